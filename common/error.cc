@@ -1,0 +1,29 @@
+#include "common/error.h"
+
+#include <cstdio>
+#include <cstdlib>
+
+namespace emplace {
+
+Error BadInput(const std::string& message) { return Error(Error::Kind::kBadInput, message); }
+Error RunFailed(const std::string& message) { return Error(Error::Kind::kRunFailed, message); }
+
+int RunMain(const std::string& program, const std::function<int()>& body) {
+  try {
+    return body();
+  } catch (const Error& error) {
+    std::fprintf(stderr, "%s: %s\n", program.c_str(), error.what());
+    return error.exit_code();
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "%s: unexpected failure: %s\n", program.c_str(), error.what());
+    return 1;
+  }
+}
+
+void CheckFailed(const char* file, int line, const char* condition, const std::string& detail) {
+  std::fprintf(stderr, "%s:%d: internal check failed: %s%s%s\n", file, line, condition, detail.empty() ? "" : ": ",
+               detail.c_str());
+  std::abort();
+}
+
+}  // namespace emplace

@@ -1,0 +1,45 @@
+// Errors, by who can do something about them.
+//
+//   emplace::Error   this run cannot go on: bad input (exit code 2) or a failure outside our control (exit code 1).
+//                    Thrown anywhere, caught once, in RunMain. Its message is one line: place, value, expectation.
+//   EMPLACE_CHECK    a bug of ours; stays on in release builds and aborts with file and line.
+//
+// What is expected to happen now and then (time-out, closed, stale) is a return value, not an exception.
+#pragma once
+
+#include <functional>
+#include <stdexcept>
+#include <string>
+
+namespace emplace {
+
+class Error : public std::runtime_error {
+ public:
+  enum class Kind { kBadInput, kRunFailed };
+
+  Error(Kind kind, const std::string& message) : std::runtime_error(message), kind_(kind) {}
+
+  Kind kind() const { return kind_; }
+  // 2 for bad usage or bad input, 1 for a run that failed (design, section 2).
+  int exit_code() const { return kind_ == Kind::kBadInput ? 2 : 1; }
+
+ private:
+  Kind kind_;
+};
+
+// The two ways to make one: `throw BadInput(StrCat(path, ": ..."));`
+Error BadInput(const std::string& message);
+Error RunFailed(const std::string& message);
+
+// Runs the body of a program. An Error becomes one line on stderr, "program: message", and its exit code;
+// any other exception becomes exit code 1.
+int RunMain(const std::string& program, const std::function<int()>& body);
+
+[[noreturn]] void CheckFailed(const char* file, int line, const char* condition, const std::string& detail);
+
+}  // namespace emplace
+
+#define EMPLACE_CHECK(condition)                                                \
+  do {                                                                          \
+    if (!(condition)) ::emplace::CheckFailed(__FILE__, __LINE__, #condition, ""); \
+  } while (false)

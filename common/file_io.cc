@@ -1,0 +1,120 @@
+#include "common/file_io.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+#include <zstd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <memory>
+
+#include "common/error.h"
+#include "common/strings.h"
+
+namespace emplace {
+namespace {
+
+// What decompression may grow to: a guard against a small file that unpacks without end.
+constexpr size_t kMaxUnpackedBytes = size_t{4} << 30;
+
+class FileDescriptor {
+ public:
+  explicit FileDescriptor(int fd) : fd_(fd) {}
+  FileDescriptor(const FileDescriptor&) = delete;
+  FileDescriptor& operator=(const FileDescriptor&) = delete;
+  ~FileDescriptor() {
+    if (fd_ >= 0) ::close(fd_);
+  }
+  int get() const { return fd_; }
+
+ private:
+  int fd_;
+};
+
+Error WriteError(const std::filesystem::path& path) {
+  return RunFailed(StrCat(path.string(), ": cannot be written: ", std::strerror(errno)));
+}
+
+void SyncFolder(const std::filesystem::path& folder) {
+  const FileDescriptor fd(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (fd.get() >= 0) ::fsync(fd.get());  // Some file systems refuse to sync a folder; the rename stands all the same.
+}
+
+}  // namespace
+
+std::string ReadFile(const std::filesystem::path& path) {
+  std::error_code ignored;
+  if (std::filesystem::is_directory(path, ignored)) {
+    throw BadInput(StrCat(path.string(), ": is a folder, expected a file"));
+  }
+  std::ifstream in(path, std::ios::binary);
+  if (!in) throw BadInput(StrCat(path.string(), ": cannot be read: ", std::strerror(errno)));
+  std::string bytes((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
+  if (in.bad()) throw BadInput(StrCat(path.string(), ": cannot be read: ", std::strerror(errno)));
+  return bytes;
+}
+
+void WriteFileAtomically(const std::filesystem::path& path, std::string_view bytes) {
+  const std::filesystem::path folder = path.has_parent_path() ? path.parent_path() : std::filesystem::path(".");
+  const std::filesystem::path aside = folder / StrCat(".", path.filename().string(), ".", ::getpid(), ".tmp");
+  {
+    const FileDescriptor fd(::open(aside.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
+    if (fd.get() < 0) throw WriteError(path);
+    size_t written = 0;
+    while (written < bytes.size()) {
+      const ssize_t n = ::write(fd.get(), bytes.data() + written, bytes.size() - written);
+      if (n < 0 && errno == EINTR) continue;
+      if (n < 0) {
+        const Error error = WriteError(path);
+        ::unlink(aside.c_str());
+        throw error;
+      }
+      written += static_cast<size_t>(n);
+    }
+    if (::fsync(fd.get()) != 0) {
+      const Error error = WriteError(path);
+      ::unlink(aside.c_str());
+      throw error;
+    }
+  }
+  if (::rename(aside.c_str(), path.c_str()) != 0) {
+    const Error error = WriteError(path);
+    ::unlink(aside.c_str());
+    throw error;
+  }
+  SyncFolder(folder);
+}
+
+std::string ReadMaybeCompressedFile(const std::filesystem::path& path) {
+  std::string bytes = ReadFile(path);
+  if (path.extension() != ".zst") return bytes;
+  const std::unique_ptr<ZSTD_DStream, size_t (*)(ZSTD_DStream*)> stream(ZSTD_createDStream(), ZSTD_freeDStream);
+  std::string unpacked;
+  std::string chunk(ZSTD_DStreamOutSize(), '\0');
+  ZSTD_inBuffer in{bytes.data(), bytes.size(), 0};
+  size_t more = 1;
+  while (in.pos < in.size) {
+    ZSTD_outBuffer out{chunk.data(), chunk.size(), 0};
+    more = ZSTD_decompressStream(stream.get(), &out, &in);
+    if (ZSTD_isError(more)) {
+      throw BadInput(StrCat(path.string(), ": damaged zstd stream: ", ZSTD_getErrorName(more)));
+    }
+    unpacked.append(chunk.data(), out.pos);
+    if (unpacked.size() > kMaxUnpackedBytes) {
+      throw BadInput(StrCat(path.string(), ": unpacks to more than ", kMaxUnpackedBytes, " bytes"));
+    }
+  }
+  if (more != 0) throw BadInput(StrCat(path.string(), ": zstd stream ends early"));
+  return unpacked;
+}
+
+std::string CompressZstd(std::string_view bytes) {
+  std::string packed(ZSTD_compressBound(bytes.size()), '\0');
+  const size_t size = ZSTD_compress(packed.data(), packed.size(), bytes.data(), bytes.size(), 9);
+  EMPLACE_CHECK(!ZSTD_isError(size));
+  packed.resize(size);
+  return packed;
+}
+
+}  // namespace emplace

@@ -1,0 +1,20 @@
+// Whole files, read and written so that nobody ever sees half of one.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+
+namespace emplace {
+
+// The bytes of a file; throws BadInput "path: cannot be read: reason" (missing, a folder, no permission).
+std::string ReadFile(const std::filesystem::path& path);
+
+// Writes aside, fsyncs, renames over `path`, fsyncs the folder. Throws RunFailed; then `path` is as it was.
+void WriteFileAtomically(const std::filesystem::path& path, std::string_view bytes);
+
+// ReadFile, undone from zstd where the name ends in ".zst". A damaged stream throws BadInput.
+std::string ReadMaybeCompressedFile(const std::filesystem::path& path);
+std::string CompressZstd(std::string_view bytes);
+
+}  // namespace emplace

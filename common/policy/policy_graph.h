@@ -1,0 +1,46 @@
+// A grouped graph as the policy network sees it: what stays the same during all episodes on it.
+// Built by simulator/featurizer; read by the torch-free kernel, the LibTorch reference and the learner.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "common/csr.h"
+#include "common/ids.h"
+
+namespace emplace {
+
+// n nodes (groups) in topological order: every parent has a lower index, and step t of an episode places node t.
+struct PolicyGraph {
+  int32_t num_nodes = 0;
+  int32_t num_devices = 0;
+  std::vector<float> cost;     // [n] total cost / the graph's maximum
+  std::vector<float> bytes;    // [n] total output bytes / the graph's maximum
+  std::vector<float> memory;   // [n] resident and temporary bytes / the graph's maximum
+  Csr parents;                 // [n] ascending, no repeats
+  Csr children;                // [n] ascending, no repeats; the transpose of `parents`
+  std::vector<uint8_t> allowed;    // [n * num_devices] 1 where the group may be placed; every row has a 1
+  std::vector<uint64_t> ancestors;    // [n * words()] bit j of row i: a path leads from j to i (i itself excluded)
+  std::vector<uint64_t> descendants;  // [n * words()] bit j of row i: a path leads from i to j
+
+  int32_t words() const { return (num_nodes + 63) / 64; }
+  bool IsAncestor(int32_t node, int32_t other) const { return Bit(ancestors, node, other); }
+  bool IsDescendant(int32_t node, int32_t other) const { return Bit(descendants, node, other); }
+
+  // Fills `children`, `ancestors` and `descendants` from `parents`.
+  void DeriveFromParents();
+
+ private:
+  bool Bit(const std::vector<uint64_t>& rows, int32_t row, int32_t bit) const {
+    return (rows[static_cast<size_t>(row * words() + bit / 64)] >> (bit % 64) & 1) != 0;
+  }
+};
+
+// One state of an episode: nodes [0, step) are visited, `step` is current, and every node has a device.
+struct PolicyState {
+  const PolicyGraph* graph = nullptr;
+  const uint8_t* placement = nullptr;  // [num_nodes] devices
+  int32_t step = 0;                    // The current node.
+};
+
+}  // namespace emplace

@@ -1,0 +1,43 @@
+// The sizes of a Placeto policy network and the list of its parameters (design, section 5).
+// One list orders the parameters for the kernel, for LibTorch and for policy.safetensors.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace emplace {
+
+struct PolicyShape {
+  int32_t num_devices = 2;
+  bool memory_feature = false;
+  int32_t message_rounds = 8;  // k
+  int32_t message_width = 0;   // m; 0 = the number of features
+
+  // Order of a node's features: cost, bytes, [memory,] placement one-hot, visited, current.
+  int32_t num_features() const { return 4 + num_devices + (memory_feature ? 1 : 0); }
+  int32_t width() const { return message_width > 0 ? message_width : num_features(); }  // m
+  int32_t embedding_width() const { return 2 * width(); }                               // e: both directions
+  int32_t pooled_width() const { return 4 * embedding_width(); }  // D: ancestors, descendants, neither, own
+
+  bool operator==(const PolicyShape&) const = default;
+};
+
+// A fully connected layer y = W x + b; weight is [out, in] row-major as in torch.nn.Linear.
+struct LayerSpec {
+  std::string name;  // "forward.f.0"; its parameters are name + ".weight" and name + ".bias"
+  int32_t in = 0;
+  int32_t out = 0;
+};
+
+// All layers, in the order of the flat parameter vector (each: weight, then bias):
+//   self.{0,1,2}                              F -> F -> F -> m      relu, relu, none
+//   {forward,backward}.{f,g}.{0,1}            m -> m -> m           relu, relu
+//   {ancestors,descendants,neither}.{F,G}.{0,1}   2m -> 2m -> 2m    relu, relu
+//   classifier.{0,1,2}                        D -> 2D -> D -> devices   relu, relu, none
+std::vector<LayerSpec> PolicyLayers(const PolicyShape& shape);
+
+// Floats in the flat parameter vector.
+int64_t NumParameters(const PolicyShape& shape);
+
+}  // namespace emplace

@@ -1,0 +1,26 @@
+// Small string helpers, free of fmt so that files which include LibTorch can use them too.
+#pragma once
+
+#include <sstream>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace emplace {
+
+// Concatenates anything that has operator<<. Doubles print with up to `6` significant digits.
+template <typename... Parts>
+std::string StrCat(const Parts&... parts) {
+  std::ostringstream out;
+  (out << ... << parts);
+  return out.str();
+}
+
+// "a, b, c"
+std::string Join(const std::vector<std::string>& parts, std::string_view separator);
+std::vector<std::string> Split(std::string_view text, char separator);
+
+// The shortest text that reads back as the same double ("0.1", "12500", "1e-09").
+std::string ShortestDouble(double value);
+
+}  // namespace emplace

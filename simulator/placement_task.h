@@ -1,0 +1,35 @@
+// One graph to place, with all that episodes on it need: what the learner hands to actors, and what `emplace place`
+// builds from files.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "common/policy/policy_graph.h"
+#include "common/wire/array_bundle.h"
+#include "simulator/cluster.h"
+#include "simulator/op_graph.h"
+#include "simulator/sim_graph.h"
+
+namespace emplace {
+
+struct PlacementTask {
+  std::string name;
+  SimGraph sim;
+  std::vector<GroupIndex> group_of_op;  // [num_ops]
+  PolicyGraph policy;
+  // The best single device that may run every op and holds it in memory; where none fits, the best that may run it.
+  // Infinity and -1 when no device may run every op.
+  double single_device_us = 0;
+  DeviceIndex single_device = 0;
+
+  static PlacementTask Make(const OpGraph& graph, const Cluster& cluster, int32_t max_groups);
+  // Group placement [n groups] -> op placement [num_ops].
+  void Expand(std::span<const uint8_t> groups, std::span<DeviceIndex> ops) const;
+};
+
+ArrayBundle ToBundle(const PlacementTask& task);
+// Validates everything; throws BadInput naming the array.
+PlacementTask TaskFromBundle(const ArrayBundle& bundle);
+
+}  // namespace emplace

@@ -1,0 +1,39 @@
+// A graph on a cluster as the simulator runs it: flat arrays, no names. Actors hold this alone, so twenty graphs of
+// 10,000 ops fit in a few MB, and it travels to them as it is.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "common/csr.h"
+#include "simulator/cluster.h"
+#include "simulator/op_graph.h"
+
+namespace emplace {
+
+// n ops, D devices, T tensors. A tensor is an output that somebody reads; the control signal of an op counts as one
+// more output, of 0 bytes, after its data outputs. Tensors are ordered by producer, then by output index.
+struct SimGraph {
+  int32_t num_ops = 0;
+  int32_t num_devices = 0;
+  std::vector<double> cost_us;           // [n * D] row-major; NaN where the op may not run
+  std::vector<int32_t> tensor_begin;     // [n + 1] tensors of op o: [tensor_begin[o], tensor_begin[o + 1])
+  std::vector<int64_t> tensor_bytes;     // [T]
+  Csr tensor_consumers;                  // [T] ops that read it, ascending, no repeats
+  std::vector<int32_t> num_inputs;       // [n] distinct (tensor, consumer) pairs that end here
+  std::vector<int64_t> output_bytes;     // [n] sum over all outputs, read or not
+  std::vector<int64_t> param_bytes;      // [n]
+  std::vector<int64_t> temp_bytes;       // [n]
+  // The machine.
+  double op_overhead_us = 0;
+  double bandwidth_bytes_per_us = 1;
+  double transfer_overhead_us = 0;
+  std::vector<int64_t> memory_bytes;     // [D]
+
+  static SimGraph Compile(const OpGraph& graph, const Cluster& cluster);
+  // For what came from the network: throws BadInput unless sizes fit, indices are in range, rows ascend, numbers are
+  // finite and the graph has no cycle.
+  void Validate() const;
+};
+
+}  // namespace emplace

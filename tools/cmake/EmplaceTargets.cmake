@@ -1,0 +1,34 @@
+# emplace_library(NAME SOURCES ... [DEPS ...] [PRIVATE_DEPS ...])   a static library and its alias emplace::<rest of NAME>
+# emplace_program(NAME SOURCES ... [DEPS ...])                      a binary in build/bin/
+# emplace_test(NAME SOURCES ... [DEPS ...] [LABELS ...])            one GoogleTest binary, one ctest entry per case
+
+add_library(emplace_warnings INTERFACE)
+target_compile_options(emplace_warnings INTERFACE
+  -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion -Wold-style-cast -Wnon-virtual-dtor
+  -Woverloaded-virtual -Wcast-align -Wdouble-promotion -Wformat=2 -Werror)
+# g++ 12 reports these inside the standard library at -O2 (GCC bugs 105562, 105651).
+target_compile_options(emplace_warnings INTERFACE $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict -Wno-maybe-uninitialized>)
+
+function(emplace_library name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;DEPS;PRIVATE_DEPS" ${ARGN})
+  add_library(${name} STATIC ${ARG_SOURCES})
+  string(REPLACE "emplace_" "emplace::" alias ${name})
+  add_library(${alias} ALIAS ${name})
+  # Includes start at the repository root.
+  target_include_directories(${name} PUBLIC ${PROJECT_SOURCE_DIR})
+  target_link_libraries(${name} PUBLIC ${ARG_DEPS} PRIVATE ${ARG_PRIVATE_DEPS} emplace_warnings)
+endfunction()
+
+function(emplace_program name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;DEPS" ${ARGN})
+  add_executable(${name} ${ARG_SOURCES})
+  target_link_libraries(${name} PRIVATE ${ARG_DEPS} emplace_warnings)
+endfunction()
+
+function(emplace_test name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;DEPS;LABELS" ${ARGN})
+  add_executable(${name} ${ARG_SOURCES})
+  target_link_libraries(${name} PRIVATE ${ARG_DEPS} emplace_warnings GTest::gtest GTest::gmock GTest::gtest_main)
+  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
+  gtest_discover_tests(${name} DISCOVERY_TIMEOUT 120 PROPERTIES LABELS "${ARG_LABELS}" TIMEOUT 600)
+endfunction()
