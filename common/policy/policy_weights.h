@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,14 +18,16 @@ struct PolicyWeights {
   PolicyShape shape;
   PolicyVersion version = 0;
   std::vector<float> values;  // [NumParameters(shape)] in the order of PolicyLayers
+  // What it was trained on and how, for people and for `emplace place`: "grouping.max_groups", "environment.start", ...
+  std::map<std::string, std::string> metadata;
 
   // Glorot-uniform weights, zero biases.
   static PolicyWeights Initial(const PolicyShape& shape, Rng rng);
 };
 
-// policy.safetensors: one tensor a parameter, and in its metadata "format": "emplace.policy/1", the shape, the version
-// and `extra` (what the policy was trained on; shown by `emplace inspect`).
-std::string SerializePolicy(const PolicyWeights& weights, const std::vector<std::pair<std::string, std::string>>& extra = {});
+// policy.safetensors: one tensor a parameter, and in the file's metadata "format": "emplace.policy/1", the shape, the
+// version and `metadata`.
+std::string SerializePolicy(const PolicyWeights& weights);
 // Throws BadInput "name: what is wrong, what was expected". `name` is the file or peer it came from.
 PolicyWeights ParsePolicy(std::string_view bytes, const std::string& name);
 PolicyWeights LoadPolicy(const std::filesystem::path& path);

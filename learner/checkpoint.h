@@ -1,0 +1,47 @@
+// Checkpoints (design, section 6): a folder RUN_DIR/checkpoints/update_00000100/ with policy.safetensors,
+// optimizer.safetensors (Adam's moments, baselines) and state.json (counters, RNG, ledger, kernel path, configuration),
+// written aside, fsynced, renamed. The last K and the best are kept.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+
+#include "common/policy/policy_weights.h"
+#include "common/rng.h"
+#include "learner/policy_updater.h"
+
+namespace emplace {
+
+struct Checkpoint {
+  PolicyWeights policy;
+  UpdaterState updater;
+  uint64_t rng_seed = 0;
+  Rng::State rng_state = {};
+  int64_t updates = 0;
+  double train_seconds = 0;          // Wall time spent so far, over all sittings.
+  double best_validation = 0;        // Of the best checkpoint: geometric mean of makespan / one device; 0: none yet.
+  std::string ledger_json;           // As Ledger::ToJson gives it.
+  std::string kernel_path;
+  std::string config_yaml;           // Resolved.
+};
+
+// Manages RUN_DIR/checkpoints.
+class CheckpointStore {
+ public:
+  CheckpointStore(std::filesystem::path folder, int64_t keep);
+  // Writes update_<n>, removes what is older than the last `keep`; with is_best also points best/ at a copy.
+  void Write(const Checkpoint& checkpoint, bool is_best);
+  // The newest one that reads back whole; older ones are tried when it is damaged, with a log line for each.
+  // nullopt when there is none at all; throws BadInput when every one is damaged.
+  std::optional<Checkpoint> LoadNewest() const;
+
+ private:
+  std::filesystem::path folder_;
+  int64_t keep_;
+};
+
+// Throws BadInput naming the file.
+Checkpoint LoadCheckpoint(const std::filesystem::path& folder);
+
+}  // namespace emplace

@@ -1,0 +1,32 @@
+// Places a graph with a trained policy: what `emplace place` and the learner's evaluation do.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "common/policy/policy_kernel.h"
+#include "common/rng.h"
+#include "simulator/placement_task.h"
+
+namespace emplace {
+
+struct PlacerOptions {
+  int32_t samples = 0;          // 0: greedy, one episode. N: N sampled episodes beside the greedy one, the best kept.
+  std::string start = "random"; // Start placement, as environment.start; "random" is drawn from `seed`.
+  uint64_t seed = 1;
+};
+
+struct PlacerResult {
+  std::vector<uint8_t> groups;        // [n] device of each group
+  double makespan_us = 0;             // Simulated.
+  std::vector<int64_t> peak_bytes;    // [D]
+  bool feasible = true;               // Every device's peak fits its memory. A feasible result beats any other.
+  int64_t evaluations = 0;            // Simulator runs.
+};
+
+// Throws BadInput when the policy is for another number of devices than the task
+// ("policy is for 2 devices, the cluster has 3").
+PlacerResult PlaceWithPolicy(PolicyKernel& kernel, const PlacementTask& task, const PlacerOptions& options);
+
+}  // namespace emplace
