@@ -2,6 +2,7 @@
 // builds from files.
 #pragma once
 
+#include <span>
 #include <string>
 #include <vector>
 
