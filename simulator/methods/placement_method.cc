@@ -1,0 +1,61 @@
+#include "simulator/methods/placement_method.h"
+
+#include <functional>
+#include <limits>
+
+#include "common/error.h"
+#include "common/strings.h"
+#include "simulator/methods/policy_method.h"
+#include "simulator/methods/random_method.h"
+#include "simulator/methods/single_method.h"
+#include "simulator/simulator.h"
+
+namespace emplace {
+namespace {
+
+struct MethodEntry {
+  std::string name;
+  std::function<std::unique_ptr<PlacementMethod>(const MethodOptions&)> make;
+};
+
+template <typename Method>
+MethodEntry Entry(const std::string& name) {
+  return {name, [](const MethodOptions& options) { return std::make_unique<Method>(options); }};
+}
+
+std::vector<MethodEntry> Methods() {
+  return {Entry<SingleMethod>("single"), Entry<RandomMethod>("random"), Entry<PolicyMethod>("policy")};
+}
+
+}  // namespace
+
+std::vector<std::string> MethodNames() {
+  std::vector<std::string> names;
+  for (const MethodEntry& entry : Methods()) names.push_back(entry.name);
+  return names;
+}
+
+std::unique_ptr<PlacementMethod> MakeMethod(const std::string& name, const MethodOptions& options) {
+  for (const MethodEntry& entry : Methods()) {
+    if (entry.name == name) return entry.make(options);
+  }
+  throw BadInput(StrCat("unknown method '", name, "', expected one of: ", Join(MethodNames(), ", ")));
+}
+
+MethodScore Score(const PlacementTask& task, const MethodResult& result) {
+  MethodScore score;
+  if (!result.placement) {
+    score.makespan_us = std::numeric_limits<double>::infinity();
+    return score;
+  }
+  Simulator simulator(task.sim);
+  score.peak_bytes.resize(static_cast<size_t>(task.sim.num_devices));
+  score.makespan_us = simulator.MakespanAndPeak(*result.placement, score.peak_bytes);
+  score.feasible = true;
+  for (size_t d = 0; d < score.peak_bytes.size(); ++d) {
+    if (score.peak_bytes[d] > task.sim.memory_bytes[d]) score.feasible = false;
+  }
+  return score;
+}
+
+}  // namespace emplace

@@ -1,0 +1,22 @@
+// `policy`: a trained policy, greedy or the best of several sampled episodes.
+#pragma once
+
+#include "common/policy/policy_kernel.h"
+#include "simulator/methods/placement_method.h"
+#include "simulator/policy_placer.h"
+
+namespace emplace {
+
+class PolicyMethod : public PlacementMethod {
+ public:
+  explicit PolicyMethod(const MethodOptions& options);  // Throws BadInput without a policy.
+  std::string name() const override { return "policy"; }
+  // Throws BadInput when the policy is for another number of devices than the task.
+  MethodResult Place(const PlacementTask& task) override;
+
+ private:
+  PolicyKernel kernel_;
+  PlacerOptions placer_;
+};
+
+}  // namespace emplace

@@ -1,0 +1,119 @@
+#include "simulator/methods/placement_method.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "common/error.h"
+#include "simulator/simulator.h"
+
+namespace emplace {
+namespace {
+
+Op MakeOp(const std::string& name, OpCost cost, std::vector<OpInput> inputs, int64_t bytes) {
+  Op op;
+  op.name = name;
+  op.type = "t";
+  op.cost = std::move(cost);
+  op.inputs = std::move(inputs);
+  op.outputs = {{.bytes = bytes, .shape = {}, .dtype = ""}};
+  return op;
+}
+
+Cluster TwoDevices(const std::string& kind0, const std::string& kind1, int64_t memory_bytes) {
+  Cluster cluster;
+  cluster.devices = {{"d:0", kind0, memory_bytes}, {"d:1", kind1, memory_bytes}};
+  cluster.bandwidth_bytes_per_us = 1000;
+  return cluster;
+}
+
+// Four ops of 8 us side by side.
+OpGraph Parallel(int64_t bytes) {
+  std::vector<Op> ops;
+  for (int i = 0; i < 4; ++i) ops.push_back(MakeOp("op" + std::to_string(i), OpCost::Everywhere(8), {}, bytes));
+  return OpGraph("parallel", std::move(ops));
+}
+
+TEST(PlacementMethod, EveryNameMakesAMethodOfThatName) {
+  MethodOptions options;
+  options.policy = PolicyWeights::Initial(PolicyShape{}, Rng(1));
+  for (const std::string& name : MethodNames()) EXPECT_EQ(MakeMethod(name, options)->name(), name);
+}
+
+TEST(PlacementMethod, UnknownNamesAndMissingPoliciesAreRefused) {
+  EXPECT_THROW(MakeMethod("magic", {}), Error);
+  EXPECT_THROW(MakeMethod("policy", {}), Error);
+  EXPECT_THROW(MakeMethod("random", {.budget = 0}), Error);
+}
+
+TEST(SingleMethod, TakesTheFasterDevice) {
+  const OpCost cost = OpCost::ByKind({{"slow", 30}, {"fast", 10}});
+  const OpGraph graph("two", {MakeOp("a", cost, {}, 1), MakeOp("b", cost, {{0, 0}}, 1)});
+  const PlacementTask task = PlacementTask::Make(graph, TwoDevices("slow", "fast", 1000), 8);
+  const MethodResult result = MakeMethod("single", {})->Place(task);
+  ASSERT_TRUE(result.placement);
+  EXPECT_EQ(*result.placement, (Placement{1, 1}));
+  EXPECT_EQ(Score(task, result).makespan_us, 20);
+}
+
+TEST(SingleMethod, SaysWhenNoDeviceMayRunEverything) {
+  const OpGraph graph("split", {MakeOp("a", OpCost::ByKind({{"x", 1}}), {}, 1), MakeOp("b", OpCost::ByKind({{"y", 1}}), {}, 1)});
+  const PlacementTask task = PlacementTask::Make(graph, TwoDevices("x", "y", 1000), 8);
+  const MethodResult result = MakeMethod("single", {})->Place(task);
+  EXPECT_FALSE(result.placement);
+  EXPECT_FALSE(Score(task, result).feasible);
+  EXPECT_TRUE(std::isinf(Score(task, result).makespan_us));
+}
+
+TEST(RandomMethod, IsDeterministicBySeedAndNeverBeatsTheBestOfAll) {
+  const PlacementTask task = PlacementTask::Make(Parallel(1), TwoDevices("x", "x", 1000), 8);
+  Simulator simulator(task.sim);
+  double best = INFINITY;
+  for (int bits = 0; bits < 16; ++bits) {
+    best = std::min(best, simulator.Makespan(Placement{bits & 1, bits >> 1 & 1, bits >> 2 & 1, bits >> 3 & 1}));
+  }
+  for (uint64_t seed = 1; seed <= 50; ++seed) {
+    const MethodResult once = MakeMethod("random", {.budget = 5, .seed = seed})->Place(task);
+    const MethodResult again = MakeMethod("random", {.budget = 5, .seed = seed})->Place(task);
+    EXPECT_EQ(*once.placement, *again.placement);
+    EXPECT_EQ(once.evaluations, 5);
+    EXPECT_GE(Score(task, once).makespan_us, best);
+  }
+  // 200 draws of 16 placements find the even split.
+  EXPECT_EQ(Score(task, MakeMethod("random", {.budget = 200})->Place(task)).makespan_us, best);
+}
+
+TEST(RandomMethod, PrefersWhatFitsTheMemory) {
+  // Each op holds 10 bytes while it runs; the parameters (40 bytes each) fit only two and two.
+  std::vector<Op> ops;
+  for (int i = 0; i < 4; ++i) {
+    ops.push_back(MakeOp("op" + std::to_string(i), OpCost::ByKind({{"slow", 80}, {"fast", 1}}), {}, 10));
+    ops.back().param_bytes = 40;
+  }
+  const PlacementTask task = PlacementTask::Make(OpGraph("memory", ops), TwoDevices("slow", "fast", 100), 8);
+  const MethodResult result = MakeMethod("random", {.budget = 300})->Place(task);
+  EXPECT_TRUE(Score(task, result).feasible);
+  EXPECT_EQ(std::count(result.placement->begin(), result.placement->end(), 1), 2);
+}
+
+TEST(PolicyMethod, RefusesAPolicyForAnotherNumberOfDevices) {
+  MethodOptions options;
+  options.policy = PolicyWeights::Initial(PolicyShape{.num_devices = 3}, Rng(1));
+  const PlacementTask task = PlacementTask::Make(Parallel(1), TwoDevices("x", "x", 1000), 8);
+  EXPECT_THROW(MakeMethod("policy", options)->Place(task), Error);
+}
+
+TEST(PolicyMethod, SamplesNeverMakeItWorse) {
+  MethodOptions greedy;
+  greedy.policy = PolicyWeights::Initial(PolicyShape{}, Rng(3));
+  MethodOptions sampled = greedy;
+  sampled.samples = 32;
+  const PlacementTask task = PlacementTask::Make(Parallel(1), TwoDevices("x", "x", 1000), 8);
+  const double greedy_us = Score(task, MakeMethod("policy", greedy)->Place(task)).makespan_us;
+  const double sampled_us = Score(task, MakeMethod("policy", sampled)->Place(task)).makespan_us;
+  EXPECT_LE(sampled_us, greedy_us);
+}
+
+}  // namespace
+}  // namespace emplace

@@ -1,0 +1,192 @@
+// The `emplace` command as a user runs it: what it prints, what it writes, and its exit codes.
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+
+#include <array>
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "common/file_io.h"
+#include "common/policy/policy_weights.h"
+#include "common/strings.h"
+
+namespace emplace {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::json;
+
+struct Outcome {
+  int exit_code = 0;
+  std::string out;
+  std::string err;
+};
+
+// Two independent ops, then a join: on two devices with free transfers it takes max(10, 20) + 5.
+constexpr char kGraph[] = R"({"format": "emplace.graph/1", "name": "tiny", "ops": [
+  {"name": "a", "type": "aten.mm", "cost_us": 10, "inputs": [], "outputs": [{"bytes": 0}]},
+  {"name": "b", "type": "aten.mm", "cost_us": 20, "inputs": [], "outputs": [{"bytes": 0}]},
+  {"name": "c", "type": "aten.add", "cost_us": 5, "inputs": ["a:0", "b:0"], "outputs": []}]})";
+constexpr char kDevices[] = R"(
+devices:
+  - {name: "gpu:0", kind: k80, memory_bytes: 11.0e9}
+  - {name: "gpu:1", kind: k80, memory_bytes: 11.0e9}
+op_overhead_us: 0
+transfer: {bandwidth_bytes_per_us: 1000, overhead_us: 0}
+)";
+constexpr char kThreeDevices[] = R"(
+devices:
+  - {name: "gpu:0", kind: k80, memory_bytes: 11.0e9}
+  - {name: "gpu:1", kind: k80, memory_bytes: 11.0e9}
+  - {name: "gpu:2", kind: k80, memory_bytes: 11.0e9}
+op_overhead_us: 0
+transfer: {bandwidth_bytes_per_us: 1000, overhead_us: 0}
+)";
+
+class CliTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    std::string pattern = (fs::temp_directory_path() / "emplace_cli_XXXXXX").string();
+    ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
+    folder_ = pattern;
+    Write("g.graph.json", kGraph);
+    Write("d.yaml", kDevices);
+    Write("d3.yaml", kThreeDevices);
+    WriteFileAtomically(folder_ / "p.safetensors",
+                        SerializePolicy(PolicyWeights::Initial(PolicyShape{.num_devices = 2}, Rng(1))));
+  }
+  void TearDown() override { fs::remove_all(folder_); }
+
+  void Write(const std::string& name, const std::string& text) { WriteFileAtomically(folder_ / name, text); }
+
+  // Runs `emplace ARGUMENTS` in the test's folder.
+  Outcome Emplace(const std::string& arguments) {
+    const std::string command =
+        StrCat("cd '", folder_.string(), "' && '", EMPLACE_BINARY, "' ", arguments, " >out.txt 2>err.txt </dev/null");
+    const int status = std::system(command.c_str());
+    return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, ReadFile(folder_ / "out.txt"), ReadFile(folder_ / "err.txt")};
+  }
+
+  // Bad input: exit code 2, nothing on stdout, one line on stderr that holds `expected`.
+  void ExpectRefused(const std::string& arguments, const std::string& expected) {
+    const Outcome outcome = Emplace(arguments);
+    EXPECT_EQ(outcome.exit_code, 2) << arguments;
+    EXPECT_EQ(outcome.out, "") << arguments;
+    EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 1) << arguments << "\n" << outcome.err;
+    EXPECT_NE(outcome.err.find(expected), std::string::npos) << arguments << "\n" << outcome.err;
+  }
+
+  fs::path folder_;
+};
+
+TEST_F(CliTest, SimulatePrintsTheDocumentedJson) {
+  Write("p.json", R"({"format": "emplace.placement/1", "devices": ["gpu:0", "gpu:1"], "ops": {"a": 0, "b": 1, "c": 1}})");
+  const Outcome outcome = Emplace("simulate --graph g.graph.json --devices d.yaml --placement p.json --json");
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  const Json printed = Json::parse(outcome.out);
+  EXPECT_EQ(printed, (Json{{"makespan_us", 25.0}, {"peak_bytes", {0, 0}}, {"start_us", {0.0, 0.0, 20.0}},
+                           {"finish_us", {10.0, 20.0, 25.0}}}));
+}
+
+TEST_F(CliTest, PlaceWritesAPlacementThatSimulatesToWhatItPrinted) {
+  const Outcome placed = Emplace(
+      "place --graph g.graph.json --devices d.yaml --policy p.safetensors --samples 16 --out placed.json --trace t.json "
+      "--json");
+  ASSERT_EQ(placed.exit_code, 0) << placed.err;
+  const Outcome simulated = Emplace("simulate --graph g.graph.json --devices d.yaml --placement placed.json --json");
+  ASSERT_EQ(simulated.exit_code, 0) << simulated.err;
+  EXPECT_EQ(Json::parse(placed.out)["makespan_us"], Json::parse(simulated.out)["makespan_us"]);
+  EXPECT_EQ(Json::parse(placed.out)["single_device_us"], 35.0);
+  EXPECT_TRUE(Json::parse(ReadFile(folder_ / "t.json")).contains("traceEvents"));
+}
+
+TEST_F(CliTest, EvaluatePrintsTheDocumentedJson) {
+  const Outcome outcome = Emplace(
+      "evaluate --graphs g.graph.json --devices d.yaml --policy p.safetensors --methods single,random,policy --budget 50 "
+      "--json");
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  const Json printed = Json::parse(outcome.out);
+  ASSERT_EQ(printed["results"].size(), 3u);
+  for (const char* key : {"graph", "method", "makespan_us", "peak_bytes", "feasible", "evaluations", "seconds"}) {
+    for (const Json& result : printed["results"]) EXPECT_TRUE(result.contains(key)) << key;
+  }
+  EXPECT_EQ(printed["results"][0]["makespan_us"], 35.0);  // single: 10 + 20 + 5 one after the other
+  EXPECT_EQ(printed["results"][1]["method"], "random");
+  EXPECT_EQ(printed["results"][1]["evaluations"], 50);
+  EXPECT_TRUE(printed["summary"].contains("policy"));
+}
+
+TEST_F(CliTest, EvaluateTakesFoldersAndSplits) {
+  const Outcome generated = Emplace("generate ptb --out ptb --count 4 --size small");
+  ASSERT_EQ(generated.exit_code, 0) << generated.err;
+  const Outcome all = Emplace("evaluate --graphs ptb --devices d.yaml --methods single --json");
+  ASSERT_EQ(all.exit_code, 0) << all.err;
+  EXPECT_EQ(Json::parse(all.out)["results"].size(), 4u);
+  const Outcome train = Emplace("evaluate --graphs ptb --split train --devices d.yaml --methods single --json");
+  const Outcome test = Emplace("evaluate --graphs ptb --split test --devices d.yaml --methods single --json");
+  EXPECT_EQ(Json::parse(train.out)["results"].size() + Json::parse(test.out)["results"].size(), 4u);
+}
+
+TEST_F(CliTest, GenerateIsByteIdenticalForASeed) {
+  ASSERT_EQ(Emplace("generate ptb --out one --count 3 --seed 7 --size small").exit_code, 0);
+  ASSERT_EQ(Emplace("generate ptb --out two --count 3 --seed 7 --size small").exit_code, 0);
+  ASSERT_EQ(Emplace("generate ptb --out other --count 3 --seed 8 --size small").exit_code, 0);
+  EXPECT_EQ(ReadFile(folder_ / "one/ptb_00.graph.json"), ReadFile(folder_ / "two/ptb_00.graph.json"));
+  EXPECT_NE(ReadFile(folder_ / "one/ptb_00.graph.json"), ReadFile(folder_ / "one/ptb_01.graph.json"));
+  EXPECT_NE(ReadFile(folder_ / "one/ptb_00.graph.json"), ReadFile(folder_ / "other/ptb_00.graph.json"));
+}
+
+TEST_F(CliTest, InspectSaysWhatAFileIs) {
+  const auto what = [&](const std::string& file) {
+    const Outcome outcome = Emplace("inspect --json " + file);
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+    return Json::parse(outcome.out).value("what", "");
+  };
+  EXPECT_EQ(what("g.graph.json"), "graph (emplace.graph/1)");
+  EXPECT_EQ(what("d.yaml"), "devices");
+  EXPECT_EQ(what("p.safetensors"), "policy (emplace.policy/1)");
+  EXPECT_EQ(what(StrCat(EMPLACE_CONFIGS, "/ptb.yaml")), "run configuration");
+  EXPECT_EQ(what(StrCat(EMPLACE_CONFIGS, "/devices/k80.yaml")), "device kind (cost model)");
+}
+
+TEST_F(CliTest, APolicyForTwoDevicesSaysSoOnThree) {
+  ExpectRefused("place --graph g.graph.json --devices d3.yaml --policy p.safetensors", "2 devices, d3.yaml has 3");
+  ExpectRefused("evaluate --graphs g.graph.json --devices d3.yaml --policy p.safetensors --methods policy",
+                "2 devices, d3.yaml has 3");
+}
+
+TEST_F(CliTest, DamagedFilesGiveOneLine) {
+  const std::string policy = ReadFile(folder_ / "p.safetensors");
+  Write("half.safetensors", policy.substr(0, policy.size() / 2));
+  Write("half.graph.json", std::string(kGraph).substr(0, 200));
+  Write("cycle.graph.json", R"({"format": "emplace.graph/1", "name": "c", "ops": [
+    {"name": "a", "type": "t", "cost_us": 1, "inputs": ["b:0"], "outputs": [{"bytes": 1}]},
+    {"name": "b", "type": "t", "cost_us": 1, "inputs": ["a:0"], "outputs": [{"bytes": 1}]}]})");
+  Write("bad.yaml", "devices:\n  - {name: \"gpu:0\", kind: k80, memory_bytes: -1}\n");
+  Write("three.json", "[0, 1, 5]");
+  Write("two.json", "[0, 1]");
+  ExpectRefused("inspect half.safetensors", "half.safetensors");
+  ExpectRefused("inspect half.graph.json", "half.graph.json:");
+  ExpectRefused("place --graph g.graph.json --devices d.yaml --policy half.safetensors", "half.safetensors");
+  ExpectRefused("simulate --graph cycle.graph.json --devices d.yaml --placement two.json", "cycle");
+  ExpectRefused("simulate --graph g.graph.json --devices bad.yaml --placement two.json", "bad.yaml:2");
+  ExpectRefused("simulate --graph g.graph.json --devices d.yaml --placement two.json", "3");
+  ExpectRefused("simulate --graph g.graph.json --devices d.yaml --placement three.json", "'c'");
+  ExpectRefused("simulate --graph none.graph.json --devices d.yaml --placement two.json", "none.graph.json");
+}
+
+TEST_F(CliTest, BadUsageGivesOneLine) {
+  ExpectRefused("", "subcommand");
+  ExpectRefused("place --graph g.graph.json", "--devices");
+  ExpectRefused("place --graph g.graph.json --devices d.yaml", "--policy");
+  ExpectRefused("place --graph g.graph.json --devices d.yaml --method magic", "magic");
+  ExpectRefused("evaluate --graphs g.graph.json --devices d.yaml --methods single --budget 0", "--budget");
+  ExpectRefused("evaluate --graphs nowhere --devices d.yaml --methods single", "nowhere");
+  ExpectRefused("generate cifar --out x", "cifar");
+  ExpectRefused("generate ptb --out x --count 0", "count");
+}
+
+}  // namespace
+}  // namespace emplace

@@ -1,0 +1,34 @@
+// The `emplace` command: one file a subcommand. Each adds its options to the parser and, when chosen, sets `run`.
+#include <CLI/CLI.hpp>
+#include <functional>
+
+#include "common/error.h"
+#include "common/log.h"
+#include "tools/evaluate_command.h"
+#include "tools/generate_command.h"
+#include "tools/inspect_command.h"
+#include "tools/place_command.h"
+#include "tools/simulate_command.h"
+
+int main(int argc, char** argv) {
+  emplace::SetLogRole("emplace");
+  return emplace::RunMain("emplace", [&] {
+    CLI::App app("Learned placement of neural network graphs on devices.");
+    app.require_subcommand(1);
+    app.fallthrough(false);
+    std::function<int()> run;
+    emplace::AddGenerateCommand(app, run);
+    emplace::AddSimulateCommand(app, run);
+    emplace::AddPlaceCommand(app, run);
+    emplace::AddEvaluateCommand(app, run);
+    emplace::AddInspectCommand(app, run);
+    try {
+      app.parse(argc, argv);
+    } catch (const CLI::Success& help) {
+      return app.exit(help);
+    } catch (const CLI::ParseError& error) {
+      throw emplace::BadInput(std::string(error.what()) + " (see --help)");
+    }
+    return run();
+  });
+}

@@ -1,0 +1,217 @@
+#include "tools/inspect_command.h"
+
+#include <yaml-cpp/yaml.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "common/config/run_config.h"
+#include "common/error.h"
+#include "common/file_io.h"
+#include "common/policy/policy_weights.h"
+#include "common/strings.h"
+#include "simulator/cluster.h"
+#include "simulator/families/cost_model.h"
+#include "simulator/graph_io.h"
+
+namespace emplace {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::ordered_json;
+
+// Each describer returns {"what": ..., then what there is to say}; it throws BadInput when the file is damaged.
+
+Json DescribeGraph(const fs::path& path) {
+  const OpGraph graph = LoadGraph(path);
+  std::map<std::string, double> cost_us;  // By kind; ops of uniform cost count for every kind.
+  double everywhere_us = 0;
+  int64_t edges = 0;
+  int64_t output_bytes = 0;
+  int64_t param_bytes = 0;
+  double flops = 0;
+  std::map<std::string, int64_t> types;
+  for (const Op& op : graph.ops()) {
+    edges += static_cast<int64_t>(op.inputs.size());
+    output_bytes += op.OutputBytes();
+    param_bytes += op.param_bytes;
+    flops += op.flops;
+    ++types[op.type];
+    if (op.cost.is_uniform()) everywhere_us += op.cost.On("").value();
+    for (const auto& [kind, us] : op.cost.by_kind()) cost_us[kind] += us;
+  }
+  Json total = Json::object();
+  if (cost_us.empty()) total["any"] = everywhere_us;
+  for (const auto& [kind, us] : cost_us) total[kind] = us + everywhere_us;
+  return {{"what", "graph (emplace.graph/1)"}, {"name", graph.name()}, {"ops", graph.num_ops()},
+          {"edges", edges}, {"total_cost_us", total}, {"flops", flops},
+          {"output_bytes", output_bytes}, {"param_bytes", param_bytes}, {"op_types", types}};
+}
+
+Json DescribePolicy(const fs::path& path) {
+  const PolicyWeights policy = LoadPolicy(path);
+  return {{"what", "policy (emplace.policy/1)"},
+          {"version", policy.version},
+          {"parameters", policy.values.size()},
+          {"devices", policy.shape.num_devices},
+          {"message_rounds", policy.shape.message_rounds},
+          {"message_width", policy.shape.width()},
+          {"memory_feature", policy.shape.memory_feature},
+          {"metadata", policy.metadata}};
+}
+
+Json DescribePlacement(const Json& file, const fs::path& path) {
+  if (!file.contains("ops") || !file["ops"].is_object()) {
+    throw BadInput(StrCat(path.string(), ": emplace.placement/1 without an object 'ops'"));
+  }
+  std::map<std::string, int64_t> ops_by_device;
+  for (const auto& [op, device] : file["ops"].items()) {
+    if (!device.is_number_integer()) {
+      throw BadInput(StrCat(path.string(), ": op '", op, "' is on ", device.dump(), ", expected a device index"));
+    }
+    ++ops_by_device[device.dump()];
+  }
+  return {{"what", "placement (emplace.placement/1)"},
+          {"devices", file.value("devices", Json::array())},
+          {"ops", file["ops"].size()},
+          {"ops_by_device_index", ops_by_device}};
+}
+
+Json DescribeJson(const fs::path& path) {
+  const std::string text = ReadFile(path);
+  const Json file = Json::parse(text, nullptr, /*allow_exceptions=*/false);
+  if (file.is_array()) return {{"what", "placement (bare array of device indices)"}, {"ops", file.size()}};
+  // LoadGraph says line and column of what is broken.
+  if (!file.is_object()) return DescribeGraph(path);
+  const std::string format = file.contains("format") && file["format"].is_string() ? file["format"].get<std::string>() : "";
+  if (format.starts_with("emplace.graph/")) return DescribeGraph(path);
+  if (format.starts_with("emplace.placement/")) return DescribePlacement(file, path);
+  if (format.starts_with("emplace.split/")) {
+    return {{"what", "split of a graph family (emplace.split/1)"},
+            {"family", file.value("family", "")},
+            {"train", file.value("train", Json::array()).size()},
+            {"test", file.value("test", Json::array()).size()}};
+  }
+  if (file.contains("total") && file.contains("actors")) {
+    return {{"what", "ledger of a training run"}, {"total", file["total"]}, {"actors", file["actors"].size()}};
+  }
+  if (!format.empty()) return {{"what", format}, {"keys", file.size()}};
+  throw BadInput(StrCat(path.string(), ": is JSON, but none of our formats (no known 'format')"));
+}
+
+Json DescribeYaml(const fs::path& path) {
+  const std::string text = ReadFile(path);
+  YAML::Node root;
+  try {
+    root = YAML::Load(text);
+  } catch (const YAML::ParserException& error) {
+    throw BadInput(StrCat(path.string(), ":", error.mark.line + 1, ":", error.mark.column + 1, ": ", error.msg));
+  }
+  if (root.IsMap() && root["devices"]) {
+    const Cluster cluster = LoadCluster(path);
+    Json devices = Json::array();
+    for (const Device& device : cluster.devices) {
+      devices.push_back({{"name", device.name}, {"kind", device.kind}, {"memory_bytes", device.memory_bytes}});
+    }
+    return {{"what", "devices"}, {"devices", devices}, {"op_overhead_us", cluster.op_overhead_us},
+            {"bandwidth_bytes_per_us", cluster.bandwidth_bytes_per_us},
+            {"transfer_overhead_us", cluster.transfer_overhead_us}};
+  }
+  if (root.IsMap() && root["kind"]) {
+    const DeviceKind kind = LoadDeviceKind(path);
+    return {{"what", "device kind (cost model)"}, {"kind", kind.name}};
+  }
+  const RunConfig config = LoadRunConfig(path);
+  return {{"what", "run configuration"}, {"name", config.name}, {"family", config.workload.family},
+          {"devices", config.workload.devices}, {"iterations", config.training.iterations},
+          {"max_minutes", config.training.max_minutes}};
+}
+
+Json DescribeLines(const fs::path& path) {
+  const std::string text = ReadFile(path);
+  int64_t lines = 0;
+  Json last;
+  for (const std::string& line : Split(text, '\n')) {
+    if (line.empty()) continue;
+    last = Json::parse(line, nullptr, /*allow_exceptions=*/false);
+    ++lines;
+    if (last.is_discarded()) throw BadInput(StrCat(path.string(), ":", lines, ": not a JSON object"));
+  }
+  return {{"what", "metrics of a training run"}, {"lines", lines}, {"last", last}};
+}
+
+Json DescribeFolder(const fs::path& path) {
+  if (fs::exists(path / "state.json") && fs::exists(path / "policy.safetensors")) {
+    const Json state = Json::parse(ReadFile(path / "state.json"), nullptr, /*allow_exceptions=*/false);
+    if (!state.is_object()) throw BadInput(StrCat((path / "state.json").string(), ": damaged, expected a JSON object"));
+    return {{"what", "checkpoint"}, {"updates", state.value("updates", int64_t{0})},
+            {"policy", DescribePolicy(path / "policy.safetensors")}};
+  }
+  if (fs::exists(path / "config.yaml") && fs::exists(path / "checkpoints")) {
+    Json described = {{"what", "run directory"}, {"config", DescribeYaml(path / "config.yaml")}};
+    if (fs::exists(path / "policy.safetensors")) described["policy"] = DescribePolicy(path / "policy.safetensors");
+    if (fs::exists(path / "ledger.json")) described["ledger"] = DescribeJson(path / "ledger.json");
+    return described;
+  }
+  if (fs::exists(path / "split.json")) return DescribeJson(path / "split.json");
+  throw BadInput(StrCat(path.string(), ": is a folder, but no run directory, checkpoint or family of graphs"));
+}
+
+Json Describe(const fs::path& path) {
+  const std::string name = path.filename().string();
+  if (!fs::exists(path)) throw BadInput(StrCat(path.string(), ": does not exist"));
+  if (fs::is_directory(path)) return DescribeFolder(path);
+  if (name.ends_with(".graph.json") || name.ends_with(".graph.json.zst")) return DescribeGraph(path);
+  if (name.ends_with(".safetensors")) return DescribePolicy(path);
+  if (name.ends_with(".json")) return DescribeJson(path);
+  if (name.ends_with(".jsonl")) return DescribeLines(path);
+  if (name.ends_with(".yaml") || name.ends_with(".yml")) return DescribeYaml(path);
+  if (name.find("tfevents") != std::string::npos) {
+    return {{"what", "TensorBoard event file"}, {"bytes", fs::file_size(path)}};
+  }
+  throw BadInput(StrCat(path.string(), ": unknown kind of file, expected *.graph.json[.zst], *.json, *.jsonl, *.yaml, ",
+                        "*.safetensors, an event file or a run directory"));
+}
+
+void PrintText(const Json& value, int indent) {
+  for (const auto& [key, member] : value.items()) {
+    if (member.is_object() && !member.empty()) {
+      std::printf("%*s%s\n", indent, "", key.c_str());
+      PrintText(member, indent + 2);
+    } else {
+      std::printf("%*s%-22s %s\n", indent, "", key.c_str(),
+                  member.is_string() ? member.get<std::string>().c_str() : member.dump().c_str());
+    }
+  }
+}
+
+int Inspect(const std::string& path, bool json) {
+  const Json described = Describe(path);
+  if (json) {
+    std::printf("%s\n", described.dump().c_str());
+  } else {
+    PrintText(described, 0);
+  }
+  return 0;
+}
+
+}  // namespace
+
+void AddInspectCommand(CLI::App& app, std::function<int()>& run) {
+  struct Arguments {
+    std::string path;
+    bool json = false;
+  };
+  auto args = std::make_shared<Arguments>();
+  CLI::App* command = app.add_subcommand("inspect", "Say what a file or folder of ours is");
+  command->add_option("file", args->path, "A graph, devices, configuration, placement, policy, checkpoint, run directory, ...")
+      ->required();
+  command->add_flag("--json", args->json, "Print one JSON document");
+  command->callback([args, &run] { run = [args] { return Inspect(args->path, args->json); }; });
+}
+
+}  // namespace emplace

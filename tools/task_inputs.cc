@@ -1,0 +1,84 @@
+#include "tools/task_inputs.h"
+
+#include <algorithm>
+#include <charconv>
+#include <nlohmann/json.hpp>
+
+#include "common/error.h"
+#include "common/file_io.h"
+#include "common/strings.h"
+
+namespace emplace {
+namespace {
+
+namespace fs = std::filesystem;
+
+bool IsGraphFile(const fs::path& path) {
+  const std::string name = path.filename().string();
+  return name.ends_with(".graph.json") || name.ends_with(".graph.json.zst");
+}
+
+std::vector<fs::path> GraphsOfFolder(const fs::path& folder) {
+  std::vector<fs::path> graphs;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
+    if (entry.is_regular_file() && IsGraphFile(entry.path())) graphs.push_back(entry.path());
+  }
+  std::sort(graphs.begin(), graphs.end());
+  if (graphs.empty()) throw BadInput(StrCat(folder.string(), ": holds no *.graph.json"));
+  return graphs;
+}
+
+std::vector<fs::path> GraphsOfSplit(const fs::path& folder, const std::string& split) {
+  const fs::path path = folder / "split.json";
+  const nlohmann::json file = nlohmann::json::parse(ReadFile(path), nullptr, /*allow_exceptions=*/false);
+  if (!file.is_object() || !file.contains(split) || !file[split].is_array()) {
+    throw BadInput(StrCat(path.string(), ": has no list '", split, "', expected emplace.split/1 with train and test"));
+  }
+  std::vector<fs::path> graphs;
+  for (const nlohmann::json& name : file[split]) {
+    if (!name.is_string()) throw BadInput(StrCat(path.string(), ": '", split, "' holds ", name.dump(), ", expected file names"));
+    graphs.push_back(folder / name.get<std::string>());
+  }
+  return graphs;
+}
+
+}  // namespace
+
+std::vector<fs::path> FindGraphs(const std::vector<std::string>& paths, const std::string& split) {
+  std::vector<fs::path> graphs;
+  for (const std::string& text : paths) {
+    const fs::path path(text);
+    if (!fs::exists(path)) throw BadInput(StrCat(text, ": does not exist, expected a graph or a folder of graphs"));
+    if (!fs::is_directory(path)) {
+      graphs.push_back(path);
+      continue;
+    }
+    const std::vector<fs::path> found = split.empty() ? GraphsOfFolder(path) : GraphsOfSplit(path, split);
+    graphs.insert(graphs.end(), found.begin(), found.end());
+  }
+  return graphs;
+}
+
+int32_t MaxGroups(int64_t wanted, const std::optional<PolicyWeights>& policy) {
+  constexpr int32_t kDefault = 128;
+  if (wanted > 0) return static_cast<int32_t>(wanted);
+  if (!policy) return kDefault;
+  const auto trained = policy->metadata.find("grouping.max_groups");
+  if (trained == policy->metadata.end()) return kDefault;
+  int32_t value = 0;
+  const char* end = trained->second.data() + trained->second.size();
+  const auto parsed = std::from_chars(trained->second.data(), end, value);
+  if (parsed.ec != std::errc() || parsed.ptr != end || value < 1) {
+    throw BadInput(StrCat("policy: metadata grouping.max_groups is '", trained->second, "', expected a positive number"));
+  }
+  return value;
+}
+
+void CheckPolicyFits(const PolicyWeights& policy, const std::string& policy_path, const Cluster& cluster,
+                     const std::string& devices_path) {
+  if (policy.shape.num_devices == cluster.num_devices()) return;
+  throw BadInput(StrCat(policy_path, ": the policy is for ", policy.shape.num_devices, " devices, ", devices_path, " has ",
+                        cluster.num_devices()));
+}
+
+}  // namespace emplace
