@@ -1,0 +1,57 @@
+#include "simulator/peak_memory.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "simulator/simulator.h"
+
+namespace emplace {
+
+PeakMemory::PeakMemory(const SimGraph& graph) : graph_(graph), held_bytes_(static_cast<size_t>(graph.num_devices)) {
+  releases_.reserve(2 * static_cast<size_t>(graph.num_ops));
+}
+
+double PeakMemory::HeldUntil(OpIndex op, std::span<const DeviceIndex> placement, const Timeline& timeline) const {
+  const auto o = static_cast<size_t>(op);
+  double until = timeline.start_us[o];
+  for (int32_t tensor = graph_.tensor_begin[o]; tensor < graph_.tensor_begin[o + 1]; ++tensor) {
+    for (const int32_t reader : graph_.tensor_consumers.Row(tensor)) {
+      const auto c = static_cast<size_t>(reader);
+      const size_t device = static_cast<size_t>(placement[c]);
+      const double cost = graph_.cost_us[c * static_cast<size_t>(graph_.num_devices) + device];
+      until = std::max(until, std::floor(timeline.start_us[c]) + std::floor(cost) - 1);
+    }
+  }
+  return until;
+}
+
+void PeakMemory::Compute(std::span<const DeviceIndex> placement, std::span<const OpIndex> start_order,
+                         const Timeline& timeline, std::span<int64_t> peak_bytes) {
+  std::fill(held_bytes_.begin(), held_bytes_.end(), 0);
+  releases_.clear();
+  for (const OpIndex op : start_order) {
+    const auto o = static_cast<size_t>(op);
+    held_bytes_[static_cast<size_t>(placement[o])] += graph_.param_bytes[o];
+    if (graph_.output_bytes[o] > 0) {
+      releases_.push_back({HeldUntil(op, placement, timeline), placement[o], graph_.output_bytes[o]});
+    }
+    if (graph_.temp_bytes[o] > 0) releases_.push_back({timeline.finish_us[o], placement[o], graph_.temp_bytes[o]});
+  }
+  std::sort(releases_.begin(), releases_.end(),
+            [](const Release& a, const Release& b) { return a.time_us < b.time_us; });
+  std::copy(held_bytes_.begin(), held_bytes_.end(), peak_bytes.begin());
+
+  // Ops start in order of time, so the two sorted sequences merge; a release waits for all that starts at its time.
+  auto release = releases_.begin();
+  for (const OpIndex op : start_order) {
+    const auto o = static_cast<size_t>(op);
+    for (; release != releases_.end() && release->time_us < timeline.start_us[o]; ++release) {
+      held_bytes_[static_cast<size_t>(release->device)] -= release->bytes;
+    }
+    const auto device = static_cast<size_t>(placement[o]);
+    held_bytes_[device] += graph_.output_bytes[o] + graph_.temp_bytes[o];
+    peak_bytes[device] = std::max(peak_bytes[device], held_bytes_[device]);
+  }
+}
+
+}  // namespace emplace

@@ -1,0 +1,42 @@
+// Peak memory of each device in one simulated run (design, section 4, rule 8).
+//
+// An op with output bytes B > 0 holds B on its device from its start until the latest floor(start) + floor(cost) - 1 over
+// its consumers, by data or control, and at least at its start. temp_bytes are held from start to finish, param_bytes
+// throughout. What is released at a time counts together with what is taken at that time.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "common/ids.h"
+#include "simulator/sim_graph.h"
+
+namespace emplace {
+
+struct Timeline;
+
+// Not thread-safe; allocates in its constructor only.
+class PeakMemory {
+ public:
+  // REQUIRES: graph outlives it.
+  explicit PeakMemory(const SimGraph& graph);
+
+  // start_order [n]: the ops by start time. Writes peak_bytes [D].
+  void Compute(std::span<const DeviceIndex> placement, std::span<const OpIndex> start_order, const Timeline& timeline,
+               std::span<int64_t> peak_bytes);
+
+ private:
+  struct Release {
+    double time_us;
+    DeviceIndex device;
+    int64_t bytes;
+  };
+  double HeldUntil(OpIndex op, std::span<const DeviceIndex> placement, const Timeline& timeline) const;
+
+  const SimGraph& graph_;
+  std::vector<Release> releases_;    // At most 2 n.
+  std::vector<int64_t> held_bytes_;  // [D]
+};
+
+}  // namespace emplace

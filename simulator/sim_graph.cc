@@ -1,0 +1,157 @@
+#include "simulator/sim_graph.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "common/error.h"
+#include "common/strings.h"
+
+namespace emplace {
+namespace {
+
+// The outputs of one op that somebody reads: consumers of each, the control signal last.
+std::vector<std::vector<int32_t>> ConsumersByOutput(const OpGraph& graph, OpIndex producer) {
+  const size_t outputs = graph.op(producer).outputs.size();
+  std::vector<std::vector<int32_t>> consumers(outputs + 1);
+  for (const int32_t consumer : graph.consumers().Row(producer)) {
+    for (const OpInput& input : graph.op(consumer).inputs) {
+      if (input.producer != producer) continue;
+      std::vector<int32_t>& row =
+          consumers[input.output == OpInput::kControl ? outputs : static_cast<size_t>(input.output)];
+      if (row.empty() || row.back() != consumer) row.push_back(consumer);
+    }
+  }
+  return consumers;
+}
+
+Error ArrayError(const std::string& array, const std::string& what) {
+  return BadInput(StrCat("graph array '", array, "': ", what));
+}
+
+template <typename T>
+void CheckSize(const std::string& array, const std::vector<T>& values, int64_t expected) {
+  if (static_cast<int64_t>(values.size()) != expected) {
+    throw ArrayError(array, StrCat("has ", values.size(), " entries, expected ", expected));
+  }
+}
+
+void CheckOffsets(const std::string& array, const std::vector<int32_t>& begin, int64_t rows, size_t items) {
+  CheckSize(array, begin, rows + 1);
+  if (begin.front() != 0 || begin.back() < 0 || static_cast<size_t>(begin.back()) != items ||
+      !std::is_sorted(begin.begin(), begin.end())) {
+    throw ArrayError(array, StrCat("expected offsets that rise from 0 to ", items));
+  }
+}
+
+void CheckSum(const std::string& array, const std::vector<int64_t>& values) {
+  int64_t total = 0;
+  for (const int64_t value : values) {
+    if (value < 0 || value > std::numeric_limits<int64_t>::max() / 4 - total) {
+      throw ArrayError(array, StrCat("holds ", value, ", expected sizes that add up to less than 2^61"));
+    }
+    total += value;
+  }
+}
+
+void CheckRate(const std::string& name, double value, double at_least) {
+  if (!std::isfinite(value) || value < at_least) throw ArrayError(name, StrCat("is ", value));
+}
+
+void CheckAcyclic(const SimGraph& graph) {
+  std::vector<int32_t> missing = graph.num_inputs;
+  std::vector<int32_t> ready;
+  for (int32_t o = 0; o < graph.num_ops; ++o) {
+    if (missing[static_cast<size_t>(o)] == 0) ready.push_back(o);
+  }
+  for (size_t done = 0; done < ready.size(); ++done) {
+    const auto o = static_cast<size_t>(ready[done]);
+    for (int32_t tensor = graph.tensor_begin[o]; tensor < graph.tensor_begin[o + 1]; ++tensor) {
+      for (const int32_t consumer : graph.tensor_consumers.Row(tensor)) {
+        if (--missing[static_cast<size_t>(consumer)] == 0) ready.push_back(consumer);
+      }
+    }
+  }
+  if (static_cast<int64_t>(ready.size()) != graph.num_ops) throw ArrayError("tensor_consumers", "the ops form a cycle");
+}
+
+}  // namespace
+
+SimGraph SimGraph::Compile(const OpGraph& graph, const Cluster& cluster) {
+  SimGraph sim;
+  sim.num_ops = graph.num_ops();
+  sim.num_devices = cluster.num_devices();
+  sim.op_overhead_us = cluster.op_overhead_us;
+  sim.bandwidth_bytes_per_us = cluster.bandwidth_bytes_per_us;
+  sim.transfer_overhead_us = cluster.transfer_overhead_us;
+  for (const Device& device : cluster.devices) sim.memory_bytes.push_back(device.memory_bytes);
+
+  sim.num_inputs.assign(static_cast<size_t>(sim.num_ops), 0);
+  sim.tensor_begin.push_back(0);
+  for (OpIndex o = 0; o < sim.num_ops; ++o) {
+    const Op& op = graph.op(o);
+    for (const Device& device : cluster.devices) {
+      sim.cost_us.push_back(op.AllowedOn(device.kind) ? *op.cost.On(device.kind) : std::nan(""));
+    }
+    sim.output_bytes.push_back(op.OutputBytes());
+    sim.param_bytes.push_back(op.param_bytes);
+    sim.temp_bytes.push_back(op.temp_bytes);
+    const std::vector<std::vector<int32_t>> consumers = ConsumersByOutput(graph, o);
+    for (size_t output = 0; output < consumers.size(); ++output) {
+      if (consumers[output].empty()) continue;
+      sim.tensor_bytes.push_back(output < op.outputs.size() ? op.outputs[output].bytes : 0);
+      for (const int32_t consumer : consumers[output]) {
+        sim.tensor_consumers.items.push_back(consumer);
+        ++sim.num_inputs[static_cast<size_t>(consumer)];
+      }
+      sim.tensor_consumers.begin.push_back(static_cast<int32_t>(sim.tensor_consumers.items.size()));
+    }
+    sim.tensor_begin.push_back(static_cast<int32_t>(sim.tensor_bytes.size()));
+  }
+  return sim;
+}
+
+void SimGraph::Validate() const {
+  if (num_ops < 0) throw ArrayError("num_ops", StrCat("is ", num_ops));
+  if (num_devices < 1) throw ArrayError("num_devices", StrCat("is ", num_devices, ", expected at least 1"));
+  CheckSize("cost_us", cost_us, int64_t{num_ops} * num_devices);
+  for (const double cost : cost_us) {
+    if (std::isinf(cost) || cost < 0) throw ArrayError("cost_us", StrCat("holds ", cost));
+  }
+  const auto num_tensors = static_cast<int64_t>(tensor_bytes.size());
+  CheckOffsets("tensor_begin", tensor_begin, num_ops, tensor_bytes.size());
+  CheckOffsets("tensor_consumers", tensor_consumers.begin, num_tensors, tensor_consumers.items.size());
+  CheckSize("num_inputs", num_inputs, num_ops);
+  CheckSize("output_bytes", output_bytes, num_ops);
+  CheckSize("param_bytes", param_bytes, num_ops);
+  CheckSize("temp_bytes", temp_bytes, num_ops);
+  CheckSize("memory_bytes", memory_bytes, num_devices);
+  CheckSum("tensor_bytes", tensor_bytes);
+  CheckSum("output_bytes", output_bytes);
+  CheckSum("param_bytes", param_bytes);
+  CheckSum("temp_bytes", temp_bytes);
+  for (const int64_t bytes : memory_bytes) {
+    if (bytes < 0) throw ArrayError("memory_bytes", StrCat("holds ", bytes));
+  }
+  CheckRate("op_overhead_us", op_overhead_us, 0);
+  CheckRate("transfer_overhead_us", transfer_overhead_us, 0);
+  CheckRate("bandwidth_bytes_per_us", bandwidth_bytes_per_us, std::numeric_limits<double>::min());
+
+  std::vector<int32_t> inputs(static_cast<size_t>(num_ops));
+  for (int32_t tensor = 0; tensor < num_tensors; ++tensor) {
+    const std::span<const int32_t> row = tensor_consumers.Row(tensor);
+    if (row.empty()) throw ArrayError("tensor_consumers", StrCat("tensor ", tensor, " has no consumer"));
+    int32_t previous = -1;
+    for (const int32_t consumer : row) {
+      if (consumer <= previous || consumer >= num_ops) {
+        throw ArrayError("tensor_consumers", StrCat("holds ", consumer, ", expected ascending op indices"));
+      }
+      previous = consumer;
+      ++inputs[static_cast<size_t>(consumer)];
+    }
+  }
+  if (inputs != num_inputs) throw ArrayError("num_inputs", "does not count the tensors that each op reads");
+  CheckAcyclic(*this);
+}
+
+}  // namespace emplace
