@@ -11,6 +11,7 @@
 #include "common/rng.h"
 #include "simulator/placement_task.h"
 #include "simulator/simulator.h"
+#include "simulator/start_placement.h"
 
 namespace emplace {
 
@@ -25,7 +26,8 @@ class PlacementEnv {
   // REQUIRES: task outlives the environment.
   PlacementEnv(const PlacementTask& task, const EnvironmentConfig& config);
 
-  // Starts an episode from a start placement drawn as `config.start` says; returns rho(s_0).
+  // Starts an episode from a start placement drawn as `config.start` says ("best": the best feasible one that this
+  // environment has seen, random before there is one); returns rho(s_0).
   double Reset(Rng& rng);
   // Starts from this placement. REQUIRES: [n], every device allowed.
   double Reset(std::span<const uint8_t> start);
@@ -39,7 +41,7 @@ class PlacementEnv {
   PolicyState state() const { return {&task_->policy, placement_.data(), step_}; }
   double makespan_us() const { return makespan_us_; }                // Of the current placement.
   bool feasible() const { return feasible_; }                        // It fits every device's memory.
-  double best_makespan_us() const { return best_makespan_us_; }      // Best feasible one of the episode; infinity: none.
+  double best_makespan_us() const { return best_makespan_us_; }      // Best feasible one seen so far; infinity: none.
   const std::vector<uint8_t>& best_placement() const { return best_placement_; }
 
  private:
@@ -53,11 +55,14 @@ class PlacementEnv {
   std::vector<int32_t> op_begin_;          // [n + 1] ops of each group, in ops_of_group_
   std::vector<OpIndex> ops_of_group_;      // [num_ops]
   std::vector<int64_t> peak_bytes_;        // [D]
-  std::vector<uint8_t> best_placement_;    // [n]
+  std::vector<uint8_t> best_placement_;    // [n], empty before there is one
+  std::vector<uint8_t> start_;             // [n] scratch of Reset
   int32_t step_ = 0;
+  double rho_ = 0;
   double makespan_us_ = 0;
   double best_makespan_us_ = 0;
   bool feasible_ = true;
+  bool memory_matters_ = true;             // Some placement may not fit; else peak memory is not computed at all.
 };
 
 }  // namespace emplace

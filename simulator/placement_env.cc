@@ -1,0 +1,109 @@
+#include "simulator/placement_env.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+#include "common/error.h"
+
+namespace emplace {
+namespace {
+
+// Bytes over its memory on the fullest device; 0 when everything fits.
+int64_t BytesOver(std::span<const int64_t> peak_bytes, std::span<const int64_t> memory_bytes) {
+  int64_t over = 0;
+  for (size_t d = 0; d < peak_bytes.size(); ++d) over = std::max(over, peak_bytes[d] - memory_bytes[d]);
+  return over;
+}
+
+// Whether every op's bytes together fit the smallest device: then no placement can run out of memory.
+bool FitsAnyhow(const SimGraph& sim) {
+  const auto sum = [](const std::vector<int64_t>& bytes) {
+    return std::accumulate(bytes.begin(), bytes.end(), 0.0, [](double a, int64_t b) { return a + static_cast<double>(b); });
+  };
+  const double all = sum(sim.output_bytes) + sum(sim.param_bytes) + sum(sim.temp_bytes);
+  return all <= static_cast<double>(*std::min_element(sim.memory_bytes.begin(), sim.memory_bytes.end()));
+}
+
+}  // namespace
+
+double Rho(const EnvironmentConfig& config, double makespan_us, std::span<const int64_t> peak_bytes,
+           std::span<const int64_t> memory_bytes) {
+  // Seconds, as in the design. The log of an empty graph's makespan would be minus infinity: one nanosecond at least.
+  const double seconds = makespan_us * 1e-6;
+  const double time = config.reward == "log" ? std::log(std::max(seconds, 1e-9)) : seconds;
+  const double gigabytes_over = static_cast<double>(BytesOver(peak_bytes, memory_bytes)) * 1e-9;
+  return time + std::min(config.memory_penalty * gigabytes_over, config.memory_penalty_cap);
+}
+
+PlacementEnv::PlacementEnv(const PlacementTask& task, const EnvironmentConfig& config)
+    : task_(&task),
+      config_(config),
+      simulator_(task.sim),
+      placement_(static_cast<size_t>(task.policy.num_nodes)),
+      op_placement_(task.group_of_op.size()),
+      op_begin_(placement_.size() + 1),
+      ops_of_group_(task.group_of_op.size()),
+      peak_bytes_(static_cast<size_t>(task.sim.num_devices)),
+      best_makespan_us_(std::numeric_limits<double>::infinity()),
+      memory_matters_(!FitsAnyhow(task.sim)) {
+  best_placement_.reserve(placement_.size());
+  for (const GroupIndex group : task.group_of_op) ++op_begin_[static_cast<size_t>(group) + 1];
+  std::partial_sum(op_begin_.begin(), op_begin_.end(), op_begin_.begin());
+  std::vector<int32_t> next(op_begin_.begin(), op_begin_.end() - 1);
+  for (size_t o = 0; o < task.group_of_op.size(); ++o) {
+    int32_t& slot = next[static_cast<size_t>(task.group_of_op[o])];
+    ops_of_group_[static_cast<size_t>(slot++)] = static_cast<OpIndex>(o);
+  }
+}
+
+double PlacementEnv::Evaluate() {
+  if (memory_matters_) {
+    makespan_us_ = simulator_.MakespanAndPeak(op_placement_, peak_bytes_);
+    feasible_ = BytesOver(peak_bytes_, task_->sim.memory_bytes) == 0;
+  } else {
+    makespan_us_ = simulator_.Makespan(op_placement_);
+    feasible_ = true;
+  }
+  if (feasible_ && makespan_us_ < best_makespan_us_) {
+    best_makespan_us_ = makespan_us_;
+    best_placement_.assign(placement_.begin(), placement_.end());
+  }
+  // Without a memory limit in reach, peak_bytes_ stays zero and adds no penalty.
+  rho_ = Rho(config_, makespan_us_, peak_bytes_, task_->sim.memory_bytes);
+  return rho_;
+}
+
+double PlacementEnv::Reset(std::span<const uint8_t> start) {
+  EMPLACE_CHECK(start.size() == placement_.size());
+  std::copy(start.begin(), start.end(), placement_.begin());
+  task_->Expand(placement_, op_placement_);
+  step_ = 0;
+  return Evaluate();
+}
+
+double PlacementEnv::Reset(Rng& rng) {
+  if (config_.start == "best" && !best_placement_.empty()) {
+    start_ = best_placement_;
+  } else {
+    StartPlacement(*task_, config_.start, rng, start_);
+  }
+  return Reset(start_);
+}
+
+double PlacementEnv::Step(DeviceIndex device) {
+  EMPLACE_CHECK(!done());
+  const auto group = static_cast<size_t>(step_);
+  EMPLACE_CHECK(task_->policy.allowed[group * static_cast<size_t>(task_->policy.num_devices) + static_cast<size_t>(device)] == 1);
+  ++step_;
+  // Nothing moved: the run would be the same.
+  if (placement_[group] == device) return rho_;
+  placement_[group] = static_cast<uint8_t>(device);
+  for (int32_t i = op_begin_[group]; i < op_begin_[group + 1]; ++i) {
+    op_placement_[static_cast<size_t>(ops_of_group_[static_cast<size_t>(i)])] = device;
+  }
+  return Evaluate();
+}
+
+}  // namespace emplace
