@@ -1,0 +1,65 @@
+#include "common/config/field_table.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "common/strings.h"
+
+namespace emplace {
+namespace {
+
+size_t EditDistance(const std::string& a, const std::string& b) {
+  std::vector<size_t> row(b.size() + 1);
+  for (size_t j = 0; j <= b.size(); ++j) row[j] = j;
+  for (size_t i = 1; i <= a.size(); ++i) {
+    size_t diagonal = row[0];
+    row[0] = i;
+    for (size_t j = 1; j <= b.size(); ++j) {
+      const size_t substituted = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
+      diagonal = row[j];
+      row[j] = std::min({row[j] + 1, row[j - 1] + 1, substituted});
+    }
+  }
+  return row.back();
+}
+
+}  // namespace
+
+std::string ConfigField::Expected(const Value& like) const {
+  if (has_range) return StrCat(ShortestDouble(low), "..", ShortestDouble(high));
+  if (!choices.empty()) return StrCat("one of ", Join(choices, ", "));
+  if (std::holds_alternative<int64_t>(like) || std::holds_alternative<uint64_t>(like)) return "a whole number";
+  if (std::holds_alternative<double>(like)) return "a number";
+  if (std::holds_alternative<bool>(like)) return "true or false";
+  if (std::holds_alternative<std::string>(like)) return "text";
+  return "a list of texts";
+}
+
+std::string ConfigField::Check(const Value& value) const {
+  if (has_range) {
+    double number = 0;
+    if (const auto* whole = std::get_if<int64_t>(&value)) number = static_cast<double>(*whole);
+    if (const auto* real = std::get_if<double>(&value)) number = *real;
+    if (!(number >= low && number <= high)) return Expected(value);
+  }
+  if (!choices.empty()) {
+    const std::string& text = std::get<std::string>(value);
+    if (std::find(choices.begin(), choices.end(), text) == choices.end()) return Expected(value);
+  }
+  return "";
+}
+
+std::string NearestName(const std::string& word, const std::vector<std::string>& candidates) {
+  std::string nearest;
+  size_t best = word.size() / 3 + 2;  // Anything farther is another word, not a slip.
+  for (const std::string& candidate : candidates) {
+    const size_t distance = EditDistance(word, candidate);
+    if (distance < best) {
+      best = distance;
+      nearest = candidate;
+    }
+  }
+  return nearest;
+}
+
+}  // namespace emplace

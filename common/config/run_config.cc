@@ -1,0 +1,381 @@
+#include "common/config/run_config.h"
+
+#include <yaml-cpp/yaml.h>
+
+#include <cmath>
+#include <limits>
+
+#include "common/config/field_table.h"
+#include "common/error.h"
+#include "common/file_io.h"
+#include "common/strings.h"
+
+namespace emplace {
+namespace {
+
+constexpr double kMany = 1e9;
+
+FieldTable<RunConfig> RunFields() {
+  FieldTable<RunConfig> t;
+  t.Field("name", &RunConfig::name).Help("Of the run; the default run directory is named by it.");
+  t.Field("seed", &RunConfig::seed).Help("Of everything random but the workload.");
+  return t;
+}
+
+FieldTable<WorkloadConfig> WorkloadFields() {
+  using C = WorkloadConfig;
+  FieldTable<C> t;
+  t.Field("family", &C::family).Help("Generated family of graphs (ptb); empty: train_graphs and test_graphs name files.");
+  t.Field("count", &C::count).Range(1, 10000).Help("Graphs of the family.");
+  t.Field("train", &C::train).Range(1, 10000).Help("How many of them are for training; the rest is for testing.");
+  t.Field("validation", &C::validation).Range(0, 10000).Help("Further graphs, on which the best checkpoint is chosen.");
+  t.Field("seed", &C::seed).Help("Of the family.");
+  t.Field("size", &C::size).Choices({"full", "small"}).Help("Small: 8 cell nodes and a short unroll.");
+  t.Field("train_graphs", &C::train_graphs).Help("Paths; relative ones start at the configuration's folder.");
+  t.Field("validation_graphs", &C::validation_graphs).Help("Paths; empty: the training graphs serve.");
+  t.Field("test_graphs", &C::test_graphs).Help("Paths.");
+  t.Field("devices", &C::devices).Help("Devices file; a relative one starts at the configuration's folder.");
+  return t;
+}
+
+FieldTable<GroupingConfig> GroupingFields() {
+  FieldTable<GroupingConfig> t;
+  t.Field("max_groups", &GroupingConfig::max_groups).Range(1, 100000).Help("Steps of an episode at most.");
+  return t;
+}
+
+FieldTable<EnvironmentConfig> EnvironmentFields() {
+  using C = EnvironmentConfig;
+  FieldTable<C> t;
+  t.Field("start", &C::start).Choices({"random", "single", "best"}).Help("Start placement of an episode.");
+  t.Field("reward", &C::reward).Choices({"seconds", "log"}).Help("What rho is: the makespan or its logarithm.");
+  t.Field("memory_penalty", &C::memory_penalty).Range(0, kMany).Help("Added to rho for each GB over the limit.");
+  t.Field("memory_penalty_cap", &C::memory_penalty_cap).Range(0, kMany).Help("At most this much.");
+  return t;
+}
+
+FieldTable<PolicyConfig> PolicyFields() {
+  using C = PolicyConfig;
+  FieldTable<C> t;
+  t.Field("message_rounds", &C::message_rounds).Range(0, 64).Help("k, rounds of message passing in each direction.");
+  t.Field("message_width", &C::message_width).Range(0, 256).Help("Width of a message; 0: the number of features.");
+  t.Field("memory_feature", &C::memory_feature).Help("Give the policy each group's memory.");
+  return t;
+}
+
+FieldTable<TrainingConfig> TrainingFields() {
+  using C = TrainingConfig;
+  FieldTable<C> t;
+  t.Field("sync", &C::sync).Choices({"async"}).Help("async: actors run ahead, policy lag is bounded.");
+  t.Field("iterations", &C::iterations).Range(1, kMany).Help("Updates.");
+  t.Field("max_minutes", &C::max_minutes).Range(0, 1e6).Help("Stop after this wall time; 0: no limit.");
+  t.Field("episodes_per_update", &C::episodes_per_update).Range(1, 4096).Help("Episodes in one update (B).");
+  t.Field("max_states_per_update", &C::max_states_per_update).Range(0, kMany).Help("States drawn for one update; 0: all.");
+  t.Field("baseline_window", &C::baseline_window).Range(1, 10000).Help("Recent episodes in a (graph, step) baseline.");
+  t.Field("normalize_advantages", &C::normalize_advantages).Help("Divide by the batch's standard deviation.");
+  t.Field("entropy_start", &C::entropy_start).Range(0, 100).Help("Weight of the entropy bonus, at first.");
+  t.Field("entropy_end", &C::entropy_end).Range(0, 100).Help("And in the end.");
+  t.Field("entropy_decay_updates", &C::entropy_decay_updates).Range(1, kMany).Help("Updates from the one to the other.");
+  t.Field("learning_rate", &C::learning_rate).Range(0, 1).Help("Of Adam, at first.");
+  t.Field("learning_rate_end", &C::learning_rate_end).Range(0, 1).Help("And in the end.");
+  t.Field("learning_rate_decay_updates", &C::learning_rate_decay_updates).Range(1, kMany).Help("Updates between.");
+  t.Field("gradient_clip", &C::gradient_clip).Range(1e-9, kMany).Help("Largest global norm of a gradient.");
+  t.Field("max_lag", &C::max_lag).Range(0, 1e6).Help("Versions; an older trajectory is dropped as stale.");
+  t.Field("importance_clip", &C::importance_clip).Range(1, kMany).Help("Largest importance weight of a lagging step.");
+  t.Field("device", &C::device).Choices({"auto", "cpu", "cuda"}).Help("Where the learner computes.");
+  return t;
+}
+
+FieldTable<ActorConfig> ActorFields() {
+  using C = ActorConfig;
+  FieldTable<C> t;
+  t.Field("episodes_in_flight", &C::episodes_in_flight).Range(1, 1024).Help("Episodes that one actor rolls out together.");
+  t.Field("send_queue", &C::send_queue).Range(1, 100000).Help("Trajectories; a full queue pauses the actor.");
+  t.Field("heartbeat_s", &C::heartbeat_s).Range(0.01, 3600).Help("Seconds between heartbeats.");
+  t.Field("patience_s", &C::patience_s).Range(0.1, 1e7).Help("How long an actor waits for a silent learner.");
+  return t;
+}
+
+FieldTable<LearnerConfig> LearnerFields() {
+  using C = LearnerConfig;
+  FieldTable<C> t;
+  t.Field("buffer", &C::buffer).Range(1, 1e6).Help("Trajectories; a full buffer pushes back on the actors.");
+  t.Field("actor_timeout_s", &C::actor_timeout_s).Range(0.1, 1e6).Help("An actor silent for longer counts as gone.");
+  t.Field("progress_s", &C::progress_s).Range(0.1, 1e6).Help("Seconds between progress lines.");
+  return t;
+}
+
+FieldTable<EvaluationConfig> EvaluationFields() {
+  FieldTable<EvaluationConfig> t;
+  t.Field("every", &EvaluationConfig::every).Range(0, kMany).Help("Updates between evaluations; 0: only at the end.");
+  return t;
+}
+
+FieldTable<CheckpointConfig> CheckpointFields() {
+  using C = CheckpointConfig;
+  FieldTable<C> t;
+  t.Field("every", &C::every).Range(1, kMany).Help("Updates between checkpoints.");
+  t.Field("keep", &C::keep).Range(1, 1e6).Help("The last so many are kept, and the best one.");
+  return t;
+}
+
+FieldTable<NetworkConfig> NetworkFields() {
+  using C = NetworkConfig;
+  FieldTable<C> t;
+  t.Field("bind", &C::bind).Help("Address that the learner binds.");
+  t.Field("port", &C::port).Range(0, 65535).Help("Control port; 0: any free one.");
+  return t;
+}
+
+struct Section {
+  std::string name;  // Empty: the top level.
+  std::vector<ConfigField> fields;
+  std::function<void*(RunConfig&)> part;
+};
+
+template <typename C>
+Section MakeSection(const std::string& name, const FieldTable<C>& table, C RunConfig::* part) {
+  return {name, table.fields(), [part](RunConfig& config) -> void* { return &(config.*part); }};
+}
+
+const std::vector<Section>& Sections() {
+  static const std::vector<Section> sections = {
+      {"", RunFields().fields(), [](RunConfig& config) -> void* { return &config; }},
+      MakeSection("workload", WorkloadFields(), &RunConfig::workload),
+      MakeSection("grouping", GroupingFields(), &RunConfig::grouping),
+      MakeSection("environment", EnvironmentFields(), &RunConfig::environment),
+      MakeSection("policy", PolicyFields(), &RunConfig::policy),
+      MakeSection("training", TrainingFields(), &RunConfig::training),
+      MakeSection("actor", ActorFields(), &RunConfig::actor),
+      MakeSection("learner", LearnerFields(), &RunConfig::learner),
+      MakeSection("evaluation", EvaluationFields(), &RunConfig::evaluation),
+      MakeSection("checkpoint", CheckpointFields(), &RunConfig::checkpoint),
+      MakeSection("network", NetworkFields(), &RunConfig::network),
+  };
+  return sections;
+}
+
+std::string FullName(const Section& section, const std::string& key) {
+  return section.name.empty() ? key : section.name + "." + key;
+}
+
+std::string DidYouMean(const std::string& word, const std::vector<std::string>& known) {
+  const std::string nearest = NearestName(word, known);
+  return nearest.empty() ? StrCat(", expected one of ", Join(known, ", ")) : StrCat(", did you mean '", nearest, "'?");
+}
+
+std::vector<std::string> FieldNames(const Section& section) {
+  std::vector<std::string> names;
+  for (const ConfigField& field : section.fields) names.push_back(field.name);
+  if (section.name.empty()) {
+    for (const Section& other : Sections()) {
+      if (!other.name.empty()) names.push_back(other.name);
+    }
+  }
+  return names;
+}
+
+const ConfigField* FindField(const Section& section, const std::string& key) {
+  for (const ConfigField& field : section.fields) {
+    if (field.name == key) return &field;
+  }
+  return nullptr;
+}
+
+// The node as the kind of value that the field holds; throws YAML::BadConversion where it is none.
+ConfigField::Value Convert(const YAML::Node& node, const ConfigField::Value& like) {
+  if (std::holds_alternative<std::vector<std::string>>(like)) {
+    if (node.IsNull()) return std::vector<std::string>();
+    return node.as<std::vector<std::string>>();
+  }
+  if (node.IsNull() && std::holds_alternative<std::string>(like)) return std::string();
+  if (!node.IsScalar()) throw YAML::BadConversion(node.Mark());
+  return std::visit([&](const auto& sample) { return ConfigField::Value(node.as<std::decay_t<decltype(sample)>>()); }, like);
+}
+
+std::string Shown(const YAML::Node& node) {
+  if (node.IsScalar()) return node.Scalar();
+  return node.IsMap() ? "a map" : node.IsSequence() ? "a list" : "empty";
+}
+
+void SetField(const Section& section, const ConfigField& field, const YAML::Node& node, const std::string& place,
+              RunConfig& config) {
+  void* const part = section.part(config);
+  const ConfigField::Value current = field.get(part);
+  const std::string complaint = StrCat(place, ": ", FullName(section, field.name), " is ", Shown(node), ", expected ");
+  ConfigField::Value value;
+  try {
+    value = Convert(node, current);
+  } catch (const YAML::BadConversion&) {
+    throw BadInput(complaint + field.Expected(current));
+  }
+  const std::string expected = field.Check(value);
+  if (!expected.empty()) throw BadInput(complaint + expected);
+  field.set(part, value);
+}
+
+class ConfigReader {
+ public:
+  ConfigReader(const std::string& source, RunConfig& config) : source_(source), config_(config) {}
+
+  void Read(const YAML::Node& root) {
+    if (root.IsNull()) return;  // An empty file is all defaults.
+    if (!root.IsMap()) throw BadInput(StrCat(Place(root), ": expected a map of sections"));
+    for (const auto& entry : root) {
+      const std::string key = Key(entry.first);
+      const Section* const section = FindSection(key);
+      if (section != nullptr) {
+        ReadSection(*section, entry.second);
+      } else {
+        ReadField(Sections().front(), entry.first, entry.second);
+      }
+    }
+  }
+
+ private:
+  std::string Place(const YAML::Node& node) const {
+    return StrCat(source_, ":", node.Mark().line + 1, ":", node.Mark().column + 1);
+  }
+  std::string Key(const YAML::Node& node) const {
+    if (!node.IsScalar()) throw BadInput(StrCat(Place(node), ": expected a name as key"));
+    return node.Scalar();
+  }
+  static const Section* FindSection(const std::string& name) {
+    for (const Section& section : Sections()) {
+      if (!section.name.empty() && section.name == name) return &section;
+    }
+    return nullptr;
+  }
+  void ReadSection(const Section& section, const YAML::Node& node) {
+    if (node.IsNull()) return;
+    if (!node.IsMap()) throw BadInput(StrCat(Place(node), ": ", section.name, " is ", Shown(node), ", expected a map"));
+    for (const auto& entry : node) ReadField(section, entry.first, entry.second);
+  }
+  void ReadField(const Section& section, const YAML::Node& key_node, const YAML::Node& value) {
+    const std::string key = Key(key_node);
+    const ConfigField* const field = FindField(section, key);
+    if (field == nullptr) {
+      throw BadInput(StrCat(Place(key_node), ": unknown key '", FullName(section, key), "'", DidYouMean(key, FieldNames(section))));
+    }
+    SetField(section, *field, value, Place(value), config_);
+  }
+
+  const std::string& source_;
+  RunConfig& config_;
+};
+
+void ApplyOverride(const std::string& text, RunConfig& config) {
+  const std::string place = "--set " + text;
+  const size_t equals = text.find('=');
+  if (equals == std::string::npos) throw BadInput(StrCat(place, ": expected section.key=value"));
+  const std::string name = text.substr(0, equals);
+  std::vector<std::string> known;
+  for (const Section& section : Sections()) {
+    for (const ConfigField& field : section.fields) {
+      known.push_back(FullName(section, field.name));
+      if (known.back() != name) continue;
+      YAML::Node value;
+      try {
+        value = YAML::Load(text.substr(equals + 1));
+      } catch (const YAML::Exception& error) {
+        throw BadInput(StrCat(place, ": not valid YAML: ", error.msg));
+      }
+      SetField(section, field, value, place, config);
+      return;
+    }
+  }
+  const std::string nearest = NearestName(name, known);
+  throw BadInput(StrCat(place, ": unknown key '", name, "'", nearest.empty() ? "" : StrCat(", did you mean '", nearest, "'?")));
+}
+
+void ResolvePath(std::string& path, const std::filesystem::path& base) {
+  if (!path.empty()) path = std::filesystem::absolute(base / path).lexically_normal().string();
+}
+
+// What no single field can check.
+void CheckTogether(const RunConfig& config, const std::string& source) {
+  const WorkloadConfig& workload = config.workload;
+  if (workload.family.empty() && workload.train_graphs.empty()) {
+    throw BadInput(StrCat(source, ": workload.family is empty, expected a family, or workload.train_graphs"));
+  }
+  if (!workload.family.empty() && !workload.train_graphs.empty()) {
+    throw BadInput(StrCat(source, ": workload.family and workload.train_graphs are both given, expected one (family: \"\")"));
+  }
+  if (!workload.family.empty() && workload.train > workload.count) {
+    throw BadInput(StrCat(source, ": workload.train is ", workload.train, ", expected at most workload.count, ", workload.count));
+  }
+}
+
+void EmitValue(YAML::Emitter& out, const ConfigField::Value& value) {
+  if (const auto* real = std::get_if<double>(&value)) {
+    out << ShortestDouble(*real);
+  } else if (const auto* text = std::get_if<std::string>(&value)) {
+    out << YAML::DoubleQuoted << *text;
+  } else if (const auto* list = std::get_if<std::vector<std::string>>(&value)) {
+    out << YAML::Flow << YAML::BeginSeq;
+    for (const std::string& item : *list) out << YAML::DoubleQuoted << item;
+    out << YAML::EndSeq;
+  } else {
+    std::visit(
+        [&](const auto& plain) {
+          if constexpr (std::is_integral_v<std::decay_t<decltype(plain)>>) out << plain;
+        },
+        value);
+  }
+}
+
+}  // namespace
+
+RunConfig ParseRunConfig(std::string_view yaml, const std::string& source, const std::filesystem::path& base_folder,
+                         const std::vector<std::string>& overrides) {
+  RunConfig config;
+  try {
+    ConfigReader(source, config).Read(YAML::Load(std::string(yaml)));
+  } catch (const YAML::Exception& error) {
+    throw BadInput(StrCat(source, ":", error.mark.line + 1, ":", error.mark.column + 1, ": not valid YAML: ", error.msg));
+  }
+  for (const std::string& text : overrides) ApplyOverride(text, config);
+  CheckTogether(config, source);
+  ResolvePath(config.workload.devices, base_folder);
+  for (auto* const paths : {&config.workload.train_graphs, &config.workload.validation_graphs, &config.workload.test_graphs}) {
+    for (std::string& path : *paths) ResolvePath(path, base_folder);
+  }
+  return config;
+}
+
+RunConfig LoadRunConfig(const std::filesystem::path& path, const std::vector<std::string>& overrides) {
+  return ParseRunConfig(ReadFile(path), path.string(), path.parent_path(), overrides);
+}
+
+std::string RunConfigToYaml(const RunConfig& config) {
+  RunConfig copy = config;  // Sections hand out mutable parts.
+  YAML::Emitter out;
+  out << YAML::BeginMap;
+  for (const Section& section : Sections()) {
+    if (!section.name.empty()) out << YAML::Key << section.name << YAML::Value << YAML::BeginMap;
+    for (const ConfigField& field : section.fields) {
+      out << YAML::Key << field.name << YAML::Value;
+      EmitValue(out, field.get(section.part(copy)));
+      out << YAML::Comment(field.help);
+    }
+    if (!section.name.empty()) out << YAML::EndMap;
+  }
+  out << YAML::EndMap;
+  return std::string(out.c_str()) + "\n";
+}
+
+std::string RunConfigHelp() {
+  RunConfig defaults;
+  std::string text;
+  for (const Section& section : Sections()) {
+    for (const ConfigField& field : section.fields) {
+      const ConfigField::Value value = field.get(section.part(defaults));
+      YAML::Emitter shown;
+      EmitValue(shown, value);
+      text += StrCat("  ", FullName(section, field.name), " = ", shown.c_str(), "  (", field.Expected(value), ")  ", field.help, "\n");
+    }
+  }
+  return text;
+}
+
+}  // namespace emplace
