@@ -1,0 +1,128 @@
+#include "simulator/trace_writer.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <nlohmann/json.hpp>
+
+namespace emplace {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+enum Row { kCompute = 1, kLink = 2 };
+
+class TraceBuilder {
+ public:
+  TraceBuilder(const OpGraph& graph, const SimGraph& sim, std::span<const DeviceIndex> placement, const Timeline& timeline)
+      : graph_(graph), sim_(sim), placement_(placement), timeline_(timeline) {}
+
+  std::string Build(const Cluster& cluster) {
+    for (DeviceIndex d = 0; d < cluster.num_devices(); ++d) {
+      const Device& device = cluster.devices[static_cast<size_t>(d)];
+      AddName("process_name", d, kCompute, device.name + " (" + device.kind + ")");
+      AddName("thread_name", d, kCompute, "compute");
+      AddName("thread_name", d, kLink, "link");
+    }
+    AddOps();
+    AddTransfers();
+    AddMemory();
+    return Json{{"displayTimeUnit", "ms"}, {"traceEvents", std::move(events_)}}.dump() + "\n";
+  }
+
+ private:
+  void AddName(const char* what, DeviceIndex device, Row row, const std::string& name) {
+    events_.push_back({{"ph", "M"}, {"name", what}, {"pid", device}, {"tid", static_cast<int>(row)}, {"args", {{"name", name}}}});
+  }
+
+  void AddOps() {
+    for (OpIndex o = 0; o < graph_.num_ops(); ++o) {
+      const auto i = static_cast<size_t>(o);
+      const Op& op = graph_.op(o);
+      events_.push_back({{"ph", "X"},
+                         {"name", op.name},
+                         {"cat", op.type},
+                         {"pid", placement_[i]},
+                         {"tid", static_cast<int>(kCompute)},
+                         {"ts", timeline_.start_us[i]},
+                         {"dur", timeline_.finish_us[i] - timeline_.start_us[i]},
+                         {"args", {{"type", op.type}, {"output_bytes", op.OutputBytes()}, {"flops", op.flops}}}});
+    }
+  }
+
+  void AddFlow(const char* phase, int64_t id, DeviceIndex device, Row row, double at_us) {
+    Json event = {{"ph", phase}, {"name", "tensor"}, {"cat", "flow"}, {"id", id}, {"pid", device},
+                  {"tid", static_cast<int>(row)}, {"ts", at_us}};
+    if (*phase == 'f') event["bp"] = "e";  // Bind to the slice that encloses the end, not to the next one.
+    events_.push_back(std::move(event));
+  }
+
+  void AddTransfers() {
+    std::vector<OpIndex> producer(sim_.tensor_bytes.size());
+    for (OpIndex o = 0; o < sim_.num_ops; ++o) {
+      const auto i = static_cast<size_t>(o);
+      for (int32_t t = sim_.tensor_begin[i]; t < sim_.tensor_begin[i + 1]; ++t) producer[static_cast<size_t>(t)] = o;
+    }
+    int64_t id = 0;
+    for (const Transfer& transfer : timeline_.transfers) {
+      const OpIndex from = producer[static_cast<size_t>(transfer.tensor)];
+      const std::string& name = graph_.op(from).name;
+      events_.push_back({{"ph", "X"},
+                         {"name", name},
+                         {"cat", "transfer"},
+                         {"pid", transfer.from},
+                         {"tid", static_cast<int>(kLink)},
+                         {"ts", transfer.start_us},
+                         {"dur", transfer.delivered_us - transfer.start_us},
+                         {"args", {{"bytes", sim_.tensor_bytes[static_cast<size_t>(transfer.tensor)]}}}});
+      for (const int32_t reader : sim_.tensor_consumers.Row(transfer.tensor)) {
+        const DeviceIndex to = placement_[static_cast<size_t>(reader)];
+        if (to == transfer.from) continue;
+        AddFlow("s", id, transfer.from, kCompute, timeline_.start_us[static_cast<size_t>(from)]);
+        AddFlow("t", id, transfer.from, kLink, transfer.start_us);
+        AddFlow("f", id, to, kCompute, timeline_.start_us[static_cast<size_t>(reader)]);
+        ++id;
+      }
+    }
+  }
+
+  // Output bytes held from an op's start to the start of its last reader; parameters throughout.
+  void AddMemory() {
+    std::vector<std::map<double, int64_t>> change(static_cast<size_t>(sim_.num_devices));
+    for (OpIndex o = 0; o < sim_.num_ops; ++o) {
+      const auto i = static_cast<size_t>(o);
+      std::map<double, int64_t>& device = change[static_cast<size_t>(placement_[i])];
+      device[0] += sim_.param_bytes[i];
+      double until = timeline_.finish_us[i];
+      for (const int32_t reader : graph_.consumers().Row(o)) {
+        until = std::max(until, timeline_.finish_us[static_cast<size_t>(reader)]);
+      }
+      device[timeline_.start_us[i]] += sim_.output_bytes[i] + sim_.temp_bytes[i];
+      device[timeline_.finish_us[i]] -= sim_.temp_bytes[i];
+      device[until] -= sim_.output_bytes[i];
+    }
+    for (size_t d = 0; d < change.size(); ++d) {
+      int64_t held = 0;
+      for (const auto& [time_us, bytes] : change[d]) {
+        if (bytes == 0) continue;
+        held += bytes;
+        events_.push_back({{"ph", "C"}, {"name", "memory"}, {"pid", d}, {"ts", time_us}, {"args", {{"bytes", held}}}});
+      }
+    }
+  }
+
+  const OpGraph& graph_;
+  const SimGraph& sim_;
+  std::span<const DeviceIndex> placement_;
+  const Timeline& timeline_;
+  Json::array_t events_;
+};
+
+}  // namespace
+
+std::string TraceToJson(const OpGraph& graph, const Cluster& cluster, const SimGraph& sim,
+                        std::span<const DeviceIndex> placement, const Timeline& timeline) {
+  return TraceBuilder(graph, sim, placement, timeline).Build(cluster);
+}
+
+}  // namespace emplace
