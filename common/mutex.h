@@ -1,0 +1,63 @@
+// A mutex that clang's -Wthread-safety understands (clang.llvm.org/docs/ThreadSafetyAnalysis.html). Members say which
+// mutex guards them, functions say which one they need, and a build with clang proves it; g++ ignores the annotations.
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+
+#if defined(__clang__)
+#define EMPLACE_ANNOTATE(x) __attribute__((x))
+#else
+#define EMPLACE_ANNOTATE(x)
+#endif
+#define EMPLACE_GUARDED_BY(mutex) EMPLACE_ANNOTATE(guarded_by(mutex))
+#define EMPLACE_REQUIRES(mutex) EMPLACE_ANNOTATE(requires_capability(mutex))
+#define EMPLACE_EXCLUDES(mutex) EMPLACE_ANNOTATE(locks_excluded(mutex))
+
+namespace emplace {
+
+class EMPLACE_ANNOTATE(capability("mutex")) Mutex {
+ public:
+  void Lock() EMPLACE_ANNOTATE(acquire_capability()) { mu_.lock(); }
+  void Unlock() EMPLACE_ANNOTATE(release_capability()) { mu_.unlock(); }
+
+ private:
+  friend class CondVar;
+  std::mutex mu_;
+};
+
+class EMPLACE_ANNOTATE(scoped_lockable) MutexLock {
+ public:
+  explicit MutexLock(Mutex& mu) EMPLACE_ANNOTATE(acquire_capability(mu)) : mu_(mu) { mu_.Lock(); }
+  ~MutexLock() EMPLACE_ANNOTATE(release_capability()) { mu_.Unlock(); }
+  MutexLock(const MutexLock&) = delete;
+  MutexLock& operator=(const MutexLock&) = delete;
+
+ private:
+  Mutex& mu_;
+};
+
+// Waits may return early without reason: call them in a loop that checks what is waited for.
+class CondVar {
+ public:
+  void Wait(Mutex& mu) EMPLACE_REQUIRES(mu) {
+    std::unique_lock<std::mutex> held(mu.mu_, std::adopt_lock);
+    changed_.wait(held);
+    held.release();  // The caller goes on holding it.
+  }
+  // False once `deadline` has passed.
+  bool WaitUntil(Mutex& mu, std::chrono::steady_clock::time_point deadline) EMPLACE_REQUIRES(mu) {
+    std::unique_lock<std::mutex> held(mu.mu_, std::adopt_lock);
+    const bool in_time = changed_.wait_until(held, deadline) == std::cv_status::no_timeout;
+    held.release();
+    return in_time;
+  }
+  void NotifyOne() { changed_.notify_one(); }
+  void NotifyAll() { changed_.notify_all(); }
+
+ private:
+  std::condition_variable changed_;
+};
+
+}  // namespace emplace

@@ -1,0 +1,87 @@
+// A bounded first-in first-out queue between threads. A full queue makes its producers wait: nothing is ever dropped.
+// Every function may be called from any thread.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <deque>
+#include <optional>
+#include <utility>
+
+#include "common/error.h"
+#include "common/mutex.h"
+
+namespace emplace {
+
+template <typename T>
+class BoundedQueue {
+ public:
+  // REQUIRES: capacity > 0 (items).
+  explicit BoundedQueue(size_t capacity) : capacity_(capacity) { EMPLACE_CHECK(capacity > 0); }
+
+  // Waits for room. False once the queue is closed; `value` is then untouched.
+  bool Push(T&& value) {
+    const MutexLock lock(mu_);
+    while (!closed_ && items_.size() >= capacity_) room_.Wait(mu_);
+    return Admit(std::move(value));
+  }
+
+  // Waits for room for at most `timeout`. False when there was none or the queue is closed; `value` is then untouched.
+  bool TryPush(T&& value, std::chrono::milliseconds timeout = std::chrono::milliseconds(0)) {
+    const auto deadline = std::chrono::steady_clock::now() + timeout;
+    const MutexLock lock(mu_);
+    while (!closed_ && items_.size() >= capacity_) {
+      if (timeout.count() <= 0 || !room_.WaitUntil(mu_, deadline)) break;
+    }
+    return Admit(std::move(value));
+  }
+
+  // The oldest item, waiting for one for at most `timeout`. nullopt: none came, or the queue is closed and empty.
+  std::optional<T> Pop(std::chrono::milliseconds timeout) {
+    const auto deadline = std::chrono::steady_clock::now() + timeout;
+    const MutexLock lock(mu_);
+    while (!closed_ && items_.empty()) {
+      if (timeout.count() <= 0 || !filled_.WaitUntil(mu_, deadline)) break;
+    }
+    if (items_.empty()) return std::nullopt;
+    std::optional<T> item(std::move(items_.front()));
+    items_.pop_front();
+    room_.NotifyOne();
+    return item;
+  }
+
+  // Takes no more items and wakes everyone who waits; what is inside can still be popped.
+  void Close() {
+    const MutexLock lock(mu_);
+    closed_ = true;
+    room_.NotifyAll();
+    filled_.NotifyAll();
+  }
+
+  bool closed() const {
+    const MutexLock lock(mu_);
+    return closed_;
+  }
+  size_t size() const {
+    const MutexLock lock(mu_);
+    return items_.size();
+  }
+  size_t capacity() const { return capacity_; }
+
+ private:
+  bool Admit(T&& value) EMPLACE_REQUIRES(mu_) {
+    if (closed_ || items_.size() >= capacity_) return false;
+    items_.push_back(std::move(value));
+    filled_.NotifyOne();
+    return true;
+  }
+
+  const size_t capacity_;
+  mutable Mutex mu_;
+  CondVar room_;    // An item left, or closed.
+  CondVar filled_;  // An item came, or closed.
+  std::deque<T> items_ EMPLACE_GUARDED_BY(mu_);  // Oldest first.
+  bool closed_ EMPLACE_GUARDED_BY(mu_) = false;
+};
+
+}  // namespace emplace

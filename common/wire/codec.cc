@@ -1,0 +1,352 @@
+#include "common/wire/codec.h"
+
+#include <capnp/message.h>
+#include <capnp/serialize.h>
+#include <kj/exception.h>
+#include <xxhash.h>
+
+#include <bit>
+#include <cstring>
+#include <type_traits>
+#include <utility>
+
+#include "common/error.h"
+#include "common/wire/messages.capnp.h"
+
+namespace emplace {
+namespace {
+
+static_assert(std::endian::native == std::endian::little, "raw frames are little-endian");
+
+// Message, a struct of it, its lists and texts: four deep at most.
+constexpr int kMaxNesting = 8;
+
+// --- Encoding ---
+
+template <typename T>
+Frame BytesOf(const std::vector<T>& values) {
+  Frame frame(values.size() * sizeof(T), '\0');
+  if (!values.empty()) std::memcpy(frame.data(), values.data(), frame.size());
+  return frame;
+}
+
+Frame HeaderFrame(capnp::MallocMessageBuilder& builder) {
+  const kj::Array<capnp::word> words = capnp::messageToFlatArray(builder);
+  const auto bytes = words.asBytes();
+  Frame frame(bytes.size(), '\0');
+  std::memcpy(frame.data(), bytes.begin(), bytes.size());
+  return frame;
+}
+
+void Put(const ActorKey& key, schema::ActorKey::Builder out) {
+  out.setActorId(key.actor_id);
+  out.setIncarnation(key.incarnation);
+}
+
+schema::ElementType ToSchema(ArrayType type) {
+  switch (type) {
+    case ArrayType::kUint8: return schema::ElementType::UINT8;
+    case ArrayType::kInt32: return schema::ElementType::INT32;
+    case ArrayType::kInt64: return schema::ElementType::INT64;
+    case ArrayType::kUint64: return schema::ElementType::UINT64;
+    case ArrayType::kFloat32: return schema::ElementType::FLOAT32;
+    case ArrayType::kFloat64: return schema::ElementType::FLOAT64;
+  }
+  CheckFailed(__FILE__, __LINE__, "array type is known", "");
+}
+
+// Whole, zero bytes included; the implicit conversion would end at the first one.
+capnp::Text::Reader Text(const std::string& text) { return {text.data(), text.size()}; }
+
+// One overload a message: fills the header, appends the raw frames that follow it.
+using Frames = std::vector<Frame>;
+
+void Fill(const Hello& hello, schema::Message::Builder message, Frames&) {
+  auto out = message.initHello();
+  out.setProtocol(hello.protocol);
+  out.setName(Text(hello.name));
+  out.setNonce(hello.nonce);
+}
+
+void Fill(const Heartbeat& heartbeat, schema::Message::Builder message, Frames&) {
+  auto out = message.initHeartbeat();
+  Put(heartbeat.actor, out.initActor());
+  out.setSession(heartbeat.session);
+  out.setProduced(heartbeat.produced);
+  out.setVersion(heartbeat.version);
+}
+
+void Fill(const WeightsRequest& request, schema::Message::Builder message, Frames&) {
+  Put(request.actor, message.initWeightsRequest());
+}
+
+void Fill(const Goodbye& goodbye, schema::Message::Builder message, Frames&) {
+  auto out = message.initGoodbye();
+  Put(goodbye.actor, out.initActor());
+  out.setProduced(goodbye.produced);
+}
+
+void Fill(const Welcome& welcome, schema::Message::Builder message, Frames& raw) {
+  auto out = message.initWelcome();
+  Put(welcome.actor, out.initActor());
+  out.setSession(welcome.session);
+  out.setFirstSequence(welcome.first_sequence);
+  out.setTrajectoriesEndpoint(Text(welcome.trajectories_endpoint));
+  out.setNoticesEndpoint(Text(welcome.notices_endpoint));
+  raw.push_back(welcome.config_yaml);
+  auto tasks = out.initTasks(static_cast<unsigned>(welcome.tasks.size()));
+  for (unsigned t = 0; t < tasks.size(); ++t) {
+    const std::vector<NamedArray>& arrays = welcome.tasks[t].arrays();
+    EMPLACE_CHECK(!arrays.empty());  // A bundle without arrays does not decode.
+    auto specs = tasks[t].initArrays(static_cast<unsigned>(arrays.size()));
+    for (unsigned a = 0; a < specs.size(); ++a) {
+      const NamedArray& array = arrays[a];
+      EMPLACE_CHECK(array.bytes.size() % SizeOf(array.type) == 0);
+      specs[a].setName(Text(array.name));
+      specs[a].setType(ToSchema(array.type));
+      specs[a].setCount(array.bytes.size() / SizeOf(array.type));
+      raw.push_back(BytesOf(array.bytes));
+    }
+  }
+}
+
+void Fill(const HeartbeatReply& reply, schema::Message::Builder message, Frames&) {
+  auto out = message.initHeartbeatReply();
+  out.setSession(reply.session);
+  out.setVersion(reply.version);
+}
+
+void Fill(const WeightsReply& reply, schema::Message::Builder message, Frames& raw) {
+  auto out = message.initWeightsReply();
+  out.setVersion(reply.version);
+  out.setHash(reply.hash);
+  raw.push_back(reply.blob);
+}
+
+void Fill(const Refusal& refusal, schema::Message::Builder message, Frames&) {
+  const std::string reason = refusal.reason.substr(0, kMaxTextBytes);
+  message.initRefusal().setReason(Text(reason));
+}
+
+void Fill(const Stop&, schema::Message::Builder message, Frames&) { message.setStop(); }
+
+void Fill(const Notice& notice, schema::Message::Builder message, Frames&) {
+  auto out = message.initNotice();
+  out.setSession(notice.session);
+  out.setVersion(notice.version);
+  out.setStop(notice.stop);
+}
+
+void Fill(const Trajectory& trajectory, schema::Message::Builder message, Frames& raw) {
+  const size_t steps = trajectory.actions.size();
+  EMPLACE_CHECK(steps <= kMaxSteps && trajectory.start_placement.size() == steps &&
+                trajectory.behaviour_log_prob.size() == steps && trajectory.rho.size() == steps + 1);
+  auto out = message.initTrajectory();
+  out.setGraph(trajectory.graph);
+  Put(trajectory.actor, out.initActor());
+  out.setSequence(trajectory.sequence);
+  out.setPolicyVersion(trajectory.policy_version);
+  out.setNumSteps(static_cast<uint32_t>(steps));
+  raw.push_back(BytesOf(trajectory.start_placement));
+  raw.push_back(BytesOf(trajectory.actions));
+  raw.push_back(BytesOf(trajectory.behaviour_log_prob));
+  raw.push_back(BytesOf(trajectory.rho));
+}
+
+template <typename Struct>
+Frames EncodeStruct(const Struct& in) {
+  capnp::MallocMessageBuilder builder;
+  Frames raw;
+  Fill(in, builder.initRoot<schema::Message>(), raw);
+  Frames frames;
+  frames.reserve(1 + raw.size());
+  frames.push_back(HeaderFrame(builder));
+  for (Frame& frame : raw) frames.push_back(std::move(frame));
+  return frames;
+}
+
+template <typename... Structs>
+Frames EncodeVariant(const std::variant<Structs...>& message) {
+  return std::visit([](const auto& in) { return EncodeStruct(in); }, message);
+}
+
+// --- Decoding ---
+
+// What `read` makes of the header, or nullopt where Cap'n Proto finds it damaged. ZeroMQ frames are not aligned, so the
+// header is copied; the traversal limit is what one reading of all of it takes, so that overlapping pointers cannot
+// make a small header look large.
+template <typename Read>
+auto ReadHeader(FrameView frame, Read read) -> std::invoke_result_t<Read, schema::Message::Reader> {
+  if (frame.empty() || frame.size() % sizeof(capnp::word) != 0 || frame.size() > kMaxLearnerControlBytes) {
+    return std::nullopt;
+  }
+  kj::Array<capnp::word> words = kj::heapArray<capnp::word>(frame.size() / sizeof(capnp::word));
+  std::memcpy(words.asBytes().begin(), frame.data(), frame.size());
+  capnp::ReaderOptions options;
+  options.traversalLimitInWords = 2 * words.size();
+  options.nestingLimit = kMaxNesting;
+  try {
+    capnp::FlatArrayMessageReader reader(words, options);
+    return read(reader.getRoot<schema::Message>());
+  } catch (const kj::Exception&) {
+    return std::nullopt;
+  }
+}
+
+bool Take(capnp::Text::Reader in, std::string& out) {
+  if (in.size() > kMaxTextBytes) return false;
+  out.assign(in.cStr(), in.size());
+  return true;
+}
+
+ActorKey Take(schema::ActorKey::Reader in) { return {in.getActorId(), in.getIncarnation()}; }
+
+std::optional<ArrayType> FromSchema(schema::ElementType type) {
+  switch (type) {
+    case schema::ElementType::UINT8: return ArrayType::kUint8;
+    case schema::ElementType::INT32: return ArrayType::kInt32;
+    case schema::ElementType::INT64: return ArrayType::kInt64;
+    case schema::ElementType::UINT64: return ArrayType::kUint64;
+    case schema::ElementType::FLOAT32: return ArrayType::kFloat32;
+    case schema::ElementType::FLOAT64: return ArrayType::kFloat64;
+  }
+  return std::nullopt;  // An enumerant of a newer or of no schema.
+}
+
+// False unless the frame holds exactly `count` elements.
+template <typename T>
+bool Take(FrameView frame, uint64_t count, std::vector<T>& out) {
+  if (frame.size() % sizeof(T) != 0 || frame.size() / sizeof(T) != count) return false;
+  out.resize(frame.size() / sizeof(T));
+  if (!out.empty()) std::memcpy(out.data(), frame.data(), frame.size());
+  return true;
+}
+
+std::string TextOf(FrameView frame) { return std::string(frame.begin(), frame.end()); }
+
+std::optional<Welcome> ReadWelcome(schema::Welcome::Reader in, std::span<const FrameView> raw) {
+  Welcome welcome;
+  welcome.actor = Take(in.getActor());
+  welcome.session = in.getSession();
+  welcome.first_sequence = in.getFirstSequence();
+  if (!Take(in.getTrajectoriesEndpoint(), welcome.trajectories_endpoint)) return std::nullopt;
+  if (!Take(in.getNoticesEndpoint(), welcome.notices_endpoint)) return std::nullopt;
+  if (raw.empty() || raw.size() - 1 > kMaxArrays) return std::nullopt;
+  welcome.config_yaml = TextOf(raw[0]);
+  raw = raw.subspan(1);
+  // An empty list of structs may claim any length for free; a task without arrays is none, so frames bound the tasks.
+  const auto tasks = in.getTasks();
+  if (tasks.size() > raw.size()) return std::nullopt;
+  for (const schema::Bundle::Reader task : tasks) {
+    const auto specs = task.getArrays();
+    if (specs.size() == 0 || specs.size() > raw.size()) return std::nullopt;
+    std::vector<NamedArray>& arrays = welcome.tasks.emplace_back().arrays();
+    for (const schema::ArraySpec::Reader spec : specs) {
+      const std::optional<ArrayType> type = FromSchema(spec.getType());
+      if (!type) return std::nullopt;
+      NamedArray& array = arrays.emplace_back();
+      array.type = *type;
+      if (!Take(spec.getName(), array.name)) return std::nullopt;
+      const size_t element = SizeOf(*type);
+      if (raw[0].size() % element != 0 || raw[0].size() / element != spec.getCount()) return std::nullopt;
+      array.bytes.assign(raw[0].begin(), raw[0].end());
+      raw = raw.subspan(1);
+    }
+  }
+  if (!raw.empty()) return std::nullopt;
+  return welcome;
+}
+
+}  // namespace
+
+std::vector<Frame> Encode(const ActorMessage& message) { return EncodeVariant(message); }
+std::vector<Frame> Encode(const LearnerMessage& message) { return EncodeVariant(message); }
+std::vector<Frame> Encode(const Notice& notice) { return EncodeStruct(notice); }
+std::vector<Frame> Encode(const Trajectory& trajectory) { return EncodeStruct(trajectory); }
+
+std::optional<ActorMessage> DecodeActorMessage(std::span<const FrameView> frames) {
+  if (frames.size() != 1 || frames[0].size() > kMaxActorControlBytes) return std::nullopt;
+  return ReadHeader(frames[0], [](schema::Message::Reader message) -> std::optional<ActorMessage> {
+    switch (message.which()) {
+      case schema::Message::HELLO: {
+        const auto in = message.getHello();
+        Hello hello;
+        hello.protocol = in.getProtocol();
+        hello.nonce = in.getNonce();
+        if (!Take(in.getName(), hello.name)) return std::nullopt;
+        return hello;
+      }
+      case schema::Message::HEARTBEAT: {
+        const auto in = message.getHeartbeat();
+        return Heartbeat{Take(in.getActor()), in.getSession(), in.getProduced(), in.getVersion()};
+      }
+      case schema::Message::WEIGHTS_REQUEST: return WeightsRequest{Take(message.getWeightsRequest())};
+      case schema::Message::GOODBYE: {
+        const auto in = message.getGoodbye();
+        return Goodbye{Take(in.getActor()), in.getProduced()};
+      }
+      default: return std::nullopt;
+    }
+  });
+}
+
+std::optional<LearnerMessage> DecodeLearnerMessage(std::span<const FrameView> frames) {
+  if (frames.empty()) return std::nullopt;
+  const std::span<const FrameView> raw = frames.subspan(1);
+  return ReadHeader(frames[0], [raw](schema::Message::Reader message) -> std::optional<LearnerMessage> {
+    const auto which = message.which();
+    if (which == schema::Message::WELCOME) return ReadWelcome(message.getWelcome(), raw);
+    if (which == schema::Message::WEIGHTS_REPLY) {
+      if (raw.size() != 1) return std::nullopt;
+      const auto in = message.getWeightsReply();
+      return WeightsReply{in.getVersion(), in.getHash(), TextOf(raw[0])};
+    }
+    if (!raw.empty()) return std::nullopt;
+    switch (which) {
+      case schema::Message::HEARTBEAT_REPLY: {
+        const auto in = message.getHeartbeatReply();
+        return HeartbeatReply{in.getSession(), in.getVersion()};
+      }
+      case schema::Message::REFUSAL: {
+        Refusal refusal;
+        if (!Take(message.getRefusal().getReason(), refusal.reason)) return std::nullopt;
+        return refusal;
+      }
+      case schema::Message::STOP: return Stop{};
+      default: return std::nullopt;
+    }
+  });
+}
+
+std::optional<Notice> DecodeNotice(std::span<const FrameView> frames) {
+  if (frames.size() != 1) return std::nullopt;
+  return ReadHeader(frames[0], [](schema::Message::Reader message) -> std::optional<Notice> {
+    if (message.which() != schema::Message::NOTICE) return std::nullopt;
+    const auto in = message.getNotice();
+    return Notice{in.getSession(), in.getVersion(), in.getStop()};
+  });
+}
+
+std::optional<Trajectory> DecodeTrajectory(std::span<const FrameView> frames) {
+  if (frames.size() != 5) return std::nullopt;
+  return ReadHeader(frames[0], [frames](schema::Message::Reader message) -> std::optional<Trajectory> {
+    if (message.which() != schema::Message::TRAJECTORY) return std::nullopt;
+    const auto in = message.getTrajectory();
+    const uint64_t steps = in.getNumSteps();
+    if (steps > kMaxSteps) return std::nullopt;
+    Trajectory trajectory;
+    trajectory.graph = in.getGraph();
+    trajectory.actor = Take(in.getActor());
+    trajectory.sequence = in.getSequence();
+    trajectory.policy_version = in.getPolicyVersion();
+    const bool fits = Take(frames[1], steps, trajectory.start_placement) && Take(frames[2], steps, trajectory.actions) &&
+                      Take(frames[3], steps, trajectory.behaviour_log_prob) &&
+                      Take(frames[4], steps + 1, trajectory.rho);
+    if (!fits) return std::nullopt;
+    return trajectory;
+  });
+}
+
+uint64_t WeightsHash(std::string_view blob) { return XXH3_64bits(blob.data(), blob.size()); }
+
+}  // namespace emplace

@@ -1,0 +1,110 @@
+# Every message between processes. Each one is a multipart ZeroMQ message: frame 0 is a Message below in Cap'n Proto's
+# flat encoding, and the bulky parts follow as raw little-endian frames in the order that the comments give.
+# The plain structs that the program works with are in messages.h; codec.cc translates and checks.
+@0xc0979d529504b734;
+
+using Cxx = import "/capnp/c++.capnp";
+$Cxx.namespace("emplace::schema");
+
+struct Message {
+  union {
+    hello          @0 :Hello;
+    heartbeat      @1 :Heartbeat;
+    weightsRequest @2 :ActorKey;
+    goodbye        @3 :Goodbye;
+    welcome        @4 :Welcome;
+    heartbeatReply @5 :HeartbeatReply;
+    weightsReply   @6 :WeightsReply;
+    refusal        @7 :Refusal;
+    stop           @8 :Void;
+    notice         @9 :Notice;
+    trajectory     @10 :Trajectory;
+  }
+}
+
+struct ActorKey {
+  actorId     @0 :UInt32;
+  incarnation @1 :UInt32;
+}
+
+# Actor to learner, control socket.
+
+struct Hello {
+  protocol @0 :UInt32;
+  name     @1 :Text;
+  nonce    @2 :UInt64;
+}
+
+struct Heartbeat {
+  actor    @0 :ActorKey;
+  session  @1 :UInt64;
+  produced @2 :UInt64;
+  version  @3 :UInt64;
+}
+
+struct Goodbye {
+  actor    @0 :ActorKey;
+  produced @1 :UInt64;
+}
+
+# Learner to actor, control socket.
+
+enum ElementType {
+  uint8   @0;
+  int32   @1;
+  int64   @2;
+  uint64  @3;
+  float32 @4;
+  float64 @5;
+}
+
+struct ArraySpec {
+  name  @0 :Text;
+  type  @1 :ElementType;
+  count @2 :UInt64;      # Elements.
+}
+
+struct Welcome {         # Frame 1: configYaml. Then one frame for each array of each task.
+  actor                @0 :ActorKey;
+  session              @1 :UInt64;
+  firstSequence        @2 :UInt64;
+  trajectoriesEndpoint @3 :Text;
+  noticesEndpoint      @4 :Text;
+  tasks                @5 :List(Bundle);
+}
+
+struct Bundle {
+  arrays @0 :List(ArraySpec);
+}
+
+struct HeartbeatReply {
+  session @0 :UInt64;
+  version @1 :UInt64;
+}
+
+struct WeightsReply {    # Frame 1: the bytes of a policy.safetensors file.
+  version @0 :UInt64;
+  hash    @1 :UInt64;    # XXH3-64 of frame 1.
+}
+
+struct Refusal {
+  reason @0 :Text;
+}
+
+# Learner to all actors, notices socket.
+
+struct Notice {
+  session @0 :UInt64;
+  version @1 :UInt64;
+  stop    @2 :Bool;
+}
+
+# Actor to learner, trajectories socket.
+
+struct Trajectory {      # Frames: startPlacement uint8 [T], actions uint8 [T], behaviourLogProb float32 [T], rho float32 [T + 1].
+  graph         @0 :UInt32;
+  actor         @1 :ActorKey;
+  sequence      @2 :UInt64;
+  policyVersion @3 :UInt64;
+  numSteps      @4 :UInt32;  # T
+}

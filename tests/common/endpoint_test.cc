@@ -1,0 +1,248 @@
+#include "common/wire/endpoint.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <optional>
+#include <string>
+#include <zmq.hpp>
+
+#include "common/error.h"
+
+namespace emplace {
+namespace {
+
+using std::chrono::milliseconds;
+constexpr milliseconds kSoon(10);
+constexpr int kTries = 500;  // Times kSoon: how long something may take that must happen.
+
+Trajectory SmallTrajectory(uint64_t sequence) {
+  Trajectory trajectory;
+  trajectory.actor = {3, 4};
+  trajectory.sequence = sequence;
+  trajectory.start_placement = {0, 1};
+  trajectory.actions = {1, 0};
+  trajectory.behaviour_log_prob = {-0.5F, -0.25F};
+  trajectory.rho = {3, 2, 1};
+  return trajectory;
+}
+
+// Says Hello until the learner hears it; the learner then knows the peer.
+PeerId Meet(ActorEndpoint& actor, LearnerEndpoint& learner) {
+  for (int i = 0; i < kTries; ++i) {
+    actor.Send(Hello{kProtocolVersion, "test/0", 7});
+    const auto received = learner.Receive(kSoon, true);
+    if (!received) continue;
+    const auto& from = std::get<FromActor>(*received);
+    EXPECT_EQ(std::get<Hello>(from.message).name, "test/0");
+    return from.peer;
+  }
+  ADD_FAILURE() << "the learner heard no Hello";
+  return {};
+}
+
+template <typename Message>
+Message Await(ActorEndpoint& actor) {
+  for (int i = 0; i < kTries; ++i) {
+    auto received = actor.Receive(kSoon);
+    if (!received) continue;
+    if (auto* message = std::get_if<LearnerMessage>(&*received)) {
+      if (auto* wanted = std::get_if<Message>(message)) return std::move(*wanted);
+    }
+  }
+  ADD_FAILURE() << "the message did not come";
+  return {};
+}
+
+std::optional<Trajectory> AwaitTrajectory(LearnerEndpoint& learner) {
+  for (int i = 0; i < kTries; ++i) {
+    auto received = learner.Receive(kSoon, true);
+    if (received && std::holds_alternative<Trajectory>(*received)) return std::get<Trajectory>(*received);
+  }
+  return std::nullopt;
+}
+
+TEST(Endpoint, ControlGoesBothWays) {
+  LearnerEndpoint learner({});
+  ActorEndpoint actor(learner.control_address());
+  const PeerId peer = Meet(actor, learner);
+  Welcome welcome;
+  welcome.session = 11;
+  welcome.config_yaml = "name: x\n";
+  welcome.tasks.resize(2);
+  for (ArrayBundle& task : welcome.tasks) task.Put("cost", std::vector<double>(1000, 1.5));
+  learner.Send(peer, welcome);
+  const auto got = Await<Welcome>(actor);
+  EXPECT_EQ(got.session, 11U);
+  ASSERT_EQ(got.tasks.size(), 2U);
+  EXPECT_EQ(got.tasks[1].Get<double>("cost"), std::vector<double>(1000, 1.5));
+  const std::string blob(1 << 20, 'w');
+  learner.Send(peer, WeightsReply{5, 6, blob});
+  EXPECT_EQ(Await<WeightsReply>(actor).blob, blob);
+  EXPECT_EQ(learner.malformed(), 0);
+}
+
+TEST(Endpoint, NoticesReachSubscribers) {
+  LearnerEndpoint learner({});
+  ActorEndpoint actor(learner.control_address());
+  actor.SubscribeNotices(learner.notices_address());
+  for (int i = 0; i < kTries; ++i) {  // The subscription takes effect a while after the call.
+    learner.Announce({21, 9, false});
+    if (const auto received = actor.Receive(kSoon)) {
+      const Notice& notice = std::get<Notice>(*received);
+      EXPECT_EQ(notice.session, 21U);
+      EXPECT_EQ(notice.version, 9U);
+      EXPECT_FALSE(notice.stop);
+      return;
+    }
+  }
+  FAIL() << "no notice came";
+}
+
+TEST(Endpoint, AFullBufferPushesBackAndLosesNothing) {
+  NetworkOptions options;
+  options.trajectory_queue = 2;
+  LearnerEndpoint learner(options);
+  TrajectorySocket socket(learner.trajectories_address(), 2);
+  // Nobody reads: after the queues and the kernel's buffers, sends fail.
+  Trajectory trajectory = SmallTrajectory(0);
+  trajectory.start_placement.assign(5000, 0);
+  trajectory.actions.assign(5000, 0);
+  trajectory.behaviour_log_prob.assign(5000, 0);
+  trajectory.rho.assign(5001, 0);
+  uint64_t sent = 0;
+  for (bool room = true; room && sent < 10000;) {
+    trajectory.sequence = sent + 1;
+    room = socket.Send(trajectory, milliseconds(50));
+    if (room) ++sent;
+  }
+  EXPECT_GT(sent, 0U);
+  EXPECT_LT(sent, 1000U);
+  EXPECT_FALSE(learner.Receive(kSoon, false).has_value());
+  for (uint64_t sequence = 1; sequence <= sent; ++sequence) {
+    const std::optional<Trajectory> got = AwaitTrajectory(learner);
+    ASSERT_TRUE(got.has_value());
+    EXPECT_EQ(got->sequence, sequence);
+  }
+  EXPECT_TRUE(socket.Send(trajectory, milliseconds(1000)));
+}
+
+TEST(Endpoint, CloseWaitsForWhatIsQueued) {
+  LearnerEndpoint learner({});
+  {
+    TrajectorySocket socket(learner.trajectories_address(), 64);
+    for (uint64_t i = 1; i <= 20; ++i) EXPECT_TRUE(socket.Send(SmallTrajectory(i), milliseconds(1000)));
+    socket.Close(milliseconds(5000));
+  }
+  for (uint64_t i = 1; i <= 20; ++i) {
+    const std::optional<Trajectory> got = AwaitTrajectory(learner);
+    ASSERT_TRUE(got.has_value());
+    EXPECT_EQ(got->sequence, i);
+  }
+}
+
+TEST(Endpoint, AMessageToAGonePeerIsDropped) {
+  LearnerEndpoint learner({});
+  std::optional<ActorEndpoint> actor(learner.control_address());
+  const PeerId peer = Meet(*actor, learner);
+  actor.reset();
+  for (int i = 0; i < 200; ++i) learner.Send(peer, HeartbeatReply{1, 2});
+  learner.Send("never seen", Stop{});
+  ActorEndpoint next(learner.control_address());
+  EXPECT_NE(Meet(next, learner), peer);
+}
+
+TEST(Endpoint, AnActorFindsALearnerThatReturns) {
+  std::optional<LearnerEndpoint> learner(NetworkOptions{});
+  const std::string address = learner->control_address();
+  NetworkOptions again;
+  again.port = std::stoi(address.substr(address.rfind(':') + 1));
+  ActorEndpoint actor(address);
+  Meet(actor, *learner);
+  learner.reset();
+  for (int i = 0; i < 10; ++i) actor.Send(Heartbeat{});  // To nobody: dropped.
+  learner.emplace(again);
+  const PeerId peer = Meet(actor, *learner);
+  learner->Send(peer, Refusal{"go away"});
+  EXPECT_EQ(Await<Refusal>(actor).reason, "go away");
+}
+
+TEST(Endpoint, DamagedMessagesAreCountedAndDropped) {
+  LearnerEndpoint learner({});
+  zmq::context_t context;
+  zmq::socket_t control(context, zmq::socket_type::dealer);
+  zmq::socket_t push(context, zmq::socket_type::push);
+  control.set(zmq::sockopt::linger, 0);
+  push.set(zmq::sockopt::linger, 0);
+  control.connect(learner.control_address());
+  push.connect(learner.trajectories_address());
+  for (zmq::socket_t* socket : {&control, &push}) {
+    socket->send(zmq::str_buffer("nonsense"), zmq::send_flags::none);
+    socket->send(zmq::str_buffer(""), zmq::send_flags::none);
+    for (int part = 0; part < 4; ++part) socket->send(zmq::str_buffer("12345678"), zmq::send_flags::sndmore);
+    socket->send(zmq::str_buffer("end"), zmq::send_flags::none);
+  }
+  for (int i = 0; i < kTries && learner.malformed() < 6; ++i) EXPECT_FALSE(learner.Receive(kSoon, true).has_value());
+  EXPECT_EQ(learner.malformed(), 6);
+  TrajectorySocket socket(learner.trajectories_address(), 4);
+  EXPECT_TRUE(socket.Send(SmallTrajectory(1), milliseconds(1000)));
+  EXPECT_TRUE(AwaitTrajectory(learner).has_value());
+}
+
+TEST(Endpoint, AFrameThatIsTooLargeIsNotReceived) {
+  LearnerEndpoint learner({});
+  zmq::context_t context;
+  zmq::socket_t control(context, zmq::socket_type::dealer);
+  control.set(zmq::sockopt::linger, 0);
+  control.connect(learner.control_address());
+  control.send(zmq::buffer(std::string(1 << 20, 'x')), zmq::send_flags::none);  // ZeroMQ cuts the connection.
+  ActorEndpoint actor(learner.control_address());
+  Meet(actor, learner);
+  EXPECT_EQ(learner.malformed(), 0);
+}
+
+TEST(Endpoint, OnlyLoopbackIsServed) {
+  const auto bind_to = [](const std::string& host) {
+    NetworkOptions options;
+    options.bind = host;
+    const LearnerEndpoint learner(options);
+    return learner.control_address();
+  };
+  EXPECT_THAT(bind_to("localhost"), testing::StartsWith("tcp://127.0.0.1:"));
+  EXPECT_THAT(bind_to("127.0.0.1"), testing::StartsWith("tcp://127.0.0.1:"));
+  for (const std::string host : {"0.0.0.0", "*", "10.0.0.1", "eth0", "", "127.0.0", "127.0.0.256", "127.0.0.1.1",
+                                 "127.0.0.1;tcp://*", "127..0.1", "1270.0.0.1"}) {
+    EXPECT_THROW(bind_to(host), Error) << host;
+  }
+}
+
+TEST(Endpoint, BadAddressesAreNamed) {
+  for (const std::string address : {"", "127.0.0.1:4000", "tcp://127.0.0.1", "tcp://127.0.0.1:", "tcp://127.0.0.1:0",
+                                    "tcp://127.0.0.1:65536", "tcp://127.0.0.1:4x", "tcp://example.org:4000",
+                                    "ipc:///tmp/x", "tcp://:4000", "tcp://*:4000"}) {
+    try {
+      const ActorEndpoint actor(address);
+      ADD_FAILURE() << address;
+    } catch (const Error& error) {
+      EXPECT_EQ(error.kind(), Error::Kind::kBadInput);
+      EXPECT_THAT(error.what(), testing::HasSubstr("'" + address + "'"));
+    }
+  }
+}
+
+TEST(Endpoint, ATakenPortIsSaid) {
+  const LearnerEndpoint first({});
+  NetworkOptions same;
+  const std::string address = first.control_address();
+  same.port = std::stoi(address.substr(address.rfind(':') + 1));
+  try {
+    const LearnerEndpoint second(same);
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), Error::Kind::kRunFailed);
+    EXPECT_THAT(error.what(), testing::HasSubstr(address));
+  }
+}
+
+}  // namespace
+}  // namespace emplace
