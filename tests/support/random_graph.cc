@@ -1,0 +1,82 @@
+#include "tests/support/random_graph.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "common/strings.h"
+
+namespace emplace {
+namespace {
+
+// Small whole numbers make equal times common; fractions make rounding matter.
+double RandomCost(Rng& rng) {
+  switch (rng.UniformInt(0, 3)) {
+    case 0: return 0;
+    case 1: return static_cast<double>(rng.UniformInt(1, 4));
+    case 2: return 10;
+    default: return rng.Uniform(0.1, 50);
+  }
+}
+
+int64_t RandomBytes(Rng& rng) { return rng.UniformInt(0, 2) == 0 ? 0 : 100 * rng.UniformInt(1, 40); }
+
+}  // namespace
+
+OpGraph RandomGraph(Rng& rng, const RandomGraphOptions& options) {
+  const auto n = static_cast<size_t>(rng.UniformInt(1, options.max_ops));
+  // `rank` hides the topological order: the order of ops need not be one.
+  std::vector<size_t> rank(n);
+  std::iota(rank.begin(), rank.end(), size_t{0});
+  if (rng.UniformInt(0, 1) == 1) {
+    for (size_t i = n; i > 1; --i) std::swap(rank[i - 1], rank[static_cast<size_t>(rng.UniformInt(0, static_cast<int64_t>(i) - 1))]);
+  }
+  std::vector<size_t> op_at(n);
+  for (size_t o = 0; o < n; ++o) op_at[rank[o]] = o;
+
+  std::vector<Op> ops(n);
+  for (size_t o = 0; o < n; ++o) {
+    Op& op = ops[o];
+    op.name = StrCat("op", o);
+    op.type = "test.op";
+    op.cost = rng.UniformInt(0, 3) == 0 ? OpCost::ByKind({{"x", RandomCost(rng)}, {"y", RandomCost(rng)}})
+                                        : OpCost::Everywhere(RandomCost(rng));
+    const int64_t outputs = rng.UniformInt(0, 9) == 0 ? 0 : rng.UniformInt(1, 3);
+    for (int64_t i = 0; i < outputs; ++i) op.outputs.push_back({.bytes = RandomBytes(rng), .shape = {}, .dtype = ""});
+    if (rng.UniformInt(0, 2) == 0) op.param_bytes = RandomBytes(rng);
+    if (rng.UniformInt(0, 2) == 0) op.temp_bytes = RandomBytes(rng);
+  }
+  for (size_t o = 0; o < n; ++o) {
+    if (rank[o] == 0) continue;
+    const int64_t inputs = rng.UniformInt(0, static_cast<int64_t>(2 * options.edge_density));
+    for (int64_t i = 0; i < inputs; ++i) {
+      const size_t producer = op_at[static_cast<size_t>(rng.UniformInt(0, static_cast<int64_t>(rank[o]) - 1))];
+      const auto outputs = static_cast<int64_t>(ops[producer].outputs.size());
+      const bool control = outputs == 0 || rng.UniformInt(0, 5) == 0;
+      const int32_t output = control ? OpInput::kControl : static_cast<int32_t>(rng.UniformInt(0, outputs - 1));
+      ops[o].inputs.push_back({static_cast<OpIndex>(producer), output});
+    }
+  }
+  return OpGraph("random", std::move(ops));
+}
+
+Cluster RandomCluster(Rng& rng, const RandomGraphOptions& options) {
+  Cluster cluster;
+  const int64_t devices = rng.UniformInt(1, options.max_devices);
+  for (int64_t d = 0; d < devices; ++d) {
+    cluster.devices.push_back({StrCat("d:", d), rng.UniformInt(0, 1) == 0 ? "x" : "y", rng.UniformInt(1000, 100000)});
+  }
+  cluster.op_overhead_us = rng.UniformInt(0, 1) == 0 ? 0 : rng.Uniform(0, 8);
+  cluster.transfer_overhead_us = rng.UniformInt(0, 1) == 0 ? 0 : static_cast<double>(rng.UniformInt(1, 30));
+  cluster.bandwidth_bytes_per_us = rng.UniformInt(0, 1) == 0 ? 100 : rng.Uniform(1, 1000);
+  return cluster;
+}
+
+Placement RandomPlacement(Rng& rng, const OpGraph& graph, const Cluster& cluster) {
+  Placement placement;
+  for (int32_t o = 0; o < graph.num_ops(); ++o) {
+    placement.push_back(static_cast<DeviceIndex>(rng.UniformInt(0, cluster.num_devices() - 1)));
+  }
+  return placement;
+}
+
+}  // namespace emplace

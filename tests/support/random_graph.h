@@ -1,0 +1,22 @@
+// Random graphs and clusters by seed, rich in the cases that are easy to get wrong: equal costs (ties), zero costs, control
+// edges, several outputs, an output read twice by one op, zero bytes, no overheads.
+#pragma once
+
+#include "common/rng.h"
+#include "simulator/cluster.h"
+#include "simulator/op_graph.h"
+#include "simulator/placement.h"
+
+namespace emplace {
+
+struct RandomGraphOptions {
+  int32_t max_ops = 30;
+  int32_t max_devices = 4;
+  double edge_density = 1.5;  // Mean inputs of an op.
+};
+
+OpGraph RandomGraph(Rng& rng, const RandomGraphOptions& options = {});
+Cluster RandomCluster(Rng& rng, const RandomGraphOptions& options = {});
+Placement RandomPlacement(Rng& rng, const OpGraph& graph, const Cluster& cluster);
+
+}  // namespace emplace
