@@ -78,8 +78,8 @@ class BoundedQueue {
 
   const size_t capacity_;
   mutable Mutex mu_;
-  CondVar room_;    // An item left, or closed.
-  CondVar filled_;  // An item came, or closed.
+  CondVar room_;                                 // An item left, or closed.
+  CondVar filled_;                               // An item came, or closed.
   std::deque<T> items_ EMPLACE_GUARDED_BY(mu_);  // Oldest first.
   bool closed_ EMPLACE_GUARDED_BY(mu_) = false;
 };

@@ -45,12 +45,18 @@ void Put(const ActorKey& key, schema::ActorKey::Builder out) {
 
 schema::ElementType ToSchema(ArrayType type) {
   switch (type) {
-    case ArrayType::kUint8: return schema::ElementType::UINT8;
-    case ArrayType::kInt32: return schema::ElementType::INT32;
-    case ArrayType::kInt64: return schema::ElementType::INT64;
-    case ArrayType::kUint64: return schema::ElementType::UINT64;
-    case ArrayType::kFloat32: return schema::ElementType::FLOAT32;
-    case ArrayType::kFloat64: return schema::ElementType::FLOAT64;
+    case ArrayType::kUint8:
+      return schema::ElementType::UINT8;
+    case ArrayType::kInt32:
+      return schema::ElementType::INT32;
+    case ArrayType::kInt64:
+      return schema::ElementType::INT64;
+    case ArrayType::kUint64:
+      return schema::ElementType::UINT64;
+    case ArrayType::kFloat32:
+      return schema::ElementType::FLOAT32;
+    case ArrayType::kFloat64:
+      return schema::ElementType::FLOAT64;
   }
   CheckFailed(__FILE__, __LINE__, "array type is known", "");
 }
@@ -203,12 +209,18 @@ ActorKey Take(schema::ActorKey::Reader in) { return {in.getActorId(), in.getInca
 
 std::optional<ArrayType> FromSchema(schema::ElementType type) {
   switch (type) {
-    case schema::ElementType::UINT8: return ArrayType::kUint8;
-    case schema::ElementType::INT32: return ArrayType::kInt32;
-    case schema::ElementType::INT64: return ArrayType::kInt64;
-    case schema::ElementType::UINT64: return ArrayType::kUint64;
-    case schema::ElementType::FLOAT32: return ArrayType::kFloat32;
-    case schema::ElementType::FLOAT64: return ArrayType::kFloat64;
+    case schema::ElementType::UINT8:
+      return ArrayType::kUint8;
+    case schema::ElementType::INT32:
+      return ArrayType::kInt32;
+    case schema::ElementType::INT64:
+      return ArrayType::kInt64;
+    case schema::ElementType::UINT64:
+      return ArrayType::kUint64;
+    case schema::ElementType::FLOAT32:
+      return ArrayType::kFloat32;
+    case schema::ElementType::FLOAT64:
+      return ArrayType::kFloat64;
   }
   return std::nullopt;  // An enumerant of a newer or of no schema.
 }
@@ -280,12 +292,14 @@ std::optional<ActorMessage> DecodeActorMessage(std::span<const FrameView> frames
         const auto in = message.getHeartbeat();
         return Heartbeat{Take(in.getActor()), in.getSession(), in.getProduced(), in.getVersion()};
       }
-      case schema::Message::WEIGHTS_REQUEST: return WeightsRequest{Take(message.getWeightsRequest())};
+      case schema::Message::WEIGHTS_REQUEST:
+        return WeightsRequest{Take(message.getWeightsRequest())};
       case schema::Message::GOODBYE: {
         const auto in = message.getGoodbye();
         return Goodbye{Take(in.getActor()), in.getProduced()};
       }
-      default: return std::nullopt;
+      default:
+        return std::nullopt;
     }
   });
 }
@@ -312,8 +326,10 @@ std::optional<LearnerMessage> DecodeLearnerMessage(std::span<const FrameView> fr
         if (!Take(message.getRefusal().getReason(), refusal.reason)) return std::nullopt;
         return refusal;
       }
-      case schema::Message::STOP: return Stop{};
-      default: return std::nullopt;
+      case schema::Message::STOP:
+        return Stop{};
+      default:
+        return std::nullopt;
     }
   });
 }
@@ -339,9 +355,9 @@ std::optional<Trajectory> DecodeTrajectory(std::span<const FrameView> frames) {
     trajectory.actor = Take(in.getActor());
     trajectory.sequence = in.getSequence();
     trajectory.policy_version = in.getPolicyVersion();
-    const bool fits = Take(frames[1], steps, trajectory.start_placement) && Take(frames[2], steps, trajectory.actions) &&
-                      Take(frames[3], steps, trajectory.behaviour_log_prob) &&
-                      Take(frames[4], steps + 1, trajectory.rho);
+    const bool fits =
+        Take(frames[1], steps, trajectory.start_placement) && Take(frames[2], steps, trajectory.actions) &&
+        Take(frames[3], steps, trajectory.behaviour_log_prob) && Take(frames[4], steps + 1, trajectory.rho);
     if (!fits) return std::nullopt;
     return trajectory;
   });

@@ -1,7 +1,7 @@
 // Structs of messages.h <-> frames of a multipart ZeroMQ message (messages.capnp says what is in which frame).
-// Encoding takes our own data and cannot fail; decoding takes bytes from anywhere and never throws: nullopt unless every
-// length, index and enumeration fits. What the values mean (is this a device of that graph?) is for the caller to check.
-// Pure functions: any thread may call them.
+// Encoding takes our own data and cannot fail; decoding takes bytes from anywhere and never throws: nullopt unless
+// every length, index and enumeration fits. What the values mean (is this a device of that graph?) is for the caller to
+// check. Pure functions: any thread may call them.
 #pragma once
 
 #include <cstddef>
@@ -20,12 +20,12 @@ using Frame = std::string;                   // Raw bytes.
 using FrameView = std::span<const uint8_t>;  // Of any alignment.
 
 // Bounds of what is accepted. Far above use; a receiver never allocates more than it was sent, plus these.
-inline constexpr size_t kMaxSteps = 1U << 20;                   // T of a trajectory.
-inline constexpr size_t kMaxTextBytes = 4096;                   // A name, an address, a reason.
-inline constexpr size_t kMaxActorControlBytes = size_t{1} << 16;   // One frame of an ActorMessage.
+inline constexpr size_t kMaxSteps = 1U << 20;                                   // T of a trajectory.
+inline constexpr size_t kMaxTextBytes = 4096;                                   // A name, an address, a reason.
+inline constexpr size_t kMaxActorControlBytes = size_t{1} << 16;                // One frame of an ActorMessage.
 inline constexpr size_t kMaxTrajectoryBytes = (kMaxSteps + 1) * sizeof(float);  // One frame of a trajectory.
-inline constexpr size_t kMaxLearnerControlBytes = size_t{1} << 30;  // One frame of a LearnerMessage.
-inline constexpr size_t kMaxArrays = 1U << 20;                  // Of all tasks of one Welcome.
+inline constexpr size_t kMaxLearnerControlBytes = size_t{1} << 30;              // One frame of a LearnerMessage.
+inline constexpr size_t kMaxArrays = 1U << 20;                                  // Of all tasks of one Welcome.
 
 std::vector<Frame> Encode(const ActorMessage& message);
 std::vector<Frame> Encode(const LearnerMessage& message);

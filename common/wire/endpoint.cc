@@ -18,10 +18,10 @@ namespace {
 using std::chrono::milliseconds;
 using Clock = std::chrono::steady_clock;
 
-constexpr int kReconnectMs = 100;     // First wait before a lost connection is tried again; doubles up to
+constexpr int kReconnectMs = 100;      // First wait before a lost connection is tried again; doubles up to
 constexpr int kMaxReconnectMs = 2000;  // this.
-constexpr int kControlQueue = 64;     // Control messages and notices that wait on either side; more are dropped.
-constexpr int kFarewellMs = 500;      // How long a closed socket goes on sending what is queued: Stop, Goodbye.
+constexpr int kControlQueue = 64;      // Control messages and notices that wait on either side; more are dropped.
+constexpr int kFarewellMs = 500;       // How long a closed socket goes on sending what is queued: Stop, Goodbye.
 // The kernel's buffers count against no high-water mark, so small ones bound how stale a waiting trajectory gets.
 constexpr int kTrajectoryBufferBytes = 1 << 16;
 
@@ -122,8 +122,7 @@ milliseconds Left(Clock::time_point deadline) {
 
 // Waits until one of two sockets can be read: {first, second}. Without `second_too`, only for the first.
 std::pair<bool, bool> WaitReadable(zmq::socket_t& first, zmq::socket_t& second, bool second_too, milliseconds timeout) {
-  std::array<zmq::pollitem_t, 2> items = {
-      {{first.handle(), 0, ZMQ_POLLIN, 0}, {second.handle(), 0, ZMQ_POLLIN, 0}}};
+  std::array<zmq::pollitem_t, 2> items = {{{first.handle(), 0, ZMQ_POLLIN, 0}, {second.handle(), 0, ZMQ_POLLIN, 0}}};
   try {
     zmq::poll(items.data(), second_too ? 2 : 1, timeout);
   } catch (const zmq::error_t& error) {
@@ -169,8 +168,8 @@ struct LearnerEndpoint::Impl {
 LearnerEndpoint::LearnerEndpoint(const NetworkOptions& options) : impl_(std::make_unique<Impl>()) {
   const std::optional<std::string> host = LoopbackAddress(options.bind);
   if (!host) {
-    throw BadInput(StrCat("network.bind is '", options.bind,
-                          "', expected localhost or 127.x.x.x (traffic is not encrypted yet)"));
+    throw BadInput(
+        StrCat("network.bind is '", options.bind, "', expected localhost or 127.x.x.x (traffic is not encrypted yet)"));
   }
   EMPLACE_CHECK(options.trajectory_queue > 0);
   SetLimits(impl_->control, kControlQueue, kMaxActorControlBytes);
@@ -193,7 +192,7 @@ std::string LearnerEndpoint::notices_address() const { return impl_->notices_add
 int64_t LearnerEndpoint::malformed() const { return impl_->malformed; }
 
 std::optional<std::variant<FromActor, Trajectory>> LearnerEndpoint::Receive(milliseconds timeout,
-                                                                             bool accept_trajectories) {
+                                                                            bool accept_trajectories) {
   const Clock::time_point deadline = Clock::now() + timeout;
   while (true) {
     const auto [control, trajectory] =
@@ -249,8 +248,8 @@ void ActorEndpoint::SubscribeNotices(const std::string& address) {
   impl_->notices_address = checked;
 }
 
-void ActorEndpoint::Send(const ActorMessage& message) {
-  SendFrames(impl_->control, Encode(message), zmq::send_flags::dontwait);
+bool ActorEndpoint::Send(const ActorMessage& message) {
+  return SendFrames(impl_->control, Encode(message), zmq::send_flags::dontwait);
 }
 
 std::optional<std::variant<LearnerMessage, Notice>> ActorEndpoint::Receive(milliseconds timeout) {

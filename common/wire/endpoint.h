@@ -51,8 +51,9 @@ class ActorEndpoint {
  public:
   explicit ActorEndpoint(const std::string& control_address);  // Throws BadInput for a bad address.
   ~ActorEndpoint();
-  void SubscribeNotices(const std::string& address);
-  void Send(const ActorMessage& message);
+  void SubscribeNotices(const std::string& address);  // In place of the address before. Throws BadInput for a bad one.
+  // False when the learner cannot be reached now; then nothing is sent, later neither.
+  bool Send(const ActorMessage& message);
   // Waits up to `timeout`. nullopt: nothing came.
   std::optional<std::variant<LearnerMessage, Notice>> Receive(std::chrono::milliseconds timeout);
 

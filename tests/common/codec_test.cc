@@ -21,9 +21,7 @@ std::string RandomText(Rng& rng, int64_t longest) {
   return text;
 }
 
-ActorKey RandomKey(Rng& rng) {
-  return {static_cast<uint32_t>(rng.Next()), static_cast<uint32_t>(rng.Next())};
-}
+ActorKey RandomKey(Rng& rng) { return {static_cast<uint32_t>(rng.Next()), static_cast<uint32_t>(rng.Next())}; }
 
 Trajectory RandomTrajectory(Rng& rng, size_t steps) {
   Trajectory trajectory;
@@ -42,8 +40,8 @@ Trajectory RandomTrajectory(Rng& rng, size_t steps) {
 }
 
 Welcome RandomWelcome(Rng& rng) {
-  Welcome welcome{RandomKey(rng), rng.Next(), rng.Next(), RandomText(rng, 500), RandomText(rng, 30),
-                  RandomText(rng, 30), {}};
+  Welcome welcome{RandomKey(rng),      rng.Next(),          rng.Next(), RandomText(rng, 500),
+                  RandomText(rng, 30), RandomText(rng, 30), {}};
   welcome.tasks.resize(static_cast<size_t>(rng.UniformInt(0, 4)));
   for (ArrayBundle& task : welcome.tasks) {
     task.PutText("name", RandomText(rng, 20));

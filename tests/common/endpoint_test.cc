@@ -217,9 +217,9 @@ TEST(Endpoint, OnlyLoopbackIsServed) {
 }
 
 TEST(Endpoint, BadAddressesAreNamed) {
-  for (const std::string address : {"", "127.0.0.1:4000", "tcp://127.0.0.1", "tcp://127.0.0.1:", "tcp://127.0.0.1:0",
-                                    "tcp://127.0.0.1:65536", "tcp://127.0.0.1:4x", "tcp://example.org:4000",
-                                    "ipc:///tmp/x", "tcp://:4000", "tcp://*:4000"}) {
+  for (const std::string address :
+       {"", "127.0.0.1:4000", "tcp://127.0.0.1", "tcp://127.0.0.1:", "tcp://127.0.0.1:0", "tcp://127.0.0.1:65536",
+        "tcp://127.0.0.1:4x", "tcp://example.org:4000", "ipc:///tmp/x", "tcp://:4000", "tcp://*:4000"}) {
     try {
       const ActorEndpoint actor(address);
       ADD_FAILURE() << address;

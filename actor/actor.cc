@@ -1,0 +1,99 @@
+#include "actor/actor.h"
+
+#include <malloc.h>
+
+#include <deque>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "actor/control_client.h"
+#include "actor/rollout.h"
+#include "actor/trajectory_sender.h"
+#include "common/error.h"
+#include "common/log.h"
+#include "common/rng.h"
+#include "common/strings.h"
+
+namespace emplace {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr milliseconds kPoll(100);    // How soon an idle or paused actor notices an interrupt.
+constexpr milliseconds kDrain(5000);  // How long it goes on sending at its end.
+
+// The rollouts of one session. Sequence numbers are given as trajectories enter the send queue, so what an interrupt
+// leaves unfinished was never produced.
+class Shift {
+ public:
+  explicit Shift(std::shared_ptr<const Session> session)
+      : session_(std::move(session)),
+        next_sequence_(session_->first_sequence),
+        rollout_(session_->tasks, session_->config.environment, session_->config.actor.episodes_in_flight,
+                 session_->actor, RngOf(*session_)) {}
+
+  const std::shared_ptr<const Session>& session() const { return session_; }
+  uint64_t produced() const { return next_sequence_ - 1; }
+
+  // One step, unless finished trajectories still wait for room in the queue. False when they do after `kPoll`.
+  bool Advance(const std::shared_ptr<const PolicyWeights>& weights, TrajectorySender& sender) {
+    if (finished_.empty()) {
+      rollout_.SetWeights(weights);
+      for (Trajectory& trajectory : rollout_.Advance()) finished_.push_back(std::move(trajectory));
+    }
+    while (!finished_.empty()) {
+      finished_.front().sequence = next_sequence_;
+      if (!sender.Offer(std::move(finished_.front()), kPoll)) return false;
+      finished_.pop_front();
+      ++next_sequence_;
+    }
+    return true;
+  }
+
+ private:
+  static Rng RngOf(const Session& session) {
+    return Rng(session.config.seed)
+        .Fork("actor", session.actor.actor_id)
+        .Fork("incarnation", session.actor.incarnation);
+  }
+
+  std::shared_ptr<const Session> session_;
+  uint64_t next_sequence_;
+  Rollout rollout_;
+  std::deque<Trajectory> finished_;  // Not in the queue yet.
+};
+
+}  // namespace
+
+void RunActor(const ActorOptions& options, const std::atomic<bool>& interrupted) {
+  ControlClient client(options.learner, options.name, options.patience);
+  std::optional<TrajectorySender>
+      sender;  // Outlives sessions: what an old one queued is still sent, under its own key.
+  std::optional<Shift> shift;
+  ControlClient::News news;
+  while (!interrupted && !news.ending) {
+    news = client.Read();
+    if (news.session && (!shift || shift->session() != news.session)) {
+      if (shift) LogInfo(StrCat("incarnation ", shift->session()->actor.incarnation, " made ", shift->produced()));
+      shift.reset();  // First: two sessions' graphs need not be in memory together.
+      shift.emplace(news.session);
+      if (!sender) sender.emplace(static_cast<size_t>(news.session->config.actor.send_queue));
+      sender->SetAddress(news.session->trajectories_address);
+      malloc_trim(0);  // The Welcome was larger than all that follows.
+    }
+    if (!news.weights) {
+      news = client.WaitForNews(news, kPoll);
+      continue;
+    }
+    shift->Advance(news.weights, *sender);
+    client.Report(shift->session()->id, shift->produced(), news.weights->version);
+  }
+  if (news.ending && news.ending->failed) throw Error(news.ending->kind, news.ending->reason);
+  if (!shift) return;
+  if (!sender->Drain(kDrain)) LogWarning(StrCat("not everything was sent within ", kDrain.count(), " ms"));
+  client.Leave(shift->session()->actor, shift->produced());
+  LogInfo(StrCat("goodbye after ", shift->produced(), " trajectories"));
+}
+
+}  // namespace emplace

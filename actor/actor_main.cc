@@ -1,0 +1,57 @@
+// emplace-actor: rolls out placement episodes for a learner, from which everything but its address comes.
+#include <malloc.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <array>
+#include <atomic>
+#include <csignal>
+#include <string>
+
+#include "actor/actor.h"
+#include "common/error.h"
+#include "common/log.h"
+#include "common/strings.h"
+
+namespace {
+
+// A signal handler can reach nothing but a global.
+std::atomic<bool> interrupted = false;
+static_assert(std::atomic<bool>::is_always_lock_free);
+
+void Interrupt(int) { interrupted = true; }
+
+std::string DefaultName() {
+  std::array<char, 256> host{};
+  gethostname(host.data(), host.size() - 1);
+  return emplace::StrCat(host.data(), "/", getpid());
+}
+
+int Run(int argc, char** argv) {
+  emplace::ActorOptions options;
+  options.name = DefaultName();
+  CLI::App app("Rolls out placement episodes for a learner; configuration, graphs and weights come from it.",
+               "emplace-actor");
+  app.add_option("--learner", options.learner, "Address of the learner, tcp://host:port")->required();
+  app.add_option("--name", options.name, "Names this actor's slot across restarts")->capture_default_str();
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::CallForHelp& help) {
+    return app.exit(help);
+  } catch (const CLI::ParseError& error) {
+    throw emplace::BadInput(error.what());
+  }
+  // Threads mostly wait: a heap each would only cost memory.
+  mallopt(M_ARENA_MAX, 1);
+  std::signal(SIGINT, Interrupt);
+  std::signal(SIGTERM, Interrupt);
+  emplace::SetLogRole(emplace::StrCat("actor ", options.name));
+  emplace::RunActor(options, interrupted);
+  return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  return emplace::RunMain("emplace-actor", [&] { return Run(argc, argv); });
+}

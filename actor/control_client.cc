@@ -1,0 +1,283 @@
+#include "actor/control_client.h"
+
+#include <algorithm>
+#include <random>
+#include <utility>
+
+#include "common/log.h"
+#include "common/strings.h"
+#include "common/wire/codec.h"
+
+namespace emplace {
+namespace {
+
+using std::chrono::milliseconds;
+using Clock = std::chrono::steady_clock;
+
+constexpr milliseconds kPoll(20);              // How soon the thread notices its end, or a learner that came.
+constexpr milliseconds kFirstHelloWait(1000);  // Before a heard Hello is repeated; doubles up to
+constexpr milliseconds kLastHelloWait(8000);   // this. A Welcome carries every graph.
+constexpr milliseconds kWeightsWait(1000);     // Before an unanswered request for weights is repeated.
+
+uint64_t RandomNonce() {
+  std::random_device device;
+  return (uint64_t{device()} << 32) | device();
+}
+
+milliseconds Milliseconds(double seconds) {
+  return std::chrono::duration_cast<milliseconds>(std::chrono::duration<double>(seconds));
+}
+
+}  // namespace
+
+Session UnpackWelcome(Welcome&& welcome) {
+  const std::string source = "configuration from the learner";
+  Session session;
+  session.actor = welcome.actor;
+  session.id = welcome.session;
+  session.first_sequence = welcome.first_sequence;
+  session.config = ParseRunConfig(welcome.config_yaml, source, {});
+  session.trajectories_address = std::move(welcome.trajectories_endpoint);
+  if (welcome.tasks.empty()) throw BadInput("welcome from the learner: it has 0 graphs, expected at least 1");
+  session.tasks.reserve(welcome.tasks.size());
+  for (ArrayBundle& bundle : welcome.tasks) {
+    session.tasks.push_back(TaskFromBundle(bundle));
+    bundle = ArrayBundle();
+    const int32_t devices = session.tasks.back().policy.num_devices;
+    const int32_t expected = session.tasks.front().policy.num_devices;
+    if (devices != expected) {
+      throw BadInput(StrCat("graph '", session.tasks.back().name, "' from the learner is for ", devices,
+                            " devices, expected ", expected, " as for the first"));
+    }
+  }
+  return session;
+}
+
+// --- The thread ---
+
+class ControlClient::Conversation {
+ public:
+  explicit Conversation(ControlClient& client)
+      : client_(client), endpoint_(client.learner_address_), patience_(client.patience_) {}
+
+  // One round: says what is due, hears what has come.
+  void Turn() {
+    Speak(Clock::now());
+    auto received = endpoint_.Receive(kPoll);
+    if (!received) return;
+    if (const auto* notice = std::get_if<Notice>(&*received)) {
+      Hear(*notice);
+      return;
+    }
+    last_heard_ = Clock::now();
+    // Taken apart by value: a Welcome is large, and its parts are freed as they are used.
+    std::visit([this](auto message) { Hear(std::move(message)); }, std::get<LearnerMessage>(std::move(*received)));
+  }
+
+  void Say(const Goodbye& goodbye) { endpoint_.Send(goodbye); }
+
+ private:
+  void Speak(Clock::time_point now) {
+    if (now - last_heard_ > patience_) {
+      client_.End({true, Error::Kind::kRunFailed,
+                   StrCat(client_.learner_address_, ": the learner has been silent for ",
+                          std::chrono::duration<double>(now - last_heard_).count(), " s, expected a word within ",
+                          std::chrono::duration<double>(patience_).count(), " s")});
+      return;
+    }
+    if (!session_) {
+      if (now >= next_hello_ && endpoint_.Send(Hello{kProtocolVersion, client_.name_, nonce_})) {
+        next_hello_ = now + hello_wait_;
+        hello_wait_ = std::min(2 * hello_wait_, kLastHelloWait);
+      }
+      return;
+    }
+    if (now >= next_heartbeat_) {
+      const Progress progress = client_.ReadProgress();
+      const bool current = progress.session == session_->id;  // The rollouts may still be at the session before.
+      endpoint_.Send(Heartbeat{session_->actor, session_->id,
+                               current ? progress.produced : session_->first_sequence - 1,
+                               current ? progress.version : 0});
+      next_heartbeat_ = now + Milliseconds(session_->config.actor.heartbeat_s);
+    }
+    if (weights_wanted_ && now >= next_request_) {
+      endpoint_.Send(WeightsRequest{session_->actor});
+      next_request_ = now + kWeightsWait;
+    }
+  }
+
+  void Hear(const Notice& notice) {
+    if (!session_ || notice.session != session_->id) return;  // Of a learner that is no more.
+    last_heard_ = Clock::now();
+    if (notice.stop) {
+      Hear(Stop{});
+    } else {
+      WantVersion(notice.version);
+    }
+  }
+
+  void Hear(Welcome welcome) {
+    if (session_ && welcome.session == session_->id && welcome.actor == session_->actor) return;  // Said twice.
+    try {
+      endpoint_.SubscribeNotices(welcome.notices_endpoint);
+      session_ = std::make_shared<const Session>(UnpackWelcome(std::move(welcome)));
+    } catch (const Error& error) {
+      client_.End({true, error.kind(), error.what()});
+      return;
+    }
+    LogInfo(StrCat("joined as actor ", session_->actor.actor_id, " incarnation ", session_->actor.incarnation, ", ",
+                   session_->tasks.size(), " graphs"));
+    patience_ = Milliseconds(session_->config.actor.patience_s);
+    version_.reset();
+    weights_wanted_ = true;                                        // A notice sent earlier is lost, so it asks once.
+    next_request_ = next_heartbeat_ = last_heard_ = Clock::now();  // Unpacking took a while.
+    client_.Publish(session_);
+  }
+
+  void Hear(const HeartbeatReply& reply) {
+    if (!session_) return;
+    if (reply.session == session_->id) {
+      WantVersion(reply.version);
+      return;
+    }
+    LogInfo("the learner has been replaced: joining again");
+    session_.reset();
+    nonce_ = RandomNonce();  // A new incarnation, not a repeated Hello of this one.
+    next_hello_ = Clock::now();
+    hello_wait_ = kFirstHelloWait;
+  }
+
+  void Hear(const WeightsReply& reply) {
+    if (!session_ || (version_ && reply.version <= *version_)) return;
+    if (WeightsHash(reply.blob) != reply.hash) {
+      LogWarning(StrCat("weights of version ", reply.version, " are damaged: asking again"));
+      return;
+    }
+    try {
+      auto weights = std::make_shared<PolicyWeights>(ParsePolicy(reply.blob, "weights from the learner"));
+      const int32_t devices = session_->tasks[0].policy.num_devices;
+      if (weights->shape.num_devices != devices || weights->version != reply.version) {
+        throw BadInput(StrCat("weights from the learner are version ", weights->version, " for ",
+                              weights->shape.num_devices, " devices, expected version ", reply.version, " for ",
+                              devices));
+      }
+      client_.Publish(std::shared_ptr<const PolicyWeights>(std::move(weights)));
+    } catch (const Error& error) {
+      client_.End({true, error.kind(), error.what()});
+      return;
+    }
+    version_ = reply.version;
+    weights_wanted_ = newest_announced_ > reply.version;
+    next_request_ = Clock::now();
+  }
+
+  void Hear(const Refusal& refusal) {
+    client_.End({true, Error::Kind::kBadInput, StrCat("the learner refused: ", refusal.reason)});
+  }
+
+  void Hear(const Stop&) { client_.End({false, Error::Kind::kRunFailed, "the learner said stop"}); }
+
+  void WantVersion(PolicyVersion version) {
+    newest_announced_ = version;
+    if (!version_ || version <= *version_) return;  // Not even the first are here: already asked for.
+    weights_wanted_ = true;
+  }
+
+  ControlClient& client_;
+  ActorEndpoint endpoint_;
+  milliseconds patience_;
+  Clock::time_point last_heard_ = Clock::now();
+  std::shared_ptr<const Session> session_;  // nullptr: not welcomed.
+  uint64_t nonce_ = RandomNonce();
+  milliseconds hello_wait_ = kFirstHelloWait;
+  Clock::time_point next_hello_;
+  Clock::time_point next_heartbeat_;
+  std::optional<PolicyVersion> version_;  // Newest here.
+  PolicyVersion newest_announced_ = 0;
+  bool weights_wanted_ = false;
+  Clock::time_point next_request_;
+};
+
+ControlClient::ControlClient(std::string learner_address, std::string name, milliseconds patience)
+    : learner_address_(std::move(learner_address)),
+      name_(std::move(name)),
+      patience_(patience),
+      thread_([this](const std::stop_token& stop) { Run(stop); }) {}
+
+ControlClient::~ControlClient() = default;
+
+void ControlClient::Run(const std::stop_token& stop) {
+  try {
+    Conversation conversation(*this);
+    while (!stop.stop_requested()) {
+      {
+        const MutexLock lock(mu_);
+        if (goodbye_) {
+          conversation.Say(*goodbye_);
+          return;
+        }
+      }
+      conversation.Turn();
+    }
+  } catch (const Error& error) {
+    End({true, error.kind(), error.what()});
+  } catch (const std::exception& error) {
+    End({true, Error::Kind::kRunFailed, StrCat("control connection: ", error.what())});
+  }
+}
+
+// --- What other threads see ---
+
+ControlClient::News ControlClient::Read() const {
+  const MutexLock lock(mu_);
+  return news_;
+}
+
+ControlClient::News ControlClient::WaitForNews(const News& seen, milliseconds timeout) {
+  const Clock::time_point deadline = Clock::now() + timeout;
+  const MutexLock lock(mu_);
+  while (news_.session == seen.session && news_.weights == seen.weights &&
+         news_.ending.has_value() == seen.ending.has_value()) {
+    if (!changed_.WaitUntil(mu_, deadline)) break;
+  }
+  return news_;
+}
+
+void ControlClient::Report(uint64_t session, uint64_t produced, PolicyVersion version) {
+  const MutexLock lock(mu_);
+  progress_ = {session, produced, version};
+}
+
+ControlClient::Progress ControlClient::ReadProgress() const {
+  const MutexLock lock(mu_);
+  return progress_;
+}
+
+void ControlClient::Leave(const ActorKey& actor, uint64_t produced) {
+  {
+    const MutexLock lock(mu_);
+    goodbye_ = Goodbye{actor, produced};
+  }
+  thread_.join();
+}
+
+void ControlClient::Publish(std::shared_ptr<const Session> session) {
+  const MutexLock lock(mu_);
+  news_.session = std::move(session);
+  news_.weights = nullptr;
+  changed_.NotifyAll();
+}
+
+void ControlClient::Publish(std::shared_ptr<const PolicyWeights> weights) {
+  const MutexLock lock(mu_);
+  news_.weights = std::move(weights);
+  changed_.NotifyAll();
+}
+
+void ControlClient::End(Ending ending) {
+  const MutexLock lock(mu_);
+  if (!news_.ending) news_.ending = std::move(ending);
+  changed_.NotifyAll();
+}
+
+}  // namespace emplace

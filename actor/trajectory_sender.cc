@@ -1,0 +1,88 @@
+#include "actor/trajectory_sender.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace emplace {
+namespace {
+
+using std::chrono::milliseconds;
+using Clock = std::chrono::steady_clock;
+
+// How soon the thread notices a new address or its end.
+constexpr milliseconds kPoll(50);
+// Trajectories inside ZeroMQ: what a change of learners can lose, so few. Waiting is the queue's task.
+constexpr int kSocketQueue = 4;
+
+}  // namespace
+
+TrajectorySender::TrajectorySender(size_t queue)
+    : queue_(queue), thread_([this](const std::stop_token& stop) { Run(stop); }) {}
+
+TrajectorySender::~TrajectorySender() { queue_.Close(); }
+
+void TrajectorySender::SetAddress(const std::string& address) {
+  const MutexLock lock(mu_);
+  address_ = address;
+}
+
+bool TrajectorySender::Offer(Trajectory&& trajectory, milliseconds timeout) {
+  return queue_.TryPush(std::move(trajectory), timeout);
+}
+
+bool TrajectorySender::Drain(milliseconds timeout) {
+  const Clock::time_point deadline = Clock::now() + timeout;
+  {
+    const MutexLock lock(mu_);
+    drain_deadline_ = deadline;
+  }
+  queue_.Close();
+  thread_.join();
+  const MutexLock lock(mu_);
+  return all_sent_;
+}
+
+void TrajectorySender::FollowAddress() {
+  std::string address;
+  {
+    const MutexLock lock(mu_);
+    address = address_;
+  }
+  if (address == connected_to_) return;
+  socket_.emplace(address, kSocketQueue);
+  connected_to_ = address;
+}
+
+void TrajectorySender::Run(const std::stop_token& stop) {
+  std::optional<Trajectory> next;
+  const auto out_of_time = [&] {
+    if (stop.stop_requested()) return true;
+    if (!queue_.closed()) return false;
+    const MutexLock lock(mu_);
+    return Clock::now() >= drain_deadline_;
+  };
+  while (!out_of_time()) {
+    if (!next) next = queue_.Pop(kPoll);
+    if (!next) {
+      if (!queue_.closed()) continue;
+      break;  // Closed and empty.
+    }
+    FollowAddress();
+    if (!socket_) {
+      std::this_thread::sleep_for(kPoll);
+    } else if (socket_->Send(*next, kPoll)) {
+      next.reset();
+    }
+  }
+  const bool handed_over = !next && queue_.size() == 0;
+  Clock::time_point deadline;
+  {
+    const MutexLock lock(mu_);
+    deadline = drain_deadline_;
+  }
+  if (socket_) socket_->Close(std::max(milliseconds(0), std::chrono::ceil<milliseconds>(deadline - Clock::now())));
+  const MutexLock lock(mu_);
+  all_sent_ = handed_over && Clock::now() < deadline;
+}
+
+}  // namespace emplace
