@@ -1,0 +1,86 @@
+#!/usr/bin/env bash
+# Sets up, builds and runs every test; ends with "N passed, M failed". Exit code 0 only when nothing failed.
+#
+#   tests/run.sh            everything: unit tests, sanitizers, layering, a whole smoke run (under 30 minutes on two cores)
+#   tests/run.sh --quick    unit tests only
+set -uo pipefail
+cd "$(dirname "$0")/.."
+
+quick=0
+case "${1:-}" in
+  "") ;;
+  --quick) quick=1 ;;
+  *) echo "tests/run.sh: unknown option '$1', expected --quick or nothing" >&2; exit 2 ;;
+esac
+
+passed=0
+failed=0
+jobs=${EMPLACE_JOBS:-$(nproc)}
+(( jobs > 2 )) && jobs=2  # LibTorch files take 2 GB each to compile.
+
+step() { printf '\n== %s (%(%H:%M:%S)T)\n' "$*" -1; }
+
+# check NAME COMMAND...: one passed or failed test.
+check() {
+  local name=$1
+  shift
+  if "$@"; then
+    passed=$((passed + 1))
+    echo "ok    $name"
+  else
+    failed=$((failed + 1))
+    echo "FAILED $name"
+  fi
+}
+
+build() {
+  local preset=$1
+  cmake --preset "$preset" >"build-$preset.log" 2>&1 && cmake --build --preset "$preset" -j "$jobs" >>"build-$preset.log" 2>&1 ||
+    { tail -n 40 "build-$preset.log"; return 1; }
+}
+
+# run_ctest FOLDER: adds ctest's counts to ours.
+run_ctest() {
+  local folder=$1 log summary total bad
+  log=$(mktemp)
+  ctest --test-dir "$folder" -j "$jobs" --output-on-failure >"$log" 2>&1
+  summary=$(grep -E 'tests passed, [0-9]+ tests failed out of' "$log")
+  if [[ -z $summary ]]; then
+    tail -n 40 "$log"
+    failed=$((failed + 1))
+  else
+    total=$(sed -E 's/.*out of ([0-9]+).*/\1/' <<<"$summary")
+    bad=$(sed -E 's/.* ([0-9]+) tests failed.*/\1/' <<<"$summary")
+    (( bad == 0 )) || { grep -vE '^ *[0-9]+/[0-9]+ Test.*Passed|^ *Start ' "$log" | tail -n 150; }
+    echo "$summary"
+    passed=$((passed + total - bad))
+    failed=$((failed + bad))
+  fi
+  rm -f "$log"
+}
+
+step "set-up"
+check "tools/setup.sh" tools/setup.sh
+
+step "build (dev)"
+check "dev build" build dev
+step "unit tests"
+run_ctest build
+
+if (( ! quick )); then
+  step "layers"
+  check "includes point one way" python3 tools/check_layers.py --quiet
+
+  step "a smoke run, end to end"
+  check "smoke run" tests/e2e/smoke.sh
+
+  for sanitizer in asan tsan; do
+    step "build and test under $sanitizer (Torch-free parts)"
+    check "$sanitizer build" build "$sanitizer"
+    run_ctest "build-$sanitizer"
+  done
+fi
+
+echo
+echo "$passed passed, $failed failed"
+(( failed == 0 ))

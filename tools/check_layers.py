@@ -1,0 +1,56 @@
+#!/usr/bin/env python3
+"""Prints which folder includes which, and fails where an include points against the layers.
+
+common <- simulator <- actor, learner <- tools; launch holds no code. Heavy packages stay in their own corner.
+Usage: tools/check_layers.py [--quiet]
+"""
+import collections
+import pathlib
+import re
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+MAY_INCLUDE = {
+    "common": {"common"},
+    "simulator": {"common", "simulator"},
+    "actor": {"common", "simulator", "actor"},
+    "learner": {"common", "simulator", "learner"},
+    "tools": {"common", "simulator", "tools"},
+}
+# Header pattern -> the only places whose files may include it.
+CORNERS = {
+    r"zmq\.hpp|capnp/|kj/": ("common/wire/",),
+    r"torch/": ("common/policy/policy_net", "learner/policy_updater", "learner/learner_main"),
+}
+INCLUDE = re.compile(r'^\s*#\s*include\s+["<]([^">]+)[">]', re.M)
+
+
+def main() -> int:
+    matrix = collections.Counter()
+    problems = []
+    for folder, allowed in MAY_INCLUDE.items():
+        for path in sorted((ROOT / folder).rglob("*")):
+            if path.suffix not in {".h", ".cc", ".cu"}:
+                continue
+            name = path.relative_to(ROOT).as_posix()
+            for included in INCLUDE.findall(path.read_text()):
+                target = included.split("/")[0]
+                if target in MAY_INCLUDE:
+                    matrix[folder, target] += 1
+                    if target not in allowed:
+                        problems.append(f"{name}: includes {included}; {folder}/ may include {', '.join(sorted(allowed))}")
+                for pattern, corners in CORNERS.items():
+                    if re.match(pattern, included) and not name.startswith(corners):
+                        problems.append(f"{name}: includes {included}, which only {', '.join(corners)} may")
+    if "--quiet" not in sys.argv[1:]:
+        folders = list(MAY_INCLUDE)
+        print(f"{'includes of':12}" + "".join(f"{f:>12}" for f in folders))
+        for row in folders:
+            print(f"{row:12}" + "".join(f"{matrix[row, column] or '.':>12}" for column in folders))
+    for problem in problems:
+        print(problem, file=sys.stderr)
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
