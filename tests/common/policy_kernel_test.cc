@@ -1,0 +1,182 @@
+#include "common/policy/policy_kernel.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "tests/support/allocation_counter.h"
+#include "tests/support/naive_policy.h"
+#include "tests/support/random_policy.h"
+
+namespace emplace {
+namespace {
+
+std::vector<KernelPath> PathsOfThisProcessor() {
+  std::vector<KernelPath> paths = {KernelPath::kPortable};
+  if (BestKernelPath() != KernelPath::kPortable) paths.push_back(BestKernelPath());
+  return paths;
+}
+
+std::vector<PolicyState> Views(const std::vector<OwnedState>& states) {
+  std::vector<PolicyState> views;
+  for (const OwnedState& state : states) views.push_back(state.view());
+  return views;
+}
+
+std::vector<float> Logits(PolicyKernel& kernel, const std::vector<PolicyState>& states) {
+  std::vector<float> logits(states.size() * static_cast<size_t>(kernel.shape().num_devices));
+  kernel.Forward(states, logits);
+  return logits;
+}
+
+// `count` graphs of 1..60 nodes and three states of each.
+struct Workload {
+  Workload(const PolicyShape& shape, int count, Rng& rng) {
+    graphs.reserve(static_cast<size_t>(count));  // States point to them.
+    for (int i = 0; i < count; ++i) {
+      const auto num_nodes = static_cast<int32_t>(rng.UniformInt(1, 60));
+      graphs.push_back(RandomPolicyGraph(num_nodes, shape.num_devices, 3, rng));
+      for (int s = 0; s < 3; ++s) states.push_back(RandomPolicyState(graphs.back(), rng));
+    }
+  }
+  std::vector<PolicyGraph> graphs;
+  std::vector<OwnedState> states;
+};
+
+TEST(PolicyKernel, EqualsTheDefinitionOnRandomGraphsWeightsAndShapes) {
+  Rng rng(21);
+  double largest = 0;
+  int compared = 0;
+  for (int trial = 0; trial < 120; ++trial) {
+    const PolicyShape shape = RandomPolicyShape(rng);
+    const PolicyWeights weights = RandomPolicyWeights(shape, rng);
+    const Workload workload(shape, 2, rng);
+    std::vector<double> expected;
+    for (const OwnedState& state : workload.states) {
+      const std::vector<double> one = NaivePolicyLogits(weights, state.view());
+      expected.insert(expected.end(), one.begin(), one.end());
+    }
+    for (const KernelPath path : PathsOfThisProcessor()) {
+      PolicyKernel kernel(weights, path);
+      const std::vector<float> logits = Logits(kernel, Views(workload.states));
+      for (size_t i = 0; i < logits.size(); ++i) {
+        const auto logit = static_cast<double>(logits[i]);
+        if (std::isinf(expected[i])) {
+          EXPECT_EQ(logit, expected[i]);
+          continue;
+        }
+        ASSERT_NEAR(logit, expected[i], 1e-5 * (1 + std::abs(expected[i]))) << ToString(path) << " trial " << trial;
+        largest = std::max(largest, std::abs(expected[i]));
+        ++compared;
+      }
+    }
+  }
+  EXPECT_GT(compared, 1000);
+  EXPECT_GT(largest, 1.0);  // Logits near 0 would prove little.
+}
+
+TEST(PolicyKernel, AStateGivesTheSameBitsAloneAndInAnyBatch) {
+  Rng rng(22);
+  for (int trial = 0; trial < 30; ++trial) {
+    const PolicyShape shape = RandomPolicyShape(rng);
+    const PolicyWeights weights = RandomPolicyWeights(shape, rng);
+    const Workload workload(shape, 5, rng);
+    const std::vector<PolicyState> states = Views(workload.states);
+    for (const KernelPath path : PathsOfThisProcessor()) {
+      PolicyKernel together(weights, path);
+      const std::vector<float> all = Logits(together, states);
+      for (size_t s = 0; s < states.size(); ++s) {
+        // A fresh kernel, and the one whose scratch holds another state's leftovers.
+        PolicyKernel fresh(weights, path);
+        const std::vector<float> alone = Logits(fresh, {states[s]});
+        const std::vector<float> again = Logits(together, {states[s]});
+        const auto width = static_cast<ptrdiff_t>(shape.num_devices);
+        const auto row = all.begin() + static_cast<ptrdiff_t>(s) * width;
+        EXPECT_TRUE(std::equal(alone.begin(), alone.end(), row, row + width));
+        EXPECT_TRUE(std::equal(again.begin(), again.end(), row, row + width));
+      }
+    }
+  }
+}
+
+TEST(PolicyKernel, ForbidsDevicesThatTheCurrentGroupMayNotUse) {
+  Rng rng(23);
+  const PolicyShape shape{.num_devices = 5};
+  PolicyKernel kernel(RandomPolicyWeights(shape, rng));
+  int forbidden = 0;
+  for (int trial = 0; trial < 50; ++trial) {
+    const PolicyGraph graph = RandomPolicyGraph(12, 5, 3, rng);
+    const OwnedState state = RandomPolicyState(graph, rng);
+    const std::vector<float> logits = Logits(kernel, {state.view()});
+    for (size_t d = 0; d < 5; ++d) {
+      const bool allowed = graph.allowed[static_cast<size_t>(state.step) * 5 + d] != 0;
+      EXPECT_EQ(std::isfinite(logits[d]), allowed);
+      if (!allowed) {
+        EXPECT_EQ(logits[d], -std::numeric_limits<float>::infinity());
+        ++forbidden;
+      }
+    }
+  }
+  EXPECT_GT(forbidden, 10);
+}
+
+TEST(PolicyKernel, WithZeroWeightsTheLogitsAreTheLastBiases) {
+  Rng rng(24);
+  PolicyWeights weights;
+  weights.shape = {.num_devices = 3};
+  weights.values.assign(static_cast<size_t>(NumParameters(weights.shape)), 0.0F);
+  weights.values.end()[-3] = 0.5F;
+  weights.values.end()[-2] = -1.5F;
+  weights.values.end()[-1] = 2.5F;
+  PolicyGraph graph = RandomPolicyGraph(20, 3, 4, rng);
+  std::ranges::fill(graph.allowed, uint8_t{1});
+  const OwnedState state = RandomPolicyState(graph, rng);
+  for (const KernelPath path : PathsOfThisProcessor()) {
+    PolicyKernel kernel(weights, path);
+    EXPECT_EQ(Logits(kernel, {state.view()}), (std::vector<float>{0.5F, -1.5F, 2.5F}));
+  }
+}
+
+TEST(PolicyKernel, AllocatesOnlyForALargerStateThanAnyBefore) {
+  Rng rng(27);
+  const PolicyShape shape;
+  PolicyKernel kernel(RandomPolicyWeights(shape, rng));
+  const PolicyGraph large = RandomPolicyGraph(50, 2, 3, rng);
+  const PolicyGraph small = RandomPolicyGraph(20, 2, 3, rng);
+  const std::vector<OwnedState> states = {RandomPolicyState(small, rng), RandomPolicyState(large, rng)};
+  const std::vector<PolicyState> views = Views(states);
+  std::vector<float> logits(4);
+  kernel.Forward(views, logits);
+  const int64_t before = AllocationsSoFar();
+  kernel.Forward(views, logits);
+  EXPECT_EQ(AllocationsSoFar(), before);
+}
+
+TEST(PolicyKernel, KnowsWhatItWasMadeFrom) {
+  Rng rng(25);
+  const PolicyWeights weights = RandomPolicyWeights(RandomPolicyShape(rng), rng);
+  PolicyKernel kernel(weights);
+  EXPECT_EQ(kernel.shape(), weights.shape);
+  EXPECT_EQ(kernel.version(), weights.version);
+  EXPECT_EQ(kernel.path(), BestKernelPath());
+  EXPECT_EQ(ToString(KernelPath::kPortable), "portable");
+  EXPECT_EQ(ToString(KernelPath::kAvx2), "avx2");
+}
+
+TEST(PolicyKernel, CanBeMoved) {
+  Rng rng(26);
+  const PolicyShape shape;
+  const PolicyWeights weights = RandomPolicyWeights(shape, rng);
+  const PolicyGraph graph = RandomPolicyGraph(9, 2, 2, rng);
+  const OwnedState state = RandomPolicyState(graph, rng);
+  PolicyKernel kernel(weights);
+  const std::vector<float> before = Logits(kernel, {state.view()});
+  PolicyKernel moved = std::move(kernel);
+  EXPECT_EQ(Logits(moved, {state.view()}), before);
+}
+
+}  // namespace
+}  // namespace emplace

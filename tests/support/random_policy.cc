@@ -1,0 +1,64 @@
+#include "tests/support/random_policy.h"
+
+#include <algorithm>
+#include <set>
+
+namespace emplace {
+
+PolicyGraph RandomPolicyGraph(int32_t num_nodes, int32_t num_devices, int32_t max_parents, Rng& rng) {
+  PolicyGraph graph;
+  graph.num_nodes = num_nodes;
+  graph.num_devices = num_devices;
+  for (int32_t node = 0; node < num_nodes; ++node) {
+    graph.cost.push_back(static_cast<float>(rng.Uniform()));
+    graph.bytes.push_back(static_cast<float>(rng.Uniform()));
+    graph.memory.push_back(static_cast<float>(rng.Uniform()));
+    std::set<int32_t> parents;
+    const int64_t count = node == 0 ? 0 : rng.UniformInt(0, max_parents);
+    for (int64_t i = 0; i < count; ++i) parents.insert(static_cast<int32_t>(rng.UniformInt(0, node - 1)));
+    graph.parents.items.insert(graph.parents.items.end(), parents.begin(), parents.end());
+    graph.parents.begin.push_back(static_cast<int32_t>(graph.parents.items.size()));
+    const bool restricted = rng.Uniform() < 0.3;
+    const int64_t kept = rng.UniformInt(0, num_devices - 1);
+    for (int32_t device = 0; device < num_devices; ++device) {
+      graph.allowed.push_back(!restricted || device == kept || rng.Uniform() < 0.5 ? 1 : 0);
+    }
+  }
+  graph.DeriveFromParents();
+  return graph;
+}
+
+OwnedState RandomPolicyState(const PolicyGraph& graph, Rng& rng) {
+  OwnedState state{&graph, {}, static_cast<int32_t>(rng.UniformInt(0, graph.num_nodes - 1))};
+  for (int32_t node = 0; node < graph.num_nodes; ++node) {
+    state.placement.push_back(static_cast<uint8_t>(rng.UniformInt(0, graph.num_devices - 1)));
+  }
+  return state;
+}
+
+PolicyShape RandomPolicyShape(Rng& rng) {
+  constexpr int32_t kWidths[] = {0, 5, 16};
+  PolicyShape shape;
+  shape.num_devices = static_cast<int32_t>(rng.UniformInt(1, 8));
+  shape.memory_feature = rng.Uniform() < 0.5;
+  shape.message_rounds = static_cast<int32_t>(rng.UniformInt(0, 8));
+  shape.message_width = kWidths[rng.UniformInt(0, 2)];
+  return shape;
+}
+
+PolicyWeights RandomPolicyWeights(const PolicyShape& shape, Rng& rng) {
+  PolicyWeights weights = PolicyWeights::Initial(shape, rng.Fork("weights", rng.Next()));
+  weights.version = rng.Next();
+  size_t next = 0;
+  for (const LayerSpec& layer : PolicyLayers(shape)) {
+    // A pool adds up to n embeddings, and a node up to its number of parents of messages in every round.
+    const bool sums_nodes = layer.name.find(".G.0") != std::string::npos || layer.name.find(".g.0") != std::string::npos;
+    const float scale = sums_nodes ? 0.3F : 1.4F;
+    const size_t count = static_cast<size_t>(layer.in) * static_cast<size_t>(layer.out);
+    for (size_t i = 0; i < count; ++i) weights.values[next++] *= scale;
+    for (int32_t i = 0; i < layer.out; ++i) weights.values[next++] = static_cast<float>(rng.Uniform(-0.3, 0.5));
+  }
+  return weights;
+}
+
+}  // namespace emplace
