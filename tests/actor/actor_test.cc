@@ -1,0 +1,248 @@
+// A whole actor, in this process, against a fake learner over real sockets.
+#include "actor/actor.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+#include <set>
+#include <thread>
+#include <vector>
+
+#include "common/error.h"
+#include "common/strings.h"
+#include "tests/actor/fake_learner.h"
+#include "tests/actor/small_tasks.h"
+
+namespace emplace {
+namespace {
+
+using Heard = FakeLearner::Heard;
+
+constexpr char kConfig[] =
+    "seed: 3\nactor: {episodes_in_flight: 2, send_queue: 4, heartbeat_s: 0.05, patience_s: 20}\n";
+
+FakeLearnerOptions Options() {
+  FakeLearnerOptions options;
+  options.config_yaml = kConfig;
+  return options;
+}
+
+// Runs an actor on a thread; its destructor interrupts it.
+class RunningActor {
+ public:
+  explicit RunningActor(const std::string& learner, int patience_ms = 20000)
+      : thread_([this, learner, patience_ms] {
+          try {
+            RunActor({learner, "test/0", std::chrono::milliseconds(patience_ms)}, interrupted_);
+          } catch (const Error& error) {
+            failure_ = error;
+          }
+        }) {}
+  ~RunningActor() {
+    if (thread_.joinable()) Interrupt();
+  }
+
+  void Interrupt() {
+    interrupted_ = true;
+    thread_.join();
+  }
+  // Waits for the actor to end by itself.
+  std::optional<Error> End() {
+    thread_.join();
+    return failure_;
+  }
+  const std::optional<Error>& failure() const { return failure_; }  // After its end.
+
+ private:
+  std::atomic<bool> interrupted_ = false;
+  std::optional<Error> failure_;
+  std::thread thread_;
+};
+
+// Sequences within each key are first, first + 1, ... without gap or repeat; returns the number of each key.
+std::map<ActorKey, uint64_t> CheckSequences(const std::vector<Trajectory>& trajectories, uint64_t first) {
+  std::map<ActorKey, uint64_t> last;
+  for (const Trajectory& trajectory : trajectories) {
+    const auto known = last.emplace(trajectory.actor, first - 1).first;
+    EXPECT_EQ(trajectory.sequence, known->second + 1);
+    known->second = trajectory.sequence;
+  }
+  return last;
+}
+
+TEST(Actor, TrajectoriesFlowAndGoodbyeCountsThem) {
+  FakeLearnerOptions options = Options();
+  options.first_sequence = 101;
+  FakeLearner learner(options);
+  RunningActor actor(learner.address());
+  EXPECT_TRUE(learner.Await([](const Heard& heard) { return heard.trajectories.size() >= 50; }));
+  actor.Interrupt();
+  EXPECT_FALSE(actor.failure().has_value());
+  ASSERT_TRUE(learner.Await([](const Heard& heard) { return heard.goodbye.has_value(); }));
+  const ActorKey key{4, 1};
+  EXPECT_EQ(learner.heard().goodbye->actor, key);
+  const uint64_t produced = learner.heard().goodbye->produced;
+  // Everything produced arrives: nothing was in the way.
+  EXPECT_TRUE(learner.Await([&](const Heard& heard) { return heard.trajectories.size() == produced - 100; }));
+  EXPECT_EQ(CheckSequences(learner.heard().trajectories, 101), (std::map<ActorKey, uint64_t>{{key, produced}}));
+  EXPECT_EQ(learner.heard().hellos[0].name, "test/0");
+  EXPECT_EQ(learner.heard().hellos[0].protocol, kProtocolVersion);
+  uint64_t before = 100;
+  for (const Heartbeat& heartbeat : learner.heard().heartbeats) {
+    EXPECT_EQ(heartbeat.actor, key);
+    EXPECT_GE(heartbeat.produced, before);
+    before = heartbeat.produced;
+  }
+  EXPECT_LE(before, produced);
+}
+
+TEST(Actor, NewerWeightsReplaceOlderOnes) {
+  FakeLearner learner(Options());
+  RunningActor actor(learner.address());
+  for (const PolicyVersion version : {PolicyVersion{3}, PolicyVersion{7}, PolicyVersion{8}}) {
+    learner.Announce(version);
+    EXPECT_TRUE(learner.Await([&](const Heard& heard) {
+      return !heard.trajectories.empty() && heard.trajectories.back().policy_version == version;
+    }));
+  }
+  learner.AnnounceQuietly(9);  // A notice can be lost; the reply to a heartbeat makes up for it.
+  EXPECT_TRUE(learner.Await([](const Heard& heard) { return heard.trajectories.back().policy_version == 9; }));
+  EXPECT_TRUE(learner.Await([](const Heard& heard) { return heard.heartbeats.back().version == 9; }));
+  actor.Interrupt();
+  PolicyVersion before = 0;
+  for (const Trajectory& trajectory : learner.heard().trajectories) {
+    EXPECT_GE(trajectory.policy_version, before);
+    before = trajectory.policy_version;
+  }
+}
+
+TEST(Actor, DamagedWeightsAreAskedForAgain) {
+  FakeLearnerOptions options = Options();
+  options.damage_first_weights = true;
+  FakeLearner learner(options);
+  RunningActor actor(learner.address());
+  EXPECT_TRUE(learner.Await([](const Heard& heard) { return !heard.trajectories.empty(); }));
+  EXPECT_GE(learner.heard().weights_served, 2);
+}
+
+TEST(Actor, StopEndsItWithAGoodbye) {
+  FakeLearner learner(Options());
+  RunningActor actor(learner.address());
+  EXPECT_TRUE(learner.Await([](const Heard& heard) { return heard.trajectories.size() >= 5; }));
+  learner.StopActors();
+  EXPECT_FALSE(actor.End().has_value());
+  EXPECT_TRUE(learner.Await([](const Heard& heard) { return heard.goodbye.has_value(); }));
+  EXPECT_TRUE(learner.Await([](const Heard& heard) { return heard.trajectories.size() == heard.goodbye->produced; }));
+}
+
+TEST(Actor, AFullBufferPausesIt) {
+  FakeLearner learner(Options());
+  learner.AcceptTrajectories(false);
+  RunningActor actor(learner.address());
+  // What queues and kernel buffers hold is bounded: after a while, `produced` stands still.
+  uint64_t produced = 0;
+  size_t still = 0;
+  EXPECT_TRUE(learner.Await([&](const Heard& heard) {
+    if (heard.heartbeats.empty() || heard.heartbeats.back().produced == 0) return false;
+    still = heard.heartbeats.back().produced == produced ? still + 1 : 0;
+    produced = heard.heartbeats.back().produced;
+    return still > 60;
+  }));
+  learner.AcceptTrajectories(true);
+  EXPECT_TRUE(learner.Await([&](const Heard& heard) { return heard.trajectories.size() > produced; }));
+  CheckSequences(learner.heard().trajectories, 1);
+}
+
+TEST(Actor, ALearnerThatReturnsGetsANewIncarnation) {
+  std::optional<FakeLearner> first(Options());
+  RunningActor actor(first->address());
+  EXPECT_TRUE(first->Await([](const Heard& heard) { return heard.trajectories.size() >= 10; }));
+  const uint64_t old_nonce = first->heard().hellos[0].nonce;
+  FakeLearnerOptions options = Options();
+  options.port = first->port();
+  options.session = 2;
+  options.incarnation = 2;
+  options.seed = 9;  // Other graphs, other weights.
+  first.reset();
+  FakeLearner second(options);
+  const ActorKey old_key{4, 1}, new_key{4, 2};
+  EXPECT_TRUE(second.Await(
+      [&](const Heard& heard) { return !heard.trajectories.empty() && heard.trajectories.back().actor == new_key; }));
+  actor.Interrupt();
+  EXPECT_FALSE(actor.failure().has_value());
+  ASSERT_TRUE(second.Await([](const Heard& heard) { return heard.goodbye.has_value(); }));
+  EXPECT_EQ(second.heard().goodbye->actor, new_key);
+  EXPECT_NE(second.heard().hellos[0].nonce, old_nonce);
+  const uint64_t produced = second.heard().goodbye->produced;
+  uint64_t old_before = 0, new_before = 0;
+  for (const Trajectory& trajectory : second.heard().trajectories) {
+    // What the old incarnation still had queued comes first, under its own key.
+    if (trajectory.actor == old_key) {
+      EXPECT_EQ(new_before, 0U);
+      EXPECT_GT(trajectory.sequence, old_before);
+      old_before = trajectory.sequence;
+    } else {
+      EXPECT_EQ(trajectory.actor, new_key);
+      EXPECT_EQ(trajectory.sequence, ++new_before);
+    }
+  }
+  EXPECT_EQ(new_before, produced);
+}
+
+TEST(Actor, ARefusalEndsItWithTheReason) {
+  FakeLearnerOptions options = Options();
+  options.refusal = "protocol 1 is too old";
+  FakeLearner learner(options);
+  RunningActor actor(learner.address());
+  const auto failure = actor.End();
+  ASSERT_TRUE(failure.has_value());
+  EXPECT_EQ(failure->exit_code(), 2);
+  EXPECT_THAT(failure->what(), testing::HasSubstr("protocol 1 is too old"));
+}
+
+TEST(Actor, DamagedGraphsEndIt) {
+  FakeLearnerOptions options = Options();
+  options.damage_tasks = true;
+  FakeLearner learner(options);
+  RunningActor actor(learner.address());
+  const auto failure = actor.End();
+  ASSERT_TRUE(failure.has_value());
+  EXPECT_EQ(failure->exit_code(), 2);
+}
+
+TEST(Actor, SilenceEndsIt) {
+  RunningActor actor("tcp://127.0.0.1:1", 200);
+  const auto failure = actor.End();
+  ASSERT_TRUE(failure.has_value());
+  EXPECT_EQ(failure->exit_code(), 1);
+  EXPECT_THAT(failure->what(), testing::HasSubstr("tcp://127.0.0.1:1: the learner has been silent"));
+}
+
+TEST(Actor, SilenceAfterAWelcomeEndsIt) {
+  FakeLearnerOptions options = Options();
+  options.config_yaml = "actor: {heartbeat_s: 0.05, patience_s: 0.3}\n";
+  std::optional<FakeLearner> learner(options);
+  RunningActor actor(learner->address());
+  EXPECT_TRUE(learner->Await([](const Heard& heard) { return !heard.trajectories.empty(); }));
+  learner.reset();
+  const auto failure = actor.End();
+  ASSERT_TRUE(failure.has_value());
+  EXPECT_EQ(failure->exit_code(), 1);
+}
+
+TEST(Actor, AnInterruptBeforeTheWelcomeIsAnEnd) {
+  RunningActor actor("tcp://127.0.0.1:1");
+  actor.Interrupt();
+  EXPECT_FALSE(actor.failure().has_value());
+}
+
+TEST(Actor, ABadAddressIsSaid) {
+  RunningActor actor("127.0.0.1:4000");
+  const auto failure = actor.End();
+  ASSERT_TRUE(failure.has_value());
+  EXPECT_EQ(failure->exit_code(), 2);
+}
+
+}  // namespace
+}  // namespace emplace

@@ -1,0 +1,194 @@
+#include "actor/rollout.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <map>
+#include <set>
+#include <vector>
+
+#include "tests/actor/small_tasks.h"
+
+namespace emplace {
+namespace {
+
+constexpr ActorKey kActor{5, 2};
+
+std::vector<Trajectory> Collect(Rollout& rollout, size_t count) {
+  std::vector<Trajectory> all;
+  while (all.size() < count) {
+    for (Trajectory& trajectory : rollout.Advance()) all.push_back(std::move(trajectory));
+  }
+  return all;
+}
+
+bool Same(const Trajectory& a, const Trajectory& b) {
+  return a.graph == b.graph && a.start_placement == b.start_placement && a.actions == b.actions &&
+         a.behaviour_log_prob == b.behaviour_log_prob && a.rho == b.rho && a.policy_version == b.policy_version;
+}
+
+TEST(Rollout, SizesAndHeaderFit) {
+  const auto tasks = SmallTasks(1, 5);
+  Rollout rollout(tasks, {}, 3, kActor, Rng(1));
+  rollout.SetWeights(SmallWeights(1, 17));
+  int64_t steps = 0;
+  std::set<GraphId> graphs;
+  for (const Trajectory& trajectory : Collect(rollout, 60)) {
+    ASSERT_LT(trajectory.graph, tasks.size());
+    const PolicyGraph& policy = tasks[trajectory.graph].policy;
+    const auto n = static_cast<size_t>(policy.num_nodes);
+    EXPECT_EQ(trajectory.start_placement.size(), n);
+    EXPECT_EQ(trajectory.actions.size(), n);
+    EXPECT_EQ(trajectory.behaviour_log_prob.size(), n);
+    EXPECT_EQ(trajectory.rho.size(), n + 1);
+    for (size_t g = 0; g < n; ++g) {
+      EXPECT_EQ(policy.allowed[2 * g + trajectory.start_placement[g]], 1);
+      EXPECT_EQ(policy.allowed[2 * g + trajectory.actions[g]], 1);
+    }
+    EXPECT_EQ(trajectory.actor, kActor);
+    EXPECT_EQ(trajectory.policy_version, 17U);
+    steps += static_cast<int64_t>(n);
+    graphs.insert(trajectory.graph);
+  }
+  EXPECT_EQ(graphs.size(), tasks.size());  // 60 uniform draws miss one of 5 with probability 5 * 0.8^60 = 8e-6.
+  EXPECT_GE(rollout.steps(), steps);
+}
+
+TEST(Rollout, IsDeterministicForASeed) {
+  const auto tasks = SmallTasks(2, 4);
+  const auto run = [&](uint64_t seed) {
+    Rollout rollout(tasks, {}, 4, kActor, Rng(seed));
+    rollout.SetWeights(SmallWeights(1, 0));
+    return Collect(rollout, 24);
+  };
+  const auto first = run(7), again = run(7), other = run(8);
+  ASSERT_EQ(first.size(), again.size());
+  size_t equal_to_other = 0;
+  for (size_t i = 0; i < first.size(); ++i) {
+    EXPECT_TRUE(Same(first[i], again[i]));
+    if (i < other.size() && Same(first[i], other[i])) ++equal_to_other;
+  }
+  EXPECT_LT(equal_to_other, first.size());
+}
+
+TEST(Rollout, LogProbabilitiesAreThoseOfThePolicyReplayed) {
+  const auto tasks = SmallTasks(3, 4);
+  const auto weights = SmallWeights(2, 0);
+  Rollout rollout(tasks, {}, 4, kActor, Rng(3));
+  rollout.SetWeights(weights);
+  PolicyKernel kernel(*weights);
+  for (const Trajectory& trajectory : Collect(rollout, 30)) {
+    const PolicyGraph& policy = tasks[trajectory.graph].policy;
+    std::vector<uint8_t> placement = trajectory.start_placement;
+    for (int32_t t = 0; t < policy.num_nodes; ++t) {
+      const PolicyState state{&policy, placement.data(), t};
+      std::vector<float> logits(2);
+      kernel.Forward(std::span(&state, 1), logits);
+      const double sum = std::exp(static_cast<double>(logits[0])) + std::exp(static_cast<double>(logits[1]));
+      const uint8_t action = trajectory.actions[static_cast<size_t>(t)];
+      EXPECT_NEAR(static_cast<double>(trajectory.behaviour_log_prob[static_cast<size_t>(t)]),
+                  static_cast<double>(logits[action]) - std::log(sum), 1e-5);
+      placement[static_cast<size_t>(t)] = action;
+    }
+  }
+}
+
+TEST(Rollout, ActionsFollowTheProbabilities) {
+  // Over many episodes, action 1 is taken as often as the recorded probabilities say: sum of (a - p) has variance
+  // sum of p (1 - p), and stays within 5 standard deviations.
+  const auto tasks = SmallTasks(4, 3);
+  Rollout rollout(tasks, {}, 4, kActor, Rng(4));
+  rollout.SetWeights(SmallWeights(3, 0));
+  double excess = 0, variance = 0;
+  for (const Trajectory& trajectory : Collect(rollout, 400)) {
+    for (size_t t = 0; t < trajectory.actions.size(); ++t) {
+      const double taken = std::exp(static_cast<double>(trajectory.behaviour_log_prob[t]));
+      const double p = trajectory.actions[t] == 1 ? taken : 1 - taken;
+      excess += trajectory.actions[t] - p;
+      variance += p * (1 - p);
+    }
+  }
+  EXPECT_GT(variance, 100);
+  EXPECT_LT(std::abs(excess), 5 * std::sqrt(variance));
+}
+
+TEST(Rollout, ReplaysThroughTheEnvironmentToTheSameRho) {
+  const auto tasks = SmallTasks(5, 4);
+  for (const char* reward : {"log", "seconds"}) {
+    EnvironmentConfig environment;
+    environment.reward = reward;
+    Rollout rollout(tasks, environment, 4, kActor, Rng(5));
+    rollout.SetWeights(SmallWeights(4, 0));
+    for (const Trajectory& trajectory : Collect(rollout, 20)) {
+      PlacementEnv env(tasks[trajectory.graph], environment);
+      EXPECT_EQ(static_cast<float>(env.Reset(trajectory.start_placement)), trajectory.rho[0]);
+      for (size_t t = 0; t < trajectory.actions.size(); ++t) {
+        EXPECT_EQ(static_cast<float>(env.Step(trajectory.actions[t])), trajectory.rho[t + 1]);
+      }
+      EXPECT_TRUE(env.done());
+    }
+  }
+}
+
+TEST(Rollout, OneVersionChoosesAWholeEpisode) {
+  const auto tasks = SmallTasks(6, 4);
+  Rollout rollout(tasks, {}, 4, kActor, Rng(6));
+  std::map<PolicyVersion, std::shared_ptr<const PolicyWeights>> versions;
+  std::vector<Trajectory> all;
+  for (PolicyVersion version = 0; all.size() < 40; ++version) {  // Newer weights at every step.
+    versions[version] = SmallWeights(100 + version, version);
+    rollout.SetWeights(versions[version]);
+    for (Trajectory& trajectory : rollout.Advance()) all.push_back(std::move(trajectory));
+  }
+  std::set<PolicyVersion> used;
+  for (const Trajectory& trajectory : all) {
+    used.insert(trajectory.policy_version);
+    PolicyKernel kernel(*versions.at(trajectory.policy_version));
+    const PolicyGraph& policy = tasks[trajectory.graph].policy;
+    std::vector<uint8_t> placement = trajectory.start_placement;
+    for (size_t t = 0; t < placement.size(); ++t) {
+      const PolicyState state{&policy, placement.data(), static_cast<int32_t>(t)};
+      std::vector<float> logits(2);
+      kernel.Forward(std::span(&state, 1), logits);
+      const double sum = std::exp(static_cast<double>(logits[0])) + std::exp(static_cast<double>(logits[1]));
+      EXPECT_NEAR(static_cast<double>(trajectory.behaviour_log_prob[t]),
+                  static_cast<double>(logits[trajectory.actions[t]]) - std::log(sum), 1e-5);
+      placement[t] = trajectory.actions[t];
+    }
+  }
+  EXPECT_GT(used.size(), 3U);
+}
+
+TEST(Rollout, StartsAsTheConfigurationSays) {
+  const auto tasks = SmallTasks(7, 2);
+  EnvironmentConfig single;
+  single.start = "single";
+  Rollout from_single(tasks, single, 2, kActor, Rng(7));
+  from_single.SetWeights(SmallWeights(5, 0));
+  std::map<GraphId, std::vector<uint8_t>> starts;
+  for (const Trajectory& trajectory : Collect(from_single, 10)) {
+    const auto [first, fresh] = starts.emplace(trajectory.graph, trajectory.start_placement);
+    EXPECT_EQ(first->second, trajectory.start_placement);
+  }
+
+  // From the best: rho at the start of a wave's episode is the lowest that earlier waves reached on that graph.
+  EnvironmentConfig best;
+  best.start = "best";
+  best.memory_penalty = 0;
+  auto roomy = tasks;
+  for (PlacementTask& task : roomy) task.sim.memory_bytes = {1 << 30, 1 << 30};
+  Rollout from_best(roomy, best, 1, kActor, Rng(8));
+  from_best.SetWeights(SmallWeights(6, 0));
+  std::map<GraphId, float> lowest;
+  for (const Trajectory& trajectory : Collect(from_best, 30)) {
+    if (lowest.contains(trajectory.graph)) {
+      EXPECT_EQ(trajectory.rho[0], lowest[trajectory.graph]);
+    }
+    const float reached = *std::min_element(trajectory.rho.begin(), trajectory.rho.end());
+    const auto known = lowest.emplace(trajectory.graph, reached).first;
+    known->second = std::min(known->second, reached);
+  }
+}
+
+}  // namespace
+}  // namespace emplace
