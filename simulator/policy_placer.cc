@@ -22,13 +22,17 @@ size_t Choose(std::span<const float> logits, bool greedy, Rng& rng, std::vector<
 
 }  // namespace
 
+Rng PlacerRng(const PlacementTask& task, const PlacerOptions& options) {
+  return Rng(options.seed).Fork("placer/" + task.name);
+}
+
 PlacerResult PlaceWithPolicy(PolicyKernel& kernel, const PlacementTask& task, const PlacerOptions& options) {
   if (kernel.shape().num_devices != task.sim.num_devices) {
     throw BadInput(StrCat("policy is for ", kernel.shape().num_devices, " devices, the cluster has ", task.sim.num_devices));
   }
   const auto episodes = static_cast<size_t>(options.samples) + 1;  // The first is greedy.
   const auto devices = static_cast<size_t>(task.sim.num_devices);
-  const Rng root = Rng(options.seed).Fork("placer/" + task.name);
+  const Rng root = PlacerRng(task, options);
   std::vector<Rng> rngs;
   std::vector<std::vector<uint8_t>> placements(episodes);
   std::vector<PolicyState> states(episodes);

@@ -17,6 +17,9 @@ struct PlacerOptions {
   uint64_t seed = 1;
 };
 
+// Episode e of a placement draws from PlacerRng(...).Fork("episode", e); the first is the greedy one.
+Rng PlacerRng(const PlacementTask& task, const PlacerOptions& options);
+
 struct PlacerResult {
   std::vector<uint8_t> groups;        // [n] device of each group
   double makespan_us = 0;             // Simulated.

@@ -1,0 +1,78 @@
+#include "learner/baselines.h"
+
+#include "common/error.h"
+#include "common/strings.h"
+
+namespace emplace {
+
+std::vector<float> ReturnsToGo(const Trajectory& trajectory) {
+  std::vector<float> returns(trajectory.actions.size());
+  for (size_t t = 0; t < returns.size(); ++t) returns[t] = trajectory.rho[t] - trajectory.rho.back();
+  return returns;
+}
+
+Baselines::Baselines(size_t graphs, int64_t window) : window_(window), recent_(graphs) {}
+
+std::vector<std::vector<float>> Baselines::AdvantagesThenAdd(const std::vector<Trajectory>& batch) {
+  // Sums over the window and the batch, once a graph.
+  std::vector<std::vector<double>> sum(recent_.size());
+  std::vector<double> episodes(recent_.size());
+  const auto add = [&](size_t graph, const std::vector<float>& returns) {
+    sum[graph].resize(returns.size());
+    for (size_t t = 0; t < returns.size(); ++t) sum[graph][t] += static_cast<double>(returns[t]);
+    ++episodes[graph];
+  };
+  std::vector<std::vector<float>> returns;
+  for (const Trajectory& trajectory : batch) {
+    returns.push_back(ReturnsToGo(trajectory));
+    if (episodes[trajectory.graph] == 0) {
+      for (const std::vector<float>& old : recent_[trajectory.graph]) add(trajectory.graph, old);
+    }
+    add(trajectory.graph, returns.back());
+  }
+
+  std::vector<std::vector<float>> advantages;
+  for (size_t i = 0; i < batch.size(); ++i) {
+    const size_t graph = batch[i].graph;
+    const double others = episodes[graph] - 1;
+    advantages.emplace_back(returns[i].size(), 0.0F);
+    for (size_t t = 0; others > 0 && t < returns[i].size(); ++t) {
+      const double own = static_cast<double>(returns[i][t]);
+      advantages[i][t] = static_cast<float>(own - (sum[graph][t] - own) / others);
+    }
+  }
+  for (size_t i = 0; i < batch.size(); ++i) {
+    std::deque<std::vector<float>>& window = recent_[batch[i].graph];
+    window.push_back(std::move(returns[i]));
+    if (static_cast<int64_t>(window.size()) > window_) window.pop_front();
+  }
+  return advantages;
+}
+
+std::vector<std::vector<float>> Baselines::Save() const {
+  std::vector<std::vector<float>> saved(recent_.size());
+  for (size_t graph = 0; graph < recent_.size(); ++graph) {
+    for (const std::vector<float>& episode : recent_[graph]) {
+      saved[graph].insert(saved[graph].end(), episode.begin(), episode.end());
+    }
+  }
+  return saved;
+}
+
+void Baselines::Load(const std::vector<std::vector<float>>& saved, const std::vector<int32_t>& steps) {
+  if (saved.size() != recent_.size()) {
+    throw BadInput(StrCat("baselines of ", saved.size(), " graphs, expected ", recent_.size()));
+  }
+  for (size_t graph = 0; graph < saved.size(); ++graph) {
+    const auto n = static_cast<size_t>(steps[graph]);
+    if (n == 0 ? !saved[graph].empty() : saved[graph].size() % n != 0) {
+      throw BadInput(StrCat("baselines of graph ", graph, " have ", saved[graph].size(), " entries, expected a multiple of ", n));
+    }
+    recent_[graph].clear();
+    for (auto at = saved[graph].begin(); at != saved[graph].end(); at += static_cast<std::ptrdiff_t>(n)) {
+      recent_[graph].emplace_back(at, at + static_cast<std::ptrdiff_t>(n));
+    }
+  }
+}
+
+}  // namespace emplace

@@ -1,0 +1,28 @@
+// How good a policy is: greedy placements of a list of graphs. Torch-free; runs on a thread of its own in the learner.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "common/policy/policy_weights.h"
+#include "simulator/placement_task.h"
+#include "simulator/policy_placer.h"
+
+namespace emplace {
+
+struct EvaluationResult {
+  PolicyVersion version = 0;
+  std::vector<double> ratios;      // [tasks] makespan / best single device; NaN where no device may run every op
+  double geometric_mean_ratio = 0; // Over the graphs that have a ratio; 0 when there is none. Lower is better.
+  int64_t infeasible = 0;          // Graphs whose placement does not fit in memory.
+};
+
+// REQUIRES: the policy is for the tasks' number of devices.
+EvaluationResult Evaluate(const PolicyWeights& weights, const std::vector<PlacementTask>& tasks,
+                          const PlacerOptions& options);
+
+// The start placement itself, as the evaluation above draws it: what a policy has to beat.
+EvaluationResult EvaluateStart(const std::vector<PlacementTask>& tasks, const PlacerOptions& options);
+
+}  // namespace emplace
