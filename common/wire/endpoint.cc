@@ -23,7 +23,7 @@ constexpr int kMaxReconnectMs = 2000;  // this.
 constexpr int kControlQueue = 64;      // Control messages and notices that wait on either side; more are dropped.
 constexpr int kFarewellMs = 500;       // How long a closed socket goes on sending what is queued: Stop, Goodbye.
 // The kernel's buffers count against no high-water mark, so small ones bound how stale a waiting trajectory gets.
-constexpr int kTrajectoryBufferBytes = 1 << 16;
+constexpr int kTrajectoryBufferBytes = 1 << 13;
 
 // The IPv4 address that ZeroMQ binds for `host`, or nullopt when it is not of the loopback network 127.0.0.0/8.
 std::optional<std::string> LoopbackAddress(const std::string& host) {

@@ -15,7 +15,7 @@ namespace emplace {
 struct NetworkOptions {
   std::string bind = "127.0.0.1";  // Throws BadInput for anything but loopback: keys for the open network come later.
   int port = 0;                    // Control; 0: any free one.
-  int trajectory_queue = 64;       // High-water mark of the PULL socket and of each PUSH socket, messages.
+  int trajectory_queue = 8;        // High-water mark of the PULL socket, trajectories of each actor.
 };
 
 // Which connection a control message came from; opaque, valid while that actor is connected.
