@@ -24,19 +24,26 @@ struct Rows {
 // y = W x + b for `kRows` rows and `kVecs` registers of outputs from output `first` on.
 template <bool kRelu, int kRows, int kVecs>
 inline void LayerTile(const PackedLayer& layer, const float* const* x, float* const* y, int32_t first) {
+  // Unrolled by name: at -O2 the sums would otherwise live in memory, not in registers.
   Vec sums[static_cast<unsigned>(kRows)][static_cast<unsigned>(kVecs)];
+#pragma GCC unroll 8
   for (int v = 0; v < kVecs; ++v) {
     const Vec bias = Vec::Load(layer.bias + first + v * kLanes);
+#pragma GCC unroll 8
     for (int r = 0; r < kRows; ++r) sums[r][v] = bias;
   }
   const float* weight = layer.weight + first;
   for (int32_t i = 0; i < layer.in; ++i, weight += layer.padded_out) {
+#pragma GCC unroll 8
     for (int v = 0; v < kVecs; ++v) {
       const Vec column = Vec::Load(weight + v * kLanes);
+#pragma GCC unroll 8
       for (int r = 0; r < kRows; ++r) sums[r][v] = Vec::MultiplyAdd(Vec::Broadcast(x[r] + i), column, sums[r][v]);
     }
   }
+#pragma GCC unroll 8
   for (int r = 0; r < kRows; ++r) {
+#pragma GCC unroll 8
     for (int v = 0; v < kVecs; ++v) {
       const Vec sum = kRelu ? Vec::Relu(sums[r][v]) : sums[r][v];
       sum.Store(y[r] + first + v * kLanes);
