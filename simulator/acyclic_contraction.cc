@@ -97,7 +97,9 @@ bool AcyclicContraction::TryMergeAlong(int32_t from, int32_t to) {
   }
   if (!CollectBetween(to, predecessors_, from, low, high, before)) return false;
 
-  const auto by_position = [&](int32_t a, int32_t b) { return position_[static_cast<size_t>(a)] < position_[static_cast<size_t>(b)]; };
+  const auto by_position = [&](int32_t a, int32_t b) {
+    return position_[static_cast<size_t>(a)] < position_[static_cast<size_t>(b)];
+  };
   std::sort(after.begin(), after.end(), by_position);
   std::sort(before.begin(), before.end(), by_position);
   std::vector<int32_t> positions = {low, high};

@@ -1,6 +1,6 @@
 // A directed acyclic graph whose nodes can be merged without ever making a cycle. Keeps a topological order up to date
-// while nodes merge, moving only what lies between the two (after Pearce and Kelly, "A dynamic topological sort algorithm
-// for directed acyclic graphs", 2006), so that a merge costs what it disturbs and not the whole graph.
+// while nodes merge, moving only what lies between the two (after Pearce and Kelly, "A dynamic topological sort
+// algorithm for directed acyclic graphs", 2006), so that a merge costs what it disturbs and not the whole graph.
 #pragma once
 
 #include <cstdint>
@@ -16,8 +16,9 @@ class AcyclicContraction {
   // REQUIRES: edges lead from lower to higher nodes.
   AcyclicContraction(int32_t nodes, std::span<const std::pair<int32_t, int32_t>> edges);
 
-  // Merges along the edge from -> to, unless another path leads from the one to the other (they would form a cycle) or the
-  // search for one grows past an internal limit. False: nothing changed. REQUIRES: both are alive and the edge exists.
+  // Merges along the edge from -> to, unless another path leads from the one to the other (they would form a cycle) or
+  // the search for one grows past an internal limit. False: nothing changed. REQUIRES: both are alive and the edge
+  // exists.
   bool TryMergeAlong(int32_t from, int32_t to);
   // Merges two nodes that follow each other in the current topological order; always possible.
   void MergeNeighbours(int32_t first, int32_t second);
@@ -30,8 +31,8 @@ class AcyclicContraction {
   std::vector<int32_t> Order() const;  // The alive nodes in topological order.
 
  private:
-  bool CollectBetween(int32_t start, const std::vector<std::vector<int32_t>>& next, int32_t skip, int32_t low, int32_t high,
-                      std::vector<int32_t>& found);
+  bool CollectBetween(int32_t start, const std::vector<std::vector<int32_t>>& next, int32_t skip, int32_t low,
+                      int32_t high, std::vector<int32_t>& found);
   void Join(int32_t from, int32_t to);
 
   mutable std::vector<int32_t> merged_into_;        // [n] path-halved by Find

@@ -88,10 +88,13 @@ class Grouper {
       }
     }
     if (std::count(unit.allowed.begin(), unit.allowed.end(), 1) == 0) {
-      throw BadInput(StrCat("op '", op.name, "': ", may_run == 0 ? "no device may run it" : "no device may run all ops of group '" + op.group + "'"));
+      throw BadInput(StrCat(
+          "op '", op.name,
+          "': ", may_run == 0 ? "no device may run it" : "no device may run all ops of group '" + op.group + "'"));
     }
     unit.cost_us += total_us / static_cast<double>(may_run);
-    unit.bytes += static_cast<double>(op.param_bytes) + static_cast<double>(op.temp_bytes) + static_cast<double>(op.OutputBytes());
+    unit.bytes += static_cast<double>(op.param_bytes) + static_cast<double>(op.temp_bytes) +
+                  static_cast<double>(op.OutputBytes());
   }
 
   // Edges between the parts that `part_of_op` makes, both directions, by (from, to).
@@ -115,7 +118,8 @@ class Grouper {
         edges.push_back({from, to, control ? 0 : graph_.op(producer).outputs[static_cast<size_t>(output)].bytes});
       }
     }
-    std::sort(edges.begin(), edges.end(), [](const GroupEdge& a, const GroupEdge& b) { return std::tie(a.from, a.to) < std::tie(b.from, b.to); });
+    std::sort(edges.begin(), edges.end(),
+              [](const GroupEdge& a, const GroupEdge& b) { return std::tie(a.from, a.to) < std::tie(b.from, b.to); });
     std::vector<GroupEdge> summed;
     for (const GroupEdge& edge : edges) {
       if (!summed.empty() && summed.back().from == edge.from && summed.back().to == edge.to) {
@@ -220,14 +224,15 @@ class Grouper {
     return group_of_op;
   }
 
-  // Unconnected parts, and pairs that every search gave up on: neighbours in topological order, the cheapest pair first,
-  // in passes over disjoint pairs.
+  // Unconnected parts, and pairs that every search gave up on: neighbours in topological order, the cheapest pair
+  // first, in passes over disjoint pairs.
   void MergeInOrder(AcyclicContraction& dag) {
     while (groups_left_ > max_groups_) {
       const std::vector<int32_t> order = dag.Order();
       std::vector<std::tuple<double, size_t>> pairs;  // Cost of the pair, index of its first.
       for (size_t i = 0; i + 1 < order.size(); ++i) {
-        if (ShareADevice(order[i], order[i + 1])) pairs.push_back({UnitAt(order[i]).cost_us + UnitAt(order[i + 1]).cost_us, i});
+        if (ShareADevice(order[i], order[i + 1]))
+          pairs.push_back({UnitAt(order[i]).cost_us + UnitAt(order[i + 1]).cost_us, i});
       }
       if (pairs.empty()) return;  // `allowed` forbids every further merge.
       std::sort(pairs.begin(), pairs.end());
@@ -285,9 +290,9 @@ class Grouper {
   const int32_t max_groups_;
   int32_t num_units_ = 0;
   int32_t groups_left_ = 0;
-  std::vector<int32_t> unit_of_op_;                          // [num_ops]
-  std::vector<Unit> units_;                                  // [num_units]; of dead ones, what they were
-  std::vector<std::pair<int32_t, int32_t>> forward_edges_;   // Between units.
+  std::vector<int32_t> unit_of_op_;                         // [num_ops]
+  std::vector<Unit> units_;                                 // [num_units]; of dead ones, what they were
+  std::vector<std::pair<int32_t, int32_t>> forward_edges_;  // Between units.
 };
 
 }  // namespace

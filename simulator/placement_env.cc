@@ -20,7 +20,8 @@ int64_t BytesOver(std::span<const int64_t> peak_bytes, std::span<const int64_t> 
 // Whether every op's bytes together fit the smallest device: then no placement can run out of memory.
 bool FitsAnyhow(const SimGraph& sim) {
   const auto sum = [](const std::vector<int64_t>& bytes) {
-    return std::accumulate(bytes.begin(), bytes.end(), 0.0, [](double a, int64_t b) { return a + static_cast<double>(b); });
+    return std::accumulate(bytes.begin(), bytes.end(), 0.0,
+                           [](double a, int64_t b) { return a + static_cast<double>(b); });
   };
   const double all = sum(sim.output_bytes) + sum(sim.param_bytes) + sum(sim.temp_bytes);
   return all <= static_cast<double>(*std::min_element(sim.memory_bytes.begin(), sim.memory_bytes.end()));
@@ -95,7 +96,8 @@ double PlacementEnv::Reset(Rng& rng) {
 double PlacementEnv::Step(DeviceIndex device) {
   EMPLACE_CHECK(!done());
   const auto group = static_cast<size_t>(step_);
-  EMPLACE_CHECK(task_->policy.allowed[group * static_cast<size_t>(task_->policy.num_devices) + static_cast<size_t>(device)] == 1);
+  EMPLACE_CHECK(
+      task_->policy.allowed[group * static_cast<size_t>(task_->policy.num_devices) + static_cast<size_t>(device)] == 1);
   ++step_;
   // Nothing moved: the run would be the same.
   if (placement_[group] == device) return rho_;

@@ -39,9 +39,9 @@ class PlacementEnv {
   int32_t step() const { return step_; }
   std::span<const uint8_t> placement() const { return placement_; }  // [n]
   PolicyState state() const { return {&task_->policy, placement_.data(), step_}; }
-  double makespan_us() const { return makespan_us_; }                // Of the current placement.
-  bool feasible() const { return feasible_; }                        // It fits every device's memory.
-  double best_makespan_us() const { return best_makespan_us_; }      // Best feasible one seen so far; infinity: none.
+  double makespan_us() const { return makespan_us_; }            // Of the current placement.
+  bool feasible() const { return feasible_; }                    // It fits every device's memory.
+  double best_makespan_us() const { return best_makespan_us_; }  // Best feasible one seen so far; infinity: none.
   const std::vector<uint8_t>& best_placement() const { return best_placement_; }
 
  private:
@@ -62,7 +62,7 @@ class PlacementEnv {
   double makespan_us_ = 0;
   double best_makespan_us_ = 0;
   bool feasible_ = true;
-  bool memory_matters_ = true;             // Some placement may not fit; else peak memory is not computed at all.
+  bool memory_matters_ = true;  // Some placement may not fit; else peak memory is not computed at all.
 };
 
 }  // namespace emplace

@@ -16,7 +16,8 @@ namespace {
 
 bool RunsEverything(const SimGraph& sim, DeviceIndex device) {
   for (int32_t o = 0; o < sim.num_ops; ++o) {
-    if (std::isnan(sim.cost_us[static_cast<size_t>(o * sim.num_devices + device)])) return false;
+    const size_t row = static_cast<size_t>(o) * static_cast<size_t>(sim.num_devices);
+    if (std::isnan(sim.cost_us[row + static_cast<size_t>(device)])) return false;
   }
   return true;
 }
@@ -62,15 +63,15 @@ void CheckUnit(const std::string& name, const std::vector<float>& values, int32_
 void CheckParents(const PolicyGraph& graph) {
   const std::vector<int32_t>& begin = graph.parents.begin;
   if (begin.size() != static_cast<size_t>(graph.num_nodes) + 1 || begin.front() != 0 ||
-      !std::is_sorted(begin.begin(), begin.end()) ||
-      static_cast<size_t>(begin.back()) != graph.parents.items.size()) {
+      !std::is_sorted(begin.begin(), begin.end()) || static_cast<size_t>(begin.back()) != graph.parents.items.size()) {
     throw TaskError("'policy.parents': offsets do not rise from 0 to the number of entries");
   }
   for (int32_t node = 0; node < graph.num_nodes; ++node) {
     int32_t previous = -1;
     for (const int32_t parent : graph.parents.Row(node)) {
       if (parent <= previous || parent >= node) {
-        throw TaskError(StrCat("'policy.parents': node ", node, " has parent ", parent, ", expected ascending lower nodes"));
+        throw TaskError(
+            StrCat("'policy.parents': node ", node, " has parent ", parent, ", expected ascending lower nodes"));
       }
       previous = parent;
     }
@@ -79,11 +80,12 @@ void CheckParents(const PolicyGraph& graph) {
 
 void CheckAllowed(const PolicyGraph& graph) {
   const auto devices = static_cast<size_t>(graph.num_devices);
-  if (graph.allowed.size() != static_cast<size_t>(graph.num_nodes) * devices) throw TaskError("'policy.allowed' has another size");
+  if (graph.allowed.size() != static_cast<size_t>(graph.num_nodes) * devices)
+    throw TaskError("'policy.allowed' has another size");
   for (size_t node = 0; node < static_cast<size_t>(graph.num_nodes); ++node) {
-    const auto row = graph.allowed.begin() + static_cast<std::ptrdiff_t>(node * devices);
-    if (std::count(row, row + static_cast<std::ptrdiff_t>(devices), 1) == 0) {
-      throw TaskError(StrCat("'policy.allowed': group ", node, " may run nowhere"));
+    const std::span<const uint8_t> row = std::span(graph.allowed).subspan(node * devices, devices);
+    if (*std::max_element(row.begin(), row.end()) != 1) {
+      throw TaskError(StrCat("'policy.allowed': group ", node, " may run nowhere, or holds other than 0 and 1"));
     }
   }
 }
@@ -144,7 +146,8 @@ PlacementTask TaskFromBundle(const ArrayBundle& bundle) {
   SimGraph& sim = task.sim;
   sim.num_ops = sizes[0];
   sim.num_devices = sizes[1];
-  if (sim.num_devices > kMaxDevices) throw TaskError(StrCat(sim.num_devices, " devices, expected at most ", kMaxDevices));
+  if (sim.num_devices > kMaxDevices)
+    throw TaskError(StrCat(sim.num_devices, " devices, expected at most ", kMaxDevices));
   sim.cost_us = bundle.Get<double>("sim.cost_us");
   sim.tensor_begin = bundle.Get<int32_t>("sim.tensor_begin");
   sim.tensor_bytes = bundle.Get<int64_t>("sim.tensor_bytes");
@@ -187,7 +190,9 @@ PlacementTask TaskFromBundle(const ArrayBundle& bundle) {
     // A group may only be sent where every op of it may run: the simulator relies on it.
     for (int32_t d = 0; d < sim.num_devices; ++d) {
       const bool may_run = !std::isnan(sim.cost_us[o * static_cast<size_t>(sim.num_devices) + static_cast<size_t>(d)]);
-      if (policy.allowed[static_cast<size_t>(group * sim.num_devices + d)] == 1 && !may_run) {
+      if (policy.allowed[static_cast<size_t>(group) * static_cast<size_t>(sim.num_devices) + static_cast<size_t>(d)] ==
+              1 &&
+          !may_run) {
         throw TaskError(StrCat("'policy.allowed': group ", group, " may go to device ", d, ", op ", o, " may not"));
       }
     }

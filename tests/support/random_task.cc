@@ -1,0 +1,38 @@
+#include "tests/support/random_task.h"
+
+#include <utility>
+#include <vector>
+
+#include "tests/support/random_graph.h"
+
+namespace emplace {
+
+RandomTaskSource RandomSource(Rng& rng, const RandomTaskOptions& options) {
+  const RandomGraphOptions shape = {.max_ops = options.max_ops, .max_devices = options.max_devices};
+  Cluster cluster = RandomCluster(rng, shape);
+  // The first device runs whatever is restricted, so that no op is left without one.
+  const std::string kind = cluster.devices.front().kind;
+  for (Device& device : cluster.devices) {
+    if (options.memory_bytes > 0) device.memory_bytes = options.memory_bytes;
+  }
+  std::vector<Op> ops = RandomGraph(rng, shape).ops();
+  for (Op& op : ops) {
+    if (rng.Uniform() < options.restricted) op.allowed = {kind};
+  }
+  return {OpGraph("random", std::move(ops)), std::move(cluster)};
+}
+
+PlacementTask RandomTask(Rng& rng, const RandomTaskOptions& options) {
+  const RandomTaskSource source = RandomSource(rng, options);
+  return PlacementTask::Make(source.graph, source.cluster, options.max_groups);
+}
+
+DeviceIndex RandomAllowedDevice(const PolicyGraph& graph, int32_t node, Rng& rng) {
+  std::vector<double> weights;
+  for (int32_t d = 0; d < graph.num_devices; ++d) {
+    weights.push_back(graph.allowed[static_cast<size_t>(node * graph.num_devices + d)]);
+  }
+  return static_cast<DeviceIndex>(rng.Categorical(weights));
+}
+
+}  // namespace emplace
