@@ -13,6 +13,12 @@
 namespace emplace {
 namespace {
 
+// Tiny tensors: on a machine whose cores are busy, LibTorch's threads would wait for each other most of the time.
+class PolicyParity : public testing::Test {
+ protected:
+  static void SetUpTestSuite() { torch::set_num_threads(1); }
+};
+
 std::vector<PolicyState> Views(const std::vector<OwnedState>& states) {
   std::vector<PolicyState> views;
   for (const OwnedState& state : states) views.push_back(state.view());
@@ -34,7 +40,7 @@ void ExpectClose(float actual, double expected) {
   }
 }
 
-TEST(PolicyParity, KernelsEqualLibTorchOnRandomGraphsWeightsAndShapes) {
+TEST_F(PolicyParity, KernelsEqualLibTorchOnRandomGraphsWeightsAndShapes) {
   Rng rng(31);
   double largest = 0;
   for (int trial = 0; trial < 300; ++trial) {
@@ -71,7 +77,7 @@ TEST(PolicyParity, KernelsEqualLibTorchOnRandomGraphsWeightsAndShapes) {
   EXPECT_GT(largest, 2.0);  // Logits near 0 would prove little.
 }
 
-TEST(PolicyParity, LibTorchEqualsTheDefinition) {
+TEST_F(PolicyParity, LibTorchEqualsTheDefinition) {
   Rng rng(32);
   for (int trial = 0; trial < 60; ++trial) {
     const PolicyShape shape = RandomPolicyShape(rng);
@@ -87,7 +93,7 @@ TEST(PolicyParity, LibTorchEqualsTheDefinition) {
   }
 }
 
-TEST(PolicyParity, ValuesComeOutAsTheyWentIn) {
+TEST_F(PolicyParity, ValuesComeOutAsTheyWentIn) {
   Rng rng(33);
   const PolicyShape shape = RandomPolicyShape(rng);
   const PolicyWeights first = RandomPolicyWeights(shape, rng);
@@ -99,7 +105,7 @@ TEST(PolicyParity, ValuesComeOutAsTheyWentIn) {
   EXPECT_EQ(net->parameters().size(), 2 * PolicyLayers(shape).size());
 }
 
-TEST(PolicyParity, GradientOfLogProbabilityEqualsFiniteDifferences) {
+TEST_F(PolicyParity, GradientOfLogProbabilityEqualsFiniteDifferences) {
   Rng rng(34);
   const PolicyShape shape{.num_devices = 3, .memory_feature = true, .message_rounds = 4, .message_width = 5};
   PolicyWeights weights = RandomPolicyWeights(shape, rng);
