@@ -39,6 +39,20 @@ class ByteSum {
   int64_t total_ = 0;
 };
 
+// The same for times: a sum of costs must stay a number that a clock can show.
+class CostSum {
+ public:
+  void Add(const Op& op) {
+    double most = op.cost.is_uniform() ? *op.cost.On("") : 0;
+    for (const auto& [kind, us] : op.cost.by_kind()) most = std::max(most, us);
+    total_us_ += most;
+    if (total_us_ >= 0x1p63) throw OpError(op, "the graph's costs add up to 2^63 us or more, expected less");
+  }
+
+ private:
+  double total_us_ = 0;
+};
+
 void CheckOp(const Op& op, const std::vector<Op>& ops, ByteSum& bytes) {
   if (op.cost.is_uniform()) CheckNumber(op, "cost_us", *op.cost.On(""));
   for (const auto& [kind, us] : op.cost.by_kind()) CheckNumber(op, StrCat("cost_us of '", kind, "'"), us);
@@ -150,10 +164,12 @@ OpGraph::OpGraph(std::string name, std::vector<Op> ops) : name_(std::move(name))
   }
   std::unordered_set<std::string> names;
   ByteSum bytes;
+  CostSum costs;
   for (size_t o = 0; o < ops_.size(); ++o) {
     if (ops_[o].name.empty()) throw BadInput(StrCat("op ", o, " has an empty name"));
     if (!names.insert(ops_[o].name).second) throw OpError(ops_[o], "the name is used twice");
     CheckOp(ops_[o], ops_, bytes);
+    costs.Add(ops_[o]);
   }
   consumers_ = Consumers(ops_);
   topological_order_ = TopologicalOrder(ops_, consumers_);

@@ -6,6 +6,7 @@
 
 #include "common/error.h"
 #include "common/strings.h"
+#include "common/trajectory.h"
 
 namespace emplace {
 namespace {
@@ -58,6 +59,23 @@ void CheckRate(const std::string& name, double value, double at_least) {
   if (!std::isfinite(value) || value < at_least) throw ArrayError(name, StrCat("is ", value));
 }
 
+// No run can take longer than all ops and all transfers one after the other; a time past any double would never come.
+void CheckLongestRun(const SimGraph& graph) {
+  const auto devices = static_cast<size_t>(graph.num_devices);
+  double longest = 0;
+  for (size_t o = 0; o < static_cast<size_t>(graph.num_ops); ++o) {
+    double most = 0;
+    for (size_t d = 0; d < devices; ++d) most = std::fmax(most, graph.cost_us[o * devices + d]);  // fmax skips NaN.
+    longest += most + graph.op_overhead_us;
+  }
+  for (const int64_t bytes : graph.tensor_bytes) {
+    longest += static_cast<double>(bytes) / graph.bandwidth_bytes_per_us + graph.transfer_overhead_us;
+  }
+  if (!(longest < 0x1p63)) {
+    throw BadInput(StrCat("costs, overheads and transfers add up to ", longest, " us, expected less than 2^63"));
+  }
+}
+
 void CheckAcyclic(const SimGraph& graph) {
   std::vector<int32_t> missing = graph.num_inputs;
   std::vector<int32_t> ready;
@@ -108,12 +126,15 @@ SimGraph SimGraph::Compile(const OpGraph& graph, const Cluster& cluster) {
     }
     sim.tensor_begin.push_back(static_cast<int32_t>(sim.tensor_bytes.size()));
   }
+  CheckLongestRun(sim);
   return sim;
 }
 
 void SimGraph::Validate() const {
   if (num_ops < 0) throw ArrayError("num_ops", StrCat("is ", num_ops));
-  if (num_devices < 1) throw ArrayError("num_devices", StrCat("is ", num_devices, ", expected at least 1"));
+  if (num_devices < 1 || num_devices > kMaxDevices) {
+    throw ArrayError("num_devices", StrCat("is ", num_devices, ", expected 1..", kMaxDevices));
+  }
   CheckSize("cost_us", cost_us, int64_t{num_ops} * num_devices);
   for (const double cost : cost_us) {
     if (std::isinf(cost) || cost < 0) throw ArrayError("cost_us", StrCat("holds ", cost));
@@ -152,6 +173,7 @@ void SimGraph::Validate() const {
   }
   if (inputs != num_inputs) throw ArrayError("num_inputs", "does not count the tensors that each op reads");
   CheckAcyclic(*this);
+  CheckLongestRun(*this);
 }
 
 }  // namespace emplace

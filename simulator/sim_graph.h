@@ -30,9 +30,10 @@ struct SimGraph {
   double transfer_overhead_us = 0;
   std::vector<int64_t> memory_bytes;     // [D]
 
+  // Throws BadInput when all times add up to 2^63 us or more: no such run could be simulated.
   static SimGraph Compile(const OpGraph& graph, const Cluster& cluster);
   // For what came from the network: throws BadInput unless sizes fit, indices are in range, rows ascend, numbers are
-  // finite and the graph has no cycle.
+  // finite, all times add up to less than 2^63 us and the graph has no cycle.
   void Validate() const;
 };
 

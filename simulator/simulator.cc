@@ -1,10 +1,11 @@
 #include "simulator/simulator.h"
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
+#include <utility>
 
 #include "common/error.h"
+#include "common/trajectory.h"
 #include "simulator/peak_memory.h"
 
 namespace emplace {
@@ -45,38 +46,49 @@ class LinkedQueues {
 
 }  // namespace
 
-// No general priority queue is needed. A device has at most one op whose end is still to come, a link at most one tensor
-// on its way, and each has at most one event of its own pending: so the next event is the earliest of 4 D slots.
-// A finished op makes all its local consumers ready in one go, and a delivered tensor all its remote ones: the rule's
-// order, by (producer, consumer), is the slots' order by producer and the consumers' ascending order within.
+// No general priority queue is needed. A device either runs an op whose end is to come, or has a turn to come, or idles;
+// a link likewise with a tensor on its way. So the next event is the earliest of 2 D slots. An op's end makes all its local
+// consumers ready in one go, and a delivery all its remote ones: the rule's order, by (producer, consumer), is the slots'
+// order by producer and the consumers' ascending order within.
 struct Simulator::Impl {
   explicit Impl(const SimGraph& sim_graph);
   void Simulate(std::span<const DeviceIndex> placement, bool keep_transfers);
 
-  size_t NextSlot() const;
+  void Schedule(size_t slot, double time, size_t rank) {
+    slot_time[slot] = time;
+    slot_order[slot] = rank << kSlotBits | slot;
+  }
+  void Cancel(size_t slot) { slot_time[slot] = kNever; }
+  void ScheduleDeviceTurn(size_t device, double time) { Schedule(device, time, num_ops + num_devices + device); }
+  void ScheduleLinkTurn(size_t device, double time) { Schedule(LinkSlot(device), time, num_ops + device); }
+  size_t LinkSlot(size_t device) const { return num_devices + device; }
+  uint64_t NextEvent(double& time) const;
+
   void FinishOp(size_t device, double now);
   void Deliver(size_t device, double now);
   void ServeLink(size_t device, double now, bool keep_transfers);
   void ServeDevice(size_t device, double now);
   void QueueTransfers(OpIndex op, size_t device, double now);
-  void InputsReady(OpIndex op, int32_t count, double now);
+  void QueueOp(OpIndex op, double now);
 
-  // Slots [0, D) an op's end, [D, 2D) a delivery, [2D, 3D) a link's turn, [3D, 4D) a device's turn: in tie order.
-  size_t OfFinish(size_t device) const { return device; }
-  size_t OfDelivery(size_t device) const { return num_devices + device; }
-  size_t OfLink(size_t device) const { return 2 * num_devices + device; }
-  size_t OfDevice(size_t device) const { return 3 * num_devices + device; }
+  // Events at equal times go by rank: input-ready [0, n) by producer, links [n, n + D), devices [n + D, n + 2 D).
+  // A slot's rank is kept shifted over its own index, so that the least of them names the slot as well.
+  static constexpr int kSlotBits = 9;
+  static_assert(2 * kMaxDevices <= 1 << kSlotBits);
 
   const SimGraph& graph;
   const size_t num_devices;
+  const size_t num_ops;
   // The consumers of each op over all its tensors, ascending, and how many of its tensors each reads.
   Csr consumers;
   std::vector<int32_t> tensors_read;  // [consumers.items]
 
   std::span<const DeviceIndex> place;
-  std::vector<double> slot_time;      // [4 D] kNever: nothing pending
-  std::vector<int32_t> slot_producer; // [2 D] op whose inputs get ready there
-  std::vector<int32_t> on_link;       // [D] tensor on its way
+  std::vector<double> slot_time;      // [2 D] devices, then links; kNever: idle
+  std::vector<uint64_t> slot_order;   // [2 D] rank << kSlotBits | slot
+  std::vector<double> turn_after;     // [2 D] when a running slot has its next turn
+  std::vector<OpIndex> running;       // [D] op
+  std::vector<int32_t> sending;       // [D] tensor
   std::vector<int32_t> missing;       // [n] inputs that are not ready
   LinkedQueues device_queue;          // Of ops.
   LinkedQueues link_queue;            // Of tensors.
@@ -94,20 +106,24 @@ struct Simulator::Impl {
 Simulator::Impl::Impl(const SimGraph& sim_graph)
     : graph(sim_graph),
       num_devices(static_cast<size_t>(graph.num_devices)),
-      slot_time(4 * num_devices),
-      slot_producer(2 * num_devices),
-      on_link(num_devices),
+      num_ops(static_cast<size_t>(graph.num_ops)),
+      slot_time(2 * num_devices),
+      slot_order(2 * num_devices),
+      turn_after(2 * num_devices),
+      running(num_devices),
+      sending(num_devices),
       missing(graph.num_inputs),
       device_queue(graph.num_devices, graph.num_ops),
       link_queue(graph.num_devices, static_cast<int32_t>(graph.tensor_bytes.size())),
       peak(graph) {
-  const auto n = static_cast<size_t>(graph.num_ops);
+  EMPLACE_CHECK(graph.num_devices <= kMaxDevices);
   size_t most_tensors = 0;
-  for (size_t o = 0; o < n; ++o) {
+  std::vector<int32_t> readers;
+  for (size_t o = 0; o < num_ops; ++o) {
     const int32_t first = graph.tensor_begin[o];
     const int32_t last = graph.tensor_begin[o + 1];
     most_tensors = std::max(most_tensors, static_cast<size_t>(last - first));
-    std::vector<int32_t> readers;
+    readers.clear();
     for (int32_t tensor = first; tensor < last; ++tensor) {
       producer_of.push_back(static_cast<int32_t>(o));
       const std::span<const int32_t> row = graph.tensor_consumers.Row(tensor);
@@ -125,102 +141,103 @@ Simulator::Impl::Impl(const SimGraph& sim_graph)
     consumers.begin.push_back(static_cast<int32_t>(consumers.items.size()));
   }
   outgoing.reserve(most_tensors);
-  start_order.reserve(n);
-  timeline.start_us.resize(n);
-  timeline.finish_us.resize(n);
+  start_order.reserve(num_ops);
+  timeline.start_us.resize(num_ops);
+  timeline.finish_us.resize(num_ops);
   timeline.peak_bytes.resize(num_devices);
   timeline.transfers.reserve(graph.tensor_bytes.size());
 }
 
-size_t Simulator::Impl::NextSlot() const {
-  size_t best = 0;
-  for (size_t slot = 1; slot < slot_time.size(); ++slot) {
-    if (slot_time[slot] < slot_time[best]) best = slot;
+// The order of the earliest event. Without branches that depend on the times: no processor could predict those.
+uint64_t Simulator::Impl::NextEvent(double& time) const {
+  double earliest = kNever;
+  for (const double slot : slot_time) earliest = std::min(earliest, slot);
+  uint64_t first = std::numeric_limits<uint64_t>::max();
+  for (size_t slot = 0; slot < slot_time.size(); ++slot) {
+    // All ones where the slot is later, which makes its order the greatest.
+    const uint64_t later = uint64_t{0} - static_cast<uint64_t>(slot_time[slot] != earliest);
+    first = std::min(first, slot_order[slot] | later);
   }
-  // Equal times: slots are in the order of the rule, but for input-ready events, which go by producer.
-  if (best < 2 * num_devices) {
-    for (size_t slot = best + 1; slot < 2 * num_devices; ++slot) {
-      if (slot_time[slot] == slot_time[best] && slot_producer[slot] < slot_producer[best]) best = slot;
-    }
-  }
-  return best;
+  time = earliest;
+  return first;
 }
 
-void Simulator::Impl::InputsReady(OpIndex op, int32_t count, double now) {
-  int32_t& left = missing[static_cast<size_t>(op)];
-  left -= count;
-  if (left > 0) return;
+void Simulator::Impl::QueueOp(OpIndex op, double now) {
   const auto device = static_cast<size_t>(place[static_cast<size_t>(op)]);
   device_queue.Push(device, op);
   // An idle device gets its turn now, after all that is ready now; a busy one has its next turn already.
-  double& turn = slot_time[OfDevice(device)];
-  if (turn == kNever) turn = now;
+  if (slot_time[device] == kNever) ScheduleDeviceTurn(device, now);
 }
 
 void Simulator::Impl::FinishOp(size_t device, double now) {
-  const OpIndex op = slot_producer[OfFinish(device)];
-  slot_time[OfFinish(device)] = kNever;
+  const OpIndex op = running[device];
   bool remote = false;
   const auto first = static_cast<size_t>(consumers.begin[static_cast<size_t>(op)]);
   const auto last = static_cast<size_t>(consumers.begin[static_cast<size_t>(op) + 1]);
   for (size_t i = first; i < last; ++i) {
     const int32_t consumer = consumers.items[i];
-    if (static_cast<size_t>(place[static_cast<size_t>(consumer)]) == device) {
-      InputsReady(consumer, tensors_read[i], now);
-    } else {
-      remote = true;
-    }
+    const bool local = static_cast<size_t>(place[static_cast<size_t>(consumer)]) == device;
+    remote |= !local;
+    const int32_t left = missing[static_cast<size_t>(consumer)] - (local ? tensors_read[i] : 0);
+    missing[static_cast<size_t>(consumer)] = left;
+    if (left == 0) QueueOp(consumer, now);  // It was not before: a consumer elsewhere still misses this very input.
   }
   if (remote) QueueTransfers(op, device, now);
+  ScheduleDeviceTurn(device, turn_after[device]);
 }
 
 void Simulator::Impl::QueueTransfers(OpIndex op, size_t device, double now) {
-  outgoing.clear();
-  for (int32_t tensor = graph.tensor_begin[static_cast<size_t>(op)];
-       tensor < graph.tensor_begin[static_cast<size_t>(op) + 1]; ++tensor) {
-    for (const int32_t consumer : graph.tensor_consumers.Row(tensor)) {
-      if (static_cast<size_t>(place[static_cast<size_t>(consumer)]) == device) continue;
-      // By first remote consumer, then by tensor: tensors come in ascending order, so insertion keeps that.
-      const auto after = std::upper_bound(outgoing.begin(), outgoing.end(), consumer, [](int32_t c, const Outgoing& other) {
-        return c < other.first_remote_consumer;
-      });
-      outgoing.insert(after, {consumer, tensor});
-      break;
+  const int32_t first_tensor = graph.tensor_begin[static_cast<size_t>(op)];
+  const int32_t last_tensor = graph.tensor_begin[static_cast<size_t>(op) + 1];
+  if (last_tensor - first_tensor == 1) {
+    link_queue.Push(device, first_tensor);
+  } else {
+    outgoing.clear();
+    for (int32_t tensor = first_tensor; tensor < last_tensor; ++tensor) {
+      for (const int32_t consumer : graph.tensor_consumers.Row(tensor)) {
+        if (static_cast<size_t>(place[static_cast<size_t>(consumer)]) == device) continue;
+        outgoing.push_back({consumer, tensor});
+        break;
+      }
     }
+    std::sort(outgoing.begin(), outgoing.end(), [](const Outgoing& a, const Outgoing& b) {
+      return std::pair(a.first_remote_consumer, a.tensor) < std::pair(b.first_remote_consumer, b.tensor);
+    });
+    for (const Outgoing& transfer : outgoing) link_queue.Push(device, transfer.tensor);
   }
-  for (const Outgoing& transfer : outgoing) link_queue.Push(device, transfer.tensor);
-  double& turn = slot_time[OfLink(device)];
-  if (turn == kNever) turn = now;
+  if (slot_time[LinkSlot(device)] == kNever) ScheduleLinkTurn(device, now);
 }
 
 void Simulator::Impl::Deliver(size_t device, double now) {
-  slot_time[OfDelivery(device)] = kNever;
-  for (const int32_t consumer : graph.tensor_consumers.Row(on_link[device])) {
-    if (static_cast<size_t>(place[static_cast<size_t>(consumer)]) != device) InputsReady(consumer, 1, now);
+  for (const int32_t consumer : graph.tensor_consumers.Row(sending[device])) {
+    const bool remote = static_cast<size_t>(place[static_cast<size_t>(consumer)]) != device;
+    const int32_t left = missing[static_cast<size_t>(consumer)] - static_cast<int32_t>(remote);
+    missing[static_cast<size_t>(consumer)] = left;
+    if (remote && left == 0) QueueOp(consumer, now);
   }
+  ScheduleLinkTurn(device, turn_after[LinkSlot(device)]);
 }
 
 void Simulator::Impl::ServeLink(size_t device, double now, bool keep_transfers) {
   if (link_queue.Empty(device)) {
-    slot_time[OfLink(device)] = kNever;
+    Cancel(LinkSlot(device));
     return;
   }
   const int32_t tensor = link_queue.Pop(device);
   const double delivered =
       now + static_cast<double>(graph.tensor_bytes[static_cast<size_t>(tensor)]) / graph.bandwidth_bytes_per_us;
-  on_link[device] = tensor;
-  slot_producer[OfDelivery(device)] = producer_of[static_cast<size_t>(tensor)];
-  slot_time[OfDelivery(device)] = delivered;
-  slot_time[OfLink(device)] = delivered + graph.transfer_overhead_us;
+  const double free = delivered + graph.transfer_overhead_us;
+  sending[device] = tensor;
+  turn_after[LinkSlot(device)] = free;
+  Schedule(LinkSlot(device), delivered, static_cast<size_t>(producer_of[static_cast<size_t>(tensor)]));
   if (keep_transfers) {
-    timeline.transfers.push_back(
-        {tensor, static_cast<DeviceIndex>(device), now, delivered, delivered + graph.transfer_overhead_us});
+    timeline.transfers.push_back({tensor, static_cast<DeviceIndex>(device), now, delivered, free});
   }
 }
 
 void Simulator::Impl::ServeDevice(size_t device, double now) {
   if (device_queue.Empty(device)) {
-    slot_time[OfDevice(device)] = kNever;
+    Cancel(device);
     return;
   }
   const OpIndex op = device_queue.Pop(device);
@@ -229,13 +246,13 @@ void Simulator::Impl::ServeDevice(size_t device, double now) {
   timeline.start_us[static_cast<size_t>(op)] = now;
   timeline.finish_us[static_cast<size_t>(op)] = finish;
   start_order.push_back(op);
-  slot_producer[OfFinish(device)] = op;
-  slot_time[OfFinish(device)] = finish;
-  slot_time[OfDevice(device)] = cost == 0 ? finish : finish + graph.op_overhead_us;
+  running[device] = op;
+  turn_after[device] = cost == 0 ? finish : finish + graph.op_overhead_us;
+  Schedule(device, finish, static_cast<size_t>(op));
 }
 
 void Simulator::Impl::Simulate(std::span<const DeviceIndex> placement, bool keep_transfers) {
-  EMPLACE_CHECK(placement.size() == static_cast<size_t>(graph.num_ops));
+  EMPLACE_CHECK(placement.size() == num_ops);
   place = placement;
   std::copy(graph.num_inputs.begin(), graph.num_inputs.end(), missing.begin());
   std::fill(slot_time.begin(), slot_time.end(), kNever);
@@ -244,23 +261,32 @@ void Simulator::Impl::Simulate(std::span<const DeviceIndex> placement, bool keep
   start_order.clear();
   timeline.transfers.clear();
   for (OpIndex op = 0; op < graph.num_ops; ++op) {
-    if (missing[static_cast<size_t>(op)] == 0) InputsReady(op, 0, 0.0);
+    if (missing[static_cast<size_t>(op)] == 0) QueueOp(op, 0.0);
   }
+  double last = 0;
   double now = 0;
   while (true) {
-    const size_t slot = NextSlot();
-    if (slot_time[slot] == kNever) break;
-    now = slot_time[slot];
-    const size_t device = slot % num_devices;
-    switch (slot / num_devices) {
-      case 0: FinishOp(device, now); break;
-      case 1: Deliver(device, now); break;
-      case 2: ServeLink(device, now, keep_transfers); break;
-      default: ServeDevice(device, now); break;
+    const uint64_t order = NextEvent(now);
+    if (now == kNever) break;
+    last = now;
+    const uint64_t rank = order >> kSlotBits;
+    const size_t slot = order & ((1u << kSlotBits) - 1);
+    const bool is_device = slot < num_devices;
+    const size_t device = is_device ? slot : slot - num_devices;
+    if (rank < num_ops) {
+      if (is_device) {
+        FinishOp(device, now);
+      } else {
+        Deliver(device, now);
+      }
+    } else if (is_device) {
+      ServeDevice(device, now);
+    } else {
+      ServeLink(device, now, keep_transfers);
     }
   }
-  EMPLACE_CHECK(start_order.size() == placement.size());
-  timeline.makespan_us = now;
+  EMPLACE_CHECK(start_order.size() == num_ops);
+  timeline.makespan_us = last;
 }
 
 Simulator::Simulator(const SimGraph& graph) : impl_(std::make_unique<Impl>(graph)) {}

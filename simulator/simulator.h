@@ -27,7 +27,7 @@ struct Timeline {
   std::vector<double> start_us;         // [n]
   std::vector<double> finish_us;        // [n]
   std::vector<int64_t> peak_bytes;      // [D]
-  std::vector<Transfer> transfers;      // In order of start, then of sending device.
+  std::vector<Transfer> transfers;      // In the order in which they start.
 };
 
 class Simulator {
