@@ -1,0 +1,103 @@
+// The learner's side of the network, on a thread of its own: welcomes actors, hands out weights, takes trajectories in,
+// checks them, and queues them for the learner. A full queue pushes back on the actors; nothing is dropped in silence.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <future>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "common/config/run_config.h"
+#include "common/mutex.h"
+#include "common/policy/policy_weights.h"
+#include "common/queue.h"
+#include "common/trajectory.h"
+#include "common/wire/endpoint.h"
+#include "learner/ledger.h"
+#include "learner/trajectory_check.h"
+#include "simulator/placement_task.h"
+
+namespace emplace {
+
+// A trajectory that passed the check.
+struct Episode {
+  Trajectory trajectory;
+  double makespan_us = 0;   // Of its final placement.
+  double ratio = 0;         // makespan / best single device; lower is better
+  bool feasible = true;
+};
+
+struct FrontEndStats {
+  int64_t episodes = 0;        // Sound ones, received so far.
+  int64_t steps = 0;
+  int64_t bytes_queued = 0;    // Trajectories that wait for the learner.
+  int64_t duplicates = 0;
+  int64_t malformed = 0;       // Undecodable messages, and trajectories of strangers.
+  int64_t actors_alive = 0;
+  int64_t actors_gone = 0;     // Ended, or silent for longer than learner.actor_timeout_s.
+  double blocked_s = 0;        // Time with a full queue.
+  PolicyVersion newest_version = 0;  // Of all trajectories received.
+};
+
+class FrontEnd {
+ public:
+  // Binds at once; throws RunFailed when the port is taken. REQUIRES: tasks and ledger outlive it.
+  FrontEnd(const std::vector<PlacementTask>& tasks, const RunConfig& config, Ledger& ledger,
+           std::shared_ptr<const PolicyWeights> weights);
+  ~FrontEnd();
+
+  const std::string& address() const { return address_; }  // Control: what actors are given.
+  uint64_t session() const { return session_; }
+
+  // From the learner's thread:
+  std::optional<Episode> Pop(std::chrono::milliseconds timeout) { return queue_.Pop(timeout); }
+  void Publish(std::shared_ptr<const PolicyWeights> weights);
+  FrontEndStats stats() const;
+  // Tells the actors to stop and waits up to `timeout` until each has said Goodbye or is gone; what comes in meanwhile
+  // counts as stale: there is no update left for it. Then closes the sockets.
+  void Finish(std::chrono::milliseconds timeout);
+
+ private:
+  struct Peer {
+    PeerId id;
+    std::chrono::steady_clock::time_point last_heard;
+    bool gone = false;
+  };
+  void Run(std::promise<std::string> bound);
+  void Handle(LearnerEndpoint& endpoint, FromActor message);
+  void Receive(Trajectory trajectory);
+  void AnnounceNewWeights(LearnerEndpoint& endpoint);
+  void NoteSilentActors();
+  std::shared_ptr<const PolicyWeights> weights() const;
+
+  const std::vector<PlacementTask>& tasks_;
+  const RunConfig config_;
+  const std::string config_yaml_;
+  const uint64_t session_;
+  Ledger& ledger_;
+  BoundedQueue<Episode> queue_;
+  std::string address_;
+
+  // Of the front end's thread alone.
+  std::string trajectories_address_;
+  std::string notices_address_;
+  TrajectoryChecker checker_;
+  std::map<ActorKey, Peer> peers_;
+  PolicyVersion announced_ = 0;
+  WeightsReply weights_reply_;  // Made once a version.
+
+  mutable Mutex mu_;
+  std::shared_ptr<const PolicyWeights> weights_ EMPLACE_GUARDED_BY(mu_);
+  FrontEndStats stats_ EMPLACE_GUARDED_BY(mu_);
+
+  std::atomic<bool> stopping_ = false;  // Tell the actors to stop.
+  std::atomic<bool> done_ = false;      // End the thread.
+  std::thread thread_;                  // Last: it uses everything above.
+};
+
+}  // namespace emplace

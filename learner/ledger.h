@@ -1,0 +1,75 @@
+// The ledger that balances (design, section 6): produced = trained + stale + rejected + lost, by actor, across restarts.
+// Every function may be called from any thread.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "common/mutex.h"
+#include "common/trajectory.h"
+
+namespace emplace {
+
+struct LedgerCounts {
+  uint64_t produced = 0;  // Episodes that the actor is known to have finished.
+  uint64_t trained = 0;   // Went into an update.
+  uint64_t stale = 0;     // Arrived too old, or too late for a last update.
+  uint64_t rejected = 0;  // Arrived unsound.
+  uint64_t lost = 0;      // Never arrived. Known for certain only after Settle.
+
+  LedgerCounts& operator+=(const LedgerCounts& other);
+};
+
+class Ledger {
+ public:
+  // The key of a process that calls itself `name`: the id belongs to the name, the incarnation to the process (`nonce`),
+  // whose repeated Hello gets the same key. Incarnations are start times in seconds, so that they rise even when a
+  // resumed learner has forgotten some.
+  ActorKey Join(const std::string& name, uint64_t nonce, int64_t unix_seconds);
+
+  enum class Admission { kNew, kDuplicate, kUnknown };
+  // Whether this sequence number comes for the first time; a new one counts as produced and received. Unknown: nobody
+  // that this ledger knows sent it.
+  Admission Admit(const ActorKey& actor, uint64_t sequence);
+  // What an actor says of itself: its highest sequence number.
+  void NoteProduced(const ActorKey& actor, uint64_t produced);
+
+  void CountTrained(const ActorKey& actor);
+  void CountStale(const ActorKey& actor);
+  void CountRejected(const ActorKey& actor);
+
+  // lost = produced - (trained + stale + rejected). REQUIRES, for it to be the truth: nothing received is still waiting.
+  void Settle();
+
+  LedgerCounts Total() const;
+  std::map<std::string, LedgerCounts> ByActor() const;
+
+  // {"total": {...}, "actors": {name: {..., "incarnations": n}}}: ledger.json.
+  std::string Summary() const;
+  // Everything, for a checkpoint, and back. FromJson throws BadInput for damaged text. What was on its way when the state
+  // was saved counts as lost.
+  std::string ToJson() const;
+  void FromJson(const std::string& text);
+
+ private:
+  // The sequence numbers seen: all up to `watermark`, and those in `beyond`.
+  struct Incarnation {
+    uint64_t nonce = 0;
+    uint64_t watermark = 0;
+    std::map<uint64_t, bool> beyond;
+    LedgerCounts counts;
+  };
+  struct Actor {
+    std::string name;
+    std::map<uint32_t, Incarnation> incarnations;
+  };
+  Incarnation* Find(const ActorKey& actor) EMPLACE_REQUIRES(mu_);
+  LedgerCounts CountsOf(const Actor& actor) const EMPLACE_REQUIRES(mu_);
+
+  mutable Mutex mu_;
+  std::vector<Actor> actors_ EMPLACE_GUARDED_BY(mu_);  // By actor id.
+};
+
+}  // namespace emplace

@@ -1,0 +1,30 @@
+// The numbers of a run: one JSON object a line in metrics.jsonl, and the same scalars for TensorBoard. Not thread-safe.
+#pragma once
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "common/tensorboard_writer.h"
+
+namespace emplace {
+
+using Scalars = std::vector<std::pair<std::string, double>>;
+
+class Metrics {
+ public:
+  // Appends to RUN_DIR/metrics.jsonl and starts an event file in RUN_DIR/tensorboard. Throws RunFailed.
+  explicit Metrics(const std::filesystem::path& run_dir);
+
+  // kind: "update" or "evaluation". NaN and infinities are written as null, and left out for TensorBoard.
+  void Write(const std::string& kind, int64_t update, double seconds, const Scalars& scalars);
+
+ private:
+  std::filesystem::path path_;
+  std::ofstream out_;
+  TensorboardWriter tensorboard_;
+};
+
+}  // namespace emplace

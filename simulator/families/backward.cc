@@ -1,0 +1,118 @@
+#include "simulator/families/backward.h"
+
+#include <map>
+
+#include "common/error.h"
+#include "common/strings.h"
+#include "simulator/families/op_table.h"
+
+namespace emplace {
+namespace {
+
+class Backward : public GradientSink {
+ public:
+  explicit Backward(TensorProgram& program) : program_(program) {}
+
+  std::vector<std::pair<TensorId, TensorId>> Run(TensorId loss) {
+    const auto forward_nodes = static_cast<int32_t>(program_.nodes().size());
+    GiveTo(loss, program_.Add("grad/loss/ones", "aten.ones_like", {loss}));
+    std::vector<std::pair<TensorId, TensorId>> gradients;
+    for (int32_t at = forward_nodes - 1; at >= 0; --at) {
+      node_ = program_.nodes()[static_cast<size_t>(at)];  // A copy: adding ops moves the list.
+      if (node_.output < 0 || !program_.tensor(node_.output).requires_grad) continue;
+      JoinPieces(node_.output);
+      const auto found = grads_.find(node_.output);
+      if (found == grads_.end()) continue;  // Nobody who reaches the loss reads it.
+      grad_ = found->second;
+      if (node_.type == kParameterType) {
+        gradients.insert(gradients.begin(), {node_.output, grad_});
+        continue;
+      }
+      const OpRule& rule = RuleOf(node_.type);
+      if (!rule.backward) throw BadInput(StrCat("op '", node_.name, "' of type ", node_.type, " has no backward rule"));
+      rule.backward(*this);
+    }
+    return gradients;
+  }
+
+  const TensorProgram& program() const override { return program_; }
+  const SymbolicNode& node() const override { return node_; }
+  TensorId output_grad() const override { return grad_; }
+  bool Needs(size_t input) const override { return program_.tensor(node_.inputs[input]).requires_grad; }
+  TensorId Emit(const std::string& suffix, const std::string& type, const std::vector<TensorId>& inputs,
+                const OpAttributes& attributes) override {
+    return program_.Add(StrCat("grad/", node_.name, "/", suffix), type, inputs, attributes);
+  }
+  TensorId Slice(TensorId tensor, int32_t dim, int64_t begin, int64_t length) override {
+    return program_.Slice(tensor, dim, begin, length);
+  }
+  void Give(size_t input, TensorId grad) override { GiveTo(node_.inputs[input], grad); }
+
+ private:
+  void GiveTo(TensorId tensor, TensorId grad) {
+    EMPLACE_CHECK(program_.tensor(tensor).shape == program_.tensor(grad).shape);
+    const SymbolicTensor& receiver = program_.tensor(tensor);
+    if (receiver.base >= 0) {
+      // Kept apart until all readers of all pieces are done; two views of one piece are the same piece.
+      TensorId& sum = pieces_[receiver.base].try_emplace(receiver.begin, -1).first->second;
+      sum = sum < 0 ? grad : Sum(tensor, sum, grad);
+      views_[receiver.base][receiver.begin] = tensor;
+      return;
+    }
+    const auto [entry, first] = grads_.try_emplace(tensor, grad);
+    if (!first) entry->second = Sum(tensor, entry->second, grad);
+  }
+
+  TensorId Sum(TensorId of, TensorId a, TensorId b) {
+    const SymbolicNode& producer = program_.nodes()[static_cast<size_t>(program_.tensor(of).node)];
+    const TensorId name_of = program_.tensor(of).base >= 0 ? program_.tensor(of).base : of;
+    return program_.Add(StrCat("grad/", producer.name, "/sum", sums_[name_of]++), "aten.add", {a, b});
+  }
+
+  // The gradients of a tensor's pieces become one gradient of the whole.
+  void JoinPieces(TensorId base) {
+    const auto found = pieces_.find(base);
+    if (found == pieces_.end()) return;
+    const SymbolicTensor whole = program_.tensor(base);
+    std::vector<TensorId> parts;
+    int64_t covered = 0;
+    bool dropped_dim = false;
+    int32_t dim = 0;
+    for (const auto& [begin, grad] : found->second) {
+      const SymbolicTensor& view = program_.tensor(views_[base][begin]);
+      EMPLACE_CHECK(begin == covered);
+      dim = view.dim;
+      dropped_dim = view.shape.size() < whole.shape.size();
+      covered += dropped_dim ? 1 : view.shape[static_cast<size_t>(dim)];
+      parts.push_back(grad);
+    }
+    EMPLACE_CHECK(covered == whole.shape[static_cast<size_t>(dim)] && (!dropped_dim || dim == 0));
+    const SymbolicNode& producer = program_.nodes()[static_cast<size_t>(whole.node)];
+    const std::string name = StrCat("grad/", producer.name, dropped_dim ? "/stack" : "/cat");
+    GiveTo(base, dropped_dim ? program_.Add(name, "aten.stack", parts)
+                             : program_.Add(name, "aten.cat", parts, {.dim = dim}));
+  }
+
+  TensorProgram& program_;
+  SymbolicNode node_;
+  TensorId grad_ = -1;
+  std::map<TensorId, TensorId> grads_;                        // Tensor -> gradient so far; not of views.
+  std::map<TensorId, std::map<int64_t, TensorId>> pieces_;    // Base -> begin of a piece -> its gradient so far.
+  std::map<TensorId, std::map<int64_t, TensorId>> views_;     // Base -> begin of a piece -> a view of it.
+  std::map<TensorId, int> sums_;                              // Names of the sums.
+};
+
+}  // namespace
+
+std::vector<std::pair<TensorId, TensorId>> AddBackward(TensorProgram& program, TensorId loss) {
+  return Backward(program).Run(loss);
+}
+
+void AddSgdUpdates(TensorProgram& program, const std::vector<std::pair<TensorId, TensorId>>& gradients) {
+  for (const auto& [parameter, gradient] : gradients) {
+    const std::string name = program.nodes()[static_cast<size_t>(program.tensor(parameter).node)].name;
+    program.AddUpdate("update/" + name, "aten.add_", {parameter, gradient});
+  }
+}
+
+}  // namespace emplace

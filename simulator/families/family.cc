@@ -1,0 +1,100 @@
+#include "simulator/families/family.h"
+
+#include <algorithm>
+#include <functional>
+#include <iomanip>
+#include <nlohmann/json.hpp>
+#include <numeric>
+
+#include "common/error.h"
+#include "common/rng.h"
+#include "common/strings.h"
+#include "simulator/families/lower.h"
+#include "simulator/families/ptb.h"
+
+namespace emplace {
+namespace {
+
+struct FamilyEntry {
+  std::string name;
+  std::function<TensorProgram(Rng& rng, const std::string& size)> sample;
+};
+
+std::vector<FamilyEntry> Families() {
+  return {{"ptb", [](Rng& rng, const std::string& size) { return BuildPtb(SamplePtb(rng, size)); }}};
+}
+
+FamilyEntry FindFamily(const std::string& name) {
+  for (FamilyEntry& entry : Families()) {
+    if (entry.name == name) return entry;
+  }
+  throw BadInput(StrCat("unknown family '", name, "', expected one of: ", Join(FamilyNames(), ", ")));
+}
+
+std::vector<OpGraph> SampleGraphs(const FamilyEntry& family, const FamilyOptions& options, const std::string& stream,
+                                  int64_t count, const std::vector<DeviceKind>& kinds) {
+  const Rng root = Rng(options.seed).Fork(family.name + "/" + stream);
+  const std::string prefix = stream.empty() ? family.name : family.name + "_" + stream;
+  std::vector<OpGraph> graphs;
+  for (int64_t i = 0; i < count; ++i) {
+    Rng rng = root.Fork("graph", static_cast<uint64_t>(i));
+    graphs.push_back(Lower(StrCat(prefix, "_", std::setw(2), std::setfill('0'), i), family.sample(rng, options.size), kinds));
+  }
+  return graphs;
+}
+
+// The split does not depend on the seed of the graphs: graph 3 is a test graph in every family of 32.
+void Split(const FamilyOptions& options, Family& family) {
+  std::vector<size_t> order(static_cast<size_t>(options.count));
+  std::iota(order.begin(), order.end(), size_t{0});
+  Rng rng = Rng(20).Fork("split");
+  for (size_t i = order.size(); i > 1; --i) {
+    std::swap(order[i - 1], order[static_cast<size_t>(rng.UniformInt(0, static_cast<int64_t>(i) - 1))]);
+  }
+  const auto middle = order.begin() + options.train;
+  family.train.assign(order.begin(), middle);
+  family.test.assign(middle, order.end());
+  std::sort(family.train.begin(), family.train.end());
+  std::sort(family.test.begin(), family.test.end());
+}
+
+}  // namespace
+
+std::vector<std::string> FamilyNames() {
+  std::vector<std::string> names;
+  for (const FamilyEntry& entry : Families()) names.push_back(entry.name);
+  return names;
+}
+
+Family GenerateFamily(const FamilyOptions& options, const std::vector<DeviceKind>& kinds) {
+  const FamilyEntry entry = FindFamily(options.family);
+  if (options.size != "full" && options.size != "small") {
+    throw BadInput(StrCat("size is '", options.size, "', expected full or small"));
+  }
+  if (options.count < 1) throw BadInput(StrCat("count is ", options.count, ", expected at least 1"));
+  if (options.train < 0 || options.train > options.count) {
+    throw BadInput(StrCat("train is ", options.train, ", expected 0..", options.count));
+  }
+  Family family;
+  family.graphs = SampleGraphs(entry, options, "", options.count, kinds);
+  family.validation = SampleGraphs(entry, options, "validation", options.validation, kinds);
+  Split(options, family);
+  return family;
+}
+
+std::string SplitToJson(const FamilyOptions& options, const Family& family) {
+  nlohmann::ordered_json json = {{"format", "emplace.split/1"}, {"family", options.family}, {"seed", options.seed},
+                                 {"size", options.size}};
+  const auto names = [&](const std::vector<size_t>& indices) {
+    nlohmann::ordered_json list = nlohmann::ordered_json::array();
+    for (const size_t i : indices) list.push_back(family.graphs[i].name() + ".graph.json");
+    return list;
+  };
+  json["train"] = names(family.train);
+  json["test"] = names(family.test);
+  json["validation"] = nlohmann::ordered_json::array();
+  for (const OpGraph& graph : family.validation) json["validation"].push_back(graph.name() + ".graph.json");
+  return json.dump(1) + "\n";
+}
+
+}  // namespace emplace

@@ -1,0 +1,37 @@
+// Families of graphs: what `emplace generate` writes and a training run is made of.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "simulator/families/cost_model.h"
+#include "simulator/op_graph.h"
+
+namespace emplace {
+
+struct FamilyOptions {
+  std::string family = "ptb";
+  int64_t count = 32;
+  int64_t train = 20;        // The rest is for testing.
+  int64_t validation = 0;    // Further graphs, from a stream of their own.
+  uint64_t seed = 1;
+  std::string size = "full";
+};
+
+// Deterministic in the options and the kinds; graphs are named "ptb_00", those for validation "ptb_validation_00".
+struct Family {
+  std::vector<OpGraph> graphs;         // [count]
+  std::vector<size_t> train;           // Indices into graphs, ascending: a permutation of fixed seed decides.
+  std::vector<size_t> test;
+  std::vector<OpGraph> validation;
+};
+
+// Throws BadInput for an unknown family or size, or a count below 1.
+Family GenerateFamily(const FamilyOptions& options, const std::vector<DeviceKind>& kinds);
+std::vector<std::string> FamilyNames();
+
+// emplace.split/1: {"format", "family", "seed", "train": [file names], "test": [...], "validation": [...]}.
+std::string SplitToJson(const FamilyOptions& options, const Family& family);
+
+}  // namespace emplace

@@ -1,0 +1,122 @@
+#include "simulator/families/ptb.h"
+
+#include <cmath>
+#include <iomanip>
+
+#include "common/strings.h"
+#include "simulator/families/backward.h"
+
+namespace emplace {
+namespace {
+
+// Builds the forward pass, time step by time step.
+class PtbBuilder {
+ public:
+  PtbBuilder(const PtbModel& model, TensorProgram& program) : model_(model), p_(program) {}
+
+  TensorId Build() {
+    const int64_t h = model_.hidden;
+    const TensorId embedding = p_.Parameter("embedding", {model_.vocabulary, h});
+    for (size_t i = 0; i < model_.parent.size(); ++i) {
+      weights_.push_back(p_.Parameter(StrCat("w", i), {i == 0 ? 2 * h : h, 2 * h}));
+    }
+    const TensorId tokens = p_.Input("tokens", {model_.steps, model_.batch}, ElementType::kInt64);
+    const TensorId targets = p_.Input("targets", {model_.steps, model_.batch}, ElementType::kInt64);
+    TensorId hidden = p_.Input("h0", {model_.batch, h}, ElementType::kFloat32);
+    const TensorId words = p_.Add("words", "aten.embedding", {embedding, tokens});
+
+    TensorId loss = -1;
+    for (int64_t t = 0; t < model_.steps; ++t) {
+      step_ = StrCat("t", std::setw(2), std::setfill('0'), t, "/");
+      hidden = Cell(p_.Slice(words, 0, t, 1, /*drop_dim=*/true), hidden);
+      const TensorId logits = Add("softmax/mm", "aten.mm", {hidden, embedding}, {.transpose_b = true});
+      const TensorId log_probs = Add("softmax/log_softmax", "aten._log_softmax", {logits});
+      const TensorId target = p_.Slice(targets, 0, t, 1, /*drop_dim=*/true);
+      const TensorId step_loss = Add("loss/nll", "aten.nll_loss_forward", {log_probs, target});
+      loss = loss < 0 ? step_loss : Add("loss/sum", "aten.add", {loss, step_loss});
+    }
+    return p_.Add("loss", "aten.div", {loss});
+  }
+
+ private:
+  TensorId Add(const std::string& name, const std::string& type, const std::vector<TensorId>& inputs,
+               const OpAttributes& attributes = {}) {
+    return p_.Add(step_ + name, type, inputs, attributes);
+  }
+
+  // s_0 from [x_t, h_{t-1}], s_i from s_p; the new h is the mean of the nodes that no other node reads.
+  TensorId Cell(TensorId x, TensorId h) {
+    std::vector<TensorId> s;
+    std::vector<bool> used(model_.parent.size());
+    for (size_t i = 0; i < model_.parent.size(); ++i) {
+      if (i == 0) {
+        s.push_back(Node(0, Add("n00/cat", "aten.cat", {x, h}, {.dim = 1}), h));
+      } else {
+        const auto parent = static_cast<size_t>(model_.parent[i]);
+        used[parent] = true;
+        s.push_back(Node(i, s[parent], s[parent]));
+      }
+    }
+    TensorId sum = -1;
+    int unused = 0;
+    for (size_t i = 0; i < s.size(); ++i) {
+      if (used[i]) continue;
+      sum = sum < 0 ? s[i] : Add(StrCat("mean/add", unused), "aten.add", {sum, s[i]});
+      ++unused;
+    }
+    return unused > 1 ? Add("mean/div", "aten.div", {sum}) : sum;
+  }
+
+  // (c, f) = input W_i; s = previous + sigmoid(c) * (act(f) - previous).
+  TensorId Node(size_t i, TensorId input, TensorId previous) {
+    const std::string n = StrCat("n", std::setw(2), std::setfill('0'), i, "/");
+    const TensorId both = Add(n + "mm", "aten.mm", {input, weights_[i]});
+    const TensorId gate = Add(n + "gate", "aten.sigmoid", {p_.Slice(both, 1, 0, model_.hidden)});
+    const TensorId f = p_.Slice(both, 1, model_.hidden, model_.hidden);
+    const TensorId difference = Add(n + "sub", "aten.sub", {Activate(n, model_.activation[i], f), previous});
+    return Add(n + "add", "aten.add", {previous, Add(n + "mul", "aten.mul", {gate, difference})});
+  }
+
+  TensorId Activate(const std::string& n, Activation activation, TensorId f) {
+    switch (activation) {
+      case Activation::kTanh: return Add(n + "act", "aten.tanh", {f});
+      case Activation::kRelu: return Add(n + "act", "aten.relu", {f});
+      case Activation::kSigmoid: return Add(n + "act", "aten.sigmoid", {f});
+      case Activation::kIdentity: break;
+    }
+    return f;
+  }
+
+  const PtbModel& model_;
+  TensorProgram& p_;
+  std::vector<TensorId> weights_;
+  std::string step_;
+};
+
+}  // namespace
+
+PtbModel SamplePtb(Rng& rng, const std::string& size) {
+  const bool small = size == "small";
+  constexpr int64_t kHiddenMultiple = 16;
+  PtbModel model;
+  const int32_t nodes = small ? 8 : 12;
+  for (int32_t i = 0; i < nodes; ++i) {
+    std::vector<double> weights;
+    for (int32_t p = 0; p < i; ++p) weights.push_back(std::exp(-static_cast<double>((i - p) * (i - p)) / 6));
+    model.parent.push_back(i == 0 ? -1 : static_cast<int32_t>(rng.Categorical(weights)));
+    model.activation.push_back(static_cast<Activation>(rng.UniformInt(0, 3)));
+  }
+  model.batch = rng.UniformInt(20, 64);
+  model.hidden = kHiddenMultiple * rng.UniformInt(256 / kHiddenMultiple, (small ? 512 : 1024) / kHiddenMultiple);
+  model.steps = small ? rng.UniformInt(3, 5) : rng.UniformInt(20, 35);
+  return model;
+}
+
+TensorProgram BuildPtb(const PtbModel& model) {
+  TensorProgram program;
+  const TensorId loss = PtbBuilder(model, program).Build();
+  AddSgdUpdates(program, AddBackward(program, loss));
+  return program;
+}
+
+}  // namespace emplace

@@ -1,0 +1,73 @@
+// A training step written as a program on symbolic tensors: shapes and op types, no numbers. Families build the forward
+// part with it, backward.h adds the rest, lower.h makes an OpGraph of it.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace emplace {
+
+using TensorId = int32_t;
+using Shape = std::vector<int64_t>;
+
+enum class ElementType { kFloat32, kInt64 };
+int64_t SizeOf(ElementType type);
+int64_t NumElements(const Shape& shape);  // 1 for a scalar, whose shape is {}.
+
+struct SymbolicTensor {
+  Shape shape;
+  ElementType type = ElementType::kFloat32;
+  int32_t node = -1;            // That makes it; of a view: its base's.
+  bool requires_grad = false;
+  // A view is a contiguous piece of `base` along `dim`, folded away when lowered; -1: not a view.
+  TensorId base = -1;
+  int32_t dim = 0;
+  int64_t begin = 0;
+
+  int64_t bytes() const { return NumElements(shape) * SizeOf(type); }
+};
+
+// Settings of an op that its inputs do not say.
+struct OpAttributes {
+  bool transpose_a = false;  // aten.mm: a transposed operand is a view of the stored one, so it costs nothing.
+  bool transpose_b = false;
+  int64_t dim = 0;           // aten.cat
+  int64_t rows = 0;          // aten.embedding_dense_backward: rows of the weight
+};
+
+struct SymbolicNode {
+  std::string name;
+  std::string type;              // A key of the op table: "aten.mm".
+  std::vector<TensorId> inputs;  // Possibly views.
+  TensorId output = -1;          // -1: none (an update in place).
+  OpAttributes attributes;
+  std::string group;             // Ops of one group are colocated.
+};
+
+class TensorProgram {
+ public:
+  // An op of type "emplace.parameter": trainable, resident. Its update shares its colocation group.
+  TensorId Parameter(const std::string& name, const Shape& shape);
+  // An op of type "emplace.input": what the step is given (tokens, the hidden state before).
+  TensorId Input(const std::string& name, const Shape& shape, ElementType type);
+  // Adds an op; its output's shape follows from the op table. REQUIRES: names differ.
+  TensorId Add(const std::string& name, const std::string& type, const std::vector<TensorId>& inputs,
+               const OpAttributes& attributes = {});
+  // Adds an op that changes its first input, a parameter, in place.
+  void AddUpdate(const std::string& name, const std::string& type, const std::vector<TensorId>& inputs);
+  // A view: elements [begin, begin + length) of `dim`. With drop_dim (length 1) the result lacks that dimension.
+  TensorId Slice(TensorId tensor, int32_t dim, int64_t begin, int64_t length, bool drop_dim = false);
+
+  const std::vector<SymbolicNode>& nodes() const { return nodes_; }
+  const std::vector<SymbolicTensor>& tensors() const { return tensors_; }
+  const SymbolicTensor& tensor(TensorId id) const { return tensors_[static_cast<size_t>(id)]; }
+
+ private:
+  TensorId AddNode(SymbolicNode node, SymbolicTensor output);
+
+  std::vector<SymbolicNode> nodes_;      // In an order in which they could run.
+  std::vector<SymbolicTensor> tensors_;
+};
+
+}  // namespace emplace

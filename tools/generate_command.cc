@@ -1,0 +1,76 @@
+#include "tools/generate_command.h"
+
+#include <CLI/CLI.hpp>
+#include <cmath>
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+
+#include "common/error.h"
+#include "common/file_io.h"
+#include "common/strings.h"
+#include "simulator/families/cost_model.h"
+#include "simulator/families/family.h"
+#include "simulator/graph_io.h"
+
+namespace emplace {
+namespace {
+
+struct GenerateArguments {
+  FamilyOptions options;
+  std::string out;
+  std::string kinds;
+};
+
+// The share of the paper's split: 20 of 32.
+int64_t DefaultTrain(int64_t count) { return std::llround(static_cast<double>(count) * 20 / 32); }
+
+void PrintRow(const OpGraph& graph, const std::vector<DeviceKind>& kinds) {
+  double flops = 0;
+  double param_bytes = 0;
+  std::vector<double> cost_us(kinds.size());
+  for (const Op& op : graph.ops()) {
+    flops += op.flops;
+    param_bytes += static_cast<double>(op.param_bytes);
+    for (size_t k = 0; k < kinds.size(); ++k) cost_us[k] += op.cost.On(kinds[k].name).value_or(0);
+  }
+  std::printf("%-20s %7d %10.1f %12.1f", graph.name().c_str(), graph.num_ops(), flops / 1e9, param_bytes / 1e6);
+  for (const double us : cost_us) std::printf(" %10.1f", us / 1e3);
+  std::printf("\n");
+}
+
+int Generate(GenerateArguments args) {
+  const std::vector<DeviceKind> kinds = LoadDeviceKinds(args.kinds.empty() ? DefaultKindsFolder() : std::filesystem::path(args.kinds));
+  args.options.train = DefaultTrain(args.options.count);
+  const Family family = GenerateFamily(args.options, kinds);
+  std::error_code error;
+  std::filesystem::create_directories(args.out, error);
+  if (error) throw BadInput(StrCat(args.out, ": cannot be made: ", error.message()));
+  std::printf("%-20s %7s %10s %12s", "graph", "ops", "GFLOP", "param MB");
+  for (const DeviceKind& kind : kinds) std::printf(" %7s ms", kind.name.c_str());
+  std::printf("\n");
+  for (const OpGraph& graph : family.graphs) {
+    WriteFileAtomically(std::filesystem::path(args.out) / (graph.name() + ".graph.json"), GraphToJson(graph));
+    PrintRow(graph, kinds);
+  }
+  WriteFileAtomically(std::filesystem::path(args.out) / "split.json", SplitToJson(args.options, family));
+  std::printf("%zu graphs in %s, %zu for training and %zu for testing (split.json)\n", family.graphs.size(), args.out.c_str(),
+              family.train.size(), family.test.size());
+  return 0;
+}
+
+}  // namespace
+
+void AddGenerateCommand(CLI::App& app, std::function<int()>& run) {
+  auto args = std::make_shared<GenerateArguments>();
+  CLI::App* command = app.add_subcommand("generate", "Generate the graphs of a family");
+  command->add_option("family", args->options.family, "One of: " + Join(FamilyNames(), ", "))->required();
+  command->add_option("--out", args->out, "Folder to write them to")->required();
+  command->add_option("--count", args->options.count, "How many")->check(CLI::Range(1, 10000))->capture_default_str();
+  command->add_option("--seed", args->options.seed, "Of the family")->capture_default_str();
+  command->add_option("--size", args->options.size, "full or small")->capture_default_str();
+  command->add_option("--kinds", args->kinds, "Folder of device kinds to give costs for (default: configs/devices)");
+  command->callback([args, &run] { run = [args] { return Generate(*args); }; });
+}
+
+}  // namespace emplace

@@ -1,0 +1,14 @@
+// `emplace generate`: writes the graphs of a family.
+#pragma once
+
+#include <functional>
+
+namespace CLI {
+class App;
+}
+
+namespace emplace {
+
+void AddGenerateCommand(CLI::App& app, std::function<int()>& run);
+
+}  // namespace emplace
