@@ -93,18 +93,29 @@ std::vector<fs::path> NewestFirst(const fs::path& folder) {
 
 CheckpointStore::CheckpointStore(fs::path folder, int64_t keep) : folder_(std::move(folder)), keep_(keep) {}
 
-void CheckpointStore::Write(const Checkpoint& checkpoint, bool is_best) {
+void CheckpointStore::Write(const Checkpoint& checkpoint) const {
   try {
     fs::create_directories(folder_);
     char name[32];
     std::snprintf(name, sizeof(name), "%s%08lld", kPrefix, static_cast<long long>(checkpoint.updates));
     WriteFolder(folder_ / name, checkpoint);
-    if (is_best) WriteFolder(folder_ / "best", checkpoint);
     const std::vector<fs::path> all = NewestFirst(folder_);
     for (size_t i = static_cast<size_t>(keep_); i < all.size(); ++i) fs::remove_all(all[i]);
   } catch (const fs::filesystem_error& error) {
     throw RunFailed(StrCat(folder_.string(), ": cannot write a checkpoint: ", error.code().message()));
   }
+}
+
+void CheckpointStore::WriteBest(const PolicyWeights& policy) const {
+  std::error_code ignored;  // The write right after says what is wrong.
+  fs::create_directories(folder_ / "best", ignored);
+  WriteFileAtomically(folder_ / "best" / "policy.safetensors", SerializePolicy(policy));
+}
+
+std::optional<PolicyWeights> CheckpointStore::LoadBest() const {
+  const fs::path path = folder_ / "best" / "policy.safetensors";
+  if (!fs::exists(path)) return std::nullopt;
+  return LoadPolicy(path);
 }
 
 std::optional<Checkpoint> CheckpointStore::LoadNewest() const {

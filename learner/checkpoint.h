@@ -1,6 +1,7 @@
 // Checkpoints (design, section 6): a folder RUN_DIR/checkpoints/update_00000100/ with policy.safetensors,
 // optimizer.safetensors (Adam's moments, baselines) and state.json (counters, RNG, ledger, kernel path, configuration),
-// written aside, fsynced, renamed. The last K and the best are kept.
+// written aside, fsynced, renamed. The last K are kept, and the policy that did best on the validation graphs, in
+// RUN_DIR/checkpoints/best/policy.safetensors.
 #pragma once
 
 #include <filesystem>
@@ -30,8 +31,10 @@ struct Checkpoint {
 class CheckpointStore {
  public:
   CheckpointStore(std::filesystem::path folder, int64_t keep);
-  // Writes update_<n>, removes what is older than the last `keep`; with is_best also points best/ at a copy.
-  void Write(const Checkpoint& checkpoint, bool is_best);
+  // Writes update_<n> and removes what is older than the last `keep`. Throws RunFailed.
+  void Write(const Checkpoint& checkpoint) const;
+  void WriteBest(const PolicyWeights& policy) const;
+  std::optional<PolicyWeights> LoadBest() const;  // nullopt: there is none.
   // The newest one that reads back whole; older ones are tried when it is damaged, with a log line for each.
   // nullopt when there is none at all; throws BadInput when every one is damaged.
   std::optional<Checkpoint> LoadNewest() const;

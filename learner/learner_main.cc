@@ -1,0 +1,43 @@
+// emplace-learner: reads the command line, then learns until done or told to stop.
+#include <torch/torch.h>
+
+#include <CLI/CLI.hpp>
+#include <atomic>
+#include <csignal>
+
+#include "common/error.h"
+#include "common/log.h"
+#include "learner/learner.h"
+
+namespace {
+
+std::atomic<bool> interrupted = false;
+
+void Interrupt(int) { interrupted = true; }
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  emplace::SetLogRole("learner");
+  return emplace::RunMain("emplace-learner", [&] {
+    emplace::LearnerOptions options;
+    CLI::App app("Trains a placement policy on what the actors send.");
+    app.add_option("--config", options.config, "Run configuration, YAML")->required();
+    app.add_option("--dir", options.run_dir, "Run directory")->required();
+    app.add_flag("--resume", options.resume, "Go on from the run directory's last checkpoint");
+    app.add_option("--set", options.overrides, "section.key=value, over what the configuration says")->take_all();
+    try {
+      app.parse(argc, argv);
+    } catch (const CLI::Success& help) {
+      return app.exit(help);
+    } catch (const CLI::ParseError& error) {
+      throw emplace::BadInput(std::string(error.what()) + " (see --help)");
+    }
+    std::signal(SIGINT, Interrupt);
+    std::signal(SIGTERM, Interrupt);
+    // The tensors are small: a second thread only takes a core from the actors.
+    torch::set_num_threads(1);
+    emplace::RunLearner(options, interrupted);
+    return 0;
+  });
+}
