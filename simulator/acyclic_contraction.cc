@@ -1,6 +1,7 @@
 #include "simulator/acyclic_contraction.h"
 
 #include <algorithm>
+#include <iterator>
 #include <numeric>
 
 #include "common/error.h"
@@ -68,6 +69,7 @@ bool AcyclicContraction::CollectBetween(int32_t start, const std::vector<std::ve
   };
   for (const int32_t node : next[static_cast<size_t>(start)]) {
     if (node != skip) visit(node);
+    if (found.size() > kSearchLimit) return false;
   }
   for (size_t done = 0; done < found.size(); ++done) {
     if (found.size() > kSearchLimit) return false;
@@ -143,10 +145,12 @@ void AcyclicContraction::Join(int32_t from, int32_t to) {
     for (const int32_t neighbour : from_list) {
       if (neighbour != kept) Replace(other_lists[static_cast<size_t>(neighbour)], gone, kept);
     }
-    into.insert(into.end(), from_list.begin(), from_list.end());
-    SortUnique(into);
-    std::erase_if(into, [&](int32_t node) { return node == kept || node == gone; });
-    from_list.clear();
+    std::vector<int32_t> both;
+    both.reserve(into.size() + from_list.size());
+    std::set_union(into.begin(), into.end(), from_list.begin(), from_list.end(), std::back_inserter(both));
+    std::erase_if(both, [&](int32_t node) { return node == kept || node == gone; });
+    into = std::move(both);
+    from_list = {};
   }
 }
 

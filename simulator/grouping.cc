@@ -47,8 +47,7 @@ class Grouper {
     groups_left_ = num_units_;
     FoldZeroCost(dag);
     ContractChains(dag);
-    MergeHeavyEdges(dag);
-    MergeInOrder(dag);
+    MergeDown(dag);
     return Number(dag);
   }
 
@@ -187,26 +186,35 @@ class Grouper {
     }
   }
 
-  // Heaviest edges first, under a cap on cost that keeps groups even and grows until few enough are left.
-  void MergeHeavyEdges(AcyclicContraction& dag) {
+  // Heaviest edges first, under a cap on cost that keeps groups even and grows until few enough are left. Before it
+  // grows, what lies side by side in the order is merged too: where most merges would make a cycle, the few that would
+  // not could otherwise end in one giant group.
+  void MergeDown(AcyclicContraction& dag) {
     double total_us = 0;
     for (int32_t node = 0; node < num_units_; ++node) total_us += dag.alive(node) ? UnitAt(node).cost_us : 0;
     double cap_us = kFirstCostCap * total_us / max_groups_;
     while (groups_left_ > max_groups_) {
-      bool merged = false;
-      for (const WeightedEdge& edge : HeaviestFirst(dag)) {
-        if (groups_left_ <= max_groups_) return;
-        const int32_t from = dag.Find(edge.from);
-        const int32_t to = dag.Find(edge.to);
-        // An earlier merge of this pass may have joined them or taken the edge away.
-        const std::span<const int32_t> next = dag.Successors(from);
-        if (from == to || !std::binary_search(next.begin(), next.end(), to)) continue;
-        if (UnitAt(from).cost_us + UnitAt(to).cost_us > cap_us) continue;
-        merged = TryMerge(dag, from, to) || merged;
-      }
-      if (!merged && cap_us > total_us) return;
-      if (!merged || groups_left_ > max_groups_) cap_us *= kCostCapGrowth;
+      const bool by_edge = MergeHeavyEdges(dag, cap_us);
+      const bool by_order = MergeInOrder(dag, cap_us);
+      if (!by_edge && !by_order && cap_us >= total_us) return;  // `allowed` forbids every further merge.
+      cap_us *= kCostCapGrowth;
     }
+  }
+
+  // One pass over the edges. False: nothing merged.
+  bool MergeHeavyEdges(AcyclicContraction& dag, double cap_us) {
+    bool merged = false;
+    for (const WeightedEdge& edge : HeaviestFirst(dag)) {
+      if (groups_left_ <= max_groups_) break;
+      const int32_t from = dag.Find(edge.from);
+      const int32_t to = dag.Find(edge.to);
+      // An earlier merge of this pass may have joined them or taken the edge away.
+      const std::span<const int32_t> next = dag.Successors(from);
+      if (from == to || !std::binary_search(next.begin(), next.end(), to)) continue;
+      if (UnitAt(from).cost_us + UnitAt(to).cost_us > cap_us) continue;
+      merged = TryMerge(dag, from, to) || merged;
+    }
+    return merged;
   }
 
   std::vector<WeightedEdge> HeaviestFirst(const AcyclicContraction& dag) const {
@@ -224,28 +232,31 @@ class Grouper {
     return group_of_op;
   }
 
-  // Unconnected parts, and pairs that every search gave up on: neighbours in topological order, the cheapest pair
-  // first, in passes over disjoint pairs.
-  void MergeInOrder(AcyclicContraction& dag) {
+  // Neighbours in topological order, which can always be merged: the cheapest pairs first, in passes over disjoint
+  // pairs, until no pair is left under the cap. False: nothing merged.
+  bool MergeInOrder(AcyclicContraction& dag, double cap_us) {
+    bool merged = false;
     while (groups_left_ > max_groups_) {
       const std::vector<int32_t> order = dag.Order();
-      std::vector<std::tuple<double, size_t>> pairs;  // Cost of the pair, index of its first.
+      std::vector<std::pair<double, size_t>> pairs;  // Cost of the pair, index of its first.
       for (size_t i = 0; i + 1 < order.size(); ++i) {
-        if (ShareADevice(order[i], order[i + 1]))
-          pairs.push_back({UnitAt(order[i]).cost_us + UnitAt(order[i + 1]).cost_us, i});
+        const double cost_us = UnitAt(order[i]).cost_us + UnitAt(order[i + 1]).cost_us;
+        if (cost_us <= cap_us && ShareADevice(order[i], order[i + 1])) pairs.push_back({cost_us, i});
       }
-      if (pairs.empty()) return;  // `allowed` forbids every further merge.
+      if (pairs.empty()) return merged;
       std::sort(pairs.begin(), pairs.end());
       std::vector<bool> taken(order.size());
       const size_t at_once = std::max<size_t>(1, pairs.size() / 4);
       for (size_t i = 0; i < at_once && groups_left_ > max_groups_; ++i) {
-        const size_t at = std::get<1>(pairs[i]);
+        const size_t at = pairs[i].second;
         if (taken[at] || taken[at + 1]) continue;
         taken[at] = taken[at + 1] = true;
         dag.MergeNeighbours(order[at], order[at + 1]);
         Absorb(order[at], order[at + 1]);
+        merged = true;
       }
     }
+    return merged;
   }
 
   // Final numbers: a topological order, the group with the earliest op first among the ready.

@@ -1,7 +1,8 @@
 // Automatic grouping (design, section 5): ops that are decided together, so that a policy has n = |groups| steps.
 //
 // Colocation by `group` label and of a parameter with its update; zero-cost ops folded into a neighbour; linear chains
-// contracted; then merging along the heaviest edges, under a cost cap that grows, down to `max_groups`.
+// contracted; then merging along the heaviest edges, and between neighbours in the order, under a cost cap that grows,
+// down to `max_groups`.
 // Edges are directed by the topological position of the first op of each group; a colocation constraint can make edges
 // that point back (a parameter's update to the parameter), and these do not order groups. Merging never makes a cycle
 // among the others. Deterministic, near-linear in ops and edges.

@@ -51,7 +51,8 @@ bool QuotientIsAcyclic(const OpGraph& graph, const GroupedGraph& grouped) {
   }
   int done = 0;
   for (; !ready.empty(); ready.pop(), ++done) {
-    for (auto edge = edges.lower_bound({ready.front(), 0}); edge != edges.end() && edge->first == ready.front(); ++edge) {
+    for (auto edge = edges.lower_bound({ready.front(), 0}); edge != edges.end() && edge->first == ready.front();
+         ++edge) {
       if (--missing[static_cast<size_t>(edge->second)] == 0) ready.push(edge->second);
     }
   }
@@ -163,6 +164,27 @@ TEST(Grouping, RandomLabelsAreHonoured) {
     }
     for (const GroupEdge& edge : grouped.edges) ASSERT_LT(edge.from, edge.to);
     for (const GroupEdge& edge : grouped.feedback_edges) ASSERT_GT(edge.from, edge.to);
+  }
+}
+
+TEST(Grouping, DenseRandomGraphsStayEven) {
+  // Nearly every merge along an edge would make a cycle here.
+  for (uint64_t seed = 0; seed < 10; ++seed) {
+    Rng rng(seed);
+    std::vector<Op> ops;
+    for (int i = 0; i < 3000; ++i) {
+      std::vector<OpInput> inputs;
+      for (int64_t j = i == 0 ? 0 : rng.UniformInt(0, 4); j > 0; --j) {
+        inputs.push_back({static_cast<OpIndex>(rng.UniformInt(0, i - 1)), 0});
+      }
+      ops.push_back(MakeOp(StrCat("o", i), rng.Uniform(1, 50), inputs, rng.UniformInt(0, 100000)));
+    }
+    const OpGraph graph("dense", ops);
+    const GroupedGraph grouped = GroupOps(graph, Machine({"x", "x"}), 50);
+    ASSERT_LE(grouped.num_groups, 50);
+    ASSERT_TRUE(QuotientIsAcyclic(graph, grouped));
+    const double mean = std::accumulate(grouped.cost_us.begin(), grouped.cost_us.end(), 0.0) / grouped.num_groups;
+    ASSERT_LE(*std::max_element(grouped.cost_us.begin(), grouped.cost_us.end()), 4 * mean) << "seed " << seed;
   }
 }
 
