@@ -34,7 +34,8 @@ fi
 [[ -n $run_dir ]] || run_dir=runs/$(basename "$config" .yaml)-$(date +%Y%m%d-%H%M%S)
 
 "$root/tools/setup.sh" || exit 1
-build_log=$root/build-cluster.log
+mkdir -p "$root/build" || exit 1
+build_log=$root/build/cluster-build.log
 if ! { cmake -S "$root" --preset dev && cmake --build "$root/build" -j 2 --target emplace emplace-learner emplace-actor; } >"$build_log" 2>&1; then
   tail -n 30 "$build_log" >&2
   echo "cluster.sh: the build failed; the whole log is $build_log" >&2

@@ -34,9 +34,14 @@ check() {
 }
 
 build() {
-  local preset=$1
-  cmake --preset "$preset" >"build-$preset.log" 2>&1 && cmake --build --preset "$preset" -j "$jobs" >>"build-$preset.log" 2>&1 ||
-    { tail -n 40 "build-$preset.log"; return 1; }
+  local preset=$1 log
+  log=$(mktemp)
+  if ! { cmake --preset "$preset" && cmake --build --preset "$preset" -j "$jobs"; } >"$log" 2>&1; then
+    tail -n 60 "$log"
+    rm -f "$log"
+    return 1
+  fi
+  rm -f "$log"
 }
 
 # run_ctest FOLDER: adds ctest's counts to ours.

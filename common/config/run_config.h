@@ -62,13 +62,13 @@ struct TrainingConfig {
 
 struct ActorConfig {
   int64_t episodes_in_flight = 4;      // Episodes that one actor process rolls out together.
-  int64_t send_queue = 64;             // Trajectories; a full queue pauses the actor.
+  int64_t send_queue = 8;              // Trajectories; a full queue pauses the actor.
   double heartbeat_s = 1.0;
   double patience_s = 3600;            // How long an actor waits for a learner that does not answer.
 };
 
 struct LearnerConfig {
-  int64_t buffer = 256;                // Trajectories; a full buffer pushes back on the actors.
+  int64_t buffer = 16;                 // Trajectories; a full one pushes back. Small: what waits grows old.
   double actor_timeout_s = 10;         // An actor silent for longer is counted as gone.
   double progress_s = 2;               // Between progress lines.
 };

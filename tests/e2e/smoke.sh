@@ -1,0 +1,105 @@
+#!/usr/bin/env bash
+# configs/smoke.yaml as a user runs it: train with two actors while one is killed, resume, place an unseen graph, and give
+# it wrong input. Prints what failed; exit code 0 when nothing did.
+set -uo pipefail
+cd "$(dirname "$0")/../.."
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+failures=0
+
+expect() {  # expect NAME COMMAND...
+  local name=$1
+  shift
+  if ! "$@" >"$work/out" 2>"$work/err"; then
+    echo "smoke: $name failed"
+    tail -n 20 "$work/out" "$work/err"
+    failures=$((failures + 1))
+  fi
+}
+
+refused() {  # refused NAME TEXT COMMAND...: exit code 2, one line on stderr with TEXT in it
+  local name=$1 text=$2
+  shift 2
+  "$@" >"$work/out" 2>"$work/err"
+  local code=$?
+  if (( code != 2 )) || [[ $(wc -l <"$work/err") -ne 1 ]] || ! grep -qF -- "$text" "$work/err"; then
+    echo "smoke: $name: expected exit code 2 and one line with '$text', got $code and:"
+    cat "$work/err"
+    failures=$((failures + 1))
+  fi
+}
+
+balanced() {
+  python3 - "$1" <<'PY'
+import json, sys
+ledger = json.load(open(sys.argv[1]))
+for name, counts in [("total", ledger["total"]), *ledger["actors"].items()]:
+    parts = counts["trained"] + counts["stale"] + counts["rejected"] + counts["lost"]
+    assert counts["produced"] == parts, (name, counts)
+assert ledger["total"]["trained"] > 0, ledger
+PY
+}
+
+better_than_start() {
+  python3 - "$1" <<'PY'
+import json, sys
+test = json.load(open(sys.argv[1]))["test"]
+assert test["policy"] < test["start"], test
+PY
+}
+
+no_process_left() { ! pgrep -f -- "$work/run" >/dev/null; }
+
+# Train; kill an actor on the way: it is noticed and replaced.
+launch/cluster.sh configs/smoke.yaml --dir "$work/run" --actors 2 >"$work/log" 2>&1 &
+launcher=$!
+for _ in $(seq 1200); do  # Until it trains; a first build may come before.
+  grep -q "^iteration" "$work/log" && break
+  kill -0 "$launcher" 2>/dev/null || break
+  sleep 0.1
+done
+address=$(sed -nE 's/.*"address":"([^"]+)".*/\1/p' "$work/run/learner.json")
+victim=$(pgrep -f -- "emplace-actor --learner $address --name actor-1" | head -n 1)
+if [[ -n $victim ]]; then kill -KILL "$victim"; fi
+if ! wait "$launcher"; then
+  echo "smoke: the run failed"
+  tail -n 20 "$work/log"
+  failures=$((failures + 1))
+fi
+[[ -z $victim ]] || expect "the killed actor is replaced" grep -q "actor-1 died" "$work/log"
+expect "the ledger balances" balanced "$work/run/ledger.json"
+expect "the policy beats its start placement" better_than_start "$work/run/summary.json"
+for file in config.yaml policy.safetensors metrics.jsonl ledger.json logs/learner.log; do
+  expect "$file is there" test -s "$work/run/$file"
+done
+expect "TensorBoard has events" compgen -G "$work/run/tensorboard/events.out.tfevents.*"
+expect "no process is left" no_process_left
+
+# Resume for some more updates.
+expect "resuming" launch/cluster.sh configs/smoke.yaml --dir "$work/run" --resume --set training.iterations=120 --set training.max_minutes=1
+expect "it went on" grep -q "resumed after update" "$work/run/logs/learner.log"
+expect "the ledger still balances" balanced "$work/run/ledger.json"
+
+# Place an unseen graph.
+graph=$work/run/graphs/$(python3 -c "import json, sys; print(json.load(open(sys.argv[1]))['test'][0])" "$work/run/graphs/split.json")
+devices=configs/clusters/k80x2.yaml
+emplace=build/bin/emplace
+expect "placing" "$emplace" place --graph "$graph" --devices "$devices" --policy "$work/run/policy.safetensors" \
+  --samples 8 --out "$work/placement.json" --trace "$work/trace.json"
+expect "simulating it" "$emplace" simulate --graph "$graph" --devices "$devices" --placement "$work/placement.json" --json
+expect "inspecting the run" "$emplace" inspect "$work/run"
+
+# Wrong input: one clear line each.
+head -c 300 "$graph" >"$work/half.graph.json"
+head -c 300 "$work/run/policy.safetensors" >"$work/half.safetensors"
+printf 'training: {iteratons: 3}\n' >"$work/typo.yaml"
+refused "a damaged graph" "half.graph.json" "$emplace" place --graph "$work/half.graph.json" --devices "$devices" --method single
+refused "a damaged policy" "half.safetensors" "$emplace" inspect "$work/half.safetensors"
+refused "a policy for two devices on four" "2 devices" "$emplace" place --graph "$graph" --devices configs/clusters/k80x4.yaml --policy "$work/run/policy.safetensors"
+refused "a misspelt key" "typo.yaml:1:12" launch/cluster.sh "$work/typo.yaml" --dir "$work/typo"
+refused "a run directory in use" "holds a run already" launch/cluster.sh configs/smoke.yaml --dir "$work/run"
+refused "no configuration" "no configuration given" launch/cluster.sh
+for state in "$work"/run/checkpoints/update_*/state.json; do : >"$state"; done
+refused "damaged checkpoints" "every checkpoint in it is damaged" build/bin/emplace-learner --config configs/smoke.yaml --dir "$work/run" --resume
+
+(( failures == 0 ))
