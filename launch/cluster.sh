@@ -44,6 +44,8 @@ fi
 bin=$root/build/bin
 mkdir -p "$run_dir/logs" || exit 1
 
+# In one function: bash reads a script as it runs it, and a pull or an edit must not reach a run that goes on for hours.
+main() {
 learner=""
 declare -A actor_pid=() restarts=()
 stopping=0
@@ -129,3 +131,5 @@ elif [[ -f $run_dir/policy.safetensors ]]; then
   echo "place a graph with it: build/bin/emplace place --graph G.graph.json --devices DEVICES.yaml --policy $run_dir/policy.safetensors --out placement.json"
 fi
 exit "$code"
+}
+main

@@ -18,7 +18,7 @@ struct MethodOptions {
   int64_t budget = 100;        // Placements that a searching method may simulate.
   uint64_t seed = 1;
   int32_t samples = 0;         // Of `policy`: sampled episodes beside the greedy one.
-  std::optional<PolicyWeights> policy;  // Needed by `policy`.
+  std::optional<PolicyWeights> policy = std::nullopt;  // Needed by `policy`.
 };
 
 struct MethodResult {
