@@ -24,7 +24,8 @@ add_library(emplace_torch INTERFACE)
 # SYSTEM: the wheel's headers are not ours to warn about.
 target_include_directories(emplace_torch SYSTEM INTERFACE
   ${torch_root}/include ${torch_root}/include/torch/csrc/api/include)
-target_compile_definitions(emplace_torch INTERFACE _GLIBCXX_USE_CXX11_ABI=1)
+# NDEBUG: some of the wheel's classes have more members without it, and the wheel was built with it.
+target_compile_definitions(emplace_torch INTERFACE _GLIBCXX_USE_CXX11_ABI=1 NDEBUG)
 target_link_options(emplace_torch INTERFACE -Wl,-rpath,${torch_root}/lib)
 target_link_libraries(emplace_torch INTERFACE ${torch_root}/lib/libtorch_cpu.so ${torch_root}/lib/libc10.so)
 
