@@ -13,6 +13,11 @@
 namespace emplace {
 namespace {
 
+// "source:line:col"; an empty file has no mark of its own.
+std::string Place(const std::string& source, const YAML::Mark& mark) {
+  return mark.is_null() ? source + ":1:1" : StrCat(source, ":", mark.line + 1, ":", mark.column + 1);
+}
+
 // One devices file while it is read: knows how to name a place in it.
 class ClusterReader {
  public:
@@ -46,8 +51,7 @@ class ClusterReader {
 
  private:
   Error At(const YAML::Node& node, const std::string& what) const {
-    const YAML::Mark mark = node.Mark();
-    return BadInput(StrCat(source_, ":", mark.line + 1, ":", mark.column + 1, ": ", what));
+    return BadInput(StrCat(Place(source_, node.Mark()), ": ", what));
   }
 
   void CheckMap(const YAML::Node& node, const std::string& what, const std::set<std::string>& known) const {
@@ -102,7 +106,7 @@ Cluster ParseCluster(std::string_view yaml, const std::string& source) {
   try {
     return ClusterReader(source).Read(YAML::Load(std::string(yaml)));
   } catch (const YAML::Exception& error) {
-    throw BadInput(StrCat(source, ":", error.mark.line + 1, ":", error.mark.column + 1, ": not valid YAML: ", error.msg));
+    throw BadInput(StrCat(Place(source, error.mark), ": not valid YAML: ", error.msg));
   }
 }
 

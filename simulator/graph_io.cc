@@ -1,9 +1,10 @@
 #include "simulator/graph_io.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <initializer_list>
 #include <limits>
-#include <set>
 #include <unordered_map>
 
 #include "common/error.h"
@@ -18,44 +19,39 @@ using Json = nlohmann::json;
 
 constexpr char kFormat[] = "emplace.graph/1";
 
-// Long values are cut, so that an error stays one readable line.
-std::string Shown(const Json& value) {
-  constexpr size_t kLongest = 60;
-  std::string text = value.dump(-1, ' ', true, Json::error_handler_t::replace);
-  if (text.size() > kLongest) text = text.substr(0, kLongest) + "...";
-  return text;
-}
-
-void CheckKeys(const Json& object, const std::set<std::string>& known, const std::string& place) {
+void CheckKeys(const Json& object, std::initializer_list<std::string_view> known, const std::string& place) {
   for (const auto& [key, value] : object.items()) {
-    if (known.count(key) == 0) throw BadInput(StrCat(place, ": unknown key '", key, "'"));
+    if (std::find(known.begin(), known.end(), key) == known.end()) {
+      throw BadInput(StrCat(place, ": unknown key '", key, "', expected one of ", Join({known.begin(), known.end()}, ", ")));
+    }
   }
 }
 
 double Number(const Json& value, const std::string& place) {
-  if (!value.is_number()) throw BadInput(StrCat(place, " is ", Shown(value), ", expected a number"));
+  if (!value.is_number()) throw BadInput(StrCat(place, " is ", ShownJson(value), ", expected a number"));
   const double number = value.get<double>();
   if (!std::isfinite(number) || number < 0) {
-    throw BadInput(StrCat(place, " is ", Shown(value), ", expected a finite number of at least 0"));
+    throw BadInput(StrCat(place, " is ", ShownJson(value), ", expected a finite number of at least 0"));
   }
   return number;
 }
 
 int64_t Bytes(const Json& value, const std::string& place) {
   const double number = Number(value, place);
-  if (number >= 0x1p63) throw BadInput(StrCat(place, " is ", Shown(value), ", expected less than 2^63"));
+  const bool fits = value.is_number_unsigned() ? value.get<uint64_t>() < uint64_t{1} << 63 : number < 0x1p63;
+  if (!fits) throw BadInput(StrCat(place, " is ", ShownJson(value), ", expected less than 2^63"));
   if (value.is_number_integer()) return value.get<int64_t>();
-  if (number != std::floor(number)) throw BadInput(StrCat(place, " is ", Shown(value), ", expected a whole number of bytes"));
+  if (number != std::floor(number)) throw BadInput(StrCat(place, " is ", ShownJson(value), ", expected a whole number of bytes"));
   return static_cast<int64_t>(number);
 }
 
 std::string Text(const Json& value, const std::string& place) {
-  if (!value.is_string()) throw BadInput(StrCat(place, " is ", Shown(value), ", expected a string"));
+  if (!value.is_string()) throw BadInput(StrCat(place, " is ", ShownJson(value), ", expected a string"));
   return value.get<std::string>();
 }
 
 const Json& List(const Json& value, const std::string& place) {
-  if (!value.is_array()) throw BadInput(StrCat(place, " is ", Shown(value), ", expected a list"));
+  if (!value.is_array()) throw BadInput(StrCat(place, " is ", ShownJson(value), ", expected a list"));
   return value;
 }
 
@@ -68,7 +64,7 @@ OpCost ReadCost(const Json& value, const std::string& place) {
 }
 
 OpOutput ReadOutput(const Json& value, const std::string& place) {
-  if (!value.is_object()) throw BadInput(StrCat(place, " is ", Shown(value), ", expected an object"));
+  if (!value.is_object()) throw BadInput(StrCat(place, " is ", ShownJson(value), ", expected an object"));
   CheckKeys(value, {"bytes", "shape", "dtype"}, place);
   OpOutput output;
   output.bytes = Bytes(RequiredMember(value, "bytes", place), place + " bytes");
@@ -81,11 +77,11 @@ OpOutput ReadOutput(const Json& value, const std::string& place) {
 
 // Everything but the inputs, which need the names of all ops.
 Op ReadOp(const Json& value, size_t index, const std::string& source) {
-  const std::string by_index = StrCat(source, ": op ", index);
-  if (!value.is_object()) throw BadInput(StrCat(by_index, " is ", Shown(value), ", expected an object"));
+  const std::string by_index = source + ": op " + std::to_string(index);
+  if (!value.is_object()) throw BadInput(StrCat(by_index, " is ", ShownJson(value), ", expected an object"));
   Op op;
   op.name = Text(RequiredMember(value, "name", by_index), by_index + ": name");
-  const std::string place = StrCat(source, ": op '", op.name, "'");
+  const std::string place = source + ": op '" + op.name + "'";  // Not StrCat: this runs for each op of large files.
   CheckKeys(value, {"name", "type", "cost_us", "inputs", "outputs", "flops", "param_bytes", "temp_bytes", "group",
                     "allowed", "attrs"}, place);
   if (value.contains("type")) op.type = Text(value["type"], place + ": type");
@@ -93,7 +89,7 @@ Op ReadOp(const Json& value, size_t index, const std::string& source) {
   if (value.contains("outputs")) {
     size_t i = 0;
     for (const Json& output : List(value["outputs"], place + ": outputs")) {
-      op.outputs.push_back(ReadOutput(output, StrCat(place, ": output ", i++)));
+      op.outputs.push_back(ReadOutput(output, place + ": output " + std::to_string(i++)));
     }
   }
   if (value.contains("flops")) op.flops = Number(value["flops"], place + ": flops");
@@ -107,7 +103,7 @@ Op ReadOp(const Json& value, size_t index, const std::string& source) {
     if (op.allowed.empty()) throw BadInput(StrCat(place, ": allowed is empty, expected at least one device kind"));
   }
   if (value.contains("attrs")) {
-    if (!value["attrs"].is_object()) throw BadInput(StrCat(place, ": attrs is ", Shown(value["attrs"]), ", expected an object"));
+    if (!value["attrs"].is_object()) throw BadInput(StrCat(place, ": attrs is ", ShownJson(value["attrs"]), ", expected an object"));
     op.attrs_json = value["attrs"].dump();
   }
   return op;
@@ -115,8 +111,8 @@ Op ReadOp(const Json& value, size_t index, const std::string& source) {
 
 using OpNames = std::unordered_map<std::string, OpIndex>;
 
-// "producer:output", "^producer", or "producer" for its output 0. Names may hold ':' themselves, so a whole name that
-// exists comes first.
+// "producer:output", "^producer", or "producer" for its output 0. Names may hold ':' themselves: the last one counts, unless
+// what stands before it is no op or what follows is no number.
 OpInput ReadInput(const std::string& text, const OpNames& names, const std::string& place) {
   const auto unknown = [&](const std::string& producer) {
     return BadInput(StrCat(place, ": input '", text, "': there is no op '", producer, "'"));
@@ -127,18 +123,52 @@ OpInput ReadInput(const std::string& text, const OpNames& names, const std::stri
     return {found->second, OpInput::kControl};
   }
   const size_t colon = text.rfind(':');
-  if (colon != std::string::npos) {
-    int32_t output = 0;
+  const auto before_colon = colon == std::string::npos ? names.end() : names.find(text.substr(0, colon));
+  if (before_colon != names.end()) {
+    uint32_t output = 0;  // Unsigned: a minus sign is no number here.
     const char* const end = text.data() + text.size();
     const auto parsed = std::from_chars(text.data() + colon + 1, end, output);
-    if (parsed.ec == std::errc() && parsed.ptr == end && text[colon + 1] != '-') {
-      const auto found = names.find(text.substr(0, colon));
-      if (found != names.end()) return {found->second, output};
+    if (parsed.ec == std::errc() && parsed.ptr == end && output <= std::numeric_limits<int32_t>::max()) {
+      return {before_colon->second, static_cast<int32_t>(output)};
     }
   }
-  const auto found = names.find(text);
-  if (found != names.end()) return {found->second, 0};
-  throw unknown(colon == std::string::npos ? text : text.substr(0, colon));
+  const auto whole = names.find(text);
+  if (whole != names.end()) return {whole->second, 0};
+  if (before_colon != names.end()) {
+    throw BadInput(StrCat(place, ": input '", text, "': '", text.substr(colon + 1), "' is no output index"));
+  }
+  throw unknown(text.substr(0, colon));
+}
+
+// "in op 'b': " where the byte at `offset` of a graph file lies inside an op. Works on broken JSON, up to the break.
+std::string OpAt(std::string_view text, size_t offset) {
+  int depth = 0;
+  int64_t index = -1;
+  std::string_view last_key;  // Of the root object.
+  std::string_view name;
+  bool name_comes = false;
+  for (size_t i = 0; i < offset; ++i) {
+    const char c = text[i];
+    if (c == '{' || c == '[') {
+      if (++depth == 3) {
+        ++index;
+        name = {};
+      }
+    } else if (c == '}' || c == ']') {
+      --depth;
+    } else if (c == '"') {
+      size_t end = i + 1;
+      while (end < text.size() && text[end] != '"') end += text[end] == '\\' ? size_t{2} : size_t{1};
+      if (end >= text.size()) break;
+      const std::string_view token = text.substr(i + 1, end - i - 1);
+      if (depth == 1) last_key = token;
+      if (depth == 3 && name_comes) name = token;
+      name_comes = depth == 3 && token == "name" && text.substr(end + 1, 1) == ":";
+      i = end;
+    }
+  }
+  if (depth < 3 || last_key != "ops") return "";
+  return name.empty() ? StrCat("in op ", index, ": ") : StrCat("in op '", name, "': ");
 }
 
 void WriteOp(const OpGraph& graph, const Op& op, std::string& out) {
@@ -176,8 +206,8 @@ void WriteOp(const OpGraph& graph, const Op& op, std::string& out) {
 }  // namespace
 
 OpGraph ParseGraph(std::string_view text, const std::string& source) {
-  const Json root = ParseJson(text, source);
-  if (!root.is_object()) throw BadInput(StrCat(source, ": is ", Shown(root), ", expected an object with '", kFormat, "'"));
+  const Json root = ParseJson(text, source, [text](size_t offset) { return OpAt(text, offset); });
+  if (!root.is_object()) throw BadInput(StrCat(source, ": is ", ShownJson(root), ", expected an object with '", kFormat, "'"));
   const std::string format = Text(RequiredMember(root, "format", source), source + ": format");
   if (format != kFormat) throw BadInput(StrCat(source, ": format is '", format, "', expected '", kFormat, "'"));
   CheckKeys(root, {"format", "name", "ops", "meta"}, source);
@@ -195,7 +225,7 @@ OpGraph ParseGraph(std::string_view text, const std::string& source) {
   }
   for (size_t o = 0; o < ops.size(); ++o) {
     if (!list[o].contains("inputs")) continue;
-    const std::string place = StrCat(source, ": op '", ops[o].name, "'");
+    const std::string place = source + ": op '" + ops[o].name + "'";
     for (const Json& input : List(list[o]["inputs"], place + ": inputs")) {
       ops[o].inputs.push_back(ReadInput(Text(input, place + ": input"), names, place));
     }

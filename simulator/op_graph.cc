@@ -167,6 +167,7 @@ OpGraph::OpGraph(std::string name, std::vector<Op> ops) : name_(std::move(name))
   CostSum costs;
   for (size_t o = 0; o < ops_.size(); ++o) {
     if (ops_[o].name.empty()) throw BadInput(StrCat("op ", o, " has an empty name"));
+    if (ops_[o].name.front() == '^') throw OpError(ops_[o], "a name starts with '^', which marks control edges");
     if (!names.insert(ops_[o].name).second) throw OpError(ops_[o], "the name is used twice");
     CheckOp(ops_[o], ops_, bytes);
     costs.Add(ops_[o]);

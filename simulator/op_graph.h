@@ -65,7 +65,7 @@ struct Op {
 
 class OpGraph {
  public:
-  // Checks everything section 3 asks for; throws BadInput naming the op: duplicate or empty name, input out of range,
+  // Checks everything section 3 asks for; throws BadInput naming the op: duplicate or empty name or one that starts with '^', input out of range,
   // cycle, negative or non-finite number, sums of bytes or microseconds past 2^63.
   OpGraph(std::string name, std::vector<Op> ops);
 

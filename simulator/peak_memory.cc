@@ -7,22 +7,23 @@
 
 namespace emplace {
 
-PeakMemory::PeakMemory(const SimGraph& graph) : graph_(graph), held_bytes_(static_cast<size_t>(graph.num_devices)) {
-  releases_.reserve(2 * static_cast<size_t>(graph.num_ops));
-}
-
-double PeakMemory::HeldUntil(OpIndex op, std::span<const DeviceIndex> placement, const Timeline& timeline) const {
+double HeldUntil(const SimGraph& graph, OpIndex op, std::span<const DeviceIndex> placement,
+                 std::span<const double> start_us) {
   const auto o = static_cast<size_t>(op);
-  double until = timeline.start_us[o];
-  for (int32_t tensor = graph_.tensor_begin[o]; tensor < graph_.tensor_begin[o + 1]; ++tensor) {
-    for (const int32_t reader : graph_.tensor_consumers.Row(tensor)) {
+  double until = start_us[o];
+  for (int32_t tensor = graph.tensor_begin[o]; tensor < graph.tensor_begin[o + 1]; ++tensor) {
+    for (const int32_t reader : graph.tensor_consumers.Row(tensor)) {
       const auto c = static_cast<size_t>(reader);
-      const size_t device = static_cast<size_t>(placement[c]);
-      const double cost = graph_.cost_us[c * static_cast<size_t>(graph_.num_devices) + device];
-      until = std::max(until, std::floor(timeline.start_us[c]) + std::floor(cost) - 1);
+      const auto device = static_cast<size_t>(placement[c]);
+      const double cost = graph.cost_us[c * static_cast<size_t>(graph.num_devices) + device];
+      until = std::max(until, std::floor(start_us[c]) + std::floor(cost) - 1);
     }
   }
   return until;
+}
+
+PeakMemory::PeakMemory(const SimGraph& graph) : graph_(graph), held_bytes_(static_cast<size_t>(graph.num_devices)) {
+  releases_.reserve(2 * static_cast<size_t>(graph.num_ops));
 }
 
 void PeakMemory::Compute(std::span<const DeviceIndex> placement, std::span<const OpIndex> start_order,
@@ -33,7 +34,7 @@ void PeakMemory::Compute(std::span<const DeviceIndex> placement, std::span<const
     const auto o = static_cast<size_t>(op);
     held_bytes_[static_cast<size_t>(placement[o])] += graph_.param_bytes[o];
     if (graph_.output_bytes[o] > 0) {
-      releases_.push_back({HeldUntil(op, placement, timeline), placement[o], graph_.output_bytes[o]});
+      releases_.push_back({HeldUntil(graph_, op, placement, timeline.start_us), placement[o], graph_.output_bytes[o]});
     }
     if (graph_.temp_bytes[o] > 0) releases_.push_back({timeline.finish_us[o], placement[o], graph_.temp_bytes[o]});
   }

@@ -16,6 +16,10 @@ namespace emplace {
 
 struct Timeline;
 
+// Until when `op` holds its outputs, by the rule above. start_us [n].
+double HeldUntil(const SimGraph& graph, OpIndex op, std::span<const DeviceIndex> placement,
+                 std::span<const double> start_us);
+
 // Not thread-safe; allocates in its constructor only.
 class PeakMemory {
  public:
@@ -32,7 +36,6 @@ class PeakMemory {
     DeviceIndex device;
     int64_t bytes;
   };
-  double HeldUntil(OpIndex op, std::span<const DeviceIndex> placement, const Timeline& timeline) const;
 
   const SimGraph& graph_;
   std::vector<Release> releases_;    // At most 2 n.

@@ -1,6 +1,6 @@
 #include "simulator/placement.h"
 
-#include <unordered_map>
+#include <unordered_set>
 
 #include "common/error.h"
 #include "common/file_io.h"
@@ -17,7 +17,7 @@ constexpr char kFormat[] = "emplace.placement/1";
 DeviceIndex ReadDevice(const Json& value, const std::string& op, const Cluster& cluster, const std::string& source) {
   const bool fits = value.is_number_integer() && value.get<double>() >= 0 && value.get<double>() < cluster.num_devices();
   if (!fits) {
-    throw BadInput(StrCat(source, ": op '", op, "': device is ", value.dump(), ", expected an index in 0..",
+    throw BadInput(StrCat(source, ": op '", op, "': device is ", ShownJson(value), ", expected an index in 0..",
                           cluster.num_devices() - 1));
   }
   return value.get<DeviceIndex>();
@@ -29,7 +29,7 @@ void CheckDeviceNames(const Json& names, const Cluster& cluster, const std::stri
   if (same) return;
   Json expected = Json::array();
   for (const Device& device : cluster.devices) expected.push_back(device.name);
-  throw BadInput(StrCat(source, ": devices are ", names.dump(), ", the cluster has ", expected.dump()));
+  throw BadInput(StrCat(source, ": devices are ", ShownJson(names), ", the cluster has ", ShownJson(expected)));
 }
 
 Placement ReadByName(const Json& ops, const OpGraph& graph, const Cluster& cluster, const std::string& source) {
@@ -41,8 +41,8 @@ Placement ReadByName(const Json& ops, const OpGraph& graph, const Cluster& clust
     placement.push_back(ReadDevice(*found, op.name, cluster, source));
   }
   if (ops.size() == placement.size()) return placement;
-  std::unordered_map<std::string, bool> known;
-  for (const Op& op : graph.ops()) known[op.name] = true;
+  std::unordered_set<std::string> known;
+  for (const Op& op : graph.ops()) known.insert(op.name);
   for (const auto& [name, device] : ops.items()) {
     if (!known.contains(name)) throw BadInput(StrCat(source, ": op '", name, "' is not in graph '", graph.name(), "'"));
   }
@@ -82,7 +82,7 @@ Placement ParsePlacement(std::string_view text, const std::string& source, const
     }
   } else if (root.is_object()) {
     const Json& format = RequiredMember(root, "format", source);
-    if (format != kFormat) throw BadInput(StrCat(source, ": format is ", format.dump(), ", expected \"", kFormat, "\""));
+    if (format != kFormat) throw BadInput(StrCat(source, ": format is ", ShownJson(format), ", expected \"", kFormat, "\""));
     if (root.contains("devices")) CheckDeviceNames(root["devices"], cluster, source);
     placement = ReadByName(RequiredMember(root, "ops", source), graph, cluster, source);
   } else {

@@ -1,9 +1,10 @@
 #include "simulator/trace_writer.h"
 
-#include <algorithm>
-#include <cmath>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <vector>
+
+#include "simulator/peak_memory.h"
 
 namespace emplace {
 namespace {
@@ -86,29 +87,33 @@ class TraceBuilder {
     }
   }
 
-  // Output bytes held from an op's start to the start of its last reader; parameters throughout.
+  // By the rule of peak memory, so that the counter's highest value is the reported peak: two samples at a time, one after
+  // what is taken and one after what is released.
   void AddMemory() {
-    std::vector<std::map<double, int64_t>> change(static_cast<size_t>(sim_.num_devices));
+    struct Change {
+      int64_t taken = 0;
+      int64_t released = 0;
+    };
+    std::vector<std::map<double, Change>> changes(static_cast<size_t>(sim_.num_devices));
     for (OpIndex o = 0; o < sim_.num_ops; ++o) {
       const auto i = static_cast<size_t>(o);
-      std::map<double, int64_t>& device = change[static_cast<size_t>(placement_[i])];
-      device[0] += sim_.param_bytes[i];
-      double until = timeline_.finish_us[i];
-      for (const int32_t reader : graph_.consumers().Row(o)) {
-        until = std::max(until, timeline_.finish_us[static_cast<size_t>(reader)]);
-      }
-      device[timeline_.start_us[i]] += sim_.output_bytes[i] + sim_.temp_bytes[i];
-      device[timeline_.finish_us[i]] -= sim_.temp_bytes[i];
-      device[until] -= sim_.output_bytes[i];
+      std::map<double, Change>& device = changes[static_cast<size_t>(placement_[i])];
+      device[0].taken += sim_.param_bytes[i];
+      device[timeline_.start_us[i]].taken += sim_.output_bytes[i] + sim_.temp_bytes[i];
+      device[timeline_.finish_us[i]].released += sim_.temp_bytes[i];
+      device[HeldUntil(sim_, o, placement_, timeline_.start_us)].released += sim_.output_bytes[i];
     }
-    for (size_t d = 0; d < change.size(); ++d) {
+    for (size_t d = 0; d < changes.size(); ++d) {
       int64_t held = 0;
-      for (const auto& [time_us, bytes] : change[d]) {
-        if (bytes == 0) continue;
-        held += bytes;
-        events_.push_back({{"ph", "C"}, {"name", "memory"}, {"pid", d}, {"ts", time_us}, {"args", {{"bytes", held}}}});
+      for (const auto& [time_us, change] : changes[d]) {
+        if (change.taken > 0) AddSample(d, time_us, held += change.taken);
+        if (change.released > 0) AddSample(d, time_us, held -= change.released);
       }
     }
+  }
+
+  void AddSample(size_t device, double time_us, int64_t bytes) {
+    events_.push_back({{"ph", "C"}, {"name", "memory"}, {"pid", device}, {"ts", time_us}, {"args", {{"bytes", bytes}}}});
   }
 
   const OpGraph& graph_;
