@@ -44,13 +44,13 @@ struct TrainingConfig {
   std::string sync = "async";
   int64_t iterations = 1000;           // Updates.
   double max_minutes = 0;              // Stops after this wall time; 0: no limit.
-  int64_t episodes_per_update = 8;     // B
-  int64_t max_states_per_update = 0;   // Steps drawn from a batch of episodes for one update; 0: all
+  int64_t episodes_per_update = 16;    // B
+  int64_t max_states_per_update = 512; // Steps drawn from a batch of episodes for one update; 0: all
   int64_t baseline_window = 20;        // Recent episodes in each (graph, step) baseline.
   bool normalize_advantages = true;    // Divide by the batch's standard deviation.
   double entropy_start = 0.05;
   double entropy_end = 0.001;
-  int64_t entropy_decay_updates = 500;
+  int64_t entropy_decay_updates = 150;
   double learning_rate = 1e-3;
   double learning_rate_end = 1e-4;
   int64_t learning_rate_decay_updates = 1000;
