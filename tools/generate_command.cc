@@ -40,7 +40,8 @@ void PrintRow(const OpGraph& graph, const std::vector<DeviceKind>& kinds) {
 }
 
 int Generate(GenerateArguments args) {
-  const std::vector<DeviceKind> kinds = LoadDeviceKinds(args.kinds.empty() ? DefaultKindsFolder() : std::filesystem::path(args.kinds));
+  const std::vector<DeviceKind> kinds =
+      LoadDeviceKinds(args.kinds.empty() ? DefaultKindsFolder() : std::filesystem::path(args.kinds));
   args.options.train = DefaultTrain(args.options.count);
   const Family family = GenerateFamily(args.options, kinds);
   std::error_code error;
@@ -54,8 +55,8 @@ int Generate(GenerateArguments args) {
     PrintRow(graph, kinds);
   }
   WriteFileAtomically(std::filesystem::path(args.out) / "split.json", SplitToJson(args.options, family));
-  std::printf("%zu graphs in %s, %zu for training and %zu for testing (split.json)\n", family.graphs.size(), args.out.c_str(),
-              family.train.size(), family.test.size());
+  std::printf("%zu graphs in %s, %zu for training and %zu for testing (split.json)\n", family.graphs.size(),
+              args.out.c_str(), family.train.size(), family.test.size());
   return 0;
 }
 

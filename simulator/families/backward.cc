@@ -89,18 +89,43 @@ class Backward : public GradientSink {
     EMPLACE_CHECK(covered == whole.shape[static_cast<size_t>(dim)] && (!dropped_dim || dim == 0));
     const SymbolicNode& producer = program_.nodes()[static_cast<size_t>(whole.node)];
     const std::string name = StrCat("grad/", producer.name, dropped_dim ? "/stack" : "/cat");
-    GiveTo(base, dropped_dim ? program_.Add(name, "aten.stack", parts)
-                             : program_.Add(name, "aten.cat", parts, {.dim = dim}));
+    GiveTo(base,
+           dropped_dim ? program_.Add(name, "aten.stack", parts) : program_.Add(name, "aten.cat", parts, {.dim = dim}));
   }
 
   TensorProgram& program_;
   SymbolicNode node_;
   TensorId grad_ = -1;
-  std::map<TensorId, TensorId> grads_;                        // Tensor -> gradient so far; not of views.
-  std::map<TensorId, std::map<int64_t, TensorId>> pieces_;    // Base -> begin of a piece -> its gradient so far.
-  std::map<TensorId, std::map<int64_t, TensorId>> views_;     // Base -> begin of a piece -> a view of it.
-  std::map<TensorId, int> sums_;                              // Names of the sums.
+  std::map<TensorId, TensorId> grads_;                      // Tensor -> gradient so far; not of views.
+  std::map<TensorId, std::map<int64_t, TensorId>> pieces_;  // Base -> begin of a piece -> its gradient so far.
+  std::map<TensorId, std::map<int64_t, TensorId>> views_;   // Base -> begin of a piece -> a view of it.
+  std::map<TensorId, int> sums_;                            // Names of the sums.
 };
+
+// Which nodes have run whenever `tensor` is there? Nodes are in an order in which they could run: one sweep back finds
+// them.
+std::vector<bool> RunBefore(const TensorProgram& program, TensorId tensor) {
+  std::vector<bool> run(program.nodes().size());
+  const int32_t last = program.tensor(tensor).node;
+  run[static_cast<size_t>(last)] = true;
+  for (auto at = static_cast<size_t>(last) + 1; at-- > 0;) {
+    if (!run[at]) continue;
+    for (const TensorId input : program.nodes()[at].inputs) run[static_cast<size_t>(program.tensor(input).node)] = true;
+  }
+  return run;
+}
+
+// Node -> the nodes that read its output or a view of it, in order.
+std::map<int32_t, std::vector<int32_t>> ReadersOf(const TensorProgram& program) {
+  std::map<int32_t, std::vector<int32_t>> readers;
+  for (size_t at = 0; at < program.nodes().size(); ++at) {
+    for (const TensorId input : program.nodes()[at].inputs) {
+      std::vector<int32_t>& list = readers[program.tensor(input).node];
+      if (list.empty() || list.back() != static_cast<int32_t>(at)) list.push_back(static_cast<int32_t>(at));
+    }
+  }
+  return readers;
+}
 
 }  // namespace
 
@@ -109,9 +134,18 @@ std::vector<std::pair<TensorId, TensorId>> AddBackward(TensorProgram& program, T
 }
 
 void AddSgdUpdates(TensorProgram& program, const std::vector<std::pair<TensorId, TensorId>>& gradients) {
+  const std::map<int32_t, std::vector<int32_t>> readers = ReadersOf(program);
   for (const auto& [parameter, gradient] : gradients) {
-    const std::string name = program.nodes()[static_cast<size_t>(program.tensor(parameter).node)].name;
-    program.AddUpdate("update/" + name, "aten.add_", {parameter, gradient});
+    const int32_t node = program.tensor(parameter).node;
+    // Most readers have run when the gradient is there; the others, as the product that takes the gradient on to the
+    // first step's input, would read the new weight if the update overtook them.
+    const std::vector<bool> run = RunBefore(program, gradient);
+    std::vector<int32_t> after;
+    for (const int32_t reader : readers.at(node)) {
+      if (!run[static_cast<size_t>(reader)]) after.push_back(reader);
+    }
+    const std::string name = program.nodes()[static_cast<size_t>(node)].name;
+    program.AddUpdate("update/" + name, "aten.add_", {parameter, gradient}, after);
   }
 }
 

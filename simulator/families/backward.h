@@ -9,11 +9,13 @@
 namespace emplace {
 
 // Adds the backward pass of `loss`, a scalar. Where a tensor has several readers their gradients are added up as they
-// come, in reverse order of the readers; the gradients of all pieces of a tensor are put together again by a cat or stack.
+// come, in reverse order of the readers; the gradients of all pieces of a tensor are put together again by a cat or
+// stack, so the pieces that are read must cover it.
 // Returns (parameter, its gradient) in order of the parameters; one that does not reach the loss is left out.
 std::vector<std::pair<TensorId, TensorId>> AddBackward(TensorProgram& program, TensorId loss);
 
-// Adds a plain SGD update, in place, for each pair.
+// Adds a plain SGD update, in place, for each pair, after everything that reads the parameter. REQUIRES: nothing that
+// reads a parameter is added later.
 void AddSgdUpdates(TensorProgram& program, const std::vector<std::pair<TensorId, TensorId>>& gradients);
 
 }  // namespace emplace

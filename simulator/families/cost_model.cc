@@ -20,7 +20,7 @@ Error At(const std::filesystem::path& path, const YAML::Mark& mark, const std::s
 
 struct NumberField {
   const char* name;
-  double DeviceKind::* member;
+  double DeviceKind::*member;
   double most;
 };
 constexpr NumberField kFields[] = {
@@ -56,12 +56,13 @@ DeviceKind LoadDeviceKind(const std::filesystem::path& path) {
   if (!root.IsMap()) throw BadInput(StrCat(path.string(), ":1:1: expected a map with kind, peak_gflops, ..."));
   DeviceKind kind;
   for (const auto& entry : root) {
-    const std::string key = entry.first.as<std::string>();
+    const std::string key = entry.first.as<std::string>("");
     if (key == "kind") {
       kind.name = entry.second.as<std::string>("");
       continue;
     }
-    const auto* const field = std::find_if(std::begin(kFields), std::end(kFields), [&](const NumberField& f) { return key == f.name; });
+    const auto* const field =
+        std::find_if(std::begin(kFields), std::end(kFields), [&](const NumberField& f) { return key == f.name; });
     if (field == std::end(kFields)) throw At(path, entry.first.Mark(), StrCat("unknown key '", key, "'"));
     kind.*(field->member) = ReadNumber(path, entry.second, *field);
   }
@@ -73,12 +74,14 @@ DeviceKind LoadDeviceKind(const std::filesystem::path& path) {
 }
 
 std::vector<DeviceKind> LoadDeviceKinds(const std::filesystem::path& folder) {
-  if (!std::filesystem::is_directory(folder)) throw BadInput(StrCat(folder.string(), ": no such folder, expected device kinds, *.yaml"));
+  if (!std::filesystem::is_directory(folder))
+    throw BadInput(StrCat(folder.string(), ": no such folder, expected device kinds, *.yaml"));
   std::map<std::string, DeviceKind> by_name;
   for (const std::filesystem::directory_entry& entry : std::filesystem::directory_iterator(folder)) {
     if (entry.path().extension() != ".yaml") continue;
     const DeviceKind kind = LoadDeviceKind(entry.path());
-    if (!by_name.emplace(kind.name, kind).second) throw BadInput(StrCat(entry.path().string(), ": kind '", kind.name, "' is defined twice"));
+    if (!by_name.emplace(kind.name, kind).second)
+      throw BadInput(StrCat(entry.path().string(), ": kind '", kind.name, "' is defined twice"));
   }
   if (by_name.empty()) throw BadInput(StrCat(folder.string(), ": holds no device kind, expected *.yaml"));
   std::vector<DeviceKind> kinds;

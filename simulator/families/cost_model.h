@@ -10,11 +10,11 @@
 namespace emplace {
 
 struct DeviceKind {
-  std::string name;                    // "k80"
-  double peak_gflops = 0;              // float32
-  double compute_efficiency = 1;       // Share of the peak that large matrix products reach, 0..1
+  std::string name;               // "k80"
+  double peak_gflops = 0;         // float32
+  double compute_efficiency = 1;  // Share of the peak that large matrix products reach, 0..1
   double memory_gb_per_s = 0;
-  double memory_efficiency = 1;        // Share of the bandwidth that streaming reaches, 0..1
+  double memory_efficiency = 1;  // Share of the bandwidth that streaming reaches, 0..1
   double launch_us = 0;
 };
 

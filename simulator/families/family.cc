@@ -38,7 +38,8 @@ std::vector<OpGraph> SampleGraphs(const FamilyEntry& family, const FamilyOptions
   std::vector<OpGraph> graphs;
   for (int64_t i = 0; i < count; ++i) {
     Rng rng = root.Fork("graph", static_cast<uint64_t>(i));
-    graphs.push_back(Lower(StrCat(prefix, "_", std::setw(2), std::setfill('0'), i), family.sample(rng, options.size), kinds));
+    graphs.push_back(
+        Lower(StrCat(prefix, "_", std::setw(2), std::setfill('0'), i), family.sample(rng, options.size), kinds));
   }
   return graphs;
 }
@@ -83,8 +84,8 @@ Family GenerateFamily(const FamilyOptions& options, const std::vector<DeviceKind
 }
 
 std::string SplitToJson(const FamilyOptions& options, const Family& family) {
-  nlohmann::ordered_json json = {{"format", "emplace.split/1"}, {"family", options.family}, {"seed", options.seed},
-                                 {"size", options.size}};
+  nlohmann::ordered_json json = {
+      {"format", "emplace.split/1"}, {"family", options.family}, {"seed", options.seed}, {"size", options.size}};
   const auto names = [&](const std::vector<size_t>& indices) {
     nlohmann::ordered_json list = nlohmann::ordered_json::array();
     for (const size_t i : indices) list.push_back(family.graphs[i].name() + ".graph.json");

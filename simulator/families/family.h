@@ -13,16 +13,16 @@ namespace emplace {
 struct FamilyOptions {
   std::string family = "ptb";
   int64_t count = 32;
-  int64_t train = 20;        // The rest is for testing.
-  int64_t validation = 0;    // Further graphs, from a stream of their own.
+  int64_t train = 20;      // The rest is for testing.
+  int64_t validation = 0;  // Further graphs, from a stream of their own.
   uint64_t seed = 1;
   std::string size = "full";
 };
 
 // Deterministic in the options and the kinds; graphs are named "ptb_00", those for validation "ptb_validation_00".
 struct Family {
-  std::vector<OpGraph> graphs;         // [count]
-  std::vector<size_t> train;           // Indices into graphs, ascending: a permutation of fixed seed decides.
+  std::vector<OpGraph> graphs;  // [count]
+  std::vector<size_t> train;    // Indices into graphs, ascending: a permutation of fixed seed decides.
   std::vector<size_t> test;
   std::vector<OpGraph> validation;
 };

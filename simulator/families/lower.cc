@@ -29,9 +29,11 @@ OpGraph Lower(const std::string& name, const TensorProgram& program, const std::
     op.flops = rule.flops(call);
     op.cost = CostOf(rule, op.flops, rule.bytes(call), kinds);
     for (const TensorId input : node.inputs) op.inputs.push_back({program.tensor(input).node, 0});
+    for (const int32_t earlier : node.after) op.inputs.push_back({earlier, OpInput::kControl});
     if (node.output >= 0) {
       const SymbolicTensor& output = program.tensor(node.output);
-      op.outputs.push_back({.bytes = output.bytes(), .shape = output.shape,
+      op.outputs.push_back({.bytes = output.bytes(),
+                            .shape = output.shape,
                             .dtype = output.type == ElementType::kFloat32 ? "f32" : "i64"});
       if (node.type == kParameterType) op.param_bytes = output.bytes();
     }

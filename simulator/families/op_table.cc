@@ -122,11 +122,14 @@ void BackwardSub(GradientSink& sink) {
 void BackwardMul(GradientSink& sink) {
   const SymbolicNode& node = sink.node();
   for (size_t i = 0; i < 2; ++i) {
-    if (sink.Needs(i)) sink.Give(i, sink.Emit(i == 0 ? "mul_a" : "mul_b", "aten.mul", {sink.output_grad(), node.inputs[1 - i]}));
+    if (!sink.Needs(i)) continue;
+    sink.Give(i, sink.Emit(i == 0 ? "mul_a" : "mul_b", "aten.mul", {sink.output_grad(), node.inputs[1 - i]}));
   }
 }
 
-void BackwardDiv(GradientSink& sink) { sink.Give(0, sink.Emit("div", "aten.div", {sink.output_grad()})); }
+void BackwardDiv(GradientSink& sink) {
+  sink.Give(0, sink.Emit("div", "aten.div", {sink.output_grad()}, sink.node().attributes));
+}
 
 // Of an activation whose gradient is computed from its output.
 std::function<void(GradientSink&)> FromOutput(const std::string& type) {
@@ -156,7 +159,8 @@ void BackwardEmbedding(GradientSink& sink) {
 
 void BackwardLoss(GradientSink& sink) {
   const SymbolicNode& node = sink.node();
-  sink.Give(0, sink.Emit("nll_loss_backward", "aten.nll_loss_backward", {sink.output_grad(), node.inputs[0], node.inputs[1]}));
+  sink.Give(0, sink.Emit("nll_loss_backward", "aten.nll_loss_backward",
+                         {sink.output_grad(), node.inputs[0], node.inputs[1]}));
 }
 
 std::map<std::string, OpRule> MakeTable() {
@@ -168,7 +172,7 @@ std::map<std::string, OpRule> MakeTable() {
       {"aten.add", SameAs0, Elements, AllBytes, BackwardAdd},
       {"aten.sub", SameAs0, Elements, AllBytes, BackwardSub},
       {"aten.mul", SameAs0, Elements, AllBytes, BackwardMul},
-      {"aten.div", SameAs0, Elements, AllBytes, BackwardDiv},  // By a number.
+      {"aten.div", SameAs0, Elements, AllBytes, BackwardDiv},  // By a number, `divisor`.
       {"aten.neg", SameAs0, Elements, AllBytes, nullptr},
       {"aten.sigmoid", SameAs0, PerElement<4>, AllBytes, FromOutput("aten.sigmoid_backward")},
       {"aten.sigmoid_backward", SameAs0, PerElement<3>, AllBytes, nullptr},

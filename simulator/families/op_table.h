@@ -28,9 +28,9 @@ class GradientSink {
  public:
   virtual ~GradientSink() = default;
   virtual const TensorProgram& program() const = 0;
-  virtual const SymbolicNode& node() const = 0;   // Of the forward op.
-  virtual TensorId output_grad() const = 0;       // Gradient of its output.
-  virtual bool Needs(size_t input) const = 0;     // Does input i want a gradient?
+  virtual const SymbolicNode& node() const = 0;  // Of the forward op.
+  virtual TensorId output_grad() const = 0;      // Gradient of its output.
+  virtual bool Needs(size_t input) const = 0;    // Does input i want a gradient?
   // Adds an op named after the forward op.
   virtual TensorId Emit(const std::string& suffix, const std::string& type, const std::vector<TensorId>& inputs,
                         const OpAttributes& attributes = {}) = 0;
@@ -41,9 +41,9 @@ class GradientSink {
 struct OpRule {
   std::string type;
   std::function<Shape(const OpCall&)> output_shape;
-  std::function<double(const OpCall&)> flops;     // Multiply and add count as two.
-  std::function<int64_t(const OpCall&)> bytes;    // Read and written.
-  std::function<void(GradientSink&)> backward;    // Empty: no gradient passes through it.
+  std::function<double(const OpCall&)> flops;   // Multiply and add count as two.
+  std::function<int64_t(const OpCall&)> bytes;  // Read and written.
+  std::function<void(GradientSink&)> backward;  // Empty: no gradient passes through it.
 };
 
 // Throws BadInput for a type that has no row.

@@ -35,7 +35,7 @@ class PtbBuilder {
       const TensorId step_loss = Add("loss/nll", "aten.nll_loss_forward", {log_probs, target});
       loss = loss < 0 ? step_loss : Add("loss/sum", "aten.add", {loss, step_loss});
     }
-    return p_.Add("loss", "aten.div", {loss});
+    return p_.Add("loss", "aten.div", {loss}, {.divisor = static_cast<double>(model_.steps)});
   }
 
  private:
@@ -64,7 +64,7 @@ class PtbBuilder {
       sum = sum < 0 ? s[i] : Add(StrCat("mean/add", unused), "aten.add", {sum, s[i]});
       ++unused;
     }
-    return unused > 1 ? Add("mean/div", "aten.div", {sum}) : sum;
+    return unused > 1 ? Add("mean/div", "aten.div", {sum}, {.divisor = static_cast<double>(unused)}) : sum;
   }
 
   // (c, f) = input W_i; s = previous + sigmoid(c) * (act(f) - previous).
@@ -79,10 +79,14 @@ class PtbBuilder {
 
   TensorId Activate(const std::string& n, Activation activation, TensorId f) {
     switch (activation) {
-      case Activation::kTanh: return Add(n + "act", "aten.tanh", {f});
-      case Activation::kRelu: return Add(n + "act", "aten.relu", {f});
-      case Activation::kSigmoid: return Add(n + "act", "aten.sigmoid", {f});
-      case Activation::kIdentity: break;
+      case Activation::kTanh:
+        return Add(n + "act", "aten.tanh", {f});
+      case Activation::kRelu:
+        return Add(n + "act", "aten.relu", {f});
+      case Activation::kSigmoid:
+        return Add(n + "act", "aten.sigmoid", {f});
+      case Activation::kIdentity:
+        break;
     }
     return f;
   }

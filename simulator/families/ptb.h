@@ -15,12 +15,12 @@ enum class Activation { kTanh, kRelu, kIdentity, kSigmoid };
 
 // One sampled cell and the sizes of the model around it.
 struct PtbModel {
-  std::vector<int32_t> parent;          // [N] of node i >= 1: a lower node; of node 0: -1
-  std::vector<Activation> activation;   // [N]
-  int64_t batch = 0;                    // B
-  int64_t hidden = 0;                   // H
-  int64_t steps = 0;                    // Unroll over time.
-  int64_t vocabulary = 10000;           // V
+  std::vector<int32_t> parent;         // [N] of node i >= 1: a lower node; of node 0: -1
+  std::vector<Activation> activation;  // [N]
+  int64_t batch = 0;                   // B
+  int64_t hidden = 0;                  // H
+  int64_t steps = 0;                   // Unroll over time.
+  int64_t vocabulary = 10000;          // V
 };
 
 // Node i takes parent p with probability proportional to exp(-(i - p)^2 / 6), and an activation uniformly.

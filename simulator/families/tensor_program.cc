@@ -22,27 +22,42 @@ TensorId TensorProgram::AddNode(SymbolicNode node, SymbolicTensor output) {
 }
 
 TensorId TensorProgram::Parameter(const std::string& name, const Shape& shape) {
-  SymbolicNode node{.name = name, .type = kParameterType, .inputs = {}, .output = -1, .attributes = {}, .group = "param:" + name};
+  SymbolicNode node;
+  node.name = name;
+  node.type = kParameterType;
+  node.group = "param:" + name;
   return AddNode(std::move(node), {.shape = shape, .requires_grad = true});
 }
 
 TensorId TensorProgram::Input(const std::string& name, const Shape& shape, ElementType type) {
-  return AddNode({.name = name, .type = kInputType, .inputs = {}, .output = -1, .attributes = {}, .group = ""},
-                 {.shape = shape, .type = type});
+  SymbolicNode node;
+  node.name = name;
+  node.type = kInputType;
+  return AddNode(std::move(node), {.shape = shape, .type = type});
 }
 
 TensorId TensorProgram::Add(const std::string& name, const std::string& type, const std::vector<TensorId>& inputs,
                             const OpAttributes& attributes) {
-  SymbolicNode node{.name = name, .type = type, .inputs = inputs, .output = -1, .attributes = attributes, .group = ""};
+  SymbolicNode node;
+  node.name = name;
+  node.type = type;
+  node.inputs = inputs;
+  node.attributes = attributes;
   SymbolicTensor output;
   output.shape = RuleOf(type).output_shape({*this, node});
   for (const TensorId input : inputs) output.requires_grad = output.requires_grad || tensor(input).requires_grad;
   return AddNode(std::move(node), std::move(output));
 }
 
-void TensorProgram::AddUpdate(const std::string& name, const std::string& type, const std::vector<TensorId>& inputs) {
-  const std::string& group = nodes_[static_cast<size_t>(tensor(inputs.front()).node)].group;
-  nodes_.push_back({.name = name, .type = type, .inputs = inputs, .output = -1, .attributes = {}, .group = group});
+void TensorProgram::AddUpdate(const std::string& name, const std::string& type, const std::vector<TensorId>& inputs,
+                              const std::vector<int32_t>& after) {
+  SymbolicNode node;
+  node.name = name;
+  node.type = type;
+  node.inputs = inputs;
+  node.group = nodes_[static_cast<size_t>(tensor(inputs.front()).node)].group;
+  node.after = after;
+  nodes_.push_back(std::move(node));
 }
 
 TensorId TensorProgram::Slice(TensorId id, int32_t dim, int64_t begin, int64_t length, bool drop_dim) {

@@ -18,7 +18,7 @@ int64_t NumElements(const Shape& shape);  // 1 for a scalar, whose shape is {}.
 struct SymbolicTensor {
   Shape shape;
   ElementType type = ElementType::kFloat32;
-  int32_t node = -1;            // That makes it; of a view: its base's.
+  int32_t node = -1;  // That makes it; of a view: its base's.
   bool requires_grad = false;
   // A view is a contiguous piece of `base` along `dim`, folded away when lowered; -1: not a view.
   TensorId base = -1;
@@ -32,8 +32,9 @@ struct SymbolicTensor {
 struct OpAttributes {
   bool transpose_a = false;  // aten.mm: a transposed operand is a view of the stored one, so it costs nothing.
   bool transpose_b = false;
-  int64_t dim = 0;           // aten.cat
-  int64_t rows = 0;          // aten.embedding_dense_backward: rows of the weight
+  int64_t dim = 0;     // aten.cat
+  int64_t rows = 0;    // aten.embedding_dense_backward: rows of the weight
+  double divisor = 1;  // aten.div
 };
 
 struct SymbolicNode {
@@ -42,7 +43,8 @@ struct SymbolicNode {
   std::vector<TensorId> inputs;  // Possibly views.
   TensorId output = -1;          // -1: none (an update in place).
   OpAttributes attributes;
-  std::string group;             // Ops of one group are colocated.
+  std::string group;           // Ops of one group are colocated.
+  std::vector<int32_t> after;  // Nodes that must have run before, besides those that make the inputs.
 };
 
 class TensorProgram {
@@ -54,8 +56,9 @@ class TensorProgram {
   // Adds an op; its output's shape follows from the op table. REQUIRES: names differ.
   TensorId Add(const std::string& name, const std::string& type, const std::vector<TensorId>& inputs,
                const OpAttributes& attributes = {});
-  // Adds an op that changes its first input, a parameter, in place.
-  void AddUpdate(const std::string& name, const std::string& type, const std::vector<TensorId>& inputs);
+  // Adds an op that changes its first input, a parameter, in place, once the nodes of `after` have run.
+  void AddUpdate(const std::string& name, const std::string& type, const std::vector<TensorId>& inputs,
+                 const std::vector<int32_t>& after);
   // A view: elements [begin, begin + length) of `dim`. With drop_dim (length 1) the result lacks that dimension.
   TensorId Slice(TensorId tensor, int32_t dim, int64_t begin, int64_t length, bool drop_dim = false);
 
@@ -66,7 +69,7 @@ class TensorProgram {
  private:
   TensorId AddNode(SymbolicNode node, SymbolicTensor output);
 
-  std::vector<SymbolicNode> nodes_;      // In an order in which they could run.
+  std::vector<SymbolicNode> nodes_;  // In an order in which they could run.
   std::vector<SymbolicTensor> tensors_;
 };
 

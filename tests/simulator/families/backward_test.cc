@@ -19,7 +19,8 @@ int Count(const TensorProgram& program, const std::string& type) {
 // The loss of a [2, 3] tensor: its rows against targets.
 TensorId Loss(TensorProgram& program, TensorId logits) {
   const TensorId target = program.Input("target", {program.tensor(logits).shape[0]}, ElementType::kInt64);
-  return program.Add("nll", "aten.nll_loss_forward", {program.Add("log_softmax", "aten._log_softmax", {logits}), target});
+  return program.Add("nll", "aten.nll_loss_forward",
+                     {program.Add("log_softmax", "aten._log_softmax", {logits}), target});
 }
 
 TEST(Backward, AProductHasTwoProductsAsGradients) {
@@ -95,13 +96,15 @@ TEST(Backward, EveryRuleGivesGradientsOfItsInputsShapes) {
   // GiveTo checks shapes inside; here every differentiable unary and binary op runs through it once.
   for (const std::string& type : OpTypes()) {
     if (!RuleOf(type).backward || type == "aten.nll_loss_forward" || type == "aten.embedding") continue;
-    const bool binary = type == "aten.add" || type == "aten.sub" || type == "aten.mul" || type == "aten.mm" || type == "aten.cat";
+    const bool binary =
+        type == "aten.add" || type == "aten.sub" || type == "aten.mul" || type == "aten.mm" || type == "aten.cat";
     TensorProgram program;
     std::vector<TensorId> inputs = {program.Parameter("a", {3, 3})};
     if (binary) inputs.push_back(program.Parameter("b", {3, 3}));
     const auto gradients = AddBackward(program, Loss(program, program.Add("y", type, inputs)));
     EXPECT_EQ(gradients.size(), inputs.size()) << type;
-    for (const auto& [parameter, gradient] : gradients) EXPECT_EQ(program.tensor(gradient).shape, (Shape{3, 3})) << type;
+    for (const auto& [parameter, gradient] : gradients)
+      EXPECT_EQ(program.tensor(gradient).shape, (Shape{3, 3})) << type;
   }
 }
 

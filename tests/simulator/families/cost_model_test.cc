@@ -12,7 +12,8 @@ namespace {
 
 // 1 TFLOP/s attainable of 2, 100 GB/s attainable of 200, 3 us to launch.
 constexpr char kKind[] =
-    "kind: toy\npeak_gflops: 2000\ncompute_efficiency: 0.5\nmemory_gb_per_s: 200\nmemory_efficiency: 0.5\nlaunch_us: 3\n";
+    "kind: toy\npeak_gflops: 2000\ncompute_efficiency: 0.5\nmemory_gb_per_s: 200\nmemory_efficiency: 0.5\nlaunch_us: "
+    "3\n";
 
 DeviceKind Parse(const std::string& text) {
   const std::filesystem::path path = std::filesystem::temp_directory_path() / "emplace_kind_test.yaml";
@@ -31,10 +32,10 @@ std::string ErrorOf(const std::string& text) {
 
 TEST(CostModel, TakesTheLargerOfComputeAndMemoryAndAddsTheLaunch) {
   const DeviceKind toy = Parse(kKind);
-  EXPECT_EQ(CostUs(toy, 2e6, 0), 5);          // 2e6 FLOP / 1e6 FLOP per us = 2, + 3
-  EXPECT_EQ(CostUs(toy, 0, 400000), 7);       // 400,000 B / 100,000 B per us = 4, + 3
-  EXPECT_EQ(CostUs(toy, 2e6, 400000), 7);     // The larger of the two, + 3
-  EXPECT_EQ(CostUs(toy, 1, 1), 3);            // Rounded to a nanosecond.
+  EXPECT_EQ(CostUs(toy, 2e6, 0), 5);       // 2e6 FLOP / 1e6 FLOP per us = 2, + 3
+  EXPECT_EQ(CostUs(toy, 0, 400000), 7);    // 400,000 B / 100,000 B per us = 4, + 3
+  EXPECT_EQ(CostUs(toy, 2e6, 400000), 7);  // The larger of the two, + 3
+  EXPECT_EQ(CostUs(toy, 1, 1), 3);         // Rounded to a nanosecond.
 }
 
 TEST(CostModel, ErrorsNamePlaceAndValue) {

@@ -26,7 +26,8 @@ TEST(Family, IsByteIdenticalForASeedAndDistinctWithin) {
 }
 
 TEST(Family, AFirstGraphDoesNotDependOnTheCount) {
-  EXPECT_EQ(GraphToJson(GenerateFamily(Small(1), Kinds()).graphs[0]), GraphToJson(GenerateFamily(Small(5), Kinds()).graphs[0]));
+  EXPECT_EQ(GraphToJson(GenerateFamily(Small(1), Kinds()).graphs[0]),
+            GraphToJson(GenerateFamily(Small(5), Kinds()).graphs[0]));
 }
 
 TEST(Family, TheSplitIsFixedAndAPartition) {

@@ -48,10 +48,14 @@ TEST(Ptb, ParentsAreDrawnByTheSquareOfTheirDistance) {
 
 TEST(Ptb, MatrixProductsFollowFromTheModel) {
   // One chain of three nodes, B = 4, H = 8, V = 50, 2 steps. Forward products a step: [4, 16] x [16, 16], two of
-  // [4, 8] x [8, 16], and [4, 8] x [8, 50]; each has two gradients, but x_t and h of the first step: the words need one,
-  // h0 needs none, and they share a product. So 3 times the forward FLOPs.
-  PtbModel model{.parent = {-1, 0, 1}, .activation = {Activation::kTanh, Activation::kIdentity, Activation::kRelu},
-                 .batch = 4, .hidden = 8, .steps = 2, .vocabulary = 50};
+  // [4, 8] x [8, 16], and [4, 8] x [8, 50]; each has two gradients, but x_t and h of the first step: the words need
+  // one, h0 needs none, and they share a product. So 3 times the forward FLOPs.
+  PtbModel model{.parent = {-1, 0, 1},
+                 .activation = {Activation::kTanh, Activation::kIdentity, Activation::kRelu},
+                 .batch = 4,
+                 .hidden = 8,
+                 .steps = 2,
+                 .vocabulary = 50};
   const TensorProgram program = BuildPtb(model);
   double flops = 0;
   for (const SymbolicNode& node : program.nodes()) {

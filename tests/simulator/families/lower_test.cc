@@ -1,0 +1,122 @@
+#include "simulator/families/lower.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "simulator/families/backward.h"
+#include "simulator/families/op_table.h"
+#include "simulator/families/ptb.h"
+#include "simulator/simulator.h"
+
+namespace emplace {
+namespace {
+
+// 1 FLOP per us, 1 byte per us, no launch: the cost of an op is the larger of its FLOPs and bytes.
+const DeviceKind kUnit{.name = "unit",
+                       .peak_gflops = 1e-3,
+                       .compute_efficiency = 1,
+                       .memory_gb_per_s = 1e-3,
+                       .memory_efficiency = 1,
+                       .launch_us = 0};
+
+const Op& Find(const OpGraph& graph, const std::string& name) {
+  return *std::find_if(graph.ops().begin(), graph.ops().end(), [&](const Op& op) { return op.name == name; });
+}
+
+// Does `to` have to wait for `from`, over any path?
+bool Waits(const OpGraph& graph, OpIndex to, OpIndex from) {
+  std::vector<bool> reached(graph.ops().size());
+  std::vector<OpIndex> stack = {to};
+  while (!stack.empty()) {
+    const OpIndex at = stack.back();
+    stack.pop_back();
+    if (at == from) return true;
+    if (reached[static_cast<size_t>(at)]) continue;
+    reached[static_cast<size_t>(at)] = true;
+    for (const OpInput& input : graph.op(at).inputs) stack.push_back(input.producer);
+  }
+  return false;
+}
+
+TEST(Lower, ReadersOfAPieceDependOnTheWholeAndReadThePiece) {
+  TensorProgram program;
+  const TensorId a = program.Input("a", {2, 6}, ElementType::kFloat32);
+  const TensorId whole = program.Add("whole", "aten.tanh", {a});
+  program.Add("reader", "aten.sigmoid", {program.Slice(whole, 1, 0, 3)});
+  const OpGraph graph = Lower("g", program, {kUnit});
+  ASSERT_EQ(graph.num_ops(), 3);  // The piece is no op.
+  EXPECT_EQ(Find(graph, "a").cost.On("unit"), 0);
+  // 12 elements at 6 FLOPs are 72; 12 * 4 bytes read and as many written are 96.
+  EXPECT_EQ(Find(graph, "whole").flops, 72);
+  EXPECT_EQ(Find(graph, "whole").cost.On("unit"), 96);
+  EXPECT_EQ(Find(graph, "whole").outputs[0].bytes, 48);  // What a transfer moves.
+  // 6 elements: 24 FLOPs; 24 bytes read and 24 written.
+  EXPECT_EQ(Find(graph, "reader").cost.On("unit"), 48);
+  EXPECT_EQ(Find(graph, "reader").inputs[0].producer, 1);
+}
+
+TEST(Lower, ParametersHoldTheirGradientsBufferAndStayWithTheirUpdate) {
+  TensorProgram program;
+  const TensorId w = program.Parameter("w", {4, 5});
+  AddSgdUpdates(program, AddBackward(program, program.Add("y", "aten.tanh", {w})));
+  const OpGraph graph = Lower("g", program, {kUnit});
+  const Op& parameter = Find(graph, "w");
+  EXPECT_EQ(parameter.type, "emplace.parameter");
+  EXPECT_EQ(parameter.outputs[0].bytes, 4 * 5 * 4);
+  EXPECT_EQ(parameter.param_bytes, 4 * 5 * 4);
+  EXPECT_EQ(parameter.cost.On("any kind"), 0);
+  EXPECT_EQ(parameter.group, "param:w");
+  EXPECT_EQ(Find(graph, "update/w").group, "param:w");
+  EXPECT_TRUE(Find(graph, "update/w").outputs.empty());
+}
+
+TEST(Lower, NoUpdateOvertakesAReaderOfItsParameter) {
+  Rng rng(7);
+  for (int i = 0; i < 5; ++i) {
+    const OpGraph graph = Lower("g", BuildPtb(SamplePtb(rng, "small")), {kUnit});
+    int updates = 0;
+    for (OpIndex parameter = 0; parameter < graph.num_ops(); ++parameter) {
+      if (graph.op(parameter).type != kParameterType) continue;
+      const std::span<const OpIndex> readers = graph.consumers().Row(parameter);
+      const auto update = std::find_if(readers.begin(), readers.end(),
+                                       [&](OpIndex reader) { return graph.op(reader).type == "aten.add_"; });
+      ASSERT_NE(update, readers.end());
+      for (const OpIndex reader : readers) EXPECT_TRUE(Waits(graph, *update, reader)) << graph.op(reader).name;
+      ++updates;
+    }
+    EXPECT_EQ(updates, 1 + 8);
+  }
+}
+
+TEST(Lower, TheLargestPtbGraphFitsOneK80) {
+  PtbModel model;
+  model.batch = 64;
+  model.hidden = 1024;
+  model.steps = 35;
+  for (int32_t i = 0; i < 12; ++i) {
+    model.parent.push_back(i - 1);
+    model.activation.push_back(Activation::kTanh);
+  }
+  const OpGraph graph = Lower("largest", BuildPtb(model), LoadDeviceKinds(DefaultKindsFolder()));
+  const Cluster cluster{.devices = {{.name = "gpu:0", .kind = "k80", .memory_bytes = 11'000'000'000}},
+                        .op_overhead_us = 5.7,
+                        .bandwidth_bytes_per_us = 7600,
+                        .transfer_overhead_us = 25};
+  const SimGraph sim = SimGraph::Compile(graph, cluster);
+  Simulator simulator(sim);
+  const std::vector<DeviceIndex> placement(graph.ops().size(), 0);
+  std::vector<int64_t> peak_bytes(1);
+  const double makespan_us = simulator.MakespanAndPeak(placement, peak_bytes);
+  EXPECT_LT(peak_bytes[0], cluster.devices[0].memory_bytes);
+  EXPECT_GT(peak_bytes[0], 2 * 4 * (10000 * 1024 + 13 * 1024 * 2048));  // Weights and their gradients.
+  // The products alone, 6 FLOPs a weight, row and step, are the larger half of it; the rest is memory and launches.
+  const double weights = 13.0 * 1024 * 2048 + 10000 * 1024;
+  const double products_us = 35 * 64 * 6 * weights / (2.8e6 * 0.65);
+  EXPECT_GT(makespan_us, products_us);
+  EXPECT_LT(makespan_us, 2 * products_us);
+}
+
+}  // namespace
+}  // namespace emplace

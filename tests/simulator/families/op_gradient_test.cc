@@ -1,0 +1,137 @@
+// Every backward rule of the op table against LibTorch: the gradients that our ops compute equal those of autograd.
+#include <gtest/gtest.h>
+#include <torch/torch.h>
+
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <set>
+
+#include "simulator/families/backward.h"
+#include "simulator/families/op_table.h"
+#include "tests/simulator/families/run_program.h"
+
+namespace emplace {
+namespace {
+
+// An op on parameters and inputs; several for a type where its settings matter.
+struct Example {
+  std::string type;
+  std::function<TensorId(TensorProgram&)> build;
+};
+
+Example Elementwise(const std::string& type, int inputs, OpAttributes attributes = {}) {
+  return {type, [=](TensorProgram& p) {
+            std::vector<TensorId> from;
+            for (int i = 0; i < inputs; ++i) from.push_back(p.Parameter("p" + std::to_string(i), {3, 5}));
+            return p.Add("y", type, from, attributes);
+          }};
+}
+
+Example Product(bool transpose_a, bool transpose_b) {
+  return {"aten.mm", [=](TensorProgram& p) {
+            const TensorId a = p.Parameter("a", transpose_a ? Shape{4, 3} : Shape{3, 4});
+            const TensorId b = p.Parameter("b", transpose_b ? Shape{5, 4} : Shape{4, 5});
+            return p.Add("y", "aten.mm", {a, b}, {.transpose_a = transpose_a, .transpose_b = transpose_b});
+          }};
+}
+
+Example Concatenation(int64_t dim) {
+  return {"aten.cat", [=](TensorProgram& p) {
+            const TensorId a = p.Parameter("a", {3, 4});
+            const TensorId b = p.Parameter("b", dim == 0 ? Shape{2, 4} : Shape{3, 2});
+            return p.Add("y", "aten.cat", {a, b, a}, {.dim = dim});
+          }};
+}
+
+std::vector<Example> Examples() {
+  return {
+      Product(false, false),
+      Product(false, true),
+      Product(true, false),
+      Product(true, true),
+      Elementwise("aten.add", 2),
+      Elementwise("aten.sub", 2),
+      Elementwise("aten.mul", 2),
+      Elementwise("aten.div", 1, {.divisor = 7}),
+      Elementwise("aten.sigmoid", 1),
+      Elementwise("aten.tanh", 1),
+      Elementwise("aten.relu", 1),
+      Elementwise("aten._log_softmax", 1),
+      Concatenation(0),
+      Concatenation(1),
+      {"aten.embedding",
+       [](TensorProgram& p) {
+         const TensorId rows = p.Parameter("rows", {6, 4});
+         return p.Add("y", "aten.embedding", {rows, p.Input("ids", {2, 5}, ElementType::kInt64)});
+       }},
+      {"aten.nll_loss_forward",
+       [](TensorProgram& p) {
+         const TensorId log_probs = p.Parameter("log_probs", {5, 6});
+         return p.Add("y", "aten.nll_loss_forward", {log_probs, p.Input("ids", {5}, ElementType::kInt64)});
+       }},
+      // Not ops, but rules of the differentiation: pieces of a tensor, along either dimension and read twice; a square.
+      {"pieces",
+       [](TensorProgram& p) {
+         const TensorId whole = p.Add("whole", "aten.tanh", {p.Parameter("a", {3, 6})});
+         const TensorId left = p.Slice(whole, 1, 0, 3);
+         const TensorId product = p.Add("product", "aten.mul", {left, p.Slice(whole, 1, 3, 3)});
+         return p.Add("y", "aten.sub", {product, left});
+       }},
+      {"steps",
+       [](TensorProgram& p) {
+         const TensorId whole = p.Parameter("a", {2, 3, 4});
+         const TensorId first = p.Slice(whole, 0, 0, 1, /*drop_dim=*/true);
+         const TensorId second = p.Slice(whole, 0, 1, 1, /*drop_dim=*/true);
+         return p.Add("y", "aten.mul", {p.Add("d", "aten.sub", {first, second}), second});
+       }},
+      {"square",
+       [](TensorProgram& p) {
+         const TensorId a = p.Parameter("a", {3, 3});
+         return p.Add("y", "aten.add", {p.Add("square", "aten.mm", {a, a}), a});
+       }},
+  };
+}
+
+TEST(OpGradient, EveryRuleComputesWhatAutogradComputes) {
+  torch::manual_seed(1);
+  for (const Example& example : Examples()) {
+    TensorProgram program;
+    const TensorId y = example.build(program);
+    // A random direction: the gradient that reaches the op is not all ones.
+    const TensorId direction = program.Input("direction", program.tensor(y).shape, ElementType::kFloat32);
+    const TensorId objective = program.Add("objective", "aten.mul", {y, direction});
+    const auto gradients = AddBackward(program, objective);
+
+    std::map<std::string, torch::Tensor> given;
+    for (const SymbolicNode& node : program.nodes()) {
+      if (node.type != kParameterType && node.type != kInputType) continue;
+      const SymbolicTensor& tensor = program.tensor(node.output);
+      given[node.name] = tensor.type == ElementType::kInt64
+                             ? torch::randint(6, tensor.shape, torch::kInt64)
+                             : torch::randn(tensor.shape, torch::kFloat64).requires_grad_(tensor.requires_grad);
+    }
+    const std::vector<torch::Tensor> values = RunProgram(program, given);
+    values[static_cast<size_t>(objective)].sum().backward();
+
+    const auto parameters = std::count_if(program.nodes().begin(), program.nodes().end(),
+                                          [](const SymbolicNode& node) { return node.type == kParameterType; });
+    EXPECT_EQ(std::ssize(gradients), parameters) << example.type;
+    for (const auto& [parameter, gradient] : gradients) {
+      const torch::Tensor& by_autograd = values[static_cast<size_t>(parameter)].grad();
+      const torch::Tensor& by_rules = values[static_cast<size_t>(gradient)];
+      EXPECT_TRUE(torch::allclose(by_rules, by_autograd, 1e-9, 1e-12)) << example.type;
+    }
+  }
+}
+
+TEST(OpGradient, EveryRuleHasAnExample) {
+  std::set<std::string> covered;
+  for (const Example& example : Examples()) covered.insert(example.type);
+  for (const std::string& type : OpTypes()) {
+    EXPECT_TRUE(!RuleOf(type).backward || covered.contains(type)) << type;
+  }
+}
+
+}  // namespace
+}  // namespace emplace
