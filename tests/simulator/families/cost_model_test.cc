@@ -1,8 +1,10 @@
 #include "simulator/families/cost_model.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <filesystem>
+#include <memory>
 
 #include "common/error.h"
 #include "common/file_io.h"
@@ -16,8 +18,11 @@ constexpr char kKind[] =
     "3\n";
 
 DeviceKind Parse(const std::string& text) {
-  const std::filesystem::path path = std::filesystem::temp_directory_path() / "emplace_kind_test.yaml";
+  // One file a process: the cases run side by side.
+  const std::filesystem::path path =
+      std::filesystem::temp_directory_path() / ("emplace_kind_" + std::to_string(getpid()) + ".yaml");
   WriteFileAtomically(path, text);
+  const std::shared_ptr<void> removed_at_the_end(nullptr, [&](void*) { std::filesystem::remove(path); });
   return LoadDeviceKind(path);
 }
 
@@ -42,6 +47,10 @@ TEST(CostModel, ErrorsNamePlaceAndValue) {
   EXPECT_NE(ErrorOf("kind: toy\npeak_gflops: -1\n").find(":2:14: peak_gflops is -1"), std::string::npos);
   EXPECT_NE(ErrorOf("kind: toy\npeak_gflop: 1\n").find(":2:1: unknown key 'peak_gflop'"), std::string::npos);
   EXPECT_NE(ErrorOf("kind: toy\npeak_gflops: many\n").find("peak_gflops is not a number"), std::string::npos);
+  EXPECT_NE(ErrorOf("kind: toy\n[peak, gflops]: 1\n").find(":2:1: unknown key ''"), std::string::npos);
+  EXPECT_NE(ErrorOf("kind: [toy]\n").find("'kind' is missing"), std::string::npos);
+  EXPECT_NE(ErrorOf("just words\n").find("expected a map"), std::string::npos);
+  EXPECT_NE(ErrorOf("kind: [toy\n").find("not valid YAML"), std::string::npos);
   EXPECT_NE(ErrorOf("kind: toy\npeak_gflops: 1\n").find("'compute_efficiency' is missing"), std::string::npos);
   EXPECT_NE(ErrorOf(std::string(kKind) + "memory_efficiency: 2\n").find("memory_efficiency is 2"), std::string::npos);
 }
