@@ -29,12 +29,11 @@ class Builder : public nlohmann::detail::json_sax_dom_parser<Json> {
     --depth_;
     return Base::end_array();
   }
-  // position: bytes read, the last token's included.
+  // position: bytes read, the one that did not fit included; a number that is too great has been read to its end.
   bool parse_error(size_t position, const std::string& last_token, const Json::exception& error) {
-    // A token that shows a control character is longer than what it shows.
-    const bool verbatim = last_token.find("<U+") == std::string::npos;
-    const size_t token = verbatim ? std::max<size_t>(last_token.size(), 1) : 1;
-    offset_ = position - std::min(position, token);
+    constexpr int kNumberOverflow = 406;
+    const size_t back = error.id == kNumberOverflow ? last_token.size() : 1;
+    offset_ = position - std::min(position, back);
     what_ = error.what();
     return false;
   }

@@ -113,6 +113,7 @@ std::string DescribeCycle(const std::vector<Op>& ops, const std::vector<bool>& o
   }
   path.erase(path.begin(), std::find(path.begin(), path.end(), at));
   std::reverse(path.begin(), path.end());  // Producer first.
+  std::rotate(path.begin(), std::min_element(path.begin(), path.end()), path.end());
   constexpr size_t kShown = 6;
   std::string text;
   for (size_t i = 0; i < std::min(path.size(), kShown); ++i) {
