@@ -1,9 +1,19 @@
 #include "common/error.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 
 namespace emplace {
+namespace {
+
+// Names from files may hold line breaks; an error stays one line all the same.
+std::string OneLine(std::string text) {
+  std::replace_if(text.begin(), text.end(), [](unsigned char c) { return c < ' '; }, ' ');
+  return text;
+}
+
+}  // namespace
 
 Error BadInput(const std::string& message) { return Error(Error::Kind::kBadInput, message); }
 Error RunFailed(const std::string& message) { return Error(Error::Kind::kRunFailed, message); }
@@ -12,10 +22,10 @@ int RunMain(const std::string& program, const std::function<int()>& body) {
   try {
     return body();
   } catch (const Error& error) {
-    std::fprintf(stderr, "%s: %s\n", program.c_str(), error.what());
+    std::fprintf(stderr, "%s: %s\n", program.c_str(), OneLine(error.what()).c_str());
     return error.exit_code();
   } catch (const std::exception& error) {
-    std::fprintf(stderr, "%s: unexpected failure: %s\n", program.c_str(), error.what());
+    std::fprintf(stderr, "%s: unexpected failure: %s\n", program.c_str(), OneLine(error.what()).c_str());
     return 1;
   }
 }
