@@ -36,12 +36,12 @@ Error WriteError(const std::filesystem::path& path) {
   return RunFailed(StrCat(path.string(), ": cannot be written: ", std::strerror(errno)));
 }
 
+}  // namespace
+
 void SyncFolder(const std::filesystem::path& folder) {
   const FileDescriptor fd(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (fd.get() >= 0) ::fsync(fd.get());  // Some file systems refuse to sync a folder; the rename stands all the same.
 }
-
-}  // namespace
 
 std::string ReadFile(const std::filesystem::path& path) {
   std::error_code ignored;

@@ -13,6 +13,9 @@ std::string ReadFile(const std::filesystem::path& path);
 // Writes aside, fsyncs, renames over `path`, fsyncs the folder. Throws RunFailed; then `path` is as it was.
 void WriteFileAtomically(const std::filesystem::path& path, std::string_view bytes);
 
+// Makes a rename within this folder survive a power cut.
+void SyncFolder(const std::filesystem::path& folder);
+
 // ReadFile, undone from zstd where the name ends in ".zst". A damaged stream throws BadInput.
 std::string ReadMaybeCompressedFile(const std::filesystem::path& path);
 std::string CompressZstd(std::string_view bytes);

@@ -1,5 +1,9 @@
 #include "learner/baselines.h"
 
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
 #include "common/error.h"
 #include "common/strings.h"
 
@@ -42,9 +46,11 @@ std::vector<std::vector<float>> Baselines::AdvantagesThenAdd(const std::vector<T
     }
   }
   for (size_t i = 0; i < batch.size(); ++i) {
+    // A difference of two finite rhos may overflow; the update is then skipped, and must not spoil the ones after it.
+    if (!std::ranges::all_of(returns[i], [](float value) { return std::isfinite(value); })) continue;
     std::deque<std::vector<float>>& window = recent_[batch[i].graph];
     window.push_back(std::move(returns[i]));
-    if (static_cast<int64_t>(window.size()) > window_) window.pop_front();
+    while (static_cast<int64_t>(window.size()) > window_) window.pop_front();
   }
   return advantages;
 }
@@ -68,9 +74,12 @@ void Baselines::Load(const std::vector<std::vector<float>>& saved, const std::ve
     if (n == 0 ? !saved[graph].empty() : saved[graph].size() % n != 0) {
       throw BadInput(StrCat("baselines of graph ", graph, " have ", saved[graph].size(), " entries, expected a multiple of ", n));
     }
+  }
+  for (size_t graph = 0; graph < saved.size(); ++graph) {
+    const auto n = static_cast<std::ptrdiff_t>(steps[graph]);
     recent_[graph].clear();
-    for (auto at = saved[graph].begin(); at != saved[graph].end(); at += static_cast<std::ptrdiff_t>(n)) {
-      recent_[graph].emplace_back(at, at + static_cast<std::ptrdiff_t>(n));
+    for (auto at = saved[graph].begin(); at != saved[graph].end(); at += n) {
+      recent_[graph].emplace_back(at, at + n);
     }
   }
 }

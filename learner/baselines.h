@@ -25,7 +25,7 @@ class Baselines {
 
   // For checkpoints: for each graph its window's returns, oldest first, [episodes * n].
   std::vector<std::vector<float>> Save() const;
-  // `steps` [graphs]: n of each graph. Throws BadInput when sizes do not fit.
+  // `steps` [graphs]: n of each graph. Throws BadInput when sizes do not fit; then nothing has changed.
   void Load(const std::vector<std::vector<float>>& saved, const std::vector<int32_t>& steps);
 
  private:

@@ -1,5 +1,8 @@
 #include "learner/checkpoint.h"
 
+#include <fcntl.h>
+#include <xxhash.h>
+
 #include <algorithm>
 #include <cstdio>
 
@@ -18,6 +21,25 @@ using Json = nlohmann::ordered_json;
 
 constexpr char kFormat[] = "emplace.checkpoint/1";
 constexpr char kPrefix[] = "update_";
+constexpr char kPolicyFile[] = "policy.safetensors";
+constexpr char kOptimizerFile[] = "optimizer.safetensors";
+constexpr char kStateFile[] = "state.json";
+constexpr char kTemporary[] = ".tmp";
+
+// Tells a flipped bit, which still parses, from what was written.
+std::string Checksum(std::string_view bytes) {
+  char text[17];
+  std::snprintf(text, sizeof(text), "%016llx", static_cast<unsigned long long>(XXH64(bytes.data(), bytes.size(), 0)));
+  return text;
+}
+
+std::string ReadChecked(const fs::path& path, const std::string& checksum) {
+  std::string bytes = ReadFile(path);
+  if (Checksum(bytes) != checksum) {
+    throw BadInput(StrCat(path.string(), ": damaged: checksum is ", Checksum(bytes), ", expected ", checksum));
+  }
+  return bytes;
+}
 
 std::string OptimizerBytes(const UpdaterState& state) {
   SafetensorsFile file;
@@ -33,9 +55,8 @@ std::string OptimizerBytes(const UpdaterState& state) {
   return SerializeSafetensors(file);
 }
 
-void ReadOptimizer(const fs::path& path, size_t graphs, UpdaterState& state) {
-  const std::string source = path.string();
-  const SafetensorsFile file = ParseSafetensors(ReadFile(path), source);
+void ParseOptimizer(std::string_view bytes, const std::string& source, size_t graphs, UpdaterState& state) {
+  const SafetensorsFile file = ParseSafetensors(bytes, source);
   state.adam_mean = file.Get("adam.mean", source).Values<float>(source);
   state.adam_variance = file.Get("adam.variance", source).Values<float>(source);
   for (size_t graph = 0; graph < graphs; ++graph) {
@@ -43,7 +64,7 @@ void ReadOptimizer(const fs::path& path, size_t graphs, UpdaterState& state) {
   }
 }
 
-std::string StateText(const Checkpoint& checkpoint) {
+std::string StateText(const Checkpoint& checkpoint, std::string_view policy, std::string_view optimizer) {
   const Json state = {{"format", kFormat},
                       {"updates", checkpoint.updates},
                       {"train_seconds", checkpoint.train_seconds},
@@ -53,21 +74,43 @@ std::string StateText(const Checkpoint& checkpoint) {
                       {"rng_seed", checkpoint.rng_seed},
                       {"rng_state", checkpoint.rng_state},
                       {"kernel_path", checkpoint.kernel_path},
+                      {"policy_xxh64", Checksum(policy)},
+                      {"optimizer_xxh64", Checksum(optimizer)},
                       {"ledger", checkpoint.ledger_json},
                       {"config", checkpoint.config_yaml}};
-  return state.dump(1) + "\n";
+  // Text from outside that is not UTF-8 must not cost the checkpoint.
+  return state.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
 // A complete folder under a name of its own, moved into place in one step.
 void WriteFolder(const fs::path& target, const Checkpoint& checkpoint) {
-  const fs::path aside = target.parent_path() / StrCat(".", target.filename().string(), ".tmp");
+  const fs::path aside = target.parent_path() / StrCat(".", target.filename().string(), kTemporary);
   fs::remove_all(aside);
   fs::create_directories(aside);
-  WriteFileAtomically(aside / "policy.safetensors", SerializePolicy(checkpoint.policy));
-  WriteFileAtomically(aside / "optimizer.safetensors", OptimizerBytes(checkpoint.updater));
-  WriteFileAtomically(aside / "state.json", StateText(checkpoint));
-  fs::remove_all(target);  // Left by a run that was resumed from before it.
+  const std::string policy = SerializePolicy(checkpoint.policy);
+  const std::string optimizer = OptimizerBytes(checkpoint.updater);
+  WriteFileAtomically(aside / kPolicyFile, policy);
+  WriteFileAtomically(aside / kOptimizerFile, optimizer);
+  WriteFileAtomically(aside / kStateFile, StateText(checkpoint, policy, optimizer));
+  if (fs::exists(target)) {
+    // Left by a run that was resumed from before it. The two change places in one step where the file system can.
+    if (::renameat2(AT_FDCWD, aside.c_str(), AT_FDCWD, target.c_str(), RENAME_EXCHANGE) == 0) {
+      SyncFolder(target.parent_path());
+      fs::remove_all(aside);
+      return;
+    }
+    fs::remove_all(target);
+  }
   fs::rename(aside, target);
+  SyncFolder(target.parent_path());
+}
+
+// What a killed run left half-written.
+void RemoveTemporaries(const fs::path& folder) {
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
+    const std::string name = entry.path().filename().string();
+    if (name.starts_with(StrCat(".", kPrefix)) && name.ends_with(kTemporary)) fs::remove_all(entry.path());
+  }
 }
 
 // update_00000100 -> 100; -1 for anything else.
@@ -96,11 +139,15 @@ CheckpointStore::CheckpointStore(fs::path folder, int64_t keep) : folder_(std::m
 void CheckpointStore::Write(const Checkpoint& checkpoint) const {
   try {
     fs::create_directories(folder_);
+    RemoveTemporaries(folder_);
     char name[32];
     std::snprintf(name, sizeof(name), "%s%08lld", kPrefix, static_cast<long long>(checkpoint.updates));
     WriteFolder(folder_ / name, checkpoint);
-    const std::vector<fs::path> all = NewestFirst(folder_);
-    for (size_t i = static_cast<size_t>(keep_); i < all.size(); ++i) fs::remove_all(all[i]);
+    // Damaged ones that a resumed run has passed over may be newer than this one: they do not count among the kept.
+    int64_t kept = 0;
+    for (const fs::path& old : NewestFirst(folder_)) {
+      if (UpdateOf(old) <= checkpoint.updates && ++kept > keep_) fs::remove_all(old);
+    }
   } catch (const fs::filesystem_error& error) {
     throw RunFailed(StrCat(folder_.string(), ": cannot write a checkpoint: ", error.code().message()));
   }
@@ -109,11 +156,11 @@ void CheckpointStore::Write(const Checkpoint& checkpoint) const {
 void CheckpointStore::WriteBest(const PolicyWeights& policy) const {
   std::error_code ignored;  // The write right after says what is wrong.
   fs::create_directories(folder_ / "best", ignored);
-  WriteFileAtomically(folder_ / "best" / "policy.safetensors", SerializePolicy(policy));
+  WriteFileAtomically(folder_ / "best" / kPolicyFile, SerializePolicy(policy));
 }
 
 std::optional<PolicyWeights> CheckpointStore::LoadBest() const {
-  const fs::path path = folder_ / "best" / "policy.safetensors";
+  const fs::path path = folder_ / "best" / kPolicyFile;
   if (!fs::exists(path)) return std::nullopt;
   return LoadPolicy(path);
 }
@@ -132,10 +179,12 @@ std::optional<Checkpoint> CheckpointStore::LoadNewest() const {
 }
 
 Checkpoint LoadCheckpoint(const fs::path& folder) {
-  const fs::path path = folder / "state.json";
+  const fs::path path = folder / kStateFile;
   const nlohmann::json state = ParseJson(ReadFile(path), path.string());
   Checkpoint checkpoint;
   size_t graphs = 0;
+  std::string policy_checksum;
+  std::string optimizer_checksum;
   try {
     if (state.at("format") != kFormat) throw BadInput(StrCat(path.string(), ": expected format ", kFormat));
     state.at("updates").get_to(checkpoint.updates);
@@ -146,13 +195,17 @@ Checkpoint LoadCheckpoint(const fs::path& folder) {
     state.at("rng_seed").get_to(checkpoint.rng_seed);
     state.at("rng_state").get_to(checkpoint.rng_state);
     state.at("kernel_path").get_to(checkpoint.kernel_path);
+    state.at("policy_xxh64").get_to(policy_checksum);
+    state.at("optimizer_xxh64").get_to(optimizer_checksum);
     state.at("ledger").get_to(checkpoint.ledger_json);
     state.at("config").get_to(checkpoint.config_yaml);
   } catch (const nlohmann::json::exception& error) {
     throw BadInput(StrCat(path.string(), ": damaged: ", error.what()));
   }
-  checkpoint.policy = LoadPolicy(folder / "policy.safetensors");
-  ReadOptimizer(folder / "optimizer.safetensors", graphs, checkpoint.updater);
+  const fs::path policy = folder / kPolicyFile;
+  checkpoint.policy = ParsePolicy(ReadChecked(policy, policy_checksum), policy.string());
+  const fs::path optimizer = folder / kOptimizerFile;
+  ParseOptimizer(ReadChecked(optimizer, optimizer_checksum), optimizer.string(), graphs, checkpoint.updater);
   return checkpoint;
 }
 

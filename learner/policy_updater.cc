@@ -4,8 +4,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
-#include <numeric>
+#include <span>
+#include <tuple>
+#include <utility>
 
 #include "common/error.h"
 #include "common/log.h"
@@ -119,6 +120,7 @@ void PolicyUpdater::Impl::Backward(const std::vector<Trajectory>& batch,
   std::vector<int64_t> actions;
   std::vector<float> advantage;
   std::vector<float> behaviour_log_prob;
+  std::vector<float> lags;  // 1 where an older version chose the action.
   for (size_t i = 0; i < samples.size(); ++i) {
     const Trajectory& episode = batch[samples[i].episode];
     const auto t = static_cast<size_t>(samples[i].step);
@@ -129,12 +131,14 @@ void PolicyUpdater::Impl::Backward(const std::vector<Trajectory>& batch,
     actions.push_back(episode.actions[t]);
     advantage.push_back(static_cast<float>(scale) * advantages[samples[i].episode][t]);
     behaviour_log_prob.push_back(episode.behaviour_log_prob[t]);
+    lags.push_back(episode.policy_version == weights.version ? 0.0F : 1.0F);
   }
 
   const torch::Tensor logits = net->Forward(MakePolicyBatch(graph, states, weights.shape, device));
   const torch::Tensor log_probs = torch::log_softmax(logits, 1);
   const torch::Tensor chosen = log_probs.gather(1, torch::tensor(actions).to(device).unsqueeze(1)).squeeze(1);  // [S]
-  const torch::Tensor ratio = (chosen.detach() - FromHost(behaviour_log_prob, device)).exp();
+  // Exactly 1 for the current version: what the actor's kernel rounds otherwise than LibTorch is no lag.
+  const torch::Tensor ratio = ((chosen.detach() - FromHost(behaviour_log_prob, device)) * FromHost(lags, device)).exp();
   const torch::Tensor importance = ratio.clamp_max(config.importance_clip);
   // A device that is not allowed has probability 0 and log-probability -infinity: it adds nothing to the entropy.
   const torch::Tensor finite = log_probs.masked_fill(log_probs.isinf(), 0.0);
