@@ -17,11 +17,12 @@ expect() {  # expect NAME COMMAND...
   fi
 }
 
-refused() {  # refused NAME TEXT COMMAND...: exit code 2, one line on stderr with TEXT in it
+refused() {  # refused NAME TEXT COMMAND...: exit code 2, one line on stderr with TEXT in it, log lines aside
   local name=$1 text=$2
   shift 2
-  "$@" >"$work/out" 2>"$work/err"
+  "$@" >"$work/out" 2>"$work/all"
   local code=$?
+  grep -vE '^[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{3} ' "$work/all" >"$work/err"
   if (( code != 2 )) || [[ $(wc -l <"$work/err") -ne 1 ]] || ! grep -qF -- "$text" "$work/err"; then
     echo "smoke: $name: expected exit code 2 and one line with '$text', got $code and:"
     cat "$work/err"
