@@ -1,13 +1,13 @@
 #include "learner/front_end.h"
 
-#include <xxhash.h>
-
 #include <algorithm>
+#include <cmath>
 #include <random>
 
 #include "common/error.h"
 #include "common/log.h"
 #include "common/strings.h"
+#include "common/wire/codec.h"
 
 namespace emplace {
 namespace {
@@ -18,6 +18,9 @@ constexpr std::chrono::milliseconds kPoll(20);
 constexpr std::chrono::milliseconds kWhileFull(2);
 // After the last goodbye, what was sent before it may still be on its way over the other socket.
 constexpr std::chrono::milliseconds kQuiet(250);
+constexpr std::chrono::milliseconds kLookEvery(50);  // After silent actors.
+constexpr int64_t kLoggedStrangers = 20;             // Each further one is only counted.
+constexpr size_t kMaxNameBytes = 64;
 
 uint64_t RandomSession() {
   std::random_device device;
@@ -29,6 +32,12 @@ NetworkOptions ToOptions(const RunConfig& config) {
   options.bind = config.network.bind;
   options.port = static_cast<int>(config.network.port);
   return options;
+}
+
+// Names go into logs and JSON, so they are held to what every terminal and parser takes.
+bool IsGoodName(const std::string& name) {
+  return !name.empty() && name.size() <= kMaxNameBytes &&
+         std::all_of(name.begin(), name.end(), [](char c) { return c > ' ' && c <= '~'; });
 }
 
 std::string ActorName(const ActorKey& key) { return StrCat("actor ", key.actor_id, ", incarnation ", key.incarnation); }
@@ -78,6 +87,15 @@ FrontEndStats FrontEnd::stats() const {
   return stats_;
 }
 
+std::optional<Episode> FrontEnd::Pop(std::chrono::milliseconds timeout) {
+  std::optional<Episode> episode = queue_.Pop(timeout);
+  if (!episode) {
+    const MutexLock lock(mu_);
+    if (!failure_.empty()) throw RunFailed(failure_);
+  }
+  return episode;
+}
+
 void FrontEnd::Run(std::promise<std::string> bound) {
   std::unique_ptr<LearnerEndpoint> endpoint;
   try {
@@ -89,20 +107,29 @@ void FrontEnd::Run(std::promise<std::string> bound) {
   trajectories_address_ = endpoint->trajectories_address();
   notices_address_ = endpoint->notices_address();
   bound.set_value(endpoint->control_address());
+  try {
+    Serve(*endpoint);
+  } catch (const std::exception& error) {
+    const MutexLock lock(mu_);
+    failure_ = StrCat("front end: ", error.what());
+    queue_.Close();  // Whoever waits for an episode learns at once.
+  }
+}
 
+void FrontEnd::Serve(LearnerEndpoint& endpoint) {
   bool told_to_stop = false;
   while (!done_) {
-    AnnounceNewWeights(*endpoint);
+    AnnounceNewWeights(endpoint);
     if (stopping_ && !told_to_stop) {
-      endpoint->Announce({session_, announced_, /*stop=*/true});
+      endpoint.Announce({session_, announced_, /*stop=*/true});
       for (const auto& [key, peer] : peers_) {
-        if (!peer.gone) endpoint->Send(peer.id, Stop{});
+        if (!peer.gone) endpoint.Send(peer.id, Stop{});
       }
       told_to_stop = true;
     }
-    const bool room = queue_.size() < static_cast<size_t>(config_.learner.buffer);
+    const bool room = queue_.size() < queue_.capacity();
     const Clock::time_point before = Clock::now();
-    auto received = endpoint->Receive(room ? kPoll : kWhileFull, room);
+    auto received = endpoint.Receive(room ? kPoll : kWhileFull, room);
     if (!room) {
       const MutexLock lock(mu_);
       stats_.blocked_s += std::chrono::duration<double>(Clock::now() - before).count();
@@ -111,12 +138,12 @@ void FrontEnd::Run(std::promise<std::string> bound) {
       if (auto* const trajectory = std::get_if<Trajectory>(&*received)) {
         Receive(std::move(*trajectory));
       } else {
-        Handle(*endpoint, std::move(std::get<FromActor>(*received)));
+        Handle(endpoint, std::get<FromActor>(*received));
       }
     }
-    NoteSilentActors();
+    LookAfterActors();
     const MutexLock lock(mu_);
-    stats_.malformed = std::max(stats_.malformed, endpoint->malformed());
+    stats_.malformed = endpoint.malformed() + strangers_;
   }
 }
 
@@ -125,60 +152,80 @@ void FrontEnd::AnnounceNewWeights(LearnerEndpoint& endpoint) {
   if (!weights_reply_.blob.empty() && newest->version == announced_) return;
   weights_reply_.version = newest->version;
   weights_reply_.blob = SerializePolicy(*newest);
-  weights_reply_.hash = XXH3_64bits(weights_reply_.blob.data(), weights_reply_.blob.size());
+  weights_reply_.hash = WeightsHash(weights_reply_.blob);
   announced_ = newest->version;
   endpoint.Announce({session_, announced_, /*stop=*/false});
 }
 
-void FrontEnd::Handle(LearnerEndpoint& endpoint, FromActor from) {
-  if (const auto* const hello = std::get_if<Hello>(&from.message)) {
-    if (hello->protocol != kProtocolVersion) {
-      endpoint.Send(from.peer, Refusal{StrCat("this learner speaks protocol ", kProtocolVersion, ", the actor ", hello->protocol)});
-      return;
-    }
-    const auto now = std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch());
-    Welcome welcome;
-    welcome.actor = ledger_.Join(hello->name, hello->nonce, now.count());
-    welcome.session = session_;
-    welcome.config_yaml = config_yaml_;
-    welcome.trajectories_endpoint = trajectories_address_;
-    welcome.notices_endpoint = notices_address_;
-    for (const PlacementTask& task : tasks_) welcome.tasks.push_back(ToBundle(task));
-    if (!peers_.contains(welcome.actor)) LogInfo(StrCat("'", hello->name, "' joins as ", ActorName(welcome.actor)));
-    peers_[welcome.actor] = {from.peer, Clock::now()};
-    endpoint.Send(from.peer, welcome);
-    if (stopping_) endpoint.Send(from.peer, Stop{});
+void FrontEnd::Handle(LearnerEndpoint& endpoint, const FromActor& from) {
+  std::visit([&](const auto& message) { Hear(endpoint, from.peer, message); }, from.message);
+}
+
+void FrontEnd::Hear(LearnerEndpoint& endpoint, const PeerId& id, const Hello& hello) {
+  if (hello.protocol != kProtocolVersion) {
+    endpoint.Send(id, Refusal{StrCat("the actor speaks protocol ", hello.protocol, ", expected ", kProtocolVersion)});
     return;
   }
-  if (const auto* const heartbeat = std::get_if<Heartbeat>(&from.message)) {
-    // An actor of an earlier session learns from the reply that it has to say Hello again.
-    endpoint.Send(from.peer, HeartbeatReply{session_, announced_});
-    if (heartbeat->session != session_) return;
-    ledger_.NoteProduced(heartbeat->actor, heartbeat->produced);
-    const auto peer = peers_.find(heartbeat->actor);
-    if (peer == peers_.end()) return;
-    if (peer->second.gone) LogInfo(StrCat(ActorName(heartbeat->actor), " is heard again"));
-    peer->second = {from.peer, Clock::now()};
-    if (stopping_) endpoint.Send(from.peer, Stop{});
+  if (!IsGoodName(hello.name)) {
+    endpoint.Send(id, Refusal{StrCat("the actor's name is not 1 to ", kMaxNameBytes, " printable ASCII characters without spaces")});
     return;
   }
-  if (std::holds_alternative<WeightsRequest>(from.message)) {
-    endpoint.Send(from.peer, weights_reply_);
-    return;
+  const auto now = std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch());
+  Welcome welcome;
+  welcome.actor = ledger_.Join(hello.name, hello.nonce, now.count());
+  welcome.session = session_;
+  welcome.config_yaml = config_yaml_;
+  welcome.trajectories_endpoint = trajectories_address_;
+  welcome.notices_endpoint = notices_address_;
+  for (const PlacementTask& task : tasks_) welcome.tasks.push_back(ToBundle(task));
+  if (!peers_.contains(welcome.actor)) LogInfo(StrCat("'", hello.name, "' joins as ", ActorName(welcome.actor)));
+  // Who comes under a name takes the place of who had it; a heartbeat would bring that one back.
+  const ActorKey first_incarnation{welcome.actor.actor_id, 0};
+  for (auto old = peers_.lower_bound(first_incarnation); old != peers_.end() && old->first < welcome.actor; ++old) {
+    if (!old->second.gone) LogWarning(StrCat(ActorName(old->first), " has been replaced and counts as gone"));
+    old->second.gone = true;
   }
-  const Goodbye& goodbye = std::get<Goodbye>(from.message);
+  peers_[welcome.actor] = {id, Clock::now()};
+  endpoint.Send(id, welcome);
+  if (stopping_) endpoint.Send(id, Stop{});
+}
+
+void FrontEnd::Hear(LearnerEndpoint& endpoint, const PeerId& id, const Heartbeat& heartbeat) {
+  // An actor of an earlier session learns from the reply that it has to say Hello again.
+  endpoint.Send(id, HeartbeatReply{session_, announced_});
+  if (heartbeat.session != session_) return;
+  ledger_.NoteProduced(heartbeat.actor, heartbeat.produced);
+  const auto peer = peers_.find(heartbeat.actor);
+  if (peer == peers_.end()) return;
+  if (peer->second.gone) LogInfo(StrCat(ActorName(heartbeat.actor), " is heard again"));
+  peer->second = {id, Clock::now()};
+  if (stopping_) endpoint.Send(id, Stop{});
+}
+
+void FrontEnd::Hear(LearnerEndpoint& endpoint, const PeerId& id, const WeightsRequest& /*request*/) {
+  endpoint.Send(id, weights_reply_);
+}
+
+void FrontEnd::Hear(LearnerEndpoint& /*endpoint*/, const PeerId& /*id*/, const Goodbye& goodbye) {
   ledger_.NoteProduced(goodbye.actor, goodbye.produced);
   const auto peer = peers_.find(goodbye.actor);
-  if (peer != peers_.end()) peer->second.gone = true;
+  if (peer == peers_.end()) return;
+  peer->second.gone = true;
   LogInfo(StrCat(ActorName(goodbye.actor), " said goodbye after ", goodbye.produced, " episodes"));
 }
 
 void FrontEnd::Receive(Trajectory trajectory) {
   const ActorKey actor = trajectory.actor;
   const Ledger::Admission admission = ledger_.Admit(actor, trajectory.sequence);
-  if (admission != Ledger::Admission::kNew) {
+  if (admission == Ledger::Admission::kUnknown) {
+    if (strangers_++ < kLoggedStrangers) {
+      LogWarning(StrCat("episode ", trajectory.sequence, " of ", ActorName(actor), " is refused: no such actor has joined"));
+    }
+    return;
+  }
+  if (admission == Ledger::Admission::kDuplicate) {
     const MutexLock lock(mu_);
-    ++(admission == Ledger::Admission::kDuplicate ? stats_.duplicates : stats_.malformed);
+    ++stats_.duplicates;
     return;
   }
   const TrajectoryChecker::Outcome outcome = checker_.Check(trajectory);
@@ -194,24 +241,39 @@ void FrontEnd::Receive(Trajectory trajectory) {
     stats_.steps += std::ssize(trajectory.actions);
     stats_.newest_version = std::max(stats_.newest_version, trajectory.policy_version);
   }
-  const double ratio = outcome.makespan_us / tasks_[trajectory.graph].single_device_us;
+  const PlacementTask& task = tasks_[trajectory.graph];
+  const bool comparable = task.single_device >= 0 && task.single_device_us > 0;
+  const double ratio = comparable ? outcome.makespan_us / task.single_device_us : std::nan("");
   // There is room: this thread alone pushes, and it looked before it received. Closed: the run is over.
   if (!queue_.TryPush({std::move(trajectory), outcome.makespan_us, ratio, outcome.feasible})) ledger_.CountStale(actor);
 }
 
-void FrontEnd::NoteSilentActors() {
+void FrontEnd::LookAfterActors() {
+  const Clock::time_point now = Clock::now();
+  if (now < next_look_) return;
+  next_look_ = now + kLookEvery;
   const auto limit = std::chrono::duration<double>(config_.learner.actor_timeout_s);
   int64_t alive = 0;
+  uint64_t under_way = 0;
   for (auto& [key, peer] : peers_) {
-    if (!peer.gone && Clock::now() - peer.last_heard > limit) {
+    if (!peer.gone && now - peer.last_heard > limit) {
       peer.gone = true;
       LogWarning(StrCat(ActorName(key), " has been silent for ", config_.learner.actor_timeout_s, " s and counts as gone"));
     }
-    if (!peer.gone) ++alive;
+    if (peer.gone) continue;
+    ++alive;
+    under_way += ledger_.UnderWay(key);
   }
   const MutexLock lock(mu_);
   stats_.actors_alive = alive;
   stats_.actors_gone = std::ssize(peers_) - alive;
+  stats_.under_way = static_cast<int64_t>(under_way);
+}
+
+void FrontEnd::CountLeftOvers() {
+  while (const std::optional<Episode> episode = Pop(std::chrono::milliseconds(0))) {
+    ledger_.CountStale(episode->trajectory.actor);
+  }
 }
 
 void FrontEnd::Finish(std::chrono::milliseconds timeout) {
@@ -222,9 +284,7 @@ void FrontEnd::Finish(std::chrono::milliseconds timeout) {
   while (Clock::now() < deadline) {
     std::this_thread::sleep_for(kPoll);
     // A full queue would hold up the actors' last episodes, and their goodbyes wait behind these.
-    while (std::optional<Episode> episode = queue_.Pop(std::chrono::milliseconds(0))) {
-      ledger_.CountStale(episode->trajectory.actor);
-    }
+    CountLeftOvers();
     const FrontEndStats now = stats();
     if (now.episodes != arrived) {
       arrived = now.episodes;
@@ -235,9 +295,7 @@ void FrontEnd::Finish(std::chrono::milliseconds timeout) {
   done_ = true;
   thread_.join();
   queue_.Close();
-  while (std::optional<Episode> episode = queue_.Pop(std::chrono::milliseconds(0))) {
-    ledger_.CountStale(episode->trajectory.actor);
-  }
+  CountLeftOvers();
 }
 
 }  // namespace emplace

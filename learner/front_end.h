@@ -28,18 +28,18 @@ namespace emplace {
 struct Episode {
   Trajectory trajectory;
   double makespan_us = 0;   // Of its final placement.
-  double ratio = 0;         // makespan / best single device; lower is better
+  double ratio = 0;         // makespan / best single device, lower is better; NaN where no device may run every op
   bool feasible = true;
 };
 
 struct FrontEndStats {
   int64_t episodes = 0;        // Sound ones, received so far.
   int64_t steps = 0;
-  int64_t bytes_queued = 0;    // Trajectories that wait for the learner.
   int64_t duplicates = 0;
   int64_t malformed = 0;       // Undecodable messages, and trajectories of strangers.
   int64_t actors_alive = 0;
   int64_t actors_gone = 0;     // Ended, or silent for longer than learner.actor_timeout_s.
+  int64_t under_way = 0;       // Episodes that live actors have finished and that are not here: in queues, on the network.
   double blocked_s = 0;        // Time with a full queue.
   PolicyVersion newest_version = 0;  // Of all trajectories received.
 };
@@ -55,11 +55,12 @@ class FrontEnd {
   uint64_t session() const { return session_; }
 
   // From the learner's thread:
-  std::optional<Episode> Pop(std::chrono::milliseconds timeout) { return queue_.Pop(timeout); }
+  // The oldest sound episode, waiting up to `timeout`. Throws RunFailed when the thread has ended by an error.
+  std::optional<Episode> Pop(std::chrono::milliseconds timeout);
   void Publish(std::shared_ptr<const PolicyWeights> weights);
   FrontEndStats stats() const;
   // Tells the actors to stop and waits up to `timeout` until each has said Goodbye or is gone; what comes in meanwhile
-  // counts as stale: there is no update left for it. Then closes the sockets.
+  // counts as stale: there is no update left for it. Then closes the sockets. At most once.
   void Finish(std::chrono::milliseconds timeout);
 
  private:
@@ -69,10 +70,16 @@ class FrontEnd {
     bool gone = false;
   };
   void Run(std::promise<std::string> bound);
-  void Handle(LearnerEndpoint& endpoint, FromActor message);
+  void Serve(LearnerEndpoint& endpoint);
+  void Handle(LearnerEndpoint& endpoint, const FromActor& from);
+  void Hear(LearnerEndpoint& endpoint, const PeerId& id, const Hello& hello);
+  void Hear(LearnerEndpoint& endpoint, const PeerId& id, const Heartbeat& heartbeat);
+  void Hear(LearnerEndpoint& endpoint, const PeerId& id, const WeightsRequest& request);
+  void Hear(LearnerEndpoint& endpoint, const PeerId& id, const Goodbye& goodbye);
   void Receive(Trajectory trajectory);
   void AnnounceNewWeights(LearnerEndpoint& endpoint);
-  void NoteSilentActors();
+  void LookAfterActors();
+  void CountLeftOvers();
   std::shared_ptr<const PolicyWeights> weights() const;
 
   const std::vector<PlacementTask>& tasks_;
@@ -90,10 +97,13 @@ class FrontEnd {
   std::map<ActorKey, Peer> peers_;
   PolicyVersion announced_ = 0;
   WeightsReply weights_reply_;  // Made once a version.
+  int64_t strangers_ = 0;       // Trajectories of actors that nobody knows.
+  std::chrono::steady_clock::time_point next_look_;  // After the actors.
 
   mutable Mutex mu_;
   std::shared_ptr<const PolicyWeights> weights_ EMPLACE_GUARDED_BY(mu_);
   FrontEndStats stats_ EMPLACE_GUARDED_BY(mu_);
+  std::string failure_ EMPLACE_GUARDED_BY(mu_);  // Why the thread ended; empty: it has not failed.
 
   std::atomic<bool> stopping_ = false;  // Tell the actors to stop.
   std::atomic<bool> done_ = false;      // End the thread.

@@ -1,12 +1,12 @@
 #include "learner/learner.h"
 
-#include <unistd.h>
-
+#include <algorithm>
 #include <chrono>
-#include <cmath>
 #include <cstdio>
 #include <memory>
-#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <utility>
 
 #include "common/config/run_config.h"
 #include "common/error.h"
@@ -15,12 +15,15 @@
 #include "common/policy/policy_kernel.h"
 #include "common/strings.h"
 #include "learner/checkpoint.h"
+#include "learner/episode_batch.h"
 #include "learner/evaluation_thread.h"
 #include "learner/front_end.h"
 #include "learner/ledger.h"
 #include "learner/metrics.h"
 #include "learner/policy_updater.h"
 #include "learner/progress.h"
+#include "learner/results.h"
+#include "learner/run_directory.h"
 #include "learner/workload.h"
 
 namespace emplace {
@@ -28,40 +31,27 @@ namespace {
 
 namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
-using Json = nlohmann::ordered_json;
 
 constexpr std::chrono::milliseconds kWait(100);          // Between looks at the clock and at Ctrl-C.
 constexpr std::chrono::milliseconds kGoodbyes(10'000);   // For the actors to end.
+constexpr std::chrono::milliseconds kPredecessor(60'000);  // For a learner that was told to stop to leave the run directory.
+
+// In the metadata of the best policy: how many of its validation placements do not fit in memory.
+constexpr const char* kInfeasibleKey = "validation_infeasible";
 
 double SecondsSince(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
 
-// A new run wants an empty place: its logs folder may be there already, made by the launcher.
-void CheckRunDir(const LearnerOptions& options) {
-  const bool has_run = fs::exists(options.run_dir / "checkpoints") || fs::exists(options.run_dir / "config.yaml");
-  if (options.resume && !has_run) {
-    throw BadInput(StrCat(options.run_dir.string(), ": holds no run to resume"));
-  }
-  if (!options.resume && has_run) {
-    throw BadInput(StrCat(options.run_dir.string(), ": holds a run already; give another --dir, or --resume to go on with it"));
-  }
-}
-
-RunConfig LoadConfig(const LearnerOptions& options) {
-  // A resumed run keeps its own configuration, so that it is the same run; --set still changes it.
-  return LoadRunConfig(options.resume ? options.run_dir / "config.yaml" : options.config, options.overrides);
-}
-
 class Run {
  public:
-  Run(const LearnerOptions& options, const RunConfig& config, const std::atomic<bool>& interrupted)
-      : dir_(options.run_dir),
+  Run(const RunDirectory& dir, const RunConfig& config, bool resume, const std::atomic<bool>& interrupted)
+      : dir_(dir),
         config_(config),
         interrupted_(interrupted),
-        workload_(BuildWorkload(config, dir_ / "graphs")),
-        store_(dir_ / "checkpoints", config.checkpoint.keep),
+        workload_(BuildWorkload(config, dir.graphs())),
+        store_(dir.checkpoints(), config.checkpoint.keep),
         rng_(config.seed),
         placer_{.samples = 0, .start = config.environment.start, .seed = config.seed} {
-    if (options.resume) Restore();
+    if (resume) Restore();
     if (!updater_) updater_ = std::make_unique<PolicyUpdater>(workload_.train, config_, InitialWeights());
   }
 
@@ -70,17 +60,17 @@ class Run {
  private:
   PolicyWeights InitialWeights() const;
   void Restore();
-  void Loop(FrontEnd& front_end, EvaluationThread& evaluation, Metrics& metrics);
-  std::optional<std::vector<Episode>> TakeBatch(FrontEnd& front_end, Progress& progress);
-  void WriteUpdateMetrics(Metrics& metrics, const UpdateStats& stats, const std::vector<Episode>& batch,
-                          const StageSeconds& stages, const FrontEndStats& front_end) const;
-  void TakeReport(EvaluationThread& evaluation, Metrics& metrics);
+  void Loop();
+  std::optional<std::vector<Episode>> TakeBatch();
+  void ReportProgress(double every_s);
+  void WriteUpdateMetrics(const UpdateStats& stats, const BatchNumbers& numbers, const StageSeconds& stages);
+  void TakeReport();
+  void EvaluateLast();
   void WriteCheckpoint();
-  void WriteResults(const FrontEnd& front_end);
   bool TimeIsUp() const;
   double TrainSeconds() const { return seconds_before_ + SecondsSince(begin_); }
 
-  const fs::path dir_;
+  const RunDirectory& dir_;
   const RunConfig config_;
   const std::atomic<bool>& interrupted_;
   const Workload workload_;
@@ -93,7 +83,16 @@ class Run {
   double seconds_before_ = 0;                          // Of earlier sittings.
   Clock::time_point begin_ = Clock::now();
   double best_validation_ = 0;                         // 0: none yet.
+  int64_t best_infeasible_ = 0;                        // Validation placements of the best that do not fit in memory.
   std::optional<EvaluationReport> last_report_;
+
+  // While Train runs; those with threads last, so that they stop first.
+  std::optional<Metrics> metrics_;
+  std::optional<Progress> progress_;
+  StageClock clock_;
+  double last_line_ = 0;                               // TrainSeconds.
+  std::optional<FrontEnd> front_end_;
+  std::optional<EvaluationThread> evaluation_;
 };
 
 PolicyWeights Run::InitialWeights() const {
@@ -119,7 +118,7 @@ void Run::Restore() {
   }
   const PolicyShape expected = InitialWeights().shape;
   if (!(checkpoint->policy.shape == expected)) {
-    throw BadInput(StrCat((dir_ / "checkpoints").string(), ": the checkpoint's policy has another shape than the configuration asks for"));
+    throw BadInput(StrCat(dir_.checkpoints().string(), ": the policy has another shape than the configuration asks for, expected the shape it was started with"));
   }
   updates_ = checkpoint->updates;
   seconds_before_ = checkpoint->train_seconds;
@@ -129,6 +128,10 @@ void Run::Restore() {
   if (checkpoint->kernel_path != ToString(BestKernelPath())) {
     LogWarning(StrCat("the run was made with the ", checkpoint->kernel_path, " kernel, this processor runs ",
                       ToString(BestKernelPath()), ": results will differ in the last bits"));
+  }
+  if (const std::optional<PolicyWeights> best = store_.LoadBest()) {
+    const auto infeasible = best->metadata.find(kInfeasibleKey);
+    if (infeasible != best->metadata.end()) best_infeasible_ = std::atoll(infeasible->second.c_str());
   }
   updater_ = std::make_unique<PolicyUpdater>(workload_.train, config_, std::move(checkpoint->policy));
   updater_->LoadState(checkpoint->updater);
@@ -141,74 +144,104 @@ bool Run::TimeIsUp() const {
 }
 
 // B fresh episodes; what is too old is dropped and counted. nullopt: the run is over.
-std::optional<std::vector<Episode>> Run::TakeBatch(FrontEnd& front_end, Progress& progress) {
+std::optional<std::vector<Episode>> Run::TakeBatch() {
   std::vector<Episode> batch;
-  const auto version = static_cast<int64_t>(updater_->weights().version);
+  const PolicyVersion version = updater_->weights().version;
   while (std::ssize(batch) < config_.training.episodes_per_update) {
     if (TimeIsUp()) {
       for (const Episode& episode : batch) ledger_.CountStale(episode.trajectory.actor);
       return std::nullopt;
     }
-    std::optional<Episode> episode = front_end.Pop(kWait);
-    if (!episode) continue;
-    const int64_t lag = version - static_cast<int64_t>(episode->trajectory.policy_version);
-    // The newest version in flight is always admitted, however old: actors that are all slow must not starve it.
-    if (lag > config_.training.max_lag && episode->trajectory.policy_version < front_end.stats().newest_version) {
-      ledger_.CountStale(episode->trajectory.actor);
+    std::optional<Episode> episode = front_end_->Pop(kWait);
+    clock_.Spent(&StageSeconds::waiting);
+    ReportProgress(config_.learner.progress_s);
+    if (!episode) {
+      TakeReport();  // Without actors there may be no update to do it after.
       continue;
     }
-    progress.AddEpisode(episode->ratio, lag);
-    batch.push_back(std::move(*episode));
+    const Trajectory& trajectory = episode->trajectory;
+    if (IsStale(version, trajectory.policy_version, front_end_->stats().newest_version, config_.training.max_lag)) {
+      ledger_.CountStale(trajectory.actor);
+      continue;
+    }
+    batch.push_back(*std::move(episode));
   }
   return batch;
 }
 
-void Run::WriteUpdateMetrics(Metrics& metrics, const UpdateStats& stats, const std::vector<Episode>& batch,
-                             const StageSeconds& stages, const FrontEndStats& front_end) const {
-  double ratio_sum = 0;
-  double best = std::nan("");
-  double lag_sum = 0;
-  for (const Episode& episode : batch) {
-    ratio_sum += episode.ratio;
-    best = std::isnan(best) ? episode.ratio : std::min(best, episode.ratio);
-    lag_sum += static_cast<double>(updater_->weights().version - 1 - episode.trajectory.policy_version);
-  }
-  const auto count = static_cast<double>(batch.size());
-  metrics.Write("update", updates_, TrainSeconds(),
-                {{"loss", stats.loss},
-                 {"entropy", stats.entropy},
-                 {"entropy_weight", stats.entropy_weight},
-                 {"learning_rate", stats.learning_rate},
-                 {"gradient_norm", stats.gradient_norm},
-                 {"advantage_std", stats.advantage_std},
-                 {"importance", stats.mean_importance},
-                 {"mean_ratio", ratio_sum / count},
-                 {"best_ratio", best},
-                 {"mean_lag", lag_sum / count},
-                 {"episodes", static_cast<double>(front_end.episodes)},
-                 {"steps", static_cast<double>(front_end.steps)},
-                 {"waiting_s", stages.waiting},
-                 {"updating_s", stages.updating},
-                 {"other_s", stages.other}});
+void Run::ReportProgress(double every_s) {
+  const double now = TrainSeconds();
+  if (now - last_line_ < every_s) return;
+  std::printf("%s\n", progress_->Line({updates_, now, clock_.total(), front_end_->stats(), ledger_.Total()}).c_str());
+  std::fflush(stdout);
+  last_line_ = now;
 }
 
-void Run::TakeReport(EvaluationThread& evaluation, Metrics& metrics) {
-  std::optional<EvaluationReport> report = evaluation.Poll();
+void Run::WriteUpdateMetrics(const UpdateStats& stats, const BatchNumbers& numbers, const StageSeconds& stages) {
+  const FrontEndStats front_end = front_end_->stats();
+  const LedgerCounts ledger = ledger_.Total();
+  metrics_->Write("update", updates_, TrainSeconds(),
+                  {{"loss", stats.loss},
+                   {"entropy", stats.entropy},
+                   {"entropy_weight", stats.entropy_weight},
+                   {"learning_rate", stats.learning_rate},
+                   {"gradient_norm", stats.gradient_norm},
+                   {"advantage_std", stats.advantage_std},
+                   {"importance", stats.mean_importance},
+                   {"mean_ratio", numbers.mean_ratio},
+                   {"best_ratio", numbers.best_ratio},
+                   {"min_lag", static_cast<double>(numbers.lag_min)},
+                   {"mean_lag", numbers.lag_mean},
+                   {"max_lag", static_cast<double>(numbers.lag_max)},
+                   {"episodes", static_cast<double>(front_end.episodes)},
+                   {"steps", static_cast<double>(front_end.steps)},
+                   {"stale", static_cast<double>(ledger.stale)},
+                   {"rejected", static_cast<double>(ledger.rejected)},
+                   {"duplicates", static_cast<double>(front_end.duplicates)},
+                   {"malformed", static_cast<double>(front_end.malformed)},
+                   {"actors_alive", static_cast<double>(front_end.actors_alive)},
+                   {"actors_gone", static_cast<double>(front_end.actors_gone)},
+                   {"blocked_s", front_end.blocked_s},
+                   {"waiting_s", stages.waiting},
+                   {"updating_s", stages.updating},
+                   {"other_s", stages.other}});
+}
+
+void Run::TakeReport() {
+  std::optional<EvaluationReport> report = evaluation_->Poll();
   if (!report) return;
   const double ratio = report->validation.geometric_mean_ratio;
-  metrics.Write("evaluation", static_cast<int64_t>(report->weights->version), TrainSeconds(),
-                {{"validation_ratio", ratio},
-                 {"test_ratio", report->test.geometric_mean_ratio},
-                 {"validation_infeasible", static_cast<double>(report->validation.infeasible)},
-                 {"test_infeasible", static_cast<double>(report->test.infeasible)}});
+  const int64_t infeasible = report->validation.infeasible;
+  metrics_->Write("evaluation", static_cast<int64_t>(report->weights->version), TrainSeconds(),
+                  {{"validation_ratio", ratio},
+                   {"test_ratio", report->test.geometric_mean_ratio},
+                   {"validation_infeasible", static_cast<double>(infeasible)},
+                   {"test_infeasible", static_cast<double>(report->test.infeasible)}});
   std::printf("evaluation of version %llu: makespan / one device %.4f on validation graphs, %.4f on test graphs\n",
               static_cast<unsigned long long>(report->weights->version), ratio, report->test.geometric_mean_ratio);
   std::fflush(stdout);
-  if (ratio > 0 && (best_validation_ == 0 || ratio < best_validation_)) {
+  // What does not fit in memory is of no use, however fast it would be.
+  if (ratio > 0 && (best_validation_ == 0 || std::pair(infeasible, ratio) < std::pair(best_infeasible_, best_validation_))) {
     best_validation_ = ratio;
-    store_.WriteBest(*report->weights);
+    best_infeasible_ = infeasible;
+    PolicyWeights best = *report->weights;
+    best.metadata[kInfeasibleKey] = std::to_string(infeasible);
+    store_.WriteBest(best);
   }
   last_report_ = std::move(report);
+}
+
+// The weights at the end have a report of their own, whatever was due.
+void Run::EvaluateLast() {
+  const PolicyVersion version = updater_->weights().version;
+  evaluation_->WaitIdle();
+  TakeReport();
+  if (last_report_ && last_report_->weights->version == version) return;
+  evaluation_->Submit(std::make_shared<const PolicyWeights>(updater_->weights()));
+  while (!last_report_ || last_report_->weights->version != version) {
+    evaluation_->WaitIdle();
+    TakeReport();
+  }
 }
 
 void Run::WriteCheckpoint() {
@@ -224,129 +257,80 @@ void Run::WriteCheckpoint() {
   checkpoint.kernel_path = ToString(BestKernelPath());
   checkpoint.config_yaml = RunConfigToYaml(config_);
   store_.Write(checkpoint);
-  WriteFileAtomically(dir_ / "ledger.json", ledger_.Summary());
+  WriteFileAtomically(dir_.ledger(), ledger_.Summary());
 }
 
 // Until the configuration's end, or Ctrl-C.
-void Run::Loop(FrontEnd& front_end, EvaluationThread& evaluation, Metrics& metrics) {
-  Progress progress(config_.training.iterations, config_.training.max_minutes, updates_, seconds_before_);
-  Clock::time_point last_line = Clock::now();
-  const auto report_progress = [&](double every_s) {
-    if (SecondsSince(last_line) < every_s) return;
-    std::printf("%s\n", progress.Line(updates_, TrainSeconds(), front_end.stats()).c_str());
-    std::fflush(stdout);
-    last_line = Clock::now();
-  };
-  Clock::time_point mark = Clock::now();
-  const auto lap = [&mark] {
-    const double seconds = SecondsSince(mark);
-    mark = Clock::now();
-    return seconds;
-  };
+void Run::Loop() {
   while (true) {
-    StageSeconds stages;
-    lap();
-    const std::optional<std::vector<Episode>> batch = TakeBatch(front_end, progress);
-    stages.waiting = lap();
+    const StageSeconds before = clock_.total();
+    const std::optional<std::vector<Episode>> batch = TakeBatch();
     if (!batch) break;
+    const BatchNumbers numbers = NumbersOf(*batch, updater_->weights().version);
     std::vector<Trajectory> trajectories;
     for (const Episode& episode : *batch) trajectories.push_back(episode.trajectory);
     const UpdateStats stats = updater_->Update(trajectories);
     ++updates_;
     for (const Trajectory& trajectory : trajectories) ledger_.CountTrained(trajectory.actor);
-    stages.updating = lap();
+    clock_.Spent(&StageSeconds::updating);
 
     auto weights = std::make_shared<const PolicyWeights>(updater_->weights());
-    front_end.Publish(weights);
-    if (config_.evaluation.every > 0 && updates_ % config_.evaluation.every == 0) evaluation.Submit(weights);
-    TakeReport(evaluation, metrics);
+    front_end_->Publish(weights);
+    if (config_.evaluation.every > 0 && updates_ % config_.evaluation.every == 0) evaluation_->Submit(weights);
+    TakeReport();
     if (updates_ % config_.checkpoint.every == 0) WriteCheckpoint();
-    stages.other = lap();
-    progress.AddStages(stages);
-    WriteUpdateMetrics(metrics, stats, *batch, stages, front_end.stats());
-    report_progress(config_.learner.progress_s);
+    clock_.Spent(&StageSeconds::other);
+    progress_->AddBatch(numbers);
+    WriteUpdateMetrics(stats, numbers, clock_.total() - before);
+    ReportProgress(config_.learner.progress_s);
   }
-  report_progress(0);
+  ReportProgress(0);
 }
 
 void Run::Train() {
-  Metrics metrics(dir_);
+  metrics_.emplace(dir_.folder(), updates_);
+  progress_.emplace(config_, updates_, seconds_before_);
   const auto initial = std::make_shared<const PolicyWeights>(updater_->weights());
-  FrontEnd front_end(workload_.train, config_, ledger_, initial);
-  const Json address = {{"address", front_end.address()}, {"pid", ::getpid()}, {"session", std::to_string(front_end.session())}};
-  WriteFileAtomically(dir_ / "learner.json", address.dump() + "\n");
+  front_end_.emplace(workload_.train, config_, ledger_, initial);
+  dir_.WriteLearnerFile(front_end_->address(), front_end_->session());
   std::printf("training on %zu graphs, %zu for validation, %zu for testing; %lld parameters on %s; listening at %s\n",
               workload_.train.size(), workload_.validation.size(), workload_.test.size(),
-              static_cast<long long>(updater_->weights().values.size()), updater_->device().c_str(), front_end.address().c_str());
+              static_cast<long long>(updater_->weights().values.size()), updater_->device().c_str(), front_end_->address().c_str());
+  std::printf("makespan / one device: lower is better; lag: in policy versions, min/mean/max\n");
   std::fflush(stdout);
 
-  EvaluationThread evaluation(workload_, placer_);
-  if (updates_ == 0) evaluation.Submit(initial);
-  Loop(front_end, evaluation, metrics);
+  evaluation_.emplace(workload_, placer_);
+  if (updates_ == 0) evaluation_->Submit(initial);
+  last_line_ = TrainSeconds();
+  clock_.Spent(&StageSeconds::other);
+  Loop();
 
   std::printf("%s after %lld updates; waiting for the actors\n", interrupted_ ? "interrupted" : "training is over",
               static_cast<long long>(updates_));
   std::fflush(stdout);
-  front_end.Finish(kGoodbyes);
-  ledger_.Settle();
-  evaluation.WaitIdle();
-  TakeReport(evaluation, metrics);
-  if (!last_report_ || last_report_->weights->version != updater_->weights().version) {
-    evaluation.Submit(std::make_shared<const PolicyWeights>(updater_->weights()));
-    while (!last_report_ || last_report_->weights->version != updater_->weights().version) {
-      evaluation.WaitIdle();
-      TakeReport(evaluation, metrics);
-    }
-  }
+  front_end_->Finish(kGoodbyes);
+  EvaluateLast();
   WriteCheckpoint();
-  WriteResults(front_end);
-}
 
-void Run::WriteResults(const FrontEnd& front_end) {
   PolicyWeights best = store_.LoadBest().value_or(updater_->weights());
   best.metadata["validation_ratio"] = ShortestDouble(best_validation_);
   best.metadata["updates"] = std::to_string(best.version);
-  WriteFileAtomically(dir_ / "policy.safetensors", SerializePolicy(best));
-
-  struct Part {
-    const char* name;
-    const std::vector<PlacementTask>& tasks;
-  };
-  Json summary = {{"updates", updates_}, {"train_seconds", TrainSeconds()}, {"episodes", front_end.stats().episodes}, {"policy_version", best.version}};
-  std::printf("\nmakespan / one device (geometric mean, greedy; lower is better)\n%-12s %7s %16s %12s\n", "graphs", "count",
-              "start placement", "the policy");
-  for (const Part& part : {Part{"train", workload_.train}, Part{"validation", workload_.validation}, Part{"test", workload_.test}}) {
-    const EvaluationResult start = EvaluateStart(part.tasks, placer_);
-    const EvaluationResult final = Evaluate(best, part.tasks, placer_);
-    summary[part.name] = {{"graphs", part.tasks.size()}, {"start", start.geometric_mean_ratio}, {"policy", final.geometric_mean_ratio},
-                          {"infeasible", final.infeasible}};
-    std::printf("%-12s %7zu %16.4f %12.4f\n", part.name, part.tasks.size(), start.geometric_mean_ratio, final.geometric_mean_ratio);
-  }
-  WriteFileAtomically(dir_ / "summary.json", summary.dump(1) + "\n");
-
-  std::printf("\n%-16s %9s %9s %9s %9s %9s\n", "episodes of", "produced", "trained", "stale", "rejected", "lost");
-  const auto print = [](const std::string& name, const LedgerCounts& counts) {
-    std::printf("%-16s %9llu %9llu %9llu %9llu %9llu\n", name.c_str(), static_cast<unsigned long long>(counts.produced),
-                static_cast<unsigned long long>(counts.trained), static_cast<unsigned long long>(counts.stale),
-                static_cast<unsigned long long>(counts.rejected), static_cast<unsigned long long>(counts.lost));
-  };
-  for (const auto& [name, counts] : ledger_.ByActor()) print(name, counts);
-  print("all", ledger_.Total());
-  std::fflush(stdout);
+  WriteFileAtomically(dir_.policy(), SerializePolicy(best));
+  const RunTotals totals{.interrupted = interrupted_, .updates = updates_, .train_seconds = TrainSeconds(), .front_end = front_end_->stats()};
+  WriteFileAtomically(dir_.summary(), WriteResults(best, workload_, placer_, totals));
+  PrintLedger(ledger_, totals.front_end);
 }
 
 }  // namespace
 
 void RunLearner(const LearnerOptions& options, const std::atomic<bool>& interrupted) {
-  CheckRunDir(options);
-  const RunConfig config = LoadConfig(options);
-  std::error_code error;
-  fs::create_directories(options.run_dir / "logs", error);
-  if (error) throw BadInput(StrCat(options.run_dir.string(), ": cannot be made: ", error.message()));
-  LogToFile((options.run_dir / "logs" / "learner.log").string());
-  Run run(options, config, interrupted);
+  const RunDirectory dir(options.run_dir, options.resume, kPredecessor, interrupted);
+  // A resumed run keeps its own configuration, so that it is the same run; --set still changes it.
+  const RunConfig config = LoadRunConfig(options.resume ? dir.config() : options.config, options.overrides);
+  LogToFile(dir.log().string());
+  Run run(dir, config, options.resume, interrupted);
   // Written once everything in it has proven good, so that a failed start leaves nothing that looks like a run.
-  WriteFileAtomically(options.run_dir / "config.yaml", RunConfigToYaml(config));
+  WriteFileAtomically(dir.config(), RunConfigToYaml(config));
   run.Train();
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 #include "common/error.h"
 #include "common/json_text.h"
@@ -17,21 +18,26 @@ Json CountsToJson(const LedgerCounts& counts) {
           {"rejected", counts.rejected}, {"lost", counts.lost}};
 }
 
+uint64_t Used(const LedgerCounts& counts) { return counts.trained + counts.stale + counts.rejected; }
+
 LedgerCounts CountsFromJson(const nlohmann::json& json) {
   LedgerCounts counts;
   json.at("produced").get_to(counts.produced);
   json.at("trained").get_to(counts.trained);
   json.at("stale").get_to(counts.stale);
   json.at("rejected").get_to(counts.rejected);
+  if (Used(counts) > counts.produced) {
+    throw BadInput(StrCat("ledger: ", Used(counts), " episodes were used, expected at most the ", counts.produced, " produced"));
+  }
   return counts;
 }
 
-void SettleCounts(LedgerCounts& counts) {
-  counts.lost = counts.produced - counts.trained - counts.stale - counts.rejected;
-}
-
-// Gaps are kept as single numbers; an actor that skips further ahead than this is not one of ours.
+// An actor that skips further ahead than this is not one of ours.
 constexpr uint64_t kFurthestAhead = 1'000'000;
+// Bounds the memory for numbers that are overdue. An actor sends in order, so a gap means that a connection broke.
+constexpr size_t kMaxGaps = 1024;
+
+bool TooFarAhead(uint64_t sequence, uint64_t highest) { return sequence > highest && sequence - highest > kFurthestAhead; }
 
 }  // namespace
 
@@ -44,11 +50,32 @@ LedgerCounts& LedgerCounts::operator+=(const LedgerCounts& other) {
   return *this;
 }
 
-Ledger::Incarnation* Ledger::Find(const ActorKey& actor) {
+const Ledger::Incarnation* Ledger::Find(const ActorKey& actor) const {
   if (actor.actor_id >= actors_.size()) return nullptr;
-  auto& incarnations = actors_[actor.actor_id].incarnations;
+  const auto& incarnations = actors_[actor.actor_id].incarnations;
   const auto found = incarnations.find(actor.incarnation);
   return found == incarnations.end() ? nullptr : &found->second;
+}
+
+Ledger::Incarnation* Ledger::Find(const ActorKey& actor) {
+  return const_cast<Incarnation*>(std::as_const(*this).Find(actor));
+}
+
+bool Ledger::Incarnation::Receive(uint64_t sequence) {
+  if (sequence > highest) {
+    if (sequence > highest + 1) gaps[highest + 1] = sequence - 1;
+    if (gaps.size() > kMaxGaps) gaps.erase(gaps.begin());
+    highest = sequence;
+    return true;
+  }
+  auto gap = gaps.upper_bound(sequence);
+  if (gap == gaps.begin()) return false;
+  const auto [first, last] = *--gap;
+  if (last < sequence) return false;
+  gaps.erase(gap);
+  if (first < sequence) gaps[first] = sequence - 1;
+  if (sequence < last) gaps[sequence + 1] = last;
+  return true;
 }
 
 ActorKey Ledger::Join(const std::string& name, uint64_t nonce, int64_t unix_seconds) {
@@ -69,14 +96,8 @@ ActorKey Ledger::Join(const std::string& name, uint64_t nonce, int64_t unix_seco
 Ledger::Admission Ledger::Admit(const ActorKey& actor, uint64_t sequence) {
   const MutexLock lock(mu_);
   Incarnation* const incarnation = Find(actor);
-  if (incarnation == nullptr || sequence == 0 || sequence > incarnation->watermark + kFurthestAhead) return Admission::kUnknown;
-  if (sequence <= incarnation->watermark || !incarnation->beyond.try_emplace(sequence, true).second) {
-    return Admission::kDuplicate;
-  }
-  while (!incarnation->beyond.empty() && incarnation->beyond.begin()->first == incarnation->watermark + 1) {
-    incarnation->beyond.erase(incarnation->beyond.begin());
-    ++incarnation->watermark;
-  }
+  if (incarnation == nullptr || sequence == 0 || TooFarAhead(sequence, incarnation->highest)) return Admission::kUnknown;
+  if (!incarnation->Receive(sequence)) return Admission::kDuplicate;
   incarnation->counts.produced = std::max(incarnation->counts.produced, sequence);
   return Admission::kNew;
 }
@@ -84,43 +105,39 @@ Ledger::Admission Ledger::Admit(const ActorKey& actor, uint64_t sequence) {
 void Ledger::NoteProduced(const ActorKey& actor, uint64_t produced) {
   const MutexLock lock(mu_);
   Incarnation* const incarnation = Find(actor);
-  if (incarnation == nullptr || produced > incarnation->watermark + kFurthestAhead) return;
+  if (incarnation == nullptr || TooFarAhead(produced, incarnation->highest)) return;
   incarnation->counts.produced = std::max(incarnation->counts.produced, produced);
 }
 
-void Ledger::CountTrained(const ActorKey& actor) {
+uint64_t Ledger::UnderWay(const ActorKey& actor) const {
   const MutexLock lock(mu_);
-  if (Incarnation* const incarnation = Find(actor)) ++incarnation->counts.trained;
+  const Incarnation* const incarnation = Find(actor);
+  return incarnation == nullptr ? 0 : incarnation->counts.produced - incarnation->highest;
 }
 
-void Ledger::CountStale(const ActorKey& actor) {
+void Ledger::Count(const ActorKey& actor, uint64_t LedgerCounts::* what) {
   const MutexLock lock(mu_);
-  if (Incarnation* const incarnation = Find(actor)) ++incarnation->counts.stale;
+  Incarnation* const incarnation = Find(actor);
+  EMPLACE_CHECK(incarnation != nullptr && Used(incarnation->counts) < incarnation->counts.produced);
+  ++(incarnation->counts.*what);
 }
 
-void Ledger::CountRejected(const ActorKey& actor) {
-  const MutexLock lock(mu_);
-  if (Incarnation* const incarnation = Find(actor)) ++incarnation->counts.rejected;
-}
-
-void Ledger::Settle() {
-  const MutexLock lock(mu_);
-  for (Actor& actor : actors_) {
-    for (auto& [number, incarnation] : actor.incarnations) SettleCounts(incarnation.counts);
-  }
-}
-
-LedgerCounts Ledger::CountsOf(const Actor& actor) const {
+LedgerCounts Ledger::CountsOf(const Actor& actor) {
   LedgerCounts sum;
   for (const auto& [number, incarnation] : actor.incarnations) sum += incarnation.counts;
+  sum.lost = sum.produced - Used(sum);
   return sum;
+}
+
+LedgerCounts Ledger::TotalLocked() const {
+  LedgerCounts total;
+  for (const Actor& actor : actors_) total += CountsOf(actor);
+  return total;
 }
 
 LedgerCounts Ledger::Total() const {
   const MutexLock lock(mu_);
-  LedgerCounts total;
-  for (const Actor& actor : actors_) total += CountsOf(actor);
-  return total;
+  return TotalLocked();
 }
 
 std::map<std::string, LedgerCounts> Ledger::ByActor() const {
@@ -131,15 +148,13 @@ std::map<std::string, LedgerCounts> Ledger::ByActor() const {
 }
 
 std::string Ledger::Summary() const {
+  const MutexLock lock(mu_);
   Json actors = Json::object();
-  {
-    const MutexLock lock(mu_);
-    for (const Actor& actor : actors_) {
-      actors[actor.name] = CountsToJson(CountsOf(actor));
-      actors[actor.name]["incarnations"] = actor.incarnations.size();
-    }
+  for (const Actor& actor : actors_) {
+    actors[actor.name] = CountsToJson(CountsOf(actor));
+    actors[actor.name]["incarnations"] = actor.incarnations.size();
   }
-  return Json{{"total", CountsToJson(Total())}, {"actors", std::move(actors)}}.dump(1) + "\n";
+  return Json{{"total", CountsToJson(TotalLocked())}, {"actors", std::move(actors)}}.dump(1) + "\n";
 }
 
 std::string Ledger::ToJson() const {
@@ -149,11 +164,12 @@ std::string Ledger::ToJson() const {
     Json incarnations = Json::array();
     for (const auto& [number, incarnation] : actor.incarnations) {
       Json entry = CountsToJson(incarnation.counts);
+      entry.erase("lost");  // Follows from the others.
       entry["incarnation"] = number;
       entry["nonce"] = incarnation.nonce;
-      entry["watermark"] = incarnation.watermark;
-      entry["beyond"] = Json::array();
-      for (const auto& [sequence, seen] : incarnation.beyond) entry["beyond"].push_back(sequence);
+      entry["highest"] = incarnation.highest;
+      entry["gaps"] = Json::array();
+      for (const auto& [first, last] : incarnation.gaps) entry["gaps"].push_back({first, last});
       incarnations.push_back(std::move(entry));
     }
     actors.push_back({{"name", actor.name}, {"incarnations", std::move(incarnations)}});
@@ -171,10 +187,13 @@ void Ledger::FromJson(const std::string& text) {
       for (const nlohmann::json& old : entry.at("incarnations")) {
         Incarnation& incarnation = actor.incarnations[old.at("incarnation").get<uint32_t>()];
         old.at("nonce").get_to(incarnation.nonce);
-        old.at("watermark").get_to(incarnation.watermark);
-        for (const nlohmann::json& sequence : old.at("beyond")) incarnation.beyond[sequence.get<uint64_t>()] = true;
+        old.at("highest").get_to(incarnation.highest);
+        for (const nlohmann::json& gap : old.at("gaps")) incarnation.gaps[gap.at(0).get<uint64_t>()] = gap.at(1).get<uint64_t>();
         incarnation.counts = CountsFromJson(old);
-        SettleCounts(incarnation.counts);
+        if (incarnation.highest > incarnation.counts.produced) {
+          throw BadInput(StrCat("ledger: episode ", incarnation.highest, " has come, expected at most the ",
+                                incarnation.counts.produced, " produced"));
+        }
       }
       actors.push_back(std::move(actor));
     }

@@ -17,7 +17,7 @@ struct LedgerCounts {
   uint64_t trained = 0;   // Went into an update.
   uint64_t stale = 0;     // Arrived too old, or too late for a last update.
   uint64_t rejected = 0;  // Arrived unsound.
-  uint64_t lost = 0;      // Never arrived. Known for certain only after Settle.
+  uint64_t lost = 0;      // The rest: never arrived, or, while the run goes on, still under way.
 
   LedgerCounts& operator+=(const LedgerCounts& other);
 };
@@ -31,42 +31,50 @@ class Ledger {
 
   enum class Admission { kNew, kDuplicate, kUnknown };
   // Whether this sequence number comes for the first time; a new one counts as produced and received. Unknown: nobody
-  // that this ledger knows sent it.
+  // that this ledger knows sent it. Of the numbers that are overdue, the latest 1024 stretches are remembered; what
+  // comes still later is refused like a duplicate, and stays lost.
   Admission Admit(const ActorKey& actor, uint64_t sequence);
   // What an actor says of itself: its highest sequence number.
   void NoteProduced(const ActorKey& actor, uint64_t produced);
 
-  void CountTrained(const ActorKey& actor);
-  void CountStale(const ActorKey& actor);
-  void CountRejected(const ActorKey& actor);
+  // How many of its episodes are newer than any that has come: in its queues or on the network.
+  uint64_t UnderWay(const ActorKey& actor) const;
 
-  // lost = produced - (trained + stale + rejected). REQUIRES, for it to be the truth: nothing received is still waiting.
-  void Settle();
+  // REQUIRES: admitted as new, and not counted yet.
+  void CountTrained(const ActorKey& actor) { Count(actor, &LedgerCounts::trained); }
+  void CountStale(const ActorKey& actor) { Count(actor, &LedgerCounts::stale); }
+  void CountRejected(const ActorKey& actor) { Count(actor, &LedgerCounts::rejected); }
 
+  // These balance at any time: lost is what remains.
   LedgerCounts Total() const;
   std::map<std::string, LedgerCounts> ByActor() const;
 
   // {"total": {...}, "actors": {name: {..., "incarnations": n}}}: ledger.json.
   std::string Summary() const;
-  // Everything, for a checkpoint, and back. FromJson throws BadInput for damaged text. What was on its way when the state
-  // was saved counts as lost.
+  // Everything, for a checkpoint, and back. FromJson throws BadInput for damaged text. What had come but was not counted
+  // when the state was saved stays lost.
   std::string ToJson() const;
   void FromJson(const std::string& text);
 
  private:
-  // The sequence numbers seen: all up to `watermark`, and those in `beyond`.
+  // The sequence numbers seen: all up to `highest` that are in no gap.
   struct Incarnation {
     uint64_t nonce = 0;
-    uint64_t watermark = 0;
-    std::map<uint64_t, bool> beyond;
-    LedgerCounts counts;
+    uint64_t highest = 0;
+    std::map<uint64_t, uint64_t> gaps;  // First missing number -> last missing number.
+    LedgerCounts counts;                // All but `lost`.
+
+    bool Receive(uint64_t sequence);  // False: seen before.
   };
   struct Actor {
     std::string name;
     std::map<uint32_t, Incarnation> incarnations;
   };
+  const Incarnation* Find(const ActorKey& actor) const EMPLACE_REQUIRES(mu_);
   Incarnation* Find(const ActorKey& actor) EMPLACE_REQUIRES(mu_);
-  LedgerCounts CountsOf(const Actor& actor) const EMPLACE_REQUIRES(mu_);
+  void Count(const ActorKey& actor, uint64_t LedgerCounts::* what);
+  static LedgerCounts CountsOf(const Actor& actor);
+  LedgerCounts TotalLocked() const EMPLACE_REQUIRES(mu_);
 
   mutable Mutex mu_;
   std::vector<Actor> actors_ EMPLACE_GUARDED_BY(mu_);  // By actor id.

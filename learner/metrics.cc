@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "common/error.h"
+#include "common/file_io.h"
 #include "common/strings.h"
 
 namespace emplace {
@@ -14,10 +15,26 @@ double UnixSeconds() {
   return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
 }
 
+// Half a line, which a killed process may have left, goes as well.
+void DropLinesPast(const std::filesystem::path& path, int64_t updates) {
+  if (!std::filesystem::exists(path)) return;
+  std::string kept;
+  if (updates > 0) {
+    for (const std::string& line : Split(ReadFile(path), '\n')) {
+      const nlohmann::json json = nlohmann::json::parse(line, nullptr, /*allow_exceptions=*/false);
+      if (!json.is_object() || json.value("update", updates + 1) > updates) continue;
+      kept += line + "\n";
+    }
+  }
+  WriteFileAtomically(path, kept);
+}
+
 }  // namespace
 
-Metrics::Metrics(const std::filesystem::path& run_dir)
-    : path_(run_dir / "metrics.jsonl"), out_(path_, std::ios::app), tensorboard_(run_dir / "tensorboard", UnixSeconds()) {
+Metrics::Metrics(const std::filesystem::path& run_dir, int64_t updates)
+    : path_(run_dir / "metrics.jsonl"), tensorboard_(run_dir / "tensorboard", UnixSeconds()) {
+  DropLinesPast(path_, updates);
+  out_.open(path_, std::ios::app);
   if (!out_) throw RunFailed(StrCat(path_.string(), ": cannot be written"));
 }
 

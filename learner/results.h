@@ -1,0 +1,31 @@
+// What a run came to: tables on stdout, and summary.json.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "common/policy/policy_weights.h"
+#include "learner/front_end.h"
+#include "learner/ledger.h"
+#include "learner/workload.h"
+#include "simulator/policy_placer.h"
+
+namespace emplace {
+
+struct RunTotals {
+  bool interrupted = false;
+  int64_t updates = 0;
+  double train_seconds = 0;  // Over all sittings.
+  FrontEndStats front_end;   // Of this sitting.
+};
+
+// Holds the policy against its start placement on training, validation and test graphs: prints a table, and returns
+// {"interrupted", "updates", "train_seconds", "episodes", "duplicates", "malformed", "policy_version", and for "train",
+// "validation", "test": {"graphs", "start", "policy", "infeasible"}} with geometric means of makespan / one device.
+std::string WriteResults(const PolicyWeights& policy, const Workload& workload, const PlacerOptions& placer,
+                         const RunTotals& totals);
+
+// One line an actor, one for all, and what was refused without being anybody's.
+void PrintLedger(const Ledger& ledger, const FrontEndStats& front_end);
+
+}  // namespace emplace

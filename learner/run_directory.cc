@@ -1,0 +1,67 @@
+#include "learner/run_directory.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <nlohmann/json.hpp>
+#include <thread>
+#include <utility>
+
+#include "common/error.h"
+#include "common/file_io.h"
+#include "common/log.h"
+#include "common/strings.h"
+
+namespace emplace {
+
+namespace fs = std::filesystem;
+
+RunDirectory::RunDirectory(fs::path folder, bool resume, std::chrono::milliseconds patience,
+                           const std::atomic<bool>& interrupted)
+    : folder_(std::move(folder)) {
+  const auto holds_run = [this] { return fs::exists(config()) || fs::exists(checkpoints()); };
+  if (resume && !holds_run()) throw BadInput(StrCat(folder_.string(), ": holds no run, expected one to resume"));
+  std::error_code error;
+  fs::create_directories(log().parent_path(), error);
+  if (error) throw BadInput(StrCat(folder_.string(), ": cannot be made: ", error.message()));
+  Lock(patience, interrupted);
+  // Only now: the learner before may have begun a run while this one waited. The logs folder may be the launcher's.
+  if (!resume && holds_run()) {
+    ::close(lock_);
+    throw BadInput(StrCat(folder_.string(), ": holds a run already, expected another --dir, or --resume to go on with it"));
+  }
+}
+
+RunDirectory::~RunDirectory() { ::close(lock_); }
+
+void RunDirectory::Lock(std::chrono::milliseconds patience, const std::atomic<bool>& interrupted) {
+  const std::string path = (folder_ / "lock").string();
+  lock_ = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+  if (lock_ < 0) throw BadInput(StrCat(path, ": cannot be written: ", std::strerror(errno)));
+  const auto deadline = std::chrono::steady_clock::now() + patience;
+  bool said = false;
+  while (::flock(lock_, LOCK_EX | LOCK_NB) != 0) {
+    if (errno != EWOULDBLOCK && errno != EINTR) {
+      // Some network file systems have no locks; training there is better than not training.
+      LogWarning(StrCat(path, ": cannot be locked: ", std::strerror(errno)));
+      return;
+    }
+    if (interrupted || std::chrono::steady_clock::now() >= deadline) {
+      ::close(lock_);
+      throw BadInput(StrCat(folder_.string(), ": another learner works there, expected it to have ended"));
+    }
+    if (!said) LogInfo(StrCat(folder_.string(), ": waiting for the learner that still works there"));
+    said = true;
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  }
+}
+
+void RunDirectory::WriteLearnerFile(const std::string& address, uint64_t session) const {
+  const nlohmann::ordered_json file = {{"address", address}, {"pid", ::getpid()}, {"session", std::to_string(session)}};
+  WriteFileAtomically(folder_ / "learner.json", file.dump() + "\n");
+}
+
+}  // namespace emplace
