@@ -61,13 +61,13 @@ for _ in $(seq 1200); do  # Until it trains; a first build may come before.
 done
 address=$(sed -nE 's/.*"address":"([^"]+)".*/\1/p' "$work/run/learner.json")
 victim=$(pgrep -f -- "emplace-actor --learner $address --name actor-1" | head -n 1)
-if [[ -n $victim ]]; then kill -KILL "$victim"; fi
+expect "there is an actor to kill" kill -KILL "${victim:-none}"
 if ! wait "$launcher"; then
   echo "smoke: the run failed"
   tail -n 20 "$work/log"
   failures=$((failures + 1))
 fi
-[[ -z $victim ]] || expect "the killed actor is replaced" grep -q "actor-1 died" "$work/log"
+expect "the killed actor is replaced" grep -q "actor-1 died" "$work/log"
 expect "the ledger balances" balanced "$work/run/ledger.json"
 expect "the policy beats its start placement" better_than_start "$work/run/summary.json"
 for file in config.yaml policy.safetensors metrics.jsonl ledger.json logs/learner.log; do
