@@ -75,7 +75,10 @@ void RunActor(const ActorOptions& options, const std::atomic<bool>& interrupted)
   while (!interrupted && !news.ending) {
     news = client.Read();
     if (news.session && (!shift || shift->session() != news.session)) {
-      if (shift) LogInfo(StrCat("incarnation ", shift->session()->actor.incarnation, " made ", shift->produced()));
+      if (shift) {
+        LogInfo(StrCat("incarnation ", shift->session()->actor.incarnation, " made ", shift->produced()));
+        client.SayGoodbye(shift->session()->actor, shift->produced());
+      }
       shift.reset();  // First: two sessions' graphs need not be in memory together.
       shift.emplace(news.session);
       if (!sender) sender.emplace(static_cast<size_t>(news.session->config.actor.send_queue));

@@ -210,13 +210,9 @@ void ControlClient::Run(const std::stop_token& stop) {
   try {
     Conversation conversation(*this);
     while (!stop.stop_requested()) {
-      {
-        const MutexLock lock(mu_);
-        if (goodbye_) {
-          conversation.Say(*goodbye_);
-          return;
-        }
-      }
+      const auto [goodbyes, leaving] = TakeGoodbyes();
+      for (const Goodbye& goodbye : goodbyes) conversation.Say(goodbye);
+      if (leaving) return;
       conversation.Turn();
     }
   } catch (const Error& error) {
@@ -253,12 +249,23 @@ ControlClient::Progress ControlClient::ReadProgress() const {
   return progress_;
 }
 
+void ControlClient::SayGoodbye(const ActorKey& actor, uint64_t produced) {
+  const MutexLock lock(mu_);
+  goodbyes_.push_back({actor, produced});
+}
+
 void ControlClient::Leave(const ActorKey& actor, uint64_t produced) {
+  SayGoodbye(actor, produced);
   {
     const MutexLock lock(mu_);
-    goodbye_ = Goodbye{actor, produced};
+    leaving_ = true;
   }
   thread_.join();
+}
+
+std::pair<std::vector<Goodbye>, bool> ControlClient::TakeGoodbyes() {
+  const MutexLock lock(mu_);
+  return {std::exchange(goodbyes_, {}), leaving_};
 }
 
 void ControlClient::Publish(std::shared_ptr<const Session> session) {

@@ -12,6 +12,7 @@
 #include <stop_token>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "common/config/run_config.h"
@@ -62,7 +63,10 @@ class ControlClient {
   // What heartbeats tell: the highest sequence number used, and the version that chooses actions now.
   void Report(uint64_t session, uint64_t produced, PolicyVersion version);
 
-  // Says Goodbye for `actor`, and ends the thread. At most once.
+  // Tells the current learner how far an incarnation came that has ended: its ledger cannot know otherwise what a
+  // crashed learner lost.
+  void SayGoodbye(const ActorKey& actor, uint64_t produced);
+  // The same for the last incarnation; ends the thread. At most once.
   void Leave(const ActorKey& actor, uint64_t produced);
 
  private:
@@ -78,6 +82,7 @@ class ControlClient {
   void Publish(std::shared_ptr<const PolicyWeights> weights);
   void End(Ending ending);
   Progress ReadProgress() const;
+  std::pair<std::vector<Goodbye>, bool> TakeGoodbyes();  // And whether they are the last.
 
   const std::string learner_address_;
   const std::string name_;
@@ -87,7 +92,8 @@ class ControlClient {
   CondVar changed_;  // news_ did.
   News news_ EMPLACE_GUARDED_BY(mu_);
   Progress progress_ EMPLACE_GUARDED_BY(mu_);
-  std::optional<Goodbye> goodbye_ EMPLACE_GUARDED_BY(mu_);
+  std::vector<Goodbye> goodbyes_ EMPLACE_GUARDED_BY(mu_);  // Not said yet.
+  bool leaving_ EMPLACE_GUARDED_BY(mu_) = false;
 
   std::jthread thread_;  // Last: stops before what it uses goes.
 };

@@ -79,10 +79,10 @@ TEST(Actor, TrajectoriesFlowAndGoodbyeCountsThem) {
   EXPECT_TRUE(learner.Await([](const Heard& heard) { return heard.trajectories.size() >= 50; }));
   actor.Interrupt();
   EXPECT_FALSE(actor.failure().has_value());
-  ASSERT_TRUE(learner.Await([](const Heard& heard) { return heard.goodbye.has_value(); }));
+  ASSERT_TRUE(learner.Await([](const Heard& heard) { return !heard.goodbyes.empty(); }));
   const ActorKey key{4, 1};
-  EXPECT_EQ(learner.heard().goodbye->actor, key);
-  const uint64_t produced = learner.heard().goodbye->produced;
+  EXPECT_EQ(learner.heard().goodbyes[0].actor, key);
+  const uint64_t produced = learner.heard().goodbyes[0].produced;
   // Everything produced arrives: nothing was in the way.
   EXPECT_TRUE(learner.Await([&](const Heard& heard) { return heard.trajectories.size() == produced - 100; }));
   EXPECT_EQ(CheckSequences(learner.heard().trajectories, 101), (std::map<ActorKey, uint64_t>{{key, produced}}));
@@ -132,8 +132,8 @@ TEST(Actor, StopEndsItWithAGoodbye) {
   EXPECT_TRUE(learner.Await([](const Heard& heard) { return heard.trajectories.size() >= 5; }));
   learner.StopActors();
   EXPECT_FALSE(actor.End().has_value());
-  EXPECT_TRUE(learner.Await([](const Heard& heard) { return heard.goodbye.has_value(); }));
-  EXPECT_TRUE(learner.Await([](const Heard& heard) { return heard.trajectories.size() == heard.goodbye->produced; }));
+  EXPECT_TRUE(learner.Await([](const Heard& heard) { return !heard.goodbyes.empty(); }));
+  EXPECT_TRUE(learner.Await([](const Heard& heard) { return heard.trajectories.size() == heard.goodbyes[0].produced; }));
 }
 
 TEST(Actor, AFullBufferPausesIt) {
@@ -171,10 +171,12 @@ TEST(Actor, ALearnerThatReturnsGetsANewIncarnation) {
       [&](const Heard& heard) { return !heard.trajectories.empty() && heard.trajectories.back().actor == new_key; }));
   actor.Interrupt();
   EXPECT_FALSE(actor.failure().has_value());
-  ASSERT_TRUE(second.Await([](const Heard& heard) { return heard.goodbye.has_value(); }));
-  EXPECT_EQ(second.heard().goodbye->actor, new_key);
+  ASSERT_TRUE(second.Await([](const Heard& heard) { return heard.goodbyes.size() == 2; }));
+  EXPECT_EQ(second.heard().goodbyes[0].actor, old_key);
+  EXPECT_GE(second.heard().goodbyes[0].produced, 10U);
+  EXPECT_EQ(second.heard().goodbyes[1].actor, new_key);
   EXPECT_NE(second.heard().hellos[0].nonce, old_nonce);
-  const uint64_t produced = second.heard().goodbye->produced;
+  const uint64_t produced = second.heard().goodbyes[1].produced;
   uint64_t old_before = 0, new_before = 0;
   for (const Trajectory& trajectory : second.heard().trajectories) {
     // What the old incarnation still had queued comes first, under its own key.
@@ -188,6 +190,7 @@ TEST(Actor, ALearnerThatReturnsGetsANewIncarnation) {
     }
   }
   EXPECT_EQ(new_before, produced);
+  EXPECT_LE(old_before, second.heard().goodbyes[0].produced);
 }
 
 TEST(Actor, ARefusalEndsItWithTheReason) {

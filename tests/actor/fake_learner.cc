@@ -90,7 +90,7 @@ void FakeLearner::Answer(LearnerEndpoint& endpoint, const FromActor& from) {
     endpoint.Send(from.peer, WeightsReply{version_, WeightsHash(blob) + (damage ? 1 : 0), blob});
     ++heard_.weights_served;
   } else {
-    heard_.goodbye = std::get<Goodbye>(from.message);
+    heard_.goodbyes.push_back(std::get<Goodbye>(from.message));
   }
 }
 

@@ -45,7 +45,7 @@ class FakeLearner {
     std::vector<Hello> hellos;
     std::vector<Heartbeat> heartbeats;
     std::vector<Trajectory> trajectories;
-    std::optional<Goodbye> goodbye;
+    std::vector<Goodbye> goodbyes;
     int weights_served = 0;
   };
   Heard heard() const;
