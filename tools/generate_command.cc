@@ -20,6 +20,7 @@ struct GenerateArguments {
   FamilyOptions options;
   std::string out;
   std::string kinds;
+  bool count_given = false;
 };
 
 // The share of the paper's split: 20 of 32.
@@ -42,6 +43,7 @@ void PrintRow(const OpGraph& graph, const std::vector<DeviceKind>& kinds) {
 int Generate(GenerateArguments args) {
   const std::vector<DeviceKind> kinds =
       LoadDeviceKinds(args.kinds.empty() ? DefaultKindsFolder() : std::filesystem::path(args.kinds));
+  if (!args.count_given && IsSingleNetwork(args.options.family)) args.options.count = 1;
   args.options.train = DefaultTrain(args.options.count);
   const Family family = GenerateFamily(args.options, kinds);
   std::error_code error;
@@ -64,14 +66,19 @@ int Generate(GenerateArguments args) {
 
 void AddGenerateCommand(CLI::App& app, std::function<int()>& run) {
   auto args = std::make_shared<GenerateArguments>();
-  CLI::App* command = app.add_subcommand("generate", "Generate the graphs of a family");
+  CLI::App* command = app.add_subcommand("generate", "Generate the graphs of a family, or a single network");
   command->add_option("family", args->options.family, "One of: " + Join(FamilyNames(), ", "))->required();
   command->add_option("--out", args->out, "Folder to write them to")->required();
-  command->add_option("--count", args->options.count, "How many")->check(CLI::Range(1, 10000))->capture_default_str();
+  CLI::Option* const count =
+      command->add_option("--count", args->options.count, "How many (a single network: 1)")->check(CLI::Range(1, 10000))->capture_default_str();
   command->add_option("--seed", args->options.seed, "Of the family")->capture_default_str();
   command->add_option("--size", args->options.size, "full or small")->capture_default_str();
+  command->add_option("--dtype", args->options.dtype, "Of parameters and activations, f32 or f16")->capture_default_str();
   command->add_option("--kinds", args->kinds, "Folder of device kinds to give costs for (default: configs/devices)");
-  command->callback([args, &run] { run = [args] { return Generate(*args); }; });
+  command->callback([args, count, &run] {
+    args->count_given = count->count() > 0;
+    run = [args] { return Generate(*args); };
+  });
 }
 
 }  // namespace emplace

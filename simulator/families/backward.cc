@@ -43,16 +43,21 @@ class Backward : public GradientSink {
                 const OpAttributes& attributes) override {
     return program_.Add(StrCat("grad/", node_.name, "/", suffix), type, inputs, attributes);
   }
-  TensorId Slice(TensorId tensor, int32_t dim, int64_t begin, int64_t length) override {
-    return program_.Slice(tensor, dim, begin, length);
+  TensorId Slice(TensorId tensor, int32_t dim, int64_t begin, int64_t length, bool drop_dim) override {
+    return program_.Slice(tensor, dim, begin, length, drop_dim);
   }
   void Give(size_t input, TensorId grad) override { GiveTo(node_.inputs[input], grad); }
 
  private:
   void GiveTo(TensorId tensor, TensorId grad) {
     EMPLACE_CHECK(program_.tensor(tensor).shape == program_.tensor(grad).shape);
-    const SymbolicTensor& receiver = program_.tensor(tensor);
+    const SymbolicTensor receiver = program_.tensor(tensor);  // A copy: adding tensors moves the list.
+    if (receiver.reshaped) {
+      GiveTo(receiver.base, program_.Reshape(grad, program_.tensor(receiver.base).shape));
+      return;
+    }
     if (receiver.base >= 0) {
+      EMPLACE_CHECK(program_.tensor(receiver.base).base < 0);  // Pieces are joined where their op is.
       // Kept apart until all readers of all pieces are done; two views of one piece are the same piece.
       TensorId& sum = pieces_[receiver.base].try_emplace(receiver.begin, -1).first->second;
       sum = sum < 0 ? grad : Sum(tensor, sum, grad);
@@ -65,7 +70,7 @@ class Backward : public GradientSink {
 
   TensorId Sum(TensorId of, TensorId a, TensorId b) {
     const SymbolicNode& producer = program_.nodes()[static_cast<size_t>(program_.tensor(of).node)];
-    const TensorId name_of = program_.tensor(of).base >= 0 ? program_.tensor(of).base : of;
+    const TensorId name_of = producer.output;
     return program_.Add(StrCat("grad/", producer.name, "/sum", sums_[name_of]++), "aten.add", {a, b});
   }
 
@@ -86,11 +91,10 @@ class Backward : public GradientSink {
       covered += dropped_dim ? 1 : view.shape[static_cast<size_t>(dim)];
       parts.push_back(grad);
     }
-    EMPLACE_CHECK(covered == whole.shape[static_cast<size_t>(dim)] && (!dropped_dim || dim == 0));
+    EMPLACE_CHECK(covered == whole.shape[static_cast<size_t>(dim)]);
     const SymbolicNode& producer = program_.nodes()[static_cast<size_t>(whole.node)];
     const std::string name = StrCat("grad/", producer.name, dropped_dim ? "/stack" : "/cat");
-    GiveTo(base,
-           dropped_dim ? program_.Add(name, "aten.stack", parts) : program_.Add(name, "aten.cat", parts, {.dim = dim}));
+    GiveTo(base, program_.Add(name, dropped_dim ? "aten.stack" : "aten.cat", parts, {.dim = dim}));
   }
 
   TensorProgram& program_;
@@ -133,7 +137,9 @@ std::vector<std::pair<TensorId, TensorId>> AddBackward(TensorProgram& program, T
   return Backward(program).Run(loss);
 }
 
-void AddSgdUpdates(TensorProgram& program, const std::vector<std::pair<TensorId, TensorId>>& gradients) {
+void AddUpdates(TensorProgram& program, const std::vector<std::pair<TensorId, TensorId>>& gradients,
+                Optimizer optimizer) {
+  const bool momentum = optimizer == Optimizer::kMomentum;
   const std::map<int32_t, std::vector<int32_t>> readers = ReadersOf(program);
   for (const auto& [parameter, gradient] : gradients) {
     const int32_t node = program.tensor(parameter).node;
@@ -145,7 +151,8 @@ void AddSgdUpdates(TensorProgram& program, const std::vector<std::pair<TensorId,
       if (!run[static_cast<size_t>(reader)]) after.push_back(reader);
     }
     const std::string name = program.nodes()[static_cast<size_t>(node)].name;
-    program.AddUpdate("update/" + name, "aten.add_", {parameter, gradient}, after);
+    program.AddUpdate("update/" + name, momentum ? "aten._fused_sgd_" : "aten.add_", {parameter, gradient},
+                      {.optimizer_slots = momentum ? 1 : 0}, after);
   }
 }
 

@@ -14,8 +14,14 @@ namespace emplace {
 // Returns (parameter, its gradient) in order of the parameters; one that does not reach the loss is left out.
 std::vector<std::pair<TensorId, TensorId>> AddBackward(TensorProgram& program, TensorId loss);
 
-// Adds a plain SGD update, in place, for each pair, after everything that reads the parameter. REQUIRES: nothing that
-// reads a parameter is added later.
-void AddSgdUpdates(TensorProgram& program, const std::vector<std::pair<TensorId, TensorId>>& gradients);
+enum class Optimizer {
+  kSgd,
+  kMomentum,  // SGD that keeps one slot a parameter, its velocity.
+};
+
+// Adds an update in place for each pair, after everything that reads the parameter. REQUIRES: nothing that reads a
+// parameter is added later.
+void AddUpdates(TensorProgram& program, const std::vector<std::pair<TensorId, TensorId>>& gradients,
+                Optimizer optimizer = Optimizer::kSgd);
 
 }  // namespace emplace

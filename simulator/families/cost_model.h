@@ -1,21 +1,33 @@
-// What an op costs on a kind of device: a first roofline model (Williams et al. 2009), the larger of FLOPs over the
-// attainable rate and bytes over the attainable bandwidth, plus the time of a launch.
+// What an op costs on a kind of device: a roofline model (Williams et al. 2009), the larger of FLOPs over the attainable
+// rate and bytes over the attainable bandwidth, plus the time of a launch. The attainable shares depend on the class of
+// the op, and the rate on its size.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <filesystem>
 #include <string>
 #include <vector>
 
+#include "simulator/families/op_table.h"
+
 namespace emplace {
 
+// What ops of a class attain.
+struct ClassEfficiency {
+  double compute = 1;          // Share of the peak rate that large ops reach, 0..1
+  double memory = 1;           // Share of the memory bandwidth, 0..1
+  double half_rate_mflop = 0;  // An op of this size reaches half of that rate: r(f) = compute * peak * f / (f + half)
+};
+
 struct DeviceKind {
-  std::string name;               // "k80"
-  double peak_gflops = 0;         // float32
-  double compute_efficiency = 1;  // Share of the peak that large matrix products reach, 0..1
+  std::string name;            // "k80"
+  double memory_bytes = 0;     // Of one device; clusters say what of it a run may use.
+  double peak_gflops_f32 = 0;
+  double peak_gflops_f16 = 0;
   double memory_gb_per_s = 0;
-  double memory_efficiency = 1;  // Share of the bandwidth that streaming reaches, 0..1
   double launch_us = 0;
+  std::array<ClassEfficiency, kNumOpClasses> efficiency;  // By OpClass; kResident is unused.
 };
 
 // Throws BadInput "path:line:col: ...".
@@ -25,7 +37,16 @@ std::vector<DeviceKind> LoadDeviceKinds(const std::filesystem::path& folder);
 // $EMPLACE_CONFIG_DIR/devices, or the folder of the source tree that this was built from.
 std::filesystem::path DefaultKindsFolder();
 
-// Microseconds, to the nanosecond.
-double CostUs(const DeviceKind& kind, double flops, int64_t bytes);
+// What counts of an op.
+struct OpWork {
+  OpClass op_class = OpClass::kElementwise;
+  ElementType type = ElementType::kFloat32;  // That it computes in.
+  double flops = 0;
+  int64_t bytes = 0;
+};
+OpWork WorkOf(const OpCall& call);
+
+// Microseconds, to the nanosecond; 0 for what is resident.
+double CostUs(const DeviceKind& kind, const OpWork& work);
 
 }  // namespace emplace

@@ -9,37 +9,64 @@
 #include "common/error.h"
 #include "common/rng.h"
 #include "common/strings.h"
+#include "simulator/families/cifar10.h"
+#include "simulator/families/inception_v3.h"
 #include "simulator/families/lower.h"
+#include "simulator/families/nasnet.h"
+#include "simulator/families/nmt.h"
 #include "simulator/families/ptb.h"
 
 namespace emplace {
 namespace {
 
+// The translation model of the Placeto talk's table: more than one GPU of 11 GB holds.
+constexpr NmtModel kNmtSingle = {.layers = 4, .hidden = 1024, .batch = 256, .steps = 40, .vocabulary = 30000};
+
 struct FamilyEntry {
   std::string name;
-  std::function<TensorProgram(Rng& rng, const std::string& size)> sample;
+  // Families vary with the generator and size; a single network does not.
+  bool single_network;
+  std::function<TensorProgram(Rng& rng, const std::string& size, ElementType type)> sample;
 };
 
-std::vector<FamilyEntry> Families() {
-  return {{"ptb", [](Rng& rng, const std::string& size) { return BuildPtb(SamplePtb(rng, size)); }}};
+const std::vector<FamilyEntry>& Families() {
+  static const std::vector<FamilyEntry> families = {
+      {"ptb", false, [](Rng& rng, const std::string& size, ElementType type) { return BuildPtb(SamplePtb(rng, size), type); }},
+      {"cifar10", false,
+       [](Rng& rng, const std::string& size, ElementType type) { return BuildCifar10(SampleCifar10(rng, size), type); }},
+      {"nmt", false, [](Rng& rng, const std::string& size, ElementType type) { return BuildNmt(SampleNmt(rng, size), type); }},
+      {"inception_v3", true, [](Rng&, const std::string&, ElementType type) { return BuildInceptionV3({}, type); }},
+      {"nasnet", true, [](Rng&, const std::string&, ElementType type) { return BuildNasnet({}, type); }},
+      {"nmt_single", true, [](Rng&, const std::string&, ElementType type) { return BuildNmt(kNmtSingle, type); }},
+  };
+  return families;
 }
 
-FamilyEntry FindFamily(const std::string& name) {
-  for (FamilyEntry& entry : Families()) {
+const FamilyEntry& FindFamily(const std::string& name) {
+  for (const FamilyEntry& entry : Families()) {
     if (entry.name == name) return entry;
   }
   throw BadInput(StrCat("unknown family '", name, "', expected one of: ", Join(FamilyNames(), ", ")));
+}
+
+ElementType FloatType(const std::string& dtype) {
+  for (const ElementType type : {ElementType::kFloat32, ElementType::kFloat16}) {
+    if (dtype == NameOf(type)) return type;
+  }
+  throw BadInput(StrCat("dtype is '", dtype, "', expected f32 or f16"));
 }
 
 std::vector<OpGraph> SampleGraphs(const FamilyEntry& family, const FamilyOptions& options, const std::string& stream,
                                   int64_t count, const std::vector<DeviceKind>& kinds) {
   const Rng root = Rng(options.seed).Fork(family.name + "/" + stream);
   const std::string prefix = stream.empty() ? family.name : family.name + "_" + stream;
+  const ElementType type = FloatType(options.dtype);
   std::vector<OpGraph> graphs;
   for (int64_t i = 0; i < count; ++i) {
     Rng rng = root.Fork("graph", static_cast<uint64_t>(i));
-    graphs.push_back(
-        Lower(StrCat(prefix, "_", std::setw(2), std::setfill('0'), i), family.sample(rng, options.size), kinds));
+    const std::string name =
+        family.single_network ? prefix : StrCat(prefix, "_", std::setw(2), std::setfill('0'), i);
+    graphs.push_back(Lower(name, family.sample(rng, options.size, type), kinds));
   }
   return graphs;
 }
@@ -67,12 +94,18 @@ std::vector<std::string> FamilyNames() {
   return names;
 }
 
+bool IsSingleNetwork(const std::string& family) { return FindFamily(family).single_network; }
+
 Family GenerateFamily(const FamilyOptions& options, const std::vector<DeviceKind>& kinds) {
-  const FamilyEntry entry = FindFamily(options.family);
+  const FamilyEntry& entry = FindFamily(options.family);
   if (options.size != "full" && options.size != "small") {
     throw BadInput(StrCat("size is '", options.size, "', expected full or small"));
   }
   if (options.count < 1) throw BadInput(StrCat("count is ", options.count, ", expected at least 1"));
+  if (entry.single_network && (options.count != 1 || options.size != "full")) {
+    throw BadInput(StrCat("count is ", options.count, " and size ", options.size, ", expected 1 and full: ", entry.name,
+                          " is a single network"));
+  }
   if (options.train < 0 || options.train > options.count) {
     throw BadInput(StrCat("train is ", options.train, ", expected 0..", options.count));
   }
@@ -85,7 +118,7 @@ Family GenerateFamily(const FamilyOptions& options, const std::vector<DeviceKind
 
 std::string SplitToJson(const FamilyOptions& options, const Family& family) {
   nlohmann::ordered_json json = {
-      {"format", "emplace.split/1"}, {"family", options.family}, {"seed", options.seed}, {"size", options.size}};
+      {"format", "emplace.split/1"}, {"family", options.family}, {"seed", options.seed}, {"size", options.size}, {"dtype", options.dtype}};
   const auto names = [&](const std::vector<size_t>& indices) {
     nlohmann::ordered_json list = nlohmann::ordered_json::array();
     for (const size_t i : indices) list.push_back(family.graphs[i].name() + ".graph.json");

@@ -1,4 +1,4 @@
-// Families of graphs: what `emplace generate` writes and a training run is made of.
+// Families of graphs, and single networks: what `emplace generate` writes and a training run is made of.
 #pragma once
 
 #include <cstdint>
@@ -17,9 +17,11 @@ struct FamilyOptions {
   int64_t validation = 0;  // Further graphs, from a stream of their own.
   uint64_t seed = 1;
   std::string size = "full";
+  std::string dtype = "f32";  // Or f16: of parameters and activations.
 };
 
-// Deterministic in the options and the kinds; graphs are named "ptb_00", those for validation "ptb_validation_00".
+// Deterministic in the options and the kinds; graphs are named "ptb_00", those for validation "ptb_validation_00", a
+// single network's as itself.
 struct Family {
   std::vector<OpGraph> graphs;  // [count]
   std::vector<size_t> train;    // Indices into graphs, ascending: a permutation of fixed seed decides.
@@ -27,9 +29,10 @@ struct Family {
   std::vector<OpGraph> validation;
 };
 
-// Throws BadInput for an unknown family or size, or a count below 1.
+// Throws BadInput for an unknown family, size or dtype, a count below 1, or more than one graph of a single network.
 Family GenerateFamily(const FamilyOptions& options, const std::vector<DeviceKind>& kinds);
 std::vector<std::string> FamilyNames();
+bool IsSingleNetwork(const std::string& family);  // Throws BadInput for an unknown one.
 
 // emplace.split/1: {"format", "family", "seed", "train": [file names], "test": [...], "validation": [...]}.
 std::string SplitToJson(const FamilyOptions& options, const Family& family);

@@ -7,10 +7,10 @@
 namespace emplace {
 namespace {
 
-OpCost CostOf(const OpRule& rule, double flops, int64_t bytes, const std::vector<DeviceKind>& kinds) {
-  if (rule.type == kParameterType || rule.type == kInputType) return OpCost::Everywhere(0);
+OpCost CostOf(const OpWork& work, const std::vector<DeviceKind>& kinds) {
+  if (work.op_class == OpClass::kResident) return OpCost::Everywhere(0);
   std::map<std::string, double> cost_us;
-  for (const DeviceKind& kind : kinds) cost_us[kind.name] = CostUs(kind, flops, bytes);
+  for (const DeviceKind& kind : kinds) cost_us[kind.name] = CostUs(kind, work);
   return OpCost::ByKind(std::move(cost_us));
 }
 
@@ -26,16 +26,22 @@ OpGraph Lower(const std::string& name, const TensorProgram& program, const std::
     op.name = node.name;
     op.type = node.type;
     op.group = node.group;
-    op.flops = rule.flops(call);
-    op.cost = CostOf(rule, op.flops, rule.bytes(call), kinds);
+    const OpWork work = WorkOf(call);
+    op.flops = work.flops;
+    op.cost = CostOf(work, kinds);
+    if (rule.workspace) op.temp_bytes = rule.workspace(call);
     for (const TensorId input : node.inputs) op.inputs.push_back({program.tensor(input).node, 0});
     for (const int32_t earlier : node.after) op.inputs.push_back({earlier, OpInput::kControl});
     if (node.output >= 0) {
       const SymbolicTensor& output = program.tensor(node.output);
       op.outputs.push_back({.bytes = output.bytes(),
                             .shape = output.shape,
-                            .dtype = output.type == ElementType::kFloat32 ? "f32" : "i64"});
+                            .dtype = NameOf(output.type)});
       if (node.type == kParameterType) op.param_bytes = output.bytes();
+    }
+    if (node.attributes.optimizer_slots > 0) {
+      const SymbolicTensor& parameter = program.tensor(node.inputs[0]);
+      ops[static_cast<size_t>(parameter.node)].param_bytes += node.attributes.optimizer_slots * parameter.bytes();
     }
     ops.push_back(std::move(op));
   }

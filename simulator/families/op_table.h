@@ -34,20 +34,37 @@ class GradientSink {
   // Adds an op named after the forward op.
   virtual TensorId Emit(const std::string& suffix, const std::string& type, const std::vector<TensorId>& inputs,
                         const OpAttributes& attributes = {}) = 0;
-  virtual TensorId Slice(TensorId tensor, int32_t dim, int64_t begin, int64_t length) = 0;  // A view: no op.
+  // Views: no op.
+  virtual TensorId Slice(TensorId tensor, int32_t dim, int64_t begin, int64_t length, bool drop_dim = false) = 0;
   virtual void Give(size_t input, TensorId grad) = 0;
 };
 
+// What bounds the speed of an op; device kinds have an efficiency for each.
+enum class OpClass {
+  kResident,     // Parameters and inputs: nothing runs.
+  kMatmul,
+  kConvolution,
+  kDepthwise,    // Convolutions whose channels do not mix.
+  kElementwise,  // Streams through memory: activations, copies, updates.
+  kReduction,    // Normalization, softmax, pools, sums.
+  kGather,       // Rows at random places.
+};
+inline constexpr int kNumOpClasses = 7;
+
 struct OpRule {
   std::string type;
+  OpClass op_class;
   std::function<Shape(const OpCall&)> output_shape;
-  std::function<double(const OpCall&)> flops;   // Multiply and add count as two.
-  std::function<int64_t(const OpCall&)> bytes;  // Read and written.
-  std::function<void(GradientSink&)> backward;  // Empty: no gradient passes through it.
+  std::function<double(const OpCall&)> flops;            // Multiply and add count as two.
+  std::function<int64_t(const OpCall&)> bytes;           // Read and written.
+  std::function<void(GradientSink&)> backward = {};      // Empty: no gradient passes through it.
+  std::function<int64_t(const OpCall&)> workspace = {};  // Bytes while it runs; empty: none.
 };
 
 // Throws BadInput for a type that has no row.
 const OpRule& RuleOf(const std::string& type);
+// The class of the rule, but kDepthwise for a convolution that is one.
+OpClass ClassOf(const OpCall& call);
 std::vector<std::string> OpTypes();
 
 }  // namespace emplace

@@ -20,9 +20,9 @@ class PtbBuilder {
     for (size_t i = 0; i < model_.parent.size(); ++i) {
       weights_.push_back(p_.Parameter(StrCat("w", i), {i == 0 ? 2 * h : h, 2 * h}));
     }
-    const TensorId tokens = p_.Input("tokens", {model_.steps, model_.batch}, ElementType::kInt64);
-    const TensorId targets = p_.Input("targets", {model_.steps, model_.batch}, ElementType::kInt64);
-    TensorId hidden = p_.Input("h0", {model_.batch, h}, ElementType::kFloat32);
+    const TensorId tokens = p_.IdInput("tokens", {model_.steps, model_.batch});
+    const TensorId targets = p_.IdInput("targets", {model_.steps, model_.batch});
+    TensorId hidden = p_.Input("h0", {model_.batch, h});
     const TensorId words = p_.Add("words", "aten.embedding", {embedding, tokens});
 
     TensorId loss = -1;
@@ -116,10 +116,10 @@ PtbModel SamplePtb(Rng& rng, const std::string& size) {
   return model;
 }
 
-TensorProgram BuildPtb(const PtbModel& model) {
-  TensorProgram program;
+TensorProgram BuildPtb(const PtbModel& model, ElementType float_type) {
+  TensorProgram program(float_type);
   const TensorId loss = PtbBuilder(model, program).Build();
-  AddSgdUpdates(program, AddBackward(program, loss));
+  AddUpdates(program, AddBackward(program, loss));
   return program;
 }
 

@@ -28,6 +28,6 @@ struct PtbModel {
 PtbModel SamplePtb(Rng& rng, const std::string& size);
 
 // Forward pass, backward pass and update. parameters: the embedding (tied with the softmax) and one matrix a node.
-TensorProgram BuildPtb(const PtbModel& model);
+TensorProgram BuildPtb(const PtbModel& model, ElementType float_type = ElementType::kFloat32);
 
 }  // namespace emplace

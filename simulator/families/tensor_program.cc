@@ -5,7 +5,29 @@
 
 namespace emplace {
 
-int64_t SizeOf(ElementType type) { return type == ElementType::kFloat32 ? 4 : 8; }
+int64_t SizeOf(ElementType type) {
+  switch (type) {
+    case ElementType::kFloat16:
+      return 2;
+    case ElementType::kFloat32:
+      return 4;
+    case ElementType::kInt64:
+      break;
+  }
+  return 8;
+}
+
+const char* NameOf(ElementType type) {
+  switch (type) {
+    case ElementType::kFloat16:
+      return "f16";
+    case ElementType::kFloat32:
+      return "f32";
+    case ElementType::kInt64:
+      break;
+  }
+  return "i64";
+}
 
 int64_t NumElements(const Shape& shape) {
   int64_t elements = 1;
@@ -26,10 +48,15 @@ TensorId TensorProgram::Parameter(const std::string& name, const Shape& shape) {
   node.name = name;
   node.type = kParameterType;
   node.group = "param:" + name;
-  return AddNode(std::move(node), {.shape = shape, .requires_grad = true});
+  return AddNode(std::move(node), {.shape = shape, .type = float_type_, .requires_grad = true});
 }
 
-TensorId TensorProgram::Input(const std::string& name, const Shape& shape, ElementType type) {
+TensorId TensorProgram::Input(const std::string& name, const Shape& shape) { return AddInput(name, shape, float_type_); }
+TensorId TensorProgram::IdInput(const std::string& name, const Shape& shape) {
+  return AddInput(name, shape, ElementType::kInt64);
+}
+
+TensorId TensorProgram::AddInput(const std::string& name, const Shape& shape, ElementType type) {
   SymbolicNode node;
   node.name = name;
   node.type = kInputType;
@@ -45,16 +72,18 @@ TensorId TensorProgram::Add(const std::string& name, const std::string& type, co
   node.attributes = attributes;
   SymbolicTensor output;
   output.shape = RuleOf(type).output_shape({*this, node});
+  output.type = float_type_;
   for (const TensorId input : inputs) output.requires_grad = output.requires_grad || tensor(input).requires_grad;
   return AddNode(std::move(node), std::move(output));
 }
 
 void TensorProgram::AddUpdate(const std::string& name, const std::string& type, const std::vector<TensorId>& inputs,
-                              const std::vector<int32_t>& after) {
+                              const OpAttributes& attributes, const std::vector<int32_t>& after) {
   SymbolicNode node;
   node.name = name;
   node.type = type;
   node.inputs = inputs;
+  node.attributes = attributes;
   node.group = nodes_[static_cast<size_t>(tensor(inputs.front()).node)].group;
   node.after = after;
   nodes_.push_back(std::move(node));
@@ -64,20 +93,30 @@ TensorId TensorProgram::Slice(TensorId id, int32_t dim, int64_t begin, int64_t l
   SymbolicTensor view = tensor(id);
   const auto d = static_cast<size_t>(dim);
   EMPLACE_CHECK(d < view.shape.size() && begin >= 0 && begin + length <= view.shape[d]);
-  if (view.base < 0) {
+  const bool piece = view.base >= 0 && !view.reshaped && view.shape.size() == tensor(view.base).shape.size();
+  if (piece && view.dim == dim) {
+    view.begin += begin;  // A piece of a piece is a piece of the whole.
+  } else {
     view.base = id;
+    view.reshaped = false;
     view.dim = dim;
     view.begin = begin;
-  } else {
-    // A piece of a piece is a piece of the whole; across another dimension it would not be contiguous.
-    EMPLACE_CHECK(view.dim == dim && view.shape.size() == tensor(view.base).shape.size());
-    view.begin += begin;
   }
   view.shape[d] = length;
   if (drop_dim) {
     EMPLACE_CHECK(length == 1);
     view.shape.erase(view.shape.begin() + dim);
   }
+  tensors_.push_back(std::move(view));
+  return static_cast<TensorId>(tensors_.size()) - 1;
+}
+
+TensorId TensorProgram::Reshape(TensorId id, const Shape& shape) {
+  SymbolicTensor view = tensor(id);
+  EMPLACE_CHECK(NumElements(view.shape) == NumElements(shape));
+  view.base = id;
+  view.reshaped = true;
+  view.shape = shape;
   tensors_.push_back(std::move(view));
   return static_cast<TensorId>(tensors_.size()) - 1;
 }

@@ -18,7 +18,7 @@ int Count(const TensorProgram& program, const std::string& type) {
 
 // The loss of a [2, 3] tensor: its rows against targets.
 TensorId Loss(TensorProgram& program, TensorId logits) {
-  const TensorId target = program.Input("target", {program.tensor(logits).shape[0]}, ElementType::kInt64);
+  const TensorId target = program.IdInput("target", {program.tensor(logits).shape[0]});
   return program.Add("nll", "aten.nll_loss_forward",
                      {program.Add("log_softmax", "aten._log_softmax", {logits}), target});
 }
@@ -70,7 +70,7 @@ TEST(Backward, PiecesAreJoinedAgain) {
 TEST(Backward, StepsOfASequenceAreStacked) {
   TensorProgram program;
   const TensorId words = program.Parameter("words", {10, 3});
-  const TensorId tokens = program.Input("tokens", {4, 2}, ElementType::kInt64);
+  const TensorId tokens = program.IdInput("tokens", {4, 2});
   const TensorId sequence = program.Add("sequence", "aten.embedding", {words, tokens});
   EXPECT_EQ(program.tensor(sequence).shape, (Shape{4, 2, 3}));
   TensorId sum = program.Slice(sequence, 0, 0, 1, true);
@@ -86,16 +86,16 @@ TEST(Backward, StepsOfASequenceAreStacked) {
 
 TEST(Backward, WhatNeedsNoGradientGetsNone) {
   TensorProgram program;
-  const TensorId given = program.Input("given", {2, 3}, ElementType::kFloat32);
+  const TensorId given = program.Input("given", {2, 3});
   const TensorId w = program.Parameter("w", {3, 3});
   AddBackward(program, Loss(program, program.Add("y", "aten.mm", {given, w})));
   EXPECT_EQ(Count(program, "aten.mm"), 2);  // The forward one, and that of w alone.
 }
 
-TEST(Backward, EveryRuleGivesGradientsOfItsInputsShapes) {
-  // GiveTo checks shapes inside; here every differentiable unary and binary op runs through it once.
-  for (const std::string& type : OpTypes()) {
-    if (!RuleOf(type).backward || type == "aten.nll_loss_forward" || type == "aten.embedding") continue;
+TEST(Backward, RulesGiveGradientsOfTheirInputsShapes) {
+  // GiveTo checks shapes inside; here the ops on one or two matrices run through it. All rules: op_gradient_test.
+  for (const std::string type : {"aten.add", "aten.sub", "aten.mul", "aten.mm", "aten.cat", "aten.div", "aten.sigmoid",
+                                 "aten.tanh", "aten.relu", "aten._softmax", "aten._log_softmax"}) {
     const bool binary =
         type == "aten.add" || type == "aten.sub" || type == "aten.mul" || type == "aten.mm" || type == "aten.cat";
     TensorProgram program;
@@ -111,7 +111,7 @@ TEST(Backward, EveryRuleGivesGradientsOfItsInputsShapes) {
 TEST(Backward, UpdatesStayWithTheirParameter) {
   TensorProgram program;
   const TensorId w = program.Parameter("w", {3, 3});
-  AddSgdUpdates(program, AddBackward(program, Loss(program, program.Add("y", "aten.tanh", {w}))));
+  AddUpdates(program, AddBackward(program, Loss(program, program.Add("y", "aten.tanh", {w}))));
   const SymbolicNode& update = program.nodes().back();
   EXPECT_EQ(update.type, "aten.add_");
   EXPECT_EQ(update.group, program.nodes()[static_cast<size_t>(program.tensor(w).node)].group);

@@ -12,10 +12,20 @@
 namespace emplace {
 namespace {
 
-// 1 TFLOP/s attainable of 2, 100 GB/s attainable of 200, 3 us to launch.
-constexpr char kKind[] =
-    "kind: toy\npeak_gflops: 2000\ncompute_efficiency: 0.5\nmemory_gb_per_s: 200\nmemory_efficiency: 0.5\nlaunch_us: "
-    "3\n";
+// Products attain 1 TFLOP/s of 2 (4 of 8 in f16), half of it at 3 MFLOP; 100 GB/s of 200; 3 us to launch.
+constexpr char kKind[] = R"(kind: toy
+memory_bytes: 1.0e9
+memory_gb_per_s: 200
+launch_us: 3
+peak_gflops: {f32: 2000, f16: 8000}
+efficiency:
+  matmul: {compute: 0.5, memory: 0.5, half_rate_mflop: 3}
+  convolution: {compute: 0.5, memory: 0.5, half_rate_mflop: 0}
+  depthwise: {compute: 0.05, memory: 0.5, half_rate_mflop: 0}
+  elementwise: {compute: 0.5, memory: 0.5, half_rate_mflop: 0}
+  reduction: {compute: 0.5, memory: 0.25, half_rate_mflop: 0}
+  gather: {compute: 0.5, memory: 0.1, half_rate_mflop: 0}
+)";
 
 DeviceKind Parse(const std::string& text) {
   // One file a process: the cases run side by side.
@@ -26,7 +36,12 @@ DeviceKind Parse(const std::string& text) {
   return LoadDeviceKind(path);
 }
 
-std::string ErrorOf(const std::string& text) {
+// What is said of kKind with `from` replaced by `to`.
+std::string ErrorWith(const std::string& from, const std::string& to) {
+  std::string text = kKind;
+  const size_t at = text.find(from);
+  EXPECT_NE(at, std::string::npos) << from;
+  text.replace(at, from.size(), to);
   try {
     Parse(text);
   } catch (const Error& error) {
@@ -37,29 +52,51 @@ std::string ErrorOf(const std::string& text) {
 
 TEST(CostModel, TakesTheLargerOfComputeAndMemoryAndAddsTheLaunch) {
   const DeviceKind toy = Parse(kKind);
-  EXPECT_EQ(CostUs(toy, 2e6, 0), 5);       // 2e6 FLOP / 1e6 FLOP per us = 2, + 3
-  EXPECT_EQ(CostUs(toy, 0, 400000), 7);    // 400,000 B / 100,000 B per us = 4, + 3
-  EXPECT_EQ(CostUs(toy, 2e6, 400000), 7);  // The larger of the two, + 3
-  EXPECT_EQ(CostUs(toy, 1, 1), 3);         // Rounded to a nanosecond.
+  const auto cost = [&](double flops, int64_t bytes) { return CostUs(toy, {OpClass::kElementwise, ElementType::kFloat32, flops, bytes}); };
+  EXPECT_EQ(cost(2e6, 0), 5);       // 2e6 FLOP / 1e6 FLOP per us = 2, + 3
+  EXPECT_EQ(cost(0, 400000), 7);    // 400,000 B / 100,000 B per us = 4, + 3
+  EXPECT_EQ(cost(2e6, 400000), 7);  // The larger of the two, + 3
+  EXPECT_EQ(cost(1, 1), 3);         // Rounded to a nanosecond.
+}
+
+TEST(CostModel, EfficiencyGoesByClassTypeAndSize) {
+  const DeviceKind toy = Parse(kKind);
+  const auto cost = [&](OpClass op_class, ElementType type, double flops, int64_t bytes) {
+    return CostUs(toy, {op_class, type, flops, bytes});
+  };
+  // At the half-rate size 3 MFLOP run at 0.5e6 FLOP per us: 6, + 3. Ten times as large: 30 + 3 at the full rate, 33, + 3.
+  EXPECT_EQ(cost(OpClass::kMatmul, ElementType::kFloat32, 3e6, 0), 9);
+  EXPECT_EQ(cost(OpClass::kMatmul, ElementType::kFloat32, 30e6, 0), 36);
+  EXPECT_EQ(cost(OpClass::kMatmul, ElementType::kFloat16, 29e6, 0), 11);    // 32e6 / 4e6 = 8, + 3
+  EXPECT_EQ(cost(OpClass::kDepthwise, ElementType::kFloat32, 1e6, 0), 13);  // A tenth of the rate of the others.
+  EXPECT_EQ(cost(OpClass::kReduction, ElementType::kFloat32, 0, 100000), 5);
+  EXPECT_EQ(cost(OpClass::kGather, ElementType::kFloat32, 0, 100000), 8);
+  EXPECT_EQ(cost(OpClass::kResident, ElementType::kFloat32, 1e9, 1000000), 0);
 }
 
 TEST(CostModel, ErrorsNamePlaceAndValue) {
-  EXPECT_NE(ErrorOf("kind: toy\npeak_gflops: -1\n").find(":2:14: peak_gflops is -1"), std::string::npos);
-  EXPECT_NE(ErrorOf("kind: toy\npeak_gflop: 1\n").find(":2:1: unknown key 'peak_gflop'"), std::string::npos);
-  EXPECT_NE(ErrorOf("kind: toy\npeak_gflops: many\n").find("peak_gflops is not a number"), std::string::npos);
-  EXPECT_NE(ErrorOf("kind: toy\n[peak, gflops]: 1\n").find(":2:1: unknown key ''"), std::string::npos);
-  EXPECT_NE(ErrorOf("kind: [toy]\n").find("'kind' is missing"), std::string::npos);
-  EXPECT_NE(ErrorOf("just words\n").find("expected a map"), std::string::npos);
-  EXPECT_NE(ErrorOf("kind: [toy\n").find("not valid YAML"), std::string::npos);
-  EXPECT_NE(ErrorOf("kind: toy\npeak_gflops: 1\n").find("'compute_efficiency' is missing"), std::string::npos);
-  EXPECT_NE(ErrorOf(std::string(kKind) + "memory_efficiency: 2\n").find("memory_efficiency is 2"), std::string::npos);
+  EXPECT_EQ(ErrorWith("launch_us: 3", "launch_us: 3.0"), "");
+  EXPECT_NE(ErrorWith("f32: 2000", "f32: -1").find(":5:20: f32 is -1, expected more than 0"), std::string::npos);
+  EXPECT_NE(ErrorWith("launch_us", "launch_ms").find(":4:1: a device kind: unknown key 'launch_ms'"), std::string::npos);
+  EXPECT_NE(ErrorWith("launch_us: 3", "launch_us: soon").find(":4:12: launch_us is not a number"), std::string::npos);
+  EXPECT_NE(ErrorWith("launch_us: 3", "[launch, us]: 3").find(":4:1: a device kind: unknown key ''"), std::string::npos);
+  EXPECT_NE(ErrorWith("kind: toy", "kind: [toy]").find("'kind' is no name"), std::string::npos);
+  EXPECT_NE(ErrorWith("kind: toy\n", "").find("'kind' is missing"), std::string::npos);
+  EXPECT_NE(ErrorWith("kind: toy", "kind: [toy").find("not valid YAML"), std::string::npos);
+  EXPECT_NE(ErrorWith("{f32: 2000, f16: 8000}", "2000").find(":5:14: peak_gflops: expected a map"), std::string::npos);
+  EXPECT_NE(ErrorWith("  depthwise: {compute: 0.05, memory: 0.5, half_rate_mflop: 0}\n", "").find("'depthwise' is missing"),
+            std::string::npos);
+  EXPECT_NE(ErrorWith("  gather", "  scatter").find(":12:3: efficiency: unknown key 'scatter'"), std::string::npos);
+  EXPECT_NE(ErrorWith("compute: 0.05", "compute: 1.5").find(":9:24: compute is 1.5, expected more than 0 and at most 1"),
+            std::string::npos);
+  EXPECT_NE(ErrorWith("half_rate_mflop: 3", "half_rate_mflop: -3").find("half_rate_mflop is -3, expected at least 0"),
+            std::string::npos);
 }
 
 TEST(CostModel, TheShippedKindsLoad) {
-  const std::vector<DeviceKind> kinds = LoadDeviceKinds(DefaultKindsFolder());
-  ASSERT_GE(kinds.size(), 2u);
-  EXPECT_EQ(kinds[0].name, "cpu");
-  EXPECT_EQ(kinds[1].name, "k80");
+  std::vector<std::string> names;
+  for (const DeviceKind& kind : LoadDeviceKinds(DefaultKindsFolder())) names.push_back(kind.name);
+  EXPECT_EQ(names, (std::vector<std::string>{"a100", "cpu", "h100", "k80", "p100", "v100"}));
 }
 
 }  // namespace

@@ -14,12 +14,8 @@ namespace emplace {
 namespace {
 
 // 1 FLOP per us, 1 byte per us, no launch: the cost of an op is the larger of its FLOPs and bytes.
-const DeviceKind kUnit{.name = "unit",
-                       .peak_gflops = 1e-3,
-                       .compute_efficiency = 1,
-                       .memory_gb_per_s = 1e-3,
-                       .memory_efficiency = 1,
-                       .launch_us = 0};
+const DeviceKind kUnit{
+    .name = "unit", .peak_gflops_f32 = 1e-3, .peak_gflops_f16 = 1e-3, .memory_gb_per_s = 1e-3, .launch_us = 0, .efficiency = {}};
 
 const Op& Find(const OpGraph& graph, const std::string& name) {
   return *std::find_if(graph.ops().begin(), graph.ops().end(), [&](const Op& op) { return op.name == name; });
@@ -42,7 +38,7 @@ bool Waits(const OpGraph& graph, OpIndex to, OpIndex from) {
 
 TEST(Lower, ReadersOfAPieceDependOnTheWholeAndReadThePiece) {
   TensorProgram program;
-  const TensorId a = program.Input("a", {2, 6}, ElementType::kFloat32);
+  const TensorId a = program.Input("a", {2, 6});
   const TensorId whole = program.Add("whole", "aten.tanh", {a});
   program.Add("reader", "aten.sigmoid", {program.Slice(whole, 1, 0, 3)});
   const OpGraph graph = Lower("g", program, {kUnit});
@@ -60,7 +56,7 @@ TEST(Lower, ReadersOfAPieceDependOnTheWholeAndReadThePiece) {
 TEST(Lower, ParametersHoldTheirGradientsBufferAndStayWithTheirUpdate) {
   TensorProgram program;
   const TensorId w = program.Parameter("w", {4, 5});
-  AddSgdUpdates(program, AddBackward(program, program.Add("y", "aten.tanh", {w})));
+  AddUpdates(program, AddBackward(program, program.Add("y", "aten.tanh", {w})));
   const OpGraph graph = Lower("g", program, {kUnit});
   const Op& parameter = Find(graph, "w");
   EXPECT_EQ(parameter.type, "emplace.parameter");

@@ -44,6 +44,32 @@ Example Concatenation(int64_t dim) {
           }};
 }
 
+Example Stack(int64_t dim) {
+  return {"aten.stack", [=](TensorProgram& p) {
+            const TensorId a = p.Parameter("a", {3, 4});
+            return p.Add("y", "aten.stack", {a, p.Parameter("b", {3, 4}), a}, {.dim = dim});
+          }};
+}
+
+Example BatchedProduct(bool transpose_a, bool transpose_b) {
+  return {"aten.bmm", [=](TensorProgram& p) {
+            const TensorId a = p.Parameter("a", transpose_a ? Shape{2, 4, 3} : Shape{2, 3, 4});
+            const TensorId b = p.Parameter("b", transpose_b ? Shape{2, 5, 4} : Shape{2, 4, 5});
+            return p.Add("y", "aten.bmm", {a, b}, {.transpose_a = transpose_a, .transpose_b = transpose_b});
+          }};
+}
+
+Example Convolution(const Shape& weight, const OpAttributes& attributes) {
+  return {"aten.convolution", [=](TensorProgram& p) {
+            const TensorId x = p.Parameter("x", {2, 3, 6, 7});
+            return p.Add("y", "aten.convolution", {x, p.Parameter("weight", weight)}, attributes);
+          }};
+}
+
+Example OnImages(const std::string& type, const OpAttributes& attributes) {
+  return {type, [=](TensorProgram& p) { return p.Add("y", type, {p.Parameter("x", {2, 3, 6, 7})}, attributes); }};
+}
+
 std::vector<Example> Examples() {
   return {
       Product(false, false),
@@ -60,15 +86,43 @@ std::vector<Example> Examples() {
       Elementwise("aten._log_softmax", 1),
       Concatenation(0),
       Concatenation(1),
+      Stack(0),
+      Stack(1),
+      BatchedProduct(false, false),
+      BatchedProduct(false, true),
+      BatchedProduct(true, false),
+      BatchedProduct(true, true),
+      {"aten.addmm",
+       [](TensorProgram& p) {
+         const TensorId bias = p.Parameter("bias", {5});
+         return p.Add("y", "aten.addmm", {bias, p.Parameter("a", {3, 4}), p.Parameter("b", {4, 5})});
+       }},
+      Elementwise("aten._softmax", 1),
+      // A layer that keeps the size; strides that leave pixels over; unlike height and width; channels that do not mix.
+      Convolution({4, 3, 3, 3}, {.stride = {1, 1}, .padding = {1, 1}}),
+      Convolution({4, 3, 3, 3}, {.stride = {2, 2}, .padding = {0, 0}}),
+      Convolution({2, 3, 1, 5}, {.stride = {1, 2}, .padding = {0, 2}}),
+      Convolution({3, 1, 3, 3}, {.stride = {2, 2}, .padding = {1, 1}, .channel_groups = 3}),
+      {"aten.native_batch_norm",
+       [](TensorProgram& p) {
+         const TensorId x = p.Parameter("x", {4, 3, 2, 5});
+         return p.Add("y", "aten.native_batch_norm", {x, p.Parameter("affine", {2, 3})});
+       }},
+      OnImages("aten.avg_pool2d", {.kernel = {3, 3}, .stride = {1, 1}, .padding = {1, 1}}),
+      OnImages("aten.avg_pool2d", {.kernel = {5, 5}, .stride = {3, 3}}),
+      OnImages("aten.max_pool2d_with_indices", {.kernel = {3, 3}, .stride = {2, 2}, .padding = {1, 1}}),
+      OnImages("aten.max_pool2d_with_indices", {.kernel = {2, 3}, .stride = {2, 1}}),
+      OnImages("aten.constant_pad_nd", {.shift = 1}),
+      OnImages("aten.constant_pad_nd", {.shift = -1}),
       {"aten.embedding",
        [](TensorProgram& p) {
          const TensorId rows = p.Parameter("rows", {6, 4});
-         return p.Add("y", "aten.embedding", {rows, p.Input("ids", {2, 5}, ElementType::kInt64)});
+         return p.Add("y", "aten.embedding", {rows, p.IdInput("ids", {2, 5})});
        }},
       {"aten.nll_loss_forward",
        [](TensorProgram& p) {
          const TensorId log_probs = p.Parameter("log_probs", {5, 6});
-         return p.Add("y", "aten.nll_loss_forward", {log_probs, p.Input("ids", {5}, ElementType::kInt64)});
+         return p.Add("y", "aten.nll_loss_forward", {log_probs, p.IdInput("ids", {5})});
        }},
       // Not ops, but rules of the differentiation: pieces of a tensor, along either dimension and read twice; a square.
       {"pieces",
@@ -85,6 +139,18 @@ std::vector<Example> Examples() {
          const TensorId second = p.Slice(whole, 0, 1, 1, /*drop_dim=*/true);
          return p.Add("y", "aten.mul", {p.Add("d", "aten.sub", {first, second}), second});
        }},
+      {"reshape",
+       [](TensorProgram& p) {
+         const TensorId whole = p.Add("whole", "aten.tanh", {p.Parameter("a", {3, 4})});
+         const TensorId flat = p.Reshape(whole, {4, 3});
+         return p.Add("y", "aten.mm", {flat, whole});  // Read in both shapes.
+       }},
+      {"reshaped pieces",
+       [](TensorProgram& p) {
+         const TensorId a = p.Parameter("a", {3, 1, 4});
+         const TensorId both = p.Add("both", "aten.cat", {p.Reshape(a, {3, 4}), p.Parameter("b", {3, 2})}, {.dim = 1});
+         return p.Add("y", "aten.tanh", {both});
+       }},
       {"square",
        [](TensorProgram& p) {
          const TensorId a = p.Parameter("a", {3, 3});
@@ -99,7 +165,7 @@ TEST(OpGradient, EveryRuleComputesWhatAutogradComputes) {
     TensorProgram program;
     const TensorId y = example.build(program);
     // A random direction: the gradient that reaches the op is not all ones.
-    const TensorId direction = program.Input("direction", program.tensor(y).shape, ElementType::kFloat32);
+    const TensorId direction = program.Input("direction", program.tensor(y).shape);
     const TensorId objective = program.Add("objective", "aten.mul", {y, direction});
     const auto gradients = AddBackward(program, objective);
 

@@ -1,0 +1,41 @@
+// The cifar10 family: convolutional cells of the ENAS micro search space (Pham et al. 2018, section 2.3) in an image
+// classifier. A graph is one training step: forward, backward, momentum update.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "common/rng.h"
+#include "simulator/families/tensor_program.h"
+
+namespace emplace {
+
+enum class CellOp { kSeparable3, kSeparable5, kAveragePool, kMaxPool, kIdentity };
+
+// A block adds op[0] of input[0] and op[1] of input[1]. Inputs: 0, the cell before the previous one; 1, the previous
+// cell; 2 + i, block i of this cell.
+struct CellBlock {
+  std::array<int32_t, 2> input;
+  std::array<CellOp, 2> op;
+};
+
+struct Cifar10Model {
+  std::vector<CellBlock> normal;
+  std::vector<CellBlock> reduction;
+  int64_t cells = 6;  // Normal ones; two reduction cells besides, at cells / 3 and 2 (cells / 3) + 1.
+  int64_t filters = 20;
+  int64_t batch = 160;
+  int64_t image = 32;  // Height and width.
+  int64_t classes = 10;
+};
+
+// Five blocks a cell. Inputs uniformly; each separable convolution exp(0.44) times as likely as each other op.
+// size "full": 6..15 cells, 20..36 filters, batch 144..160; "small": 3 cells, 8..12 filters, batch 16..32.
+Cifar10Model SampleCifar10(Rng& rng, const std::string& size);
+
+// Forward pass with its auxiliary head, backward pass and update.
+TensorProgram BuildCifar10(const Cifar10Model& model, ElementType float_type = ElementType::kFloat32);
+
+}  // namespace emplace

@@ -1,0 +1,52 @@
+#include "simulator/families/rules/rule_parts.h"
+
+namespace emplace {
+namespace {
+
+void BackwardAdd(GradientSink& sink) {
+  for (size_t i = 0; i < 2; ++i) {
+    if (sink.Needs(i)) sink.Give(i, sink.output_grad());
+  }
+}
+
+void BackwardSub(GradientSink& sink) {
+  if (sink.Needs(0)) sink.Give(0, sink.output_grad());
+  if (sink.Needs(1)) sink.Give(1, sink.Emit("neg", "aten.neg", {sink.output_grad()}));
+}
+
+void BackwardMul(GradientSink& sink) {
+  const SymbolicNode& node = sink.node();
+  for (size_t i = 0; i < 2; ++i) {
+    if (!sink.Needs(i)) continue;
+    sink.Give(i, sink.Emit(i == 0 ? "mul_a" : "mul_b", "aten.mul", {sink.output_grad(), node.inputs[1 - i]}));
+  }
+}
+
+void BackwardDiv(GradientSink& sink) {
+  sink.Give(0, sink.Emit("div", "aten.div", {sink.output_grad()}, sink.node().attributes));
+}
+
+OpRule Row(const std::string& type, std::function<double(const OpCall&)> flops,
+           std::function<void(GradientSink&)> backward = {}) {
+  return {type, OpClass::kElementwise, SameAs0, std::move(flops), AllBytes, std::move(backward)};
+}
+
+}  // namespace
+
+std::vector<OpRule> ElementwiseRules() {
+  return {
+      Row("aten.add", Elements, BackwardAdd),
+      Row("aten.sub", Elements, BackwardSub),
+      Row("aten.mul", Elements, BackwardMul),
+      Row("aten.div", Elements, BackwardDiv),  // By a number, `divisor`.
+      Row("aten.neg", Elements),
+      Row("aten.sigmoid", PerElement<4>, FromOutput("aten.sigmoid_backward")),
+      Row("aten.sigmoid_backward", PerElement<3>),
+      Row("aten.tanh", PerElement<6>, FromOutput("aten.tanh_backward")),
+      Row("aten.tanh_backward", PerElement<3>),
+      Row("aten.relu", Elements, FromOutput("aten.threshold_backward")),
+      Row("aten.threshold_backward", Elements),
+  };
+}
+
+}  // namespace emplace

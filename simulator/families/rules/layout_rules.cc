@@ -1,0 +1,78 @@
+#include "simulator/families/rules/rule_parts.h"
+
+namespace emplace {
+namespace {
+
+Shape Concatenated(const OpCall& call) {
+  Shape shape = call.input(0).shape;
+  const auto dim = static_cast<size_t>(call.node.attributes.dim);
+  for (size_t i = 1; i < call.node.inputs.size(); ++i) shape[dim] += call.input(i).shape[dim];
+  return shape;
+}
+
+// Along a new dimension.
+Shape Stacked(const OpCall& call) {
+  Shape shape = call.input(0).shape;
+  shape.insert(shape.begin() + call.node.attributes.dim, static_cast<int64_t>(call.node.inputs.size()));
+  return shape;
+}
+
+// [ids..., width] rows of the weight [rows, width].
+Shape Gathered(const OpCall& call) {
+  Shape shape = call.input(1).shape;
+  shape.push_back(call.input(0).shape[1]);
+  return shape;
+}
+
+Shape EmbeddingGradient(const OpCall& call) { return {call.node.attributes.rows, call.input(0).shape.back()}; }
+
+// The rows that are read, not the whole weight.
+int64_t GatherBytes(const OpCall& call) { return 2 * call.output().bytes() + call.input(1).bytes(); }
+
+// Each input gets its piece of the gradient, as a view.
+void BackwardCat(GradientSink& sink) {
+  const SymbolicNode& node = sink.node();
+  const auto dim = static_cast<int32_t>(node.attributes.dim);
+  int64_t begin = 0;
+  for (size_t i = 0; i < node.inputs.size(); ++i) {
+    const int64_t length = sink.program().tensor(node.inputs[i]).shape[static_cast<size_t>(dim)];
+    if (sink.Needs(i)) sink.Give(i, sink.Slice(sink.output_grad(), dim, begin, length));
+    begin += length;
+  }
+}
+
+void BackwardStack(GradientSink& sink) {
+  const SymbolicNode& node = sink.node();
+  const auto dim = static_cast<int32_t>(node.attributes.dim);
+  for (size_t i = 0; i < node.inputs.size(); ++i) {
+    if (sink.Needs(i)) sink.Give(i, sink.Slice(sink.output_grad(), dim, static_cast<int64_t>(i), 1, /*drop_dim=*/true));
+  }
+}
+
+void BackwardShift(GradientSink& sink) {
+  sink.Give(0, sink.Emit("pad", "aten.constant_pad_nd", {sink.output_grad()}, {.shift = -sink.node().attributes.shift}));
+}
+
+void BackwardEmbedding(GradientSink& sink) {
+  const SymbolicNode& node = sink.node();
+  const OpAttributes attributes{.rows = sink.program().tensor(node.inputs[0]).shape[0]};
+  sink.Give(0, sink.Emit("embedding_dense_backward", "aten.embedding_dense_backward",
+                         {sink.output_grad(), node.inputs[1]}, attributes));
+}
+
+}  // namespace
+
+std::vector<OpRule> LayoutRules() {
+  return {
+      {kParameterType, OpClass::kResident, {}, NoFlops, NoBytes},
+      {kInputType, OpClass::kResident, {}, NoFlops, NoBytes},
+      {"aten.cat", OpClass::kElementwise, Concatenated, NoFlops, AllBytes, BackwardCat},
+      {"aten.stack", OpClass::kElementwise, Stacked, NoFlops, AllBytes, BackwardStack},
+      // Images [N, C, H, W] moved up and left by `shift` pixels.
+      {"aten.constant_pad_nd", OpClass::kElementwise, SameAs0, NoFlops, AllBytes, BackwardShift},
+      {"aten.embedding", OpClass::kGather, Gathered, NoFlops, GatherBytes, BackwardEmbedding},
+      {"aten.embedding_dense_backward", OpClass::kGather, EmbeddingGradient, Elements, AllBytes},
+  };
+}
+
+}  // namespace emplace

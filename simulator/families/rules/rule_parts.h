@@ -1,0 +1,45 @@
+// What several rows of the op table share: shapes, FLOPs and bytes. And the tables that op_table.cc puts together.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "simulator/families/op_table.h"
+
+namespace emplace {
+
+std::vector<OpRule> ConvolutionRules();  // Convolutions, batch norm, pools.
+std::vector<OpRule> ElementwiseRules();
+std::vector<OpRule> LayoutRules();  // Cat, stack, pad, embedding; parameters and inputs.
+std::vector<OpRule> LossRules();    // Softmax and cross entropy; updates of parameters.
+std::vector<OpRule> MatrixRules();
+
+// Shapes.
+Shape SameAs0(const OpCall& call);
+Shape GivenShape(const OpCall& call);  // attributes.shape
+
+// FLOPs.
+double NoFlops(const OpCall& call);
+// Elements of the output; of the first input where an update has no output.
+double Elements(const OpCall& call);
+template <int kEach>
+double PerElement(const OpCall& call) {
+  return kEach * Elements(call);
+}
+// kEach for every element of the first input.
+template <int kEach>
+double PerInputElement(const OpCall& call) {
+  return kEach * static_cast<double>(NumElements(call.input(0).shape));
+}
+
+// Bytes.
+int64_t NoBytes(const OpCall& call);
+int64_t OutputBytes(const OpCall& call);
+int64_t AllBytes(const OpCall& call);  // Every input read once, the output written.
+
+// The backward rule of an activation whose gradient op `type` takes (gradient, output).
+std::function<void(GradientSink&)> FromOutput(const std::string& type);
+
+}  // namespace emplace

@@ -1,0 +1,159 @@
+// What is published of the workloads: parameters and FLOPs of the networks, the search spaces of the families.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <functional>
+#include <map>
+#include <set>
+#include <string>
+
+#include "simulator/families/cifar10.h"
+#include "simulator/families/cost_model.h"
+#include "simulator/families/inception_v3.h"
+#include "simulator/families/lower.h"
+#include "simulator/families/nasnet.h"
+#include "simulator/families/nmt.h"
+#include "simulator/families/op_table.h"
+
+namespace emplace {
+namespace {
+
+double Parameters(const TensorProgram& program, const std::string& without = "nothing") {
+  double count = 0;
+  for (const SymbolicNode& node : program.nodes()) {
+    if (node.type != kParameterType || node.name.starts_with(without)) continue;
+    count += static_cast<double>(NumElements(program.tensor(node.output).shape));
+  }
+  return count;
+}
+
+// Of the forward pass, multiplications and additions in convolutions and products, as papers count them.
+double ForwardMultiplyAdds(const TensorProgram& program, const std::string& without = "nothing") {
+  double flops = 0;
+  for (const SymbolicNode& node : program.nodes()) {
+    if (node.type == "aten.ones_like") break;  // Here the backward pass begins.
+    if (node.name.starts_with(without)) continue;
+    const OpCall call{program, node};
+    const OpClass op_class = ClassOf(call);
+    if (op_class == OpClass::kMatmul || op_class == OpClass::kConvolution || op_class == OpClass::kDepthwise) {
+      flops += RuleOf(node.type).flops(call);
+    }
+  }
+  return flops / 2;
+}
+
+TEST(InceptionV3, HasThePublishedParametersAndFlops) {
+  const TensorProgram program = BuildInceptionV3({.batch = 1});
+  EXPECT_NEAR(Parameters(program, "aux/"), 23.8e6, 0.01 * 23.8e6);
+  EXPECT_NEAR(Parameters(program), 27.16e6, 0.01 * 27.16e6);  // torchvision's with its auxiliary head.
+  EXPECT_NEAR(ForwardMultiplyAdds(program, "aux/"), 5.7e9, 0.05 * 5.7e9);
+}
+
+TEST(Nasnet, HasThePublishedParametersAndFlops) {
+  const TensorProgram program = BuildNasnet({.batch = 1});
+  EXPECT_NEAR(Parameters(program), 88.9e6, 0.01 * 88.9e6);
+  EXPECT_NEAR(ForwardMultiplyAdds(program), 23.8e9, 0.05 * 23.8e9);
+}
+
+TEST(Cifar10, ReductionsHalveTheSizeAndDoubleTheFilters) {
+  Cifar10Model model;
+  model.normal = model.reduction = {{{0, 1}, {CellOp::kSeparable3, CellOp::kIdentity}},
+                                    {{2, 1}, {CellOp::kMaxPool, CellOp::kSeparable5}}};
+  model.cells = 6;
+  const TensorProgram program = BuildCifar10(model);
+  // Reductions at 6 / 3 = 2 and 2 * 2 + 1 = 5. Block 0 is read by block 1, so block 1 alone is the output.
+  std::map<std::string, Shape> shapes;
+  for (const SymbolicNode& node : program.nodes()) {
+    if (node.output >= 0) shapes[node.name] = program.tensor(node.output).shape;
+  }
+  EXPECT_EQ(shapes.at("stem/bn"), (Shape{160, 60, 32, 32}));
+  EXPECT_EQ(shapes.at("cell01/b1"), (Shape{160, 20, 32, 32}));
+  EXPECT_EQ(shapes.at("cell02/b1"), (Shape{160, 40, 16, 16}));
+  EXPECT_EQ(shapes.at("cell04/b1"), (Shape{160, 40, 16, 16}));
+  EXPECT_EQ(shapes.at("cell05/b1"), (Shape{160, 80, 8, 8}));
+  EXPECT_EQ(shapes.at("cell07/b1"), (Shape{160, 80, 8, 8}));
+  EXPECT_FALSE(shapes.contains("cell08/b1"));
+  EXPECT_TRUE(shapes.contains("aux/head/linear"));
+}
+
+TEST(Cifar10, SeparableConvolutionsAreFavouredByTheirLogit) {
+  Rng rng(3);
+  std::map<CellOp, int> count;
+  int total = 0;
+  std::set<int64_t> cells;
+  for (int i = 0; i < 2000; ++i) {
+    const Cifar10Model model = SampleCifar10(rng, "full");
+    cells.insert(model.cells);
+    ASSERT_TRUE(model.filters >= 20 && model.filters <= 36 && model.batch >= 144 && model.batch <= 160);
+    for (const auto* const cell : {&model.normal, &model.reduction}) {
+      ASSERT_EQ(cell->size(), 5u);
+      for (size_t b = 0; b < cell->size(); ++b) {
+        for (size_t side = 0; side < 2; ++side) {
+          ASSERT_TRUE((*cell)[b].input[side] >= 0 && (*cell)[b].input[side] <= static_cast<int32_t>(b) + 1);
+          ++count[(*cell)[b].op[side]];
+          ++total;
+        }
+      }
+    }
+  }
+  EXPECT_EQ(cells.size(), 10u);  // 6..15
+  const double favoured = std::exp(0.44) / (2 * std::exp(0.44) + 3);
+  for (const CellOp op : {CellOp::kSeparable3, CellOp::kSeparable5}) {
+    EXPECT_NEAR(static_cast<double>(count[op]) / total, favoured, 0.01);
+  }
+  EXPECT_NEAR(static_cast<double>(count[CellOp::kIdentity]) / total, (1 - 2 * favoured) / 3, 0.01);
+}
+
+TEST(Nmt, ParametersAreThoseOfItsLayers) {
+  const NmtModel model{.layers = 3, .hidden = 64, .batch = 8, .steps = 5, .vocabulary = 1000};
+  constexpr double kH = 64;
+  const double cell = 2 * kH * 4 * kH + 4 * kH;  // [2 H, 4 H] and a bias
+  // Two embeddings, six cells, H rows more in the decoder's first (it is fed), keys, mix, softmax.
+  const double expected = 2 * 1000 * kH + 6 * cell + kH * 4 * kH + kH * kH + 2 * kH * kH + kH * 1000;
+  EXPECT_EQ(Parameters(BuildNmt(model)), expected);
+}
+
+TEST(Nmt, SamplesStayInTheirRanges) {
+  Rng rng(5);
+  std::set<int64_t> layers;
+  for (int i = 0; i < 500; ++i) {
+    const NmtModel model = SampleNmt(rng, "full");
+    layers.insert(model.layers);
+    ASSERT_TRUE(model.hidden >= 512 && model.hidden <= 1024 && model.hidden % 64 == 0);
+    ASSERT_TRUE(model.batch >= 32 && model.batch <= 256);
+    ASSERT_TRUE(model.steps >= 10 && model.steps <= 60);
+    ASSERT_EQ(model.vocabulary, 30000);
+  }
+  EXPECT_EQ(layers, (std::set<int64_t>{2, 3, 4}));
+}
+
+// Images a second that the cost model gives for one device, one op after the other.
+double ImagesPerSecond(const std::string& kind, int64_t batch) {
+  const OpGraph graph = Lower("inception", BuildInceptionV3({.batch = batch}), LoadDeviceKinds(DefaultKindsFolder()));
+  double us = 0;
+  for (const Op& op : graph.ops()) us += op.cost.On(kind).value();
+  return static_cast<double>(batch) / us * 1e6;
+}
+
+// TensorFlow's published benchmarks (2017): Inception-V3, batch 64, synthetic data, one GPU.
+TEST(CostModel, GivesThePublishedTrainingSpeeds) {
+  EXPECT_NEAR(ImagesPerSecond("k80", 64), 30, 0.05 * 30);
+  EXPECT_NEAR(ImagesPerSecond("p100", 64), 142, 0.05 * 142);
+}
+
+// The Placeto talk's table: seconds a step on one K80.
+TEST(CostModel, TheNetworksOfTheTalkTakeAboutTheirTimeOnOneK80) {
+  const auto seconds = [](const TensorProgram& program) {
+    double us = 0;
+    for (const SymbolicNode& node : program.nodes()) {
+      static const DeviceKind k80 = LoadDeviceKind(DefaultKindsFolder() / "k80.yaml");
+      us += CostUs(k80, WorkOf({program, node})) + 5.7;
+    }
+    return us / 1e6;
+  };
+  EXPECT_NEAR(seconds(BuildInceptionV3({})), 1.56, 0.05 * 1.56);
+  EXPECT_NEAR(seconds(BuildNasnet({})), 1.28, 0.1 * 1.28);
+}
+
+}  // namespace
+}  // namespace emplace
