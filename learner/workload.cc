@@ -35,6 +35,7 @@ class WorkloadBuilder {
   void Add(const OpGraph& graph, const std::string& source, std::vector<PlacementTask>& tasks) const {
     if (graph.num_ops() == 0) throw BadInput(StrCat(source, ": the graph is empty, there is nothing to place"));
     try {
+      CheckKinds(graph, cluster_);
       tasks.push_back(PlacementTask::Make(graph, cluster_, static_cast<int32_t>(config_.grouping.max_groups)));
     } catch (const Error& error) {
       throw BadInput(StrCat(source, " on ", config_.workload.devices, ": ", error.what()));
@@ -51,7 +52,9 @@ class WorkloadBuilder {
                                 .train = config_.workload.train,
                                 .validation = config_.workload.validation,
                                 .seed = config_.workload.seed,
-                                .size = config_.workload.size};
+                                .size = config_.workload.size,
+                                .dtype = config_.workload.dtype,
+                                .ranges = config_.workload.ranges};
     const Family family = GenerateFamily(options, LoadDeviceKinds(DefaultKindsFolder()));
     fs::create_directories(graphs_folder_);
     for (const std::vector<OpGraph>* const graphs : {&family.graphs, &family.validation}) {

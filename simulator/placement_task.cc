@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <set>
 
 #include "common/error.h"
 #include "common/strings.h"
@@ -91,6 +92,22 @@ void CheckAllowed(const PolicyGraph& graph) {
 }
 
 }  // namespace
+
+void CheckKinds(const OpGraph& graph, const Cluster& cluster) {
+  for (const Device& device : cluster.devices) {
+    const auto runs = [&](const Op& op) { return op.AllowedOn(device.kind) && op.cost.On(device.kind) > 0; };
+    const auto costs = [](const Op& op) { return !op.cost.is_uniform() || op.cost.On("") > 0; };
+    if (std::any_of(graph.ops().begin(), graph.ops().end(), runs)) continue;
+    if (std::none_of(graph.ops().begin(), graph.ops().end(), costs)) continue;  // Nothing costs anything anywhere.
+    std::set<std::string> known;
+    for (const Op& op : graph.ops()) {
+      for (const auto& [kind, us] : op.cost.by_kind()) known.insert(kind);
+      known.insert(op.allowed.begin(), op.allowed.end());
+    }
+    throw BadInput(StrCat("device '", device.name, "' is of kind '", device.kind, "', which may run no op of graph '",
+                          graph.name(), "', expected one of: ", Join({known.begin(), known.end()}, ", ")));
+  }
+}
 
 PlacementTask PlacementTask::Make(const OpGraph& graph, const Cluster& cluster, int32_t max_groups) {
   PlacementTask task;

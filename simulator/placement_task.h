@@ -14,6 +14,10 @@
 
 namespace emplace {
 
+// Throws BadInput for a device of a kind that may run no op of the graph: a misspelt kind would leave it idle without a
+// word. For what users give; a task can be made of such devices too.
+void CheckKinds(const OpGraph& graph, const Cluster& cluster);
+
 struct PlacementTask {
   std::string name;
   SimGraph sim;

@@ -143,6 +143,7 @@ int Evaluate(const EvaluateArguments& args) {
   std::vector<Row> rows;
   for (const std::filesystem::path& path : FindGraphs(args.graphs, args.split)) {
     const OpGraph graph = LoadGraph(path);
+    CheckKinds(graph, cluster);
     const PlacementTask task = PlacementTask::Make(graph, cluster, MaxGroups(args.max_groups, options.policy));
     for (const std::unique_ptr<PlacementMethod>& method : methods) {
       const auto begin = std::chrono::steady_clock::now();

@@ -42,6 +42,7 @@ int Place(const PlaceArguments& args) {
   if (options.policy) CheckPolicyFits(*options.policy, args.policy, cluster, args.devices);
   const std::unique_ptr<PlacementMethod> method = MakeMethod(args.method, options);
   const OpGraph graph = LoadGraph(args.graph);
+  CheckKinds(graph, cluster);
   const PlacementTask task = PlacementTask::Make(graph, cluster, MaxGroups(args.max_groups, options.policy));
 
   const auto begin = std::chrono::steady_clock::now();

@@ -25,12 +25,14 @@ FieldTable<RunConfig> RunFields() {
 FieldTable<WorkloadConfig> WorkloadFields() {
   using C = WorkloadConfig;
   FieldTable<C> t;
-  t.Field("family", &C::family).Help("Generated family of graphs (ptb); empty: train_graphs and test_graphs name files.");
+  t.Field("family", &C::family).Help("Generated family of graphs, or network; empty: train_graphs and test_graphs name files.");
   t.Field("count", &C::count).Range(1, 10000).Help("Graphs of the family.");
   t.Field("train", &C::train).Range(1, 10000).Help("How many of them are for training; the rest is for testing.");
   t.Field("validation", &C::validation).Range(0, 10000).Help("Further graphs, on which the best checkpoint is chosen.");
   t.Field("seed", &C::seed).Help("Of the family.");
-  t.Field("size", &C::size).Choices({"full", "small"}).Help("Small: 8 cell nodes and a short unroll.");
+  t.Field("size", &C::size).Choices({"full", "small"}).Help("Small: narrow and short, for smoke runs.");
+  t.Field("dtype", &C::dtype).Choices({"f32", "f16"}).Help("Of parameters and activations.");
+  t.Field("ranges", &C::ranges).Help("What differs in the family, as 'steps=10..20'.");
   t.Field("train_graphs", &C::train_graphs).Help("Paths; relative ones start at the configuration's folder.");
   t.Field("validation_graphs", &C::validation_graphs).Help("Paths; empty: the training graphs serve.");
   t.Field("test_graphs", &C::test_graphs).Help("Paths.");

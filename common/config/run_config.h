@@ -16,7 +16,9 @@ struct WorkloadConfig {
   int64_t train = 20;               // The first of the fixed-seed split; the rest is test.
   int64_t validation = 4;           // Further graphs, from a stream of their own; the best checkpoint is chosen on them.
   uint64_t seed = 1;
-  std::string size = "full";        // "full" or "small" (8 nodes, short unroll, for smoke runs).
+  std::string size = "full";        // "full" or "small" (for smoke runs).
+  std::string dtype = "f32";        // "f32" or "f16"
+  std::vector<std::string> ranges;  // What differs in the family: "steps=10..20"
   std::vector<std::string> train_graphs;       // Paths; relative ones start at the configuration's folder.
   std::vector<std::string> validation_graphs;  // Empty: the training graphs serve.
   std::vector<std::string> test_graphs;

@@ -122,14 +122,18 @@ std::vector<CellBlock> SampleCell(Rng& rng) {
 
 }  // namespace
 
-Cifar10Model SampleCifar10(Rng& rng, const std::string& size) {
-  const bool small = size == "small";
+Ranges Cifar10Ranges(bool small) {
+  if (small) return Ranges({{"cells", {3, 3}}, {"filters", {8, 12}}, {"batch", {16, 32}}});
+  return Ranges({{"cells", {6, 15}}, {"filters", {20, 36}}, {"batch", {144, 160}}});
+}
+
+Cifar10Model SampleCifar10(Rng& rng, const Ranges& ranges) {
   Cifar10Model model;
   model.normal = SampleCell(rng);
   model.reduction = SampleCell(rng);
-  model.cells = small ? 3 : rng.UniformInt(6, 15);
-  model.filters = small ? rng.UniformInt(8, 12) : rng.UniformInt(20, 36);
-  model.batch = small ? rng.UniformInt(16, 32) : rng.UniformInt(144, 160);
+  model.cells = ranges.Draw("cells", rng);
+  model.filters = ranges.Draw("filters", rng);
+  model.batch = ranges.Draw("batch", rng);
   return model;
 }
 

@@ -4,10 +4,10 @@
 
 #include <array>
 #include <cstdint>
-#include <string>
 #include <vector>
 
 #include "common/rng.h"
+#include "simulator/families/ranges.h"
 #include "simulator/families/tensor_program.h"
 
 namespace emplace {
@@ -31,9 +31,10 @@ struct Cifar10Model {
   int64_t classes = 10;
 };
 
+// cells, filters, batch.
+Ranges Cifar10Ranges(bool small);
 // Five blocks a cell. Inputs uniformly; each separable convolution exp(0.44) times as likely as each other op.
-// size "full": 6..15 cells, 20..36 filters, batch 144..160; "small": 3 cells, 8..12 filters, batch 16..32.
-Cifar10Model SampleCifar10(Rng& rng, const std::string& size);
+Cifar10Model SampleCifar10(Rng& rng, const Ranges& ranges);
 
 // Forward pass with its auxiliary head, backward pass and update.
 TensorProgram BuildCifar10(const Cifar10Model& model, ElementType float_type = ElementType::kFloat32);

@@ -24,20 +24,19 @@ constexpr NmtModel kNmtSingle = {.layers = 4, .hidden = 1024, .batch = 256, .ste
 
 struct FamilyEntry {
   std::string name;
-  // Families vary with the generator and size; a single network does not.
-  bool single_network;
-  std::function<TensorProgram(Rng& rng, const std::string& size, ElementType type)> sample;
+  std::function<Ranges(bool small)> ranges;  // None: a single network, which does not vary.
+  std::function<TensorProgram(Rng& rng, const Ranges& ranges, ElementType type)> sample;
 };
 
 const std::vector<FamilyEntry>& Families() {
   static const std::vector<FamilyEntry> families = {
-      {"ptb", false, [](Rng& rng, const std::string& size, ElementType type) { return BuildPtb(SamplePtb(rng, size), type); }},
-      {"cifar10", false,
-       [](Rng& rng, const std::string& size, ElementType type) { return BuildCifar10(SampleCifar10(rng, size), type); }},
-      {"nmt", false, [](Rng& rng, const std::string& size, ElementType type) { return BuildNmt(SampleNmt(rng, size), type); }},
-      {"inception_v3", true, [](Rng&, const std::string&, ElementType type) { return BuildInceptionV3({}, type); }},
-      {"nasnet", true, [](Rng&, const std::string&, ElementType type) { return BuildNasnet({}, type); }},
-      {"nmt_single", true, [](Rng&, const std::string&, ElementType type) { return BuildNmt(kNmtSingle, type); }},
+      {"ptb", PtbRanges, [](Rng& rng, const Ranges& in, ElementType type) { return BuildPtb(SamplePtb(rng, in), type); }},
+      {"cifar10", Cifar10Ranges,
+       [](Rng& rng, const Ranges& in, ElementType type) { return BuildCifar10(SampleCifar10(rng, in), type); }},
+      {"nmt", NmtRanges, [](Rng& rng, const Ranges& in, ElementType type) { return BuildNmt(SampleNmt(rng, in), type); }},
+      {"inception_v3", {}, [](Rng&, const Ranges&, ElementType type) { return BuildInceptionV3({}, type); }},
+      {"nasnet", {}, [](Rng&, const Ranges&, ElementType type) { return BuildNasnet({}, type); }},
+      {"nmt_single", {}, [](Rng&, const Ranges&, ElementType type) { return BuildNmt(kNmtSingle, type); }},
   };
   return families;
 }
@@ -61,12 +60,13 @@ std::vector<OpGraph> SampleGraphs(const FamilyEntry& family, const FamilyOptions
   const Rng root = Rng(options.seed).Fork(family.name + "/" + stream);
   const std::string prefix = stream.empty() ? family.name : family.name + "_" + stream;
   const ElementType type = FloatType(options.dtype);
+  const Ranges ranges = RangesOf(options);
   std::vector<OpGraph> graphs;
   for (int64_t i = 0; i < count; ++i) {
     Rng rng = root.Fork("graph", static_cast<uint64_t>(i));
     const std::string name =
-        family.single_network ? prefix : StrCat(prefix, "_", std::setw(2), std::setfill('0'), i);
-    graphs.push_back(Lower(name, family.sample(rng, options.size, type), kinds));
+        IsSingleNetwork(family.name) ? prefix : StrCat(prefix, "_", std::setw(2), std::setfill('0'), i);
+    graphs.push_back(Lower(name, family.sample(rng, ranges, type), kinds));
   }
   return graphs;
 }
@@ -94,17 +94,29 @@ std::vector<std::string> FamilyNames() {
   return names;
 }
 
-bool IsSingleNetwork(const std::string& family) { return FindFamily(family).single_network; }
+bool IsSingleNetwork(const std::string& family) { return !FindFamily(family).ranges; }
 
-Family GenerateFamily(const FamilyOptions& options, const std::vector<DeviceKind>& kinds) {
-  const FamilyEntry& entry = FindFamily(options.family);
+Ranges RangesOf(const FamilyOptions& options) {
   if (options.size != "full" && options.size != "small") {
     throw BadInput(StrCat("size is '", options.size, "', expected full or small"));
   }
+  const FamilyEntry& entry = FindFamily(options.family);
+  if (!entry.ranges) {
+    if (options.size != "full" || !options.ranges.empty()) {
+      throw BadInput(StrCat(entry.name, " is a single network: expected neither a size nor ranges"));
+    }
+    return Ranges({});
+  }
+  Ranges ranges = entry.ranges(options.size == "small");
+  for (const std::string& text : options.ranges) ranges.Override(text);
+  return ranges;
+}
+
+Family GenerateFamily(const FamilyOptions& options, const std::vector<DeviceKind>& kinds) {
+  const FamilyEntry& entry = FindFamily(options.family);
   if (options.count < 1) throw BadInput(StrCat("count is ", options.count, ", expected at least 1"));
-  if (entry.single_network && (options.count != 1 || options.size != "full")) {
-    throw BadInput(StrCat("count is ", options.count, " and size ", options.size, ", expected 1 and full: ", entry.name,
-                          " is a single network"));
+  if (IsSingleNetwork(entry.name) && options.count != 1) {
+    throw BadInput(StrCat("count is ", options.count, ", expected 1: ", entry.name, " is a single network"));
   }
   if (options.train < 0 || options.train > options.count) {
     throw BadInput(StrCat("train is ", options.train, ", expected 0..", options.count));
@@ -118,7 +130,10 @@ Family GenerateFamily(const FamilyOptions& options, const std::vector<DeviceKind
 
 std::string SplitToJson(const FamilyOptions& options, const Family& family) {
   nlohmann::ordered_json json = {
-      {"format", "emplace.split/1"}, {"family", options.family}, {"seed", options.seed}, {"size", options.size}, {"dtype", options.dtype}};
+      {"format", "emplace.split/1"}, {"family", options.family}, {"seed", options.seed}, {"size", options.size}, {"dtype", options.dtype},
+                                 {"ranges", nlohmann::ordered_json::object()}};
+  const Ranges drawn_from = RangesOf(options);
+  for (const auto& [name, range] : drawn_from.ranges()) json["ranges"][name] = {range.low, range.high};
   const auto names = [&](const std::vector<size_t>& indices) {
     nlohmann::ordered_json list = nlohmann::ordered_json::array();
     for (const size_t i : indices) list.push_back(family.graphs[i].name() + ".graph.json");

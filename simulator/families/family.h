@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "simulator/families/cost_model.h"
+#include "simulator/families/ranges.h"
 #include "simulator/op_graph.h"
 
 namespace emplace {
@@ -18,6 +19,7 @@ struct FamilyOptions {
   uint64_t seed = 1;
   std::string size = "full";
   std::string dtype = "f32";  // Or f16: of parameters and activations.
+  std::vector<std::string> ranges = {};  // What differs from the size's ranges: "steps=10..20".
 };
 
 // Deterministic in the options and the kinds; graphs are named "ptb_00", those for validation "ptb_validation_00", a
@@ -29,10 +31,12 @@ struct Family {
   std::vector<OpGraph> validation;
 };
 
-// Throws BadInput for an unknown family, size or dtype, a count below 1, or more than one graph of a single network.
+// Throws BadInput for an unknown family, size or dtype, a count below 1, a bad range, or more than one graph of a single
+// network.
 Family GenerateFamily(const FamilyOptions& options, const std::vector<DeviceKind>& kinds);
 std::vector<std::string> FamilyNames();
 bool IsSingleNetwork(const std::string& family);  // Throws BadInput for an unknown one.
+Ranges RangesOf(const FamilyOptions& options);    // Of this size, with the options' own. Empty for a single network.
 
 // emplace.split/1: {"format", "family", "seed", "train": [file names], "test": [...], "validation": [...]}.
 std::string SplitToJson(const FamilyOptions& options, const Family& family);

@@ -132,15 +132,20 @@ class NmtBuilder {
 
 }  // namespace
 
-NmtModel SampleNmt(Rng& rng, const std::string& size) {
-  const bool small = size == "small";
-  constexpr int64_t kHiddenMultiple = 64;
+Ranges NmtRanges(bool small) {
+  if (small) {
+    return Ranges({{"layers", {2, 2}}, {"hidden", {128, 256, 64}}, {"batch", {8, 16}}, {"steps", {3, 5}}, {"vocabulary", {1000, 1000}}});
+  }
+  return Ranges({{"layers", {2, 4}}, {"hidden", {512, 1024, 64}}, {"batch", {32, 256, 8}}, {"steps", {10, 60}}, {"vocabulary", {30000, 30000}}});
+}
+
+NmtModel SampleNmt(Rng& rng, const Ranges& ranges) {
   NmtModel model;
-  model.layers = small ? 2 : rng.UniformInt(2, 4);
-  model.hidden = kHiddenMultiple * (small ? rng.UniformInt(2, 4) : rng.UniformInt(8, 16));
-  model.batch = small ? rng.UniformInt(8, 16) : 8 * rng.UniformInt(4, 32);
-  model.steps = small ? rng.UniformInt(3, 5) : rng.UniformInt(10, 60);
-  if (small) model.vocabulary = 1000;
+  model.layers = ranges.Draw("layers", rng);
+  model.hidden = ranges.Draw("hidden", rng);
+  model.batch = ranges.Draw("batch", rng);
+  model.steps = ranges.Draw("steps", rng);
+  model.vocabulary = ranges.Draw("vocabulary", rng);
   return model;
 }
 

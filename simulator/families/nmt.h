@@ -3,9 +3,9 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
 
 #include "common/rng.h"
+#include "simulator/families/ranges.h"
 #include "simulator/families/tensor_program.h"
 
 namespace emplace {
@@ -18,9 +18,9 @@ struct NmtModel {
   int64_t vocabulary = 30000;
 };
 
-// size "full": 2..4 layers, hidden 512..1024, batch 32..256, 10..60 steps; "small": 2 layers, hidden 128..256, batch
-// 8..16, 3..5 steps.
-NmtModel SampleNmt(Rng& rng, const std::string& size);
+// layers, hidden, batch, steps, vocabulary.
+Ranges NmtRanges(bool small);
+NmtModel SampleNmt(Rng& rng, const Ranges& ranges);
 
 // Forward pass, backward pass and update.
 TensorProgram BuildNmt(const NmtModel& model, ElementType float_type = ElementType::kFloat32);

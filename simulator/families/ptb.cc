@@ -99,20 +99,27 @@ class PtbBuilder {
 
 }  // namespace
 
-PtbModel SamplePtb(Rng& rng, const std::string& size) {
-  const bool small = size == "small";
-  constexpr int64_t kHiddenMultiple = 16;
+Ranges PtbRanges(bool small) {
+  return Ranges({{"nodes", small ? IntRange{8, 8} : IntRange{12, 12}},
+                 {"batch", {20, 64}},
+                 {"hidden", {256, small ? 512 : 1024, 16}},
+                 {"steps", small ? IntRange{3, 5} : IntRange{20, 35}},
+                 {"vocabulary", {10000, 10000}}});
+}
+
+PtbModel SamplePtb(Rng& rng, const Ranges& ranges) {
   PtbModel model;
-  const int32_t nodes = small ? 8 : 12;
+  const auto nodes = static_cast<int32_t>(ranges.Draw("nodes", rng));
   for (int32_t i = 0; i < nodes; ++i) {
     std::vector<double> weights;
     for (int32_t p = 0; p < i; ++p) weights.push_back(std::exp(-static_cast<double>((i - p) * (i - p)) / 6));
     model.parent.push_back(i == 0 ? -1 : static_cast<int32_t>(rng.Categorical(weights)));
     model.activation.push_back(static_cast<Activation>(rng.UniformInt(0, 3)));
   }
-  model.batch = rng.UniformInt(20, 64);
-  model.hidden = kHiddenMultiple * rng.UniformInt(256 / kHiddenMultiple, (small ? 512 : 1024) / kHiddenMultiple);
-  model.steps = small ? rng.UniformInt(3, 5) : rng.UniformInt(20, 35);
+  model.batch = ranges.Draw("batch", rng);
+  model.hidden = ranges.Draw("hidden", rng);
+  model.steps = ranges.Draw("steps", rng);
+  model.vocabulary = ranges.Draw("vocabulary", rng);
   return model;
 }
 

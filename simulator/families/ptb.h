@@ -3,10 +3,10 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
 #include <vector>
 
 #include "common/rng.h"
+#include "simulator/families/ranges.h"
 #include "simulator/families/tensor_program.h"
 
 namespace emplace {
@@ -23,9 +23,10 @@ struct PtbModel {
   int64_t vocabulary = 10000;          // V
 };
 
+// nodes, batch, hidden, steps, vocabulary. `small`: eight nodes and a short unroll, for smoke runs.
+Ranges PtbRanges(bool small);
 // Node i takes parent p with probability proportional to exp(-(i - p)^2 / 6), and an activation uniformly.
-// size "full": 12 nodes, H 256..1024, B 20..64, 20..35 steps; "small": 8 nodes, H 256..512, B 20..64, 3..5 steps.
-PtbModel SamplePtb(Rng& rng, const std::string& size);
+PtbModel SamplePtb(Rng& rng, const Ranges& ranges);
 
 // Forward pass, backward pass and update. parameters: the embedding (tied with the softmax) and one matrix a node.
 TensorProgram BuildPtb(const PtbModel& model, ElementType float_type = ElementType::kFloat32);

@@ -55,6 +55,24 @@ PlacementTask SmallTask() {
   return PlacementTask::Make(OpGraph("small", ops), cluster, 8);
 }
 
+TEST(PlacementTask, ADeviceThatMayRunNothingIsAnError) {
+  Op op;
+  op.name = "a";
+  op.type = "t";
+  op.cost = OpCost::ByKind({{"x", 1}, {"y", 2}});
+  Cluster cluster;
+  cluster.devices = {{"d:0", "x", 1000}, {"d:1", "z", 1000}};
+  cluster.bandwidth_bytes_per_us = 100;
+  try {
+    CheckKinds(OpGraph("g", {op}), cluster);
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_STREQ(error.what(), "device 'd:1' is of kind 'z', which may run no op of graph 'g', expected one of: x, y");
+  }
+  op.cost = OpCost::Everywhere(0);  // Nobody works here anyway.
+  CheckKinds(OpGraph("g", {op}), cluster);
+}
+
 TEST(PlacementTask, TheSingleDeviceIsTheOneThatMayRunEverything) {
   const PlacementTask task = SmallTask();
   EXPECT_EQ(task.single_device, 1);

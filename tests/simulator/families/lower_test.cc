@@ -71,7 +71,7 @@ TEST(Lower, ParametersHoldTheirGradientsBufferAndStayWithTheirUpdate) {
 TEST(Lower, NoUpdateOvertakesAReaderOfItsParameter) {
   Rng rng(7);
   for (int i = 0; i < 5; ++i) {
-    const OpGraph graph = Lower("g", BuildPtb(SamplePtb(rng, "small")), {kUnit});
+    const OpGraph graph = Lower("g", BuildPtb(SamplePtb(rng, PtbRanges(/*small=*/true))), {kUnit});
     int updates = 0;
     for (OpIndex parameter = 0; parameter < graph.num_ops(); ++parameter) {
       if (graph.op(parameter).type != kParameterType) continue;

@@ -95,7 +95,7 @@ TEST(PtbAutograd, GradientShapesAndFlopsEqualLibTorchs) {
   torch::set_num_threads(1);
   for (uint64_t seed = 1; seed <= 3; ++seed) {
     Rng rng(seed);
-    PtbModel model = SamplePtb(rng, "small");
+    PtbModel model = SamplePtb(rng, PtbRanges(/*small=*/true));
     model.steps = 2;  // All other sizes are as sampled.
     const TensorProgram program = BuildPtb(model);
     double product_flops = 0;
@@ -131,7 +131,7 @@ TEST(PtbAutograd, LossAndGradientsEqualLibTorchs) {
   torch::manual_seed(1);
   for (uint64_t seed = 1; seed <= 8; ++seed) {
     Rng rng(seed);
-    PtbModel model = SamplePtb(rng, seed % 2 == 0 ? "full" : "small");
+    PtbModel model = SamplePtb(rng, PtbRanges(/*small=*/seed % 2 == 1));
     model.hidden = 6;  // The structure is what is compared.
     model.batch = 3;
     model.steps = 4;

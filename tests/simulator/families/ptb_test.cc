@@ -14,7 +14,7 @@ TEST(Ptb, SamplesStayInTheirRanges) {
   Rng rng(1);
   std::set<int64_t> batches;
   for (int i = 0; i < 500; ++i) {
-    const PtbModel model = SamplePtb(rng, "full");
+    const PtbModel model = SamplePtb(rng, PtbRanges(/*small=*/false));
     ASSERT_EQ(model.parent.size(), 12u);
     ASSERT_GE(model.batch, 20);
     ASSERT_LE(model.batch, 64);
@@ -38,7 +38,7 @@ TEST(Ptb, ParentsAreDrawnByTheSquareOfTheirDistance) {
   Rng rng(2);
   constexpr int kDraws = 20000;
   int count[3] = {};
-  for (int i = 0; i < kDraws; ++i) ++count[SamplePtb(rng, "small").parent[3]];
+  for (int i = 0; i < kDraws; ++i) ++count[SamplePtb(rng, PtbRanges(/*small=*/true)).parent[3]];
   for (int p = 0; p < 3; ++p) {
     const double expected = weight[p] / total;
     // Five standard deviations of a binomial.
@@ -67,7 +67,7 @@ TEST(Ptb, MatrixProductsFollowFromTheModel) {
 
 TEST(Ptb, EveryParameterIsUpdatedOnce) {
   Rng rng(3);
-  const TensorProgram program = BuildPtb(SamplePtb(rng, "small"));
+  const TensorProgram program = BuildPtb(SamplePtb(rng, PtbRanges(/*small=*/true)));
   int parameters = 0;
   int updates = 0;
   for (const SymbolicNode& node : program.nodes()) {

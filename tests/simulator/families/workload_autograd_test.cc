@@ -53,7 +53,7 @@ void ExpectAutogradAgrees(const TensorProgram& program, int64_t ids, const std::
 TEST(WorkloadAutograd, Cifar10) {
   for (uint64_t seed = 1; seed <= 4; ++seed) {
     Rng rng(seed);
-    Cifar10Model model = SampleCifar10(rng, "small");
+    Cifar10Model model = SampleCifar10(rng, Cifar10Ranges(/*small=*/true));
     model.filters = 4;
     model.batch = 2;
     ExpectAutogradAgrees(BuildCifar10(model), model.classes, "seed " + std::to_string(seed));

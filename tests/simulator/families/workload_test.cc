@@ -82,7 +82,7 @@ TEST(Cifar10, SeparableConvolutionsAreFavouredByTheirLogit) {
   int total = 0;
   std::set<int64_t> cells;
   for (int i = 0; i < 2000; ++i) {
-    const Cifar10Model model = SampleCifar10(rng, "full");
+    const Cifar10Model model = SampleCifar10(rng, Cifar10Ranges(/*small=*/false));
     cells.insert(model.cells);
     ASSERT_TRUE(model.filters >= 20 && model.filters <= 36 && model.batch >= 144 && model.batch <= 160);
     for (const auto* const cell : {&model.normal, &model.reduction}) {
@@ -117,7 +117,7 @@ TEST(Nmt, SamplesStayInTheirRanges) {
   Rng rng(5);
   std::set<int64_t> layers;
   for (int i = 0; i < 500; ++i) {
-    const NmtModel model = SampleNmt(rng, "full");
+    const NmtModel model = SampleNmt(rng, NmtRanges(/*small=*/false));
     layers.insert(model.layers);
     ASSERT_TRUE(model.hidden >= 512 && model.hidden <= 1024 && model.hidden % 64 == 0);
     ASSERT_TRUE(model.batch >= 32 && model.batch <= 256);
