@@ -7,7 +7,7 @@
 
 namespace emplace {
 
-// The bytes of a file; throws BadInput "path: cannot be read: reason" (missing, a folder, no permission).
+// The bytes of a file; throws BadInput "path: cannot be read: reason" (missing, no permission), or that it is a folder.
 std::string ReadFile(const std::filesystem::path& path);
 
 // Writes aside, fsyncs, renames over `path`, fsyncs the folder. Throws RunFailed; then `path` is as it was.

@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <limits>
+#include <set>
 
 #include "common/config/field_table.h"
 #include "common/error.h"
@@ -227,6 +228,7 @@ class ConfigReader {
       const std::string key = Key(entry.first);
       const Section* const section = FindSection(key);
       if (section != nullptr) {
+        CheckFirst(key, entry.first);
         ReadSection(*section, entry.second);
       } else {
         ReadField(Sections().front(), entry.first, entry.second);
@@ -259,11 +261,17 @@ class ConfigReader {
     if (field == nullptr) {
       throw BadInput(StrCat(Place(key_node), ": unknown key '", FullName(section, key), "'", DidYouMean(key, FieldNames(section))));
     }
+    CheckFirst(FullName(section, key), key_node);
     SetField(section, *field, value, Place(value), config_);
+  }
+  // YAML allows a key twice, where one of the two values would be lost.
+  void CheckFirst(const std::string& name, const YAML::Node& key) {
+    if (!seen_.insert(name).second) throw BadInput(StrCat(Place(key), ": '", name, "' is given twice, expected once"));
   }
 
   const std::string& source_;
   RunConfig& config_;
+  std::set<std::string> seen_;
 };
 
 void ApplyOverride(const std::string& text, RunConfig& config) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <map>
+#include <set>
 #include <span>
 
 #include "common/error.h"
@@ -80,8 +81,10 @@ class KindReader {
   // A map with these keys, all of them and no other.
   void CheckKeys(const YAML::Node& node, const std::string& what, const std::vector<std::string>& keys) const {
     if (!node.IsMap()) throw At(node.Mark(), StrCat(what, ": expected a map with ", Join(keys, ", ")));
+    std::set<std::string> seen;
     for (const auto& entry : node) {
       const std::string key = entry.first.as<std::string>("");
+      if (!seen.insert(key).second) throw At(entry.first.Mark(), StrCat(what, ": '", key, "' is given twice"));
       if (std::find(keys.begin(), keys.end(), key) != keys.end()) continue;
       throw At(entry.first.Mark(), StrCat(what, ": unknown key '", key, "', expected one of: ", Join(keys, ", ")));
     }

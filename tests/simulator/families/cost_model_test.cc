@@ -80,6 +80,8 @@ TEST(CostModel, ErrorsNamePlaceAndValue) {
   EXPECT_NE(ErrorWith("launch_us", "launch_ms").find(":4:1: a device kind: unknown key 'launch_ms'"), std::string::npos);
   EXPECT_NE(ErrorWith("launch_us: 3", "launch_us: soon").find(":4:12: launch_us is not a number"), std::string::npos);
   EXPECT_NE(ErrorWith("launch_us: 3", "[launch, us]: 3").find(":4:1: a device kind: unknown key ''"), std::string::npos);
+  EXPECT_NE(ErrorWith("launch_us: 3", "launch_us: 3\nlaunch_us: 4").find(":5:1: a device kind: 'launch_us' is given twice"),
+            std::string::npos);
   EXPECT_NE(ErrorWith("kind: toy", "kind: [toy]").find("'kind' is no name"), std::string::npos);
   EXPECT_NE(ErrorWith("kind: toy\n", "").find("'kind' is missing"), std::string::npos);
   EXPECT_NE(ErrorWith("kind: toy", "kind: [toy").find("not valid YAML"), std::string::npos);

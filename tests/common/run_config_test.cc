@@ -1,0 +1,96 @@
+#include "common/config/run_config.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "common/error.h"
+
+namespace emplace {
+namespace {
+
+using ::testing::HasSubstr;
+using Overrides = std::vector<std::string>;
+
+RunConfig Parse(const std::string& yaml, const Overrides& overrides = {}) {
+  return ParseRunConfig(yaml, "run.yaml", "/base/configs", overrides);
+}
+
+std::string ErrorOf(const std::string& yaml, const Overrides& overrides = {}) {
+  try {
+    Parse(yaml, overrides);
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), Error::Kind::kBadInput);
+    return error.what();
+  }
+  return "";
+}
+
+TEST(RunConfig, WhatIsNotGivenIsTheDefault) {
+  const RunConfig config = Parse("training: {iterations: 7}\n");
+  EXPECT_EQ(config.training.iterations, 7);
+  EXPECT_EQ(config.training.gradient_clip, RunConfig().training.gradient_clip);
+  EXPECT_EQ(Parse("").workload.family, "ptb");
+}
+
+TEST(RunConfig, ReadsBackEqual) {
+  const RunConfig config = Parse(
+      "name: mine\nseed: 18446744073709551615\nworkload: {family: '', train_graphs: [a b.json, /c.json], ranges: ['steps=1..2']}\n"
+      "training: {learning_rate: 1.0e-07, normalize_advantages: false}\nenvironment: {start: best}\n");
+  EXPECT_EQ(config.seed, 18446744073709551615U);
+  EXPECT_EQ(config.workload.train_graphs, (Overrides{"/base/configs/a b.json", "/c.json"}));
+  const std::string yaml = RunConfigToYaml(config);
+  EXPECT_EQ(RunConfigToYaml(ParseRunConfig(yaml, "again", "/elsewhere")), yaml);
+}
+
+TEST(RunConfig, OverridesComeLast) {
+  const RunConfig config = Parse("training: {iterations: 7}\n", {"training.iterations=9", "name=x", "workload.ranges=[steps=3]"});
+  EXPECT_EQ(config.training.iterations, 9);
+  EXPECT_EQ(config.name, "x");
+  EXPECT_EQ(config.workload.ranges, (Overrides{"steps=3"}));
+}
+
+TEST(RunConfig, RelativePathsStartAtTheConfigurationsFolder) {
+  EXPECT_EQ(Parse("workload: {devices: ../here.yaml}\n").workload.devices, "/base/here.yaml");
+  EXPECT_EQ(Parse("workload: {devices: /there.yaml}\n").workload.devices, "/there.yaml");
+}
+
+TEST(RunConfig, ErrorsNamePlaceValueAndExpectation) {
+  EXPECT_THAT(ErrorOf("training: {iteratons: 3}\n"), HasSubstr("run.yaml:1:12: "));
+  EXPECT_THAT(ErrorOf("training: {iteratons: 3}\n"), HasSubstr("did you mean 'iterations'"));
+  EXPECT_THAT(ErrorOf("trainin: {}\n"), HasSubstr("run.yaml:1:1: "));
+  EXPECT_THAT(ErrorOf("training:\n  iterations: many\n"), HasSubstr("run.yaml:2:15: "));
+  EXPECT_THAT(ErrorOf("training: {iterations: 1.5}\n"), HasSubstr("iterations"));
+  EXPECT_THAT(ErrorOf("training: {learning_rate: -1}\n"), HasSubstr("learning_rate"));
+  EXPECT_THAT(ErrorOf("training: {learning_rate: .nan}\n"), HasSubstr("learning_rate"));
+  EXPECT_THAT(ErrorOf("environment: {start: somewhere}\n"), HasSubstr("random, single, best"));
+  EXPECT_THAT(ErrorOf("training: [1, 2]\n"), HasSubstr("run.yaml:1:11: "));
+  EXPECT_THAT(ErrorOf("just text\n"), HasSubstr("run.yaml:1:1: "));
+  EXPECT_THAT(ErrorOf("training: {iterations: 3\n"), HasSubstr("not valid YAML"));
+  EXPECT_THAT(ErrorOf("training: {iterations: 3, iterations: 4}\n"), HasSubstr("run.yaml:1:27: 'training.iterations' is given twice"));
+  EXPECT_THAT(ErrorOf("training: {}\ntraining: {}\n"), HasSubstr("run.yaml:2:1: 'training' is given twice"));
+}
+
+TEST(RunConfig, ErrorsOfOverridesNameThem) {
+  EXPECT_THAT(ErrorOf("", {"training.iteratons=3"}), HasSubstr("did you mean 'training.iterations'"));
+  EXPECT_THAT(ErrorOf("", {"training.iterations"}), HasSubstr("expected section.key=value"));
+  EXPECT_THAT(ErrorOf("", {"training.iterations=many"}), HasSubstr("many"));
+  EXPECT_THAT(ErrorOf("", {"training.iterations=[1"}), HasSubstr("not valid YAML"));
+}
+
+TEST(RunConfig, FieldsThatExcludeEachOtherAreTold) {
+  EXPECT_THAT(ErrorOf("workload: {family: ''}\n"), HasSubstr("expected a family, or workload.train_graphs"));
+  EXPECT_THAT(ErrorOf("workload: {family: ptb, train_graphs: [a.json]}\n"), HasSubstr("expected one"));
+  EXPECT_THAT(ErrorOf("workload: {count: 4, train: 5}\n"), HasSubstr("expected at most workload.count, 4"));
+}
+
+TEST(RunConfig, HelpNamesEveryKeyOnce) {
+  const std::string help = RunConfigHelp();
+  for (const std::string key : {"training.iterations", "workload.ranges", "network.bind", "checkpoint.keep"}) {
+    const size_t at = help.find(key);
+    ASSERT_NE(at, std::string::npos) << key;
+    EXPECT_EQ(help.find(key + " ", at + 1), std::string::npos) << key;
+  }
+}
+
+}  // namespace
+}  // namespace emplace
