@@ -69,7 +69,8 @@ OpOutput ReadOutput(const Json& value, const std::string& place) {
   OpOutput output;
   output.bytes = Bytes(RequiredMember(value, "bytes", place), place + " bytes");
   if (value.contains("shape")) {
-    for (const Json& size : List(value["shape"], place + " shape")) output.shape.push_back(Bytes(size, place + " shape"));
+    std::vector<int64_t>& shape = output.shape.emplace();
+    for (const Json& size : List(value["shape"], place + " shape")) shape.push_back(Bytes(size, place + " shape"));
   }
   if (value.contains("dtype")) output.dtype = Text(value["dtype"], place + " dtype");
   return output;
@@ -190,7 +191,7 @@ void WriteOp(const OpGraph& graph, const Op& op, std::string& out) {
   for (const OpOutput& output : op.outputs) {
     nlohmann::ordered_json entry;
     entry["bytes"] = output.bytes;
-    if (!output.shape.empty()) entry["shape"] = output.shape;
+    if (output.shape) entry["shape"] = *output.shape;
     if (!output.dtype.empty()) entry["dtype"] = output.dtype;
     json["outputs"].push_back(std::move(entry));
   }

@@ -36,8 +36,8 @@ class OpCost {
 
 struct OpOutput {
   int64_t bytes = 0;
-  std::vector<int64_t> shape;  // Empty when not known.
-  std::string dtype;           // "f32"; empty when not known.
+  std::optional<std::vector<int64_t>> shape;  // Of a scalar: empty. nullopt when not known.
+  std::string dtype;                          // "f32"; empty when not known.
 };
 
 struct OpInput {

@@ -61,6 +61,14 @@ TEST(GraphIo, ReadsEveryFieldOfTheFormat) {
   EXPECT_EQ(b.attrs_json, R"({"k":[1,{"x":null}]})");
 }
 
+TEST(GraphIo, AScalarIsNotATensorOfUnknownShape) {
+  const std::string text = File(R"({"name": "a", "cost_us": 1, "outputs": [{"bytes": 4, "shape": []}, {"bytes": 4}]})");
+  for (const OpGraph& graph : {ParseGraph(text, "g.json"), ParseGraph(GraphToJson(ParseGraph(text, "g.json")), "again")}) {
+    EXPECT_EQ(graph.op(0).outputs[0].shape, std::vector<int64_t>());
+    EXPECT_EQ(graph.op(0).outputs[1].shape, std::nullopt);
+  }
+}
+
 TEST(GraphIo, ProducersMayHaveColonsInTheirNames) {
   const OpGraph graph = ParseGraph(File(R"(
     {"name": "scope:x", "cost_us": 1, "outputs": [{"bytes": 1}, {"bytes": 2}]},
