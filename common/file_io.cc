@@ -86,6 +86,12 @@ void WriteFileAtomically(const std::filesystem::path& path, std::string_view byt
   SyncFolder(folder);
 }
 
+void MakeFolder(const std::filesystem::path& folder) {
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (error) throw BadInput(StrCat(folder.string(), ": cannot be made: ", error.message()));
+}
+
 std::string ReadMaybeCompressedFile(const std::filesystem::path& path) {
   std::string bytes = ReadFile(path);
   if (path.extension() != ".zst") return bytes;

@@ -13,6 +13,9 @@ std::string ReadFile(const std::filesystem::path& path);
 // Writes aside, fsyncs, renames over `path`, fsyncs the folder. Throws RunFailed; then `path` is as it was.
 void WriteFileAtomically(const std::filesystem::path& path, std::string_view bytes);
 
+// Makes the folder, and what is missing above it. Throws BadInput "folder: cannot be made: reason".
+void MakeFolder(const std::filesystem::path& folder);
+
 // Makes a rename within this folder survive a power cut.
 void SyncFolder(const std::filesystem::path& folder);
 

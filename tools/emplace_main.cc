@@ -6,6 +6,7 @@
 #include "common/log.h"
 #include "tools/evaluate_command.h"
 #include "tools/generate_command.h"
+#include "tools/import_command.h"
 #include "tools/inspect_command.h"
 #include "tools/place_command.h"
 #include "tools/simulate_command.h"
@@ -21,6 +22,7 @@ int main(int argc, char** argv) {
     emplace::AddSimulateCommand(app, run);
     emplace::AddPlaceCommand(app, run);
     emplace::AddEvaluateCommand(app, run);
+    emplace::AddImportCommand(app, run);
     emplace::AddInspectCommand(app, run);
     try {
       app.parse(argc, argv);

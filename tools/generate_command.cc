@@ -6,7 +6,6 @@
 #include <filesystem>
 #include <memory>
 
-#include "common/error.h"
 #include "common/file_io.h"
 #include "common/strings.h"
 #include "simulator/families/cost_model.h"
@@ -46,9 +45,7 @@ int Generate(GenerateArguments args) {
   if (!args.count_given && IsSingleNetwork(args.options.family)) args.options.count = 1;
   args.options.train = DefaultTrain(args.options.count);
   const Family family = GenerateFamily(args.options, kinds);
-  std::error_code error;
-  std::filesystem::create_directories(args.out, error);
-  if (error) throw BadInput(StrCat(args.out, ": cannot be made: ", error.message()));
+  MakeFolder(args.out);
   std::printf("%-20s %7s %10s %12s", "graph", "ops", "GFLOP", "param MB");
   for (const DeviceKind& kind : kinds) std::printf(" %7s ms", kind.name.c_str());
   std::printf("\n");

@@ -138,6 +138,49 @@ TEST_F(CliTest, GenerateIsByteIdenticalForASeed) {
   EXPECT_NE(ReadFile(folder_ / "one/ptb_00.graph.json"), ReadFile(folder_ / "other/ptb_00.graph.json"));
 }
 
+TEST_F(CliTest, ImportPutsMeasuredCostsIntoAGraph) {
+  // On k80 a and b cost 30 each now, c still 5; the row for aten.relu finds no op.
+  Write("t.csv", "type,shapes,kind,us\naten.mm,,k80,29\naten.mm,,k80,31\naten.relu,4x4,k80,1\n");
+  const Outcome imported = Emplace("import --costs t.csv --graph g.graph.json --out new/m.graph.json.zst --json");
+  ASSERT_EQ(imported.exit_code, 0) << imported.err;
+  const Json report = Json::parse(imported.out);
+  EXPECT_EQ(report["graphs"], (Json{{{"graph", "tiny"}, {"file", "new/m.graph.json.zst"}, {"ops", 3},
+                                     {"kinds", {{{"kind", "k80"}, {"measured_ops", 2}, {"runnable_ops", 3},
+                                                 {"measured_us", 60.0}, {"runnable_us", 65.0},
+                                                 {"measured_share", 60.0 / 65.0}}}}}}));
+  EXPECT_EQ(report["unmeasured_types"], (Json{{{"kind", "k80"}, {"type", "aten.add"}, {"ops", 1}, {"us", 5.0}}}));
+  EXPECT_EQ(report["unused_rows"], (Json{{{"line", 4}, {"type", "aten.relu"}, {"shapes", "4x4"}, {"kind", "k80"}}}));
+  Write("p.json", "[0, 1, 1]");
+  const Outcome simulated = Emplace("simulate --graph new/m.graph.json.zst --devices d.yaml --placement p.json --json");
+  ASSERT_EQ(simulated.exit_code, 0) << simulated.err;
+  EXPECT_EQ(Json::parse(simulated.out)["makespan_us"], 35.0);  // max(30, 30) + 5
+}
+
+TEST_F(CliTest, ImportOfSeveralGraphsWritesAFolder) {
+  Write("t.csv", "type,shapes,kind,us\naten.mm,,k80,30\n");
+  ASSERT_EQ(Emplace("generate ptb --out ptb --count 2 --size small").exit_code, 0);
+  const Outcome imported = Emplace("import --costs t.csv --graph g.graph.json --graph ptb --out all");
+  ASSERT_EQ(imported.exit_code, 0) << imported.err;
+  EXPECT_NE(imported.out.find("3 graphs written to all"), std::string::npos) << imported.out;
+  for (const char* name : {"g", "ptb_00", "ptb_01"}) {
+    EXPECT_TRUE(fs::exists(folder_ / "all" / StrCat(name, ".graph.json"))) << name;
+  }
+}
+
+TEST_F(CliTest, ImportWritesNothingOnAnError) {
+  Write("good.csv", "type,shapes,kind,us\naten.mm,,k80,30\n");
+  Write("bad.csv", "type,shapes,kind,us\naten.mm,,k80,30\naten.mm,4y4,k80,fast\n");
+  Write("broken.graph.json", "{");
+  ExpectRefused("import --costs bad.csv --graph g.graph.json --out new.graph.json", "bad.csv:3:9: shapes is '4y4', expected");
+  ExpectRefused("import --costs good.csv --graph g.graph.json --graph broken.graph.json --out new", "broken.graph.json:1:");
+  ExpectRefused("import --costs good.csv --graph g.graph.json --graph ./g.graph.json --out new", "second graph");
+  ExpectRefused("import --costs none.csv --graph g.graph.json --out new.graph.json", "none.csv");
+  ExpectRefused("import --costs good.csv --graph g.graph.json --out new.graph.json --kinds cpu,", "--kinds");
+  ExpectRefused("import --costs good.csv --graph g.graph.json", "--out");
+  EXPECT_FALSE(fs::exists(folder_ / "new.graph.json"));
+  EXPECT_FALSE(fs::exists(folder_ / "new"));
+}
+
 TEST_F(CliTest, InspectSaysWhatAFileIs) {
   const auto what = [&](const std::string& file) {
     const Outcome outcome = Emplace("inspect --json " + file);
