@@ -5,6 +5,7 @@
 
 #include "common/error.h"
 #include "common/strings.h"
+#include "simulator/methods/annealing_method.h"
 #include "simulator/methods/policy_method.h"
 #include "simulator/methods/random_method.h"
 #include "simulator/methods/single_method.h"
@@ -24,7 +25,8 @@ MethodEntry Entry(const std::string& name) {
 }
 
 std::vector<MethodEntry> Methods() {
-  return {Entry<SingleMethod>("single"), Entry<RandomMethod>("random"), Entry<PolicyMethod>("policy")};
+  return {Entry<SingleMethod>("single"), Entry<RandomMethod>("random"), Entry<AnnealingMethod>("annealing"),
+          Entry<PolicyMethod>("policy")};
 }
 
 }  // namespace

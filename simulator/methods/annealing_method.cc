@@ -1,0 +1,142 @@
+#include "simulator/methods/annealing_method.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <numeric>
+
+#include "common/error.h"
+#include "common/rng.h"
+#include "common/strings.h"
+#include "simulator/methods/budgeted_search.h"
+#include "simulator/methods/placement_moves.h"
+#include "simulator/start_placement.h"
+
+namespace emplace {
+namespace {
+
+using Groups = std::vector<uint8_t>;
+
+// Chosen on profiled and generated graphs. With 5,000 runs, start temperatures from 0.2 to 1 spread and ends from 1e-4 to
+// 1e-2 of those gave mean makespans within 2 % of each other.
+constexpr int64_t kGreedyShare = 4;        // One in so many runs is left for the greedy search at the end.
+constexpr int64_t kMostProbes = 100;       // Moves that measure the start temperature.
+constexpr int64_t kProbeShare = 10;        // And at most one in so many runs of its start.
+constexpr double kHotPerSpread = 0.5;      // Start temperature / mean change of energy by a first move.
+constexpr double kColdPerHot = 1e-2;       // End temperature / start temperature.
+constexpr double kMemoryPenalty = 10;      // Energy doubles where a tenth of the cluster's memory is lacking.
+
+// Consecutive stretches of the topological order, one a device in order, of about equal cost. A group that may not run
+// there goes to the next device that it may.
+Groups ContiguousSplit(const PolicyGraph& graph) {
+  const double total = std::accumulate(graph.cost.begin(), graph.cost.end(), 0.0);
+  const auto devices = static_cast<size_t>(graph.num_devices);
+  Groups groups;
+  double before = 0;
+  for (size_t node = 0; node < static_cast<size_t>(graph.num_nodes); ++node) {
+    const auto cost = static_cast<double>(graph.cost[node]);
+    const double middle = total > 0 ? (before + cost / 2) / total : 0;
+    before += cost;
+    size_t device = std::min(devices - 1, static_cast<size_t>(middle * static_cast<double>(devices)));
+    while (graph.allowed[node * devices + device] == 0) device = (device + 1) % devices;
+    groups.push_back(static_cast<uint8_t>(device));
+  }
+  return groups;
+}
+
+class Annealer {
+ public:
+  // REQUIRES: all three outlive it; moves.any().
+  Annealer(const PlacementTask& task, BudgetedSearch& search, const PlacementMoves& moves, Rng& rng)
+      : search_(search),
+        moves_(moves),
+        rng_(rng),
+        memory_bytes_(std::accumulate(task.sim.memory_bytes.begin(), task.sim.memory_bytes.end(), 1.0)) {}
+
+  // Uses `runs` of the search, at least 1: the start, probes of the temperature, then a walk that cools geometrically.
+  void Anneal(Groups current, int64_t runs) {
+    const int64_t end = search_.runs() + runs;
+    double energy = Energy(search_.Simulate(current));
+    const double hot = kHotPerSpread * Spread(current, energy, std::min(kMostProbes, runs / kProbeShare));
+    const int64_t begin = search_.runs();
+    Groups next;
+    while (search_.runs() < end) {
+      const double progress = static_cast<double>(search_.runs() - begin) / static_cast<double>(end - begin);
+      const double temperature = hot * std::pow(kColdPerHot, progress);
+      next = current;
+      moves_.Apply(rng_, next);
+      const double next_energy = Energy(search_.Simulate(next));
+      if (next_energy > energy && rng_.Uniform() >= std::exp((energy - next_energy) / temperature)) continue;
+      energy = next_energy;
+      current.swap(next);
+    }
+  }
+
+  // Spends what is left on moves from the best placement so far, taking only better ones.
+  void Descend() {
+    Groups next;
+    while (search_.runs_left() > 0) {
+      next = search_.best_groups();
+      moves_.Apply(rng_, next);
+      search_.Simulate(next);
+    }
+  }
+
+ private:
+  // What the walk lowers. Lack of memory costs in proportion, so that a walk among placements that do not fit feels its
+  // way to those that do.
+  double Energy(const SearchScore& score) const {
+    return score.makespan_us * (1 + kMemoryPenalty * static_cast<double>(score.bytes_over) / memory_bytes_);
+  }
+
+  // The mean change of energy by one move from `start`; 0 without probes, which makes the walk greedy.
+  double Spread(const Groups& start, double energy, int64_t probes) {
+    double sum = 0;
+    Groups next;
+    for (int64_t i = 0; i < probes; ++i) {
+      next = start;
+      moves_.Apply(rng_, next);
+      sum += std::abs(Energy(search_.Simulate(next)) - energy);
+    }
+    return probes > 0 ? sum / static_cast<double>(probes) : 0;
+  }
+
+  BudgetedSearch& search_;
+  const PlacementMoves& moves_;
+  Rng& rng_;
+  double memory_bytes_;  // Of all devices; at least 1.
+};
+
+}  // namespace
+
+AnnealingMethod::AnnealingMethod(const MethodOptions& options) : budget_(options.budget), seed_(options.seed) {
+  if (budget_ < 1) throw BadInput(StrCat("--budget is ", budget_, ", expected at least 1"));
+}
+
+MethodResult AnnealingMethod::Place(const PlacementTask& task) {
+  Rng rng = Rng(seed_).Fork("annealing/" + task.name);
+  BudgetedSearch search(task, budget_);
+  // The single device first: however small the budget is, the result is not worse.
+  std::array<Groups, 3> starts;
+  StartPlacement(task, "single", rng, starts[0]);
+  starts[1] = ContiguousSplit(task.policy);
+  StartPlacement(task, "random", rng, starts[2]);
+
+  const PlacementMoves moves(task.policy);
+  if (!moves.any()) {
+    search.Simulate(starts[0]);
+    return search.BestResult();
+  }
+  Annealer annealer(task, search, moves, rng);
+  int64_t left = budget_ - budget_ / kGreedyShare;
+  for (size_t i = 0; i < starts.size() && left > 0; ++i) {
+    const auto starts_left = static_cast<int64_t>(starts.size() - i);
+    const int64_t runs = (left + starts_left - 1) / starts_left;
+    annealer.Anneal(starts[i], runs);
+    left -= runs;
+  }
+  annealer.Descend();
+  return search.BestResult();
+}
+
+}  // namespace emplace
