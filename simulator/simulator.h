@@ -1,34 +1,17 @@
-// Runs a placed graph in simulated time: the default link model of the design, section 4, which equals Placeto's
-// published simulator. Deterministic. One Simulator is reused for any number of placements and allocates only in its
+// Runs a placed graph in simulated time by the rules of the design, section 4; with the default link model that equals
+// Placeto's published simulator. Deterministic. One Simulator is reused for any number of placements and allocates only in its
 // constructor. Not thread-safe: one a thread; the SimGraph may be shared.
 #pragma once
 
 #include <cstdint>
 #include <memory>
 #include <span>
-#include <vector>
 
 #include "common/ids.h"
 #include "simulator/sim_graph.h"
+#include "simulator/timeline.h"
 
 namespace emplace {
-
-// A tensor on its way: it occupies the sending device's link during [start_us, free_us).
-struct Transfer {
-  int32_t tensor = 0;        // Index into SimGraph's tensors.
-  DeviceIndex from = 0;
-  double start_us = 0;
-  double delivered_us = 0;   // start + bytes / bandwidth
-  double free_us = 0;        // delivered + overhead
-};
-
-struct Timeline {
-  double makespan_us = 0;               // Time of the last event, trailing overheads included.
-  std::vector<double> start_us;         // [n]
-  std::vector<double> finish_us;        // [n]
-  std::vector<int64_t> peak_bytes;      // [D]
-  std::vector<Transfer> transfers;      // In the order in which they start.
-};
 
 class Simulator {
  public:

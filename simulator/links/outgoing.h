@@ -1,0 +1,17 @@
+// The order in which the transfers of one finished op are requested (design, section 4, rule 6): by the first consumer that
+// each serves, then by tensor. Transfers are numbered so that those of a lower tensor have lower numbers.
+#pragma once
+
+#include <compare>
+#include <cstdint>
+
+namespace emplace {
+
+struct Outgoing {
+  int32_t first_consumer;
+  int32_t transfer;
+
+  auto operator<=>(const Outgoing&) const = default;
+};
+
+}  // namespace emplace

@@ -1,0 +1,62 @@
+// One transfer of a tensor serves all its remote consumers, wherever they are; it is numbered as its tensor.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "simulator/links/outgoing.h"
+#include "simulator/run_state.h"
+
+namespace emplace {
+
+class TensorTransfers {
+ public:
+  static size_t Numbers(const SimGraph& graph) { return graph.tensor_bytes.size(); }
+  static size_t Most(const SimGraph& graph) { return graph.tensor_bytes.size(); }
+
+  explicit TensorTransfers(const SimGraph& graph) {
+    size_t most_tensors = 0;
+    for (size_t o = 0; o < static_cast<size_t>(graph.num_ops); ++o) {
+      most_tensors = std::max(most_tensors, static_cast<size_t>(graph.tensor_begin[o + 1] - graph.tensor_begin[o]));
+    }
+    outgoing_.reserve(most_tensors);
+  }
+
+  void Reset() {}
+
+  // Calls request(transfer) for what `op`, with a consumer elsewhere, sends from `device`, in order.
+  template <typename Request>
+  void ForEachOf(const RunState& run, OpIndex op, size_t device, Request request) {
+    const int32_t first_tensor = run.graph.tensor_begin[static_cast<size_t>(op)];
+    const int32_t last_tensor = run.graph.tensor_begin[static_cast<size_t>(op) + 1];
+    if (last_tensor - first_tensor == 1) {  // Most ops: it must be this one that is read elsewhere.
+      request(first_tensor);
+      return;
+    }
+    outgoing_.clear();
+    for (int32_t tensor = first_tensor; tensor < last_tensor; ++tensor) {
+      for (const OpIndex consumer : run.graph.tensor_consumers.Row(tensor)) {
+        if (run.DeviceOf(consumer) == device) continue;
+        outgoing_.push_back({consumer, tensor});
+        break;
+      }
+    }
+    std::sort(outgoing_.begin(), outgoing_.end());
+    for (const Outgoing& transfer : outgoing_) request(transfer.transfer);
+  }
+
+  int32_t TensorOf(int32_t transfer) const { return transfer; }
+  DeviceIndex DestinationOf(const RunState&, int32_t) const { return Transfer::kAllReaders; }
+
+  void Deliver(RunState& run, int32_t transfer, size_t from, double now) const {
+    for (const OpIndex consumer : run.graph.tensor_consumers.Row(transfer)) {
+      run.InputsReady(consumer, static_cast<int32_t>(run.DeviceOf(consumer) != from), now);
+    }
+  }
+
+ private:
+  std::vector<Outgoing> outgoing_;  // Scratch of ForEachOf.
+};
+
+}  // namespace emplace

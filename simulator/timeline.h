@@ -1,0 +1,31 @@
+// What a simulated run was: when each op ran, and how its tensors travelled.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "common/ids.h"
+
+namespace emplace {
+
+// A tensor on its way: it occupies its link, or all links of its route, during [start_us, free_us).
+struct Transfer {
+  static constexpr DeviceIndex kAllReaders = -1;
+
+  int32_t tensor = 0;                // Index into SimGraph's tensors.
+  DeviceIndex from = 0;
+  DeviceIndex to = kAllReaders;      // kAllReaders: one transfer serves every device that reads the tensor.
+  double start_us = 0;
+  double delivered_us = 0;           // start + latency of the route + bytes / bandwidth
+  double free_us = 0;                // delivered + overhead
+};
+
+struct Timeline {
+  double makespan_us = 0;            // Time of the last event, trailing overheads included.
+  std::vector<double> start_us;      // [n]
+  std::vector<double> finish_us;     // [n]
+  std::vector<int64_t> peak_bytes;   // [D]
+  std::vector<Transfer> transfers;   // In the order in which they start.
+};
+
+}  // namespace emplace
