@@ -1,114 +1,79 @@
 #include "simulator/cluster.h"
 
-#include <yaml-cpp/yaml.h>
-
-#include <cmath>
 #include <set>
 
-#include "common/error.h"
 #include "common/file_io.h"
 #include "common/strings.h"
 #include "common/trajectory.h"
+#include "simulator/topology_yaml.h"
+#include "simulator/yaml_reader.h"
 
 namespace emplace {
 namespace {
 
-// "source:line:col"; an empty file has no mark of its own.
-std::string Place(const std::string& source, const YAML::Mark& mark) {
-  return mark.is_null() ? source + ":1:1" : StrCat(source, ":", mark.line + 1, ":", mark.column + 1);
+Device ReadDevice(const YamlReader& reader, const YAML::Node& node) {
+  reader.CheckMap(node, "a device", {"name", "kind", "memory_bytes"});
+  const double memory = reader.Number(node, "memory_bytes");
+  if (memory >= 0x1p62) throw reader.At(node["memory_bytes"], StrCat("memory_bytes is ", memory, ", expected less than 2^62"));
+  return {reader.Text(node, "name"), reader.Text(node, "kind"), static_cast<int64_t>(memory)};
 }
 
-// One devices file while it is read: knows how to name a place in it.
-class ClusterReader {
- public:
-  explicit ClusterReader(const std::string& source) : source_(source) {}
-
-  Cluster Read(const YAML::Node& root) const {
-    CheckMap(root, "the file", {"devices", "op_overhead_us", "transfer"});
-    Cluster cluster;
-    const YAML::Node devices = Member(root, "devices");
-    if (!devices.IsSequence() || devices.size() == 0) throw At(devices, "devices: expected a list of at least one device");
-    if (devices.size() > static_cast<size_t>(kMaxDevices)) {
-      throw At(devices, StrCat("devices: has ", devices.size(), " entries, expected at most ", kMaxDevices));
-    }
-    std::set<std::string> names;
-    for (const YAML::Node& node : devices) {
-      cluster.devices.push_back(ReadDevice(node));
-      if (!names.insert(cluster.devices.back().name).second) {
-        throw At(node, StrCat("device name '", cluster.devices.back().name, "' is used twice"));
-      }
-    }
-    cluster.op_overhead_us = Number(root, "op_overhead_us");
-    const YAML::Node transfer = Member(root, "transfer");
-    CheckMap(transfer, "transfer", {"bandwidth_bytes_per_us", "overhead_us"});
-    cluster.bandwidth_bytes_per_us = Number(transfer, "bandwidth_bytes_per_us");
-    if (cluster.bandwidth_bytes_per_us <= 0) {
-      throw At(transfer["bandwidth_bytes_per_us"], "bandwidth_bytes_per_us is 0, expected more");
-    }
-    cluster.transfer_overhead_us = Number(transfer, "overhead_us");
-    return cluster;
+std::vector<Device> ReadDevices(const YamlReader& reader, const YAML::Node& list) {
+  if (!list.IsSequence() || list.size() == 0) throw reader.At(list, "devices: expected a list of at least one device");
+  if (list.size() > static_cast<size_t>(kMaxDevices)) {
+    throw reader.At(list, StrCat("devices: has ", list.size(), " entries, expected at most ", kMaxDevices));
   }
-
- private:
-  Error At(const YAML::Node& node, const std::string& what) const {
-    return BadInput(StrCat(Place(source_, node.Mark()), ": ", what));
-  }
-
-  void CheckMap(const YAML::Node& node, const std::string& what, const std::set<std::string>& known) const {
-    if (!node.IsMap()) throw At(node, StrCat(what, ": expected a map with ", Join({known.begin(), known.end()}, ", ")));
-    for (const auto& entry : node) {
-      const std::string key = entry.first.as<std::string>();
-      if (known.count(key) == 0) {
-        throw At(entry.first, StrCat("unknown key '", key, "' in ", what, ", expected ", Join({known.begin(), known.end()}, ", ")));
-      }
+  std::vector<Device> devices;
+  std::set<std::string> names;
+  for (const YAML::Node& node : list) {
+    devices.push_back(ReadDevice(reader, node));
+    if (!names.insert(devices.back().name).second) {
+      throw reader.At(node, StrCat("device name '", devices.back().name, "' is used twice"));
     }
   }
+  return devices;
+}
 
-  YAML::Node Member(const YAML::Node& map, const std::string& key) const {
-    const YAML::Node member = map[key];
-    if (!member) throw At(map, StrCat("'", key, "' is missing"));
-    return member;
+LinkModel ReadSenderModel(const YamlReader& reader, const YAML::Node& transfer) {
+  if (!transfer["model"]) return LinkModel::kShared;
+  const std::string name = reader.Text(transfer, "model");
+  for (const LinkModel model : {LinkModel::kShared, LinkModel::kPerDestination}) {
+    if (name == LinkModelName(model)) return model;
   }
+  throw reader.At(transfer["model"], StrCat("model is '", name, "', expected shared or per_destination"));
+}
 
-  double Number(const YAML::Node& map, const std::string& key) const {
-    const YAML::Node node = Member(map, key);
-    double value = 0;
-    try {
-      value = node.as<double>();
-    } catch (const YAML::BadConversion&) {
-      throw At(node, StrCat(key, " is not a number"));
-    }
-    if (!std::isfinite(value) || value < 0) {
-      throw At(node, StrCat(key, " is ", value, ", expected a finite number of at least 0"));
-    }
-    return value;
+void ReadLinks(const YamlReader& reader, const YAML::Node& root, Cluster& cluster) {
+  if (const YAML::Node node = root["topology"]) {
+    if (root["transfer"]) throw reader.At(root["transfer"], "'transfer' and 'topology' exclude each other");
+    std::vector<std::string> names;
+    for (const Device& device : cluster.devices) names.push_back(device.name);
+    TopologySection section = ReadTopology(reader, node, names);
+    cluster.link_model = LinkModel::kTopology;
+    cluster.topology = std::move(section.topology);
+    cluster.transfer_overhead_us = section.overhead_us;
+    return;
   }
+  const YAML::Node transfer = root["transfer"];
+  if (!transfer) throw reader.At(root, "'transfer' is missing, or 'topology' in its place");
+  reader.CheckMap(transfer, "transfer", {"bandwidth_bytes_per_us", "overhead_us", "model"});
+  cluster.bandwidth_bytes_per_us = reader.Positive(transfer, "bandwidth_bytes_per_us");
+  cluster.transfer_overhead_us = reader.Number(transfer, "overhead_us");
+  cluster.link_model = ReadSenderModel(reader, transfer);
+}
 
-  std::string Text(const YAML::Node& map, const std::string& key) const {
-    const YAML::Node node = Member(map, key);
-    if (!node.IsScalar() || node.Scalar().empty()) throw At(node, StrCat(key, ": expected a name"));
-    return node.Scalar();
-  }
-
-  Device ReadDevice(const YAML::Node& node) const {
-    CheckMap(node, "a device", {"name", "kind", "memory_bytes"});
-    const double memory = Number(node, "memory_bytes");
-    if (memory >= 0x1p62) throw At(node["memory_bytes"], StrCat("memory_bytes is ", memory, ", expected less than 2^62"));
-    return {Text(node, "name"), Text(node, "kind"), static_cast<int64_t>(memory)};
-  }
-
-  std::string source_;
-};
+Cluster ReadCluster(const YamlReader& reader, const YAML::Node& root) {
+  reader.CheckMap(root, "the file", {"devices", "op_overhead_us", "transfer", "topology"});
+  Cluster cluster;
+  cluster.devices = ReadDevices(reader, reader.Member(root, "devices"));
+  cluster.op_overhead_us = reader.Number(root, "op_overhead_us");
+  ReadLinks(reader, root, cluster);
+  return cluster;
+}
 
 }  // namespace
 
-Cluster ParseCluster(std::string_view yaml, const std::string& source) {
-  try {
-    return ClusterReader(source).Read(YAML::Load(std::string(yaml)));
-  } catch (const YAML::Exception& error) {
-    throw BadInput(StrCat(Place(source, error.mark), ": not valid YAML: ", error.msg));
-  }
-}
+Cluster ParseCluster(std::string_view yaml, const std::string& source) { return ReadYaml(yaml, source, ReadCluster); }
 
 Cluster LoadCluster(const std::filesystem::path& path) { return ParseCluster(ReadFile(path), path.string()); }
 
@@ -122,11 +87,26 @@ std::string ClusterToYaml(const Cluster& cluster) {
   }
   out << YAML::EndSeq;
   out << YAML::Key << "op_overhead_us" << YAML::Value << ShortestDouble(cluster.op_overhead_us);
-  out << YAML::Key << "transfer" << YAML::Value << YAML::BeginMap;
-  out << YAML::Key << "bandwidth_bytes_per_us" << YAML::Value << ShortestDouble(cluster.bandwidth_bytes_per_us);
-  out << YAML::Key << "overhead_us" << YAML::Value << ShortestDouble(cluster.transfer_overhead_us);
-  out << YAML::EndMap << YAML::EndMap;
+  if (cluster.link_model == LinkModel::kTopology) {
+    out << YAML::Key << "topology" << YAML::Value;
+    WriteTopology(out, {cluster.topology, cluster.transfer_overhead_us}, cluster.devices.size());
+  } else {
+    out << YAML::Key << "transfer" << YAML::Value << YAML::BeginMap;
+    out << YAML::Key << "bandwidth_bytes_per_us" << YAML::Value << ShortestDouble(cluster.bandwidth_bytes_per_us);
+    out << YAML::Key << "overhead_us" << YAML::Value << ShortestDouble(cluster.transfer_overhead_us);
+    out << YAML::Key << "model" << YAML::Value << LinkModelName(cluster.link_model) << YAML::EndMap;
+  }
+  out << YAML::EndMap;
   return std::string(out.c_str()) + "\n";
+}
+
+std::string LinkModelName(LinkModel model) {
+  switch (model) {
+    case LinkModel::kShared: return "shared";
+    case LinkModel::kPerDestination: return "per_destination";
+    case LinkModel::kTopology: return "topology";
+  }
+  CheckFailed(__FILE__, __LINE__, "link model is known", "");
 }
 
 }  // namespace emplace

@@ -103,6 +103,17 @@ Json DescribeJson(const fs::path& path) {
   throw BadInput(StrCat(path.string(), ": is JSON, but none of our formats (no known 'format')"));
 }
 
+Json DescribeLinks(const Topology& topology) {
+  Json links = Json::array();
+  for (const TopologyLink& link : topology.links) {
+    links.push_back({{"name", link.name},
+                     {"between", {topology.nodes[static_cast<size_t>(link.a)], topology.nodes[static_cast<size_t>(link.b)]}},
+                     {"bandwidth_bytes_per_us", link.bandwidth_bytes_per_us},
+                     {"latency_us", link.latency_us}});
+  }
+  return links;
+}
+
 Json DescribeYaml(const fs::path& path) {
   const std::string text = ReadFile(path);
   YAML::Node root;
@@ -117,9 +128,15 @@ Json DescribeYaml(const fs::path& path) {
     for (const Device& device : cluster.devices) {
       devices.push_back({{"name", device.name}, {"kind", device.kind}, {"memory_bytes", device.memory_bytes}});
     }
-    return {{"what", "devices"}, {"devices", devices}, {"op_overhead_us", cluster.op_overhead_us},
-            {"bandwidth_bytes_per_us", cluster.bandwidth_bytes_per_us},
-            {"transfer_overhead_us", cluster.transfer_overhead_us}};
+    Json described = {{"what", "devices"}, {"devices", devices}, {"op_overhead_us", cluster.op_overhead_us},
+                      {"link_model", LinkModelName(cluster.link_model)}};
+    if (cluster.link_model == LinkModel::kTopology) {
+      described["links"] = DescribeLinks(cluster.topology);
+    } else {
+      described["bandwidth_bytes_per_us"] = cluster.bandwidth_bytes_per_us;
+    }
+    described["transfer_overhead_us"] = cluster.transfer_overhead_us;
+    return described;
   }
   if (root.IsMap() && root["kind"]) {
     const DeviceKind kind = LoadDeviceKind(path);

@@ -18,6 +18,32 @@ double RandomCost(Rng& rng) {
   }
 }
 
+// A chain of switches, a switch for each device, and further links between anything.
+Topology RandomTopology(Rng& rng, const std::vector<Device>& devices) {
+  Topology topology;
+  for (const Device& device : devices) topology.nodes.push_back(device.name);
+  const auto num_devices = static_cast<int32_t>(devices.size());
+  const auto num_nodes = num_devices + static_cast<int32_t>(rng.UniformInt(1, 3));
+  const auto add_link = [&](int32_t a, int32_t b) {
+    topology.links.push_back({.name = StrCat("link:", topology.links.size()),
+                              .a = a,
+                              .b = b,
+                              .bandwidth_bytes_per_us = rng.UniformInt(0, 1) == 0 ? 100 : rng.Uniform(10, 1000),
+                              .latency_us = static_cast<double>(rng.UniformInt(0, 3))});
+  };
+  for (int32_t node = num_devices; node < num_nodes; ++node) {
+    topology.nodes.push_back(StrCat("switch:", node - num_devices));
+    if (node > num_devices) add_link(node, node - 1);
+  }
+  for (int32_t d = 0; d < num_devices; ++d) add_link(d, static_cast<int32_t>(rng.UniformInt(num_devices, num_nodes - 1)));
+  for (int64_t extra = rng.UniformInt(0, 6); extra > 0; --extra) {
+    const auto a = static_cast<int32_t>(rng.UniformInt(0, num_nodes - 1));
+    const auto b = static_cast<int32_t>(rng.UniformInt(0, num_nodes - 1));
+    if (a != b) add_link(a, b);
+  }
+  return topology;
+}
+
 int64_t RandomBytes(Rng& rng) { return rng.UniformInt(0, 2) == 0 ? 0 : 100 * rng.UniformInt(1, 40); }
 
 }  // namespace
@@ -68,6 +94,8 @@ Cluster RandomCluster(Rng& rng, const RandomGraphOptions& options) {
   cluster.op_overhead_us = rng.UniformInt(0, 1) == 0 ? 0 : rng.Uniform(0, 8);
   cluster.transfer_overhead_us = rng.UniformInt(0, 1) == 0 ? 0 : static_cast<double>(rng.UniformInt(1, 30));
   cluster.bandwidth_bytes_per_us = rng.UniformInt(0, 1) == 0 ? 100 : rng.Uniform(1, 1000);
+  cluster.link_model = options.link_model;
+  if (options.link_model == LinkModel::kTopology) cluster.topology = RandomTopology(rng, cluster.devices);
   return cluster;
 }
 

@@ -12,6 +12,7 @@ struct RandomTaskOptions {
   int32_t max_groups = 12;
   double restricted = 0;     // Share of ops that may run on one kind only.
   int64_t memory_bytes = 0;  // Of every device; 0: random, and tight enough to matter now and then.
+  LinkModel link_model = LinkModel::kShared;
 };
 
 // What a task was made from, for tests that check it against its source.

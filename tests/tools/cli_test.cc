@@ -189,6 +189,7 @@ TEST_F(CliTest, InspectSaysWhatAFileIs) {
   };
   EXPECT_EQ(what("g.graph.json"), "graph (emplace.graph/1)");
   EXPECT_EQ(what("d.yaml"), "devices");
+  EXPECT_EQ(what(StrCat(EMPLACE_CONFIGS, "/clusters/v100x4_nvlink.yaml")), "devices");
   EXPECT_EQ(what("p.safetensors"), "policy (emplace.policy/1)");
   EXPECT_EQ(what(StrCat(EMPLACE_CONFIGS, "/ptb.yaml")), "run configuration");
   EXPECT_EQ(what(StrCat(EMPLACE_CONFIGS, "/devices/k80.yaml")), "device kind (cost model)");

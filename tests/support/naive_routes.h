@@ -1,0 +1,19 @@
+// The route of two devices by its definition: all simple paths over switches and hosts, and the best of them.
+#pragma once
+
+#include <vector>
+
+#include "simulator/topology.h"
+
+namespace emplace {
+
+struct NaiveRoute {
+  std::vector<int32_t> channels;  // Empty when no route leads.
+  double latency_us = 0;
+  double bandwidth_bytes_per_us = 0;
+};
+
+// Takes time exponential in the number of nodes.
+NaiveRoute FindNaiveRoute(const Topology& topology, int32_t num_devices, int32_t from, int32_t to);
+
+}  // namespace emplace
