@@ -52,6 +52,24 @@ T Scalar(const ArrayBundle& bundle, const std::string& name) {
   return values[0];
 }
 
+void PutRoutes(ArrayBundle& bundle, const Routes& routes) {
+  bundle.Put("sim.routes.num_channels", std::vector<int32_t>{routes.num_channels});
+  bundle.Put("sim.routes.channels.begin", routes.channels.begin);
+  bundle.Put("sim.routes.channels.items", routes.channels.items);
+  bundle.Put("sim.routes.latency_us", routes.latency_us);
+  bundle.Put("sim.routes.bandwidth_bytes_per_us", routes.bandwidth_bytes_per_us);
+}
+
+Routes GetRoutes(const ArrayBundle& bundle) {
+  Routes routes;
+  routes.num_channels = Scalar<int32_t>(bundle, "sim.routes.num_channels");
+  routes.channels.begin = bundle.Get<int32_t>("sim.routes.channels.begin");
+  routes.channels.items = bundle.Get<int32_t>("sim.routes.channels.items");
+  routes.latency_us = bundle.Get<double>("sim.routes.latency_us");
+  routes.bandwidth_bytes_per_us = bundle.Get<double>("sim.routes.bandwidth_bytes_per_us");
+  return routes;
+}
+
 void CheckUnit(const std::string& name, const std::vector<float>& values, int32_t expected) {
   if (values.size() != static_cast<size_t>(expected)) {
     throw TaskError(StrCat("'", name, "' has ", values.size(), " entries, expected ", expected));
@@ -128,7 +146,8 @@ void PlacementTask::Expand(std::span<const uint8_t> groups, std::span<DeviceInde
 ArrayBundle ToBundle(const PlacementTask& task) {
   ArrayBundle bundle;
   bundle.PutText("name", task.name);
-  bundle.Put("sim.sizes", std::vector<int32_t>{task.sim.num_ops, task.sim.num_devices});
+  bundle.Put("sim.sizes", std::vector<int32_t>{task.sim.num_ops, task.sim.num_devices,
+                                               static_cast<int32_t>(task.sim.link_model)});
   bundle.Put("sim.cost_us", task.sim.cost_us);
   bundle.Put("sim.tensor_begin", task.sim.tensor_begin);
   bundle.Put("sim.tensor_bytes", task.sim.tensor_bytes);
@@ -141,6 +160,7 @@ ArrayBundle ToBundle(const PlacementTask& task) {
   bundle.Put("sim.machine", std::vector<double>{task.sim.op_overhead_us, task.sim.bandwidth_bytes_per_us,
                                                 task.sim.transfer_overhead_us});
   bundle.Put("sim.memory_bytes", task.sim.memory_bytes);
+  if (task.sim.link_model == LinkModel::kTopology) PutRoutes(bundle, task.sim.routes);
   bundle.Put("group_of_op", task.group_of_op);
   bundle.Put("policy.num_nodes", std::vector<int32_t>{task.policy.num_nodes});
   bundle.Put("policy.cost", task.policy.cost);
@@ -159,10 +179,14 @@ PlacementTask TaskFromBundle(const ArrayBundle& bundle) {
   task.name = bundle.GetText("name");
   const std::vector<int32_t> sizes = bundle.Get<int32_t>("sim.sizes");
   const std::vector<double> machine = bundle.Get<double>("sim.machine");
-  if (sizes.size() != 2 || machine.size() != 3) throw TaskError("'sim.sizes' or 'sim.machine' has another size");
+  if (sizes.size() != 3 || machine.size() != 3) throw TaskError("'sim.sizes' or 'sim.machine' has another size");
   SimGraph& sim = task.sim;
   sim.num_ops = sizes[0];
   sim.num_devices = sizes[1];
+  if (sizes[2] < 0 || sizes[2] > static_cast<int32_t>(LinkModel::kTopology)) {
+    throw TaskError(StrCat("link model ", sizes[2], " is unknown"));
+  }
+  sim.link_model = static_cast<LinkModel>(sizes[2]);
   if (sim.num_devices > kMaxDevices)
     throw TaskError(StrCat(sim.num_devices, " devices, expected at most ", kMaxDevices));
   sim.cost_us = bundle.Get<double>("sim.cost_us");
@@ -178,6 +202,7 @@ PlacementTask TaskFromBundle(const ArrayBundle& bundle) {
   sim.bandwidth_bytes_per_us = machine[1];
   sim.transfer_overhead_us = machine[2];
   sim.memory_bytes = bundle.Get<int64_t>("sim.memory_bytes");
+  if (sim.link_model == LinkModel::kTopology) sim.routes = GetRoutes(bundle);
   sim.Validate();
 
   PolicyGraph& policy = task.policy;

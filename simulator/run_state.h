@@ -7,6 +7,7 @@
 
 #include "common/csr.h"
 #include "common/ids.h"
+#include "common/trajectory.h"
 #include "simulator/event_slots.h"
 #include "simulator/linked_queues.h"
 #include "simulator/sim_graph.h"
@@ -51,6 +52,9 @@ struct RunState {
     // An idle device gets its turn now, after all that is ready now; a busy one has its next turn already.
     if (events.Idle(device)) ScheduleDeviceTurn(device, now);
   }
+
+  // Devices, the channels of a topology, and its network's turn.
+  static_assert(kMaxDevices + 2 * kMaxTopologyLinks + 1 <= static_cast<int>(EventSlots::kMaxSlots));
 
   const SimGraph& graph;
   const size_t num_ops;

@@ -68,12 +68,65 @@ void CheckLongestRun(const SimGraph& graph) {
     for (size_t d = 0; d < devices; ++d) most = std::fmax(most, graph.cost_us[o * devices + d]);  // fmax skips NaN.
     longest += most + graph.op_overhead_us;
   }
-  for (const int64_t bytes : graph.tensor_bytes) {
-    longest += static_cast<double>(bytes) / graph.bandwidth_bytes_per_us + graph.transfer_overhead_us;
+  double latency = 0;
+  double bandwidth = graph.bandwidth_bytes_per_us;
+  if (graph.link_model == LinkModel::kTopology) {
+    bandwidth = std::numeric_limits<double>::infinity();
+    for (size_t pair = 0; pair < devices * devices; ++pair) {
+      if (pair % (devices + 1) == 0) continue;  // A device to itself.
+      latency = std::max(latency, graph.routes.latency_us[pair]);
+      bandwidth = std::min(bandwidth, graph.routes.bandwidth_bytes_per_us[pair]);
+    }
+  }
+  for (size_t tensor = 0; tensor < graph.tensor_bytes.size(); ++tensor) {
+    const auto bytes = static_cast<double>(graph.tensor_bytes[tensor]);
+    const double transfer_us = latency + bytes / bandwidth + graph.transfer_overhead_us;
+    const size_t readers = graph.tensor_consumers.Row(static_cast<int32_t>(tensor)).size();
+    longest += transfer_us * (graph.link_model == LinkModel::kShared ? 1 : static_cast<double>(readers));
   }
   if (!(longest < 0x1p63)) {
     throw BadInput(StrCat("costs, overheads and transfers add up to ", longest, " us, expected less than 2^63"));
   }
+}
+
+void CheckRoutes(const Routes& routes, int64_t devices) {
+  if (routes.num_channels < 0 || routes.num_channels > 2 * kMaxTopologyLinks) {
+    throw ArrayError("routes.num_channels", StrCat("is ", routes.num_channels, ", expected 0..", 2 * kMaxTopologyLinks));
+  }
+  const int64_t pairs = devices * devices;
+  CheckOffsets("routes.channels", routes.channels.begin, pairs, routes.channels.items.size());
+  CheckSize("routes.latency_us", routes.latency_us, pairs);
+  CheckSize("routes.bandwidth_bytes_per_us", routes.bandwidth_bytes_per_us, pairs);
+  std::vector<int64_t> last_pair(static_cast<size_t>(routes.num_channels), -1);
+  for (int64_t pair = 0; pair < pairs; ++pair) {
+    const std::span<const int32_t> route = routes.channels.Row(static_cast<int32_t>(pair));
+    const bool to_itself = pair % (devices + 1) == 0;
+    if (route.empty() != to_itself) {
+      throw ArrayError("routes.channels", StrCat("pair ", pair, " has ", route.size(), " channels"));
+    }
+    if (to_itself) continue;
+    CheckRate("routes.latency_us", routes.latency_us[static_cast<size_t>(pair)], 0);
+    CheckRate("routes.bandwidth_bytes_per_us", routes.bandwidth_bytes_per_us[static_cast<size_t>(pair)],
+              std::numeric_limits<double>::min());
+    for (const int32_t channel : route) {
+      if (channel < 0 || channel >= routes.num_channels || last_pair[static_cast<size_t>(channel)] == pair) {
+        throw ArrayError("routes.channels", StrCat("holds ", channel, ", expected different channels in each row"));
+      }
+      last_pair[static_cast<size_t>(channel)] = pair;
+    }
+  }
+}
+
+void CheckLinks(const SimGraph& graph) {
+  CheckRate("transfer_overhead_us", graph.transfer_overhead_us, 0);
+  switch (graph.link_model) {
+    case LinkModel::kShared:
+    case LinkModel::kPerDestination:
+      CheckRate("bandwidth_bytes_per_us", graph.bandwidth_bytes_per_us, std::numeric_limits<double>::min());
+      return;
+    case LinkModel::kTopology: CheckRoutes(graph.routes, graph.num_devices); return;
+  }
+  throw ArrayError("link_model", StrCat("is ", static_cast<int>(graph.link_model)));
 }
 
 void CheckAcyclic(const SimGraph& graph) {
@@ -102,6 +155,8 @@ SimGraph SimGraph::Compile(const OpGraph& graph, const Cluster& cluster) {
   sim.op_overhead_us = cluster.op_overhead_us;
   sim.bandwidth_bytes_per_us = cluster.bandwidth_bytes_per_us;
   sim.transfer_overhead_us = cluster.transfer_overhead_us;
+  sim.link_model = cluster.link_model;
+  if (sim.link_model == LinkModel::kTopology) sim.routes = FindRoutes(cluster.topology, sim.num_devices);
   for (const Device& device : cluster.devices) sim.memory_bytes.push_back(device.memory_bytes);
 
   sim.num_inputs.assign(static_cast<size_t>(sim.num_ops), 0);
@@ -155,8 +210,7 @@ void SimGraph::Validate() const {
     if (bytes < 0) throw ArrayError("memory_bytes", StrCat("holds ", bytes));
   }
   CheckRate("op_overhead_us", op_overhead_us, 0);
-  CheckRate("transfer_overhead_us", transfer_overhead_us, 0);
-  CheckRate("bandwidth_bytes_per_us", bandwidth_bytes_per_us, std::numeric_limits<double>::min());
+  CheckLinks(*this);
 
   std::vector<int32_t> inputs(static_cast<size_t>(num_ops));
   for (int32_t tensor = 0; tensor < num_tensors; ++tensor) {

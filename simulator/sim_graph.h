@@ -26,14 +26,16 @@ struct SimGraph {
   std::vector<int64_t> temp_bytes;       // [n]
   // The machine.
   double op_overhead_us = 0;
-  double bandwidth_bytes_per_us = 1;
+  LinkModel link_model = LinkModel::kShared;
+  double bandwidth_bytes_per_us = 1;     // Of each device's sending link; unused with a topology.
   double transfer_overhead_us = 0;
+  Routes routes;                         // Of LinkModel::kTopology, else empty.
   std::vector<int64_t> memory_bytes;     // [D]
 
   // Throws BadInput when all times add up to 2^63 us or more: no such run could be simulated.
   static SimGraph Compile(const OpGraph& graph, const Cluster& cluster);
   // For what came from the network: throws BadInput unless sizes fit, indices are in range, rows ascend, numbers are
-  // finite, all times add up to less than 2^63 us and the graph has no cycle.
+  // finite, all times add up to less than 2^63 us, the graph has no cycle and a topology has a route for every pair.
   void Validate() const;
 };
 

@@ -1,15 +1,29 @@
 #include "simulator/simulator.h"
 
+#include "common/error.h"
 #include "simulator/event_loop.h"
+#include "simulator/links/destination_transfers.h"
 #include "simulator/links/sender_links.h"
 #include "simulator/links/tensor_transfers.h"
+#include "simulator/links/topology_links.h"
 #include "simulator/peak_memory.h"
 
 namespace emplace {
+namespace {
+
+std::unique_ptr<EventLoop> MakeEventLoop(const SimGraph& graph) {
+  switch (graph.link_model) {
+    case LinkModel::kShared: return std::make_unique<EventLoopOver<SenderLinks<TensorTransfers>>>(graph);
+    case LinkModel::kPerDestination: return std::make_unique<EventLoopOver<SenderLinks<DestinationTransfers>>>(graph);
+    case LinkModel::kTopology: return std::make_unique<EventLoopOver<TopologyLinks>>(graph);
+  }
+  CheckFailed(__FILE__, __LINE__, "link model is known", "");
+}
+
+}  // namespace
 
 struct Simulator::Impl {
-  explicit Impl(const SimGraph& graph)
-      : loop(std::make_unique<EventLoopOver<SenderLinks<TensorTransfers>>>(graph)), peak(graph) {}
+  explicit Impl(const SimGraph& graph) : loop(MakeEventLoop(graph)), peak(graph) {}
 
   std::unique_ptr<EventLoop> loop;
   PeakMemory peak;

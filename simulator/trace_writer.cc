@@ -11,7 +11,13 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-enum Row { kCompute = 1, kLink = 2 };
+// A row of the display: a process and a thread.
+struct Row {
+  int32_t process;
+  int32_t thread;
+};
+constexpr int32_t kCompute = 1;
+constexpr int32_t kLink = 2;
 
 class TraceBuilder {
  public:
@@ -19,11 +25,18 @@ class TraceBuilder {
       : graph_(graph), sim_(sim), placement_(placement), timeline_(timeline) {}
 
   std::string Build(const Cluster& cluster) {
+    const bool has_topology = sim_.link_model == LinkModel::kTopology;
     for (DeviceIndex d = 0; d < cluster.num_devices(); ++d) {
       const Device& device = cluster.devices[static_cast<size_t>(d)];
-      AddName("process_name", d, kCompute, device.name + " (" + device.kind + ")");
-      AddName("thread_name", d, kCompute, "compute");
-      AddName("thread_name", d, kLink, "link");
+      AddName("process_name", {d, kCompute}, device.name + " (" + device.kind + ")");
+      AddName("thread_name", {d, kCompute}, "compute");
+      if (!has_topology) AddName("thread_name", {d, kLink}, "link");
+    }
+    if (has_topology) {
+      AddName("process_name", ChannelRow(0), "network");
+      for (int32_t c = 0; c < sim_.routes.num_channels; ++c) {
+        AddName("thread_name", ChannelRow(c), ChannelName(cluster.topology, c));
+      }
     }
     AddOps();
     AddTransfers();
@@ -32,8 +45,20 @@ class TraceBuilder {
   }
 
  private:
-  void AddName(const char* what, DeviceIndex device, Row row, const std::string& name) {
-    events_.push_back({{"ph", "M"}, {"name", what}, {"pid", device}, {"tid", static_cast<int>(row)}, {"args", {{"name", name}}}});
+  Row ChannelRow(int32_t channel) const { return {sim_.num_devices, channel}; }
+
+  // The rows on which a transfer shows.
+  std::vector<Row> RowsOf(const Transfer& transfer) const {
+    if (sim_.link_model != LinkModel::kTopology) return {{transfer.from, kLink}};
+    std::vector<Row> rows;
+    for (const int32_t channel : sim_.routes.channels.Row(transfer.from * sim_.num_devices + transfer.to)) {
+      rows.push_back(ChannelRow(channel));
+    }
+    return rows;
+  }
+
+  void AddName(const char* what, Row row, const std::string& name) {
+    events_.push_back({{"ph", "M"}, {"name", what}, {"pid", row.process}, {"tid", row.thread}, {"args", {{"name", name}}}});
   }
 
   void AddOps() {
@@ -44,16 +69,16 @@ class TraceBuilder {
                          {"name", op.name},
                          {"cat", op.type},
                          {"pid", placement_[i]},
-                         {"tid", static_cast<int>(kCompute)},
+                         {"tid", kCompute},
                          {"ts", timeline_.start_us[i]},
                          {"dur", timeline_.finish_us[i] - timeline_.start_us[i]},
                          {"args", {{"type", op.type}, {"output_bytes", op.OutputBytes()}, {"flops", op.flops}}}});
     }
   }
 
-  void AddFlow(const char* phase, int64_t id, DeviceIndex device, Row row, double at_us) {
-    Json event = {{"ph", phase}, {"name", "tensor"}, {"cat", "flow"}, {"id", id}, {"pid", device},
-                  {"tid", static_cast<int>(row)}, {"ts", at_us}};
+  void AddFlow(const char* phase, int64_t id, Row row, double at_us) {
+    Json event = {{"ph", phase}, {"name", "tensor"}, {"cat", "flow"}, {"id", id}, {"pid", row.process},
+                  {"tid", row.thread}, {"ts", at_us}};
     if (*phase == 'f') event["bp"] = "e";  // Bind to the slice that encloses the end, not to the next one.
     events_.push_back(std::move(event));
   }
@@ -68,20 +93,23 @@ class TraceBuilder {
     for (const Transfer& transfer : timeline_.transfers) {
       const OpIndex from = producer[static_cast<size_t>(transfer.tensor)];
       const std::string& name = graph_.op(from).name;
-      events_.push_back({{"ph", "X"},
-                         {"name", name},
-                         {"cat", "transfer"},
-                         {"pid", transfer.from},
-                         {"tid", static_cast<int>(kLink)},
-                         {"ts", transfer.start_us},
-                         {"dur", transfer.delivered_us - transfer.start_us},
-                         {"args", {{"bytes", sim_.tensor_bytes[static_cast<size_t>(transfer.tensor)]}}}});
+      const std::vector<Row> rows = RowsOf(transfer);
+      for (const Row& row : rows) {
+        events_.push_back({{"ph", "X"},
+                           {"name", name},
+                           {"cat", "transfer"},
+                           {"pid", row.process},
+                           {"tid", row.thread},
+                           {"ts", transfer.start_us},
+                           {"dur", transfer.delivered_us - transfer.start_us},
+                           {"args", {{"bytes", sim_.tensor_bytes[static_cast<size_t>(transfer.tensor)]}}}});
+      }
       for (const int32_t reader : sim_.tensor_consumers.Row(transfer.tensor)) {
         const DeviceIndex to = placement_[static_cast<size_t>(reader)];
-        if (to == transfer.from) continue;
-        AddFlow("s", id, transfer.from, kCompute, timeline_.start_us[static_cast<size_t>(from)]);
-        AddFlow("t", id, transfer.from, kLink, transfer.start_us);
-        AddFlow("f", id, to, kCompute, timeline_.start_us[static_cast<size_t>(reader)]);
+        if (to == transfer.from || (transfer.to != Transfer::kAllReaders && to != transfer.to)) continue;
+        AddFlow("s", id, {transfer.from, kCompute}, timeline_.start_us[static_cast<size_t>(from)]);
+        for (const Row& row : rows) AddFlow("t", id, row, transfer.start_us);
+        AddFlow("f", id, {to, kCompute}, timeline_.start_us[static_cast<size_t>(reader)]);
         ++id;
       }
     }

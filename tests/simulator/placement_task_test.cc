@@ -37,7 +37,7 @@ void Overwrite(ArrayBundle& bundle, const std::string& name, size_t index, T val
 }
 
 // a (10 us) -> b (20 us) and a -> c (30 us), which only kind "y" may run; two devices of different kinds.
-PlacementTask SmallTask() {
+PlacementTask SmallTask(LinkModel link_model = LinkModel::kShared) {
   const auto op = [](const std::string& name, double cost_us, std::vector<OpInput> inputs) {
     Op made;
     made.name = name;
@@ -52,6 +52,8 @@ PlacementTask SmallTask() {
   Cluster cluster;
   cluster.devices = {{"d:0", "x", 1000000}, {"d:1", "y", 1000000}};
   cluster.bandwidth_bytes_per_us = 100;
+  cluster.link_model = link_model;
+  if (link_model == LinkModel::kTopology) cluster.topology = {{"d:0", "d:1"}, {{"link", 0, 1, 100, 1}}};
   return PlacementTask::Make(OpGraph("small", ops), cluster, 8);
 }
 
@@ -119,7 +121,7 @@ TEST(PlacementTask, ExpandGivesEachOpTheDeviceOfItsGroup) {
 TEST(PlacementTask, TravelsUnchanged) {
   for (uint64_t seed = 0; seed < 200; ++seed) {
     Rng rng(seed);
-    const PlacementTask task = RandomTask(rng, {.restricted = 0.2});
+    const PlacementTask task = RandomTask(rng, {.restricted = 0.2, .link_model = static_cast<LinkModel>(seed % 3)});
     const PlacementTask back = TaskFromBundle(ToBundle(task));
     ASSERT_TRUE(SameArrays(Arrays(task), Arrays(back))) << "seed " << seed;
     // What is not sent is derived again.
@@ -127,11 +129,13 @@ TEST(PlacementTask, TravelsUnchanged) {
     ASSERT_EQ(back.policy.ancestors, task.policy.ancestors);
     ASSERT_EQ(back.policy.descendants, task.policy.descendants);
     ASSERT_EQ(back.policy.num_devices, task.policy.num_devices);
+    ASSERT_EQ(back.sim.link_model, task.sim.link_model);
+    ASSERT_EQ(back.sim.routes, task.sim.routes);
   }
 }
 
 TEST(PlacementTask, EveryArrayIsNeededAndHasItsSize) {
-  const PlacementTask task = SmallTask();
+  const PlacementTask task = SmallTask(LinkModel::kTopology);  // Has all arrays that the other models have, and its own.
   for (size_t i = 0; i < Arrays(task).size(); ++i) {
     ArrayBundle missing = ToBundle(task);
     const std::string name = missing.arrays()[i].name;
@@ -162,6 +166,8 @@ TEST(PlacementTask, RefusesWhatIsOutOfRange) {
   };
   EXPECT_TRUE(refused([](ArrayBundle& b) { Overwrite<int32_t>(b, "sim.sizes", 0, -1); }));
   EXPECT_TRUE(refused([](ArrayBundle& b) { Overwrite<int32_t>(b, "sim.sizes", 1, 256); }));
+  EXPECT_TRUE(refused([](ArrayBundle& b) { Overwrite<int32_t>(b, "sim.sizes", 2, 3); }));
+  EXPECT_TRUE(refused([](ArrayBundle& b) { Overwrite<int32_t>(b, "sim.sizes", 2, 2); }));  // A topology without routes.
   EXPECT_TRUE(refused([](ArrayBundle& b) { Overwrite<double>(b, "sim.cost_us", 0, -1.0); }));
   EXPECT_TRUE(refused([](ArrayBundle& b) { Overwrite<double>(b, "sim.machine", 1, 0.0); }));
   EXPECT_TRUE(refused([](ArrayBundle& b) { Overwrite<double>(b, "sim.machine", 0, std::nan("")); }));
@@ -188,7 +194,8 @@ TEST(PlacementTask, RefusesWhatIsOutOfRange) {
 TEST(PlacementTask, DamagedBytesAreRefusedOrHarmless) {
   for (uint64_t seed = 0; seed < 3000; ++seed) {
     Rng rng(seed);
-    ArrayBundle bundle = ToBundle(RandomTask(rng, {.max_ops = 12, .max_groups = 6, .restricted = 0.2}));
+    ArrayBundle bundle = ToBundle(RandomTask(rng, {.max_ops = 12, .max_groups = 6, .restricted = 0.2,
+                                                 .link_model = static_cast<LinkModel>(seed % 3)}));
     NamedArray& array =
         bundle.arrays()[static_cast<size_t>(rng.UniformInt(0, static_cast<int64_t>(bundle.arrays().size()) - 1))];
     if (array.bytes.empty()) continue;

@@ -14,10 +14,10 @@ namespace {
 
 // Every property that a viewer and a reader rely on, on random runs.
 TEST(TraceWriter, ShowsTheRunAsItWas) {
-  for (uint64_t seed = 0; seed < 100; ++seed) {
+  for (uint64_t seed = 0; seed < 200; ++seed) {
     Rng rng(seed);
     const OpGraph graph = RandomGraph(rng);
-    const Cluster cluster = RandomCluster(rng);
+    const Cluster cluster = RandomCluster(rng, {.link_model = static_cast<LinkModel>(seed % 3)});
     const Placement placement = RandomPlacement(rng, graph, cluster);
     const SimGraph sim = SimGraph::Compile(graph, cluster);
     Simulator simulator(sim);
@@ -50,9 +50,19 @@ TEST(TraceWriter, ShowsTheRunAsItWas) {
       }
     }
     ASSERT_EQ(op, graph.num_ops());
-    ASSERT_EQ(transfers, run.transfers.size());
+    size_t links_used = 0;
+    for (const Transfer& transfer : run.transfers) {
+      const int32_t pair = transfer.from * cluster.num_devices() + transfer.to;
+      links_used += cluster.link_model == LinkModel::kTopology ? sim.routes.channels.Row(pair).size() : 1;
+    }
+    ASSERT_EQ(transfers, links_used);
     ASSERT_EQ(peak, run.peak_bytes) << "seed " << seed;
-    for (const auto& [id, phases] : flows) ASSERT_EQ(phases, "stf");
+    for (const auto& [id, phases] : flows) {
+      // With a topology, a step for each link on the way.
+      const size_t steps = phases.size() - 2;
+      ASSERT_EQ(phases, "s" + std::string(steps, 't') + "f");
+      ASSERT_TRUE(cluster.link_model == LinkModel::kTopology ? steps >= 1 : steps == 1);
+    }
     for (auto& [row, intervals] : slices) {
       std::sort(intervals.begin(), intervals.end());
       for (size_t i = 1; i < intervals.size(); ++i) ASSERT_GE(intervals[i].first, intervals[i - 1].second - 1e-6);

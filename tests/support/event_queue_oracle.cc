@@ -8,12 +8,15 @@
 #include <set>
 #include <tuple>
 
+#include "tests/support/naive_routes.h"
+
 namespace emplace {
 namespace {
 
-enum class Kind { kInputReady, kLink, kDevice };
+enum class Kind { kInputReady, kSend, kFree, kLink, kDevice };
 
-// Ordered as rule 6 orders events. (a, b): producer and consumer, or the device of a link or of a device.
+// Ordered as rule 6 orders events. (a, b): producer and consumer; the op that sends; the transfer whose channels get free; the
+// device of a link, or 0 for the network; a device.
 using Event = std::tuple<double, Kind, int, int>;
 
 struct Tensor {
@@ -21,6 +24,13 @@ struct Tensor {
   int output;  // The control signal comes after all data outputs.
   int64_t bytes;
   std::set<int> readers;
+};
+
+// One tensor to be sent: to one device, or to all that read it.
+struct Request {
+  const Tensor* tensor;
+  size_t from;
+  std::set<size_t> to;
 };
 
 class Oracle {
@@ -51,6 +61,7 @@ class Oracle {
     link_queue_.resize(devices);
     device_free_at_.assign(devices, 0);
     link_free_at_.assign(devices, 0);
+    occupied_.assign(2 * cluster.topology.links.size(), false);
     run_.start_us.resize(static_cast<size_t>(n_));
     run_.finish_us.resize(static_cast<size_t>(n_));
   }
@@ -67,7 +78,18 @@ class Oracle {
         case Kind::kInputReady:
           if (--missing_[static_cast<size_t>(b)] == 0) QueueOp(b, time);
           break;
-        case Kind::kLink: ServeLink(a, time); break;
+        case Kind::kSend: Send(a, time); break;
+        case Kind::kFree:
+          for (const int32_t channel : RouteOf(started_[static_cast<size_t>(a)]).channels) Occupy(channel, false);
+          events_.push({time, Kind::kLink, 0, 0});
+          break;
+        case Kind::kLink:
+          if (HasTopology()) {
+            ServeNetwork(time);
+          } else {
+            ServeLink(a, time);
+          }
+          break;
         case Kind::kDevice: ServeDevice(a, time); break;
       }
     }
@@ -97,34 +119,85 @@ class Oracle {
     device_free_at_[d] = cost == 0 ? finish : finish + cluster_.op_overhead_us;
     events_.push({device_free_at_[d], Kind::kDevice, device, 0});
 
-    std::vector<std::tuple<int, int, const Tensor*>> outgoing;  // First remote reader, output, tensor.
+    events_.push({finish, Kind::kSend, op, 0});
     for (const Tensor& tensor : tensors_of_[static_cast<size_t>(op)]) {
-      int first_remote = -1;
       for (const int reader : tensor.readers) {
-        if (DeviceOf(reader) == d) {
-          events_.push({finish, Kind::kInputReady, op, reader});
-        } else if (first_remote < 0) {
-          first_remote = reader;
-        }
+        if (DeviceOf(reader) == d) events_.push({finish, Kind::kInputReady, op, reader});
       }
-      if (first_remote >= 0) outgoing.push_back({first_remote, tensor.output, &tensor});
     }
-    std::sort(outgoing.begin(), outgoing.end());
-    for (const auto& [reader, output, tensor] : outgoing) link_queue_[d].push_back({finish, tensor});
-    if (!outgoing.empty()) events_.push({finish, Kind::kLink, device, 0});
+  }
+
+  void Send(int op, double now) {
+    const size_t from = DeviceOf(op);
+    std::map<std::tuple<int, int>, Request> outgoing;  // By first reader that it serves, then by output.
+    for (const Tensor& tensor : tensors_of_[static_cast<size_t>(op)]) {
+      std::map<size_t, std::set<int>> readers;  // By what each transfer is for: a device, or 0 for all of them.
+      std::map<size_t, std::set<size_t>> to;
+      for (const int reader : tensor.readers) {
+        if (DeviceOf(reader) == from) continue;
+        const size_t transfer = cluster_.link_model == LinkModel::kShared ? 0 : DeviceOf(reader);
+        readers[transfer].insert(reader);
+        to[transfer].insert(DeviceOf(reader));
+      }
+      for (const auto& [transfer, served] : readers) {
+        outgoing[{*served.begin(), tensor.output}] = {&tensor, from, to[transfer]};
+      }
+    }
+    for (const auto& [order, request] : outgoing) {
+      (HasTopology() ? requests_ : link_queue_[from]).push_back(request);
+    }
+    if (!outgoing.empty()) events_.push({now, Kind::kLink, HasTopology() ? 0 : static_cast<int>(from), 0});
   }
 
   void ServeLink(int device, double now) {
     const auto d = static_cast<size_t>(device);
-    if (link_free_at_[d] > now || link_queue_[d].empty() || link_queue_[d].front().first > now) return;
-    const Tensor& tensor = *link_queue_[d].front().second;
+    if (link_free_at_[d] > now || link_queue_[d].empty()) return;
+    const Request request = link_queue_[d].front();
     link_queue_[d].pop_front();
-    const double delivered = now + static_cast<double>(tensor.bytes) / cluster_.bandwidth_bytes_per_us;
-    for (const int reader : tensor.readers) {
-      if (DeviceOf(reader) != d) events_.push({delivered, Kind::kInputReady, tensor.producer, reader});
-    }
+    const double delivered = now + static_cast<double>(request.tensor->bytes) / cluster_.bandwidth_bytes_per_us;
+    Deliver(request, delivered);
     link_free_at_[d] = delivered + cluster_.transfer_overhead_us;
     events_.push({link_free_at_[d], Kind::kLink, device, 0});
+  }
+
+  // Every request in the list, in order, each against every channel of its route.
+  void ServeNetwork(double now) {
+    for (auto request = requests_.begin(); request != requests_.end();) {
+      const NaiveRoute& route = RouteOf(*request);
+      if (std::any_of(route.channels.begin(), route.channels.end(),
+                      [this](int32_t channel) { return occupied_[static_cast<size_t>(channel)]; })) {
+        ++request;
+        continue;
+      }
+      for (const int32_t channel : route.channels) Occupy(channel, true);
+      const double delivered =
+          now + (route.latency_us + static_cast<double>(request->tensor->bytes) / route.bandwidth_bytes_per_us);
+      Deliver(*request, delivered);
+      events_.push({delivered + cluster_.transfer_overhead_us, Kind::kFree, static_cast<int>(started_.size()), 0});
+      started_.push_back(*request);
+      request = requests_.erase(request);
+    }
+  }
+
+  void Deliver(const Request& request, double time) {
+    ++run_.transfers;
+    for (const int reader : request.tensor->readers) {
+      if (request.to.count(DeviceOf(reader)) == 1) {
+        events_.push({time, Kind::kInputReady, request.tensor->producer, reader});
+      }
+    }
+  }
+
+  bool HasTopology() const { return cluster_.link_model == LinkModel::kTopology; }
+  void Occupy(int32_t channel, bool occupied) { occupied_[static_cast<size_t>(channel)] = occupied; }
+  const NaiveRoute& RouteOf(const Request& request) {
+    const auto from = static_cast<int32_t>(request.from);
+    const auto to = static_cast<int32_t>(*request.to.begin());
+    const auto known = routes_.find({from, to});
+    if (known != routes_.end()) return known->second;
+    const NaiveRoute route =
+        FindNaiveRoute(cluster_.topology, static_cast<int32_t>(cluster_.devices.size()), from, to);
+    return routes_.emplace(std::pair(from, to), route).first->second;
   }
 
   // Rule 8, by trying every moment at which something is taken.
@@ -163,9 +236,14 @@ class Oracle {
   std::vector<std::vector<Tensor>> tensors_of_;  // [n] by output
   std::vector<int> missing_;                     // [n]
   std::vector<std::deque<int>> device_queue_;
-  std::vector<std::deque<std::pair<double, const Tensor*>>> link_queue_;  // Time of arrival, tensor.
+  std::vector<std::deque<Request>> link_queue_;
   std::vector<double> device_free_at_;
   std::vector<double> link_free_at_;
+  // Of a topology.
+  std::deque<Request> requests_;
+  std::vector<Request> started_;
+  std::vector<bool> occupied_;  // [channels]
+  std::map<std::pair<int32_t, int32_t>, NaiveRoute> routes_;
   std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;
   OracleRun run_;
 };

@@ -1,5 +1,5 @@
 // The simulator of the design, section 4, written a second time: straight from the rules, on the op graph itself, with
-// every single event in one priority queue. Slow and plain; what simulator/simulator.cc is held against.
+// every single event in one priority queue, for all link models. Slow and plain; what simulator/ is held against.
 #pragma once
 
 #include <vector>
@@ -15,6 +15,7 @@ struct OracleRun {
   std::vector<double> start_us;     // [n]
   std::vector<double> finish_us;    // [n]
   std::vector<int64_t> peak_bytes;  // [D]
+  size_t transfers = 0;
 };
 
 OracleRun SimulateByEventQueue(const OpGraph& graph, const Cluster& cluster, const Placement& placement);

@@ -1,0 +1,85 @@
+// One transfer of a tensor for each device that reads it; it serves the readers there alone. Numbered as the first of these
+// among the tensor's consumers: a position in SimGraph::tensor_consumers.items.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "simulator/links/outgoing.h"
+#include "simulator/run_state.h"
+
+namespace emplace {
+
+class DestinationTransfers {
+ public:
+  static size_t Numbers(const SimGraph& graph) { return graph.tensor_consumers.items.size(); }
+  static size_t Most(const SimGraph& graph) {
+    size_t most = 0;
+    for (int32_t tensor = 0; tensor < graph.tensor_consumers.rows(); ++tensor) most += MostOf(graph, tensor);
+    return most;
+  }
+
+  explicit DestinationTransfers(const SimGraph& graph) : last_to_(static_cast<size_t>(graph.num_devices)) {
+    size_t most_of_an_op = 0;
+    for (size_t o = 0; o < static_cast<size_t>(graph.num_ops); ++o) {
+      size_t most = 0;
+      for (int32_t tensor = graph.tensor_begin[o]; tensor < graph.tensor_begin[o + 1]; ++tensor) {
+        most += MostOf(graph, tensor);
+      }
+      most_of_an_op = std::max(most_of_an_op, most);
+    }
+    outgoing_.reserve(most_of_an_op);
+    for (int32_t tensor = 0; tensor < graph.tensor_consumers.rows(); ++tensor) {
+      tensor_of_.insert(tensor_of_.end(), graph.tensor_consumers.Row(tensor).size(), tensor);
+    }
+  }
+
+  void Reset() { std::fill(last_to_.begin(), last_to_.end(), -1); }
+
+  // Calls request(transfer) for what `op` sends from `device`, in order.
+  template <typename Request>
+  void ForEachOf(const RunState& run, OpIndex op, size_t device, Request request) {
+    outgoing_.clear();
+    const Csr& consumers = run.graph.tensor_consumers;
+    const int32_t last_tensor = run.graph.tensor_begin[static_cast<size_t>(op) + 1];
+    for (int32_t tensor = run.graph.tensor_begin[static_cast<size_t>(op)]; tensor < last_tensor; ++tensor) {
+      const int32_t end = consumers.begin[static_cast<size_t>(tensor) + 1];
+      for (int32_t i = consumers.begin[static_cast<size_t>(tensor)]; i < end; ++i) {
+        const OpIndex consumer = consumers.items[static_cast<size_t>(i)];
+        const size_t to = run.DeviceOf(consumer);
+        if (to == device || last_to_[to] == tensor) continue;
+        last_to_[to] = tensor;
+        outgoing_.push_back({consumer, i});
+      }
+    }
+    std::sort(outgoing_.begin(), outgoing_.end());
+    for (const Outgoing& transfer : outgoing_) request(transfer.transfer);
+  }
+
+  int32_t TensorOf(int32_t transfer) const { return tensor_of_[static_cast<size_t>(transfer)]; }
+  DeviceIndex DestinationOf(const RunState& run, int32_t transfer) const {
+    return run.place[static_cast<size_t>(run.graph.tensor_consumers.items[static_cast<size_t>(transfer)])];
+  }
+
+  void Deliver(RunState& run, int32_t transfer, size_t /*from*/, double now) const {
+    const Csr& consumers = run.graph.tensor_consumers;
+    const auto end = static_cast<size_t>(consumers.begin[static_cast<size_t>(TensorOf(transfer)) + 1]);
+    const DeviceIndex to = DestinationOf(run, transfer);
+    for (auto i = static_cast<size_t>(transfer); i < end; ++i) {
+      const OpIndex consumer = consumers.items[i];
+      run.InputsReady(consumer, static_cast<int32_t>(run.place[static_cast<size_t>(consumer)] == to), now);
+    }
+  }
+
+ private:
+  static size_t MostOf(const SimGraph& graph, int32_t tensor) {
+    return std::min(graph.tensor_consumers.Row(tensor).size(), static_cast<size_t>(graph.num_devices - 1));
+  }
+
+  std::vector<int32_t> tensor_of_;  // [consumers]
+  std::vector<int32_t> last_to_;    // [D] the tensor that was last sent there, -1: none
+  std::vector<Outgoing> outgoing_;  // Scratch of ForEachOf.
+};
+
+}  // namespace emplace

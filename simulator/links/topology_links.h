@@ -1,0 +1,137 @@
+// Links between devices, switches and hosts. A transfer goes to one device, over the route of its pair of devices, and occupies
+// every channel of the route (a channel is one direction of a link) from its start until its overhead is over; it takes the sum
+// of the latencies and bytes over the bandwidth of the slowest link.
+//
+// Requests stand in one list. Whenever one is added or channels get free, the network has its turn, after all that happens at
+// that time but before the devices' turns: it goes through the list in order and starts every transfer whose channels are all
+// free. Even a transfer of no duration occupies them until that turn is over.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "simulator/linked_queues.h"
+#include "simulator/links/destination_transfers.h"
+#include "simulator/run_state.h"
+
+namespace emplace {
+
+// Requests of one pair of devices use the same channels, so of each pair only the oldest can start: the list is a queue for
+// each pair, and the pairs by their oldest request. Slots: a transfer under way has that of its first channel, which no other
+// transfer uses meanwhile; the network's turn has the last.
+class TopologyLinks {
+ public:
+  static size_t NumSlots(const SimGraph& graph) { return static_cast<size_t>(graph.routes.num_channels) + 1; }
+  static size_t MostTransfers(const SimGraph& graph) { return DestinationTransfers::Most(graph); }
+
+  explicit TopologyLinks(const SimGraph& graph)
+      : transfers_(graph),
+        network_slot_(static_cast<size_t>(graph.routes.num_channels)),
+        queue_(NumPairs(graph), DestinationTransfers::Numbers(graph)),
+        request_(DestinationTransfers::Numbers(graph)),
+        occupied_(network_slot_),
+        under_way_(network_slot_) {
+    waiting_.reserve(NumPairs(graph));
+  }
+
+  void Reset() {
+    transfers_.Reset();
+    queue_.Clear();
+    waiting_.clear();
+    requests_ = 0;
+    std::fill(occupied_.begin(), occupied_.end(), uint8_t{0});
+  }
+
+  void Send(RunState& run, OpIndex op, size_t device, double now) {
+    transfers_.ForEachOf(run, op, device, [&](int32_t transfer) {
+      const size_t pair = device * run.num_devices + static_cast<size_t>(transfers_.DestinationOf(run, transfer));
+      request_[static_cast<size_t>(transfer)] = requests_++;
+      if (queue_.Empty(pair)) waiting_.push_back(pair);
+      queue_.Push(pair, transfer);
+    });
+    run.ScheduleLinkTurn(network_slot_, now);
+  }
+
+  void Deliver(RunState& run, size_t channel, double now) {
+    transfers_.Deliver(run, under_way_[channel].transfer, under_way_[channel].pair / run.num_devices, now);
+    run.ScheduleLinkTurn(channel, under_way_[channel].free_at_us);
+  }
+
+  void Turn(RunState& run, size_t slot, double now) {
+    run.CancelLink(slot);
+    if (slot == network_slot_) {
+      StartWaiting(run, now);
+    } else {
+      Occupy(run, under_way_[slot].pair, 0);
+      run.ScheduleLinkTurn(network_slot_, now);
+    }
+  }
+
+ private:
+  struct UnderWay {
+    int32_t transfer;
+    size_t pair;  // from * D + to
+    double free_at_us;
+  };
+
+  static size_t NumPairs(const SimGraph& graph) {
+    return static_cast<size_t>(graph.num_devices) * static_cast<size_t>(graph.num_devices);
+  }
+  std::span<const int32_t> Route(const RunState& run, size_t pair) const {
+    return run.graph.routes.channels.Row(static_cast<int32_t>(pair));
+  }
+  bool IsFree(const RunState& run, size_t pair) const {
+    const std::span<const int32_t> route = Route(run, pair);
+    return std::none_of(route.begin(), route.end(), [this](int32_t c) { return occupied_[static_cast<size_t>(c)] != 0; });
+  }
+  void Occupy(const RunState& run, size_t pair, uint8_t occupied) {
+    for (const int32_t channel : Route(run, pair)) occupied_[static_cast<size_t>(channel)] = occupied;
+  }
+  int32_t OldestRequest(size_t pair) const { return request_[static_cast<size_t>(queue_.Front(pair))]; }
+
+  void StartWaiting(RunState& run, double now) {
+    for (size_t i = 0; i < waiting_.size();) {
+      const size_t pair = waiting_[i];
+      if (!IsFree(run, pair)) {
+        ++i;
+        continue;
+      }
+      Start(run, pair, queue_.Pop(pair), now);
+      waiting_.erase(waiting_.begin() + static_cast<std::ptrdiff_t>(i));
+      if (queue_.Empty(pair)) continue;
+      const auto later = std::find_if(waiting_.begin() + static_cast<std::ptrdiff_t>(i), waiting_.end(), [&](size_t other) {
+        return OldestRequest(other) > OldestRequest(pair);
+      });
+      waiting_.insert(later, pair);
+    }
+  }
+
+  void Start(RunState& run, size_t pair, int32_t transfer, double now) {
+    const Routes& routes = run.graph.routes;
+    const int32_t tensor = transfers_.TensorOf(transfer);
+    const auto bytes = static_cast<double>(run.graph.tensor_bytes[static_cast<size_t>(tensor)]);
+    const double delivered = now + (routes.latency_us[pair] + bytes / routes.bandwidth_bytes_per_us[pair]);
+    const double free = delivered + run.graph.transfer_overhead_us;
+    const auto first_channel = static_cast<size_t>(Route(run, pair).front());
+    Occupy(run, pair, 1);
+    under_way_[first_channel] = {transfer, pair, free};
+    run.ScheduleDelivery(first_channel, delivered, tensor);
+    if (run.keep_transfers) {
+      run.timeline.transfers.push_back({tensor, static_cast<DeviceIndex>(pair / run.num_devices),
+                                        transfers_.DestinationOf(run, transfer), now, delivered, free});
+    }
+  }
+
+  DestinationTransfers transfers_;
+  const size_t network_slot_;
+  LinkedQueues queue_;               // [D * D] of transfers
+  std::vector<size_t> waiting_;      // Pairs whose queue is not empty, by their oldest request.
+  std::vector<int32_t> request_;     // By transfer: how many were requested before it.
+  int32_t requests_ = 0;
+  std::vector<uint8_t> occupied_;    // [channels]
+  std::vector<UnderWay> under_way_;  // [channels] of the transfer whose first channel it is
+};
+
+}  // namespace emplace
