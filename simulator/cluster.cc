@@ -2,6 +2,7 @@
 
 #include <set>
 
+#include "common/error.h"
 #include "common/file_io.h"
 #include "common/strings.h"
 #include "common/trajectory.h"

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "simulator/simulator.h"
+#include "simulator/timeline.h"
 
 namespace emplace {
 

@@ -1,9 +1,9 @@
 #include "simulator/topology_yaml.h"
 
-#include <algorithm>
 #include <filesystem>
 #include <map>
 #include <set>
+#include <system_error>
 
 #include "common/file_io.h"
 #include "common/strings.h"
@@ -81,7 +81,8 @@ TopologySection ReadMap(const YamlReader& reader, const YAML::Node& root, const 
 TopologySection ReadTopology(const YamlReader& reader, const YAML::Node& node, const std::vector<std::string>& devices) {
   if (!node.IsScalar()) return ReadMap(reader, node, devices);
   const std::filesystem::path path = std::filesystem::path(reader.source()).parent_path() / reader.Name(node, "topology");
-  if (!std::filesystem::is_regular_file(path)) throw reader.At(node, StrCat("topology: no file ", path.string()));
+  std::error_code ignored;  // Whatever it is, there is no file to read.
+  if (!std::filesystem::is_regular_file(path, ignored)) throw reader.At(node, StrCat("topology: no file ", path.string()));
   return ReadYaml(ReadFile(path), path.string(), [&devices](const YamlReader& file, const YAML::Node& root) {
     return ReadMap(file, root, devices);
   });
