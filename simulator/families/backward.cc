@@ -20,6 +20,7 @@ class Backward : public GradientSink {
     for (int32_t at = forward_nodes - 1; at >= 0; --at) {
       node_ = program_.nodes()[static_cast<size_t>(at)];  // A copy: adding ops moves the list.
       if (node_.output < 0 || !program_.tensor(node_.output).requires_grad) continue;
+      program_.SetStage(node_.stage);  // Where an op is, its gradient is too.
       JoinPieces(node_.output);
       const auto found = grads_.find(node_.output);
       if (found == grads_.end()) continue;  // Nobody who reaches the loss reads it.

@@ -20,6 +20,7 @@ class Cifar10Builder {
       : model_(model), program_(program), layers_(program) {}
 
   TensorId Build() {
+    program_.SetStage(0);  // The stem; then a stage a cell.
     const TensorId images = program_.Input("images", {model_.batch, 3, model_.image, model_.image});
     const TensorId labels = program_.IdInput("labels", {model_.batch});
     const int64_t reductions[] = {model_.cells / 3, 2 * (model_.cells / 3) + 1};
@@ -30,6 +31,7 @@ class Cifar10Builder {
     for (int64_t cell = 0; cell < model_.cells + 2; ++cell) {
       const bool reduces = cell == reductions[0] || cell == reductions[1];
       if (reduces) filters *= 2;
+      program_.SetStage(static_cast<int32_t>(cell) + 1);
       const std::string name = StrCat("cell", std::setw(2), std::setfill('0'), cell);
       const TensorId output = Cell(name, reduces ? model_.reduction : model_.normal, before, previous, filters, reduces ? 2 : 1);
       before = previous;

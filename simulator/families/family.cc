@@ -20,7 +20,7 @@ namespace emplace {
 namespace {
 
 // The translation model of the Placeto talk's table: more than one GPU of 11 GB holds.
-constexpr NmtModel kNmtSingle = {.layers = 4, .hidden = 1024, .batch = 256, .steps = 40, .vocabulary = 30000};
+constexpr NmtModel kNmtSingle = {.layers = 4, .hidden = 1024, .batch = 256, .steps = 50, .vocabulary = 30000};
 
 struct FamilyEntry {
   std::string name;

@@ -22,6 +22,7 @@ class InceptionBuilder {
       : model_(model), program_(program), layers_(program) {}
 
   TensorId Build() {
+    program_.SetStage(0);  // The stem; then a stage a module.
     TensorId x = program_.Input("images", {model_.batch, 3, model_.image, model_.image});
     const TensorId labels = program_.IdInput("labels", {model_.batch});
     x = Valid("stem/1a", x, 32, k3x3, 2);
@@ -64,6 +65,7 @@ class InceptionBuilder {
   }
 
   TensorId ModuleA(const std::string& n, TensorId x, int64_t pool_channels) {
+    program_.SetStage(++stage_);
     const TensorId b1 = Same(n + "/1x1", x, 64, k1x1);
     const TensorId b5 = Same(n + "/5x5_2", Same(n + "/5x5_1", x, 48, k1x1), 64, {5, 5});
     TensorId b3 = Same(n + "/dbl_1", x, 64, k1x1);
@@ -72,6 +74,7 @@ class InceptionBuilder {
   }
 
   TensorId ModuleB(const std::string& n, TensorId x) {
+    program_.SetStage(++stage_);
     const TensorId b3 = Valid(n + "/3x3", x, 384, k3x3, 2);
     TensorId dbl = Same(n + "/dbl_2", Same(n + "/dbl_1", x, 64, k1x1), 96, k3x3);
     dbl = Valid(n + "/dbl_3", dbl, 96, k3x3, 2);
@@ -79,6 +82,7 @@ class InceptionBuilder {
   }
 
   TensorId ModuleC(const std::string& n, TensorId x, int64_t c7) {
+    program_.SetStage(++stage_);
     const TensorId b1 = Same(n + "/1x1", x, 192, k1x1);
     TensorId b7 = Same(n + "/7x7_2", Same(n + "/7x7_1", x, c7, k1x1), c7, k1x7);
     b7 = Same(n + "/7x7_3", b7, 192, k7x1);
@@ -89,6 +93,7 @@ class InceptionBuilder {
   }
 
   TensorId ModuleD(const std::string& n, TensorId x) {
+    program_.SetStage(++stage_);
     const TensorId b3 = Valid(n + "/3x3_2", Same(n + "/3x3_1", x, 192, k1x1), 320, k3x3, 2);
     TensorId b7 = Same(n + "/7x7_2", Same(n + "/7x7_1", x, 192, k1x1), 192, k1x7);
     b7 = Valid(n + "/7x7_4", Same(n + "/7x7_3", b7, 192, k7x1), 192, k3x3, 2);
@@ -96,6 +101,7 @@ class InceptionBuilder {
   }
 
   TensorId ModuleE(const std::string& n, TensorId x) {
+    program_.SetStage(++stage_);
     const TensorId b1 = Same(n + "/1x1", x, 320, k1x1);
     const TensorId b3 = Fork(n + "/3x3", Same(n + "/3x3_1", x, 384, k1x1));
     const TensorId dbl = Fork(n + "/dbl", Same(n + "/dbl_2", Same(n + "/dbl_1", x, 448, k1x1), 384, k3x3));
@@ -115,6 +121,7 @@ class InceptionBuilder {
   const InceptionV3Model& model_;
   TensorProgram& program_;
   ConvLayers layers_;
+  int32_t stage_ = 0;
 };
 
 }  // namespace

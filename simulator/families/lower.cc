@@ -2,6 +2,7 @@
 
 #include <map>
 
+#include "common/strings.h"
 #include "simulator/families/op_table.h"
 
 namespace emplace {
@@ -26,6 +27,7 @@ OpGraph Lower(const std::string& name, const TensorProgram& program, const std::
     op.name = node.name;
     op.type = node.type;
     op.group = node.group;
+    if (node.stage >= 0) op.attrs_json = StrCat("{\"stage\":", node.stage, "}");
     const OpWork work = WorkOf(call);
     op.flops = work.flops;
     op.cost = CostOf(work, kinds);

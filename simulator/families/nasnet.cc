@@ -21,6 +21,7 @@ class NasnetBuilder {
       : model_(model), program_(program), layers_(program) {}
 
   TensorId Build() {
+    program_.SetStage(0);  // The stem; then a stage a cell.
     const TensorId images = program_.Input("images", {model_.batch, 3, model_.image, model_.image});
     const TensorId labels = program_.IdInput("labels", {model_.batch});
     const TensorId stem = layers_.Convolution("stem/conv", images, model_.stem_filters, {3, 3}, 2, {0, 0});
@@ -60,6 +61,7 @@ class NasnetBuilder {
 
   // Figure 4 of the paper, left.
   TensorId Normal(const std::string& n, CellInputs inputs, int64_t filters) {
+    program_.SetStage(++stage_);
     const auto [h, p] = Adjusted(n, inputs, filters);
     const auto separable = [&](const char* part, TensorId x, int64_t kernel) {
       return layers_.SeparableTwice(n + part, x, filters, kernel, 1);
@@ -75,6 +77,7 @@ class NasnetBuilder {
 
   // Figure 4, right: the first three blocks halve the size.
   TensorId Reduction(const std::string& n, CellInputs inputs, int64_t filters) {
+    program_.SetStage(++stage_);
     const auto [h, p] = Adjusted(n, inputs, filters);
     const auto separable = [&](const char* part, TensorId x, int64_t kernel, int64_t stride) {
       return layers_.SeparableTwice(n + part, x, filters, kernel, stride);
@@ -90,6 +93,7 @@ class NasnetBuilder {
   const NasnetModel& model_;
   TensorProgram& program_;
   ConvLayers layers_;
+  int32_t stage_ = 0;
 };
 
 }  // namespace

@@ -26,6 +26,10 @@ class NmtBuilder {
 
   TensorId Build() {
     const Shape state_shape = {model_.batch, model_.hidden};
+    // Stages: a layer of the encoder with that of the decoder, as GNMT places them (Wu et al. 2016); then attention and
+    // softmax.
+    const auto last_stage = static_cast<int32_t>(model_.layers);
+    p_.SetStage(0);
     const std::vector<TensorId> source = Words("source");
     const std::vector<TensorId> target = Words("target");
     const TensorId labels = p_.IdInput("labels", {model_.steps, model_.batch});
@@ -42,6 +46,7 @@ class NmtBuilder {
     }
 
     step_ = "attention";
+    p_.SetStage(last_stage);
     const TensorId memory = Add("memory", "aten.stack", tops, {.dim = 1});  // [B, S, H]
     const int64_t rows = model_.batch * model_.steps;
     const TensorId key_weight = p_.Parameter("attention/key_weight", {model_.hidden, model_.hidden});
@@ -55,8 +60,10 @@ class NmtBuilder {
     TensorId loss = -1;
     for (int64_t t = 0; t < model_.steps; ++t) {
       step_ = StrCat("d", std::setw(2), std::setfill('0'), t);
+      p_.SetStage(0);
       const TensorId x = Add("feed", "aten.cat", {target[static_cast<size_t>(t)], attended}, {.dim = 1});
       const TensorId h = Step(decoder, x, states);
+      p_.SetStage(last_stage);
       attended = Attend(h, keys, memory, mix_weight);
       const TensorId logits = Add("softmax/mm", "aten.mm", {attended, softmax_weight});
       const TensorId log_probs = Add("softmax/log_softmax", "aten._log_softmax", {logits});
@@ -87,6 +94,7 @@ class NmtBuilder {
     std::vector<LstmWeights> weights;
     for (int64_t layer = 0; layer < model_.layers; ++layer) {
       const std::string name = StrCat(stack, "/l", layer);
+      p_.SetStage(static_cast<int32_t>(layer));
       weights.push_back({p_.Parameter(name + "/kernel", {(layer == 0 ? input : model_.hidden) + model_.hidden, 4 * model_.hidden}),
                          p_.Parameter(name + "/bias", {4 * model_.hidden})});
     }
@@ -96,6 +104,7 @@ class NmtBuilder {
   // Moves every layer on by one step; returns the top one's h.
   TensorId Step(const std::vector<LstmWeights>& weights, TensorId x, std::vector<LstmState>& states) {
     for (size_t layer = 0; layer < weights.size(); ++layer) {
+      p_.SetStage(static_cast<int32_t>(layer));
       states[layer] = Cell(StrCat("l", layer, "/"), weights[layer], x, states[layer]);
       x = states[layer].h;
     }

@@ -16,10 +16,15 @@ class PtbBuilder {
 
   TensorId Build() {
     const int64_t h = model_.hidden;
+    // Stages: the cell's nodes by number, then the softmax, which also holds the embedding tied to it.
+    const auto last_stage = static_cast<int32_t>(model_.parent.size());
+    p_.SetStage(last_stage);
     const TensorId embedding = p_.Parameter("embedding", {model_.vocabulary, h});
     for (size_t i = 0; i < model_.parent.size(); ++i) {
+      p_.SetStage(static_cast<int32_t>(i));
       weights_.push_back(p_.Parameter(StrCat("w", i), {i == 0 ? 2 * h : h, 2 * h}));
     }
+    p_.SetStage(0);
     const TensorId tokens = p_.IdInput("tokens", {model_.steps, model_.batch});
     const TensorId targets = p_.IdInput("targets", {model_.steps, model_.batch});
     TensorId hidden = p_.Input("h0", {model_.batch, h});
@@ -29,6 +34,7 @@ class PtbBuilder {
     for (int64_t t = 0; t < model_.steps; ++t) {
       step_ = StrCat("t", std::setw(2), std::setfill('0'), t, "/");
       hidden = Cell(p_.Slice(words, 0, t, 1, /*drop_dim=*/true), hidden);
+      p_.SetStage(last_stage);
       const TensorId logits = Add("softmax/mm", "aten.mm", {hidden, embedding}, {.transpose_b = true});
       const TensorId log_probs = Add("softmax/log_softmax", "aten._log_softmax", {logits});
       const TensorId target = p_.Slice(targets, 0, t, 1, /*drop_dim=*/true);
@@ -49,6 +55,7 @@ class PtbBuilder {
     std::vector<TensorId> s;
     std::vector<bool> used(model_.parent.size());
     for (size_t i = 0; i < model_.parent.size(); ++i) {
+      p_.SetStage(static_cast<int32_t>(i));
       if (i == 0) {
         s.push_back(Node(0, Add("n00/cat", "aten.cat", {x, h}, {.dim = 1}), h));
       } else {

@@ -36,6 +36,7 @@ int64_t NumElements(const Shape& shape) {
 }
 
 TensorId TensorProgram::AddNode(SymbolicNode node, SymbolicTensor output) {
+  node.stage = stage_;
   output.node = static_cast<int32_t>(nodes_.size());
   node.output = static_cast<TensorId>(tensors_.size());
   nodes_.push_back(std::move(node));
@@ -84,6 +85,7 @@ void TensorProgram::AddUpdate(const std::string& name, const std::string& type, 
   node.type = type;
   node.inputs = inputs;
   node.attributes = attributes;
+  node.stage = nodes_[static_cast<size_t>(tensor(inputs.front()).node)].stage;
   node.group = nodes_[static_cast<size_t>(tensor(inputs.front()).node)].group;
   node.after = after;
   nodes_.push_back(std::move(node));

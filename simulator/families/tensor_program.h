@@ -56,6 +56,7 @@ struct SymbolicNode {
   TensorId output = -1;          // -1: none (an update in place).
   OpAttributes attributes;
   std::string group;           // Ops of one group are colocated.
+  int32_t stage = -1;          // Of the network, as an expert would divide it; -1: none.
   std::vector<int32_t> after;  // Nodes that must have run before, besides those that make the inputs.
 };
 
@@ -63,6 +64,9 @@ class TensorProgram {
  public:
   // float_type: of parameters and of inputs that are no ids, and so of everything computed from them.
   explicit TensorProgram(ElementType float_type = ElementType::kFloat32) : float_type_(float_type) {}
+
+  // What is added from now on belongs to this stage: a layer or cell by depth, from 0 on; -1: none.
+  void SetStage(int32_t stage) { stage_ = stage; }
 
   // An op of type "emplace.parameter": trainable, resident. Its update shares its colocation group.
   TensorId Parameter(const std::string& name, const Shape& shape);
@@ -89,6 +93,7 @@ class TensorProgram {
   TensorId AddInput(const std::string& name, const Shape& shape, ElementType type);
 
   ElementType float_type_;
+  int32_t stage_ = -1;
   std::vector<SymbolicNode> nodes_;  // In an order in which they could run.
   std::vector<SymbolicTensor> tensors_;
 };
