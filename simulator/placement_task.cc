@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <nlohmann/json.hpp>
 #include <set>
 
 #include "common/error.h"
@@ -41,6 +42,15 @@ void FindSingleDevice(PlacementTask& task) {
     task.single_device_us = makespan_us;
     best_fits = fits;
   }
+}
+
+// -1: none.
+int32_t StageOf(const Op& op) {
+  if (op.attrs_json.empty()) return -1;
+  const nlohmann::json attrs = nlohmann::json::parse(op.attrs_json, nullptr, /*allow_exceptions=*/false);
+  const auto stage = attrs.find("stage");
+  const bool given = stage != attrs.end() && stage->is_number_unsigned() && *stage < std::numeric_limits<int32_t>::max();
+  return given ? stage->get<int32_t>() : -1;
 }
 
 Error TaskError(const std::string& what) { return BadInput(StrCat("task: ", what)); }
@@ -135,6 +145,9 @@ PlacementTask PlacementTask::Make(const OpGraph& graph, const Cluster& cluster, 
   task.group_of_op = grouped.group_of_op;
   task.policy = MakePolicyGraph(grouped, cluster.num_devices());
   FindSingleDevice(task);
+  task.unit_of_op = GroupOps(graph, cluster, graph.num_ops()).group_of_op;
+  for (const Op& op : graph.ops()) task.stage_of_op.push_back(StageOf(op));
+  for (const Device& device : cluster.devices) task.device_kinds.push_back(device.kind);
   return task;
 }
 

@@ -1,23 +1,14 @@
 // What searching methods share: group placements simulated against a budget, and the best of them kept.
 #pragma once
 
-#include <compare>
 #include <cstdint>
 #include <span>
 #include <vector>
 
 #include "simulator/methods/placement_method.h"
-#include "simulator/simulator.h"
+#include "simulator/methods/placement_scorer.h"
 
 namespace emplace {
-
-// What a search sees of one simulated placement. Less is better: what fits the memory comes before what is fast.
-struct SearchScore {
-  int64_t bytes_over = 0;  // Over the memory, summed over devices.
-  double makespan_us = 0;
-
-  auto operator<=>(const SearchScore&) const = default;
-};
 
 // Not thread-safe.
 class BudgetedSearch {
@@ -37,9 +28,8 @@ class BudgetedSearch {
  private:
   const PlacementTask& task_;
   const int64_t budget_;
-  Simulator simulator_;
+  PlacementScorer scorer_;
   Placement placement_;              // [num_ops]
-  std::vector<int64_t> peak_bytes_;  // [D]
   int64_t runs_ = 0;
   SearchScore best_score_;
   std::vector<uint8_t> best_groups_;  // [n]

@@ -6,8 +6,16 @@
 #include "common/error.h"
 #include "common/strings.h"
 #include "simulator/methods/annealing_method.h"
+#include "simulator/methods/cpu_method.h"
+#include "simulator/methods/expert_method.h"
+#include "simulator/methods/heft_method.h"
+#include "simulator/methods/local_search_method.h"
+#include "simulator/methods/m_etf_method.h"
+#include "simulator/methods/m_topo_method.h"
+#include "simulator/methods/optimal_method.h"
 #include "simulator/methods/policy_method.h"
 #include "simulator/methods/random_method.h"
+#include "simulator/methods/scotch_method.h"
 #include "simulator/methods/single_method.h"
 #include "simulator/simulator.h"
 
@@ -25,8 +33,12 @@ MethodEntry Entry(const std::string& name) {
 }
 
 std::vector<MethodEntry> Methods() {
-  return {Entry<SingleMethod>("single"), Entry<RandomMethod>("random"), Entry<AnnealingMethod>("annealing"),
-          Entry<PolicyMethod>("policy")};
+  return {Entry<SingleMethod>("single"),         Entry<CpuMethod>("cpu"),
+          Entry<ExpertMethod>("expert"),         Entry<ScotchMethod>("scotch"),
+          Entry<HeftMethod>("heft"),             Entry<MTopoMethod>("m-topo"),
+          Entry<MEtfMethod>("m-etf"),            Entry<RandomMethod>("random"),
+          Entry<LocalSearchMethod>("local-search"), Entry<AnnealingMethod>("annealing"),
+          Entry<OptimalMethod>("optimal"),       Entry<PolicyMethod>("policy")};
 }
 
 }  // namespace

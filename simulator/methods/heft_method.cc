@@ -1,0 +1,55 @@
+#include "simulator/methods/heft_method.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "simulator/methods/list_schedule.h"
+
+namespace emplace {
+namespace {
+
+// Ops in decreasing order of upward rank: the longest way to the graph's end, by mean costs (section 4.1 of the paper).
+// Equal ranks in topological order.
+std::vector<OpIndex> ByUpwardRank(const ScheduleGraph& graph) {
+  const std::span<const OpIndex> order = graph.topological_order();
+  std::vector<double> rank_us(order.size());
+  for (auto at = order.rbegin(); at != order.rend(); ++at) {
+    double& rank = rank_us[static_cast<size_t>(*at)];
+    rank += graph.MeanCostUs(*at);  // Until now the greatest of its readers.
+    for (const int32_t tensor : graph.InputsOf(*at)) {
+      double& of_producer = rank_us[static_cast<size_t>(graph.ProducerOf(tensor))];
+      of_producer = std::max(of_producer, rank + graph.MeanTransferUs(tensor));
+    }
+  }
+  std::vector<OpIndex> by_rank(order.begin(), order.end());
+  std::stable_sort(by_rank.begin(), by_rank.end(), [&](OpIndex a, OpIndex b) {
+    return rank_us[static_cast<size_t>(a)] > rank_us[static_cast<size_t>(b)];
+  });
+  return by_rank;
+}
+
+}  // namespace
+
+MethodResult HeftMethod::Place(const PlacementTask& task) {
+  const ScheduleGraph graph(task);
+  const std::vector<OpIndex> by_rank = ByUpwardRank(graph);
+  return ScheduleWithinMemory(graph, [&](ListSchedule& schedule) {
+    for (const OpIndex op : by_rank) {
+      DeviceIndex best = -1;
+      double best_start = 0;
+      double best_finish = std::numeric_limits<double>::infinity();
+      for (const DeviceIndex device : schedule.Candidates(op)) {
+        const double start_us = schedule.InsertedStartUs(op, device);
+        const double finish_us = start_us + graph.CostUs(op, device);
+        if (finish_us >= best_finish) continue;
+        best = device;
+        best_start = start_us;
+        best_finish = finish_us;
+      }
+      schedule.Place(op, best, best_start);
+    }
+    return schedule.placement();
+  });
+}
+
+}  // namespace emplace

@@ -1,0 +1,244 @@
+#include "simulator/methods/list_schedule.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "common/error.h"
+#include "simulator/methods/placement_scorer.h"
+
+namespace emplace {
+namespace {
+
+constexpr int kMostTries = 8;        // Of ScheduleWithinMemory.
+constexpr double kTighter = 0.97;    // What is left of a limit that was not enough.
+
+size_t Pair(const SimGraph& sim, DeviceIndex from, DeviceIndex to) {
+  return static_cast<size_t>(from) * static_cast<size_t>(sim.num_devices) + static_cast<size_t>(to);
+}
+
+double LatencyUs(const SimGraph& sim, DeviceIndex from, DeviceIndex to) {
+  return sim.link_model == LinkModel::kTopology ? sim.routes.latency_us[Pair(sim, from, to)] : 0;
+}
+double BytesPerUs(const SimGraph& sim, DeviceIndex from, DeviceIndex to) {
+  return sim.link_model == LinkModel::kTopology ? sim.routes.bandwidth_bytes_per_us[Pair(sim, from, to)]
+                                                : sim.bandwidth_bytes_per_us;
+}
+
+}  // namespace
+
+ScheduleGraph::ScheduleGraph(const PlacementTask& task) : task_(task) {
+  const SimGraph& sim = task.sim;
+  const auto n = static_cast<size_t>(sim.num_ops);
+  const auto devices = static_cast<size_t>(sim.num_devices);
+  EMPLACE_CHECK(task.unit_of_op.size() == n);
+
+  std::vector<std::vector<int32_t>> inputs(n);
+  for (size_t o = 0; o < n; ++o) {
+    for (int32_t tensor = sim.tensor_begin[o]; tensor < sim.tensor_begin[o + 1]; ++tensor) {
+      producer_of_.push_back(static_cast<OpIndex>(o));
+      for (const int32_t consumer : sim.tensor_consumers.Row(tensor)) inputs[static_cast<size_t>(consumer)].push_back(tensor);
+    }
+  }
+  for (const std::vector<int32_t>& row : inputs) {
+    inputs_.items.insert(inputs_.items.end(), row.begin(), row.end());
+    inputs_.begin.push_back(static_cast<int32_t>(inputs_.items.size()));
+  }
+
+  std::vector<int32_t> missing = sim.num_inputs;
+  for (size_t o = 0; o < n; ++o) {
+    if (missing[o] == 0) topological_order_.push_back(static_cast<OpIndex>(o));
+  }
+  for (size_t i = 0; i < topological_order_.size(); ++i) {
+    const auto o = static_cast<size_t>(topological_order_[i]);
+    for (int32_t tensor = sim.tensor_begin[o]; tensor < sim.tensor_begin[o + 1]; ++tensor) {
+      for (const int32_t consumer : sim.tensor_consumers.Row(tensor)) {
+        if (--missing[static_cast<size_t>(consumer)] == 0) topological_order_.push_back(consumer);
+      }
+    }
+  }
+  EMPLACE_CHECK(topological_order_.size() == n);
+
+  const auto units = static_cast<size_t>(1 + *std::max_element(task.unit_of_op.begin(), task.unit_of_op.end()));
+  unit_bytes_.assign(units, 0);
+  unit_allowed_.assign(units * devices, 1);
+  std::vector<int64_t> workspace(units);
+  for (size_t o = 0; o < n; ++o) {
+    const auto unit = static_cast<size_t>(task.unit_of_op[o]);
+    unit_bytes_[unit] += sim.param_bytes[o] + sim.output_bytes[o];
+    workspace[unit] = std::max(workspace[unit], sim.temp_bytes[o]);
+    double sum = 0;
+    int may_run = 0;
+    for (size_t d = 0; d < devices; ++d) {
+      const double us = CostUs(static_cast<OpIndex>(o), static_cast<DeviceIndex>(d));
+      if (std::isnan(us)) {
+        unit_allowed_[unit * devices + d] = 0;
+      } else {
+        sum += us;
+        ++may_run;
+      }
+    }
+    mean_cost_us_.push_back(sum / may_run);
+  }
+  for (size_t unit = 0; unit < units; ++unit) unit_bytes_[unit] += workspace[unit];
+
+  for (DeviceIndex from = 0; from < sim.num_devices; ++from) {
+    for (DeviceIndex to = 0; to < sim.num_devices; ++to) {
+      if (from == to) continue;
+      const double share = 1.0 / static_cast<double>(devices * (devices - 1));
+      mean_fixed_us_ += share * (LatencyUs(sim, from, to) + sim.transfer_overhead_us);
+      mean_us_per_byte_ += share / BytesPerUs(sim, from, to);
+    }
+  }
+}
+
+double ScheduleGraph::CostUs(OpIndex op, DeviceIndex device) const {
+  const double us = task_.sim.cost_us[static_cast<size_t>(op) * static_cast<size_t>(num_devices()) + static_cast<size_t>(device)];
+  return us > 0 ? us + task_.sim.op_overhead_us : us;
+}
+
+double ScheduleGraph::TransferUs(int32_t tensor, DeviceIndex from, DeviceIndex to) const {
+  const SimGraph& sim = task_.sim;
+  return LatencyUs(sim, from, to) + static_cast<double>(sim.tensor_bytes[static_cast<size_t>(tensor)]) / BytesPerUs(sim, from, to);
+}
+
+double ScheduleGraph::MeanTransferUs(int32_t tensor) const {
+  return mean_fixed_us_ + mean_us_per_byte_ * static_cast<double>(task_.sim.tensor_bytes[static_cast<size_t>(tensor)]);
+}
+
+bool ScheduleGraph::UnitMayRunOn(int32_t unit, DeviceIndex device) const {
+  return unit_allowed_[static_cast<size_t>(unit) * static_cast<size_t>(num_devices()) + static_cast<size_t>(device)] == 1;
+}
+
+ListSchedule::ListSchedule(const ScheduleGraph& graph, std::span<const double> room_bytes)
+    : graph_(graph),
+      room_bytes_(room_bytes.begin(), room_bytes.end()),
+      used_bytes_(room_bytes.size()),
+      device_of_unit_(static_cast<size_t>(graph.num_units()), -1),
+      device_of_op_(static_cast<size_t>(graph.num_ops()), -1),
+      finish_us_(static_cast<size_t>(graph.num_ops())),
+      busy_(room_bytes.size()),
+      link_free_us_(room_bytes.size()),
+      arrival_us_(ArrivalIndex(static_cast<int32_t>(graph.task().sim.tensor_bytes.size()), 0), -1),
+      scratch_link_us_(room_bytes.size()) {}
+
+size_t ListSchedule::ArrivalIndex(int32_t tensor, DeviceIndex device) const {
+  if (graph_.task().sim.link_model == LinkModel::kShared) return static_cast<size_t>(tensor);
+  return static_cast<size_t>(tensor) * static_cast<size_t>(graph_.num_devices()) + static_cast<size_t>(device);
+}
+
+const std::vector<DeviceIndex>& ListSchedule::Candidates(OpIndex op) {
+  candidates_.clear();
+  const int32_t unit = graph_.UnitOf(op);
+  if (device_of_unit_[static_cast<size_t>(unit)] >= 0) {
+    candidates_.push_back(device_of_unit_[static_cast<size_t>(unit)]);
+    return candidates_;
+  }
+  const auto bytes = static_cast<double>(graph_.UnitBytes(unit));
+  DeviceIndex roomiest = -1;
+  double most_left = 0;
+  for (DeviceIndex device = 0; device < graph_.num_devices(); ++device) {
+    if (!graph_.UnitMayRunOn(unit, device)) continue;
+    const double left = room_bytes_[static_cast<size_t>(device)] - used_bytes(device) - bytes;
+    if (left >= 0) candidates_.push_back(device);
+    if (roomiest < 0 || left > most_left) {
+      roomiest = device;
+      most_left = left;
+    }
+  }
+  if (candidates_.empty()) candidates_.push_back(roomiest);
+  return candidates_;
+}
+
+double ListSchedule::ArrivalUs(int32_t tensor, DeviceIndex device, std::vector<double>& link_free_us) const {
+  const OpIndex producer = graph_.ProducerOf(tensor);
+  const DeviceIndex from = device_of_op_[static_cast<size_t>(producer)];
+  if (from == device) return finish_us(producer);
+  const double sent = arrival_us_[ArrivalIndex(tensor, device)];
+  if (sent >= 0) return sent;
+  double& link = link_free_us[static_cast<size_t>(from)];
+  const double arrival = std::max(link, finish_us(producer)) + graph_.TransferUs(tensor, from, device);
+  link = arrival + graph_.task().sim.transfer_overhead_us;
+  return arrival;
+}
+
+double ListSchedule::ReadyUs(OpIndex op, DeviceIndex device) {
+  scratch_link_us_ = link_free_us_;
+  double ready_us = 0;
+  for (const int32_t tensor : graph_.InputsOf(op)) {
+    ready_us = std::max(ready_us, ArrivalUs(tensor, device, scratch_link_us_));
+  }
+  return ready_us;
+}
+
+double ListSchedule::AppendedStartUs(OpIndex op, DeviceIndex device) {
+  const std::vector<Busy>& busy = busy_[static_cast<size_t>(device)];
+  return std::max(ReadyUs(op, device), busy.empty() ? 0 : busy.back().end_us);
+}
+
+double ListSchedule::InsertedStartUs(OpIndex op, DeviceIndex device) {
+  const std::vector<Busy>& busy = busy_[static_cast<size_t>(device)];
+  const double cost_us = graph_.CostUs(op, device);
+  double start_us = ReadyUs(op, device);
+  auto next = std::upper_bound(busy.begin(), busy.end(), start_us, [](double us, const Busy& b) { return us < b.end_us; });
+  for (; next != busy.end() && start_us + cost_us > next->start_us; ++next) start_us = std::max(start_us, next->end_us);
+  return start_us;
+}
+
+void ListSchedule::Place(OpIndex op, DeviceIndex device, double start_us) {
+  for (const int32_t tensor : graph_.InputsOf(op)) {
+    const bool local = device_of_op_[static_cast<size_t>(graph_.ProducerOf(tensor))] == device;
+    if (!local) arrival_us_[ArrivalIndex(tensor, device)] = ArrivalUs(tensor, device, link_free_us_);
+  }
+  const double end_us = start_us + graph_.CostUs(op, device);
+  const int32_t unit = graph_.UnitOf(op);
+  if (device_of_unit_[static_cast<size_t>(unit)] < 0) {
+    device_of_unit_[static_cast<size_t>(unit)] = device;
+    used_bytes_[static_cast<size_t>(device)] += static_cast<double>(graph_.UnitBytes(unit));
+  }
+  device_of_op_[static_cast<size_t>(op)] = device;
+  finish_us_[static_cast<size_t>(op)] = end_us;
+  if (end_us <= start_us) return;
+  std::vector<Busy>& busy = busy_[static_cast<size_t>(device)];
+  busy.insert(std::upper_bound(busy.begin(), busy.end(), start_us, [](double us, const Busy& b) { return us < b.start_us; }),
+              {start_us, end_us});
+}
+
+Placement ListSchedule::PlaceAsWanted(std::span<const DeviceIndex> wanted) {
+  for (const OpIndex op : graph_.topological_order()) {
+    const std::vector<DeviceIndex>& candidates = Candidates(op);
+    const DeviceIndex here = wanted[static_cast<size_t>(graph_.UnitOf(op))];
+    const bool possible = std::find(candidates.begin(), candidates.end(), here) != candidates.end();
+    const DeviceIndex device = possible ? here : candidates.front();
+    Place(op, device, AppendedStartUs(op, device));
+  }
+  return placement();
+}
+
+MethodResult ScheduleWithinMemory(const ScheduleGraph& graph, const std::function<Placement(ListSchedule&)>& schedule) {
+  const std::vector<int64_t>& memory_bytes = graph.task().sim.memory_bytes;
+  std::vector<double> room(memory_bytes.size(), std::numeric_limits<double>::infinity());
+  PlacementScorer scorer(graph.task());
+  MethodResult best;
+  SearchScore best_score;
+  while (best.evaluations < kMostTries) {
+    ListSchedule list(graph, room);
+    Placement placement = schedule(list);
+    const SearchScore score = scorer.Score(placement);
+    ++best.evaluations;
+    if (!best.placement || score < best_score) {
+      best_score = score;
+      best.placement = std::move(placement);
+    }
+    if (score.bytes_over == 0) break;
+    for (size_t d = 0; d < room.size(); ++d) {
+      const auto peak = static_cast<double>(scorer.peak_bytes()[d]);
+      const double used = list.used_bytes(static_cast<DeviceIndex>(d));
+      if (peak <= 0) continue;  // It got nothing, so nothing is known of it.
+      room[d] = std::min(kTighter * room[d], used * static_cast<double>(memory_bytes[d]) / peak);
+    }
+  }
+  return best;
+}
+
+}  // namespace emplace

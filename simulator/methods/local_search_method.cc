@@ -1,0 +1,46 @@
+#include "simulator/methods/local_search_method.h"
+
+#include "common/error.h"
+#include "common/rng.h"
+#include "common/strings.h"
+#include "simulator/methods/budgeted_search.h"
+#include "simulator/methods/placement_moves.h"
+#include "simulator/start_placement.h"
+
+namespace emplace {
+namespace {
+
+// A descent ends after so many moves a group that were no better: most single moves have been tried by then.
+constexpr int64_t kPatiencePerGroup = 6;
+
+}  // namespace
+
+LocalSearchMethod::LocalSearchMethod(const MethodOptions& options) : budget_(options.budget), seed_(options.seed) {
+  if (budget_ < 1) throw BadInput(StrCat("--budget is ", budget_, ", expected at least 1"));
+}
+
+MethodResult LocalSearchMethod::Place(const PlacementTask& task) {
+  Rng rng = Rng(seed_).Fork("local-search/" + task.name);
+  BudgetedSearch search(task, budget_);
+  const PlacementMoves moves(task.policy);
+  const int64_t patience = kPatiencePerGroup * task.policy.num_nodes * (task.policy.num_devices - 1);
+  std::vector<uint8_t> current;
+  std::vector<uint8_t> next;
+  for (const char* start = "single"; search.runs_left() > 0; start = "random") {
+    StartPlacement(task, start, rng, current);
+    SearchScore score = search.Simulate(current);
+    if (!moves.any()) break;
+    for (int64_t in_vain = 0; in_vain < patience && search.runs_left() > 0; ++in_vain) {
+      next = current;
+      moves.Apply(rng, next);
+      const SearchScore next_score = search.Simulate(next);
+      if (!(next_score < score)) continue;
+      score = next_score;
+      current.swap(next);
+      in_vain = -1;
+    }
+  }
+  return search.BestResult();
+}
+
+}  // namespace emplace

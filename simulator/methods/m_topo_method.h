@@ -1,0 +1,16 @@
+// `m-topo`: memory-constrained topological placement (Baechi, Jeon et al., SoCC 2020, section 3): the ops in topological
+// order fill one device after the other, each up to an equal share of the memory that all need.
+#pragma once
+
+#include "simulator/methods/placement_method.h"
+
+namespace emplace {
+
+class MTopoMethod : public PlacementMethod {
+ public:
+  explicit MTopoMethod(const MethodOptions& /*options*/) {}
+  std::string name() const override { return "m-topo"; }
+  MethodResult Place(const PlacementTask& task) override;
+};
+
+}  // namespace emplace

@@ -1,0 +1,17 @@
+// `optimal`: the best placement of all, by branch and bound over the groups. For small graphs: what other methods are
+// measured against.
+#pragma once
+
+#include "simulator/methods/placement_method.h"
+
+namespace emplace {
+
+class OptimalMethod : public PlacementMethod {
+ public:
+  explicit OptimalMethod(const MethodOptions& /*options*/) {}
+  std::string name() const override { return "optimal"; }
+  // Throws BadInput where there are more than 2^24 placements (24 groups on two devices, 12 on four).
+  MethodResult Place(const PlacementTask& task) override;
+};
+
+}  // namespace emplace

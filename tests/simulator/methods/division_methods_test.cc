@@ -1,0 +1,111 @@
+// The methods that divide work rather than schedule it: expert, scotch, cpu.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "simulator/families/family.h"
+#include "simulator/methods/cpu_method.h"
+#include "simulator/methods/expert_method.h"
+#include "simulator/methods/scotch_method.h"
+#include "tests/simulator/methods/hand_tasks.h"
+
+namespace emplace {
+namespace {
+
+// A chain of ops with these costs.
+std::vector<Op> Chain(const std::vector<double>& costs_us) {
+  std::vector<Op> ops;
+  for (size_t o = 0; o < costs_us.size(); ++o) {
+    const auto before = static_cast<OpIndex>(o) - 1;
+    ops.push_back(HandOp("op" + std::to_string(o), costs_us[o], before < 0 ? std::vector<OpIndex>{} : std::vector<OpIndex>{before}));
+  }
+  return ops;
+}
+
+TEST(Expert, CutsStagesWhereTheSlowestDeviceHasLeast) {
+  // Stages 0, 7, 9 and 30 of 10, 10, 10 and 25 us: 30 and 25 is the best cut.
+  PlacementTask task = HandTask(Chain({10, 10, 10, 25}), HandCluster(2));
+  task.stage_of_op = {0, 7, 9, 30};
+  EXPECT_EQ(*ExpertMethod({}).Place(task).placement, (Placement{0, 0, 0, 1}));
+  // The second half of the chain goes back to the stages of the first, as a backward pass does.
+  task.stage_of_op = {0, 1, 1, 0};
+  EXPECT_EQ(*ExpertMethod({}).Place(task).placement, (Placement{0, 1, 1, 0}));
+}
+
+TEST(Expert, CountsWhatAStageCostsOnEachDevice) {
+  std::vector<Op> ops = Chain({0, 0, 0, 0});
+  for (Op& op : ops) op.cost = OpCost::ByKind({{"x", 10}, {"y", 30}});
+  Cluster cluster = HandCluster(2);
+  cluster.devices[1].kind = "y";
+  PlacementTask task = HandTask(ops, cluster);
+  task.stage_of_op = {0, 1, 2, 3};
+  EXPECT_EQ(*ExpertMethod({}).Place(task).placement, (Placement{0, 0, 0, 1}));  // 30 and 30 us.
+}
+
+TEST(Expert, WithoutStagesGoesByDepth) {
+  const PlacementTask task = HandTask(Chain({10, 10, 10, 10, 10, 10}), HandCluster(3));
+  EXPECT_EQ(*ExpertMethod({}).Place(task).placement, (Placement{0, 0, 1, 1, 2, 2}));
+}
+
+TEST(Expert, EveryWorkloadNamesItsStages) {
+  const std::vector<DeviceKind> kinds = LoadDeviceKinds(DefaultKindsFolder());
+  Cluster cluster = HandCluster(2, 11'000'000'000);
+  for (Device& device : cluster.devices) device.kind = "k80";
+  cluster.bandwidth_bytes_per_us = 7600;
+  for (const std::string& name : FamilyNames()) {
+    const Family family = GenerateFamily({.family = name, .count = 1, .train = 1}, kinds);
+    const PlacementTask task = PlacementTask::Make(family.graphs[0], cluster, 128);
+    EXPECT_GT(*std::max_element(task.stage_of_op.begin(), task.stage_of_op.end()), 1) << name;
+    EXPECT_EQ(std::count(task.stage_of_op.begin(), task.stage_of_op.end(), -1), 0) << name;
+    // Both devices work, neither does next to nothing.
+    const Placement placement = *ExpertMethod({}).Place(task).placement;
+    double us[2] = {};
+    for (size_t o = 0; o < placement.size(); ++o) us[placement[o]] += task.sim.cost_us[2 * o];
+    EXPECT_LT(std::max(us[0], us[1]), 4 * std::min(us[0], us[1])) << name;
+  }
+}
+
+TEST(Scotch, BalancesAGrid) {
+  // 16 x 16 ops of 10 us, each reads its neighbours above and to the left.
+  constexpr int32_t kSide = 16;
+  std::vector<Op> ops;
+  for (int32_t i = 0; i < kSide * kSide; ++i) {
+    std::vector<OpIndex> inputs;
+    if (i >= kSide) inputs.push_back(i - kSide);
+    if (i % kSide > 0) inputs.push_back(i - 1);
+    ops.push_back(HandOp("op" + std::to_string(i), 10, inputs));
+  }
+  for (const int devices : {2, 4, 8}) {
+    const Placement placement = *ScotchMethod({}).Place(HandTask(ops, HandCluster(devices))).placement;
+    int cut = 0;
+    for (int32_t i = 0; i < kSide * kSide; ++i) {
+      for (const OpInput& input : ops[static_cast<size_t>(i)].inputs) {
+        if (placement[static_cast<size_t>(i)] != placement[static_cast<size_t>(input.producer)]) ++cut;
+      }
+    }
+    for (DeviceIndex d = 0; d < devices; ++d) {
+      const auto share = static_cast<double>(std::count(placement.begin(), placement.end(), d)) * devices / (kSide * kSide);
+      EXPECT_NEAR(share, 1, 0.1) << devices << " devices";
+    }
+    EXPECT_LT(cut, kSide * (devices + 1));  // Straight cuts: 16 for two, 32 for four, 64 for eight devices.
+  }
+}
+
+TEST(Scotch, GivesAFasterDeviceMore) {
+  std::vector<Op> ops = Chain(std::vector<double>(60, 0));
+  for (Op& op : ops) op.cost = OpCost::ByKind({{"x", 10}, {"y", 20}});
+  Cluster cluster = HandCluster(2);
+  cluster.devices[1].kind = "y";
+  const Placement placement = *ScotchMethod({}).Place(HandTask(ops, cluster)).placement;
+  EXPECT_NEAR(static_cast<double>(std::count(placement.begin(), placement.end(), 0)), 40, 4);
+}
+
+TEST(Cpu, IsTheFirstCpuOrNothing) {
+  Cluster cluster = HandCluster(3);
+  EXPECT_FALSE(CpuMethod({}).Place(HandTask(Diamond(), cluster)).placement.has_value());
+  cluster.devices[1].kind = cluster.devices[2].kind = "cpu";
+  EXPECT_EQ(*CpuMethod({}).Place(HandTask(Diamond(), cluster)).placement, (Placement{1, 1, 1, 1}));
+}
+
+}  // namespace
+}  // namespace emplace

@@ -1,0 +1,142 @@
+// What holds for every method: legal, deterministic, and never better than the best of all placements.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <optional>
+#include <string>
+
+#include "common/error.h"
+#include "simulator/methods/optimal_method.h"
+#include "simulator/methods/placement_scorer.h"
+#include "simulator/placement.h"
+#include "tests/simulator/methods/hand_tasks.h"
+#include "tests/support/random_task.h"
+
+namespace emplace {
+namespace {
+
+std::vector<std::string> NamesWithoutPolicy() {
+  std::vector<std::string> names;
+  for (const std::string& name : MethodNames()) {
+    if (name != "policy") names.push_back(name);
+  }
+  return names;
+}
+
+SearchScore ScoreOf(const PlacementTask& task, const MethodResult& result) {
+  return PlacementScorer(task).Score(*result.placement);
+}
+
+// Groups as fine as they get, so that all methods choose among the same placements.
+PlacementTask Tiny(Rng& rng, LinkModel link_model) {
+  const RandomTaskSource source =
+      RandomSource(rng, {.max_ops = 9, .max_devices = 3, .restricted = 0.1, .link_model = link_model});
+  return PlacementTask::Make(source.graph, source.cluster, source.graph.num_ops());
+}
+
+TEST(EveryMethod, IsNeverBetterThanTheOptimum) {
+  std::map<std::string, double> log_ratio;
+  int tasks = 0;
+  for (uint64_t seed = 0; seed < 300; ++seed) {
+    Rng rng(seed);
+    const PlacementTask task = Tiny(rng, static_cast<LinkModel>(seed % 3));
+    const SearchScore best = ScoreOf(task, OptimalMethod({}).Place(task));
+    if (best.bytes_over > 0 || best.makespan_us == 0) continue;
+    ++tasks;
+    for (const std::string& name : NamesWithoutPolicy()) {
+      const MethodResult result = MakeMethod(name, {.budget = 60, .seed = seed})->Place(task);
+      if (!result.placement) continue;
+      const SearchScore score = ScoreOf(task, result);
+      EXPECT_GE(score, best) << name << ", seed " << seed;
+      log_ratio[name] += std::log(score.makespan_us / best.makespan_us);
+    }
+  }
+  EXPECT_GT(tasks, 100);
+  // On tiny random graphs of every kind; scotch and m-topo do not look at the order, so they have no bound here.
+  for (const char* const name : {"heft", "m-etf", "random", "local-search", "annealing"}) {
+    EXPECT_LT(std::exp(log_ratio[name] / tasks), 1.5) << name;
+  }
+  for (const auto& [name, sum] : log_ratio) RecordProperty(name, std::to_string(std::exp(sum / tasks)));
+}
+
+TEST(EveryMethod, IsLegalAndDeterministic) {
+  for (uint64_t seed = 0; seed < 60; ++seed) {
+    Rng rng(seed);
+    const RandomTaskSource source =
+        RandomSource(rng, {.restricted = 0.3, .link_model = static_cast<LinkModel>(seed % 3)});
+    const PlacementTask task = PlacementTask::Make(source.graph, source.cluster, 6);
+    for (const std::string& name : NamesWithoutPolicy()) {
+      const MethodOptions options{.budget = 30, .seed = seed};
+      const MethodResult result = MakeMethod(name, options)->Place(task);
+      if (!result.placement) continue;
+      EXPECT_NO_THROW(CheckPlacement(source.graph, source.cluster, *result.placement)) << name;
+      EXPECT_EQ(MakeMethod(name, options)->Place(task).placement, result.placement) << name;
+    }
+  }
+}
+
+// The next number in base D, digit by digit; false after the last.
+bool CountUp(std::vector<uint8_t>& digits, size_t base) {
+  for (uint8_t& digit : digits) {
+    if (++digit < base) return true;
+    digit = 0;
+  }
+  return false;
+}
+
+TEST(EveryMethod, OptimalIsTheBestOfAllPlacements) {
+  for (uint64_t seed = 0; seed < 100; ++seed) {
+    Rng rng(seed);
+    const PlacementTask task = Tiny(rng, static_cast<LinkModel>(seed % 3));
+    PlacementScorer scorer(task);
+    const auto devices = static_cast<size_t>(task.policy.num_devices);
+    std::vector<uint8_t> groups(static_cast<size_t>(task.policy.num_nodes));
+    Placement ops(static_cast<size_t>(task.sim.num_ops));
+    std::optional<SearchScore> best;
+    do {
+      bool legal = true;
+      for (size_t g = 0; g < groups.size(); ++g) legal &= task.policy.allowed[g * devices + groups[g]] == 1;
+      if (!legal) continue;
+      task.Expand(groups, ops);
+      const SearchScore score = scorer.Score(ops);
+      if (!best || score < *best) best = score;
+    } while (CountUp(groups, devices));
+    EXPECT_EQ(ScoreOf(task, OptimalMethod({}).Place(task)), *best) << seed;
+  }
+}
+
+TEST(EveryMethod, OptimalSaysWhenAGraphIsTooLarge) {
+  std::vector<Op> ops;
+  for (int o = 0; o < 25; ++o) ops.push_back(HandOp("op" + std::to_string(o), 1, {}));
+  try {
+    OptimalMethod({}).Place(HandTask(ops, HandCluster(2)));
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find("25 groups"), std::string::npos);
+    EXPECT_NE(std::string(error.what()).find("--max-groups"), std::string::npos);
+  }
+}
+
+// 50,000 ops, three inputs each: what is not near-linear would not come back.
+TEST(EveryMethod, TheOnesWithoutASearchTakeLargeGraphs) {
+  constexpr int32_t kOps = 50000;
+  Rng rng(1);
+  std::vector<Op> ops;
+  for (int32_t o = 0; o < kOps; ++o) {
+    std::vector<OpIndex> inputs;
+    for (int i = 0; i < 3 && o > 0; ++i) {
+      const auto input = static_cast<OpIndex>(rng.UniformInt(std::max(0, o - 100), o - 1));
+      if (std::find(inputs.begin(), inputs.end(), input) == inputs.end()) inputs.push_back(input);
+    }
+    ops.push_back(HandOp("op" + std::to_string(o), static_cast<double>(rng.UniformInt(1, 100)), inputs));
+  }
+  const PlacementTask task = HandTask(ops, HandCluster(4, 1000000000));
+  for (const char* const name : {"expert", "scotch", "heft", "m-topo", "m-etf"}) {
+    EXPECT_TRUE(MakeMethod(name, {})->Place(task).placement.has_value()) << name;
+  }
+}
+
+}  // namespace
+}  // namespace emplace

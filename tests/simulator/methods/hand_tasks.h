@@ -1,0 +1,54 @@
+// Small tasks with every op a group and a unit of its own, for examples worked out by hand.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "simulator/placement_task.h"
+
+namespace emplace {
+
+// REQUIRES: may run on every device of the cluster.
+inline PlacementTask HandTask(std::vector<Op> ops, const Cluster& cluster) {
+  PlacementTask task;
+  task.name = "hand";
+  task.sim = SimGraph::Compile(OpGraph("hand", ops), cluster);
+  task.policy.num_nodes = task.sim.num_ops;
+  task.policy.num_devices = cluster.num_devices();
+  task.policy.cost.assign(ops.size(), 1.0F);
+  task.policy.allowed.assign(ops.size() * cluster.devices.size(), 1);
+  for (int32_t o = 0; o < task.sim.num_ops; ++o) {
+    task.group_of_op.push_back(o);
+    task.unit_of_op.push_back(o);
+    task.stage_of_op.push_back(-1);
+  }
+  for (const Device& device : cluster.devices) task.device_kinds.push_back(device.kind);
+  return task;
+}
+
+// Devices of one kind, 10 bytes a us between them, no overheads.
+inline Cluster HandCluster(int devices, int64_t memory_bytes = 1000000) {
+  Cluster cluster;
+  for (int d = 0; d < devices; ++d) cluster.devices.push_back({"d:" + std::to_string(d), "x", memory_bytes});
+  cluster.bandwidth_bytes_per_us = 10;
+  return cluster;
+}
+
+// With one output of `bytes`.
+inline Op HandOp(const std::string& name, double cost_us, std::vector<OpIndex> inputs, int64_t bytes = 100) {
+  Op op;
+  op.name = name;
+  op.type = "t";
+  op.cost = OpCost::Everywhere(cost_us);
+  for (const OpIndex input : inputs) op.inputs.push_back({input, 0});
+  op.outputs = {{.bytes = bytes, .shape = std::nullopt, .dtype = ""}};
+  return op;
+}
+
+// a (10 us) -> b (20), c (30) -> d (10); every tensor takes 10 us to another device.
+inline std::vector<Op> Diamond() {
+  return {HandOp("a", 10, {}), HandOp("b", 20, {0}), HandOp("c", 30, {0}), HandOp("d", 10, {1, 2})};
+}
+
+}  // namespace emplace
