@@ -2,20 +2,37 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <atomic>
 #include <chrono>
-#include <cmath>
+#include <csignal>
 #include <cstdio>
+#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <thread>
 
 #include "common/error.h"
+#include "common/file_io.h"
 #include "common/strings.h"
-#include "simulator/graph_io.h"
-#include "simulator/methods/placement_method.h"
+#include "tools/evaluation/evaluation.h"
+#include "tools/evaluation/progress_bar.h"
+#include "tools/evaluation/results_file.h"
+#include "tools/evaluation/summary.h"
 #include "tools/task_inputs.h"
 
 namespace emplace {
 namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr std::chrono::seconds kSaveEvery(2);
+
+// A signal handler can reach nothing but a global. A second Ctrl-C ends the process.
+std::atomic<bool> interrupted = false;
+void Interrupt(int signal) {
+  interrupted = true;
+  std::signal(signal, SIG_DFL);
+}
 
 struct EvaluateArguments {
   std::vector<std::string> graphs;
@@ -27,139 +44,120 @@ struct EvaluateArguments {
   int64_t budget = 100;
   int64_t max_groups = 0;
   uint64_t seed = 1;
+  std::vector<uint64_t> seeds;
+  int jobs = 0;
+  std::string out;
+  bool resume = false;
   bool json = false;
 };
 
-struct Row {
-  std::string graph;
-  std::string method;
-  MethodScore score;
-  int64_t evaluations = 0;
-  double seconds = 0;
-  double single_device_us = 0;  // Infinity when no device may run every op.
-};
-
-struct MethodSummary {
-  std::string method;
-  int64_t graphs = 0;
-  int64_t feasible = 0;
-  int64_t wins = 0;                   // Graphs where no method of this evaluation was faster (ties count for all).
-  double geometric_mean_ratio = 0;    // Of makespan / one device, over the graphs where both exist; NaN: none.
-  double seconds = 0;
-};
-
-bool Beats(const Row& a, const Row& b) {
-  if (a.score.feasible != b.score.feasible) return a.score.feasible;
-  return a.score.makespan_us < b.score.makespan_us;
+EvaluationPlan MakePlan(const EvaluateArguments& args) {
+  EvaluationPlan plan;
+  plan.methods = Split(args.methods, ',');
+  plan.seeds = args.seeds.empty() ? std::vector<uint64_t>{args.seed} : args.seeds;
+  plan.options.budget = args.budget;
+  plan.options.samples = args.samples;
+  if (!args.policy.empty()) plan.options.policy = LoadPolicy(args.policy);
+  plan.cluster = LoadCluster(args.devices);
+  if (plan.options.policy) CheckPolicyFits(*plan.options.policy, args.policy, plan.cluster, args.devices);
+  plan.max_groups = MaxGroups(args.max_groups, plan.options.policy);
+  plan.graphs = FindGraphs(args.graphs, args.split);
+  return plan;
 }
 
-std::vector<MethodSummary> Summarize(const std::vector<Row>& rows, const std::vector<std::string>& methods) {
-  std::vector<MethodSummary> summaries;
-  for (const std::string& method : methods) {
-    MethodSummary summary{.method = method};
-    double log_sum = 0;
-    int64_t ratios = 0;
-    for (const Row& row : rows) {
-      if (row.method != method) continue;
-      ++summary.graphs;
-      summary.seconds += row.seconds;
-      if (row.score.feasible) ++summary.feasible;
-      const bool beaten = std::any_of(rows.begin(), rows.end(), [&](const Row& other) {
-        return other.graph == row.graph && Beats(other, row);
-      });
-      if (row.score.feasible && !beaten) ++summary.wins;
-      const double ratio = row.score.makespan_us / row.single_device_us;
-      if (std::isfinite(ratio) && ratio > 0) {
-        log_sum += std::log(ratio);
-        ++ratios;
-      }
+// All results so far, in the order of the plan.
+class Results {
+ public:
+  Results(const EvaluateArguments& args, const EvaluationPlan& plan)
+      : out_(args.out), keys_(plan.Keys()), methods_(plan.methods), settings_(SettingsOf(plan, args.policy)) {
+    if (!args.resume) return;
+    if (out_.empty()) throw BadInput("--resume needs --out, the results to go on with");
+    for (RunResult& result : LoadResults(out_, settings_)) by_key_[result.key] = std::move(result);
+  }
+
+  std::vector<RunKey> Missing() const {
+    std::vector<RunKey> missing;
+    std::copy_if(keys_.begin(), keys_.end(), std::back_inserter(missing), [&](const RunKey& key) { return !by_key_.contains(key); });
+    return missing;
+  }
+  void Add(const RunResult& result) {
+    by_key_[result.key] = result;
+    if (Clock::now() - saved_ >= kSaveEvery) Save();
+  }
+  void Save() {
+    if (!out_.empty()) WriteFileAtomically(out_, Document().dump() + "\n");
+    saved_ = Clock::now();
+  }
+
+  std::vector<RunResult> List() const {
+    std::vector<RunResult> list;
+    for (const RunKey& key : keys_) {
+      if (const auto found = by_key_.find(key); found != by_key_.end()) list.push_back(found->second);
     }
-    summary.geometric_mean_ratio = ratios > 0 ? std::exp(log_sum / static_cast<double>(ratios)) : std::nan("");
-    summaries.push_back(summary);
+    return list;
   }
-  return summaries;
-}
+  std::vector<MethodSummary> Summaries() const { return Summarize(List(), methods_); }
+  nlohmann::ordered_json Document() const { return ToDocument(List(), Summaries(), settings_); }
 
-// JSON has no infinity and no NaN; what does not exist is null.
-nlohmann::ordered_json NumberOrNull(double value) {
-  return std::isfinite(value) ? nlohmann::ordered_json(value) : nlohmann::ordered_json(nullptr);
-}
+ private:
+  const std::string out_;  // Empty: kept nowhere.
+  const std::vector<RunKey> keys_;
+  const std::vector<std::string> methods_;
+  const nlohmann::ordered_json settings_;
+  std::map<RunKey, RunResult> by_key_;
+  Clock::time_point saved_ = Clock::now();
+};
 
-void PrintJson(const std::vector<Row>& rows, const std::vector<MethodSummary>& summaries) {
-  nlohmann::ordered_json results = nlohmann::ordered_json::array();
-  for (const Row& row : rows) {
-    results.push_back({{"graph", row.graph},
-                       {"method", row.method},
-                       {"makespan_us", NumberOrNull(row.score.makespan_us)},
-                       {"peak_bytes", row.score.peak_bytes},
-                       {"feasible", row.score.feasible},
-                       {"evaluations", row.evaluations},
-                       {"seconds", row.seconds}});
+void PrintTable(const std::vector<RunResult>& results, const std::vector<MethodSummary>& summaries, bool several_seeds) {
+  size_t graph_width = 5;
+  for (const RunResult& result : results) graph_width = std::max(graph_width, result.graph.size());
+  const int width = static_cast<int>(graph_width);
+  std::printf("%-*s  %-12s %5s %13s %12s %6s %12s %9s\n", width, "graph", "method", "seed", "makespan ms", "/ 1 device",
+              "fits", "evaluations", "seconds");
+  for (const RunResult& result : results) {
+    std::printf("%-*s  %-12s %5llu %13.3f %12.3f %6s %12lld %9.2f\n", width, result.graph.c_str(),
+                result.key.method.c_str(), static_cast<unsigned long long>(result.key.seed), result.score.makespan_us / 1e3,
+                result.score.makespan_us / result.single_device_us, result.score.feasible ? "yes" : "no",
+                static_cast<long long>(result.evaluations), result.seconds);
   }
-  nlohmann::ordered_json by_method = nlohmann::ordered_json::object();
+  std::printf("\n%-12s %7s %6s %9s %5s %26s%s %12s %9s\n", "method", "graphs", "runs", "feasible", "wins",
+              "geometric mean / 1 device", several_seeds ? "    95% interval" : "", "evaluations", "seconds");
   for (const MethodSummary& summary : summaries) {
-    by_method[summary.method] = {{"graphs", summary.graphs},
-                                 {"feasible", summary.feasible},
-                                 {"wins", summary.wins},
-                                 {"geometric_mean_ratio_to_single", NumberOrNull(summary.geometric_mean_ratio)},
-                                 {"seconds", summary.seconds}};
-  }
-  const nlohmann::ordered_json document = {{"results", std::move(results)}, {"summary", std::move(by_method)}};
-  std::printf("%s\n", document.dump().c_str());
-}
-
-void PrintTable(const std::vector<Row>& rows, const std::vector<MethodSummary>& summaries) {
-  size_t name_width = 5;
-  for (const Row& row : rows) name_width = std::max(name_width, row.graph.size());
-  const int width = static_cast<int>(name_width);
-  std::printf("%-*s  %-10s %13s %12s %6s %12s %9s\n", width, "graph", "method", "makespan ms", "/ 1 device", "fits",
-              "evaluations", "seconds");
-  for (const Row& row : rows) {
-    std::printf("%-*s  %-10s %13.3f %12.3f %6s %12lld %9.2f\n", width, row.graph.c_str(), row.method.c_str(),
-                row.score.makespan_us / 1e3, row.score.makespan_us / row.single_device_us,
-                row.score.feasible ? "yes" : "no", static_cast<long long>(row.evaluations), row.seconds);
-  }
-  std::printf("\n%-10s %8s %10s %6s %26s\n", "method", "graphs", "feasible", "wins", "geometric mean / 1 device");
-  for (const MethodSummary& summary : summaries) {
-    std::printf("%-10s %8lld %10lld %6lld %26.3f\n", summary.method.c_str(), static_cast<long long>(summary.graphs),
-                static_cast<long long>(summary.feasible), static_cast<long long>(summary.wins),
-                summary.geometric_mean_ratio);
+    std::printf("%-12s %7lld %6lld %9lld %5lld %26.3f", summary.method.c_str(), static_cast<long long>(summary.graphs),
+                static_cast<long long>(summary.runs), static_cast<long long>(summary.feasible),
+                static_cast<long long>(summary.wins), summary.ratio.mean);
+    if (several_seeds) std::printf("  %6.3f..%-6.3f", summary.ratio.low, summary.ratio.high);
+    std::printf(" %12lld %9.2f\n", static_cast<long long>(summary.evaluations), summary.seconds);
   }
   std::printf("\nLower is better; 'wins' counts the graphs on which no other method of this table is faster.\n");
 }
 
 int Evaluate(const EvaluateArguments& args) {
-  MethodOptions options;
-  options.budget = args.budget;
-  options.seed = args.seed;
-  options.samples = args.samples;
-  if (!args.policy.empty()) options.policy = LoadPolicy(args.policy);
-  const Cluster cluster = LoadCluster(args.devices);
-  if (options.policy) CheckPolicyFits(*options.policy, args.policy, cluster, args.devices);
-  const std::vector<std::string> names = Split(args.methods, ',');
-  std::vector<std::unique_ptr<PlacementMethod>> methods;
-  for (const std::string& name : names) methods.push_back(MakeMethod(name, options));
-
-  std::vector<Row> rows;
-  for (const std::filesystem::path& path : FindGraphs(args.graphs, args.split)) {
-    const OpGraph graph = LoadGraph(path);
-    CheckKinds(graph, cluster);
-    const PlacementTask task = PlacementTask::Make(graph, cluster, MaxGroups(args.max_groups, options.policy));
-    for (const std::unique_ptr<PlacementMethod>& method : methods) {
-      const auto begin = std::chrono::steady_clock::now();
-      const MethodResult result = method->Place(task);
-      Row row{.graph = graph.name(), .method = method->name(), .score = Score(task, result)};
-      row.evaluations = result.evaluations;
-      row.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-      row.single_device_us = task.single_device_us;
-      rows.push_back(std::move(row));
-    }
+  const EvaluationPlan plan = MakePlan(args);
+  Results results(args, plan);
+  const std::vector<RunKey> missing = results.Missing();
+  const int jobs = args.jobs > 0 ? args.jobs : static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
+  std::signal(SIGINT, Interrupt);
+  std::signal(SIGTERM, Interrupt);
+  try {
+    ProgressBar bar(std::ssize(missing));
+    RunEvaluation(plan, missing, jobs, [&](const RunResult& result) {
+      results.Add(result);
+      bar.Advance(result.graph + " " + result.key.method);
+    }, interrupted);
+  } catch (...) {
+    results.Save();  // What the other runs have found is not lost with the one that failed.
+    throw;
   }
-  const std::vector<MethodSummary> summaries = Summarize(rows, names);
+  results.Save();
+  if (const size_t left = results.Missing().size(); left > 0) {
+    throw RunFailed(StrCat("interrupted with ", left, " of ", plan.Keys().size(), " runs to go",
+                           args.out.empty() ? "" : StrCat("; --out ", args.out, " --resume goes on")));
+  }
   if (args.json) {
-    PrintJson(rows, summaries);
+    std::printf("%s\n", results.Document().dump().c_str());
   } else {
-    PrintTable(rows, summaries);
+    PrintTable(results.List(), results.Summaries(), plan.seeds.size() > 1);
   }
   return 0;
 }
@@ -183,7 +181,11 @@ void AddEvaluateCommand(CLI::App& app, std::function<int()>& run) {
       ->capture_default_str();
   command->add_option("--max-groups", args->max_groups, "Groups to decide on; default: as the policy was trained, or 128")
       ->check(CLI::Range(1, 1000000));
-  command->add_option("--seed", args->seed, "Of everything random")->capture_default_str();
+  CLI::Option* const seed = command->add_option("--seed", args->seed, "Of everything random")->capture_default_str();
+  command->add_option("--seeds", args->seeds, "Several, as 1,2,3: gives confidence intervals")->delimiter(',')->excludes(seed);
+  command->add_option("--jobs", args->jobs, "Runs side by side (default: one a core)")->check(CLI::Range(1, 1024));
+  command->add_option("--out", args->out, "File that keeps the results, as JSON, while they come");
+  command->add_flag("--resume", args->resume, "Go on with the results in --out");
   command->add_flag("--json", args->json, "Print one JSON document");
   command->callback([args, &run] { run = [args] { return Evaluate(*args); }; });
 }

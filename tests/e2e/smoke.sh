@@ -90,6 +90,14 @@ expect "placing" "$emplace" place --graph "$graph" --devices "$devices" --policy
 expect "simulating it" "$emplace" simulate --graph "$graph" --devices "$devices" --placement "$work/placement.json" --json
 expect "inspecting the run" "$emplace" inspect "$work/run"
 
+# An evaluation that is interrupted keeps what it has, and goes on.
+evaluation=("$emplace" evaluate --graphs "$work/run/graphs" --devices "$devices" --methods single,heft,annealing --budget 20000
+  --seeds 1,2,3 --out "$work/results.json")
+timeout -s INT 0.7 "${evaluation[@]}" >/dev/null 2>"$work/interrupted"
+expect "an interrupted evaluation says how to go on" grep -q "runs to go; --out .* --resume goes on" "$work/interrupted"
+expect "an evaluation goes on" "${evaluation[@]}" --resume --json
+expect "it has all runs" python3 -c "import json, sys; assert len(json.load(open(sys.argv[1]))['results']) == 4 * 5" "$work/results.json"
+
 # Wrong input: one clear line each.
 head -c 300 "$graph" >"$work/half.graph.json"
 head -c 300 "$work/run/policy.safetensors" >"$work/half.safetensors"

@@ -1,0 +1,166 @@
+#include "tools/evaluation/evaluation.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "common/error.h"
+#include "common/file_io.h"
+#include "simulator/graph_io.h"
+#include "tests/support/random_graph.h"
+#include "tools/evaluation/results_file.h"
+#include "tools/evaluation/summary.h"
+
+namespace emplace {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::HasSubstr;
+
+RunResult Result(const std::string& graph, const std::string& method, uint64_t seed, double makespan_us, bool feasible = true) {
+  RunResult result;
+  result.key = {graph + ".graph.json", method, seed};
+  result.graph = graph;
+  result.score = {makespan_us, {1, 2}, feasible};
+  result.evaluations = 3;
+  result.seconds = 0.5;
+  result.single_device_us = 100;
+  return result;
+}
+
+TEST(Summary, TheIntervalIsStudents) {
+  // Mean 3, variance 2.5 of five values: 2.776 * sqrt(2.5 / 5) on each side.
+  const double values[] = {1, 2, 3, 4, 5};
+  const Interval interval = MeanWithInterval(values);
+  EXPECT_DOUBLE_EQ(interval.mean, 3);
+  EXPECT_NEAR(interval.high - 3, 2.776 * std::sqrt(0.5), 1e-12);
+  EXPECT_NEAR(3 - interval.low, 2.776 * std::sqrt(0.5), 1e-12);
+  const double one[] = {7};
+  EXPECT_EQ(MeanWithInterval(one).low, 7);
+  EXPECT_TRUE(std::isnan(MeanWithInterval({}).mean));
+}
+
+TEST(Summary, CountsWinsByGraphAndAveragesBySeed) {
+  const std::vector<RunResult> results = {
+      Result("a", "x", 1, 50), Result("a", "x", 2, 200), Result("a", "y", 1, 90),          // x: mean of logs 100; y wins.
+      Result("b", "x", 1, 50), Result("b", "x", 2, 50),  Result("b", "y", 1, 40, false)};  // What does not fit cannot win.
+  const std::vector<MethodSummary> summaries = Summarize(results, {"x", "y", "z"});
+  EXPECT_EQ(summaries[0].graphs, 2);
+  EXPECT_EQ(summaries[0].runs, 4);
+  EXPECT_EQ(summaries[0].feasible, 4);
+  EXPECT_EQ(summaries[0].wins, 1);
+  EXPECT_EQ(summaries[0].evaluations, 12);
+  // Seed 1: sqrt(0.5 * 0.5) = 0.5; seed 2: sqrt(2 * 0.5) = 1.
+  EXPECT_DOUBLE_EQ(summaries[0].ratio.mean, 0.75);
+  EXPECT_EQ(summaries[1].wins, 1);
+  EXPECT_EQ(summaries[1].feasible, 1);
+  EXPECT_DOUBLE_EQ(summaries[1].ratio.mean, std::sqrt(0.9 * 0.4));
+  EXPECT_EQ(summaries[2].runs, 0);
+  EXPECT_TRUE(std::isnan(summaries[2].ratio.mean));
+}
+
+class EvaluationTest : public ::testing::Test {
+ protected:
+  EvaluationTest() : folder_(fs::temp_directory_path() / ("emplace_evaluation_" + std::to_string(getpid()))) {
+    fs::create_directories(folder_);
+    Rng rng(5);
+    plan_.cluster.devices = {{"d:0", "x", 1000000}, {"d:1", "x", 1000000}};
+    plan_.cluster.bandwidth_bytes_per_us = 10;
+    for (int i = 0; i < 4; ++i) {
+      std::vector<Op> ops;
+      const OpGraph random = RandomGraph(rng);
+      for (const Op& op : random.ops()) {
+        ops.push_back(op);
+        ops.back().cost = OpCost::Everywhere(static_cast<double>(rng.UniformInt(1, 50)));
+        ops.back().allowed.clear();
+        ops.back().group.clear();
+      }
+      plan_.graphs.push_back(folder_ / ("g" + std::to_string(i) + ".graph.json"));
+      WriteFileAtomically(plan_.graphs.back(), GraphToJson(OpGraph("g" + std::to_string(i), std::move(ops))));
+    }
+    plan_.methods = {"single", "random", "heft", "annealing"};
+    plan_.seeds = {1, 2, 3};
+    plan_.options.budget = 50;
+  }
+  ~EvaluationTest() override { fs::remove_all(folder_); }
+
+  std::vector<RunResult> Run(const std::vector<RunKey>& keys, int jobs) {
+    std::vector<RunResult> results;
+    const std::atomic<bool> stop = false;
+    RunEvaluation(plan_, keys, jobs, [&](const RunResult& result) { results.push_back(result); }, stop);
+    std::sort(results.begin(), results.end(), [](const RunResult& a, const RunResult& b) { return a.key < b.key; });
+    return results;
+  }
+
+  const fs::path folder_;
+  EvaluationPlan plan_;
+};
+
+TEST_F(EvaluationTest, RunsWhatDrawsOnceASeedAndTheRestOnce) {
+  const std::vector<RunKey> keys = plan_.Keys();
+  EXPECT_EQ(keys.size(), 4u * (1 + 3 + 1 + 3));
+  EXPECT_EQ(std::set<RunKey>(keys.begin(), keys.end()).size(), keys.size());
+  EXPECT_EQ(Run(keys, 2).size(), keys.size());
+}
+
+TEST_F(EvaluationTest, IsTheSameOnOneThreadAndOnFour) {
+  const std::vector<RunResult> one = Run(plan_.Keys(), 1);
+  const std::vector<RunResult> four = Run(plan_.Keys(), 4);
+  ASSERT_EQ(one.size(), four.size());
+  for (size_t i = 0; i < one.size(); ++i) {
+    EXPECT_EQ(one[i].key, four[i].key);
+    EXPECT_EQ(one[i].score.makespan_us, four[i].score.makespan_us);
+    EXPECT_EQ(one[i].evaluations, four[i].evaluations);
+  }
+}
+
+TEST_F(EvaluationTest, StopsWhenToldAndKeepsWhatItHas) {
+  std::atomic<bool> stop = false;
+  int done = 0;
+  RunEvaluation(plan_, plan_.Keys(), 1, [&](const RunResult&) { stop = ++done == 3; }, stop);
+  EXPECT_EQ(done, 3);
+}
+
+TEST_F(EvaluationTest, ARunThatFailsEndsItWithItsReason) {
+  WriteFileAtomically(plan_.graphs[2], "{}");
+  EXPECT_THROW(Run(plan_.Keys(), 2), Error);
+}
+
+TEST_F(EvaluationTest, ResultsReadBackUnderTheSameSettingsOnly) {
+  plan_.cluster.devices[1].memory_bytes = 1;  // Some placements do not fit.
+  const std::vector<RunResult> results = Run(plan_.Keys(), 2);
+  const auto settings = SettingsOf(plan_, "");
+  const fs::path file = folder_ / "results.json";
+  WriteFileAtomically(file, ToDocument(results, Summarize(results, plan_.methods), settings).dump());
+  const std::vector<RunResult> again = LoadResults(file, settings);
+  ASSERT_EQ(again.size(), results.size());
+  for (size_t i = 0; i < results.size(); ++i) {
+    EXPECT_EQ(again[i].key, results[i].key);
+    EXPECT_EQ(again[i].score.makespan_us, results[i].score.makespan_us);
+    EXPECT_EQ(again[i].score.peak_bytes, results[i].score.peak_bytes);
+    EXPECT_EQ(again[i].score.feasible, results[i].score.feasible);
+    EXPECT_EQ(again[i].single_device_us, results[i].single_device_us);
+  }
+  const auto complaint = [&](const nlohmann::ordered_json& wanted) -> std::string {
+    try {
+      LoadResults(file, wanted);
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "";
+  };
+  plan_.options.budget = 51;
+  EXPECT_THAT(complaint(SettingsOf(plan_, "")), HasSubstr("another 'budget', expected 51, it says 50"));
+  WriteFileAtomically(file, "{\"results\": [");
+  EXPECT_THAT(complaint(settings), HasSubstr("results.json:1:"));
+  WriteFileAtomically(file, "{\"results\": []}");
+  EXPECT_THAT(complaint(settings), HasSubstr("no results of an evaluation"));
+}
+
+}  // namespace
+}  // namespace emplace

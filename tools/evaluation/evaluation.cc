@@ -1,0 +1,103 @@
+#include "tools/evaluation/evaluation.h"
+
+#include <algorithm>
+#include <chrono>
+#include <exception>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <thread>
+
+#include "common/mutex.h"
+#include "simulator/graph_io.h"
+
+namespace emplace {
+namespace {
+
+// A graph ready to be placed, made by the first run that needs it and let go with the last.
+class SharedTask {
+ public:
+  std::shared_ptr<const PlacementTask> Get(const EvaluationPlan& plan, const std::string& path) {
+    const MutexLock lock(mu_);
+    if (!task_) {
+      const OpGraph graph = LoadGraph(path);
+      CheckKinds(graph, plan.cluster);
+      task_ = std::make_shared<const PlacementTask>(PlacementTask::Make(graph, plan.cluster, plan.max_groups));
+    }
+    std::shared_ptr<const PlacementTask> task = task_;
+    if (--runs_left_ == 0) task_ = nullptr;
+    return task;
+  }
+  void ExpectRun() {
+    const MutexLock lock(mu_);
+    ++runs_left_;
+  }
+
+ private:
+  Mutex mu_;
+  std::shared_ptr<const PlacementTask> task_ EMPLACE_GUARDED_BY(mu_);
+  int64_t runs_left_ EMPLACE_GUARDED_BY(mu_) = 0;
+};
+
+RunResult RunOne(const EvaluationPlan& plan, const RunKey& key, const PlacementTask& task) {
+  MethodOptions options = plan.options;
+  options.seed = key.seed;
+  const std::unique_ptr<PlacementMethod> method = MakeMethod(key.method, options);
+  const auto begin = std::chrono::steady_clock::now();
+  const MethodResult placed = method->Place(task);
+  RunResult result;
+  result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  result.key = key;
+  result.graph = task.name;
+  result.score = Score(task, placed);
+  result.evaluations = placed.evaluations;
+  result.single_device_us = task.single_device_us;
+  return result;
+}
+
+}  // namespace
+
+std::vector<RunKey> EvaluationPlan::Keys() const {
+  std::vector<RunKey> keys;
+  for (const std::filesystem::path& path : graphs) {
+    for (const std::string& method : methods) {
+      const bool draws = MakeMethod(method, options)->draws();
+      for (const uint64_t seed : seeds) {
+        keys.push_back({path.string(), method, seed});
+        if (!draws) break;
+      }
+    }
+  }
+  return keys;
+}
+
+void RunEvaluation(const EvaluationPlan& plan, const std::vector<RunKey>& keys, int jobs,
+                   const std::function<void(const RunResult&)>& done, const std::atomic<bool>& stop) {
+  std::map<std::string, SharedTask> tasks;
+  for (const RunKey& key : keys) tasks[key.path].ExpectRun();
+  std::atomic<size_t> next = 0;
+  std::atomic<bool> failed = false;
+  Mutex mu;
+  std::exception_ptr failure;
+  const auto work = [&] {
+    while (!stop && !failed) {
+      const size_t i = next++;
+      if (i >= keys.size()) return;
+      try {
+        const RunResult result = RunOne(plan, keys[i], *tasks.at(keys[i].path).Get(plan, keys[i].path));
+        const MutexLock lock(mu);
+        done(result);
+      } catch (...) {
+        const MutexLock lock(mu);
+        if (!failed.exchange(true)) failure = std::current_exception();
+      }
+    }
+  };
+  {
+    std::vector<std::jthread> threads;
+    for (int i = 0; i < jobs; ++i) threads.emplace_back(work);
+  }
+  if (failure) std::rethrow_exception(failure);
+}
+
+}  // namespace emplace

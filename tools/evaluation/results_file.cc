@@ -1,0 +1,92 @@
+#include "tools/evaluation/results_file.h"
+
+#include <cmath>
+#include <limits>
+#include <nlohmann/json.hpp>
+
+#include "common/error.h"
+#include "common/file_io.h"
+#include "common/json_text.h"
+#include "common/strings.h"
+
+namespace emplace {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json NumberOrNull(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
+
+double NumberOrInfinity(const nlohmann::json& value) {
+  return value.is_null() ? std::numeric_limits<double>::infinity() : value.get<double>();
+}
+
+RunResult FromJson(const nlohmann::json& entry, const nlohmann::json& graphs) {
+  RunResult result;
+  entry.at("graph").get_to(result.graph);
+  entry.at("path").get_to(result.key.path);
+  entry.at("method").get_to(result.key.method);
+  entry.at("seed").get_to(result.key.seed);
+  result.score.makespan_us = NumberOrInfinity(entry.at("makespan_us"));
+  entry.at("peak_bytes").get_to(result.score.peak_bytes);
+  entry.at("feasible").get_to(result.score.feasible);
+  entry.at("evaluations").get_to(result.evaluations);
+  entry.at("seconds").get_to(result.seconds);
+  result.single_device_us = NumberOrInfinity(graphs.at(result.graph).at("single_device_us"));
+  return result;
+}
+
+}  // namespace
+
+Json SettingsOf(const EvaluationPlan& plan, const std::string& policy_path) {
+  return {{"devices", ClusterToYaml(plan.cluster)}, {"policy", policy_path},
+          {"policy_version", plan.options.policy ? Json(plan.options.policy->version) : Json(nullptr)},
+          {"samples", plan.options.samples},        {"budget", plan.options.budget},
+          {"max_groups", plan.max_groups}};
+}
+
+Json ToDocument(const std::vector<RunResult>& results, const std::vector<MethodSummary>& summaries, const Json& settings) {
+  Json rows = Json::array();
+  Json graphs = Json::object();
+  for (const RunResult& result : results) {
+    rows.push_back({{"graph", result.graph},
+                    {"method", result.key.method},
+                    {"seed", result.key.seed},
+                    {"makespan_us", NumberOrNull(result.score.makespan_us)},
+                    {"peak_bytes", result.score.peak_bytes},
+                    {"feasible", result.score.feasible},
+                    {"evaluations", result.evaluations},
+                    {"seconds", result.seconds},
+                    {"path", result.key.path}});
+    graphs[result.graph] = {{"path", result.key.path}, {"single_device_us", NumberOrNull(result.single_device_us)}};
+  }
+  Json by_method = Json::object();
+  for (const MethodSummary& summary : summaries) {
+    by_method[summary.method] = {{"graphs", summary.graphs},
+                                 {"runs", summary.runs},
+                                 {"feasible", summary.feasible},
+                                 {"wins", summary.wins},
+                                 {"geometric_mean_ratio_to_single", NumberOrNull(summary.ratio.mean)},
+                                 {"ci95", {NumberOrNull(summary.ratio.low), NumberOrNull(summary.ratio.high)}},
+                                 {"seconds", summary.seconds},
+                                 {"evaluations", summary.evaluations}};
+  }
+  return {{"results", std::move(rows)}, {"summary", std::move(by_method)}, {"graphs", std::move(graphs)}, {"settings", settings}};
+}
+
+std::vector<RunResult> LoadResults(const std::filesystem::path& path, const Json& settings) {
+  const nlohmann::json document = ParseJson(ReadFile(path), path.string());
+  std::vector<RunResult> results;
+  try {
+    const nlohmann::json& made_with = document.at("settings");
+    for (const auto& [key, value] : settings.items()) {
+      if (made_with.at(key) == nlohmann::json(value)) continue;
+      throw BadInput(StrCat(path.string(), ": was made with another '", key, "', expected ", ShownJson(value), ", it says ", ShownJson(made_with.at(key))));
+    }
+    for (const nlohmann::json& entry : document.at("results")) results.push_back(FromJson(entry, document.at("graphs")));
+  } catch (const nlohmann::json::exception& error) {
+    throw BadInput(StrCat(path.string(), ": no results of an evaluation: ", error.what()));
+  }
+  return results;
+}
+
+}  // namespace emplace

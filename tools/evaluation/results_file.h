@@ -1,0 +1,28 @@
+// The JSON document of an evaluation: what `emplace evaluate --json` prints, --out keeps and --resume goes on from.
+//
+// {"results": [{"graph", "method", "seed", "makespan_us", "peak_bytes", "feasible", "evaluations", "seconds", "path"}],
+//  "summary": {method: {"graphs", "runs", "feasible", "wins", "geometric_mean_ratio_to_single", "ci95", "seconds",
+//  "evaluations"}}, "graphs": {name: {"path", "single_device_us"}}, "settings": {...}}
+// What does not exist is null: JSON has no infinity.
+#pragma once
+
+#include <filesystem>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <vector>
+
+#include "tools/evaluation/evaluation.h"
+#include "tools/evaluation/summary.h"
+
+namespace emplace {
+
+// What results depend on besides graph, method and seed: an evaluation goes on only under the same settings.
+nlohmann::ordered_json SettingsOf(const EvaluationPlan& plan, const std::string& policy_path);
+
+nlohmann::ordered_json ToDocument(const std::vector<RunResult>& results, const std::vector<MethodSummary>& summaries,
+                                  const nlohmann::ordered_json& settings);
+
+// The results of a file that was made with these settings. Throws BadInput "path: ..." for anything else.
+std::vector<RunResult> LoadResults(const std::filesystem::path& path, const nlohmann::ordered_json& settings);
+
+}  // namespace emplace
