@@ -45,18 +45,9 @@ ScheduleGraph::ScheduleGraph(const PlacementTask& task) : task_(task) {
     inputs_.begin.push_back(static_cast<int32_t>(inputs_.items.size()));
   }
 
-  std::vector<int32_t> missing = sim.num_inputs;
-  for (size_t o = 0; o < n; ++o) {
-    if (missing[o] == 0) topological_order_.push_back(static_cast<OpIndex>(o));
-  }
-  for (size_t i = 0; i < topological_order_.size(); ++i) {
-    const auto o = static_cast<size_t>(topological_order_[i]);
-    for (int32_t tensor = sim.tensor_begin[o]; tensor < sim.tensor_begin[o + 1]; ++tensor) {
-      for (const int32_t consumer : sim.tensor_consumers.Row(tensor)) {
-        if (--missing[static_cast<size_t>(consumer)] == 0) topological_order_.push_back(consumer);
-      }
-    }
-  }
+  ReadyOps ready(*this);
+  topological_order_ = ready.First();
+  for (size_t i = 0; i < topological_order_.size(); ++i) ready.Placed(topological_order_[i], topological_order_);
   EMPLACE_CHECK(topological_order_.size() == n);
 
   const auto units = static_cast<size_t>(1 + *std::max_element(task.unit_of_op.begin(), task.unit_of_op.end()));
@@ -213,6 +204,24 @@ Placement ListSchedule::PlaceAsWanted(std::span<const DeviceIndex> wanted) {
     Place(op, device, AppendedStartUs(op, device));
   }
   return placement();
+}
+
+std::vector<OpIndex> ReadyOps::First() const {
+  std::vector<OpIndex> ready;
+  for (OpIndex op = 0; op < graph_.num_ops(); ++op) {
+    if (missing_[static_cast<size_t>(op)] == 0) ready.push_back(op);
+  }
+  return ready;
+}
+
+void ReadyOps::Placed(OpIndex op, std::vector<OpIndex>& ready) {
+  const SimGraph& sim = graph_.task().sim;
+  const auto o = static_cast<size_t>(op);
+  for (int32_t tensor = sim.tensor_begin[o]; tensor < sim.tensor_begin[o + 1]; ++tensor) {
+    for (const int32_t consumer : sim.tensor_consumers.Row(tensor)) {
+      if (--missing_[static_cast<size_t>(consumer)] == 0) ready.push_back(consumer);
+    }
+  }
 }
 
 MethodResult ScheduleWithinMemory(const ScheduleGraph& graph, const std::function<Placement(ListSchedule&)>& schedule) {

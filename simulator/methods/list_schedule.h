@@ -1,4 +1,4 @@
-// What the list schedulers share (HEFT, m-ETF, m-TOPO): a graph as their papers see it, and a schedule that grows op by
+// What the list schedulers share (HEFT, Baechi's): a graph as their papers see it, and a schedule that grows op by
 // op. Its times are estimates: of the links only the sender's own is ever busy, and a device runs its ops in the schedule's
 // order. What is reported of a placement comes from the simulator.
 #pragma once
@@ -104,6 +104,21 @@ class ListSchedule {
   std::vector<double> arrival_us_;              // By ArrivalIndex; -1: not sent
   std::vector<DeviceIndex> candidates_;         // Scratch.
   std::vector<double> scratch_link_us_;         // [D]
+};
+
+// Which ops have all their inputs made, as a schedule goes on.
+class ReadyOps {
+ public:
+  // REQUIRES: graph outlives it.
+  explicit ReadyOps(const ScheduleGraph& graph) : graph_(graph), missing_(graph.task().sim.num_inputs) {}
+
+  std::vector<OpIndex> First() const;  // Those that read nothing.
+  // Adds to `ready` what `op` was the last input of.
+  void Placed(OpIndex op, std::vector<OpIndex>& ready);
+
+ private:
+  const ScheduleGraph& graph_;
+  std::vector<int32_t> missing_;  // [n] inputs that are not made
 };
 
 // Schedules until the simulated peaks fit the memory: UnitBytes overstate what a device holds at a time, so the first try

@@ -32,27 +32,21 @@ Ready EarliestStart(ListSchedule& schedule, OpIndex op) {
 }
 
 Placement Schedule(const ScheduleGraph& graph, ListSchedule& schedule) {
-  const SimGraph& sim = graph.task().sim;
-  std::vector<int32_t> missing = sim.num_inputs;
-  std::priority_queue<Ready, std::vector<Ready>, std::greater<>> ready;
-  for (const OpIndex op : graph.topological_order()) {
-    if (missing[static_cast<size_t>(op)] == 0) ready.push(EarliestStart(schedule, op));
-  }
-  while (!ready.empty()) {
-    const Ready first = ready.top();
-    ready.pop();
+  ReadyOps tracker(graph);
+  std::vector<OpIndex> became_ready = tracker.First();
+  std::priority_queue<Ready, std::vector<Ready>, std::greater<>> queue;
+  while (!became_ready.empty() || !queue.empty()) {
+    for (const OpIndex op : became_ready) queue.push(EarliestStart(schedule, op));
+    became_ready.clear();
+    const Ready first = queue.top();
+    queue.pop();
     const Ready now = EarliestStart(schedule, first.op);
     if (now > first) {
-      ready.push(now);
+      queue.push(now);
       continue;
     }
     schedule.Place(now.op, now.device, now.start_us);
-    const auto o = static_cast<size_t>(now.op);
-    for (int32_t tensor = sim.tensor_begin[o]; tensor < sim.tensor_begin[o + 1]; ++tensor) {
-      for (const int32_t consumer : sim.tensor_consumers.Row(tensor)) {
-        if (--missing[static_cast<size_t>(consumer)] == 0) ready.push(EarliestStart(schedule, consumer));
-      }
-    }
+    tracker.Placed(now.op, became_ready);
   }
   return schedule.placement();
 }

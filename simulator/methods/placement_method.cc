@@ -11,6 +11,7 @@
 #include "simulator/methods/heft_method.h"
 #include "simulator/methods/local_search_method.h"
 #include "simulator/methods/m_etf_method.h"
+#include "simulator/methods/m_sct_method.h"
 #include "simulator/methods/m_topo_method.h"
 #include "simulator/methods/optimal_method.h"
 #include "simulator/methods/policy_method.h"
@@ -36,7 +37,8 @@ std::vector<MethodEntry> Methods() {
   return {Entry<SingleMethod>("single"),         Entry<CpuMethod>("cpu"),
           Entry<ExpertMethod>("expert"),         Entry<ScotchMethod>("scotch"),
           Entry<HeftMethod>("heft"),             Entry<MTopoMethod>("m-topo"),
-          Entry<MEtfMethod>("m-etf"),            Entry<RandomMethod>("random"),
+          Entry<MEtfMethod>("m-etf"),            Entry<MSctMethod>("m-sct"),
+          Entry<RandomMethod>("random"),
           Entry<LocalSearchMethod>("local-search"), Entry<AnnealingMethod>("annealing"),
           Entry<OptimalMethod>("optimal"),       Entry<PolicyMethod>("policy")};
 }

@@ -10,6 +10,7 @@ find_program(EMPLACE_CAPNP capnp REQUIRED)
 pkg_check_modules(capnp REQUIRED IMPORTED_TARGET capnp)
 pkg_check_modules(zmq REQUIRED IMPORTED_TARGET libzmq)
 pkg_check_modules(zstd REQUIRED IMPORTED_TARGET libzstd)
+pkg_check_modules(clp REQUIRED IMPORTED_TARGET clp)
 pkg_check_modules(xxhash REQUIRED IMPORTED_TARGET libxxhash)
 # Debian's libscotch-dev brings no CMake file, and its headers do not stand alone.
 find_path(EMPLACE_SCOTCH_INCLUDE scotch.h PATH_SUFFIXES scotch REQUIRED)

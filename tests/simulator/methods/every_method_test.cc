@@ -55,7 +55,7 @@ TEST(EveryMethod, IsNeverBetterThanTheOptimum) {
   }
   EXPECT_GT(tasks, 100);
   // On tiny random graphs of every kind; scotch and m-topo do not look at the order, so they have no bound here.
-  for (const char* const name : {"heft", "m-etf", "random", "local-search", "annealing"}) {
+  for (const char* const name : {"heft", "m-etf", "m-sct", "random", "local-search", "annealing"}) {
     EXPECT_LT(std::exp(log_ratio[name] / tasks), 1.5) << name;
   }
   for (const auto& [name, sum] : log_ratio) RecordProperty(name, std::to_string(std::exp(sum / tasks)));

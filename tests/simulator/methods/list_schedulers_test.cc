@@ -1,8 +1,10 @@
-// HEFT, m-ETF and m-TOPO on examples worked out by hand from their papers' definitions.
+// HEFT, m-ETF, m-SCT and m-TOPO on examples worked out by hand from their papers' definitions.
 #include <gtest/gtest.h>
 
 #include "simulator/methods/heft_method.h"
+#include "simulator/methods/favourite_children.h"
 #include "simulator/methods/m_etf_method.h"
+#include "simulator/methods/m_sct_method.h"
 #include "simulator/methods/m_topo_method.h"
 #include "tests/simulator/methods/hand_tasks.h"
 
@@ -57,6 +59,22 @@ TEST(MEtf, TakesTheEarliestStart) {
   EXPECT_EQ(Score(task, result).makespan_us, 60);
 }
 
+TEST(MSct, WaitsForTheFavouriteChild) {
+  // As the diamond, but b takes 5 us. Without a transfer to c and from c to d, d ends at 10 + 30 + 10 = 50; the way over b,
+  // with two transfers, has time to spare: c is a's favourite, d is c's.
+  std::vector<Op> ops = Diamond();
+  ops[1].cost = OpCost::Everywhere(5);
+  const PlacementTask task = HandTask(ops, HandCluster(2));
+  EXPECT_EQ(FavouriteChildren(ScheduleGraph(task)), (std::vector<OpIndex>{2, -1, 3, -1}));
+  // a on 0 [0, 10), then 0 waits for c: b, which is not ready on 1 before 20, may not come first. c on 0 [10, 40), b on 1
+  // [20, 25), d on 0, where b has arrived at 35, [40, 50).
+  const MethodResult result = PlaceBy<MSctMethod>(task);
+  EXPECT_EQ(*result.placement, (Placement{0, 1, 0, 0}));
+  EXPECT_EQ(Score(task, result).makespan_us, 50);
+  // m-etf takes b first, for it has the lower index, and ends later.
+  EXPECT_GT(Score(task, PlaceBy<MEtfMethod>(task)).makespan_us, 50);
+}
+
 TEST(MTopo, FillsOneDeviceAfterTheOtherUpToTheCap) {
   // Four ops of 10 bytes: the cap is 40 / 2 + 10 = 30.
   std::vector<Op> ops;
@@ -75,7 +93,7 @@ TEST(ListSchedulers, FindPlacementsThatFit) {
   Cluster cluster = HandCluster(4, 1000000);
   cluster.bandwidth_bytes_per_us = 0.001;
   const PlacementTask task = HandTask(ops, cluster);
-  for (const char* const name : {"heft", "m-etf", "m-topo", "scotch", "expert"}) {
+  for (const char* const name : {"heft", "m-etf", "m-sct", "m-topo", "scotch", "expert"}) {
     EXPECT_TRUE(Score(task, MakeMethod(name, {})->Place(task)).feasible) << name;
   }
   // Two more than fit anywhere: a placement all the same, and that it does not fit is said.
@@ -84,7 +102,7 @@ TEST(ListSchedulers, FindPlacementsThatFit) {
     ops.back().param_bytes = 900000;
   }
   const PlacementTask full = HandTask(ops, cluster);
-  for (const char* const name : {"heft", "m-etf", "m-topo", "scotch", "expert"}) {
+  for (const char* const name : {"heft", "m-etf", "m-sct", "m-topo", "scotch", "expert"}) {
     const MethodResult result = MakeMethod(name, {})->Place(full);
     ASSERT_TRUE(result.placement.has_value());
     EXPECT_FALSE(Score(full, result).feasible) << name;
