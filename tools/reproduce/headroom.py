@@ -10,16 +10,14 @@ import argparse
 import concurrent.futures
 import hashlib
 import json
-import os
 import pathlib
-import re
 import statistics
-import subprocess
 import sys
 import tempfile
 
+from networks import ROOT, Network, call, cluster_file, graph_name, write_aside_and_rename
+
 HERE = pathlib.Path(__file__).resolve().parent
-ROOT = HERE.parent.parent
 FORMAT = "emplace.headroom/1"
 PROCESSES = 2
 
@@ -44,63 +42,8 @@ def parse_arguments():
     return arguments
 
 
-class Network:
-    """A name for the table, the kind of device to run on, and graph files."""
-
-    def __init__(self, text, arguments, scratch):
-        place, _, kind = text.partition("=")
-        path = pathlib.Path(place)
-        self.kind = kind or "k80"
-        if path.is_file():
-            self.name = graph_name(path)
-            self.graphs = [path]
-            return
-        self.name = path.resolve().name
-        if not path.is_dir():
-            path = scratch / place
-            call([arguments.emplace, "generate", place, "--out", path])
-        files = sorted([*path.glob("*.graph.json"), *path.glob("*.graph.json.zst")])
-        if not files:
-            sys.exit(f"headroom.py: {place}: holds no *.graph.json")
-        self.graphs = evenly_spaced(files, arguments.graphs)
-
-
-def graph_name(path):
-    return path.name.split(".graph.json")[0]
-
-
 def sha256(path):
     return hashlib.sha256(path.read_bytes()).hexdigest()
-
-
-def evenly_spaced(items, count):
-    """`count` of the items, the first and the last among them; all of them where there are no more."""
-    if len(items) <= count:
-        return items
-    if count == 1:
-        return items[:1]
-    return [items[round(i * (len(items) - 1) / (count - 1))] for i in range(count)]
-
-
-def call(command):
-    """Standard output of a command; a failure ends the script with the command and its own line."""
-    words = [str(word) for word in command]
-    done = subprocess.run(words, capture_output=True, text=True, check=False)
-    if done.returncode != 0:
-        raise SystemExit(f"headroom.py: {' '.join(words)}: exit code {done.returncode}: {done.stderr.strip()}")
-    return done.stdout
-
-
-def cluster_file(kind, devices, scratch):
-    """The K80 machine with this many devices; of another kind, the same machine with the kind's name."""
-    path = ROOT / f"configs/clusters/k80x{devices}.yaml"
-    if not path.exists():
-        sys.exit(f"headroom.py: {path}: does not exist, expected a machine of {devices} devices")
-    if kind == "k80":
-        return path
-    renamed = scratch / f"{kind}x{devices}.yaml"
-    renamed.write_text(re.sub(r"kind: k80\b", f"kind: {kind}", path.read_text()))
-    return renamed
 
 
 def search(arguments, run, graph, cluster):
@@ -124,12 +67,6 @@ def load_finished(path, fresh):
     if document.get("format") != FORMAT:
         sys.exit(f"headroom.py: {path}: is no {FORMAT}; --fresh overwrites it")
     return {key_of(run): run for run in document["runs"]}
-
-
-def write_aside_and_rename(path, text):
-    aside = path.with_name(f".{path.name}.tmp")
-    aside.write_text(text)
-    os.replace(aside, path)
 
 
 def save(path, finished):
@@ -202,9 +139,9 @@ def main():
     with tempfile.TemporaryDirectory(prefix="emplace_headroom_") as folder:
         scratch = pathlib.Path(folder)
         jobs = []
-        for network in [Network(text, arguments, scratch) for text in arguments.networks]:
+        for network in [Network(text, arguments.emplace, arguments.graphs, scratch) for text in arguments.networks]:
             for devices in arguments.devices:
-                cluster = cluster_file(network.kind, devices, scratch)
+                cluster = cluster_file(scratch, network.kind, devices)
                 for graph in network.graphs:
                     for seed in arguments.seeds:
                         run = {"network": network.name, "kind": network.kind, "devices": devices,
