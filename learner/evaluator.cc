@@ -22,7 +22,7 @@ void FinishMean(EvaluationResult& result) {
     log_sum += std::log(ratio);
     ++count;
   }
-  result.geometric_mean_ratio = count > 0 ? std::exp(log_sum / static_cast<double>(count)) : 0;
+  result.geometric_mean_ratio = count > 0 ? std::exp(log_sum / static_cast<double>(count)) : std::nan("");
 }
 
 }  // namespace

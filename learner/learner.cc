@@ -217,8 +217,9 @@ void Run::TakeReport() {
                    {"test_ratio", report->test.geometric_mean_ratio},
                    {"validation_infeasible", static_cast<double>(infeasible)},
                    {"test_infeasible", static_cast<double>(report->test.infeasible)}});
-  std::printf("evaluation of version %llu: makespan / one device %.4f on validation graphs, %.4f on test graphs\n",
-              static_cast<unsigned long long>(report->weights->version), ratio, report->test.geometric_mean_ratio);
+  std::printf("evaluation of version %llu: makespan / one device %s on validation graphs, %s on test graphs\n",
+              static_cast<unsigned long long>(report->weights->version), ShownRatio(ratio).c_str(),
+              ShownRatio(report->test.geometric_mean_ratio).c_str());
   std::fflush(stdout);
   // What does not fit in memory is of no use, however fast it would be.
   if (ratio > 0 && (best_validation_ == 0 || std::pair(infeasible, ratio) < std::pair(best_infeasible_, best_validation_))) {

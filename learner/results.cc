@@ -1,11 +1,19 @@
 #include "learner/results.h"
 
+#include <cmath>
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
 #include "learner/evaluator.h"
 
 namespace emplace {
+
+std::string ShownRatio(double ratio) {
+  if (std::isnan(ratio)) return "-";
+  char text[32];
+  std::snprintf(text, sizeof(text), "%.4f", ratio);
+  return text;
+}
 
 std::string WriteResults(const PolicyWeights& policy, const Workload& workload, const PlacerOptions& placer,
                          const RunTotals& totals) {
@@ -29,7 +37,8 @@ std::string WriteResults(const PolicyWeights& policy, const Workload& workload, 
                           {"start", start.geometric_mean_ratio},
                           {"policy", placed.geometric_mean_ratio},
                           {"infeasible", placed.infeasible}};
-    std::printf("%-12s %7zu %16.4f %12.4f\n", part.name, part.tasks.size(), start.geometric_mean_ratio, placed.geometric_mean_ratio);
+    std::printf("%-12s %7zu %16s %12s\n", part.name, part.tasks.size(), ShownRatio(start.geometric_mean_ratio).c_str(),
+                ShownRatio(placed.geometric_mean_ratio).c_str());
   }
   std::fflush(stdout);
   return summary.dump(1) + "\n";

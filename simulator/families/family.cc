@@ -115,8 +115,9 @@ Ranges RangesOf(const FamilyOptions& options) {
 Family GenerateFamily(const FamilyOptions& options, const std::vector<DeviceKind>& kinds) {
   const FamilyEntry& entry = FindFamily(options.family);
   if (options.count < 1) throw BadInput(StrCat("count is ", options.count, ", expected at least 1"));
-  if (IsSingleNetwork(entry.name) && options.count != 1) {
-    throw BadInput(StrCat("count is ", options.count, ", expected 1: ", entry.name, " is a single network"));
+  if (IsSingleNetwork(entry.name) && (options.count != 1 || options.validation != 0)) {
+    throw BadInput(StrCat("count is ", options.count, " and validation ", options.validation, ", expected 1 and 0: ", entry.name,
+                          " is a single network"));
   }
   if (options.train < 0 || options.train > options.count) {
     throw BadInput(StrCat("train is ", options.train, ", expected 0..", options.count));

@@ -30,6 +30,18 @@ TEST(Family, AFirstGraphDoesNotDependOnTheCount) {
             GraphToJson(GenerateFamily(Small(5), Kinds()).graphs[0]));
 }
 
+TEST(Family, ASingleNetworkIsOneGraphOfItsOwnName) {
+  FamilyOptions options{.family = "inception_v3", .count = 1, .train = 1};
+  const Family family = GenerateFamily(options, Kinds());
+  ASSERT_EQ(family.graphs.size(), 1u);
+  EXPECT_EQ(family.graphs[0].name(), "inception_v3");
+  EXPECT_EQ(family.train.size(), 1u);
+  options.validation = 2;
+  EXPECT_THROW(GenerateFamily(options, Kinds()), Error);
+  options = {.family = "inception_v3", .count = 2, .train = 1};
+  EXPECT_THROW(GenerateFamily(options, Kinds()), Error);
+}
+
 TEST(Family, TheSplitIsFixedAndAPartition) {
   FamilyOptions options = Small(32);
   options.train = 20;
