@@ -14,9 +14,11 @@ Error YamlReader::At(const YAML::Mark& mark, const std::string& what) const {
 void YamlReader::CheckMap(const YAML::Node& node, const std::string& what, const std::set<std::string>& known) const {
   const std::string expected = Join({known.begin(), known.end()}, ", ");
   if (!node.IsMap()) throw At(node, StrCat(what, ": expected a map with ", expected));
+  std::set<std::string> seen;
   for (const auto& entry : node) {
-    const std::string key = entry.first.as<std::string>();
+    const std::string key = entry.first.as<std::string>("");
     if (known.count(key) == 0) throw At(entry.first, StrCat("unknown key '", key, "' in ", what, ", expected ", expected));
+    if (!seen.insert(key).second) throw At(entry.first, StrCat("'", key, "' in ", what, " is given twice"));
   }
 }
 
@@ -43,6 +45,12 @@ double YamlReader::Number(const YAML::Node& map, const std::string& key) const {
 double YamlReader::Positive(const YAML::Node& map, const std::string& key) const {
   const double value = Number(map, key);
   if (value == 0) throw At(map[key], StrCat(key, " is 0, expected more"));
+  return value;
+}
+
+double YamlReader::Share(const YAML::Node& map, const std::string& key) const {
+  const double value = Positive(map, key);
+  if (value > 1) throw At(map[key], StrCat(key, " is ", value, ", expected at most 1"));
   return value;
 }
 

@@ -21,11 +21,12 @@ class YamlReader {
   // An empty file has no mark of its own: then line and column 1.
   Error At(const YAML::Mark& mark, const std::string& what) const;
 
-  // Each throws At the node, or at `map` where the key is missing.
+  // Each throws At the node, or at `map` where the key is missing. CheckMap also refuses a key given twice.
   void CheckMap(const YAML::Node& node, const std::string& what, const std::set<std::string>& known) const;
   YAML::Node Member(const YAML::Node& map, const std::string& key) const;
   double Number(const YAML::Node& map, const std::string& key) const;    // Finite, at least 0.
   double Positive(const YAML::Node& map, const std::string& key) const;  // Finite, more than 0.
+  double Share(const YAML::Node& map, const std::string& key) const;     // More than 0 and at most 1.
   std::string Text(const YAML::Node& map, const std::string& key) const;
   std::string Name(const YAML::Node& node, const std::string& what) const;  // A scalar that is not empty.
 
