@@ -91,7 +91,7 @@ expect "simulating it" "$emplace" simulate --graph "$graph" --devices "$devices"
 expect "inspecting the run" "$emplace" inspect "$work/run"
 
 # An evaluation that is interrupted keeps what it has, and goes on.
-evaluation=("$emplace" evaluate --graphs "$work/run/graphs" --devices "$devices" --methods single,heft,annealing --budget 20000
+evaluation=("$emplace" evaluate --graphs "$work/run/graphs" --devices "$devices" --methods single,heft,annealing --budget 40000 --jobs 2
   --seeds 1,2,3 --out "$work/results.json")
 timeout -s INT 0.7 "${evaluation[@]}" >/dev/null 2>"$work/interrupted"
 expect "an interrupted evaluation says how to go on" grep -q "runs to go; --out .* --resume goes on" "$work/interrupted"
