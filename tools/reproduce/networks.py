@@ -44,10 +44,18 @@ def evenly_spaced(items, count):
     return [items[round(i * (len(items) - 1) / (count - 1))] for i in range(count)]
 
 
+def below_root(word):
+    if not isinstance(word, pathlib.Path):
+        return word
+    path = word.resolve()
+    return path.relative_to(ROOT) if path.is_relative_to(ROOT) else path
+
+
 def call(command):
-    """Standard output of a command; a failure ends the script with the command and its own line."""
-    words = [str(word) for word in command]
-    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    """Standard output of a command; a failure ends the script with the command and its own line. It runs in the project's
+    root and gets the paths below it as relative ones, so that no result names the machine it was made on."""
+    words = [str(below_root(word)) for word in command]
+    done = subprocess.run(words, capture_output=True, text=True, check=False, cwd=ROOT)
     if done.returncode != 0:
         raise SystemExit(f"{' '.join(words)}: exit code {done.returncode}: {done.stderr.strip()}")
     return done.stdout
