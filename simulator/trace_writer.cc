@@ -1,10 +1,9 @@
 #include "simulator/trace_writer.h"
 
-#include <map>
 #include <nlohmann/json.hpp>
 #include <vector>
 
-#include "simulator/peak_memory.h"
+#include "simulator/timeline_rows.h"
 
 namespace emplace {
 namespace {
@@ -33,9 +32,10 @@ class TraceBuilder {
       if (!has_topology) AddName("thread_name", {d, kLink}, "link");
     }
     if (has_topology) {
-      AddName("process_name", ChannelRow(0), "network");
-      for (int32_t c = 0; c < sim_.routes.num_channels; ++c) {
-        AddName("thread_name", ChannelRow(c), ChannelName(cluster.topology, c));
+      AddName("process_name", LinkRow(0), "network");
+      const std::vector<std::string> names = LinkNames(cluster);
+      for (size_t link = 0; link < names.size(); ++link) {
+        AddName("thread_name", LinkRow(static_cast<int32_t>(link)), names[link]);
       }
     }
     AddOps();
@@ -45,16 +45,8 @@ class TraceBuilder {
   }
 
  private:
-  Row ChannelRow(int32_t channel) const { return {sim_.num_devices, channel}; }
-
-  // The rows on which a transfer shows.
-  std::vector<Row> RowsOf(const Transfer& transfer) const {
-    if (sim_.link_model != LinkModel::kTopology) return {{transfer.from, kLink}};
-    std::vector<Row> rows;
-    for (const int32_t channel : sim_.routes.channels.Row(transfer.from * sim_.num_devices + transfer.to)) {
-      rows.push_back(ChannelRow(channel));
-    }
-    return rows;
+  Row LinkRow(int32_t link) const {
+    return sim_.link_model == LinkModel::kTopology ? Row{sim_.num_devices, link} : Row{link, kLink};
   }
 
   void AddName(const char* what, Row row, const std::string& name) {
@@ -84,16 +76,13 @@ class TraceBuilder {
   }
 
   void AddTransfers() {
-    std::vector<OpIndex> producer(sim_.tensor_bytes.size());
-    for (OpIndex o = 0; o < sim_.num_ops; ++o) {
-      const auto i = static_cast<size_t>(o);
-      for (int32_t t = sim_.tensor_begin[i]; t < sim_.tensor_begin[i + 1]; ++t) producer[static_cast<size_t>(t)] = o;
-    }
+    const std::vector<OpIndex> producers = TensorProducers(sim_);
     int64_t id = 0;
     for (const Transfer& transfer : timeline_.transfers) {
-      const OpIndex from = producer[static_cast<size_t>(transfer.tensor)];
+      const OpIndex from = producers[static_cast<size_t>(transfer.tensor)];
       const std::string& name = graph_.op(from).name;
-      const std::vector<Row> rows = RowsOf(transfer);
+      std::vector<Row> rows;
+      for (const int32_t link : LinksOf(sim_, transfer)) rows.push_back(LinkRow(link));
       for (const Row& row : rows) {
         events_.push_back({{"ph", "X"},
                            {"name", name},
@@ -115,28 +104,10 @@ class TraceBuilder {
     }
   }
 
-  // By the rule of peak memory, so that the counter's highest value is the reported peak: two samples at a time, one after
-  // what is taken and one after what is released.
   void AddMemory() {
-    struct Change {
-      int64_t taken = 0;
-      int64_t released = 0;
-    };
-    std::vector<std::map<double, Change>> changes(static_cast<size_t>(sim_.num_devices));
-    for (OpIndex o = 0; o < sim_.num_ops; ++o) {
-      const auto i = static_cast<size_t>(o);
-      std::map<double, Change>& device = changes[static_cast<size_t>(placement_[i])];
-      device[0].taken += sim_.param_bytes[i];
-      device[timeline_.start_us[i]].taken += sim_.output_bytes[i] + sim_.temp_bytes[i];
-      device[timeline_.finish_us[i]].released += sim_.temp_bytes[i];
-      device[HeldUntil(sim_, o, placement_, timeline_.start_us)].released += sim_.output_bytes[i];
-    }
-    for (size_t d = 0; d < changes.size(); ++d) {
-      int64_t held = 0;
-      for (const auto& [time_us, change] : changes[d]) {
-        if (change.taken > 0) AddSample(d, time_us, held += change.taken);
-        if (change.released > 0) AddSample(d, time_us, held -= change.released);
-      }
+    const std::vector<std::vector<MemorySample>> samples = MemoryOverTime(sim_, placement_, timeline_);
+    for (size_t d = 0; d < samples.size(); ++d) {
+      for (const MemorySample& sample : samples[d]) AddSample(d, sample.time_us, sample.bytes);
     }
   }
 
