@@ -9,6 +9,7 @@
 #include "tools/import_command.h"
 #include "tools/inspect_command.h"
 #include "tools/place_command.h"
+#include "tools/report_command.h"
 #include "tools/simulate_command.h"
 
 int main(int argc, char** argv) {
@@ -24,6 +25,7 @@ int main(int argc, char** argv) {
     emplace::AddEvaluateCommand(app, run);
     emplace::AddImportCommand(app, run);
     emplace::AddInspectCommand(app, run);
+    emplace::AddReportCommand(app, run);
     try {
       app.parse(argc, argv);
     } catch (const CLI::Success& help) {

@@ -181,6 +181,38 @@ TEST_F(CliTest, ImportWritesNothingOnAnError) {
   EXPECT_FALSE(fs::exists(folder_ / "new"));
 }
 
+TEST_F(CliTest, ReportWritesOnePage) {
+  const Outcome evaluated = Emplace("evaluate --graphs g.graph.json --devices d.yaml --methods single,random --json");
+  ASSERT_EQ(evaluated.exit_code, 0) << evaluated.err;
+  Write("results.json", evaluated.out);
+  Write("placed.json", "[0, 1, 1]");
+  const Outcome reported = Emplace(
+      "report results.json --graph g.graph.json --devices d.yaml --placement placed.json --title 'a & b' --out r.html");
+  ASSERT_EQ(reported.exit_code, 0) << reported.err;
+  const std::string page = ReadFile(folder_ / "r.html");
+  EXPECT_NE(page.find("<title>a &amp; b</title>"), std::string::npos);
+  EXPECT_NE(page.find("\"makespan_us\":25.0"), std::string::npos);
+  const Outcome again = Emplace(
+      "report results.json --graph g.graph.json --devices d.yaml --placement placed.json --title 'a & b' --out r2.html");
+  ASSERT_EQ(again.exit_code, 0) << again.err;
+  EXPECT_EQ(page, ReadFile(folder_ / "r2.html"));
+}
+
+TEST_F(CliTest, ReportWritesNothingOnAnError) {
+  Write("broken.json", "{\"results\": [");
+  Write("results.json", R"({"results": [{"graph": "g", "method": "m", "makespan_us": 1, "feasible": true, "evaluations": 1,
+                                          "seconds": 0}]})");
+  ExpectRefused("report --out r.html", "sources");
+  ExpectRefused("report results.json", "--out");
+  ExpectRefused("report nowhere --out r.html", "nowhere: does not exist, expected");
+  ExpectRefused("report . --out r.html", "without config.yaml, expected a run directory");
+  ExpectRefused("report broken.json --out r.html", "broken.json:1:");
+  ExpectRefused("report g.graph.json --out r.html", "g.graph.json: has no list 'results', expected");
+  ExpectRefused("report results.json --out r.html --graph g.graph.json", "expected all three or none");
+  ExpectRefused("report results.json --out none/r.html", "none/r.html: there is no folder 'none'");
+  EXPECT_FALSE(fs::exists(folder_ / "r.html"));
+}
+
 TEST_F(CliTest, InspectSaysWhatAFileIs) {
   const auto what = [&](const std::string& file) {
     const Outcome outcome = Emplace("inspect --json " + file);

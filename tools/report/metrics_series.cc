@@ -1,0 +1,167 @@
+#include "tools/report/metrics_series.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <nlohmann/json.hpp>
+
+#include "common/error.h"
+#include "common/json_text.h"
+#include "common/strings.h"
+
+namespace emplace {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+
+// A line of the file, which knows its place for complaints.
+class Line {
+ public:
+  Line(Json json, std::string place) : json_(std::move(json)), place_(std::move(place)) {}
+
+  std::string Kind() const {
+    const Json& kind = RequiredMember(json_, "kind", place_);
+    if (!kind.is_string()) throw BadInput(StrCat(place_, ": 'kind' is ", ShownJson(kind), ", expected a name"));
+    return kind.get<std::string>();
+  }
+  double Required(const char* key) const {
+    const double value = Optional(key);
+    if (!std::isnan(value)) return value;
+    throw BadInput(StrCat(place_, ": '", key, "' is missing, expected a number"));
+  }
+  // NaN where there is none.
+  double Optional(const char* key) const {
+    const auto found = json_.find(key);
+    if (found == json_.end() || found->is_null()) return kNone;
+    if (!found->is_number()) throw BadInput(StrCat(place_, ": '", key, "' is ", ShownJson(*found), ", expected a number"));
+    return found->get<double>();
+  }
+
+ private:
+  Json json_;
+  std::string place_;
+};
+
+// How far a counter has come over all sittings: it starts again at 0 when a run goes on.
+class Counter {
+ public:
+  void Read(double value) {
+    if (std::isnan(value)) return;
+    total_ += value < last_ ? value : value - last_;
+    last_ = value;
+  }
+  double total() const { return total_; }
+
+ private:
+  double last_ = 0;
+  double total_ = 0;
+};
+
+// Sum, least and greatest of the numbers that there are.
+class Tally {
+ public:
+  void Add(double value) {
+    if (std::isnan(value)) return;
+    sum_ += value;
+    least_ = count_ == 0 ? value : std::min(least_, value);
+    greatest_ = count_ == 0 ? value : std::max(greatest_, value);
+    ++count_;
+  }
+  double sum() const { return sum_; }
+  double mean() const { return count_ > 0 ? sum_ / static_cast<double>(count_) : kNone; }
+  double least() const { return least_; }
+  double greatest() const { return greatest_; }
+
+ private:
+  double sum_ = 0;
+  double least_ = kNone;
+  double greatest_ = kNone;
+  size_t count_ = 0;
+};
+
+class UpdateBuckets {
+ public:
+  // Appends the bucket's entry to `series`.
+  void Add(const std::vector<Line>& lines, size_t begin, size_t end, UpdateSeries& series) {
+    Tally mean_ratio, best_ratio, min_lag, mean_lag, max_lag, waiting, updating, other;
+    const double episodes_before = episodes_.total();
+    const double steps_before = steps_.total();
+    const double blocked_before = blocked_.total();
+    for (size_t i = begin; i < end; ++i) {
+      const Line& line = lines[i];
+      mean_ratio.Add(line.Optional("mean_ratio"));
+      best_ratio.Add(line.Optional("best_ratio"));
+      min_lag.Add(line.Optional("min_lag"));
+      mean_lag.Add(line.Optional("mean_lag"));
+      max_lag.Add(line.Optional("max_lag"));
+      waiting.Add(line.Optional("waiting_s"));
+      updating.Add(line.Optional("updating_s"));
+      other.Add(line.Optional("other_s"));
+      episodes_.Read(line.Optional("episodes"));
+      steps_.Read(line.Optional("steps"));
+      blocked_.Read(line.Optional("blocked_s"));
+    }
+    const double seconds = lines[end - 1].Required("seconds");
+    const auto rate = [elapsed = seconds - seconds_](double amount) { return elapsed > 0 ? amount / elapsed : kNone; };
+    const auto share = [all = waiting.sum() + updating.sum() + other.sum()](double part) {
+      return all > 0 ? part / all : kNone;
+    };
+    series.update.push_back(lines[end - 1].Required("update"));
+    series.seconds.push_back(seconds);
+    series.mean_ratio.push_back(mean_ratio.mean());
+    series.best_ratio.push_back(best_ratio.least());
+    series.min_lag.push_back(min_lag.least());
+    series.mean_lag.push_back(mean_lag.mean());
+    series.max_lag.push_back(max_lag.greatest());
+    series.episodes_per_s.push_back(rate(episodes_.total() - episodes_before));
+    series.steps_per_s.push_back(rate(steps_.total() - steps_before));
+    series.waiting_share.push_back(share(waiting.sum()));
+    series.updating_share.push_back(share(updating.sum()));
+    series.other_share.push_back(share(other.sum()));
+    series.blocked_share.push_back(rate(blocked_.total() - blocked_before));
+    seconds_ = seconds;
+  }
+
+ private:
+  Counter episodes_;
+  Counter steps_;
+  Counter blocked_;
+  double seconds_ = 0;  // At the end of the bucket before.
+};
+
+}  // namespace
+
+MetricsSeries ParseMetrics(std::string_view text, const std::string& source, size_t most_buckets) {
+  EMPLACE_CHECK(most_buckets > 0);
+  MetricsSeries series;
+  std::vector<Line> updates;
+  const std::vector<std::string> texts = Split(text, '\n');
+  for (size_t i = 0; i < texts.size(); ++i) {
+    if (texts[i].empty()) continue;
+    const std::string place = StrCat(source, ":", i + 1);
+    Json json = Json::parse(texts[i], nullptr, /*allow_exceptions=*/false);
+    const bool unfinished = i + 1 == texts.size();
+    if (json.is_discarded() && unfinished) break;
+    if (!json.is_object()) throw BadInput(StrCat(place, ": damaged, expected a JSON object"));
+    const Line line(std::move(json), place);
+    const std::string kind = line.Kind();
+    if (kind == "evaluation") {
+      series.evaluations.update.push_back(line.Required("update"));
+      series.evaluations.seconds.push_back(line.Required("seconds"));
+      series.evaluations.validation_ratio.push_back(line.Optional("validation_ratio"));
+      series.evaluations.test_ratio.push_back(line.Optional("test_ratio"));
+    } else if (kind == "update") {
+      updates.push_back(line);
+    }
+  }
+  const size_t buckets = std::min(most_buckets, updates.size());
+  UpdateBuckets adder;
+  for (size_t b = 0; b < buckets; ++b) {
+    adder.Add(updates, b * updates.size() / buckets, (b + 1) * updates.size() / buckets, series.updates);
+  }
+  return series;
+}
+
+}  // namespace emplace

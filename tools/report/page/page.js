@@ -1,0 +1,218 @@
+// The sections of the page, from the embedded document of tools/report/report_data.h.
+
+const data = JSON.parse(document.getElementById("report-data").textContent);
+
+function section(id, title, ...content) {
+  document.getElementById("contents").append(element("li", {}, element("a", {href: `#${id}`}, title)));
+  document.getElementById("content").append(element("section", {id, "aria-labelledby": `${id}-title`}, element("h2", {id: `${id}-title`}, title), content));
+}
+
+function missing(what, how) {
+  return element("p", {class: "missing"}, `${what} ${how}`);
+}
+
+// Buttons of which one is pressed; show(value) draws what it stands for.
+function choice(label, options, show) {
+  const group = element("div", {class: "choice", role: "group", "aria-label": label});
+  const buttons = options.map(([text, value]) => button(text, {"aria-pressed": "false"}, () => press(value)));
+  function press(value) {
+    buttons.forEach((each, i) => each.setAttribute("aria-pressed", String(options[i][1] === value)));
+    show(value);
+  }
+  group.append(element("span", {}, label), ...buttons);
+  press(options[0][1]);
+  return group;
+}
+
+const timeAxes = {
+  seconds: {label: "training time (s)", format: (x) => formatSeconds(x)},
+  update: {label: "updates", format: (x) => `update ${formatCount(x)}`},
+};
+
+// A choice of x axis over charts that makeCharts(axis) makes.
+function overTime(makeCharts) {
+  const charts = element("div", {class: "charts"});
+  const pick = choice("Over", [["Seconds", "seconds"], ["Updates", "update"]], (axis) => charts.replaceChildren(...makeCharts(axis)));
+  return [pick, charts];
+}
+
+// ---- Learning ----
+
+const ratioSeries = [
+  {key: "test_ratio", table: "evaluations", name: "test graphs", style: 0},
+  {key: "validation_ratio", table: "evaluations", name: "validation graphs", style: 1},
+  {key: "mean_ratio", table: "updates", name: "batch mean", style: 2},
+];
+
+function anyNumber(values) {
+  return values.some((value) => value !== null && Number.isFinite(value));
+}
+
+const ratioAxis = {xFrom: 0, yLabel: "makespan / one device", yFormat: formatRatio, reference: {y: 1, label: "one device"}};
+
+// One run: its three curves in one chart.
+function runChart(group, run, axis) {
+  const series = ratioSeries.filter(({key, table}) => anyNumber(run[table][key])).map(({key, table, name, style}) => ({name, style, x: run[table][axis], y: run[table][key]}));
+  if (series.length === 0) return missing(`${group.name} has no metrics yet.`, "They come with the first update.");
+  return lineChart({...ratioAxis, title: group.name, xLabel: timeAxes[axis].label, xFormat: timeAxes[axis].format, series});
+}
+
+// Several runs: a chart a curve, since bands in one chart would cover each other; on one scale, so that they compare.
+function bandCharts(group, runs, axis) {
+  const curves = ratioSeries.filter(({key}) => group.bands[axis][key].x.length > 0);
+  const yRange = paddedRange([1, ...curves.flatMap(({key, table}) => runs.flatMap((run) => run[table][key]))]);
+  return curves.map(({key, table, name}) => {
+    const band = group.bands[axis][key];
+    const each = runs.map((run) => ({name, style: 0, faint: true, x: run[table][axis], y: run[table][key]}));
+    return lineChart({...ratioAxis, yRange, title: `${group.name}: ${name}, ${plural(runs.length, "run")}`, xLabel: timeAxes[axis].label, xFormat: timeAxes[axis].format,
+      series: [...each, {name: "mean, from least to greatest", style: 0, x: band.x, y: band.mean, low: band.low, high: band.high}]});
+  });
+}
+
+function learningCharts(group, axis) {
+  const runs = group.runs.map((r) => data.runs[r]);
+  const charts = group.bands ? bandCharts(group, runs, axis) : [];
+  return charts.length > 0 ? charts : runs.map((run) => runChart(group, run, axis));
+}
+
+function outcomeTable() {
+  const parts = ["train", "validation", "test"];
+  const rows = data.runs.filter((run) => run.summary).map((run) => [run.path, run.seed, run.summary.updates ?? null, run.summary.train_seconds ?? null,
+    ...parts.map((part) => run.summary[part]?.policy ?? null), run.summary.test?.start ?? null]);
+  if (rows.length === 0) return missing("No run has ended yet, so there is no outcome.", "A run writes summary.json when it ends.");
+  const columns = [{label: "Run"}, {label: "Seed", number: true}, {label: "Updates", number: true, format: formatCount}, {label: "Training", number: true, format: formatSeconds},
+    {label: "Policy on training graphs", number: true, format: formatRatio}, {label: "On validation graphs", number: true, format: formatRatio}, {label: "On test graphs", number: true, format: formatRatio}, {label: "Start placement on test graphs", number: true, format: formatRatio}];
+  return sortableTable(columns, rows, "Makespan / one device at the end of each run, geometric mean, greedy placements", 0);
+}
+
+function learningSection() {
+  if (data.runs.length === 0) return section("learning", "Learning", missing("No run directory was given.", "Name one, RUN_DIR, to see its learning curves."));
+  const make = (axis) => data.run_groups.flatMap((group) => learningCharts(group, axis));
+  const notes = ["Makespan over that of the best single device; lower is better. Greedy placements on test and validation graphs, sampled episodes in the batch mean."];
+  if (data.run_groups.some((group) => group.bands)) notes.push("Of several runs the bold line is the mean and the band reaches from the least to the greatest, as far as all of them go; thin lines are the runs.");
+  return section("learning", "Learning", outcomeTable(), element("p", {}, notes.join(" ")), overTime(make));
+}
+
+// ---- Methods ----
+
+const farthestRatio = 3;  // Beyond it a placement is bad however far it is; the rest of the plot is worth more.
+
+function cdfChart(results) {
+  const drawn = results.methods.filter((method) => method.cdf.ratio.length > 0);
+  if (drawn.length === 0) return missing("No method has a placement to compare with one device.", "Evaluate with --methods single,... to have its time.");
+  const ratios = drawn.flatMap((method) => method.cdf.ratio);
+  const [low, high] = paddedRange(ratios, 0);
+  const xRange = [low, Math.min(high, Math.max(farthestRatio, low * 1.5))];
+  const series = drawn.map((method) => ({name: method.method, style: results.methods.indexOf(method), step: true,
+    x: [method.cdf.ratio[0], ...method.cdf.ratio], y: [0, ...method.cdf.share]}));
+  return lineChart({
+    title: "Distribution of runtime", summary: "The share of graphs whose step takes at most so long; further left is faster. A placement that does not fit the memory never counts, so a line that ends below 100% has such.",
+    xLabel: "makespan / one device", yLabel: "share of graphs", xFormat: (x) => `up to ${formatRatio(x)}`, yFormat: formatPercent, yTickFormat: formatPercent,
+    xRange, yRange: [0, 1.02], series,
+  });
+}
+
+function methodsTable(results) {
+  const columns = [{label: "Method"}, {label: "Geometric mean of makespan / one device", number: true, format: formatRatio}, {label: "Wins", number: true, format: formatCount}, {label: "Feasible", number: true, format: formatCount},
+    {label: "Placements", number: true, format: formatCount}, {label: "Seconds", number: true, format: (s) => formatNumber(s, 2)}, {label: "Simulated placements", number: true, format: formatCount}];
+  const rows = results.methods.map((method) => [method.method, method.geometric_mean_ratio, method.wins, method.feasible, method.placements, method.seconds, method.evaluations]);
+  return sortableTable(columns, rows, `Methods on ${plural(results.graphs, "graph")}. Wins are graphs on which no other method is faster.`, 1);
+}
+
+function methodsSection() {
+  if (data.results.length === 0) return section("methods", "Methods compared", missing("No evaluation was given.", "Write one with emplace evaluate --json > results.json and name results.json."));
+  return section("methods", "Methods compared", data.results.map((results) => [
+    data.results.length > 1 ? element("h3", {class: "source"}, results.path) : null,
+    element("div", {class: "charts"}, cdfChart(results)), methodsTable(results),
+    results.rows_without_single > 0 ? element("p", {class: "note"}, `${plural(results.rows_without_single, "row")} left out of the ratios: the file does not say how long one device takes.`) : null,
+  ]));
+}
+
+// ---- The placed graph ----
+
+function placedSection() {
+  const {placed} = data;
+  if (!placed) return section("placement", "A placed graph", missing("No placed graph was given.", "Add --graph, --devices and --placement, or a run directory with policy.safetensors and test graphs."));
+  const compared = placed.single_device_us > 0 ? `, ${formatRatio(placed.makespan_us / placed.single_device_us)} of the ${formatMicros(placed.single_device_us)} on one device` : "";
+  return section("placement", `A placed graph: ${placed.graph}`,
+    element("p", {}, `${plural(placed.ops.name.length, "op")} on ${plural(placed.devices.length, "device")}, placed by ${placed.placed_by}. A simulated step takes ${formatMicros(placed.makespan_us)}${compared}.`),
+    element("div", {class: "charts"}, ganttFigure(placed), graphFigure(placed)));
+}
+
+// ---- Health of the runs ----
+
+const stages = [
+  {key: "updating_share", name: "updating the policy"},
+  {key: "waiting_share", name: "waiting for trajectories"},
+  {key: "other_share", name: "publishing, checkpoints, metrics"},
+];
+
+function healthCharts(run, axis) {
+  const {updates} = run;
+  const common = {xLabel: timeAxes[axis].label, xFormat: timeAxes[axis].format, xFrom: 0, yFloor: 0};
+  const line = (key, name, style, more = {}) => ({name, style, x: updates[axis], y: updates[key], ...more});
+  const mean = (key) => {
+    const values = updates[key].filter((value) => value !== null);
+    return values.reduce((sum, value) => sum + value, 0) / Math.max(1, values.length);
+  };
+  let below = updates.update.map(() => 0);
+  const stacked = stages.map(({key, name}, style) => {
+    const low = below;
+    const high = updates[key].map((value, i) => (value === null ? null : low[i] + value));
+    below = high.map((value, i) => value ?? low[i]);
+    return {name, style, x: updates[axis], y: high, low, high, filled: true, shown: updates[key]};
+  });
+  const limiting = stages.reduce((a, b) => (mean(a.key) >= mean(b.key) ? a : b));
+  const positive = (key) => [0, paddedRange(updates[key], 0)[1]];
+  const charts = [];
+  if (anyNumber(updates.episodes_per_s)) charts.push(lineChart({...common, title: "Episodes", yLabel: "episodes / s", yFormat: (v) => `${formatNumber(v, 1)} / s`, yRange: positive("episodes_per_s"), series: [line("episodes_per_s", "episodes / s", 0)]}));
+  if (anyNumber(updates.steps_per_s)) charts.push(lineChart({...common, title: "Steps", yLabel: "steps / s", yFormat: (v) => `${formatNumber(v, 0)} / s`, yRange: positive("steps_per_s"), series: [line("steps_per_s", "steps / s", 0)]}));
+  if (anyNumber(updates.mean_lag)) charts.push(lineChart({...common, title: "Policy lag", summary: "Versions between the policy that acted and the one that learns.", yLabel: "versions", yFormat: (v) => formatNumber(v, 2), yRange: [0, Math.max(1, paddedRange(updates.max_lag)[1])],
+    series: [{...line("mean_lag", "mean, from least to greatest", 0), low: updates.min_lag, high: updates.max_lag}]}));
+  if (anyNumber(updates.updating_share)) charts.push(lineChart({...common, title: "Where the learner's time goes", summary: `Most of it, ${formatPercent(mean(limiting.key))}, is ${limiting.name}: ${limiting.key === "waiting_share" ? "actors or network limit the run" : "the learner limits the run"}.`,
+    yLabel: "share of the time", yFormat: formatPercent, yTickFormat: formatPercent, yRange: [0, 1], series: stacked}));
+  if (anyNumber(updates.blocked_share)) charts.push(lineChart({...common, title: "Full queue", summary: "Share of the time in which the learner's buffer was full and actors had to wait.", yLabel: "share of the time", yFormat: formatPercent, yTickFormat: formatPercent, yRange: [0, Math.max(0.05, paddedRange(updates.blocked_share)[1])], series: [line("blocked_share", "queue full", 0)]}));
+  return charts;
+}
+
+const ledgerKeys = ["produced", "trained", "stale", "rejected", "lost"];
+
+function ledgerTable(run) {
+  if (!run.ledger?.total) return missing("This run has no ledger.json yet.", "It is written with the first checkpoint.");
+  const row = (name, counts) => [name, ...ledgerKeys.map((key) => counts?.[key] ?? null), counts?.incarnations ?? null];
+  const rows = Object.entries(run.ledger.actors ?? {}).map(([name, counts]) => row(name, counts));
+  rows.push(row("all actors", run.ledger.total));
+  const columns = [{label: "Episodes of"}, ...ledgerKeys.map((key) => ({label: key[0].toUpperCase() + key.slice(1), number: true, format: formatCount})), {label: "Incarnations", number: true, format: formatCount}];
+  return plainTable(columns, rows, "Ledger: produced = trained + stale + rejected + lost");
+}
+
+function healthSection() {
+  if (data.runs.length === 0) return section("health", "How the runs went", missing("No run directory was given.", "Name one, RUN_DIR, to see its throughput, lag and ledger."));
+  return section("health", "How the runs went", data.runs.map((run) => {
+    const hasUpdates = run.updates.update.length > 0;
+    return element("section", {class: "run"}, element("h3", {class: "source"}, `${run.name}, seed ${run.seed}: ${run.path}`), ledgerTable(run),
+      hasUpdates ? overTime((axis) => healthCharts(run, axis)) : missing("This run has no updates yet.", "metrics.jsonl tells of them."));
+  }));
+}
+
+// ---- The page ----
+
+function themeButton() {
+  const toggle = document.getElementById("theme");
+  const isDark = () => (document.documentElement.dataset.theme ?? (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light")) === "dark";
+  const label = () => { toggle.textContent = isDark() ? "Light colours" : "Dark colours"; };
+  toggle.addEventListener("click", () => {
+    document.documentElement.dataset.theme = isDark() ? "light" : "dark";
+    label();
+    themeChanged();
+  });
+  onThemeChange(label);
+  label();
+}
+
+document.getElementById("sources").textContent = [...data.runs.map((run) => run.path), ...data.results.map((results) => results.path)].join(" · ");
+themeButton();
+learningSection();
+methodsSection();
+placedSection();
+healthSection();

@@ -1,0 +1,104 @@
+#include "tools/report/report_data.h"
+
+#include <filesystem>
+#include <optional>
+
+#include "common/error.h"
+#include "common/file_io.h"
+#include "common/policy/policy_weights.h"
+#include "common/strings.h"
+#include "simulator/graph_io.h"
+#include "simulator/methods/policy_method.h"
+#include "tools/report/method_results.h"
+#include "tools/report/placed_graph.h"
+#include "tools/report/run_report.h"
+#include "tools/task_inputs.h"
+
+namespace emplace {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::ordered_json;
+
+Json ResultsToJson(const std::string& path) {
+  const EvaluationResults results = ParseEvaluation(ReadFile(path), path);
+  Json methods = Json::array();
+  for (const MethodResults& method : results.methods) {
+    Json cdf = {{"ratio", Json::array()}, {"share", Json::array()}};
+    for (const CdfStep& step : method.cdf) {
+      cdf["ratio"].push_back(step.ratio);
+      cdf["share"].push_back(step.share);
+    }
+    methods.push_back({{"method", method.method},
+                       {"placements", method.placements},
+                       {"feasible", method.feasible},
+                       {"wins", method.wins},
+                       {"geometric_mean_ratio", method.geometric_mean_ratio},
+                       {"seconds", method.seconds},
+                       {"evaluations", method.evaluations},
+                       {"cdf", std::move(cdf)}});
+  }
+  return {{"path", path},
+          {"graphs", results.graphs},
+          {"rows_without_single", results.rows_without_single},
+          {"methods", std::move(methods)}};
+}
+
+Json PlacedFromFiles(const ReportInputs& inputs) {
+  const OpGraph graph = LoadGraph(inputs.graph);
+  const Cluster cluster = LoadCluster(inputs.devices);
+  const Placement placement = LoadPlacement(inputs.placement, graph, cluster);
+  Json placed = PlacedGraphToJson(graph, cluster, placement, MaxGroups(inputs.max_groups, std::nullopt));
+  placed["placed_by"] = inputs.placement;
+  return placed;
+}
+
+Json PlacedByPolicy(const TestGraph& files, int64_t max_groups) {
+  MethodOptions options;
+  options.policy = LoadPolicy(files.policy);
+  const Cluster cluster = LoadCluster(files.devices);
+  CheckPolicyFits(*options.policy, files.policy.string(), cluster, files.devices.string());
+  const OpGraph graph = LoadGraph(files.graph);
+  const int32_t groups = MaxGroups(max_groups, options.policy);
+  const MethodResult result = PolicyMethod(options).Place(PlacementTask::Make(graph, cluster, groups));
+  Json placed = PlacedGraphToJson(graph, cluster, *result.placement, groups);
+  placed["placed_by"] = files.policy.string();
+  return placed;
+}
+
+Json Placed(const ReportInputs& inputs, const std::vector<fs::path>& run_dirs) {
+  const int given = int{!inputs.graph.empty()} + int{!inputs.devices.empty()} + int{!inputs.placement.empty()};
+  if (given == 3) return PlacedFromFiles(inputs);
+  if (given > 0) throw BadInput("--graph, --devices and --placement belong together, expected all three or none");
+  for (const fs::path& run_dir : run_dirs) {
+    const std::optional<TestGraph> files = FindTestGraph(run_dir);
+    if (files) return PlacedByPolicy(*files, inputs.max_groups);
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+Json CollectReport(const ReportInputs& inputs) {
+  Json runs = Json::array();
+  Json results = Json::array();
+  std::vector<fs::path> run_dirs;
+  for (const std::string& source : inputs.sources) {
+    if (!fs::exists(source)) {
+      throw BadInput(StrCat(source, ": does not exist, expected a run directory or the output of emplace evaluate --json"));
+    }
+    if (fs::is_directory(source)) {
+      runs.push_back(RunToJson(source));
+      run_dirs.push_back(source);
+    } else {
+      results.push_back(ResultsToJson(source));
+    }
+  }
+  Json document = {{"format", "emplace.report/1"}, {"runs", nullptr}, {"run_groups", GroupRuns(runs)}};
+  document["runs"] = std::move(runs);
+  document["results"] = std::move(results);
+  document["placed"] = Placed(inputs, run_dirs);
+  return document;
+}
+
+}  // namespace emplace

@@ -1,0 +1,53 @@
+#include "tools/report_command.h"
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+
+#include "common/error.h"
+#include "common/file_io.h"
+#include "common/strings.h"
+#include "tools/report/report_data.h"
+#include "tools/report/report_page.h"
+
+namespace emplace {
+namespace {
+
+struct ReportArguments {
+  ReportInputs inputs;
+  std::string title = "Emplace report";
+  std::string out;
+};
+
+int Report(const ReportArguments& args) {
+  const std::filesystem::path folder = std::filesystem::path(args.out).parent_path();
+  if (!folder.empty() && !std::filesystem::is_directory(folder)) {
+    throw BadInput(StrCat(args.out, ": there is no folder '", folder.string(), "', expected an existing one"));
+  }
+  if (std::filesystem::is_directory(args.out)) throw BadInput(StrCat(args.out, ": is a folder, expected a file to write"));
+  const std::string page = RenderReport(CollectReport(args.inputs), args.title);
+  WriteFileAtomically(args.out, page);
+  std::printf("%s written, %.1f MB\n", args.out.c_str(), static_cast<double>(page.size()) / 1e6);
+  return 0;
+}
+
+}  // namespace
+
+void AddReportCommand(CLI::App& app, std::function<int()>& run) {
+  auto args = std::make_shared<ReportArguments>();
+  CLI::App* command = app.add_subcommand("report", "Write an HTML page about runs, evaluations and a placed graph");
+  command->add_option("sources", args->inputs.sources, "Run directories, and outputs of emplace evaluate --json")->required();
+  command->add_option("--out", args->out, "Where to write the page, *.html")->required();
+  command->add_option("--title", args->title, "Of the page")->capture_default_str();
+  command->add_option("--graph", args->inputs.graph, "Graph to show placed; default: the first test graph of a run");
+  command->add_option("--devices", args->inputs.devices, "Devices, YAML, for --graph");
+  command->add_option("--placement", args->inputs.placement, "Placement for --graph");
+  command
+      ->add_option("--max-groups", args->inputs.max_groups,
+                   "Groups of the shown graph; default: as the policy was trained, or 128")
+      ->check(CLI::Range(1, 1000000));
+  command->callback([args, &run] { run = [args] { return Report(*args); }; });
+}
+
+}  // namespace emplace
