@@ -57,17 +57,16 @@ def markdown(rows, arguments):
     lines = [
         "# All methods, all networks",
         "Simulated step time / best single device, geometric mean over graphs and seeds; lower is better, the best of a row "
-        f"is bold. Searching methods simulate {arguments.budget:,} placements (seeds {seeds}); the others draw nothing, or, "
+        f"that always fits is bold. Searching methods simulate {arguments.budget:,} placements (seeds {seeds}); the others draw nothing, or, "
         "as scotch, run once a seed. A star: not every placement fits the memory.",
         "",
         "| network | graphs | devices | GB/s | " + " | ".join(arguments.methods) + " |",
         "| --- | ---: | ---: | ---: |" + " ---: |" * len(arguments.methods),
     ]
     for name, graphs, devices, bandwidth, summary in rows:
-        ratios = [summary[method]["geometric_mean_ratio_to_single"] for method in arguments.methods]
-        best = min((ratio for ratio in ratios if ratio is not None), default=None)
-        cells = [f"**{cell(summary[method])}**" if best is not None and ratio == best else cell(summary[method])
-                 for method, ratio in zip(arguments.methods, ratios)]
+        texts = [cell(summary[method]) for method in arguments.methods]
+        best = min((text for text in texts if text[-1] not in "*-"), default=None)
+        cells = [f"**{text}**" if text == best else text for text in texts]
         lines.append(f"| {name} | {graphs} | {devices} | {bandwidth:g} | " + " | ".join(cells) + " |")
     return "\n".join(lines) + "\n"
 
