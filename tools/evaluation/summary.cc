@@ -1,10 +1,11 @@
 #include "tools/evaluation/summary.h"
 
-#include <algorithm>
 #include <cmath>
 #include <map>
 #include <set>
 #include <utility>
+
+#include "tools/evaluation/wins.h"
 
 namespace emplace {
 namespace {
@@ -14,15 +15,6 @@ constexpr double kStudent[] = {12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365,
                                2.145,  2.131, 2.120, 2.110, 2.101, 2.093, 2.086, 2.080, 2.074, 2.069, 2.064, 2.060, 2.056,
                                2.052,  2.048, 2.045, 2.042};
 constexpr double kNormal = 1.96;
-
-// A method's runs on one graph, over its seeds. Less is better: what always fits comes before what is fast.
-struct Standing {
-  int64_t misfits = 0;
-  double log_sum = 0;
-  int64_t runs = 0;
-
-  std::pair<int64_t, double> Rank() const { return {misfits, log_sum / static_cast<double>(runs)}; }
-};
 
 }  // namespace
 
@@ -41,13 +33,13 @@ Interval MeanWithInterval(std::span<const double> values) {
 }
 
 std::vector<MethodSummary> Summarize(const std::vector<RunResult>& results, const std::vector<std::string>& methods) {
-  std::map<std::string, std::map<std::string, Standing>> by_graph;  // Path -> method.
+  Wins wins;
+  std::map<std::string, std::set<std::string>> graphs_of;  // Method -> paths.
   for (const RunResult& result : results) {
-    Standing& standing = by_graph[result.key.path][result.key.method];
-    if (!result.score.feasible) ++standing.misfits;
-    standing.log_sum += std::log(result.score.makespan_us);
-    ++standing.runs;
+    wins.Add(result.key.path, result.key.method, result.score.makespan_us, result.score.feasible);
+    graphs_of[result.key.method].insert(result.key.path);
   }
+  std::map<std::string, int64_t> wins_of = wins.ByMethod();
 
   std::vector<MethodSummary> summaries;
   for (const std::string& method : methods) {
@@ -69,15 +61,8 @@ std::vector<MethodSummary> Summarize(const std::vector<RunResult>& results, cons
     std::vector<double> means;
     for (const auto& [seed, sum] : log_ratios) means.push_back(std::exp(sum.first / static_cast<double>(sum.second)));
     summary.ratio = MeanWithInterval(means);
-    for (const auto& [path, standings] : by_graph) {
-      const auto own = standings.find(method);
-      if (own == standings.end()) continue;
-      ++summary.graphs;
-      const bool beaten = std::any_of(standings.begin(), standings.end(), [&](const auto& other) {
-        return other.second.Rank() < own->second.Rank();
-      });
-      if (own->second.misfits == 0 && !beaten) ++summary.wins;
-    }
+    summary.graphs = std::ssize(graphs_of[method]);
+    summary.wins = wins_of[method];
     summaries.push_back(summary);
   }
   return summaries;

@@ -10,6 +10,7 @@
 #include "common/error.h"
 #include "common/json_text.h"
 #include "common/strings.h"
+#include "tools/evaluation/wins.h"
 
 namespace emplace {
 namespace {
@@ -86,39 +87,6 @@ std::map<std::string, double> SingleDeviceTimes(const Json& file, const std::vec
   return times;
 }
 
-// What a method makes of a graph over all its seeds.
-struct Standing {
-  bool feasible = true;
-  double log_sum = 0;
-  int64_t rows = 0;
-
-  double MeanLog() const { return log_sum / static_cast<double>(rows); }
-  bool Beats(const Standing& other) const {
-    if (feasible != other.feasible) return feasible;
-    // Means over as many equal numbers may differ in their last bits.
-    return MeanLog() < other.MeanLog() - 1e-12;
-  }
-};
-
-std::map<std::string, int64_t> CountWins(const std::vector<Row>& rows) {
-  std::map<std::string, std::map<std::string, Standing>> by_graph;
-  for (const Row& row : rows) {
-    Standing& standing = by_graph[row.graph][row.method];
-    standing.feasible = standing.feasible && row.feasible;
-    standing.log_sum += std::log(row.makespan_us);
-    ++standing.rows;
-  }
-  std::map<std::string, int64_t> wins;
-  for (const auto& [graph, standings] : by_graph) {
-    for (const auto& [method, standing] : standings) {
-      const bool beaten = std::any_of(standings.begin(), standings.end(),
-                                      [&](const auto& other) { return other.second.Beats(standing); });
-      if (standing.feasible && !beaten) ++wins[method];
-    }
-  }
-  return wins;
-}
-
 MethodResults Summarize(const std::string& method, const std::vector<Row>& rows, const std::map<std::string, double>& single) {
   MethodResults results;
   results.method = method;
@@ -160,7 +128,9 @@ EvaluationResults ParseEvaluation(std::string_view text, const std::string& sour
   const Json file = ParseJson(text, source);
   const std::vector<Row> rows = ParseRows(file, source);
   const std::map<std::string, double> single = SingleDeviceTimes(file, rows, source);
-  std::map<std::string, int64_t> wins = CountWins(rows);
+  Wins wins;
+  for (const Row& row : rows) wins.Add(row.graph, row.method, row.makespan_us, row.feasible);
+  std::map<std::string, int64_t> wins_of = wins.ByMethod();
 
   EvaluationResults results;
   std::set<std::string> graphs;
@@ -170,7 +140,7 @@ EvaluationResults ParseEvaluation(std::string_view text, const std::string& sour
     if (!single.contains(row.graph)) ++results.rows_without_single;
     if (!methods.insert(row.method).second) continue;
     results.methods.push_back(Summarize(row.method, rows, single));
-    results.methods.back().wins = wins[row.method];
+    results.methods.back().wins = wins_of[row.method];
   }
   results.graphs = static_cast<int64_t>(graphs.size());
   return results;
