@@ -36,7 +36,7 @@ class WorkloadBuilder {
     if (graph.num_ops() == 0) throw BadInput(StrCat(source, ": the graph is empty, there is nothing to place"));
     try {
       CheckKinds(graph, cluster_);
-      tasks.push_back(PlacementTask::Make(graph, cluster_, static_cast<int32_t>(config_.grouping.max_groups)));
+      tasks.push_back(PlacementTask::MakeForEpisodes(graph, cluster_, static_cast<int32_t>(config_.grouping.max_groups)));
     } catch (const Error& error) {
       throw BadInput(StrCat(source, " on ", config_.workload.devices, ": ", error.what()));
     }

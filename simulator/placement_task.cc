@@ -137,7 +137,7 @@ void CheckKinds(const OpGraph& graph, const Cluster& cluster) {
   }
 }
 
-PlacementTask PlacementTask::Make(const OpGraph& graph, const Cluster& cluster, int32_t max_groups) {
+PlacementTask PlacementTask::MakeForEpisodes(const OpGraph& graph, const Cluster& cluster, int32_t max_groups) {
   PlacementTask task;
   task.name = graph.name();
   task.sim = SimGraph::Compile(graph, cluster);
@@ -145,6 +145,11 @@ PlacementTask PlacementTask::Make(const OpGraph& graph, const Cluster& cluster, 
   task.group_of_op = grouped.group_of_op;
   task.policy = MakePolicyGraph(grouped, cluster.num_devices());
   FindSingleDevice(task);
+  return task;
+}
+
+PlacementTask PlacementTask::Make(const OpGraph& graph, const Cluster& cluster, int32_t max_groups) {
+  PlacementTask task = MakeForEpisodes(graph, cluster, max_groups);
   task.unit_of_op = GroupOps(graph, cluster, graph.num_ops()).group_of_op;
   for (const Op& op : graph.ops()) task.stage_of_op.push_back(StageOf(op));
   for (const Device& device : cluster.devices) task.device_kinds.push_back(device.kind);

@@ -27,12 +27,14 @@ struct PlacementTask {
   // Infinity and -1 when no device may run every op.
   double single_device_us = 0;
   DeviceIndex single_device = 0;
-  // For methods that look at ops; only Make fills these in, they do not travel.
+  // For methods that look at ops; Make alone fills these in, they do not travel.
   std::vector<GroupIndex> unit_of_op;     // [num_ops] the finest grouping: what has to go together
   std::vector<int32_t> stage_of_op;       // [num_ops] "stage" of the op's attrs, -1: none
   std::vector<std::string> device_kinds;  // [D]
 
   static PlacementTask Make(const OpGraph& graph, const Cluster& cluster, int32_t max_groups);
+  // Without what only methods look at, which takes a second grouping: all that episodes need.
+  static PlacementTask MakeForEpisodes(const OpGraph& graph, const Cluster& cluster, int32_t max_groups);
   // Group placement [n groups] -> op placement [num_ops].
   void Expand(std::span<const uint8_t> groups, std::span<DeviceIndex> ops) const;
 };

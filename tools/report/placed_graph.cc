@@ -136,7 +136,7 @@ Json Groups(const OpGraph& graph, const Cluster& cluster, const GroupedGraph& gr
 }  // namespace
 
 Json PlacedGraphToJson(const OpGraph& graph, const Cluster& cluster, const Placement& placement, int32_t max_groups) {
-  const PlacementTask task = PlacementTask::Make(graph, cluster, max_groups);
+  const PlacementTask task = PlacementTask::MakeForEpisodes(graph, cluster, max_groups);
   const GroupedGraph grouped = GroupOps(graph, cluster, max_groups);
   Simulator simulator(task.sim);
   const Timeline& timeline = simulator.Run(placement);

@@ -60,7 +60,7 @@ Json PlacedByPolicy(const TestGraph& files, int64_t max_groups) {
   CheckPolicyFits(*options.policy, files.policy.string(), cluster, files.devices.string());
   const OpGraph graph = LoadGraph(files.graph);
   const int32_t groups = MaxGroups(max_groups, options.policy);
-  const MethodResult result = PolicyMethod(options).Place(PlacementTask::Make(graph, cluster, groups));
+  const MethodResult result = PolicyMethod(options).Place(PlacementTask::MakeForEpisodes(graph, cluster, groups));
   Json placed = PlacedGraphToJson(graph, cluster, *result.placement, groups);
   placed["placed_by"] = files.policy.string();
   return placed;
