@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "common/config/run_config.h"
-#include "common/policy/policy_kernel.h"
+#include "common/policy/kernel/policy_kernel.h"
 #include "common/rng.h"
 #include "common/trajectory.h"
 #include "simulator/placement_env.h"

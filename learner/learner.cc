@@ -12,7 +12,7 @@
 #include "common/error.h"
 #include "common/file_io.h"
 #include "common/log.h"
-#include "common/policy/policy_kernel.h"
+#include "common/policy/kernel/policy_kernel.h"
 #include "common/strings.h"
 #include "learner/checkpoint.h"
 #include "learner/episode_batch.h"

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "common/policy/policy_kernel.h"
+#include "common/policy/kernel/policy_kernel.h"
 #include "common/rng.h"
 #include "simulator/placement_task.h"
 

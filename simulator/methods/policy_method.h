@@ -1,7 +1,7 @@
 // `policy`: a trained policy, greedy or the best of several sampled episodes.
 #pragma once
 
-#include "common/policy/policy_kernel.h"
+#include "common/policy/kernel/policy_kernel.h"
 #include "simulator/methods/placement_method.h"
 #include "simulator/policy_placer.h"
 

@@ -1,4 +1,4 @@
-#include "common/policy/policy_kernel.h"
+#include "common/policy/kernel/policy_kernel.h"
 
 #include <gtest/gtest.h>
 
@@ -13,12 +13,6 @@
 
 namespace emplace {
 namespace {
-
-std::vector<KernelPath> PathsOfThisProcessor() {
-  std::vector<KernelPath> paths = {KernelPath::kPortable};
-  if (BestKernelPath() != KernelPath::kPortable) paths.push_back(BestKernelPath());
-  return paths;
-}
 
 std::vector<PolicyState> Views(const std::vector<OwnedState>& states) {
   std::vector<PolicyState> views;
@@ -59,7 +53,7 @@ TEST(PolicyKernel, EqualsTheDefinitionOnRandomGraphsWeightsAndShapes) {
       const std::vector<double> one = NaivePolicyLogits(weights, state.view());
       expected.insert(expected.end(), one.begin(), one.end());
     }
-    for (const KernelPath path : PathsOfThisProcessor()) {
+    for (const KernelPath path : KernelPaths()) {
       PolicyKernel kernel(weights, path);
       const std::vector<float> logits = Logits(kernel, Views(workload.states));
       for (size_t i = 0; i < logits.size(); ++i) {
@@ -85,7 +79,7 @@ TEST(PolicyKernel, AStateGivesTheSameBitsAloneAndInAnyBatch) {
     const PolicyWeights weights = RandomPolicyWeights(shape, rng);
     const Workload workload(shape, 5, rng);
     const std::vector<PolicyState> states = Views(workload.states);
-    for (const KernelPath path : PathsOfThisProcessor()) {
+    for (const KernelPath path : KernelPaths()) {
       PolicyKernel together(weights, path);
       const std::vector<float> all = Logits(together, states);
       for (size_t s = 0; s < states.size(); ++s) {
@@ -134,7 +128,7 @@ TEST(PolicyKernel, WithZeroWeightsTheLogitsAreTheLastBiases) {
   PolicyGraph graph = RandomPolicyGraph(20, 3, 4, rng);
   std::ranges::fill(graph.allowed, uint8_t{1});
   const OwnedState state = RandomPolicyState(graph, rng);
-  for (const KernelPath path : PathsOfThisProcessor()) {
+  for (const KernelPath path : KernelPaths()) {
     PolicyKernel kernel(weights, path);
     EXPECT_EQ(Logits(kernel, {state.view()}), (std::vector<float>{0.5F, -1.5F, 2.5F}));
   }
@@ -164,6 +158,7 @@ TEST(PolicyKernel, KnowsWhatItWasMadeFrom) {
   EXPECT_EQ(kernel.path(), BestKernelPath());
   EXPECT_EQ(ToString(KernelPath::kPortable), "portable");
   EXPECT_EQ(ToString(KernelPath::kAvx2), "avx2");
+  EXPECT_EQ(ToString(KernelPath::kAvx512), "avx512");
 }
 
 TEST(PolicyKernel, CanBeMoved) {

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <vector>
 
-#include "common/policy/policy_kernel.h"
+#include "common/policy/kernel/policy_kernel.h"
 #include "common/policy/policy_net.h"
 #include "tests/support/naive_policy.h"
 #include "tests/support/random_policy.h"
@@ -63,7 +63,7 @@ TEST_F(PolicyParity, KernelsEqualLibTorchOnRandomGraphsWeightsAndShapes) {
       const std::vector<float> part = TorchLogits(net, graphs[g], std::vector<PolicyState>(first, first + 3));
       expected.insert(expected.end(), part.begin(), part.end());
     }
-    for (const KernelPath path : {KernelPath::kPortable, BestKernelPath()}) {
+    for (const KernelPath path : KernelPaths()) {
       PolicyKernel kernel(weights, path);
       std::vector<float> logits(expected.size());
       kernel.Forward(views, logits);

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <utility>
 
-#include "common/policy/policy_kernel.h"
+#include "common/policy/kernel/policy_kernel.h"
 #include "simulator/placement_env.h"
 #include "tests/support/random_graph.h"
 

@@ -1,12 +1,15 @@
-// The kernel for any processor: GCC's generic vectors, which become whatever 4-wide instructions the target has.
-#include <cstring>
+// `Vec` for any processor: GCC's generic vectors, which become whatever 4-wide instructions the target has.
+#pragma once
 
-#include "common/policy/policy_kernel_plan.h"
+#include <cstdint>
+#include <cstring>
 
 namespace emplace {
 namespace {
 
 struct Vec {
+  static constexpr int32_t kLanes = 8;
+  static constexpr int kRegisters = 16;  // That a loop can count on.
   // Two halves: a 32-byte vector type would have another calling convention with AVX than without.
   using Half = float __attribute__((vector_size(16)));
   Half low;
@@ -29,21 +32,13 @@ struct Vec {
   }
   static Vec Add(Vec a, Vec b) { return Vec{a.low + b.low, a.high + b.high}; }
   static Vec MultiplyAdd(Vec a, Vec b, Vec c) { return Vec{a.low * b.low + c.low, a.high * b.high + c.high}; }
-  static Vec Relu(Vec a) {
+  static Vec Relu(Vec a) { return WherePositive(a, a); }
+  // Lanes of `value` where `by` is above 0, else 0.
+  static Vec WherePositive(Vec by, Vec value) {
     const Half zero = {};
-    return Vec{a.low > zero ? a.low : zero, a.high > zero ? a.high : zero};
+    return Vec{by.low > zero ? value.low : zero, by.high > zero ? value.high : zero};
   }
 };
 
 }  // namespace
-}  // namespace emplace
-
-#include "common/policy/policy_kernel_impl.h"
-
-namespace emplace {
-
-void ForwardPortable(const PackedPolicy& policy, const StateView& state, const KernelScratch& scratch) {
-  ForwardState(policy, state, scratch);
-}
-
 }  // namespace emplace

@@ -8,7 +8,7 @@
 
 #include <cstdint>
 
-#include "common/policy/policy_kernel_plan.h"
+#include "common/policy/kernel/policy_kernel_plan.h"
 
 namespace emplace {
 namespace {

@@ -1,12 +1,16 @@
-// The kernel for x86-64 with AVX2 and FMA; this file alone is compiled with -mavx2 -mfma.
+// `Vec` for x86-64 with AVX2 and FMA. Included by files that are compiled with -mavx2 -mfma, nowhere else.
+#pragma once
+
 #include <immintrin.h>
 
-#include "common/policy/policy_kernel_plan.h"
+#include <cstdint>
 
 namespace emplace {
 namespace {
 
 struct Vec {
+  static constexpr int32_t kLanes = 8;
+  static constexpr int kRegisters = 16;
   __m256 value;
 
   static Vec Load(const float* from) { return Vec{_mm256_loadu_ps(from)}; }
@@ -16,18 +20,10 @@ struct Vec {
   static Vec Add(Vec a, Vec b) { return Vec{_mm256_add_ps(a.value, b.value)}; }
   static Vec MultiplyAdd(Vec a, Vec b, Vec c) { return Vec{_mm256_fmadd_ps(a.value, b.value, c.value)}; }
   static Vec Relu(Vec a) { return Vec{_mm256_max_ps(a.value, _mm256_setzero_ps())}; }
+  static Vec WherePositive(Vec by, Vec value) {
+    return Vec{_mm256_and_ps(_mm256_cmp_ps(by.value, _mm256_setzero_ps(), _CMP_GT_OQ), value.value)};
+  }
 };
 
 }  // namespace
-}  // namespace emplace
-
-#include "common/policy/policy_kernel_impl.h"
-
-namespace emplace {
-
-void ForwardAvx2(const PackedPolicy& policy, const StateView& state, const KernelScratch& scratch) {
-  ForwardState(policy, state, scratch);
-  _mm256_zeroupper();  // Our caller is SSE code.
-}
-
 }  // namespace emplace

@@ -1,49 +1,20 @@
-#include "common/policy/policy_kernel.h"
+#include "common/policy/kernel/policy_kernel.h"
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <limits>
-#include <new>
 #include <vector>
 
 #include "common/error.h"
-#include "common/policy/policy_kernel_plan.h"
-#include "common/strings.h"
+#include "common/policy/kernel/policy_kernel_plan.h"
+#include "common/policy/simd/aligned_floats.h"
 
 namespace emplace {
 namespace {
 
-constexpr size_t kAlignment = kLanes * sizeof(float);
-
-// Zeroed floats that start at a register's boundary.
-class AlignedFloats {
- public:
-  void Allocate(size_t count) {
-    data_.reset(static_cast<float*>(::operator new(count * sizeof(float), std::align_val_t{kAlignment})));
-    std::fill_n(data_.get(), count, 0.0F);
-  }
-  float* data() const { return data_.get(); }
-
- private:
-  struct Free {
-    void operator()(float* data) const { ::operator delete(data, std::align_val_t{kAlignment}); }
-  };
-  std::unique_ptr<float, Free> data_;
-};
-
-bool Runs(KernelPath path) {
-  if (path == KernelPath::kPortable) return true;
-#ifdef EMPLACE_KERNEL_AVX2
-  return __builtin_cpu_supports("avx2") != 0 && __builtin_cpu_supports("fma") != 0;
-#else
-  return false;
-#endif
-}
-
 ForwardFunction FunctionOf(KernelPath path) {
-#ifdef EMPLACE_KERNEL_AVX2
-  if (path == KernelPath::kAvx2) return &ForwardAvx2;
+#ifdef EMPLACE_KERNEL_X86
+  if (path != KernelPath::kPortable) return &ForwardAvx2;
 #endif
   EMPLACE_CHECK(path == KernelPath::kPortable);
   return &ForwardPortable;
@@ -136,10 +107,6 @@ StateView ViewOf(const PolicyState& state) {
 
 }  // namespace
 
-std::string ToString(KernelPath path) { return path == KernelPath::kAvx2 ? "avx2" : "portable"; }
-
-KernelPath BestKernelPath() { return Runs(KernelPath::kAvx2) ? KernelPath::kAvx2 : KernelPath::kPortable; }
-
 struct PolicyKernel::Impl {
   PolicyShape shape;
   PolicyVersion version = 0;
@@ -198,7 +165,7 @@ void PolicyKernel::Impl::Reserve(int32_t num_nodes) {
 
 PolicyKernel::PolicyKernel(const PolicyWeights& weights, KernelPath path) : impl_(std::make_unique<Impl>()) {
   EMPLACE_CHECK(std::ssize(weights.values) == NumParameters(weights.shape));
-  if (!Runs(path)) throw BadInput(StrCat("kernel path ", ToString(path), ": this processor does not run it"));
+  CheckRuns(path);
   impl_->shape = weights.shape;
   impl_->version = weights.version;
   impl_->path = path;

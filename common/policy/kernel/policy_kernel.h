@@ -4,17 +4,12 @@
 
 #include <memory>
 #include <span>
-#include <string>
 
 #include "common/policy/policy_graph.h"
 #include "common/policy/policy_weights.h"
+#include "common/policy/simd/kernel_path.h"
 
 namespace emplace {
-
-enum class KernelPath { kPortable, kAvx2 };
-std::string ToString(KernelPath path);
-// The fastest path this processor runs.
-KernelPath BestKernelPath();
 
 // Holds repacked weights and scratch. Not thread-safe: one a thread. Allocates only when a state is larger than any before.
 class PolicyKernel {

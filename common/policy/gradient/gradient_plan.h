@@ -1,0 +1,124 @@
+// What the paths of the gradient kernel read and write: plain structs of raw pointers. A path is compiled for a processor
+// that the rest of the program may not be running on, so its file must not instantiate anything shared, such as std::vector.
+//
+// L states of one graph, a "tile", go through the network side by side: L is the path's number of lanes, and a value of a
+// node is L floats, one a state. A row is [width][L]. Whatever the widths are, every lane has work, and a sum over neighbours
+// is a sum of rows. Weights are read where they are, in the flat vector of PolicyWeights.
+#pragma once
+
+#include <cstdint>
+
+namespace emplace {
+
+inline constexpr int32_t kMaxLanes = 16;
+// Rows that a layer takes at a time.
+inline constexpr int32_t kPanel = 8;
+
+// y = W x + b, and the sums of its gradient.
+struct GradientLayer {
+  const float* weight = nullptr;  // [out, in]
+  const float* bias = nullptr;    // [out]
+  int32_t in = 0;
+  int32_t out = 0;
+  // Of a layer that sees many rows of a state: [out, in, L], each lane for itself. Of a head layer, which sees one:
+  // [out, padded in], over all lanes.
+  float* weight_sum = nullptr;
+  float* bias_sum = nullptr;      // [out, L]
+};
+
+// y = relu(output(relu(hidden(x)))): f, g, F and G of the design.
+struct GradientMlp {
+  GradientLayer hidden;
+  GradientLayer output;
+};
+
+struct GradientDirection {
+  GradientMlp f;
+  GradientMlp g;
+};
+
+struct GradientPool {
+  GradientMlp inner;  // F
+  GradientMlp outer;  // G; a head layer
+};
+
+struct GradientPolicy {
+  int32_t num_devices = 0;
+  int32_t num_features = 0;  // F
+  bool memory_feature = false;
+  int32_t rounds = 0;        // k
+  int32_t width = 0;         // m
+  GradientLayer self[3];
+  GradientDirection directions[2];  // Messages from parents, from children.
+  GradientPool pools[3];            // Ancestors, descendants, neither.
+  GradientLayer classifier[3];      // Head layers.
+};
+
+// Rows of a Csr.
+struct NeighbourRows {
+  const int32_t* begin = nullptr;  // [n + 1]
+  const int32_t* items = nullptr;
+};
+
+// L states of one graph; shapes as in PolicyGraph.
+struct GradientTile {
+  int32_t num_nodes = 0;  // n
+  const float* cost = nullptr;
+  const float* bytes = nullptr;
+  const float* memory = nullptr;
+  NeighbourRows from[2];                    // Whom a node hears in each direction; the other one lists who hears it.
+  const int32_t* receivers[2] = {};         // Nodes that hear somebody, ascending.
+  int32_t num_receivers[2] = {};
+  const uint8_t* placement[kMaxLanes] = {};
+  int32_t step[kMaxLanes] = {};
+  const uint64_t* ancestors[kMaxLanes] = {};    // [words] of the current node
+  const uint64_t* descendants[kMaxLanes] = {};  // [words]
+};
+
+// Working memory of one tile. All arrays are of rows; [n, m] means n rows of width m, n * m * L floats.
+struct GradientScratch {
+  float* features = nullptr;         // [n, F]
+  float* self = nullptr;             // [n, m]; x of round 0
+  // [2, k - 1, n, m] x after rounds 1 to k - 1 of each direction; Backward reads them all, Forward keeps one only.
+  float* x = nullptr;
+  float* embedding = nullptr;        // [n, 2m] x after the last round, both directions
+  float* message = nullptr;          // [n, m] relu(f(x))
+  float* hidden = nullptr;           // [n, m] of f
+  float* mask = nullptr;             // [3, n, 1] 1 where the node is in the state's set
+  int32_t* members = nullptr;        // [3, n] nodes that are in the set of any state
+  int32_t num_members[3] = {};
+  float* set_sum = nullptr;          // [3, 2m]
+  float* outer_hidden = nullptr;     // [3, 2m] of G
+  float* pooled = nullptr;           // [D]
+  float* classifier_hidden[2] = {};  // [2D], [D]
+  float* logits = nullptr;           // [devices]
+  // Gradients of the loss with respect to what they are named after.
+  float* logit_delta = nullptr;
+  float* classifier_delta[2] = {};
+  float* pooled_delta = nullptr;
+  float* outer_delta = nullptr;      // [2m] of G's hidden layer
+  float* set_delta = nullptr;        // [3, 2m]
+  float* embedding_delta = nullptr;  // [n, 2m]
+  float* delta = nullptr;            // [n, m] of x
+  float* sum_delta = nullptr;        // [n, m] of the sum over neighbours
+  float* self_delta = nullptr;       // [n, m]
+  // Of a panel: [kPanel, widest] each, and rows that pad a panel: zeros to read, and a place to write to.
+  float* panel[4] = {};
+  float* zeros = nullptr;            // [1, widest]
+  float* trash = nullptr;            // [1, widest]
+  float* transposed = nullptr;       // [L, padded widest input of a head layer], of floats
+};
+
+struct GradientPath {
+  int32_t lanes;  // L
+  // Writes scratch.logits.
+  void (*forward)(const GradientPolicy&, const GradientTile&, GradientScratch&);
+  // The same, then adds the gradient for scratch.logit_delta to the layers' sums.
+  void (*backward)(const GradientPolicy&, const GradientTile&, GradientScratch&);
+};
+GradientPath GradientPathPortable();
+// REQUIRES, to call what they return: the processor runs the path.
+GradientPath GradientPathAvx2();
+GradientPath GradientPathAvx512();
+
+}  // namespace emplace

@@ -1,0 +1,110 @@
+// What the gradient kernel promises without LibTorch: the derivative, and its memory. tests/common/fused_policy_test.cc
+// compares it with autograd.
+#include "common/policy/gradient/policy_gradient.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "tests/support/allocation_counter.h"
+#include "tests/support/naive_policy.h"
+#include "tests/support/random_policy.h"
+
+namespace emplace {
+namespace {
+
+class PolicyGradientOnEveryPath : public testing::TestWithParam<KernelPath> {};
+
+TEST_P(PolicyGradientOnEveryPath, EqualsFiniteDifferencesOfTheDefinition) {
+  Rng rng(51);
+  const PolicyShape shape{.num_devices = 3, .memory_feature = true, .message_rounds = 4, .message_width = 5};
+  const PolicyWeights weights = RandomPolicyWeights(shape, rng);
+  const PolicyGraph graph = RandomPolicyGraph(15, shape.num_devices, 3, rng);
+  const OwnedState state = RandomPolicyState(graph, rng);
+  const std::vector<float> factors = {0.5F, -1.25F, 2.0F};
+  PolicyGradient kernel(shape, GetParam());
+  kernel.SetWeights(weights.values);
+  std::vector<float> gradient(weights.values.size());
+  kernel.Backward(std::vector<PolicyState>{state.view()}, factors, gradient);
+
+  // The definition in double precision, so that a small step leaves many digits. All devices, allowed or not.
+  PolicyGraph free = graph;
+  std::ranges::fill(free.allowed, uint8_t{1});
+  OwnedState free_state = state;
+  free_state.graph = &free;
+  const auto value_with = [&](size_t parameter, float value) {
+    PolicyWeights changed = weights;
+    changed.values[parameter] = value;
+    const std::vector<double> logits = NaivePolicyLogits(changed, free_state.view());
+    double sum = 0;
+    for (size_t d = 0; d < logits.size(); ++d) sum += logits[d] * static_cast<double>(factors[d]);
+    return sum;
+  };
+  int kinks = 0;
+  int checked = 0;
+  int nonzero = 0;
+  for (int sample = 0; sample < 300; ++sample) {
+    const auto parameter = static_cast<size_t>(rng.UniformInt(0, std::ssize(gradient) - 1));
+    const float value = weights.values[parameter];
+    const float above = value + 1e-4F;
+    const float below = value - 1e-4F;
+    const double here = value_with(parameter, value);
+    const double up = (value_with(parameter, above) - here) / (static_cast<double>(above) - static_cast<double>(value));
+    const double down = (here - value_with(parameter, below)) / (static_cast<double>(value) - static_cast<double>(below));
+    ++checked;
+    if (std::abs(up - down) > 1e-2 * (std::abs(up) + std::abs(down)) + 1e-4) {
+      ++kinks;  // A relu switches within the step: no derivative to compare with.
+      continue;
+    }
+    const double slope = (up + down) / 2;
+    EXPECT_NEAR(static_cast<double>(gradient[parameter]), slope, 1e-4 + 2e-3 * std::abs(slope)) << parameter;
+    if (std::abs(slope) > 1e-4) ++nonzero;
+  }
+  EXPECT_GT(nonzero, checked / 4);
+  EXPECT_LT(kinks, checked / 10);
+}
+
+TEST_P(PolicyGradientOnEveryPath, AddsToTheGradientItIsGiven) {
+  Rng rng(52);
+  const PolicyShape shape{.num_devices = 2};
+  PolicyGradient kernel(shape, GetParam());
+  kernel.SetWeights(RandomPolicyWeights(shape, rng).values);
+  const PolicyGraph graph = RandomPolicyGraph(12, 2, 3, rng);
+  const OwnedState state = RandomPolicyState(graph, rng);
+  const std::vector<PolicyState> states = {state.view()};
+  const std::vector<float> factors = {1.0F, -2.0F};
+  std::vector<float> once(static_cast<size_t>(NumParameters(shape)));
+  kernel.Backward(states, factors, once);
+  std::vector<float> twice = once;
+  kernel.Backward(states, factors, twice);
+  for (size_t i = 0; i < once.size(); ++i) EXPECT_EQ(twice[i], once[i] + once[i]);
+  EXPECT_TRUE(std::ranges::any_of(once, [](float g) { return g != 0; }));
+}
+
+TEST_P(PolicyGradientOnEveryPath, AllocatesNothingForMoreStatesOfAGraphItHasSeen) {
+  Rng rng(53);
+  const PolicyShape shape{.num_devices = 4};
+  PolicyGradient kernel(shape, GetParam());
+  kernel.SetWeights(RandomPolicyWeights(shape, rng).values);
+  const PolicyGraph graph = RandomPolicyGraph(50, 4, 3, rng);
+  std::vector<OwnedState> owned;
+  for (int s = 0; s < 100; ++s) owned.push_back(RandomPolicyState(graph, rng));
+  std::vector<PolicyState> states;
+  for (const OwnedState& state : owned) states.push_back(state.view());
+  std::vector<float> logits(400);
+  std::vector<float> factors(400, 1.0F);
+  std::vector<float> gradient(static_cast<size_t>(NumParameters(shape)));
+  kernel.Backward(std::span<const PolicyState>(states).first(1), std::span<const float>(factors).first(4), gradient);
+  const int64_t before = AllocationsSoFar();
+  kernel.Forward(states, logits);
+  kernel.Backward(states, factors, gradient);
+  EXPECT_EQ(AllocationsSoFar(), before);
+}
+
+INSTANTIATE_TEST_SUITE_P(EveryPath, PolicyGradientOnEveryPath, testing::ValuesIn(KernelPaths()),
+                         [](const auto& path) { return ToString(path.param); });
+
+}  // namespace
+}  // namespace emplace
