@@ -47,8 +47,8 @@ std::string OptimizerBytes(const UpdaterState& state) {
   const auto add = [&](const std::string& name, const std::vector<float>& values) {
     file.tensors.push_back(SafetensorsTensor::Of<float>(name, {std::ssize(values)}, values));
   };
-  add("adam.mean", state.adam_mean);
-  add("adam.variance", state.adam_variance);
+  add("adam.mean", state.adam.mean);
+  add("adam.variance", state.adam.variance);
   for (size_t graph = 0; graph < state.recent_returns.size(); ++graph) {
     add(StrCat("returns.", graph), state.recent_returns[graph]);
   }
@@ -57,8 +57,8 @@ std::string OptimizerBytes(const UpdaterState& state) {
 
 void ParseOptimizer(std::string_view bytes, const std::string& source, size_t graphs, UpdaterState& state) {
   const SafetensorsFile file = ParseSafetensors(bytes, source);
-  state.adam_mean = file.Get("adam.mean", source).Values<float>(source);
-  state.adam_variance = file.Get("adam.variance", source).Values<float>(source);
+  state.adam.mean = file.Get("adam.mean", source).Values<float>(source);
+  state.adam.variance = file.Get("adam.variance", source).Values<float>(source);
   for (size_t graph = 0; graph < graphs; ++graph) {
     state.recent_returns.push_back(file.Get(StrCat("returns.", graph), source).Values<float>(source));
   }
@@ -69,7 +69,7 @@ std::string StateText(const Checkpoint& checkpoint, std::string_view policy, std
                       {"updates", checkpoint.updates},
                       {"train_seconds", checkpoint.train_seconds},
                       {"best_validation", checkpoint.best_validation},
-                      {"adam_steps", checkpoint.updater.adam_steps},
+                      {"adam_steps", checkpoint.updater.adam.steps},
                       {"graphs", checkpoint.updater.recent_returns.size()},
                       {"rng_seed", checkpoint.rng_seed},
                       {"rng_state", checkpoint.rng_state},
@@ -190,7 +190,7 @@ Checkpoint LoadCheckpoint(const fs::path& folder) {
     state.at("updates").get_to(checkpoint.updates);
     state.at("train_seconds").get_to(checkpoint.train_seconds);
     state.at("best_validation").get_to(checkpoint.best_validation);
-    state.at("adam_steps").get_to(checkpoint.updater.adam_steps);
+    state.at("adam_steps").get_to(checkpoint.updater.adam.steps);
     state.at("graphs").get_to(graphs);
     state.at("rng_seed").get_to(checkpoint.rng_seed);
     state.at("rng_state").get_to(checkpoint.rng_state);

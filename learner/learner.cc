@@ -19,6 +19,7 @@
 #include "learner/evaluation_thread.h"
 #include "learner/front_end.h"
 #include "learner/ledger.h"
+#include "learner/make_engine.h"
 #include "learner/metrics.h"
 #include "learner/policy_updater.h"
 #include "learner/progress.h"
@@ -52,13 +53,14 @@ class Run {
         rng_(config.seed),
         placer_{.samples = 0, .start = config.environment.start, .seed = config.seed} {
     if (resume) Restore();
-    if (!updater_) updater_ = std::make_unique<PolicyUpdater>(workload_.train, config_, InitialWeights());
+    if (!updater_) updater_ = MakeUpdater(InitialWeights());
   }
 
   void Train();
 
  private:
   PolicyWeights InitialWeights() const;
+  std::unique_ptr<PolicyUpdater> MakeUpdater(PolicyWeights weights) const;
   void Restore();
   void Loop();
   std::optional<std::vector<Episode>> TakeBatch();
@@ -110,6 +112,11 @@ PolicyWeights Run::InitialWeights() const {
   return weights;
 }
 
+std::unique_ptr<PolicyUpdater> Run::MakeUpdater(PolicyWeights weights) const {
+  std::unique_ptr<UpdateEngine> engine = MakeEngine(config_.training.device, workload_.train, weights);
+  return std::make_unique<PolicyUpdater>(workload_.train, config_, std::move(weights), std::move(engine));
+}
+
 void Run::Restore() {
   std::optional<Checkpoint> checkpoint = store_.LoadNewest();
   if (!checkpoint) {
@@ -133,7 +140,7 @@ void Run::Restore() {
     const auto infeasible = best->metadata.find(kInfeasibleKey);
     if (infeasible != best->metadata.end()) best_infeasible_ = std::atoll(infeasible->second.c_str());
   }
-  updater_ = std::make_unique<PolicyUpdater>(workload_.train, config_, std::move(checkpoint->policy));
+  updater_ = MakeUpdater(std::move(checkpoint->policy));
   updater_->LoadState(checkpoint->updater);
   LogInfo(StrCat("resumed after update ", updates_));
 }

@@ -1,15 +1,16 @@
 // The learner's optimizer step: trajectories in, the next policy version out (design, section 5, "Update").
-// REINFORCE with per-(graph, step) baselines, clipped importance weights for lagging trajectories, entropy bonus, Adam,
-// global-norm clipping. LibTorch stays in the .cc. Not thread-safe.
+// REINFORCE with per-(graph, step) baselines, clipped importance weights for lagging trajectories, an entropy bonus that
+// decays, on the states that this update draws. The arithmetic is an UpdateEngine's. Not thread-safe.
 #pragma once
 
 #include <memory>
-#include <string>
 #include <vector>
 
 #include "common/config/run_config.h"
 #include "common/policy/policy_weights.h"
 #include "common/trajectory.h"
+#include "learner/baselines.h"
+#include "learner/update_engine.h"
 #include "simulator/placement_task.h"
 
 namespace emplace {
@@ -27,30 +28,34 @@ struct UpdateStats {
 
 // Everything that the next update depends on besides the policy itself; goes into checkpoints.
 struct UpdaterState {
-  int64_t adam_steps = 0;
-  std::vector<float> adam_mean;       // [NumParameters] first moments, order of PolicyLayers
-  std::vector<float> adam_variance;   // [NumParameters] second moments
+  AdamState adam;
   // Baselines: for each graph, its recent episodes' returns-to-go, oldest first: [episodes * n] row-major.
   std::vector<std::vector<float>> recent_returns;
 };
 
 class PolicyUpdater {
  public:
-  // Throws RunFailed when config.training.device is "cuda" and there is none. REQUIRES: tasks outlive the updater.
-  PolicyUpdater(const std::vector<PlacementTask>& tasks, const RunConfig& config, PolicyWeights initial);
-  ~PolicyUpdater();
+  // REQUIRES: tasks outlive the updater; the engine is for `initial`.
+  PolicyUpdater(const std::vector<PlacementTask>& tasks, const RunConfig& config, PolicyWeights initial,
+                std::unique_ptr<UpdateEngine> engine);
 
   // One optimizer step on these episodes; the version goes up by one. REQUIRES: each has passed CheckTrajectory.
   UpdateStats Update(const std::vector<Trajectory>& batch);
-  const PolicyWeights& weights() const;
-  const std::string& device() const;  // "cpu" or "cuda:0"
+  const PolicyWeights& weights() const { return weights_; }
+  const std::string& device() const { return engine_->device(); }
 
   UpdaterState SaveState() const;
   void LoadState(const UpdaterState& state);  // Throws BadInput when sizes do not fit.
 
  private:
-  struct Impl;
-  std::unique_ptr<Impl> impl_;
+  std::vector<Sample> DrawSamples(const std::vector<Trajectory>& batch) const;
+
+  const std::vector<PlacementTask>& tasks_;
+  const TrainingConfig config_;
+  const uint64_t seed_;
+  PolicyWeights weights_;
+  const std::unique_ptr<UpdateEngine> engine_;
+  Baselines baselines_;
 };
 
 }  // namespace emplace

@@ -20,7 +20,7 @@ MAY_INCLUDE = {
 # Header pattern -> the only places whose files may include it.
 CORNERS = {
     r"zmq\.hpp|capnp/|kj/": ("common/wire/",),
-    r"torch/": ("common/policy/policy_net", "learner/policy_updater", "learner/learner_main"),
+    r"torch/": ("common/policy/policy_net", "common/policy/fused_policy", "learner/cpu_engine", "learner/learner_main"),
 }
 INCLUDE = re.compile(r'^\s*#\s*include\s+["<]([^">]+)[">]', re.M)
 

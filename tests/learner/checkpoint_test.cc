@@ -24,10 +24,10 @@ Checkpoint Sample(int64_t updates) {
   Checkpoint checkpoint;
   checkpoint.policy = SmallPolicy(rng.Next(), static_cast<PolicyVersion>(updates));
   checkpoint.policy.metadata["grouping.max_groups"] = "128";
-  checkpoint.updater.adam_steps = updates - 1;
+  checkpoint.updater.adam.steps = updates - 1;
   for (size_t i = 0; i < checkpoint.policy.values.size(); ++i) {
-    checkpoint.updater.adam_mean.push_back(static_cast<float>(rng.Normal()));
-    checkpoint.updater.adam_variance.push_back(static_cast<float>(rng.Uniform()));
+    checkpoint.updater.adam.mean.push_back(static_cast<float>(rng.Normal()));
+    checkpoint.updater.adam.variance.push_back(static_cast<float>(rng.Uniform()));
   }
   checkpoint.updater.recent_returns = {{1, 2, 3}, {}, {0.1F}};  // A graph not seen yet has none.
   checkpoint.rng_seed = 0xFFFFFFFFFFFFFFFFU;
@@ -46,9 +46,9 @@ void ExpectEqual(const Checkpoint& a, const Checkpoint& b) {
   EXPECT_EQ(a.policy.version, b.policy.version);
   EXPECT_EQ(a.policy.values, b.policy.values);
   EXPECT_EQ(a.policy.metadata, b.policy.metadata);
-  EXPECT_EQ(a.updater.adam_steps, b.updater.adam_steps);
-  EXPECT_EQ(a.updater.adam_mean, b.updater.adam_mean);
-  EXPECT_EQ(a.updater.adam_variance, b.updater.adam_variance);
+  EXPECT_EQ(a.updater.adam.steps, b.updater.adam.steps);
+  EXPECT_EQ(a.updater.adam.mean, b.updater.adam.mean);
+  EXPECT_EQ(a.updater.adam.variance, b.updater.adam.variance);
   EXPECT_EQ(a.updater.recent_returns, b.updater.recent_returns);
   EXPECT_EQ(a.rng_seed, b.rng_seed);
   EXPECT_EQ(a.rng_state, b.rng_state);

@@ -9,6 +9,7 @@
 
 #include "common/error.h"
 #include "learner/baselines.h"
+#include "learner/cpu_engine.h"
 #include "learner/evaluator.h"
 #include "tests/learner/episodes.h"
 #include "tests/support/naive_policy.h"
@@ -120,7 +121,7 @@ class NaiveObjective {
 // Adam starts with zero moments, so its first mean is (1 - 0.9) times the clipped gradient.
 std::vector<double> FirstGradient(const PolicyUpdater& updater) {
   std::vector<double> gradient;
-  for (const float mean : updater.SaveState().adam_mean) gradient.push_back(static_cast<double>(mean) / 0.1);
+  for (const float mean : updater.SaveState().adam.mean) gradient.push_back(static_cast<double>(mean) / 0.1);
   return gradient;
 }
 
@@ -148,7 +149,7 @@ TEST(PolicyUpdater, GradientIsThatOfTheLossByDifferences) {
     MakeLag(batch, 7);
     const NaiveObjective objective(tasks, config, weights, batch);
 
-    PolicyUpdater updater(tasks, config, weights);
+    PolicyUpdater updater(tasks, config, weights, MakeCpuEngine(tasks, weights));
     const UpdateStats stats = updater.Update(batch);
     EXPECT_NEAR(stats.loss, objective.Loss(weights), 1e-4);
     EXPECT_NEAR(stats.mean_importance, objective.MeanRatio(), 1e-4);
@@ -183,13 +184,13 @@ TEST(PolicyUpdater, ImportanceIsExactlyOneWhenNothingLags) {
   const RunConfig config = TestConfig();
   const PolicyWeights weights = RandomSmallPolicy(6, 4);
   std::vector<Trajectory> batch = Episodes(tasks, config.environment, weights, 4, Rng(3));
-  PolicyUpdater as_sent(tasks, config, weights);
+  PolicyUpdater as_sent(tasks, config, weights, MakeCpuEngine(tasks, weights));
   EXPECT_EQ(as_sent.Update(batch).mean_importance, 1);
   // The current version's own log-probabilities do not matter at all.
   for (Trajectory& episode : batch) {
     for (float& log_prob : episode.behaviour_log_prob) log_prob -= 0.7F;
   }
-  PolicyUpdater shifted(tasks, config, weights);
+  PolicyUpdater shifted(tasks, config, weights, MakeCpuEngine(tasks, weights));
   EXPECT_EQ(shifted.Update(batch).mean_importance, 1);
   EXPECT_EQ(as_sent.weights().values, shifted.weights().values);
 }
@@ -207,7 +208,7 @@ TEST(PolicyUpdater, ImportanceBeyondTheClipCountsAsTheClip) {
       episode.policy_version = version;
       for (float& log_prob : episode.behaviour_log_prob) log_prob += shift;
     }
-    PolicyUpdater updater(tasks, config, weights);
+    PolicyUpdater updater(tasks, config, weights, MakeCpuEngine(tasks, weights));
     updater.Update(shifted);
     return FirstGradient(updater);
   };
@@ -222,10 +223,10 @@ TEST(PolicyUpdater, ClipsTheGlobalNorm) {
   RunConfig config = TestConfig();
   const PolicyWeights weights = RandomSmallPolicy(8, 0);
   const std::vector<Trajectory> batch = Episodes(tasks, config.environment, weights, 4, Rng(5));
-  PolicyUpdater whole(tasks, config, weights);
+  PolicyUpdater whole(tasks, config, weights, MakeCpuEngine(tasks, weights));
   const double norm = whole.Update(batch).gradient_norm;
   config.training.gradient_clip = norm / 10;
-  PolicyUpdater clipped(tasks, config, weights);
+  PolicyUpdater clipped(tasks, config, weights, MakeCpuEngine(tasks, weights));
   EXPECT_EQ(clipped.Update(batch).gradient_norm, norm);  // Told as it was before.
   const std::vector<double> a = FirstGradient(whole);
   const std::vector<double> b = FirstGradient(clipped);
@@ -238,17 +239,17 @@ TEST(PolicyUpdater, StepsAsAdamDoes) {
   config.training.learning_rate = 1e-2;
   config.training.learning_rate_end = 1e-3;
   config.training.learning_rate_decay_updates = 3;
-  PolicyUpdater updater(tasks, config, RandomSmallPolicy(9, 0));
+  PolicyUpdater updater(tasks, config, RandomSmallPolicy(9, 0), MakeCpuEngine(tasks, RandomSmallPolicy(9, 0)));
   const double rates[] = {1e-2, 7e-3, 4e-3, 1e-3, 1e-3};
   std::vector<double> mean(updater.weights().values.size());
   std::vector<double> variance(mean.size());
   for (int step = 1; step <= 5; ++step) {
     const PolicyWeights before = updater.weights();
-    const std::vector<float> old_mean = updater.SaveState().adam_mean;
+    const std::vector<float> old_mean = updater.SaveState().adam.mean;
     const auto batch = Episodes(tasks, config.environment, before, 3, Rng(static_cast<uint64_t>(step)));
     EXPECT_NEAR(updater.Update(batch).learning_rate, rates[step - 1], 1e-12);
     EXPECT_EQ(updater.weights().version, before.version + 1);
-    const std::vector<float> new_mean = updater.SaveState().adam_mean;
+    const std::vector<float> new_mean = updater.SaveState().adam.mean;
     for (size_t i = 0; i < mean.size(); ++i) {
       const double g = (static_cast<double>(new_mean[i]) - 0.9 * static_cast<double>(old_mean[i])) / 0.1;
       mean[i] = 0.9 * mean[i] + 0.1 * g;
@@ -267,7 +268,7 @@ TEST(PolicyUpdater, TheEntropyWeightDecaysAndPushesTowardsEvenOdds) {
   config.training.entropy_start = 5;
   config.training.entropy_end = 1;
   config.training.entropy_decay_updates = 4;
-  PolicyUpdater updater(tasks, config, RandomSmallPolicy(10, 0));
+  PolicyUpdater updater(tasks, config, RandomSmallPolicy(10, 0), MakeCpuEngine(tasks, RandomSmallPolicy(10, 0)));
   const auto batch = Episodes(tasks, config.environment, updater.weights(), 4, Rng(6));
   const double first = updater.Update(batch).entropy;
   double last = 0;
@@ -287,7 +288,7 @@ TEST(PolicyUpdater, DrawsTheSameStatesForASeedAndVersion) {
   const auto batch = Episodes(tasks, config.environment, weights, 6, Rng(7));
   const auto values_for = [&](uint64_t seed) {
     config.seed = seed;
-    PolicyUpdater updater(tasks, config, weights);
+    PolicyUpdater updater(tasks, config, weights, MakeCpuEngine(tasks, weights));
     EXPECT_EQ(updater.Update(batch).states, 10);
     return updater.weights().values;
   };
@@ -300,13 +301,13 @@ TEST(PolicyUpdater, GoesOnFromSavedStateBitForBit) {
   RunConfig config = TestConfig();
   config.training.max_states_per_update = 20;
   config.training.baseline_window = 3;
-  PolicyUpdater unbroken(tasks, config, SmallPolicy(12));
+  PolicyUpdater unbroken(tasks, config, SmallPolicy(12), MakeCpuEngine(tasks, SmallPolicy(12)));
   const auto batch_for = [&](int update, const PolicyWeights& weights) {
     return Episodes(tasks, config.environment, weights, 5, Rng(static_cast<uint64_t>(update)));
   };
   for (int update = 0; update < 3; ++update) unbroken.Update(batch_for(update, unbroken.weights()));
 
-  PolicyUpdater resumed(tasks, config, unbroken.weights());
+  PolicyUpdater resumed(tasks, config, unbroken.weights(), MakeCpuEngine(tasks, unbroken.weights()));
   resumed.LoadState(unbroken.SaveState());
   for (int update = 3; update < 6; ++update) {
     unbroken.Update(batch_for(update, unbroken.weights()));
@@ -316,16 +317,16 @@ TEST(PolicyUpdater, GoesOnFromSavedStateBitForBit) {
   }
   const UpdaterState a = unbroken.SaveState();
   const UpdaterState b = resumed.SaveState();
-  EXPECT_EQ(a.adam_steps, b.adam_steps);
-  EXPECT_EQ(a.adam_mean, b.adam_mean);
-  EXPECT_EQ(a.adam_variance, b.adam_variance);
+  EXPECT_EQ(a.adam.steps, b.adam.steps);
+  EXPECT_EQ(a.adam.mean, b.adam.mean);
+  EXPECT_EQ(a.adam.variance, b.adam.variance);
   EXPECT_EQ(a.recent_returns, b.recent_returns);
 }
 
 TEST(PolicyUpdater, ANonFiniteGradientNeverReachesTheWeights) {
   const std::vector<PlacementTask> tasks = TwoDeviceTasks(9, 1);
   const RunConfig config = TestConfig();
-  PolicyUpdater updater(tasks, config, SmallPolicy(13, 3));
+  PolicyUpdater updater(tasks, config, SmallPolicy(13, 3), MakeCpuEngine(tasks, SmallPolicy(13, 3)));
   const auto batch = Episodes(tasks, config.environment, updater.weights(), 4, Rng(8));
   const std::vector<float> before = updater.weights().values;
   std::vector<Trajectory> bad = batch;
@@ -335,7 +336,7 @@ TEST(PolicyUpdater, ANonFiniteGradientNeverReachesTheWeights) {
   EXPECT_FALSE(std::isfinite(stats.gradient_norm));
   EXPECT_EQ(updater.weights().values, before);
   EXPECT_EQ(updater.weights().version, 4U);
-  EXPECT_EQ(updater.SaveState().adam_steps, 0);
+  EXPECT_EQ(updater.SaveState().adam.steps, 0);
   // Nor does it stay in the baselines.
   EXPECT_TRUE(std::isfinite(updater.Update(batch).gradient_norm));
   EXPECT_NE(updater.weights().values, before);
@@ -343,7 +344,7 @@ TEST(PolicyUpdater, ANonFiniteGradientNeverReachesTheWeights) {
 
 TEST(PolicyUpdater, LoadStateRefusesWhatDoesNotFit) {
   const std::vector<PlacementTask> tasks = TwoDeviceTasks(10, 2);
-  PolicyUpdater updater(tasks, TestConfig(), SmallPolicy(14));
+  PolicyUpdater updater(tasks, TestConfig(), SmallPolicy(14), MakeCpuEngine(tasks, SmallPolicy(14)));
   const auto complaint = [&](auto damage) -> std::string {
     UpdaterState state = updater.SaveState();
     damage(state);
@@ -355,9 +356,9 @@ TEST(PolicyUpdater, LoadStateRefusesWhatDoesNotFit) {
     return "";
   };
   EXPECT_EQ(complaint([](UpdaterState&) {}), "");
-  EXPECT_THAT(complaint([](UpdaterState& s) { s.adam_mean.pop_back(); }), HasSubstr("parameters, expected"));
-  EXPECT_THAT(complaint([](UpdaterState& s) { s.adam_variance.push_back(0); }), HasSubstr("parameters, expected"));
-  EXPECT_THAT(complaint([](UpdaterState& s) { s.adam_steps = -1; }), HasSubstr("-1 steps"));
+  EXPECT_THAT(complaint([](UpdaterState& s) { s.adam.mean.pop_back(); }), HasSubstr("parameters, expected"));
+  EXPECT_THAT(complaint([](UpdaterState& s) { s.adam.variance.push_back(0); }), HasSubstr("parameters, expected"));
+  EXPECT_THAT(complaint([](UpdaterState& s) { s.adam.steps = -1; }), HasSubstr("-1 steps"));
   EXPECT_THAT(complaint([](UpdaterState& s) { s.recent_returns.pop_back(); }), HasSubstr("1 graphs, expected 2"));
   EXPECT_THAT(complaint([](UpdaterState& s) { s.recent_returns[1] = {1}; }), HasSubstr("expected a multiple of"));
 }
@@ -386,7 +387,7 @@ TEST(PolicyUpdater, LearnsToKeepADiamondTogether) {
   config.training.gradient_clip = 1.25;
   config.training.learning_rate = 3e-3;
   config.training.entropy_decay_updates = 100;
-  PolicyUpdater updater(tasks, config, SmallPolicy(15));
+  PolicyUpdater updater(tasks, config, SmallPolicy(15), MakeCpuEngine(tasks, SmallPolicy(15)));
   for (int update = 0; update < 200; ++update) {
     updater.Update(Episodes(tasks, config.environment, updater.weights(), 8, Rng(static_cast<uint64_t>(update))));
   }
