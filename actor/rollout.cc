@@ -15,7 +15,8 @@ Rollout::Rollout(const std::vector<PlacementTask>& tasks, const EnvironmentConfi
       episodes_in_flight_(static_cast<size_t>(episodes_in_flight)),
       actor_(actor),
       rng_(rng),
-      best_(tasks.size()) {
+      best_(tasks.size()),
+      caches_(episodes_in_flight_) {
   EMPLACE_CHECK(!tasks.empty() && episodes_in_flight > 0);
   const auto devices = static_cast<size_t>(tasks[0].policy.num_devices);
   logits_.resize(episodes_in_flight_ * devices);
@@ -30,10 +31,14 @@ void Rollout::SetWeights(std::shared_ptr<const PolicyWeights> weights) {
 std::vector<Trajectory> Rollout::Advance() {
   if (wave_.empty()) StartWave();
   states_.clear();
-  for (const auto& episode : wave_) states_.push_back(episode->env.state());
+  state_caches_.clear();
+  for (const auto& episode : wave_) {
+    states_.push_back(episode->env.state());
+    state_caches_.push_back(&caches_[episode->slot]);
+  }
   const size_t devices = weights_of_devices_.size();
   const std::span<float> logits = std::span(logits_).first(wave_.size() * devices);
-  kernel_->Forward(states_, logits);
+  kernel_->Forward(states_, state_caches_, logits);
 
   std::vector<Trajectory> finished;
   for (size_t e = 0; e < wave_.size(); ++e) {
@@ -62,6 +67,7 @@ void Rollout::StartEpisode() {
   const auto graph = static_cast<size_t>(rng.UniformInt(0, std::ssize(tasks_) - 1));
   wave_.push_back(std::make_unique<Episode>(tasks_[graph], environment_, rng));
   Episode& episode = *wave_.back();
+  episode.slot = wave_.size() - 1;
   const bool from_best = environment_.start == "best" && !best_[graph].placement.empty();
   const double rho = from_best ? episode.env.Reset(best_[graph].placement) : episode.env.Reset(episode.rng);
 

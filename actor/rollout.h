@@ -42,6 +42,7 @@ class Rollout {
         : rng(own_rng), env(task, environment) {}
     Rng rng;
     PlacementEnv env;
+    size_t slot = 0;  // Its cache, in caches_.
     Trajectory trajectory;
   };
   // The best placement seen on a graph, for environment.start: best.
@@ -67,7 +68,9 @@ class Rollout {
   std::vector<Best> best_;                               // [tasks]
   uint64_t episodes_started_ = 0;
   int64_t steps_ = 0;
+  std::vector<EpisodeCache> caches_;                     // [episodes in flight]
   std::vector<PolicyState> states_;         // Scratch of Advance.
+  std::vector<EpisodeCache*> state_caches_; // [states_]
   std::vector<float> logits_;               // [states_ * devices], row-major
   std::vector<double> weights_of_devices_;  // [devices]
 };

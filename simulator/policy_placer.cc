@@ -36,6 +36,9 @@ PlacerResult PlaceWithPolicy(PolicyKernel& kernel, const PlacementTask& task, co
   std::vector<Rng> rngs;
   std::vector<std::vector<uint8_t>> placements(episodes);
   std::vector<PolicyState> states(episodes);
+  std::vector<EpisodeCache> caches(episodes);
+  std::vector<EpisodeCache*> state_caches;
+  for (EpisodeCache& cache : caches) state_caches.push_back(&cache);
   for (size_t e = 0; e < episodes; ++e) {
     rngs.push_back(root.Fork("episode", e));
     StartPlacement(task, options.start, rngs[e], placements[e]);
@@ -47,7 +50,7 @@ PlacerResult PlaceWithPolicy(PolicyKernel& kernel, const PlacementTask& task, co
   std::vector<double> weights(devices);
   for (int32_t step = 0; step < task.policy.num_nodes; ++step) {
     for (PolicyState& state : states) state.step = step;
-    kernel.Forward(states, logits);
+    kernel.Forward(states, state_caches, logits);
     for (size_t e = 0; e < episodes; ++e) {
       const std::span<const float> row = std::span<const float>(logits).subspan(e * devices, devices);
       placements[e][static_cast<size_t>(step)] = static_cast<uint8_t>(Choose(row, e == 0, rngs[e], weights));

@@ -1,5 +1,13 @@
 #include "common/policy/simd/vec_avx512.h"
 
+namespace emplace {
+namespace {
+
+using Vec = VecAvx512;
+
+}  // namespace
+}  // namespace emplace
+
 #include "common/policy/gradient/gradient_impl.h"
 
 namespace emplace {

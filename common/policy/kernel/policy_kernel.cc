@@ -1,29 +1,55 @@
 #include "common/policy/kernel/policy_kernel.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <limits>
 #include <vector>
 
 #include "common/error.h"
-#include "common/policy/kernel/policy_kernel_plan.h"
+#include "common/policy/kernel/kernel_plan.h"
 #include "common/policy/simd/aligned_floats.h"
 
 namespace emplace {
 namespace {
 
-ForwardFunction FunctionOf(KernelPath path) {
+KernelFunctions FunctionsOf(KernelPath path) {
 #ifdef EMPLACE_KERNEL_X86
-  if (path != KernelPath::kPortable) return &ForwardAvx2;
+  if (path == KernelPath::kAvx512) return KernelFunctionsAvx512();
+  if (path == KernelPath::kAvx2) return KernelFunctionsAvx2();
 #endif
   EMPLACE_CHECK(path == KernelPath::kPortable);
-  return &ForwardPortable;
+  return KernelFunctionsPortable();
+}
+
+// Of the weights of one kernel: what a cache remembers is theirs.
+uint64_t NextKernelId() {
+  static std::atomic<uint64_t> last = 0;
+  return ++last;
+}
+
+struct FloatPart {
+  float** pointer;
+  size_t floats;
+};
+
+// One allocation for all parts, each at a cache line.
+void AllocateParts(std::span<const FloatPart> parts, AlignedFloats& floats) {
+  constexpr size_t kLine = 16;
+  size_t total = 0;
+  for (const FloatPart& part : parts) total += (part.floats + kLine - 1) / kLine * kLine;
+  floats.Allocate(total);
+  float* next = floats.data();
+  for (const FloatPart& part : parts) {
+    *part.pointer = next;
+    next += (part.floats + kLine - 1) / kLine * kLine;
+  }
 }
 
 size_t PackedFloats(const PolicyShape& shape) {
   size_t floats = 0;
   for (const LayerSpec& layer : PolicyLayers(shape)) {
-    floats += static_cast<size_t>(layer.in + 1) * static_cast<size_t>(PadToLanes(layer.out));
+    floats += static_cast<size_t>(layer.in + 1) * static_cast<size_t>(PadRow(layer.out));
   }
   return floats;
 }
@@ -38,7 +64,7 @@ class Packer {
     const LayerSpec& spec = layers_[next_++];
     PackedLayer layer;
     layer.in = spec.in;
-    layer.padded_out = PadToLanes(spec.out);
+    layer.padded_out = PadRow(spec.out);
     layer.weight = packed_;
     for (int32_t out = 0; out < spec.out; ++out) {
       for (int32_t in = 0; in < spec.in; ++in) packed_[in * layer.padded_out + out] = *values_++;
@@ -68,23 +94,25 @@ PackedPolicy Pack(const PolicyWeights& weights, float* packed) {
   PackedPolicy policy;
   policy.num_devices = weights.shape.num_devices;
   policy.memory_feature = weights.shape.memory_feature;
-  policy.message_rounds = weights.shape.message_rounds;
+  policy.rounds = weights.shape.message_rounds;
   policy.width = weights.shape.width();
   Packer packer(weights, packed);
   for (PackedLayer& layer : policy.self) layer = packer.Layer();
-  for (PackedDirection* direction : {&policy.forward, &policy.backward}) {
-    direction->f = packer.Mlp();
-    direction->g = packer.Mlp();
+  for (PackedDirection& direction : policy.directions) {
+    direction.f = packer.Mlp();
+    direction.g = packer.Mlp();
   }
-  for (PackedPool* pool : {&policy.ancestors, &policy.descendants, &policy.neither}) {
-    pool->inner = packer.Mlp();
-    pool->outer = packer.Mlp();
+  for (PackedPool& pool : policy.pools) {
+    pool.inner = packer.Mlp();
+    pool.outer = packer.Mlp();
   }
   for (PackedLayer& layer : policy.classifier) layer = packer.Layer();
   EMPLACE_CHECK(packer.done());
   policy.feature_stride = policy.self[0].padded_out;
-  policy.width_stride = PadToLanes(policy.width);
-  policy.embedding_stride = PadToLanes(policy.width + policy.width_stride);
+  policy.width_stride = PadRow(policy.width);
+  policy.embedding_stride = PadRow(policy.width + policy.width_stride);
+  policy.inner_stride = policy.pools[0].inner.output.padded_out;
+  policy.pooled_stride = PadRow(weights.shape.pooled_width());
   return policy;
 }
 
@@ -98,8 +126,8 @@ StateView ViewOf(const PolicyState& state) {
   view.bytes = graph.bytes.data();
   view.memory = graph.memory.data();
   view.placement = state.placement;
-  view.parents = {graph.parents.begin.data(), graph.parents.items.data()};
-  view.children = {graph.children.begin.data(), graph.children.items.data()};
+  view.from[0] = {graph.parents.begin.data(), graph.parents.items.data()};
+  view.from[1] = {graph.children.begin.data(), graph.children.items.data()};
   view.ancestors = graph.ancestors.data() + row;
   view.descendants = graph.descendants.data() + row;
   return view;
@@ -107,69 +135,132 @@ StateView ViewOf(const PolicyState& state) {
 
 }  // namespace
 
+struct EpisodeCache::Impl {
+  // Room for `num_nodes`.
+  void Reserve(const PackedPolicy& policy);
+
+  // Whom the memory below belongs to.
+  uint64_t kernel = 0;
+  const PolicyGraph* graph = nullptr;
+  int32_t num_nodes = 0;
+  PolicyShape shape;
+  AlignedFloats floats;
+  std::vector<uint8_t> bytes;
+  EpisodeMemory memory;  // Points into `floats` and `bytes`.
+};
+
+void EpisodeCache::Impl::Reserve(const PackedPolicy& policy) {
+  const auto nodes = static_cast<size_t>(num_nodes);
+  const size_t row = nodes * static_cast<size_t>(policy.width_stride);
+  const FloatPart parts[] = {
+      {&memory.self, row},
+      {&memory.message, 2 * static_cast<size_t>(policy.rounds) * row},
+      {&memory.x, 2 * row},
+      {&memory.inner, nodes * static_cast<size_t>(policy.inner_stride)},
+  };
+  AllocateParts(parts, floats);
+  bytes.assign(2 * nodes, 0);
+  memory.placement = bytes.data();
+  memory.inner_set = bytes.data() + nodes;
+}
+
+EpisodeCache::EpisodeCache() : impl_(std::make_unique<Impl>()) {}
+EpisodeCache::~EpisodeCache() = default;
+EpisodeCache::EpisodeCache(EpisodeCache&&) noexcept = default;
+EpisodeCache& EpisodeCache::operator=(EpisodeCache&&) noexcept = default;
+
 struct PolicyKernel::Impl {
+  void Reserve(int32_t num_nodes);
+  void ReserveHead(size_t num_states);
+  // The cache's memory, valid only if it is of this kernel and graph.
+  EpisodeMemory& MemoryFor(const PolicyGraph& graph, EpisodeCache::Impl& cache) const;
+
+  uint64_t id = NextKernelId();
   PolicyShape shape;
   PolicyVersion version = 0;
   KernelPath path = KernelPath::kPortable;
-  ForwardFunction forward = nullptr;
+  KernelFunctions functions;
   AlignedFloats packed;
   PackedPolicy policy;  // Points into `packed`.
   int32_t capacity = 0;  // Nodes that the scratch has room for.
   AlignedFloats floats;
   std::vector<int32_t> lists;
-  KernelScratch scratch;  // Points into `floats` and `lists`.
-
-  void Reserve(int32_t num_nodes);
+  std::vector<uint8_t> seen;
+  KernelScratch scratch;  // Points into `floats`, `lists` and `seen`.
+  size_t head_capacity = 0;  // States that the rows below have room for.
+  AlignedFloats head_floats;
+  float* pooled = nullptr;           // [states, pooled_stride], and the last one's overhang
+  float* classifier_hidden[2] = {};  // [states, padded 2D], [states, padded D]
+  float* logits = nullptr;           // [states, padded devices]
+  EpisodeCache no_episode;           // Of states that come without a cache.
 };
 
 void PolicyKernel::Impl::Reserve(int32_t num_nodes) {
   if (num_nodes <= capacity) return;
   capacity = num_nodes;
   const auto nodes = static_cast<size_t>(num_nodes);
-  const auto padded = [](int32_t width) { return static_cast<size_t>(PadToLanes(width)); };
-  const size_t width = padded(shape.width());
-  const size_t embedding = padded(shape.embedding_width());
-  const size_t pooled = padded(shape.pooled_width());
-  const size_t features = padded(shape.num_features());
-  // Of a tile in an MLP, of a tile in the self MLP, of the classifier.
-  const size_t hidden = std::max({kTile * embedding, kTile * 2 * features, padded(2 * shape.pooled_width()) + pooled});
-
-  struct Part {
-    float** pointer;
-    size_t floats;
+  const auto rows = static_cast<size_t>(PadTile(num_nodes));
+  const auto width = static_cast<size_t>(policy.width_stride);
+  const auto embedding = static_cast<size_t>(policy.embedding_stride);
+  const auto inner = static_cast<size_t>(policy.inner_stride);
+  const auto features = static_cast<size_t>(policy.feature_stride);
+  const size_t widest = std::max({width, inner, features});
+  const FloatPart parts[] = {
+      {&scratch.features, kTile * features},
+      {&scratch.x, rows * width},
+      {&scratch.self, rows * width},
+      {&scratch.sum, kTile * width},
+      {&scratch.embedding, kTile * embedding},
+      {&scratch.set_sum, inner},
+      {&scratch.hidden[0], kTile * widest},
+      {&scratch.hidden[1], kTile * widest},
   };
-  const Part parts[] = {
-      {&scratch.features, nodes * features},
-      {&scratch.self, nodes * width},
-      {&scratch.x, nodes * width},
-      {&scratch.message, nodes * width},
-      {&scratch.sum, std::max(nodes * width, embedding)},
-      {&scratch.embedding, nodes * static_cast<size_t>(policy.embedding_stride)},
-      {&scratch.inner, nodes * embedding},
-      {&scratch.pooled, pooled + kLanes},
-      {&scratch.hidden, hidden},
-      {&scratch.logits, padded(shape.num_devices)},
-  };
-  size_t total = 0;
-  for (const Part& part : parts) total += part.floats;
-  floats.Allocate(total);
-  float* next = floats.data();
-  for (const Part& part : parts) {
-    *part.pointer = next;
-    next += part.floats;
-  }
-  lists.assign(2 * nodes, 0);
-  scratch.senders = lists.data();
-  scratch.receivers = lists.data() + nodes;
+  AllocateParts(parts, floats);
+  const size_t levels = static_cast<size_t>(policy.rounds) + 1;
+  lists.assign(5 * nodes + 1 + levels, 0);
+  scratch.order = lists.data();
+  scratch.members = scratch.order + nodes + 1;
+  scratch.stale = scratch.members + 3 * nodes;
+  scratch.level_end = scratch.stale + nodes;
+  seen.assign(nodes, 0);
+  scratch.seen = seen.data();
 }
 
-PolicyKernel::PolicyKernel(const PolicyWeights& weights, KernelPath path) : impl_(std::make_unique<Impl>()) {
+void PolicyKernel::Impl::ReserveHead(size_t num_states) {
+  if (num_states <= head_capacity) return;
+  head_capacity = num_states;
+  const auto width = [](int32_t stride) { return static_cast<size_t>(stride); };
+  const FloatPart parts[] = {
+      {&pooled, num_states * width(policy.pooled_stride) + kRowLanes},
+      {&classifier_hidden[0], num_states * width(policy.classifier[0].padded_out)},
+      {&classifier_hidden[1], num_states * width(policy.classifier[1].padded_out)},
+      {&logits, num_states * width(policy.classifier[2].padded_out)},
+  };
+  AllocateParts(parts, head_floats);
+}
+
+EpisodeMemory& PolicyKernel::Impl::MemoryFor(const PolicyGraph& graph, EpisodeCache::Impl& cache) const {
+  if (cache.kernel != id || cache.graph != &graph || cache.num_nodes != graph.num_nodes) {
+    // Weights change much more often than sizes: an actor's caches keep their memory from version to version.
+    const bool fits = cache.num_nodes == graph.num_nodes && cache.shape == shape;
+    cache.kernel = id;
+    cache.graph = &graph;
+    cache.num_nodes = graph.num_nodes;
+    cache.shape = shape;
+    if (!fits) cache.Reserve(policy);
+    cache.memory.valid = false;
+  }
+  return cache.memory;
+}
+
+PolicyKernel::PolicyKernel(const PolicyWeights& weights, KernelPath path) {
   EMPLACE_CHECK(std::ssize(weights.values) == NumParameters(weights.shape));
   CheckRuns(path);
+  impl_ = std::make_unique<Impl>();
   impl_->shape = weights.shape;
   impl_->version = weights.version;
   impl_->path = path;
-  impl_->forward = FunctionOf(path);
+  impl_->functions = FunctionsOf(path);
   impl_->packed.Allocate(PackedFloats(weights.shape));
   impl_->policy = Pack(weights, impl_->packed.data());
 }
@@ -183,18 +274,33 @@ PolicyVersion PolicyKernel::version() const { return impl_->version; }
 KernelPath PolicyKernel::path() const { return impl_->path; }
 
 void PolicyKernel::Forward(std::span<const PolicyState> states, std::span<float> logits) {
+  Forward(states, {}, logits);
+}
+
+void PolicyKernel::Forward(std::span<const PolicyState> states, std::span<EpisodeCache* const> caches, std::span<float> logits) {
   const auto num_devices = static_cast<size_t>(impl_->shape.num_devices);
   EMPLACE_CHECK(logits.size() == states.size() * num_devices);
+  EMPLACE_CHECK(caches.empty() || caches.size() == states.size());
+  impl_->ReserveHead(states.size());
   for (size_t s = 0; s < states.size(); ++s) {
     const PolicyGraph& graph = *states[s].graph;
     EMPLACE_CHECK(graph.num_devices == impl_->shape.num_devices);
     EMPLACE_CHECK(states[s].step >= 0 && states[s].step < graph.num_nodes);
     impl_->Reserve(graph.num_nodes);
-    impl_->forward(impl_->policy, ViewOf(states[s]), impl_->scratch);
-    const uint8_t* allowed = graph.allowed.data() + static_cast<size_t>(states[s].step) * num_devices;
+    EpisodeMemory& memory = impl_->MemoryFor(graph, caches.empty() ? *impl_->no_episode.impl_ : *caches[s]->impl_);
+    if (caches.empty()) memory.valid = false;
+    // In ascending order: a row's overhang is overwritten by the next row.
+    float* const row = impl_->pooled + s * static_cast<size_t>(impl_->policy.pooled_stride);
+    impl_->functions.pooled(impl_->policy, ViewOf(states[s]), memory, impl_->scratch, row);
+  }
+  impl_->functions.classify(impl_->policy, impl_->pooled, static_cast<int32_t>(states.size()), impl_->classifier_hidden[0],
+                            impl_->classifier_hidden[1], impl_->logits);
+  const auto stride = static_cast<size_t>(impl_->policy.classifier[2].padded_out);
+  for (size_t s = 0; s < states.size(); ++s) {
+    const uint8_t* allowed = states[s].graph->allowed.data() + static_cast<size_t>(states[s].step) * num_devices;
     for (size_t device = 0; device < num_devices; ++device) {
       logits[s * num_devices + device] =
-          allowed[device] != 0 ? impl_->scratch.logits[device] : -std::numeric_limits<float>::infinity();
+          allowed[device] != 0 ? impl_->logits[s * stride + device] : -std::numeric_limits<float>::infinity();
     }
   }
 }

@@ -11,7 +11,24 @@
 
 namespace emplace {
 
-// Holds repacked weights and scratch. Not thread-safe: one a thread. Allocates only when a state is larger than any before.
+// What a kernel remembers of an episode, so that its next step computes only what the last one changed. About
+// 8 * k * n * m bytes. May go from episode to episode and from kernel to kernel: what does not fit is forgotten. A graph is
+// known by its address: it must not change while a cache of it is in use.
+class EpisodeCache {
+ public:
+  EpisodeCache();
+  ~EpisodeCache();
+  EpisodeCache(EpisodeCache&&) noexcept;
+  EpisodeCache& operator=(EpisodeCache&&) noexcept;
+
+ private:
+  friend class PolicyKernel;
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+// Holds repacked weights and scratch. Not thread-safe: one a thread. Allocates only when a state is larger, or a batch
+// longer, than any before.
 class PolicyKernel {
  public:
   // Throws BadInput when this processor does not run `path`.
@@ -27,6 +44,9 @@ class PolicyKernel {
   // logits [states.size() * num_devices], row-major; -infinity where the current group is not allowed.
   // REQUIRES: every state's graph has shape().num_devices devices.
   void Forward(std::span<const PolicyState> states, std::span<float> logits);
+  // The same logits, to the bit, from caches of their own [states.size()]. Fast where a state differs little from the one that
+  // the cache last saw: the next step of its episode. REQUIRES also: no cache twice.
+  void Forward(std::span<const PolicyState> states, std::span<EpisodeCache* const> caches, std::span<float> logits);
 
  private:
   struct Impl;

@@ -1,4 +1,4 @@
-// `Vec` for any processor: GCC's generic vectors, which become whatever 4-wide instructions the target has.
+// Floats in registers, for any processor: GCC's generic vectors, which become whatever 4-wide instructions the target has.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@
 namespace emplace {
 namespace {
 
-struct Vec {
+struct VecPortable {
   static constexpr int32_t kLanes = 8;
   static constexpr int kRegisters = 16;  // That a loop can count on.
   // Two halves: a 32-byte vector type would have another calling convention with AVX than without.
@@ -15,8 +15,8 @@ struct Vec {
   Half low;
   Half high;
 
-  static Vec Load(const float* from) {
-    Vec vec;
+  static VecPortable Load(const float* from) {
+    VecPortable vec;
     std::memcpy(&vec.low, from, sizeof(Half));
     std::memcpy(&vec.high, from + 4, sizeof(Half));
     return vec;
@@ -25,18 +25,18 @@ struct Vec {
     std::memcpy(to, &low, sizeof(Half));
     std::memcpy(to + 4, &high, sizeof(Half));
   }
-  static Vec Zero() { return Vec{Half{}, Half{}}; }
-  static Vec Broadcast(const float* value) {
+  static VecPortable Zero() { return VecPortable{Half{}, Half{}}; }
+  static VecPortable Broadcast(const float* value) {
     const Half half = {*value, *value, *value, *value};
-    return Vec{half, half};
+    return VecPortable{half, half};
   }
-  static Vec Add(Vec a, Vec b) { return Vec{a.low + b.low, a.high + b.high}; }
-  static Vec MultiplyAdd(Vec a, Vec b, Vec c) { return Vec{a.low * b.low + c.low, a.high * b.high + c.high}; }
-  static Vec Relu(Vec a) { return WherePositive(a, a); }
+  static VecPortable Add(VecPortable a, VecPortable b) { return VecPortable{a.low + b.low, a.high + b.high}; }
+  static VecPortable MultiplyAdd(VecPortable a, VecPortable b, VecPortable c) { return VecPortable{a.low * b.low + c.low, a.high * b.high + c.high}; }
+  static VecPortable Relu(VecPortable a) { return WherePositive(a, a); }
   // Lanes of `value` where `by` is above 0, else 0.
-  static Vec WherePositive(Vec by, Vec value) {
+  static VecPortable WherePositive(VecPortable by, VecPortable value) {
     const Half zero = {};
-    return Vec{by.low > zero ? value.low : zero, by.high > zero ? value.high : zero};
+    return VecPortable{by.low > zero ? value.low : zero, by.high > zero ? value.high : zero};
   }
 };
 

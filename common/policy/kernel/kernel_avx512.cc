@@ -1,0 +1,19 @@
+#include "common/policy/simd/vec_avx2.h"
+#include "common/policy/simd/vec_avx512.h"
+
+namespace emplace {
+namespace {
+
+using Vec = VecAvx512;
+using NarrowVec = VecAvx2;  // Of rows that are no multiple of a whole register.
+
+}  // namespace
+}  // namespace emplace
+
+#include "common/policy/kernel/kernel_impl.h"
+
+namespace emplace {
+
+KernelFunctions KernelFunctionsAvx512() { return {&Pooled, &Classify}; }
+
+}  // namespace emplace
