@@ -2,10 +2,12 @@
 // argument, so that a run costs one virtual call and an event none.
 //
 // A model has so many slots for events to come (NumSlots) and starts at most so many transfers (MostTransfers). It is asked to
-// Send what an op that ended has for other devices; what it schedules on its slots comes back, at that time, as Deliver where
-// it was a delivery and as Turn where it was a turn. It allocates in its constructor only.
+// Send what an op that ended has for other devices; what it schedules on its slots comes back, at that time, as OnEvent. When
+// nothing is to come any more, Finish brings the timeline's transfers into order and says until when the links are busy. It
+// allocates in its constructor only.
 #pragma once
 
+#include <algorithm>
 #include <span>
 #include <vector>
 
@@ -17,7 +19,7 @@ namespace emplace {
 class EventLoop {
  public:
   virtual ~EventLoop() = default;
-  // Leaves start_order and all of the timeline but peak_bytes in state().
+  // Leaves all of the timeline but peak_bytes, and the ops of each device as they started, in state().
   virtual void Run(std::span<const DeviceIndex> placement, bool keep_transfers) = 0;
   RunState& state() { return run_; }
 
@@ -30,11 +32,7 @@ class EventLoop {
 template <typename Links>
 class EventLoopOver final : public EventLoop {
  public:
-  explicit EventLoopOver(const SimGraph& graph)
-      : EventLoop(graph, Links::NumSlots(graph)),
-        links_(graph),
-        running_(run_.num_devices),
-        device_free_at_(run_.num_devices) {
+  explicit EventLoopOver(const SimGraph& graph) : EventLoop(graph, Links::NumSlots(graph)), links_(graph) {
     run_.timeline.transfers.reserve(Links::MostTransfers(graph));
   }
 
@@ -42,63 +40,47 @@ class EventLoopOver final : public EventLoop {
     run_.Reset(placement, keep_transfers);
     links_.Reset();
     for (OpIndex op = 0; op < run_.graph.num_ops; ++op) {
-      if (run_.missing[static_cast<size_t>(op)] == 0) run_.QueueOp(op, 0.0);
+      if (run_.graph.num_inputs[static_cast<size_t>(op)] == 0) run_.QueueOp(op, 0.0);
     }
+    size_t ended = 0;
     double last = 0;
-    for (EventSlots::Event event = run_.events.Next(); event.time_us != EventSlots::kNever; event = run_.events.Next()) {
+    while (!run_.events.Empty()) {
+      const EventSlots::Event event = run_.events.Next();
       last = event.time_us;
-      const bool input_ready = event.rank < run_.num_ops;
       if (event.slot < run_.num_devices) {
-        if (input_ready) {
-          FinishOp(event.slot, last);
-        } else {
-          ServeDevice(event.slot, last);
-        }
-      } else if (input_ready) {
-        links_.Deliver(run_, event.slot - run_.num_devices, last);
+        FinishOp(event.slot, last);
+        ++ended;
       } else {
-        links_.Turn(run_, event.slot - run_.num_devices, last);
+        links_.OnEvent(run_, event.slot - run_.num_devices, /*delivery=*/event.rank < run_.num_ops, last);
       }
     }
-    EMPLACE_CHECK(run_.start_order.size() == run_.num_ops);
+    EMPLACE_CHECK(ended == run_.num_ops);
+    last = std::max(last, links_.Finish(run_));
+    for (const double free_at : run_.device_free_at) last = std::max(last, free_at);
     run_.timeline.makespan_us = last;
   }
 
  private:
   void FinishOp(size_t device, double now) {
-    const OpIndex op = running_[device];
+    const OpIndex op = run_.device_queue.LastPopped(device);
     bool remote = false;
-    const auto first = static_cast<size_t>(run_.consumers.begin[static_cast<size_t>(op)]);
-    const auto last = static_cast<size_t>(run_.consumers.begin[static_cast<size_t>(op) + 1]);
-    for (size_t i = first; i < last; ++i) {
-      const OpIndex consumer = run_.consumers.items[i];
-      const bool local = run_.DeviceOf(consumer) == device;
+    for (const OpIndex consumer : run_.consumers.Row(op)) {
+      RunState::OpState& state = run_.ops[static_cast<size_t>(consumer)];
+      const bool local = static_cast<size_t>(state.device) == device;
       remote |= !local;
-      run_.InputsReady(consumer, local ? run_.tensors_read[i] : 0, now);
+      state.missing -= static_cast<int32_t>(local);
+      // This device, which takes its next op below.
+      if (local && state.missing == 0) run_.device_queue.Push(device, consumer);
     }
-    if (remote) links_.Send(run_, op, device, now);
-    run_.ScheduleDeviceTurn(device, device_free_at_[device]);
-  }
-
-  void ServeDevice(size_t device, double now) {
     if (run_.device_queue.Empty(device)) {
       run_.events.Cancel(device);
-      return;
+    } else {
+      run_.StartNextOp(device, now);
     }
-    const OpIndex op = run_.device_queue.Pop(device);
-    const double cost = run_.graph.cost_us[static_cast<size_t>(op) * run_.num_devices + device];
-    const double finish = now + cost;
-    run_.timeline.start_us[static_cast<size_t>(op)] = now;
-    run_.timeline.finish_us[static_cast<size_t>(op)] = finish;
-    run_.start_order.push_back(op);
-    running_[device] = op;
-    device_free_at_[device] = cost == 0 ? finish : finish + run_.graph.op_overhead_us;
-    run_.ScheduleOpEnd(device, finish, op);
+    if (remote) links_.Send(run_, op, device, now);
   }
 
   Links links_;
-  std::vector<OpIndex> running_;        // [D]
-  std::vector<double> device_free_at_;  // [D] us; when a running device has its next turn
 };
 
 }  // namespace emplace

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "common/ids.h"
+#include "simulator/linked_queues.h"
 #include "simulator/sim_graph.h"
 
 namespace emplace {
@@ -26,20 +27,18 @@ class PeakMemory {
   // REQUIRES: graph outlives it.
   explicit PeakMemory(const SimGraph& graph);
 
-  // start_order [n]: the ops by start time. Writes peak_bytes [D].
-  void Compute(std::span<const DeviceIndex> placement, std::span<const OpIndex> start_order, const Timeline& timeline,
+  // started [D]: the ops of each device as they started. Writes peak_bytes [D].
+  void Compute(std::span<const DeviceIndex> placement, const LinkedQueues& started, const Timeline& timeline,
                std::span<int64_t> peak_bytes);
 
  private:
   struct Release {
     double time_us;
-    DeviceIndex device;
     int64_t bytes;
   };
 
   const SimGraph& graph_;
-  std::vector<Release> releases_;    // At most 2 n.
-  std::vector<int64_t> held_bytes_;  // [D]
+  std::vector<Release> releases_;  // Of one device: at most 2 n.
 };
 
 }  // namespace emplace

@@ -1,7 +1,5 @@
 #include "simulator/run_state.h"
 
-#include <algorithm>
-
 #include "common/error.h"
 
 namespace emplace {
@@ -12,29 +10,23 @@ RunState::RunState(const SimGraph& sim_graph, size_t num_link_slots)
       num_devices(static_cast<size_t>(graph.num_devices)),
       link_slots(num_link_slots),
       events(num_devices + link_slots),
-      missing(graph.num_inputs),
-      device_queue(num_devices, num_ops) {
+      ops(num_ops),
+      device_queue(num_devices, num_ops),
+      device_free_at(num_devices) {
   EMPLACE_CHECK(num_devices + link_slots <= EventSlots::kMaxSlots);
-  std::vector<int32_t> readers;
+  producer_of.reserve(graph.tensor_bytes.size());
+  consumers.begin.reserve(num_ops + 1);
+  consumers.items.reserve(graph.tensor_consumers.items.size());
   for (size_t o = 0; o < num_ops; ++o) {
-    readers.clear();
+    const auto first = static_cast<std::ptrdiff_t>(consumers.items.size());
     for (int32_t tensor = graph.tensor_begin[o]; tensor < graph.tensor_begin[o + 1]; ++tensor) {
       producer_of.push_back(static_cast<OpIndex>(o));
       const std::span<const int32_t> row = graph.tensor_consumers.Row(tensor);
-      readers.insert(readers.end(), row.begin(), row.end());
+      consumers.items.insert(consumers.items.end(), row.begin(), row.end());
     }
-    std::sort(readers.begin(), readers.end());
-    for (size_t i = 0; i < readers.size(); ++i) {
-      if (i > 0 && readers[i] == readers[i - 1]) {
-        ++tensors_read.back();
-      } else {
-        consumers.items.push_back(readers[i]);
-        tensors_read.push_back(1);
-      }
-    }
+    std::sort(consumers.items.begin() + first, consumers.items.end());
     consumers.begin.push_back(static_cast<int32_t>(consumers.items.size()));
   }
-  start_order.reserve(num_ops);
   timeline.start_us.resize(num_ops);
   timeline.finish_us.resize(num_ops);
   timeline.peak_bytes.resize(num_devices);
@@ -42,12 +34,11 @@ RunState::RunState(const SimGraph& sim_graph, size_t num_link_slots)
 
 void RunState::Reset(std::span<const DeviceIndex> placement, bool keep_the_transfers) {
   EMPLACE_CHECK(placement.size() == num_ops);
-  place = placement;
   keep_transfers = keep_the_transfers;
-  std::copy(graph.num_inputs.begin(), graph.num_inputs.end(), missing.begin());
+  for (size_t o = 0; o < num_ops; ++o) ops[o] = {graph.num_inputs[o], placement[o]};
   events.Clear();
   device_queue.Clear();
-  start_order.clear();
+  std::fill(device_free_at.begin(), device_free_at.end(), 0.0);
   timeline.transfers.clear();
 }
 

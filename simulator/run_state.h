@@ -1,6 +1,8 @@
-// What the event loop and the link model of one run share: the graph, the placement, what waits and what is to come.
+// What the event loop and the link model of one run share: the graph, the placement, the devices, what waits and what is to
+// come.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -15,24 +17,27 @@
 
 namespace emplace {
 
-// A device either runs an op whose end is to come, or has a turn to come, or idles; a link slot likewise with a tensor on its
-// way. Slots: devices [0, D), then the L slots of the link model. Events at equal times go by rank: input-ready [0, n) by
-// producer, link turns [n, n + L), device turns [n + L, n + L + D).
+// A device has an op whose end is to come, or idles; it takes its next op, in advance, when that end comes: its queue is first
+// come, first served, so nothing later can change what that is or when it starts. Slots: devices [0, D), then the L slots of
+// the link model. Events at equal times go by rank: input-ready [0, n) by producer, link turns [n, n + L), device turns
+// [n + L, n + L + D). The end of an op that takes no time has the rank of its device's turn, at which it starts: all inputs
+// that get ready at that time come before.
 //
 // An op's end makes all its local consumers ready in one go, and a delivery all that it serves. That is rule 6's order, by
 // (producer, consumer): ranks go by producer, each goes over its consumers in ascending order, and two deliveries of one
 // producer at one time go to different devices, whose queues do not meet.
 struct RunState {
+  struct OpState {
+    int32_t missing;     // Inputs that are not ready.
+    DeviceIndex device;
+  };
+
   // REQUIRES: sim_graph outlives it.
   RunState(const SimGraph& sim_graph, size_t num_link_slots);
   void Reset(std::span<const DeviceIndex> placement, bool keep_the_transfers);
 
-  size_t DeviceOf(OpIndex op) const { return static_cast<size_t>(place[static_cast<size_t>(op)]); }
+  size_t DeviceOf(OpIndex op) const { return static_cast<size_t>(ops[static_cast<size_t>(op)].device); }
 
-  void ScheduleOpEnd(size_t device, double time_us, OpIndex op) { events.Schedule(device, time_us, static_cast<size_t>(op)); }
-  void ScheduleDeviceTurn(size_t device, double time_us) {
-    events.Schedule(device, time_us, num_ops + link_slots + device);
-  }
   void ScheduleDelivery(size_t link, double time_us, int32_t tensor) {
     events.Schedule(num_devices + link, time_us, static_cast<size_t>(producer_of[static_cast<size_t>(tensor)]));
   }
@@ -40,17 +45,27 @@ struct RunState {
   bool LinkIsIdle(size_t link) const { return events.Idle(num_devices + link); }
   void CancelLink(size_t link) { events.Cancel(num_devices + link); }
 
-  // `inputs` of what the op waits for are ready now; 0 is harmless, and saves the caller a branch.
-  void InputsReady(OpIndex op, int32_t inputs, double now) {
-    const int32_t left = missing[static_cast<size_t>(op)] - inputs;
-    missing[static_cast<size_t>(op)] = left;
-    if (inputs != 0 && left == 0) QueueOp(op, now);
+  // One input of `op` is ready now, if it `is_ready`; what is not saves the caller a branch.
+  void InputReady(OpIndex op, bool is_ready, double now) {
+    OpState& state = ops[static_cast<size_t>(op)];
+    state.missing -= static_cast<int32_t>(is_ready);
+    if (is_ready && state.missing == 0) QueueOp(op, now);
   }
   void QueueOp(OpIndex op, double now) {
     const size_t device = DeviceOf(op);
     device_queue.Push(device, op);
-    // An idle device gets its turn now, after all that is ready now; a busy one has its next turn already.
-    if (events.Idle(device)) ScheduleDeviceTurn(device, now);
+    if (events.Idle(device)) StartNextOp(device, now);
+  }
+  // Of the device's queue, now or when the device is free. REQUIRES: something is queued, and no end is to come.
+  void StartNextOp(size_t device, double now) {
+    const OpIndex op = device_queue.Pop(device);
+    const double start = std::max(now, device_free_at[device]);
+    const double cost = graph.cost_us[static_cast<size_t>(op) * num_devices + device];
+    const double finish = start + cost;
+    timeline.start_us[static_cast<size_t>(op)] = start;
+    timeline.finish_us[static_cast<size_t>(op)] = finish;
+    device_free_at[device] = cost == 0 ? finish : finish + graph.op_overhead_us;
+    events.Schedule(device, finish, finish > start ? static_cast<size_t>(op) : num_ops + link_slots + device);
   }
 
   // Devices, the channels of a topology, and its network's turn.
@@ -60,17 +75,15 @@ struct RunState {
   const size_t num_ops;
   const size_t num_devices;
   const size_t link_slots;
-  // The consumers of each op over all its tensors, ascending, and how many of its tensors each reads.
+  // The consumers of each op over all its tensors, ascending; one that reads several of them stands there as often.
   Csr consumers;
-  std::vector<int32_t> tensors_read;  // [consumers.items]
-  std::vector<OpIndex> producer_of;   // [T]
+  std::vector<OpIndex> producer_of;     // [T]
 
-  std::span<const DeviceIndex> place;
-  bool keep_transfers = false;        // Whether timeline.transfers is wanted.
+  bool keep_transfers = false;          // Whether timeline.transfers is wanted.
   EventSlots events;
-  std::vector<int32_t> missing;       // [n] inputs that are not ready
-  LinkedQueues device_queue;          // Of ops.
-  std::vector<OpIndex> start_order;   // [n] ops as they started
+  std::vector<OpState> ops;             // [n]
+  LinkedQueues device_queue;            // [D] of ops; all that were pushed are the ops of a device as they start.
+  std::vector<double> device_free_at;   // [D] us; when it can take the op after the last that it took
   Timeline timeline;
 };
 

@@ -40,14 +40,14 @@ double Simulator::Makespan(std::span<const DeviceIndex> placement) {
 double Simulator::MakespanAndPeak(std::span<const DeviceIndex> placement, std::span<int64_t> peak_bytes) {
   impl_->loop->Run(placement, /*keep_transfers=*/false);
   const RunState& run = impl_->loop->state();
-  impl_->peak.Compute(placement, run.start_order, run.timeline, peak_bytes);
+  impl_->peak.Compute(placement, run.device_queue, run.timeline, peak_bytes);
   return run.timeline.makespan_us;
 }
 
 const Timeline& Simulator::Run(std::span<const DeviceIndex> placement) {
   impl_->loop->Run(placement, /*keep_transfers=*/true);
   RunState& run = impl_->loop->state();
-  impl_->peak.Compute(placement, run.start_order, run.timeline, run.timeline.peak_bytes);
+  impl_->peak.Compute(placement, run.device_queue, run.timeline, run.timeline.peak_bytes);
   return run.timeline;
 }
 

@@ -59,16 +59,16 @@ class DestinationTransfers {
 
   int32_t TensorOf(int32_t transfer) const { return tensor_of_[static_cast<size_t>(transfer)]; }
   DeviceIndex DestinationOf(const RunState& run, int32_t transfer) const {
-    return run.place[static_cast<size_t>(run.graph.tensor_consumers.items[static_cast<size_t>(transfer)])];
+    return static_cast<DeviceIndex>(run.DeviceOf(run.graph.tensor_consumers.items[static_cast<size_t>(transfer)]));
   }
 
   void Deliver(RunState& run, int32_t transfer, size_t /*from*/, double now) const {
     const Csr& consumers = run.graph.tensor_consumers;
     const auto end = static_cast<size_t>(consumers.begin[static_cast<size_t>(TensorOf(transfer)) + 1]);
-    const DeviceIndex to = DestinationOf(run, transfer);
+    const auto to = static_cast<size_t>(DestinationOf(run, transfer));
     for (auto i = static_cast<size_t>(transfer); i < end; ++i) {
       const OpIndex consumer = consumers.items[i];
-      run.InputsReady(consumer, static_cast<int32_t>(run.place[static_cast<size_t>(consumer)] == to), now);
+      run.InputReady(consumer, run.DeviceOf(consumer) == to, now);
     }
   }
 

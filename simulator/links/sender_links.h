@@ -2,6 +2,7 @@
 // `Transfers` says what the transfers of an op are.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -10,6 +11,8 @@
 
 namespace emplace {
 
+// Like a device, a link takes its next transfer in advance, when the delivery of the one before comes. A delivery that takes no
+// time has the rank of its link's turn, at which it starts.
 template <typename Transfers>
 class SenderLinks {
  public:
@@ -17,49 +20,68 @@ class SenderLinks {
   static size_t MostTransfers(const SimGraph& graph) { return Transfers::Most(graph); }
 
   explicit SenderLinks(const SimGraph& graph)
-      : transfers_(graph),
-        queue_(NumSlots(graph), Transfers::Numbers(graph)),
-        sending_(NumSlots(graph)),
-        free_at_(NumSlots(graph)) {}
+      : transfers_(graph), queue_(NumSlots(graph), Transfers::Numbers(graph)), free_at_(NumSlots(graph)) {
+    sending_us_.reserve(graph.tensor_bytes.size());
+    for (const int64_t bytes : graph.tensor_bytes) {
+      sending_us_.push_back(static_cast<double>(bytes) / graph.bandwidth_bytes_per_us);
+    }
+  }
 
   void Reset() {
     transfers_.Reset();
     queue_.Clear();
+    std::fill(free_at_.begin(), free_at_.end(), 0.0);
   }
 
   void Send(RunState& run, OpIndex op, size_t device, double now) {
     transfers_.ForEachOf(run, op, device, [&](int32_t transfer) { queue_.Push(device, transfer); });
-    if (run.LinkIsIdle(device)) run.ScheduleLinkTurn(device, now);
+    if (run.LinkIsIdle(device)) StartNext(run, device, now);
   }
 
-  void Deliver(RunState& run, size_t device, double now) {
-    transfers_.Deliver(run, sending_[device], device, now);
-    run.ScheduleLinkTurn(device, free_at_[device]);
-  }
-
-  void Turn(RunState& run, size_t device, double now) {
+  void OnEvent(RunState& run, size_t device, bool /*delivery*/, double now) {
+    transfers_.Deliver(run, queue_.LastPopped(device), device, now);
     if (queue_.Empty(device)) {
       run.CancelLink(device);
-      return;
+    } else {
+      StartNext(run, device, now);
     }
-    const int32_t transfer = queue_.Pop(device);
-    const int32_t tensor = transfers_.TensorOf(transfer);
-    const double delivered =
-        now + static_cast<double>(run.graph.tensor_bytes[static_cast<size_t>(tensor)]) / run.graph.bandwidth_bytes_per_us;
-    sending_[device] = transfer;
-    free_at_[device] = delivered + run.graph.transfer_overhead_us;
-    run.ScheduleDelivery(device, delivered, tensor);
-    if (run.keep_transfers) {
-      run.timeline.transfers.push_back({tensor, static_cast<DeviceIndex>(device), transfers_.DestinationOf(run, transfer),
-                                        now, delivered, free_at_[device]});
+  }
+
+  // Transfers stand in the order in which links took them, each at most its overhead in advance: nearly in order.
+  double Finish(RunState& run) const {
+    const auto before = [](const Transfer& a, const Transfer& b) {
+      return a.start_us != b.start_us ? a.start_us < b.start_us : a.from < b.from;
+    };
+    std::vector<Transfer>& transfers = run.timeline.transfers;
+    for (auto next = transfers.begin(); next != transfers.end(); ++next) {
+      std::rotate(std::upper_bound(transfers.begin(), next, *next, before), next, next + 1);
     }
+    return *std::max_element(free_at_.begin(), free_at_.end());
   }
 
  private:
+  // REQUIRES: something is queued, and no delivery is to come.
+  void StartNext(RunState& run, size_t device, double now) {
+    const int32_t transfer = queue_.Pop(device);
+    const int32_t tensor = transfers_.TensorOf(transfer);
+    const double start = std::max(now, free_at_[device]);
+    const double delivered = start + sending_us_[static_cast<size_t>(tensor)];
+    free_at_[device] = delivered + run.graph.transfer_overhead_us;
+    if (delivered > start) {
+      run.ScheduleDelivery(device, delivered, tensor);
+    } else {
+      run.ScheduleLinkTurn(device, delivered);
+    }
+    if (run.keep_transfers) {
+      run.timeline.transfers.push_back({tensor, static_cast<DeviceIndex>(device), transfers_.DestinationOf(run, transfer),
+                                        start, delivered, free_at_[device]});
+    }
+  }
+
   Transfers transfers_;
-  LinkedQueues queue_;            // [D] of transfers
-  std::vector<int32_t> sending_;  // [D] transfer
-  std::vector<double> free_at_;   // [D] us; when a sending link has its next turn
+  LinkedQueues queue_;              // [D] of transfers
+  std::vector<double> free_at_;     // [D] us; when it can take the transfer after the last that it took
+  std::vector<double> sending_us_;  // [T] bytes / bandwidth
 };
 
 }  // namespace emplace

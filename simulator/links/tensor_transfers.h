@@ -51,7 +51,7 @@ class TensorTransfers {
 
   void Deliver(RunState& run, int32_t transfer, size_t from, double now) const {
     for (const OpIndex consumer : run.graph.tensor_consumers.Row(transfer)) {
-      run.InputsReady(consumer, static_cast<int32_t>(run.DeviceOf(consumer) != from), now);
+      run.InputReady(consumer, run.DeviceOf(consumer) != from, now);
     }
   }
 

@@ -54,20 +54,22 @@ class TopologyLinks {
     run.ScheduleLinkTurn(network_slot_, now);
   }
 
-  void Deliver(RunState& run, size_t channel, double now) {
-    transfers_.Deliver(run, under_way_[channel].transfer, under_way_[channel].pair / run.num_devices, now);
-    run.ScheduleLinkTurn(channel, under_way_[channel].free_at_us);
-  }
-
-  void Turn(RunState& run, size_t slot, double now) {
-    run.CancelLink(slot);
-    if (slot == network_slot_) {
+  void OnEvent(RunState& run, size_t slot, bool delivery, double now) {
+    if (delivery) {
+      transfers_.Deliver(run, under_way_[slot].transfer, under_way_[slot].pair / run.num_devices, now);
+      run.ScheduleLinkTurn(slot, under_way_[slot].free_at_us);
+    } else if (slot == network_slot_) {
+      run.CancelLink(slot);
       StartWaiting(run, now);
     } else {
+      run.CancelLink(slot);
       Occupy(run, under_way_[slot].pair, 0);
       run.ScheduleLinkTurn(network_slot_, now);
     }
   }
+
+  // Transfers stand in order, and their channels get free by an event.
+  double Finish(const RunState&) const { return 0; }
 
  private:
   struct UnderWay {
