@@ -9,13 +9,18 @@
 
 namespace emplace {
 
-std::vector<float> ReturnsToGo(const Trajectory& trajectory) {
+std::vector<float> ReturnsToGo(const Trajectory& trajectory, double discount) {
   std::vector<float> returns(trajectory.actions.size());
-  for (size_t t = 0; t < returns.size(); ++t) returns[t] = trajectory.rho[t] - trajectory.rho.back();
+  double to_go = 0;
+  for (size_t t = returns.size(); t-- > 0;) {
+    to_go = static_cast<double>(trajectory.rho[t]) - static_cast<double>(trajectory.rho[t + 1]) + discount * to_go;
+    returns[t] = static_cast<float>(to_go);
+  }
   return returns;
 }
 
-Baselines::Baselines(size_t graphs, int64_t window) : window_(window), recent_(graphs) {}
+Baselines::Baselines(size_t graphs, int64_t window, double discount)
+    : window_(window), discount_(discount), recent_(graphs) {}
 
 std::vector<std::vector<float>> Baselines::AdvantagesThenAdd(const std::vector<Trajectory>& batch) {
   // Sums over the window and the batch, once a graph.
@@ -28,7 +33,7 @@ std::vector<std::vector<float>> Baselines::AdvantagesThenAdd(const std::vector<T
   };
   std::vector<std::vector<float>> returns;
   for (const Trajectory& trajectory : batch) {
-    returns.push_back(ReturnsToGo(trajectory));
+    returns.push_back(ReturnsToGo(trajectory, discount_));
     if (episodes[trajectory.graph] == 0) {
       for (const std::vector<float>& old : recent_[trajectory.graph]) add(trajectory.graph, old);
     }

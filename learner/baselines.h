@@ -12,13 +12,14 @@
 
 namespace emplace {
 
-// G_t = rho(s_t) - rho(s_n), [n]: the discount is 1, so rewards telescope.
-std::vector<float> ReturnsToGo(const Trajectory& trajectory);
+// G_t = r_t + discount * G_{t+1}, r_t = rho(s_t) - rho(s_{t+1}); [n]. With a discount of 1, G_t = rho(s_t) - rho(s_n).
+std::vector<float> ReturnsToGo(const Trajectory& trajectory, double discount);
 
 // Not thread-safe.
 class Baselines {
  public:
-  Baselines(size_t graphs, int64_t window);
+  // discount: in (0, 1], of the returns.
+  Baselines(size_t graphs, int64_t window, double discount);
 
   // G_t - baseline, [batch][n], then takes the batch into the windows. A graph's lone first episode gets zeros.
   std::vector<std::vector<float>> AdvantagesThenAdd(const std::vector<Trajectory>& batch);
@@ -30,6 +31,7 @@ class Baselines {
 
  private:
   int64_t window_;
+  double discount_;
   std::vector<std::deque<std::vector<float>>> recent_;  // [graphs] oldest first, each [n]
 };
 

@@ -42,7 +42,7 @@ PolicyUpdater::PolicyUpdater(const std::vector<PlacementTask>& tasks, const RunC
       seed_(config.seed),
       weights_(std::move(initial)),
       engine_(std::move(engine)),
-      baselines_(tasks.size(), config.training.baseline_window) {}
+      baselines_(tasks.size(), config.training.baseline_window, config.training.discount) {}
 
 std::vector<Sample> PolicyUpdater::DrawSamples(const std::vector<Trajectory>& batch) const {
   std::vector<Sample> samples;

@@ -74,6 +74,7 @@ FieldTable<TrainingConfig> TrainingFields() {
   t.Field("max_minutes", &C::max_minutes).Range(0, 1e6).Help("Stop after this wall time; 0: no limit.");
   t.Field("episodes_per_update", &C::episodes_per_update).Range(1, 4096).Help("Episodes in one update (B).");
   t.Field("max_states_per_update", &C::max_states_per_update).Range(0, kMany).Help("States drawn for one update; 0: all.");
+  t.Field("discount", &C::discount).Range(0.01, 1.0).Help("Of rewards, a step: below 1, an action answers for the near future only, with less noise.");
   t.Field("baseline_window", &C::baseline_window).Range(1, 10000).Help("Recent episodes in a (graph, step) baseline.");
   t.Field("normalize_advantages", &C::normalize_advantages).Help("Divide by the batch's standard deviation.");
   t.Field("entropy_start", &C::entropy_start).Range(0, 100).Help("Weight of the entropy bonus, at first.");

@@ -48,6 +48,7 @@ struct TrainingConfig {
   double max_minutes = 0;              // Stops after this wall time; 0: no limit.
   int64_t episodes_per_update = 16;    // B
   int64_t max_states_per_update = 512; // Steps drawn from a batch of episodes for one update; 0: all
+  double discount = 1;                 // Of rewards, a step.
   int64_t baseline_window = 20;        // Recent episodes in each (graph, step) baseline.
   bool normalize_advantages = true;    // Divide by the batch's standard deviation.
   double entropy_start = 0.05;

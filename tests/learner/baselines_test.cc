@@ -22,11 +22,13 @@ Trajectory Episode(GraphId graph, std::vector<float> rho) {
 
 TEST(Baselines, ReturnsToGoTelescope) {
   // r = 5-3, 3-4, 4-1; sums from each step on: 2-1+3 = 4, -1+3 = 2, 3.
-  EXPECT_THAT(ReturnsToGo(Episode(0, {5, 3, 4, 1})), ElementsAre(4, 2, 3));
+  EXPECT_THAT(ReturnsToGo(Episode(0, {5, 3, 4, 1}), 1.0), ElementsAre(4, 2, 3));
+  // With a discount of 1/2: 3, -1 + 3/2, 2 + 1/4.
+  EXPECT_THAT(ReturnsToGo(Episode(0, {5, 3, 4, 1}), 0.5), ElementsAre(2.25F, 0.5F, 3));
 }
 
 TEST(Baselines, ALoneFirstEpisodeHasNothingToBeComparedWith) {
-  Baselines baselines(2, 4);
+  Baselines baselines(2, 4, 1.0);
   EXPECT_THAT(baselines.AdvantagesThenAdd({Episode(1, {5, 1})}), ElementsAre(ElementsAre(0)));
   // From then on the first one is the baseline: G = 3 against 4. Another graph's episodes do not count.
   EXPECT_THAT(baselines.AdvantagesThenAdd({Episode(1, {5, 2}), Episode(0, {9, 1})}),
@@ -37,7 +39,7 @@ TEST(Baselines, AreTheMeanOfTheOtherEpisodesInWindowAndBatch) {
   Rng rng(1);
   const std::vector<int32_t> steps = {3, 1, 5};
   for (const int64_t window : {1, 2, 7}) {
-    Baselines baselines(steps.size(), window);
+    Baselines baselines(steps.size(), window, 1.0);
     std::vector<std::vector<std::vector<float>>> history(steps.size());  // [graphs][episodes][n], never cut.
     for (int round = 0; round < 20; ++round) {
       std::vector<Trajectory> batch;
@@ -65,7 +67,7 @@ TEST(Baselines, AreTheMeanOfTheOtherEpisodesInWindowAndBatch) {
           EXPECT_NEAR(static_cast<double>(advantages[i][t]), count > 0 ? own - sum / count : 0.0, 1e-5);
         }
       }
-      for (const Trajectory& episode : batch) history[episode.graph].push_back(ReturnsToGo(episode));
+      for (const Trajectory& episode : batch) history[episode.graph].push_back(ReturnsToGo(episode, 1.0));
     }
   }
 }
@@ -73,25 +75,25 @@ TEST(Baselines, AreTheMeanOfTheOtherEpisodesInWindowAndBatch) {
 TEST(Baselines, GoOnAfterALoadAsIfNothingHadHappened) {
   const std::vector<Trajectory> first = {Episode(0, {3, 2, 1}), Episode(1, {7, 4}), Episode(0, {2, 9, 4})};
   const std::vector<Trajectory> second = {Episode(1, {1, 4}), Episode(0, {5, 5, 2}), Episode(0, {1, 0, 2})};
-  Baselines original(2, 2);
+  Baselines original(2, 2, 1.0);
   original.AdvantagesThenAdd(first);
-  Baselines restored(2, 2);
+  Baselines restored(2, 2, 1.0);
   restored.Load(original.Save(), {2, 1});
   EXPECT_EQ(original.AdvantagesThenAdd(second), restored.AdvantagesThenAdd(second));
   EXPECT_EQ(original.Save(), restored.Save());
 }
 
 TEST(Baselines, ASmallerWindowThanTheSavedOneKeepsTheNewest) {
-  Baselines wide(1, 10);
+  Baselines wide(1, 10, 1.0);
   wide.AdvantagesThenAdd({Episode(0, {1, 0}), Episode(0, {2, 0}), Episode(0, {3, 0})});
-  Baselines narrow(1, 2);
+  Baselines narrow(1, 2, 1.0);
   narrow.Load(wide.Save(), {1});
   narrow.AdvantagesThenAdd({Episode(0, {4, 0})});
   EXPECT_THAT(narrow.Save(), ElementsAre(ElementsAre(3, 4)));
 }
 
 TEST(Baselines, RefuseWhatDoesNotFitAndStayAsTheyWere) {
-  Baselines baselines(2, 3);
+  Baselines baselines(2, 3, 1.0);
   baselines.AdvantagesThenAdd({Episode(0, {3, 2, 1})});
   const auto before = baselines.Save();
   const auto complaint = [&](const std::vector<std::vector<float>>& saved) -> std::string {

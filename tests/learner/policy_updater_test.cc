@@ -72,7 +72,7 @@ class NaiveObjective {
   NaiveObjective(const std::vector<PlacementTask>& tasks, const RunConfig& config, const PolicyWeights& weights,
                  const std::vector<Trajectory>& batch)
       : tasks_(tasks), batch_(batch), clip_(config.training.importance_clip), entropy_weight_(config.training.entropy_start) {
-    const auto advantages = Baselines(tasks.size(), config.training.baseline_window).AdvantagesThenAdd(batch);
+    const auto advantages = Baselines(tasks.size(), config.training.baseline_window, config.training.discount).AdvantagesThenAdd(batch);
     std::vector<double> all;
     for (size_t e = 0; e < batch.size(); ++e) {
       for (size_t t = 0; t < batch[e].actions.size(); ++t) {
