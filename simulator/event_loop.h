@@ -5,6 +5,10 @@
 // Send what an op that ended has for other devices; what it schedules on its slots comes back, at that time, as OnEvent. When
 // nothing is to come any more, Finish brings the timeline's transfers into order and says until when the links are busy. It
 // allocates in its constructor only.
+//
+// A run starts from the last snapshot of the one before that the new placement does not touch. The model takes part in this by
+// SendsTheSame (whether an op's transfers are requested alike under another placement), VisitState (run_snapshots.h; a queue of
+// transfers that was the same up to a moment need not be copied) and Replay, which makes ready what a delivery did.
 #pragma once
 
 #include <algorithm>
@@ -12,6 +16,8 @@
 #include <vector>
 
 #include "common/error.h"
+#include "simulator/placement_change.h"
+#include "simulator/run_snapshots.h"
 #include "simulator/run_state.h"
 
 namespace emplace {
@@ -22,55 +28,98 @@ class EventLoop {
   // Leaves all of the timeline but peak_bytes, and the ops of each device as they started, in state().
   virtual void Run(std::span<const DeviceIndex> placement, bool keep_transfers) = 0;
   RunState& state() { return run_; }
+  // Op ends and deliveries of the last run, without those that it took over from the run before.
+  size_t events() const { return run_.log_size - taken_over_; }
 
  protected:
-  EventLoop(const SimGraph& graph, size_t link_slots) : run_(graph, link_slots) {}
+  EventLoop(const SimGraph& graph, size_t link_slots, size_t most_transfers) : run_(graph, link_slots, most_transfers) {}
 
   RunState run_;
+  size_t taken_over_ = 0;
 };
 
 template <typename Links>
 class EventLoopOver final : public EventLoop {
  public:
-  explicit EventLoopOver(const SimGraph& graph) : EventLoop(graph, Links::NumSlots(graph)), links_(graph) {
-    run_.timeline.transfers.reserve(Links::MostTransfers(graph));
-  }
+  explicit EventLoopOver(const SimGraph& graph)
+      : EventLoop(graph, Links::NumSlots(graph), Links::MostTransfers(graph)),
+        links_(graph),
+        change_(graph),
+        snapshots_(*this, run_.log.size()) {}
 
   void Run(std::span<const DeviceIndex> placement, bool keep_transfers) override {
+    EMPLACE_CHECK(placement.size() == run_.num_ops);
+    // Snapshots hold no transfers.
+    const double same_until = keep_transfers ? 0 : FirstEffectUs(placement);
     run_.Reset(placement, keep_transfers);
     links_.Reset();
-    for (OpIndex op = 0; op < run_.graph.num_ops; ++op) {
-      if (run_.graph.num_inputs[static_cast<size_t>(op)] == 0) run_.QueueOp(op, 0.0);
-    }
-    size_t ended = 0;
-    double last = 0;
+    double last = snapshots_.FirstTimeUs() < same_until ? Resume(same_until) : Start();
     while (!run_.events.Empty()) {
       const EventSlots::Event event = run_.events.Next();
       last = event.time_us;
       if (event.slot < run_.num_devices) {
         FinishOp(event.slot, last);
-        ++ended;
       } else {
         links_.OnEvent(run_, event.slot - run_.num_devices, /*delivery=*/event.rank < run_.num_ops, last);
       }
+      if (snapshots_.IsDue(run_.log_size)) snapshots_.Take(*this, {last, run_.log_size});
     }
-    EMPLACE_CHECK(ended == run_.num_ops);
     last = std::max(last, links_.Finish(run_));
     for (const double free_at : run_.device_free_at) last = std::max(last, free_at);
     run_.timeline.makespan_us = last;
+    EMPLACE_CHECK(ended_ == run_.num_ops);
+  }
+
+  template <typename Visit>
+  void VisitState(Visit&& visit) {
+    run_.VisitState(visit);
+    links_.VisitState(visit);
+    visit(std::span(&ended_, 1));
   }
 
  private:
+  double FirstEffectUs(std::span<const DeviceIndex> placement) {
+    return change_.FirstEffectUs(run_, placement, snapshots_.FirstTimeUs(), [&](OpIndex op) {
+      return links_.SendsTheSame(run_, op, run_.DeviceOf(op),
+                                 [&](OpIndex reader) { return static_cast<size_t>(placement[static_cast<size_t>(reader)]); });
+    });
+  }
+
+  // Both return the time up to which all is done.
+  double Start() {
+    snapshots_.Clear();
+    ended_ = 0;
+    taken_over_ = 0;
+    for (OpIndex op = 0; op < run_.graph.num_ops; ++op) {
+      if (run_.graph.num_inputs[static_cast<size_t>(op)] == 0) run_.QueueOp(op, 0.0);
+    }
+    return 0;
+  }
+  double Resume(double before_us) {
+    const RunSnapshots::Moment moment = snapshots_.GoBack(*this, before_us);
+    for (size_t i = 0; i < moment.events; ++i) {
+      const int32_t entry = run_.log[i];
+      if (entry < 0) {
+        links_.Replay(run_, ~entry);
+        continue;
+      }
+      const size_t device = run_.DeviceOf(entry);
+      for (const OpIndex consumer : run_.consumers.Row(entry)) run_.TakeInput(consumer, run_.DeviceOf(consumer) == device);
+    }
+    taken_over_ = moment.events;
+    return moment.time_us;
+  }
+
   void FinishOp(size_t device, double now) {
     const OpIndex op = run_.device_queue.LastPopped(device);
+    run_.LogOpEnd(op);
+    ++ended_;
     bool remote = false;
     for (const OpIndex consumer : run_.consumers.Row(op)) {
-      RunState::OpState& state = run_.ops[static_cast<size_t>(consumer)];
-      const bool local = static_cast<size_t>(state.device) == device;
+      const bool local = run_.DeviceOf(consumer) == device;
       remote |= !local;
-      state.missing -= static_cast<int32_t>(local);
-      // This device, which takes its next op below.
-      if (local && state.missing == 0) run_.device_queue.Push(device, consumer);
+      // For this device, which takes its next op below.
+      if (run_.TakeInput(consumer, local)) run_.device_queue.Push(device, consumer);
     }
     if (run_.device_queue.Empty(device)) {
       run_.events.Cancel(device);
@@ -81,6 +130,9 @@ class EventLoopOver final : public EventLoop {
   }
 
   Links links_;
+  size_t ended_ = 0;  // Ops.
+  PlacementChange change_;
+  RunSnapshots snapshots_;
 };
 
 }  // namespace emplace

@@ -7,6 +7,7 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 namespace emplace {
@@ -37,6 +38,12 @@ class EventSlots {
   Event Next() const {
     const auto order = static_cast<uint64_t>(nodes_[1]);
     return {std::bit_cast<double>(static_cast<uint64_t>(nodes_[1] >> 64)), order >> kSlotBits, order & (kMaxSlots - 1)};
+  }
+
+  // Calls visit(span) for all that changes.
+  template <typename Visit>
+  void VisitState(Visit&& visit) {
+    visit(std::span(nodes_));
   }
 
  private:

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 namespace emplace {
@@ -33,6 +34,13 @@ class LinkedQueues {
       item = next_[static_cast<size_t>(item)];
       visit(item);
     }
+  }
+
+  // Calls visit(span) for all that changes but the links: those up to a queue's end stay as they are, so that going back to an
+  // earlier end takes the ends alone.
+  template <typename Visit>
+  void VisitState(Visit&& visit) {
+    visit(std::span(ends_));
   }
 
  private:

@@ -4,7 +4,7 @@
 
 namespace emplace {
 
-RunState::RunState(const SimGraph& sim_graph, size_t num_link_slots)
+RunState::RunState(const SimGraph& sim_graph, size_t num_link_slots, size_t most_transfers)
     : graph(sim_graph),
       num_ops(static_cast<size_t>(graph.num_ops)),
       num_devices(static_cast<size_t>(graph.num_devices)),
@@ -12,7 +12,8 @@ RunState::RunState(const SimGraph& sim_graph, size_t num_link_slots)
       events(num_devices + link_slots),
       ops(num_ops),
       device_queue(num_devices, num_ops),
-      device_free_at(num_devices) {
+      device_free_at(num_devices),
+      log(num_ops + most_transfers) {
   EMPLACE_CHECK(num_devices + link_slots <= EventSlots::kMaxSlots);
   producer_of.reserve(graph.tensor_bytes.size());
   consumers.begin.reserve(num_ops + 1);
@@ -27,6 +28,7 @@ RunState::RunState(const SimGraph& sim_graph, size_t num_link_slots)
     std::sort(consumers.items.begin() + first, consumers.items.end());
     consumers.begin.push_back(static_cast<int32_t>(consumers.items.size()));
   }
+  timeline.transfers.reserve(most_transfers);
   timeline.start_us.resize(num_ops);
   timeline.finish_us.resize(num_ops);
   timeline.peak_bytes.resize(num_devices);
@@ -39,6 +41,7 @@ void RunState::Reset(std::span<const DeviceIndex> placement, bool keep_the_trans
   events.Clear();
   device_queue.Clear();
   std::fill(device_free_at.begin(), device_free_at.end(), 0.0);
+  log_size = 0;
   timeline.transfers.clear();
 }
 

@@ -32,8 +32,8 @@ struct RunState {
     DeviceIndex device;
   };
 
-  // REQUIRES: sim_graph outlives it.
-  RunState(const SimGraph& sim_graph, size_t num_link_slots);
+  // REQUIRES: sim_graph outlives it; a run delivers at most so many transfers.
+  RunState(const SimGraph& sim_graph, size_t num_link_slots, size_t most_transfers);
   void Reset(std::span<const DeviceIndex> placement, bool keep_the_transfers);
 
   size_t DeviceOf(OpIndex op) const { return static_cast<size_t>(ops[static_cast<size_t>(op)].device); }
@@ -45,11 +45,11 @@ struct RunState {
   bool LinkIsIdle(size_t link) const { return events.Idle(num_devices + link); }
   void CancelLink(size_t link) { events.Cancel(num_devices + link); }
 
-  // One input of `op` is ready now, if it `is_ready`; what is not saves the caller a branch.
-  void InputReady(OpIndex op, bool is_ready, double now) {
+  // One input of `op` is ready now, if it `is_ready`; what is not saves the caller a branch. Whether it was the last one.
+  bool TakeInput(OpIndex op, bool is_ready) {
     OpState& state = ops[static_cast<size_t>(op)];
     state.missing -= static_cast<int32_t>(is_ready);
-    if (is_ready && state.missing == 0) QueueOp(op, now);
+    return is_ready && state.missing == 0;
   }
   void QueueOp(OpIndex op, double now) {
     const size_t device = DeviceOf(op);
@@ -68,6 +68,19 @@ struct RunState {
     events.Schedule(device, finish, finish > start ? static_cast<size_t>(op) : num_ops + link_slots + device);
   }
 
+  void LogOpEnd(OpIndex op) { log[log_size++] = op; }
+  void LogDelivery(int32_t transfer) { log[log_size++] = ~transfer; }
+
+  // Calls visit(span) for all that Reset sets and events change, but what each op waits for, which follows from the log and the
+  // placement.
+  template <typename Visit>
+  void VisitState(Visit&& visit) {
+    events.VisitState(visit);
+    device_queue.VisitState(visit);
+    visit(std::span(device_free_at));
+    visit(std::span(&log_size, 1));
+  }
+
   // Devices, the channels of a topology, and its network's turn.
   static_assert(kMaxDevices + 2 * kMaxTopologyLinks + 1 <= static_cast<int>(EventSlots::kMaxSlots));
 
@@ -84,6 +97,8 @@ struct RunState {
   std::vector<OpState> ops;             // [n]
   LinkedQueues device_queue;            // [D] of ops; all that were pushed are the ops of a device as they start.
   std::vector<double> device_free_at;   // [D] us; when it can take the op after the last that it took
+  std::vector<int32_t> log;             // [n + most transfers] what made inputs ready: op ends, deliveries as ~transfer
+  size_t log_size = 0;
   Timeline timeline;
 };
 

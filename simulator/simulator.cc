@@ -51,4 +51,6 @@ const Timeline& Simulator::Run(std::span<const DeviceIndex> placement) {
   return run.timeline;
 }
 
+size_t Simulator::events() const { return impl_->loop->events(); }
+
 }  // namespace emplace

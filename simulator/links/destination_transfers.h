@@ -20,36 +20,37 @@ class DestinationTransfers {
     return most;
   }
 
-  explicit DestinationTransfers(const SimGraph& graph) : last_to_(static_cast<size_t>(graph.num_devices)) {
+  static size_t MostOfAnOp(const SimGraph& graph) {
     size_t most_of_an_op = 0;
     for (size_t o = 0; o < static_cast<size_t>(graph.num_ops); ++o) {
       size_t most = 0;
-      for (int32_t tensor = graph.tensor_begin[o]; tensor < graph.tensor_begin[o + 1]; ++tensor) {
-        most += MostOf(graph, tensor);
-      }
+      for (int32_t tensor = graph.tensor_begin[o]; tensor < graph.tensor_begin[o + 1]; ++tensor) most += MostOf(graph, tensor);
       most_of_an_op = std::max(most_of_an_op, most);
     }
-    outgoing_.reserve(most_of_an_op);
+    return most_of_an_op;
+  }
+
+  explicit DestinationTransfers(const SimGraph& graph) : last_visit_to_(static_cast<size_t>(graph.num_devices)) {
+    outgoing_.reserve(MostOfAnOp(graph));
     for (int32_t tensor = 0; tensor < graph.tensor_consumers.rows(); ++tensor) {
       tensor_of_.insert(tensor_of_.end(), graph.tensor_consumers.Row(tensor).size(), tensor);
     }
   }
 
-  void Reset() { std::fill(last_to_.begin(), last_to_.end(), -1); }
-
-  // Calls request(transfer) for what `op` sends from `device`, in order.
-  template <typename Request>
-  void ForEachOf(const RunState& run, OpIndex op, size_t device, Request request) {
+  // Calls request(transfer) for what `op` sends from `device`, in order. device_of(consumer): where it is.
+  template <typename DeviceOf, typename Request>
+  void ForEachOf(const SimGraph& graph, DeviceOf device_of, OpIndex op, size_t device, Request request) {
     outgoing_.clear();
-    const Csr& consumers = run.graph.tensor_consumers;
-    const int32_t last_tensor = run.graph.tensor_begin[static_cast<size_t>(op) + 1];
-    for (int32_t tensor = run.graph.tensor_begin[static_cast<size_t>(op)]; tensor < last_tensor; ++tensor) {
+    const Csr& consumers = graph.tensor_consumers;
+    const int32_t last_tensor = graph.tensor_begin[static_cast<size_t>(op) + 1];
+    for (int32_t tensor = graph.tensor_begin[static_cast<size_t>(op)]; tensor < last_tensor; ++tensor) {
+      ++visits_;
       const int32_t end = consumers.begin[static_cast<size_t>(tensor) + 1];
       for (int32_t i = consumers.begin[static_cast<size_t>(tensor)]; i < end; ++i) {
         const OpIndex consumer = consumers.items[static_cast<size_t>(i)];
-        const size_t to = run.DeviceOf(consumer);
-        if (to == device || last_to_[to] == tensor) continue;
-        last_to_[to] = tensor;
+        const size_t to = device_of(consumer);
+        if (to == device || last_visit_to_[to] == visits_) continue;
+        last_visit_to_[to] = visits_;
         outgoing_.push_back({consumer, i});
       }
     }
@@ -62,13 +63,14 @@ class DestinationTransfers {
     return static_cast<DeviceIndex>(run.DeviceOf(run.graph.tensor_consumers.items[static_cast<size_t>(transfer)]));
   }
 
-  void Deliver(RunState& run, int32_t transfer, size_t /*from*/, double now) const {
+  // Calls visit(consumer, served) for all that might be; those where the first one is are served.
+  template <typename Visit>
+  void ForEachReader(const RunState& run, int32_t transfer, size_t /*from*/, Visit visit) const {
     const Csr& consumers = run.graph.tensor_consumers;
     const auto end = static_cast<size_t>(consumers.begin[static_cast<size_t>(TensorOf(transfer)) + 1]);
     const auto to = static_cast<size_t>(DestinationOf(run, transfer));
     for (auto i = static_cast<size_t>(transfer); i < end; ++i) {
-      const OpIndex consumer = consumers.items[i];
-      run.InputReady(consumer, run.DeviceOf(consumer) == to, now);
+      visit(consumers.items[i], run.DeviceOf(consumers.items[i]) == to);
     }
   }
 
@@ -77,9 +79,11 @@ class DestinationTransfers {
     return std::min(graph.tensor_consumers.Row(tensor).size(), static_cast<size_t>(graph.num_devices - 1));
   }
 
-  std::vector<int32_t> tensor_of_;  // [consumers]
-  std::vector<int32_t> last_to_;    // [D] the tensor that was last sent there, -1: none
-  std::vector<Outgoing> outgoing_;  // Scratch of ForEachOf.
+  std::vector<int32_t> tensor_of_;       // [consumers]
+  // Scratch of ForEachOf.
+  int64_t visits_ = 0;                   // Of tensors, in all calls.
+  std::vector<int64_t> last_visit_to_;   // [D] the last one that sends something there
+  std::vector<Outgoing> outgoing_;
 };
 
 }  // namespace emplace

@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "simulator/linked_queues.h"
+#include "simulator/links/request_comparison.h"
 #include "simulator/run_state.h"
 
 namespace emplace {
@@ -20,7 +22,10 @@ class SenderLinks {
   static size_t MostTransfers(const SimGraph& graph) { return Transfers::Most(graph); }
 
   explicit SenderLinks(const SimGraph& graph)
-      : transfers_(graph), queue_(NumSlots(graph), Transfers::Numbers(graph)), free_at_(NumSlots(graph)) {
+      : transfers_(graph),
+        comparison_(Transfers::MostOfAnOp(graph)),
+        queue_(NumSlots(graph), Transfers::Numbers(graph)),
+        free_at_(NumSlots(graph)) {
     sending_us_.reserve(graph.tensor_bytes.size());
     for (const int64_t bytes : graph.tensor_bytes) {
       sending_us_.push_back(static_cast<double>(bytes) / graph.bandwidth_bytes_per_us);
@@ -28,18 +33,23 @@ class SenderLinks {
   }
 
   void Reset() {
-    transfers_.Reset();
     queue_.Clear();
     std::fill(free_at_.begin(), free_at_.end(), 0.0);
   }
 
   void Send(RunState& run, OpIndex op, size_t device, double now) {
-    transfers_.ForEachOf(run, op, device, [&](int32_t transfer) { queue_.Push(device, transfer); });
+    transfers_.ForEachOf(
+        run.graph, [&](OpIndex reader) { return run.DeviceOf(reader); }, op, device,
+        [&](int32_t transfer) { queue_.Push(device, transfer); });
     if (run.LinkIsIdle(device)) StartNext(run, device, now);
   }
 
   void OnEvent(RunState& run, size_t device, bool /*delivery*/, double now) {
-    transfers_.Deliver(run, queue_.LastPopped(device), device, now);
+    const int32_t transfer = queue_.LastPopped(device);
+    run.LogDelivery(transfer);
+    transfers_.ForEachReader(run, transfer, device, [&](OpIndex reader, bool served) {
+      if (run.TakeInput(reader, served)) run.QueueOp(reader, now);
+    });
     if (queue_.Empty(device)) {
       run.CancelLink(device);
     } else {
@@ -57,6 +67,22 @@ class SenderLinks {
       std::rotate(std::upper_bound(transfers.begin(), next, *next, before), next, next + 1);
     }
     return *std::max_element(free_at_.begin(), free_at_.end());
+  }
+
+  // Where a transfer goes makes no difference to the link.
+  template <typename DeviceOf>
+  bool SendsTheSame(const RunState& run, OpIndex op, size_t device, DeviceOf new_device_of) {
+    return comparison_.AreTheSame(transfers_, run, op, device, new_device_of,
+                                  [](int32_t transfer, const auto&) { return static_cast<size_t>(transfer); });
+  }
+  void Replay(RunState& run, int32_t transfer) const {
+    const size_t from = run.DeviceOf(run.producer_of[static_cast<size_t>(transfers_.TensorOf(transfer))]);
+    transfers_.ForEachReader(run, transfer, from, [&](OpIndex reader, bool served) { run.TakeInput(reader, served); });
+  }
+  template <typename Visit>
+  void VisitState(Visit&& visit) {
+    queue_.VisitState(visit);
+    visit(std::span(free_at_));
   }
 
  private:
@@ -79,6 +105,7 @@ class SenderLinks {
   }
 
   Transfers transfers_;
+  RequestComparison comparison_;
   LinkedQueues queue_;              // [D] of transfers
   std::vector<double> free_at_;     // [D] us; when it can take the transfer after the last that it took
   std::vector<double> sending_us_;  // [T] bytes / bandwidth

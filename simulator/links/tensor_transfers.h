@@ -15,29 +15,30 @@ class TensorTransfers {
   static size_t Numbers(const SimGraph& graph) { return graph.tensor_bytes.size(); }
   static size_t Most(const SimGraph& graph) { return graph.tensor_bytes.size(); }
 
-  explicit TensorTransfers(const SimGraph& graph) {
-    size_t most_tensors = 0;
+  static size_t MostOfAnOp(const SimGraph& graph) {
+    int32_t most = 0;
     for (size_t o = 0; o < static_cast<size_t>(graph.num_ops); ++o) {
-      most_tensors = std::max(most_tensors, static_cast<size_t>(graph.tensor_begin[o + 1] - graph.tensor_begin[o]));
+      most = std::max(most, graph.tensor_begin[o + 1] - graph.tensor_begin[o]);
     }
-    outgoing_.reserve(most_tensors);
+    return static_cast<size_t>(most);
   }
 
-  void Reset() {}
+  explicit TensorTransfers(const SimGraph& graph) { outgoing_.reserve(MostOfAnOp(graph)); }
 
-  // Calls request(transfer) for what `op`, with a consumer elsewhere, sends from `device`, in order.
-  template <typename Request>
-  void ForEachOf(const RunState& run, OpIndex op, size_t device, Request request) {
-    const int32_t first_tensor = run.graph.tensor_begin[static_cast<size_t>(op)];
-    const int32_t last_tensor = run.graph.tensor_begin[static_cast<size_t>(op) + 1];
+  // Calls request(transfer) for what `op`, with a consumer elsewhere, sends from `device`, in order. device_of(consumer): where it
+  // is.
+  template <typename DeviceOf, typename Request>
+  void ForEachOf(const SimGraph& graph, DeviceOf device_of, OpIndex op, size_t device, Request request) {
+    const int32_t first_tensor = graph.tensor_begin[static_cast<size_t>(op)];
+    const int32_t last_tensor = graph.tensor_begin[static_cast<size_t>(op) + 1];
     if (last_tensor - first_tensor == 1) {  // Most ops: it must be this one that is read elsewhere.
       request(first_tensor);
       return;
     }
     outgoing_.clear();
     for (int32_t tensor = first_tensor; tensor < last_tensor; ++tensor) {
-      for (const OpIndex consumer : run.graph.tensor_consumers.Row(tensor)) {
-        if (run.DeviceOf(consumer) == device) continue;
+      for (const OpIndex consumer : graph.tensor_consumers.Row(tensor)) {
+        if (device_of(consumer) == device) continue;
         outgoing_.push_back({consumer, tensor});
         break;
       }
@@ -49,10 +50,10 @@ class TensorTransfers {
   int32_t TensorOf(int32_t transfer) const { return transfer; }
   DeviceIndex DestinationOf(const RunState&, int32_t) const { return Transfer::kAllReaders; }
 
-  void Deliver(RunState& run, int32_t transfer, size_t from, double now) const {
-    for (const OpIndex consumer : run.graph.tensor_consumers.Row(transfer)) {
-      run.InputReady(consumer, run.DeviceOf(consumer) != from, now);
-    }
+  // Calls visit(consumer, served) for all that read it; those elsewhere than `from` are served.
+  template <typename Visit>
+  void ForEachReader(const RunState& run, int32_t transfer, size_t from, Visit visit) const {
+    for (const OpIndex consumer : run.graph.tensor_consumers.Row(transfer)) visit(consumer, run.DeviceOf(consumer) != from);
   }
 
  private:

@@ -14,6 +14,7 @@
 
 #include "simulator/linked_queues.h"
 #include "simulator/links/destination_transfers.h"
+#include "simulator/links/request_comparison.h"
 #include "simulator/run_state.h"
 
 namespace emplace {
@@ -28,27 +29,27 @@ class TopologyLinks {
 
   explicit TopologyLinks(const SimGraph& graph)
       : transfers_(graph),
+        comparison_(DestinationTransfers::MostOfAnOp(graph)),
         network_slot_(static_cast<size_t>(graph.routes.num_channels)),
         queue_(NumPairs(graph), DestinationTransfers::Numbers(graph)),
+        waiting_(NumPairs(graph)),
         request_(DestinationTransfers::Numbers(graph)),
         occupied_(network_slot_),
-        under_way_(network_slot_) {
-    waiting_.reserve(NumPairs(graph));
-  }
+        under_way_(network_slot_) {}
 
   void Reset() {
-    transfers_.Reset();
     queue_.Clear();
-    waiting_.clear();
+    num_waiting_ = 0;
     requests_ = 0;
     std::fill(occupied_.begin(), occupied_.end(), uint8_t{0});
   }
 
   void Send(RunState& run, OpIndex op, size_t device, double now) {
-    transfers_.ForEachOf(run, op, device, [&](int32_t transfer) {
+    const auto device_of = [&](OpIndex reader) { return run.DeviceOf(reader); };
+    transfers_.ForEachOf(run.graph, device_of, op, device, [&](int32_t transfer) {
       const size_t pair = device * run.num_devices + static_cast<size_t>(transfers_.DestinationOf(run, transfer));
       request_[static_cast<size_t>(transfer)] = requests_++;
-      if (queue_.Empty(pair)) waiting_.push_back(pair);
+      if (queue_.Empty(pair)) waiting_[num_waiting_++] = pair;
       queue_.Push(pair, transfer);
     });
     run.ScheduleLinkTurn(network_slot_, now);
@@ -56,8 +57,12 @@ class TopologyLinks {
 
   void OnEvent(RunState& run, size_t slot, bool delivery, double now) {
     if (delivery) {
-      transfers_.Deliver(run, under_way_[slot].transfer, under_way_[slot].pair / run.num_devices, now);
-      run.ScheduleLinkTurn(slot, under_way_[slot].free_at_us);
+      const UnderWay& arrived = under_way_[slot];
+      run.LogDelivery(arrived.transfer);
+      transfers_.ForEachReader(run, arrived.transfer, arrived.pair / run.num_devices, [&](OpIndex reader, bool served) {
+        if (run.TakeInput(reader, served)) run.QueueOp(reader, now);
+      });
+      run.ScheduleLinkTurn(slot, arrived.free_at_us);
     } else if (slot == network_slot_) {
       run.CancelLink(slot);
       StartWaiting(run, now);
@@ -70,6 +75,28 @@ class TopologyLinks {
 
   // Transfers stand in order, and their channels get free by an event.
   double Finish(const RunState&) const { return 0; }
+
+  template <typename DeviceOf>
+  bool SendsTheSame(const RunState& run, OpIndex op, size_t device, DeviceOf new_device_of) {
+    return comparison_.AreTheSame(transfers_, run, op, device, new_device_of, [&](int32_t transfer, const auto& device_of) {
+      const OpIndex first_reader = run.graph.tensor_consumers.items[static_cast<size_t>(transfer)];
+      return static_cast<size_t>(transfer) * run.num_devices + device_of(first_reader);
+    });
+  }
+  void Replay(RunState& run, int32_t transfer) const {
+    const size_t from = run.DeviceOf(run.producer_of[static_cast<size_t>(transfers_.TensorOf(transfer))]);
+    transfers_.ForEachReader(run, transfer, from, [&](OpIndex reader, bool served) { run.TakeInput(reader, served); });
+  }
+  // What stands in request_ of transfers that were requested up to a moment stays as it is.
+  template <typename Visit>
+  void VisitState(Visit&& visit) {
+    queue_.VisitState(visit);
+    visit(std::span(waiting_));
+    visit(std::span(&num_waiting_, 1));
+    visit(std::span(&requests_, 1));
+    visit(std::span(occupied_));
+    visit(std::span(under_way_));
+  }
 
  private:
   struct UnderWay {
@@ -94,19 +121,24 @@ class TopologyLinks {
   int32_t OldestRequest(size_t pair) const { return request_[static_cast<size_t>(queue_.Front(pair))]; }
 
   void StartWaiting(RunState& run, double now) {
-    for (size_t i = 0; i < waiting_.size();) {
+    for (size_t i = 0; i < num_waiting_;) {
       const size_t pair = waiting_[i];
       if (!IsFree(run, pair)) {
         ++i;
         continue;
       }
       Start(run, pair, queue_.Pop(pair), now);
-      waiting_.erase(waiting_.begin() + static_cast<std::ptrdiff_t>(i));
-      if (queue_.Empty(pair)) continue;
-      const auto later = std::find_if(waiting_.begin() + static_cast<std::ptrdiff_t>(i), waiting_.end(), [&](size_t other) {
-        return OldestRequest(other) > OldestRequest(pair);
-      });
-      waiting_.insert(later, pair);
+      // Out of the list; with a further request, back to where that one stands.
+      size_t place = i;
+      const bool again = !queue_.Empty(pair);
+      for (; place + 1 < num_waiting_ && !(again && OldestRequest(waiting_[place + 1]) > OldestRequest(pair)); ++place) {
+        waiting_[place] = waiting_[place + 1];
+      }
+      if (again) {
+        waiting_[place] = pair;
+      } else {
+        --num_waiting_;
+      }
     }
   }
 
@@ -127,9 +159,11 @@ class TopologyLinks {
   }
 
   DestinationTransfers transfers_;
+  RequestComparison comparison_;
   const size_t network_slot_;
   LinkedQueues queue_;               // [D * D] of transfers
-  std::vector<size_t> waiting_;      // Pairs whose queue is not empty, by their oldest request.
+  std::vector<size_t> waiting_;      // [D * D] of which the first so many: pairs that wait, by their oldest request
+  size_t num_waiting_ = 0;
   std::vector<int32_t> request_;     // By transfer: how many were requested before it.
   int32_t requests_ = 0;
   std::vector<uint8_t> occupied_;    // [channels]

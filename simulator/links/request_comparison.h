@@ -1,0 +1,39 @@
+// Whether an op requests the same transfers under two placements.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "simulator/run_state.h"
+
+namespace emplace {
+
+// Not thread-safe; allocates in its constructor only.
+class RequestComparison {
+ public:
+  // Of ops that request at most so many.
+  explicit RequestComparison(size_t most) { keys_.reserve(most); }
+
+  // What `op`, on `device`, requested in the last run, and what it would where new_device_of(reader) says where its readers are;
+  // key(transfer, device_of) tells what differs from what does not. REQUIRES: it has readers elsewhere under both.
+  template <typename Transfers, typename DeviceOf, typename Key>
+  bool AreTheSame(Transfers& transfers, const RunState& run, OpIndex op, size_t device, DeviceOf new_device_of, Key key) {
+    const auto old_device_of = [&](OpIndex reader) { return run.DeviceOf(reader); };
+    keys_.clear();
+    transfers.ForEachOf(run.graph, old_device_of, op, device,
+                        [&](int32_t transfer) { keys_.push_back(key(transfer, old_device_of)); });
+    size_t equal = 0;
+    size_t requests = 0;
+    transfers.ForEachOf(run.graph, new_device_of, op, device, [&](int32_t transfer) {
+      if (requests < keys_.size() && keys_[requests] == key(transfer, new_device_of)) ++equal;
+      ++requests;
+    });
+    return equal == requests && requests == keys_.size();
+  }
+
+ private:
+  std::vector<size_t> keys_;  // Of the last run's requests.
+};
+
+}  // namespace emplace
