@@ -1,5 +1,6 @@
 # Every switch of the build. The presets in CMakePresets.json set them; nothing else should need to.
 option(EMPLACE_TESTS "Build the tests" ON)
+option(EMPLACE_BENCH "Build the benchmarks" ON)
 option(EMPLACE_TORCH "Build what links LibTorch: the learner and the reference policy" ON)
 set(EMPLACE_CUDA "AUTO" CACHE STRING "Link LibTorch through its CUDA package: AUTO (when nvcc is found), ON, OFF")
 set_property(CACHE EMPLACE_CUDA PROPERTY STRINGS AUTO ON OFF)

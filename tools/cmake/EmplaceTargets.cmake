@@ -1,5 +1,6 @@
 # emplace_library(NAME SOURCES ... [DEPS ...] [PRIVATE_DEPS ...])   a static library and its alias emplace::<rest of NAME>
 # emplace_program(NAME SOURCES ... [DEPS ...])                      a binary in build/bin/
+# emplace_bench(NAME SOURCES ... [DEPS ...])                        a program over the harness of tools/bench, in build/bin/
 # emplace_test(NAME SOURCES ... [DEPS ...] [LABELS ...])            one GoogleTest binary, one ctest entry per case
 
 add_library(emplace_warnings INTERFACE)
@@ -23,6 +24,11 @@ function(emplace_program name)
   cmake_parse_arguments(ARG "" "" "SOURCES;DEPS" ${ARGN})
   add_executable(${name} ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE ${ARG_DEPS} emplace_warnings)
+endfunction()
+
+function(emplace_bench name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;DEPS" ${ARGN})
+  emplace_program(${name} SOURCES ${ARG_SOURCES} DEPS ${ARG_DEPS} emplace::bench_harness)
 endfunction()
 
 function(emplace_test name)

@@ -1,0 +1,58 @@
+#include "tools/bench/bench_main.h"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+
+#include "common/error.h"
+#include "common/strings.h"
+
+namespace emplace::bench {
+namespace {
+
+nlohmann::ordered_json ToJson(const Figure& figure) {
+  return {{"name", figure.name}, {"unit", figure.unit}, {"median", figure.median},
+          {"low", figure.low},   {"high", figure.high}, {"repetitions", figure.repetitions}};
+}
+
+int Run(const std::string& program, int argc, char** argv, const std::vector<Bench>& benches) {
+  Effort effort;
+  std::vector<std::string> only;
+  CLI::App app("Measures; prints one JSON document. tools/bench/run.sh runs everything.", program);
+  app.add_flag("--quick", effort.quick, "Two repetitions of everything: to see that it runs");
+  app.add_option("--only", only, "Run these alone");
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::CallForHelp& help) {
+    return app.exit(help);
+  } catch (const CLI::ParseError& error) {
+    throw BadInput(error.what());
+  }
+  for (const std::string& name : only) {
+    if (std::none_of(benches.begin(), benches.end(), [&](const Bench& bench) { return bench.name == name; })) {
+      std::string names;
+      for (const Bench& bench : benches) names += StrCat(names.empty() ? "" : ", ", bench.name);
+      throw BadInput(StrCat("--only is '", name, "', expected one of ", names));
+    }
+  }
+  nlohmann::ordered_json figures = nlohmann::ordered_json::array();
+  for (const Bench& bench : benches) {
+    if (!only.empty() && std::find(only.begin(), only.end(), bench.name) == only.end()) continue;
+    const auto begin = std::chrono::steady_clock::now();
+    for (const Figure& figure : bench.run(effort)) figures.push_back(ToJson(figure));
+    const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    std::fprintf(stderr, "%s: %.1f s\n", bench.name.c_str(), seconds);
+  }
+  std::printf("%s\n", nlohmann::ordered_json{{"figures", figures}}.dump(1).c_str());
+  return 0;
+}
+
+}  // namespace
+
+int BenchMain(const std::string& program, int argc, char** argv, const std::vector<Bench>& benches) {
+  return RunMain(program, [&] { return Run(program, argc, argv, benches); });
+}
+
+}  // namespace emplace::bench

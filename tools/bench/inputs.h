@@ -1,0 +1,40 @@
+// What the benchmarks run on: the same for a seed on every machine.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "common/policy/policy_weights.h"
+#include "common/rng.h"
+#include "common/trajectory.h"
+#include "simulator/cluster.h"
+#include "simulator/op_graph.h"
+#include "simulator/placement.h"
+#include "simulator/placement_task.h"
+
+namespace emplace::bench {
+
+// configs/clusters/`name`.yaml
+Cluster BenchCluster(const std::string& name);
+// `devices` equal ones with the overheads and links of configs/clusters/k80x4.yaml; needs no file.
+Cluster PlainCluster(int32_t devices);
+
+// A directed acyclic graph in which each op reads the outputs of three ops before it (the first three: of all before
+// them). Costs of 1..100 us and tensors of 0..1 MB, so that on K80s computing and sending take about equally long.
+// Integer draws alone: the same graph whatever the processor's mathematics library.
+OpGraph RandomDag(Rng rng, int32_t num_ops);
+Placement RandomOpPlacement(Rng& rng, int32_t num_ops, int32_t num_devices);
+
+// `count` graphs of a family at full size (a single network is its own only graph), on configs/clusters/`cluster`.yaml.
+std::vector<PlacementTask> FamilyTasks(const std::string& family, int64_t count, const std::string& cluster,
+                                       int32_t max_groups = 128);
+
+// Untrained, of the default shape.
+PolicyWeights InitialWeights(int32_t num_devices);
+// The first `count` episodes of a rollout with these weights, with sequence numbers.
+std::vector<Trajectory> PlayEpisodes(const std::vector<PlacementTask>& tasks,
+                                     const std::shared_ptr<const PolicyWeights>& weights, size_t count);
+
+}  // namespace emplace::bench

@@ -1,0 +1,12 @@
+// The learner's update: PolicyUpdater against a plain LibTorch loop that computes the same gradient.
+#pragma once
+
+#include <vector>
+
+#include "tools/bench/bench_main.h"
+
+namespace emplace::bench {
+
+std::vector<Figure> LearnerFigures(const Effort& effort);
+
+}  // namespace emplace::bench

@@ -1,0 +1,12 @@
+// The actor's forward pass: PolicyKernel against the plain LibTorch network.
+#pragma once
+
+#include <vector>
+
+#include "tools/bench/bench_main.h"
+
+namespace emplace::bench {
+
+std::vector<Figure> PolicyFigures(const Effort& effort);
+
+}  // namespace emplace::bench

@@ -1,0 +1,12 @@
+// How fast one actor thread plays: environment, policy and bookkeeping.
+#pragma once
+
+#include <vector>
+
+#include "tools/bench/bench_main.h"
+
+namespace emplace::bench {
+
+std::vector<Figure> RolloutFigures(const Effort& effort);
+
+}  // namespace emplace::bench
