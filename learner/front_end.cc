@@ -1,7 +1,8 @@
 #include "learner/front_end.h"
 
+#include <pthread.h>
+
 #include <algorithm>
-#include <cmath>
 #include <random>
 
 #include "common/error.h"
@@ -15,7 +16,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr std::chrono::milliseconds kPoll(20);
-constexpr std::chrono::milliseconds kWhileFull(2);
+constexpr std::chrono::milliseconds kWhileFull(2);  // How long control may wait for room.
 // After the last goodbye, what was sent before it may still be on its way over the other socket.
 constexpr std::chrono::milliseconds kQuiet(250);
 constexpr std::chrono::milliseconds kLookEvery(50);  // After silent actors.
@@ -40,8 +41,6 @@ bool IsGoodName(const std::string& name) {
          std::all_of(name.begin(), name.end(), [](char c) { return c > ' ' && c <= '~'; });
 }
 
-std::string ActorName(const ActorKey& key) { return StrCat("actor ", key.actor_id, ", incarnation ", key.incarnation); }
-
 }  // namespace
 
 FrontEnd::FrontEnd(const std::vector<PlacementTask>& tasks, const RunConfig& config, Ledger& ledger,
@@ -51,8 +50,10 @@ FrontEnd::FrontEnd(const std::vector<PlacementTask>& tasks, const RunConfig& con
       config_yaml_(RunConfigToYaml(config)),
       session_(RandomSession()),
       ledger_(ledger),
-      queue_(static_cast<size_t>(config.learner.buffer)),
-      checker_(tasks, config.environment),
+      queue_(tasks, config.environment,
+             {.capacity = static_cast<size_t>(config.learner.buffer),
+              .threads = static_cast<size_t>(config.learner.check_threads)},
+             ledger),
       weights_(std::move(weights)) {
   // The sockets belong to the thread; whether they could be bound comes back through the promise.
   std::promise<std::string> bound;
@@ -68,7 +69,6 @@ FrontEnd::FrontEnd(const std::vector<PlacementTask>& tasks, const RunConfig& con
 
 FrontEnd::~FrontEnd() {
   done_ = true;
-  queue_.Close();
   if (thread_.joinable()) thread_.join();
 }
 
@@ -83,8 +83,13 @@ void FrontEnd::Publish(std::shared_ptr<const PolicyWeights> weights) {
 }
 
 FrontEndStats FrontEnd::stats() const {
+  const CheckedQueue::Counts counts = queue_.counts();
   const MutexLock lock(mu_);
-  return stats_;
+  FrontEndStats stats = stats_;
+  stats.episodes = counts.episodes;
+  stats.steps = counts.steps;
+  stats.newest_version = counts.newest_version;
+  return stats;
 }
 
 std::optional<Episode> FrontEnd::Pop(std::chrono::milliseconds timeout) {
@@ -97,6 +102,7 @@ std::optional<Episode> FrontEnd::Pop(std::chrono::milliseconds timeout) {
 }
 
 void FrontEnd::Run(std::promise<std::string> bound) {
+  pthread_setname_np(pthread_self(), "front end");  // For profilers and top.
   std::unique_ptr<LearnerEndpoint> endpoint;
   try {
     endpoint = std::make_unique<LearnerEndpoint>(ToOptions(config_));
@@ -110,8 +116,10 @@ void FrontEnd::Run(std::promise<std::string> bound) {
   try {
     Serve(*endpoint);
   } catch (const std::exception& error) {
-    const MutexLock lock(mu_);
-    failure_ = StrCat("front end: ", error.what());
+    {
+      const MutexLock lock(mu_);
+      failure_ = StrCat("front end: ", error.what());
+    }
     queue_.Close();  // Whoever waits for an episode learns at once.
   }
 }
@@ -127,13 +135,15 @@ void FrontEnd::Serve(LearnerEndpoint& endpoint) {
       }
       told_to_stop = true;
     }
-    const bool room = queue_.size() < queue_.capacity();
+    // What actors say is heard even while there is no room for what they send.
     const Clock::time_point before = Clock::now();
-    auto received = endpoint.Receive(room ? kPoll : kWhileFull, room);
-    if (!room) {
+    const bool was_full = !queue_.HasRoom();
+    const bool room = queue_.HasRoom(kWhileFull);
+    if (was_full) {
       const MutexLock lock(mu_);
       stats_.blocked_s += std::chrono::duration<double>(Clock::now() - before).count();
     }
+    auto received = endpoint.Receive(room ? kPoll : std::chrono::milliseconds(0), room);
     if (received) {
       if (auto* const trajectory = std::get_if<Trajectory>(&*received)) {
         Receive(std::move(*trajectory));
@@ -228,24 +238,16 @@ void FrontEnd::Receive(Trajectory trajectory) {
     ++stats_.duplicates;
     return;
   }
-  const TrajectoryChecker::Outcome outcome = checker_.Check(trajectory);
-  if (outcome.reason || trajectory.policy_version > announced_) {
-    const std::string reason = outcome.reason.value_or(StrCat("policy version ", trajectory.policy_version, " was never published"));
-    LogWarning(StrCat("episode ", trajectory.sequence, " of ", ActorName(actor), " is rejected: ", reason));
-    ledger_.CountRejected(actor);
+  std::optional<std::string> reason = CheckShape(tasks_, trajectory);
+  if (!reason && trajectory.policy_version > announced_) {
+    reason = StrCat("policy version ", trajectory.policy_version, " was never published");
+  }
+  if (reason) {
+    Reject(ledger_, trajectory, *reason);
     return;
   }
-  {
-    const MutexLock lock(mu_);
-    ++stats_.episodes;
-    stats_.steps += std::ssize(trajectory.actions);
-    stats_.newest_version = std::max(stats_.newest_version, trajectory.policy_version);
-  }
-  const PlacementTask& task = tasks_[trajectory.graph];
-  const bool comparable = task.single_device >= 0 && task.single_device_us > 0;
-  const double ratio = comparable ? outcome.makespan_us / task.single_device_us : std::nan("");
-  // There is room: this thread alone pushes, and it looked before it received. Closed: the run is over.
-  if (!queue_.TryPush({std::move(trajectory), outcome.makespan_us, ratio, outcome.feasible})) ledger_.CountStale(actor);
+  // There is room: this thread alone pushes, and it looked before it received. Closed: the check has failed.
+  if (!queue_.Push(std::move(trajectory))) ledger_.CountStale(actor);
 }
 
 void FrontEnd::LookAfterActors() {

@@ -1,5 +1,6 @@
 // The learner's side of the network, on a thread of its own: welcomes actors, hands out weights, takes trajectories in,
-// checks them, and queues them for the learner. A full queue pushes back on the actors; nothing is dropped in silence.
+// checks their shape, and queues them for the learner, through the check of what they claim. A full queue pushes back on the
+// actors; nothing is dropped in silence.
 #pragma once
 
 #include <atomic>
@@ -15,25 +16,17 @@
 #include "common/config/run_config.h"
 #include "common/mutex.h"
 #include "common/policy/policy_weights.h"
-#include "common/queue.h"
 #include "common/trajectory.h"
 #include "common/wire/endpoint.h"
+#include "learner/checked_queue.h"
+#include "learner/episode.h"
 #include "learner/ledger.h"
-#include "learner/trajectory_check.h"
 #include "simulator/placement_task.h"
 
 namespace emplace {
 
-// A trajectory that passed the check.
-struct Episode {
-  Trajectory trajectory;
-  double makespan_us = 0;   // Of its final placement.
-  double ratio = 0;         // makespan / best single device, lower is better; NaN where no device may run every op
-  bool feasible = true;
-};
-
 struct FrontEndStats {
-  int64_t episodes = 0;        // Sound ones, received so far.
+  int64_t episodes = 0;        // Sound ones, received and checked so far.
   int64_t steps = 0;
   int64_t duplicates = 0;
   int64_t malformed = 0;       // Undecodable messages, and trajectories of strangers.
@@ -41,7 +34,7 @@ struct FrontEndStats {
   int64_t actors_gone = 0;     // Ended, or silent for longer than learner.actor_timeout_s.
   int64_t under_way = 0;       // Episodes that live actors have finished and that are not here: in queues, on the network.
   double blocked_s = 0;        // Time with a full queue.
-  PolicyVersion newest_version = 0;  // Of all trajectories received.
+  PolicyVersion newest_version = 0;  // Of these.
 };
 
 class FrontEnd {
@@ -87,13 +80,12 @@ class FrontEnd {
   const std::string config_yaml_;
   const uint64_t session_;
   Ledger& ledger_;
-  BoundedQueue<Episode> queue_;
+  CheckedQueue queue_;
   std::string address_;
 
   // Of the front end's thread alone.
   std::string trajectories_address_;
   std::string notices_address_;
-  TrajectoryChecker checker_;
   std::map<ActorKey, Peer> peers_;
   PolicyVersion announced_ = 0;
   WeightsReply weights_reply_;  // Made once a version.
@@ -102,7 +94,7 @@ class FrontEnd {
 
   mutable Mutex mu_;
   std::shared_ptr<const PolicyWeights> weights_ EMPLACE_GUARDED_BY(mu_);
-  FrontEndStats stats_ EMPLACE_GUARDED_BY(mu_);
+  FrontEndStats stats_ EMPLACE_GUARDED_BY(mu_);  // But for what queue_ counts.
   std::string failure_ EMPLACE_GUARDED_BY(mu_);  // Why the thread ended; empty: it has not failed.
 
   std::atomic<bool> stopping_ = false;  // Tell the actors to stop.

@@ -41,6 +41,8 @@ bool TooFarAhead(uint64_t sequence, uint64_t highest) { return sequence > highes
 
 }  // namespace
 
+std::string ActorName(const ActorKey& key) { return StrCat("actor ", key.actor_id, ", incarnation ", key.incarnation); }
+
 LedgerCounts& LedgerCounts::operator+=(const LedgerCounts& other) {
   produced += other.produced;
   trained += other.trained;

@@ -12,6 +12,9 @@
 
 namespace emplace {
 
+// What the log calls it: "actor 3, incarnation 7".
+std::string ActorName(const ActorKey& key);
+
 struct LedgerCounts {
   uint64_t produced = 0;  // Episodes that the actor is known to have finished.
   uint64_t trained = 0;   // Went into an update.

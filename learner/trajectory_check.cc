@@ -26,12 +26,9 @@ std::optional<std::string> CheckDevices(const PolicyGraph& graph, const std::vec
 
 }  // namespace
 
-TrajectoryChecker::TrajectoryChecker(const std::vector<PlacementTask>& tasks, const EnvironmentConfig& config)
-    : tasks_(tasks), config_(config), simulators_(tasks.size()) {}
-
-std::optional<std::string> TrajectoryChecker::CheckShape(const Trajectory& trajectory) const {
-  if (trajectory.graph >= tasks_.size()) return StrCat("graph ", trajectory.graph, ", there are ", tasks_.size());
-  const PolicyGraph& graph = tasks_[trajectory.graph].policy;
+std::optional<std::string> CheckShape(const std::vector<PlacementTask>& tasks, const Trajectory& trajectory) {
+  if (trajectory.graph >= tasks.size()) return StrCat("graph ", trajectory.graph, ", there are ", tasks.size());
+  const PolicyGraph& graph = tasks[trajectory.graph].policy;
   const auto n = static_cast<size_t>(graph.num_nodes);
   if (trajectory.start_placement.size() != n || trajectory.actions.size() != n ||
       trajectory.behaviour_log_prob.size() != n || trajectory.rho.size() != n + 1) {
@@ -48,10 +45,11 @@ std::optional<std::string> TrajectoryChecker::CheckShape(const Trajectory& traje
   return std::nullopt;
 }
 
+TrajectoryChecker::TrajectoryChecker(const std::vector<PlacementTask>& tasks, const EnvironmentConfig& config)
+    : tasks_(tasks), config_(config), simulators_(tasks.size()) {}
+
 TrajectoryChecker::Outcome TrajectoryChecker::Check(const Trajectory& trajectory) {
   Outcome outcome;
-  outcome.reason = CheckShape(trajectory);
-  if (outcome.reason) return outcome;
   const PlacementTask& task = tasks_[trajectory.graph];
   std::unique_ptr<Simulator>& simulator = simulators_[trajectory.graph];
   if (!simulator) simulator = std::make_unique<Simulator>(task.sim);

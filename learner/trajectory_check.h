@@ -1,4 +1,6 @@
 // Checks what an actor sent against the graph it claims to be of: nothing from the network reaches an update unchecked.
+// Two steps, since they differ a hundredfold in cost: the shape, which makes it safe to compute with, and the simulation of
+// its end, which makes it true.
 #pragma once
 
 #include <memory>
@@ -13,24 +15,26 @@
 
 namespace emplace {
 
-// Not thread-safe. Keeps one simulator a graph.
+// Why `trajectory` cannot be of these graphs, without simulating anything; nullopt: it can. The graph is known, sizes fit,
+// devices are allowed, log-probabilities are finite and at most 0, every rho is finite. Whatever passed is safe to compute
+// with. Pure: any thread may call it.
+std::optional<std::string> CheckShape(const std::vector<PlacementTask>& tasks, const Trajectory& trajectory);
+
+// What simulating the final placement of a trajectory says. Not thread-safe. Keeps one simulator a graph.
 class TrajectoryChecker {
  public:
   // REQUIRES: tasks outlive it.
   TrajectoryChecker(const std::vector<PlacementTask>& tasks, const EnvironmentConfig& config);
 
   struct Outcome {
-    std::optional<std::string> reason;  // Why it is rejected; nullopt: it is sound.
-    double makespan_us = 0;             // Of the final placement, simulated here.
+    std::optional<std::string> reason;  // Why it is rejected: its last rho is another; nullopt: it is sound.
+    double makespan_us = 0;             // Of the final placement.
     bool feasible = true;
   };
-  // The graph is known, sizes fit, devices are allowed, log-probabilities are finite and at most 0, and the last rho is
-  // that of the final placement, simulated anew.
+  // REQUIRES: it has passed CheckShape with the same tasks.
   Outcome Check(const Trajectory& trajectory);
 
  private:
-  std::optional<std::string> CheckShape(const Trajectory& trajectory) const;
-
   const std::vector<PlacementTask>& tasks_;
   EnvironmentConfig config_;
   std::vector<std::unique_ptr<Simulator>> simulators_;  // [tasks] made when first needed

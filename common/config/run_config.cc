@@ -104,6 +104,7 @@ FieldTable<LearnerConfig> LearnerFields() {
   using C = LearnerConfig;
   FieldTable<C> t;
   t.Field("buffer", &C::buffer).Range(1, 1e6).Help("Trajectories; a full buffer pushes back on the actors.");
+  t.Field("check_threads", &C::check_threads).Range(1, 256).Help("Threads that simulate the end of every episode.");
   t.Field("actor_timeout_s", &C::actor_timeout_s).Range(0.1, 1e6).Help("An actor silent for longer counts as gone.");
   t.Field("progress_s", &C::progress_s).Range(0.1, 1e6).Help("Seconds between progress lines.");
   return t;

@@ -72,6 +72,7 @@ struct ActorConfig {
 
 struct LearnerConfig {
   int64_t buffer = 16;                 // Trajectories; a full one pushes back. Small: what waits grows old.
+  int64_t check_threads = 1;           // That simulate what actors claim.
   double actor_timeout_s = 10;         // An actor silent for longer is counted as gone.
   double progress_s = 2;               // Between progress lines.
 };

@@ -23,6 +23,7 @@ TEST(TrajectoryCheck, AcceptsWhatActorsMakeAndReportsItsEnd) {
     TrajectoryChecker checker(tasks, environment);
     int infeasible = 0;
     for (const Trajectory& trajectory : Episodes(tasks, environment, SmallPolicy(1), 60, Rng(2))) {
+      ASSERT_EQ(CheckShape(tasks, trajectory), std::nullopt);
       const TrajectoryChecker::Outcome outcome = checker.Check(trajectory);
       EXPECT_EQ(outcome.reason, std::nullopt);
       PlacementEnv env(tasks[trajectory.graph], environment);
@@ -38,12 +39,17 @@ TEST(TrajectoryCheck, AcceptsWhatActorsMakeAndReportsItsEnd) {
 TEST(TrajectoryCheck, RefusesEachDamageWithItsReason) {
   const std::vector<PlacementTask> tasks = TwoDeviceTasks(2, 3);
   TrajectoryChecker checker(tasks, {});
+  // Why it is refused, by either step.
+  const auto refusal = [&](const Trajectory& trajectory) {
+    const std::optional<std::string> shape = CheckShape(tasks, trajectory);
+    return shape ? shape : checker.Check(trajectory).reason;
+  };
   // Graph 1's group 0 may not go to device 0.
   Trajectory good;
   for (Trajectory& trajectory : Episodes(tasks, {}, SmallPolicy(1), 30, Rng(3))) {
     if (trajectory.graph == 1) good = std::move(trajectory);
   }
-  ASSERT_EQ(checker.Check(good).reason, std::nullopt);
+  ASSERT_EQ(refusal(good), std::nullopt);
   ASSERT_EQ(tasks[1].policy.allowed[0], 0);
 
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
@@ -69,9 +75,9 @@ TEST(TrajectoryCheck, RefusesEachDamageWithItsReason) {
   for (const auto& [reason, damage] : damages) {
     Trajectory bad = good;
     damage(bad);
-    EXPECT_THAT(checker.Check(bad).reason.value_or("(accepted)"), HasSubstr(reason));
+    EXPECT_THAT(refusal(bad).value_or("(accepted)"), HasSubstr(reason));
   }
-  EXPECT_EQ(checker.Check(good).reason, std::nullopt);  // The checker itself took no harm.
+  EXPECT_EQ(refusal(good), std::nullopt);  // The checker itself took no harm.
 }
 
 }  // namespace
