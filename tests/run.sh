@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Sets up, builds and runs every test; ends with "N passed, M failed". Exit code 0 only when nothing failed.
 #
-#   tests/run.sh            everything: unit tests, sanitizers, layering, a whole smoke run (under 30 minutes on two cores)
+#   tests/run.sh            everything: unit tests, sanitizers, layering, a whole smoke run, benchmarks (under 30 minutes on two cores)
 #   tests/run.sh --quick    unit tests only
 set -uo pipefail
 cd "$(dirname "$0")/.."
@@ -78,6 +78,10 @@ if (( ! quick )); then
 
   step "a smoke run, end to end"
   check "smoke run" tests/e2e/smoke.sh
+
+  step "benchmarks"
+  check "instruction counts are as committed" tools/bench/guard.py
+  check "benchmarks run and print every figure" tests/e2e/bench.sh
 
   for sanitizer in asan tsan; do
     step "build and test under $sanitizer (Torch-free parts)"

@@ -9,7 +9,8 @@ torch_version=2.11.0
 venv=${EMPLACE_TORCH_VENV:-${XDG_CACHE_HOME:-$HOME/.cache}/emplace/torch-$torch_version}
 packages=(g++ cmake ninja-build ccache git pkg-config util-linux procps python3 python3-venv
   libzmq3-dev cppzmq-dev libcapnp-dev capnproto libyaml-cpp-dev libcli11-dev libspdlog-dev
-  nlohmann-json3-dev libzstd-dev libxxhash-dev libscotch-dev coinor-libclp-dev libgtest-dev libgmock-dev)
+  nlohmann-json3-dev libzstd-dev libxxhash-dev libscotch-dev coinor-libclp-dev libgtest-dev libgmock-dev
+  valgrind)
 
 fail() {
   echo "setup: $*" >&2

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "common/error.h"
+#include "common/log.h"
 #include "common/strings.h"
 
 namespace emplace::bench {
@@ -52,6 +53,7 @@ int Run(const std::string& program, int argc, char** argv, const std::vector<Ben
 }  // namespace
 
 int BenchMain(const std::string& program, int argc, char** argv, const std::vector<Bench>& benches) {
+  SetLogRole(program);  // Log lines go to stderr from here on.
   return RunMain(program, [&] { return Run(program, argc, argv, benches); });
 }
 
