@@ -1,8 +1,13 @@
 // emplace-bench-scaling: how cost grows; tools/bench/scaling.py makes a table of it.
 #include "tools/bench/bench_main.h"
 #include "tools/bench/front_end_bench.h"
+#include "tools/bench/growth_bench.h"
 
 int main(int argc, char** argv) {
   using namespace emplace::bench;
-  return BenchMain("emplace-bench-scaling", argc, argv, {{"front_end", FrontEndFigures}});
+  return BenchMain("emplace-bench-scaling", argc, argv,
+                   {{"front_end", FrontEndFigures},
+                    {"groups", GrowthWithGroups},
+                    {"devices", GrowthWithDevices},
+                    {"ops", GrowthWithOps}});
 }

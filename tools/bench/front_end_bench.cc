@@ -1,8 +1,11 @@
 #include "tools/bench/front_end_bench.h"
 
-#include <algorithm>
+#include <chrono>
+#include <map>
 #include <memory>
 #include <optional>
+#include <set>
+#include <string>
 #include <thread>
 
 #include "common/error.h"
@@ -55,7 +58,7 @@ class Player {
 
 struct Replay {
   double steps = 0;
-  double seconds = 0;
+  double seconds = 0;                  // By the clock.
   std::map<std::string, double> busy;  // Seconds of the front end's threads, by name.
 };
 
@@ -72,8 +75,9 @@ Replay Run(const std::vector<PlacementTask>& tasks, const std::shared_ptr<const 
   for (int i = 0; i < actors; ++i) players.push_back(std::make_unique<Player>(front_end.address(), i));
 
   Replay replay;
-  const std::map<std::string, double> before = SecondsByName(threads);
-  replay.seconds = Seconds([&] {
+  const std::map<ThreadId, ThreadTime> before = TimesOf(threads);
+  const auto begin = std::chrono::steady_clock::now();
+  {
     std::jthread sender([&] {
       for (int64_t i = 0; i < sent; ++i) {
         players[static_cast<size_t>(i % actors)]->Send(episodes[static_cast<size_t>(i) % episodes.size()]);
@@ -85,9 +89,11 @@ Replay Run(const std::vector<PlacementTask>& tasks, const std::shared_ptr<const 
       ledger.CountTrained(episode->trajectory.actor);
       replay.steps += static_cast<double>(episode->trajectory.actions.size());
     }
-  });
-  for (const auto& [name, seconds] : SecondsByName(threads)) {
-    if (seconds > before.at(name)) replay.busy[name] = seconds - before.at(name);  // Some only wait.
+  }
+  replay.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  for (const auto& [thread, now] : TimesOf(threads)) {
+    const double seconds = now.seconds - before.at(thread).seconds;
+    if (seconds > 0) replay.busy[now.name] += seconds;  // Some only wait.
   }
   for (const auto& player : players) player->Leave();
   front_end.Finish(kPatience);
@@ -100,27 +106,36 @@ Replay Run(const std::vector<PlacementTask>& tasks, const std::shared_ptr<const 
   return replay;
 }
 
-}  // namespace
-
-std::vector<Figure> FrontEndFigures(const Effort& effort) {
-  const std::vector<PlacementTask> tasks = FamilyTasks("ptb", 20, "k80x2");
+// `table`: what the figures' names begin with.
+void AddFigures(const std::string& table, const std::vector<PlacementTask>& tasks, int64_t sent, const Effort& effort,
+                std::vector<Figure>& figures) {
   const auto weights = std::make_shared<const PolicyWeights>(InitialWeights(tasks[0].policy.num_devices));
   const std::vector<Trajectory> episodes = PlayEpisodes(tasks, weights, 64);
-  std::vector<Figure> figures;
   for (const int actors : {1, 8, 64}) {
     std::vector<double> rates;
     std::map<std::string, std::vector<double>> rates_of_threads;
-    for (int i = 0; i < effort.Repetitions(5); ++i) {
-      const Replay replay = Run(tasks, weights, episodes, actors, effort.quick ? 500 : 5000);
+    for (int i = 0; i < effort.Repetitions(3); ++i) {
+      const Replay replay = Run(tasks, weights, episodes, actors, effort.quick ? 500 : sent);
       rates.push_back(replay.steps / replay.seconds);
       for (const auto& [name, seconds] : replay.busy) rates_of_threads[name].push_back(replay.steps / seconds);
     }
-    const std::string row = StrCat("front end|", actors, "|");
+    const std::string row = StrCat(table, "|", actors, "|");
     figures.push_back(Summarize(row + "received", "steps/s", rates));
     for (const auto& [name, samples] : rates_of_threads) {
-      figures.push_back(Summarize(StrCat(row, "thread ", name), "steps/s of its processor time", samples));
+      figures.push_back(Summarize(StrCat(row, "thread ", name), "steps per s of its time", samples));
     }
   }
+}
+
+}  // namespace
+
+std::vector<Figure> FrontEndFigures(const Effort& effort) {
+  std::vector<Figure> figures;
+  AddFigures("front end, ptb", FamilyTasks("ptb", 20, "k80x2"), 5'000, effort, figures);
+  constexpr int32_t kGroups = 128;
+  const std::vector<PlacementTask> small = {
+      PlacementTask::MakeForEpisodes(RandomDag(Rng(1).Fork("small"), kGroups), PlainCluster(2), kGroups)};
+  AddFigures("front end, one op a group", small, 20'000, effort, figures);
   return figures;
 }
 

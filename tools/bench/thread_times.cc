@@ -20,17 +20,19 @@ std::set<ThreadId> LiveThreads() {
   return threads;
 }
 
-std::map<std::string, double> SecondsByName(const std::set<ThreadId>& threads) {
-  std::map<std::string, double> seconds;
+std::map<ThreadId, ThreadTime> TimesOf(const std::set<ThreadId>& threads) {
+  std::map<ThreadId, ThreadTime> times;
   for (const ThreadId thread : threads) {
     const std::string folder = StrCat(kTasks, "/", thread);
-    std::string name;
+    ThreadTime time;
     double nanoseconds = 0;
     std::ifstream comm(folder + "/comm");
     std::ifstream schedstat(folder + "/schedstat");  // Its first number: time spent on a processor.
-    if (std::getline(comm, name) && schedstat >> nanoseconds) seconds[name] += 1e-9 * nanoseconds;
+    if (!std::getline(comm, time.name) || !(schedstat >> nanoseconds)) continue;
+    time.seconds = 1e-9 * nanoseconds;
+    times[thread] = time;
   }
-  return seconds;
+  return times;
 }
 
 }  // namespace emplace::bench

@@ -1,4 +1,4 @@
-// Processor time of this process's threads, by the names that the kernel knows them by. Linux alone.
+// Processor time of this process's threads, with the names that the kernel knows them by. Linux alone.
 #pragma once
 
 #include <map>
@@ -10,7 +10,11 @@ namespace emplace::bench {
 using ThreadId = int;
 
 std::set<ThreadId> LiveThreads();
-// Seconds that these threads have run so far, summed by name; what has ended is left out.
-std::map<std::string, double> SecondsByName(const std::set<ThreadId>& threads);
+struct ThreadTime {
+  std::string name;
+  double seconds = 0;  // On a processor, so far.
+};
+// Of those of `threads` that still live.
+std::map<ThreadId, ThreadTime> TimesOf(const std::set<ThreadId>& threads);
 
 }  // namespace emplace::bench
