@@ -43,11 +43,21 @@ class BoundedQueue {
     while (!closed_ && items_.empty()) {
       if (timeout.count() <= 0 || !filled_.WaitUntil(mu_, deadline)) break;
     }
-    if (items_.empty()) return std::nullopt;
-    std::optional<T> item(std::move(items_.front()));
-    items_.pop_front();
-    room_.NotifyOne();
-    return item;
+    return TakeOldest();
+  }
+
+  // The oldest item, waiting for one as long as it takes. nullopt: the queue is closed and empty.
+  std::optional<T> Pop() {
+    const MutexLock lock(mu_);
+    while (!closed_ && items_.empty()) filled_.Wait(mu_);
+    return TakeOldest();
+  }
+
+  // Waits for room. False once the queue is closed. With one producer, its next Push then does not wait.
+  bool WaitForRoom() {
+    const MutexLock lock(mu_);
+    while (!closed_ && items_.size() >= capacity_) room_.Wait(mu_);
+    return !closed_;
   }
 
   // Takes no more items and wakes everyone who waits; what is inside can still be popped.
@@ -74,6 +84,13 @@ class BoundedQueue {
     items_.push_back(std::move(value));
     filled_.NotifyOne();
     return true;
+  }
+  std::optional<T> TakeOldest() EMPLACE_REQUIRES(mu_) {
+    if (items_.empty()) return std::nullopt;
+    std::optional<T> item(std::move(items_.front()));
+    items_.pop_front();
+    room_.NotifyOne();
+    return item;
   }
 
   const size_t capacity_;

@@ -49,9 +49,25 @@ TEST(BoundedQueue, CloseWakesWhoWaits) {
   EXPECT_TRUE(full.TryPush(1));
   BoundedQueue<int> empty(1);
   std::jthread producer([&] { EXPECT_FALSE(full.Push(2)); });
+  std::jthread planner([&] { EXPECT_FALSE(full.WaitForRoom()); });
   std::jthread consumer([&] { EXPECT_EQ(empty.Pop(std::chrono::hours(1)), std::nullopt); });
+  std::jthread patient([&] { EXPECT_EQ(empty.Pop(), std::nullopt); });
   full.Close();
   empty.Close();
+}
+
+TEST(BoundedQueue, RoomThatWasWaitedForIsStillThere) {
+  constexpr int kItems = 2000;
+  BoundedQueue<int> queue(2);
+  std::jthread producer([&] {
+    for (int i = 0; i < kItems; ++i) {
+      EXPECT_TRUE(queue.WaitForRoom());
+      EXPECT_TRUE(queue.TryPush(int{i}));
+    }
+    queue.Close();
+  });
+  for (int i = 0; i < kItems; ++i) EXPECT_EQ(queue.Pop(), i);
+  EXPECT_EQ(queue.Pop(), std::nullopt);
 }
 
 TEST(BoundedQueue, ManyProducersAndConsumersLoseNothing) {
