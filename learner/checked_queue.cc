@@ -20,8 +20,8 @@ void Reject(Ledger& ledger, const Trajectory& trajectory, const std::string& rea
 }
 
 CheckedQueue::CheckedQueue(const std::vector<PlacementTask>& tasks, const EnvironmentConfig& environment,
-                           const Options& options, Ledger& ledger)
-    : tasks_(tasks), capacity_(options.capacity), ledger_(ledger), unchecked_(items_.end()) {
+                           const Options& options, Ledger& ledger, StageClock& clock)
+    : tasks_(tasks), options_(options), ledger_(ledger), clock_(clock), unchecked_(items_.end()) {
   EMPLACE_CHECK(options.capacity > 0 && options.threads > 0);
   for (size_t i = 0; i < options.threads; ++i) threads_.emplace_back([this, environment] { Run(environment); });
 }
@@ -30,7 +30,7 @@ CheckedQueue::~CheckedQueue() { Close(); }
 
 bool CheckedQueue::Push(Trajectory&& trajectory) {
   const MutexLock lock(mu_);
-  if (closed_ || items_.size() >= capacity_) return false;
+  if (closed_ || items_.size() >= options_.capacity) return false;
   items_.push_back({.episode = {.trajectory = std::move(trajectory)}});
   if (unchecked_ == items_.end()) --unchecked_;
   arrived_.NotifyOne();
@@ -40,10 +40,10 @@ bool CheckedQueue::Push(Trajectory&& trajectory) {
 bool CheckedQueue::HasRoom(std::chrono::milliseconds timeout) const {
   const Clock::time_point deadline = Clock::now() + timeout;
   const MutexLock lock(mu_);
-  while (items_.size() >= capacity_) {
+  while (items_.size() >= options_.capacity) {
     if (timeout.count() <= 0 || !room_.WaitUntil(mu_, deadline)) break;
   }
-  return items_.size() < capacity_;
+  return items_.size() < options_.capacity;
 }
 
 std::optional<Episode> CheckedQueue::Pop(std::chrono::milliseconds timeout) {
@@ -88,6 +88,7 @@ void CheckedQueue::Run(const EnvironmentConfig& environment) {
     failure_ = StrCat("check of trajectories: ", error.what());
     closed_ = true;
     finished_ = true;
+    clock_.Waiting();
     arrived_.NotifyAll();
     ready_.NotifyAll();  // Whoever waits for an episode learns at once.
   }
@@ -101,11 +102,13 @@ void CheckedQueue::CheckAll(TrajectoryChecker& checker) {
       while (!closed_ && unchecked_ == items_.end()) arrived_.Wait(mu_);
       if (unchecked_ == items_.end()) return;
       item = unchecked_++;
+      if (++checking_ == options_.threads) clock_.Busy();
     }
     // Until it is sound, nobody else touches the item.
     const TrajectoryChecker::Outcome outcome = checker.Check(item->episode.trajectory);
     if (outcome.reason) Reject(ledger_, item->episode.trajectory, *outcome.reason);
     const MutexLock lock(mu_);
+    if (checking_-- == options_.threads) clock_.Waiting();
     if (outcome.reason) {
       items_.erase(item);
       room_.NotifyOne();
@@ -126,7 +129,6 @@ void CheckedQueue::FindSound(Item& item, const TrajectoryChecker::Outcome& outco
   item.sound = true;
   ++counts_.episodes;
   counts_.steps += std::ssize(episode.trajectory.actions);
-  counts_.newest_version = std::max(counts_.newest_version, episode.trajectory.policy_version);
 }
 
 }  // namespace emplace

@@ -16,6 +16,7 @@
 #include "common/trajectory.h"
 #include "learner/episode.h"
 #include "learner/ledger.h"
+#include "learner/stage_clock.h"
 #include "learner/trajectory_check.h"
 #include "simulator/placement_task.h"
 
@@ -30,16 +31,16 @@ class CheckedQueue {
   struct Counts {
     int64_t episodes = 0;  // Found sound so far.
     int64_t steps = 0;
-    PolicyVersion newest_version = 0;  // Of these.
   };
   struct Options {
     size_t capacity = 1;  // Trajectories inside at most, those in the check included.
     size_t threads = 1;   // That check; each has simulators of its own.
   };
 
-  // REQUIRES: options > 0; tasks and ledger outlive it.
+  // `clock` counts as busy while all threads check: from then on others wait for them.
+  // REQUIRES: options > 0; tasks, ledger and clock outlive it.
   CheckedQueue(const std::vector<PlacementTask>& tasks, const EnvironmentConfig& environment, const Options& options,
-               Ledger& ledger);
+               Ledger& ledger, StageClock& clock);
   ~CheckedQueue();
 
   // False when there is no room or the queue is closed; the trajectory is then untouched.
@@ -70,8 +71,9 @@ class CheckedQueue {
   void FindSound(Item& item, const TrajectoryChecker::Outcome& outcome) EMPLACE_REQUIRES(mu_);
 
   const std::vector<PlacementTask>& tasks_;
-  const size_t capacity_;
+  const Options options_;
   Ledger& ledger_;
+  StageClock& clock_;
 
   mutable Mutex mu_;
   mutable CondVar arrived_;  // There is something to check, or nothing will come.
@@ -81,6 +83,7 @@ class CheckedQueue {
   Items::iterator unchecked_ EMPLACE_GUARDED_BY(mu_);  // The oldest that no thread has taken; end: none.
   bool closed_ EMPLACE_GUARDED_BY(mu_) = false;        // Nothing more comes in,
   bool finished_ EMPLACE_GUARDED_BY(mu_) = false;      // nor out, but for what is sound already.
+  size_t checking_ EMPLACE_GUARDED_BY(mu_) = 0;        // Threads.
   Counts counts_ EMPLACE_GUARDED_BY(mu_);
   std::string failure_ EMPLACE_GUARDED_BY(mu_);  // Why a thread ended; empty: none has failed.
 

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "learner/front_end.h"
+#include "learner/episode.h"
 
 namespace emplace {
 

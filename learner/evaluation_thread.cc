@@ -1,9 +1,14 @@
 #include "learner/evaluation_thread.h"
 
+#include <pthread.h>
+
+#include "common/error.h"
+#include "common/strings.h"
+
 namespace emplace {
 
-EvaluationThread::EvaluationThread(const Workload& workload, const PlacerOptions& options)
-    : workload_(workload), options_(options), thread_([this] { Run(); }) {}
+EvaluationThread::EvaluationThread(const Workload& workload, const PlacerOptions& options, StageClock& clock)
+    : workload_(workload), options_(options), clock_(clock), thread_([this] { Run(); }) {}
 
 EvaluationThread::~EvaluationThread() {
   {
@@ -22,6 +27,7 @@ void EvaluationThread::Submit(std::shared_ptr<const PolicyWeights> weights) {
 
 std::optional<EvaluationReport> EvaluationThread::Poll() {
   const MutexLock lock(mu_);
+  if (!failure_.empty()) throw RunFailed(failure_);
   std::optional<EvaluationReport> report = std::move(report_);
   report_.reset();
   changed_.NotifyAll();
@@ -30,10 +36,22 @@ std::optional<EvaluationReport> EvaluationThread::Poll() {
 
 void EvaluationThread::WaitIdle() {
   const MutexLock lock(mu_);
-  while (busy_ || (waiting_ && !report_)) changed_.Wait(mu_);
+  while (failure_.empty() && (busy_ || (waiting_ && !report_))) changed_.Wait(mu_);
 }
 
 void EvaluationThread::Run() {
+  pthread_setname_np(pthread_self(), NameOf(Stage::kEvaluate));  // For profilers and top.
+  try {
+    EvaluateAll();
+  } catch (const std::exception& error) {
+    const MutexLock lock(mu_);
+    failure_ = StrCat("evaluation: ", error.what());
+    changed_.NotifyAll();
+  }
+  clock_.Waiting();
+}
+
+void EvaluationThread::EvaluateAll() {
   while (true) {
     EvaluationReport report;
     {
@@ -45,8 +63,10 @@ void EvaluationThread::Run() {
       waiting_ = nullptr;
       busy_ = true;
     }
+    clock_.Busy();
     report.validation = Evaluate(*report.weights, workload_.validation, options_);
     report.test = Evaluate(*report.weights, workload_.test, options_);
+    clock_.Waiting();
     const MutexLock lock(mu_);
     report_ = std::move(report);
     busy_ = false;

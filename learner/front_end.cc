@@ -44,16 +44,17 @@ bool IsGoodName(const std::string& name) {
 }  // namespace
 
 FrontEnd::FrontEnd(const std::vector<PlacementTask>& tasks, const RunConfig& config, Ledger& ledger,
-                   std::shared_ptr<const PolicyWeights> weights)
+                   std::shared_ptr<const PolicyWeights> weights, StageClocks& clocks)
     : tasks_(tasks),
       config_(config),
       config_yaml_(RunConfigToYaml(config)),
       session_(RandomSession()),
       ledger_(ledger),
+      clock_(clocks[Stage::kReceive]),
       queue_(tasks, config.environment,
              {.capacity = static_cast<size_t>(config.learner.buffer),
               .threads = static_cast<size_t>(config.learner.check_threads)},
-             ledger),
+             ledger, clocks[Stage::kCheck]),
       weights_(std::move(weights)) {
   // The sockets belong to the thread; whether they could be bound comes back through the promise.
   std::promise<std::string> bound;
@@ -88,7 +89,6 @@ FrontEndStats FrontEnd::stats() const {
   FrontEndStats stats = stats_;
   stats.episodes = counts.episodes;
   stats.steps = counts.steps;
-  stats.newest_version = counts.newest_version;
   return stats;
 }
 
@@ -114,6 +114,7 @@ void FrontEnd::Run(std::promise<std::string> bound) {
   notices_address_ = endpoint->notices_address();
   bound.set_value(endpoint->control_address());
   try {
+    clock_.Busy();
     Serve(*endpoint);
   } catch (const std::exception& error) {
     {
@@ -122,6 +123,7 @@ void FrontEnd::Run(std::promise<std::string> bound) {
     }
     queue_.Close();  // Whoever waits for an episode learns at once.
   }
+  clock_.Waiting();
 }
 
 void FrontEnd::Serve(LearnerEndpoint& endpoint) {
@@ -135,26 +137,38 @@ void FrontEnd::Serve(LearnerEndpoint& endpoint) {
       }
       told_to_stop = true;
     }
-    // What actors say is heard even while there is no room for what they send.
-    const Clock::time_point before = Clock::now();
-    const bool was_full = !queue_.HasRoom();
-    const bool room = queue_.HasRoom(kWhileFull);
-    if (was_full) {
-      const MutexLock lock(mu_);
-      stats_.blocked_s += std::chrono::duration<double>(Clock::now() - before).count();
-    }
-    auto received = endpoint.Receive(room ? kPoll : std::chrono::milliseconds(0), room);
-    if (received) {
-      if (auto* const trajectory = std::get_if<Trajectory>(&*received)) {
-        Receive(std::move(*trajectory));
-      } else {
-        Handle(endpoint, std::get<FromActor>(*received));
-      }
+    const bool room = WaitForRoom();
+    // Never waits: so the time in it, decoding above all, is work.
+    auto received = endpoint.Receive(std::chrono::milliseconds(0), room);
+    if (!received) {
+      if (room) WaitForMessage(endpoint);
+    } else if (auto* const trajectory = std::get_if<Trajectory>(&*received)) {
+      Receive(std::move(*trajectory));
+    } else {
+      Handle(endpoint, std::get<FromActor>(*received));
     }
     LookAfterActors();
     const MutexLock lock(mu_);
     stats_.malformed = endpoint.malformed() + strangers_;
   }
+}
+
+// Not for long: what actors say is heard even while there is no room for what they send.
+bool FrontEnd::WaitForRoom() {
+  if (queue_.HasRoom()) return true;
+  const Clock::time_point before = Clock::now();
+  clock_.Waiting();
+  const bool room = queue_.HasRoom(kWhileFull);
+  clock_.Busy();
+  const MutexLock lock(mu_);
+  stats_.blocked_s += std::chrono::duration<double>(Clock::now() - before).count();
+  return room;
+}
+
+void FrontEnd::WaitForMessage(LearnerEndpoint& endpoint) {
+  clock_.Waiting();
+  endpoint.Wait(kPoll);
+  clock_.Busy();
 }
 
 void FrontEnd::AnnounceNewWeights(LearnerEndpoint& endpoint) {

@@ -21,6 +21,7 @@
 #include "learner/checked_queue.h"
 #include "learner/episode.h"
 #include "learner/ledger.h"
+#include "learner/stage_clock.h"
 #include "simulator/placement_task.h"
 
 namespace emplace {
@@ -34,20 +35,19 @@ struct FrontEndStats {
   int64_t actors_gone = 0;     // Ended, or silent for longer than learner.actor_timeout_s.
   int64_t under_way = 0;       // Episodes that live actors have finished and that are not here: in queues, on the network.
   double blocked_s = 0;        // Time with a full queue.
-  PolicyVersion newest_version = 0;  // Of these.
 };
 
 class FrontEnd {
  public:
-  // Binds at once; throws RunFailed when the port is taken. REQUIRES: tasks and ledger outlive it.
+  // Binds at once; throws RunFailed when the port is taken. REQUIRES: tasks, ledger and clocks outlive it.
   FrontEnd(const std::vector<PlacementTask>& tasks, const RunConfig& config, Ledger& ledger,
-           std::shared_ptr<const PolicyWeights> weights);
+           std::shared_ptr<const PolicyWeights> weights, StageClocks& clocks);
   ~FrontEnd();
 
   const std::string& address() const { return address_; }  // Control: what actors are given.
   uint64_t session() const { return session_; }
 
-  // From the learner's thread:
+  // Any thread may call these; episodes are popped by one at a time.
   // The oldest sound episode, waiting up to `timeout`. Throws RunFailed when the thread has ended by an error.
   std::optional<Episode> Pop(std::chrono::milliseconds timeout);
   void Publish(std::shared_ptr<const PolicyWeights> weights);
@@ -64,6 +64,8 @@ class FrontEnd {
   };
   void Run(std::promise<std::string> bound);
   void Serve(LearnerEndpoint& endpoint);
+  bool WaitForRoom();  // In the queue; false when there is none for now.
+  void WaitForMessage(LearnerEndpoint& endpoint);
   void Handle(LearnerEndpoint& endpoint, const FromActor& from);
   void Hear(LearnerEndpoint& endpoint, const PeerId& id, const Hello& hello);
   void Hear(LearnerEndpoint& endpoint, const PeerId& id, const Heartbeat& heartbeat);
@@ -80,6 +82,7 @@ class FrontEnd {
   const std::string config_yaml_;
   const uint64_t session_;
   Ledger& ledger_;
+  StageClock& clock_;
   CheckedQueue queue_;
   std::string address_;
 

@@ -1,6 +1,5 @@
 #include "learner/learner.h"
 
-#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <memory>
@@ -14,33 +13,33 @@
 #include "common/log.h"
 #include "common/policy/kernel/policy_kernel.h"
 #include "common/strings.h"
+#include "learner/batcher.h"
+#include "learner/best_policy.h"
 #include "learner/checkpoint.h"
-#include "learner/episode_batch.h"
 #include "learner/evaluation_thread.h"
 #include "learner/front_end.h"
 #include "learner/ledger.h"
 #include "learner/make_engine.h"
 #include "learner/metrics.h"
+#include "learner/pipeline.h"
 #include "learner/policy_updater.h"
 #include "learner/progress.h"
+#include "learner/publisher.h"
 #include "learner/results.h"
+#include "learner/run_clock.h"
 #include "learner/run_directory.h"
+#include "learner/stage_clock.h"
+#include "learner/update_stage.h"
 #include "learner/workload.h"
 
 namespace emplace {
 namespace {
 
 namespace fs = std::filesystem;
-using Clock = std::chrono::steady_clock;
 
-constexpr std::chrono::milliseconds kWait(100);          // Between looks at the clock and at Ctrl-C.
-constexpr std::chrono::milliseconds kGoodbyes(10'000);   // For the actors to end.
+constexpr std::chrono::milliseconds kLook(100);            // Between looks at the clock and at Ctrl-C.
+constexpr std::chrono::milliseconds kGoodbyes(10'000);     // For the actors to end.
 constexpr std::chrono::milliseconds kPredecessor(60'000);  // For a learner that was told to stop to leave the run directory.
-
-// In the metadata of the best policy: how many of its validation placements do not fit in memory.
-constexpr const char* kInfeasibleKey = "validation_infeasible";
-
-double SecondsSince(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
 
 class Run {
  public:
@@ -62,15 +61,10 @@ class Run {
   PolicyWeights InitialWeights() const;
   std::unique_ptr<PolicyUpdater> MakeUpdater(PolicyWeights weights) const;
   void Restore();
-  void Loop();
-  std::optional<std::vector<Episode>> TakeBatch();
+  void StartPipeline();
+  void Supervise();
   void ReportProgress(double every_s);
-  void WriteUpdateMetrics(const UpdateStats& stats, const BatchNumbers& numbers, const StageSeconds& stages);
-  void TakeReport();
-  void EvaluateLast();
-  void WriteCheckpoint();
   bool TimeIsUp() const;
-  double TrainSeconds() const { return seconds_before_ + SecondsSince(begin_); }
 
   const RunDirectory& dir_;
   const RunConfig config_;
@@ -81,20 +75,22 @@ class Run {
   const PlacerOptions placer_;
   Ledger ledger_;
   std::unique_ptr<PolicyUpdater> updater_;
-  int64_t updates_ = 0;
-  double seconds_before_ = 0;                          // Of earlier sittings.
-  Clock::time_point begin_ = Clock::now();
-  double best_validation_ = 0;                         // 0: none yet.
-  int64_t best_infeasible_ = 0;                        // Validation placements of the best that do not fit in memory.
-  std::optional<EvaluationReport> last_report_;
+  double best_validation_before_ = 0;  // Of earlier sittings; 0: none yet.
+  double seconds_before_ = 0;
 
   // While Train runs; those with threads last, so that they stop first.
+  std::optional<RunClock> clock_;
+  double last_line_ = 0;  // By clock_.
+  StageClocks stages_;
   std::optional<Metrics> metrics_;
   std::optional<Progress> progress_;
-  StageClock clock_;
-  double last_line_ = 0;                               // TrainSeconds.
+  std::optional<BestPolicy> best_;
   std::optional<FrontEnd> front_end_;
   std::optional<EvaluationThread> evaluation_;
+  std::optional<Batcher> batcher_;
+  std::optional<UpdateStage> update_;
+  std::optional<Publisher> publisher_;
+  std::optional<Pipeline> pipeline_;
 };
 
 PolicyWeights Run::InitialWeights() const {
@@ -127,204 +123,100 @@ void Run::Restore() {
   if (!(checkpoint->policy.shape == expected)) {
     throw BadInput(StrCat(dir_.checkpoints().string(), ": the policy has another shape than the configuration asks for, expected the shape it was started with"));
   }
-  updates_ = checkpoint->updates;
   seconds_before_ = checkpoint->train_seconds;
-  best_validation_ = checkpoint->best_validation;
+  best_validation_before_ = checkpoint->best_validation;
   rng_ = Rng::FromState(checkpoint->rng_seed, checkpoint->rng_state);
   ledger_.FromJson(checkpoint->ledger_json);
   if (checkpoint->kernel_path != ToString(BestKernelPath())) {
     LogWarning(StrCat("the run was made with the ", checkpoint->kernel_path, " kernel, this processor runs ",
                       ToString(BestKernelPath()), ": results will differ in the last bits"));
   }
-  if (const std::optional<PolicyWeights> best = store_.LoadBest()) {
-    const auto infeasible = best->metadata.find(kInfeasibleKey);
-    if (infeasible != best->metadata.end()) best_infeasible_ = std::atoll(infeasible->second.c_str());
-  }
   updater_ = MakeUpdater(std::move(checkpoint->policy));
   updater_->LoadState(checkpoint->updater);
-  LogInfo(StrCat("resumed after update ", updates_));
+  LogInfo(StrCat("resumed after update ", updater_->weights().version));
 }
 
 bool Run::TimeIsUp() const {
-  return interrupted_ || updates_ >= config_.training.iterations ||
-         (config_.training.max_minutes > 0 && TrainSeconds() >= 60 * config_.training.max_minutes);
-}
-
-// B fresh episodes; what is too old is dropped and counted. nullopt: the run is over.
-std::optional<std::vector<Episode>> Run::TakeBatch() {
-  std::vector<Episode> batch;
-  const PolicyVersion version = updater_->weights().version;
-  while (std::ssize(batch) < config_.training.episodes_per_update) {
-    if (TimeIsUp()) {
-      for (const Episode& episode : batch) ledger_.CountStale(episode.trajectory.actor);
-      return std::nullopt;
-    }
-    std::optional<Episode> episode = front_end_->Pop(kWait);
-    clock_.Spent(&StageSeconds::waiting);
-    ReportProgress(config_.learner.progress_s);
-    if (!episode) {
-      TakeReport();  // Without actors there may be no update to do it after.
-      continue;
-    }
-    const Trajectory& trajectory = episode->trajectory;
-    if (IsStale(version, trajectory.policy_version, front_end_->stats().newest_version, config_.training.max_lag)) {
-      ledger_.CountStale(trajectory.actor);
-      continue;
-    }
-    batch.push_back(*std::move(episode));
-  }
-  return batch;
+  return interrupted_ || (config_.training.max_minutes > 0 && clock_->seconds() >= 60 * config_.training.max_minutes);
 }
 
 void Run::ReportProgress(double every_s) {
-  const double now = TrainSeconds();
+  const double now = clock_->seconds();
   if (now - last_line_ < every_s) return;
-  std::printf("%s\n", progress_->Line({updates_, now, clock_.total(), front_end_->stats(), ledger_.Total()}).c_str());
+  std::printf("%s\n", progress_->Line({update_->updates(), now, stages_.Read(), front_end_->stats(), ledger_.Total()}).c_str());
   std::fflush(stdout);
   last_line_ = now;
 }
 
-void Run::WriteUpdateMetrics(const UpdateStats& stats, const BatchNumbers& numbers, const StageSeconds& stages) {
-  const FrontEndStats front_end = front_end_->stats();
-  const LedgerCounts ledger = ledger_.Total();
-  metrics_->Write("update", updates_, TrainSeconds(),
-                  {{"loss", stats.loss},
-                   {"entropy", stats.entropy},
-                   {"entropy_weight", stats.entropy_weight},
-                   {"learning_rate", stats.learning_rate},
-                   {"gradient_norm", stats.gradient_norm},
-                   {"advantage_std", stats.advantage_std},
-                   {"importance", stats.mean_importance},
-                   {"mean_ratio", numbers.mean_ratio},
-                   {"best_ratio", numbers.best_ratio},
-                   {"min_lag", static_cast<double>(numbers.lag_min)},
-                   {"mean_lag", numbers.lag_mean},
-                   {"max_lag", static_cast<double>(numbers.lag_max)},
-                   {"episodes", static_cast<double>(front_end.episodes)},
-                   {"steps", static_cast<double>(front_end.steps)},
-                   {"stale", static_cast<double>(ledger.stale)},
-                   {"rejected", static_cast<double>(ledger.rejected)},
-                   {"duplicates", static_cast<double>(front_end.duplicates)},
-                   {"malformed", static_cast<double>(front_end.malformed)},
-                   {"actors_alive", static_cast<double>(front_end.actors_alive)},
-                   {"actors_gone", static_cast<double>(front_end.actors_gone)},
-                   {"blocked_s", front_end.blocked_s},
-                   {"waiting_s", stages.waiting},
-                   {"updating_s", stages.updating},
-                   {"other_s", stages.other}});
-}
-
-void Run::TakeReport() {
-  std::optional<EvaluationReport> report = evaluation_->Poll();
-  if (!report) return;
-  const double ratio = report->validation.geometric_mean_ratio;
-  const int64_t infeasible = report->validation.infeasible;
-  metrics_->Write("evaluation", static_cast<int64_t>(report->weights->version), TrainSeconds(),
-                  {{"validation_ratio", ratio},
-                   {"test_ratio", report->test.geometric_mean_ratio},
-                   {"validation_infeasible", static_cast<double>(infeasible)},
-                   {"test_infeasible", static_cast<double>(report->test.infeasible)}});
-  std::printf("evaluation of version %llu: makespan / one device %s on validation graphs, %s on test graphs\n",
-              static_cast<unsigned long long>(report->weights->version), ShownRatio(ratio).c_str(),
-              ShownRatio(report->test.geometric_mean_ratio).c_str());
-  std::fflush(stdout);
-  // What does not fit in memory is of no use, however fast it would be.
-  if (ratio > 0 && (best_validation_ == 0 || std::pair(infeasible, ratio) < std::pair(best_infeasible_, best_validation_))) {
-    best_validation_ = ratio;
-    best_infeasible_ = infeasible;
-    PolicyWeights best = *report->weights;
-    best.metadata[kInfeasibleKey] = std::to_string(infeasible);
-    store_.WriteBest(best);
-  }
-  last_report_ = std::move(report);
-}
-
-// The weights at the end have a report of their own, whatever was due.
-void Run::EvaluateLast() {
-  const PolicyVersion version = updater_->weights().version;
-  evaluation_->WaitIdle();
-  TakeReport();
-  if (last_report_ && last_report_->weights->version == version) return;
-  evaluation_->Submit(std::make_shared<const PolicyWeights>(updater_->weights()));
-  while (!last_report_ || last_report_->weights->version != version) {
-    evaluation_->WaitIdle();
-    TakeReport();
-  }
-}
-
-void Run::WriteCheckpoint() {
-  Checkpoint checkpoint;
-  checkpoint.policy = updater_->weights();
-  checkpoint.updater = updater_->SaveState();
-  checkpoint.rng_seed = rng_.seed();
-  checkpoint.rng_state = rng_.state();
-  checkpoint.updates = updates_;
-  checkpoint.train_seconds = TrainSeconds();
-  checkpoint.best_validation = best_validation_;
-  checkpoint.ledger_json = ledger_.ToJson();
-  checkpoint.kernel_path = ToString(BestKernelPath());
-  checkpoint.config_yaml = RunConfigToYaml(config_);
-  store_.Write(checkpoint);
-  WriteFileAtomically(dir_.ledger(), ledger_.Summary());
+void Run::StartPipeline() {
+  const BatchPlan plan{.first = updater_->weights().version,
+                       .end = static_cast<PolicyVersion>(config_.training.iterations),
+                       .episodes = config_.training.episodes_per_update,
+                       .max_lag = config_.training.max_lag};
+  const auto source = [this](std::chrono::milliseconds timeout) { return front_end_->Pop(timeout); };
+  batcher_.emplace(source, plan, ledger_, stages_[Stage::kBatch]);
+  update_.emplace(*updater_, config_.checkpoint.every, ledger_, *clock_);
+  publisher_.emplace(config_, rng_,
+                     Publisher::Places{.front_end = *front_end_,
+                                       .evaluation = *evaluation_,
+                                       .metrics = *metrics_,
+                                       .progress = *progress_,
+                                       .store = store_,
+                                       .best = *best_,
+                                       .dir = dir_,
+                                       .ledger = ledger_,
+                                       .clocks = stages_,
+                                       .clock = *clock_});
+  pipeline_.emplace(Pipeline::Stages{.batch = [this](const std::stop_token& stop) { return batcher_->Next(stop); },
+                                     .update = [this](const Batch& batch) { return update_->Train(batch); },
+                                     .publish = [this](const Updated& updated) { publisher_->Publish(updated); },
+                                     .while_idle = [this] { publisher_->TakeReport(); },
+                                     .drop = [this](const Batch& batch) { CountStale(batch, ledger_); }},
+                    stages_);
 }
 
 // Until the configuration's end, or Ctrl-C.
-void Run::Loop() {
-  while (true) {
-    const StageSeconds before = clock_.total();
-    const std::optional<std::vector<Episode>> batch = TakeBatch();
-    if (!batch) break;
-    const BatchNumbers numbers = NumbersOf(*batch, updater_->weights().version);
-    std::vector<Trajectory> trajectories;
-    for (const Episode& episode : *batch) trajectories.push_back(episode.trajectory);
-    const UpdateStats stats = updater_->Update(trajectories);
-    ++updates_;
-    for (const Trajectory& trajectory : trajectories) ledger_.CountTrained(trajectory.actor);
-    clock_.Spent(&StageSeconds::updating);
-
-    auto weights = std::make_shared<const PolicyWeights>(updater_->weights());
-    front_end_->Publish(weights);
-    if (config_.evaluation.every > 0 && updates_ % config_.evaluation.every == 0) evaluation_->Submit(weights);
-    TakeReport();
-    if (updates_ % config_.checkpoint.every == 0) WriteCheckpoint();
-    clock_.Spent(&StageSeconds::other);
-    progress_->AddBatch(numbers);
-    WriteUpdateMetrics(stats, numbers, clock_.total() - before);
-    ReportProgress(config_.learner.progress_s);
-  }
+void Run::Supervise() {
+  while (!pipeline_->WaitUntilOver(kLook) && !TimeIsUp()) ReportProgress(config_.learner.progress_s);
+  pipeline_->Stop();
   ReportProgress(0);
 }
 
 void Run::Train() {
-  metrics_.emplace(dir_.folder(), updates_);
-  progress_.emplace(config_, updates_, seconds_before_);
   const auto initial = std::make_shared<const PolicyWeights>(updater_->weights());
-  front_end_.emplace(workload_.train, config_, ledger_, initial);
+  const auto updates_before = static_cast<int64_t>(initial->version);
+  clock_.emplace(seconds_before_);
+  metrics_.emplace(dir_.folder(), updates_before);
+  progress_.emplace(config_, updates_before, seconds_before_);
+  best_.emplace(store_, best_validation_before_);
+  front_end_.emplace(workload_.train, config_, ledger_, initial, stages_);
   dir_.WriteLearnerFile(front_end_->address(), front_end_->session());
   std::printf("training on %zu graphs, %zu for validation, %zu for testing; %lld parameters on %s; listening at %s\n",
               workload_.train.size(), workload_.validation.size(), workload_.test.size(),
-              static_cast<long long>(updater_->weights().values.size()), updater_->device().c_str(), front_end_->address().c_str());
+              static_cast<long long>(initial->values.size()), updater_->device().c_str(), front_end_->address().c_str());
   std::printf("makespan / one device: lower is better; lag: in policy versions, min/mean/max\n");
   std::fflush(stdout);
 
-  evaluation_.emplace(workload_, placer_);
-  if (updates_ == 0) evaluation_->Submit(initial);
-  last_line_ = TrainSeconds();
-  clock_.Spent(&StageSeconds::other);
-  Loop();
+  evaluation_.emplace(workload_, placer_, stages_[Stage::kEvaluate]);
+  if (updates_before == 0) evaluation_->Submit(initial);
+  last_line_ = clock_->seconds();
+  StartPipeline();
+  Supervise();
 
   std::printf("%s after %lld updates; waiting for the actors\n", interrupted_ ? "interrupted" : "training is over",
-              static_cast<long long>(updates_));
+              static_cast<long long>(update_->updates()));
   std::fflush(stdout);
   front_end_->Finish(kGoodbyes);
-  EvaluateLast();
-  WriteCheckpoint();
+  publisher_->Finish(update_->Save());
 
   PolicyWeights best = store_.LoadBest().value_or(updater_->weights());
-  best.metadata["validation_ratio"] = ShortestDouble(best_validation_);
+  best.metadata["validation_ratio"] = ShortestDouble(best_->ratio());
   best.metadata["updates"] = std::to_string(best.version);
   WriteFileAtomically(dir_.policy(), SerializePolicy(best));
-  const RunTotals totals{.interrupted = interrupted_, .updates = updates_, .train_seconds = TrainSeconds(), .front_end = front_end_->stats()};
+  const RunTotals totals{.interrupted = interrupted_,
+                         .updates = update_->updates(),
+                         .train_seconds = clock_->seconds(),
+                         .front_end = front_end_->stats()};
   WriteFileAtomically(dir_.summary(), WriteResults(best, workload_, placer_, totals));
   PrintLedger(ledger_, totals.front_end);
 }

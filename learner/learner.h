@@ -1,5 +1,5 @@
-// A training run, from its configuration to policy.safetensors: takes episodes, updates the policy, publishes it,
-// evaluates, checkpoints, reports.
+// A training run, from its configuration to policy.safetensors: builds the parts, starts their threads, says how it goes, and
+// ends them. What happens in between is the pipeline's (pipeline.h).
 #pragma once
 
 #include <atomic>

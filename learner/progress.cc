@@ -1,6 +1,7 @@
 #include "learner/progress.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdarg>
 #include <cstdio>
@@ -8,8 +9,11 @@
 namespace emplace {
 namespace {
 
-// A learner that waits for less of its time than this is what everything else waits for.
-constexpr double kIdleShare = 0.2;
+// A stage that is busy for more of the time than this is what everything else waits for.
+constexpr double kFullShare = 0.8;
+
+// What an episode has to pass before the actors get better weights for it. The evaluation goes on beside them.
+constexpr std::array kPath = {Stage::kReceive, Stage::kCheck, Stage::kBatch, Stage::kUpdate, Stage::kPublish};
 
 std::string Format(const char* format, ...) __attribute__((format(printf, 1, 2)));
 std::string Format(const char* format, ...) {
@@ -29,16 +33,6 @@ std::string HoursMinutesSeconds(double seconds) {
 
 }  // namespace
 
-StageSeconds operator-(const StageSeconds& later, const StageSeconds& earlier) {
-  return {later.waiting - earlier.waiting, later.updating - earlier.updating, later.other - earlier.other};
-}
-
-void StageClock::Spent(double StageSeconds::* stage) {
-  const auto now = std::chrono::steady_clock::now();
-  total_.*stage += std::chrono::duration<double>(now - mark_).count();
-  mark_ = now;
-}
-
 Progress::Progress(const RunConfig& config, int64_t updates_before, double seconds_before)
     : iterations_(config.training.iterations),
       max_seconds_(60 * config.training.max_minutes),
@@ -50,6 +44,7 @@ Progress::Progress(const RunConfig& config, int64_t updates_before, double secon
 }
 
 void Progress::AddBatch(const BatchNumbers& numbers) {
+  const MutexLock lock(mu_);
   lag_min_ = batches_ == 0 ? numbers.lag_min : std::min(lag_min_, numbers.lag_min);
   lag_max_ = batches_ == 0 ? numbers.lag_max : std::max(lag_max_, numbers.lag_max);
   lag_sum_ += numbers.lag_mean;
@@ -60,12 +55,20 @@ void Progress::AddBatch(const BatchNumbers& numbers) {
   ++ratios_;
 }
 
-std::string Progress::LimitingStage(const Now& now) const {
-  const double waited_s = now.stages.waiting - last_.stages.waiting;
-  if (waited_s < kIdleShare * (now.seconds - last_.seconds)) return "learner";
-  // It waits. Are finished episodes held up between the actors and here, or are there none?
+// "update (busy: receive 4%, check 3%, batch 0%, update 98%, publish 2%)"
+std::string Progress::Limit(const Now& now) const {
+  const double interval_s = std::max(1e-9, now.seconds - last_.seconds);
+  const StageTimes since = now.stages - last_.stages;
+  Stage busiest = kPath.front();
+  std::string shares;
+  for (const Stage stage : kPath) {
+    if (since[stage].busy > since[busiest].busy) busiest = stage;
+    shares += Format("%s%s %.0f%%", shares.empty() ? "" : ", ", NameOf(stage), 100 * since[stage].busy / interval_s);
+  }
+  // When the learner waits: are finished episodes held up between the actors and here, or are there none?
   const bool held_up = 2 * now.front_end.under_way > now.front_end.actors_alive * send_queue_;
-  return held_up ? "network" : "actors";
+  const char* const limit = since[busiest].busy > kFullShare * interval_s ? NameOf(busiest) : held_up ? "network" : "actors";
+  return Format("%s (busy: %s)", limit, shares.c_str());
 }
 
 std::string Progress::TimeLeft(const Now& now) const {
@@ -78,6 +81,7 @@ std::string Progress::TimeLeft(const Now& now) const {
 }
 
 std::string Progress::Line(const Now& now) {
+  const MutexLock lock(mu_);
   const double interval_s = std::max(1e-9, now.seconds - last_.seconds);
   std::string line = Format("iteration %lld/%lld | %.1f episodes/s %.0f steps/s | ", static_cast<long long>(now.updates),
                             static_cast<long long>(iterations_),
@@ -92,7 +96,7 @@ std::string Progress::Line(const Now& now) {
   }
   const LedgerCounts& ledger = now.ledger;
   line += Format(" | limited by %s | actors %lld (%lld gone) | %llu episodes: %llu trained %llu stale %llu rejected | %s left",
-                 LimitingStage(now).c_str(), static_cast<long long>(now.front_end.actors_alive),
+                 Limit(now).c_str(), static_cast<long long>(now.front_end.actors_alive),
                  static_cast<long long>(now.front_end.actors_gone), static_cast<unsigned long long>(ledger.produced),
                  static_cast<unsigned long long>(ledger.trained), static_cast<unsigned long long>(ledger.stale),
                  static_cast<unsigned long long>(ledger.rejected), TimeLeft(now).c_str());

@@ -207,6 +207,10 @@ std::optional<std::variant<FromActor, Trajectory>> LearnerEndpoint::Receive(mill
   }
 }
 
+void LearnerEndpoint::Wait(milliseconds timeout) {
+  WaitReadable(impl_->control, impl_->trajectories, /*second_too=*/true, timeout);
+}
+
 void LearnerEndpoint::Send(const PeerId& peer, const LearnerMessage& message) {
   std::vector<Frame> frames = Encode(message);
   frames.insert(frames.begin(), peer);

@@ -37,6 +37,8 @@ class LearnerEndpoint {
   // Waits up to `timeout` for a message. With accept_trajectories false only control messages are read, so that a full
   // buffer pushes back on the actors. nullopt: nothing came.
   std::optional<std::variant<FromActor, Trajectory>> Receive(std::chrono::milliseconds timeout, bool accept_trajectories);
+  // Waits up to `timeout` until there is something to receive.
+  void Wait(std::chrono::milliseconds timeout);
   void Send(const PeerId& peer, const LearnerMessage& message);  // Dropped when the peer is gone.
   void Announce(const Notice& notice);
   int64_t malformed() const;  // Messages dropped as undecodable so far.

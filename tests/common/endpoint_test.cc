@@ -5,6 +5,7 @@
 
 #include <optional>
 #include <string>
+#include <thread>
 #include <zmq.hpp>
 
 #include "common/error.h"
@@ -125,6 +126,20 @@ TEST(Endpoint, AFullBufferPushesBackAndLosesNothing) {
     EXPECT_EQ(got->sequence, sequence);
   }
   EXPECT_TRUE(socket.Send(trajectory, milliseconds(1000)));
+}
+
+TEST(Endpoint, WaitEndsWithSomethingToReceive) {
+  LearnerEndpoint learner({});
+  ActorEndpoint actor(learner.control_address());
+  TrajectorySocket trajectories(learner.trajectories_address(), 4);
+  ASSERT_TRUE(trajectories.Send(SmallTrajectory(1), std::chrono::seconds(10)));
+  learner.Wait(std::chrono::minutes(10));
+  const auto trajectory = learner.Receive(milliseconds(0), true);
+  ASSERT_TRUE(trajectory.has_value());
+  EXPECT_EQ(std::get<Trajectory>(*trajectory).sequence, 1U);
+  for (int i = 0; i < kTries && !actor.Send(Hello{kProtocolVersion, "test/0", 7}); ++i) std::this_thread::sleep_for(kSoon);
+  learner.Wait(std::chrono::minutes(10));
+  EXPECT_TRUE(learner.Receive(milliseconds(0), true).has_value());
 }
 
 TEST(Endpoint, CloseWaitsForWhatIsQueued) {

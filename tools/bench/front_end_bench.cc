@@ -67,8 +67,9 @@ Replay Run(const std::vector<PlacementTask>& tasks, const std::shared_ptr<const 
   RunConfig config;
   config.learner.actor_timeout_s = 600;  // The players send no heartbeats.
   Ledger ledger;
+  StageClocks clocks;
   const std::set<ThreadId> others = LiveThreads();
-  FrontEnd front_end(tasks, config, ledger, weights);
+  FrontEnd front_end(tasks, config, ledger, weights, clocks);
   std::set<ThreadId> threads = LiveThreads();
   for (const ThreadId other : others) threads.erase(other);
   std::vector<std::unique_ptr<Player>> players;

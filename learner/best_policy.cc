@@ -1,0 +1,36 @@
+#include "learner/best_policy.h"
+
+#include <cstdlib>
+#include <optional>
+#include <string>
+#include <utility>
+
+namespace emplace {
+namespace {
+
+// In the metadata of the best policy: how many of its validation placements do not fit in memory.
+constexpr const char* kInfeasibleKey = "validation_infeasible";
+
+}  // namespace
+
+BestPolicy::BestPolicy(const CheckpointStore& store, double ratio) : store_(store), ratio_(ratio) {
+  if (ratio == 0) return;
+  const std::optional<PolicyWeights> best = store.LoadBest();
+  if (!best) return;
+  const auto infeasible = best->metadata.find(kInfeasibleKey);
+  if (infeasible != best->metadata.end()) infeasible_ = std::atoll(infeasible->second.c_str());
+}
+
+void BestPolicy::Consider(const EvaluationReport& report) {
+  const double ratio = report.validation.geometric_mean_ratio;
+  const int64_t infeasible = report.validation.infeasible;
+  if (!(ratio > 0)) return;  // No graph has one.
+  if (ratio_ > 0 && std::pair(infeasible, ratio) >= std::pair(infeasible_, ratio_)) return;
+  ratio_ = ratio;
+  infeasible_ = infeasible;
+  PolicyWeights best = *report.weights;
+  best.metadata[kInfeasibleKey] = std::to_string(infeasible);
+  store_.WriteBest(best);
+}
+
+}  // namespace emplace

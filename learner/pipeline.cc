@@ -1,0 +1,117 @@
+#include "learner/pipeline.h"
+
+#include <pthread.h>
+
+#include <utility>
+
+#include "common/error.h"
+#include "common/strings.h"
+
+namespace emplace {
+namespace {
+
+constexpr std::chrono::milliseconds kIdle(100);  // Between calls of while_idle.
+
+}  // namespace
+
+Pipeline::Pipeline(Stages stages, StageClocks& clocks)
+    : stages_(std::move(stages)),
+      clocks_(clocks),
+      batch_thread_([this] { RunStage(Stage::kBatch, &Pipeline::RunBatches); }),
+      update_thread_([this] { RunStage(Stage::kUpdate, &Pipeline::RunUpdates); }),
+      publish_thread_([this] { RunStage(Stage::kPublish, &Pipeline::RunPublishing); }) {}
+
+Pipeline::~Pipeline() { Halt(); }
+
+void Pipeline::RunStage(Stage stage, void (Pipeline::*loop)()) {
+  const char* const name = NameOf(stage);
+  pthread_setname_np(pthread_self(), name);  // For profilers and top.
+  try {
+    (this->*loop)();
+  } catch (const Error& error) {
+    Fail(error.what());
+  } catch (const std::exception& error) {
+    Fail(StrCat(name, ": ", error.what()));
+  }
+  clocks_[stage].Waiting();
+  const MutexLock lock(mu_);
+  --running_;
+  changed_.NotifyAll();
+}
+
+void Pipeline::Fail(const std::string& reason) {
+  {
+    const MutexLock lock(mu_);
+    if (!failure_) failure_ = reason;
+    changed_.NotifyAll();
+  }
+  stop_.request_stop();
+  batches_.Close();
+  updated_.Close();
+}
+
+void Pipeline::RunBatches() {
+  StageClock& clock = clocks_[Stage::kBatch];
+  while (batches_.WaitForRoom()) {
+    clock.Busy();
+    std::optional<Batch> batch = stages_.batch(stop_.get_token());
+    clock.Waiting();
+    if (!batch) break;
+    if (!batches_.Push(*std::move(batch))) stages_.drop(*batch);
+  }
+  batches_.Close();
+}
+
+void Pipeline::RunUpdates() {
+  StageClock& clock = clocks_[Stage::kUpdate];
+  while (const std::optional<Batch> batch = batches_.Pop()) {
+    if (stop_.stop_requested()) {
+      stages_.drop(*batch);
+      continue;
+    }
+    clock.Busy();
+    Updated updated = stages_.update(*batch);
+    clock.Waiting();
+    updated_.Push(std::move(updated));  // Fails only when publishing has: then the run does.
+  }
+  updated_.Close();
+}
+
+void Pipeline::RunPublishing() {
+  StageClock& clock = clocks_[Stage::kPublish];
+  while (true) {
+    const std::optional<Updated> updated = updated_.Pop(kIdle);
+    if (!updated && updated_.closed() && updated_.size() == 0) return;
+    clock.Busy();
+    if (updated) {
+      stages_.publish(*updated);
+    } else {
+      stages_.while_idle();
+    }
+    clock.Waiting();
+  }
+}
+
+bool Pipeline::WaitUntilOver(std::chrono::milliseconds timeout) {
+  const auto deadline = std::chrono::steady_clock::now() + timeout;
+  const MutexLock lock(mu_);
+  while (running_ > 0 && !failure_ && changed_.WaitUntil(mu_, deadline)) {
+  }
+  return running_ == 0 || failure_;
+}
+
+void Pipeline::Halt() {
+  stop_.request_stop();
+  batches_.Close();
+  for (std::thread* const thread : {&batch_thread_, &update_thread_, &publish_thread_}) {
+    if (thread->joinable()) thread->join();
+  }
+}
+
+void Pipeline::Stop() {
+  Halt();
+  const MutexLock lock(mu_);
+  if (failure_) throw RunFailed(*failure_);
+}
+
+}  // namespace emplace

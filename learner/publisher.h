@@ -1,0 +1,59 @@
+// The publish stage: makes known what an update came to. Weights go to the actors first, then to the evaluation when
+// one is due; metrics and checkpoints are written; finished evaluations are taken in.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+
+#include "common/config/run_config.h"
+#include "common/rng.h"
+#include "learner/best_policy.h"
+#include "learner/checkpoint.h"
+#include "learner/evaluation_thread.h"
+#include "learner/front_end.h"
+#include "learner/ledger.h"
+#include "learner/metrics.h"
+#include "learner/progress.h"
+#include "learner/run_clock.h"
+#include "learner/run_directory.h"
+#include "learner/stage_clock.h"
+#include "learner/update_stage.h"
+
+namespace emplace {
+
+// For one thread at a time.
+class Publisher {
+ public:
+  // Where things go, and what is told of besides. All outlive the publisher.
+  struct Places {
+    FrontEnd& front_end;
+    EvaluationThread& evaluation;
+    Metrics& metrics;
+    Progress& progress;
+    const CheckpointStore& store;
+    BestPolicy& best;
+    const RunDirectory& dir;
+    const Ledger& ledger;
+    const StageClocks& clocks;
+    const RunClock& clock;
+  };
+  Publisher(const RunConfig& config, const Rng& rng, const Places& places);
+
+  void Publish(const Updated& updated);
+  // Takes in the evaluation that has finished, if one has.
+  void TakeReport();
+  // The end of the run: waits for an evaluation of the last weights, whatever was due, and writes the last checkpoint.
+  void Finish(const Snapshot& last);
+
+ private:
+  void WriteMetrics(const Updated& updated);
+  void WriteCheckpoint(const Snapshot& snapshot);
+
+  const RunConfig config_;
+  const Rng rng_;
+  const Places to_;
+  StageTimes last_times_;  // At the update before.
+  std::optional<PolicyVersion> last_evaluated_;
+};
+
+}  // namespace emplace

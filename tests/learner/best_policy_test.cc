@@ -1,0 +1,70 @@
+#include "learner/best_policy.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cmath>
+#include <filesystem>
+#include <limits>
+
+#include "common/rng.h"
+#include "tests/learner/episodes.h"
+
+namespace emplace {
+namespace {
+
+namespace fs = std::filesystem;
+
+class BestPolicyTest : public testing::Test {
+ protected:
+  BestPolicyTest()
+      : folder_(fs::path(testing::TempDir()) / ("best_" + std::to_string(::getpid()))), store_(folder_, 3) {
+    fs::remove_all(folder_);
+  }
+  ~BestPolicyTest() override { fs::remove_all(folder_); }
+
+  static EvaluationReport Report(PolicyVersion version, double ratio, int64_t infeasible) {
+    EvaluationReport report;
+    report.weights = std::make_shared<const PolicyWeights>(SmallPolicy(1, version));
+    report.validation.geometric_mean_ratio = ratio;
+    report.validation.infeasible = infeasible;
+    return report;
+  }
+
+  // 0: none is kept.
+  PolicyVersion Kept() const {
+    const std::optional<PolicyWeights> best = store_.LoadBest();
+    return best ? best->version : 0;
+  }
+
+  const fs::path folder_;
+  const CheckpointStore store_;
+};
+
+TEST_F(BestPolicyTest, KeepsTheLowestRatioOfThoseThatFitInMemory) {
+  BestPolicy best(store_, 0);
+  const auto kept_after = [&](PolicyVersion version, double ratio, int64_t infeasible) {
+    best.Consider(Report(version, ratio, infeasible));
+    return Kept();
+  };
+  EXPECT_EQ(kept_after(1, std::nan(""), 0), 0U);  // No graph has a ratio.
+  EXPECT_EQ(best.ratio(), 0);
+  EXPECT_EQ(kept_after(2, 0.9, 2), 2U);
+  EXPECT_EQ(kept_after(3, 0.95, 1), 3U);  // Fewer that do not fit, though slower.
+  EXPECT_EQ(kept_after(4, 0.1, 2), 3U);
+  EXPECT_EQ(kept_after(5, 0.95, 1), 3U);  // No better.
+  EXPECT_EQ(kept_after(6, 0.94, 1), 6U);
+  EXPECT_EQ(best.ratio(), 0.94);
+}
+
+TEST_F(BestPolicyTest, GoesOnWhereAnEarlierSittingEnded) {
+  BestPolicy(store_, 0).Consider(Report(7, 0.8, 1));
+  BestPolicy best(store_, 0.8);
+  best.Consider(Report(8, 0.7, 2));
+  EXPECT_EQ(Kept(), 7U);
+  best.Consider(Report(9, 0.85, 0));
+  EXPECT_EQ(Kept(), 9U);
+}
+
+}  // namespace
+}  // namespace emplace

@@ -1,0 +1,185 @@
+#include "learner/publisher.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <nlohmann/json.hpp>
+
+#include "common/file_io.h"
+#include "common/strings.h"
+#include "tests/learner/episodes.h"
+#include "tests/learner/fake_engine.h"
+
+namespace emplace {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::ElementsAre;
+
+// A run's parts but for its pipeline: updates are made by hand.
+class PublisherTest : public testing::Test {
+ protected:
+  PublisherTest()
+      : folder_(fs::path(testing::TempDir()) / ("publisher_" + std::to_string(::getpid()))),
+        actor_(ledger_.Join("a", 1, 1)) {
+    fs::remove_all(folder_);
+    workload_.train = TwoDeviceTasks(1, 3);
+    workload_.validation = TwoDeviceTasks(2, 2);
+    workload_.test = TwoDeviceTasks(3, 2);
+    workload_.num_devices = 2;
+    config_.evaluation.every = 4;
+    config_.checkpoint.every = 3;
+    const PolicyWeights initial = SmallPolicy(1);
+    updater_.emplace(workload_.train, config_, initial, std::make_unique<FakeEngine>(initial));
+    dir_.emplace(folder_, false, std::chrono::milliseconds(0), never_);
+    store_.emplace(dir_->checkpoints(), 10);
+    best_.emplace(*store_, 0);
+    metrics_.emplace(folder_, 0);
+    progress_.emplace(config_, 0, 0);
+    front_end_.emplace(workload_.train, config_, ledger_, std::make_shared<const PolicyWeights>(initial),
+                       clocks_);
+    evaluation_.emplace(workload_, PlacerOptions(), clocks_[Stage::kEvaluate]);
+    update_.emplace(*updater_, config_.checkpoint.every, ledger_, clock_);
+    publisher_.emplace(config_, Rng(5),
+                       Publisher::Places{*front_end_, *evaluation_, *metrics_, *progress_, *store_, *best_, *dir_,
+                                         ledger_, clocks_, clock_});
+  }
+  ~PublisherTest() override { fs::remove_all(folder_); }
+
+  Updated Update() {
+    Batch batch;
+    batch.version = updater_->weights().version;
+    batch.trajectories = Episodes(workload_.train, config_.environment, updater_->weights(), 2, Rng(batch.version));
+    for (Trajectory& trajectory : batch.trajectories) {
+      trajectory.actor = actor_;
+      trajectory.sequence = ++sequence_;
+      EXPECT_EQ(ledger_.Admit(actor_, sequence_), Ledger::Admission::kNew);
+    }
+    batch.numbers.mean_ratio = 0.5;
+    return update_->Train(batch);
+  }
+
+  std::vector<nlohmann::json> Lines(const std::string& kind) const {
+    std::vector<nlohmann::json> lines;
+    for (const std::string& line : Split(ReadFile(folder_ / "metrics.jsonl"), '\n')) {
+      if (line.empty()) continue;
+      nlohmann::json json = nlohmann::json::parse(line);
+      if (json.at("kind") == kind) lines.push_back(std::move(json));
+    }
+    return lines;
+  }
+  std::vector<int64_t> UpdatesOf(const std::string& kind) const {
+    std::vector<int64_t> updates;
+    for (const nlohmann::json& line : Lines(kind)) updates.push_back(line.at("update"));
+    return updates;
+  }
+
+  const fs::path folder_;
+  const std::atomic<bool> never_ = false;
+  RunConfig config_;
+  Workload workload_;
+  Ledger ledger_;
+  const ActorKey actor_;
+  uint64_t sequence_ = 0;
+  StageClocks clocks_;
+  const RunClock clock_{0};
+  std::optional<PolicyUpdater> updater_;
+  std::optional<RunDirectory> dir_;
+  std::optional<CheckpointStore> store_;
+  std::optional<BestPolicy> best_;
+  std::optional<Metrics> metrics_;
+  std::optional<Progress> progress_;
+  std::optional<FrontEnd> front_end_;
+  std::optional<EvaluationThread> evaluation_;
+  std::optional<UpdateStage> update_;
+  std::optional<Publisher> publisher_;
+};
+
+TEST_F(PublisherTest, EachUpdateLeavesALineThatSaysHowBusyTheStagesWere) {
+  for (int i = 0; i < 3; ++i) publisher_->Publish(Update());
+  EXPECT_THAT(UpdatesOf("update"), ElementsAre(1, 2, 3));
+  clocks_[Stage::kUpdate].Busy();
+  while (clocks_.Read()[Stage::kUpdate].busy == 0) {
+  }
+  clocks_[Stage::kUpdate].Waiting();
+  const double busy = clocks_.Read()[Stage::kUpdate].busy;
+  publisher_->Publish(Update());
+  publisher_->Publish(Update());
+  const std::vector<nlohmann::json> lines = Lines("update");
+  ASSERT_EQ(lines.size(), 5U);
+  for (const nlohmann::json& line : lines) {
+    EXPECT_EQ(line.at("mean_ratio"), 0.5);
+    for (const char* const stage : kStageNames) EXPECT_TRUE(line.at(StrCat(stage, "_busy_s")).is_number()) << stage;
+  }
+  EXPECT_EQ(lines[2].at("update_busy_s"), 0);
+  EXPECT_EQ(lines[3].at("update_busy_s"), busy);
+  EXPECT_EQ(lines[4].at("update_busy_s"), 0);  // Since the line before, not in all.
+}
+
+TEST_F(PublisherTest, ACheckpointHoldsTheStateOfItsUpdateThoughLaterOnesRun) {
+  std::vector<Updated> updates;
+  for (int i = 0; i < 5; ++i) updates.push_back(Update());  // All are made before any is published.
+  for (const Updated& updated : updates) publisher_->Publish(updated);
+  const std::optional<Checkpoint> checkpoint = store_->LoadNewest();
+  ASSERT_TRUE(checkpoint.has_value());
+  EXPECT_EQ(checkpoint->updates, 3);
+  EXPECT_EQ(checkpoint->policy.version, 3U);
+  EXPECT_EQ(checkpoint->policy.values, updates[2].weights->values);
+  EXPECT_EQ(checkpoint->updater.adam.steps, 3);
+  EXPECT_EQ(checkpoint->updater.adam.mean, updates[2].snapshot->updater.adam.mean);
+  EXPECT_EQ(checkpoint->updater.recent_returns, updates[2].snapshot->updater.recent_returns);
+  EXPECT_EQ(checkpoint->rng_state, Rng(5).state());
+  Ledger then;
+  then.FromJson(checkpoint->ledger_json);
+  EXPECT_EQ(then.Total().trained, 3U * 2);
+  EXPECT_EQ(ledger_.Total().trained, 5U * 2);
+}
+
+TEST_F(PublisherTest, ActorsGetTheNewWeights) {
+  ActorEndpoint actor(front_end_->address());
+  const auto served = [&]() -> PolicyVersion {
+    while (!actor.Send(WeightsRequest{})) {
+    }
+    while (true) {
+      const auto received = actor.Receive(std::chrono::milliseconds(1000));
+      if (!received) continue;
+      const auto* const message = std::get_if<LearnerMessage>(&*received);
+      if (message == nullptr) continue;
+      if (const auto* const reply = std::get_if<WeightsReply>(message)) return reply->version;
+    }
+  };
+  publisher_->Publish(Update());
+  publisher_->Publish(Update());
+  while (served() < 2) {
+  }
+  EXPECT_EQ(served(), 2U);
+}
+
+TEST_F(PublisherTest, EvaluationsAreTakenInAndTheBestIsKept) {
+  for (int i = 0; i < 4; ++i) publisher_->Publish(Update());
+  evaluation_->WaitIdle();
+  publisher_->TakeReport();
+  EXPECT_THAT(UpdatesOf("evaluation"), ElementsAre(4));
+  EXPECT_EQ(store_->LoadBest()->version, 4U);
+  EXPECT_EQ(best_->ratio(), Lines("evaluation")[0].at("validation_ratio"));
+}
+
+TEST_F(PublisherTest, TheEndEvaluatesTheLastWeightsAndWritesThem) {
+  for (int i = 0; i < 5; ++i) publisher_->Publish(Update());
+  publisher_->Finish(update_->Save());
+  EXPECT_EQ(UpdatesOf("evaluation").back(), 5);
+  EXPECT_EQ(store_->LoadNewest()->updates, 5);
+  EXPECT_EQ(store_->LoadNewest()->best_validation, best_->ratio());
+  const nlohmann::json ledger = nlohmann::json::parse(ReadFile(dir_->ledger()));
+  EXPECT_EQ(ledger.at("total").at("trained"), 10);
+}
+
+TEST_F(PublisherTest, WhatHasBeenEvaluatedIsNotEvaluatedAgain) {
+  for (int i = 0; i < 4; ++i) publisher_->Publish(Update());
+  publisher_->Finish(update_->Save());
+  EXPECT_THAT(UpdatesOf("evaluation"), ElementsAre(4));
+}
+
+}  // namespace
+}  // namespace emplace
