@@ -1,11 +1,27 @@
 #include "learner/evaluation_thread.h"
 
 #include <pthread.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include "common/error.h"
+#include "common/log.h"
 #include "common/strings.h"
 
 namespace emplace {
+namespace {
+
+// A tenth of what a thread at nice 0 gets of a core that both want: evaluations come late on a busy machine, but they come.
+constexpr int kNice = 10;
+
+// Of the calling thread alone: on Linux, threads have priorities of their own.
+void LowerPriority() {
+  if (setpriority(PRIO_PROCESS, static_cast<id_t>(gettid()), kNice) != 0) {
+    LogWarning("the evaluation runs at the priority of training: the system lets it have no lower one");
+  }
+}
+
+}  // namespace
 
 EvaluationThread::EvaluationThread(const Workload& workload, const PlacerOptions& options, StageClock& clock)
     : workload_(workload), options_(options), clock_(clock), thread_([this] { Run(); }) {}
@@ -41,6 +57,7 @@ void EvaluationThread::WaitIdle() {
 
 void EvaluationThread::Run() {
   pthread_setname_np(pthread_self(), NameOf(Stage::kEvaluate));  // For profilers and top.
+  LowerPriority();
   try {
     EvaluateAll();
   } catch (const std::exception& error) {

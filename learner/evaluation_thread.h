@@ -1,4 +1,5 @@
-// Evaluates policies beside the training, one at a time, on a thread of its own: training never waits for it.
+// Evaluates policies beside the training, one at a time, on a thread of its own: training never waits for it. The thread has a
+// lower priority than the others, so that where cores are few it takes what updates and actors leave.
 #pragma once
 
 #include <memory>
