@@ -119,7 +119,7 @@ class EventLoopOver final : public EventLoop {
       const bool local = run_.DeviceOf(consumer) == device;
       remote |= !local;
       // For this device, which takes its next op below.
-      if (run_.TakeInput(consumer, local)) run_.device_queue.Push(device, consumer);
+      if (run_.TakeInput(consumer, local)) run_.PushOp(consumer, device);
     }
     if (run_.device_queue.Empty(device)) {
       run_.events.Cancel(device);

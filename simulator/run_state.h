@@ -53,12 +53,20 @@ struct RunState {
   }
   void QueueOp(OpIndex op, double now) {
     const size_t device = DeviceOf(op);
-    device_queue.Push(device, op);
+    PushOp(op, device);
     if (events.Idle(device)) StartNextOp(device, now);
+  }
+  // REQUIRES: `device` is its own, and does not idle. What a large graph keeps of the op outside the caches is asked for here and
+  // in StartNextOp, so that it comes while others run.
+  void PushOp(OpIndex op, size_t device) {
+    device_queue.Push(device, op);
+    __builtin_prefetch(&graph.cost_us[static_cast<size_t>(op) * num_devices]);
+    __builtin_prefetch(&consumers.begin[static_cast<size_t>(op)]);
   }
   // Of the device's queue, now or when the device is free. REQUIRES: something is queued, and no end is to come.
   void StartNextOp(size_t device, double now) {
     const OpIndex op = device_queue.Pop(device);
+    __builtin_prefetch(consumers.items.data() + consumers.begin[static_cast<size_t>(op)]);
     const double start = std::max(now, device_free_at[device]);
     const double cost = graph.cost_us[static_cast<size_t>(op) * num_devices + device];
     const double finish = start + cost;

@@ -90,6 +90,8 @@ class SenderLinks {
   void StartNext(RunState& run, size_t device, double now) {
     const int32_t transfer = queue_.Pop(device);
     const int32_t tensor = transfers_.TensorOf(transfer);
+    const Csr& readers = run.graph.tensor_consumers;
+    __builtin_prefetch(readers.items.data() + readers.begin[static_cast<size_t>(tensor)]);  // As RunState does.
     const double start = std::max(now, free_at_[device]);
     const double delivered = start + sending_us_[static_cast<size_t>(tensor)];
     free_at_[device] = delivered + run.graph.transfer_overhead_us;
