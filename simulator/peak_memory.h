@@ -21,6 +21,7 @@ struct Timeline;
 double HeldUntil(const SimGraph& graph, OpIndex op, std::span<const DeviceIndex> placement,
                  std::span<const double> start_us);
 
+// In time linear in ops and edges, but for ops that start so unevenly that many share one bucket of their device's time.
 // Not thread-safe; allocates in its constructor only.
 class PeakMemory {
  public:
@@ -32,13 +33,24 @@ class PeakMemory {
                std::span<int64_t> peak_bytes);
 
  private:
-  struct Release {
-    double time_us;
-    int64_t bytes;
+  // The ops that started on one device: [first, last) of order_ and start_us_.
+  struct Row {
+    size_t first;
+    size_t last;
+    double buckets_per_us;
   };
 
+  // Lays out buckets of equal time, one for each op, for FirstAfter.
+  Row IndexStarts(size_t first, size_t last);
+  // Position of the first op of the row that starts later than `time_us`; row.last where none does.
+  size_t FirstAfter(const Row& row, double time_us) const;
+
   const SimGraph& graph_;
-  std::vector<Release> releases_;  // Of one device: at most 2 n.
+  std::vector<double> read_until_;     // [n] until when the op keeps what it reads, by op
+  std::vector<OpIndex> order_;         // [n] by device, then start
+  std::vector<double> start_us_;       // [n] of order_
+  std::vector<int64_t> change_;        // [n + 1] bytes by which order_[k] changes what its device holds: taken, less released
+  std::vector<size_t> bucket_first_;   // [n + 2] the first op of the row in each bucket or in a later one
 };
 
 }  // namespace emplace
