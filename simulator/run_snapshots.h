@@ -1,5 +1,5 @@
-// Moments of a run to go back to: copies of what a run changes, evenly spaced in its events. Their number and memory are bounded,
-// and nothing allocates after construction.
+// Moments of a run to go back to: copies of what a run changes, evenly spaced in its events. Their number and memory are
+// bounded, and nothing allocates after construction.
 #pragma once
 
 #include <algorithm>
@@ -63,7 +63,8 @@ class RunSnapshots {
   }
 
  private:
-  // On average a run resumes half an interval before what differs: within a hundredth of it. A copy costs as much as two events.
+  // On average a run resumes half an interval before what differs: within a hundredth of it. A copy costs as much as two
+  // events.
   static constexpr size_t kMost = 64;
   static constexpr size_t kMostBytes = size_t{1} << 18;
   static constexpr size_t kLeastInterval = 64;

@@ -56,8 +56,8 @@ struct RunState {
     PushOp(op, device);
     if (events.Idle(device)) StartNextOp(device, now);
   }
-  // REQUIRES: `device` is its own, and does not idle. What a large graph keeps of the op outside the caches is asked for here and
-  // in StartNextOp, so that it comes while others run.
+  // REQUIRES: `device` is its own, and does not idle. What a large graph keeps of the op outside the caches is asked for
+  // here and in StartNextOp, so that it comes while others run.
   void PushOp(OpIndex op, size_t device) {
     device_queue.Push(device, op);
     __builtin_prefetch(&graph.cost_us[static_cast<size_t>(op) * num_devices]);

@@ -2,9 +2,10 @@
 // Placeto's published simulator. Deterministic. One Simulator is reused for any number of placements and allocates only in its
 // constructor. Not thread-safe: one a thread; the SimGraph may be shared.
 //
-// Where a placement differs little from that of the call before, as between two steps of an episode, Makespan and MakespanAndPeak
-// take over what happens before the difference has an effect (placement_change.h) and simulate from there on. Results are the same
-// numbers as a Simulator that knows of no call before would give.
+// Where a placement differs little from that of the call before, as between two steps of an episode, Makespan and
+// MakespanAndPeak take over what happens before the difference has an effect (placement_change.h) and simulate from there
+// on. Results are the same numbers as those of a Simulator that knows of no call before. Run simulates all, for it reports
+// every transfer.
 #pragma once
 
 #include <cstdint>

@@ -25,8 +25,8 @@ class TensorTransfers {
 
   explicit TensorTransfers(const SimGraph& graph) { outgoing_.reserve(MostOfAnOp(graph)); }
 
-  // Calls request(transfer) for what `op`, with a consumer elsewhere, sends from `device`, in order. device_of(consumer): where it
-  // is.
+  // Calls request(transfer) for what `op`, with a consumer elsewhere, sends from `device`, in order. device_of(consumer):
+  // where it is.
   template <typename DeviceOf, typename Request>
   void ForEachOf(const SimGraph& graph, DeviceOf device_of, OpIndex op, size_t device, Request request) {
     const int32_t first_tensor = graph.tensor_begin[static_cast<size_t>(op)];
