@@ -1,0 +1,32 @@
+// How kernels are written here: as templates over a `Block`, so that the one source is compiled for the GPU (CudaBlock,
+// policy_cuda.cu) and for the host (tests/support/host_block.h, which runs the items of a phase in random order).
+//
+//   int32_t rank() const, ranks() const       which block of the launch this is, of how many
+//   int32_t threads() const                   threads of the block; a hint for how finely to split work
+//   float* shared() const                     the block's shared memory, 16-byte aligned, not initialized
+//   void ForEach(int32_t count, item)         item(0) ... item(count - 1), each once, in any order and at the same time;
+//                                             then a barrier: later phases of this block see all that was written
+//   void ForEachInGrid(int32_t count, item)   likewise, divided among all blocks, without a barrier
+//
+// Everything between two barriers must be items that do not depend on each other.
+#pragma once
+
+#include <cstdint>
+
+#ifdef __CUDACC__
+#define EMPLACE_DEVICE __device__ __forceinline__
+#define EMPLACE_HOST_DEVICE __host__ __device__ __forceinline__
+#else
+#define EMPLACE_DEVICE inline
+#define EMPLACE_HOST_DEVICE inline
+#endif
+
+namespace emplace::gpu {
+
+EMPLACE_HOST_DEVICE int32_t Min(int32_t a, int32_t b) { return a < b ? a : b; }
+EMPLACE_HOST_DEVICE int32_t Max(int32_t a, int32_t b) { return a > b ? a : b; }
+EMPLACE_HOST_DEVICE int32_t DivideUp(int32_t a, int32_t b) { return (a + b - 1) / b; }
+// Rows are padded with zeros to whole groups of four floats, which are loaded and stored at once.
+EMPLACE_HOST_DEVICE constexpr int32_t PadToFour(int32_t width) { return (width + 3) / 4 * 4; }
+
+}  // namespace emplace::gpu

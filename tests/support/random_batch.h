@@ -1,0 +1,38 @@
+// Random episodes on random graphs for tests of what learns from them.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <vector>
+
+#include "common/policy/cuda/workspace.h"
+#include "common/rng.h"
+
+namespace emplace {
+
+// Episodes on random graphs, and some of their steps, each once.
+class RandomBatch {
+ public:
+  struct Episode {
+    int32_t graph = 0;
+    std::vector<uint8_t> start;
+    std::vector<uint8_t> actions;
+    std::vector<float> behaviour_log_prob;
+    std::vector<float> advantages;
+    bool lags = false;
+  };
+  RandomBatch(const PolicyShape& shape, const std::vector<int32_t>& num_nodes, Rng& rng);
+
+  std::deque<PolicyGraph> graphs;  // One for each of `num_nodes`
+  std::vector<Episode> episodes;
+  std::vector<gpu::StateEntry> states;
+
+  std::vector<const PolicyGraph*> graph_pointers() const;
+  std::vector<gpu::EpisodeSource> sources() const;  // Views into `episodes`
+};
+
+// One graph of a single node, for which all three sets are empty, and two larger ones of up to 70.
+std::vector<int32_t> RandomNodeCounts(Rng& rng);
+gpu::LaunchSizes RandomLaunchSizes(int32_t small_nodes, Rng& rng);
+
+}  // namespace emplace
