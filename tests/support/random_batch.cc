@@ -21,14 +21,14 @@ RandomBatch::RandomBatch(const PolicyShape& shape, const std::vector<int32_t>& n
         action = static_cast<uint8_t>(rng.UniformInt(0, shape.num_devices - 1));
       } while (graph.allowed[static_cast<size_t>(node * shape.num_devices + action)] == 0);
       episode.actions.push_back(action);
-      episode.behaviour_log_prob.push_back(static_cast<float>(rng.Uniform(-3, 0)));
-      episode.advantages.push_back(static_cast<float>(rng.Uniform(-1, 1)));
     }
-    episode.lags = rng.Uniform() < 0.5;
     for (int i = 0; i < 4; ++i) drawn.emplace(e, static_cast<int32_t>(rng.UniformInt(0, graph.num_nodes - 1)));
     episodes.push_back(std::move(episode));
   }
-  for (const auto& [episode, step] : drawn) states.push_back({episode, step});
+  for (const auto& [episode, step] : drawn) {
+    states.push_back({episode, step, static_cast<float>(rng.Uniform(-1, 1)), static_cast<float>(rng.Uniform(-3, 0)),
+                      rng.Uniform() < 0.5 ? 1.0F : 0.0F});
+  }
 }
 
 std::vector<const PolicyGraph*> RandomBatch::graph_pointers() const {
@@ -39,9 +39,7 @@ std::vector<const PolicyGraph*> RandomBatch::graph_pointers() const {
 
 std::vector<gpu::EpisodeSource> RandomBatch::sources() const {
   std::vector<gpu::EpisodeSource> sources;
-  for (const Episode& e : episodes) {
-    sources.push_back({e.graph, e.start, e.actions, e.behaviour_log_prob, e.advantages, e.lags});
-  }
+  for (const Episode& e : episodes) sources.push_back({e.graph, e.start, e.actions});
   return sources;
 }
 

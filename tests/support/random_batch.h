@@ -17,9 +17,6 @@ class RandomBatch {
     int32_t graph = 0;
     std::vector<uint8_t> start;
     std::vector<uint8_t> actions;
-    std::vector<float> behaviour_log_prob;
-    std::vector<float> advantages;
-    bool lags = false;
   };
   RandomBatch(const PolicyShape& shape, const std::vector<int32_t>& num_nodes, Rng& rng);
 

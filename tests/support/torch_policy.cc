@@ -15,8 +15,8 @@ torch::Tensor TorchForward(PolicyNet& net, const RandomBatch& batch) {
     std::vector<PolicyState> states;
     std::vector<size_t> places;
     for (size_t s = 0; s < batch.states.size(); ++s) {
-      const auto [e, step] = batch.states[s];
-      const RandomBatch::Episode& episode = batch.episodes[static_cast<size_t>(e)];
+      const int32_t step = batch.states[s].step;
+      const RandomBatch::Episode& episode = batch.episodes[static_cast<size_t>(batch.states[s].episode)];
       if (episode.graph != static_cast<int32_t>(g)) continue;
       placements.push_back(episode.start);
       std::copy_n(episode.actions.begin(), step, placements.back().begin());
@@ -80,13 +80,11 @@ TorchLoss LossByTorch(const PolicyWeights& weights, const RandomBatch& batch, co
   std::vector<float> advantage;
   std::vector<float> behaviour;
   std::vector<float> lags;
-  for (const auto [e, step] : batch.states) {
-    const RandomBatch::Episode& episode = batch.episodes[static_cast<size_t>(e)];
-    const auto t = static_cast<size_t>(step);
-    actions.push_back(episode.actions[t]);
-    advantage.push_back(episode.advantages[t]);
-    behaviour.push_back(episode.behaviour_log_prob[t]);
-    lags.push_back(episode.lags ? 1.0F : 0.0F);
+  for (const gpu::StateEntry& state : batch.states) {
+    actions.push_back(batch.episodes[static_cast<size_t>(state.episode)].actions[static_cast<size_t>(state.step)]);
+    advantage.push_back(state.advantage);
+    behaviour.push_back(state.behaviour_log_prob);
+    lags.push_back(state.lag);
   }
   const torch::Tensor log_probs = torch::log_softmax(TorchForward(net, batch), 1);
   const torch::Tensor chosen = log_probs.gather(1, torch::tensor(actions).unsqueeze(1)).squeeze(1);

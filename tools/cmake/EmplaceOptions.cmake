@@ -2,8 +2,7 @@
 option(EMPLACE_TESTS "Build the tests" ON)
 option(EMPLACE_BENCH "Build the benchmarks" ON)
 option(EMPLACE_TORCH "Build what links LibTorch: the learner and the reference policy" ON)
-set(EMPLACE_CUDA "AUTO" CACHE STRING "Link LibTorch through its CUDA package: AUTO (when nvcc is found), ON, OFF")
-set_property(CACHE EMPLACE_CUDA PROPERTY STRINGS AUTO ON OFF)
+option(EMPLACE_CUDA "The learner on NVIDIA GPUs: its kernels by nvcc, and LibTorch's CUDA half to compare with" OFF)
 set(EMPLACE_SANITIZER "" CACHE STRING "Sanitizer of own code: empty, address or thread")
 set(EMPLACE_TORCH_VENV "" CACHE PATH "Virtual environment that holds the torch wheel (tools/setup.sh makes it)")
 

@@ -1,8 +1,7 @@
 # LibTorch from the pinned wheel, as the target emplace_torch.
 #
-# The CUDA wheel's own TorchConfig.cmake insists on a CUDA toolkit. Where there is none (EMPLACE_CUDA=OFF, or AUTO
-# without nvcc) we link libtorch_cpu and libc10 directly: the CPU half of the same wheel, which needs no toolkit and
-# starts in a third of the time.
+# The CUDA wheel's own TorchConfig.cmake insists on a CUDA toolkit. With EMPLACE_CUDA=OFF we link libtorch_cpu and libc10
+# directly: the CPU half of the same wheel, which needs no toolkit and starts in a third of the time.
 if(NOT EMPLACE_TORCH_VENV)
   set(cache_home $ENV{XDG_CACHE_HOME})
   if(NOT cache_home)
@@ -15,11 +14,6 @@ if(NOT torch_root)
   message(FATAL_ERROR "no torch wheel in ${EMPLACE_TORCH_VENV}: run tools/setup.sh, or pass -DEMPLACE_TORCH_VENV=DIR")
 endif()
 
-find_program(EMPLACE_NVCC nvcc PATHS /usr/local/cuda/bin)
-if(EMPLACE_CUDA STREQUAL "ON" AND NOT EMPLACE_NVCC)
-  message(FATAL_ERROR "EMPLACE_CUDA=ON needs nvcc on PATH or in /usr/local/cuda/bin; there is none")
-endif()
-
 add_library(emplace_torch INTERFACE)
 # SYSTEM: the wheel's headers are not ours to warn about.
 target_include_directories(emplace_torch SYSTEM INTERFACE
@@ -29,11 +23,7 @@ target_compile_definitions(emplace_torch INTERFACE _GLIBCXX_USE_CXX11_ABI=1 NDEB
 target_link_options(emplace_torch INTERFACE -Wl,-rpath,${torch_root}/lib)
 target_link_libraries(emplace_torch INTERFACE ${torch_root}/lib/libtorch_cpu.so ${torch_root}/lib/libc10.so)
 
-set(EMPLACE_HAVE_CUDA OFF)
-if(NOT EMPLACE_CUDA STREQUAL "OFF" AND EMPLACE_NVCC AND EXISTS ${torch_root}/lib/libtorch_cuda.so)
-  set(EMPLACE_HAVE_CUDA ON)
-endif()
-if(EMPLACE_CUDA STREQUAL "ON")
+if(EMPLACE_CUDA)
   # Nothing in our code names a symbol of libtorch_cuda; it registers the CUDA backend when it is loaded.
   target_link_options(emplace_torch INTERFACE -Wl,--no-as-needed ${torch_root}/lib/libtorch_cuda.so ${torch_root}/lib/libc10_cuda.so -Wl,--as-needed)
   target_compile_definitions(emplace_torch INTERFACE EMPLACE_CUDA=1)

@@ -97,8 +97,6 @@ BatchView CarveBatch(const BatchCapacity& capacity, Carver& carver) {
   view.order = carver.Take<int32_t>(states);
   view.start = carver.Take<uint8_t>(steps);
   view.actions = carver.Take<uint8_t>(steps);
-  view.advantages = carver.Take<float>(steps);
-  view.behaviour_log_prob = carver.Take<float>(steps);
   return view;
 }
 
@@ -132,13 +130,9 @@ void WriteBatch(const CompactGraphs& graphs, std::span<const EpisodeSource> epis
     const EpisodeSource& episode = episodes[e];
     const auto n = static_cast<size_t>(graphs.num_nodes(static_cast<size_t>(episode.graph)));
     EMPLACE_CHECK(episode.start_placement.size() == n && episode.actions.size() == n);
-    EMPLACE_CHECK(episode.advantages.size() == episode.behaviour_log_prob.size());
-    EMPLACE_CHECK(episode.advantages.empty() || episode.advantages.size() == n);
-    view.episodes[e] = {episode.graph, ToInt32(step), episode.lags ? 1.0F : 0.0F};
+    view.episodes[e] = {episode.graph, ToInt32(step)};
     std::ranges::copy(episode.start_placement, view.start + step);
     std::ranges::copy(episode.actions, view.actions + step);
-    std::ranges::copy(episode.advantages, view.advantages + step);
-    std::ranges::copy(episode.behaviour_log_prob, view.behaviour_log_prob + step);
     step += n;
   }
 

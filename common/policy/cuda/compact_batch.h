@@ -96,12 +96,15 @@ struct UpdateScalars {
 struct EpisodeEntry {
   int32_t graph;
   int32_t step;             // Its first step in the arrays of steps
-  float lag;                // 1 where an older version chose the actions, else 0
 };
 
+// A state to learn from. What only the loss needs may stay zero where the policy is only evaluated.
 struct StateEntry {
-  int32_t episode;
-  int32_t step;             // The current node
+  int32_t episode = 0;
+  int32_t step = 0;                 // The current node
+  float advantage = 0;
+  float behaviour_log_prob = 0;     // Of the action
+  float lag = 0;                    // 1 where an older version chose the action, else 0
 };
 
 // An episode of a graph of n nodes.
@@ -109,9 +112,6 @@ struct EpisodeSource {
   int32_t graph = 0;
   std::span<const uint8_t> start_placement;     // [n]
   std::span<const uint8_t> actions;             // [n]
-  std::span<const float> behaviour_log_prob;    // [n], or empty where only the policy is evaluated
-  std::span<const float> advantages;            // [n], likewise; scaled as the loss wants them
-  bool lags = false;
 };
 
 // Sizes that a batch may not exceed; one place in memory serves all batches up to them.
@@ -132,8 +132,6 @@ struct BatchView {
   int32_t* order;           // [S] states in the order of the blocks' work: small graphs first, then by falling size
   uint8_t* start;           // [steps] At step t of its episode node v is on actions[v] when v < t, else on start[v].
   uint8_t* actions;
-  float* advantages;
-  float* behaviour_log_prob;
 };
 
 // Into `capacity`'s worth of memory at `base`; its size in bytes is BatchBytes.

@@ -2,6 +2,8 @@
 // kHeadRows states through all layers, so that a layer's weights are read once for these rows.
 #pragma once
 
+#include <cmath>
+
 #include "common/policy/cuda/state_view.h"
 #include "common/policy/cuda/workspace.h"
 

@@ -24,10 +24,7 @@ struct LossKernel {
   EMPLACE_DEVICE void State(int32_t state) const {
     const UpdateScalars& scalars = *batch.scalars;
     const StateEntry entry = batch.states[state];
-    const EpisodeEntry episode = batch.episodes[entry.episode];
-    const int32_t step = episode.step + entry.step;
-    const int32_t action = batch.actions[step];
-    const float advantage = batch.advantages[step];
+    const int32_t action = batch.actions[batch.episodes[entry.episode].step + entry.step];
     const float* const logits = work.head.logits + static_cast<int64_t>(state) * plan.devices_padded;
     float* const gradient = work.head.d_logits + static_cast<int64_t>(state) * plan.devices_padded;
     const auto total = static_cast<float>(scalars.num_states);
@@ -44,9 +41,9 @@ struct LossKernel {
       if (log_prob > -INFINITY) entropy -= std::exp(log_prob) * log_prob;
     }
     const float chosen = logits[action] - log_sum;
-    const float ratio = std::exp((chosen - batch.behaviour_log_prob[step]) * episode.lag);
+    const float ratio = std::exp((chosen - entry.behaviour_log_prob) * entry.lag);
     const float importance = ratio > scalars.importance_clip ? scalars.importance_clip : ratio;
-    const float weight = importance * advantage;
+    const float weight = importance * entry.advantage;
     for (int32_t d = 0; d < plan.devices_padded; ++d) {
       float value = 0.0F;
       if (d < plan.num_devices && !(logits[d] == -INFINITY)) {

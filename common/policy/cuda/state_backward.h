@@ -167,8 +167,10 @@ EMPLACE_DEVICE void BackwardPools(Block& block, const PolicyPlan& plan, const fl
     const bool second = layer % 2 == 1;
     const WeightTile tile = TileAt(shape, item % tiles);
     const WeightSums tile_sums =
-        SumWeightTile(second ? d_inner : d_hidden, second ? hidden : embedding, tile, sets.begin[set] + slice,
-                      sets.begin[set + 1], at.pool_slices, [&](int32_t i) { return sets.order[i]; });
+        SumWeightTile(Rows{arena + (second ? at.d_inner : at.d_hidden), stride},
+                      Rows{arena + (second ? at.pool_hidden : at.forward.embedding), stride}, tile,
+                      sets.begin[set] + slice, sets.begin[set + 1], at.pool_slices,
+                      [&](int32_t i) { return sets.order[i]; });
     StoreTile(shape, tile, tile_sums, false, arena + at.pool_sums + slice * slice_stride + layer * sums);
   });
   for (int32_t layer = 0; layer < 2 * kNumPools; ++layer) {
@@ -290,8 +292,10 @@ EMPLACE_DEVICE void BackwardSelf(Block& block, const PolicyPlan& plan, const flo
     const int32_t layer = Min(index / tiles, 2);
     const LayerPlan& shape = plan.layers[kSelf + layer];
     const WeightTile tile = TileAt(shape, index - layer * tiles);
-    const Rows& dy = layer == 0 ? d_first_hidden : layer == 1 ? d_second_hidden : d_self;
-    const Rows& x = layer == 0 ? features : layer == 1 ? first_hidden : second_hidden;
+    // d_first_hidden, d_second_hidden or d_self; and the input of that layer, which follow each other in the arena.
+    const Rows dy{arena + (layer == 2 ? at.d_self : at.d_self_hidden + layer * feature_row),
+                  layer == 2 ? at.forward.stride : feature_stride};
+    const Rows x{arena + at.features + layer * feature_row, feature_stride};
     const WeightSums tile_sums = SumWeightTile(dy, x, tile, slice, n, at.self_slices, [](int32_t i) { return i; });
     StoreTile(shape, tile, tile_sums, false, arena + at.self_sums + slice * slice_stride + layer * sums);
   });

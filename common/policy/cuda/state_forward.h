@@ -185,7 +185,7 @@ EMPLACE_DEVICE void PassMessages(Block& block, const PolicyPlan& plan, const flo
   const Matrix g0 = ForwardMatrix(plan.layers[way.layers + 2], packed);
   const Matrix g1 = ForwardMatrix(plan.layers[way.layers + 3], packed);
   for (int32_t round = 0; round < plan.rounds; ++round) {
-    ReluLayer(block, f0, round == 0 ? self : next, n, hidden);
+    ReluLayer(block, f0, Rows{arena + (round == 0 ? at.self : at.x), at.stride}, n, hidden);
     ReluLayer(block, f1, hidden, n, message);
     const Rows& sums = hidden;
     block.ForEach(n * (plan.width_padded / 4), [&](int32_t item) {
@@ -202,7 +202,7 @@ EMPLACE_DEVICE void PassMessages(Block& block, const PolicyPlan& plan, const flo
       if (keep) Store(checkpoints.At(direction, round + 1)[node] + first, x);
     });
   }
-  const Rows& x = plan.rounds == 0 ? self : next;
+  const Rows x{arena + (plan.rounds == 0 ? at.self : at.x), at.stride};
   block.ForEach(n * plan.width, [&](int32_t item) {
     const int32_t node = item / plan.width;
     const int32_t column = item % plan.width;

@@ -1,0 +1,99 @@
+// Owners of what the CUDA runtime hands out, and its errors as RunFailed. Only files of this folder include it.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <cstddef>
+#include <utility>
+
+namespace emplace::gpu {
+
+// Throws RunFailed "what: CUDA's explanation" unless `result` is cudaSuccess.
+void Check(cudaError_t result, const char* what);
+
+// Memory of the current device; a new size drops the content.
+class DeviceMemory {
+ public:
+  DeviceMemory() = default;
+  explicit DeviceMemory(size_t bytes);
+  ~DeviceMemory();
+  DeviceMemory(DeviceMemory&& other) noexcept : data_(std::exchange(other.data_, nullptr)) {}
+  DeviceMemory& operator=(DeviceMemory&& other) noexcept;
+
+  std::byte* data() const { return data_; }
+
+ private:
+  std::byte* data_ = nullptr;
+};
+
+// Host memory that the device copies from and to while the host goes on.
+class PinnedMemory {
+ public:
+  PinnedMemory() = default;
+  explicit PinnedMemory(size_t bytes);
+  ~PinnedMemory();
+  PinnedMemory(PinnedMemory&& other) noexcept : data_(std::exchange(other.data_, nullptr)) {}
+  PinnedMemory& operator=(PinnedMemory&& other) noexcept;
+
+  std::byte* data() const { return data_; }
+
+ private:
+  std::byte* data_ = nullptr;
+};
+
+class Stream {
+ public:
+  Stream();
+  ~Stream();
+  Stream(const Stream&) = delete;
+  Stream& operator=(const Stream&) = delete;
+
+  cudaStream_t get() const { return stream_; }
+  void Synchronize() const;
+
+ private:
+  cudaStream_t stream_ = nullptr;
+};
+
+// A point in a stream.
+class Event {
+ public:
+  Event();
+  ~Event();
+  Event(const Event&) = delete;
+  Event& operator=(const Event&) = delete;
+
+  void Record(const Stream& stream);
+  void MakeWait(const Stream& stream) const;  // What is put on the stream from now on waits for the recorded point.
+  void Synchronize() const;                   // So does the host.
+
+ private:
+  cudaEvent_t event_ = nullptr;
+};
+
+// What was put on a stream once, to be put there again as a whole. Empty until captured.
+class Recording {
+ public:
+  Recording() = default;
+  ~Recording() { Clear(); }
+  Recording(const Recording&) = delete;
+  Recording& operator=(const Recording&) = delete;
+
+  // Records what `put` puts on the stream, which does not run.
+  template <typename Put>
+  void Capture(const Stream& stream, const Put& put) {
+    Check(cudaStreamBeginCapture(stream.get(), cudaStreamCaptureModeThreadLocal), "cannot begin a recording");
+    put();
+    Finish(stream);
+  }
+  void Replay(const Stream& stream) const;
+  void Clear();
+  bool empty() const { return executable_ == nullptr; }
+
+ private:
+  void Finish(const Stream& stream);
+
+  cudaGraphExec_t executable_ = nullptr;
+};
+
+}  // namespace emplace::gpu

@@ -1,0 +1,50 @@
+// A policy's graphs, batches and working memory on the current device. Only files of this folder include it.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+
+#include "common/policy/cuda/compact_batch.h"
+#include "common/policy/cuda/cuda_support.h"
+#include "common/policy/cuda/pipeline.h"
+
+namespace emplace::gpu {
+
+// Batches that are on their way at the same time.
+inline constexpr int32_t kBatchSlots = 2;
+
+class DeviceProblem {
+ public:
+  // Throws RunFailed. REQUIRES: as CompactGraphs.
+  DeviceProblem(const PolicyShape& shape, std::span<const PolicyGraph* const> graphs, int64_t shared_limit);
+
+  // True when batches of this size fit in what is allocated.
+  bool Holds(const BatchCapacity& needed) const { return capacity_.Holds(needed); }
+  // Makes room for such batches and more. REQUIRES: the device uses none of the memory.
+  void Grow(const BatchCapacity& needed);
+  // Puts a batch on its way into the slot's device memory. REQUIRES: it fits, and the slot's last copy has finished.
+  void CopyBatch(int32_t slot, std::span<const EpisodeSource> episodes, std::span<const StateEntry> states,
+                 const UpdateScalars& scalars, cudaStream_t stream);
+
+  const CompactGraphs& graphs() const { return graphs_; }
+  const PolicyPlan& plan() const { return common_.plan; }
+  const LaunchSizes& sizes() const { return common_.sizes; }
+  Problem problem(int32_t slot) const;
+
+ private:
+  struct Slot {
+    PinnedMemory host;
+    DeviceMemory device;
+    BatchView view{};  // Into `device`
+  };
+
+  CompactGraphs graphs_;
+  Problem common_;
+  BatchCapacity capacity_;
+  DeviceMemory graph_memory_;
+  DeviceMemory work_memory_;
+  std::array<Slot, kBatchSlots> slots_;
+};
+
+}  // namespace emplace::gpu
