@@ -1,14 +1,24 @@
 #include "learner/make_engine.h"
 
 #include "common/error.h"
+#include "common/strings.h"
 #include "learner/cpu_engine.h"
+#ifdef EMPLACE_CUDA
+#include "learner/cuda_engine.h"
+#endif
 
 namespace emplace {
 
 std::unique_ptr<UpdateEngine> MakeEngine(const std::string& device, const std::vector<PlacementTask>& tasks,
                                          const PolicyWeights& initial) {
-  if (device == "cuda") {
-    throw RunFailed("training.device is cuda, but there is no usable CUDA device, or this build is without CUDA");
+  if (device != "cpu") {
+#ifdef EMPLACE_CUDA
+    const std::string why_not = WhyNoCuda();
+    if (why_not.empty()) return MakeCudaEngine(tasks, initial);
+#else
+    const std::string why_not = "this build is without CUDA";
+#endif
+    if (device == "cuda") throw RunFailed(StrCat("training.device is cuda, but no GPU can be used: ", why_not));
   }
   return MakeCpuEngine(tasks, initial);
 }
