@@ -22,6 +22,7 @@ MAY_INCLUDE = {
 # Header pattern -> the only places whose files may include it.
 CORNERS = {
     r"zmq\.hpp|capnp/|kj/": ("common/wire/",),
+    r"cuda_runtime": ("common/policy/cuda/", "tools/bench/cuda/"),
     r"torch/": ("common/policy/policy_net", "common/policy/fused_policy", "learner/cpu_engine", "learner/learner_main",
                 "tools/bench/libtorch/"),
 }

@@ -1,7 +1,7 @@
 # LibTorch from the pinned wheel, as the target emplace_torch.
 #
-# The CUDA wheel's own TorchConfig.cmake insists on a CUDA toolkit. With EMPLACE_CUDA=OFF we link libtorch_cpu and libc10
-# directly: the CPU half of the same wheel, which needs no toolkit and starts in a third of the time.
+# The CUDA wheel's own TorchConfig.cmake insists on a CUDA toolkit. We link libtorch_cpu and libc10 directly: the CPU half
+# of the same wheel, which needs no toolkit and starts in a third of the time.
 if(NOT EMPLACE_TORCH_VENV)
   set(cache_home $ENV{XDG_CACHE_HOME})
   if(NOT cache_home)
@@ -24,7 +24,9 @@ target_link_options(emplace_torch INTERFACE -Wl,-rpath,${torch_root}/lib)
 target_link_libraries(emplace_torch INTERFACE ${torch_root}/lib/libtorch_cpu.so ${torch_root}/lib/libc10.so)
 
 if(EMPLACE_CUDA)
-  # Nothing in our code names a symbol of libtorch_cuda; it registers the CUDA backend when it is loaded.
-  target_link_options(emplace_torch INTERFACE -Wl,--no-as-needed ${torch_root}/lib/libtorch_cuda.so ${torch_root}/lib/libc10_cuda.so -Wl,--as-needed)
-  target_compile_definitions(emplace_torch INTERFACE EMPLACE_CUDA=1)
+  # LibTorch on the GPU, which only measurements compare with: the learner's own kernels need no LibTorch. Nothing in our
+  # code names a symbol of libtorch_cuda; it registers the CUDA backend when it is loaded.
+  add_library(emplace_torch_cuda INTERFACE)
+  target_link_libraries(emplace_torch_cuda INTERFACE emplace_torch)
+  target_link_options(emplace_torch_cuda INTERFACE -Wl,--no-as-needed ${torch_root}/lib/libtorch_cuda.so ${torch_root}/lib/libc10_cuda.so -Wl,--as-needed)
 endif()
