@@ -44,11 +44,11 @@ build() {
   rm -f "$log"
 }
 
-# run_ctest FOLDER: adds ctest's counts to ours.
+# run_ctest FOLDER [TESTS]: adds ctest's counts to ours; TESTS is a regular expression.
 run_ctest() {
-  local folder=$1 log summary total bad
+  local folder=$1 tests=${2:-.} log summary total bad
   log=$(mktemp)
-  ctest --test-dir "$folder" -j "$jobs" --output-on-failure >"$log" 2>&1
+  ctest --test-dir "$folder" -R "$tests" -j "$jobs" --output-on-failure >"$log" 2>&1
   summary=$(grep -E 'tests passed, [0-9]+ tests failed out of' "$log")
   if [[ -z $summary ]]; then
     tail -n 40 "$log"
@@ -75,6 +75,15 @@ run_ctest build
 if (( ! quick )); then
   step "layers"
   check "includes point one way" python3 tools/check_layers.py --quiet
+
+  if [[ -n $(command -v nvcc) || -x /usr/local/cuda/bin/nvcc ]]; then
+    step "GPU kernels"
+    check "GPU kernels compile for sm_80 and sm_90" build cuda-kernels
+    if nvidia-smi -L 2>/dev/null | grep -q GPU; then
+      check "cuda build" build cuda
+      run_ctest build-cuda 'PolicyCudaGpu|CudaEngine'
+    fi
+  fi
 
   step "a smoke run, end to end"
   check "smoke run" tests/e2e/smoke.sh
