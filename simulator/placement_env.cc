@@ -17,16 +17,6 @@ int64_t BytesOver(std::span<const int64_t> peak_bytes, std::span<const int64_t> 
   return over;
 }
 
-// Whether every op's bytes together fit the smallest device: then no placement can run out of memory.
-bool FitsAnyhow(const SimGraph& sim) {
-  const auto sum = [](const std::vector<int64_t>& bytes) {
-    return std::accumulate(bytes.begin(), bytes.end(), 0.0,
-                           [](double a, int64_t b) { return a + static_cast<double>(b); });
-  };
-  const double all = sum(sim.output_bytes) + sum(sim.param_bytes) + sum(sim.temp_bytes);
-  return all <= static_cast<double>(*std::min_element(sim.memory_bytes.begin(), sim.memory_bytes.end()));
-}
-
 }  // namespace
 
 double Rho(const EnvironmentConfig& config, double makespan_us, std::span<const int64_t> peak_bytes,
@@ -47,8 +37,9 @@ PlacementEnv::PlacementEnv(const PlacementTask& task, const EnvironmentConfig& c
       op_begin_(placement_.size() + 1),
       ops_of_group_(task.group_of_op.size()),
       peak_bytes_(static_cast<size_t>(task.sim.num_devices)),
-      best_makespan_us_(std::numeric_limits<double>::infinity()),
-      memory_matters_(!FitsAnyhow(task.sim)) {
+      group_bytes_(placement_.size()),
+      placed_bytes_(peak_bytes_.size()),
+      best_makespan_us_(std::numeric_limits<double>::infinity()) {
   best_placement_.reserve(placement_.size());
   for (const GroupIndex group : task.group_of_op) ++op_begin_[static_cast<size_t>(group) + 1];
   std::partial_sum(op_begin_.begin(), op_begin_.end(), op_begin_.begin());
@@ -56,22 +47,35 @@ PlacementEnv::PlacementEnv(const PlacementTask& task, const EnvironmentConfig& c
   for (size_t o = 0; o < task.group_of_op.size(); ++o) {
     int32_t& slot = next[static_cast<size_t>(task.group_of_op[o])];
     ops_of_group_[static_cast<size_t>(slot++)] = static_cast<OpIndex>(o);
+    for (const std::vector<int64_t>* bytes : {&task.sim.output_bytes, &task.sim.param_bytes, &task.sim.temp_bytes}) {
+      group_bytes_[static_cast<size_t>(task.group_of_op[o])] += static_cast<double>((*bytes)[o]);
+    }
   }
 }
 
+bool PlacementEnv::FitsAnyhow() {
+  std::fill(placed_bytes_.begin(), placed_bytes_.end(), 0.0);
+  for (size_t group = 0; group < placement_.size(); ++group) placed_bytes_[placement_[group]] += group_bytes_[group];
+  for (size_t d = 0; d < placed_bytes_.size(); ++d) {
+    if (placed_bytes_[d] > static_cast<double>(task_->sim.memory_bytes[d])) return false;
+  }
+  return true;
+}
+
 double PlacementEnv::Evaluate() {
-  if (memory_matters_) {
+  if (FitsAnyhow()) {
+    makespan_us_ = simulator_.Makespan(op_placement_);
+    std::fill(peak_bytes_.begin(), peak_bytes_.end(), 0);
+    feasible_ = true;
+  } else {
     makespan_us_ = simulator_.MakespanAndPeak(op_placement_, peak_bytes_);
     feasible_ = BytesOver(peak_bytes_, task_->sim.memory_bytes) == 0;
-  } else {
-    makespan_us_ = simulator_.Makespan(op_placement_);
-    feasible_ = true;
   }
   if (feasible_ && makespan_us_ < best_makespan_us_) {
     best_makespan_us_ = makespan_us_;
     best_placement_.assign(placement_.begin(), placement_.end());
   }
-  // Without a memory limit in reach, peak_bytes_ stays zero and adds no penalty.
+  // Without a memory limit in reach, peak_bytes_ is zero and adds no penalty.
   rho_ = Rho(config_, makespan_us_, peak_bytes_, task_->sim.memory_bytes);
   return rho_;
 }

@@ -46,6 +46,8 @@ class PlacementEnv {
 
  private:
   double Evaluate();
+  // Whether all that the ops of each device ever hold would fit its memory at once: then its peak is of no interest.
+  bool FitsAnyhow();
 
   const PlacementTask* task_;
   EnvironmentConfig config_;
@@ -54,7 +56,9 @@ class PlacementEnv {
   std::vector<DeviceIndex> op_placement_;  // [num_ops]
   std::vector<int32_t> op_begin_;          // [n + 1] ops of each group, in ops_of_group_
   std::vector<OpIndex> ops_of_group_;      // [num_ops]
-  std::vector<int64_t> peak_bytes_;        // [D]
+  std::vector<int64_t> peak_bytes_;        // [D] of the current placement; 0 where all fits anyhow
+  std::vector<double> group_bytes_;        // [n] outputs, parameters and temporaries of all its ops
+  std::vector<double> placed_bytes_;       // [D] scratch of FitsAnyhow
   std::vector<uint8_t> best_placement_;    // [n], empty before there is one
   std::vector<uint8_t> start_;             // [n] scratch of Reset
   int32_t step_ = 0;
@@ -62,7 +66,6 @@ class PlacementEnv {
   double makespan_us_ = 0;
   double best_makespan_us_ = 0;
   bool feasible_ = true;
-  bool memory_matters_ = true;  // Some placement may not fit; else peak memory is not computed at all.
 };
 
 }  // namespace emplace
