@@ -51,8 +51,9 @@ PY
 
 no_process_left() { ! pgrep -f -- "$work/run" >/dev/null; }
 
-# Train; kill an actor on the way: it is noticed and replaced.
-launch/cluster.sh configs/smoke.yaml --dir "$work/run" --actors 2 >"$work/log" 2>&1 &
+# Train for as long as it takes to kill an actor on the way: it is noticed and replaced.
+launch/cluster.sh configs/smoke.yaml --dir "$work/run" --actors 2 --set training.iterations=100000 --set training.max_minutes=0.2 \
+  >"$work/log" 2>&1 &
 launcher=$!
 for _ in $(seq 1200); do  # Until it trains; a first build may come before.
   grep -q "^iteration" "$work/log" && break
@@ -77,7 +78,9 @@ expect "TensorBoard has events" compgen -G "$work/run/tensorboard/events.out.tfe
 expect "no process is left" no_process_left
 
 # Resume for some more updates.
-expect "resuming" launch/cluster.sh configs/smoke.yaml --dir "$work/run" --resume --set training.iterations=120 --set training.max_minutes=1
+updates=$(python3 -c "import json, sys; print(json.load(open(sys.argv[1]))['updates'])" "$work/run/summary.json")
+expect "resuming" launch/cluster.sh configs/smoke.yaml --dir "$work/run" --resume --set training.iterations=$((updates + 20)) \
+  --set training.max_minutes=1
 expect "it went on" grep -q "resumed after update" "$work/run/logs/learner.log"
 expect "the ledger still balances" balanced "$work/run/ledger.json"
 
@@ -91,7 +94,7 @@ expect "simulating it" "$emplace" simulate --graph "$graph" --devices "$devices"
 expect "inspecting the run" "$emplace" inspect "$work/run"
 
 # An evaluation that is interrupted keeps what it has, and goes on.
-evaluation=("$emplace" evaluate --graphs "$work/run/graphs" --devices "$devices" --methods single,heft,annealing --budget 40000 --jobs 2
+evaluation=("$emplace" evaluate --graphs "$work/run/graphs" --devices "$devices" --methods single,heft,annealing --budget 120000 --jobs 2
   --seeds 1,2,3 --out "$work/results.json")
 timeout -s INT 0.7 "${evaluation[@]}" >/dev/null 2>"$work/interrupted"
 expect "an interrupted evaluation says how to go on" grep -q "runs to go; --out .* --resume goes on" "$work/interrupted"
