@@ -99,7 +99,7 @@ PolicyWeights Run::InitialWeights() const {
   shape.memory_feature = config_.policy.memory_feature;
   shape.message_rounds = static_cast<int32_t>(config_.policy.message_rounds);
   shape.message_width = static_cast<int32_t>(config_.policy.message_width);
-  PolicyWeights weights = PolicyWeights::Initial(shape, rng_.Fork("weights"));
+  PolicyWeights weights = PolicyWeights::Initial(shape, rng_.Fork("weights"), config_.policy.output_scale);
   weights.metadata = {{"run", config_.name},
                       {"workload", config_.workload.family.empty() ? "files" : config_.workload.family},
                       {"devices", fs::path(config_.workload.devices).filename().string()},

@@ -63,6 +63,7 @@ FieldTable<PolicyConfig> PolicyFields() {
   t.Field("message_rounds", &C::message_rounds).Range(0, 64).Help("k, rounds of message passing in each direction.");
   t.Field("message_width", &C::message_width).Range(0, 256).Help("Width of a message; 0: the number of features.");
   t.Field("memory_feature", &C::memory_feature).Help("Give the policy each group's memory.");
+  t.Field("output_scale", &C::output_scale).Range(0.0, 1.0).Help("Factor of the initial network's last layer: small, and the first episodes choose at random.");
   return t;
 }
 

@@ -80,7 +80,7 @@ PolicyShape TakeShape(std::map<std::string, std::string>& metadata, const std::s
 
 }  // namespace
 
-PolicyWeights PolicyWeights::Initial(const PolicyShape& shape, Rng rng) {
+PolicyWeights PolicyWeights::Initial(const PolicyShape& shape, Rng rng, double output_scale) {
   PolicyWeights weights;
   weights.shape = shape;
   weights.values.reserve(static_cast<size_t>(NumParameters(shape)));
@@ -90,6 +90,11 @@ PolicyWeights PolicyWeights::Initial(const PolicyShape& shape, Rng rng) {
       weights.values.push_back(static_cast<float>(rng.Uniform(-limit, limit)));
     }
     weights.values.insert(weights.values.end(), static_cast<size_t>(layer.out), 0.0F);
+  }
+  const LayerSpec last = PolicyLayers(shape).back();
+  const auto tail = static_cast<std::ptrdiff_t>((int64_t{last.in} + 1) * last.out);
+  for (auto value = weights.values.end() - tail; value != weights.values.end(); ++value) {
+    *value = static_cast<float>(static_cast<double>(*value) * output_scale);
   }
   return weights;
 }

@@ -22,7 +22,8 @@ struct PolicyWeights {
   std::map<std::string, std::string> metadata;
 
   // Glorot-uniform weights, zero biases.
-  static PolicyWeights Initial(const PolicyShape& shape, Rng rng);
+  // output_scale: factor of the last layer's weights, and so of the logits.
+  static PolicyWeights Initial(const PolicyShape& shape, Rng rng, double output_scale = 1);
 };
 
 // policy.safetensors: one tensor a parameter, and in the file's metadata "format": "emplace.policy/1", the shape, the

@@ -99,6 +99,11 @@ TEST(PolicyWeights, InitialIsGlorotUniformWithZeroBiases) {
   EXPECT_EQ(next, weights.values.size());
   EXPECT_EQ(PolicyWeights::Initial(shape, Rng(11)).values, weights.values);
   EXPECT_NE(PolicyWeights::Initial(shape, Rng(12)).values, weights.values);
+  // The scale is the last layer's alone.
+  const std::vector<float> scaled = PolicyWeights::Initial(shape, Rng(11), 0.5).values;
+  const LayerSpec last = PolicyLayers(shape).back();
+  const size_t tail = scaled.size() - static_cast<size_t>((last.in + 1) * last.out);
+  for (size_t i = 0; i < scaled.size(); ++i) EXPECT_EQ(scaled[i], i < tail ? weights.values[i] : 0.5F * weights.values[i]);
 }
 
 TEST(PolicyWeights, ErrorsSayWhatIsWrong) {
