@@ -101,7 +101,7 @@ std::vector<Figure> Against(const std::vector<PlacementTask>& tasks,
   return {Summarize("learner_speedup_vs_libtorch", "x", seconds.Speedups())};
 }
 
-// As configs/ptb.yaml trains: 512 states drawn from 16 episodes.
+// As the default configuration trains: 512 states drawn from 16 episodes.
 std::vector<Figure> Rate(const std::vector<PlacementTask>& tasks, const std::shared_ptr<const PolicyWeights>& weights,
                          const Effort& effort) {
   const RunConfig config = CpuConfig();
