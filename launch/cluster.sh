@@ -28,9 +28,9 @@ done
 [[ -z $actors || $actors =~ ^[1-9][0-9]*$ ]] || bad_usage "--actors is '$actors', expected a number of at least 1"
 [[ ${#resume[@]} -eq 0 || -n $run_dir ]] || bad_usage "--resume needs --dir RUN_DIR, the run to go on with"
 if [[ -z $actors ]]; then
-  # One a core: the learner waits most of the time, and where it does not, it makes the actors wait. But not on every core of
-  # a large machine: see README.md.
-  actors=$(nproc)
+  # A core for the learner, and one for each actor; not on every core of a large machine: see README.md.
+  actors=$(($(nproc) - 1))
+  (( actors >= 1 )) || actors=1
   (( actors <= 8 )) || actors=8
 fi
 [[ -n $run_dir ]] || run_dir=runs/$(basename "$config" .yaml)-$(date +%Y%m%d-%H%M%S)
