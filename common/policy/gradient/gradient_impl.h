@@ -38,7 +38,7 @@ class TilePass {
       float* y[kPanel];
       SelfHidden(nodes, x, first, second);
       Pointers(nodes, s_.self, m_, y, s_.trash);
-      MultiplyPanel<After::kStore>(Weights(p_.self[2]), p_.self[2].bias, second, y);
+      MultiplyPanel<After::kStore>(Weights(p_.layers.self[2]), p_.layers.self[2].bias, second, y);
     });
     for (int direction = 0; direction < 2; ++direction) PassMessages(direction);
     for (int32_t set = 0; set < kSets; ++set) PoolSet(set);
@@ -47,10 +47,10 @@ class TilePass {
         s_.pooled[(kSets * e_ + c) * kL + lane] = s_.embedding[(int64_t{t_.step[lane]} * e_ + c) * kL + lane];
       }
     }
-    MultiplyRow<After::kRelu>(Weights(p_.classifier[0]), p_.classifier[0].bias, s_.pooled, s_.classifier_hidden[0]);
-    MultiplyRow<After::kRelu>(Weights(p_.classifier[1]), p_.classifier[1].bias, s_.classifier_hidden[0],
+    MultiplyRow<After::kRelu>(Weights(p_.layers.classifier[0]), p_.layers.classifier[0].bias, s_.pooled, s_.classifier_hidden[0]);
+    MultiplyRow<After::kRelu>(Weights(p_.layers.classifier[1]), p_.layers.classifier[1].bias, s_.classifier_hidden[0],
                               s_.classifier_hidden[1]);
-    MultiplyRow<After::kStore>(Weights(p_.classifier[2]), p_.classifier[2].bias, s_.classifier_hidden[1], s_.logits);
+    MultiplyRow<After::kStore>(Weights(p_.layers.classifier[2]), p_.layers.classifier[2].bias, s_.classifier_hidden[1], s_.logits);
   }
 
   // REQUIRES: Forward with `keep` came before.
@@ -153,8 +153,8 @@ class TilePass {
     Pointers(nodes, s_.features, p_.num_features, x, s_.zeros);
     PanelRows(s_.panel[0], p_.num_features, first);
     PanelRows(s_.panel[1], p_.num_features, second);
-    MultiplyPanel<After::kRelu>(Weights(p_.self[0]), p_.self[0].bias, x, first);
-    MultiplyPanel<After::kRelu>(Weights(p_.self[1]), p_.self[1].bias, first, second);
+    MultiplyPanel<After::kRelu>(Weights(p_.layers.self[0]), p_.layers.self[0].bias, x, first);
+    MultiplyPanel<After::kRelu>(Weights(p_.layers.self[1]), p_.layers.self[1].bias, first, second);
   }
 
   static void MlpForward(const GradientMlp& mlp, const float* const* x, float* const* hidden, float* const* y) {
@@ -181,7 +181,7 @@ class TilePass {
       XRows(nodes, direction, round, x, s_.zeros);
       Pointers(nodes, s_.hidden, m_, hidden, s_.panel[0]);
       Pointers(nodes, s_.message, m_, message, s_.trash);
-      MlpForward(p_.directions[direction].f, x, hidden, message);
+      MlpForward(p_.layers.directions[direction].f, x, hidden, message);
     });
   }
 
@@ -190,13 +190,13 @@ class TilePass {
     PanelRows(s_.panel[0], m_, sum);
     PanelRows(s_.panel[1], m_, hidden);
     PanelRows(s_.panel[2], m_, y);
-    const NeighbourRows& from = t_.from[direction];
+    const NeighbourView& from = t_.from[direction];
     for (int32_t r = 0; r < nodes.count; ++r) {
       const int32_t begin = from.begin[nodes.node[r]];
       SumRows(from.items + begin, from.begin[nodes.node[r] + 1] - begin, s_.message, m_ * kL, sum[r], m_);
     }
     for (int32_t r = nodes.count; r < kPanel; ++r) ZeroRow(sum[r], m_);
-    MlpForward(p_.directions[direction].g, sum, hidden, y);
+    MlpForward(p_.layers.directions[direction].g, sum, hidden, y);
   }
 
   bool Hears(int direction, int32_t node) const {
@@ -234,7 +234,7 @@ class TilePass {
     Pointers(nodes, s_.embedding, e_, x, s_.zeros);
     PanelRows(s_.panel[0], e_, hidden);
     PanelRows(s_.panel[1], e_, y);
-    MlpForward(p_.pools[set].inner, x, hidden, y);
+    MlpForward(p_.layers.pools[set].inner, x, hidden, y);
   }
 
   void PoolSet(int32_t set) {
@@ -253,25 +253,25 @@ class TilePass {
         total.Store(sum + i);
       }
     });
-    const GradientMlp& outer = p_.pools[set].outer;
+    const GradientMlp& outer = p_.layers.pools[set].outer;
     float* const hidden = s_.outer_hidden + set * (e_ * kL);
     MultiplyRow<After::kRelu>(Weights(outer.hidden), outer.hidden.bias, sum, hidden);
     MultiplyRow<After::kRelu>(Weights(outer.output), outer.output.bias, hidden, s_.pooled + set * (e_ * kL));
   }
 
   void ClassifierBackward() {
-    AddHeadGradient(p_.classifier[2], s_.classifier_hidden[1], s_.logit_delta, s_.transposed);
-    MultiplyRow<After::kWherePositive>(Transposed(p_.classifier[2]), nullptr, s_.logit_delta, s_.classifier_delta[1],
+    AddHeadGradient(p_.layers.classifier[2], s_.classifier_hidden[1], s_.logit_delta, s_.transposed);
+    MultiplyRow<After::kWherePositive>(Transposed(p_.layers.classifier[2]), nullptr, s_.logit_delta, s_.classifier_delta[1],
                                        s_.classifier_hidden[1]);
-    AddHeadGradient(p_.classifier[1], s_.classifier_hidden[0], s_.classifier_delta[1], s_.transposed);
-    MultiplyRow<After::kWherePositive>(Transposed(p_.classifier[1]), nullptr, s_.classifier_delta[1], s_.classifier_delta[0],
+    AddHeadGradient(p_.layers.classifier[1], s_.classifier_hidden[0], s_.classifier_delta[1], s_.transposed);
+    MultiplyRow<After::kWherePositive>(Transposed(p_.layers.classifier[1]), nullptr, s_.classifier_delta[1], s_.classifier_delta[0],
                                        s_.classifier_hidden[0]);
-    AddHeadGradient(p_.classifier[0], s_.pooled, s_.classifier_delta[0], s_.transposed);
-    MultiplyRow<After::kStore>(Transposed(p_.classifier[0]), nullptr, s_.classifier_delta[0], s_.pooled_delta);
+    AddHeadGradient(p_.layers.classifier[0], s_.pooled, s_.classifier_delta[0], s_.transposed);
+    MultiplyRow<After::kStore>(Transposed(p_.layers.classifier[0]), nullptr, s_.classifier_delta[0], s_.pooled_delta);
   }
 
   void PoolSetBackward(int32_t set) {
-    const GradientMlp& outer = p_.pools[set].outer;
+    const GradientMlp& outer = p_.layers.pools[set].outer;
     float* const pooled_delta = s_.pooled_delta + set * (e_ * kL);
     float* const set_delta = s_.set_delta + set * (e_ * kL);
     const float* const outer_hidden = s_.outer_hidden + set * (e_ * kL);
@@ -304,7 +304,7 @@ class TilePass {
           Vec::WherePositive(Vec::Load(y[r] + i), through).Store(delta[r] + i);
         }
       }
-      MlpBackward<After::kAdd>(p_.pools[set].inner, x, hidden, delta, hidden_delta, x_delta);
+      MlpBackward<After::kAdd>(p_.layers.pools[set].inner, x, hidden, delta, hidden_delta, x_delta);
     });
   }
 
@@ -348,7 +348,7 @@ class TilePass {
         Vec::WherePositive(Vec::Load(y[r] + i), Vec::Load(delta + i)).Store(y[r] + i);
       }
     }
-    MlpBackward<After::kStore>(p_.directions[direction].g, sum, hidden, y, hidden_delta, sum_delta);
+    MlpBackward<After::kStore>(p_.layers.directions[direction].g, sum, hidden, y, hidden_delta, sum_delta);
   }
 
   // From the sums of those who heard it to x, through f.
@@ -363,7 +363,7 @@ class TilePass {
     PanelRows(s_.panel[0], m_, delta);
     PanelRows(s_.panel[1], m_, hidden_delta);
     Pointers(nodes, s_.delta, m_, x_delta, s_.trash);
-    const NeighbourRows& to = t_.from[1 - direction];
+    const NeighbourView& to = t_.from[1 - direction];
     for (int32_t r = 0; r < kPanel; ++r) {
       if (r >= nodes.count) {
         ZeroRow(delta[r], m_);
@@ -373,7 +373,7 @@ class TilePass {
       SumRows(to.items + begin, to.begin[nodes.node[r] + 1] - begin, s_.sum_delta, m_ * kL, delta[r], m_);
       BackThroughRelu(s_.message + nodes.node[r] * (m_ * kL), delta[r], m_);
     }
-    MlpBackward<After::kStore>(p_.directions[direction].f, x, hidden, delta, hidden_delta, x_delta);
+    MlpBackward<After::kStore>(p_.layers.directions[direction].f, x, hidden, delta, hidden_delta, x_delta);
   }
 
   void SelfBackward(const Panel& nodes) {
@@ -387,11 +387,11 @@ class TilePass {
     Pointers(nodes, s_.self_delta, m_, delta, s_.zeros);
     PanelRows(s_.panel[2], p_.num_features, second_delta);
     PanelRows(s_.panel[3], p_.num_features, first_delta);
-    AddLayerGradient(p_.self[2], second, delta);
-    MultiplyPanel<After::kWherePositive>(Transposed(p_.self[2]), nullptr, delta, second_delta, second);
-    AddLayerGradient(p_.self[1], first, second_delta);
-    MultiplyPanel<After::kWherePositive>(Transposed(p_.self[1]), nullptr, second_delta, first_delta, first);
-    AddLayerGradient(p_.self[0], x, first_delta);
+    AddLayerGradient(p_.layers.self[2], second, delta);
+    MultiplyPanel<After::kWherePositive>(Transposed(p_.layers.self[2]), nullptr, delta, second_delta, second);
+    AddLayerGradient(p_.layers.self[1], first, second_delta);
+    MultiplyPanel<After::kWherePositive>(Transposed(p_.layers.self[1]), nullptr, second_delta, first_delta, first);
+    AddLayerGradient(p_.layers.self[0], x, first_delta);
   }
 
   const GradientPolicy& p_;

@@ -8,6 +8,8 @@
 
 #include <cstdint>
 
+#include "common/policy/simd/network_parts.h"
+
 namespace emplace {
 
 inline constexpr int32_t kMaxLanes = 16;
@@ -26,21 +28,7 @@ struct GradientLayer {
   float* bias_sum = nullptr;      // [out, L]
 };
 
-// y = relu(output(relu(hidden(x)))): f, g, F and G of the design.
-struct GradientMlp {
-  GradientLayer hidden;
-  GradientLayer output;
-};
-
-struct GradientDirection {
-  GradientMlp f;
-  GradientMlp g;
-};
-
-struct GradientPool {
-  GradientMlp inner;  // F
-  GradientMlp outer;  // G; a head layer
-};
+using GradientMlp = MlpLayers<GradientLayer>;
 
 struct GradientPolicy {
   int32_t num_devices = 0;
@@ -48,16 +36,7 @@ struct GradientPolicy {
   bool memory_feature = false;
   int32_t rounds = 0;        // k
   int32_t width = 0;         // m
-  GradientLayer self[3];
-  GradientDirection directions[2];  // Messages from parents, from children.
-  GradientPool pools[3];            // Ancestors, descendants, neither.
-  GradientLayer classifier[3];      // Head layers.
-};
-
-// Rows of a Csr.
-struct NeighbourRows {
-  const int32_t* begin = nullptr;  // [n + 1]
-  const int32_t* items = nullptr;
+  NetworkLayers<GradientLayer> layers;  // G of the pools and the classifier are head layers.
 };
 
 // L states of one graph; shapes as in PolicyGraph.
@@ -66,7 +45,7 @@ struct GradientTile {
   const float* cost = nullptr;
   const float* bytes = nullptr;
   const float* memory = nullptr;
-  NeighbourRows from[2];                    // Whom a node hears in each direction; the other one lists who hears it.
+  NeighbourView from[2];                    // Whom a node hears in each direction; the other one lists who hears it.
   const int32_t* receivers[2] = {};         // Nodes that hear somebody, ascending.
   int32_t num_receivers[2] = {};
   const uint8_t* placement[kMaxLanes] = {};

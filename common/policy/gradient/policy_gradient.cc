@@ -6,6 +6,7 @@
 #include "common/error.h"
 #include "common/policy/gradient/gradient_plan.h"
 #include "common/policy/simd/aligned_floats.h"
+#include "common/policy/simd/network_walk.h"
 
 namespace emplace {
 namespace {
@@ -17,25 +18,6 @@ GradientPath PathOf(KernelPath path) {
 #endif
   EMPLACE_CHECK(path == KernelPath::kPortable);
   return GradientPathPortable();
-}
-
-// Walks a network's layers in the order of PolicyLayers, which is that of GradientPolicy's fields.
-template <typename Policy, typename Function>
-void ForEachLayer(Policy& policy, const Function& layer) {
-  const auto mlp = [&](auto& two, bool head) {
-    layer(two.hidden, head);
-    layer(two.output, head);
-  };
-  for (auto& one : policy.self) layer(one, false);
-  for (auto& direction : policy.directions) {
-    mlp(direction.f, false);
-    mlp(direction.g, false);
-  }
-  for (auto& pool : policy.pools) {
-    mlp(pool.inner, false);
-    mlp(pool.outer, true);
-  }
-  for (auto& one : policy.classifier) layer(one, true);
 }
 
 }  // namespace
@@ -81,7 +63,7 @@ PolicyGradient::Impl::Impl(const PolicyShape& policy_shape, KernelPath kernel_pa
   size_t next = 0;
   size_t sum_floats = 0;
   const float* value = values.data();
-  ForEachLayer(policy, [&](GradientLayer& layer, bool head) {
+  ForEachLayer(policy.layers, [&](GradientLayer& layer, bool head) {
     const LayerSpec& spec = specs[next++];
     layer.in = spec.in;
     layer.out = spec.out;
@@ -93,7 +75,7 @@ PolicyGradient::Impl::Impl(const PolicyShape& policy_shape, KernelPath kernel_pa
   EMPLACE_CHECK(next == specs.size());
   sums.Allocate(sum_floats);
   float* sum = sums.data();
-  ForEachLayer(policy, [&](GradientLayer& layer, bool head) {
+  ForEachLayer(policy.layers, [&](GradientLayer& layer, bool head) {
     layer.weight_sum = sum;
     layer.bias_sum = sum + WeightSumFloats(layer, head);
     sum = layer.bias_sum + layer.out * path.lanes;
@@ -113,51 +95,40 @@ void PolicyGradient::Impl::Reserve(int32_t num_nodes) {
   const size_t widest = std::max(features, embedding);
   const auto widest_head = static_cast<size_t>(Padded(2 * shape.pooled_width()));
 
-  struct Part {
-    float** pointer;
-    size_t rows;  // Of one float a lane.
+  const auto rows = [this](size_t count) { return count * static_cast<size_t>(path.lanes); };  // Of one float a lane.
+  const FloatPart parts[] = {
+      {&scratch.features, rows(nodes * features)},
+      {&scratch.self, rows(nodes * width)},
+      {&scratch.x, rows(nodes * width * std::max<size_t>(kept_rounds, 1))},
+      {&scratch.embedding, rows(nodes * embedding)},
+      {&scratch.message, rows(nodes * width)},
+      {&scratch.hidden, rows(nodes * width)},
+      {&scratch.mask, rows(3 * nodes)},
+      {&scratch.set_sum, rows(3 * embedding)},
+      {&scratch.outer_hidden, rows(3 * embedding)},
+      {&scratch.pooled, rows(pooled)},
+      {&scratch.classifier_hidden[0], rows(2 * pooled)},
+      {&scratch.classifier_hidden[1], rows(pooled)},
+      {&scratch.logits, rows(devices)},
+      {&scratch.logit_delta, rows(devices)},
+      {&scratch.classifier_delta[0], rows(2 * pooled)},
+      {&scratch.classifier_delta[1], rows(pooled)},
+      {&scratch.pooled_delta, rows(pooled)},
+      {&scratch.outer_delta, rows(embedding)},
+      {&scratch.set_delta, rows(3 * embedding)},
+      {&scratch.embedding_delta, rows(nodes * embedding)},
+      {&scratch.delta, rows(nodes * width)},
+      {&scratch.sum_delta, rows(nodes * width)},
+      {&scratch.self_delta, rows(nodes * width)},
+      {&scratch.panel[0], rows(kPanel * widest)},
+      {&scratch.panel[1], rows(kPanel * widest)},
+      {&scratch.panel[2], rows(kPanel * widest)},
+      {&scratch.panel[3], rows(kPanel * widest)},
+      {&scratch.zeros, rows(widest)},
+      {&scratch.trash, rows(widest)},
+      {&scratch.transposed, rows(widest_head)},
   };
-  const Part parts[] = {
-      {&scratch.features, nodes * features},
-      {&scratch.self, nodes * width},
-      {&scratch.x, nodes * width * std::max<size_t>(kept_rounds, 1)},
-      {&scratch.embedding, nodes * embedding},
-      {&scratch.message, nodes * width},
-      {&scratch.hidden, nodes * width},
-      {&scratch.mask, 3 * nodes},
-      {&scratch.set_sum, 3 * embedding},
-      {&scratch.outer_hidden, 3 * embedding},
-      {&scratch.pooled, pooled},
-      {&scratch.classifier_hidden[0], 2 * pooled},
-      {&scratch.classifier_hidden[1], pooled},
-      {&scratch.logits, devices},
-      {&scratch.logit_delta, devices},
-      {&scratch.classifier_delta[0], 2 * pooled},
-      {&scratch.classifier_delta[1], pooled},
-      {&scratch.pooled_delta, pooled},
-      {&scratch.outer_delta, embedding},
-      {&scratch.set_delta, 3 * embedding},
-      {&scratch.embedding_delta, nodes * embedding},
-      {&scratch.delta, nodes * width},
-      {&scratch.sum_delta, nodes * width},
-      {&scratch.self_delta, nodes * width},
-      {&scratch.panel[0], kPanel * widest},
-      {&scratch.panel[1], kPanel * widest},
-      {&scratch.panel[2], kPanel * widest},
-      {&scratch.panel[3], kPanel * widest},
-      {&scratch.zeros, widest},
-      {&scratch.trash, widest},
-      {&scratch.transposed, widest_head},
-  };
-  const auto lanes = static_cast<size_t>(path.lanes);
-  size_t total = 0;
-  for (const Part& part : parts) total += part.rows * lanes;
-  floats.Allocate(total);
-  float* next = floats.data();
-  for (const Part& part : parts) {
-    *part.pointer = next;
-    next += part.rows * lanes;
-  }
+  AllocateParts(parts, floats);
   members.resize(3 * nodes);
   scratch.members = members.data();
   for (std::vector<int32_t>& list : receivers) list.reserve(nodes);
@@ -224,7 +195,7 @@ void PolicyGradient::Impl::AddSums(std::span<float> gradient) const {
       *target++ += total;
     }
   };
-  ForEachLayer(policy, [&](const GradientLayer& layer, bool head) {
+  ForEachLayer(policy.layers, [&](const GradientLayer& layer, bool head) {
     if (head) {
       for (int32_t out = 0; out < layer.out; ++out) {
         const float* const row = layer.weight_sum + int64_t{out} * Padded(layer.in);

@@ -2,7 +2,7 @@
 // (common/policy/fused_policy.h). Equal to the LibTorch reference's autograd to 1e-4 by tests/common/fused_policy_test.cc.
 //
 // Many states of one graph go side by side, one in each lane of a register (gradient_plan.h), so states of one graph should
-// come together. Memory: scratch of one such tile, about 80 * n * m * L bytes + 8 * k * n * m * L, whatever the number of
+// come together. Memory: scratch of one such tile, about 50 * n * m * L + 8 * k * n * m * L bytes, whatever the number of
 // states; nothing is kept between Forward and Backward.
 #pragma once
 

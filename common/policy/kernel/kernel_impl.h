@@ -56,9 +56,9 @@ inline void SelfEmbed(const PackedPolicy& policy, const StateView& state, Episod
     }
     float* const hidden = scratch.hidden[0];
     float* const second = scratch.hidden[1];
-    LayerTileRows<true>(policy.self[0], scratch.features, policy.feature_stride, hidden, policy.self[0].padded_out);
-    LayerTileRows<true>(policy.self[1], hidden, policy.self[0].padded_out, second, policy.self[1].padded_out);
-    LayerTileRows<false>(policy.self[2], second, policy.self[1].padded_out, hidden, stride);
+    LayerTileRows<true>(policy.layers.self[0], scratch.features, policy.feature_stride, hidden, policy.layers.self[0].padded_out);
+    LayerTileRows<true>(policy.layers.self[1], hidden, policy.layers.self[0].padded_out, second, policy.layers.self[1].padded_out);
+    LayerTileRows<false>(policy.layers.self[2], second, policy.layers.self[1].padded_out, hidden, stride);
     for (int32_t r = 0; r < rows; ++r) CopyRow<kStride>(hidden + r * stride, memory.self + scratch.order[first + r] * stride, stride);
   }
 }
@@ -95,7 +95,7 @@ inline void PassMessages(const PackedPolicy& policy, const StateView& state, int
   const int32_t stride = kStride > 0 ? kStride : policy.width_stride;
   const int64_t rows_of_round = int64_t{state.num_nodes} * stride;
   const NeighbourView& from = state.from[direction];
-  const PackedDirection& mlps = policy.directions[direction];
+  const PackedDirection& mlps = policy.layers.directions[direction];
   SpreadChanges(policy, state, state.from[1 - direction], scratch, changed);
   const int32_t all = scratch.level_end[policy.rounds];
   for (int32_t i = 0; i < all; ++i) {
@@ -162,7 +162,7 @@ inline void ListSets(const StateView& state, const KernelScratch& scratch, int32
 template <int kStride>
 inline void PoolSet(const PackedPolicy& policy, const StateView& state, int set, int32_t count, EpisodeMemory& memory,
                     const KernelScratch& scratch, float* row) {
-  const PackedPool& pool = policy.pools[set];
+  const PackedPool& pool = policy.layers.pools[set];
   const int32_t* const members = scratch.members + set * state.num_nodes;
   int32_t stale = 0;
   for (int32_t i = 0; i < count; ++i) {
@@ -211,7 +211,7 @@ inline void Pooled(const PackedPolicy& policy, const StateView& state, EpisodeMe
 }
 
 inline void Classify(const PackedPolicy& policy, const float* rows, int32_t count, float* hidden0, float* hidden1, float* logits) {
-  const PackedLayer* const layers = policy.classifier;
+  const PackedLayer* const layers = policy.layers.classifier;
   LayerAllRows<true>(layers[0], rows, policy.pooled_stride, count, hidden0, layers[0].padded_out);
   LayerAllRows<true>(layers[1], hidden0, layers[0].padded_out, count, hidden1, layers[1].padded_out);
   LayerAllRows<false>(layers[2], hidden1, layers[1].padded_out, count, logits, layers[2].padded_out);

@@ -4,6 +4,8 @@
 
 #include <cstdint>
 
+#include "common/policy/simd/network_parts.h"
+
 namespace emplace {
 
 // Floats that every row is padded to a multiple of, with zeros: one AVX register.
@@ -22,31 +24,16 @@ struct PackedLayer {
   int32_t padded_out = 0;
 };
 
-// y = relu(output(relu(hidden(x)))): f, g, F and G of the design.
-struct PackedMlp {
-  PackedLayer hidden;
-  PackedLayer output;
-};
-
-struct PackedDirection {
-  PackedMlp f;
-  PackedMlp g;
-};
-
-struct PackedPool {
-  PackedMlp inner;  // F
-  PackedMlp outer;  // G
-};
+using PackedMlp = MlpLayers<PackedLayer>;
+using PackedDirection = DirectionLayers<PackedLayer>;
+using PackedPool = PoolLayers<PackedLayer>;
 
 struct PackedPolicy {
   int32_t num_devices = 0;
   bool memory_feature = false;
   int32_t rounds = 0;               // k
   int32_t width = 0;                // m
-  PackedLayer self[3];
-  PackedDirection directions[2];    // Messages from parents, from children.
-  PackedPool pools[3];              // Ancestors, descendants, neither.
-  PackedLayer classifier[3];
+  NetworkLayers<PackedLayer> layers;
 
   // Strides of rows, in floats; fields, because even a small inline function would be one that the paths share.
   int32_t feature_stride = 0;
@@ -55,12 +42,6 @@ struct PackedPolicy {
   int32_t embedding_stride = 0;
   int32_t inner_stride = 0;         // padded 2m
   int32_t pooled_stride = 0;
-};
-
-// Rows of a Csr.
-struct NeighbourView {
-  const int32_t* begin = nullptr;  // [n + 1]
-  const int32_t* items = nullptr;
 };
 
 // A PolicyState as pointers; shapes as in PolicyGraph.

@@ -9,6 +9,7 @@
 #include "common/error.h"
 #include "common/policy/kernel/kernel_plan.h"
 #include "common/policy/simd/aligned_floats.h"
+#include "common/policy/simd/network_walk.h"
 
 namespace emplace {
 namespace {
@@ -26,24 +27,6 @@ KernelFunctions FunctionsOf(KernelPath path) {
 uint64_t NextKernelId() {
   static std::atomic<uint64_t> last = 0;
   return ++last;
-}
-
-struct FloatPart {
-  float** pointer;
-  size_t floats;
-};
-
-// One allocation for all parts, each at a cache line.
-void AllocateParts(std::span<const FloatPart> parts, AlignedFloats& floats) {
-  constexpr size_t kLine = 16;
-  size_t total = 0;
-  for (const FloatPart& part : parts) total += (part.floats + kLine - 1) / kLine * kLine;
-  floats.Allocate(total);
-  float* next = floats.data();
-  for (const FloatPart& part : parts) {
-    *part.pointer = next;
-    next += (part.floats + kLine - 1) / kLine * kLine;
-  }
 }
 
 size_t PackedFloats(const PolicyShape& shape) {
@@ -75,12 +58,6 @@ class Packer {
     values_ += spec.out;
     return layer;
   }
-  PackedMlp Mlp() {
-    PackedMlp mlp;
-    mlp.hidden = Layer();
-    mlp.output = Layer();
-    return mlp;
-  }
   bool done() const { return next_ == layers_.size(); }
 
  private:
@@ -97,21 +74,12 @@ PackedPolicy Pack(const PolicyWeights& weights, float* packed) {
   policy.rounds = weights.shape.message_rounds;
   policy.width = weights.shape.width();
   Packer packer(weights, packed);
-  for (PackedLayer& layer : policy.self) layer = packer.Layer();
-  for (PackedDirection& direction : policy.directions) {
-    direction.f = packer.Mlp();
-    direction.g = packer.Mlp();
-  }
-  for (PackedPool& pool : policy.pools) {
-    pool.inner = packer.Mlp();
-    pool.outer = packer.Mlp();
-  }
-  for (PackedLayer& layer : policy.classifier) layer = packer.Layer();
+  ForEachLayer(policy.layers, [&](PackedLayer& layer, bool /*head*/) { layer = packer.Layer(); });
   EMPLACE_CHECK(packer.done());
-  policy.feature_stride = policy.self[0].padded_out;
+  policy.feature_stride = policy.layers.self[0].padded_out;
   policy.width_stride = PadRow(policy.width);
   policy.embedding_stride = PadRow(policy.width + policy.width_stride);
-  policy.inner_stride = policy.pools[0].inner.output.padded_out;
+  policy.inner_stride = policy.layers.pools[0].inner.output.padded_out;
   policy.pooled_stride = PadRow(weights.shape.pooled_width());
   return policy;
 }
@@ -232,9 +200,9 @@ void PolicyKernel::Impl::ReserveHead(size_t num_states) {
   const auto width = [](int32_t stride) { return static_cast<size_t>(stride); };
   const FloatPart parts[] = {
       {&pooled, num_states * width(policy.pooled_stride) + kRowLanes},
-      {&classifier_hidden[0], num_states * width(policy.classifier[0].padded_out)},
-      {&classifier_hidden[1], num_states * width(policy.classifier[1].padded_out)},
-      {&logits, num_states * width(policy.classifier[2].padded_out)},
+      {&classifier_hidden[0], num_states * width(policy.layers.classifier[0].padded_out)},
+      {&classifier_hidden[1], num_states * width(policy.layers.classifier[1].padded_out)},
+      {&logits, num_states * width(policy.layers.classifier[2].padded_out)},
   };
   AllocateParts(parts, head_floats);
 }
@@ -295,7 +263,7 @@ void PolicyKernel::Forward(std::span<const PolicyState> states, std::span<Episod
   }
   impl_->functions.classify(impl_->policy, impl_->pooled, static_cast<int32_t>(states.size()), impl_->classifier_hidden[0],
                             impl_->classifier_hidden[1], impl_->logits);
-  const auto stride = static_cast<size_t>(impl_->policy.classifier[2].padded_out);
+  const auto stride = static_cast<size_t>(impl_->policy.layers.classifier[2].padded_out);
   for (size_t s = 0; s < states.size(); ++s) {
     const uint8_t* allowed = states[s].graph->allowed.data() + static_cast<size_t>(states[s].step) * num_devices;
     for (size_t device = 0; device < num_devices; ++device) {

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <memory>
 #include <new>
+#include <span>
 
 namespace emplace {
 
@@ -28,5 +29,24 @@ class AlignedFloats {
   std::unique_ptr<float, Free> data_;
   size_t size_ = 0;
 };
+
+// A piece of one allocation: where to leave its address, and how long it is.
+struct FloatPart {
+  float** pointer;
+  size_t floats;
+};
+
+// One allocation for all parts, each from a cache line on.
+inline void AllocateParts(std::span<const FloatPart> parts, AlignedFloats& floats) {
+  constexpr size_t kLine = 16;
+  size_t total = 0;
+  for (const FloatPart& part : parts) total += (part.floats + kLine - 1) / kLine * kLine;
+  floats.Allocate(total);
+  float* next = floats.data();
+  for (const FloatPart& part : parts) {
+    *part.pointer = next;
+    next += (part.floats + kLine - 1) / kLine * kLine;
+  }
+}
 
 }  // namespace emplace
