@@ -18,11 +18,8 @@ class CudaEngine final : public UpdateEngine {
       : update_(initial.shape, GraphsOf(tasks), initial.values) {}
 
   StepOutcome Step(const UpdateInputs& inputs, std::span<float> values) override;
-  AdamState SaveAdam() const override {
-    gpu::AdamMoments moments = update_.SaveMoments();
-    return {moments.steps, std::move(moments.mean), std::move(moments.variance)};
-  }
-  void LoadAdam(const AdamState& state) override { update_.LoadMoments({state.steps, state.mean, state.variance}); }
+  AdamState SaveAdam() const override { return update_.SaveAdam(); }
+  void LoadAdam(const AdamState& state) override { update_.LoadAdam(state); }
   const std::string& device() const override { return device_; }
 
  private:

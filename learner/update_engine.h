@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
+#include "common/policy/adam.h"
 #include "common/trajectory.h"
-#include "learner/adam.h"
 
 namespace emplace {
 

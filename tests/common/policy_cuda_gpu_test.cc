@@ -160,18 +160,18 @@ TEST_F(PolicyCudaGpu, EqualUpdatesGiveEqualBitsAlsoFromSavedMoments) {
     all.Collect(unbroken);
   }
   std::vector<float> resumed(weights.values.size());
-  gpu::AdamMoments moments;
+  AdamState moments;
   {
     gpu::UpdateCuda first(shape, batch.graph_pointers(), weights.values);
     for (int i = 0; i < 2; ++i) {
       first.Submit(batch.sources(), batch.states, kScalars);
       first.Collect(resumed);
     }
-    moments = first.SaveMoments();
+    moments = first.SaveAdam();
     EXPECT_EQ(moments.steps, 2);
   }
   gpu::UpdateCuda second(shape, batch.graph_pointers(), resumed);
-  second.LoadMoments(moments);
+  second.LoadAdam(moments);
   for (int i = 0; i < 2; ++i) {
     second.Submit(batch.sources(), batch.states, kScalars);
     second.Collect(resumed);

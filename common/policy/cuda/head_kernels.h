@@ -16,6 +16,15 @@ EMPLACE_DEVICE Rows HeadRowsAt(float* array, int32_t width, int32_t first) {
   return {array + static_cast<int64_t>(first) * width, width};
 }
 
+// Calls tile(first, count) for the states of each tile that is this block's.
+template <typename Block, typename TileFunction>
+EMPLACE_DEVICE void ForHeadTiles(Block& block, const BatchView& batch, const TileFunction& tile) {
+  const int32_t states = batch.scalars->num_states;
+  for (int32_t first = block.rank() * kHeadRows; first < states; first += block.ranks() * kHeadRows) {
+    tile(first, Min(kHeadRows, states - first));
+  }
+}
+
 // A layer over `count` states; neighbouring items have neighbouring columns of the weights.
 // finish(row, first, Four) takes four outputs of a row.
 template <typename Block, typename MatrixOf, typename Finish>
@@ -46,10 +55,7 @@ struct HeadForwardKernel {
 
   template <typename Block>
   EMPLACE_DEVICE void operator()(Block& block) const {
-    const int32_t states = batch.scalars->num_states;
-    for (int32_t first = block.rank() * kHeadRows; first < states; first += block.ranks() * kHeadRows) {
-      Tile(block, first, Min(kHeadRows, states - first));
-    }
+    ForHeadTiles(block, batch, [&](int32_t first, int32_t count) { Tile(block, first, count); });
   }
 
  private:
@@ -96,10 +102,7 @@ struct HeadBackwardKernel {
 
   template <typename Block>
   EMPLACE_DEVICE void operator()(Block& block) const {
-    const int32_t states = batch.scalars->num_states;
-    for (int32_t first = block.rank() * kHeadRows; first < states; first += block.ranks() * kHeadRows) {
-      Tile(block, first, Min(kHeadRows, states - first));
-    }
+    ForHeadTiles(block, batch, [&](int32_t first, int32_t count) { Tile(block, first, count); });
   }
 
  private:

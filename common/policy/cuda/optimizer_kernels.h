@@ -4,15 +4,11 @@
 
 #include <cmath>
 
+#include "common/policy/adam.h"
 #include "common/policy/cuda/tiles.h"
 #include "common/policy/cuda/workspace.h"
 
 namespace emplace::gpu {
-
-// The same constants as on the CPU: Kingma and Ba, ICLR 2015, algorithm 1.
-inline constexpr double kAdamBeta1 = 0.9;
-inline constexpr double kAdamBeta2 = 0.999;
-inline constexpr double kAdamEpsilon = 1e-8;
 
 // flat -> packed, both ways through each layer.
 struct PackKernel {

@@ -144,23 +144,23 @@ UpdateReport UpdateCuda::Collect(std::span<float> values) {
 
 int32_t UpdateCuda::in_flight() const { return static_cast<int32_t>(impl_->submitted - impl_->collected); }
 
-AdamMoments UpdateCuda::SaveMoments() const {
+AdamState UpdateCuda::SaveAdam() const {
   EMPLACE_CHECK(in_flight() == 0);
-  AdamMoments moments;
-  Check(cudaMemcpy(&moments.steps, impl_->optimizer.adam_steps, sizeof(int64_t), cudaMemcpyDeviceToHost),
+  AdamState state;
+  Check(cudaMemcpy(&state.steps, impl_->optimizer.adam_steps, sizeof(int64_t), cudaMemcpyDeviceToHost),
         "cannot copy from the device");
-  moments.mean = impl_->FromDevice(impl_->optimizer.mean);
-  moments.variance = impl_->FromDevice(impl_->optimizer.variance);
-  return moments;
+  state.mean = impl_->FromDevice(impl_->optimizer.mean);
+  state.variance = impl_->FromDevice(impl_->optimizer.variance);
+  return state;
 }
 
-void UpdateCuda::LoadMoments(const AdamMoments& moments) {
+void UpdateCuda::LoadAdam(const AdamState& state) {
   EMPLACE_CHECK(in_flight() == 0);
-  EMPLACE_CHECK(moments.mean.size() == impl_->parameters && moments.variance.size() == impl_->parameters);
-  Check(cudaMemcpy(impl_->optimizer.adam_steps, &moments.steps, sizeof(int64_t), cudaMemcpyHostToDevice),
+  EMPLACE_CHECK(state.mean.size() == impl_->parameters && state.variance.size() == impl_->parameters);
+  Check(cudaMemcpy(impl_->optimizer.adam_steps, &state.steps, sizeof(int64_t), cudaMemcpyHostToDevice),
         "cannot copy to the device");
-  impl_->ToDevice(impl_->optimizer.mean, moments.mean.data());
-  impl_->ToDevice(impl_->optimizer.variance, moments.variance.data());
+  impl_->ToDevice(impl_->optimizer.mean, state.mean.data());
+  impl_->ToDevice(impl_->optimizer.variance, state.variance.data());
 }
 
 }  // namespace emplace::gpu

@@ -6,18 +6,12 @@
 #include <cstdint>
 #include <memory>
 #include <span>
-#include <vector>
 
+#include "common/policy/adam.h"
 #include "common/policy/cuda/policy_cuda.h"
 #include "common/policy/cuda/workspace.h"
 
 namespace emplace::gpu {
-
-struct AdamMoments {
-  int64_t steps = 0;
-  std::vector<float> mean;      // [P]
-  std::vector<float> variance;  // [P]
-};
 
 // Not thread-safe. Throws RunFailed when the device fails or has too little memory.
 class UpdateCuda {
@@ -38,8 +32,8 @@ class UpdateCuda {
   int32_t in_flight() const;
 
   // REQUIRES: in_flight() == 0.
-  AdamMoments SaveMoments() const;
-  void LoadMoments(const AdamMoments& moments);
+  AdamState SaveAdam() const;
+  void LoadAdam(const AdamState& state);
 
  private:
   struct Impl;

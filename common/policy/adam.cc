@@ -1,4 +1,4 @@
-#include "learner/adam.h"
+#include "common/policy/adam.h"
 
 #include <cmath>
 
