@@ -33,18 +33,6 @@ RunResult Result(const std::string& graph, const std::string& method, uint64_t s
   return result;
 }
 
-TEST(Summary, TheIntervalIsStudents) {
-  // Mean 3, variance 2.5 of five values: 2.776 * sqrt(2.5 / 5) on each side.
-  const double values[] = {1, 2, 3, 4, 5};
-  const Interval interval = MeanWithInterval(values);
-  EXPECT_DOUBLE_EQ(interval.mean, 3);
-  EXPECT_NEAR(interval.high - 3, 2.776 * std::sqrt(0.5), 1e-12);
-  EXPECT_NEAR(3 - interval.low, 2.776 * std::sqrt(0.5), 1e-12);
-  const double one[] = {7};
-  EXPECT_EQ(MeanWithInterval(one).low, 7);
-  EXPECT_TRUE(std::isnan(MeanWithInterval({}).mean));
-}
-
 TEST(Summary, CountsWinsByGraphAndAveragesBySeed) {
   const std::vector<RunResult> results = {
       Result("a", "x", 1, 50), Result("a", "x", 2, 200), Result("a", "y", 1, 90),          // x: mean of logs 100; y wins.

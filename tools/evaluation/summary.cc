@@ -8,30 +8,6 @@
 #include "tools/evaluation/wins.h"
 
 namespace emplace {
-namespace {
-
-// Student's t for 95%, two-sided, by degrees of freedom from 1 on; beyond, the normal distribution's is near enough.
-constexpr double kStudent[] = {12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160,
-                               2.145,  2.131, 2.120, 2.110, 2.101, 2.093, 2.086, 2.080, 2.074, 2.069, 2.064, 2.060, 2.056,
-                               2.052,  2.048, 2.045, 2.042};
-constexpr double kNormal = 1.96;
-
-}  // namespace
-
-Interval MeanWithInterval(std::span<const double> values) {
-  if (values.empty()) return {std::nan(""), std::nan(""), std::nan("")};
-  const auto n = static_cast<double>(values.size());
-  double mean = 0;
-  for (const double value : values) mean += value / n;
-  if (values.size() == 1) return {mean, mean, mean};
-  double squares = 0;
-  for (const double value : values) squares += (value - mean) * (value - mean);
-  const size_t freedom = values.size() - 1;
-  const double t = freedom <= std::size(kStudent) ? kStudent[freedom - 1] : kNormal;
-  const double half = t * std::sqrt(squares / static_cast<double>(freedom) / n);
-  return {mean, mean - half, mean + half};
-}
-
 std::vector<MethodSummary> Summarize(const std::vector<RunResult>& results, const std::vector<std::string>& methods) {
   Wins wins;
   std::map<std::string, std::set<std::string>> graphs_of;  // Method -> paths.

@@ -2,21 +2,13 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
 #include <string>
 #include <vector>
 
+#include "common/interval.h"
 #include "tools/evaluation/evaluation.h"
 
 namespace emplace {
-
-// A mean over seeds with its 95% confidence interval (Student's t); low = high = mean with one seed. NaN: nothing to average.
-struct Interval {
-  double mean = 0;
-  double low = 0;
-  double high = 0;
-};
-Interval MeanWithInterval(std::span<const double> values);
 
 struct MethodSummary {
   std::string method;
