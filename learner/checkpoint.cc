@@ -69,7 +69,9 @@ std::string StateText(const Checkpoint& checkpoint, std::string_view policy, std
                       {"updates", checkpoint.updates},
                       {"train_seconds", checkpoint.train_seconds},
                       {"best_validation", checkpoint.best_validation},
+                      {"validation_history", checkpoint.validation_history},
                       {"adam_steps", checkpoint.updater.adam.steps},
+                      {"entropy_weight", checkpoint.updater.entropy_weight},
                       {"graphs", checkpoint.updater.recent_returns.size()},
                       {"rng_seed", checkpoint.rng_seed},
                       {"rng_state", checkpoint.rng_state},
@@ -190,7 +192,9 @@ Checkpoint LoadCheckpoint(const fs::path& folder) {
     state.at("updates").get_to(checkpoint.updates);
     state.at("train_seconds").get_to(checkpoint.train_seconds);
     state.at("best_validation").get_to(checkpoint.best_validation);
+    state.at("validation_history").get_to(checkpoint.validation_history);
     state.at("adam_steps").get_to(checkpoint.updater.adam.steps);
+    state.at("entropy_weight").get_to(checkpoint.updater.entropy_weight);
     state.at("graphs").get_to(graphs);
     state.at("rng_seed").get_to(checkpoint.rng_seed);
     state.at("rng_state").get_to(checkpoint.rng_state);

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "common/policy/policy_weights.h"
 #include "common/rng.h"
@@ -22,6 +23,7 @@ struct Checkpoint {
   int64_t updates = 0;
   double train_seconds = 0;          // Wall time spent so far, over all sittings.
   double best_validation = 0;        // Of the best checkpoint: geometric mean of makespan / one device; 0: none yet.
+  std::vector<double> validation_history;  // Of the last evaluations, oldest first: see Plateau::history.
   std::string ledger_json;           // As Ledger::ToJson gives it.
   std::string kernel_path;
   std::string config_yaml;           // Resolved.

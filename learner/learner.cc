@@ -21,6 +21,7 @@
 #include "learner/ledger.h"
 #include "learner/make_engine.h"
 #include "learner/metrics.h"
+#include "learner/plateau.h"
 #include "learner/pipeline.h"
 #include "learner/policy_updater.h"
 #include "learner/progress.h"
@@ -59,12 +60,15 @@ class Run {
 
  private:
   PolicyWeights InitialWeights() const;
+  PolicyWeights NewNetwork() const;
+  PolicyWeights TrainedBefore() const;
   std::unique_ptr<PolicyUpdater> MakeUpdater(PolicyWeights weights) const;
   void Restore();
   void StartPipeline();
   void Supervise();
   void ReportProgress(double every_s);
   bool TimeIsUp() const;
+  std::string WhyOver() const;
 
   const RunDirectory& dir_;
   const RunConfig config_;
@@ -76,6 +80,7 @@ class Run {
   Ledger ledger_;
   std::unique_ptr<PolicyUpdater> updater_;
   double best_validation_before_ = 0;  // Of earlier sittings; 0: none yet.
+  std::vector<double> history_before_;  // Of earlier sittings: see Plateau.
   double seconds_before_ = 0;
 
   // While Train runs; those with threads last, so that they stop first.
@@ -85,6 +90,7 @@ class Run {
   std::optional<Metrics> metrics_;
   std::optional<Progress> progress_;
   std::optional<BestPolicy> best_;
+  std::optional<Plateau> plateau_;
   std::optional<FrontEnd> front_end_;
   std::optional<EvaluationThread> evaluation_;
   std::optional<Batcher> batcher_;
@@ -93,13 +99,27 @@ class Run {
   std::optional<Pipeline> pipeline_;
 };
 
-PolicyWeights Run::InitialWeights() const {
+PolicyWeights Run::NewNetwork() const {
   PolicyShape shape;
   shape.num_devices = workload_.num_devices;
   shape.memory_feature = config_.policy.memory_feature;
   shape.message_rounds = static_cast<int32_t>(config_.policy.message_rounds);
   shape.message_width = static_cast<int32_t>(config_.policy.message_width);
-  PolicyWeights weights = PolicyWeights::Initial(shape, rng_.Fork("weights"), config_.policy.output_scale);
+  return PolicyWeights::Initial(shape, rng_.Fork("weights"), config_.policy.output_scale);
+}
+
+PolicyWeights Run::TrainedBefore() const {
+  PolicyWeights weights = LoadPolicy(config_.policy.initial);
+  if (weights.shape.num_devices != workload_.num_devices) {
+    throw BadInput(StrCat(config_.policy.initial, ": a policy for ", weights.shape.num_devices, " devices, expected one for ",
+                          workload_.num_devices, ", as many as in ", config_.workload.devices));
+  }
+  weights.version = 0;
+  return weights;
+}
+
+PolicyWeights Run::InitialWeights() const {
+  PolicyWeights weights = config_.policy.initial.empty() ? NewNetwork() : TrainedBefore();
   weights.metadata = {{"run", config_.name},
                       {"workload", config_.workload.family.empty() ? "files" : config_.workload.family},
                       {"devices", fs::path(config_.workload.devices).filename().string()},
@@ -119,12 +139,13 @@ void Run::Restore() {
     LogWarning("there is no checkpoint yet: the run starts from the beginning");
     return;
   }
-  const PolicyShape expected = InitialWeights().shape;
-  if (!(checkpoint->policy.shape == expected)) {
+  // One that began with a trained policy goes on without it: the file need not be there any more.
+  if (config_.policy.initial.empty() && !(checkpoint->policy.shape == NewNetwork().shape)) {
     throw BadInput(StrCat(dir_.checkpoints().string(), ": the policy has another shape than the configuration asks for, expected the shape it was started with"));
   }
   seconds_before_ = checkpoint->train_seconds;
   best_validation_before_ = checkpoint->best_validation;
+  history_before_ = checkpoint->validation_history;
   rng_ = Rng::FromState(checkpoint->rng_seed, checkpoint->rng_state);
   ledger_.FromJson(checkpoint->ledger_json);
   if (checkpoint->kernel_path != ToString(BestKernelPath())) {
@@ -138,6 +159,13 @@ void Run::Restore() {
 
 bool Run::TimeIsUp() const {
   return interrupted_ || (config_.training.max_minutes > 0 && clock_->seconds() >= 60 * config_.training.max_minutes);
+}
+
+std::string Run::WhyOver() const {
+  if (interrupted_) return "interrupted";
+  if (const std::optional<std::string> reason = plateau_->reason()) return *reason;
+  if (update_->updates() >= config_.training.iterations) return StrCat("all ", config_.training.iterations, " updates are done");
+  return StrCat("the time limit of ", ShortestDouble(config_.training.max_minutes), " minutes is reached");
 }
 
 void Run::ReportProgress(double every_s) {
@@ -163,6 +191,7 @@ void Run::StartPipeline() {
                                        .progress = *progress_,
                                        .store = store_,
                                        .best = *best_,
+                                       .plateau = *plateau_,
                                        .dir = dir_,
                                        .ledger = ledger_,
                                        .clocks = stages_,
@@ -177,7 +206,7 @@ void Run::StartPipeline() {
 
 // Until the configuration's end, or Ctrl-C.
 void Run::Supervise() {
-  while (!pipeline_->WaitUntilOver(kLook) && !TimeIsUp()) ReportProgress(config_.learner.progress_s);
+  while (!pipeline_->WaitUntilOver(kLook) && !TimeIsUp() && !plateau_->reason()) ReportProgress(config_.learner.progress_s);
   pipeline_->Stop();
   ReportProgress(0);
 }
@@ -189,6 +218,8 @@ void Run::Train() {
   metrics_.emplace(dir_.folder(), updates_before);
   progress_.emplace(config_, updates_before, seconds_before_);
   best_.emplace(store_, best_validation_before_);
+  plateau_.emplace(Plateau::Options{.patience = config_.evaluation.patience, .first_update = config_.training.entropy_decay_updates},
+                   history_before_);
   front_end_.emplace(workload_.train, config_, ledger_, initial, stages_);
   dir_.WriteLearnerFile(front_end_->address(), front_end_->session());
   std::printf("training on %zu graphs, %zu for validation, %zu for testing; %lld parameters on %s; listening at %s\n",
@@ -203,8 +234,8 @@ void Run::Train() {
   StartPipeline();
   Supervise();
 
-  std::printf("%s after %lld updates; waiting for the actors\n", interrupted_ ? "interrupted" : "training is over",
-              static_cast<long long>(update_->updates()));
+  const std::string why = WhyOver();
+  std::printf("training stops after %lld updates: %s; waiting for the actors\n", static_cast<long long>(update_->updates()), why.c_str());
   std::fflush(stdout);
   front_end_->Finish(kGoodbyes);
   publisher_->Finish(update_->Save());
@@ -214,6 +245,7 @@ void Run::Train() {
   best.metadata["updates"] = std::to_string(best.version);
   WriteFileAtomically(dir_.policy(), SerializePolicy(best));
   const RunTotals totals{.interrupted = interrupted_,
+                         .stopped = why,
                          .updates = update_->updates(),
                          .train_seconds = clock_->seconds(),
                          .front_end = front_end_->stats()};

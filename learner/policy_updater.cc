@@ -9,15 +9,10 @@
 #include "common/log.h"
 #include "common/rng.h"
 #include "common/strings.h"
+#include "learner/schedule.h"
 
 namespace emplace {
 namespace {
-
-// Linear from `start` to `end` over `updates`.
-double Decayed(double start, double end, int64_t updates, int64_t done) {
-  const double share = std::min(1.0, static_cast<double>(done) / static_cast<double>(updates));
-  return start + (end - start) * share;
-}
 
 double StandardDeviation(const std::vector<std::vector<float>>& rows) {
   double sum = 0;
@@ -42,7 +37,8 @@ PolicyUpdater::PolicyUpdater(const std::vector<PlacementTask>& tasks, const RunC
       seed_(config.seed),
       weights_(std::move(initial)),
       engine_(std::move(engine)),
-      baselines_(tasks.size(), config.training.baseline_window, config.training.discount) {}
+      baselines_(tasks.size(), config.training.baseline_window, config.training.discount),
+      entropy_(config.training, weights_.shape.num_devices) {}
 
 std::vector<Sample> PolicyUpdater::DrawSamples(const std::vector<Trajectory>& batch) const {
   std::vector<Sample> samples;
@@ -67,11 +63,11 @@ std::vector<Sample> PolicyUpdater::DrawSamples(const std::vector<Trajectory>& ba
 
 UpdateStats PolicyUpdater::Update(const std::vector<Trajectory>& batch) {
   EMPLACE_CHECK(!batch.empty());
-  const auto done = static_cast<int64_t>(weights_.version);
+  const PolicyVersion done = weights_.version;
   UpdateStats stats;
   stats.learning_rate =
-      Decayed(config_.learning_rate, config_.learning_rate_end, config_.learning_rate_decay_updates, done);
-  stats.entropy_weight = Decayed(config_.entropy_start, config_.entropy_end, config_.entropy_decay_updates, done);
+      LinearSchedule(config_.learning_rate, config_.learning_rate_end, config_.learning_rate_decay_updates, done);
+  stats.entropy_weight = entropy_.Weight(done);
 
   const std::vector<std::vector<float>> advantages = baselines_.AdvantagesThenAdd(batch);
   stats.advantage_std = StandardDeviation(advantages);
@@ -97,6 +93,7 @@ UpdateStats PolicyUpdater::Update(const std::vector<Trajectory>& batch) {
   if (!std::isfinite(outcome.gradient_norm)) {
     LogWarning(StrCat("update ", weights_.version + 1, ": the gradient is not finite; the weights stay as they are"));
   }
+  entropy_.Observe(done, outcome.entropy);
   stats.loss = outcome.loss;
   stats.entropy = outcome.entropy;
   stats.mean_importance = outcome.mean_importance;
@@ -105,7 +102,7 @@ UpdateStats PolicyUpdater::Update(const std::vector<Trajectory>& batch) {
   return stats;
 }
 
-UpdaterState PolicyUpdater::SaveState() const { return {engine_->SaveAdam(), baselines_.Save()}; }
+UpdaterState PolicyUpdater::SaveState() const { return {engine_->SaveAdam(), entropy_.steered_weight(), baselines_.Save()}; }
 
 void PolicyUpdater::LoadState(const UpdaterState& state) {
   const size_t parameters = weights_.values.size();
@@ -113,9 +110,13 @@ void PolicyUpdater::LoadState(const UpdaterState& state) {
     throw BadInput(StrCat("optimizer state of ", state.adam.mean.size(), " parameters, expected ", parameters));
   }
   if (state.adam.steps < 0) throw BadInput(StrCat("optimizer state after ", state.adam.steps, " steps"));
+  if (!(state.entropy_weight > 0)) {
+    throw BadInput(StrCat("optimizer state with entropy weight ", state.entropy_weight, ", expected a positive one"));
+  }
   std::vector<int32_t> steps;
   for (const PlacementTask& task : tasks_) steps.push_back(task.policy.num_nodes);
   baselines_.Load(state.recent_returns, steps);
+  entropy_.LoadSteeredWeight(state.entropy_weight);
   engine_->LoadAdam(state.adam);
 }
 

@@ -10,6 +10,7 @@
 #include "common/policy/policy_weights.h"
 #include "common/trajectory.h"
 #include "learner/baselines.h"
+#include "learner/entropy_control.h"
 #include "learner/update_engine.h"
 #include "simulator/placement_task.h"
 
@@ -29,6 +30,7 @@ struct UpdateStats {
 // Everything that the next update depends on besides the policy itself; goes into checkpoints.
 struct UpdaterState {
   AdamState adam;
+  double entropy_weight = 0;  // As EntropyControl steers it.
   // Baselines: for each graph, its recent episodes' returns-to-go, oldest first: [episodes * n] row-major.
   std::vector<std::vector<float>> recent_returns;
 };
@@ -56,6 +58,7 @@ class PolicyUpdater {
   PolicyWeights weights_;
   const std::unique_ptr<UpdateEngine> engine_;
   Baselines baselines_;
+  EntropyControl entropy_;
 };
 
 }  // namespace emplace

@@ -73,6 +73,7 @@ void Publisher::TakeReport() {
               ShownRatio(report->test.geometric_mean_ratio).c_str());
   std::fflush(stdout);
   to_.best.Consider(*report);
+  to_.plateau.Add(static_cast<int64_t>(version), ratio);
   last_evaluated_ = version;
 }
 
@@ -96,6 +97,7 @@ void Publisher::WriteCheckpoint(const Snapshot& snapshot) {
   checkpoint.updates = static_cast<int64_t>(snapshot.weights->version);
   checkpoint.train_seconds = snapshot.train_seconds;
   checkpoint.best_validation = to_.best.ratio();
+  checkpoint.validation_history = to_.plateau.history();
   checkpoint.ledger_json = snapshot.ledger_json;
   checkpoint.kernel_path = ToString(BestKernelPath());
   checkpoint.config_yaml = RunConfigToYaml(config_);

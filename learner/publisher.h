@@ -13,6 +13,7 @@
 #include "learner/front_end.h"
 #include "learner/ledger.h"
 #include "learner/metrics.h"
+#include "learner/plateau.h"
 #include "learner/progress.h"
 #include "learner/run_clock.h"
 #include "learner/run_directory.h"
@@ -32,6 +33,7 @@ class Publisher {
     Progress& progress;
     const CheckpointStore& store;
     BestPolicy& best;
+    Plateau& plateau;
     const RunDirectory& dir;
     const Ledger& ledger;
     const StageClocks& clocks;

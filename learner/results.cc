@@ -22,6 +22,7 @@ std::string WriteResults(const PolicyWeights& policy, const Workload& workload, 
     const std::vector<PlacementTask>& tasks;
   };
   nlohmann::ordered_json summary = {{"interrupted", totals.interrupted},
+                                    {"stopped", totals.stopped},
                                     {"updates", totals.updates},
                                     {"train_seconds", totals.train_seconds},
                                     {"episodes", totals.front_end.episodes},

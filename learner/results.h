@@ -14,6 +14,7 @@ namespace emplace {
 
 struct RunTotals {
   bool interrupted = false;
+  std::string stopped;       // Why training was over, for people.
   int64_t updates = 0;
   double train_seconds = 0;  // Over all sittings.
   FrontEndStats front_end;   // Of this sitting.
@@ -23,7 +24,7 @@ struct RunTotals {
 std::string ShownRatio(double ratio);
 
 // Holds the policy against its start placement on training, validation and test graphs: prints a table, and returns
-// {"interrupted", "updates", "train_seconds", "episodes", "duplicates", "malformed", "policy_version", and for "train",
+// {"interrupted", "stopped", "updates", "train_seconds", "episodes", "duplicates", "malformed", "policy_version", and for "train",
 // "validation", "test": {"graphs", "start", "policy", "infeasible"}} with geometric means of makespan / one device, null where no graph has one.
 std::string WriteResults(const PolicyWeights& policy, const Workload& workload, const PlacerOptions& placer,
                          const RunTotals& totals);

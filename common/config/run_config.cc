@@ -2,6 +2,7 @@
 
 #include <yaml-cpp/yaml.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <set>
@@ -64,6 +65,7 @@ FieldTable<PolicyConfig> PolicyFields() {
   t.Field("message_width", &C::message_width).Range(0, 256).Help("Width of a message; 0: the number of features.");
   t.Field("memory_feature", &C::memory_feature).Help("Give the policy each group's memory.");
   t.Field("output_scale", &C::output_scale).Range(0.0, 1.0).Help("Factor of the initial network's last layer: small, and the first episodes choose at random.");
+  t.Field("initial", &C::initial).Help("policy.safetensors to start from, as for fine-tuning; its shape is taken. A relative path starts at the configuration's folder.");
   return t;
 }
 
@@ -78,7 +80,8 @@ FieldTable<TrainingConfig> TrainingFields() {
   t.Field("discount", &C::discount).Range(0.01, 1.0).Help("Of rewards, a step: below 1, an action answers for the near future only, with less noise.");
   t.Field("baseline_window", &C::baseline_window).Range(1, 10000).Help("Recent episodes in a (graph, step) baseline.");
   t.Field("normalize_advantages", &C::normalize_advantages).Help("Divide by the batch's standard deviation.");
-  t.Field("entropy_start", &C::entropy_start).Range(0, 100).Help("Weight of the entropy bonus, at first.");
+  t.Field("entropy", &C::entropy).Choices({"weight", "target"}).Help("What entropy_start and entropy_end are: the weight of the entropy bonus, or the entropy that a weight is steered for, as a share of the largest.");
+  t.Field("entropy_start", &C::entropy_start).Range(0, 100).Help("Of the entropy bonus or the entropy, at first.");
   t.Field("entropy_end", &C::entropy_end).Range(0, 100).Help("And in the end.");
   t.Field("entropy_decay_updates", &C::entropy_decay_updates).Range(1, kMany).Help("Updates from the one to the other.");
   t.Field("learning_rate", &C::learning_rate).Range(0, 1).Help("Of Adam, at first.");
@@ -114,6 +117,7 @@ FieldTable<LearnerConfig> LearnerFields() {
 FieldTable<EvaluationConfig> EvaluationFields() {
   FieldTable<EvaluationConfig> t;
   t.Field("every", &EvaluationConfig::every).Range(0, kMany).Help("Updates between evaluations; 0: only at the end.");
+  t.Field("patience", &EvaluationConfig::patience).Range(0, 1e6).Help("Training stops when so many evaluations on the validation graphs are on average not certainly better than as many before them; 0: never.");
   return t;
 }
 
@@ -317,6 +321,14 @@ void CheckTogether(const RunConfig& config, const std::string& source) {
   if (!workload.family.empty() && workload.train > workload.count) {
     throw BadInput(StrCat(source, ": workload.train is ", workload.train, ", expected at most workload.count, ", workload.count));
   }
+  if (config.evaluation.patience == 1) {
+    throw BadInput(StrCat(source, ": evaluation.patience is 1, expected 0, or 2 and more: one evaluation has no spread"));
+  }
+  const TrainingConfig& training = config.training;
+  if (training.entropy == "target" && std::max(training.entropy_start, training.entropy_end) > 1) {
+    throw BadInput(StrCat(source, ": training.entropy_start is ", training.entropy_start, " and training.entropy_end ",
+                          training.entropy_end, ", expected at most 1 with training.entropy: target"));
+  }
 }
 
 void EmitValue(YAML::Emitter& out, const ConfigField::Value& value) {
@@ -350,6 +362,7 @@ RunConfig ParseRunConfig(std::string_view yaml, const std::string& source, const
   for (const std::string& text : overrides) ApplyOverride(text, config);
   CheckTogether(config, source);
   ResolvePath(config.workload.devices, base_folder);
+  ResolvePath(config.policy.initial, base_folder);
   for (auto* const paths : {&config.workload.train_graphs, &config.workload.validation_graphs, &config.workload.test_graphs}) {
     for (std::string& path : *paths) ResolvePath(path, base_folder);
   }

@@ -41,6 +41,7 @@ struct PolicyConfig {
   int64_t message_width = 0;           // 0: the number of features
   bool memory_feature = false;
   double output_scale = 1;             // Of the initial network's last layer, and so of its logits.
+  std::string initial;                 // A policy.safetensors to start from; empty: a new network
 };
 
 struct TrainingConfig {
@@ -52,6 +53,7 @@ struct TrainingConfig {
   double discount = 1;                 // Of rewards, a step.
   int64_t baseline_window = 20;        // Recent episodes in each (graph, step) baseline.
   bool normalize_advantages = true;    // Divide by the batch's standard deviation.
+  std::string entropy = "weight";      // What entropy_start and entropy_end are: "weight" of the bonus, or "target" of the entropy
   double entropy_start = 0.05;
   double entropy_end = 0.001;
   int64_t entropy_decay_updates = 150;
@@ -80,6 +82,7 @@ struct LearnerConfig {
 
 struct EvaluationConfig {
   int64_t every = 50;                  // Updates between greedy evaluations of validation and test graphs; 0: only at the end
+  int64_t patience = 10;               // Training stops when so many evaluations are no better than as many before; 0: never
 };
 
 struct CheckpointConfig {

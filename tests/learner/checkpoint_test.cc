@@ -35,6 +35,8 @@ Checkpoint Sample(int64_t updates) {
   checkpoint.updates = updates;
   checkpoint.train_seconds = 0.1 * static_cast<double>(updates);
   checkpoint.best_validation = 1.0 / 3;
+  checkpoint.validation_history = {0.9, 2.0 / 3};
+  checkpoint.updater.entropy_weight = 0.1 / 3;
   checkpoint.ledger_json = "{\"total\": {}}";
   checkpoint.kernel_path = "avx2";
   checkpoint.config_yaml = "name: \"x\"\n";
@@ -55,6 +57,8 @@ void ExpectEqual(const Checkpoint& a, const Checkpoint& b) {
   EXPECT_EQ(a.updates, b.updates);
   EXPECT_EQ(a.train_seconds, b.train_seconds);
   EXPECT_EQ(a.best_validation, b.best_validation);
+  EXPECT_EQ(a.validation_history, b.validation_history);
+  EXPECT_EQ(a.updater.entropy_weight, b.updater.entropy_weight);
   EXPECT_EQ(a.ledger_json, b.ledger_json);
   EXPECT_EQ(a.kernel_path, b.kernel_path);
   EXPECT_EQ(a.config_yaml, b.config_yaml);

@@ -359,6 +359,7 @@ TEST(PolicyUpdater, LoadStateRefusesWhatDoesNotFit) {
   EXPECT_THAT(complaint([](UpdaterState& s) { s.adam.mean.pop_back(); }), HasSubstr("parameters, expected"));
   EXPECT_THAT(complaint([](UpdaterState& s) { s.adam.variance.push_back(0); }), HasSubstr("parameters, expected"));
   EXPECT_THAT(complaint([](UpdaterState& s) { s.adam.steps = -1; }), HasSubstr("-1 steps"));
+  EXPECT_THAT(complaint([](UpdaterState& s) { s.entropy_weight = 0; }), HasSubstr("entropy weight 0"));
   EXPECT_THAT(complaint([](UpdaterState& s) { s.recent_returns.pop_back(); }), HasSubstr("1 graphs, expected 2"));
   EXPECT_THAT(complaint([](UpdaterState& s) { s.recent_returns[1] = {1}; }), HasSubstr("expected a multiple of"));
 }

@@ -35,6 +35,7 @@ class PublisherTest : public testing::Test {
     dir_.emplace(folder_, false, std::chrono::milliseconds(0), never_);
     store_.emplace(dir_->checkpoints(), 10);
     best_.emplace(*store_, 0);
+    plateau_.emplace(Plateau::Options{.patience = 4}, std::vector<double>());
     metrics_.emplace(folder_, 0);
     progress_.emplace(config_, 0, 0);
     front_end_.emplace(workload_.train, config_, ledger_, std::make_shared<const PolicyWeights>(initial),
@@ -42,7 +43,7 @@ class PublisherTest : public testing::Test {
     evaluation_.emplace(workload_, PlacerOptions(), clocks_[Stage::kEvaluate]);
     update_.emplace(*updater_, config_.checkpoint.every, ledger_, clock_);
     publisher_.emplace(config_, Rng(5),
-                       Publisher::Places{*front_end_, *evaluation_, *metrics_, *progress_, *store_, *best_, *dir_,
+                       Publisher::Places{*front_end_, *evaluation_, *metrics_, *progress_, *store_, *best_, *plateau_, *dir_,
                                          ledger_, clocks_, clock_});
   }
   ~PublisherTest() override { fs::remove_all(folder_); }
@@ -88,6 +89,7 @@ class PublisherTest : public testing::Test {
   std::optional<RunDirectory> dir_;
   std::optional<CheckpointStore> store_;
   std::optional<BestPolicy> best_;
+  std::optional<Plateau> plateau_;
   std::optional<Metrics> metrics_;
   std::optional<Progress> progress_;
   std::optional<FrontEnd> front_end_;
@@ -171,6 +173,8 @@ TEST_F(PublisherTest, TheEndEvaluatesTheLastWeightsAndWritesThem) {
   EXPECT_EQ(UpdatesOf("evaluation").back(), 5);
   EXPECT_EQ(store_->LoadNewest()->updates, 5);
   EXPECT_EQ(store_->LoadNewest()->best_validation, best_->ratio());
+  EXPECT_THAT(store_->LoadNewest()->validation_history, ElementsAre(Lines("evaluation")[0].at("validation_ratio"),
+                                                                    Lines("evaluation")[1].at("validation_ratio")));
   const nlohmann::json ledger = nlohmann::json::parse(ReadFile(dir_->ledger()));
   EXPECT_EQ(ledger.at("total").at("trained"), 10);
 }
