@@ -72,6 +72,7 @@ std::string StateText(const Checkpoint& checkpoint, std::string_view policy, std
                       {"validation_history", checkpoint.validation_history},
                       {"adam_steps", checkpoint.updater.adam.steps},
                       {"entropy_weight", checkpoint.updater.entropy_weight},
+                      {"advantage_mean_squares", checkpoint.updater.mean_squares},
                       {"graphs", checkpoint.updater.recent_returns.size()},
                       {"rng_seed", checkpoint.rng_seed},
                       {"rng_state", checkpoint.rng_state},
@@ -195,6 +196,7 @@ Checkpoint LoadCheckpoint(const fs::path& folder) {
     state.at("validation_history").get_to(checkpoint.validation_history);
     state.at("adam_steps").get_to(checkpoint.updater.adam.steps);
     state.at("entropy_weight").get_to(checkpoint.updater.entropy_weight);
+    state.at("advantage_mean_squares").get_to(checkpoint.updater.mean_squares);
     state.at("graphs").get_to(graphs);
     state.at("rng_seed").get_to(checkpoint.rng_seed);
     state.at("rng_state").get_to(checkpoint.rng_state);

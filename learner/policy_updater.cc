@@ -12,24 +12,6 @@
 #include "learner/schedule.h"
 
 namespace emplace {
-namespace {
-
-double StandardDeviation(const std::vector<std::vector<float>>& rows) {
-  double sum = 0;
-  double squares = 0;
-  double count = 0;
-  for (const std::vector<float>& row : rows) {
-    for (const float value : row) {
-      sum += static_cast<double>(value);
-      squares += static_cast<double>(value) * static_cast<double>(value);
-      ++count;
-    }
-  }
-  return count > 0 ? std::sqrt(std::max(0.0, squares / count - (sum / count) * (sum / count))) : 0;
-}
-
-}  // namespace
-
 PolicyUpdater::PolicyUpdater(const std::vector<PlacementTask>& tasks, const RunConfig& config, PolicyWeights initial,
                              std::unique_ptr<UpdateEngine> engine)
     : tasks_(tasks),
@@ -38,6 +20,7 @@ PolicyUpdater::PolicyUpdater(const std::vector<PlacementTask>& tasks, const RunC
       weights_(std::move(initial)),
       engine_(std::move(engine)),
       baselines_(tasks.size(), config.training.baseline_window, config.training.discount),
+      scale_(config.training.normalize_advantages, tasks.size()),
       entropy_(config.training, weights_.shape.num_devices) {}
 
 std::vector<Sample> PolicyUpdater::DrawSamples(const std::vector<Trajectory>& batch) const {
@@ -61,6 +44,14 @@ std::vector<Sample> PolicyUpdater::DrawSamples(const std::vector<Trajectory>& ba
   return samples;
 }
 
+StepOutcome PolicyUpdater::Step(const UpdateInputs& inputs) {
+  const StepOutcome outcome = engine_->Step(inputs, weights_.values);
+  if (!std::isfinite(outcome.gradient_norm)) {
+    LogWarning(StrCat("update ", weights_.version + 1, ": the gradient is not finite; the weights stay as they are"));
+  }
+  return outcome;
+}
+
 UpdateStats PolicyUpdater::Update(const std::vector<Trajectory>& batch) {
   EMPLACE_CHECK(!batch.empty());
   const PolicyVersion done = weights_.version;
@@ -71,28 +62,31 @@ UpdateStats PolicyUpdater::Update(const std::vector<Trajectory>& batch) {
 
   const std::vector<std::vector<float>> advantages = baselines_.AdvantagesThenAdd(batch);
   stats.advantage_std = StandardDeviation(advantages);
-  const double scale = config_.normalize_advantages ? 1 / (stats.advantage_std + 1e-8) : 1;
+  const std::vector<double> factors = scale_.Factors(batch, advantages);
 
   const std::vector<Sample> samples = DrawSamples(batch);
   stats.states = std::ssize(samples);
   std::vector<float> scaled;
   std::vector<float> lags;
   for (const Sample& sample : samples) {
-    scaled.push_back(static_cast<float>(scale) * advantages[sample.episode][static_cast<size_t>(sample.step)]);
+    const auto advantage = static_cast<double>(advantages[sample.episode][static_cast<size_t>(sample.step)]);
+    scaled.push_back(static_cast<float>(factors[sample.episode] * advantage));
     lags.push_back(batch[sample.episode].policy_version == weights_.version ? 0.0F : 1.0F);
   }
-  const StepOutcome outcome = engine_->Step({.episodes = batch,
-                                             .samples = samples,
-                                             .advantages = scaled,
-                                             .lags = lags,
-                                             .importance_clip = config_.importance_clip,
-                                             .entropy_weight = stats.entropy_weight,
-                                             .gradient_clip = config_.gradient_clip,
-                                             .learning_rate = stats.learning_rate},
-                                            weights_.values);
-  if (!std::isfinite(outcome.gradient_norm)) {
-    LogWarning(StrCat("update ", weights_.version + 1, ": the gradient is not finite; the weights stay as they are"));
-  }
+  UpdateInputs inputs{.episodes = batch,
+                      .samples = samples,
+                      .advantages = scaled,
+                      .lags = lags,
+                      .importance_clip = config_.importance_clip,
+                      .entropy_weight = stats.entropy_weight,
+                      .gradient_clip = config_.gradient_clip,
+                      .learning_rate = stats.learning_rate};
+  const StepOutcome outcome = Step(inputs);
+  // By now another policy than the one at hand has acted in all of them.
+  lags.assign(lags.size(), 1.0F);
+  inputs.lags = lags;
+  for (int64_t epoch = 1; epoch < config_.epochs; ++epoch) Step(inputs);
+
   entropy_.Observe(done, outcome.entropy);
   stats.loss = outcome.loss;
   stats.entropy = outcome.entropy;
@@ -102,7 +96,12 @@ UpdateStats PolicyUpdater::Update(const std::vector<Trajectory>& batch) {
   return stats;
 }
 
-UpdaterState PolicyUpdater::SaveState() const { return {engine_->SaveAdam(), entropy_.steered_weight(), baselines_.Save()}; }
+UpdaterState PolicyUpdater::SaveState() const {
+  return {.adam = engine_->SaveAdam(),
+          .entropy_weight = entropy_.steered_weight(),
+          .recent_returns = baselines_.Save(),
+          .mean_squares = scale_.mean_squares()};
+}
 
 void PolicyUpdater::LoadState(const UpdaterState& state) {
   const size_t parameters = weights_.values.size();
@@ -116,6 +115,7 @@ void PolicyUpdater::LoadState(const UpdaterState& state) {
   std::vector<int32_t> steps;
   for (const PlacementTask& task : tasks_) steps.push_back(task.policy.num_nodes);
   baselines_.Load(state.recent_returns, steps);
+  scale_.Load(state.mean_squares);
   entropy_.LoadSteeredWeight(state.entropy_weight);
   engine_->LoadAdam(state.adam);
 }

@@ -1,4 +1,4 @@
-// The learner's optimizer step: trajectories in, the next policy version out (design, section 5, "Update").
+// The learner's update: trajectories in, the next policy version out (design, section 5, "Update").
 // REINFORCE with per-(graph, step) baselines, clipped importance weights for lagging trajectories, an entropy bonus that
 // decays, on the states that this update draws. The arithmetic is an UpdateEngine's. Not thread-safe.
 #pragma once
@@ -9,6 +9,7 @@
 #include "common/config/run_config.h"
 #include "common/policy/policy_weights.h"
 #include "common/trajectory.h"
+#include "learner/advantage_scale.h"
 #include "learner/baselines.h"
 #include "learner/entropy_control.h"
 #include "learner/update_engine.h"
@@ -33,6 +34,7 @@ struct UpdaterState {
   double entropy_weight = 0;  // As EntropyControl steers it.
   // Baselines: for each graph, its recent episodes' returns-to-go, oldest first: [episodes * n] row-major.
   std::vector<std::vector<float>> recent_returns;
+  std::vector<double> mean_squares;  // [graphs] of advantages, as AdvantageScale has them.
 };
 
 class PolicyUpdater {
@@ -41,7 +43,7 @@ class PolicyUpdater {
   PolicyUpdater(const std::vector<PlacementTask>& tasks, const RunConfig& config, PolicyWeights initial,
                 std::unique_ptr<UpdateEngine> engine);
 
-  // One optimizer step on these episodes; the version goes up by one. REQUIRES: each has passed CheckTrajectory.
+  // One update from these episodes, `training.epochs` optimizer steps; the version goes up by one. REQUIRES: each has passed CheckTrajectory.
   UpdateStats Update(const std::vector<Trajectory>& batch);
   const PolicyWeights& weights() const { return weights_; }
   const std::string& device() const { return engine_->device(); }
@@ -51,6 +53,7 @@ class PolicyUpdater {
 
  private:
   std::vector<Sample> DrawSamples(const std::vector<Trajectory>& batch) const;
+  StepOutcome Step(const UpdateInputs& inputs);
 
   const std::vector<PlacementTask>& tasks_;
   const TrainingConfig config_;
@@ -58,6 +61,7 @@ class PolicyUpdater {
   PolicyWeights weights_;
   const std::unique_ptr<UpdateEngine> engine_;
   Baselines baselines_;
+  AdvantageScale scale_;
   EntropyControl entropy_;
 };
 

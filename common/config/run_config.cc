@@ -79,7 +79,8 @@ FieldTable<TrainingConfig> TrainingFields() {
   t.Field("max_states_per_update", &C::max_states_per_update).Range(0, kMany).Help("States drawn for one update; 0: all.");
   t.Field("discount", &C::discount).Range(0.01, 1.0).Help("Of rewards, a step: below 1, an action answers for the near future only, with less noise.");
   t.Field("baseline_window", &C::baseline_window).Range(1, 10000).Help("Recent episodes in a (graph, step) baseline.");
-  t.Field("normalize_advantages", &C::normalize_advantages).Help("Divide by the batch's standard deviation.");
+  t.Field("epochs", &C::epochs).Range(1, 1000).Help("Optimizer steps on the same batch; from the second on, with clipped importance weights.");
+  t.Field("normalize_advantages", &C::normalize_advantages).Choices({"none", "batch", "graph"}).Help("What they are divided by: nothing, the batch's standard deviation, or for each graph the root mean square of its recent ones.");
   t.Field("entropy", &C::entropy).Choices({"weight", "target"}).Help("What entropy_start and entropy_end are: the weight of the entropy bonus, or the entropy that a weight is steered for, as a share of the largest.");
   t.Field("entropy_start", &C::entropy_start).Range(0, 100).Help("Of the entropy bonus or the entropy, at first.");
   t.Field("entropy_end", &C::entropy_end).Range(0, 100).Help("And in the end.");

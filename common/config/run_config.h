@@ -52,7 +52,8 @@ struct TrainingConfig {
   int64_t max_states_per_update = 512; // Steps drawn from a batch of episodes for one update; 0: all
   double discount = 1;                 // Of rewards, a step.
   int64_t baseline_window = 20;        // Recent episodes in each (graph, step) baseline.
-  bool normalize_advantages = true;    // Divide by the batch's standard deviation.
+  int64_t epochs = 1;                  // Optimizer steps on the same batch.
+  std::string normalize_advantages = "batch";  // "none", "batch" or "graph"
   std::string entropy = "weight";      // What entropy_start and entropy_end are: "weight" of the bonus, or "target" of the entropy
   double entropy_start = 0.05;
   double entropy_end = 0.001;

@@ -35,7 +35,7 @@ TEST(RunConfig, WhatIsNotGivenIsTheDefault) {
 TEST(RunConfig, ReadsBackEqual) {
   const RunConfig config = Parse(
       "name: mine\nseed: 18446744073709551615\nworkload: {family: '', train_graphs: [a b.json, /c.json], ranges: ['steps=1..2']}\n"
-      "training: {learning_rate: 1.0e-07, normalize_advantages: false}\nenvironment: {start: best}\n");
+      "training: {learning_rate: 1.0e-07, normalize_advantages: none}\nenvironment: {start: best}\n");
   EXPECT_EQ(config.seed, 18446744073709551615U);
   EXPECT_EQ(config.workload.train_graphs, (Overrides{"/base/configs/a b.json", "/c.json"}));
   const std::string yaml = RunConfigToYaml(config);

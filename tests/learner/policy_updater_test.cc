@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <numeric>
 
 #include "common/error.h"
@@ -87,8 +88,16 @@ class NaiveObjective {
     const double mean = std::accumulate(all.begin(), all.end(), 0.0) / static_cast<double>(all.size());
     for (const double a : all) advantage_std_ += (a - mean) * (a - mean) / static_cast<double>(all.size());
     advantage_std_ = std::sqrt(advantage_std_);
-    if (config.training.normalize_advantages) {
+    if (config.training.normalize_advantages == "batch") {
       for (NaiveSample& sample : samples_) sample.advantage /= advantage_std_;
+    }
+    if (config.training.normalize_advantages == "graph") {
+      std::map<GraphId, std::vector<double>> squares;
+      for (const NaiveSample& sample : samples_) squares[batch[sample.episode].graph].push_back(sample.advantage * sample.advantage);
+      for (NaiveSample& sample : samples_) {
+        const std::vector<double>& own = squares[batch[sample.episode].graph];
+        sample.advantage /= std::sqrt(std::accumulate(own.begin(), own.end(), 0.0) / static_cast<double>(own.size()));
+      }
     }
   }
 
@@ -141,7 +150,7 @@ TEST(PolicyUpdater, GradientIsThatOfTheLossByDifferences) {
   // So short that hardly a relu has its kink within it; the oracle computes in double.
   constexpr float kStep = 2e-6F;
   const std::vector<PlacementTask> tasks = TwoDeviceTasks(1, 3);
-  for (const bool normalize : {true, false}) {
+  for (const char* const normalize : {"none", "batch", "graph"}) {
     RunConfig config = TestConfig();
     config.training.normalize_advantages = normalize;
     const PolicyWeights weights = RandomSmallPolicy(5, 9);
@@ -301,6 +310,9 @@ TEST(PolicyUpdater, GoesOnFromSavedStateBitForBit) {
   RunConfig config = TestConfig();
   config.training.max_states_per_update = 20;
   config.training.baseline_window = 3;
+  config.training.normalize_advantages = "graph";
+  config.training.entropy = "target";
+  config.training.epochs = 2;
   PolicyUpdater unbroken(tasks, config, SmallPolicy(12), MakeCpuEngine(tasks, SmallPolicy(12)));
   const auto batch_for = [&](int update, const PolicyWeights& weights) {
     return Episodes(tasks, config.environment, weights, 5, Rng(static_cast<uint64_t>(update)));
@@ -321,6 +333,33 @@ TEST(PolicyUpdater, GoesOnFromSavedStateBitForBit) {
   EXPECT_EQ(a.adam.mean, b.adam.mean);
   EXPECT_EQ(a.adam.variance, b.adam.variance);
   EXPECT_EQ(a.recent_returns, b.recent_returns);
+  EXPECT_EQ(a.entropy_weight, b.entropy_weight);
+  EXPECT_EQ(a.mean_squares, b.mean_squares);
+}
+
+// A second epoch is what an update would be from the weights of the first, had an older version acted.
+TEST(PolicyUpdater, FurtherEpochsTakeTheBatchAsLagging) {
+  const std::vector<PlacementTask> tasks = TwoDeviceTasks(8, 2);
+  RunConfig config = TestConfig();
+  config.training.epochs = 2;
+  config.training.learning_rate_end = config.training.learning_rate;
+  const PolicyWeights weights = RandomSmallPolicy(5, 9);
+  std::vector<Trajectory> batch = Episodes(tasks, config.environment, weights, 4, Rng(2));
+  PolicyUpdater twice(tasks, config, weights, MakeCpuEngine(tasks, weights));
+  twice.Update(batch);
+  EXPECT_EQ(twice.weights().version, 10U);
+  EXPECT_EQ(twice.SaveState().adam.steps, 2);
+
+  config.training.epochs = 1;
+  PolicyUpdater first(tasks, config, weights, MakeCpuEngine(tasks, weights));
+  first.Update(batch);
+  // No baselines of before, so that the advantages are the same again; the optimizer goes on.
+  PolicyUpdater second(tasks, config, first.weights(), MakeCpuEngine(tasks, first.weights()));
+  UpdaterState state = second.SaveState();
+  state.adam = first.SaveState().adam;
+  second.LoadState(state);
+  second.Update(batch);
+  EXPECT_EQ(twice.weights().values, second.weights().values);
 }
 
 TEST(PolicyUpdater, ANonFiniteGradientNeverReachesTheWeights) {
@@ -359,6 +398,7 @@ TEST(PolicyUpdater, LoadStateRefusesWhatDoesNotFit) {
   EXPECT_THAT(complaint([](UpdaterState& s) { s.adam.mean.pop_back(); }), HasSubstr("parameters, expected"));
   EXPECT_THAT(complaint([](UpdaterState& s) { s.adam.variance.push_back(0); }), HasSubstr("parameters, expected"));
   EXPECT_THAT(complaint([](UpdaterState& s) { s.adam.steps = -1; }), HasSubstr("-1 steps"));
+  EXPECT_THAT(complaint([](UpdaterState& s) { s.mean_squares.pop_back(); }), HasSubstr("scales of 1 graphs, expected 2"));
   EXPECT_THAT(complaint([](UpdaterState& s) { s.entropy_weight = 0; }), HasSubstr("entropy weight 0"));
   EXPECT_THAT(complaint([](UpdaterState& s) { s.recent_returns.pop_back(); }), HasSubstr("1 graphs, expected 2"));
   EXPECT_THAT(complaint([](UpdaterState& s) { s.recent_returns[1] = {1}; }), HasSubstr("expected a multiple of"));

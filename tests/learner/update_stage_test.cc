@@ -36,6 +36,7 @@ class UpdateStageTest : public testing::Test {
     EXPECT_EQ(a.adam.mean, b.adam.mean);
     EXPECT_EQ(a.adam.variance, b.adam.variance);
     EXPECT_EQ(a.entropy_weight, b.entropy_weight);
+    EXPECT_EQ(a.mean_squares, b.mean_squares);
     EXPECT_EQ(a.recent_returns, b.recent_returns);
   }
 
