@@ -1,0 +1,233 @@
+#!/usr/bin/env python3
+"""What a policy makes of graphs of its family that it has never seen, against policies and searches for each graph alone.
+
+For each family and seed it trains configs/FAMILY.yaml; the validation graphs choose the version. Then, on each test graph:
+the policy in one pass and the best of 8 samples, fine-tuned for some updates, a policy trained on that graph alone, searches
+and heuristics. Writes generalization/FAMILY.json, which `emplace report` draws, and a table, generalization.md. Finished
+trainings are kept, and a run that was stopped goes on where it was.
+"""
+import argparse
+import json
+import pathlib
+
+from networks import ROOT, evenly_spaced, write_aside_and_rename
+from results import (GOAL_HEADER, Results, better, command_line, evaluate, found_row, goal_lines, load_all, renamed,
+                     save_json, verdict)
+from training import (Task, add_arguments, at_least_one, exactly, on_graphs, overrides_of, resolved, run_script, sha256,
+                      train_all)
+
+FORMAT = "emplace.generalization/1"
+SAMPLES = 8
+ZERO_SHOT = "policy"
+SAMPLED = f"policy best of {SAMPLES}"
+FINE_TUNED = "fine-tuned"
+ALONE = "alone"
+ANNEALING = "annealing"
+ANNEALING_X10 = "annealing x10"
+RANDOM = "random"
+PLAIN = ["single", "expert", "scotch", "heft", "m-etf"]  # Without a budget.
+HEURISTICS = [*PLAIN, RANDOM]
+METHODS = [ZERO_SHOT, SAMPLED, FINE_TUNED, ALONE, ANNEALING, ANNEALING_X10, *HEURISTICS]
+
+
+def parse_arguments():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
+    parser.add_argument("families", nargs="+", metavar="FAMILY", help="of configs/FAMILY.yaml, as ptb, cifar10, nmt")
+    parser.add_argument("--methods", nargs="+", choices=METHODS, default=METHODS, metavar="METHOD",
+                        help="rows to make (all: " + ", ".join(METHODS) + "); those of earlier calls stay in the table")
+    parser.add_argument("--fine-tune-updates", type=at_least_one, default=30, metavar="N", help="on one graph (30)")
+    parser.add_argument("--fine-tune-set", action="append", default=[], metavar="SECTION.KEY=VALUE",
+                        help="as --set, for fine-tuning only")
+    parser.add_argument("--alone-updates", type=at_least_one, default=150, metavar="N",
+                        help="of a policy trained on one graph (150)")
+    parser.add_argument("--alone-set", action="append", default=[], metavar="SECTION.KEY=VALUE",
+                        help="as --set, for policies trained on one graph only")
+    parser.add_argument("--alone-seeds", type=int, nargs="+", help="of these (default: the first of --seeds)")
+    parser.add_argument("--alone-graphs", type=at_least_one, metavar="N",
+                        help="on so many test graphs, evenly spaced (default: all)")
+    add_arguments(parser)
+    arguments = parser.parse_args()
+    arguments.alone_seeds = arguments.alone_seeds or arguments.seeds[:1]
+    return arguments
+
+
+class Family:
+    """A family with its policies trained, one a seed, and its test graphs."""
+
+    def __init__(self, name, arguments):
+        self.name = name
+        self.arguments = arguments
+        self.config = ROOT / f"configs/{name}.yaml"
+        tasks = {seed: Task(f"generalization/{name}/seed{seed}", self.config, {}, seed) for seed in arguments.seeds}
+        fresh = arguments.fresh and (ZERO_SHOT in arguments.methods or SAMPLED in arguments.methods)
+        results = train_all(tasks.values(), arguments, fresh)
+        self.runs = {seed: results[task.name]["run_dir"] for seed, task in tasks.items()}
+        run = self.runs[arguments.seeds[0]]  # The graphs depend on workload.seed alone, so they are those of all runs.
+        split = json.loads((run / "graphs/split.json").read_text())
+        self.graphs = {name.split(".graph.json")[0]: run / "graphs" / name for name in sorted(split["test"])}
+        self.settings = resolved(run)
+        self.devices = pathlib.Path(self.settings["workload.devices"])
+        self.max_groups = int(self.settings["grouping.max_groups"])
+
+    def policy(self, seed):
+        return self.runs[seed] / "policy.safetensors"
+
+    def place(self, samples):
+        """Rows of the policies of all seeds, and graphs. One job: the seconds shall be those of a quiet machine."""
+        rows, graphs = [], {}
+        for seed in self.runs:
+            document = evaluate(self.arguments, self.graphs.values(), self.devices, ["policy"], [seed],
+                                policy=self.policy(seed), samples=samples, jobs=1)
+            rows += document["results"]
+            graphs.update(document["graphs"])
+        return rows, graphs
+
+    def search(self, method, budget):
+        return evaluate(self.arguments, self.graphs.values(), self.devices, [method], self.runs, budget=budget,
+                        max_groups=self.max_groups)["results"]
+
+    def train_on_one(self, kind, names, seeds, overrides_for):
+        """{(graph, seed): result of a training on this graph alone}."""
+        tasks = {(name, seed): Task(f"generalization/{self.name}/{kind}/{name}_seed{seed}", self.config,
+                                    {**on_graphs([self.graphs[name]]), **overrides_for(seed)}, seed)
+                 for name in names for seed in seeds}
+        results = train_all(tasks.values(), self.arguments)
+        return {key: results[task.name] for key, task in tasks.items()}
+
+
+def fine_tuned_rows(family, zero_shot):
+    """Of the placements found on the way, at least as good as what fine-tuning starts from."""
+    arguments = family.arguments
+
+    def overrides(seed):
+        return {**exactly(arguments.fine_tune_updates), "policy.initial": family.policy(seed),
+                **overrides_of(arguments.fine_tune_set)}
+
+    runs = family.train_on_one(FINE_TUNED, family.graphs, family.runs, overrides)
+    rows = []
+    for start in zero_shot:
+        run = runs[start["graph"], start["seed"]]
+        found = found_row(arguments, FINE_TUNED, start["seed"], start, family.devices, run)
+        best = better(start, found)
+        rows.append({**best, "method": FINE_TUNED, "evaluations": found["evaluations"] + start["evaluations"],
+                     "seconds": found["seconds"] + start["seconds"]})
+    return rows
+
+
+def alone_rows(family, zero_shot):
+    arguments = family.arguments
+    names = list(family.graphs)
+    if arguments.alone_graphs:
+        names = evenly_spaced(names, arguments.alone_graphs)
+    overrides = {**exactly(arguments.alone_updates), **overrides_of(arguments.alone_set)}
+    runs = family.train_on_one(ALONE, names, arguments.alone_seeds, lambda seed: overrides)
+    rows_of = {row["graph"]: row for row in zero_shot}
+    return [found_row(arguments, ALONE, seed, rows_of[name], family.devices, run) for (name, seed), run in runs.items()]
+
+
+def measure(family, arguments):
+    """Rows of the methods wanted, in the order of METHODS, and graphs."""
+    zero_shot, graphs = family.place(0)
+    budget = arguments.fine_tune_updates * int(family.settings["training.episodes_per_update"])
+    rows_of = {
+        ZERO_SHOT: lambda: zero_shot,
+        SAMPLED: lambda: family.place(SAMPLES)[0],
+        FINE_TUNED: lambda: fine_tuned_rows(family, zero_shot),
+        ALONE: lambda: alone_rows(family, zero_shot),
+        ANNEALING: lambda: family.search("annealing", budget),
+        ANNEALING_X10: lambda: family.search("annealing", 10 * budget),
+        RANDOM: lambda: family.search("random", SAMPLES + 1),
+    }
+    rows = []
+    for method in METHODS:
+        if method in arguments.methods:
+            made = rows_of[method]() if method in rows_of else family.search(method, 1)
+            rows += renamed(made, method)
+            print(f"{family.name}: {method}", flush=True)
+    return rows, graphs
+
+
+def merged(path, rows, graphs, arguments, settings):
+    """The document of a family: these rows, and those of methods that this call does not make, of earlier calls."""
+    commands = {}
+    kept = []
+    if path.exists():
+        old = json.loads(path.read_text())
+        if old.get("settings") == settings and old["graphs"] == graphs:
+            kept = [row for row in old["results"] if row["method"] not in arguments.methods]
+            commands = {row["method"]: old["commands"][row["method"]] for row in kept}
+    commands.update({row["method"]: command_line() for row in rows})
+    rows = sorted(rows + kept, key=lambda row: METHODS.index(row["method"]))  # Stable.
+    return {"format": FORMAT, "results": rows, "summary": Results(rows, graphs).summary(), "graphs": graphs,
+            "settings": settings, "commands": commands}
+
+
+def method_line(results, method, summary):
+    ratio = summary["geometric_mean_ratio_to_single"]
+    low, high = summary["ci95"]
+    seeds = len(results.seeds(method))
+    mean = "-" if ratio is None else f"{ratio:.3f}" + (f" ({low:.3f}..{high:.3f})" if seeds > 1 else "")
+    return (f"| {method} | {summary['graphs']} | {seeds} | {results.median_ratio(method).text()} | {mean} | "
+            f"{summary['runs'] - summary['feasible']} | {summary['wins']} | "
+            f"{summary['evaluations'] / summary['runs']:,.0f} | {summary['seconds'] / summary['runs']:.3g} |")
+
+
+def goals(results):
+    lines = [verdict("zero-shot slower than trained on the graph alone, median over graphs",
+                     results.gap(ZERO_SHOT, [ALONE]), 0.05, True),
+             verdict("zero-shot slower than the better of that and fine-tuned, median over graphs",
+                     results.gap(ZERO_SHOT, [ALONE, FINE_TUNED]), 0.05, True)]
+    return lines + goal_lines(results, ZERO_SHOT, SAMPLED, HEURISTICS, ["scotch", "single", RANDOM])
+
+
+def section(document):
+    results = Results(document["results"], document["graphs"])
+    commands = dict.fromkeys(document["commands"].values())
+    summary = document["summary"]
+    return [
+        f"## {document['settings']['family']}",
+        "By " + " and ".join(f"`{command}`" for command in commands) + ".",
+        "",
+        "| method | graphs | seeds | median | geometric mean | do not fit | fastest on | simulated | seconds |",
+        "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |",
+        *(method_line(results, method, summary[method]) for method in results.methods()),
+        "",
+        *GOAL_HEADER,
+        *goals(results),
+        "",
+    ]
+
+
+def markdown(documents):
+    lines = [
+        "# Graphs that a policy has not seen",
+        "Simulated step time / best single device on the test graphs: the median over graphs and the geometric mean, each as "
+        "its mean over seeds with the 95% interval (Student's t). Lower is better. *policy* places in one greedy pass; "
+        f"*policy best of {SAMPLES}* is the best of that and {SAMPLES} sampled passes. *fine-tuned* and *alone* are the best "
+        "placement that a training on the graph alone came through, from the policy and from nothing. *annealing* may simulate "
+        "as many placements as fine-tuning has episodes (updates x training.episodes_per_update), *annealing x10* ten times as "
+        f"many; *random* is the best of {SAMPLES + 1}. *simulated* counts placements a graph, for trainings each one that an "
+        "episode went through; *seconds* are those a graph, of a training with one actor, beside other trainings.",
+        "",
+    ]
+    for document in documents:
+        lines += section(document)
+    return "\n".join(lines)
+
+
+def main():
+    arguments = parse_arguments()
+    folder = arguments.out / "generalization"
+    for name in arguments.families:
+        family = Family(name, arguments)
+        rows, graphs = measure(family, arguments)
+        settings = {"family": name, "set": arguments.settings, "max_groups": family.max_groups,
+                    "policies": {str(seed): sha256(family.policy(seed)) for seed in family.runs}}
+        path = folder / f"{name}.json"
+        save_json(path, merged(path, rows, graphs, arguments, settings))
+        write_aside_and_rename(arguments.out / "generalization.md", markdown(load_all(folder)))
+    print(f"written to {folder}/ and {arguments.out / 'generalization.md'}")
+
+
+if __name__ == "__main__":
+    run_script(main, "generalization.py")
