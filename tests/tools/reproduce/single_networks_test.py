@@ -1,0 +1,50 @@
+#!/usr/bin/env python3
+"""What tools/reproduce/single_networks.py says of a document made by hand."""
+import unittest
+
+from support import cells, row
+
+import single_networks
+
+
+class SingleNetworks(unittest.TestCase):
+    def document(self, single_fits):
+        rows = [row("net", "cpu", 1, 9e6), row("net", "single", 1, 2e6, feasible=single_fits), row("net", "expert", 1, 1e6),
+                row("net", "scotch", 1, 3e6, feasible=False), row("net", "policy", 1, 1.1e6), row("net", "policy", 2, 0.8e6),
+                row("net", "policy", 3, 0.9e6)]
+        return {"network": "inception_v3", "gpus": 2, "results": rows, "graphs": {"net": {"single_device_us": 2e6}},
+                "samples_to_near": {"1": 1500, "2": None, "3": 700}}
+
+    def test_measured_and_published(self):
+        here, published = single_networks.lines_of(self.document(True))
+        # Mean of 0.8, 0.9, 1.1: 0.93, -+ 4.303 * 0.1528 / sqrt(3) = 0.38.
+        self.assertEqual(cells(here), ["inception_v3", "2", "here", "9.00 (4.50)", "2.00 (1.00)", "1.00 (0.50)", "OOM",
+                                       "0.90 (0.45); best 0.80, mean 0.93 (0.55..1.31)", "-", "1.1K", "-"])
+        self.assertEqual(cells(published)[2:8], ["published", "12.54 (8.04)", "1.56 (1.00)", "1.28 (0.82)", "1.54 (0.99)",
+                                                 "1.18 (0.76)"])
+
+    def test_no_ratio_to_what_does_not_fit(self):
+        here = cells(single_networks.lines_of(self.document(False))[0])
+        self.assertEqual(here[3:6], ["9.00", "OOM", "1.00"])
+
+    def test_goals(self):
+        document = self.document(True)
+        self.assertEqual(cells(single_networks.goal_line(document))[2:], ["met", "met", "met"])
+        document["results"][2]["makespan_us"] = 0.85e6  # The expert's, below the median but not below the best.
+        self.assertEqual(cells(single_networks.goal_line(document))[2:], ["met", "missed", "met"])
+
+    def test_samples_until_near_the_best(self):
+        improvements = [{"episodes": 3, "makespan_us": 120.0}, {"episodes": 8, "makespan_us": 100.9},
+                        {"episodes": 50, "makespan_us": 100.0}]
+        self.assertEqual(single_networks.samples_to_near(improvements), 8)
+        self.assertIsNone(single_networks.samples_to_near([]))
+
+    def test_every_network_has_its_published_row(self):
+        for network in single_networks.NETWORKS:
+            for gpus in (2, 4):
+                for method in [*single_networks.COLUMNS, "rnn", "samples", "rnn_samples"]:
+                    self.assertIn(method, single_networks.PUBLISHED[network] | single_networks.PUBLISHED[network][gpus])
+
+
+if __name__ == "__main__":
+    unittest.main()
