@@ -1,0 +1,143 @@
+#!/usr/bin/env python3
+"""Profiled graphs: each placed by a policy that was trained on the others, against all baselines.
+
+Leave one out: for each graph, number of devices and seed it trains a policy on all other graphs; those serve for validation
+too, and the one left out decides nothing. Then that graph is placed in one pass, by the best of 8 samples, and by each
+baseline. Writes profiles/GRAPH_N.json for each row and a table, profiles.md. Finished trainings are kept, and a run that was
+stopped goes on where it was.
+"""
+import argparse
+import pathlib
+import shutil
+import sys
+
+from networks import ROOT, cluster_file, graph_name, write_aside_and_rename
+from results import GOAL_HEADER, Results, command_line, evaluate, goal_lines, load_all, renamed, save_json
+from training import Task, add_arguments, exactly, on_graphs, resolved, run_script, train_all
+
+FORMAT = "emplace.profiles/1"
+SAMPLES = 8
+ZERO_SHOT = "policy"
+SAMPLED = f"policy best of {SAMPLES}"
+BASELINES = ["single", "expert", "scotch", "heft", "m-topo", "m-etf", "m-sct", "random", "local-search", "annealing"]
+HEURISTICS = ["expert", "scotch", "heft", "m-etf", "single"]  # Without a search.
+
+
+def parse_arguments():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
+    parser.add_argument("graphs", nargs="+", type=pathlib.Path, metavar="GRAPH|FOLDER",
+                        help="graphs, or folders of graphs, at least two in all")
+    parser.add_argument("--held-out", nargs="+", metavar="NAME", help="rows: graphs to leave out (default: each in turn)")
+    parser.add_argument("--devices", type=int, nargs="+", default=[2, 4], metavar="N", help="device counts (2 4)")
+    parser.add_argument("--kind", default="gpu", help="of device, that the graphs have costs for (gpu)")
+    parser.add_argument("--config", type=pathlib.Path, default=ROOT / "configs/ptb.yaml",
+                        help="of the trainings, but for their graphs and devices (configs/ptb.yaml)")
+    parser.add_argument("--updates", type=int, metavar="N", help="of each training (default: as the configuration says)")
+    parser.add_argument("--budget", type=int, default=2000, help="simulated placements of a searching method (2000)")
+    add_arguments(parser)
+    return parser.parse_args()
+
+
+def copied_graphs(places, folder):
+    """{name: path} of copies below the project: results shall name no place of this machine."""
+    files = []
+    for place in places:
+        files += sorted([*place.glob("*.graph.json"), *place.glob("*.graph.json.zst")]) if place.is_dir() else [place]
+    graphs = {}
+    for file in files:
+        if graph_name(file) in graphs:
+            sys.exit(f"{file}: a second graph of this name")
+        graphs[graph_name(file)] = folder / file.name
+        shutil.copyfile(file, folder / file.name)
+    if len(graphs) < 2:
+        sys.exit(f"{len(graphs)} graphs given, expected two at least: one to leave out, and others to train on")
+    return graphs
+
+
+def task_of(graphs, held_out, devices, cluster, seed, arguments):
+    others = [path for name, path in sorted(graphs.items()) if name != held_out]
+    overrides = {**on_graphs(others, [graphs[held_out]]), "workload.devices": cluster,
+                 "name": f"all but {held_out} on {devices}"}
+    if arguments.updates:
+        overrides.update(exactly(arguments.updates))
+    return Task(f"profiles/{held_out}_{devices}_seed{seed}", arguments.config, overrides, seed)
+
+
+def measure(graph, devices, cluster, runs, arguments):
+    """The document of a row. runs: {seed: result of a training on the other graphs}."""
+    max_groups = resolved(runs[arguments.seeds[0]]["run_dir"])["grouping.max_groups"]
+    rows = []
+    for method, samples in ((ZERO_SHOT, 0), (SAMPLED, SAMPLES)):
+        for seed, run in runs.items():  # One job: the seconds shall be those of a quiet machine.
+            document = evaluate(arguments, [graph], cluster, ["policy"], [seed], policy=run["run_dir"] / "policy.safetensors",
+                                samples=samples, jobs=1)
+            rows += renamed(document["results"], method)
+    placed = evaluate(arguments, [graph], cluster, BASELINES, arguments.seeds, budget=arguments.budget, max_groups=max_groups)
+    rows += placed["results"]
+    return {"format": FORMAT, "devices": devices, "kind": arguments.kind, "results": rows,
+            "summary": Results(rows, placed["graphs"]).summary(), "graphs": placed["graphs"], "command": command_line()}
+
+
+def row_text(document):
+    """A line of the table: ratios to the best single device, each the mean over seeds with its interval."""
+    results = Results(document["results"], document["graphs"])
+    cells = [results.median_ratio(method).text() for method in (ZERO_SHOT, SAMPLED, *BASELINES)]
+    return "| " + " | ".join([next(iter(document["graphs"])), str(document["devices"]), *cells]) + " |"
+
+
+def together(documents):
+    """All rows of one number of devices."""
+    graphs = {}
+    for document in documents:
+        graphs.update(document["graphs"])
+    return Results([row for document in documents for row in document["results"]], graphs)
+
+
+def markdown(documents):
+    commands = dict.fromkeys(document["command"] for document in documents)
+    methods = [ZERO_SHOT, SAMPLED, *BASELINES]
+    lines = [
+        "# Profiled graphs, each left out of training",
+        "By " + " and ".join(f"`{command}`" for command in commands) + ".",
+        "",
+        "Simulated step time / best single device, mean over seeds with its 95% interval (Student's t); lower is better, OOM: "
+        "does not fit. The policy was trained on all other graphs and has never seen this one: one greedy pass, and the best "
+        f"of that and {SAMPLES} sampled ones. Searching methods, random among them, simulate as many placements as --budget says.",
+        "",
+        "| left out | devices | " + " | ".join(methods) + " |",
+        "| --- | ---: |" + " ---: |" * len(methods),
+        *(row_text(document) for document in documents),
+        "",
+    ]
+    for devices in sorted({document["devices"] for document in documents}):
+        results = together([document for document in documents if document["devices"] == devices])
+        lines += [f"On {devices} devices:", "", *GOAL_HEADER,
+                  *goal_lines(results, ZERO_SHOT, SAMPLED, HEURISTICS, ["scotch", "single"]), ""]
+    return "\n".join(lines)
+
+
+def main():
+    arguments = parse_arguments()
+    folder = arguments.out / "profiles"
+    scratch = ROOT / "build/reproduce/profiles"
+    scratch.mkdir(parents=True, exist_ok=True)
+    graphs = copied_graphs(arguments.graphs, scratch)
+    held_out = arguments.held_out or sorted(graphs)
+    for name in held_out:
+        if name not in graphs:
+            sys.exit(f"--held-out {name}: is none of {', '.join(sorted(graphs))}")
+    clusters = {devices: cluster_file(scratch, arguments.kind, devices) for devices in arguments.devices}
+    tasks = {(name, devices, seed): task_of(graphs, name, devices, cluster, seed, arguments)
+             for name in held_out for devices, cluster in clusters.items() for seed in arguments.seeds}
+    results = train_all(tasks.values(), arguments)
+    for devices, cluster in clusters.items():
+        for name in held_out:
+            runs = {seed: results[tasks[name, devices, seed].name] for seed in arguments.seeds}
+            save_json(folder / f"{name}_{devices}.json", measure(graphs[name], devices, cluster, runs, arguments))
+    documents = sorted(load_all(folder), key=lambda document: (document["devices"], next(iter(document["graphs"]))))
+    write_aside_and_rename(arguments.out / "profiles.md", markdown(documents))
+    print(f"written to {folder}/ and {arguments.out / 'profiles.md'}")
+
+
+if __name__ == "__main__":
+    run_script(main, "profiles.py")
