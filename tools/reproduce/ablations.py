@@ -1,0 +1,180 @@
+#!/usr/bin/env python3
+"""What the parts of a configuration are worth: the same training without each of them, judged on the validation graphs.
+
+For each variant and seed it trains configs/FAMILY.yaml with what the variant changes, for the same number of updates. Test
+graphs decide nothing here. Writes ablations/FAMILY_VARIANT.json for each row and a table, ablations.md. Finished trainings are
+kept, and a run that was stopped goes on where it was.
+"""
+import argparse
+import json
+import math
+import pathlib
+import statistics
+
+from networks import ROOT, write_aside_and_rename
+from results import command_line, evaluate, load_all, mean_interval, save_json
+from training import Task, add_arguments, at_least_one, exactly, on_graphs, resolved, run_script, train_all
+
+FORMAT = "emplace.ablations/1"
+SHIPPED = "shipped"
+# Name -> what it changes, and why it is of interest. To add a variant, add a line.
+VARIANTS = {
+    SHIPPED: ({}, "The configuration as it is."),
+    "no message passing": ({"policy.message_rounds": 0}, "A group knows its own features, and what is pooled."),
+    "no pooling": ({"policy.pooling": False}, "A group knows what messages bring from k rounds around it."),
+    "random start": ({"environment.start": "random"}, "Episodes depart from random placements."),
+    "discount 1": ({"training.discount": 1}, "A step answers for everything after it."),
+    "fixed entropy schedule": ({"training.entropy": "weight", "training.entropy_start": 0.1, "training.entropy_end": 0.002},
+                               "The weight of the bonus falls by a schedule, whatever the entropy is."),
+    "constant entropy bonus": ({"training.entropy": "weight", "training.entropy_start": 0.01, "training.entropy_end": 0.01},
+                               "One weight from the first update to the last."),
+}
+PER_GRAPH = "a policy for each graph"
+ROWS = [*VARIANTS, PER_GRAPH]
+
+
+def parse_arguments():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
+    parser.add_argument("--family", default="ptb", help="of configs/FAMILY.yaml (ptb)")
+    parser.add_argument("--variants", nargs="+", choices=ROWS, default=ROWS, metavar="VARIANT",
+                        help="rows to make (all: " + ", ".join(ROWS) + "); those of earlier calls stay in the table")
+    parser.add_argument("--updates", type=at_least_one, default=400, metavar="N", help="of each training (400)")
+    parser.add_argument("--validation", type=at_least_one, default=12, metavar="N", help="graphs to judge on (12)")
+    parser.add_argument("--per-graph", type=at_least_one, default=4, metavar="N",
+                        help=f"for '{PER_GRAPH}': on so many validation graphs (4)")
+    add_arguments(parser)
+    return parser.parse_args()
+
+
+def slug(variant):
+    return variant.replace(" ", "_")
+
+
+def config_of(arguments):
+    return ROOT / f"configs/{arguments.family}.yaml"
+
+
+def runs_of(arguments):
+    return f"ablations/{arguments.family}_{arguments.updates}"
+
+
+def tasks_of(variant, arguments):
+    """{seed: task}"""
+    overrides = {"name": f"{arguments.family}, {variant}", **exactly(arguments.updates),
+                 "workload.validation": arguments.validation, **VARIANTS[variant][0]}
+    return {seed: Task(f"{runs_of(arguments)}/{slug(variant)}_seed{seed}", config_of(arguments), overrides, seed)
+            for seed in arguments.seeds}
+
+
+def document_of(variant, arguments, ratios, infeasible, reference):
+    """ratios: {seed: geometric mean over graphs of makespan / one device}; reference: likewise, of what it is held against;
+    infeasible: placements that do not fit, of all seeds."""
+    return {"format": FORMAT, "family": arguments.family, "variant": variant, "updates": arguments.updates,
+            "ratios": {str(seed): ratio for seed, ratio in ratios.items()}, "infeasible": infeasible,
+            "reference": {str(seed): ratio for seed, ratio in reference.items()}, "command": command_line()}
+
+
+def judge(runs):
+    """({seed: ratio on the validation graphs}, placements that do not fit) of trainings by seed."""
+    parts = {seed: run["summary"]["validation"] for seed, run in runs.items()}
+    return {seed: part["policy"] for seed, part in parts.items()}, sum(part["infeasible"] for part in parts.values())
+
+
+def per_graph(shipped, arguments):
+    """The document of a policy for each of the first validation graphs, held against the shared one on the same graphs."""
+    run_dir = shipped[arguments.seeds[0]]["run_dir"]
+    split = json.loads((run_dir / "graphs/split.json").read_text())
+    graphs = [run_dir / "graphs" / name for name in split["validation"][:arguments.per_graph]]
+    settings = resolved(run_dir)
+    tasks = {(graph, seed): Task(f"{runs_of(arguments)}/alone/{graph.name.split('.')[0]}_seed{seed}",
+                                 config_of(arguments), {**exactly(arguments.updates), **on_graphs([graph])}, seed)
+             for graph in graphs for seed in arguments.seeds}
+    results = train_all(tasks.values(), arguments)
+    ratios, reference, infeasible = {}, {}, 0
+    for seed in arguments.seeds:
+        alone, misfits = judge({graph: results[tasks[graph, seed].name] for graph in graphs})
+        ratios[seed] = statistics.geometric_mean(alone.values())
+        infeasible += misfits
+        shared = evaluate(arguments, graphs, pathlib.Path(settings["workload.devices"]), ["policy"], [seed],
+                          policy=shipped[seed]["run_dir"] / "policy.safetensors")
+        reference[seed] = shared["summary"]["policy"]["geometric_mean_ratio_to_single"]
+    return {**document_of(PER_GRAPH, arguments, ratios, infeasible, reference), "graphs": [graph.name for graph in graphs]}
+
+
+def difference(ratios, reference):
+    """Of the same seeds: an Interval of ratio - reference."""
+    return mean_interval(ratio - reference[seed] for seed, ratio in ratios.items() if seed in reference)
+
+
+def verdict(interval):
+    """Whether the difference is one: its interval does not hold 0."""
+    if interval.count < 2 or not math.isfinite(interval.low):
+        return "one seed" if interval.count == 1 else ""
+    return "worse" if interval.low > 0 else "better" if interval.high < 0 else "no clear difference"
+
+
+def line_of(name, document, ratios, reference, note):
+    change = difference(ratios, reference)
+    judged = "" if ratios is reference else f"{change.text('{:+.3f}')} | {verdict(change)}"
+    return (f"| {name} | {len(ratios)} | {mean_interval(ratios.values()).text()} | {document['infeasible']} | "
+            f"{judged or ' | '} | {note} |")
+
+
+def section(documents):
+    family = documents[0]["family"]
+    commands = dict.fromkeys(document["command"] for document in documents)
+    lines = [
+        f"## {family}, {documents[0]['updates']} updates",
+        "By " + " and ".join(f"`{command}`" for command in commands) + ".",
+        "",
+        "| variant | seeds | ratio | do not fit | difference | | |",
+        "| --- | ---: | ---: | ---: | ---: | --- | --- |",
+    ]
+    for document in sorted(documents, key=lambda document: ROWS.index(document["variant"])):
+        name, ratios, reference = document["variant"], document["ratios"], document["reference"]
+        if name == PER_GRAPH:
+            shown = f"{name}, on {len(document['graphs'])} of the validation graphs"
+            note = f"The shipped policy on the same graphs: {mean_interval(reference.values()).text()}."
+        else:
+            shown, note = name, VARIANTS[name][1]
+        lines.append(line_of(shown, document, ratios, ratios if name == SHIPPED else reference, note))
+    return [*lines, ""]
+
+
+def markdown(documents):
+    lines = [
+        "# What the parts are worth",
+        "Makespan / one device on the validation graphs, geometric mean, greedy, of the best version of a training: mean over "
+        "seeds with its 95% interval (Student's t); lower is better. *difference* is that to the shipped configuration with "
+        "the same seeds. The validation graphs also choose the version, for all variants alike.",
+        "",
+    ]
+    for key in sorted({(document["family"], document["updates"]) for document in documents}):
+        lines += section([document for document in documents if (document["family"], document["updates"]) == key])
+    return "\n".join(lines)
+
+
+def main():
+    arguments = parse_arguments()
+    folder = arguments.out / "ablations"
+    wanted = list(dict.fromkeys([SHIPPED, *(variant for variant in arguments.variants if variant != PER_GRAPH)]))
+    tasks = {variant: tasks_of(variant, arguments) for variant in wanted}  # All differences are to the shipped one.
+    fresh = {SHIPPED: SHIPPED in arguments.variants and arguments.fresh}
+    results = {}
+    for freshly in (False, True):
+        chosen = [task for variant in wanted for task in tasks[variant].values()
+                  if fresh.get(variant, arguments.fresh) == freshly]
+        results.update(train_all(chosen, arguments, freshly))
+    runs = {variant: {seed: results[task.name] for seed, task in tasks[variant].items()} for variant in wanted}
+    reference = judge(runs[SHIPPED])[0]
+    documents = {variant: document_of(variant, arguments, *judge(runs[variant]), reference) for variant in wanted}
+    if PER_GRAPH in arguments.variants:
+        documents[PER_GRAPH] = per_graph(runs[SHIPPED], arguments)
+    for variant, document in documents.items():
+        save_json(folder / f"{arguments.family}_{arguments.updates}_{slug(variant)}.json", document)
+    write_aside_and_rename(arguments.out / "ablations.md", markdown(load_all(folder)))
+    print(f"written to {folder}/ and {arguments.out / 'ablations.md'}")
+
+
+if __name__ == "__main__":
+    run_script(main, "ablations.py")
