@@ -218,7 +218,9 @@ void Run::Train() {
   metrics_.emplace(dir_.folder(), updates_before);
   progress_.emplace(config_, updates_before, seconds_before_);
   best_.emplace(store_, best_validation_before_);
-  plateau_.emplace(Plateau::Options{.patience = config_.evaluation.patience, .first_update = config_.training.entropy_decay_updates},
+  plateau_.emplace(Plateau::Options{.patience = config_.evaluation.patience,
+                                    .min_gain = config_.evaluation.min_gain,
+                                    .first_update = config_.training.entropy_decay_updates},
                    history_before_);
   front_end_.emplace(workload_.train, config_, ledger_, initial, stages_);
   dir_.WriteLearnerFile(front_end_->address(), front_end_->session());

@@ -44,11 +44,11 @@ void Plateau::Add(int64_t updates, double ratio) {
   const std::span<const double> before = std::span(logs).first(window);
   const std::span<const double> last = std::span(logs).last(window);
   const Interval gain = DifferenceOfMeans(before, last);
-  if (gain.low > 0) return;
+  if (gain.high >= std::log1p(options_.min_gain)) return;
   reason_ = StrCat("the last ", window, " evaluations on the validation graphs average ",
                    GeometricMean(last), ", the ", window, " before them ",
                    GeometricMean(before), ": better by ", Percent(gain.mean),
-                   " (95% interval ", Percent(gain.low), " to ", Percent(gain.high), "), which may be chance");
+                   " (95% interval ", Percent(gain.low), " to ", Percent(gain.high), "), certainly less than ", Percent(std::log1p(options_.min_gain)));
 }
 
 std::optional<std::string> Plateau::reason() const {

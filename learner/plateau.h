@@ -1,9 +1,9 @@
-// When training has nothing left to gain: the evaluations on the validation graphs no longer get better with certainty.
+// When training has nothing left to gain: the evaluations on the validation graphs certainly get better no more.
 //
 // Compared are the last `patience` evaluations with the `patience` before them: the difference of their means (of the
 // logarithms of makespan / one device, as geometric means are) has a 95% confidence interval by Welch's t-test
-// (Biometrika 34, 1947). While the interval lies above zero, training goes on; once it reaches zero, what was gained may as
-// well be chance.
+// (Biometrika 34, 1947). As long as it holds a gain worth waiting for, training goes on, and so it does while evaluations still
+// swing widely; once all of it lies below, it is over.
 #pragma once
 
 #include <cstdint>
@@ -20,6 +20,7 @@ class Plateau {
  public:
   struct Options {
     int64_t patience = 0;        // Evaluations in each of the two windows; 0: never a plateau, else 2 at least.
+    double min_gain = 0;         // What is worth going on for, as a share of the ratio: 0.01 for one percent.
     int64_t first_update = 0;    // No plateau before this: the policy is still kept from settling.
   };
   // history: of earlier sittings, as `history` gives it.

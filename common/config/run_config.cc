@@ -118,7 +118,8 @@ FieldTable<LearnerConfig> LearnerFields() {
 FieldTable<EvaluationConfig> EvaluationFields() {
   FieldTable<EvaluationConfig> t;
   t.Field("every", &EvaluationConfig::every).Range(0, kMany).Help("Updates between evaluations; 0: only at the end.");
-  t.Field("patience", &EvaluationConfig::patience).Range(0, 1e6).Help("Training stops when so many evaluations on the validation graphs are on average not certainly better than as many before them; 0: never.");
+  t.Field("patience", &EvaluationConfig::patience).Range(0, 1e6).Help("Training stops when so many evaluations on the validation graphs are certainly not better than as many before them by min_gain; 0: never.");
+  t.Field("min_gain", &EvaluationConfig::min_gain).Range(0, 1).Help("As a share: 0.01 is one percent of the makespan.");
   return t;
 }
 

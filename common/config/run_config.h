@@ -84,6 +84,7 @@ struct LearnerConfig {
 struct EvaluationConfig {
   int64_t every = 50;                  // Updates between greedy evaluations of validation and test graphs; 0: only at the end
   int64_t patience = 10;               // Training stops when so many evaluations are no better than as many before; 0: never
+  double min_gain = 0.01;              // Better by less than this share of the ratio.
 };
 
 struct CheckpointConfig {
