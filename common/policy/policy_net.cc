@@ -127,6 +127,7 @@ torch::Tensor PolicyNetImpl::Forward(const PolicyBatch& batch) {
                                              2);  // [n, S, 2m]
 
   const auto pool = [&](const torch::Tensor& members, size_t inner) {
+    if (!shape_.pooling) return embedding.new_zeros({num_states, shape_.embedding_width()});
     return mlp(inner + 2, (mlp(inner, embedding) * members.unsqueeze(2)).sum(0));
   };
   const torch::Tensor index =

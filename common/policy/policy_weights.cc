@@ -21,6 +21,7 @@ constexpr char kNumDevicesKey[] = "shape.num_devices";
 constexpr char kMemoryFeatureKey[] = "shape.memory_feature";
 constexpr char kMessageRoundsKey[] = "shape.message_rounds";
 constexpr char kMessageWidthKey[] = "shape.message_width";
+constexpr char kPoolingKey[] = "shape.pooling";  // Files from before it lack it: their policies pool.
 
 // Far above any use; they keep a hostile file from asking for absurd work.
 constexpr uint64_t kMaxMessageRounds = 1000;
@@ -75,6 +76,7 @@ PolicyShape TakeShape(std::map<std::string, std::string>& metadata, const std::s
   shape.memory_feature = TakeInteger(metadata, kMemoryFeatureKey, 0, 1, name) == 1;
   shape.message_rounds = static_cast<int32_t>(TakeInteger(metadata, kMessageRoundsKey, 0, kMaxMessageRounds, name));
   shape.message_width = static_cast<int32_t>(TakeInteger(metadata, kMessageWidthKey, 0, kMaxMessageWidth, name));
+  if (metadata.contains(kPoolingKey)) shape.pooling = TakeInteger(metadata, kPoolingKey, 0, 1, name) == 1;
   return shape;
 }
 
@@ -109,6 +111,7 @@ std::string SerializePolicy(const PolicyWeights& weights) {
       {kMemoryFeatureKey, weights.shape.memory_feature ? "1" : "0"},
       {kMessageRoundsKey, StrCat(weights.shape.message_rounds)},
       {kMessageWidthKey, StrCat(weights.shape.message_width)},
+      {kPoolingKey, weights.shape.pooling ? "1" : "0"},
   };
   file.metadata = weights.metadata;
   for (const auto& [key, text] : own) EMPLACE_CHECK(file.metadata.emplace(key, text).second);

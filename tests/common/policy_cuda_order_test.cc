@@ -16,7 +16,8 @@ namespace {
 TEST(PolicyCudaOrder, OrderOfItemsDoesNotMatter) {
   Rng rng(42);
   for (int trial = 0; trial < 6; ++trial) {
-    const PolicyShape shape = RandomPolicyShape(rng);
+    PolicyShape shape = RandomPolicyShape(rng);
+    shape.pooling = trial % 3 != 0;
     const PolicyWeights weights = RandomPolicyWeights(shape, rng);
     const RandomBatch batch(shape, RandomNodeCounts(rng), rng);
     const gpu::LaunchSizes sizes = RandomLaunchSizes(40, rng);
@@ -54,6 +55,36 @@ TEST(PolicyCudaOrder, LogitsAreTheSameInAnyBatch) {
     alone.SetBatch(batch.sources(), {batch.states[s]});
     const auto begin = all.begin() + static_cast<ptrdiff_t>(s * devices);
     EXPECT_EQ(alone.Forward(weights.values), std::vector<float>(begin, begin + shape.num_devices));
+  }
+}
+
+TEST(PolicyCudaOrder, WithoutPoolingItsParametersNeitherCountNorLearn) {
+  Rng rng(46);
+  for (int trial = 0; trial < 6; ++trial) {
+    PolicyShape shape = RandomPolicyShape(rng);
+    shape.pooling = false;
+    PolicyWeights weights = RandomPolicyWeights(shape, rng);
+    const RandomBatch batch(shape, RandomNodeCounts(rng), rng);
+    HostPolicy policy(shape, batch.graph_pointers(), RandomLaunchSizes(40, rng), rng.Next());
+    policy.SetBatch(batch.sources(), batch.states);
+    const std::vector<float> logits = policy.Forward(weights.values);
+    std::vector<float> d_logits;
+    for (const float logit : logits) d_logits.push_back(std::isinf(logit) ? 0.0F : 1.0F);
+    const std::vector<float> gradient = policy.Backward(d_logits);
+
+    const std::vector<bool> pooling = IsOfPooling(shape);
+    const std::vector<float> other_values = RandomPolicyWeights(shape, rng).values;
+    int learning = 0;
+    for (size_t i = 0; i < gradient.size(); ++i) {
+      if (pooling[i]) {
+        EXPECT_EQ(gradient[i], 0.0F) << i;
+        weights.values[i] = other_values[i];
+      } else if (gradient[i] != 0.0F) {
+        ++learning;
+      }
+    }
+    EXPECT_GT(learning, 10);
+    EXPECT_EQ(policy.Forward(weights.values), logits);
   }
 }
 

@@ -83,6 +83,41 @@ TEST_P(PolicyGradientOnEveryPath, AddsToTheGradientItIsGiven) {
   EXPECT_TRUE(std::ranges::any_of(once, [](float g) { return g != 0; }));
 }
 
+TEST_P(PolicyGradientOnEveryPath, WithoutPoolingItsParametersNeitherCountNorLearn) {
+  Rng rng(54);
+  for (int trial = 0; trial < 20; ++trial) {
+    PolicyShape shape = RandomPolicyShape(rng);
+    shape.pooling = false;
+    const PolicyGraph graph = RandomPolicyGraph(static_cast<int32_t>(rng.UniformInt(1, 40)), shape.num_devices, 3, rng);
+    const OwnedState state = RandomPolicyState(graph, rng);
+    const std::vector<PolicyState> states = {state.view()};
+    std::vector<float> values = RandomPolicyWeights(shape, rng).values;
+    PolicyGradient kernel(shape, GetParam());
+    kernel.SetWeights(values);
+    std::vector<float> logits(static_cast<size_t>(shape.num_devices));
+    kernel.Forward(states, logits);
+    std::vector<float> gradient(values.size());
+    kernel.Backward(states, std::vector<float>(logits.size(), 1.0F), gradient);
+
+    const std::vector<bool> pooling = IsOfPooling(shape);
+    const std::vector<float> other_values = RandomPolicyWeights(shape, rng).values;
+    int learning = 0;
+    for (size_t i = 0; i < values.size(); ++i) {
+      if (pooling[i]) {
+        EXPECT_EQ(gradient[i], 0.0F) << i;
+        values[i] = other_values[i];
+      } else if (gradient[i] != 0.0F) {
+        ++learning;
+      }
+    }
+    EXPECT_GT(learning, 10);
+    kernel.SetWeights(values);
+    std::vector<float> other_logits(logits.size());
+    kernel.Forward(states, other_logits);
+    EXPECT_EQ(other_logits, logits);
+  }
+}
+
 TEST_P(PolicyGradientOnEveryPath, AllocatesNothingForMoreStatesOfAGraphItHasSeen) {
   Rng rng(53);
   const PolicyShape shape{.num_devices = 4};

@@ -117,6 +117,60 @@ TEST(PolicyKernel, ForbidsDevicesThatTheCurrentGroupMayNotUse) {
   EXPECT_GT(forbidden, 10);
 }
 
+// Nodes from which at most `hops` edges lead to `node`, or from `node` to them.
+std::vector<bool> Within(const PolicyGraph& graph, int32_t node, int32_t hops) {
+  std::vector<bool> within(static_cast<size_t>(graph.num_nodes), false);
+  for (const Csr* edges : {&graph.parents, &graph.children}) {
+    std::vector<int32_t> front = {node};
+    for (int32_t hop = 0; hop <= hops; ++hop) {
+      std::vector<int32_t> next;
+      for (const int32_t one : front) {
+        within[static_cast<size_t>(one)] = true;
+        next.insert(next.end(), edges->Row(one).begin(), edges->Row(one).end());
+      }
+      std::ranges::sort(next);
+      next.erase(std::unique(next.begin(), next.end()), next.end());
+      front = next;
+    }
+  }
+  return within;
+}
+
+TEST(PolicyKernel, WithoutPoolingNothingCountsThatNoMessageReachesTheCurrentGroupFrom) {
+  Rng rng(28);
+  int changed = 0;
+  int compared = 0;
+  for (int trial = 0; trial < 60; ++trial) {
+    PolicyShape shape = RandomPolicyShape(rng);
+    shape.message_rounds = static_cast<int32_t>(rng.UniformInt(0, 3));
+    PolicyWeights weights = RandomPolicyWeights(shape, rng);
+    PolicyGraph graph = RandomPolicyGraph(static_cast<int32_t>(rng.UniformInt(1, 60)), shape.num_devices, 2, rng);
+    std::ranges::fill(graph.allowed, uint8_t{1});
+    const OwnedState state = RandomPolicyState(graph, rng);
+    const std::vector<bool> heard = Within(graph, state.step, shape.message_rounds);
+    PolicyGraph other_graph = graph;
+    OwnedState other = state;
+    other.graph = &other_graph;
+    for (size_t node = 0; node < heard.size(); ++node) {
+      if (heard[node]) continue;
+      for (auto* values : {&other_graph.cost, &other_graph.bytes, &other_graph.memory}) {
+        (*values)[node] = static_cast<float>(rng.Uniform());
+      }
+      other.placement[node] = static_cast<uint8_t>(rng.UniformInt(0, shape.num_devices - 1));
+    }
+    for (const KernelPath path : KernelPaths()) {
+      weights.shape.pooling = false;
+      PolicyKernel without(weights, path);
+      EXPECT_EQ(Logits(without, {state.view()}), Logits(without, {other.view()})) << "trial " << trial;
+      weights.shape.pooling = true;
+      PolicyKernel with(weights, path);
+      changed += static_cast<int>(Logits(with, {state.view()}) != Logits(with, {other.view()}));
+      ++compared;
+    }
+  }
+  EXPECT_GT(changed, compared / 2);
+}
+
 TEST(PolicyKernel, WithZeroWeightsTheLogitsAreTheLastBiases) {
   Rng rng(24);
   PolicyWeights weights;

@@ -64,6 +64,16 @@ TEST(PolicyWeights, ReadBackEqual) {
   }
 }
 
+TEST(PolicyWeights, AFileThatDoesNotSayWhetherItPoolsDoes) {
+  PolicyWeights weights = SomePolicy();
+  weights.shape.pooling = false;
+  SafetensorsFile file = ParseSafetensors(SerializePolicy(weights), "x");
+  EXPECT_EQ(file.metadata.at("shape.pooling"), "0");
+  EXPECT_FALSE(ParsePolicy(SerializeSafetensors(file), "x").shape.pooling);
+  file.metadata.erase("shape.pooling");
+  EXPECT_TRUE(ParsePolicy(SerializeSafetensors(file), "x").shape.pooling);
+}
+
 TEST(PolicyWeights, FileHasOneTensorAParameter) {
   const PolicyWeights weights = SomePolicy();
   const SafetensorsFile file = ParseSafetensors(SerializePolicy(weights), "x");
@@ -118,6 +128,8 @@ TEST(PolicyWeights, ErrorsSayWhatIsWrong) {
     EXPECT_THAT(ErrorAfter([&](SafetensorsFile& file) { file.metadata["shape.num_devices"] = devices; }),
                 HasSubstr("shape.num_devices is not an integer in 1..255"));
   }
+  EXPECT_THAT(ErrorAfter([](SafetensorsFile& file) { file.metadata["shape.pooling"] = "true"; }),
+              HasSubstr("shape.pooling is not an integer in 0..1"));
   EXPECT_THAT(ErrorAfter([](SafetensorsFile& file) { file.metadata["shape.num_devices"] = "3"; }),
               HasSubstr("tensor 'self.0.weight': shape is [6, 6], expected [7, 7]"));
   EXPECT_THAT(ErrorAfter([](SafetensorsFile& file) {

@@ -108,6 +108,7 @@ class NaivePolicy {
 
   Vector PoolOver(const std::string& name, const std::function<bool(size_t)>& member) const {
     Vector sum(static_cast<size_t>(shape_.embedding_width()), 0.0);
+    if (!shape_.pooling) return sum;
     for (size_t i = 0; i < embedding_.size(); ++i) {
       if (member(i)) Add(Mlp(name + ".F", embedding_[i]), sum);
     }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <set>
+#include <string>
 
 namespace emplace {
 
@@ -43,6 +44,7 @@ PolicyShape RandomPolicyShape(Rng& rng) {
   shape.memory_feature = rng.Uniform() < 0.5;
   shape.message_rounds = static_cast<int32_t>(rng.UniformInt(0, 8));
   shape.message_width = kWidths[rng.UniformInt(0, 2)];
+  shape.pooling = rng.Uniform() < 0.7;
   return shape;
 }
 
@@ -61,6 +63,19 @@ PolicyWeights RandomPolicyWeights(const PolicyShape& shape, Rng& rng) {
     for (int32_t i = 0; i < layer.out; ++i) weights.values[next++] = static_cast<float>(rng.Uniform(-0.3, 0.5));
   }
   return weights;
+}
+
+std::vector<bool> IsOfPooling(const PolicyShape& shape) {
+  std::vector<bool> pooling;
+  for (const LayerSpec& layer : PolicyLayers(shape)) {
+    const bool pool = layer.name.find(".F.") != std::string::npos || layer.name.find(".G.") != std::string::npos;
+    const int32_t columns = pool ? layer.in : layer.name == "classifier.0" ? 3 * shape.embedding_width() : 0;
+    for (int32_t out = 0; out < layer.out; ++out) {
+      for (int32_t in = 0; in < layer.in; ++in) pooling.push_back(in < columns);
+    }
+    pooling.insert(pooling.end(), static_cast<size_t>(layer.out), pool);
+  }
+  return pooling;
 }
 
 }  // namespace emplace

@@ -24,9 +24,13 @@ struct OwnedState {
 };
 OwnedState RandomPolicyState(const PolicyGraph& graph, Rng& rng);
 
-// devices 1..8, width 0, 5 or 16, 0..8 rounds, with and without memory.
+// devices 1..8, width 0, 5 or 16, 0..8 rounds, with and without memory and pooling.
 PolicyShape RandomPolicyShape(Rng& rng);
 // Glorot weights with random biases, damped where sums over many nodes would make logits explode: |logit| is O(1..10).
 PolicyWeights RandomPolicyWeights(const PolicyShape& shape, Rng& rng);
+
+// For each parameter in turn, whether only pooling uses it: those of F and G, and the classifier's columns for the three
+// sets.
+std::vector<bool> IsOfPooling(const PolicyShape& shape);
 
 }  // namespace emplace

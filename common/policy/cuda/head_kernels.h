@@ -79,8 +79,13 @@ struct HeadForwardKernel {
     const auto classifier = [this](int32_t layer) {
       return [this, layer](int32_t) { return ForwardMatrix(plan.layers[kClassifier + layer], packed); };
     };
-    ForHeadLayer(block, kNumPools, outer(0), e, e, sums, count, relu_into(pool_hidden));
-    ForHeadLayer(block, kNumPools, outer(1), e, e, pool_hidden, count, relu_into(pooled));
+    if (plan.pooling != 0) {
+      ForHeadLayer(block, kNumPools, outer(0), e, e, sums, count, relu_into(pool_hidden));
+      ForHeadLayer(block, kNumPools, outer(1), e, e, pool_hidden, count, relu_into(pooled));
+    } else {
+      const int32_t chunks = kNumPools * e / 4;
+      block.ForEach(count * chunks, [&](int32_t item) { Store(pooled[item / chunks] + item % chunks * 4, Zeros()); });
+    }
     ForHeadLayer(block, 1, classifier(0), 0, hidden1.stride, pooled, count, relu_into(hidden1));
     ForHeadLayer(block, 1, classifier(1), 0, hidden2.stride, hidden1, count, relu_into(hidden2));
     ForHeadLayer(block, 1, classifier(2), 0, logits.stride, hidden2, count,
@@ -141,6 +146,7 @@ struct HeadBackwardKernel {
                    const bool own = first >= kNumPools * e;
                    Store(d_pooled[row] + first, own ? value : Where(Load(pooled[row] + first), value));
                  });
+    if (plan.pooling == 0) return;
     ForHeadLayer(block, kNumPools, outer(1), e, e, d_pooled, count,
                  where_into(HeadRowsAt(head.pool_hidden, kNumPools * e, begin), d_pool_hidden));
     ForHeadLayer(block, kNumPools, outer(0), e, e, d_pool_hidden, count,
@@ -159,11 +165,19 @@ struct HeadGradientKernel {
   EMPLACE_DEVICE void operator()(Block& block) const {
     const int32_t e = plan.embedding_padded;
     const LayerPlan* const classifier = plan.layers + kClassifier;
-    for (int32_t set = 0; set < kNumPools; ++set) {
-      const LayerPlan* const outer = plan.layers + kPools + kLayersPerPool * set + 2;
-      Layer(block, outer[0], {head.d_pool_hidden + set * e, kNumPools * e}, {head.sums + set * e, kNumPools * e});
-      Layer(block, outer[1], {head.d_pooled + set * e, (kNumPools + 1) * e},
-            {head.pool_hidden + set * e, kNumPools * e});
+    if (plan.pooling != 0) {
+      for (int32_t set = 0; set < kNumPools; ++set) {
+        const LayerPlan* const outer = plan.layers + kPools + kLayersPerPool * set + 2;
+        Layer(block, outer[0], {head.d_pool_hidden + set * e, kNumPools * e}, {head.sums + set * e, kNumPools * e});
+        Layer(block, outer[1], {head.d_pooled + set * e, (kNumPools + 1) * e},
+              {head.pool_hidden + set * e, kNumPools * e});
+      }
+    } else {
+      // Of the head, the pools' parameters are those before the classifier's.
+      const int32_t pools = classifier[0].partial;
+      block.ForEachInGrid(kHeadSlices * pools, [&](int32_t item) {
+        partials[static_cast<int64_t>(item / pools) * plan.head_parameters + item % pools] = 0.0F;
+      });
     }
     Layer(block, classifier[0], {head.d_hidden1, classifier[0].out_padded}, {head.pooled, (kNumPools + 1) * e});
     Layer(block, classifier[1], {head.d_hidden2, classifier[1].out_padded}, {head.hidden1, classifier[0].out_padded});

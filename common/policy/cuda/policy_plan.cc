@@ -18,6 +18,7 @@ PolicyPlan MakePolicyPlan(const PolicyShape& shape) {
   plan.num_devices = shape.num_devices;
   plan.devices_padded = PadToFour(shape.num_devices);
   plan.memory_feature = shape.memory_feature ? 1 : 0;
+  plan.pooling = shape.pooling ? 1 : 0;
   plan.rounds = shape.message_rounds;
   plan.features = shape.num_features();
   plan.features_padded = PadToFour(plan.features);

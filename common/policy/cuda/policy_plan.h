@@ -51,7 +51,8 @@ EMPLACE_HOST_DEVICE constexpr bool IsHeadLayer(int32_t layer) {
 struct PolicyPlan {
   int32_t num_devices;
   int32_t devices_padded;
-  int32_t memory_feature;  // 0 or 1
+  int32_t memory_feature;  // 0 or 1; likewise:
+  int32_t pooling;
   int32_t rounds;          // k
   int32_t features;        // F
   int32_t features_padded;

@@ -179,6 +179,18 @@ EMPLACE_DEVICE void BackwardPools(Block& block, const PolicyPlan& plan, const fl
   }
 }
 
+// The same where the policy does not pool: nothing but the current node's own e is read.
+template <typename Block>
+EMPLACE_DEVICE void BackwardOwn(Block& block, const PolicyPlan& plan, const StateView& state, const float* d_own,
+                                const BlockScratch& scratch) {
+  const int32_t chunks = plan.embedding_padded / 4;
+  block.ForEach(state.num_nodes * chunks, [&](int32_t item) {
+    const int32_t node = item / chunks;
+    const int32_t first = item % chunks * 4;
+    Store(scratch.d_embedding[node] + first, node == state.step ? Load(d_own + first) : Zeros());
+  });
+}
+
 // One round, from the gradient of its result in arena.d_x to that of its start in the same place. Adds to d_self and to
 // the sums of f's and g's gradients; the last round is the first to come here and starts these sums.
 template <typename Block>
@@ -314,7 +326,11 @@ EMPLACE_DEVICE void BackwardState(Block& block, const PolicyPlan& plan, const fl
   const BackwardArena at = PlanBackwardArena(plan, n, block.threads());
   const BlockScratch scratch = ScratchAt(plan, n, scratch_memory);
   EmbedNodes(block, plan, packed, state, at.forward, arena, scratch.checkpoints);
-  BackwardPools(block, plan, packed, state, d_sums, d_own, at, arena, scratch, partial);
+  if (plan.pooling != 0) {
+    BackwardPools(block, plan, packed, state, d_sums, d_own, at, arena, scratch, partial);
+  } else {
+    BackwardOwn(block, plan, state, d_own, scratch);
+  }
 
   const Rows d_self{arena + at.d_self, at.forward.stride};
   const Rows d_x{arena + at.d_x, at.forward.stride};

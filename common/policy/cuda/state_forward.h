@@ -264,15 +264,11 @@ EMPLACE_DEVICE void ForPoolLayer(Block& block, const PolicyPlan& plan, const flo
   });
 }
 
-// The body's result for one state: sums [3, e padded] of relu(F(e)) by set, and the current node's own e.
+// From the embeddings: set_sums [3, e padded], of relu(F(e)) by set.
 template <typename Block>
-EMPLACE_DEVICE void ForwardState(Block& block, const PolicyPlan& plan, const float* packed, const StateView& state,
-                                 float* arena, float* set_sums, float* own) {
-  const int32_t n = state.num_nodes;
+EMPLACE_DEVICE void SumSets(Block& block, const PolicyPlan& plan, const float* packed, const StateView& state,
+                            const ForwardArena& at, float* arena, float* set_sums) {
   const int32_t width = plan.embedding_padded;
-  const ForwardArena at = PlanForwardArena(plan, n);
-  EmbedNodes(block, plan, packed, state, at, arena, Checkpoints{nullptr, 0, 0, 0});
-
   const NodeSets sets = NodeSetsAt(arena + at.sets);
   const Rows embedding{arena + at.embedding, at.embedding_stride};
   const Rows hidden{arena + at.pool_hidden, at.embedding_stride};
@@ -294,15 +290,23 @@ EMPLACE_DEVICE void ForwardState(Block& block, const PolicyPlan& plan, const flo
     }
     Store(partial + item * 4, sum);
   });
-  block.ForEach(columns + width / 4, [&](int32_t item) {
-    if (item >= columns) {
-      const int32_t first = (item - columns) * 4;
-      Store(own + first, Load(embedding[state.step] + first));
-      return;
-    }
+  block.ForEach(columns, [&](int32_t item) {
     Four sum = Zeros();
     for (int32_t slice = 0; slice < kSumSlices; ++slice) sum = Sum(sum, Load(partial + (slice * columns + item) * 4));
     Store(set_sums + item * 4, sum);
+  });
+}
+
+// The body's result for one state: where the policy pools, the sums over the sets; and the current node's own e.
+template <typename Block>
+EMPLACE_DEVICE void ForwardState(Block& block, const PolicyPlan& plan, const float* packed, const StateView& state,
+                                 float* arena, float* set_sums, float* own) {
+  const ForwardArena at = PlanForwardArena(plan, state.num_nodes);
+  EmbedNodes(block, plan, packed, state, at, arena, Checkpoints{nullptr, 0, 0, 0});
+  if (plan.pooling != 0) SumSets(block, plan, packed, state, at, arena, set_sums);
+  const Rows embedding{arena + at.embedding, at.embedding_stride};
+  block.ForEach(plan.embedding_padded / 4, [&](int32_t item) {
+    Store(own + item * 4, Load(embedding[state.step] + item * 4));
   });
 }
 

@@ -37,7 +37,8 @@ struct StepControl {
   int32_t apply;
 };
 
-// Activations and gradients of the head; S states, each row padded.
+// Activations and gradients of the head; S states, each row padded. Where the policy does not pool, the three parts of
+// `pooled` are zeros, and sums, pool_hidden and their gradients stay as they are.
 struct HeadArrays {
   float* sums;           // [S, 3, e] relu(F(e)) summed over the ancestors, the descendants and the others
   float* pool_hidden;    // [S, 3, e] hidden layer of G

@@ -30,7 +30,6 @@ class TilePass {
 
   void Forward() {
     FillFeatures();
-    FillMasks();
     ForPanels(nullptr, n_, [&](const Panel& nodes) {
       const float* x[kPanel];
       float* first[kPanel];
@@ -41,7 +40,12 @@ class TilePass {
       MultiplyPanel<After::kStore>(Weights(p_.layers.self[2]), p_.layers.self[2].bias, second, y);
     });
     for (int direction = 0; direction < 2; ++direction) PassMessages(direction);
-    for (int32_t set = 0; set < kSets; ++set) PoolSet(set);
+    if (p_.pooling) {
+      FillMasks();
+      for (int32_t set = 0; set < kSets; ++set) PoolSet(set);
+    } else {
+      ZeroRow(s_.pooled, kSets * e_);
+    }
     for (int32_t c = 0; c < e_; ++c) {
       for (int32_t lane = 0; lane < Vec::kLanes; ++lane) {
         s_.pooled[(kSets * e_ + c) * kL + lane] = s_.embedding[(int64_t{t_.step[lane]} * e_ + c) * kL + lane];
@@ -62,7 +66,9 @@ class TilePass {
         s_.embedding_delta[(int64_t{t_.step[lane]} * e_ + c) * kL + lane] = s_.pooled_delta[(kSets * e_ + c) * kL + lane];
       }
     }
-    for (int32_t set = 0; set < kSets; ++set) PoolSetBackward(set);
+    if (p_.pooling) {
+      for (int32_t set = 0; set < kSets; ++set) PoolSetBackward(set);
+    }
     for (int64_t i = 0; i < n_ * m_ * kL; i += kL) Vec::Zero().Store(s_.self_delta + i);
     for (int direction = 0; direction < 2; ++direction) PassMessagesBackward(direction);
     ForPanels(nullptr, n_, [&](const Panel& nodes) { SelfBackward(nodes); });

@@ -36,6 +36,7 @@ struct GradientPolicy {
   bool memory_feature = false;
   int32_t rounds = 0;        // k
   int32_t width = 0;         // m
+  bool pooling = true;
   NetworkLayers<GradientLayer> layers;  // G of the pools and the classifier are head layers.
 };
 

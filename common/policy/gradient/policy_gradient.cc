@@ -58,6 +58,7 @@ PolicyGradient::Impl::Impl(const PolicyShape& policy_shape, KernelPath kernel_pa
   policy.memory_feature = shape.memory_feature;
   policy.rounds = shape.message_rounds;
   policy.width = shape.width();
+  policy.pooling = shape.pooling;
 
   const std::vector<LayerSpec> specs = PolicyLayers(shape);
   size_t next = 0;

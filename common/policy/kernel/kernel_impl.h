@@ -193,13 +193,17 @@ inline void PooledOf(const PackedPolicy& policy, const StateView& state, Episode
   const int32_t changed = ListChanged(state, memory, scratch);
   SelfEmbed<kStride>(policy, state, memory, scratch, changed);
   for (int direction = 0; direction < 2; ++direction) PassMessages<kStride>(policy, state, direction, memory, scratch, changed);
-  // Nobody's F is needed of the current node; it is that of no set.
-  memory.inner_set[state.step] = kNoSet;
-  int32_t counts[3];
-  ListSets(state, scratch, counts);
   // Each part is stored as whole registers, so that the next one covers the padding of the one before.
   const int32_t part = 2 * policy.width;
-  for (int set = 0; set < 3; ++set) PoolSet<kStride>(policy, state, set, counts[set], memory, scratch, row + set * part);
+  if (policy.pooling) {
+    // Nobody's F is needed of the current node; it is that of no set.
+    memory.inner_set[state.step] = kNoSet;
+    int32_t counts[3];
+    ListSets(state, scratch, counts);
+    for (int set = 0; set < 3; ++set) PoolSet<kStride>(policy, state, set, counts[set], memory, scratch, row + set * part);
+  } else {
+    for (int32_t i = 0; i < 3 * part; ++i) row[i] = 0;
+  }
   CopyEmbedding<kStride>(policy, state, memory, state.step, row + 3 * part);
 }
 

@@ -33,6 +33,7 @@ struct PackedPolicy {
   bool memory_feature = false;
   int32_t rounds = 0;               // k
   int32_t width = 0;                // m
+  bool pooling = true;
   NetworkLayers<PackedLayer> layers;
 
   // Strides of rows, in floats; fields, because even a small inline function would be one that the paths share.

@@ -73,6 +73,7 @@ PackedPolicy Pack(const PolicyWeights& weights, float* packed) {
   policy.memory_feature = weights.shape.memory_feature;
   policy.rounds = weights.shape.message_rounds;
   policy.width = weights.shape.width();
+  policy.pooling = weights.shape.pooling;
   Packer packer(weights, packed);
   ForEachLayer(policy.layers, [&](PackedLayer& layer, bool /*head*/) { layer = packer.Layer(); });
   EMPLACE_CHECK(packer.done());
