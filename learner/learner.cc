@@ -105,6 +105,7 @@ PolicyWeights Run::NewNetwork() const {
   shape.memory_feature = config_.policy.memory_feature;
   shape.message_rounds = static_cast<int32_t>(config_.policy.message_rounds);
   shape.message_width = static_cast<int32_t>(config_.policy.message_width);
+  shape.pooling = config_.policy.pooling;
   return PolicyWeights::Initial(shape, rng_.Fork("weights"), config_.policy.output_scale);
 }
 

@@ -61,6 +61,7 @@ Json DescribePolicy(const fs::path& path) {
           {"message_rounds", policy.shape.message_rounds},
           {"message_width", policy.shape.width()},
           {"memory_feature", policy.shape.memory_feature},
+          {"pooling", policy.shape.pooling},
           {"metadata", policy.metadata}};
 }
 

@@ -64,6 +64,7 @@ FieldTable<PolicyConfig> PolicyFields() {
   t.Field("message_rounds", &C::message_rounds).Range(0, 64).Help("k, rounds of message passing in each direction.");
   t.Field("message_width", &C::message_width).Range(0, 256).Help("Width of a message; 0: the number of features.");
   t.Field("memory_feature", &C::memory_feature).Help("Give the policy each group's memory.");
+  t.Field("pooling", &C::pooling).Help("Let the policy pool over ancestors, descendants and the other groups; false is for ablations.");
   t.Field("output_scale", &C::output_scale).Range(0.0, 1.0).Help("Factor of the initial network's last layer: small, and the first episodes choose at random.");
   t.Field("initial", &C::initial).Help("policy.safetensors to start from, as for fine-tuning; its shape is taken. A relative path starts at the configuration's folder.");
   return t;

@@ -40,6 +40,7 @@ struct PolicyConfig {
   int64_t message_rounds = 8;
   int64_t message_width = 0;           // 0: the number of features
   bool memory_feature = false;
+  bool pooling = true;                 // Over ancestors, descendants and neither; false is an ablation.
   double output_scale = 1;             // Of the initial network's last layer, and so of its logits.
   std::string initial;                 // A policy.safetensors to start from; empty: a new network
 };

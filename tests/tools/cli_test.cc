@@ -227,6 +227,16 @@ TEST_F(CliTest, InspectSaysWhatAFileIs) {
   EXPECT_EQ(what(StrCat(EMPLACE_CONFIGS, "/devices/k80.yaml")), "device kind (cost model)");
 }
 
+TEST_F(CliTest, InspectSaysWhetherAPolicyPools) {
+  for (const bool pooling : {true, false}) {
+    Write("policy.safetensors",
+          SerializePolicy(PolicyWeights::Initial(PolicyShape{.num_devices = 2, .pooling = pooling}, Rng(1))));
+    const Outcome outcome = Emplace("inspect --json policy.safetensors");
+    ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+    EXPECT_EQ(Json::parse(outcome.out).at("pooling"), pooling);
+  }
+}
+
 TEST_F(CliTest, APolicyForTwoDevicesSaysSoOnThree) {
   ExpectRefused("place --graph g.graph.json --devices d3.yaml --policy p.safetensors", "2 devices, d3.yaml has 3");
   ExpectRefused("evaluate --graphs g.graph.json --devices d3.yaml --policy p.safetensors --methods policy",
