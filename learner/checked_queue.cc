@@ -3,7 +3,6 @@
 #include <pthread.h>
 
 #include <algorithm>
-#include <cmath>
 #include <utility>
 
 #include "common/error.h"
@@ -122,9 +121,8 @@ void CheckedQueue::CheckAll(TrajectoryChecker& checker) {
 void CheckedQueue::FindSound(Item& item, const TrajectoryChecker::Outcome& outcome) {
   Episode& episode = item.episode;
   const PlacementTask& task = tasks_[episode.trajectory.graph];
-  const bool comparable = task.single_device >= 0 && task.single_device_us > 0;
   episode.makespan_us = outcome.makespan_us;
-  episode.ratio = comparable ? outcome.makespan_us / task.single_device_us : std::nan("");
+  episode.ratio = task.RatioToSingleDevice(outcome.makespan_us);
   episode.feasible = outcome.feasible;
   item.sound = true;
   ++counts_.episodes;

@@ -9,23 +9,22 @@ namespace emplace {
 namespace {
 
 void AddGraph(const PlacementTask& task, double makespan_us, bool feasible, EvaluationResult& result) {
-  const bool comparable = task.single_device >= 0 && task.single_device_us > 0;
-  result.ratios.push_back(comparable ? makespan_us / task.single_device_us : std::nan(""));
+  result.ratios.push_back(task.RatioToSingleDevice(makespan_us));
   if (!feasible) ++result.infeasible;
 }
 
-void FinishMean(EvaluationResult& result) {
+}  // namespace
+
+double GeometricMeanRatio(std::span<const double> ratios) {
   double log_sum = 0;
   int64_t count = 0;
-  for (const double ratio : result.ratios) {
+  for (const double ratio : ratios) {
     if (!(ratio > 0)) continue;
     log_sum += std::log(ratio);
     ++count;
   }
-  result.geometric_mean_ratio = count > 0 ? std::exp(log_sum / static_cast<double>(count)) : std::nan("");
+  return count > 0 ? std::exp(log_sum / static_cast<double>(count)) : std::nan("");
 }
-
-}  // namespace
 
 EvaluationResult Evaluate(const PolicyWeights& weights, const std::vector<PlacementTask>& tasks,
                           const PlacerOptions& options) {
@@ -36,7 +35,7 @@ EvaluationResult Evaluate(const PolicyWeights& weights, const std::vector<Placem
     const PlacerResult placed = PlaceWithPolicy(kernel, task, options);
     AddGraph(task, placed.makespan_us, placed.feasible, result);
   }
-  FinishMean(result);
+  result.geometric_mean_ratio = GeometricMeanRatio(result.ratios);
   return result;
 }
 
@@ -55,7 +54,7 @@ EvaluationResult EvaluateStart(const std::vector<PlacementTask>& tasks, const Pl
     for (size_t d = 0; d < peak_bytes.size(); ++d) feasible = feasible && peak_bytes[d] <= task.sim.memory_bytes[d];
     AddGraph(task, makespan_us, feasible, result);
   }
-  FinishMean(result);
+  result.geometric_mean_ratio = GeometricMeanRatio(result.ratios);
   return result;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -17,6 +18,9 @@ struct EvaluationResult {
   double geometric_mean_ratio = 0; // Over the graphs that have a ratio; NaN when there is none. Lower is better.
   int64_t infeasible = 0;          // Graphs whose placement does not fit in memory.
 };
+
+// Over those that are numbers above 0; NaN when there is none.
+double GeometricMeanRatio(std::span<const double> ratios);
 
 // REQUIRES: the policy is for the tasks' number of devices.
 EvaluationResult Evaluate(const PolicyWeights& weights, const std::vector<PlacementTask>& tasks,

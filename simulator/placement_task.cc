@@ -156,6 +156,11 @@ PlacementTask PlacementTask::Make(const OpGraph& graph, const Cluster& cluster, 
   return task;
 }
 
+double PlacementTask::RatioToSingleDevice(double makespan_us) const {
+  const bool comparable = single_device >= 0 && single_device_us > 0;
+  return comparable ? makespan_us / single_device_us : std::nan("");
+}
+
 void PlacementTask::Expand(std::span<const uint8_t> groups, std::span<DeviceIndex> ops) const {
   EMPLACE_CHECK(groups.size() == static_cast<size_t>(policy.num_nodes) && ops.size() == group_of_op.size());
   for (size_t o = 0; o < ops.size(); ++o) ops[o] = groups[static_cast<size_t>(group_of_op[o])];

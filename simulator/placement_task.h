@@ -35,6 +35,8 @@ struct PlacementTask {
   static PlacementTask Make(const OpGraph& graph, const Cluster& cluster, int32_t max_groups);
   // Without what only methods look at, which takes a second grouping: all that episodes need.
   static PlacementTask MakeForEpisodes(const OpGraph& graph, const Cluster& cluster, int32_t max_groups);
+  // makespan / best single device, lower is better; NaN where no device may run every op.
+  double RatioToSingleDevice(double makespan_us) const;
   // Group placement [n groups] -> op placement [num_ops].
   void Expand(std::span<const uint8_t> groups, std::span<DeviceIndex> ops) const;
 };
