@@ -19,8 +19,13 @@ void Reject(Ledger& ledger, const Trajectory& trajectory, const std::string& rea
 }
 
 CheckedQueue::CheckedQueue(const std::vector<PlacementTask>& tasks, const EnvironmentConfig& environment,
-                           const Options& options, Ledger& ledger, StageClock& clock)
-    : tasks_(tasks), options_(options), ledger_(ledger), clock_(clock), unchecked_(items_.end()) {
+                           const Options& options, Ledger& ledger, BestPlacements& placements, StageClock& clock)
+    : tasks_(tasks),
+      options_(options),
+      ledger_(ledger),
+      placements_(placements),
+      clock_(clock),
+      unchecked_(items_.end()) {
   EMPLACE_CHECK(options.capacity > 0 && options.threads > 0);
   for (size_t i = 0; i < options.threads; ++i) threads_.emplace_back([this, environment] { Run(environment); });
 }
@@ -104,7 +109,8 @@ void CheckedQueue::CheckAll(TrajectoryChecker& checker) {
       if (++checking_ == options_.threads) clock_.Busy();
     }
     // Until it is sound, nobody else touches the item.
-    const TrajectoryChecker::Outcome outcome = checker.Check(item->episode.trajectory);
+    TrajectoryChecker::Outcome outcome = checker.Check(item->episode.trajectory);
+    if (!outcome.reason) outcome.reason = placements_.Consider(item->episode.trajectory, outcome, checker);
     if (outcome.reason) Reject(ledger_, item->episode.trajectory, *outcome.reason);
     const MutexLock lock(mu_);
     if (checking_-- == options_.threads) clock_.Waiting();

@@ -14,6 +14,7 @@
 #include "common/config/run_config.h"
 #include "common/mutex.h"
 #include "common/trajectory.h"
+#include "learner/best_placements.h"
 #include "learner/episode.h"
 #include "learner/ledger.h"
 #include "learner/stage_clock.h"
@@ -38,9 +39,9 @@ class CheckedQueue {
   };
 
   // `clock` counts as busy while all threads check: from then on others wait for them.
-  // REQUIRES: options > 0; tasks, ledger and clock outlive it.
+  // Shows every sound episode to `placements`. REQUIRES: options > 0; tasks, ledger, placements and clock outlive it.
   CheckedQueue(const std::vector<PlacementTask>& tasks, const EnvironmentConfig& environment, const Options& options,
-               Ledger& ledger, StageClock& clock);
+               Ledger& ledger, BestPlacements& placements, StageClock& clock);
   ~CheckedQueue();
 
   // False when there is no room or the queue is closed; the trajectory is then untouched.
@@ -73,6 +74,7 @@ class CheckedQueue {
   const std::vector<PlacementTask>& tasks_;
   const Options options_;
   Ledger& ledger_;
+  BestPlacements& placements_;
   StageClock& clock_;
 
   mutable Mutex mu_;

@@ -44,7 +44,7 @@ bool IsGoodName(const std::string& name) {
 }  // namespace
 
 FrontEnd::FrontEnd(const std::vector<PlacementTask>& tasks, const RunConfig& config, Ledger& ledger,
-                   std::shared_ptr<const PolicyWeights> weights, StageClocks& clocks)
+                   BestPlacements& placements, std::shared_ptr<const PolicyWeights> weights, StageClocks& clocks)
     : tasks_(tasks),
       config_(config),
       config_yaml_(RunConfigToYaml(config)),
@@ -54,7 +54,7 @@ FrontEnd::FrontEnd(const std::vector<PlacementTask>& tasks, const RunConfig& con
       queue_(tasks, config.environment,
              {.capacity = static_cast<size_t>(config.learner.buffer),
               .threads = static_cast<size_t>(config.learner.check_threads)},
-             ledger, clocks[Stage::kCheck]),
+             ledger, placements, clocks[Stage::kCheck]),
       weights_(std::move(weights)) {
   // The sockets belong to the thread; whether they could be bound comes back through the promise.
   std::promise<std::string> bound;

@@ -18,6 +18,7 @@
 #include "common/policy/policy_weights.h"
 #include "common/trajectory.h"
 #include "common/wire/endpoint.h"
+#include "learner/best_placements.h"
 #include "learner/checked_queue.h"
 #include "learner/episode.h"
 #include "learner/ledger.h"
@@ -39,8 +40,8 @@ struct FrontEndStats {
 
 class FrontEnd {
  public:
-  // Binds at once; throws RunFailed when the port is taken. REQUIRES: tasks, ledger and clocks outlive it.
-  FrontEnd(const std::vector<PlacementTask>& tasks, const RunConfig& config, Ledger& ledger,
+  // Binds at once; throws RunFailed when the port is taken. REQUIRES: tasks, ledger, placements and clocks outlive it.
+  FrontEnd(const std::vector<PlacementTask>& tasks, const RunConfig& config, Ledger& ledger, BestPlacements& placements,
            std::shared_ptr<const PolicyWeights> weights, StageClocks& clocks);
   ~FrontEnd();
 

@@ -14,6 +14,7 @@
 #include "common/policy/kernel/policy_kernel.h"
 #include "common/strings.h"
 #include "learner/batcher.h"
+#include "learner/best_placements.h"
 #include "learner/best_policy.h"
 #include "learner/checkpoint.h"
 #include "learner/evaluation_thread.h"
@@ -91,6 +92,7 @@ class Run {
   std::optional<Progress> progress_;
   std::optional<BestPolicy> best_;
   std::optional<Plateau> plateau_;
+  std::optional<BestPlacements> placements_;
   std::optional<FrontEnd> front_end_;
   std::optional<EvaluationThread> evaluation_;
   std::optional<Batcher> batcher_;
@@ -223,7 +225,8 @@ void Run::Train() {
                                     .min_gain = config_.evaluation.min_gain,
                                     .first_update = config_.training.entropy_decay_updates},
                    history_before_);
-  front_end_.emplace(workload_.train, config_, ledger_, initial, stages_);
+  placements_.emplace(workload_.train, config_.environment, *clock_);
+  front_end_.emplace(workload_.train, config_, ledger_, *placements_, initial, stages_);
   dir_.WriteLearnerFile(front_end_->address(), front_end_->session());
   std::printf("training on %zu graphs, %zu for validation, %zu for testing; %lld parameters on %s; listening at %s\n",
               workload_.train.size(), workload_.validation.size(), workload_.test.size(),
@@ -251,6 +254,7 @@ void Run::Train() {
                          .stopped = why,
                          .updates = update_->updates(),
                          .train_seconds = clock_->seconds(),
+                         .best_found = placements_->GeometricMeanRatio(),
                          .front_end = front_end_->stats()};
   WriteFileAtomically(dir_.summary(), WriteResults(best, workload_, placer_, totals));
   PrintLedger(ledger_, totals.front_end);

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <cstdio>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "learner/evaluator.h"
 
@@ -20,6 +21,7 @@ std::string WriteResults(const PolicyWeights& policy, const Workload& workload, 
   struct Part {
     const char* name;
     const std::vector<PlacementTask>& tasks;
+    std::optional<double> best_found;
   };
   nlohmann::ordered_json summary = {{"interrupted", totals.interrupted},
                                     {"stopped", totals.stopped},
@@ -29,17 +31,21 @@ std::string WriteResults(const PolicyWeights& policy, const Workload& workload, 
                                     {"duplicates", totals.front_end.duplicates},
                                     {"malformed", totals.front_end.malformed},
                                     {"policy_version", policy.version}};
-  std::printf("\nmakespan / one device (geometric mean, greedy; lower is better)\n%-12s %7s %16s %12s\n", "graphs", "count",
-              "start placement", "the policy");
-  for (const Part& part : {Part{"train", workload.train}, Part{"validation", workload.validation}, Part{"test", workload.test}}) {
+  std::printf("\nmakespan / one device (geometric mean, greedy; lower is better)\n%-12s %7s %16s %12s %12s\n", "graphs",
+              "count", "start placement", "the policy", "best found");
+  for (const Part& part : {Part{"train", workload.train, totals.best_found},
+                           Part{"validation", workload.validation, std::nullopt},
+                           Part{"test", workload.test, std::nullopt}}) {
     const EvaluationResult start = EvaluateStart(part.tasks, placer);
     const EvaluationResult placed = Evaluate(policy, part.tasks, placer);
     summary[part.name] = {{"graphs", part.tasks.size()},
                           {"start", start.geometric_mean_ratio},
                           {"policy", placed.geometric_mean_ratio},
                           {"infeasible", placed.infeasible}};
-    std::printf("%-12s %7zu %16s %12s\n", part.name, part.tasks.size(), ShownRatio(start.geometric_mean_ratio).c_str(),
-                ShownRatio(placed.geometric_mean_ratio).c_str());
+    if (part.best_found) summary[part.name]["best_found"] = *part.best_found;
+    std::printf("%-12s %7zu %16s %12s %12s\n", part.name, part.tasks.size(),
+                ShownRatio(start.geometric_mean_ratio).c_str(), ShownRatio(placed.geometric_mean_ratio).c_str(),
+                part.best_found ? ShownRatio(*part.best_found).c_str() : "");
   }
   std::fflush(stdout);
   return summary.dump(1) + "\n";

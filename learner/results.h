@@ -17,6 +17,7 @@ struct RunTotals {
   std::string stopped;       // Why training was over, for people.
   int64_t updates = 0;
   double train_seconds = 0;  // Over all sittings.
+  double best_found = 0;     // Of the training graphs: BestPlacements::GeometricMeanRatio.
   FrontEndStats front_end;   // Of this sitting.
 };
 
@@ -24,8 +25,10 @@ struct RunTotals {
 std::string ShownRatio(double ratio);
 
 // Holds the policy against its start placement on training, validation and test graphs: prints a table, and returns
-// {"interrupted", "stopped", "updates", "train_seconds", "episodes", "duplicates", "malformed", "policy_version", and for "train",
-// "validation", "test": {"graphs", "start", "policy", "infeasible"}} with geometric means of makespan / one device, null where no graph has one.
+// {"interrupted", "stopped", "updates", "train_seconds", "episodes", "duplicates", "malformed", "policy_version", and for
+// "train", "validation", "test": {"graphs", "start", "policy", "infeasible"}} with geometric means of makespan / one
+// device, null where no graph has one; "train" has "best_found" besides: of the best placements that its episodes have
+// come through.
 std::string WriteResults(const PolicyWeights& policy, const Workload& workload, const PlacerOptions& placer,
                          const RunTotals& totals);
 

@@ -45,25 +45,33 @@ std::optional<std::string> CheckShape(const std::vector<PlacementTask>& tasks, c
   return std::nullopt;
 }
 
+void PlacementAfter(const Trajectory& trajectory, size_t steps, std::vector<uint8_t>& groups) {
+  const auto moved = static_cast<std::ptrdiff_t>(steps);
+  groups.assign(trajectory.actions.begin(), trajectory.actions.begin() + moved);
+  groups.insert(groups.end(), trajectory.start_placement.begin() + moved, trajectory.start_placement.end());
+}
+
 TrajectoryChecker::TrajectoryChecker(const std::vector<PlacementTask>& tasks, const EnvironmentConfig& config)
     : tasks_(tasks), config_(config), simulators_(tasks.size()) {}
 
-TrajectoryChecker::Outcome TrajectoryChecker::Check(const Trajectory& trajectory) {
+TrajectoryChecker::Outcome TrajectoryChecker::CheckAfter(const Trajectory& trajectory, size_t steps) {
   Outcome outcome;
   const PlacementTask& task = tasks_[trajectory.graph];
   std::unique_ptr<Simulator>& simulator = simulators_[trajectory.graph];
   if (!simulator) simulator = std::make_unique<Simulator>(task.sim);
   op_placement_.resize(static_cast<size_t>(task.sim.num_ops));
   peak_bytes_.resize(static_cast<size_t>(task.sim.num_devices));
-  task.Expand(trajectory.actions, op_placement_);  // Every group was placed by its action.
+  PlacementAfter(trajectory, steps, groups_);
+  task.Expand(groups_, op_placement_);
   outcome.makespan_us = simulator->MakespanAndPeak(op_placement_, peak_bytes_);
   for (size_t d = 0; d < peak_bytes_.size(); ++d) {
     outcome.feasible = outcome.feasible && peak_bytes_[d] <= task.sim.memory_bytes[d];
   }
   const double expected = Rho(config_, outcome.makespan_us, peak_bytes_, task.sim.memory_bytes);
-  const double claimed = static_cast<double>(trajectory.rho.back());
+  const double claimed = static_cast<double>(trajectory.rho[steps]);
   if (std::abs(claimed - expected) > kRhoTolerance * std::max(1.0, std::abs(expected))) {
-    outcome.reason = StrCat("its last rho is ", claimed, ", the simulator says ", expected);
+    const std::string which = steps == trajectory.actions.size() ? "its last rho" : StrCat("its rho after ", steps, " steps");
+    outcome.reason = StrCat(which, " is ", claimed, ", the simulator says ", expected);
   }
   return outcome;
 }

@@ -20,24 +20,31 @@ namespace emplace {
 // with. Pure: any thread may call it.
 std::optional<std::string> CheckShape(const std::vector<PlacementTask>& tasks, const Trajectory& trajectory);
 
-// What simulating the final placement of a trajectory says. Not thread-safe. Keeps one simulator a graph.
+// Where an episode's groups are after `steps` of its steps: those have their action's device, the others the one they
+// started on. REQUIRES: it has passed CheckShape; steps <= n.
+void PlacementAfter(const Trajectory& trajectory, size_t steps, std::vector<uint8_t>& groups);
+
+// What simulating placements of a trajectory says. Not thread-safe. Keeps one simulator a graph.
 class TrajectoryChecker {
  public:
   // REQUIRES: tasks outlive it.
   TrajectoryChecker(const std::vector<PlacementTask>& tasks, const EnvironmentConfig& config);
 
   struct Outcome {
-    std::optional<std::string> reason;  // Why it is rejected: its last rho is another; nullopt: it is sound.
-    double makespan_us = 0;             // Of the final placement.
+    std::optional<std::string> reason;  // Why it is rejected: its rho there is another; nullopt: it is sound.
+    double makespan_us = 0;             // Of the placement that was simulated.
     bool feasible = true;
   };
-  // REQUIRES: it has passed CheckShape with the same tasks.
-  Outcome Check(const Trajectory& trajectory);
+  // Of its final placement. REQUIRES: it has passed CheckShape with the same tasks.
+  Outcome Check(const Trajectory& trajectory) { return CheckAfter(trajectory, trajectory.actions.size()); }
+  // Of its placement after `steps` of its steps. REQUIRES: as above; steps <= n.
+  Outcome CheckAfter(const Trajectory& trajectory, size_t steps);
 
  private:
   const std::vector<PlacementTask>& tasks_;
   EnvironmentConfig config_;
   std::vector<std::unique_ptr<Simulator>> simulators_;  // [tasks] made when first needed
+  std::vector<uint8_t> groups_;                         // Scratch.
   std::vector<DeviceIndex> op_placement_;               // Scratch.
   std::vector<int64_t> peak_bytes_;                     // Scratch.
 };

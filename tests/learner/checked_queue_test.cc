@@ -33,6 +33,8 @@ class CheckedQueueTest : public testing::Test {
 
   const std::vector<PlacementTask> tasks_;
   Ledger ledger_;
+  const RunClock run_clock_{0};
+  BestPlacements placements_{tasks_, {}, run_clock_};
   StageClock clock_;
   const ActorKey actor_;
 };
@@ -42,7 +44,7 @@ TEST_F(CheckedQueueTest, KeepsTheOrderAndRejectsWhatIsNotSo) {
   std::vector<Trajectory> episodes = Admitted(kCount);
   uint64_t rejected = 0;
   for (const size_t threads : {size_t{1}, size_t{4}}) {
-    CheckedQueue queue(tasks_, {}, {.capacity = 8, .threads = threads}, ledger_, clock_);
+    CheckedQueue queue(tasks_, {}, {.capacity = 8, .threads = threads}, ledger_, placements_, clock_);
     std::thread pusher([&] {
       for (Trajectory episode : episodes) {
         EXPECT_TRUE(queue.HasRoom(kLong));
@@ -67,8 +69,21 @@ TEST_F(CheckedQueueTest, KeepsTheOrderAndRejectsWhatIsNotSo) {
   }
 }
 
+// The best known is infinitely slow at first, so every claim on the way is looked at.
+TEST_F(CheckedQueueTest, AFalseClaimOnTheWayIsRejectedLikeOneOfTheEnd) {
+  CheckedQueue queue(tasks_, {}, {.capacity = 8, .threads = 1}, ledger_, placements_, clock_);
+  std::vector<Trajectory> episodes = Admitted(2);
+  episodes[0].rho.front() = -100;
+  for (Trajectory& episode : episodes) EXPECT_TRUE(queue.Push(std::move(episode)));
+  const std::optional<Episode> popped = queue.Pop(kLong);
+  ASSERT_TRUE(popped.has_value());
+  EXPECT_EQ(popped->trajectory.sequence, 2U);
+  EXPECT_EQ(ledger_.Total().rejected, 1U);
+  EXPECT_EQ(queue.counts().episodes, 1);
+}
+
 TEST_F(CheckedQueueTest, HasRoomForItsCapacityWhateverIsCheckedOrNot) {
-  CheckedQueue queue(tasks_, {}, {.capacity = 3, .threads = 1}, ledger_, clock_);
+  CheckedQueue queue(tasks_, {}, {.capacity = 3, .threads = 1}, ledger_, placements_, clock_);
   std::vector<Trajectory> episodes = Admitted(8);
   const auto push = [&](size_t i) { EXPECT_TRUE(queue.Push(std::move(episodes[i]))); };
   push(0);
@@ -90,7 +105,7 @@ TEST_F(CheckedQueueTest, HasRoomForItsCapacityWhateverIsCheckedOrNot) {
 }
 
 TEST_F(CheckedQueueTest, WhatIsInsideWhenItClosesCanStillBePopped) {
-  CheckedQueue queue(tasks_, {}, {.capacity = 8, .threads = 2}, ledger_, clock_);
+  CheckedQueue queue(tasks_, {}, {.capacity = 8, .threads = 2}, ledger_, placements_, clock_);
   std::vector<Trajectory> episodes = Admitted(8);
   for (size_t i = 0; i < 7; ++i) EXPECT_TRUE(queue.Push(std::move(episodes[i])));
   queue.Close();

@@ -121,7 +121,9 @@ class FrontEndTest : public testing::Test {
     episodes_ = Episodes(tasks_, config_.environment, *weights_, 8, Rng(2));
   }
 
-  std::unique_ptr<FrontEnd> Start() { return std::make_unique<FrontEnd>(tasks_, config_, ledger_, weights_, clocks_); }
+  std::unique_ptr<FrontEnd> Start() {
+    return std::make_unique<FrontEnd>(tasks_, config_, ledger_, placements_, weights_, clocks_);
+  }
   const Trajectory& episode(uint64_t i) const { return episodes_[i % episodes_.size()]; }
 
   // Takes `count` episodes as if for updates.
@@ -138,6 +140,8 @@ class FrontEndTest : public testing::Test {
   RunConfig config_;
   std::vector<Trajectory> episodes_;
   Ledger ledger_;
+  const RunClock clock_{0};
+  BestPlacements placements_{tasks_, config_.environment, clock_};
   StageClocks clocks_;
 };
 

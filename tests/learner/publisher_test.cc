@@ -38,7 +38,8 @@ class PublisherTest : public testing::Test {
     plateau_.emplace(Plateau::Options{.patience = 4}, std::vector<double>());
     metrics_.emplace(folder_, 0);
     progress_.emplace(config_, 0, 0);
-    front_end_.emplace(workload_.train, config_, ledger_, std::make_shared<const PolicyWeights>(initial),
+    placements_.emplace(workload_.train, config_.environment, clock_);
+    front_end_.emplace(workload_.train, config_, ledger_, *placements_, std::make_shared<const PolicyWeights>(initial),
                        clocks_);
     evaluation_.emplace(workload_, PlacerOptions(), clocks_[Stage::kEvaluate]);
     update_.emplace(*updater_, config_.checkpoint.every, ledger_, clock_);
@@ -92,6 +93,7 @@ class PublisherTest : public testing::Test {
   std::optional<Plateau> plateau_;
   std::optional<Metrics> metrics_;
   std::optional<Progress> progress_;
+  std::optional<BestPlacements> placements_;
   std::optional<FrontEnd> front_end_;
   std::optional<EvaluationThread> evaluation_;
   std::optional<UpdateStage> update_;

@@ -69,7 +69,9 @@ Replay Run(const std::vector<PlacementTask>& tasks, const std::shared_ptr<const 
   Ledger ledger;
   StageClocks clocks;
   const std::set<ThreadId> others = LiveThreads();
-  FrontEnd front_end(tasks, config, ledger, weights, clocks);
+  const RunClock clock(0);
+  BestPlacements placements(tasks, config.environment, clock);
+  FrontEnd front_end(tasks, config, ledger, placements, weights, clocks);
   std::set<ThreadId> threads = LiveThreads();
   for (const ThreadId other : others) threads.erase(other);
   std::vector<std::unique_ptr<Player>> players;
