@@ -24,6 +24,7 @@
 #include "learner/metrics.h"
 #include "learner/plateau.h"
 #include "learner/pipeline.h"
+#include "learner/placement_files.h"
 #include "learner/policy_updater.h"
 #include "learner/progress.h"
 #include "learner/publisher.h"
@@ -40,6 +41,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::chrono::milliseconds kLook(100);            // Between looks at the clock and at Ctrl-C.
+constexpr double kWritePlacements_s = 1;                   // Between writes of the best placements found.
 constexpr std::chrono::milliseconds kGoodbyes(10'000);     // For the actors to end.
 constexpr std::chrono::milliseconds kPredecessor(60'000);  // For a learner that was told to stop to leave the run directory.
 
@@ -68,6 +70,7 @@ class Run {
   void StartPipeline();
   void Supervise();
   void ReportProgress(double every_s);
+  void WritePlacements(double every_s);
   bool TimeIsUp() const;
   std::string WhyOver() const;
 
@@ -86,13 +89,15 @@ class Run {
 
   // While Train runs; those with threads last, so that they stop first.
   std::optional<RunClock> clock_;
-  double last_line_ = 0;  // By clock_.
+  double last_line_ = 0;        // By clock_.
+  double last_placements_ = 0;  // By clock_.
   StageClocks stages_;
   std::optional<Metrics> metrics_;
   std::optional<Progress> progress_;
   std::optional<BestPolicy> best_;
   std::optional<Plateau> plateau_;
   std::optional<BestPlacements> placements_;
+  std::optional<PlacementFiles> placement_files_;
   std::optional<FrontEnd> front_end_;
   std::optional<EvaluationThread> evaluation_;
   std::optional<Batcher> batcher_;
@@ -179,6 +184,13 @@ void Run::ReportProgress(double every_s) {
   last_line_ = now;
 }
 
+void Run::WritePlacements(double every_s) {
+  const double now = clock_->seconds();
+  if (now - last_placements_ < every_s) return;
+  placement_files_->Write();
+  last_placements_ = clock_->seconds();
+}
+
 void Run::StartPipeline() {
   const BatchPlan plan{.first = updater_->weights().version,
                        .end = static_cast<PolicyVersion>(config_.training.iterations),
@@ -209,7 +221,11 @@ void Run::StartPipeline() {
 
 // Until the configuration's end, or Ctrl-C.
 void Run::Supervise() {
-  while (!pipeline_->WaitUntilOver(kLook) && !TimeIsUp() && !plateau_->reason()) ReportProgress(config_.learner.progress_s);
+  while (!pipeline_->WaitUntilOver(kLook) && !TimeIsUp() && !plateau_->reason()) {
+    ReportProgress(config_.learner.progress_s);
+    WritePlacements(kWritePlacements_s);
+  }
+  WritePlacements(0);  // Before Stop, which throws when a stage has failed.
   pipeline_->Stop();
   ReportProgress(0);
 }
@@ -226,6 +242,7 @@ void Run::Train() {
                                     .first_update = config_.training.entropy_decay_updates},
                    history_before_);
   placements_.emplace(workload_.train, config_.environment, *clock_);
+  placement_files_.emplace(dir_, workload_, *placements_);
   front_end_.emplace(workload_.train, config_, ledger_, *placements_, initial, stages_);
   dir_.WriteLearnerFile(front_end_->address(), front_end_->session());
   std::printf("training on %zu graphs, %zu for validation, %zu for testing; %lld parameters on %s; listening at %s\n",
@@ -236,7 +253,7 @@ void Run::Train() {
 
   evaluation_.emplace(workload_, placer_, stages_[Stage::kEvaluate]);
   if (updates_before == 0) evaluation_->Submit(initial);
-  last_line_ = clock_->seconds();
+  last_line_ = last_placements_ = clock_->seconds();
   StartPipeline();
   Supervise();
 
@@ -244,6 +261,7 @@ void Run::Train() {
   std::printf("training stops after %lld updates: %s; waiting for the actors\n", static_cast<long long>(update_->updates()), why.c_str());
   std::fflush(stdout);
   front_end_->Finish(kGoodbyes);
+  WritePlacements(0);
   publisher_->Finish(update_->Save());
 
   PolicyWeights best = store_.LoadBest().value_or(updater_->weights());

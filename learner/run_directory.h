@@ -24,6 +24,8 @@ class RunDirectory {
   std::filesystem::path config() const { return folder_ / "config.yaml"; }  // Resolved; its presence means: a run is here.
   std::filesystem::path checkpoints() const { return folder_ / "checkpoints"; }
   std::filesystem::path graphs() const { return folder_ / "graphs"; }
+  std::filesystem::path placements() const { return folder_ / "placements"; }  // The best found: see placement_files.h.
+  std::filesystem::path placement_lines() const { return folder_ / "placements.jsonl"; }
   std::filesystem::path log() const { return folder_ / "logs" / "learner.log"; }
   std::filesystem::path ledger() const { return folder_ / "ledger.json"; }
   std::filesystem::path policy() const { return folder_ / "policy.safetensors"; }

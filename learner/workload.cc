@@ -15,13 +15,14 @@ namespace fs = std::filesystem;
 class WorkloadBuilder {
  public:
   WorkloadBuilder(const RunConfig& config, const fs::path& graphs_folder)
-      : config_(config), graphs_folder_(graphs_folder), cluster_(LoadCluster(config.workload.devices)) {
-    workload_.num_devices = cluster_.num_devices();
+      : config_(config), graphs_folder_(graphs_folder) {
+    workload_.cluster = LoadCluster(config.workload.devices);
+    workload_.num_devices = workload_.cluster.num_devices();
   }
 
   Workload Build() {
     if (config_.workload.family.empty()) {
-      AddFiles(config_.workload.train_graphs, workload_.train);
+      for (const std::string& path : config_.workload.train_graphs) AddForTraining(LoadGraph(path), path);
       AddFiles(config_.workload.validation_graphs, workload_.validation);
       AddFiles(config_.workload.test_graphs, workload_.test);
     } else {
@@ -35,11 +36,17 @@ class WorkloadBuilder {
   void Add(const OpGraph& graph, const std::string& source, std::vector<PlacementTask>& tasks) const {
     if (graph.num_ops() == 0) throw BadInput(StrCat(source, ": the graph is empty, there is nothing to place"));
     try {
-      CheckKinds(graph, cluster_);
-      tasks.push_back(PlacementTask::MakeForEpisodes(graph, cluster_, static_cast<int32_t>(config_.grouping.max_groups)));
+      CheckKinds(graph, workload_.cluster);
+      tasks.push_back(
+          PlacementTask::MakeForEpisodes(graph, workload_.cluster, static_cast<int32_t>(config_.grouping.max_groups)));
     } catch (const Error& error) {
       throw BadInput(StrCat(source, " on ", config_.workload.devices, ": ", error.what()));
     }
+  }
+
+  void AddForTraining(OpGraph graph, const std::string& source) {
+    Add(graph, source, workload_.train);
+    workload_.train_graphs.push_back(std::move(graph));
   }
 
   void AddFiles(const std::vector<std::string>& paths, std::vector<PlacementTask>& tasks) const {
@@ -55,7 +62,7 @@ class WorkloadBuilder {
                                 .size = config_.workload.size,
                                 .dtype = config_.workload.dtype,
                                 .ranges = config_.workload.ranges};
-    const Family family = GenerateFamily(options, LoadDeviceKinds(DefaultKindsFolder()));
+    Family family = GenerateFamily(options, LoadDeviceKinds(DefaultKindsFolder()));
     fs::create_directories(graphs_folder_);
     for (const std::vector<OpGraph>* const graphs : {&family.graphs, &family.validation}) {
       for (const OpGraph& graph : *graphs) {
@@ -63,14 +70,16 @@ class WorkloadBuilder {
       }
     }
     WriteFileAtomically(graphs_folder_ / "split.json", SplitToJson(options, family));
-    for (const size_t i : family.train) Add(family.graphs[i], family.graphs[i].name(), workload_.train);
     for (const size_t i : family.test) Add(family.graphs[i], family.graphs[i].name(), workload_.test);
     for (const OpGraph& graph : family.validation) Add(graph, graph.name(), workload_.validation);
+    for (const size_t i : family.train) {
+      const std::string name = family.graphs[i].name();
+      AddForTraining(std::move(family.graphs[i]), name);
+    }
   }
 
   const RunConfig& config_;
   const fs::path graphs_folder_;
-  const Cluster cluster_;
   Workload workload_;
 };
 

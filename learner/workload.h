@@ -5,6 +5,8 @@
 #include <vector>
 
 #include "common/config/run_config.h"
+#include "simulator/cluster.h"
+#include "simulator/op_graph.h"
 #include "simulator/placement_task.h"
 
 namespace emplace {
@@ -13,6 +15,8 @@ struct Workload {
   std::vector<PlacementTask> train;       // Index = GraphId.
   std::vector<PlacementTask> validation;  // The best checkpoint is chosen on these; the training graphs where none are given.
   std::vector<PlacementTask> test;        // Never decides anything: for the curves alone.
+  std::vector<OpGraph> train_graphs;      // [train] for the names of ops: a placement is written by them.
+  Cluster cluster;
   int32_t num_devices = 0;
 };
 

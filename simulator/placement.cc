@@ -100,9 +100,11 @@ Placement LoadPlacement(const std::filesystem::path& path, const OpGraph& graph,
   return ParsePlacement(ReadFile(path), path.string(), graph, cluster);
 }
 
-std::string PlacementToJson(const OpGraph& graph, const Cluster& cluster, std::span<const DeviceIndex> placement) {
+std::string PlacementToJson(const OpGraph& graph, const Cluster& cluster, std::span<const DeviceIndex> placement,
+                            const std::string& found) {
   nlohmann::ordered_json json;
   json["format"] = kFormat;
+  if (!found.empty()) json["found"] = nlohmann::ordered_json::parse(found);
   json["devices"] = Json::array();
   for (const Device& device : cluster.devices) json["devices"].push_back(device.name);
   json["ops"] = nlohmann::ordered_json::object();

@@ -21,6 +21,9 @@ void CheckPlacement(const OpGraph& graph, const Cluster& cluster, std::span<cons
 // those of the cluster. The result is checked.
 Placement LoadPlacement(const std::filesystem::path& path, const OpGraph& graph, const Cluster& cluster);
 Placement ParsePlacement(std::string_view json, const std::string& source, const OpGraph& graph, const Cluster& cluster);
-std::string PlacementToJson(const OpGraph& graph, const Cluster& cluster, std::span<const DeviceIndex> placement);
+// `found`, where given, is a JSON object that is written beside the placement, for people and for `emplace export`;
+// whoever reads a placement passes over it.
+std::string PlacementToJson(const OpGraph& graph, const Cluster& cluster, std::span<const DeviceIndex> placement,
+                            const std::string& found = "");
 
 }  // namespace emplace

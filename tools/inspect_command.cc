@@ -159,7 +159,10 @@ Json DescribeLines(const fs::path& path) {
     ++lines;
     if (last.is_discarded()) throw BadInput(StrCat(path.string(), ":", lines, ": not a JSON object"));
   }
-  return {{"what", "metrics of a training run"}, {"lines", lines}, {"last", last}};
+  const bool placements = last.is_object() && last.contains("makespan_us");
+  return {{"what", placements ? "best placements that a training run has found" : "metrics of a training run"},
+          {"lines", lines},
+          {"last", last}};
 }
 
 Json DescribeFolder(const fs::path& path) {

@@ -10,24 +10,49 @@
 
 namespace emplace {
 
-std::vector<PlacementTask> TwoDeviceTasks(uint64_t seed, int count) {
-  constexpr int32_t kGroups = 8;
+namespace {
+
+constexpr int32_t kGroups = 8;
+
+}  // namespace
+
+Workload TwoDeviceWorkload(uint64_t seed, int count) {
   Rng rng(seed);
-  Cluster cluster;
-  cluster.devices = {{"d:0", "x", 1000000000}, {"d:1", "y", 2000}};
-  cluster.op_overhead_us = 1;
-  cluster.bandwidth_bytes_per_us = 100;
-  cluster.transfer_overhead_us = 2;
-  std::vector<PlacementTask> tasks;
-  while (std::ssize(tasks) < count) {
-    PlacementTask task = PlacementTask::Make(RandomGraph(rng), cluster, kGroups);
+  Workload workload;
+  workload.cluster.devices = {{"d:0", "x", 1000000000}, {"d:1", "y", 2000}};
+  workload.cluster.op_overhead_us = 1;
+  workload.cluster.bandwidth_bytes_per_us = 100;
+  workload.cluster.transfer_overhead_us = 2;
+  workload.num_devices = 2;
+  while (std::ssize(workload.train) < count) {
+    OpGraph graph = RandomGraph(rng);
+    PlacementTask task = PlacementTask::Make(graph, workload.cluster, kGroups);
     if (task.policy.num_nodes < 3) continue;
-    const bool odd = tasks.size() % 2 == 1;
+    const bool odd = workload.train.size() % 2 == 1;
     if (odd) task.policy.allowed[0] = 0;
-    tasks.push_back(std::move(task));
+    workload.train.push_back(std::move(task));
+    workload.train_graphs.push_back(std::move(graph));
   }
-  return tasks;
+  return workload;
 }
+
+Workload OnMachine(const Workload& workload, const Cluster& cluster) {
+  Workload moved;
+  moved.cluster = cluster;
+  moved.num_devices = cluster.num_devices();
+  moved.train_graphs = workload.train_graphs;
+  for (const OpGraph& graph : moved.train_graphs) moved.train.push_back(PlacementTask::Make(graph, cluster, kGroups));
+  return moved;
+}
+
+Workload RoomyWorkload(uint64_t seed, int count) {
+  const Workload workload = TwoDeviceWorkload(seed, count);
+  Cluster cluster = workload.cluster;
+  for (Device& device : cluster.devices) device.memory_bytes = 1000000000;
+  return OnMachine(workload, cluster);
+}
+
+std::vector<PlacementTask> TwoDeviceTasks(uint64_t seed, int count) { return TwoDeviceWorkload(seed, count).train; }
 
 PolicyWeights SmallPolicy(uint64_t seed, PolicyVersion version) {
   PolicyShape shape;

@@ -8,12 +8,19 @@
 #include "common/policy/policy_weights.h"
 #include "common/rng.h"
 #include "common/trajectory.h"
+#include "learner/workload.h"
 #include "simulator/placement_task.h"
 
 namespace emplace {
 
-// Random graphs of 3 to 8 groups on one cluster of two devices, the second short of memory. In graphs of odd index,
-// group 0 may not go to device 0.
+// Random graphs of 3 to 8 groups, to train on, on one cluster of two devices, the second short of memory. In graphs of odd
+// index, group 0 may not go to device 0. All graphs have the same name.
+Workload TwoDeviceWorkload(uint64_t seed, int count);
+// The same graphs on another machine, where every group may go anywhere.
+Workload OnMachine(const Workload& workload, const Cluster& cluster);
+// The same graphs where memory is no matter.
+Workload RoomyWorkload(uint64_t seed, int count);
+// Only the tasks of TwoDeviceWorkload.
 std::vector<PlacementTask> TwoDeviceTasks(uint64_t seed, int count);
 
 // A policy for them with two message rounds.
