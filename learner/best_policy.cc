@@ -5,11 +5,15 @@
 #include <string>
 #include <utility>
 
+#include "common/strings.h"
+
 namespace emplace {
 namespace {
 
 // In the metadata of the best policy: how many of its validation placements do not fit in memory.
 constexpr const char* kInfeasibleKey = "validation_infeasible";
+// And what it comes to on them: for people and for `emplace export`.
+constexpr const char* kRatioKey = "validation_ratio";
 
 }  // namespace
 
@@ -30,6 +34,7 @@ void BestPolicy::Consider(const EvaluationReport& report) {
   infeasible_ = infeasible;
   PolicyWeights best = *report.weights;
   best.metadata[kInfeasibleKey] = std::to_string(infeasible);
+  best.metadata[kRatioKey] = ShortestDouble(ratio);
   store_.WriteBest(best);
 }
 

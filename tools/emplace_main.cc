@@ -5,6 +5,7 @@
 #include "common/error.h"
 #include "common/log.h"
 #include "tools/evaluate_command.h"
+#include "tools/export_command.h"
 #include "tools/generate_command.h"
 #include "tools/import_command.h"
 #include "tools/inspect_command.h"
@@ -24,6 +25,7 @@ int main(int argc, char** argv) {
     emplace::AddPlaceCommand(app, run);
     emplace::AddEvaluateCommand(app, run);
     emplace::AddImportCommand(app, run);
+    emplace::AddExportCommand(app, run);
     emplace::AddInspectCommand(app, run);
     emplace::AddReportCommand(app, run);
     try {

@@ -84,6 +84,38 @@ expect "resuming" launch/cluster.sh configs/smoke.yaml --dir "$work/run" --resum
 expect "it went on" grep -q "resumed after update" "$work/run/logs/learner.log"
 expect "the ledger still balances" balanced "$work/run/ledger.json"
 
+# The best placements found, over both sittings: exported, each simulates to what was said of it.
+exported_simulates() {
+  python3 - "$work" <<'PY'
+import json, math, pathlib, subprocess, sys
+work = pathlib.Path(sys.argv[1])
+def emplace(*arguments):
+    return json.loads(subprocess.run(["build/bin/emplace", *map(str, arguments), "--json"], check=True, capture_output=True).stdout)
+overview = emplace("export", work / "run", "--policy", work / "best.safetensors")
+assert overview["policy"]["file"] == "policy.safetensors", overview
+graphs = emplace("export", work / "run")["graphs"]
+for graph in graphs:
+    name = graph["graph"]
+    emplace("export", work / "run", "--graph", name, "--placement", work / "found.json")
+    simulated = emplace("simulate", "--graph", work / f"run/graphs/{name}.graph.json", "--devices", "configs/clusters/k80x2.yaml",
+                        "--placement", work / "found.json")
+    assert simulated["makespan_us"] == graph["makespan_us"], (graph, simulated["makespan_us"])
+summary = json.load(open(work / "run/summary.json"))["train"]
+mean = math.exp(sum(math.log(graph["ratio"]) for graph in graphs) / len(graphs))
+assert len(graphs) == summary["graphs"] and abs(mean - summary["best_found"]) < 1e-9, (mean, summary)
+# Each found later than the one before, and better.
+lines = [json.loads(line) for line in open(work / "run/placements.jsonl")]
+for graph in graphs:
+    of_graph = [line for line in lines if line["graph"] == graph["graph"]]
+    assert of_graph[-1]["makespan_us"] == graph["makespan_us"], of_graph[-1]
+    for key, ascending in (("episodes", True), ("steps", True), ("makespan_us", False)):
+        values = [line[key] for line in of_graph]
+        assert values == sorted(values, reverse=not ascending), (key, values)
+PY
+}
+expect "exporting" exported_simulates
+refused "an unknown graph" "did you mean 'ptb_0" build/bin/emplace export "$work/run" --graph ptb_0x --placement "$work/found.json"
+
 # Place an unseen graph.
 graph=$work/run/graphs/$(python3 -c "import json, sys; print(json.load(open(sys.argv[1]))['test'][0])" "$work/run/graphs/split.json")
 devices=configs/clusters/k80x2.yaml

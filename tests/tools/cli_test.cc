@@ -1,28 +1,19 @@
 // The `emplace` command as a user runs it: what it prints, what it writes, and its exit codes.
 #include <gtest/gtest.h>
-#include <sys/wait.h>
 
-#include <array>
-#include <cstdio>
 #include <filesystem>
-#include <memory>
 #include <nlohmann/json.hpp>
 
 #include "common/file_io.h"
 #include "common/policy/policy_weights.h"
 #include "common/strings.h"
+#include "tests/tools/cli_folder.h"
 
 namespace emplace {
 namespace {
 
 namespace fs = std::filesystem;
 using Json = nlohmann::json;
-
-struct Outcome {
-  int exit_code = 0;
-  std::string out;
-  std::string err;
-};
 
 // Two independent ops, then a join: on two devices with free transfers it takes max(10, 20) + 5.
 constexpr char kGraph[] = R"({"format": "emplace.graph/1", "name": "tiny", "ops": [
@@ -45,40 +36,15 @@ op_overhead_us: 0
 transfer: {bandwidth_bytes_per_us: 1000, overhead_us: 0}
 )";
 
-class CliTest : public ::testing::Test {
+class CliTest : public CliFolder {
  protected:
-  void SetUp() override {
-    std::string pattern = (fs::temp_directory_path() / "emplace_cli_XXXXXX").string();
-    ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
-    folder_ = pattern;
+  CliTest() {
     Write("g.graph.json", kGraph);
     Write("d.yaml", kDevices);
     Write("d3.yaml", kThreeDevices);
     WriteFileAtomically(folder_ / "p.safetensors",
                         SerializePolicy(PolicyWeights::Initial(PolicyShape{.num_devices = 2}, Rng(1))));
   }
-  void TearDown() override { fs::remove_all(folder_); }
-
-  void Write(const std::string& name, const std::string& text) { WriteFileAtomically(folder_ / name, text); }
-
-  // Runs `emplace ARGUMENTS` in the test's folder.
-  Outcome Emplace(const std::string& arguments) {
-    const std::string command =
-        StrCat("cd '", folder_.string(), "' && '", EMPLACE_BINARY, "' ", arguments, " >out.txt 2>err.txt </dev/null");
-    const int status = std::system(command.c_str());
-    return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, ReadFile(folder_ / "out.txt"), ReadFile(folder_ / "err.txt")};
-  }
-
-  // Bad input: exit code 2, nothing on stdout, one line on stderr that holds `expected`.
-  void ExpectRefused(const std::string& arguments, const std::string& expected) {
-    const Outcome outcome = Emplace(arguments);
-    EXPECT_EQ(outcome.exit_code, 2) << arguments;
-    EXPECT_EQ(outcome.out, "") << arguments;
-    EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 1) << arguments << "\n" << outcome.err;
-    EXPECT_NE(outcome.err.find(expected), std::string::npos) << arguments << "\n" << outcome.err;
-  }
-
-  fs::path folder_;
 };
 
 TEST_F(CliTest, SimulatePrintsTheDocumentedJson) {

@@ -1,0 +1,253 @@
+#include "tools/export_command.h"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "common/config/field_table.h"
+#include "common/error.h"
+#include "common/file_io.h"
+#include "common/json_text.h"
+#include "common/policy/policy_weights.h"
+#include "common/strings.h"
+
+namespace emplace {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::ordered_json;
+
+struct ExportArguments {
+  std::string run;
+  std::string policy;  // Where it goes; empty: nowhere.
+  std::string graph;
+  std::string placement;  // Where it goes; empty: nowhere.
+  bool json = false;
+};
+
+struct FoundPolicy {
+  std::string file;  // In the run directory.
+  std::string bytes;
+  PolicyWeights weights;
+};
+
+// A file is read once: a run that goes on may replace it at any time.
+std::optional<FoundPolicy> ReadPolicy(const fs::path& run, const fs::path& file) {
+  if (!fs::exists(run / file)) return std::nullopt;
+  std::string bytes = ReadFile(run / file);
+  PolicyWeights weights = ParsePolicy(bytes, (run / file).string());
+  return FoundPolicy{file.string(), std::move(bytes), std::move(weights)};
+}
+
+// nullopt: there is none yet, before the first checkpoint.
+std::optional<FoundPolicy> ReadNewestCheckpoint(const fs::path& run) {
+  std::vector<fs::path> folders;
+  if (!fs::exists(run / "checkpoints")) return std::nullopt;
+  for (const fs::directory_entry& entry : fs::directory_iterator(run / "checkpoints")) {
+    const std::string name = entry.path().filename().string();
+    if (name.starts_with("update_") && fs::exists(entry.path() / "state.json"))
+      folders.push_back("checkpoints" / fs::path(name));
+  }
+  std::sort(folders.rbegin(), folders.rend());
+  for (const fs::path& folder : folders) {
+    try {
+      if (auto found = ReadPolicy(run, folder / "policy.safetensors")) return found;
+    } catch (const Error&) {
+      // Just removed as too old, or damaged: the one before will do, as it does for a learner that resumes.
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<FoundPolicy> ReadBestPolicy(const fs::path& run) {
+  auto last = ReadPolicy(run, "policy.safetensors");  // Written at the end of a sitting.
+  auto best = ReadPolicy(run, fs::path("checkpoints") / "best" / "policy.safetensors");
+  // A resumed run has found a better one since.
+  if (last && best && best->weights.version > last->weights.version) return best;
+  if (last) return last;
+  if (best) return best;
+  return ReadNewestCheckpoint(run);
+}
+
+// null: no validation graph has one, or it is not known.
+Json ValidationRatio(const PolicyWeights& policy) {
+  const auto found = policy.metadata.find("validation_ratio");
+  if (found == policy.metadata.end()) return nullptr;
+  const double ratio = std::atof(found->second.c_str());
+  return ratio > 0 ? Json(ratio) : Json(nullptr);
+}
+
+Json Described(const FoundPolicy& policy) {
+  return {{"version", policy.weights.version},
+          {"validation_ratio", ValidationRatio(policy.weights)},
+          {"file", policy.file}};
+}
+
+struct FoundGraph {
+  Json described;     // {"graph", "sampled_episodes", "sampled_steps", and, null where nothing is found: "makespan_us",
+                      // ...}
+  std::string bytes;  // Of its placement's file; empty: no placement that fits has been found yet.
+};
+
+FoundGraph ReadGraph(const fs::path& folder, const nlohmann::json& entry) {
+  const std::string file = entry.at("file");
+  const fs::path path = folder / file;
+  if (path.filename() != file) throw BadInput(StrCat(path.string(), ": is no file of ", folder.string()));
+  FoundGraph graph;
+  nlohmann::json found;
+  if (fs::exists(path)) {
+    graph.bytes = ReadFile(path);
+    const nlohmann::json placement = ParseJson(graph.bytes, path.string());
+    found = placement.at("found");
+  }
+  graph.described["graph"] = entry.at("graph").get<std::string>();
+  for (const std::string key : {"makespan_us", "ratio", "episodes", "steps", "update", "seconds"}) {
+    const nlohmann::json value = graph.bytes.empty() ? nlohmann::json() : found.at(key);
+    const bool may_be_null = graph.bytes.empty() || key == "ratio";
+    if (!value.is_number() && !(may_be_null && value.is_null())) {
+      throw BadInput(StrCat(path.string(), ": '", key, "' is ", ShownJson(value), ", expected a number"));
+    }
+    graph.described[key] = value;
+  }
+  graph.described["sampled_episodes"] = entry.at("episodes").get<int64_t>();
+  graph.described["sampled_steps"] = entry.at("steps").get<int64_t>();
+  return graph;
+}
+
+// The training graphs, in the run's order. Empty before it trains.
+std::vector<FoundGraph> ReadGraphs(const fs::path& run) {
+  std::vector<FoundGraph> graphs;
+  const fs::path folder = run / "placements";
+  const fs::path path = folder / "index.json";
+  if (!fs::exists(path)) return graphs;
+  const nlohmann::json index = ParseJson(ReadFile(path), path.string());
+  try {
+    for (const nlohmann::json& entry : index.at("graphs")) graphs.push_back(ReadGraph(folder, entry));
+  } catch (const nlohmann::json::exception& error) {
+    throw BadInput(StrCat(path.string(), ": it or a file that it names is damaged: ", error.what()));
+  }
+  return graphs;
+}
+
+const FoundGraph& FindGraph(const std::vector<FoundGraph>& graphs, const std::string& name, const std::string& run) {
+  std::vector<std::string> names;
+  for (const FoundGraph& graph : graphs) {
+    names.push_back(graph.described["graph"]);
+    if (names.back() != name) continue;
+    if (graph.bytes.empty())
+      throw BadInput(StrCat(run, ": no placement of graph '", name, "' that fits in memory is found yet"));
+    return graph;
+  }
+  if (names.empty())
+    throw BadInput(StrCat(run, ": knows no graph '", name, "', nor any other: it has not trained yet"));
+  const std::string nearest = NearestName(name, names);
+  throw BadInput(StrCat(
+      run, ": knows no graph '", name, "', ",
+      nearest.empty() ? StrCat("expected one of ", Join(names, ", ")) : StrCat("did you mean '", nearest, "'?")));
+}
+
+std::string ShownRatio(const Json& ratio) {
+  if (ratio.is_null()) return "-";
+  char text[32];
+  std::snprintf(text, sizeof(text), "%.4f", ratio.get<double>());
+  return text;
+}
+
+std::string ShownPolicy(const FoundPolicy& policy) {
+  const Json ratio = ValidationRatio(policy.weights);
+  return StrCat(
+      "policy of version ", policy.weights.version,
+      ratio.is_null() ? "" : StrCat(", makespan / one device ", ShownRatio(ratio), " on the validation graphs"), ": ",
+      policy.file);
+}
+
+void PrintTable(const std::vector<FoundGraph>& graphs) {
+  size_t width = 5;
+  for (const FoundGraph& graph : graphs)
+    width = std::max(width, graph.described["graph"].get_ref<const std::string&>().size());
+  std::printf("%-*s %20s %8s %10s %10s\n", static_cast<int>(width), "graph", "makespan_us", "ratio", "at episode",
+              "of");
+  for (const FoundGraph& graph : graphs) {
+    const Json& row = graph.described;
+    const auto shown = [&](const char* key) { return row[key].is_null() ? "-" : row[key].dump(); };
+    std::printf("%-*s %20s %8s %10s %10s\n", static_cast<int>(width),
+                row["graph"].get_ref<const std::string&>().c_str(), shown("makespan_us").c_str(),
+                ShownRatio(row["ratio"]).c_str(), shown("episodes").c_str(), shown("sampled_episodes").c_str());
+  }
+}
+
+int Overview(const ExportArguments& args) {
+  const std::optional<FoundPolicy> policy = ReadBestPolicy(args.run);
+  const std::vector<FoundGraph> graphs = ReadGraphs(args.run);
+  if (args.json) {
+    Json document = {{"policy", policy ? Described(*policy) : Json(nullptr)}, {"graphs", Json::array()}};
+    for (const FoundGraph& graph : graphs) document["graphs"].push_back(graph.described);
+    std::printf("%s\n", document.dump().c_str());
+    return 0;
+  }
+  std::printf("%s\n", policy ? ShownPolicy(*policy).c_str() : "no policy yet: there is no checkpoint");
+  PrintTable(graphs);
+  return 0;
+}
+
+int Export(const ExportArguments& args) {
+  const fs::path run(args.run);
+  if (!fs::exists(run / "config.yaml")) throw BadInput(StrCat(args.run, ": holds no run, expected a run directory"));
+  if (args.policy.empty() && args.placement.empty()) return Overview(args);
+
+  // All that can be wrong with what is asked for comes before the first file.
+  std::optional<FoundPolicy> policy;
+  if (!args.policy.empty()) {
+    policy = ReadBestPolicy(run);
+    if (!policy) throw BadInput(StrCat(args.run, ": has no policy yet, expected one after its first checkpoint"));
+  }
+  std::optional<FoundGraph> graph;
+  if (!args.placement.empty()) graph = FindGraph(ReadGraphs(run), args.graph, args.run);
+
+  Json document = Json::object();
+  if (policy) {
+    WriteFileAtomically(args.policy, policy->bytes);
+    document["policy"] = Described(*policy);
+    document["policy"]["written"] = args.policy;
+  }
+  if (graph) {
+    WriteFileAtomically(args.placement, graph->bytes);
+    document["placement"] = graph->described;
+    document["placement"]["written"] = args.placement;
+  }
+  if (args.json) {
+    std::printf("%s\n", document.dump().c_str());
+    return 0;
+  }
+  if (policy) std::printf("%s, written to %s\n", ShownPolicy(*policy).c_str(), args.policy.c_str());
+  if (graph) {
+    const Json& row = graph->described;
+    std::printf("%s: %s us, makespan / one device %s, found at episode %s, written to %s\n", args.graph.c_str(),
+                row["makespan_us"].dump().c_str(), ShownRatio(row["ratio"]).c_str(), row["episodes"].dump().c_str(),
+                args.placement.c_str());
+  }
+  return 0;
+}
+
+}  // namespace
+
+void AddExportCommand(CLI::App& app, std::function<int()>& run) {
+  auto args = std::make_shared<ExportArguments>();
+  CLI::App* command = app.add_subcommand("export", "Take the best policy and placements so far out of a run directory");
+  command->add_option("run", args->run, "Run directory; the run may still go on")->required();
+  command->add_option("--policy", args->policy, "Where to write the best policy, *.safetensors");
+  CLI::Option* const graph =
+      command->add_option("--graph", args->graph, "Training graph whose best placement to write");
+  CLI::Option* const placement = command->add_option("--placement", args->placement, "Where to write it, *.json");
+  graph->needs(placement);
+  placement->needs(graph);
+  command->add_flag("--json", args->json, "Print one JSON document");
+  command->callback([args, &run] { run = [args] { return Export(*args); }; });
+}
+
+}  // namespace emplace
