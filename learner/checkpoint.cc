@@ -44,14 +44,21 @@ std::string ReadChecked(const fs::path& path, const std::string& checksum) {
 std::string OptimizerBytes(const UpdaterState& state) {
   SafetensorsFile file;
   file.metadata["format"] = "emplace.optimizer/1";
-  const auto add = [&](const std::string& name, const std::vector<float>& values) {
-    file.tensors.push_back(SafetensorsTensor::Of<float>(name, {std::ssize(values)}, values));
+  const auto add = [&]<typename T>(const std::string& name, const std::vector<T>& values) {
+    file.tensors.push_back(SafetensorsTensor::Of<T>(name, {std::ssize(values)}, values));
   };
   add("adam.mean", state.adam.mean);
   add("adam.variance", state.adam.variance);
   for (size_t graph = 0; graph < state.recent_returns.size(); ++graph) {
     add(StrCat("returns.", graph), state.recent_returns[graph]);
   }
+  std::vector<float> best_rho;
+  for (size_t graph = 0; graph < state.best_episodes.size(); ++graph) {
+    add(StrCat("best.", graph, ".start"), state.best_episodes[graph].start_placement);
+    add(StrCat("best.", graph, ".actions"), state.best_episodes[graph].actions);
+    best_rho.push_back(state.best_episodes[graph].rho);
+  }
+  add("best.rho", best_rho);
   return SerializeSafetensors(file);
 }
 
@@ -61,7 +68,14 @@ void ParseOptimizer(std::string_view bytes, const std::string& source, size_t gr
   state.adam.variance = file.Get("adam.variance", source).Values<float>(source);
   for (size_t graph = 0; graph < graphs; ++graph) {
     state.recent_returns.push_back(file.Get(StrCat("returns.", graph), source).Values<float>(source));
+    state.best_episodes.push_back({file.Get(StrCat("best.", graph, ".start"), source).Values<uint8_t>(source),
+                                   file.Get(StrCat("best.", graph, ".actions"), source).Values<uint8_t>(source)});
   }
+  const std::vector<float> best_rho = file.Get("best.rho", source).Values<float>(source);
+  if (best_rho.size() != graphs) {
+    throw BadInput(StrCat(source, ": best.rho of ", best_rho.size(), " graphs, expected ", graphs));
+  }
+  for (size_t graph = 0; graph < graphs; ++graph) state.best_episodes[graph].rho = best_rho[graph];
 }
 
 std::string StateText(const Checkpoint& checkpoint, std::string_view policy, std::string_view optimizer) {

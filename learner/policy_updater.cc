@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <tuple>
 #include <utility>
 
@@ -21,12 +22,22 @@ PolicyUpdater::PolicyUpdater(const std::vector<PlacementTask>& tasks, const RunC
       engine_(std::move(engine)),
       baselines_(tasks.size(), config.training.baseline_window, config.training.discount),
       scale_(config.training.normalize_advantages, tasks.size()),
+      best_(tasks.size()),
       entropy_(config.training, weights_.shape.num_devices) {}
 
-std::vector<Sample> PolicyUpdater::DrawSamples(const std::vector<Trajectory>& batch) const {
+std::vector<Trajectory> PolicyUpdater::WithImitated(const std::vector<Trajectory>& batch) {
+  std::vector<Trajectory> episodes = batch;
+  if (config_.imitated_episodes == 0) return episodes;
+  best_.Consider(batch);
+  Rng rng = Rng(seed_).Fork("imitation", weights_.version);
+  std::ranges::move(best_.Draw(config_.imitated_episodes, rng), std::back_inserter(episodes));
+  return episodes;
+}
+
+std::vector<Sample> PolicyUpdater::DrawSamples(const std::vector<Trajectory>& episodes) const {
   std::vector<Sample> samples;
-  for (size_t e = 0; e < batch.size(); ++e) {
-    for (size_t t = 0; t < batch[e].actions.size(); ++t) samples.push_back({e, static_cast<int32_t>(t)});
+  for (size_t e = 0; e < episodes.size(); ++e) {
+    for (size_t t = 0; t < episodes[e].actions.size(); ++t) samples.push_back({e, static_cast<int32_t>(t)});
   }
   const auto wanted = static_cast<size_t>(config_.max_states_per_update);
   if (wanted > 0 && wanted < samples.size()) {
@@ -39,7 +50,7 @@ std::vector<Sample> PolicyUpdater::DrawSamples(const std::vector<Trajectory>& ba
   }
   // Neighbouring steps of a graph have most of their ancestors and descendants in common, which kernels make use of.
   std::stable_sort(samples.begin(), samples.end(), [&](const Sample& a, const Sample& b) {
-    return std::tuple(batch[a.episode].graph, a.step, a.episode) < std::tuple(batch[b.episode].graph, b.step, b.episode);
+    return std::tuple(episodes[a.episode].graph, a.step, a.episode) < std::tuple(episodes[b.episode].graph, b.step, b.episode);
   });
   return samples;
 }
@@ -64,16 +75,25 @@ UpdateStats PolicyUpdater::Update(const std::vector<Trajectory>& batch) {
   stats.advantage_std = StandardDeviation(advantages);
   const std::vector<double> factors = scale_.Factors(batch, advantages);
 
-  const std::vector<Sample> samples = DrawSamples(batch);
+  const std::vector<Trajectory> episodes = WithImitated(batch);
+  const std::vector<Sample> samples = DrawSamples(episodes);
   stats.states = std::ssize(samples);
   std::vector<float> scaled;
   std::vector<float> lags;
+  std::vector<float> later_lags;  // By the second epoch another policy than the one at hand has acted in all of the batch.
   for (const Sample& sample : samples) {
-    const auto advantage = static_cast<double>(advantages[sample.episode][static_cast<size_t>(sample.step)]);
-    scaled.push_back(static_cast<float>(factors[sample.episode] * advantage));
-    lags.push_back(batch[sample.episode].policy_version == weights_.version ? 0.0F : 1.0F);
+    const bool imitated = sample.episode >= batch.size();
+    if (imitated) {
+      scaled.push_back(static_cast<float>(config_.imitation_weight));
+    } else {
+      const auto advantage = static_cast<double>(advantages[sample.episode][static_cast<size_t>(sample.step)]);
+      scaled.push_back(static_cast<float>(factors[sample.episode] * advantage));
+    }
+    // What is imitated is taken as if the policy at hand had chosen it.
+    lags.push_back(imitated || episodes[sample.episode].policy_version == weights_.version ? 0.0F : 1.0F);
+    later_lags.push_back(imitated ? 0.0F : 1.0F);
   }
-  UpdateInputs inputs{.episodes = batch,
+  UpdateInputs inputs{.episodes = episodes,
                       .samples = samples,
                       .advantages = scaled,
                       .lags = lags,
@@ -82,9 +102,7 @@ UpdateStats PolicyUpdater::Update(const std::vector<Trajectory>& batch) {
                       .gradient_clip = config_.gradient_clip,
                       .learning_rate = stats.learning_rate};
   const StepOutcome outcome = Step(inputs);
-  // By now another policy than the one at hand has acted in all of them.
-  lags.assign(lags.size(), 1.0F);
-  inputs.lags = lags;
+  inputs.lags = later_lags;
   for (int64_t epoch = 1; epoch < config_.epochs; ++epoch) Step(inputs);
 
   entropy_.Observe(done, outcome.entropy);
@@ -100,7 +118,8 @@ UpdaterState PolicyUpdater::SaveState() const {
   return {.adam = engine_->SaveAdam(),
           .entropy_weight = entropy_.steered_weight(),
           .recent_returns = baselines_.Save(),
-          .mean_squares = scale_.mean_squares()};
+          .mean_squares = scale_.mean_squares(),
+          .best_episodes = best_.best()};
 }
 
 void PolicyUpdater::LoadState(const UpdaterState& state) {
@@ -115,6 +134,7 @@ void PolicyUpdater::LoadState(const UpdaterState& state) {
   std::vector<int32_t> steps;
   for (const PlacementTask& task : tasks_) steps.push_back(task.policy.num_nodes);
   baselines_.Load(state.recent_returns, steps);
+  best_.Load(state.best_episodes, steps, weights_.shape.num_devices);
   scale_.Load(state.mean_squares);
   entropy_.LoadSteeredWeight(state.entropy_weight);
   engine_->LoadAdam(state.adam);

@@ -1,6 +1,6 @@
 // The learner's update: trajectories in, the next policy version out (design, section 5, "Update").
 // REINFORCE with per-(graph, step) baselines, clipped importance weights for lagging trajectories, an entropy bonus that
-// decays, on the states that this update draws. The arithmetic is an UpdateEngine's. Not thread-safe.
+// decays, on the states that this update draws; and, where asked for, imitation of the best episodes so far. The arithmetic is an UpdateEngine's. Not thread-safe.
 #pragma once
 
 #include <memory>
@@ -11,6 +11,7 @@
 #include "common/trajectory.h"
 #include "learner/advantage_scale.h"
 #include "learner/baselines.h"
+#include "learner/best_episodes.h"
 #include "learner/entropy_control.h"
 #include "learner/update_engine.h"
 #include "simulator/placement_task.h"
@@ -35,6 +36,7 @@ struct UpdaterState {
   // Baselines: for each graph, its recent episodes' returns-to-go, oldest first: [episodes * n] row-major.
   std::vector<std::vector<float>> recent_returns;
   std::vector<double> mean_squares;  // [graphs] of advantages, as AdvantageScale has them.
+  std::vector<BestEpisode> best_episodes;  // [graphs]
 };
 
 class PolicyUpdater {
@@ -52,7 +54,9 @@ class PolicyUpdater {
   void LoadState(const UpdaterState& state);  // Throws BadInput when sizes do not fit.
 
  private:
-  std::vector<Sample> DrawSamples(const std::vector<Trajectory>& batch) const;
+  // The episodes to learn from: the batch, then the best ones so far.
+  std::vector<Trajectory> WithImitated(const std::vector<Trajectory>& batch);
+  std::vector<Sample> DrawSamples(const std::vector<Trajectory>& episodes) const;
   StepOutcome Step(const UpdateInputs& inputs);
 
   const std::vector<PlacementTask>& tasks_;
@@ -62,6 +66,7 @@ class PolicyUpdater {
   const std::unique_ptr<UpdateEngine> engine_;
   Baselines baselines_;
   AdvantageScale scale_;
+  BestEpisodes best_;
   EntropyControl entropy_;
 };
 

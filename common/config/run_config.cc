@@ -82,6 +82,8 @@ FieldTable<TrainingConfig> TrainingFields() {
   t.Field("baseline_window", &C::baseline_window).Range(1, 10000).Help("Recent episodes in a (graph, step) baseline.");
   t.Field("epochs", &C::epochs).Range(1, 1000).Help("Optimizer steps on the same batch; from the second on, with clipped importance weights.");
   t.Field("normalize_advantages", &C::normalize_advantages).Choices({"none", "batch", "graph"}).Help("What they are divided by: nothing, the batch's standard deviation, or for each graph the root mean square of its recent ones.");
+  t.Field("imitated_episodes", &C::imitated_episodes).Range(0, 4096).Help("Self-imitation: in each update so many of the best episodes found so far, of graphs drawn at random, are repeated.");
+  t.Field("imitation_weight", &C::imitation_weight).Range(0, kMany).Help("What each of their steps counts for; the advantages of a batch have a spread of 1.");
   t.Field("entropy", &C::entropy).Choices({"weight", "target"}).Help("What entropy_start and entropy_end are: the weight of the entropy bonus, or the entropy that a weight is steered for, as a share of the largest.");
   t.Field("entropy_start", &C::entropy_start).Range(0, 100).Help("Of the entropy bonus or the entropy, at first.");
   t.Field("entropy_end", &C::entropy_end).Range(0, 100).Help("And in the end.");

@@ -55,6 +55,8 @@ struct TrainingConfig {
   int64_t baseline_window = 20;        // Recent episodes in each (graph, step) baseline.
   int64_t epochs = 1;                  // Optimizer steps on the same batch.
   std::string normalize_advantages = "batch";  // "none", "batch" or "graph"
+  int64_t imitated_episodes = 0;       // Best episodes so far, in each update beside its batch.
+  double imitation_weight = 1;         // The advantage of their steps.
   std::string entropy = "weight";      // What entropy_start and entropy_end are: "weight" of the bonus, or "target" of the entropy
   double entropy_start = 0.05;
   double entropy_end = 0.001;

@@ -38,6 +38,7 @@ Checkpoint Sample(int64_t updates) {
   checkpoint.validation_history = {0.9, 2.0 / 3};
   checkpoint.updater.entropy_weight = 0.1 / 3;
   checkpoint.updater.mean_squares = {0, 1e-9 / 3};
+  checkpoint.updater.best_episodes = {{{0, 1}, {1, 1}, -0.5F}, {}, {{0}, {0}, 7}};
   checkpoint.ledger_json = "{\"total\": {}}";
   checkpoint.kernel_path = "avx2";
   checkpoint.config_yaml = "name: \"x\"\n";
@@ -61,6 +62,7 @@ void ExpectEqual(const Checkpoint& a, const Checkpoint& b) {
   EXPECT_EQ(a.validation_history, b.validation_history);
   EXPECT_EQ(a.updater.entropy_weight, b.updater.entropy_weight);
   EXPECT_EQ(a.updater.mean_squares, b.updater.mean_squares);
+  EXPECT_EQ(a.updater.best_episodes, b.updater.best_episodes);
   EXPECT_EQ(a.ledger_json, b.ledger_json);
   EXPECT_EQ(a.kernel_path, b.kernel_path);
   EXPECT_EQ(a.config_yaml, b.config_yaml);

@@ -313,6 +313,7 @@ TEST(PolicyUpdater, GoesOnFromSavedStateBitForBit) {
   config.training.normalize_advantages = "graph";
   config.training.entropy = "target";
   config.training.epochs = 2;
+  config.training.imitated_episodes = 3;
   PolicyUpdater unbroken(tasks, config, SmallPolicy(12), MakeCpuEngine(tasks, SmallPolicy(12)));
   const auto batch_for = [&](int update, const PolicyWeights& weights) {
     return Episodes(tasks, config.environment, weights, 5, Rng(static_cast<uint64_t>(update)));
@@ -335,6 +336,7 @@ TEST(PolicyUpdater, GoesOnFromSavedStateBitForBit) {
   EXPECT_EQ(a.recent_returns, b.recent_returns);
   EXPECT_EQ(a.entropy_weight, b.entropy_weight);
   EXPECT_EQ(a.mean_squares, b.mean_squares);
+  EXPECT_EQ(a.best_episodes, b.best_episodes);
 }
 
 // A second epoch is what an update would be from the weights of the first, had an older version acted.
@@ -360,6 +362,32 @@ TEST(PolicyUpdater, FurtherEpochsTakeTheBatchAsLagging) {
   second.LoadState(state);
   second.Update(batch);
   EXPECT_EQ(twice.weights().values, second.weights().values);
+}
+
+// Imitation alone (no advantage has any weight when all episodes are equal) makes the best episode ever likelier.
+TEST(PolicyUpdater, ImitatesTheBestEpisode) {
+  const std::vector<PlacementTask> tasks = TwoDeviceTasks(8, 1);
+  RunConfig config = TestConfig();
+  config.training.entropy_start = config.training.entropy_end = 0;
+  config.training.imitated_episodes = 2;
+  const PolicyWeights weights = RandomSmallPolicy(5, 0);
+  PolicyUpdater updater(tasks, config, weights, MakeCpuEngine(tasks, weights));
+  const std::vector<Trajectory> episodes = Episodes(tasks, config.environment, weights, 12, Rng(2));
+  const auto best = std::ranges::min_element(episodes, {}, [](const Trajectory& t) { return t.rho.back(); });
+  const auto log_prob = [&] {
+    double sum = 0;
+    for (size_t t = 0; t < best->actions.size(); ++t) {
+      sum += EvaluateNaively(updater.weights(), tasks[0], *best, static_cast<int32_t>(t)).chosen;
+    }
+    return sum;
+  };
+  double before = log_prob();
+  updater.Update({*best});  // It is the first of its graph, and so without advantage.
+  for (int i = 0; i < 5; ++i) {
+    EXPECT_GT(log_prob(), before);
+    before = log_prob();
+    updater.Update({*best, *best});
+  }
 }
 
 TEST(PolicyUpdater, ANonFiniteGradientNeverReachesTheWeights) {

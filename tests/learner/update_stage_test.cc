@@ -37,6 +37,7 @@ class UpdateStageTest : public testing::Test {
     EXPECT_EQ(a.adam.variance, b.adam.variance);
     EXPECT_EQ(a.entropy_weight, b.entropy_weight);
     EXPECT_EQ(a.mean_squares, b.mean_squares);
+    EXPECT_EQ(a.best_episodes, b.best_episodes);
     EXPECT_EQ(a.recent_returns, b.recent_returns);
   }
 
