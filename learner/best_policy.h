@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "learner/checkpoint.h"
-#include "learner/evaluation_thread.h"
+#include "learner/evaluation/evaluation_thread.h"
 
 namespace emplace {
 

@@ -11,7 +11,7 @@
 
 #include "common/policy/policy_weights.h"
 #include "common/rng.h"
-#include "learner/policy_updater.h"
+#include "learner/update/policy_updater.h"
 
 namespace emplace {
 

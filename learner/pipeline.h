@@ -17,9 +17,9 @@
 
 #include "common/mutex.h"
 #include "common/queue.h"
-#include "learner/batcher.h"
+#include "learner/intake/batcher.h"
 #include "learner/stage_clock.h"
-#include "learner/update_stage.h"
+#include "learner/update/update_stage.h"
 
 namespace emplace {
 

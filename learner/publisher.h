@@ -7,18 +7,18 @@
 
 #include "common/config/run_config.h"
 #include "common/rng.h"
-#include "learner/best_policy.h"
 #include "learner/checkpoint.h"
-#include "learner/evaluation_thread.h"
-#include "learner/front_end.h"
-#include "learner/ledger.h"
-#include "learner/metrics.h"
-#include "learner/plateau.h"
-#include "learner/progress.h"
+#include "learner/best_policy.h"
+#include "learner/evaluation/evaluation_thread.h"
+#include "learner/evaluation/plateau.h"
+#include "learner/intake/front_end.h"
+#include "learner/intake/ledger.h"
+#include "learner/report/metrics.h"
+#include "learner/report/progress.h"
 #include "learner/run_clock.h"
 #include "learner/run_directory.h"
 #include "learner/stage_clock.h"
-#include "learner/update_stage.h"
+#include "learner/update/update_stage.h"
 
 namespace emplace {
 

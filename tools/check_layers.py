@@ -23,7 +23,7 @@ MAY_INCLUDE = {
 CORNERS = {
     r"zmq\.hpp|capnp/|kj/": ("common/wire/",),
     r"cuda_runtime": ("common/policy/cuda/", "tools/bench/cuda/"),
-    r"torch/": ("common/policy/policy_net", "common/policy/fused_policy", "learner/cpu_engine", "learner/learner_main",
+    r"torch/": ("common/policy/policy_net", "common/policy/fused_policy", "learner/update/cpu_engine", "learner/learner_main",
                 "tools/bench/libtorch/"),
 }
 INCLUDE = re.compile(r'^\s*#\s*include\s+["<]([^">]+)[">]', re.M)

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "common/policy/policy_weights.h"
-#include "learner/update_engine.h"
+#include "learner/update/update_engine.h"
 
 namespace emplace {
 

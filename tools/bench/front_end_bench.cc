@@ -11,7 +11,7 @@
 #include "common/error.h"
 #include "common/strings.h"
 #include "common/wire/endpoint.h"
-#include "learner/front_end.h"
+#include "learner/intake/front_end.h"
 #include "tools/bench/inputs.h"
 #include "tools/bench/thread_times.h"
 

@@ -12,7 +12,7 @@
 #include "common/policy/kernel/policy_kernel.h"
 #include "common/strings.h"
 #include "common/wire/codec.h"
-#include "learner/trajectory_check.h"
+#include "learner/intake/trajectory_check.h"
 #include "simulator/simulator.h"
 #include "simulator/start_placement.h"
 #include "tools/bench/inputs.h"

@@ -9,9 +9,9 @@
 
 #include "common/error.h"
 #include "common/policy/policy_net.h"
-#include "learner/baselines.h"
-#include "learner/make_engine.h"
-#include "learner/policy_updater.h"
+#include "learner/update/baselines.h"
+#include "learner/update/make_engine.h"
+#include "learner/update/policy_updater.h"
 #include "tools/bench/inputs.h"
 
 namespace emplace::bench {

@@ -1,0 +1,61 @@
+#include "learner/evaluation/evaluator.h"
+
+#include <cmath>
+
+#include "simulator/simulator.h"
+#include "simulator/start_placement.h"
+
+namespace emplace {
+namespace {
+
+void AddGraph(const PlacementTask& task, double makespan_us, bool feasible, EvaluationResult& result) {
+  result.ratios.push_back(task.RatioToSingleDevice(makespan_us));
+  if (!feasible) ++result.infeasible;
+}
+
+}  // namespace
+
+double GeometricMeanRatio(std::span<const double> ratios) {
+  double log_sum = 0;
+  int64_t count = 0;
+  for (const double ratio : ratios) {
+    if (!(ratio > 0)) continue;
+    log_sum += std::log(ratio);
+    ++count;
+  }
+  return count > 0 ? std::exp(log_sum / static_cast<double>(count)) : std::nan("");
+}
+
+EvaluationResult Evaluate(const PolicyWeights& weights, const std::vector<PlacementTask>& tasks,
+                          const PlacerOptions& options) {
+  PolicyKernel kernel(weights);
+  EvaluationResult result;
+  result.version = weights.version;
+  for (const PlacementTask& task : tasks) {
+    const PlacerResult placed = PlaceWithPolicy(kernel, task, options);
+    AddGraph(task, placed.makespan_us, placed.feasible, result);
+  }
+  result.geometric_mean_ratio = GeometricMeanRatio(result.ratios);
+  return result;
+}
+
+EvaluationResult EvaluateStart(const std::vector<PlacementTask>& tasks, const PlacerOptions& options) {
+  EvaluationResult result;
+  std::vector<uint8_t> groups;
+  for (const PlacementTask& task : tasks) {
+    Rng rng = PlacerRng(task, options).Fork("episode", 0);
+    StartPlacement(task, options.start, rng, groups);
+    std::vector<DeviceIndex> placement(static_cast<size_t>(task.sim.num_ops));
+    task.Expand(groups, placement);
+    Simulator simulator(task.sim);
+    std::vector<int64_t> peak_bytes(static_cast<size_t>(task.sim.num_devices));
+    const double makespan_us = simulator.MakespanAndPeak(placement, peak_bytes);
+    bool feasible = true;
+    for (size_t d = 0; d < peak_bytes.size(); ++d) feasible = feasible && peak_bytes[d] <= task.sim.memory_bytes[d];
+    AddGraph(task, makespan_us, feasible, result);
+  }
+  result.geometric_mean_ratio = GeometricMeanRatio(result.ratios);
+  return result;
+}
+
+}  // namespace emplace

@@ -1,0 +1,138 @@
+#include "learner/intake/checked_queue.h"
+
+#include <pthread.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "common/error.h"
+#include "common/log.h"
+#include "common/strings.h"
+
+namespace emplace {
+
+using Clock = std::chrono::steady_clock;
+
+void Reject(Ledger& ledger, const Trajectory& trajectory, const std::string& reason) {
+  LogWarning(StrCat("episode ", trajectory.sequence, " of ", ActorName(trajectory.actor), " is rejected: ", reason));
+  ledger.CountRejected(trajectory.actor);
+}
+
+CheckedQueue::CheckedQueue(const std::vector<PlacementTask>& tasks, const EnvironmentConfig& environment,
+                           const Options& options, Ledger& ledger, BestPlacements& placements, StageClock& clock)
+    : tasks_(tasks),
+      options_(options),
+      ledger_(ledger),
+      placements_(placements),
+      clock_(clock),
+      unchecked_(items_.end()) {
+  EMPLACE_CHECK(options.capacity > 0 && options.threads > 0);
+  for (size_t i = 0; i < options.threads; ++i) threads_.emplace_back([this, environment] { Run(environment); });
+}
+
+CheckedQueue::~CheckedQueue() { Close(); }
+
+bool CheckedQueue::Push(Trajectory&& trajectory) {
+  const MutexLock lock(mu_);
+  if (closed_ || items_.size() >= options_.capacity) return false;
+  items_.push_back({.episode = {.trajectory = std::move(trajectory)}});
+  if (unchecked_ == items_.end()) --unchecked_;
+  arrived_.NotifyOne();
+  return true;
+}
+
+bool CheckedQueue::HasRoom(std::chrono::milliseconds timeout) const {
+  const Clock::time_point deadline = Clock::now() + timeout;
+  const MutexLock lock(mu_);
+  while (items_.size() >= options_.capacity) {
+    if (timeout.count() <= 0 || !room_.WaitUntil(mu_, deadline)) break;
+  }
+  return items_.size() < options_.capacity;
+}
+
+std::optional<Episode> CheckedQueue::Pop(std::chrono::milliseconds timeout) {
+  const Clock::time_point deadline = Clock::now() + timeout;
+  const MutexLock lock(mu_);
+  while (!finished_ && (items_.empty() || !items_.front().sound)) {
+    if (timeout.count() <= 0 || !ready_.WaitUntil(mu_, deadline)) break;
+  }
+  if (!failure_.empty()) throw RunFailed(failure_);
+  if (items_.empty() || !items_.front().sound) return std::nullopt;
+  std::optional<Episode> episode(std::move(items_.front().episode));
+  items_.pop_front();
+  room_.NotifyOne();
+  return episode;
+}
+
+void CheckedQueue::Close() {
+  {
+    const MutexLock lock(mu_);
+    closed_ = true;
+    arrived_.NotifyAll();
+  }
+  for (std::thread& thread : threads_) thread.join();
+  threads_.clear();
+  const MutexLock lock(mu_);
+  finished_ = true;
+  ready_.NotifyAll();
+}
+
+CheckedQueue::Counts CheckedQueue::counts() const {
+  const MutexLock lock(mu_);
+  return counts_;
+}
+
+void CheckedQueue::Run(const EnvironmentConfig& environment) {
+  pthread_setname_np(pthread_self(), "checks");  // For profilers and top.
+  try {
+    TrajectoryChecker checker(tasks_, environment);
+    CheckAll(checker);
+  } catch (const std::exception& error) {
+    const MutexLock lock(mu_);
+    failure_ = StrCat("check of trajectories: ", error.what());
+    closed_ = true;
+    finished_ = true;
+    clock_.Waiting();
+    arrived_.NotifyAll();
+    ready_.NotifyAll();  // Whoever waits for an episode learns at once.
+  }
+}
+
+void CheckedQueue::CheckAll(TrajectoryChecker& checker) {
+  while (true) {
+    Items::iterator item;
+    {
+      const MutexLock lock(mu_);
+      while (!closed_ && unchecked_ == items_.end()) arrived_.Wait(mu_);
+      if (unchecked_ == items_.end()) return;
+      item = unchecked_++;
+      if (++checking_ == options_.threads) clock_.Busy();
+    }
+    // Until it is sound, nobody else touches the item.
+    TrajectoryChecker::Outcome outcome = checker.Check(item->episode.trajectory);
+    if (!outcome.reason) outcome.reason = placements_.Consider(item->episode.trajectory, outcome, checker);
+    if (outcome.reason) Reject(ledger_, item->episode.trajectory, *outcome.reason);
+    const MutexLock lock(mu_);
+    if (checking_-- == options_.threads) clock_.Waiting();
+    if (outcome.reason) {
+      items_.erase(item);
+      room_.NotifyOne();
+    } else {
+      FindSound(*item, outcome);
+    }
+    if (!items_.empty() && items_.front().sound) ready_.NotifyOne();
+  }
+}
+
+void CheckedQueue::FindSound(Item& item, const TrajectoryChecker::Outcome& outcome) {
+  Episode& episode = item.episode;
+  const PlacementTask& task = tasks_[episode.trajectory.graph];
+  episode.makespan_us = outcome.makespan_us;
+  episode.ratio = task.RatioToSingleDevice(outcome.makespan_us);
+  episode.feasible = outcome.feasible;
+  item.sound = true;
+  ++counts_.episodes;
+  counts_.steps += std::ssize(episode.trajectory.actions);
+}
+
+}  // namespace emplace

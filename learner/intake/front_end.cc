@@ -1,0 +1,317 @@
+#include "learner/intake/front_end.h"
+
+#include <pthread.h>
+
+#include <algorithm>
+#include <random>
+
+#include "common/error.h"
+#include "common/log.h"
+#include "common/strings.h"
+#include "common/wire/codec.h"
+
+namespace emplace {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr std::chrono::milliseconds kPoll(20);
+constexpr std::chrono::milliseconds kWhileFull(2);  // How long control may wait for room.
+// After the last goodbye, what was sent before it may still be on its way over the other socket.
+constexpr std::chrono::milliseconds kQuiet(250);
+constexpr std::chrono::milliseconds kLookEvery(50);  // After silent actors.
+constexpr int64_t kLoggedStrangers = 20;             // Each further one is only counted.
+constexpr size_t kMaxNameBytes = 64;
+
+uint64_t RandomSession() {
+  std::random_device device;
+  return uint64_t{device()} << 32 | device();
+}
+
+NetworkOptions ToOptions(const RunConfig& config) {
+  NetworkOptions options;
+  options.bind = config.network.bind;
+  options.port = static_cast<int>(config.network.port);
+  return options;
+}
+
+// Names go into logs and JSON, so they are held to what every terminal and parser takes.
+bool IsGoodName(const std::string& name) {
+  return !name.empty() && name.size() <= kMaxNameBytes &&
+         std::all_of(name.begin(), name.end(), [](char c) { return c > ' ' && c <= '~'; });
+}
+
+}  // namespace
+
+FrontEnd::FrontEnd(const std::vector<PlacementTask>& tasks, const RunConfig& config, Ledger& ledger,
+                   BestPlacements& placements, std::shared_ptr<const PolicyWeights> weights, StageClocks& clocks)
+    : tasks_(tasks),
+      config_(config),
+      config_yaml_(RunConfigToYaml(config)),
+      session_(RandomSession()),
+      ledger_(ledger),
+      clock_(clocks[Stage::kReceive]),
+      queue_(tasks, config.environment,
+             {.capacity = static_cast<size_t>(config.learner.buffer),
+              .threads = static_cast<size_t>(config.learner.check_threads)},
+             ledger, placements, clocks[Stage::kCheck]),
+      weights_(std::move(weights)) {
+  // The sockets belong to the thread; whether they could be bound comes back through the promise.
+  std::promise<std::string> bound;
+  std::future<std::string> address = bound.get_future();
+  thread_ = std::thread([this, bound = std::move(bound)]() mutable { Run(std::move(bound)); });
+  try {
+    address_ = address.get();
+  } catch (...) {
+    thread_.join();
+    throw;
+  }
+}
+
+FrontEnd::~FrontEnd() {
+  done_ = true;
+  if (thread_.joinable()) thread_.join();
+}
+
+std::shared_ptr<const PolicyWeights> FrontEnd::weights() const {
+  const MutexLock lock(mu_);
+  return weights_;
+}
+
+void FrontEnd::Publish(std::shared_ptr<const PolicyWeights> weights) {
+  const MutexLock lock(mu_);
+  weights_ = std::move(weights);
+}
+
+FrontEndStats FrontEnd::stats() const {
+  const CheckedQueue::Counts counts = queue_.counts();
+  const MutexLock lock(mu_);
+  FrontEndStats stats = stats_;
+  stats.episodes = counts.episodes;
+  stats.steps = counts.steps;
+  return stats;
+}
+
+std::optional<Episode> FrontEnd::Pop(std::chrono::milliseconds timeout) {
+  std::optional<Episode> episode = queue_.Pop(timeout);
+  if (!episode) {
+    const MutexLock lock(mu_);
+    if (!failure_.empty()) throw RunFailed(failure_);
+  }
+  return episode;
+}
+
+void FrontEnd::Run(std::promise<std::string> bound) {
+  pthread_setname_np(pthread_self(), "front end");  // For profilers and top.
+  std::unique_ptr<LearnerEndpoint> endpoint;
+  try {
+    endpoint = std::make_unique<LearnerEndpoint>(ToOptions(config_));
+  } catch (...) {
+    bound.set_exception(std::current_exception());
+    return;
+  }
+  trajectories_address_ = endpoint->trajectories_address();
+  notices_address_ = endpoint->notices_address();
+  bound.set_value(endpoint->control_address());
+  try {
+    clock_.Busy();
+    Serve(*endpoint);
+  } catch (const std::exception& error) {
+    {
+      const MutexLock lock(mu_);
+      failure_ = StrCat("front end: ", error.what());
+    }
+    queue_.Close();  // Whoever waits for an episode learns at once.
+  }
+  clock_.Waiting();
+}
+
+void FrontEnd::Serve(LearnerEndpoint& endpoint) {
+  bool told_to_stop = false;
+  while (!done_) {
+    AnnounceNewWeights(endpoint);
+    if (stopping_ && !told_to_stop) {
+      endpoint.Announce({session_, announced_, /*stop=*/true});
+      for (const auto& [key, peer] : peers_) {
+        if (!peer.gone) endpoint.Send(peer.id, Stop{});
+      }
+      told_to_stop = true;
+    }
+    const bool room = WaitForRoom();
+    // Never waits: so the time in it, decoding above all, is work.
+    auto received = endpoint.Receive(std::chrono::milliseconds(0), room);
+    if (!received) {
+      if (room) WaitForMessage(endpoint);
+    } else if (auto* const trajectory = std::get_if<Trajectory>(&*received)) {
+      Receive(std::move(*trajectory));
+    } else {
+      Handle(endpoint, std::get<FromActor>(*received));
+    }
+    LookAfterActors();
+    const MutexLock lock(mu_);
+    stats_.malformed = endpoint.malformed() + strangers_;
+  }
+}
+
+// Not for long: what actors say is heard even while there is no room for what they send.
+bool FrontEnd::WaitForRoom() {
+  if (queue_.HasRoom()) return true;
+  const Clock::time_point before = Clock::now();
+  clock_.Waiting();
+  const bool room = queue_.HasRoom(kWhileFull);
+  clock_.Busy();
+  const MutexLock lock(mu_);
+  stats_.blocked_s += std::chrono::duration<double>(Clock::now() - before).count();
+  return room;
+}
+
+void FrontEnd::WaitForMessage(LearnerEndpoint& endpoint) {
+  clock_.Waiting();
+  endpoint.Wait(kPoll);
+  clock_.Busy();
+}
+
+void FrontEnd::AnnounceNewWeights(LearnerEndpoint& endpoint) {
+  const std::shared_ptr<const PolicyWeights> newest = weights();
+  if (!weights_reply_.blob.empty() && newest->version == announced_) return;
+  weights_reply_.version = newest->version;
+  weights_reply_.blob = SerializePolicy(*newest);
+  weights_reply_.hash = WeightsHash(weights_reply_.blob);
+  announced_ = newest->version;
+  endpoint.Announce({session_, announced_, /*stop=*/false});
+}
+
+void FrontEnd::Handle(LearnerEndpoint& endpoint, const FromActor& from) {
+  std::visit([&](const auto& message) { Hear(endpoint, from.peer, message); }, from.message);
+}
+
+void FrontEnd::Hear(LearnerEndpoint& endpoint, const PeerId& id, const Hello& hello) {
+  if (hello.protocol != kProtocolVersion) {
+    endpoint.Send(id, Refusal{StrCat("the actor speaks protocol ", hello.protocol, ", expected ", kProtocolVersion)});
+    return;
+  }
+  if (!IsGoodName(hello.name)) {
+    endpoint.Send(id, Refusal{StrCat("the actor's name is not 1 to ", kMaxNameBytes, " printable ASCII characters without spaces")});
+    return;
+  }
+  const auto now = std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch());
+  Welcome welcome;
+  welcome.actor = ledger_.Join(hello.name, hello.nonce, now.count());
+  welcome.session = session_;
+  welcome.config_yaml = config_yaml_;
+  welcome.trajectories_endpoint = trajectories_address_;
+  welcome.notices_endpoint = notices_address_;
+  for (const PlacementTask& task : tasks_) welcome.tasks.push_back(ToBundle(task));
+  if (!peers_.contains(welcome.actor)) LogInfo(StrCat("'", hello.name, "' joins as ", ActorName(welcome.actor)));
+  // Who comes under a name takes the place of who had it; a heartbeat would bring that one back.
+  const ActorKey first_incarnation{welcome.actor.actor_id, 0};
+  for (auto old = peers_.lower_bound(first_incarnation); old != peers_.end() && old->first < welcome.actor; ++old) {
+    if (!old->second.gone) LogWarning(StrCat(ActorName(old->first), " has been replaced and counts as gone"));
+    old->second.gone = true;
+  }
+  peers_[welcome.actor] = {id, Clock::now()};
+  endpoint.Send(id, welcome);
+  if (stopping_) endpoint.Send(id, Stop{});
+}
+
+void FrontEnd::Hear(LearnerEndpoint& endpoint, const PeerId& id, const Heartbeat& heartbeat) {
+  // An actor of an earlier session learns from the reply that it has to say Hello again.
+  endpoint.Send(id, HeartbeatReply{session_, announced_});
+  if (heartbeat.session != session_) return;
+  ledger_.NoteProduced(heartbeat.actor, heartbeat.produced);
+  const auto peer = peers_.find(heartbeat.actor);
+  if (peer == peers_.end()) return;
+  if (peer->second.gone) LogInfo(StrCat(ActorName(heartbeat.actor), " is heard again"));
+  peer->second = {id, Clock::now()};
+  if (stopping_) endpoint.Send(id, Stop{});
+}
+
+void FrontEnd::Hear(LearnerEndpoint& endpoint, const PeerId& id, const WeightsRequest& /*request*/) {
+  endpoint.Send(id, weights_reply_);
+}
+
+void FrontEnd::Hear(LearnerEndpoint& /*endpoint*/, const PeerId& /*id*/, const Goodbye& goodbye) {
+  ledger_.NoteProduced(goodbye.actor, goodbye.produced);
+  const auto peer = peers_.find(goodbye.actor);
+  if (peer == peers_.end()) return;
+  peer->second.gone = true;
+  LogInfo(StrCat(ActorName(goodbye.actor), " said goodbye after ", goodbye.produced, " episodes"));
+}
+
+void FrontEnd::Receive(Trajectory trajectory) {
+  const ActorKey actor = trajectory.actor;
+  const Ledger::Admission admission = ledger_.Admit(actor, trajectory.sequence);
+  if (admission == Ledger::Admission::kUnknown) {
+    if (strangers_++ < kLoggedStrangers) {
+      LogWarning(StrCat("episode ", trajectory.sequence, " of ", ActorName(actor), " is refused: no such actor has joined"));
+    }
+    return;
+  }
+  if (admission == Ledger::Admission::kDuplicate) {
+    const MutexLock lock(mu_);
+    ++stats_.duplicates;
+    return;
+  }
+  std::optional<std::string> reason = CheckShape(tasks_, trajectory);
+  if (!reason && trajectory.policy_version > announced_) {
+    reason = StrCat("policy version ", trajectory.policy_version, " was never published");
+  }
+  if (reason) {
+    Reject(ledger_, trajectory, *reason);
+    return;
+  }
+  // There is room: this thread alone pushes, and it looked before it received. Closed: the check has failed.
+  if (!queue_.Push(std::move(trajectory))) ledger_.CountStale(actor);
+}
+
+void FrontEnd::LookAfterActors() {
+  const Clock::time_point now = Clock::now();
+  if (now < next_look_) return;
+  next_look_ = now + kLookEvery;
+  const auto limit = std::chrono::duration<double>(config_.learner.actor_timeout_s);
+  int64_t alive = 0;
+  uint64_t under_way = 0;
+  for (auto& [key, peer] : peers_) {
+    if (!peer.gone && now - peer.last_heard > limit) {
+      peer.gone = true;
+      LogWarning(StrCat(ActorName(key), " has been silent for ", config_.learner.actor_timeout_s, " s and counts as gone"));
+    }
+    if (peer.gone) continue;
+    ++alive;
+    under_way += ledger_.UnderWay(key);
+  }
+  const MutexLock lock(mu_);
+  stats_.actors_alive = alive;
+  stats_.actors_gone = std::ssize(peers_) - alive;
+  stats_.under_way = static_cast<int64_t>(under_way);
+}
+
+void FrontEnd::CountLeftOvers() {
+  while (const std::optional<Episode> episode = Pop(std::chrono::milliseconds(0))) {
+    ledger_.CountStale(episode->trajectory.actor);
+  }
+}
+
+void FrontEnd::Finish(std::chrono::milliseconds timeout) {
+  stopping_ = true;
+  const Clock::time_point deadline = Clock::now() + timeout;
+  Clock::time_point last_arrival = Clock::now();
+  int64_t arrived = stats().episodes;
+  while (Clock::now() < deadline) {
+    std::this_thread::sleep_for(kPoll);
+    // A full queue would hold up the actors' last episodes, and their goodbyes wait behind these.
+    CountLeftOvers();
+    const FrontEndStats now = stats();
+    if (now.episodes != arrived) {
+      arrived = now.episodes;
+      last_arrival = Clock::now();
+    }
+    if (now.actors_alive == 0 && Clock::now() - last_arrival > kQuiet) break;
+  }
+  done_ = true;
+  thread_.join();
+  queue_.Close();
+  CountLeftOvers();
+}
+
+}  // namespace emplace

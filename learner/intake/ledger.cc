@@ -1,0 +1,209 @@
+#include "learner/intake/ledger.h"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "common/error.h"
+#include "common/json_text.h"
+#include "common/strings.h"
+
+namespace emplace {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json CountsToJson(const LedgerCounts& counts) {
+  return {{"produced", counts.produced}, {"trained", counts.trained}, {"stale", counts.stale},
+          {"rejected", counts.rejected}, {"lost", counts.lost}};
+}
+
+uint64_t Used(const LedgerCounts& counts) { return counts.trained + counts.stale + counts.rejected; }
+
+LedgerCounts CountsFromJson(const nlohmann::json& json) {
+  LedgerCounts counts;
+  json.at("produced").get_to(counts.produced);
+  json.at("trained").get_to(counts.trained);
+  json.at("stale").get_to(counts.stale);
+  json.at("rejected").get_to(counts.rejected);
+  if (Used(counts) > counts.produced) {
+    throw BadInput(StrCat("ledger: ", Used(counts), " episodes were used, expected at most the ", counts.produced, " produced"));
+  }
+  return counts;
+}
+
+// An actor that skips further ahead than this is not one of ours.
+constexpr uint64_t kFurthestAhead = 1'000'000;
+// Bounds the memory for numbers that are overdue. An actor sends in order, so a gap means that a connection broke.
+constexpr size_t kMaxGaps = 1024;
+
+bool TooFarAhead(uint64_t sequence, uint64_t highest) { return sequence > highest && sequence - highest > kFurthestAhead; }
+
+}  // namespace
+
+std::string ActorName(const ActorKey& key) { return StrCat("actor ", key.actor_id, ", incarnation ", key.incarnation); }
+
+LedgerCounts& LedgerCounts::operator+=(const LedgerCounts& other) {
+  produced += other.produced;
+  trained += other.trained;
+  stale += other.stale;
+  rejected += other.rejected;
+  lost += other.lost;
+  return *this;
+}
+
+const Ledger::Incarnation* Ledger::Find(const ActorKey& actor) const {
+  if (actor.actor_id >= actors_.size()) return nullptr;
+  const auto& incarnations = actors_[actor.actor_id].incarnations;
+  const auto found = incarnations.find(actor.incarnation);
+  return found == incarnations.end() ? nullptr : &found->second;
+}
+
+Ledger::Incarnation* Ledger::Find(const ActorKey& actor) {
+  return const_cast<Incarnation*>(std::as_const(*this).Find(actor));
+}
+
+bool Ledger::Incarnation::Receive(uint64_t sequence) {
+  if (sequence > highest) {
+    if (sequence > highest + 1) gaps[highest + 1] = sequence - 1;
+    if (gaps.size() > kMaxGaps) gaps.erase(gaps.begin());
+    highest = sequence;
+    return true;
+  }
+  auto gap = gaps.upper_bound(sequence);
+  if (gap == gaps.begin()) return false;
+  const auto [first, last] = *--gap;
+  if (last < sequence) return false;
+  gaps.erase(gap);
+  if (first < sequence) gaps[first] = sequence - 1;
+  if (sequence < last) gaps[sequence + 1] = last;
+  return true;
+}
+
+ActorKey Ledger::Join(const std::string& name, uint64_t nonce, int64_t unix_seconds) {
+  const MutexLock lock(mu_);
+  size_t id = 0;
+  while (id < actors_.size() && actors_[id].name != name) ++id;
+  if (id == actors_.size()) actors_.push_back({name, {}});
+  auto& incarnations = actors_[id].incarnations;
+  for (const auto& [number, incarnation] : incarnations) {
+    if (incarnation.nonce == nonce) return {static_cast<uint32_t>(id), number};
+  }
+  auto number = static_cast<uint32_t>(std::clamp<int64_t>(unix_seconds, 1, std::numeric_limits<uint32_t>::max()));
+  if (!incarnations.empty()) number = std::max(number, incarnations.rbegin()->first + 1);
+  incarnations[number].nonce = nonce;
+  return {static_cast<uint32_t>(id), number};
+}
+
+Ledger::Admission Ledger::Admit(const ActorKey& actor, uint64_t sequence) {
+  const MutexLock lock(mu_);
+  Incarnation* const incarnation = Find(actor);
+  if (incarnation == nullptr || sequence == 0 || TooFarAhead(sequence, incarnation->highest)) return Admission::kUnknown;
+  if (!incarnation->Receive(sequence)) return Admission::kDuplicate;
+  incarnation->counts.produced = std::max(incarnation->counts.produced, sequence);
+  return Admission::kNew;
+}
+
+void Ledger::NoteProduced(const ActorKey& actor, uint64_t produced) {
+  const MutexLock lock(mu_);
+  Incarnation* const incarnation = Find(actor);
+  if (incarnation == nullptr || TooFarAhead(produced, incarnation->highest)) return;
+  incarnation->counts.produced = std::max(incarnation->counts.produced, produced);
+}
+
+uint64_t Ledger::UnderWay(const ActorKey& actor) const {
+  const MutexLock lock(mu_);
+  const Incarnation* const incarnation = Find(actor);
+  return incarnation == nullptr ? 0 : incarnation->counts.produced - incarnation->highest;
+}
+
+void Ledger::Count(const ActorKey& actor, uint64_t LedgerCounts::* what) {
+  const MutexLock lock(mu_);
+  Incarnation* const incarnation = Find(actor);
+  EMPLACE_CHECK(incarnation != nullptr && Used(incarnation->counts) < incarnation->counts.produced);
+  ++(incarnation->counts.*what);
+}
+
+LedgerCounts Ledger::CountsOf(const Actor& actor) {
+  LedgerCounts sum;
+  for (const auto& [number, incarnation] : actor.incarnations) sum += incarnation.counts;
+  sum.lost = sum.produced - Used(sum);
+  return sum;
+}
+
+LedgerCounts Ledger::TotalLocked() const {
+  LedgerCounts total;
+  for (const Actor& actor : actors_) total += CountsOf(actor);
+  return total;
+}
+
+LedgerCounts Ledger::Total() const {
+  const MutexLock lock(mu_);
+  return TotalLocked();
+}
+
+std::map<std::string, LedgerCounts> Ledger::ByActor() const {
+  const MutexLock lock(mu_);
+  std::map<std::string, LedgerCounts> by_actor;
+  for (const Actor& actor : actors_) by_actor[actor.name] = CountsOf(actor);
+  return by_actor;
+}
+
+std::string Ledger::Summary() const {
+  const MutexLock lock(mu_);
+  Json actors = Json::object();
+  for (const Actor& actor : actors_) {
+    actors[actor.name] = CountsToJson(CountsOf(actor));
+    actors[actor.name]["incarnations"] = actor.incarnations.size();
+  }
+  return Json{{"total", CountsToJson(TotalLocked())}, {"actors", std::move(actors)}}.dump(1) + "\n";
+}
+
+std::string Ledger::ToJson() const {
+  const MutexLock lock(mu_);
+  Json actors = Json::array();
+  for (const Actor& actor : actors_) {
+    Json incarnations = Json::array();
+    for (const auto& [number, incarnation] : actor.incarnations) {
+      Json entry = CountsToJson(incarnation.counts);
+      entry.erase("lost");  // Follows from the others.
+      entry["incarnation"] = number;
+      entry["nonce"] = incarnation.nonce;
+      entry["highest"] = incarnation.highest;
+      entry["gaps"] = Json::array();
+      for (const auto& [first, last] : incarnation.gaps) entry["gaps"].push_back({first, last});
+      incarnations.push_back(std::move(entry));
+    }
+    actors.push_back({{"name", actor.name}, {"incarnations", std::move(incarnations)}});
+  }
+  return actors.dump();
+}
+
+void Ledger::FromJson(const std::string& text) {
+  const nlohmann::json saved = ParseJson(text, "ledger");
+  std::vector<Actor> actors;
+  try {
+    for (const nlohmann::json& entry : saved) {
+      Actor actor;
+      entry.at("name").get_to(actor.name);
+      for (const nlohmann::json& old : entry.at("incarnations")) {
+        Incarnation& incarnation = actor.incarnations[old.at("incarnation").get<uint32_t>()];
+        old.at("nonce").get_to(incarnation.nonce);
+        old.at("highest").get_to(incarnation.highest);
+        for (const nlohmann::json& gap : old.at("gaps")) incarnation.gaps[gap.at(0).get<uint64_t>()] = gap.at(1).get<uint64_t>();
+        incarnation.counts = CountsFromJson(old);
+        if (incarnation.highest > incarnation.counts.produced) {
+          throw BadInput(StrCat("ledger: episode ", incarnation.highest, " has come, expected at most the ",
+                                incarnation.counts.produced, " produced"));
+        }
+      }
+      actors.push_back(std::move(actor));
+    }
+  } catch (const nlohmann::json::exception& error) {
+    throw BadInput(StrCat("ledger: damaged: ", error.what()));
+  }
+  const MutexLock lock(mu_);
+  actors_ = std::move(actors);
+}
+
+}  // namespace emplace

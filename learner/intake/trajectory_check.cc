@@ -1,0 +1,79 @@
+#include "learner/intake/trajectory_check.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "common/strings.h"
+#include "simulator/placement_env.h"
+
+namespace emplace {
+namespace {
+
+// rho travels as float32.
+constexpr double kRhoTolerance = 1e-4;
+// A log-probability may come out a rounding error above 0.
+constexpr float kLogProbTolerance = 1e-4F;
+
+std::optional<std::string> CheckDevices(const PolicyGraph& graph, const std::vector<uint8_t>& devices, const char* what) {
+  for (size_t node = 0; node < devices.size(); ++node) {
+    const auto allowed = static_cast<size_t>(graph.num_devices);
+    if (devices[node] >= allowed || graph.allowed[node * allowed + devices[node]] == 0) {
+      return StrCat(what, " puts group ", node, " on device ", int{devices[node]}, ", where it may not go");
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<std::string> CheckShape(const std::vector<PlacementTask>& tasks, const Trajectory& trajectory) {
+  if (trajectory.graph >= tasks.size()) return StrCat("graph ", trajectory.graph, ", there are ", tasks.size());
+  const PolicyGraph& graph = tasks[trajectory.graph].policy;
+  const auto n = static_cast<size_t>(graph.num_nodes);
+  if (trajectory.start_placement.size() != n || trajectory.actions.size() != n ||
+      trajectory.behaviour_log_prob.size() != n || trajectory.rho.size() != n + 1) {
+    return StrCat("its arrays do not fit the ", n, " groups of graph ", trajectory.graph);
+  }
+  if (auto reason = CheckDevices(graph, trajectory.start_placement, "the start placement")) return reason;
+  if (auto reason = CheckDevices(graph, trajectory.actions, "an action")) return reason;
+  for (const float log_prob : trajectory.behaviour_log_prob) {
+    if (!std::isfinite(log_prob) || log_prob > kLogProbTolerance) return StrCat("a log-probability is ", log_prob);
+  }
+  for (const float rho : trajectory.rho) {
+    if (!std::isfinite(rho)) return StrCat("a rho is ", rho);
+  }
+  return std::nullopt;
+}
+
+void PlacementAfter(const Trajectory& trajectory, size_t steps, std::vector<uint8_t>& groups) {
+  const auto moved = static_cast<std::ptrdiff_t>(steps);
+  groups.assign(trajectory.actions.begin(), trajectory.actions.begin() + moved);
+  groups.insert(groups.end(), trajectory.start_placement.begin() + moved, trajectory.start_placement.end());
+}
+
+TrajectoryChecker::TrajectoryChecker(const std::vector<PlacementTask>& tasks, const EnvironmentConfig& config)
+    : tasks_(tasks), config_(config), simulators_(tasks.size()) {}
+
+TrajectoryChecker::Outcome TrajectoryChecker::CheckAfter(const Trajectory& trajectory, size_t steps) {
+  Outcome outcome;
+  const PlacementTask& task = tasks_[trajectory.graph];
+  std::unique_ptr<Simulator>& simulator = simulators_[trajectory.graph];
+  if (!simulator) simulator = std::make_unique<Simulator>(task.sim);
+  op_placement_.resize(static_cast<size_t>(task.sim.num_ops));
+  peak_bytes_.resize(static_cast<size_t>(task.sim.num_devices));
+  PlacementAfter(trajectory, steps, groups_);
+  task.Expand(groups_, op_placement_);
+  outcome.makespan_us = simulator->MakespanAndPeak(op_placement_, peak_bytes_);
+  for (size_t d = 0; d < peak_bytes_.size(); ++d) {
+    outcome.feasible = outcome.feasible && peak_bytes_[d] <= task.sim.memory_bytes[d];
+  }
+  const double expected = Rho(config_, outcome.makespan_us, peak_bytes_, task.sim.memory_bytes);
+  const double claimed = static_cast<double>(trajectory.rho[steps]);
+  if (std::abs(claimed - expected) > kRhoTolerance * std::max(1.0, std::abs(expected))) {
+    const std::string which = steps == trajectory.actions.size() ? "its last rho" : StrCat("its rho after ", steps, " steps");
+    outcome.reason = StrCat(which, " is ", claimed, ", the simulator says ", expected);
+  }
+  return outcome;
+}
+
+}  // namespace emplace

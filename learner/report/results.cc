@@ -1,0 +1,70 @@
+#include "learner/report/results.h"
+
+#include <cmath>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "learner/evaluation/evaluator.h"
+
+namespace emplace {
+
+std::string ShownRatio(double ratio) {
+  if (std::isnan(ratio)) return "-";
+  char text[32];
+  std::snprintf(text, sizeof(text), "%.4f", ratio);
+  return text;
+}
+
+std::string WriteResults(const PolicyWeights& policy, const Workload& workload, const PlacerOptions& placer,
+                         const RunTotals& totals) {
+  struct Part {
+    const char* name;
+    const std::vector<PlacementTask>& tasks;
+    std::optional<double> best_found;
+  };
+  nlohmann::ordered_json summary = {{"interrupted", totals.interrupted},
+                                    {"stopped", totals.stopped},
+                                    {"updates", totals.updates},
+                                    {"train_seconds", totals.train_seconds},
+                                    {"episodes", totals.front_end.episodes},
+                                    {"duplicates", totals.front_end.duplicates},
+                                    {"malformed", totals.front_end.malformed},
+                                    {"policy_version", policy.version}};
+  std::printf("\nmakespan / one device (geometric mean, greedy; lower is better)\n%-12s %7s %16s %12s %12s\n", "graphs",
+              "count", "start placement", "the policy", "best found");
+  for (const Part& part : {Part{"train", workload.train, totals.best_found},
+                           Part{"validation", workload.validation, std::nullopt},
+                           Part{"test", workload.test, std::nullopt}}) {
+    const EvaluationResult start = EvaluateStart(part.tasks, placer);
+    const EvaluationResult placed = Evaluate(policy, part.tasks, placer);
+    summary[part.name] = {{"graphs", part.tasks.size()},
+                          {"start", start.geometric_mean_ratio},
+                          {"policy", placed.geometric_mean_ratio},
+                          {"infeasible", placed.infeasible}};
+    if (part.best_found) summary[part.name]["best_found"] = *part.best_found;
+    std::printf("%-12s %7zu %16s %12s %12s\n", part.name, part.tasks.size(),
+                ShownRatio(start.geometric_mean_ratio).c_str(), ShownRatio(placed.geometric_mean_ratio).c_str(),
+                part.best_found ? ShownRatio(*part.best_found).c_str() : "");
+  }
+  std::fflush(stdout);
+  return summary.dump(1) + "\n";
+}
+
+void PrintLedger(const Ledger& ledger, const FrontEndStats& front_end) {
+  std::printf("\n%-16s %9s %9s %9s %9s %9s\n", "episodes of", "produced", "trained", "stale", "rejected", "lost");
+  const auto print = [](const std::string& name, const LedgerCounts& counts) {
+    std::printf("%-16s %9llu %9llu %9llu %9llu %9llu\n", name.c_str(), static_cast<unsigned long long>(counts.produced),
+                static_cast<unsigned long long>(counts.trained), static_cast<unsigned long long>(counts.stale),
+                static_cast<unsigned long long>(counts.rejected), static_cast<unsigned long long>(counts.lost));
+  };
+  for (const auto& [name, counts] : ledger.ByActor()) print(name, counts);
+  print("all", ledger.Total());
+  if (front_end.duplicates > 0 || front_end.malformed > 0) {
+    std::printf("refused besides: %lld duplicates, %lld malformed messages\n", static_cast<long long>(front_end.duplicates),
+                static_cast<long long>(front_end.malformed));
+  }
+  std::fflush(stdout);
+}
+
+}  // namespace emplace

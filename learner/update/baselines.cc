@@ -1,0 +1,92 @@
+#include "learner/update/baselines.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "common/error.h"
+#include "common/strings.h"
+
+namespace emplace {
+
+std::vector<float> ReturnsToGo(const Trajectory& trajectory, double discount) {
+  std::vector<float> returns(trajectory.actions.size());
+  double to_go = 0;
+  for (size_t t = returns.size(); t-- > 0;) {
+    to_go = static_cast<double>(trajectory.rho[t]) - static_cast<double>(trajectory.rho[t + 1]) + discount * to_go;
+    returns[t] = static_cast<float>(to_go);
+  }
+  return returns;
+}
+
+Baselines::Baselines(size_t graphs, int64_t window, double discount)
+    : window_(window), discount_(discount), recent_(graphs) {}
+
+std::vector<std::vector<float>> Baselines::AdvantagesThenAdd(const std::vector<Trajectory>& batch) {
+  // Sums over the window and the batch, once a graph.
+  std::vector<std::vector<double>> sum(recent_.size());
+  std::vector<double> episodes(recent_.size());
+  const auto add = [&](size_t graph, const std::vector<float>& returns) {
+    sum[graph].resize(returns.size());
+    for (size_t t = 0; t < returns.size(); ++t) sum[graph][t] += static_cast<double>(returns[t]);
+    ++episodes[graph];
+  };
+  std::vector<std::vector<float>> returns;
+  for (const Trajectory& trajectory : batch) {
+    returns.push_back(ReturnsToGo(trajectory, discount_));
+    if (episodes[trajectory.graph] == 0) {
+      for (const std::vector<float>& old : recent_[trajectory.graph]) add(trajectory.graph, old);
+    }
+    add(trajectory.graph, returns.back());
+  }
+
+  std::vector<std::vector<float>> advantages;
+  for (size_t i = 0; i < batch.size(); ++i) {
+    const size_t graph = batch[i].graph;
+    const double others = episodes[graph] - 1;
+    advantages.emplace_back(returns[i].size(), 0.0F);
+    for (size_t t = 0; others > 0 && t < returns[i].size(); ++t) {
+      const double own = static_cast<double>(returns[i][t]);
+      advantages[i][t] = static_cast<float>(own - (sum[graph][t] - own) / others);
+    }
+  }
+  for (size_t i = 0; i < batch.size(); ++i) {
+    // A difference of two finite rhos may overflow; the update is then skipped, and must not spoil the ones after it.
+    if (!std::ranges::all_of(returns[i], [](float value) { return std::isfinite(value); })) continue;
+    std::deque<std::vector<float>>& window = recent_[batch[i].graph];
+    window.push_back(std::move(returns[i]));
+    while (static_cast<int64_t>(window.size()) > window_) window.pop_front();
+  }
+  return advantages;
+}
+
+std::vector<std::vector<float>> Baselines::Save() const {
+  std::vector<std::vector<float>> saved(recent_.size());
+  for (size_t graph = 0; graph < recent_.size(); ++graph) {
+    for (const std::vector<float>& episode : recent_[graph]) {
+      saved[graph].insert(saved[graph].end(), episode.begin(), episode.end());
+    }
+  }
+  return saved;
+}
+
+void Baselines::Load(const std::vector<std::vector<float>>& saved, const std::vector<int32_t>& steps) {
+  if (saved.size() != recent_.size()) {
+    throw BadInput(StrCat("baselines of ", saved.size(), " graphs, expected ", recent_.size()));
+  }
+  for (size_t graph = 0; graph < saved.size(); ++graph) {
+    const auto n = static_cast<size_t>(steps[graph]);
+    if (n == 0 ? !saved[graph].empty() : saved[graph].size() % n != 0) {
+      throw BadInput(StrCat("baselines of graph ", graph, " have ", saved[graph].size(), " entries, expected a multiple of ", n));
+    }
+  }
+  for (size_t graph = 0; graph < saved.size(); ++graph) {
+    const auto n = static_cast<std::ptrdiff_t>(steps[graph]);
+    recent_[graph].clear();
+    for (auto at = saved[graph].begin(); at != saved[graph].end(); at += n) {
+      recent_[graph].emplace_back(at, at + n);
+    }
+  }
+}
+
+}  // namespace emplace

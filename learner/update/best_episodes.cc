@@ -1,0 +1,58 @@
+#include "learner/update/best_episodes.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "common/error.h"
+#include "common/strings.h"
+
+namespace emplace {
+
+void BestEpisodes::Consider(const std::vector<Trajectory>& batch) {
+  for (const Trajectory& episode : batch) {
+    BestEpisode& best = best_[episode.graph];
+    if (!best.actions.empty() && episode.rho.back() >= best.rho) continue;
+    best = {episode.start_placement, episode.actions, episode.rho.back()};
+  }
+}
+
+std::vector<Trajectory> BestEpisodes::Draw(int64_t count, Rng& rng) const {
+  std::vector<size_t> known;
+  for (size_t graph = 0; graph < best_.size(); ++graph) {
+    if (!best_[graph].actions.empty()) known.push_back(graph);
+  }
+  std::vector<Trajectory> drawn;
+  while (!known.empty() && std::ssize(drawn) < count) {
+    const size_t graph = known[static_cast<size_t>(rng.UniformInt(0, std::ssize(known) - 1))];
+    Trajectory& episode = drawn.emplace_back();
+    episode.graph = static_cast<GraphId>(graph);
+    episode.start_placement = best_[graph].start_placement;
+    episode.actions = best_[graph].actions;
+    episode.behaviour_log_prob.assign(episode.actions.size(), 0.0F);
+    episode.rho.assign(episode.actions.size() + 1, best_[graph].rho);
+  }
+  return drawn;
+}
+
+void BestEpisodes::Load(std::vector<BestEpisode> best, const std::vector<int32_t>& steps, int32_t devices) {
+  if (best.size() != best_.size()) {
+    throw BadInput(StrCat("best episodes of ", best.size(), " graphs, expected ", best_.size()));
+  }
+  const auto legal = [devices](const std::vector<uint8_t>& placement) {
+    return std::ranges::all_of(placement, [devices](uint8_t device) { return device < devices; });
+  };
+  for (size_t graph = 0; graph < best.size(); ++graph) {
+    const BestEpisode& episode = best[graph];
+    if (episode.actions.empty()) continue;
+    const auto n = static_cast<size_t>(steps[graph]);
+    if (episode.actions.size() != n || episode.start_placement.size() != n || !legal(episode.actions) ||
+        !legal(episode.start_placement) || !std::isfinite(episode.rho)) {
+      throw BadInput(StrCat("the best episode of graph ", graph, " has ", episode.actions.size(), " actions from a start of ",
+                            episode.start_placement.size(), ", expected ", n, " devices below ", devices, " each"));
+    }
+  }
+  best_ = std::move(best);
+}
+
+}  // namespace emplace

@@ -1,0 +1,16 @@
+// The engine of a learner without a GPU: LibTorch's autograd over the project's own forward and backward kernels.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "common/policy/policy_weights.h"
+#include "learner/update/update_engine.h"
+#include "simulator/placement_task.h"
+
+namespace emplace {
+
+// REQUIRES: tasks outlive the engine.
+std::unique_ptr<UpdateEngine> MakeCpuEngine(const std::vector<PlacementTask>& tasks, const PolicyWeights& initial);
+
+}  // namespace emplace

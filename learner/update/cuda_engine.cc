@@ -1,0 +1,66 @@
+#include "learner/update/cuda_engine.h"
+
+#include "common/error.h"
+#include "common/policy/cuda/update_cuda.h"
+
+namespace emplace {
+namespace {
+
+std::vector<const PolicyGraph*> GraphsOf(const std::vector<PlacementTask>& tasks) {
+  std::vector<const PolicyGraph*> graphs;
+  for (const PlacementTask& task : tasks) graphs.push_back(&task.policy);
+  return graphs;
+}
+
+class CudaEngine final : public UpdateEngine {
+ public:
+  CudaEngine(const std::vector<PlacementTask>& tasks, const PolicyWeights& initial)
+      : update_(initial.shape, GraphsOf(tasks), initial.values) {}
+
+  StepOutcome Step(const UpdateInputs& inputs, std::span<float> values) override;
+  AdamState SaveAdam() const override { return update_.SaveAdam(); }
+  void LoadAdam(const AdamState& state) override { update_.LoadAdam(state); }
+  const std::string& device() const override { return device_; }
+
+ private:
+  const std::string device_ = "cuda:0";
+  gpu::UpdateCuda update_;
+};
+
+StepOutcome CudaEngine::Step(const UpdateInputs& inputs, std::span<float> values) {
+  std::vector<gpu::EpisodeSource> episodes;
+  episodes.reserve(inputs.episodes.size());
+  for (const Trajectory& episode : inputs.episodes) {
+    episodes.push_back({static_cast<int32_t>(episode.graph), episode.start_placement, episode.actions});
+  }
+  std::vector<gpu::StateEntry> states;
+  states.reserve(inputs.samples.size());
+  for (size_t i = 0; i < inputs.samples.size(); ++i) {
+    const auto [episode, step] = inputs.samples[i];
+    states.push_back({.episode = static_cast<int32_t>(episode),
+                      .step = step,
+                      .advantage = inputs.advantages[i],
+                      .behaviour_log_prob = inputs.episodes[episode].behaviour_log_prob[static_cast<size_t>(step)],
+                      .lag = inputs.lags[i]});
+  }
+  update_.Submit(episodes, states,
+                 {.learning_rate = inputs.learning_rate,
+                  .gradient_clip = inputs.gradient_clip,
+                  .entropy_weight = static_cast<float>(inputs.entropy_weight),
+                  .importance_clip = static_cast<float>(inputs.importance_clip)});
+  const gpu::UpdateReport report = update_.Collect(values);
+  return {.loss = report.loss,
+          .entropy = report.entropy,
+          .mean_importance = report.mean_importance,
+          .gradient_norm = report.gradient_norm};
+}
+
+}  // namespace
+
+std::string WhyNoCuda() { return gpu::WhyNoGpu(); }
+
+std::unique_ptr<UpdateEngine> MakeCudaEngine(const std::vector<PlacementTask>& tasks, const PolicyWeights& initial) {
+  return std::make_unique<CudaEngine>(tasks, initial);
+}
+
+}  // namespace emplace

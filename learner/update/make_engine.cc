@@ -1,0 +1,26 @@
+#include "learner/update/make_engine.h"
+
+#include "common/error.h"
+#include "common/strings.h"
+#include "learner/update/cpu_engine.h"
+#ifdef EMPLACE_CUDA
+#include "learner/update/cuda_engine.h"
+#endif
+
+namespace emplace {
+
+std::unique_ptr<UpdateEngine> MakeEngine(const std::string& device, const std::vector<PlacementTask>& tasks,
+                                         const PolicyWeights& initial) {
+  if (device != "cpu") {
+#ifdef EMPLACE_CUDA
+    const std::string why_not = WhyNoCuda();
+    if (why_not.empty()) return MakeCudaEngine(tasks, initial);
+#else
+    const std::string why_not = "this build is without CUDA";
+#endif
+    if (device == "cuda") throw RunFailed(StrCat("training.device is cuda, but no GPU can be used: ", why_not));
+  }
+  return MakeCpuEngine(tasks, initial);
+}
+
+}  // namespace emplace

@@ -1,0 +1,19 @@
+// The engine that a configuration asks for.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "common/policy/policy_weights.h"
+#include "learner/update/update_engine.h"
+#include "simulator/placement_task.h"
+
+namespace emplace {
+
+// device: "cpu", "cuda" or "auto", which is a GPU where there is one. Throws RunFailed when it is "cuda" and there is none.
+// REQUIRES: tasks outlive the engine.
+std::unique_ptr<UpdateEngine> MakeEngine(const std::string& device, const std::vector<PlacementTask>& tasks,
+                                         const PolicyWeights& initial);
+
+}  // namespace emplace

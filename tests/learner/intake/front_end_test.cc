@@ -1,0 +1,454 @@
+#include "learner/intake/front_end.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <functional>
+#include <zmq.hpp>
+
+#include "common/error.h"
+#include "common/wire/codec.h"
+#include "tests/learner/episodes.h"
+
+namespace emplace {
+namespace {
+
+using std::chrono::milliseconds;
+using testing::HasSubstr;
+
+constexpr milliseconds kSoon(10);
+constexpr int kTries = 1000;  // Times kSoon: how long something may take that must happen.
+
+bool Await(const std::function<bool()>& condition) {
+  for (int i = 0; i < kTries; ++i) {
+    if (condition()) return true;
+    std::this_thread::sleep_for(kSoon);
+  }
+  return false;
+}
+
+// An actor, played by hand: its two connections and its numbering.
+class Client {
+ public:
+  Client(const std::string& address, std::string name, uint64_t nonce)
+      : control_(address), name_(std::move(name)), nonce_(nonce) {}
+
+  template <typename Reply>
+  Reply Ask(const ActorMessage& question) {
+    for (int i = 0; i < kTries; ++i) {
+      // Asked again now and then: before it is connected, nothing is sent.
+      if (i % 50 == 0 && !control_.Send(question)) --i;
+      if (std::optional<Reply> reply = Hear<Reply>()) return *std::move(reply);
+    }
+    ADD_FAILURE() << name_ << " got no answer";
+    return {};
+  }
+
+  // The next message or notice, if it is of this type and comes soon.
+  template <typename Wanted>
+  std::optional<Wanted> Hear() {
+    auto received = control_.Receive(kSoon);
+    if (!received) return std::nullopt;
+    if constexpr (std::is_same_v<Wanted, Notice>) {
+      if (auto* const notice = std::get_if<Notice>(&*received)) return *notice;
+    } else if (auto* const message = std::get_if<LearnerMessage>(&*received)) {
+      if (auto* const wanted = std::get_if<Wanted>(message)) return std::move(*wanted);
+    }
+    return std::nullopt;
+  }
+
+  template <typename Wanted>
+  bool Hears() {
+    for (int i = 0; i < kTries; ++i) {
+      if (Hear<Wanted>()) return true;
+    }
+    return false;
+  }
+
+  Welcome Join() {
+    Welcome welcome = Ask<Welcome>(Hello{kProtocolVersion, name_, nonce_});
+    key_ = welcome.actor;
+    session_ = welcome.session;
+    control_.SubscribeNotices(welcome.notices_endpoint);
+    trajectories_.emplace(welcome.trajectories_endpoint, 4);
+    return welcome;
+  }
+
+  HeartbeatReply Beat() { return Ask<HeartbeatReply>(Heartbeat{key_, session_, produced_, 0}); }
+  void BeatOnce() { control_.Send(Heartbeat{key_, session_, produced_, 0}); }
+
+  // Sends `episode` as this client's next one.
+  bool Produce(Trajectory episode, milliseconds timeout = milliseconds(10'000)) {
+    episode.actor = key_;
+    episode.sequence = produced_ + 1;
+    if (!trajectories_->Send(episode, timeout)) return false;
+    ++produced_;
+    return true;
+  }
+  bool Repeat(Trajectory episode, uint64_t sequence) {
+    episode.actor = key_;
+    episode.sequence = sequence;
+    return trajectories_->Send(episode, milliseconds(10'000));
+  }
+
+  // A clean end: all that was produced leaves first.
+  void Leave() {
+    trajectories_->Close(milliseconds(10'000));
+    control_.Send(Goodbye{key_, produced_});
+  }
+
+  ActorEndpoint& control() { return control_; }
+  const ActorKey& key() const { return key_; }
+  uint64_t session() const { return session_; }
+  uint64_t produced() const { return produced_; }
+
+ private:
+  ActorEndpoint control_;
+  const std::string name_;
+  const uint64_t nonce_;
+  ActorKey key_;
+  uint64_t session_ = 0;
+  uint64_t produced_ = 0;
+  std::optional<TrajectorySocket> trajectories_;
+};
+
+class FrontEndTest : public testing::Test {
+ protected:
+  FrontEndTest() : tasks_(TwoDeviceTasks(1, 3)), weights_(std::make_shared<const PolicyWeights>(SmallPolicy(1, 5))) {
+    config_.learner.buffer = 64;
+    config_.learner.actor_timeout_s = 60;
+    episodes_ = Episodes(tasks_, config_.environment, *weights_, 8, Rng(2));
+  }
+
+  std::unique_ptr<FrontEnd> Start() {
+    return std::make_unique<FrontEnd>(tasks_, config_, ledger_, placements_, weights_, clocks_);
+  }
+  const Trajectory& episode(uint64_t i) const { return episodes_[i % episodes_.size()]; }
+
+  // Takes `count` episodes as if for updates.
+  void Train(FrontEnd& front_end, uint64_t count) {
+    for (uint64_t i = 0; i < count; ++i) {
+      const std::optional<Episode> taken = front_end.Pop(milliseconds(10'000));
+      ASSERT_TRUE(taken.has_value());
+      ledger_.CountTrained(taken->trajectory.actor);
+    }
+  }
+
+  const std::vector<PlacementTask> tasks_;
+  const std::shared_ptr<const PolicyWeights> weights_;
+  RunConfig config_;
+  std::vector<Trajectory> episodes_;
+  Ledger ledger_;
+  const RunClock clock_{0};
+  BestPlacements placements_{tasks_, config_.environment, clock_};
+  StageClocks clocks_;
+};
+
+TEST_F(FrontEndTest, WhoJoinsGetsAllItNeeds) {
+  config_.name = "a run of its own";
+  const auto front_end = Start();
+  Client actor(front_end->address(), "host/0", 7);
+  const Welcome welcome = actor.Join();
+  EXPECT_EQ(welcome.session, front_end->session());
+  EXPECT_EQ(ParseRunConfig(welcome.config_yaml, "welcome", {}).name, config_.name);
+  ASSERT_EQ(welcome.tasks.size(), tasks_.size());
+  for (size_t i = 0; i < tasks_.size(); ++i) {
+    const PlacementTask task = TaskFromBundle(welcome.tasks[i]);
+    EXPECT_EQ(task.name, tasks_[i].name);
+    EXPECT_EQ(task.policy.allowed, tasks_[i].policy.allowed);
+  }
+  const auto reply = actor.Ask<WeightsReply>(WeightsRequest{actor.key()});
+  EXPECT_EQ(reply.version, 5U);
+  EXPECT_EQ(reply.hash, WeightsHash(reply.blob));
+  EXPECT_EQ(ParsePolicy(reply.blob, "reply").values, weights_->values);
+
+  EXPECT_EQ(actor.Join().actor, welcome.actor);  // A repeated Hello of one process.
+  Client restarted(front_end->address(), "host/0", 8);
+  const ActorKey again = restarted.Join().actor;
+  EXPECT_EQ(again.actor_id, welcome.actor.actor_id);
+  EXPECT_GT(again.incarnation, welcome.actor.incarnation);
+  Client other(front_end->address(), "host/1", 7);
+  EXPECT_NE(other.Join().actor.actor_id, welcome.actor.actor_id);
+}
+
+TEST_F(FrontEndTest, NewWeightsAreAnnouncedAndServed) {
+  const auto front_end = Start();
+  Client actor(front_end->address(), "a", 1);
+  actor.Join();
+  EXPECT_EQ(actor.Beat().version, 5U);
+  front_end->Publish(std::make_shared<const PolicyWeights>(SmallPolicy(2, 6)));
+  // The notice may be lost while the subscription is on its way; the heartbeat's reply says it as well.
+  EXPECT_TRUE(Await([&] { return actor.Beat().version == 6; }));
+  EXPECT_EQ(actor.Ask<WeightsReply>(WeightsRequest{actor.key()}).version, 6U);
+  for (PolicyVersion version = 7;; ++version) {
+    ASSERT_LT(version, 100U) << "no notice came";
+    front_end->Publish(std::make_shared<const PolicyWeights>(SmallPolicy(2, version)));
+    const std::optional<Notice> notice = actor.Hear<Notice>();
+    if (!notice) continue;
+    EXPECT_EQ(notice->session, front_end->session());
+    EXPECT_GE(notice->version, 6U);
+    EXPECT_FALSE(notice->stop);
+    break;
+  }
+}
+
+TEST_F(FrontEndTest, AnActorOfAnEarlierSessionLearnsOfIt) {
+  const auto front_end = Start();
+  Client actor(front_end->address(), "a", 1);
+  actor.Join();
+  const auto reply = actor.Ask<HeartbeatReply>(Heartbeat{actor.key(), actor.session() + 1, 100, 0});
+  EXPECT_EQ(reply.session, front_end->session());
+  EXPECT_EQ(ledger_.Total().produced, 0U);  // Another session's numbers are not this one's.
+}
+
+TEST_F(FrontEndTest, StrangeActorsAreRefusedWithTheReason) {
+  const auto front_end = Start();
+  const auto refusal = [&](const Hello& hello) {
+    Client actor(front_end->address(), "a", 1);
+    return actor.Ask<Refusal>(hello).reason;
+  };
+  EXPECT_THAT(refusal(Hello{kProtocolVersion + 1, "a", 1}), HasSubstr("protocol"));
+  for (const std::string& name : {std::string(), std::string("two words"), std::string("line\nbreak"), std::string("\xff\xfe"),
+                                  std::string("zero\0", 5), std::string(65, 'x')}) {
+    EXPECT_THAT(refusal(Hello{kProtocolVersion, name, 1}), HasSubstr("name"));
+  }
+  EXPECT_TRUE(ledger_.ByActor().empty());
+}
+
+TEST_F(FrontEndTest, SoundEpisodesComeWithTheirMakespan) {
+  const auto front_end = Start();
+  Client actor(front_end->address(), "a", 1);
+  actor.Join();
+  uint64_t steps = 0;
+  for (uint64_t i = 0; i < 8; ++i) {
+    ASSERT_TRUE(actor.Produce(episode(i)));
+    steps += episode(i).actions.size();
+    const std::optional<Episode> got = front_end->Pop(milliseconds(10'000));
+    ASSERT_TRUE(got.has_value());
+    EXPECT_EQ(got->trajectory.sequence, i + 1);
+    EXPECT_EQ(got->trajectory.actions, episode(i).actions);
+    const PlacementTask& task = tasks_[got->trajectory.graph];
+    if (task.single_device >= 0) {
+      EXPECT_DOUBLE_EQ(got->ratio, got->makespan_us / task.single_device_us);
+    } else {
+      EXPECT_TRUE(std::isnan(got->ratio));
+    }
+  }
+  const FrontEndStats stats = front_end->stats();
+  EXPECT_EQ(stats.episodes, 8);
+  EXPECT_EQ(stats.steps, static_cast<int64_t>(steps));
+}
+
+TEST_F(FrontEndTest, NothingUnsoundReachesTheLearner) {
+  const auto front_end = Start();
+  Client actor(front_end->address(), "a", 1);
+  const Welcome welcome = actor.Join();
+
+  Trajectory wrong_rho = episode(0);
+  wrong_rho.rho.back() += 1;
+  Trajectory too_long = episode(1);
+  too_long.actions.push_back(0);
+  too_long.start_placement.push_back(0);
+  too_long.behaviour_log_prob.push_back(-1);
+  too_long.rho.push_back(too_long.rho.back());
+  Trajectory from_the_future = episode(2);
+  from_the_future.policy_version = 6;
+  ASSERT_TRUE(actor.Produce(wrong_rho));
+  ASSERT_TRUE(actor.Produce(too_long));
+  ASSERT_TRUE(actor.Produce(from_the_future));
+  ASSERT_TRUE(actor.Produce(episode(3)));
+  ASSERT_TRUE(actor.Repeat(episode(3), actor.produced()));
+  ASSERT_TRUE(actor.Repeat(episode(4), actor.produced()));
+
+  Trajectory strangers = episode(5);
+  strangers.actor = {77, 1};
+  strangers.sequence = 1;
+  TrajectorySocket stranger(welcome.trajectories_endpoint, 4);
+  ASSERT_TRUE(stranger.Send(strangers, milliseconds(10'000)));
+  zmq::context_t context;
+  zmq::socket_t noise(context, zmq::socket_type::push);
+  noise.set(zmq::sockopt::linger, 0);
+  noise.connect(welcome.trajectories_endpoint);
+  noise.send(zmq::str_buffer("not a trajectory"), zmq::send_flags::none);
+
+  const std::optional<Episode> sound = front_end->Pop(milliseconds(10'000));
+  ASSERT_TRUE(sound.has_value());
+  EXPECT_EQ(sound->trajectory.sequence, actor.produced());
+  ledger_.CountTrained(actor.key());
+  EXPECT_TRUE(Await([&] { return front_end->stats().duplicates == 2 && front_end->stats().malformed >= 2; }));
+  EXPECT_FALSE(front_end->Pop(milliseconds(100)).has_value());
+  const LedgerCounts total = ledger_.Total();
+  EXPECT_EQ(total.produced, actor.produced());
+  EXPECT_EQ(total.trained, 1U);
+  EXPECT_EQ(total.trained + total.rejected + total.lost, actor.produced());
+  EXPECT_EQ(total.rejected, 3U);
+  EXPECT_EQ(front_end->stats().episodes, 1);
+}
+
+TEST_F(FrontEndTest, AFullBufferPushesBackAndLosesNothing) {
+  config_.learner.buffer = 2;
+  const auto front_end = Start();
+  Client actor(front_end->address(), "a", 1);
+  actor.Join();
+  // What fits into the buffer, both sockets' queues and the kernel is bounded; then the actor is held up.
+  while (actor.Produce(episode(actor.produced()), milliseconds(200))) {
+    ASSERT_LT(actor.produced(), 5000U) << "nothing pushes back";
+  }
+  EXPECT_EQ(front_end->stats().episodes, 2);
+  EXPECT_GT(front_end->stats().blocked_s, 0);
+  EXPECT_EQ(actor.Beat().session, front_end->session());  // Control is not held up.
+  EXPECT_TRUE(Await([&] { return front_end->stats().under_way == static_cast<int64_t>(actor.produced()) - 2; }));
+
+  const uint64_t produced = actor.produced();
+  Train(*front_end, produced);
+  actor.Leave();
+  EXPECT_TRUE(Await([&] { return front_end->stats().actors_alive == 0; }));
+  const LedgerCounts total = ledger_.Total();
+  EXPECT_EQ(total.produced, produced);
+  EXPECT_EQ(total.trained, produced);
+  EXPECT_EQ(total.lost, 0U);
+}
+
+TEST_F(FrontEndTest, SilentActorsAreNoticedAndMayReturn) {
+  config_.learner.actor_timeout_s = 0.2;
+  const auto front_end = Start();
+  Client actor(front_end->address(), "a", 1);
+  actor.Join();
+  EXPECT_TRUE(Await([&] { return front_end->stats().actors_gone == 1; }));
+  EXPECT_EQ(front_end->stats().actors_alive, 0);
+  EXPECT_TRUE(Await([&] {
+    actor.BeatOnce();
+    return front_end->stats().actors_alive == 1;
+  }));
+  EXPECT_EQ(front_end->stats().actors_gone, 0);
+}
+
+TEST_F(FrontEndTest, WhoTakesAnActorsPlaceEndsTheWaitForIt) {
+  const auto front_end = Start();
+  Client killed(front_end->address(), "a", 1);
+  killed.Join();
+  EXPECT_TRUE(Await([&] { return front_end->stats().actors_alive == 1; }));
+  Client replacement(front_end->address(), "a", 2);
+  replacement.Join();
+  EXPECT_TRUE(Await([&] { return front_end->stats().actors_gone == 1; }));
+  EXPECT_EQ(front_end->stats().actors_alive, 1);
+}
+
+TEST_F(FrontEndTest, TheEndWaitsForGoodbyesAndCountsWhatIsLeft) {
+  config_.learner.buffer = 4;
+  const auto front_end = Start();
+  uint64_t produced = 0;
+  std::thread actors([&] {
+    Client actor(front_end->address(), "a", 1);
+    actor.Join();
+    // Plays on until it is told to stop; then sends a last episode.
+    for (int i = 0; i < kTries && !actor.Hear<Stop>(); ++i) {
+      actor.BeatOnce();
+      actor.Produce(episode(actor.produced()), kSoon);
+    }
+    EXPECT_TRUE(actor.Produce(episode(0)));
+    produced = actor.produced();
+    actor.Leave();
+  });
+  Train(*front_end, 5);
+  front_end->Finish(milliseconds(30'000));
+  actors.join();
+  const LedgerCounts total = ledger_.Total();
+  EXPECT_EQ(total.produced, produced);
+  EXPECT_EQ(total.trained, 5U);
+  EXPECT_EQ(total.stale, produced - 5);  // Came in time for no update.
+  EXPECT_EQ(total.lost, 0U);
+  EXPECT_EQ(front_end->stats().actors_gone, 1);
+}
+
+TEST_F(FrontEndTest, ATakenPortIsSaid) {
+  const auto first = Start();
+  const std::string address = first->address();
+  config_.network.port = std::stoi(address.substr(address.rfind(':') + 1));
+  try {
+    Start();
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), Error::Kind::kRunFailed);
+    EXPECT_THAT(error.what(), HasSubstr("cannot listen"));
+  }
+}
+
+// Several slots whose actors are started, killed outright, replaced and ended, all at once and at random, repeating some
+// of what they send, while the learner trains. At the end the ledger must say what the actors know.
+TEST_F(FrontEndTest, TheLedgerBalancesUnderRandomKillsAndRestarts) {
+  constexpr int kSlots = 3;
+  constexpr int kLives = 5;
+  config_.learner.buffer = 4;
+  config_.learner.actor_timeout_s = 2;  // The last of a slot may have been killed; nobody takes its place.
+  const auto front_end = Start();
+
+  struct Slot {
+    std::map<ActorKey, uint64_t> produced;  // By every life.
+    uint64_t surely_sent = 0;               // By lives that ended cleanly.
+    uint64_t repeated = 0;
+  };
+  std::vector<Slot> slots(kSlots);
+  std::atomic<int> running = kSlots;
+  std::vector<std::thread> actors;
+  for (int s = 0; s < kSlots; ++s) {
+    actors.emplace_back([&, s] {
+      Rng rng = Rng(11).Fork("slot", static_cast<uint64_t>(s));
+      Slot& slot = slots[static_cast<size_t>(s)];
+      for (int life = 0; life < kLives; ++life) {
+        Client actor(front_end->address(), "slot/" + std::to_string(s), rng.Next());
+        actor.Join();
+        const bool clean = rng.UniformInt(0, 1) == 0;
+        const int64_t count = rng.UniformInt(0, 30);
+        for (int64_t i = 0; i < count; ++i) {
+          ASSERT_TRUE(actor.Produce(episode(rng.Next())));
+          if (clean && rng.UniformInt(0, 5) == 0) {
+            ASSERT_TRUE(actor.Repeat(episode(0), actor.produced()));
+            ++slot.repeated;
+          }
+          if (rng.UniformInt(0, 3) == 0) actor.BeatOnce();
+        }
+        actor.Beat();  // So that the learner knows of all of them, even of those that get lost.
+        slot.produced[actor.key()] = actor.produced();
+        if (!clean) continue;  // Killed: its sockets close with all that is queued.
+        slot.surely_sent += actor.produced();
+        actor.Leave();
+      }
+      --running;
+    });
+  }
+  Rng rng(12);
+  while (running > 0) {
+    const std::optional<Episode> taken = front_end->Pop(kSoon);
+    if (!taken) continue;
+    if (rng.UniformInt(0, 3) == 0) {
+      ledger_.CountStale(taken->trajectory.actor);
+    } else {
+      ledger_.CountTrained(taken->trajectory.actor);
+    }
+  }
+  for (std::thread& actor : actors) actor.join();
+  front_end->Finish(milliseconds(30'000));
+
+  const auto by_actor = ledger_.ByActor();
+  ASSERT_EQ(by_actor.size(), static_cast<size_t>(kSlots));
+  uint64_t repeated = 0;
+  for (int s = 0; s < kSlots; ++s) {
+    const Slot& slot = slots[static_cast<size_t>(s)];
+    const LedgerCounts& counts = by_actor.at("slot/" + std::to_string(s));
+    uint64_t produced = 0;
+    for (const auto& [key, count] : slot.produced) produced += count;
+    EXPECT_EQ(slot.produced.size(), static_cast<size_t>(kLives));  // No two lives shared a key.
+    EXPECT_EQ(counts.produced, produced);
+    EXPECT_EQ(counts.rejected, 0U);
+    EXPECT_EQ(counts.produced, counts.trained + counts.stale + counts.lost);
+    EXPECT_GE(counts.trained + counts.stale, slot.surely_sent);
+    repeated += slot.repeated;
+  }
+  EXPECT_EQ(front_end->stats().duplicates, static_cast<int64_t>(repeated));
+  EXPECT_EQ(front_end->stats().malformed, 0);
+}
+
+}  // namespace
+}  // namespace emplace

@@ -1,0 +1,84 @@
+#include "learner/intake/trajectory_check.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <functional>
+#include <limits>
+
+#include "simulator/placement_env.h"
+#include "tests/learner/episodes.h"
+
+namespace emplace {
+namespace {
+
+using ::testing::HasSubstr;
+
+TEST(TrajectoryCheck, AcceptsWhatActorsMakeAndReportsItsEnd) {
+  const std::vector<PlacementTask> tasks = TwoDeviceTasks(1, 6);
+  for (const char* reward : {"log", "seconds"}) {
+    EnvironmentConfig environment;
+    environment.reward = reward;
+    TrajectoryChecker checker(tasks, environment);
+    int infeasible = 0;
+    for (const Trajectory& trajectory : Episodes(tasks, environment, SmallPolicy(1), 60, Rng(2))) {
+      ASSERT_EQ(CheckShape(tasks, trajectory), std::nullopt);
+      const TrajectoryChecker::Outcome outcome = checker.Check(trajectory);
+      EXPECT_EQ(outcome.reason, std::nullopt);
+      PlacementEnv env(tasks[trajectory.graph], environment);
+      env.Reset(trajectory.actions);
+      EXPECT_EQ(outcome.makespan_us, env.makespan_us());
+      EXPECT_EQ(outcome.feasible, env.feasible());
+      if (!outcome.feasible) ++infeasible;
+    }
+    EXPECT_GT(infeasible, 0);  // Else the test has not seen both.
+  }
+}
+
+TEST(TrajectoryCheck, RefusesEachDamageWithItsReason) {
+  const std::vector<PlacementTask> tasks = TwoDeviceTasks(2, 3);
+  TrajectoryChecker checker(tasks, {});
+  // Why it is refused, by either step.
+  const auto refusal = [&](const Trajectory& trajectory) {
+    const std::optional<std::string> shape = CheckShape(tasks, trajectory);
+    return shape ? shape : checker.Check(trajectory).reason;
+  };
+  // Graph 1's group 0 may not go to device 0.
+  Trajectory good;
+  for (Trajectory& trajectory : Episodes(tasks, {}, SmallPolicy(1), 30, Rng(3))) {
+    if (trajectory.graph == 1) good = std::move(trajectory);
+  }
+  ASSERT_EQ(refusal(good), std::nullopt);
+  ASSERT_EQ(tasks[1].policy.allowed[0], 0);
+
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  const float nan = std::nanf("");
+  const std::vector<std::pair<std::string, std::function<void(Trajectory&)>>> damages = {
+      {"graph 3, there are 3", [](Trajectory& t) { t.graph = 3; }},
+      {"graph 4294967295", [](Trajectory& t) { t.graph = 0xFFFFFFFFU; }},
+      {"do not fit", [](Trajectory& t) { t.start_placement.pop_back(); }},
+      {"do not fit", [](Trajectory& t) { t.actions.push_back(0); }},
+      {"do not fit", [](Trajectory& t) { t.behaviour_log_prob.clear(); }},
+      {"do not fit", [](Trajectory& t) { t.rho.pop_back(); }},
+      {"the start placement puts group 0 on device 0", [](Trajectory& t) { t.start_placement[0] = 0; }},
+      {"an action puts group 0 on device 0", [](Trajectory& t) { t.actions[0] = 0; }},
+      {"an action puts group 1 on device 2", [](Trajectory& t) { t.actions[1] = 2; }},
+      {"on device 255", [](Trajectory& t) { t.start_placement.back() = 255; }},
+      {"a log-probability is nan", [&](Trajectory& t) { t.behaviour_log_prob[0] = nan; }},
+      {"a log-probability is -inf", [](Trajectory& t) { t.behaviour_log_prob[0] = -kInfinity; }},
+      {"a log-probability is 0.5", [](Trajectory& t) { t.behaviour_log_prob.back() = 0.5F; }},
+      {"a rho is inf", [](Trajectory& t) { t.rho[0] = kInfinity; }},
+      {"a rho is", [&](Trajectory& t) { t.rho.back() = nan; }},
+      {"its last rho is", [](Trajectory& t) { t.rho.back() += 0.01F * (1 + std::abs(t.rho.back())); }},
+  };
+  for (const auto& [reason, damage] : damages) {
+    Trajectory bad = good;
+    damage(bad);
+    EXPECT_THAT(refusal(bad).value_or("(accepted)"), HasSubstr(reason));
+  }
+  EXPECT_EQ(refusal(good), std::nullopt);  // The checker itself took no harm.
+}
+
+}  // namespace
+}  // namespace emplace

@@ -1,0 +1,57 @@
+#include "learner/update/advantage_scale.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "common/error.h"
+
+namespace emplace {
+namespace {
+
+using ::testing::DoubleNear;
+using ::testing::ElementsAre;
+
+std::vector<Trajectory> OnGraphs(const std::vector<GraphId>& graphs) {
+  std::vector<Trajectory> batch;
+  for (const GraphId graph : graphs) batch.emplace_back().graph = graph;
+  return batch;
+}
+
+TEST(AdvantageScale, NoneLeavesThemAndBatchTakesOneSpread) {
+  const std::vector<Trajectory> batch = OnGraphs({0, 1});
+  const std::vector<std::vector<float>> advantages = {{1, -1}, {3, -3}};
+  EXPECT_THAT(AdvantageScale("none", 2).Factors(batch, advantages), ElementsAre(1.0, 1.0));
+  // Variance (1 + 1 + 9 + 9) / 4 = 5.
+  const double factor = 1 / std::sqrt(5.0);
+  EXPECT_THAT(AdvantageScale("batch", 2).Factors(batch, advantages), ElementsAre(DoubleNear(factor, 1e-7), DoubleNear(factor, 1e-7)));
+}
+
+TEST(AdvantageScale, GraphGivesEachGraphItsOwn) {
+  AdvantageScale scale("graph", 3);
+  const std::vector<Trajectory> batch = OnGraphs({2, 0, 2});
+  const std::vector<double> factors = scale.Factors(batch, {{100, -100}, {0.01F, -0.01F}, {200, -200}});
+  // Mean squares 25,000 and 1e-4.
+  EXPECT_NEAR(factors[0], 1 / std::sqrt(25000.0), 1e-9);
+  EXPECT_EQ(factors[0], factors[2]);
+  EXPECT_NEAR(factors[1], 100, 1e-3);
+}
+
+TEST(AdvantageScale, GraphRemembersForAWhile) {
+  AdvantageScale scale("graph", 1);
+  scale.Factors(OnGraphs({0}), {{10, -10}});
+  EXPECT_THAT(scale.mean_squares(), ElementsAre(100));
+  scale.Factors(OnGraphs({0}), {{0, 0}});  // Of a lone first episode, say: it tells nothing.
+  EXPECT_THAT(scale.mean_squares(), ElementsAre(100));
+  scale.Factors(OnGraphs({0}), {{1, std::numeric_limits<float>::infinity()}});
+  EXPECT_THAT(scale.mean_squares(), ElementsAre(DoubleNear(80.2, 1e-12)));  // 0.8 * 100 + 0.2 * 1
+  AdvantageScale resumed("graph", 1);
+  resumed.Load(scale.mean_squares());
+  EXPECT_EQ(resumed.Factors(OnGraphs({0}), {{3}}), scale.Factors(OnGraphs({0}), {{3}}));
+  EXPECT_THROW(resumed.Load({1, 2}), Error);
+}
+
+}  // namespace
+}  // namespace emplace

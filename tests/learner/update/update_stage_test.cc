@@ -1,0 +1,120 @@
+#include "learner/update/update_stage.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/learner/episodes.h"
+#include "tests/learner/fake_engine.h"
+
+namespace emplace {
+namespace {
+
+class UpdateStageTest : public testing::Test {
+ protected:
+  UpdateStageTest() : tasks_(TwoDeviceTasks(1, 3)), actor_(ledger_.Join("a", 1, 1)) {
+    config_.training.baseline_window = 3;
+  }
+
+  std::unique_ptr<PolicyUpdater> MakeUpdater(const PolicyWeights& weights) const {
+    return std::make_unique<PolicyUpdater>(tasks_, config_, weights, std::make_unique<FakeEngine>(weights));
+  }
+
+  // Four episodes for the update that starts from `version`, as the ledger knows them.
+  Batch BatchFor(PolicyVersion version) {
+    Batch batch;
+    batch.version = version;
+    batch.trajectories = Episodes(tasks_, config_.environment, SmallPolicy(1, version), 4, Rng(version));
+    for (Trajectory& trajectory : batch.trajectories) {
+      trajectory.actor = actor_;
+      trajectory.sequence = ++sequence_;
+      EXPECT_EQ(ledger_.Admit(actor_, sequence_), Ledger::Admission::kNew);
+    }
+    return batch;
+  }
+
+  static void ExpectEqual(const UpdaterState& a, const UpdaterState& b) {
+    EXPECT_EQ(a.adam.steps, b.adam.steps);
+    EXPECT_EQ(a.adam.mean, b.adam.mean);
+    EXPECT_EQ(a.adam.variance, b.adam.variance);
+    EXPECT_EQ(a.entropy_weight, b.entropy_weight);
+    EXPECT_EQ(a.mean_squares, b.mean_squares);
+    EXPECT_EQ(a.best_episodes, b.best_episodes);
+    EXPECT_EQ(a.recent_returns, b.recent_returns);
+  }
+
+  const std::vector<PlacementTask> tasks_;
+  RunConfig config_;
+  Ledger ledger_;
+  const RunClock clock_{100};
+  const ActorKey actor_;
+  uint64_t sequence_ = 0;
+};
+
+TEST_F(UpdateStageTest, EachUpdateRaisesTheVersionAndIsCounted) {
+  const auto updater = MakeUpdater(SmallPolicy(1, 4));
+  UpdateStage stage(*updater, 100, ledger_, clock_);
+  EXPECT_EQ(stage.updates(), 4);
+  for (PolicyVersion version = 4; version < 9; ++version) {
+    Batch batch = BatchFor(version);
+    batch.numbers.lag_max = static_cast<int64_t>(version);
+    const Updated updated = stage.Train(batch);
+    EXPECT_EQ(updated.weights->version, version + 1);
+    EXPECT_EQ(updated.weights->values, updater->weights().values);
+    EXPECT_EQ(updated.numbers.lag_max, static_cast<int64_t>(version));
+    EXPECT_EQ(updated.stats.gradient_norm, 2);
+    EXPECT_FALSE(updated.snapshot.has_value());
+    EXPECT_EQ(stage.updates(), static_cast<int64_t>(version + 1));
+  }
+  EXPECT_EQ(ledger_.Total().trained, sequence_);
+}
+
+TEST_F(UpdateStageTest, ASnapshotIsTheStateAfterItsUpdateAndStaysSo) {
+  const auto updater = MakeUpdater(SmallPolicy(1));
+  UpdateStage stage(*updater, 3, ledger_, clock_);
+  std::vector<Batch> batches;
+  for (PolicyVersion version = 0; version < 8; ++version) batches.push_back(BatchFor(version));
+
+  std::optional<Updated> third;
+  UpdaterState state_after_third;
+  for (const Batch& batch : batches) {
+    Updated updated = stage.Train(batch);
+    EXPECT_EQ(updated.snapshot.has_value(), updated.weights->version % 3 == 0);
+    if (updated.weights->version == 3) {
+      third = std::move(updated);
+      state_after_third = updater->SaveState();
+    }
+  }
+  // Five updates later it is still that of the third.
+  const Snapshot& snapshot = *third->snapshot;
+  EXPECT_EQ(snapshot.weights->version, 3U);
+  ExpectEqual(snapshot.updater, state_after_third);
+  EXPECT_GE(snapshot.train_seconds, 100);
+  Ledger ledger_then;
+  ledger_then.FromJson(snapshot.ledger_json);
+  EXPECT_EQ(ledger_then.Total().trained, 3U * 4);
+
+  // And whoever goes on from it ends where the run that never stopped has ended.
+  const auto resumed = MakeUpdater(*snapshot.weights);
+  resumed->LoadState(snapshot.updater);
+  UpdateStage second(*resumed, 3, ledger_, clock_);
+  for (size_t i = 3; i < batches.size(); ++i) {
+    for (Trajectory& trajectory : batches[i].trajectories) {  // The same episodes, sent anew.
+      trajectory.sequence = ++sequence_;
+      EXPECT_EQ(ledger_.Admit(actor_, sequence_), Ledger::Admission::kNew);
+    }
+    second.Train(batches[i]);
+  }
+  const Snapshot ends[] = {stage.Save(), second.Save()};
+  EXPECT_EQ(ends[0].weights->version, ends[1].weights->version);
+  EXPECT_EQ(ends[0].weights->values, ends[1].weights->values);
+  ExpectEqual(ends[0].updater, ends[1].updater);
+}
+
+TEST_F(UpdateStageTest, ABatchForAnotherVersionIsABug) {
+  const auto updater = MakeUpdater(SmallPolicy(1, 4));
+  UpdateStage stage(*updater, 100, ledger_, clock_);
+  const Batch batch = BatchFor(5);
+  EXPECT_DEATH(stage.Train(batch), "version");
+}
+
+}  // namespace
+}  // namespace emplace
