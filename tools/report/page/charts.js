@@ -33,11 +33,12 @@ function bandPath(xs, low, high) {
 }
 
 function seriesKey(series) {
-  const swatch = svgElement("svg", {class: "key", viewBox: "0 0 34 14", width: 34, height: 14, "aria-hidden": "true", style: `--c: var(--s${series.style % seriesCount})`});
+  const look = lineLook(series.style);
+  const swatch = svgElement("svg", {class: "key", viewBox: "0 0 34 14", width: 34, height: 14, "aria-hidden": "true", style: look.colour});
   if (series.filled) swatch.append(svgElement("rect", {class: "area", x: 1, y: 1, width: 32, height: 12}));
   else {
-    swatch.append(svgElement("line", {class: "line", x1: 1, x2: 33, y1: 7, y2: 7, "stroke-dasharray": dashes[series.style % seriesCount]}));
-    swatch.append(svgElement("path", {class: "marker", d: markerPath(markers[series.style % seriesCount], 17, 7, 4)}));
+    swatch.append(svgElement("line", {class: "line", x1: 1, x2: 33, y1: 7, y2: 7, "stroke-dasharray": look.dash}));
+    swatch.append(svgElement("path", {class: "marker", d: markerPath(look.marker, 17, 7, 4)}));
   }
   return element("li", {}, swatch, series.name);
 }
@@ -124,7 +125,7 @@ function lineChart(spec) {
       for (const series of named) {
         const i = indexAt(series, at);
         if (i < 0 || series.y[i] === null) continue;
-        cursor.append(svgElement("circle", {cx: x.scale(series.step ? at : series.x[i]), cy: y.scale(series.y[i]), r: 4.5, style: `--c: var(--s${series.style % seriesCount})`}));
+        cursor.append(svgElement("circle", {cx: x.scale(series.step ? at : series.x[i]), cy: y.scale(series.y[i]), r: 4.5, style: lineLook(series.style).colour}));
       }
     };
     const nearestStop = (event) => {
@@ -151,8 +152,8 @@ function lineChart(spec) {
 }
 
 function drawSeries(series, x, y, box) {
-  const style = series.style % seriesCount;
-  const group = svgElement("g", {class: series.faint ? "series faint" : "series", style: `--c: var(--s${style})`});
+  const look = lineLook(series.style);
+  const group = svgElement("g", {class: series.faint ? "series faint" : "series", style: look.colour});
   const xs = series.x.map(x);
   const ys = series.y.map((value) => (value === null ? null : y(value)));
   if (series.low) {
@@ -163,13 +164,13 @@ function drawSeries(series, x, y, box) {
   // A distribution stays where it is up to the edge of the plot.
   if (series.step && points.length > 0) points.push([box.right, points.at(-1)[1]]);
   if (series.filled) return group;
-  group.append(svgElement("path", {class: "line", d: pathThrough(points, series.step), "stroke-dasharray": series.faint ? "" : dashes[style]}));
+  group.append(svgElement("path", {class: "line", d: pathThrough(points, series.step), "stroke-dasharray": series.faint ? "" : look.dash}));
   if (series.faint) return group;
   // A few markers tell the lines apart; one on every point would hide them.
   const every = Math.max(1, Math.ceil(points.length / 9));
-  const first = Math.floor((every * style) / seriesCount);
+  const first = Math.floor((every * (series.style % seriesCount)) / seriesCount);
   for (let i = first; i < xs.length; i += every) {
-    if (ys[i] !== null) group.append(svgElement("path", {class: "marker", d: markerPath(markers[style], xs[i], ys[i], 3.5)}));
+    if (ys[i] !== null) group.append(svgElement("path", {class: "marker", d: markerPath(look.marker, xs[i], ys[i], 3.5)}));
   }
   return group;
 }

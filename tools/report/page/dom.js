@@ -74,6 +74,12 @@ const seriesCount = 8;
 const dashes = ["", "7 3", "2 3", "9 3 2 3", "12 4", "4 2", "1 2", "8 2 2 2 2 2"];
 const markers = ["circle", "square", "triangle", "diamond", "down", "cross", "plus", "bar"];
 
+// How the line of a style looks. Past the eighth, colours come again, with another dash and another marker each.
+function lineLook(style) {
+  const round = Math.floor(style / seriesCount);
+  return {colour: `--c: var(--s${style % seriesCount})`, dash: dashes[(style + 3 * round) % seriesCount], marker: markers[(style + 5 * round) % seriesCount]};
+}
+
 // The outline of a marker of radius r around (x, y), as a path.
 function markerPath(shape, x, y, r) {
   switch (shape) {
