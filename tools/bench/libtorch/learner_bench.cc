@@ -85,7 +85,7 @@ std::vector<Figure> Against(const std::vector<PlacementTask>& tasks,
                             const std::shared_ptr<const PolicyWeights>& weights, const Effort& effort) {
   RunConfig config = CpuConfig();
   config.training.max_states_per_update = 0;
-  config.training.normalize_advantages = false;
+  config.training.normalize_advantages = "none";
   const std::vector<Trajectory> episodes = PlayEpisodes(tasks, weights, 4);
   PlainGradient plain(tasks, *weights, config.training);
   double plain_loss = 0;
