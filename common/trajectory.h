@@ -2,7 +2,10 @@
 // features from graph id, start placement and actions, so an episode of 300 steps is a few kilobytes.
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "common/ids.h"
@@ -27,6 +30,13 @@ struct Trajectory {
   std::vector<float> behaviour_log_prob;  // [n] log mu(a_t | s_t)
   std::vector<float> rho;                 // [n + 1] rho(s_t), in the unit of the configured reward
 };
+
+// Where an episode's groups are after `steps` of its steps: those have their action's device, the others the one they
+// started on. groups: [n], written. REQUIRES: all arrays have n entries; steps <= n.
+inline void PlacementAfter(const Trajectory& trajectory, size_t steps, std::span<uint8_t> groups) {
+  const auto rest = std::copy_n(trajectory.actions.begin(), steps, groups.begin());
+  std::copy(trajectory.start_placement.begin() + static_cast<std::ptrdiff_t>(steps), trajectory.start_placement.end(), rest);
+}
 
 // The most devices a cluster can have: a placement entry is one byte on the wire.
 inline constexpr int kMaxDevices = 255;

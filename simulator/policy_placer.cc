@@ -64,8 +64,7 @@ PlacerResult PlaceWithPolicy(PolicyKernel& kernel, const PlacementTask& task, co
   for (size_t e = 0; e < episodes; ++e) {
     task.Expand(placements[e], op_placement);
     const double makespan_us = simulator.MakespanAndPeak(op_placement, peak_bytes);
-    bool feasible = true;
-    for (size_t d = 0; d < devices; ++d) feasible = feasible && peak_bytes[d] <= task.sim.memory_bytes[d];
+    const bool feasible = task.sim.Fits(peak_bytes);
     const bool better = std::tuple(!feasible, makespan_us) < std::tuple(!best.feasible, best.makespan_us);
     if (e > 0 && !better) continue;
     best.groups = placements[e];

@@ -1,7 +1,10 @@
 #include "simulator/sim_graph.h"
 
+#include <algorithm>
 #include <cmath>
+#include <functional>
 
+#include "common/error.h"
 #include "simulator/sim_graph_check.h"
 
 namespace emplace {
@@ -23,6 +26,11 @@ std::vector<std::vector<int32_t>> ConsumersByOutput(const OpGraph& graph, OpInde
 }
 
 }  // namespace
+
+bool SimGraph::Fits(std::span<const int64_t> peak_bytes) const {
+  EMPLACE_CHECK(peak_bytes.size() == memory_bytes.size());
+  return std::equal(peak_bytes.begin(), peak_bytes.end(), memory_bytes.begin(), std::less_equal<>());
+}
 
 SimGraph SimGraph::Compile(const OpGraph& graph, const Cluster& cluster) {
   SimGraph sim;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "common/csr.h"
@@ -31,6 +32,9 @@ struct SimGraph {
   double transfer_overhead_us = 0;
   Routes routes;                         // Of LinkModel::kTopology, else empty.
   std::vector<int64_t> memory_bytes;     // [D]
+
+  // Whether each device's peak fits its memory. peak_bytes: [D], as Simulator gives it.
+  bool Fits(std::span<const int64_t> peak_bytes) const;
 
   // Throws BadInput when all times add up to 2^63 us or more: no such run could be simulated.
   static SimGraph Compile(const OpGraph& graph, const Cluster& cluster);

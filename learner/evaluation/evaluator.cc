@@ -50,9 +50,7 @@ EvaluationResult EvaluateStart(const std::vector<PlacementTask>& tasks, const Pl
     Simulator simulator(task.sim);
     std::vector<int64_t> peak_bytes(static_cast<size_t>(task.sim.num_devices));
     const double makespan_us = simulator.MakespanAndPeak(placement, peak_bytes);
-    bool feasible = true;
-    for (size_t d = 0; d < peak_bytes.size(); ++d) feasible = feasible && peak_bytes[d] <= task.sim.memory_bytes[d];
-    AddGraph(task, makespan_us, feasible, result);
+    AddGraph(task, makespan_us, task.sim.Fits(peak_bytes), result);
   }
   result.geometric_mean_ratio = GeometricMeanRatio(result.ratios);
   return result;

@@ -63,7 +63,10 @@ std::optional<std::string> BestPlacements::Consider(const Trajectory& trajectory
   }
   News news;
   news.graph = trajectory.graph;
-  if (steps) PlacementAfter(trajectory, *steps, news.groups);
+  if (steps) {
+    news.groups.resize(trajectory.actions.size());
+    PlacementAfter(trajectory, *steps, news.groups);
+  }
 
   const MutexLock lock(mu_);
   Graph& graph = graphs_[trajectory.graph];

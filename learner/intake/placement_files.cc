@@ -118,8 +118,7 @@ std::optional<FoundPlacement> PlacementFiles::ReadBack(GraphId graph) {
   std::vector<int64_t> peak_bytes(task.sim.memory_bytes.size());
   found.makespan_us = Simulator(task.sim).MakespanAndPeak(placement, peak_bytes);
   found.ratio = task.RatioToSingleDevice(found.makespan_us);
-  for (size_t d = 0; d < peak_bytes.size(); ++d) {
-    if (peak_bytes[d] <= task.sim.memory_bytes[d]) continue;
+  if (!task.sim.Fits(peak_bytes)) {
     Forget(graph, "it does not fit in memory");
     return std::nullopt;
   }

@@ -45,12 +45,6 @@ std::optional<std::string> CheckShape(const std::vector<PlacementTask>& tasks, c
   return std::nullopt;
 }
 
-void PlacementAfter(const Trajectory& trajectory, size_t steps, std::vector<uint8_t>& groups) {
-  const auto moved = static_cast<std::ptrdiff_t>(steps);
-  groups.assign(trajectory.actions.begin(), trajectory.actions.begin() + moved);
-  groups.insert(groups.end(), trajectory.start_placement.begin() + moved, trajectory.start_placement.end());
-}
-
 TrajectoryChecker::TrajectoryChecker(const std::vector<PlacementTask>& tasks, const EnvironmentConfig& config)
     : tasks_(tasks), config_(config), simulators_(tasks.size()) {}
 
@@ -61,12 +55,11 @@ TrajectoryChecker::Outcome TrajectoryChecker::CheckAfter(const Trajectory& traje
   if (!simulator) simulator = std::make_unique<Simulator>(task.sim);
   op_placement_.resize(static_cast<size_t>(task.sim.num_ops));
   peak_bytes_.resize(static_cast<size_t>(task.sim.num_devices));
+  groups_.resize(trajectory.actions.size());
   PlacementAfter(trajectory, steps, groups_);
   task.Expand(groups_, op_placement_);
   outcome.makespan_us = simulator->MakespanAndPeak(op_placement_, peak_bytes_);
-  for (size_t d = 0; d < peak_bytes_.size(); ++d) {
-    outcome.feasible = outcome.feasible && peak_bytes_[d] <= task.sim.memory_bytes[d];
-  }
+  outcome.feasible = task.sim.Fits(peak_bytes_);
   const double expected = Rho(config_, outcome.makespan_us, peak_bytes_, task.sim.memory_bytes);
   const double claimed = static_cast<double>(trajectory.rho[steps]);
   if (std::abs(claimed - expected) > kRhoTolerance * std::max(1.0, std::abs(expected))) {

@@ -20,10 +20,6 @@ namespace emplace {
 // with. Pure: any thread may call it.
 std::optional<std::string> CheckShape(const std::vector<PlacementTask>& tasks, const Trajectory& trajectory);
 
-// Where an episode's groups are after `steps` of its steps: those have their action's device, the others the one they
-// started on. REQUIRES: it has passed CheckShape; steps <= n.
-void PlacementAfter(const Trajectory& trajectory, size_t steps, std::vector<uint8_t>& groups);
-
 // What simulating placements of a trajectory says. Not thread-safe. Keeps one simulator a graph.
 class TrajectoryChecker {
  public:

@@ -42,12 +42,13 @@ std::vector<PolicyState> CpuEngine::States(const UpdateInputs& inputs) {
   placements_.resize(total);
   std::vector<PolicyState> states;
   states.reserve(inputs.samples.size());
-  uint8_t* placement = placements_.data();
+  std::span<uint8_t> rest = placements_;
   for (const Sample& sample : inputs.samples) {
     const Trajectory& episode = inputs.episodes[sample.episode];
-    states.push_back({&tasks_[episode.graph].policy, placement, sample.step});
-    placement = std::copy_n(episode.actions.begin(), sample.step, placement);
-    placement = std::copy(episode.start_placement.begin() + sample.step, episode.start_placement.end(), placement);
+    const std::span<uint8_t> placement = rest.first(episode.actions.size());
+    rest = rest.subspan(placement.size());
+    PlacementAfter(episode, static_cast<size_t>(sample.step), placement);
+    states.push_back({&tasks_[episode.graph].policy, placement.data(), sample.step});
   }
   return states;
 }

@@ -67,10 +67,7 @@ MethodScore Score(const PlacementTask& task, const MethodResult& result) {
   Simulator simulator(task.sim);
   score.peak_bytes.resize(static_cast<size_t>(task.sim.num_devices));
   score.makespan_us = simulator.MakespanAndPeak(*result.placement, score.peak_bytes);
-  score.feasible = true;
-  for (size_t d = 0; d < score.peak_bytes.size(); ++d) {
-    if (score.peak_bytes[d] > task.sim.memory_bytes[d]) score.feasible = false;
-  }
+  score.feasible = task.sim.Fits(score.peak_bytes);
   return score;
 }
 
