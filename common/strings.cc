@@ -2,6 +2,8 @@
 
 #include <array>
 #include <charconv>
+#include <cmath>
+#include <cstdio>
 
 namespace emplace {
 
@@ -29,6 +31,13 @@ std::string ShortestDouble(double value) {
   std::array<char, 32> buffer;
   const auto result = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value);
   return std::string(buffer.data(), result.ptr);
+}
+
+std::string ShownRatio(double ratio) {
+  if (std::isnan(ratio)) return "-";
+  char text[32];
+  std::snprintf(text, sizeof(text), "%.4f", ratio);
+  return text;
 }
 
 }  // namespace emplace

@@ -23,4 +23,7 @@ std::vector<std::string> Split(std::string_view text, char separator);
 // The shortest text that reads back as the same double ("0.1", "12500", "1e-09").
 std::string ShortestDouble(double value);
 
+// makespan / one device for people: "0.7731", or "-" for NaN, where there is none.
+std::string ShownRatio(double ratio);
+
 }  // namespace emplace

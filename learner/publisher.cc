@@ -6,7 +6,6 @@
 #include "common/file_io.h"
 #include "common/policy/simd/kernel_path.h"
 #include "common/strings.h"
-#include "learner/report/results.h"
 
 namespace emplace {
 

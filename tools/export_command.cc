@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <filesystem>
 #include <memory>
@@ -145,24 +146,16 @@ const FoundGraph& FindGraph(const std::vector<FoundGraph>& graphs, const std::st
   }
   if (names.empty())
     throw BadInput(StrCat(run, ": knows no graph '", name, "', nor any other: it has not trained yet"));
-  const std::string nearest = NearestName(name, names);
-  throw BadInput(StrCat(
-      run, ": knows no graph '", name, "', ",
-      nearest.empty() ? StrCat("expected one of ", Join(names, ", ")) : StrCat("did you mean '", nearest, "'?")));
+  throw BadInput(StrCat(run, ": knows no graph '", name, "'", DidYouMean(name, names)));
 }
 
-std::string ShownRatio(const Json& ratio) {
-  if (ratio.is_null()) return "-";
-  char text[32];
-  std::snprintf(text, sizeof(text), "%.4f", ratio.get<double>());
-  return text;
-}
+std::string Shown(const Json& ratio) { return ShownRatio(ratio.is_null() ? std::nan("") : ratio.get<double>()); }
 
 std::string ShownPolicy(const FoundPolicy& policy) {
   const Json ratio = ValidationRatio(policy.weights);
   return StrCat(
       "policy of version ", policy.weights.version,
-      ratio.is_null() ? "" : StrCat(", makespan / one device ", ShownRatio(ratio), " on the validation graphs"), ": ",
+      ratio.is_null() ? "" : StrCat(", makespan / one device ", Shown(ratio), " on the validation graphs"), ": ",
       policy.file);
 }
 
@@ -177,7 +170,7 @@ void PrintTable(const std::vector<FoundGraph>& graphs) {
     const auto shown = [&](const char* key) { return row[key].is_null() ? "-" : row[key].dump(); };
     std::printf("%-*s %20s %8s %10s %10s\n", static_cast<int>(width),
                 row["graph"].get_ref<const std::string&>().c_str(), shown("makespan_us").c_str(),
-                ShownRatio(row["ratio"]).c_str(), shown("episodes").c_str(), shown("sampled_episodes").c_str());
+                Shown(row["ratio"]).c_str(), shown("episodes").c_str(), shown("sampled_episodes").c_str());
   }
 }
 
@@ -228,7 +221,7 @@ int Export(const ExportArguments& args) {
   if (graph) {
     const Json& row = graph->described;
     std::printf("%s: %s us, makespan / one device %s, found at episode %s, written to %s\n", args.graph.c_str(),
-                row["makespan_us"].dump().c_str(), ShownRatio(row["ratio"]).c_str(), row["episodes"].dump().c_str(),
+                row["makespan_us"].dump().c_str(), Shown(row["ratio"]).c_str(), row["episodes"].dump().c_str(),
                 args.placement.c_str());
   }
   return 0;

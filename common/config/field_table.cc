@@ -62,4 +62,9 @@ std::string NearestName(const std::string& word, const std::vector<std::string>&
   return nearest;
 }
 
+std::string DidYouMean(const std::string& word, const std::vector<std::string>& known) {
+  const std::string nearest = NearestName(word, known);
+  return nearest.empty() ? StrCat(", expected one of ", Join(known, ", ")) : StrCat(", did you mean '", nearest, "'?");
+}
+
 }  // namespace emplace

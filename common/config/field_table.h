@@ -73,5 +73,7 @@ class FieldTable {
 
 // The candidate closest to `word` by edit distance, or empty when none is near: for "did you mean".
 std::string NearestName(const std::string& word, const std::vector<std::string>& candidates);
+// The end of a complaint about an unknown `word`: ", did you mean 'x'?", or, when none is near, ", expected one of x, y".
+std::string DidYouMean(const std::string& word, const std::vector<std::string>& known);
 
 }  // namespace emplace

@@ -174,11 +174,6 @@ std::string FullName(const Section& section, const std::string& key) {
   return section.name.empty() ? key : section.name + "." + key;
 }
 
-std::string DidYouMean(const std::string& word, const std::vector<std::string>& known) {
-  const std::string nearest = NearestName(word, known);
-  return nearest.empty() ? StrCat(", expected one of ", Join(known, ", ")) : StrCat(", did you mean '", nearest, "'?");
-}
-
 std::vector<std::string> FieldNames(const Section& section) {
   std::vector<std::string> names;
   for (const ConfigField& field : section.fields) names.push_back(field.name);

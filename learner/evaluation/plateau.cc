@@ -19,11 +19,7 @@ std::string Percent(double log_gain) {
   return text;
 }
 
-std::string GeometricMean(std::span<const double> logs) {
-  char text[32];
-  std::snprintf(text, sizeof(text), "%.4f", std::exp(MeanWithInterval(logs).mean));
-  return text;
-}
+std::string GeometricMean(std::span<const double> logs) { return ShownRatio(std::exp(MeanWithInterval(logs).mean)); }
 
 }  // namespace
 

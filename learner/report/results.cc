@@ -5,16 +5,10 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "common/strings.h"
 #include "learner/evaluation/evaluator.h"
 
 namespace emplace {
-
-std::string ShownRatio(double ratio) {
-  if (std::isnan(ratio)) return "-";
-  char text[32];
-  std::snprintf(text, sizeof(text), "%.4f", ratio);
-  return text;
-}
 
 std::string WriteResults(const PolicyWeights& policy, const Workload& workload, const PlacerOptions& placer,
                          const RunTotals& totals) {

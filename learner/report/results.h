@@ -21,9 +21,6 @@ struct RunTotals {
   FrontEndStats front_end;   // Of this sitting.
 };
 
-// A ratio for people: "0.7731", or "-" where there is none.
-std::string ShownRatio(double ratio);
-
 // Holds the policy against its start placement on training, validation and test graphs: prints a table, and returns
 // {"interrupted", "stopped", "updates", "train_seconds", "episodes", "duplicates", "malformed", "policy_version", and for
 // "train", "validation", "test": {"graphs", "start", "policy", "infeasible"}} with geometric means of makespan / one
