@@ -36,10 +36,10 @@ AdvantageScale::AdvantageScale(const std::string& mode, size_t graphs) : mode_(m
 }
 
 std::vector<double> AdvantageScale::Factors(const std::vector<Trajectory>& batch,
-                                            const std::vector<std::vector<float>>& advantages) {
+                                            const std::vector<std::vector<float>>& advantages, double spread) {
   EMPLACE_CHECK(batch.size() == advantages.size());
   if (mode_ == "none") return std::vector<double>(batch.size(), 1.0);
-  if (mode_ == "batch") return std::vector<double>(batch.size(), 1 / (StandardDeviation(advantages) + kNoSpread));
+  if (mode_ == "batch") return std::vector<double>(batch.size(), 1 / (spread + kNoSpread));
   AddToGraphs(batch, advantages);
   std::vector<double> factors;
   for (const Trajectory& episode : batch) factors.push_back(1 / (std::sqrt(mean_squares_[episode.graph]) + kNoSpread));

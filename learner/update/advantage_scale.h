@@ -18,8 +18,10 @@ class AdvantageScale {
   // mode: training.normalize_advantages, "none", "batch" or "graph".
   AdvantageScale(const std::string& mode, size_t graphs);
 
-  // [batch] the factor of each episode's advantages. advantages: [batch][n]; those that are not finite do not count.
-  std::vector<double> Factors(const std::vector<Trajectory>& batch, const std::vector<std::vector<float>>& advantages);
+  // [batch] the factor of each episode's advantages. advantages: [batch][n]; those that are not finite do not count in a
+  // graph's scale. spread: their StandardDeviation.
+  std::vector<double> Factors(const std::vector<Trajectory>& batch, const std::vector<std::vector<float>>& advantages,
+                              double spread);
 
   // For checkpoints: [graphs] the running mean square of each, 0: none yet.
   const std::vector<double>& mean_squares() const { return mean_squares_; }

@@ -13,6 +13,7 @@
 #include "learner/update/schedule.h"
 
 namespace emplace {
+
 PolicyUpdater::PolicyUpdater(const std::vector<PlacementTask>& tasks, const RunConfig& config, PolicyWeights initial,
                              std::unique_ptr<UpdateEngine> engine)
     : tasks_(tasks),
@@ -26,15 +27,14 @@ PolicyUpdater::PolicyUpdater(const std::vector<PlacementTask>& tasks, const RunC
       entropy_(config.training, weights_.shape.num_devices) {}
 
 std::vector<Trajectory> PolicyUpdater::WithImitated(const std::vector<Trajectory>& batch) {
-  std::vector<Trajectory> episodes = batch;
-  if (config_.imitated_episodes == 0) return episodes;
   best_.Consider(batch);
   Rng rng = Rng(seed_).Fork("imitation", weights_.version);
+  std::vector<Trajectory> episodes = batch;
   std::ranges::move(best_.Draw(config_.imitated_episodes, rng), std::back_inserter(episodes));
   return episodes;
 }
 
-std::vector<Sample> PolicyUpdater::DrawSamples(const std::vector<Trajectory>& episodes) const {
+std::vector<Sample> PolicyUpdater::DrawSamples(std::span<const Trajectory> episodes) const {
   std::vector<Sample> samples;
   for (size_t e = 0; e < episodes.size(); ++e) {
     for (size_t t = 0; t < episodes[e].actions.size(); ++t) samples.push_back({e, static_cast<int32_t>(t)});
@@ -73,9 +73,10 @@ UpdateStats PolicyUpdater::Update(const std::vector<Trajectory>& batch) {
 
   const std::vector<std::vector<float>> advantages = baselines_.AdvantagesThenAdd(batch);
   stats.advantage_std = StandardDeviation(advantages);
-  const std::vector<double> factors = scale_.Factors(batch, advantages);
+  const std::vector<double> factors = scale_.Factors(batch, advantages, stats.advantage_std);
 
-  const std::vector<Trajectory> episodes = WithImitated(batch);
+  const std::vector<Trajectory> with_imitated = config_.imitated_episodes > 0 ? WithImitated(batch) : std::vector<Trajectory>();
+  const std::span<const Trajectory> episodes = with_imitated.empty() ? batch : with_imitated;
   const std::vector<Sample> samples = DrawSamples(episodes);
   stats.states = std::ssize(samples);
   std::vector<float> scaled;

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "common/config/run_config.h"
@@ -54,9 +55,9 @@ class PolicyUpdater {
   void LoadState(const UpdaterState& state);  // Throws BadInput when sizes do not fit.
 
  private:
-  // The episodes to learn from: the batch, then the best ones so far.
+  // The batch, then the best episodes so far, to learn from both.
   std::vector<Trajectory> WithImitated(const std::vector<Trajectory>& batch);
-  std::vector<Sample> DrawSamples(const std::vector<Trajectory>& episodes) const;
+  std::vector<Sample> DrawSamples(std::span<const Trajectory> episodes) const;
   StepOutcome Step(const UpdateInputs& inputs);
 
   const std::vector<PlacementTask>& tasks_;

@@ -1,5 +1,7 @@
 #include "tests/learner/episodes.h"
 
+#include <gtest/gtest.h>
+
 #include <algorithm>
 #include <cmath>
 #include <utility>
@@ -88,6 +90,16 @@ std::vector<Trajectory> Episodes(const std::vector<PlacementTask>& tasks, const 
     episodes.push_back(std::move(episode));
   }
   return episodes;
+}
+
+void ExpectEqual(const UpdaterState& a, const UpdaterState& b) {
+  EXPECT_EQ(a.adam.steps, b.adam.steps);
+  EXPECT_EQ(a.adam.mean, b.adam.mean);
+  EXPECT_EQ(a.adam.variance, b.adam.variance);
+  EXPECT_EQ(a.entropy_weight, b.entropy_weight);
+  EXPECT_EQ(a.recent_returns, b.recent_returns);
+  EXPECT_EQ(a.mean_squares, b.mean_squares);
+  EXPECT_EQ(a.best_episodes, b.best_episodes);
 }
 
 }  // namespace emplace

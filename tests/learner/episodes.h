@@ -1,4 +1,4 @@
-// Small tasks and the episodes that actors would send, played here without an actor.
+// Small tasks and the episodes that actors would send, played here without an actor; and what a learner makes of them.
 #pragma once
 
 #include <cstdint>
@@ -8,6 +8,7 @@
 #include "common/policy/policy_weights.h"
 #include "common/rng.h"
 #include "common/trajectory.h"
+#include "learner/update/policy_updater.h"
 #include "learner/workload.h"
 #include "simulator/placement_task.h"
 
@@ -29,5 +30,8 @@ PolicyWeights SmallPolicy(uint64_t seed, PolicyVersion version = 0);
 // Sampled from the policy from random starts; graphs are drawn uniformly.
 std::vector<Trajectory> Episodes(const std::vector<PlacementTask>& tasks, const EnvironmentConfig& environment,
                                  const PolicyWeights& weights, int count, Rng rng);
+
+// Each part of what an updater saves.
+void ExpectEqual(const UpdaterState& a, const UpdaterState& b);
 
 }  // namespace emplace

@@ -20,19 +20,26 @@ std::vector<Trajectory> OnGraphs(const std::vector<GraphId>& graphs) {
   return batch;
 }
 
+std::vector<double> FactorsOf(AdvantageScale& scale, const std::vector<Trajectory>& batch,
+                              const std::vector<std::vector<float>>& advantages) {
+  return scale.Factors(batch, advantages, StandardDeviation(advantages));
+}
+
 TEST(AdvantageScale, NoneLeavesThemAndBatchTakesOneSpread) {
   const std::vector<Trajectory> batch = OnGraphs({0, 1});
   const std::vector<std::vector<float>> advantages = {{1, -1}, {3, -3}};
-  EXPECT_THAT(AdvantageScale("none", 2).Factors(batch, advantages), ElementsAre(1.0, 1.0));
+  AdvantageScale none("none", 2);
+  AdvantageScale by_batch("batch", 2);
+  EXPECT_THAT(FactorsOf(none, batch, advantages), ElementsAre(1.0, 1.0));
   // Variance (1 + 1 + 9 + 9) / 4 = 5.
   const double factor = 1 / std::sqrt(5.0);
-  EXPECT_THAT(AdvantageScale("batch", 2).Factors(batch, advantages), ElementsAre(DoubleNear(factor, 1e-7), DoubleNear(factor, 1e-7)));
+  EXPECT_THAT(FactorsOf(by_batch, batch, advantages), ElementsAre(DoubleNear(factor, 1e-7), DoubleNear(factor, 1e-7)));
 }
 
 TEST(AdvantageScale, GraphGivesEachGraphItsOwn) {
   AdvantageScale scale("graph", 3);
   const std::vector<Trajectory> batch = OnGraphs({2, 0, 2});
-  const std::vector<double> factors = scale.Factors(batch, {{100, -100}, {0.01F, -0.01F}, {200, -200}});
+  const std::vector<double> factors = FactorsOf(scale, batch, {{100, -100}, {0.01F, -0.01F}, {200, -200}});
   // Mean squares 25,000 and 1e-4.
   EXPECT_NEAR(factors[0], 1 / std::sqrt(25000.0), 1e-9);
   EXPECT_EQ(factors[0], factors[2]);
@@ -41,15 +48,15 @@ TEST(AdvantageScale, GraphGivesEachGraphItsOwn) {
 
 TEST(AdvantageScale, GraphRemembersForAWhile) {
   AdvantageScale scale("graph", 1);
-  scale.Factors(OnGraphs({0}), {{10, -10}});
+  FactorsOf(scale, OnGraphs({0}), {{10, -10}});
   EXPECT_THAT(scale.mean_squares(), ElementsAre(100));
-  scale.Factors(OnGraphs({0}), {{0, 0}});  // Of a lone first episode, say: it tells nothing.
+  FactorsOf(scale, OnGraphs({0}), {{0, 0}});  // Of a lone first episode, say: it tells nothing.
   EXPECT_THAT(scale.mean_squares(), ElementsAre(100));
-  scale.Factors(OnGraphs({0}), {{1, std::numeric_limits<float>::infinity()}});
+  FactorsOf(scale, OnGraphs({0}), {{1, std::numeric_limits<float>::infinity()}});
   EXPECT_THAT(scale.mean_squares(), ElementsAre(DoubleNear(80.2, 1e-12)));  // 0.8 * 100 + 0.2 * 1
   AdvantageScale resumed("graph", 1);
   resumed.Load(scale.mean_squares());
-  EXPECT_EQ(resumed.Factors(OnGraphs({0}), {{3}}), scale.Factors(OnGraphs({0}), {{3}}));
+  EXPECT_EQ(FactorsOf(resumed, OnGraphs({0}), {{3}}), FactorsOf(scale, OnGraphs({0}), {{3}}));
   EXPECT_THROW(resumed.Load({1, 2}), Error);
 }
 

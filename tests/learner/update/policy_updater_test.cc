@@ -328,15 +328,7 @@ TEST(PolicyUpdater, GoesOnFromSavedStateBitForBit) {
     EXPECT_EQ(unbroken.weights().values, resumed.weights().values);
     EXPECT_EQ(unbroken.weights().version, resumed.weights().version);
   }
-  const UpdaterState a = unbroken.SaveState();
-  const UpdaterState b = resumed.SaveState();
-  EXPECT_EQ(a.adam.steps, b.adam.steps);
-  EXPECT_EQ(a.adam.mean, b.adam.mean);
-  EXPECT_EQ(a.adam.variance, b.adam.variance);
-  EXPECT_EQ(a.recent_returns, b.recent_returns);
-  EXPECT_EQ(a.entropy_weight, b.entropy_weight);
-  EXPECT_EQ(a.mean_squares, b.mean_squares);
-  EXPECT_EQ(a.best_episodes, b.best_episodes);
+  ExpectEqual(unbroken.SaveState(), resumed.SaveState());
 }
 
 // A second epoch is what an update would be from the weights of the first, had an older version acted.

@@ -31,16 +31,6 @@ class UpdateStageTest : public testing::Test {
     return batch;
   }
 
-  static void ExpectEqual(const UpdaterState& a, const UpdaterState& b) {
-    EXPECT_EQ(a.adam.steps, b.adam.steps);
-    EXPECT_EQ(a.adam.mean, b.adam.mean);
-    EXPECT_EQ(a.adam.variance, b.adam.variance);
-    EXPECT_EQ(a.entropy_weight, b.entropy_weight);
-    EXPECT_EQ(a.mean_squares, b.mean_squares);
-    EXPECT_EQ(a.best_episodes, b.best_episodes);
-    EXPECT_EQ(a.recent_returns, b.recent_returns);
-  }
-
   const std::vector<PlacementTask> tasks_;
   RunConfig config_;
   Ledger ledger_;
