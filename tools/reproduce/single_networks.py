@@ -45,18 +45,11 @@ def parse_arguments():
     return parser.parse_args()
 
 
-def config_of(network):
-    """(file, overrides). A network without a configuration of its own is trained as inception_v3 is."""
-    path = ROOT / f"configs/{network}.yaml"
-    return (path, {}) if path.exists() else (ROOT / "configs/inception_v3.yaml", {"workload.family": network})
-
-
 def task_of(network, gpus, seed, arguments):
-    config, overrides = config_of(network)
-    overrides.update({"workload.devices": cluster_file(None, "k80", gpus), "name": f"{network} on {gpus} GPUs"})
+    overrides = {"workload.devices": cluster_file(None, "k80", gpus), "name": f"{network} on {gpus} GPUs"}
     if arguments.updates:
         overrides.update(exactly(arguments.updates))
-    return Task(f"single_networks/{network}_{gpus}_seed{seed}", config, overrides, seed)
+    return Task(f"single_networks/{network}_{gpus}_seed{seed}", ROOT / f"configs/{network}.yaml", overrides, seed)
 
 
 def samples_to_near(improvements):
