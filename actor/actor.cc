@@ -67,7 +67,7 @@ class Shift {
 }  // namespace
 
 void RunActor(const ActorOptions& options, const std::atomic<bool>& interrupted) {
-  ControlClient client(options.learner, options.name, options.patience);
+  ControlClient client(options.learner, options.name, options.patience, options.keys);
   std::optional<TrajectorySender>
       sender;  // Outlives sessions: what an old one queued is still sent, under its own key.
   std::optional<Shift> shift;
@@ -81,7 +81,7 @@ void RunActor(const ActorOptions& options, const std::atomic<bool>& interrupted)
       }
       shift.reset();  // First: two sessions' graphs need not be in memory together.
       shift.emplace(news.session);
-      if (!sender) sender.emplace(static_cast<size_t>(news.session->config.actor.send_queue));
+      if (!sender) sender.emplace(static_cast<size_t>(news.session->config.actor.send_queue), options.keys);
       sender->SetAddress(news.session->trajectories_address);
       malloc_trim(0);  // The Welcome was larger than all that follows.
     }

@@ -12,6 +12,7 @@
 #include "common/error.h"
 #include "common/log.h"
 #include "common/strings.h"
+#include "common/wire/keys.h"
 
 namespace {
 
@@ -33,6 +34,8 @@ int Run(int argc, char** argv) {
   CLI::App app("Rolls out placement episodes for a learner; configuration, graphs and weights come from it.",
                "emplace-actor");
   app.add_option("--learner", options.learner, "Address of the learner, tcp://host:port")->required();
+  std::string keys;
+  app.add_option("--keys", keys, "Keys of the run, as emplace keygen makes them; needed beyond this machine")->envname("EMPLACE_KEYS");
   app.add_option("--name", options.name, "Names this actor's slot across restarts")->capture_default_str();
   try {
     app.parse(argc, argv);
@@ -41,6 +44,7 @@ int Run(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     throw emplace::BadInput(error.what());
   }
+  if (!keys.empty()) options.keys = emplace::LoadActorKeys(keys);
   // Threads mostly wait: a heap each would only cost memory.
   mallopt(M_ARENA_MAX, 1);
   std::signal(SIGINT, Interrupt);

@@ -6,6 +6,7 @@
 
 #include "common/log.h"
 #include "common/strings.h"
+#include "common/wire/actor_endpoint.h"
 #include "common/wire/codec.h"
 
 namespace emplace {
@@ -58,7 +59,7 @@ Session UnpackWelcome(Welcome&& welcome) {
 class ControlClient::Conversation {
  public:
   explicit Conversation(ControlClient& client)
-      : client_(client), endpoint_(client.learner_address_), patience_(client.patience_) {}
+      : client_(client), endpoint_(client.learner_address_, client.keys_), patience_(client.patience_) {}
 
   // One round: says what is due, hears what has come.
   void Turn() {
@@ -119,7 +120,8 @@ class ControlClient::Conversation {
   void Hear(Welcome welcome) {
     if (session_ && welcome.session == session_->id && welcome.actor == session_->actor) return;  // Said twice.
     try {
-      endpoint_.SubscribeNotices(welcome.notices_endpoint);
+      endpoint_.SubscribeNotices(endpoint_.OnLearnersHost(welcome.notices_endpoint));
+      welcome.trajectories_endpoint = endpoint_.OnLearnersHost(welcome.trajectories_endpoint);
       session_ = std::make_shared<const Session>(UnpackWelcome(std::move(welcome)));
     } catch (const Error& error) {
       client_.End({true, error.kind(), error.what()});
@@ -198,10 +200,12 @@ class ControlClient::Conversation {
   Clock::time_point next_request_;
 };
 
-ControlClient::ControlClient(std::string learner_address, std::string name, milliseconds patience)
+ControlClient::ControlClient(std::string learner_address, std::string name, milliseconds patience,
+                             std::optional<ActorKeys> keys)
     : learner_address_(std::move(learner_address)),
       name_(std::move(name)),
       patience_(patience),
+      keys_(std::move(keys)),
       thread_([this](const std::stop_token& stop) { Run(stop); }) {}
 
 ControlClient::~ControlClient() = default;

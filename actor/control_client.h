@@ -19,7 +19,8 @@
 #include "common/error.h"
 #include "common/mutex.h"
 #include "common/policy/policy_weights.h"
-#include "common/wire/endpoint.h"
+#include "common/wire/keys.h"
+#include "common/wire/messages.h"
 #include "simulator/placement_task.h"
 
 namespace emplace {
@@ -53,7 +54,8 @@ class ControlClient {
 
   // `name` is stable across restarts of one actor slot. `patience` bounds the wait for the first Welcome; from then on
   // actor.patience_s of the run's configuration does.
-  ControlClient(std::string learner_address, std::string name, std::chrono::milliseconds patience);
+  ControlClient(std::string learner_address, std::string name, std::chrono::milliseconds patience,
+                std::optional<ActorKeys> keys = {});
   ~ControlClient();  // Without a Goodbye: to the learner, the actor has been lost.
 
   // Any thread may call these.
@@ -87,6 +89,7 @@ class ControlClient {
   const std::string learner_address_;
   const std::string name_;
   const std::chrono::milliseconds patience_;
+  const std::optional<ActorKeys> keys_;
 
   mutable Mutex mu_;
   CondVar changed_;  // news_ did.

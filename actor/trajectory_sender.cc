@@ -16,8 +16,8 @@ constexpr int kSocketQueue = 4;
 
 }  // namespace
 
-TrajectorySender::TrajectorySender(size_t queue)
-    : queue_(queue), thread_([this](const std::stop_token& stop) { Run(stop); }) {}
+TrajectorySender::TrajectorySender(size_t queue, std::optional<ActorKeys> keys)
+    : keys_(std::move(keys)), queue_(queue), thread_([this](const std::stop_token& stop) { Run(stop); }) {}
 
 TrajectorySender::~TrajectorySender() { queue_.Close(); }
 
@@ -49,7 +49,7 @@ void TrajectorySender::FollowAddress() {
     address = address_;
   }
   if (address == connected_to_) return;
-  socket_.emplace(address, kSocketQueue);
+  socket_.emplace(address, kSocketQueue, keys_);
   connected_to_ = address;
 }
 

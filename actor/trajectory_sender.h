@@ -11,15 +11,15 @@
 #include "common/mutex.h"
 #include "common/queue.h"
 #include "common/trajectory.h"
-#include "common/wire/endpoint.h"
+#include "common/wire/actor_endpoint.h"
 
 namespace emplace {
 
 // Offer and Drain are for one thread, the one that makes trajectories; SetAddress is for any.
 class TrajectorySender {
  public:
-  explicit TrajectorySender(size_t queue);  // Trajectories.
-  ~TrajectorySender();                      // Drops what has not been sent; Drain first.
+  explicit TrajectorySender(size_t queue, std::optional<ActorKeys> keys = {});  // Trajectories.
+  ~TrajectorySender();  // Drops what has not been sent; Drain first.
 
   // Where the learner takes trajectories from now on, those that wait in the queue included. Until the first call they
   // all wait. REQUIRES: a valid address.
@@ -35,6 +35,7 @@ class TrajectorySender {
   void Run(const std::stop_token& stop);
   void FollowAddress();
 
+  const std::optional<ActorKeys> keys_;
   BoundedQueue<Trajectory> queue_;
   Mutex mu_;
   std::string address_ EMPLACE_GUARDED_BY(mu_);                                   // Empty: not known yet.

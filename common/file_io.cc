@@ -55,11 +55,11 @@ std::string ReadFile(const std::filesystem::path& path) {
   return bytes;
 }
 
-void WriteFileAtomically(const std::filesystem::path& path, std::string_view bytes) {
+void WriteFileAtomically(const std::filesystem::path& path, std::string_view bytes, mode_t mode) {
   const std::filesystem::path folder = path.has_parent_path() ? path.parent_path() : std::filesystem::path(".");
   const std::filesystem::path aside = folder / StrCat(".", path.filename().string(), ".", ::getpid(), ".tmp");
   {
-    const FileDescriptor fd(::open(aside.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
+    const FileDescriptor fd(::open(aside.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, mode));
     if (fd.get() < 0) throw WriteError(path);
     size_t written = 0;
     while (written < bytes.size()) {

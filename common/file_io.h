@@ -1,6 +1,8 @@
 // Whole files, read and written so that nobody ever sees half of one.
 #pragma once
 
+#include <sys/types.h>
+
 #include <filesystem>
 #include <string>
 #include <string_view>
@@ -10,8 +12,9 @@ namespace emplace {
 // The bytes of a file; throws BadInput "path: cannot be read: reason" (missing, no permission), or that it is a folder.
 std::string ReadFile(const std::filesystem::path& path);
 
-// Writes aside, fsyncs, renames over `path`, fsyncs the folder. Throws RunFailed; then `path` is as it was.
-void WriteFileAtomically(const std::filesystem::path& path, std::string_view bytes);
+// Writes aside, fsyncs, renames over `path`, fsyncs the folder. Throws RunFailed; then `path` is as it was. Who may read
+// it is what `mode` says, less the process's umask, and was so from its first byte on.
+void WriteFileAtomically(const std::filesystem::path& path, std::string_view bytes, mode_t mode = 0644);
 
 // Makes the folder, and what is missing above it. Throws BadInput "folder: cannot be made: reason".
 void MakeFolder(const std::filesystem::path& folder);

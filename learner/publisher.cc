@@ -45,6 +45,8 @@ void Publisher::WriteMetrics(const Updated& updated) {
                      {"rejected", static_cast<double>(ledger.rejected)},
                      {"duplicates", static_cast<double>(front_end.duplicates)},
                      {"malformed", static_cast<double>(front_end.malformed)},
+                     {"cut_off", static_cast<double>(front_end.cut_off)},
+                     {"refused", static_cast<double>(front_end.refused)},
                      {"actors_alive", static_cast<double>(front_end.actors_alive)},
                      {"actors_gone", static_cast<double>(front_end.actors_gone)},
                      {"blocked_s", front_end.blocked_s}};

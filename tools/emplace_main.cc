@@ -9,6 +9,7 @@
 #include "tools/generate_command.h"
 #include "tools/import_command.h"
 #include "tools/inspect_command.h"
+#include "tools/keygen_command.h"
 #include "tools/place_command.h"
 #include "tools/report_command.h"
 #include "tools/simulate_command.h"
@@ -28,6 +29,7 @@ int main(int argc, char** argv) {
     emplace::AddExportCommand(app, run);
     emplace::AddInspectCommand(app, run);
     emplace::AddReportCommand(app, run);
+    emplace::AddKeygenCommand(app, run);
     try {
       app.parse(argc, argv);
     } catch (const CLI::Success& help) {

@@ -137,8 +137,10 @@ FieldTable<CheckpointConfig> CheckpointFields() {
 FieldTable<NetworkConfig> NetworkFields() {
   using C = NetworkConfig;
   FieldTable<C> t;
-  t.Field("bind", &C::bind).Help("Address that the learner binds.");
-  t.Field("port", &C::port).Range(0, 65535).Help("Control port; 0: any free one.");
+  t.Field("bind", &C::bind).Help("IPv4 address that the learner binds; beyond loopback only with keys.");
+  t.Field("advertise", &C::advertise).Help("Host that actors are told; empty: bind, or for 0.0.0.0 the machine's name.");
+  t.Field("port", &C::port).Range(0, 65533).Help("Control port; the next two are for trajectories and notices. 0: any free ones.");
+  t.Field("keys", &C::keys).Help("learner.keys, as emplace keygen makes it; empty: unencrypted, on loopback alone.");
   return t;
 }
 

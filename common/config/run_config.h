@@ -96,8 +96,10 @@ struct CheckpointConfig {
 };
 
 struct NetworkConfig {
-  std::string bind = "127.0.0.1";
-  int64_t port = 0;                    // 0: any free one; written to RUN_DIR/learner.json
+  std::string bind = "127.0.0.1";      // IPv4; 0.0.0.0: all addresses of the learner's machine
+  std::string advertise;               // Host that actors are told; empty: `bind`, or the machine's name for 0.0.0.0
+  int64_t port = 0;                    // Control; the next two serve as well. 0: any free ones; written to RUN_DIR/learner.json
+  std::string keys;                    // The learner's, as emplace keygen makes them; empty: unencrypted, on loopback alone
 };
 
 struct RunConfig {

@@ -31,7 +31,9 @@ uint64_t RandomSession() {
 NetworkOptions ToOptions(const RunConfig& config) {
   NetworkOptions options;
   options.bind = config.network.bind;
+  options.advertise = config.network.advertise;
   options.port = static_cast<int>(config.network.port);
+  if (!config.network.keys.empty()) options.keys = LoadLearnerKeys(config.network.keys);
   return options;
 }
 
@@ -142,14 +144,18 @@ void FrontEnd::Serve(LearnerEndpoint& endpoint) {
     auto received = endpoint.Receive(std::chrono::milliseconds(0), room);
     if (!received) {
       if (room) WaitForMessage(endpoint);
-    } else if (auto* const trajectory = std::get_if<Trajectory>(&*received)) {
-      Receive(std::move(*trajectory));
+    } else if (auto* const trajectory = std::get_if<SentTrajectory>(&*received)) {
+      Receive(endpoint, std::move(*trajectory));
     } else {
       Handle(endpoint, std::get<FromActor>(*received));
     }
     LookAfterActors();
+    const LearnerEndpoint::Counts counts = endpoint.counts();
     const MutexLock lock(mu_);
-    stats_.malformed = endpoint.malformed() + strangers_;
+    stats_.malformed = counts.malformed + strangers_;
+    stats_.ignored = counts.ignored;
+    stats_.cut_off = counts.cut_off;
+    stats_.refused = counts.refused;
   }
 }
 
@@ -238,7 +244,8 @@ void FrontEnd::Hear(LearnerEndpoint& /*endpoint*/, const PeerId& /*id*/, const G
   LogInfo(StrCat(ActorName(goodbye.actor), " said goodbye after ", goodbye.produced, " episodes"));
 }
 
-void FrontEnd::Receive(Trajectory trajectory) {
+void FrontEnd::Receive(LearnerEndpoint& endpoint, SentTrajectory sent) {
+  Trajectory& trajectory = sent.trajectory;
   const ActorKey actor = trajectory.actor;
   const Ledger::Admission admission = ledger_.Admit(actor, trajectory.sequence);
   if (admission == Ledger::Admission::kUnknown) {
@@ -258,6 +265,7 @@ void FrontEnd::Receive(Trajectory trajectory) {
   }
   if (reason) {
     Reject(ledger_, trajectory, *reason);
+    endpoint.Blame(sent);
     return;
   }
   // There is room: this thread alone pushes, and it looked before it received. Closed: the check has failed.

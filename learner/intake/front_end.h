@@ -17,7 +17,7 @@
 #include "common/mutex.h"
 #include "common/policy/policy_weights.h"
 #include "common/trajectory.h"
-#include "common/wire/endpoint.h"
+#include "common/wire/learner_endpoint.h"
 #include "learner/intake/best_placements.h"
 #include "learner/intake/checked_queue.h"
 #include "learner/intake/episode.h"
@@ -32,6 +32,9 @@ struct FrontEndStats {
   int64_t steps = 0;
   int64_t duplicates = 0;
   int64_t malformed = 0;       // Undecodable messages, and trajectories of strangers.
+  int64_t ignored = 0;         // Messages of peers that send too much, or were cut off.
+  int64_t cut_off = 0;         // Connections.
+  int64_t refused = 0;         // Connections without a key that is let in.
   int64_t actors_alive = 0;
   int64_t actors_gone = 0;     // Ended, or silent for longer than learner.actor_timeout_s.
   int64_t under_way = 0;       // Episodes that live actors have finished and that are not here: in queues, on the network.
@@ -72,7 +75,7 @@ class FrontEnd {
   void Hear(LearnerEndpoint& endpoint, const PeerId& id, const Heartbeat& heartbeat);
   void Hear(LearnerEndpoint& endpoint, const PeerId& id, const WeightsRequest& request);
   void Hear(LearnerEndpoint& endpoint, const PeerId& id, const Goodbye& goodbye);
-  void Receive(Trajectory trajectory);
+  void Receive(LearnerEndpoint& endpoint, SentTrajectory sent);
   void AnnounceNewWeights(LearnerEndpoint& endpoint);
   void LookAfterActors();
   void CountLeftOvers();

@@ -24,6 +24,9 @@ std::string WriteResults(const PolicyWeights& policy, const Workload& workload, 
                                     {"episodes", totals.front_end.episodes},
                                     {"duplicates", totals.front_end.duplicates},
                                     {"malformed", totals.front_end.malformed},
+                                    {"ignored", totals.front_end.ignored},
+                                    {"cut_off", totals.front_end.cut_off},
+                                    {"refused", totals.front_end.refused},
                                     {"policy_version", policy.version}};
   std::printf("\nmakespan / one device (geometric mean, greedy; lower is better)\n%-12s %7s %16s %12s %12s\n", "graphs",
               "count", "start placement", "the policy", "best found");
@@ -57,6 +60,11 @@ void PrintLedger(const Ledger& ledger, const FrontEndStats& front_end) {
   if (front_end.duplicates > 0 || front_end.malformed > 0) {
     std::printf("refused besides: %lld duplicates, %lld malformed messages\n", static_cast<long long>(front_end.duplicates),
                 static_cast<long long>(front_end.malformed));
+  }
+  if (front_end.cut_off > 0 || front_end.ignored > 0 || front_end.refused > 0) {
+    std::printf("kept out: %lld connections cut off, %lld messages ignored, %lld connections without a key that is let in\n",
+                static_cast<long long>(front_end.cut_off), static_cast<long long>(front_end.ignored),
+                static_cast<long long>(front_end.refused));
   }
   std::fflush(stdout);
 }

@@ -22,7 +22,7 @@ struct RunTotals {
 };
 
 // Holds the policy against its start placement on training, validation and test graphs: prints a table, and returns
-// {"interrupted", "stopped", "updates", "train_seconds", "episodes", "duplicates", "malformed", "policy_version", and for
+// {"interrupted", "stopped", "updates", "train_seconds", "episodes", "duplicates", "malformed", "ignored", "cut_off", "refused", "policy_version", and for
 // "train", "validation", "test": {"graphs", "start", "policy", "infeasible"}} with geometric means of makespan / one
 // device, null where no graph has one; "train" has "best_found" besides: of the best placements that its episodes have
 // come through.

@@ -34,7 +34,8 @@ class RunningActor {
   explicit RunningActor(const std::string& learner, int patience_ms = 20000)
       : thread_([this, learner, patience_ms] {
           try {
-            RunActor({learner, "test/0", std::chrono::milliseconds(patience_ms)}, interrupted_);
+            RunActor({.learner = learner, .name = "test/0", .keys = {}, .patience = std::chrono::milliseconds(patience_ms)},
+                     interrupted_);
           } catch (const Error& error) {
             failure_ = error;
           }

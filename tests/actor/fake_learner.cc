@@ -28,7 +28,7 @@ FakeLearner::FakeLearner(FakeLearnerOptions options) : options_(std::move(option
           Answer(endpoint, *from);
         } else {
           const MutexLock lock(mu_);
-          heard_.trajectories.push_back(std::get<Trajectory>(*received));
+          heard_.trajectories.push_back(std::get<SentTrajectory>(*received).trajectory);
         }
       }
       if (version_ > noticed_ || stop_actors_) {

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "common/mutex.h"
-#include "common/wire/endpoint.h"
+#include "common/wire/learner_endpoint.h"
 
 namespace emplace {
 

@@ -8,6 +8,7 @@
 
 #include "common/file_io.h"
 #include "common/strings.h"
+#include "common/wire/actor_endpoint.h"
 #include "tests/learner/episodes.h"
 #include "tests/learner/fake_engine.h"
 

@@ -1,4 +1,5 @@
 // The `emplace` command as a user runs it: what it prints, what it writes, and its exit codes.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -7,6 +8,7 @@
 #include "common/file_io.h"
 #include "common/policy/policy_weights.h"
 #include "common/strings.h"
+#include "common/wire/keys.h"
 #include "tests/tools/cli_folder.h"
 
 namespace emplace {
@@ -14,6 +16,9 @@ namespace {
 
 namespace fs = std::filesystem;
 using Json = nlohmann::json;
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
 
 // Two independent ops, then a join: on two devices with free transfers it takes max(10, 20) + 5.
 constexpr char kGraph[] = R"({"format": "emplace.graph/1", "name": "tiny", "ops": [
@@ -227,6 +232,18 @@ TEST_F(CliTest, DamagedFilesGiveOneLine) {
   ExpectRefused("simulate --graph g.graph.json --devices d.yaml --placement two.json", "3");
   ExpectRefused("simulate --graph g.graph.json --devices d.yaml --placement three.json", "'c'");
   ExpectRefused("simulate --graph none.graph.json --devices d.yaml --placement two.json", "none.graph.json");
+}
+
+TEST_F(CliTest, KeygenMakesKeysOnceAndShowsNone) {
+  const Outcome made = Emplace("keygen keys --actors 2");
+  EXPECT_EQ(made.exit_code, 0) << made.err;
+  const LearnerKeys learner = LoadLearnerKeys(folder_ / "keys" / "learner.keys");
+  const ActorKeys actor = LoadActorKeys(folder_ / "keys" / "actor-1.keys");
+  EXPECT_EQ(learner.actors.at(1), actor.public_key);
+  EXPECT_THAT(made.out, AllOf(HasSubstr("network.keys=keys/learner.keys"), HasSubstr("EMPLACE_KEYS=keys/actor-1.keys")));
+  EXPECT_THAT(made.out, AllOf(Not(HasSubstr(learner.secret_key)), Not(HasSubstr(actor.secret_key))));
+  ExpectRefused("keygen keys", "keys/learner.keys: is there already");
+  ExpectRefused("keygen more --actors 0", "--actors");
 }
 
 TEST_F(CliTest, BadUsageGivesOneLine) {

@@ -10,7 +10,7 @@
 
 #include "common/error.h"
 #include "common/strings.h"
-#include "common/wire/endpoint.h"
+#include "common/wire/actor_endpoint.h"
 #include "learner/intake/front_end.h"
 #include "tools/bench/inputs.h"
 #include "tools/bench/thread_times.h"

@@ -8,6 +8,7 @@
 #include <zmq.hpp>
 
 #include "common/error.h"
+#include "common/wire/actor_endpoint.h"
 #include "common/wire/codec.h"
 #include "tests/learner/episodes.h"
 
@@ -267,7 +268,7 @@ TEST_F(FrontEndTest, NothingUnsoundReachesTheLearner) {
   TrajectorySocket stranger(welcome.trajectories_endpoint, 4);
   ASSERT_TRUE(stranger.Send(strangers, milliseconds(10'000)));
   zmq::context_t context;
-  zmq::socket_t noise(context, zmq::socket_type::push);
+  zmq::socket_t noise(context, zmq::socket_type::dealer);
   noise.set(zmq::sockopt::linger, 0);
   noise.connect(welcome.trajectories_endpoint);
   noise.send(zmq::str_buffer("not a trajectory"), zmq::send_flags::none);

@@ -1,0 +1,50 @@
+// An actor's ZeroMQ sockets behind messages.h, typed. Each belongs to the one thread that made it.
+// What arrives malformed is dropped, never thrown.
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <string>
+#include <variant>
+
+#include "common/wire/keys.h"
+#include "common/wire/messages.h"
+
+namespace emplace {
+
+// The control and notices side of an actor.
+class ActorEndpoint {
+ public:
+  // Throws BadInput for a bad address, and for one beyond the loopback network without keys.
+  explicit ActorEndpoint(const std::string& control_address, std::optional<ActorKeys> keys = {});
+  ~ActorEndpoint();
+  // The learner's host is the one that control is at, whatever a Welcome says: it may know itself by another name.
+  std::string OnLearnersHost(const std::string& address) const;  // Throws BadInput for what is no address.
+  void SubscribeNotices(const std::string& address);  // In place of the address before. Throws BadInput for a bad one.
+  // False when the learner cannot be reached now; then nothing is sent, later neither.
+  bool Send(const ActorMessage& message);
+  // Waits up to `timeout`. nullopt: nothing came.
+  std::optional<std::variant<LearnerMessage, Notice>> Receive(std::chrono::milliseconds timeout);
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+// The side of an actor that sends trajectories.
+class TrajectorySocket {
+ public:
+  TrajectorySocket(const std::string& address, int queue, const std::optional<ActorKeys>& keys = {});
+  ~TrajectorySocket();
+  // False when the queue stayed full for `timeout`.
+  bool Send(const Trajectory& trajectory, std::chrono::milliseconds timeout);
+  // Waits up to `timeout` for what is queued to leave, then closes.
+  void Close(std::chrono::milliseconds timeout);
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace emplace

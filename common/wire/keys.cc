@@ -1,0 +1,132 @@
+#include "common/wire/keys.h"
+
+#include <sys/stat.h>
+#include <zmq.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <iomanip>
+#include <sstream>
+
+#include "common/error.h"
+#include "common/file_io.h"
+#include "common/json_text.h"
+#include "common/strings.h"
+
+namespace emplace {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::ordered_json;
+
+constexpr const char* kFormat = "emplace.keys/1";
+constexpr size_t kKeyBytes = 32;
+constexpr size_t kKeyCharacters = 40;  // Z85.
+constexpr mode_t kOwnerOnly = 0600;
+
+struct KeyPair {
+  std::string public_key;
+  std::string secret_key;
+};
+
+KeyPair NewPair() {
+  std::array<char, kKeyCharacters + 1> public_key{};
+  std::array<char, kKeyCharacters + 1> secret_key{};
+  if (zmq_curve_keypair(public_key.data(), secret_key.data()) != 0) {
+    throw RunFailed(StrCat("keys cannot be made: ", zmq_strerror(zmq_errno())));
+  }
+  return {public_key.data(), secret_key.data()};
+}
+
+std::string Octal(mode_t mode) {
+  std::ostringstream text;
+  text << std::oct << std::setw(4) << std::setfill('0') << mode;
+  return text.str();
+}
+
+void CheckMode(const fs::path& path) {
+  struct stat status {};
+  if (::stat(path.c_str(), &status) != 0) {
+    throw BadInput(StrCat(path.string(), ": cannot be read: ", std::strerror(errno), "; expected keys, as emplace keygen makes them"));
+  }
+  const mode_t mode = status.st_mode & 0777;
+  if ((mode & 0077) != 0) {
+    throw BadInput(StrCat(path.string(), ": mode is ", Octal(mode), ", expected 0600: only its owner may read keys"));
+  }
+}
+
+std::string ReadKey(const nlohmann::json& file, const fs::path& path, const char* name) {
+  const auto found = file.find(name);
+  std::array<uint8_t, kKeyBytes> bytes{};
+  // What a key is not shown, whatever is wrong with it.
+  if (found == file.end() || !found->is_string() || found->get<std::string>().size() != kKeyCharacters ||
+      zmq_z85_decode(bytes.data(), found->get<std::string>().c_str()) == nullptr) {
+    throw BadInput(StrCat(path.string(), ": ", name, " is no key, expected ", kKeyCharacters, " characters of Z85"));
+  }
+  return found->get<std::string>();
+}
+
+bool HasText(const nlohmann::json& file, const char* name, const char* text) {
+  const auto found = file.find(name);
+  return found != file.end() && *found == text;
+}
+
+nlohmann::json ReadKeyFile(const fs::path& path, const char* role) {
+  CheckMode(path);
+  nlohmann::json file = ParseJson(ReadFile(path), path.string());
+  if (!file.is_object() || !HasText(file, "format", kFormat) || !HasText(file, "role", role)) {
+    throw BadInput(StrCat(path.string(), ": expected \"format\": \"", kFormat, "\" and \"role\": \"", role, "\""));
+  }
+  return file;
+}
+
+}  // namespace
+
+std::vector<fs::path> MakeRunKeys(const fs::path& folder, int64_t actors) {
+  EMPLACE_CHECK(actors >= 1);
+  std::vector<fs::path> files = {folder / "learner.keys"};
+  for (int64_t i = 0; i < actors; ++i) files.push_back(folder / StrCat("actor-", i, ".keys"));
+  for (const fs::path& file : files) {
+    if (fs::exists(file)) throw BadInput(StrCat(file.string(), ": is there already, expected a folder without keys"));
+  }
+  MakeFolder(folder);
+  const KeyPair learner = NewPair();
+  Json allowed = Json::array();
+  for (size_t i = 1; i < files.size(); ++i) {
+    const KeyPair actor = NewPair();
+    const Json file = {{"format", kFormat},           {"role", "actor"},
+                       {"public", actor.public_key},  {"secret", actor.secret_key},
+                       {"learner", learner.public_key}};
+    WriteFileAtomically(files[i], file.dump(1) + "\n", kOwnerOnly);
+    allowed.push_back(actor.public_key);
+  }
+  // Last: where it is, the others are.
+  const Json file = {{"format", kFormat},
+                     {"role", "learner"},
+                     {"public", learner.public_key},
+                     {"secret", learner.secret_key},
+                     {"actors", allowed}};
+  WriteFileAtomically(files[0], file.dump(1) + "\n", kOwnerOnly);
+  return files;
+}
+
+LearnerKeys LoadLearnerKeys(const fs::path& path) {
+  const nlohmann::json file = ReadKeyFile(path, "learner");
+  LearnerKeys keys{.public_key = ReadKey(file, path, "public"), .secret_key = ReadKey(file, path, "secret"), .actors = {}};
+  const auto actors = file.find("actors");
+  if (actors == file.end() || !actors->is_array() || actors->empty()) {
+    throw BadInput(StrCat(path.string(), ": actors is missing, expected a list of their public keys"));
+  }
+  for (const nlohmann::json& actor : *actors) keys.actors.push_back(ReadKey({{"actors", actor}}, path, "actors"));
+  return keys;
+}
+
+ActorKeys LoadActorKeys(const fs::path& path) {
+  const nlohmann::json file = ReadKeyFile(path, "actor");
+  return {.public_key = ReadKey(file, path, "public"),
+          .secret_key = ReadKey(file, path, "secret"),
+          .learner = ReadKey(file, path, "learner")};
+}
+
+}  // namespace emplace

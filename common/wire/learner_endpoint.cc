@@ -1,0 +1,208 @@
+#include "common/wire/learner_endpoint.h"
+
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "common/error.h"
+#include "common/log.h"
+#include "common/strings.h"
+#include "common/wire/address.h"
+#include "common/wire/codec.h"
+#include "common/wire/peer_guard.h"
+#include "common/wire/sockets.h"
+#include "common/wire/zap_handler.h"
+
+namespace emplace {
+namespace {
+
+using std::chrono::milliseconds;
+using Clock = std::chrono::steady_clock;
+
+constexpr size_t kMaxFrames = 8;  // Of a message from an actor, with the one that ZeroMQ puts before it. None has more.
+// Far above what actors of today do: tiny graphs of two steps, on one core.
+constexpr PeerGuard::Limits kTrajectoryLimits = {.messages_per_s = 50'000, .burst = 100'000};
+constexpr PeerGuard::Limits kControlLimits = {};
+
+// The address to bind, as IPv4. Throws BadInput for what is none, or needs keys and has none.
+std::string CheckedBind(const NetworkOptions& options) {
+  const std::optional<std::string> host = Ipv4Address(options.bind);
+  if (!host) throw BadInput(StrCat("network.bind is '", options.bind, "', expected an IPv4 address or localhost"));
+  if (!options.keys && !IsLoopback(*host)) {
+    throw BadInput(StrCat("network.bind is '", options.bind, "' and network.keys is empty, expected localhost or 127.x.x.x, or keys (emplace keygen): nothing goes over a network unencrypted"));
+  }
+  return *host;
+}
+
+std::string Advertised(const NetworkOptions& options, const std::string& host) {
+  if (!options.advertise.empty()) return options.advertise;
+  if (!IsAnyAddress(host)) return host;
+  std::array<char, 256> name{};
+  ::gethostname(name.data(), name.size() - 1);
+  return name.data();
+}
+
+// Binds to `port` of `host`, 0 for any free one, and returns the port.
+uint16_t Bind(zmq::socket_t& socket, const std::string& host, int port) {
+  const std::string address = StrCat("tcp://", host, ":", port == 0 ? "*" : StrCat(port));
+  try {
+    socket.bind(address);
+  } catch (const zmq::error_t& error) {
+    throw RunFailed(StrCat(address, ": cannot listen: ", error.what()));
+  }
+  return ParseAddress(socket.get(zmq::sockopt::last_endpoint), /*encrypted=*/true).port;
+}
+
+// A socket whose peers are known one from the other and watched.
+struct Guarded {
+  Guarded(zmq::context_t& context, const PeerGuard::Limits& limits)
+      : socket(context, zmq::socket_type::router), guard(limits) {}
+
+  // The frames of a message that is to be heard, the sender's name first; empty: there is none.
+  std::vector<zmq::message_t> Receive(ZapHandler* keys) {
+    std::vector<zmq::message_t> frames = ReceiveFrames(socket, kMaxFrames);
+    if (frames.empty()) return {};
+    const PeerGuard::Verdict verdict = guard.Hear(frames[0].to_string(), Clock::now());
+    if (verdict == PeerGuard::Verdict::kHear) return frames;
+    if (verdict == PeerGuard::Verdict::kCutOff) CutOff(frames, keys);
+    return {};
+  }
+
+  // `frames`: as Receive gave them.
+  void Blame(std::vector<zmq::message_t>& frames, ZapHandler* keys) {
+    if (guard.Blame(frames[0].to_string()) == PeerGuard::Verdict::kCutOff) CutOff(frames, keys);
+  }
+
+  static void CutOff(std::vector<zmq::message_t>& frames, ZapHandler* keys) {
+    zmq_msg_t* const message = frames.back().handle();  // The first frame is the socket's own and knows nothing.
+    const char* const address = zmq_msg_gets(message, "Peer-Address");
+    LogWarning(StrCat("a peer at ", address != nullptr ? address : "an unknown address", " is cut off: it sends rubbish, or too much"));
+    const char* const key = zmq_msg_gets(message, "User-Id");
+    if (keys != nullptr && key != nullptr) keys->Deny(key);
+    // ZeroMQ closes the connection once nothing can be read from it. (Should the number by now be another connection's,
+    // that one is merely made anew; what is no socket takes no harm.)
+    const int connection = zmq_msg_get(message, ZMQ_SRCFD);
+    if (connection >= 0) ::shutdown(connection, SHUT_RDWR);
+  }
+
+  zmq::socket_t socket;
+  PeerGuard guard;
+};
+
+}  // namespace
+
+struct LearnerEndpoint::Impl {
+  zmq::context_t context{1};
+  std::optional<ZapHandler> keys;  // Without it: nothing is encrypted.
+  Guarded control{context, kControlLimits};
+  Guarded trajectories{context, kTrajectoryLimits};
+  zmq::socket_t notices{context, zmq::socket_type::pub};
+  std::string host;  // That others are told.
+  uint16_t control_port = 0;
+  uint16_t trajectories_port = 0;
+  uint16_t notices_port = 0;
+  std::vector<zmq::message_t> last_trajectory;  // Its frames.
+  int64_t malformed = 0;
+
+  ZapHandler* handler() { return keys ? &*keys : nullptr; }
+
+  std::optional<FromActor> ReceiveControl() {
+    std::vector<zmq::message_t> frames = control.Receive(handler());
+    if (frames.empty()) return std::nullopt;
+    std::optional<ActorMessage> message = DecodeActorMessage(Views(std::span(frames).subspan(1)));
+    if (message) return FromActor{frames[0].to_string(), *std::move(message)};
+    ++malformed;
+    control.Blame(frames, handler());
+    return std::nullopt;
+  }
+
+  std::optional<SentTrajectory> ReceiveTrajectory() {
+    std::vector<zmq::message_t> frames = trajectories.Receive(handler());
+    if (frames.empty()) return std::nullopt;
+    std::optional<Trajectory> trajectory = DecodeTrajectory(Views(std::span(frames).subspan(1)));
+    last_trajectory = std::move(frames);
+    if (trajectory) return SentTrajectory{last_trajectory[0].to_string(), *std::move(trajectory)};
+    ++malformed;
+    trajectories.Blame(last_trajectory, handler());
+    return std::nullopt;
+  }
+};
+
+LearnerEndpoint::LearnerEndpoint(const NetworkOptions& options) : impl_(std::make_unique<Impl>()) {
+  const std::string host = CheckedBind(options);
+  EMPLACE_CHECK(options.trajectory_queue > 0);
+  zmq::socket_t& control = impl_->control.socket;
+  zmq::socket_t& trajectories = impl_->trajectories.socket;
+  if (options.keys) {
+    impl_->keys.emplace(impl_->context, options.keys->actors);
+    for (zmq::socket_t* const socket : {&control, &trajectories, &impl_->notices}) SetKeys(*socket, *options.keys);
+  }
+  SetLimits(control, kControlQueue, kMaxActorControlBytes);
+  control.set(zmq::sockopt::linger, kFarewellMs);
+  SetLimits(trajectories, options.trajectory_queue, kMaxTrajectoryBytes);
+  SetTrajectoryBuffers(trajectories);
+  trajectories.set(zmq::sockopt::linger, 0);
+  SetLimits(impl_->notices, kControlQueue, kMaxActorControlBytes);
+  impl_->notices.set(zmq::sockopt::linger, kFarewellMs);
+  impl_->host = Advertised(options, host);
+  impl_->control_port = Bind(control, host, options.port);
+  impl_->trajectories_port = Bind(trajectories, host, options.port == 0 ? 0 : options.port + 1);
+  impl_->notices_port = Bind(impl_->notices, host, options.port == 0 ? 0 : options.port + 2);
+}
+
+LearnerEndpoint::~LearnerEndpoint() = default;
+
+std::string LearnerEndpoint::control_address() const { return TcpAddress{impl_->host, impl_->control_port}.text(); }
+std::string LearnerEndpoint::trajectories_address() const { return TcpAddress{impl_->host, impl_->trajectories_port}.text(); }
+std::string LearnerEndpoint::notices_address() const { return TcpAddress{impl_->host, impl_->notices_port}.text(); }
+
+LearnerEndpoint::Counts LearnerEndpoint::counts() const {
+  const PeerGuard& control = impl_->control.guard;
+  const PeerGuard& trajectories = impl_->trajectories.guard;
+  return {.malformed = impl_->malformed,
+          .ignored = control.ignored() + trajectories.ignored(),
+          .cut_off = control.cut_off() + trajectories.cut_off(),
+          .refused = impl_->keys ? impl_->keys->refused() : 0};
+}
+
+std::optional<std::variant<FromActor, SentTrajectory>> LearnerEndpoint::Receive(milliseconds timeout,
+                                                                                bool accept_trajectories) {
+  const Clock::time_point deadline = Clock::now() + timeout;
+  while (true) {
+    const auto [control, trajectory] =
+        WaitReadable(impl_->control.socket, impl_->trajectories.socket, accept_trajectories, TimeLeft(deadline));
+    if (control) {
+      if (std::optional<FromActor> message = impl_->ReceiveControl()) return *std::move(message);
+    }
+    if (trajectory) {
+      if (std::optional<SentTrajectory> received = impl_->ReceiveTrajectory()) return *std::move(received);
+    }
+    if (Clock::now() >= deadline) return std::nullopt;
+  }
+}
+
+void LearnerEndpoint::Wait(milliseconds timeout) {
+  WaitReadable(impl_->control.socket, impl_->trajectories.socket, /*second_too=*/true, timeout);
+}
+
+void LearnerEndpoint::Send(const PeerId& peer, const LearnerMessage& message) {
+  std::vector<Frame> frames = Encode(message);
+  frames.insert(frames.begin(), peer);
+  SendFrames(impl_->control.socket, frames, zmq::send_flags::dontwait);
+}
+
+void LearnerEndpoint::Announce(const Notice& notice) {
+  SendFrames(impl_->notices, Encode(notice), zmq::send_flags::dontwait);
+}
+
+void LearnerEndpoint::Blame(const SentTrajectory& sent) {
+  EMPLACE_CHECK(!impl_->last_trajectory.empty() && impl_->last_trajectory[0].to_string() == sent.peer);
+  impl_->trajectories.Blame(impl_->last_trajectory, impl_->handler());
+}
+
+}  // namespace emplace

@@ -1,0 +1,88 @@
+#include "common/wire/sockets.h"
+
+#include <algorithm>
+#include <array>
+
+namespace emplace {
+namespace {
+
+using std::chrono::milliseconds;
+using Clock = std::chrono::steady_clock;
+
+constexpr int kReconnectMs = 100;      // First wait before a lost connection is tried again; doubles up to
+constexpr int kMaxReconnectMs = 2000;  // this.
+// A host that has vanished closes no connection. These find out, and let the connection be made anew.
+constexpr int kPingMs = 5'000;
+constexpr int kPingLostMs = 20'000;
+constexpr int kTrajectoryBufferBytes = 1 << 13;
+
+}  // namespace
+
+void SetLimits(zmq::socket_t& socket, int queue, size_t max_frame_bytes) {
+  socket.set(zmq::sockopt::sndhwm, queue);
+  socket.set(zmq::sockopt::rcvhwm, queue);
+  socket.set(zmq::sockopt::maxmsgsize, static_cast<int64_t>(max_frame_bytes));
+  socket.set(zmq::sockopt::reconnect_ivl, kReconnectMs);
+  socket.set(zmq::sockopt::reconnect_ivl_max, kMaxReconnectMs);
+  socket.set(zmq::sockopt::heartbeat_ivl, kPingMs);
+  socket.set(zmq::sockopt::heartbeat_timeout, kPingLostMs);
+}
+
+void SetTrajectoryBuffers(zmq::socket_t& socket) {
+  socket.set(zmq::sockopt::sndbuf, kTrajectoryBufferBytes);
+  socket.set(zmq::sockopt::rcvbuf, kTrajectoryBufferBytes);
+}
+
+void SetKeys(zmq::socket_t& socket, const LearnerKeys& keys) {
+  socket.set(zmq::sockopt::curve_server, true);
+  socket.set(zmq::sockopt::curve_secretkey, keys.secret_key);
+}
+
+void SetKeys(zmq::socket_t& socket, const ActorKeys& keys) {
+  socket.set(zmq::sockopt::curve_serverkey, keys.learner);
+  socket.set(zmq::sockopt::curve_publickey, keys.public_key);
+  socket.set(zmq::sockopt::curve_secretkey, keys.secret_key);
+}
+
+std::vector<zmq::message_t> ReceiveFrames(zmq::socket_t& socket, size_t max_frames) {
+  std::vector<zmq::message_t> frames;
+  do {
+    zmq::message_t frame;
+    if (!socket.recv(frame, zmq::recv_flags::dontwait)) return {};
+    if (frames.size() < max_frames) frames.push_back(std::move(frame));
+  } while (socket.get(zmq::sockopt::rcvmore));
+  return frames;
+}
+
+std::vector<FrameView> Views(std::span<zmq::message_t> frames) {
+  std::vector<FrameView> views;
+  views.reserve(frames.size());
+  for (zmq::message_t& frame : frames) views.emplace_back(static_cast<const uint8_t*>(frame.data()), frame.size());
+  return views;
+}
+
+bool SendFrames(zmq::socket_t& socket, std::span<const Frame> frames, zmq::send_flags wait) {
+  for (size_t i = 0; i < frames.size(); ++i) {
+    // A socket that has taken the first part takes the others.
+    zmq::send_flags flags = i == 0 ? wait : zmq::send_flags::none;
+    if (i + 1 < frames.size()) flags = flags | zmq::send_flags::sndmore;
+    if (!socket.send(zmq::buffer(frames[i]), flags)) return false;
+  }
+  return true;
+}
+
+std::pair<bool, bool> WaitReadable(zmq::socket_t& first, zmq::socket_t& second, bool second_too, milliseconds timeout) {
+  std::array<zmq::pollitem_t, 2> items = {{{first.handle(), 0, ZMQ_POLLIN, 0}, {second.handle(), 0, ZMQ_POLLIN, 0}}};
+  try {
+    zmq::poll(items.data(), second_too ? 2 : 1, timeout);
+  } catch (const zmq::error_t& error) {
+    if (error.num() != EINTR) throw;  // A signal: nothing can be read yet.
+  }
+  return {(items[0].revents & ZMQ_POLLIN) != 0, (items[1].revents & ZMQ_POLLIN) != 0};
+}
+
+milliseconds TimeLeft(Clock::time_point deadline) {
+  return std::max(milliseconds(0), std::chrono::ceil<milliseconds>(deadline - Clock::now()));
+}
+
+}  // namespace emplace

@@ -1,0 +1,39 @@
+#include "tests/common/wire/meeting.h"
+
+namespace emplace {
+
+Trajectory SmallTrajectory(uint64_t sequence) {
+  Trajectory trajectory;
+  trajectory.actor = {3, 4};
+  trajectory.sequence = sequence;
+  trajectory.start_placement = {0, 1};
+  trajectory.actions = {1, 0};
+  trajectory.behaviour_log_prob = {-0.5F, -0.25F};
+  trajectory.rho = {3, 2, 1};
+  return trajectory;
+}
+
+PeerId Meet(ActorEndpoint& actor, LearnerEndpoint& learner) {
+  for (int i = 0; i < kTries; ++i) {
+    actor.Send(Hello{kProtocolVersion, "test/0", 7});
+    const auto received = learner.Receive(kSoon, true);
+    if (!received || !std::holds_alternative<FromActor>(*received)) continue;
+    const auto& from = std::get<FromActor>(*received);
+    EXPECT_EQ(std::get<Hello>(from.message).name, "test/0");
+    return from.peer;
+  }
+  ADD_FAILURE() << "the learner heard no Hello";
+  return {};
+}
+
+std::optional<Trajectory> AwaitTrajectory(LearnerEndpoint& learner) {
+  for (int i = 0; i < kTries; ++i) {
+    auto received = learner.Receive(kSoon, true);
+    if (received && std::holds_alternative<SentTrajectory>(*received)) {
+      return std::get<SentTrajectory>(*received).trajectory;
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace emplace

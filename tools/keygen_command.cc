@@ -1,0 +1,53 @@
+#include "tools/keygen_command.h"
+
+#include <CLI/CLI.hpp>
+#include <cstdint>
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "common/wire/keys.h"
+
+namespace emplace {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int64_t kMostActors = 10'000;
+
+struct KeygenArguments {
+  std::string folder;
+  int64_t actors = 1;
+  bool json = false;
+};
+
+int Keygen(const KeygenArguments& args) {
+  const std::vector<fs::path> files = MakeRunKeys(args.folder, args.actors);
+  if (args.json) {
+    nlohmann::ordered_json document = {{"learner", files[0].string()}, {"actors", nlohmann::ordered_json::array()}};
+    for (size_t i = 1; i < files.size(); ++i) document["actors"].push_back(files[i].string());
+    std::printf("%s\n", document.dump().c_str());
+    return 0;
+  }
+  std::printf("learner: --set network.keys=%s\n", files[0].c_str());
+  for (size_t i = 1; i < files.size(); ++i) std::printf("actor:   EMPLACE_KEYS=%s\n", files[i].c_str());
+  return 0;
+}
+
+}  // namespace
+
+void AddKeygenCommand(CLI::App& app, std::function<int()>& run) {
+  auto args = std::make_shared<KeygenArguments>();
+  CLI::App* command = app.add_subcommand("keygen", "Make the keys of a run: a file for its learner, and one for each group of actors");
+  command->add_option("folder", args->folder, "Where to write learner.keys and actor-0.keys, ...; made if it is not there")->required();
+  command->add_option("--actors", args->actors, "Files for actors: one a node, so that a node can be locked out")
+      ->check(CLI::Range(int64_t{1}, kMostActors))
+      ->capture_default_str();
+  command->add_flag("--json", args->json, "Print one JSON document");
+  command->callback([args, &run] { run = [args] { return Keygen(*args); }; });
+}
+
+}  // namespace emplace

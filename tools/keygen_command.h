@@ -1,0 +1,14 @@
+// `emplace keygen`: makes the keys of a run.
+#pragma once
+
+#include <functional>
+
+namespace CLI {
+class App;
+}
+
+namespace emplace {
+
+void AddKeygenCommand(CLI::App& app, std::function<int()>& run);
+
+}  // namespace emplace
