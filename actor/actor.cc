@@ -2,9 +2,11 @@
 
 #include <malloc.h>
 
+#include <algorithm>
 #include <deque>
 #include <memory>
 #include <optional>
+#include <span>
 #include <utility>
 
 #include "actor/control_client.h"
@@ -36,19 +38,38 @@ class Shift {
   const std::shared_ptr<const Session>& session() const { return session_; }
   uint64_t produced() const { return next_sequence_ - 1; }
 
-  // One step, unless finished trajectories still wait for room in the queue. False when they do after `kPoll`.
-  bool Advance(const std::shared_ptr<const PolicyWeights>& weights, TrajectorySender& sender) {
+  bool lockstep() const { return session_->config.training.sync == "lockstep"; }
+
+  // In lockstep: goes on with what the learner gave to play, or starts it. False when all of it is done, and sent.
+  bool TakeUpWork(const ControlClient::News& news) {
+    if (!finished_.empty()) return true;
+    if (!news.work) return false;  // There are newer weights: what is in flight is of no use any more.
+    if (news.work->version != version_ || taken_ > news.work->episodes.size()) taken_ = 0;
+    if (rollout_.idle() || news.work->version != version_) {
+      version_ = news.work->version;
+      const auto open = std::span(news.work->episodes).subspan(taken_);
+      const auto most = static_cast<size_t>(session_->config.actor.episodes_in_flight);
+      if (open.empty()) return false;
+      const auto next = open.first(std::min(most, open.size()));
+      rollout_.SetWeights(news.weights);
+      rollout_.StartLockstep(next, session_->config.seed);
+      taken_ += next.size();
+    }
+    return true;
+  }
+
+  // One step, unless finished trajectories still wait for room in the queue; they wait for it for at most `kPoll`.
+  void Advance(const std::shared_ptr<const PolicyWeights>& weights, TrajectorySender& sender) {
     if (finished_.empty()) {
-      rollout_.SetWeights(weights);
+      if (!lockstep()) rollout_.SetWeights(weights);
       for (Trajectory& trajectory : rollout_.Advance()) finished_.push_back(std::move(trajectory));
     }
     while (!finished_.empty()) {
       finished_.front().sequence = next_sequence_;
-      if (!sender.Offer(std::move(finished_.front()), kPoll)) return false;
+      if (!sender.Offer(std::move(finished_.front()), kPoll)) return;
       finished_.pop_front();
       ++next_sequence_;
     }
-    return true;
   }
 
  private:
@@ -61,6 +82,8 @@ class Shift {
   std::shared_ptr<const Session> session_;
   uint64_t next_sequence_;
   Rollout rollout_;
+  std::optional<PolicyVersion> version_;  // In lockstep: whose episodes are played,
+  size_t taken_ = 0;                      // and how many of those given have been started.
   std::deque<Trajectory> finished_;  // Not in the queue yet.
 };
 
@@ -77,15 +100,20 @@ void RunActor(const ActorOptions& options, const std::atomic<bool>& interrupted)
     if (news.session && (!shift || shift->session() != news.session)) {
       if (shift) {
         LogInfo(StrCat("incarnation ", shift->session()->actor.incarnation, " made ", shift->produced()));
-        client.SayGoodbye(shift->session()->actor, shift->produced());
+        client.SayGoodbye({news.session->actor.actor_id, shift->session()->actor.incarnation}, shift->produced());
       }
       shift.reset();  // First: two sessions' graphs need not be in memory together.
       shift.emplace(news.session);
       if (!sender) sender.emplace(static_cast<size_t>(news.session->config.actor.send_queue), options.keys);
-      sender->SetAddress(news.session->trajectories_address);
+      sender->SetLearner(news.session->trajectories_address, news.session->actor.actor_id);
       malloc_trim(0);  // The Welcome was larger than all that follows.
     }
     if (!news.weights) {
+      news = client.WaitForNews(news, kPoll);
+      continue;
+    }
+    if (shift->lockstep() && !shift->TakeUpWork(news)) {
+      client.AskForWork();
       news = client.WaitForNews(news, kPoll);
       continue;
     }

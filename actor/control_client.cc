@@ -19,6 +19,8 @@ constexpr milliseconds kPoll(20);              // How soon the thread notices it
 constexpr milliseconds kFirstHelloWait(1000);  // Before a heard Hello is repeated; doubles up to
 constexpr milliseconds kLastHelloWait(8000);   // this. A Welcome carries every graph.
 constexpr milliseconds kWeightsWait(1000);     // Before an unanswered request for weights is repeated.
+constexpr milliseconds kWorkWait(50);          // Before a request for work is repeated that was not answered, or by none.
+constexpr size_t kMostEarlier = 8;             // Incarnations that a Hello tells of; a queue does not last for more.
 
 uint64_t RandomNonce() {
   std::random_device device;
@@ -87,7 +89,7 @@ class ControlClient::Conversation {
       return;
     }
     if (!session_) {
-      if (now >= next_hello_ && endpoint_.Send(Hello{kProtocolVersion, client_.name_, nonce_})) {
+      if (now >= next_hello_ && endpoint_.Send(Hello{kProtocolVersion, client_.name_, nonce_, earlier_})) {
         next_hello_ = now + hello_wait_;
         hello_wait_ = std::min(2 * hello_wait_, kLastHelloWait);
       }
@@ -104,6 +106,11 @@ class ControlClient::Conversation {
     if (weights_wanted_ && now >= next_request_) {
       endpoint_.Send(WeightsRequest{session_->actor});
       next_request_ = now + kWeightsWait;
+    }
+    work_wanted_ = client_.TakeWorkWanted() || work_wanted_;
+    if (work_wanted_ && version_ && now >= next_work_request_) {
+      endpoint_.Send(WorkRequest{session_->actor, session_->id, *version_});
+      next_work_request_ = now + kWorkWait;
     }
   }
 
@@ -143,6 +150,8 @@ class ControlClient::Conversation {
       return;
     }
     LogInfo("the learner has been replaced: joining again");
+    earlier_.insert(earlier_.begin(), {session_->actor.incarnation, nonce_});
+    if (earlier_.size() > kMostEarlier) earlier_.pop_back();
     session_.reset();
     nonce_ = RandomNonce();  // A new incarnation, not a repeated Hello of this one.
     next_hello_ = Clock::now();
@@ -171,6 +180,22 @@ class ControlClient::Conversation {
     version_ = reply.version;
     weights_wanted_ = newest_announced_ > reply.version;
     next_request_ = Clock::now();
+    // At once, before the rollouts know of the weights: a round trip less to wait for.
+    if (session_->config.training.sync == "lockstep") {
+      work_wanted_ = true;
+      next_work_request_ = Clock::now();
+    }
+  }
+
+  void Hear(const Work& work) {
+    if (!session_ || work.session != session_->id || !version_ || work.version != *version_ || work.episodes.empty()) return;
+    work_wanted_ = false;
+    if (work_.version != work.version || work_.session != work.session) {
+      work_ = work;
+    } else {
+      work_.episodes.insert(work_.episodes.end(), work.episodes.begin(), work.episodes.end());
+    }
+    client_.Publish(std::make_shared<const Work>(work_));
   }
 
   void Hear(const Refusal& refusal) {
@@ -191,6 +216,7 @@ class ControlClient::Conversation {
   Clock::time_point last_heard_ = Clock::now();
   std::shared_ptr<const Session> session_;  // nullptr: not welcomed.
   uint64_t nonce_ = RandomNonce();
+  std::vector<Incarnation> earlier_;  // With learners before; the latest first.
   milliseconds hello_wait_ = kFirstHelloWait;
   Clock::time_point next_hello_;
   Clock::time_point next_heartbeat_;
@@ -198,6 +224,9 @@ class ControlClient::Conversation {
   PolicyVersion newest_announced_ = 0;
   bool weights_wanted_ = false;
   Clock::time_point next_request_;
+  Work work_;  // All that was given of its version.
+  bool work_wanted_ = false;
+  Clock::time_point next_work_request_;
 };
 
 ControlClient::ControlClient(std::string learner_address, std::string name, milliseconds patience,
@@ -236,7 +265,7 @@ ControlClient::News ControlClient::Read() const {
 ControlClient::News ControlClient::WaitForNews(const News& seen, milliseconds timeout) {
   const Clock::time_point deadline = Clock::now() + timeout;
   const MutexLock lock(mu_);
-  while (news_.session == seen.session && news_.weights == seen.weights &&
+  while (news_.session == seen.session && news_.weights == seen.weights && news_.work == seen.work &&
          news_.ending.has_value() == seen.ending.has_value()) {
     if (!changed_.WaitUntil(mu_, deadline)) break;
   }
@@ -251,6 +280,16 @@ void ControlClient::Report(uint64_t session, uint64_t produced, PolicyVersion ve
 ControlClient::Progress ControlClient::ReadProgress() const {
   const MutexLock lock(mu_);
   return progress_;
+}
+
+void ControlClient::AskForWork() {
+  const MutexLock lock(mu_);
+  work_wanted_ = true;
+}
+
+bool ControlClient::TakeWorkWanted() {
+  const MutexLock lock(mu_);
+  return std::exchange(work_wanted_, false);
 }
 
 void ControlClient::SayGoodbye(const ActorKey& actor, uint64_t produced) {
@@ -276,12 +315,20 @@ void ControlClient::Publish(std::shared_ptr<const Session> session) {
   const MutexLock lock(mu_);
   news_.session = std::move(session);
   news_.weights = nullptr;
+  news_.work = nullptr;
   changed_.NotifyAll();
 }
 
 void ControlClient::Publish(std::shared_ptr<const PolicyWeights> weights) {
   const MutexLock lock(mu_);
   news_.weights = std::move(weights);
+  news_.work = nullptr;
+  changed_.NotifyAll();
+}
+
+void ControlClient::Publish(std::shared_ptr<const Work> work) {
+  const MutexLock lock(mu_);
+  news_.work = std::move(work);
   changed_.NotifyAll();
 }
 

@@ -49,6 +49,7 @@ class ControlClient {
   struct News {
     std::shared_ptr<const Session> session;        // nullptr: not welcomed yet.
     std::shared_ptr<const PolicyWeights> weights;  // nullptr: none of this session yet.
+    std::shared_ptr<const Work> work;              // In lockstep: all of it for these weights. nullptr: none yet.
     std::optional<Ending> ending;
   };
 
@@ -64,6 +65,9 @@ class ControlClient {
   News WaitForNews(const News& seen, std::chrono::milliseconds timeout);
   // What heartbeats tell: the highest sequence number used, and the version that chooses actions now.
   void Report(uint64_t session, uint64_t produced, PolicyVersion version);
+
+  // In lockstep: what was given is done.
+  void AskForWork();
 
   // Tells the current learner how far an incarnation came that has ended: its ledger cannot know otherwise what a
   // crashed learner lost.
@@ -82,6 +86,8 @@ class ControlClient {
   void Run(const std::stop_token& stop);
   void Publish(std::shared_ptr<const Session> session);
   void Publish(std::shared_ptr<const PolicyWeights> weights);
+  void Publish(std::shared_ptr<const Work> work);
+  bool TakeWorkWanted();
   void End(Ending ending);
   Progress ReadProgress() const;
   std::pair<std::vector<Goodbye>, bool> TakeGoodbyes();  // And whether they are the last.
@@ -96,6 +102,7 @@ class ControlClient {
   News news_ EMPLACE_GUARDED_BY(mu_);
   Progress progress_ EMPLACE_GUARDED_BY(mu_);
   std::vector<Goodbye> goodbyes_ EMPLACE_GUARDED_BY(mu_);  // Not said yet.
+  bool work_wanted_ EMPLACE_GUARDED_BY(mu_) = false;
   bool leaving_ EMPLACE_GUARDED_BY(mu_) = false;
 
   std::jthread thread_;  // Last: stops before what it uses goes.

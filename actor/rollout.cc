@@ -53,17 +53,28 @@ std::vector<Trajectory> Rollout::Advance() {
 }
 
 void Rollout::StartWave() {
-  EMPLACE_CHECK(weights_ != nullptr);
-  if (kernel_weights_ != weights_) {
-    kernel_.emplace(*weights_);
-    kernel_weights_ = weights_;
-  }
-  while (wave_.size() < episodes_in_flight_) StartEpisode();
+  UseNewestWeights();
+  // A stream of its own: what an episode draws does not depend on which others run beside it.
+  while (wave_.size() < episodes_in_flight_) StartEpisode(rng_.Fork("episode", episodes_started_++), 0);
 }
 
-void Rollout::StartEpisode() {
-  // A stream of its own: what an episode draws does not depend on which others run beside it.
-  Rng rng = rng_.Fork("episode", episodes_started_++);
+void Rollout::StartLockstep(std::span<const uint32_t> indices, uint64_t seed) {
+  EMPLACE_CHECK(!indices.empty() && indices.size() <= episodes_in_flight_ && environment_.start != "best");
+  UseNewestWeights();
+  wave_.clear();
+  const Rng of_version = Rng(seed).Fork("version", weights_->version);
+  for (const uint32_t index : indices) StartEpisode(of_version.Fork("episode", index), index);
+}
+
+void Rollout::UseNewestWeights() {
+  EMPLACE_CHECK(weights_ != nullptr);
+  if (kernel_weights_ == weights_) return;
+  kernel_.emplace(*weights_);
+  kernel_weights_ = weights_;
+}
+
+void Rollout::StartEpisode(const Rng& own_rng, uint32_t index) {
+  Rng rng = own_rng;
   const auto graph = static_cast<size_t>(rng.UniformInt(0, std::ssize(tasks_) - 1));
   wave_.push_back(std::make_unique<Episode>(tasks_[graph], environment_, rng));
   Episode& episode = *wave_.back();
@@ -76,6 +87,7 @@ void Rollout::StartEpisode() {
   EMPLACE_CHECK(steps > 0);
   trajectory.graph = static_cast<GraphId>(graph);
   trajectory.actor = actor_;
+  trajectory.index = index;
   trajectory.policy_version = weights_->version;
   trajectory.start_placement.assign(episode.env.placement().begin(), episode.env.placement().end());
   trajectory.actions.reserve(steps);

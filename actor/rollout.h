@@ -3,11 +3,15 @@
 // Episodes go in waves: `episodes_in_flight` of them start together with the newest weights, and the states of those
 // that still run are batched through one forward pass a step. So one version chooses every action of an episode, and
 // an environment lives only as long as its episode.
+//
+// In lockstep a wave is what the learner says: episode i of a version is the same, bit for bit, whoever plays it and beside
+// whichever others.
 #pragma once
 
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "common/config/run_config.h"
@@ -29,6 +33,14 @@ class Rollout {
 
   // From the next wave on. REQUIRES: the policy is for the tasks' number of devices.
   void SetWeights(std::shared_ptr<const PolicyWeights> weights);
+
+  // Starts a wave of these episodes of the version of the weights, in place of one in flight; `seed` is the run's.
+  // REQUIRES: SetWeights was called; 1 to episodes_in_flight episodes; environment.start is not "best", which depends on
+  // what was played before.
+  void StartLockstep(std::span<const uint32_t> indices, uint64_t seed);
+
+  // Whether no episode is in flight.
+  bool idle() const { return wave_.empty(); }
 
   // One step of every episode in flight, after starting a wave when there is none. Returns the episodes that ended with
   // it, without sequence numbers. REQUIRES: SetWeights was called.
@@ -52,7 +64,8 @@ class Rollout {
   };
 
   void StartWave();
-  void StartEpisode();
+  void UseNewestWeights();
+  void StartEpisode(const Rng& own_rng, uint32_t index);
   void ChooseAction(Episode& episode, std::span<const float> logits);
   Trajectory Finish(Episode& episode);
 

@@ -21,9 +21,10 @@ TrajectorySender::TrajectorySender(size_t queue, std::optional<ActorKeys> keys)
 
 TrajectorySender::~TrajectorySender() { queue_.Close(); }
 
-void TrajectorySender::SetAddress(const std::string& address) {
+void TrajectorySender::SetLearner(const std::string& address, uint32_t actor_id) {
   const MutexLock lock(mu_);
   address_ = address;
+  actor_id_ = actor_id;
 }
 
 bool TrajectorySender::Offer(Trajectory&& trajectory, milliseconds timeout) {
@@ -42,15 +43,17 @@ bool TrajectorySender::Drain(milliseconds timeout) {
   return all_sent_;
 }
 
-void TrajectorySender::FollowAddress() {
-  std::string address;
-  {
+// Connects to where the learner is now, and returns the id that it knows this actor by.
+uint32_t TrajectorySender::FollowLearner() {
+  const auto [address, actor_id] = [this] {
     const MutexLock lock(mu_);
-    address = address_;
+    return std::pair(address_, actor_id_);
+  }();
+  if (address != connected_to_) {
+    socket_.emplace(address, kSocketQueue, keys_);
+    connected_to_ = address;
   }
-  if (address == connected_to_) return;
-  socket_.emplace(address, kSocketQueue, keys_);
-  connected_to_ = address;
+  return actor_id;
 }
 
 void TrajectorySender::Run(const std::stop_token& stop) {
@@ -67,7 +70,7 @@ void TrajectorySender::Run(const std::stop_token& stop) {
       if (!queue_.closed()) continue;
       break;  // Closed and empty.
     }
-    FollowAddress();
+    next->actor.actor_id = FollowLearner();
     if (!socket_) {
       std::this_thread::sleep_for(kPoll);
     } else if (socket_->Send(*next, kPoll)) {

@@ -24,6 +24,7 @@ struct Trajectory {
   GraphId graph = 0;
   ActorKey actor;
   uint64_t sequence = 0;             // 1, 2, ... within (actor, incarnation); duplicates are refused by it.
+  uint32_t index = 0;                     // In lockstep: which of the episodes of its version; else 0.
   PolicyVersion policy_version = 0;  // The version that chose every action in it.
   std::vector<uint8_t> start_placement;   // [n] device of each group before step 0
   std::vector<uint8_t> actions;           // [n] device chosen at step t, for group t

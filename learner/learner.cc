@@ -19,8 +19,10 @@
 #include "learner/evaluation/plateau.h"
 #include "learner/intake/batcher.h"
 #include "learner/intake/best_placements.h"
+#include "learner/intake/episode_dealer.h"
 #include "learner/intake/front_end.h"
 #include "learner/intake/ledger.h"
+#include "learner/intake/lockstep_batcher.h"
 #include "learner/intake/placement_files.h"
 #include "learner/pipeline.h"
 #include "learner/publisher.h"
@@ -67,7 +69,7 @@ class Run {
   PolicyWeights TrainedBefore() const;
   std::unique_ptr<PolicyUpdater> MakeUpdater(PolicyWeights weights) const;
   void Restore();
-  void StartPipeline();
+  void StartPipeline(const std::shared_ptr<const PolicyWeights>& initial);
   void Supervise();
   void ReportProgress(double every_s);
   void WritePlacements(double every_s);
@@ -98,9 +100,11 @@ class Run {
   std::optional<Plateau> plateau_;
   std::optional<BestPlacements> placements_;
   std::optional<PlacementFiles> placement_files_;
+  std::optional<EpisodeDealer> dealer_;  // In lockstep.
   std::optional<FrontEnd> front_end_;
   std::optional<EvaluationThread> evaluation_;
   std::optional<Batcher> batcher_;
+  std::optional<LockstepBatcher> lockstep_batcher_;  // In its place.
   std::optional<UpdateStage> update_;
   std::optional<Publisher> publisher_;
   std::optional<Pipeline> pipeline_;
@@ -191,13 +195,17 @@ void Run::WritePlacements(double every_s) {
   last_placements_ = clock_->seconds();
 }
 
-void Run::StartPipeline() {
+void Run::StartPipeline(const std::shared_ptr<const PolicyWeights>& initial) {
   const BatchPlan plan{.first = updater_->weights().version,
                        .end = static_cast<PolicyVersion>(config_.training.iterations),
                        .episodes = config_.training.episodes_per_update,
                        .max_lag = config_.training.max_lag};
   const auto source = [this](std::chrono::milliseconds timeout) { return front_end_->Pop(timeout); };
-  batcher_.emplace(source, plan, ledger_, stages_[Stage::kBatch]);
+  if (dealer_) {
+    lockstep_batcher_.emplace(source, plan, *dealer_, ledger_, stages_[Stage::kBatch]);
+  } else {
+    batcher_.emplace(source, plan, ledger_, stages_[Stage::kBatch]);
+  }
   update_.emplace(*updater_, config_.checkpoint.every, ledger_, *clock_);
   publisher_.emplace(config_, rng_,
                      Publisher::Places{.front_end = *front_end_,
@@ -211,7 +219,8 @@ void Run::StartPipeline() {
                                        .ledger = ledger_,
                                        .clocks = stages_,
                                        .clock = *clock_});
-  pipeline_.emplace(Pipeline::Stages{.batch = [this](const std::stop_token& stop) { return batcher_->Next(stop); },
+  if (initial->version == 0) publisher_->Begin(initial);
+  pipeline_.emplace(Pipeline::Stages{.batch = [this](const std::stop_token& stop) { return dealer_ ? lockstep_batcher_->Next(stop) : batcher_->Next(stop); },
                                      .update = [this](const Batch& batch) { return update_->Train(batch); },
                                      .publish = [this](const Updated& updated) { publisher_->Publish(updated); },
                                      .while_idle = [this] { publisher_->TakeReport(); },
@@ -243,7 +252,8 @@ void Run::Train() {
                    history_before_);
   placements_.emplace(workload_.train, config_.environment, *clock_);
   placement_files_.emplace(dir_, workload_, *placements_);
-  front_end_.emplace(workload_.train, config_, ledger_, *placements_, initial, stages_);
+  if (config_.training.sync == "lockstep") dealer_.emplace(initial->version, config_.training.episodes_per_update);
+  front_end_.emplace(workload_.train, config_, ledger_, *placements_, initial, stages_, dealer_ ? &*dealer_ : nullptr);
   dir_.WriteLearnerFile(front_end_->address(), front_end_->session());
   std::printf("training on %zu graphs, %zu for validation, %zu for testing; %lld parameters on %s; listening at %s\n",
               workload_.train.size(), workload_.validation.size(), workload_.test.size(),
@@ -252,9 +262,8 @@ void Run::Train() {
   std::fflush(stdout);
 
   evaluation_.emplace(workload_, placer_, stages_[Stage::kEvaluate]);
-  if (updates_before == 0) evaluation_->Submit(initial);
   last_line_ = last_placements_ = clock_->seconds();
-  StartPipeline();
+  StartPipeline(initial);
   Supervise();
 
   const std::string why = WhyOver();

@@ -2,6 +2,7 @@
 
 #include <cstdio>
 #include <memory>
+#include <utility>
 
 #include "common/file_io.h"
 #include "common/policy/simd/kernel_path.h"
@@ -10,13 +11,24 @@
 namespace emplace {
 
 Publisher::Publisher(const RunConfig& config, const Rng& rng, const Places& places)
-    : config_(config), rng_(rng), to_(places), last_times_(places.clocks.Read()) {}
+    : config_(config), lockstep_(config.training.sync == "lockstep"), rng_(rng), to_(places), last_times_(places.clocks.Read()) {}
+
+void Publisher::Begin(std::shared_ptr<const PolicyWeights> initial) {
+  Evaluate(std::move(initial));
+  TakeReport();
+}
+
+void Publisher::Evaluate(std::shared_ptr<const PolicyWeights> weights) {
+  to_.evaluation.Submit(std::move(weights));
+  if (lockstep_) to_.evaluation.WaitIdle();
+}
 
 void Publisher::Publish(const Updated& updated) {
-  to_.front_end.Publish(updated.weights);
+  if (!lockstep_) to_.front_end.Publish(updated.weights);
   const int64_t every = config_.evaluation.every;
-  if (every > 0 && static_cast<int64_t>(updated.weights->version) % every == 0) to_.evaluation.Submit(updated.weights);
+  if (every > 0 && static_cast<int64_t>(updated.weights->version) % every == 0) Evaluate(updated.weights);
   TakeReport();
+  if (lockstep_ && !to_.plateau.reason()) to_.front_end.Publish(updated.weights);
   to_.progress.AddBatch(updated.numbers);
   WriteMetrics(updated);
   if (updated.snapshot) WriteCheckpoint(*updated.snapshot);

@@ -1,8 +1,11 @@
 // The publish stage: makes known what an update came to. Weights go to the actors first, then to the evaluation when
 // one is due; metrics and checkpoints are written; finished evaluations are taken in.
+//
+// In lockstep nothing may depend on how long things take: an evaluation is waited for, and the actors get no weights of
+// which it says that there is nothing more to gain.
 #pragma once
 
-#include <filesystem>
+#include <memory>
 #include <optional>
 
 #include "common/config/run_config.h"
@@ -41,6 +44,8 @@ class Publisher {
   };
   Publisher(const RunConfig& config, const Rng& rng, const Places& places);
 
+  // Has the policy evaluated that a new run starts from.
+  void Begin(std::shared_ptr<const PolicyWeights> initial);
   void Publish(const Updated& updated);
   // Takes in the evaluation that has finished, if one has.
   void TakeReport();
@@ -48,10 +53,12 @@ class Publisher {
   void Finish(const Snapshot& last);
 
  private:
+  void Evaluate(std::shared_ptr<const PolicyWeights> weights);
   void WriteMetrics(const Updated& updated);
   void WriteCheckpoint(const Snapshot& snapshot);
 
   const RunConfig config_;
+  const bool lockstep_;
   const Rng rng_;
   const Places to_;
   StageTimes last_times_;  // At the update before.

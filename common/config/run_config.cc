@@ -73,7 +73,7 @@ FieldTable<PolicyConfig> PolicyFields() {
 FieldTable<TrainingConfig> TrainingFields() {
   using C = TrainingConfig;
   FieldTable<C> t;
-  t.Field("sync", &C::sync).Choices({"async"}).Help("async: actors run ahead, policy lag is bounded.");
+  t.Field("sync", &C::sync).Choices({"async", "lockstep"}).Help("async: actors run ahead, policy lag is bounded. lockstep: every update has episodes of its own version alone, the same ones for a seed.");
   t.Field("iterations", &C::iterations).Range(1, kMany).Help("Updates.");
   t.Field("max_minutes", &C::max_minutes).Range(0, 1e6).Help("Stop after this wall time; 0: no limit.");
   t.Field("episodes_per_update", &C::episodes_per_update).Range(1, 4096).Help("Episodes in one update (B).");
@@ -327,6 +327,9 @@ void CheckTogether(const RunConfig& config, const std::string& source) {
     throw BadInput(StrCat(source, ": evaluation.patience is 1, expected 0, or 2 and more: one evaluation has no spread"));
   }
   const TrainingConfig& training = config.training;
+  if (training.sync == "lockstep" && config.environment.start == "best") {
+    throw BadInput(StrCat(source, ": environment.start is best, expected random or single with training.sync: lockstep: the best placement that an actor has seen depends on what else it has played"));
+  }
   if (training.entropy == "target" && std::max(training.entropy_start, training.entropy_end) > 1) {
     throw BadInput(StrCat(source, ": training.entropy_start is ", training.entropy_start, " and training.entropy_end ",
                           training.entropy_end, ", expected at most 1 with training.entropy: target"));

@@ -46,7 +46,7 @@ struct PolicyConfig {
 };
 
 struct TrainingConfig {
-  std::string sync = "async";
+  std::string sync = "async";          // "async", or "lockstep": the same policy for a seed, whoever plays the episodes
   int64_t iterations = 1000;           // Updates.
   double max_minutes = 0;              // Stops after this wall time; 0: no limit.
   int64_t episodes_per_update = 16;    // B

@@ -5,6 +5,7 @@
 #include <kj/exception.h>
 #include <xxhash.h>
 
+#include <algorithm>
 #include <bit>
 #include <cstring>
 #include <type_traits>
@@ -72,6 +73,12 @@ void Fill(const Hello& hello, schema::Message::Builder message, Frames&) {
   out.setProtocol(hello.protocol);
   out.setName(Text(hello.name));
   out.setNonce(hello.nonce);
+  const size_t count = std::min(hello.earlier.size(), kMaxEarlier);
+  auto earlier = out.initEarlier(static_cast<unsigned>(count));
+  for (unsigned i = 0; i < earlier.size(); ++i) {
+    earlier[i].setNumber(hello.earlier[i].number);
+    earlier[i].setNonce(hello.earlier[i].nonce);
+  }
 }
 
 void Fill(const Heartbeat& heartbeat, schema::Message::Builder message, Frames&) {
@@ -84,6 +91,13 @@ void Fill(const Heartbeat& heartbeat, schema::Message::Builder message, Frames&)
 
 void Fill(const WeightsRequest& request, schema::Message::Builder message, Frames&) {
   Put(request.actor, message.initWeightsRequest());
+}
+
+void Fill(const WorkRequest& request, schema::Message::Builder message, Frames&) {
+  auto out = message.initWorkRequest();
+  Put(request.actor, out.initActor());
+  out.setSession(request.session);
+  out.setVersion(request.version);
 }
 
 void Fill(const Goodbye& goodbye, schema::Message::Builder message, Frames&) {
@@ -129,6 +143,15 @@ void Fill(const WeightsReply& reply, schema::Message::Builder message, Frames& r
   raw.push_back(reply.blob);
 }
 
+void Fill(const Work& work, schema::Message::Builder message, Frames&) {
+  EMPLACE_CHECK(work.episodes.size() <= kMaxWork);
+  auto out = message.initWork();
+  out.setSession(work.session);
+  out.setVersion(work.version);
+  auto episodes = out.initEpisodes(static_cast<unsigned>(work.episodes.size()));
+  for (unsigned i = 0; i < episodes.size(); ++i) episodes.set(i, work.episodes[i]);
+}
+
 void Fill(const Refusal& refusal, schema::Message::Builder message, Frames&) {
   const std::string reason = refusal.reason.substr(0, kMaxTextBytes);
   message.initRefusal().setReason(Text(reason));
@@ -153,6 +176,7 @@ void Fill(const Trajectory& trajectory, schema::Message::Builder message, Frames
   out.setSequence(trajectory.sequence);
   out.setPolicyVersion(trajectory.policy_version);
   out.setNumSteps(static_cast<uint32_t>(steps));
+  out.setIndex(trajectory.index);
   raw.push_back(BytesOf(trajectory.start_placement));
   raw.push_back(BytesOf(trajectory.actions));
   raw.push_back(BytesOf(trajectory.behaviour_log_prob));
@@ -236,6 +260,29 @@ bool Take(FrameView frame, uint64_t count, std::vector<T>& out) {
 
 std::string TextOf(FrameView frame) { return std::string(frame.begin(), frame.end()); }
 
+std::optional<Hello> ReadHello(schema::Hello::Reader in) {
+  Hello hello;
+  hello.protocol = in.getProtocol();
+  hello.nonce = in.getNonce();
+  if (!Take(in.getName(), hello.name)) return std::nullopt;
+  const auto earlier = in.getEarlier();
+  if (earlier.size() > kMaxEarlier) return std::nullopt;
+  for (const schema::Incarnation::Reader incarnation : earlier) {
+    hello.earlier.push_back({incarnation.getNumber(), incarnation.getNonce()});
+  }
+  return hello;
+}
+
+std::optional<Work> ReadWork(schema::Work::Reader in) {
+  Work work;
+  work.session = in.getSession();
+  work.version = in.getVersion();
+  const auto episodes = in.getEpisodes();
+  if (episodes.size() > kMaxWork) return std::nullopt;
+  for (const uint32_t episode : episodes) work.episodes.push_back(episode);
+  return work;
+}
+
 std::optional<Welcome> ReadWelcome(schema::Welcome::Reader in, std::span<const FrameView> raw) {
   Welcome welcome;
   welcome.actor = Take(in.getActor());
@@ -280,20 +327,18 @@ std::optional<ActorMessage> DecodeActorMessage(std::span<const FrameView> frames
   if (frames.size() != 1 || frames[0].size() > kMaxActorControlBytes) return std::nullopt;
   return ReadHeader(frames[0], [](schema::Message::Reader message) -> std::optional<ActorMessage> {
     switch (message.which()) {
-      case schema::Message::HELLO: {
-        const auto in = message.getHello();
-        Hello hello;
-        hello.protocol = in.getProtocol();
-        hello.nonce = in.getNonce();
-        if (!Take(in.getName(), hello.name)) return std::nullopt;
-        return hello;
-      }
+      case schema::Message::HELLO:
+        return ReadHello(message.getHello());
       case schema::Message::HEARTBEAT: {
         const auto in = message.getHeartbeat();
         return Heartbeat{Take(in.getActor()), in.getSession(), in.getProduced(), in.getVersion()};
       }
       case schema::Message::WEIGHTS_REQUEST:
         return WeightsRequest{Take(message.getWeightsRequest())};
+      case schema::Message::WORK_REQUEST: {
+        const auto in = message.getWorkRequest();
+        return WorkRequest{Take(in.getActor()), in.getSession(), in.getVersion()};
+      }
       case schema::Message::GOODBYE: {
         const auto in = message.getGoodbye();
         return Goodbye{Take(in.getActor()), in.getProduced()};
@@ -321,6 +366,8 @@ std::optional<LearnerMessage> DecodeLearnerMessage(std::span<const FrameView> fr
         const auto in = message.getHeartbeatReply();
         return HeartbeatReply{in.getSession(), in.getVersion()};
       }
+      case schema::Message::WORK:
+        return ReadWork(message.getWork());
       case schema::Message::REFUSAL: {
         Refusal refusal;
         if (!Take(message.getRefusal().getReason(), refusal.reason)) return std::nullopt;
@@ -355,6 +402,7 @@ std::optional<Trajectory> DecodeTrajectory(std::span<const FrameView> frames) {
     trajectory.actor = Take(in.getActor());
     trajectory.sequence = in.getSequence();
     trajectory.policy_version = in.getPolicyVersion();
+    trajectory.index = in.getIndex();
     const bool fits =
         Take(frames[1], steps, trajectory.start_placement) && Take(frames[2], steps, trajectory.actions) &&
         Take(frames[3], steps, trajectory.behaviour_log_prob) && Take(frames[4], steps + 1, trajectory.rho);

@@ -25,6 +25,8 @@ inline constexpr size_t kMaxTextBytes = 4096;                                   
 inline constexpr size_t kMaxActorControlBytes = size_t{1} << 16;                // One frame of an ActorMessage.
 inline constexpr size_t kMaxTrajectoryBytes = (kMaxSteps + 1) * sizeof(float);  // One frame of a trajectory.
 inline constexpr size_t kMaxLearnerControlBytes = size_t{1} << 30;              // One frame of a LearnerMessage.
+inline constexpr size_t kMaxEarlier = 16;                                       // Incarnations in a Hello.
+inline constexpr size_t kMaxWork = 4096;                                        // Episodes in a Work.
 inline constexpr size_t kMaxArrays = 1U << 20;                                  // Of all tasks of one Welcome.
 
 std::vector<Frame> Encode(const ActorMessage& message);

@@ -19,6 +19,8 @@ struct Message {
     stop           @8 :Void;
     notice         @9 :Notice;
     trajectory     @10 :Trajectory;
+    workRequest    @11 :WorkRequest;
+    work           @12 :Work;
   }
 }
 
@@ -33,6 +35,18 @@ struct Hello {
   protocol @0 :UInt32;
   name     @1 :Text;
   nonce    @2 :UInt64;
+  earlier  @3 :List(Incarnation);
+}
+
+struct Incarnation {
+  number @0 :UInt32;
+  nonce  @1 :UInt64;
+}
+
+struct WorkRequest {
+  actor   @0 :ActorKey;
+  session @1 :UInt64;
+  version @2 :UInt64;
 }
 
 struct Heartbeat {
@@ -87,6 +101,12 @@ struct WeightsReply {    # Frame 1: the bytes of a policy.safetensors file.
   hash    @1 :UInt64;    # XXH3-64 of frame 1.
 }
 
+struct Work {
+  session  @0 :UInt64;
+  version  @1 :UInt64;
+  episodes @2 :List(UInt32);
+}
+
 struct Refusal {
   reason @0 :Text;
 }
@@ -107,4 +127,5 @@ struct Trajectory {      # Frames: startPlacement uint8 [T], actions uint8 [T], 
   sequence      @2 :UInt64;
   policyVersion @3 :UInt64;
   numSteps      @4 :UInt32;  # T
+  index         @5 :UInt32;
 }

@@ -2,7 +2,8 @@
 //
 // The learner binds three sockets: control (ROUTER; the port that actors are given), trajectories (PULL, bounded) and
 // notices (PUB). An actor says Hello on control until it gets a Welcome, then pushes trajectories, sends a Heartbeat
-// every heartbeat_s, and on a notice of a newer version asks for the weights between episodes.
+// every heartbeat_s, and on a notice of a newer version asks for the weights between episodes. In lockstep it also asks
+// which episodes to play.
 #pragma once
 
 #include <cstdint>
@@ -16,13 +17,19 @@
 
 namespace emplace {
 
-inline constexpr uint32_t kProtocolVersion = 1;
+inline constexpr uint32_t kProtocolVersion = 2;
 
 // actor -> learner, control
+struct Incarnation {
+  uint32_t number = 0;
+  uint64_t nonce = 0;  // Of its Hello.
+};
 struct Hello {
   uint32_t protocol = kProtocolVersion;
   std::string name;    // Stable across restarts of one slot ("host/0"); decides the actor id.
   uint64_t nonce = 0;  // Random, one a process: a repeated Hello of one process is not a new incarnation.
+  // This process's incarnations with learners before, whose last episodes it may still have: the latest first.
+  std::vector<Incarnation> earlier = {};
 };
 struct Heartbeat {
   ActorKey actor;
@@ -33,11 +40,16 @@ struct Heartbeat {
 struct WeightsRequest {
   ActorKey actor;
 };
+struct WorkRequest {  // In lockstep, of an actor that has these weights and nothing to play.
+  ActorKey actor;
+  uint64_t session = 0;
+  PolicyVersion version = 0;
+};
 struct Goodbye {  // A clean end; the last thing an actor says.
   ActorKey actor;
   uint64_t produced = 0;
 };
-using ActorMessage = std::variant<Hello, Heartbeat, WeightsRequest, Goodbye>;
+using ActorMessage = std::variant<Hello, Heartbeat, WeightsRequest, WorkRequest, Goodbye>;
 
 // learner -> actor, control
 struct Welcome {
@@ -58,11 +70,16 @@ struct WeightsReply {
   uint64_t hash = 0;      // XXH3-64 of blob
   std::string blob;       // policy.safetensors bytes
 };
+struct Work {  // In lockstep: which episodes of this version to play. None: there is nothing to do for now.
+  uint64_t session = 0;
+  PolicyVersion version = 0;
+  std::vector<uint32_t> episodes;
+};
 struct Refusal {  // The learner does not want this peer (another protocol version, say); the actor ends with `reason`.
   std::string reason;
 };
 struct Stop {};  // Training is over: finish, say Goodbye, exit 0.
-using LearnerMessage = std::variant<Welcome, HeartbeatReply, WeightsReply, Refusal, Stop>;
+using LearnerMessage = std::variant<Welcome, HeartbeatReply, WeightsReply, Work, Refusal, Stop>;
 
 // learner -> actors, notices
 struct Notice {

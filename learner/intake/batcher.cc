@@ -37,9 +37,13 @@ std::optional<Batch> Batcher::Next(const std::stop_token& stop) {
       episodes.push_back(*std::move(episode));
     }
   }
+  return ToBatch(std::move(episodes), next_++);
+}
+
+Batch ToBatch(std::vector<Episode> episodes, PolicyVersion version) {
   Batch batch;
-  batch.version = next_++;
-  batch.numbers = NumbersOf(episodes, batch.version);
+  batch.version = version;
+  batch.numbers = NumbersOf(episodes, version);
   for (Episode& episode : episodes) batch.trajectories.push_back(std::move(episode.trajectory));
   return batch;
 }

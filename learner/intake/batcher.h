@@ -53,6 +53,9 @@ class Batcher {
   PolicyVersion newest_received_ = 0;  // That any episode has brought so far.
 };
 
+// The batch of these episodes, in their order, for the update from `version`.
+Batch ToBatch(std::vector<Episode> episodes, PolicyVersion version);
+
 // Counts the episodes of a batch that no update is left for.
 void CountStale(const Batch& batch, Ledger& ledger);
 

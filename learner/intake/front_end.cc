@@ -46,13 +46,15 @@ bool IsGoodName(const std::string& name) {
 }  // namespace
 
 FrontEnd::FrontEnd(const std::vector<PlacementTask>& tasks, const RunConfig& config, Ledger& ledger,
-                   BestPlacements& placements, std::shared_ptr<const PolicyWeights> weights, StageClocks& clocks)
+                   BestPlacements& placements, std::shared_ptr<const PolicyWeights> weights, StageClocks& clocks,
+                   EpisodeDealer* dealer)
     : tasks_(tasks),
       config_(config),
       config_yaml_(RunConfigToYaml(config)),
       session_(RandomSession()),
       ledger_(ledger),
       clock_(clocks[Stage::kReceive]),
+      dealer_(dealer),
       queue_(tasks, config.environment,
              {.capacity = static_cast<size_t>(config.learner.buffer),
               .threads = static_cast<size_t>(config.learner.check_threads)},
@@ -203,6 +205,7 @@ void FrontEnd::Hear(LearnerEndpoint& endpoint, const PeerId& id, const Hello& he
   const auto now = std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch());
   Welcome welcome;
   welcome.actor = ledger_.Join(hello.name, hello.nonce, now.count());
+  for (const Incarnation& earlier : hello.earlier) ledger_.Adopt(hello.name, earlier.number, earlier.nonce);
   welcome.session = session_;
   welcome.config_yaml = config_yaml_;
   welcome.trajectories_endpoint = trajectories_address_;
@@ -213,7 +216,7 @@ void FrontEnd::Hear(LearnerEndpoint& endpoint, const PeerId& id, const Hello& he
   const ActorKey first_incarnation{welcome.actor.actor_id, 0};
   for (auto old = peers_.lower_bound(first_incarnation); old != peers_.end() && old->first < welcome.actor; ++old) {
     if (!old->second.gone) LogWarning(StrCat(ActorName(old->first), " has been replaced and counts as gone"));
-    old->second.gone = true;
+    CountAsGone(old->first, old->second);
   }
   peers_[welcome.actor] = {id, Clock::now()};
   endpoint.Send(id, welcome);
@@ -236,11 +239,21 @@ void FrontEnd::Hear(LearnerEndpoint& endpoint, const PeerId& id, const WeightsRe
   endpoint.Send(id, weights_reply_);
 }
 
+void FrontEnd::Hear(LearnerEndpoint& endpoint, const PeerId& id, const WorkRequest& request) {
+  if (dealer_ == nullptr || stopping_ || request.session != session_ || !peers_.contains(request.actor)) return;
+  endpoint.Send(id, Work{session_, request.version, dealer_->Deal(request.actor, request.version, alive_, Clock::now())});
+}
+
+void FrontEnd::CountAsGone(const ActorKey& actor, Peer& peer) {
+  peer.gone = true;
+  if (dealer_ != nullptr) dealer_->TakeBack(actor);
+}
+
 void FrontEnd::Hear(LearnerEndpoint& /*endpoint*/, const PeerId& /*id*/, const Goodbye& goodbye) {
   ledger_.NoteProduced(goodbye.actor, goodbye.produced);
   const auto peer = peers_.find(goodbye.actor);
   if (peer == peers_.end()) return;
-  peer->second.gone = true;
+  CountAsGone(goodbye.actor, peer->second);
   LogInfo(StrCat(ActorName(goodbye.actor), " said goodbye after ", goodbye.produced, " episodes"));
 }
 
@@ -261,6 +274,11 @@ void FrontEnd::Receive(LearnerEndpoint& endpoint, SentTrajectory sent) {
   }
   std::optional<std::string> reason = CheckShape(tasks_, trajectory);
   if (!reason && trajectory.policy_version > announced_) {
+    // Played for a learner that is no more, with weights that went with it.
+    if (!peers_.contains(actor)) {
+      ledger_.CountStale(actor);
+      return;
+    }
     reason = StrCat("policy version ", trajectory.policy_version, " was never published");
   }
   if (reason) {
@@ -281,13 +299,14 @@ void FrontEnd::LookAfterActors() {
   uint64_t under_way = 0;
   for (auto& [key, peer] : peers_) {
     if (!peer.gone && now - peer.last_heard > limit) {
-      peer.gone = true;
+      CountAsGone(key, peer);
       LogWarning(StrCat(ActorName(key), " has been silent for ", config_.learner.actor_timeout_s, " s and counts as gone"));
     }
     if (peer.gone) continue;
     ++alive;
     under_way += ledger_.UnderWay(key);
   }
+  alive_ = alive;
   const MutexLock lock(mu_);
   stats_.actors_alive = alive;
   stats_.actors_gone = std::ssize(peers_) - alive;

@@ -20,6 +20,7 @@
 #include "common/wire/learner_endpoint.h"
 #include "learner/intake/best_placements.h"
 #include "learner/intake/checked_queue.h"
+#include "learner/intake/episode_dealer.h"
 #include "learner/intake/episode.h"
 #include "learner/intake/ledger.h"
 #include "learner/stage_clock.h"
@@ -43,9 +44,10 @@ struct FrontEndStats {
 
 class FrontEnd {
  public:
-  // Binds at once; throws RunFailed when the port is taken. REQUIRES: tasks, ledger, placements and clocks outlive it.
+  // Binds at once; throws RunFailed when the port is taken. `dealer` is for lockstep, else nullptr. REQUIRES: tasks,
+  // ledger, placements, clocks and dealer outlive it.
   FrontEnd(const std::vector<PlacementTask>& tasks, const RunConfig& config, Ledger& ledger, BestPlacements& placements,
-           std::shared_ptr<const PolicyWeights> weights, StageClocks& clocks);
+           std::shared_ptr<const PolicyWeights> weights, StageClocks& clocks, EpisodeDealer* dealer = nullptr);
   ~FrontEnd();
 
   const std::string& address() const { return address_; }  // Control: what actors are given.
@@ -74,7 +76,9 @@ class FrontEnd {
   void Hear(LearnerEndpoint& endpoint, const PeerId& id, const Hello& hello);
   void Hear(LearnerEndpoint& endpoint, const PeerId& id, const Heartbeat& heartbeat);
   void Hear(LearnerEndpoint& endpoint, const PeerId& id, const WeightsRequest& request);
+  void Hear(LearnerEndpoint& endpoint, const PeerId& id, const WorkRequest& request);
   void Hear(LearnerEndpoint& endpoint, const PeerId& id, const Goodbye& goodbye);
+  void CountAsGone(const ActorKey& actor, Peer& peer);
   void Receive(LearnerEndpoint& endpoint, SentTrajectory sent);
   void AnnounceNewWeights(LearnerEndpoint& endpoint);
   void LookAfterActors();
@@ -87,6 +91,7 @@ class FrontEnd {
   const uint64_t session_;
   Ledger& ledger_;
   StageClock& clock_;
+  EpisodeDealer* const dealer_;
   CheckedQueue queue_;
   std::string address_;
 
@@ -94,6 +99,7 @@ class FrontEnd {
   std::string trajectories_address_;
   std::string notices_address_;
   std::map<ActorKey, Peer> peers_;
+  int64_t alive_ = 0;  // Of the peers, when last looked after.
   PolicyVersion announced_ = 0;
   WeightsReply weights_reply_;  // Made once a version.
   int64_t strangers_ = 0;       // Trajectories of actors that nobody knows.

@@ -95,6 +95,13 @@ ActorKey Ledger::Join(const std::string& name, uint64_t nonce, int64_t unix_seco
   return {static_cast<uint32_t>(id), number};
 }
 
+void Ledger::Adopt(const std::string& name, uint32_t incarnation, uint64_t nonce) {
+  const MutexLock lock(mu_);
+  const auto actor = std::find_if(actors_.begin(), actors_.end(), [&](const Actor& known) { return known.name == name; });
+  EMPLACE_CHECK(actor != actors_.end());
+  actor->incarnations.emplace(incarnation, Incarnation{.nonce = nonce, .highest = 0, .gaps = {}, .counts = {}});
+}
+
 Ledger::Admission Ledger::Admit(const ActorKey& actor, uint64_t sequence) {
   const MutexLock lock(mu_);
   Incarnation* const incarnation = Find(actor);

@@ -32,6 +32,11 @@ class Ledger {
   // resumed learner has forgotten some.
   ActorKey Join(const std::string& name, uint64_t nonce, int64_t unix_seconds);
 
+  // An incarnation of this name that another learner has let in: this one had not heard of it, or has forgotten it with
+  // all that was since the checkpoint. Now what it still sends is admitted. No effect where the number is taken.
+  // REQUIRES: the name has joined.
+  void Adopt(const std::string& name, uint32_t incarnation, uint64_t nonce);
+
   enum class Admission { kNew, kDuplicate, kUnknown };
   // Whether this sequence number comes for the first time; a new one counts as produced and received. Unknown: nobody
   // that this ledger knows sent it. Of the numbers that are overdue, the latest 1024 stretches are remembered; what

@@ -2,9 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <map>
 #include <set>
+#include <utility>
 #include <vector>
 
 #include "tests/actor/small_tasks.h"
@@ -69,6 +71,52 @@ TEST(Rollout, IsDeterministicForASeed) {
     if (i < other.size() && Same(first[i], other[i])) ++equal_to_other;
   }
   EXPECT_LT(equal_to_other, first.size());
+}
+
+// All episodes of version 3, played by rollouts that play so many of them beside each other, in a random order, and other
+// things before.
+std::vector<Trajectory> PlayLockstep(const std::vector<PlacementTask>& tasks, int64_t beside, uint64_t order) {
+  constexpr uint32_t kEpisodes = 24;
+  EnvironmentConfig environment;
+  environment.start = "random";
+  Rng rng(order);
+  std::vector<uint32_t> indices(kEpisodes);
+  for (uint32_t i = 0; i < kEpisodes; ++i) indices[i] = i;
+  for (uint32_t i = kEpisodes - 1; i > 0; --i) std::swap(indices[i], indices[static_cast<size_t>(rng.UniformInt(0, i))]);
+  Rollout rollout(tasks, environment, beside, {static_cast<uint32_t>(order), 2}, Rng(order));
+  rollout.SetWeights(SmallWeights(9, 2));
+  Collect(rollout, static_cast<size_t>(rng.UniformInt(1, 9)));
+  rollout.SetWeights(SmallWeights(1, 3));
+  std::vector<Trajectory> played(kEpisodes);
+  while (!indices.empty()) {
+    std::vector<uint32_t> wave;
+    const int64_t count = rng.UniformInt(1, std::min<int64_t>(beside, std::ssize(indices)));
+    for (int64_t i = 0; i < count; ++i) {
+      wave.push_back(indices.back());
+      indices.pop_back();
+    }
+    rollout.StartLockstep(wave, /*seed=*/5);
+    while (!rollout.idle()) {
+      for (Trajectory& trajectory : rollout.Advance()) {
+        const uint32_t index = trajectory.index;
+        EXPECT_NE(std::find(wave.begin(), wave.end(), index), wave.end());
+        played[index] = std::move(trajectory);
+      }
+    }
+  }
+  return played;
+}
+
+TEST(Rollout, ALockstepEpisodeIsTheSameWhoeverPlaysItBesideWhichOthers) {
+  const auto tasks = SmallTasks(2, 4);
+  const std::vector<Trajectory> alone = PlayLockstep(tasks, 1, 1);
+  std::set<GraphId> graphs;
+  for (const Trajectory& trajectory : alone) graphs.insert(trajectory.graph);
+  EXPECT_EQ(graphs.size(), tasks.size());
+  for (const int64_t beside : {2, 3, 5, 8, 24}) {
+    const std::vector<Trajectory> together = PlayLockstep(tasks, beside, static_cast<uint64_t>(beside));
+    for (size_t i = 0; i < alone.size(); ++i) EXPECT_TRUE(Same(alone[i], together[i])) << beside << " " << i;
+  }
 }
 
 TEST(Rollout, LogProbabilitiesAreThoseOfThePolicyReplayed) {

@@ -29,6 +29,7 @@ Trajectory RandomTrajectory(Rng& rng, size_t steps) {
   trajectory.actor = RandomKey(rng);
   trajectory.sequence = rng.Next();
   trajectory.policy_version = rng.Next();
+  trajectory.index = static_cast<uint32_t>(rng.Next());
   for (size_t t = 0; t < steps; ++t) {
     trajectory.start_placement.push_back(static_cast<uint8_t>(rng.Next()));
     trajectory.actions.push_back(static_cast<uint8_t>(rng.Next()));
@@ -59,6 +60,7 @@ void ExpectEqual(const Trajectory& a, const Trajectory& b) {
   EXPECT_EQ(a.actor, b.actor);
   EXPECT_EQ(a.sequence, b.sequence);
   EXPECT_EQ(a.policy_version, b.policy_version);
+  EXPECT_EQ(a.index, b.index);
   EXPECT_EQ(a.start_placement, b.start_placement);
   EXPECT_EQ(a.actions, b.actions);
   EXPECT_EQ(a.behaviour_log_prob, b.behaviour_log_prob);
@@ -74,13 +76,15 @@ struct Sample {
 
 std::vector<Sample> Samples(Rng& rng) {
   return {
-      {"hello", Encode(ActorMessage(Hello{kProtocolVersion, "host/0", rng.Next()}))},
+      {"hello", Encode(ActorMessage(Hello{kProtocolVersion, "host/0", rng.Next(), {{7, rng.Next()}, {3, rng.Next()}}}))},
       {"heartbeat", Encode(ActorMessage(Heartbeat{RandomKey(rng), rng.Next(), rng.Next(), rng.Next()}))},
       {"request", Encode(ActorMessage(WeightsRequest{RandomKey(rng)}))},
+      {"work request", Encode(ActorMessage(WorkRequest{RandomKey(rng), rng.Next(), rng.Next()}))},
       {"goodbye", Encode(ActorMessage(Goodbye{RandomKey(rng), rng.Next()}))},
       {"welcome", Encode(LearnerMessage(RandomWelcome(rng)))},
       {"reply", Encode(LearnerMessage(HeartbeatReply{rng.Next(), rng.Next()}))},
       {"weights", Encode(LearnerMessage(WeightsReply{rng.Next(), rng.Next(), RandomText(rng, 300)}))},
+      {"work", Encode(LearnerMessage(Work{rng.Next(), rng.Next(), {4, 0, 7}}))},
       {"refusal", Encode(LearnerMessage(Refusal{"no"}))},
       {"stop", Encode(LearnerMessage(Stop{}))},
       {"notice", Encode(Notice{rng.Next(), rng.Next(), true})},
@@ -131,9 +135,9 @@ TEST(Codec, ATrajectoryIsCompact) {
   Rng rng(2);
   size_t bytes = 0;
   for (const Frame& frame : Encode(RandomTrajectory(rng, 128))) bytes += frame.size();
-  // 128 devices twice, 128 log-probabilities, 129 values of rho; the header is 9 words of 8
-  // bytes: segment table, root pointer, Message (2), Trajectory (4), ActorKey.
-  EXPECT_EQ(bytes - 72, 128U + 128U + 4 * 128U + 4 * 129U);
+  // 128 devices twice, 128 log-probabilities, 129 values of rho; the header is 10 words of 8
+  // bytes: segment table, root pointer, Message (2), Trajectory (5), ActorKey.
+  EXPECT_EQ(bytes - 80, 128U + 128U + 4 * 128U + 4 * 129U);
 }
 
 TEST(Codec, WelcomesRoundTrip) {
@@ -165,11 +169,14 @@ TEST(Codec, WelcomesRoundTrip) {
 TEST(Codec, ControlMessagesRoundTrip) {
   Rng rng(4);
   for (int round = 0; round < 200; ++round) {
-    const Hello hello{static_cast<uint32_t>(rng.Next()), RandomText(rng, 40), rng.Next()};
+    const Hello hello{static_cast<uint32_t>(rng.Next()), RandomText(rng, 40), rng.Next(), {{static_cast<uint32_t>(rng.Next()), rng.Next()}}};
     const auto got_hello = std::get<Hello>(*DecodeActorMessage(Views(Encode(ActorMessage(hello)))));
     EXPECT_EQ(got_hello.protocol, hello.protocol);
     EXPECT_EQ(got_hello.name, hello.name);
     EXPECT_EQ(got_hello.nonce, hello.nonce);
+    ASSERT_EQ(got_hello.earlier.size(), 1U);
+    EXPECT_EQ(got_hello.earlier[0].number, hello.earlier[0].number);
+    EXPECT_EQ(got_hello.earlier[0].nonce, hello.earlier[0].nonce);
 
     const Heartbeat beat{RandomKey(rng), rng.Next(), rng.Next(), rng.Next()};
     const auto got_beat = std::get<Heartbeat>(*DecodeActorMessage(Views(Encode(ActorMessage(beat)))));
@@ -181,6 +188,18 @@ TEST(Codec, ControlMessagesRoundTrip) {
     const WeightsRequest request{RandomKey(rng)};
     const auto got_request = std::get<WeightsRequest>(*DecodeActorMessage(Views(Encode(ActorMessage(request)))));
     EXPECT_EQ(got_request.actor, request.actor);
+
+    const WorkRequest wanted{RandomKey(rng), rng.Next(), rng.Next()};
+    const auto got_wanted = std::get<WorkRequest>(*DecodeActorMessage(Views(Encode(ActorMessage(wanted)))));
+    EXPECT_EQ(got_wanted.actor, wanted.actor);
+    EXPECT_EQ(got_wanted.session, wanted.session);
+    EXPECT_EQ(got_wanted.version, wanted.version);
+
+    const Work work{rng.Next(), rng.Next(), std::vector<uint32_t>(static_cast<size_t>(rng.UniformInt(0, 50)), 3)};
+    const auto got_work = std::get<Work>(*DecodeLearnerMessage(Views(Encode(LearnerMessage(work)))));
+    EXPECT_EQ(got_work.session, work.session);
+    EXPECT_EQ(got_work.version, work.version);
+    EXPECT_EQ(got_work.episodes, work.episodes);
 
     const Goodbye goodbye{RandomKey(rng), rng.Next()};
     const auto got_goodbye = std::get<Goodbye>(*DecodeActorMessage(Views(Encode(ActorMessage(goodbye)))));

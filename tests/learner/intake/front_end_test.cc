@@ -67,8 +67,8 @@ class Client {
     return false;
   }
 
-  Welcome Join() {
-    Welcome welcome = Ask<Welcome>(Hello{kProtocolVersion, name_, nonce_});
+  Welcome Join(const std::vector<Incarnation>& earlier = {}) {
+    Welcome welcome = Ask<Welcome>(Hello{kProtocolVersion, name_, nonce_, earlier});
     key_ = welcome.actor;
     session_ = welcome.session;
     control_.SubscribeNotices(welcome.notices_endpoint);
@@ -285,6 +285,66 @@ TEST_F(FrontEndTest, NothingUnsoundReachesTheLearner) {
   EXPECT_EQ(total.trained + total.rejected + total.lost, actor.produced());
   EXPECT_EQ(total.rejected, 3U);
   EXPECT_EQ(front_end->stats().episodes, 1);
+}
+
+TEST_F(FrontEndTest, InLockstepWorkIsDealtToActorsAndTakenFromThoseThatGo) {
+  EpisodeDealer dealer(weights_->version, 6);
+  FrontEnd front_end(tasks_, config_, ledger_, placements_, weights_, clocks_, &dealer);
+  Client a(front_end.address(), "a", 1);
+  Client b(front_end.address(), "b", 2);
+  a.Join();
+  b.Join();
+  ASSERT_TRUE(Await([&] { return front_end.stats().actors_alive == 2; }));
+  const auto ask = [&](Client& client, uint64_t session) {
+    return client.Ask<Work>(WorkRequest{client.key(), session, weights_->version});
+  };
+  EXPECT_EQ(ask(a, a.session()).episodes, (std::vector<uint32_t>{0, 1, 2}));
+  EXPECT_EQ(ask(b, b.session()).episodes, (std::vector<uint32_t>{3, 4, 5}));
+  EXPECT_TRUE(ask(b, b.session()).episodes.empty());
+  a.Leave();
+  ASSERT_TRUE(Await([&] { return front_end.stats().actors_alive == 1; }));
+  EXPECT_EQ(ask(b, b.session()).episodes, (std::vector<uint32_t>{0, 1, 2}));
+}
+
+TEST_F(FrontEndTest, WhatAnActorStillHasFromALearnerBeforeIsTakenUnderTheLagRule) {
+  const auto front_end = Start();
+  Client actor(front_end->address(), "a", 2);
+  const Welcome welcome = actor.Join({{40, 1}});
+  const ActorKey before{welcome.actor.actor_id, 40};
+  TrajectorySocket socket(welcome.trajectories_endpoint, 4);
+  Trajectory spooled = episode(0);
+  spooled.actor = before;
+  spooled.sequence = 11;
+  ASSERT_TRUE(socket.Send(spooled, milliseconds(10'000)));
+  const std::optional<Episode> taken = front_end->Pop(milliseconds(10'000));
+  ASSERT_TRUE(taken.has_value());
+  EXPECT_EQ(taken->trajectory.actor, before);
+  ledger_.CountTrained(before);
+  // Of weights that were lost with that learner: nothing that this actor could be blamed for.
+  spooled.policy_version = weights_->version + 3;
+  for (uint64_t i = 0; i < 40; ++i) {
+    spooled.sequence = 12 + i;
+    ASSERT_TRUE(socket.Send(spooled, milliseconds(10'000)));
+  }
+  EXPECT_TRUE(Await([&] { return ledger_.Total().stale == 40; }));
+  EXPECT_EQ(ledger_.Total().rejected, 0U);
+  EXPECT_EQ(front_end->stats().cut_off, 0);
+}
+
+TEST_F(FrontEndTest, WhoSendsUnsoundEpisodesAllTheTimeIsCutOff) {
+  const auto front_end = Start();
+  Client liar(front_end->address(), "a", 1);
+  liar.Join();
+  for (int i = 0; i < 40; ++i) {
+    Trajectory too_long = episode(1);
+    too_long.actions.push_back(0);
+    too_long.start_placement.push_back(0);
+    too_long.behaviour_log_prob.push_back(0);
+    too_long.rho.push_back(0);
+    liar.Produce(too_long);
+  }
+  EXPECT_TRUE(Await([&] { return front_end->stats().cut_off == 1; }));
+  EXPECT_LE(ledger_.Total().rejected, 17U);
 }
 
 TEST_F(FrontEndTest, AFullBufferPushesBackAndLosesNothing) {

@@ -69,6 +69,25 @@ TEST(Ledger, StrangersAreUnknown) {
   EXPECT_EQ(ledger.Total().produced, 0U);
 }
 
+TEST(Ledger, WhatAnActorStillHasFromALearnerBeforeIsAdmittedAndBalances) {
+  Ledger ledger;  // Of a learner that has lost all the one before knew.
+  const ActorKey now = ledger.Join("a", 2, 60);
+  const ActorKey before{now.actor_id, 50};
+  EXPECT_EQ(ledger.Admit(before, 8), Ledger::Admission::kUnknown);
+  ledger.Adopt("a", 50, 1);
+  EXPECT_EQ(ledger.Admit(before, 8), Ledger::Admission::kNew);
+  EXPECT_EQ(ledger.Admit(before, 8), Ledger::Admission::kDuplicate);
+  ledger.CountTrained(before);
+  ledger.NoteProduced(before, 9);
+  const LedgerCounts total = ledger.Total();
+  EXPECT_EQ(total.produced, 9U);
+  EXPECT_EQ(total.trained, 1U);
+  EXPECT_EQ(total.lost, 8U);  // What the learner before did with them is gone with it.
+  ledger.Adopt("a", 50, 7);   // Said again, or by somebody else: nothing changes.
+  EXPECT_EQ(ledger.Admit(before, 8), Ledger::Admission::kDuplicate);
+  EXPECT_EQ(ledger.Join("a", 1, 70), before);
+}
+
 TEST(Ledger, WhatIsUnderWayIsNewerThanAnythingThatCame) {
   Ledger ledger;
   const ActorKey actor = ledger.Join("a", 1, 1);
