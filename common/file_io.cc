@@ -15,7 +15,7 @@
 namespace emplace {
 namespace {
 
-// What decompression may grow to: a guard against a small file that unpacks without end.
+// What a compressed file may grow to.
 constexpr size_t kMaxUnpackedBytes = size_t{4} << 30;
 
 class FileDescriptor {
@@ -95,6 +95,10 @@ void MakeFolder(const std::filesystem::path& folder) {
 std::string ReadMaybeCompressedFile(const std::filesystem::path& path) {
   std::string bytes = ReadFile(path);
   if (path.extension() != ".zst") return bytes;
+  return DecompressZstd(bytes, path.string(), kMaxUnpackedBytes);
+}
+
+std::string DecompressZstd(std::string_view bytes, const std::string& source, size_t max_bytes) {
   const std::unique_ptr<ZSTD_DStream, size_t (*)(ZSTD_DStream*)> stream(ZSTD_createDStream(), ZSTD_freeDStream);
   std::string unpacked;
   std::string chunk(ZSTD_DStreamOutSize(), '\0');
@@ -103,15 +107,11 @@ std::string ReadMaybeCompressedFile(const std::filesystem::path& path) {
   while (in.pos < in.size) {
     ZSTD_outBuffer out{chunk.data(), chunk.size(), 0};
     more = ZSTD_decompressStream(stream.get(), &out, &in);
-    if (ZSTD_isError(more)) {
-      throw BadInput(StrCat(path.string(), ": damaged zstd stream: ", ZSTD_getErrorName(more)));
-    }
+    if (ZSTD_isError(more)) throw BadInput(StrCat(source, ": damaged zstd stream: ", ZSTD_getErrorName(more)));
     unpacked.append(chunk.data(), out.pos);
-    if (unpacked.size() > kMaxUnpackedBytes) {
-      throw BadInput(StrCat(path.string(), ": unpacks to more than ", kMaxUnpackedBytes, " bytes"));
-    }
+    if (unpacked.size() > max_bytes) throw BadInput(StrCat(source, ": unpacks to more than ", max_bytes, " bytes"));
   }
-  if (more != 0) throw BadInput(StrCat(path.string(), ": zstd stream ends early"));
+  if (more != 0) throw BadInput(StrCat(source, ": zstd stream ends early"));
   return unpacked;
 }
 

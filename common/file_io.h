@@ -25,5 +25,8 @@ void SyncFolder(const std::filesystem::path& folder);
 // ReadFile, undone from zstd where the name ends in ".zst". A damaged stream throws BadInput.
 std::string ReadMaybeCompressedFile(const std::filesystem::path& path);
 std::string CompressZstd(std::string_view bytes);
+// Undone. `source` names the bytes in errors. Throws BadInput for a damaged stream, and for one that unpacks to more than
+// max_bytes: a guard against a small file that unpacks without end.
+std::string DecompressZstd(std::string_view bytes, const std::string& source, size_t max_bytes);
 
 }  // namespace emplace

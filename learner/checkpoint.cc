@@ -33,12 +33,9 @@ std::string Checksum(std::string_view bytes) {
   return text;
 }
 
-std::string ReadChecked(const fs::path& path, const std::string& checksum) {
-  std::string bytes = ReadFile(path);
-  if (Checksum(bytes) != checksum) {
-    throw BadInput(StrCat(path.string(), ": damaged: checksum is ", Checksum(bytes), ", expected ", checksum));
-  }
-  return bytes;
+void CheckChecksum(std::string_view bytes, const std::string& source, const std::string& checksum) {
+  if (Checksum(bytes) == checksum) return;
+  throw BadInput(StrCat(source, ": damaged: checksum is ", Checksum(bytes), ", expected ", checksum));
 }
 
 std::string OptimizerBytes(const UpdaterState& state) {
@@ -104,11 +101,10 @@ void WriteFolder(const fs::path& target, const Checkpoint& checkpoint) {
   const fs::path aside = target.parent_path() / StrCat(".", target.filename().string(), kTemporary);
   fs::remove_all(aside);
   fs::create_directories(aside);
-  const std::string policy = SerializePolicy(checkpoint.policy);
-  const std::string optimizer = OptimizerBytes(checkpoint.updater);
-  WriteFileAtomically(aside / kPolicyFile, policy);
-  WriteFileAtomically(aside / kOptimizerFile, optimizer);
-  WriteFileAtomically(aside / kStateFile, StateText(checkpoint, policy, optimizer));
+  const CheckpointFiles files = SerializeCheckpoint(checkpoint);
+  WriteFileAtomically(aside / kPolicyFile, files.policy);
+  WriteFileAtomically(aside / kOptimizerFile, files.optimizer);
+  WriteFileAtomically(aside / kStateFile, files.state);
   if (fs::exists(target)) {
     // Left by a run that was resumed from before it. The two change places in one step where the file system can.
     if (::renameat2(AT_FDCWD, aside.c_str(), AT_FDCWD, target.c_str(), RENAME_EXCHANGE) == 0) {
@@ -150,6 +146,12 @@ std::vector<fs::path> NewestFirst(const fs::path& folder) {
 }
 
 }  // namespace
+
+CheckpointFiles SerializeCheckpoint(const Checkpoint& checkpoint) {
+  CheckpointFiles files{SerializePolicy(checkpoint.policy), OptimizerBytes(checkpoint.updater), ""};
+  files.state = StateText(checkpoint, files.policy, files.optimizer);
+  return files;
+}
 
 CheckpointStore::CheckpointStore(fs::path folder, int64_t keep) : folder_(std::move(folder)), keep_(keep) {}
 
@@ -196,8 +198,13 @@ std::optional<Checkpoint> CheckpointStore::LoadNewest() const {
 }
 
 Checkpoint LoadCheckpoint(const fs::path& folder) {
+  return ParseCheckpoint({ReadFile(folder / kPolicyFile), ReadFile(folder / kOptimizerFile), ReadFile(folder / kStateFile)},
+                         folder);
+}
+
+Checkpoint ParseCheckpoint(const CheckpointFiles& files, const fs::path& folder) {
   const fs::path path = folder / kStateFile;
-  const nlohmann::json state = ParseJson(ReadFile(path), path.string());
+  const nlohmann::json state = ParseJson(files.state, path.string());
   Checkpoint checkpoint;
   size_t graphs = 0;
   std::string policy_checksum;
@@ -222,10 +229,12 @@ Checkpoint LoadCheckpoint(const fs::path& folder) {
   } catch (const nlohmann::json::exception& error) {
     throw BadInput(StrCat(path.string(), ": damaged: ", error.what()));
   }
-  const fs::path policy = folder / kPolicyFile;
-  checkpoint.policy = ParsePolicy(ReadChecked(policy, policy_checksum), policy.string());
-  const fs::path optimizer = folder / kOptimizerFile;
-  ParseOptimizer(ReadChecked(optimizer, optimizer_checksum), optimizer.string(), graphs, checkpoint.updater);
+  const std::string policy = (folder / kPolicyFile).string();
+  CheckChecksum(files.policy, policy, policy_checksum);
+  checkpoint.policy = ParsePolicy(files.policy, policy);
+  const std::string optimizer = (folder / kOptimizerFile).string();
+  CheckChecksum(files.optimizer, optimizer, optimizer_checksum);
+  ParseOptimizer(files.optimizer, optimizer, graphs, checkpoint.updater);
   return checkpoint;
 }
 

@@ -29,6 +29,16 @@ struct Checkpoint {
   std::string config_yaml;           // Resolved.
 };
 
+// The files of one checkpoint folder.
+struct CheckpointFiles {
+  std::string policy;     // policy.safetensors
+  std::string optimizer;  // optimizer.safetensors
+  std::string state;      // state.json
+};
+CheckpointFiles SerializeCheckpoint(const Checkpoint& checkpoint);
+// `folder` names them in errors; nothing is read from there. Throws BadInput naming the file.
+Checkpoint ParseCheckpoint(const CheckpointFiles& files, const std::filesystem::path& folder);
+
 // Manages RUN_DIR/checkpoints.
 class CheckpointStore {
  public:

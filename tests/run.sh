@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Sets up, builds and runs every test; ends with "N passed, M failed". Exit code 0 only when nothing failed.
 #
-#   tests/run.sh            everything: unit tests, sanitizers, layering, a whole smoke run, benchmarks (under 30 minutes on two cores)
+#   tests/run.sh            everything: unit tests, sanitizers, layering, fuzzing, a whole smoke run, benchmarks (near 30 minutes on two cores)
 #   tests/run.sh --quick    unit tests only
 set -uo pipefail
 cd "$(dirname "$0")/.."
@@ -91,6 +91,13 @@ if (( ! quick )); then
   step "benchmarks"
   check "instruction counts are as committed" tools/bench/guard.py
   check "benchmarks run and print every figure" tests/e2e/bench.sh
+
+  step "fuzzing, a minute a target"
+  lines=$(mktemp)
+  tests/fuzz/run.sh | tee "$lines"
+  passed=$((passed + $(grep -c '^ok ' "$lines")))
+  failed=$((failed + $(grep -c '^FAILED ' "$lines")))
+  rm -f "$lines"
 
   for sanitizer in asan tsan; do
     step "build and test under $sanitizer (Torch-free parts)"

@@ -3,6 +3,7 @@
 # virtual environment that all clones of this user share. Idempotent; with nothing to do it takes well under two seconds.
 #
 #   tools/setup.sh            the environment is ${EMPLACE_TORCH_VENV:-$XDG_CACHE_HOME/emplace/torch-2.11.0}
+#   tools/setup.sh --fuzz     what tests/fuzz needs: clang too, and no LibTorch
 set -euo pipefail
 
 torch_version=2.11.0
@@ -11,6 +12,15 @@ packages=(g++ cmake ninja-build ccache git pkg-config util-linux procps python3 
   libzmq3-dev cppzmq-dev libcapnp-dev capnproto libyaml-cpp-dev libcli11-dev libspdlog-dev
   nlohmann-json3-dev libzstd-dev libxxhash-dev libscotch-dev coinor-libclp-dev libgtest-dev libgmock-dev
   valgrind)
+
+fuzz=0
+case "${1:-}" in
+  "") ;;
+  --fuzz)
+    fuzz=1
+    packages+=(clang libclang-rt-dev llvm) ;;  # libFuzzer and the sanitizers; llvm-symbolizer, which names their lines.
+  *) echo "setup: unknown option '$1', expected --fuzz or nothing" >&2; exit 2 ;;
+esac
 
 fail() {
   echo "setup: $*" >&2
@@ -60,4 +70,4 @@ install_torch() {
 
 mapfile -t missing < <(missing_packages)
 [[ ${#missing[@]} -eq 0 ]] || install_packages "${missing[@]}"
-have_torch || install_torch
+(( fuzz )) || have_torch || install_torch
