@@ -82,6 +82,13 @@ const Json& RequiredMember(const Json& object, const std::string& key, const std
   return *found;
 }
 
+uint64_t WholeNumber(const Json& value, const std::string& place, uint64_t largest) {
+  if (!value.is_number_unsigned() || value.get<uint64_t>() > largest) {
+    throw BadInput(StrCat(place, " is ", ShownJson(value), ", expected a whole number in 0..", largest));
+  }
+  return value.get<uint64_t>();
+}
+
 std::string ShownJson(const Json& value) {
   constexpr size_t kLongest = 60;
   std::string text = value.dump(-1, ' ', /*ensure_ascii=*/true, Json::error_handler_t::replace);

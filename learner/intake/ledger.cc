@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <set>
 #include <utility>
 
 #include "common/error.h"
@@ -20,22 +21,44 @@ Json CountsToJson(const LedgerCounts& counts) {
 
 uint64_t Used(const LedgerCounts& counts) { return counts.trained + counts.stale + counts.rejected; }
 
-LedgerCounts CountsFromJson(const nlohmann::json& json) {
-  LedgerCounts counts;
-  json.at("produced").get_to(counts.produced);
-  json.at("trained").get_to(counts.trained);
-  json.at("stale").get_to(counts.stale);
-  json.at("rejected").get_to(counts.rejected);
-  if (Used(counts) > counts.produced) {
-    throw BadInput(StrCat("ledger: ", Used(counts), " episodes were used, expected at most the ", counts.produced, " produced"));
-  }
-  return counts;
-}
-
+// Of one incarnation, in a file: far above use, and so low that no sum of them leaves 64 bits.
+constexpr uint64_t kMostEpisodes = uint64_t{1} << 40;
 // An actor that skips further ahead than this is not one of ours.
 constexpr uint64_t kFurthestAhead = 1'000'000;
 // Bounds the memory for numbers that are overdue. An actor sends in order, so a gap means that a connection broke.
 constexpr size_t kMaxGaps = 1024;
+
+// A template since the type is the ledger's own affair.
+template <typename Incarnation>
+void ReadIncarnation(const nlohmann::json& json, Incarnation& incarnation) {
+  const auto number = [&json](const char* key) { return WholeNumber(json.at(key), StrCat("ledger: ", key), kMostEpisodes); };
+  incarnation.nonce = WholeNumber(json.at("nonce"), "ledger: nonce");
+  incarnation.highest = number("highest");
+  incarnation.counts.produced = number("produced");
+  incarnation.counts.trained = number("trained");
+  incarnation.counts.stale = number("stale");
+  incarnation.counts.rejected = number("rejected");
+  if (incarnation.highest > incarnation.counts.produced) {
+    throw BadInput(StrCat("ledger: episode ", incarnation.highest, " has come, expected at most the ",
+                          incarnation.counts.produced, " produced"));
+  }
+  uint64_t come = incarnation.highest;
+  uint64_t before = 0;  // The last number of the gap before.
+  for (const nlohmann::json& gap : json.at("gaps")) {
+    const uint64_t first = WholeNumber(gap.at(0), "ledger: a gap's first number", kMostEpisodes);
+    const uint64_t last = WholeNumber(gap.at(1), "ledger: a gap's last number", kMostEpisodes);
+    if (first <= before || last < first || last >= incarnation.highest) {
+      throw BadInput(StrCat("ledger: the gap ", first, "..", last, " does not lie between ", before, " and the highest number, ",
+                            incarnation.highest));
+    }
+    incarnation.gaps[first] = last;
+    come -= last - first + 1;
+    before = last;
+  }
+  if (Used(incarnation.counts) > come) {
+    throw BadInput(StrCat("ledger: ", Used(incarnation.counts), " episodes were used, expected at most the ", come, " that have come"));
+  }
+}
 
 bool TooFarAhead(uint64_t sequence, uint64_t highest) { return sequence > highest && sequence - highest > kFurthestAhead; }
 
@@ -189,20 +212,19 @@ std::string Ledger::ToJson() const {
 void Ledger::FromJson(const std::string& text) {
   const nlohmann::json saved = ParseJson(text, "ledger");
   std::vector<Actor> actors;
+  std::set<std::string> names;
   try {
+    if (!saved.is_array()) throw BadInput(StrCat("ledger: is ", ShownJson(saved), ", expected a list of actors"));
     for (const nlohmann::json& entry : saved) {
       Actor actor;
       entry.at("name").get_to(actor.name);
+      if (!names.insert(actor.name).second) throw BadInput(StrCat("ledger: actor '", actor.name, "' is given twice"));
       for (const nlohmann::json& old : entry.at("incarnations")) {
-        Incarnation& incarnation = actor.incarnations[old.at("incarnation").get<uint32_t>()];
-        old.at("nonce").get_to(incarnation.nonce);
-        old.at("highest").get_to(incarnation.highest);
-        for (const nlohmann::json& gap : old.at("gaps")) incarnation.gaps[gap.at(0).get<uint64_t>()] = gap.at(1).get<uint64_t>();
-        incarnation.counts = CountsFromJson(old);
-        if (incarnation.highest > incarnation.counts.produced) {
-          throw BadInput(StrCat("ledger: episode ", incarnation.highest, " has come, expected at most the ",
-                                incarnation.counts.produced, " produced"));
-        }
+        const auto number = static_cast<uint32_t>(
+            WholeNumber(old.at("incarnation"), "ledger: incarnation", std::numeric_limits<uint32_t>::max()));
+        const auto [at, is_first] = actor.incarnations.try_emplace(number);
+        if (!is_first) throw BadInput(StrCat("ledger: incarnation ", number, " of actor '", actor.name, "' is given twice"));
+        ReadIncarnation(old, at->second);
       }
       actors.push_back(std::move(actor));
     }

@@ -287,7 +287,13 @@ TEST(Ledger, DamagedStateIsRefusedWhole) {
   };
   for (const std::string& text :
        {good.substr(0, good.size() / 2), broken("\"produced\":2", "\"produced\":0"), broken("\"highest\":2", "\"highest\":3"),
-        broken("\"nonce\"", "\"once\""), broken("\"name\":\"a\"", "\"name\":1"), broken("\"gaps\":[[1,1]]", "\"gaps\":[[1]]")}) {
+        broken("\"nonce\"", "\"once\""), broken("\"name\":\"a\"", "\"name\":1"), broken("\"gaps\":[[1,1]]", "\"gaps\":[[1]]"),
+        // A number that is none of a count, one that would wrap around, and one that no run reaches.
+        broken("\"produced\":2", "\"produced\":-1"), broken("\"stale\":0", "\"stale\":0.5"),
+        broken("\"stale\":0", "\"stale\":18446744073709551615"), broken("\"produced\":2", "\"produced\":18446744073709551615"),
+        // More used than have come: the next to come would be one too many, which the ledger takes for a bug of ours.
+        broken("\"trained\":1", "\"trained\":2"), broken("[[1,1]]", "[[1,2]]"), broken("[[1,1]]", "[[1,1],[1,1]]"),
+        broken("[[1,1]]", "[[0,1]]"), std::string("{}"), "[" + good.substr(1, good.size() - 2) + "," + good.substr(1)}) {
     Ledger other;
     other.Join("kept", 1, 1);
     const std::string before = other.ToJson();
