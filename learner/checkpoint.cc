@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <limits>
 
 #include "common/error.h"
 #include "common/file_io.h"
@@ -73,6 +74,17 @@ void ParseOptimizer(std::string_view bytes, const std::string& source, size_t gr
     throw BadInput(StrCat(source, ": best.rho of ", best_rho.size(), " graphs, expected ", graphs));
   }
   for (size_t graph = 0; graph < graphs; ++graph) state.best_episodes[graph].rho = best_rho[graph];
+}
+
+Rng::State RngStateFrom(const nlohmann::json& json, const std::string& place) {
+  Rng::State state = {};
+  if (!json.is_array() || json.size() != state.size()) {
+    throw BadInput(StrCat(place, " is ", ShownJson(json), ", expected a list of ", state.size(), " whole numbers"));
+  }
+  for (size_t i = 0; i < state.size(); ++i) state[i] = WholeNumber(json[i], place);
+  // It would stay there, and draw the same number for ever.
+  if (state == Rng::State{}) throw BadInput(StrCat(place, " is all zeros, which no generator comes to"));
+  return state;
 }
 
 std::string StateText(const Checkpoint& checkpoint, std::string_view policy, std::string_view optimizer) {
@@ -211,16 +223,20 @@ Checkpoint ParseCheckpoint(const CheckpointFiles& files, const fs::path& folder)
   std::string optimizer_checksum;
   try {
     if (state.at("format") != kFormat) throw BadInput(StrCat(path.string(), ": expected format ", kFormat));
-    state.at("updates").get_to(checkpoint.updates);
+    const auto number = [&](const char* key, uint64_t largest) {
+      return WholeNumber(state.at(key), StrCat(path.string(), ": ", key), largest);
+    };
+    constexpr uint64_t kMostUpdates = std::numeric_limits<int64_t>::max();
+    checkpoint.updates = static_cast<int64_t>(number("updates", kMostUpdates));
     state.at("train_seconds").get_to(checkpoint.train_seconds);
     state.at("best_validation").get_to(checkpoint.best_validation);
     state.at("validation_history").get_to(checkpoint.validation_history);
-    state.at("adam_steps").get_to(checkpoint.updater.adam.steps);
+    checkpoint.updater.adam.steps = static_cast<int64_t>(number("adam_steps", kMostUpdates));
     state.at("entropy_weight").get_to(checkpoint.updater.entropy_weight);
     state.at("advantage_mean_squares").get_to(checkpoint.updater.mean_squares);
-    state.at("graphs").get_to(graphs);
-    state.at("rng_seed").get_to(checkpoint.rng_seed);
-    state.at("rng_state").get_to(checkpoint.rng_state);
+    graphs = number("graphs", std::numeric_limits<size_t>::max());
+    checkpoint.rng_seed = number("rng_seed", std::numeric_limits<uint64_t>::max());
+    checkpoint.rng_state = RngStateFrom(state.at("rng_state"), StrCat(path.string(), ": rng_state"));
     state.at("kernel_path").get_to(checkpoint.kernel_path);
     state.at("policy_xxh64").get_to(policy_checksum);
     state.at("optimizer_xxh64").get_to(optimizer_checksum);

@@ -8,6 +8,7 @@
 
 #include "common/error.h"
 #include "common/file_io.h"
+#include "common/strings.h"
 #include "tests/learner/episodes.h"
 
 namespace emplace {
@@ -138,6 +139,30 @@ TEST_F(CheckpointTest, AFlippedBitIsNoticed) {
     }
     WriteFileAtomically(path, whole);
   }
+}
+
+// Numbers that JSON lets pass, and the library would turn into others; and a generator that only ever gives zero.
+TEST_F(CheckpointTest, NumbersThatCannotBeAreRefused) {
+  const CheckpointFiles good = SerializeCheckpoint(Sample(10));
+  const auto error_of = [&good](const std::string& key, const std::string& value) -> std::string {
+    CheckpointFiles files = good;
+    const size_t at = files.state.find(StrCat("\"", key, "\": ")) + key.size() + 4;
+    const size_t end = files.state.find(files.state[at] == '[' ? ']' : ',', at) + (files.state[at] == '[' ? 1 : 0);
+    files.state.replace(at, end - at, value);
+    try {
+      ParseCheckpoint(files, "x");
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "(read)";
+  };
+  EXPECT_EQ(error_of("updates", "10"), "(read)");
+  EXPECT_EQ(error_of("updates", "-1"), "x/state.json: updates is -1, expected a whole number in 0..9223372036854775807");
+  EXPECT_THAT(error_of("adam_steps", "1e300"), HasSubstr("adam_steps is 1e+300, expected"));
+  EXPECT_THAT(error_of("graphs", "2.5"), HasSubstr("graphs is 2.5, expected"));
+  EXPECT_THAT(error_of("rng_seed", "-7"), HasSubstr("rng_seed is -7, expected"));
+  EXPECT_THAT(error_of("rng_state", "[1, 2, 3]"), HasSubstr("rng_state is [1,2,3], expected a list of 4"));
+  EXPECT_THAT(error_of("rng_state", "[0, 0, 0, 0]"), HasSubstr("rng_state is all zeros"));
 }
 
 TEST_F(CheckpointTest, WhenAllAreDamagedItSaysSo) {
