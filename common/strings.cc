@@ -1,8 +1,10 @@
 #include "common/strings.h"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <cstdint>
 #include <cstdio>
 
 namespace emplace {
@@ -25,6 +27,32 @@ std::vector<std::string> Split(std::string_view text, char separator) {
     if (end == std::string_view::npos) return parts;
     begin = end + 1;
   }
+}
+
+bool IsUnicodeText(std::string_view text) {
+  struct Form {  // Of a character's bytes.
+    uint8_t lead_mask;
+    uint8_t lead;
+    size_t bytes;
+    uint32_t lowest;  // A smaller character in so many bytes is overlong.
+  };
+  constexpr std::array<Form, 4> kForms = {{{0x80, 0x00, 1, 0}, {0xE0, 0xC0, 2, 0x80}, {0xF0, 0xE0, 3, 0x800}, {0xF8, 0xF0, 4, 0x10000}}};
+  while (!text.empty()) {
+    const auto byte = [text](size_t i) { return static_cast<uint8_t>(text[i]); };
+    const auto* const form =
+        std::ranges::find_if(kForms, [&](const Form& each) { return (byte(0) & each.lead_mask) == each.lead; });
+    if (form == kForms.end() || text.size() < form->bytes) return false;
+    uint32_t character = byte(0) & static_cast<uint8_t>(~form->lead_mask);
+    for (size_t i = 1; i < form->bytes; ++i) {
+      if ((byte(i) & 0xC0) != 0x80) return false;
+      character = character << 6 | (byte(i) & 0x3F);
+    }
+    const bool surrogate = character >= 0xD800 && character <= 0xDFFF;
+    const bool never_assigned = (character >= 0xFDD0 && character <= 0xFDEF) || (character & 0xFFFE) == 0xFFFE;
+    if (character < form->lowest || character > 0x10FFFF || surrogate || never_assigned) return false;
+    text.remove_prefix(form->bytes);
+  }
+  return true;
 }
 
 std::string ShortestDouble(double value) {

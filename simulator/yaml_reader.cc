@@ -58,6 +58,7 @@ std::string YamlReader::Text(const YAML::Node& map, const std::string& key) cons
 
 std::string YamlReader::Name(const YAML::Node& node, const std::string& what) const {
   if (!node.IsScalar() || node.Scalar().empty()) throw At(node, StrCat(what, ": expected a name"));
+  if (!IsUnicodeText(node.Scalar())) throw At(node, StrCat(what, " is '", node.Scalar(), "', expected text in UTF-8"));
   return node.Scalar();
 }
 

@@ -28,7 +28,7 @@ class YamlReader {
   double Positive(const YAML::Node& map, const std::string& key) const;  // Finite, more than 0.
   double Share(const YAML::Node& map, const std::string& key) const;     // More than 0 and at most 1.
   std::string Text(const YAML::Node& map, const std::string& key) const;
-  std::string Name(const YAML::Node& node, const std::string& what) const;  // A scalar that is not empty.
+  std::string Name(const YAML::Node& node, const std::string& what) const;  // Unicode text that is not empty.
 
  private:
   std::string source_;

@@ -205,6 +205,13 @@ ConfigField::Value Convert(const YAML::Node& node, const ConfigField::Value& lik
   return std::visit([&](const auto& sample) { return ConfigField::Value(node.as<std::decay_t<decltype(sample)>>()); }, like);
 }
 
+// The resolved file could not hold other text.
+bool HoldsUnicodeText(const ConfigField::Value& value) {
+  if (const auto* text = std::get_if<std::string>(&value)) return IsUnicodeText(*text);
+  const auto* list = std::get_if<std::vector<std::string>>(&value);
+  return list == nullptr || std::all_of(list->begin(), list->end(), [](const std::string& item) { return IsUnicodeText(item); });
+}
+
 std::string Shown(const YAML::Node& node) {
   if (node.IsScalar()) return node.Scalar();
   return node.IsMap() ? "a map" : node.IsSequence() ? "a list" : "empty";
@@ -223,6 +230,7 @@ void SetField(const Section& section, const ConfigField& field, const YAML::Node
   }
   const std::string expected = field.Check(value);
   if (!expected.empty()) throw BadInput(complaint + expected);
+  if (!HoldsUnicodeText(value)) throw BadInput(complaint + field.Expected(current) + " in UTF-8");
   field.set(part, value);
 }
 

@@ -70,6 +70,13 @@ TEST(RunConfig, ErrorsNamePlaceValueAndExpectation) {
   EXPECT_THAT(ErrorOf("training: {}\ntraining: {}\n"), HasSubstr("run.yaml:2:1: 'training' is given twice"));
 }
 
+// The resolved file is what a resumed run and the actors read; its writer would put U+FFFD for each of these.
+TEST(RunConfig, TextThatTheResolvedFileCannotHoldIsRefused) {
+  EXPECT_THAT(ErrorOf("workload: {devices: caf\xE9.yaml}\n"), HasSubstr("run.yaml:1:21: workload.devices is caf\xE9.yaml, expected text in UTF-8"));
+  EXPECT_THAT(ErrorOf("workload: {ranges: [a, \"\\uFFFE\"]}\n"), HasSubstr("expected a list of texts in UTF-8"));
+  EXPECT_THAT(ErrorOf("", {"name=\xFF"}), HasSubstr("expected text in UTF-8"));
+}
+
 TEST(RunConfig, ErrorsOfOverridesNameThem) {
   EXPECT_THAT(ErrorOf("", {"training.iteratons=3"}), HasSubstr("did you mean 'training.iterations'"));
   EXPECT_THAT(ErrorOf("", {"training.iterations"}), HasSubstr("expected section.key=value"));

@@ -149,6 +149,7 @@ TEST(Cluster, RefusesWithLineAndColumn) {
   EXPECT_THAT(ErrorOf("devices: [{name: a, kind: x, memory_bytes: -1}]\n" + rest), HasSubstr("memory_bytes is -1"));
   EXPECT_THAT(ErrorOf("devices: [{name: a, kind: x, memory_bytes: 1e30}]\n" + rest), HasSubstr("less than 2^62"));
   EXPECT_THAT(ErrorOf("devices: [{name: a, kind: x, memory_bytes: much}]\n" + rest), HasSubstr("is not a number"));
+  EXPECT_THAT(ErrorOf("devices: [{name: \xE9, kind: x, memory_bytes: 1}]\n" + rest), HasSubstr("expected text in UTF-8"));
   EXPECT_THAT(ErrorOf(device + "op_overhead_us: .inf\ntransfer: {bandwidth_bytes_per_us: 1, overhead_us: 0}\n"),
               StartsWith("d.yaml:2:17: op_overhead_us is inf"));
   EXPECT_THAT(ErrorOf(device + "op_overhead_us: 1\ntransfer: {bandwidth_bytes_per_us: 0, overhead_us: 0}\n"),
