@@ -97,6 +97,7 @@ void Rollout::StartEpisode(const Rng& own_rng, uint32_t index) {
 }
 
 void Rollout::ChooseAction(Episode& episode, std::span<const float> logits) {
+  CheckLogits(logits);
   // Softmax, shifted by the largest logit; -infinity (not allowed) becomes weight 0.
   const float largest = *std::max_element(logits.begin(), logits.end());
   double sum = 0;

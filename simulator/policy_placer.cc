@@ -14,6 +14,7 @@ namespace {
 
 // Greedy: the most likely device. Sampled: drawn from the softmax. -infinity is never chosen.
 size_t Choose(std::span<const float> logits, bool greedy, Rng& rng, std::vector<double>& weights) {
+  CheckLogits(logits);
   const auto best = std::max_element(logits.begin(), logits.end());
   if (greedy) return static_cast<size_t>(best - logits.begin());
   for (size_t d = 0; d < logits.size(); ++d) weights[d] = std::exp(static_cast<double>(logits[d] - *best));

@@ -29,7 +29,7 @@ struct PlacerResult {
 };
 
 // Throws BadInput when the policy is for another number of devices than the task
-// ("policy is for 2 devices, the cluster has 3").
+// ("policy is for 2 devices, the cluster has 3"), and when its weights are too great to compute with.
 PlacerResult PlaceWithPolicy(PolicyKernel& kernel, const PlacementTask& task, const PlacerOptions& options);
 
 }  // namespace emplace

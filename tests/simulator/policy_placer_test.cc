@@ -121,6 +121,17 @@ TEST(PolicyPlacer, AFeasibleSampleBeatsAFasterOneThatDoesNotFit) {
   EXPECT_NE(result.groups[0], result.groups[1]);
 }
 
+TEST(PolicyPlacer, WeightsTooGreatToComputeWithAreRefused) {
+  Rng rng(1);
+  const PlacementTask task = RandomTask(rng);
+  PolicyShape shape;
+  shape.num_devices = task.sim.num_devices;
+  PolicyWeights weights = PolicyWeights::Initial(shape, rng);
+  for (float& value : weights.values) value = 1e30F;  // Finite, but not what comes of them.
+  PolicyKernel kernel(weights);
+  for (const int32_t samples : {0, 3}) EXPECT_THROW(PlaceWithPolicy(kernel, task, {.samples = samples}), Error);
+}
+
 TEST(PolicyPlacer, SaysWhenThePolicyIsForAnotherNumberOfDevices) {
   Rng rng(2);
   const PlacementTask task = RandomTask(rng);

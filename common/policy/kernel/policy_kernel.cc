@@ -10,6 +10,7 @@
 #include "common/policy/kernel/kernel_plan.h"
 #include "common/policy/simd/aligned_floats.h"
 #include "common/policy/simd/network_walk.h"
+#include "common/strings.h"
 
 namespace emplace {
 namespace {
@@ -272,6 +273,17 @@ void PolicyKernel::Forward(std::span<const PolicyState> states, std::span<Episod
           allowed[device] != 0 ? impl_->logits[s * stride + device] : -std::numeric_limits<float>::infinity();
     }
   }
+}
+
+void CheckLogits(std::span<const float> logits) {
+  bool some_finite = false;
+  for (const float logit : logits) {
+    some_finite = some_finite || std::isfinite(logit);
+    if (std::isnan(logit) || logit == std::numeric_limits<float>::infinity()) {
+      throw BadInput(StrCat("the policy gives ", logit, " for a logit, expected a finite one: its weights are too great to compute with"));
+    }
+  }
+  if (!some_finite) throw BadInput("the policy gives no finite logit: its weights are too great to compute with");
 }
 
 }  // namespace emplace

@@ -53,4 +53,8 @@ class PolicyKernel {
   std::unique_ptr<Impl> impl_;
 };
 
+// Before a device is chosen by these logits of one state: throws BadInput when none is finite, or one is neither finite nor
+// -infinity. Weights are finite, but great ones overflow on the way to a logit.
+void CheckLogits(std::span<const float> logits);
+
 }  // namespace emplace
