@@ -34,7 +34,6 @@ class WorkloadBuilder {
 
  private:
   void Add(const OpGraph& graph, const std::string& source, std::vector<PlacementTask>& tasks) const {
-    if (graph.num_ops() == 0) throw BadInput(StrCat(source, ": the graph is empty, there is nothing to place"));
     try {
       CheckKinds(graph, workload_.cluster);
       tasks.push_back(

@@ -138,6 +138,7 @@ void CheckKinds(const OpGraph& graph, const Cluster& cluster) {
 }
 
 PlacementTask PlacementTask::MakeForEpisodes(const OpGraph& graph, const Cluster& cluster, int32_t max_groups) {
+  if (graph.num_ops() == 0) throw BadInput(StrCat("graph '", graph.name(), "' has no ops, expected something to place"));
   PlacementTask task;
   task.name = graph.name();
   task.sim = SimGraph::Compile(graph, cluster);
@@ -230,8 +231,8 @@ PlacementTask TaskFromBundle(const ArrayBundle& bundle) {
 
   PolicyGraph& policy = task.policy;
   policy.num_nodes = Scalar<int32_t>(bundle, "policy.num_nodes");
-  if (policy.num_nodes < 0 || policy.num_nodes > sim.num_ops) {
-    throw TaskError(StrCat("'policy.num_nodes' is ", policy.num_nodes, ", expected 0..", sim.num_ops));
+  if (policy.num_nodes < 1 || policy.num_nodes > sim.num_ops) {
+    throw TaskError(StrCat("'policy.num_nodes' is ", policy.num_nodes, ", expected 1..", sim.num_ops));
   }
   policy.num_devices = sim.num_devices;
   policy.cost = bundle.Get<float>("policy.cost");

@@ -1,5 +1,5 @@
-// One graph to place, with all that episodes on it need: what the learner hands to actors, and what `emplace place`
-// builds from files.
+// One graph to place, of one group at least, with all that episodes on it need: what the learner hands to actors, and what
+// `emplace place` builds from files.
 #pragma once
 
 #include <span>
@@ -32,6 +32,7 @@ struct PlacementTask {
   std::vector<int32_t> stage_of_op;       // [num_ops] "stage" of the op's attrs, -1: none
   std::vector<std::string> device_kinds;  // [D]
 
+  // Throws BadInput for a graph without ops, and what GroupOps and SimGraph::Compile throw.
   static PlacementTask Make(const OpGraph& graph, const Cluster& cluster, int32_t max_groups);
   // Without what only methods look at, which takes a second grouping: all that episodes need.
   static PlacementTask MakeForEpisodes(const OpGraph& graph, const Cluster& cluster, int32_t max_groups);

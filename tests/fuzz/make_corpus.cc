@@ -144,12 +144,16 @@ Inputs Welcomes() {
   return inputs;
 }
 
+// A frame for each array of SmallTopologyTask, empty where the task has no such array.
 Inputs Tasks() {
+  const ArrayBundle pattern = ToBundle(SmallTopologyTask());
   Inputs inputs;
   const auto add = [&](const std::string& name, const PlacementTask& task) {
+    std::map<std::string, std::string> bytes;
     const ArrayBundle bundle = ToBundle(task);
+    for (const NamedArray& array : bundle.arrays()) bytes[array.name].assign(array.bytes.begin(), array.bytes.end());
     std::vector<std::string> frames;
-    for (const NamedArray& array : bundle.arrays()) frames.emplace_back(array.bytes.begin(), array.bytes.end());
+    for (const NamedArray& array : pattern.arrays()) frames.push_back(bytes[array.name]);
     inputs[name] = JoinFrames(frames);
   };
   add("topology", SmallTopologyTask());

@@ -10,6 +10,7 @@
 namespace emplace {
 
 Trajectory PlayEpisode(const PlacementTask& task, const EnvironmentConfig& environment, uint64_t seed) {
+  EMPLACE_CHECK(task.policy.num_nodes > 0);  // Rollouts rely on it.
   const auto devices = static_cast<size_t>(task.policy.num_devices);
   std::vector<double> odds(devices);
   Rng rng(seed);

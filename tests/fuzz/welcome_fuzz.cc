@@ -12,9 +12,6 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const auto session = Accepted([&] { return UnpackWelcome(std::get<Welcome>(*std::move(message))); });
   if (!session) return 0;
   EMPLACE_CHECK(!session->tasks.empty());
-  for (const PlacementTask& task : session->tasks) {
-    EMPLACE_CHECK(task.policy.num_nodes > 0);  // Rollouts rely on it.
-    PlayEpisode(task, session->config.environment, 1);
-  }
+  for (const PlacementTask& task : session->tasks) PlayEpisode(task, session->config.environment, 1);
   return 0;
 }

@@ -134,6 +134,30 @@ TEST(PlacementTask, TravelsUnchanged) {
   }
 }
 
+// No policy, method or rollout would know what to do with one.
+TEST(PlacementTask, OneWithoutOpsIsRefused) {
+  Cluster cluster;
+  cluster.devices = {{"d:0", "x", 1000}};
+  cluster.bandwidth_bytes_per_us = 1;
+  for (const auto make : {PlacementTask::Make, PlacementTask::MakeForEpisodes}) {
+    try {
+      make(OpGraph("none", {}), cluster, 4);
+      ADD_FAILURE() << "made";
+    } catch (const Error& error) {
+      EXPECT_STREQ(error.what(), "graph 'none' has no ops, expected something to place");
+    }
+  }
+  PlacementTask task;
+  task.sim = SimGraph::Compile(OpGraph("none", {}), cluster);
+  task.policy.num_devices = 1;
+  try {
+    TaskFromBundle(ToBundle(task));
+    ADD_FAILURE() << "read";
+  } catch (const Error& error) {
+    EXPECT_STREQ(error.what(), "task: 'policy.num_nodes' is 0, expected 1..0");
+  }
+}
+
 TEST(PlacementTask, EveryArrayIsNeededAndHasItsSize) {
   const PlacementTask task = SmallTask(LinkModel::kTopology);  // Has all arrays that the other models have, and its own.
   for (size_t i = 0; i < Arrays(task).size(); ++i) {
