@@ -11,6 +11,7 @@
 namespace emplace {
 
 inline constexpr int32_t kMaxTopologyLinks = 4096;
+inline constexpr size_t kMaxRouteChannels = size_t{1} << 22;  // Of all pairs: 64 for each where the devices are as many as can be.
 
 // Full duplex: link l is the channels 2 l, from a to b, and 2 l + 1, from b to a, which do not disturb each other.
 struct TopologyLink {
@@ -38,7 +39,7 @@ struct Routes {
 
 // The route of a pair: least sum of latencies, then greatest bandwidth of the slowest link, then fewest links, then lowest link
 // indices, compared from the source on. It passes through switches and hosts only: a device does not forward. REQUIRES: the first
-// num_devices nodes are the devices.
+// num_devices nodes are the devices. Throws BadInput when the routes have more than kMaxRouteChannels channels in all.
 Routes FindRoutes(const Topology& topology, int32_t num_devices);
 
 // "nvlink0, gpu:0 to gpu:1"

@@ -33,7 +33,13 @@ TopologyLink ReadLink(const YamlReader& reader, const YAML::Node& node, const st
 }
 
 void CheckAllReachable(const YamlReader& reader, const YAML::Node& links, const Topology& topology, size_t num_devices) {
-  const Routes routes = FindRoutes(topology, static_cast<int32_t>(num_devices));
+  const Routes routes = [&] {
+    try {
+      return FindRoutes(topology, static_cast<int32_t>(num_devices));
+    } catch (const Error& error) {
+      throw reader.At(links, error.what());
+    }
+  }();
   for (size_t from = 0; from < num_devices; ++from) {
     for (size_t to = 0; to < num_devices; ++to) {
       if (from == to || !routes.channels.Row(static_cast<int32_t>(from * num_devices + to)).empty()) continue;

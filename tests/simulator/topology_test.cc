@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "common/error.h"
 #include "tests/support/naive_routes.h"
 #include "tests/support/random_graph.h"
 
@@ -43,6 +44,25 @@ TEST(Topology, DevicesDoNotForward) {
   EXPECT_EQ(routes.channels.Row(0 * 3 + 1).size(), 1u);
   EXPECT_TRUE(routes.channels.Row(0 * 3 + 2).empty());
 }
+
+// Devices at both ends of a chain of switches whose links stand in the file in the order from one end to the other, which
+// passing over all links until nothing changes would take hours for: each pass gets on by one link only.
+Topology LongChain(int32_t devices, int32_t switches) {
+  Topology topology;
+  topology.nodes.resize(static_cast<size_t>(devices + switches));
+  for (int32_t s = 1; s < switches; ++s) topology.links.push_back({"", devices + s - 1, devices + s, 1, 1});
+  for (int32_t d = 0; d < devices; ++d) topology.links.push_back({"", d, d % 2 == 0 ? devices : devices + switches - 1, 1, 1});
+  return topology;
+}
+
+TEST(Topology, ALongChainIsNoTrouble) {
+  const Routes routes = FindRoutes(LongChain(40, 2000), 40);
+  EXPECT_EQ(routes.latency_us[0 * 40 + 1], 2001);
+  EXPECT_EQ(routes.channels.Row(0 * 40 + 1).size(), 2001u);
+  EXPECT_EQ(routes.channels.Row(0 * 40 + 2).size(), 2u);
+}
+
+TEST(Topology, RoutesThatFillTheMemoryAreRefused) { EXPECT_THROW(FindRoutes(LongChain(255, 3800), 255), Error); }
 
 TEST(Topology, RoutesAreTheBestOfAllPaths) {
   for (uint64_t seed = 0; seed < 2000; ++seed) {
