@@ -3,13 +3,13 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
-#include <array>
 #include <atomic>
 #include <csignal>
 #include <string>
 
 #include "actor/actor.h"
 #include "common/error.h"
+#include "common/host_name.h"
 #include "common/log.h"
 #include "common/strings.h"
 #include "common/wire/keys.h"
@@ -23,9 +23,7 @@ static_assert(std::atomic<bool>::is_always_lock_free);
 void Interrupt(int) { interrupted = true; }
 
 std::string DefaultName() {
-  std::array<char, 256> host{};
-  gethostname(host.data(), host.size() - 1);
-  return emplace::StrCat(host.data(), "/", getpid());
+  return emplace::StrCat(emplace::HostName(), "/", getpid());
 }
 
 int Run(int argc, char** argv) {

@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <cstdio>
+#include <cstdlib>
 #include <memory>
 #include <optional>
 #include <string>
@@ -35,6 +36,7 @@
 #include "learner/update/make_engine.h"
 #include "learner/update/policy_updater.h"
 #include "learner/update/update_stage.h"
+#include "learner/watchdog.h"
 #include "learner/workload.h"
 
 namespace emplace {
@@ -46,6 +48,14 @@ constexpr std::chrono::milliseconds kLook(100);            // Between looks at t
 constexpr double kWritePlacements_s = 1;                   // Between writes of the best placements found.
 constexpr std::chrono::milliseconds kGoodbyes(10'000);     // For the actors to end.
 constexpr std::chrono::milliseconds kPredecessor(60'000);  // For a learner that was told to stop to leave the run directory.
+
+// A thread that hangs cannot be joined, so nothing is cleaned up: what is on disk was written whole.
+[[noreturn]] void EndHungRun(const std::string& reason) {
+  LogWarning(reason);
+  std::fprintf(stderr, "emplace-learner: %s\n", reason.c_str());
+  std::fflush(nullptr);
+  std::_Exit(RunFailed("").exit_code());
+}
 
 class Run {
  public:
@@ -108,6 +118,7 @@ class Run {
   std::optional<UpdateStage> update_;
   std::optional<Publisher> publisher_;
   std::optional<Pipeline> pipeline_;
+  std::optional<Watchdog> watchdog_;
 };
 
 PolicyWeights Run::NewNetwork() const {
@@ -226,6 +237,8 @@ void Run::StartPipeline(const std::shared_ptr<const PolicyWeights>& initial) {
                                      .while_idle = [this] { publisher_->TakeReport(); },
                                      .drop = [this](const Batch& batch) { CountStale(batch, ledger_); }},
                     stages_);
+  const auto progress = [this] { return StrCat("update ", update_->updates(), ", after ", clock_->seconds(), " s of training"); };
+  watchdog_.emplace(stages_, config_.learner.watchdog_s, progress, EndHungRun);
 }
 
 // Until the configuration's end, or Ctrl-C.

@@ -1,5 +1,7 @@
 #include "learner/stage_clock.h"
 
+#include "common/error.h"
+
 namespace emplace {
 
 StageSeconds operator-(const StageSeconds& later, const StageSeconds& earlier) {
@@ -12,13 +14,37 @@ StageSeconds StageClock::SecondsAt(Time now) const {
   return seconds;
 }
 
-void StageClock::Switch(bool busy) {
+void StageClock::SetThreads(int threads) {
   const MutexLock lock(mu_);
+  EMPLACE_CHECK(threads > 0 && working_ == 0);
+  threads_ = threads;
+}
+
+void StageClock::Set(int working) {
+  const MutexLock lock(mu_);
+  Change(working);
+}
+
+void StageClock::Add(int working) {
+  const MutexLock lock(mu_);
+  Change(working_ + working);
+}
+
+void StageClock::Change(int working) {
+  EMPLACE_CHECK(working >= 0 && working <= threads_);
+  working_ = working;
+  last_ = now_();
+  const bool busy = working_ == threads_;
   if (busy == busy_) return;
-  const Time now = now_();
-  before_ = SecondsAt(now);
-  since_ = now;
+  before_ = SecondsAt(last_);
+  since_ = last_;
   busy_ = busy;
+}
+
+std::optional<double> StageClock::silent_s() const {
+  const MutexLock lock(mu_);
+  if (working_ == 0) return std::nullopt;
+  return std::chrono::duration<double>(now_() - last_).count();
 }
 
 StageSeconds StageClock::seconds() const {

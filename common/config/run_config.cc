@@ -115,6 +115,7 @@ FieldTable<LearnerConfig> LearnerFields() {
   t.Field("check_threads", &C::check_threads).Range(1, 256).Help("Threads that simulate the end of every episode.");
   t.Field("actor_timeout_s", &C::actor_timeout_s).Range(0.1, 1e6).Help("An actor silent for longer counts as gone.");
   t.Field("progress_s", &C::progress_s).Range(0.1, 1e6).Help("Seconds between progress lines.");
+  t.Field("watchdog_s", &C::watchdog_s).Range(0, 1e6).Help("A stage, or all actors that came, silent for so many seconds hang, and the run fails; 0: nobody watches.");
   return t;
 }
 

@@ -82,6 +82,7 @@ struct LearnerConfig {
   int64_t check_threads = 1;           // That simulate what actors claim.
   double actor_timeout_s = 10;         // An actor silent for longer is counted as gone.
   double progress_s = 2;               // Between progress lines.
+  double watchdog_s = 300;             // A stage that is silent for longer hangs, and the run fails; 0: nobody watches.
 };
 
 struct EvaluationConfig {

@@ -1,15 +1,14 @@
 #include "common/wire/learner_endpoint.h"
 
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <span>
 #include <utility>
 #include <vector>
 
 #include "common/error.h"
+#include "common/host_name.h"
 #include "common/log.h"
 #include "common/strings.h"
 #include "common/wire/address.h"
@@ -42,9 +41,7 @@ std::string CheckedBind(const NetworkOptions& options) {
 std::string Advertised(const NetworkOptions& options, const std::string& host) {
   if (!options.advertise.empty()) return options.advertise;
   if (!IsAnyAddress(host)) return host;
-  std::array<char, 256> name{};
-  ::gethostname(name.data(), name.size() - 1);
-  return name.data();
+  return HostName();
 }
 
 // Binds to `port` of `host`, 0 for any free one, and returns the port.

@@ -82,6 +82,7 @@ void EvaluationThread::EvaluateAll() {
     }
     clock_.Busy();
     report.validation = Evaluate(*report.weights, workload_.validation, options_);
+    clock_.Busy();  // It gets on.
     report.test = Evaluate(*report.weights, workload_.test, options_);
     clock_.Waiting();
     const MutexLock lock(mu_);

@@ -27,6 +27,7 @@ CheckedQueue::CheckedQueue(const std::vector<PlacementTask>& tasks, const Enviro
       clock_(clock),
       unchecked_(items_.end()) {
   EMPLACE_CHECK(options.capacity > 0 && options.threads > 0);
+  clock_.SetThreads(static_cast<int>(options.threads));
   for (size_t i = 0; i < options.threads; ++i) threads_.emplace_back([this, environment] { Run(environment); });
 }
 
@@ -92,7 +93,6 @@ void CheckedQueue::Run(const EnvironmentConfig& environment) {
     failure_ = StrCat("check of trajectories: ", error.what());
     closed_ = true;
     finished_ = true;
-    clock_.Waiting();
     arrived_.NotifyAll();
     ready_.NotifyAll();  // Whoever waits for an episode learns at once.
   }
@@ -106,14 +106,13 @@ void CheckedQueue::CheckAll(TrajectoryChecker& checker) {
       while (!closed_ && unchecked_ == items_.end()) arrived_.Wait(mu_);
       if (unchecked_ == items_.end()) return;
       item = unchecked_++;
-      if (++checking_ == options_.threads) clock_.Busy();
     }
+    const StageWork work(clock_);
     // Until it is sound, nobody else touches the item.
     TrajectoryChecker::Outcome outcome = checker.Check(item->episode.trajectory);
     if (!outcome.reason) outcome.reason = placements_.Consider(item->episode.trajectory, outcome, checker);
     if (outcome.reason) Reject(ledger_, item->episode.trajectory, *outcome.reason);
     const MutexLock lock(mu_);
-    if (checking_-- == options_.threads) clock_.Waiting();
     if (outcome.reason) {
       items_.erase(item);
       room_.NotifyOne();

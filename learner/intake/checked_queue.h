@@ -85,7 +85,6 @@ class CheckedQueue {
   Items::iterator unchecked_ EMPLACE_GUARDED_BY(mu_);  // The oldest that no thread has taken; end: none.
   bool closed_ EMPLACE_GUARDED_BY(mu_) = false;        // Nothing more comes in,
   bool finished_ EMPLACE_GUARDED_BY(mu_) = false;      // nor out, but for what is sound already.
-  size_t checking_ EMPLACE_GUARDED_BY(mu_) = 0;        // Threads.
   Counts counts_ EMPLACE_GUARDED_BY(mu_);
   std::string failure_ EMPLACE_GUARDED_BY(mu_);  // Why a thread ended; empty: none has failed.
 

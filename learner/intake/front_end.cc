@@ -133,6 +133,7 @@ void FrontEnd::Run(std::promise<std::string> bound) {
 void FrontEnd::Serve(LearnerEndpoint& endpoint) {
   bool told_to_stop = false;
   while (!done_) {
+    clock_.Busy();  // Again each time: it gets on, however much comes.
     AnnounceNewWeights(endpoint);
     if (stopping_ && !told_to_stop) {
       endpoint.Announce({session_, announced_, /*stop=*/true});
@@ -218,7 +219,8 @@ void FrontEnd::Hear(LearnerEndpoint& endpoint, const PeerId& id, const Hello& he
     if (!old->second.gone) LogWarning(StrCat(ActorName(old->first), " has been replaced and counts as gone"));
     CountAsGone(old->first, old->second);
   }
-  peers_[welcome.actor] = {id, Clock::now()};
+  peers_[welcome.actor] = {.id = id, .name = hello.name, .last_heard = Clock::now()};
+  last_work_ = Clock::now();
   endpoint.Send(id, welcome);
   if (stopping_) endpoint.Send(id, Stop{});
 }
@@ -231,7 +233,9 @@ void FrontEnd::Hear(LearnerEndpoint& endpoint, const PeerId& id, const Heartbeat
   const auto peer = peers_.find(heartbeat.actor);
   if (peer == peers_.end()) return;
   if (peer->second.gone) LogInfo(StrCat(ActorName(heartbeat.actor), " is heard again"));
-  peer->second = {id, Clock::now()};
+  peer->second.id = id;
+  peer->second.last_heard = Clock::now();
+  peer->second.gone = false;
   if (stopping_) endpoint.Send(id, Stop{});
 }
 
@@ -260,6 +264,7 @@ void FrontEnd::Hear(LearnerEndpoint& /*endpoint*/, const PeerId& /*id*/, const G
 void FrontEnd::Receive(LearnerEndpoint& endpoint, SentTrajectory sent) {
   Trajectory& trajectory = sent.trajectory;
   const ActorKey actor = trajectory.actor;
+  last_work_ = Clock::now();
   const Ledger::Admission admission = ledger_.Admit(actor, trajectory.sequence);
   if (admission == Ledger::Admission::kUnknown) {
     if (strangers_++ < kLoggedStrangers) {
@@ -290,6 +295,21 @@ void FrontEnd::Receive(LearnerEndpoint& endpoint, SentTrajectory sent) {
   if (!queue_.Push(std::move(trajectory))) ledger_.CountStale(actor);
 }
 
+// Actors that answer but finish nothing hang, and when none is left of those that came, nothing will come either.
+void FrontEnd::LookForHangs(Clock::time_point now, int64_t alive) {
+  const double limit_s = config_.learner.watchdog_s;
+  if (peers_.empty() || stopping_ || !queue_.HasRoom()) last_work_ = now;
+  const double silent_s = std::chrono::duration<double>(now - last_work_).count();
+  if (limit_s == 0 || silent_s <= limit_s) return;
+  const auto latest = std::max_element(peers_.begin(), peers_.end(), [](const auto& a, const auto& b) {
+    return a.second.last_heard < b.second.last_heard;
+  });
+  throw RunFailed(StrCat(
+      "stage 'actors' hangs: no episode has come for ", silent_s, " s, expected one within learner.watchdog_s, ", limit_s, " s; ",
+      alive, " of ", peers_.size(), " actors are alive, and the one heard last, '", latest->second.name, "' (",
+      ActorName(latest->first), "), was heard ", std::chrono::duration<double>(now - latest->second.last_heard).count(), " s ago"));
+}
+
 void FrontEnd::LookAfterActors() {
   const Clock::time_point now = Clock::now();
   if (now < next_look_) return;
@@ -307,6 +327,7 @@ void FrontEnd::LookAfterActors() {
     under_way += ledger_.UnderWay(key);
   }
   alive_ = alive;
+  LookForHangs(now, alive);
   const MutexLock lock(mu_);
   stats_.actors_alive = alive;
   stats_.actors_gone = std::ssize(peers_) - alive;

@@ -65,6 +65,7 @@ class FrontEnd {
  private:
   struct Peer {
     PeerId id;
+    std::string name;
     std::chrono::steady_clock::time_point last_heard;
     bool gone = false;
   };
@@ -82,6 +83,7 @@ class FrontEnd {
   void Receive(LearnerEndpoint& endpoint, SentTrajectory sent);
   void AnnounceNewWeights(LearnerEndpoint& endpoint);
   void LookAfterActors();
+  void LookForHangs(std::chrono::steady_clock::time_point now, int64_t alive);
   void CountLeftOvers();
   std::shared_ptr<const PolicyWeights> weights() const;
 
@@ -104,6 +106,7 @@ class FrontEnd {
   WeightsReply weights_reply_;  // Made once a version.
   int64_t strangers_ = 0;       // Trajectories of actors that nobody knows.
   std::chrono::steady_clock::time_point next_look_;  // After the actors.
+  std::chrono::steady_clock::time_point last_work_ = std::chrono::steady_clock::now();  // Of theirs that came, or when none could.
 
   mutable Mutex mu_;
   std::shared_ptr<const PolicyWeights> weights_ EMPLACE_GUARDED_BY(mu_);

@@ -35,6 +35,36 @@ TEST(StageClock, AllTimeIsSpentBusyOrWaiting) {
   expect(7, 8);
 }
 
+TEST(StageClock, AStageOfSeveralThreadsIsBusyWhileAllWork) {
+  fake_now = StageClock::Time(seconds(1000));
+  StageClock clock(&FakeNow);
+  clock.SetThreads(2);
+  clock.Begin();
+  fake_now += seconds(2);
+  clock.Begin();
+  fake_now += seconds(5);
+  clock.End();
+  fake_now += seconds(1);
+  EXPECT_DOUBLE_EQ(clock.seconds().busy, 5);
+  EXPECT_DOUBLE_EQ(clock.seconds().waiting, 3);
+}
+
+TEST(StageClock, SilenceCountsWhileWorkIsUnderWayAndSinceTheLastSignOfIt) {
+  fake_now = StageClock::Time(seconds(1000));
+  StageClock clock(&FakeNow);
+  fake_now += seconds(100);
+  EXPECT_EQ(clock.silent_s(), std::nullopt);
+  clock.Busy();
+  fake_now += seconds(7);
+  EXPECT_EQ(clock.silent_s(), 7);
+  clock.Busy();
+  EXPECT_EQ(clock.silent_s(), 0);
+  fake_now += seconds(3);
+  EXPECT_EQ(clock.silent_s(), 3);
+  clock.Waiting();
+  EXPECT_EQ(clock.silent_s(), std::nullopt);
+}
+
 TEST(StageClock, MayBeReadWhileTheStageWorks) {
   StageClocks clocks;
   std::jthread stage([&] {
