@@ -1,0 +1,35 @@
+# shellcheck shell=bash disable=SC2034,SC2154
+# A run inside a Slurm allocation, SLURM_JOB_ID's: each process is a step of it, and the steps share its resources.
+node_group=()  # The component of a heterogeneous job that each node is of; empty in any other job.
+
+read_allocation() {
+  local group list name
+  if [[ -n ${SLURM_HET_SIZE:-} ]]; then
+    for (( group = 0; group < SLURM_HET_SIZE; ++group )); do
+      list=SLURM_JOB_NODELIST_HET_GROUP_$group
+      for name in $(scontrol show hostnames "${!list}"); do nodes+=("$name") node_group+=("$group"); done
+    done
+  else
+    mapfile -t nodes < <(scontrol show hostnames "$SLURM_JOB_NODELIST")
+  fi
+  (( ${#nodes[@]} >= ${nodes_wanted:-1} )) ||
+    bad_usage "--nodes is $nodes_wanted, expected at most ${#nodes[@]}, what job $SLURM_JOB_ID has"
+  [[ -z $nodes_wanted ]] || nodes=("${nodes[@]:0:nodes_wanted}")
+}
+
+on_node() {
+  local i=$1
+  shift
+  remote=(srun --overlap --nodes=1 --ntasks=1 "--nodelist=${nodes[$i]}" ${node_group[$i]:+"--het-group=${node_group[$i]}"} "$@")
+}
+
+# The learner has the first node for itself, unless it is the only one.
+run_in_allocation() {
+  local i
+  read_allocation
+  for i in "${!nodes[@]}"; do slots[i]=$actors_per_node; done
+  (( ${#nodes[@]} == 1 )) || slots[0]=0
+  # Not every cluster's node names are host names.
+  learner_host=$(scontrol show node -o "${nodes[0]}" | sed -nE 's/.* NodeAddr=([^ ]+).*/\1/p')
+  run_on_nodes
+}

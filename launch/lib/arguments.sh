@@ -1,0 +1,76 @@
+# shellcheck shell=bash disable=SC2034,SC2154
+# The command line of cluster.sh. Sets the variables below; they are all that the other parts know of it.
+usage="usage: launch/cluster.sh CONFIG [--dir RUN_DIR] [--actors N] [--resume] [--set section.key=value]... [--slurm [--nodes N] [--actors-per-node M] [--partition P] [--time T] [--gpus N]] [--hosts FILE [--actors-per-node M]]"
+
+config="" run_dir="" actors="" resume=() sets=()
+mode=local                     # local, slurm or hosts
+hosts_file=""
+actors_per_node=""             # Empty: see README.md.
+nodes_wanted=""                # --slurm only, as are the next three.
+partition="" time_limit="" gpus=""
+
+bad_usage() {
+  echo "cluster.sh: $1 ($usage)" >&2
+  exit 2
+}
+
+# positive OPTION VALUE
+positive() { [[ $2 =~ ^[1-9][0-9]*$ ]] || bad_usage "$1 is '$2', expected a number of at least 1"; }
+
+choose_mode() {
+  [[ $mode == local ]] || bad_usage "--$mode and --$1 together, expected one of them"
+  mode=$1
+}
+
+parse_arguments() {
+  while (( $# > 0 )); do
+    case $1 in
+      --dir) (( $# > 1 )) || bad_usage "--dir needs a folder"; run_dir=$2; shift 2 ;;
+      --actors) (( $# > 1 )) || bad_usage "--actors needs a number"; actors=$2; shift 2 ;;
+      --resume) resume=(--resume); shift ;;
+      --set) (( $# > 1 )) || bad_usage "--set needs section.key=value"; sets+=(--set "$2"); shift 2 ;;
+      --slurm) choose_mode slurm; shift ;;
+      --hosts) (( $# > 1 )) || bad_usage "--hosts needs a file"; choose_mode hosts; hosts_file=$2; shift 2 ;;
+      --nodes) (( $# > 1 )) || bad_usage "--nodes needs a number"; nodes_wanted=$2; shift 2 ;;
+      --actors-per-node) (( $# > 1 )) || bad_usage "--actors-per-node needs a number"; actors_per_node=$2; shift 2 ;;
+      --partition) (( $# > 1 )) || bad_usage "--partition needs a name"; partition=$2; shift 2 ;;
+      --time) (( $# > 1 )) || bad_usage "--time needs a time, such as 2:00:00"; time_limit=$2; shift 2 ;;
+      --gpus) (( $# > 1 )) || bad_usage "--gpus needs a number"; gpus=$2; shift 2 ;;
+      -h | --help) echo "$usage"; exit 0 ;;
+      -*) bad_usage "unknown option '$1'" ;;
+      *) [[ -z $config ]] || bad_usage "a second configuration '$1'"; config=$1; shift ;;
+    esac
+  done
+  check_arguments
+}
+
+check_arguments() {
+  [[ -n $config ]] || bad_usage "no configuration given"
+  [[ -f $config ]] || bad_usage "$config does not exist, expected a configuration such as configs/ptb.yaml"
+  [[ -z $actors ]] || positive --actors "$actors"
+  [[ ${#resume[@]} -eq 0 || -n $run_dir ]] || bad_usage "--resume needs --dir RUN_DIR, the run to go on with"
+  if [[ $mode != slurm ]]; then
+    [[ -z $nodes_wanted ]] || bad_usage "--nodes needs --slurm"
+    [[ -z $partition ]] || bad_usage "--partition needs --slurm"
+    [[ -z $time_limit ]] || bad_usage "--time needs --slurm"
+    [[ -z $gpus ]] || bad_usage "--gpus needs --slurm"
+  fi
+  if [[ $mode == local ]]; then
+    [[ -z $actors_per_node ]] || bad_usage "--actors-per-node needs --slurm or --hosts, expected --actors"
+  else
+    [[ -z $actors ]] || bad_usage "--actors is for one machine, expected --actors-per-node"
+  fi
+  [[ -z $nodes_wanted ]] || positive --nodes "$nodes_wanted"
+  [[ -z $actors_per_node ]] || positive --actors-per-node "$actors_per_node"
+  [[ -z $gpus ]] || positive --gpus "$gpus"
+  [[ $mode != hosts || -f $hosts_file ]] || bad_usage "$hosts_file does not exist, expected a file with a host a line"
+  [[ -n $run_dir ]] || run_dir=runs/$(basename "$config" .yaml)-$(date +%Y%m%d-%H%M%S)
+}
+
+# A core for the learner where it runs beside them, and one for each actor; not on every core of a large machine: see README.md.
+default_actors() {  # default_actors CORES CORES_FOR_THE_LEARNER
+  local number=$(($1 - $2))
+  (( number >= 1 )) || number=1
+  (( number <= 8 )) || number=8
+  echo "$number"
+}

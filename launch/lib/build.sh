@@ -1,0 +1,20 @@
+# shellcheck shell=bash disable=SC2034,SC2154
+# Sets up and builds; `bin` is where the programs are. A learner that is to have a GPU is another build.
+
+choose_build() {
+  preset=dev bin=$root/build/bin
+  if [[ -n $gpus ]]; then preset=cuda bin=$root/build-cuda/bin; fi
+}
+
+build() {
+  choose_build
+  "$root/tools/setup.sh" || exit 1
+  local folder=${bin%/bin} log
+  mkdir -p "$folder" || exit 1
+  log=$folder/cluster-build.log
+  if ! { cmake -S "$root" --preset "$preset" && cmake --build "$folder" -j 2 --target emplace emplace-learner emplace-actor; } >"$log" 2>&1; then
+    tail -n 30 "$log" >&2
+    echo "cluster.sh: the build failed; the whole log is $log" >&2
+    exit 1
+  fi
+}

@@ -1,0 +1,35 @@
+# shellcheck shell=bash disable=SC2034,SC2154
+# A run on this machine: the learner, and actors beside it.
+
+start_learner() {
+  # Its progress lines go straight through; in a process group of its own, so that Ctrl-C reaches it through us alone.
+  set -m
+  start "$bin/emplace-learner" --config "$config" --dir "$run_dir" "${resume[@]}" "${on_loopback[@]}" "${sets[@]}" &
+  learner=$!
+  set +m
+}
+
+ask_learner() { kill -TERM "$learner" 2>/dev/null; }
+
+start_child() {
+  start "$bin/emplace-actor" --learner "$address" --name "actor-$1" >>"$run_dir/logs/actor-$1.log" 2>&1 &
+  child_pid[$1]=$!
+}
+
+start_children() {
+  local i
+  for (( i = 0; i < actors; ++i )); do
+    child_name[i]=actor-$i
+    child_log[i]=$run_dir/logs/actor-$i.log
+    start_child "$i"
+  done
+}
+
+run_local() {
+  [[ -n $actors ]] || actors=$(default_actors "$(nproc)" 1)
+  # A run that was on a cluster before has its network in its configuration.
+  on_loopback=()
+  [[ ! -d $run_dir/keys ]] || on_loopback=(--set network.bind=127.0.0.1 --set network.advertise= --set network.keys=)
+  preflight_here
+  train
+}

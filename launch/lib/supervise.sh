@@ -1,0 +1,42 @@
+# shellcheck shell=bash disable=SC2034,SC2154
+# Keeps a set of processes going: one that dies is replaced, more and more slowly if it keeps dying; one that ends cleanly was
+# told to. Whoever uses this defines start_child INDEX, which starts the process in the background and sets child_pid[INDEX].
+child_pid=() restarts=()
+child_name=() child_log=()  # For messages.
+stopping=0
+
+# Every process we start dies with this script, even when it is killed outright: the kernel signals them.
+start() { setpriv --pdeathsig TERM -- "$@"; }
+
+replace_dead() {
+  local i code
+  for i in "${!child_pid[@]}"; do
+    kill -0 "${child_pid[$i]}" 2>/dev/null && continue
+    wait "${child_pid[$i]}" && { unset "child_pid[$i]"; continue; }  # Told to stop: a clean end.
+    code=$?
+    (( stopping )) && { unset "child_pid[$i]"; continue; }
+    restarts[i]=$(( ${restarts[i]:-0} + 1 ))
+    if (( restarts[i] > 20 )); then
+      echo "cluster.sh: ${child_name[$i]} died ${restarts[i]} times and is not replaced any more; see ${child_log[$i]}" >&2
+      unset "child_pid[$i]"
+      continue
+    fi
+    echo "cluster.sh: ${child_name[$i]} died (exit code $code) and is replaced; see ${child_log[$i]}" >&2
+    sleep "$(( restarts[i] > 5 ? 2 : 0 )).2"
+    start_child "$i"
+  done
+}
+
+# end_processes TENTHS PID...: SIGTERM, and SIGKILL for what is there still after so many tenths of a second.
+end_processes() {
+  local tenths=$1 pid alive
+  shift
+  for pid in "$@"; do kill -TERM "$pid" 2>/dev/null; done
+  for _ in $(seq "$tenths"); do
+    alive=0
+    for pid in "$@"; do kill -0 "$pid" 2>/dev/null && alive=1; done
+    (( alive )) || return 0
+    sleep 0.1
+  done
+  for pid in "$@"; do kill -KILL "$pid" 2>/dev/null; done
+}

@@ -1,0 +1,62 @@
+# shellcheck shell=bash disable=SC2034,SC2154
+# A run from the learner's start to its end, wherever its processes are. The three ways to run one (local.sh, and nodes.sh
+# under allocation.sh or hosts.sh) define
+#   start_learner      starts it in the background and sets `learner` to the process to wait for
+#   ask_learner        asks it to end with a checkpoint
+#   start_children     starts what makes episodes for the learner at $address, under supervise.sh
+learner="" address="" interrupted_by=""
+
+stop_all() {
+  stopping=1
+  [[ -n $learner ]] && ask_learner
+  # The learner ends cleanly by itself, with a checkpoint; it tells the actors to stop.
+  for _ in $(seq 300); do
+    if [[ -z $learner ]] || ! kill -0 "$learner" 2>/dev/null; then break; fi
+    sleep 0.1
+  done
+  # shellcheck disable=SC2086  # Empty when there is none any more.
+  end_processes 50 "${child_pid[@]}" $learner
+}
+
+interrupt() {  # interrupt SIGNAL
+  stopping=1
+  interrupted_by=$1
+  [[ -n $learner ]] && ask_learner
+}
+
+wait_for_learner() {  # Sets `code`.
+  wait "$learner"
+  code=$?
+  learner=""
+}
+
+# Returns the learner's exit code.
+train() {
+  local code
+  trap stop_all EXIT
+  trap 'interrupt INT' INT
+  trap 'interrupt TERM' TERM
+  rm -f "$run_dir/learner.json"
+  start_learner
+  while [[ ! -s $run_dir/learner.json ]]; do
+    if ! kill -0 "$learner" 2>/dev/null; then
+      wait_for_learner
+      return "$code"
+    fi
+    sleep 0.05
+  done
+  address=$(sed -nE 's/.*"address": *"([^"]+)".*/\1/p' "$run_dir/learner.json")
+  start_children
+  while kill -0 "$learner" 2>/dev/null; do  # Its end is the run's end.
+    replace_dead
+    sleep 0.2
+  done
+  wait_for_learner
+  if (( code != 0 )); then
+    echo "cluster.sh: the learner ended with exit code $code; its log is $run_dir/logs/learner.log" >&2
+  elif [[ -f $run_dir/policy.safetensors ]]; then
+    echo "policy: $run_dir/policy.safetensors"
+    echo "place a graph with it: build/bin/emplace place --graph G.graph.json --devices DEVICES.yaml --policy $run_dir/policy.safetensors --out placement.json"
+  fi
+  return "$code"
+}

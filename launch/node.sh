@@ -1,0 +1,34 @@
+#!/usr/bin/env bash
+# The actors of one node, named NODE/0, NODE/1, ...: starts them, replaces those that die, and ends when the learner has told all
+# of them to stop, or on SIGTERM. cluster.sh starts it on each node.
+#
+#   launch/node.sh ADDRESS KEYS NODE ACTORS BIN LOGS
+set -uo pipefail
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+# shellcheck source=lib/supervise.sh
+source "$root/launch/lib/supervise.sh" || exit 1
+address=$1 node=$3 actors=$4 bin=$5 logs=$6
+export EMPLACE_KEYS=$2
+
+start_child() {
+  start "$bin/emplace-actor" --learner "$address" --name "$node/$1" >>"${child_log[$1]}" 2>&1 &
+  child_pid[$1]=$!
+}
+
+main() {
+  local i
+  trap 'stopping=1' TERM INT HUP
+  # An actor sends what it has for 5 seconds at its end.
+  trap 'end_processes 100 "${child_pid[@]}"' EXIT
+  for (( i = 0; i < actors; ++i )); do
+    child_name[i]=$node/$i
+    child_log[i]=$logs/actor-$node-$i.log
+    start_child "$i"
+  done
+  while (( ${#child_pid[@]} > 0 && ! stopping )); do
+    replace_dead
+    sleep 0.2
+  done
+  exit 0
+}
+main
