@@ -17,29 +17,15 @@ source "$root/launch/lib/preflight.sh" || exit 1
 source "$root/launch/lib/supervise.sh" || exit 1
 # shellcheck source=lib/train.sh
 source "$root/launch/lib/train.sh" || exit 1
-# shellcheck source=lib/local.sh
-source "$root/launch/lib/local.sh" || exit 1
-# shellcheck source=lib/nodes.sh
-source "$root/launch/lib/nodes.sh" || exit 1
-# shellcheck source=lib/allocation.sh
-source "$root/launch/lib/allocation.sh" || exit 1
-# shellcheck source=lib/slurm.sh
-source "$root/launch/lib/slurm.sh" || exit 1
-# shellcheck source=lib/hosts.sh
-source "$root/launch/lib/hosts.sh" || exit 1
-
 # In one function: bash reads a script as it runs it, and a pull or an edit must not reach a run that goes on for hours.
 main() {
   parse_arguments "$@"
-  [[ $mode != hosts ]] || read_hosts
+  if [[ $mode == slurm && -z ${SLURM_JOB_ID:-} ]]; then mode=job; fi  # Inside an allocation there is nothing to submit.
+  # shellcheck source=lib/local.sh source=lib/job.sh source=lib/slurm.sh source=lib/hosts.sh
+  source "$root/launch/lib/$mode.sh" || exit 1
+  read_nodes
   build
   mkdir -p "$run_dir/logs" || exit 1
-  # Elsewhere there is another working directory.
-  [[ $mode == local ]] || { config=$(realpath "$config"); run_dir=$(realpath "$run_dir"); }
-  case $mode in
-    local) run_local ;;
-    hosts) run_on_hosts ;;
-    slurm) if [[ -n ${SLURM_JOB_ID:-} ]]; then run_in_allocation; else run_as_job; fi ;;
-  esac
+  run
 }
 main "$@"

@@ -1,8 +1,10 @@
 # shellcheck shell=bash disable=SC2034,SC2154
 # A run over ssh, on the hosts of a file, one a line: "[USER@]HOST [slots=M]"; # begins a comment. The learner runs on the first.
+# shellcheck source=nodes.sh
+source "$root/launch/lib/nodes.sh" || exit 1
 hosts=()  # As ssh knows them; `nodes` are without their users.
 
-read_hosts() {
+read_nodes() {
   local line number=0 name slot first_slots=""
   local -A seen=()
   while read -r line || [[ -n $line ]]; do
@@ -31,7 +33,7 @@ on_node() {
   remote+=("$(printf '%q ' "$@")")
 }
 
-run_on_hosts() {
+run() {
   # The name that ssh makes of it: the file's may be known to its configuration alone.
   learner_host=$(${EMPLACE_SSH:-ssh} -G "${hosts[0]}" | sed -n 's/^hostname //p')
   run_on_nodes

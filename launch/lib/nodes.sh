@@ -1,5 +1,5 @@
 # shellcheck shell=bash disable=SC2034,SC2154
-# A run on several nodes: the learner on the first, actors on those that have slots. allocation.sh and hosts.sh fill in
+# A run on several nodes: the learner on the first, actors on those that have slots. slurm.sh and hosts.sh fill in
 #   nodes=(NAME...)    slots=(ACTORS...)    learner_host    the name or address under which the others reach the first
 #   on_node INDEX COMMAND...      sets remote=(...), which runs the command there; our stdin is its, and its exit code ours
 nodes=() slots=() learner_host=""
@@ -64,6 +64,7 @@ fill_slots() {
 }
 
 run_on_nodes() {
+  config=$(realpath "$config") run_dir=$(realpath "$run_dir")  # There they have another working directory.
   make_keys
   preflight_nodes
   fill_slots

@@ -1,104 +1,35 @@
 # shellcheck shell=bash disable=SC2034,SC2154
-# A run as one Slurm job (launch/job.sbatch): submits it, shows how it goes, and stops it on Ctrl-C.
-readonly actors_per_node_of_a_job=8  # Where --actors-per-node does not say.
-job="" state="" reason="" exit_code="" where=""  # Its id, and what scontrol says of it.
-stops=0                                          # How often we were asked to stop.
+# A run inside a Slurm allocation, SLURM_JOB_ID's: each process is a step of it, and the steps share its resources.
+# shellcheck source=nodes.sh
+source "$root/launch/lib/nodes.sh" || exit 1
+node_group=()  # The component of a heterogeneous job that each node is of; empty in any other job.
 
-submit_job() {
-  local common=() learner_node=() actor_nodes=() arguments nodes_asked=${nodes_wanted:-1} cores
-  [[ -n $actors_per_node ]] || actors_per_node=$actors_per_node_of_a_job
-  cores=$actors_per_node
-  (( nodes_asked > 1 )) || cores=$((cores + 1))
-  [[ -z $partition ]] || common+=(--partition "$partition")
-  [[ -z $time_limit ]] || common+=(--time "$time_limit")
-  common+=(--ntasks-per-node 1 --cpus-per-task "$cores")
-  learner_node=(--nodes "$nodes_asked")
-  if [[ -n $gpus ]]; then
-    learner_node=(--nodes 1 --gpus-per-node "$gpus")
-    # Only the learner's node needs them: a job of two components.
-    (( nodes_asked == 1 )) || actor_nodes=(: "${common[@]}" --nodes "$((nodes_asked - 1))")
-  fi
-  arguments=("$config" --dir "$run_dir" "${resume[@]}" "${sets[@]}" --slurm --actors-per-node "$actors_per_node" ${gpus:+--gpus "$gpus"})
-  # SIGTERM a minute before the time is over: job.sbatch then goes back into the queue. A % is special in a file's name.
-  job=$(sbatch --parsable --job-name "emplace-$(basename "$run_dir")" --requeue --signal B:TERM@60 --open-mode append \
-    --output "${run_dir//%/%%}/logs/job.out" --error "${run_dir//%/%%}/logs/job.err" "${common[@]}" "${learner_node[@]}" \
-    "${actor_nodes[@]}" "$root/launch/job.sbatch" "$root" "${arguments[@]}" 2>"$run_dir/logs/sbatch.err") || {
-    echo "cluster.sh: $(tail -n 1 "$run_dir/logs/sbatch.err")" >&2
-    exit 2
-  }
-  job=${job%%;*}  # "12;cluster"
-}
-
-# The first signal lets the learner write its checkpoint, the second one ends the job at once.
-stop_job() {
-  stops=$((stops + 1))
-  [[ -n $job ]] || exit 1
-  look_at_job
-  if (( stops == 1 )) && [[ $state == RUNNING ]]; then
-    echo "job $job is told to stop; once more, and it is cancelled at once"
-    scancel --batch --signal=INT "$job"
+read_nodes() {
+  local group list name i
+  if [[ -n ${SLURM_HET_SIZE:-} ]]; then
+    for (( group = 0; group < SLURM_HET_SIZE; ++group )); do
+      list=SLURM_JOB_NODELIST_HET_GROUP_$group
+      for name in $(scontrol show hostnames "${!list}"); do nodes+=("$name") node_group+=("$group"); done
+    done
   else
-    scancel "$job"
+    mapfile -t nodes < <(scontrol show hostnames "$SLURM_JOB_NODELIST")
   fi
+  (( ${#nodes[@]} >= ${nodes_wanted:-1} )) ||
+    bad_usage "--nodes is $nodes_wanted, expected at most ${#nodes[@]}, what job $SLURM_JOB_ID has"
+  [[ -z $nodes_wanted ]] || nodes=("${nodes[@]:0:nodes_wanted}")
+  # The learner has the first node for itself, unless it is the only one.
+  for i in "${!nodes[@]}"; do slots[i]=$actors_per_node; done
+  (( ${#nodes[@]} == 1 )) || slots[0]=0
 }
 
-# Sets state, reason and exit_code ("CODE:SIGNAL"); a heterogeneous job's are those of its first component, the learner's.
-look_at_job() {
-  local shown
-  shown=$(scontrol show job -o "$job" 2>&1 | head -n 1)
-  if [[ $shown == *"Invalid job id"* ]]; then state=UNKNOWN; return; fi
-  [[ $shown == *JobState=* ]] || return  # The controller does not answer: ask again.
-  state=$(sed -E 's/.* JobState=([^ ]+).*/\1/' <<<"$shown")
-  reason=$(sed -E 's/.* Reason=([^ ]+).*/\1/' <<<"$shown")
-  exit_code=$(sed -E 's/.* ExitCode=([^ ]+).*/\1/' <<<"$shown")
-  where=$(sed -E 's/.* NodeList=([^ ]*).*/\1/' <<<"$shown")
+on_node() {
+  local i=$1
+  shift
+  remote=(srun --overlap --nodes=1 --ntasks=1 "--nodelist=${nodes[$i]}" ${node_group[$i]:+"--het-group=${node_group[$i]}"} "$@")
 }
 
-follow_job() {
-  local said="" line="" ended=0 tails=() out=$run_dir/logs/job.out err=$run_dir/logs/job.err
-  set -m  # Ctrl-C is for us alone.
-  tail -s 0.3 --pid=$$ -c "+$((out_size + 1))" -F "$out" 2>/dev/null &
-  tails=($!)
-  tail -s 0.3 --pid=$$ -c "+$((err_size + 1))" -F "$err" 3>&2 2>/dev/null >&3 &
-  tails+=($!)
-  set +m
-  while (( ended < 2 )); do  # Twice: a job that goes back into the queue may seem to have ended for a moment.
-    look_at_job
-    case $state in
-      PENDING) line="job $job is pending ($reason)" ended=0 ;;
-      RUNNING) line="job $job runs on $where" ended=0 ;;
-      COMPLETED | FAILED | CANCELLED | TIMEOUT | NODE_FAIL | PREEMPTED | OUT_OF_MEMORY | DEADLINE | BOOT_FAIL | UNKNOWN) ended=$((ended + 1)) ;;
-      *) ended=0 ;;
-    esac
-    [[ $line == "$said" ]] || echo "$line"
-    said=$line
-    sleep 0.7
-  done
-  { kill "${tails[@]}" && wait "${tails[@]}"; } 2>/dev/null
-  end_with_job
-}
-
-# The learner's exit code is the job's.
-end_with_job() {
-  case $state in
-    COMPLETED | FAILED) [[ $exit_code == *:0 ]] && exit "${exit_code%:*}" ;;
-  esac
-  echo "cluster.sh: job $job ended as $state; its logs are in $run_dir/logs" >&2
-  exit 1
-}
-
-run_as_job() {
-  local out_size err_size
-  command -v sbatch >/dev/null || bad_usage "--slurm needs sbatch, which is not on PATH"
-  "$bin/emplace" inspect "$config" >/dev/null || exit 2
-  [[ ${#resume[@]} -gt 0 || ! -e $run_dir/config.yaml ]] || {
-    echo "cluster.sh: $run_dir: holds a run already, expected another --dir, or --resume to go on with it" >&2
-    exit 2
-  }
-  # A job that goes on appends.
-  touch "$run_dir/logs/job.out" "$run_dir/logs/job.err"
-  out_size=$(stat -c %s "$run_dir/logs/job.out") err_size=$(stat -c %s "$run_dir/logs/job.err")
-  trap stop_job INT TERM
-  submit_job
-  follow_job
+run() {
+  # Not every cluster's node names are host names.
+  learner_host=$(scontrol show node -o "${nodes[0]}" | sed -nE 's/.* NodeAddr=([^ ]+).*/\1/p')
+  run_on_nodes
 }

@@ -1,6 +1,6 @@
 # shellcheck shell=bash disable=SC2034,SC2154
-# A run from the learner's start to its end, wherever its processes are. The three ways to run one (local.sh, and nodes.sh
-# under allocation.sh or hosts.sh) define
+# A run from the learner's start to its end, wherever its processes are. The ways to run one (local.sh, and nodes.sh
+# for slurm.sh and hosts.sh) define
 #   start_learner      starts it in the background and sets `learner` to the process to wait for
 #   ask_learner        asks it to end with a checkpoint
 #   start_children     starts what makes episodes for the learner at $address, under supervise.sh
