@@ -1,0 +1,76 @@
+# shellcheck shell=bash disable=SC2154
+# Sourced by run.sh.
+write_hosts() { printf '%s\n' "$@" >"$work/hosts"; }
+
+whole_run_over_ssh() {
+  write_hosts "# the learner's" "hostA" "" "hostB slots=2  # actors"
+  train ssh --hosts "$work/hosts" || { cat "$work/ssh.log"; return 1; }
+  grep -q "'hostB/1' joins" "$work/ssh.log" && ! grep -q "'hostA/0' joins" "$work/ssh.log" && nothing_left ssh
+}
+
+begin_long_run() {  # begin_long_run NAME; sets launcher and script
+  write_hosts "hostA slots=1" "hostB slots=1"
+  train "$1" "${long[@]}" --hosts "$work/hosts" &
+  launcher=$!
+  wait_for 60 it_trains "$1" && script=$(pgrep -f -- "launch/cluster.sh .*--dir $work/$1 " | head -n 1)
+}
+
+interrupted_over_ssh() {
+  begin_long_run ssh-stopped || return 1
+  kill -KILL "$(pgrep -f -- "emplace-actor --learner .* --name hostB/0$" | head -n 1)"
+  wait_for 20 grep -q "hostB/0 died" "$work/ssh-stopped.log" || return 1
+  kill -INT "$script"
+  wait "$launcher" && has_checkpoint ssh-stopped && nothing_left ssh-stopped
+}
+
+resumed_over_ssh() { train ssh-stopped --resume --set training.iterations=1 --hosts "$work/hosts" && resumed ssh-stopped 1; }
+
+# What runs on the hosts ends with us, well: the learner still writes its checkpoint.
+killed_launcher() {
+  begin_long_run ssh-killed || return 1
+  kill -KILL "$script"
+  wait "$launcher"
+  wait_for 30 nothing_left ssh-killed && has_checkpoint ssh-killed && [[ -s $work/ssh-killed/summary.json ]]
+}
+
+lost_connection() {
+  begin_long_run ssh-lost || return 1
+  kill -KILL "$(pgrep -f -- "ssh .* hostB .*node.sh" | head -n 1)"
+  wait_for 20 grep -q "the connection to hostB died" "$work/ssh-lost.log" || return 1
+  wait_for 20 joined_twice || return 1
+  kill -TERM "$script"
+  wait "$launcher" && nothing_left ssh-lost
+}
+
+joined_twice() { (( $(grep -c "'hostB/0' joins" "$work/ssh-lost/logs/learner.log") == 2 )); }
+
+unshared_over_ssh() {
+  write_hosts hostA hostB
+  mkdir -p "$work/ssh-unshared/logs"
+  on_host_b mount -t tmpfs tmpfs "$work/ssh-unshared"
+  check_fails "hostB has another $work/ssh-unshared" launch/cluster.sh configs/smoke.yaml --dir "$work/ssh-unshared" --hosts "$work/hosts"
+}
+
+unreachable_host() {
+  write_hosts hostA hostC
+  check_fails "hostC does not run commands for us: " launch/cluster.sh configs/smoke.yaml --dir "$work/ssh-away" --hosts "$work/hosts"
+}
+
+bad_hosts() {
+  write_hosts hostA "hostB slots=two"
+  says "hosts:2: 'hostB slots=two', expected HOST [slots=M]" 2 launch/cluster.sh configs/smoke.yaml --hosts "$work/hosts" || return 1
+  write_hosts hostA hostA
+  says "hosts:2: hostA is there twice" 2 launch/cluster.sh configs/smoke.yaml --hosts "$work/hosts" || return 1
+  write_hosts "# nobody"
+  says "no host, expected one a line" 2 launch/cluster.sh configs/smoke.yaml --hosts "$work/hosts"
+}
+
+check "two ssh servers start" start_sshd "$work/sshd-files"
+check "a whole run over ssh" whole_run_over_ssh
+check "ssh: a killed actor is replaced; Ctrl-C leaves a checkpoint and no process" interrupted_over_ssh
+check "ssh: --resume goes on with it" resumed_over_ssh
+check "ssh: a killed launcher leaves a checkpoint and no process" killed_launcher
+check "ssh: a lost connection is replaced" lost_connection
+check "ssh: a run directory that is not shared" unshared_over_ssh
+check "ssh: a host that cannot be reached" unreachable_host
+check "ssh: bad files of hosts" bad_hosts

@@ -1,0 +1,114 @@
+# shellcheck shell=bash disable=SC2154
+# Sourced by run.sh.
+two_nodes=(--slurm --nodes 2 --actors-per-node 2)
+
+whole_run() {
+  train whole "${two_nodes[@]}" || { cat "$work/whole.log"; return 1; }
+  grep -q "^ok    clock: " "$work/whole.log" && grep -q "'nodeB/1' joins" "$work/whole.log" && grep -q "^policy: " "$work/whole.log" &&
+    [[ -s $work/whole/policy.safetensors && -s $work/whole/logs/actor-nodeB-1.log ]] && ! grep -q "'nodeA/0' joins" "$work/whole.log"
+}
+
+one_node() {
+  train single --slurm --actors-per-node 1 --set training.iterations=20 || { cat "$work/single.log"; return 1; }
+  grep -q "'nodeA/0' joins" "$work/single.log"
+}
+
+# An actor killed, then the run cancelled as Ctrl-C does.
+cancelled_run() {
+  local launcher actor
+  train cancelled "${long[@]}" "${two_nodes[@]}" &
+  launcher=$!
+  wait_for 60 it_trains cancelled || { cat "$work/cancelled.log"; return 1; }
+  actor=$(pgrep -f -- "emplace-actor --learner .* --name nodeB/1$" | head -n 1)
+  kill -KILL "$actor"
+  wait_for 20 grep -q "nodeB/1 died" "$work/cancelled.log" || return 1
+  wait_for 20 pgrep -f -- "emplace-actor --learner .* --name nodeB/1$" || return 1
+  kill -INT "$(pgrep -f -- "launch/cluster.sh .*--dir $work/cancelled " | head -n 1)"
+  wait "$launcher" || { echo "exit code $?"; tail "$work/cancelled.log"; return 1; }
+  queue_is_empty && has_checkpoint cancelled && nothing_left cancelled
+}
+
+resumed_run() {
+  local updates
+  updates=$(python3 -c "import json, sys; print(json.load(open(sys.argv[1]))['updates'])" "$work/cancelled/summary.json")
+  train cancelled --resume --set "training.iterations=$((updates + 10))" "${two_nodes[@]}" && resumed cancelled 1
+}
+
+# Slurm's signal to the script ahead of the end of the time, an administrator's requeue, then a preemption: after each, the same run
+# goes on by itself; at last it is told to stop.
+requeued_run() {
+  local launcher job
+  train requeued "${long[@]}" "${two_nodes[@]}" &
+  launcher=$!
+  wait_for 60 it_trains requeued || return 1
+  job=$(squeue --noheader --format %A)
+  scancel --batch --signal=TERM "$job"
+  wait_for 40 resumed requeued 1 && wait_for 20 has_actors || return 1
+  scontrol requeue "$job"
+  wait_for 40 resumed requeued 2 && wait_for 20 has_actors || return 1
+  sbatch --quiet --partition urgent --nodes 2 --exclusive --output /dev/null --wrap "sleep 1" || return 1
+  wait_for 60 resumed requeued 3 && wait_for 20 has_actors || return 1
+  kill -TERM "$(pgrep -f -- "launch/cluster.sh .*--dir $work/requeued " | head -n 1)"
+  wait "$launcher" && queue_is_empty && nothing_left requeued
+}
+has_actors() { pgrep -f -- "emplace-actor --learner .* --name nodeB/0$"; }
+
+in_an_allocation() {
+  salloc --quiet --nodes 2 --ntasks-per-node 1 --cpus-per-task 2 launch/cluster.sh configs/smoke.yaml --dir "$work/inside" \
+    --set training.iterations=20 "${two_nodes[@]}" && queue_is_empty
+}
+
+cancelled_while_pending() {
+  local launcher other code
+  other=$(sbatch --parsable --nodes 2 --exclusive --output /dev/null --wrap "sleep 60") || return 1
+  train pending "${two_nodes[@]}" &
+  launcher=$!
+  wait_for 30 grep -q "^job [0-9]* is pending (Resources)" "$work/pending.log"
+  kill -INT "$(pgrep -f -- "launch/cluster.sh .*--dir $work/pending " | head -n 1)"
+  wait "$launcher"
+  code=$?
+  scancel "$other"
+  (( code == 1 )) && grep -q "ended as CANCELLED" "$work/pending.log" && wait_for 20 queue_is_empty
+}
+
+unshared_directory() {
+  mkdir -p "$work/unshared/logs"
+  on_node_b mount -t tmpfs tmpfs "$work/unshared" && mkdir -p "$work/unshared/logs" && on_node_b mkdir "$work/unshared/logs"
+  check_fails "nodeB has another $work/unshared" launch/cluster.sh configs/smoke.yaml --dir "$work/unshared" "${two_nodes[@]}"
+  local result=$?
+  on_node_b umount "$work/unshared"
+  return "$result"
+}
+
+another_binary() {
+  local actor=$PWD/build/bin/emplace-actor
+  { cat "$actor"; echo; } >"$work/emplace-actor" && chmod 755 "$work/emplace-actor"
+  on_node_b mount --bind "$work/emplace-actor" "$actor"
+  check_fails "nodeB has version " launch/cluster.sh configs/smoke.yaml --dir "$work/another" "${two_nodes[@]}"
+  local result=$?
+  on_node_b umount "$actor"
+  return "$result"
+}
+
+taken_port() {
+  local port
+  port=$(sed -n 's/^SlurmctldPort=//p' "$SLURM_CONF")
+  check_fails "$port is taken" launch/cluster.sh configs/smoke.yaml --dir "$work/taken" --set "network.port=$port" "${two_nodes[@]}"
+}
+
+check "a Slurm of two nodes starts" start_slurm "$work/slurm"
+check "a whole run on two nodes" whole_run
+check "a whole run on one node" one_node
+check "a killed actor is replaced; Ctrl-C leaves a checkpoint and no job" cancelled_run
+check "--resume goes on with it" resumed_run
+check "a run goes on by itself after SIGTERM, scontrol requeue and a preemption" requeued_run
+check "a run inside an allocation" in_an_allocation
+check "a job cancelled while it is pending" cancelled_while_pending
+check "a run directory that is not shared" unshared_directory
+check "a node with another binary" another_binary
+check "a port that is taken" taken_port
+check "an unknown partition" says "Invalid partition" 2 launch/cluster.sh configs/smoke.yaml --dir "$work/partition" --slurm --partition none
+check "a run directory in use" says "holds a run already" 2 launch/cluster.sh configs/smoke.yaml --dir "$work/whole" --slurm
+check "--nodes without --slurm" says "--nodes needs --slurm" 2 launch/cluster.sh configs/smoke.yaml --nodes 2
+check "--nodes 0" says "--nodes is '0', expected a number of at least 1" 2 launch/cluster.sh configs/smoke.yaml --slurm --nodes 0
+check "--slurm with --hosts" says "expected one of them" 2 launch/cluster.sh configs/smoke.yaml --slurm --hosts "$SLURM_CONF"
