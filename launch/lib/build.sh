@@ -1,13 +1,16 @@
 # shellcheck shell=bash disable=SC2034,SC2154
-# Sets up and builds; `bin` is where the programs are. A learner that is to have a GPU is another build.
+# Sets up and builds; `bin` is where the programs are. A learner that is to have a GPU is another build. EMPLACE_BIN names a folder
+# with programs that somebody has built already.
 
 choose_build() {
   preset=dev bin=$root/build/bin
   if [[ -n $gpus ]]; then preset=cuda bin=$root/build-cuda/bin; fi
+  if [[ -n ${EMPLACE_BIN:-} ]]; then bin=$(realpath "$EMPLACE_BIN"); fi
 }
 
 build() {
   choose_build
+  if [[ -n ${EMPLACE_BIN:-} ]]; then return; fi
   "$root/tools/setup.sh" || exit 1
   local folder=${bin%/bin} log
   mkdir -p "$folder" || exit 1

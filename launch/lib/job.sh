@@ -37,8 +37,9 @@ stop_job() {
   if (( stops == 1 )) && [[ $state == RUNNING ]]; then
     echo "job $job is told to stop; once more, and it is cancelled at once"
     scancel --batch --signal=INT "$job"
-  else
-    scancel "$job"
+  elif ! scancel "$job" && (( stops > 1 )); then
+    echo "cluster.sh: job $job could not be cancelled and may still be in the queue" >&2
+    exit 1
   fi
 }
 
@@ -83,6 +84,10 @@ end_with_job() {
   case $state in
     COMPLETED | FAILED) [[ $exit_code == *:0 ]] && exit "${exit_code%:*}" ;;
   esac
+  if [[ $exit_code == 0:53 ]]; then  # What Slurm says when the script's output has nowhere to go.
+    echo "cluster.sh: job $job found no $run_dir on ${where%%,*}, expected it to be shared by all nodes" >&2
+    exit 2
+  fi
   echo "cluster.sh: job $job ended as $state; its logs are in $run_dir/logs" >&2
   exit 1
 }

@@ -70,4 +70,7 @@ run_on_nodes() {
   fill_slots
   make_tethers
   train
+  local code=$?
+  (( code <= 2 )) || code=1  # The way there failed, or the learner died of a signal.
+  return "$code"
 }

@@ -6,6 +6,8 @@ node_group=()  # The component of a heterogeneous job that each node is of; empt
 
 read_nodes() {
   local group list name i
+  [[ -z $partition$time_limit ]] ||
+    echo "cluster.sh: job $SLURM_JOB_ID is there already: --partition and --time change nothing" >&2
   if [[ -n ${SLURM_HET_SIZE:-} ]]; then
     for (( group = 0; group < SLURM_HET_SIZE; ++group )); do
       list=SLURM_JOB_NODELIST_HET_GROUP_$group

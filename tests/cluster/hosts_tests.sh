@@ -65,12 +65,19 @@ bad_hosts() {
   says "no host, expected one a line" 2 launch/cluster.sh configs/smoke.yaml --hosts "$work/hosts"
 }
 
-check "two ssh servers start" start_sshd "$work/sshd-files"
+taken_port_here() {
+  local port
+  port=$(sed -nE 's/^ListenAddress .*:([0-9]+)$/\1/p' "$work/sshd-files/sshd-0.conf")
+  check_fails "$port is taken on this machine" launch/cluster.sh configs/smoke.yaml --dir "$work/here" --set "network.port=$port"
+}
+
+check "two ssh servers start" start_sshd "$work/sshd-files" || return
 check "a whole run over ssh" whole_run_over_ssh
 check "ssh: a killed actor is replaced; Ctrl-C leaves a checkpoint and no process" interrupted_over_ssh
 check "ssh: --resume goes on with it" resumed_over_ssh
 check "ssh: a killed launcher leaves a checkpoint and no process" killed_launcher
 check "ssh: a lost connection is replaced" lost_connection
-check "ssh: a run directory that is not shared" unshared_over_ssh
+check_hidden "ssh: a run directory that is not shared" unshared_over_ssh
 check "ssh: a host that cannot be reached" unreachable_host
 check "ssh: bad files of hosts" bad_hosts
+check "a local run: a port that is taken" taken_port_here

@@ -19,6 +19,7 @@ check() {
     failed=$((failed + 1))
     echo "FAILED $name"
     tail -n 20 "$work/check.out"
+    return 1
   fi
 }
 
@@ -30,6 +31,11 @@ wait_for() {
     (( SECONDS < end )) || { echo "waited in vain for: $*"; return 1; }
     sleep 0.2
   done
+}
+
+# check_hidden NAME COMMAND...: a test that hides something from the second node.
+check_hidden() {
+  if (( ${#own_mounts[@]} > 0 )); then check "$@"; else echo "skipped $1: needs mounts of its own"; fi
 }
 
 free_ports() {  # free_ports N
@@ -82,6 +88,10 @@ done
 [[ $EUID -eq 0 ]] || { echo "$0: needs root, as slurmd does" >&2; exit 2; }
 # We may run in a job ourselves.
 for name in "${!SLURM_@}"; do unset "$name"; done
+
+# The second node and host have their own view of what is mounted, where the machine lets us: some containers do not.
+own_mounts=(unshare --mount)
+"${own_mounts[@]}" true 2>/dev/null || own_mounts=()
 
 # Not below $TMPDIR: a socket's path must be short. Other users go through it: munge's own.
 work=$(mktemp -d /tmp/emplace-cluster-XXXXXX)

@@ -1,4 +1,4 @@
-# shellcheck shell=bash
+# shellcheck shell=bash disable=SC2154  # own_mounts is run.sh's.
 # A Slurm of our own on this machine, sourced by run.sh: munged, slurmctld and two nodes, nodeA and nodeB, with ports and files of
 # their own. It knows nothing of /etc/slurm and of a Slurm that the machine may be part of. nodeB has its own view of what is
 # mounted, so that a test can hide something from it (on_node_b).
@@ -41,15 +41,17 @@ SchedulerParameters=bf_interval=1,sched_interval=2
 PreemptType=preempt/partition_prio
 PreemptMode=REQUEUE
 JobAcctGatherType=jobacct_gather/none
+GresTypes=gpu
 AccountingStorageType=accounting_storage/none
 KillWait=20
 MailProg=/bin/true
-NodeName=nodeA NodeHostname=$host NodeAddr=127.0.0.1 Port=${ports[1]} CPUs=4
-NodeName=nodeB NodeHostname=$host NodeAddr=127.0.0.1 Port=${ports[2]} CPUs=4
+NodeName=nodeA NodeHostname=$host NodeAddr=127.0.0.1 Port=${ports[1]} CPUs=4 Gres=gpu:1
+NodeName=nodeB NodeHostname=$host NodeAddr=127.0.0.1 Port=${ports[2]} CPUs=4 Gres=gpu:1
 PartitionName=main Nodes=nodeA,nodeB Default=YES PriorityTier=1 GraceTime=20
 PartitionName=urgent Nodes=nodeA,nodeB PriorityTier=2
 CONF
   : >"$1/plugstack.conf"
+  echo "NodeName=nodeA,nodeB Name=gpu File=/dev/null" >"$1/gres.conf"  # Slurm hands out what it is told of.
 }
 
 start_slurm() {  # start_slurm FOLDER; sets SLURM_CONF
@@ -64,7 +66,7 @@ start_slurm() {  # start_slurm FOLDER; sets SLURM_CONF
   export SLURM_CONF=$folder/slurm.conf
   start_daemon "$folder/slurmctld.log" slurmctld -D -i
   start_daemon "$folder/nodeA.log" slurmd -D -N nodeA
-  start_daemon "$folder/nodeB.log" unshare --mount slurmd -D -N nodeB
+  start_daemon "$folder/nodeB.log" "${own_mounts[@]}" slurmd -D -N nodeB
   node_b=${slurm_pids[-1]}
   wait_for 20 both_nodes_idle
 }
@@ -75,7 +77,8 @@ on_node_b() { nsenter --target "$node_b" --mount -- "$@"; }
 
 stop_slurm() {
   local i
-  queue_is_empty || { scancel --full --state=RUNNING; scancel --state=PENDING; wait_for 30 queue_is_empty; } >/dev/null 2>&1
+  # Its controller is the second, and may be gone: then asking for the queue would take a long time.
+  ! kill -0 "${slurm_pids[1]:-none}" 2>/dev/null || queue_is_empty || { scancel --full --state=RUNNING; scancel --state=PENDING; wait_for 30 queue_is_empty; } >/dev/null 2>&1
   for (( i = ${#slurm_pids[@]} - 1; i >= 0; --i )); do
     { kill -TERM "${slurm_pids[i]}" && wait "${slurm_pids[i]}"; } 2>/dev/null
   done

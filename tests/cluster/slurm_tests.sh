@@ -71,6 +71,22 @@ cancelled_while_pending() {
   (( code == 1 )) && grep -q "ended as CANCELLED" "$work/pending.log" && wait_for 20 queue_is_empty
 }
 
+# A job of two components, as only the learner's node is to have a GPU. That there is one is pretended.
+gpu_run() {
+  mkdir -p "$work/bin"
+  printf '#!/bin/sh\necho "GPU 0: pretended"\n' >"$work/bin/nvidia-smi"
+  chmod 755 "$work/bin/nvidia-smi"
+  PATH=$work/bin:$PATH EMPLACE_BIN=build/bin train gpu "${two_nodes[@]}" --gpus 1 --set training.iterations=20 ||
+    { cat "$work/gpu.log"; return 1; }
+  grep -q "^ok    gpu: 1 on nodeA" "$work/gpu.log" && grep -q "'nodeB/1' joins" "$work/gpu.log"
+}
+
+no_gpu() {
+  printf '#!/bin/sh\nexit 9\n' >"$work/bin/nvidia-smi"
+  PATH=$work/bin:$PATH EMPLACE_BIN=build/bin check_fails "nvidia-smi shows 0 on nodeA, expected 1" \
+    launch/cluster.sh configs/smoke.yaml --dir "$work/no-gpu" "${two_nodes[@]}" --gpus 1
+}
+
 unshared_directory() {
   mkdir -p "$work/unshared/logs"
   on_node_b mount -t tmpfs tmpfs "$work/unshared" && mkdir -p "$work/unshared/logs" && on_node_b mkdir "$work/unshared/logs"
@@ -96,16 +112,18 @@ taken_port() {
   check_fails "$port is taken" launch/cluster.sh configs/smoke.yaml --dir "$work/taken" --set "network.port=$port" "${two_nodes[@]}"
 }
 
-check "a Slurm of two nodes starts" start_slurm "$work/slurm"
+check "a Slurm of two nodes starts" start_slurm "$work/slurm" || return
 check "a whole run on two nodes" whole_run
 check "a whole run on one node" one_node
 check "a killed actor is replaced; Ctrl-C leaves a checkpoint and no job" cancelled_run
 check "--resume goes on with it" resumed_run
 check "a run goes on by itself after SIGTERM, scontrol requeue and a preemption" requeued_run
 check "a run inside an allocation" in_an_allocation
+check "a run with a GPU for the learner" gpu_run
+check "a node without a GPU" no_gpu
 check "a job cancelled while it is pending" cancelled_while_pending
-check "a run directory that is not shared" unshared_directory
-check "a node with another binary" another_binary
+check_hidden "a run directory that is not shared" unshared_directory
+check_hidden "a node with another binary" another_binary
 check "a port that is taken" taken_port
 check "an unknown partition" says "Invalid partition" 2 launch/cluster.sh configs/smoke.yaml --dir "$work/partition" --slurm --partition none
 check "a run directory in use" says "holds a run already" 2 launch/cluster.sh configs/smoke.yaml --dir "$work/whole" --slurm

@@ -1,4 +1,4 @@
-# shellcheck shell=bash
+# shellcheck shell=bash disable=SC2154  # own_mounts is run.sh's.
 # Two ssh servers of our own on this machine, sourced by run.sh: hostA and hostB, each with a port of its own, throwaway keys, and a
 # client configuration that EMPLACE_SSH names. hostB has its own view of what is mounted, as nodeB has in slurm.sh.
 sshd_pids=()
@@ -37,7 +37,7 @@ CONF
   export EMPLACE_SSH="ssh -F $folder/config"
   setpriv --pdeathsig TERM -- /usr/sbin/sshd -D -e -f "$folder/sshd-0.conf" 2>"$folder/hostA.log" &
   sshd_pids+=($!)
-  setpriv --pdeathsig TERM -- unshare --mount /usr/sbin/sshd -D -e -f "$folder/sshd-1.conf" 2>"$folder/hostB.log" &
+  setpriv --pdeathsig TERM -- "${own_mounts[@]}" /usr/sbin/sshd -D -e -f "$folder/sshd-1.conf" 2>"$folder/hostB.log" &
   sshd_pids+=($!)
   host_b=$!
   wait_for 10 ssh -F "$folder/config" -o BatchMode=yes hostA true && wait_for 10 ssh -F "$folder/config" -o BatchMode=yes hostB true
