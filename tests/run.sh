@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # Sets up, builds and runs every test; ends with "N passed, M failed". Exit code 0 only when nothing failed.
 #
-#   tests/run.sh            everything: unit tests, sanitizers, layering, fuzzing, a whole smoke run, benchmarks (near 30 minutes on two cores)
+#   tests/run.sh            everything: unit tests, sanitizers, layering, fuzzing, a whole smoke run, clusters, benchmarks (near 30 minutes on two cores)
 #   tests/run.sh --quick    unit tests only
 set -uo pipefail
-cd "$(dirname "$0")/.."
+cd "$(dirname "$0")/.." || exit 1
 
 quick=0
 case "${1:-}" in
@@ -64,6 +64,22 @@ run_ctest() {
   rm -f "$log"
 }
 
+# run_counting COMMAND...: adds the counts of its last line, "N passed, M failed", to ours.
+run_counting() {
+  local log summary
+  log=$(mktemp)
+  "$@" 2>&1 | tee "$log"
+  summary=$(tail -n 1 "$log")
+  rm -f "$log"
+  if [[ $summary =~ ^([0-9]+)\ passed,\ ([0-9]+)\ failed$ ]]; then
+    passed=$((passed + BASH_REMATCH[1]))
+    failed=$((failed + BASH_REMATCH[2]))
+  else
+    failed=$((failed + 1))
+    echo "FAILED $*"
+  fi
+}
+
 step "set-up"
 check "tools/setup.sh" tools/setup.sh
 
@@ -87,6 +103,15 @@ if (( ! quick )); then
 
   step "a smoke run, end to end"
   check "smoke run" tests/e2e/smoke.sh
+
+  step "runs on a cluster: Slurm and ssh, on this machine"
+  if (( EUID == 0 )); then
+    run_counting tests/cluster/run.sh
+  elif sudo -n true 2>/dev/null; then
+    run_counting sudo -n -E tests/cluster/run.sh
+  else
+    echo "skipped: needs root, as slurmd does"
+  fi
 
   step "benchmarks"
   check "instruction counts are as committed" tools/bench/guard.py

@@ -5,8 +5,9 @@ child_pid=() restarts=()
 child_name=() child_log=()  # For messages.
 stopping=0
 
-# Every process we start dies with this script, even when it is killed outright: the kernel signals them.
-start() { setpriv --pdeathsig TERM -- "$@"; }
+# Every process we start dies with this script, even when it is killed outright: the kernel signals them. Always in the background,
+# and with exec, so that $! is the process itself and not a shell between it and us.
+start() { exec setpriv --pdeathsig TERM -- "$@"; }
 
 replace_dead() {
   local i code

@@ -12,7 +12,7 @@ begin_long_run() {  # begin_long_run NAME; sets launcher and script
   write_hosts "hostA slots=1" "hostB slots=1"
   train "$1" "${long[@]}" --hosts "$work/hosts" &
   launcher=$!
-  wait_for 60 it_trains "$1" && script=$(pgrep -f -- "launch/cluster.sh .*--dir $work/$1 " | head -n 1)
+  wait_for 60 it_trains "$1" && script=$(launcher_of "$1")
 }
 
 interrupted_over_ssh() {

@@ -55,6 +55,7 @@ train() {
 # For as long as a test needs to do something to it on the way.
 long=(--set training.iterations=1000000 --set training.max_minutes=10 --set evaluation.patience=0)
 
+launcher_of() { pgrep -f -- "^bash .*launch/cluster.sh .*--dir $work/$1 " | head -n 1; }
 it_trains() { grep -q "^iteration" "$work/$1.log"; }
 has_checkpoint() { compgen -G "$work/$1/checkpoints/update_*/state.json"; }
 resumed() { (( $(grep -c "resumed after update" "$work/$1/logs/learner.log") == $2 )) || { tail "$work/$1.log"; return 1; }; }  # resumed NAME TIMES
@@ -86,6 +87,8 @@ for part in "${parts[@]}"; do
   [[ $part == slurm || $part == hosts ]] || { echo "$0: unknown part '$part', expected slurm or hosts" >&2; exit 2; }
 done
 [[ $EUID -eq 0 ]] || { echo "$0: needs root, as slurmd does" >&2; exit 2; }
+[[ -x build/bin/emplace-learner ]] || { echo "$0: nothing is built in build/, expected 'tests/run.sh --quick' to have run" >&2; exit 2; }
+export EMPLACE_BIN=$PWD/build/bin  # We may be another user than the one who builds.
 # We may run in a job ourselves.
 for name in "${!SLURM_@}"; do unset "$name"; done
 

@@ -9,7 +9,7 @@ node_b=""
 start_daemon() {
   local log=$1
   shift
-  setpriv --pdeathsig TERM -- "$@" >"$log" 2>&1 &
+  setpriv --pdeathsig TERM -- setsid "$@" >"$log" 2>&1 &  # Ctrl-C is not for them: there may be jobs to end.
   slurm_pids+=($!)
 }
 

@@ -23,7 +23,7 @@ cancelled_run() {
   kill -KILL "$actor"
   wait_for 20 grep -q "nodeB/1 died" "$work/cancelled.log" || return 1
   wait_for 20 pgrep -f -- "emplace-actor --learner .* --name nodeB/1$" || return 1
-  kill -INT "$(pgrep -f -- "launch/cluster.sh .*--dir $work/cancelled " | head -n 1)"
+  kill -INT "$(launcher_of cancelled)"
   wait "$launcher" || { echo "exit code $?"; tail "$work/cancelled.log"; return 1; }
   queue_is_empty && has_checkpoint cancelled && nothing_left cancelled
 }
@@ -48,14 +48,31 @@ requeued_run() {
   wait_for 40 resumed requeued 2 && wait_for 20 has_actors || return 1
   sbatch --quiet --partition urgent --nodes 2 --exclusive --output /dev/null --wrap "sleep 1" || return 1
   wait_for 60 resumed requeued 3 && wait_for 20 has_actors || return 1
-  kill -TERM "$(pgrep -f -- "launch/cluster.sh .*--dir $work/requeued " | head -n 1)"
+  kill -TERM "$(launcher_of requeued)"
   wait "$launcher" && queue_is_empty && nothing_left requeued
 }
 has_actors() { pgrep -f -- "emplace-actor --learner .* --name nodeB/0$"; }
 
+# An administrator's way, or a user's from elsewhere: the job does not come back.
+scancelled_run() {
+  local launcher
+  train scancelled "${long[@]}" "${two_nodes[@]}" &
+  launcher=$!
+  wait_for 60 it_trains scancelled || return 1
+  scancel "$(squeue --noheader --format %A)"
+  wait "$launcher"
+  (( $? == 1 )) && grep -q "ended as CANCELLED" "$work/scancelled.log" && queue_is_empty && has_checkpoint scancelled && nothing_left scancelled
+}
+
+# Runs whole, and then goes on until Ctrl-C.
 in_an_allocation() {
-  salloc --quiet --nodes 2 --ntasks-per-node 1 --cpus-per-task 2 launch/cluster.sh configs/smoke.yaml --dir "$work/inside" \
-    --set training.iterations=20 "${two_nodes[@]}" && queue_is_empty
+  local allocate=(salloc --quiet --nodes 2 --ntasks-per-node 1 --cpus-per-task 2) launcher
+  "${allocate[@]}" launch/cluster.sh configs/smoke.yaml --dir "$work/inside" --set training.iterations=20 "${two_nodes[@]}" || return 1
+  "${allocate[@]}" launch/cluster.sh configs/smoke.yaml --dir "$work/inside" --resume "${long[@]}" "${two_nodes[@]}" >>"$work/inside.log" 2>&1 &
+  launcher=$!
+  wait_for 60 it_trains inside || return 1
+  kill -INT "$(launcher_of inside)"
+  wait "$launcher" && queue_is_empty && resumed inside 1 && nothing_left inside
 }
 
 cancelled_while_pending() {
@@ -64,7 +81,7 @@ cancelled_while_pending() {
   train pending "${two_nodes[@]}" &
   launcher=$!
   wait_for 30 grep -q "^job [0-9]* is pending (Resources)" "$work/pending.log"
-  kill -INT "$(pgrep -f -- "launch/cluster.sh .*--dir $work/pending " | head -n 1)"
+  kill -INT "$(launcher_of pending)"
   wait "$launcher"
   code=$?
   scancel "$other"
@@ -76,14 +93,14 @@ gpu_run() {
   mkdir -p "$work/bin"
   printf '#!/bin/sh\necho "GPU 0: pretended"\n' >"$work/bin/nvidia-smi"
   chmod 755 "$work/bin/nvidia-smi"
-  PATH=$work/bin:$PATH EMPLACE_BIN=build/bin train gpu "${two_nodes[@]}" --gpus 1 --set training.iterations=20 ||
+  PATH=$work/bin:$PATH train gpu "${two_nodes[@]}" --gpus 1 --set training.iterations=20 ||
     { cat "$work/gpu.log"; return 1; }
   grep -q "^ok    gpu: 1 on nodeA" "$work/gpu.log" && grep -q "'nodeB/1' joins" "$work/gpu.log"
 }
 
 no_gpu() {
   printf '#!/bin/sh\nexit 9\n' >"$work/bin/nvidia-smi"
-  PATH=$work/bin:$PATH EMPLACE_BIN=build/bin check_fails "nvidia-smi shows 0 on nodeA, expected 1" \
+  PATH=$work/bin:$PATH check_fails "nvidia-smi shows 0 on nodeA, expected 1" \
     launch/cluster.sh configs/smoke.yaml --dir "$work/no-gpu" "${two_nodes[@]}" --gpus 1
 }
 
@@ -118,6 +135,7 @@ check "a whole run on one node" one_node
 check "a killed actor is replaced; Ctrl-C leaves a checkpoint and no job" cancelled_run
 check "--resume goes on with it" resumed_run
 check "a run goes on by itself after SIGTERM, scontrol requeue and a preemption" requeued_run
+check "scancel leaves a checkpoint and no job" scancelled_run
 check "a run inside an allocation" in_an_allocation
 check "a run with a GPU for the learner" gpu_run
 check "a node without a GPU" no_gpu

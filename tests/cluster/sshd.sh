@@ -3,10 +3,12 @@
 # client configuration that EMPLACE_SSH names. hostB has its own view of what is mounted, as nodeB has in slurm.sh.
 sshd_pids=()
 host_b=""
+made_run_sshd=0
 
 start_sshd() {  # start_sshd FOLDER; sets EMPLACE_SSH
   local folder=$1 ports i
-  mkdir -p "$folder" /run/sshd  # Where sshd insists on going, whatever its configuration says.
+  mkdir -p "$folder"
+  mkdir /run/sshd 2>/dev/null && made_run_sshd=1  # Where sshd insists on going, whatever its configuration says.
   ssh-keygen -q -t ed25519 -N "" -f "$folder/host_key"
   ssh-keygen -q -t ed25519 -N "" -f "$folder/user_key"
   mapfile -t ports < <(free_ports 2)
@@ -35,9 +37,9 @@ Host host*
   UserKnownHostsFile $folder/known_hosts
 CONF
   export EMPLACE_SSH="ssh -F $folder/config"
-  setpriv --pdeathsig TERM -- /usr/sbin/sshd -D -e -f "$folder/sshd-0.conf" 2>"$folder/hostA.log" &
+  setpriv --pdeathsig TERM -- setsid /usr/sbin/sshd -D -e -f "$folder/sshd-0.conf" 2>"$folder/hostA.log" &
   sshd_pids+=($!)
-  setpriv --pdeathsig TERM -- "${own_mounts[@]}" /usr/sbin/sshd -D -e -f "$folder/sshd-1.conf" 2>"$folder/hostB.log" &
+  setpriv --pdeathsig TERM -- setsid "${own_mounts[@]}" /usr/sbin/sshd -D -e -f "$folder/sshd-1.conf" 2>"$folder/hostB.log" &
   sshd_pids+=($!)
   host_b=$!
   wait_for 10 ssh -F "$folder/config" -o BatchMode=yes hostA true && wait_for 10 ssh -F "$folder/config" -o BatchMode=yes hostB true
@@ -48,4 +50,5 @@ on_host_b() { nsenter --target "$host_b" --mount -- "$@"; }
 stop_sshd() {
   local pid
   for pid in "${sshd_pids[@]}"; do { kill -TERM "$pid" && wait "$pid"; } 2>/dev/null; done
+  (( ! made_run_sshd )) || rmdir /run/sshd
 }
