@@ -28,10 +28,21 @@ cancelled_run() {
   queue_is_empty && has_checkpoint cancelled && nothing_left cancelled
 }
 
+updates_of() { python3 -c "import json, sys; print(json.load(open(sys.argv[1]))['updates'])" "$work/$1/summary.json"; }
+
 resumed_run() {
-  local updates
-  updates=$(python3 -c "import json, sys; print(json.load(open(sys.argv[1]))['updates'])" "$work/cancelled/summary.json")
-  train cancelled --resume --set "training.iterations=$((updates + 10))" "${two_nodes[@]}" && resumed cancelled 1
+  train cancelled --resume --set "training.iterations=$(($(updates_of cancelled) + 10))" "${two_nodes[@]}" && resumed cancelled 1
+}
+
+# Its configuration says that it is encrypted and open to the network.
+resumed_here() {
+  train cancelled --resume --set "training.iterations=$(($(updates_of cancelled) + 10))" --actors 1 && resumed cancelled 2 &&
+    grep -q "tcp://127.0.0.1:" "$work/cancelled/learner.json"
+}
+
+open_keys() {
+  chmod 644 "$work/cancelled/keys/actor-1.keys"
+  check_fails "keys: nodeA finds files of mode 600,644" launch/cluster.sh configs/smoke.yaml --dir "$work/cancelled" --resume "${two_nodes[@]}"
 }
 
 # Slurm's signal to the script ahead of the end of the time, an administrator's requeue, then a preemption: after each, the same run
@@ -134,6 +145,8 @@ check "a whole run on two nodes" whole_run
 check "a whole run on one node" one_node
 check "a killed actor is replaced; Ctrl-C leaves a checkpoint and no job" cancelled_run
 check "--resume goes on with it" resumed_run
+check "a local run goes on with it" resumed_here
+check "a key file that others can read" open_keys
 check "a run goes on by itself after SIGTERM, scontrol requeue and a preemption" requeued_run
 check "scancel leaves a checkpoint and no job" scancelled_run
 check "a run inside an allocation" in_an_allocation
