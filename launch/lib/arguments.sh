@@ -67,6 +67,13 @@ check_arguments() {
   [[ -n $run_dir ]] || run_dir=runs/$(basename "$config" .yaml)-$(date +%Y%m%d-%H%M%S)
 }
 
+# The learner would say so too, but later than is good for a queue, or for the keys that are there.
+refuse_second_run() {
+  [[ ${#resume[@]} -gt 0 || ! -e $run_dir/config.yaml ]] && return
+  echo "cluster.sh: $run_dir: holds a run already, expected another --dir, or --resume to go on with it" >&2
+  exit 2
+}
+
 # A core for the learner where it runs beside them, and one for each actor; not on every core of a large machine: see README.md.
 default_actors() {  # default_actors CORES CORES_FOR_THE_LEARNER
   local number=$(($1 - $2))

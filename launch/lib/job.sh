@@ -73,7 +73,7 @@ follow_job() {
     esac
     [[ $line == "$said" ]] || echo "$line"
     said=$line
-    sleep 0.7
+    sleep 1
   done
   { kill "${tails[@]}" && wait "${tails[@]}"; } 2>/dev/null
   end_with_job
@@ -99,10 +99,7 @@ run() {
   local out_size err_size
   config=$(realpath "$config") run_dir=$(realpath "$run_dir")  # The job may have another working directory.
   "$bin/emplace" inspect "$config" >/dev/null || exit 2
-  [[ ${#resume[@]} -gt 0 || ! -e $run_dir/config.yaml ]] || {
-    echo "cluster.sh: $run_dir: holds a run already, expected another --dir, or --resume to go on with it" >&2
-    exit 2
-  }
+  refuse_second_run
   # A job that goes on appends.
   touch "$run_dir/logs/job.out" "$run_dir/logs/job.err"
   out_size=$(stat -c %s "$run_dir/logs/job.out") err_size=$(stat -c %s "$run_dir/logs/job.err")

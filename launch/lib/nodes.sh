@@ -65,6 +65,7 @@ fill_slots() {
 
 run_on_nodes() {
   config=$(realpath "$config") run_dir=$(realpath "$run_dir")  # There they have another working directory.
+  refuse_second_run
   make_keys
   preflight_nodes
   fill_slots

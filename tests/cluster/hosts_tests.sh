@@ -65,6 +65,11 @@ bad_hosts() {
   says "no host, expected one a line" 2 launch/cluster.sh configs/smoke.yaml --hosts "$work/hosts"
 }
 
+second_run_over_ssh() {
+  write_hosts hostA hostB
+  says "holds a run already" 2 launch/cluster.sh configs/smoke.yaml --dir "$work/ssh" --hosts "$work/hosts"
+}
+
 taken_port_here() {
   local port
   port=$(sed -nE 's/^ListenAddress .*:([0-9]+)$/\1/p' "$work/sshd-files/sshd-0.conf")
@@ -79,5 +84,6 @@ check "ssh: a killed launcher leaves a checkpoint and no process" killed_launche
 check "ssh: a lost connection is replaced" lost_connection
 check_hidden "ssh: a run directory that is not shared" unshared_over_ssh
 check "ssh: a host that cannot be reached" unreachable_host
+check "ssh: a run directory in use" second_run_over_ssh
 check "ssh: bad files of hosts" bad_hosts
 check "a local run: a port that is taken" taken_port_here

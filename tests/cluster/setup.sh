@@ -29,3 +29,10 @@ if ! { apt-get update && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-
   exit 1
 fi
 rm -f "$log"
+# Nor are they to start with the machine, when it was us who brought them.
+for package in "${missing[@]}"; do
+  case $package in
+    munge | slurmctld | slurmd) systemctl disable --quiet "$package" 2>/dev/null || true ;;
+    openssh-server) systemctl disable --quiet ssh 2>/dev/null || true ;;
+  esac
+done

@@ -78,7 +78,9 @@ on_node_b() { nsenter --target "$node_b" --mount -- "$@"; }
 stop_slurm() {
   local i
   # Its controller is the second, and may be gone: then asking for the queue would take a long time.
-  ! kill -0 "${slurm_pids[1]:-none}" 2>/dev/null || queue_is_empty || { scancel --full --state=RUNNING; scancel --state=PENDING; wait_for 30 queue_is_empty; } >/dev/null 2>&1
+  if kill -0 "${slurm_pids[1]:-none}" 2>/dev/null && ! queue_is_empty; then
+    { scancel --full --state=RUNNING; scancel --state=PENDING; wait_for 30 queue_is_empty; } >/dev/null 2>&1
+  fi
   for (( i = ${#slurm_pids[@]} - 1; i >= 0; --i )); do
     { kill -TERM "${slurm_pids[i]}" && wait "${slurm_pids[i]}"; } 2>/dev/null
   done
