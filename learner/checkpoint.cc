@@ -9,6 +9,7 @@
 
 #include "common/error.h"
 #include "common/file_io.h"
+#include "common/format_version.h"
 #include "common/json_text.h"
 #include "common/log.h"
 #include "common/safetensors.h"
@@ -201,6 +202,8 @@ std::optional<Checkpoint> CheckpointStore::LoadNewest() const {
   for (const fs::path& folder : all) {
     try {
       return LoadCheckpoint(folder);
+    } catch (const OtherVersion&) {
+      throw;  // Not damaged: to go on from an older one would throw away what a newer Emplace has done.
     } catch (const Error& error) {
       LogWarning(StrCat("checkpoint is damaged, trying the one before: ", error.what()));
     }
@@ -222,7 +225,7 @@ Checkpoint ParseCheckpoint(const CheckpointFiles& files, const fs::path& folder)
   std::string policy_checksum;
   std::string optimizer_checksum;
   try {
-    if (state.at("format") != kFormat) throw BadInput(StrCat(path.string(), ": expected format ", kFormat));
+    CheckFormat(state.at("format").get<std::string>(), kFormat, path.string());
     const auto number = [&](const char* key, uint64_t largest) {
       return WholeNumber(state.at(key), StrCat(path.string(), ": ", key), largest);
     };

@@ -48,7 +48,7 @@ class CheckpointStore {
   void WriteBest(const PolicyWeights& policy) const;
   std::optional<PolicyWeights> LoadBest() const;  // nullopt: there is none.
   // The newest one that reads back whole; older ones are tried when it is damaged, with a log line for each.
-  // nullopt when there is none at all; throws BadInput when every one is damaged.
+  // nullopt when there is none at all; throws BadInput when every one is damaged, or one is of another format version.
   std::optional<Checkpoint> LoadNewest() const;
 
  private:

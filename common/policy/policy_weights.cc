@@ -6,6 +6,7 @@
 
 #include "common/error.h"
 #include "common/file_io.h"
+#include "common/format_version.h"
 #include "common/safetensors.h"
 #include "common/strings.h"
 #include "common/trajectory.h"
@@ -132,10 +133,10 @@ std::string SerializePolicy(const PolicyWeights& weights) {
 PolicyWeights ParsePolicy(std::string_view bytes, const std::string& name) {
   SafetensorsFile file = ParseSafetensors(bytes, name);
   const auto format = file.metadata.find(kFormatKey);
-  if (format == file.metadata.end() || format->second != kFormat) {
-    throw BadInput(StrCat(name, ": safetensors, but not a policy: its metadata has ",
-                          format == file.metadata.end() ? "no format" : "another format", ", expected ", kFormat));
+  if (format == file.metadata.end()) {
+    throw BadInput(StrCat(name, ": safetensors, but not a policy: its metadata has no format, expected ", kFormat));
   }
+  CheckFormat(format->second, kFormat, name);
   file.metadata.erase(format);
 
   PolicyWeights weights;

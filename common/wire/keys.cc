@@ -11,6 +11,7 @@
 
 #include "common/error.h"
 #include "common/file_io.h"
+#include "common/format_version.h"
 #include "common/json_text.h"
 #include "common/strings.h"
 
@@ -75,9 +76,11 @@ bool HasText(const nlohmann::json& file, const char* name, const char* text) {
 nlohmann::json ReadKeyFile(const fs::path& path, const char* role) {
   CheckMode(path);
   nlohmann::json file = ParseJson(ReadFile(path), path.string());
-  if (!file.is_object() || !HasText(file, "format", kFormat) || !HasText(file, "role", role)) {
-    throw BadInput(StrCat(path.string(), ": expected \"format\": \"", kFormat, "\" and \"role\": \"", role, "\""));
+  if (!file.is_object() || !file.contains("format") || !file["format"].is_string()) {
+    throw BadInput(StrCat(path.string(), ": has no format, expected ", kFormat));
   }
+  CheckFormat(file["format"].get<std::string>(), kFormat, path.string());
+  if (!HasText(file, "role", role)) throw BadInput(StrCat(path.string(), ": are keys of another role, expected \"role\": \"", role, "\""));
   return file;
 }
 

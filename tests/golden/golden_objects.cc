@@ -1,0 +1,116 @@
+#include "tests/golden/golden_objects.h"
+
+#include <cstdint>
+#include <cstring>
+
+#include "common/error.h"
+#include "learner/intake/ledger.h"
+
+namespace emplace {
+namespace {
+
+constexpr ActorKey kActor{3, 1700000000};
+
+}  // namespace
+
+PolicyWeights GoldenPolicy() {
+  PolicyWeights weights;
+  weights.shape = {.num_devices = 2, .memory_feature = true, .message_rounds = 2, .message_width = 3, .pooling = true};
+  weights.values.resize(static_cast<size_t>(NumParameters(weights.shape)));
+  for (size_t i = 0; i < weights.values.size(); ++i) weights.values[i] = static_cast<float>(i) / 64 - 1;
+  weights.version = 40;
+  weights.metadata = {{"run", "golden"}, {"validation_ratio", "0.75"}};
+  return weights;
+}
+
+Checkpoint GoldenCheckpoint() {
+  Checkpoint checkpoint;
+  checkpoint.policy = GoldenPolicy();
+  const size_t parameters = checkpoint.policy.values.size();
+  checkpoint.updater.adam.mean.assign(parameters, 0.25F);
+  checkpoint.updater.adam.variance.assign(parameters, 0.5F);
+  checkpoint.updater.adam.steps = 120;
+  checkpoint.updater.entropy_weight = 0.125;
+  checkpoint.updater.recent_returns = {{1, 2, 3, 4}, {}};
+  checkpoint.updater.mean_squares = {0.5, 0};
+  checkpoint.updater.best_episodes = {{.start_placement = {0, 1}, .actions = {1, 1}, .rho = 2.5F}, {}};
+  checkpoint.rng_seed = 7;
+  checkpoint.rng_state = {1, 2, 3, 4};
+  checkpoint.updates = 40;
+  checkpoint.train_seconds = 12.5;
+  checkpoint.best_validation = 0.75;
+  checkpoint.validation_history = {0.875, 0.75};
+  Ledger ledger;
+  const ActorKey actor = ledger.Join("node1/0", 5, 1700000000);
+  for (const uint64_t sequence : {1U, 2U, 4U}) ledger.Admit(actor, sequence);
+  ledger.CountTrained(actor);
+  checkpoint.ledger_json = ledger.ToJson();
+  checkpoint.kernel_path = "avx2";
+  checkpoint.config_yaml = "name: golden\n";
+  return checkpoint;
+}
+
+std::vector<GoldenMessage> GoldenMessages() {
+  Welcome welcome;
+  welcome.actor = kActor;
+  welcome.session = 11;
+  welcome.first_sequence = 1;
+  welcome.config_yaml = "name: golden\n";
+  welcome.trajectories_endpoint = "tcp://127.0.0.1:4001";
+  welcome.notices_endpoint = "tcp://127.0.0.1:4002";
+  welcome.tasks.resize(1);
+  welcome.tasks[0].PutText("name", "graph");
+  welcome.tasks[0].Put("cost", std::vector<double>{1.5, 2});
+  welcome.tasks[0].Put("index", std::vector<int32_t>{-1, 7, 9});
+
+  Trajectory trajectory;
+  trajectory.graph = 2;
+  trajectory.actor = kActor;
+  trajectory.sequence = 9;
+  trajectory.index = 5;
+  trajectory.policy_version = 40;
+  trajectory.start_placement = {0, 1, 0};
+  trajectory.actions = {1, 1, 0};
+  trajectory.behaviour_log_prob = {-0.5F, -0.25F, -1.5F};
+  trajectory.rho = {3, 2.5F, 2, 1.5F};
+
+  return {{"hello", Encode(ActorMessage(Hello{kProtocolVersion, "node1/0", 5, {{1699999999, 4}}}))},
+          {"heartbeat", Encode(ActorMessage(Heartbeat{kActor, 11, 9, 40}))},
+          {"weights_request", Encode(ActorMessage(WeightsRequest{kActor}))},
+          {"work_request", Encode(ActorMessage(WorkRequest{kActor, 11, 40}))},
+          {"goodbye", Encode(ActorMessage(Goodbye{kActor, 9}))},
+          {"welcome", Encode(LearnerMessage(welcome))},
+          {"heartbeat_reply", Encode(LearnerMessage(HeartbeatReply{11, 40}))},
+          {"weights_reply", Encode(LearnerMessage(WeightsReply{40, WeightsHash("blob"), "blob"}))},
+          {"work", Encode(LearnerMessage(Work{11, 40, {0, 5, 6}}))},
+          {"refusal", Encode(LearnerMessage(Refusal{"no"}))},
+          {"stop", Encode(LearnerMessage(Stop{}))},
+          {"notice", Encode(Notice{11, 40, true})},
+          {"trajectory", Encode(trajectory)}};
+}
+
+std::string JoinedFrames(const std::vector<Frame>& frames) {
+  std::string bytes;
+  for (const Frame& frame : frames) {
+    const uint64_t size = frame.size();
+    bytes.append(reinterpret_cast<const char*>(&size), sizeof(size));
+    bytes += frame;
+  }
+  return bytes;
+}
+
+std::vector<Frame> SplitIntoFrames(const std::string& bytes) {
+  std::vector<Frame> frames;
+  for (size_t at = 0; at < bytes.size();) {
+    uint64_t size = 0;
+    EMPLACE_CHECK(bytes.size() - at >= sizeof(size));
+    std::memcpy(&size, bytes.data() + at, sizeof(size));
+    at += sizeof(size);
+    EMPLACE_CHECK(bytes.size() - at >= size);
+    frames.push_back(bytes.substr(at, size));
+    at += size;
+  }
+  return frames;
+}
+
+}  // namespace emplace

@@ -1,0 +1,27 @@
+// What the files in golden/files hold: one of each format, with every field set.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "common/policy/policy_weights.h"
+#include "common/wire/codec.h"
+#include "learner/checkpoint.h"
+
+namespace emplace {
+
+PolicyWeights GoldenPolicy();
+Checkpoint GoldenCheckpoint();
+
+struct GoldenMessage {
+  std::string name;
+  std::vector<Frame> frames;
+};
+// Every message that processes send each other.
+std::vector<GoldenMessage> GoldenMessages();
+
+// A message as one file: for each frame its length in bytes, eight of them, little-endian, and its bytes.
+std::string JoinedFrames(const std::vector<Frame>& frames);
+std::vector<Frame> SplitIntoFrames(const std::string& bytes);
+
+}  // namespace emplace

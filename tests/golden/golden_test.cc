@@ -1,0 +1,129 @@
+// One file of each format, kept: today's program reads them, and still writes the same bytes. When a format has to change,
+// give it a new version, keep reading the old one or refuse it, and only then make the files anew (README.md).
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <functional>
+#include <set>
+
+#include "common/error.h"
+#include "common/file_io.h"
+#include "common/format_version.h"
+#include "common/strings.h"
+#include "tests/golden/golden_objects.h"
+#include "tests/learner/episodes.h"
+
+namespace emplace {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::AllOf;
+using testing::HasSubstr;
+
+const fs::path kFiles = EMPLACE_GOLDEN_FILES;
+
+std::vector<FrameView> Views(const std::vector<Frame>& frames) {
+  std::vector<FrameView> views;
+  for (const Frame& frame : frames) views.emplace_back(reinterpret_cast<const uint8_t*>(frame.data()), frame.size());
+  return views;
+}
+
+// `text` with the first "emplace.NAME/1" in it as version 2.
+std::string OfNextVersion(std::string text, const std::string& format) {
+  const size_t at = text.find(format);
+  EXPECT_NE(at, std::string::npos);
+  text[at + format.size() - 1] = '2';
+  return text;
+}
+
+void ExpectRefusedAsOtherVersion(const std::string& format, const std::function<void()>& read) {
+  try {
+    read();
+    ADD_FAILURE() << format << " of another version is taken";
+  } catch (const OtherVersion& error) {
+    EXPECT_EQ(error.kind(), Error::Kind::kBadInput);
+    EXPECT_THAT(error.what(), AllOf(HasSubstr(format), HasSubstr("another version of Emplace")));
+  }
+}
+
+TEST(Golden, APolicyIsReadAndWrittenAsItWas) {
+  const std::string bytes = ReadFile(kFiles / "policy.safetensors");
+  const PolicyWeights policy = ParsePolicy(bytes, "golden");
+  const PolicyWeights expected = GoldenPolicy();
+  EXPECT_EQ(policy.shape, expected.shape);
+  EXPECT_EQ(policy.values, expected.values);
+  EXPECT_EQ(policy.version, expected.version);
+  EXPECT_EQ(policy.metadata, expected.metadata);
+  EXPECT_EQ(SerializePolicy(policy), bytes);
+}
+
+TEST(Golden, ACheckpointIsReadAndWrittenAsItWas) {
+  const Checkpoint checkpoint = LoadCheckpoint(kFiles / "checkpoint");
+  const Checkpoint expected = GoldenCheckpoint();
+  EXPECT_EQ(checkpoint.policy.values, expected.policy.values);
+  ExpectEqual(checkpoint.updater, expected.updater);
+  EXPECT_EQ(checkpoint.rng_seed, expected.rng_seed);
+  EXPECT_EQ(checkpoint.rng_state, expected.rng_state);
+  EXPECT_EQ(checkpoint.updates, expected.updates);
+  EXPECT_EQ(checkpoint.train_seconds, expected.train_seconds);
+  EXPECT_EQ(checkpoint.best_validation, expected.best_validation);
+  EXPECT_EQ(checkpoint.validation_history, expected.validation_history);
+  EXPECT_EQ(checkpoint.ledger_json, expected.ledger_json);
+  EXPECT_EQ(checkpoint.kernel_path, expected.kernel_path);
+  EXPECT_EQ(checkpoint.config_yaml, expected.config_yaml);
+  const CheckpointFiles written = SerializeCheckpoint(checkpoint);
+  EXPECT_EQ(written.policy, ReadFile(kFiles / "checkpoint/policy.safetensors"));
+  EXPECT_EQ(written.optimizer, ReadFile(kFiles / "checkpoint/optimizer.safetensors"));
+  EXPECT_EQ(written.state, ReadFile(kFiles / "checkpoint/state.json"));
+}
+
+TEST(Golden, MessagesAreReadAndWrittenAsTheyWere) {
+  std::set<std::string> names;
+  for (const GoldenMessage& message : GoldenMessages()) {
+    names.insert(message.name);
+    const std::vector<Frame> frames = SplitIntoFrames(ReadFile(kFiles / "messages" / message.name));
+    EXPECT_EQ(frames, message.frames) << message.name;
+    const std::vector<FrameView> views = Views(frames);
+    // Read and written again, as whichever kind it is.
+    std::vector<Frame> again;
+    if (const auto actor = DecodeActorMessage(views)) again = Encode(*actor);
+    if (const auto learner = DecodeLearnerMessage(views)) again = Encode(*learner);
+    if (const auto notice = DecodeNotice(views)) again = Encode(*notice);
+    if (const auto trajectory = DecodeTrajectory(views)) again = Encode(*trajectory);
+    EXPECT_EQ(again, frames) << message.name;
+  }
+  for (const fs::directory_entry& file : fs::directory_iterator(kFiles / "messages")) {
+    EXPECT_TRUE(names.contains(file.path().filename().string())) << file.path() << " is of no message any more";
+  }
+}
+
+TEST(Golden, OtherVersionsAreRefusedClearly) {
+  const std::string policy = ReadFile(kFiles / "policy.safetensors");
+  ExpectRefusedAsOtherVersion("emplace.policy/2", [&] { ParsePolicy(OfNextVersion(policy, "emplace.policy/1"), "golden"); });
+  CheckpointFiles files = SerializeCheckpoint(GoldenCheckpoint());
+  files.state = OfNextVersion(files.state, "emplace.checkpoint/1");
+  ExpectRefusedAsOtherVersion("emplace.checkpoint/2", [&] { ParseCheckpoint(files, "golden"); });
+}
+
+// A damaged checkpoint is passed over; one that a newer program wrote is not, or its work would be thrown away.
+TEST(Golden, ANewerCheckpointIsNotPassedOver) {
+  const fs::path folder = fs::path(testing::TempDir()) / StrCat("emplace_golden_", ::getpid());
+  fs::remove_all(folder);
+  const CheckpointStore store(folder, 3);
+  Checkpoint checkpoint = GoldenCheckpoint();
+  store.Write(checkpoint);
+  checkpoint.updates = 50;
+  checkpoint.policy.version = 50;
+  store.Write(checkpoint);
+  const fs::path newest = folder / "update_00000050" / "state.json";
+  const std::string good = ReadFile(newest);
+  WriteFileAtomically(newest, good.substr(0, good.size() / 2));
+  EXPECT_EQ(store.LoadNewest()->updates, 40);
+  WriteFileAtomically(newest, OfNextVersion(good, "emplace.checkpoint/1"));
+  ExpectRefusedAsOtherVersion("emplace.checkpoint/2", [&] { store.LoadNewest(); });
+  fs::remove_all(folder);
+}
+
+}  // namespace
+}  // namespace emplace
