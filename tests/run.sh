@@ -48,7 +48,8 @@ build() {
 run_ctest() {
   local folder=$1 tests=${2:-.} log summary total bad
   log=$(mktemp)
-  ctest --test-dir "$folder" -R "$tests" -j "$jobs" --output-on-failure >"$log" 2>&1
+  # A preset may build some of the tests only; CMake puts a placeholder where one was not built.
+  ctest --test-dir "$folder" -R "$tests" -E '_NOT_BUILT' -j "$jobs" --output-on-failure >"$log" 2>&1
   summary=$(grep -E 'tests passed, [0-9]+ tests failed out of' "$log")
   if [[ -z $summary ]]; then
     tail -n 40 "$log"
@@ -124,11 +125,12 @@ if (( ! quick )); then
   failed=$((failed + $(grep -c '^FAILED ' "$lines")))
   rm -f "$lines"
 
-  for sanitizer in asan tsan; do
-    step "build and test under $sanitizer (Torch-free parts)"
-    check "$sanitizer build" build "$sanitizer"
-    run_ctest "build-$sanitizer"
-  done
+  step "build and test under asan (Torch-free parts)"
+  check "asan build" build asan
+  run_ctest build-asan
+  step "build and test under tsan (what has threads, of these)"
+  check "tsan build" build tsan
+  run_ctest build-tsan
 fi
 
 echo
