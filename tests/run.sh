@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Sets up, builds and runs every test; ends with "N passed, M failed". Exit code 0 only when nothing failed.
 #
-#   tests/run.sh            everything: unit tests, sanitizers, layering, fuzzing, a whole smoke run, clusters, benchmarks (near 30 minutes on two cores)
+#   tests/run.sh            everything: unit tests, sanitizers, layering, fuzzing, whole runs here and on a cluster, faults, benchmarks
 #   tests/run.sh --quick    unit tests only
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit 1
@@ -81,6 +81,17 @@ run_counting() {
   fi
 }
 
+# run_lines COMMAND...: adds its lines "ok ..." and "FAILED ..." to our counts.
+run_lines() {
+  local log
+  log=$(mktemp)
+  "$@" | tee "$log"
+  if (( PIPESTATUS[0] != 0 )) && ! grep -q '^FAILED ' "$log"; then echo "FAILED $*: it ended early" | tee -a "$log"; fi
+  passed=$((passed + $(grep -c '^ok ' "$log")))
+  failed=$((failed + $(grep -c '^FAILED ' "$log")))
+  rm -f "$log"
+}
+
 step "set-up"
 check "tools/setup.sh" tools/setup.sh
 
@@ -114,16 +125,15 @@ if (( ! quick )); then
     echo "skipped: needs root, as slurmd does"
   fi
 
+  step "faults of a cluster, each once"
+  run_lines tests/cluster/drill.sh
+
   step "benchmarks"
   check "instruction counts are as committed" tools/bench/guard.py
   check "benchmarks run and print every figure" tests/e2e/bench.sh
 
   step "fuzzing, a minute a target"
-  lines=$(mktemp)
-  tests/fuzz/run.sh | tee "$lines"
-  passed=$((passed + $(grep -c '^ok ' "$lines")))
-  failed=$((failed + $(grep -c '^FAILED ' "$lines")))
-  rm -f "$lines"
+  run_lines tests/fuzz/run.sh
 
   step "build and test under asan (Torch-free parts)"
   check "asan build" build asan
