@@ -21,12 +21,15 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
-constexpr char kFormat[] = "emplace.checkpoint/1";
+constexpr char kFormat[] = "emplace.checkpoint/2";
+constexpr char kFormatBefore[] = "emplace.checkpoint/1";  // Without a checksum of state.json itself.
 constexpr char kPrefix[] = "update_";
 constexpr char kPolicyFile[] = "policy.safetensors";
 constexpr char kOptimizerFile[] = "optimizer.safetensors";
 constexpr char kStateFile[] = "state.json";
 constexpr char kTemporary[] = ".tmp";
+// The last entry of state.json, of all text before it. No text inside a JSON string looks like this: quotes are escaped.
+constexpr char kStateChecksum[] = ",\n \"state_xxh64\": \"";
 
 // Tells a flipped bit, which still parses, from what was written.
 std::string Checksum(std::string_view bytes) {
@@ -106,7 +109,15 @@ std::string StateText(const Checkpoint& checkpoint, std::string_view policy, std
                       {"ledger", checkpoint.ledger_json},
                       {"config", checkpoint.config_yaml}};
   // Text from outside that is not UTF-8 must not cost the checkpoint.
-  return state.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+  std::string text = state.dump(1, ' ', false, Json::error_handler_t::replace);
+  text.resize(text.size() - std::string_view("\n}").size());
+  return StrCat(text, kStateChecksum, Checksum(text), "\"\n}\n");
+}
+
+// A flipped digit would still be a number.
+void CheckState(std::string_view text, const nlohmann::json& state, const std::string& source) {
+  if (state.at("format") == kFormatBefore && !state.contains("state_xxh64")) return;
+  CheckChecksum(text.substr(0, text.rfind(kStateChecksum)), source, state.at("state_xxh64"));
 }
 
 // A complete folder under a name of its own, moved into place in one step.
@@ -225,7 +236,8 @@ Checkpoint ParseCheckpoint(const CheckpointFiles& files, const fs::path& folder)
   std::string policy_checksum;
   std::string optimizer_checksum;
   try {
-    CheckFormat(state.at("format").get<std::string>(), kFormat, path.string());
+    const std::string format = state.at("format");
+    if (format != kFormatBefore) CheckFormat(format, kFormat, path.string());
     const auto number = [&](const char* key, uint64_t largest) {
       return WholeNumber(state.at(key), StrCat(path.string(), ": ", key), largest);
     };
@@ -250,6 +262,7 @@ Checkpoint ParseCheckpoint(const CheckpointFiles& files, const fs::path& folder)
   }
   const std::string policy = (folder / kPolicyFile).string();
   CheckChecksum(files.policy, policy, policy_checksum);
+    CheckState(files.state, state, path.string());
   checkpoint.policy = ParsePolicy(files.policy, policy);
   const std::string optimizer = (folder / kOptimizerFile).string();
   CheckChecksum(files.optimizer, optimizer, optimizer_checksum);

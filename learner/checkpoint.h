@@ -1,6 +1,6 @@
 // Checkpoints (design, section 6): a folder RUN_DIR/checkpoints/update_00000100/ with policy.safetensors,
 // optimizer.safetensors (Adam's moments, baselines) and state.json (counters, RNG, ledger, kernel path, configuration),
-// written aside, fsynced, renamed; state.json holds checksums of the other two. The last K are kept, and the policy that
+// written aside, fsynced, renamed; state.json holds checksums of all three. The last K are kept, and the policy that
 // did best on the validation graphs, in RUN_DIR/checkpoints/best/policy.safetensors.
 #pragma once
 

@@ -1,5 +1,5 @@
 // A checkpoint folder, as three frames: policy.safetensors, optimizer.safetensors, state.json. Where the state says
-// @policy or @optimizer for a checksum it gets the right one, as whoever damages a checkpoint on purpose would see to.
+// @policy, @optimizer or @state for a checksum it gets the right one, as whoever damages a checkpoint on purpose would see to.
 #include <xxhash.h>
 
 #include <cstdio>
@@ -28,6 +28,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   frames.resize(3);
   PutChecksum(frames[2], "@policy", frames[0]);
   PutChecksum(frames[2], "@optimizer", frames[1]);
+  PutChecksum(frames[2], "@state", frames[2].substr(0, frames[2].rfind(",\n \"state_xxh64\"")));
   const auto checkpoint = Accepted([&] { return ParseCheckpoint({frames[0], frames[1], frames[2]}, "checkpoint"); });
   if (!checkpoint) return 0;
   const CheckpointFiles files = SerializeCheckpoint(*checkpoint);

@@ -111,7 +111,7 @@ std::string CheckpointFrames() {
   const CheckpointFiles files = SerializeCheckpoint(checkpoint);
   std::string state = files.state;
   // What the target fills in.
-  for (const char* what : {"policy", "optimizer"}) {
+  for (const char* what : {"policy", "optimizer", "state"}) {
     const std::string key = StrCat("\"", what, "_xxh64\": \"");
     state.replace(state.find(key) + key.size(), 16, StrCat("@", what));
   }

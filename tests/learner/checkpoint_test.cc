@@ -141,6 +141,18 @@ TEST_F(CheckpointTest, AFlippedBitIsNoticed) {
   }
 }
 
+// Also where a digit becomes another: each byte but the closing newline, the one that says nothing.
+TEST_F(CheckpointTest, AFlippedBitOfTheStateIsNoticed) {
+  const CheckpointFiles good = SerializeCheckpoint(Sample(10));
+  for (size_t at = 0; at + 1 < good.state.size(); ++at) {
+    for (const int bit : {1, 4}) {
+      CheckpointFiles files = good;
+      files.state[at] = static_cast<char>(files.state[at] ^ bit);
+      EXPECT_THROW(ParseCheckpoint(files, "x"), Error) << "byte " << at << ", bit " << bit;
+    }
+  }
+}
+
 // Numbers that JSON lets pass, and the library would turn into others; and a generator that only ever gives zero.
 TEST_F(CheckpointTest, NumbersThatCannotBeAreRefused) {
   const CheckpointFiles good = SerializeCheckpoint(Sample(10));
@@ -212,6 +224,16 @@ TEST_F(CheckpointTest, TextThatIsNotUtf8DoesNotCostTheCheckpoint) {
   checkpoint.kernel_path = "\xFF\xFE";
   store.Write(checkpoint);
   EXPECT_EQ(store.LoadNewest()->updates, 10);
+}
+
+TEST_F(CheckpointTest, OneWithoutAChecksumOfItsStateIsStillRead) {
+  CheckpointFiles files = SerializeCheckpoint(Sample(10));
+  const size_t checksum = files.state.rfind(",\n \"state_xxh64\"");
+  ASSERT_NE(checksum, std::string::npos);
+  files.state = files.state.substr(0, checksum) + "\n}\n";
+  EXPECT_THROW(ParseCheckpoint(files, "x"), Error);
+  files.state.replace(files.state.find("checkpoint/2"), 12, "checkpoint/1");
+  ExpectEqual(ParseCheckpoint(files, "x"), Sample(10));
 }
 
 TEST_F(CheckpointTest, AFolderThatCannotBeWrittenIsAFailedRun) {
