@@ -121,9 +121,7 @@ void CheckState(std::string_view text, const nlohmann::json& state, const std::s
 }
 
 // A complete folder under a name of its own, moved into place in one step.
-void WriteFolder(const fs::path& target, const Checkpoint& checkpoint) {
-  const fs::path aside = target.parent_path() / StrCat(".", target.filename().string(), kTemporary);
-  fs::remove_all(aside);
+void WriteFolder(const fs::path& target, const fs::path& aside, const Checkpoint& checkpoint) {
   fs::create_directories(aside);
   const CheckpointFiles files = SerializeCheckpoint(checkpoint);
   WriteFileAtomically(aside / kPolicyFile, files.policy);
@@ -185,7 +183,14 @@ void CheckpointStore::Write(const Checkpoint& checkpoint) const {
     RemoveTemporaries(folder_);
     char name[32];
     std::snprintf(name, sizeof(name), "%s%08lld", kPrefix, static_cast<long long>(checkpoint.updates));
-    WriteFolder(folder_ / name, checkpoint);
+    const fs::path aside = folder_ / StrCat(".", name, kTemporary);
+    try {
+      WriteFolder(folder_ / name, aside, checkpoint);
+    } catch (...) {
+      std::error_code ignored;  // The first error is the one to tell.
+      fs::remove_all(aside, ignored);
+      throw;
+    }
     // Damaged ones that a resumed run has passed over may be newer than this one: they do not count among the kept.
     int64_t kept = 0;
     for (const fs::path& old : NewestFirst(folder_)) {
@@ -257,12 +262,12 @@ Checkpoint ParseCheckpoint(const CheckpointFiles& files, const fs::path& folder)
     state.at("optimizer_xxh64").get_to(optimizer_checksum);
     state.at("ledger").get_to(checkpoint.ledger_json);
     state.at("config").get_to(checkpoint.config_yaml);
+    CheckState(files.state, state, path.string());
   } catch (const nlohmann::json::exception& error) {
     throw BadInput(StrCat(path.string(), ": damaged: ", error.what()));
   }
   const std::string policy = (folder / kPolicyFile).string();
   CheckChecksum(files.policy, policy, policy_checksum);
-    CheckState(files.state, state, path.string());
   checkpoint.policy = ParsePolicy(files.policy, policy);
   const std::string optimizer = (folder / kOptimizerFile).string();
   CheckChecksum(files.optimizer, optimizer, optimizer_checksum);

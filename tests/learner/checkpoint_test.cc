@@ -2,8 +2,10 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 #include <algorithm>
+#include <csignal>
 #include <fstream>
 
 #include "common/error.h"
@@ -234,6 +236,32 @@ TEST_F(CheckpointTest, OneWithoutAChecksumOfItsStateIsStillRead) {
   EXPECT_THROW(ParseCheckpoint(files, "x"), Error);
   files.state.replace(files.state.find("checkpoint/2"), 12, "checkpoint/1");
   ExpectEqual(ParseCheckpoint(files, "x"), Sample(10));
+}
+
+// As a full disk does: the first files can be written aside, a later one cannot. The one who lifts a limit, or makes
+// room, finds the checkpoints that were there, and nothing else.
+TEST_F(CheckpointTest, OneThatCannotBeFinishedLeavesNothing) {
+  const CheckpointStore store(folder_, 3);
+  store.Write(Sample(10));
+  const CheckpointFiles files = SerializeCheckpoint(Sample(20));
+  ASSERT_LT(files.policy.size(), files.optimizer.size());
+  struct rlimit before = {};
+  ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
+  const auto on_limit = std::signal(SIGXFSZ, SIG_IGN);  // A write past the limit fails, with EFBIG.
+  const struct rlimit limit = {.rlim_cur = files.policy.size(), .rlim_max = before.rlim_max};
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &limit), 0);
+  std::string error = "(written)";
+  try {
+    store.Write(Sample(20));
+  } catch (const Error& failure) {
+    error = StrCat(failure.exit_code(), " ", failure.what());
+  }
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &before), 0);
+  std::signal(SIGXFSZ, on_limit);
+  EXPECT_THAT(error, HasSubstr("optimizer.safetensors: cannot be written"));
+  EXPECT_EQ(error.substr(0, 2), "1 ");
+  EXPECT_THAT(Names(), ElementsAre("update_00000010"));
+  ExpectEqual(store.LoadNewest().value(), Sample(10));
 }
 
 TEST_F(CheckpointTest, AFolderThatCannotBeWrittenIsAFailedRun) {
