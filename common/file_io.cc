@@ -8,6 +8,7 @@
 #include <cstring>
 #include <fstream>
 #include <memory>
+#include <vector>
 
 #include "common/error.h"
 #include "common/strings.h"
@@ -36,6 +37,22 @@ Error WriteError(const std::filesystem::path& path) {
   return RunFailed(StrCat(path.string(), ": cannot be written: ", std::strerror(errno)));
 }
 
+constexpr std::string_view kAside = ".tmp";
+
+// Two processes that write the same file do not meet.
+std::string NameAside(const std::filesystem::path& path) {
+  return StrCat(".", path.filename().string(), ".", ::getpid(), kAside);
+}
+
+// .policy.safetensors.1234.tmp
+bool IsNameAside(std::string_view name) {
+  if (!name.starts_with('.') || !name.ends_with(kAside)) return false;
+  name.remove_suffix(kAside.size());
+  const size_t dot = name.rfind('.');
+  const std::string_view pid = name.substr(dot + 1);
+  return dot > 1 && !pid.empty() && pid.find_first_not_of("0123456789") == std::string_view::npos;
+}
+
 }  // namespace
 
 void SyncFolder(const std::filesystem::path& folder) {
@@ -57,7 +74,7 @@ std::string ReadFile(const std::filesystem::path& path) {
 
 void WriteFileAtomically(const std::filesystem::path& path, std::string_view bytes, mode_t mode) {
   const std::filesystem::path folder = path.has_parent_path() ? path.parent_path() : std::filesystem::path(".");
-  const std::filesystem::path aside = folder / StrCat(".", path.filename().string(), ".", ::getpid(), ".tmp");
+  const std::filesystem::path aside = folder / NameAside(path);
   {
     const FileDescriptor fd(::open(aside.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, mode));
     if (fd.get() < 0) throw WriteError(path);
@@ -84,6 +101,15 @@ void WriteFileAtomically(const std::filesystem::path& path, std::string_view byt
     throw error;
   }
   SyncFolder(folder);
+}
+
+void RemoveHalfWritten(const std::filesystem::path& folder) {
+  std::error_code error;
+  std::vector<std::filesystem::path> found;
+  for (std::filesystem::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
+    if (IsNameAside(entry->path().filename().string()) && entry->is_regular_file(error)) found.push_back(entry->path());
+  }
+  for (const std::filesystem::path& path : found) std::filesystem::remove(path, error);
 }
 
 void MakeFolder(const std::filesystem::path& folder) {

@@ -16,6 +16,10 @@ std::string ReadFile(const std::filesystem::path& path);
 // it is what `mode` says, less the process's umask, and was so from its first byte on.
 void WriteFileAtomically(const std::filesystem::path& path, std::string_view bytes, mode_t mode = 0644);
 
+// Removes what WriteFileAtomically has written aside in this folder (not below it) and a killed process left there. Nobody
+// else may be writing in it. A folder that is not there has none.
+void RemoveHalfWritten(const std::filesystem::path& folder);
+
 // Makes the folder, and what is missing above it. Throws BadInput "folder: cannot be made: reason".
 void MakeFolder(const std::filesystem::path& folder);
 

@@ -33,6 +33,7 @@ RunDirectory::RunDirectory(fs::path folder, bool resume, std::chrono::millisecon
     ::close(lock_);
     throw BadInput(StrCat(folder_.string(), ": holds a run already, expected another --dir, or --resume to go on with it"));
   }
+  for (const fs::path& written : {folder_, graphs(), placements(), checkpoints() / "best"}) RemoveHalfWritten(written);
 }
 
 RunDirectory::~RunDirectory() { ::close(lock_); }

@@ -11,7 +11,8 @@ namespace emplace {
 
 class RunDirectory {
  public:
-  // Makes the folder, and logs/ in it, and locks it for as long as this object lives. Throws BadInput when a new run
+  // Makes the folder, and logs/ in it, and locks it for as long as this object lives; what a killed learner left
+  // half-written there goes. Throws BadInput when a new run
   // would meet one that is there already, when there is none to resume, when the folder cannot be made, or when another
   // learner still works there after `patience` (one that was told to stop needs a while) or until `interrupted`.
   RunDirectory(std::filesystem::path folder, bool resume, std::chrono::milliseconds patience,

@@ -90,6 +90,21 @@ TEST_F(RunDirectoryTest, TwoLearnersNeverShareOne) {
   ending.join();
 }
 
+TEST_F(RunDirectoryTest, WhatAKilledLearnerLeftHalfWrittenGoes) {
+  const std::vector<fs::path> half = {".ledger.json.4711.tmp", "graphs/.a.graph.json.1.tmp", "placements/.index.json.99.tmp",
+                                      "checkpoints/best/.policy.safetensors.12.tmp"};
+  const std::vector<fs::path> others = {"config.yaml", ".tmp", ".12.tmp", ".notes.tmp", "x.12.tmp", "checkpoints/.a.1.tmp"};
+  for (const std::vector<fs::path>& paths : {half, others}) {
+    for (const fs::path& path : paths) {
+      fs::create_directories((folder_ / path).parent_path());
+      std::ofstream(folder_ / path) << "x";
+    }
+  }
+  const RunDirectory dir(folder_, true, milliseconds(0), go_on_);
+  for (const fs::path& path : half) EXPECT_FALSE(fs::exists(folder_ / path)) << path;
+  for (const fs::path& path : others) EXPECT_TRUE(fs::exists(folder_ / path)) << path;
+}
+
 TEST_F(RunDirectoryTest, TheLauncherReadsWhereTheLearnerListens) {
   const RunDirectory dir(folder_, false, milliseconds(0), go_on_);
   dir.WriteLearnerFile("tcp://127.0.0.1:4000", ~uint64_t{0});
