@@ -1,7 +1,9 @@
 #include "learner/intake/placement_files.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <cmath>
+#include <cstring>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -143,7 +145,7 @@ void PlacementFiles::Write() {
   }
   for (const BestPlacements::News& news : all) lines_ << Line(news.graph, news.found) << "\n";
   lines_.flush();
-  if (!lines_) throw RunFailed(StrCat(lines_path_.string(), ": cannot be written"));
+  if (!lines_) throw RunFailed(StrCat(lines_path_.string(), ": cannot be written: ", std::strerror(errno)));
   WriteIndex();
 }
 
@@ -201,7 +203,7 @@ void PlacementFiles::MendLines(const std::vector<std::optional<FoundPlacement>>&
   }
   WriteFileAtomically(lines_path_, kept);
   lines_.open(lines_path_, std::ios::app);
-  if (!lines_) throw RunFailed(StrCat(lines_path_.string(), ": cannot be written"));
+  if (!lines_) throw RunFailed(StrCat(lines_path_.string(), ": cannot be written: ", std::strerror(errno)));
 }
 
 std::string PlacementFiles::Line(GraphId graph, const FoundPlacement& found) const {

@@ -1,7 +1,9 @@
 #include "learner/report/metrics.h"
 
+#include <cerrno>
 #include <chrono>
 #include <cmath>
+#include <cstring>
 #include <nlohmann/json.hpp>
 
 #include "common/error.h"
@@ -35,7 +37,7 @@ Metrics::Metrics(const std::filesystem::path& run_dir, int64_t updates)
     : path_(run_dir / "metrics.jsonl"), tensorboard_(run_dir / "tensorboard", UnixSeconds()) {
   DropLinesPast(path_, updates);
   out_.open(path_, std::ios::app);
-  if (!out_) throw RunFailed(StrCat(path_.string(), ": cannot be written"));
+  if (!out_) throw RunFailed(StrCat(path_.string(), ": cannot be written: ", std::strerror(errno)));
 }
 
 void Metrics::Write(const std::string& kind, int64_t update, double seconds, const Scalars& scalars) {
@@ -51,8 +53,8 @@ void Metrics::Write(const std::string& kind, int64_t update, double seconds, con
   }
   out_ << line.dump() << "\n";
   out_.flush();
+  if (!out_) throw RunFailed(StrCat(path_.string(), ": cannot be written: ", std::strerror(errno)));
   tensorboard_.Flush();
-  if (!out_) throw RunFailed(StrCat(path_.string(), ": cannot be written"));
 }
 
 }  // namespace emplace
