@@ -344,17 +344,15 @@ void FrontEnd::Finish(std::chrono::milliseconds timeout) {
   stopping_ = true;
   const Clock::time_point deadline = Clock::now() + timeout;
   Clock::time_point last_arrival = Clock::now();
-  int64_t arrived = stats().episodes;
   while (Clock::now() < deadline) {
-    std::this_thread::sleep_for(kPoll);
-    // A full queue would hold up the actors' last episodes, and their goodbyes wait behind these.
-    CountLeftOvers();
-    const FrontEndStats now = stats();
-    if (now.episodes != arrived) {
-      arrived = now.episodes;
+    // As they come: a full queue would hold up the actors' last episodes, and a connection that is held up when its actor
+    // ends loses what ZeroMQ has in hand, a linger or not. Their goodbyes wait behind these, too.
+    if (const std::optional<Episode> episode = Pop(kPoll)) {
+      ledger_.CountStale(episode->trajectory.actor);
       last_arrival = Clock::now();
+    } else if (stats().actors_alive == 0 && Clock::now() - last_arrival > kQuiet) {
+      break;
     }
-    if (now.actors_alive == 0 && Clock::now() - last_arrival > kQuiet) break;
   }
   done_ = true;
   thread_.join();
