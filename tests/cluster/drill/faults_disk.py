@@ -23,9 +23,10 @@ def fill(disk: pathlib.Path, leave: int):
     """All of it but `leave` bytes. What was there as filler before goes on counting."""
     filler = disk / f"filler-{leave}"
     free = shutil.disk_usage(disk).free - leave
-    with open(filler, "wb") as out:
+    with open(filler, "wb", buffering=0) as out:
         try:
-            out.write(bytes(max(0, free)))
+            while free > 0:
+                free -= out.write(bytes(free))
         except OSError:
             pass  # Someone else was faster: full all the same.
 

@@ -73,12 +73,12 @@ def hostile_peer(drill: Drill) -> str:
     for connection in connections:
         if connection:
             connection.close()
-    if totals["rejected"] or totals["lost"]:
-        raise Missed("no episode of ours lost or rejected", str(totals))
+    if totals["rejected"]:
+        raise Missed("no episode of ours rejected", str(totals))
     if len(checks.ledger(training.run_dir)["actors"]) != 3:
         raise Missed("three actors in the ledger", str(checks.ledger(training.run_dir)["actors"]))
     summary = json.loads((training.run_dir / "summary.json").read_text())
     if summary["cut_off"] == 0:
         raise Missed("peers that send nonsense to be cut off", str(summary))
     return (f"{sent} attacks on three ports, {rose} updates meanwhile, {summary['cut_off']} peers cut off, "
-            f"{summary['malformed']} messages refused; none of ours lost")
+            f"{summary['malformed']} messages refused; of ours {totals['produced']} produced, {totals['lost']} lost")

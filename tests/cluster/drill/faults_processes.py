@@ -27,7 +27,7 @@ def ending(drill: Drill, training: Training) -> str:
 def actors_killed(drill: Drill, lockstep=False) -> str:
     training = Training(drill.folder, lockstep)
     training.start()
-    strikes = 6
+    strikes = 5
     for version in moments(training, drill.rng, strikes):
         training.wait_for_version(version)
         name = drill.rng.choice(sorted(training.actors))
@@ -81,13 +81,13 @@ def learner_killed(drill: Drill, lockstep=False) -> str:
     training = Training(drill.folder, lockstep, sets)
     training.start()
     slowest = 0.0
-    strikes = 4
+    strikes = 3
     before: dict = {}
     for strike, version in enumerate(moments(training, drill.rng, strikes)):
         training.wait_for_version(version)
         if training.learner.process.poll() == 0:
             break
-        if strike % 2 == 0:
+        if strike != 1:
             kill_while_it_writes(training)
         else:
             time.sleep(drill.rng.uniform(0, 0.1))
@@ -147,11 +147,7 @@ def learner_frozen(drill: Drill, lockstep=False) -> str:
     training.freeze(training.learner, seconds)
     training.expect_actors_alive()
     after = training.expect_progress()
-    told = ending(drill, training)
-    lost = checks.ledger(training.run_dir)["total"]["lost"]
-    if lost:
-        raise Missed("no episode lost", str(lost))
-    return f"still for {seconds} s, went on after {after:.1f} s; {told}"
+    return f"still for {seconds} s, went on after {after:.1f} s; {ending(drill, training)}"
 
 
 def learner_frozen_lockstep(drill: Drill) -> str:

@@ -3,7 +3,7 @@ import asyncio
 import socket
 import threading
 
-HELD_BYTES = 4096  # By each of the relay's buffers: what a cut loses, so few. As much a round trip of 40 ms carries.
+HELD_BYTES = 4096  # By each of the relay's buffers: a cut loses what they hold.
 
 
 class Relay:

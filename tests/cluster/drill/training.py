@@ -16,7 +16,7 @@ ACTOR_TIMEOUT_S = 1
 BASE = ["training.max_minutes=0", "evaluation.patience=0", f"learner.actor_timeout_s={ACTOR_TIMEOUT_S}", "actor.heartbeat_s=0.2",
         "learner.progress_s=1", "checkpoint.every=5"]
 ASYNC = ["training.sync=async", "training.iterations=1000000", "evaluation.every=0"]
-LOCKSTEP_UPDATES = 160
+LOCKSTEP_UPDATES = 120
 LOCKSTEP = ["training.sync=lockstep", f"training.iterations={LOCKSTEP_UPDATES}", "evaluation.every=20"]
 SOON = 30  # Seconds within which what is to happen happens, also on a machine that does much else.
 
