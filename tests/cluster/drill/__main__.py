@@ -100,6 +100,9 @@ def main() -> int:
     try:
         for number, name in enumerate(order(arguments.faults or list(FAULTS), arguments.minutes, seed), 1):
             failed += not run_fault(drill, number, name, seed)
+    except KeyboardInterrupt:
+        print("interrupted", file=sys.stderr)
+        return 130
     finally:
         if not failed:
             shutil.rmtree(work, ignore_errors=True)

@@ -36,9 +36,12 @@ def disk_full(drill: Drill) -> str:
     disk.mkdir()
     mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={TMPFS_BYTES}", "tmpfs", disk], capture_output=True, text=True)
     if mounted.returncode != 0:
-        raise Skipped(f"no small file system can be mounted ({mounted.stderr.strip()})")
+        raise Skipped(f"no small file system can be mounted ({(mounted.stderr.splitlines() or ['it does not say why'])[0]})")
     try:
         return fill_and_resume(drill, disk)
+    except Missed:
+        shutil.copytree(disk, drill.folder / "disk-as-it-was", ignore=shutil.ignore_patterns("filler-*"))
+        raise
     finally:
         drill.end_programs()
         subprocess.run(["umount", "-l", disk], check=False)

@@ -43,7 +43,7 @@ def hosts_cut(drill: Drill) -> str:
     """Two hosts, encrypted, as namespaces; the link between them goes down and comes back."""
     keys = drill.folder / "keys"
     Program("keygen", [BIN / "emplace", "keygen", keys], drill.folder).expect_exit(0, SOON)
-    with TwoHosts() as hosts:
+    with TwoHosts(drill.folder) as hosts:
         training = Training(drill.folder, host=hosts.learner_address, learner_prefix=hosts.on_learner, actor_prefix=hosts.on_actors,
                             sets=["network.bind=0.0.0.0", f"network.advertise={hosts.learner_address}", f"network.keys={keys}/learner.keys"],
                             actor_environment={"EMPLACE_KEYS": str(keys / "actor-0.keys")})
@@ -58,6 +58,5 @@ def hosts_cut(drill: Drill) -> str:
         slow = hosts.slow_down("delay 20ms 5ms loss 2%")
         training.expect_progress()
         told = ending(drill, training)
-        drill.end_programs()
     shown = "then 20 ms of delay and 2% loss" if slow is None else f"no delay and loss here ({slow})"
     return f"encrypted; link down, went on {after:.1f} s after it was up; {shown}; {told}"
