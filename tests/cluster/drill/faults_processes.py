@@ -52,6 +52,13 @@ def kill_while_it_writes(training: Training):
     training.learner.kill()
 
 
+def expect_all_joined(training: Training, since: int) -> float:
+    """`since`: of the log. Returns the seconds until the last actor had joined."""
+    began = time.monotonic()
+    wait_until(lambda: training.log()[since:].count(" joins as ") >= len(training.actors), SOON, "every actor to join")
+    return time.monotonic() - began
+
+
 def expect_resumed_from_newest(training: Training, newest: int, since: int):
     log = training.log()[since:]
     if f"resumed after update {newest}" not in log:
@@ -101,9 +108,7 @@ def learner_killed(drill: Drill, lockstep=False) -> str:
         training.start_learner(resume=True)
         if newest:
             expect_resumed_from_newest(training, int(newest[-1].name[len("update_"):]), since)
-        began = time.monotonic()
-        wait_until(lambda: training.log()[since:].count(" joins as ") >= len(training.actors), SOON, "every actor to join again")
-        slowest = max(slowest, time.monotonic() - began)
+        slowest = max(slowest, expect_all_joined(training, since))
         training.expect_progress(3)
     seen = f"{strikes} kills, every actor back {slowest:.1f} s after the learner at most"
     if lockstep:
@@ -115,6 +120,34 @@ def learner_killed(drill: Drill, lockstep=False) -> str:
 
 def learner_killed_lockstep(drill: Drill) -> str:
     return learner_killed(drill, lockstep=True)
+
+
+def learner_killed_at_start(drill: Drill) -> str:
+    """Again and again, while it starts and actors wait: before and after there is a run to resume."""
+    training = Training(drill.folder)
+    for number in range(3):
+        training.start_actor(f"actor-{number}")
+    strikes = 6
+    resumed = 0
+    for strike in range(strikes):
+        resume = (training.run_dir / "config.yaml").exists()
+        resumed += resume
+        learner = training.launch_learner(resume)
+        if strike >= strikes // 2:  # While it begins to train, and not while it loads itself.
+            wait_until(lambda: (training.run_dir / "learner.json").exists() or not learner.alive(), SOON, "the learner to listen")
+        time.sleep(drill.rng.uniform(0, 0.6))
+        if not learner.alive():
+            raise Missed("the learner to start", " / ".join(learner.complaints()) or f"exit code {learner.process.returncode}")
+        learner.kill()
+        if training.run_dir.exists():
+            checks.expect_whole_files(training.run_dir, temporaries=True)
+    since = len(training.log())
+    training.start_learner(resume=(training.run_dir / "config.yaml").exists())
+    # One whose Hello went to a learner that died over it waits for up to 8 s before the next.
+    joined = expect_all_joined(training, since)
+    training.expect_progress(10)
+    training.expect_actors_alive()
+    return f"{strikes} kills, {resumed} of resumed runs; all joined within {joined:.1f} s; {ending(drill, training)}"
 
 
 def actor_frozen(drill: Drill, lockstep=False) -> str:
@@ -165,9 +198,9 @@ def actors_first(drill: Drill) -> str:
         if not actor.alive():
             raise Missed(f"{actor.name} to wait", f"exit code {actor.process.returncode}: {' / '.join(actor.complaints())}")
     training.start_learner()
-    began = time.monotonic()
-    wait_until(lambda: training.log().count(" joins as ") >= 3, 10, "every actor to join")
-    joined = time.monotonic() - began
+    joined = expect_all_joined(training, 0)
+    if joined > 10:
+        raise Missed("them to join within 10 s", f"{joined:.1f} s")
     training.expect_progress()
     return f"{wait} s before the learner; all joined within {joined:.1f} s; {ending(drill, training)}"
 
