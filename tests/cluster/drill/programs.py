@@ -52,6 +52,13 @@ class Program:
         self.send(signal.SIGKILL)
         self.process.wait()
 
+    def end_if_left(self, after: float):
+        """SIGTERM, when it has not ended by itself within `after` seconds."""
+        try:
+            self.process.wait(after)
+        except subprocess.TimeoutExpired:
+            self.send(signal.SIGTERM)
+
     def expect_exit(self, code: int, within: float):
         try:
             seen = self.process.wait(within)

@@ -148,13 +148,20 @@ class Training:
 
     # --- The end ---
 
+    def expect_actors_back(self):
+        """Whoever is not there when a run ends is not told to stop, and waits for the learner's return."""
+        wait_until(lambda: (self.newest_metrics() or {}).get("actors_alive") == len(self.actors), SOON, "every actor to be there")
+
     def finish(self) -> dict:
         """Ends the run as a user does (in lockstep it ends by itself), and checks everything that has to hold then. Returns
         the totals of the ledger."""
         if not self.lockstep:
+            self.expect_actors_back()
             self.learner.send(signal.SIGTERM)
         self.learner.expect_exit(0, 2 * SOON)
         for actor in self.actors.values():
+            if self.lockstep:  # As the launcher does, for one that was started or cut off just before the end.
+                actor.end_if_left(after=5)
             actor.expect_exit(0, SOON)
         checks.expect_whole_files(self.run_dir)
         checks.expect_whole_lines(self.run_dir)
