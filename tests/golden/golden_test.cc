@@ -29,11 +29,11 @@ std::vector<FrameView> Views(const std::vector<Frame>& frames) {
   return views;
 }
 
-// `text` with the first "emplace.NAME/1" in it as version 2.
+// `text` with the first `format` in it, "emplace.NAME/N", as version N + 1.
 std::string OfNextVersion(std::string text, const std::string& format) {
   const size_t at = text.find(format);
   EXPECT_NE(at, std::string::npos);
-  text[at + format.size() - 1] = '2';
+  ++text[at + format.size() - 1];
   return text;
 }
 
@@ -58,8 +58,7 @@ TEST(Golden, APolicyIsReadAndWrittenAsItWas) {
   EXPECT_EQ(SerializePolicy(policy), bytes);
 }
 
-TEST(Golden, ACheckpointIsReadAndWrittenAsItWas) {
-  const Checkpoint checkpoint = LoadCheckpoint(kFiles / "checkpoint");
+void ExpectGolden(const Checkpoint& checkpoint) {
   const Checkpoint expected = GoldenCheckpoint();
   EXPECT_EQ(checkpoint.policy.values, expected.policy.values);
   ExpectEqual(checkpoint.updater, expected.updater);
@@ -72,11 +71,19 @@ TEST(Golden, ACheckpointIsReadAndWrittenAsItWas) {
   EXPECT_EQ(checkpoint.ledger_json, expected.ledger_json);
   EXPECT_EQ(checkpoint.kernel_path, expected.kernel_path);
   EXPECT_EQ(checkpoint.config_yaml, expected.config_yaml);
+}
+
+TEST(Golden, ACheckpointIsReadAndWrittenAsItWas) {
+  const Checkpoint checkpoint = LoadCheckpoint(kFiles / "checkpoint");
+  ExpectGolden(checkpoint);
   const CheckpointFiles written = SerializeCheckpoint(checkpoint);
   EXPECT_EQ(written.policy, ReadFile(kFiles / "checkpoint/policy.safetensors"));
   EXPECT_EQ(written.optimizer, ReadFile(kFiles / "checkpoint/optimizer.safetensors"));
   EXPECT_EQ(written.state, ReadFile(kFiles / "checkpoint/state.json"));
 }
+
+// Without a checksum of state.json.
+TEST(Golden, ACheckpointOfVersion1IsReadAsItWas) { ExpectGolden(LoadCheckpoint(kFiles / "checkpoint_1")); }
 
 TEST(Golden, MessagesAreReadAndWrittenAsTheyWere) {
   std::set<std::string> names;
@@ -102,8 +109,8 @@ TEST(Golden, OtherVersionsAreRefusedClearly) {
   const std::string policy = ReadFile(kFiles / "policy.safetensors");
   ExpectRefusedAsOtherVersion("emplace.policy/2", [&] { ParsePolicy(OfNextVersion(policy, "emplace.policy/1"), "golden"); });
   CheckpointFiles files = SerializeCheckpoint(GoldenCheckpoint());
-  files.state = OfNextVersion(files.state, "emplace.checkpoint/1");
-  ExpectRefusedAsOtherVersion("emplace.checkpoint/2", [&] { ParseCheckpoint(files, "golden"); });
+  files.state = OfNextVersion(files.state, "emplace.checkpoint/2");
+  ExpectRefusedAsOtherVersion("emplace.checkpoint/3", [&] { ParseCheckpoint(files, "golden"); });
 }
 
 // A damaged checkpoint is passed over; one that a newer program wrote is not, or its work would be thrown away.
@@ -120,8 +127,8 @@ TEST(Golden, ANewerCheckpointIsNotPassedOver) {
   const std::string good = ReadFile(newest);
   WriteFileAtomically(newest, good.substr(0, good.size() / 2));
   EXPECT_EQ(store.LoadNewest()->updates, 40);
-  WriteFileAtomically(newest, OfNextVersion(good, "emplace.checkpoint/1"));
-  ExpectRefusedAsOtherVersion("emplace.checkpoint/2", [&] { store.LoadNewest(); });
+  WriteFileAtomically(newest, OfNextVersion(good, "emplace.checkpoint/2"));
+  ExpectRefusedAsOtherVersion("emplace.checkpoint/3", [&] { store.LoadNewest(); });
   fs::remove_all(folder);
 }
 
