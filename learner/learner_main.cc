@@ -7,6 +7,7 @@
 
 #include "common/error.h"
 #include "common/log.h"
+#include "common/open_files.h"
 #include "learner/learner.h"
 
 namespace {
@@ -35,6 +36,7 @@ int main(int argc, char** argv) {
     }
     std::signal(SIGINT, Interrupt);
     std::signal(SIGTERM, Interrupt);
+    emplace::RaiseOpenFileLimit();  // Each actor has several connections.
     // The tensors are small: a second thread only takes a core from the actors.
     torch::set_num_threads(1);
     emplace::RunLearner(options, interrupted);

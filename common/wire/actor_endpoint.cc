@@ -15,19 +15,40 @@ using Clock = std::chrono::steady_clock;
 
 constexpr size_t kMaxFrames = kMaxArrays + 2;  // Of a LearnerMessage.
 
+std::optional<zmq::context_t> MakeOwn(const zmq::context_t* shared) {
+  if (shared != nullptr) return std::nullopt;
+  return std::optional<zmq::context_t>(std::in_place, 1);
+}
+
 }  // namespace
 
-struct ActorEndpoint::Impl {
+struct SharedNetwork::Impl {
   zmq::context_t context{1};
-  zmq::socket_t control{context, zmq::socket_type::dealer};
-  zmq::socket_t notices{context, zmq::socket_type::sub};
+};
+
+SharedNetwork::SharedNetwork(int sockets) : impl_(std::make_unique<Impl>()) {
+  EMPLACE_CHECK(sockets > 0);
+  impl_->context.set(zmq::ctxopt::max_sockets, sockets);
+}
+
+SharedNetwork::~SharedNetwork() = default;
+
+struct ActorEndpoint::Impl {
+  explicit Impl(zmq::context_t* shared)
+      : own(MakeOwn(shared)),
+        control(shared != nullptr ? *shared : *own, zmq::socket_type::dealer),
+        notices(shared != nullptr ? *shared : *own, zmq::socket_type::sub) {}
+
+  std::optional<zmq::context_t> own;  // Without a shared one.
+  zmq::socket_t control;
+  zmq::socket_t notices;
   bool encrypted = false;
   TcpAddress learner;
   std::string notices_address;  // Empty: not subscribed yet.
 };
 
-ActorEndpoint::ActorEndpoint(const std::string& control_address, std::optional<ActorKeys> keys)
-    : impl_(std::make_unique<Impl>()) {
+ActorEndpoint::ActorEndpoint(const std::string& control_address, std::optional<ActorKeys> keys, SharedNetwork* network)
+    : impl_(std::make_unique<Impl>(network != nullptr ? &network->impl_->context : nullptr)) {
   impl_->encrypted = keys.has_value();
   impl_->learner = ParseAddress(control_address, impl_->encrypted);
   if (keys) {
@@ -78,13 +99,32 @@ std::optional<std::variant<LearnerMessage, Notice>> ActorEndpoint::Receive(milli
   }
 }
 
+std::vector<size_t> ActorEndpoint::WaitForAny(std::span<ActorEndpoint* const> endpoints, milliseconds timeout) {
+  std::vector<zmq::pollitem_t> items;
+  items.reserve(2 * endpoints.size());
+  for (ActorEndpoint* const endpoint : endpoints) {
+    items.push_back({endpoint->impl_->control.handle(), 0, ZMQ_POLLIN, 0});
+    items.push_back({endpoint->impl_->notices.handle(), 0, ZMQ_POLLIN, 0});
+  }
+  PollReadable(items, timeout);
+  std::vector<size_t> readable;
+  for (size_t i = 0; i < endpoints.size(); ++i) {
+    if (((items[2 * i].revents | items[2 * i + 1].revents) & ZMQ_POLLIN) != 0) readable.push_back(i);
+  }
+  return readable;
+}
+
 struct TrajectorySocket::Impl {
-  zmq::context_t context{1};
-  zmq::socket_t socket{context, zmq::socket_type::dealer};
+  explicit Impl(zmq::context_t* shared)
+      : own(MakeOwn(shared)), socket(shared != nullptr ? *shared : *own, zmq::socket_type::dealer) {}
+
+  std::optional<zmq::context_t> own;  // Without a shared one.
+  zmq::socket_t socket;
 };
 
-TrajectorySocket::TrajectorySocket(const std::string& address, int queue, const std::optional<ActorKeys>& keys)
-    : impl_(std::make_unique<Impl>()) {
+TrajectorySocket::TrajectorySocket(const std::string& address, int queue, const std::optional<ActorKeys>& keys,
+                                   SharedNetwork* network)
+    : impl_(std::make_unique<Impl>(network != nullptr ? &network->impl_->context : nullptr)) {
   EMPLACE_CHECK(queue > 0);
   if (keys) SetKeys(impl_->socket, *keys);
   SetLimits(impl_->socket, queue, kMaxActorControlBytes);
@@ -108,7 +148,7 @@ bool TrajectorySocket::Send(const Trajectory& trajectory, milliseconds timeout) 
 void TrajectorySocket::Close(milliseconds timeout) {
   impl_->socket.set(zmq::sockopt::linger, static_cast<int>(timeout.count()));
   impl_->socket.close();
-  impl_->context.close();  // Returns when all is sent or the time is over.
+  if (impl_->own) impl_->own->close();  // Returns when all is sent or the time is over.
 }
 
 }  // namespace emplace

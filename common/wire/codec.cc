@@ -323,6 +323,20 @@ std::vector<Frame> Encode(const LearnerMessage& message) { return EncodeVariant(
 std::vector<Frame> Encode(const Notice& notice) { return EncodeStruct(notice); }
 std::vector<Frame> Encode(const Trajectory& trajectory) { return EncodeStruct(trajectory); }
 
+Frame WelcomeFor(const ActorKey& actor, const Frame& header) {
+  kj::Array<capnp::word> words = kj::heapArray<capnp::word>(header.size() / sizeof(capnp::word));
+  std::memcpy(words.asBytes().begin(), header.data(), words.size() * sizeof(capnp::word));
+  capnp::ReaderOptions options;
+  options.traversalLimitInWords = 2 * words.size();
+  capnp::FlatArrayMessageReader reader(words, options);
+  capnp::MallocMessageBuilder builder;
+  builder.setRoot(reader.getRoot<schema::Message>());
+  auto message = builder.getRoot<schema::Message>();
+  EMPLACE_CHECK(message.isWelcome());
+  Put(actor, message.getWelcome().getActor());
+  return HeaderFrame(builder);
+}
+
 std::optional<ActorMessage> DecodeActorMessage(std::span<const FrameView> frames) {
   if (frames.size() != 1 || frames[0].size() > kMaxActorControlBytes) return std::nullopt;
   return ReadHeader(frames[0], [](schema::Message::Reader message) -> std::optional<ActorMessage> {

@@ -35,6 +35,9 @@ std::vector<Frame> Encode(const Notice& notice);
 // REQUIRES: array lengths are those that common/trajectory.h gives, and at most kMaxSteps steps.
 std::vector<Frame> Encode(const Trajectory& trajectory);
 
+// Frame 0 of a Welcome, made for another actor: the others are the same for all. REQUIRES: Encode made it.
+Frame WelcomeFor(const ActorKey& actor, const Frame& header);
+
 std::optional<ActorMessage> DecodeActorMessage(std::span<const FrameView> frames);
 std::optional<LearnerMessage> DecodeLearnerMessage(std::span<const FrameView> frames);
 std::optional<Notice> DecodeNotice(std::span<const FrameView> frames);

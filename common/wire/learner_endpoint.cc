@@ -27,6 +27,8 @@ constexpr size_t kMaxFrames = 8;  // Of a message from an actor, with the one th
 // Far above what actors of today do: tiny graphs of two steps, on one core.
 constexpr PeerGuard::Limits kTrajectoryLimits = {.messages_per_s = 50'000, .burst = 100'000};
 constexpr PeerGuard::Limits kControlLimits = {};
+// Actors of a whole cluster come at once; past the backlog, each waits a second and more before it tries again.
+constexpr int kBacklog = 4096;
 
 // The address to bind, as IPv4. Throws BadInput for what is none, or needs keys and has none.
 std::string CheckedBind(const NetworkOptions& options) {
@@ -47,6 +49,7 @@ std::string Advertised(const NetworkOptions& options, const std::string& host) {
 // Binds to `port` of `host`, 0 for any free one, and returns the port.
 uint16_t Bind(zmq::socket_t& socket, const std::string& host, int port) {
   const std::string address = StrCat("tcp://", host, ":", port == 0 ? "*" : StrCat(port));
+  socket.set(zmq::sockopt::backlog, kBacklog);
   try {
     socket.bind(address);
   } catch (const zmq::error_t& error) {
@@ -93,6 +96,19 @@ struct Guarded {
 
 }  // namespace
 
+struct SharedMessage::Impl {
+  Frame header;
+  std::vector<zmq::message_t> frames;  // After the header. Copies of them share their bytes.
+};
+
+SharedMessage::SharedMessage(const LearnerMessage& message) : impl_(std::make_unique<Impl>()) {
+  std::vector<Frame> frames = Encode(message);
+  impl_->header = std::move(frames[0]);
+  for (size_t i = 1; i < frames.size(); ++i) impl_->frames.emplace_back(frames[i].data(), frames[i].size());
+}
+
+SharedMessage::~SharedMessage() = default;
+
 struct LearnerEndpoint::Impl {
   zmq::context_t context{1};
   std::optional<ZapHandler> keys;  // Without it: nothing is encrypted.
@@ -105,6 +121,11 @@ struct LearnerEndpoint::Impl {
   uint16_t notices_port = 0;
   std::vector<zmq::message_t> last_trajectory;  // Its frames.
   int64_t malformed = 0;
+
+  void Send(const PeerId& peer, const Frame& header, std::span<zmq::message_t> shared) {
+    const std::array<Frame, 2> first = {peer, header};
+    SendShared(control.socket, first, shared, zmq::send_flags::dontwait);
+  }
 
   ZapHandler* handler() { return keys ? &*keys : nullptr; }
 
@@ -191,6 +212,14 @@ void LearnerEndpoint::Send(const PeerId& peer, const LearnerMessage& message) {
   std::vector<Frame> frames = Encode(message);
   frames.insert(frames.begin(), peer);
   SendFrames(impl_->control.socket, frames, zmq::send_flags::dontwait);
+}
+
+void LearnerEndpoint::Send(const PeerId& peer, const SharedMessage& message) {
+  impl_->Send(peer, message.impl_->header, message.impl_->frames);
+}
+
+void LearnerEndpoint::SendWelcome(const PeerId& peer, const SharedMessage& welcome, const ActorKey& actor) {
+  impl_->Send(peer, WelcomeFor(actor, welcome.impl_->header), welcome.impl_->frames);
 }
 
 void LearnerEndpoint::Announce(const Notice& notice) {

@@ -33,6 +33,19 @@ struct SentTrajectory {
   Trajectory trajectory;
 };
 
+// A message for many, encoded once: all that it is sent to share its bytes, so that weights for a thousand actors take the
+// memory of one. For the thread of the endpoint that sends it.
+class SharedMessage {
+ public:
+  explicit SharedMessage(const LearnerMessage& message);
+  ~SharedMessage();
+
+ private:
+  friend class LearnerEndpoint;
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
 class LearnerEndpoint {
  public:
   // Throws BadInput for an address that may not be bound, RunFailed when a port is taken.
@@ -50,6 +63,8 @@ class LearnerEndpoint {
   // Waits up to `timeout` until there is something to receive.
   void Wait(std::chrono::milliseconds timeout);
   void Send(const PeerId& peer, const LearnerMessage& message);  // Dropped when the peer is gone.
+  void Send(const PeerId& peer, const SharedMessage& message);
+  void SendWelcome(const PeerId& peer, const SharedMessage& welcome, const ActorKey& actor);  // With this key in it.
   void Announce(const Notice& notice);
   // The last trajectory of this peer was unsound: as bad as one that cannot be decoded.
   void Blame(const SentTrajectory& sent);

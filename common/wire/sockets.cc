@@ -62,22 +62,38 @@ std::vector<FrameView> Views(std::span<zmq::message_t> frames) {
 }
 
 bool SendFrames(zmq::socket_t& socket, std::span<const Frame> frames, zmq::send_flags wait) {
-  for (size_t i = 0; i < frames.size(); ++i) {
+  return SendShared(socket, frames, {}, wait);
+}
+
+bool SendShared(zmq::socket_t& socket, std::span<const Frame> first, std::span<zmq::message_t> shared, zmq::send_flags wait) {
+  const size_t count = first.size() + shared.size();
+  for (size_t i = 0; i < count; ++i) {
     // A socket that has taken the first part takes the others.
     zmq::send_flags flags = i == 0 ? wait : zmq::send_flags::none;
-    if (i + 1 < frames.size()) flags = flags | zmq::send_flags::sndmore;
-    if (!socket.send(zmq::buffer(frames[i]), flags)) return false;
+    if (i + 1 < count) flags = flags | zmq::send_flags::sndmore;
+    if (i < first.size()) {
+      if (!socket.send(zmq::buffer(first[i]), flags)) return false;
+    } else {
+      zmq::message_t frame;
+      frame.copy(shared[i - first.size()]);  // Counts references; small ones are copied.
+      if (!socket.send(frame, flags)) return false;
+    }
   }
   return true;
 }
 
+void PollReadable(std::span<zmq::pollitem_t> items, milliseconds timeout) {
+  try {
+    zmq::poll(items.data(), items.size(), timeout);
+  } catch (const zmq::error_t& error) {
+    if (error.num() != EINTR) throw;
+    for (zmq::pollitem_t& item : items) item.revents = 0;  // A signal: nothing can be read yet.
+  }
+}
+
 std::pair<bool, bool> WaitReadable(zmq::socket_t& first, zmq::socket_t& second, bool second_too, milliseconds timeout) {
   std::array<zmq::pollitem_t, 2> items = {{{first.handle(), 0, ZMQ_POLLIN, 0}, {second.handle(), 0, ZMQ_POLLIN, 0}}};
-  try {
-    zmq::poll(items.data(), second_too ? 2 : 1, timeout);
-  } catch (const zmq::error_t& error) {
-    if (error.num() != EINTR) throw;  // A signal: nothing can be read yet.
-  }
+  PollReadable(std::span(items).first(second_too ? 2 : 1), timeout);
   return {(items[0].revents & ZMQ_POLLIN) != 0, (items[1].revents & ZMQ_POLLIN) != 0};
 }
 

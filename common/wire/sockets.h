@@ -34,6 +34,11 @@ std::vector<FrameView> Views(std::span<zmq::message_t> frames);
 // False when the socket's queue is full or nobody is connected; then nothing was sent.
 bool SendFrames(zmq::socket_t& socket, std::span<const Frame> frames, zmq::send_flags wait);
 
+// The same for `first` and then `shared`, whose bytes are not copied. REQUIRES: `first` is not empty.
+bool SendShared(zmq::socket_t& socket, std::span<const Frame> first, std::span<zmq::message_t> shared, zmq::send_flags wait);
+
+// Waits until one of them is ready, or a signal comes; `revents` say which.
+void PollReadable(std::span<zmq::pollitem_t> items, std::chrono::milliseconds timeout);
 // Waits until one of two sockets can be read: {first, second}. Without `second_too`, only for the first.
 std::pair<bool, bool> WaitReadable(zmq::socket_t& first, zmq::socket_t& second, bool second_too,
                                    std::chrono::milliseconds timeout);

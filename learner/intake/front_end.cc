@@ -7,6 +7,7 @@
 
 #include "common/error.h"
 #include "common/log.h"
+#include "common/open_files.h"
 #include "common/strings.h"
 #include "common/wire/codec.h"
 
@@ -22,6 +23,8 @@ constexpr std::chrono::milliseconds kQuiet(250);
 constexpr std::chrono::milliseconds kLookEvery(50);  // After silent actors.
 constexpr int64_t kLoggedStrangers = 20;             // Each further one is only counted.
 constexpr size_t kMaxNameBytes = 64;
+constexpr int64_t kConnectionsOfAnActor = 3;  // Control, trajectories, notices.
+constexpr int64_t kOtherFiles = 100;          // What a learner has open besides, and those it writes now and then.
 
 uint64_t RandomSession() {
   std::random_device device;
@@ -52,6 +55,7 @@ FrontEnd::FrontEnd(const std::vector<PlacementTask>& tasks, const RunConfig& con
       config_(config),
       config_yaml_(RunConfigToYaml(config)),
       session_(RandomSession()),
+      room_for_actors_((OpenFileLimit() - kOtherFiles) / kConnectionsOfAnActor),
       ledger_(ledger),
       clock_(clocks[Stage::kReceive]),
       dealer_(dealer),
@@ -118,6 +122,7 @@ void FrontEnd::Run(std::promise<std::string> bound) {
   notices_address_ = endpoint->notices_address();
   bound.set_value(endpoint->control_address());
   try {
+    MakeWelcome();
     clock_.Busy();
     Serve(*endpoint);
   } catch (const std::exception& error) {
@@ -128,6 +133,16 @@ void FrontEnd::Run(std::promise<std::string> bound) {
     queue_.Close();  // Whoever waits for an episode learns at once.
   }
   clock_.Waiting();
+}
+
+void FrontEnd::MakeWelcome() {
+  Welcome welcome;
+  welcome.session = session_;
+  welcome.config_yaml = config_yaml_;
+  welcome.trajectories_endpoint = trajectories_address_;
+  welcome.notices_endpoint = notices_address_;
+  for (const PlacementTask& task : tasks_) welcome.tasks.push_back(ToBundle(task));
+  welcome_.emplace(welcome);
 }
 
 void FrontEnd::Serve(LearnerEndpoint& endpoint) {
@@ -182,10 +197,10 @@ void FrontEnd::WaitForMessage(LearnerEndpoint& endpoint) {
 
 void FrontEnd::AnnounceNewWeights(LearnerEndpoint& endpoint) {
   const std::shared_ptr<const PolicyWeights> newest = weights();
-  if (!weights_reply_.blob.empty() && newest->version == announced_) return;
-  weights_reply_.version = newest->version;
-  weights_reply_.blob = SerializePolicy(*newest);
-  weights_reply_.hash = WeightsHash(weights_reply_.blob);
+  if (weights_reply_ && newest->version == announced_) return;
+  WeightsReply reply{.version = newest->version, .blob = SerializePolicy(*newest)};
+  reply.hash = WeightsHash(reply.blob);
+  weights_reply_.emplace(reply);
   announced_ = newest->version;
   endpoint.Announce({session_, announced_, /*stop=*/false});
 }
@@ -204,24 +219,18 @@ void FrontEnd::Hear(LearnerEndpoint& endpoint, const PeerId& id, const Hello& he
     return;
   }
   const auto now = std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch());
-  Welcome welcome;
-  welcome.actor = ledger_.Join(hello.name, hello.nonce, now.count());
+  const ActorKey actor = ledger_.Join(hello.name, hello.nonce, now.count());
   for (const Incarnation& earlier : hello.earlier) ledger_.Adopt(hello.name, earlier.number, earlier.nonce);
-  welcome.session = session_;
-  welcome.config_yaml = config_yaml_;
-  welcome.trajectories_endpoint = trajectories_address_;
-  welcome.notices_endpoint = notices_address_;
-  for (const PlacementTask& task : tasks_) welcome.tasks.push_back(ToBundle(task));
-  if (!peers_.contains(welcome.actor)) LogInfo(StrCat("'", hello.name, "' joins as ", ActorName(welcome.actor)));
+  if (!peers_.contains(actor)) LogInfo(StrCat("'", hello.name, "' joins as ", ActorName(actor)));
   // Who comes under a name takes the place of who had it; a heartbeat would bring that one back.
-  const ActorKey first_incarnation{welcome.actor.actor_id, 0};
-  for (auto old = peers_.lower_bound(first_incarnation); old != peers_.end() && old->first < welcome.actor; ++old) {
+  const ActorKey first_incarnation{actor.actor_id, 0};
+  for (auto old = peers_.lower_bound(first_incarnation); old != peers_.end() && old->first < actor; ++old) {
     if (!old->second.gone) LogWarning(StrCat(ActorName(old->first), " has been replaced and counts as gone"));
     CountAsGone(old->first, old->second);
   }
-  peers_[welcome.actor] = {.id = id, .name = hello.name, .last_heard = Clock::now()};
+  peers_[actor] = {.id = id, .name = hello.name, .last_heard = Clock::now()};
   last_work_ = Clock::now();
-  endpoint.Send(id, welcome);
+  endpoint.SendWelcome(id, *welcome_, actor);
   if (stopping_) endpoint.Send(id, Stop{});
 }
 
@@ -240,7 +249,7 @@ void FrontEnd::Hear(LearnerEndpoint& endpoint, const PeerId& id, const Heartbeat
 }
 
 void FrontEnd::Hear(LearnerEndpoint& endpoint, const PeerId& id, const WeightsRequest& /*request*/) {
-  endpoint.Send(id, weights_reply_);
+  endpoint.Send(id, *weights_reply_);
 }
 
 void FrontEnd::Hear(LearnerEndpoint& endpoint, const PeerId& id, const WorkRequest& request) {
@@ -328,10 +337,19 @@ void FrontEnd::LookAfterActors() {
   }
   alive_ = alive;
   LookForHangs(now, alive);
+  WarnOfTooManyActors();
   const MutexLock lock(mu_);
   stats_.actors_alive = alive;
   stats_.actors_gone = std::ssize(peers_) - alive;
   stats_.under_way = static_cast<int64_t>(under_way);
+}
+
+// Past the limit, connections are not taken, and an actor waits for a Welcome in vain: only here can the reason be told.
+void FrontEnd::WarnOfTooManyActors() {
+  if (alive_ < room_for_actors_ || warned_of_room_) return;
+  warned_of_room_ = true;
+  LogWarning(StrCat(alive_, " actors are here, and the limit of ", OpenFileLimit(), " open files leaves no room for more: raise it (ulimit -n) to ",
+                    kOtherFiles, " and ", kConnectionsOfAnActor, " an actor"));
 }
 
 void FrontEnd::CountLeftOvers() {

@@ -70,6 +70,7 @@ class FrontEnd {
     bool gone = false;
   };
   void Run(std::promise<std::string> bound);
+  void MakeWelcome();
   void Serve(LearnerEndpoint& endpoint);
   bool WaitForRoom();  // In the queue; false when there is none for now.
   void WaitForMessage(LearnerEndpoint& endpoint);
@@ -84,6 +85,7 @@ class FrontEnd {
   void AnnounceNewWeights(LearnerEndpoint& endpoint);
   void LookAfterActors();
   void LookForHangs(std::chrono::steady_clock::time_point now, int64_t alive);
+  void WarnOfTooManyActors();
   void CountLeftOvers();
   std::shared_ptr<const PolicyWeights> weights() const;
 
@@ -91,6 +93,7 @@ class FrontEnd {
   const RunConfig config_;
   const std::string config_yaml_;
   const uint64_t session_;
+  const int64_t room_for_actors_;  // By the limit of open files.
   Ledger& ledger_;
   StageClock& clock_;
   EpisodeDealer* const dealer_;
@@ -103,7 +106,9 @@ class FrontEnd {
   std::map<ActorKey, Peer> peers_;
   int64_t alive_ = 0;  // Of the peers, when last looked after.
   PolicyVersion announced_ = 0;
-  WeightsReply weights_reply_;  // Made once a version.
+  std::optional<SharedMessage> weights_reply_;  // Made once a version.
+  std::optional<SharedMessage> welcome_;        // Made once; the actor's key is put in.
+  bool warned_of_room_ = false;
   int64_t strangers_ = 0;       // Trajectories of actors that nobody knows.
   std::chrono::steady_clock::time_point next_look_;  // After the actors.
   std::chrono::steady_clock::time_point last_work_ = std::chrono::steady_clock::now();  // Of theirs that came, or when none could.
