@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <random>
+#include <utility>
 
 #include "common/error.h"
 #include "common/log.h"
@@ -228,10 +229,28 @@ void FrontEnd::Hear(LearnerEndpoint& endpoint, const PeerId& id, const Hello& he
     if (!old->second.gone) LogWarning(StrCat(ActorName(old->first), " has been replaced and counts as gone"));
     CountAsGone(old->first, old->second);
   }
+  const auto known = peers_.find(actor);
+  if ((known == peers_.end() || known->second.gone) && !HasRoomForAnActor()) {
+    endpoint.Send(id, Refusal{StrCat("it may have ", OpenFileLimit(), " files open, which leaves no room for more than ", room_for_actors_,
+                                     " actors; raise that limit (ulimit -n) on the learner's machine")});
+    return;
+  }
   peers_[actor] = {.id = id, .name = hello.name, .last_heard = Clock::now()};
   last_work_ = Clock::now();
   endpoint.SendWelcome(id, *welcome_, actor);
   if (stopping_) endpoint.Send(id, Stop{});
+}
+
+// Past the limit of open files connections are not taken, and checkpoints cannot be written. Here there is still one to say
+// so on.
+bool FrontEnd::HasRoomForAnActor() {
+  const auto alive = std::count_if(peers_.begin(), peers_.end(), [](const auto& entry) { return !entry.second.gone; });
+  if (alive < room_for_actors_) return true;
+  if (!std::exchange(warned_of_room_, true)) {
+    LogWarning(StrCat(alive, " actors are here, and the limit of ", OpenFileLimit(), " open files leaves no room for more: raise it (ulimit -n) to ",
+                      kConnectionsOfAnActor, " for each actor and ", kOtherFiles, " besides"));
+  }
+  return false;
 }
 
 void FrontEnd::Hear(LearnerEndpoint& endpoint, const PeerId& id, const Heartbeat& heartbeat) {
@@ -337,19 +356,10 @@ void FrontEnd::LookAfterActors() {
   }
   alive_ = alive;
   LookForHangs(now, alive);
-  WarnOfTooManyActors();
   const MutexLock lock(mu_);
   stats_.actors_alive = alive;
   stats_.actors_gone = std::ssize(peers_) - alive;
   stats_.under_way = static_cast<int64_t>(under_way);
-}
-
-// Past the limit, connections are not taken, and an actor waits for a Welcome in vain: only here can the reason be told.
-void FrontEnd::WarnOfTooManyActors() {
-  if (alive_ < room_for_actors_ || warned_of_room_) return;
-  warned_of_room_ = true;
-  LogWarning(StrCat(alive_, " actors are here, and the limit of ", OpenFileLimit(), " open files leaves no room for more: raise it (ulimit -n) to ",
-                    kOtherFiles, " and ", kConnectionsOfAnActor, " an actor"));
 }
 
 void FrontEnd::CountLeftOvers() {

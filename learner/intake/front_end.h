@@ -80,12 +80,12 @@ class FrontEnd {
   void Hear(LearnerEndpoint& endpoint, const PeerId& id, const WeightsRequest& request);
   void Hear(LearnerEndpoint& endpoint, const PeerId& id, const WorkRequest& request);
   void Hear(LearnerEndpoint& endpoint, const PeerId& id, const Goodbye& goodbye);
+  bool HasRoomForAnActor();
   void CountAsGone(const ActorKey& actor, Peer& peer);
   void Receive(LearnerEndpoint& endpoint, SentTrajectory sent);
   void AnnounceNewWeights(LearnerEndpoint& endpoint);
   void LookAfterActors();
   void LookForHangs(std::chrono::steady_clock::time_point now, int64_t alive);
-  void WarnOfTooManyActors();
   void CountLeftOvers();
   std::shared_ptr<const PolicyWeights> weights() const;
 

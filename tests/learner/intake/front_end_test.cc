@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 #include <cmath>
 #include <functional>
@@ -216,6 +217,27 @@ TEST_F(FrontEndTest, StrangeActorsAreRefusedWithTheReason) {
     EXPECT_THAT(refusal(Hello{kProtocolVersion, name, 1}), HasSubstr("name"));
   }
   EXPECT_TRUE(ledger_.ByActor().empty());
+}
+
+TEST_F(FrontEndTest, WhoIsOneTooManyForTheLimitOfOpenFilesIsTold) {
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
+  rlimit low = before;
+  low.rlim_cur = 100 + 2 * 3;  // The learner's own, and three for each of two actors.
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &low), 0);
+  const auto front_end = Start();
+  ::setrlimit(RLIMIT_NOFILE, &before);
+  Client first(front_end->address(), "a", 1);
+  Client second(front_end->address(), "b", 2);
+  Client third(front_end->address(), "c", 3);
+  first.Join();
+  second.Join();
+  EXPECT_THAT(third.Ask<Refusal>(Hello{kProtocolVersion, "c", 3}).reason, HasSubstr("no room for more than 2 actors"));
+  second.Join();  // A repeated Hello takes nobody's room,
+  Client successor(front_end->address(), "b", 4);
+  successor.Join();  // nor does who comes in an actor's place,
+  first.Leave();
+  third.Join();  // and who goes leaves his.
 }
 
 TEST_F(FrontEndTest, SoundEpisodesComeWithTheirMakespan) {
