@@ -128,6 +128,9 @@ if (( ! quick )); then
   step "faults of a cluster, each once"
   run_lines tests/cluster/drill.sh
 
+  step "many actors"
+  run_lines tests/cluster/load.sh --actors 200 --minutes 0.34 --rate 200
+
   step "benchmarks"
   check "instruction counts are as committed" tools/bench/guard.py
   check "benchmarks run and print every figure" tests/e2e/bench.sh

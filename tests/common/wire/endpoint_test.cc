@@ -1,7 +1,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <thread>
 #include <zmq.hpp>
@@ -32,6 +34,75 @@ TEST(Endpoint, ControlGoesBothWays) {
   learner.Send(peer, WeightsReply{5, 6, blob});
   EXPECT_EQ(Await<WeightsReply>(actor).blob, blob);
   EXPECT_EQ(learner.counts().malformed, 0);
+}
+
+TEST(Endpoint, OneMessageServesManyAndEachGetsItsOwnWelcome) {
+  LearnerEndpoint learner({});
+  const SharedMessage weights(WeightsReply{5, 6, std::string(1 << 20, 'w')});
+  Welcome welcome;
+  welcome.actor = {1, 1};
+  welcome.session = 11;
+  welcome.config_yaml = "name: x\n";
+  welcome.trajectories_endpoint = "tcp://127.0.0.1:40001";
+  welcome.tasks.resize(2);
+  for (ArrayBundle& task : welcome.tasks) task.Put("cost", std::vector<double>(1000, 1.5));
+  const SharedMessage welcomes(welcome);
+  for (uint32_t i = 0; i < 3; ++i) {
+    ActorEndpoint actor(learner.control_address());
+    const PeerId peer = Meet(actor, learner);
+    const ActorKey key{100 + i, 7};
+    learner.SendWelcome(peer, welcomes, key);
+    const auto got = Await<Welcome>(actor);
+    EXPECT_EQ(got.actor, key);
+    EXPECT_EQ(got.session, 11U);
+    EXPECT_EQ(got.trajectories_endpoint, welcome.trajectories_endpoint);
+    EXPECT_EQ(got.config_yaml, welcome.config_yaml);
+    ASSERT_EQ(got.tasks.size(), 2U);
+    EXPECT_EQ(got.tasks[1].Get<double>("cost"), std::vector<double>(1000, 1.5));
+    learner.Send(peer, weights);
+    const auto reply = Await<WeightsReply>(actor);
+    EXPECT_EQ(reply.version, 5U);
+    EXPECT_EQ(reply.hash, 6U);
+    EXPECT_EQ(reply.blob, std::string(1 << 20, 'w'));
+  }
+}
+
+TEST(Endpoint, ManyActorsShareANetwork) {
+  constexpr size_t kActors = 20;
+  LearnerEndpoint learner({});
+  std::set<uint64_t> arrived;
+  {
+    SharedNetwork control(2 * kActors);
+    auto trajectories = std::make_unique<SharedNetwork>(static_cast<int>(kActors));
+    std::vector<std::unique_ptr<ActorEndpoint>> actors;
+    std::vector<ActorEndpoint*> all;
+    std::vector<PeerId> peers;
+    for (size_t i = 0; i < kActors; ++i) {
+      actors.push_back(std::make_unique<ActorEndpoint>(learner.control_address(), std::nullopt, &control));
+      all.push_back(actors.back().get());
+      peers.push_back(Meet(*actors.back(), learner));
+    }
+    EXPECT_TRUE(ActorEndpoint::WaitForAny(all, kSoon).empty());
+    learner.Send(peers[3], HeartbeatReply{9, 1});
+    learner.Send(peers[17], HeartbeatReply{9, 2});
+    for (const size_t i : {size_t{3}, size_t{17}}) {
+      for (int tries = 0; tries < kTries && !testing::Value(ActorEndpoint::WaitForAny(all, kSoon), testing::Contains(i)); ++tries) {
+      }
+      EXPECT_EQ(Await<HeartbeatReply>(*all[i]).session, 9U);
+    }
+    EXPECT_TRUE(ActorEndpoint::WaitForAny(all, kSoon).empty());
+    // What closed sockets have queued still leaves, before their network ends.
+    for (size_t i = 0; i < kActors; ++i) {
+      TrajectorySocket socket(learner.trajectories_address(), 4, std::nullopt, trajectories.get());
+      ASSERT_TRUE(socket.Send(SmallTrajectory(i), milliseconds(1000)));
+      socket.Close(milliseconds(10'000));
+    }
+    trajectories.reset();
+  }
+  while (const std::optional<Trajectory> trajectory = arrived.size() < kActors ? AwaitTrajectory(learner) : std::nullopt) {
+    arrived.insert(trajectory->sequence);
+  }
+  EXPECT_EQ(arrived.size(), kActors);
 }
 
 TEST(Endpoint, NoticesReachSubscribers) {

@@ -1,0 +1,75 @@
+// An actor that speaks the protocol and plays nothing: Hello until Welcome, heartbeats, weights whenever there are newer
+// ones, episodes that somebody else played, Goodbye. It has no thread; a thousand of them fit into one.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "actor/control_client.h"
+#include "common/trajectory.h"
+#include "common/wire/actor_endpoint.h"
+
+namespace emplace::load {
+
+using Clock = std::chrono::steady_clock;
+
+// What an actor shows to whoever keeps the records.
+class Witness {
+ public:
+  virtual ~Witness() = default;
+  virtual void HeardOf(PolicyVersion version) = 0;                  // A notice.
+  virtual void Got(const std::string& actor, const WeightsReply& weights) = 0;
+};
+
+class LightActor {
+ public:
+  // REQUIRES: networks and witness outlive it.
+  LightActor(const std::string& learner, std::string name, SharedNetwork& control, SharedNetwork& trajectories, Witness& witness);
+
+  ActorEndpoint& endpoint() { return endpoint_; }
+  const std::string& name() const { return name_; }
+  const std::optional<Welcome>& welcome() const { return welcome_; }
+  void ForgetGraphs() { welcome_->tasks = {}; }  // When it is not the one that needs them.
+  bool ready() const { return version_.has_value(); }  // Welcomed, and with weights.
+  bool told_to_stop() const { return told_to_stop_; }
+  uint64_t produced() const { return produced_; }
+
+  void Speak(Clock::time_point now);  // What is due.
+  void Hear();                        // All that has come. Throws RunFailed when it is refused, or weights are damaged.
+  // Sends it as its next episode, with its newest weights. False: its queue is full. REQUIRES: ready.
+  bool Send(Trajectory& episode);
+  void CloseTrajectories(std::chrono::milliseconds timeout);  // Their network's end waits for them.
+  void SayGoodbye();
+
+ private:
+  void Hear(const Notice& notice);
+  void Hear(Welcome welcome);
+  void Hear(const HeartbeatReply& reply);
+  void Hear(const WeightsReply& reply);
+  void Hear(const Work&) {}
+  void Hear(const Refusal& refusal);
+  void Hear(const Stop&) { told_to_stop_ = true; }
+  void Want(PolicyVersion version);
+
+  const std::string name_;
+  const uint64_t nonce_;
+  SharedNetwork& trajectories_network_;
+  Witness& witness_;
+  ActorEndpoint endpoint_;
+  std::optional<Welcome> welcome_;
+  std::chrono::milliseconds heartbeat_{0};
+  std::optional<TrajectorySocket> trajectories_;
+  uint64_t produced_ = 0;
+  std::optional<PolicyVersion> version_;
+  PolicyVersion wanted_ = 0;
+  bool told_to_stop_ = false;
+  std::chrono::milliseconds hello_wait_;
+  Clock::time_point next_hello_;
+  Clock::time_point next_heartbeat_;
+  Clock::time_point next_request_;
+};
+
+}  // namespace emplace::load
