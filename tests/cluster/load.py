@@ -36,6 +36,7 @@ def parse_arguments():
     parser.add_argument("--update-s", type=float, default=1, help="seconds between updates, as far as the learner keeps up")
     parser.add_argument("--config", type=pathlib.Path, default=ROOT / "configs/smoke.yaml")
     parser.add_argument("--set", action="append", default=[], metavar="SECTION.KEY=VALUE", dest="sets")
+    parser.add_argument("--keys", action="store_true", help="everything encrypted, as beyond one machine")
     parser.add_argument("--bin", type=pathlib.Path, default=ROOT / "build/bin")
     parser.add_argument("--dir", type=pathlib.Path, help="keeps the run, the samples and the records; else a temporary folder")
     return parser.parse_args()
@@ -44,6 +45,7 @@ def parse_arguments():
 def learner_command(arguments, run):
     sets = ["training.iterations=1000000000", "training.max_minutes=0", "evaluation.patience=0", "evaluation.every=100",
             "checkpoint.every=50", "training.max_states_per_update=512", "learner.progress_s=10",
+            *([f"network.keys={run.parent}/keys/learner.keys"] if arguments.keys else []),
             f"training.episodes_per_update={min(4096, max(1, round(arguments.rate * arguments.update_s)))}", *arguments.sets]
     command = [arguments.bin / "emplace-learner", "--config", arguments.config, "--dir", run]
     for item in sets:
@@ -63,6 +65,8 @@ class Fleets:
             name = f"load{i}"
             command = [arguments.bin / "emplace-load", "--learner", address, "--name", name, "--actors", str(actors),
                        "--rate", str(arguments.rate * actors / arguments.actors), "--records", folder / f"{name}.csv"]
+            if arguments.keys:
+                command += ["--keys", folder / "keys/actor-0.keys"]
             self.names.append(name)
             processes[name] = subprocess.Popen(command, stdout=(folder / f"{name}.json").open("w"), stderr=(folder / f"{name}.log").open("w"))
 
@@ -87,6 +91,8 @@ def run_load(arguments, folder):
     processes = {}
     watch = sampling.Watch()
     try:
+        if arguments.keys:
+            subprocess.run([arguments.bin / "emplace", "keygen", folder / "keys"], check=True, stdout=subprocess.DEVNULL)
         log = (folder / "learner.out").open("w")
         processes["learner"] = subprocess.Popen(learner_command(arguments, run), stdout=log, stderr=log)
         sampling.wait_for(run / "learner.json", processes["learner"])
@@ -94,10 +100,13 @@ def run_load(arguments, folder):
         address = json.loads((run / "learner.json").read_text())["address"]
         fleets = Fleets(arguments, address, folder, processes)
         joined = fleets.wait_until_joined(processes)
-        begin = time.monotonic()
+        begin, threads = time.monotonic(), sampling.thread_seconds(processes["learner"].pid)
         while joined and time.monotonic() < begin + 60 * arguments.minutes and all(p.poll() is None for p in processes.values()):
             time.sleep(0.2)
         stop = time.monotonic()
+        if processes["learner"].poll() is None:
+            threads = {name: (seconds - threads.get(name, 0)) / (stop - begin)
+                       for name, seconds in sampling.thread_seconds(processes["learner"].pid).items()}
         processes["learner"].send_signal(signal.SIGTERM)
         codes = {}
         for name, process in processes.items():
@@ -109,8 +118,8 @@ def run_load(arguments, folder):
         for process in processes.values():
             sampling.end(process)
         watch.stop()
-    return {"watch": watch, "begin": begin, "stop": stop, "codes": codes, "totals": fleets.totals(), "names": fleets.names,
-            "ledger": json.loads((run / "ledger.json").read_text()), "summary": json.loads((run / "summary.json").read_text())}
+    return {"watch": watch, "threads": threads, "begin": begin, "stop": stop, "codes": codes, "totals": fleets.totals(), "names": fleets.names,
+            "ledger": json.loads((run / "ledger.json").read_text())}
 
 
 def percentile(values, share):
@@ -171,7 +180,8 @@ def report(arguments, folder, result):
         ("learner RSS, most", f"{series.range('rss_mb')[1]:.1f} MB"),
         ("learner descriptors", "{:.0f}..{:.0f}".format(*descriptors)),
         ("learner threads", "{:.0f}..{:.0f}".format(*threads)),
-        ("learner processor", f"{series.cores():.2f} cores"),
+        ("learner processor", f"{series.cores():.2f} cores: " + ", ".join(
+            f"{name} {cores:.3f}" for name, cores in sorted(result["threads"].items(), key=lambda item: -item[1]) if cores >= 0.001)),
     ]
     print("| what | measured |\n| --- | --- |")
     print("\n".join(f"| {name} | {value} |" for name, value in rows) + "\n")

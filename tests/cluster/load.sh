@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 # One learner under many actors: builds, runs, and prints a table and ok / FAILED lines.
 #
-#   tests/cluster/load.sh [--actors 1000] [--minutes 10] [--rate EPISODES_PER_S] [--dir FOLDER]
+#   tests/cluster/load.sh [--actors 1000] [--minutes 10] [--rate EPISODES_PER_S] [--keys] [--dir FOLDER]
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
-if ! { cmake -S "$root" --preset dev && cmake --build "$root/build" -j 2 --target emplace-learner emplace-load; } >"$log" 2>&1; then
+if ! { cmake -S "$root" --preset dev && cmake --build "$root/build" -j 2 --target emplace emplace-learner emplace-load; } >"$log" 2>&1; then
   tail -n 30 "$log"
   echo "FAILED load: the programs are built"
   exit 1

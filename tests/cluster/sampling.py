@@ -1,4 +1,5 @@
 """What the load and the soak test share: processes watched through /proc, and checks of what was seen."""
+import os
 import pathlib
 import statistics
 import subprocess
@@ -6,6 +7,7 @@ import threading
 import time
 
 QUARTERS = (0.25, 0.5, 0.75, 1.0)
+TICKS = os.sysconf("SC_CLK_TCK")  # Of processor time, a second.
 
 
 class Sample:
@@ -22,7 +24,20 @@ class Sample:
         self.descriptors = sum(1 for _ in pathlib.Path(f"/proc/{pid}/fd").iterdir())
         # After the name, which may hold anything: field 14 of the whole line is the user's time, 15 the system's.
         stat = pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-        self.cpu_s = (int(stat[11]) + int(stat[12])) / 100
+        self.cpu_s = (int(stat[11]) + int(stat[12])) / TICKS
+
+
+def thread_seconds(pid):
+    """Processor time of the threads of a process, by name."""
+    seconds = {}
+    for task in pathlib.Path(f"/proc/{pid}/task").iterdir():
+        try:
+            head, _, rest = (task / "stat").read_text().rpartition(")")
+        except OSError:
+            continue  # It has ended.
+        name, fields = head.partition("(")[2], rest.split()
+        seconds[name] = seconds.get(name, 0) + (int(fields[11]) + int(fields[12])) / TICKS
+    return seconds
 
 
 class Watch:

@@ -37,7 +37,8 @@ Fleet::Fleet(const FleetOptions& options)
   if (!records_) throw RunFailed(StrCat(options.records, ": cannot be written"));
   Witness& witness = *this;
   for (int i = 0; i < options.actors; ++i) {
-    actors_.push_back(std::make_unique<LightActor>(options.learner, StrCat(options.name, "-", i), *control_, *trajectories_, witness));
+    actors_.push_back(std::make_unique<LightActor>(options.learner, StrCat(options.name, "-", i), options.keys, *control_,
+                                                   *trajectories_, witness));
   }
 }
 
@@ -102,11 +103,13 @@ void Fleet::PrepareEpisodes() {
     for (Trajectory& episode : rollout.Advance()) episodes_.push_back(std::move(episode));
   }
   first.ForgetGraphs();
-  last_due_ = Clock::now();
 }
 
 void Fleet::SendDueEpisodes(Clock::time_point now) {
-  if (episodes_.empty()) return;
+  if (episodes_.empty() || totals_.joined < std::ssize(actors_)) {
+    last_due_ = now;
+    return;
+  }
   due_ += options_.rate * std::chrono::duration<double>(now - last_due_).count();
   last_due_ = now;
   due_ = std::min(due_, options_.rate * kMostDebt_s);

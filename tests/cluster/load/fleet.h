@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <fstream>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,6 +18,7 @@ struct FleetOptions {
   std::string learner;           // Address.
   std::string name = "load";     // Of the actors, before their numbers.
   int actors = 250;
+  std::optional<ActorKeys> keys; // nullopt: nothing is encrypted.
   double rate = 125;             // Episodes a second, of all of them.
   std::string records;           // CSV: event, version, actor, microseconds of the machine's steady clock.
 };

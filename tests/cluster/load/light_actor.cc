@@ -21,13 +21,14 @@ constexpr int kSocketQueue = 4;
 
 }  // namespace
 
-LightActor::LightActor(const std::string& learner, std::string name, SharedNetwork& control, SharedNetwork& trajectories,
-                       Witness& witness)
+LightActor::LightActor(const std::string& learner, std::string name, const std::optional<ActorKeys>& keys,
+                       SharedNetwork& control, SharedNetwork& trajectories, Witness& witness)
     : name_(std::move(name)),
       nonce_(std::random_device()()),
+      keys_(keys),
       trajectories_network_(trajectories),
       witness_(witness),
-      endpoint_(learner, {}, &control),
+      endpoint_(learner, keys, &control),
       hello_wait_(kFirstHelloWait) {}
 
 void LightActor::Speak(Clock::time_point now) {
@@ -89,7 +90,7 @@ void LightActor::Hear(const Notice& notice) {
 void LightActor::Hear(Welcome welcome) {
   if (welcome_) return;  // Said twice.
   endpoint_.SubscribeNotices(endpoint_.OnLearnersHost(welcome.notices_endpoint));
-  trajectories_.emplace(endpoint_.OnLearnersHost(welcome.trajectories_endpoint), kSocketQueue, std::nullopt, &trajectories_network_);
+  trajectories_.emplace(endpoint_.OnLearnersHost(welcome.trajectories_endpoint), kSocketQueue, keys_, &trajectories_network_);
   produced_ = welcome.first_sequence - 1;
   const RunConfig config = ParseRunConfig(welcome.config_yaml, "configuration from the learner", {});
   heartbeat_ = std::chrono::duration_cast<milliseconds>(std::chrono::duration<double>(config.actor.heartbeat_s));

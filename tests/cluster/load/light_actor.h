@@ -27,7 +27,8 @@ class Witness {
 class LightActor {
  public:
   // REQUIRES: networks and witness outlive it.
-  LightActor(const std::string& learner, std::string name, SharedNetwork& control, SharedNetwork& trajectories, Witness& witness);
+  LightActor(const std::string& learner, std::string name, const std::optional<ActorKeys>& keys, SharedNetwork& control,
+             SharedNetwork& trajectories, Witness& witness);
 
   ActorEndpoint& endpoint() { return endpoint_; }
   const std::string& name() const { return name_; }
@@ -56,6 +57,7 @@ class LightActor {
 
   const std::string name_;
   const uint64_t nonce_;
+  const std::optional<ActorKeys> keys_;
   SharedNetwork& trajectories_network_;
   Witness& witness_;
   ActorEndpoint endpoint_;

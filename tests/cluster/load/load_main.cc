@@ -4,10 +4,12 @@
 #include <csignal>
 #include <cstdio>
 #include <nlohmann/json.hpp>
+#include <string>
 
 #include "common/error.h"
 #include "common/log.h"
 #include "common/open_files.h"
+#include "common/wire/keys.h"
 #include "tests/cluster/load/fleet.h"
 
 namespace {
@@ -22,6 +24,8 @@ int Run(int argc, char** argv) {
   app.add_option("--learner", options.learner, "Address of the learner, tcp://host:port")->required();
   app.add_option("--name", options.name, "Of the actors, before their numbers")->capture_default_str();
   app.add_option("--actors", options.actors, "How many")->capture_default_str()->check(CLI::Range(1, 100'000));
+  std::string keys;
+  app.add_option("--keys", keys, "Keys of the run, as emplace keygen makes them");
   app.add_option("--rate", options.rate, "Episodes a second, of all together")->capture_default_str()->check(CLI::NonNegativeNumber);
   app.add_option("--records", options.records, "CSV of notices and weights, with the times they came at")->required();
   try {
@@ -31,6 +35,7 @@ int Run(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     throw emplace::BadInput(error.what());
   }
+  if (!keys.empty()) options.keys = emplace::LoadActorKeys(keys);
   std::signal(SIGINT, Interrupt);
   std::signal(SIGTERM, Interrupt);
   emplace::SetLogRole(options.name);
