@@ -8,7 +8,6 @@ import pathlib
 import signal
 import statistics
 import subprocess
-import sys
 import tempfile
 import time
 
@@ -217,4 +216,4 @@ def main():
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sampling.run_main("load", main)

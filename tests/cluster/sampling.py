@@ -3,6 +3,7 @@ import os
 import pathlib
 import statistics
 import subprocess
+import sys
 import threading
 import time
 
@@ -112,6 +113,15 @@ class Checks:
         print(f"{'ok    ' if good else 'FAILED'} {self._prefix}: {text}", flush=True)
 
 
+def run_main(name, main):
+    """Ends the program with what main returns; whatever ends it before that is a FAILED line too."""
+    try:
+        sys.exit(main())
+    except Exception as error:
+        print(f"FAILED {name}: {type(error).__name__}: {error}", flush=True)
+        sys.exit(1)
+
+
 def ledger_totals(ledger):
     """The totals of a ledger.json; what they leave open is in 'missing'."""
     total = dict(ledger["total"])
@@ -124,7 +134,7 @@ def wait_for(path, process, timeout_s=120):
     deadline = time.monotonic() + timeout_s
     while not (path.exists() and path.stat().st_size > 0):
         if process.poll() is not None or time.monotonic() > deadline:
-            raise SystemExit(f"{path} has not been written; see the log beside it")
+            raise RuntimeError(f"{path} has not been written; see the log beside it")
         time.sleep(0.05)
 
 

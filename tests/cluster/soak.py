@@ -4,7 +4,6 @@ import argparse
 import json
 import pathlib
 import subprocess
-import sys
 import tempfile
 import time
 
@@ -93,4 +92,4 @@ def main():
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sampling.run_main("soak", main)
