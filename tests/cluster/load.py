@@ -172,6 +172,7 @@ def report(arguments, folder, result):
         ("trained, stale, rejected, lost", ", ".join(str(ledger[key]) for key in ("trained", "stale", "rejected", "lost"))),
         ("times an actor's queue was full", str(totals["held_back"])),
         ("versions announced, bytes each", f"{len(latencies)}, {totals['weights_bytes']}"),
+        ("weights taken, by all actors", f"{totals['weights']}, {totals['weights'] * totals['weights_bytes'] / seconds / 1e6:.0f} MB/s"),
         ("weights at the median actor, median / most of all versions", f"{1000 * statistics.median(p50):.0f} / {1000 * max(p50):.0f} ms"),
         ("weights at the 99th percentile actor", f"{1000 * statistics.median(p99):.0f} / {1000 * max(p99):.0f} ms"),
         ("weights at the last actor", f"{1000 * statistics.median(last):.0f} / {1000 * max(last):.0f} ms"),
