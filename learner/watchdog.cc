@@ -16,7 +16,11 @@
 namespace emplace {
 namespace {
 
+using Clock = std::chrono::steady_clock;
+
 constexpr double kMostBetweenLooks_s = 1;
+// Looks that are further apart than this: the process itself stood still (SIGSTOP, a machine that slept), and not a stage.
+constexpr std::chrono::seconds kStoodStill(5);
 
 }  // namespace
 
@@ -31,7 +35,12 @@ void Watchdog::Run(const std::stop_token& stop) const {
   std::mutex mutex;
   std::condition_variable_any stopped;
   std::unique_lock lock(mutex);
+  Clock::time_point last_look = Clock::now();
+  Clock::time_point watching_since = last_look;
   while (!stopped.wait_for(lock, stop, between, [&] { return stop.stop_requested(); })) {
+    const Clock::time_point now = Clock::now();
+    if (now - std::exchange(last_look, now) > kStoodStill) watching_since = now;
+    if (std::chrono::duration<double>(now - watching_since).count() <= limit_s_) continue;
     for (size_t i = 0; i < kStageNames.size(); ++i) {
       const std::optional<double> silent_s = clocks_[static_cast<Stage>(i)].silent_s();
       if (!silent_s || *silent_s <= limit_s_) continue;

@@ -16,7 +16,8 @@ class Watchdog {
   // once, on the watchdog's thread; no stage can be waited for any more.
   using Alarm = std::function<void(const std::string& reason)>;
 
-  // A stage hangs when work of it is under way and nothing has been heard of it for `limit_s`. 0: nobody watches.
+  // A stage hangs when work of it is under way and nothing has been heard of it for `limit_s` in which the process has run.
+  // 0: nobody watches.
   // `progress` says how far the run has come, for the message. REQUIRES: clocks outlive it.
   Watchdog(const StageClocks& clocks, double limit_s, std::function<std::string()> progress, Alarm alarm);
 

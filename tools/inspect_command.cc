@@ -14,6 +14,7 @@
 #include "common/file_io.h"
 #include "common/policy/policy_weights.h"
 #include "common/strings.h"
+#include "common/wire/keys.h"
 #include "simulator/cluster.h"
 #include "simulator/families/cost_model.h"
 #include "simulator/graph_io.h"
@@ -104,6 +105,16 @@ Json DescribeJson(const fs::path& path) {
   throw BadInput(StrCat(path.string(), ": is JSON, but none of our formats (no known 'format')"));
 }
 
+// What is secret stays so.
+Json DescribeKeys(const fs::path& path) {
+  if (path.filename().string().starts_with("actor")) {
+    const ActorKeys keys = LoadActorKeys(path);
+    return {{"what", "keys of actors (emplace.keys/1)"}, {"public", keys.public_key}, {"learner", keys.learner}};
+  }
+  const LearnerKeys keys = LoadLearnerKeys(path);
+  return {{"what", "keys of a learner (emplace.keys/1)"}, {"public", keys.public_key}, {"lets in", keys.actors.size()}};
+}
+
 Json DescribeLinks(const Topology& topology) {
   Json links = Json::array();
   for (const TopologyLink& link : topology.links) {
@@ -190,12 +201,13 @@ Json Describe(const fs::path& path) {
   if (name.ends_with(".safetensors")) return DescribePolicy(path);
   if (name.ends_with(".json")) return DescribeJson(path);
   if (name.ends_with(".jsonl")) return DescribeLines(path);
+  if (name.ends_with(".keys")) return DescribeKeys(path);
   if (name.ends_with(".yaml") || name.ends_with(".yml")) return DescribeYaml(path);
   if (name.find("tfevents") != std::string::npos) {
     return {{"what", "TensorBoard event file"}, {"bytes", fs::file_size(path)}};
   }
   throw BadInput(StrCat(path.string(), ": unknown kind of file, expected *.graph.json[.zst], *.json, *.jsonl, *.yaml, ",
-                        "*.safetensors, an event file or a run directory"));
+                        "*.safetensors, *.keys, an event file or a run directory"));
 }
 
 void PrintText(const Json& value, int indent) {

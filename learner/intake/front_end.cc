@@ -22,6 +22,7 @@ constexpr std::chrono::milliseconds kWhileFull(2);  // How long control may wait
 // After the last goodbye, what was sent before it may still be on its way over the other socket.
 constexpr std::chrono::milliseconds kQuiet(250);
 constexpr std::chrono::milliseconds kLookEvery(50);  // After silent actors.
+constexpr std::chrono::seconds kStoodStill(5);       // Between two looks: this process did, not the actors.
 constexpr int64_t kLoggedStrangers = 20;             // Each further one is only counted.
 constexpr size_t kMaxNameBytes = 64;
 constexpr int64_t kConnectionsOfAnActor = 3;  // Control, trajectories, notices.
@@ -326,7 +327,8 @@ void FrontEnd::Receive(LearnerEndpoint& endpoint, SentTrajectory sent) {
 // Actors that answer but finish nothing hang, and when none is left of those that came, nothing will come either.
 void FrontEnd::LookForHangs(Clock::time_point now, int64_t alive) {
   const double limit_s = config_.learner.watchdog_s;
-  if (peers_.empty() || stopping_ || !queue_.HasRoom()) last_work_ = now;
+  const bool stood_still = now - std::exchange(last_look_, now) > kStoodStill;
+  if (peers_.empty() || stopping_ || stood_still || !queue_.HasRoom()) last_work_ = now;
   const double silent_s = std::chrono::duration<double>(now - last_work_).count();
   if (limit_s == 0 || silent_s <= limit_s) return;
   const auto latest = std::max_element(peers_.begin(), peers_.end(), [](const auto& a, const auto& b) {

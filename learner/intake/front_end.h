@@ -111,6 +111,7 @@ class FrontEnd {
   bool warned_of_room_ = false;
   int64_t strangers_ = 0;       // Trajectories of actors that nobody knows.
   std::chrono::steady_clock::time_point next_look_;  // After the actors.
+  std::chrono::steady_clock::time_point last_look_;
   std::chrono::steady_clock::time_point last_work_ = std::chrono::steady_clock::now();  // Of theirs that came, or when none could.
 
   mutable Mutex mu_;

@@ -242,6 +242,10 @@ TEST_F(CliTest, KeygenMakesKeysOnceAndShowsNone) {
   EXPECT_EQ(learner.actors.at(1), actor.public_key);
   EXPECT_THAT(made.out, AllOf(HasSubstr("network.keys=keys/learner.keys"), HasSubstr("EMPLACE_KEYS=keys/actor-1.keys")));
   EXPECT_THAT(made.out, AllOf(Not(HasSubstr(learner.secret_key)), Not(HasSubstr(actor.secret_key))));
+  const Outcome of_learner = Emplace("inspect keys/learner.keys");
+  EXPECT_THAT(of_learner.out, AllOf(HasSubstr(learner.public_key), Not(HasSubstr(learner.secret_key))));
+  const Outcome of_actors = Emplace("inspect keys/actor-1.keys");
+  EXPECT_THAT(of_actors.out, AllOf(HasSubstr(actor.public_key), Not(HasSubstr(actor.secret_key))));
   ExpectRefused("keygen keys", "keys/learner.keys: is there already");
   ExpectRefused("keygen more --actors 0", "--actors");
 }
