@@ -267,6 +267,8 @@ void Run::Train() {
   placement_files_.emplace(dir_, workload_, *placements_);
   if (config_.training.sync == "lockstep") dealer_.emplace(initial->version, config_.training.episodes_per_update);
   front_end_.emplace(workload_.train, config_, ledger_, *placements_, initial, stages_, dealer_ ? &*dealer_ : nullptr);
+  // Once everything in it has proven good, so that a failed start leaves nothing that looks like a run.
+  WriteFileAtomically(dir_.config(), RunConfigToYaml(config_));
   dir_.WriteLearnerFile(front_end_->address(), front_end_->session());
   std::printf("training on %zu graphs, %zu for validation, %zu for testing; %lld parameters on %s; listening at %s\n",
               workload_.train.size(), workload_.validation.size(), workload_.test.size(),
@@ -308,8 +310,6 @@ void RunLearner(const LearnerOptions& options, const std::atomic<bool>& interrup
   const RunConfig config = LoadRunConfig(options.resume ? dir.config() : options.config, options.overrides);
   LogToFile(dir.log().string());
   Run run(dir, config, options.resume, interrupted);
-  // Written once everything in it has proven good, so that a failed start leaves nothing that looks like a run.
-  WriteFileAtomically(dir.config(), RunConfigToYaml(config));
   run.Train();
 }
 
