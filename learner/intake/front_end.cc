@@ -22,7 +22,6 @@ constexpr std::chrono::milliseconds kWhileFull(2);  // How long control may wait
 // After the last goodbye, what was sent before it may still be on its way over the other socket.
 constexpr std::chrono::milliseconds kQuiet(250);
 constexpr std::chrono::milliseconds kLookEvery(50);  // After silent actors.
-constexpr std::chrono::seconds kStoodStill(5);       // Between two looks: this process did, not the actors.
 constexpr int64_t kLoggedStrangers = 20;             // Each further one is only counted.
 constexpr size_t kMaxNameBytes = 64;
 constexpr int64_t kConnectionsOfAnActor = 3;  // Control, trajectories, notices.
@@ -42,6 +41,9 @@ NetworkOptions ToOptions(const RunConfig& config) {
   return options;
 }
 
+// Past the limit of open files connections are not taken, and checkpoints cannot be written.
+int64_t RoomForActors() { return (OpenFileLimit() - kOtherFiles) / kConnectionsOfAnActor; }
+
 // Names go into logs and JSON, so they are held to what every terminal and parser takes.
 bool IsGoodName(const std::string& name) {
   return !name.empty() && name.size() <= kMaxNameBytes &&
@@ -57,7 +59,6 @@ FrontEnd::FrontEnd(const std::vector<PlacementTask>& tasks, const RunConfig& con
       config_(config),
       config_yaml_(RunConfigToYaml(config)),
       session_(RandomSession()),
-      room_for_actors_((OpenFileLimit() - kOtherFiles) / kConnectionsOfAnActor),
       ledger_(ledger),
       clock_(clocks[Stage::kReceive]),
       dealer_(dealer),
@@ -65,6 +66,10 @@ FrontEnd::FrontEnd(const std::vector<PlacementTask>& tasks, const RunConfig& con
              {.capacity = static_cast<size_t>(config.learner.buffer),
               .threads = static_cast<size_t>(config.learner.check_threads)},
              ledger, placements, clocks[Stage::kCheck]),
+      roll_({.silent_s = config.learner.actor_timeout_s, .hang_s = config.learner.watchdog_s, .actors = RoomForActors()},
+            [this](const ActorKey& actor) {
+              if (dealer_ != nullptr) dealer_->TakeBack(actor);
+            }),
       weights_(std::move(weights)) {
   // The sockets belong to the thread; whether they could be bound comes back through the promise.
   std::promise<std::string> bound;
@@ -154,9 +159,7 @@ void FrontEnd::Serve(LearnerEndpoint& endpoint) {
     AnnounceNewWeights(endpoint);
     if (stopping_ && !told_to_stop) {
       endpoint.Announce({session_, announced_, /*stop=*/true});
-      for (const auto& [key, peer] : peers_) {
-        if (!peer.gone) endpoint.Send(peer.id, Stop{});
-      }
+      roll_.ForEach([&](const ActorKey&, const PeerId& peer) { endpoint.Send(peer, Stop{}); });
       told_to_stop = true;
     }
     const bool room = WaitForRoom();
@@ -223,35 +226,21 @@ void FrontEnd::Hear(LearnerEndpoint& endpoint, const PeerId& id, const Hello& he
   const auto now = std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch());
   const ActorKey actor = ledger_.Join(hello.name, hello.nonce, now.count());
   for (const Incarnation& earlier : hello.earlier) ledger_.Adopt(hello.name, earlier.number, earlier.nonce);
-  if (!peers_.contains(actor)) LogInfo(StrCat("'", hello.name, "' joins as ", ActorName(actor)));
-  // Who comes under a name takes the place of who had it; a heartbeat would bring that one back.
-  const ActorKey first_incarnation{actor.actor_id, 0};
-  for (auto old = peers_.lower_bound(first_incarnation); old != peers_.end() && old->first < actor; ++old) {
-    if (!old->second.gone) LogWarning(StrCat(ActorName(old->first), " has been replaced and counts as gone"));
-    CountAsGone(old->first, old->second);
-  }
-  const auto known = peers_.find(actor);
-  if ((known == peers_.end() || known->second.gone) && !HasRoomForAnActor()) {
-    endpoint.Send(id, Refusal{StrCat("it may have ", OpenFileLimit(), " files open, which leaves no room for more than ", room_for_actors_,
-                                     " actors; raise that limit (ulimit -n) on the learner's machine")});
+  if (!roll_.Join(actor, id, hello.name, Clock::now())) {
+    RefuseForWantOfRoom(endpoint, id);
     return;
   }
-  peers_[actor] = {.id = id, .name = hello.name, .last_heard = Clock::now()};
-  last_work_ = Clock::now();
   endpoint.SendWelcome(id, *welcome_, actor);
   if (stopping_) endpoint.Send(id, Stop{});
 }
 
-// Past the limit of open files connections are not taken, and checkpoints cannot be written. Here there is still one to say
-// so on.
-bool FrontEnd::HasRoomForAnActor() {
-  const auto alive = std::count_if(peers_.begin(), peers_.end(), [](const auto& entry) { return !entry.second.gone; });
-  if (alive < room_for_actors_) return true;
-  if (!std::exchange(warned_of_room_, true)) {
-    LogWarning(StrCat(alive, " actors are here, and the limit of ", OpenFileLimit(), " open files leaves no room for more: raise it (ulimit -n) to ",
-                      kConnectionsOfAnActor, " for each actor and ", kOtherFiles, " besides"));
-  }
-  return false;
+// While there is still a connection to say so on.
+void FrontEnd::RefuseForWantOfRoom(LearnerEndpoint& endpoint, const PeerId& id) {
+  endpoint.Send(id, Refusal{StrCat("it may have ", OpenFileLimit(), " files open, which leaves no room for more than ", roll_.room(),
+                                   " actors; raise that limit (ulimit -n) on the learner's machine")});
+  if (std::exchange(warned_of_room_, true)) return;
+  LogWarning(StrCat(roll_.alive(), " actors are here, and the limit of ", OpenFileLimit(), " open files leaves no room for more: raise it (ulimit -n) to ",
+                    kConnectionsOfAnActor, " for each actor and ", kOtherFiles, " besides"));
 }
 
 void FrontEnd::Hear(LearnerEndpoint& endpoint, const PeerId& id, const Heartbeat& heartbeat) {
@@ -259,12 +248,7 @@ void FrontEnd::Hear(LearnerEndpoint& endpoint, const PeerId& id, const Heartbeat
   endpoint.Send(id, HeartbeatReply{session_, announced_});
   if (heartbeat.session != session_) return;
   ledger_.NoteProduced(heartbeat.actor, heartbeat.produced);
-  const auto peer = peers_.find(heartbeat.actor);
-  if (peer == peers_.end()) return;
-  if (peer->second.gone) LogInfo(StrCat(ActorName(heartbeat.actor), " is heard again"));
-  peer->second.id = id;
-  peer->second.last_heard = Clock::now();
-  peer->second.gone = false;
+  if (!roll_.Hear(heartbeat.actor, id, Clock::now())) return;
   if (stopping_) endpoint.Send(id, Stop{});
 }
 
@@ -273,27 +257,20 @@ void FrontEnd::Hear(LearnerEndpoint& endpoint, const PeerId& id, const WeightsRe
 }
 
 void FrontEnd::Hear(LearnerEndpoint& endpoint, const PeerId& id, const WorkRequest& request) {
-  if (dealer_ == nullptr || stopping_ || request.session != session_ || !peers_.contains(request.actor)) return;
-  endpoint.Send(id, Work{session_, request.version, dealer_->Deal(request.actor, request.version, alive_, Clock::now())});
-}
-
-void FrontEnd::CountAsGone(const ActorKey& actor, Peer& peer) {
-  peer.gone = true;
-  if (dealer_ != nullptr) dealer_->TakeBack(actor);
+  if (dealer_ == nullptr || stopping_ || request.session != session_ || !roll_.Knows(request.actor)) return;
+  endpoint.Send(id, Work{session_, request.version, dealer_->Deal(request.actor, request.version, roll_.alive(), Clock::now())});
 }
 
 void FrontEnd::Hear(LearnerEndpoint& /*endpoint*/, const PeerId& /*id*/, const Goodbye& goodbye) {
   ledger_.NoteProduced(goodbye.actor, goodbye.produced);
-  const auto peer = peers_.find(goodbye.actor);
-  if (peer == peers_.end()) return;
-  CountAsGone(goodbye.actor, peer->second);
+  if (!roll_.Leave(goodbye.actor)) return;
   LogInfo(StrCat(ActorName(goodbye.actor), " said goodbye after ", goodbye.produced, " episodes"));
 }
 
 void FrontEnd::Receive(LearnerEndpoint& endpoint, SentTrajectory sent) {
   Trajectory& trajectory = sent.trajectory;
   const ActorKey actor = trajectory.actor;
-  last_work_ = Clock::now();
+  roll_.NoteWork(Clock::now());
   const Ledger::Admission admission = ledger_.Admit(actor, trajectory.sequence);
   if (admission == Ledger::Admission::kUnknown) {
     if (strangers_++ < kLoggedStrangers) {
@@ -309,7 +286,7 @@ void FrontEnd::Receive(LearnerEndpoint& endpoint, SentTrajectory sent) {
   std::optional<std::string> reason = CheckShape(tasks_, trajectory);
   if (!reason && trajectory.policy_version > announced_) {
     // Played for a learner that is no more, with weights that went with it.
-    if (!peers_.contains(actor)) {
+    if (!roll_.Knows(actor)) {
       ledger_.CountStale(actor);
       return;
     }
@@ -324,43 +301,18 @@ void FrontEnd::Receive(LearnerEndpoint& endpoint, SentTrajectory sent) {
   if (!queue_.Push(std::move(trajectory))) ledger_.CountStale(actor);
 }
 
-// Actors that answer but finish nothing hang, and when none is left of those that came, nothing will come either.
-void FrontEnd::LookForHangs(Clock::time_point now, int64_t alive) {
-  const double limit_s = config_.learner.watchdog_s;
-  const bool stood_still = now - std::exchange(last_look_, now) > kStoodStill;
-  if (peers_.empty() || stopping_ || stood_still || !queue_.HasRoom()) last_work_ = now;
-  const double silent_s = std::chrono::duration<double>(now - last_work_).count();
-  if (limit_s == 0 || silent_s <= limit_s) return;
-  const auto latest = std::max_element(peers_.begin(), peers_.end(), [](const auto& a, const auto& b) {
-    return a.second.last_heard < b.second.last_heard;
-  });
-  throw RunFailed(StrCat(
-      "stage 'actors' hangs: no episode has come for ", silent_s, " s, expected one within learner.watchdog_s, ", limit_s, " s; ",
-      alive, " of ", peers_.size(), " actors are alive, and the one heard last, '", latest->second.name, "' (",
-      ActorName(latest->first), "), was heard ", std::chrono::duration<double>(now - latest->second.last_heard).count(), " s ago"));
-}
-
 void FrontEnd::LookAfterActors() {
   const Clock::time_point now = Clock::now();
   if (now < next_look_) return;
   next_look_ = now + kLookEvery;
-  const auto limit = std::chrono::duration<double>(config_.learner.actor_timeout_s);
-  int64_t alive = 0;
+  roll_.Look(now);
+  if (stopping_ || !queue_.HasRoom()) roll_.NoteWork(now);
+  if (const std::optional<std::string> hang = roll_.Hang(now)) throw RunFailed(*hang);
   uint64_t under_way = 0;
-  for (auto& [key, peer] : peers_) {
-    if (!peer.gone && now - peer.last_heard > limit) {
-      CountAsGone(key, peer);
-      LogWarning(StrCat(ActorName(key), " has been silent for ", config_.learner.actor_timeout_s, " s and counts as gone"));
-    }
-    if (peer.gone) continue;
-    ++alive;
-    under_way += ledger_.UnderWay(key);
-  }
-  alive_ = alive;
-  LookForHangs(now, alive);
+  roll_.ForEach([&](const ActorKey& actor, const PeerId&) { under_way += ledger_.UnderWay(actor); });
   const MutexLock lock(mu_);
-  stats_.actors_alive = alive;
-  stats_.actors_gone = std::ssize(peers_) - alive;
+  stats_.actors_alive = roll_.alive();
+  stats_.actors_gone = roll_.gone();
   stats_.under_way = static_cast<int64_t>(under_way);
 }
 

@@ -6,7 +6,6 @@
 #include <atomic>
 #include <chrono>
 #include <future>
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -18,6 +17,7 @@
 #include "common/policy/policy_weights.h"
 #include "common/trajectory.h"
 #include "common/wire/learner_endpoint.h"
+#include "learner/intake/actor_roll.h"
 #include "learner/intake/best_placements.h"
 #include "learner/intake/checked_queue.h"
 #include "learner/intake/episode_dealer.h"
@@ -63,12 +63,6 @@ class FrontEnd {
   void Finish(std::chrono::milliseconds timeout);
 
  private:
-  struct Peer {
-    PeerId id;
-    std::string name;
-    std::chrono::steady_clock::time_point last_heard;
-    bool gone = false;
-  };
   void Run(std::promise<std::string> bound);
   void MakeWelcome();
   void Serve(LearnerEndpoint& endpoint);
@@ -80,12 +74,10 @@ class FrontEnd {
   void Hear(LearnerEndpoint& endpoint, const PeerId& id, const WeightsRequest& request);
   void Hear(LearnerEndpoint& endpoint, const PeerId& id, const WorkRequest& request);
   void Hear(LearnerEndpoint& endpoint, const PeerId& id, const Goodbye& goodbye);
-  bool HasRoomForAnActor();
-  void CountAsGone(const ActorKey& actor, Peer& peer);
+  void RefuseForWantOfRoom(LearnerEndpoint& endpoint, const PeerId& id);
   void Receive(LearnerEndpoint& endpoint, SentTrajectory sent);
   void AnnounceNewWeights(LearnerEndpoint& endpoint);
   void LookAfterActors();
-  void LookForHangs(std::chrono::steady_clock::time_point now, int64_t alive);
   void CountLeftOvers();
   std::shared_ptr<const PolicyWeights> weights() const;
 
@@ -93,7 +85,6 @@ class FrontEnd {
   const RunConfig config_;
   const std::string config_yaml_;
   const uint64_t session_;
-  const int64_t room_for_actors_;  // By the limit of open files.
   Ledger& ledger_;
   StageClock& clock_;
   EpisodeDealer* const dealer_;
@@ -103,16 +94,13 @@ class FrontEnd {
   // Of the front end's thread alone.
   std::string trajectories_address_;
   std::string notices_address_;
-  std::map<ActorKey, Peer> peers_;
-  int64_t alive_ = 0;  // Of the peers, when last looked after.
+  ActorRoll roll_;
   PolicyVersion announced_ = 0;
   std::optional<SharedMessage> weights_reply_;  // Made once a version.
   std::optional<SharedMessage> welcome_;        // Made once; the actor's key is put in.
   bool warned_of_room_ = false;
   int64_t strangers_ = 0;       // Trajectories of actors that nobody knows.
   std::chrono::steady_clock::time_point next_look_;  // After the actors.
-  std::chrono::steady_clock::time_point last_look_;
-  std::chrono::steady_clock::time_point last_work_ = std::chrono::steady_clock::now();  // Of theirs that came, or when none could.
 
   mutable Mutex mu_;
   std::shared_ptr<const PolicyWeights> weights_ EMPLACE_GUARDED_BY(mu_);

@@ -4,6 +4,8 @@
 #
 #   tests/cluster/run.sh [slurm | hosts]...      both when none is named
 set -uo pipefail
+# Whoever started us in the background may have made us ignore these, which bash cannot undo; tests send them.
+[[ -n ${EMPLACE_SIGNALS:-} ]] || EMPLACE_SIGNALS=default exec env --default-signal=HUP,INT,QUIT "$0" "$@"
 cd "$(dirname "$0")/../.." || exit 1
 here=tests/cluster
 passed=0 failed=0
@@ -49,7 +51,8 @@ for s in sockets: print(s.getsockname()[1])' "$1"
 train() {
   local name=$1
   shift
-  launch/cluster.sh configs/smoke.yaml --dir "$work/$name" "$@" >>"$work/$name.log" 2>&1
+  # Bounded: a run that nothing ends must not hold up all tests.
+  timeout --foreground --kill-after 30 400 launch/cluster.sh configs/smoke.yaml --dir "$work/$name" "$@" >>"$work/$name.log" 2>&1
 }
 
 # For as long as a test needs to do something to it on the way.

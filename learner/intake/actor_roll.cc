@@ -1,0 +1,96 @@
+#include "learner/intake/actor_roll.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "common/log.h"
+#include "common/strings.h"
+#include "learner/intake/ledger.h"
+
+namespace emplace {
+namespace {
+
+// Looks that are further apart than this: the learner itself stood still (SIGSTOP, a machine that slept), not its actors.
+constexpr std::chrono::seconds kStoodStill(5);
+
+double SecondsBetween(ActorRoll::Time earlier, ActorRoll::Time later) {
+  return std::chrono::duration<double>(later - earlier).count();
+}
+
+}  // namespace
+
+ActorRoll::ActorRoll(const Limits& limits, std::function<void(const ActorKey&)> on_gone)
+    : limits_(limits), on_gone_(std::move(on_gone)) {}
+
+bool ActorRoll::Join(const ActorKey& key, const PeerId& peer, const std::string& name, Time now) {
+  // A heartbeat would bring an earlier one back.
+  const ActorKey first_incarnation{key.actor_id, 0};
+  for (auto old = actors_.lower_bound(first_incarnation); old != actors_.end() && old->first < key; ++old) {
+    if (old->second.gone) continue;
+    LogWarning(StrCat(ActorName(old->first), " has been replaced and counts as gone"));
+    CountAsGone(old->first, old->second);
+  }
+  const auto known = actors_.find(key);
+  if (known == actors_.end() || known->second.gone) {
+    if (alive_ >= limits_.actors) return false;
+    ++alive_;
+  }
+  if (known == actors_.end()) LogInfo(StrCat("'", name, "' joins as ", ActorName(key)));
+  actors_[key] = {.peer = peer, .name = name, .last_heard = now};
+  NoteWork(now);  // It is given time for some.
+  return true;
+}
+
+bool ActorRoll::Hear(const ActorKey& key, const PeerId& peer, Time now) {
+  const auto found = actors_.find(key);
+  if (found == actors_.end()) return false;
+  Actor& actor = found->second;
+  if (actor.gone) {
+    LogInfo(StrCat(ActorName(key), " is heard again"));
+    ++alive_;
+  }
+  actor = {.peer = peer, .name = std::move(actor.name), .last_heard = now};
+  return true;
+}
+
+bool ActorRoll::Leave(const ActorKey& key) {
+  const auto found = actors_.find(key);
+  if (found == actors_.end()) return false;
+  CountAsGone(key, found->second);
+  return true;
+}
+
+void ActorRoll::CountAsGone(const ActorKey& key, Actor& actor) {
+  if (std::exchange(actor.gone, true)) return;
+  --alive_;
+  on_gone_(key);
+}
+
+void ActorRoll::Look(Time now) {
+  for (auto& [key, actor] : actors_) {
+    if (actor.gone || SecondsBetween(actor.last_heard, now) <= limits_.silent_s) continue;
+    LogWarning(StrCat(ActorName(key), " has been silent for ", limits_.silent_s, " s and counts as gone"));
+    CountAsGone(key, actor);
+  }
+}
+
+void ActorRoll::ForEach(const std::function<void(const ActorKey&, const PeerId&)>& visit) const {
+  for (const auto& [key, actor] : actors_) {
+    if (!actor.gone) visit(key, actor.peer);
+  }
+}
+
+std::optional<std::string> ActorRoll::Hang(Time now) {
+  const bool stood_still = now - std::exchange(last_look_, now) > kStoodStill;
+  if (stood_still || actors_.empty()) NoteWork(now);
+  const double silent_s = SecondsBetween(last_work_, now);
+  if (limits_.hang_s == 0 || silent_s <= limits_.hang_s) return std::nullopt;
+  const auto& [key, actor] = *std::max_element(actors_.begin(), actors_.end(), [](const auto& a, const auto& b) {
+    return a.second.last_heard < b.second.last_heard;
+  });
+  return StrCat("stage 'actors' hangs: no episode has come for ", silent_s, " s, expected one within learner.watchdog_s, ",
+                limits_.hang_s, " s; ", alive_, " of ", actors_.size(), " actors are alive, and the one heard last, '", actor.name,
+                "' (", ActorName(key), "), was heard ", SecondsBetween(actor.last_heard, now), " s ago");
+}
+
+}  // namespace emplace
