@@ -38,23 +38,24 @@ class Shift {
   const std::shared_ptr<const Session>& session() const { return session_; }
   uint64_t produced() const { return next_sequence_ - 1; }
 
-  bool lockstep() const { return session_->config.training.sync == "lockstep"; }
+  bool lockstep() const { return session_->config.training.lockstep(); }
 
   // In lockstep: goes on with what the learner gave to play, or starts it. False when all of it is done, and sent.
   bool TakeUpWork(const ControlClient::News& news) {
     if (!finished_.empty()) return true;
     if (!news.work) return false;  // There are newer weights: what is in flight is of no use any more.
-    if (news.work->version != version_ || taken_ > news.work->episodes.size()) taken_ = 0;
-    if (rollout_.idle() || news.work->version != version_) {
+    if (news.work->version != version_) {
       version_ = news.work->version;
-      const auto open = std::span(news.work->episodes).subspan(taken_);
-      const auto most = static_cast<size_t>(session_->config.actor.episodes_in_flight);
-      if (open.empty()) return false;
-      const auto next = open.first(std::min(most, open.size()));
-      rollout_.SetWeights(news.weights);
-      rollout_.StartLockstep(next, session_->config.seed);
-      taken_ += next.size();
+      taken_ = 0;
+    } else if (!rollout_.idle()) {
+      return true;
     }
+    const auto open = std::span(news.work->episodes).subspan(taken_);
+    if (open.empty()) return false;
+    const auto next = open.first(std::min(static_cast<size_t>(session_->config.actor.episodes_in_flight), open.size()));
+    rollout_.SetWeights(news.weights);
+    rollout_.StartLockstep(next, session_->config.seed);
+    taken_ += next.size();
     return true;
   }
 

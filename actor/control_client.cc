@@ -181,7 +181,7 @@ class ControlClient::Conversation {
     weights_wanted_ = newest_announced_ > reply.version;
     next_request_ = Clock::now();
     // At once, before the rollouts know of the weights: a round trip less to wait for.
-    if (session_->config.training.sync == "lockstep") {
+    if (session_->config.training.lockstep()) {
       work_wanted_ = true;
       next_work_request_ = Clock::now();
     }

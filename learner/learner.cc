@@ -23,7 +23,6 @@
 #include "learner/intake/episode_dealer.h"
 #include "learner/intake/front_end.h"
 #include "learner/intake/ledger.h"
-#include "learner/intake/lockstep_batcher.h"
 #include "learner/intake/placement_files.h"
 #include "learner/pipeline.h"
 #include "learner/publisher.h"
@@ -83,6 +82,7 @@ class Run {
   void Supervise();
   void ReportProgress(double every_s);
   void WritePlacements(double every_s);
+  EpisodeDealer* dealer() { return dealer_ ? &*dealer_ : nullptr; }
   bool TimeIsUp() const;
   std::string WhyOver() const;
 
@@ -114,7 +114,6 @@ class Run {
   std::optional<FrontEnd> front_end_;
   std::optional<EvaluationThread> evaluation_;
   std::optional<Batcher> batcher_;
-  std::optional<LockstepBatcher> lockstep_batcher_;  // In its place.
   std::optional<UpdateStage> update_;
   std::optional<Publisher> publisher_;
   std::optional<Pipeline> pipeline_;
@@ -212,11 +211,7 @@ void Run::StartPipeline(const std::shared_ptr<const PolicyWeights>& initial) {
                        .episodes = config_.training.episodes_per_update,
                        .max_lag = config_.training.max_lag};
   const auto source = [this](std::chrono::milliseconds timeout) { return front_end_->Pop(timeout); };
-  if (dealer_) {
-    lockstep_batcher_.emplace(source, plan, *dealer_, ledger_, stages_[Stage::kBatch]);
-  } else {
-    batcher_.emplace(source, plan, ledger_, stages_[Stage::kBatch]);
-  }
+  batcher_.emplace(source, plan, ledger_, stages_[Stage::kBatch], dealer());
   update_.emplace(*updater_, config_.checkpoint.every, ledger_, *clock_);
   publisher_.emplace(config_, rng_,
                      Publisher::Places{.front_end = *front_end_,
@@ -231,7 +226,7 @@ void Run::StartPipeline(const std::shared_ptr<const PolicyWeights>& initial) {
                                        .clocks = stages_,
                                        .clock = *clock_});
   if (initial->version == 0) publisher_->Begin(initial);
-  pipeline_.emplace(Pipeline::Stages{.batch = [this](const std::stop_token& stop) { return dealer_ ? lockstep_batcher_->Next(stop) : batcher_->Next(stop); },
+  pipeline_.emplace(Pipeline::Stages{.batch = [this](const std::stop_token& stop) { return batcher_->Next(stop); },
                                      .update = [this](const Batch& batch) { return update_->Train(batch); },
                                      .publish = [this](const Updated& updated) { publisher_->Publish(updated); },
                                      .while_idle = [this] { publisher_->TakeReport(); },
@@ -265,8 +260,8 @@ void Run::Train() {
                    history_before_);
   placements_.emplace(workload_.train, config_.environment, *clock_);
   placement_files_.emplace(dir_, workload_, *placements_);
-  if (config_.training.sync == "lockstep") dealer_.emplace(initial->version, config_.training.episodes_per_update);
-  front_end_.emplace(workload_.train, config_, ledger_, *placements_, initial, stages_, dealer_ ? &*dealer_ : nullptr);
+  if (config_.training.lockstep()) dealer_.emplace(initial->version, config_.training.episodes_per_update);
+  front_end_.emplace(workload_.train, config_, ledger_, *placements_, initial, stages_, dealer());
   // Once everything in it has proven good, so that a failed start leaves nothing that looks like a run.
   WriteFileAtomically(dir_.config(), RunConfigToYaml(config_));
   dir_.WriteLearnerFile(front_end_->address(), front_end_->session());

@@ -336,7 +336,7 @@ void CheckTogether(const RunConfig& config, const std::string& source) {
     throw BadInput(StrCat(source, ": evaluation.patience is 1, expected 0, or 2 and more: one evaluation has no spread"));
   }
   const TrainingConfig& training = config.training;
-  if (training.sync == "lockstep" && config.environment.start == "best") {
+  if (training.lockstep() && config.environment.start == "best") {
     throw BadInput(StrCat(source, ": environment.start is best, expected random or single with training.sync: lockstep: the best placement that an actor has seen depends on what else it has played"));
   }
   if (training.entropy == "target" && std::max(training.entropy_start, training.entropy_end) > 1) {

@@ -47,6 +47,7 @@ struct PolicyConfig {
 
 struct TrainingConfig {
   std::string sync = "async";          // "async", or "lockstep": the same policy for a seed, whoever plays the episodes
+  bool lockstep() const { return sync == "lockstep"; }
   int64_t iterations = 1000;           // Updates.
   double max_minutes = 0;              // Stops after this wall time; 0: no limit.
   int64_t episodes_per_update = 16;    // B

@@ -12,8 +12,8 @@ constexpr std::chrono::milliseconds kWait(100);  // Between looks at the stop to
 
 }  // namespace
 
-Batcher::Batcher(Source source, const BatchPlan& plan, Ledger& ledger, StageClock& clock)
-    : source_(std::move(source)), plan_(plan), ledger_(ledger), clock_(clock), next_(plan.first) {
+Batcher::Batcher(Source source, const BatchPlan& plan, Ledger& ledger, StageClock& clock, EpisodeDealer* dealer)
+    : source_(std::move(source)), plan_(plan), ledger_(ledger), clock_(clock), dealer_(dealer), next_(plan.first) {
   EMPLACE_CHECK(plan.episodes > 0);
 }
 
@@ -29,23 +29,27 @@ std::optional<Batch> Batcher::Next(const std::stop_token& stop) {
     std::optional<Episode> episode = source_(kWait);
     clock_.Busy();
     if (!episode) continue;
-    const Trajectory& trajectory = episode->trajectory;
-    newest_received_ = std::max(newest_received_, trajectory.policy_version);
-    if (IsStale(next_, trajectory.policy_version, newest_received_, plan_.max_lag)) {
-      ledger_.CountStale(trajectory.actor);
-    } else {
+    if (Admits(episode->trajectory)) {
       episodes.push_back(*std::move(episode));
+    } else {
+      ledger_.CountStale(episode->trajectory.actor);
     }
   }
-  return ToBatch(std::move(episodes), next_++);
-}
-
-Batch ToBatch(std::vector<Episode> episodes, PolicyVersion version) {
+  if (dealer_ != nullptr) {
+    std::sort(episodes.begin(), episodes.end(),
+              [](const Episode& a, const Episode& b) { return a.trajectory.index < b.trajectory.index; });
+  }
   Batch batch;
-  batch.version = version;
-  batch.numbers = NumbersOf(episodes, version);
+  batch.version = next_++;
+  batch.numbers = NumbersOf(episodes, batch.version);
   for (Episode& episode : episodes) batch.trajectories.push_back(std::move(episode.trajectory));
   return batch;
+}
+
+bool Batcher::Admits(const Trajectory& trajectory) {
+  if (dealer_ != nullptr) return dealer_->Accept(trajectory, std::chrono::steady_clock::now());
+  newest_received_ = std::max(newest_received_, trajectory.policy_version);
+  return !IsStale(next_, trajectory.policy_version, newest_received_, plan_.max_lag);
 }
 
 void CountStale(const Batch& batch, Ledger& ledger) {

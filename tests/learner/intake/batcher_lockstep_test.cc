@@ -1,11 +1,11 @@
-#include "learner/intake/lockstep_batcher.h"
-
+// The batcher in lockstep.
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <vector>
 
 #include "common/rng.h"
+#include "learner/intake/batcher.h"
 
 namespace emplace {
 namespace {
@@ -44,7 +44,7 @@ TEST(LockstepBatcher, BatchesAreTheEpisodesOfOneVersionInOrder) {
       waiting.erase(any);
       return episode;
     };
-    LockstepBatcher batcher(source, {.first = 3, .end = kEnd, .episodes = kEpisodes}, dealer, ledger, clock);
+    Batcher batcher(source, {.first = 3, .end = kEnd, .episodes = kEpisodes}, ledger, clock, &dealer);
     for (; version < kEnd; ++version) {
       const std::optional<Batch> batch = batcher.Next({});
       ASSERT_TRUE(batch.has_value());
@@ -78,7 +78,7 @@ TEST(LockstepBatcher, AStopLeavesABatchUnmadeAndCountsWhatItHad) {
     episode.trajectory.actor = actor;
     return episode;
   };
-  LockstepBatcher batcher(one, {.first = 0, .end = 5, .episodes = 2}, dealer, ledger, clock);
+  Batcher batcher(one, {.first = 0, .end = 5, .episodes = 2}, ledger, clock, &dealer);
   EXPECT_FALSE(batcher.Next(stop.get_token()).has_value());
   EXPECT_EQ(ledger.Total().stale, 1U);
 }
