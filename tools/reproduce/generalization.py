@@ -27,7 +27,8 @@ ANNEALING_X10 = "annealing x10"
 RANDOM = "random"
 PLAIN = ["single", "expert", "scotch", "heft", "m-etf"]  # Without a budget.
 HEURISTICS = [*PLAIN, RANDOM]
-METHODS = [ZERO_SHOT, SAMPLED, FINE_TUNED, ALONE, ANNEALING, ANNEALING_X10, *HEURISTICS]
+TRAINED = [ZERO_SHOT, SAMPLED, FINE_TUNED, ALONE]  # Their rows are worth nothing once the configuration is another.
+METHODS = [*TRAINED, ANNEALING, ANNEALING_X10, *HEURISTICS]
 
 
 def parse_arguments():
@@ -148,13 +149,17 @@ def measure(family, arguments):
 
 
 def merged(path, rows, graphs, arguments, settings):
-    """The document of a family: these rows, and those of methods that this call does not make, of earlier calls."""
+    """The document of a family: these rows, and those of methods that this call does not make, of earlier calls; of earlier
+    policies, only of methods that need none."""
     commands = {}
     kept = []
     if path.exists():
         old = json.loads(path.read_text())
-        if old.get("settings") == settings and old["graphs"] == graphs:
-            kept = [row for row in old["results"] if row["method"] not in arguments.methods]
+        before = old["settings"]
+        if {**before, "policies": None} == {**settings, "policies": None} and old["graphs"] == graphs:
+            same_policies = before["policies"] == settings["policies"]
+            kept = [row for row in old["results"] if row["method"] not in arguments.methods
+                    and (same_policies or row["method"] not in TRAINED)]
             commands = {row["method"]: old["commands"][row["method"]] for row in kept}
     commands.update({row["method"]: command_line() for row in rows})
     rows = sorted(rows + kept, key=lambda row: METHODS.index(row["method"]))  # Stable.

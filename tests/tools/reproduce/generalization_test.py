@@ -13,21 +13,25 @@ import generalization
 
 
 class Generalization(unittest.TestCase):
-    def test_rows_of_earlier_calls_stay_with_the_same_policies(self):
+    def test_rows_of_earlier_calls_stay_while_they_hold(self):
         graphs = {"a": {"path": "a", "single_device_us": 100.0}}
-        old = {"results": [row("a", "single", 1, 100.0), row("a", "alone", 1, 70.0)], "graphs": graphs,
-               "settings": {"policies": "x"}, "commands": {"single": "first", "alone": "first"}}
+        old = {"results": [row("a", "single", 1, 100.0), row("a", "fine-tuned", 1, 72.0), row("a", "alone", 1, 70.0)],
+               "graphs": graphs, "settings": {"policies": "x", "max_groups": 8},
+               "commands": {"single": "first", "fine-tuned": "first", "alone": "first"}}
         arguments = argparse.Namespace(methods=["alone", "policy"])
         rows = [row("a", "policy", 1, 75.0), row("a", "alone", 1, 60.0)]
         with tempfile.TemporaryDirectory() as folder:
             path = pathlib.Path(folder) / "ptb.json"
             path.write_text(json.dumps(old))
             with mock.patch.object(generalization, "command_line", return_value="second"):
-                same = generalization.merged(path, rows, graphs, arguments, {"policies": "x"})
-                other = generalization.merged(path, rows, graphs, arguments, {"policies": "y"})
+                same = generalization.merged(path, rows, graphs, arguments, {"policies": "x", "max_groups": 8})
+                retrained = generalization.merged(path, rows, graphs, arguments, {"policies": "y", "max_groups": 8})
+                other = generalization.merged(path, rows, graphs, arguments, {"policies": "x", "max_groups": 9})
         self.assertEqual([(r["method"], r["makespan_us"]) for r in same["results"]],
-                         [("policy", 75.0), ("alone", 60.0), ("single", 100.0)])
-        self.assertEqual(same["commands"], {"single": "first", "policy": "second", "alone": "second"})
+                         [("policy", 75.0), ("fine-tuned", 72.0), ("alone", 60.0), ("single", 100.0)])
+        self.assertEqual(same["commands"],
+                         {"single": "first", "fine-tuned": "first", "policy": "second", "alone": "second"})
+        self.assertEqual([r["method"] for r in retrained["results"]], ["policy", "alone", "single"])
         self.assertEqual([r["method"] for r in other["results"]], ["policy", "alone"])
 
     def test_a_family_s_section(self):
