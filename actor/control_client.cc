@@ -65,6 +65,10 @@ class ControlClient::Conversation {
 
   // One round: says what is due, hears what has come.
   void Turn() {
+    if (const std::optional<std::string> why = endpoint_.Refusal()) {
+      client_.End({true, Error::Kind::kBadInput, StrCat(client_.learner_address_, ": the learner refuses: ", *why, "; see emplace keygen")});
+      return;
+    }
     Speak(Clock::now());
     auto received = endpoint_.Receive(kPoll);
     if (!received) return;

@@ -5,6 +5,7 @@
 #include "common/error.h"
 #include "common/wire/address.h"
 #include "common/wire/codec.h"
+#include "common/wire/handshake_monitor.h"
 #include "common/wire/sockets.h"
 
 namespace emplace {
@@ -42,6 +43,7 @@ struct ActorEndpoint::Impl {
   std::optional<zmq::context_t> own;  // Without a shared one.
   zmq::socket_t control;
   zmq::socket_t notices;
+  std::optional<HandshakeMonitor> monitor;  // Of control, on a network of its own: two more sockets for each of many are too many.
   bool encrypted = false;
   TcpAddress learner;
   std::string notices_address;  // Empty: not subscribed yet.
@@ -59,6 +61,7 @@ ActorEndpoint::ActorEndpoint(const std::string& control_address, std::optional<A
   // Nothing waits for a learner that is away: by the time it returns, an old heartbeat would say what is not so.
   impl_->control.set(zmq::sockopt::immediate, true);
   impl_->control.set(zmq::sockopt::linger, kFarewellMs);
+  if (impl_->own) impl_->monitor.emplace(*impl_->own, impl_->control, impl_->encrypted);
   impl_->control.connect(impl_->learner.text());
   SetLimits(impl_->notices, kControlQueue, kMaxActorControlBytes);
   impl_->notices.set(zmq::sockopt::linger, 0);
@@ -82,6 +85,8 @@ void ActorEndpoint::SubscribeNotices(const std::string& address) {
 bool ActorEndpoint::Send(const ActorMessage& message) {
   return SendFrames(impl_->control, Encode(message), zmq::send_flags::dontwait);
 }
+
+std::optional<std::string> ActorEndpoint::Refusal() { return impl_->monitor ? impl_->monitor->Refusal() : std::nullopt; }
 
 std::optional<std::variant<LearnerMessage, Notice>> ActorEndpoint::Receive(milliseconds timeout) {
   const Clock::time_point deadline = Clock::now() + timeout;

@@ -42,6 +42,8 @@ class ActorEndpoint {
   void SubscribeNotices(const std::string& address);  // In place of the address before. Throws BadInput for a bad one.
   // False when the learner cannot be reached now; then nothing is sent, later neither.
   bool Send(const ActorMessage& message);
+  // Why the learner does not talk to this actor: its keys. nullopt while it may yet; with a shared network always.
+  std::optional<std::string> Refusal();
   // Waits up to `timeout`. nullopt: nothing came.
   std::optional<std::variant<LearnerMessage, Notice>> Receive(std::chrono::milliseconds timeout);
   // Waits up to `timeout` until one of many has something to receive: their indices.

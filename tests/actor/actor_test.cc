@@ -3,7 +3,9 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
+#include <filesystem>
 #include <map>
 #include <set>
 #include <thread>
@@ -11,6 +13,8 @@
 
 #include "common/error.h"
 #include "common/strings.h"
+#include "common/wire/keys.h"
+#include "common/wire/learner_endpoint.h"
 #include "tests/actor/fake_learner.h"
 #include "tests/actor/small_tasks.h"
 
@@ -246,6 +250,19 @@ TEST(Actor, ABadAddressIsSaid) {
   const auto failure = actor.End();
   ASSERT_TRUE(failure.has_value());
   EXPECT_EQ(failure->exit_code(), 2);
+}
+
+TEST(Actor, EndsAtALearnerThatWantsKeys) {
+  const std::filesystem::path folder = std::filesystem::path(testing::TempDir()) / StrCat("emplace_actor_keys_", ::getpid());
+  MakeRunKeys(folder, 1);
+  NetworkOptions options;
+  options.keys = LoadLearnerKeys(folder / "learner.keys");
+  const LearnerEndpoint learner(options);
+  const std::optional<Error> failure = RunningActor(learner.control_address()).End();
+  std::filesystem::remove_all(folder);
+  ASSERT_TRUE(failure.has_value());
+  EXPECT_EQ(failure->exit_code(), 2);
+  EXPECT_THAT(failure->what(), testing::HasSubstr("only to actors with keys"));
 }
 
 }  // namespace

@@ -86,6 +86,33 @@ TEST_F(EndpointKeys, NobodyElseGetsAWord) {
   EXPECT_EQ(learner.counts().malformed, 0);
 }
 
+TEST_F(EndpointKeys, WhoIsRefusedLearnsWhy) {
+  const auto refusal = [](ActorEndpoint& actor) {
+    std::optional<std::string> why;
+    for (int i = 0; i < kTries && !why; ++i) {
+      actor.Receive(kSoon);
+      why = actor.Refusal();
+    }
+    return why.value_or("");
+  };
+  LearnerEndpoint learner(options_);
+  ActorEndpoint without(learner.control_address());
+  EXPECT_THAT(refusal(without), testing::HasSubstr("this one has none"));
+  ActorKeys stranger = LoadActorKeys(folder_ / "other" / "actor-0.keys");
+  ActorEndpoint wrong_learner(learner.control_address(), stranger);
+  EXPECT_THAT(refusal(wrong_learner), testing::HasSubstr("another run"));
+  stranger.learner = options_.keys->public_key;
+  ActorEndpoint not_allowed(learner.control_address(), stranger);
+  EXPECT_THAT(refusal(not_allowed), testing::HasSubstr("does not let in"));
+  LearnerEndpoint open({});
+  ActorEndpoint with(open.control_address(), Keys(0));
+  EXPECT_THAT(refusal(with), testing::HasSubstr("has no keys"));
+
+  ActorEndpoint welcome(learner.control_address(), Keys(0));
+  Meet(welcome, learner);
+  EXPECT_EQ(welcome.Refusal(), std::nullopt);
+}
+
 TEST_F(EndpointKeys, AnActorTalksToItsLearnerAlone) {
   NetworkOptions impostor_options;
   impostor_options.keys = LoadLearnerKeys(folder_ / "other" / "learner.keys");
