@@ -30,8 +30,8 @@ def parse_arguments():
     parser.add_argument("--held-out", nargs="+", metavar="NAME", help="rows: graphs to leave out (default: each in turn)")
     parser.add_argument("--devices", type=int, nargs="+", default=[2, 4], metavar="N", help="device counts (2 4)")
     parser.add_argument("--kind", default="gpu", help="of device, that the graphs have costs for (gpu)")
-    parser.add_argument("--config", type=pathlib.Path, default=ROOT / "configs/ptb.yaml",
-                        help="of the trainings, but for their graphs and devices (configs/ptb.yaml)")
+    parser.add_argument("--config", type=pathlib.Path, default=ROOT / "configs/profiled.yaml",
+                        help="of the trainings, but for their graphs and devices (configs/profiled.yaml)")
     parser.add_argument("--updates", type=int, metavar="N", help="of each training (default: as the configuration says)")
     parser.add_argument("--budget", type=int, default=2000, help="simulated placements of a searching method (2000)")
     add_arguments(parser)
