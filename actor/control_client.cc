@@ -65,9 +65,13 @@ class ControlClient::Conversation {
 
   // One round: says what is due, hears what has come.
   void Turn() {
-    if (const std::optional<std::string> why = endpoint_.Refusal()) {
-      client_.End({true, Error::Kind::kBadInput, StrCat(client_.learner_address_, ": the learner refuses: ", *why, "; see emplace keygen")});
-      return;
+    if (const std::optional<KeyProblem> problem = endpoint_.NextKeyProblem()) {
+      const std::string reason = StrCat(client_.learner_address_, ": the learner refuses: ", problem->why, "; see emplace keygen");
+      if (problem->final) {
+        client_.End({true, Error::Kind::kBadInput, reason});
+        return;
+      }
+      LogWarning(reason);
     }
     Speak(Clock::now());
     auto received = endpoint_.Receive(kPoll);

@@ -86,7 +86,7 @@ bool ActorEndpoint::Send(const ActorMessage& message) {
   return SendFrames(impl_->control, Encode(message), zmq::send_flags::dontwait);
 }
 
-std::optional<std::string> ActorEndpoint::Refusal() { return impl_->monitor ? impl_->monitor->Refusal() : std::nullopt; }
+std::optional<KeyProblem> ActorEndpoint::NextKeyProblem() { return impl_->monitor ? impl_->monitor->Next() : std::nullopt; }
 
 std::optional<std::variant<LearnerMessage, Notice>> ActorEndpoint::Receive(milliseconds timeout) {
   const Clock::time_point deadline = Clock::now() + timeout;

@@ -30,6 +30,12 @@ class SharedNetwork {
   std::unique_ptr<Impl> impl_;
 };
 
+// Why a learner does not talk to an actor.
+struct KeyProblem {
+  std::string why;     // For people.
+  bool final = false;  // Else it may yet: a relay whose learner is away ends handshakes too.
+};
+
 // The control and notices side of an actor.
 class ActorEndpoint {
  public:
@@ -42,8 +48,8 @@ class ActorEndpoint {
   void SubscribeNotices(const std::string& address);  // In place of the address before. Throws BadInput for a bad one.
   // False when the learner cannot be reached now; then nothing is sent, later neither.
   bool Send(const ActorMessage& message);
-  // Why the learner does not talk to this actor: its keys. nullopt while it may yet; with a shared network always.
-  std::optional<std::string> Refusal();
+  // That keys keep this actor out, when that has shown since the last call; with a shared network nobody looks.
+  std::optional<KeyProblem> NextKeyProblem();
   // Waits up to `timeout`. nullopt: nothing came.
   std::optional<std::variant<LearnerMessage, Notice>> Receive(std::chrono::milliseconds timeout);
   // Waits up to `timeout` until one of many has something to receive: their indices.

@@ -2,30 +2,31 @@
 
 #include <cstdint>
 #include <cstring>
+#include <vector>
+
+#include "common/wire/sockets.h"
 
 namespace emplace {
 namespace {
 
 constexpr char kEvents[] = "inproc://handshakes";
-// Handshakes that the other side ends without a word, one after the other, until it is no accident. A learner that cannot
-// read what was encrypted for another says nothing.
+// Handshakes that the other side ends without a word, one after the other, until it is worth telling. A learner that cannot
+// read what was encrypted for another says nothing; a relay whose learner is away does the same.
 constexpr int kMostSilent = 10;
 
-// The first frame of an event (zmq_socket_monitor(3)), packed; the second is the address.
+// An event has two frames: this, packed, and an address (zmq_socket_monitor(3)).
 struct Event {
   uint16_t number = 0;
   uint32_t value = 0;
 };
 
 std::optional<Event> NextEvent(zmq::socket_t& events) {
-  zmq::message_t frame;
-  if (!events.recv(frame, zmq::recv_flags::dontwait)) return std::nullopt;
+  const std::vector<zmq::message_t> frames = ReceiveFrames(events, 1);
+  if (frames.empty()) return std::nullopt;
   Event event;
-  if (frame.size() == sizeof(event.number) + sizeof(event.value)) {
-    std::memcpy(&event.number, frame.data(), sizeof(event.number));
-    std::memcpy(&event.value, frame.data<char>() + sizeof(event.number), sizeof(event.value));
-  }
-  while (events.get(zmq::sockopt::rcvmore) && events.recv(frame, zmq::recv_flags::dontwait)) {
+  if (frames[0].size() == sizeof(event.number) + sizeof(event.value)) {
+    std::memcpy(&event.number, frames[0].data(), sizeof(event.number));
+    std::memcpy(&event.value, frames[0].data<char>() + sizeof(event.number), sizeof(event.value));
   }
   return event;
 }
@@ -41,14 +42,16 @@ HandshakeMonitor::HandshakeMonitor(zmq::context_t& context, zmq::socket_t& watch
   events_.connect(kEvents);
 }
 
-std::optional<std::string> HandshakeMonitor::Refusal() {
+std::optional<KeyProblem> HandshakeMonitor::Next() {
   while (const std::optional<Event> event = NextEvent(events_)) {
-    if (event->number == ZMQ_EVENT_HANDSHAKE_FAILED_AUTH) return "it does not let in the key of this actor";
+    if (event->number == ZMQ_EVENT_HANDSHAKE_FAILED_AUTH) return KeyProblem{"it does not let in the key of this actor", true};
     if (event->number == ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL && event->value == ZMQ_PROTOCOL_ERROR_ZMTP_MECHANISM_MISMATCH) {
-      return encrypted_ ? "it has no keys, and this actor has" : "it talks only to actors with keys, and this one has none";
+      return KeyProblem{encrypted_ ? "it has no keys, and this actor has" : "it talks only to actors with keys, and this one has none", true};
     }
     silent_ = event->number == ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL ? silent_ + 1 : 0;
-    if (encrypted_ && silent_ == kMostSilent) return "it ends every handshake, as one does whose keys are of another run";
+    if (encrypted_ && silent_ == kMostSilent) {
+      return KeyProblem{"it ends every handshake, as one does whose keys are of another run", false};
+    }
   }
   return std::nullopt;
 }

@@ -3,8 +3,9 @@
 #pragma once
 
 #include <optional>
-#include <string>
 #include <zmq.hpp>
+
+#include "common/wire/actor_endpoint.h"
 
 namespace emplace {
 
@@ -15,8 +16,9 @@ class HandshakeMonitor {
   // the context outlives the monitor.
   HandshakeMonitor(zmq::context_t& context, zmq::socket_t& watched, bool encrypted);
 
-  // Why the other side does not talk to this one, for people; nullopt while it may yet.
-  std::optional<std::string> Refusal();
+  // What has been seen since the last call; nullopt: nothing that speaks against it. What is not final comes once, until a
+  // handshake has gone well.
+  std::optional<KeyProblem> Next();
 
  private:
   const bool encrypted_;

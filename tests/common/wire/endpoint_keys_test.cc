@@ -87,30 +87,31 @@ TEST_F(EndpointKeys, NobodyElseGetsAWord) {
 }
 
 TEST_F(EndpointKeys, WhoIsRefusedLearnsWhy) {
-  const auto refusal = [](ActorEndpoint& actor) {
-    std::optional<std::string> why;
-    for (int i = 0; i < kTries && !why; ++i) {
+  const auto refusal = [](ActorEndpoint& actor, bool final) {
+    std::optional<KeyProblem> problem;
+    for (int i = 0; i < kTries && !problem; ++i) {
       actor.Receive(kSoon);
-      why = actor.Refusal();
+      problem = actor.NextKeyProblem();
     }
-    return why.value_or("");
+    EXPECT_EQ(problem.value_or(KeyProblem{}).final, final);
+    return problem.value_or(KeyProblem{}).why;
   };
   LearnerEndpoint learner(options_);
   ActorEndpoint without(learner.control_address());
-  EXPECT_THAT(refusal(without), testing::HasSubstr("this one has none"));
+  EXPECT_THAT(refusal(without, true), testing::HasSubstr("this one has none"));
   ActorKeys stranger = LoadActorKeys(folder_ / "other" / "actor-0.keys");
   ActorEndpoint wrong_learner(learner.control_address(), stranger);
-  EXPECT_THAT(refusal(wrong_learner), testing::HasSubstr("another run"));
+  EXPECT_THAT(refusal(wrong_learner, false), testing::HasSubstr("another run"));
   stranger.learner = options_.keys->public_key;
   ActorEndpoint not_allowed(learner.control_address(), stranger);
-  EXPECT_THAT(refusal(not_allowed), testing::HasSubstr("does not let in"));
+  EXPECT_THAT(refusal(not_allowed, true), testing::HasSubstr("does not let in"));
   LearnerEndpoint open({});
   ActorEndpoint with(open.control_address(), Keys(0));
-  EXPECT_THAT(refusal(with), testing::HasSubstr("has no keys"));
+  EXPECT_THAT(refusal(with, true), testing::HasSubstr("has no keys"));
 
   ActorEndpoint welcome(learner.control_address(), Keys(0));
   Meet(welcome, learner);
-  EXPECT_EQ(welcome.Refusal(), std::nullopt);
+  EXPECT_FALSE(welcome.NextKeyProblem().has_value());
 }
 
 TEST_F(EndpointKeys, AnActorTalksToItsLearnerAlone) {
