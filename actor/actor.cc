@@ -85,7 +85,7 @@ class Shift {
   Rollout rollout_;
   std::optional<PolicyVersion> version_;  // In lockstep: whose episodes are played,
   size_t taken_ = 0;                      // and how many of those given have been started.
-  std::deque<Trajectory> finished_;  // Not in the queue yet.
+  std::deque<Trajectory> finished_;       // Not in the queue yet.
 };
 
 }  // namespace

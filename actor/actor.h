@@ -12,8 +12,8 @@
 namespace emplace {
 
 struct ActorOptions {
-  std::string learner;  // "tcp://127.0.0.1:40000"
-  std::string name;     // Stable across restarts of one slot; decides the actor id.
+  std::string learner;            // "tcp://127.0.0.1:40000"
+  std::string name;               // Stable across restarts of one slot; decides the actor id.
   std::optional<ActorKeys> keys;  // nullopt: nothing is encrypted, and the learner is on this machine.
   // Bounds the wait for the first Welcome; later the run's configuration does.
   std::chrono::milliseconds patience{static_cast<int64_t>(1000 * ActorConfig{}.patience_s)};

@@ -22,9 +22,7 @@ static_assert(std::atomic<bool>::is_always_lock_free);
 
 void Interrupt(int) { interrupted = true; }
 
-std::string DefaultName() {
-  return emplace::StrCat(emplace::HostName(), "/", getpid());
-}
+std::string DefaultName() { return emplace::StrCat(emplace::HostName(), "/", getpid()); }
 
 int Run(int argc, char** argv) {
   emplace::ActorOptions options;
@@ -33,7 +31,8 @@ int Run(int argc, char** argv) {
                "emplace-actor");
   app.add_option("--learner", options.learner, "Address of the learner, tcp://host:port")->required();
   std::string keys;
-  app.add_option("--keys", keys, "Keys of the run, as emplace keygen makes them; needed beyond this machine")->envname("EMPLACE_KEYS");
+  app.add_option("--keys", keys, "Keys of the run, as emplace keygen makes them; needed beyond this machine")
+      ->envname("EMPLACE_KEYS");
   app.add_option("--name", options.name, "Names this actor's slot across restarts")->capture_default_str();
   try {
     app.parse(argc, argv);

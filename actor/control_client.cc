@@ -19,8 +19,8 @@ constexpr milliseconds kPoll(20);              // How soon the thread notices it
 constexpr milliseconds kFirstHelloWait(1000);  // Before a heard Hello is repeated; doubles up to
 constexpr milliseconds kLastHelloWait(8000);   // this. A Welcome carries every graph.
 constexpr milliseconds kWeightsWait(1000);     // Before an unanswered request for weights is repeated.
-constexpr milliseconds kWorkWait(50);          // Before a request for work is repeated that was not answered, or by none.
-constexpr size_t kMostEarlier = 8;             // Incarnations that a Hello tells of; a queue does not last for more.
+constexpr milliseconds kWorkWait(50);  // Before a request for work is repeated that was not answered, or by none.
+constexpr size_t kMostEarlier = 8;     // Incarnations that a Hello tells of; a queue does not last for more.
 
 uint64_t RandomNonce() {
   std::random_device device;
@@ -66,7 +66,8 @@ class ControlClient::Conversation {
   // One round: says what is due, hears what has come.
   void Turn() {
     if (const std::optional<KeyProblem> problem = endpoint_.NextKeyProblem()) {
-      const std::string reason = StrCat(client_.learner_address_, ": the learner refuses: ", problem->why, "; see emplace keygen");
+      const std::string reason =
+          StrCat(client_.learner_address_, ": the learner refuses: ", problem->why, "; see emplace keygen");
       if (problem->final) {
         client_.End({true, Error::Kind::kBadInput, reason});
         return;
@@ -196,7 +197,8 @@ class ControlClient::Conversation {
   }
 
   void Hear(const Work& work) {
-    if (!session_ || work.session != session_->id || !version_ || work.version != *version_ || work.episodes.empty()) return;
+    if (!session_ || work.session != session_->id || !version_ || work.version != *version_ || work.episodes.empty())
+      return;
     work_wanted_ = false;
     if (work_.version != work.version || work_.session != work.session) {
       work_ = work;

@@ -4,8 +4,8 @@
 // that still run are batched through one forward pass a step. So one version chooses every action of an episode, and
 // an environment lives only as long as its episode.
 //
-// In lockstep a wave is what the learner says: episode i of a version is the same, bit for bit, whoever plays it and beside
-// whichever others.
+// In lockstep a wave is what the learner says: episode i of a version is the same, bit for bit, whoever plays it and
+// beside whichever others.
 #pragma once
 
 #include <cstdint>
@@ -35,8 +35,8 @@ class Rollout {
   void SetWeights(std::shared_ptr<const PolicyWeights> weights);
 
   // Starts a wave of these episodes of the version of the weights, in place of one in flight; `seed` is the run's.
-  // REQUIRES: SetWeights was called; 1 to episodes_in_flight episodes; environment.start is not "best", which depends on
-  // what was played before.
+  // REQUIRES: SetWeights was called; 1 to episodes_in_flight episodes; environment.start is not "best", which depends
+  // on what was played before.
   void StartLockstep(std::span<const uint32_t> indices, uint64_t seed);
 
   // Whether no episode is in flight.
@@ -81,11 +81,11 @@ class Rollout {
   std::vector<Best> best_;                               // [tasks]
   uint64_t episodes_started_ = 0;
   int64_t steps_ = 0;
-  std::vector<EpisodeCache> caches_;                     // [episodes in flight]
-  std::vector<PolicyState> states_;         // Scratch of Advance.
-  std::vector<EpisodeCache*> state_caches_; // [states_]
-  std::vector<float> logits_;               // [states_ * devices], row-major
-  std::vector<double> weights_of_devices_;  // [devices]
+  std::vector<EpisodeCache> caches_;         // [episodes in flight]
+  std::vector<PolicyState> states_;          // Scratch of Advance.
+  std::vector<EpisodeCache*> state_caches_;  // [states_]
+  std::vector<float> logits_;                // [states_ * devices], row-major
+  std::vector<double> weights_of_devices_;   // [devices]
 };
 
 }  // namespace emplace

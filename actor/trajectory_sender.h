@@ -21,8 +21,8 @@ class TrajectorySender {
   explicit TrajectorySender(size_t queue, std::optional<ActorKeys> keys = {});  // Trajectories.
   ~TrajectorySender();  // Drops what has not been sent; Drain first.
 
-  // Where the learner takes trajectories from now on, those that wait in the queue included, and the id that it knows this
-  // actor by. Until the first call they all wait. REQUIRES: a valid address.
+  // Where the learner takes trajectories from now on, those that wait in the queue included, and the id that it knows
+  // this actor by. Until the first call they all wait. REQUIRES: a valid address.
   void SetLearner(const std::string& address, uint32_t actor_id);
 
   // Puts it into the queue, waiting for room for at most `timeout`. False when there was none; it is then untouched.
@@ -38,7 +38,7 @@ class TrajectorySender {
   const std::optional<ActorKeys> keys_;
   BoundedQueue<Trajectory> queue_;
   Mutex mu_;
-  std::string address_ EMPLACE_GUARDED_BY(mu_);                                   // Empty: not known yet.
+  std::string address_ EMPLACE_GUARDED_BY(mu_);  // Empty: not known yet.
   uint32_t actor_id_ EMPLACE_GUARDED_BY(mu_) = 0;
   std::chrono::steady_clock::time_point drain_deadline_ EMPLACE_GUARDED_BY(mu_);  // Read once the queue is closed.
   bool all_sent_ EMPLACE_GUARDED_BY(mu_) = false;

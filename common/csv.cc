@@ -52,7 +52,8 @@ class Reader {
     CsvField field = Here();
     if (Take('"')) {
       TakeQuoted(field);
-      if (!SeesFieldEnd()) throw CsvError(source_, Here(), "text after a closing quote, expected a comma or the line's end");
+      if (!SeesFieldEnd())
+        throw CsvError(source_, Here(), "text after a closing quote, expected a comma or the line's end");
       return field;
     }
     while (!SeesFieldEnd()) {
@@ -82,7 +83,8 @@ class Reader {
 void CheckHeader(const CsvRow& header, const std::string& source) {
   if (header.empty()) throw BadInput(StrCat(source, ":1:1: is empty, expected a line of column names"));
   for (auto field = header.begin(); field != header.end(); ++field) {
-    const bool again = std::any_of(header.begin(), field, [&](const CsvField& other) { return other.text == field->text; });
+    const bool again =
+        std::any_of(header.begin(), field, [&](const CsvField& other) { return other.text == field->text; });
     if (again) throw CsvError(source, *field, StrCat("column '", field->text, "' comes twice, expected once"));
   }
 }
@@ -99,7 +101,8 @@ CsvTable ParseCsv(std::string_view text, const std::string& source) {
   CheckHeader(table.header, source);
   for (CsvRow row = reader.NextRow(); !row.empty(); row = reader.NextRow()) {
     if (row.size() != table.header.size()) {
-      throw CsvError(source, row.front(), StrCat("the row has ", row.size(), " fields, expected ", table.header.size()));
+      throw CsvError(source, row.front(),
+                     StrCat("the row has ", row.size(), " fields, expected ", table.header.size()));
     }
     table.rows.push_back(std::move(row));
   }

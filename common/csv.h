@@ -1,4 +1,5 @@
-// Comma-separated tables with a header line (RFC 4180): a quoted field may hold commas, line breaks and, doubled, quotes.
+// Comma-separated tables with a header line (RFC 4180): a quoted field may hold commas, line breaks and, doubled,
+// quotes.
 #pragma once
 
 #include <cstdint>

@@ -9,7 +9,8 @@ namespace {
 
 // Names from files may hold line breaks; an error stays one line all the same.
 std::string OneLine(std::string text) {
-  std::replace_if(text.begin(), text.end(), [](unsigned char c) { return c < ' '; }, ' ');
+  std::replace_if(
+      text.begin(), text.end(), [](unsigned char c) { return c < ' '; }, ' ');
   return text;
 }
 

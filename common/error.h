@@ -39,7 +39,7 @@ int RunMain(const std::string& program, const std::function<int()>& body);
 
 }  // namespace emplace
 
-#define EMPLACE_CHECK(condition)                                                \
-  do {                                                                          \
+#define EMPLACE_CHECK(condition)                                                  \
+  do {                                                                            \
     if (!(condition)) ::emplace::CheckFailed(__FILE__, __LINE__, #condition, ""); \
   } while (false)

@@ -13,8 +13,8 @@ class OtherVersion : public Error {
   explicit OtherVersion(const std::string& message) : Error(Kind::kBadInput, message) {}
 };
 
-// Throws OtherVersion where `found` is another version of the format `expected`, and BadInput for anything else that is not
-// `expected`. `place` names the file.
+// Throws OtherVersion where `found` is another version of the format `expected`, and BadInput for anything else that is
+// not `expected`. `place` names the file.
 void CheckFormat(const std::string& found, const std::string& expected, const std::string& place);
 
 }  // namespace emplace

@@ -11,9 +11,9 @@ namespace emplace {
 namespace {
 
 // Student's t for 95%, two-sided, by degrees of freedom from 1 on; beyond, the normal distribution's is near enough.
-constexpr double kStudent[] = {12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160,
-                               2.145,  2.131, 2.120, 2.110, 2.101, 2.093, 2.086, 2.080, 2.074, 2.069, 2.064, 2.060, 2.056,
-                               2.052,  2.048, 2.045, 2.042};
+constexpr double kStudent[] = {12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228,
+                               2.201,  2.179, 2.160, 2.145, 2.131, 2.120, 2.110, 2.101, 2.093, 2.086,
+                               2.080,  2.074, 2.069, 2.064, 2.060, 2.056, 2.052, 2.048, 2.045, 2.042};
 constexpr double kNormal = 1.96;
 
 // freedom: 1 or more; a broken number is rounded down, which makes the interval wider rather than narrower.
@@ -54,7 +54,9 @@ Interval DifferenceOfMeans(std::span<const double> a, std::span<const double> b)
   const double mean = of_a.mean - of_b.mean;
   const double variance = of_a.of_mean + of_b.of_mean;
   if (variance == 0) return {mean, mean, mean};
-  const auto share = [](const Moments& moments, size_t n) { return moments.of_mean * moments.of_mean / static_cast<double>(n - 1); };
+  const auto share = [](const Moments& moments, size_t n) {
+    return moments.of_mean * moments.of_mean / static_cast<double>(n - 1);
+  };
   const double freedom = variance * variance / (share(of_a, a.size()) + share(of_b, b.size()));
   const double half = Student(freedom) * std::sqrt(variance);
   return {mean, mean - half, mean + half};

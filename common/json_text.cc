@@ -73,7 +73,8 @@ Json ParseJson(std::string_view text, const std::string& source, const std::func
     what = what.substr(std::min(what.find("] ") + 2, what.size()));
   }
   std::replace(what.begin(), what.end(), '\n', ' ');
-  throw BadInput(StrCat(source, ":", line, ":", column, ": ", context ? context(offset) : "", "not valid JSON: ", what));
+  throw BadInput(
+      StrCat(source, ":", line, ":", column, ": ", context ? context(offset) : "", "not valid JSON: ", what));
 }
 
 const Json& RequiredMember(const Json& object, const std::string& key, const std::string& place) {

@@ -20,8 +20,8 @@ nlohmann::json ParseJson(std::string_view text, const std::string& source,
 // The member as it is, or throws BadInput "place: 'key' is missing". REQUIRES: object.is_object().
 const nlohmann::json& RequiredMember(const nlohmann::json& object, const std::string& key, const std::string& place);
 
-// The value, or throws BadInput "place is x, expected a whole number in 0..largest": the library itself would turn -1 and 1.5
-// into some other number without a word.
+// The value, or throws BadInput "place is x, expected a whole number in 0..largest": the library itself would turn -1
+// and 1.5 into some other number without a word.
 uint64_t WholeNumber(const nlohmann::json& value, const std::string& place,
                      uint64_t largest = std::numeric_limits<uint64_t>::max());
 

@@ -7,8 +7,8 @@ namespace emplace {
 
 int64_t OpenFileLimit();
 
-// Raises the soft limit to the hard one, as nobody who needs 3,000 connections should have to know of `ulimit -n`. Returns
-// what the limit is now.
+// Raises the soft limit to the hard one, as nobody who needs 3,000 connections should have to know of `ulimit -n`.
+// Returns what the limit is now.
 int64_t RaiseOpenFileLimit();
 
 }  // namespace emplace

@@ -1,6 +1,6 @@
-// The one source of randomness: a seeded, splittable generator (xoshiro256++ of Blackman and Vigna, seeded by SplitMix64).
-// The standard's distributions differ between libraries; the ones here do not, so a seed means the same everywhere.
-// Not thread-safe: give each user its own Fork.
+// The one source of randomness: a seeded, splittable generator (xoshiro256++ of Blackman and Vigna, seeded by
+// SplitMix64). The standard's distributions differ between libraries; the ones here do not, so a seed means the same
+// everywhere. Not thread-safe: give each user its own Fork.
 #pragma once
 
 #include <array>
@@ -19,11 +19,11 @@ class Rng {
   // An independent stream, named by purpose and index: the same whatever was drawn from this one before or since.
   Rng Fork(std::string_view purpose, uint64_t index = 0) const;
 
-  uint64_t Next();                                  // Uniform over all 64-bit values.
-  double Uniform();                                 // [0, 1), 53 bits.
-  double Uniform(double low, double high);          // [low, high).
-  int64_t UniformInt(int64_t low, int64_t high);    // [low, high], both ends included, without modulo bias.
-  double Normal();                                  // Mean 0, variance 1 (Box-Muller).
+  uint64_t Next();                                // Uniform over all 64-bit values.
+  double Uniform();                               // [0, 1), 53 bits.
+  double Uniform(double low, double high);        // [low, high).
+  int64_t UniformInt(int64_t low, int64_t high);  // [low, high], both ends included, without modulo bias.
+  double Normal();                                // Mean 0, variance 1 (Box-Muller).
   // An index with probability weights[i] / sum. REQUIRES: some weight > 0, none negative.
   size_t Categorical(std::span<const double> weights);
 

@@ -101,8 +101,8 @@ nlohmann::json ParseHeader(std::string_view text, const std::string& source) {
     throw BadInput(StrCat(source, ": safetensors header has ", duplicates.first(), " twice, expected once"));
   }
   if (!header.is_object()) {
-    throw BadInput(StrCat(source, ": not a safetensors file: its header is a JSON ", header.type_name(),
-                          ", expected an object"));
+    throw BadInput(
+        StrCat(source, ": not a safetensors file: its header is a JSON ", header.type_name(), ", expected an object"));
   }
   return header;
 }
@@ -203,8 +203,8 @@ const SafetensorsTensor& SafetensorsFile::Get(const std::string& name, const std
   return *found;
 }
 
-#define EMPLACE_SAFETENSORS_TYPE(T)                                                                                  \
-  template SafetensorsTensor SafetensorsTensor::Of<T>(std::string, std::vector<int64_t>, std::span<const T>);         \
+#define EMPLACE_SAFETENSORS_TYPE(T)                                                                           \
+  template SafetensorsTensor SafetensorsTensor::Of<T>(std::string, std::vector<int64_t>, std::span<const T>); \
   template std::vector<T> SafetensorsTensor::Values<T>(const std::string&) const;
 EMPLACE_SAFETENSORS_TYPE(float)
 EMPLACE_SAFETENSORS_TYPE(double)
@@ -226,9 +226,8 @@ std::string SerializeSafetensors(const SafetensorsFile& file) {
   for (const SafetensorsTensor* tensor : order) {
     EMPLACE_CHECK(!header.contains(tensor->name) && tensor->name != kMetadataKey);
     EMPLACE_CHECK(ElementBytes(tensor->dtype) > 0 && tensor->bytes.size() == ShapeBytes(*tensor, ""));
-    header[tensor->name] = {{"dtype", tensor->dtype},
-                            {"shape", tensor->shape},
-                            {"data_offsets", {offset, offset + tensor->bytes.size()}}};
+    header[tensor->name] = {
+        {"dtype", tensor->dtype}, {"shape", tensor->shape}, {"data_offsets", {offset, offset + tensor->bytes.size()}}};
     offset += tensor->bytes.size();
   }
   std::string text = header.dump();
@@ -247,15 +246,15 @@ std::string SerializeSafetensors(const SafetensorsFile& file) {
 
 SafetensorsFile ParseSafetensors(std::string_view bytes, const std::string& source) {
   if (bytes.size() < kPrefixBytes) {
-    throw BadInput(StrCat(source, ": not a safetensors file: has ", bytes.size(), " bytes, expected at least ",
-                          kPrefixBytes));
+    throw BadInput(
+        StrCat(source, ": not a safetensors file: has ", bytes.size(), " bytes, expected at least ", kPrefixBytes));
   }
   uint64_t length = 0;
   std::memcpy(&length, bytes.data(), kPrefixBytes);
   bytes.remove_prefix(kPrefixBytes);
   if (length > kMaxHeaderBytes) {
-    throw BadInput(StrCat(source, ": not a safetensors file: header length is ", length, ", expected at most ",
-                          kMaxHeaderBytes));
+    throw BadInput(
+        StrCat(source, ": not a safetensors file: header length is ", length, ", expected at most ", kMaxHeaderBytes));
   }
   if (length > bytes.size()) {
     throw BadInput(StrCat(source, ": header has ", length, " bytes, but ", bytes.size(),

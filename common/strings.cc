@@ -36,7 +36,8 @@ bool IsUnicodeText(std::string_view text) {
     size_t bytes;
     uint32_t lowest;  // A smaller character in so many bytes is overlong.
   };
-  constexpr std::array<Form, 4> kForms = {{{0x80, 0x00, 1, 0}, {0xE0, 0xC0, 2, 0x80}, {0xF0, 0xE0, 3, 0x800}, {0xF8, 0xF0, 4, 0x10000}}};
+  constexpr std::array<Form, 4> kForms = {
+      {{0x80, 0x00, 1, 0}, {0xE0, 0xC0, 2, 0x80}, {0xF0, 0xE0, 3, 0x800}, {0xF8, 0xF0, 4, 0x10000}}};
   while (!text.empty()) {
     const auto byte = [text](size_t i) { return static_cast<uint8_t>(text[i]); };
     const auto* const form =

@@ -20,8 +20,8 @@ std::string StrCat(const Parts&... parts) {
 std::string Join(const std::vector<std::string>& parts, std::string_view separator);
 std::vector<std::string> Split(std::string_view text, char separator);
 
-// Whether it is UTF-8, of characters alone: neither surrogates nor what Unicode will never assign (U+FFFE, U+FDD0, ...). Other
-// text does not survive a YAML file: its writer puts U+FFFD in the place of what it does not know.
+// Whether it is UTF-8, of characters alone: neither surrogates nor what Unicode will never assign (U+FFFE, U+FDD0,
+// ...). Other text does not survive a YAML file: its writer puts U+FFFD in the place of what it does not know.
 bool IsUnicodeText(std::string_view text);
 
 // The shortest text that reads back as the same double ("0.1", "12500", "1e-09").

@@ -71,8 +71,8 @@ TensorboardWriter::TensorboardWriter(const std::filesystem::path& folder, double
   out_.open(path_, std::ios::binary | std::ios::app);
   if (!out_) throw RunFailed(StrCat(path_.string(), ": cannot be written"));
   std::string event;
-  PutDouble(event, 1, unix_seconds);        // wall_time
-  PutBytes(event, 3, "brain.Event:2");      // file_version
+  PutDouble(event, 1, unix_seconds);    // wall_time
+  PutBytes(event, 3, "brain.Event:2");  // file_version
   WriteRecord(event);
 }
 
@@ -88,14 +88,14 @@ void TensorboardWriter::WriteRecord(std::string_view event) {
 
 void TensorboardWriter::Scalar(const std::string& tag, double value, int64_t step, double unix_seconds) {
   std::string scalar;
-  PutBytes(scalar, 1, tag);                          // Summary.Value.tag
-  PutFloat(scalar, 2, static_cast<float>(value));    // Summary.Value.simple_value
+  PutBytes(scalar, 1, tag);                        // Summary.Value.tag
+  PutFloat(scalar, 2, static_cast<float>(value));  // Summary.Value.simple_value
   std::string summary;
-  PutBytes(summary, 1, scalar);                      // Summary.value
+  PutBytes(summary, 1, scalar);  // Summary.value
   std::string event;
-  PutDouble(event, 1, unix_seconds);                 // Event.wall_time
-  PutInt(event, 2, step);                            // Event.step
-  PutBytes(event, 5, summary);                       // Event.summary
+  PutDouble(event, 1, unix_seconds);  // Event.wall_time
+  PutInt(event, 2, step);             // Event.step
+  PutBytes(event, 5, summary);        // Event.summary
   WriteRecord(event);
 }
 

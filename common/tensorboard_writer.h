@@ -1,6 +1,6 @@
 // Scalars as an event file that TensorBoard opens. The format is TFRecord framing around protobuf Event messages
-// (tensorflow/core/util/event.proto, tensorflow/core/lib/io/record_writer.h), of which scalars need a handful of fields:
-// written by hand here, so that no protobuf is needed.
+// (tensorflow/core/util/event.proto, tensorflow/core/lib/io/record_writer.h), of which scalars need a handful of
+// fields: written by hand here, so that no protobuf is needed.
 #pragma once
 
 #include <cstdint>

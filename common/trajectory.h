@@ -23,9 +23,9 @@ struct ActorKey {
 struct Trajectory {
   GraphId graph = 0;
   ActorKey actor;
-  uint64_t sequence = 0;             // 1, 2, ... within (actor, incarnation); duplicates are refused by it.
+  uint64_t sequence = 0;                  // 1, 2, ... within (actor, incarnation); duplicates are refused by it.
   uint32_t index = 0;                     // In lockstep: which of the episodes of its version; else 0.
-  PolicyVersion policy_version = 0;  // The version that chose every action in it.
+  PolicyVersion policy_version = 0;       // The version that chose every action in it.
   std::vector<uint8_t> start_placement;   // [n] device of each group before step 0
   std::vector<uint8_t> actions;           // [n] device chosen at step t, for group t
   std::vector<float> behaviour_log_prob;  // [n] log mu(a_t | s_t)
@@ -36,7 +36,8 @@ struct Trajectory {
 // started on. groups: [n], written. REQUIRES: all arrays have n entries; steps <= n.
 inline void PlacementAfter(const Trajectory& trajectory, size_t steps, std::span<uint8_t> groups) {
   const auto rest = std::copy_n(trajectory.actions.begin(), steps, groups.begin());
-  std::copy(trajectory.start_placement.begin() + static_cast<std::ptrdiff_t>(steps), trajectory.start_placement.end(), rest);
+  std::copy(trajectory.start_placement.begin() + static_cast<std::ptrdiff_t>(steps), trajectory.start_placement.end(),
+            rest);
 }
 
 // The most devices a cluster can have: a placement entry is one byte on the wire.

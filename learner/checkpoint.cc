@@ -28,7 +28,8 @@ constexpr char kPolicyFile[] = "policy.safetensors";
 constexpr char kOptimizerFile[] = "optimizer.safetensors";
 constexpr char kStateFile[] = "state.json";
 constexpr char kTemporary[] = ".tmp";
-// The last entry of state.json, of all text before it. No text inside a JSON string looks like this: quotes are escaped.
+// The last entry of state.json, of all text before it. No text inside a JSON string looks like this: quotes are
+// escaped.
 constexpr char kStateChecksum[] = ",\n \"state_xxh64\": \"";
 
 // Tells a flipped bit, which still parses, from what was written.
@@ -229,8 +230,8 @@ std::optional<Checkpoint> CheckpointStore::LoadNewest() const {
 }
 
 Checkpoint LoadCheckpoint(const fs::path& folder) {
-  return ParseCheckpoint({ReadFile(folder / kPolicyFile), ReadFile(folder / kOptimizerFile), ReadFile(folder / kStateFile)},
-                         folder);
+  return ParseCheckpoint(
+      {ReadFile(folder / kPolicyFile), ReadFile(folder / kOptimizerFile), ReadFile(folder / kStateFile)}, folder);
 }
 
 Checkpoint ParseCheckpoint(const CheckpointFiles& files, const fs::path& folder) {

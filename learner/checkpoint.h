@@ -21,12 +21,12 @@ struct Checkpoint {
   uint64_t rng_seed = 0;
   Rng::State rng_state = {};
   int64_t updates = 0;
-  double train_seconds = 0;          // Wall time spent so far, over all sittings.
-  double best_validation = 0;        // Of the best checkpoint: geometric mean of makespan / one device; 0: none yet.
+  double train_seconds = 0;    // Wall time spent so far, over all sittings.
+  double best_validation = 0;  // Of the best checkpoint: geometric mean of makespan / one device; 0: none yet.
   std::vector<double> validation_history;  // Of the last evaluations, oldest first: see Plateau::history.
-  std::string ledger_json;           // As Ledger::ToJson gives it.
+  std::string ledger_json;                 // As Ledger::ToJson gives it.
   std::string kernel_path;
-  std::string config_yaml;           // Resolved.
+  std::string config_yaml;  // Resolved.
 };
 
 // The files of one checkpoint folder.

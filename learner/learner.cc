@@ -43,10 +43,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::chrono::milliseconds kLook(100);            // Between looks at the clock and at Ctrl-C.
-constexpr double kWritePlacements_s = 1;                   // Between writes of the best placements found.
-constexpr std::chrono::milliseconds kGoodbyes(10'000);     // For the actors to end.
-constexpr std::chrono::milliseconds kPredecessor(60'000);  // For a learner that was told to stop to leave the run directory.
+constexpr std::chrono::milliseconds kLook(100);         // Between looks at the clock and at Ctrl-C.
+constexpr double kWritePlacements_s = 1;                // Between writes of the best placements found.
+constexpr std::chrono::milliseconds kGoodbyes(10'000);  // For the actors to end.
+constexpr std::chrono::milliseconds kPredecessor(
+    60'000);  // For a learner that was told to stop to leave the run directory.
 
 // A thread that hangs cannot be joined, so nothing is cleaned up: what is on disk was written whole.
 [[noreturn]] void EndHungRun(const std::string& reason) {
@@ -95,7 +96,7 @@ class Run {
   const PlacerOptions placer_;
   Ledger ledger_;
   std::unique_ptr<PolicyUpdater> updater_;
-  double best_validation_before_ = 0;  // Of earlier sittings; 0: none yet.
+  double best_validation_before_ = 0;   // Of earlier sittings; 0: none yet.
   std::vector<double> history_before_;  // Of earlier sittings: see Plateau.
   double seconds_before_ = 0;
 
@@ -133,8 +134,9 @@ PolicyWeights Run::NewNetwork() const {
 PolicyWeights Run::TrainedBefore() const {
   PolicyWeights weights = LoadPolicy(config_.policy.initial);
   if (weights.shape.num_devices != workload_.num_devices) {
-    throw BadInput(StrCat(config_.policy.initial, ": a policy for ", weights.shape.num_devices, " devices, expected one for ",
-                          workload_.num_devices, ", as many as in ", config_.workload.devices));
+    throw BadInput(StrCat(config_.policy.initial, ": a policy for ", weights.shape.num_devices,
+                          " devices, expected one for ", workload_.num_devices, ", as many as in ",
+                          config_.workload.devices));
   }
   weights.version = 0;
   return weights;
@@ -163,7 +165,9 @@ void Run::Restore() {
   }
   // One that began with a trained policy goes on without it: the file need not be there any more.
   if (config_.policy.initial.empty() && !(checkpoint->policy.shape == NewNetwork().shape)) {
-    throw BadInput(StrCat(dir_.checkpoints().string(), ": the policy has another shape than the configuration asks for, expected the shape it was started with"));
+    throw BadInput(StrCat(
+        dir_.checkpoints().string(),
+        ": the policy has another shape than the configuration asks for, expected the shape it was started with"));
   }
   seconds_before_ = checkpoint->train_seconds;
   best_validation_before_ = checkpoint->best_validation;
@@ -186,14 +190,16 @@ bool Run::TimeIsUp() const {
 std::string Run::WhyOver() const {
   if (interrupted_) return "interrupted";
   if (const std::optional<std::string> reason = plateau_->reason()) return *reason;
-  if (update_->updates() >= config_.training.iterations) return StrCat("all ", config_.training.iterations, " updates are done");
+  if (update_->updates() >= config_.training.iterations)
+    return StrCat("all ", config_.training.iterations, " updates are done");
   return StrCat("the time limit of ", ShortestDouble(config_.training.max_minutes), " minutes is reached");
 }
 
 void Run::ReportProgress(double every_s) {
   const double now = clock_->seconds();
   if (now - last_line_ < every_s) return;
-  std::printf("%s\n", progress_->Line({update_->updates(), now, stages_.Read(), front_end_->stats(), ledger_.Total()}).c_str());
+  std::printf("%s\n",
+              progress_->Line({update_->updates(), now, stages_.Read(), front_end_->stats(), ledger_.Total()}).c_str());
   std::fflush(stdout);
   last_line_ = now;
 }
@@ -232,7 +238,9 @@ void Run::StartPipeline(const std::shared_ptr<const PolicyWeights>& initial) {
                                      .while_idle = [this] { publisher_->TakeReport(); },
                                      .drop = [this](const Batch& batch) { CountStale(batch, ledger_); }},
                     stages_);
-  const auto progress = [this] { return StrCat("update ", update_->updates(), ", after ", clock_->seconds(), " s of training"); };
+  const auto progress = [this] {
+    return StrCat("update ", update_->updates(), ", after ", clock_->seconds(), " s of training");
+  };
   watchdog_.emplace(stages_, config_.learner.watchdog_s, progress, EndHungRun);
 }
 
@@ -267,7 +275,8 @@ void Run::Train() {
   dir_.WriteLearnerFile(front_end_->address(), front_end_->session());
   std::printf("training on %zu graphs, %zu for validation, %zu for testing; %lld parameters on %s; listening at %s\n",
               workload_.train.size(), workload_.validation.size(), workload_.test.size(),
-              static_cast<long long>(initial->values.size()), updater_->device().c_str(), front_end_->address().c_str());
+              static_cast<long long>(initial->values.size()), updater_->device().c_str(),
+              front_end_->address().c_str());
   std::printf("makespan / one device: lower is better; lag: in policy versions, min/mean/max\n");
   std::fflush(stdout);
 
@@ -277,7 +286,8 @@ void Run::Train() {
   Supervise();
 
   const std::string why = WhyOver();
-  std::printf("training stops after %lld updates: %s; waiting for the actors\n", static_cast<long long>(update_->updates()), why.c_str());
+  std::printf("training stops after %lld updates: %s; waiting for the actors\n",
+              static_cast<long long>(update_->updates()), why.c_str());
   std::fflush(stdout);
   front_end_->Finish(kGoodbyes);
   WritePlacements(0);

@@ -1,5 +1,5 @@
-// A training run, from its configuration to policy.safetensors: builds the parts, starts their threads, says how it goes, and
-// ends them. What happens in between is the pipeline's (pipeline.h).
+// A training run, from its configuration to policy.safetensors: builds the parts, starts their threads, says how it
+// goes, and ends them. What happens in between is the pipeline's (pipeline.h).
 #pragma once
 
 #include <atomic>
@@ -12,8 +12,8 @@ namespace emplace {
 struct LearnerOptions {
   std::filesystem::path config;
   std::filesystem::path run_dir;
-  bool resume = false;                    // Go on from the run directory's last checkpoint.
-  std::vector<std::string> overrides;     // "section.key=value"
+  bool resume = false;                 // Go on from the run directory's last checkpoint.
+  std::vector<std::string> overrides;  // "section.key=value"
 };
 
 // Trains until the configuration's end or `interrupted`; either way ends with a checkpoint, the policy and the ledger

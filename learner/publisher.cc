@@ -11,7 +11,11 @@
 namespace emplace {
 
 Publisher::Publisher(const RunConfig& config, const Rng& rng, const Places& places)
-    : config_(config), lockstep_(config.training.lockstep()), rng_(rng), to_(places), last_times_(places.clocks.Read()) {}
+    : config_(config),
+      lockstep_(config.training.lockstep()),
+      rng_(rng),
+      to_(places),
+      last_times_(places.clocks.Read()) {}
 
 void Publisher::Begin(std::shared_ptr<const PolicyWeights> initial) {
   Evaluate(std::move(initial));

@@ -10,8 +10,8 @@
 
 #include "common/config/run_config.h"
 #include "common/rng.h"
-#include "learner/checkpoint.h"
 #include "learner/best_policy.h"
+#include "learner/checkpoint.h"
 #include "learner/evaluation/evaluation_thread.h"
 #include "learner/evaluation/plateau.h"
 #include "learner/intake/front_end.h"

@@ -31,7 +31,8 @@ RunDirectory::RunDirectory(fs::path folder, bool resume, std::chrono::millisecon
   // Only now: the learner before may have begun a run while this one waited. The logs folder may be the launcher's.
   if (!resume && holds_run()) {
     ::close(lock_);
-    throw BadInput(StrCat(folder_.string(), ": holds a run already, expected another --dir, or --resume to go on with it"));
+    throw BadInput(
+        StrCat(folder_.string(), ": holds a run already, expected another --dir, or --resume to go on with it"));
   }
   for (const fs::path& written : {folder_, graphs(), placements(), checkpoints() / "best"}) RemoveHalfWritten(written);
 }

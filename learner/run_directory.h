@@ -22,7 +22,9 @@ class RunDirectory {
   RunDirectory& operator=(const RunDirectory&) = delete;
 
   const std::filesystem::path& folder() const { return folder_; }
-  std::filesystem::path config() const { return folder_ / "config.yaml"; }  // Resolved; its presence means: a run is here.
+  std::filesystem::path config() const {
+    return folder_ / "config.yaml";
+  }  // Resolved; its presence means: a run is here.
   std::filesystem::path checkpoints() const { return folder_ / "checkpoints"; }
   std::filesystem::path graphs() const { return folder_ / "graphs"; }
   std::filesystem::path placements() const { return folder_ / "placements"; }  // The best found: see placement_files.h.

@@ -24,9 +24,9 @@ struct StageSeconds {
 };
 StageSeconds operator-(const StageSeconds& later, const StageSeconds& earlier);
 
-// Splits the time since its construction. Starts by waiting. Any thread may call any function. A stage of one thread says
-// Busy and Waiting; one of several says when each begins and ends a piece of work, and counts as busy while all work: from
-// then on others wait for it.
+// Splits the time since its construction. Starts by waiting. Any thread may call any function. A stage of one thread
+// says Busy and Waiting; one of several says when each begins and ends a piece of work, and counts as busy while all
+// work: from then on others wait for it.
 class StageClock {
  public:
   using Time = std::chrono::steady_clock::time_point;
@@ -56,7 +56,7 @@ class StageClock {
   Time (*const now_)();
   mutable Mutex mu_;
   int threads_ EMPLACE_GUARDED_BY(mu_) = 1;
-  int working_ EMPLACE_GUARDED_BY(mu_) = 0;      // Of them.
+  int working_ EMPLACE_GUARDED_BY(mu_) = 0;  // Of them.
   bool busy_ EMPLACE_GUARDED_BY(mu_) = false;
   Time last_ EMPLACE_GUARDED_BY(mu_);            // When anything was last said.
   Time since_ EMPLACE_GUARDED_BY(mu_);           // When the stage last switched.

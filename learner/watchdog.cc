@@ -19,7 +19,8 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr double kMostBetweenLooks_s = 1;
-// Looks that are further apart than this: the process itself stood still (SIGSTOP, a machine that slept), and not a stage.
+// Looks that are further apart than this: the process itself stood still (SIGSTOP, a machine that slept), and not a
+// stage.
 constexpr std::chrono::seconds kStoodStill(5);
 
 }  // namespace
@@ -45,8 +46,8 @@ void Watchdog::Run(const std::stop_token& stop) const {
       const std::optional<double> silent_s = clocks_[static_cast<Stage>(i)].silent_s();
       if (!silent_s || *silent_s <= limit_s_) continue;
       alarm_(StrCat("stage '", kStageNames[i], "' of the learner, process ", ::getpid(), " on ", HostName(),
-                    ", hangs: nothing was heard of it for ", *silent_s, " s, expected a sign within learner.watchdog_s, ", limit_s_,
-                    " s; last: ", progress_()));
+                    ", hangs: nothing was heard of it for ", *silent_s,
+                    " s, expected a sign within learner.watchdog_s, ", limit_s_, " s; last: ", progress_()));
       return;
     }
   }

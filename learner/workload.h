@@ -12,10 +12,11 @@
 namespace emplace {
 
 struct Workload {
-  std::vector<PlacementTask> train;       // Index = GraphId.
-  std::vector<PlacementTask> validation;  // The best checkpoint is chosen on these; the training graphs where none are given.
-  std::vector<PlacementTask> test;        // Never decides anything: for the curves alone.
-  std::vector<OpGraph> train_graphs;      // [train] for the names of ops: a placement is written by them.
+  std::vector<PlacementTask> train;  // Index = GraphId.
+  std::vector<PlacementTask>
+      validation;                   // The best checkpoint is chosen on these; the training graphs where none are given.
+  std::vector<PlacementTask> test;  // Never decides anything: for the curves alone.
+  std::vector<OpGraph> train_graphs;  // [train] for the names of ops: a placement is written by them.
   Cluster cluster;
   int32_t num_devices = 0;
 };

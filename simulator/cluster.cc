@@ -15,7 +15,8 @@ namespace {
 Device ReadDevice(const YamlReader& reader, const YAML::Node& node) {
   reader.CheckMap(node, "a device", {"name", "kind", "memory_bytes"});
   const double memory = reader.Number(node, "memory_bytes");
-  if (memory >= 0x1p62) throw reader.At(node["memory_bytes"], StrCat("memory_bytes is ", memory, ", expected less than 2^62"));
+  if (memory >= 0x1p62)
+    throw reader.At(node["memory_bytes"], StrCat("memory_bytes is ", memory, ", expected less than 2^62"));
   return {reader.Text(node, "name"), reader.Text(node, "kind"), static_cast<int64_t>(memory)};
 }
 
@@ -103,9 +104,12 @@ std::string ClusterToYaml(const Cluster& cluster) {
 
 std::string LinkModelName(LinkModel model) {
   switch (model) {
-    case LinkModel::kShared: return "shared";
-    case LinkModel::kPerDestination: return "per_destination";
-    case LinkModel::kTopology: return "topology";
+    case LinkModel::kShared:
+      return "shared";
+    case LinkModel::kPerDestination:
+      return "per_destination";
+    case LinkModel::kTopology:
+      return "topology";
   }
   CheckFailed(__FILE__, __LINE__, "link model is known", "");
 }

@@ -14,18 +14,18 @@
 namespace emplace {
 
 struct Device {
-  std::string name;           // "gpu:0", unique
-  std::string kind;           // "k80"
+  std::string name;  // "gpu:0", unique
+  std::string kind;  // "k80"
   int64_t memory_bytes = 0;
 };
 
 struct Cluster {
   std::vector<Device> devices;
-  double op_overhead_us = 0;             // A device stays busy this long after an op of nonzero cost.
-  double bandwidth_bytes_per_us = 0;     // Of the one sending link of each device; unused with a topology.
-  double transfer_overhead_us = 0;       // The links of a transfer stay busy this long after it.
+  double op_overhead_us = 0;          // A device stays busy this long after an op of nonzero cost.
+  double bandwidth_bytes_per_us = 0;  // Of the one sending link of each device; unused with a topology.
+  double transfer_overhead_us = 0;    // The links of a transfer stay busy this long after it.
   LinkModel link_model = LinkModel::kShared;
-  Topology topology = {};                // Of LinkModel::kTopology; every device reaches every other.
+  Topology topology = {};  // Of LinkModel::kTopology; every device reaches every other.
 
   int32_t num_devices() const { return static_cast<int32_t>(devices.size()); }
 };

@@ -1,14 +1,15 @@
-// The events of a run, one after the other: ops and devices here, tensors in a link model (links/). The model is a template
-// argument, so that a run costs one virtual call and an event none.
+// The events of a run, one after the other: ops and devices here, tensors in a link model (links/). The model is a
+// template argument, so that a run costs one virtual call and an event none.
 //
-// A model has so many slots for events to come (NumSlots) and starts at most so many transfers (MostTransfers). It is asked to
-// Send what an op that ended has for other devices; what it schedules on its slots comes back, at that time, as OnEvent. When
-// nothing is to come any more, Finish brings the timeline's transfers into order and says until when the links are busy. It
-// allocates in its constructor only.
+// A model has so many slots for events to come (NumSlots) and starts at most so many transfers (MostTransfers). It is
+// asked to Send what an op that ended has for other devices; what it schedules on its slots comes back, at that time,
+// as OnEvent. When nothing is to come any more, Finish brings the timeline's transfers into order and says until when
+// the links are busy. It allocates in its constructor only.
 //
-// A run starts from the last snapshot of the one before that the new placement does not touch. The model takes part in this by
-// SendsTheSame (whether an op's transfers are requested alike under another placement), VisitState (run_snapshots.h; a queue of
-// transfers that was the same up to a moment need not be copied) and Replay, which makes ready what a delivery did.
+// A run starts from the last snapshot of the one before that the new placement does not touch. The model takes part in
+// this by SendsTheSame (whether an op's transfers are requested alike under another placement), VisitState
+// (run_snapshots.h; a queue of transfers that was the same up to a moment need not be copied) and Replay, which makes
+// ready what a delivery did.
 #pragma once
 
 #include <algorithm>
@@ -32,7 +33,8 @@ class EventLoop {
   size_t events() const { return run_.log_size - taken_over_; }
 
  protected:
-  EventLoop(const SimGraph& graph, size_t link_slots, size_t most_transfers) : run_(graph, link_slots, most_transfers) {}
+  EventLoop(const SimGraph& graph, size_t link_slots, size_t most_transfers)
+      : run_(graph, link_slots, most_transfers) {}
 
   RunState run_;
   size_t taken_over_ = 0;
@@ -80,8 +82,9 @@ class EventLoopOver final : public EventLoop {
  private:
   double FirstEffectUs(std::span<const DeviceIndex> placement) {
     return change_.FirstEffectUs(run_, placement, snapshots_.FirstTimeUs(), [&](OpIndex op) {
-      return links_.SendsTheSame(run_, op, run_.DeviceOf(op),
-                                 [&](OpIndex reader) { return static_cast<size_t>(placement[static_cast<size_t>(reader)]); });
+      return links_.SendsTheSame(run_, op, run_.DeviceOf(op), [&](OpIndex reader) {
+        return static_cast<size_t>(placement[static_cast<size_t>(reader)]);
+      });
     });
   }
 
@@ -104,7 +107,8 @@ class EventLoopOver final : public EventLoop {
         continue;
       }
       const size_t device = run_.DeviceOf(entry);
-      for (const OpIndex consumer : run_.consumers.Row(entry)) run_.TakeInput(consumer, run_.DeviceOf(consumer) == device);
+      for (const OpIndex consumer : run_.consumers.Row(entry))
+        run_.TakeInput(consumer, run_.DeviceOf(consumer) == device);
     }
     taken_over_ = moment.events;
     return moment.time_us;

@@ -1,6 +1,6 @@
-// What is to come in a simulated run, where every device and link has one event to come at most: a slot for each, and a winner
-// tree over the slots, whose root is the next event. A change costs log2(slots) comparisons without a branch (no processor
-// could predict those); nothing allocates after construction.
+// What is to come in a simulated run, where every device and link has one event to come at most: a slot for each, and a
+// winner tree over the slots, whose root is the next event. A change costs log2(slots) comparisons without a branch (no
+// processor could predict those); nothing allocates after construction.
 #pragma once
 
 #include <algorithm>
@@ -47,8 +47,8 @@ class EventSlots {
   }
 
  private:
-  // Time, rank, slot in one number, so that one comparison orders events: the bits of doubles that are not negative ascend
-  // as their values do.
+  // Time, rank, slot in one number, so that one comparison orders events: the bits of doubles that are not negative
+  // ascend as their values do.
   __extension__ using Key = unsigned __int128;
   static constexpr Key kNothing = ~Key{0};
 
@@ -62,8 +62,9 @@ class EventSlots {
     }
   }
 
-  size_t leaves_;           // A power of two.
-  std::vector<Key> nodes_;  // [2 * leaves_] the parent of i is i / 2 and the lesser of its children; nodes_[0] is unused.
+  size_t leaves_;  // A power of two.
+  std::vector<Key>
+      nodes_;  // [2 * leaves_] the parent of i is i / 2 and the lesser of its children; nodes_[0] is unused.
 };
 
 }  // namespace emplace

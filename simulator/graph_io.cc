@@ -22,7 +22,8 @@ constexpr char kFormat[] = "emplace.graph/1";
 void CheckKeys(const Json& object, std::initializer_list<std::string_view> known, const std::string& place) {
   for (const auto& [key, value] : object.items()) {
     if (std::find(known.begin(), known.end(), key) == known.end()) {
-      throw BadInput(StrCat(place, ": unknown key '", key, "', expected one of ", Join({known.begin(), known.end()}, ", ")));
+      throw BadInput(
+          StrCat(place, ": unknown key '", key, "', expected one of ", Join({known.begin(), known.end()}, ", ")));
     }
   }
 }
@@ -41,7 +42,8 @@ int64_t Bytes(const Json& value, const std::string& place) {
   const bool fits = value.is_number_unsigned() ? value.get<uint64_t>() < uint64_t{1} << 63 : number < 0x1p63;
   if (!fits) throw BadInput(StrCat(place, " is ", ShownJson(value), ", expected less than 2^63"));
   if (value.is_number_integer()) return value.get<int64_t>();
-  if (number != std::floor(number)) throw BadInput(StrCat(place, " is ", ShownJson(value), ", expected a whole number of bytes"));
+  if (number != std::floor(number))
+    throw BadInput(StrCat(place, " is ", ShownJson(value), ", expected a whole number of bytes"));
   return static_cast<int64_t>(number);
 }
 
@@ -83,8 +85,10 @@ Op ReadOp(const Json& value, size_t index, const std::string& source) {
   Op op;
   op.name = Text(RequiredMember(value, "name", by_index), by_index + ": name");
   const std::string place = source + ": op '" + op.name + "'";  // Not StrCat: this runs for each op of large files.
-  CheckKeys(value, {"name", "type", "cost_us", "inputs", "outputs", "flops", "param_bytes", "temp_bytes", "group",
-                    "allowed", "attrs"}, place);
+  CheckKeys(value,
+            {"name", "type", "cost_us", "inputs", "outputs", "flops", "param_bytes", "temp_bytes", "group", "allowed",
+             "attrs"},
+            place);
   if (value.contains("type")) op.type = Text(value["type"], place + ": type");
   op.cost = ReadCost(RequiredMember(value, "cost_us", place), place + ": cost_us");
   if (value.contains("outputs")) {
@@ -104,7 +108,8 @@ Op ReadOp(const Json& value, size_t index, const std::string& source) {
     if (op.allowed.empty()) throw BadInput(StrCat(place, ": allowed is empty, expected at least one device kind"));
   }
   if (value.contains("attrs")) {
-    if (!value["attrs"].is_object()) throw BadInput(StrCat(place, ": attrs is ", ShownJson(value["attrs"]), ", expected an object"));
+    if (!value["attrs"].is_object())
+      throw BadInput(StrCat(place, ": attrs is ", ShownJson(value["attrs"]), ", expected an object"));
     op.attrs_json = value["attrs"].dump();
   }
   return op;
@@ -112,8 +117,8 @@ Op ReadOp(const Json& value, size_t index, const std::string& source) {
 
 using OpNames = std::unordered_map<std::string, OpIndex>;
 
-// "producer:output", "^producer", or "producer" for its output 0. Names may hold ':' themselves: the last one counts, unless
-// what stands before it is no op or what follows is no number.
+// "producer:output", "^producer", or "producer" for its output 0. Names may hold ':' themselves: the last one counts,
+// unless what stands before it is no op or what follows is no number.
 OpInput ReadInput(const std::string& text, const OpNames& names, const std::string& place) {
   const auto unknown = [&](const std::string& producer) {
     return BadInput(StrCat(place, ": input '", text, "': there is no op '", producer, "'"));
@@ -208,7 +213,8 @@ void WriteOp(const OpGraph& graph, const Op& op, std::string& out) {
 
 OpGraph ParseGraph(std::string_view text, const std::string& source) {
   const Json root = ParseJson(text, source, [text](size_t offset) { return OpAt(text, offset); });
-  if (!root.is_object()) throw BadInput(StrCat(source, ": is ", ShownJson(root), ", expected an object with '", kFormat, "'"));
+  if (!root.is_object())
+    throw BadInput(StrCat(source, ": is ", ShownJson(root), ", expected an object with '", kFormat, "'"));
   const std::string format = Text(RequiredMember(root, "format", source), source + ": format");
   if (format != kFormat) throw BadInput(StrCat(source, ": format is '", format, "', expected '", kFormat, "'"));
   CheckKeys(root, {"format", "name", "ops", "meta"}, source);
@@ -238,7 +244,9 @@ OpGraph ParseGraph(std::string_view text, const std::string& source) {
   }
 }
 
-OpGraph LoadGraph(const std::filesystem::path& path) { return ParseGraph(ReadMaybeCompressedFile(path), path.string()); }
+OpGraph LoadGraph(const std::filesystem::path& path) {
+  return ParseGraph(ReadMaybeCompressedFile(path), path.string());
+}
 
 std::string GraphToJson(const OpGraph& graph) {
   std::string out = StrCat("{\"format\": \"", kFormat, "\", \"name\": ", Json(graph.name()).dump(), ", \"ops\": [\n");

@@ -1,5 +1,6 @@
-// First in, first out queues over the indices [0, size), each index pushed at most once between two Clears: linked through one
-// array, so that no queue ever allocates. What was popped stays linked: a queue remembers all that ever went through it.
+// First in, first out queues over the indices [0, size), each index pushed at most once between two Clears: linked
+// through one array, so that no queue ever allocates. What was popped stays linked: a queue remembers all that ever
+// went through it.
 #pragma once
 
 #include <cstddef>
@@ -36,8 +37,8 @@ class LinkedQueues {
     }
   }
 
-  // Calls visit(span) for all that changes but the links: those up to a queue's end stay as they are, so that going back to an
-  // earlier end takes the ends alone.
+  // Calls visit(span) for all that changes but the links: those up to a queue's end stay as they are, so that going
+  // back to an earlier end takes the ends alone.
   template <typename Visit>
   void VisitState(Visit&& visit) {
     visit(std::span(ends_));

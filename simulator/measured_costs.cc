@@ -61,7 +61,8 @@ class Columns {
     const CsvField& shapes = row[position_.at("shapes")];
     if (shapes.text.empty()) return key;
     key.shapes = ParseShapes(shapes.text);
-    if (!key.shapes) throw Wrong(shapes, "shapes", "sizes like '20x1440;1440x1440' ('()' is a scalar, nothing any shapes)");
+    if (!key.shapes)
+      throw Wrong(shapes, "shapes", "sizes like '20x1440;1440x1440' ('()' is a scalar, nothing any shapes)");
     return key;
   }
 
@@ -156,7 +157,8 @@ std::string ShapesToText(const std::optional<InputShapes>& shapes) {
 MeasuredCosts MeasuredCosts::Parse(std::string_view csv, const std::string& source) {
   const CsvTable table = ParseCsv(csv, source);
   const Columns columns(table.header, source);
-  if (table.rows.empty()) throw CsvError(source, table.header.front(), "no row follows the header, expected at least one");
+  if (table.rows.empty())
+    throw CsvError(source, table.header.front(), "no row follows the header, expected at least one");
   MeasuredCosts measured;
   std::vector<std::vector<double>> runs;  // By index into costs_.
   for (const CsvRow& row : table.rows) {

@@ -53,11 +53,11 @@ struct Op {
   std::vector<OpInput> inputs;
   std::vector<OpOutput> outputs;
   double flops = 0;
-  int64_t param_bytes = 0;  // Resident wherever the op is placed.
-  int64_t temp_bytes = 0;   // While it runs.
-  std::string group;        // Ops of one non-empty group go together.
+  int64_t param_bytes = 0;           // Resident wherever the op is placed.
+  int64_t temp_bytes = 0;            // While it runs.
+  std::string group;                 // Ops of one non-empty group go together.
   std::vector<std::string> allowed;  // Device kinds; empty = all that `cost` knows.
-  std::string attrs_json;   // The `attrs` object as compact JSON text; empty when absent.
+  std::string attrs_json;            // The `attrs` object as compact JSON text; empty when absent.
 
   bool AllowedOn(const std::string& kind) const;  // By `allowed` and by `cost`.
   int64_t OutputBytes() const;                    // Sum over outputs.
@@ -65,8 +65,8 @@ struct Op {
 
 class OpGraph {
  public:
-  // Checks everything section 3 asks for; throws BadInput naming the op: duplicate or empty name or one that starts with '^', input out of range,
-  // cycle, negative or non-finite number, sums of bytes or microseconds past 2^63.
+  // Checks everything section 3 asks for; throws BadInput naming the op: duplicate or empty name or one that starts
+  // with '^', input out of range, cycle, negative or non-finite number, sums of bytes or microseconds past 2^63.
   OpGraph(std::string name, std::vector<Op> ops);
 
   const std::string& name() const { return name_; }

@@ -62,7 +62,8 @@ PeakMemory::Row PeakMemory::IndexStarts(size_t first, size_t last) {
 
 size_t PeakMemory::FirstAfter(const Row& row, double time_us) const {
   if (time_us >= start_us_[row.last - 1]) return row.last;
-  // Rounding keeps the order of times, so what is in an earlier bucket starts no later, what is in a later one starts later.
+  // Rounding keeps the order of times, so what is in an earlier bucket starts no later, what is in a later one starts
+  // later.
   const auto bucket = static_cast<size_t>(time_us * row.buckets_per_us);
   size_t position = bucket_first_[bucket];
   // Most buckets hold an op or two: two steps whose outcome no branch has to guess.
@@ -70,7 +71,8 @@ size_t PeakMemory::FirstAfter(const Row& row, double time_us) const {
   position += static_cast<size_t>(start_us_[position] <= time_us);
   if (start_us_[position] > time_us) return position;
   const auto at = [this](size_t index) { return start_us_.begin() + static_cast<std::ptrdiff_t>(index); };
-  return static_cast<size_t>(std::upper_bound(at(position), at(bucket_first_[bucket + 1]), time_us) - start_us_.begin());
+  return static_cast<size_t>(std::upper_bound(at(position), at(bucket_first_[bucket + 1]), time_us) -
+                             start_us_.begin());
 }
 
 void PeakMemory::Compute(std::span<const DeviceIndex> placement, const LinkedQueues& started, const Timeline& timeline,
@@ -99,7 +101,8 @@ void PeakMemory::Compute(std::span<const DeviceIndex> placement, const LinkedQue
       const auto o = static_cast<size_t>(order_[k]);
       if (graph_.output_bytes[o] > 0) {
         double until = start_us_[k];
-        for (const int32_t reader : ReadersOf(graph_, o)) until = std::max(until, read_until_[static_cast<size_t>(reader)]);
+        for (const int32_t reader : ReadersOf(graph_, o))
+          until = std::max(until, read_until_[static_cast<size_t>(reader)]);
         change_[FirstAfter(row, until)] -= graph_.output_bytes[o];
       }
       if (graph_.temp_bytes[o] > 0) change_[FirstAfter(row, timeline.finish_us[o])] -= graph_.temp_bytes[o];

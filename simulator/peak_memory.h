@@ -1,8 +1,8 @@
 // Peak memory of each device in one simulated run (design, section 4, rule 8).
 //
-// An op with output bytes B > 0 holds B on its device from its start until the latest floor(start) + floor(cost) - 1 over
-// its consumers, by data or control, and at least at its start. temp_bytes are held from start to finish, param_bytes
-// throughout. What is released at a time counts together with what is taken at that time.
+// An op with output bytes B > 0 holds B on its device from its start until the latest floor(start) + floor(cost) - 1
+// over its consumers, by data or control, and at least at its start. temp_bytes are held from start to finish,
+// param_bytes throughout. What is released at a time counts together with what is taken at that time.
 #pragma once
 
 #include <cstdint>
@@ -21,8 +21,8 @@ struct Timeline;
 double HeldUntil(const SimGraph& graph, OpIndex op, std::span<const DeviceIndex> placement,
                  std::span<const double> start_us);
 
-// In time linear in ops and edges, but for ops that start so unevenly that many share one bucket of their device's time.
-// Not thread-safe; allocates in its constructor only.
+// In time linear in ops and edges, but for ops that start so unevenly that many share one bucket of their device's
+// time. Not thread-safe; allocates in its constructor only.
 class PeakMemory {
  public:
   // REQUIRES: graph outlives it.
@@ -46,11 +46,11 @@ class PeakMemory {
   size_t FirstAfter(const Row& row, double time_us) const;
 
   const SimGraph& graph_;
-  std::vector<double> read_until_;     // [n] until when the op keeps what it reads, by op
-  std::vector<OpIndex> order_;         // [n] by device, then start
-  std::vector<double> start_us_;       // [n] of order_
-  std::vector<int64_t> change_;        // [n + 1] bytes by which order_[k] changes what its device holds: taken, less released
-  std::vector<size_t> bucket_first_;   // [n + 2] the first op of the row in each bucket or in a later one
+  std::vector<double> read_until_;  // [n] until when the op keeps what it reads, by op
+  std::vector<OpIndex> order_;      // [n] by device, then start
+  std::vector<double> start_us_;    // [n] of order_
+  std::vector<int64_t> change_;  // [n + 1] bytes by which order_[k] changes what its device holds: taken, less released
+  std::vector<size_t> bucket_first_;  // [n + 2] the first op of the row in each bucket or in a later one
 };
 
 }  // namespace emplace

@@ -15,7 +15,8 @@ using Json = nlohmann::json;
 constexpr char kFormat[] = "emplace.placement/1";
 
 DeviceIndex ReadDevice(const Json& value, const std::string& op, const Cluster& cluster, const std::string& source) {
-  const bool fits = value.is_number_integer() && value.get<double>() >= 0 && value.get<double>() < cluster.num_devices();
+  const bool fits =
+      value.is_number_integer() && value.get<double>() >= 0 && value.get<double>() < cluster.num_devices();
   if (!fits) {
     throw BadInput(StrCat(source, ": op '", op, "': device is ", ShownJson(value), ", expected an index in 0..",
                           cluster.num_devices() - 1));
@@ -57,13 +58,14 @@ void CheckPlacement(const OpGraph& graph, const Cluster& cluster, std::span<cons
     const std::string first = placement.size() < static_cast<size_t>(graph.num_ops())
                                   ? StrCat("; op '", graph.ops()[placement.size()].name, "' has none")
                                   : "";
-    throw BadInput(StrCat("the placement has ", placement.size(), " devices, expected one for each of ", graph.num_ops(),
-                          " ops", first));
+    throw BadInput(StrCat("the placement has ", placement.size(), " devices, expected one for each of ",
+                          graph.num_ops(), " ops", first));
   }
   for (size_t o = 0; o < placement.size(); ++o) {
     const Op& op = graph.ops()[o];
     if (placement[o] < 0 || placement[o] >= cluster.num_devices()) {
-      throw BadInput(StrCat("op '", op.name, "': device index ", placement[o], ", expected 0..", cluster.num_devices() - 1));
+      throw BadInput(
+          StrCat("op '", op.name, "': device index ", placement[o], ", expected 0..", cluster.num_devices() - 1));
     }
     const Device& device = cluster.devices[static_cast<size_t>(placement[o])];
     if (!op.AllowedOn(device.kind)) {
@@ -72,7 +74,8 @@ void CheckPlacement(const OpGraph& graph, const Cluster& cluster, std::span<cons
   }
 }
 
-Placement ParsePlacement(std::string_view text, const std::string& source, const OpGraph& graph, const Cluster& cluster) {
+Placement ParsePlacement(std::string_view text, const std::string& source, const OpGraph& graph,
+                         const Cluster& cluster) {
   const Json root = ParseJson(text, source);
   Placement placement;
   if (root.is_array()) {
@@ -82,7 +85,8 @@ Placement ParsePlacement(std::string_view text, const std::string& source, const
     }
   } else if (root.is_object()) {
     const Json& format = RequiredMember(root, "format", source);
-    if (format != kFormat) throw BadInput(StrCat(source, ": format is ", ShownJson(format), ", expected \"", kFormat, "\""));
+    if (format != kFormat)
+      throw BadInput(StrCat(source, ": format is ", ShownJson(format), ", expected \"", kFormat, "\""));
     if (root.contains("devices")) CheckDeviceNames(root["devices"], cluster, source);
     placement = ReadByName(RequiredMember(root, "ops", source), graph, cluster, source);
   } else {

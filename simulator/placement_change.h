@@ -1,8 +1,8 @@
 // From when on a run under another placement differs from the last one.
 //
-// Where an op is placed matters to a run first when it gets ready, no sooner than its last producer ends; or when one of
-// its producers ends, if what that one sends to other devices is then not the same. It is not yet a difference that the op
-// waits for an input as a local or as a remote reader, while the same tensors travel at the same times.
+// Where an op is placed matters to a run first when it gets ready, no sooner than its last producer ends; or when one
+// of its producers ends, if what that one sends to other devices is then not the same. It is not yet a difference that
+// the op waits for an input as a local or as a remote reader, while the same tensors travel at the same times.
 #pragma once
 
 #include <algorithm>
@@ -21,9 +21,9 @@ class PlacementChange {
  public:
   explicit PlacementChange(const SimGraph& graph);
 
-  // A time before which nothing that happens in `last`, a complete run, differs under `placement`; infinity where they are
-  // the same, and any time up to `too_early_us` where it would be no later than that. sends_the_same(op), of an op that
-  // stays where it is and has readers elsewhere under both placements: whether it sends the same.
+  // A time before which nothing that happens in `last`, a complete run, differs under `placement`; infinity where they
+  // are the same, and any time up to `too_early_us` where it would be no later than that. sends_the_same(op), of an op
+  // that stays where it is and has readers elsewhere under both placements: whether it sends the same.
   template <typename SendsTheSame>
   double FirstEffectUs(const RunState& last, std::span<const DeviceIndex> placement, double too_early_us,
                        SendsTheSame sends_the_same) {
@@ -40,8 +40,9 @@ class PlacementChange {
         if (finish >= first || compared_[p] != 0 || placement[p] != last.ops[p].device) continue;
         compared_[p] = 1;
         const bool remote = HasRemoteReaders(last, producer, [&](OpIndex reader) { return last.DeviceOf(reader); });
-        const bool remains = HasRemoteReaders(
-            last, producer, [&](OpIndex reader) { return static_cast<size_t>(placement[static_cast<size_t>(reader)]); });
+        const bool remains = HasRemoteReaders(last, producer, [&](OpIndex reader) {
+          return static_cast<size_t>(placement[static_cast<size_t>(reader)]);
+        });
         if (remote != remains || (remote && !sends_the_same(producer))) first = finish;
       }
       first = std::min(first, ready);

@@ -49,7 +49,8 @@ int32_t StageOf(const Op& op) {
   if (op.attrs_json.empty()) return -1;
   const nlohmann::json attrs = nlohmann::json::parse(op.attrs_json, nullptr, /*allow_exceptions=*/false);
   const auto stage = attrs.find("stage");
-  const bool given = stage != attrs.end() && stage->is_number_unsigned() && *stage < std::numeric_limits<int32_t>::max();
+  const bool given =
+      stage != attrs.end() && stage->is_number_unsigned() && *stage < std::numeric_limits<int32_t>::max();
   return given ? stage->get<int32_t>() : -1;
 }
 
@@ -138,7 +139,8 @@ void CheckKinds(const OpGraph& graph, const Cluster& cluster) {
 }
 
 PlacementTask PlacementTask::MakeForEpisodes(const OpGraph& graph, const Cluster& cluster, int32_t max_groups) {
-  if (graph.num_ops() == 0) throw BadInput(StrCat("graph '", graph.name(), "' has no ops, expected something to place"));
+  if (graph.num_ops() == 0)
+    throw BadInput(StrCat("graph '", graph.name(), "' has no ops, expected something to place"));
   PlacementTask task;
   task.name = graph.name();
   task.sim = SimGraph::Compile(graph, cluster);
@@ -170,8 +172,8 @@ void PlacementTask::Expand(std::span<const uint8_t> groups, std::span<DeviceInde
 ArrayBundle ToBundle(const PlacementTask& task) {
   ArrayBundle bundle;
   bundle.PutText("name", task.name);
-  bundle.Put("sim.sizes", std::vector<int32_t>{task.sim.num_ops, task.sim.num_devices,
-                                               static_cast<int32_t>(task.sim.link_model)});
+  bundle.Put("sim.sizes",
+             std::vector<int32_t>{task.sim.num_ops, task.sim.num_devices, static_cast<int32_t>(task.sim.link_model)});
   bundle.Put("sim.cost_us", task.sim.cost_us);
   bundle.Put("sim.tensor_begin", task.sim.tensor_begin);
   bundle.Put("sim.tensor_bytes", task.sim.tensor_bytes);

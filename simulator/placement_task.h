@@ -1,5 +1,5 @@
-// One graph to place, of one group at least, with all that episodes on it need: what the learner hands to actors, and what
-// `emplace place` builds from files.
+// One graph to place, of one group at least, with all that episodes on it need: what the learner hands to actors, and
+// what `emplace place` builds from files.
 #pragma once
 
 #include <span>

@@ -12,8 +12,8 @@
 namespace emplace {
 
 struct PlacerOptions {
-  int32_t samples = 0;          // 0: greedy, one episode. N: N sampled episodes beside the greedy one, the best kept.
-  std::string start = "random"; // Start placement, as environment.start; "random" is drawn from `seed`.
+  int32_t samples = 0;           // 0: greedy, one episode. N: N sampled episodes beside the greedy one, the best kept.
+  std::string start = "random";  // Start placement, as environment.start; "random" is drawn from `seed`.
   uint64_t seed = 1;
 };
 
@@ -21,11 +21,11 @@ struct PlacerOptions {
 Rng PlacerRng(const PlacementTask& task, const PlacerOptions& options);
 
 struct PlacerResult {
-  std::vector<uint8_t> groups;        // [n] device of each group
-  double makespan_us = 0;             // Simulated.
-  std::vector<int64_t> peak_bytes;    // [D]
-  bool feasible = true;               // Every device's peak fits its memory. A feasible result beats any other.
-  int64_t evaluations = 0;            // Simulator runs.
+  std::vector<uint8_t> groups;      // [n] device of each group
+  double makespan_us = 0;           // Simulated.
+  std::vector<int64_t> peak_bytes;  // [D]
+  bool feasible = true;             // Every device's peak fits its memory. A feasible result beats any other.
+  int64_t evaluations = 0;          // Simulator runs.
 };
 
 // Throws BadInput when the policy is for another number of devices than the task

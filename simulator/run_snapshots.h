@@ -1,5 +1,5 @@
-// Moments of a run to go back to: copies of what a run changes, evenly spaced in its events. Their number and memory are
-// bounded, and nothing allocates after construction.
+// Moments of a run to go back to: copies of what a run changes, evenly spaced in its events. Their number and memory
+// are bounded, and nothing allocates after construction.
 #pragma once
 
 #include <algorithm>
@@ -12,8 +12,8 @@
 
 namespace emplace {
 
-// A State lists all that it is made of: state.VisitState(visit) calls visit(std::span<T>), always the same spans in the same
-// order, and T is trivially copyable.
+// A State lists all that it is made of: state.VisitState(visit) calls visit(std::span<T>), always the same spans in the
+// same order, and T is trivially copyable.
 class RunSnapshots {
  public:
   struct Moment {
@@ -26,7 +26,8 @@ class RunSnapshots {
   RunSnapshots(State& state, size_t most_events) {
     state.VisitState([this](auto span) { state_bytes_ += span.size_bytes(); });
     const size_t capacity = std::min(kMost, kMostBytes / std::max<size_t>(state_bytes_, 1));
-    interval_ = capacity == 0 ? std::numeric_limits<size_t>::max() : std::max(kLeastInterval, most_events / capacity + 1);
+    interval_ =
+        capacity == 0 ? std::numeric_limits<size_t>::max() : std::max(kLeastInterval, most_events / capacity + 1);
     moments_.reserve(capacity);
     copies_.resize(std::min(capacity, most_events / interval_) * state_bytes_);
     Clear();
@@ -34,7 +35,9 @@ class RunSnapshots {
 
   void Clear() { moments_.clear(), next_at_ = interval_; }
   // When the first was taken; infinity where there is none.
-  double FirstTimeUs() const { return moments_.empty() ? std::numeric_limits<double>::infinity() : moments_[0].time_us; }
+  double FirstTimeUs() const {
+    return moments_.empty() ? std::numeric_limits<double>::infinity() : moments_[0].time_us;
+  }
 
   bool IsDue(size_t events) const { return events == next_at_; }
   template <typename State>
@@ -49,7 +52,8 @@ class RunSnapshots {
     next_at_ += interval_;
   }
 
-  // Brings back the last moment before `time_us`, with which later ones are forgotten. REQUIRES: FirstTimeUs() < time_us.
+  // Brings back the last moment before `time_us`, with which later ones are forgotten. REQUIRES: FirstTimeUs() <
+  // time_us.
   template <typename State>
   Moment GoBack(State& state, double time_us) {
     while (moments_.back().time_us >= time_us) moments_.pop_back();
@@ -63,15 +67,15 @@ class RunSnapshots {
   }
 
  private:
-  // On average a run resumes half an interval before what differs: within a hundredth of it. A copy costs as much as two
-  // events.
+  // On average a run resumes half an interval before what differs: within a hundredth of it. A copy costs as much as
+  // two events.
   static constexpr size_t kMost = 64;
   static constexpr size_t kMostBytes = size_t{1} << 18;
   static constexpr size_t kLeastInterval = 64;
 
   size_t state_bytes_ = 0;
-  size_t interval_ = 0;       // Events from one to the next.
-  size_t next_at_ = 0;        // Events after which the next one is due.
+  size_t interval_ = 0;  // Events from one to the next.
+  size_t next_at_ = 0;   // Events after which the next one is due.
   std::vector<Moment> moments_;
   std::vector<char> copies_;  // [moments * state_bytes_]
 };

@@ -1,5 +1,5 @@
-// What the event loop and the link model of one run share: the graph, the placement, the devices, what waits and what is to
-// come.
+// What the event loop and the link model of one run share: the graph, the placement, the devices, what waits and what
+// is to come.
 #pragma once
 
 #include <algorithm>
@@ -17,18 +17,18 @@
 
 namespace emplace {
 
-// A device has an op whose end is to come, or idles; it takes its next op, in advance, when that end comes: its queue is first
-// come, first served, so nothing later can change what that is or when it starts. Slots: devices [0, D), then the L slots of
-// the link model. Events at equal times go by rank: input-ready [0, n) by producer, link turns [n, n + L), device turns
-// [n + L, n + L + D). The end of an op that takes no time has the rank of its device's turn, at which it starts: all inputs
-// that get ready at that time come before.
+// A device has an op whose end is to come, or idles; it takes its next op, in advance, when that end comes: its queue
+// is first come, first served, so nothing later can change what that is or when it starts. Slots: devices [0, D), then
+// the L slots of the link model. Events at equal times go by rank: input-ready [0, n) by producer, link turns [n, n +
+// L), device turns [n + L, n + L + D). The end of an op that takes no time has the rank of its device's turn, at which
+// it starts: all inputs that get ready at that time come before.
 //
-// An op's end makes all its local consumers ready in one go, and a delivery all that it serves. That is rule 6's order, by
-// (producer, consumer): ranks go by producer, each goes over its consumers in ascending order, and two deliveries of one
-// producer at one time go to different devices, whose queues do not meet.
+// An op's end makes all its local consumers ready in one go, and a delivery all that it serves. That is rule 6's order,
+// by (producer, consumer): ranks go by producer, each goes over its consumers in ascending order, and two deliveries of
+// one producer at one time go to different devices, whose queues do not meet.
 struct RunState {
   struct OpState {
-    int32_t missing;     // Inputs that are not ready.
+    int32_t missing;  // Inputs that are not ready.
     DeviceIndex device;
   };
 
@@ -45,7 +45,8 @@ struct RunState {
   bool LinkIsIdle(size_t link) const { return events.Idle(num_devices + link); }
   void CancelLink(size_t link) { events.Cancel(num_devices + link); }
 
-  // One input of `op` is ready now, if it `is_ready`; what is not saves the caller a branch. Whether it was the last one.
+  // One input of `op` is ready now, if it `is_ready`; what is not saves the caller a branch. Whether it was the last
+  // one.
   bool TakeInput(OpIndex op, bool is_ready) {
     OpState& state = ops[static_cast<size_t>(op)];
     state.missing -= static_cast<int32_t>(is_ready);
@@ -56,8 +57,8 @@ struct RunState {
     PushOp(op, device);
     if (events.Idle(device)) StartNextOp(device, now);
   }
-  // REQUIRES: `device` is its own, and does not idle. What a large graph keeps of the op outside the caches is asked for
-  // here and in StartNextOp, so that it comes while others run.
+  // REQUIRES: `device` is its own, and does not idle. What a large graph keeps of the op outside the caches is asked
+  // for here and in StartNextOp, so that it comes while others run.
   void PushOp(OpIndex op, size_t device) {
     device_queue.Push(device, op);
     __builtin_prefetch(&graph.cost_us[static_cast<size_t>(op) * num_devices]);
@@ -79,8 +80,8 @@ struct RunState {
   void LogOpEnd(OpIndex op) { log[log_size++] = op; }
   void LogDelivery(int32_t transfer) { log[log_size++] = ~transfer; }
 
-  // Calls visit(span) for all that Reset sets and events change, but what each op waits for, which follows from the log and the
-  // placement.
+  // Calls visit(span) for all that Reset sets and events change, but what each op waits for, which follows from the log
+  // and the placement.
   template <typename Visit>
   void VisitState(Visit&& visit) {
     events.VisitState(visit);
@@ -98,14 +99,14 @@ struct RunState {
   const size_t link_slots;
   // The consumers of each op over all its tensors, ascending; one that reads several of them stands there as often.
   Csr consumers;
-  std::vector<OpIndex> producer_of;     // [T]
+  std::vector<OpIndex> producer_of;  // [T]
 
-  bool keep_transfers = false;          // Whether timeline.transfers is wanted.
+  bool keep_transfers = false;  // Whether timeline.transfers is wanted.
   EventSlots events;
-  std::vector<OpState> ops;             // [n]
-  LinkedQueues device_queue;            // [D] of ops; all that were pushed are the ops of a device as they start.
-  std::vector<double> device_free_at;   // [D] us; when it can take the op after the last that it took
-  std::vector<int32_t> log;             // [n + most transfers] what made inputs ready: op ends, deliveries as ~transfer
+  std::vector<OpState> ops;            // [n]
+  LinkedQueues device_queue;           // [D] of ops; all that were pushed are the ops of a device as they start.
+  std::vector<double> device_free_at;  // [D] us; when it can take the op after the last that it took
+  std::vector<int32_t> log;            // [n + most transfers] what made inputs ready: op ends, deliveries as ~transfer
   size_t log_size = 0;
   Timeline timeline;
 };

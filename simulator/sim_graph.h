@@ -17,21 +17,21 @@ namespace emplace {
 struct SimGraph {
   int32_t num_ops = 0;
   int32_t num_devices = 0;
-  std::vector<double> cost_us;           // [n * D] row-major; NaN where the op may not run
-  std::vector<int32_t> tensor_begin;     // [n + 1] tensors of op o: [tensor_begin[o], tensor_begin[o + 1])
-  std::vector<int64_t> tensor_bytes;     // [T]
-  Csr tensor_consumers;                  // [T] ops that read it, ascending, no repeats
-  std::vector<int32_t> num_inputs;       // [n] distinct (tensor, consumer) pairs that end here
-  std::vector<int64_t> output_bytes;     // [n] sum over all outputs, read or not
-  std::vector<int64_t> param_bytes;      // [n]
-  std::vector<int64_t> temp_bytes;       // [n]
+  std::vector<double> cost_us;        // [n * D] row-major; NaN where the op may not run
+  std::vector<int32_t> tensor_begin;  // [n + 1] tensors of op o: [tensor_begin[o], tensor_begin[o + 1])
+  std::vector<int64_t> tensor_bytes;  // [T]
+  Csr tensor_consumers;               // [T] ops that read it, ascending, no repeats
+  std::vector<int32_t> num_inputs;    // [n] distinct (tensor, consumer) pairs that end here
+  std::vector<int64_t> output_bytes;  // [n] sum over all outputs, read or not
+  std::vector<int64_t> param_bytes;   // [n]
+  std::vector<int64_t> temp_bytes;    // [n]
   // The machine.
   double op_overhead_us = 0;
   LinkModel link_model = LinkModel::kShared;
-  double bandwidth_bytes_per_us = 1;     // Of each device's sending link; unused with a topology.
+  double bandwidth_bytes_per_us = 1;  // Of each device's sending link; unused with a topology.
   double transfer_overhead_us = 0;
-  Routes routes;                         // Of LinkModel::kTopology, else empty.
-  std::vector<int64_t> memory_bytes;     // [D]
+  Routes routes;                      // Of LinkModel::kTopology, else empty.
+  std::vector<int64_t> memory_bytes;  // [D]
 
   // Whether each device's peak fits its memory. peak_bytes: [D], as Simulator gives it.
   bool Fits(std::span<const int64_t> peak_bytes) const;

@@ -47,7 +47,8 @@ void CheckRate(const std::string& name, double value, double at_least) {
 
 void CheckRoutes(const Routes& routes, int64_t devices) {
   if (routes.num_channels < 0 || routes.num_channels > 2 * kMaxTopologyLinks) {
-    throw ArrayError("routes.num_channels", StrCat("is ", routes.num_channels, ", expected 0..", 2 * kMaxTopologyLinks));
+    throw ArrayError("routes.num_channels",
+                     StrCat("is ", routes.num_channels, ", expected 0..", 2 * kMaxTopologyLinks));
   }
   const int64_t pairs = devices * devices;
   CheckOffsets("routes.channels", routes.channels.begin, pairs, routes.channels.items.size());
@@ -80,7 +81,9 @@ void CheckLinks(const SimGraph& graph) {
     case LinkModel::kPerDestination:
       CheckRate("bandwidth_bytes_per_us", graph.bandwidth_bytes_per_us, std::numeric_limits<double>::min());
       return;
-    case LinkModel::kTopology: CheckRoutes(graph.routes, graph.num_devices); return;
+    case LinkModel::kTopology:
+      CheckRoutes(graph.routes, graph.num_devices);
+      return;
   }
   throw ArrayError("link_model", StrCat("is ", static_cast<int>(graph.link_model)));
 }

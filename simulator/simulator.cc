@@ -13,9 +13,12 @@ namespace {
 
 std::unique_ptr<EventLoop> MakeEventLoop(const SimGraph& graph) {
   switch (graph.link_model) {
-    case LinkModel::kShared: return std::make_unique<EventLoopOver<SenderLinks<TensorTransfers>>>(graph);
-    case LinkModel::kPerDestination: return std::make_unique<EventLoopOver<SenderLinks<DestinationTransfers>>>(graph);
-    case LinkModel::kTopology: return std::make_unique<EventLoopOver<TopologyLinks>>(graph);
+    case LinkModel::kShared:
+      return std::make_unique<EventLoopOver<SenderLinks<TensorTransfers>>>(graph);
+    case LinkModel::kPerDestination:
+      return std::make_unique<EventLoopOver<SenderLinks<DestinationTransfers>>>(graph);
+    case LinkModel::kTopology:
+      return std::make_unique<EventLoopOver<TopologyLinks>>(graph);
   }
   CheckFailed(__FILE__, __LINE__, "link model is known", "");
 }

@@ -1,11 +1,11 @@
 // Runs a placed graph in simulated time by the rules of the design, section 4; with the default link model that equals
-// Placeto's published simulator. Deterministic. One Simulator is reused for any number of placements and allocates only in its
-// constructor. Not thread-safe: one a thread; the SimGraph may be shared.
+// Placeto's published simulator. Deterministic. One Simulator is reused for any number of placements and allocates only
+// in its constructor. Not thread-safe: one a thread; the SimGraph may be shared.
 //
 // Where a placement differs little from that of the call before, as between two steps of an episode, Makespan and
-// MakespanAndPeak take over what happens before the difference has an effect (placement_change.h) and simulate from there
-// on. Results are the same numbers as those of a Simulator that knows of no call before. Run simulates all, for it reports
-// every transfer.
+// MakespanAndPeak take over what happens before the difference has an effect (placement_change.h) and simulate from
+// there on. Results are the same numbers as those of a Simulator that knows of no call before. Run simulates all, for
+// it reports every transfer.
 #pragma once
 
 #include <cstdint>

@@ -12,20 +12,20 @@ namespace emplace {
 struct Transfer {
   static constexpr DeviceIndex kAllReaders = -1;
 
-  int32_t tensor = 0;                // Index into SimGraph's tensors.
+  int32_t tensor = 0;  // Index into SimGraph's tensors.
   DeviceIndex from = 0;
-  DeviceIndex to = kAllReaders;      // kAllReaders: one transfer serves every device that reads the tensor.
+  DeviceIndex to = kAllReaders;  // kAllReaders: one transfer serves every device that reads the tensor.
   double start_us = 0;
-  double delivered_us = 0;           // start + latency of the route + bytes / bandwidth
-  double free_us = 0;                // delivered + overhead
+  double delivered_us = 0;  // start + latency of the route + bytes / bandwidth
+  double free_us = 0;       // delivered + overhead
 };
 
 struct Timeline {
-  double makespan_us = 0;            // Time of the last event, trailing overheads included.
-  std::vector<double> start_us;      // [n]
-  std::vector<double> finish_us;     // [n]
-  std::vector<int64_t> peak_bytes;   // [D]
-  std::vector<Transfer> transfers;   // In the order in which they start.
+  double makespan_us = 0;           // Time of the last event, trailing overheads included.
+  std::vector<double> start_us;     // [n]
+  std::vector<double> finish_us;    // [n]
+  std::vector<int64_t> peak_bytes;  // [D]
+  std::vector<Transfer> transfers;  // In the order in which they start.
 };
 
 }  // namespace emplace

@@ -46,8 +46,9 @@ struct Network {
   Csr into = ChannelsAt(topology, Target);    // By node.
 };
 
-// The routes from every device to one. What comes later in the order of preference is only looked for among what is best by
-// all that comes before: a narrow beginning can belong to the best route, so a single pass over whole labels would not do.
+// The routes from every device to one. What comes later in the order of preference is only looked for among what is
+// best by all that comes before: a narrow beginning can belong to the best route, so a single pass over whole labels
+// would not do.
 class RoutesTo {
  public:
   RoutesTo(const Network& network, int32_t to)
@@ -76,7 +77,8 @@ class RoutesTo {
     };
     std::fill(links_left_.begin(), links_left_.end(), kInfinity);
     links_left_[Index(to_)] = 0;
-    Settle(links_left_, std::less<>(), [&](int32_t channel, double rest) { return is_best(channel) ? 1 + rest : kInfinity; });
+    Settle(links_left_, std::less<>(),
+           [&](int32_t channel, double rest) { return is_best(channel) ? 1 + rest : kInfinity; });
     std::vector<int32_t> route;
     for (int32_t node = from; node != to_; node = TargetOf(route.back())) {
       const std::span<const int32_t> ways = network_.out_of.Row(node);
@@ -99,8 +101,9 @@ class RoutesTo {
     return Link(channel).latency_us + latency_[Index(TargetOf(channel))] == latency_[Index(SourceOf(channel))];
   }
 
-  // Dijkstra's algorithm from to_ backwards: `through(channel, rest)` is what a way comes to that begins with the channel and
-  // whose rest has the value `rest`. Never better than the rest, so that each node is done when it is taken.
+  // Dijkstra's algorithm from to_ backwards: `through(channel, rest)` is what a way comes to that begins with the
+  // channel and whose rest has the value `rest`. Never better than the rest, so that each node is done when it is
+  // taken.
   template <typename Better, typename Through>
   void Settle(std::vector<double>& values, Better better, Through through) const {
     using Open = std::pair<double, int32_t>;
@@ -149,7 +152,8 @@ Routes FindRoutes(const Topology& topology, int32_t num_devices) {
       rows[pair] = routes_to.Channels(from);
       channels += rows[pair].size();
       if (channels > kMaxRouteChannels) {
-        throw BadInput(StrCat("the routes between all devices pass more than ", kMaxRouteChannels, " links, expected shorter ones"));
+        throw BadInput(StrCat("the routes between all devices pass more than ", kMaxRouteChannels,
+                              " links, expected shorter ones"));
       }
       routes.latency_us[pair] = routes_to.Latency(from);
       routes.bandwidth_bytes_per_us[pair] = routes_to.Bandwidth(from);

@@ -32,7 +32,8 @@ TopologyLink ReadLink(const YamlReader& reader, const YAML::Node& node, const st
   return link;
 }
 
-void CheckAllReachable(const YamlReader& reader, const YAML::Node& links, const Topology& topology, size_t num_devices) {
+void CheckAllReachable(const YamlReader& reader, const YAML::Node& links, const Topology& topology,
+                       size_t num_devices) {
   const Routes routes = [&] {
     try {
       return FindRoutes(topology, static_cast<int32_t>(num_devices));
@@ -62,7 +63,8 @@ TopologySection ReadMap(const YamlReader& reader, const YAML::Node& root, const 
     for (const YAML::Node& node : nodes) {
       topology.nodes.push_back(reader.Name(node, "nodes"));
       if (!index.emplace(topology.nodes.back(), static_cast<int32_t>(index.size())).second) {
-        throw reader.At(node, StrCat("node name '", topology.nodes.back(), "' is used twice (devices are nodes already)"));
+        throw reader.At(node,
+                        StrCat("node name '", topology.nodes.back(), "' is used twice (devices are nodes already)"));
       }
     }
   }
@@ -84,14 +86,16 @@ TopologySection ReadMap(const YamlReader& reader, const YAML::Node& root, const 
 
 }  // namespace
 
-TopologySection ReadTopology(const YamlReader& reader, const YAML::Node& node, const std::vector<std::string>& devices) {
+TopologySection ReadTopology(const YamlReader& reader, const YAML::Node& node,
+                             const std::vector<std::string>& devices) {
   if (!node.IsScalar()) return ReadMap(reader, node, devices);
-  const std::filesystem::path path = std::filesystem::path(reader.source()).parent_path() / reader.Name(node, "topology");
+  const std::filesystem::path path =
+      std::filesystem::path(reader.source()).parent_path() / reader.Name(node, "topology");
   std::error_code ignored;  // Whatever it is, there is no file to read.
-  if (!std::filesystem::is_regular_file(path, ignored)) throw reader.At(node, StrCat("topology: no file ", path.string()));
-  return ReadYaml(ReadFile(path), path.string(), [&devices](const YamlReader& file, const YAML::Node& root) {
-    return ReadMap(file, root, devices);
-  });
+  if (!std::filesystem::is_regular_file(path, ignored))
+    throw reader.At(node, StrCat("topology: no file ", path.string()));
+  return ReadYaml(ReadFile(path), path.string(),
+                  [&devices](const YamlReader& file, const YAML::Node& root) { return ReadMap(file, root, devices); });
 }
 
 void WriteTopology(YAML::Emitter& out, const TopologySection& section, size_t num_devices) {
@@ -103,9 +107,10 @@ void WriteTopology(YAML::Emitter& out, const TopologySection& section, size_t nu
   for (const TopologyLink& link : section.topology.links) {
     out << YAML::Flow << YAML::BeginMap << YAML::Key << "name" << YAML::Value << YAML::DoubleQuoted << link.name
         << YAML::Key << "between" << YAML::Value << YAML::BeginSeq << YAML::DoubleQuoted
-        << nodes[static_cast<size_t>(link.a)] << YAML::DoubleQuoted << nodes[static_cast<size_t>(link.b)] << YAML::EndSeq
-        << YAML::Key << "bandwidth_bytes_per_us" << YAML::Value << ShortestDouble(link.bandwidth_bytes_per_us)
-        << YAML::Key << "latency_us" << YAML::Value << ShortestDouble(link.latency_us) << YAML::EndMap;
+        << nodes[static_cast<size_t>(link.a)] << YAML::DoubleQuoted << nodes[static_cast<size_t>(link.b)]
+        << YAML::EndSeq << YAML::Key << "bandwidth_bytes_per_us" << YAML::Value
+        << ShortestDouble(link.bandwidth_bytes_per_us) << YAML::Key << "latency_us" << YAML::Value
+        << ShortestDouble(link.latency_us) << YAML::EndMap;
   }
   out << YAML::EndSeq << YAML::EndMap;
 }

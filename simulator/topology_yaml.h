@@ -20,8 +20,8 @@ struct TopologySection {
 };
 
 // `node`: the map, or the name of a file that holds it, relative to the folder of reader.source(). Throws BadInput
-// "path:line:col: ..." for unknown keys and nodes, names used twice, a link from a node to itself, a bandwidth that is not > 0,
-// a negative latency, more than kMaxTopologyLinks links, and two devices with no route between them.
+// "path:line:col: ..." for unknown keys and nodes, names used twice, a link from a node to itself, a bandwidth that is
+// not > 0, a negative latency, more than kMaxTopologyLinks links, and two devices with no route between them.
 TopologySection ReadTopology(const YamlReader& reader, const YAML::Node& node, const std::vector<std::string>& devices);
 // As the map, in block style; the first `num_devices` nodes are devices.
 void WriteTopology(YAML::Emitter& out, const TopologySection& section, size_t num_devices);

@@ -20,7 +20,8 @@ constexpr int32_t kLink = 2;
 
 class TraceBuilder {
  public:
-  TraceBuilder(const OpGraph& graph, const SimGraph& sim, std::span<const DeviceIndex> placement, const Timeline& timeline)
+  TraceBuilder(const OpGraph& graph, const SimGraph& sim, std::span<const DeviceIndex> placement,
+               const Timeline& timeline)
       : graph_(graph), sim_(sim), placement_(placement), timeline_(timeline) {}
 
   std::string Build(const Cluster& cluster) {
@@ -50,7 +51,8 @@ class TraceBuilder {
   }
 
   void AddName(const char* what, Row row, const std::string& name) {
-    events_.push_back({{"ph", "M"}, {"name", what}, {"pid", row.process}, {"tid", row.thread}, {"args", {{"name", name}}}});
+    events_.push_back(
+        {{"ph", "M"}, {"name", what}, {"pid", row.process}, {"tid", row.thread}, {"args", {{"name", name}}}});
   }
 
   void AddOps() {
@@ -69,8 +71,8 @@ class TraceBuilder {
   }
 
   void AddFlow(const char* phase, int64_t id, Row row, double at_us) {
-    Json event = {{"ph", phase}, {"name", "tensor"}, {"cat", "flow"}, {"id", id}, {"pid", row.process},
-                  {"tid", row.thread}, {"ts", at_us}};
+    Json event = {{"ph", phase},        {"name", "tensor"},  {"cat", "flow"}, {"id", id},
+                  {"pid", row.process}, {"tid", row.thread}, {"ts", at_us}};
     if (*phase == 'f') event["bp"] = "e";  // Bind to the slice that encloses the end, not to the next one.
     events_.push_back(std::move(event));
   }
@@ -112,7 +114,8 @@ class TraceBuilder {
   }
 
   void AddSample(size_t device, double time_us, int64_t bytes) {
-    events_.push_back({{"ph", "C"}, {"name", "memory"}, {"pid", device}, {"ts", time_us}, {"args", {{"bytes", bytes}}}});
+    events_.push_back(
+        {{"ph", "C"}, {"name", "memory"}, {"pid", device}, {"ts", time_us}, {"args", {{"bytes", bytes}}}});
   }
 
   const OpGraph& graph_;

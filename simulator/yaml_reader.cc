@@ -7,7 +7,8 @@
 namespace emplace {
 
 Error YamlReader::At(const YAML::Mark& mark, const std::string& what) const {
-  const std::string place = mark.is_null() ? source_ + ":1:1" : StrCat(source_, ":", mark.line + 1, ":", mark.column + 1);
+  const std::string place =
+      mark.is_null() ? source_ + ":1:1" : StrCat(source_, ":", mark.line + 1, ":", mark.column + 1);
   return BadInput(StrCat(place, ": ", what));
 }
 
@@ -17,7 +18,8 @@ void YamlReader::CheckMap(const YAML::Node& node, const std::string& what, const
   std::set<std::string> seen;
   for (const auto& entry : node) {
     const std::string key = entry.first.as<std::string>("");
-    if (known.count(key) == 0) throw At(entry.first, StrCat("unknown key '", key, "' in ", what, ", expected ", expected));
+    if (known.count(key) == 0)
+      throw At(entry.first, StrCat("unknown key '", key, "' in ", what, ", expected ", expected));
     if (!seen.insert(key).second) throw At(entry.first, StrCat("'", key, "' in ", what, " is given twice"));
   }
 }
@@ -54,7 +56,9 @@ double YamlReader::Share(const YAML::Node& map, const std::string& key) const {
   return value;
 }
 
-std::string YamlReader::Text(const YAML::Node& map, const std::string& key) const { return Name(Member(map, key), key); }
+std::string YamlReader::Text(const YAML::Node& map, const std::string& key) const {
+  return Name(Member(map, key), key);
+}
 
 std::string YamlReader::Name(const YAML::Node& node, const std::string& what) const {
   if (!node.IsScalar() || node.Scalar().empty()) throw At(node, StrCat(what, ": expected a name"));

@@ -77,7 +77,8 @@ class Results {
 
   std::vector<RunKey> Missing() const {
     std::vector<RunKey> missing;
-    std::copy_if(keys_.begin(), keys_.end(), std::back_inserter(missing), [&](const RunKey& key) { return !by_key_.contains(key); });
+    std::copy_if(keys_.begin(), keys_.end(), std::back_inserter(missing),
+                 [&](const RunKey& key) { return !by_key_.contains(key); });
     return missing;
   }
   void Add(const RunResult& result) {
@@ -108,7 +109,8 @@ class Results {
   Clock::time_point saved_ = Clock::now();
 };
 
-void PrintTable(const std::vector<RunResult>& results, const std::vector<MethodSummary>& summaries, bool several_seeds) {
+void PrintTable(const std::vector<RunResult>& results, const std::vector<MethodSummary>& summaries,
+                bool several_seeds) {
   size_t graph_width = 5;
   for (const RunResult& result : results) graph_width = std::max(graph_width, result.graph.size());
   const int width = static_cast<int>(graph_width);
@@ -116,9 +118,9 @@ void PrintTable(const std::vector<RunResult>& results, const std::vector<MethodS
               "fits", "evaluations", "seconds");
   for (const RunResult& result : results) {
     std::printf("%-*s  %-12s %5llu %13.3f %12.3f %6s %12lld %9.2f\n", width, result.graph.c_str(),
-                result.key.method.c_str(), static_cast<unsigned long long>(result.key.seed), result.score.makespan_us / 1e3,
-                result.score.makespan_us / result.single_device_us, result.score.feasible ? "yes" : "no",
-                static_cast<long long>(result.evaluations), result.seconds);
+                result.key.method.c_str(), static_cast<unsigned long long>(result.key.seed),
+                result.score.makespan_us / 1e3, result.score.makespan_us / result.single_device_us,
+                result.score.feasible ? "yes" : "no", static_cast<long long>(result.evaluations), result.seconds);
   }
   std::printf("\n%-12s %7s %6s %9s %5s %26s%s %12s %9s\n", "method", "graphs", "runs", "feasible", "wins",
               "geometric mean / 1 device", several_seeds ? "    95% interval" : "", "evaluations", "seconds");
@@ -141,10 +143,13 @@ int Evaluate(const EvaluateArguments& args) {
   std::signal(SIGTERM, Interrupt);
   try {
     ProgressBar bar(std::ssize(missing));
-    RunEvaluation(plan, missing, jobs, [&](const RunResult& result) {
-      results.Add(result);
-      bar.Advance(result.graph + " " + result.key.method);
-    }, interrupted);
+    RunEvaluation(
+        plan, missing, jobs,
+        [&](const RunResult& result) {
+          results.Add(result);
+          bar.Advance(result.graph + " " + result.key.method);
+        },
+        interrupted);
   } catch (...) {
     results.Save();  // What the other runs have found is not lost with the one that failed.
     throw;
@@ -179,10 +184,13 @@ void AddEvaluateCommand(CLI::App& app, std::function<int()>& run) {
   command->add_option("--budget", args->budget, "Placements that a searching method may try")
       ->check(CLI::Range(1, 1000000000))
       ->capture_default_str();
-  command->add_option("--max-groups", args->max_groups, "Groups to decide on; default: as the policy was trained, or 128")
+  command
+      ->add_option("--max-groups", args->max_groups, "Groups to decide on; default: as the policy was trained, or 128")
       ->check(CLI::Range(1, 1000000));
   CLI::Option* const seed = command->add_option("--seed", args->seed, "Of everything random")->capture_default_str();
-  command->add_option("--seeds", args->seeds, "Several, as 1,2,3: gives confidence intervals")->delimiter(',')->excludes(seed);
+  command->add_option("--seeds", args->seeds, "Several, as 1,2,3: gives confidence intervals")
+      ->delimiter(',')
+      ->excludes(seed);
   command->add_option("--jobs", args->jobs, "Runs side by side (default: one a core)")->check(CLI::Range(1, 1024));
   command->add_option("--out", args->out, "File that keeps the results, as JSON, while they come");
   command->add_flag("--resume", args->resume, "Go on with the results in --out");

@@ -153,10 +153,9 @@ std::string Shown(const Json& ratio) { return ShownRatio(ratio.is_null() ? std::
 
 std::string ShownPolicy(const FoundPolicy& policy) {
   const Json ratio = ValidationRatio(policy.weights);
-  return StrCat(
-      "policy of version ", policy.weights.version,
-      ratio.is_null() ? "" : StrCat(", makespan / one device ", Shown(ratio), " on the validation graphs"), ": ",
-      policy.file);
+  return StrCat("policy of version ", policy.weights.version,
+                ratio.is_null() ? "" : StrCat(", makespan / one device ", Shown(ratio), " on the validation graphs"),
+                ": ", policy.file);
 }
 
 void PrintTable(const std::vector<FoundGraph>& graphs) {

@@ -66,12 +66,15 @@ void AddGenerateCommand(CLI::App& app, std::function<int()>& run) {
   CLI::App* command = app.add_subcommand("generate", "Generate the graphs of a family, or a single network");
   command->add_option("family", args->options.family, "One of: " + Join(FamilyNames(), ", "))->required();
   command->add_option("--out", args->out, "Folder to write them to")->required();
-  CLI::Option* const count =
-      command->add_option("--count", args->options.count, "How many (a single network: 1)")->check(CLI::Range(1, 10000))->capture_default_str();
+  CLI::Option* const count = command->add_option("--count", args->options.count, "How many (a single network: 1)")
+                                 ->check(CLI::Range(1, 10000))
+                                 ->capture_default_str();
   command->add_option("--seed", args->options.seed, "Of the family")->capture_default_str();
   command->add_option("--size", args->options.size, "full or small")->capture_default_str();
-  command->add_option("--range", args->options.ranges, "What differs in the family, as steps=10..20; may be repeated")->take_all();
-  command->add_option("--dtype", args->options.dtype, "Of parameters and activations, f32 or f16")->capture_default_str();
+  command->add_option("--range", args->options.ranges, "What differs in the family, as steps=10..20; may be repeated")
+      ->take_all();
+  command->add_option("--dtype", args->options.dtype, "Of parameters and activations, f32 or f16")
+      ->capture_default_str();
   command->add_option("--kinds", args->kinds, "Folder of device kinds to give costs for (default: configs/devices)");
   command->callback([args, count, &run] {
     args->count_given = count->count() > 0;

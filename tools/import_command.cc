@@ -59,7 +59,8 @@ std::vector<fs::path> OutputPaths(const std::vector<fs::path>& graphs, const std
   for (const fs::path& graph : graphs) {
     paths.push_back(out / graph.filename());
     if (!taken.insert(paths.back()).second) {
-      throw BadInput(StrCat(graph.string(), ": a second graph of this file name, expected names that differ in ", out.string()));
+      throw BadInput(
+          StrCat(graph.string(), ": a second graph of this file name, expected names that differ in ", out.string()));
     }
   }
   return paths;
@@ -161,8 +162,8 @@ void PrintCoverage(const std::vector<ImportedFile>& files) {
     for (const KindCoverage& coverage : file.measured.coverage) {
       std::printf("%-*s  %-8s %8lld %12lld %8d %13.3f %14.1f%%\n", width, file.measured.graph.name().c_str(),
                   coverage.kind.c_str(), static_cast<long long>(coverage.measured_ops),
-                  static_cast<long long>(coverage.runnable_ops), file.measured.graph.num_ops(), coverage.runnable_us / 1e3,
-                  100 * Share(coverage));
+                  static_cast<long long>(coverage.runnable_ops), file.measured.graph.num_ops(),
+                  coverage.runnable_us / 1e3, 100 * Share(coverage));
     }
   }
 }
@@ -199,7 +200,8 @@ int Import(const ImportArguments& args) {
     const std::vector<std::string> names = Split(args.kinds, ',');
     kinds.insert(names.begin(), names.end());
   }
-  if (kinds.contains("")) throw BadInput(StrCat("--kinds is '", args.kinds, "', expected names with a comma between them"));
+  if (kinds.contains(""))
+    throw BadInput(StrCat("--kinds is '", args.kinds, "', expected names with a comma between them"));
   const std::vector<fs::path> graphs = FindGraphs(args.graphs);
   const std::vector<fs::path> outputs = OutputPaths(graphs, args.graphs, args.out);
   std::vector<ImportedFile> files;
@@ -228,9 +230,10 @@ void AddImportCommand(CLI::App& app, std::function<int()>& run) {
   command->add_option("--costs", args->costs, "Measured costs, CSV with the columns type,shapes,kind,us")->required();
   command->add_option("--graph", args->graphs, "Graph, or folder of graphs; may come several times")->required();
   command->add_option("--out", args->out, "File to write the graph to; of several graphs, the folder")->required();
-  command->add_option("--kinds", args->kinds,
-                      "Comma-separated device kinds, beside those of the table and the graph, on which a cost that is one "
-                      "number for all kinds stays what it is");
+  command->add_option(
+      "--kinds", args->kinds,
+      "Comma-separated device kinds, beside those of the table and the graph, on which a cost that is one "
+      "number for all kinds stays what it is");
   command->add_flag("--json", args->json, "Print one JSON document");
   command->callback([args, &run] { run = [args] { return Import(*args); }; });
 }

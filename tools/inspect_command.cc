@@ -48,9 +48,15 @@ Json DescribeGraph(const fs::path& path) {
   Json total = Json::object();
   if (cost_us.empty()) total["any"] = everywhere_us;
   for (const auto& [kind, us] : cost_us) total[kind] = us + everywhere_us;
-  return {{"what", "graph (emplace.graph/1)"}, {"name", graph.name()}, {"ops", graph.num_ops()},
-          {"edges", edges}, {"total_cost_us", total}, {"flops", flops},
-          {"output_bytes", output_bytes}, {"param_bytes", param_bytes}, {"op_types", types}};
+  return {{"what", "graph (emplace.graph/1)"},
+          {"name", graph.name()},
+          {"ops", graph.num_ops()},
+          {"edges", edges},
+          {"total_cost_us", total},
+          {"flops", flops},
+          {"output_bytes", output_bytes},
+          {"param_bytes", param_bytes},
+          {"op_types", types}};
 }
 
 Json DescribePolicy(const fs::path& path) {
@@ -89,7 +95,8 @@ Json DescribeJson(const fs::path& path) {
   if (file.is_array()) return {{"what", "placement (bare array of device indices)"}, {"ops", file.size()}};
   // LoadGraph says line and column of what is broken.
   if (!file.is_object()) return DescribeGraph(path);
-  const std::string format = file.contains("format") && file["format"].is_string() ? file["format"].get<std::string>() : "";
+  const std::string format =
+      file.contains("format") && file["format"].is_string() ? file["format"].get<std::string>() : "";
   if (format.starts_with("emplace.graph/")) return DescribeGraph(path);
   if (format.starts_with("emplace.placement/")) return DescribePlacement(file, path);
   if (format.starts_with("emplace.split/")) {
@@ -118,10 +125,11 @@ Json DescribeKeys(const fs::path& path) {
 Json DescribeLinks(const Topology& topology) {
   Json links = Json::array();
   for (const TopologyLink& link : topology.links) {
-    links.push_back({{"name", link.name},
-                     {"between", {topology.nodes[static_cast<size_t>(link.a)], topology.nodes[static_cast<size_t>(link.b)]}},
-                     {"bandwidth_bytes_per_us", link.bandwidth_bytes_per_us},
-                     {"latency_us", link.latency_us}});
+    links.push_back(
+        {{"name", link.name},
+         {"between", {topology.nodes[static_cast<size_t>(link.a)], topology.nodes[static_cast<size_t>(link.b)]}},
+         {"bandwidth_bytes_per_us", link.bandwidth_bytes_per_us},
+         {"latency_us", link.latency_us}});
   }
   return links;
 }
@@ -140,7 +148,9 @@ Json DescribeYaml(const fs::path& path) {
     for (const Device& device : cluster.devices) {
       devices.push_back({{"name", device.name}, {"kind", device.kind}, {"memory_bytes", device.memory_bytes}});
     }
-    Json described = {{"what", "devices"}, {"devices", devices}, {"op_overhead_us", cluster.op_overhead_us},
+    Json described = {{"what", "devices"},
+                      {"devices", devices},
+                      {"op_overhead_us", cluster.op_overhead_us},
                       {"link_model", LinkModelName(cluster.link_model)}};
     if (cluster.link_model == LinkModel::kTopology) {
       described["links"] = DescribeLinks(cluster.topology);
@@ -155,8 +165,11 @@ Json DescribeYaml(const fs::path& path) {
     return {{"what", "device kind (cost model)"}, {"kind", kind.name}};
   }
   const RunConfig config = LoadRunConfig(path);
-  return {{"what", "run configuration"}, {"name", config.name}, {"family", config.workload.family},
-          {"devices", config.workload.devices}, {"iterations", config.training.iterations},
+  return {{"what", "run configuration"},
+          {"name", config.name},
+          {"family", config.workload.family},
+          {"devices", config.workload.devices},
+          {"iterations", config.training.iterations},
           {"max_minutes", config.training.max_minutes}};
 }
 
@@ -180,7 +193,8 @@ Json DescribeFolder(const fs::path& path) {
   if (fs::exists(path / "state.json") && fs::exists(path / "policy.safetensors")) {
     const Json state = Json::parse(ReadFile(path / "state.json"), nullptr, /*allow_exceptions=*/false);
     if (!state.is_object()) throw BadInput(StrCat((path / "state.json").string(), ": damaged, expected a JSON object"));
-    return {{"what", "checkpoint"}, {"updates", state.value("updates", int64_t{0})},
+    return {{"what", "checkpoint"},
+            {"updates", state.value("updates", int64_t{0})},
             {"policy", DescribePolicy(path / "policy.safetensors")}};
   }
   if (fs::exists(path / "config.yaml") && fs::exists(path / "checkpoints")) {
@@ -241,7 +255,9 @@ void AddInspectCommand(CLI::App& app, std::function<int()>& run) {
   };
   auto args = std::make_shared<Arguments>();
   CLI::App* command = app.add_subcommand("inspect", "Say what a file or folder of ours is");
-  command->add_option("file", args->path, "A graph, devices, configuration, placement, policy, checkpoint, run directory, ...")
+  command
+      ->add_option("file", args->path,
+                   "A graph, devices, configuration, placement, policy, checkpoint, run directory, ...")
       ->required();
   command->add_flag("--json", args->json, "Print one JSON document");
   command->callback([args, &run] { run = [args] { return Inspect(args->path, args->json); }; });

@@ -41,8 +41,11 @@ int Keygen(const KeygenArguments& args) {
 
 void AddKeygenCommand(CLI::App& app, std::function<int()>& run) {
   auto args = std::make_shared<KeygenArguments>();
-  CLI::App* command = app.add_subcommand("keygen", "Make the keys of a run: a file for its learner, and one for each group of actors");
-  command->add_option("folder", args->folder, "Where to write learner.keys and actor-0.keys, ...; made if it is not there")->required();
+  CLI::App* command =
+      app.add_subcommand("keygen", "Make the keys of a run: a file for its learner, and one for each group of actors");
+  command
+      ->add_option("folder", args->folder, "Where to write learner.keys and actor-0.keys, ...; made if it is not there")
+      ->required();
   command->add_option("--actors", args->actors, "Files for actors: one a node, so that a node can be locked out")
       ->check(CLI::Range(int64_t{1}, kMostActors))
       ->capture_default_str();

@@ -56,7 +56,8 @@ int Place(const PlaceArguments& args) {
   if (!args.out.empty()) WriteFileAtomically(args.out, PlacementToJson(graph, cluster, *result.placement));
   if (!args.trace.empty()) {
     Simulator simulator(task.sim);
-    WriteFileAtomically(args.trace, TraceToJson(graph, cluster, task.sim, *result.placement, simulator.Run(*result.placement)));
+    WriteFileAtomically(args.trace,
+                        TraceToJson(graph, cluster, task.sim, *result.placement, simulator.Run(*result.placement)));
   }
 
   if (args.json) {
@@ -85,10 +86,12 @@ int Place(const PlaceArguments& args) {
   for (size_t d = 0; d < cluster.devices.size(); ++d) {
     const auto ops = std::count(result.placement->begin(), result.placement->end(), static_cast<DeviceIndex>(d));
     std::printf("  %-12s %6td ops, peak memory %.2f of %.2f GB\n", cluster.devices[d].name.c_str(), ops,
-                static_cast<double>(score.peak_bytes[d]) / 1e9, static_cast<double>(cluster.devices[d].memory_bytes) / 1e9);
+                static_cast<double>(score.peak_bytes[d]) / 1e9,
+                static_cast<double>(cluster.devices[d].memory_bytes) / 1e9);
   }
   if (!score.feasible) std::printf("  WARNING: it does not fit the devices' memory\n");
-  std::printf("  placed in %.2f s with %lld simulated placements\n", seconds, static_cast<long long>(result.evaluations));
+  std::printf("  placed in %.2f s with %lld simulated placements\n", seconds,
+              static_cast<long long>(result.evaluations));
   if (!args.out.empty()) std::printf("  written to %s\n", args.out.c_str());
   return 0;
 }
@@ -97,7 +100,8 @@ int Place(const PlaceArguments& args) {
 
 void AddPlaceCommand(CLI::App& app, std::function<int()>& run) {
   auto args = std::make_shared<PlaceArguments>();
-  CLI::App* command = app.add_subcommand("place", "Place one graph, with a trained policy unless --method says otherwise");
+  CLI::App* command =
+      app.add_subcommand("place", "Place one graph, with a trained policy unless --method says otherwise");
   command->add_option("--graph", args->graph, "Graph, *.graph.json[.zst]")->required();
   command->add_option("--devices", args->devices, "Devices, YAML")->required();
   command->add_option("--policy", args->policy, "Policy, RUN_DIR/policy.safetensors");
@@ -109,7 +113,8 @@ void AddPlaceCommand(CLI::App& app, std::function<int()>& run) {
   command->add_option("--budget", args->budget, "Placements that a searching method may try")
       ->check(CLI::Range(1, 1000000000))
       ->capture_default_str();
-  command->add_option("--max-groups", args->max_groups, "Groups to decide on; default: as the policy was trained, or 128")
+  command
+      ->add_option("--max-groups", args->max_groups, "Groups to decide on; default: as the policy was trained, or 128")
       ->check(CLI::Range(1, 1000000));
   command->add_option("--seed", args->seed, "Of everything random")->capture_default_str();
   command->add_flag("--json", args->json, "Print one JSON document");

@@ -25,7 +25,8 @@ int Report(const ReportArguments& args) {
   if (!folder.empty() && !std::filesystem::is_directory(folder)) {
     throw BadInput(StrCat(args.out, ": there is no folder '", folder.string(), "', expected an existing one"));
   }
-  if (std::filesystem::is_directory(args.out)) throw BadInput(StrCat(args.out, ": is a folder, expected a file to write"));
+  if (std::filesystem::is_directory(args.out))
+    throw BadInput(StrCat(args.out, ": is a folder, expected a file to write"));
   const std::string page = RenderReport(CollectReport(args.inputs), args.title);
   WriteFileAtomically(args.out, page);
   std::printf("%s written, %.1f MB\n", args.out.c_str(), static_cast<double>(page.size()) / 1e6);
@@ -37,7 +38,8 @@ int Report(const ReportArguments& args) {
 void AddReportCommand(CLI::App& app, std::function<int()>& run) {
   auto args = std::make_shared<ReportArguments>();
   CLI::App* command = app.add_subcommand("report", "Write an HTML page about runs, evaluations and a placed graph");
-  command->add_option("sources", args->inputs.sources, "Run directories, and outputs of emplace evaluate --json")->required();
+  command->add_option("sources", args->inputs.sources, "Run directories, and outputs of emplace evaluate --json")
+      ->required();
   command->add_option("--out", args->out, "Where to write the page, *.html")->required();
   command->add_option("--title", args->title, "Of the page")->capture_default_str();
   command->add_option("--graph", args->inputs.graph, "Graph to show placed; default: the first test graph of a run");

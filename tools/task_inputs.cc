@@ -36,7 +36,8 @@ std::vector<fs::path> GraphsOfSplit(const fs::path& folder, const std::string& s
   }
   std::vector<fs::path> graphs;
   for (const nlohmann::json& name : file[split]) {
-    if (!name.is_string()) throw BadInput(StrCat(path.string(), ": '", split, "' holds ", name.dump(), ", expected file names"));
+    if (!name.is_string())
+      throw BadInput(StrCat(path.string(), ": '", split, "' holds ", name.dump(), ", expected file names"));
     graphs.push_back(folder / name.get<std::string>());
   }
   return graphs;
@@ -69,7 +70,8 @@ int32_t MaxGroups(int64_t wanted, const std::optional<PolicyWeights>& policy) {
   const char* end = trained->second.data() + trained->second.size();
   const auto parsed = std::from_chars(trained->second.data(), end, value);
   if (parsed.ec != std::errc() || parsed.ptr != end || value < 1) {
-    throw BadInput(StrCat("policy: metadata grouping.max_groups is '", trained->second, "', expected a positive number"));
+    throw BadInput(
+        StrCat("policy: metadata grouping.max_groups is '", trained->second, "', expected a positive number"));
   }
   return value;
 }
@@ -77,8 +79,8 @@ int32_t MaxGroups(int64_t wanted, const std::optional<PolicyWeights>& policy) {
 void CheckPolicyFits(const PolicyWeights& policy, const std::string& policy_path, const Cluster& cluster,
                      const std::string& devices_path) {
   if (policy.shape.num_devices == cluster.num_devices()) return;
-  throw BadInput(StrCat(policy_path, ": the policy is for ", policy.shape.num_devices, " devices, ", devices_path, " has ",
-                        cluster.num_devices()));
+  throw BadInput(StrCat(policy_path, ": the policy is for ", policy.shape.num_devices, " devices, ", devices_path,
+                        " has ", cluster.num_devices()));
 }
 
 }  // namespace emplace

@@ -1,7 +1,8 @@
-// One table per section of a configuration: reading, writing, range checks, --set and help all walk it, so that a field's
-// name, range, default and help stand in one place.
+// One table per section of a configuration: reading, writing, range checks, --set and help all walk it, so that a
+// field's name, range, default and help stand in one place.
 //
-//   table.Field("batch_size", &LearnerConfig::batch_size).Range(1, 4096).Help("Trajectories in one optimizer step (B).");
+//   table.Field("batch_size", &LearnerConfig::batch_size).Range(1, 4096).Help("Trajectories in one optimizer step
+//   (B).");
 #pragma once
 
 #include <cstdint>
@@ -18,10 +19,10 @@ struct ConfigField {
 
   std::string name;
   std::string help;
-  double low = 0;                     // Range of numbers, both ends included.
+  double low = 0;  // Range of numbers, both ends included.
   double high = 0;
   bool has_range = false;
-  std::vector<std::string> choices;   // Of texts; empty: any.
+  std::vector<std::string> choices;  // Of texts; empty: any.
   std::function<Value(const void* section)> get;
   std::function<void(void* section, const Value&)> set;  // REQUIRES: the alternative that `get` gives.
 
@@ -54,10 +55,12 @@ class FieldTable {
   };
 
   template <typename T>
-  FieldRef Field(const std::string& name, T Section::* member) {
+  FieldRef Field(const std::string& name, T Section::*member) {
     ConfigField field;
     field.name = name;
-    field.get = [member](const void* section) { return ConfigField::Value(static_cast<const Section*>(section)->*member); };
+    field.get = [member](const void* section) {
+      return ConfigField::Value(static_cast<const Section*>(section)->*member);
+    };
     field.set = [member](void* section, const ConfigField::Value& value) {
       static_cast<Section*>(section)->*member = std::get<T>(value);
     };
@@ -73,7 +76,8 @@ class FieldTable {
 
 // The candidate closest to `word` by edit distance, or empty when none is near: for "did you mean".
 std::string NearestName(const std::string& word, const std::vector<std::string>& candidates);
-// The end of a complaint about an unknown `word`: ", did you mean 'x'?", or, when none is near, ", expected one of x, y".
+// The end of a complaint about an unknown `word`: ", did you mean 'x'?", or, when none is near, ", expected one of x,
+// y".
 std::string DidYouMean(const std::string& word, const std::vector<std::string>& known);
 
 }  // namespace emplace

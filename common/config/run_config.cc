@@ -27,7 +27,8 @@ FieldTable<RunConfig> RunFields() {
 FieldTable<WorkloadConfig> WorkloadFields() {
   using C = WorkloadConfig;
   FieldTable<C> t;
-  t.Field("family", &C::family).Help("Generated family of graphs, or network; empty: train_graphs and test_graphs name files.");
+  t.Field("family", &C::family)
+      .Help("Generated family of graphs, or network; empty: train_graphs and test_graphs name files.");
   t.Field("count", &C::count).Range(1, 10000).Help("Graphs of the family.");
   t.Field("train", &C::train).Range(1, 10000).Help("How many of them are for training; the rest is for testing.");
   t.Field("validation", &C::validation).Range(0, 10000).Help("Further graphs, on which the best checkpoint is chosen.");
@@ -64,30 +65,62 @@ FieldTable<PolicyConfig> PolicyFields() {
   t.Field("message_rounds", &C::message_rounds).Range(0, 64).Help("k, rounds of message passing in each direction.");
   t.Field("message_width", &C::message_width).Range(0, 256).Help("Width of a message; 0: the number of features.");
   t.Field("memory_feature", &C::memory_feature).Help("Give the policy each group's memory.");
-  t.Field("pooling", &C::pooling).Help("Let the policy pool over ancestors, descendants and the other groups; false is for ablations.");
-  t.Field("output_scale", &C::output_scale).Range(0.0, 1.0).Help("Factor of the initial network's last layer: small, and the first episodes choose at random.");
-  t.Field("initial", &C::initial).Help("policy.safetensors to start from, as for fine-tuning; its shape is taken. A relative path starts at the configuration's folder.");
+  t.Field("pooling", &C::pooling)
+      .Help("Let the policy pool over ancestors, descendants and the other groups; false is for ablations.");
+  t.Field("output_scale", &C::output_scale)
+      .Range(0.0, 1.0)
+      .Help("Factor of the initial network's last layer: small, and the first episodes choose at random.");
+  t.Field("initial", &C::initial)
+      .Help(
+          "policy.safetensors to start from, as for fine-tuning; its shape is taken. A relative path starts at the "
+          "configuration's folder.");
   return t;
 }
 
 FieldTable<TrainingConfig> TrainingFields() {
   using C = TrainingConfig;
   FieldTable<C> t;
-  t.Field("sync", &C::sync).Choices({"async", "lockstep"}).Help("async: actors run ahead, policy lag is bounded. lockstep: every update has episodes of its own version alone, the same ones for a seed.");
+  t.Field("sync", &C::sync)
+      .Choices({"async", "lockstep"})
+      .Help(
+          "async: actors run ahead, policy lag is bounded. lockstep: every update has episodes of its own version "
+          "alone, the same ones for a seed.");
   t.Field("iterations", &C::iterations).Range(1, kMany).Help("Updates.");
   t.Field("max_minutes", &C::max_minutes).Range(0, 1e6).Help("Stop after this wall time; 0: no limit.");
   t.Field("episodes_per_update", &C::episodes_per_update).Range(1, 4096).Help("Episodes in one update (B).");
-  t.Field("max_states_per_update", &C::max_states_per_update).Range(0, kMany).Help("States drawn for one update; 0: all.");
-  t.Field("discount", &C::discount).Range(0.01, 1.0).Help("Of rewards, a step: below 1, an action answers for the near future only, with less noise.");
+  t.Field("max_states_per_update", &C::max_states_per_update)
+      .Range(0, kMany)
+      .Help("States drawn for one update; 0: all.");
+  t.Field("discount", &C::discount)
+      .Range(0.01, 1.0)
+      .Help("Of rewards, a step: below 1, an action answers for the near future only, with less noise.");
   t.Field("baseline_window", &C::baseline_window).Range(1, 10000).Help("Recent episodes in a (graph, step) baseline.");
-  t.Field("epochs", &C::epochs).Range(1, 1000).Help("Optimizer steps on the same batch; from the second on, with clipped importance weights.");
-  t.Field("normalize_advantages", &C::normalize_advantages).Choices({"none", "batch", "graph"}).Help("What they are divided by: nothing, the batch's standard deviation, or for each graph the root mean square of its recent ones.");
-  t.Field("imitated_episodes", &C::imitated_episodes).Range(0, 4096).Help("Self-imitation: in each update so many of the best episodes found so far, of graphs drawn at random, are repeated.");
-  t.Field("imitation_weight", &C::imitation_weight).Range(0, kMany).Help("What each of their steps counts for; the advantages of a batch have a spread of 1.");
-  t.Field("entropy", &C::entropy).Choices({"weight", "target"}).Help("What entropy_start and entropy_end are: the weight of the entropy bonus, or the entropy that a weight is steered for, as a share of the largest.");
+  t.Field("epochs", &C::epochs)
+      .Range(1, 1000)
+      .Help("Optimizer steps on the same batch; from the second on, with clipped importance weights.");
+  t.Field("normalize_advantages", &C::normalize_advantages)
+      .Choices({"none", "batch", "graph"})
+      .Help(
+          "What they are divided by: nothing, the batch's standard deviation, or for each graph the root mean square "
+          "of its recent ones.");
+  t.Field("imitated_episodes", &C::imitated_episodes)
+      .Range(0, 4096)
+      .Help(
+          "Self-imitation: in each update so many of the best episodes found so far, of graphs drawn at random, are "
+          "repeated.");
+  t.Field("imitation_weight", &C::imitation_weight)
+      .Range(0, kMany)
+      .Help("What each of their steps counts for; the advantages of a batch have a spread of 1.");
+  t.Field("entropy", &C::entropy)
+      .Choices({"weight", "target"})
+      .Help(
+          "What entropy_start and entropy_end are: the weight of the entropy bonus, or the entropy that a weight is "
+          "steered for, as a share of the largest.");
   t.Field("entropy_start", &C::entropy_start).Range(0, 100).Help("Of the entropy bonus or the entropy, at first.");
   t.Field("entropy_end", &C::entropy_end).Range(0, 100).Help("And in the end.");
-  t.Field("entropy_decay_updates", &C::entropy_decay_updates).Range(1, kMany).Help("Updates from the one to the other.");
+  t.Field("entropy_decay_updates", &C::entropy_decay_updates)
+      .Range(1, kMany)
+      .Help("Updates from the one to the other.");
   t.Field("learning_rate", &C::learning_rate).Range(0, 1).Help("Of Adam, at first.");
   t.Field("learning_rate_end", &C::learning_rate_end).Range(0, 1).Help("And in the end.");
   t.Field("learning_rate_decay_updates", &C::learning_rate_decay_updates).Range(1, kMany).Help("Updates between.");
@@ -101,7 +134,9 @@ FieldTable<TrainingConfig> TrainingFields() {
 FieldTable<ActorConfig> ActorFields() {
   using C = ActorConfig;
   FieldTable<C> t;
-  t.Field("episodes_in_flight", &C::episodes_in_flight).Range(1, 1024).Help("Episodes that one actor rolls out together.");
+  t.Field("episodes_in_flight", &C::episodes_in_flight)
+      .Range(1, 1024)
+      .Help("Episodes that one actor rolls out together.");
   t.Field("send_queue", &C::send_queue).Range(1, 100000).Help("Trajectories; a full queue pauses the actor.");
   t.Field("heartbeat_s", &C::heartbeat_s).Range(0.01, 3600).Help("Seconds between heartbeats.");
   t.Field("patience_s", &C::patience_s).Range(0.1, 1e7).Help("How long an actor waits for a silent learner.");
@@ -115,14 +150,20 @@ FieldTable<LearnerConfig> LearnerFields() {
   t.Field("check_threads", &C::check_threads).Range(1, 256).Help("Threads that simulate the end of every episode.");
   t.Field("actor_timeout_s", &C::actor_timeout_s).Range(0.1, 1e6).Help("An actor silent for longer counts as gone.");
   t.Field("progress_s", &C::progress_s).Range(0.1, 1e6).Help("Seconds between progress lines.");
-  t.Field("watchdog_s", &C::watchdog_s).Range(0, 1e6).Help("A stage, or all actors that came, silent for so many seconds hang, and the run fails; 0: nobody watches.");
+  t.Field("watchdog_s", &C::watchdog_s)
+      .Range(0, 1e6)
+      .Help("A stage, or all actors that came, silent for so many seconds hang, and the run fails; 0: nobody watches.");
   return t;
 }
 
 FieldTable<EvaluationConfig> EvaluationFields() {
   FieldTable<EvaluationConfig> t;
   t.Field("every", &EvaluationConfig::every).Range(0, kMany).Help("Updates between evaluations; 0: only at the end.");
-  t.Field("patience", &EvaluationConfig::patience).Range(0, 1e6).Help("Training stops when so many evaluations on the validation graphs are certainly not better than as many before them by min_gain; 0: never.");
+  t.Field("patience", &EvaluationConfig::patience)
+      .Range(0, 1e6)
+      .Help(
+          "Training stops when so many evaluations on the validation graphs are certainly not better than as many "
+          "before them by min_gain; 0: never.");
   t.Field("min_gain", &EvaluationConfig::min_gain).Range(0, 1).Help("As a share: 0.01 is one percent of the makespan.");
   return t;
 }
@@ -139,8 +180,11 @@ FieldTable<NetworkConfig> NetworkFields() {
   using C = NetworkConfig;
   FieldTable<C> t;
   t.Field("bind", &C::bind).Help("IPv4 address that the learner binds; beyond loopback only with keys.");
-  t.Field("advertise", &C::advertise).Help("Host that actors are told; empty: bind, or for 0.0.0.0 the machine's name.");
-  t.Field("port", &C::port).Range(0, 65533).Help("Control port; the next two are for trajectories and notices. 0: any free ones.");
+  t.Field("advertise", &C::advertise)
+      .Help("Host that actors are told; empty: bind, or for 0.0.0.0 the machine's name.");
+  t.Field("port", &C::port)
+      .Range(0, 65533)
+      .Help("Control port; the next two are for trajectories and notices. 0: any free ones.");
   t.Field("keys", &C::keys).Help("learner.keys, as emplace keygen makes it; empty: unencrypted, on loopback alone.");
   return t;
 }
@@ -152,7 +196,7 @@ struct Section {
 };
 
 template <typename C>
-Section MakeSection(const std::string& name, const FieldTable<C>& table, C RunConfig::* part) {
+Section MakeSection(const std::string& name, const FieldTable<C>& table, C RunConfig::*part) {
   return {name, table.fields(), [part](RunConfig& config) -> void* { return &(config.*part); }};
 }
 
@@ -203,14 +247,16 @@ ConfigField::Value Convert(const YAML::Node& node, const ConfigField::Value& lik
   }
   if (node.IsNull() && std::holds_alternative<std::string>(like)) return std::string();
   if (!node.IsScalar()) throw YAML::BadConversion(node.Mark());
-  return std::visit([&](const auto& sample) { return ConfigField::Value(node.as<std::decay_t<decltype(sample)>>()); }, like);
+  return std::visit([&](const auto& sample) { return ConfigField::Value(node.as<std::decay_t<decltype(sample)>>()); },
+                    like);
 }
 
 // The resolved file could not hold other text.
 bool HoldsUnicodeText(const ConfigField::Value& value) {
   if (const auto* text = std::get_if<std::string>(&value)) return IsUnicodeText(*text);
   const auto* list = std::get_if<std::vector<std::string>>(&value);
-  return list == nullptr || std::all_of(list->begin(), list->end(), [](const std::string& item) { return IsUnicodeText(item); });
+  return list == nullptr ||
+         std::all_of(list->begin(), list->end(), [](const std::string& item) { return IsUnicodeText(item); });
 }
 
 std::string Shown(const YAML::Node& node) {
@@ -277,7 +323,8 @@ class ConfigReader {
     const std::string key = Key(key_node);
     const ConfigField* const field = FindField(section, key);
     if (field == nullptr) {
-      throw BadInput(StrCat(Place(key_node), ": unknown key '", FullName(section, key), "'", DidYouMean(key, FieldNames(section))));
+      throw BadInput(StrCat(Place(key_node), ": unknown key '", FullName(section, key), "'",
+                            DidYouMean(key, FieldNames(section))));
     }
     CheckFirst(FullName(section, key), key_node);
     SetField(section, *field, value, Place(value), config_);
@@ -313,7 +360,8 @@ void ApplyOverride(const std::string& text, RunConfig& config) {
     }
   }
   const std::string nearest = NearestName(name, known);
-  throw BadInput(StrCat(place, ": unknown key '", name, "'", nearest.empty() ? "" : StrCat(", did you mean '", nearest, "'?")));
+  throw BadInput(
+      StrCat(place, ": unknown key '", name, "'", nearest.empty() ? "" : StrCat(", did you mean '", nearest, "'?")));
 }
 
 void ResolvePath(std::string& path, const std::filesystem::path& base) {
@@ -327,17 +375,22 @@ void CheckTogether(const RunConfig& config, const std::string& source) {
     throw BadInput(StrCat(source, ": workload.family is empty, expected a family, or workload.train_graphs"));
   }
   if (!workload.family.empty() && !workload.train_graphs.empty()) {
-    throw BadInput(StrCat(source, ": workload.family and workload.train_graphs are both given, expected one (family: \"\")"));
+    throw BadInput(
+        StrCat(source, ": workload.family and workload.train_graphs are both given, expected one (family: \"\")"));
   }
   if (!workload.family.empty() && workload.train > workload.count) {
-    throw BadInput(StrCat(source, ": workload.train is ", workload.train, ", expected at most workload.count, ", workload.count));
+    throw BadInput(
+        StrCat(source, ": workload.train is ", workload.train, ", expected at most workload.count, ", workload.count));
   }
   if (config.evaluation.patience == 1) {
-    throw BadInput(StrCat(source, ": evaluation.patience is 1, expected 0, or 2 and more: one evaluation has no spread"));
+    throw BadInput(
+        StrCat(source, ": evaluation.patience is 1, expected 0, or 2 and more: one evaluation has no spread"));
   }
   const TrainingConfig& training = config.training;
   if (training.lockstep() && config.environment.start == "best") {
-    throw BadInput(StrCat(source, ": environment.start is best, expected random or single with training.sync: lockstep: the best placement that an actor has seen depends on what else it has played"));
+    throw BadInput(StrCat(source,
+                          ": environment.start is best, expected random or single with training.sync: lockstep: the "
+                          "best placement that an actor has seen depends on what else it has played"));
   }
   if (training.entropy == "target" && std::max(training.entropy_start, training.entropy_end) > 1) {
     throw BadInput(StrCat(source, ": training.entropy_start is ", training.entropy_start, " and training.entropy_end ",
@@ -371,13 +424,15 @@ RunConfig ParseRunConfig(std::string_view yaml, const std::string& source, const
   try {
     ConfigReader(source, config).Read(YAML::Load(std::string(yaml)));
   } catch (const YAML::Exception& error) {
-    throw BadInput(StrCat(source, ":", error.mark.line + 1, ":", error.mark.column + 1, ": not valid YAML: ", error.msg));
+    throw BadInput(
+        StrCat(source, ":", error.mark.line + 1, ":", error.mark.column + 1, ": not valid YAML: ", error.msg));
   }
   for (const std::string& text : overrides) ApplyOverride(text, config);
   CheckTogether(config, source);
   ResolvePath(config.workload.devices, base_folder);
   ResolvePath(config.policy.initial, base_folder);
-  for (auto* const paths : {&config.workload.train_graphs, &config.workload.validation_graphs, &config.workload.test_graphs}) {
+  for (auto* const paths :
+       {&config.workload.train_graphs, &config.workload.validation_graphs, &config.workload.test_graphs}) {
     for (std::string& path : *paths) ResolvePath(path, base_folder);
   }
   return config;
@@ -412,7 +467,8 @@ std::string RunConfigHelp() {
       const ConfigField::Value value = field.get(section.part(defaults));
       YAML::Emitter shown;
       EmitValue(shown, value);
-      text += StrCat("  ", FullName(section, field.name), " = ", shown.c_str(), "  (", field.Expected(value), ")  ", field.help, "\n");
+      text += StrCat("  ", FullName(section, field.name), " = ", shown.c_str(), "  (", field.Expected(value), ")  ",
+                     field.help, "\n");
     }
   }
   return text;

@@ -10,7 +10,8 @@ AdamState InitialAdamState(size_t parameters) {
   return {.steps = 0, .mean = std::vector<float>(parameters), .variance = std::vector<float>(parameters)};
 }
 
-void AdamStep(std::span<const float> gradient, double scale, double learning_rate, AdamState& state, std::span<float> values) {
+void AdamStep(std::span<const float> gradient, double scale, double learning_rate, AdamState& state,
+              std::span<float> values) {
   EMPLACE_CHECK(gradient.size() == values.size() && state.mean.size() == values.size());
   ++state.steps;
   const double correction1 = 1 - std::pow(kAdamBeta1, static_cast<double>(state.steps));

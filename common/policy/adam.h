@@ -21,6 +21,7 @@ struct AdamState {
 AdamState InitialAdamState(size_t parameters);
 
 // One step with `scale` times the gradient. REQUIRES: all of one size.
-void AdamStep(std::span<const float> gradient, double scale, double learning_rate, AdamState& state, std::span<float> values);
+void AdamStep(std::span<const float> gradient, double scale, double learning_rate, AdamState& state,
+              std::span<float> values);
 
 }  // namespace emplace

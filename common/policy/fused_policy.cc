@@ -13,7 +13,8 @@ constexpr char kCall[] = "call";
 
 // What backward needs to know; travels through autograd as an opaque object.
 struct Call : torch::CustomClassHolder {
-  Call(PolicyGradient& call_kernel, std::vector<PolicyState> call_states) : kernel(call_kernel), states(std::move(call_states)) {}
+  Call(PolicyGradient& call_kernel, std::vector<PolicyState> call_states)
+      : kernel(call_kernel), states(std::move(call_states)) {}
   PolicyGradient& kernel;
   const std::vector<PolicyState> states;
 };

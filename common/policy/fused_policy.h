@@ -1,5 +1,6 @@
-// The policy as one differentiable function of its flat parameter vector: forward and backward are the project's own kernels
-// (gradient/policy_gradient.h), and LibTorch's autograd sees a single node. Equal to PolicyNet, and many times faster.
+// The policy as one differentiable function of its flat parameter vector: forward and backward are the project's own
+// kernels (gradient/policy_gradient.h), and LibTorch's autograd sees a single node. Equal to PolicyNet, and many times
+// faster.
 #pragma once
 
 #include <torch/torch.h>
@@ -12,8 +13,8 @@ namespace emplace {
 
 // logits [S, D], float32 on the CPU; -infinity where the current group may not go.
 // values: [NumParameters] float32 on the CPU, contiguous, in the order of PolicyLayers.
-// REQUIRES: `kernel`, and the graphs and placements of the states, outlive the backward pass, which runs on the caller's
-// thread (CPU tensors). The kernel may be used for other calls in between.
+// REQUIRES: `kernel`, and the graphs and placements of the states, outlive the backward pass, which runs on the
+// caller's thread (CPU tensors). The kernel may be used for other calls in between.
 torch::Tensor FusedLogits(const torch::Tensor& values, PolicyGradient& kernel, std::vector<PolicyState> states);
 
 }  // namespace emplace

@@ -14,12 +14,12 @@ namespace emplace {
 struct PolicyGraph {
   int32_t num_nodes = 0;
   int32_t num_devices = 0;
-  std::vector<float> cost;     // [n] total cost / the graph's maximum
-  std::vector<float> bytes;    // [n] total output bytes / the graph's maximum
-  std::vector<float> memory;   // [n] resident and temporary bytes / the graph's maximum
-  Csr parents;                 // [n] ascending, no repeats
-  Csr children;                // [n] ascending, no repeats; the transpose of `parents`
-  std::vector<uint8_t> allowed;    // [n * num_devices] 1 where the group may be placed; every row has a 1
+  std::vector<float> cost;            // [n] total cost / the graph's maximum
+  std::vector<float> bytes;           // [n] total output bytes / the graph's maximum
+  std::vector<float> memory;          // [n] resident and temporary bytes / the graph's maximum
+  Csr parents;                        // [n] ascending, no repeats
+  Csr children;                       // [n] ascending, no repeats; the transpose of `parents`
+  std::vector<uint8_t> allowed;       // [n * num_devices] 1 where the group may be placed; every row has a 1
   std::vector<uint64_t> ancestors;    // [n * words()] bit j of row i: a path leads from j to i (i itself excluded)
   std::vector<uint64_t> descendants;  // [n * words()] bit j of row i: a path leads from i to j
 

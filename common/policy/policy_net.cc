@@ -122,22 +122,21 @@ torch::Tensor PolicyNetImpl::Forward(const PolicyBatch& batch) {
     }
     return x;
   };
-  const torch::Tensor embedding = torch::cat({pass_messages(batch.parents, kForwardF, kForwardG),
-                                              pass_messages(batch.children, kBackwardF, kBackwardG)},
-                                             2);  // [n, S, 2m]
+  const torch::Tensor embedding = torch::cat(
+      {pass_messages(batch.parents, kForwardF, kForwardG), pass_messages(batch.children, kBackwardF, kBackwardG)},
+      2);  // [n, S, 2m]
 
   const auto pool = [&](const torch::Tensor& members, size_t inner) {
     if (!shape_.pooling) return embedding.new_zeros({num_states, shape_.embedding_width()});
     return mlp(inner + 2, (mlp(inner, embedding) * members.unsqueeze(2)).sum(0));
   };
-  const torch::Tensor index =
-      batch.current.view({1, num_states, 1}).expand({1, num_states, shape_.embedding_width()});
+  const torch::Tensor index = batch.current.view({1, num_states, 1}).expand({1, num_states, shape_.embedding_width()});
   const torch::Tensor own = embedding.gather(0, index).squeeze(0);  // [S, 2m]
-  const torch::Tensor pooled = torch::cat({pool(batch.ancestors, kAncestorsF), pool(batch.descendants, kDescendantsF),
-                                           pool(batch.neither, kNeitherF), own},
-                                          1);  // [S, D]
-  const torch::Tensor logits = Layer(
-      kClassifier + 2, torch::relu(Layer(kClassifier + 1, torch::relu(Layer(kClassifier, pooled)))));
+  const torch::Tensor pooled = torch::cat(
+      {pool(batch.ancestors, kAncestorsF), pool(batch.descendants, kDescendantsF), pool(batch.neither, kNeitherF), own},
+      1);  // [S, D]
+  const torch::Tensor logits =
+      Layer(kClassifier + 2, torch::relu(Layer(kClassifier + 1, torch::relu(Layer(kClassifier, pooled)))));
   return logits.masked_fill(batch.disallowed, -std::numeric_limits<float>::infinity());
 }
 

@@ -1,5 +1,5 @@
-// The Placeto policy as a plain LibTorch module (design, section 5): the reference that the kernels are proven equal to,
-// and what the learner differentiates. Heavy to include; only files of the learner and its tests do.
+// The Placeto policy as a plain LibTorch module (design, section 5): the reference that the kernels are proven equal
+// to, and what the learner differentiates. Heavy to include; only files of the learner and its tests do.
 #pragma once
 
 #include <torch/torch.h>

@@ -13,8 +13,8 @@ struct PolicyShape {
   bool memory_feature = false;
   int32_t message_rounds = 8;  // k
   int32_t message_width = 0;   // m; 0 = the number of features
-  // false, to measure what pooling is worth: zeros stand in for what G gives of the three sets. Layers and parameters stay,
-  // but those of the pools, and the classifier's columns for them, neither count nor learn.
+  // false, to measure what pooling is worth: zeros stand in for what G gives of the three sets. Layers and parameters
+  // stay, but those of the pools, and the classifier's columns for them, neither count nor learn.
   bool pooling = true;
 
   // Order of a node's features: cost, bytes, [memory,] placement one-hot, visited, current.

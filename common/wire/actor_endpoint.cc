@@ -43,7 +43,8 @@ struct ActorEndpoint::Impl {
   std::optional<zmq::context_t> own;  // Without a shared one.
   zmq::socket_t control;
   zmq::socket_t notices;
-  std::optional<HandshakeMonitor> monitor;  // Of control, on a network of its own: two more sockets for each of many are too many.
+  std::optional<HandshakeMonitor>
+      monitor;  // Of control, on a network of its own: two more sockets for each of many are too many.
   bool encrypted = false;
   TcpAddress learner;
   std::string notices_address;  // Empty: not subscribed yet.
@@ -86,7 +87,9 @@ bool ActorEndpoint::Send(const ActorMessage& message) {
   return SendFrames(impl_->control, Encode(message), zmq::send_flags::dontwait);
 }
 
-std::optional<KeyProblem> ActorEndpoint::NextKeyProblem() { return impl_->monitor ? impl_->monitor->Next() : std::nullopt; }
+std::optional<KeyProblem> ActorEndpoint::NextKeyProblem() {
+  return impl_->monitor ? impl_->monitor->Next() : std::nullopt;
+}
 
 std::optional<std::variant<LearnerMessage, Notice>> ActorEndpoint::Receive(milliseconds timeout) {
   const Clock::time_point deadline = Clock::now() + timeout;

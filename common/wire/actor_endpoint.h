@@ -15,9 +15,9 @@
 
 namespace emplace {
 
-// What endpoints of one process can share: a thread for their connections. An actor has its own; a thousand in one process
-// would have as many threads. Its end waits until what its closed sockets still have to send has left, or their time is over.
-// REQUIRES: it outlives its endpoints, all on one thread.
+// What endpoints of one process can share: a thread for their connections. An actor has its own; a thousand in one
+// process would have as many threads. Its end waits until what its closed sockets still have to send has left, or their
+// time is over. REQUIRES: it outlives its endpoints, all on one thread.
 class SharedNetwork {
  public:
   explicit SharedNetwork(int sockets);  // At most; an ActorEndpoint has two.
@@ -68,8 +68,8 @@ class TrajectorySocket {
   ~TrajectorySocket();
   // False when the queue stayed full for `timeout`.
   bool Send(const Trajectory& trajectory, std::chrono::milliseconds timeout);
-  // Waits up to `timeout` for what is queued to leave, then closes. With a shared network, closes at once: that network's
-  // end waits.
+  // Waits up to `timeout` for what is queued to leave, then closes. With a shared network, closes at once: that
+  // network's end waits.
   void Close(std::chrono::milliseconds timeout);
 
  private:

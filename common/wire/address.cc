@@ -24,7 +24,8 @@ std::optional<unsigned> WholeNumber(std::string_view text) {
 
 bool IsHostName(std::string_view host) {
   const auto fits = [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '.' || c == '_';
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '.' ||
+           c == '_';
   };
   // One that is digits and dots alone is an address that went wrong.
   return !host.empty() && host.size() <= kMaxHostBytes && std::all_of(host.begin(), host.end(), fits) &&

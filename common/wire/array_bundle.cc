@@ -14,17 +14,29 @@ static_assert(std::endian::native == std::endian::little, "arrays travel as they
 template <typename T>
 constexpr ArrayType TypeOf();
 template <>
-constexpr ArrayType TypeOf<uint8_t>() { return ArrayType::kUint8; }
+constexpr ArrayType TypeOf<uint8_t>() {
+  return ArrayType::kUint8;
+}
 template <>
-constexpr ArrayType TypeOf<int32_t>() { return ArrayType::kInt32; }
+constexpr ArrayType TypeOf<int32_t>() {
+  return ArrayType::kInt32;
+}
 template <>
-constexpr ArrayType TypeOf<int64_t>() { return ArrayType::kInt64; }
+constexpr ArrayType TypeOf<int64_t>() {
+  return ArrayType::kInt64;
+}
 template <>
-constexpr ArrayType TypeOf<uint64_t>() { return ArrayType::kUint64; }
+constexpr ArrayType TypeOf<uint64_t>() {
+  return ArrayType::kUint64;
+}
 template <>
-constexpr ArrayType TypeOf<float>() { return ArrayType::kFloat32; }
+constexpr ArrayType TypeOf<float>() {
+  return ArrayType::kFloat32;
+}
 template <>
-constexpr ArrayType TypeOf<double>() { return ArrayType::kFloat64; }
+constexpr ArrayType TypeOf<double>() {
+  return ArrayType::kFloat64;
+}
 
 const NamedArray& Find(const std::vector<NamedArray>& arrays, const std::string& name, ArrayType type) {
   for (const NamedArray& array : arrays) {
@@ -41,12 +53,18 @@ const NamedArray& Find(const std::vector<NamedArray>& arrays, const std::string&
 
 size_t SizeOf(ArrayType type) {
   switch (type) {
-    case ArrayType::kUint8: return 1;
-    case ArrayType::kInt32: return 4;
-    case ArrayType::kInt64: return 8;
-    case ArrayType::kUint64: return 8;
-    case ArrayType::kFloat32: return 4;
-    case ArrayType::kFloat64: return 8;
+    case ArrayType::kUint8:
+      return 1;
+    case ArrayType::kInt32:
+      return 4;
+    case ArrayType::kInt64:
+      return 8;
+    case ArrayType::kUint64:
+      return 8;
+    case ArrayType::kFloat32:
+      return 4;
+    case ArrayType::kFloat64:
+      return 8;
   }
   EMPLACE_CHECK(false);
   return 0;

@@ -10,8 +10,8 @@ namespace emplace {
 namespace {
 
 constexpr char kEvents[] = "inproc://handshakes";
-// Handshakes that the other side ends without a word, one after the other, until it is worth telling. A learner that cannot
-// read what was encrypted for another says nothing; a relay whose learner is away does the same.
+// Handshakes that the other side ends without a word, one after the other, until it is worth telling. A learner that
+// cannot read what was encrypted for another says nothing; a relay whose learner is away does the same.
 constexpr int kMostSilent = 10;
 
 // An event has two frames: this, packed, and an address (zmq_socket_monitor(3)).
@@ -44,9 +44,13 @@ HandshakeMonitor::HandshakeMonitor(zmq::context_t& context, zmq::socket_t& watch
 
 std::optional<KeyProblem> HandshakeMonitor::Next() {
   while (const std::optional<Event> event = NextEvent(events_)) {
-    if (event->number == ZMQ_EVENT_HANDSHAKE_FAILED_AUTH) return KeyProblem{"it does not let in the key of this actor", true};
-    if (event->number == ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL && event->value == ZMQ_PROTOCOL_ERROR_ZMTP_MECHANISM_MISMATCH) {
-      return KeyProblem{encrypted_ ? "it has no keys, and this actor has" : "it talks only to actors with keys, and this one has none", true};
+    if (event->number == ZMQ_EVENT_HANDSHAKE_FAILED_AUTH)
+      return KeyProblem{"it does not let in the key of this actor", true};
+    if (event->number == ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL &&
+        event->value == ZMQ_PROTOCOL_ERROR_ZMTP_MECHANISM_MISMATCH) {
+      return KeyProblem{encrypted_ ? "it has no keys, and this actor has"
+                                   : "it talks only to actors with keys, and this one has none",
+                        true};
     }
     silent_ = event->number == ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL ? silent_ + 1 : 0;
     if (encrypted_ && silent_ == kMostSilent) {

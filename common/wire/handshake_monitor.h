@@ -1,5 +1,5 @@
-// Sees why a socket that connects is not let in, of which ZeroMQ says nothing by itself: it tries again for ever. For .cc
-// files of this folder only: ZeroMQ shows in it.
+// Sees why a socket that connects is not let in, of which ZeroMQ says nothing by itself: it tries again for ever. For
+// .cc files of this folder only: ZeroMQ shows in it.
 #pragma once
 
 #include <optional>
@@ -12,12 +12,12 @@ namespace emplace {
 // Of the thread that has the socket.
 class HandshakeMonitor {
  public:
-  // `encrypted`: the socket has keys. REQUIRES: `watched` is not connected yet, and no other of its context is monitored;
-  // the context outlives the monitor.
+  // `encrypted`: the socket has keys. REQUIRES: `watched` is not connected yet, and no other of its context is
+  // monitored; the context outlives the monitor.
   HandshakeMonitor(zmq::context_t& context, zmq::socket_t& watched, bool encrypted);
 
-  // What has been seen since the last call; nullopt: nothing that speaks against it. What is not final comes once, until a
-  // handshake has gone well.
+  // What has been seen since the last call; nullopt: nothing that speaks against it. What is not final comes once,
+  // until a handshake has gone well.
   std::optional<KeyProblem> Next();
 
  private:

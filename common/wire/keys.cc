@@ -49,7 +49,8 @@ std::string Octal(mode_t mode) {
 void CheckMode(const fs::path& path) {
   struct stat status {};
   if (::stat(path.c_str(), &status) != 0) {
-    throw BadInput(StrCat(path.string(), ": cannot be read: ", std::strerror(errno), "; expected keys, as emplace keygen makes them"));
+    throw BadInput(StrCat(path.string(), ": cannot be read: ", std::strerror(errno),
+                          "; expected keys, as emplace keygen makes them"));
   }
   const mode_t mode = status.st_mode & 0777;
   if ((mode & 0077) != 0) {
@@ -80,7 +81,8 @@ nlohmann::json ReadKeyFile(const fs::path& path, const char* role) {
     throw BadInput(StrCat(path.string(), ": has no format, expected ", kFormat));
   }
   CheckFormat(file["format"].get<std::string>(), kFormat, path.string());
-  if (!HasText(file, "role", role)) throw BadInput(StrCat(path.string(), ": are keys of another role, expected \"role\": \"", role, "\""));
+  if (!HasText(file, "role", role))
+    throw BadInput(StrCat(path.string(), ": are keys of another role, expected \"role\": \"", role, "\""));
   return file;
 }
 
@@ -98,8 +100,10 @@ std::vector<fs::path> MakeRunKeys(const fs::path& folder, int64_t actors) {
   Json allowed = Json::array();
   for (size_t i = 1; i < files.size(); ++i) {
     const KeyPair actor = NewPair();
-    const Json file = {{"format", kFormat},           {"role", "actor"},
-                       {"public", actor.public_key},  {"secret", actor.secret_key},
+    const Json file = {{"format", kFormat},
+                       {"role", "actor"},
+                       {"public", actor.public_key},
+                       {"secret", actor.secret_key},
                        {"learner", learner.public_key}};
     WriteFileAtomically(files[i], file.dump(1) + "\n", kOwnerOnly);
     allowed.push_back(actor.public_key);
@@ -116,7 +120,8 @@ std::vector<fs::path> MakeRunKeys(const fs::path& folder, int64_t actors) {
 
 LearnerKeys LoadLearnerKeys(const fs::path& path) {
   const nlohmann::json file = ReadKeyFile(path, "learner");
-  LearnerKeys keys{.public_key = ReadKey(file, path, "public"), .secret_key = ReadKey(file, path, "secret"), .actors = {}};
+  LearnerKeys keys{
+      .public_key = ReadKey(file, path, "public"), .secret_key = ReadKey(file, path, "secret"), .actors = {}};
   const auto actors = file.find("actors");
   if (actors == file.end() || !actors->is_array() || actors->empty()) {
     throw BadInput(StrCat(path.string(), ": actors is missing, expected a list of their public keys"));

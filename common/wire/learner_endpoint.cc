@@ -35,7 +35,9 @@ std::string CheckedBind(const NetworkOptions& options) {
   const std::optional<std::string> host = Ipv4Address(options.bind);
   if (!host) throw BadInput(StrCat("network.bind is '", options.bind, "', expected an IPv4 address or localhost"));
   if (!options.keys && !IsLoopback(*host)) {
-    throw BadInput(StrCat("network.bind is '", options.bind, "' and network.keys is empty, expected localhost or 127.x.x.x, or keys (emplace keygen): nothing goes over a network unencrypted"));
+    throw BadInput(StrCat("network.bind is '", options.bind,
+                          "' and network.keys is empty, expected localhost or 127.x.x.x, or keys (emplace keygen): "
+                          "nothing goes over a network unencrypted"));
   }
   return *host;
 }
@@ -81,7 +83,8 @@ struct Guarded {
   static void CutOff(std::vector<zmq::message_t>& frames, ZapHandler* keys) {
     zmq_msg_t* const message = frames.back().handle();  // The first frame is the socket's own and knows nothing.
     const char* const address = zmq_msg_gets(message, "Peer-Address");
-    LogWarning(StrCat("a peer at ", address != nullptr ? address : "an unknown address", " is cut off: it sends rubbish, or too much"));
+    LogWarning(StrCat("a peer at ", address != nullptr ? address : "an unknown address",
+                      " is cut off: it sends rubbish, or too much"));
     const char* const key = zmq_msg_gets(message, "User-Id");
     if (keys != nullptr && key != nullptr) keys->Deny(key);
     // ZeroMQ closes the connection once nothing can be read from it. (Should the number by now be another connection's,
@@ -176,7 +179,9 @@ LearnerEndpoint::LearnerEndpoint(const NetworkOptions& options) : impl_(std::mak
 LearnerEndpoint::~LearnerEndpoint() = default;
 
 std::string LearnerEndpoint::control_address() const { return TcpAddress{impl_->host, impl_->control_port}.text(); }
-std::string LearnerEndpoint::trajectories_address() const { return TcpAddress{impl_->host, impl_->trajectories_port}.text(); }
+std::string LearnerEndpoint::trajectories_address() const {
+  return TcpAddress{impl_->host, impl_->trajectories_port}.text();
+}
 std::string LearnerEndpoint::notices_address() const { return TcpAddress{impl_->host, impl_->notices_port}.text(); }
 
 LearnerEndpoint::Counts LearnerEndpoint::counts() const {

@@ -1,6 +1,6 @@
 // The learner's ZeroMQ sockets behind messages.h, typed. An endpoint belongs to the one thread that made it.
-// What arrives malformed is counted and dropped, never thrown: a peer cannot end the run. One that sends rubbish, or more
-// than it may, is cut off (peer_guard.h).
+// What arrives malformed is counted and dropped, never thrown: a peer cannot end the run. One that sends rubbish, or
+// more than it may, is cut off (peer_guard.h).
 #pragma once
 
 #include <chrono>
@@ -15,11 +15,11 @@
 namespace emplace {
 
 struct NetworkOptions {
-  std::string bind = "127.0.0.1";  // IPv4; 0.0.0.0: all of this machine's. Beyond loopback only with keys.
-  std::string advertise;           // The host that others are told; empty: `bind`, or for 0.0.0.0 this machine's name.
-  int port = 0;                    // Control; trajectories and notices have the next two. 0: any free ones.
-  int trajectory_queue = 8;        // Of the trajectories socket, for each actor.
-  std::optional<LearnerKeys> keys; // nullopt: nothing is encrypted, and anyone on this machine may come.
+  std::string bind = "127.0.0.1";   // IPv4; 0.0.0.0: all of this machine's. Beyond loopback only with keys.
+  std::string advertise;            // The host that others are told; empty: `bind`, or for 0.0.0.0 this machine's name.
+  int port = 0;                     // Control; trajectories and notices have the next two. 0: any free ones.
+  int trajectory_queue = 8;         // Of the trajectories socket, for each actor.
+  std::optional<LearnerKeys> keys;  // nullopt: nothing is encrypted, and anyone on this machine may come.
 };
 
 // Which connection a message came from; opaque, valid while that actor is connected.
@@ -33,8 +33,8 @@ struct SentTrajectory {
   Trajectory trajectory;
 };
 
-// A message for many, encoded once: all that it is sent to share its bytes, so that weights for a thousand actors take the
-// memory of one. For the thread of the endpoint that sends it.
+// A message for many, encoded once: all that it is sent to share its bytes, so that weights for a thousand actors take
+// the memory of one. For the thread of the endpoint that sends it.
 class SharedMessage {
  public:
   explicit SharedMessage(const LearnerMessage& message);

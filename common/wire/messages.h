@@ -53,13 +53,13 @@ using ActorMessage = std::variant<Hello, Heartbeat, WeightsRequest, WorkRequest,
 
 // learner -> actor, control
 struct Welcome {
-  ActorKey actor;                      // Assigned by the learner.
-  uint64_t session = 0;                // Random, one a learner process.
-  uint64_t first_sequence = 1;         // Where this incarnation's numbering starts.
-  std::string config_yaml;             // Resolved run configuration.
-  std::string trajectories_endpoint;   // "tcp://127.0.0.1:40001"
+  ActorKey actor;                     // Assigned by the learner.
+  uint64_t session = 0;               // Random, one a learner process.
+  uint64_t first_sequence = 1;        // Where this incarnation's numbering starts.
+  std::string config_yaml;            // Resolved run configuration.
+  std::string trajectories_endpoint;  // "tcp://127.0.0.1:40001"
   std::string notices_endpoint;
-  std::vector<ArrayBundle> tasks;      // PlacementTasks, as simulator/placement_task.h bundles them; index = GraphId
+  std::vector<ArrayBundle> tasks;  // PlacementTasks, as simulator/placement_task.h bundles them; index = GraphId
 };
 struct HeartbeatReply {
   uint64_t session = 0;  // Another than the actor's: it must say Hello again.
@@ -67,8 +67,8 @@ struct HeartbeatReply {
 };
 struct WeightsReply {
   PolicyVersion version = 0;
-  uint64_t hash = 0;      // XXH3-64 of blob
-  std::string blob;       // policy.safetensors bytes
+  uint64_t hash = 0;  // XXH3-64 of blob
+  std::string blob;   // policy.safetensors bytes
 };
 struct Work {  // In lockstep: which episodes of this version to play. None: there is nothing to do for now.
   uint64_t session = 0;

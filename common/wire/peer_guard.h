@@ -16,10 +16,10 @@ class PeerGuard {
   using Time = std::chrono::steady_clock::time_point;
 
   struct Limits {
-    double messages_per_s = 1000; // In the long run.
-    double burst = 5000;          // Messages at once, after a while of silence.
-    int rubbish = 16;             // Messages without sense or over the rate, until it is cut off.
-    size_t remembered = 4096;     // Peers; of more, those that were silent for longest start anew.
+    double messages_per_s = 1000;  // In the long run.
+    double burst = 5000;           // Messages at once, after a while of silence.
+    int rubbish = 16;              // Messages without sense or over the rate, until it is cut off.
+    size_t remembered = 4096;      // Peers; of more, those that were silent for longest start anew.
   };
   enum class Verdict {
     kHear,

@@ -65,7 +65,8 @@ bool SendFrames(zmq::socket_t& socket, std::span<const Frame> frames, zmq::send_
   return SendShared(socket, frames, {}, wait);
 }
 
-bool SendShared(zmq::socket_t& socket, std::span<const Frame> first, std::span<zmq::message_t> shared, zmq::send_flags wait) {
+bool SendShared(zmq::socket_t& socket, std::span<const Frame> first, std::span<zmq::message_t> shared,
+                zmq::send_flags wait) {
   const size_t count = first.size() + shared.size();
   for (size_t i = 0; i < count; ++i) {
     // A socket that has taken the first part takes the others.

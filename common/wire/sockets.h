@@ -35,7 +35,8 @@ std::vector<FrameView> Views(std::span<zmq::message_t> frames);
 bool SendFrames(zmq::socket_t& socket, std::span<const Frame> frames, zmq::send_flags wait);
 
 // The same for `first` and then `shared`, whose bytes are not copied. REQUIRES: `first` is not empty.
-bool SendShared(zmq::socket_t& socket, std::span<const Frame> first, std::span<zmq::message_t> shared, zmq::send_flags wait);
+bool SendShared(zmq::socket_t& socket, std::span<const Frame> first, std::span<zmq::message_t> shared,
+                zmq::send_flags wait);
 
 // Waits until one of them is ready, or a signal comes; `revents` say which.
 void PollReadable(std::span<zmq::pollitem_t> items, std::chrono::milliseconds timeout);

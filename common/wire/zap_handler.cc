@@ -14,7 +14,7 @@ namespace {
 constexpr const char* kAddress = "inproc://zeromq.zap.01";
 constexpr std::chrono::milliseconds kPoll(50);  // Between looks at whether it is to end.
 constexpr size_t kKeyBytes = 32;
-constexpr size_t kKeyCharacters = 40;  // Z85.
+constexpr size_t kKeyCharacters = 40;    // Z85.
 constexpr int64_t kLoggedRefusals = 20;  // Each further one is only counted.
 
 // Frames of a request, by RFC 27.
@@ -76,7 +76,8 @@ void ZapHandler::Answer() {
   if (!allowed && refused_++ < kLoggedRefusals) {
     LogWarning(StrCat("a connection from ", frames[kPeerAddress], " is refused: its key is not let in"));
   }
-  const std::array<std::string, 6> reply = {"1.0", frames[kId], allowed ? "200" : "400", allowed ? "OK" : "not let in", key, ""};
+  const std::array<std::string, 6> reply = {"1.0", frames[kId], allowed ? "200" : "400", allowed ? "OK" : "not let in",
+                                            key,   ""};
   for (size_t i = 0; i < reply.size(); ++i) {
     socket_.send(zmq::buffer(reply[i]), i + 1 < reply.size() ? zmq::send_flags::sndmore : zmq::send_flags::none);
   }

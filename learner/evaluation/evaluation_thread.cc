@@ -11,7 +11,8 @@
 namespace emplace {
 namespace {
 
-// A tenth of what a thread at nice 0 gets of a core that both want: evaluations come late on a busy machine, but they come.
+// A tenth of what a thread at nice 0 gets of a core that both want: evaluations come late on a busy machine, but they
+// come.
 constexpr int kNice = 10;
 
 // Of the calling thread alone: on Linux, threads have priorities of their own.

@@ -1,5 +1,5 @@
-// Evaluates policies beside the training, one at a time, on a thread of its own: training never waits for it. The thread has a
-// lower priority than the others, so that where cores are few it takes what updates and actors leave.
+// Evaluates policies beside the training, one at a time, on a thread of its own: training never waits for it. The
+// thread has a lower priority than the others, so that where cores are few it takes what updates and actors leave.
 #pragma once
 
 #include <memory>
@@ -49,7 +49,7 @@ class EvaluationThread {
   bool busy_ EMPLACE_GUARDED_BY(mu_) = false;
   bool stop_ EMPLACE_GUARDED_BY(mu_) = false;
   std::string failure_ EMPLACE_GUARDED_BY(mu_);  // Why the thread ended; empty: it has not failed.
-  std::thread thread_;  // Last: it uses everything above.
+  std::thread thread_;                           // Last: it uses everything above.
 };
 
 }  // namespace emplace

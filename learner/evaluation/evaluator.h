@@ -14,9 +14,9 @@ namespace emplace {
 
 struct EvaluationResult {
   PolicyVersion version = 0;
-  std::vector<double> ratios;      // [tasks] makespan / best single device; NaN where no device may run every op
-  double geometric_mean_ratio = 0; // Over the graphs that have a ratio; NaN when there is none. Lower is better.
-  int64_t infeasible = 0;          // Graphs whose placement does not fit in memory.
+  std::vector<double> ratios;       // [tasks] makespan / best single device; NaN where no device may run every op
+  double geometric_mean_ratio = 0;  // Over the graphs that have a ratio; NaN when there is none. Lower is better.
+  int64_t infeasible = 0;           // Graphs whose placement does not fit in memory.
 };
 
 // Over those that are numbers above 0; NaN when there is none.

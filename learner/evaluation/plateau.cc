@@ -32,7 +32,8 @@ void Plateau::Add(int64_t updates, double ratio) {
   if (options_.patience == 0 || reason_ || !(ratio > 0) || !std::isfinite(ratio)) return;
   const auto window = static_cast<size_t>(options_.patience);
   ratios_.push_back(ratio);
-  if (ratios_.size() > 2 * window) ratios_.erase(ratios_.begin(), ratios_.end() - static_cast<std::ptrdiff_t>(2 * window));
+  if (ratios_.size() > 2 * window)
+    ratios_.erase(ratios_.begin(), ratios_.end() - static_cast<std::ptrdiff_t>(2 * window));
   if (ratios_.size() < 2 * window || updates < options_.first_update) return;
 
   std::vector<double> logs;
@@ -41,10 +42,10 @@ void Plateau::Add(int64_t updates, double ratio) {
   const std::span<const double> last = std::span(logs).last(window);
   const Interval gain = DifferenceOfMeans(before, last);
   if (gain.high >= std::log1p(options_.min_gain)) return;
-  reason_ = StrCat("the last ", window, " evaluations on the validation graphs average ",
-                   GeometricMean(last), ", the ", window, " before them ",
-                   GeometricMean(before), ": better by ", Percent(gain.mean),
-                   " (95% interval ", Percent(gain.low), " to ", Percent(gain.high), "), certainly less than ", Percent(std::log1p(options_.min_gain)));
+  reason_ = StrCat("the last ", window, " evaluations on the validation graphs average ", GeometricMean(last), ", the ",
+                   window, " before them ", GeometricMean(before), ": better by ", Percent(gain.mean),
+                   " (95% interval ", Percent(gain.low), " to ", Percent(gain.high), "), certainly less than ",
+                   Percent(std::log1p(options_.min_gain)));
 }
 
 std::optional<std::string> Plateau::reason() const {

@@ -2,8 +2,8 @@
 //
 // Compared are the last `patience` evaluations with the `patience` before them: the difference of their means (of the
 // logarithms of makespan / one device, as geometric means are) has a 95% confidence interval by Welch's t-test
-// (Biometrika 34, 1947). As long as it holds a gain worth waiting for, training goes on, and so it does while evaluations still
-// swing widely; once all of it lies below, it is over.
+// (Biometrika 34, 1947). As long as it holds a gain worth waiting for, training goes on, and so it does while
+// evaluations still swing widely; once all of it lies below, it is over.
 #pragma once
 
 #include <cstdint>
@@ -19,9 +19,9 @@ namespace emplace {
 class Plateau {
  public:
   struct Options {
-    int64_t patience = 0;        // Evaluations in each of the two windows; 0: never a plateau, else 2 at least.
-    double min_gain = 0;         // What is worth going on for, as a share of the ratio: 0.01 for one percent.
-    int64_t first_update = 0;    // No plateau before this: the policy is still kept from settling.
+    int64_t patience = 0;      // Evaluations in each of the two windows; 0: never a plateau, else 2 at least.
+    double min_gain = 0;       // What is worth going on for, as a share of the ratio: 0.01 for one percent.
+    int64_t first_update = 0;  // No plateau before this: the policy is still kept from settling.
   };
   // history: of earlier sittings, as `history` gives it.
   Plateau(const Options& options, std::vector<double> history);

@@ -10,7 +10,8 @@
 namespace emplace {
 namespace {
 
-// Looks that are further apart than this: the learner itself stood still (SIGSTOP, a machine that slept), not its actors.
+// Looks that are further apart than this: the learner itself stood still (SIGSTOP, a machine that slept), not its
+// actors.
 constexpr std::chrono::seconds kStoodStill(5);
 
 double SecondsBetween(ActorRoll::Time earlier, ActorRoll::Time later) {
@@ -88,9 +89,10 @@ std::optional<std::string> ActorRoll::Hang(Time now) {
   const auto& [key, actor] = *std::max_element(actors_.begin(), actors_.end(), [](const auto& a, const auto& b) {
     return a.second.last_heard < b.second.last_heard;
   });
-  return StrCat("stage 'actors' hangs: no episode has come for ", silent_s, " s, expected one within learner.watchdog_s, ",
-                limits_.hang_s, " s; ", alive_, " of ", actors_.size(), " actors are alive, and the one heard last, '", actor.name,
-                "' (", ActorName(key), "), was heard ", SecondsBetween(actor.last_heard, now), " s ago");
+  return StrCat("stage 'actors' hangs: no episode has come for ", silent_s,
+                " s, expected one within learner.watchdog_s, ", limits_.hang_s, " s; ", alive_, " of ", actors_.size(),
+                " actors are alive, and the one heard last, '", actor.name, "' (", ActorName(key), "), was heard ",
+                SecondsBetween(actor.last_heard, now), " s ago");
 }
 
 }  // namespace emplace

@@ -1,4 +1,5 @@
-// Who of the actors is there: those that have joined this learner process, when each was last heard, and which are gone.
+// Who of the actors is there: those that have joined this learner process, when each was last heard, and which are
+// gone.
 #pragma once
 
 #include <chrono>
@@ -44,8 +45,8 @@ class ActorRoll {
 
   // Work of an actor has come, or none could.
   void NoteWork(Time now) { last_work_ = now; }
-  // Actors that answer but finish nothing hang, and when none is left of those that came, nothing will come either: what
-  // there is to say when that has been so for too long. Nobody has come yet: nullopt.
+  // Actors that answer but finish nothing hang, and when none is left of those that came, nothing will come either:
+  // what there is to say when that has been so for too long. Nobody has come yet: nullopt.
   std::optional<std::string> Hang(Time now);
 
  private:

@@ -42,12 +42,12 @@ class Batcher {
   // The oldest episode that has arrived, waiting for one for at most so long. May throw: then Next does.
   using Source = std::function<std::optional<Episode>(std::chrono::milliseconds)>;
 
-  // Waiting for episodes shows in `clock`. `dealer` is for lockstep, else nullptr; it starts with the plan's first version
-  // and deals as many episodes as a batch has. REQUIRES: ledger, clock and dealer outlive it.
+  // Waiting for episodes shows in `clock`. `dealer` is for lockstep, else nullptr; it starts with the plan's first
+  // version and deals as many episodes as a batch has. REQUIRES: ledger, clock and dealer outlive it.
   Batcher(Source source, const BatchPlan& plan, Ledger& ledger, StageClock& clock, EpisodeDealer* dealer = nullptr);
 
-  // The next batch. nullopt: all have been made, or `stop` was requested; what a batch has by then counts as stale, like
-  // what does not go into one.
+  // The next batch. nullopt: all have been made, or `stop` was requested; what a batch has by then counts as stale,
+  // like what does not go into one.
   std::optional<Batch> Next(const std::stop_token& stop);
 
  private:

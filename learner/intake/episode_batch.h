@@ -11,9 +11,9 @@ namespace emplace {
 // Versions that the policy has moved on since the episode was played. REQUIRES: current >= version.
 int64_t LagOf(PolicyVersion current, PolicyVersion version);
 
-// The rule of asynchronous training (design, section 6): an episode that lags by more than `max_lag` versions is dropped,
-// unless its version is the newest that any episode has brought so far. So training cannot starve, however slow the
-// actors are.
+// The rule of asynchronous training (design, section 6): an episode that lags by more than `max_lag` versions is
+// dropped, unless its version is the newest that any episode has brought so far. So training cannot starve, however
+// slow the actors are.
 bool IsStale(PolicyVersion current, PolicyVersion version, PolicyVersion newest_received, int64_t max_lag);
 
 // Over the episodes of a batch. Ratios are makespan / one device, lower is better; NaN where no episode has one.

@@ -9,8 +9,8 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// An episode is overdue after some times what all of the version before took, but no sooner than this: to play one twice
-// costs more than to wait a little.
+// An episode is overdue after some times what all of the version before took, but no sooner than this: to play one
+// twice costs more than to wait a little.
 constexpr milliseconds kSoonestOverdue(500);
 constexpr int kTimesTheLast = 4;
 constexpr milliseconds kFirstOverdue(10'000);  // While nothing is known.
@@ -54,7 +54,8 @@ void EpisodeDealer::TakeBack(const ActorKey& actor) {
 
 bool EpisodeDealer::Accept(const Trajectory& trajectory, Time now) {
   const MutexLock lock(mu_);
-  if (trajectory.policy_version != version_ || trajectory.index >= episodes_.size() || episodes_[trajectory.index].here) {
+  if (trajectory.policy_version != version_ || trajectory.index >= episodes_.size() ||
+      episodes_[trajectory.index].here) {
     return false;
   }
   episodes_[trajectory.index].here = true;
@@ -62,7 +63,8 @@ bool EpisodeDealer::Accept(const Trajectory& trajectory, Time now) {
   ++version_;
   missing_ = episodes_.size();
   std::fill(episodes_.begin(), episodes_.end(), Episode());
-  overdue_ = std::max<std::chrono::steady_clock::duration>(kSoonestOverdue, kTimesTheLast * (now - began_.value_or(now)));
+  overdue_ =
+      std::max<std::chrono::steady_clock::duration>(kSoonestOverdue, kTimesTheLast * (now - began_.value_or(now)));
   began_.reset();
   return true;
 }

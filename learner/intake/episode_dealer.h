@@ -1,8 +1,8 @@
 // Who plays what in lockstep: every update trains on the same episodes of its own version, whoever plays them.
 //
-// The episodes of a version are numbered. An actor that has the version's weights asks and gets its share; what an actor
-// that is gone has not brought is dealt again at once, and what is long overdue to whoever asks next. Which copy of an
-// episode comes first does not matter: all are equal, bit for bit.
+// The episodes of a version are numbered. An actor that has the version's weights asks and gets its share; what an
+// actor that is gone has not brought is dealt again at once, and what is long overdue to whoever asks next. Which copy
+// of an episode comes first does not matter: all are equal, bit for bit.
 #pragma once
 
 #include <chrono>
@@ -23,8 +23,8 @@ class EpisodeDealer {
   // `episodes` of each version, from version `first` on. REQUIRES: episodes > 0.
   EpisodeDealer(PolicyVersion first, int64_t episodes);
 
-  // The episodes that this actor is to play now, one share of `actors`; none when all are under way, or another version's
-  // are asked for.
+  // The episodes that this actor is to play now, one share of `actors`; none when all are under way, or another
+  // version's are asked for.
   std::vector<uint32_t> Deal(const ActorKey& actor, PolicyVersion version, int64_t actors, Time now);
   // What it has not brought is open again.
   void TakeBack(const ActorKey& actor);
@@ -46,7 +46,7 @@ class EpisodeDealer {
   PolicyVersion version_ EMPLACE_GUARDED_BY(mu_);
   std::vector<Episode> episodes_ EMPLACE_GUARDED_BY(mu_);
   size_t missing_ EMPLACE_GUARDED_BY(mu_);
-  std::optional<Time> began_ EMPLACE_GUARDED_BY(mu_);  // When the first of this version was dealt.
+  std::optional<Time> began_ EMPLACE_GUARDED_BY(mu_);                    // When the first of this version was dealt.
   std::chrono::steady_clock::duration overdue_ EMPLACE_GUARDED_BY(mu_);  // After so long an episode is dealt once more.
 };
 

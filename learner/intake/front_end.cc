@@ -66,10 +66,11 @@ FrontEnd::FrontEnd(const std::vector<PlacementTask>& tasks, const RunConfig& con
              {.capacity = static_cast<size_t>(config.learner.buffer),
               .threads = static_cast<size_t>(config.learner.check_threads)},
              ledger, placements, clocks[Stage::kCheck]),
-      roll_({.silent_s = config.learner.actor_timeout_s, .hang_s = config.learner.watchdog_s, .actors = RoomForActors()},
-            [this](const ActorKey& actor) {
-              if (dealer_ != nullptr) dealer_->TakeBack(actor);
-            }),
+      roll_(
+          {.silent_s = config.learner.actor_timeout_s, .hang_s = config.learner.watchdog_s, .actors = RoomForActors()},
+          [this](const ActorKey& actor) {
+            if (dealer_ != nullptr) dealer_->TakeBack(actor);
+          }),
       weights_(std::move(weights)) {
   // The sockets belong to the thread; whether they could be bound comes back through the promise.
   std::promise<std::string> bound;
@@ -220,10 +221,12 @@ void FrontEnd::Hear(LearnerEndpoint& endpoint, const PeerId& id, const Hello& he
     return;
   }
   if (!IsGoodName(hello.name)) {
-    endpoint.Send(id, Refusal{StrCat("the actor's name is not 1 to ", kMaxNameBytes, " printable ASCII characters without spaces")});
+    endpoint.Send(id, Refusal{StrCat("the actor's name is not 1 to ", kMaxNameBytes,
+                                     " printable ASCII characters without spaces")});
     return;
   }
-  const auto now = std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch());
+  const auto now =
+      std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch());
   const ActorKey actor = ledger_.Join(hello.name, hello.nonce, now.count());
   for (const Incarnation& earlier : hello.earlier) ledger_.Adopt(hello.name, earlier.number, earlier.nonce);
   if (!roll_.Join(actor, id, hello.name, Clock::now())) {
@@ -236,11 +239,12 @@ void FrontEnd::Hear(LearnerEndpoint& endpoint, const PeerId& id, const Hello& he
 
 // While there is still a connection to say so on.
 void FrontEnd::RefuseForWantOfRoom(LearnerEndpoint& endpoint, const PeerId& id) {
-  endpoint.Send(id, Refusal{StrCat("it may have ", OpenFileLimit(), " files open, which leaves no room for more than ", roll_.room(),
-                                   " actors; raise that limit (ulimit -n) on the learner's machine")});
+  endpoint.Send(id, Refusal{StrCat("it may have ", OpenFileLimit(), " files open, which leaves no room for more than ",
+                                   roll_.room(), " actors; raise that limit (ulimit -n) on the learner's machine")});
   if (std::exchange(warned_of_room_, true)) return;
-  LogWarning(StrCat(roll_.alive(), " actors are here, and the limit of ", OpenFileLimit(), " open files leaves no room for more: raise it (ulimit -n) to ",
-                    kConnectionsOfAnActor, " for each actor and ", kOtherFiles, " besides"));
+  LogWarning(StrCat(roll_.alive(), " actors are here, and the limit of ", OpenFileLimit(),
+                    " open files leaves no room for more: raise it (ulimit -n) to ", kConnectionsOfAnActor,
+                    " for each actor and ", kOtherFiles, " besides"));
 }
 
 void FrontEnd::Hear(LearnerEndpoint& endpoint, const PeerId& id, const Heartbeat& heartbeat) {
@@ -258,7 +262,8 @@ void FrontEnd::Hear(LearnerEndpoint& endpoint, const PeerId& id, const WeightsRe
 
 void FrontEnd::Hear(LearnerEndpoint& endpoint, const PeerId& id, const WorkRequest& request) {
   if (dealer_ == nullptr || stopping_ || request.session != session_ || !roll_.Knows(request.actor)) return;
-  endpoint.Send(id, Work{session_, request.version, dealer_->Deal(request.actor, request.version, roll_.alive(), Clock::now())});
+  endpoint.Send(
+      id, Work{session_, request.version, dealer_->Deal(request.actor, request.version, roll_.alive(), Clock::now())});
 }
 
 void FrontEnd::Hear(LearnerEndpoint& /*endpoint*/, const PeerId& /*id*/, const Goodbye& goodbye) {
@@ -274,7 +279,8 @@ void FrontEnd::Receive(LearnerEndpoint& endpoint, SentTrajectory sent) {
   const Ledger::Admission admission = ledger_.Admit(actor, trajectory.sequence);
   if (admission == Ledger::Admission::kUnknown) {
     if (strangers_++ < kLoggedStrangers) {
-      LogWarning(StrCat("episode ", trajectory.sequence, " of ", ActorName(actor), " is refused: no such actor has joined"));
+      LogWarning(
+          StrCat("episode ", trajectory.sequence, " of ", ActorName(actor), " is refused: no such actor has joined"));
     }
     return;
   }
@@ -327,8 +333,8 @@ void FrontEnd::Finish(std::chrono::milliseconds timeout) {
   const Clock::time_point deadline = Clock::now() + timeout;
   Clock::time_point last_arrival = Clock::now();
   while (Clock::now() < deadline) {
-    // As they come: a full queue would hold up the actors' last episodes, and a connection that is held up when its actor
-    // ends loses what ZeroMQ has in hand, a linger or not. Their goodbyes wait behind these, too.
+    // As they come: a full queue would hold up the actors' last episodes, and a connection that is held up when its
+    // actor ends loses what ZeroMQ has in hand, a linger or not. Their goodbyes wait behind these, too.
     if (const std::optional<Episode> episode = Pop(kPoll)) {
       ledger_.CountStale(episode->trajectory.actor);
       last_arrival = Clock::now();

@@ -1,6 +1,6 @@
 // The learner's side of the network, on a thread of its own: welcomes actors, hands out weights, takes trajectories in,
-// checks their shape, and queues them for the learner, through the check of what they claim. A full queue pushes back on the
-// actors; nothing is dropped in silence.
+// checks their shape, and queues them for the learner, through the check of what they claim. A full queue pushes back
+// on the actors; nothing is dropped in silence.
 #pragma once
 
 #include <atomic>
@@ -20,8 +20,8 @@
 #include "learner/intake/actor_roll.h"
 #include "learner/intake/best_placements.h"
 #include "learner/intake/checked_queue.h"
-#include "learner/intake/episode_dealer.h"
 #include "learner/intake/episode.h"
+#include "learner/intake/episode_dealer.h"
 #include "learner/intake/ledger.h"
 #include "learner/stage_clock.h"
 #include "simulator/placement_task.h"
@@ -29,17 +29,17 @@
 namespace emplace {
 
 struct FrontEndStats {
-  int64_t episodes = 0;        // Sound ones, received and checked so far.
+  int64_t episodes = 0;  // Sound ones, received and checked so far.
   int64_t steps = 0;
   int64_t duplicates = 0;
-  int64_t malformed = 0;       // Undecodable messages, and trajectories of strangers.
-  int64_t ignored = 0;         // Messages of peers that send too much, or were cut off.
-  int64_t cut_off = 0;         // Connections.
-  int64_t refused = 0;         // Connections without a key that is let in.
+  int64_t malformed = 0;  // Undecodable messages, and trajectories of strangers.
+  int64_t ignored = 0;    // Messages of peers that send too much, or were cut off.
+  int64_t cut_off = 0;    // Connections.
+  int64_t refused = 0;    // Connections without a key that is let in.
   int64_t actors_alive = 0;
-  int64_t actors_gone = 0;     // Ended, or silent for longer than learner.actor_timeout_s.
-  int64_t under_way = 0;       // Episodes that live actors have finished and that are not here: in queues, on the network.
-  double blocked_s = 0;        // Time with a full queue.
+  int64_t actors_gone = 0;  // Ended, or silent for longer than learner.actor_timeout_s.
+  int64_t under_way = 0;    // Episodes that live actors have finished and that are not here: in queues, on the network.
+  double blocked_s = 0;     // Time with a full queue.
 };
 
 class FrontEnd {
@@ -99,7 +99,7 @@ class FrontEnd {
   std::optional<SharedMessage> weights_reply_;  // Made once a version.
   std::optional<SharedMessage> welcome_;        // Made once; the actor's key is put in.
   bool warned_of_room_ = false;
-  int64_t strangers_ = 0;       // Trajectories of actors that nobody knows.
+  int64_t strangers_ = 0;                            // Trajectories of actors that nobody knows.
   std::chrono::steady_clock::time_point next_look_;  // After the actors.
 
   mutable Mutex mu_;

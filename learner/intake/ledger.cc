@@ -15,8 +15,11 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 Json CountsToJson(const LedgerCounts& counts) {
-  return {{"produced", counts.produced}, {"trained", counts.trained}, {"stale", counts.stale},
-          {"rejected", counts.rejected}, {"lost", counts.lost}};
+  return {{"produced", counts.produced},
+          {"trained", counts.trained},
+          {"stale", counts.stale},
+          {"rejected", counts.rejected},
+          {"lost", counts.lost}};
 }
 
 uint64_t Used(const LedgerCounts& counts) { return counts.trained + counts.stale + counts.rejected; }
@@ -31,7 +34,9 @@ constexpr size_t kMaxGaps = 1024;
 // A template since the type is the ledger's own affair.
 template <typename Incarnation>
 void ReadIncarnation(const nlohmann::json& json, Incarnation& incarnation) {
-  const auto number = [&json](const char* key) { return WholeNumber(json.at(key), StrCat("ledger: ", key), kMostEpisodes); };
+  const auto number = [&json](const char* key) {
+    return WholeNumber(json.at(key), StrCat("ledger: ", key), kMostEpisodes);
+  };
   incarnation.nonce = WholeNumber(json.at("nonce"), "ledger: nonce");
   incarnation.highest = number("highest");
   incarnation.counts.produced = number("produced");
@@ -48,19 +53,22 @@ void ReadIncarnation(const nlohmann::json& json, Incarnation& incarnation) {
     const uint64_t first = WholeNumber(gap.at(0), "ledger: a gap's first number", kMostEpisodes);
     const uint64_t last = WholeNumber(gap.at(1), "ledger: a gap's last number", kMostEpisodes);
     if (first <= before || last < first || last >= incarnation.highest) {
-      throw BadInput(StrCat("ledger: the gap ", first, "..", last, " does not lie between ", before, " and the highest number, ",
-                            incarnation.highest));
+      throw BadInput(StrCat("ledger: the gap ", first, "..", last, " does not lie between ", before,
+                            " and the highest number, ", incarnation.highest));
     }
     incarnation.gaps[first] = last;
     come -= last - first + 1;
     before = last;
   }
   if (Used(incarnation.counts) > come) {
-    throw BadInput(StrCat("ledger: ", Used(incarnation.counts), " episodes were used, expected at most the ", come, " that have come"));
+    throw BadInput(StrCat("ledger: ", Used(incarnation.counts), " episodes were used, expected at most the ", come,
+                          " that have come"));
   }
 }
 
-bool TooFarAhead(uint64_t sequence, uint64_t highest) { return sequence > highest && sequence - highest > kFurthestAhead; }
+bool TooFarAhead(uint64_t sequence, uint64_t highest) {
+  return sequence > highest && sequence - highest > kFurthestAhead;
+}
 
 }  // namespace
 
@@ -120,7 +128,8 @@ ActorKey Ledger::Join(const std::string& name, uint64_t nonce, int64_t unix_seco
 
 void Ledger::Adopt(const std::string& name, uint32_t incarnation, uint64_t nonce) {
   const MutexLock lock(mu_);
-  const auto actor = std::find_if(actors_.begin(), actors_.end(), [&](const Actor& known) { return known.name == name; });
+  const auto actor =
+      std::find_if(actors_.begin(), actors_.end(), [&](const Actor& known) { return known.name == name; });
   EMPLACE_CHECK(actor != actors_.end());
   actor->incarnations.emplace(incarnation, Incarnation{.nonce = nonce, .highest = 0, .gaps = {}, .counts = {}});
 }
@@ -128,7 +137,8 @@ void Ledger::Adopt(const std::string& name, uint32_t incarnation, uint64_t nonce
 Ledger::Admission Ledger::Admit(const ActorKey& actor, uint64_t sequence) {
   const MutexLock lock(mu_);
   Incarnation* const incarnation = Find(actor);
-  if (incarnation == nullptr || sequence == 0 || TooFarAhead(sequence, incarnation->highest)) return Admission::kUnknown;
+  if (incarnation == nullptr || sequence == 0 || TooFarAhead(sequence, incarnation->highest))
+    return Admission::kUnknown;
   if (!incarnation->Receive(sequence)) return Admission::kDuplicate;
   incarnation->counts.produced = std::max(incarnation->counts.produced, sequence);
   return Admission::kNew;
@@ -147,7 +157,7 @@ uint64_t Ledger::UnderWay(const ActorKey& actor) const {
   return incarnation == nullptr ? 0 : incarnation->counts.produced - incarnation->highest;
 }
 
-void Ledger::Count(const ActorKey& actor, uint64_t LedgerCounts::* what) {
+void Ledger::Count(const ActorKey& actor, uint64_t LedgerCounts::*what) {
   const MutexLock lock(mu_);
   Incarnation* const incarnation = Find(actor);
   EMPLACE_CHECK(incarnation != nullptr && Used(incarnation->counts) < incarnation->counts.produced);
@@ -223,7 +233,8 @@ void Ledger::FromJson(const std::string& text) {
         const auto number = static_cast<uint32_t>(
             WholeNumber(old.at("incarnation"), "ledger: incarnation", std::numeric_limits<uint32_t>::max()));
         const auto [at, is_first] = actor.incarnations.try_emplace(number);
-        if (!is_first) throw BadInput(StrCat("ledger: incarnation ", number, " of actor '", actor.name, "' is given twice"));
+        if (!is_first)
+          throw BadInput(StrCat("ledger: incarnation ", number, " of actor '", actor.name, "' is given twice"));
         ReadIncarnation(old, at->second);
       }
       actors.push_back(std::move(actor));

@@ -1,5 +1,5 @@
-// The ledger that balances (design, section 6): produced = trained + stale + rejected + lost, by actor, across restarts.
-// Every function may be called from any thread.
+// The ledger that balances (design, section 6): produced = trained + stale + rejected + lost, by actor, across
+// restarts. Every function may be called from any thread.
 #pragma once
 
 #include <cstdint>
@@ -27,9 +27,9 @@ struct LedgerCounts {
 
 class Ledger {
  public:
-  // The key of a process that calls itself `name`: the id belongs to the name, the incarnation to the process (`nonce`),
-  // whose repeated Hello gets the same key. Incarnations are start times in seconds, so that they rise even when a
-  // resumed learner has forgotten some.
+  // The key of a process that calls itself `name`: the id belongs to the name, the incarnation to the process
+  // (`nonce`), whose repeated Hello gets the same key. Incarnations are start times in seconds, so that they rise even
+  // when a resumed learner has forgotten some.
   ActorKey Join(const std::string& name, uint64_t nonce, int64_t unix_seconds);
 
   // An incarnation of this name that another learner has let in: this one had not heard of it, or has forgotten it with
@@ -59,8 +59,8 @@ class Ledger {
 
   // {"total": {...}, "actors": {name: {..., "incarnations": n}}}: ledger.json.
   std::string Summary() const;
-  // Everything, for a checkpoint, and back. FromJson throws BadInput for damaged text. What had come but was not counted
-  // when the state was saved stays lost.
+  // Everything, for a checkpoint, and back. FromJson throws BadInput for damaged text. What had come but was not
+  // counted when the state was saved stays lost.
   std::string ToJson() const;
   void FromJson(const std::string& text);
 
@@ -80,7 +80,7 @@ class Ledger {
   };
   const Incarnation* Find(const ActorKey& actor) const EMPLACE_REQUIRES(mu_);
   Incarnation* Find(const ActorKey& actor) EMPLACE_REQUIRES(mu_);
-  void Count(const ActorKey& actor, uint64_t LedgerCounts::* what);
+  void Count(const ActorKey& actor, uint64_t LedgerCounts::*what);
   static LedgerCounts CountsOf(const Actor& actor);
   LedgerCounts TotalLocked() const EMPLACE_REQUIRES(mu_);
 

@@ -14,7 +14,8 @@ constexpr double kRhoTolerance = 1e-4;
 // A log-probability may come out a rounding error above 0.
 constexpr float kLogProbTolerance = 1e-4F;
 
-std::optional<std::string> CheckDevices(const PolicyGraph& graph, const std::vector<uint8_t>& devices, const char* what) {
+std::optional<std::string> CheckDevices(const PolicyGraph& graph, const std::vector<uint8_t>& devices,
+                                        const char* what) {
   for (size_t node = 0; node < devices.size(); ++node) {
     const auto allowed = static_cast<size_t>(graph.num_devices);
     if (devices[node] >= allowed || graph.allowed[node * allowed + devices[node]] == 0) {
@@ -63,7 +64,8 @@ TrajectoryChecker::Outcome TrajectoryChecker::CheckAfter(const Trajectory& traje
   const double expected = Rho(config_, outcome.makespan_us, peak_bytes_, task.sim.memory_bytes);
   const double claimed = static_cast<double>(trajectory.rho[steps]);
   if (std::abs(claimed - expected) > kRhoTolerance * std::max(1.0, std::abs(expected))) {
-    const std::string which = steps == trajectory.actions.size() ? "its last rho" : StrCat("its rho after ", steps, " steps");
+    const std::string which =
+        steps == trajectory.actions.size() ? "its last rho" : StrCat("its rho after ", steps, " steps");
     outcome.reason = StrCat(which, " is ", claimed, ", the simulator says ", expected);
   }
   return outcome;

@@ -1,6 +1,6 @@
 // Checks what an actor sent against the graph it claims to be of: nothing from the network reaches an update unchecked.
-// Two steps, since they differ a hundredfold in cost: the shape, which makes it safe to compute with, and the simulation of
-// its end, which makes it true.
+// Two steps, since they differ a hundredfold in cost: the shape, which makes it safe to compute with, and the
+// simulation of its end, which makes it true.
 #pragma once
 
 #include <memory>
@@ -15,9 +15,9 @@
 
 namespace emplace {
 
-// Why `trajectory` cannot be of these graphs, without simulating anything; nullopt: it can. The graph is known, sizes fit,
-// devices are allowed, log-probabilities are finite and at most 0, every rho is finite. Whatever passed is safe to compute
-// with. Pure: any thread may call it.
+// Why `trajectory` cannot be of these graphs, without simulating anything; nullopt: it can. The graph is known, sizes
+// fit, devices are allowed, log-probabilities are finite and at most 0, every rho is finite. Whatever passed is safe to
+// compute with. Pure: any thread may call it.
 std::optional<std::string> CheckShape(const std::vector<PlacementTask>& tasks, const Trajectory& trajectory);
 
 // What simulating placements of a trajectory says. Not thread-safe. Keeps one simulator a graph.

@@ -15,9 +15,9 @@ using Scalars = std::vector<std::pair<std::string, double>>;
 
 class Metrics {
  public:
-  // Appends to RUN_DIR/metrics.jsonl and starts an event file in RUN_DIR/tensorboard. A run that goes on after `updates`
-  // updates first loses the lines past them: they tell of a sitting that was killed after its last checkpoint. Throws
-  // RunFailed.
+  // Appends to RUN_DIR/metrics.jsonl and starts an event file in RUN_DIR/tensorboard. A run that goes on after
+  // `updates` updates first loses the lines past them: they tell of a sitting that was killed after its last
+  // checkpoint. Throws RunFailed.
   Metrics(const std::filesystem::path& run_dir, int64_t updates);
 
   // kind: "update" or "evaluation". NaN and infinities are written as null, and left out for TensorBoard.

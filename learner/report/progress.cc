@@ -67,7 +67,9 @@ std::string Progress::Limit(const Now& now) const {
   }
   // When the learner waits: are finished episodes held up between the actors and here, or are there none?
   const bool held_up = 2 * now.front_end.under_way > now.front_end.actors_alive * send_queue_;
-  const char* const limit = since[busiest].busy > kFullShare * interval_s ? NameOf(busiest) : held_up ? "network" : "actors";
+  const char* const limit = since[busiest].busy > kFullShare * interval_s ? NameOf(busiest)
+                            : held_up                                     ? "network"
+                                                                          : "actors";
   return Format("%s (busy: %s)", limit, shares.c_str());
 }
 
@@ -83,23 +85,25 @@ std::string Progress::TimeLeft(const Now& now) const {
 std::string Progress::Line(const Now& now) {
   const MutexLock lock(mu_);
   const double interval_s = std::max(1e-9, now.seconds - last_.seconds);
-  std::string line = Format("iteration %lld/%lld | %.1f episodes/s %.0f steps/s | ", static_cast<long long>(now.updates),
-                            static_cast<long long>(iterations_),
+  std::string line = Format("iteration %lld/%lld | %.1f episodes/s %.0f steps/s | ",
+                            static_cast<long long>(now.updates), static_cast<long long>(iterations_),
                             static_cast<double>(now.front_end.episodes - last_.front_end.episodes) / interval_s,
                             static_cast<double>(now.front_end.steps - last_.front_end.steps) / interval_s);
   if (batches_ > 0) {
     line += Format("makespan / one device: mean %.3f best %.3f | lag %lld/%.1f/%lld",
-                   ratios_ > 0 ? ratio_sum_ / static_cast<double>(ratios_) : std::nan(""), best_ratio_, static_cast<long long>(lag_min_),
-                   lag_sum_ / static_cast<double>(batches_), static_cast<long long>(lag_max_));
+                   ratios_ > 0 ? ratio_sum_ / static_cast<double>(ratios_) : std::nan(""), best_ratio_,
+                   static_cast<long long>(lag_min_), lag_sum_ / static_cast<double>(batches_),
+                   static_cast<long long>(lag_max_));
   } else {
     line += "no update since the last line";
   }
   const LedgerCounts& ledger = now.ledger;
-  line += Format(" | limited by %s | actors %lld (%lld gone) | %llu episodes: %llu trained %llu stale %llu rejected | %s left",
-                 Limit(now).c_str(), static_cast<long long>(now.front_end.actors_alive),
-                 static_cast<long long>(now.front_end.actors_gone), static_cast<unsigned long long>(ledger.produced),
-                 static_cast<unsigned long long>(ledger.trained), static_cast<unsigned long long>(ledger.stale),
-                 static_cast<unsigned long long>(ledger.rejected), TimeLeft(now).c_str());
+  line += Format(
+      " | limited by %s | actors %lld (%lld gone) | %llu episodes: %llu trained %llu stale %llu rejected | %s left",
+      Limit(now).c_str(), static_cast<long long>(now.front_end.actors_alive),
+      static_cast<long long>(now.front_end.actors_gone), static_cast<unsigned long long>(ledger.produced),
+      static_cast<unsigned long long>(ledger.trained), static_cast<unsigned long long>(ledger.stale),
+      static_cast<unsigned long long>(ledger.rejected), TimeLeft(now).c_str());
   last_ = now;
   batches_ = 0;
   ratio_sum_ = 0;

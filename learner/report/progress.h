@@ -36,8 +36,8 @@ class Progress {
   std::string TimeLeft(const Now& now) const;
 
   const int64_t iterations_;
-  const double max_seconds_;     // 0: no limit.
-  const int64_t send_queue_;     // Of an actor, trajectories.
+  const double max_seconds_;  // 0: no limit.
+  const int64_t send_queue_;  // Of an actor, trajectories.
   const int64_t updates_before_;
   const double seconds_before_;
 

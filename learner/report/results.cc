@@ -30,9 +30,9 @@ std::string WriteResults(const PolicyWeights& policy, const Workload& workload, 
                                     {"policy_version", policy.version}};
   std::printf("\nmakespan / one device (geometric mean, greedy; lower is better)\n%-12s %7s %16s %12s %12s\n", "graphs",
               "count", "start placement", "the policy", "best found");
-  for (const Part& part : {Part{"train", workload.train, totals.best_found},
-                           Part{"validation", workload.validation, std::nullopt},
-                           Part{"test", workload.test, std::nullopt}}) {
+  for (const Part& part :
+       {Part{"train", workload.train, totals.best_found}, Part{"validation", workload.validation, std::nullopt},
+        Part{"test", workload.test, std::nullopt}}) {
     const EvaluationResult start = EvaluateStart(part.tasks, placer);
     const EvaluationResult placed = Evaluate(policy, part.tasks, placer);
     summary[part.name] = {{"graphs", part.tasks.size()},
@@ -58,13 +58,14 @@ void PrintLedger(const Ledger& ledger, const FrontEndStats& front_end) {
   for (const auto& [name, counts] : ledger.ByActor()) print(name, counts);
   print("all", ledger.Total());
   if (front_end.duplicates > 0 || front_end.malformed > 0) {
-    std::printf("refused besides: %lld duplicates, %lld malformed messages\n", static_cast<long long>(front_end.duplicates),
-                static_cast<long long>(front_end.malformed));
+    std::printf("refused besides: %lld duplicates, %lld malformed messages\n",
+                static_cast<long long>(front_end.duplicates), static_cast<long long>(front_end.malformed));
   }
   if (front_end.cut_off > 0 || front_end.ignored > 0 || front_end.refused > 0) {
-    std::printf("kept out: %lld connections cut off, %lld messages ignored, %lld connections without a key that is let in\n",
-                static_cast<long long>(front_end.cut_off), static_cast<long long>(front_end.ignored),
-                static_cast<long long>(front_end.refused));
+    std::printf(
+        "kept out: %lld connections cut off, %lld messages ignored, %lld connections without a key that is let in\n",
+        static_cast<long long>(front_end.cut_off), static_cast<long long>(front_end.ignored),
+        static_cast<long long>(front_end.refused));
   }
   std::fflush(stdout);
 }

@@ -14,7 +14,7 @@ namespace emplace {
 
 struct RunTotals {
   bool interrupted = false;
-  std::string stopped;       // Why training was over, for people.
+  std::string stopped;  // Why training was over, for people.
   int64_t updates = 0;
   double train_seconds = 0;  // Over all sittings.
   double best_found = 0;     // Of the training graphs: BestPlacements::GeometricMeanRatio.
@@ -22,10 +22,10 @@ struct RunTotals {
 };
 
 // Holds the policy against its start placement on training, validation and test graphs: prints a table, and returns
-// {"interrupted", "stopped", "updates", "train_seconds", "episodes", "duplicates", "malformed", "ignored", "cut_off", "refused", "policy_version", and for
-// "train", "validation", "test": {"graphs", "start", "policy", "infeasible"}} with geometric means of makespan / one
-// device, null where no graph has one; "train" has "best_found" besides: of the best placements that its episodes have
-// come through.
+// {"interrupted", "stopped", "updates", "train_seconds", "episodes", "duplicates", "malformed", "ignored", "cut_off",
+// "refused", "policy_version", and for "train", "validation", "test": {"graphs", "start", "policy", "infeasible"}} with
+// geometric means of makespan / one device, null where no graph has one; "train" has "best_found" besides: of the best
+// placements that its episodes have come through.
 std::string WriteResults(const PolicyWeights& policy, const Workload& workload, const PlacerOptions& placer,
                          const RunTotals& totals);
 

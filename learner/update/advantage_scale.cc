@@ -46,7 +46,8 @@ std::vector<double> AdvantageScale::Factors(const std::vector<Trajectory>& batch
   return factors;
 }
 
-void AdvantageScale::AddToGraphs(const std::vector<Trajectory>& batch, const std::vector<std::vector<float>>& advantages) {
+void AdvantageScale::AddToGraphs(const std::vector<Trajectory>& batch,
+                                 const std::vector<std::vector<float>>& advantages) {
   std::vector<double> sum(mean_squares_.size());
   std::vector<double> count(mean_squares_.size());
   for (size_t e = 0; e < batch.size(); ++e) {

@@ -1,7 +1,7 @@
-// What advantages are divided by, so that a step of the optimizer means the same whatever the unit of the rewards: nothing,
-// the standard deviation over the batch, or, each graph by itself, the root mean square of its recent advantages. The
-// last is for workloads whose graphs differ: where some run out of memory, their penalties are a hundred times what a
-// placement gains on the others, which would learn nothing for as long.
+// What advantages are divided by, so that a step of the optimizer means the same whatever the unit of the rewards:
+// nothing, the standard deviation over the batch, or, each graph by itself, the root mean square of its recent
+// advantages. The last is for workloads whose graphs differ: where some run out of memory, their penalties are a
+// hundred times what a placement gains on the others, which would learn nothing for as long.
 #pragma once
 
 #include <cstddef>
@@ -18,8 +18,8 @@ class AdvantageScale {
   // mode: training.normalize_advantages, "none", "batch" or "graph".
   AdvantageScale(const std::string& mode, size_t graphs);
 
-  // [batch] the factor of each episode's advantages. advantages: [batch][n]; those that are not finite do not count in a
-  // graph's scale. spread: their StandardDeviation.
+  // [batch] the factor of each episode's advantages. advantages: [batch][n]; those that are not finite do not count in
+  // a graph's scale. spread: their StandardDeviation.
   std::vector<double> Factors(const std::vector<Trajectory>& batch, const std::vector<std::vector<float>>& advantages,
                               double spread);
 

@@ -77,7 +77,8 @@ void Baselines::Load(const std::vector<std::vector<float>>& saved, const std::ve
   for (size_t graph = 0; graph < saved.size(); ++graph) {
     const auto n = static_cast<size_t>(steps[graph]);
     if (n == 0 ? !saved[graph].empty() : saved[graph].size() % n != 0) {
-      throw BadInput(StrCat("baselines of graph ", graph, " have ", saved[graph].size(), " entries, expected a multiple of ", n));
+      throw BadInput(
+          StrCat("baselines of graph ", graph, " have ", saved[graph].size(), " entries, expected a multiple of ", n));
     }
   }
   for (size_t graph = 0; graph < saved.size(); ++graph) {

@@ -1,6 +1,6 @@
-// Baselines of REINFORCE: for each (graph, step) the mean return-to-go of recent episodes on that graph (design, section
-// 5; Placeto, section 3.3). The episodes of the batch at hand count too, but for the one that is judged: so a graph's
-// first batch has a baseline as well, and no episode is compared with itself.
+// Baselines of REINFORCE: for each (graph, step) the mean return-to-go of recent episodes on that graph (design,
+// section 5; Placeto, section 3.3). The episodes of the batch at hand count too, but for the one that is judged: so a
+// graph's first batch has a baseline as well, and no episode is compared with itself.
 #pragma once
 
 #include <cstddef>

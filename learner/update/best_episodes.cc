@@ -48,8 +48,9 @@ void BestEpisodes::Load(std::vector<BestEpisode> best, const std::vector<int32_t
     const auto n = static_cast<size_t>(steps[graph]);
     if (episode.actions.size() != n || episode.start_placement.size() != n || !legal(episode.actions) ||
         !legal(episode.start_placement) || !std::isfinite(episode.rho)) {
-      throw BadInput(StrCat("the best episode of graph ", graph, " has ", episode.actions.size(), " actions from a start of ",
-                            episode.start_placement.size(), ", expected ", n, " devices below ", devices, " each"));
+      throw BadInput(StrCat("the best episode of graph ", graph, " has ", episode.actions.size(),
+                            " actions from a start of ", episode.start_placement.size(), ", expected ", n,
+                            " devices below ", devices, " each"));
     }
   }
   best_ = std::move(best);

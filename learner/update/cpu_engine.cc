@@ -63,7 +63,8 @@ StepOutcome CpuEngine::Step(const UpdateInputs& inputs, std::span<float> values)
     actions.data_ptr<int64_t>()[i] = episode.actions[static_cast<size_t>(sample.step)];
     behaviour.data_ptr<float>()[i] = episode.behaviour_log_prob[static_cast<size_t>(sample.step)];
   }
-  const torch::Tensor advantages = torch::tensor(std::vector<float>(inputs.advantages.begin(), inputs.advantages.end()));
+  const torch::Tensor advantages =
+      torch::tensor(std::vector<float>(inputs.advantages.begin(), inputs.advantages.end()));
   const torch::Tensor lags = torch::tensor(std::vector<float>(inputs.lags.begin(), inputs.lags.end()));
 
   const torch::Tensor log_probs = torch::log_softmax(FusedLogits(values_, kernel_, States(inputs)), 1);
@@ -72,9 +73,9 @@ StepOutcome CpuEngine::Step(const UpdateInputs& inputs, std::span<float> values)
   // A device that is not allowed has probability 0 and log-probability -infinity: it adds nothing to the entropy.
   const torch::Tensor finite = log_probs.masked_fill(log_probs.isinf(), 0.0);
   const torch::Tensor entropy = -(log_probs.exp() * finite).sum(1);
-  const torch::Tensor loss = -((ratio.clamp_max(inputs.importance_clip) * advantages * chosen).sum() +
-                               inputs.entropy_weight * entropy.sum()) /
-                             static_cast<double>(count);
+  const torch::Tensor loss =
+      -((ratio.clamp_max(inputs.importance_clip) * advantages * chosen).sum() + inputs.entropy_weight * entropy.sum()) /
+      static_cast<double>(count);
   values_.mutable_grad() = torch::Tensor();
   loss.backward();
 
@@ -88,7 +89,8 @@ StepOutcome CpuEngine::Step(const UpdateInputs& inputs, std::span<float> values)
                             .gradient_norm = std::sqrt(norm_squared)};
   const std::span<float> own(values_.data_ptr<float>(), flat.size());
   if (std::isfinite(outcome.gradient_norm)) {
-    AdamStep(flat, std::min(1.0, inputs.gradient_clip / std::max(outcome.gradient_norm, 1e-12)), inputs.learning_rate, adam_, own);
+    AdamStep(flat, std::min(1.0, inputs.gradient_clip / std::max(outcome.gradient_norm, 1e-12)), inputs.learning_rate,
+             adam_, own);
   }
   EMPLACE_CHECK(values.size() == own.size());
   std::ranges::copy(own, values.begin());

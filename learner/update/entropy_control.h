@@ -1,6 +1,7 @@
 // How strongly an update rewards entropy: a weight that follows a schedule, or one that is steered so that the policy's
-// entropy follows the schedule. A fixed weight that is right for one workload lets the policy of another turn deterministic
-// within a hundred updates, or keeps it random for good; where the entropy shall be is the same for all of them.
+// entropy follows the schedule. A fixed weight that is right for one workload lets the policy of another turn
+// deterministic within a hundred updates, or keeps it random for good; where the entropy shall be is the same for all
+// of them.
 #pragma once
 
 #include "common/config/run_config.h"

@@ -11,8 +11,8 @@
 
 namespace emplace {
 
-// device: "cpu", "cuda" or "auto", which is a GPU where there is one. Throws RunFailed when it is "cuda" and there is none.
-// REQUIRES: tasks outlive the engine.
+// device: "cpu", "cuda" or "auto", which is a GPU where there is one. Throws RunFailed when it is "cuda" and there is
+// none. REQUIRES: tasks outlive the engine.
 std::unique_ptr<UpdateEngine> MakeEngine(const std::string& device, const std::vector<PlacementTask>& tasks,
                                          const PolicyWeights& initial);
 

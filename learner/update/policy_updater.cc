@@ -44,13 +44,15 @@ std::vector<Sample> PolicyUpdater::DrawSamples(std::span<const Trajectory> episo
     // Named by the version, so that a resumed run draws what an unbroken one would have drawn.
     Rng rng = Rng(seed_).Fork("update", weights_.version);
     for (size_t i = 0; i < wanted; ++i) {
-      std::swap(samples[i], samples[static_cast<size_t>(rng.UniformInt(static_cast<int64_t>(i), std::ssize(samples) - 1))]);
+      std::swap(samples[i],
+                samples[static_cast<size_t>(rng.UniformInt(static_cast<int64_t>(i), std::ssize(samples) - 1))]);
     }
     samples.resize(wanted);
   }
   // Neighbouring steps of a graph have most of their ancestors and descendants in common, which kernels make use of.
   std::stable_sort(samples.begin(), samples.end(), [&](const Sample& a, const Sample& b) {
-    return std::tuple(episodes[a.episode].graph, a.step, a.episode) < std::tuple(episodes[b.episode].graph, b.step, b.episode);
+    return std::tuple(episodes[a.episode].graph, a.step, a.episode) <
+           std::tuple(episodes[b.episode].graph, b.step, b.episode);
   });
   return samples;
 }
@@ -75,13 +77,15 @@ UpdateStats PolicyUpdater::Update(const std::vector<Trajectory>& batch) {
   stats.advantage_std = StandardDeviation(advantages);
   const std::vector<double> factors = scale_.Factors(batch, advantages, stats.advantage_std);
 
-  const std::vector<Trajectory> with_imitated = config_.imitated_episodes > 0 ? WithImitated(batch) : std::vector<Trajectory>();
+  const std::vector<Trajectory> with_imitated =
+      config_.imitated_episodes > 0 ? WithImitated(batch) : std::vector<Trajectory>();
   const std::span<const Trajectory> episodes = with_imitated.empty() ? batch : with_imitated;
   const std::vector<Sample> samples = DrawSamples(episodes);
   stats.states = std::ssize(samples);
   std::vector<float> scaled;
   std::vector<float> lags;
-  std::vector<float> later_lags;  // By the second epoch another policy than the one at hand has acted in all of the batch.
+  std::vector<float>
+      later_lags;  // By the second epoch another policy than the one at hand has acted in all of the batch.
   for (const Sample& sample : samples) {
     const bool imitated = sample.episode >= batch.size();
     if (imitated) {

@@ -1,6 +1,7 @@
 // The learner's update: trajectories in, the next policy version out (design, section 5, "Update").
-// REINFORCE with per-(graph, step) baselines, clipped importance weights for lagging trajectories, an entropy bonus that
-// decays, on the states that this update draws; and, where asked for, imitation of the best episodes so far. The arithmetic is an UpdateEngine's. Not thread-safe.
+// REINFORCE with per-(graph, step) baselines, clipped importance weights for lagging trajectories, an entropy bonus
+// that decays, on the states that this update draws; and, where asked for, imitation of the best episodes so far. The
+// arithmetic is an UpdateEngine's. Not thread-safe.
 #pragma once
 
 #include <memory>
@@ -21,12 +22,12 @@ namespace emplace {
 
 struct UpdateStats {
   double loss = 0;
-  double entropy = 0;            // Mean over states, nats.
+  double entropy = 0;  // Mean over states, nats.
   double entropy_weight = 0;
   double learning_rate = 0;
-  double gradient_norm = 0;      // Before clipping.
-  double mean_importance = 0;    // Mean importance weight before clipping; 1 when nothing lags.
-  double advantage_std = 0;      // Before normalization.
+  double gradient_norm = 0;    // Before clipping.
+  double mean_importance = 0;  // Mean importance weight before clipping; 1 when nothing lags.
+  double advantage_std = 0;    // Before normalization.
   int64_t states = 0;
 };
 
@@ -36,7 +37,7 @@ struct UpdaterState {
   double entropy_weight = 0;  // As EntropyControl steers it.
   // Baselines: for each graph, its recent episodes' returns-to-go, oldest first: [episodes * n] row-major.
   std::vector<std::vector<float>> recent_returns;
-  std::vector<double> mean_squares;  // [graphs] of advantages, as AdvantageScale has them.
+  std::vector<double> mean_squares;        // [graphs] of advantages, as AdvantageScale has them.
   std::vector<BestEpisode> best_episodes;  // [graphs]
 };
 
@@ -46,7 +47,8 @@ class PolicyUpdater {
   PolicyUpdater(const std::vector<PlacementTask>& tasks, const RunConfig& config, PolicyWeights initial,
                 std::unique_ptr<UpdateEngine> engine);
 
-  // One update from these episodes, `training.epochs` optimizer steps; the version goes up by one. REQUIRES: each has passed CheckTrajectory.
+  // One update from these episodes, `training.epochs` optimizer steps; the version goes up by one. REQUIRES: each has
+  // passed CheckTrajectory.
   UpdateStats Update(const std::vector<Trajectory>& batch);
   const PolicyWeights& weights() const { return weights_; }
   const std::string& device() const { return engine_->device(); }

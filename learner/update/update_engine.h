@@ -1,5 +1,5 @@
-// Where the arithmetic of an optimizer step happens: gradient of the loss, clipping, Adam. PolicyUpdater decides what is
-// learned from; an engine knows no baselines, no schedules and no versions.
+// Where the arithmetic of an optimizer step happens: gradient of the loss, clipping, Adam. PolicyUpdater decides what
+// is learned from; an engine knows no baselines, no schedules and no versions.
 //
 //   loss = -1/S * sum over states of [min(clip, w) * A * log pi(a|s) + entropy_weight * H(pi(.|s))],
 //   w = pi(a|s) / mu(a|s), a constant of the gradient.
@@ -24,14 +24,14 @@ struct Sample {
 
 struct UpdateInputs {
   std::span<const Trajectory> episodes;
-  std::span<const Sample> samples;     // [S] those of one graph together, by step
-  std::span<const float> advantages;   // [S]
-  // [S] 1 where an older version chose the action, else 0: then the importance weight is exactly 1, whatever two kernels
-  // round differently.
+  std::span<const Sample> samples;    // [S] those of one graph together, by step
+  std::span<const float> advantages;  // [S]
+  // [S] 1 where an older version chose the action, else 0: then the importance weight is exactly 1, whatever two
+  // kernels round differently.
   std::span<const float> lags;
   double importance_clip = 1;
   double entropy_weight = 0;
-  double gradient_clip = 0;            // Of the global norm.
+  double gradient_clip = 0;  // Of the global norm.
   double learning_rate = 0;
 };
 

@@ -33,14 +33,16 @@ class Cifar10Builder {
       if (reduces) filters *= 2;
       program_.SetStage(static_cast<int32_t>(cell) + 1);
       const std::string name = StrCat("cell", std::setw(2), std::setfill('0'), cell);
-      const TensorId output = Cell(name, reduces ? model_.reduction : model_.normal, before, previous, filters, reduces ? 2 : 1);
+      const TensorId output =
+          Cell(name, reduces ? model_.reduction : model_.normal, before, previous, filters, reduces ? 2 : 1);
       before = previous;
       previous = output;
       if (cell == reductions[1] + 1) auxiliary_loss = AuxiliaryHead(output, labels);
     }
     const TensorId loss = layers_.Classify("head", layers_.Relu("head/relu", previous), labels, model_.classes);
     if (auxiliary_loss < 0) return loss;  // No cell comes after the second reduction.
-    return layers_.Sum("loss", loss, program_.Add("aux/weigh", "aten.div", {auxiliary_loss}, {.divisor = 1 / kAuxiliaryWeight}));
+    return layers_.Sum("loss", loss,
+                       program_.Add("aux/weigh", "aten.div", {auxiliary_loss}, {.divisor = 1 / kAuxiliaryWeight}));
   }
 
  private:
@@ -50,7 +52,8 @@ class Cifar10Builder {
     for (const CellBlock& block : blocks) {
       for (const int32_t input : block.input) used[static_cast<size_t>(input)] = true;
     }
-    // Both inputs get the cell's width, and the older one the size of the newer; an input that no block reads gets no ops.
+    // Both inputs get the cell's width, and the older one the size of the newer; an input that no block reads gets no
+    // ops.
     std::vector<TensorId> nodes(2, -1);
     if (used[0]) {
       if (layers_.height(before) != layers_.height(previous)) {
@@ -59,7 +62,8 @@ class Cifar10Builder {
         nodes[0] = layers_.channels(before) == filters ? before : layers_.Calibrate(n + "/in0", before, filters);
       }
     }
-    if (used[1]) nodes[1] = layers_.channels(previous) == filters ? previous : layers_.Calibrate(n + "/in1", previous, filters);
+    if (used[1])
+      nodes[1] = layers_.channels(previous) == filters ? previous : layers_.Calibrate(n + "/in1", previous, filters);
 
     std::vector<TensorId> outputs;
     for (size_t b = 0; b < blocks.size(); ++b) {

@@ -80,8 +80,7 @@ TensorId ConvLayers::Classify(const std::string& name, TensorId x, TensorId labe
   const TensorId pooled = AveragePool(name + "/pool", x, height(x), 1, 0);
   const TensorId weight = p_.Parameter(name + "/weight", {width, classes});
   const TensorId bias = p_.Parameter(name + "/bias", {classes});
-  const TensorId logits =
-      p_.Add(name + "/linear", "aten.addmm", {bias, p_.Reshape(pooled, {images, width}), weight});
+  const TensorId logits = p_.Add(name + "/linear", "aten.addmm", {bias, p_.Reshape(pooled, {images, width}), weight});
   const TensorId log_probs = p_.Add(name + "/log_softmax", "aten._log_softmax", {logits});
   return p_.Add(name + "/nll", "aten.nll_loss_forward", {log_probs, labels});
 }

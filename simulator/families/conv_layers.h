@@ -19,7 +19,8 @@ class ConvLayers {
 
   // No biases: batch norm follows. Padding keeps the size at stride 1 unless it is given.
   TensorId Convolution(const std::string& name, TensorId x, int64_t channels, Size2 kernel, int64_t stride = 1);
-  TensorId Convolution(const std::string& name, TensorId x, int64_t channels, Size2 kernel, int64_t stride, Size2 padding);
+  TensorId Convolution(const std::string& name, TensorId x, int64_t channels, Size2 kernel, int64_t stride,
+                       Size2 padding);
   TensorId Depthwise(const std::string& name, TensorId x, int64_t kernel, int64_t stride);
   TensorId BatchNorm(const std::string& name, TensorId x);
   TensorId Relu(const std::string& name, TensorId x);

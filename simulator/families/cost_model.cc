@@ -7,8 +7,8 @@ namespace emplace {
 
 OpWork WorkOf(const OpCall& call) {
   const OpRule& rule = RuleOf(call.node.type);
-  const bool half = call.node.output >= 0 ? call.output().type == ElementType::kFloat16
-                                          : call.input(0).type == ElementType::kFloat16;
+  const bool half =
+      call.node.output >= 0 ? call.output().type == ElementType::kFloat16 : call.input(0).type == ElementType::kFloat16;
   return {ClassOf(call), half ? ElementType::kFloat16 : ElementType::kFloat32, rule.flops(call), rule.bytes(call)};
 }
 

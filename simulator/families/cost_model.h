@@ -1,6 +1,6 @@
-// What an op costs on a kind of device: a roofline model (Williams et al. 2009), the larger of FLOPs over the attainable
-// rate and bytes over the attainable bandwidth, plus the time of a launch. The attainable shares depend on the class of
-// the op, and the rate on its size.
+// What an op costs on a kind of device: a roofline model (Williams et al. 2009), the larger of FLOPs over the
+// attainable rate and bytes over the attainable bandwidth, plus the time of a launch. The attainable shares depend on
+// the class of the op, and the rate on its size.
 #pragma once
 
 #include <array>
@@ -21,8 +21,8 @@ struct ClassEfficiency {
 };
 
 struct DeviceKind {
-  std::string name;            // "k80"
-  double memory_bytes = 0;     // Of one device; clusters say what of it a run may use.
+  std::string name;         // "k80"
+  double memory_bytes = 0;  // Of one device; clusters say what of it a run may use.
   double peak_gflops_f32 = 0;
   double peak_gflops_f16 = 0;
   double memory_gb_per_s = 0;

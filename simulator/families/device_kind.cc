@@ -19,7 +19,8 @@ constexpr const char* kClassNames[] = {"matmul", "convolution", "depthwise", "el
 static_assert(std::size(kClassNames) + 1 == kNumOpClasses);  // All but kResident.
 
 DeviceKind ReadKind(const YamlReader& reader, const YAML::Node& root) {
-  reader.CheckMap(root, "a device kind", {"kind", "memory_bytes", "memory_gb_per_s", "launch_us", "peak_gflops", "efficiency"});
+  reader.CheckMap(root, "a device kind",
+                  {"kind", "memory_bytes", "memory_gb_per_s", "launch_us", "peak_gflops", "efficiency"});
   DeviceKind kind;
   kind.name = reader.Text(root, "kind");
   kind.memory_bytes = reader.Positive(root, "memory_bytes");
@@ -47,7 +48,8 @@ DeviceKind ReadKind(const YamlReader& reader, const YAML::Node& root) {
 DeviceKind LoadDeviceKind(const fs::path& path) { return ReadYaml(ReadFile(path), path.string(), ReadKind); }
 
 std::vector<DeviceKind> LoadDeviceKinds(const fs::path& folder) {
-  if (!fs::is_directory(folder)) throw BadInput(StrCat(folder.string(), ": no such folder, expected device kinds, *.yaml"));
+  if (!fs::is_directory(folder))
+    throw BadInput(StrCat(folder.string(), ": no such folder, expected device kinds, *.yaml"));
   std::map<std::string, DeviceKind> by_name;
   for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
     if (entry.path().extension() != ".yaml") continue;

@@ -30,10 +30,12 @@ struct FamilyEntry {
 
 const std::vector<FamilyEntry>& Families() {
   static const std::vector<FamilyEntry> families = {
-      {"ptb", PtbRanges, [](Rng& rng, const Ranges& in, ElementType type) { return BuildPtb(SamplePtb(rng, in), type); }},
+      {"ptb", PtbRanges,
+       [](Rng& rng, const Ranges& in, ElementType type) { return BuildPtb(SamplePtb(rng, in), type); }},
       {"cifar10", Cifar10Ranges,
        [](Rng& rng, const Ranges& in, ElementType type) { return BuildCifar10(SampleCifar10(rng, in), type); }},
-      {"nmt", NmtRanges, [](Rng& rng, const Ranges& in, ElementType type) { return BuildNmt(SampleNmt(rng, in), type); }},
+      {"nmt", NmtRanges,
+       [](Rng& rng, const Ranges& in, ElementType type) { return BuildNmt(SampleNmt(rng, in), type); }},
       {"inception_v3", {}, [](Rng&, const Ranges&, ElementType type) { return BuildInceptionV3({}, type); }},
       {"nasnet", {}, [](Rng&, const Ranges&, ElementType type) { return BuildNasnet({}, type); }},
       {"nmt_single", {}, [](Rng&, const Ranges&, ElementType type) { return BuildNmt(kNmtSingle, type); }},
@@ -116,8 +118,8 @@ Family GenerateFamily(const FamilyOptions& options, const std::vector<DeviceKind
   const FamilyEntry& entry = FindFamily(options.family);
   if (options.count < 1) throw BadInput(StrCat("count is ", options.count, ", expected at least 1"));
   if (IsSingleNetwork(entry.name) && (options.count != 1 || options.validation != 0)) {
-    throw BadInput(StrCat("count is ", options.count, " and validation ", options.validation, ", expected 1 and 0: ", entry.name,
-                          " is a single network"));
+    throw BadInput(StrCat("count is ", options.count, " and validation ", options.validation,
+                          ", expected 1 and 0: ", entry.name, " is a single network"));
   }
   if (options.train < 0 || options.train > options.count) {
     throw BadInput(StrCat("train is ", options.train, ", expected 0..", options.count));
@@ -130,9 +132,9 @@ Family GenerateFamily(const FamilyOptions& options, const std::vector<DeviceKind
 }
 
 std::string SplitToJson(const FamilyOptions& options, const Family& family) {
-  nlohmann::ordered_json json = {
-      {"format", "emplace.split/1"}, {"family", options.family}, {"seed", options.seed}, {"size", options.size}, {"dtype", options.dtype},
-                                 {"ranges", nlohmann::ordered_json::object()}};
+  nlohmann::ordered_json json = {{"format", "emplace.split/1"}, {"family", options.family},
+                                 {"seed", options.seed},        {"size", options.size},
+                                 {"dtype", options.dtype},      {"ranges", nlohmann::ordered_json::object()}};
   const Ranges drawn_from = RangesOf(options);
   for (const auto& [name, range] : drawn_from.ranges()) json["ranges"][name] = {range.low, range.high};
   const auto names = [&](const std::vector<size_t>& indices) {

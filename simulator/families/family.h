@@ -18,7 +18,7 @@ struct FamilyOptions {
   int64_t validation = 0;  // Further graphs, from a stream of their own.
   uint64_t seed = 1;
   std::string size = "full";
-  std::string dtype = "f32";  // Or f16: of parameters and activations.
+  std::string dtype = "f32";             // Or f16: of parameters and activations.
   std::vector<std::string> ranges = {};  // What differs from the size's ranges: "steps=10..20".
 };
 
@@ -31,8 +31,8 @@ struct Family {
   std::vector<OpGraph> validation;
 };
 
-// Throws BadInput for an unknown family, size or dtype, a count below 1, a bad range, or more than one graph of a single
-// network.
+// Throws BadInput for an unknown family, size or dtype, a count below 1, a bad range, or more than one graph of a
+// single network.
 Family GenerateFamily(const FamilyOptions& options, const std::vector<DeviceKind>& kinds);
 std::vector<std::string> FamilyNames();
 bool IsSingleNetwork(const std::string& family);  // Throws BadInput for an unknown one.

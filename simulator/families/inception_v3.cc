@@ -45,7 +45,8 @@ class InceptionBuilder {
     x = ModuleE("7b", x);
     x = ModuleE("7c", x);
     const TensorId loss = layers_.Classify("head", x, labels, model_.classes);
-    return layers_.Sum("loss", loss, program_.Add("aux/weigh", "aten.div", {auxiliary_loss}, {.divisor = 1 / kAuxiliaryWeight}));
+    return layers_.Sum("loss", loss,
+                       program_.Add("aux/weigh", "aten.div", {auxiliary_loss}, {.divisor = 1 / kAuxiliaryWeight}));
   }
 
  private:

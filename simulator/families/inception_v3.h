@@ -9,7 +9,7 @@
 namespace emplace {
 
 struct InceptionV3Model {
-  int64_t batch = 47;  // On one K80 a step then takes about the 1.56 s of the Placeto talk.
+  int64_t batch = 47;   // On one K80 a step then takes about the 1.56 s of the Placeto talk.
   int64_t image = 299;  // Height and width.
   int64_t classes = 1000;
   int64_t divisor = 1;  // Of every width: a narrow copy for tests.

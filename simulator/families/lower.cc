@@ -36,9 +36,7 @@ OpGraph Lower(const std::string& name, const TensorProgram& program, const std::
     for (const int32_t earlier : node.after) op.inputs.push_back({earlier, OpInput::kControl});
     if (node.output >= 0) {
       const SymbolicTensor& output = program.tensor(node.output);
-      op.outputs.push_back({.bytes = output.bytes(),
-                            .shape = output.shape,
-                            .dtype = NameOf(output.type)});
+      op.outputs.push_back({.bytes = output.bytes(), .shape = output.shape, .dtype = NameOf(output.type)});
       if (node.type == kParameterType) op.param_bytes = output.bytes();
     }
     if (node.attributes.optimizer_slots > 0) {

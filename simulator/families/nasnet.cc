@@ -83,10 +83,13 @@ class NasnetBuilder {
       return layers_.SeparableTwice(n + part, x, filters, kernel, stride);
     };
     const TensorId b1 = layers_.Sum(n + "/b1", separable("/b1/left", h, 5, 2), separable("/b1/right", p, 7, 2));
-    const TensorId b2 = layers_.Sum(n + "/b2", layers_.MaxPool(n + "/b2/left", h, 3, 2, 1), separable("/b2/right", p, 7, 2));
-    const TensorId b3 = layers_.Sum(n + "/b3", layers_.AveragePool(n + "/b3/left", h, 3, 2, 1), separable("/b3/right", p, 5, 2));
+    const TensorId b2 =
+        layers_.Sum(n + "/b2", layers_.MaxPool(n + "/b2/left", h, 3, 2, 1), separable("/b2/right", p, 7, 2));
+    const TensorId b3 =
+        layers_.Sum(n + "/b3", layers_.AveragePool(n + "/b3/left", h, 3, 2, 1), separable("/b3/right", p, 5, 2));
     const TensorId b4 = layers_.Sum(n + "/b4", layers_.AveragePool(n + "/b4/left", b1, 3, 1, 1), b2);
-    const TensorId b5 = layers_.Sum(n + "/b5", separable("/b5/left", b1, 3, 1), layers_.MaxPool(n + "/b5/right", h, 3, 2, 1));
+    const TensorId b5 =
+        layers_.Sum(n + "/b5", separable("/b5/left", b1, 3, 1), layers_.MaxPool(n + "/b5/right", h, 3, 2, 1));
     return layers_.Concatenate(n + "/cat", {b2, b3, b4, b5});
   }
 

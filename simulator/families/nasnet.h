@@ -10,10 +10,10 @@
 namespace emplace {
 
 struct NasnetModel {
-  int64_t batch = 7;           // On one K80 a step then takes about the 1.28 s of the Placeto talk.
-  int64_t image = 331;          // Height and width.
-  int64_t repeats = 6;          // N
-  int64_t filters = 168;        // Of the first normal cells: 4032 / 24.
+  int64_t batch = 7;      // On one K80 a step then takes about the 1.28 s of the Placeto talk.
+  int64_t image = 331;    // Height and width.
+  int64_t repeats = 6;    // N
+  int64_t filters = 168;  // Of the first normal cells: 4032 / 24.
   int64_t stem_filters = 96;
   int64_t classes = 1000;
 };

@@ -95,8 +95,9 @@ class NmtBuilder {
     for (int64_t layer = 0; layer < model_.layers; ++layer) {
       const std::string name = StrCat(stack, "/l", layer);
       p_.SetStage(static_cast<int32_t>(layer));
-      weights.push_back({p_.Parameter(name + "/kernel", {(layer == 0 ? input : model_.hidden) + model_.hidden, 4 * model_.hidden}),
-                         p_.Parameter(name + "/bias", {4 * model_.hidden})});
+      weights.push_back(
+          {p_.Parameter(name + "/kernel", {(layer == 0 ? input : model_.hidden) + model_.hidden, 4 * model_.hidden}),
+           p_.Parameter(name + "/bias", {4 * model_.hidden})});
     }
     return weights;
   }
@@ -119,8 +120,9 @@ class NmtBuilder {
     const TensorId candidate = Add(n + "candidate", "aten.tanh", {gate(1)});
     const TensorId forget = Add(n + "forget", "aten.sigmoid", {gate(2)});
     const TensorId out = Add(n + "out", "aten.sigmoid", {gate(3)});
-    const TensorId c = Add(n + "c", "aten.add", {Add(n + "keep", "aten.mul", {forget, state.c}),
-                                                Add(n + "write", "aten.mul", {in, candidate})});
+    const TensorId c =
+        Add(n + "c", "aten.add",
+            {Add(n + "keep", "aten.mul", {forget, state.c}), Add(n + "write", "aten.mul", {in, candidate})});
     return {Add(n + "h", "aten.mul", {out, Add(n + "squash", "aten.tanh", {c})}), c};
   }
 
@@ -143,9 +145,17 @@ class NmtBuilder {
 
 Ranges NmtRanges(bool small) {
   if (small) {
-    return Ranges({{"layers", {2, 2}}, {"hidden", {128, 256, 64}}, {"batch", {8, 16}}, {"steps", {3, 5}}, {"vocabulary", {1000, 1000}}});
+    return Ranges({{"layers", {2, 2}},
+                   {"hidden", {128, 256, 64}},
+                   {"batch", {8, 16}},
+                   {"steps", {3, 5}},
+                   {"vocabulary", {1000, 1000}}});
   }
-  return Ranges({{"layers", {2, 4}}, {"hidden", {512, 1024, 64}}, {"batch", {32, 256, 8}}, {"steps", {10, 60}}, {"vocabulary", {30000, 30000}}});
+  return Ranges({{"layers", {2, 4}},
+                 {"hidden", {512, 1024, 64}},
+                 {"batch", {32, 256, 8}},
+                 {"steps", {10, 60}},
+                 {"vocabulary", {30000, 30000}}});
 }
 
 NmtModel SampleNmt(Rng& rng, const Ranges& ranges) {

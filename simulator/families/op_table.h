@@ -41,7 +41,7 @@ class GradientSink {
 
 // What bounds the speed of an op; device kinds have an efficiency for each.
 enum class OpClass {
-  kResident,     // Parameters and inputs: nothing runs.
+  kResident,  // Parameters and inputs: nothing runs.
   kMatmul,
   kConvolution,
   kDepthwise,    // Convolutions whose channels do not mix.

@@ -30,14 +30,16 @@ void Ranges::Override(const std::string& text) {
   if (found == ranges_.end()) {
     std::vector<std::string> known;
     for (const auto& [name, range] : ranges_) known.push_back(name);
-    throw BadInput(StrCat("range '", text, "': unknown name '", text.substr(0, equals), "', expected one of: ", Join(known, ", ")));
+    throw BadInput(StrCat("range '", text, "': unknown name '", text.substr(0, equals),
+                          "', expected one of: ", Join(known, ", ")));
   }
   IntRange& range = found->second;
   const std::string_view ends = std::string_view(text).substr(equals + 1);
   const size_t dots = ends.find("..");
   const int64_t low = ParseNumber(ends.substr(0, dots), text);
   const int64_t high = dots == std::string_view::npos ? low : ParseNumber(ends.substr(dots + 2), text);
-  if (low > high) throw BadInput(StrCat("range '", text, "': the wrong way round, expected low..high with low <= high"));
+  if (low > high)
+    throw BadInput(StrCat("range '", text, "': the wrong way round, expected low..high with low <= high"));
   const int64_t first = (low + range.multiple - 1) / range.multiple * range.multiple;
   const int64_t last = high / range.multiple * range.multiple;
   if (first > last) throw BadInput(StrCat("range '", text, "': holds no multiple of ", range.multiple));

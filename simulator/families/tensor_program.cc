@@ -52,7 +52,9 @@ TensorId TensorProgram::Parameter(const std::string& name, const Shape& shape) {
   return AddNode(std::move(node), {.shape = shape, .type = float_type_, .requires_grad = true});
 }
 
-TensorId TensorProgram::Input(const std::string& name, const Shape& shape) { return AddInput(name, shape, float_type_); }
+TensorId TensorProgram::Input(const std::string& name, const Shape& shape) {
+  return AddInput(name, shape, float_type_);
+}
 TensorId TensorProgram::IdInput(const std::string& name, const Shape& shape) {
   return AddInput(name, shape, ElementType::kInt64);
 }

@@ -22,8 +22,8 @@ struct SymbolicTensor {
   ElementType type = ElementType::kFloat32;
   int32_t node = -1;  // That makes it; of a view: its base's.
   bool requires_grad = false;
-  // A view of `base`, folded away when lowered; -1: not a view. Either a piece along `dim`, from `begin` on, or all of it
-  // in another shape.
+  // A view of `base`, folded away when lowered; -1: not a view. Either a piece along `dim`, from `begin` on, or all of
+  // it in another shape.
   TensorId base = -1;
   bool reshaped = false;
   int32_t dim = 0;
@@ -34,7 +34,8 @@ struct SymbolicTensor {
 
 // Settings of an op that its inputs do not say.
 struct OpAttributes {
-  bool transpose_a = false;  // aten.mm, aten.bmm: a transposed operand is a view of the stored one, so it costs nothing.
+  bool transpose_a =
+      false;  // aten.mm, aten.bmm: a transposed operand is a view of the stored one, so it costs nothing.
   bool transpose_b = false;
   int64_t dim = 0;     // aten.cat, aten.stack
   int64_t rows = 0;    // aten.embedding_dense_backward: rows of the weight
@@ -43,10 +44,10 @@ struct OpAttributes {
   std::array<int64_t, 2> kernel = {1, 1};
   std::array<int64_t, 2> stride = {1, 1};
   std::array<int64_t, 2> padding = {0, 0};
-  int64_t channel_groups = 1;  // aten.convolution; as many as channels: depthwise
-  int64_t shift = 0;           // aten.constant_pad_nd: rows and columns that leave at the top left and enter as zeros
+  int64_t channel_groups = 1;   // aten.convolution; as many as channels: depthwise
+  int64_t shift = 0;            // aten.constant_pad_nd: rows and columns that leave at the top left and enter as zeros
   int64_t optimizer_slots = 0;  // Updates: tensors of the parameter's size that the optimizer keeps
-  Shape shape = {};            // Of the output, where the inputs do not tell (gradients of strided ops).
+  Shape shape = {};             // Of the output, where the inputs do not tell (gradients of strided ops).
 };
 
 struct SymbolicNode {

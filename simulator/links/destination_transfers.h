@@ -1,5 +1,5 @@
-// One transfer of a tensor for each device that reads it; it serves the readers there alone. Numbered as the first of these
-// among the tensor's consumers: a position in SimGraph::tensor_consumers.items.
+// One transfer of a tensor for each device that reads it; it serves the readers there alone. Numbered as the first of
+// these among the tensor's consumers: a position in SimGraph::tensor_consumers.items.
 #pragma once
 
 #include <algorithm>
@@ -24,7 +24,8 @@ class DestinationTransfers {
     size_t most_of_an_op = 0;
     for (size_t o = 0; o < static_cast<size_t>(graph.num_ops); ++o) {
       size_t most = 0;
-      for (int32_t tensor = graph.tensor_begin[o]; tensor < graph.tensor_begin[o + 1]; ++tensor) most += MostOf(graph, tensor);
+      for (int32_t tensor = graph.tensor_begin[o]; tensor < graph.tensor_begin[o + 1]; ++tensor)
+        most += MostOf(graph, tensor);
       most_of_an_op = std::max(most_of_an_op, most);
     }
     return most_of_an_op;
@@ -79,10 +80,10 @@ class DestinationTransfers {
     return std::min(graph.tensor_consumers.Row(tensor).size(), static_cast<size_t>(graph.num_devices - 1));
   }
 
-  std::vector<int32_t> tensor_of_;       // [consumers]
+  std::vector<int32_t> tensor_of_;  // [consumers]
   // Scratch of ForEachOf.
-  int64_t visits_ = 0;                   // Of tensors, in all calls.
-  std::vector<int64_t> last_visit_to_;   // [D] the last one that sends something there
+  int64_t visits_ = 0;                  // Of tensors, in all calls.
+  std::vector<int64_t> last_visit_to_;  // [D] the last one that sends something there
   std::vector<Outgoing> outgoing_;
 };
 

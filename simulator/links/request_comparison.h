@@ -15,10 +15,12 @@ class RequestComparison {
   // Of ops that request at most so many.
   explicit RequestComparison(size_t most) { keys_.reserve(most); }
 
-  // What `op`, on `device`, requested in the last run, and what it would where new_device_of(reader) says where its readers
-  // are; key(transfer, device_of) tells what differs from what does not. REQUIRES: it has readers elsewhere under both.
+  // What `op`, on `device`, requested in the last run, and what it would where new_device_of(reader) says where its
+  // readers are; key(transfer, device_of) tells what differs from what does not. REQUIRES: it has readers elsewhere
+  // under both.
   template <typename Transfers, typename DeviceOf, typename Key>
-  bool AreTheSame(Transfers& transfers, const RunState& run, OpIndex op, size_t device, DeviceOf new_device_of, Key key) {
+  bool AreTheSame(Transfers& transfers, const RunState& run, OpIndex op, size_t device, DeviceOf new_device_of,
+                  Key key) {
     const auto old_device_of = [&](OpIndex reader) { return run.DeviceOf(reader); };
     keys_.clear();
     transfers.ForEachOf(run.graph, old_device_of, op, device,

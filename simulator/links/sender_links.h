@@ -1,5 +1,5 @@
-// One sending link a device, one transfer at a time, first come, first served; any number may arrive at a device at once.
-// `Transfers` says what the transfers of an op are.
+// One sending link a device, one transfer at a time, first come, first served; any number may arrive at a device at
+// once. `Transfers` says what the transfers of an op are.
 #pragma once
 
 #include <algorithm>
@@ -13,8 +13,8 @@
 
 namespace emplace {
 
-// Like a device, a link takes its next transfer in advance, when the delivery of the one before comes. A delivery that takes no
-// time has the rank of its link's turn, at which it starts.
+// Like a device, a link takes its next transfer in advance, when the delivery of the one before comes. A delivery that
+// takes no time has the rank of its link's turn, at which it starts.
 template <typename Transfers>
 class SenderLinks {
  public:
@@ -101,8 +101,8 @@ class SenderLinks {
       run.ScheduleLinkTurn(device, delivered);
     }
     if (run.keep_transfers) {
-      run.timeline.transfers.push_back({tensor, static_cast<DeviceIndex>(device), transfers_.DestinationOf(run, transfer),
-                                        start, delivered, free_at_[device]});
+      run.timeline.transfers.push_back({tensor, static_cast<DeviceIndex>(device),
+                                        transfers_.DestinationOf(run, transfer), start, delivered, free_at_[device]});
     }
   }
 

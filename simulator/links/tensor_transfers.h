@@ -25,8 +25,8 @@ class TensorTransfers {
 
   explicit TensorTransfers(const SimGraph& graph) { outgoing_.reserve(MostOfAnOp(graph)); }
 
-  // Calls request(transfer) for what `op`, with a consumer elsewhere, sends from `device`, in order. device_of(consumer):
-  // where it is.
+  // Calls request(transfer) for what `op`, with a consumer elsewhere, sends from `device`, in order.
+  // device_of(consumer): where it is.
   template <typename DeviceOf, typename Request>
   void ForEachOf(const SimGraph& graph, DeviceOf device_of, OpIndex op, size_t device, Request request) {
     const int32_t first_tensor = graph.tensor_begin[static_cast<size_t>(op)];
@@ -53,7 +53,8 @@ class TensorTransfers {
   // Calls visit(consumer, served) for all that read it; those elsewhere than `from` are served.
   template <typename Visit>
   void ForEachReader(const RunState& run, int32_t transfer, size_t from, Visit visit) const {
-    for (const OpIndex consumer : run.graph.tensor_consumers.Row(transfer)) visit(consumer, run.DeviceOf(consumer) != from);
+    for (const OpIndex consumer : run.graph.tensor_consumers.Row(transfer))
+      visit(consumer, run.DeviceOf(consumer) != from);
   }
 
  private:

@@ -1,10 +1,10 @@
-// Links between devices, switches and hosts. A transfer goes to one device, over the route of its pair of devices, and occupies
-// every channel of the route (a channel is one direction of a link) from its start until its overhead is over; it takes the sum
-// of the latencies and bytes over the bandwidth of the slowest link.
+// Links between devices, switches and hosts. A transfer goes to one device, over the route of its pair of devices, and
+// occupies every channel of the route (a channel is one direction of a link) from its start until its overhead is over;
+// it takes the sum of the latencies and bytes over the bandwidth of the slowest link.
 //
-// Requests stand in one list. Whenever one is added or channels get free, the network has its turn, after all that happens at
-// that time but before the devices' turns: it goes through the list in order and starts every transfer whose channels are all
-// free. Even a transfer of no duration occupies them until that turn is over.
+// Requests stand in one list. Whenever one is added or channels get free, the network has its turn, after all that
+// happens at that time but before the devices' turns: it goes through the list in order and starts every transfer whose
+// channels are all free. Even a transfer of no duration occupies them until that turn is over.
 #pragma once
 
 #include <algorithm>
@@ -19,9 +19,9 @@
 
 namespace emplace {
 
-// Requests of one pair of devices use the same channels, so of each pair only the oldest can start: the list is a queue for
-// each pair, and the pairs by their oldest request. Slots: a transfer under way has that of its first channel, which no other
-// transfer uses meanwhile; the network's turn has the last.
+// Requests of one pair of devices use the same channels, so of each pair only the oldest can start: the list is a queue
+// for each pair, and the pairs by their oldest request. Slots: a transfer under way has that of its first channel,
+// which no other transfer uses meanwhile; the network's turn has the last.
 class TopologyLinks {
  public:
   static size_t NumSlots(const SimGraph& graph) { return static_cast<size_t>(graph.routes.num_channels) + 1; }
@@ -78,10 +78,11 @@ class TopologyLinks {
 
   template <typename DeviceOf>
   bool SendsTheSame(const RunState& run, OpIndex op, size_t device, DeviceOf new_device_of) {
-    return comparison_.AreTheSame(transfers_, run, op, device, new_device_of, [&](int32_t transfer, const auto& device_of) {
-      const OpIndex first_reader = run.graph.tensor_consumers.items[static_cast<size_t>(transfer)];
-      return static_cast<size_t>(transfer) * run.num_devices + device_of(first_reader);
-    });
+    return comparison_.AreTheSame(
+        transfers_, run, op, device, new_device_of, [&](int32_t transfer, const auto& device_of) {
+          const OpIndex first_reader = run.graph.tensor_consumers.items[static_cast<size_t>(transfer)];
+          return static_cast<size_t>(transfer) * run.num_devices + device_of(first_reader);
+        });
   }
   void Replay(RunState& run, int32_t transfer) const {
     const size_t from = run.DeviceOf(run.producer_of[static_cast<size_t>(transfers_.TensorOf(transfer))]);
@@ -113,7 +114,8 @@ class TopologyLinks {
   }
   bool IsFree(const RunState& run, size_t pair) const {
     const std::span<const int32_t> route = Route(run, pair);
-    return std::none_of(route.begin(), route.end(), [this](int32_t c) { return occupied_[static_cast<size_t>(c)] != 0; });
+    return std::none_of(route.begin(), route.end(),
+                        [this](int32_t c) { return occupied_[static_cast<size_t>(c)] != 0; });
   }
   void Occupy(const RunState& run, size_t pair, uint8_t occupied) {
     for (const int32_t channel : Route(run, pair)) occupied_[static_cast<size_t>(channel)] = occupied;
@@ -131,7 +133,8 @@ class TopologyLinks {
       // Out of the list; with a further request, back to where that one stands.
       size_t place = i;
       const bool again = !queue_.Empty(pair);
-      for (; place + 1 < num_waiting_ && !(again && OldestRequest(waiting_[place + 1]) > OldestRequest(pair)); ++place) {
+      for (; place + 1 < num_waiting_ && !(again && OldestRequest(waiting_[place + 1]) > OldestRequest(pair));
+           ++place) {
         waiting_[place] = waiting_[place + 1];
       }
       if (again) {
@@ -161,10 +164,10 @@ class TopologyLinks {
   DestinationTransfers transfers_;
   RequestComparison comparison_;
   const size_t network_slot_;
-  LinkedQueues queue_;               // [D * D] of transfers
-  std::vector<size_t> waiting_;      // [D * D] of which the first so many: pairs that wait, by their oldest request
+  LinkedQueues queue_;           // [D * D] of transfers
+  std::vector<size_t> waiting_;  // [D * D] of which the first so many: pairs that wait, by their oldest request
   size_t num_waiting_ = 0;
-  std::vector<int32_t> request_;     // By transfer: how many were requested before it.
+  std::vector<int32_t> request_;  // By transfer: how many were requested before it.
   int32_t requests_ = 0;
   std::vector<uint8_t> occupied_;    // [channels]
   std::vector<UnderWay> under_way_;  // [channels] of the transfer whose first channel it is

@@ -17,14 +17,14 @@ namespace {
 
 using Groups = std::vector<uint8_t>;
 
-// Chosen on profiled and generated graphs. With 5,000 runs, start temperatures from 0.2 to 1 spread and ends from 1e-4 to
-// 1e-2 of those gave mean makespans within 2 % of each other.
-constexpr int64_t kGreedyShare = 4;        // One in so many runs is left for the greedy search at the end.
-constexpr int64_t kMostProbes = 100;       // Moves that measure the start temperature.
-constexpr int64_t kProbeShare = 10;        // And at most one in so many runs of its start.
-constexpr double kHotPerSpread = 0.5;      // Start temperature / mean change of energy by a first move.
-constexpr double kColdPerHot = 1e-2;       // End temperature / start temperature.
-constexpr double kMemoryPenalty = 10;      // Energy doubles where a tenth of the cluster's memory is lacking.
+// Chosen on profiled and generated graphs. With 5,000 runs, start temperatures from 0.2 to 1 spread and ends from 1e-4
+// to 1e-2 of those gave mean makespans within 2 % of each other.
+constexpr int64_t kGreedyShare = 4;    // One in so many runs is left for the greedy search at the end.
+constexpr int64_t kMostProbes = 100;   // Moves that measure the start temperature.
+constexpr int64_t kProbeShare = 10;    // And at most one in so many runs of its start.
+constexpr double kHotPerSpread = 0.5;  // Start temperature / mean change of energy by a first move.
+constexpr double kColdPerHot = 1e-2;   // End temperature / start temperature.
+constexpr double kMemoryPenalty = 10;  // Energy doubles where a tenth of the cluster's memory is lacking.
 
 // Consecutive stretches of the topological order, one a device in order, of about equal cost. A group that may not run
 // there goes to the next device that it may.

@@ -4,10 +4,7 @@
 
 namespace emplace {
 BudgetedSearch::BudgetedSearch(const PlacementTask& task, int64_t budget)
-    : task_(task),
-      budget_(budget),
-      scorer_(task),
-      placement_(static_cast<size_t>(task.sim.num_ops)) {
+    : task_(task), budget_(budget), scorer_(task), placement_(static_cast<size_t>(task.sim.num_ops)) {
   EMPLACE_CHECK(budget >= 1);
 }
 

@@ -29,7 +29,7 @@ class BudgetedSearch {
   const PlacementTask& task_;
   const int64_t budget_;
   PlacementScorer scorer_;
-  Placement placement_;              // [num_ops]
+  Placement placement_;  // [num_ops]
   int64_t runs_ = 0;
   SearchScore best_score_;
   std::vector<uint8_t> best_groups_;  // [n]

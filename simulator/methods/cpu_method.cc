@@ -10,7 +10,8 @@ MethodResult CpuMethod::Place(const PlacementTask& task) {
     for (size_t o = 0; o < static_cast<size_t>(task.sim.num_ops); ++o) {
       if (std::isnan(task.sim.cost_us[o * task.device_kinds.size() + d])) return {};
     }
-    return {.placement = Placement(static_cast<size_t>(task.sim.num_ops), static_cast<DeviceIndex>(d)), .evaluations = 0};
+    return {.placement = Placement(static_cast<size_t>(task.sim.num_ops), static_cast<DeviceIndex>(d)),
+            .evaluations = 0};
   }
   return {};
 }

@@ -10,8 +10,8 @@
 namespace emplace {
 namespace {
 
-constexpr int32_t kSlices = 32;        // Of a graph without stages.
-constexpr int64_t kMostStages = 512;   // Where a graph names more, neighbours count as one: Divide is quadratic.
+constexpr int32_t kSlices = 32;       // Of a graph without stages.
+constexpr int64_t kMostStages = 512;  // Where a graph names more, neighbours count as one: Divide is quadratic.
 
 // Numbers the stages that occur from 0 on, in their order; -1 stays. Returns how many there are.
 int32_t Renumber(std::vector<int32_t>& stages) {
@@ -54,7 +54,8 @@ std::vector<int32_t> Stages(const ScheduleGraph& graph) {
 std::vector<DeviceIndex> Divide(const std::vector<double>& cost_us, size_t devices) {
   const size_t stages = cost_us.size() / devices;
   constexpr double kNever = std::numeric_limits<double>::infinity();
-  // least[d][s]: the greatest load when the devices up to d have the stages before s. from[d][s]: where d's stretch begins.
+  // least[d][s]: the greatest load when the devices up to d have the stages before s. from[d][s]: where d's stretch
+  // begins.
   std::vector<std::vector<double>> least(devices, std::vector<double>(stages + 1, kNever));
   std::vector<std::vector<size_t>> from(devices, std::vector<size_t>(stages + 1));
   for (size_t d = 0; d < devices; ++d) {

@@ -103,7 +103,8 @@ std::vector<OpIndex> FavouriteChildren(const ScheduleGraph& graph) {
   const std::vector<double> row_upper(rows.bounds().size(), COIN_DBL_MAX);
   ClpSimplex program;
   program.setLogLevel(0);
-  program.loadProblem(rows.Matrix(columns), lower.data(), upper.data(), cost.data(), rows.bounds().data(), row_upper.data());
+  program.loadProblem(rows.Matrix(columns), lower.data(), upper.data(), cost.data(), rows.bounds().data(),
+                      row_upper.data());
   program.initialDualSolve();
   if (!program.isProvenOptimal()) throw RunFailed("the linear program of m-sct has no solution");
 
@@ -113,7 +114,8 @@ std::vector<OpIndex> FavouriteChildren(const ScheduleGraph& graph) {
   for (size_t i = 0; i < dependencies.size(); ++i) {
     if (x_of[i] >= 0 && solution[x_of[i]] < kFavourite) candidates.push_back(i);
   }
-  std::stable_sort(candidates.begin(), candidates.end(), [&](size_t a, size_t b) { return solution[x_of[a]] < solution[x_of[b]]; });
+  std::stable_sort(candidates.begin(), candidates.end(),
+                   [&](size_t a, size_t b) { return solution[x_of[a]] < solution[x_of[b]]; });
   std::vector<OpIndex> favourite(static_cast<size_t>(n), -1);
   std::vector<bool> taken(static_cast<size_t>(n));
   for (const size_t i : candidates) {

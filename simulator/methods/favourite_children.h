@@ -1,5 +1,5 @@
-// The linear program of SCT (Hanen and Munier 1995; Baechi, Jeon et al., SoCC 2020, section 3.2): which of its readers each
-// op should hand its result to without a transfer.
+// The linear program of SCT (Hanen and Munier 1995; Baechi, Jeon et al., SoCC 2020, section 3.2): which of its readers
+// each op should hand its result to without a transfer.
 #pragma once
 
 #include <vector>

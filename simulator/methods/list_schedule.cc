@@ -10,8 +10,8 @@
 namespace emplace {
 namespace {
 
-constexpr int kMostTries = 8;        // Of ScheduleWithinMemory.
-constexpr double kTighter = 0.97;    // What is left of a limit that was not enough.
+constexpr int kMostTries = 8;      // Of ScheduleWithinMemory.
+constexpr double kTighter = 0.97;  // What is left of a limit that was not enough.
 
 size_t Pair(const SimGraph& sim, DeviceIndex from, DeviceIndex to) {
   return static_cast<size_t>(from) * static_cast<size_t>(sim.num_devices) + static_cast<size_t>(to);
@@ -37,7 +37,8 @@ ScheduleGraph::ScheduleGraph(const PlacementTask& task) : task_(task) {
   for (size_t o = 0; o < n; ++o) {
     for (int32_t tensor = sim.tensor_begin[o]; tensor < sim.tensor_begin[o + 1]; ++tensor) {
       producer_of_.push_back(static_cast<OpIndex>(o));
-      for (const int32_t consumer : sim.tensor_consumers.Row(tensor)) inputs[static_cast<size_t>(consumer)].push_back(tensor);
+      for (const int32_t consumer : sim.tensor_consumers.Row(tensor))
+        inputs[static_cast<size_t>(consumer)].push_back(tensor);
     }
   }
   for (const std::vector<int32_t>& row : inputs) {
@@ -84,13 +85,15 @@ ScheduleGraph::ScheduleGraph(const PlacementTask& task) : task_(task) {
 }
 
 double ScheduleGraph::CostUs(OpIndex op, DeviceIndex device) const {
-  const double us = task_.sim.cost_us[static_cast<size_t>(op) * static_cast<size_t>(num_devices()) + static_cast<size_t>(device)];
+  const double us =
+      task_.sim.cost_us[static_cast<size_t>(op) * static_cast<size_t>(num_devices()) + static_cast<size_t>(device)];
   return us > 0 ? us + task_.sim.op_overhead_us : us;
 }
 
 double ScheduleGraph::TransferUs(int32_t tensor, DeviceIndex from, DeviceIndex to) const {
   const SimGraph& sim = task_.sim;
-  return LatencyUs(sim, from, to) + static_cast<double>(sim.tensor_bytes[static_cast<size_t>(tensor)]) / BytesPerUs(sim, from, to);
+  return LatencyUs(sim, from, to) +
+         static_cast<double>(sim.tensor_bytes[static_cast<size_t>(tensor)]) / BytesPerUs(sim, from, to);
 }
 
 double ScheduleGraph::MeanTransferUs(int32_t tensor) const {
@@ -98,7 +101,8 @@ double ScheduleGraph::MeanTransferUs(int32_t tensor) const {
 }
 
 bool ScheduleGraph::UnitMayRunOn(int32_t unit, DeviceIndex device) const {
-  return unit_allowed_[static_cast<size_t>(unit) * static_cast<size_t>(num_devices()) + static_cast<size_t>(device)] == 1;
+  return unit_allowed_[static_cast<size_t>(unit) * static_cast<size_t>(num_devices()) + static_cast<size_t>(device)] ==
+         1;
 }
 
 ListSchedule::ListSchedule(const ScheduleGraph& graph, std::span<const double> room_bytes)
@@ -171,7 +175,8 @@ double ListSchedule::InsertedStartUs(OpIndex op, DeviceIndex device) {
   const std::vector<Busy>& busy = busy_[static_cast<size_t>(device)];
   const double cost_us = graph_.CostUs(op, device);
   double start_us = ReadyUs(op, device);
-  auto next = std::upper_bound(busy.begin(), busy.end(), start_us, [](double us, const Busy& b) { return us < b.end_us; });
+  auto next =
+      std::upper_bound(busy.begin(), busy.end(), start_us, [](double us, const Busy& b) { return us < b.end_us; });
   for (; next != busy.end() && start_us + cost_us > next->start_us; ++next) start_us = std::max(start_us, next->end_us);
   return start_us;
 }
@@ -191,8 +196,9 @@ void ListSchedule::Place(OpIndex op, DeviceIndex device, double start_us) {
   finish_us_[static_cast<size_t>(op)] = end_us;
   if (end_us <= start_us) return;
   std::vector<Busy>& busy = busy_[static_cast<size_t>(device)];
-  busy.insert(std::upper_bound(busy.begin(), busy.end(), start_us, [](double us, const Busy& b) { return us < b.start_us; }),
-              {start_us, end_us});
+  busy.insert(
+      std::upper_bound(busy.begin(), busy.end(), start_us, [](double us, const Busy& b) { return us < b.start_us; }),
+      {start_us, end_us});
 }
 
 Placement ListSchedule::PlaceAsWanted(std::span<const DeviceIndex> wanted) {

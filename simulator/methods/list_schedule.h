@@ -1,6 +1,6 @@
 // What the list schedulers share (HEFT, Baechi's): a graph as their papers see it, and a schedule that grows op by
-// op. Its times are estimates: of the links only the sender's own is ever busy, and a device runs its ops in the schedule's
-// order. What is reported of a placement comes from the simulator.
+// op. Its times are estimates: of the links only the sender's own is ever busy, and a device runs its ops in the
+// schedule's order. What is reported of a placement comes from the simulator.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +27,9 @@ class ScheduleGraph {
   int32_t num_devices() const { return task_.sim.num_devices; }
   // Microseconds, with the overhead that follows; NaN where the op may not run.
   double CostUs(OpIndex op, DeviceIndex device) const;
-  double MeanCostUs(OpIndex op) const { return mean_cost_us_[static_cast<size_t>(op)]; }  // Over the devices that may run it.
+  double MeanCostUs(OpIndex op) const {
+    return mean_cost_us_[static_cast<size_t>(op)];
+  }  // Over the devices that may run it.
   // From one device to another: latency and bytes over bandwidth. REQUIRES: they differ.
   double TransferUs(int32_t tensor, DeviceIndex from, DeviceIndex to) const;
   double MeanTransferUs(int32_t tensor) const;  // Over all pairs of different devices, with the overhead.
@@ -60,12 +62,12 @@ class ListSchedule {
   // room_bytes [D]: how many UnitBytes each device may get. REQUIRES: graph outlives it.
   ListSchedule(const ScheduleGraph& graph, std::span<const double> room_bytes);
 
-  // The devices that `op` may go to: that of its unit, where another op of it has been placed; else those that may run the
-  // unit and have room for it; where none has, the one with most room.
+  // The devices that `op` may go to: that of its unit, where another op of it has been placed; else those that may run
+  // the unit and have room for it; where none has, the one with most room.
   const std::vector<DeviceIndex>& Candidates(OpIndex op);
 
-  // When all inputs of `op` could be there: those that were sent for another op arrive with that; the others queue at their
-  // senders' links. REQUIRES: their producers are placed.
+  // When all inputs of `op` could be there: those that were sent for another op arrive with that; the others queue at
+  // their senders' links. REQUIRES: their producers are placed.
   double ReadyUs(OpIndex op, DeviceIndex device);
   // The earliest start there after all that the device has been given.
   double AppendedStartUs(OpIndex op, DeviceIndex device);
@@ -73,8 +75,8 @@ class ListSchedule {
   double InsertedStartUs(OpIndex op, DeviceIndex device);
   void Place(OpIndex op, DeviceIndex device, double start_us);
 
-  // Places every op, in topological order, where `wanted` [U] says for its unit; where it may not go there, or there is no
-  // room, on the first candidate.
+  // Places every op, in topological order, where `wanted` [U] says for its unit; where it may not go there, or there is
+  // no room, on the first candidate.
   Placement PlaceAsWanted(std::span<const DeviceIndex> wanted);
 
   // REQUIRES: all ops are placed.
@@ -94,16 +96,16 @@ class ListSchedule {
   size_t ArrivalIndex(int32_t tensor, DeviceIndex device) const;
 
   const ScheduleGraph& graph_;
-  std::vector<double> room_bytes_;              // [D]
-  std::vector<double> used_bytes_;              // [D]
-  std::vector<DeviceIndex> device_of_unit_;     // [U] -1: none yet
-  Placement device_of_op_;                      // [n]
-  std::vector<double> finish_us_;               // [n]
-  std::vector<std::vector<Busy>> busy_;         // [D] by time, apart from each other
-  std::vector<double> link_free_us_;            // [D] of the sending link
-  std::vector<double> arrival_us_;              // By ArrivalIndex; -1: not sent
-  std::vector<DeviceIndex> candidates_;         // Scratch.
-  std::vector<double> scratch_link_us_;         // [D]
+  std::vector<double> room_bytes_;           // [D]
+  std::vector<double> used_bytes_;           // [D]
+  std::vector<DeviceIndex> device_of_unit_;  // [U] -1: none yet
+  Placement device_of_op_;                   // [n]
+  std::vector<double> finish_us_;            // [n]
+  std::vector<std::vector<Busy>> busy_;      // [D] by time, apart from each other
+  std::vector<double> link_free_us_;         // [D] of the sending link
+  std::vector<double> arrival_us_;           // By ArrivalIndex; -1: not sent
+  std::vector<DeviceIndex> candidates_;      // Scratch.
+  std::vector<double> scratch_link_us_;      // [D]
 };
 
 // Which ops have all their inputs made, as a schedule goes on.
@@ -121,8 +123,8 @@ class ReadyOps {
   std::vector<int32_t> missing_;  // [n] inputs that are not made
 };
 
-// Schedules until the simulated peaks fit the memory: UnitBytes overstate what a device holds at a time, so the first try
-// has no limit at all, and each further one has limits that follow from the peaks before. Returns the best try.
+// Schedules until the simulated peaks fit the memory: UnitBytes overstate what a device holds at a time, so the first
+// try has no limit at all, and each further one has limits that follow from the peaks before. Returns the best try.
 MethodResult ScheduleWithinMemory(const ScheduleGraph& graph, const std::function<Placement(ListSchedule&)>& schedule);
 
 }  // namespace emplace

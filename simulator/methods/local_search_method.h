@@ -1,5 +1,5 @@
-// `local-search`: greedy descent by small random moves of groups, again and again from random placements. What annealing
-// is worth shows beside it.
+// `local-search`: greedy descent by small random moves of groups, again and again from random placements. What
+// annealing is worth shows beside it.
 #pragma once
 
 #include "simulator/methods/placement_method.h"

@@ -10,8 +10,8 @@
 namespace emplace {
 namespace {
 
-// An op that could run, where it could start first. Start times only grow while a schedule does, so an entry that is out of
-// date is too early, never too late: it is put back with its new time when it comes up.
+// An op that could run, where it could start first. Start times only grow while a schedule does, so an entry that is
+// out of date is too early, never too late: it is put back with its new time when it comes up.
 struct Ready {
   double start_us;
   OpIndex op;

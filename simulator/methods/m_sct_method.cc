@@ -90,7 +90,8 @@ class SctScheduler {
 MethodResult MSctMethod::Place(const PlacementTask& task) {
   const ScheduleGraph graph(task);
   const std::vector<OpIndex> favourite = FavouriteChildren(graph);
-  return ScheduleWithinMemory(graph, [&](ListSchedule& schedule) { return SctScheduler(graph, favourite, schedule).Run(); });
+  return ScheduleWithinMemory(graph,
+                              [&](ListSchedule& schedule) { return SctScheduler(graph, favourite, schedule).Run(); });
 }
 
 }  // namespace emplace

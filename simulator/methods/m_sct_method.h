@@ -1,6 +1,6 @@
-// `m-sct`: memory-constrained Small Communication Times (Baechi, Jeon et al., SoCC 2020, section 3.2, after Hanen and Munier
-// 1995): earliest task first, but a device that has just run an op waits for that op's favourite child as long as its
-// result would travel, unless another op is urgent: ready on every device.
+// `m-sct`: memory-constrained Small Communication Times (Baechi, Jeon et al., SoCC 2020, section 3.2, after Hanen and
+// Munier 1995): earliest task first, but a device that has just run an op waits for that op's favourite child as long
+// as its result would travel, unless another op is urgent: ready on every device.
 #pragma once
 
 #include "simulator/methods/placement_method.h"

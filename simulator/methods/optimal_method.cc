@@ -37,7 +37,8 @@ class BranchAndBound {
     for (size_t o = 0; o < ops_.size(); ++o) {
       for (size_t d = 0; d < devices_; ++d) {
         const double us = task.sim.cost_us[o * devices_ + d];
-        group_us_[static_cast<size_t>(task.group_of_op[o]) * devices_ + d] += us > 0 ? us + task.sim.op_overhead_us : us;
+        group_us_[static_cast<size_t>(task.group_of_op[o]) * devices_ + d] +=
+            us > 0 ? us + task.sim.op_overhead_us : us;
       }
     }
     for (size_t g = groups_.size(); g-- > 0;) {
@@ -68,7 +69,8 @@ class BranchAndBound {
   void Place(size_t group) {
     // Sums in another order than the simulator's differ in the last bits: the margin keeps equals.
     constexpr double kMargin = 1 - 1e-9;
-    if (best_.placement && best_score_.bytes_over == 0 && LowerBound(group) * kMargin >= best_score_.makespan_us) return;
+    if (best_.placement && best_score_.bytes_over == 0 && LowerBound(group) * kMargin >= best_score_.makespan_us)
+      return;
     if (group == groups_.size()) {
       task_.Expand(groups_, ops_);
       const SearchScore score = scorer_.Score(ops_);

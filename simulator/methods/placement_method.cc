@@ -34,13 +34,13 @@ MethodEntry Entry(const std::string& name) {
 }
 
 std::vector<MethodEntry> Methods() {
-  return {Entry<SingleMethod>("single"),         Entry<CpuMethod>("cpu"),
-          Entry<ExpertMethod>("expert"),         Entry<ScotchMethod>("scotch"),
-          Entry<HeftMethod>("heft"),             Entry<MTopoMethod>("m-topo"),
-          Entry<MEtfMethod>("m-etf"),            Entry<MSctMethod>("m-sct"),
-          Entry<RandomMethod>("random"),
-          Entry<LocalSearchMethod>("local-search"), Entry<AnnealingMethod>("annealing"),
-          Entry<OptimalMethod>("optimal"),       Entry<PolicyMethod>("policy")};
+  return {Entry<SingleMethod>("single"),       Entry<CpuMethod>("cpu"),
+          Entry<ExpertMethod>("expert"),       Entry<ScotchMethod>("scotch"),
+          Entry<HeftMethod>("heft"),           Entry<MTopoMethod>("m-topo"),
+          Entry<MEtfMethod>("m-etf"),          Entry<MSctMethod>("m-sct"),
+          Entry<RandomMethod>("random"),       Entry<LocalSearchMethod>("local-search"),
+          Entry<AnnealingMethod>("annealing"), Entry<OptimalMethod>("optimal"),
+          Entry<PolicyMethod>("policy")};
 }
 
 }  // namespace

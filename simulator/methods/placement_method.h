@@ -15,16 +15,16 @@
 namespace emplace {
 
 struct MethodOptions {
-  int64_t budget = 100;        // Placements that a searching method may simulate.
+  int64_t budget = 100;  // Placements that a searching method may simulate.
   uint64_t seed = 1;
-  int32_t samples = 0;         // Of `policy`: sampled episodes beside the greedy one.
+  int32_t samples = 0;                                 // Of `policy`: sampled episodes beside the greedy one.
   std::optional<PolicyWeights> policy = std::nullopt;  // Needed by `policy`.
 };
 
 struct MethodResult {
   // nullopt: the method found no legal placement at all (an op that no single device may run, say).
   std::optional<Placement> placement;
-  int64_t evaluations = 0;     // Simulator runs it used.
+  int64_t evaluations = 0;  // Simulator runs it used.
 };
 
 // Not thread-safe: one object a thread.

@@ -1,10 +1,10 @@
 #include "simulator/methods/scotch_method.h"
 
-#include <cstdio>
 #include <scotch.h>
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 #include <map>
 #include <numeric>
 #include <utility>
@@ -46,7 +46,8 @@ class UnitGraph {
       for (const int32_t tensor : graph.InputsOf(op)) {
         const int32_t a = graph.UnitOf(graph.ProducerOf(tensor));
         const int32_t b = graph.UnitOf(op);
-        if (a != b) bytes[std::minmax(a, b)] += static_cast<double>(graph.task().sim.tensor_bytes[static_cast<size_t>(tensor)]);
+        if (a != b)
+          bytes[std::minmax(a, b)] += static_cast<double>(graph.task().sim.tensor_bytes[static_cast<size_t>(tensor)]);
       }
     }
     const double total_us = std::accumulate(cost_us.begin(), cost_us.end(), 0.0);
@@ -69,8 +70,8 @@ class UnitGraph {
       begin_.push_back(static_cast<SCOTCH_Num>(neighbour_.size()));
     }
     Check(SCOTCH_graphInit(&graph_), "graphInit");
-    Check(SCOTCH_graphBuild(&graph_, 0, static_cast<SCOTCH_Num>(units), begin_.data(), nullptr, vertex_load_.data(), nullptr,
-                            static_cast<SCOTCH_Num>(neighbour_.size()), neighbour_.data(), edge_load_.data()),
+    Check(SCOTCH_graphBuild(&graph_, 0, static_cast<SCOTCH_Num>(units), begin_.data(), nullptr, vertex_load_.data(),
+                            nullptr, static_cast<SCOTCH_Num>(neighbour_.size()), neighbour_.data(), edge_load_.data()),
           "graphBuild");
   }
   ~UnitGraph() { SCOTCH_graphExit(&graph_); }
@@ -146,7 +147,8 @@ class DeviceArch {
     const double least = *std::min_element(us.begin(), us.end());
     std::vector<SCOTCH_Num> speeds;
     for (const double of_device : us) {
-      speeds.push_back(of_device > 0 ? std::max<SCOTCH_Num>(1, static_cast<SCOTCH_Num>(std::llround(1000 * least / of_device))) : 1);
+      speeds.push_back(
+          of_device > 0 ? std::max<SCOTCH_Num>(1, static_cast<SCOTCH_Num>(std::llround(1000 * least / of_device))) : 1);
     }
     return speeds;
   }

@@ -1,6 +1,7 @@
 // `scotch`: graph mapping by libscotch (Pellegrini and Roman 1996), the partitioning baseline of the placement papers:
-// units as vertices weighted by their time, tensors between them as edges weighted by their bytes, mapped onto the devices
-// so that loads are even and little travels far. It knows nothing of order: what it balances is work, not the schedule.
+// units as vertices weighted by their time, tensors between them as edges weighted by their bytes, mapped onto the
+// devices so that loads are even and little travels far. It knows nothing of order: what it balances is work, not the
+// schedule.
 #pragma once
 
 #include "simulator/methods/placement_method.h"

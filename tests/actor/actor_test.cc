@@ -38,8 +38,9 @@ class RunningActor {
   explicit RunningActor(const std::string& learner, int patience_ms = 20000)
       : thread_([this, learner, patience_ms] {
           try {
-            RunActor({.learner = learner, .name = "test/0", .keys = {}, .patience = std::chrono::milliseconds(patience_ms)},
-                     interrupted_);
+            RunActor(
+                {.learner = learner, .name = "test/0", .keys = {}, .patience = std::chrono::milliseconds(patience_ms)},
+                interrupted_);
           } catch (const Error& error) {
             failure_ = error;
           }
@@ -138,7 +139,8 @@ TEST(Actor, StopEndsItWithAGoodbye) {
   learner.StopActors();
   EXPECT_FALSE(actor.End().has_value());
   EXPECT_TRUE(learner.Await([](const Heard& heard) { return !heard.goodbyes.empty(); }));
-  EXPECT_TRUE(learner.Await([](const Heard& heard) { return heard.trajectories.size() == heard.goodbyes[0].produced; }));
+  EXPECT_TRUE(
+      learner.Await([](const Heard& heard) { return heard.trajectories.size() == heard.goodbyes[0].produced; }));
 }
 
 TEST(Actor, AFullBufferPausesIt) {
@@ -253,7 +255,8 @@ TEST(Actor, ABadAddressIsSaid) {
 }
 
 TEST(Actor, EndsAtALearnerThatWantsKeys) {
-  const std::filesystem::path folder = std::filesystem::path(testing::TempDir()) / StrCat("emplace_actor_keys_", ::getpid());
+  const std::filesystem::path folder =
+      std::filesystem::path(testing::TempDir()) / StrCat("emplace_actor_keys_", ::getpid());
   MakeRunKeys(folder, 1);
   NetworkOptions options;
   options.keys = LoadLearnerKeys(folder / "learner.keys");

@@ -73,8 +73,8 @@ TEST(Rollout, IsDeterministicForASeed) {
   EXPECT_LT(equal_to_other, first.size());
 }
 
-// All episodes of version 3, played by rollouts that play so many of them beside each other, in a random order, and other
-// things before.
+// All episodes of version 3, played by rollouts that play so many of them beside each other, in a random order, and
+// other things before.
 std::vector<Trajectory> PlayLockstep(const std::vector<PlacementTask>& tasks, int64_t beside, uint64_t order) {
   constexpr uint32_t kEpisodes = 24;
   EnvironmentConfig environment;
@@ -82,7 +82,8 @@ std::vector<Trajectory> PlayLockstep(const std::vector<PlacementTask>& tasks, in
   Rng rng(order);
   std::vector<uint32_t> indices(kEpisodes);
   for (uint32_t i = 0; i < kEpisodes; ++i) indices[i] = i;
-  for (uint32_t i = kEpisodes - 1; i > 0; --i) std::swap(indices[i], indices[static_cast<size_t>(rng.UniformInt(0, i))]);
+  for (uint32_t i = kEpisodes - 1; i > 0; --i)
+    std::swap(indices[i], indices[static_cast<size_t>(rng.UniformInt(0, i))]);
   Rollout rollout(tasks, environment, beside, {static_cast<uint32_t>(order), 2}, Rng(order));
   rollout.SetWeights(SmallWeights(9, 2));
   Collect(rollout, static_cast<size_t>(rng.UniformInt(1, 9)));

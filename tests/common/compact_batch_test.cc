@@ -62,8 +62,7 @@ TEST(CompactBatch, SmallGraphsComeFirstAndLongOnesBeforeShort) {
   std::vector<int32_t> nodes;
   std::vector<int32_t> states(view.order, view.order + view.scalars->num_states);
   for (const int32_t s : states) {
-    nodes.push_back(
-        gpu::ViewState(policy.problem().graphs, view, kShape.num_devices, s).num_nodes);
+    nodes.push_back(gpu::ViewState(policy.problem().graphs, view, kShape.num_devices, s).num_nodes);
   }
   const auto large = nodes.begin() + view.scalars->num_small;
   EXPECT_TRUE(std::all_of(nodes.begin(), large, [](int32_t n) { return n <= 30; }));

@@ -39,7 +39,14 @@ TEST(Csv, FieldsKnowTheirPlace) {
   EXPECT_EQ(table.rows[1][1].column, 4);
 }
 
-TEST(Csv, SkipsAByteOrderMark) { EXPECT_EQ(ParseCsv("\xEF\xBB\xBF" "a\n1\n", "t.csv").header[0].text, "a"); }
+TEST(Csv, SkipsAByteOrderMark) {
+  EXPECT_EQ(ParseCsv("\xEF\xBB\xBF"
+                     "a\n1\n",
+                     "t.csv")
+                .header[0]
+                .text,
+            "a");
+}
 
 TEST(Csv, SaysWhereATableIsBroken) {
   EXPECT_EQ(ErrorOf(""), "t.csv:1:1: is empty, expected a line of column names");

@@ -18,11 +18,14 @@ void Wander(OwnedState& state, Rng& rng) {
   const PolicyGraph& graph = *state.graph;
   const auto device = [&] { return static_cast<uint8_t>(rng.UniformInt(0, graph.num_devices - 1)); };
   switch (rng.UniformInt(0, 5)) {
-    case 0: state.step = static_cast<int32_t>(rng.UniformInt(0, graph.num_nodes - 1)); break;
+    case 0:
+      state.step = static_cast<int32_t>(rng.UniformInt(0, graph.num_nodes - 1));
+      break;
     case 1:
       for (uint8_t& place : state.placement) place = device();
       break;
-    case 2: break;
+    case 2:
+      break;
     default:  // What an episode does.
       state.placement[static_cast<size_t>(state.step)] = device();
       state.step = (state.step + 1) % graph.num_nodes;

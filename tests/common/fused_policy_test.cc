@@ -64,14 +64,16 @@ Outcome Reference(const PolicyWeights& weights, const std::vector<PolicyState>& 
   Loss(all, seed).backward();
   Outcome outcome{Flat(all), {}};
   for (const torch::Tensor& parameter : net->parameters()) {
-    const std::vector<float> part =
-        parameter.grad().defined() ? Flat(parameter.grad()) : std::vector<float>(static_cast<size_t>(parameter.numel()));
+    const std::vector<float> part = parameter.grad().defined()
+                                        ? Flat(parameter.grad())
+                                        : std::vector<float>(static_cast<size_t>(parameter.numel()));
     outcome.gradient.insert(outcome.gradient.end(), part.begin(), part.end());
   }
   return outcome;
 }
 
-Outcome Fused(const PolicyWeights& weights, PolicyGradient& kernel, const std::vector<PolicyState>& states, uint64_t seed) {
+Outcome Fused(const PolicyWeights& weights, PolicyGradient& kernel, const std::vector<PolicyState>& states,
+              uint64_t seed) {
   const torch::Tensor values = torch::tensor(weights.values).requires_grad_(true);
   const torch::Tensor logits = FusedLogits(values, kernel, states);
   Loss(logits, seed).backward();
@@ -119,8 +121,8 @@ TEST_P(FusedPolicy, EqualsAutogradThroughTheReference) {
       }
     }
     if (!IsClose(actual.gradient, expected.gradient, expected.gradient)) {
-      // A relu whose input is 0 but for rounding switches in one and not in the other. Then the reference's own gradient
-      // jumps as far when its weights move by their last bits.
+      // A relu whose input is 0 but for rounding switches in one and not in the other. Then the reference's own
+      // gradient jumps as far when its weights move by their last bits.
       ++kinks;
       std::vector<float> low = expected.gradient;
       std::vector<float> high = expected.gradient;

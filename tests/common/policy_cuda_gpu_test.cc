@@ -1,5 +1,5 @@
-// On a GPU: what policy_cuda_kernels_test and policy_cuda_order_test prove of the same source on the host, and what only
-// a device can show. Every test skips itself, and says so, where there is no GPU.
+// On a GPU: what policy_cuda_kernels_test and policy_cuda_order_test prove of the same source on the host, and what
+// only a device can show. Every test skips itself, and says so, where there is no GPU.
 #include <gtest/gtest.h>
 
 #include <cmath>

@@ -90,7 +90,8 @@ TEST_F(PolicyCudaKernels, UpdateIsTheStepOfAdamOnTheGradientOfTheLoss) {
       adam.step();
       const torch::Tensor values = parameters[0].detach();
       for (size_t i = 0; i < copy.size(); ++i) {
-        // Adam divides by the size of the gradient: where that is next to nothing, float's rounding of the moments shows.
+        // Adam divides by the size of the gradient: where that is next to nothing, float's rounding of the moments
+        // shows.
         ASSERT_NEAR(static_cast<double>(copy[i]), values.const_data_ptr<double>()[i], 2e-6) << i;
       }
       EXPECT_EQ(copy, optimizer.values);

@@ -1,4 +1,5 @@
-// The GPU's kernels, run on the host: nothing depends on the order of work, on what shares a batch, or on where arrays lie.
+// The GPU's kernels, run on the host: nothing depends on the order of work, on what shares a batch, or on where arrays
+// lie.
 #include <gtest/gtest.h>
 
 #include <cmath>

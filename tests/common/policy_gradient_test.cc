@@ -52,7 +52,8 @@ TEST_P(PolicyGradientOnEveryPath, EqualsFiniteDifferencesOfTheDefinition) {
     const float below = value - 1e-4F;
     const double here = value_with(parameter, value);
     const double up = (value_with(parameter, above) - here) / (static_cast<double>(above) - static_cast<double>(value));
-    const double down = (here - value_with(parameter, below)) / (static_cast<double>(value) - static_cast<double>(below));
+    const double down =
+        (here - value_with(parameter, below)) / (static_cast<double>(value) - static_cast<double>(below));
     ++checked;
     if (std::abs(up - down) > 1e-2 * (std::abs(up) + std::abs(down)) + 1e-4) {
       ++kinks;  // A relu switches within the step: no derivative to compare with.

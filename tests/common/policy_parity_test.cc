@@ -27,8 +27,7 @@ std::vector<PolicyState> Views(const std::vector<OwnedState>& states) {
 
 std::vector<float> TorchLogits(PolicyNet& net, const PolicyGraph& graph, const std::vector<PolicyState>& states) {
   const torch::NoGradGuard no_grad;
-  const torch::Tensor logits =
-      net->Forward(MakePolicyBatch(graph, states, net->shape(), torch::kCPU)).contiguous();
+  const torch::Tensor logits = net->Forward(MakePolicyBatch(graph, states, net->shape(), torch::kCPU)).contiguous();
   return std::vector<float>(logits.data_ptr<float>(), logits.data_ptr<float>() + logits.numel());
 }
 
@@ -83,8 +82,7 @@ TEST_F(PolicyParity, LibTorchEqualsTheDefinition) {
     const PolicyShape shape = RandomPolicyShape(rng);
     const PolicyWeights weights = RandomPolicyWeights(shape, rng);
     PolicyNet net(weights);
-    const PolicyGraph graph =
-        RandomPolicyGraph(static_cast<int32_t>(rng.UniformInt(1, 50)), shape.num_devices, 3, rng);
+    const PolicyGraph graph = RandomPolicyGraph(static_cast<int32_t>(rng.UniformInt(1, 50)), shape.num_devices, 3, rng);
     const OwnedState state = RandomPolicyState(graph, rng);
     const std::vector<float> logits = TorchLogits(net, graph, {state.view()});
     const std::vector<double> expected = NaivePolicyLogits(weights, state.view());

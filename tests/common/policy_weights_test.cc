@@ -103,7 +103,8 @@ TEST(PolicyWeights, InitialIsGlorotUniformWithZeroBiases) {
     // Mean 0 and variance limit^2 / 3, each within five standard errors (that of u^2 is limit^2 * sqrt(4/45)).
     const double root = std::sqrt(static_cast<double>(count));
     EXPECT_NEAR(sum / static_cast<double>(count), 0, 5 * limit / std::sqrt(3.0) / root) << layer.name;
-    EXPECT_NEAR(squares / static_cast<double>(count), limit * limit / 3, 5 * limit * limit * 0.2982 / root) << layer.name;
+    EXPECT_NEAR(squares / static_cast<double>(count), limit * limit / 3, 5 * limit * limit * 0.2982 / root)
+        << layer.name;
     for (int32_t i = 0; i < layer.out; ++i) EXPECT_EQ(weights.values[next++], 0.0F);
   }
   EXPECT_EQ(next, weights.values.size());
@@ -113,7 +114,8 @@ TEST(PolicyWeights, InitialIsGlorotUniformWithZeroBiases) {
   const std::vector<float> scaled = PolicyWeights::Initial(shape, Rng(11), 0.5).values;
   const LayerSpec last = PolicyLayers(shape).back();
   const size_t tail = scaled.size() - static_cast<size_t>((last.in + 1) * last.out);
-  for (size_t i = 0; i < scaled.size(); ++i) EXPECT_EQ(scaled[i], i < tail ? weights.values[i] : 0.5F * weights.values[i]);
+  for (size_t i = 0; i < scaled.size(); ++i)
+    EXPECT_EQ(scaled[i], i < tail ? weights.values[i] : 0.5F * weights.values[i]);
 }
 
 TEST(PolicyWeights, ErrorsSayWhatIsWrong) {
@@ -136,10 +138,9 @@ TEST(PolicyWeights, ErrorsSayWhatIsWrong) {
                 std::erase_if(file.tensors, [](const auto& tensor) { return tensor.name == "neither.G.1.bias"; });
               }),
               HasSubstr("lacks tensor \"neither.G.1.bias\""));
-  EXPECT_THAT(ErrorAfter([](SafetensorsFile& file) {
-                file.tensors.push_back(SafetensorsTensor::Of<float>("extra", {0}, {}));
-              }),
-              HasSubstr("policy has 53 tensors, expected 52"));
+  EXPECT_THAT(
+      ErrorAfter([](SafetensorsFile& file) { file.tensors.push_back(SafetensorsTensor::Of<float>("extra", {0}, {})); }),
+      HasSubstr("policy has 53 tensors, expected 52"));
   EXPECT_THAT(ErrorAfter([](SafetensorsFile& file) {
                 for (auto& tensor : file.tensors) tensor.dtype = "I32";
               }),

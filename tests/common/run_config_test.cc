@@ -34,7 +34,8 @@ TEST(RunConfig, WhatIsNotGivenIsTheDefault) {
 
 TEST(RunConfig, ReadsBackEqual) {
   const RunConfig config = Parse(
-      "name: mine\nseed: 18446744073709551615\nworkload: {family: '', train_graphs: [a b.json, /c.json], ranges: ['steps=1..2']}\n"
+      "name: mine\nseed: 18446744073709551615\nworkload: {family: '', train_graphs: [a b.json, /c.json], ranges: "
+      "['steps=1..2']}\n"
       "training: {learning_rate: 1.0e-07, normalize_advantages: none}\nenvironment: {start: best}\n");
   EXPECT_EQ(config.seed, 18446744073709551615U);
   EXPECT_EQ(config.workload.train_graphs, (Overrides{"/base/configs/a b.json", "/c.json"}));
@@ -43,7 +44,8 @@ TEST(RunConfig, ReadsBackEqual) {
 }
 
 TEST(RunConfig, OverridesComeLast) {
-  const RunConfig config = Parse("training: {iterations: 7}\n", {"training.iterations=9", "name=x", "workload.ranges=[steps=3]"});
+  const RunConfig config =
+      Parse("training: {iterations: 7}\n", {"training.iterations=9", "name=x", "workload.ranges=[steps=3]"});
   EXPECT_EQ(config.training.iterations, 9);
   EXPECT_EQ(config.name, "x");
   EXPECT_EQ(config.workload.ranges, (Overrides{"steps=3"}));
@@ -66,13 +68,15 @@ TEST(RunConfig, ErrorsNamePlaceValueAndExpectation) {
   EXPECT_THAT(ErrorOf("training: [1, 2]\n"), HasSubstr("run.yaml:1:11: "));
   EXPECT_THAT(ErrorOf("just text\n"), HasSubstr("run.yaml:1:1: "));
   EXPECT_THAT(ErrorOf("training: {iterations: 3\n"), HasSubstr("not valid YAML"));
-  EXPECT_THAT(ErrorOf("training: {iterations: 3, iterations: 4}\n"), HasSubstr("run.yaml:1:27: 'training.iterations' is given twice"));
+  EXPECT_THAT(ErrorOf("training: {iterations: 3, iterations: 4}\n"),
+              HasSubstr("run.yaml:1:27: 'training.iterations' is given twice"));
   EXPECT_THAT(ErrorOf("training: {}\ntraining: {}\n"), HasSubstr("run.yaml:2:1: 'training' is given twice"));
 }
 
 // The resolved file is what a resumed run and the actors read; its writer would put U+FFFD for each of these.
 TEST(RunConfig, TextThatTheResolvedFileCannotHoldIsRefused) {
-  EXPECT_THAT(ErrorOf("workload: {devices: caf\xE9.yaml}\n"), HasSubstr("run.yaml:1:21: workload.devices is caf\xE9.yaml, expected text in UTF-8"));
+  EXPECT_THAT(ErrorOf("workload: {devices: caf\xE9.yaml}\n"),
+              HasSubstr("run.yaml:1:21: workload.devices is caf\xE9.yaml, expected text in UTF-8"));
   EXPECT_THAT(ErrorOf("workload: {ranges: [a, \"\\uFFFE\"]}\n"), HasSubstr("expected a list of texts in UTF-8"));
   EXPECT_THAT(ErrorOf("", {"name=\xFF"}), HasSubstr("expected text in UTF-8"));
 }

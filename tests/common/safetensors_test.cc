@@ -120,7 +120,9 @@ TEST(Safetensors, RefusesGapsOverlapsAndRepeats) {
     return "\"" + name + "\":{\"dtype\":\"U8\",\"shape\":[" + std::to_string(end - begin) + "],\"data_offsets\":[" +
            std::to_string(begin) + "," + std::to_string(end) + "]}";
   };
-  const auto with = [&](const std::string& entries) { return ErrorOf(FileOf("{" + entries + "}", std::string(8, 'x'))); };
+  const auto with = [&](const std::string& entries) {
+    return ErrorOf(FileOf("{" + entries + "}", std::string(8, 'x')));
+  };
   EXPECT_THAT(with(entry("a", 4, 8) + "," + entry("b", 0, 4)), "no error");
   EXPECT_THAT(with(entry("a", 0, 4) + "," + entry("b", 5, 8)), HasSubstr("starts at byte 5 of the data, expected 4"));
   EXPECT_THAT(with(entry("a", 0, 5) + "," + entry("b", 4, 8)), HasSubstr("starts at byte 4 of the data, expected 5"));

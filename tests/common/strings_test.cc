@@ -19,12 +19,13 @@ TEST(Strings, JoinAndSplit) {
 }
 
 TEST(Strings, UnicodeTextIsWhatEveryParserTakes) {
-  for (const char* good : {"", "a b\n", "\xC3\xA9", "\xE2\x82\xAC", "\xEF\xBF\xBD", "\xF0\x9F\x98\x80", "\xF4\x8F\xBF\xBD"}) {
+  for (const char* good :
+       {"", "a b\n", "\xC3\xA9", "\xE2\x82\xAC", "\xEF\xBF\xBD", "\xF0\x9F\x98\x80", "\xF4\x8F\xBF\xBD"}) {
     EXPECT_TRUE(IsUnicodeText(good)) << good;
   }
   // A byte alone, cut short, overlong, a surrogate, never assigned, past the last.
-  for (const char* bad : {"\xFF", "\x80", "a\xC3", "\xC3(", "\xC0\x80", "\xE0\x80\xAF", "\xED\xA0\x80", "\xEF\xBF\xBE", "\xEF\xB7\x90",
-                          "\xF0\x9F\xBF\xBF", "\xF4\x90\x80\x80", "\xF8\x88\x80\x80"}) {
+  for (const char* bad : {"\xFF", "\x80", "a\xC3", "\xC3(", "\xC0\x80", "\xE0\x80\xAF", "\xED\xA0\x80", "\xEF\xBF\xBE",
+                          "\xEF\xB7\x90", "\xF0\x9F\xBF\xBF", "\xF4\x90\x80\x80", "\xF8\x88\x80\x80"}) {
     EXPECT_FALSE(IsUnicodeText(bad)) << bad;
   }
 }

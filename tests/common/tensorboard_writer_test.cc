@@ -17,7 +17,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// CRC-32C once more, by polynomial division bit by bit, and masked as TFRecord does: rotated right by 15, plus a constant.
+// CRC-32C once more, by polynomial division bit by bit, and masked as TFRecord does: rotated right by 15, plus a
+// constant.
 uint32_t MaskedCrcByBits(const std::string& bytes) {
   uint32_t crc = ~0U;
   for (const char c : bytes) {
@@ -118,9 +119,11 @@ TEST_F(TensorboardWriterTest, TheFileReadsBackFieldByField) {
     int64_t step;
     double time;
   };
-  const std::vector<Point> points = {{"update/loss", -0.25, 0, 1700000000.5}, {"update/loss", 1e-9, 127, 1700000001},
-                                     {"a tag of more than a hundred and twenty-seven bytes" + std::string(100, '.'), 3.5, 128, 1700000002},
-                                     {"evaluation/test", 0.1, int64_t{1} << 40, 1700000003}};
+  const std::vector<Point> points = {
+      {"update/loss", -0.25, 0, 1700000000.5},
+      {"update/loss", 1e-9, 127, 1700000001},
+      {"a tag of more than a hundred and twenty-seven bytes" + std::string(100, '.'), 3.5, 128, 1700000002},
+      {"evaluation/test", 0.1, int64_t{1} << 40, 1700000003}};
   {
     TensorboardWriter writer(folder_, 1700000000.25);
     for (const Point& point : points) writer.Scalar(point.tag, point.value, point.step, point.time);

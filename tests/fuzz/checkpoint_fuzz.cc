@@ -1,5 +1,6 @@
 // A checkpoint folder, as three frames: policy.safetensors, optimizer.safetensors, state.json. Where the state says
-// @policy, @optimizer or @state for a checksum it gets the right one, as whoever damages a checkpoint on purpose would see to.
+// @policy, @optimizer or @state for a checksum it gets the right one, as whoever damages a checkpoint on purpose would
+// see to.
 #include <xxhash.h>
 
 #include <cstdio>

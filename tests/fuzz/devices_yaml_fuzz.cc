@@ -11,7 +11,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   EMPLACE_CHECK(ClusterToYaml(again) == written);
   EMPLACE_CHECK(again.num_devices() == cluster->num_devices());
   for (size_t d = 0; d < again.devices.size(); ++d) {
-    EMPLACE_CHECK(again.devices[d].name == cluster->devices[d].name && again.devices[d].kind == cluster->devices[d].kind);
+    EMPLACE_CHECK(again.devices[d].name == cluster->devices[d].name &&
+                  again.devices[d].kind == cluster->devices[d].kind);
     EMPLACE_CHECK(again.devices[d].memory_bytes == cluster->devices[d].memory_bytes);
   }
   EMPLACE_CHECK(again.topology.nodes == cluster->topology.nodes);

@@ -1,4 +1,5 @@
-// libFuzzer's own mutations, within one frame or of the frames as a whole. Its usual ones would mostly break the lengths.
+// libFuzzer's own mutations, within one frame or of the frames as a whole. Its usual ones would mostly break the
+// lengths.
 #include <algorithm>
 #include <cstring>
 #include <random>

@@ -29,7 +29,8 @@ std::string JoinFrames(std::span<const std::string> frames) {
 
 std::vector<std::span<const uint8_t>> FrameViews(std::span<const std::string> frames) {
   std::vector<std::span<const uint8_t>> views;
-  for (const std::string& frame : frames) views.emplace_back(reinterpret_cast<const uint8_t*>(frame.data()), frame.size());
+  for (const std::string& frame : frames)
+    views.emplace_back(reinterpret_cast<const uint8_t*>(frame.data()), frame.size());
   return views;
 }
 

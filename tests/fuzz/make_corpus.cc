@@ -1,5 +1,5 @@
-// Writes the inputs that fuzzing starts from, tests/fuzz/corpus/TARGET/*, and the dictionary of the configuration's keys, with
-// the project's own writers: to be called again when a format changes.
+// Writes the inputs that fuzzing starts from, tests/fuzz/corpus/TARGET/*, and the dictionary of the configuration's
+// keys, with the project's own writers: to be called again when a format changes.
 //
 //   make_fuzz_corpus tests/fuzz
 #include <filesystem>
@@ -43,16 +43,19 @@ Inputs Devices() {
   return {{"shared", ClusterToYaml(SmallCluster())},
           {"per_destination", ClusterToYaml(per_destination)},
           {"topology", ClusterToYaml(SmallTopologyCluster())},
-          {"anchors", "devices: [&a {name: 'x', kind: k, memory_bytes: 0x10}]\nop_overhead_us: 0\n"
-                      "transfer: {bandwidth_bytes_per_us: 1e-3, overhead_us: .5}\n"}};
+          {"anchors",
+           "devices: [&a {name: 'x', kind: k, memory_bytes: 0x10}]\nop_overhead_us: 0\n"
+           "transfer: {bandwidth_bytes_per_us: 1e-3, overhead_us: .5}\n"}};
 }
 
 Inputs Configurations() {
-  return {{"defaults", RunConfigToYaml(RunConfig())},
-          {"short", "name: short\ntraining: {iterations: 10, learning_rate: 1e-3}\nworkload:\n  ranges: [steps=1..2]\n"},
-          {"files", "workload:\n  family: ''\n  train_graphs: [a.graph.json, ../b.graph.json]\n  devices: d.yaml\n"},
-          {"set", "--set training.iterations=5\n--set workload.ranges=[a, b]\n--set name=\"x y\"\nseed: 18446744073709551615\n"},
-          {"empty", ""}};
+  return {
+      {"defaults", RunConfigToYaml(RunConfig())},
+      {"short", "name: short\ntraining: {iterations: 10, learning_rate: 1e-3}\nworkload:\n  ranges: [steps=1..2]\n"},
+      {"files", "workload:\n  family: ''\n  train_graphs: [a.graph.json, ../b.graph.json]\n  devices: d.yaml\n"},
+      {"set",
+       "--set training.iterations=5\n--set workload.ranges=[a, b]\n--set name=\"x y\"\nseed: 18446744073709551615\n"},
+      {"empty", ""}};
 }
 
 Inputs Placements() {
@@ -98,11 +101,12 @@ std::string CheckpointFrames() {
   Checkpoint checkpoint;
   checkpoint.policy = NarrowPolicy(false);
   const size_t parameters = checkpoint.policy.values.size();
-  checkpoint.updater = {.adam = {.steps = 2, .mean = std::vector<float>(parameters), .variance = std::vector<float>(parameters)},
-                        .entropy_weight = 0.5,
-                        .recent_returns = {{1, 2}, {}},
-                        .mean_squares = {1, 0},
-                        .best_episodes = {{{0, 1}, {1, 1}, 2.5F}, {}}};
+  checkpoint.updater = {
+      .adam = {.steps = 2, .mean = std::vector<float>(parameters), .variance = std::vector<float>(parameters)},
+      .entropy_weight = 0.5,
+      .recent_returns = {{1, 2}, {}},
+      .mean_squares = {1, 0},
+      .best_episodes = {{{0, 1}, {1, 1}, 2.5F}, {}}};
   checkpoint.rng_state = Rng(1).state();
   checkpoint.validation_history = {0.9, 0.8};
   checkpoint.ledger_json = LedgerJson();
@@ -208,18 +212,20 @@ int main(int argc, char** argv) {
   return emplace::RunMain("make_fuzz_corpus", [&] {
     using namespace emplace;
     if (argc != 2) throw BadInput("expected one argument, the folder tests/fuzz");
-    Write(argv[1], {{"graph_json", Graphs()},
-                    {"devices_yaml", Devices()},
-                    {"run_config", Configurations()},
-                    {"placement_json", Placements()},
-                    {"safetensors", {{"three", Safetensors()}, {"policy", SerializePolicy(NarrowPolicy(false))}}},
-                    {"policy", {{"narrow", SerializePolicy(NarrowPolicy(false))}, {"memory", SerializePolicy(NarrowPolicy(true))}}},
-                    {"checkpoint", {{"two_graphs", CheckpointFrames()}}},
-                    {"ledger", {{"two_actors", LedgerJson()}, {"empty", Ledger().ToJson()}}},
-                    {"messages", Messages()},
-                    {"welcome", Welcomes()},
-                    {"task", Tasks()},
-                    {"trajectory", Trajectories()}});
+    Write(argv[1],
+          {{"graph_json", Graphs()},
+           {"devices_yaml", Devices()},
+           {"run_config", Configurations()},
+           {"placement_json", Placements()},
+           {"safetensors", {{"three", Safetensors()}, {"policy", SerializePolicy(NarrowPolicy(false))}}},
+           {"policy",
+            {{"narrow", SerializePolicy(NarrowPolicy(false))}, {"memory", SerializePolicy(NarrowPolicy(true))}}},
+           {"checkpoint", {{"two_graphs", CheckpointFrames()}}},
+           {"ledger", {{"two_actors", LedgerJson()}, {"empty", Ledger().ToJson()}}},
+           {"messages", Messages()},
+           {"welcome", Welcomes()},
+           {"task", Tasks()},
+           {"trajectory", Trajectories()}});
     return 0;
   });
 }

@@ -11,7 +11,8 @@ devices:
   - {name: "cpu:0", kind: cpu, memory_bytes: 3000}
 op_overhead_us: 1
 transfer: {bandwidth_bytes_per_us: 100, overhead_us: 2}
-)", "small cluster");
+)",
+                      "small cluster");
 }
 
 Cluster SmallTopologyCluster() {
@@ -29,7 +30,8 @@ topology:
     - {name: gpu1, between: ["gpu:1", switch], bandwidth_bytes_per_us: 100, latency_us: 0.5}
     - {name: pair, between: ["gpu:0", "gpu:1"], bandwidth_bytes_per_us: 400, latency_us: 0}
     - {name: cpu0, between: ["cpu:0", switch], bandwidth_bytes_per_us: 20, latency_us: 2}
-)", "small topology cluster");
+)",
+                      "small topology cluster");
 }
 
 OpGraph SmallGraph() {
@@ -40,7 +42,8 @@ OpGraph SmallGraph() {
 {"name": "join", "cost_us": {"k80": 3, "cpu": 30}, "inputs": ["left:0", "left:1", "right:0"], "outputs": [{"bytes": 40}], "flops": 1e6},
 {"name": "update", "cost_us": 2, "inputs": ["join:0", "^right"], "outputs": [], "group": "weights", "attrs": {"stage": 1}},
 {"name": "out", "cost_us": 7.5, "inputs": ["join:0"], "outputs": [{"bytes": 8}], "allowed": ["k80", "cpu"]}
-]})", "small graph");
+]})",
+                    "small graph");
 }
 
 std::vector<PlacementTask> SmallTasks() {
@@ -48,7 +51,8 @@ std::vector<PlacementTask> SmallTasks() {
 {"name": "a", "cost_us": 4, "outputs": [{"bytes": 100}]},
 {"name": "b", "cost_us": 5, "inputs": ["a"], "outputs": [{"bytes": 200}, {"bytes": 300}]},
 {"name": "c", "cost_us": 6, "inputs": ["b:0", "b:1"], "outputs": []}
-]})", "chain");
+]})",
+                                   "chain");
   std::vector<PlacementTask> tasks;
   for (const OpGraph& graph : {SmallGraph(), chain}) tasks.push_back(PlacementTask::Make(graph, SmallCluster(), 4));
   return tasks;

@@ -1,4 +1,5 @@
-// The small graph and machine that targets need where their input is read against one. Fixed: committed inputs fit them.
+// The small graph and machine that targets need where their input is read against one. Fixed: committed inputs fit
+// them.
 #pragma once
 
 #include <vector>

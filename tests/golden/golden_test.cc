@@ -1,5 +1,5 @@
-// One file of each format, kept: today's program reads them, and still writes the same bytes. When a format has to change,
-// give it a new version, keep reading the old one or refuse it, and only then make the files anew (README.md).
+// One file of each format, kept: today's program reads them, and still writes the same bytes. When a format has to
+// change, give it a new version, keep reading the old one or refuse it, and only then make the files anew (README.md).
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -107,7 +107,8 @@ TEST(Golden, MessagesAreReadAndWrittenAsTheyWere) {
 
 TEST(Golden, OtherVersionsAreRefusedClearly) {
   const std::string policy = ReadFile(kFiles / "policy.safetensors");
-  ExpectRefusedAsOtherVersion("emplace.policy/2", [&] { ParsePolicy(OfNextVersion(policy, "emplace.policy/1"), "golden"); });
+  ExpectRefusedAsOtherVersion("emplace.policy/2",
+                              [&] { ParsePolicy(OfNextVersion(policy, "emplace.policy/1"), "golden"); });
   CheckpointFiles files = SerializeCheckpoint(GoldenCheckpoint());
   files.state = OfNextVersion(files.state, "emplace.checkpoint/2");
   ExpectRefusedAsOtherVersion("emplace.checkpoint/3", [&] { ParseCheckpoint(files, "golden"); });

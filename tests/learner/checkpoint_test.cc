@@ -171,7 +171,8 @@ TEST_F(CheckpointTest, NumbersThatCannotBeAreRefused) {
     return "(read)";
   };
   EXPECT_EQ(error_of("updates", "10"), "(read)");
-  EXPECT_EQ(error_of("updates", "-1"), "x/state.json: updates is -1, expected a whole number in 0..9223372036854775807");
+  EXPECT_EQ(error_of("updates", "-1"),
+            "x/state.json: updates is -1, expected a whole number in 0..9223372036854775807");
   EXPECT_THAT(error_of("adam_steps", "1e300"), HasSubstr("adam_steps is 1e+300, expected"));
   EXPECT_THAT(error_of("graphs", "2.5"), HasSubstr("graphs is 2.5, expected"));
   EXPECT_THAT(error_of("rng_seed", "-7"), HasSubstr("rng_seed is -7, expected"));

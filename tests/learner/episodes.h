@@ -14,8 +14,8 @@
 
 namespace emplace {
 
-// Random graphs of 3 to 8 groups, to train on, on one cluster of two devices, the second short of memory. In graphs of odd
-// index, group 0 may not go to device 0. All graphs have the same name.
+// Random graphs of 3 to 8 groups, to train on, on one cluster of two devices, the second short of memory. In graphs of
+// odd index, group 0 may not go to device 0. All graphs have the same name.
 Workload TwoDeviceWorkload(uint64_t seed, int count);
 // The same graphs on another machine, where every group may go anywhere.
 Workload OnMachine(const Workload& workload, const Cluster& cluster);

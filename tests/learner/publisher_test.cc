@@ -45,8 +45,8 @@ class PublisherTest : public testing::Test {
     evaluation_.emplace(workload_, PlacerOptions(), clocks_[Stage::kEvaluate]);
     update_.emplace(*updater_, config_.checkpoint.every, ledger_, clock_);
     publisher_.emplace(config_, Rng(5),
-                       Publisher::Places{*front_end_, *evaluation_, *metrics_, *progress_, *store_, *best_, *plateau_, *dir_,
-                                         ledger_, clocks_, clock_});
+                       Publisher::Places{*front_end_, *evaluation_, *metrics_, *progress_, *store_, *best_, *plateau_,
+                                         *dir_, ledger_, clocks_, clock_});
   }
   ~PublisherTest() override { fs::remove_all(folder_); }
 

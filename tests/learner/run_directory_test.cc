@@ -91,9 +91,10 @@ TEST_F(RunDirectoryTest, TwoLearnersNeverShareOne) {
 }
 
 TEST_F(RunDirectoryTest, WhatAKilledLearnerLeftHalfWrittenGoes) {
-  const std::vector<fs::path> half = {".ledger.json.4711.tmp", "graphs/.a.graph.json.1.tmp", "placements/.index.json.99.tmp",
-                                      "checkpoints/best/.policy.safetensors.12.tmp"};
-  const std::vector<fs::path> others = {"config.yaml", ".tmp", ".12.tmp", ".notes.tmp", "x.12.tmp", "checkpoints/.a.1.tmp"};
+  const std::vector<fs::path> half = {".ledger.json.4711.tmp", "graphs/.a.graph.json.1.tmp",
+                                      "placements/.index.json.99.tmp", "checkpoints/best/.policy.safetensors.12.tmp"};
+  const std::vector<fs::path> others = {"config.yaml", ".tmp",     ".12.tmp",
+                                        ".notes.tmp",  "x.12.tmp", "checkpoints/.a.1.tmp"};
   for (const std::vector<fs::path>& paths : {half, others}) {
     for (const fs::path& path : paths) {
       fs::create_directories((folder_ / path).parent_path());
@@ -109,7 +110,8 @@ TEST_F(RunDirectoryTest, TheLauncherReadsWhereTheLearnerListens) {
   const RunDirectory dir(folder_, false, milliseconds(0), go_on_);
   dir.WriteLearnerFile("tcp://127.0.0.1:4000", ~uint64_t{0});
   const auto file = nlohmann::json::parse(ReadFile(folder_ / "learner.json"));
-  EXPECT_EQ(file, (nlohmann::json{{"address", "tcp://127.0.0.1:4000"}, {"pid", ::getpid()}, {"session", "18446744073709551615"}}));
+  EXPECT_EQ(file, (nlohmann::json{
+                      {"address", "tcp://127.0.0.1:4000"}, {"pid", ::getpid()}, {"session", "18446744073709551615"}}));
 }
 
 }  // namespace

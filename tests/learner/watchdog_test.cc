@@ -22,9 +22,10 @@ TEST(Watchdog, NamesTheStageThatHangsTheProcessTheHostAndWhatWasLast) {
   std::promise<std::string> alarm;
   std::future<std::string> reason = alarm.get_future();
   clocks[Stage::kUpdate].Busy();  // And never again.
-  const Watchdog watchdog(clocks, 0.2, [] { return "update 17"; }, [&](const std::string& text) { alarm.set_value(text); });
-  EXPECT_THAT(reason.get(), AllOf(HasSubstr("'update'"), HasSubstr(StrCat("process ", ::getpid())), HasSubstr(HostName()),
-                                  HasSubstr("watchdog_s"), HasSubstr("update 17")));
+  const Watchdog watchdog(
+      clocks, 0.2, [] { return "update 17"; }, [&](const std::string& text) { alarm.set_value(text); });
+  EXPECT_THAT(reason.get(), AllOf(HasSubstr("'update'"), HasSubstr(StrCat("process ", ::getpid())),
+                                  HasSubstr(HostName()), HasSubstr("watchdog_s"), HasSubstr("update 17")));
 }
 
 TEST(Watchdog, OneOfSeveralThreadsThatHangsIsFound) {
@@ -32,15 +33,18 @@ TEST(Watchdog, OneOfSeveralThreadsThatHangsIsFound) {
   clocks[Stage::kCheck].SetThreads(3);
   const StageWork hangs(clocks[Stage::kCheck]);
   std::promise<std::string> alarm;
-  const Watchdog watchdog(clocks, 0.1, [] { return ""; }, [&](const std::string& text) { alarm.set_value(text); });
+  const Watchdog watchdog(
+      clocks, 0.1, [] { return ""; }, [&](const std::string& text) { alarm.set_value(text); });
   EXPECT_THAT(alarm.get_future().get(), HasSubstr("'check'"));
 }
 
 TEST(Watchdog, WhoWaitsOrGetsOnIsLeftAlone) {
   StageClocks clocks;
   std::atomic<bool> barked = false;
-  const Watchdog watchdog(clocks, 3600, [] { return ""; }, [&](const std::string&) { barked = true; });
-  const Watchdog asleep(clocks, 0, [] { return ""; }, [&](const std::string&) { barked = true; });
+  const Watchdog watchdog(
+      clocks, 3600, [] { return ""; }, [&](const std::string&) { barked = true; });
+  const Watchdog asleep(
+      clocks, 0, [] { return ""; }, [&](const std::string&) { barked = true; });
   clocks[Stage::kUpdate].Busy();
   clocks[Stage::kReceive].Busy();
   clocks[Stage::kReceive].Waiting();

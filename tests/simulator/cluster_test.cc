@@ -38,7 +38,8 @@ devices:
   - {name: "gpu:1", kind: k80, memory_bytes: 11000000000}
 op_overhead_us: 5.7          # busy this long
 transfer: {bandwidth_bytes_per_us: 7600, overhead_us: 25}
-)", "d.yaml");
+)",
+                                       "d.yaml");
   ASSERT_EQ(cluster.num_devices(), 2);
   EXPECT_EQ(cluster.devices[0].name, "gpu:0");
   EXPECT_EQ(cluster.devices[0].kind, "k80");
@@ -71,7 +72,8 @@ topology:
   links:
     - {name: nvlink0, between: [gpu:0, gpu:1], bandwidth_bytes_per_us: 25000, latency_us: 2}
     - {name: pcie1, between: [gpu:1, host:0], bandwidth_bytes_per_us: 12000, latency_us: 0}
-)", "d.yaml");
+)",
+                                       "d.yaml");
   EXPECT_EQ(cluster.link_model, LinkModel::kTopology);
   EXPECT_EQ(cluster.transfer_overhead_us, 5);
   EXPECT_EQ(cluster.topology.nodes, (std::vector<std::string>{"gpu:0", "gpu:1", "host:0"}));
@@ -140,7 +142,8 @@ TEST(Cluster, RefusesWithLineAndColumn) {
   EXPECT_THAT(ErrorOf("- 1"), HasSubstr("expected a map"));
   EXPECT_THAT(ErrorOf("devices: ["), HasSubstr("not valid YAML"));
   EXPECT_THAT(ErrorOf(rest), HasSubstr("'devices' is missing"));
-  EXPECT_THAT(ErrorOf("devices: []\n" + rest), StartsWith("d.yaml:1:10: devices: expected a list of at least one device"));
+  EXPECT_THAT(ErrorOf("devices: []\n" + rest),
+              StartsWith("d.yaml:1:10: devices: expected a list of at least one device"));
   EXPECT_THAT(ErrorOf(device + "op_overhead_us: 1\n"), HasSubstr("'transfer' is missing"));
   EXPECT_THAT(ErrorOf(device + rest + "op_overhaed_us: 1\n"), StartsWith("d.yaml:4:1: unknown key 'op_overhaed_us'"));
   EXPECT_THAT(ErrorOf("devices: [{name: a, kind: x, memory_bytes: 1}, {name: a, kind: x, memory_bytes: 1}]\n" + rest),
@@ -149,7 +152,8 @@ TEST(Cluster, RefusesWithLineAndColumn) {
   EXPECT_THAT(ErrorOf("devices: [{name: a, kind: x, memory_bytes: -1}]\n" + rest), HasSubstr("memory_bytes is -1"));
   EXPECT_THAT(ErrorOf("devices: [{name: a, kind: x, memory_bytes: 1e30}]\n" + rest), HasSubstr("less than 2^62"));
   EXPECT_THAT(ErrorOf("devices: [{name: a, kind: x, memory_bytes: much}]\n" + rest), HasSubstr("is not a number"));
-  EXPECT_THAT(ErrorOf("devices: [{name: \xE9, kind: x, memory_bytes: 1}]\n" + rest), HasSubstr("expected text in UTF-8"));
+  EXPECT_THAT(ErrorOf("devices: [{name: \xE9, kind: x, memory_bytes: 1}]\n" + rest),
+              HasSubstr("expected text in UTF-8"));
   EXPECT_THAT(ErrorOf(device + "op_overhead_us: .inf\ntransfer: {bandwidth_bytes_per_us: 1, overhead_us: 0}\n"),
               StartsWith("d.yaml:2:17: op_overhead_us is inf"));
   EXPECT_THAT(ErrorOf(device + "op_overhead_us: 1\ntransfer: {bandwidth_bytes_per_us: 0, overhead_us: 0}\n"),
@@ -160,8 +164,9 @@ TEST(Cluster, RefusesWithLineAndColumn) {
 TEST(Cluster, RefusesATopologyWithLineAndColumn) {
   // Two devices a and b; the text is line 3.
   const auto error_of = [](const std::string& topology) {
-    return ErrorOf("devices: [{name: a, kind: x, memory_bytes: 1}, {name: b, kind: x, memory_bytes: 1}]\nop_overhead_us: 1\n" +
-                   topology + "\n");
+    return ErrorOf(
+        "devices: [{name: a, kind: x, memory_bytes: 1}, {name: b, kind: x, memory_bytes: 1}]\nop_overhead_us: 1\n" +
+        topology + "\n");
   };
   const auto error_of_links = [&](const std::string& links) {
     return error_of("topology: {overhead_us: 0, nodes: [s], links: [" + links + "]}");
@@ -182,7 +187,8 @@ TEST(Cluster, RefusesATopologyWithLineAndColumn) {
               HasSubstr("bandwidth_bytes_per_us is -1"));
   EXPECT_THAT(error_of_links("{name: l, between: [a, b], bandwidth_bytes_per_us: 1, latency_us: -2}"),
               HasSubstr("latency_us is -2"));
-  EXPECT_THAT(error_of_links("{name: l, between: [a, b], bandwidth: 1, latency_us: 0}"), HasSubstr("unknown key 'bandwidth'"));
+  EXPECT_THAT(error_of_links("{name: l, between: [a, b], bandwidth: 1, latency_us: 0}"),
+              HasSubstr("unknown key 'bandwidth'"));
   EXPECT_THAT(error_of("topology: {overhead_us: 0, nodes: [s, s], links: []}"),
               StartsWith("d.yaml:3:39: node name 's' is used twice"));
   EXPECT_THAT(error_of("topology: {overhead_us: 0, nodes: [a], links: []}"), HasSubstr("node name 'a' is used twice"));

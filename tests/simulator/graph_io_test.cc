@@ -19,7 +19,9 @@ using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
 // A graph file with these ops.
-std::string File(const std::string& ops) { return R"({"format": "emplace.graph/1", "name": "g", "ops": [)" + ops + "]}"; }
+std::string File(const std::string& ops) {
+  return R"({"format": "emplace.graph/1", "name": "g", "ops": [)" + ops + "]}";
+}
 
 std::string ErrorOf(const std::string& json) {
   try {
@@ -33,12 +35,14 @@ std::string ErrorOf(const std::string& json) {
 }
 
 TEST(GraphIo, ReadsEveryFieldOfTheFormat) {
-  const OpGraph graph = ParseGraph(R"({"format": "emplace.graph/1", "name": "tiny", "meta": {"made": "by hand"}, "ops": [
+  const OpGraph graph =
+      ParseGraph(R"({"format": "emplace.graph/1", "name": "tiny", "meta": {"made": "by hand"}, "ops": [
     {"name": "a", "type": "aten.mm", "cost_us": 12.5, "inputs": [],
      "outputs": [{"bytes": 4096, "shape": [32, 32], "dtype": "f32"}, {"bytes": 1.5e3}]},
     {"name": "b", "type": "aten.relu", "cost_us": {"k80": 3, "cpu": 40}, "inputs": ["a:1", "^a", "a"],
      "outputs": [], "flops": 1e9, "param_bytes": 7, "temp_bytes": 8, "group": "grp", "allowed": ["k80"],
-     "attrs": {"k": [1, {"x": null}]}}]})", "g.json");
+     "attrs": {"k": [1, {"x": null}]}}]})",
+                 "g.json");
   EXPECT_EQ(graph.name(), "tiny");
   const Op& a = graph.op(0);
   EXPECT_EQ(a.type, "aten.mm");
@@ -63,7 +67,8 @@ TEST(GraphIo, ReadsEveryFieldOfTheFormat) {
 
 TEST(GraphIo, AScalarIsNotATensorOfUnknownShape) {
   const std::string text = File(R"({"name": "a", "cost_us": 1, "outputs": [{"bytes": 4, "shape": []}, {"bytes": 4}]})");
-  for (const OpGraph& graph : {ParseGraph(text, "g.json"), ParseGraph(GraphToJson(ParseGraph(text, "g.json")), "again")}) {
+  for (const OpGraph& graph :
+       {ParseGraph(text, "g.json"), ParseGraph(GraphToJson(ParseGraph(text, "g.json")), "again")}) {
     EXPECT_EQ(graph.op(0).outputs[0].shape, std::vector<int64_t>());
     EXPECT_EQ(graph.op(0).outputs[1].shape, std::nullopt);
   }
@@ -73,7 +78,8 @@ TEST(GraphIo, ProducersMayHaveColonsInTheirNames) {
   const OpGraph graph = ParseGraph(File(R"(
     {"name": "scope:x", "cost_us": 1, "outputs": [{"bytes": 1}, {"bytes": 2}]},
     {"name": "scope:7", "cost_us": 1, "outputs": [{"bytes": 3}]},
-    {"name": "r", "cost_us": 1, "inputs": ["scope:x:1", "scope:x", "scope:7", "^scope:7"]})"), "g.json");
+    {"name": "r", "cost_us": 1, "inputs": ["scope:x:1", "scope:x", "scope:7", "^scope:7"]})"),
+                                   "g.json");
   const std::vector<OpInput>& inputs = graph.op(2).inputs;
   ASSERT_EQ(inputs.size(), 4u);
   EXPECT_EQ(inputs[0].producer, 0);
@@ -127,7 +133,8 @@ TEST(GraphIo, BrokenJsonSaysLineColumnAndOp) {
   EXPECT_THAT(ErrorOf(""), StartsWith("g.json:1:1: "));
   EXPECT_THAT(ErrorOf(File("{\"name\": \"a\", \"cost_us\": 1},\n{\"name\": \"b\", \"cost_us\": NaN}")),
               StartsWith("g.json:2:26: in op 'b': not valid JSON"));
-  EXPECT_THAT(ErrorOf(File("\n{\"name\": \"b\", \"cost_us\": 1e999}")), StartsWith("g.json:2:26: in op 'b': not valid JSON"));
+  EXPECT_THAT(ErrorOf(File("\n{\"name\": \"b\", \"cost_us\": 1e999}")),
+              StartsWith("g.json:2:26: in op 'b': not valid JSON"));
   EXPECT_THAT(ErrorOf(File("{\"cost_us\": Infinity}")), HasSubstr("in op 0: "));
 }
 
@@ -188,7 +195,8 @@ TEST(GraphIo, WhatIsWrongWithTheFileIsSaid) {
 
 TEST(GraphIo, DeepNestingIsAnErrorAndNotACrash) {
   EXPECT_THAT(ErrorOf(std::string(1000000, '[')), HasSubstr("nests deeper"));
-  std::string deep = File(R"({"name": "a", "cost_us": 1, "attrs": )" + std::string(100000, '[') + std::string(100000, ']') + "}");
+  std::string deep =
+      File(R"({"name": "a", "cost_us": 1, "attrs": )" + std::string(100000, '[') + std::string(100000, ']') + "}");
   EXPECT_THAT(ErrorOf(deep), HasSubstr("nests deeper"));
 }
 

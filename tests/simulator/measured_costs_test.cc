@@ -48,7 +48,8 @@ std::optional<double> CostOfB(const std::string& rows, const std::vector<OpInput
 }
 
 TEST(MeasuredCosts, ReadsColumnsInAnyOrder) {
-  const MeasuredCosts table = MeasuredCosts::Parse("us,kind,shapes,type\n1.5,k80,20x1440;(),aten.mm\n2,cpu,,\"aten.mm\"\n", "t.csv");
+  const MeasuredCosts table =
+      MeasuredCosts::Parse("us,kind,shapes,type\n1.5,k80,20x1440;(),aten.mm\n2,cpu,,\"aten.mm\"\n", "t.csv");
   ASSERT_EQ(table.costs().size(), 2u);
   EXPECT_EQ(table.costs()[0].key, (CostKey{"aten.mm", "k80", InputShapes{{20, 1440}, {}}}));
   EXPECT_EQ(table.costs()[0].us, 1.5);
@@ -82,7 +83,8 @@ TEST(MeasuredCosts, SaysWhereATableIsWrong) {
     EXPECT_EQ(ErrorOf(kHeader + ("t," + bad) + ",k,1\n"), "t.csv:2:3: shapes is '" + bad + "', " + shapes);
   }
   for (const std::string bad : {"", "-1", "nan", "inf", "1e999", "1us", " 1"}) {
-    EXPECT_EQ(ErrorOf(kHeader + ("t,,k," + bad) + "\n"), "t.csv:2:6: us is '" + bad + "', expected a finite number of at least 0");
+    EXPECT_EQ(ErrorOf(kHeader + ("t,,k," + bad) + "\n"),
+              "t.csv:2:6: us is '" + bad + "', expected a finite number of at least 0");
   }
 }
 
@@ -127,7 +129,8 @@ TEST(MeasuredCosts, APlainNumberStaysForEveryOtherKnownKind) {
   ops[0].cost = OpCost::ByKind({{"tpu", 1}});
   const MeasuredCosts table = Table("aten.mm,,k80,5\nother,,v100,1\n");
   const OpGraph imported = ApplyMeasuredCosts(OpGraph("g", ops), table, {"cpu"}).graph;
-  EXPECT_EQ(imported.op(1).cost.by_kind(), (std::map<std::string, double>{{"cpu", 9}, {"k80", 5}, {"tpu", 9}, {"v100", 9}}));
+  EXPECT_EQ(imported.op(1).cost.by_kind(),
+            (std::map<std::string, double>{{"cpu", 9}, {"k80", 5}, {"tpu", 9}, {"v100", 9}}));
 }
 
 TEST(MeasuredCosts, CountsWhatIsMeasured) {

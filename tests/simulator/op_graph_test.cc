@@ -58,8 +58,8 @@ TEST(OpGraph, TopologicalOrderIsTheLeastOneAndConsumersMatchTheInputs) {
     while (expected.size() < graph.ops().size()) {
       for (OpIndex o = 0; o < graph.num_ops(); ++o) {
         const std::vector<OpInput>& inputs = graph.op(o).inputs;
-        const bool ready =
-            std::all_of(inputs.begin(), inputs.end(), [&](const OpInput& input) { return done.contains(input.producer); });
+        const bool ready = std::all_of(inputs.begin(), inputs.end(),
+                                       [&](const OpInput& input) { return done.contains(input.producer); });
         if (done.contains(o) || !ready) continue;
         done.insert(o);
         expected.push_back(o);
@@ -83,8 +83,9 @@ TEST(OpGraph, TopologicalOrderIsTheLeastOneAndConsumersMatchTheInputs) {
 
 TEST(OpGraph, ACycleIsSpelledOut) {
   // d is behind the cycle a -> b -> c -> a, and not on it.
-  EXPECT_THAT(ErrorOf({Named("d", {{1, 0}}), Named("a", {{3, 0}}), Named("b", {{1, 0}}), Named("c", {{2, OpInput::kControl}})}),
-              AllOf(HasSubstr("cycle"), HasSubstr("'a' -> 'b' -> 'c' -> 'a'"), ::testing::Not(HasSubstr("'d'"))));
+  EXPECT_THAT(
+      ErrorOf({Named("d", {{1, 0}}), Named("a", {{3, 0}}), Named("b", {{1, 0}}), Named("c", {{2, OpInput::kControl}})}),
+      AllOf(HasSubstr("cycle"), HasSubstr("'a' -> 'b' -> 'c' -> 'a'"), ::testing::Not(HasSubstr("'d'"))));
   EXPECT_THAT(ErrorOf({Named("x", {{0, 0}})}), HasSubstr("'x' -> 'x'"));
 }
 
@@ -106,15 +107,26 @@ TEST(OpGraph, RefusesWhatNoGraphCanMeanAndNamesTheOp) {
   EXPECT_THAT(ErrorOf({Named("")}), HasSubstr("op 0"));
   EXPECT_THAT(ErrorOf({Named("^a")}), HasSubstr("op '^a'"));
   for (const std::string& message :
-       {with([&](Op& op) { op.cost = OpCost::Everywhere(-1); }), with([&](Op& op) { op.cost = OpCost::Everywhere(infinity); }),
-        with([&](Op& op) { op.cost = OpCost::Everywhere(std::nan("")); }),
-        with([&](Op& op) { op.cost = OpCost::ByKind({{"x", 1}, {"y", infinity}}); }),
+       {with([&](Op& op) { op.cost = OpCost::Everywhere(-1); }),
+        with([&](Op& op) { op.cost = OpCost::Everywhere(infinity); }),
+        with([&](Op& op) { op.cost = OpCost::Everywhere(std::nan("")); }), with([&](Op& op) {
+          op.cost = OpCost::ByKind({{"x", 1}, {"y", infinity}});
+        }),
         with([&](Op& op) { op.cost = OpCost::Everywhere(1e300); }), with([&](Op& op) { op.flops = infinity; }),
         with([&](Op& op) { op.param_bytes = -1; }), with([&](Op& op) { op.temp_bytes = -1; }),
         with([&](Op& op) { op.outputs[0].bytes = -1; }), with([&](Op& op) { op.outputs[0].bytes = most; }),
-        with([&](Op& op) { op.param_bytes = op.temp_bytes = most / 2 + 1; }), with([&](Op& op) { op.inputs = {{2, 0}}; }),
-        with([&](Op& op) { op.inputs = {{-1, 0}}; }), with([&](Op& op) { op.inputs = {{0, 1}}; }),
-        with([&](Op& op) { op.inputs = {{0, -2}}; })}) {
+        with([&](Op& op) { op.param_bytes = op.temp_bytes = most / 2 + 1; }), with([&](Op& op) {
+          op.inputs = {{2, 0}};
+        }),
+        with([&](Op& op) {
+          op.inputs = {{-1, 0}};
+        }),
+        with([&](Op& op) {
+          op.inputs = {{0, 1}};
+        }),
+        with([&](Op& op) {
+          op.inputs = {{0, -2}};
+        })}) {
     EXPECT_THAT(message, HasSubstr("op 'bad': "));
   }
 }

@@ -159,7 +159,8 @@ TEST(PlacementTask, OneWithoutOpsIsRefused) {
 }
 
 TEST(PlacementTask, EveryArrayIsNeededAndHasItsSize) {
-  const PlacementTask task = SmallTask(LinkModel::kTopology);  // Has all arrays that the other models have, and its own.
+  const PlacementTask task =
+      SmallTask(LinkModel::kTopology);  // Has all arrays that the other models have, and its own.
   for (size_t i = 0; i < Arrays(task).size(); ++i) {
     ArrayBundle missing = ToBundle(task);
     const std::string name = missing.arrays()[i].name;
@@ -218,8 +219,8 @@ TEST(PlacementTask, RefusesWhatIsOutOfRange) {
 TEST(PlacementTask, DamagedBytesAreRefusedOrHarmless) {
   for (uint64_t seed = 0; seed < 3000; ++seed) {
     Rng rng(seed);
-    ArrayBundle bundle = ToBundle(RandomTask(rng, {.max_ops = 12, .max_groups = 6, .restricted = 0.2,
-                                                 .link_model = static_cast<LinkModel>(seed % 3)}));
+    ArrayBundle bundle = ToBundle(RandomTask(
+        rng, {.max_ops = 12, .max_groups = 6, .restricted = 0.2, .link_model = static_cast<LinkModel>(seed % 3)}));
     NamedArray& array =
         bundle.arrays()[static_cast<size_t>(rng.UniformInt(0, static_cast<int64_t>(bundle.arrays().size()) - 1))];
     if (array.bytes.empty()) continue;

@@ -43,10 +43,12 @@ std::string ErrorOf(const std::string& json) {
 TEST(Placement, ReadsBothForms) {
   const Placement expected = {1, 1, 0};
   EXPECT_EQ(ParsePlacement("[1, 1, 0]", "p", ThreeOps(), TwoDevices()), expected);
-  EXPECT_EQ(ParsePlacement(R"({"format": "emplace.placement/1", "devices": ["d:0", "d:1"], "ops": {"c": 0, "a": 1, "b": 1}})",
-                           "p", ThreeOps(), TwoDevices()),
-            expected);
-  EXPECT_EQ(ParsePlacement(R"({"format": "emplace.placement/1", "ops": {"a": 1, "b": 1, "c": 0}})", "p", ThreeOps(), TwoDevices()),
+  EXPECT_EQ(
+      ParsePlacement(R"({"format": "emplace.placement/1", "devices": ["d:0", "d:1"], "ops": {"c": 0, "a": 1, "b": 1}})",
+                     "p", ThreeOps(), TwoDevices()),
+      expected);
+  EXPECT_EQ(ParsePlacement(R"({"format": "emplace.placement/1", "ops": {"a": 1, "b": 1, "c": 0}})", "p", ThreeOps(),
+                           TwoDevices()),
             expected);
 }
 
@@ -72,11 +74,14 @@ TEST(Placement, RefusesAndNamesTheOp) {
   EXPECT_THAT(ErrorOf("[0, 0, 1]"), AllOf(HasSubstr("op 'c'"), HasSubstr("may not run on 'd:1' of kind 'y'")));
   const std::string head = R"({"format": "emplace.placement/1", )";
   EXPECT_THAT(ErrorOf(head + R"("ops": {"a": 0, "b": 0}})"), HasSubstr("op 'c' has no device"));
-  EXPECT_THAT(ErrorOf(head + R"("ops": {"a": 0, "b": 0, "c": 0, "z": 0}})"), HasSubstr("op 'z' is not in graph 'three'"));
+  EXPECT_THAT(ErrorOf(head + R"("ops": {"a": 0, "b": 0, "c": 0, "z": 0}})"),
+              HasSubstr("op 'z' is not in graph 'three'"));
   EXPECT_THAT(ErrorOf(head + R"("ops": {"a": 0, "b": 7, "c": 0}})"), HasSubstr("op 'b'"));
   EXPECT_THAT(ErrorOf(head + R"("ops": []})"), HasSubstr("'ops' is not an object"));
-  EXPECT_THAT(ErrorOf(head + R"("devices": ["d:1", "d:0"], "ops": {}})"), HasSubstr("the cluster has [\"d:0\",\"d:1\"]"));
-  EXPECT_THAT(ErrorOf(R"({"format": "emplace.placement/9", "ops": {}})"), HasSubstr("expected \"emplace.placement/1\""));
+  EXPECT_THAT(ErrorOf(head + R"("devices": ["d:1", "d:0"], "ops": {}})"),
+              HasSubstr("the cluster has [\"d:0\",\"d:1\"]"));
+  EXPECT_THAT(ErrorOf(R"({"format": "emplace.placement/9", "ops": {}})"),
+              HasSubstr("expected \"emplace.placement/1\""));
   EXPECT_THAT(ErrorOf("5"), HasSubstr("expected 'emplace.placement/1' or an array"));
   EXPECT_THAT(ErrorOf("[0,\n 0, x]"), StartsWith("p.json:2:5: not valid JSON"));
   EXPECT_THAT(ErrorOf(std::string(300000, '[')), HasSubstr("nests deeper"));

@@ -15,12 +15,15 @@ INSTANTIATE_TEST_SUITE_P(Simulator, RunReuse,
                          ::testing::Values(LinkModel::kShared, LinkModel::kPerDestination, LinkModel::kTopology),
                          [](const auto& tested) { return LinkModelName(tested.param); });
 
-// Changes `placement` as searches and episodes do: a single op, a run of neighbours, ops that start late, many, all, none.
+// Changes `placement` as searches and episodes do: a single op, a run of neighbours, ops that start late, many, all,
+// none.
 void Move(Rng& rng, int32_t num_devices, const Timeline& last, Placement& placement) {
   const auto device = [&] { return static_cast<DeviceIndex>(rng.UniformInt(0, num_devices - 1)); };
   const auto op = [&] { return static_cast<size_t>(rng.UniformInt(0, static_cast<int64_t>(placement.size()) - 1)); };
   switch (rng.UniformInt(0, 6)) {
-    case 0: placement[op()] = device(); break;
+    case 0:
+      placement[op()] = device();
+      break;
     case 1: {
       const DeviceIndex to = device();
       const size_t first = op();
@@ -44,7 +47,8 @@ void Move(Rng& rng, int32_t num_devices, const Timeline& last, Placement& placem
     case 5:
       for (DeviceIndex& to : placement) to = device();
       break;
-    default: break;
+    default:
+      break;
   }
 }
 
@@ -68,8 +72,10 @@ TEST_P(RunReuse, EveryResultIsThatOfAFreshSimulator) {
   size_t taken_over = 0;
   for (uint64_t seed = 0; seed < 250; ++seed) {
     Rng rng(seed);
-    const RandomGraphOptions options{.max_ops = seed % 5 == 0 ? 60 : 500, .max_devices = seed % 7 == 0 ? 8 : 4,
-                                     .edge_density = seed % 3 == 0 ? 3.0 : 1.5, .link_model = GetParam()};
+    const RandomGraphOptions options{.max_ops = seed % 5 == 0 ? 60 : 500,
+                                     .max_devices = seed % 7 == 0 ? 8 : 4,
+                                     .edge_density = seed % 3 == 0 ? 3.0 : 1.5,
+                                     .link_model = GetParam()};
     const OpGraph graph = RandomGraph(rng, options);
     const Cluster cluster = RandomCluster(rng, options);
     const SimGraph sim = SimGraph::Compile(graph, cluster);
@@ -89,8 +95,12 @@ TEST_P(RunReuse, EveryResultIsThatOfAFreshSimulator) {
         fresh_simulator.Run(placement);
       }
       switch (rng.UniformInt(0, 4)) {
-        case 0: ASSERT_NO_FATAL_FAILURE(ExpectEqual(simulator.Run(placement), fresh)); break;
-        case 1: ASSERT_EQ(simulator.Makespan(placement), fresh.makespan_us); break;
+        case 0:
+          ASSERT_NO_FATAL_FAILURE(ExpectEqual(simulator.Run(placement), fresh));
+          break;
+        case 1:
+          ASSERT_EQ(simulator.Makespan(placement), fresh.makespan_us);
+          break;
         default:
           ASSERT_EQ(simulator.MakespanAndPeak(placement, peak), fresh.makespan_us);
           ASSERT_EQ(peak, fresh.peak_bytes);

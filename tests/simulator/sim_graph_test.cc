@@ -77,21 +77,51 @@ TEST(SimGraph, WhatPassesValidateCanBeSimulated) {
       if (what == 5) value = static_cast<T>(rng.UniformInt(0, 12));
     };
     switch (rng.UniformInt(0, 14)) {
-      case 0: damage(sim.cost_us); break;
-      case 1: damage(sim.tensor_begin); break;
-      case 2: damage(sim.tensor_bytes); break;
-      case 3: damage(sim.tensor_consumers.begin); break;
-      case 4: damage(sim.tensor_consumers.items); break;
-      case 5: damage(sim.num_inputs); break;
-      case 6: damage(sim.output_bytes); break;
-      case 7: sim.num_ops = static_cast<int32_t>(rng.UniformInt(-1, 12)); break;
-      case 8: sim.num_devices = static_cast<int32_t>(rng.UniformInt(-1, 300)); break;
-      case 9: damage(sim.routes.channels.begin); break;
-      case 10: damage(sim.routes.channels.items); break;
-      case 11: damage(sim.routes.latency_us); break;
-      case 12: damage(sim.routes.bandwidth_bytes_per_us); break;
-      case 13: sim.routes.num_channels = static_cast<int32_t>(rng.UniformInt(-1, 10000)); break;
-      default: sim.bandwidth_bytes_per_us = rng.UniformInt(0, 1) == 0 ? 0 : 1e-310; break;
+      case 0:
+        damage(sim.cost_us);
+        break;
+      case 1:
+        damage(sim.tensor_begin);
+        break;
+      case 2:
+        damage(sim.tensor_bytes);
+        break;
+      case 3:
+        damage(sim.tensor_consumers.begin);
+        break;
+      case 4:
+        damage(sim.tensor_consumers.items);
+        break;
+      case 5:
+        damage(sim.num_inputs);
+        break;
+      case 6:
+        damage(sim.output_bytes);
+        break;
+      case 7:
+        sim.num_ops = static_cast<int32_t>(rng.UniformInt(-1, 12));
+        break;
+      case 8:
+        sim.num_devices = static_cast<int32_t>(rng.UniformInt(-1, 300));
+        break;
+      case 9:
+        damage(sim.routes.channels.begin);
+        break;
+      case 10:
+        damage(sim.routes.channels.items);
+        break;
+      case 11:
+        damage(sim.routes.latency_us);
+        break;
+      case 12:
+        damage(sim.routes.bandwidth_bytes_per_us);
+        break;
+      case 13:
+        sim.routes.num_channels = static_cast<int32_t>(rng.UniformInt(-1, 10000));
+        break;
+      default:
+        sim.bandwidth_bytes_per_us = rng.UniformInt(0, 1) == 0 ? 0 : 1e-310;
+        break;
     }
     try {
       sim.Validate();

@@ -75,33 +75,34 @@ TEST(Simulator, OneTransferServesAllRemoteReaders) {
 
 TEST(Simulator, TransfersOfOneOpGoByFirstRemoteReader) {
   // Output 0 is read remotely by op 2, output 1 by op 1: output 1 goes first. 10..20 and 20..30.
-  const Timeline run = RunOn({MakeOp("a", 10, {}, {1000, 1000}), MakeOp("b", 1, {{0, 1}}, {}), MakeOp("c", 1, {{0, 0}}, {})},
-                             MakeCluster(2, 0, 0), {0, 1, 1});
+  const Timeline run =
+      RunOn({MakeOp("a", 10, {}, {1000, 1000}), MakeOp("b", 1, {{0, 1}}, {}), MakeOp("c", 1, {{0, 0}}, {})},
+            MakeCluster(2, 0, 0), {0, 1, 1});
   EXPECT_EQ(run.start_us, (std::vector<double>{0, 20, 30}));
 }
 
 TEST(Simulator, AControlEdgeIsATransferOfNoBytes) {
   // a ends at 10; its control signal is delivered at once and keeps the link busy for 5. b: 10..11. Last event: 15.
-  const Timeline run = RunOn({MakeOp("a", 10, {}, {1000}), MakeOp("b", 1, {{0, OpInput::kControl}}, {})},
-                             MakeCluster(2, 0, 5), {0, 1});
+  const Timeline run =
+      RunOn({MakeOp("a", 10, {}, {1000}), MakeOp("b", 1, {{0, OpInput::kControl}}, {})}, MakeCluster(2, 0, 5), {0, 1});
   EXPECT_EQ(run.start_us, (std::vector<double>{0, 10}));
   EXPECT_EQ(run.makespan_us, 15);
 }
 
 TEST(Simulator, InputsReadyAtOneTimeQueueByProducerThenConsumer) {
-  // Ops 0 (on d:0) and 1 (on d:1) both end at 10. Op 0's reader on d:0 is op 3, op 1's on d:1 is op 2; both readers also
-  // need nothing else. Ops 4 and 5 on d:2 read both signals: ready by (0,4), (0,5), (1,4), (1,5), so 4 before 5.
-  const Timeline run = RunOn({MakeOp("a", 10, {}, {0}), MakeOp("b", 10, {}, {0}), MakeOp("c", 1, {{1, 0}}, {}),
-                              MakeOp("d", 1, {{0, 0}}, {}), MakeOp("e", 7, {{1, 0}, {0, 0}}, {}),
-                              MakeOp("f", 7, {{0, 0}, {1, 0}}, {})},
-                             MakeCluster(3, 0, 0), {0, 1, 1, 0, 2, 2});
+  // Ops 0 (on d:0) and 1 (on d:1) both end at 10. Op 0's reader on d:0 is op 3, op 1's on d:1 is op 2; both readers
+  // also need nothing else. Ops 4 and 5 on d:2 read both signals: ready by (0,4), (0,5), (1,4), (1,5), so 4 before 5.
+  const Timeline run =
+      RunOn({MakeOp("a", 10, {}, {0}), MakeOp("b", 10, {}, {0}), MakeOp("c", 1, {{1, 0}}, {}),
+             MakeOp("d", 1, {{0, 0}}, {}), MakeOp("e", 7, {{1, 0}, {0, 0}}, {}), MakeOp("f", 7, {{0, 0}, {1, 0}}, {})},
+            MakeCluster(3, 0, 0), {0, 1, 1, 0, 2, 2});
   EXPECT_EQ(run.start_us, (std::vector<double>{0, 0, 10, 10, 10, 17}));
 }
 
 TEST(Simulator, ATransferForEachDestination) {
-  // a ends at 10. Its 1000 B go to d:2 first, 10..20, for its first reader there is op 1; then, after 5 us of overhead, to
-  // d:1, 25..35, for ops 2 and 3. Op 4 reads it on d:2 as well. b: 20..21, e: 21..22, c: 35..36, d: 36..37. Last event: the
-  // link, 40.
+  // a ends at 10. Its 1000 B go to d:2 first, 10..20, for its first reader there is op 1; then, after 5 us of overhead,
+  // to d:1, 25..35, for ops 2 and 3. Op 4 reads it on d:2 as well. b: 20..21, e: 21..22, c: 35..36, d: 36..37. Last
+  // event: the link, 40.
   Cluster cluster = MakeCluster(3, 0, 5);
   cluster.link_model = LinkModel::kPerDestination;
   const Timeline run = RunOn({MakeOp("a", 10, {}, {1000}), MakeOp("b", 1, {{0, 0}}, {}), MakeOp("c", 1, {{0, 0}}, {}),
@@ -115,17 +116,18 @@ TEST(Simulator, ATransferForEachDestination) {
 }
 
 TEST(Simulator, DestinationsOfSeveralOutputsGoByTheirFirstReaders) {
-  // Outputs 0 and 1 of a, 1000 B each. First readers: output 0 on d:1 op 1, on d:2 op 4; output 1 on d:1 op 3, on d:2 op 2.
-  // So (0, d:1) 10..20, (1, d:2) 20..30, (1, d:1) 30..40, (0, d:2) 40..50.
+  // Outputs 0 and 1 of a, 1000 B each. First readers: output 0 on d:1 op 1, on d:2 op 4; output 1 on d:1 op 3, on d:2
+  // op 2. So (0, d:1) 10..20, (1, d:2) 20..30, (1, d:1) 30..40, (0, d:2) 40..50.
   Cluster cluster = MakeCluster(3, 0, 0);
   cluster.link_model = LinkModel::kPerDestination;
-  const Timeline run = RunOn({MakeOp("a", 10, {}, {1000, 1000}), MakeOp("b", 1, {{0, 0}}, {}), MakeOp("c", 1, {{0, 1}}, {}),
-                              MakeOp("d", 1, {{0, 1}}, {}), MakeOp("e", 1, {{0, 0}}, {})},
+  const Timeline run = RunOn({MakeOp("a", 10, {}, {1000, 1000}), MakeOp("b", 1, {{0, 0}}, {}),
+                              MakeOp("c", 1, {{0, 1}}, {}), MakeOp("d", 1, {{0, 1}}, {}), MakeOp("e", 1, {{0, 0}}, {})},
                              cluster, {0, 1, 2, 1, 2});
   EXPECT_EQ(run.start_us, (std::vector<double>{0, 20, 30, 40, 50}));
 }
 
-// d:0 and d:1 on switch "s", d:2 on switch "t"; device links of 100 B/us and 1 us, a trunk "s" to "t" of 50 B/us and 2 us.
+// d:0 and d:1 on switch "s", d:2 on switch "t"; device links of 100 B/us and 1 us, a trunk "s" to "t" of 50 B/us and 2
+// us.
 Cluster MakeTwoSwitches(double transfer_overhead_us) {
   Cluster cluster = MakeCluster(3, 0, transfer_overhead_us);
   cluster.link_model = LinkModel::kTopology;
@@ -135,8 +137,8 @@ Cluster MakeTwoSwitches(double transfer_overhead_us) {
 }
 
 TEST(Simulator, ARouteTakesItsLatenciesAndTheBandwidthOfItsSlowestLink) {
-  // a ends at 10. To d:2: 1 + 2 + 1 us of latency, and 1000 B / 50 B/us: 10..34, links free at 39. Then to d:1, over l0 too,
-  // which is why it waits: 1 + 1 us, and 1000 / 100: 39..51, links free at 56.
+  // a ends at 10. To d:2: 1 + 2 + 1 us of latency, and 1000 B / 50 B/us: 10..34, links free at 39. Then to d:1, over l0
+  // too, which is why it waits: 1 + 1 us, and 1000 / 100: 39..51, links free at 56.
   const Timeline run = RunOn({MakeOp("a", 10, {}, {1000}), MakeOp("b", 1, {{0, 0}}, {}), MakeOp("c", 1, {{0, 0}}, {})},
                              MakeTwoSwitches(5), {0, 2, 1});
   EXPECT_EQ(run.start_us, (std::vector<double>{0, 34, 51}));
@@ -153,8 +155,9 @@ TEST(Simulator, TransfersShareNoLinkButPassInOppositeDirections) {
 }
 
 TEST(Simulator, ARequestWhoseLinksAreFreePassesOneThatWaits) {
-  // On d:0: a ends at 10, its 1000 B go to d:2, 10..34. On d:1: b ends at 11, its 1000 B for d:2 must wait for the trunk until
-  // 34; c ends at 12, its 1000 B for d:0 pass: l1 and l0 towards d:0 are free, 12..24. b's go from 34 to 58.
+  // On d:0: a ends at 10, its 1000 B go to d:2, 10..34. On d:1: b ends at 11, its 1000 B for d:2 must wait for the
+  // trunk until 34; c ends at 12, its 1000 B for d:0 pass: l1 and l0 towards d:0 are free, 12..24. b's go from 34
+  // to 58.
   const Timeline run = RunOn({MakeOp("a", 10, {}, {1000}), MakeOp("b", 11, {}, {1000}), MakeOp("c", 1, {}, {1000}),
                               MakeOp("d", 1, {{0, 0}}, {}), MakeOp("e", 1, {{1, 0}}, {}), MakeOp("f", 1, {{2, 0}}, {})},
                              MakeTwoSwitches(0), {0, 1, 1, 2, 2, 0});
@@ -174,10 +177,11 @@ TEST(Simulator, PeakMemoryHoldsAnOutputUntilItsLastReader) {
 }
 
 TEST(Simulator, AdditionsComeBeforeReleasesAtOneTime) {
-  // a: 0..1 holds 100 B until floor(1)+floor(2)-1 = 2 (reader b: 1..3). c: starts at 3: 100 B are gone. b holds 10 B until
-  // its reader c: floor(3)+floor(1)-1 = 3. At 1: 110. At 3: b's 10 still count with c's 200: 210.
-  const Timeline run = RunOn({MakeOp("a", 1, {}, {100}), MakeOp("b", 2, {{0, 0}}, {10}), MakeOp("c", 1, {{1, 0}}, {200})},
-                             MakeCluster(1, 0, 0), {0, 0, 0});
+  // a: 0..1 holds 100 B until floor(1)+floor(2)-1 = 2 (reader b: 1..3). c: starts at 3: 100 B are gone. b holds 10 B
+  // until its reader c: floor(3)+floor(1)-1 = 3. At 1: 110. At 3: b's 10 still count with c's 200: 210.
+  const Timeline run =
+      RunOn({MakeOp("a", 1, {}, {100}), MakeOp("b", 2, {{0, 0}}, {10}), MakeOp("c", 1, {{1, 0}}, {200})},
+            MakeCluster(1, 0, 0), {0, 0, 0});
   EXPECT_EQ(run.peak_bytes, (std::vector<int64_t>{210}));
 }
 
@@ -190,8 +194,10 @@ INSTANTIATE_TEST_SUITE_P(Simulator, EveryLinkModel,
 TEST_P(EveryLinkModel, AgreesWithTheEventQueueOracle) {
   for (uint64_t seed = 0; seed < 6000; ++seed) {
     Rng rng(seed);
-    const RandomGraphOptions options{.max_ops = seed % 10 == 0 ? 120 : 25, .max_devices = seed % 7 == 0 ? 8 : 3,
-                                     .edge_density = seed % 3 == 0 ? 3.0 : 1.5, .link_model = GetParam()};
+    const RandomGraphOptions options{.max_ops = seed % 10 == 0 ? 120 : 25,
+                                     .max_devices = seed % 7 == 0 ? 8 : 3,
+                                     .edge_density = seed % 3 == 0 ? 3.0 : 1.5,
+                                     .link_model = GetParam()};
     const OpGraph graph = RandomGraph(rng, options);
     const Cluster cluster = RandomCluster(rng, options);
     const Placement placement = RandomPlacement(rng, graph, cluster);

@@ -45,13 +45,14 @@ TEST(Topology, DevicesDoNotForward) {
   EXPECT_TRUE(routes.channels.Row(0 * 3 + 2).empty());
 }
 
-// Devices at both ends of a chain of switches whose links stand in the file in the order from one end to the other, which
-// passing over all links until nothing changes would take hours for: each pass gets on by one link only.
+// Devices at both ends of a chain of switches whose links stand in the file in the order from one end to the other,
+// which passing over all links until nothing changes would take hours for: each pass gets on by one link only.
 Topology LongChain(int32_t devices, int32_t switches) {
   Topology topology;
   topology.nodes.resize(static_cast<size_t>(devices + switches));
   for (int32_t s = 1; s < switches; ++s) topology.links.push_back({"", devices + s - 1, devices + s, 1, 1});
-  for (int32_t d = 0; d < devices; ++d) topology.links.push_back({"", d, d % 2 == 0 ? devices : devices + switches - 1, 1, 1});
+  for (int32_t d = 0; d < devices; ++d)
+    topology.links.push_back({"", d, d % 2 == 0 ? devices : devices + switches - 1, 1, 1});
   return topology;
 }
 

@@ -27,7 +27,7 @@ TEST(TraceWriter, ShowsTheRunAsItWas) {
     OpIndex op = 0;
     size_t transfers = 0;
     std::vector<int64_t> peak(cluster.devices.size());
-    std::map<int64_t, std::string> flows;                             // Phases by id.
+    std::map<int64_t, std::string> flows;                                           // Phases by id.
     std::map<std::tuple<int, int>, std::vector<std::pair<double, double>>> slices;  // By row.
     for (const nlohmann::json& event : trace["traceEvents"]) {
       const std::string phase = event["ph"];

@@ -15,8 +15,8 @@ namespace {
 
 enum class Kind { kInputReady, kSend, kFree, kLink, kDevice };
 
-// Ordered as rule 6 orders events. (a, b): producer and consumer; the op that sends; the transfer whose channels get free; the
-// device of a link, or 0 for the network; a device.
+// Ordered as rule 6 orders events. (a, b): producer and consumer; the op that sends; the transfer whose channels get
+// free; the device of a link, or 0 for the network; a device.
 using Event = std::tuple<double, Kind, int, int>;
 
 struct Tensor {
@@ -78,7 +78,9 @@ class Oracle {
         case Kind::kInputReady:
           if (--missing_[static_cast<size_t>(b)] == 0) QueueOp(b, time);
           break;
-        case Kind::kSend: Send(a, time); break;
+        case Kind::kSend:
+          Send(a, time);
+          break;
         case Kind::kFree:
           for (const int32_t channel : RouteOf(started_[static_cast<size_t>(a)]).channels) Occupy(channel, false);
           events_.push({time, Kind::kLink, 0, 0});
@@ -90,7 +92,9 @@ class Oracle {
             ServeLink(a, time);
           }
           break;
-        case Kind::kDevice: ServeDevice(a, time); break;
+        case Kind::kDevice:
+          ServeDevice(a, time);
+          break;
       }
     }
     FindPeaks();
@@ -195,8 +199,7 @@ class Oracle {
     const auto to = static_cast<int32_t>(*request.to.begin());
     const auto known = routes_.find({from, to});
     if (known != routes_.end()) return known->second;
-    const NaiveRoute route =
-        FindNaiveRoute(cluster_.topology, static_cast<int32_t>(cluster_.devices.size()), from, to);
+    const NaiveRoute route = FindNaiveRoute(cluster_.topology, static_cast<int32_t>(cluster_.devices.size()), from, to);
     return routes_.emplace(std::pair(from, to), route).first->second;
   }
 
@@ -212,7 +215,8 @@ class Oracle {
         const double start = run_.start_us[static_cast<size_t>(o)];
         double until = start;
         for (const int32_t reader : graph_.consumers().Row(o)) {
-          until = std::max(until, std::floor(run_.start_us[static_cast<size_t>(reader)]) + std::floor(CostOf(reader)) - 1);
+          until =
+              std::max(until, std::floor(run_.start_us[static_cast<size_t>(reader)]) + std::floor(CostOf(reader)) - 1);
         }
         if (op.OutputBytes() > 0) held.push_back({start, until, op.OutputBytes()});
         if (op.temp_bytes > 0) held.push_back({start, run_.finish_us[static_cast<size_t>(o)], op.temp_bytes});

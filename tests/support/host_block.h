@@ -77,7 +77,8 @@ class HostLauncher {
   template <typename Kernel>
   void Launch(const Kernel& kernel, int32_t blocks, int32_t threads, int64_t shared_bytes) {
     for (const int32_t rank : HostBlock::Shuffled(blocks, rng_)) {
-      NanMemory shared(static_cast<size_t>(shared_bytes));  // Of its size to the 256 bytes: the address sanitizer watches.
+      NanMemory shared(
+          static_cast<size_t>(shared_bytes));  // Of its size to the 256 bytes: the address sanitizer watches.
       HostBlock block(rank, blocks, threads, reinterpret_cast<float*>(shared.data()), rng_);
       kernel(block);
     }
@@ -106,10 +107,9 @@ class HostPolicy {
     batch_memory_ = NanMemory(gpu::BatchBytes(capacity));
     problem_.batch = gpu::ViewBatch(capacity, batch_memory_.data());
     gpu::WriteBatch(graphs_, episodes, states, scalars, problem_.sizes.small_nodes, problem_.batch);
-    work_memory_ =
-        NanMemory(gpu::WorkspaceBytes(problem_.plan, problem_.sizes, problem_.max_nodes, capacity.states));
-    problem_.work = gpu::ViewWorkspace(problem_.plan, problem_.sizes, problem_.max_nodes, capacity.states,
-                                       work_memory_.data());
+    work_memory_ = NanMemory(gpu::WorkspaceBytes(problem_.plan, problem_.sizes, problem_.max_nodes, capacity.states));
+    problem_.work =
+        gpu::ViewWorkspace(problem_.plan, problem_.sizes, problem_.max_nodes, capacity.states, work_memory_.data());
   }
 
   // Logits [S, devices] of the batch.

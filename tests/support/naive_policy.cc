@@ -44,9 +44,8 @@ class NaivePolicy {
     const auto append = [&](const Vector& part) { pooled.insert(pooled.end(), part.begin(), part.end()); };
     append(PoolOver("ancestors", [&](size_t i) { return ancestor[i]; }));
     append(PoolOver("descendants", [&](size_t i) { return descendant[i]; }));
-    append(PoolOver("neither", [&](size_t i) {
-      return !ancestor[i] && !descendant[i] && i != static_cast<size_t>(state_.step);
-    }));
+    append(PoolOver("neither",
+                    [&](size_t i) { return !ancestor[i] && !descendant[i] && i != static_cast<size_t>(state_.step); }));
     append(embedding_[static_cast<size_t>(state_.step)]);
     Vector logits = Apply("classifier.2", Relu(Apply("classifier.1", Relu(Apply("classifier.0", pooled)))));
     for (size_t d = 0; d < logits.size(); ++d) {

@@ -11,10 +11,14 @@ namespace {
 // Small whole numbers make equal times common; fractions make rounding matter.
 double RandomCost(Rng& rng) {
   switch (rng.UniformInt(0, 3)) {
-    case 0: return 0;
-    case 1: return static_cast<double>(rng.UniformInt(1, 4));
-    case 2: return 10;
-    default: return rng.Uniform(0.1, 50);
+    case 0:
+      return 0;
+    case 1:
+      return static_cast<double>(rng.UniformInt(1, 4));
+    case 2:
+      return 10;
+    default:
+      return rng.Uniform(0.1, 50);
   }
 }
 
@@ -35,7 +39,8 @@ Topology RandomTopology(Rng& rng, const std::vector<Device>& devices) {
     topology.nodes.push_back(StrCat("switch:", node - num_devices));
     if (node > num_devices) add_link(node, node - 1);
   }
-  for (int32_t d = 0; d < num_devices; ++d) add_link(d, static_cast<int32_t>(rng.UniformInt(num_devices, num_nodes - 1)));
+  for (int32_t d = 0; d < num_devices; ++d)
+    add_link(d, static_cast<int32_t>(rng.UniformInt(num_devices, num_nodes - 1)));
   for (int64_t extra = rng.UniformInt(0, 6); extra > 0; --extra) {
     const auto a = static_cast<int32_t>(rng.UniformInt(0, num_nodes - 1));
     const auto b = static_cast<int32_t>(rng.UniformInt(0, num_nodes - 1));
@@ -54,7 +59,8 @@ OpGraph RandomGraph(Rng& rng, const RandomGraphOptions& options) {
   std::vector<size_t> rank(n);
   std::iota(rank.begin(), rank.end(), size_t{0});
   if (rng.UniformInt(0, 1) == 1) {
-    for (size_t i = n; i > 1; --i) std::swap(rank[i - 1], rank[static_cast<size_t>(rng.UniformInt(0, static_cast<int64_t>(i) - 1))]);
+    for (size_t i = n; i > 1; --i)
+      std::swap(rank[i - 1], rank[static_cast<size_t>(rng.UniformInt(0, static_cast<int64_t>(i) - 1))]);
   }
   std::vector<size_t> op_at(n);
   for (size_t o = 0; o < n; ++o) op_at[rank[o]] = o;

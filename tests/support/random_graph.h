@@ -1,5 +1,6 @@
-// Random graphs and clusters by seed, rich in the cases that are easy to get wrong: equal costs (ties), zero costs, control
-// edges, several outputs, an output read twice by one op, zero bytes, no overheads, links in parallel, no latency.
+// Random graphs and clusters by seed, rich in the cases that are easy to get wrong: equal costs (ties), zero costs,
+// control edges, several outputs, an output read twice by one op, zero bytes, no overheads, links in parallel, no
+// latency.
 #pragma once
 
 #include "common/rng.h"

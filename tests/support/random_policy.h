@@ -29,8 +29,8 @@ PolicyShape RandomPolicyShape(Rng& rng);
 // Glorot weights with random biases, damped where sums over many nodes would make logits explode: |logit| is O(1..10).
 PolicyWeights RandomPolicyWeights(const PolicyShape& shape, Rng& rng);
 
-// For each parameter in turn, whether only pooling uses it: those of F and G, and the classifier's columns for the three
-// sets.
+// For each parameter in turn, whether only pooling uses it: those of F and G, and the classifier's columns for the
+// three sets.
 std::vector<bool> IsOfPooling(const PolicyShape& shape);
 
 }  // namespace emplace

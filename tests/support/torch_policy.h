@@ -25,7 +25,8 @@ TorchLoss LossByTorch(const PolicyWeights& weights, const RandomBatch& batch, co
 
 // 1e-5 relative.
 void ExpectLogits(const std::vector<float>& actual, const std::vector<float>& expected);
-// 1e-4, layer by layer, relative to the layer's largest entry: what rounding adds to a sum does not shrink with the sum.
+// 1e-4, layer by layer, relative to the layer's largest entry: what rounding adds to a sum does not shrink with the
+// sum.
 void ExpectGradient(const PolicyShape& shape, const std::vector<float>& actual, const std::vector<float>& expected);
 
 }  // namespace emplace

@@ -53,17 +53,21 @@ class CliTest : public CliFolder {
 };
 
 TEST_F(CliTest, SimulatePrintsTheDocumentedJson) {
-  Write("p.json", R"({"format": "emplace.placement/1", "devices": ["gpu:0", "gpu:1"], "ops": {"a": 0, "b": 1, "c": 1}})");
+  Write("p.json",
+        R"({"format": "emplace.placement/1", "devices": ["gpu:0", "gpu:1"], "ops": {"a": 0, "b": 1, "c": 1}})");
   const Outcome outcome = Emplace("simulate --graph g.graph.json --devices d.yaml --placement p.json --json");
   ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
   const Json printed = Json::parse(outcome.out);
-  EXPECT_EQ(printed, (Json{{"makespan_us", 25.0}, {"peak_bytes", {0, 0}}, {"start_us", {0.0, 0.0, 20.0}},
+  EXPECT_EQ(printed, (Json{{"makespan_us", 25.0},
+                           {"peak_bytes", {0, 0}},
+                           {"start_us", {0.0, 0.0, 20.0}},
                            {"finish_us", {10.0, 20.0, 25.0}}}));
 }
 
 TEST_F(CliTest, PlaceWritesAPlacementThatSimulatesToWhatItPrinted) {
   const Outcome placed = Emplace(
-      "place --graph g.graph.json --devices d.yaml --policy p.safetensors --samples 16 --out placed.json --trace t.json "
+      "place --graph g.graph.json --devices d.yaml --policy p.safetensors --samples 16 --out placed.json --trace "
+      "t.json "
       "--json");
   ASSERT_EQ(placed.exit_code, 0) << placed.err;
   const Outcome simulated = Emplace("simulate --graph g.graph.json --devices d.yaml --placement placed.json --json");
@@ -75,7 +79,8 @@ TEST_F(CliTest, PlaceWritesAPlacementThatSimulatesToWhatItPrinted) {
 
 TEST_F(CliTest, EvaluatePrintsTheDocumentedJson) {
   const Outcome outcome = Emplace(
-      "evaluate --graphs g.graph.json --devices d.yaml --policy p.safetensors --methods single,random,policy --budget 50 "
+      "evaluate --graphs g.graph.json --devices d.yaml --policy p.safetensors --methods single,random,policy --budget "
+      "50 "
       "--json");
   ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
   const Json printed = Json::parse(outcome.out);
@@ -115,10 +120,16 @@ TEST_F(CliTest, ImportPutsMeasuredCostsIntoAGraph) {
   const Outcome imported = Emplace("import --costs t.csv --graph g.graph.json --out new/m.graph.json.zst --json");
   ASSERT_EQ(imported.exit_code, 0) << imported.err;
   const Json report = Json::parse(imported.out);
-  EXPECT_EQ(report["graphs"], (Json{{{"graph", "tiny"}, {"file", "new/m.graph.json.zst"}, {"ops", 3},
-                                     {"kinds", {{{"kind", "k80"}, {"measured_ops", 2}, {"runnable_ops", 3},
-                                                 {"measured_us", 60.0}, {"runnable_us", 65.0},
-                                                 {"measured_share", 60.0 / 65.0}}}}}}));
+  EXPECT_EQ(report["graphs"], (Json{{{"graph", "tiny"},
+                                     {"file", "new/m.graph.json.zst"},
+                                     {"ops", 3},
+                                     {"kinds",
+                                      {{{"kind", "k80"},
+                                        {"measured_ops", 2},
+                                        {"runnable_ops", 3},
+                                        {"measured_us", 60.0},
+                                        {"runnable_us", 65.0},
+                                        {"measured_share", 60.0 / 65.0}}}}}}));
   EXPECT_EQ(report["unmeasured_types"], (Json{{{"kind", "k80"}, {"type", "aten.add"}, {"ops", 1}, {"us", 5.0}}}));
   EXPECT_EQ(report["unused_rows"], (Json{{{"line", 4}, {"type", "aten.relu"}, {"shapes", "4x4"}, {"kind", "k80"}}}));
   Write("p.json", "[0, 1, 1]");
@@ -142,8 +153,10 @@ TEST_F(CliTest, ImportWritesNothingOnAnError) {
   Write("good.csv", "type,shapes,kind,us\naten.mm,,k80,30\n");
   Write("bad.csv", "type,shapes,kind,us\naten.mm,,k80,30\naten.mm,4y4,k80,fast\n");
   Write("broken.graph.json", "{");
-  ExpectRefused("import --costs bad.csv --graph g.graph.json --out new.graph.json", "bad.csv:3:9: shapes is '4y4', expected");
-  ExpectRefused("import --costs good.csv --graph g.graph.json --graph broken.graph.json --out new", "broken.graph.json:1:");
+  ExpectRefused("import --costs bad.csv --graph g.graph.json --out new.graph.json",
+                "bad.csv:3:9: shapes is '4y4', expected");
+  ExpectRefused("import --costs good.csv --graph g.graph.json --graph broken.graph.json --out new",
+                "broken.graph.json:1:");
   ExpectRefused("import --costs good.csv --graph g.graph.json --graph ./g.graph.json --out new", "second graph");
   ExpectRefused("import --costs none.csv --graph g.graph.json --out new.graph.json", "none.csv");
   ExpectRefused("import --costs good.csv --graph g.graph.json --out new.graph.json --kinds cpu,", "--kinds");
@@ -164,14 +177,16 @@ TEST_F(CliTest, ReportWritesOnePage) {
   EXPECT_NE(page.find("<title>a &amp; b</title>"), std::string::npos);
   EXPECT_NE(page.find("\"makespan_us\":25.0"), std::string::npos);
   const Outcome again = Emplace(
-      "report results.json --graph g.graph.json --devices d.yaml --placement placed.json --title 'a & b' --out r2.html");
+      "report results.json --graph g.graph.json --devices d.yaml --placement placed.json --title 'a & b' --out "
+      "r2.html");
   ASSERT_EQ(again.exit_code, 0) << again.err;
   EXPECT_EQ(page, ReadFile(folder_ / "r2.html"));
 }
 
 TEST_F(CliTest, ReportWritesNothingOnAnError) {
   Write("broken.json", "{\"results\": [");
-  Write("results.json", R"({"results": [{"graph": "g", "method": "m", "makespan_us": 1, "feasible": true, "evaluations": 1,
+  Write("results.json",
+        R"({"results": [{"graph": "g", "method": "m", "makespan_us": 1, "feasible": true, "evaluations": 1,
                                           "seconds": 0}]})");
   ExpectRefused("report --out r.html", "sources");
   ExpectRefused("report results.json", "--out");
@@ -240,7 +255,8 @@ TEST_F(CliTest, KeygenMakesKeysOnceAndShowsNone) {
   const LearnerKeys learner = LoadLearnerKeys(folder_ / "keys" / "learner.keys");
   const ActorKeys actor = LoadActorKeys(folder_ / "keys" / "actor-1.keys");
   EXPECT_EQ(learner.actors.at(1), actor.public_key);
-  EXPECT_THAT(made.out, AllOf(HasSubstr("network.keys=keys/learner.keys"), HasSubstr("EMPLACE_KEYS=keys/actor-1.keys")));
+  EXPECT_THAT(made.out,
+              AllOf(HasSubstr("network.keys=keys/learner.keys"), HasSubstr("EMPLACE_KEYS=keys/actor-1.keys")));
   EXPECT_THAT(made.out, AllOf(Not(HasSubstr(learner.secret_key)), Not(HasSubstr(actor.secret_key))));
   const Outcome of_learner = Emplace("inspect keys/learner.keys");
   EXPECT_THAT(of_learner.out, AllOf(HasSubstr(learner.public_key), Not(HasSubstr(learner.secret_key))));

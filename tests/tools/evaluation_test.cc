@@ -22,7 +22,8 @@ namespace {
 namespace fs = std::filesystem;
 using ::testing::HasSubstr;
 
-RunResult Result(const std::string& graph, const std::string& method, uint64_t seed, double makespan_us, bool feasible = true) {
+RunResult Result(const std::string& graph, const std::string& method, uint64_t seed, double makespan_us,
+                 bool feasible = true) {
   RunResult result;
   result.key = {graph + ".graph.json", method, seed};
   result.graph = graph;
@@ -34,9 +35,10 @@ RunResult Result(const std::string& graph, const std::string& method, uint64_t s
 }
 
 TEST(Summary, CountsWinsByGraphAndAveragesBySeed) {
-  const std::vector<RunResult> results = {
-      Result("a", "x", 1, 50), Result("a", "x", 2, 200), Result("a", "y", 1, 90),          // x: mean of logs 100; y wins.
-      Result("b", "x", 1, 50), Result("b", "x", 2, 50),  Result("b", "y", 1, 40, false)};  // What does not fit cannot win.
+  const std::vector<RunResult> results = {Result("a", "x", 1, 50),       Result("a", "x", 2, 200),
+                                          Result("a", "y", 1, 90),  // x: mean of logs 100; y wins.
+                                          Result("b", "x", 1, 50),       Result("b", "x", 2, 50),
+                                          Result("b", "y", 1, 40, false)};  // What does not fit cannot win.
   const std::vector<MethodSummary> summaries = Summarize(results, {"x", "y", "z"});
   EXPECT_EQ(summaries[0].graphs, 2);
   EXPECT_EQ(summaries[0].runs, 4);
@@ -80,7 +82,8 @@ class EvaluationTest : public ::testing::Test {
   std::vector<RunResult> Run(const std::vector<RunKey>& keys, int jobs) {
     std::vector<RunResult> results;
     const std::atomic<bool> stop = false;
-    RunEvaluation(plan_, keys, jobs, [&](const RunResult& result) { results.push_back(result); }, stop);
+    RunEvaluation(
+        plan_, keys, jobs, [&](const RunResult& result) { results.push_back(result); }, stop);
     std::sort(results.begin(), results.end(), [](const RunResult& a, const RunResult& b) { return a.key < b.key; });
     return results;
   }
@@ -110,7 +113,8 @@ TEST_F(EvaluationTest, IsTheSameOnOneThreadAndOnFour) {
 TEST_F(EvaluationTest, StopsWhenToldAndKeepsWhatItHas) {
   std::atomic<bool> stop = false;
   int done = 0;
-  RunEvaluation(plan_, plan_.Keys(), 1, [&](const RunResult&) { stop = ++done == 3; }, stop);
+  RunEvaluation(
+      plan_, plan_.Keys(), 1, [&](const RunResult&) { stop = ++done == 3; }, stop);
   EXPECT_EQ(done, 3);
 }
 

@@ -36,8 +36,8 @@ struct RunResult {
 struct EvaluationPlan {
   std::vector<std::filesystem::path> graphs;
   std::vector<std::string> methods;
-  std::vector<uint64_t> seeds;   // One at least; a method that draws nothing runs once.
-  MethodOptions options;         // Its seed is not used.
+  std::vector<uint64_t> seeds;  // One at least; a method that draws nothing runs once.
+  MethodOptions options;        // Its seed is not used.
   Cluster cluster;
   int32_t max_groups = 128;
 
@@ -45,8 +45,9 @@ struct EvaluationPlan {
   std::vector<RunKey> Keys() const;
 };
 
-// Runs these keys of the plan on `jobs` threads, calling done(result) for each, one at a time, in the order in which they
-// end; starts no more once `stop` is set. Throws what the first run that failed has thrown, after the others have ended.
+// Runs these keys of the plan on `jobs` threads, calling done(result) for each, one at a time, in the order in which
+// they end; starts no more once `stop` is set. Throws what the first run that failed has thrown, after the others have
+// ended.
 void RunEvaluation(const EvaluationPlan& plan, const std::vector<RunKey>& keys, int jobs,
                    const std::function<void(const RunResult&)>& done, const std::atomic<bool>& stop);
 

@@ -38,13 +38,16 @@ RunResult FromJson(const nlohmann::json& entry, const nlohmann::json& graphs) {
 }  // namespace
 
 Json SettingsOf(const EvaluationPlan& plan, const std::string& policy_path) {
-  return {{"devices", ClusterToYaml(plan.cluster)}, {"policy", policy_path},
+  return {{"devices", ClusterToYaml(plan.cluster)},
+          {"policy", policy_path},
           {"policy_version", plan.options.policy ? Json(plan.options.policy->version) : Json(nullptr)},
-          {"samples", plan.options.samples},        {"budget", plan.options.budget},
+          {"samples", plan.options.samples},
+          {"budget", plan.options.budget},
           {"max_groups", plan.max_groups}};
 }
 
-Json ToDocument(const std::vector<RunResult>& results, const std::vector<MethodSummary>& summaries, const Json& settings) {
+Json ToDocument(const std::vector<RunResult>& results, const std::vector<MethodSummary>& summaries,
+                const Json& settings) {
   Json rows = Json::array();
   Json graphs = Json::object();
   for (const RunResult& result : results) {
@@ -70,7 +73,10 @@ Json ToDocument(const std::vector<RunResult>& results, const std::vector<MethodS
                                  {"seconds", summary.seconds},
                                  {"evaluations", summary.evaluations}};
   }
-  return {{"results", std::move(rows)}, {"summary", std::move(by_method)}, {"graphs", std::move(graphs)}, {"settings", settings}};
+  return {{"results", std::move(rows)},
+          {"summary", std::move(by_method)},
+          {"graphs", std::move(graphs)},
+          {"settings", settings}};
 }
 
 std::vector<RunResult> LoadResults(const std::filesystem::path& path, const Json& settings) {
@@ -80,9 +86,11 @@ std::vector<RunResult> LoadResults(const std::filesystem::path& path, const Json
     const nlohmann::json& made_with = document.at("settings");
     for (const auto& [key, value] : settings.items()) {
       if (made_with.at(key) == nlohmann::json(value)) continue;
-      throw BadInput(StrCat(path.string(), ": was made with another '", key, "', expected ", ShownJson(value), ", it says ", ShownJson(made_with.at(key))));
+      throw BadInput(StrCat(path.string(), ": was made with another '", key, "', expected ", ShownJson(value),
+                            ", it says ", ShownJson(made_with.at(key))));
     }
-    for (const nlohmann::json& entry : document.at("results")) results.push_back(FromJson(entry, document.at("graphs")));
+    for (const nlohmann::json& entry : document.at("results"))
+      results.push_back(FromJson(entry, document.at("graphs")));
   } catch (const nlohmann::json::exception& error) {
     throw BadInput(StrCat(path.string(), ": no results of an evaluation: ", error.what()));
   }

@@ -12,8 +12,8 @@ class Wins {
   // One run, of one seed. makespan_us: infinity without a placement. feasible: it fits the devices' memory.
   void Add(const std::string& graph, const std::string& method, double makespan_us, bool feasible);
 
-  // Graphs on which no other method is faster, by the geometric mean over seeds; one that fits every time beats any that
-  // does not, and what does not cannot win. Ties count for all. A method that wins nowhere is left out.
+  // Graphs on which no other method is faster, by the geometric mean over seeds; one that fits every time beats any
+  // that does not, and what does not cannot win. Ties count for all. A method that wins nowhere is left out.
   std::map<std::string, int64_t> ByMethod() const;
 
  private:

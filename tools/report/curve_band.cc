@@ -43,7 +43,8 @@ CurveBand BandOf(const std::vector<Curve>& curves, size_t most_points) {
   }
   std::vector<double> grid;
   for (const Curve& curve : solid) {
-    std::copy_if(curve.x.begin(), curve.x.end(), std::back_inserter(grid), [&](double x) { return begin <= x && x <= end; });
+    std::copy_if(curve.x.begin(), curve.x.end(), std::back_inserter(grid),
+                 [&](double x) { return begin <= x && x <= end; });
   }
   std::sort(grid.begin(), grid.end());
   grid.erase(std::unique(grid.begin(), grid.end()), grid.end());

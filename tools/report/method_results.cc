@@ -48,7 +48,8 @@ Row ParseRow(const Json& json, const std::string& place) {
   const bool placed = !RequiredMember(json, "makespan_us", place).is_null();
   row.makespan_us = placed ? NumberFromZero(json, "makespan_us", place) : kInfinity;
   const Json& feasible = RequiredMember(json, "feasible", place);
-  if (!feasible.is_boolean()) throw BadInput(StrCat(place, ": 'feasible' is ", ShownJson(feasible), ", expected true or false"));
+  if (!feasible.is_boolean())
+    throw BadInput(StrCat(place, ": 'feasible' is ", ShownJson(feasible), ", expected true or false"));
   row.feasible = feasible.get<bool>() && placed;
   row.seconds = NumberFromZero(json, "seconds", place);
   row.evaluations = static_cast<int64_t>(std::min(NumberFromZero(json, "evaluations", place), 9e18));
@@ -60,18 +61,21 @@ std::vector<Row> ParseRows(const Json& file, const std::string& source) {
   if (results == file.end() || !results->is_array()) {
     throw BadInput(StrCat(source, ": has no list 'results', expected the output of emplace evaluate --json"));
   }
-  if (results->empty()) throw BadInput(StrCat(source, ": 'results' is empty, expected a row for each graph and method"));
+  if (results->empty())
+    throw BadInput(StrCat(source, ": 'results' is empty, expected a row for each graph and method"));
   std::vector<Row> rows;
   for (const Json& row : *results) rows.push_back(ParseRow(row, StrCat(source, ": results[", rows.size(), "]")));
   return rows;
 }
 
 // One-device time, us, of each graph that has one.
-std::map<std::string, double> SingleDeviceTimes(const Json& file, const std::vector<Row>& rows, const std::string& source) {
+std::map<std::string, double> SingleDeviceTimes(const Json& file, const std::vector<Row>& rows,
+                                                const std::string& source) {
   std::map<std::string, double> times;
   const auto graphs = file.find("graphs");
   if (graphs != file.end()) {
-    if (!graphs->is_object()) throw BadInput(StrCat(source, ": 'graphs' is ", ShownJson(*graphs), ", expected an object"));
+    if (!graphs->is_object())
+      throw BadInput(StrCat(source, ": 'graphs' is ", ShownJson(*graphs), ", expected an object"));
     for (const auto& [name, graph] : graphs->items()) {
       const std::string place = StrCat(source, ": graph '", name, "'");
       if (!graph.is_object()) throw BadInput(StrCat(place, " is ", ShownJson(graph), ", expected an object"));
@@ -87,7 +91,8 @@ std::map<std::string, double> SingleDeviceTimes(const Json& file, const std::vec
   return times;
 }
 
-MethodResults Summarize(const std::string& method, const std::vector<Row>& rows, const std::map<std::string, double>& single) {
+MethodResults Summarize(const std::string& method, const std::vector<Row>& rows,
+                        const std::map<std::string, double>& single) {
   MethodResults results;
   results.method = method;
   std::vector<double> feasible_ratios;

@@ -35,7 +35,8 @@ class Line {
   double Optional(const char* key) const {
     const auto found = json_.find(key);
     if (found == json_.end() || found->is_null()) return kNone;
-    if (!found->is_number()) throw BadInput(StrCat(place_, ": '", key, "' is ", ShownJson(*found), ", expected a number"));
+    if (!found->is_number())
+      throw BadInput(StrCat(place_, ": '", key, "' is ", ShownJson(*found), ", expected a number"));
     return found->get<double>();
   }
 

@@ -18,19 +18,19 @@ struct EvaluationSeries {
 
 // One entry a bucket of consecutive updates, so that a long run stays drawable; NaN as above.
 struct UpdateSeries {
-  std::vector<double> update;          // Of the bucket's last update.
-  std::vector<double> seconds;         // Likewise, of training since its start.
-  std::vector<double> mean_ratio;      // Mean over the bucket.
-  std::vector<double> best_ratio;      // Least of the bucket.
-  std::vector<double> min_lag;         // Versions. Least, mean and greatest of the bucket.
+  std::vector<double> update;      // Of the bucket's last update.
+  std::vector<double> seconds;     // Likewise, of training since its start.
+  std::vector<double> mean_ratio;  // Mean over the bucket.
+  std::vector<double> best_ratio;  // Least of the bucket.
+  std::vector<double> min_lag;     // Versions. Least, mean and greatest of the bucket.
   std::vector<double> mean_lag;
   std::vector<double> max_lag;
   std::vector<double> episodes_per_s;  // Over the time since the bucket before.
   std::vector<double> steps_per_s;
-  std::vector<double> waiting_share;   // Of the learner's time in the bucket, 0..1: for trajectories.
+  std::vector<double> waiting_share;  // Of the learner's time in the bucket, 0..1: for trajectories.
   std::vector<double> updating_share;
   std::vector<double> other_share;
-  std::vector<double> blocked_share;   // Of the wall time: with a full queue, so that actors had to wait.
+  std::vector<double> blocked_share;  // Of the wall time: with a full queue, so that actors had to wait.
 };
 
 struct MetricsSeries {
@@ -38,8 +38,9 @@ struct MetricsSeries {
   UpdateSeries updates;
 };
 
-// At most `most_buckets` > 0 buckets. Lines of other kinds are left out, and so is an unfinished last line: the run still
-// goes on. Throws BadInput "source:line: ..." for any other line that is not a JSON object with numbers where we need them.
+// At most `most_buckets` > 0 buckets. Lines of other kinds are left out, and so is an unfinished last line: the run
+// still goes on. Throws BadInput "source:line: ..." for any other line that is not a JSON object with numbers where we
+// need them.
 MetricsSeries ParseMetrics(std::string_view text, const std::string& source, size_t most_buckets);
 
 }  // namespace emplace

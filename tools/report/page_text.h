@@ -5,7 +5,7 @@
 
 namespace emplace {
 
-extern const std::string_view kReportHtml;    // With the markers {{title}}, {{style}}, {{data}} and {{script}}.
+extern const std::string_view kReportHtml;  // With the markers {{title}}, {{style}}, {{data}} and {{script}}.
 extern const std::string_view kReportStyle;
 extern const std::string_view kReportScript;  // All scripts, in the order in which CMakeLists.txt names them.
 

@@ -29,8 +29,12 @@ Json Devices(const Cluster& cluster, const Placement& placement, const Timeline&
       ++ops;
     }
     const Device& device = cluster.devices[d];
-    devices.push_back({{"name", device.name}, {"kind", device.kind}, {"memory_bytes", device.memory_bytes},
-                       {"peak_bytes", timeline.peak_bytes[d]}, {"busy_us", Rounded(busy_us)}, {"ops", ops}});
+    devices.push_back({{"name", device.name},
+                       {"kind", device.kind},
+                       {"memory_bytes", device.memory_bytes},
+                       {"peak_bytes", timeline.peak_bytes[d]},
+                       {"busy_us", Rounded(busy_us)},
+                       {"ops", ops}});
   }
   return devices;
 }
@@ -40,8 +44,8 @@ void AddOps(const OpGraph& graph, const Placement& placement, const Timeline& ti
             const std::vector<GroupIndex>& group_of_op, Json& document) {
   std::map<std::string, size_t> type_index;
   Json types = Json::array();
-  Json ops = {{"name", Json::array()}, {"type", Json::array()}, {"start_us", Json::array()}, {"duration_us", Json::array()},
-              {"device", placement}, {"group", group_of_op}};
+  Json ops = {{"name", Json::array()},        {"type", Json::array()}, {"start_us", Json::array()},
+              {"duration_us", Json::array()}, {"device", placement},   {"group", group_of_op}};
   for (OpIndex o = 0; o < graph.num_ops(); ++o) {
     const Op& op = graph.op(o);
     const auto [type, is_new] = type_index.emplace(op.type, types.size());
@@ -59,7 +63,10 @@ void AddOps(const OpGraph& graph, const Placement& placement, const Timeline& ti
 // A row for each link that a transfer occupies.
 Json Transfers(const SimGraph& sim, const Timeline& timeline) {
   const std::vector<OpIndex> producers = TensorProducers(sim);
-  Json transfers = {{"link", Json::array()}, {"op", Json::array()}, {"bytes", Json::array()}, {"start_us", Json::array()},
+  Json transfers = {{"link", Json::array()},
+                    {"op", Json::array()},
+                    {"bytes", Json::array()},
+                    {"start_us", Json::array()},
                     {"duration_us", Json::array()}};
   for (const Transfer& transfer : timeline.transfers) {
     const auto tensor = static_cast<size_t>(transfer.tensor);

@@ -10,9 +10,10 @@
 
 namespace emplace {
 
-// {"graph", "makespan_us", "single_device_us" (null: no device may run every op), "devices", "links", "types", "ops", "transfers",
-// "memory", "groups"}; tables are objects of columns, times in microseconds rounded to nanoseconds. Groups are those of
-// GroupOps(max_groups); a placement need not respect them, so each has the share of its cost on every device.
+// {"graph", "makespan_us", "single_device_us" (null: no device may run every op), "devices", "links", "types", "ops",
+// "transfers", "memory", "groups"}; tables are objects of columns, times in microseconds rounded to nanoseconds. Groups
+// are those of GroupOps(max_groups); a placement need not respect them, so each has the share of its cost on every
+// device.
 nlohmann::ordered_json PlacedGraphToJson(const OpGraph& graph, const Cluster& cluster, const Placement& placement,
                                          int32_t max_groups);
 

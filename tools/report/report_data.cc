@@ -85,7 +85,8 @@ Json CollectReport(const ReportInputs& inputs) {
   std::vector<fs::path> run_dirs;
   for (const std::string& source : inputs.sources) {
     if (!fs::exists(source)) {
-      throw BadInput(StrCat(source, ": does not exist, expected a run directory or the output of emplace evaluate --json"));
+      throw BadInput(
+          StrCat(source, ": does not exist, expected a run directory or the output of emplace evaluate --json"));
     }
     if (fs::is_directory(source)) {
       runs.push_back(RunToJson(source));

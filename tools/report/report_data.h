@@ -17,8 +17,9 @@ struct ReportInputs {
   int64_t max_groups = 0;  // Of the shown graph; 0: as the policy was trained, or 128.
 };
 
-// {"format": "emplace.report/1", "runs", "run_groups", "results": [{"path", "graphs", "rows_without_single", "methods"}],
-// "placed": null or PlacedGraphToJson with "placed_by"}. Deterministic. Throws BadInput "path: what, expected".
+// {"format": "emplace.report/1", "runs", "run_groups", "results": [{"path", "graphs", "rows_without_single",
+// "methods"}], "placed": null or PlacedGraphToJson with "placed_by"}. Deterministic. Throws BadInput "path: what,
+// expected".
 nlohmann::ordered_json CollectReport(const ReportInputs& inputs);
 
 }  // namespace emplace

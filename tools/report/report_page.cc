@@ -12,17 +12,27 @@ std::string EscapedHtml(std::string_view text) {
   std::string escaped;
   for (const char c : text) {
     switch (c) {
-      case '&': escaped += "&amp;"; break;
-      case '<': escaped += "&lt;"; break;
-      case '>': escaped += "&gt;"; break;
-      case '"': escaped += "&quot;"; break;
-      default: escaped += c;
+      case '&':
+        escaped += "&amp;";
+        break;
+      case '<':
+        escaped += "&lt;";
+        break;
+      case '>':
+        escaped += "&gt;";
+        break;
+      case '"':
+        escaped += "&quot;";
+        break;
+      default:
+        escaped += c;
     }
   }
   return escaped;
 }
 
-// JSON holds '<' in strings only, where this says the same: no "</script>" and no "<!--" is left to end the element early.
+// JSON holds '<' in strings only, where this says the same: no "</script>" and no "<!--" is left to end the element
+// early.
 std::string EmbeddedJson(const nlohmann::ordered_json& data) {
   const std::string text = data.dump(-1, ' ', /*ensure_ascii=*/false, nlohmann::ordered_json::error_handler_t::replace);
   std::string embedded;

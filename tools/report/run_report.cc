@@ -102,7 +102,8 @@ Json GroupRuns(const Json& runs) {
   for (const auto& [name, indices] : members) {
     Json group = {{"name", name}, {"runs", indices}, {"bands", nullptr}};
     if (indices.size() > 1) {
-      group["bands"] = {{"seconds", BandsOver("seconds", runs, indices)}, {"update", BandsOver("update", runs, indices)}};
+      group["bands"] = {{"seconds", BandsOver("seconds", runs, indices)},
+                        {"update", BandsOver("update", runs, indices)}};
     }
     groups.push_back(std::move(group));
   }

@@ -4,7 +4,8 @@
 //   int32_t rank() const, ranks() const       which block of the launch this is, of how many
 //   int32_t threads() const                   threads of the block; a hint for how finely to split work
 //   float* shared() const                     the block's shared memory, 16-byte aligned, not initialized
-//   void ForEach(int32_t count, item)         item(0) ... item(count - 1), each once, in any order and at the same time;
+//   void ForEach(int32_t count, item)         item(0) ... item(count - 1), each once, in any order and at the same
+//   time;
 //                                             then a barrier: later phases of this block see all that was written
 //   void ForEachInGrid(int32_t count, item)   likewise, divided among all blocks, without a barrier
 //

@@ -27,10 +27,11 @@ CompactGraphs::CompactGraphs(std::span<const PolicyGraph* const> graphs, int32_t
     total_edges_ += graph->parents.items.size();
     total_words_ += graph->ancestors.size();
   }
-  const size_t largest = std::max({(total_nodes_ + graphs.size()) * static_cast<size_t>(num_devices), total_edges_,
-                                   total_words_});
+  const size_t largest =
+      std::max({(total_nodes_ + graphs.size()) * static_cast<size_t>(num_devices), total_edges_, total_words_});
   if (largest > static_cast<size_t>(std::numeric_limits<int32_t>::max())) {
-    throw RunFailed("the training graphs are too large for one GPU: more than 2^31 nodes times devices, edges or words");
+    throw RunFailed(
+        "the training graphs are too large for one GPU: more than 2^31 nodes times devices, edges or words");
   }
 
   Carver size(nullptr);
@@ -44,7 +45,7 @@ CompactGraphs::CompactGraphs(std::span<const PolicyGraph* const> graphs, int32_t
   const auto copy = [](const auto& from, auto* to) { std::copy(from.begin(), from.end(), to); };
   for (size_t g = 0; g < graphs.size(); ++g) {
     const PolicyGraph& graph = *graphs[g];
-    view.entries[g] = {graph.num_nodes, graph.words(),  ToInt32(node), ToInt32(begin),
+    view.entries[g] = {graph.num_nodes, graph.words(), ToInt32(node), ToInt32(begin),
                        ToInt32(edge),   ToInt32(edge), ToInt32(word)};
     copy(graph.cost, view.cost + node);
     copy(graph.bytes, view.bytes + node);

@@ -36,21 +36,21 @@ class Carver {
 // Where a graph's part of the concatenated arrays starts.
 struct GraphEntry {
   int32_t num_nodes;
-  int32_t words;         // 64-bit words of a bit set
-  int32_t node;          // In cost, bytes and memory; times num_devices in `allowed`
-  int32_t begin;         // In parent_begin and child_begin, n + 1 entries
-  int32_t parent;        // In parents
-  int32_t child;         // In children
-  int32_t bits;          // In ancestors and descendants, n rows of `words`
+  int32_t words;   // 64-bit words of a bit set
+  int32_t node;    // In cost, bytes and memory; times num_devices in `allowed`
+  int32_t begin;   // In parent_begin and child_begin, n + 1 entries
+  int32_t parent;  // In parents
+  int32_t child;   // In children
+  int32_t bits;    // In ancestors and descendants, n rows of `words`
 };
 
 struct GraphsView {
-  GraphEntry* entries;       // [graphs]
-  float* cost;               // [nodes of all graphs]; likewise:
+  GraphEntry* entries;  // [graphs]
+  float* cost;          // [nodes of all graphs]; likewise:
   float* bytes;
   float* memory;
-  uint8_t* allowed;          // [nodes * num_devices]
-  int32_t* parent_begin;     // Within the graph's own items
+  uint8_t* allowed;       // [nodes * num_devices]
+  int32_t* parent_begin;  // Within the graph's own items
   int32_t* parents;
   int32_t* child_begin;
   int32_t* children;
@@ -86,39 +86,39 @@ class CompactGraphs {
 // What differs from update to update besides the states.
 struct UpdateScalars {
   double learning_rate = 0;
-  double gradient_clip = 0;     // Global norm
+  double gradient_clip = 0;  // Global norm
   float entropy_weight = 0;
   float importance_clip = 0;
   int32_t num_states = 0;
-  int32_t num_small = 0;        // The first of `order`: states whose graph fits in shared memory.
+  int32_t num_small = 0;  // The first of `order`: states whose graph fits in shared memory.
 };
 
 struct EpisodeEntry {
   int32_t graph;
-  int32_t step;             // Its first step in the arrays of steps
+  int32_t step;  // Its first step in the arrays of steps
 };
 
 // A state to learn from. What only the loss needs may stay zero where the policy is only evaluated.
 struct StateEntry {
   int32_t episode = 0;
-  int32_t step = 0;                 // The current node
+  int32_t step = 0;  // The current node
   float advantage = 0;
-  float behaviour_log_prob = 0;     // Of the action
-  float lag = 0;                    // 1 where an older version chose the action, else 0
+  float behaviour_log_prob = 0;  // Of the action
+  float lag = 0;                 // 1 where an older version chose the action, else 0
 };
 
 // An episode of a graph of n nodes.
 struct EpisodeSource {
   int32_t graph = 0;
-  std::span<const uint8_t> start_placement;     // [n]
-  std::span<const uint8_t> actions;             // [n]
+  std::span<const uint8_t> start_placement;  // [n]
+  std::span<const uint8_t> actions;          // [n]
 };
 
 // Sizes that a batch may not exceed; one place in memory serves all batches up to them.
 struct BatchCapacity {
   int32_t states = 0;
   int32_t episodes = 0;
-  int32_t steps = 0;        // Of all episodes together
+  int32_t steps = 0;  // Of all episodes together
 
   bool Holds(const BatchCapacity& other) const {
     return states >= other.states && episodes >= other.episodes && steps >= other.steps;
@@ -128,9 +128,9 @@ struct BatchCapacity {
 struct BatchView {
   UpdateScalars* scalars;
   EpisodeEntry* episodes;
-  StateEntry* states;       // [S]
-  int32_t* order;           // [S] states in the order of the blocks' work: small graphs first, then by falling size
-  uint8_t* start;           // [steps] At step t of its episode node v is on actions[v] when v < t, else on start[v].
+  StateEntry* states;  // [S]
+  int32_t* order;      // [S] states in the order of the blocks' work: small graphs first, then by falling size
+  uint8_t* start;      // [steps] At step t of its episode node v is on actions[v] when v < t, else on start[v].
   uint8_t* actions;
 };
 

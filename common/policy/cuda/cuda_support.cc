@@ -32,9 +32,7 @@ PinnedMemory& PinnedMemory::operator=(PinnedMemory&& other) noexcept {
   return *this;
 }
 
-Stream::Stream() {
-  Check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "cannot create a stream");
-}
+Stream::Stream() { Check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "cannot create a stream"); }
 Stream::~Stream() { cudaStreamDestroy(stream_); }
 void Stream::Synchronize() const { Check(cudaStreamSynchronize(stream_), "work on the device failed"); }
 

@@ -18,8 +18,7 @@ int32_t Roomy(int32_t needed, int32_t have) {
 
 }  // namespace
 
-DeviceProblem::DeviceProblem(const PolicyShape& shape, std::span<const PolicyGraph* const> graphs,
-                             int64_t shared_limit)
+DeviceProblem::DeviceProblem(const PolicyShape& shape, std::span<const PolicyGraph* const> graphs, int64_t shared_limit)
     : graphs_(graphs, shape.num_devices), graph_memory_(graphs_.bytes().size()) {
   common_.plan = MakePolicyPlan(shape);
   common_.max_nodes = graphs_.max_nodes();
@@ -40,14 +39,12 @@ void DeviceProblem::Grow(const BatchCapacity& needed) {
     slot.view = ViewBatch(capacity_, slot.device.data());
   }
   work_memory_ = DeviceMemory();  // Before the larger one is taken.
-  work_memory_ =
-      DeviceMemory(WorkspaceBytes(common_.plan, common_.sizes, common_.max_nodes, capacity_.states));
-  common_.work =
-      ViewWorkspace(common_.plan, common_.sizes, common_.max_nodes, capacity_.states, work_memory_.data());
+  work_memory_ = DeviceMemory(WorkspaceBytes(common_.plan, common_.sizes, common_.max_nodes, capacity_.states));
+  common_.work = ViewWorkspace(common_.plan, common_.sizes, common_.max_nodes, capacity_.states, work_memory_.data());
 }
 
-void DeviceProblem::CopyBatch(int32_t slot, std::span<const EpisodeSource> episodes,
-                              std::span<const StateEntry> states, const UpdateScalars& scalars, cudaStream_t stream) {
+void DeviceProblem::CopyBatch(int32_t slot, std::span<const EpisodeSource> episodes, std::span<const StateEntry> states,
+                              const UpdateScalars& scalars, cudaStream_t stream) {
   EMPLACE_CHECK(!states.empty());
   Slot& place = slots_[static_cast<size_t>(slot)];
   WriteBatch(graphs_, episodes, states, scalars, common_.sizes.small_nodes, ViewBatch(capacity_, place.host.data()));

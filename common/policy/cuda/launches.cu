@@ -1,9 +1,8 @@
 // The only file that nvcc compiles: every kernel of the pipeline, for every architecture that the build names.
-#include "common/policy/cuda/launches.h"
-
 #include <algorithm>
 
 #include "common/policy/cuda/cuda_support.h"
+#include "common/policy/cuda/launches.h"
 #include "common/policy/cuda/pipeline.h"
 
 namespace emplace::gpu {
@@ -51,8 +50,9 @@ class StreamLauncher {
 
   template <typename Kernel>
   void Launch(const Kernel& kernel, int32_t blocks, int32_t threads, int64_t shared_bytes) {
-    RunKernel<Kernel><<<static_cast<unsigned>(blocks), static_cast<unsigned>(threads),
-                        static_cast<size_t>(shared_bytes), stream_>>>(kernel);
+    RunKernel<Kernel>
+        <<<static_cast<unsigned>(blocks), static_cast<unsigned>(threads), static_cast<size_t>(shared_bytes), stream_>>>(
+            kernel);
     Check(cudaGetLastError(), "cannot launch a kernel");
   }
 
@@ -87,8 +87,7 @@ LaunchSizes ChooseLaunchSizes(const PolicyPlan& plan, int32_t max_nodes, int64_t
   // Where arrays lie in global memory, two blocks a processor: each takes its own memory.
   constexpr int32_t kBlocksWithoutShared = 2;
   const int32_t processors = Attribute(cudaDevAttrMultiProcessorCount);
-  const int64_t shared =
-      std::min<int64_t>(shared_limit, Attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin));
+  const int64_t shared = std::min<int64_t>(shared_limit, Attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin));
   Problem problem;
   problem.plan = plan;
   problem.max_nodes = max_nodes;
@@ -98,8 +97,7 @@ LaunchSizes ChooseLaunchSizes(const PolicyPlan& plan, int32_t max_nodes, int64_t
   sizes.grid_blocks = 4 * processors;
   if (problem.has_small()) {
     sizes.forward_blocks = ResidentBlocks<BodyForwardKernel<true>>(sizes.body_threads, problem.ForwardSharedBytes());
-    sizes.backward_blocks =
-        ResidentBlocks<BodyBackwardKernel<true>>(sizes.body_threads, problem.BackwardSharedBytes());
+    sizes.backward_blocks = ResidentBlocks<BodyBackwardKernel<true>>(sizes.body_threads, problem.BackwardSharedBytes());
   } else {
     sizes.forward_blocks = kBlocksWithoutShared * processors;
     sizes.backward_blocks = kBlocksWithoutShared * processors;

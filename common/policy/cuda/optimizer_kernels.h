@@ -154,10 +154,10 @@ struct FinishKernel {
 struct AdamKernel {
   PolicyPlan plan;
   Workspace work;
-  float* values;    // [parameters]; likewise:
+  float* values;  // [parameters]; likewise:
   float* mean;
   float* variance;
-  float* copy;      // The new values once more, for the host
+  float* copy;  // The new values once more, for the host
 
   template <typename Block>
   EMPLACE_DEVICE void operator()(Block& block) const {

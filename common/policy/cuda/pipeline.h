@@ -35,7 +35,7 @@ struct Problem {
 };
 
 struct OptimizerState {
-  float* values;        // [parameters] the weights; likewise:
+  float* values;  // [parameters] the weights; likewise:
   float* mean;
   float* variance;
   int64_t* adam_steps;

@@ -53,18 +53,18 @@ struct PolicyPlan {
   int32_t devices_padded;
   int32_t memory_feature;  // 0 or 1; likewise:
   int32_t pooling;
-  int32_t rounds;          // k
-  int32_t features;        // F
+  int32_t rounds;    // k
+  int32_t features;  // F
   int32_t features_padded;
-  int32_t width;           // m
+  int32_t width;  // m
   int32_t width_padded;
-  int32_t embedding;       // e = 2m
+  int32_t embedding;  // e = 2m
   int32_t embedding_padded;
   int32_t parameters;
   int32_t packed_floats;
   int32_t body_parameters;
   int32_t head_parameters;
-  int32_t chunks;          // Of kReduceChunk parameters, over all layers.
+  int32_t chunks;  // Of kReduceChunk parameters, over all layers.
   LayerPlan layers[kNumLayers];
 };
 

@@ -7,8 +7,8 @@
 
 namespace emplace::gpu {
 
-// Weight gradients of one state are summed in the arena over nodes and rounds, in up to this many slices, and then added
-// to the block's row of partial gradients.
+// Weight gradients of one state are summed in the arena over nodes and rounds, in up to this many slices, and then
+// added to the block's row of partial gradients.
 inline constexpr int32_t kMaxGradientSlices = 8;
 EMPLACE_HOST_DEVICE int32_t GradientSlices(int32_t tiles, int32_t threads) {
   return Max(1, Min(kMaxGradientSlices, threads / tiles));
@@ -33,9 +33,8 @@ EMPLACE_DEVICE void AddToPartial(Block& block, const LayerPlan& layer, const flo
                                  int32_t slice_stride, float* partial) {
   block.ForEach(layer.parameters(), [&](int32_t parameter) {
     const int32_t weights = layer.in * layer.out;
-    const int32_t place = parameter < weights
-                              ? parameter / layer.in * layer.in_padded + parameter % layer.in
-                              : layer.out_padded * layer.in_padded + (parameter - weights);
+    const int32_t place = parameter < weights ? parameter / layer.in * layer.in_padded + parameter % layer.in
+                                              : layer.out_padded * layer.in_padded + (parameter - weights);
     float sum = 0.0F;
     for (int32_t slice = 0; slice < slices; ++slice) sum += layer_sums[slice * slice_stride + place];
     partial[layer.partial + parameter] += sum;
@@ -46,17 +45,17 @@ EMPLACE_DEVICE void AddToPartial(Block& block, const LayerPlan& layer, const flo
 struct BackwardArena {
   ForwardArena forward;
   // Pools; the embedding stays where the forward pass left it.
-  int32_t pool_hidden;     // [n, e]
-  int32_t d_inner;         // [n, e]
-  int32_t d_hidden;        // [n, e]
+  int32_t pool_hidden;  // [n, e]
+  int32_t d_inner;      // [n, e]
+  int32_t d_hidden;     // [n, e]
   int32_t sets;
   int32_t pool_sums;
   int32_t pool_slices;
   // Rounds; d_self stays until the end.
-  int32_t d_self;          // [n, m]
-  int32_t d_x;             // [n, m] gradient of x at the end, then at the start of a round; in between, of the sums
-  int32_t inputs;          // [3, n, m] what f.1, g.0 and g.1 read
-  int32_t gradients;       // [4, n, m] of the outputs of f.0, f.1, g.0 and g.1 before their relu
+  int32_t d_self;     // [n, m]
+  int32_t d_x;        // [n, m] gradient of x at the end, then at the start of a round; in between, of the sums
+  int32_t inputs;     // [3, n, m] what f.1, g.0 and g.1 read
+  int32_t gradients;  // [4, n, m] of the outputs of f.0, f.1, g.0 and g.1 before their relu
   int32_t round_sums;
   int32_t round_slices;
   // Self embedding.
@@ -121,8 +120,8 @@ EMPLACE_DEVICE BlockScratch ScratchAt(const PolicyPlan& plan, int32_t n, float* 
           {memory + CheckpointFloats(plan, n), RowStride(plan.embedding_padded)}};
 }
 
-// From the gradients of the sums over the sets, [3, e padded], and of the current node's own e: scratch.d_embedding, and
-// the gradients of F.
+// From the gradients of the sums over the sets, [3, e padded], and of the current node's own e: scratch.d_embedding,
+// and the gradients of F.
 template <typename Block>
 EMPLACE_DEVICE void BackwardPools(Block& block, const PolicyPlan& plan, const float* packed, const StateView& state,
                                   const float* d_sums, const float* d_own, const BackwardArena& at, float* arena,
@@ -142,14 +141,12 @@ EMPLACE_DEVICE void BackwardPools(Block& block, const PolicyPlan& plan, const fl
                [&](int32_t node, int32_t set, int32_t first, const Four& y) {
                  Store(d_inner[node] + first, Where(y, Load(d_sums + set * width + first)));
                });
-  ForPoolLayer(block, plan, packed, sets, true, 1, d_inner,
-               [&](int32_t node, int32_t, int32_t first, const Four& d) {
-                 Store(d_hidden[node] + first, Where(Load(hidden[node] + first), d));
-               });
-  ForPoolLayer(block, plan, packed, sets, true, 0, d_hidden,
-               [&](int32_t node, int32_t, int32_t first, const Four& d) {
-                 Store(scratch.d_embedding[node] + first, d);
-               });
+  ForPoolLayer(block, plan, packed, sets, true, 1, d_inner, [&](int32_t node, int32_t, int32_t first, const Four& d) {
+    Store(d_hidden[node] + first, Where(Load(hidden[node] + first), d));
+  });
+  ForPoolLayer(block, plan, packed, sets, true, 0, d_hidden, [&](int32_t node, int32_t, int32_t first, const Four& d) {
+    Store(scratch.d_embedding[node] + first, d);
+  });
   // Six layers of one shape: F.0 and F.1 of each set.
   const LayerPlan& shape = plan.layers[kPools];
   const int32_t tiles = TilesOf(shape);
@@ -166,11 +163,10 @@ EMPLACE_DEVICE void BackwardPools(Block& block, const PolicyPlan& plan, const fl
     const int32_t set = layer / 2;
     const bool second = layer % 2 == 1;
     const WeightTile tile = TileAt(shape, item % tiles);
-    const WeightSums tile_sums =
-        SumWeightTile(Rows{arena + (second ? at.d_inner : at.d_hidden), stride},
-                      Rows{arena + (second ? at.pool_hidden : at.forward.embedding), stride}, tile,
-                      sets.begin[set] + slice, sets.begin[set + 1], at.pool_slices,
-                      [&](int32_t i) { return sets.order[i]; });
+    const WeightSums tile_sums = SumWeightTile(Rows{arena + (second ? at.d_inner : at.d_hidden), stride},
+                                               Rows{arena + (second ? at.pool_hidden : at.forward.embedding), stride},
+                                               tile, sets.begin[set] + slice, sets.begin[set + 1], at.pool_slices,
+                                               [&](int32_t i) { return sets.order[i]; });
     StoreTile(shape, tile, tile_sums, false, arena + at.pool_sums + slice * slice_stride + layer * sums);
   });
   for (int32_t layer = 0; layer < 2 * kNumPools; ++layer) {
@@ -266,10 +262,10 @@ EMPLACE_DEVICE void BackwardRound(Block& block, const PolicyPlan& plan, const fl
     const Rows gradient{arena + at.gradients + layer * row, stride};
     const auto row_of = [](int32_t i) { return i; };
     // x is in global memory; the other inputs follow each other in the arena.
-    const WeightSums tile_sums =
-        layer == 0 ? SumWeightTile(gradient, x, tile, slice, n, at.round_slices, row_of)
-                   : SumWeightTile(gradient, Rows{arena + at.inputs + (layer - 1) * row, stride}, tile, slice, n,
-                                   at.round_slices, row_of);
+    const WeightSums tile_sums = layer == 0
+                                     ? SumWeightTile(gradient, x, tile, slice, n, at.round_slices, row_of)
+                                     : SumWeightTile(gradient, Rows{arena + at.inputs + (layer - 1) * row, stride},
+                                                     tile, slice, n, at.round_slices, row_of);
     StoreTile(f0, tile, tile_sums, round + 1 < plan.rounds,
               arena + at.round_sums + slice * slice_stride + layer * layer_sums);
   });
@@ -340,8 +336,7 @@ EMPLACE_DEVICE void BackwardState(Block& block, const PolicyPlan& plan, const fl
     block.ForEach(n * plan.width_padded, [&](int32_t item) {
       const int32_t node = item / plan.width_padded;
       const int32_t column = item % plan.width_padded;
-      d_x[node][column] =
-          column < plan.width ? scratch.d_embedding[node][direction * plan.width + column] : 0.0F;
+      d_x[node][column] = column < plan.width ? scratch.d_embedding[node][direction * plan.width + column] : 0.0F;
     });
     for (int32_t round = plan.rounds - 1; round >= 0; --round) {
       BackwardRound(block, plan, packed, state, direction, round, at, arena, scratch);

@@ -1,6 +1,6 @@
 // The body of the network for one state, by one block: features, self embedding, message rounds in both directions and
-// the sums over the three sets of nodes. All arrays of the state lie in one piece of memory, the arena: in shared memory
-// where it fits, else in global memory.
+// the sums over the three sets of nodes. All arrays of the state lie in one piece of memory, the arena: in shared
+// memory where it fits, else in global memory.
 #pragma once
 
 #include "common/policy/cuda/state_view.h"
@@ -18,18 +18,18 @@ struct ForwardArena {
   int32_t self;              // [n, m]
   int32_t embedding;         // [n, e]
   // While the self embedding is computed:
-  int32_t features;          // [n, F]
-  int32_t self_hidden;       // [2, n, F]
+  int32_t features;     // [n, F]
+  int32_t self_hidden;  // [2, n, F]
   // During the rounds:
-  int32_t x;                 // [n, m]
-  int32_t hidden;            // [n, m] of f, then the sums over neighbours
-  int32_t message;           // [n, m] then the hidden layer of g
+  int32_t x;        // [n, m]
+  int32_t hidden;   // [n, m] of f, then the sums over neighbours
+  int32_t message;  // [n, m] then the hidden layer of g
   // During pooling:
-  int32_t pool_hidden;       // [n, e]
-  int32_t pool_inner;        // [n, e]
-  int32_t pool_sums;         // [kSumSlices, 3, e]
-  int32_t sets;              // NodeSets
-  int32_t floats;            // Of the whole arena
+  int32_t pool_hidden;  // [n, e]
+  int32_t pool_inner;   // [n, e]
+  int32_t pool_sums;    // [kSumSlices, 3, e]
+  int32_t sets;         // NodeSets
+  int32_t floats;       // Of the whole arena
 };
 
 EMPLACE_HOST_DEVICE int32_t NodeSetFloats(int32_t num_nodes) { return 4 + PadToFour(num_nodes); }
@@ -305,9 +305,8 @@ EMPLACE_DEVICE void ForwardState(Block& block, const PolicyPlan& plan, const flo
   EmbedNodes(block, plan, packed, state, at, arena, Checkpoints{nullptr, 0, 0, 0});
   if (plan.pooling != 0) SumSets(block, plan, packed, state, at, arena, set_sums);
   const Rows embedding{arena + at.embedding, at.embedding_stride};
-  block.ForEach(plan.embedding_padded / 4, [&](int32_t item) {
-    Store(own + item * 4, Load(embedding[state.step] + item * 4));
-  });
+  block.ForEach(plan.embedding_padded / 4,
+                [&](int32_t item) { Store(own + item * 4, Load(embedding[state.step] + item * 4)); });
 }
 
 }  // namespace emplace::gpu

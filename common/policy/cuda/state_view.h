@@ -22,12 +22,12 @@ struct StateView {
   const float* cost;
   const float* bytes;
   const float* memory;
-  const uint8_t* allowed;       // [num_devices] of the current node
+  const uint8_t* allowed;  // [num_devices] of the current node
   const uint8_t* start;
   const uint8_t* actions;
   Neighbours parents;
   Neighbours children;
-  const uint64_t* ancestors;    // [words] of the current node
+  const uint64_t* ancestors;  // [words] of the current node
   const uint64_t* descendants;
 
   EMPLACE_DEVICE int32_t Device(int32_t node) const { return node < step ? actions[node] : start[node]; }

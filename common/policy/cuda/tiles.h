@@ -113,9 +113,7 @@ EMPLACE_DEVICE void MatrixTile(const Matrix& matrix, const float* const (&x)[kRo
 
 // Items of one layer over `count` rows: two rows and four outputs each. Neighbouring items have neighbouring rows and
 // the same weights.
-EMPLACE_DEVICE int32_t LayerItems(const Matrix& matrix, int32_t count) {
-  return DivideUp(count, 2) * (matrix.out / 4);
-}
+EMPLACE_DEVICE int32_t LayerItems(const Matrix& matrix, int32_t count) { return DivideUp(count, 2) * (matrix.out / 4); }
 // finish(row, first, Four): takes columns [first, first + 4) of a row of y.
 template <typename Finish>
 EMPLACE_DEVICE void LayerItem(const Matrix& matrix, const Rows& x, int32_t count, int32_t item, const Finish& finish) {

@@ -39,8 +39,8 @@ Workspace Carve(const PolicyPlan& plan, const LaunchSizes& sizes, int32_t max_no
   work.scratch_floats = ScratchFloats(plan, max_nodes);
   work.scratch = floats(sizes.backward_blocks * work.scratch_floats);
   if (max_nodes > sizes.small_nodes) {
-    work.arena_floats = std::max(ForwardArenaFloats(plan, max_nodes),
-                                 BackwardArenaFloats(plan, max_nodes, sizes.body_threads));
+    work.arena_floats =
+        std::max(ForwardArenaFloats(plan, max_nodes), BackwardArenaFloats(plan, max_nodes, sizes.body_threads));
   }
   work.arenas = floats(std::max(sizes.forward_blocks, sizes.backward_blocks) * work.arena_floats);
   work.control = carver.Take<StepControl>(1);

@@ -9,10 +9,10 @@ namespace emplace::gpu {
 // How the work is cut into blocks. Given the same sizes, equal input gives equal bits.
 struct LaunchSizes {
   int32_t body_threads = 256;
-  int32_t forward_blocks = 1;    // Blocks of the body that are resident at the same time
+  int32_t forward_blocks = 1;  // Blocks of the body that are resident at the same time
   int32_t backward_blocks = 1;
-  int32_t grid_blocks = 1;       // Of all other kernels
-  int32_t small_nodes = 0;       // Graphs of up to this many nodes work in shared memory; the others in global memory
+  int32_t grid_blocks = 1;  // Of all other kernels
+  int32_t small_nodes = 0;  // Graphs of up to this many nodes work in shared memory; the others in global memory
 };
 
 // States are summed in this many slices for the weight gradients of the head.
@@ -30,7 +30,7 @@ struct UpdateReport {
 
 // What the optimizer needs from the sums over the whole gradient.
 struct StepControl {
-  double scale;            // Of the gradient, for its norm
+  double scale;  // Of the gradient, for its norm
   double learning_rate;
   double correction_mean;  // 1 - beta^steps
   double correction_variance;
@@ -40,13 +40,13 @@ struct StepControl {
 // Activations and gradients of the head; S states, each row padded. Where the policy does not pool, the three parts of
 // `pooled` are zeros, and sums, pool_hidden and their gradients stay as they are.
 struct HeadArrays {
-  float* sums;           // [S, 3, e] relu(F(e)) summed over the ancestors, the descendants and the others
-  float* pool_hidden;    // [S, 3, e] hidden layer of G
-  float* pooled;         // [S, 4, e] G of the three, then the current node's own e
-  float* hidden1;        // [S, 2D]
-  float* hidden2;        // [S, D]
-  float* logits;         // [S, devices]
-  float* d_sums;         // Likewise. Of pool_hidden, pooled, hidden1 and hidden2: before their relu.
+  float* sums;         // [S, 3, e] relu(F(e)) summed over the ancestors, the descendants and the others
+  float* pool_hidden;  // [S, 3, e] hidden layer of G
+  float* pooled;       // [S, 4, e] G of the three, then the current node's own e
+  float* hidden1;      // [S, 2D]
+  float* hidden2;      // [S, D]
+  float* logits;       // [S, devices]
+  float* d_sums;       // Likewise. Of pool_hidden, pooled, hidden1 and hidden2: before their relu.
   float* d_pool_hidden;
   float* d_pooled;
   float* d_hidden1;
@@ -56,16 +56,16 @@ struct HeadArrays {
 
 struct Workspace {
   HeadArrays head;
-  float* packed;              // [plan.packed_floats]
-  float* gradient;            // [parameters]
-  float* body_partials;       // [backward_blocks, body_parameters]
-  float* head_partials;       // [kHeadSlices, head_parameters]
-  double* chunk_squares;      // [chunks] sums of squares of the gradient
-  float* state_loss;          // [S]
-  float* state_entropy;       // [S]
-  float* state_ratio;         // [S]
-  float* scratch;             // [backward_blocks, scratch_floats] what the way back keeps of a state
-  float* arenas;              // [the larger number of blocks, arena_floats] for graphs that do not fit; may be none
+  float* packed;          // [plan.packed_floats]
+  float* gradient;        // [parameters]
+  float* body_partials;   // [backward_blocks, body_parameters]
+  float* head_partials;   // [kHeadSlices, head_parameters]
+  double* chunk_squares;  // [chunks] sums of squares of the gradient
+  float* state_loss;      // [S]
+  float* state_entropy;   // [S]
+  float* state_ratio;     // [S]
+  float* scratch;         // [backward_blocks, scratch_floats] what the way back keeps of a state
+  float* arenas;          // [the larger number of blocks, arena_floats] for graphs that do not fit; may be none
   int64_t scratch_floats;
   int64_t arena_floats;
   StepControl* control;

@@ -1,8 +1,9 @@
-// Forward and backward of a tile, over the path's `Vec`. Included by gradient_<path>.cc, nowhere else; all of it is in the
-// unnamed namespace, because code for one processor must never be merged with a function of the same name for another.
+// Forward and backward of a tile, over the path's `Vec`. Included by gradient_<path>.cc, nowhere else; all of it is in
+// the unnamed namespace, because code for one processor must never be merged with a function of the same name for
+// another.
 //
-// Backward computes again what it needs of the forward pass: of a round, only x is kept, and the hidden layers, messages and
-// sums follow from it at less cost than their way through memory.
+// Backward computes again what it needs of the forward pass: of a round, only x is kept, and the hidden layers,
+// messages and sums follow from it at less cost than their way through memory.
 #pragma once
 
 #include <cstdint>
@@ -51,10 +52,12 @@ class TilePass {
         s_.pooled[(kSets * e_ + c) * kL + lane] = s_.embedding[(int64_t{t_.step[lane]} * e_ + c) * kL + lane];
       }
     }
-    MultiplyRow<After::kRelu>(Weights(p_.layers.classifier[0]), p_.layers.classifier[0].bias, s_.pooled, s_.classifier_hidden[0]);
+    MultiplyRow<After::kRelu>(Weights(p_.layers.classifier[0]), p_.layers.classifier[0].bias, s_.pooled,
+                              s_.classifier_hidden[0]);
     MultiplyRow<After::kRelu>(Weights(p_.layers.classifier[1]), p_.layers.classifier[1].bias, s_.classifier_hidden[0],
                               s_.classifier_hidden[1]);
-    MultiplyRow<After::kStore>(Weights(p_.layers.classifier[2]), p_.layers.classifier[2].bias, s_.classifier_hidden[1], s_.logits);
+    MultiplyRow<After::kStore>(Weights(p_.layers.classifier[2]), p_.layers.classifier[2].bias, s_.classifier_hidden[1],
+                               s_.logits);
   }
 
   // REQUIRES: Forward with `keep` came before.
@@ -63,7 +66,8 @@ class TilePass {
     for (int64_t i = 0; i < n_ * e_ * kL; i += kL) Vec::Zero().Store(s_.embedding_delta + i);
     for (int32_t c = 0; c < e_; ++c) {
       for (int32_t lane = 0; lane < Vec::kLanes; ++lane) {
-        s_.embedding_delta[(int64_t{t_.step[lane]} * e_ + c) * kL + lane] = s_.pooled_delta[(kSets * e_ + c) * kL + lane];
+        s_.embedding_delta[(int64_t{t_.step[lane]} * e_ + c) * kL + lane] =
+            s_.pooled_delta[(kSets * e_ + c) * kL + lane];
       }
     }
     if (p_.pooling) {
@@ -267,11 +271,11 @@ class TilePass {
 
   void ClassifierBackward() {
     AddHeadGradient(p_.layers.classifier[2], s_.classifier_hidden[1], s_.logit_delta, s_.transposed);
-    MultiplyRow<After::kWherePositive>(Transposed(p_.layers.classifier[2]), nullptr, s_.logit_delta, s_.classifier_delta[1],
-                                       s_.classifier_hidden[1]);
+    MultiplyRow<After::kWherePositive>(Transposed(p_.layers.classifier[2]), nullptr, s_.logit_delta,
+                                       s_.classifier_delta[1], s_.classifier_hidden[1]);
     AddHeadGradient(p_.layers.classifier[1], s_.classifier_hidden[0], s_.classifier_delta[1], s_.transposed);
-    MultiplyRow<After::kWherePositive>(Transposed(p_.layers.classifier[1]), nullptr, s_.classifier_delta[1], s_.classifier_delta[0],
-                                       s_.classifier_hidden[0]);
+    MultiplyRow<After::kWherePositive>(Transposed(p_.layers.classifier[1]), nullptr, s_.classifier_delta[1],
+                                       s_.classifier_delta[0], s_.classifier_hidden[0]);
     AddHeadGradient(p_.layers.classifier[0], s_.pooled, s_.classifier_delta[0], s_.transposed);
     MultiplyRow<After::kStore>(Transposed(p_.layers.classifier[0]), nullptr, s_.classifier_delta[0], s_.pooled_delta);
   }

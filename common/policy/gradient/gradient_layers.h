@@ -1,5 +1,5 @@
-// The arithmetic of layers on rows of lanes, over the path's `Vec`. Included by gradient_impl.h. Every sum has one fixed
-// order, so equal input gives equal bits.
+// The arithmetic of layers on rows of lanes, over the path's `Vec`. Included by gradient_impl.h. Every sum has one
+// fixed order, so equal input gives equal bits.
 #pragma once
 
 #include <cstdint>
@@ -29,8 +29,8 @@ struct WeightView {
 inline WeightView Weights(const GradientLayer& layer) { return {layer.weight, layer.in, 1, layer.out, layer.in}; }
 inline WeightView Transposed(const GradientLayer& layer) { return {layer.weight, 1, layer.in, layer.in, layer.out}; }
 
-// y[row][out] = after(bias[out] + sum over in of weight(out, in) * x[row][in]) for kRows rows and kOuts outputs from `out`.
-// `by`: rows that After::kWherePositive looks at.
+// y[row][out] = after(bias[out] + sum over in of weight(out, in) * x[row][in]) for kRows rows and kOuts outputs from
+// `out`. `by`: rows that After::kWherePositive looks at.
 template <After kAfter, int kRows, int kOuts>
 inline void MultiplyTile(const WeightView& weight, const float* bias, const float* const* x, float* const* y,
                          const float* const* by, int32_t out) {
@@ -88,12 +88,14 @@ inline void MultiplyPanel(const WeightView& weight, const float* bias, const flo
 
 // All outputs for a single row.
 template <After kAfter>
-inline void MultiplyRow(const WeightView& weight, const float* bias, const float* x, float* y, const float* by = nullptr) {
+inline void MultiplyRow(const WeightView& weight, const float* bias, const float* x, float* y,
+                        const float* by = nullptr) {
   MultiplyOuts<kAfter, 1, kRowOuts>(weight, bias, &x, &y, &by);
 }
 
 template <int kOuts, int kIns>
-inline void AddOuterTile(const GradientLayer& layer, const float* const* x, const float* const* delta, int32_t out, int32_t in) {
+inline void AddOuterTile(const GradientLayer& layer, const float* const* x, const float* const* delta, int32_t out,
+                         int32_t in) {
   Vec sums[static_cast<unsigned>(kOuts)][static_cast<unsigned>(kIns)];
   float* const target = layer.weight_sum + (int64_t{out} * layer.in + in) * Vec::kLanes;
 #pragma GCC unroll 16
@@ -127,7 +129,8 @@ inline void AddOuterIns(const GradientLayer& layer, const float* const* x, const
 }
 
 inline void AddRow(const float* from, float* to, int32_t width) {
-  for (int32_t i = 0; i < width * Vec::kLanes; i += Vec::kLanes) Vec::Add(Vec::Load(to + i), Vec::Load(from + i)).Store(to + i);
+  for (int32_t i = 0; i < width * Vec::kLanes; i += Vec::kLanes)
+    Vec::Add(Vec::Load(to + i), Vec::Load(from + i)).Store(to + i);
 }
 
 // Adds the gradient of a layer's parameters over the panel. Rows that pad it have zeros in `delta`.
@@ -154,7 +157,8 @@ inline void AddHeadGradient(const GradientLayer& layer, const float* x, const fl
       Vec odd = Vec::Zero();
 #pragma GCC unroll 16
       for (int32_t lane = 0; lane < Vec::kLanes; lane += 2) {
-        even = Vec::MultiplyAdd(Vec::Broadcast(delta + out * Vec::kLanes + lane), Vec::Load(transposed + lane * padded + in), even);
+        even = Vec::MultiplyAdd(Vec::Broadcast(delta + out * Vec::kLanes + lane),
+                                Vec::Load(transposed + lane * padded + in), even);
         odd = Vec::MultiplyAdd(Vec::Broadcast(delta + out * Vec::kLanes + lane + 1),
                                Vec::Load(transposed + (lane + 1) * padded + in), odd);
       }
@@ -165,7 +169,8 @@ inline void AddHeadGradient(const GradientLayer& layer, const float* x, const fl
 }
 
 // target [width] = the sum of the listed rows, in the order of the list.
-inline void SumRows(const int32_t* list, int32_t count, const float* rows, int64_t stride, float* target, int32_t width) {
+inline void SumRows(const int32_t* list, int32_t count, const float* rows, int64_t stride, float* target,
+                    int32_t width) {
   constexpr int32_t kBlock = 4;
   int32_t column = 0;
   for (; column + kBlock <= width; column += kBlock) {

@@ -1,9 +1,10 @@
-// What the paths of the gradient kernel read and write: plain structs of raw pointers. A path is compiled for a processor
-// that the rest of the program may not be running on, so its file must not instantiate anything shared, such as std::vector.
+// What the paths of the gradient kernel read and write: plain structs of raw pointers. A path is compiled for a
+// processor that the rest of the program may not be running on, so its file must not instantiate anything shared, such
+// as std::vector.
 //
-// L states of one graph, a "tile", go through the network side by side: L is the path's number of lanes, and a value of a
-// node is L floats, one a state. A row is [width][L]. Whatever the widths are, every lane has work, and a sum over neighbours
-// is a sum of rows. Weights are read where they are, in the flat vector of PolicyWeights.
+// L states of one graph, a "tile", go through the network side by side: L is the path's number of lanes, and a value of
+// a node is L floats, one a state. A row is [width][L]. Whatever the widths are, every lane has work, and a sum over
+// neighbours is a sum of rows. Weights are read where they are, in the flat vector of PolicyWeights.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +26,7 @@ struct GradientLayer {
   // Of a layer that sees many rows of a state: [out, in, L], each lane for itself. Of a head layer, which sees one:
   // [out, padded in], over all lanes.
   float* weight_sum = nullptr;
-  float* bias_sum = nullptr;      // [out, L]
+  float* bias_sum = nullptr;  // [out, L]
 };
 
 using GradientMlp = MlpLayers<GradientLayer>;
@@ -34,8 +35,8 @@ struct GradientPolicy {
   int32_t num_devices = 0;
   int32_t num_features = 0;  // F
   bool memory_feature = false;
-  int32_t rounds = 0;        // k
-  int32_t width = 0;         // m
+  int32_t rounds = 0;  // k
+  int32_t width = 0;   // m
   bool pooling = true;
   NetworkLayers<GradientLayer> layers;  // G of the pools and the classifier are head layers.
 };
@@ -46,8 +47,8 @@ struct GradientTile {
   const float* cost = nullptr;
   const float* bytes = nullptr;
   const float* memory = nullptr;
-  NeighbourView from[2];                    // Whom a node hears in each direction; the other one lists who hears it.
-  const int32_t* receivers[2] = {};         // Nodes that hear somebody, ascending.
+  NeighbourView from[2];             // Whom a node hears in each direction; the other one lists who hears it.
+  const int32_t* receivers[2] = {};  // Nodes that hear somebody, ascending.
   int32_t num_receivers[2] = {};
   const uint8_t* placement[kMaxLanes] = {};
   int32_t step[kMaxLanes] = {};
@@ -57,15 +58,15 @@ struct GradientTile {
 
 // Working memory of one tile. All arrays are of rows; [n, m] means n rows of width m, n * m * L floats.
 struct GradientScratch {
-  float* features = nullptr;         // [n, F]
-  float* self = nullptr;             // [n, m]; x of round 0
+  float* features = nullptr;  // [n, F]
+  float* self = nullptr;      // [n, m]; x of round 0
   // [2, k - 1, n, m] x after rounds 1 to k - 1 of each direction; Backward reads them all, Forward keeps one only.
   float* x = nullptr;
-  float* embedding = nullptr;        // [n, 2m] x after the last round, both directions
-  float* message = nullptr;          // [n, m] relu(f(x))
-  float* hidden = nullptr;           // [n, m] of f
-  float* mask = nullptr;             // [3, n, 1] 1 where the node is in the state's set
-  int32_t* members = nullptr;        // [3, n] nodes that are in the set of any state
+  float* embedding = nullptr;  // [n, 2m] x after the last round, both directions
+  float* message = nullptr;    // [n, m] relu(f(x))
+  float* hidden = nullptr;     // [n, m] of f
+  float* mask = nullptr;       // [3, n, 1] 1 where the node is in the state's set
+  int32_t* members = nullptr;  // [3, n] nodes that are in the set of any state
   int32_t num_members[3] = {};
   float* set_sum = nullptr;          // [3, 2m]
   float* outer_hidden = nullptr;     // [3, 2m] of G
@@ -84,9 +85,9 @@ struct GradientScratch {
   float* self_delta = nullptr;       // [n, m]
   // Of a panel: [kPanel, widest] each, and rows that pad a panel: zeros to read, and a place to write to.
   float* panel[4] = {};
-  float* zeros = nullptr;            // [1, widest]
-  float* trash = nullptr;            // [1, widest]
-  float* transposed = nullptr;       // [L, padded widest input of a head layer], of floats
+  float* zeros = nullptr;       // [1, widest]
+  float* trash = nullptr;       // [1, widest]
+  float* transposed = nullptr;  // [L, padded widest input of a head layer], of floats
 };
 
 struct GradientPath {

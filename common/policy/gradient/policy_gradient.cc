@@ -176,7 +176,8 @@ void PolicyGradient::Impl::ForTiles(std::span<const PolicyState> states, const F
       SetGraph(*graph);
     }
     size_t count = 1;
-    while (count < static_cast<size_t>(path.lanes) && first + count < states.size() && states[first + count].graph == graph) {
+    while (count < static_cast<size_t>(path.lanes) && first + count < states.size() &&
+           states[first + count].graph == graph) {
       ++count;
     }
     SetStates(states.subspan(first, count));
@@ -241,7 +242,8 @@ void PolicyGradient::Backward(std::span<const PolicyState> states, std::span<con
   impl_->ForTiles(states, [&](size_t first, size_t count) {
     for (size_t d = 0; d < devices; ++d) {
       for (size_t lane = 0; lane < lanes; ++lane) {
-        impl_->scratch.logit_delta[d * lanes + lane] = lane < count ? logit_gradient[(first + lane) * devices + d] : 0.0F;
+        impl_->scratch.logit_delta[d * lanes + lane] =
+            lane < count ? logit_gradient[(first + lane) * devices + d] : 0.0F;
       }
     }
     impl_->path.backward(impl_->policy, impl_->tile, impl_->scratch);

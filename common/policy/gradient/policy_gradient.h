@@ -1,9 +1,10 @@
 // Forward and backward of the policy without LibTorch: what the learner runs on a CPU, inside an autograd function
-// (common/policy/fused_policy.h). Equal to the LibTorch reference's autograd to 1e-4 by tests/common/fused_policy_test.cc.
+// (common/policy/fused_policy.h). Equal to the LibTorch reference's autograd to 1e-4 by
+// tests/common/fused_policy_test.cc.
 //
-// Many states of one graph go side by side, one in each lane of a register (gradient_plan.h), so states of one graph should
-// come together. Memory: scratch of one such tile, about 50 * n * m * L + 8 * k * n * m * L bytes, whatever the number of
-// states; nothing is kept between Forward and Backward.
+// Many states of one graph go side by side, one in each lane of a register (gradient_plan.h), so states of one graph
+// should come together. Memory: scratch of one such tile, about 50 * n * m * L + 8 * k * n * m * L bytes, whatever the
+// number of states; nothing is kept between Forward and Backward.
 #pragma once
 
 #include <memory>
@@ -29,8 +30,8 @@ class PolicyGradient {
   // REQUIRES: SetWeights was called, every state's graph has shape().num_devices devices.
   void Forward(std::span<const PolicyState> states, std::span<float> logits);
 
-  // Adds to gradient [NumParameters(shape)] the derivative of sum(logits * logit_gradient). Equal input gives equal bits.
-  // logit_gradient: [states.size() * num_devices]; 0 for devices that are not allowed.
+  // Adds to gradient [NumParameters(shape)] the derivative of sum(logits * logit_gradient). Equal input gives equal
+  // bits. logit_gradient: [states.size() * num_devices]; 0 for devices that are not allowed.
   void Backward(std::span<const PolicyState> states, std::span<const float> logit_gradient, std::span<float> gradient);
 
  private:

@@ -1,10 +1,11 @@
-// The kernel's one algorithm, over the path's `Vec` and `NarrowVec` (8 floats). Included by kernel_<path>.cc, nowhere else;
-// all of it is in the unnamed namespace: code compiled for one processor must never be merged with a function of the same
-// name that older ones run.
+// The kernel's one algorithm, over the path's `Vec` and `NarrowVec` (8 floats). Included by kernel_<path>.cc, nowhere
+// else; all of it is in the unnamed namespace: code compiled for one processor must never be merged with a function of
+// the same name that older ones run.
 //
-// Between two steps of an episode a node or two differ: what was placed, and which is current. After r rounds of messages the
-// nodes within r edges of these differ, and no others; so only their rows are computed, and the rest is remembered. Rows of
-// the nodes at work are contiguous, in the order in which the difference reaches them: those of a round are the first ones.
+// Between two steps of an episode a node or two differ: what was placed, and which is current. After r rounds of
+// messages the nodes within r edges of these differ, and no others; so only their rows are computed, and the rest is
+// remembered. Rows of the nodes at work are contiguous, in the order in which the difference reaches them: those of a
+// round are the first ones.
 #pragma once
 
 #include <cstdint>
@@ -44,10 +45,11 @@ inline void FillFeatures(const PackedPolicy& policy, const StateView& state, int
   row[next++] = node == state.step ? 1.0F : 0.0F;
 }
 
-// Of the first `count` nodes in the order, tile by tile. Rows past the count are computed from what is there, and dropped.
+// Of the first `count` nodes in the order, tile by tile. Rows past the count are computed from what is there, and
+// dropped.
 template <int kStride>
-inline void SelfEmbed(const PackedPolicy& policy, const StateView& state, EpisodeMemory& memory, const KernelScratch& scratch,
-                      int32_t count) {
+inline void SelfEmbed(const PackedPolicy& policy, const StateView& state, EpisodeMemory& memory,
+                      const KernelScratch& scratch, int32_t count) {
   const int32_t stride = kStride > 0 ? kStride : policy.width_stride;
   for (int32_t first = 0; first < count; first += kTile) {
     const int32_t rows = count - first < kTile ? count - first : kTile;
@@ -56,16 +58,19 @@ inline void SelfEmbed(const PackedPolicy& policy, const StateView& state, Episod
     }
     float* const hidden = scratch.hidden[0];
     float* const second = scratch.hidden[1];
-    LayerTileRows<true>(policy.layers.self[0], scratch.features, policy.feature_stride, hidden, policy.layers.self[0].padded_out);
-    LayerTileRows<true>(policy.layers.self[1], hidden, policy.layers.self[0].padded_out, second, policy.layers.self[1].padded_out);
+    LayerTileRows<true>(policy.layers.self[0], scratch.features, policy.feature_stride, hidden,
+                        policy.layers.self[0].padded_out);
+    LayerTileRows<true>(policy.layers.self[1], hidden, policy.layers.self[0].padded_out, second,
+                        policy.layers.self[1].padded_out);
     LayerTileRows<false>(policy.layers.self[2], second, policy.layers.self[1].padded_out, hidden, stride);
-    for (int32_t r = 0; r < rows; ++r) CopyRow<kStride>(hidden + r * stride, memory.self + scratch.order[first + r] * stride, stride);
+    for (int32_t r = 0; r < rows; ++r)
+      CopyRow<kStride>(hidden + r * stride, memory.self + scratch.order[first + r] * stride, stride);
   }
 }
 
 // Extends the order, whose first `changed` nodes are given, by what their messages reach in each round.
-inline void SpreadChanges(const PackedPolicy& policy, const StateView& state, NeighbourView to, const KernelScratch& scratch,
-                          int32_t changed) {
+inline void SpreadChanges(const PackedPolicy& policy, const StateView& state, NeighbourView to,
+                          const KernelScratch& scratch, int32_t changed) {
   int32_t count = changed;
   int32_t begin = 0;
   for (int32_t i = 0; i < changed; ++i) scratch.seen[scratch.order[i]] = 1;
@@ -126,7 +131,8 @@ inline void PassMessages(const PackedPolicy& policy, const StateView& state, int
         if (from.begin[node] == from.begin[node + 1]) continue;  // Hears nobody: keeps its own embedding.
         float* const x = scratch.x + (first + r) * stride;
         for (int32_t i = 0; i < stride; i += kRowLanes) {
-          NarrowVec::Add(NarrowVec::Load(scratch.self + (first + r) * stride + i), NarrowVec::Load(scratch.hidden[1] + r * stride + i))
+          NarrowVec::Add(NarrowVec::Load(scratch.self + (first + r) * stride + i),
+                         NarrowVec::Load(scratch.hidden[1] + r * stride + i))
               .Store(x + i);
         }
       }
@@ -139,7 +145,8 @@ inline void PassMessages(const PackedPolicy& policy, const StateView& state, int
 }
 
 template <int kStride>
-inline void CopyEmbedding(const PackedPolicy& policy, const StateView& state, const EpisodeMemory& memory, int32_t node, float* row) {
+inline void CopyEmbedding(const PackedPolicy& policy, const StateView& state, const EpisodeMemory& memory, int32_t node,
+                          float* row) {
   const int32_t stride = kStride > 0 ? kStride : policy.width_stride;
   const int64_t rows = int64_t{state.num_nodes} * stride;
   CopyRow<kStride>(memory.x + node * stride, row, stride);
@@ -173,12 +180,13 @@ inline void PoolSet(const PackedPolicy& policy, const StateView& state, int set,
   for (int32_t first = 0; first < stale; first += kTile) {
     const int32_t rows = stale - first < kTile ? stale - first : kTile;
     for (int32_t r = 0; r < rows; ++r) {
-      CopyEmbedding<kStride>(policy, state, memory, scratch.stale[first + r], scratch.embedding + r * policy.embedding_stride);
+      CopyEmbedding<kStride>(policy, state, memory, scratch.stale[first + r],
+                             scratch.embedding + r * policy.embedding_stride);
     }
     MlpTile(pool.inner, scratch.embedding, policy.embedding_stride, scratch.hidden[0], scratch.hidden[1]);
     for (int32_t r = 0; r < rows; ++r) {
-      CopyRow<0>(scratch.hidden[1] + r * policy.inner_stride, memory.inner + scratch.stale[first + r] * policy.inner_stride,
-              policy.inner_stride);
+      CopyRow<0>(scratch.hidden[1] + r * policy.inner_stride,
+                 memory.inner + scratch.stale[first + r] * policy.inner_stride, policy.inner_stride);
     }
   }
   SumRows<0>(members, count, memory.inner, policy.inner_stride, scratch.set_sum);
@@ -188,11 +196,12 @@ inline void PoolSet(const PackedPolicy& policy, const StateView& state, int set,
 
 // kStride: policy.width_stride where it is known when compiling, else 0.
 template <int kStride>
-inline void PooledOf(const PackedPolicy& policy, const StateView& state, EpisodeMemory& memory, const KernelScratch& scratch,
-                   float* row) {
+inline void PooledOf(const PackedPolicy& policy, const StateView& state, EpisodeMemory& memory,
+                     const KernelScratch& scratch, float* row) {
   const int32_t changed = ListChanged(state, memory, scratch);
   SelfEmbed<kStride>(policy, state, memory, scratch, changed);
-  for (int direction = 0; direction < 2; ++direction) PassMessages<kStride>(policy, state, direction, memory, scratch, changed);
+  for (int direction = 0; direction < 2; ++direction)
+    PassMessages<kStride>(policy, state, direction, memory, scratch, changed);
   // Each part is stored as whole registers, so that the next one covers the padding of the one before.
   const int32_t part = 2 * policy.width;
   if (policy.pooling) {
@@ -200,21 +209,23 @@ inline void PooledOf(const PackedPolicy& policy, const StateView& state, Episode
     memory.inner_set[state.step] = kNoSet;
     int32_t counts[3];
     ListSets(state, scratch, counts);
-    for (int set = 0; set < 3; ++set) PoolSet<kStride>(policy, state, set, counts[set], memory, scratch, row + set * part);
+    for (int set = 0; set < 3; ++set)
+      PoolSet<kStride>(policy, state, set, counts[set], memory, scratch, row + set * part);
   } else {
     for (int32_t i = 0; i < 3 * part; ++i) row[i] = 0;
   }
   CopyEmbedding<kStride>(policy, state, memory, state.step, row + 3 * part);
 }
 
-inline void Pooled(const PackedPolicy& policy, const StateView& state, EpisodeMemory& memory, const KernelScratch& scratch,
-                   float* row) {
+inline void Pooled(const PackedPolicy& policy, const StateView& state, EpisodeMemory& memory,
+                   const KernelScratch& scratch, float* row) {
   if (policy.width_stride == 8) return PooledOf<8>(policy, state, memory, scratch, row);
   if (policy.width_stride == 16) return PooledOf<16>(policy, state, memory, scratch, row);
   PooledOf<0>(policy, state, memory, scratch, row);
 }
 
-inline void Classify(const PackedPolicy& policy, const float* rows, int32_t count, float* hidden0, float* hidden1, float* logits) {
+inline void Classify(const PackedPolicy& policy, const float* rows, int32_t count, float* hidden0, float* hidden1,
+                     float* logits) {
   const PackedLayer* const layers = policy.layers.classifier;
   LayerAllRows<true>(layers[0], rows, policy.pooled_stride, count, hidden0, layers[0].padded_out);
   LayerAllRows<true>(layers[1], hidden0, layers[0].padded_out, count, hidden1, layers[1].padded_out);

@@ -1,6 +1,6 @@
-// Layers over rows, which are nodes or states. A layer walks its inputs: each is broadcast and multiplied with a contiguous
-// row of weights. Every output therefore adds bias, input 0, input 1, ... in this order however rows are tiled, and the paths
-// that fuse multiply and add give equal bits. Included by kernel_impl.h.
+// Layers over rows, which are nodes or states. A layer walks its inputs: each is broadcast and multiplied with a
+// contiguous row of weights. Every output therefore adds bias, input 0, input 1, ... in this order however rows are
+// tiled, and the paths that fuse multiply and add give equal bits. Included by kernel_impl.h.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,8 @@ namespace {
 
 // Outputs [first, first + kVecs registers) of kRows rows. kStride: of x, where it is known when compiling, else 0.
 template <typename V, bool kRelu, int kRows, int kVecs, int kStride>
-inline void LayerTile(const PackedLayer& layer, const float* x, int64_t x_stride, float* y, int64_t y_stride, int32_t first) {
+inline void LayerTile(const PackedLayer& layer, const float* x, int64_t x_stride, float* y, int64_t y_stride,
+                      int32_t first) {
   const int64_t stride = kStride > 0 ? kStride : x_stride;
   // Unrolled by name: at -O2 the sums would otherwise live in memory, not in registers.
   V sums[static_cast<unsigned>(kRows)][static_cast<unsigned>(kVecs)];
@@ -52,7 +53,8 @@ inline void LayerRows(const PackedLayer& layer, const float* x, int64_t x_stride
     LayerTile<Vec, kRelu, kRows, 1, kStride>(layer, x, x_stride, y, y_stride, first);
   }
   if constexpr (NarrowVec::kLanes < Vec::kLanes) {
-    if (first < layer.padded_out) LayerTile<NarrowVec, kRelu, kRows, 1, kStride>(layer, x, x_stride, y, y_stride, first);
+    if (first < layer.padded_out)
+      LayerTile<NarrowVec, kRelu, kRows, 1, kStride>(layer, x, x_stride, y, y_stride, first);
   }
 }
 
@@ -72,10 +74,12 @@ inline void MlpTile(const PackedMlp& mlp, const float* x, int64_t x_stride, floa
 
 // The same layer for any number of rows.
 template <bool kRelu>
-inline void LayerAllRows(const PackedLayer& layer, const float* x, int64_t x_stride, int32_t count, float* y, int64_t y_stride) {
+inline void LayerAllRows(const PackedLayer& layer, const float* x, int64_t x_stride, int32_t count, float* y,
+                         int64_t y_stride) {
   int32_t row = 0;
   for (; row + kTile <= count; row += kTile) {
-    LayerRows<kRelu, kTile, Vec::kRegisters >= 32 ? 2 : 1, 0>(layer, x + row * x_stride, x_stride, y + row * y_stride, y_stride);
+    LayerRows<kRelu, kTile, Vec::kRegisters >= 32 ? 2 : 1, 0>(layer, x + row * x_stride, x_stride, y + row * y_stride,
+                                                              y_stride);
   }
   for (; row < count; ++row) {
     LayerRows<kRelu, 1, 4, 0>(layer, x + row * x_stride, x_stride, y + row * y_stride, y_stride);

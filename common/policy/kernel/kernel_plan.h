@@ -31,8 +31,8 @@ using PackedPool = PoolLayers<PackedLayer>;
 struct PackedPolicy {
   int32_t num_devices = 0;
   bool memory_feature = false;
-  int32_t rounds = 0;               // k
-  int32_t width = 0;                // m
+  int32_t rounds = 0;  // k
+  int32_t width = 0;   // m
   bool pooling = true;
   NetworkLayers<PackedLayer> layers;
 
@@ -41,7 +41,7 @@ struct PackedPolicy {
   int32_t width_stride = 0;
   // [forward m, backward m] of a node; the backward half is stored as whole registers, over the padding of the other.
   int32_t embedding_stride = 0;
-  int32_t inner_stride = 0;         // padded 2m
+  int32_t inner_stride = 0;  // padded 2m
   int32_t pooled_stride = 0;
 };
 
@@ -58,21 +58,22 @@ struct StateView {
   const uint64_t* descendants = nullptr;  // [words]
 };
 
-// What stays between the steps of an episode: all that one node says or is, by round, so that a step computes again only
-// what the nodes that changed can reach.
+// What stays between the steps of an episode: all that one node says or is, by round, so that a step computes again
+// only what the nodes that changed can reach.
 struct EpisodeMemory {
-  bool valid = false;              // Holds the state below; else everything is computed.
+  bool valid = false;  // Holds the state below; else everything is computed.
   int32_t step = 0;
-  uint8_t* placement = nullptr;    // [n]
-  float* self = nullptr;           // [n, width_stride]
-  float* message = nullptr;        // [2, k, n, width_stride] relu(f(x)) of each round
-  float* x = nullptr;              // [2, n, width_stride] after the last round
-  float* inner = nullptr;          // [n, inner_stride] relu(F(e)), with the F of the set the node is in
-  uint8_t* inner_set = nullptr;    // [n] that set; kNoSet: stale, or none
+  uint8_t* placement = nullptr;  // [n]
+  float* self = nullptr;         // [n, width_stride]
+  float* message = nullptr;      // [2, k, n, width_stride] relu(f(x)) of each round
+  float* x = nullptr;            // [2, n, width_stride] after the last round
+  float* inner = nullptr;        // [n, inner_stride] relu(F(e)), with the F of the set the node is in
+  uint8_t* inner_set = nullptr;  // [n] that set; kNoSet: stale, or none
 };
 inline constexpr uint8_t kNoSet = 3;
 
-// Working memory for one state of at most `n` nodes, each array of rows padded to whole tiles; rows are 64-byte aligned.
+// Working memory for one state of at most `n` nodes, each array of rows padded to whole tiles; rows are 64-byte
+// aligned.
 struct KernelScratch {
   float* features = nullptr;     // [kTile, feature_stride]
   float* x = nullptr;            // [n, width_stride] of the nodes in `order`, after the round at hand
@@ -89,12 +90,14 @@ struct KernelScratch {
 };
 
 struct KernelFunctions {
-  // Writes the state's row of what the classifier reads, [pooled_stride], and brings the memory up to the state. The result
-  // depends on the state alone, to the bit, whatever the memory held.
-  void (*pooled)(const PackedPolicy& policy, const StateView& state, EpisodeMemory& memory, const KernelScratch& scratch,
-                 float* row);
-  // rows: [count, pooled_stride]; logits: [count, padded devices]. hidden: scratch [count, 2D padded], [count, D padded].
-  void (*classify)(const PackedPolicy& policy, const float* rows, int32_t count, float* hidden0, float* hidden1, float* logits);
+  // Writes the state's row of what the classifier reads, [pooled_stride], and brings the memory up to the state. The
+  // result depends on the state alone, to the bit, whatever the memory held.
+  void (*pooled)(const PackedPolicy& policy, const StateView& state, EpisodeMemory& memory,
+                 const KernelScratch& scratch, float* row);
+  // rows: [count, pooled_stride]; logits: [count, padded devices]. hidden: scratch [count, 2D padded], [count, D
+  // padded].
+  void (*classify)(const PackedPolicy& policy, const float* rows, int32_t count, float* hidden0, float* hidden1,
+                   float* logits);
 };
 KernelFunctions KernelFunctionsPortable();
 // REQUIRES, to call what they return: the processor runs the path.

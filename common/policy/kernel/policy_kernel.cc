@@ -151,12 +151,12 @@ struct PolicyKernel::Impl {
   KernelPath path = KernelPath::kPortable;
   KernelFunctions functions;
   AlignedFloats packed;
-  PackedPolicy policy;  // Points into `packed`.
+  PackedPolicy policy;   // Points into `packed`.
   int32_t capacity = 0;  // Nodes that the scratch has room for.
   AlignedFloats floats;
   std::vector<int32_t> lists;
   std::vector<uint8_t> seen;
-  KernelScratch scratch;  // Points into `floats`, `lists` and `seen`.
+  KernelScratch scratch;     // Points into `floats`, `lists` and `seen`.
   size_t head_capacity = 0;  // States that the rows below have room for.
   AlignedFloats head_floats;
   float* pooled = nullptr;           // [states, pooled_stride], and the last one's overhang
@@ -176,14 +176,10 @@ void PolicyKernel::Impl::Reserve(int32_t num_nodes) {
   const auto features = static_cast<size_t>(policy.feature_stride);
   const size_t widest = std::max({width, inner, features});
   const FloatPart parts[] = {
-      {&scratch.features, kTile * features},
-      {&scratch.x, rows * width},
-      {&scratch.self, rows * width},
-      {&scratch.sum, kTile * width},
-      {&scratch.embedding, kTile * embedding},
-      {&scratch.set_sum, inner},
-      {&scratch.hidden[0], kTile * widest},
-      {&scratch.hidden[1], kTile * widest},
+      {&scratch.features, kTile * features},   {&scratch.x, rows * width},
+      {&scratch.self, rows * width},           {&scratch.sum, kTile * width},
+      {&scratch.embedding, kTile * embedding}, {&scratch.set_sum, inner},
+      {&scratch.hidden[0], kTile * widest},    {&scratch.hidden[1], kTile * widest},
   };
   AllocateParts(parts, floats);
   const size_t levels = static_cast<size_t>(policy.rounds) + 1;
@@ -247,7 +243,8 @@ void PolicyKernel::Forward(std::span<const PolicyState> states, std::span<float>
   Forward(states, {}, logits);
 }
 
-void PolicyKernel::Forward(std::span<const PolicyState> states, std::span<EpisodeCache* const> caches, std::span<float> logits) {
+void PolicyKernel::Forward(std::span<const PolicyState> states, std::span<EpisodeCache* const> caches,
+                           std::span<float> logits) {
   const auto num_devices = static_cast<size_t>(impl_->shape.num_devices);
   EMPLACE_CHECK(logits.size() == states.size() * num_devices);
   EMPLACE_CHECK(caches.empty() || caches.size() == states.size());
@@ -263,8 +260,8 @@ void PolicyKernel::Forward(std::span<const PolicyState> states, std::span<Episod
     float* const row = impl_->pooled + s * static_cast<size_t>(impl_->policy.pooled_stride);
     impl_->functions.pooled(impl_->policy, ViewOf(states[s]), memory, impl_->scratch, row);
   }
-  impl_->functions.classify(impl_->policy, impl_->pooled, static_cast<int32_t>(states.size()), impl_->classifier_hidden[0],
-                            impl_->classifier_hidden[1], impl_->logits);
+  impl_->functions.classify(impl_->policy, impl_->pooled, static_cast<int32_t>(states.size()),
+                            impl_->classifier_hidden[0], impl_->classifier_hidden[1], impl_->logits);
   const auto stride = static_cast<size_t>(impl_->policy.layers.classifier[2].padded_out);
   for (size_t s = 0; s < states.size(); ++s) {
     const uint8_t* allowed = states[s].graph->allowed.data() + static_cast<size_t>(states[s].step) * num_devices;
@@ -280,7 +277,8 @@ void CheckLogits(std::span<const float> logits) {
   for (const float logit : logits) {
     some_finite = some_finite || std::isfinite(logit);
     if (std::isnan(logit) || logit == std::numeric_limits<float>::infinity()) {
-      throw BadInput(StrCat("the policy gives ", logit, " for a logit, expected a finite one: its weights are too great to compute with"));
+      throw BadInput(StrCat("the policy gives ", logit,
+                            " for a logit, expected a finite one: its weights are too great to compute with"));
     }
   }
   if (!some_finite) throw BadInput("the policy gives no finite logit: its weights are too great to compute with");

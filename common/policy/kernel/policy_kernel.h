@@ -12,8 +12,8 @@
 namespace emplace {
 
 // What a kernel remembers of an episode, so that its next step computes only what the last one changed. About
-// 8 * k * n * m bytes. May go from episode to episode and from kernel to kernel: what does not fit is forgotten. A graph is
-// known by its address: it must not change while a cache of it is in use.
+// 8 * k * n * m bytes. May go from episode to episode and from kernel to kernel: what does not fit is forgotten. A
+// graph is known by its address: it must not change while a cache of it is in use.
 class EpisodeCache {
  public:
   EpisodeCache();
@@ -44,8 +44,8 @@ class PolicyKernel {
   // logits [states.size() * num_devices], row-major; -infinity where the current group is not allowed.
   // REQUIRES: every state's graph has shape().num_devices devices.
   void Forward(std::span<const PolicyState> states, std::span<float> logits);
-  // The same logits, to the bit, from caches of their own [states.size()]. Fast where a state differs little from the one that
-  // the cache last saw: the next step of its episode. REQUIRES also: no cache twice.
+  // The same logits, to the bit, from caches of their own [states.size()]. Fast where a state differs little from the
+  // one that the cache last saw: the next step of its episode. REQUIRES also: no cache twice.
   void Forward(std::span<const PolicyState> states, std::span<EpisodeCache* const> caches, std::span<float> logits);
 
  private:
@@ -53,8 +53,8 @@ class PolicyKernel {
   std::unique_ptr<Impl> impl_;
 };
 
-// Before a device is chosen by these logits of one state: throws BadInput when none is finite, or one is neither finite nor
-// -infinity. Weights are finite, but great ones overflow on the way to a logit.
+// Before a device is chosen by these logits of one state: throws BadInput when none is finite, or one is neither finite
+// nor -infinity. Weights are finite, but great ones overflow on the way to a logit.
 void CheckLogits(std::span<const float> logits);
 
 }  // namespace emplace

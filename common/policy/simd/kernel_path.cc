@@ -9,9 +9,12 @@ namespace emplace {
 
 std::string ToString(KernelPath path) {
   switch (path) {
-    case KernelPath::kPortable: return "portable";
-    case KernelPath::kAvx2: return "avx2";
-    case KernelPath::kAvx512: return "avx512";
+    case KernelPath::kPortable:
+      return "portable";
+    case KernelPath::kAvx2:
+      return "avx2";
+    case KernelPath::kAvx512:
+      return "avx512";
   }
   CheckFailed(__FILE__, __LINE__, "kernel path is known", "");
 }

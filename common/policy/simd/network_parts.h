@@ -1,5 +1,5 @@
-// The layers of a policy network as the kernels hold them, over a layer type of the kernel's own, and the rows of a graph.
-// Plain structs: files that are compiled for one processor include this.
+// The layers of a policy network as the kernels hold them, over a layer type of the kernel's own, and the rows of a
+// graph. Plain structs: files that are compiled for one processor include this.
 #pragma once
 
 #include <cstdint>

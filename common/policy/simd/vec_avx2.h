@@ -1,4 +1,5 @@
-// Floats in registers, for x86-64 with AVX2 and FMA. Included by files that are compiled with -mavx2 -mfma, nowhere else.
+// Floats in registers, for x86-64 with AVX2 and FMA. Included by files that are compiled with -mavx2 -mfma, nowhere
+// else.
 #pragma once
 
 #include <immintrin.h>
@@ -18,7 +19,9 @@ struct VecAvx2 {
   static VecAvx2 Zero() { return VecAvx2{_mm256_setzero_ps()}; }
   static VecAvx2 Broadcast(const float* from) { return VecAvx2{_mm256_broadcast_ss(from)}; }
   static VecAvx2 Add(VecAvx2 a, VecAvx2 b) { return VecAvx2{_mm256_add_ps(a.value, b.value)}; }
-  static VecAvx2 MultiplyAdd(VecAvx2 a, VecAvx2 b, VecAvx2 c) { return VecAvx2{_mm256_fmadd_ps(a.value, b.value, c.value)}; }
+  static VecAvx2 MultiplyAdd(VecAvx2 a, VecAvx2 b, VecAvx2 c) {
+    return VecAvx2{_mm256_fmadd_ps(a.value, b.value, c.value)};
+  }
   static VecAvx2 Relu(VecAvx2 a) { return VecAvx2{_mm256_max_ps(a.value, _mm256_setzero_ps())}; }
   static VecAvx2 WherePositive(VecAvx2 by, VecAvx2 value) {
     return VecAvx2{_mm256_and_ps(_mm256_cmp_ps(by.value, _mm256_setzero_ps(), _CMP_GT_OQ), value.value)};

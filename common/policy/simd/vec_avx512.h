@@ -1,4 +1,5 @@
-// Floats in registers, for x86-64 with AVX-512. Included by files that are compiled with -mavx512f -mavx512vl -mavx512dq, nowhere else.
+// Floats in registers, for x86-64 with AVX-512. Included by files that are compiled with -mavx512f -mavx512vl
+// -mavx512dq, nowhere else.
 #pragma once
 
 #include <immintrin.h>
@@ -18,7 +19,9 @@ struct VecAvx512 {
   static VecAvx512 Zero() { return VecAvx512{_mm512_setzero_ps()}; }
   static VecAvx512 Broadcast(const float* from) { return VecAvx512{_mm512_set1_ps(*from)}; }
   static VecAvx512 Add(VecAvx512 a, VecAvx512 b) { return VecAvx512{_mm512_add_ps(a.value, b.value)}; }
-  static VecAvx512 MultiplyAdd(VecAvx512 a, VecAvx512 b, VecAvx512 c) { return VecAvx512{_mm512_fmadd_ps(a.value, b.value, c.value)}; }
+  static VecAvx512 MultiplyAdd(VecAvx512 a, VecAvx512 b, VecAvx512 c) {
+    return VecAvx512{_mm512_fmadd_ps(a.value, b.value, c.value)};
+  }
   static VecAvx512 Relu(VecAvx512 a) { return VecAvx512{_mm512_max_ps(a.value, _mm512_setzero_ps())}; }
   static VecAvx512 WherePositive(VecAvx512 by, VecAvx512 value) {
     return VecAvx512{_mm512_maskz_mov_ps(_mm512_cmp_ps_mask(by.value, _mm512_setzero_ps(), _CMP_GT_OQ), value.value)};

@@ -1,4 +1,5 @@
-// Floats in registers, for any processor: GCC's generic vectors, which become whatever 4-wide instructions the target has.
+// Floats in registers, for any processor: GCC's generic vectors, which become whatever 4-wide instructions the target
+// has.
 #pragma once
 
 #include <cstdint>
@@ -31,7 +32,9 @@ struct VecPortable {
     return VecPortable{half, half};
   }
   static VecPortable Add(VecPortable a, VecPortable b) { return VecPortable{a.low + b.low, a.high + b.high}; }
-  static VecPortable MultiplyAdd(VecPortable a, VecPortable b, VecPortable c) { return VecPortable{a.low * b.low + c.low, a.high * b.high + c.high}; }
+  static VecPortable MultiplyAdd(VecPortable a, VecPortable b, VecPortable c) {
+    return VecPortable{a.low * b.low + c.low, a.high * b.high + c.high};
+  }
   static VecPortable Relu(VecPortable a) { return WherePositive(a, a); }
   // Lanes of `value` where `by` is above 0, else 0.
   static VecPortable WherePositive(VecPortable by, VecPortable value) {

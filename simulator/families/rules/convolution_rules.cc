@@ -54,8 +54,8 @@ void BackwardConvolution(GradientSink& sink) {
   }
 }
 
-// (x [N, C, H, W], affine [2, C]: weight and bias as one parameter). The mean and deviation of each channel, 2 C numbers
-// that ATen hands from the forward to the backward op, are counted with x.
+// (x [N, C, H, W], affine [2, C]: weight and bias as one parameter). The mean and deviation of each channel, 2 C
+// numbers that ATen hands from the forward to the backward op, are counted with x.
 void BackwardNorm(GradientSink& sink) {
   const SymbolicNode& node = sink.node();
   const TensorId x = node.inputs[0];
@@ -107,9 +107,22 @@ std::vector<OpRule> ConvolutionRules() {
   constexpr OpClass kConvolution = OpClass::kConvolution;
   constexpr OpClass kReduction = OpClass::kReduction;
   return {
-      {"aten.convolution", kConvolution, ConvolutionShape, ForwardFlops, AllBytes, BackwardConvolution, ForwardWorkspace},
-      {"aten.convolution_backward.input", kConvolution, GivenShape, InputGradientFlops, AllBytes, {}, InputGradientWorkspace},
-      {"aten.convolution_backward.weight", kConvolution, GivenShape, WeightGradientFlops, AllBytes, {}, WeightGradientWorkspace},
+      {"aten.convolution", kConvolution, ConvolutionShape, ForwardFlops, AllBytes, BackwardConvolution,
+       ForwardWorkspace},
+      {"aten.convolution_backward.input",
+       kConvolution,
+       GivenShape,
+       InputGradientFlops,
+       AllBytes,
+       {},
+       InputGradientWorkspace},
+      {"aten.convolution_backward.weight",
+       kConvolution,
+       GivenShape,
+       WeightGradientFlops,
+       AllBytes,
+       {},
+       WeightGradientWorkspace},
       {"aten.native_batch_norm", kReduction, SameAs0, PerElement<7>, NormBytes, BackwardNorm},
       {"aten.batch_norm_backward_reduce", kReduction, GivenShape, PerInputElement<5>, AllBytes},
       {"aten.batch_norm_backward_elemt", kReduction, SameAs0, PerElement<6>, AllBytes},

@@ -50,7 +50,8 @@ void BackwardStack(GradientSink& sink) {
 }
 
 void BackwardShift(GradientSink& sink) {
-  sink.Give(0, sink.Emit("pad", "aten.constant_pad_nd", {sink.output_grad()}, {.shift = -sink.node().attributes.shift}));
+  sink.Give(0,
+            sink.Emit("pad", "aten.constant_pad_nd", {sink.output_grad()}, {.shift = -sink.node().attributes.shift}));
 }
 
 void BackwardEmbedding(GradientSink& sink) {

@@ -33,7 +33,8 @@ std::vector<OpRule> LossRules() {
       // Over the last dimension.
       {"aten._softmax", kReduction, SameAs0, PerElement<5>, AllBytes, FromOutput("aten._softmax_backward_data")},
       {"aten._softmax_backward_data", kReduction, SameAs0, PerElement<4>, AllBytes},
-      {"aten._log_softmax", kReduction, SameAs0, PerElement<5>, AllBytes, FromOutput("aten._log_softmax_backward_data")},
+      {"aten._log_softmax", kReduction, SameAs0, PerElement<5>, AllBytes,
+       FromOutput("aten._log_softmax_backward_data")},
       {"aten._log_softmax_backward_data", kReduction, SameAs0, PerElement<4>, AllBytes},
       {"aten.nll_loss_forward", kReduction, Scalar, NoFlops, LossBytes, BackwardLoss},
       // Writes zeros everywhere and one number a row.

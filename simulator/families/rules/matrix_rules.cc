@@ -34,7 +34,8 @@ Shape ProductShape(const OpCall& call) {
 template <size_t kFirst>
 double ProductFlops(const OpCall& call) {
   const MatrixProduct p = ProductOf(call, kFirst);
-  return 2.0 * static_cast<double>(p.batch) * static_cast<double>(p.m) * static_cast<double>(p.k) * static_cast<double>(p.n);
+  return 2.0 * static_cast<double>(p.batch) * static_cast<double>(p.m) * static_cast<double>(p.k) *
+         static_cast<double>(p.n);
 }
 
 // The bias is added to each element.

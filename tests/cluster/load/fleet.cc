@@ -17,7 +17,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr size_t kEpisodes = 64;      // Different ones.
+constexpr size_t kEpisodes = 64;  // Different ones.
 constexpr milliseconds kPoll(5);
 constexpr milliseconds kSpeakEvery(20);
 constexpr milliseconds kDrain(8000);  // For what is queued at the end; the learner waits for ten seconds.
@@ -37,8 +37,8 @@ Fleet::Fleet(const FleetOptions& options)
   if (!records_) throw RunFailed(StrCat(options.records, ": cannot be written"));
   Witness& witness = *this;
   for (int i = 0; i < options.actors; ++i) {
-    actors_.push_back(std::make_unique<LightActor>(options.learner, StrCat(options.name, "-", i), options.keys, *control_,
-                                                   *trajectories_, witness));
+    actors_.push_back(std::make_unique<LightActor>(options.learner, StrCat(options.name, "-", i), options.keys,
+                                                   *control_, *trajectories_, witness));
   }
 }
 
@@ -75,7 +75,8 @@ bool Fleet::ToldToStop() const {
 void Fleet::CountReady() {
   ++totals_.joined;
   totals_.join_s = std::chrono::duration<double>(Clock::now() - begin_).count();
-  if (totals_.joined == std::ssize(actors_)) LogInfo(StrCat("all ", totals_.joined, " actors are there after ", totals_.join_s, " s"));
+  if (totals_.joined == std::ssize(actors_))
+    LogInfo(StrCat("all ", totals_.joined, " actors are there after ", totals_.join_s, " s"));
 }
 
 void Fleet::HeardOf(PolicyVersion version) {
@@ -87,7 +88,8 @@ void Fleet::HeardOf(PolicyVersion version) {
 void Fleet::Got(const std::string& actor, const WeightsReply& weights) {
   ++totals_.weights;
   totals_.weights_bytes = std::ssize(weights.blob);
-  if (!weights_) weights_ = std::make_shared<const PolicyWeights>(ParsePolicy(weights.blob, "weights from the learner"));
+  if (!weights_)
+    weights_ = std::make_shared<const PolicyWeights>(ParsePolicy(weights.blob, "weights from the learner"));
   records_ << "weights," << weights.version << ',' << actor << ',' << MicrosNow() << '\n';
 }
 
@@ -97,7 +99,8 @@ void Fleet::PrepareEpisodes() {
   if (!first.ready()) return;
   Welcome welcome = *first.welcome();
   const Session session = UnpackWelcome(std::move(welcome));
-  Rollout rollout(session.tasks, session.config.environment, session.config.actor.episodes_in_flight, session.actor, Rng(1).Fork(options_.name));
+  Rollout rollout(session.tasks, session.config.environment, session.config.actor.episodes_in_flight, session.actor,
+                  Rng(1).Fork(options_.name));
   rollout.SetWeights(weights_);
   while (episodes_.size() < kEpisodes) {
     for (Trajectory& episode : rollout.Advance()) episodes_.push_back(std::move(episode));

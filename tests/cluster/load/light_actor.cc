@@ -90,7 +90,8 @@ void LightActor::Hear(const Notice& notice) {
 void LightActor::Hear(Welcome welcome) {
   if (welcome_) return;  // Said twice.
   endpoint_.SubscribeNotices(endpoint_.OnLearnersHost(welcome.notices_endpoint));
-  trajectories_.emplace(endpoint_.OnLearnersHost(welcome.trajectories_endpoint), kSocketQueue, keys_, &trajectories_network_);
+  trajectories_.emplace(endpoint_.OnLearnersHost(welcome.trajectories_endpoint), kSocketQueue, keys_,
+                        &trajectories_network_);
   produced_ = welcome.first_sequence - 1;
   const RunConfig config = ParseRunConfig(welcome.config_yaml, "configuration from the learner", {});
   heartbeat_ = std::chrono::duration_cast<milliseconds>(std::chrono::duration<double>(config.actor.heartbeat_s));
@@ -101,13 +102,15 @@ void LightActor::Hear(Welcome welcome) {
 
 void LightActor::Hear(const HeartbeatReply& reply) {
   if (!welcome_) return;
-  if (reply.session != welcome_->session) throw RunFailed("the learner has been replaced, expected the same one all the time");
+  if (reply.session != welcome_->session)
+    throw RunFailed("the learner has been replaced, expected the same one all the time");
   Want(reply.version);
 }
 
 void LightActor::Hear(const WeightsReply& reply) {
   if (version_ && reply.version <= *version_) return;
-  if (WeightsHash(reply.blob) != reply.hash) throw RunFailed(StrCat("weights of version ", reply.version, " are damaged"));
+  if (WeightsHash(reply.blob) != reply.hash)
+    throw RunFailed(StrCat("weights of version ", reply.version, " are damaged"));
   version_ = reply.version;
   next_request_ = Clock::now();
   witness_.Got(name_, reply);

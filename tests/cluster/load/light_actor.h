@@ -1,5 +1,5 @@
-// An actor that speaks the protocol and plays nothing: Hello until Welcome, heartbeats, weights whenever there are newer
-// ones, episodes that somebody else played, Goodbye. It has no thread; a thousand of them fit into one.
+// An actor that speaks the protocol and plays nothing: Hello until Welcome, heartbeats, weights whenever there are
+// newer ones, episodes that somebody else played, Goodbye. It has no thread; a thousand of them fit into one.
 #pragma once
 
 #include <chrono>
@@ -20,7 +20,7 @@ using Clock = std::chrono::steady_clock;
 class Witness {
  public:
   virtual ~Witness() = default;
-  virtual void HeardOf(PolicyVersion version) = 0;                  // A notice.
+  virtual void HeardOf(PolicyVersion version) = 0;  // A notice.
   virtual void Got(const std::string& actor, const WeightsReply& weights) = 0;
 };
 
@@ -33,7 +33,7 @@ class LightActor {
   ActorEndpoint& endpoint() { return endpoint_; }
   const std::string& name() const { return name_; }
   const std::optional<Welcome>& welcome() const { return welcome_; }
-  void ForgetGraphs() { welcome_->tasks = {}; }  // When it is not the one that needs them.
+  void ForgetGraphs() { welcome_->tasks = {}; }        // When it is not the one that needs them.
   bool ready() const { return version_.has_value(); }  // Welcomed, and with weights.
   bool told_to_stop() const { return told_to_stop_; }
   uint64_t produced() const { return produced_; }

@@ -76,7 +76,8 @@ struct Sample {
 
 std::vector<Sample> Samples(Rng& rng) {
   return {
-      {"hello", Encode(ActorMessage(Hello{kProtocolVersion, "host/0", rng.Next(), {{7, rng.Next()}, {3, rng.Next()}}}))},
+      {"hello",
+       Encode(ActorMessage(Hello{kProtocolVersion, "host/0", rng.Next(), {{7, rng.Next()}, {3, rng.Next()}}}))},
       {"heartbeat", Encode(ActorMessage(Heartbeat{RandomKey(rng), rng.Next(), rng.Next(), rng.Next()}))},
       {"request", Encode(ActorMessage(WeightsRequest{RandomKey(rng)}))},
       {"work request", Encode(ActorMessage(WorkRequest{RandomKey(rng), rng.Next(), rng.Next()}))},
@@ -169,7 +170,10 @@ TEST(Codec, WelcomesRoundTrip) {
 TEST(Codec, ControlMessagesRoundTrip) {
   Rng rng(4);
   for (int round = 0; round < 200; ++round) {
-    const Hello hello{static_cast<uint32_t>(rng.Next()), RandomText(rng, 40), rng.Next(), {{static_cast<uint32_t>(rng.Next()), rng.Next()}}};
+    const Hello hello{static_cast<uint32_t>(rng.Next()),
+                      RandomText(rng, 40),
+                      rng.Next(),
+                      {{static_cast<uint32_t>(rng.Next()), rng.Next()}}};
     const auto got_hello = std::get<Hello>(*DecodeActorMessage(Views(Encode(ActorMessage(hello)))));
     EXPECT_EQ(got_hello.protocol, hello.protocol);
     EXPECT_EQ(got_hello.name, hello.name);

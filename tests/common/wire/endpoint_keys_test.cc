@@ -205,7 +205,9 @@ class Wiretap {
   std::thread thread_;
 };
 
-uint16_t PortOf(const std::string& address) { return static_cast<uint16_t>(std::stoi(address.substr(address.rfind(':') + 1))); }
+uint16_t PortOf(const std::string& address) {
+  return static_cast<uint16_t>(std::stoi(address.substr(address.rfind(':') + 1)));
+}
 
 TEST_F(EndpointKeys, WhatIsRecordedCanBeNeitherReadNorReplayed) {
   LearnerEndpoint learner(options_);

@@ -86,7 +86,8 @@ TEST(Endpoint, ManyActorsShareANetwork) {
     learner.Send(peers[3], HeartbeatReply{9, 1});
     learner.Send(peers[17], HeartbeatReply{9, 2});
     for (const size_t i : {size_t{3}, size_t{17}}) {
-      for (int tries = 0; tries < kTries && !testing::Value(ActorEndpoint::WaitForAny(all, kSoon), testing::Contains(i)); ++tries) {
+      for (int tries = 0;
+           tries < kTries && !testing::Value(ActorEndpoint::WaitForAny(all, kSoon), testing::Contains(i)); ++tries) {
       }
       EXPECT_EQ(Await<HeartbeatReply>(*all[i]).session, 9U);
     }
@@ -99,7 +100,8 @@ TEST(Endpoint, ManyActorsShareANetwork) {
     }
     trajectories.reset();
   }
-  while (const std::optional<Trajectory> trajectory = arrived.size() < kActors ? AwaitTrajectory(learner) : std::nullopt) {
+  while (const std::optional<Trajectory> trajectory =
+             arrived.size() < kActors ? AwaitTrajectory(learner) : std::nullopt) {
     arrived.insert(trajectory->sequence);
   }
   EXPECT_EQ(arrived.size(), kActors);
@@ -159,7 +161,8 @@ TEST(Endpoint, WaitEndsWithSomethingToReceive) {
   const auto trajectory = learner.Receive(milliseconds(0), true);
   ASSERT_TRUE(trajectory.has_value());
   EXPECT_EQ(std::get<SentTrajectory>(*trajectory).trajectory.sequence, 1U);
-  for (int i = 0; i < kTries && !actor.Send(Hello{kProtocolVersion, "test/0", 7}); ++i) std::this_thread::sleep_for(kSoon);
+  for (int i = 0; i < kTries && !actor.Send(Hello{kProtocolVersion, "test/0", 7}); ++i)
+    std::this_thread::sleep_for(kSoon);
   learner.Wait(std::chrono::minutes(10));
   EXPECT_TRUE(learner.Receive(milliseconds(0), true).has_value());
 }
@@ -226,7 +229,8 @@ TEST(Endpoint, DamagedMessagesAreCountedAndDropped) {
     for (int part = 0; part < 4; ++part) socket->send(zmq::str_buffer("12345678"), zmq::send_flags::sndmore);
     socket->send(zmq::str_buffer("end"), zmq::send_flags::none);
   }
-  for (int i = 0; i < kTries && learner.counts().malformed < 6; ++i) EXPECT_FALSE(learner.Receive(kSoon, true).has_value());
+  for (int i = 0; i < kTries && learner.counts().malformed < 6; ++i)
+    EXPECT_FALSE(learner.Receive(kSoon, true).has_value());
   EXPECT_EQ(learner.counts().malformed, 6);
   TrajectorySocket socket(learner.trajectories_address(), 4);
   EXPECT_TRUE(socket.Send(SmallTrajectory(1), milliseconds(1000)));

@@ -45,7 +45,8 @@ TEST_F(HostilePeer, AMillionTinyMessagesAreCutOffAndSoundOnesStillCome) {
   for (const std::string& address : {learner.control_address(), learner.trajectories_address()}) {
     std::jthread flood([&](const std::stop_token& stop) {
       zmq::socket_t socket = Connect(address);
-      for (int i = 0; i < 500'000 && !stop.stop_requested(); ++i) socket.send(zmq::str_buffer("x"), zmq::send_flags::dontwait);
+      for (int i = 0; i < 500'000 && !stop.stop_requested(); ++i)
+        socket.send(zmq::str_buffer("x"), zmq::send_flags::dontwait);
     });
     const int64_t cut_before = learner.counts().cut_off;
     EXPECT_TRUE(ReceiveUntil(learner, [&] { return learner.counts().cut_off > cut_before; }));

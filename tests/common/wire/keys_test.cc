@@ -75,7 +75,8 @@ TEST_F(KeysTest, WhatIsDamagedIsNamedAndNotShown) {
   const std::string secret = LoadActorKeys(file).secret_key;
   std::string short_key = good;
   short_key.erase(short_key.find(secret), 1);
-  for (const std::string& bad : {std::string("{}"), std::string("[1]"), std::string("not JSON"), good.substr(0, good.size() / 2), short_key}) {
+  for (const std::string& bad :
+       {std::string("{}"), std::string("[1]"), std::string("not JSON"), good.substr(0, good.size() / 2), short_key}) {
     WriteFileAtomically(file, bad, 0600);
     try {
       LoadActorKeys(file);

@@ -41,8 +41,9 @@ TEST(Plateau, WaitsWhileEvaluationsSwing) {
 TEST(Plateau, SaysInPercentWhatWasGained) {
   Plateau plateau({.patience = 2, .min_gain = 9, .first_update = 0}, {});
   for (const double ratio : {0.8, 0.6, 0.8, 0.6}) plateau.Add(1, ratio);
-  // Both geometric means are sqrt(0.48); the variance of each log is log(4/3)^2 / 2, so that of each mean half of it, and
-  // with two degrees of freedom the interval is 4.303 * log(4/3) / sqrt(2) = 0.8753 to either side: e^0.8753 = 2.3997.
+  // Both geometric means are sqrt(0.48); the variance of each log is log(4/3)^2 / 2, so that of each mean half of it,
+  // and with two degrees of freedom the interval is 4.303 * log(4/3) / sqrt(2) = 0.8753 to either side: e^0.8753
+  // = 2.3997.
   ASSERT_TRUE(plateau.reason());
   EXPECT_THAT(*plateau.reason(), HasSubstr("average 0.6928, the 2 before them 0.6928: better by 0.00% "));
   EXPECT_THAT(*plateau.reason(), HasSubstr("to 139.9"));

@@ -91,7 +91,8 @@ TEST_F(ActorRollTest, ActorsThatFinishNothingHangAndTheLastOneHeardIsNamed) {
   roll.Join(kB, "peer 2", "node2/0", now);
   roll.Hear(kB, "peer 2", now + seconds(3));
   EXPECT_EQ(pass(60), std::nullopt);
-  EXPECT_THAT(pass(1).value_or(""), AllOf(HasSubstr("'actors'"), HasSubstr("2 of 2"), HasSubstr("'node2/0'"), HasSubstr("61 s")));
+  EXPECT_THAT(pass(1).value_or(""),
+              AllOf(HasSubstr("'actors'"), HasSubstr("2 of 2"), HasSubstr("'node2/0'"), HasSubstr("61 s")));
   roll.NoteWork(now);
   EXPECT_EQ(pass(60), std::nullopt);
   roll.Look(now);

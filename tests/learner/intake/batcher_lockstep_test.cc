@@ -37,7 +37,8 @@ TEST(LockstepBatcher, BatchesAreTheEpisodesOfOneVersionInOrder) {
     const Batcher::Source source = [&](std::chrono::milliseconds) -> std::optional<Episode> {
       if (waiting.empty()) {
         for (int64_t i = 0; i < kEpisodes; ++i) arrive(version, i);
-        for (int i = 0; i < 3; ++i) arrive(version - static_cast<PolicyVersion>(rng.UniformInt(0, 2)), rng.UniformInt(0, kEpisodes));
+        for (int i = 0; i < 3; ++i)
+          arrive(version - static_cast<PolicyVersion>(rng.UniformInt(0, 2)), rng.UniformInt(0, kEpisodes));
       }
       const auto any = waiting.begin() + rng.UniformInt(0, std::ssize(waiting) - 1);
       std::optional<Episode> episode(std::move(*any));

@@ -52,7 +52,8 @@ TEST(EpisodeBatch, SlowActorsCannotStarveTraining) {
 
 TEST(EpisodeBatch, NumbersAreOverTheWholeBatch) {
   const double none = std::nan("");
-  const BatchNumbers numbers = NumbersOf({EpisodeOf(10, 1.5), EpisodeOf(7, 0.5), EpisodeOf(9, none), EpisodeOf(10, 0.25, false)}, 10);
+  const BatchNumbers numbers =
+      NumbersOf({EpisodeOf(10, 1.5), EpisodeOf(7, 0.5), EpisodeOf(9, none), EpisodeOf(10, 0.25, false)}, 10);
   EXPECT_DOUBLE_EQ(numbers.mean_ratio, (1.5 + 0.5 + 0.25) / 3);  // One has nothing to be compared with.
   EXPECT_DOUBLE_EQ(numbers.best_ratio, 0.5);                     // The fastest does not fit in memory.
   EXPECT_EQ(numbers.lag_min, 0);

@@ -212,8 +212,8 @@ TEST_F(FrontEndTest, StrangeActorsAreRefusedWithTheReason) {
     return actor.Ask<Refusal>(hello).reason;
   };
   EXPECT_THAT(refusal(Hello{kProtocolVersion + 1, "a", 1}), HasSubstr("protocol"));
-  for (const std::string& name : {std::string(), std::string("two words"), std::string("line\nbreak"), std::string("\xff\xfe"),
-                                  std::string("zero\0", 5), std::string(65, 'x')}) {
+  for (const std::string& name : {std::string(), std::string("two words"), std::string("line\nbreak"),
+                                  std::string("\xff\xfe"), std::string("zero\0", 5), std::string(65, 'x')}) {
     EXPECT_THAT(refusal(Hello{kProtocolVersion, name, 1}), HasSubstr("name"));
   }
   EXPECT_TRUE(ledger_.ByActor().empty());
@@ -427,7 +427,8 @@ TEST_F(FrontEndTest, ActorsThatAnswerButFinishNothingEndTheRunAndAreNamed) {
     }
     return "nothing failed";
   };
-  EXPECT_THAT(fails(), AllOf(HasSubstr("'actors'"), HasSubstr("1 of 1"), HasSubstr("'node7/3'"), HasSubstr("watchdog_s")));
+  EXPECT_THAT(fails(),
+              AllOf(HasSubstr("'actors'"), HasSubstr("1 of 1"), HasSubstr("'node7/3'"), HasSubstr("watchdog_s")));
 }
 
 TEST_F(FrontEndTest, WhoTakesAnActorsPlaceEndsTheWaitForIt) {
@@ -481,8 +482,8 @@ TEST_F(FrontEndTest, ATakenPortIsSaid) {
   }
 }
 
-// Several slots whose actors are started, killed outright, replaced and ended, all at once and at random, repeating some
-// of what they send, while the learner trains. At the end the ledger must say what the actors know.
+// Several slots whose actors are started, killed outright, replaced and ended, all at once and at random, repeating
+// some of what they send, while the learner trains. At the end the ledger must say what the actors know.
 TEST_F(FrontEndTest, TheLedgerBalancesUnderRandomKillsAndRestarts) {
   constexpr int kSlots = 3;
   constexpr int kLives = 5;

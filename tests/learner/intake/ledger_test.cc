@@ -152,7 +152,8 @@ TEST(Ledger, BalancesWhateverDiesWhenever) {
     };
     for (int event = 0; event < 400; ++event) {
       now += rng.UniformInt(0, 2);
-      Process* const some = processes.empty() ? nullptr : &processes[static_cast<size_t>(rng.UniformInt(0, std::ssize(processes) - 1))];
+      Process* const some =
+          processes.empty() ? nullptr : &processes[static_cast<size_t>(rng.UniformInt(0, std::ssize(processes) - 1))];
       switch (rng.UniformInt(0, 19)) {
         case 0: {  // A process starts, perhaps in the place of one that died.
           processes.push_back({"actor-" + std::to_string(rng.UniformInt(0, 2)), {}});
@@ -194,7 +195,8 @@ TEST(Ledger, BalancesWhateverDiesWhenever) {
           break;
         default: {
           if (sent.empty()) break;
-          const auto [key, sequence] = sent[static_cast<size_t>(rng.UniformInt(std::max<int64_t>(0, std::ssize(sent) - 6), std::ssize(sent) - 1))];
+          const auto [key, sequence] = sent[static_cast<size_t>(
+              rng.UniformInt(std::max<int64_t>(0, std::ssize(sent) - 6), std::ssize(sent) - 1))];
           const Ledger::Admission admission = ledger->Admit(key, sequence);
           if (!model.produced.contains(key)) {  // It joined after the state was saved.
             ASSERT_EQ(admission, Ledger::Admission::kUnknown);
@@ -270,7 +272,8 @@ TEST(Ledger, TheSummaryIsTheFileOfTheRunDirectory) {
   const auto counts = nlohmann::json{{"produced", 3}, {"trained", 1}, {"stale", 1}, {"rejected", 0}, {"lost", 1}};
   auto of_actor = counts;
   of_actor["incarnations"] = 2;
-  EXPECT_EQ(nlohmann::json::parse(ledger.Summary()), (nlohmann::json{{"total", counts}, {"actors", {{"a", of_actor}}}}));
+  EXPECT_EQ(nlohmann::json::parse(ledger.Summary()),
+            (nlohmann::json{{"total", counts}, {"actors", {{"a", of_actor}}}}));
 }
 
 TEST(Ledger, DamagedStateIsRefusedWhole) {
@@ -286,14 +289,17 @@ TEST(Ledger, DamagedStateIsRefusedWhole) {
     return text.replace(at, from.size(), to);
   };
   for (const std::string& text :
-       {good.substr(0, good.size() / 2), broken("\"produced\":2", "\"produced\":0"), broken("\"highest\":2", "\"highest\":3"),
-        broken("\"nonce\"", "\"once\""), broken("\"name\":\"a\"", "\"name\":1"), broken("\"gaps\":[[1,1]]", "\"gaps\":[[1]]"),
+       {good.substr(0, good.size() / 2), broken("\"produced\":2", "\"produced\":0"),
+        broken("\"highest\":2", "\"highest\":3"), broken("\"nonce\"", "\"once\""),
+        broken("\"name\":\"a\"", "\"name\":1"), broken("\"gaps\":[[1,1]]", "\"gaps\":[[1]]"),
         // A number that is none of a count, one that would wrap around, and one that no run reaches.
         broken("\"produced\":2", "\"produced\":-1"), broken("\"stale\":0", "\"stale\":0.5"),
-        broken("\"stale\":0", "\"stale\":18446744073709551615"), broken("\"produced\":2", "\"produced\":18446744073709551615"),
+        broken("\"stale\":0", "\"stale\":18446744073709551615"),
+        broken("\"produced\":2", "\"produced\":18446744073709551615"),
         // More used than have come: the next to come would be one too many, which the ledger takes for a bug of ours.
         broken("\"trained\":1", "\"trained\":2"), broken("[[1,1]]", "[[1,2]]"), broken("[[1,1]]", "[[1,1],[1,1]]"),
-        broken("[[1,1]]", "[[0,1]]"), std::string("{}"), "[" + good.substr(1, good.size() - 2) + "," + good.substr(1)}) {
+        broken("[[1,1]]", "[[0,1]]"), std::string("{}"),
+        "[" + good.substr(1, good.size() - 2) + "," + good.substr(1)}) {
     Ledger other;
     other.Join("kept", 1, 1);
     const std::string before = other.ToJson();

@@ -40,7 +40,9 @@ TEST_F(MetricsTest, EachCallIsOneObjectALine) {
   metrics.Write("evaluation", 1, 0.75, {{"test_ratio", 2}});
   const std::vector<nlohmann::json> lines = Lines();
   ASSERT_EQ(lines.size(), 2U);
-  EXPECT_EQ(lines[0], (nlohmann::json{{"kind", "update"}, {"update", 1}, {"seconds", 0.5}, {"loss", 0.25}, {"best_ratio", nullptr}}));
+  EXPECT_EQ(
+      lines[0],
+      (nlohmann::json{{"kind", "update"}, {"update", 1}, {"seconds", 0.5}, {"loss", 0.25}, {"best_ratio", nullptr}}));
   EXPECT_EQ(lines[1].at("test_ratio"), 2);
   ASSERT_FALSE(fs::is_empty(folder_ / "tensorboard"));
   const std::string events = ReadFile(fs::directory_iterator(folder_ / "tensorboard")->path());

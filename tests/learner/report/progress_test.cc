@@ -38,10 +38,11 @@ TEST(Progress, ALineTellsOfTheTimeSinceTheLineBefore) {
   progress.AddBatch(Batch(1.5, 0.75, 1, 2, 3));
   progress.AddBatch(Batch(0.5, 0.875, 0, 1, 2));
   // 50 episodes and 1000 steps in 5 s; mean (1.5 + 0.5) / 2, lag (2 + 1) / 2; 90 of 100 updates left at 0.5 s each.
-  EXPECT_EQ(progress.Line(now),
-            "iteration 10/100 | 10.0 episodes/s 200 steps/s | makespan / one device: mean 1.000 best 0.750 | lag 0/1.5/3 | "
-            "limited by update (busy: receive 10%, check 0%, batch 0%, update 90%, publish 0%) | actors 2 (1 gone) | "
-            "60 episodes: 40 trained 5 stale 3 rejected | 0:00:45 left");
+  EXPECT_EQ(
+      progress.Line(now),
+      "iteration 10/100 | 10.0 episodes/s 200 steps/s | makespan / one device: mean 1.000 best 0.750 | lag 0/1.5/3 | "
+      "limited by update (busy: receive 10%, check 0%, batch 0%, update 90%, publish 0%) | actors 2 (1 gone) | "
+      "60 episodes: 40 trained 5 stale 3 rejected | 0:00:45 left");
 
   now.updates = 11;
   now.seconds = 7;
@@ -76,17 +77,20 @@ class ProgressLimitTest : public testing::Test {
 TEST_F(ProgressLimitTest, IsTheStageThatIsNeverIdle) {
   EXPECT_EQ(Limit({{Stage::kUpdate, 0.97}, {Stage::kReceive, 0.5}, {Stage::kPublish, 0.04}}, 0),
             "update (busy: receive 50%, check 0%, batch 0%, update 97%, publish 4%)");
-  EXPECT_EQ(Limit({{Stage::kReceive, 0.9}, {Stage::kUpdate, 0.85}}, 0), "receive (busy: receive 90%, check 0%, batch 0%, update 85%, publish 0%)");
+  EXPECT_EQ(Limit({{Stage::kReceive, 0.9}, {Stage::kUpdate, 0.85}}, 0),
+            "receive (busy: receive 90%, check 0%, batch 0%, update 85%, publish 0%)");
   EXPECT_EQ(Limit({{Stage::kBatch, 1}}, 0), "batch (busy: receive 0%, check 0%, batch 100%, update 0%, publish 0%)");
-  EXPECT_EQ(Limit({{Stage::kPublish, 0.99}, {Stage::kUpdate, 0.3}}, 0), "publish (busy: receive 0%, check 0%, batch 0%, update 30%, publish 99%)");
+  EXPECT_EQ(Limit({{Stage::kPublish, 0.99}, {Stage::kUpdate, 0.3}}, 0),
+            "publish (busy: receive 0%, check 0%, batch 0%, update 30%, publish 99%)");
   EXPECT_THAT(Limit({{Stage::kUpdate, 0.9}}, 16), testing::StartsWith("update "));  // Everything piles up before it.
 }
 
 TEST_F(ProgressLimitTest, IsOutsideWhenAllStagesWait) {
   EXPECT_THAT(Limit({{Stage::kUpdate, 0.6}}, 1), testing::StartsWith("actors "));
-  EXPECT_THAT(Limit({{Stage::kUpdate, 0.6}}, 9), testing::StartsWith("network "));  // More than half of what two actors hold.
+  EXPECT_THAT(Limit({{Stage::kUpdate, 0.6}}, 9),
+              testing::StartsWith("network "));  // More than half of what two actors hold.
   EXPECT_THAT(Limit({{Stage::kUpdate, 0.6}}, 8), testing::StartsWith("actors "));
-  EXPECT_THAT(Limit({{Stage::kEvaluate, 1}}, 0), testing::StartsWith("actors "));   // Nothing waits for an evaluation.
+  EXPECT_THAT(Limit({{Stage::kEvaluate, 1}}, 0), testing::StartsWith("actors "));  // Nothing waits for an evaluation.
 }
 
 TEST(Progress, TimeLeftIsBoundByUpdatesAndByTheClock) {

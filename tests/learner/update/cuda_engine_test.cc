@@ -1,4 +1,5 @@
-// The learner's engine on a GPU makes the steps of the one on the CPU. Skips itself, and says so, where there is no GPU.
+// The learner's engine on a GPU makes the steps of the one on the CPU. Skips itself, and says so, where there is no
+// GPU.
 #include "learner/update/cuda_engine.h"
 
 #include <gtest/gtest.h>

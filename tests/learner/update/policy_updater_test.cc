@@ -24,7 +24,7 @@ using ::testing::HasSubstr;
 RunConfig TestConfig() {
   RunConfig config;
   config.training.device = "cpu";
-  config.training.max_states_per_update = 0;  // All of them, unless a test says otherwise.
+  config.training.max_states_per_update = 0;                    // All of them, unless a test says otherwise.
   config.training.entropy_end = config.training.entropy_start;  // No decay, likewise.
   config.training.gradient_clip = 1e9;
   config.training.importance_clip = 2;
@@ -45,7 +45,8 @@ struct NaiveState {
   double chosen = 0;
   double entropy = 0;
 };
-NaiveState EvaluateNaively(const PolicyWeights& weights, const PlacementTask& task, const Trajectory& episode, int32_t t) {
+NaiveState EvaluateNaively(const PolicyWeights& weights, const PlacementTask& task, const Trajectory& episode,
+                           int32_t t) {
   std::vector<uint8_t> placement = episode.start_placement;
   std::copy_n(episode.actions.begin(), t, placement.begin());
   const std::vector<double> logits = NaivePolicyLogits(weights, {&task.policy, placement.data(), t});
@@ -72,8 +73,12 @@ class NaiveObjective {
  public:
   NaiveObjective(const std::vector<PlacementTask>& tasks, const RunConfig& config, const PolicyWeights& weights,
                  const std::vector<Trajectory>& batch)
-      : tasks_(tasks), batch_(batch), clip_(config.training.importance_clip), entropy_weight_(config.training.entropy_start) {
-    const auto advantages = Baselines(tasks.size(), config.training.baseline_window, config.training.discount).AdvantagesThenAdd(batch);
+      : tasks_(tasks),
+        batch_(batch),
+        clip_(config.training.importance_clip),
+        entropy_weight_(config.training.entropy_start) {
+    const auto advantages =
+        Baselines(tasks.size(), config.training.baseline_window, config.training.discount).AdvantagesThenAdd(batch);
     std::vector<double> all;
     for (size_t e = 0; e < batch.size(); ++e) {
       for (size_t t = 0; t < batch[e].actions.size(); ++t) {
@@ -93,7 +98,8 @@ class NaiveObjective {
     }
     if (config.training.normalize_advantages == "graph") {
       std::map<GraphId, std::vector<double>> squares;
-      for (const NaiveSample& sample : samples_) squares[batch[sample.episode].graph].push_back(sample.advantage * sample.advantage);
+      for (const NaiveSample& sample : samples_)
+        squares[batch[sample.episode].graph].push_back(sample.advantage * sample.advantage);
       for (NaiveSample& sample : samples_) {
         const std::vector<double>& own = squares[batch[sample.episode].graph];
         sample.advantage /= std::sqrt(std::accumulate(own.begin(), own.end(), 0.0) / static_cast<double>(own.size()));
@@ -266,7 +272,8 @@ TEST(PolicyUpdater, StepsAsAdamDoes) {
       const double corrected = std::sqrt(variance[i] / (1 - std::pow(0.999, step))) + 1e-8;
       if (corrected < 1e-5) continue;  // Too small to get g back from the rounded mean.
       const double change = rates[step - 1] * mean[i] / (1 - std::pow(0.9, step)) / corrected;
-      EXPECT_NEAR(static_cast<double>(updater.weights().values[i]), static_cast<double>(before.values[i]) - change, 2e-6);
+      EXPECT_NEAR(static_cast<double>(updater.weights().values[i]), static_cast<double>(before.values[i]) - change,
+                  2e-6);
     }
   }
 }
@@ -418,7 +425,8 @@ TEST(PolicyUpdater, LoadStateRefusesWhatDoesNotFit) {
   EXPECT_THAT(complaint([](UpdaterState& s) { s.adam.mean.pop_back(); }), HasSubstr("parameters, expected"));
   EXPECT_THAT(complaint([](UpdaterState& s) { s.adam.variance.push_back(0); }), HasSubstr("parameters, expected"));
   EXPECT_THAT(complaint([](UpdaterState& s) { s.adam.steps = -1; }), HasSubstr("-1 steps"));
-  EXPECT_THAT(complaint([](UpdaterState& s) { s.mean_squares.pop_back(); }), HasSubstr("scales of 1 graphs, expected 2"));
+  EXPECT_THAT(complaint([](UpdaterState& s) { s.mean_squares.pop_back(); }),
+              HasSubstr("scales of 1 graphs, expected 2"));
   EXPECT_THAT(complaint([](UpdaterState& s) { s.entropy_weight = 0; }), HasSubstr("entropy weight 0"));
   EXPECT_THAT(complaint([](UpdaterState& s) { s.recent_returns.pop_back(); }), HasSubstr("1 graphs, expected 2"));
   EXPECT_THAT(complaint([](UpdaterState& s) { s.recent_returns[1] = {1}; }), HasSubstr("expected a multiple of"));

@@ -52,7 +52,9 @@ std::string ErrorWith(const std::string& from, const std::string& to) {
 
 TEST(CostModel, TakesTheLargerOfComputeAndMemoryAndAddsTheLaunch) {
   const DeviceKind toy = Parse(kKind);
-  const auto cost = [&](double flops, int64_t bytes) { return CostUs(toy, {OpClass::kElementwise, ElementType::kFloat32, flops, bytes}); };
+  const auto cost = [&](double flops, int64_t bytes) {
+    return CostUs(toy, {OpClass::kElementwise, ElementType::kFloat32, flops, bytes});
+  };
   EXPECT_EQ(cost(2e6, 0), 5);       // 2e6 FLOP / 1e6 FLOP per us = 2, + 3
   EXPECT_EQ(cost(0, 400000), 7);    // 400,000 B / 100,000 B per us = 4, + 3
   EXPECT_EQ(cost(2e6, 400000), 7);  // The larger of the two, + 3
@@ -64,7 +66,8 @@ TEST(CostModel, EfficiencyGoesByClassTypeAndSize) {
   const auto cost = [&](OpClass op_class, ElementType type, double flops, int64_t bytes) {
     return CostUs(toy, {op_class, type, flops, bytes});
   };
-  // At the half-rate size 3 MFLOP run at 0.5e6 FLOP per us: 6, + 3. Ten times as large: 30 + 3 at the full rate, 33, + 3.
+  // At the half-rate size 3 MFLOP run at 0.5e6 FLOP per us: 6, + 3. Ten times as large: 30 + 3 at the full rate, 33,
+  // + 3.
   EXPECT_EQ(cost(OpClass::kMatmul, ElementType::kFloat32, 3e6, 0), 9);
   EXPECT_EQ(cost(OpClass::kMatmul, ElementType::kFloat32, 30e6, 0), 36);
   EXPECT_EQ(cost(OpClass::kMatmul, ElementType::kFloat16, 29e6, 0), 11);    // 32e6 / 4e6 = 8, + 3
@@ -94,7 +97,8 @@ TEST(CostModel, ErrorsNamePlaceAndValue) {
   };
   for (const auto& [change, expected] : cases) {
     EXPECT_NE(ErrorWith(change.first, change.second).find(expected), std::string::npos)
-        << expected << "\n" << ErrorWith(change.first, change.second);
+        << expected << "\n"
+        << ErrorWith(change.first, change.second);
   }
 }
 

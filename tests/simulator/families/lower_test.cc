@@ -14,8 +14,12 @@ namespace emplace {
 namespace {
 
 // 1 FLOP per us, 1 byte per us, no launch: the cost of an op is the larger of its FLOPs and bytes.
-const DeviceKind kUnit{
-    .name = "unit", .peak_gflops_f32 = 1e-3, .peak_gflops_f16 = 1e-3, .memory_gb_per_s = 1e-3, .launch_us = 0, .efficiency = {}};
+const DeviceKind kUnit{.name = "unit",
+                       .peak_gflops_f32 = 1e-3,
+                       .peak_gflops_f16 = 1e-3,
+                       .memory_gb_per_s = 1e-3,
+                       .launch_us = 0,
+                       .efficiency = {}};
 
 const Op& Find(const OpGraph& graph, const std::string& name) {
   return *std::find_if(graph.ops().begin(), graph.ops().end(), [&](const Op& op) { return op.name == name; });

@@ -30,9 +30,9 @@ torch::Tensor ByChannel(const torch::Tensor& numbers) { return numbers.view({1, 
 // One of the two gradients of a convolution; `other`: the weight, or the input.
 torch::Tensor ConvolutionGradient(const Values& in, const OpAttributes& with, bool of_input) {
   const torch::Tensor unknown = torch::zeros(with.shape, in[0].options());  // Only its shape matters.
-  const auto gradients = at::convolution_backward(in[0], of_input ? unknown : in[1], of_input ? in[1] : unknown, {},
-                                                  with.stride, with.padding, {1, 1}, false, {0, 0}, with.channel_groups,
-                                                  {of_input, !of_input, false});
+  const auto gradients =
+      at::convolution_backward(in[0], of_input ? unknown : in[1], of_input ? in[1] : unknown, {}, with.stride,
+                               with.padding, {1, 1}, false, {0, 0}, with.channel_groups, {of_input, !of_input, false});
   return of_input ? std::get<0>(gradients) : std::get<1>(gradients);
 }
 
@@ -55,7 +55,8 @@ const std::map<std::string, Kernel>& Kernels() {
        }},
       {"aten.convolution",
        [](const Values& in, const OpAttributes& with) {
-         return at::convolution(in[0], in[1], {}, with.stride, with.padding, {1, 1}, false, {0, 0}, with.channel_groups);
+         return at::convolution(in[0], in[1], {}, with.stride, with.padding, {1, 1}, false, {0, 0},
+                                with.channel_groups);
        }},
       {"aten.convolution_backward.input",
        [](const Values& in, const OpAttributes& with) { return ConvolutionGradient(in, with, true); }},
@@ -94,8 +95,8 @@ const std::map<std::string, Kernel>& Kernels() {
        [](const Values& in, const OpAttributes& with) {
          const auto [y, indices] = at::max_pool2d_with_indices(in[1], with.kernel, with.stride, with.padding);
          EXPECT_TRUE(torch::equal(y, in[2]));
-         return at::max_pool2d_with_indices_backward(in[0], in[1], with.kernel, with.stride, with.padding, {1, 1}, false,
-                                                     indices);
+         return at::max_pool2d_with_indices_backward(in[0], in[1], with.kernel, with.stride, with.padding, {1, 1},
+                                                     false, indices);
        }},
       {"aten.constant_pad_nd",
        [](const Values& in, const OpAttributes& with) {

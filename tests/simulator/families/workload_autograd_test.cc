@@ -33,7 +33,8 @@ void ExpectAutogradAgrees(const TensorProgram& program, int64_t ids, const std::
     }
     // Weights of a size that keeps activations about as large as they are.
     const int64_t fan_in = tensor.shape.size() < 2 ? 1 : NumElements(tensor.shape) / tensor.shape[0];
-    const double deviation = tensor.shape.size() == 4 && tensor.requires_grad ? std::sqrt(2.0 / static_cast<double>(fan_in)) : 0.3;
+    const double deviation =
+        tensor.shape.size() == 4 && tensor.requires_grad ? std::sqrt(2.0 / static_cast<double>(fan_in)) : 0.3;
     given[node.name] = (deviation * torch::randn(tensor.shape, torch::kFloat64)).requires_grad_(tensor.requires_grad);
     if (tensor.requires_grad) parameters.insert(node.output);
   }
@@ -72,7 +73,8 @@ TEST(WorkloadAutograd, InceptionV3) {
 }
 
 TEST(WorkloadAutograd, Nasnet) {
-  ExpectAutogradAgrees(BuildNasnet({.batch = 2, .image = 99, .repeats = 2, .filters = 8, .stem_filters = 6, .classes = 5}), 5, "");
+  ExpectAutogradAgrees(
+      BuildNasnet({.batch = 2, .image = 99, .repeats = 2, .filters = 8, .stem_filters = 6, .classes = 5}), 5, "");
 }
 
 }  // namespace

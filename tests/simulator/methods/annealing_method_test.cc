@@ -102,8 +102,9 @@ TEST(AnnealingMethod, IsDeterministicBySeed) {
 }
 
 TEST(AnnealingMethod, WalksIntoTheMemory) {
-  // Twelve ops of 10 us in a row. The first three have 30 bytes of parameters, the others 10: of 180 bytes in all a device
-  // holds 100. Neither start of the search fits, not one device and not half the cost on each (3 * 30 + 3 * 10 = 120).
+  // Twelve ops of 10 us in a row. The first three have 30 bytes of parameters, the others 10: of 180 bytes in all a
+  // device holds 100. Neither start of the search fits, not one device and not half the cost on each (3 * 30 + 3 * 10 =
+  // 120).
   std::vector<Op> ops;
   for (int32_t o = 0; o < 12; ++o) {
     Op op;

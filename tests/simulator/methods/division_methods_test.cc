@@ -17,7 +17,8 @@ std::vector<Op> Chain(const std::vector<double>& costs_us) {
   std::vector<Op> ops;
   for (size_t o = 0; o < costs_us.size(); ++o) {
     const auto before = static_cast<OpIndex>(o) - 1;
-    ops.push_back(HandOp("op" + std::to_string(o), costs_us[o], before < 0 ? std::vector<OpIndex>{} : std::vector<OpIndex>{before}));
+    ops.push_back(HandOp("op" + std::to_string(o), costs_us[o],
+                         before < 0 ? std::vector<OpIndex>{} : std::vector<OpIndex>{before}));
   }
   return ops;
 }
@@ -84,7 +85,8 @@ TEST(Scotch, BalancesAGrid) {
       }
     }
     for (DeviceIndex d = 0; d < devices; ++d) {
-      const auto share = static_cast<double>(std::count(placement.begin(), placement.end(), d)) * devices / (kSide * kSide);
+      const auto share =
+          static_cast<double>(std::count(placement.begin(), placement.end(), d)) * devices / (kSide * kSide);
       EXPECT_NEAR(share, 1, 0.1) << devices << " devices";
     }
     EXPECT_LT(cut, kSide * (devices + 1));  // Straight cuts: 16 for two, 32 for four, 64 for eight devices.

@@ -1,8 +1,8 @@
 // HEFT, m-ETF, m-SCT and m-TOPO on examples worked out by hand from their papers' definitions.
 #include <gtest/gtest.h>
 
-#include "simulator/methods/heft_method.h"
 #include "simulator/methods/favourite_children.h"
+#include "simulator/methods/heft_method.h"
 #include "simulator/methods/m_etf_method.h"
 #include "simulator/methods/m_sct_method.h"
 #include "simulator/methods/m_topo_method.h"
@@ -52,22 +52,22 @@ TEST(Heft, TransfersOfOneSenderQueue) {
 
 TEST(MEtf, TakesTheEarliestStart) {
   const PlacementTask task = HandTask(Diamond(), HandCluster(2));
-  // a on 0 at 0. b and c could both start on 0 at 10: b comes first, [10, 30). c starts at 30 on 0, at 20 on 1: [20, 50).
-  // d: on 0, c arrives at 60; on 1, b arrives at 40 and c ends at 50: 1, [50, 60).
+  // a on 0 at 0. b and c could both start on 0 at 10: b comes first, [10, 30). c starts at 30 on 0, at 20 on 1: [20,
+  // 50). d: on 0, c arrives at 60; on 1, b arrives at 40 and c ends at 50: 1, [50, 60).
   const MethodResult result = PlaceBy<MEtfMethod>(task);
   EXPECT_EQ(*result.placement, (Placement{0, 0, 1, 1}));
   EXPECT_EQ(Score(task, result).makespan_us, 60);
 }
 
 TEST(MSct, WaitsForTheFavouriteChild) {
-  // As the diamond, but b takes 5 us. Without a transfer to c and from c to d, d ends at 10 + 30 + 10 = 50; the way over b,
-  // with two transfers, has time to spare: c is a's favourite, d is c's.
+  // As the diamond, but b takes 5 us. Without a transfer to c and from c to d, d ends at 10 + 30 + 10 = 50; the way
+  // over b, with two transfers, has time to spare: c is a's favourite, d is c's.
   std::vector<Op> ops = Diamond();
   ops[1].cost = OpCost::Everywhere(5);
   const PlacementTask task = HandTask(ops, HandCluster(2));
   EXPECT_EQ(FavouriteChildren(ScheduleGraph(task)), (std::vector<OpIndex>{2, -1, 3, -1}));
-  // a on 0 [0, 10), then 0 waits for c: b, which is not ready on 1 before 20, may not come first. c on 0 [10, 40), b on 1
-  // [20, 25), d on 0, where b has arrived at 35, [40, 50).
+  // a on 0 [0, 10), then 0 waits for c: b, which is not ready on 1 before 20, may not come first. c on 0 [10, 40), b on
+  // 1 [20, 25), d on 0, where b has arrived at 35, [40, 50).
   const MethodResult result = PlaceBy<MSctMethod>(task);
   EXPECT_EQ(*result.placement, (Placement{0, 1, 0, 0}));
   EXPECT_EQ(Score(task, result).makespan_us, 50);
@@ -78,7 +78,9 @@ TEST(MSct, WaitsForTheFavouriteChild) {
 TEST(MTopo, FillsOneDeviceAfterTheOtherUpToTheCap) {
   // Four ops of 10 bytes: the cap is 40 / 2 + 10 = 30.
   std::vector<Op> ops;
-  for (int32_t o = 0; o < 4; ++o) ops.push_back(HandOp(std::string(1, static_cast<char>('a' + o)), 1, o == 0 ? std::vector<OpIndex>{} : std::vector<OpIndex>{o - 1}, 10));
+  for (int32_t o = 0; o < 4; ++o)
+    ops.push_back(HandOp(std::string(1, static_cast<char>('a' + o)), 1,
+                         o == 0 ? std::vector<OpIndex>{} : std::vector<OpIndex>{o - 1}, 10));
   EXPECT_EQ(*PlaceBy<MTopoMethod>(HandTask(ops, HandCluster(2))).placement, (Placement{0, 0, 0, 1}));
 }
 

@@ -58,7 +58,8 @@ TEST(SingleMethod, TakesTheFasterDevice) {
 }
 
 TEST(SingleMethod, SaysWhenNoDeviceMayRunEverything) {
-  const OpGraph graph("split", {MakeOp("a", OpCost::ByKind({{"x", 1}}), {}, 1), MakeOp("b", OpCost::ByKind({{"y", 1}}), {}, 1)});
+  const OpGraph graph("split",
+                      {MakeOp("a", OpCost::ByKind({{"x", 1}}), {}, 1), MakeOp("b", OpCost::ByKind({{"y", 1}}), {}, 1)});
   const PlacementTask task = PlacementTask::Make(graph, TwoDevices("x", "y", 1000), 8);
   const MethodResult result = MakeMethod("single", {})->Place(task);
   EXPECT_FALSE(result.placement);

@@ -34,7 +34,8 @@ TEST(LayeredLayout, HoldsItsPromisesOnRandomGraphs) {
     const auto nodes = static_cast<int32_t>(rng.UniformInt(1, 60));
     std::vector<std::pair<int32_t, int32_t>> edges;
     for (int32_t to = 1; to < nodes; ++to) {
-      for (int64_t e = rng.UniformInt(0, 3); e > 0; --e) edges.push_back({static_cast<int32_t>(rng.UniformInt(0, to - 1)), to});
+      for (int64_t e = rng.UniformInt(0, 3); e > 0; --e)
+        edges.push_back({static_cast<int32_t>(rng.UniformInt(0, to - 1)), to});
     }
     const LayeredLayout layout = LayOut(nodes, edges);
     for (const auto& [from, to] : edges) {

@@ -73,8 +73,8 @@ TEST(MethodResults, OneDeviceComesFromTheGraphsFirst) {
 
 TEST(MethodResults, WinsGoByTheMeanOverSeeds) {
   // On `a`: x has sqrt(40 * 90) = 60, y has 50 every time. On `b` they tie.
-  const EvaluationResults results = Parse({Row("a", "x", "40"), Row("a", "x", "90"), Row("a", "y", "50"), Row("a", "y", "50"),
-                                           Row("b", "x", "30"), Row("b", "y", "30")});
+  const EvaluationResults results = Parse({Row("a", "x", "40"), Row("a", "x", "90"), Row("a", "y", "50"),
+                                           Row("a", "y", "50"), Row("b", "x", "30"), Row("b", "y", "30")});
   EXPECT_EQ(results.methods[0].wins, 1);
   EXPECT_EQ(results.methods[1].wins, 2);
 }
@@ -94,8 +94,10 @@ TEST(MethodResults, WrongFilesSayWhere) {
   EXPECT_THAT(ErrorOf("{\"results\":[{}]}"), HasSubstr("r.json: results[0]: 'graph' is missing"));
   EXPECT_THAT(ErrorOf(StrCat("{\"results\":[", Row("a", "x", "-1"), "]}")),
               HasSubstr("r.json: results[0]: 'makespan_us' is -1, expected a number >= 0"));
-  EXPECT_THAT(ErrorOf(StrCat("{\"results\":[", Row("a", "x", "1", "1"), "]}")), HasSubstr("'feasible' is 1, expected true"));
-  EXPECT_THAT(ErrorOf(StrCat("{\"results\":[", Row("a", "x", "1"), "],\"graphs\":{\"a\":1}}")), HasSubstr("graph 'a' is 1"));
+  EXPECT_THAT(ErrorOf(StrCat("{\"results\":[", Row("a", "x", "1", "1"), "]}")),
+              HasSubstr("'feasible' is 1, expected true"));
+  EXPECT_THAT(ErrorOf(StrCat("{\"results\":[", Row("a", "x", "1"), "],\"graphs\":{\"a\":1}}")),
+              HasSubstr("graph 'a' is 1"));
 }
 
 }  // namespace

@@ -14,14 +14,16 @@ TEST(PlacedGraph, ShowsTheRunAndTheGroups) {
   const OpGraph graph = ParseGraph(R"({"format": "emplace.graph/1", "name": "tiny", "ops": [
     {"name": "a", "type": "mm", "cost_us": 10, "inputs": [], "outputs": [{"bytes": 1000}]},
     {"name": "b", "type": "mm", "cost_us": 20, "inputs": [], "outputs": [{"bytes": 500}]},
-    {"name": "c", "type": "add", "cost_us": 5, "inputs": ["a:0", "b:0"], "outputs": []}]})", "g");
+    {"name": "c", "type": "add", "cost_us": 5, "inputs": ["a:0", "b:0"], "outputs": []}]})",
+                                   "g");
   const Cluster cluster = ParseCluster(R"(
 devices:
   - {name: "gpu:0", kind: k80, memory_bytes: 4000}
   - {name: "gpu:1", kind: k80, memory_bytes: 4000}
 op_overhead_us: 0
 transfer: {bandwidth_bytes_per_us: 1000, overhead_us: 0}
-)", "d");
+)",
+                                       "d");
   const Json placed = PlacedGraphToJson(graph, cluster, {0, 1, 1}, 3);
   EXPECT_EQ(placed["graph"], "tiny");
   EXPECT_EQ(placed["makespan_us"], 25.0);
@@ -48,14 +50,16 @@ transfer: {bandwidth_bytes_per_us: 1000, overhead_us: 0}
 TEST(PlacedGraph, AGroupMayBeSpreadOverDevices) {
   const OpGraph graph = ParseGraph(R"({"format": "emplace.graph/1", "name": "chain", "ops": [
     {"name": "a", "type": "mm", "cost_us": 10, "inputs": [], "outputs": [{"bytes": 8}]},
-    {"name": "b", "type": "mm", "cost_us": 20, "inputs": ["a:0"], "outputs": []}]})", "g");
+    {"name": "b", "type": "mm", "cost_us": 20, "inputs": ["a:0"], "outputs": []}]})",
+                                   "g");
   const Cluster cluster = ParseCluster(R"(
 devices:
   - {name: "x", kind: k80, memory_bytes: 4000}
   - {name: "y", kind: k80, memory_bytes: 4000}
 op_overhead_us: 0
 transfer: {bandwidth_bytes_per_us: 1000, overhead_us: 0}
-)", "d");
+)",
+                                       "d");
   const Json groups = PlacedGraphToJson(graph, cluster, {0, 1}, 1)["groups"];
   EXPECT_EQ(groups["ops_on"], (Json::array({{1, 1}})));
   EXPECT_EQ(groups["costliest_op"], (Json::array({1})));

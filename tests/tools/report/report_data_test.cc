@@ -34,9 +34,10 @@ class ReportDataTest : public ::testing::Test {
     config.name = name;
     config.seed = seed;
     WriteFileAtomically(path / "config.yaml", RunConfigToYaml(config));
-    WriteFileAtomically(path / "metrics.jsonl",
-                        StrCat("{\"kind\":\"evaluation\",\"update\":0,\"seconds\":0,\"test_ratio\":1}\n",
-                               "{\"kind\":\"evaluation\",\"update\":5,\"seconds\":10,\"test_ratio\":", test_ratio, "}\n"));
+    WriteFileAtomically(
+        path / "metrics.jsonl",
+        StrCat("{\"kind\":\"evaluation\",\"update\":0,\"seconds\":0,\"test_ratio\":1}\n",
+               "{\"kind\":\"evaluation\",\"update\":5,\"seconds\":10,\"test_ratio\":", test_ratio, "}\n"));
     return path.string();
   }
   std::string ErrorOf(const ReportInputs& inputs) {

@@ -63,10 +63,10 @@ double ForwardFlops(const PolicyShape& shape, double nodes) {
     const double size = static_cast<double>(layer.in) * layer.out;
     const bool message = layer.name.starts_with("forward.") || layer.name.starts_with("backward.");
     const bool pool = layer.name.find(".F.") != std::string::npos;
-    const double times = message                             ? nodes * shape.message_rounds
-                         : layer.name.starts_with("self.")   ? nodes
-                         : pool                              ? nodes / 3  // A node is in one of the three sets.
-                                                             : 1;
+    const double times = message                           ? nodes * shape.message_rounds
+                         : layer.name.starts_with("self.") ? nodes
+                         : pool                            ? nodes / 3  // A node is in one of the three sets.
+                                                           : 1;
     multiply_adds += times * size;
   }
   return 2 * multiply_adds;
