@@ -1,54 +1,89 @@
 #!/usr/bin/env bash
-# Installs what Emplace is built with: Debian packages (only those that are missing) and LibTorch, as the torch wheel in a
-# virtual environment that all clones of this user share. Idempotent; with nothing to do it takes well under two seconds.
+# Installs what Emplace needs: the Debian packages that are missing, and LibTorch, as the torch wheel in a virtual environment
+# that all clones of this user share. Can be called again at any time; with nothing to do it takes well under two seconds.
 #
-#   tools/setup.sh            the environment is ${EMPLACE_TORCH_VENV:-$XDG_CACHE_HOME/emplace/torch-2.11.0}
-#   tools/setup.sh --fuzz     what tests/fuzz needs: clang too, and no LibTorch
+#   tools/setup.sh               what the programs and launch/cluster.sh need
+#   tools/setup.sh --tests       what tests/run.sh needs besides: clang, Chromium, Slurm, ...
+#   tools/setup.sh --no-torch    everything but LibTorch
+#
+# The environment is ${EMPLACE_TORCH_VENV:-$XDG_CACHE_HOME/emplace/torch-2.11.0}.
 set -euo pipefail
 
 torch_version=2.11.0
 venv=${EMPLACE_TORCH_VENV:-${XDG_CACHE_HOME:-$HOME/.cache}/emplace/torch-$torch_version}
-packages=(g++ cmake ninja-build ccache git pkg-config util-linux procps python3 python3-venv
-  libzmq3-dev cppzmq-dev libcapnp-dev capnproto libyaml-cpp-dev libcli11-dev libspdlog-dev
-  nlohmann-json3-dev libzstd-dev libxxhash-dev libscotch-dev coinor-libclp-dev libgtest-dev libgmock-dev
-  valgrind)
+python=/usr/bin/python3  # Debian's: another one in PATH may lack venv, or be of a version that has no such wheel.
+packages=(
+  # To build.
+  g++ cmake ninja-build ccache pkg-config python3 python3-venv
+  libzmq3-dev cppzmq-dev libcapnp-dev capnproto libyaml-cpp-dev libcli11-dev libspdlog-dev nlohmann-json3-dev
+  libzstd-dev libxxhash-dev libscotch-dev coinor-libclp-dev libgtest-dev libgmock-dev
+  # That the launcher's scripts call.
+  git util-linux procps openssh-client
+)
+test_packages=(
+  clang clang-format clang-tidy libclang-rt-dev llvm  # llvm: its symbolizer names the lines of what a sanitizer finds.
+  valgrind shellcheck chromium
+  munge slurmctld slurmd slurm-client openssh-server iproute2
+  mmdebstrap
+)
 
-fuzz=0
-case "${1:-}" in
-  "") ;;
-  --fuzz)
-    fuzz=1
-    packages+=(clang libclang-rt-dev llvm) ;;  # libFuzzer and the sanitizers; llvm-symbolizer, which names their lines.
-  *) echo "setup: unknown option '$1', expected --fuzz or nothing" >&2; exit 2 ;;
-esac
+torch=1
+while (( $# )); do
+  case $1 in
+    --tests) packages+=("${test_packages[@]}") ;;
+    --no-torch) torch=0 ;;
+    *) echo "setup: unknown option '$1', expected --tests, --no-torch or nothing" >&2; exit 2 ;;
+  esac
+  shift
+done
 
 fail() {
   echo "setup: $*" >&2
   exit 1
 }
 
+# dpkg-query fails as soon as it does not know one of the names, and still tells about the others.
 missing_packages() {
   local installed
-  installed=$(dpkg-query -W -f='${Package} ${db:Status-Status}\n' "${packages[@]}" 2>/dev/null | awk '$2 == "installed" {print $1}')
-  comm -23 <(printf '%s\n' "${packages[@]}" | sort) <(sort <<<"$installed")
+  installed=$(dpkg-query -W -f='${Package} ${db:Status-Status}\n' "${packages[@]}" 2>/dev/null || true)
+  comm -23 <(printf '%s\n' "${packages[@]}" | sort) <(awk '$2 == "installed" {print $1}' <<<"$installed" | sort)
 }
 
+# Debian starts a service as it installs it, unless this file says no; none of ours is to run by itself.
+keep_services_off() {
+  local policy=/usr/sbin/policy-rc.d
+  [[ ! -e $policy ]] || return 0
+  # shellcheck disable=SC2064  # Now, while the variables are there.
+  trap "${as_root[*]} rm -f $policy" EXIT
+  printf '#!/bin/sh\nexit 101\n' | "${as_root[@]}" tee "$policy" >/dev/null
+  "${as_root[@]}" chmod 755 "$policy"
+}
+
+as_root=()
 install_packages() {
-  command -v apt-get >/dev/null || fail "packages are missing and there is no apt-get; on Debian 12 they are: $*"
-  local as_root=()
+  command -v apt-get >/dev/null || fail "these packages are missing and there is no apt-get to install them: $*"
   if [[ $EUID -ne 0 ]]; then
-    sudo -n true 2>/dev/null || fail "needs root to install: $* (run 'sudo tools/setup.sh' once, or install them yourself)"
+    sudo -n true 2>/dev/null || fail "needs root to install: $* (call it once as root, or install them yourself)"
     as_root=(sudo -n)
   fi
   echo "setup: installing $*"
-  local log
+  keep_services_off
+  local log package
   log=$(mktemp)
-  if ! { "${as_root[@]}" apt-get update && "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive \
-    apt-get install -y --no-install-recommends "$@"; } >"$log" 2>&1; then
+  # Another apt may be at work: wait for it.
+  local apt=("${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=600 -q)
+  if ! { "${apt[@]}" update && "${apt[@]}" install -y --no-install-recommends "$@"; } >"$log" 2>&1; then
     tail -n 5 "$log" >&2
     fail "apt-get could not install: $* (no network, or no such package; the whole log is $log)"
   fi
   rm -f "$log"
+  # Nor is a service that we brought to start with the machine.
+  for package in "$@"; do
+    case $package in
+      munge | slurmctld | slurmd) "${as_root[@]}" systemctl disable --quiet "$package" 2>/dev/null || true ;;
+      openssh-server) "${as_root[@]}" systemctl disable --quiet ssh 2>/dev/null || true ;;
+    esac
+  done
 }
 
 # A wheel that pip has finished installing has its metadata folder; nothing else marks the environment as complete.
@@ -62,12 +97,12 @@ install_torch() {
   # Two clones may get here at once; the second finds the work done.
   exec 9>"$venv.lock"
   flock 9
-  have_torch && return
-  python3 -m venv "$venv" || fail "python3 -m venv $venv failed"
+  ! have_torch || return 0
+  "$python" -m venv "$venv" || fail "$python -m venv $venv failed"
   "$venv/bin/pip" install --quiet --disable-pip-version-check "torch==$torch_version" numpy ||
     fail "pip could not install torch==$torch_version (no network?); call again to go on"
 }
 
 mapfile -t missing < <(missing_packages)
-[[ ${#missing[@]} -eq 0 ]] || install_packages "${missing[@]}"
-(( fuzz )) || have_torch || install_torch
+(( ${#missing[@]} == 0 )) || install_packages "${missing[@]}"
+(( ! torch )) || have_torch || install_torch
