@@ -7,7 +7,7 @@
 namespace emplace {
 namespace {
 
-// Names from files may hold line breaks; an error stays one line all the same.
+// Names from files may hold line breaks; a message stays one line all the same.
 std::string OneLine(std::string text) {
   std::replace_if(
       text.begin(), text.end(), [](unsigned char c) { return c < ' '; }, ' ');
@@ -16,6 +16,8 @@ std::string OneLine(std::string text) {
 
 }  // namespace
 
+Error::Error(Kind kind, const std::string& message) : std::runtime_error(OneLine(message)), kind_(kind) {}
+
 Error BadInput(const std::string& message) { return Error(Error::Kind::kBadInput, message); }
 Error RunFailed(const std::string& message) { return Error(Error::Kind::kRunFailed, message); }
 
@@ -23,7 +25,7 @@ int RunMain(const std::string& program, const std::function<int()>& body) {
   try {
     return body();
   } catch (const Error& error) {
-    std::fprintf(stderr, "%s: %s\n", program.c_str(), OneLine(error.what()).c_str());
+    std::fprintf(stderr, "%s: %s\n", program.c_str(), error.what());
     return error.exit_code();
   } catch (const std::exception& error) {
     std::fprintf(stderr, "%s: unexpected failure: %s\n", program.c_str(), OneLine(error.what()).c_str());

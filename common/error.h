@@ -17,7 +17,7 @@ class Error : public std::runtime_error {
  public:
   enum class Kind { kBadInput, kRunFailed };
 
-  Error(Kind kind, const std::string& message) : std::runtime_error(message), kind_(kind) {}
+  Error(Kind kind, const std::string& message);  // Line breaks and other control characters become spaces.
 
   Kind kind() const { return kind_; }
   // 2 for bad usage or bad input, 1 for a run that failed (design, section 2).
