@@ -34,7 +34,8 @@ struct DeviceKind {
 DeviceKind LoadDeviceKind(const std::filesystem::path& path);
 // All *.yaml of a folder, by name. Throws BadInput when there is none.
 std::vector<DeviceKind> LoadDeviceKinds(const std::filesystem::path& folder);
-// $EMPLACE_CONFIG_DIR/devices, or the folder of the source tree that this was built from.
+// The folder `devices` of the configurations that come with the programs (ShippedFolder; $EMPLACE_CONFIG_DIR overrides
+// it). Throws BadInput when there is none.
 std::filesystem::path DefaultKindsFolder();
 
 // What counts of an op.

@@ -1,11 +1,11 @@
 // Reading configs/devices/*.yaml.
-#include <cstdlib>
 #include <iterator>
 #include <map>
 #include <set>
 
 #include "common/error.h"
 #include "common/file_io.h"
+#include "common/shipped_files.h"
 #include "common/strings.h"
 #include "simulator/families/cost_model.h"
 #include "simulator/yaml_reader.h"
@@ -63,9 +63,6 @@ std::vector<DeviceKind> LoadDeviceKinds(const fs::path& folder) {
   return kinds;
 }
 
-fs::path DefaultKindsFolder() {
-  const char* const configured = std::getenv("EMPLACE_CONFIG_DIR");
-  return fs::path(configured != nullptr ? configured : EMPLACE_CONFIG_DIR) / "devices";
-}
+fs::path DefaultKindsFolder() { return ShippedFolder("configs", "EMPLACE_CONFIG_DIR") / "devices"; }
 
 }  // namespace emplace
