@@ -14,7 +14,7 @@ namespace {
 using std::chrono::milliseconds;
 using Clock = std::chrono::steady_clock;
 
-constexpr size_t kMaxFrames = kMaxArrays + 2;  // Of a LearnerMessage.
+constexpr size_t kMaxLearnerFrames = kMaxArrays + 2;  // Of a LearnerMessage.
 
 std::optional<zmq::context_t> MakeOwn(const zmq::context_t* shared) {
   if (shared != nullptr) return std::nullopt;
@@ -96,11 +96,11 @@ std::optional<std::variant<LearnerMessage, Notice>> ActorEndpoint::Receive(milli
   while (true) {
     const auto [control, notice] = WaitReadable(impl_->control, impl_->notices, true, TimeLeft(deadline));
     if (control) {
-      std::vector<zmq::message_t> frames = ReceiveFrames(impl_->control, kMaxFrames);
+      std::vector<zmq::message_t> frames = ReceiveFrames(impl_->control, kMaxLearnerFrames);
       if (std::optional<LearnerMessage> message = DecodeLearnerMessage(Views(frames))) return *std::move(message);
     }
     if (notice) {
-      std::vector<zmq::message_t> frames = ReceiveFrames(impl_->notices, kMaxFrames);
+      std::vector<zmq::message_t> frames = ReceiveFrames(impl_->notices, kMaxLearnerFrames);
       if (std::optional<Notice> received = DecodeNotice(Views(frames))) return *received;
     }
     if (Clock::now() >= deadline) return std::nullopt;

@@ -19,11 +19,9 @@ namespace emplace {
 namespace {
 
 namespace fs = std::filesystem;
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
-constexpr const char* kFormat = "emplace.keys/1";
-constexpr size_t kKeyBytes = 32;
-constexpr size_t kKeyCharacters = 40;  // Z85.
+constexpr const char* kKeysFormat = "emplace.keys/1";
 constexpr mode_t kOwnerOnly = 0600;
 
 struct KeyPair {
@@ -78,9 +76,9 @@ nlohmann::json ReadKeyFile(const fs::path& path, const char* role) {
   CheckMode(path);
   nlohmann::json file = ParseJson(ReadFile(path), path.string());
   if (!file.is_object() || !file.contains("format") || !file["format"].is_string()) {
-    throw BadInput(StrCat(path.string(), ": has no format, expected ", kFormat));
+    throw BadInput(StrCat(path.string(), ": has no format, expected ", kKeysFormat));
   }
-  CheckFormat(file["format"].get<std::string>(), kFormat, path.string());
+  CheckFormat(file["format"].get<std::string>(), kKeysFormat, path.string());
   if (!HasText(file, "role", role))
     throw BadInput(StrCat(path.string(), ": are keys of another role, expected \"role\": \"", role, "\""));
   return file;
@@ -97,23 +95,23 @@ std::vector<fs::path> MakeRunKeys(const fs::path& folder, int64_t actors) {
   }
   MakeFolder(folder);
   const KeyPair learner = NewPair();
-  Json allowed = Json::array();
+  OrderedJson allowed = OrderedJson::array();
   for (size_t i = 1; i < files.size(); ++i) {
     const KeyPair actor = NewPair();
-    const Json file = {{"format", kFormat},
-                       {"role", "actor"},
-                       {"public", actor.public_key},
-                       {"secret", actor.secret_key},
-                       {"learner", learner.public_key}};
+    const OrderedJson file = {{"format", kKeysFormat},
+                              {"role", "actor"},
+                              {"public", actor.public_key},
+                              {"secret", actor.secret_key},
+                              {"learner", learner.public_key}};
     WriteFileAtomically(files[i], file.dump(1) + "\n", kOwnerOnly);
     allowed.push_back(actor.public_key);
   }
   // Last: where it is, the others are.
-  const Json file = {{"format", kFormat},
-                     {"role", "learner"},
-                     {"public", learner.public_key},
-                     {"secret", learner.secret_key},
-                     {"actors", allowed}};
+  const OrderedJson file = {{"format", kKeysFormat},
+                            {"role", "learner"},
+                            {"public", learner.public_key},
+                            {"secret", learner.secret_key},
+                            {"actors", allowed}};
   WriteFileAtomically(files[0], file.dump(1) + "\n", kOwnerOnly);
   return files;
 }

@@ -5,12 +5,16 @@
 // owner can read; they go into no log, no message and on no command line.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <string>
 #include <vector>
 
 namespace emplace {
+
+inline constexpr size_t kKeyBytes = 32;
+inline constexpr size_t kKeyCharacters = 40;  // In Z85.
 
 struct LearnerKeys {
   std::string public_key;

@@ -1,7 +1,5 @@
 #include "common/wire/learner_endpoint.h"
 
-#include <sys/socket.h>
-
 #include <algorithm>
 #include <span>
 #include <utility>
@@ -9,10 +7,10 @@
 
 #include "common/error.h"
 #include "common/host_name.h"
-#include "common/log.h"
 #include "common/strings.h"
 #include "common/wire/address.h"
 #include "common/wire/codec.h"
+#include "common/wire/guarded_socket.h"
 #include "common/wire/peer_guard.h"
 #include "common/wire/sockets.h"
 #include "common/wire/zap_handler.h"
@@ -23,7 +21,6 @@ namespace {
 using std::chrono::milliseconds;
 using Clock = std::chrono::steady_clock;
 
-constexpr size_t kMaxFrames = 8;  // Of a message from an actor, with the one that ZeroMQ puts before it. None has more.
 // Far above what actors of today do: tiny graphs of two steps, on one core.
 constexpr PeerGuard::Limits kTrajectoryLimits = {.messages_per_s = 50'000, .burst = 100'000};
 constexpr PeerGuard::Limits kControlLimits = {};
@@ -60,43 +57,6 @@ uint16_t Bind(zmq::socket_t& socket, const std::string& host, int port) {
   return ParseAddress(socket.get(zmq::sockopt::last_endpoint), /*encrypted=*/true).port;
 }
 
-// A socket whose peers are known one from the other and watched.
-struct Guarded {
-  Guarded(zmq::context_t& context, const PeerGuard::Limits& limits)
-      : socket(context, zmq::socket_type::router), guard(limits) {}
-
-  // The frames of a message that is to be heard, the sender's name first; empty: there is none.
-  std::vector<zmq::message_t> Receive(ZapHandler* keys) {
-    std::vector<zmq::message_t> frames = ReceiveFrames(socket, kMaxFrames);
-    if (frames.empty()) return {};
-    const PeerGuard::Verdict verdict = guard.Hear(frames[0].to_string(), Clock::now());
-    if (verdict == PeerGuard::Verdict::kHear) return frames;
-    if (verdict == PeerGuard::Verdict::kCutOff) CutOff(frames, keys);
-    return {};
-  }
-
-  // `frames`: as Receive gave them.
-  void Blame(std::vector<zmq::message_t>& frames, ZapHandler* keys) {
-    if (guard.Blame(frames[0].to_string()) == PeerGuard::Verdict::kCutOff) CutOff(frames, keys);
-  }
-
-  static void CutOff(std::vector<zmq::message_t>& frames, ZapHandler* keys) {
-    zmq_msg_t* const message = frames.back().handle();  // The first frame is the socket's own and knows nothing.
-    const char* const address = zmq_msg_gets(message, "Peer-Address");
-    LogWarning(StrCat("a peer at ", address != nullptr ? address : "an unknown address",
-                      " is cut off: it sends rubbish, or too much"));
-    const char* const key = zmq_msg_gets(message, "User-Id");
-    if (keys != nullptr && key != nullptr) keys->Deny(key);
-    // ZeroMQ closes the connection once nothing can be read from it. (Should the number by now be another connection's,
-    // that one is merely made anew; what is no socket takes no harm.)
-    const int connection = zmq_msg_get(message, ZMQ_SRCFD);
-    if (connection >= 0) ::shutdown(connection, SHUT_RDWR);
-  }
-
-  zmq::socket_t socket;
-  PeerGuard guard;
-};
-
 }  // namespace
 
 struct SharedMessage::Impl {
@@ -115,8 +75,8 @@ SharedMessage::~SharedMessage() = default;
 struct LearnerEndpoint::Impl {
   zmq::context_t context{1};
   std::optional<ZapHandler> keys;  // Without it: nothing is encrypted.
-  Guarded control{context, kControlLimits};
-  Guarded trajectories{context, kTrajectoryLimits};
+  GuardedSocket control{context, kControlLimits};
+  GuardedSocket trajectories{context, kTrajectoryLimits};
   zmq::socket_t notices{context, zmq::socket_type::pub};
   std::string host;  // That others are told.
   uint16_t control_port = 0;
@@ -127,7 +87,7 @@ struct LearnerEndpoint::Impl {
 
   void Send(const PeerId& peer, const Frame& header, std::span<zmq::message_t> shared) {
     const std::array<Frame, 2> first = {peer, header};
-    SendShared(control.socket, first, shared, zmq::send_flags::dontwait);
+    SendShared(control.socket(), first, shared, zmq::send_flags::dontwait);
   }
 
   ZapHandler* handler() { return keys ? &*keys : nullptr; }
@@ -157,8 +117,8 @@ struct LearnerEndpoint::Impl {
 LearnerEndpoint::LearnerEndpoint(const NetworkOptions& options) : impl_(std::make_unique<Impl>()) {
   const std::string host = CheckedBind(options);
   EMPLACE_CHECK(options.trajectory_queue > 0);
-  zmq::socket_t& control = impl_->control.socket;
-  zmq::socket_t& trajectories = impl_->trajectories.socket;
+  zmq::socket_t& control = impl_->control.socket();
+  zmq::socket_t& trajectories = impl_->trajectories.socket();
   if (options.keys) {
     impl_->keys.emplace(impl_->context, options.keys->actors);
     for (zmq::socket_t* const socket : {&control, &trajectories, &impl_->notices}) SetKeys(*socket, *options.keys);
@@ -185,8 +145,8 @@ std::string LearnerEndpoint::trajectories_address() const {
 std::string LearnerEndpoint::notices_address() const { return TcpAddress{impl_->host, impl_->notices_port}.text(); }
 
 LearnerEndpoint::Counts LearnerEndpoint::counts() const {
-  const PeerGuard& control = impl_->control.guard;
-  const PeerGuard& trajectories = impl_->trajectories.guard;
+  const PeerGuard& control = impl_->control.guard();
+  const PeerGuard& trajectories = impl_->trajectories.guard();
   return {.malformed = impl_->malformed,
           .ignored = control.ignored() + trajectories.ignored(),
           .cut_off = control.cut_off() + trajectories.cut_off(),
@@ -198,7 +158,7 @@ std::optional<std::variant<FromActor, SentTrajectory>> LearnerEndpoint::Receive(
   const Clock::time_point deadline = Clock::now() + timeout;
   while (true) {
     const auto [control, trajectory] =
-        WaitReadable(impl_->control.socket, impl_->trajectories.socket, accept_trajectories, TimeLeft(deadline));
+        WaitReadable(impl_->control.socket(), impl_->trajectories.socket(), accept_trajectories, TimeLeft(deadline));
     if (control) {
       if (std::optional<FromActor> message = impl_->ReceiveControl()) return *std::move(message);
     }
@@ -210,13 +170,13 @@ std::optional<std::variant<FromActor, SentTrajectory>> LearnerEndpoint::Receive(
 }
 
 void LearnerEndpoint::Wait(milliseconds timeout) {
-  WaitReadable(impl_->control.socket, impl_->trajectories.socket, /*second_too=*/true, timeout);
+  WaitReadable(impl_->control.socket(), impl_->trajectories.socket(), /*second_too=*/true, timeout);
 }
 
 void LearnerEndpoint::Send(const PeerId& peer, const LearnerMessage& message) {
   std::vector<Frame> frames = Encode(message);
   frames.insert(frames.begin(), peer);
-  SendFrames(impl_->control.socket, frames, zmq::send_flags::dontwait);
+  SendFrames(impl_->control.socket(), frames, zmq::send_flags::dontwait);
 }
 
 void LearnerEndpoint::Send(const PeerId& peer, const SharedMessage& message) {

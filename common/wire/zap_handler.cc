@@ -7,15 +7,14 @@
 
 #include "common/log.h"
 #include "common/strings.h"
+#include "common/wire/keys.h"
 
 namespace emplace {
 namespace {
 
 constexpr const char* kAddress = "inproc://zeromq.zap.01";
 constexpr std::chrono::milliseconds kPoll(50);  // Between looks at whether it is to end.
-constexpr size_t kKeyBytes = 32;
-constexpr size_t kKeyCharacters = 40;    // Z85.
-constexpr int64_t kLoggedRefusals = 20;  // Each further one is only counted.
+constexpr int64_t kLoggedRefusals = 20;         // Each further one is only counted.
 
 // Frames of a request, by RFC 27.
 enum Request : size_t { kVersion, kId, kDomain, kPeerAddress, kIdentity, kMechanism, kCredentials, kRequestFrames };
