@@ -22,8 +22,8 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr milliseconds kPoll(100);    // How soon an idle or paused actor notices an interrupt.
-constexpr milliseconds kDrain(5000);  // How long it goes on sending at its end.
+constexpr milliseconds kInterruptWait(100);  // How soon an idle or paused actor notices an interrupt.
+constexpr milliseconds kDrain(5000);         // How long it goes on sending at its end.
 
 // The rollouts of one session. Sequence numbers are given as trajectories enter the send queue, so what an interrupt
 // leaves unfinished was never produced.
@@ -59,7 +59,8 @@ class Shift {
     return true;
   }
 
-  // One step, unless finished trajectories still wait for room in the queue; they wait for it for at most `kPoll`.
+  // One step, unless finished trajectories still wait for room in the queue; they wait for it for at most
+  // `kInterruptWait`.
   void Advance(const std::shared_ptr<const PolicyWeights>& weights, TrajectorySender& sender) {
     if (finished_.empty()) {
       if (!lockstep()) rollout_.SetWeights(weights);
@@ -67,7 +68,7 @@ class Shift {
     }
     while (!finished_.empty()) {
       finished_.front().sequence = next_sequence_;
-      if (!sender.Offer(std::move(finished_.front()), kPoll)) return;
+      if (!sender.Offer(std::move(finished_.front()), kInterruptWait)) return;
       finished_.pop_front();
       ++next_sequence_;
     }
@@ -110,12 +111,12 @@ void RunActor(const ActorOptions& options, const std::atomic<bool>& interrupted)
       malloc_trim(0);  // The Welcome was larger than all that follows.
     }
     if (!news.weights) {
-      news = client.WaitForNews(news, kPoll);
+      news = client.WaitForNews(news, kInterruptWait);
       continue;
     }
     if (shift->lockstep() && !shift->TakeUpWork(news)) {
       client.AskForWork();
-      news = client.WaitForNews(news, kPoll);
+      news = client.WaitForNews(news, kInterruptWait);
       continue;
     }
     shift->Advance(news.weights, *sender);

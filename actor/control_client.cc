@@ -15,7 +15,7 @@ namespace {
 using std::chrono::milliseconds;
 using Clock = std::chrono::steady_clock;
 
-constexpr milliseconds kPoll(20);              // How soon the thread notices its end, or a learner that came.
+constexpr milliseconds kReceiveWait(20);       // How soon the thread notices its end, or a learner that came.
 constexpr milliseconds kFirstHelloWait(1000);  // Before a heard Hello is repeated; doubles up to
 constexpr milliseconds kLastHelloWait(8000);   // this. A Welcome carries every graph.
 constexpr milliseconds kWeightsWait(1000);     // Before an unanswered request for weights is repeated.
@@ -75,7 +75,7 @@ class ControlClient::Conversation {
       LogWarning(reason);
     }
     Speak(Clock::now());
-    auto received = endpoint_.Receive(kPoll);
+    auto received = endpoint_.Receive(kReceiveWait);
     if (!received) return;
     if (const auto* notice = std::get_if<Notice>(&*received)) {
       Hear(*notice);

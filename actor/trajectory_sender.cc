@@ -10,7 +10,7 @@ using std::chrono::milliseconds;
 using Clock = std::chrono::steady_clock;
 
 // How soon the thread notices a new address or its end.
-constexpr milliseconds kPoll(50);
+constexpr milliseconds kSendWait(50);
 // Trajectories inside ZeroMQ: what a change of learners can lose, so few. Waiting is the queue's task.
 constexpr int kSocketQueue = 4;
 
@@ -65,15 +65,15 @@ void TrajectorySender::Run(const std::stop_token& stop) {
     return Clock::now() >= drain_deadline_;
   };
   while (!out_of_time()) {
-    if (!next) next = queue_.Pop(kPoll);
+    if (!next) next = queue_.Pop(kSendWait);
     if (!next) {
       if (!queue_.closed()) continue;
       break;  // Closed and empty.
     }
     next->actor.actor_id = FollowLearner();
     if (!socket_) {
-      std::this_thread::sleep_for(kPoll);
-    } else if (socket_->Send(*next, kPoll)) {
+      std::this_thread::sleep_for(kSendWait);
+    } else if (socket_->Send(*next, kSendWait)) {
       next.reset();
     }
   }

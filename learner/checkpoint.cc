@@ -19,7 +19,7 @@ namespace emplace {
 namespace {
 
 namespace fs = std::filesystem;
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
 constexpr char kFormat[] = "emplace.checkpoint/2";
 constexpr char kFormatBefore[] = "emplace.checkpoint/1";  // Without a checksum of state.json itself.
@@ -93,24 +93,24 @@ Rng::State RngStateFrom(const nlohmann::json& json, const std::string& place) {
 }
 
 std::string StateText(const Checkpoint& checkpoint, std::string_view policy, std::string_view optimizer) {
-  const Json state = {{"format", kFormat},
-                      {"updates", checkpoint.updates},
-                      {"train_seconds", checkpoint.train_seconds},
-                      {"best_validation", checkpoint.best_validation},
-                      {"validation_history", checkpoint.validation_history},
-                      {"adam_steps", checkpoint.updater.adam.steps},
-                      {"entropy_weight", checkpoint.updater.entropy_weight},
-                      {"advantage_mean_squares", checkpoint.updater.mean_squares},
-                      {"graphs", checkpoint.updater.recent_returns.size()},
-                      {"rng_seed", checkpoint.rng_seed},
-                      {"rng_state", checkpoint.rng_state},
-                      {"kernel_path", checkpoint.kernel_path},
-                      {"policy_xxh64", Checksum(policy)},
-                      {"optimizer_xxh64", Checksum(optimizer)},
-                      {"ledger", checkpoint.ledger_json},
-                      {"config", checkpoint.config_yaml}};
+  const OrderedJson state = {{"format", kFormat},
+                             {"updates", checkpoint.updates},
+                             {"train_seconds", checkpoint.train_seconds},
+                             {"best_validation", checkpoint.best_validation},
+                             {"validation_history", checkpoint.validation_history},
+                             {"adam_steps", checkpoint.updater.adam.steps},
+                             {"entropy_weight", checkpoint.updater.entropy_weight},
+                             {"advantage_mean_squares", checkpoint.updater.mean_squares},
+                             {"graphs", checkpoint.updater.recent_returns.size()},
+                             {"rng_seed", checkpoint.rng_seed},
+                             {"rng_state", checkpoint.rng_state},
+                             {"kernel_path", checkpoint.kernel_path},
+                             {"policy_xxh64", Checksum(policy)},
+                             {"optimizer_xxh64", Checksum(optimizer)},
+                             {"ledger", checkpoint.ledger_json},
+                             {"config", checkpoint.config_yaml}};
   // Text from outside that is not UTF-8 must not cost the checkpoint.
-  std::string text = state.dump(1, ' ', false, Json::error_handler_t::replace);
+  std::string text = state.dump(1, ' ', false, OrderedJson::error_handler_t::replace);
   text.resize(text.size() - std::string_view("\n}").size());
   return StrCat(text, kStateChecksum, Checksum(text), "\"\n}\n");
 }

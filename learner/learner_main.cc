@@ -1,5 +1,5 @@
 // emplace-learner: reads the command line, then learns until done or told to stop.
-#include <torch/torch.h>
+#include <ATen/Parallel.h>
 
 #include <CLI/CLI.hpp>
 #include <atomic>
@@ -38,7 +38,7 @@ int main(int argc, char** argv) {
     std::signal(SIGTERM, Interrupt);
     emplace::RaiseOpenFileLimit();  // Each actor has several connections.
     // The tensors are small: a second thread only takes a core from the actors.
-    torch::set_num_threads(1);
+    at::set_num_threads(1);
     emplace::RunLearner(options, interrupted);
     return 0;
   });

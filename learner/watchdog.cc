@@ -21,7 +21,7 @@ using Clock = std::chrono::steady_clock;
 constexpr double kMostBetweenLooks_s = 1;
 // Looks that are further apart than this: the process itself stood still (SIGSTOP, a machine that slept), and not a
 // stage.
-constexpr std::chrono::seconds kStoodStill(5);
+constexpr std::chrono::seconds kProcessStoodStill(5);
 
 }  // namespace
 
@@ -40,7 +40,7 @@ void Watchdog::Run(const std::stop_token& stop) const {
   Clock::time_point watching_since = last_look;
   while (!stopped.wait_for(lock, stop, between, [&] { return stop.stop_requested(); })) {
     const Clock::time_point now = Clock::now();
-    if (now - std::exchange(last_look, now) > kStoodStill) watching_since = now;
+    if (now - std::exchange(last_look, now) > kProcessStoodStill) watching_since = now;
     if (std::chrono::duration<double>(now - watching_since).count() <= limit_s_) continue;
     for (size_t i = 0; i < kStageNames.size(); ++i) {
       const std::optional<double> silent_s = clocks_[static_cast<Stage>(i)].silent_s();

@@ -17,7 +17,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr char kFormat[] = "emplace.graph/1";
+constexpr char kGraphFormat[] = "emplace.graph/1";
 
 void CheckKeys(const Json& object, std::initializer_list<std::string_view> known, const std::string& place) {
   for (const auto& [key, value] : object.items()) {
@@ -214,9 +214,10 @@ void WriteOp(const OpGraph& graph, const Op& op, std::string& out) {
 OpGraph ParseGraph(std::string_view text, const std::string& source) {
   const Json root = ParseJson(text, source, [text](size_t offset) { return OpAt(text, offset); });
   if (!root.is_object())
-    throw BadInput(StrCat(source, ": is ", ShownJson(root), ", expected an object with '", kFormat, "'"));
+    throw BadInput(StrCat(source, ": is ", ShownJson(root), ", expected an object with '", kGraphFormat, "'"));
   const std::string format = Text(RequiredMember(root, "format", source), source + ": format");
-  if (format != kFormat) throw BadInput(StrCat(source, ": format is '", format, "', expected '", kFormat, "'"));
+  if (format != kGraphFormat)
+    throw BadInput(StrCat(source, ": format is '", format, "', expected '", kGraphFormat, "'"));
   CheckKeys(root, {"format", "name", "ops", "meta"}, source);
   const std::string name = root.contains("name") ? Text(root["name"], source + ": name") : source;
 
@@ -249,7 +250,8 @@ OpGraph LoadGraph(const std::filesystem::path& path) {
 }
 
 std::string GraphToJson(const OpGraph& graph) {
-  std::string out = StrCat("{\"format\": \"", kFormat, "\", \"name\": ", Json(graph.name()).dump(), ", \"ops\": [\n");
+  std::string out =
+      StrCat("{\"format\": \"", kGraphFormat, "\", \"name\": ", Json(graph.name()).dump(), ", \"ops\": [\n");
   for (OpIndex o = 0; o < graph.num_ops(); ++o) {
     WriteOp(graph, graph.op(o), out);
     out += o + 1 < graph.num_ops() ? ",\n" : "\n";

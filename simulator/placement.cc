@@ -12,7 +12,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr char kFormat[] = "emplace.placement/1";
+constexpr char kPlacementFormat[] = "emplace.placement/1";
 
 DeviceIndex ReadDevice(const Json& value, const std::string& op, const Cluster& cluster, const std::string& source) {
   const bool fits =
@@ -85,12 +85,12 @@ Placement ParsePlacement(std::string_view text, const std::string& source, const
     }
   } else if (root.is_object()) {
     const Json& format = RequiredMember(root, "format", source);
-    if (format != kFormat)
-      throw BadInput(StrCat(source, ": format is ", ShownJson(format), ", expected \"", kFormat, "\""));
+    if (format != kPlacementFormat)
+      throw BadInput(StrCat(source, ": format is ", ShownJson(format), ", expected \"", kPlacementFormat, "\""));
     if (root.contains("devices")) CheckDeviceNames(root["devices"], cluster, source);
     placement = ReadByName(RequiredMember(root, "ops", source), graph, cluster, source);
   } else {
-    throw BadInput(StrCat(source, ": expected '", kFormat, "' or an array of device indices"));
+    throw BadInput(StrCat(source, ": expected '", kPlacementFormat, "' or an array of device indices"));
   }
   try {
     CheckPlacement(graph, cluster, placement);
@@ -107,7 +107,7 @@ Placement LoadPlacement(const std::filesystem::path& path, const OpGraph& graph,
 std::string PlacementToJson(const OpGraph& graph, const Cluster& cluster, std::span<const DeviceIndex> placement,
                             const std::string& found) {
   nlohmann::ordered_json json;
-  json["format"] = kFormat;
+  json["format"] = kPlacementFormat;
   if (!found.empty()) json["found"] = nlohmann::ordered_json::parse(found);
   json["devices"] = Json::array();
   for (const Device& device : cluster.devices) json["devices"].push_back(device.name);

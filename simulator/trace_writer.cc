@@ -8,7 +8,7 @@
 namespace emplace {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
 // A row of the display: a process and a thread.
 struct Row {
@@ -42,7 +42,7 @@ class TraceBuilder {
     AddOps();
     AddTransfers();
     AddMemory();
-    return Json{{"displayTimeUnit", "ms"}, {"traceEvents", std::move(events_)}}.dump() + "\n";
+    return OrderedJson{{"displayTimeUnit", "ms"}, {"traceEvents", std::move(events_)}}.dump() + "\n";
   }
 
  private:
@@ -71,8 +71,8 @@ class TraceBuilder {
   }
 
   void AddFlow(const char* phase, int64_t id, Row row, double at_us) {
-    Json event = {{"ph", phase},        {"name", "tensor"},  {"cat", "flow"}, {"id", id},
-                  {"pid", row.process}, {"tid", row.thread}, {"ts", at_us}};
+    OrderedJson event = {{"ph", phase},        {"name", "tensor"},  {"cat", "flow"}, {"id", id},
+                         {"pid", row.process}, {"tid", row.thread}, {"ts", at_us}};
     if (*phase == 'f') event["bp"] = "e";  // Bind to the slice that encloses the end, not to the next one.
     events_.push_back(std::move(event));
   }
@@ -122,7 +122,7 @@ class TraceBuilder {
   const SimGraph& sim_;
   std::span<const DeviceIndex> placement_;
   const Timeline& timeline_;
-  Json::array_t events_;
+  OrderedJson::array_t events_;
 };
 
 }  // namespace

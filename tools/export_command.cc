@@ -21,7 +21,7 @@ namespace emplace {
 namespace {
 
 namespace fs = std::filesystem;
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
 struct ExportArguments {
   std::string run;
@@ -76,21 +76,22 @@ std::optional<FoundPolicy> ReadBestPolicy(const fs::path& run) {
 }
 
 // null: no validation graph has one, or it is not known.
-Json ValidationRatio(const PolicyWeights& policy) {
+OrderedJson ValidationRatio(const PolicyWeights& policy) {
   const auto found = policy.metadata.find("validation_ratio");
   if (found == policy.metadata.end()) return nullptr;
   const double ratio = std::atof(found->second.c_str());
-  return ratio > 0 ? Json(ratio) : Json(nullptr);
+  return ratio > 0 ? OrderedJson(ratio) : OrderedJson(nullptr);
 }
 
-Json Described(const FoundPolicy& policy) {
+OrderedJson Described(const FoundPolicy& policy) {
   return {{"version", policy.weights.version},
           {"validation_ratio", ValidationRatio(policy.weights)},
           {"file", policy.file}};
 }
 
 struct FoundGraph {
-  Json described;     // {"graph", "sampled_episodes", "sampled_steps", and, null where nothing is found: "makespan_us",
+  OrderedJson
+      described;      // {"graph", "sampled_episodes", "sampled_steps", and, null where nothing is found: "makespan_us",
                       // ...}
   std::string bytes;  // Of its placement's file; empty: no placement that fits has been found yet.
 };
@@ -149,10 +150,10 @@ const FoundGraph& FindGraph(const std::vector<FoundGraph>& graphs, const std::st
   throw BadInput(StrCat(run, ": knows no graph '", name, "'", DidYouMean(name, names)));
 }
 
-std::string Shown(const Json& ratio) { return ShownRatio(ratio.is_null() ? std::nan("") : ratio.get<double>()); }
+std::string Shown(const OrderedJson& ratio) { return ShownRatio(ratio.is_null() ? std::nan("") : ratio.get<double>()); }
 
 std::string ShownPolicy(const FoundPolicy& policy) {
-  const Json ratio = ValidationRatio(policy.weights);
+  const OrderedJson ratio = ValidationRatio(policy.weights);
   return StrCat("policy of version ", policy.weights.version,
                 ratio.is_null() ? "" : StrCat(", makespan / one device ", Shown(ratio), " on the validation graphs"),
                 ": ", policy.file);
@@ -165,7 +166,7 @@ void PrintTable(const std::vector<FoundGraph>& graphs) {
   std::printf("%-*s %20s %8s %10s %10s\n", static_cast<int>(width), "graph", "makespan_us", "ratio", "at episode",
               "of");
   for (const FoundGraph& graph : graphs) {
-    const Json& row = graph.described;
+    const OrderedJson& row = graph.described;
     const auto shown = [&](const char* key) { return row[key].is_null() ? "-" : row[key].dump(); };
     std::printf("%-*s %20s %8s %10s %10s\n", static_cast<int>(width),
                 row["graph"].get_ref<const std::string&>().c_str(), shown("makespan_us").c_str(),
@@ -177,7 +178,8 @@ int Overview(const ExportArguments& args) {
   const std::optional<FoundPolicy> policy = ReadBestPolicy(args.run);
   const std::vector<FoundGraph> graphs = ReadGraphs(args.run);
   if (args.json) {
-    Json document = {{"policy", policy ? Described(*policy) : Json(nullptr)}, {"graphs", Json::array()}};
+    OrderedJson document = {{"policy", policy ? Described(*policy) : OrderedJson(nullptr)},
+                            {"graphs", OrderedJson::array()}};
     for (const FoundGraph& graph : graphs) document["graphs"].push_back(graph.described);
     std::printf("%s\n", document.dump().c_str());
     return 0;
@@ -201,7 +203,7 @@ int Export(const ExportArguments& args) {
   std::optional<FoundGraph> graph;
   if (!args.placement.empty()) graph = FindGraph(ReadGraphs(run), args.graph, args.run);
 
-  Json document = Json::object();
+  OrderedJson document = OrderedJson::object();
   if (policy) {
     WriteFileAtomically(args.policy, policy->bytes);
     document["policy"] = Described(*policy);
@@ -218,7 +220,7 @@ int Export(const ExportArguments& args) {
   }
   if (policy) std::printf("%s, written to %s\n", ShownPolicy(*policy).c_str(), args.policy.c_str());
   if (graph) {
-    const Json& row = graph->described;
+    const OrderedJson& row = graph->described;
     std::printf("%s: %s us, makespan / one device %s, found at episode %s, written to %s\n", args.graph.c_str(),
                 row["makespan_us"].dump().c_str(), Shown(row["ratio"]).c_str(), row["episodes"].dump().c_str(),
                 args.placement.c_str());

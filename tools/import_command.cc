@@ -21,7 +21,7 @@ namespace emplace {
 namespace {
 
 namespace fs = std::filesystem;
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
 constexpr size_t kShown = 10;  // Rows and op types in the text report; the JSON has all.
 
@@ -120,9 +120,9 @@ double Share(const KindCoverage& coverage) {
 
 void PrintJson(const std::vector<ImportedFile>& files, const std::vector<UnmeasuredType>& types,
                const std::vector<TableRow>& unused) {
-  Json graphs = Json::array();
+  OrderedJson graphs = OrderedJson::array();
   for (const ImportedFile& file : files) {
-    Json kinds = Json::array();
+    OrderedJson kinds = OrderedJson::array();
     for (const KindCoverage& coverage : file.measured.coverage) {
       kinds.push_back({{"kind", coverage.kind},
                        {"measured_ops", coverage.measured_ops},
@@ -136,20 +136,20 @@ void PrintJson(const std::vector<ImportedFile>& files, const std::vector<Unmeasu
                       {"ops", file.measured.graph.num_ops()},
                       {"kinds", std::move(kinds)}});
   }
-  Json unmeasured = Json::array();
+  OrderedJson unmeasured = OrderedJson::array();
   for (const UnmeasuredType& type : types) {
     unmeasured.push_back({{"kind", type.kind}, {"type", type.type}, {"ops", type.cost.ops}, {"us", type.cost.us}});
   }
-  Json rows = Json::array();
+  OrderedJson rows = OrderedJson::array();
   for (const TableRow& row : unused) {
     rows.push_back({{"line", row.line},
                     {"type", row.key->type},
                     {"shapes", ShapesToText(row.key->shapes)},
                     {"kind", row.key->kind}});
   }
-  const Json document = {
+  const OrderedJson document = {
       {"graphs", std::move(graphs)}, {"unmeasured_types", std::move(unmeasured)}, {"unused_rows", std::move(rows)}};
-  std::printf("%s\n", document.dump(-1, ' ', /*ensure_ascii=*/false, Json::error_handler_t::replace).c_str());
+  std::printf("%s\n", document.dump(-1, ' ', /*ensure_ascii=*/false, OrderedJson::error_handler_t::replace).c_str());
 }
 
 void PrintCoverage(const std::vector<ImportedFile>& files) {

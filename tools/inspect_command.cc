@@ -23,11 +23,11 @@ namespace emplace {
 namespace {
 
 namespace fs = std::filesystem;
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
 // Each describer returns {"what": ..., then what there is to say}; it throws BadInput when the file is damaged.
 
-Json DescribeGraph(const fs::path& path) {
+OrderedJson DescribeGraph(const fs::path& path) {
   const OpGraph graph = LoadGraph(path);
   std::map<std::string, double> cost_us;  // By kind; ops of uniform cost count for every kind.
   double everywhere_us = 0;
@@ -45,7 +45,7 @@ Json DescribeGraph(const fs::path& path) {
     if (op.cost.is_uniform()) everywhere_us += op.cost.On("").value();
     for (const auto& [kind, us] : op.cost.by_kind()) cost_us[kind] += us;
   }
-  Json total = Json::object();
+  OrderedJson total = OrderedJson::object();
   if (cost_us.empty()) total["any"] = everywhere_us;
   for (const auto& [kind, us] : cost_us) total[kind] = us + everywhere_us;
   return {{"what", "graph (emplace.graph/1)"},
@@ -59,7 +59,7 @@ Json DescribeGraph(const fs::path& path) {
           {"op_types", types}};
 }
 
-Json DescribePolicy(const fs::path& path) {
+OrderedJson DescribePolicy(const fs::path& path) {
   const PolicyWeights policy = LoadPolicy(path);
   return {{"what", "policy (emplace.policy/1)"},
           {"version", policy.version},
@@ -72,7 +72,7 @@ Json DescribePolicy(const fs::path& path) {
           {"metadata", policy.metadata}};
 }
 
-Json DescribePlacement(const Json& file, const fs::path& path) {
+OrderedJson DescribePlacement(const OrderedJson& file, const fs::path& path) {
   if (!file.contains("ops") || !file["ops"].is_object()) {
     throw BadInput(StrCat(path.string(), ": emplace.placement/1 without an object 'ops'"));
   }
@@ -84,14 +84,14 @@ Json DescribePlacement(const Json& file, const fs::path& path) {
     ++ops_by_device[device.dump()];
   }
   return {{"what", "placement (emplace.placement/1)"},
-          {"devices", file.value("devices", Json::array())},
+          {"devices", file.value("devices", OrderedJson::array())},
           {"ops", file["ops"].size()},
           {"ops_by_device_index", ops_by_device}};
 }
 
-Json DescribeJson(const fs::path& path) {
+OrderedJson DescribeJson(const fs::path& path) {
   const std::string text = ReadFile(path);
-  const Json file = Json::parse(text, nullptr, /*allow_exceptions=*/false);
+  const OrderedJson file = OrderedJson::parse(text, nullptr, /*allow_exceptions=*/false);
   if (file.is_array()) return {{"what", "placement (bare array of device indices)"}, {"ops", file.size()}};
   // LoadGraph says line and column of what is broken.
   if (!file.is_object()) return DescribeGraph(path);
@@ -102,8 +102,8 @@ Json DescribeJson(const fs::path& path) {
   if (format.starts_with("emplace.split/")) {
     return {{"what", "split of a graph family (emplace.split/1)"},
             {"family", file.value("family", "")},
-            {"train", file.value("train", Json::array()).size()},
-            {"test", file.value("test", Json::array()).size()}};
+            {"train", file.value("train", OrderedJson::array()).size()},
+            {"test", file.value("test", OrderedJson::array()).size()}};
   }
   if (file.contains("total") && file.contains("actors")) {
     return {{"what", "ledger of a training run"}, {"total", file["total"]}, {"actors", file["actors"].size()}};
@@ -113,7 +113,7 @@ Json DescribeJson(const fs::path& path) {
 }
 
 // What is secret stays so.
-Json DescribeKeys(const fs::path& path) {
+OrderedJson DescribeKeys(const fs::path& path) {
   if (path.filename().string().starts_with("actor")) {
     const ActorKeys keys = LoadActorKeys(path);
     return {{"what", "keys of actors (emplace.keys/1)"}, {"public", keys.public_key}, {"learner", keys.learner}};
@@ -122,8 +122,8 @@ Json DescribeKeys(const fs::path& path) {
   return {{"what", "keys of a learner (emplace.keys/1)"}, {"public", keys.public_key}, {"lets in", keys.actors.size()}};
 }
 
-Json DescribeLinks(const Topology& topology) {
-  Json links = Json::array();
+OrderedJson DescribeLinks(const Topology& topology) {
+  OrderedJson links = OrderedJson::array();
   for (const TopologyLink& link : topology.links) {
     links.push_back(
         {{"name", link.name},
@@ -134,7 +134,7 @@ Json DescribeLinks(const Topology& topology) {
   return links;
 }
 
-Json DescribeYaml(const fs::path& path) {
+OrderedJson DescribeYaml(const fs::path& path) {
   const std::string text = ReadFile(path);
   YAML::Node root;
   try {
@@ -144,14 +144,14 @@ Json DescribeYaml(const fs::path& path) {
   }
   if (root.IsMap() && root["devices"]) {
     const Cluster cluster = LoadCluster(path);
-    Json devices = Json::array();
+    OrderedJson devices = OrderedJson::array();
     for (const Device& device : cluster.devices) {
       devices.push_back({{"name", device.name}, {"kind", device.kind}, {"memory_bytes", device.memory_bytes}});
     }
-    Json described = {{"what", "devices"},
-                      {"devices", devices},
-                      {"op_overhead_us", cluster.op_overhead_us},
-                      {"link_model", LinkModelName(cluster.link_model)}};
+    OrderedJson described = {{"what", "devices"},
+                             {"devices", devices},
+                             {"op_overhead_us", cluster.op_overhead_us},
+                             {"link_model", LinkModelName(cluster.link_model)}};
     if (cluster.link_model == LinkModel::kTopology) {
       described["links"] = DescribeLinks(cluster.topology);
     } else {
@@ -173,13 +173,13 @@ Json DescribeYaml(const fs::path& path) {
           {"max_minutes", config.training.max_minutes}};
 }
 
-Json DescribeLines(const fs::path& path) {
+OrderedJson DescribeLines(const fs::path& path) {
   const std::string text = ReadFile(path);
   int64_t lines = 0;
-  Json last;
+  OrderedJson last;
   for (const std::string& line : Split(text, '\n')) {
     if (line.empty()) continue;
-    last = Json::parse(line, nullptr, /*allow_exceptions=*/false);
+    last = OrderedJson::parse(line, nullptr, /*allow_exceptions=*/false);
     ++lines;
     if (last.is_discarded()) throw BadInput(StrCat(path.string(), ":", lines, ": not a JSON object"));
   }
@@ -189,16 +189,16 @@ Json DescribeLines(const fs::path& path) {
           {"last", last}};
 }
 
-Json DescribeFolder(const fs::path& path) {
+OrderedJson DescribeFolder(const fs::path& path) {
   if (fs::exists(path / "state.json") && fs::exists(path / "policy.safetensors")) {
-    const Json state = Json::parse(ReadFile(path / "state.json"), nullptr, /*allow_exceptions=*/false);
+    const OrderedJson state = OrderedJson::parse(ReadFile(path / "state.json"), nullptr, /*allow_exceptions=*/false);
     if (!state.is_object()) throw BadInput(StrCat((path / "state.json").string(), ": damaged, expected a JSON object"));
     return {{"what", "checkpoint"},
             {"updates", state.value("updates", int64_t{0})},
             {"policy", DescribePolicy(path / "policy.safetensors")}};
   }
   if (fs::exists(path / "config.yaml") && fs::exists(path / "checkpoints")) {
-    Json described = {{"what", "run directory"}, {"config", DescribeYaml(path / "config.yaml")}};
+    OrderedJson described = {{"what", "run directory"}, {"config", DescribeYaml(path / "config.yaml")}};
     if (fs::exists(path / "policy.safetensors")) described["policy"] = DescribePolicy(path / "policy.safetensors");
     if (fs::exists(path / "ledger.json")) described["ledger"] = DescribeJson(path / "ledger.json");
     return described;
@@ -207,7 +207,7 @@ Json DescribeFolder(const fs::path& path) {
   throw BadInput(StrCat(path.string(), ": is a folder, but no run directory, checkpoint or family of graphs"));
 }
 
-Json Describe(const fs::path& path) {
+OrderedJson Describe(const fs::path& path) {
   const std::string name = path.filename().string();
   if (!fs::exists(path)) throw BadInput(StrCat(path.string(), ": does not exist"));
   if (fs::is_directory(path)) return DescribeFolder(path);
@@ -224,7 +224,7 @@ Json Describe(const fs::path& path) {
                         "*.safetensors, *.keys, an event file or a run directory"));
 }
 
-void PrintText(const Json& value, int indent) {
+void PrintText(const OrderedJson& value, int indent) {
   for (const auto& [key, member] : value.items()) {
     if (member.is_object() && !member.empty()) {
       std::printf("%*s%s\n", indent, "", key.c_str());
@@ -237,7 +237,7 @@ void PrintText(const Json& value, int indent) {
 }
 
 int Inspect(const std::string& path, bool json) {
-  const Json described = Describe(path);
+  const OrderedJson described = Describe(path);
   if (json) {
     std::printf("%s\n", described.dump().c_str());
   } else {

@@ -1,5 +1,8 @@
 #include "common/policy/fused_policy.h"
 
+#include <torch/csrc/autograd/custom_function.h>
+#include <torch/custom_class.h>
+
 #include <limits>
 #include <span>
 #include <utility>

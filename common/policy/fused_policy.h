@@ -3,7 +3,7 @@
 // faster.
 #pragma once
 
-#include <torch/torch.h>
+#include <torch/types.h>
 
 #include <vector>
 

@@ -84,25 +84,36 @@ PolicyBatch MakePolicyBatch(const PolicyGraph& graph, std::span<const PolicyStat
   return batch;
 }
 
-PolicyNetImpl::PolicyNetImpl(const PolicyWeights& weights) : shape_(weights.shape) {
+PolicyNet::PolicyNet(const PolicyWeights& weights, torch::Device device) : shape_(weights.shape) {
   const std::vector<LayerSpec> layers = PolicyLayers(shape_);
   EMPLACE_CHECK(layers.size() == kNumLayers && layers[kForwardF].name == "forward.f.0" &&
                 layers[kNeitherF].name == "neither.F.0" && layers[kClassifier].name == "classifier.0");
   for (const LayerSpec& layer : layers) {
-    // A parameter's name may hold no dot.
-    std::string name = layer.name;
-    std::ranges::replace(name, '.', '_');
-    weights_.push_back(register_parameter(name + "_weight", torch::zeros({layer.out, layer.in})));
-    biases_.push_back(register_parameter(name + "_bias", torch::zeros({layer.out})));
+    const auto zeros = torch::TensorOptions().device(device).requires_grad(true);
+    weights_.push_back(torch::zeros({layer.out, layer.in}, zeros));
+    biases_.push_back(torch::zeros({layer.out}, zeros));
   }
   SetValues(weights.values);
 }
 
-torch::Tensor PolicyNetImpl::Layer(size_t layer, const torch::Tensor& x) const {
-  return torch::nn::functional::linear(x, weights_[layer], biases_[layer]);
+torch::Tensor PolicyNet::Layer(size_t layer, const torch::Tensor& x) const {
+  return at::linear(x, weights_[layer], biases_[layer]);
 }
 
-torch::Tensor PolicyNetImpl::Forward(const PolicyBatch& batch) {
+std::vector<torch::Tensor> PolicyNet::Parameters() const {
+  std::vector<torch::Tensor> parameters;
+  for (size_t layer = 0; layer < kNumLayers; ++layer) {
+    parameters.push_back(weights_[layer]);
+    parameters.push_back(biases_[layer]);
+  }
+  return parameters;
+}
+
+void PolicyNet::ZeroGradient() {
+  for (torch::Tensor& parameter : Parameters()) parameter.mutable_grad().reset();
+}
+
+torch::Tensor PolicyNet::Forward(const PolicyBatch& batch) const {
   const int64_t n = batch.features.size(0);
   const int64_t num_states = batch.features.size(1);
   // relu of the two layers from `first` on: f, g, F and G.
@@ -140,7 +151,7 @@ torch::Tensor PolicyNetImpl::Forward(const PolicyBatch& batch) {
   return logits.masked_fill(batch.disallowed, -std::numeric_limits<float>::infinity());
 }
 
-void PolicyNetImpl::SetValues(std::span<const float> values) {
+void PolicyNet::SetValues(std::span<const float> values) {
   EMPLACE_CHECK(std::ssize(values) == NumParameters(shape_));
   const torch::NoGradGuard no_grad;
   const auto take = [&values](torch::Tensor& parameter) {
@@ -150,23 +161,17 @@ void PolicyNetImpl::SetValues(std::span<const float> values) {
     parameter.copy_(from);
     values = values.subspan(count);
   };
-  for (size_t layer = 0; layer < kNumLayers; ++layer) {
-    take(weights_[layer]);
-    take(biases_[layer]);
-  }
+  for (torch::Tensor& parameter : Parameters()) take(parameter);
 }
 
-std::vector<float> PolicyNetImpl::Values() const {
+std::vector<float> PolicyNet::Values() const {
   std::vector<float> values;
   values.reserve(static_cast<size_t>(NumParameters(shape_)));
   const auto append = [&values](const torch::Tensor& parameter) {
     const torch::Tensor host = parameter.detach().to(torch::kCPU).contiguous();
     values.insert(values.end(), host.data_ptr<float>(), host.data_ptr<float>() + host.numel());
   };
-  for (size_t layer = 0; layer < kNumLayers; ++layer) {
-    append(weights_[layer]);
-    append(biases_[layer]);
-  }
+  for (const torch::Tensor& parameter : Parameters()) append(parameter);
   return values;
 }
 

@@ -1,10 +1,11 @@
-// The Placeto policy as a plain LibTorch module (design, section 5): the reference that the kernels are proven equal
-// to, and what the learner differentiates. Heavy to include; only files of the learner and its tests do.
+// The Placeto policy in plain LibTorch (design, section 6): the reference that the kernels are proven equal to and
+// measured against. Heavy to include; only tests and benchmarks do.
 #pragma once
 
-#include <torch/torch.h>
+#include <torch/types.h>
 
 #include <span>
+#include <vector>
 
 #include "common/policy/policy_graph.h"
 #include "common/policy/policy_weights.h"
@@ -26,13 +27,18 @@ struct PolicyBatch {
 PolicyBatch MakePolicyBatch(const PolicyGraph& graph, std::span<const PolicyState> states, const PolicyShape& shape,
                             torch::Device device);
 
-class PolicyNetImpl : public torch::nn::Module {
+// Copies share their parameters.
+class PolicyNet {
  public:
-  explicit PolicyNetImpl(const PolicyWeights& weights);
+  explicit PolicyNet(const PolicyWeights& weights, torch::Device device = torch::kCPU);
 
   const PolicyShape& shape() const { return shape_; }
   // logits [S, D]; -infinity where disallowed.
-  torch::Tensor Forward(const PolicyBatch& batch);
+  torch::Tensor Forward(const PolicyBatch& batch) const;
+  // Weight and bias of each layer, in the order of PolicyLayers.
+  std::vector<torch::Tensor> Parameters() const;
+  // Drops what backward() has left in the parameters.
+  void ZeroGradient();
   // Copies the parameters in and out, in the order of PolicyLayers.
   void SetValues(std::span<const float> values);
   std::vector<float> Values() const;
@@ -41,9 +47,8 @@ class PolicyNetImpl : public torch::nn::Module {
   torch::Tensor Layer(size_t layer, const torch::Tensor& x) const;  // W x + b of PolicyLayers()[layer]
 
   PolicyShape shape_;
-  std::vector<torch::Tensor> weights_;  // One of each a layer; registered under the layer's name.
+  std::vector<torch::Tensor> weights_;  // One of each a layer.
   std::vector<torch::Tensor> biases_;
 };
-TORCH_MODULE(PolicyNet);
 
 }  // namespace emplace

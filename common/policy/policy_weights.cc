@@ -14,7 +14,7 @@
 namespace emplace {
 namespace {
 
-constexpr char kFormat[] = "emplace.policy/1";
+constexpr char kPolicyFormat[] = "emplace.policy/1";
 // What the file's metadata says besides PolicyWeights::metadata.
 constexpr char kFormatKey[] = "format";
 constexpr char kVersionKey[] = "version";
@@ -106,7 +106,7 @@ std::string SerializePolicy(const PolicyWeights& weights) {
   EMPLACE_CHECK(std::ssize(weights.values) == NumParameters(weights.shape));
   SafetensorsFile file;
   const std::map<std::string, std::string> own = {
-      {kFormatKey, kFormat},
+      {kFormatKey, kPolicyFormat},
       {kVersionKey, StrCat(weights.version)},
       {kNumDevicesKey, StrCat(weights.shape.num_devices)},
       {kMemoryFeatureKey, weights.shape.memory_feature ? "1" : "0"},
@@ -134,9 +134,10 @@ PolicyWeights ParsePolicy(std::string_view bytes, const std::string& name) {
   SafetensorsFile file = ParseSafetensors(bytes, name);
   const auto format = file.metadata.find(kFormatKey);
   if (format == file.metadata.end()) {
-    throw BadInput(StrCat(name, ": safetensors, but not a policy: its metadata has no format, expected ", kFormat));
+    throw BadInput(
+        StrCat(name, ": safetensors, but not a policy: its metadata has no format, expected ", kPolicyFormat));
   }
-  CheckFormat(format->second, kFormat, name);
+  CheckFormat(format->second, kPolicyFormat, name);
   file.metadata.erase(format);
 
   PolicyWeights weights;

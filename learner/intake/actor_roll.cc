@@ -12,7 +12,7 @@ namespace {
 
 // Looks that are further apart than this: the learner itself stood still (SIGSTOP, a machine that slept), not its
 // actors.
-constexpr std::chrono::seconds kStoodStill(5);
+constexpr std::chrono::seconds kLearnerStoodStill(5);
 
 double SecondsBetween(ActorRoll::Time earlier, ActorRoll::Time later) {
   return std::chrono::duration<double>(later - earlier).count();
@@ -82,7 +82,7 @@ void ActorRoll::ForEach(const std::function<void(const ActorKey&, const PeerId&)
 }
 
 std::optional<std::string> ActorRoll::Hang(Time now) {
-  const bool stood_still = now - std::exchange(last_look_, now) > kStoodStill;
+  const bool stood_still = now - std::exchange(last_look_, now) > kLearnerStoodStill;
   if (stood_still || actors_.empty()) NoteWork(now);
   const double silent_s = SecondsBetween(last_work_, now);
   if (limits_.hang_s == 0 || silent_s <= limits_.hang_s) return std::nullopt;

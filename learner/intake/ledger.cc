@@ -12,9 +12,9 @@
 namespace emplace {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
-Json CountsToJson(const LedgerCounts& counts) {
+OrderedJson CountsToJson(const LedgerCounts& counts) {
   return {{"produced", counts.produced},
           {"trained", counts.trained},
           {"stale", counts.stale},
@@ -191,26 +191,26 @@ std::map<std::string, LedgerCounts> Ledger::ByActor() const {
 
 std::string Ledger::Summary() const {
   const MutexLock lock(mu_);
-  Json actors = Json::object();
+  OrderedJson actors = OrderedJson::object();
   for (const Actor& actor : actors_) {
     actors[actor.name] = CountsToJson(CountsOf(actor));
     actors[actor.name]["incarnations"] = actor.incarnations.size();
   }
-  return Json{{"total", CountsToJson(TotalLocked())}, {"actors", std::move(actors)}}.dump(1) + "\n";
+  return OrderedJson{{"total", CountsToJson(TotalLocked())}, {"actors", std::move(actors)}}.dump(1) + "\n";
 }
 
 std::string Ledger::ToJson() const {
   const MutexLock lock(mu_);
-  Json actors = Json::array();
+  OrderedJson actors = OrderedJson::array();
   for (const Actor& actor : actors_) {
-    Json incarnations = Json::array();
+    OrderedJson incarnations = OrderedJson::array();
     for (const auto& [number, incarnation] : actor.incarnations) {
-      Json entry = CountsToJson(incarnation.counts);
+      OrderedJson entry = CountsToJson(incarnation.counts);
       entry.erase("lost");  // Follows from the others.
       entry["incarnation"] = number;
       entry["nonce"] = incarnation.nonce;
       entry["highest"] = incarnation.highest;
-      entry["gaps"] = Json::array();
+      entry["gaps"] = OrderedJson::array();
       for (const auto& [first, last] : incarnation.gaps) entry["gaps"].push_back({first, last});
       incarnations.push_back(std::move(entry));
     }

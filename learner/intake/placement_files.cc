@@ -20,15 +20,15 @@ namespace emplace {
 namespace {
 
 namespace fs = std::filesystem;
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
 constexpr char kIndexFile[] = "index.json";
 constexpr char kIndexFormat[] = "emplace.placements/1";
 constexpr char kPlacementSuffix[] = ".placement.json";
 
 // A graph without a name is called after its path, which need not be UTF-8.
-std::string Dump(const Json& json, int indent = -1) {
-  return json.dump(indent, ' ', /*ensure_ascii=*/false, Json::error_handler_t::replace);
+std::string Dump(const OrderedJson& json, int indent = -1) {
+  return json.dump(indent, ' ', /*ensure_ascii=*/false, OrderedJson::error_handler_t::replace);
 }
 
 // What looks harmless in every shell and on every file system.
@@ -173,7 +173,7 @@ std::vector<SampleCounts> PlacementFiles::ReadIndex() const {
 
 void PlacementFiles::WriteIndex() {
   const std::vector<SampleCounts> counts = best_.counts();
-  Json graphs = Json::array();
+  OrderedJson graphs = OrderedJson::array();
   for (GraphId graph = 0; graph < counts.size(); ++graph) {
     graphs.push_back({{"graph", names_[graph]},
                       {"file", PathOf(graph).filename().string()},

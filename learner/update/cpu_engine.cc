@@ -1,6 +1,6 @@
 #include "learner/update/cpu_engine.h"
 
-#include <torch/torch.h>
+#include <torch/types.h>
 
 #include <algorithm>
 #include <cmath>

@@ -14,7 +14,7 @@ constexpr Size2 k1x7 = {1, 7};
 constexpr Size2 k7x1 = {7, 1};
 constexpr Size2 k1x3 = {1, 3};
 constexpr Size2 k3x1 = {3, 1};
-constexpr double kAuxiliaryWeight = 0.4;
+constexpr double kAuxiliaryLossWeight = 0.4;
 
 class InceptionBuilder {
  public:
@@ -46,7 +46,7 @@ class InceptionBuilder {
     x = ModuleE("7c", x);
     const TensorId loss = layers_.Classify("head", x, labels, model_.classes);
     return layers_.Sum("loss", loss,
-                       program_.Add("aux/weigh", "aten.div", {auxiliary_loss}, {.divisor = 1 / kAuxiliaryWeight}));
+                       program_.Add("aux/weigh", "aten.div", {auxiliary_loss}, {.divisor = 1 / kAuxiliaryLossWeight}));
   }
 
  private:

@@ -12,9 +12,9 @@
 namespace emplace {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
-Json NumberOrNull(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
+OrderedJson NumberOrNull(double value) { return std::isfinite(value) ? OrderedJson(value) : OrderedJson(nullptr); }
 
 double NumberOrInfinity(const nlohmann::json& value) {
   return value.is_null() ? std::numeric_limits<double>::infinity() : value.get<double>();
@@ -37,19 +37,19 @@ RunResult FromJson(const nlohmann::json& entry, const nlohmann::json& graphs) {
 
 }  // namespace
 
-Json SettingsOf(const EvaluationPlan& plan, const std::string& policy_path) {
+OrderedJson SettingsOf(const EvaluationPlan& plan, const std::string& policy_path) {
   return {{"devices", ClusterToYaml(plan.cluster)},
           {"policy", policy_path},
-          {"policy_version", plan.options.policy ? Json(plan.options.policy->version) : Json(nullptr)},
+          {"policy_version", plan.options.policy ? OrderedJson(plan.options.policy->version) : OrderedJson(nullptr)},
           {"samples", plan.options.samples},
           {"budget", plan.options.budget},
           {"max_groups", plan.max_groups}};
 }
 
-Json ToDocument(const std::vector<RunResult>& results, const std::vector<MethodSummary>& summaries,
-                const Json& settings) {
-  Json rows = Json::array();
-  Json graphs = Json::object();
+OrderedJson ToDocument(const std::vector<RunResult>& results, const std::vector<MethodSummary>& summaries,
+                       const OrderedJson& settings) {
+  OrderedJson rows = OrderedJson::array();
+  OrderedJson graphs = OrderedJson::object();
   for (const RunResult& result : results) {
     rows.push_back({{"graph", result.graph},
                     {"method", result.key.method},
@@ -62,7 +62,7 @@ Json ToDocument(const std::vector<RunResult>& results, const std::vector<MethodS
                     {"path", result.key.path}});
     graphs[result.graph] = {{"path", result.key.path}, {"single_device_us", NumberOrNull(result.single_device_us)}};
   }
-  Json by_method = Json::object();
+  OrderedJson by_method = OrderedJson::object();
   for (const MethodSummary& summary : summaries) {
     by_method[summary.method] = {{"graphs", summary.graphs},
                                  {"runs", summary.runs},
@@ -79,7 +79,7 @@ Json ToDocument(const std::vector<RunResult>& results, const std::vector<MethodS
           {"settings", settings}};
 }
 
-std::vector<RunResult> LoadResults(const std::filesystem::path& path, const Json& settings) {
+std::vector<RunResult> LoadResults(const std::filesystem::path& path, const OrderedJson& settings) {
   const nlohmann::json document = ParseJson(ReadFile(path), path.string());
   std::vector<RunResult> results;
   try {

@@ -23,7 +23,7 @@ std::map<std::string, int64_t> Wins::ByMethod() const {
   for (const auto& [graph, standings] : by_graph_) {
     for (const auto& [method, standing] : standings) {
       const bool beaten = std::any_of(standings.begin(), standings.end(),
-                                      [&](const auto& other) { return other.second.Beats(standing); });
+                                      [&own = standing](const auto& other) { return other.second.Beats(own); });
       if (standing.feasible && !beaten) ++wins[method];
     }
   }

@@ -13,13 +13,13 @@
 namespace emplace {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
 // Nanoseconds are finer than anything that is drawn, and print short.
 double Rounded(double us) { return std::round(us * 1e3) / 1e3; }
 
-Json Devices(const Cluster& cluster, const Placement& placement, const Timeline& timeline) {
-  Json devices = Json::array();
+OrderedJson Devices(const Cluster& cluster, const Placement& placement, const Timeline& timeline) {
+  OrderedJson devices = OrderedJson::array();
   for (size_t d = 0; d < cluster.devices.size(); ++d) {
     double busy_us = 0;
     int64_t ops = 0;
@@ -41,11 +41,12 @@ Json Devices(const Cluster& cluster, const Placement& placement, const Timeline&
 
 // "ops", and the "types" that they refer to.
 void AddOps(const OpGraph& graph, const Placement& placement, const Timeline& timeline,
-            const std::vector<GroupIndex>& group_of_op, Json& document) {
+            const std::vector<GroupIndex>& group_of_op, OrderedJson& document) {
   std::map<std::string, size_t> type_index;
-  Json types = Json::array();
-  Json ops = {{"name", Json::array()},        {"type", Json::array()}, {"start_us", Json::array()},
-              {"duration_us", Json::array()}, {"device", placement},   {"group", group_of_op}};
+  OrderedJson types = OrderedJson::array();
+  OrderedJson ops = {
+      {"name", OrderedJson::array()},        {"type", OrderedJson::array()}, {"start_us", OrderedJson::array()},
+      {"duration_us", OrderedJson::array()}, {"device", placement},          {"group", group_of_op}};
   for (OpIndex o = 0; o < graph.num_ops(); ++o) {
     const Op& op = graph.op(o);
     const auto [type, is_new] = type_index.emplace(op.type, types.size());
@@ -61,13 +62,13 @@ void AddOps(const OpGraph& graph, const Placement& placement, const Timeline& ti
 }
 
 // A row for each link that a transfer occupies.
-Json Transfers(const SimGraph& sim, const Timeline& timeline) {
+OrderedJson Transfers(const SimGraph& sim, const Timeline& timeline) {
   const std::vector<OpIndex> producers = TensorProducers(sim);
-  Json transfers = {{"link", Json::array()},
-                    {"op", Json::array()},
-                    {"bytes", Json::array()},
-                    {"start_us", Json::array()},
-                    {"duration_us", Json::array()}};
+  OrderedJson transfers = {{"link", OrderedJson::array()},
+                           {"op", OrderedJson::array()},
+                           {"bytes", OrderedJson::array()},
+                           {"start_us", OrderedJson::array()},
+                           {"duration_us", OrderedJson::array()}};
   for (const Transfer& transfer : timeline.transfers) {
     const auto tensor = static_cast<size_t>(transfer.tensor);
     for (const int32_t link : LinksOf(sim, transfer)) {
@@ -81,10 +82,10 @@ Json Transfers(const SimGraph& sim, const Timeline& timeline) {
   return transfers;
 }
 
-Json Memory(const SimGraph& sim, const Placement& placement, const Timeline& timeline) {
-  Json devices = Json::array();
+OrderedJson Memory(const SimGraph& sim, const Placement& placement, const Timeline& timeline) {
+  OrderedJson devices = OrderedJson::array();
   for (const std::vector<MemorySample>& samples : MemoryOverTime(sim, placement, timeline)) {
-    Json device = {{"time_us", Json::array()}, {"bytes", Json::array()}};
+    OrderedJson device = {{"time_us", OrderedJson::array()}, {"bytes", OrderedJson::array()}};
     for (const MemorySample& sample : samples) {
       device["time_us"].push_back(Rounded(sample.time_us));
       device["bytes"].push_back(sample.bytes);
@@ -94,8 +95,8 @@ Json Memory(const SimGraph& sim, const Placement& placement, const Timeline& tim
   return devices;
 }
 
-Json Edges(const std::vector<GroupEdge>& edges) {
-  Json columns = {{"from", Json::array()}, {"to", Json::array()}, {"bytes", Json::array()}};
+OrderedJson Edges(const std::vector<GroupEdge>& edges) {
+  OrderedJson columns = {{"from", OrderedJson::array()}, {"to", OrderedJson::array()}, {"bytes", OrderedJson::array()}};
   for (const GroupEdge& edge : edges) {
     columns["from"].push_back(edge.from);
     columns["to"].push_back(edge.to);
@@ -104,8 +105,8 @@ Json Edges(const std::vector<GroupEdge>& edges) {
   return columns;
 }
 
-Json Groups(const OpGraph& graph, const Cluster& cluster, const GroupedGraph& grouped, const SimGraph& sim,
-            const Placement& placement) {
+OrderedJson Groups(const OpGraph& graph, const Cluster& cluster, const GroupedGraph& grouped, const SimGraph& sim,
+                   const Placement& placement) {
   const auto num_groups = static_cast<size_t>(grouped.num_groups);
   std::vector<int64_t> ops(num_groups);
   std::vector<OpIndex> costliest(num_groups, -1);  // The op that a group is named by.
@@ -142,16 +143,17 @@ Json Groups(const OpGraph& graph, const Cluster& cluster, const GroupedGraph& gr
 
 }  // namespace
 
-Json PlacedGraphToJson(const OpGraph& graph, const Cluster& cluster, const Placement& placement, int32_t max_groups) {
+OrderedJson PlacedGraphToJson(const OpGraph& graph, const Cluster& cluster, const Placement& placement,
+                              int32_t max_groups) {
   const PlacementTask task = PlacementTask::MakeForEpisodes(graph, cluster, max_groups);
   const GroupedGraph grouped = GroupOps(graph, cluster, max_groups);
   Simulator simulator(task.sim);
   const Timeline& timeline = simulator.Run(placement);
-  Json document = {{"graph", graph.name()},
-                   {"makespan_us", Rounded(timeline.makespan_us)},
-                   {"single_device_us", Rounded(task.single_device_us)},
-                   {"devices", Devices(cluster, placement, timeline)},
-                   {"links", LinkNames(cluster)}};
+  OrderedJson document = {{"graph", graph.name()},
+                          {"makespan_us", Rounded(timeline.makespan_us)},
+                          {"single_device_us", Rounded(task.single_device_us)},
+                          {"devices", Devices(cluster, placement, timeline)},
+                          {"links", LinkNames(cluster)}};
   AddOps(graph, placement, timeline, grouped.group_of_op, document);
   document["transfers"] = Transfers(task.sim, timeline);
   document["memory"] = Memory(task.sim, placement, timeline);

@@ -18,13 +18,13 @@ namespace emplace {
 namespace {
 
 namespace fs = std::filesystem;
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
-Json ResultsToJson(const std::string& path) {
+OrderedJson ResultsToJson(const std::string& path) {
   const EvaluationResults results = ParseEvaluation(ReadFile(path), path);
-  Json methods = Json::array();
+  OrderedJson methods = OrderedJson::array();
   for (const MethodResults& method : results.methods) {
-    Json cdf = {{"ratio", Json::array()}, {"share", Json::array()}};
+    OrderedJson cdf = {{"ratio", OrderedJson::array()}, {"share", OrderedJson::array()}};
     for (const CdfStep& step : method.cdf) {
       cdf["ratio"].push_back(step.ratio);
       cdf["share"].push_back(step.share);
@@ -44,16 +44,16 @@ Json ResultsToJson(const std::string& path) {
           {"methods", std::move(methods)}};
 }
 
-Json PlacedFromFiles(const ReportInputs& inputs) {
+OrderedJson PlacedFromFiles(const ReportInputs& inputs) {
   const OpGraph graph = LoadGraph(inputs.graph);
   const Cluster cluster = LoadCluster(inputs.devices);
   const Placement placement = LoadPlacement(inputs.placement, graph, cluster);
-  Json placed = PlacedGraphToJson(graph, cluster, placement, MaxGroups(inputs.max_groups, std::nullopt));
+  OrderedJson placed = PlacedGraphToJson(graph, cluster, placement, MaxGroups(inputs.max_groups, std::nullopt));
   placed["placed_by"] = inputs.placement;
   return placed;
 }
 
-Json PlacedByPolicy(const TestGraph& files, int64_t max_groups) {
+OrderedJson PlacedByPolicy(const TestGraph& files, int64_t max_groups) {
   MethodOptions options;
   options.policy = LoadPolicy(files.policy);
   const Cluster cluster = LoadCluster(files.devices);
@@ -61,12 +61,12 @@ Json PlacedByPolicy(const TestGraph& files, int64_t max_groups) {
   const OpGraph graph = LoadGraph(files.graph);
   const int32_t groups = MaxGroups(max_groups, options.policy);
   const MethodResult result = PolicyMethod(options).Place(PlacementTask::MakeForEpisodes(graph, cluster, groups));
-  Json placed = PlacedGraphToJson(graph, cluster, *result.placement, groups);
+  OrderedJson placed = PlacedGraphToJson(graph, cluster, *result.placement, groups);
   placed["placed_by"] = files.policy.string();
   return placed;
 }
 
-Json Placed(const ReportInputs& inputs, const std::vector<fs::path>& run_dirs) {
+OrderedJson Placed(const ReportInputs& inputs, const std::vector<fs::path>& run_dirs) {
   const int given = int{!inputs.graph.empty()} + int{!inputs.devices.empty()} + int{!inputs.placement.empty()};
   if (given == 3) return PlacedFromFiles(inputs);
   if (given > 0) throw BadInput("--graph, --devices and --placement belong together, expected all three or none");
@@ -79,9 +79,9 @@ Json Placed(const ReportInputs& inputs, const std::vector<fs::path>& run_dirs) {
 
 }  // namespace
 
-Json CollectReport(const ReportInputs& inputs) {
-  Json runs = Json::array();
-  Json results = Json::array();
+OrderedJson CollectReport(const ReportInputs& inputs) {
+  OrderedJson runs = OrderedJson::array();
+  OrderedJson results = OrderedJson::array();
   std::vector<fs::path> run_dirs;
   for (const std::string& source : inputs.sources) {
     if (!fs::exists(source)) {
@@ -95,7 +95,7 @@ Json CollectReport(const ReportInputs& inputs) {
       results.push_back(ResultsToJson(source));
     }
   }
-  Json document = {{"format", "emplace.report/1"}, {"runs", nullptr}, {"run_groups", GroupRuns(runs)}};
+  OrderedJson document = {{"format", "emplace.report/1"}, {"runs", nullptr}, {"run_groups", GroupRuns(runs)}};
   document["runs"] = std::move(runs);
   document["results"] = std::move(results);
   document["placed"] = Placed(inputs, run_dirs);

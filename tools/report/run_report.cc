@@ -15,25 +15,25 @@ namespace emplace {
 namespace {
 
 namespace fs = std::filesystem;
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
 constexpr size_t kMostPoints = 240;  // Of a curve: as fine as a chart of half a page shows.
 
-Json ObjectOrNull(const fs::path& path) {
+OrderedJson ObjectOrNull(const fs::path& path) {
   if (!fs::exists(path)) return nullptr;
   const nlohmann::json file = ParseJson(ReadFile(path), path.string());
   if (!file.is_object()) throw BadInput(StrCat(path.string(), ": is ", ShownJson(file), ", expected an object"));
   return file;
 }
 
-Json Columns(const EvaluationSeries& series) {
+OrderedJson Columns(const EvaluationSeries& series) {
   return {{"update", series.update},
           {"seconds", series.seconds},
           {"validation_ratio", series.validation_ratio},
           {"test_ratio", series.test_ratio}};
 }
 
-Json Columns(const UpdateSeries& series) {
+OrderedJson Columns(const UpdateSeries& series) {
   return {{"update", series.update},
           {"seconds", series.seconds},
           {"mean_ratio", series.mean_ratio},
@@ -49,22 +49,23 @@ Json Columns(const UpdateSeries& series) {
           {"blocked_share", series.blocked_share}};
 }
 
-std::vector<double> Column(const Json& table, const char* name) {
+std::vector<double> Column(const OrderedJson& table, const char* name) {
   std::vector<double> values;
-  for (const Json& value : table[name]) {
+  for (const OrderedJson& value : table[name]) {
     values.push_back(value.is_number() ? value.get<double>() : std::numeric_limits<double>::quiet_NaN());
   }
   return values;
 }
 
-Json BandToJson(const Json& runs, const std::vector<size_t>& members, const char* table, const char* x, const char* y) {
+OrderedJson BandToJson(const OrderedJson& runs, const std::vector<size_t>& members, const char* table, const char* x,
+                       const char* y) {
   std::vector<Curve> curves;
   for (const size_t r : members) curves.push_back({Column(runs[r][table], x), Column(runs[r][table], y)});
   const CurveBand band = BandOf(curves, kMostPoints);
   return {{"x", band.x}, {"mean", band.mean}, {"low", band.low}, {"high", band.high}};
 }
 
-Json BandsOver(const char* x, const Json& runs, const std::vector<size_t>& members) {
+OrderedJson BandsOver(const char* x, const OrderedJson& runs, const std::vector<size_t>& members) {
   return {{"validation_ratio", BandToJson(runs, members, "evaluations", x, "validation_ratio")},
           {"test_ratio", BandToJson(runs, members, "evaluations", x, "test_ratio")},
           {"mean_ratio", BandToJson(runs, members, "updates", x, "mean_ratio")}};
@@ -72,7 +73,7 @@ Json BandsOver(const char* x, const Json& runs, const std::vector<size_t>& membe
 
 }  // namespace
 
-Json RunToJson(const fs::path& run_dir) {
+OrderedJson RunToJson(const fs::path& run_dir) {
   const fs::path config_path = run_dir / "config.yaml";
   const fs::path metrics_path = run_dir / "metrics.jsonl";
   if (!fs::exists(config_path)) {
@@ -90,7 +91,7 @@ Json RunToJson(const fs::path& run_dir) {
           {"summary", ObjectOrNull(run_dir / "summary.json")}};
 }
 
-Json GroupRuns(const Json& runs) {
+OrderedJson GroupRuns(const OrderedJson& runs) {
   std::vector<std::pair<std::string, std::vector<size_t>>> members;  // By name, in the order of the first run.
   for (size_t r = 0; r < runs.size(); ++r) {
     const std::string name = runs[r]["name"];
@@ -98,9 +99,9 @@ Json GroupRuns(const Json& runs) {
     if (group == members.end()) group = members.insert(group, {name, {}});
     group->second.push_back(r);
   }
-  Json groups = Json::array();
+  OrderedJson groups = OrderedJson::array();
   for (const auto& [name, indices] : members) {
-    Json group = {{"name", name}, {"runs", indices}, {"bands", nullptr}};
+    OrderedJson group = {{"name", name}, {"runs", indices}, {"bands", nullptr}};
     if (indices.size() > 1) {
       group["bands"] = {{"seconds", BandsOver("seconds", runs, indices)},
                         {"update", BandsOver("update", runs, indices)}};

@@ -151,10 +151,11 @@ void WriteBatch(const CompactGraphs& graphs, std::span<const EpisodeSource> epis
   std::ranges::copy(states, view.states);
   // The longest first: the last ones then even out what the blocks have to do.
   std::ranges::stable_sort(order, [&](int32_t a, int32_t b) { return nodes_of(a) > nodes_of(b); });
-  const auto small = std::ranges::stable_partition(order, [&](int32_t s) { return nodes_of(s) <= small_nodes; });
+  const auto large =
+      std::stable_partition(order.begin(), order.end(), [&](int32_t s) { return nodes_of(s) <= small_nodes; });
   *view.scalars = scalars;
   view.scalars->num_states = ToInt32(states.size());
-  view.scalars->num_small = ToInt32(states.size() - small.size());
+  view.scalars->num_small = ToInt32(static_cast<size_t>(large - order.begin()));
 }
 
 }  // namespace emplace::gpu

@@ -130,8 +130,7 @@ nlohmann::json Measure(const Options& options) {
 
   // LibTorch with the features already on the device, and without the optimizer: its best case.
   const torch::Device device(torch::kCUDA, 0);
-  PolicyNet net(weights);
-  net->to(device);
+  PolicyNet net(weights, device);
   std::vector<std::vector<uint8_t>> placements;
   placements.reserve(states.size());
   std::vector<PolicyState> policy_states;
@@ -145,8 +144,8 @@ nlohmann::json Measure(const Options& options) {
   const double eager = PerSecond(
       options.seconds,
       [&] {
-        net->zero_grad();
-        torch::log_softmax(net->Forward(batch), 1).select(1, 0).mean().backward();
+        net.ZeroGradient();
+        torch::log_softmax(net.Forward(batch), 1).select(1, 0).mean().backward();
       },
       [] { cudaDeviceSynchronize(); });
 

@@ -1,5 +1,6 @@
 // emplace-bench-libtorch: what is compared with LibTorch. Both sides have one core.
-#include <torch/torch.h>
+#include <ATen/Parallel.h>
+#include <torch/types.h>
 
 #include "tools/bench/bench_main.h"
 #include "tools/bench/libtorch/learner_bench.h"
@@ -7,6 +8,6 @@
 
 int main(int argc, char** argv) {
   using namespace emplace::bench;
-  torch::set_num_threads(1);
+  at::set_num_threads(1);
   return BenchMain("emplace-bench-libtorch", argc, argv, {{"policy", PolicyFigures}, {"learner", LearnerFigures}});
 }

@@ -1,6 +1,6 @@
 #include "tools/bench/libtorch/learner_bench.h"
 
-#include <torch/torch.h>
+#include <torch/types.h>
 
 #include <algorithm>
 #include <cmath>
@@ -32,7 +32,7 @@ class PlainGradient {
     const std::vector<std::vector<float>> advantages = baselines.AdvantagesThenAdd(episodes);
     size_t states = 0;
     for (const Trajectory& episode : episodes) states += episode.actions.size();
-    net_->zero_grad();
+    net_.ZeroGradient();
     double loss = 0;
     for (size_t e = 0; e < episodes.size(); ++e) {
       for (size_t begin = 0; begin < episodes[e].actions.size(); begin += kStatesAtOnce) {
@@ -59,7 +59,7 @@ class PlainGradient {
     }
     const std::vector<float> advantage(advantages.begin() + static_cast<std::ptrdiff_t>(begin),
                                        advantages.begin() + static_cast<std::ptrdiff_t>(end));
-    const torch::Tensor logits = net_->Forward(MakePolicyBatch(graph, states, net_->shape(), torch::kCPU));
+    const torch::Tensor logits = net_.Forward(MakePolicyBatch(graph, states, net_.shape(), torch::kCPU));
     const torch::Tensor log_probs = torch::log_softmax(logits, 1);
     const torch::Tensor chosen = log_probs.gather(1, torch::tensor(actions).unsqueeze(1)).squeeze(1);
     const torch::Tensor finite = log_probs.masked_fill(log_probs.isinf(), 0.0);

@@ -1,6 +1,6 @@
 #include "tools/bench/libtorch/policy_bench.h"
 
-#include <torch/torch.h>
+#include <torch/types.h>
 
 #include <algorithm>
 #include <cmath>
@@ -64,7 +64,7 @@ class Wave {
       PolicyBatch batch;
       torch::Tensor reference;
       seconds.batching += Seconds([&] { batch = MakePolicyBatch(graph_, states_, weights_.shape, torch::kCPU); });
-      seconds.network += Seconds([&] { reference = net_->Forward(batch); });
+      seconds.network += Seconds([&] { reference = net_.Forward(batch); });
       if (step % 2 == 1) run_kernel();
       CheckEqual(logits_, reference);
       seconds.uncached += Seconds([&] { kernel_.Forward(states_, logits_); });
