@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "common/rng.h"
+#include "tests/support/bad_input.h"
 
 namespace emplace {
 namespace {
@@ -13,13 +14,8 @@ std::vector<std::string> Texts(const CsvRow& row) {
   return texts;
 }
 
-std::string ErrorOf(const std::string& text) {
-  try {
-    ParseCsv(text, "t.csv");
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "no error";
+std::string CsvError(const std::string& text) {
+  return BadInputOf([&] { ParseCsv(text, "t.csv"); }, "t.csv:");
 }
 
 TEST(Csv, ReadsPlainAndQuotedFields) {
@@ -49,14 +45,14 @@ TEST(Csv, SkipsAByteOrderMark) {
 }
 
 TEST(Csv, SaysWhereATableIsBroken) {
-  EXPECT_EQ(ErrorOf(""), "t.csv:1:1: is empty, expected a line of column names");
-  EXPECT_EQ(ErrorOf("\n\r\n"), "t.csv:1:1: is empty, expected a line of column names");
-  EXPECT_EQ(ErrorOf("a,b,a\n"), "t.csv:1:5: column 'a' comes twice, expected once");
-  EXPECT_EQ(ErrorOf("a,b\n1\n"), "t.csv:2:1: the row has 1 fields, expected 2");
-  EXPECT_EQ(ErrorOf("a,b\n1,2\n1,2,3\n"), "t.csv:3:1: the row has 3 fields, expected 2");
-  EXPECT_EQ(ErrorOf("a,b\n1,\"2\n"), "t.csv:2:3: a quote is never closed, expected '\"'");
-  EXPECT_EQ(ErrorOf("a,b\n1,\"2\"3\n"), "t.csv:2:6: text after a closing quote, expected a comma or the line's end");
-  EXPECT_EQ(ErrorOf("a,b\n1,2\"\n"), "t.csv:2:4: a quote inside a field, expected the whole field in quotes");
+  EXPECT_EQ(CsvError(""), "t.csv:1:1: is empty, expected a line of column names");
+  EXPECT_EQ(CsvError("\n\r\n"), "t.csv:1:1: is empty, expected a line of column names");
+  EXPECT_EQ(CsvError("a,b,a\n"), "t.csv:1:5: column 'a' comes twice, expected once");
+  EXPECT_EQ(CsvError("a,b\n1\n"), "t.csv:2:1: the row has 1 fields, expected 2");
+  EXPECT_EQ(CsvError("a,b\n1,2\n1,2,3\n"), "t.csv:3:1: the row has 3 fields, expected 2");
+  EXPECT_EQ(CsvError("a,b\n1,\"2\n"), "t.csv:2:3: a quote is never closed, expected '\"'");
+  EXPECT_EQ(CsvError("a,b\n1,\"2\"3\n"), "t.csv:2:6: text after a closing quote, expected a comma or the line's end");
+  EXPECT_EQ(CsvError("a,b\n1,2\"\n"), "t.csv:2:4: a quote inside a field, expected the whole field in quotes");
 }
 
 TEST(Csv, AnyTextIsReadOrRefused) {

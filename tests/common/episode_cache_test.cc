@@ -7,6 +7,7 @@
 #include "common/policy/kernel/policy_kernel.h"
 #include "tests/support/allocation_counter.h"
 #include "tests/support/random_policy.h"
+#include "tests/support/trials.h"
 
 namespace emplace {
 namespace {
@@ -34,7 +35,7 @@ void Wander(OwnedState& state, Rng& rng) {
 
 TEST_P(EpisodeCacheOnEveryPath, NeverShowsInTheLogits) {
   Rng rng(61);
-  for (int trial = 0; trial < 40; ++trial) {
+  for (uint64_t trial = 0; trial < Trials(40); ++trial) {
     const PolicyShape shape = RandomPolicyShape(rng);
     const auto devices = static_cast<size_t>(shape.num_devices);
     std::vector<PolicyGraph> graphs;
@@ -113,7 +114,7 @@ TEST(PolicyKernelPaths, ThoseThatFuseGiveEqualBits) {
   const std::vector<KernelPath> paths = KernelPaths();
   if (paths.back() != KernelPath::kAvx512) GTEST_SKIP() << "this processor has no AVX-512";
   Rng rng(64);
-  for (int trial = 0; trial < 40; ++trial) {
+  for (uint64_t trial = 0; trial < Trials(40); ++trial) {
     const PolicyShape shape = RandomPolicyShape(rng);
     const PolicyWeights weights = RandomPolicyWeights(shape, rng);
     const PolicyGraph graph = RandomPolicyGraph(static_cast<int32_t>(rng.UniformInt(1, 70)), shape.num_devices, 3, rng);

@@ -1,6 +1,7 @@
 // The fused forward and backward against LibTorch's autograd through the reference, for every path of this processor.
 #include "common/policy/fused_policy.h"
 
+#include <ATen/Parallel.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -15,14 +16,8 @@ namespace {
 
 class FusedPolicy : public testing::TestWithParam<KernelPath> {
  protected:
-  static void SetUpTestSuite() { torch::set_num_threads(1); }
+  static void SetUpTestSuite() { at::set_num_threads(1); }
 };
-
-std::vector<PolicyState> Views(const std::vector<OwnedState>& states) {
-  std::vector<PolicyState> views;
-  for (const OwnedState& state : states) views.push_back(state.view());
-  return views;
-}
 
 // A loss whose gradient differs from logit to logit; devices that are not allowed add nothing.
 torch::Tensor Loss(const torch::Tensor& logits, uint64_t seed) {
@@ -58,12 +53,12 @@ Outcome Reference(const PolicyWeights& weights, const std::vector<PolicyState>& 
     const PolicyGraph& graph = *states[first].graph;
     std::vector<PolicyState> part;
     for (; first < states.size() && states[first].graph == &graph; ++first) part.push_back(states[first]);
-    logits.push_back(net->Forward(MakePolicyBatch(graph, part, weights.shape, torch::kCPU)));
+    logits.push_back(net.Forward(MakePolicyBatch(graph, part, weights.shape, torch::kCPU)));
   }
   const torch::Tensor all = torch::cat(logits);
   Loss(all, seed).backward();
   Outcome outcome{Flat(all), {}};
-  for (const torch::Tensor& parameter : net->parameters()) {
+  for (const torch::Tensor& parameter : net.Parameters()) {
     const std::vector<float> part = parameter.grad().defined()
                                         ? Flat(parameter.grad())
                                         : std::vector<float>(static_cast<size_t>(parameter.numel()));

@@ -1,5 +1,6 @@
 // On a GPU: what policy_cuda_kernels_test and policy_cuda_order_test prove of the same source on the host, and what
 // only a device can show. Every test skips itself, and says so, where there is no GPU.
+#include <ATen/Parallel.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -20,7 +21,7 @@ class PolicyCudaGpu : public testing::Test {
   void SetUp() override {
     const std::string why_not = gpu::WhyNoGpu();
     if (!why_not.empty()) GTEST_SKIP() << "no GPU to test on: " << why_not;
-    torch::set_num_threads(1);
+    at::set_num_threads(1);
   }
 };
 

@@ -1,6 +1,8 @@
 // The GPU's kernels, run on the host from the same source, equal the LibTorch reference: logits, gradients, loss and
 // optimizer step.
+#include <ATen/Parallel.h>
 #include <gtest/gtest.h>
+#include <torch/optim/adam.h>
 
 #include <algorithm>
 #include <cmath>
@@ -16,7 +18,7 @@ namespace {
 
 class PolicyCudaKernels : public testing::Test {
  protected:
-  static void SetUpTestSuite() { torch::set_num_threads(1); }
+  static void SetUpTestSuite() { at::set_num_threads(1); }
 };
 
 TEST_F(PolicyCudaKernels, LogitsAndGradientsEqualLibTorch) {

@@ -9,6 +9,7 @@
 #include "tests/support/host_block.h"
 #include "tests/support/random_batch.h"
 #include "tests/support/random_policy.h"
+#include "tests/support/trials.h"
 
 namespace emplace {
 namespace {
@@ -16,7 +17,7 @@ namespace {
 // Another order of the items within phases, and of the blocks, changes no bit: there is no race.
 TEST(PolicyCudaOrder, OrderOfItemsDoesNotMatter) {
   Rng rng(42);
-  for (int trial = 0; trial < 6; ++trial) {
+  for (uint64_t trial = 0; trial < Trials(6); ++trial) {
     PolicyShape shape = RandomPolicyShape(rng);
     shape.pooling = trial % 3 != 0;
     const PolicyWeights weights = RandomPolicyWeights(shape, rng);
@@ -61,7 +62,7 @@ TEST(PolicyCudaOrder, LogitsAreTheSameInAnyBatch) {
 
 TEST(PolicyCudaOrder, WithoutPoolingItsParametersNeitherCountNorLearn) {
   Rng rng(46);
-  for (int trial = 0; trial < 6; ++trial) {
+  for (uint64_t trial = 0; trial < Trials(6); ++trial) {
     PolicyShape shape = RandomPolicyShape(rng);
     shape.pooling = false;
     PolicyWeights weights = RandomPolicyWeights(shape, rng);

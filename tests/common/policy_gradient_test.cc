@@ -11,6 +11,7 @@
 #include "tests/support/allocation_counter.h"
 #include "tests/support/naive_policy.h"
 #include "tests/support/random_policy.h"
+#include "tests/support/trials.h"
 
 namespace emplace {
 namespace {
@@ -86,7 +87,7 @@ TEST_P(PolicyGradientOnEveryPath, AddsToTheGradientItIsGiven) {
 
 TEST_P(PolicyGradientOnEveryPath, WithoutPoolingItsParametersNeitherCountNorLearn) {
   Rng rng(54);
-  for (int trial = 0; trial < 20; ++trial) {
+  for (uint64_t trial = 0; trial < Trials(20); ++trial) {
     PolicyShape shape = RandomPolicyShape(rng);
     shape.pooling = false;
     const PolicyGraph graph = RandomPolicyGraph(static_cast<int32_t>(rng.UniformInt(1, 40)), shape.num_devices, 3, rng);

@@ -10,15 +10,10 @@
 #include "tests/support/allocation_counter.h"
 #include "tests/support/naive_policy.h"
 #include "tests/support/random_policy.h"
+#include "tests/support/trials.h"
 
 namespace emplace {
 namespace {
-
-std::vector<PolicyState> Views(const std::vector<OwnedState>& states) {
-  std::vector<PolicyState> views;
-  for (const OwnedState& state : states) views.push_back(state.view());
-  return views;
-}
 
 std::vector<float> Logits(PolicyKernel& kernel, const std::vector<PolicyState>& states) {
   std::vector<float> logits(states.size() * static_cast<size_t>(kernel.shape().num_devices));
@@ -44,7 +39,7 @@ TEST(PolicyKernel, EqualsTheDefinitionOnRandomGraphsWeightsAndShapes) {
   Rng rng(21);
   double largest = 0;
   int compared = 0;
-  for (int trial = 0; trial < 120; ++trial) {
+  for (uint64_t trial = 0; trial < 120; ++trial) {
     const PolicyShape shape = RandomPolicyShape(rng);
     const PolicyWeights weights = RandomPolicyWeights(shape, rng);
     const Workload workload(shape, 2, rng);
@@ -74,7 +69,7 @@ TEST(PolicyKernel, EqualsTheDefinitionOnRandomGraphsWeightsAndShapes) {
 
 TEST(PolicyKernel, AStateGivesTheSameBitsAloneAndInAnyBatch) {
   Rng rng(22);
-  for (int trial = 0; trial < 30; ++trial) {
+  for (uint64_t trial = 0; trial < Trials(30); ++trial) {
     const PolicyShape shape = RandomPolicyShape(rng);
     const PolicyWeights weights = RandomPolicyWeights(shape, rng);
     const Workload workload(shape, 5, rng);

@@ -1,4 +1,5 @@
 // The torch-free kernel, the LibTorch reference and the definition in double precision agree.
+#include <ATen/Parallel.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -16,18 +17,12 @@ namespace {
 // Tiny tensors: on a machine whose cores are busy, LibTorch's threads would wait for each other most of the time.
 class PolicyParity : public testing::Test {
  protected:
-  static void SetUpTestSuite() { torch::set_num_threads(1); }
+  static void SetUpTestSuite() { at::set_num_threads(1); }
 };
-
-std::vector<PolicyState> Views(const std::vector<OwnedState>& states) {
-  std::vector<PolicyState> views;
-  for (const OwnedState& state : states) views.push_back(state.view());
-  return views;
-}
 
 std::vector<float> TorchLogits(PolicyNet& net, const PolicyGraph& graph, const std::vector<PolicyState>& states) {
   const torch::NoGradGuard no_grad;
-  const torch::Tensor logits = net->Forward(MakePolicyBatch(graph, states, net->shape(), torch::kCPU)).contiguous();
+  const torch::Tensor logits = net.Forward(MakePolicyBatch(graph, states, net.shape(), torch::kCPU)).contiguous();
   return std::vector<float>(logits.data_ptr<float>(), logits.data_ptr<float>() + logits.numel());
 }
 
@@ -97,10 +92,10 @@ TEST_F(PolicyParity, ValuesComeOutAsTheyWentIn) {
   const PolicyWeights first = RandomPolicyWeights(shape, rng);
   const PolicyWeights second = RandomPolicyWeights(shape, rng);
   PolicyNet net(first);
-  EXPECT_EQ(net->Values(), first.values);
-  net->SetValues(second.values);
-  EXPECT_EQ(net->Values(), second.values);
-  EXPECT_EQ(net->parameters().size(), 2 * PolicyLayers(shape).size());
+  EXPECT_EQ(net.Values(), first.values);
+  net.SetValues(second.values);
+  EXPECT_EQ(net.Values(), second.values);
+  EXPECT_EQ(net.Parameters().size(), 2 * PolicyLayers(shape).size());
 }
 
 TEST_F(PolicyParity, GradientOfLogProbabilityEqualsFiniteDifferences) {
@@ -114,10 +109,10 @@ TEST_F(PolicyParity, GradientOfLogProbabilityEqualsFiniteDifferences) {
 
   PolicyNet net(weights);
   const std::vector<PolicyState> states = {state.view()};
-  const torch::Tensor logits = net->Forward(MakePolicyBatch(graph, states, shape, torch::kCPU));
+  const torch::Tensor logits = net.Forward(MakePolicyBatch(graph, states, shape, torch::kCPU));
   torch::log_softmax(logits, 1).index({0, kAction}).backward();
   std::vector<float> gradient;  // In the order of PolicyLayers, as are parameters().
-  for (const torch::Tensor& parameter : net->parameters()) {
+  for (const torch::Tensor& parameter : net.Parameters()) {
     const torch::Tensor flat = parameter.grad().contiguous();
     gradient.insert(gradient.end(), flat.data_ptr<float>(), flat.data_ptr<float>() + flat.numel());
   }

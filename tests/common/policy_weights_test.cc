@@ -12,6 +12,7 @@
 #include "common/error.h"
 #include "common/file_io.h"
 #include "common/safetensors.h"
+#include "tests/support/bad_input.h"
 #include "tests/support/random_policy.h"
 
 namespace emplace {
@@ -30,25 +31,21 @@ PolicyWeights SomePolicy() {
 }
 
 // What ParsePolicy says; empty when it takes the bytes.
-std::string ErrorOf(const std::string& bytes) {
-  try {
-    const PolicyWeights weights = ParsePolicy(bytes, "p.safetensors");
-    EXPECT_EQ(std::ssize(weights.values), NumParameters(weights.shape));
-    EXPECT_TRUE(std::ranges::all_of(weights.values, [](float value) { return std::isfinite(value); }));
-    return "";
-  } catch (const Error& error) {
-    EXPECT_EQ(error.exit_code(), 2);
-    EXPECT_THAT(error.what(), StartsWith("p.safetensors: "));
-    EXPECT_EQ(std::string(error.what()).find('\n'), std::string::npos) << error.what();
-    return error.what();
-  }
+std::string PolicyError(const std::string& bytes) {
+  return BadInputOf(
+      [&] {
+        const PolicyWeights weights = ParsePolicy(bytes, "p.safetensors");
+        EXPECT_EQ(std::ssize(weights.values), NumParameters(weights.shape));
+        EXPECT_TRUE(std::ranges::all_of(weights.values, [](float value) { return std::isfinite(value); }));
+      },
+      "p.safetensors: ");
 }
 
 // What ParsePolicy says to a good policy's file after this change.
 std::string ErrorAfter(const std::function<void(SafetensorsFile&)>& change) {
   SafetensorsFile file = ParseSafetensors(SerializePolicy(SomePolicy()), "good");
   change(file);
-  return ErrorOf(SerializeSafetensors(file));
+  return PolicyError(SerializeSafetensors(file));
 }
 
 TEST(PolicyWeights, ReadBackEqual) {
@@ -120,7 +117,7 @@ TEST(PolicyWeights, InitialIsGlorotUniformWithZeroBiases) {
 
 TEST(PolicyWeights, ErrorsSayWhatIsWrong) {
   EXPECT_EQ(ErrorAfter([](SafetensorsFile&) {}), "");
-  EXPECT_THAT(ErrorOf("{\"format\": \"emplace.graph/1\", \"ops\": []}"), HasSubstr("not a safetensors file"));
+  EXPECT_THAT(PolicyError("{\"format\": \"emplace.graph/1\", \"ops\": []}"), HasSubstr("not a safetensors file"));
   EXPECT_THAT(ErrorAfter([](SafetensorsFile& file) { file.metadata.erase("format"); }),
               HasSubstr("its metadata has no format, expected emplace.policy/1"));
   EXPECT_THAT(ErrorAfter([](SafetensorsFile& file) { file.metadata["format"] = "pt"; }),
@@ -158,9 +155,9 @@ TEST(PolicyWeights, ErrorsSayWhatIsWrong) {
 
 TEST(PolicyWeights, EveryTruncationIsAnError) {
   const std::string good = SerializePolicy(SomePolicy());
-  for (size_t size = 0; size < good.size(); size += 100) EXPECT_NE(ErrorOf(good.substr(0, size)), "") << size;
-  EXPECT_THAT(ErrorOf(good.substr(0, good.size() - 1)), HasSubstr("truncated"));
-  EXPECT_NE(ErrorOf(good + "x"), "");
+  for (size_t size = 0; size < good.size(); size += 100) EXPECT_NE(PolicyError(good.substr(0, size)), "") << size;
+  EXPECT_THAT(PolicyError(good.substr(0, good.size() - 1)), HasSubstr("truncated"));
+  EXPECT_NE(PolicyError(good + "x"), "");
 }
 
 TEST(PolicyWeights, SurviveFlippedBytes) {
@@ -173,7 +170,7 @@ TEST(PolicyWeights, SurviveFlippedBytes) {
     for (int64_t flips = rng.UniformInt(1, 4); flips > 0; --flips) {
       bad[static_cast<size_t>(rng.UniformInt(0, range - 1))] = static_cast<char>(rng.UniformInt(0, 255));
     }
-    ErrorOf(bad);  // Checks that it throws BadInput or gives finite weights.
+    PolicyError(bad);  // Checks that it throws BadInput or gives finite weights.
   }
 }
 

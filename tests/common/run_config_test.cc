@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "common/error.h"
+#include "tests/support/bad_input.h"
 
 namespace emplace {
 namespace {
@@ -15,14 +16,8 @@ RunConfig Parse(const std::string& yaml, const Overrides& overrides = {}) {
   return ParseRunConfig(yaml, "run.yaml", "/base/configs", overrides);
 }
 
-std::string ErrorOf(const std::string& yaml, const Overrides& overrides = {}) {
-  try {
-    Parse(yaml, overrides);
-  } catch (const Error& error) {
-    EXPECT_EQ(error.kind(), Error::Kind::kBadInput);
-    return error.what();
-  }
-  return "";
+std::string ConfigError(const std::string& yaml, const Overrides& overrides = {}) {
+  return BadInputOf([&] { Parse(yaml, overrides); });
 }
 
 TEST(RunConfig, WhatIsNotGivenIsTheDefault) {
@@ -57,41 +52,41 @@ TEST(RunConfig, RelativePathsStartAtTheConfigurationsFolder) {
 }
 
 TEST(RunConfig, ErrorsNamePlaceValueAndExpectation) {
-  EXPECT_THAT(ErrorOf("training: {iteratons: 3}\n"), HasSubstr("run.yaml:1:12: "));
-  EXPECT_THAT(ErrorOf("training: {iteratons: 3}\n"), HasSubstr("did you mean 'iterations'"));
-  EXPECT_THAT(ErrorOf("trainin: {}\n"), HasSubstr("run.yaml:1:1: "));
-  EXPECT_THAT(ErrorOf("training:\n  iterations: many\n"), HasSubstr("run.yaml:2:15: "));
-  EXPECT_THAT(ErrorOf("training: {iterations: 1.5}\n"), HasSubstr("iterations"));
-  EXPECT_THAT(ErrorOf("training: {learning_rate: -1}\n"), HasSubstr("learning_rate"));
-  EXPECT_THAT(ErrorOf("training: {learning_rate: .nan}\n"), HasSubstr("learning_rate"));
-  EXPECT_THAT(ErrorOf("environment: {start: somewhere}\n"), HasSubstr("random, single, best"));
-  EXPECT_THAT(ErrorOf("training: [1, 2]\n"), HasSubstr("run.yaml:1:11: "));
-  EXPECT_THAT(ErrorOf("just text\n"), HasSubstr("run.yaml:1:1: "));
-  EXPECT_THAT(ErrorOf("training: {iterations: 3\n"), HasSubstr("not valid YAML"));
-  EXPECT_THAT(ErrorOf("training: {iterations: 3, iterations: 4}\n"),
+  EXPECT_THAT(ConfigError("training: {iteratons: 3}\n"), HasSubstr("run.yaml:1:12: "));
+  EXPECT_THAT(ConfigError("training: {iteratons: 3}\n"), HasSubstr("did you mean 'iterations'"));
+  EXPECT_THAT(ConfigError("trainin: {}\n"), HasSubstr("run.yaml:1:1: "));
+  EXPECT_THAT(ConfigError("training:\n  iterations: many\n"), HasSubstr("run.yaml:2:15: "));
+  EXPECT_THAT(ConfigError("training: {iterations: 1.5}\n"), HasSubstr("iterations"));
+  EXPECT_THAT(ConfigError("training: {learning_rate: -1}\n"), HasSubstr("learning_rate"));
+  EXPECT_THAT(ConfigError("training: {learning_rate: .nan}\n"), HasSubstr("learning_rate"));
+  EXPECT_THAT(ConfigError("environment: {start: somewhere}\n"), HasSubstr("random, single, best"));
+  EXPECT_THAT(ConfigError("training: [1, 2]\n"), HasSubstr("run.yaml:1:11: "));
+  EXPECT_THAT(ConfigError("just text\n"), HasSubstr("run.yaml:1:1: "));
+  EXPECT_THAT(ConfigError("training: {iterations: 3\n"), HasSubstr("not valid YAML"));
+  EXPECT_THAT(ConfigError("training: {iterations: 3, iterations: 4}\n"),
               HasSubstr("run.yaml:1:27: 'training.iterations' is given twice"));
-  EXPECT_THAT(ErrorOf("training: {}\ntraining: {}\n"), HasSubstr("run.yaml:2:1: 'training' is given twice"));
+  EXPECT_THAT(ConfigError("training: {}\ntraining: {}\n"), HasSubstr("run.yaml:2:1: 'training' is given twice"));
 }
 
 // The resolved file is what a resumed run and the actors read; its writer would put U+FFFD for each of these.
 TEST(RunConfig, TextThatTheResolvedFileCannotHoldIsRefused) {
-  EXPECT_THAT(ErrorOf("workload: {devices: caf\xE9.yaml}\n"),
+  EXPECT_THAT(ConfigError("workload: {devices: caf\xE9.yaml}\n"),
               HasSubstr("run.yaml:1:21: workload.devices is caf\xE9.yaml, expected text in UTF-8"));
-  EXPECT_THAT(ErrorOf("workload: {ranges: [a, \"\\uFFFE\"]}\n"), HasSubstr("expected a list of texts in UTF-8"));
-  EXPECT_THAT(ErrorOf("", {"name=\xFF"}), HasSubstr("expected text in UTF-8"));
+  EXPECT_THAT(ConfigError("workload: {ranges: [a, \"\\uFFFE\"]}\n"), HasSubstr("expected a list of texts in UTF-8"));
+  EXPECT_THAT(ConfigError("", {"name=\xFF"}), HasSubstr("expected text in UTF-8"));
 }
 
 TEST(RunConfig, ErrorsOfOverridesNameThem) {
-  EXPECT_THAT(ErrorOf("", {"training.iteratons=3"}), HasSubstr("did you mean 'training.iterations'"));
-  EXPECT_THAT(ErrorOf("", {"training.iterations"}), HasSubstr("expected section.key=value"));
-  EXPECT_THAT(ErrorOf("", {"training.iterations=many"}), HasSubstr("many"));
-  EXPECT_THAT(ErrorOf("", {"training.iterations=[1"}), HasSubstr("not valid YAML"));
+  EXPECT_THAT(ConfigError("", {"training.iteratons=3"}), HasSubstr("did you mean 'training.iterations'"));
+  EXPECT_THAT(ConfigError("", {"training.iterations"}), HasSubstr("expected section.key=value"));
+  EXPECT_THAT(ConfigError("", {"training.iterations=many"}), HasSubstr("many"));
+  EXPECT_THAT(ConfigError("", {"training.iterations=[1"}), HasSubstr("not valid YAML"));
 }
 
 TEST(RunConfig, FieldsThatExcludeEachOtherAreTold) {
-  EXPECT_THAT(ErrorOf("workload: {family: ''}\n"), HasSubstr("expected a family, or workload.train_graphs"));
-  EXPECT_THAT(ErrorOf("workload: {family: ptb, train_graphs: [a.json]}\n"), HasSubstr("expected one"));
-  EXPECT_THAT(ErrorOf("workload: {count: 4, train: 5}\n"), HasSubstr("expected at most workload.count, 4"));
+  EXPECT_THAT(ConfigError("workload: {family: ''}\n"), HasSubstr("expected a family, or workload.train_graphs"));
+  EXPECT_THAT(ConfigError("workload: {family: ptb, train_graphs: [a.json]}\n"), HasSubstr("expected one"));
+  EXPECT_THAT(ConfigError("workload: {count: 4, train: 5}\n"), HasSubstr("expected at most workload.count, 4"));
 }
 
 TEST(RunConfig, HelpNamesEveryKeyOnce) {

@@ -8,6 +8,7 @@
 
 #include "common/error.h"
 #include "common/rng.h"
+#include "tests/support/bad_input.h"
 
 namespace emplace {
 namespace {
@@ -23,16 +24,8 @@ std::string FileOf(const std::string& header, const std::string& data) {
   return bytes + header + data;
 }
 
-std::string ErrorOf(const std::string& bytes) {
-  try {
-    ParseSafetensors(bytes, "x.safetensors");
-  } catch (const Error& error) {
-    EXPECT_EQ(error.exit_code(), 2);
-    EXPECT_THAT(error.what(), StartsWith("x.safetensors: "));
-    EXPECT_EQ(std::string(error.what()).find('\n'), std::string::npos) << error.what();
-    return error.what();
-  }
-  return "no error";
+std::string SafetensorsError(const std::string& bytes) {
+  return BadInputOf([&] { ParseSafetensors(bytes, "x.safetensors"); }, "x.safetensors: ");
 }
 
 SafetensorsFile MixedFile() {
@@ -89,18 +82,18 @@ TEST(Safetensors, AlignsHeaderAndTensors) {
 }
 
 TEST(Safetensors, RefusesWhatIsNoSuchFile) {
-  EXPECT_THAT(ErrorOf(""), HasSubstr("not a safetensors file"));
-  EXPECT_THAT(ErrorOf("#!/bin/sh\necho hello\n"), HasSubstr("not a safetensors file"));
-  EXPECT_THAT(ErrorOf(FileOf("{", "")), HasSubstr("not JSON"));
-  EXPECT_THAT(ErrorOf(FileOf("[1]", "")), HasSubstr("expected an object"));
-  EXPECT_THAT(ErrorOf(FileOf("{\"a\":\"\xff\"}", "")), HasSubstr("not JSON"));
-  EXPECT_THAT(ErrorOf(FileOf(std::string(100'000, '['), "")), HasSubstr("not JSON"));
+  EXPECT_THAT(SafetensorsError(""), HasSubstr("not a safetensors file"));
+  EXPECT_THAT(SafetensorsError("#!/bin/sh\necho hello\n"), HasSubstr("not a safetensors file"));
+  EXPECT_THAT(SafetensorsError(FileOf("{", "")), HasSubstr("not JSON"));
+  EXPECT_THAT(SafetensorsError(FileOf("[1]", "")), HasSubstr("expected an object"));
+  EXPECT_THAT(SafetensorsError(FileOf("{\"a\":\"\xff\"}", "")), HasSubstr("not JSON"));
+  EXPECT_THAT(SafetensorsError(FileOf(std::string(100'000, '['), "")), HasSubstr("not JSON"));
 }
 
 TEST(Safetensors, RefusesDamagedHeaders) {
   const std::string four(4, '\0');
-  const auto with = [&](const std::string& entry) { return ErrorOf(FileOf("{\"a\":" + entry + "}", four)); };
-  EXPECT_THAT(with(R"({"dtype":"F32","shape":[1],"data_offsets":[0,4]})"), "no error");
+  const auto with = [&](const std::string& entry) { return SafetensorsError(FileOf("{\"a\":" + entry + "}", four)); };
+  EXPECT_THAT(with(R"({"dtype":"F32","shape":[1],"data_offsets":[0,4]})"), "");
   EXPECT_THAT(with(R"(5)"), HasSubstr("expected an object of dtype"));
   EXPECT_THAT(with(R"({"dtype":"F32","shape":[1]})"), HasSubstr("expected an object of dtype"));
   EXPECT_THAT(with(R"({"dtype":"F31","shape":[1],"data_offsets":[0,4]})"), HasSubstr("unknown dtype"));
@@ -121,9 +114,9 @@ TEST(Safetensors, RefusesGapsOverlapsAndRepeats) {
            std::to_string(begin) + "," + std::to_string(end) + "]}";
   };
   const auto with = [&](const std::string& entries) {
-    return ErrorOf(FileOf("{" + entries + "}", std::string(8, 'x')));
+    return SafetensorsError(FileOf("{" + entries + "}", std::string(8, 'x')));
   };
-  EXPECT_THAT(with(entry("a", 4, 8) + "," + entry("b", 0, 4)), "no error");
+  EXPECT_THAT(with(entry("a", 4, 8) + "," + entry("b", 0, 4)), "");
   EXPECT_THAT(with(entry("a", 0, 4) + "," + entry("b", 5, 8)), HasSubstr("starts at byte 5 of the data, expected 4"));
   EXPECT_THAT(with(entry("a", 0, 5) + "," + entry("b", 4, 8)), HasSubstr("starts at byte 4 of the data, expected 5"));
   EXPECT_THAT(with(entry("a", 0, 4)), HasSubstr("4 bytes follow the last tensor"));
@@ -152,7 +145,7 @@ TEST(Safetensors, SurvivesRandomDamage) {
       byte = static_cast<char>(rng.UniformInt(0, 255));
     }
     if (rng.Uniform() < 0.3) bad.resize(static_cast<size_t>(rng.UniformInt(0, std::ssize(bad))));
-    ErrorOf(bad);  // Any error but BadInput of one line fails there.
+    SafetensorsError(bad);  // Any error but BadInput of one line fails there.
   }
 }
 

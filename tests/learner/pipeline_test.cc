@@ -133,21 +133,22 @@ TEST_F(PipelineTest, NoMoreThanOneBatchWaits) {
 TEST_F(PipelineTest, StopFinishesTheUpdateUnderWayAndDropsTheBatchThatWaits) {
   std::promise<std::stop_token> token;
   std::future<std::stop_token> token_for_update = token.get_future();
-  std::latch second_made(1);
+  std::latch second_made_and_first_in_training(2);
   Pipeline::Stages stages = Stages(50);
   stages.batch = [&, batch = stages.batch](const std::stop_token& stop) {
     if (made_ == 0) token.set_value(stop);
     std::optional<Batch> made = batch(stop);
-    if (made && made->version == 1) second_made.count_down();
+    if (made && made->version == 1) second_made_and_first_in_training.count_down();
     return made;
   };
   stages.update = [&, update = stages.update](const Batch& batch) {
+    second_made_and_first_in_training.count_down();
     const std::stop_token stop = token_for_update.get();
     while (!stop.stop_requested()) std::this_thread::yield();
     return update(batch);
   };
   Pipeline pipeline(stages, clocks_);
-  second_made.wait();
+  second_made_and_first_in_training.wait();
   pipeline.Stop();
   EXPECT_EQ(trained_, std::vector<PolicyVersion>{0});
   EXPECT_EQ(published_, std::vector<PolicyVersion>{1});

@@ -9,7 +9,9 @@
 #include "common/error.h"
 #include "common/file_io.h"
 #include "common/strings.h"
+#include "tests/support/bad_input.h"
 #include "tests/support/random_graph.h"
+#include "tests/support/trials.h"
 
 namespace emplace {
 namespace {
@@ -23,15 +25,8 @@ std::string File(const std::string& ops) {
   return R"({"format": "emplace.graph/1", "name": "g", "ops": [)" + ops + "]}";
 }
 
-std::string ErrorOf(const std::string& json) {
-  try {
-    ParseGraph(json, "g.json");
-  } catch (const Error& error) {
-    EXPECT_EQ(error.exit_code(), 2);
-    EXPECT_THAT(error.what(), StartsWith("g.json:"));
-    return error.what();
-  }
-  return "no error";
+std::string GraphError(const std::string& json) {
+  return BadInputOf([&] { ParseGraph(json, "g.json"); }, "g.json:");
 }
 
 TEST(GraphIo, ReadsEveryFieldOfTheFormat) {
@@ -93,7 +88,7 @@ TEST(GraphIo, ProducersMayHaveColonsInTheirNames) {
 }
 
 TEST(GraphIo, WhatIsWrittenReadsBackTheSameByteForByte) {
-  for (uint64_t seed = 0; seed < 300; ++seed) {
+  for (uint64_t seed = 0; seed < Trials(300); ++seed) {
     Rng rng(seed);
     const OpGraph graph = RandomGraph(rng);
     const std::string json = GraphToJson(graph);
@@ -129,13 +124,13 @@ TEST(GraphIo, CompressedFilesAreReadToo) {
 }
 
 TEST(GraphIo, BrokenJsonSaysLineColumnAndOp) {
-  EXPECT_THAT(ErrorOf("{\"format\": \"emplace.graph/1\",\n \"ops\": [}"), StartsWith("g.json:2:10: not valid JSON"));
-  EXPECT_THAT(ErrorOf(""), StartsWith("g.json:1:1: "));
-  EXPECT_THAT(ErrorOf(File("{\"name\": \"a\", \"cost_us\": 1},\n{\"name\": \"b\", \"cost_us\": NaN}")),
+  EXPECT_THAT(GraphError("{\"format\": \"emplace.graph/1\",\n \"ops\": [}"), StartsWith("g.json:2:10: not valid JSON"));
+  EXPECT_THAT(GraphError(""), StartsWith("g.json:1:1: "));
+  EXPECT_THAT(GraphError(File("{\"name\": \"a\", \"cost_us\": 1},\n{\"name\": \"b\", \"cost_us\": NaN}")),
               StartsWith("g.json:2:26: in op 'b': not valid JSON"));
-  EXPECT_THAT(ErrorOf(File("\n{\"name\": \"b\", \"cost_us\": 1e999}")),
+  EXPECT_THAT(GraphError(File("\n{\"name\": \"b\", \"cost_us\": 1e999}")),
               StartsWith("g.json:2:26: in op 'b': not valid JSON"));
-  EXPECT_THAT(ErrorOf(File("{\"cost_us\": Infinity}")), HasSubstr("in op 0: "));
+  EXPECT_THAT(GraphError(File("{\"cost_us\": Infinity}")), HasSubstr("in op 0: "));
 }
 
 TEST(GraphIo, WhatIsWrongWithAnOpNamesIt) {
@@ -175,29 +170,29 @@ TEST(GraphIo, WhatIsWrongWithAnOpNamesIt) {
       {R"("cost_us": 1, "attrs": [])", "attrs is []"},
   };
   for (const auto& [fields, expected] : cases) {
-    const std::string message =
-        ErrorOf(File(R"({"name": "first", "cost_us": 1, "outputs": [{"bytes": 1}]}, {"name": "bad", )" + fields + "}"));
+    const std::string message = GraphError(
+        File(R"({"name": "first", "cost_us": 1, "outputs": [{"bytes": 1}]}, {"name": "bad", )" + fields + "}"));
     EXPECT_THAT(message, AllOf(HasSubstr("'bad'"), HasSubstr(expected))) << fields;
   }
-  EXPECT_THAT(ErrorOf(File(R"({"name": "a", "cost_us": 1}, {"name": "a", "cost_us": 1})")), HasSubstr("op 'a'"));
-  EXPECT_THAT(ErrorOf(File(R"({"name": "a", "cost_us": 1}, {"cost_us": 1})")), HasSubstr("op 1: 'name' is missing"));
-  EXPECT_THAT(ErrorOf(File("[]")), HasSubstr("op 0 is []"));
+  EXPECT_THAT(GraphError(File(R"({"name": "a", "cost_us": 1}, {"name": "a", "cost_us": 1})")), HasSubstr("op 'a'"));
+  EXPECT_THAT(GraphError(File(R"({"name": "a", "cost_us": 1}, {"cost_us": 1})")), HasSubstr("op 1: 'name' is missing"));
+  EXPECT_THAT(GraphError(File("[]")), HasSubstr("op 0 is []"));
 }
 
 TEST(GraphIo, WhatIsWrongWithTheFileIsSaid) {
-  EXPECT_THAT(ErrorOf("[]"), HasSubstr("expected an object with 'emplace.graph/1'"));
-  EXPECT_THAT(ErrorOf(R"({"ops": []})"), HasSubstr("'format' is missing"));
-  EXPECT_THAT(ErrorOf(R"({"format": "emplace.graph/2", "ops": []})"), HasSubstr("expected 'emplace.graph/1'"));
-  EXPECT_THAT(ErrorOf(R"({"format": "emplace.graph/1"})"), HasSubstr("'ops' is missing"));
-  EXPECT_THAT(ErrorOf(R"({"format": "emplace.graph/1", "ops": {}})"), HasSubstr("ops is {}, expected a list"));
-  EXPECT_THAT(ErrorOf(R"({"format": "emplace.graph/1", "nodes": [], "ops": []})"), HasSubstr("unknown key 'nodes'"));
+  EXPECT_THAT(GraphError("[]"), HasSubstr("expected an object with 'emplace.graph/1'"));
+  EXPECT_THAT(GraphError(R"({"ops": []})"), HasSubstr("'format' is missing"));
+  EXPECT_THAT(GraphError(R"({"format": "emplace.graph/2", "ops": []})"), HasSubstr("expected 'emplace.graph/1'"));
+  EXPECT_THAT(GraphError(R"({"format": "emplace.graph/1"})"), HasSubstr("'ops' is missing"));
+  EXPECT_THAT(GraphError(R"({"format": "emplace.graph/1", "ops": {}})"), HasSubstr("ops is {}, expected a list"));
+  EXPECT_THAT(GraphError(R"({"format": "emplace.graph/1", "nodes": [], "ops": []})"), HasSubstr("unknown key 'nodes'"));
 }
 
 TEST(GraphIo, DeepNestingIsAnErrorAndNotACrash) {
-  EXPECT_THAT(ErrorOf(std::string(1000000, '[')), HasSubstr("nests deeper"));
+  EXPECT_THAT(GraphError(std::string(1000000, '[')), HasSubstr("nests deeper"));
   std::string deep =
       File(R"({"name": "a", "cost_us": 1, "attrs": )" + std::string(100000, '[') + std::string(100000, ']') + "}");
-  EXPECT_THAT(ErrorOf(deep), HasSubstr("nests deeper"));
+  EXPECT_THAT(GraphError(deep), HasSubstr("nests deeper"));
 }
 
 // Cut anywhere, or with any byte changed, a file is read or refused with one line; nothing else happens.
@@ -206,12 +201,12 @@ TEST(GraphIo, DamagedFilesAreReadOrRefused) {
   const RandomGraphOptions options{.max_ops = 12};
   for (int round = 0; round < 20; ++round) {
     const std::string json = GraphToJson(RandomGraph(rng, options));
-    for (size_t length = 0; length + 3 < json.size(); length += 7) ErrorOf(json.substr(0, length));
-    for (int i = 0; i < 300; ++i) {
+    for (size_t length = 0; length + 3 < json.size(); length += 7) GraphError(json.substr(0, length));
+    for (uint64_t i = 0; i < Trials(300); ++i) {
       std::string damaged = json;
       damaged[static_cast<size_t>(rng.UniformInt(0, static_cast<int64_t>(json.size()) - 1))] =
           static_cast<char>(rng.UniformInt(0, 255));
-      ErrorOf(damaged);
+      GraphError(damaged);
     }
   }
 }

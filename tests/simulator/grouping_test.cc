@@ -10,6 +10,7 @@
 #include "common/error.h"
 #include "common/strings.h"
 #include "tests/support/random_graph.h"
+#include "tests/support/trials.h"
 
 namespace emplace {
 namespace {
@@ -125,7 +126,7 @@ TEST(Grouping, ColocatedOpsWithoutACommonDeviceAreRefused) {
 }
 
 TEST(Grouping, RandomGraphsStayAcyclicAndKeepTheirSums) {
-  for (uint64_t seed = 0; seed < 800; ++seed) {
+  for (uint64_t seed = 0; seed < Trials(800); ++seed) {
     const OpGraph graph = RandomOps(seed, seed % 4 == 0 ? 400 : 60, seed % 3 == 0 ? 3.0 : 1.5);
     const Cluster cluster = Machine({"x", "y"});
     const auto max_groups = static_cast<int32_t>(1 + seed % 23);
@@ -148,7 +149,7 @@ TEST(Grouping, RandomGraphsStayAcyclicAndKeepTheirSums) {
 }
 
 TEST(Grouping, RandomLabelsAreHonoured) {
-  for (uint64_t seed = 0; seed < 300; ++seed) {
+  for (uint64_t seed = 0; seed < Trials(300); ++seed) {
     Rng rng(seed);
     std::vector<Op> ops = RandomOps(seed, 80, 2.0).ops();
     for (Op& op : ops) {
@@ -169,7 +170,7 @@ TEST(Grouping, RandomLabelsAreHonoured) {
 
 TEST(Grouping, DenseRandomGraphsStayEven) {
   // Nearly every merge along an edge would make a cycle here.
-  for (uint64_t seed = 0; seed < 10; ++seed) {
+  for (uint64_t seed = 0; seed < Trials(10); ++seed) {
     Rng rng(seed);
     std::vector<Op> ops;
     for (int i = 0; i < 3000; ++i) {

@@ -6,6 +6,7 @@
 
 #include "common/error.h"
 #include "common/rng.h"
+#include "tests/support/bad_input.h"
 #include "tests/support/random_graph.h"
 
 namespace emplace {
@@ -15,13 +16,8 @@ constexpr char kHeader[] = "type,shapes,kind,us\n";
 
 MeasuredCosts Table(const std::string& rows) { return MeasuredCosts::Parse(kHeader + rows, "t.csv"); }
 
-std::string ErrorOf(const std::string& csv) {
-  try {
-    MeasuredCosts::Parse(csv, "t.csv");
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "no error";
+std::string CostsError(const std::string& csv) {
+  return BadInputOf([&] { MeasuredCosts::Parse(csv, "t.csv"); }, "t.csv:");
 }
 
 // An op `a` without inputs that makes a 2x3 tensor, a scalar and a tensor of unknown shape; `b` reads `inputs` of them.
@@ -74,16 +70,16 @@ TEST(MeasuredCosts, TakesTheMedianOfEqualRows) {
 
 TEST(MeasuredCosts, SaysWhereATableIsWrong) {
   const std::string shapes = "expected sizes like '20x1440;1440x1440' ('()' is a scalar, nothing any shapes)";
-  EXPECT_EQ(ErrorOf("type,shapes,kind,ms\n"), "t.csv:1:18: unknown column 'ms', expected type, shapes, kind, us");
-  EXPECT_EQ(ErrorOf("type,kind,us\n"), "t.csv:1:1: column 'shapes' is missing, expected type, shapes, kind, us");
-  EXPECT_EQ(ErrorOf(kHeader), "t.csv:1:1: no row follows the header, expected at least one");
-  EXPECT_EQ(ErrorOf(std::string(kHeader) + ",,k80,1\n"), "t.csv:2:1: type is '', expected a name");
-  EXPECT_EQ(ErrorOf(std::string(kHeader) + "t,,,1\n"), "t.csv:2:4: kind is '', expected a name");
+  EXPECT_EQ(CostsError("type,shapes,kind,ms\n"), "t.csv:1:18: unknown column 'ms', expected type, shapes, kind, us");
+  EXPECT_EQ(CostsError("type,kind,us\n"), "t.csv:1:1: column 'shapes' is missing, expected type, shapes, kind, us");
+  EXPECT_EQ(CostsError(kHeader), "t.csv:1:1: no row follows the header, expected at least one");
+  EXPECT_EQ(CostsError(std::string(kHeader) + ",,k80,1\n"), "t.csv:2:1: type is '', expected a name");
+  EXPECT_EQ(CostsError(std::string(kHeader) + "t,,,1\n"), "t.csv:2:4: kind is '', expected a name");
   for (const std::string bad : {"20x", "x", "20X3", "-1", "2x3;", "(2)", "1.5", "9223372036854775808", " 3"}) {
-    EXPECT_EQ(ErrorOf(kHeader + ("t," + bad) + ",k,1\n"), "t.csv:2:3: shapes is '" + bad + "', " + shapes);
+    EXPECT_EQ(CostsError(kHeader + ("t," + bad) + ",k,1\n"), "t.csv:2:3: shapes is '" + bad + "', " + shapes);
   }
   for (const std::string bad : {"", "-1", "nan", "inf", "1e999", "1us", " 1"}) {
-    EXPECT_EQ(ErrorOf(kHeader + ("t,,k," + bad) + "\n"),
+    EXPECT_EQ(CostsError(kHeader + ("t,,k," + bad) + "\n"),
               "t.csv:2:6: us is '" + bad + "', expected a finite number of at least 0");
   }
 }

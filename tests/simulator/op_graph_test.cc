@@ -9,6 +9,7 @@
 #include <set>
 
 #include "common/error.h"
+#include "tests/support/bad_input.h"
 #include "tests/support/random_graph.h"
 
 namespace emplace {
@@ -25,14 +26,8 @@ Op Named(const std::string& name, std::vector<OpInput> inputs = {}) {
   return op;
 }
 
-std::string ErrorOf(std::vector<Op> ops) {
-  try {
-    const OpGraph graph("g", std::move(ops));
-  } catch (const Error& error) {
-    EXPECT_EQ(error.exit_code(), 2);
-    return error.what();
-  }
-  return "no error";
+std::string OpsError(std::vector<Op> ops) {
+  return BadInputOf([&] { const OpGraph graph("g", std::move(ops)); });
 }
 
 TEST(OpGraph, AnOpOutOfTopologicalOrderIsFine) {
@@ -83,16 +78,16 @@ TEST(OpGraph, TopologicalOrderIsTheLeastOneAndConsumersMatchTheInputs) {
 
 TEST(OpGraph, ACycleIsSpelledOut) {
   // d is behind the cycle a -> b -> c -> a, and not on it.
-  EXPECT_THAT(
-      ErrorOf({Named("d", {{1, 0}}), Named("a", {{3, 0}}), Named("b", {{1, 0}}), Named("c", {{2, OpInput::kControl}})}),
-      AllOf(HasSubstr("cycle"), HasSubstr("'a' -> 'b' -> 'c' -> 'a'"), ::testing::Not(HasSubstr("'d'"))));
-  EXPECT_THAT(ErrorOf({Named("x", {{0, 0}})}), HasSubstr("'x' -> 'x'"));
+  EXPECT_THAT(OpsError({Named("d", {{1, 0}}), Named("a", {{3, 0}}), Named("b", {{1, 0}}),
+                        Named("c", {{2, OpInput::kControl}})}),
+              AllOf(HasSubstr("cycle"), HasSubstr("'a' -> 'b' -> 'c' -> 'a'"), ::testing::Not(HasSubstr("'d'"))));
+  EXPECT_THAT(OpsError({Named("x", {{0, 0}})}), HasSubstr("'x' -> 'x'"));
 }
 
 TEST(OpGraph, ALongCycleStaysOneReadableLine) {
   std::vector<Op> ops;
   for (int o = 0; o < 1000; ++o) ops.push_back(Named("op" + std::to_string(o), {{(o + 999) % 1000, 0}}));
-  EXPECT_LT(ErrorOf(std::move(ops)).size(), 200u);
+  EXPECT_LT(OpsError(std::move(ops)).size(), 200u);
 }
 
 TEST(OpGraph, RefusesWhatNoGraphCanMeanAndNamesTheOp) {
@@ -101,11 +96,11 @@ TEST(OpGraph, RefusesWhatNoGraphCanMeanAndNamesTheOp) {
   const auto with = [](const auto& change) {
     Op op = Named("bad");
     change(op);
-    return ErrorOf({Named("good"), std::move(op)});
+    return OpsError({Named("good"), std::move(op)});
   };
-  EXPECT_THAT(ErrorOf({Named("twin"), Named("twin")}), HasSubstr("op 'twin'"));
-  EXPECT_THAT(ErrorOf({Named("")}), HasSubstr("op 0"));
-  EXPECT_THAT(ErrorOf({Named("^a")}), HasSubstr("op '^a'"));
+  EXPECT_THAT(OpsError({Named("twin"), Named("twin")}), HasSubstr("op 'twin'"));
+  EXPECT_THAT(OpsError({Named("")}), HasSubstr("op 0"));
+  EXPECT_THAT(OpsError({Named("^a")}), HasSubstr("op '^a'"));
   for (const std::string& message :
        {with([&](Op& op) { op.cost = OpCost::Everywhere(-1); }),
         with([&](Op& op) { op.cost = OpCost::Everywhere(infinity); }),

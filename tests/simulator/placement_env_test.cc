@@ -9,6 +9,7 @@
 #include "tests/support/allocation_counter.h"
 #include "tests/support/event_queue_oracle.h"
 #include "tests/support/random_task.h"
+#include "tests/support/trials.h"
 
 namespace emplace {
 namespace {
@@ -51,7 +52,7 @@ Episode RunRandomEpisode(const PlacementTask& task, PlacementEnv& env, Rng& rng)
 }
 
 TEST(PlacementEnv, EveryStepIsWorthWhatTheOracleSays) {
-  for (uint64_t seed = 0; seed < 150; ++seed) {
+  for (uint64_t seed = 0; seed < Trials(150); ++seed) {
     Rng rng(seed);
     const RandomTaskSource source = RandomSource(rng, {.max_ops = 40, .restricted = 0.2});
     const PlacementTask task = PlacementTask::Make(source.graph, source.cluster, 10);
@@ -89,7 +90,7 @@ TEST(PlacementEnv, EveryStepIsWorthWhatTheOracleSays) {
 }
 
 TEST(PlacementEnv, RewardsAddUpToTheDifferenceOfStartAndEnd) {
-  for (uint64_t seed = 0; seed < 200; ++seed) {
+  for (uint64_t seed = 0; seed < Trials(200); ++seed) {
     Rng rng(seed);
     const PlacementTask task = RandomTask(rng);
     PlacementEnv env(task, Seconds());
@@ -104,7 +105,7 @@ TEST(PlacementEnv, RewardsAddUpToTheDifferenceOfStartAndEnd) {
 }
 
 TEST(PlacementEnv, ReplayingAnEpisodeGivesTheSameBits) {
-  for (uint64_t seed = 0; seed < 100; ++seed) {
+  for (uint64_t seed = 0; seed < Trials(100); ++seed) {
     Rng rng(seed);
     const PlacementTask task = RandomTask(rng, {.restricted = 0.1});
     PlacementEnv env(task, EnvironmentConfig());

@@ -12,6 +12,7 @@
 #include "simulator/simulator.h"
 #include "tests/support/event_queue_oracle.h"
 #include "tests/support/random_task.h"
+#include "tests/support/trials.h"
 
 namespace emplace {
 namespace {
@@ -82,7 +83,7 @@ TEST(PlacementTask, TheSingleDeviceIsTheOneThatMayRunEverything) {
 }
 
 TEST(PlacementTask, SingleDeviceEqualsTheOracle) {
-  for (uint64_t seed = 0; seed < 200; ++seed) {
+  for (uint64_t seed = 0; seed < Trials(200); ++seed) {
     Rng rng(seed);
     const RandomTaskSource source = RandomSource(rng, {.restricted = seed % 2 == 0 ? 0.1 : 0});
     const PlacementTask task = PlacementTask::Make(source.graph, source.cluster, 12);
@@ -119,7 +120,7 @@ TEST(PlacementTask, ExpandGivesEachOpTheDeviceOfItsGroup) {
 }
 
 TEST(PlacementTask, TravelsUnchanged) {
-  for (uint64_t seed = 0; seed < 200; ++seed) {
+  for (uint64_t seed = 0; seed < Trials(200); ++seed) {
     Rng rng(seed);
     const PlacementTask task = RandomTask(rng, {.restricted = 0.2, .link_model = static_cast<LinkModel>(seed % 3)});
     const PlacementTask back = TaskFromBundle(ToBundle(task));
@@ -217,7 +218,7 @@ TEST(PlacementTask, RefusesWhatIsOutOfRange) {
 }
 
 TEST(PlacementTask, DamagedBytesAreRefusedOrHarmless) {
-  for (uint64_t seed = 0; seed < 3000; ++seed) {
+  for (uint64_t seed = 0; seed < Trials(3000); ++seed) {
     Rng rng(seed);
     ArrayBundle bundle = ToBundle(RandomTask(
         rng, {.max_ops = 12, .max_groups = 6, .restricted = 0.2, .link_model = static_cast<LinkModel>(seed % 3)}));

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "common/error.h"
+#include "tests/support/bad_input.h"
 #include "tests/support/random_graph.h"
 
 namespace emplace {
@@ -29,15 +30,8 @@ Cluster TwoDevices() {
   return cluster;
 }
 
-std::string ErrorOf(const std::string& json) {
-  try {
-    ParsePlacement(json, "p.json", ThreeOps(), TwoDevices());
-  } catch (const Error& error) {
-    EXPECT_EQ(error.exit_code(), 2);
-    EXPECT_THAT(error.what(), StartsWith("p.json:"));
-    return error.what();
-  }
-  return "no error";
+std::string PlacementError(const std::string& json) {
+  return BadInputOf([&] { ParsePlacement(json, "p.json", ThreeOps(), TwoDevices()); }, "p.json:");
 }
 
 TEST(Placement, ReadsBothForms) {
@@ -64,27 +58,28 @@ TEST(Placement, WhatIsWrittenReadsBackTheSame) {
 }
 
 TEST(Placement, RefusesAndNamesTheOp) {
-  EXPECT_THAT(ErrorOf("[0, 0]"), AllOf(HasSubstr("has 2 devices, expected one for each of 3 ops"), HasSubstr("'c'")));
-  EXPECT_THAT(ErrorOf("[0, 0, 0, 0]"), HasSubstr("has 4 devices, expected one for each of 3 ops"));
-  EXPECT_THAT(ErrorOf("[0, 2, 0]"), AllOf(HasSubstr("op 'b'"), HasSubstr("0..1")));
-  EXPECT_THAT(ErrorOf("[0, -1, 0]"), AllOf(HasSubstr("op 'b'"), HasSubstr("0..1")));
-  EXPECT_THAT(ErrorOf("[0, 18446744073709551615, 0]"), HasSubstr("op 'b'"));
-  EXPECT_THAT(ErrorOf("[0, 0.5, 0]"), HasSubstr("op 'b'"));
-  EXPECT_THAT(ErrorOf("[0, \"0\", 0]"), HasSubstr("op 'b'"));
-  EXPECT_THAT(ErrorOf("[0, 0, 1]"), AllOf(HasSubstr("op 'c'"), HasSubstr("may not run on 'd:1' of kind 'y'")));
+  EXPECT_THAT(PlacementError("[0, 0]"),
+              AllOf(HasSubstr("has 2 devices, expected one for each of 3 ops"), HasSubstr("'c'")));
+  EXPECT_THAT(PlacementError("[0, 0, 0, 0]"), HasSubstr("has 4 devices, expected one for each of 3 ops"));
+  EXPECT_THAT(PlacementError("[0, 2, 0]"), AllOf(HasSubstr("op 'b'"), HasSubstr("0..1")));
+  EXPECT_THAT(PlacementError("[0, -1, 0]"), AllOf(HasSubstr("op 'b'"), HasSubstr("0..1")));
+  EXPECT_THAT(PlacementError("[0, 18446744073709551615, 0]"), HasSubstr("op 'b'"));
+  EXPECT_THAT(PlacementError("[0, 0.5, 0]"), HasSubstr("op 'b'"));
+  EXPECT_THAT(PlacementError("[0, \"0\", 0]"), HasSubstr("op 'b'"));
+  EXPECT_THAT(PlacementError("[0, 0, 1]"), AllOf(HasSubstr("op 'c'"), HasSubstr("may not run on 'd:1' of kind 'y'")));
   const std::string head = R"({"format": "emplace.placement/1", )";
-  EXPECT_THAT(ErrorOf(head + R"("ops": {"a": 0, "b": 0}})"), HasSubstr("op 'c' has no device"));
-  EXPECT_THAT(ErrorOf(head + R"("ops": {"a": 0, "b": 0, "c": 0, "z": 0}})"),
+  EXPECT_THAT(PlacementError(head + R"("ops": {"a": 0, "b": 0}})"), HasSubstr("op 'c' has no device"));
+  EXPECT_THAT(PlacementError(head + R"("ops": {"a": 0, "b": 0, "c": 0, "z": 0}})"),
               HasSubstr("op 'z' is not in graph 'three'"));
-  EXPECT_THAT(ErrorOf(head + R"("ops": {"a": 0, "b": 7, "c": 0}})"), HasSubstr("op 'b'"));
-  EXPECT_THAT(ErrorOf(head + R"("ops": []})"), HasSubstr("'ops' is not an object"));
-  EXPECT_THAT(ErrorOf(head + R"("devices": ["d:1", "d:0"], "ops": {}})"),
+  EXPECT_THAT(PlacementError(head + R"("ops": {"a": 0, "b": 7, "c": 0}})"), HasSubstr("op 'b'"));
+  EXPECT_THAT(PlacementError(head + R"("ops": []})"), HasSubstr("'ops' is not an object"));
+  EXPECT_THAT(PlacementError(head + R"("devices": ["d:1", "d:0"], "ops": {}})"),
               HasSubstr("the cluster has [\"d:0\",\"d:1\"]"));
-  EXPECT_THAT(ErrorOf(R"({"format": "emplace.placement/9", "ops": {}})"),
+  EXPECT_THAT(PlacementError(R"({"format": "emplace.placement/9", "ops": {}})"),
               HasSubstr("expected \"emplace.placement/1\""));
-  EXPECT_THAT(ErrorOf("5"), HasSubstr("expected 'emplace.placement/1' or an array"));
-  EXPECT_THAT(ErrorOf("[0,\n 0, x]"), StartsWith("p.json:2:5: not valid JSON"));
-  EXPECT_THAT(ErrorOf(std::string(300000, '[')), HasSubstr("nests deeper"));
+  EXPECT_THAT(PlacementError("5"), HasSubstr("expected 'emplace.placement/1' or an array"));
+  EXPECT_THAT(PlacementError("[0,\n 0, x]"), StartsWith("p.json:2:5: not valid JSON"));
+  EXPECT_THAT(PlacementError(std::string(300000, '[')), HasSubstr("nests deeper"));
 }
 
 TEST(Placement, CheckNamesTheOp) {

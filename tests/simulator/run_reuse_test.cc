@@ -6,6 +6,7 @@
 #include "simulator/simulator.h"
 #include "tests/support/allocation_counter.h"
 #include "tests/support/random_graph.h"
+#include "tests/support/trials.h"
 
 namespace emplace {
 namespace {
@@ -70,7 +71,7 @@ void ExpectEqual(const Timeline& run, const Timeline& fresh) {
 // Sequences of moves, and of ways back to earlier placements, against a new Simulator for each.
 TEST_P(RunReuse, EveryResultIsThatOfAFreshSimulator) {
   size_t taken_over = 0;
-  for (uint64_t seed = 0; seed < 250; ++seed) {
+  for (uint64_t seed = 0; seed < Trials(250); ++seed) {
     Rng rng(seed);
     const RandomGraphOptions options{.max_ops = seed % 5 == 0 ? 60 : 500,
                                      .max_devices = seed % 7 == 0 ? 8 : 4,

@@ -5,6 +5,7 @@
 #include "tests/support/allocation_counter.h"
 #include "tests/support/event_queue_oracle.h"
 #include "tests/support/random_graph.h"
+#include "tests/support/trials.h"
 
 namespace emplace {
 namespace {
@@ -192,7 +193,7 @@ INSTANTIATE_TEST_SUITE_P(Simulator, EveryLinkModel,
 
 // Thousands of random graphs against the plain second implementation.
 TEST_P(EveryLinkModel, AgreesWithTheEventQueueOracle) {
-  for (uint64_t seed = 0; seed < 6000; ++seed) {
+  for (uint64_t seed = 0; seed < Trials(6000); ++seed) {
     Rng rng(seed);
     const RandomGraphOptions options{.max_ops = seed % 10 == 0 ? 120 : 25,
                                      .max_devices = seed % 7 == 0 ? 8 : 3,
@@ -218,7 +219,7 @@ TEST_P(EveryLinkModel, AgreesWithTheEventQueueOracle) {
 
 // Between two devices the models differ in nothing: one receiver, and a link in each direction.
 TEST(Simulator, TwoDevicesOnOneLinkAreTheSameInEveryModel) {
-  for (uint64_t seed = 0; seed < 2000; ++seed) {
+  for (uint64_t seed = 0; seed < Trials(2000); ++seed) {
     Rng rng(seed);
     const OpGraph graph = RandomGraph(rng);
     Cluster cluster = RandomCluster(rng);

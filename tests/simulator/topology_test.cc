@@ -5,6 +5,7 @@
 #include "common/error.h"
 #include "tests/support/naive_routes.h"
 #include "tests/support/random_graph.h"
+#include "tests/support/trials.h"
 
 namespace emplace {
 namespace {
@@ -66,7 +67,7 @@ TEST(Topology, ALongChainIsNoTrouble) {
 TEST(Topology, RoutesThatFillTheMemoryAreRefused) { EXPECT_THROW(FindRoutes(LongChain(255, 3800), 255), Error); }
 
 TEST(Topology, RoutesAreTheBestOfAllPaths) {
-  for (uint64_t seed = 0; seed < 2000; ++seed) {
+  for (uint64_t seed = 0; seed < Trials(2000); ++seed) {
     Rng rng(seed);
     const Cluster cluster = RandomCluster(rng, {.max_devices = 5, .link_model = LinkModel::kTopology});
     const int32_t devices = cluster.num_devices();

@@ -8,13 +8,14 @@
 #include <tuple>
 
 #include "tests/support/random_graph.h"
+#include "tests/support/trials.h"
 
 namespace emplace {
 namespace {
 
 // Every property that a viewer and a reader rely on, on random runs.
 TEST(TraceWriter, ShowsTheRunAsItWas) {
-  for (uint64_t seed = 0; seed < 200; ++seed) {
+  for (uint64_t seed = 0; seed < Trials(200); ++seed) {
     Rng rng(seed);
     const OpGraph graph = RandomGraph(rng);
     const Cluster cluster = RandomCluster(rng, {.link_model = static_cast<LinkModel>(seed % 3)});

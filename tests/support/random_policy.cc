@@ -29,6 +29,13 @@ PolicyGraph RandomPolicyGraph(int32_t num_nodes, int32_t num_devices, int32_t ma
   return graph;
 }
 
+std::vector<PolicyState> Views(const std::vector<OwnedState>& states) {
+  std::vector<PolicyState> views;
+  views.reserve(states.size());
+  for (const OwnedState& state : states) views.push_back(state.view());
+  return views;
+}
+
 OwnedState RandomPolicyState(const PolicyGraph& graph, Rng& rng) {
   OwnedState state{&graph, {}, static_cast<int32_t>(rng.UniformInt(0, graph.num_nodes - 1))};
   for (int32_t node = 0; node < graph.num_nodes; ++node) {

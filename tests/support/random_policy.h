@@ -22,6 +22,8 @@ struct OwnedState {
 
   PolicyState view() const { return {graph, placement.data(), step}; }
 };
+// Views of the states, which have to outlive them.
+std::vector<PolicyState> Views(const std::vector<OwnedState>& states);
 OwnedState RandomPolicyState(const PolicyGraph& graph, Rng& rng);
 
 // devices 1..8, width 0, 5 or 16, 0..8 rounds, with and without memory and pooling.

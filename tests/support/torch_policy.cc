@@ -24,7 +24,7 @@ torch::Tensor TorchForward(PolicyNet& net, const RandomBatch& batch) {
       places.push_back(s);
     }
     if (states.empty()) continue;
-    const torch::Tensor logits = net->Forward(MakePolicyBatch(batch.graphs[g], states, net->shape(), torch::kCPU));
+    const torch::Tensor logits = net.Forward(MakePolicyBatch(batch.graphs[g], states, net.shape(), torch::kCPU));
     for (size_t i = 0; i < places.size(); ++i) rows[places[i]] = logits[static_cast<int64_t>(i)];
   }
   return torch::stack(rows);
@@ -37,7 +37,7 @@ std::vector<float> Flat(const torch::Tensor& tensor) {
 
 std::vector<float> TorchGradient(const PolicyNet& net) {
   std::vector<float> gradient;
-  for (const torch::Tensor& parameter : net->parameters()) {
+  for (const torch::Tensor& parameter : net.Parameters()) {
     const std::vector<float> part = Flat(parameter.grad().defined() ? parameter.grad() : torch::zeros_like(parameter));
     gradient.insert(gradient.end(), part.begin(), part.end());
   }

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "common/rng.h"
+#include "tests/support/trials.h"
 
 namespace emplace {
 namespace {
@@ -284,7 +285,7 @@ TEST(Codec, EveryFlippedBitIsSurvived) {
 
 TEST(Codec, RandomDamageIsSurvived) {
   Rng rng(8);
-  for (int round = 0; round < 20000; ++round) {
+  for (uint64_t round = 0; round < Trials(20000); ++round) {
     std::vector<Sample> samples = Samples(rng);
     Sample& sample = samples[static_cast<size_t>(rng.UniformInt(0, std::ssize(samples) - 1))];
     Frame& header = sample.frames[0];

@@ -10,7 +10,7 @@
 namespace emplace {
 namespace {
 
-constexpr int64_t kEpisodes = 6;
+constexpr int64_t kEpisodesAVersion = 6;
 constexpr PolicyVersion kEnd = 20;
 
 // Whatever the order in which episodes come, with copies and leftovers among them: the batches are the same.
@@ -21,7 +21,7 @@ TEST(LockstepBatcher, BatchesAreTheEpisodesOfOneVersionInOrder) {
     StageClock clock;
     const ActorKey actor = ledger.Join("a", 1, 1);
     uint64_t sequence = 0;
-    EpisodeDealer dealer(3, kEpisodes);
+    EpisodeDealer dealer(3, kEpisodesAVersion);
     std::vector<Episode> waiting;
     const auto arrive = [&](PolicyVersion version, int64_t index) {
       Episode episode;
@@ -36,24 +36,24 @@ TEST(LockstepBatcher, BatchesAreTheEpisodesOfOneVersionInOrder) {
     PolicyVersion version = 3;
     const Batcher::Source source = [&](std::chrono::milliseconds) -> std::optional<Episode> {
       if (waiting.empty()) {
-        for (int64_t i = 0; i < kEpisodes; ++i) arrive(version, i);
+        for (int64_t i = 0; i < kEpisodesAVersion; ++i) arrive(version, i);
         for (int i = 0; i < 3; ++i)
-          arrive(version - static_cast<PolicyVersion>(rng.UniformInt(0, 2)), rng.UniformInt(0, kEpisodes));
+          arrive(version - static_cast<PolicyVersion>(rng.UniformInt(0, 2)), rng.UniformInt(0, kEpisodesAVersion));
       }
       const auto any = waiting.begin() + rng.UniformInt(0, std::ssize(waiting) - 1);
       std::optional<Episode> episode(std::move(*any));
       waiting.erase(any);
       return episode;
     };
-    Batcher batcher(source, {.first = 3, .end = kEnd, .episodes = kEpisodes}, ledger, clock, &dealer);
+    Batcher batcher(source, {.first = 3, .end = kEnd, .episodes = kEpisodesAVersion}, ledger, clock, &dealer);
     for (; version < kEnd; ++version) {
       const std::optional<Batch> batch = batcher.Next({});
       ASSERT_TRUE(batch.has_value());
       EXPECT_EQ(batch->version, version);
       EXPECT_EQ(batch->numbers.lag_max, 0);
       EXPECT_EQ(batch->numbers.mean_ratio, 10 * static_cast<double>(version) + 2.5);
-      ASSERT_EQ(std::ssize(batch->trajectories), kEpisodes);
-      for (int64_t i = 0; i < kEpisodes; ++i) {
+      ASSERT_EQ(std::ssize(batch->trajectories), kEpisodesAVersion);
+      for (int64_t i = 0; i < kEpisodesAVersion; ++i) {
         EXPECT_EQ(batch->trajectories[static_cast<size_t>(i)].index, i);
         EXPECT_EQ(batch->trajectories[static_cast<size_t>(i)].policy_version, version);
         ledger.CountTrained(actor);

@@ -14,9 +14,9 @@ using std::chrono::milliseconds;
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-const EpisodeDealer::Time kStart{};
-constexpr ActorKey kA{0, 1};
-constexpr ActorKey kB{1, 1};
+const EpisodeDealer::Time kFirstDeal{};
+constexpr ActorKey kFirstActor{0, 1};
+constexpr ActorKey kSecondActor{1, 1};
 
 Trajectory Of(PolicyVersion version, uint32_t index) {
   Trajectory trajectory;
@@ -27,45 +27,45 @@ Trajectory Of(PolicyVersion version, uint32_t index) {
 
 TEST(EpisodeDealer, EachActorGetsItsShareAndNobodyGetsOneTwice) {
   EpisodeDealer dealer(5, 7);
-  EXPECT_THAT(dealer.Deal(kA, 5, 2, kStart), ElementsAre(0, 1, 2, 3));
-  EXPECT_THAT(dealer.Deal(kB, 5, 2, kStart), ElementsAre(4, 5, 6));
-  EXPECT_THAT(dealer.Deal(kB, 5, 2, kStart), IsEmpty());
-  EXPECT_THAT(dealer.Deal(kA, 4, 2, kStart), IsEmpty());
-  EXPECT_THAT(dealer.Deal(kA, 6, 2, kStart), IsEmpty());
+  EXPECT_THAT(dealer.Deal(kFirstActor, 5, 2, kFirstDeal), ElementsAre(0, 1, 2, 3));
+  EXPECT_THAT(dealer.Deal(kSecondActor, 5, 2, kFirstDeal), ElementsAre(4, 5, 6));
+  EXPECT_THAT(dealer.Deal(kSecondActor, 5, 2, kFirstDeal), IsEmpty());
+  EXPECT_THAT(dealer.Deal(kFirstActor, 4, 2, kFirstDeal), IsEmpty());
+  EXPECT_THAT(dealer.Deal(kFirstActor, 6, 2, kFirstDeal), IsEmpty());
 }
 
 TEST(EpisodeDealer, WhatAGoneActorOwesIsDealtAgain) {
   EpisodeDealer dealer(0, 4);
-  EXPECT_THAT(dealer.Deal(kA, 0, 1, kStart), ElementsAre(0, 1, 2, 3));
-  EXPECT_TRUE(dealer.Accept(Of(0, 2), kStart));
-  dealer.TakeBack(kA);
-  EXPECT_THAT(dealer.Deal(kB, 0, 1, kStart), ElementsAre(0, 1, 3));
+  EXPECT_THAT(dealer.Deal(kFirstActor, 0, 1, kFirstDeal), ElementsAre(0, 1, 2, 3));
+  EXPECT_TRUE(dealer.Accept(Of(0, 2), kFirstDeal));
+  dealer.TakeBack(kFirstActor);
+  EXPECT_THAT(dealer.Deal(kSecondActor, 0, 1, kFirstDeal), ElementsAre(0, 1, 3));
 }
 
 TEST(EpisodeDealer, WhatIsOverdueIsDealtToWhoAsks) {
   EpisodeDealer dealer(0, 2);
-  EXPECT_THAT(dealer.Deal(kA, 0, 1, kStart), ElementsAre(0, 1));
-  EXPECT_THAT(dealer.Deal(kB, 0, 1, kStart + milliseconds(100)), IsEmpty());
-  EXPECT_THAT(dealer.Deal(kB, 0, 1, kStart + std::chrono::minutes(1)), ElementsAre(0, 1));
-  EXPECT_TRUE(dealer.Accept(Of(0, 0), kStart + std::chrono::minutes(1)));
-  EXPECT_TRUE(dealer.Accept(Of(0, 1), kStart + std::chrono::minutes(1) + milliseconds(100)));
+  EXPECT_THAT(dealer.Deal(kFirstActor, 0, 1, kFirstDeal), ElementsAre(0, 1));
+  EXPECT_THAT(dealer.Deal(kSecondActor, 0, 1, kFirstDeal + milliseconds(100)), IsEmpty());
+  EXPECT_THAT(dealer.Deal(kSecondActor, 0, 1, kFirstDeal + std::chrono::minutes(1)), ElementsAre(0, 1));
+  EXPECT_TRUE(dealer.Accept(Of(0, 0), kFirstDeal + std::chrono::minutes(1)));
+  EXPECT_TRUE(dealer.Accept(Of(0, 1), kFirstDeal + std::chrono::minutes(1) + milliseconds(100)));
   // The version before took a minute: now longer is waited for.
-  const auto later = kStart + std::chrono::hours(1);
-  EXPECT_THAT(dealer.Deal(kA, 1, 1, later), ElementsAre(0, 1));
-  EXPECT_THAT(dealer.Deal(kB, 1, 1, later + std::chrono::minutes(2)), IsEmpty());
-  EXPECT_THAT(dealer.Deal(kB, 1, 1, later + std::chrono::minutes(5)), ElementsAre(0, 1));
+  const auto later = kFirstDeal + std::chrono::hours(1);
+  EXPECT_THAT(dealer.Deal(kFirstActor, 1, 1, later), ElementsAre(0, 1));
+  EXPECT_THAT(dealer.Deal(kSecondActor, 1, 1, later + std::chrono::minutes(2)), IsEmpty());
+  EXPECT_THAT(dealer.Deal(kSecondActor, 1, 1, later + std::chrono::minutes(5)), ElementsAre(0, 1));
 }
 
 TEST(EpisodeDealer, EachEpisodeIsAcceptedOnce) {
   EpisodeDealer dealer(3, 2);
-  EXPECT_FALSE(dealer.Accept(Of(2, 0), kStart));
-  EXPECT_FALSE(dealer.Accept(Of(4, 0), kStart));
-  EXPECT_FALSE(dealer.Accept(Of(3, 2), kStart));
-  EXPECT_TRUE(dealer.Accept(Of(3, 1), kStart));
-  EXPECT_FALSE(dealer.Accept(Of(3, 1), kStart));
-  EXPECT_TRUE(dealer.Accept(Of(3, 0), kStart));
-  EXPECT_FALSE(dealer.Accept(Of(3, 0), kStart));
-  EXPECT_TRUE(dealer.Accept(Of(4, 0), kStart));
+  EXPECT_FALSE(dealer.Accept(Of(2, 0), kFirstDeal));
+  EXPECT_FALSE(dealer.Accept(Of(4, 0), kFirstDeal));
+  EXPECT_FALSE(dealer.Accept(Of(3, 2), kFirstDeal));
+  EXPECT_TRUE(dealer.Accept(Of(3, 1), kFirstDeal));
+  EXPECT_FALSE(dealer.Accept(Of(3, 1), kFirstDeal));
+  EXPECT_TRUE(dealer.Accept(Of(3, 0), kFirstDeal));
+  EXPECT_FALSE(dealer.Accept(Of(3, 0), kFirstDeal));
+  EXPECT_TRUE(dealer.Accept(Of(4, 0), kFirstDeal));
 }
 
 // Actors that come, die, dawdle and lose episodes at random: every version is complete in the end, each episode once.
@@ -73,7 +73,7 @@ TEST(EpisodeDealer, EveryVersionIsCompletedWhateverActorsDo) {
   Rng rng(1);
   constexpr int64_t kEpisodes = 9;
   EpisodeDealer dealer(0, kEpisodes);
-  EpisodeDealer::Time now = kStart;
+  EpisodeDealer::Time now = kFirstDeal;
   for (PolicyVersion version = 0; version < 50; ++version) {
     std::set<uint32_t> here;
     for (int turn = 0; std::ssize(here) < kEpisodes; ++turn) {

@@ -19,7 +19,7 @@ RunConfig Config() {
   return config;
 }
 
-BatchNumbers Batch(double mean, double best, int64_t lag_min, double lag_mean, int64_t lag_max) {
+BatchNumbers Numbers(double mean, double best, int64_t lag_min, double lag_mean, int64_t lag_max) {
   return {mean, best, lag_min, lag_mean, lag_max};
 }
 
@@ -35,8 +35,8 @@ TEST(Progress, ALineTellsOfTheTimeSinceTheLineBefore) {
   now.ledger = {60, 40, 5, 3, 12};
   now.stages[Stage::kUpdate].busy = 4.5;
   now.stages[Stage::kReceive].busy = 0.5;
-  progress.AddBatch(Batch(1.5, 0.75, 1, 2, 3));
-  progress.AddBatch(Batch(0.5, 0.875, 0, 1, 2));
+  progress.AddBatch(Numbers(1.5, 0.75, 1, 2, 3));
+  progress.AddBatch(Numbers(0.5, 0.875, 0, 1, 2));
   // 50 episodes and 1000 steps in 5 s; mean (1.5 + 0.5) / 2, lag (2 + 1) / 2; 90 of 100 updates left at 0.5 s each.
   EXPECT_EQ(
       progress.Line(now),
@@ -47,7 +47,7 @@ TEST(Progress, ALineTellsOfTheTimeSinceTheLineBefore) {
   now.updates = 11;
   now.seconds = 7;
   now.front_end.episodes = 54;
-  progress.AddBatch(Batch(0.25, 0.9, 4, 4, 4));
+  progress.AddBatch(Numbers(0.25, 0.9, 4, 4, 4));
   const std::string line = progress.Line(now);
   EXPECT_THAT(line, HasSubstr("2.0 episodes/s 0 steps/s"));
   EXPECT_THAT(line, HasSubstr("mean 0.250 best 0.750 | lag 4/4.0/4"));  // The best is that of the whole sitting.
@@ -113,10 +113,10 @@ TEST(Progress, TimeLeftIsBoundByUpdatesAndByTheClock) {
 
 TEST(Progress, GraphsWithoutComparisonLeaveNoNumber) {
   Progress progress(Config(), 0, 0);
-  progress.AddBatch(Batch(std::nan(""), std::nan(""), 0, 0, 0));
+  progress.AddBatch(Numbers(std::nan(""), std::nan(""), 0, 0, 0));
   EXPECT_THAT(progress.Line({}), HasSubstr("mean nan best nan"));
-  progress.AddBatch(Batch(std::nan(""), std::nan(""), 0, 0, 0));
-  progress.AddBatch(Batch(0.5, 0.5, 0, 0, 0));
+  progress.AddBatch(Numbers(std::nan(""), std::nan(""), 0, 0, 0));
+  progress.AddBatch(Numbers(0.5, 0.5, 0, 0, 0));
   EXPECT_THAT(progress.Line({}), HasSubstr("mean 0.500 best 0.500"));
 }
 

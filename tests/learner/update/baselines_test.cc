@@ -12,7 +12,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-Trajectory Episode(GraphId graph, std::vector<float> rho) {
+Trajectory EpisodeOf(GraphId graph, std::vector<float> rho) {
   Trajectory trajectory;
   trajectory.graph = graph;
   trajectory.actions.resize(rho.size() - 1);
@@ -22,16 +22,16 @@ Trajectory Episode(GraphId graph, std::vector<float> rho) {
 
 TEST(Baselines, ReturnsToGoTelescope) {
   // r = 5-3, 3-4, 4-1; sums from each step on: 2-1+3 = 4, -1+3 = 2, 3.
-  EXPECT_THAT(ReturnsToGo(Episode(0, {5, 3, 4, 1}), 1.0), ElementsAre(4, 2, 3));
+  EXPECT_THAT(ReturnsToGo(EpisodeOf(0, {5, 3, 4, 1}), 1.0), ElementsAre(4, 2, 3));
   // With a discount of 1/2: 3, -1 + 3/2, 2 + 1/4.
-  EXPECT_THAT(ReturnsToGo(Episode(0, {5, 3, 4, 1}), 0.5), ElementsAre(2.25F, 0.5F, 3));
+  EXPECT_THAT(ReturnsToGo(EpisodeOf(0, {5, 3, 4, 1}), 0.5), ElementsAre(2.25F, 0.5F, 3));
 }
 
 TEST(Baselines, ALoneFirstEpisodeHasNothingToBeComparedWith) {
   Baselines baselines(2, 4, 1.0);
-  EXPECT_THAT(baselines.AdvantagesThenAdd({Episode(1, {5, 1})}), ElementsAre(ElementsAre(0)));
+  EXPECT_THAT(baselines.AdvantagesThenAdd({EpisodeOf(1, {5, 1})}), ElementsAre(ElementsAre(0)));
   // From then on the first one is the baseline: G = 3 against 4. Another graph's episodes do not count.
-  EXPECT_THAT(baselines.AdvantagesThenAdd({Episode(1, {5, 2}), Episode(0, {9, 1})}),
+  EXPECT_THAT(baselines.AdvantagesThenAdd({EpisodeOf(1, {5, 2}), EpisodeOf(0, {9, 1})}),
               ElementsAre(ElementsAre(-1), ElementsAre(0)));
 }
 
@@ -47,7 +47,7 @@ TEST(Baselines, AreTheMeanOfTheOtherEpisodesInWindowAndBatch) {
         const auto graph = static_cast<GraphId>(rng.UniformInt(0, 2));
         std::vector<float> rho;
         for (int32_t t = 0; t <= steps[graph]; ++t) rho.push_back(static_cast<float>(rng.Normal()));
-        batch.push_back(Episode(graph, std::move(rho)));
+        batch.push_back(EpisodeOf(graph, std::move(rho)));
       }
       const auto advantages = baselines.AdvantagesThenAdd(batch);
       ASSERT_EQ(advantages.size(), batch.size());
@@ -73,8 +73,8 @@ TEST(Baselines, AreTheMeanOfTheOtherEpisodesInWindowAndBatch) {
 }
 
 TEST(Baselines, GoOnAfterALoadAsIfNothingHadHappened) {
-  const std::vector<Trajectory> first = {Episode(0, {3, 2, 1}), Episode(1, {7, 4}), Episode(0, {2, 9, 4})};
-  const std::vector<Trajectory> second = {Episode(1, {1, 4}), Episode(0, {5, 5, 2}), Episode(0, {1, 0, 2})};
+  const std::vector<Trajectory> first = {EpisodeOf(0, {3, 2, 1}), EpisodeOf(1, {7, 4}), EpisodeOf(0, {2, 9, 4})};
+  const std::vector<Trajectory> second = {EpisodeOf(1, {1, 4}), EpisodeOf(0, {5, 5, 2}), EpisodeOf(0, {1, 0, 2})};
   Baselines original(2, 2, 1.0);
   original.AdvantagesThenAdd(first);
   Baselines restored(2, 2, 1.0);
@@ -85,16 +85,16 @@ TEST(Baselines, GoOnAfterALoadAsIfNothingHadHappened) {
 
 TEST(Baselines, ASmallerWindowThanTheSavedOneKeepsTheNewest) {
   Baselines wide(1, 10, 1.0);
-  wide.AdvantagesThenAdd({Episode(0, {1, 0}), Episode(0, {2, 0}), Episode(0, {3, 0})});
+  wide.AdvantagesThenAdd({EpisodeOf(0, {1, 0}), EpisodeOf(0, {2, 0}), EpisodeOf(0, {3, 0})});
   Baselines narrow(1, 2, 1.0);
   narrow.Load(wide.Save(), {1});
-  narrow.AdvantagesThenAdd({Episode(0, {4, 0})});
+  narrow.AdvantagesThenAdd({EpisodeOf(0, {4, 0})});
   EXPECT_THAT(narrow.Save(), ElementsAre(ElementsAre(3, 4)));
 }
 
 TEST(Baselines, RefuseWhatDoesNotFitAndStayAsTheyWere) {
   Baselines baselines(2, 3, 1.0);
-  baselines.AdvantagesThenAdd({Episode(0, {3, 2, 1})});
+  baselines.AdvantagesThenAdd({EpisodeOf(0, {3, 2, 1})});
   const auto before = baselines.Save();
   const auto complaint = [&](const std::vector<std::vector<float>>& saved) -> std::string {
     try {

@@ -14,7 +14,7 @@ using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
-Trajectory Episode(GraphId graph, std::vector<uint8_t> actions, float rho) {
+Trajectory EpisodeOf(GraphId graph, std::vector<uint8_t> actions, float rho) {
   Trajectory episode;
   episode.graph = graph;
   episode.start_placement.assign(actions.size(), 0);
@@ -26,8 +26,8 @@ Trajectory Episode(GraphId graph, std::vector<uint8_t> actions, float rho) {
 
 TEST(BestEpisodes, KeepsTheBestOfEachGraphByItsEnd) {
   BestEpisodes best(3);
-  best.Consider({Episode(0, {0, 1}, 3), Episode(2, {1, 1, 1}, 5), Episode(0, {1, 0}, 2)});
-  best.Consider({Episode(0, {1, 1}, 2), Episode(2, {0, 0, 1}, 4)});
+  best.Consider({EpisodeOf(0, {0, 1}, 3), EpisodeOf(2, {1, 1, 1}, 5), EpisodeOf(0, {1, 0}, 2)});
+  best.Consider({EpisodeOf(0, {1, 1}, 2), EpisodeOf(2, {0, 0, 1}, 4)});
   EXPECT_THAT(best.best()[0].actions, ElementsAre(1, 0));  // Of equals the first.
   EXPECT_THAT(best.best()[1].actions, IsEmpty());
   EXPECT_THAT(best.best()[2].actions, ElementsAre(0, 0, 1));
@@ -38,7 +38,7 @@ TEST(BestEpisodes, DrawsOnlyGraphsThatHaveOneAndAllOfThem) {
   BestEpisodes best(3);
   Rng rng(1);
   EXPECT_THAT(best.Draw(4, rng), IsEmpty());
-  best.Consider({Episode(0, {0, 1}, 3), Episode(2, {1, 1, 1}, 5)});
+  best.Consider({EpisodeOf(0, {0, 1}, 3), EpisodeOf(2, {1, 1, 1}, 5)});
   const std::vector<Trajectory> drawn = best.Draw(50, rng);
   EXPECT_THAT(drawn, SizeIs(50));
   std::set<GraphId> graphs;
@@ -54,7 +54,7 @@ TEST(BestEpisodes, DrawsOnlyGraphsThatHaveOneAndAllOfThem) {
 
 TEST(BestEpisodes, LoadsWhatWasSavedAndRefusesWhatDoesNotFit) {
   BestEpisodes best(2);
-  best.Consider({Episode(1, {0, 1}, 3)});
+  best.Consider({EpisodeOf(1, {0, 1}, 3)});
   BestEpisodes resumed(2);
   resumed.Load(best.best(), {4, 2}, 2);
   EXPECT_EQ(resumed.best(), best.best());

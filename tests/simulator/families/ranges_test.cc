@@ -7,6 +7,7 @@
 
 #include "common/error.h"
 #include "simulator/families/family.h"
+#include "tests/support/bad_input.h"
 
 namespace emplace {
 namespace {
@@ -15,14 +16,8 @@ using ::testing::HasSubstr;
 
 Ranges Example() { return Ranges({{"steps", {10, 60}}, {"hidden", {512, 1024, 64}}}); }
 
-std::string ErrorOf(const std::string& text) {
-  Ranges ranges = Example();
-  try {
-    ranges.Override(text);
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "";
+std::string RangesError(const std::string& text) {
+  return BadInputOf([&] { Example().Override(text); });
 }
 
 TEST(Ranges, EveryMultipleComesUpAndNothingElse) {
@@ -43,14 +38,14 @@ TEST(Ranges, AnOverrideNarrowsToItsMultiples) {
 }
 
 TEST(Ranges, ErrorsNameWhatIsWrong) {
-  EXPECT_THAT(ErrorOf("steps=60..10"), HasSubstr("'steps=60..10': the wrong way round"));
-  EXPECT_THAT(ErrorOf("step=1..2"), HasSubstr("unknown name 'step', expected one of: hidden, steps"));
-  EXPECT_THAT(ErrorOf("steps"), HasSubstr("expected name=low..high"));
-  EXPECT_THAT(ErrorOf("steps=0..5"), HasSubstr("'0' is not a whole number from 1"));
-  EXPECT_THAT(ErrorOf("steps=1..x"), HasSubstr("'x' is not a whole number"));
-  EXPECT_THAT(ErrorOf("steps=..4"), HasSubstr("'' is not a whole number"));
-  EXPECT_THAT(ErrorOf("steps=1.5"), HasSubstr("'1.5' is not a whole number"));
-  EXPECT_THAT(ErrorOf("hidden=600..610"), HasSubstr("holds no multiple of 64"));
+  EXPECT_THAT(RangesError("steps=60..10"), HasSubstr("'steps=60..10': the wrong way round"));
+  EXPECT_THAT(RangesError("step=1..2"), HasSubstr("unknown name 'step', expected one of: hidden, steps"));
+  EXPECT_THAT(RangesError("steps"), HasSubstr("expected name=low..high"));
+  EXPECT_THAT(RangesError("steps=0..5"), HasSubstr("'0' is not a whole number from 1"));
+  EXPECT_THAT(RangesError("steps=1..x"), HasSubstr("'x' is not a whole number"));
+  EXPECT_THAT(RangesError("steps=..4"), HasSubstr("'' is not a whole number"));
+  EXPECT_THAT(RangesError("steps=1.5"), HasSubstr("'1.5' is not a whole number"));
+  EXPECT_THAT(RangesError("hidden=600..610"), HasSubstr("holds no multiple of 64"));
 }
 
 TEST(Ranges, ASingleNetworkHasNone) {

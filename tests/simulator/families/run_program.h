@@ -2,7 +2,7 @@
 // LibTorch computes.
 #pragma once
 
-#include <torch/torch.h>
+#include <torch/types.h>
 
 #include <map>
 #include <vector>

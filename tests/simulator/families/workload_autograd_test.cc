@@ -1,7 +1,9 @@
 // Whole workloads, small, on real numbers: every op's shape is what LibTorch computes, and the gradient of every
 // parameter is what autograd makes of the forward part.
+#include <ATen/Context.h>
+#include <ATen/Parallel.h>
 #include <gtest/gtest.h>
-#include <torch/torch.h>
+#include <torch/types.h>
 
 #include <map>
 #include <set>
@@ -18,8 +20,8 @@ namespace emplace {
 namespace {
 
 void ExpectAutogradAgrees(const TensorProgram& program, int64_t ids, const std::string& what) {
-  torch::manual_seed(1);
-  torch::set_num_threads(1);
+  at::manual_seed(1);
+  at::set_num_threads(1);
   std::map<std::string, torch::Tensor> given;
   TensorId loss = -1;
   std::set<TensorId> parameters;

@@ -7,6 +7,7 @@
 #include "common/error.h"
 #include "simulator/methods/budgeted_search.h"
 #include "tests/support/random_task.h"
+#include "tests/support/trials.h"
 
 namespace emplace {
 namespace {
@@ -67,7 +68,7 @@ TEST(AnnealingMethod, FindsTheOptimumOfTinyGraphs) {
 }
 
 TEST(AnnealingMethod, IsNeverWorseThanOneDevice) {
-  for (uint64_t seed = 0; seed < 100; ++seed) {
+  for (uint64_t seed = 0; seed < Trials(100); ++seed) {
     Rng rng(seed);
     const PlacementTask task = RandomTask(rng);
     if (task.single_device < 0) continue;
@@ -133,7 +134,7 @@ TEST(AnnealingMethod, WalksIntoTheMemory) {
 }
 
 TEST(AnnealingMethod, KeepsToAllowedDevices) {
-  for (uint64_t seed = 0; seed < 100; ++seed) {
+  for (uint64_t seed = 0; seed < Trials(100); ++seed) {
     Rng rng(seed);
     const RandomTaskSource source = RandomSource(rng, {.restricted = 0.4});
     const PlacementTask task = PlacementTask::Make(source.graph, source.cluster, 12);
@@ -144,7 +145,7 @@ TEST(AnnealingMethod, KeepsToAllowedDevices) {
 TEST(AnnealingMethod, BeatsRandomOfTheSameBudget) {
   int better = 0;
   int worse = 0;
-  for (uint64_t seed = 0; seed < 40; ++seed) {
+  for (uint64_t seed = 0; seed < Trials(40); ++seed) {
     Rng rng(seed);
     const PlacementTask task = RandomTask(rng, {.max_ops = 120, .max_devices = 4, .max_groups = 40});
     const SearchScore annealed = ScoreOf(task, Anneal(task, 1000));

@@ -13,6 +13,7 @@
 #include "simulator/placement.h"
 #include "tests/simulator/methods/hand_tasks.h"
 #include "tests/support/random_task.h"
+#include "tests/support/trials.h"
 
 namespace emplace {
 namespace {
@@ -25,7 +26,7 @@ std::vector<std::string> NamesWithoutPolicy() {
   return names;
 }
 
-SearchScore ScoreOf(const PlacementTask& task, const MethodResult& result) {
+SearchScore SearchScoreOf(const PlacementTask& task, const MethodResult& result) {
   return PlacementScorer(task).Score(*result.placement);
 }
 
@@ -42,13 +43,13 @@ TEST(EveryMethod, IsNeverBetterThanTheOptimum) {
   for (uint64_t seed = 0; seed < 300; ++seed) {
     Rng rng(seed);
     const PlacementTask task = Tiny(rng, static_cast<LinkModel>(seed % 3));
-    const SearchScore best = ScoreOf(task, OptimalMethod({}).Place(task));
+    const SearchScore best = SearchScoreOf(task, OptimalMethod({}).Place(task));
     if (best.bytes_over > 0 || best.makespan_us == 0) continue;
     ++tasks;
     for (const std::string& name : NamesWithoutPolicy()) {
       const MethodResult result = MakeMethod(name, {.budget = 60, .seed = seed})->Place(task);
       if (!result.placement) continue;
-      const SearchScore score = ScoreOf(task, result);
+      const SearchScore score = SearchScoreOf(task, result);
       EXPECT_GE(score, best) << name << ", seed " << seed;
       log_ratio[name] += std::log(score.makespan_us / best.makespan_us);
     }
@@ -62,7 +63,7 @@ TEST(EveryMethod, IsNeverBetterThanTheOptimum) {
 }
 
 TEST(EveryMethod, IsLegalAndDeterministic) {
-  for (uint64_t seed = 0; seed < 60; ++seed) {
+  for (uint64_t seed = 0; seed < Trials(60); ++seed) {
     Rng rng(seed);
     const RandomTaskSource source =
         RandomSource(rng, {.restricted = 0.3, .link_model = static_cast<LinkModel>(seed % 3)});
@@ -87,7 +88,7 @@ bool CountUp(std::vector<uint8_t>& digits, size_t base) {
 }
 
 TEST(EveryMethod, OptimalIsTheBestOfAllPlacements) {
-  for (uint64_t seed = 0; seed < 100; ++seed) {
+  for (uint64_t seed = 0; seed < Trials(100); ++seed) {
     Rng rng(seed);
     const PlacementTask task = Tiny(rng, static_cast<LinkModel>(seed % 3));
     PlacementScorer scorer(task);
@@ -103,7 +104,7 @@ TEST(EveryMethod, OptimalIsTheBestOfAllPlacements) {
       const SearchScore score = scorer.Score(ops);
       if (!best || score < *best) best = score;
     } while (CountUp(groups, devices));
-    EXPECT_EQ(ScoreOf(task, OptimalMethod({}).Place(task)), *best) << seed;
+    EXPECT_EQ(SearchScoreOf(task, OptimalMethod({}).Place(task)), *best) << seed;
   }
 }
 
@@ -121,7 +122,7 @@ TEST(EveryMethod, OptimalSaysWhenAGraphIsTooLarge) {
 
 // 50,000 ops, three inputs each: what is not near-linear would not come back.
 TEST(EveryMethod, TheOnesWithoutASearchTakeLargeGraphs) {
-  constexpr int32_t kOps = 50000;
+  constexpr auto kOps = static_cast<int32_t>(Trials(50000));
   Rng rng(1);
   std::vector<Op> ops;
   for (int32_t o = 0; o < kOps; ++o) {

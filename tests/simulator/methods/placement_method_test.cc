@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "common/error.h"
 #include "simulator/simulator.h"
@@ -70,7 +71,7 @@ TEST(SingleMethod, SaysWhenNoDeviceMayRunEverything) {
 TEST(RandomMethod, IsDeterministicBySeedAndNeverBeatsTheBestOfAll) {
   const PlacementTask task = PlacementTask::Make(Parallel(1), TwoDevices("x", "x", 1000), 8);
   Simulator simulator(task.sim);
-  double best = INFINITY;
+  double best = std::numeric_limits<double>::infinity();
   for (int bits = 0; bits < 16; ++bits) {
     best = std::min(best, simulator.Makespan(Placement{bits & 1, bits >> 1 & 1, bits >> 2 & 1, bits >> 3 & 1}));
   }

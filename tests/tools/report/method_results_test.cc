@@ -7,6 +7,7 @@
 
 #include "common/error.h"
 #include "common/strings.h"
+#include "tests/support/bad_input.h"
 
 namespace emplace {
 namespace {
@@ -23,14 +24,8 @@ EvaluationResults Parse(const std::vector<std::string>& rows, const std::string&
   return ParseEvaluation(StrCat("{\"results\":[", Join(rows, ","), "]", more, "}"), "r.json");
 }
 
-std::string ErrorOf(const std::string& text) {
-  try {
-    ParseEvaluation(text, "r.json");
-  } catch (const Error& error) {
-    EXPECT_EQ(error.exit_code(), 2);
-    return error.what();
-  }
-  return "";
+std::string ResultsError(const std::string& text) {
+  return BadInputOf([&] { ParseEvaluation(text, "r.json"); }, "r.json:");
 }
 
 void ExpectCdf(const MethodResults& method, const std::vector<std::pair<double, double>>& expected) {
@@ -87,16 +82,16 @@ TEST(MethodResults, WhatHasNoPlacementHasNoRatio) {
 }
 
 TEST(MethodResults, WrongFilesSayWhere) {
-  EXPECT_THAT(ErrorOf("{"), HasSubstr("r.json:1:"));
-  EXPECT_THAT(ErrorOf("[]"), HasSubstr("r.json: has no list 'results', expected"));
-  EXPECT_THAT(ErrorOf("{\"results\":[]}"), HasSubstr("r.json: 'results' is empty"));
-  EXPECT_THAT(ErrorOf("{\"results\":[3]}"), HasSubstr("r.json: results[0]: is 3, expected an object"));
-  EXPECT_THAT(ErrorOf("{\"results\":[{}]}"), HasSubstr("r.json: results[0]: 'graph' is missing"));
-  EXPECT_THAT(ErrorOf(StrCat("{\"results\":[", Row("a", "x", "-1"), "]}")),
+  EXPECT_THAT(ResultsError("{"), HasSubstr("r.json:1:"));
+  EXPECT_THAT(ResultsError("[]"), HasSubstr("r.json: has no list 'results', expected"));
+  EXPECT_THAT(ResultsError("{\"results\":[]}"), HasSubstr("r.json: 'results' is empty"));
+  EXPECT_THAT(ResultsError("{\"results\":[3]}"), HasSubstr("r.json: results[0]: is 3, expected an object"));
+  EXPECT_THAT(ResultsError("{\"results\":[{}]}"), HasSubstr("r.json: results[0]: 'graph' is missing"));
+  EXPECT_THAT(ResultsError(StrCat("{\"results\":[", Row("a", "x", "-1"), "]}")),
               HasSubstr("r.json: results[0]: 'makespan_us' is -1, expected a number >= 0"));
-  EXPECT_THAT(ErrorOf(StrCat("{\"results\":[", Row("a", "x", "1", "1"), "]}")),
+  EXPECT_THAT(ResultsError(StrCat("{\"results\":[", Row("a", "x", "1", "1"), "]}")),
               HasSubstr("'feasible' is 1, expected true"));
-  EXPECT_THAT(ErrorOf(StrCat("{\"results\":[", Row("a", "x", "1"), "],\"graphs\":{\"a\":1}}")),
+  EXPECT_THAT(ResultsError(StrCat("{\"results\":[", Row("a", "x", "1"), "],\"graphs\":{\"a\":1}}")),
               HasSubstr("graph 'a' is 1"));
 }
 

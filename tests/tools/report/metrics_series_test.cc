@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "common/error.h"
+#include "tests/support/bad_input.h"
 
 namespace emplace {
 namespace {
@@ -13,14 +14,8 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-std::string ErrorOf(std::string_view text) {
-  try {
-    ParseMetrics(text, "m.jsonl", 10);
-  } catch (const Error& error) {
-    EXPECT_EQ(error.exit_code(), 2);
-    return error.what();
-  }
-  return "";
+std::string MetricsError(std::string_view text) {
+  return BadInputOf([&] { ParseMetrics(text, "m.jsonl", 10); }, "m.jsonl:");
 }
 
 TEST(MetricsSeries, TakesEvaluationsAsTheyAre) {
@@ -79,12 +74,13 @@ TEST(MetricsSeries, OtherKindsAndAnUnfinishedLastLineAreLeftOut) {
 
 TEST(MetricsSeries, ADamagedLineIsNamed) {
   constexpr char kGood[] = "{\"kind\":\"update\",\"update\":1,\"seconds\":1}\n";
-  EXPECT_EQ(ErrorOf(std::string(kGood) + "{\"kind\":\"upd\n" + kGood), "m.jsonl:2: damaged, expected a JSON object");
-  EXPECT_EQ(ErrorOf("[1]\n"), "m.jsonl:1: damaged, expected a JSON object");
-  EXPECT_EQ(ErrorOf("{}\n"), "m.jsonl:1: 'kind' is missing");
-  EXPECT_THAT(ErrorOf("{\"kind\":3}\n"), HasSubstr("'kind' is 3"));
-  EXPECT_EQ(ErrorOf("{\"kind\":\"update\",\"update\":1}\n"), "m.jsonl:1: 'seconds' is missing, expected a number");
-  EXPECT_EQ(ErrorOf("{\"kind\":\"update\",\"update\":1,\"seconds\":1,\"max_lag\":\"x\"}\n"),
+  EXPECT_EQ(MetricsError(std::string(kGood) + "{\"kind\":\"upd\n" + kGood),
+            "m.jsonl:2: damaged, expected a JSON object");
+  EXPECT_EQ(MetricsError("[1]\n"), "m.jsonl:1: damaged, expected a JSON object");
+  EXPECT_EQ(MetricsError("{}\n"), "m.jsonl:1: 'kind' is missing");
+  EXPECT_THAT(MetricsError("{\"kind\":3}\n"), HasSubstr("'kind' is 3"));
+  EXPECT_EQ(MetricsError("{\"kind\":\"update\",\"update\":1}\n"), "m.jsonl:1: 'seconds' is missing, expected a number");
+  EXPECT_EQ(MetricsError("{\"kind\":\"update\",\"update\":1,\"seconds\":1,\"max_lag\":\"x\"}\n"),
             "m.jsonl:1: 'max_lag' is \"x\", expected a number");
 }
 

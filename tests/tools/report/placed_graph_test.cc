@@ -7,7 +7,7 @@
 namespace emplace {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
 // a (10 us) on gpu:0 sends 1000 B to c: 1 us on the link, so c starts at 20, when b (20 us) on gpu:1 has ended.
 TEST(PlacedGraph, ShowsTheRunAndTheGroups) {
@@ -24,25 +24,25 @@ op_overhead_us: 0
 transfer: {bandwidth_bytes_per_us: 1000, overhead_us: 0}
 )",
                                        "d");
-  const Json placed = PlacedGraphToJson(graph, cluster, {0, 1, 1}, 3);
+  const OrderedJson placed = PlacedGraphToJson(graph, cluster, {0, 1, 1}, 3);
   EXPECT_EQ(placed["graph"], "tiny");
   EXPECT_EQ(placed["makespan_us"], 25.0);
   EXPECT_EQ(placed["single_device_us"], 35.0);
-  EXPECT_EQ(placed["types"], (Json{"mm", "add"}));
-  EXPECT_EQ(placed["ops"]["type"], (Json{0, 0, 1}));
-  EXPECT_EQ(placed["ops"]["start_us"], (Json{0.0, 0.0, 20.0}));
-  EXPECT_EQ(placed["ops"]["duration_us"], (Json{10.0, 20.0, 5.0}));
-  EXPECT_EQ(placed["ops"]["device"], (Json{0, 1, 1}));
-  EXPECT_EQ(placed["links"], (Json{"link of gpu:0", "link of gpu:1"}));
-  EXPECT_EQ(placed["transfers"]["link"], (Json::array({0})));
-  EXPECT_EQ(placed["transfers"]["op"], (Json::array({0})));
-  EXPECT_EQ(placed["transfers"]["start_us"], (Json::array({10.0})));
-  EXPECT_EQ(placed["transfers"]["duration_us"], (Json::array({1.0})));
+  EXPECT_EQ(placed["types"], (OrderedJson{"mm", "add"}));
+  EXPECT_EQ(placed["ops"]["type"], (OrderedJson{0, 0, 1}));
+  EXPECT_EQ(placed["ops"]["start_us"], (OrderedJson{0.0, 0.0, 20.0}));
+  EXPECT_EQ(placed["ops"]["duration_us"], (OrderedJson{10.0, 20.0, 5.0}));
+  EXPECT_EQ(placed["ops"]["device"], (OrderedJson{0, 1, 1}));
+  EXPECT_EQ(placed["links"], (OrderedJson{"link of gpu:0", "link of gpu:1"}));
+  EXPECT_EQ(placed["transfers"]["link"], (OrderedJson::array({0})));
+  EXPECT_EQ(placed["transfers"]["op"], (OrderedJson::array({0})));
+  EXPECT_EQ(placed["transfers"]["start_us"], (OrderedJson::array({10.0})));
+  EXPECT_EQ(placed["transfers"]["duration_us"], (OrderedJson::array({1.0})));
   EXPECT_EQ(placed["devices"][1]["ops"], 2);
   EXPECT_EQ(placed["devices"][1]["busy_us"], 25.0);
   EXPECT_EQ(placed["devices"][0]["peak_bytes"], 1000);
   // gpu:0 holds a's output from its start until floor(20) + floor(5) - 1.
-  EXPECT_EQ(placed["memory"][0], (Json{{"time_us", {0.0, 24.0}}, {"bytes", {1000, 0}}}));
+  EXPECT_EQ(placed["memory"][0], (OrderedJson{{"time_us", {0.0, 24.0}}, {"bytes", {1000, 0}}}));
   EXPECT_EQ(placed["groups"]["ops"].size(), placed["groups"]["layer"].size());
   EXPECT_EQ(placed["groups"]["edges"]["from"].size(), placed["groups"]["edges"]["bytes"].size());
 }
@@ -60,10 +60,10 @@ op_overhead_us: 0
 transfer: {bandwidth_bytes_per_us: 1000, overhead_us: 0}
 )",
                                        "d");
-  const Json groups = PlacedGraphToJson(graph, cluster, {0, 1}, 1)["groups"];
-  EXPECT_EQ(groups["ops_on"], (Json::array({{1, 1}})));
-  EXPECT_EQ(groups["costliest_op"], (Json::array({1})));
-  EXPECT_EQ(groups["cost_us"], (Json::array({30.0})));
+  const OrderedJson groups = PlacedGraphToJson(graph, cluster, {0, 1}, 1)["groups"];
+  EXPECT_EQ(groups["ops_on"], (OrderedJson::array({{1, 1}})));
+  EXPECT_EQ(groups["costliest_op"], (OrderedJson::array({1})));
+  EXPECT_EQ(groups["cost_us"], (OrderedJson::array({30.0})));
 }
 
 }  // namespace

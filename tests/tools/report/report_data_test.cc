@@ -9,12 +9,13 @@
 #include "common/error.h"
 #include "common/file_io.h"
 #include "common/strings.h"
+#include "tests/support/bad_input.h"
 
 namespace emplace {
 namespace {
 
 namespace fs = std::filesystem;
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 using ::testing::HasSubstr;
 
 class ReportDataTest : public ::testing::Test {
@@ -40,14 +41,8 @@ class ReportDataTest : public ::testing::Test {
                "{\"kind\":\"evaluation\",\"update\":5,\"seconds\":10,\"test_ratio\":", test_ratio, "}\n"));
     return path.string();
   }
-  std::string ErrorOf(const ReportInputs& inputs) {
-    try {
-      CollectReport(inputs);
-    } catch (const Error& error) {
-      EXPECT_EQ(error.exit_code(), 2);
-      return error.what();
-    }
-    return "";
+  std::string ReportError(const ReportInputs& inputs) {
+    return BadInputOf([&] { CollectReport(inputs); });
   }
 
   fs::path folder_;
@@ -57,30 +52,30 @@ TEST_F(ReportDataTest, RunsOfOneNameGetABand) {
   const std::string a = AddRun("a", "ptb", 1, 0.8);
   const std::string b = AddRun("b", "other", 1, 0.5);
   const std::string c = AddRun("c", "ptb", 2, 0.6);
-  const Json report = CollectReport({.sources = {a, b, c}});
+  const OrderedJson report = CollectReport({.sources = {a, b, c}});
   ASSERT_EQ(report["runs"].size(), 3u);
   EXPECT_EQ(report["runs"][2]["seed"], 2);
   EXPECT_TRUE(report["runs"][0]["ledger"].is_null());
   ASSERT_EQ(report["run_groups"].size(), 2u);
-  EXPECT_EQ(report["run_groups"][0]["runs"], (Json{0, 2}));
+  EXPECT_EQ(report["run_groups"][0]["runs"], (OrderedJson{0, 2}));
   EXPECT_TRUE(report["run_groups"][1]["bands"].is_null());
-  const Json band = report["run_groups"][0]["bands"]["seconds"]["test_ratio"];
-  EXPECT_EQ(band["x"], (Json{0.0, 10.0}));
-  EXPECT_EQ(band["low"], (Json{1.0, 0.6}));
-  EXPECT_EQ(band["high"], (Json{1.0, 0.8}));
+  const OrderedJson band = report["run_groups"][0]["bands"]["seconds"]["test_ratio"];
+  EXPECT_EQ(band["x"], (OrderedJson{0.0, 10.0}));
+  EXPECT_EQ(band["low"], (OrderedJson{1.0, 0.6}));
+  EXPECT_EQ(band["high"], (OrderedJson{1.0, 0.8}));
   EXPECT_DOUBLE_EQ(band["mean"][1].get<double>(), 0.7);
   EXPECT_TRUE(report["placed"].is_null());
 }
 
 TEST_F(ReportDataTest, BadInputSaysWhichPathAndWhatWasExpected) {
   const std::string run = AddRun("a", "ptb", 1, 0.8);
-  EXPECT_THAT(ErrorOf({.sources = {"nowhere"}}), HasSubstr("nowhere: does not exist, expected a run directory"));
-  EXPECT_THAT(ErrorOf({.sources = {folder_.string()}}), HasSubstr("without config.yaml, expected a run directory"));
-  EXPECT_THAT(ErrorOf({.sources = {run}, .graph = "g"}), HasSubstr("expected all three or none"));
+  EXPECT_THAT(ReportError({.sources = {"nowhere"}}), HasSubstr("nowhere: does not exist, expected a run directory"));
+  EXPECT_THAT(ReportError({.sources = {folder_.string()}}), HasSubstr("without config.yaml, expected a run directory"));
+  EXPECT_THAT(ReportError({.sources = {run}, .graph = "g"}), HasSubstr("expected all three or none"));
   WriteFileAtomically(fs::path(run) / "ledger.json", "[]");
-  EXPECT_THAT(ErrorOf({.sources = {run}}), HasSubstr("ledger.json: is [], expected an object"));
+  EXPECT_THAT(ReportError({.sources = {run}}), HasSubstr("ledger.json: is [], expected an object"));
   WriteFileAtomically(fs::path(run) / "metrics.jsonl", "damaged\n{}\n");
-  EXPECT_THAT(ErrorOf({.sources = {run}}), HasSubstr("metrics.jsonl:1: damaged"));
+  EXPECT_THAT(ReportError({.sources = {run}}), HasSubstr("metrics.jsonl:1: damaged"));
 }
 
 }  // namespace
