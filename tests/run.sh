@@ -1,151 +1,105 @@
 #!/usr/bin/env bash
-# Sets up, builds and runs every test; ends with "N passed, M failed". Exit code 0 only when nothing failed.
+# Sets up, builds and runs tests; ends with "N passed, M failed, K skipped". Exit code 0 only when nothing failed.
 #
-#   tests/run.sh            everything: unit tests, sanitizers, layering, fuzzing, whole runs here and on a cluster, faults, benchmarks
-#   tests/run.sh --quick    unit tests only
+#   tests/run.sh              everything: unit tests, sanitizers, fuzzing, whole runs here and on a cluster, a fresh machine
+#   tests/run.sh --quick      the unit tests that need neither LibTorch nor another process: two minutes after a small change
+#   tests/run.sh FOLDER...    the tests of these source folders: tests/run.sh simulator/methods learner
+#
+# EMPLACE_JOBS is how many compilers and tests run at once; one a core unless said.
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit 1
-
-quick=0
-case "${1:-}" in
-  "") ;;
-  --quick) quick=1 ;;
-  *) echo "tests/run.sh: unknown option '$1', expected --quick or nothing" >&2; exit 2 ;;
-esac
-
-passed=0
-failed=0
 jobs=${EMPLACE_JOBS:-$(nproc)}
-(( jobs > 2 )) && jobs=2  # LibTorch files take 2 GB each to compile.
+# shellcheck source=lib/record.sh
+source tests/lib/record.sh
 
-step() { printf '\n== %s (%(%H:%M:%S)T)\n' "$*" -1; }
-
-# check NAME COMMAND...: one passed or failed test.
-check() {
-  local name=$1
-  shift
-  if "$@"; then
-    passed=$((passed + 1))
-    echo "ok    $name"
-  else
-    failed=$((failed + 1))
-    echo "FAILED $name"
-  fi
+usage() {
+  echo "tests/run.sh: $1" >&2
+  exit 2
 }
 
+folders=()
+quick=0
+while (( $# )); do
+  case $1 in
+    --quick) quick=1 ;;
+    -*) usage "unknown option '$1', expected --quick or source folders" ;;
+    *)
+      folder=${1%/}
+      folder=${folder#tests/}
+      [[ -f tests/$folder/CMakeLists.txt ]] ||
+        usage "there are no tests of '$1', expected one of $(cd tests && find . -mindepth 2 -name CMakeLists.txt -printf '%P\n' | sed 's,/CMakeLists.txt,,' | sort | paste -sd' ')"
+      folders+=("$folder") ;;
+  esac
+  shift
+done
+
+# build PRESET [TARGET...]
 build() {
-  local preset=$1 log
-  log=$(mktemp)
-  if ! { cmake --preset "$preset" && cmake --build --preset "$preset" -j "$jobs"; } >"$log" 2>&1; then
-    tail -n 60 "$log"
-    rm -f "$log"
-    return 1
-  fi
-  rm -f "$log"
-}
-
-# run_ctest FOLDER [OPTION...]: adds ctest's counts to ours; the options say which tests.
-run_ctest() {
-  local folder=$1 log summary total bad
+  local preset=$1
   shift
-  log=$(mktemp)
-  ctest --test-dir "$folder" "$@" -j "$jobs" --output-on-failure >"$log" 2>&1
-  summary=$(grep -E 'tests passed, [0-9]+ tests failed out of' "$log")
-  if [[ -z $summary ]]; then
-    tail -n 40 "$log"
-    failed=$((failed + 1))
-  else
-    total=$(sed -E 's/.*out of ([0-9]+).*/\1/' <<<"$summary")
-    bad=$(sed -E 's/.* ([0-9]+) tests failed.*/\1/' <<<"$summary")
-    (( bad == 0 )) || { grep -vE '^ *[0-9]+/[0-9]+ Test.*Passed|^ *Start ' "$log" | tail -n 150; }
-    echo "$summary"
-    passed=$((passed + total - bad))
-    failed=$((failed + bad))
-  fi
-  rm -f "$log"
+  cmake --preset "$preset" && cmake --build --preset "$preset" -j "$jobs" ${1:+--target "$@"}
 }
 
-# run_counting COMMAND...: adds the counts of its last line, "N passed, M failed", to ours.
-run_counting() {
-  local log summary
-  log=$(mktemp)
-  "$@" 2>&1 | tee "$log"
-  summary=$(tail -n 1 "$log")
-  rm -f "$log"
-  if [[ $summary =~ ^([0-9]+)\ passed,\ ([0-9]+)\ failed$ ]]; then
-    passed=$((passed + BASH_REMATCH[1]))
-    failed=$((failed + BASH_REMATCH[2]))
-  else
-    failed=$((failed + 1))
-    echo "FAILED $*"
-  fi
+# needs COMMAND NAME: whether the command is there; else the test NAME is skipped.
+needs() {
+  [[ -z $(command -v "$1") ]] || return 0
+  echo "skipped $2: $1 is not installed"
+  record skipped 0 "$2" "$1 is not installed"
+  return 1
 }
 
-# run_lines COMMAND...: adds its lines "ok ..." and "FAILED ..." to our counts.
-run_lines() {
-  local log
-  log=$(mktemp)
-  "$@" | tee "$log"
-  if (( PIPESTATUS[0] != 0 )) && ! grep -q '^FAILED ' "$log"; then echo "FAILED $*: it ended early" | tee -a "$log"; fi
-  passed=$((passed + $(grep -c '^ok ' "$log")))
-  failed=$((failed + $(grep -c '^FAILED ' "$log")))
-  rm -f "$log"
+run_quick() {
+  check "build of the fast tests" build dev fast_tests && run_ctest build -L 'fast|threads'
+}
+
+run_folders() {
+  local folder
+  check "build" build dev programs "${folders[@]/%//all}" || return
+  for folder in "${folders[@]}"; do run_ctest "build/tests/$folder"; done
+}
+
+run_everything() {
+  step "set-up of the tests"
+  check "tools/setup.sh --tests" tools/setup.sh --tests
+
+  step "style"
+  check "includes point one way" python3 tools/check_layers.py --quiet
+  check "what has changed is formatted and named as it should" tools/style.sh
+
+  step "build (dev)"
+  if check "dev build" build dev; then
+    step "tests"
+    run_ctest build
+  fi
+
+  if needs clang++ "asan build"; then
+    step "build and test under the address and undefined-behaviour sanitizers (all but LibTorch)"
+    if check "asan build" build asan; then
+      run_ctest build-asan
+      step "fuzzing, ten seconds a target"
+      run_lines tests/fuzz/run.sh --seconds 10
+    fi
+    step "build and test under the thread sanitizer (what has threads, of these)"
+    check "tsan build" build tsan && run_ctest build-tsan -L threads
+  fi
+
+  step "GPU kernels"
+  PATH=$PATH:/usr/local/cuda/bin
+  needs nvcc "GPU kernels compile" && check "GPU kernels compile for sm_80 and sm_90" build cuda-kernels
+  if nvidia-smi -L 2>/dev/null | grep -q GPU; then
+    check "cuda build" build cuda && run_ctest build-cuda -R 'PolicyCudaGpu|CudaEngine'
+  else
+    record skipped 0 "the learner on a GPU" "there is no NVIDIA GPU"
+  fi
 }
 
 step "set-up"
-check "tools/setup.sh" tools/setup.sh
-
-step "build (dev)"
-check "dev build" build dev
-step "unit tests"
-run_ctest build
-
-if (( ! quick )); then
-  step "layers"
-  check "includes point one way" python3 tools/check_layers.py --quiet
-
-  if [[ -n $(command -v nvcc) || -x /usr/local/cuda/bin/nvcc ]]; then
-    step "GPU kernels"
-    check "GPU kernels compile for sm_80 and sm_90" build cuda-kernels
-    if nvidia-smi -L 2>/dev/null | grep -q GPU; then
-      check "cuda build" build cuda
-      run_ctest build-cuda -R 'PolicyCudaGpu|CudaEngine'
-    fi
-  fi
-
-  step "a smoke run, end to end"
-  check "smoke run" tests/e2e/smoke.sh
-
-  step "runs on a cluster: Slurm and ssh, on this machine"
-  if (( EUID == 0 )); then
-    run_counting tests/cluster/run.sh
-  elif sudo -n true 2>/dev/null; then
-    run_counting sudo -n -E tests/cluster/run.sh
-  else
-    echo "skipped: needs root, as slurmd does"
-  fi
-
-  step "faults of a cluster, each once"
-  run_lines tests/cluster/drill.sh
-
-  step "many actors"
-  run_lines tests/cluster/load.sh --actors 200 --minutes 0.34 --rate 200
-
-  step "benchmarks"
-  check "instruction counts are as committed" tools/bench/guard.py
-  check "benchmarks run and print every figure" tests/e2e/bench.sh
-
-  step "fuzzing, a minute a target"
-  run_lines tests/fuzz/run.sh
-
-  step "build and test under asan (Torch-free parts)"
-  check "asan build" build asan
-  run_ctest build-asan
-  step "build and test under tsan (what has threads, of these)"
-  check "tsan build" build tsan
-  run_ctest build-tsan -L threads
+check "tools/setup.sh" tools/setup.sh || { summarize; exit 1; }
+if (( quick )); then
+  run_quick
+elif (( ${#folders[@]} > 0 )); then
+  run_folders
+else
+  run_everything
 fi
-
-echo
-echo "$passed passed, $failed failed"
-(( failed == 0 ))
+summarize

@@ -109,7 +109,7 @@ source "$here/sshd.sh"
 trap 'stop_slurm; stop_sshd; rm -rf "$work"' EXIT
 trap 'exit 1' INT TERM
 
-check "tests/cluster/setup.sh" "$here/setup.sh"
+check "tools/setup.sh --tests" tools/setup.sh --tests --no-torch
 for part in "${parts[@]}"; do
   # shellcheck source=slurm_tests.sh source=hosts_tests.sh
   source "$here/${part}_tests.sh"

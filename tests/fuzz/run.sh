@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# Sets up, builds and runs the fuzz targets, two side by side; one line a target, ok or FAILED with the input that broke it.
-# Exit code 0 only when nothing failed. What is new and interesting goes to build-fuzz/corpus/TARGET, from where the next
+# Sets up, builds (preset asan) and runs the fuzz targets, one a core; one line a target, ok or FAILED with the input that broke it.
+# Exit code 0 only when nothing failed. What is new and interesting goes to build-asan/fuzz/corpus/TARGET, from where the next
 # call goes on.
 #
 #   tests/fuzz/run.sh                                   every target for 60 seconds
 #   tests/fuzz/run.sh --seconds 7200 graph_json policy  two of them for two hours
 set -uo pipefail
-cd "$(dirname "$0")/../.."
+cd "$(dirname "$0")/../.." || exit 1
 
 seconds=60
 targets=()
@@ -29,12 +29,11 @@ if (( ${#targets[@]} == 0 )); then
     targets+=("${name%_fuzz.cc}")
   done
 fi
-jobs=$(nproc)
-(( jobs > 2 )) && jobs=2
-out=build-fuzz
+jobs=${EMPLACE_JOBS:-$(nproc)}
+out=build-asan/fuzz
 mkdir -p "$out"
 
-if ! { tools/setup.sh --fuzz && cmake --preset fuzz && cmake --build --preset fuzz -j "$jobs"; } >"$out/build.log" 2>&1; then
+if ! { tools/setup.sh --tests --no-torch && cmake --preset asan && cmake --build --preset asan -j "$jobs" --target fuzz_targets; } >"$out/build.log" 2>&1; then
   tail -n 60 "$out/build.log"
   echo "FAILED fuzz build"
   exit 1
@@ -51,7 +50,7 @@ fuzz() {
   [[ -d tests/fuzz/regressions/$name ]] && folders+=("tests/fuzz/regressions/$name")
   [[ -f tests/fuzz/dictionaries/$name.dict ]] && dictionary=("-dict=tests/fuzz/dictionaries/$name.dict")
   mkdir -p "$out/corpus/$name" "$out/broken/$name"
-  if "$out/fuzz/${name}_fuzz" "${limits[@]}" "${dictionary[@]}" -max_total_time="$seconds" -print_final_stats=1 -close_fd_mask=1 \
+  if "$out/${name}_fuzz" "${limits[@]}" "${dictionary[@]}" -max_total_time="$seconds" -print_final_stats=1 -close_fd_mask=1 \
     -artifact_prefix="$out/broken/$name/" "${folders[@]}" >"$log" 2>&1; then
     inputs=$(sed -n 's/^stat::number_of_executed_units: *//p' "$log" | tail -n 1)
     coverage=$(sed -nE 's/.* cov: ([0-9]+) .*/\1/p' "$log" | tail -n 1)

@@ -3,8 +3,8 @@ option(EMPLACE_TESTS "Build the tests" ON)
 option(EMPLACE_BENCH "Build the benchmarks" ON)
 option(EMPLACE_TORCH "Build what links LibTorch: the learner and the reference policy" ON)
 option(EMPLACE_CUDA "The learner on NVIDIA GPUs: its kernels by nvcc, and LibTorch's CUDA half to compare with" OFF)
-set(EMPLACE_SANITIZER "" CACHE STRING "Sanitizer of own code: empty, address or thread")
-option(EMPLACE_FUZZ "Fuzz targets for libFuzzer, and nothing else of the tests; needs clang" OFF)
+set(EMPLACE_SANITIZER "" CACHE STRING "Sanitizer of own code: empty, address or thread; the latter two need clang")
+option(EMPLACE_UNITY "Compile several source files of a target at once: from nothing, in a third of the time" ON)
 set(EMPLACE_TORCH_VENV "" CACHE PATH "Virtual environment that holds the torch wheel (tools/setup.sh makes it)")
 
 if(NOT CMAKE_BUILD_TYPE)
@@ -18,26 +18,31 @@ set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin)
 # What every file of ours is compiled with. `fast-math` stays off: lockstep training promises equal bits.
 set(CMAKE_CXX_FLAGS_RELWITHDEBINFO "-O2 -g1")
 set(CMAKE_CXX_FLAGS_RELEASE "-O3")
+set(CMAKE_UNITY_BUILD ${EMPLACE_UNITY})
+set(CMAKE_UNITY_BUILD_BATCH_SIZE 12)
 
 find_program(EMPLACE_CCACHE ccache)
 if(EMPLACE_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
   set(CMAKE_CXX_COMPILER_LAUNCHER ${EMPLACE_CCACHE})
 endif()
 
+if(EMPLACE_SANITIZER)
+  if(NOT CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+    message(FATAL_ERROR "EMPLACE_SANITIZER=${EMPLACE_SANITIZER} needs clang, the compiler is ${CMAKE_CXX_COMPILER}: use the preset `asan` or `tsan`")
+  endif()
+  # Enough for a sanitizer to be quick, and no more: its code takes long to optimize.
+  set(CMAKE_CXX_FLAGS_RELWITHDEBINFO "-O1 -g1")
+  set(CMAKE_UNITY_BUILD_BATCH_SIZE 0)  # All of a target.
+  add_compile_options(-fno-omit-frame-pointer -fno-sanitize-recover=all)
+endif()
 if(EMPLACE_SANITIZER STREQUAL "address")
-  add_compile_options(-fsanitize=address,undefined -fno-omit-frame-pointer -fno-sanitize-recover=all)
+  # `fuzzer-no-link` tells libFuzzer's targets which code an input has reached. `undefined` leaves out a number too great for
+  # the integer it is turned into, and that is what hostile numbers do.
+  add_compile_options(-fsanitize=address,undefined,float-cast-overflow,fuzzer-no-link)
   add_link_options(-fsanitize=address,undefined)
 elseif(EMPLACE_SANITIZER STREQUAL "thread")
-  add_compile_options(-fsanitize=thread -fno-omit-frame-pointer)
+  add_compile_options(-fsanitize=thread)
   add_link_options(-fsanitize=thread)
-elseif(NOT EMPLACE_SANITIZER STREQUAL "")
+elseif(EMPLACE_SANITIZER)
   message(FATAL_ERROR "EMPLACE_SANITIZER is '${EMPLACE_SANITIZER}', expected empty, address or thread")
-endif()
-
-if(EMPLACE_FUZZ)
-  if(NOT CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
-    message(FATAL_ERROR "EMPLACE_FUZZ=ON needs clang, the compiler is ${CMAKE_CXX_COMPILER}: use the preset `fuzz`")
-  endif()
-  # `undefined` leaves out a number too great for the integer it is turned into, and that is what hostile numbers do.
-  add_compile_options(-fsanitize=fuzzer-no-link,float-cast-overflow -fno-sanitize-recover=all)
 endif()

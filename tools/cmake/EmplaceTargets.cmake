@@ -1,9 +1,14 @@
 # emplace_library(NAME SOURCES ... [DEPS ...] [PRIVATE_DEPS ...])   a static library and its alias emplace::<rest of NAME>
 # emplace_program(NAME SOURCES ... [DEPS ...])                      a binary in build/bin/
 # emplace_bench(NAME SOURCES ... [DEPS ...])                        a program over the harness of tools/bench, in build/bin/
-# emplace_test(NAME SOURCES ... [DEPS ...] [LABELS ...])            one GoogleTest binary, one ctest entry per case
-# emplace_fuzz(NAME [FRAMES] [DEPS ...])                            NAME_fuzz.cc as a libFuzzer program, or as a ctest entry
-#                                                                   that replays its committed inputs (tests/fuzz)
+# emplace_test(NAME SOURCES ... [DEPS ...] [LABEL ...])            one GoogleTest binary, one ctest entry per case
+#   TORCH, after the name of any of these: its files include LibTorch
+# emplace_script_test(NAME COMMAND ... [LABEL ...])                one ctest entry: a script; exit code 77 means skipped
+# emplace_fuzz(NAME [FRAMES] [DEPS ...])                            NAME_fuzz.cc as a ctest entry that replays its committed
+#                                                                   inputs, and in the preset `asan` as a libFuzzer program
+#
+# A test has one label, which says what it needs and so when it runs (tests/README.md): fast (nothing; the default), threads
+# (nothing; it runs under the thread sanitizer too), torch, process (programs in build/bin), cluster (minutes, often root).
 
 add_library(emplace_warnings INTERFACE)
 target_compile_options(emplace_warnings INTERFACE
@@ -11,28 +16,58 @@ target_compile_options(emplace_warnings INTERFACE
   -Woverloaded-virtual -Wcast-align -Wdouble-promotion -Wformat=2 -Werror)
 # g++ 12 reports these inside the standard library at -O2 (GCC bugs 105562, 105651).
 target_compile_options(emplace_warnings INTERFACE $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict -Wno-maybe-uninitialized>)
-# Where a template's two parameters are one type, clang takes the comparison of their constants for a slip.
-target_compile_options(emplace_warnings INTERFACE $<$<CXX_COMPILER_ID:Clang>:-Wno-tautological-compare>)
+# clang takes for slips: a comparison of constants where a template's two parameters are one type, and a list of one output, {8}.
+target_compile_options(emplace_warnings INTERFACE $<$<CXX_COMPILER_ID:Clang>:-Wno-tautological-compare;-Wno-braced-scalar-init>)
+# It checks what common/mutex.h annotates: which mutex a member needs.
+target_compile_options(emplace_warnings INTERFACE $<$<CXX_COMPILER_ID:Clang>:-Wthread-safety>)
+
+# Where a sanitizer is at work, only what takes most of a test's time is worth the optimizer's: it is slow on such code. And what
+# tests are made of is not to count among what a fuzz target has reached.
+function(emplace_compile_for_sanitizer name)
+  if(EMPLACE_SANITIZER AND NOT CMAKE_CURRENT_SOURCE_DIR MATCHES "/(common|simulator|tests/support)$|/(common/policy|simulator)/")
+    target_compile_options(${name} PRIVATE -O0)
+  endif()
+  if(EMPLACE_SANITIZER STREQUAL "address" AND CMAKE_CURRENT_SOURCE_DIR MATCHES "/tests/")
+    target_compile_options(${name} PRIVATE -fno-sanitize=fuzzer-no-link)
+  endif()
+endfunction()
+
+function(emplace_mark_torch name)
+  set_target_properties(${name} PROPERTIES JOB_POOL_COMPILE torch)
+endfunction()
 
 function(emplace_library name)
-  cmake_parse_arguments(ARG "" "" "SOURCES;DEPS;PRIVATE_DEPS" ${ARGN})
+  cmake_parse_arguments(ARG "TORCH" "" "SOURCES;DEPS;PRIVATE_DEPS" ${ARGN})
   add_library(${name} STATIC ${ARG_SOURCES})
   string(REPLACE "emplace_" "emplace::" alias ${name})
   add_library(${alias} ALIAS ${name})
   # Includes start at the repository root.
   target_include_directories(${name} PUBLIC ${PROJECT_SOURCE_DIR})
   target_link_libraries(${name} PUBLIC ${ARG_DEPS} PRIVATE ${ARG_PRIVATE_DEPS} emplace_warnings)
+  emplace_compile_for_sanitizer(${name})
+  if(ARG_TORCH)
+    emplace_mark_torch(${name})
+  endif()
+endfunction()
+
+# What emplace_program and emplace_bench have in common: `ARGN` is theirs.
+function(emplace_executable name)
+  cmake_parse_arguments(ARG "TORCH" "" "SOURCES;DEPS" ${ARGN})
+  add_executable(${name} ${ARG_SOURCES})
+  target_link_libraries(${name} PRIVATE ${ARG_DEPS} emplace_warnings)
+  if(ARG_TORCH)
+    emplace_mark_torch(${name})
+  endif()
 endfunction()
 
 function(emplace_program name)
-  cmake_parse_arguments(ARG "" "" "SOURCES;DEPS" ${ARGN})
-  add_executable(${name} ${ARG_SOURCES})
-  target_link_libraries(${name} PRIVATE ${ARG_DEPS} emplace_warnings)
+  emplace_executable(${name} ${ARGN})
+  add_dependencies(programs ${name})
 endfunction()
 
 function(emplace_bench name)
-  cmake_parse_arguments(ARG "" "" "SOURCES;DEPS" ${ARGN})
-  emplace_program(${name} SOURCES ${ARG_SOURCES} DEPS ${ARG_DEPS} emplace::bench_harness)
+  emplace_executable(${name} ${ARGN})
+  target_link_libraries(${name} PRIVATE emplace::bench_harness)
 endfunction()
 
 # Variables that the sanitizers want of a test, as the value of its property ENVIRONMENT; empty: none.
@@ -42,44 +77,82 @@ if(EMPLACE_SANITIZER STREQUAL "thread")
   set(EMPLACE_TEST_ENVIRONMENT TSAN_OPTIONS=ignore_noninstrumented_modules=1)
 endif()
 
-function(emplace_test name)
-  cmake_parse_arguments(ARG "" "" "SOURCES;DEPS;LABELS" ${ARGN})
-  add_executable(${name} ${ARG_SOURCES})
-  target_link_libraries(${name} PRIVATE ${ARG_DEPS} emplace_warnings GTest::gtest GTest::gmock GTest::gtest_main)
-  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
+# What `tests/run.sh` builds of the programs, for --quick, and for the thread sanitizer.
+add_custom_target(programs)
+add_custom_target(fast_tests)
+add_custom_target(thread_tests)
+
+# Sets `properties` of a test with this label in the caller's scope.
+function(emplace_test_properties label)
   # An empty value would drop out and shift the pairs after it, so what has none is left out.
-  set(properties TIMEOUT 600)
-  if(ARG_LABELS)
-    list(APPEND properties LABELS "${ARG_LABELS}")
-  endif()
+  set(properties TIMEOUT 900 LABELS ${label})
   if(EMPLACE_TEST_ENVIRONMENT)
     list(APPEND properties ENVIRONMENT ${EMPLACE_TEST_ENVIRONMENT})
   endif()
+  set(properties ${properties} PARENT_SCOPE)
+endfunction()
+
+function(emplace_test name)
+  cmake_parse_arguments(ARG "TORCH" "LABEL" "SOURCES;DEPS" ${ARGN})
+  if(NOT ARG_LABEL)
+    set(ARG_LABEL fast)
+  endif()
+  add_executable(${name} ${ARG_SOURCES})
+  target_link_libraries(${name} PRIVATE ${ARG_DEPS} emplace_warnings GTest::gtest GTest::gmock GTest::gtest_main)
+  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
+  emplace_compile_for_sanitizer(${name})
+  if(ARG_TORCH)
+    emplace_mark_torch(${name})
+    set(ARG_LABEL torch)
+  endif()
+  emplace_test_properties(${ARG_LABEL})
+  if(ARG_LABEL MATCHES "fast|threads")
+    add_dependencies(fast_tests ${name})
+  endif()
+  if(ARG_LABEL STREQUAL threads)
+    add_dependencies(thread_tests ${name})
+  endif()
   gtest_discover_tests(${name} DISCOVERY_TIMEOUT 120 PROPERTIES ${properties})
+endfunction()
+
+function(emplace_add_test name label)
+  add_test(NAME ${name} COMMAND ${ARGN})
+  emplace_test_properties(${label})
+  set_tests_properties(${name} PROPERTIES SKIP_RETURN_CODE 77 ${properties})
+endfunction()
+
+# A script is the same under a sanitizer, so it runs without one.
+function(emplace_script_test name)
+  cmake_parse_arguments(ARG "" "LABEL" "COMMAND" ${ARGN})
+  if(NOT ARG_LABEL)
+    set(ARG_LABEL fast)
+  endif()
+  if(NOT EMPLACE_SANITIZER)
+    emplace_add_test(${name} ${ARG_LABEL} ${ARG_COMMAND})
+  endif()
 endfunction()
 
 function(emplace_fuzz name)
   cmake_parse_arguments(ARG "FRAMES" "" "DEPS" ${ARGN})
   set(program ${name}_fuzz)
+  set(folders ${CMAKE_CURRENT_SOURCE_DIR}/corpus/${name})
+  if(EXISTS ${CMAKE_CURRENT_SOURCE_DIR}/regressions/${name})
+    list(APPEND folders ${CMAKE_CURRENT_SOURCE_DIR}/regressions/${name})
+  endif()
   add_executable(${program} ${program}.cc)
   target_link_libraries(${program} PRIVATE emplace::fuzz_support ${ARG_DEPS} emplace_warnings)
   set_target_properties(${program} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/fuzz)
-  if(EMPLACE_FUZZ)
+  if(EMPLACE_SANITIZER STREQUAL "address")
     if(ARG_FRAMES)
       target_sources(${program} PRIVATE frame_mutator.cc)
     endif()
     target_link_options(${program} PRIVATE -fsanitize=fuzzer)
     add_dependencies(fuzz_targets ${program})
+    set(replay ${program} -runs=0 ${folders})
   else()
     target_sources(${program} PRIVATE replay_main.cc)
-    set(folders ${CMAKE_CURRENT_SOURCE_DIR}/corpus/${name})
-    if(EXISTS ${CMAKE_CURRENT_SOURCE_DIR}/regressions/${name})
-      list(APPEND folders ${CMAKE_CURRENT_SOURCE_DIR}/regressions/${name})
-    endif()
-    add_test(NAME FuzzReplay.${name} COMMAND ${program} ${folders})
-    set_tests_properties(FuzzReplay.${name} PROPERTIES TIMEOUT 600)
-    if(EMPLACE_TEST_ENVIRONMENT)
-      set_tests_properties(FuzzReplay.${name} PROPERTIES ENVIRONMENT ${EMPLACE_TEST_ENVIRONMENT})
-    endif()
+    add_dependencies(fast_tests ${program})
+    set(replay ${program} ${folders})
   endif()
+  emplace_add_test(FuzzReplay.${name} fast ${replay})
 endfunction()

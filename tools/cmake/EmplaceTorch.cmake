@@ -23,6 +23,12 @@ target_compile_definitions(emplace_torch INTERFACE _GLIBCXX_USE_CXX11_ABI=1 NDEB
 target_link_options(emplace_torch INTERFACE -Wl,-rpath,${torch_root}/lib)
 target_link_libraries(emplace_torch INTERFACE ${torch_root}/lib/libtorch_cpu.so ${torch_root}/lib/libc10.so)
 
+# A file that includes LibTorch takes up to 3 GB to compile: targets marked TORCH (EmplaceTargets.cmake) compile as many at
+# once as memory allows, whatever the number of jobs.
+cmake_host_system_information(RESULT memory_mib QUERY TOTAL_PHYSICAL_MEMORY)
+math(EXPR torch_jobs "(${memory_mib} + 3071) / 3072")
+set_property(GLOBAL APPEND PROPERTY JOB_POOLS torch=${torch_jobs})
+
 if(EMPLACE_CUDA)
   # LibTorch on the GPU, which only measurements compare with: the learner's own kernels need no LibTorch. Nothing in our
   # code names a symbol of libtorch_cuda; it registers the CUDA backend when it is loaded.
