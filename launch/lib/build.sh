@@ -1,8 +1,9 @@
 # shellcheck shell=bash disable=SC2034,SC2154
-# Sets up and builds; `bin` is where the programs are. A learner that is to have a GPU is another build. EMPLACE_BIN names a folder
-# with programs that somebody has built already.
+# Sets up and builds; `bin` is where the programs are. A learner that is to have a GPU is another build. Nothing is built where
+# there is nothing to build from (the archive of tools/package.sh), or where EMPLACE_BIN names a folder with the programs.
 
 choose_build() {
+  if [[ ! -e $root/CMakeLists.txt ]]; then : "${EMPLACE_BIN:=$root/bin}"; fi
   preset=dev bin=$root/build/bin
   if [[ -n $gpus ]]; then preset=cuda bin=$root/build-cuda/bin; fi
   if [[ -n ${EMPLACE_BIN:-} ]]; then bin=$(realpath "$EMPLACE_BIN"); fi
@@ -15,7 +16,7 @@ build() {
   local folder=${bin%/bin} log
   mkdir -p "$folder" || exit 1
   log=$folder/cluster-build.log
-  if ! { cmake -S "$root" --preset "$preset" && cmake --build "$folder" -j 2 --target emplace emplace-learner emplace-actor; } >"$log" 2>&1; then
+  if ! { cmake -S "$root" --preset "$preset" && cmake --build "$folder" -j "${EMPLACE_JOBS:-$(nproc)}" --target programs; } >"$log" 2>&1; then
     tail -n 30 "$log" >&2
     echo "cluster.sh: the build failed; the whole log is $log" >&2
     exit 1

@@ -1,0 +1,23 @@
+# `cmake --install BUILD --prefix DIR`: a folder that can be moved to any machine with the same processor and a C library as
+# new: the programs in bin/, every library they need but the C library in lib/, configs/ and launch/. tools/package.sh packs it.
+
+# A program looks for libraries beside itself, and so do the libraries it loads: that is what the older of the two kinds of
+# run path does (no new dtags).
+set(programs emplace emplace-actor)
+if(EMPLACE_TORCH)
+  list(APPEND programs emplace-learner)
+endif()
+foreach(program ${programs})
+  set_target_properties(${program} PROPERTIES INSTALL_RPATH "$ORIGIN/../lib")
+  target_link_options(${program} PRIVATE -Wl,--disable-new-dtags)
+endforeach()
+
+install(TARGETS ${programs} RUNTIME_DEPENDENCY_SET emplace_libraries RUNTIME DESTINATION bin)
+install(RUNTIME_DEPENDENCY_SET emplace_libraries
+  # The C library's own parts have to be those of the machine, as has the driver of a GPU.
+  PRE_EXCLUDE_REGEXES "^(ld-linux.*|lib(c|m|dl|rt|pthread|util|resolv|anl|nsl|mvec))\\.so" "^libcuda\\.so"
+
+  LIBRARY DESTINATION lib)
+install(DIRECTORY configs launch DESTINATION . USE_SOURCE_PERMISSIONS)
+install(FILES README.md DESTINATION .)
+install(DIRECTORY docs DESTINATION .)
