@@ -57,7 +57,7 @@ void Pipeline::RunBatches() {
     std::optional<Batch> batch = stages_.batch(stop_.get_token());
     clock.Waiting();
     if (!batch) break;
-    if (!batches_.Push(*std::move(batch))) stages_.drop(*batch);
+    if (!batches_.Push(*std::move(batch))) stages_.drop(*batch);  // NOLINT(bugprone-use-after-move): it is still there.
   }
   batches_.Close();
 }

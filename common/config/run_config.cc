@@ -201,7 +201,7 @@ Section MakeSection(const std::string& name, const FieldTable<C>& table, C RunCo
 }
 
 const std::vector<Section>& Sections() {
-  static const std::vector<Section> sections = {
+  static const std::vector<Section> kSections = {
       {"", RunFields().fields(), [](RunConfig& config) -> void* { return &config; }},
       MakeSection("workload", WorkloadFields(), &RunConfig::workload),
       MakeSection("grouping", GroupingFields(), &RunConfig::grouping),
@@ -214,7 +214,7 @@ const std::vector<Section>& Sections() {
       MakeSection("checkpoint", CheckpointFields(), &RunConfig::checkpoint),
       MakeSection("network", NetworkFields(), &RunConfig::network),
   };
-  return sections;
+  return kSections;
 }
 
 std::string FullName(const Section& section, const std::string& key) {

@@ -39,7 +39,7 @@ class FusedPolicy : public torch::autograd::Function<FusedPolicy> {
     context->save_for_backward({values});
     context->saved_data[kCall] = c10::IValue::make_capsule(call);
     const auto devices = call->states.empty() ? int64_t{0} : int64_t{call->states[0].graph->num_devices};
-    const torch::Tensor logits = torch::empty({std::ssize(call->states), devices});
+    torch::Tensor logits = torch::empty({std::ssize(call->states), devices});
     call->kernel.SetWeights(Span<const float>(values));
     call->kernel.Forward(call->states, Span<float>(logits));
     float* logit = logits.data_ptr<float>();

@@ -56,13 +56,10 @@ size_t SizeOf(ArrayType type) {
     case ArrayType::kUint8:
       return 1;
     case ArrayType::kInt32:
-      return 4;
-    case ArrayType::kInt64:
-      return 8;
-    case ArrayType::kUint64:
-      return 8;
     case ArrayType::kFloat32:
       return 4;
+    case ArrayType::kInt64:
+    case ArrayType::kUint64:
     case ArrayType::kFloat64:
       return 8;
   }

@@ -91,7 +91,7 @@ const Ledger::Incarnation* Ledger::Find(const ActorKey& actor) const {
 }
 
 Ledger::Incarnation* Ledger::Find(const ActorKey& actor) {
-  return const_cast<Incarnation*>(std::as_const(*this).Find(actor));
+  return const_cast<Incarnation*>(static_cast<const Ledger*>(this)->Find(actor));
 }
 
 bool Ledger::Incarnation::Receive(uint64_t sequence) {

@@ -46,7 +46,7 @@ void Metrics::Write(const std::string& kind, int64_t update, double seconds, con
   for (const auto& [name, value] : scalars) {
     if (std::isfinite(value)) {
       line[name] = value;
-      tensorboard_.Scalar(kind + "/" + name, value, update, now);
+      tensorboard_.Scalar(StrCat(kind, "/", name), value, update, now);
     } else {
       line[name] = nullptr;
     }

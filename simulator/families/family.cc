@@ -29,7 +29,7 @@ struct FamilyEntry {
 };
 
 const std::vector<FamilyEntry>& Families() {
-  static const std::vector<FamilyEntry> families = {
+  static const std::vector<FamilyEntry> kFamilies = {
       {"ptb", PtbRanges,
        [](Rng& rng, const Ranges& in, ElementType type) { return BuildPtb(SamplePtb(rng, in), type); }},
       {"cifar10", Cifar10Ranges,
@@ -40,7 +40,7 @@ const std::vector<FamilyEntry>& Families() {
       {"nasnet", {}, [](Rng&, const Ranges&, ElementType type) { return BuildNasnet({}, type); }},
       {"nmt_single", {}, [](Rng&, const Ranges&, ElementType type) { return BuildNmt(kNmtSingle, type); }},
   };
-  return families;
+  return kFamilies;
 }
 
 const FamilyEntry& FindFamily(const std::string& name) {

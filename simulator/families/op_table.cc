@@ -18,8 +18,8 @@ std::map<std::string, OpRule> MakeTable() {
 }
 
 const std::map<std::string, OpRule>& Table() {
-  static const std::map<std::string, OpRule> table = MakeTable();
-  return table;
+  static const std::map<std::string, OpRule> kTable = MakeTable();
+  return kTable;
 }
 
 }  // namespace

@@ -3,7 +3,8 @@
 # emplace_bench(NAME SOURCES ... [DEPS ...])                        a program over the harness of tools/bench, in build/bin/
 # emplace_test(NAME SOURCES ... [DEPS ...] [LABEL ...])            one GoogleTest binary, one ctest entry per case
 #   TORCH, after the name of any of these: its files include LibTorch
-# emplace_script_test(NAME COMMAND ... [LABEL ...])                one ctest entry: a script; exit code 77 means skipped
+# emplace_script_test(NAME COMMAND ... [LABEL ...] [SERIAL])       one ctest entry: a script; exit code 77 means skipped; SERIAL:
+#                                                                   nothing else runs beside it
 # emplace_fuzz(NAME [FRAMES] [DEPS ...])                            NAME_fuzz.cc as a ctest entry that replays its committed
 #                                                                   inputs, and in the preset `asan` as a libFuzzer program
 #
@@ -123,12 +124,13 @@ endfunction()
 
 # A script is the same under a sanitizer, so it runs without one.
 function(emplace_script_test name)
-  cmake_parse_arguments(ARG "" "LABEL" "COMMAND" ${ARGN})
+  cmake_parse_arguments(ARG "SERIAL" "LABEL" "COMMAND" ${ARGN})
   if(NOT ARG_LABEL)
     set(ARG_LABEL fast)
   endif()
   if(NOT EMPLACE_SANITIZER)
     emplace_add_test(${name} ${ARG_LABEL} ${ARG_COMMAND})
+    set_tests_properties(${name} PROPERTIES RUN_SERIAL ${ARG_SERIAL})
   endif()
 endfunction()
 

@@ -23,7 +23,8 @@ Shape ConvolutionShape(const OpCall& call) {
 // A product of the unfolded images: 2 * outputs * numbers under the kernel. All three convolutions of a layer cost the
 // same: the gradient of the input adds each product to an input pixel, the gradient of the weight to a weight.
 double ConvolutionFlops(const Shape& output, const Shape& weight) {
-  return 2.0 * static_cast<double>(NumElements(output)) * static_cast<double>(NumElements(weight) / weight[0]);
+  const int64_t under_kernel = NumElements(weight) / weight[0];
+  return 2.0 * static_cast<double>(NumElements(output)) * static_cast<double>(under_kernel);
 }
 double ForwardFlops(const OpCall& call) { return ConvolutionFlops(call.output().shape, call.input(1).shape); }
 double InputGradientFlops(const OpCall& call) { return ConvolutionFlops(call.input(0).shape, call.input(1).shape); }
