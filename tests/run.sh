@@ -8,7 +8,6 @@
 # EMPLACE_JOBS is how many compilers and tests run at once; one a core unless said.
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit 1
-jobs=${EMPLACE_JOBS:-$(nproc)}
 # shellcheck source=lib/record.sh
 source tests/lib/record.sh
 
@@ -68,8 +67,10 @@ run_everything() {
 
   step "build (dev)"
   if check "dev build" build dev; then
-    step "tests"
-    run_ctest build
+    step "tests in this process and with a few others"
+    run_ctest build -LE cluster
+    step "tests on a cluster and on a fresh machine, both on this one, and faults"
+    run_ctest build -L cluster
   fi
 
   if needs clang++ "asan build"; then

@@ -9,6 +9,7 @@
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <thread>
 
 #include "common/error.h"
@@ -83,7 +84,7 @@ class Results {
   }
   void Add(const RunResult& result) {
     by_key_[result.key] = result;
-    if (Clock::now() - saved_ >= kSaveEvery) Save();
+    if (!saved_ || Clock::now() - *saved_ >= kSaveEvery) Save();
   }
   void Save() {
     if (!out_.empty()) WriteFileAtomically(out_, Document().dump() + "\n");
@@ -106,7 +107,7 @@ class Results {
   const std::vector<std::string> methods_;
   const nlohmann::ordered_json settings_;
   std::map<RunKey, RunResult> by_key_;
-  Clock::time_point saved_ = Clock::now();
+  std::optional<Clock::time_point> saved_;  // None: nothing is written yet.
 };
 
 void PrintTable(const std::vector<RunResult>& results, const std::vector<MethodSummary>& summaries,

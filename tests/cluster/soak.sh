@@ -6,7 +6,7 @@ set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
-if ! { cmake -S "$root" --preset dev && cmake --build "$root/build" -j 2 --target emplace-learner emplace-actor; } >"$log" 2>&1; then
+if ! { cmake -S "$root" --preset dev && cmake --build "$root/build" -j "${EMPLACE_JOBS:-$(nproc)}" --target emplace-learner emplace-actor; } >"$log" 2>&1; then
   tail -n 30 "$log"
   echo "FAILED soak: the programs are built"
   exit 1

@@ -2,7 +2,7 @@
 # configs/smoke.yaml as a user runs it: train with two actors while one is killed, resume, place an unseen graph, and give
 # it wrong input. Prints what failed; exit code 0 when nothing did.
 set -uo pipefail
-cd "$(dirname "$0")/../.."
+cd "$(dirname "$0")/../.." || exit 1
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 failures=0
@@ -51,8 +51,8 @@ PY
 
 no_process_left() { ! pgrep -f -- "$work/run" >/dev/null; }
 
-# Train for as long as it takes to kill an actor on the way: it is noticed and replaced.
-launch/cluster.sh configs/smoke.yaml --dir "$work/run" --actors 2 --set training.iterations=100000 --set training.max_minutes=0.2 \
+# Train, and kill an actor on the way: that is noticed, and it is replaced.
+launch/cluster.sh configs/smoke.yaml --dir "$work/run" --actors 2 --set training.iterations=400 --set training.max_minutes=10 \
   >"$work/log" 2>&1 &
 launcher=$!
 for _ in $(seq 1200); do  # Until it trains; a first build may come before.
@@ -125,10 +125,14 @@ expect "placing" "$emplace" place --graph "$graph" --devices "$devices" --policy
 expect "simulating it" "$emplace" simulate --graph "$graph" --devices "$devices" --placement "$work/placement.json" --json
 expect "inspecting the run" "$emplace" inspect "$work/run"
 
-# An evaluation that is interrupted keeps what it has, and goes on.
-evaluation=("$emplace" evaluate --graphs "$work/run/graphs" --devices "$devices" --methods single,heft,annealing --budget 120000 --jobs 2
-  --seeds 1,2,3 --out "$work/results.json")
-timeout -s INT 0.7 "${evaluation[@]}" >/dev/null 2>"$work/interrupted"
+# An evaluation that is interrupted keeps what it has, and goes on. The first result is written at once, and many runs follow it.
+evaluation=("$emplace" evaluate --graphs "$work/run/graphs" --devices "$devices" --methods "single,heft,annealing" --jobs 2
+  --budget 120000 --seeds "1,2,3" --out "$work/results.json")
+"${evaluation[@]}" >/dev/null 2>"$work/interrupted" &
+evaluating=$!
+until [[ -s $work/results.json ]] || ! kill -0 "$evaluating" 2>/dev/null; do sleep 0.01; done
+kill -INT "$evaluating"
+wait "$evaluating"
 expect "an interrupted evaluation says how to go on" grep -q "runs to go; --out .* --resume goes on" "$work/interrupted"
 expect "an evaluation goes on" "${evaluation[@]}" --resume --json
 expect "it has all runs" python3 -c "import json, sys; assert len(json.load(open(sys.argv[1]))['results']) == 4 * 5" "$work/results.json"

@@ -2,6 +2,7 @@
 # How tests/run.sh keeps count: a line for each test in the file $results, "STATUS <tab> SECONDS <tab> NAME <tab> WHY", where
 # STATUS is passed, failed or skipped and WHY is there for those that were skipped.
 results=$(mktemp)
+jobs=${EMPLACE_JOBS:-$(nproc)}
 trap 'rm -f "$results"' EXIT
 
 step() { printf '\n== %s (%(%H:%M:%S)T)\n' "$*" -1; }

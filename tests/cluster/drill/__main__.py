@@ -1,5 +1,6 @@
 """The command line: which faults, in which order, and a line for each. See drill.sh."""
 import argparse
+import collections
 import pathlib
 import random
 import shutil
@@ -41,6 +42,9 @@ FAULTS = {
 }
 
 
+ALL_SKIPPED = 77  # The exit code by which ctest knows it.
+
+
 def order(names: list[str], minutes: float, seed: int):
     """The faults to go through: once each as listed, or, for `minutes`, again and again in random order."""
     if not minutes:
@@ -55,10 +59,11 @@ def order(names: list[str], minutes: float, seed: int):
             yield name
 
 
-def run_fault(drill: Drill, number: int, name: str, seed: int) -> bool:
+def run_fault(drill: Drill, number: int, name: str, seed: int) -> str:
+    """Prints its line; "ok", "skipped" or "FAILED"."""
     drill.begin(number, name, seed)
     began = time.monotonic()
-    word, seen = "ok   ", ""
+    word, seen = "ok", ""
     try:
         seen = FAULTS[name](drill)
         if left := drill.end_programs():
@@ -72,10 +77,10 @@ def run_fault(drill: Drill, number: int, name: str, seed: int) -> bool:
         word, seen = "FAILED", f"the drill itself broke: {error}; its files: {drill.folder}"
     finally:
         drill.end_programs()
-    print(f"{word} {name}: {seen} ({time.monotonic() - began:.1f} s)", flush=True)
+    print(f"{word:5} {name}: {seen} ({time.monotonic() - began:.1f} s)", flush=True)
     if word != "FAILED":
         shutil.rmtree(drill.folder, ignore_errors=True)
-    return word != "FAILED"
+    return word
 
 
 def main() -> int:
@@ -97,17 +102,17 @@ def main() -> int:
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # Cleaned up after like Ctrl-C.
     work = pathlib.Path(tempfile.mkdtemp(prefix="emplace-drill-"))
     drill = Drill(work)
-    failed = 0
+    words = collections.Counter()
     try:
         for number, name in enumerate(order(arguments.faults or list(FAULTS), arguments.minutes, seed), 1):
-            failed += not run_fault(drill, number, name, seed)
+            words[run_fault(drill, number, name, seed)] += 1
     except KeyboardInterrupt:
         print("interrupted", file=sys.stderr)
         return 130
     finally:
-        if not failed:
+        if not words["FAILED"]:
             shutil.rmtree(work, ignore_errors=True)
-    return 1 if failed else 0
+    return 1 if words["FAILED"] else 0 if words["ok"] else ALL_SKIPPED
 
 
 if __name__ == "__main__":
