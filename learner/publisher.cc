@@ -50,13 +50,13 @@ void Publisher::WriteMetrics(const Updated& updated) {
                      {"gradient_norm", stats.gradient_norm},
                      {"advantage_std", stats.advantage_std},
                      {"importance", stats.mean_importance},
-                     {"mean_ratio", numbers.mean_ratio},
-                     {"best_ratio", numbers.best_ratio},
-                     {"min_lag", static_cast<double>(numbers.lag_min)},
-                     {"mean_lag", numbers.lag_mean},
-                     {"max_lag", static_cast<double>(numbers.lag_max)},
-                     {"episodes", static_cast<double>(front_end.episodes)},
-                     {"steps", static_cast<double>(front_end.steps)},
+                     {metrics::kMeanRatio, numbers.mean_ratio},
+                     {metrics::kBestRatio, numbers.best_ratio},
+                     {metrics::kMinLag, static_cast<double>(numbers.lag_min)},
+                     {metrics::kMeanLag, numbers.lag_mean},
+                     {metrics::kMaxLag, static_cast<double>(numbers.lag_max)},
+                     {metrics::kEpisodes, static_cast<double>(front_end.episodes)},
+                     {metrics::kSteps, static_cast<double>(front_end.steps)},
                      {"stale", static_cast<double>(ledger.stale)},
                      {"rejected", static_cast<double>(ledger.rejected)},
                      {"duplicates", static_cast<double>(front_end.duplicates)},
@@ -65,14 +65,14 @@ void Publisher::WriteMetrics(const Updated& updated) {
                      {"refused", static_cast<double>(front_end.refused)},
                      {"actors_alive", static_cast<double>(front_end.actors_alive)},
                      {"actors_gone", static_cast<double>(front_end.actors_gone)},
-                     {"blocked_s", front_end.blocked_s}};
+                     {metrics::kBlockedSeconds, front_end.blocked_s}};
   const StageTimes times = to_.clocks.Read();
   const StageTimes since = times - last_times_;
   last_times_ = times;
-  for (size_t i = 0; i < kStageNames.size(); ++i) {
-    scalars.emplace_back(StrCat(kStageNames[i], "_busy_s"), since[static_cast<Stage>(i)].busy);
+  for (size_t i = 0; i < metrics::kStages.size(); ++i) {
+    scalars.emplace_back(metrics::BusySeconds(metrics::kStages[i]), since[static_cast<Stage>(i)].busy);
   }
-  to_.metrics.Write("update", static_cast<int64_t>(updated.weights->version), to_.clock.seconds(), scalars);
+  to_.metrics.Write(metrics::kUpdate, static_cast<int64_t>(updated.weights->version), to_.clock.seconds(), scalars);
 }
 
 void Publisher::TakeReport() {
@@ -80,9 +80,9 @@ void Publisher::TakeReport() {
   if (!report) return;
   const double ratio = report->validation.geometric_mean_ratio;
   const PolicyVersion version = report->weights->version;
-  to_.metrics.Write("evaluation", static_cast<int64_t>(version), to_.clock.seconds(),
-                    {{"validation_ratio", ratio},
-                     {"test_ratio", report->test.geometric_mean_ratio},
+  to_.metrics.Write(metrics::kEvaluation, static_cast<int64_t>(version), to_.clock.seconds(),
+                    {{metrics::kValidationRatio, ratio},
+                     {metrics::kTestRatio, report->test.geometric_mean_ratio},
                      {"validation_infeasible", static_cast<double>(report->validation.infeasible)},
                      {"test_infeasible", static_cast<double>(report->test.infeasible)}});
   std::printf("evaluation of version %llu: makespan / one device %s on validation graphs, %s on test graphs\n",

@@ -8,15 +8,14 @@
 #include <cstddef>
 #include <optional>
 
+#include "common/metrics_keys.h"
 #include "common/mutex.h"
 
 namespace emplace {
 
-// In the order in which an episode passes through them.
+// An index into metrics::kStages.
 enum class Stage { kReceive, kCheck, kBatch, kUpdate, kPublish, kEvaluate };
-inline constexpr std::array<const char*, 6> kStageNames = {"receive", "check",   "batch",
-                                                           "update",  "publish", "evaluate"};
-inline const char* NameOf(Stage stage) { return kStageNames[static_cast<size_t>(stage)]; }
+inline const char* NameOf(Stage stage) { return metrics::kStages[static_cast<size_t>(stage)]; }
 
 struct StageSeconds {
   double busy = 0;
@@ -83,7 +82,7 @@ class StageTimes {
   friend StageTimes operator-(const StageTimes& later, const StageTimes& earlier);
 
  private:
-  std::array<StageSeconds, kStageNames.size()> seconds_;
+  std::array<StageSeconds, metrics::kStages.size()> seconds_;
 };
 
 // A clock for every stage.
@@ -94,7 +93,7 @@ class StageClocks {
   StageTimes Read() const;
 
  private:
-  std::array<StageClock, kStageNames.size()> clocks_;
+  std::array<StageClock, metrics::kStages.size()> clocks_;
 };
 
 }  // namespace emplace

@@ -42,10 +42,10 @@ void Watchdog::Run(const std::stop_token& stop) const {
     const Clock::time_point now = Clock::now();
     if (now - std::exchange(last_look, now) > kProcessStoodStill) watching_since = now;
     if (std::chrono::duration<double>(now - watching_since).count() <= limit_s_) continue;
-    for (size_t i = 0; i < kStageNames.size(); ++i) {
+    for (size_t i = 0; i < metrics::kStages.size(); ++i) {
       const std::optional<double> silent_s = clocks_[static_cast<Stage>(i)].silent_s();
       if (!silent_s || *silent_s <= limit_s_) continue;
-      alarm_(StrCat("stage '", kStageNames[i], "' of the learner, process ", ::getpid(), " on ", HostName(),
+      alarm_(StrCat("stage '", metrics::kStages[i], "' of the learner, process ", ::getpid(), " on ", HostName(),
                     ", hangs: nothing was heard of it for ", *silent_s,
                     " s, expected a sign within learner.watchdog_s, ", limit_s_, " s; last: ", progress_()));
       return;

@@ -8,6 +8,7 @@
 
 #include "common/error.h"
 #include "common/file_io.h"
+#include "common/metrics_keys.h"
 #include "common/strings.h"
 
 namespace emplace {
@@ -24,7 +25,7 @@ void DropLinesPast(const std::filesystem::path& path, int64_t updates) {
   if (updates > 0) {
     for (const std::string& line : Split(ReadFile(path), '\n')) {
       const nlohmann::json json = nlohmann::json::parse(line, nullptr, /*allow_exceptions=*/false);
-      if (!json.is_object() || json.value("update", updates + 1) > updates) continue;
+      if (!json.is_object() || json.value(metrics::kUpdates, updates + 1) > updates) continue;
       kept += line + "\n";
     }
   }
@@ -41,7 +42,7 @@ Metrics::Metrics(const std::filesystem::path& run_dir, int64_t updates)
 }
 
 void Metrics::Write(const std::string& kind, int64_t update, double seconds, const Scalars& scalars) {
-  nlohmann::ordered_json line = {{"kind", kind}, {"update", update}, {"seconds", seconds}};
+  nlohmann::ordered_json line = {{"kind", kind}, {metrics::kUpdates, update}, {metrics::kSeconds, seconds}};
   const double now = UnixSeconds();
   for (const auto& [name, value] : scalars) {
     if (std::isfinite(value)) {

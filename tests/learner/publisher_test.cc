@@ -4,7 +4,9 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <map>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "common/file_io.h"
 #include "common/strings.h"
@@ -17,6 +19,7 @@ namespace {
 
 namespace fs = std::filesystem;
 using testing::ElementsAre;
+using testing::SizeIs;
 
 // A run's parts but for its pipeline: updates are made by hand.
 class PublisherTest : public testing::Test {
@@ -115,11 +118,34 @@ TEST_F(PublisherTest, EachUpdateLeavesALineThatSaysHowBusyTheStagesWere) {
   ASSERT_EQ(lines.size(), 5U);
   for (const nlohmann::json& line : lines) {
     EXPECT_EQ(line.at("mean_ratio"), 0.5);
-    for (const char* const stage : kStageNames) EXPECT_TRUE(line.at(StrCat(stage, "_busy_s")).is_number()) << stage;
+    for (const char* const stage : metrics::kStages) EXPECT_TRUE(line.at(metrics::BusySeconds(stage)).is_number());
   }
   EXPECT_EQ(lines[2].at("update_busy_s"), 0);
   EXPECT_EQ(lines[3].at("update_busy_s"), busy);
   EXPECT_EQ(lines[4].at("update_busy_s"), 0);  // Since the line before, not in all.
+}
+
+// tests/golden/files/metrics.jsonl is a run's: what reads such files is tested with it, so it has to have today's keys.
+TEST_F(PublisherTest, LinesHaveTheKeysOfTheGoldenFile) {
+  publisher_->Publish(Update());
+  publisher_->Finish(update_->Save());
+  const auto keys_of = [](const nlohmann::json& line) {
+    std::set<std::string> keys;
+    for (const auto& [key, value] : line.items()) keys.insert(key);
+    return keys;
+  };
+  std::map<std::string, std::set<std::string>> golden;
+  for (const std::string& line : Split(ReadFile(EMPLACE_GOLDEN_METRICS), '\n')) {
+    if (line.empty()) continue;
+    const nlohmann::json json = nlohmann::json::parse(line);
+    golden[json.at("kind")] = keys_of(json);
+  }
+  EXPECT_THAT(golden, SizeIs(2));
+  for (const auto& [kind, golden_keys] : golden) {
+    const std::vector<nlohmann::json> lines = Lines(kind);
+    ASSERT_FALSE(lines.empty()) << kind;
+    EXPECT_EQ(keys_of(lines.back()), golden_keys) << kind;
+  }
 }
 
 TEST_F(PublisherTest, ACheckpointHoldsTheStateOfItsUpdateThoughLaterOnesRun) {

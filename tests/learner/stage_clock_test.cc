@@ -87,12 +87,12 @@ TEST(StageClock, MayBeReadWhileTheStageWorks) {
 TEST(StageTimes, SubtractsStageByStage) {
   StageTimes earlier;
   StageTimes later;
-  for (size_t i = 0; i < kStageNames.size(); ++i) {
+  for (size_t i = 0; i < metrics::kStages.size(); ++i) {
     earlier[static_cast<Stage>(i)] = {.busy = static_cast<double>(i), .waiting = 1};
     later[static_cast<Stage>(i)] = {.busy = static_cast<double>(3 * i), .waiting = 1.5};
   }
   const StageTimes since = later - earlier;
-  for (size_t i = 0; i < kStageNames.size(); ++i) {
+  for (size_t i = 0; i < metrics::kStages.size(); ++i) {
     EXPECT_EQ(since[static_cast<Stage>(i)].busy, static_cast<double>(2 * i));
     EXPECT_EQ(since[static_cast<Stage>(i)].waiting, 0.5);
   }

@@ -26,13 +26,13 @@ class Line {
     if (!kind.is_string()) throw BadInput(StrCat(place_, ": 'kind' is ", ShownJson(kind), ", expected a name"));
     return kind.get<std::string>();
   }
-  double Required(const char* key) const {
+  double Required(const std::string& key) const {
     const double value = Optional(key);
     if (!std::isnan(value)) return value;
     throw BadInput(StrCat(place_, ": '", key, "' is missing, expected a number"));
   }
   // NaN where there is none.
-  double Optional(const char* key) const {
+  double Optional(const std::string& key) const {
     const auto found = json_.find(key);
     if (found == json_.end() || found->is_null()) return kNone;
     if (!found->is_number())
@@ -86,30 +86,32 @@ class UpdateBuckets {
  public:
   // Appends the bucket's entry to `series`.
   void Add(const std::vector<Line>& lines, size_t begin, size_t end, UpdateSeries& series) {
-    Tally mean_ratio, best_ratio, min_lag, mean_lag, max_lag, waiting, updating, other;
+    Tally mean_ratio, best_ratio, min_lag, mean_lag, max_lag;
+    std::array<Tally, metrics::kStages.size()> busy;
     const double episodes_before = episodes_.total();
     const double steps_before = steps_.total();
     const double blocked_before = blocked_.total();
     for (size_t i = begin; i < end; ++i) {
       const Line& line = lines[i];
-      mean_ratio.Add(line.Optional("mean_ratio"));
-      best_ratio.Add(line.Optional("best_ratio"));
-      min_lag.Add(line.Optional("min_lag"));
-      mean_lag.Add(line.Optional("mean_lag"));
-      max_lag.Add(line.Optional("max_lag"));
-      waiting.Add(line.Optional("waiting_s"));
-      updating.Add(line.Optional("updating_s"));
-      other.Add(line.Optional("other_s"));
-      episodes_.Read(line.Optional("episodes"));
-      steps_.Read(line.Optional("steps"));
-      blocked_.Read(line.Optional("blocked_s"));
+      mean_ratio.Add(line.Optional(metrics::kMeanRatio));
+      best_ratio.Add(line.Optional(metrics::kBestRatio));
+      min_lag.Add(line.Optional(metrics::kMinLag));
+      mean_lag.Add(line.Optional(metrics::kMeanLag));
+      max_lag.Add(line.Optional(metrics::kMaxLag));
+      for (size_t stage = 0; stage < busy.size(); ++stage) {
+        busy[stage].Add(line.Optional(metrics::BusySeconds(metrics::kStages[stage])));
+      }
+      episodes_.Read(line.Optional(metrics::kEpisodes));
+      steps_.Read(line.Optional(metrics::kSteps));
+      blocked_.Read(line.Optional(metrics::kBlockedSeconds));
     }
-    const double seconds = lines[end - 1].Required("seconds");
+    const double seconds = lines[end - 1].Required(metrics::kSeconds);
     const auto rate = [elapsed = seconds - seconds_](double amount) { return elapsed > 0 ? amount / elapsed : kNone; };
-    const auto share = [all = waiting.sum() + updating.sum() + other.sum()](double part) {
-      return all > 0 ? part / all : kNone;
+    // The clocks of training and of a stage are not read at the same moment.
+    const auto share = [&](const Tally& busy_s) {
+      return std::isnan(busy_s.mean()) ? kNone : std::min(rate(busy_s.sum()), 1.0);
     };
-    series.update.push_back(lines[end - 1].Required("update"));
+    series.update.push_back(lines[end - 1].Required(metrics::kUpdates));
     series.seconds.push_back(seconds);
     series.mean_ratio.push_back(mean_ratio.mean());
     series.best_ratio.push_back(best_ratio.least());
@@ -118,9 +120,7 @@ class UpdateBuckets {
     series.max_lag.push_back(max_lag.greatest());
     series.episodes_per_s.push_back(rate(episodes_.total() - episodes_before));
     series.steps_per_s.push_back(rate(steps_.total() - steps_before));
-    series.waiting_share.push_back(share(waiting.sum()));
-    series.updating_share.push_back(share(updating.sum()));
-    series.other_share.push_back(share(other.sum()));
+    for (size_t stage = 0; stage < busy.size(); ++stage) series.busy_share[stage].push_back(share(busy[stage]));
     series.blocked_share.push_back(rate(blocked_.total() - blocked_before));
     seconds_ = seconds;
   }
@@ -148,12 +148,12 @@ MetricsSeries ParseMetrics(std::string_view text, const std::string& source, siz
     if (!json.is_object()) throw BadInput(StrCat(place, ": damaged, expected a JSON object"));
     const Line line(std::move(json), place);
     const std::string kind = line.Kind();
-    if (kind == "evaluation") {
-      series.evaluations.update.push_back(line.Required("update"));
-      series.evaluations.seconds.push_back(line.Required("seconds"));
-      series.evaluations.validation_ratio.push_back(line.Optional("validation_ratio"));
-      series.evaluations.test_ratio.push_back(line.Optional("test_ratio"));
-    } else if (kind == "update") {
+    if (kind == metrics::kEvaluation) {
+      series.evaluations.update.push_back(line.Required(metrics::kUpdates));
+      series.evaluations.seconds.push_back(line.Required(metrics::kSeconds));
+      series.evaluations.validation_ratio.push_back(line.Optional(metrics::kValidationRatio));
+      series.evaluations.test_ratio.push_back(line.Optional(metrics::kTestRatio));
+    } else if (kind == metrics::kUpdate) {
       updates.push_back(line);
     }
   }

@@ -1,10 +1,13 @@
 // metrics.jsonl of a run as the series that a report draws.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "common/metrics_keys.h"
 
 namespace emplace {
 
@@ -27,10 +30,10 @@ struct UpdateSeries {
   std::vector<double> max_lag;
   std::vector<double> episodes_per_s;  // Over the time since the bucket before.
   std::vector<double> steps_per_s;
-  std::vector<double> waiting_share;  // Of the learner's time in the bucket, 0..1: for trajectories.
-  std::vector<double> updating_share;
-  std::vector<double> other_share;
-  std::vector<double> blocked_share;  // Of the wall time: with a full queue, so that actors had to wait.
+  // Share of the wall time, 0..1, for which each stage of metrics::kStages works. Stages work at the same time.
+  std::array<std::vector<double>, metrics::kStages.size()> busy_share;
+  std::vector<double>
+      blocked_share;  // Share of the wall time for which the queue was full, so that actors had to wait.
 };
 
 struct MetricsSeries {

@@ -34,6 +34,10 @@ OrderedJson Columns(const EvaluationSeries& series) {
 }
 
 OrderedJson Columns(const UpdateSeries& series) {
+  OrderedJson busy_share;
+  for (size_t stage = 0; stage < metrics::kStages.size(); ++stage) {
+    busy_share[metrics::kStages[stage]] = series.busy_share[stage];
+  }
   return {{"update", series.update},
           {"seconds", series.seconds},
           {"mean_ratio", series.mean_ratio},
@@ -43,9 +47,7 @@ OrderedJson Columns(const UpdateSeries& series) {
           {"max_lag", series.max_lag},
           {"episodes_per_s", series.episodes_per_s},
           {"steps_per_s", series.steps_per_s},
-          {"waiting_share", series.waiting_share},
-          {"updating_share", series.updating_share},
-          {"other_share", series.other_share},
+          {"busy_share", busy_share},
           {"blocked_share", series.blocked_share}};
 }
 

@@ -15,22 +15,19 @@ import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[2]
+METRICS = ROOT / "tests/golden/files/metrics.jsonl"
 DEVICES = ROOT / "configs/clusters/k80x2.yaml"
 # Ends a script element, and a title, wherever it is not escaped.
 HARMFUL = "</script></title><b id=harm><img src=x onerror='harmed=1'>"
 
 
 def run_lines(seed: int) -> list[dict]:
-    lines = []
-    for update in range(60):
-        ratio = 0.8 + 0.2 / (1 + update / (5 + seed))
-        if update % 10 == 0:
-            lines.append({"kind": "evaluation", "update": update, "seconds": 2.0 * update, "validation_ratio": ratio,
-                          "test_ratio": ratio + 0.02})
-        lines.append({"kind": "update", "update": update + 1, "seconds": 2.0 * update + 1, "mean_ratio": ratio + 0.03,
-                      "best_ratio": ratio - 0.05, "min_lag": 0, "mean_lag": 1 + update % 3 / 3, "max_lag": 2 + update % 2,
-                      "episodes": 16 * update, "steps": 2048 * update, "blocked_s": update / 4, "waiting_s": 0.5,
-                      "updating_s": 1.4, "other_s": 0.1})
+    """What a learner wrote, with ratios that differ by seed."""
+    lines = [json.loads(line) for line in METRICS.read_text().splitlines()]
+    for line in lines:
+        for key in ("mean_ratio", "best_ratio", "validation_ratio", "test_ratio"):
+            if key in line:
+                line[key] *= 1 + seed / 20
     return lines
 
 

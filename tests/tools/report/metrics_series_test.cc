@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "common/error.h"
+#include "common/file_io.h"
 #include "tests/support/bad_input.h"
 
 namespace emplace {
@@ -16,6 +17,39 @@ using ::testing::HasSubstr;
 
 std::string MetricsError(std::string_view text) {
   return BadInputOf([&] { ParseMetrics(text, "m.jsonl", 10); }, "m.jsonl:");
+}
+
+constexpr size_t kReceive = 0, kBatch = 2, kUpdate = 3;  // Of metrics::kStages.
+
+// What the learner writes (tests/golden) has every number that a report draws.
+TEST(MetricsSeries, NothingIsMissingFromWhatTheLearnerWrote) {
+  const MetricsSeries series = ParseMetrics(ReadFile(EMPLACE_GOLDEN_METRICS), "metrics.jsonl", 10);
+  const auto expect_numbers = [](const std::vector<double>& values, size_t size, const char* name) {
+    EXPECT_EQ(values.size(), size) << name;
+    for (const double value : values) EXPECT_TRUE(std::isfinite(value)) << name;
+  };
+  const EvaluationSeries& evaluations = series.evaluations;
+  ASSERT_GE(evaluations.update.size(), 3U);
+  expect_numbers(evaluations.seconds, evaluations.update.size(), "seconds");
+  expect_numbers(evaluations.validation_ratio, evaluations.update.size(), "validation_ratio");
+  expect_numbers(evaluations.test_ratio, evaluations.update.size(), "test_ratio");
+  const UpdateSeries& updates = series.updates;
+  ASSERT_EQ(updates.update.size(), 10U);
+  expect_numbers(updates.seconds, 10, "seconds");
+  expect_numbers(updates.mean_ratio, 10, "mean_ratio");
+  expect_numbers(updates.best_ratio, 10, "best_ratio");
+  expect_numbers(updates.min_lag, 10, "min_lag");
+  expect_numbers(updates.mean_lag, 10, "mean_lag");
+  expect_numbers(updates.max_lag, 10, "max_lag");
+  expect_numbers(updates.episodes_per_s, 10, "episodes_per_s");
+  expect_numbers(updates.steps_per_s, 10, "steps_per_s");
+  expect_numbers(updates.blocked_share, 10, "blocked_share");
+  for (size_t stage = 0; stage < metrics::kStages.size(); ++stage) {
+    expect_numbers(updates.busy_share[stage], 10, metrics::kStages[stage]);
+    for (const double share : updates.busy_share[stage])
+      EXPECT_TRUE(share >= 0 && share <= 1) << metrics::kStages[stage];
+  }
+  EXPECT_GT(updates.busy_share[kUpdate][5], 0);
 }
 
 TEST(MetricsSeries, TakesEvaluationsAsTheyAre) {
@@ -32,10 +66,10 @@ TEST(MetricsSeries, TakesEvaluationsAsTheyAre) {
 }
 
 TEST(MetricsSeries, SumsUpdatesUpByBucket) {
-  // Four updates in two buckets. First: 8 episodes in 4 s; waiting 1 + 1 of 4 s of stages. Second: 24 - 8 = 16 in 2 s.
+  // Four updates in two buckets. First: 8 episodes in 4 s; updating for 3 s. Second: 24 - 8 = 16 in 2 s.
   const MetricsSeries series = ParseMetrics(
-      R"({"kind":"update","update":1,"seconds":2,"mean_ratio":1.0,"best_ratio":0.9,"min_lag":1,"mean_lag":1,"max_lag":2,"episodes":4,"steps":40,"blocked_s":0,"waiting_s":1,"updating_s":1,"other_s":0}
-{"kind":"update","update":2,"seconds":4,"mean_ratio":0.8,"best_ratio":0.7,"min_lag":0,"mean_lag":2,"max_lag":3,"episodes":8,"steps":80,"blocked_s":1,"waiting_s":1,"updating_s":0,"other_s":1}
+      R"({"kind":"update","update":1,"seconds":2,"mean_ratio":1.0,"best_ratio":0.9,"min_lag":1,"mean_lag":1,"max_lag":2,"episodes":4,"steps":40,"blocked_s":0,"receive_busy_s":0,"update_busy_s":1.5}
+{"kind":"update","update":2,"seconds":4,"mean_ratio":0.8,"best_ratio":0.7,"min_lag":0,"mean_lag":2,"max_lag":3,"episodes":8,"steps":80,"blocked_s":1,"receive_busy_s":1,"update_busy_s":1.5}
 {"kind":"update","update":3,"seconds":5,"episodes":16,"steps":160}
 {"kind":"update","update":4,"seconds":6,"episodes":24,"steps":240}
 )",
@@ -50,12 +84,12 @@ TEST(MetricsSeries, SumsUpdatesUpByBucket) {
   EXPECT_DOUBLE_EQ(updates.max_lag[0], 3);
   EXPECT_THAT(updates.episodes_per_s, ElementsAre(2, 8));
   EXPECT_THAT(updates.steps_per_s, ElementsAre(20, 80));
-  EXPECT_DOUBLE_EQ(updates.waiting_share[0], 0.5);
-  EXPECT_DOUBLE_EQ(updates.updating_share[0], 0.25);
-  EXPECT_DOUBLE_EQ(updates.other_share[0], 0.25);
+  EXPECT_DOUBLE_EQ(updates.busy_share[kReceive][0], 0.25);
+  EXPECT_DOUBLE_EQ(updates.busy_share[kUpdate][0], 0.75);
+  EXPECT_TRUE(std::isnan(updates.busy_share[kBatch][0]));
   EXPECT_DOUBLE_EQ(updates.blocked_share[0], 0.25);
   EXPECT_TRUE(std::isnan(updates.mean_ratio[1]));
-  EXPECT_TRUE(std::isnan(updates.waiting_share[1]));
+  EXPECT_TRUE(std::isnan(updates.busy_share[kUpdate][1]));
 }
 
 TEST(MetricsSeries, CountersStartAgainWhenARunGoesOn) {

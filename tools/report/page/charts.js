@@ -1,9 +1,8 @@
 // A line chart: lines, steps and bands over one x axis, with legend, a cursor for pointer and keys, and a data table.
 //
 // spec: {title, summary, xLabel, yLabel, xFormat, yFormat, yFloor, yRange, xRange, xFrom, reference: {y, label}, series: [...]}
-// series: {name, x, y, style (index into the palette), step, faint, low, high, filled, shown, rangeName}
-//   low, high  a band around the line; `filled` paints it as an area of its own
-//   shown      what the cursor and the table tell, where that is not y
+// series: {name, x, y, style (index into the palette), step, faint, low, high, rangeName}
+//   low, high  a band around the line
 //   faint      a thin line without marker, legend entry or table column: one run among several
 
 const chartHeight = 300;
@@ -35,18 +34,15 @@ function bandPath(xs, low, high) {
 function seriesKey(series) {
   const look = lineLook(series.style);
   const swatch = svgElement("svg", {class: "key", viewBox: "0 0 34 14", width: 34, height: 14, "aria-hidden": "true", style: look.colour});
-  if (series.filled) swatch.append(svgElement("rect", {class: "area", x: 1, y: 1, width: 32, height: 12}));
-  else {
-    swatch.append(svgElement("line", {class: "line", x1: 1, x2: 33, y1: 7, y2: 7, "stroke-dasharray": look.dash}));
-    swatch.append(svgElement("path", {class: "marker", d: markerPath(look.marker, 17, 7, 4)}));
-  }
+  swatch.append(svgElement("line", {class: "line", x1: 1, x2: 33, y1: 7, y2: 7, "stroke-dasharray": look.dash}));
+  swatch.append(svgElement("path", {class: "marker", d: markerPath(look.marker, 17, 7, 4)}));
   return element("li", {}, swatch, series.name);
 }
 
 function valueText(spec, series, i) {
-  const value = (series.shown ?? series.y)[i];
+  const value = series.y[i];
   const text = spec.yFormat(value);
-  const isRange = series.low && !series.filled && value !== null;
+  const isRange = series.low && value !== null;
   return isRange ? `${text} (${spec.yFormat(series.low[i])} to ${spec.yFormat(series.high[i])})` : text;
 }
 
@@ -158,12 +154,11 @@ function drawSeries(series, x, y, box) {
   const ys = series.y.map((value) => (value === null ? null : y(value)));
   if (series.low) {
     const scaled = (values) => values.map((value) => (value === null ? null : y(value)));
-    group.append(svgElement("path", {class: series.filled ? "area" : "band", d: bandPath(xs, scaled(series.low), scaled(series.high))}));
+    group.append(svgElement("path", {class: "band", d: bandPath(xs, scaled(series.low), scaled(series.high))}));
   }
   const points = xs.map((at, i) => [at, ys[i]]);
   // A distribution stays where it is up to the edge of the plot.
   if (series.step && points.length > 0) points.push([box.right, points.at(-1)[1]]);
-  if (series.filled) return group;
   group.append(svgElement("path", {class: "line", d: pathThrough(points, series.step), "stroke-dasharray": series.faint ? "" : look.dash}));
   if (series.faint) return group;
   // A few markers tell the lines apart; one on every point would hide them.

@@ -142,35 +142,38 @@ function placedSection() {
 // ---- Health of the runs ----
 
 const stages = [
-  {key: "updating_share", name: "updating the policy"},
-  {key: "waiting_share", name: "waiting for trajectories"},
-  {key: "other_share", name: "publishing, checkpoints, metrics"},
+  {key: "receive", name: "receiving trajectories"},
+  {key: "check", name: "checking them"},
+  {key: "batch", name: "collecting a batch"},
+  {key: "update", name: "updating the policy"},
+  {key: "publish", name: "publishing it, checkpoints, metrics"},
+  {key: "evaluate", name: "evaluating it"},
 ];
+const almostAlways = 0.9;  // A stage that works for this share of the time is the one that the others wait for.
 
 function healthCharts(run, axis) {
   const {updates} = run;
   const common = {xLabel: timeAxes[axis].label, xFormat: timeAxes[axis].format, xFrom: 0, yFloor: 0};
   const line = (key, name, style, more = {}) => ({name, style, x: updates[axis], y: updates[key], ...more});
-  const mean = (key) => {
-    const values = updates[key].filter((value) => value !== null);
-    return values.reduce((sum, value) => sum + value, 0) / Math.max(1, values.length);
+  const mean = (values) => {
+    const known = values.filter((value) => value !== null);
+    return known.reduce((sum, value) => sum + value, 0) / Math.max(1, known.length);
   };
-  let below = updates.update.map(() => 0);
-  const stacked = stages.map(({key, name}, style) => {
-    const low = below;
-    const high = updates[key].map((value, i) => (value === null ? null : low[i] + value));
-    below = high.map((value, i) => value ?? low[i]);
-    return {name, style, x: updates[axis], y: high, low, high, filled: true, shown: updates[key]};
-  });
-  const limiting = stages.reduce((a, b) => (mean(a.key) >= mean(b.key) ? a : b));
+  const drawn = stages.filter(({key}) => anyNumber(updates.busy_share[key]));
+  const busiest = drawn.reduce((a, b) => (mean(updates.busy_share[a.key]) >= mean(updates.busy_share[b.key]) ? a : b), drawn[0]);
   const positive = (key) => [0, paddedRange(updates[key], 0)[1]];
   const charts = [];
   if (anyNumber(updates.episodes_per_s)) charts.push(lineChart({...common, title: "Episodes", yLabel: "episodes / s", yFormat: (v) => `${formatNumber(v, 1)} / s`, yRange: positive("episodes_per_s"), series: [line("episodes_per_s", "episodes / s", 0)]}));
   if (anyNumber(updates.steps_per_s)) charts.push(lineChart({...common, title: "Steps", yLabel: "steps / s", yFormat: (v) => `${formatNumber(v, 0)} / s`, yRange: positive("steps_per_s"), series: [line("steps_per_s", "steps / s", 0)]}));
   if (anyNumber(updates.mean_lag)) charts.push(lineChart({...common, title: "Policy lag", summary: "Versions between the policy that acted and the one that learns.", yLabel: "versions", yFormat: (v) => formatNumber(v, 2), yRange: [0, Math.max(1, paddedRange(updates.max_lag)[1])],
     series: [{...line("mean_lag", "mean, from least to greatest", 0), low: updates.min_lag, high: updates.max_lag}]}));
-  if (anyNumber(updates.updating_share)) charts.push(lineChart({...common, title: "Where the learner's time goes", summary: `Most of it, ${formatPercent(mean(limiting.key))}, is ${limiting.name}: ${limiting.key === "waiting_share" ? "actors or network limit the run" : "the learner limits the run"}.`,
-    yLabel: "share of the time", yFormat: formatPercent, yTickFormat: formatPercent, yRange: [0, 1], series: stacked}));
+  if (drawn.length > 0) {
+    const share = mean(updates.busy_share[busiest.key]);
+    charts.push(lineChart({...common, title: "Where the learner's time goes",
+      summary: `How much of the time each stage of the learner works; they work side by side. The busiest is ${busiest.name}, ${formatPercent(share)} of the time: ${share >= almostAlways ? "it limits the run" : "the learner also waits, for actors or the network"}.`,
+      yLabel: "share of the time", yFormat: formatPercent, yTickFormat: formatPercent, yRange: [0, 1],
+      series: drawn.map(({key, name}, style) => ({name, style, x: updates[axis], y: updates.busy_share[key]}))}));
+  }
   if (anyNumber(updates.blocked_share)) charts.push(lineChart({...common, title: "Full queue", summary: "Share of the time in which the learner's buffer was full and actors had to wait.", yLabel: "share of the time", yFormat: formatPercent, yTickFormat: formatPercent, yRange: [0, Math.max(0.05, paddedRange(updates.blocked_share)[1])], series: [line("blocked_share", "queue full", 0)]}));
   return charts;
 }
