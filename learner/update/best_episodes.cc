@@ -2,19 +2,53 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <utility>
 
 #include "common/error.h"
 #include "common/strings.h"
+#include "simulator/simulator.h"
 
 namespace emplace {
 
+namespace {
+
+// Where memory is tight an episode can pass through many placements that do not fit: only the first few are tried.
+constexpr size_t kMostTries = 4;
+
+}  // namespace
+
 void BestEpisodes::Consider(const std::vector<Trajectory>& batch) {
-  for (const Trajectory& episode : batch) {
-    BestEpisode& best = best_[episode.graph];
-    if (!best.actions.empty() && episode.rho.back() >= best.rho) continue;
-    best = {episode.start_placement, episode.actions, episode.rho.back()};
+  for (const Trajectory& episode : batch) ConsiderOne(episode);
+}
+
+void BestEpisodes::ConsiderOne(const Trajectory& episode) {
+  BestEpisode& best = best_[episode.graph];
+  std::vector<size_t> better;  // Numbers of steps after which it was better than the best so far.
+  for (size_t step = 1; step < episode.rho.size(); ++step) {
+    if (best.actions.empty() || episode.rho[step] < best.rho) better.push_back(step);
   }
+  // Of equals the last: the policy has decided on more of it.
+  std::ranges::sort(better, [&](size_t a, size_t b) {
+    return std::pair(episode.rho[a], -std::ptrdiff_t(a)) < std::pair(episode.rho[b], -std::ptrdiff_t(b));
+  });
+  if (better.size() > kMostTries) better.resize(kMostTries);
+  std::vector<uint8_t> groups(episode.actions.size());
+  for (const size_t step : better) {
+    PlacementAfter(episode, step, groups);
+    if (!Fits(episode.graph, groups)) continue;
+    best = {episode.start_placement, groups, episode.rho[step]};
+    return;
+  }
+}
+
+bool BestEpisodes::Fits(GraphId graph, const std::vector<uint8_t>& groups) const {
+  const PlacementTask& task = tasks_[graph];
+  std::vector<DeviceIndex> placement(static_cast<size_t>(task.sim.num_ops));
+  std::vector<int64_t> peak_bytes(static_cast<size_t>(task.sim.num_devices));
+  task.Expand(groups, placement);
+  Simulator(task.sim).MakespanAndPeak(placement, peak_bytes);
+  return task.sim.Fits(peak_bytes);
 }
 
 std::vector<Trajectory> BestEpisodes::Draw(int64_t count, Rng& rng) const {

@@ -1,7 +1,8 @@
-// Self-imitation: the best episode on each graph so far, from its start to its end, for updates to repeat (the idea is
-// Oh et al., "Self-Imitation Learning", ICML 2018). Where good placements need many groups moved together, as a branch
-// of a convolutional network forward and backward, an episode that happens on one is rare, and its advantage is spread
-// over steps that mostly did not matter; imitated, it counts until a better one comes.
+// Self-imitation: the best placement of each graph that any episode has passed through so far, as an episode from the
+// same start that ends there, for updates to repeat (the idea is Oh et al., "Self-Imitation Learning", ICML 2018).
+// Where good placements need many groups moved together, as a branch of a convolutional network forward and backward,
+// an episode that happens on one is rare, and its advantage is spread over steps that mostly did not matter; imitated,
+// it counts until a better one comes.
 #pragma once
 
 #include <cstdint>
@@ -9,22 +10,26 @@
 
 #include "common/rng.h"
 #include "common/trajectory.h"
+#include "simulator/placement_task.h"
 
 namespace emplace {
 
 struct BestEpisode {
   std::vector<uint8_t> start_placement;  // [n]
-  std::vector<uint8_t> actions;          // [n]; empty: there is none yet
-  float rho = 0;                         // At its end: the lower the better.
+  std::vector<uint8_t> actions;          // [n] the placement that it ends in; empty: there is none yet
+  float rho = 0;                         // Of that placement: the lower the better.
   bool operator==(const BestEpisode&) const = default;
 };
 
 // Not thread-safe.
 class BestEpisodes {
  public:
-  explicit BestEpisodes(size_t graphs) : best_(graphs) {}
+  // REQUIRES: tasks outlive it; index = GraphId.
+  explicit BestEpisodes(const std::vector<PlacementTask>& tasks) : tasks_(tasks), best_(tasks.size()) {}
 
-  // REQUIRES: each has passed CheckTrajectory.
+  // Takes the best placement after any step of these episodes where it beats the best so far and fits the devices'
+  // memory, which it simulates to know: rho has a penalty for memory, but one that a short makespan can outweigh.
+  // REQUIRES: each has passed CheckShape.
   void Consider(const std::vector<Trajectory>& batch);
   // `count` times the best episode of some graph that has one, drawn with `rng`; fewer only when no graph has. What
   // they say of their behaviour policy is that it would have chosen each action.
@@ -37,6 +42,10 @@ class BestEpisodes {
   void Load(std::vector<BestEpisode> best, const std::vector<int32_t>& steps, int32_t devices);
 
  private:
+  void ConsiderOne(const Trajectory& episode);
+  bool Fits(GraphId graph, const std::vector<uint8_t>& groups) const;
+
+  const std::vector<PlacementTask>& tasks_;
   std::vector<BestEpisode> best_;
 };
 

@@ -23,7 +23,7 @@ PolicyUpdater::PolicyUpdater(const std::vector<PlacementTask>& tasks, const RunC
       engine_(std::move(engine)),
       baselines_(tasks.size(), config.training.baseline_window, config.training.discount),
       scale_(config.training.normalize_advantages, tasks.size()),
-      best_(tasks.size()),
+      best_(tasks),
       entropy_(config.training, weights_.shape.num_devices) {}
 
 std::vector<Trajectory> PolicyUpdater::WithImitated(const std::vector<Trajectory>& batch) {

@@ -3,9 +3,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <limits>
 #include <set>
 
 #include "common/error.h"
+#include "simulator/placement_env.h"
+#include "tests/learner/episodes.h"
+#include "tests/support/trials.h"
 
 namespace emplace {
 namespace {
@@ -14,31 +18,81 @@ using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
-Trajectory EpisodeOf(GraphId graph, std::vector<uint8_t> actions, float rho) {
-  Trajectory episode;
-  episode.graph = graph;
-  episode.start_placement.assign(actions.size(), 0);
-  episode.rho.assign(actions.size(), 9.0F);
-  episode.rho.push_back(rho);
-  episode.actions = std::move(actions);
-  return episode;
+// Placements of an episode's steps, played in the environment: {rho, groups} of those that fit.
+std::vector<std::pair<float, std::vector<uint8_t>>> FittingPlacements(const Workload& workload,
+                                                                      const Trajectory& episode) {
+  PlacementEnv env(workload.train[episode.graph], EnvironmentConfig());
+  env.Reset(episode.start_placement);
+  std::vector<std::pair<float, std::vector<uint8_t>>> fitting;
+  for (const uint8_t device : episode.actions) {
+    const auto rho = static_cast<float>(env.Step(device));
+    if (env.feasible()) fitting.emplace_back(rho, std::vector<uint8_t>(env.placement().begin(), env.placement().end()));
+  }
+  return fitting;
 }
 
-TEST(BestEpisodes, KeepsTheBestOfEachGraphByItsEnd) {
-  BestEpisodes best(3);
-  best.Consider({EpisodeOf(0, {0, 1}, 3), EpisodeOf(2, {1, 1, 1}, 5), EpisodeOf(0, {1, 0}, 2)});
-  best.Consider({EpisodeOf(0, {1, 1}, 2), EpisodeOf(2, {0, 0, 1}, 4)});
-  EXPECT_THAT(best.best()[0].actions, ElementsAre(1, 0));  // Of equals the first.
-  EXPECT_THAT(best.best()[1].actions, IsEmpty());
-  EXPECT_THAT(best.best()[2].actions, ElementsAre(0, 0, 1));
-  EXPECT_EQ(best.best()[2].rho, 4);
+TEST(BestEpisodes, KeepsTheBestPlacementOnAnyWay) {
+  for (uint64_t seed = 0; seed < Trials(40); ++seed) {
+    const Workload workload = RoomyWorkload(seed, 2);
+    BestEpisodes best(workload.train);
+    std::vector<float> least(2, std::numeric_limits<float>::infinity());
+    for (uint64_t round = 0; round < 3; ++round) {
+      const std::vector<Trajectory> batch =
+          Episodes(workload.train, EnvironmentConfig(), SmallPolicy(round), 5, Rng(seed).Fork("round", round));
+      best.Consider(batch);
+      for (const Trajectory& episode : batch) {
+        for (const auto& [rho, groups] : FittingPlacements(workload, episode)) {
+          least[episode.graph] = std::min(least[episode.graph], rho);
+        }
+      }
+      for (size_t graph = 0; graph < 2; ++graph) {
+        if (std::isinf(least[graph])) {
+          EXPECT_THAT(best.best()[graph].actions, IsEmpty());
+          continue;
+        }
+        EXPECT_EQ(best.best()[graph].rho, least[graph]) << seed;
+        // As an episode it ends where it says.
+        PlacementEnv env(workload.train[graph], EnvironmentConfig());
+        double rho = env.Reset(best.best()[graph].start_placement);
+        for (const uint8_t device : best.best()[graph].actions) rho = env.Step(device);
+        EXPECT_EQ(static_cast<float>(rho), least[graph]) << seed;
+      }
+    }
+  }
+}
+
+// However good its rho is made to look.
+TEST(BestEpisodes, LeavesOutWhatDoesNotFit) {
+  int left_out = 0;
+  for (uint64_t seed = 0; seed < Trials(40); ++seed) {
+    const Workload workload = TwoDeviceWorkload(seed, 2);
+    std::vector<Trajectory> batch = Episodes(workload.train, EnvironmentConfig(), SmallPolicy(1), 5, Rng(seed));
+    for (Trajectory& episode : batch) {
+      std::set<std::vector<uint8_t>> fitting;
+      for (const auto& [rho, groups] : FittingPlacements(workload, episode)) fitting.insert(groups);
+      std::vector<uint8_t> groups(episode.actions.size());
+      for (size_t step = 1; step < episode.rho.size(); ++step) {
+        PlacementAfter(episode, step, groups);
+        if (!fitting.contains(groups)) episode.rho[step] = -1;
+      }
+      BestEpisodes best(workload.train);
+      best.Consider({episode});
+      const std::vector<uint8_t>& actions = best.best()[episode.graph].actions;
+      EXPECT_TRUE(actions.empty() || fitting.contains(actions)) << seed;
+      if (fitting.size() < episode.actions.size()) ++left_out;
+    }
+  }
+  EXPECT_GT(left_out, 0);
 }
 
 TEST(BestEpisodes, DrawsOnlyGraphsThatHaveOneAndAllOfThem) {
-  BestEpisodes best(3);
+  const Workload workload = RoomyWorkload(1, 3);
+  BestEpisodes best(workload.train);
   Rng rng(1);
   EXPECT_THAT(best.Draw(4, rng), IsEmpty());
-  best.Consider({EpisodeOf(0, {0, 1}, 3), EpisodeOf(2, {1, 1, 1}, 5)});
+  for (const Trajectory& episode : Episodes(workload.train, EnvironmentConfig(), SmallPolicy(1), 30, Rng(2))) {
+    if (episode.graph != 1) best.Consider({episode});
+  }
   const std::vector<Trajectory> drawn = best.Draw(50, rng);
   EXPECT_THAT(drawn, SizeIs(50));
   std::set<GraphId> graphs;
@@ -53,15 +107,18 @@ TEST(BestEpisodes, DrawsOnlyGraphsThatHaveOneAndAllOfThem) {
 }
 
 TEST(BestEpisodes, LoadsWhatWasSavedAndRefusesWhatDoesNotFit) {
-  BestEpisodes best(2);
-  best.Consider({EpisodeOf(1, {0, 1}, 3)});
-  BestEpisodes resumed(2);
-  resumed.Load(best.best(), {4, 2}, 2);
+  const Workload workload = RoomyWorkload(1, 2);
+  const std::vector<int32_t> steps = {workload.train[0].policy.num_nodes, workload.train[1].policy.num_nodes};
+  BestEpisodes best(workload.train);
+  best.Consider(Episodes(workload.train, EnvironmentConfig(), SmallPolicy(1), 10, Rng(2)));
+  ASSERT_FALSE(best.best()[1].actions.empty());
+  BestEpisodes resumed(workload.train);
+  resumed.Load(best.best(), steps, 2);
   EXPECT_EQ(resumed.best(), best.best());
   const auto refuses = [&](auto damage) {
     std::vector<BestEpisode> saved = best.best();
     damage(saved);
-    EXPECT_THROW(resumed.Load(saved, {4, 2}, 2), Error);
+    EXPECT_THROW(resumed.Load(saved, steps, 2), Error);
     EXPECT_EQ(resumed.best(), best.best());
   };
   refuses([](auto& saved) { saved.pop_back(); });

@@ -365,14 +365,20 @@ TEST(PolicyUpdater, FurtherEpochsTakeTheBatchAsLagging) {
 
 // Imitation alone (no advantage has any weight when all episodes are equal) makes the best episode ever likelier.
 TEST(PolicyUpdater, ImitatesTheBestEpisode) {
-  const std::vector<PlacementTask> tasks = TwoDeviceTasks(8, 1);
+  const Workload workload = RoomyWorkload(8, 1);
+  const std::vector<PlacementTask>& tasks = workload.train;
   RunConfig config = TestConfig();
   config.training.entropy_start = config.training.entropy_end = 0;
   config.training.imitated_episodes = 2;
   const PolicyWeights weights = RandomSmallPolicy(5, 0);
   PolicyUpdater updater(tasks, config, weights, MakeCpuEngine(tasks, weights));
   const std::vector<Trajectory> episodes = Episodes(tasks, config.environment, weights, 12, Rng(2));
-  const auto best = std::ranges::min_element(episodes, {}, [](const Trajectory& t) { return t.rho.back(); });
+  // One whose best placement is its last.
+  const auto ends_best = [](const Trajectory& t) {
+    return t.rho.back() <= *std::min_element(t.rho.begin() + 1, t.rho.end());
+  };
+  const auto best = std::ranges::find_if(episodes, ends_best);
+  ASSERT_NE(best, episodes.end());
   const auto log_prob = [&] {
     double sum = 0;
     for (size_t t = 0; t < best->actions.size(); ++t) {
