@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <tuple>
+#include <utility>
 
 #include "common/error.h"
 #include "common/strings.h"
@@ -21,6 +22,79 @@ size_t Choose(std::span<const float> logits, bool greedy, Rng& rng, std::vector<
   return rng.Categorical(weights);
 }
 
+// An episode's cache takes some 100 KB.
+constexpr int64_t kEpisodesAtOnce = 256;
+
+// Plays episodes and keeps the best placement of all.
+class Search {
+ public:
+  Search(PolicyKernel& kernel, const PlacementTask& task, const PlacerOptions& options)
+      : kernel_(kernel),
+        task_(task),
+        options_(options),
+        root_(PlacerRng(task, options)),
+        simulator_(task.sim),
+        op_placement_(static_cast<size_t>(task.sim.num_ops)),
+        peak_bytes_(static_cast<size_t>(task.sim.num_devices)) {}
+
+  // Episodes [begin, end), side by side. Each is the same whichever others are played with it.
+  void Play(int64_t begin, int64_t end) {
+    const auto episodes = static_cast<size_t>(end - begin);
+    const size_t devices = peak_bytes_.size();
+    std::vector<Rng> rngs;
+    std::vector<std::vector<uint8_t>> placements(episodes);
+    std::vector<PolicyState> states(episodes);
+    std::vector<EpisodeCache> caches(episodes);
+    std::vector<EpisodeCache*> state_caches;
+    for (EpisodeCache& cache : caches) state_caches.push_back(&cache);
+    for (size_t e = 0; e < episodes; ++e) {
+      rngs.push_back(root_.Fork("episode", static_cast<uint64_t>(begin) + e));
+      StartPlacement(task_, options_.start, rngs[e], placements[e]);
+      states[e] = {&task_.policy, placements[e].data(), 0};
+    }
+
+    // No reward is needed on the way, so nothing is simulated before the end.
+    std::vector<float> logits(episodes * devices);
+    std::vector<double> weights(devices);
+    for (int32_t step = 0; step < task_.policy.num_nodes; ++step) {
+      for (PolicyState& state : states) state.step = step;
+      kernel_.Forward(states, state_caches, logits);
+      for (size_t e = 0; e < episodes; ++e) {
+        const std::span<const float> row = std::span<const float>(logits).subspan(e * devices, devices);
+        const bool greedy = begin + static_cast<int64_t>(e) == 0;
+        placements[e][static_cast<size_t>(step)] = static_cast<uint8_t>(Choose(row, greedy, rngs[e], weights));
+      }
+    }
+    for (const std::vector<uint8_t>& placement : placements) Consider(placement);
+  }
+
+  PlacerResult TakeBest() { return std::move(best_); }
+
+ private:
+  void Consider(const std::vector<uint8_t>& placement) {
+    task_.Expand(placement, op_placement_);
+    const double makespan_us = simulator_.MakespanAndPeak(op_placement_, peak_bytes_);
+    const bool feasible = task_.sim.Fits(peak_bytes_);
+    const bool better = std::tuple(!feasible, makespan_us) < std::tuple(!best_.feasible, best_.makespan_us);
+    if (any_ && !better) return;
+    any_ = true;
+    best_.groups = placement;
+    best_.makespan_us = makespan_us;
+    best_.peak_bytes = peak_bytes_;
+    best_.feasible = feasible;
+  }
+
+  PolicyKernel& kernel_;
+  const PlacementTask& task_;
+  const PlacerOptions& options_;
+  const Rng root_;
+  Simulator simulator_;
+  std::vector<DeviceIndex> op_placement_;  // [num_ops] scratch
+  std::vector<int64_t> peak_bytes_;        // [D] scratch
+  bool any_ = false;
+  PlacerResult best_;
+};
+
 }  // namespace
 
 Rng PlacerRng(const PlacementTask& task, const PlacerOptions& options) {
@@ -32,49 +106,13 @@ PlacerResult PlaceWithPolicy(PolicyKernel& kernel, const PlacementTask& task, co
     throw BadInput(
         StrCat("policy is for ", kernel.shape().num_devices, " devices, the cluster has ", task.sim.num_devices));
   }
-  const auto episodes = static_cast<size_t>(options.samples) + 1;  // The first is greedy.
-  const auto devices = static_cast<size_t>(task.sim.num_devices);
-  const Rng root = PlacerRng(task, options);
-  std::vector<Rng> rngs;
-  std::vector<std::vector<uint8_t>> placements(episodes);
-  std::vector<PolicyState> states(episodes);
-  std::vector<EpisodeCache> caches(episodes);
-  std::vector<EpisodeCache*> state_caches;
-  for (EpisodeCache& cache : caches) state_caches.push_back(&cache);
-  for (size_t e = 0; e < episodes; ++e) {
-    rngs.push_back(root.Fork("episode", e));
-    StartPlacement(task, options.start, rngs[e], placements[e]);
-    states[e] = {&task.policy, placements[e].data(), 0};
+  Search search(kernel, task, options);
+  const int64_t episodes = int64_t{options.samples} + 1;  // The first is greedy.
+  for (int64_t begin = 0; begin < episodes; begin += kEpisodesAtOnce) {
+    search.Play(begin, std::min(begin + kEpisodesAtOnce, episodes));
   }
-
-  // No reward is needed on the way, so nothing is simulated before the end.
-  std::vector<float> logits(episodes * devices);
-  std::vector<double> weights(devices);
-  for (int32_t step = 0; step < task.policy.num_nodes; ++step) {
-    for (PolicyState& state : states) state.step = step;
-    kernel.Forward(states, state_caches, logits);
-    for (size_t e = 0; e < episodes; ++e) {
-      const std::span<const float> row = std::span<const float>(logits).subspan(e * devices, devices);
-      placements[e][static_cast<size_t>(step)] = static_cast<uint8_t>(Choose(row, e == 0, rngs[e], weights));
-    }
-  }
-
-  Simulator simulator(task.sim);
-  std::vector<DeviceIndex> op_placement(static_cast<size_t>(task.sim.num_ops));
-  std::vector<int64_t> peak_bytes(devices);
-  PlacerResult best;
-  for (size_t e = 0; e < episodes; ++e) {
-    task.Expand(placements[e], op_placement);
-    const double makespan_us = simulator.MakespanAndPeak(op_placement, peak_bytes);
-    const bool feasible = task.sim.Fits(peak_bytes);
-    const bool better = std::tuple(!feasible, makespan_us) < std::tuple(!best.feasible, best.makespan_us);
-    if (e > 0 && !better) continue;
-    best.groups = placements[e];
-    best.makespan_us = makespan_us;
-    best.peak_bytes = peak_bytes;
-    best.feasible = feasible;
-  }
-  best.evaluations = static_cast<int64_t>(episodes);
+  PlacerResult best = search.TakeBest();
+  best.evaluations = episodes;
   return best;
 }
 

@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
+#include <limits>
 #include <utility>
 
 #include "common/error.h"
@@ -85,6 +88,36 @@ TEST(PolicyPlacer, MoreSamplesAreNeverWorse) {
     improved += before.makespan_us < greedy.makespan_us ? 1 : 0;
   }
   EXPECT_GT(improved, 5);  // Samples do differ from the greedy episode.
+}
+
+// Episodes are played some hundred at once; which ones are together changes none of them.
+TEST(PolicyPlacer, ManySamplesAreTheEpisodesPlayedAlone) {
+  Rng rng(3);
+  const PlacementTask task = RandomTask(rng, {.memory_bytes = int64_t{1} << 40});
+  const auto devices = static_cast<size_t>(task.sim.num_devices);
+  PolicyKernel kernel = SmallKernel(task.sim.num_devices, 7);
+  const PlacerOptions options = {.samples = 600, .seed = 4};
+  const Rng root = PlacerRng(task, options);
+  PlacementEnv env(task, EnvironmentConfig());
+  double best_us = std::numeric_limits<double>::infinity();
+  for (uint64_t e = 0; e <= 600; ++e) {
+    Rng episode = root.Fork("episode", e);
+    env.Reset(episode);
+    std::vector<float> logits(devices);
+    while (!env.done()) {
+      kernel.Forward(std::vector<PolicyState>{env.state()}, logits);
+      const float greatest = *std::max_element(logits.begin(), logits.end());
+      std::vector<double> weights;
+      for (const float logit : logits) weights.push_back(std::exp(static_cast<double>(logit - greatest)));
+      const auto greedy = static_cast<size_t>(std::max_element(logits.begin(), logits.end()) - logits.begin());
+      env.Step(static_cast<DeviceIndex>(e == 0 ? greedy : episode.Categorical(weights)));
+    }
+    if (env.feasible()) best_us = std::min(best_us, env.makespan_us());
+  }
+  const PlacerResult result = PlaceWithPolicy(kernel, task, options);
+  EXPECT_TRUE(result.feasible);
+  EXPECT_EQ(result.makespan_us, best_us);
+  EXPECT_EQ(result.evaluations, 601);
 }
 
 TEST(PolicyPlacer, SameSeedSamePlacement) {
