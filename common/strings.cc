@@ -62,6 +62,21 @@ std::string ShortestDouble(double value) {
   return std::string(buffer.data(), result.ptr);
 }
 
+std::string ShownSeconds(double seconds) {
+  char text[48];
+  if (seconds < 0.9995e-3) {
+    std::snprintf(text, sizeof(text), "%.0f us", seconds * 1e6);
+  } else if (seconds < 0.9995) {
+    std::snprintf(text, sizeof(text), "%.3g ms", seconds * 1e3);
+  } else if (seconds < 59.995) {
+    std::snprintf(text, sizeof(text), "%.2f s", seconds);
+  } else {
+    const auto whole = static_cast<long long>(std::llround(seconds));
+    std::snprintf(text, sizeof(text), "%lld min %lld s", whole / 60, whole % 60);
+  }
+  return text;
+}
+
 std::string ShownRatio(double ratio) {
   if (std::isnan(ratio)) return "-";
   char text[32];

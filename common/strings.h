@@ -27,6 +27,9 @@ bool IsUnicodeText(std::string_view text);
 // The shortest text that reads back as the same double ("0.1", "12500", "1e-09").
 std::string ShortestDouble(double value);
 
+// A span of time for people, in the unit that fits: "350 us", "3.1 ms", "2.45 s", "12 min 5 s".
+std::string ShownSeconds(double seconds);
+
 // makespan / one device for people: "0.7731", or "-" for NaN, where there is none.
 std::string ShownRatio(double ratio);
 

@@ -115,24 +115,30 @@ void PrintTable(const std::vector<RunResult>& results, const std::vector<MethodS
   size_t graph_width = 5;
   for (const RunResult& result : results) graph_width = std::max(graph_width, result.graph.size());
   const int width = static_cast<int>(graph_width);
-  std::printf("%-*s  %-12s %5s %13s %12s %6s %12s %9s\n", width, "graph", "method", "seed", "makespan ms", "/ 1 device",
-              "fits", "evaluations", "seconds");
+  std::printf("%-*s  %-13s %5s %13s %12s %6s %12s %10s\n", width, "graph", "method", "seed", "makespan ms",
+              "/ 1 device", "fits", "evaluations", "time");
   for (const RunResult& result : results) {
-    std::printf("%-*s  %-12s %5llu %13.3f %12.3f %6s %12lld %9.2f\n", width, result.graph.c_str(),
+    std::printf("%-*s  %-13s %5llu %13.3f %12.3f %6s %12lld %10s\n", width, result.graph.c_str(),
                 result.key.method.c_str(), static_cast<unsigned long long>(result.key.seed),
                 result.score.makespan_us / 1e3, result.score.makespan_us / result.single_device_us,
-                result.score.feasible ? "yes" : "no", static_cast<long long>(result.evaluations), result.seconds);
+                result.score.feasible ? "yes" : "no", static_cast<long long>(result.evaluations),
+                ShownSeconds(result.seconds).c_str());
   }
-  std::printf("\n%-12s %7s %6s %9s %5s %26s%s %12s %9s\n", "method", "graphs", "runs", "feasible", "wins",
-              "geometric mean / 1 device", several_seeds ? "    95% interval" : "", "evaluations", "seconds");
+  std::printf("\n%-13s %7s %6s %9s %5s %26s%s %12s %10s\n", "method", "graphs", "runs", "feasible", "wins",
+              "geometric mean / 1 device", several_seeds ? "    95% interval" : "", "evaluations", "time");
   for (const MethodSummary& summary : summaries) {
-    std::printf("%-12s %7lld %6lld %9lld %5lld %26.3f", summary.method.c_str(), static_cast<long long>(summary.graphs),
+    std::printf("%-13s %7lld %6lld %9lld %5lld %26.3f", summary.method.c_str(), static_cast<long long>(summary.graphs),
                 static_cast<long long>(summary.runs), static_cast<long long>(summary.feasible),
                 static_cast<long long>(summary.wins), summary.ratio.mean);
     if (several_seeds) std::printf("  %6.3f..%-6.3f", summary.ratio.low, summary.ratio.high);
-    std::printf(" %12lld %9.2f\n", static_cast<long long>(summary.evaluations), summary.seconds);
+    std::printf(" %12lld %10s\n", static_cast<long long>(summary.evaluations), ShownSeconds(summary.seconds).c_str());
   }
   std::printf("\nLower is better; 'wins' counts the graphs on which no other method of this table is faster.\n");
+  const auto with_fallback = [](const MethodSummary& summary) { return summary.method == kPolicyOrSingle; };
+  if (std::any_of(summaries.begin(), summaries.end(), with_fallback)) {
+    std::printf("'%s' is what `emplace place` hands out: the policy's placement, or one device where that is better.\n",
+                kPolicyOrSingle);
+  }
 }
 
 int Evaluate(const EvaluateArguments& args) {

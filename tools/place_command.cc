@@ -5,11 +5,13 @@
 #include <cstdio>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "common/error.h"
 #include "common/file_io.h"
 #include "common/strings.h"
 #include "simulator/graph_io.h"
+#include "simulator/methods/fallback.h"
 #include "simulator/methods/placement_method.h"
 #include "simulator/simulator.h"
 #include "simulator/trace_writer.h"
@@ -32,6 +34,21 @@ struct PlaceArguments {
   bool json = false;
 };
 
+// Why everything is on one device although another method was asked for.
+void PrintFallback(const std::string& method, const MethodResult& result, const MethodScore& found) {
+  std::string why = "it found no legal placement";
+  if (result.placement && !found.feasible) {
+    why = "its placement does not fit the devices' memory";
+  } else if (result.placement) {
+    char text[64];
+    std::snprintf(text, sizeof(text), "a step of its placement takes %.3f ms", found.makespan_us / 1e3);
+    why = text;
+  }
+  std::printf(
+      "  fallback             everything is on the best single device, which is better than what %s found: %s\n",
+      method.c_str(), why.c_str());
+}
+
 int Place(const PlaceArguments& args) {
   MethodOptions options;
   options.budget = args.budget;
@@ -48,21 +65,24 @@ int Place(const PlaceArguments& args) {
   const auto begin = std::chrono::steady_clock::now();
   const MethodResult result = method->Place(task);
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-  if (!result.placement) {
-    throw RunFailed(StrCat(args.graph, ": method '", args.method, "' found no legal placement on ", args.devices));
+  const MethodScore found = Score(task, result);
+  const std::optional<ChosenPlacement> chosen = MethodOrSingleDevice(task, result);
+  if (!chosen) {
+    throw RunFailed(StrCat(args.graph, ": method '", args.method, "' found no legal placement on ", args.devices,
+                           ", and no single device may run every op"));
   }
-  const MethodScore score = Score(task, result);
+  const auto& [placement, score, fallback] = *chosen;
 
-  if (!args.out.empty()) WriteFileAtomically(args.out, PlacementToJson(graph, cluster, *result.placement));
+  if (!args.out.empty()) WriteFileAtomically(args.out, PlacementToJson(graph, cluster, placement));
   if (!args.trace.empty()) {
     Simulator simulator(task.sim);
-    WriteFileAtomically(args.trace,
-                        TraceToJson(graph, cluster, task.sim, *result.placement, simulator.Run(*result.placement)));
+    WriteFileAtomically(args.trace, TraceToJson(graph, cluster, task.sim, placement, simulator.Run(placement)));
   }
 
   if (args.json) {
     const nlohmann::ordered_json document = {{"graph", graph.name()},
                                              {"method", args.method},
+                                             {"found_by", fallback ? "single" : args.method},
                                              {"makespan_us", score.makespan_us},
                                              {"single_device_us", task.single_device_us},
                                              {"peak_bytes", score.peak_bytes},
@@ -73,8 +93,9 @@ int Place(const PlaceArguments& args) {
     std::printf("%s\n", document.dump().c_str());
     return 0;
   }
-  std::printf("%s: %d ops in %d groups on %d devices, method %s\n", graph.name().c_str(), graph.num_ops(),
-              task.policy.num_nodes, cluster.num_devices(), args.method.c_str());
+  std::printf("%s: %d ops on %d devices, method %s\n", graph.name().c_str(), graph.num_ops(), cluster.num_devices(),
+              args.method.c_str());
+  if (fallback) PrintFallback(args.method, result, found);
   std::printf("  predicted step time  %.3f ms\n", score.makespan_us / 1e3);
   if (task.single_device >= 0) {
     std::printf("  best single device   %.3f ms on %s: %.3f times as fast\n", task.single_device_us / 1e3,
@@ -84,14 +105,14 @@ int Place(const PlaceArguments& args) {
     std::printf("  best single device   none may run every op\n");
   }
   for (size_t d = 0; d < cluster.devices.size(); ++d) {
-    const auto ops = std::count(result.placement->begin(), result.placement->end(), static_cast<DeviceIndex>(d));
+    const auto ops = std::count(placement.begin(), placement.end(), static_cast<DeviceIndex>(d));
     std::printf("  %-12s %6td ops, peak memory %.2f of %.2f GB\n", cluster.devices[d].name.c_str(), ops,
                 static_cast<double>(score.peak_bytes[d]) / 1e9,
                 static_cast<double>(cluster.devices[d].memory_bytes) / 1e9);
   }
   if (!score.feasible) std::printf("  WARNING: it does not fit the devices' memory\n");
-  std::printf("  placed in %.2f s with %lld simulated placements\n", seconds,
-              static_cast<long long>(result.evaluations));
+  std::printf("  placed in %s with %lld simulated placement%s\n", ShownSeconds(seconds).c_str(),
+              static_cast<long long>(result.evaluations), result.evaluations == 1 ? "" : "s");
   if (!args.out.empty()) std::printf("  written to %s\n", args.out.c_str());
   return 0;
 }
@@ -100,23 +121,27 @@ int Place(const PlaceArguments& args) {
 
 void AddPlaceCommand(CLI::App& app, std::function<int()>& run) {
   auto args = std::make_shared<PlaceArguments>();
-  CLI::App* command =
-      app.add_subcommand("place", "Place one graph, with a trained policy unless --method says otherwise");
+  CLI::App* command = app.add_subcommand("place",
+                                         "Place one graph, with a trained policy unless --method says otherwise; never "
+                                         "slower than the best single device");
   command->add_option("--graph", args->graph, "Graph, *.graph.json[.zst]")->required();
   command->add_option("--devices", args->devices, "Devices, YAML")->required();
   command->add_option("--policy", args->policy, "Policy, RUN_DIR/policy.safetensors");
   command->add_option("--method", args->method, "One of: " + Join(MethodNames(), ", "))->capture_default_str();
   command->add_option("--out", args->out, "Where to write the placement (emplace.placement/1)");
   command->add_option("--trace", args->trace, "Where to write a timeline for Perfetto or chrome://tracing");
-  command->add_option("--samples", args->samples, "Sampled episodes beside the greedy one; the best is kept")
+  command
+      ->add_option("--samples", args->samples,
+                   "Episodes to sample from the policy besides its greedy one; the best placement is kept")
       ->check(CLI::Range(0, 1000000));
-  command->add_option("--budget", args->budget, "Placements that a searching method may try")
+  command->add_option("--budget", args->budget, "Number of placements that a searching method may simulate")
       ->check(CLI::Range(1, 1000000000))
       ->capture_default_str();
   command
-      ->add_option("--max-groups", args->max_groups, "Groups to decide on; default: as the policy was trained, or 128")
+      ->add_option("--max-groups", args->max_groups,
+                   "Ops are placed in at most this many groups; default: as the policy was trained, or 128")
       ->check(CLI::Range(1, 1000000));
-  command->add_option("--seed", args->seed, "Of everything random")->capture_default_str();
+  command->add_option("--seed", args->seed, "Random seed of the method")->capture_default_str();
   command->add_flag("--json", args->json, "Print one JSON document");
   command->callback([args, &run] { run = [args] { return Place(*args); }; });
 }

@@ -9,7 +9,6 @@ namespace emplace {
 class AnnealingMethod : public PlacementMethod {
  public:
   explicit AnnealingMethod(const MethodOptions& options);  // Throws BadInput unless budget >= 1.
-  std::string name() const override { return "annealing"; }
   bool draws() const override { return true; }
   // Never worse than `single`. Uses the whole budget, unless no group has a choice.
   MethodResult Place(const PlacementTask& task) override;

@@ -9,7 +9,6 @@ namespace emplace {
 class CpuMethod : public PlacementMethod {
  public:
   explicit CpuMethod(const MethodOptions& /*options*/) {}
-  std::string name() const override { return "cpu"; }
   MethodResult Place(const PlacementTask& task) override;
 };
 

@@ -12,7 +12,6 @@ namespace emplace {
 class ExpertMethod : public PlacementMethod {
  public:
   explicit ExpertMethod(const MethodOptions& /*options*/) {}
-  std::string name() const override { return "expert"; }
   MethodResult Place(const PlacementTask& task) override;
 };
 

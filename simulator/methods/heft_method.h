@@ -9,7 +9,6 @@ namespace emplace {
 class HeftMethod : public PlacementMethod {
  public:
   explicit HeftMethod(const MethodOptions& /*options*/) {}
-  std::string name() const override { return "heft"; }
   MethodResult Place(const PlacementTask& task) override;
 };
 

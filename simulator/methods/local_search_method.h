@@ -9,7 +9,6 @@ namespace emplace {
 class LocalSearchMethod : public PlacementMethod {
  public:
   explicit LocalSearchMethod(const MethodOptions& options);  // Throws BadInput unless budget >= 1.
-  std::string name() const override { return "local-search"; }
   bool draws() const override { return true; }
   // The first descent is from the single device. Uses the whole budget, unless no group has a choice.
   MethodResult Place(const PlacementTask& task) override;

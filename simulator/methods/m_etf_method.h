@@ -9,7 +9,6 @@ namespace emplace {
 class MEtfMethod : public PlacementMethod {
  public:
   explicit MEtfMethod(const MethodOptions& /*options*/) {}
-  std::string name() const override { return "m-etf"; }
   MethodResult Place(const PlacementTask& task) override;
 };
 

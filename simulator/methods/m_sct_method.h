@@ -10,7 +10,6 @@ namespace emplace {
 class MSctMethod : public PlacementMethod {
  public:
   explicit MSctMethod(const MethodOptions& /*options*/) {}
-  std::string name() const override { return "m-sct"; }
   // Solves a linear program with a variable for each op and each dependency: seconds for thousands of ops.
   MethodResult Place(const PlacementTask& task) override;
 };

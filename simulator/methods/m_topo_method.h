@@ -9,7 +9,6 @@ namespace emplace {
 class MTopoMethod : public PlacementMethod {
  public:
   explicit MTopoMethod(const MethodOptions& /*options*/) {}
-  std::string name() const override { return "m-topo"; }
   MethodResult Place(const PlacementTask& task) override;
 };
 

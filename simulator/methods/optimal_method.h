@@ -9,7 +9,6 @@ namespace emplace {
 class OptimalMethod : public PlacementMethod {
  public:
   explicit OptimalMethod(const MethodOptions& /*options*/) {}
-  std::string name() const override { return "optimal"; }
   // Throws BadInput where there are more than 2^24 placements (24 groups on two devices, 12 on four).
   MethodResult Place(const PlacementTask& task) override;
 };

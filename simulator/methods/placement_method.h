@@ -31,7 +31,6 @@ struct MethodResult {
 class PlacementMethod {
  public:
   virtual ~PlacementMethod() = default;
-  virtual std::string name() const = 0;
   // Whether another seed may give another placement.
   virtual bool draws() const { return false; }
   // Deterministic in (task, options). A placement that fits every device's memory beats any that does not.

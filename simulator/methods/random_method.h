@@ -8,7 +8,6 @@ namespace emplace {
 class RandomMethod : public PlacementMethod {
  public:
   explicit RandomMethod(const MethodOptions& options);  // Throws BadInput unless budget >= 1.
-  std::string name() const override { return "random"; }
   bool draws() const override { return true; }
   MethodResult Place(const PlacementTask& task) override;
 

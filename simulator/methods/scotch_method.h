@@ -11,7 +11,6 @@ namespace emplace {
 class ScotchMethod : public PlacementMethod {
  public:
   explicit ScotchMethod(const MethodOptions& options);
-  std::string name() const override { return "scotch"; }
   bool draws() const override { return true; }
   // libscotch has global state: calls from several threads wait for each other.
   MethodResult Place(const PlacementTask& task) override;

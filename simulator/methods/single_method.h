@@ -8,7 +8,6 @@ namespace emplace {
 class SingleMethod : public PlacementMethod {
  public:
   explicit SingleMethod(const MethodOptions& options);
-  std::string name() const override { return "single"; }
   MethodResult Place(const PlacementTask& task) override;
 };
 

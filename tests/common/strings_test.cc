@@ -30,6 +30,18 @@ TEST(Strings, UnicodeTextIsWhatEveryParserTakes) {
   }
 }
 
+TEST(Strings, ASpanOfTimeIsShownInTheUnitThatFits) {
+  EXPECT_EQ(ShownSeconds(0), "0 us");
+  EXPECT_EQ(ShownSeconds(35e-6), "35 us");
+  EXPECT_EQ(ShownSeconds(0.99951e-3), "1 ms");
+  EXPECT_EQ(ShownSeconds(3.14159e-3), "3.14 ms");
+  EXPECT_EQ(ShownSeconds(0.2), "200 ms");
+  EXPECT_EQ(ShownSeconds(0.9996), "1.00 s");
+  EXPECT_EQ(ShownSeconds(2.451), "2.45 s");
+  EXPECT_EQ(ShownSeconds(59.999), "1 min 0 s");
+  EXPECT_EQ(ShownSeconds(725), "12 min 5 s");
+}
+
 TEST(Strings, TheShortestDoubleReadsBackTheSame) {
   EXPECT_EQ(ShortestDouble(0.1), "0.1");
   EXPECT_EQ(ShortestDouble(12500), "12500");

@@ -28,6 +28,8 @@ RunResult Result(const std::string& graph, const std::string& method, uint64_t s
   result.key = {graph + ".graph.json", method, seed};
   result.graph = graph;
   result.score = {makespan_us, {1, 2}, feasible};
+  result.placed_us = makespan_us;
+  result.placed_feasible = feasible;
   result.evaluations = 3;
   result.seconds = 0.5;
   result.single_device_us = 100;
@@ -52,6 +54,24 @@ TEST(Summary, CountsWinsByGraphAndAveragesBySeed) {
   EXPECT_DOUBLE_EQ(summaries[1].ratio.mean, std::sqrt(0.9 * 0.4));
   EXPECT_EQ(summaries[2].runs, 0);
   EXPECT_TRUE(std::isnan(summaries[2].ratio.mean));
+}
+
+TEST(Summary, ShowsAPolicyAlsoAsItIsHandedOut) {
+  std::vector<RunResult> results = {Result("a", "single", 1, 100), Result("a", "policy", 1, 50),
+                                    Result("a", "heft", 1, 80),    Result("b", "single", 1, 100),
+                                    Result("b", "policy", 1, 400), Result("b", "heft", 1, 100)};
+  results[4].placed_us = 100;  // One device is faster.
+  const std::vector<MethodSummary> summaries = Summarize(results, {"single", "policy", "heft"});
+  ASSERT_EQ(summaries.size(), 4U);
+  EXPECT_EQ(summaries[1].method, "policy");
+  EXPECT_DOUBLE_EQ(summaries[1].ratio.mean, std::sqrt(0.5 * 4));
+  EXPECT_EQ(summaries[1].wins, 1);
+  EXPECT_EQ(summaries[2].method, kPolicyOrSingle);
+  EXPECT_EQ(summaries[2].runs, 2);
+  EXPECT_DOUBLE_EQ(summaries[2].ratio.mean, std::sqrt(0.5 * 1));
+  EXPECT_EQ(summaries[2].wins, 2);
+  EXPECT_EQ(summaries[3].method, "heft");
+  EXPECT_EQ(summaries[3].wins, 1);
 }
 
 class EvaluationTest : public ::testing::Test {

@@ -3,13 +3,16 @@
 #include <algorithm>
 #include <chrono>
 #include <exception>
+#include <limits>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <thread>
 
 #include "common/mutex.h"
 #include "simulator/graph_io.h"
+#include "simulator/methods/fallback.h"
 
 namespace emplace {
 namespace {
@@ -50,6 +53,9 @@ RunResult RunOne(const EvaluationPlan& plan, const RunKey& key, const PlacementT
   result.key = key;
   result.graph = task.name;
   result.score = Score(task, placed);
+  const std::optional<ChosenPlacement> chosen = MethodOrSingleDevice(task, placed);
+  result.placed_us = chosen ? chosen->score.makespan_us : std::numeric_limits<double>::infinity();
+  result.placed_feasible = chosen && chosen->score.feasible;
   result.evaluations = placed.evaluations;
   result.single_device_us = task.single_device_us;
   return result;

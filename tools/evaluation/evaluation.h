@@ -26,8 +26,10 @@ struct RunKey {
 // What it came to.
 struct RunResult {
   RunKey key;
-  std::string graph;            // Its name.
-  MethodScore score;            // By the simulator, of the final placement.
+  std::string graph;     // Its name.
+  MethodScore score;     // By the simulator, of the method's placement.
+  double placed_us = 0;  // Makespan of what `emplace place` hands out: that, or the best single device's if better.
+  bool placed_feasible = false;
   int64_t evaluations = 0;      // Simulator runs that the method used.
   double seconds = 0;           // Of the method alone.
   double single_device_us = 0;  // Best single device; infinity when no device may run every op.

@@ -29,6 +29,8 @@ RunResult FromJson(const nlohmann::json& entry, const nlohmann::json& graphs) {
   result.score.makespan_us = NumberOrInfinity(entry.at("makespan_us"));
   entry.at("peak_bytes").get_to(result.score.peak_bytes);
   entry.at("feasible").get_to(result.score.feasible);
+  result.placed_us = NumberOrInfinity(entry.at("placed_us"));
+  entry.at("placed_feasible").get_to(result.placed_feasible);
   entry.at("evaluations").get_to(result.evaluations);
   entry.at("seconds").get_to(result.seconds);
   result.single_device_us = NumberOrInfinity(graphs.at(result.graph).at("single_device_us"));
@@ -57,6 +59,8 @@ OrderedJson ToDocument(const std::vector<RunResult>& results, const std::vector<
                     {"makespan_us", NumberOrNull(result.score.makespan_us)},
                     {"peak_bytes", result.score.peak_bytes},
                     {"feasible", result.score.feasible},
+                    {"placed_us", NumberOrNull(result.placed_us)},
+                    {"placed_feasible", result.placed_feasible},
                     {"evaluations", result.evaluations},
                     {"seconds", result.seconds},
                     {"path", result.key.path}});

@@ -15,14 +15,18 @@ struct MethodSummary {
   int64_t graphs = 0;
   int64_t runs = 0;
   int64_t feasible = 0;  // Runs whose placement exists and fits.
-  int64_t wins =
-      0;  // Graphs on which no other method of this evaluation was faster; ties count for all. By mean over seeds.
+  // Graphs on which no other method of this evaluation was faster, by mean over seeds; ties count for all.
+  int64_t wins = 0;
   Interval ratio;      // Of seeds: the geometric mean over graphs of makespan / one device, where both exist.
   double seconds = 0;  // Sums over runs.
   int64_t evaluations = 0;
 };
 
-// In the order of `methods`.
+// The row after that of `policy`: what `emplace place` hands out, so never worse than one device.
+inline constexpr char kPolicyOrSingle[] = "policy+single";
+
+// In the order of `methods`; where `policy` is one of them, kPolicyOrSingle follows it. It wins against all but
+// `policy` and `single`, whose placements it takes, and takes no win from another.
 std::vector<MethodSummary> Summarize(const std::vector<RunResult>& results, const std::vector<std::string>& methods);
 
 }  // namespace emplace

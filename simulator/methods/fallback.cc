@@ -1,0 +1,22 @@
+#include "simulator/methods/fallback.h"
+
+#include <tuple>
+
+#include "simulator/methods/single_method.h"
+
+namespace emplace {
+
+std::optional<ChosenPlacement> MethodOrSingleDevice(const PlacementTask& task, const MethodResult& result) {
+  const MethodResult single = SingleMethod(MethodOptions()).Place(task);
+  const MethodScore score = Score(task, result);
+  const MethodScore single_score = Score(task, single);
+  const auto rank = [](const MethodResult& of, const MethodScore& by) {
+    return std::tuple(!of.placement, !by.feasible, by.makespan_us);
+  };
+  const bool fallback = rank(single, single_score) < rank(result, score);
+  const MethodResult& chosen = fallback ? single : result;
+  if (!chosen.placement) return std::nullopt;
+  return ChosenPlacement{*chosen.placement, fallback ? single_score : score, fallback};
+}
+
+}  // namespace emplace

@@ -1,0 +1,20 @@
+// What is handed to a user: never slower than one device.
+#pragma once
+
+#include <optional>
+
+#include "simulator/methods/placement_method.h"
+
+namespace emplace {
+
+struct ChosenPlacement {
+  Placement placement;
+  MethodScore score;
+  bool fallback = false;  // It is the best single device's, which is better than what the method found.
+};
+
+// The placement of `result`, or the best single device's where that is better: where the method found none, or a slower
+// one, or one that does not fit the devices' memory while one device is enough. nullopt: neither exists.
+std::optional<ChosenPlacement> MethodOrSingleDevice(const PlacementTask& task, const MethodResult& result);
+
+}  // namespace emplace
