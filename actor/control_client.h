@@ -46,7 +46,7 @@ class ControlClient {
     Error::Kind kind = Error::Kind::kRunFailed;
     std::string reason;
   };
-  struct News {
+  struct State {
     std::shared_ptr<const Session> session;        // nullptr: not welcomed yet.
     std::shared_ptr<const PolicyWeights> weights;  // nullptr: none of this session yet.
     std::shared_ptr<const Work> work;              // In lockstep: all of it for these weights. nullptr: none yet.
@@ -60,9 +60,9 @@ class ControlClient {
   ~ControlClient();  // Without a Goodbye: to the learner, the actor has been lost.
 
   // Any thread may call these.
-  News Read() const;
+  State state() const;
   // Read, after waiting up to `timeout` for something to differ from `seen`.
-  News WaitForNews(const News& seen, std::chrono::milliseconds timeout);
+  State WaitForChange(const State& seen, std::chrono::milliseconds timeout);
   // What heartbeats tell: the highest sequence number used, and the version that chooses actions now.
   void Report(uint64_t session, uint64_t produced, PolicyVersion version);
 
@@ -98,8 +98,8 @@ class ControlClient {
   const std::optional<ActorKeys> keys_;
 
   mutable Mutex mu_;
-  CondVar changed_;  // news_ did.
-  News news_ EMPLACE_GUARDED_BY(mu_);
+  CondVar changed_;  // state_ did.
+  State state_ EMPLACE_GUARDED_BY(mu_);
   Progress progress_ EMPLACE_GUARDED_BY(mu_);
   std::vector<Goodbye> goodbyes_ EMPLACE_GUARDED_BY(mu_);  // Not said yet.
   bool work_wanted_ EMPLACE_GUARDED_BY(mu_) = false;

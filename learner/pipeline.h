@@ -1,7 +1,7 @@
 // The threads of the learner behind its front end: batch, update and publish, one thread each, so that the three
 // overlap.
 //
-//   episodes ─▶ batch ─▶ [one Batch] ─▶ update ─▶ [one Updated] ─▶ publish ─▶ weights, metrics, checkpoints
+//   episodes ─▶ batch ─▶ [one Batch] ─▶ update ─▶ [one UpdateResult] ─▶ publish ─▶ weights, metrics, checkpoints
 //
 // Between them are queues of one item, which push back: a batch is begun only when there is room for it, so what waits
 // grows old in as few places as possible. What the stages do is in batcher.h, update_stage.h and publisher.h.
@@ -29,8 +29,8 @@ class Pipeline {
   struct Stages {
     // The next batch. nullopt: there is none any more, or `stop` was requested.
     std::function<std::optional<Batch>(const std::stop_token& stop)> batch;
-    std::function<Updated(const Batch&)> update;
-    std::function<void(const Updated&)> publish;
+    std::function<UpdateResult(const Batch&)> update;
+    std::function<void(const UpdateResult&)> publish;
     // In the publish stage, every now and then while there is nothing to publish.
     std::function<void()> while_idle;
     // In place of update, for a batch that is made but not begun when the pipeline is stopped. On any thread.
@@ -61,7 +61,7 @@ class Pipeline {
   const Stages stages_;
   StageClocks& clocks_;
   BoundedQueue<Batch> batches_{1};
-  BoundedQueue<Updated> updated_{1};
+  BoundedQueue<UpdateResult> results_{1};
   std::stop_source stop_;
 
   Mutex mu_;

@@ -29,7 +29,7 @@ namespace emplace {
 class Publisher {
  public:
   // Where things go, and what is told of besides. All outlive the publisher.
-  struct Places {
+  struct Outputs {
     FrontEnd& front_end;
     EvaluationThread& evaluation;
     Metrics& metrics;
@@ -42,11 +42,11 @@ class Publisher {
     const StageClocks& clocks;
     const RunClock& clock;
   };
-  Publisher(const RunConfig& config, const Rng& rng, const Places& places);
+  Publisher(const RunConfig& config, const Rng& rng, const Outputs& outputs);
 
   // Has the policy evaluated that a new run starts from.
   void Begin(std::shared_ptr<const PolicyWeights> initial);
-  void Publish(const Updated& updated);
+  void Publish(const UpdateResult& result);
   // Takes in the evaluation that has finished, if one has.
   void TakeReport();
   // The end of the run: waits for an evaluation of the last weights, whatever was due, and writes the last checkpoint.
@@ -54,13 +54,13 @@ class Publisher {
 
  private:
   void Evaluate(std::shared_ptr<const PolicyWeights> weights);
-  void WriteMetrics(const Updated& updated);
+  void WriteMetrics(const UpdateResult& result);
   void WriteCheckpoint(const Snapshot& snapshot);
 
   const RunConfig config_;
   const bool lockstep_;
   const Rng rng_;
-  const Places to_;
+  const Outputs outputs_;
   StageTimes last_times_;  // At the update before.
   std::optional<PolicyVersion> last_evaluated_;
 };

@@ -26,7 +26,7 @@ namespace emplace {
 struct Batch {
   PolicyVersion version = 0;             // That its update starts from.
   std::vector<Trajectory> trajectories;  // Never empty.
-  BatchNumbers numbers;
+  BatchStats stats;
 };
 
 struct BatchPlan {

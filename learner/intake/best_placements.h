@@ -47,13 +47,13 @@ class BestPlacements {
   // What earlier sittings have sampled and, if any, found. REQUIRES: nothing of this graph has been considered.
   void Restore(GraphId graph, const SampleCounts& counts, const std::optional<FoundPlacement>& best);
 
-  struct News {
+  struct Improvement {
     GraphId graph = 0;
     FoundPlacement found;
     std::vector<uint8_t> groups;  // [n] device of each group
   };
   // What Consider has found since the last call, oldest first: each better than those of its graph before.
-  std::vector<News> TakeNews();
+  std::vector<Improvement> TakeImprovements();
 
   std::vector<SampleCounts> counts() const;  // [tasks]
   double GeometricMeanRatio() const;         // Of the best of each graph; NaN where none has a ratio.
@@ -69,7 +69,7 @@ class BestPlacements {
   const RunClock& clock_;
   mutable Mutex mu_;
   std::vector<Graph> graphs_ EMPLACE_GUARDED_BY(mu_);  // [tasks]
-  std::vector<News> news_ EMPLACE_GUARDED_BY(mu_);
+  std::vector<Improvement> improvements_ EMPLACE_GUARDED_BY(mu_);
 };
 
 }  // namespace emplace

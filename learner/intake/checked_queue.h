@@ -69,7 +69,7 @@ class CheckedQueue {
 
   void Run(const EnvironmentConfig& environment);
   void CheckAll(TrajectoryChecker& checker);
-  void FindSound(Item& item, const TrajectoryChecker::Outcome& outcome) EMPLACE_REQUIRES(mu_);
+  void MarkSound(Item& item, const TrajectoryChecker::Outcome& outcome) EMPLACE_REQUIRES(mu_);
 
   const std::vector<PlacementTask>& tasks_;
   const Options options_;

@@ -17,7 +17,7 @@ int64_t LagOf(PolicyVersion current, PolicyVersion version);
 bool IsStale(PolicyVersion current, PolicyVersion version, PolicyVersion newest_received, int64_t max_lag);
 
 // Over the episodes of a batch. Ratios are makespan / one device, lower is better; NaN where no episode has one.
-struct BatchNumbers {
+struct BatchStats {
   double mean_ratio = 0;
   double best_ratio = 0;  // Of placements that fit in memory.
   int64_t lag_min = 0;
@@ -25,6 +25,6 @@ struct BatchNumbers {
   int64_t lag_max = 0;
 };
 // `current`: the version that the update starts from. REQUIRES: the batch is not empty.
-BatchNumbers NumbersOf(const std::vector<Episode>& batch, PolicyVersion current);
+BatchStats StatsOf(const std::vector<Episode>& batch, PolicyVersion current);
 
 }  // namespace emplace

@@ -17,7 +17,7 @@
 #include "common/policy/policy_weights.h"
 #include "common/trajectory.h"
 #include "common/wire/learner_endpoint.h"
-#include "learner/intake/actor_roll.h"
+#include "learner/intake/actor_registry.h"
 #include "learner/intake/best_placements.h"
 #include "learner/intake/checked_queue.h"
 #include "learner/intake/episode.h"
@@ -69,16 +69,16 @@ class FrontEnd {
   bool WaitForRoom();  // In the queue; false when there is none for now.
   void WaitForMessage(LearnerEndpoint& endpoint);
   void Handle(LearnerEndpoint& endpoint, const FromActor& from);
-  void Hear(LearnerEndpoint& endpoint, const PeerId& id, const Hello& hello);
-  void Hear(LearnerEndpoint& endpoint, const PeerId& id, const Heartbeat& heartbeat);
-  void Hear(LearnerEndpoint& endpoint, const PeerId& id, const WeightsRequest& request);
-  void Hear(LearnerEndpoint& endpoint, const PeerId& id, const WorkRequest& request);
-  void Hear(LearnerEndpoint& endpoint, const PeerId& id, const Goodbye& goodbye);
-  void RefuseForWantOfRoom(LearnerEndpoint& endpoint, const PeerId& id);
+  void Handle(LearnerEndpoint& endpoint, const PeerId& id, const Hello& hello);
+  void Handle(LearnerEndpoint& endpoint, const PeerId& id, const Heartbeat& heartbeat);
+  void Handle(LearnerEndpoint& endpoint, const PeerId& id, const WeightsRequest& request);
+  void Handle(LearnerEndpoint& endpoint, const PeerId& id, const WorkRequest& request);
+  void Handle(LearnerEndpoint& endpoint, const PeerId& id, const Goodbye& goodbye);
+  void RefuseBeyondCapacity(LearnerEndpoint& endpoint, const PeerId& id);
   void Receive(LearnerEndpoint& endpoint, SentTrajectory sent);
   void AnnounceNewWeights(LearnerEndpoint& endpoint);
-  void LookAfterActors();
-  void CountLeftOvers();
+  void CheckActors();
+  void CountQueuedAsStale();
   std::shared_ptr<const PolicyWeights> weights() const;
 
   const std::vector<PlacementTask>& tasks_;
@@ -94,13 +94,13 @@ class FrontEnd {
   // Of the front end's thread alone.
   std::string trajectories_address_;
   std::string notices_address_;
-  ActorRoll roll_;
+  ActorRegistry registry_;
   PolicyVersion announced_ = 0;
   std::optional<SharedMessage> weights_reply_;  // Made once a version.
   std::optional<SharedMessage> welcome_;        // Made once; the actor's key is put in.
   bool warned_of_room_ = false;
-  int64_t strangers_ = 0;                            // Trajectories of actors that nobody knows.
-  std::chrono::steady_clock::time_point next_look_;  // After the actors.
+  int64_t strangers_ = 0;                                   // Trajectories of actors that nobody knows.
+  std::chrono::steady_clock::time_point next_actor_check_;  // After the actors.
 
   mutable Mutex mu_;
   std::shared_ptr<const PolicyWeights> weights_ EMPLACE_GUARDED_BY(mu_);

@@ -19,9 +19,9 @@ class Progress {
   // updates_before, seconds_before: of earlier sittings.
   Progress(const RunConfig& config, int64_t updates_before, double seconds_before);
 
-  void AddBatch(const BatchNumbers& numbers);
+  void AddBatch(const BatchStats& stats);
 
-  struct Now {
+  struct Totals {
     int64_t updates = 0;
     double seconds = 0;  // Of training, over all sittings.
     StageTimes stages;   // Of this sitting.
@@ -29,11 +29,11 @@ class Progress {
     LedgerCounts ledger;
   };
   // What happened since the line before, and what limits it: see learner/README.md.
-  std::string Line(const Now& now);
+  std::string Line(const Totals& totals);
 
  private:
-  std::string Limit(const Now& now) const EMPLACE_REQUIRES(mu_);
-  std::string TimeLeft(const Now& now) const;
+  std::string Limit(const Totals& totals) const EMPLACE_REQUIRES(mu_);
+  std::string TimeLeft(const Totals& totals) const;
 
   const int64_t iterations_;
   const double max_seconds_;  // 0: no limit.
@@ -42,7 +42,7 @@ class Progress {
   const double seconds_before_;
 
   Mutex mu_;
-  Now last_ EMPLACE_GUARDED_BY(mu_);  // At the last line.
+  Totals last_ EMPLACE_GUARDED_BY(mu_);  // At the last line.
   // Since the last line:
   int64_t batches_ EMPLACE_GUARDED_BY(mu_) = 0;
   double ratio_sum_ EMPLACE_GUARDED_BY(mu_) = 0;

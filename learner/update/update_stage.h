@@ -25,10 +25,10 @@ struct Snapshot {
 };
 
 // What an update came to.
-struct Updated {
+struct UpdateResult {
   std::shared_ptr<const PolicyWeights> weights;  // Their version is the number of updates so far.
   UpdateStats stats;
-  BatchNumbers numbers;              // Of its batch.
+  BatchStats batch_stats;            // Of its batch.
   std::optional<Snapshot> snapshot;  // When a checkpoint is due.
 };
 
@@ -39,7 +39,7 @@ class UpdateStage {
   UpdateStage(PolicyUpdater& updater, int64_t checkpoint_every, Ledger& ledger, const RunClock& clock);
 
   // REQUIRES: the batch is for the version that the updater has.
-  Updated Train(const Batch& batch);
+  UpdateResult Train(const Batch& batch);
   // The state after the last update.
   Snapshot Save() const;
 

@@ -41,16 +41,16 @@ class FakeLearner {
   void AnnounceQuietly(PolicyVersion version);                  // Without a notice, as if it were lost.
   void StopActors() { stop_actors_ = true; }
 
-  struct Heard {
+  struct Received {
     std::vector<Hello> hellos;
     std::vector<Heartbeat> heartbeats;
     std::vector<Trajectory> trajectories;
     std::vector<Goodbye> goodbyes;
     int weights_served = 0;
   };
-  Heard heard() const;
+  Received received() const;
   // Whether `condition` came true within 5 s.
-  bool Await(const std::function<bool(const Heard&)>& condition) const;
+  bool Await(const std::function<bool(const Received&)>& condition) const;
 
  private:
   void Answer(LearnerEndpoint& endpoint, const FromActor& from);
@@ -64,7 +64,7 @@ class FakeLearner {
   std::map<uint64_t, uint32_t> incarnation_of_nonce_;  // Of the thread alone.
   bool damaged_ = false;                               // Of the thread alone.
   mutable Mutex mu_;
-  Heard heard_ EMPLACE_GUARDED_BY(mu_);
+  Received received_ EMPLACE_GUARDED_BY(mu_);
   std::jthread thread_;
 };
 

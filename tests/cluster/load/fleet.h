@@ -33,7 +33,7 @@ struct FleetTotals {
 };
 
 // Not thread-safe.
-class Fleet : private Witness {
+class Fleet : private ActorObserver {
  public:
   explicit Fleet(const FleetOptions& options);
   ~Fleet() override;
@@ -43,8 +43,8 @@ class Fleet : private Witness {
   FleetTotals Run(const std::atomic<bool>& interrupted);
 
  private:
-  void HeardOf(PolicyVersion version) override;
-  void Got(const std::string& actor, const WeightsReply& weights) override;
+  void OnNotice(PolicyVersion version) override;
+  void OnWeights(const std::string& actor, const WeightsReply& weights) override;
   void PrepareEpisodes();
   void SendDueEpisodes(Clock::time_point now);
   void SendOne();

@@ -17,18 +17,18 @@ namespace emplace::load {
 using Clock = std::chrono::steady_clock;
 
 // What an actor shows to whoever keeps the records.
-class Witness {
+class ActorObserver {
  public:
-  virtual ~Witness() = default;
-  virtual void HeardOf(PolicyVersion version) = 0;  // A notice.
-  virtual void Got(const std::string& actor, const WeightsReply& weights) = 0;
+  virtual ~ActorObserver() = default;
+  virtual void OnNotice(PolicyVersion version) = 0;  // A notice.
+  virtual void OnWeights(const std::string& actor, const WeightsReply& weights) = 0;
 };
 
 class LightActor {
  public:
-  // REQUIRES: networks and witness outlive it.
+  // REQUIRES: networks and observer outlive it.
   LightActor(const std::string& learner, std::string name, const std::optional<ActorKeys>& keys, SharedNetwork& control,
-             SharedNetwork& trajectories, Witness& witness);
+             SharedNetwork& trajectories, ActorObserver& observer);
 
   ActorEndpoint& endpoint() { return endpoint_; }
   const std::string& name() const { return name_; }
@@ -38,28 +38,28 @@ class LightActor {
   bool told_to_stop() const { return told_to_stop_; }
   uint64_t produced() const { return produced_; }
 
-  void Speak(Clock::time_point now);  // What is due.
-  void Hear();                        // All that has come. Throws RunFailed when it is refused, or weights are damaged.
+  void SendDue(Clock::time_point now);  // What is due.
+  void ReceiveAll();  // All that has come. Throws RunFailed when it is refused, or weights are damaged.
   // Sends it as its next episode, with its newest weights. False: its queue is full. REQUIRES: ready.
   bool Send(Trajectory& episode);
   void CloseTrajectories(std::chrono::milliseconds timeout);  // Their network's end waits for them.
   void SayGoodbye();
 
  private:
-  void Hear(const Notice& notice);
-  void Hear(Welcome welcome);
-  void Hear(const HeartbeatReply& reply);
-  void Hear(const WeightsReply& reply);
-  void Hear(const Work&) {}
-  void Hear(const Refusal& refusal);
-  void Hear(const Stop&) { told_to_stop_ = true; }
+  void Handle(const Notice& notice);
+  void Handle(Welcome welcome);
+  void Handle(const HeartbeatReply& reply);
+  void Handle(const WeightsReply& reply);
+  void Handle(const Work&) {}
+  void Handle(const Refusal& refusal);
+  void Handle(const Stop&) { told_to_stop_ = true; }
   void Want(PolicyVersion version);
 
   const std::string name_;
   const uint64_t nonce_;
   const std::optional<ActorKeys> keys_;
   SharedNetwork& trajectories_network_;
-  Witness& witness_;
+  ActorObserver& observer_;
   ActorEndpoint endpoint_;
   std::optional<Welcome> welcome_;
   std::chrono::milliseconds heartbeat_{0};
