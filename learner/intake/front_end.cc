@@ -241,7 +241,7 @@ void FrontEnd::Handle(LearnerEndpoint& endpoint, const PeerId& id, const Hello& 
 // While there is still a connection to say so on.
 void FrontEnd::RefuseBeyondCapacity(LearnerEndpoint& endpoint, const PeerId& id) {
   endpoint.Send(
-      id, Refusal{StrCat("it may have ", OpenFileLimit(), " files open, which leaves no room for more than ",
+      id, Refusal{StrCat("the learner may have ", OpenFileLimit(), " files open, which leaves no room for more than ",
                          registry_.capacity(), " actors; raise that limit (ulimit -n) on the learner's machine")});
   if (std::exchange(warned_of_room_, true)) return;
   LogWarning(StrCat(registry_.alive(), " actors are here, and the limit of ", OpenFileLimit(),

@@ -167,7 +167,7 @@ std::vector<SampleCounts> PlacementFiles::ReadIndex() const {
     }
     for (GraphId graph = 0; graph < counts.size(); ++graph) counts[graph] = by_file[PathOf(graph).filename()];
   } catch (const std::exception& error) {
-    LogWarning(StrCat("what was sampled before is forgotten: ", error.what()));
+    LogWarning(StrCat("the numbers of episodes and steps of earlier sittings are forgotten: ", error.what()));
   }
   return counts;
 }

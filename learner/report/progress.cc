@@ -34,7 +34,7 @@ std::string HoursMinutesSeconds(double seconds) {
 }  // namespace
 
 Progress::Progress(const RunConfig& config, int64_t updates_before, double seconds_before)
-    : iterations_(config.training.iterations),
+    : max_updates_(config.training.iterations),
       max_seconds_(60 * config.training.max_minutes),
       send_queue_(config.actor.send_queue),
       updates_before_(updates_before),
@@ -78,7 +78,7 @@ std::string Progress::TimeLeft(const Totals& totals) const {
   if (totals.updates > updates_before_) {
     const double seconds_each =
         (totals.seconds - seconds_before_) / static_cast<double>(totals.updates - updates_before_);
-    left_s = std::min(left_s, seconds_each * static_cast<double>(iterations_ - totals.updates));
+    left_s = std::min(left_s, seconds_each * static_cast<double>(max_updates_ - totals.updates));
   }
   return std::isfinite(left_s) ? HoursMinutesSeconds(left_s) : "?";
 }
@@ -86,8 +86,8 @@ std::string Progress::TimeLeft(const Totals& totals) const {
 std::string Progress::Line(const Totals& totals) {
   const MutexLock lock(mu_);
   const double interval_s = std::max(1e-9, totals.seconds - last_.seconds);
-  std::string line = Format("iteration %lld/%lld | %.1f episodes/s %.0f steps/s | ",
-                            static_cast<long long>(totals.updates), static_cast<long long>(iterations_),
+  std::string line = Format("update %lld/%lld | %.1f episodes/s %.0f steps/s | ",
+                            static_cast<long long>(totals.updates), static_cast<long long>(max_updates_),
                             static_cast<double>(totals.front_end.episodes - last_.front_end.episodes) / interval_s,
                             static_cast<double>(totals.front_end.steps - last_.front_end.steps) / interval_s);
   if (batches_ > 0) {

@@ -28,14 +28,14 @@ class Progress {
     FrontEndStats front_end;
     LedgerCounts ledger;
   };
-  // What happened since the line before, and what limits it: see learner/README.md.
+  // What happened since the line before, and what limits it: see docs/training.md.
   std::string Line(const Totals& totals);
 
  private:
   std::string Limit(const Totals& totals) const EMPLACE_REQUIRES(mu_);
   std::string TimeLeft(const Totals& totals) const;
 
-  const int64_t iterations_;
+  const int64_t max_updates_;
   const double max_seconds_;  // 0: no limit.
   const int64_t send_queue_;  // Of an actor, trajectories.
   const int64_t updates_before_;

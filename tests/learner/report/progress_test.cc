@@ -40,7 +40,7 @@ TEST(Progress, ALineTellsOfTheTimeSinceTheLineBefore) {
   // 50 episodes and 1000 steps in 5 s; mean (1.5 + 0.5) / 2, lag (2 + 1) / 2; 90 of 100 updates left at 0.5 s each.
   EXPECT_EQ(
       progress.Line(totals),
-      "iteration 10/100 | 10.0 episodes/s 200 steps/s | makespan / one device: mean 1.000 best 0.750 | lag 0/1.5/3 | "
+      "update 10/100 | 10.0 episodes/s 200 steps/s | makespan / one device: mean 1.000 best 0.750 | lag 0/1.5/3 | "
       "limited by update (busy: receive 10%, check 0%, batch 0%, update 90%, publish 0%) | actors 2 (1 gone) | "
       "60 episodes: 40 trained 5 stale 3 rejected | 0:00:45 left");
 
