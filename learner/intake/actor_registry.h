@@ -1,5 +1,5 @@
-// Who of the actors is there: those that have joined this learner process, when each was last heard, and which are
-// gone.
+// The actors that have joined this learner process: when each was last heard, and whether it is gone. An actor is gone
+// when it has left, has been silent for too long, or has been replaced.
 #pragma once
 
 #include <chrono>
@@ -14,39 +14,40 @@
 
 namespace emplace {
 
-// For one thread.
+// Not thread-safe.
 class ActorRegistry {
  public:
   using Time = std::chrono::steady_clock::time_point;
 
   struct Limits {
-    double silent_s = 10;    // Silent for longer: gone.
-    double hang_s = 0;       // See FindHang; 0: nobody looks.
-    int64_t max_actors = 1;  // That there is room for.
+    double silent_s = 10;    // An actor that is silent for more seconds is gone.
+    double hang_s = 0;       // Seconds, see FindHang; 0: FindHang finds nothing.
+    int64_t max_actors = 1;  // The most actors that may be alive at a time.
   };
-  // `on_gone` is told of each actor that leaves, falls silent or is replaced.
+  // `on_gone` is called for each actor that leaves, falls silent or is replaced.
   ActorRegistry(const Limits& limits, std::function<void(const ActorKey&)> on_gone);
 
-  // Its earlier incarnations are gone with that, and it takes their place. False: there is no room for one more.
+  // Adds an actor, which replaces its earlier incarnations. Returns false when there is no room for one more.
   bool Join(const ActorKey& actor, const PeerId& peer, const std::string& name, Time now);
-  // It is there, over this connection. False: nobody of this key has joined.
+  // Notes that the actor was heard over the connection `peer`. Returns false when it has not joined.
   bool MarkHeard(const ActorKey& actor, const PeerId& peer, Time now);
-  // It has ended. False: as before.
+  // Notes that the actor has ended. Returns false when it has not joined.
   bool Leave(const ActorKey& actor);
   bool HasJoined(const ActorKey& actor) const { return actors_.contains(actor); }
 
-  // Counts those as gone that have been silent for too long. To be called often.
+  // Counts the actors as gone that have been silent for more than silent_s. It has to be called often.
   void ExpireSilent(Time now);
   int64_t alive() const { return alive_; }
   int64_t capacity() const { return limits_.max_actors; }
   int64_t gone() const { return std::ssize(actors_) - alive_; }
-  // Those that are not gone.
+  // Calls `visit` for each actor that is not gone.
   void ForEachAlive(const std::function<void(const ActorKey&, const PeerId&)>& visit) const;
 
-  // Work of an actor has come, or none could.
+  // Notes that an episode has come, or that none could come.
   void NoteWork(Time now) { last_work_ = now; }
-  // Actors that answer but finish nothing hang, and when none is left of those that came, nothing will come either:
-  // what there is to say when that has been so for too long. Nobody has come yet: nullopt.
+  // Returns an error message when actors have joined but no episode has come for more than hang_s: either they hang
+  // though they answer, or all of them are gone. nullopt: there is no hang, or no actor has joined yet. It has to be
+  // called often.
   std::optional<std::string> FindHang(Time now);
 
  private:
@@ -61,9 +62,9 @@ class ActorRegistry {
   const Limits limits_;
   const std::function<void(const ActorKey&)> on_gone_;
   std::map<ActorKey, Actor> actors_;
-  int64_t alive_ = 0;  // Of them.
+  int64_t alive_ = 0;  // Number of actors that are not gone.
   Time last_work_;
-  Time last_hang_check_;  // For a hang.
+  Time last_hang_check_;  // When FindHang was last called.
 };
 
 }  // namespace emplace
