@@ -23,13 +23,13 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr milliseconds kInterruptWait(100);  // How soon an idle or paused actor notices an interrupt.
-constexpr milliseconds kDrain(5000);         // How long it goes on sending at its end.
+constexpr milliseconds kDrainTimeout(5000);  // How long it goes on sending at its end.
 
 // The rollouts of one session. Sequence numbers are given as trajectories enter the send queue, so what an interrupt
 // leaves unfinished was never produced.
-class Shift {
+class SessionRollouts {
  public:
-  explicit Shift(std::shared_ptr<const Session> session)
+  explicit SessionRollouts(std::shared_ptr<const Session> session)
       : session_(std::move(session)),
         next_sequence_(session_->first_sequence),
         rollout_(session_->tasks, session_->config.environment, session_->config.actor.episodes_in_flight,
@@ -41,19 +41,19 @@ class Shift {
   bool lockstep() const { return session_->config.training.lockstep(); }
 
   // In lockstep: goes on with what the learner gave to play, or starts it. False when all of it is done, and sent.
-  bool TakeUpWork(const ControlClient::News& news) {
+  bool StartOrContinueWork(const ControlClient::State& state) {
     if (!finished_.empty()) return true;
-    if (!news.work) return false;  // There are newer weights: what is in flight is of no use any more.
-    if (news.work->version != version_) {
-      version_ = news.work->version;
+    if (!state.work) return false;  // There are newer weights: what is in flight is of no use any more.
+    if (state.work->version != version_) {
+      version_ = state.work->version;
       taken_ = 0;
     } else if (!rollout_.idle()) {
       return true;
     }
-    const auto open = std::span(news.work->episodes).subspan(taken_);
+    const auto open = std::span(state.work->episodes).subspan(taken_);
     if (open.empty()) return false;
     const auto next = open.first(std::min(static_cast<size_t>(session_->config.actor.episodes_in_flight), open.size()));
-    rollout_.SetWeights(news.weights);
+    rollout_.SetWeights(state.weights);
     rollout_.StartLockstep(next, session_->config.seed);
     taken_ += next.size();
     return true;
@@ -95,38 +95,40 @@ void RunActor(const ActorOptions& options, const std::atomic<bool>& interrupted)
   ControlClient client(options.learner, options.name, options.patience, options.keys);
   std::optional<TrajectorySender>
       sender;  // Outlives sessions: what an old one queued is still sent, under its own key.
-  std::optional<Shift> shift;
-  ControlClient::News news;
-  while (!interrupted && !news.ending) {
-    news = client.Read();
-    if (news.session && (!shift || shift->session() != news.session)) {
-      if (shift) {
-        LogInfo(StrCat("incarnation ", shift->session()->actor.incarnation, " made ", shift->produced()));
-        client.SayGoodbye({news.session->actor.actor_id, shift->session()->actor.incarnation}, shift->produced());
+  std::optional<SessionRollouts> rollouts;
+  ControlClient::State state;
+  while (!interrupted && !state.ending) {
+    state = client.state();
+    if (state.session && (!rollouts || rollouts->session() != state.session)) {
+      if (rollouts) {
+        LogInfo(StrCat("incarnation ", rollouts->session()->actor.incarnation, " made ", rollouts->produced()));
+        client.SayGoodbye({state.session->actor.actor_id, rollouts->session()->actor.incarnation},
+                          rollouts->produced());
       }
-      shift.reset();  // First: two sessions' graphs need not be in memory together.
-      shift.emplace(news.session);
-      if (!sender) sender.emplace(static_cast<size_t>(news.session->config.actor.send_queue), options.keys);
-      sender->SetLearner(news.session->trajectories_address, news.session->actor.actor_id);
+      rollouts.reset();  // First: two sessions' graphs need not be in memory together.
+      rollouts.emplace(state.session);
+      if (!sender) sender.emplace(static_cast<size_t>(state.session->config.actor.send_queue), options.keys);
+      sender->SetLearner(state.session->trajectories_address, state.session->actor.actor_id);
       malloc_trim(0);  // The Welcome was larger than all that follows.
     }
-    if (!news.weights) {
-      news = client.WaitForNews(news, kInterruptWait);
+    if (!state.weights) {
+      state = client.WaitForChange(state, kInterruptWait);
       continue;
     }
-    if (shift->lockstep() && !shift->TakeUpWork(news)) {
+    if (rollouts->lockstep() && !rollouts->StartOrContinueWork(state)) {
       client.AskForWork();
-      news = client.WaitForNews(news, kInterruptWait);
+      state = client.WaitForChange(state, kInterruptWait);
       continue;
     }
-    shift->Advance(news.weights, *sender);
-    client.Report(shift->session()->id, shift->produced(), news.weights->version);
+    rollouts->Advance(state.weights, *sender);
+    client.Report(rollouts->session()->id, rollouts->produced(), state.weights->version);
   }
-  if (news.ending && news.ending->failed) throw Error(news.ending->kind, news.ending->reason);
-  if (!shift) return;
-  if (!sender->Drain(kDrain)) LogWarning(StrCat("not everything was sent within ", kDrain.count(), " ms"));
-  client.Leave(shift->session()->actor, shift->produced());
-  LogInfo(StrCat("goodbye after ", shift->produced(), " trajectories"));
+  if (state.ending && state.ending->failed) throw Error(state.ending->kind, state.ending->reason);
+  if (!rollouts) return;
+  if (!sender->Drain(kDrainTimeout))
+    LogWarning(StrCat("not everything was sent within ", kDrainTimeout.count(), " ms"));
+  client.Leave(rollouts->session()->actor, rollouts->produced());
+  LogInfo(StrCat("goodbye after ", rollouts->produced(), " trajectories"));
 }
 
 }  // namespace emplace

@@ -1,4 +1,4 @@
-// One actor process: control client, rollouts and sender, joined in one loop.
+// One actor process: a loop that joins the control client, the rollouts and the sender of trajectories.
 #pragma once
 
 #include <atomic>
@@ -12,15 +12,17 @@
 namespace emplace {
 
 struct ActorOptions {
-  std::string learner;            // "tcp://127.0.0.1:40000"
-  std::string name;               // Stable across restarts of one slot; decides the actor id.
+  std::string learner;            // The learner's control address, such as "tcp://127.0.0.1:40000".
+  std::string name;               // An actor that replaces this one has the same name; the name decides the actor id.
   std::optional<ActorKeys> keys;  // nullopt: nothing is encrypted, and the learner is on this machine.
-  // Bounds the wait for the first Welcome; later the run's configuration does.
+  // The longest wait for the first Welcome. Later, actor.patience_s of the run's configuration limits the learner's
+  // silence.
   std::chrono::milliseconds patience{static_cast<int64_t>(1000 * ActorConfig{}.patience_s)};
 };
 
-// Rolls out until the learner says Stop or `interrupted` is set; then sends what is queued (5 s at most), says Goodbye
-// and returns. Throws RunFailed when the learner stays silent, BadInput when it refuses or what it sends is damaged.
+// Rolls out episodes until the learner says Stop or `interrupted` is set; then sends the queued trajectories (for 5 s
+// at most), says Goodbye and returns. Throws RunFailed when the learner stays silent, and BadInput when it refuses the
+// actor or sends damaged data.
 void RunActor(const ActorOptions& options, const std::atomic<bool>& interrupted);
 
 }  // namespace emplace

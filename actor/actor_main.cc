@@ -1,4 +1,4 @@
-// emplace-actor: rolls out placement episodes for a learner, from which everything but its address comes.
+// emplace-actor: rolls out placement episodes for a learner. The learner sends everything else that an actor needs.
 #include <malloc.h>
 #include <unistd.h>
 
@@ -27,13 +27,15 @@ std::string DefaultName() { return emplace::StrCat(emplace::HostName(), "/", get
 int Run(int argc, char** argv) {
   emplace::ActorOptions options;
   options.name = DefaultName();
-  CLI::App app("Rolls out placement episodes for a learner; configuration, graphs and weights come from it.",
+  CLI::App app("Rolls out placement episodes for a learner, which sends the configuration, the graphs and the policy.",
                "emplace-actor");
-  app.add_option("--learner", options.learner, "Address of the learner, tcp://host:port")->required();
+  app.add_option("--learner", options.learner, "Address of the learner, such as tcp://127.0.0.1:40000")->required();
   std::string keys;
-  app.add_option("--keys", keys, "Keys of the run, as emplace keygen makes them; needed beyond this machine")
+  app.add_option("--keys", keys,
+                 "Key file of an actor, made by emplace keygen; needed when the learner is on another machine")
       ->envname("EMPLACE_KEYS");
-  app.add_option("--name", options.name, "Names this actor's slot across restarts")->capture_default_str();
+  app.add_option("--name", options.name, "Name of this actor; an actor that replaces it has the same name")
+      ->capture_default_str();
   try {
     app.parse(argc, argv);
   } catch (const CLI::CallForHelp& help) {

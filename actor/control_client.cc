@@ -64,7 +64,7 @@ class ControlClient::Conversation {
       : client_(client), endpoint_(client.learner_address_, client.keys_), patience_(client.patience_) {}
 
   // One round: says what is due, hears what has come.
-  void Turn() {
+  void RunOnce() {
     if (const std::optional<KeyProblem> problem = endpoint_.NextKeyProblem()) {
       const std::string reason =
           StrCat(client_.learner_address_, ": the learner refuses: ", problem->why, "; see emplace keygen");
@@ -74,22 +74,22 @@ class ControlClient::Conversation {
       }
       LogWarning(reason);
     }
-    Speak(Clock::now());
+    SendDue(Clock::now());
     auto received = endpoint_.Receive(kReceiveWait);
     if (!received) return;
     if (const auto* notice = std::get_if<Notice>(&*received)) {
-      Hear(*notice);
+      Handle(*notice);
       return;
     }
     last_heard_ = Clock::now();
     // Taken apart by value: a Welcome is large, and its parts are freed as they are used.
-    std::visit([this](auto message) { Hear(std::move(message)); }, std::get<LearnerMessage>(std::move(*received)));
+    std::visit([this](auto message) { Handle(std::move(message)); }, std::get<LearnerMessage>(std::move(*received)));
   }
 
-  void Say(const Goodbye& goodbye) { endpoint_.Send(goodbye); }
+  void Send(const Goodbye& goodbye) { endpoint_.Send(goodbye); }
 
  private:
-  void Speak(Clock::time_point now) {
+  void SendDue(Clock::time_point now) {
     if (now - last_heard_ > patience_) {
       client_.End({true, Error::Kind::kRunFailed,
                    StrCat(client_.learner_address_, ": the learner has been silent for ",
@@ -123,17 +123,17 @@ class ControlClient::Conversation {
     }
   }
 
-  void Hear(const Notice& notice) {
+  void Handle(const Notice& notice) {
     if (!session_ || notice.session != session_->id) return;  // Of a learner that is no more.
     last_heard_ = Clock::now();
     if (notice.stop) {
-      Hear(Stop{});
+      Handle(Stop{});
     } else {
       WantVersion(notice.version);
     }
   }
 
-  void Hear(Welcome welcome) {
+  void Handle(Welcome welcome) {
     if (session_ && welcome.session == session_->id && welcome.actor == session_->actor) return;  // Said twice.
     try {
       endpoint_.SubscribeNotices(endpoint_.OnLearnersHost(welcome.notices_endpoint));
@@ -152,7 +152,7 @@ class ControlClient::Conversation {
     client_.Publish(session_);
   }
 
-  void Hear(const HeartbeatReply& reply) {
+  void Handle(const HeartbeatReply& reply) {
     if (!session_) return;
     if (reply.session == session_->id) {
       WantVersion(reply.version);
@@ -167,7 +167,7 @@ class ControlClient::Conversation {
     hello_wait_ = kFirstHelloWait;
   }
 
-  void Hear(const WeightsReply& reply) {
+  void Handle(const WeightsReply& reply) {
     if (!session_ || (version_ && reply.version <= *version_)) return;
     if (WeightsHash(reply.blob) != reply.hash) {
       LogWarning(StrCat("weights of version ", reply.version, " are damaged: asking again"));
@@ -196,7 +196,7 @@ class ControlClient::Conversation {
     }
   }
 
-  void Hear(const Work& work) {
+  void Handle(const Work& work) {
     if (!session_ || work.session != session_->id || !version_ || work.version != *version_ || work.episodes.empty())
       return;
     work_wanted_ = false;
@@ -208,11 +208,11 @@ class ControlClient::Conversation {
     client_.Publish(std::make_shared<const Work>(work_));
   }
 
-  void Hear(const Refusal& refusal) {
+  void Handle(const Refusal& refusal) {
     client_.End({true, Error::Kind::kBadInput, StrCat("the learner refused: ", refusal.reason)});
   }
 
-  void Hear(const Stop&) { client_.End({false, Error::Kind::kRunFailed, "the learner said stop"}); }
+  void Handle(const Stop&) { client_.End({false, Error::Kind::kRunFailed, "the learner said stop"}); }
 
   void WantVersion(PolicyVersion version) {
     newest_announced_ = version;
@@ -254,9 +254,9 @@ void ControlClient::Run(const std::stop_token& stop) {
     Conversation conversation(*this);
     while (!stop.stop_requested()) {
       const auto [goodbyes, leaving] = TakeGoodbyes();
-      for (const Goodbye& goodbye : goodbyes) conversation.Say(goodbye);
+      for (const Goodbye& goodbye : goodbyes) conversation.Send(goodbye);
       if (leaving) return;
-      conversation.Turn();
+      conversation.RunOnce();
     }
   } catch (const Error& error) {
     End({true, error.kind(), error.what()});
@@ -267,19 +267,19 @@ void ControlClient::Run(const std::stop_token& stop) {
 
 // --- What other threads see ---
 
-ControlClient::News ControlClient::Read() const {
+ControlClient::State ControlClient::state() const {
   const MutexLock lock(mu_);
-  return news_;
+  return state_;
 }
 
-ControlClient::News ControlClient::WaitForNews(const News& seen, milliseconds timeout) {
+ControlClient::State ControlClient::WaitForChange(const State& seen, milliseconds timeout) {
   const Clock::time_point deadline = Clock::now() + timeout;
   const MutexLock lock(mu_);
-  while (news_.session == seen.session && news_.weights == seen.weights && news_.work == seen.work &&
-         news_.ending.has_value() == seen.ending.has_value()) {
+  while (state_.session == seen.session && state_.weights == seen.weights && state_.work == seen.work &&
+         state_.ending.has_value() == seen.ending.has_value()) {
     if (!changed_.WaitUntil(mu_, deadline)) break;
   }
-  return news_;
+  return state_;
 }
 
 void ControlClient::Report(uint64_t session, uint64_t produced, PolicyVersion version) {
@@ -323,28 +323,28 @@ std::pair<std::vector<Goodbye>, bool> ControlClient::TakeGoodbyes() {
 
 void ControlClient::Publish(std::shared_ptr<const Session> session) {
   const MutexLock lock(mu_);
-  news_.session = std::move(session);
-  news_.weights = nullptr;
-  news_.work = nullptr;
+  state_.session = std::move(session);
+  state_.weights = nullptr;
+  state_.work = nullptr;
   changed_.NotifyAll();
 }
 
 void ControlClient::Publish(std::shared_ptr<const PolicyWeights> weights) {
   const MutexLock lock(mu_);
-  news_.weights = std::move(weights);
-  news_.work = nullptr;
+  state_.weights = std::move(weights);
+  state_.work = nullptr;
   changed_.NotifyAll();
 }
 
 void ControlClient::Publish(std::shared_ptr<const Work> work) {
   const MutexLock lock(mu_);
-  news_.work = std::move(work);
+  state_.work = std::move(work);
   changed_.NotifyAll();
 }
 
 void ControlClient::End(Ending ending) {
   const MutexLock lock(mu_);
-  if (!news_.ending) news_.ending = std::move(ending);
+  if (!state_.ending) state_.ending = std::move(ending);
   changed_.NotifyAll();
 }
 

@@ -1,8 +1,9 @@
-// The actor's conversation with the learner, on a thread of its own: Hello until Welcome, heartbeats, weights, the end.
+// The actor's conversation with the learner, on a thread of its own: it says Hello until a Welcome comes, sends
+// heartbeats, fetches weights, and says Goodbye.
 //
 // A session is one learner process. When the learner is replaced, the actor says Hello again and gets a new
-// incarnation; whoever holds the old session may finish with it. Weights are those of the newest version of the current
-// session.
+// incarnation; whoever holds the old session may finish with it. The weights are always the newest version of the
+// current session.
 #pragma once
 
 #include <chrono>
@@ -25,54 +26,54 @@
 
 namespace emplace {
 
-// What a Welcome brought, checked and unpacked.
+// The content of a Welcome, checked and unpacked.
 struct Session {
   ActorKey actor;
   uint64_t id = 0;
   uint64_t first_sequence = 1;
   RunConfig config;
-  std::vector<PlacementTask> tasks;  // Index = GraphId; one at least, all for the same number of devices.
+  std::vector<PlacementTask> tasks;  // [GraphId] at least one; all are for the same number of devices.
   std::string trajectories_address;
 };
 
-// Throws BadInput naming what is wrong. Frees the bundles as it goes.
+// Throws BadInput that says what is wrong. Frees each graph's message as soon as it is unpacked.
 Session UnpackWelcome(Welcome&& welcome);
 
 class ControlClient {
  public:
-  // How things stand. `ending` says that there is nothing more to do.
+  // Why the actor has nothing more to do.
   struct Ending {
-    bool failed = false;  // False: the learner said Stop.
+    bool failed = false;  // False: the learner said Stop. True: `kind` and `reason` are those of the error.
     Error::Kind kind = Error::Kind::kRunFailed;
     std::string reason;
   };
-  struct News {
-    std::shared_ptr<const Session> session;        // nullptr: not welcomed yet.
-    std::shared_ptr<const PolicyWeights> weights;  // nullptr: none of this session yet.
-    std::shared_ptr<const Work> work;              // In lockstep: all of it for these weights. nullptr: none yet.
-    std::optional<Ending> ending;
+  struct State {
+    std::shared_ptr<const Session> session;        // nullptr: no Welcome has come yet.
+    std::shared_ptr<const PolicyWeights> weights;  // nullptr: no weights of this session have come yet.
+    std::shared_ptr<const Work> work;              // In lockstep, all episodes to play with these weights, or nullptr.
+    std::optional<Ending> ending;                  // Set once the actor is to end.
   };
 
-  // `name` is stable across restarts of one actor slot. `patience` bounds the wait for the first Welcome; from then on
-  // actor.patience_s of the run's configuration does.
+  // An actor that replaces another has the same `name`. `patience` is the longest wait for the first Welcome; from then
+  // on actor.patience_s of the run's configuration counts.
   ControlClient(std::string learner_address, std::string name, std::chrono::milliseconds patience,
                 std::optional<ActorKeys> keys = {});
-  ~ControlClient();  // Without a Goodbye: to the learner, the actor has been lost.
+  ~ControlClient();  // Says no Goodbye: to the learner, the actor is lost.
 
   // Any thread may call these.
-  News Read() const;
-  // Read, after waiting up to `timeout` for something to differ from `seen`.
-  News WaitForNews(const News& seen, std::chrono::milliseconds timeout);
-  // What heartbeats tell: the highest sequence number used, and the version that chooses actions now.
+  State state() const;
+  // The state, after waiting for at most `timeout` until it differs from `seen`.
+  State WaitForChange(const State& seen, std::chrono::milliseconds timeout);
+  // Sets what heartbeats tell the learner: the highest sequence number used, and the version that chooses actions now.
   void Report(uint64_t session, uint64_t produced, PolicyVersion version);
 
-  // In lockstep: what was given is done.
+  // Asks for more episodes, in lockstep: all that the learner gave are played.
   void AskForWork();
 
-  // Tells the current learner how far an incarnation came that has ended: its ledger cannot know otherwise what a
-  // crashed learner lost.
+  // Tells the current learner how many episodes an ended incarnation has produced. Without this, its ledger could not
+  // know how many episodes a crashed learner lost.
   void SayGoodbye(const ActorKey& actor, uint64_t produced);
-  // The same for the last incarnation; ends the thread. At most once.
+  // Says Goodbye for the last incarnation and ends the thread. REQUIRES: it is called at most once.
   void Leave(const ActorKey& actor, uint64_t produced);
 
  private:
@@ -81,7 +82,7 @@ class ControlClient {
     uint64_t produced = 0;
     PolicyVersion version = 0;
   };
-  class Conversation;  // What the thread does; owns the endpoint.
+  class Conversation;  // The work of the thread; it owns the endpoint.
 
   void Run(const std::stop_token& stop);
   void Publish(std::shared_ptr<const Session> session);
@@ -90,7 +91,7 @@ class ControlClient {
   bool TakeWorkWanted();
   void End(Ending ending);
   Progress ReadProgress() const;
-  std::pair<std::vector<Goodbye>, bool> TakeGoodbyes();  // And whether they are the last.
+  std::pair<std::vector<Goodbye>, bool> TakeGoodbyes();  // The bool says whether they are the last.
 
   const std::string learner_address_;
   const std::string name_;
@@ -98,14 +99,14 @@ class ControlClient {
   const std::optional<ActorKeys> keys_;
 
   mutable Mutex mu_;
-  CondVar changed_;  // news_ did.
-  News news_ EMPLACE_GUARDED_BY(mu_);
+  CondVar changed_;  // Notified when state_ changes.
+  State state_ EMPLACE_GUARDED_BY(mu_);
   Progress progress_ EMPLACE_GUARDED_BY(mu_);
-  std::vector<Goodbye> goodbyes_ EMPLACE_GUARDED_BY(mu_);  // Not said yet.
+  std::vector<Goodbye> goodbyes_ EMPLACE_GUARDED_BY(mu_);  // Those that are not sent yet.
   bool work_wanted_ EMPLACE_GUARDED_BY(mu_) = false;
   bool leaving_ EMPLACE_GUARDED_BY(mu_) = false;
 
-  std::jthread thread_;  // Last: stops before what it uses goes.
+  std::jthread thread_;  // The last member, so that it stops before the members that it uses are destroyed.
 };
 
 }  // namespace emplace

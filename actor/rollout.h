@@ -1,11 +1,11 @@
-// Environments and a policy -> trajectories. Knows no socket and no thread.
+// Makes trajectories from environments and a policy. Knows no socket and no thread.
 //
-// Episodes go in waves: `episodes_in_flight` of them start together with the newest weights, and the states of those
-// that still run are batched through one forward pass a step. So one version chooses every action of an episode, and
-// an environment lives only as long as its episode.
+// Episodes are played in waves: `episodes_in_flight` of them start together with the newest weights, and each step
+// makes one forward pass over the states of all episodes that still run. So one version chooses every action of an
+// episode, and an environment lives only as long as its episode.
 //
-// In lockstep a wave is what the learner says: episode i of a version is the same, bit for bit, whoever plays it and
-// beside whichever others.
+// In lockstep the learner says which episodes are in a wave. Episode i of a version is the same, bit for bit, whichever
+// actor plays it and whichever other episodes are in its wave.
 #pragma once
 
 #include <cstdint>
@@ -23,27 +23,28 @@
 
 namespace emplace {
 
-// Not thread-safe. What it makes depends on its arguments and the weights at the start of each wave alone.
+// Not thread-safe. The trajectories depend only on the constructor's arguments and the weights at the start of each
+// wave.
 class Rollout {
  public:
-  // Each wave draws from Forks of `rng`. REQUIRES: tasks outlive it, there is one at least, and all have the same
-  // number of devices; episodes_in_flight > 0.
+  // Each episode draws from a Fork of `rng`. REQUIRES: tasks outlive the rollout and are not empty, and all have the
+  // same number of devices; episodes_in_flight > 0.
   Rollout(const std::vector<PlacementTask>& tasks, const EnvironmentConfig& environment, int64_t episodes_in_flight,
           const ActorKey& actor, const Rng& rng);
 
-  // From the next wave on. REQUIRES: the policy is for the tasks' number of devices.
+  // Sets the weights for the next wave and those after it. REQUIRES: the policy is for the tasks' number of devices.
   void SetWeights(std::shared_ptr<const PolicyWeights> weights);
 
-  // Starts a wave of these episodes of the version of the weights, in place of one in flight; `seed` is the run's.
-  // REQUIRES: SetWeights was called; 1 to episodes_in_flight episodes; environment.start is not "best", which depends
-  // on what was played before.
+  // Starts a wave of the episodes with these numbers, of the version of the weights; a wave in flight is dropped.
+  // `seed` is the seed of the run. REQUIRES: SetWeights was called; there are 1 to episodes_in_flight numbers;
+  // environment.start is not "best", which depends on earlier episodes.
   void StartLockstep(std::span<const uint32_t> indices, uint64_t seed);
 
   // Whether no episode is in flight.
   bool idle() const { return wave_.empty(); }
 
-  // One step of every episode in flight, after starting a wave when there is none. Returns the episodes that ended with
-  // it, without sequence numbers. REQUIRES: SetWeights was called.
+  // Makes one step of every episode in flight; when there is none, it starts a wave first. Returns the episodes that
+  // ended with this step, without sequence numbers. REQUIRES: SetWeights was called.
   std::vector<Trajectory> Advance();
 
   int64_t steps() const { return steps_; }  // Actions chosen so far.
@@ -54,13 +55,13 @@ class Rollout {
         : rng(own_rng), env(task, environment) {}
     Rng rng;
     PlacementEnv env;
-    size_t slot = 0;  // Its cache, in caches_.
+    size_t slot = 0;  // Index of the episode's cache in caches_.
     Trajectory trajectory;
   };
-  // The best placement seen on a graph, for environment.start: best.
+  // The best placement seen of a graph, which environment.start: best starts from.
   struct Best {
     double makespan_us = 0;
-    std::vector<uint8_t> placement;  // Empty: none seen.
+    std::vector<uint8_t> placement;  // [n] device of each group; empty: none seen yet.
   };
 
   void StartWave();
@@ -75,14 +76,14 @@ class Rollout {
   const ActorKey actor_;
   const Rng rng_;
   std::shared_ptr<const PolicyWeights> weights_;
-  std::optional<PolicyKernel> kernel_;                   // Of the wave in flight.
-  std::shared_ptr<const PolicyWeights> kernel_weights_;  // What kernel_ was made of.
-  std::vector<std::unique_ptr<Episode>> wave_;           // Those that still run.
+  std::optional<PolicyKernel> kernel_;                   // The policy of the wave in flight.
+  std::shared_ptr<const PolicyWeights> kernel_weights_;  // The weights that kernel_ was made from.
+  std::vector<std::unique_ptr<Episode>> wave_;           // The episodes that still run.
   std::vector<Best> best_;                               // [tasks]
   uint64_t episodes_started_ = 0;
   int64_t steps_ = 0;
   std::vector<EpisodeCache> caches_;         // [episodes in flight]
-  std::vector<PolicyState> states_;          // Scratch of Advance.
+  std::vector<PolicyState> states_;          // Scratch memory of Advance, as are the next three.
   std::vector<EpisodeCache*> state_caches_;  // [states_]
   std::vector<float> logits_;                // [states_ * devices], row-major
   std::vector<double> weights_of_devices_;   // [devices]

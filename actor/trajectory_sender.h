@@ -15,20 +15,23 @@
 
 namespace emplace {
 
-// Offer and Drain are for one thread, the one that makes trajectories; SetAddress is for any.
+// Offer and Drain are for one thread, the one that makes trajectories. Any thread may call SetLearner.
 class TrajectorySender {
  public:
-  explicit TrajectorySender(size_t queue, std::optional<ActorKeys> keys = {});  // Trajectories.
-  ~TrajectorySender();  // Drops what has not been sent; Drain first.
+  // `queue` is the most trajectories that wait.
+  explicit TrajectorySender(size_t queue, std::optional<ActorKeys> keys = {});
+  ~TrajectorySender();  // Drops the trajectories that are not sent yet; call Drain first to keep them.
 
-  // Where the learner takes trajectories from now on, those that wait in the queue included, and the id that it knows
-  // this actor by. Until the first call they all wait. REQUIRES: a valid address.
+  // Sets the address to which trajectories go from now on, also those in the queue, and the id by which the learner
+  // there knows this actor. Until the first call all trajectories wait. REQUIRES: the address is valid.
   void SetLearner(const std::string& address, uint32_t actor_id);
 
-  // Puts it into the queue, waiting for room for at most `timeout`. False when there was none; it is then untouched.
+  // Puts the trajectory into the queue; waits for room for at most `timeout`. Returns false when there was no room; the
+  // trajectory is then unchanged.
   bool Offer(Trajectory&& trajectory, std::chrono::milliseconds timeout);
 
-  // Takes no more and waits until what is queued has left, for at most `timeout`. False when some has not.
+  // Closes the queue and waits for at most `timeout` until all queued trajectories are sent. Returns false when some
+  // are not.
   bool Drain(std::chrono::milliseconds timeout);
 
  private:
@@ -38,16 +41,16 @@ class TrajectorySender {
   const std::optional<ActorKeys> keys_;
   BoundedQueue<Trajectory> queue_;
   Mutex mu_;
-  std::string address_ EMPLACE_GUARDED_BY(mu_);  // Empty: not known yet.
+  std::string address_ EMPLACE_GUARDED_BY(mu_);  // Empty: the learner is not known yet.
   uint32_t actor_id_ EMPLACE_GUARDED_BY(mu_) = 0;
   std::chrono::steady_clock::time_point drain_deadline_ EMPLACE_GUARDED_BY(mu_);  // Read once the queue is closed.
   bool all_sent_ EMPLACE_GUARDED_BY(mu_) = false;
 
-  // Of the thread alone.
+  // Used by the thread alone:
   std::optional<TrajectorySocket> socket_;
   std::string connected_to_;
 
-  std::jthread thread_;  // Last: stops before what it uses goes.
+  std::jthread thread_;  // The last member, so that it stops before the members that it uses are destroyed.
 };
 
 }  // namespace emplace

@@ -43,10 +43,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::chrono::milliseconds kLook(100);         // Between looks at the clock and at Ctrl-C.
-constexpr double kWritePlacements_s = 1;                // Between writes of the best placements found.
-constexpr std::chrono::milliseconds kGoodbyes(10'000);  // For the actors to end.
-constexpr std::chrono::milliseconds kPredecessor(
+constexpr std::chrono::milliseconds kSuperviseEvery(100);     // Between looks at the clock and at Ctrl-C.
+constexpr double kWritePlacementsEvery_s = 1;                 // Between writes of the best placements found.
+constexpr std::chrono::milliseconds kGoodbyeTimeout(10'000);  // For the actors to end.
+constexpr std::chrono::milliseconds kPredecessorTimeout(
     60'000);  // For a learner that was told to stop to leave the run directory.
 
 // A thread that hangs cannot be joined, so nothing is cleaned up: what is on disk was written whole.
@@ -76,7 +76,7 @@ class Run {
  private:
   PolicyWeights InitialWeights() const;
   PolicyWeights NewNetwork() const;
-  PolicyWeights TrainedBefore() const;
+  PolicyWeights LoadInitialPolicy() const;
   std::unique_ptr<PolicyUpdater> MakeUpdater(PolicyWeights weights) const;
   void Restore();
   void StartPipeline(const std::shared_ptr<const PolicyWeights>& initial);
@@ -131,7 +131,7 @@ PolicyWeights Run::NewNetwork() const {
   return PolicyWeights::Initial(shape, rng_.Fork("weights"), config_.policy.output_scale);
 }
 
-PolicyWeights Run::TrainedBefore() const {
+PolicyWeights Run::LoadInitialPolicy() const {
   PolicyWeights weights = LoadPolicy(config_.policy.initial);
   if (weights.shape.num_devices != workload_.num_devices) {
     throw BadInput(StrCat(config_.policy.initial, ": a policy for ", weights.shape.num_devices,
@@ -143,7 +143,7 @@ PolicyWeights Run::TrainedBefore() const {
 }
 
 PolicyWeights Run::InitialWeights() const {
-  PolicyWeights weights = config_.policy.initial.empty() ? NewNetwork() : TrainedBefore();
+  PolicyWeights weights = config_.policy.initial.empty() ? NewNetwork() : LoadInitialPolicy();
   weights.metadata = {{"run", config_.name},
                       {"workload", config_.workload.family.empty() ? "files" : config_.workload.family},
                       {"devices", fs::path(config_.workload.devices).filename().string()},
@@ -220,21 +220,21 @@ void Run::StartPipeline(const std::shared_ptr<const PolicyWeights>& initial) {
   batcher_.emplace(source, plan, ledger_, stages_[Stage::kBatch], dealer());
   update_.emplace(*updater_, config_.checkpoint.every, ledger_, *clock_);
   publisher_.emplace(config_, rng_,
-                     Publisher::Places{.front_end = *front_end_,
-                                       .evaluation = *evaluation_,
-                                       .metrics = *metrics_,
-                                       .progress = *progress_,
-                                       .store = store_,
-                                       .best = *best_,
-                                       .plateau = *plateau_,
-                                       .dir = dir_,
-                                       .ledger = ledger_,
-                                       .clocks = stages_,
-                                       .clock = *clock_});
+                     Publisher::Outputs{.front_end = *front_end_,
+                                        .evaluation = *evaluation_,
+                                        .metrics = *metrics_,
+                                        .progress = *progress_,
+                                        .store = store_,
+                                        .best = *best_,
+                                        .plateau = *plateau_,
+                                        .dir = dir_,
+                                        .ledger = ledger_,
+                                        .clocks = stages_,
+                                        .clock = *clock_});
   if (initial->version == 0) publisher_->Begin(initial);
   pipeline_.emplace(Pipeline::Stages{.batch = [this](const std::stop_token& stop) { return batcher_->Next(stop); },
                                      .update = [this](const Batch& batch) { return update_->Train(batch); },
-                                     .publish = [this](const Updated& updated) { publisher_->Publish(updated); },
+                                     .publish = [this](const UpdateResult& result) { publisher_->Publish(result); },
                                      .while_idle = [this] { publisher_->TakeReport(); },
                                      .drop = [this](const Batch& batch) { CountStale(batch, ledger_); }},
                     stages_);
@@ -246,9 +246,9 @@ void Run::StartPipeline(const std::shared_ptr<const PolicyWeights>& initial) {
 
 // Until the configuration's end, or Ctrl-C.
 void Run::Supervise() {
-  while (!pipeline_->WaitUntilOver(kLook) && !TimeIsUp() && !plateau_->reason()) {
+  while (!pipeline_->WaitUntilOver(kSuperviseEvery) && !TimeIsUp() && !plateau_->reason()) {
     ReportProgress(config_.learner.progress_s);
-    WritePlacements(kWritePlacements_s);
+    WritePlacements(kWritePlacementsEvery_s);
   }
   WritePlacements(0);  // Before Stop, which throws when a stage has failed.
   pipeline_->Stop();
@@ -289,7 +289,7 @@ void Run::Train() {
   std::printf("training stops after %lld updates: %s; waiting for the actors\n",
               static_cast<long long>(update_->updates()), why.c_str());
   std::fflush(stdout);
-  front_end_->Finish(kGoodbyes);
+  front_end_->Finish(kGoodbyeTimeout);
   WritePlacements(0);
   publisher_->Finish(update_->Save());
 
@@ -310,7 +310,7 @@ void Run::Train() {
 }  // namespace
 
 void RunLearner(const LearnerOptions& options, const std::atomic<bool>& interrupted) {
-  const RunDirectory dir(options.run_dir, options.resume, kPredecessor, interrupted);
+  const RunDirectory dir(options.run_dir, options.resume, kPredecessorTimeout, interrupted);
   // A resumed run keeps its own configuration, so that it is the same run; --set still changes it.
   const RunConfig config = LoadRunConfig(options.resume ? dir.config() : options.config, options.overrides);
   LogToFile(dir.log().string());

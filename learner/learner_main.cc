@@ -1,4 +1,4 @@
-// emplace-learner: reads the command line, then learns until done or told to stop.
+// emplace-learner: reads the command line, then trains until the run is over or a signal stops it.
 #include <ATen/Parallel.h>
 
 #include <CLI/CLI.hpp>
@@ -22,11 +22,16 @@ int main(int argc, char** argv) {
   emplace::SetLogRole("learner");
   return emplace::RunMain("emplace-learner", [&] {
     emplace::LearnerOptions options;
-    CLI::App app("Trains a placement policy on what the actors send.");
-    app.add_option("--config", options.config, "Run configuration, YAML")->required();
-    app.add_option("--dir", options.run_dir, "Run directory")->required();
-    app.add_flag("--resume", options.resume, "Go on from the run directory's last checkpoint");
-    app.add_option("--set", options.overrides, "section.key=value, over what the configuration says")->take_all();
+    CLI::App app("Trains a placement policy on the episodes that actors send.");
+    app.add_option("--config", options.config,
+                   "Configuration of the run, YAML; with --resume, the one in the run directory counts")
+        ->required();
+    app.add_option("--dir", options.run_dir, "Run directory, to which everything is written; made if it is missing")
+        ->required();
+    app.add_flag("--resume", options.resume, "Go on from the newest checkpoint in the run directory");
+    app.add_option("--set", options.overrides,
+                   "Replace a value of the configuration, as section.key=value; may be repeated")
+        ->take_all();
     try {
       app.parse(argc, argv);
     } catch (const CLI::Success& help) {

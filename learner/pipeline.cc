@@ -47,7 +47,7 @@ void Pipeline::Fail(const std::string& reason) {
   }
   stop_.request_stop();
   batches_.Close();
-  updated_.Close();
+  results_.Close();
 }
 
 void Pipeline::RunBatches() {
@@ -70,21 +70,21 @@ void Pipeline::RunUpdates() {
       continue;
     }
     clock.Busy();
-    Updated updated = stages_.update(*batch);
+    UpdateResult result = stages_.update(*batch);
     clock.Waiting();
-    updated_.Push(std::move(updated));  // Fails only when publishing has: then the run does.
+    results_.Push(std::move(result));  // Fails only when publishing has: then the run does.
   }
-  updated_.Close();
+  results_.Close();
 }
 
 void Pipeline::RunPublishing() {
   StageClock& clock = clocks_[Stage::kPublish];
   while (true) {
-    const std::optional<Updated> updated = updated_.Pop(kIdle);
-    if (!updated && updated_.closed() && updated_.size() == 0) return;
+    const std::optional<UpdateResult> result = results_.Pop(kIdle);
+    if (!result && results_.closed() && results_.size() == 0) return;
     clock.Busy();
-    if (updated) {
-      stages_.publish(*updated);
+    if (result) {
+      stages_.publish(*result);
     } else {
       stages_.while_idle();
     }

@@ -1,10 +1,9 @@
-// The threads of the learner behind its front end: batch, update and publish, one thread each, so that the three
-// overlap.
+// The learner's threads behind its front end: batch, update and publish have one thread each and run at the same time.
 //
-//   episodes ─▶ batch ─▶ [one Batch] ─▶ update ─▶ [one Updated] ─▶ publish ─▶ weights, metrics, checkpoints
+//   episodes ─▶ batch ─▶ [one Batch] ─▶ update ─▶ [one UpdateResult] ─▶ publish ─▶ weights, metrics, checkpoints
 //
-// Between them are queues of one item, which push back: a batch is begun only when there is room for it, so what waits
-// grows old in as few places as possible. What the stages do is in batcher.h, update_stage.h and publisher.h.
+// Each queue between two stages has room for one item. A batch is begun only when there is room for it, so that
+// episodes wait, and grow old, in few places. batcher.h, update_stage.h and publisher.h hold the work of the stages.
 #pragma once
 
 #include <chrono>
@@ -25,35 +24,35 @@ namespace emplace {
 
 class Pipeline {
  public:
-  // Each is called on the thread of its stage. An exception ends the pipeline.
+  // Each function is called on the thread of its stage. An exception ends the pipeline.
   struct Stages {
-    // The next batch. nullopt: there is none any more, or `stop` was requested.
+    // Returns the next batch. nullopt: there are no more batches, or `stop` was requested.
     std::function<std::optional<Batch>(const std::stop_token& stop)> batch;
-    std::function<Updated(const Batch&)> update;
-    std::function<void(const Updated&)> publish;
-    // In the publish stage, every now and then while there is nothing to publish.
+    std::function<UpdateResult(const Batch&)> update;
+    std::function<void(const UpdateResult&)> publish;
+    // Called in the publish stage, ten times a second, while there is nothing to publish.
     std::function<void()> while_idle;
-    // In place of update, for a batch that is made but not begun when the pipeline is stopped. On any thread.
+    // Called instead of `update` for a batch that waits when the pipeline is stopped. May be called on any thread.
     std::function<void(const Batch&)> drop;
   };
 
-  // Starts at once. REQUIRES: clocks outlive it.
+  // Starts the threads. REQUIRES: clocks outlive the pipeline.
   Pipeline(Stages stages, StageClocks& clocks);
-  ~Pipeline();  // Stops, if that has not been done.
+  ~Pipeline();  // Stops the threads if Stop was not called.
 
-  // From one thread:
-  // True once no further update comes: the batches are at their end, or a stage has failed. Waits up to `timeout` for
-  // it.
+  // WaitUntilOver and Stop are for one thread.
+  // Waits for at most `timeout`. Returns whether no further update will come: there are no more batches, or a stage has
+  // failed.
   bool WaitUntilOver(std::chrono::milliseconds timeout);
-  // Finishes the update under way, publishes what has been updated, drops the batch that waits, and ends the threads.
-  // Throws RunFailed with the reason when a stage has failed.
+  // Finishes the update that is being computed, publishes it, drops the batch that waits, and ends the threads. Throws
+  // RunFailed with the reason when a stage has failed.
   void Stop();
 
  private:
   void RunBatches();
   void RunUpdates();
   void RunPublishing();
-  // Runs a stage's loop on this thread; what it throws ends the pipeline.
+  // Runs a stage's loop on this thread; an exception from it ends the pipeline.
   void RunStage(Stage stage, void (Pipeline::*loop)());
   void Fail(const std::string& reason);
   void Halt();
@@ -61,15 +60,15 @@ class Pipeline {
   const Stages stages_;
   StageClocks& clocks_;
   BoundedQueue<Batch> batches_{1};
-  BoundedQueue<Updated> updated_{1};
+  BoundedQueue<UpdateResult> results_{1};
   std::stop_source stop_;
 
   Mutex mu_;
   CondVar changed_;
-  int running_ EMPLACE_GUARDED_BY(mu_) = 3;                     // Stages.
-  std::optional<std::string> failure_ EMPLACE_GUARDED_BY(mu_);  // Of the stage that failed first.
+  int running_ EMPLACE_GUARDED_BY(mu_) = 3;                     // Stages whose loop has not ended.
+  std::optional<std::string> failure_ EMPLACE_GUARDED_BY(mu_);  // The error of the stage that failed first.
 
-  std::thread batch_thread_;  // The threads last: they use everything above.
+  std::thread batch_thread_;  // The threads are the last members: they use everything above.
   std::thread update_thread_;
   std::thread publish_thread_;
 };

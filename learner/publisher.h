@@ -1,8 +1,8 @@
-// The publish stage: makes known what an update came to. Weights go to the actors first, then to the evaluation when
-// one is due; metrics and checkpoints are written; finished evaluations are taken in.
+// The publish stage: hands on the result of each update. It sends the weights to the actors, and to the evaluation when
+// one is due; it writes metrics and checkpoints, and takes in finished evaluations.
 //
-// In lockstep nothing may depend on how long things take: an evaluation is waited for, and the actors get no weights of
-// which it says that there is nothing more to gain.
+// In lockstep no result may depend on how long things take. So the publisher waits for each evaluation, and when the
+// evaluation says that training has reached a plateau, the actors get no further weights.
 #pragma once
 
 #include <memory>
@@ -28,8 +28,8 @@ namespace emplace {
 // For one thread at a time.
 class Publisher {
  public:
-  // Where things go, and what is told of besides. All outlive the publisher.
-  struct Places {
+  // Where results go, and the sources of the other numbers in metrics and checkpoints. All outlive the publisher.
+  struct Outputs {
     FrontEnd& front_end;
     EvaluationThread& evaluation;
     Metrics& metrics;
@@ -42,26 +42,26 @@ class Publisher {
     const StageClocks& clocks;
     const RunClock& clock;
   };
-  Publisher(const RunConfig& config, const Rng& rng, const Places& places);
+  Publisher(const RunConfig& config, const Rng& rng, const Outputs& outputs);
 
-  // Has the policy evaluated that a new run starts from.
+  // Starts the evaluation of the policy that a new run begins with.
   void Begin(std::shared_ptr<const PolicyWeights> initial);
-  void Publish(const Updated& updated);
-  // Takes in the evaluation that has finished, if one has.
+  void Publish(const UpdateResult& result);
+  // Takes in the report of an evaluation that has finished, if there is one.
   void TakeReport();
-  // The end of the run: waits for an evaluation of the last weights, whatever was due, and writes the last checkpoint.
+  // Ends the run: evaluates the last weights if that was not done, waits for it, and writes the last checkpoint.
   void Finish(const Snapshot& last);
 
  private:
   void Evaluate(std::shared_ptr<const PolicyWeights> weights);
-  void WriteMetrics(const Updated& updated);
+  void WriteMetrics(const UpdateResult& result);
   void WriteCheckpoint(const Snapshot& snapshot);
 
   const RunConfig config_;
   const bool lockstep_;
   const Rng rng_;
-  const Places to_;
-  StageTimes last_times_;  // At the update before.
+  const Outputs outputs_;
+  StageTimes last_times_;  // The stages' times when the last update was published.
   std::optional<PolicyVersion> last_evaluated_;
 };
 

@@ -1,15 +1,16 @@
-// How long a run has trained, over all its sittings.
+// How long a run has trained. A sitting is the time of one learner process; a resumed run has several sittings.
 #pragma once
 
 #include <chrono>
 
 namespace emplace {
 
-// Starts at once. Any thread may read it.
+// Starts when it is constructed. Any thread may call any function.
 class RunClock {
  public:
   explicit RunClock(double seconds_before) : seconds_before_(seconds_before) {}
-  double seconds_before() const { return seconds_before_; }  // Of earlier sittings.
+  double seconds_before() const { return seconds_before_; }  // Seconds of earlier sittings.
+  // Seconds of all sittings until now.
   double seconds() const {
     return seconds_before_ + std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count();
   }

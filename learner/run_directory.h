@@ -1,4 +1,4 @@
-// The folder that a run lives in: who may begin there, and where its parts are.
+// The folder of a run: it is locked for one learner at a time, and its files have fixed names.
 #pragma once
 
 #include <atomic>
@@ -11,10 +11,11 @@ namespace emplace {
 
 class RunDirectory {
  public:
-  // Makes the folder, and logs/ in it, and locks it for as long as this object lives; what a killed learner left
-  // half-written there goes. Throws BadInput when a new run
-  // would meet one that is there already, when there is none to resume, when the folder cannot be made, or when another
-  // learner still works there after `patience` (one that was told to stop needs a while) or until `interrupted`.
+  // Makes the folder, and logs/ in it, locks it for as long as this object lives, and removes files that a killed
+  // learner left half-written. Waits for at most `patience` for another learner that still works there, since one that
+  // was told to stop needs a while. Throws BadInput when `resume` is false and the folder holds a run, when `resume` is
+  // true and it holds none, when the folder cannot be made, or when another learner keeps it until `patience` is over
+  // or `interrupted` is set.
   RunDirectory(std::filesystem::path folder, bool resume, std::chrono::milliseconds patience,
                const std::atomic<bool>& interrupted);
   ~RunDirectory();
@@ -22,26 +23,26 @@ class RunDirectory {
   RunDirectory& operator=(const RunDirectory&) = delete;
 
   const std::filesystem::path& folder() const { return folder_; }
-  std::filesystem::path config() const {
-    return folder_ / "config.yaml";
-  }  // Resolved; its presence means: a run is here.
+  // The resolved configuration. The folder holds a run exactly when this file exists.
+  std::filesystem::path config() const { return folder_ / "config.yaml"; }
   std::filesystem::path checkpoints() const { return folder_ / "checkpoints"; }
   std::filesystem::path graphs() const { return folder_ / "graphs"; }
-  std::filesystem::path placements() const { return folder_ / "placements"; }  // The best found: see placement_files.h.
+  // The best placements found, and a line for each time that one was found: see placement_files.h.
+  std::filesystem::path placements() const { return folder_ / "placements"; }
   std::filesystem::path placement_lines() const { return folder_ / "placements.jsonl"; }
   std::filesystem::path log() const { return folder_ / "logs" / "learner.log"; }
   std::filesystem::path ledger() const { return folder_ / "ledger.json"; }
   std::filesystem::path policy() const { return folder_ / "policy.safetensors"; }
   std::filesystem::path summary() const { return folder_ / "summary.json"; }
 
-  // learner.json, {"address", "pid", "session"}: what the launcher waits for.
+  // Writes learner.json, {"address", "pid", "session"}, for which the launcher waits.
   void WriteLearnerFile(const std::string& address, uint64_t session) const;
 
  private:
   void Lock(std::chrono::milliseconds patience, const std::atomic<bool>& interrupted);
 
   const std::filesystem::path folder_;
-  int lock_ = -1;  // File descriptor. The kernel lets go of it when the process dies, however it dies.
+  int lock_ = -1;  // File descriptor of the lock. The kernel releases the lock however the process ends.
 };
 
 }  // namespace emplace

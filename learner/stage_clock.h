@@ -1,6 +1,5 @@
-// How the stages of the learner's pipeline spend their time. A stage either works on what it has, or waits: for
-// something to work on, or for room to put it. The stage that is busy nearly all the time is the one that the others
-// wait for.
+// How the stages of the learner's pipeline spend their time. At any moment a stage either works, or waits for input or
+// for room for its output. The stage that works nearly all the time is the one for which all others wait.
 #pragma once
 
 #include <array>
@@ -23,27 +22,29 @@ struct StageSeconds {
 };
 StageSeconds operator-(const StageSeconds& later, const StageSeconds& earlier);
 
-// Splits the time since its construction. Starts by waiting. Any thread may call any function. A stage of one thread
-// says Busy and Waiting; one of several says when each begins and ends a piece of work, and counts as busy while all
-// work: from then on others wait for it.
+// Divides the time since its construction into busy and waiting seconds of one stage. At first the stage waits. Any
+// thread may call any function. A stage with one thread calls Busy and Waiting. A stage with several threads calls
+// Begin and End around each piece of work, and counts as busy while all its threads work, since others then wait for
+// it.
 class StageClock {
  public:
   using Time = std::chrono::steady_clock::time_point;
   explicit StageClock(Time (*now)() = &std::chrono::steady_clock::now) : now_(now), last_(now()), since_(last_) {}
 
-  // The stage works, or waits, from now on. Said again while it works: it still gets on.
+  // The stage works, or waits, from now on. A repeated call of Busy says that the stage makes progress.
   void Busy() { Set(1); }
   void Waiting() { Set(0); }
 
-  // REQUIRES: before the first of its threads begins.
+  // Sets the number of the stage's threads. REQUIRES: none of them has begun.
   void SetThreads(int threads);
   void Begin() { Add(1); }
   void End() { Add(-1); }
 
-  // Up to now, so including what still goes on.
+  // Busy and waiting seconds up to now.
   StageSeconds seconds() const;
 
-  // How long nothing was said though work has begun; nullopt: nothing is under way. A long time: a thread hangs.
+  // Seconds since the last call of a function above, while the stage works; nullopt: the stage waits. A thread hangs
+  // when these are many.
   std::optional<double> silent_s() const;
 
  private:
@@ -55,14 +56,14 @@ class StageClock {
   Time (*const now_)();
   mutable Mutex mu_;
   int threads_ EMPLACE_GUARDED_BY(mu_) = 1;
-  int working_ EMPLACE_GUARDED_BY(mu_) = 0;  // Of them.
+  int working_ EMPLACE_GUARDED_BY(mu_) = 0;  // Threads that work now.
   bool busy_ EMPLACE_GUARDED_BY(mu_) = false;
-  Time last_ EMPLACE_GUARDED_BY(mu_);            // When anything was last said.
-  Time since_ EMPLACE_GUARDED_BY(mu_);           // When the stage last switched.
-  StageSeconds before_ EMPLACE_GUARDED_BY(mu_);  // Up to then.
+  Time last_ EMPLACE_GUARDED_BY(mu_);            // When the stage last showed a sign.
+  Time since_ EMPLACE_GUARDED_BY(mu_);           // When the stage last changed between busy and waiting.
+  StageSeconds before_ EMPLACE_GUARDED_BY(mu_);  // Busy and waiting seconds before since_.
 };
 
-// A piece of work of one of a stage's threads, for as long as it lives.
+// Marks a piece of work of one of a stage's threads: calls Begin when constructed and End when destroyed.
 class StageWork {
  public:
   explicit StageWork(StageClock& clock) : clock_(clock) { clock_.Begin(); }
@@ -74,7 +75,7 @@ class StageWork {
   StageClock& clock_;
 };
 
-// Of every stage, indexed by Stage.
+// Busy and waiting seconds of every stage.
 class StageTimes {
  public:
   StageSeconds& operator[](Stage stage) { return seconds_[static_cast<size_t>(stage)]; }

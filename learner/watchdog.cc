@@ -46,8 +46,8 @@ void Watchdog::Run(const std::stop_token& stop) const {
       const std::optional<double> silent_s = clocks_[static_cast<Stage>(i)].silent_s();
       if (!silent_s || *silent_s <= limit_s_) continue;
       alarm_(StrCat("stage '", metrics::kStages[i], "' of the learner, process ", ::getpid(), " on ", HostName(),
-                    ", hangs: nothing was heard of it for ", *silent_s,
-                    " s, expected a sign within learner.watchdog_s, ", limit_s_, " s; last: ", progress_()));
+                    ", hangs: it has made no progress for ", *silent_s, " s, expected some within learner.watchdog_s, ",
+                    limit_s_, " s; last: ", progress_()));
       return;
     }
   }

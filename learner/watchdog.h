@@ -1,5 +1,5 @@
-// Ends a run whose learner hangs: a thread that has begun something and gets no further would otherwise hold up all
-// others, the actors and the cluster's job, for ever.
+// Ends a run whose learner hangs. A thread that makes no progress would otherwise stop all others, the actors and the
+// cluster's job for ever.
 #pragma once
 
 #include <functional>
@@ -12,12 +12,13 @@ namespace emplace {
 
 class Watchdog {
  public:
-  // What to do about it, given one line that names the stage, the process, its host and what it did last. Called at
-  // most once, on the watchdog's thread; no stage can be waited for any more.
+  // Called when a stage hangs, at most once, on the watchdog's thread. `reason` is one line that names the stage, the
+  // process, its host and the last update. The callee must not wait for any stage.
   using Alarm = std::function<void(const std::string& reason)>;
 
-  // A stage hangs when work of it is under way and nothing has been heard of it for `limit_s` in which the process has
-  // run. 0: nobody watches. `progress` says how far the run has come, for the message. REQUIRES: clocks outlive it.
+  // A stage hangs when it works and has made no progress for `limit_s` seconds; time in which the whole process was
+  // stopped does not count. 0: there is no watchdog. `progress` says, for `reason`, how far the run has come. REQUIRES:
+  // clocks outlive the watchdog.
   Watchdog(const StageClocks& clocks, double limit_s, std::function<std::string()> progress, Alarm alarm);
 
  private:
@@ -27,7 +28,7 @@ class Watchdog {
   const double limit_s_;
   const std::function<std::string()> progress_;
   const Alarm alarm_;
-  std::jthread thread_;  // Last: it uses everything above.
+  std::jthread thread_;  // The last member: it uses everything above.
 };
 
 }  // namespace emplace

@@ -17,7 +17,7 @@
 int main(int argc, char** argv) {
   emplace::SetLogRole("emplace");
   return emplace::RunMain("emplace", [&] {
-    CLI::App app("Learned placement of neural network graphs on devices.");
+    CLI::App app("Places the ops of neural network graphs on devices, by learned policies and by other methods.");
     app.require_subcommand(1);
     app.fallthrough(false);
     std::function<int()> run;

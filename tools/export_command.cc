@@ -232,15 +232,17 @@ int Export(const ExportArguments& args) {
 
 void AddExportCommand(CLI::App& app, std::function<int()>& run) {
   auto args = std::make_shared<ExportArguments>();
-  CLI::App* command = app.add_subcommand("export", "Take the best policy and placements so far out of a run directory");
-  command->add_option("run", args->run, "Run directory; the run may still go on")->required();
-  command->add_option("--policy", args->policy, "Where to write the best policy, *.safetensors");
-  CLI::Option* const graph =
-      command->add_option("--graph", args->graph, "Training graph whose best placement to write");
-  CLI::Option* const placement = command->add_option("--placement", args->placement, "Where to write it, *.json");
+  CLI::App* command =
+      app.add_subcommand("export", "Copy the best policy and placements found so far out of a run directory");
+  command->add_option("run", args->run, "Run directory; its run may still be going on")->required();
+  command->add_option("--policy", args->policy, "File to write the best policy to, *.safetensors");
+  CLI::Option* const graph = command->add_option(
+      "--graph", args->graph, "Name of the training graph whose best placement to write; needs --placement");
+  CLI::Option* const placement =
+      command->add_option("--placement", args->placement, "File to write the best placement of --graph to, *.json");
   graph->needs(placement);
   placement->needs(graph);
-  command->add_flag("--json", args->json, "Print one JSON document");
+  command->add_flag("--json", args->json, "Print the result as one JSON document");
   command->callback([args, &run] { run = [args] { return Export(*args); }; });
 }
 

@@ -1,4 +1,4 @@
-// `emplace export`: takes the best policy and the best placements found so far out of a run directory, also while the
+// `emplace export`: copies the best policy and the best placements found so far out of a run directory, also while the
 // run goes on.
 #pragma once
 

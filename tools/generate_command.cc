@@ -54,8 +54,8 @@ int Generate(GenerateArguments args) {
     PrintRow(graph, kinds);
   }
   WriteFileAtomically(std::filesystem::path(args.out) / "split.json", SplitToJson(args.options, family));
-  std::printf("%zu graphs in %s, %zu for training and %zu for testing (split.json)\n", family.graphs.size(),
-              args.out.c_str(), family.train.size(), family.test.size());
+  std::printf("%zu graph%s in %s, %zu for training and %zu for testing (split.json)\n", family.graphs.size(),
+              family.graphs.size() == 1 ? "" : "s", args.out.c_str(), family.train.size(), family.test.size());
   return 0;
 }
 
@@ -63,19 +63,29 @@ int Generate(GenerateArguments args) {
 
 void AddGenerateCommand(CLI::App& app, std::function<int()>& run) {
   auto args = std::make_shared<GenerateArguments>();
-  CLI::App* command = app.add_subcommand("generate", "Generate the graphs of a family, or a single network");
-  command->add_option("family", args->options.family, "One of: " + Join(FamilyNames(), ", "))->required();
-  command->add_option("--out", args->out, "Folder to write them to")->required();
-  CLI::Option* const count = command->add_option("--count", args->options.count, "How many (a single network: 1)")
-                                 ->check(CLI::Range(1, 10000))
-                                 ->capture_default_str();
-  command->add_option("--seed", args->options.seed, "Of the family")->capture_default_str();
-  command->add_option("--size", args->options.size, "full or small")->capture_default_str();
-  command->add_option("--range", args->options.ranges, "What differs in the family, as steps=10..20; may be repeated")
-      ->take_all();
-  command->add_option("--dtype", args->options.dtype, "Of parameters and activations, f32 or f16")
+  CLI::App* command = app.add_subcommand("generate", "Generate the graphs of a family, or of a single network");
+  command
+      ->add_option("family", args->options.family,
+                   "Name of the family or single network, one of: " + Join(FamilyNames(), ", "))
+      ->required();
+  command->add_option("--out", args->out, "Folder to write the graphs to; made if it is missing")->required();
+  CLI::Option* const count =
+      command
+          ->add_option("--count", args->options.count, "Number of graphs to generate (default for a single network: 1)")
+          ->check(CLI::Range(1, 10000))
+          ->capture_default_str();
+  command->add_option("--seed", args->options.seed, "Random seed from which the graphs are generated")
       ->capture_default_str();
-  command->add_option("--kinds", args->kinds, "Folder of device kinds to give costs for (default: configs/devices)");
+  command->add_option("--size", args->options.size, "Size of the networks, full or small (for quick tests)")
+      ->capture_default_str();
+  command
+      ->add_option("--range", args->options.ranges,
+                   "Range from which each graph draws one of its sizes, such as steps=10..20; may be repeated")
+      ->take_all();
+  command->add_option("--dtype", args->options.dtype, "Number type of parameters and activations, f32 or f16")
+      ->capture_default_str();
+  command->add_option("--kinds", args->kinds,
+                      "Folder with the device kinds on which each op gets a cost (default: configs/devices)");
   command->callback([args, count, &run] {
     args->count_given = count->count() > 0;
     run = [args] { return Generate(*args); };

@@ -1,4 +1,4 @@
-// `emplace generate`: writes the graphs of a family.
+// `emplace generate`: writes the graphs of a family, or of a single network.
 #pragma once
 
 #include <functional>

@@ -218,7 +218,7 @@ int Import(const ImportArguments& args) {
   PrintCoverage(files);
   PrintUnmeasured(types);
   PrintUnused(args.costs, unused);
-  std::printf("\n%zu graphs written to %s\n", files.size(), args.out.c_str());
+  std::printf("\n%zu graph%s written to %s\n", files.size(), files.size() == 1 ? "" : "s", args.out.c_str());
   return 0;
 }
 
@@ -226,15 +226,19 @@ int Import(const ImportArguments& args) {
 
 void AddImportCommand(CLI::App& app, std::function<int()>& run) {
   auto args = std::make_shared<ImportArguments>();
-  CLI::App* command = app.add_subcommand("import", "Put measured op costs into graphs");
-  command->add_option("--costs", args->costs, "Measured costs, CSV with the columns type,shapes,kind,us")->required();
-  command->add_option("--graph", args->graphs, "Graph, or folder of graphs; may come several times")->required();
-  command->add_option("--out", args->out, "File to write the graph to; of several graphs, the folder")->required();
+  CLI::App* command = app.add_subcommand("import", "Replace the costs of ops in graphs by measured ones");
+  command
+      ->add_option("--costs", args->costs,
+                   "Table of measured costs in microseconds, CSV with the columns type,shapes,kind,us")
+      ->required();
+  command->add_option("--graph", args->graphs, "Graph file, or folder of graph files; may be repeated")->required();
+  command->add_option("--out", args->out, "File to write the graph to; for several graphs, the folder to write them to")
+      ->required();
   command->add_option(
       "--kinds", args->kinds,
-      "Comma-separated device kinds, beside those of the table and the graph, on which a cost that is one "
-      "number for all kinds stays what it is");
-  command->add_flag("--json", args->json, "Print one JSON document");
+      "Comma-separated device kinds, besides those of the table and the graph. An op whose cost is one number for "
+      "all kinds keeps that number on these kinds");
+  command->add_flag("--json", args->json, "Print the result as one JSON document");
   command->callback([args, &run] { run = [args] { return Import(*args); }; });
 }
 

@@ -1,4 +1,4 @@
-// `emplace import`: measured costs in place of those that graphs came with.
+// `emplace import`: replaces the costs of ops in graphs by measured ones.
 #pragma once
 
 #include <functional>

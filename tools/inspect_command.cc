@@ -254,12 +254,14 @@ void AddInspectCommand(CLI::App& app, std::function<int()>& run) {
     bool json = false;
   };
   auto args = std::make_shared<Arguments>();
-  CLI::App* command = app.add_subcommand("inspect", "Say what a file or folder of ours is");
+  CLI::App* command = app.add_subcommand("inspect", "Describe a file or folder of Emplace");
   command
-      ->add_option("file", args->path,
-                   "A graph, devices, configuration, placement, policy, checkpoint, run directory, ...")
+      ->add_option(
+          "file", args->path,
+          "File or folder to describe: a graph, cluster file, configuration, placement, policy, checkpoint, run "
+          "directory, ...")
       ->required();
-  command->add_flag("--json", args->json, "Print one JSON document");
+  command->add_flag("--json", args->json, "Print the description as one JSON document");
   command->callback([args, &run] { run = [args] { return Inspect(args->path, args->json); }; });
 }
 

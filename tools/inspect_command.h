@@ -1,4 +1,4 @@
-// `emplace inspect`: says what any of our files or folders is.
+// `emplace inspect`: describes any file or folder of Emplace.
 #pragma once
 
 #include <functional>

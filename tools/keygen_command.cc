@@ -41,15 +41,18 @@ int Keygen(const KeygenArguments& args) {
 
 void AddKeygenCommand(CLI::App& app, std::function<int()>& run) {
   auto args = std::make_shared<KeygenArguments>();
-  CLI::App* command =
-      app.add_subcommand("keygen", "Make the keys of a run: a file for its learner, and one for each group of actors");
+  CLI::App* command = app.add_subcommand(
+      "keygen", "Make the keys that encrypt a run: a file for its learner, and one for each node with actors");
   command
-      ->add_option("folder", args->folder, "Where to write learner.keys and actor-0.keys, ...; made if it is not there")
+      ->add_option("folder", args->folder,
+                   "Folder to write learner.keys, actor-0.keys, actor-1.keys, ... to; made if it is missing")
       ->required();
-  command->add_option("--actors", args->actors, "Files for actors: one a node, so that a node can be locked out")
+  command
+      ->add_option("--actors", args->actors,
+                   "Number of key files for actors; with one for each node, a single node can be locked out")
       ->check(CLI::Range(int64_t{1}, kMostActors))
       ->capture_default_str();
-  command->add_flag("--json", args->json, "Print one JSON document");
+  command->add_flag("--json", args->json, "Print the names of the files as one JSON document");
   command->callback([args, &run] { run = [args] { return Keygen(*args); }; });
 }
 

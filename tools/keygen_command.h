@@ -1,4 +1,4 @@
-// `emplace keygen`: makes the keys of a run.
+// `emplace keygen`: makes the keys that encrypt a run.
 #pragma once
 
 #include <functional>

@@ -40,14 +40,19 @@ void AddReportCommand(CLI::App& app, std::function<int()>& run) {
   CLI::App* command = app.add_subcommand("report", "Write an HTML page about runs, evaluations and a placed graph");
   command->add_option("sources", args->inputs.sources, "Run directories, and outputs of emplace evaluate --json")
       ->required();
-  command->add_option("--out", args->out, "Where to write the page, *.html")->required();
-  command->add_option("--title", args->title, "Of the page")->capture_default_str();
-  command->add_option("--graph", args->inputs.graph, "Graph to show placed; default: the first test graph of a run");
-  command->add_option("--devices", args->inputs.devices, "Devices, YAML, for --graph");
-  command->add_option("--placement", args->inputs.placement, "Placement for --graph");
+  command->add_option("--out", args->out, "File to write the page to, *.html")->required();
+  command->add_option("--title", args->title, "Title of the page")->capture_default_str();
+  command->add_option(
+      "--graph", args->inputs.graph,
+      "Graph file to show placed; needs --devices and --placement (default: the first test graph of a run, "
+      "placed by that run's policy)");
+  command->add_option("--devices", args->inputs.devices, "Cluster file on which --graph is placed, YAML");
+  command->add_option("--placement", args->inputs.placement, "Placement of --graph, JSON");
   command
-      ->add_option("--max-groups", args->inputs.max_groups,
-                   "Groups of the shown graph; default: as the policy was trained, or 128")
+      ->add_option(
+          "--max-groups", args->inputs.max_groups,
+          "Most groups into which the shown graph is divided (default: as many as its policy was trained with, or "
+          "128)")
       ->check(CLI::Range(1, 1000000));
   command->callback([args, &run] { run = [args] { return Report(*args); }; });
 }

@@ -1,4 +1,4 @@
-// `emplace report`: one HTML page about runs, evaluations and a placed graph.
+// `emplace report`: writes one HTML page about runs, evaluations and a placed graph.
 #pragma once
 
 #include <functional>

@@ -72,13 +72,16 @@ int Simulate(const SimulateArguments& args) {
 
 void AddSimulateCommand(CLI::App& app, std::function<int()>& run) {
   auto args = std::make_shared<SimulateArguments>();
-  CLI::App* command = app.add_subcommand("simulate", "Simulate one step of a placed graph");
-  command->add_option("--graph", args->graph, "Graph, *.graph.json[.zst]")->required();
-  command->add_option("--devices", args->devices, "Devices, YAML")->required();
-  command->add_option("--placement", args->placement, "Placement, emplace.placement/1 or an array of device indices")
+  CLI::App* command =
+      app.add_subcommand("simulate", "Simulate one training step of a placed graph and print its makespan");
+  command->add_option("--graph", args->graph, "Graph file, *.graph.json or *.graph.json.zst")->required();
+  command->add_option("--devices", args->devices, "Cluster file with the devices and links, YAML")->required();
+  command
+      ->add_option("--placement", args->placement,
+                   "Placement file, JSON: of format emplace.placement/1, or an array with a device index for each op")
       ->required();
-  command->add_option("--trace", args->trace, "Where to write a timeline for Perfetto or chrome://tracing");
-  command->add_flag("--json", args->json, "Print one JSON document");
+  command->add_option("--trace", args->trace, "File to write the timeline to, for Perfetto or chrome://tracing");
+  command->add_flag("--json", args->json, "Print the result as one JSON document");
   command->callback([args, &run] { run = [args] { return Simulate(*args); }; });
 }
 

@@ -1,4 +1,4 @@
-// `emplace simulate`: runs one placement in simulated time.
+// `emplace simulate`: simulates one step of a placed graph and prints its makespan.
 #pragma once
 
 #include <functional>

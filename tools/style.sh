@@ -2,10 +2,10 @@
 # Checks how the sources are written: clang-format and shellcheck on all of them, clang-tidy (.clang-tidy) on those that have
 # changed, which takes seconds a file. Debian 12's versions decide: tools/setup.sh --tests brings them.
 #
-#   tools/style.sh              clang-tidy on what differs from origin/main, or from the commit before where nothing does
+#   tools/style.sh              clang-tidy on the files that differ from origin/main, or from the last commit but one if none do
 #   tools/style.sh --all        clang-tidy on everything
-#   tools/style.sh --fix        only formats, in place
-#   tools/style.sh FILE...      clang-tidy on these
+#   tools/style.sh --fix        formats all sources in place, and checks nothing
+#   tools/style.sh FILE...      clang-tidy on these files
 set -euo pipefail
 cd "$(dirname "$0")/.."
 jobs=${EMPLACE_JOBS:-$(nproc)}

@@ -1,4 +1,4 @@
-// What several subcommands read in the same way: graphs on a machine, and the policy that shall place them.
+// Inputs that several subcommands read in the same way: graphs, and the policy that places them.
 #pragma once
 
 #include <filesystem>
@@ -11,14 +11,17 @@
 
 namespace emplace {
 
-// Files as they are; a folder stands for the *.graph.json and *.graph.json.zst in it, by name. With `split` ("train" or
-// "test") a folder stands for that part of its split.json. Throws BadInput for a path that holds no graph.
+// Returns the graph files that `paths` name. A folder stands for all *.graph.json and *.graph.json.zst in it, sorted by
+// name; with `split` ("train" or "test"), it stands for that part of its split.json. Throws BadInput for a path without
+// a graph.
 std::vector<std::filesystem::path> FindGraphs(const std::vector<std::string>& paths, const std::string& split = "");
 
-// How many groups to decide on: `wanted` when given (> 0), else what the policy was trained with, else 128.
+// The most groups into which ops are merged: `wanted` if it is above 0, else the number with which the policy was
+// trained, else 128.
 int32_t MaxGroups(int64_t wanted, const std::optional<PolicyWeights>& policy);
 
-// Throws BadInput "policy.safetensors: the policy is for 2 devices, cluster.yaml has 3".
+// Throws BadInput, such as "policy.safetensors: the policy is for 2 devices, cluster.yaml has 3", unless their numbers
+// of devices are equal.
 void CheckPolicyFits(const PolicyWeights& policy, const std::string& policy_path, const Cluster& cluster,
                      const std::string& devices_path);
 

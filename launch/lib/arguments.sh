@@ -5,9 +5,39 @@ usage="usage: launch/cluster.sh CONFIG [--dir RUN_DIR] [--actors N] [--resume] [
 config="" run_dir="" actors="" resume=() sets=()
 mode=local                     # local, slurm or hosts
 hosts_file=""
-actors_per_node=""             # Empty: see README.md.
+actors_per_node=""             # Empty: fill_slots of nodes.sh chooses; see docs/cluster.md.
 nodes_wanted=""                # --slurm only, as are the next three.
 partition="" time_limit="" gpus=""
+
+show_help() {
+  cat <<EOF
+$usage
+
+Trains a placement policy: sets up, builds, starts one learner and its actors, and stops all of them together.
+
+  CONFIG               configuration of the run, such as configs/ptb.yaml
+  --dir RUN_DIR        folder to which the run is written (default: runs/NAME-DATE-TIME)
+  --actors N           number of actors on this machine (default: one for each core but one, 8 at most)
+  --resume             go on with the run in RUN_DIR, from its newest checkpoint
+  --set SECTION.KEY=VALUE
+                       replace a value of the configuration; may be repeated
+
+On a Slurm cluster:
+  --slurm              submit the run as a Slurm job, or run it inside the current allocation
+  --nodes N            number of nodes (default: 1, or all nodes of the current allocation)
+  --partition P        Slurm partition of the job
+  --time T             time limit of the job, such as 2:00:00
+  --gpus N             number of GPUs for the learner (default: none)
+
+Over ssh:
+  --hosts FILE         file with a host on each line, "[USER@]HOST [slots=ACTORS]"; the learner runs on the first host
+
+With --slurm or --hosts:
+  --actors-per-node M  number of actors on each node
+
+docs/cluster.md describes runs on clusters, docs/training.md what a run prints and writes.
+EOF
+}
 
 bad_usage() {
   echo "cluster.sh: $1 ($usage)" >&2
@@ -36,7 +66,7 @@ parse_arguments() {
       --partition) (( $# > 1 )) || bad_usage "--partition needs a name"; partition=$2; shift 2 ;;
       --time) (( $# > 1 )) || bad_usage "--time needs a time, such as 2:00:00"; time_limit=$2; shift 2 ;;
       --gpus) (( $# > 1 )) || bad_usage "--gpus needs a number"; gpus=$2; shift 2 ;;
-      -h | --help) echo "$usage"; exit 0 ;;
+      -h | --help) show_help; exit 0 ;;
       -*) bad_usage "unknown option '$1'" ;;
       *) [[ -z $config ]] || bad_usage "a second configuration '$1'"; config=$1; shift ;;
     esac
@@ -74,7 +104,7 @@ refuse_second_run() {
   exit 2
 }
 
-# A core for the learner where it runs beside them, and one for each actor; not on every core of a large machine: see README.md.
+# One actor for each core that the learner does not use, and 8 at most; docs/cluster.md says why.
 default_actors() {  # default_actors CORES CORES_FOR_THE_LEARNER
   local number=$(($1 - $2))
   (( number >= 1 )) || number=1

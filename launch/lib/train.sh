@@ -56,7 +56,7 @@ train() {
     echo "cluster.sh: the learner ended with exit code $code; its log is $run_dir/logs/learner.log" >&2
   elif [[ -f $run_dir/policy.safetensors ]]; then
     echo "policy: $run_dir/policy.safetensors"
-    echo "place a graph with it: build/bin/emplace place --graph G.graph.json --devices DEVICES.yaml --policy $run_dir/policy.safetensors --out placement.json"
+    echo "place a graph with it: $(realpath -s --relative-base=. "$bin")/emplace place --graph G.graph.json --devices DEVICES.yaml --policy $run_dir/policy.safetensors --out placement.json"
   fi
   return "$code"
 }

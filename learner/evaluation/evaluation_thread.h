@@ -1,5 +1,5 @@
-// Evaluates policies beside the training, one at a time, on a thread of its own: training never waits for it. The
-// thread has a lower priority than the others, so that where cores are few it takes what updates and actors leave.
+// Evaluates policies during the training, one at a time, on a thread of its own, so that training need not wait. The
+// thread has a lower priority than the others: where cores are few, it gets the time that updates and actors leave.
 #pragma once
 
 #include <memory>
@@ -21,18 +21,18 @@ struct EvaluationReport {
   EvaluationResult test;
 };
 
-// Submit, Poll and WaitIdle are for one caller's thread at a time.
+// Submit, Poll and WaitIdle are for one thread at a time.
 class EvaluationThread {
  public:
-  // REQUIRES: workload and clock outlive it.
+  // REQUIRES: workload and clock outlive this object.
   EvaluationThread(const Workload& workload, const PlacerOptions& options, StageClock& clock);
   ~EvaluationThread();
 
-  // Takes the place of a policy that still waits; the one being evaluated is finished first.
+  // Has this policy evaluated next. It replaces a policy that still waits; an evaluation that has begun is finished.
   void Submit(std::shared_ptr<const PolicyWeights> weights);
-  // A finished report, once. Throws RunFailed when an evaluation has failed.
+  // Returns each finished report once; nullopt: there is no new one. Throws RunFailed when an evaluation has failed.
   std::optional<EvaluationReport> Poll();
-  // Until everything submitted is evaluated or replaced, or an evaluation has failed.
+  // Waits until every submitted policy is evaluated or replaced, or an evaluation has failed.
   void WaitIdle();
 
  private:
@@ -48,8 +48,8 @@ class EvaluationThread {
   std::optional<EvaluationReport> report_ EMPLACE_GUARDED_BY(mu_);
   bool busy_ EMPLACE_GUARDED_BY(mu_) = false;
   bool stop_ EMPLACE_GUARDED_BY(mu_) = false;
-  std::string failure_ EMPLACE_GUARDED_BY(mu_);  // Why the thread ended; empty: it has not failed.
-  std::thread thread_;                           // Last: it uses everything above.
+  std::string failure_ EMPLACE_GUARDED_BY(mu_);  // The error that ended the thread; empty: none.
+  std::thread thread_;                           // The last member: it uses everything above.
 };
 
 }  // namespace emplace

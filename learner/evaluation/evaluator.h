@@ -1,4 +1,4 @@
-// How good a policy is: greedy placements of a list of graphs. Torch-free; runs on a thread of its own in the learner.
+// Evaluates a policy by its greedy placements of a list of graphs. Uses no LibTorch.
 #pragma once
 
 #include <cstdint>
@@ -15,18 +15,18 @@ namespace emplace {
 struct EvaluationResult {
   PolicyVersion version = 0;
   std::vector<double> ratios;       // [tasks] makespan / best single device; NaN where no device may run every op
-  double geometric_mean_ratio = 0;  // Over the graphs that have a ratio; NaN when there is none. Lower is better.
-  int64_t infeasible = 0;           // Graphs whose placement does not fit in memory.
+  double geometric_mean_ratio = 0;  // Over the graphs that have a ratio; NaN: no graph has one. Lower is better.
+  int64_t infeasible = 0;           // Number of graphs whose placement does not fit in memory.
 };
 
-// Over those that are numbers above 0; NaN when there is none.
+// The geometric mean of those ratios that are numbers above 0; NaN when there is none.
 double GeometricMeanRatio(std::span<const double> ratios);
 
 // REQUIRES: the policy is for the tasks' number of devices.
 EvaluationResult Evaluate(const PolicyWeights& weights, const std::vector<PlacementTask>& tasks,
                           const PlacerOptions& options);
 
-// The start placement itself, as the evaluation above draws it: what a policy has to beat.
+// Evaluates the start placements from which Evaluate lets the policy begin: a policy has to be better than these.
 EvaluationResult EvaluateStart(const std::vector<PlacementTask>& tasks, const PlacerOptions& options);
 
 }  // namespace emplace

@@ -1,9 +1,9 @@
-// When training has nothing left to gain: the evaluations on the validation graphs certainly get better no more.
+// Decides when training stops because the evaluations on the validation graphs certainly gain too little.
 //
-// Compared are the last `patience` evaluations with the `patience` before them: the difference of their means (of the
-// logarithms of makespan / one device, as geometric means are) has a 95% confidence interval by Welch's t-test
-// (Biometrika 34, 1947). As long as it holds a gain worth waiting for, training goes on, and so it does while
-// evaluations still swing widely; once all of it lies below, it is over.
+// It compares the mean of the last `patience` evaluations with the mean of the `patience` evaluations before them
+// (means of the logarithm of makespan / one device). The difference has a 95% confidence interval by Welch's t-test
+// (Biometrika 34, 1947). Training goes on as long as the interval reaches `min_gain`, so also while the evaluations
+// vary widely.
 #pragma once
 
 #include <cstdint>
@@ -19,20 +19,21 @@ namespace emplace {
 class Plateau {
  public:
   struct Options {
-    int64_t patience = 0;      // Evaluations in each of the two windows; 0: never a plateau, else 2 at least.
-    double min_gain = 0;       // What is worth going on for, as a share of the ratio: 0.01 for one percent.
-    int64_t first_update = 0;  // No plateau before this: the policy is still kept from settling.
+    int64_t patience = 0;  // Evaluations in each of the two means, at least 2; 0: there is never a plateau.
+    double min_gain = 0;   // The least gain that is worth going on for, as a share of the ratio: 0.01 is 1%.
+    int64_t first_update =
+        0;  // No plateau before this update: until then the entropy bonus keeps the policy undecided.
   };
-  // history: of earlier sittings, as `history` gives it.
+  // `history`: the evaluations of earlier sittings, as history() returns them.
   Plateau(const Options& options, std::vector<double> history);
 
-  // An evaluation of the policy after `updates` updates. ratio: geometric mean of makespan / one device; what is not
-  // a positive number is left out.
+  // Adds an evaluation of the policy after `updates` updates. ratio: geometric mean of makespan / one device; a ratio
+  // that is not a positive number is left out.
   void Add(int64_t updates, double ratio);
 
-  // Why training should stop, a sentence for people; nullopt: it should go on. Stays once it is there.
+  // A sentence that says why training should stop; nullopt: it should go on. Does not change once it is set.
   std::optional<std::string> reason() const;
-  // Ratios of the last evaluations, oldest first, as many as matter. For checkpoints.
+  // The last ratios, oldest first, at most 2 * patience: for checkpoints.
   std::vector<double> history() const;
 
  private:

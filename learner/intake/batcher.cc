@@ -41,7 +41,7 @@ std::optional<Batch> Batcher::Next(const std::stop_token& stop) {
   }
   Batch batch;
   batch.version = next_++;
-  batch.numbers = NumbersOf(episodes, batch.version);
+  batch.stats = StatsOf(episodes, batch.version);
   for (Episode& episode : episodes) batch.trajectories.push_back(std::move(episode.trajectory));
   return batch;
 }

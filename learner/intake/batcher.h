@@ -1,10 +1,10 @@
-// The batch stage: puts episodes together for the updates, ahead of them, and leaves out those that are too old.
+// The batch stage: puts the episodes of the next updates together and leaves out episodes that are too old.
 //
-// In lockstep a batch is all episodes of one version, in the order of their numbers, whoever brought them and when; so
-// training is the same bit for bit with any number of actors.
+// Each batch is used for one update, in order, and each update raises the version by one. So the version from which an
+// update will start is known when its batch is made, and the lag of episodes is counted against that version.
 //
-// Each batch is trained on once, in order, and each update raises the version by one. So a batch knows, long before its
-// turn, the version that its update will start from, and the lag of its episodes is counted against that one.
+// In lockstep a batch is all episodes of one version, sorted by their numbers, so that training is the same, bit for
+// bit, with any number of actors.
 #pragma once
 
 #include <chrono>
@@ -24,30 +24,31 @@
 namespace emplace {
 
 struct Batch {
-  PolicyVersion version = 0;             // That its update starts from.
+  PolicyVersion version = 0;             // The version from which the batch's update starts.
   std::vector<Trajectory> trajectories;  // Never empty.
-  BatchNumbers numbers;
+  BatchStats stats;
 };
 
 struct BatchPlan {
   PolicyVersion first = 0;  // The version that the first batch's update starts from.
   PolicyVersion end = 0;    // The version after the last update.
-  int64_t episodes = 1;     // In a batch.
-  int64_t max_lag = 0;      // Versions; see IsStale. Lockstep needs none.
+  int64_t episodes = 1;     // Number of episodes in a batch.
+  int64_t max_lag = 0;      // In versions, see IsStale; lockstep does not use it.
 };
 
-// For one thread.
+// Not thread-safe.
 class Batcher {
  public:
-  // The oldest episode that has arrived, waiting for one for at most so long. May throw: then Next does.
+  // Returns the oldest episode that has arrived; waits for one for at most the given time. Next throws what it throws.
   using Source = std::function<std::optional<Episode>(std::chrono::milliseconds)>;
 
-  // Waiting for episodes shows in `clock`. `dealer` is for lockstep, else nullptr; it starts with the plan's first
-  // version and deals as many episodes as a batch has. REQUIRES: ledger, clock and dealer outlive it.
+  // `clock` counts the wait for episodes as waiting. `dealer` is nullptr unless training is in lockstep; it starts with
+  // the plan's first version and deals as many episodes as a batch has. REQUIRES: ledger, clock and dealer outlive the
+  // batcher.
   Batcher(Source source, const BatchPlan& plan, Ledger& ledger, StageClock& clock, EpisodeDealer* dealer = nullptr);
 
-  // The next batch. nullopt: all have been made, or `stop` was requested; what a batch has by then counts as stale,
-  // like what does not go into one.
+  // Returns the next batch. nullopt: all batches have been made, or `stop` was requested. The ledger counts episodes
+  // that go into no batch as stale, also those of a batch that is not full when `stop` is requested.
   std::optional<Batch> Next(const std::stop_token& stop);
 
  private:
@@ -59,10 +60,10 @@ class Batcher {
   StageClock& clock_;
   EpisodeDealer* const dealer_;
   PolicyVersion next_;                 // The version of the next batch.
-  PolicyVersion newest_received_ = 0;  // That any episode has brought so far.
+  PolicyVersion newest_received_ = 0;  // The newest version of any episode so far.
 };
 
-// Counts the episodes of a batch that no update is left for.
+// Counts the episodes of a batch as stale, since no update will use it.
 void CountStale(const Batch& batch, Ledger& ledger);
 
 }  // namespace emplace

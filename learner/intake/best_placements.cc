@@ -61,11 +61,11 @@ std::optional<std::string> BestPlacements::Consider(const Trajectory& trajectory
     }
     break;  // The claims after it are higher.
   }
-  News news;
-  news.graph = trajectory.graph;
+  Improvement improvement;
+  improvement.graph = trajectory.graph;
   if (steps) {
-    news.groups.resize(trajectory.actions.size());
-    PlacementAfter(trajectory, *steps, news.groups);
+    improvement.groups.resize(trajectory.actions.size());
+    PlacementAfter(trajectory, *steps, improvement.groups);
   }
 
   const MutexLock lock(mu_);
@@ -79,8 +79,8 @@ std::optional<std::string> BestPlacements::Consider(const Trajectory& trajectory
                 .sampled = graph.counts,
                 .update = trajectory.policy_version,
                 .seconds = clock_.seconds()};
-  news.found = graph.best;
-  news_.push_back(std::move(news));
+  improvement.found = graph.best;
+  improvements_.push_back(std::move(improvement));
   return std::nullopt;
 }
 
@@ -90,9 +90,9 @@ void BestPlacements::Restore(GraphId graph, const SampleCounts& counts, const st
   if (best) graphs_[graph].best = *best;
 }
 
-std::vector<BestPlacements::News> BestPlacements::TakeNews() {
+std::vector<BestPlacements::Improvement> BestPlacements::TakeImprovements() {
   const MutexLock lock(mu_);
-  return std::exchange(news_, {});
+  return std::exchange(improvements_, {});
 }
 
 std::vector<SampleCounts> BestPlacements::counts() const {

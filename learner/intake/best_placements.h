@@ -1,5 +1,6 @@
-// The best placement of each training graph that fits in memory: the best that any episode has come through, not only
-// of those where one ended. What an actor claims of a placement on the way is simulated before it is believed.
+// The best placement found of each training graph, among those that fit in memory. Every placement that an episode
+// comes through counts, not only the last one. When an actor's numbers say that a placement is the best so far, the
+// learner simulates it before it is kept.
 #pragma once
 
 #include <cstdint>
@@ -17,51 +18,54 @@
 
 namespace emplace {
 
-// How much has been sampled of one graph, over all sittings.
+// How many samples there are of one graph, over all sittings.
 struct SampleCounts {
-  int64_t episodes = 0;  // Checked and found sound.
-  int64_t steps = 0;     // Of these; a simulator run of the actor each.
+  int64_t episodes = 0;  // Episodes that passed the check.
+  int64_t steps = 0;     // Steps of these episodes; the actor simulated a placement in each.
 };
 
-// What is known of a placement that was better than all before.
+// What is known about a placement that was better than all earlier ones of its graph.
 struct FoundPlacement {
   double makespan_us = std::numeric_limits<double>::infinity();
   double ratio = 0;           // makespan / best single device; NaN where no device may run every op
-  SampleCounts sampled = {};  // Of its graph by then, its own episode included.
-  PolicyVersion update = 0;   // The policy version of its episode.
-  double seconds = 0;         // Of training, over all sittings.
+  SampleCounts sampled = {};  // Samples of its graph until then, its own episode included.
+  PolicyVersion update = 0;   // The behaviour policy's version in its episode.
+  double seconds = 0;         // Training time until it was found, over all sittings.
 };
 
 // Any thread may call any function.
 class BestPlacements {
  public:
-  // REQUIRES: tasks and clock outlive it.
+  // REQUIRES: tasks and clock outlive this object.
   BestPlacements(const std::vector<PlacementTask>& tasks, const EnvironmentConfig& environment, const RunClock& clock);
 
-  // Counts an episode and takes in what it has found. Nearly always a look at its rho and at the best so far; where one
-  // of them claims better, that placement is simulated with `checker`. When the claim is false, the reason to reject
-  // the episode, which then counts for nothing. REQUIRES: `end` is what the check of its end said: that it is sound.
+  // Counts an episode and keeps its best placement if that improves on the best of its graph. Only a placement whose
+  // rho is below that of the best is simulated, with `checker`. Returns why the episode has to be rejected when the
+  // simulation gives another rho; the episode is then not counted. REQUIRES: `end` is the result of checking the
+  // episode's end, and has no reason to reject it.
   std::optional<std::string> Consider(const Trajectory& trajectory, const TrajectoryChecker::Outcome& end,
                                       TrajectoryChecker& checker);
 
-  // What earlier sittings have sampled and, if any, found. REQUIRES: nothing of this graph has been considered.
+  // Sets the samples of earlier sittings and the best placement they found, if any. REQUIRES: no episode of this graph
+  // has been considered.
   void Restore(GraphId graph, const SampleCounts& counts, const std::optional<FoundPlacement>& best);
 
-  struct News {
+  // A placement that is better than all earlier ones of its graph.
+  struct Improvement {
     GraphId graph = 0;
     FoundPlacement found;
     std::vector<uint8_t> groups;  // [n] device of each group
   };
-  // What Consider has found since the last call, oldest first: each better than those of its graph before.
-  std::vector<News> TakeNews();
+  // The improvements that Consider has found since the last call, oldest first.
+  std::vector<Improvement> TakeImprovements();
 
   std::vector<SampleCounts> counts() const;  // [tasks]
-  double GeometricMeanRatio() const;         // Of the best of each graph; NaN where none has a ratio.
+  double GeometricMeanRatio() const;         // Over the best of each graph; NaN when none has a ratio.
 
  private:
   struct Graph {
     SampleCounts counts;
-    FoundPlacement best;  // Infinite makespan: there is none yet.
+    FoundPlacement best;  // Its makespan is infinite while there is none.
   };
 
   const std::vector<PlacementTask>& tasks_;
@@ -69,7 +73,7 @@ class BestPlacements {
   const RunClock& clock_;
   mutable Mutex mu_;
   std::vector<Graph> graphs_ EMPLACE_GUARDED_BY(mu_);  // [tasks]
-  std::vector<News> news_ EMPLACE_GUARDED_BY(mu_);
+  std::vector<Improvement> improvements_ EMPLACE_GUARDED_BY(mu_);
 };
 
 }  // namespace emplace

@@ -117,13 +117,13 @@ void CheckedQueue::CheckAll(TrajectoryChecker& checker) {
       items_.erase(item);
       room_.NotifyOne();
     } else {
-      FindSound(*item, outcome);
+      MarkSound(*item, outcome);
     }
     if (!items_.empty() && items_.front().sound) ready_.NotifyOne();
   }
 }
 
-void CheckedQueue::FindSound(Item& item, const TrajectoryChecker::Outcome& outcome) {
+void CheckedQueue::MarkSound(Item& item, const TrajectoryChecker::Outcome& outcome) {
   Episode& episode = item.episode;
   const PlacementTask& task = tasks_[episode.trajectory.graph];
   episode.makespan_us = outcome.makespan_us;

@@ -1,6 +1,6 @@
-// Between the front end and the learner: trajectories of sound shape go in, episodes come out in the same order, once
-// threads of its own have simulated their ends. So the thread that receives does nothing that takes long, and the
-// learner computes while the next episodes are checked.
+// The queue between the front end and the batch stage. Trajectories whose shape is checked go in. Threads of the queue
+// simulate the last placement of each, and episodes whose claims are true come out, in the same order. So the receiving
+// thread does nothing that takes long, and updates are computed while the next episodes are checked.
 #pragma once
 
 #include <chrono>
@@ -23,53 +23,53 @@
 
 namespace emplace {
 
-// Counts it as rejected and says so in the log. Any thread may call it.
+// Counts the trajectory as rejected and logs the reason. Any thread may call it.
 void Reject(Ledger& ledger, const Trajectory& trajectory, const std::string& reason);
 
-// Any thread may call any function but Close and the destructor, which are for one.
+// Any thread may call any function, but Close and the destructor are for one thread.
 class CheckedQueue {
  public:
   struct Counts {
-    int64_t episodes = 0;  // Found sound so far.
-    int64_t steps = 0;
+    int64_t episodes = 0;  // Episodes that have passed the check.
+    int64_t steps = 0;     // Steps of these episodes.
   };
   struct Options {
-    size_t capacity = 1;  // Trajectories inside at most, those in the check included.
-    size_t threads = 1;   // That check; each has simulators of its own.
+    size_t capacity = 1;  // The most trajectories in the queue, those being checked included.
+    size_t threads = 1;   // Number of checking threads; each has simulators of its own.
   };
 
-  // `clock` counts as busy while all threads check: from then on others wait for them.
-  // Shows every sound episode to `placements`. REQUIRES: options > 0; tasks, ledger, placements and clock outlive it.
+  // `clock` counts as busy while all threads check, since others then wait for them. `placements` considers every
+  // episode that passes. REQUIRES: both options are above 0; tasks, ledger, placements and clock outlive the queue.
   CheckedQueue(const std::vector<PlacementTask>& tasks, const EnvironmentConfig& environment, const Options& options,
                Ledger& ledger, BestPlacements& placements, StageClock& clock);
   ~CheckedQueue();
 
-  // False when there is no room or the queue is closed; the trajectory is then untouched.
-  // REQUIRES: it has passed CheckShape and been admitted to the ledger.
+  // Returns false when there is no room or the queue is closed; the trajectory is then unchanged. REQUIRES: the
+  // trajectory has passed CheckShape, and the ledger has admitted it.
   bool Push(Trajectory&& trajectory);
-  // Whether there is room, after waiting for it for at most `timeout`.
+  // Returns whether there is room; waits for it for at most `timeout`.
   bool HasRoom(std::chrono::milliseconds timeout = std::chrono::milliseconds(0)) const;
 
-  // The oldest episode, if it is sound, waiting for it for at most `timeout`. nullopt: it is not there yet, or the
-  // queue is closed and empty. Throws RunFailed when the check itself has failed. What is not sound is rejected in the
-  // ledger.
+  // Returns the oldest episode once it has passed the check; waits for it for at most `timeout`. nullopt: there is none
+  // yet, or the queue is closed and empty. Episodes that do not pass are left out, and the ledger counts them as
+  // rejected. Throws RunFailed when a checking thread has failed.
   std::optional<Episode> Pop(std::chrono::milliseconds timeout);
 
-  // Takes no more; returns when all that is inside has been checked and can be popped. A second call does nothing.
+  // Closes the queue and returns when everything in it is checked and can be popped. A second call does nothing.
   void Close();
 
   Counts counts() const;
 
  private:
   struct Item {
-    Episode episode;  // Its trajectory alone, until it is sound.
-    bool sound = false;
+    Episode episode;     // Only its trajectory is set until `sound` is.
+    bool sound = false;  // The episode has passed the check.
   };
-  using Items = std::list<Item>;  // A thread keeps its item while others come and go.
+  using Items = std::list<Item>;  // A list: the item that a thread checks stays valid while others come and go.
 
   void Run(const EnvironmentConfig& environment);
   void CheckAll(TrajectoryChecker& checker);
-  void FindSound(Item& item, const TrajectoryChecker::Outcome& outcome) EMPLACE_REQUIRES(mu_);
+  void MarkSound(Item& item, const TrajectoryChecker::Outcome& outcome) EMPLACE_REQUIRES(mu_);
 
   const std::vector<PlacementTask>& tasks_;
   const Options options_;
@@ -78,17 +78,17 @@ class CheckedQueue {
   StageClock& clock_;
 
   mutable Mutex mu_;
-  mutable CondVar arrived_;  // There is something to check, or nothing will come.
-  mutable CondVar ready_;    // The oldest is sound, or nothing will come.
-  mutable CondVar room_;
+  mutable CondVar arrived_;                            // Notified when there is an item to check, or none will come.
+  mutable CondVar ready_;                              // Notified when the oldest item is sound, or none will come.
+  mutable CondVar room_;                               // Notified when an item leaves.
   Items items_ EMPLACE_GUARDED_BY(mu_);                // Oldest first.
-  Items::iterator unchecked_ EMPLACE_GUARDED_BY(mu_);  // The oldest that no thread has taken; end: none.
-  bool closed_ EMPLACE_GUARDED_BY(mu_) = false;        // Nothing more comes in,
-  bool finished_ EMPLACE_GUARDED_BY(mu_) = false;      // nor out, but for what is sound already.
+  Items::iterator unchecked_ EMPLACE_GUARDED_BY(mu_);  // The oldest item that no thread has taken; end: none.
+  bool closed_ EMPLACE_GUARDED_BY(mu_) = false;        // No item comes in any more.
+  bool finished_ EMPLACE_GUARDED_BY(mu_) = false;      // No further item becomes sound.
   Counts counts_ EMPLACE_GUARDED_BY(mu_);
-  std::string failure_ EMPLACE_GUARDED_BY(mu_);  // Why a thread ended; empty: none has failed.
+  std::string failure_ EMPLACE_GUARDED_BY(mu_);  // The error that ended a thread; empty: none.
 
-  std::vector<std::thread> threads_;  // Last: they use everything above.
+  std::vector<std::thread> threads_;  // The last member: they use everything above.
 };
 
 }  // namespace emplace

@@ -17,27 +17,27 @@ bool IsStale(PolicyVersion current, PolicyVersion version, PolicyVersion newest_
   return LagOf(current, version) > max_lag && version < newest_received;
 }
 
-BatchNumbers NumbersOf(const std::vector<Episode>& batch, PolicyVersion current) {
+BatchStats StatsOf(const std::vector<Episode>& batch, PolicyVersion current) {
   EMPLACE_CHECK(!batch.empty());
-  BatchNumbers numbers;
-  numbers.lag_min = std::numeric_limits<int64_t>::max();
-  numbers.best_ratio = std::nan("");
+  BatchStats stats;
+  stats.lag_min = std::numeric_limits<int64_t>::max();
+  stats.best_ratio = std::nan("");
   double ratio_sum = 0;
   int64_t ratios = 0;
   int64_t lag_sum = 0;
   for (const Episode& episode : batch) {
     const int64_t lag = LagOf(current, episode.trajectory.policy_version);
-    numbers.lag_min = std::min(numbers.lag_min, lag);
-    numbers.lag_max = std::max(numbers.lag_max, lag);
+    stats.lag_min = std::min(stats.lag_min, lag);
+    stats.lag_max = std::max(stats.lag_max, lag);
     lag_sum += lag;
     if (std::isnan(episode.ratio)) continue;
     ratio_sum += episode.ratio;
     ++ratios;
-    if (episode.feasible) numbers.best_ratio = std::fmin(numbers.best_ratio, episode.ratio);
+    if (episode.feasible) stats.best_ratio = std::fmin(stats.best_ratio, episode.ratio);
   }
-  numbers.mean_ratio = ratios > 0 ? ratio_sum / static_cast<double>(ratios) : std::nan("");
-  numbers.lag_mean = static_cast<double>(lag_sum) / static_cast<double>(batch.size());
-  return numbers;
+  stats.mean_ratio = ratios > 0 ? ratio_sum / static_cast<double>(ratios) : std::nan("");
+  stats.lag_mean = static_cast<double>(lag_sum) / static_cast<double>(batch.size());
+  return stats;
 }
 
 }  // namespace emplace

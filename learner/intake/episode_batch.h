@@ -1,4 +1,4 @@
-// The episodes of one update: which may go in, and what they say.
+// The episodes of one update: which are too old, and the batch's statistics.
 #pragma once
 
 #include <cstdint>
@@ -8,23 +8,24 @@
 
 namespace emplace {
 
-// Versions that the policy has moved on since the episode was played. REQUIRES: current >= version.
+// The lag of an episode: by how many versions `current` is newer than its behaviour policy. REQUIRES: current >=
+// version.
 int64_t LagOf(PolicyVersion current, PolicyVersion version);
 
-// The rule of asynchronous training (design, section 6): an episode that lags by more than `max_lag` versions is
-// dropped, unless its version is the newest that any episode has brought so far. So training cannot starve, however
-// slow the actors are.
+// Whether an episode is too old for asynchronous training: it lags by more than `max_lag` versions, and episodes of a
+// newer version have come. The second condition keeps training alive however slow the actors are.
 bool IsStale(PolicyVersion current, PolicyVersion version, PolicyVersion newest_received, int64_t max_lag);
 
-// Over the episodes of a batch. Ratios are makespan / one device, lower is better; NaN where no episode has one.
-struct BatchNumbers {
+// Statistics of a batch. Ratios are makespan / one device, lower is better; NaN: no episode has one. Lags are in
+// versions.
+struct BatchStats {
   double mean_ratio = 0;
-  double best_ratio = 0;  // Of placements that fit in memory.
+  double best_ratio = 0;  // The lowest ratio of a placement that fits in memory.
   int64_t lag_min = 0;
   double lag_mean = 0;
   int64_t lag_max = 0;
 };
-// `current`: the version that the update starts from. REQUIRES: the batch is not empty.
-BatchNumbers NumbersOf(const std::vector<Episode>& batch, PolicyVersion current);
+// `current` is the version from which the update starts. REQUIRES: the batch is not empty.
+BatchStats StatsOf(const std::vector<Episode>& batch, PolicyVersion current);
 
 }  // namespace emplace

@@ -21,8 +21,8 @@ constexpr std::chrono::milliseconds kPoll(20);
 constexpr std::chrono::milliseconds kWhileFull(2);  // How long control may wait for room.
 // After the last goodbye, what was sent before it may still be on its way over the other socket.
 constexpr std::chrono::milliseconds kQuiet(250);
-constexpr std::chrono::milliseconds kLookEvery(50);  // After silent actors.
-constexpr int64_t kLoggedStrangers = 20;             // Each further one is only counted.
+constexpr std::chrono::milliseconds kActorCheckEvery(50);  // After silent actors.
+constexpr int64_t kLoggedStrangers = 20;                   // Each further one is only counted.
 constexpr size_t kMaxNameBytes = 64;
 constexpr int64_t kConnectionsOfAnActor = 3;  // Control, trajectories, notices.
 constexpr int64_t kOtherFiles = 100;          // What a learner has open besides, and those it writes now and then.
@@ -66,11 +66,12 @@ FrontEnd::FrontEnd(const std::vector<PlacementTask>& tasks, const RunConfig& con
              {.capacity = static_cast<size_t>(config.learner.buffer),
               .threads = static_cast<size_t>(config.learner.check_threads)},
              ledger, placements, clocks[Stage::kCheck]),
-      roll_(
-          {.silent_s = config.learner.actor_timeout_s, .hang_s = config.learner.watchdog_s, .actors = RoomForActors()},
-          [this](const ActorKey& actor) {
-            if (dealer_ != nullptr) dealer_->TakeBack(actor);
-          }),
+      registry_({.silent_s = config.learner.actor_timeout_s,
+                 .hang_s = config.learner.watchdog_s,
+                 .max_actors = RoomForActors()},
+                [this](const ActorKey& actor) {
+                  if (dealer_ != nullptr) dealer_->TakeBack(actor);
+                }),
       weights_(std::move(weights)) {
   // The sockets belong to the thread; whether they could be bound comes back through the promise.
   std::promise<std::string> bound;
@@ -160,7 +161,7 @@ void FrontEnd::Serve(LearnerEndpoint& endpoint) {
     AnnounceNewWeights(endpoint);
     if (stopping_ && !told_to_stop) {
       endpoint.Announce({session_, announced_, /*stop=*/true});
-      roll_.ForEach([&](const ActorKey&, const PeerId& peer) { endpoint.Send(peer, Stop{}); });
+      registry_.ForEachAlive([&](const ActorKey&, const PeerId& peer) { endpoint.Send(peer, Stop{}); });
       told_to_stop = true;
     }
     const bool room = WaitForRoom();
@@ -173,7 +174,7 @@ void FrontEnd::Serve(LearnerEndpoint& endpoint) {
     } else {
       Handle(endpoint, std::get<FromActor>(*received));
     }
-    LookAfterActors();
+    CheckActors();
     const LearnerEndpoint::Counts counts = endpoint.counts();
     const MutexLock lock(mu_);
     stats_.malformed = counts.malformed + strangers_;
@@ -212,10 +213,10 @@ void FrontEnd::AnnounceNewWeights(LearnerEndpoint& endpoint) {
 }
 
 void FrontEnd::Handle(LearnerEndpoint& endpoint, const FromActor& from) {
-  std::visit([&](const auto& message) { Hear(endpoint, from.peer, message); }, from.message);
+  std::visit([&](const auto& message) { Handle(endpoint, from.peer, message); }, from.message);
 }
 
-void FrontEnd::Hear(LearnerEndpoint& endpoint, const PeerId& id, const Hello& hello) {
+void FrontEnd::Handle(LearnerEndpoint& endpoint, const PeerId& id, const Hello& hello) {
   if (hello.protocol != kProtocolVersion) {
     endpoint.Send(id, Refusal{StrCat("the actor speaks protocol ", hello.protocol, ", expected ", kProtocolVersion)});
     return;
@@ -229,8 +230,8 @@ void FrontEnd::Hear(LearnerEndpoint& endpoint, const PeerId& id, const Hello& he
       std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch());
   const ActorKey actor = ledger_.Join(hello.name, hello.nonce, now.count());
   for (const Incarnation& earlier : hello.earlier) ledger_.Adopt(hello.name, earlier.number, earlier.nonce);
-  if (!roll_.Join(actor, id, hello.name, Clock::now())) {
-    RefuseForWantOfRoom(endpoint, id);
+  if (!registry_.Join(actor, id, hello.name, Clock::now())) {
+    RefuseBeyondCapacity(endpoint, id);
     return;
   }
   endpoint.SendWelcome(id, *welcome_, actor);
@@ -238,44 +239,45 @@ void FrontEnd::Hear(LearnerEndpoint& endpoint, const PeerId& id, const Hello& he
 }
 
 // While there is still a connection to say so on.
-void FrontEnd::RefuseForWantOfRoom(LearnerEndpoint& endpoint, const PeerId& id) {
-  endpoint.Send(id, Refusal{StrCat("it may have ", OpenFileLimit(), " files open, which leaves no room for more than ",
-                                   roll_.room(), " actors; raise that limit (ulimit -n) on the learner's machine")});
+void FrontEnd::RefuseBeyondCapacity(LearnerEndpoint& endpoint, const PeerId& id) {
+  endpoint.Send(
+      id, Refusal{StrCat("the learner may have ", OpenFileLimit(), " files open, which leaves no room for more than ",
+                         registry_.capacity(), " actors; raise that limit (ulimit -n) on the learner's machine")});
   if (std::exchange(warned_of_room_, true)) return;
-  LogWarning(StrCat(roll_.alive(), " actors are here, and the limit of ", OpenFileLimit(),
+  LogWarning(StrCat(registry_.alive(), " actors are here, and the limit of ", OpenFileLimit(),
                     " open files leaves no room for more: raise it (ulimit -n) to ", kConnectionsOfAnActor,
                     " for each actor and ", kOtherFiles, " besides"));
 }
 
-void FrontEnd::Hear(LearnerEndpoint& endpoint, const PeerId& id, const Heartbeat& heartbeat) {
+void FrontEnd::Handle(LearnerEndpoint& endpoint, const PeerId& id, const Heartbeat& heartbeat) {
   // An actor of an earlier session learns from the reply that it has to say Hello again.
   endpoint.Send(id, HeartbeatReply{session_, announced_});
   if (heartbeat.session != session_) return;
   ledger_.NoteProduced(heartbeat.actor, heartbeat.produced);
-  if (!roll_.Hear(heartbeat.actor, id, Clock::now())) return;
+  if (!registry_.MarkHeard(heartbeat.actor, id, Clock::now())) return;
   if (stopping_) endpoint.Send(id, Stop{});
 }
 
-void FrontEnd::Hear(LearnerEndpoint& endpoint, const PeerId& id, const WeightsRequest& /*request*/) {
+void FrontEnd::Handle(LearnerEndpoint& endpoint, const PeerId& id, const WeightsRequest& /*request*/) {
   endpoint.Send(id, *weights_reply_);
 }
 
-void FrontEnd::Hear(LearnerEndpoint& endpoint, const PeerId& id, const WorkRequest& request) {
-  if (dealer_ == nullptr || stopping_ || request.session != session_ || !roll_.Knows(request.actor)) return;
-  endpoint.Send(
-      id, Work{session_, request.version, dealer_->Deal(request.actor, request.version, roll_.alive(), Clock::now())});
+void FrontEnd::Handle(LearnerEndpoint& endpoint, const PeerId& id, const WorkRequest& request) {
+  if (dealer_ == nullptr || stopping_ || request.session != session_ || !registry_.HasJoined(request.actor)) return;
+  endpoint.Send(id, Work{session_, request.version,
+                         dealer_->Deal(request.actor, request.version, registry_.alive(), Clock::now())});
 }
 
-void FrontEnd::Hear(LearnerEndpoint& /*endpoint*/, const PeerId& /*id*/, const Goodbye& goodbye) {
+void FrontEnd::Handle(LearnerEndpoint& /*endpoint*/, const PeerId& /*id*/, const Goodbye& goodbye) {
   ledger_.NoteProduced(goodbye.actor, goodbye.produced);
-  if (!roll_.Leave(goodbye.actor)) return;
+  if (!registry_.Leave(goodbye.actor)) return;
   LogInfo(StrCat(ActorName(goodbye.actor), " said goodbye after ", goodbye.produced, " episodes"));
 }
 
 void FrontEnd::Receive(LearnerEndpoint& endpoint, SentTrajectory sent) {
   Trajectory& trajectory = sent.trajectory;
   const ActorKey actor = trajectory.actor;
-  roll_.NoteWork(Clock::now());
+  registry_.NoteWork(Clock::now());
   const Ledger::Admission admission = ledger_.Admit(actor, trajectory.sequence);
   if (admission == Ledger::Admission::kUnknown) {
     if (strangers_++ < kLoggedStrangers) {
@@ -292,7 +294,7 @@ void FrontEnd::Receive(LearnerEndpoint& endpoint, SentTrajectory sent) {
   std::optional<std::string> reason = CheckShape(tasks_, trajectory);
   if (!reason && trajectory.policy_version > announced_) {
     // Played for a learner that is no more, with weights that went with it.
-    if (!roll_.Knows(actor)) {
+    if (!registry_.HasJoined(actor)) {
       ledger_.CountStale(actor);
       return;
     }
@@ -307,22 +309,22 @@ void FrontEnd::Receive(LearnerEndpoint& endpoint, SentTrajectory sent) {
   if (!queue_.Push(std::move(trajectory))) ledger_.CountStale(actor);
 }
 
-void FrontEnd::LookAfterActors() {
+void FrontEnd::CheckActors() {
   const Clock::time_point now = Clock::now();
-  if (now < next_look_) return;
-  next_look_ = now + kLookEvery;
-  roll_.Look(now);
-  if (stopping_ || !queue_.HasRoom()) roll_.NoteWork(now);
-  if (const std::optional<std::string> hang = roll_.Hang(now)) throw RunFailed(*hang);
+  if (now < next_actor_check_) return;
+  next_actor_check_ = now + kActorCheckEvery;
+  registry_.ExpireSilent(now);
+  if (stopping_ || !queue_.HasRoom()) registry_.NoteWork(now);
+  if (const std::optional<std::string> hang = registry_.FindHang(now)) throw RunFailed(*hang);
   uint64_t under_way = 0;
-  roll_.ForEach([&](const ActorKey& actor, const PeerId&) { under_way += ledger_.UnderWay(actor); });
+  registry_.ForEachAlive([&](const ActorKey& actor, const PeerId&) { under_way += ledger_.UnderWay(actor); });
   const MutexLock lock(mu_);
-  stats_.actors_alive = roll_.alive();
-  stats_.actors_gone = roll_.gone();
+  stats_.actors_alive = registry_.alive();
+  stats_.actors_gone = registry_.gone();
   stats_.under_way = static_cast<int64_t>(under_way);
 }
 
-void FrontEnd::CountLeftOvers() {
+void FrontEnd::CountQueuedAsStale() {
   while (const std::optional<Episode> episode = Pop(std::chrono::milliseconds(0))) {
     ledger_.CountStale(episode->trajectory.actor);
   }
@@ -345,7 +347,7 @@ void FrontEnd::Finish(std::chrono::milliseconds timeout) {
   done_ = true;
   thread_.join();
   queue_.Close();
-  CountLeftOvers();
+  CountQueuedAsStale();
 }
 
 }  // namespace emplace

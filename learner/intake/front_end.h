@@ -1,6 +1,6 @@
-// The learner's side of the network, on a thread of its own: welcomes actors, hands out weights, takes trajectories in,
-// checks their shape, and queues them for the learner, through the check of what they claim. A full queue pushes back
-// on the actors; nothing is dropped in silence.
+// The learner's side of the network, on a thread of its own: it welcomes actors, sends them weights, receives
+// trajectories, checks their shape, and puts them into the queue that checks their claims. While that queue is full it
+// receives no trajectories, so that the actors wait. Every trajectory that is dropped is counted.
 #pragma once
 
 #include <atomic>
@@ -17,7 +17,7 @@
 #include "common/policy/policy_weights.h"
 #include "common/trajectory.h"
 #include "common/wire/learner_endpoint.h"
-#include "learner/intake/actor_roll.h"
+#include "learner/intake/actor_registry.h"
 #include "learner/intake/best_placements.h"
 #include "learner/intake/checked_queue.h"
 #include "learner/intake/episode.h"
@@ -29,56 +29,58 @@
 namespace emplace {
 
 struct FrontEndStats {
-  int64_t episodes = 0;  // Sound ones, received and checked so far.
-  int64_t steps = 0;
-  int64_t duplicates = 0;
-  int64_t malformed = 0;  // Undecodable messages, and trajectories of strangers.
-  int64_t ignored = 0;    // Messages of peers that send too much, or were cut off.
-  int64_t cut_off = 0;    // Connections.
-  int64_t refused = 0;    // Connections without a key that is let in.
+  int64_t episodes = 0;    // Episodes that have passed all checks.
+  int64_t steps = 0;       // Steps of these episodes.
+  int64_t duplicates = 0;  // Trajectories that came a second time.
+  int64_t malformed = 0;   // Messages that cannot be decoded, and trajectories of actors that have not joined.
+  int64_t ignored = 0;     // Messages of peers that send too much or were cut off.
+  int64_t cut_off = 0;     // Connections that were cut off.
+  int64_t refused = 0;     // Connections without a valid key.
   int64_t actors_alive = 0;
-  int64_t actors_gone = 0;  // Ended, or silent for longer than learner.actor_timeout_s.
-  int64_t under_way = 0;    // Episodes that live actors have finished and that are not here: in queues, on the network.
-  double blocked_s = 0;     // Time with a full queue.
+  int64_t actors_gone = 0;  // Actors that ended, or are silent for longer than learner.actor_timeout_s.
+  int64_t under_way = 0;    // Episodes that live actors have finished and that have not arrived.
+  double blocked_s = 0;     // Seconds with a full queue.
 };
 
 class FrontEnd {
  public:
-  // Binds at once; throws RunFailed when the port is taken. `dealer` is for lockstep, else nullptr. REQUIRES: tasks,
-  // ledger, placements, clocks and dealer outlive it.
+  // Opens the ports; throws RunFailed when one is taken. `dealer` is nullptr unless training is in lockstep. REQUIRES:
+  // tasks, ledger, placements, clocks and dealer outlive the front end.
   FrontEnd(const std::vector<PlacementTask>& tasks, const RunConfig& config, Ledger& ledger, BestPlacements& placements,
            std::shared_ptr<const PolicyWeights> weights, StageClocks& clocks, EpisodeDealer* dealer = nullptr);
   ~FrontEnd();
 
-  const std::string& address() const { return address_; }  // Control: what actors are given.
+  const std::string& address() const { return address_; }  // The control address, which actors are started with.
   uint64_t session() const { return session_; }
 
-  // Any thread may call these; episodes are popped by one at a time.
-  // The oldest sound episode, waiting up to `timeout`. Throws RunFailed when the thread has ended by an error.
+  // Any thread may call the functions below, but Pop is for one thread at a time.
+  // Returns the oldest checked episode; waits for at most `timeout`. Throws RunFailed when the thread ended by an
+  // error.
   std::optional<Episode> Pop(std::chrono::milliseconds timeout);
   void Publish(std::shared_ptr<const PolicyWeights> weights);
   FrontEndStats stats() const;
-  // Tells the actors to stop and waits up to `timeout` until each has said Goodbye or is gone; what comes in meanwhile
-  // counts as stale: there is no update left for it. Then closes the sockets. At most once.
+  // Tells the actors to stop, waits for at most `timeout` until each has said Goodbye or is gone, and closes the
+  // sockets. Episodes that arrive meanwhile count as stale, since no update is left for them. REQUIRES: it is called at
+  // most once.
   void Finish(std::chrono::milliseconds timeout);
 
  private:
   void Run(std::promise<std::string> bound);
   void MakeWelcome();
   void Serve(LearnerEndpoint& endpoint);
-  bool WaitForRoom();  // In the queue; false when there is none for now.
+  bool WaitForRoom();  // Returns whether the queue has room; waits only for a moment.
   void WaitForMessage(LearnerEndpoint& endpoint);
   void Handle(LearnerEndpoint& endpoint, const FromActor& from);
-  void Hear(LearnerEndpoint& endpoint, const PeerId& id, const Hello& hello);
-  void Hear(LearnerEndpoint& endpoint, const PeerId& id, const Heartbeat& heartbeat);
-  void Hear(LearnerEndpoint& endpoint, const PeerId& id, const WeightsRequest& request);
-  void Hear(LearnerEndpoint& endpoint, const PeerId& id, const WorkRequest& request);
-  void Hear(LearnerEndpoint& endpoint, const PeerId& id, const Goodbye& goodbye);
-  void RefuseForWantOfRoom(LearnerEndpoint& endpoint, const PeerId& id);
+  void Handle(LearnerEndpoint& endpoint, const PeerId& id, const Hello& hello);
+  void Handle(LearnerEndpoint& endpoint, const PeerId& id, const Heartbeat& heartbeat);
+  void Handle(LearnerEndpoint& endpoint, const PeerId& id, const WeightsRequest& request);
+  void Handle(LearnerEndpoint& endpoint, const PeerId& id, const WorkRequest& request);
+  void Handle(LearnerEndpoint& endpoint, const PeerId& id, const Goodbye& goodbye);
+  void RefuseBeyondCapacity(LearnerEndpoint& endpoint, const PeerId& id);
   void Receive(LearnerEndpoint& endpoint, SentTrajectory sent);
   void AnnounceNewWeights(LearnerEndpoint& endpoint);
-  void LookAfterActors();
-  void CountLeftOvers();
+  void CheckActors();
+  void CountQueuedAsStale();
   std::shared_ptr<const PolicyWeights> weights() const;
 
   const std::vector<PlacementTask>& tasks_;
@@ -91,25 +93,25 @@ class FrontEnd {
   CheckedQueue queue_;
   std::string address_;
 
-  // Of the front end's thread alone.
+  // Used by the front end's thread alone:
   std::string trajectories_address_;
   std::string notices_address_;
-  ActorRoll roll_;
+  ActorRegistry registry_;
   PolicyVersion announced_ = 0;
-  std::optional<SharedMessage> weights_reply_;  // Made once a version.
-  std::optional<SharedMessage> welcome_;        // Made once; the actor's key is put in.
+  std::optional<SharedMessage> weights_reply_;  // Serialized once for each version.
+  std::optional<SharedMessage> welcome_;        // Serialized once; each actor's key is put in.
   bool warned_of_room_ = false;
-  int64_t strangers_ = 0;                            // Trajectories of actors that nobody knows.
-  std::chrono::steady_clock::time_point next_look_;  // After the actors.
+  int64_t strangers_ = 0;                                   // Trajectories of actors that have not joined.
+  std::chrono::steady_clock::time_point next_actor_check_;  // When CheckActors next does its work.
 
   mutable Mutex mu_;
   std::shared_ptr<const PolicyWeights> weights_ EMPLACE_GUARDED_BY(mu_);
-  FrontEndStats stats_ EMPLACE_GUARDED_BY(mu_);  // But for what queue_ counts.
-  std::string failure_ EMPLACE_GUARDED_BY(mu_);  // Why the thread ended; empty: it has not failed.
+  FrontEndStats stats_ EMPLACE_GUARDED_BY(mu_);  // Without episodes and steps, which queue_ counts.
+  std::string failure_ EMPLACE_GUARDED_BY(mu_);  // The error that ended the thread; empty: none.
 
-  std::atomic<bool> stopping_ = false;  // Tell the actors to stop.
-  std::atomic<bool> done_ = false;      // End the thread.
-  std::thread thread_;                  // Last: it uses everything above.
+  std::atomic<bool> stopping_ = false;  // Set when the actors are to stop.
+  std::atomic<bool> done_ = false;      // Set when the thread is to end.
+  std::thread thread_;                  // The last member: it uses everything above.
 };
 
 }  // namespace emplace

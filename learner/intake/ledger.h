@@ -1,5 +1,5 @@
-// The ledger that balances (design, section 6): produced = trained + stale + rejected + lost, by actor, across
-// restarts. Every function may be called from any thread.
+// The books of all episodes, for each actor and across restarts: produced = trained + stale + rejected + lost. Any
+// thread may call any function.
 #pragma once
 
 #include <cstdint>
@@ -12,67 +12,67 @@
 
 namespace emplace {
 
-// What the log calls it: "actor 3, incarnation 7".
+// The name of an incarnation in the log: "actor 3, incarnation 7".
 std::string ActorName(const ActorKey& key);
 
 struct LedgerCounts {
   uint64_t produced = 0;  // Episodes that the actor is known to have finished.
-  uint64_t trained = 0;   // Went into an update.
-  uint64_t stale = 0;     // Arrived too old, or too late for a last update.
-  uint64_t rejected = 0;  // Arrived unsound.
-  uint64_t lost = 0;      // The rest: never arrived, or, while the run goes on, still under way.
+  uint64_t trained = 0;   // Episodes that went into an update.
+  uint64_t stale = 0;     // Episodes that arrived too old, or after the last update.
+  uint64_t rejected = 0;  // Episodes that did not pass a check.
+  uint64_t lost = 0;      // The rest: episodes that never arrived or, while the run goes on, are still on the way.
 
   LedgerCounts& operator+=(const LedgerCounts& other);
 };
 
 class Ledger {
  public:
-  // The key of a process that calls itself `name`: the id belongs to the name, the incarnation to the process
-  // (`nonce`), whose repeated Hello gets the same key. Incarnations are start times in seconds, so that they rise even
-  // when a resumed learner has forgotten some.
+  // Returns the key of an actor process. The id belongs to `name`, the incarnation to the process, which `nonce`
+  // identifies: a repeated Hello gets the same key. An incarnation is at least the start time in seconds, so that
+  // incarnations rise even when a resumed learner has forgotten some.
   ActorKey Join(const std::string& name, uint64_t nonce, int64_t unix_seconds);
 
-  // An incarnation of this name that another learner has let in: this one had not heard of it, or has forgotten it with
-  // all that was since the checkpoint. Now what it still sends is admitted. No effect where the number is taken.
+  // Adds an incarnation of this name that joined an earlier learner process and that this ledger does not know, because
+  // it joined after the checkpoint. From now on its episodes are admitted. Does nothing when the number is taken.
   // REQUIRES: the name has joined.
   void Adopt(const std::string& name, uint32_t incarnation, uint64_t nonce);
 
   enum class Admission { kNew, kDuplicate, kUnknown };
-  // Whether this sequence number comes for the first time; a new one counts as produced and received. Unknown: nobody
-  // that this ledger knows sent it. Of the numbers that are overdue, the latest 1024 stretches are remembered; what
-  // comes still later is refused like a duplicate, and stays lost.
+  // Returns whether this sequence number comes for the first time; a new one counts as produced and received. kUnknown:
+  // the incarnation has not joined. The ledger remembers the latest 1024 gaps of missing numbers; an episode from an
+  // older gap is refused like a duplicate and stays lost.
   Admission Admit(const ActorKey& actor, uint64_t sequence);
-  // What an actor says of itself: its highest sequence number.
+  // Notes the highest sequence number that the actor says it has used.
   void NoteProduced(const ActorKey& actor, uint64_t produced);
 
-  // How many of its episodes are newer than any that has come: in its queues or on the network.
+  // Number of the actor's episodes that are newer than any that has come: they are in its queue or on the network.
   uint64_t UnderWay(const ActorKey& actor) const;
 
-  // REQUIRES: admitted as new, and not counted yet.
+  // REQUIRES: the episode was admitted as new and is not counted yet.
   void CountTrained(const ActorKey& actor) { Count(actor, &LedgerCounts::trained); }
   void CountStale(const ActorKey& actor) { Count(actor, &LedgerCounts::stale); }
   void CountRejected(const ActorKey& actor) { Count(actor, &LedgerCounts::rejected); }
 
-  // These balance at any time: lost is what remains.
+  // These balance at any time, because `lost` is computed as the rest.
   LedgerCounts Total() const;
   std::map<std::string, LedgerCounts> ByActor() const;
 
-  // {"total": {...}, "actors": {name: {..., "incarnations": n}}}: ledger.json.
+  // The text of ledger.json: {"total": {...}, "actors": {name: {..., "incarnations": n}}}.
   std::string Summary() const;
-  // Everything, for a checkpoint, and back. FromJson throws BadInput for damaged text. What had come but was not
-  // counted when the state was saved stays lost.
+  // The whole state as text for a checkpoint, and back. FromJson throws BadInput for damaged text. Episodes that had
+  // come but were not counted yet when the state was saved stay lost.
   std::string ToJson() const;
   void FromJson(const std::string& text);
 
  private:
-  // The sequence numbers seen: all up to `highest` that are in no gap.
+  // The sequence numbers that have come are all those up to `highest` that are in no gap.
   struct Incarnation {
     uint64_t nonce = 0;
     uint64_t highest = 0;
-    std::map<uint64_t, uint64_t> gaps;  // First missing number -> last missing number.
-    LedgerCounts counts;                // All but `lost`.
+    std::map<uint64_t, uint64_t> gaps;  // First missing number of each gap -> its last.
+    LedgerCounts counts;                // Without `lost`.
 
-    bool Receive(uint64_t sequence);  // False: seen before.
+    bool Receive(uint64_t sequence);  // Returns false when the number has come before.
   };
   struct Actor {
     std::string name;
@@ -85,7 +85,7 @@ class Ledger {
   LedgerCounts TotalLocked() const EMPLACE_REQUIRES(mu_);
 
   mutable Mutex mu_;
-  std::vector<Actor> actors_ EMPLACE_GUARDED_BY(mu_);  // By actor id.
+  std::vector<Actor> actors_ EMPLACE_GUARDED_BY(mu_);  // Indexed by actor id.
 };
 
 }  // namespace emplace

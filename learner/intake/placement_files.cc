@@ -135,15 +135,16 @@ void PlacementFiles::Forget(GraphId graph, const std::string& reason) const {
 }
 
 void PlacementFiles::Write() {
-  std::map<GraphId, const BestPlacements::News*> best;  // The last of each graph.
-  const std::vector<BestPlacements::News> all = best_.TakeNews();
-  for (const BestPlacements::News& news : all) best[news.graph] = &news;
-  for (const auto& [graph, news] : best) {
+  std::map<GraphId, const BestPlacements::Improvement*> best;  // The last of each graph.
+  const std::vector<BestPlacements::Improvement> all = best_.TakeImprovements();
+  for (const BestPlacements::Improvement& improvement : all) best[improvement.graph] = &improvement;
+  for (const auto& [graph, improvement] : best) {
     Placement placement(workload_.train[graph].group_of_op.size());
-    workload_.train[graph].Expand(news->groups, placement);
-    WritePlacement(graph, placement, news->found);
+    workload_.train[graph].Expand(improvement->groups, placement);
+    WritePlacement(graph, placement, improvement->found);
   }
-  for (const BestPlacements::News& news : all) lines_ << Line(news.graph, news.found) << "\n";
+  for (const BestPlacements::Improvement& improvement : all)
+    lines_ << Line(improvement.graph, improvement.found) << "\n";
   lines_.flush();
   if (!lines_) throw RunFailed(StrCat(lines_path_.string(), ": cannot be written: ", std::strerror(errno)));
   WriteIndex();
@@ -166,7 +167,7 @@ std::vector<SampleCounts> PlacementFiles::ReadIndex() const {
     }
     for (GraphId graph = 0; graph < counts.size(); ++graph) counts[graph] = by_file[PathOf(graph).filename()];
   } catch (const std::exception& error) {
-    LogWarning(StrCat("what was sampled before is forgotten: ", error.what()));
+    LogWarning(StrCat("the numbers of episodes and steps of earlier sittings are forgotten: ", error.what()));
   }
   return counts;
 }

@@ -1,6 +1,6 @@
-// Checks what an actor sent against the graph it claims to be of: nothing from the network reaches an update unchecked.
-// Two steps, since they differ a hundredfold in cost: the shape, which makes it safe to compute with, and the
-// simulation of its end, which makes it true.
+// Checks each trajectory from the network against its graph before an update uses it. There are two checks, since their
+// costs differ a hundredfold: the shape, after which it is safe to compute with the trajectory, and the simulation of
+// its final placement, which shows whether its rewards are true.
 #pragma once
 
 #include <memory>
@@ -15,31 +15,33 @@
 
 namespace emplace {
 
-// Why `trajectory` cannot be of these graphs, without simulating anything; nullopt: it can. The graph is known, sizes
-// fit, devices are allowed, log-probabilities are finite and at most 0, every rho is finite. Whatever passed is safe to
-// compute with. Pure: any thread may call it.
+// Checks the shape: the graph is known, sizes fit, devices are allowed, log-probabilities are finite and at most 0, and
+// every rho is finite. Returns why the trajectory fails; nullopt: it passes. Nothing is simulated. Any thread may call
+// it.
 std::optional<std::string> CheckShape(const std::vector<PlacementTask>& tasks, const Trajectory& trajectory);
 
-// What simulating placements of a trajectory says. Not thread-safe. Keeps one simulator a graph.
+// Simulates placements of trajectories and compares their rho with the claimed one. Keeps one simulator for each graph.
+// Not thread-safe.
 class TrajectoryChecker {
  public:
-  // REQUIRES: tasks outlive it.
+  // REQUIRES: tasks outlive the checker.
   TrajectoryChecker(const std::vector<PlacementTask>& tasks, const EnvironmentConfig& config);
 
   struct Outcome {
-    std::optional<std::string> reason;  // Why it is rejected: its rho there is another; nullopt: it is sound.
-    double makespan_us = 0;             // Of the placement that was simulated.
+    std::optional<std::string>
+        reason;              // Why the trajectory is rejected: its rho is not the simulated one; nullopt: it passes.
+    double makespan_us = 0;  // Of the simulated placement.
     bool feasible = true;
   };
-  // Of its final placement. REQUIRES: it has passed CheckShape with the same tasks.
+  // Checks the final placement. REQUIRES: the trajectory has passed CheckShape with the same tasks.
   Outcome Check(const Trajectory& trajectory) { return CheckAfter(trajectory, trajectory.actions.size()); }
-  // Of its placement after `steps` of its steps. REQUIRES: as above; steps <= n.
+  // Checks the placement after `steps` steps. REQUIRES: as above, and steps <= n.
   Outcome CheckAfter(const Trajectory& trajectory, size_t steps);
 
  private:
   const std::vector<PlacementTask>& tasks_;
   EnvironmentConfig config_;
-  std::vector<std::unique_ptr<Simulator>> simulators_;  // [tasks] made when first needed
+  std::vector<std::unique_ptr<Simulator>> simulators_;  // [tasks] each is made when it is first needed
   std::vector<uint8_t> groups_;                         // Scratch.
   std::vector<DeviceIndex> op_placement_;               // Scratch.
   std::vector<int64_t> peak_bytes_;                     // Scratch.

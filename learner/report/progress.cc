@@ -34,7 +34,7 @@ std::string HoursMinutesSeconds(double seconds) {
 }  // namespace
 
 Progress::Progress(const RunConfig& config, int64_t updates_before, double seconds_before)
-    : iterations_(config.training.iterations),
+    : max_updates_(config.training.iterations),
       max_seconds_(60 * config.training.max_minutes),
       send_queue_(config.actor.send_queue),
       updates_before_(updates_before),
@@ -43,22 +43,22 @@ Progress::Progress(const RunConfig& config, int64_t updates_before, double secon
   last_.seconds = seconds_before;
 }
 
-void Progress::AddBatch(const BatchNumbers& numbers) {
+void Progress::AddBatch(const BatchStats& stats) {
   const MutexLock lock(mu_);
-  lag_min_ = batches_ == 0 ? numbers.lag_min : std::min(lag_min_, numbers.lag_min);
-  lag_max_ = batches_ == 0 ? numbers.lag_max : std::max(lag_max_, numbers.lag_max);
-  lag_sum_ += numbers.lag_mean;
+  lag_min_ = batches_ == 0 ? stats.lag_min : std::min(lag_min_, stats.lag_min);
+  lag_max_ = batches_ == 0 ? stats.lag_max : std::max(lag_max_, stats.lag_max);
+  lag_sum_ += stats.lag_mean;
   ++batches_;
-  best_ratio_ = std::fmin(best_ratio_, numbers.best_ratio);
-  if (std::isnan(numbers.mean_ratio)) return;
-  ratio_sum_ += numbers.mean_ratio;
+  best_ratio_ = std::fmin(best_ratio_, stats.best_ratio);
+  if (std::isnan(stats.mean_ratio)) return;
+  ratio_sum_ += stats.mean_ratio;
   ++ratios_;
 }
 
 // "update (busy: receive 4%, check 3%, batch 0%, update 98%, publish 2%)"
-std::string Progress::Limit(const Now& now) const {
-  const double interval_s = std::max(1e-9, now.seconds - last_.seconds);
-  const StageTimes since = now.stages - last_.stages;
+std::string Progress::Limit(const Totals& totals) const {
+  const double interval_s = std::max(1e-9, totals.seconds - last_.seconds);
+  const StageTimes since = totals.stages - last_.stages;
   Stage busiest = kPath.front();
   std::string shares;
   for (const Stage stage : kPath) {
@@ -66,29 +66,30 @@ std::string Progress::Limit(const Now& now) const {
     shares += Format("%s%s %.0f%%", shares.empty() ? "" : ", ", NameOf(stage), 100 * since[stage].busy / interval_s);
   }
   // When the learner waits: are finished episodes held up between the actors and here, or are there none?
-  const bool held_up = 2 * now.front_end.under_way > now.front_end.actors_alive * send_queue_;
+  const bool held_up = 2 * totals.front_end.under_way > totals.front_end.actors_alive * send_queue_;
   const char* const limit = since[busiest].busy > kFullShare * interval_s ? NameOf(busiest)
                             : held_up                                     ? "network"
                                                                           : "actors";
   return Format("%s (busy: %s)", limit, shares.c_str());
 }
 
-std::string Progress::TimeLeft(const Now& now) const {
-  double left_s = max_seconds_ > 0 ? max_seconds_ - now.seconds : HUGE_VAL;
-  if (now.updates > updates_before_) {
-    const double seconds_each = (now.seconds - seconds_before_) / static_cast<double>(now.updates - updates_before_);
-    left_s = std::min(left_s, seconds_each * static_cast<double>(iterations_ - now.updates));
+std::string Progress::TimeLeft(const Totals& totals) const {
+  double left_s = max_seconds_ > 0 ? max_seconds_ - totals.seconds : HUGE_VAL;
+  if (totals.updates > updates_before_) {
+    const double seconds_each =
+        (totals.seconds - seconds_before_) / static_cast<double>(totals.updates - updates_before_);
+    left_s = std::min(left_s, seconds_each * static_cast<double>(max_updates_ - totals.updates));
   }
   return std::isfinite(left_s) ? HoursMinutesSeconds(left_s) : "?";
 }
 
-std::string Progress::Line(const Now& now) {
+std::string Progress::Line(const Totals& totals) {
   const MutexLock lock(mu_);
-  const double interval_s = std::max(1e-9, now.seconds - last_.seconds);
-  std::string line = Format("iteration %lld/%lld | %.1f episodes/s %.0f steps/s | ",
-                            static_cast<long long>(now.updates), static_cast<long long>(iterations_),
-                            static_cast<double>(now.front_end.episodes - last_.front_end.episodes) / interval_s,
-                            static_cast<double>(now.front_end.steps - last_.front_end.steps) / interval_s);
+  const double interval_s = std::max(1e-9, totals.seconds - last_.seconds);
+  std::string line = Format("update %lld/%lld | %.1f episodes/s %.0f steps/s | ",
+                            static_cast<long long>(totals.updates), static_cast<long long>(max_updates_),
+                            static_cast<double>(totals.front_end.episodes - last_.front_end.episodes) / interval_s,
+                            static_cast<double>(totals.front_end.steps - last_.front_end.steps) / interval_s);
   if (batches_ > 0) {
     line += Format("makespan / one device: mean %.3f best %.3f | lag %lld/%.1f/%lld",
                    ratios_ > 0 ? ratio_sum_ / static_cast<double>(ratios_) : std::nan(""), best_ratio_,
@@ -97,14 +98,14 @@ std::string Progress::Line(const Now& now) {
   } else {
     line += "no update since the last line";
   }
-  const LedgerCounts& ledger = now.ledger;
+  const LedgerCounts& ledger = totals.ledger;
   line += Format(
       " | limited by %s | actors %lld (%lld gone) | %llu episodes: %llu trained %llu stale %llu rejected | %s left",
-      Limit(now).c_str(), static_cast<long long>(now.front_end.actors_alive),
-      static_cast<long long>(now.front_end.actors_gone), static_cast<unsigned long long>(ledger.produced),
+      Limit(totals).c_str(), static_cast<long long>(totals.front_end.actors_alive),
+      static_cast<long long>(totals.front_end.actors_gone), static_cast<unsigned long long>(ledger.produced),
       static_cast<unsigned long long>(ledger.trained), static_cast<unsigned long long>(ledger.stale),
-      static_cast<unsigned long long>(ledger.rejected), TimeLeft(now).c_str());
-  last_ = now;
+      static_cast<unsigned long long>(ledger.rejected), TimeLeft(totals).c_str());
+  last_ = totals;
   batches_ = 0;
   ratio_sum_ = 0;
   ratios_ = 0;

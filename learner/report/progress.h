@@ -1,4 +1,4 @@
-// The progress line, and what it is made of: rates, lag and where the time goes, since the line before.
+// Makes the progress line: rates, lag, and the shares of the stages' time since the line before.
 #pragma once
 
 #include <cstdint>
@@ -13,36 +13,38 @@
 
 namespace emplace {
 
-// Any thread may call any function. Reads no clock: time comes with the calls.
+// Any thread may call any function. It reads no clock; the caller passes the time.
 class Progress {
  public:
-  // updates_before, seconds_before: of earlier sittings.
+  // `updates_before` and `seconds_before` are the updates and training seconds of earlier sittings.
   Progress(const RunConfig& config, int64_t updates_before, double seconds_before);
 
-  void AddBatch(const BatchNumbers& numbers);
+  // Adds a batch whose update is published.
+  void AddBatch(const BatchStats& stats);
 
-  struct Now {
+  // Numbers up to now, from which Line takes the difference to the line before.
+  struct Totals {
     int64_t updates = 0;
-    double seconds = 0;  // Of training, over all sittings.
-    StageTimes stages;   // Of this sitting.
+    double seconds = 0;  // Training time over all sittings.
+    StageTimes stages;   // Times of this sitting.
     FrontEndStats front_end;
     LedgerCounts ledger;
   };
-  // What happened since the line before, and what limits it: see learner/README.md.
-  std::string Line(const Now& now);
+  // The progress line, which docs/training.md explains.
+  std::string Line(const Totals& totals);
 
  private:
-  std::string Limit(const Now& now) const EMPLACE_REQUIRES(mu_);
-  std::string TimeLeft(const Now& now) const;
+  std::string Limit(const Totals& totals) const EMPLACE_REQUIRES(mu_);
+  std::string TimeLeft(const Totals& totals) const;
 
-  const int64_t iterations_;
+  const int64_t max_updates_;
   const double max_seconds_;  // 0: no limit.
-  const int64_t send_queue_;  // Of an actor, trajectories.
+  const int64_t send_queue_;  // Trajectories that each actor's queue can hold.
   const int64_t updates_before_;
   const double seconds_before_;
 
   Mutex mu_;
-  Now last_ EMPLACE_GUARDED_BY(mu_);  // At the last line.
+  Totals last_ EMPLACE_GUARDED_BY(mu_);  // The totals at the last line.
   // Since the last line:
   int64_t batches_ EMPLACE_GUARDED_BY(mu_) = 0;
   double ratio_sum_ EMPLACE_GUARDED_BY(mu_) = 0;
@@ -51,7 +53,7 @@ class Progress {
   int64_t lag_max_ EMPLACE_GUARDED_BY(mu_) = 0;
   double lag_sum_ EMPLACE_GUARDED_BY(mu_) = 0;
   // Since the sitting began:
-  double best_ratio_ EMPLACE_GUARDED_BY(mu_);  // NaN: none yet.
+  double best_ratio_ EMPLACE_GUARDED_BY(mu_);  // NaN: there is none yet.
 };
 
 }  // namespace emplace

@@ -1,4 +1,4 @@
-// What a run came to: tables on stdout, and summary.json.
+// The results of a run: tables on stdout, and the text of summary.json.
 #pragma once
 
 #include <cstdint>
@@ -14,22 +14,22 @@ namespace emplace {
 
 struct RunTotals {
   bool interrupted = false;
-  std::string stopped;  // Why training was over, for people.
+  std::string stopped;  // Why training ended, a sentence for people.
   int64_t updates = 0;
-  double train_seconds = 0;  // Over all sittings.
-  double best_found = 0;     // Of the training graphs: BestPlacements::GeometricMeanRatio.
-  FrontEndStats front_end;   // Of this sitting.
+  double train_seconds = 0;  // Training time over all sittings.
+  double best_found = 0;     // BestPlacements::GeometricMeanRatio of the training graphs.
+  FrontEndStats front_end;   // Counts of this sitting.
 };
 
-// Holds the policy against its start placement on training, validation and test graphs: prints a table, and returns
-// {"interrupted", "stopped", "updates", "train_seconds", "episodes", "duplicates", "malformed", "ignored", "cut_off",
-// "refused", "policy_version", and for "train", "validation", "test": {"graphs", "start", "policy", "infeasible"}} with
-// geometric means of makespan / one device, null where no graph has one; "train" has "best_found" besides: of the best
-// placements that its episodes have come through.
+// Compares the policy's placements with the start placements on the training, validation and test graphs, and prints a
+// table. Returns the text of summary.json: {"interrupted", "stopped", "updates", "train_seconds", "episodes",
+// "duplicates", "malformed", "ignored", "cut_off", "refused", "policy_version", and for each of "train", "validation"
+// and "test" {"graphs", "start", "policy", "infeasible"}}. "start" and "policy" are geometric means of makespan / one
+// device, null when no graph has one. "train" also has "best_found", the mean of the best placements found in episodes.
 std::string WriteResults(const PolicyWeights& policy, const Workload& workload, const PlacerOptions& placer,
                          const RunTotals& totals);
 
-// One line an actor, one for all, and what was refused without being anybody's.
+// Prints the ledger: a line for each actor, one for all, and the counts of refused messages and connections.
 void PrintLedger(const Ledger& ledger, const FrontEndStats& front_end);
 
 }  // namespace emplace

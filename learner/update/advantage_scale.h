@@ -1,7 +1,7 @@
-// What advantages are divided by, so that a step of the optimizer means the same whatever the unit of the rewards:
-// nothing, the standard deviation over the batch, or, each graph by itself, the root mean square of its recent
-// advantages. The last is for workloads whose graphs differ: where some run out of memory, their penalties are a
-// hundred times what a placement gains on the others, which would learn nothing for as long.
+// The numbers by which advantages are divided, so that the size of the rewards does not change the optimizer's steps.
+// They are 1, the standard deviation over the batch, or, for each graph, the root mean square of its recent advantages.
+// The last is for workloads whose graphs differ: where some graphs run out of memory, their penalties are a hundred
+// times the gains on the other graphs, and the policy would learn nothing about those.
 #pragma once
 
 #include <cstddef>
@@ -15,15 +15,15 @@ namespace emplace {
 // Not thread-safe.
 class AdvantageScale {
  public:
-  // mode: training.normalize_advantages, "none", "batch" or "graph".
+  // `mode` is training.normalize_advantages: "none", "batch" or "graph".
   AdvantageScale(const std::string& mode, size_t graphs);
 
-  // [batch] the factor of each episode's advantages. advantages: [batch][n]; those that are not finite do not count in
-  // a graph's scale. spread: their StandardDeviation.
+  // Returns the factor of each episode's advantages, [batch]. advantages: [batch][n]; those that are not finite do not
+  // count in a graph's scale. `spread` is their StandardDeviation.
   std::vector<double> Factors(const std::vector<Trajectory>& batch, const std::vector<std::vector<float>>& advantages,
                               double spread);
 
-  // For checkpoints: [graphs] the running mean square of each, 0: none yet.
+  // For checkpoints: the running mean square of each graph's advantages, [graphs]; 0: there are none yet.
   const std::vector<double>& mean_squares() const { return mean_squares_; }
   void Load(std::vector<double> mean_squares);  // Throws BadInput when the size does not fit.
 
@@ -34,7 +34,7 @@ class AdvantageScale {
   std::vector<double> mean_squares_;
 };
 
-// Over all entries; 0 where there are none.
+// The standard deviation over all entries; 0 when there are none.
 double StandardDeviation(const std::vector<std::vector<float>>& rows);
 
 }  // namespace emplace

@@ -1,6 +1,6 @@
-// Baselines of REINFORCE: for each (graph, step) the mean return-to-go of recent episodes on that graph (design,
-// section 5; Placeto, section 3.3). The episodes of the batch at hand count too, but for the one that is judged: so a
-// graph's first batch has a baseline as well, and no episode is compared with itself.
+// Baselines of REINFORCE: for each graph and step, the mean return-to-go of recent episodes on that graph (Placeto,
+// section 3.3). Episodes of the same batch count too, but an episode does not count in its own baseline. So a graph's
+// first batch has a baseline as well, and no episode is compared with itself.
 #pragma once
 
 #include <cstddef>
@@ -12,21 +12,23 @@
 
 namespace emplace {
 
-// G_t = r_t + discount * G_{t+1}, r_t = rho(s_t) - rho(s_{t+1}); [n]. With a discount of 1, G_t = rho(s_t) - rho(s_n).
+// The returns-to-go G_t of an episode, [n]: G_t = r_t + discount * G_{t+1}, where r_t = rho(s_t) - rho(s_{t+1}). With a
+// discount of 1, G_t = rho(s_t) - rho(s_n).
 std::vector<float> ReturnsToGo(const Trajectory& trajectory, double discount);
 
 // Not thread-safe.
 class Baselines {
  public:
-  // discount: in (0, 1], of the returns.
+  // `window` is the number of recent episodes of each graph; `discount` is that of the returns, in (0, 1].
   Baselines(size_t graphs, int64_t window, double discount);
 
-  // G_t - baseline, [batch][n], then takes the batch into the windows. A graph's lone first episode gets zeros.
+  // Returns the advantages G_t - baseline, [batch][n], and adds the batch to the windows. When a graph's first batch
+  // has one episode of it, that episode's advantages are 0.
   std::vector<std::vector<float>> AdvantagesThenAdd(const std::vector<Trajectory>& batch);
 
-  // For checkpoints: for each graph its window's returns, oldest first, [episodes * n].
+  // For checkpoints: the returns in each graph's window, oldest first, [graphs][episodes * n].
   std::vector<std::vector<float>> Save() const;
-  // `steps` [graphs]: n of each graph. Throws BadInput when sizes do not fit; then nothing has changed.
+  // `steps` is n of each graph, [graphs]. Throws BadInput when sizes do not fit; nothing has changed then.
   void Load(const std::vector<std::vector<float>>& saved, const std::vector<int32_t>& steps);
 
  private:

@@ -1,4 +1,4 @@
-// The engine of a learner without a GPU: LibTorch's autograd over the project's own forward and backward kernels.
+// The update engine for the CPU: LibTorch's autograd with the project's own forward and backward kernels.
 #pragma once
 
 #include <memory>

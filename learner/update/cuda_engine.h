@@ -1,4 +1,4 @@
-// The engine of a learner with a GPU: the whole step in the project's own kernels (common/policy/cuda).
+// The update engine for a GPU: the whole optimizer step is in the project's own kernels (common/policy/cuda).
 #pragma once
 
 #include <memory>
@@ -11,10 +11,11 @@
 
 namespace emplace {
 
-// Empty where there is a GPU to use, else why there is none.
+// Why no GPU can be used; empty when one can be used.
 std::string WhyNoCuda();
 
-// Throws RunFailed when the device fails or has too little memory. REQUIRES: WhyNoCuda() is empty.
+// Throws RunFailed when the GPU fails or has too little memory. REQUIRES: WhyNoCuda() is empty; tasks outlive the
+// engine.
 std::unique_ptr<UpdateEngine> MakeCudaEngine(const std::vector<PlacementTask>& tasks, const PolicyWeights& initial);
 
 }  // namespace emplace

@@ -1,7 +1,7 @@
-// How strongly an update rewards entropy: a weight that follows a schedule, or one that is steered so that the policy's
-// entropy follows the schedule. A fixed weight that is right for one workload lets the policy of another turn
-// deterministic within a hundred updates, or keeps it random for good; where the entropy shall be is the same for all
-// of them.
+// The weight of the entropy bonus in each update. Either the weight follows a schedule, or it is adjusted so that the
+// policy's entropy follows the schedule. A weight that is right for one workload makes the policy of another
+// deterministic within a hundred updates, or keeps it random for ever; a schedule of the entropy itself suits all
+// workloads.
 #pragma once
 
 #include "common/config/run_config.h"
@@ -12,12 +12,12 @@ namespace emplace {
 // Not thread-safe.
 class EntropyControl {
  public:
-  // num_devices: of the workload; the largest entropy of a state is its logarithm.
+  // The logarithm of `num_devices` is the largest entropy of a state.
   EntropyControl(const TrainingConfig& config, int32_t num_devices);
 
-  // Of the entropy bonus, for the update that starts from `version`.
+  // The weight for the update that starts from `version`.
   double Weight(PolicyVersion version) const;
-  // What the update that started from `version` found: mean entropy of its states, nats. Moves the steered weight.
+  // Adjusts the weight after the update that started from `version`. `entropy` is the mean over its states, in nats.
   void Observe(PolicyVersion version, double entropy);
 
   double steered_weight() const { return steered_weight_; }  // For checkpoints.
@@ -27,7 +27,7 @@ class EntropyControl {
   double Scheduled(PolicyVersion version) const;
 
   const TrainingConfig config_;
-  const double largest_;  // Nats.
+  const double largest_;  // Largest entropy of a state, in nats.
   double steered_weight_;
 };
 

@@ -1,4 +1,4 @@
-// The engine that a configuration asks for.
+// Makes the update engine that the configuration asks for.
 #pragma once
 
 #include <memory>
@@ -11,8 +11,8 @@
 
 namespace emplace {
 
-// device: "cpu", "cuda" or "auto", which is a GPU where there is one. Throws RunFailed when it is "cuda" and there is
-// none. REQUIRES: tasks outlive the engine.
+// `device` is "cpu", "cuda", or "auto" for a GPU if there is one. Throws RunFailed when it is "cuda" and no GPU can be
+// used. REQUIRES: tasks outlive the engine.
 std::unique_ptr<UpdateEngine> MakeEngine(const std::string& device, const std::vector<PlacementTask>& tasks,
                                          const PolicyWeights& initial);
 

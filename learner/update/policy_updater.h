@@ -1,7 +1,7 @@
-// The learner's update: trajectories in, the next policy version out (design, section 5, "Update").
-// REINFORCE with per-(graph, step) baselines, clipped importance weights for lagging trajectories, an entropy bonus
-// that decays, on the states that this update draws; and, where asked for, imitation of the best episodes so far. The
-// arithmetic is an UpdateEngine's. Not thread-safe.
+// The learner's update: makes the next version of the policy from a batch of trajectories. It uses REINFORCE with a
+// baseline for each graph and step, clipped importance weights for trajectories of older versions, and an entropy
+// bonus; and, where the configuration asks for it, imitation of the best episodes so far. Each update draws the states
+// that it learns from. An UpdateEngine does the arithmetic.
 #pragma once
 
 #include <memory>
@@ -22,42 +22,43 @@ namespace emplace {
 
 struct UpdateStats {
   double loss = 0;
-  double entropy = 0;  // Mean over states, nats.
+  double entropy = 0;  // Mean over states, in nats.
   double entropy_weight = 0;
   double learning_rate = 0;
-  double gradient_norm = 0;    // Before clipping.
-  double mean_importance = 0;  // Mean importance weight before clipping; 1 when nothing lags.
-  double advantage_std = 0;    // Before normalization.
-  int64_t states = 0;
+  double gradient_norm = 0;    // Norm of the gradient before clipping.
+  double mean_importance = 0;  // Mean importance weight before clipping; 1 when no trajectory lags.
+  double advantage_std = 0;    // Standard deviation of the advantages before normalization.
+  int64_t states = 0;          // Number of states learned from.
 };
 
-// Everything that the next update depends on besides the policy itself; goes into checkpoints.
+// Everything but the policy that the next update depends on. Checkpoints hold it.
 struct UpdaterState {
   AdamState adam;
-  double entropy_weight = 0;  // As EntropyControl steers it.
-  // Baselines: for each graph, its recent episodes' returns-to-go, oldest first: [episodes * n] row-major.
+  double entropy_weight = 0;  // The weight that EntropyControl adjusts.
+  // For the baselines, the returns-to-go of each graph's recent episodes, oldest first: [graphs][episodes * n].
   std::vector<std::vector<float>> recent_returns;
-  std::vector<double> mean_squares;        // [graphs] of advantages, as AdvantageScale has them.
+  std::vector<double> mean_squares;        // [graphs] AdvantageScale::mean_squares.
   std::vector<BestEpisode> best_episodes;  // [graphs]
 };
 
+// Not thread-safe.
 class PolicyUpdater {
  public:
   // REQUIRES: tasks outlive the updater; the engine is for `initial`.
   PolicyUpdater(const std::vector<PlacementTask>& tasks, const RunConfig& config, PolicyWeights initial,
                 std::unique_ptr<UpdateEngine> engine);
 
-  // One update from these episodes, `training.epochs` optimizer steps; the version goes up by one. REQUIRES: each has
-  // passed CheckTrajectory.
+  // Makes one update from these episodes, in `training.epochs` optimizer steps, and raises the version by one.
+  // REQUIRES: each episode has passed CheckShape.
   UpdateStats Update(const std::vector<Trajectory>& batch);
   const PolicyWeights& weights() const { return weights_; }
   const std::string& device() const { return engine_->device(); }
 
   UpdaterState SaveState() const;
-  void LoadState(const UpdaterState& state);  // Throws BadInput when sizes do not fit.
+  void LoadState(const UpdaterState& state);  // Throws BadInput when the state does not fit the policy or the graphs.
 
  private:
-  // The batch, then the best episodes so far, to learn from both.
+  // Returns the batch, followed by the best episodes to imitate.
   std::vector<Trajectory> WithImitated(const std::vector<Trajectory>& batch);
   std::vector<Sample> DrawSamples(std::span<const Trajectory> episodes) const;
   StepOutcome Step(const UpdateInputs& inputs);

@@ -14,17 +14,17 @@ UpdateStage::UpdateStage(PolicyUpdater& updater, int64_t checkpoint_every, Ledge
   EMPLACE_CHECK(checkpoint_every > 0);
 }
 
-Updated UpdateStage::Train(const Batch& batch) {
+UpdateResult UpdateStage::Train(const Batch& batch) {
   EMPLACE_CHECK(batch.version == updater_.weights().version);
-  Updated updated;
-  updated.stats = updater_.Update(batch.trajectories);
-  updated.numbers = batch.numbers;
+  UpdateResult result;
+  result.stats = updater_.Update(batch.trajectories);
+  result.batch_stats = batch.stats;
   for (const Trajectory& trajectory : batch.trajectories) ledger_.CountTrained(trajectory.actor);
   weights_ = std::make_shared<const PolicyWeights>(updater_.weights());
-  updated.weights = weights_;
+  result.weights = weights_;
   updates_ = static_cast<int64_t>(weights_->version);
-  if (updates_ % checkpoint_every_ == 0) updated.snapshot = Save();
-  return updated;
+  if (updates_ % checkpoint_every_ == 0) result.snapshot = Save();
+  return result;
 }
 
 Snapshot UpdateStage::Save() const { return {weights_, updater_.SaveState(), ledger_.ToJson(), clock_.seconds()}; }

@@ -1,5 +1,5 @@
-// The update stage: batches in, policy versions out. It alone touches the updater while the run goes on, so what it
-// saves between two updates is the state after exactly one of them, whatever runs by the time that it is written.
+// The update stage: makes a version of the policy from each batch. Nothing else uses the updater while the run goes on,
+// so a snapshot is the exact state after one update, although it is written while the next update runs.
 #pragma once
 
 #include <atomic>
@@ -16,41 +16,41 @@
 
 namespace emplace {
 
-// All of a run that an update changes, as it is after one.
+// Everything that updates change in a run, as it is after one update.
 struct Snapshot {
   std::shared_ptr<const PolicyWeights> weights;
   UpdaterState updater;
-  std::string ledger_json;   // As Ledger::ToJson gives it.
-  double train_seconds = 0;  // Over all sittings.
+  std::string ledger_json;   // Made by Ledger::ToJson.
+  double train_seconds = 0;  // Training time over all sittings.
 };
 
-// What an update came to.
-struct Updated {
+// The result of one update.
+struct UpdateResult {
   std::shared_ptr<const PolicyWeights> weights;  // Their version is the number of updates so far.
   UpdateStats stats;
-  BatchNumbers numbers;              // Of its batch.
-  std::optional<Snapshot> snapshot;  // When a checkpoint is due.
+  BatchStats batch_stats;            // Statistics of the update's batch.
+  std::optional<Snapshot> snapshot;  // Set when a checkpoint is due.
 };
 
-// For one thread at a time, but for updates().
+// For one thread at a time, except updates().
 class UpdateStage {
  public:
-  // A checkpoint is due every `checkpoint_every` updates. REQUIRES: all of them outlive it.
+  // A checkpoint is due every `checkpoint_every` updates. REQUIRES: updater, ledger and clock outlive the stage.
   UpdateStage(PolicyUpdater& updater, int64_t checkpoint_every, Ledger& ledger, const RunClock& clock);
 
-  // REQUIRES: the batch is for the version that the updater has.
-  Updated Train(const Batch& batch);
-  // The state after the last update.
+  // Makes the update of a batch. REQUIRES: the batch is for the version that the updater has.
+  UpdateResult Train(const Batch& batch);
+  // Returns the state after the last update.
   Snapshot Save() const;
 
-  int64_t updates() const { return updates_; }  // Over all sittings. Any thread may call it.
+  int64_t updates() const { return updates_; }  // Updates in all sittings. Any thread may call it.
 
  private:
   PolicyUpdater& updater_;
   const int64_t checkpoint_every_;
   Ledger& ledger_;
   const RunClock& clock_;
-  std::shared_ptr<const PolicyWeights> weights_;  // The updater's.
+  std::shared_ptr<const PolicyWeights> weights_;  // A copy of the updater's weights.
   std::atomic<int64_t> updates_;
 };
 

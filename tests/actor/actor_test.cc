@@ -21,7 +21,7 @@
 namespace emplace {
 namespace {
 
-using Heard = FakeLearner::Heard;
+using Received = FakeLearner::Received;
 
 constexpr char kConfig[] =
     "seed: 3\nactor: {episodes_in_flight: 2, send_queue: 4, heartbeat_s: 0.05, patience_s: 20}\n";
@@ -82,20 +82,20 @@ TEST(Actor, TrajectoriesFlowAndGoodbyeCountsThem) {
   options.first_sequence = 101;
   FakeLearner learner(options);
   RunningActor actor(learner.address());
-  EXPECT_TRUE(learner.Await([](const Heard& heard) { return heard.trajectories.size() >= 50; }));
+  EXPECT_TRUE(learner.Await([](const Received& received) { return received.trajectories.size() >= 50; }));
   actor.Interrupt();
   EXPECT_FALSE(actor.failure().has_value());
-  ASSERT_TRUE(learner.Await([](const Heard& heard) { return !heard.goodbyes.empty(); }));
+  ASSERT_TRUE(learner.Await([](const Received& received) { return !received.goodbyes.empty(); }));
   const ActorKey key{4, 1};
-  EXPECT_EQ(learner.heard().goodbyes[0].actor, key);
-  const uint64_t produced = learner.heard().goodbyes[0].produced;
+  EXPECT_EQ(learner.received().goodbyes[0].actor, key);
+  const uint64_t produced = learner.received().goodbyes[0].produced;
   // Everything produced arrives: nothing was in the way.
-  EXPECT_TRUE(learner.Await([&](const Heard& heard) { return heard.trajectories.size() == produced - 100; }));
-  EXPECT_EQ(CheckSequences(learner.heard().trajectories, 101), (std::map<ActorKey, uint64_t>{{key, produced}}));
-  EXPECT_EQ(learner.heard().hellos[0].name, "test/0");
-  EXPECT_EQ(learner.heard().hellos[0].protocol, kProtocolVersion);
+  EXPECT_TRUE(learner.Await([&](const Received& received) { return received.trajectories.size() == produced - 100; }));
+  EXPECT_EQ(CheckSequences(learner.received().trajectories, 101), (std::map<ActorKey, uint64_t>{{key, produced}}));
+  EXPECT_EQ(learner.received().hellos[0].name, "test/0");
+  EXPECT_EQ(learner.received().hellos[0].protocol, kProtocolVersion);
   uint64_t before = 100;
-  for (const Heartbeat& heartbeat : learner.heard().heartbeats) {
+  for (const Heartbeat& heartbeat : learner.received().heartbeats) {
     EXPECT_EQ(heartbeat.actor, key);
     EXPECT_GE(heartbeat.produced, before);
     before = heartbeat.produced;
@@ -108,16 +108,16 @@ TEST(Actor, NewerWeightsReplaceOlderOnes) {
   RunningActor actor(learner.address());
   for (const PolicyVersion version : {PolicyVersion{3}, PolicyVersion{7}, PolicyVersion{8}}) {
     learner.Announce(version);
-    EXPECT_TRUE(learner.Await([&](const Heard& heard) {
-      return !heard.trajectories.empty() && heard.trajectories.back().policy_version == version;
+    EXPECT_TRUE(learner.Await([&](const Received& received) {
+      return !received.trajectories.empty() && received.trajectories.back().policy_version == version;
     }));
   }
   learner.AnnounceQuietly(9);  // A notice can be lost; the reply to a heartbeat makes up for it.
-  EXPECT_TRUE(learner.Await([](const Heard& heard) { return heard.trajectories.back().policy_version == 9; }));
-  EXPECT_TRUE(learner.Await([](const Heard& heard) { return heard.heartbeats.back().version == 9; }));
+  EXPECT_TRUE(learner.Await([](const Received& received) { return received.trajectories.back().policy_version == 9; }));
+  EXPECT_TRUE(learner.Await([](const Received& received) { return received.heartbeats.back().version == 9; }));
   actor.Interrupt();
   PolicyVersion before = 0;
-  for (const Trajectory& trajectory : learner.heard().trajectories) {
+  for (const Trajectory& trajectory : learner.received().trajectories) {
     EXPECT_GE(trajectory.policy_version, before);
     before = trajectory.policy_version;
   }
@@ -128,19 +128,19 @@ TEST(Actor, DamagedWeightsAreAskedForAgain) {
   options.damage_first_weights = true;
   FakeLearner learner(options);
   RunningActor actor(learner.address());
-  EXPECT_TRUE(learner.Await([](const Heard& heard) { return !heard.trajectories.empty(); }));
-  EXPECT_GE(learner.heard().weights_served, 2);
+  EXPECT_TRUE(learner.Await([](const Received& received) { return !received.trajectories.empty(); }));
+  EXPECT_GE(learner.received().weights_served, 2);
 }
 
 TEST(Actor, StopEndsItWithAGoodbye) {
   FakeLearner learner(Options());
   RunningActor actor(learner.address());
-  EXPECT_TRUE(learner.Await([](const Heard& heard) { return heard.trajectories.size() >= 5; }));
+  EXPECT_TRUE(learner.Await([](const Received& received) { return received.trajectories.size() >= 5; }));
   learner.StopActors();
   EXPECT_FALSE(actor.End().has_value());
-  EXPECT_TRUE(learner.Await([](const Heard& heard) { return !heard.goodbyes.empty(); }));
-  EXPECT_TRUE(
-      learner.Await([](const Heard& heard) { return heard.trajectories.size() == heard.goodbyes[0].produced; }));
+  EXPECT_TRUE(learner.Await([](const Received& received) { return !received.goodbyes.empty(); }));
+  EXPECT_TRUE(learner.Await(
+      [](const Received& received) { return received.trajectories.size() == received.goodbyes[0].produced; }));
 }
 
 TEST(Actor, AFullBufferPausesIt) {
@@ -150,22 +150,22 @@ TEST(Actor, AFullBufferPausesIt) {
   // What queues and kernel buffers hold is bounded: after a while, `produced` stands still.
   uint64_t produced = 0;
   size_t still = 0;
-  EXPECT_TRUE(learner.Await([&](const Heard& heard) {
-    if (heard.heartbeats.empty() || heard.heartbeats.back().produced == 0) return false;
-    still = heard.heartbeats.back().produced == produced ? still + 1 : 0;
-    produced = heard.heartbeats.back().produced;
+  EXPECT_TRUE(learner.Await([&](const Received& received) {
+    if (received.heartbeats.empty() || received.heartbeats.back().produced == 0) return false;
+    still = received.heartbeats.back().produced == produced ? still + 1 : 0;
+    produced = received.heartbeats.back().produced;
     return still > 60;
   }));
   learner.AcceptTrajectories(true);
-  EXPECT_TRUE(learner.Await([&](const Heard& heard) { return heard.trajectories.size() > produced; }));
-  CheckSequences(learner.heard().trajectories, 1);
+  EXPECT_TRUE(learner.Await([&](const Received& received) { return received.trajectories.size() > produced; }));
+  CheckSequences(learner.received().trajectories, 1);
 }
 
 TEST(Actor, ALearnerThatReturnsGetsANewIncarnation) {
   std::optional<FakeLearner> first(Options());
   RunningActor actor(first->address());
-  EXPECT_TRUE(first->Await([](const Heard& heard) { return heard.trajectories.size() >= 10; }));
-  const uint64_t old_nonce = first->heard().hellos[0].nonce;
+  EXPECT_TRUE(first->Await([](const Received& received) { return received.trajectories.size() >= 10; }));
+  const uint64_t old_nonce = first->received().hellos[0].nonce;
   FakeLearnerOptions options = Options();
   options.port = first->port();
   options.session = 2;
@@ -174,18 +174,19 @@ TEST(Actor, ALearnerThatReturnsGetsANewIncarnation) {
   first.reset();
   FakeLearner second(options);
   const ActorKey old_key{4, 1}, new_key{4, 2};
-  EXPECT_TRUE(second.Await(
-      [&](const Heard& heard) { return !heard.trajectories.empty() && heard.trajectories.back().actor == new_key; }));
+  EXPECT_TRUE(second.Await([&](const Received& received) {
+    return !received.trajectories.empty() && received.trajectories.back().actor == new_key;
+  }));
   actor.Interrupt();
   EXPECT_FALSE(actor.failure().has_value());
-  ASSERT_TRUE(second.Await([](const Heard& heard) { return heard.goodbyes.size() == 2; }));
-  EXPECT_EQ(second.heard().goodbyes[0].actor, old_key);
-  EXPECT_GE(second.heard().goodbyes[0].produced, 10U);
-  EXPECT_EQ(second.heard().goodbyes[1].actor, new_key);
-  EXPECT_NE(second.heard().hellos[0].nonce, old_nonce);
-  const uint64_t produced = second.heard().goodbyes[1].produced;
+  ASSERT_TRUE(second.Await([](const Received& received) { return received.goodbyes.size() == 2; }));
+  EXPECT_EQ(second.received().goodbyes[0].actor, old_key);
+  EXPECT_GE(second.received().goodbyes[0].produced, 10U);
+  EXPECT_EQ(second.received().goodbyes[1].actor, new_key);
+  EXPECT_NE(second.received().hellos[0].nonce, old_nonce);
+  const uint64_t produced = second.received().goodbyes[1].produced;
   uint64_t old_before = 0, new_before = 0;
-  for (const Trajectory& trajectory : second.heard().trajectories) {
+  for (const Trajectory& trajectory : second.received().trajectories) {
     // What the old incarnation still had queued comes first, under its own key.
     if (trajectory.actor == old_key) {
       EXPECT_EQ(new_before, 0U);
@@ -197,7 +198,7 @@ TEST(Actor, ALearnerThatReturnsGetsANewIncarnation) {
     }
   }
   EXPECT_EQ(new_before, produced);
-  EXPECT_LE(old_before, second.heard().goodbyes[0].produced);
+  EXPECT_LE(old_before, second.received().goodbyes[0].produced);
 }
 
 TEST(Actor, ARefusalEndsItWithTheReason) {
@@ -234,7 +235,7 @@ TEST(Actor, SilenceAfterAWelcomeEndsIt) {
   options.config_yaml = "actor: {heartbeat_s: 0.05, patience_s: 0.3}\n";
   std::optional<FakeLearner> learner(options);
   RunningActor actor(learner->address());
-  EXPECT_TRUE(learner->Await([](const Heard& heard) { return !heard.trajectories.empty(); }));
+  EXPECT_TRUE(learner->Await([](const Received& received) { return !received.trajectories.empty(); }));
   learner.reset();
   const auto failure = actor.End();
   ASSERT_TRUE(failure.has_value());

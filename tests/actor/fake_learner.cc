@@ -28,7 +28,7 @@ FakeLearner::FakeLearner(FakeLearnerOptions options) : options_(std::move(option
           Answer(endpoint, *from);
         } else {
           const MutexLock lock(mu_);
-          heard_.trajectories.push_back(std::get<SentTrajectory>(*received).trajectory);
+          received_.trajectories.push_back(std::get<SentTrajectory>(*received).trajectory);
         }
       }
       if (version_ > noticed_ || stop_actors_) {
@@ -49,14 +49,14 @@ void FakeLearner::AnnounceQuietly(PolicyVersion version) {
   version_ = version;
 }
 
-FakeLearner::Heard FakeLearner::heard() const {
+FakeLearner::Received FakeLearner::received() const {
   const MutexLock lock(mu_);
-  return heard_;
+  return received_;
 }
 
-bool FakeLearner::Await(const std::function<bool(const Heard&)>& condition) const {
+bool FakeLearner::Await(const std::function<bool(const Received&)>& condition) const {
   for (int i = 0; i < 1000; ++i) {
-    if (condition(heard())) return true;
+    if (condition(received())) return true;
     std::this_thread::sleep_for(milliseconds(5));
   }
   return false;
@@ -65,7 +65,7 @@ bool FakeLearner::Await(const std::function<bool(const Heard&)>& condition) cons
 void FakeLearner::Answer(LearnerEndpoint& endpoint, const FromActor& from) {
   const MutexLock lock(mu_);
   if (const auto* hello = std::get_if<Hello>(&from.message)) {
-    heard_.hellos.push_back(*hello);
+    received_.hellos.push_back(*hello);
     if (options_.refusal) {
       endpoint.Send(from.peer, Refusal{*options_.refusal});
       return;
@@ -82,15 +82,15 @@ void FakeLearner::Answer(LearnerEndpoint& endpoint, const FromActor& from) {
     if (options_.damage_tasks) welcome.tasks[1].arrays()[0].name = "nonsense";
     endpoint.Send(from.peer, welcome);
   } else if (const auto* heartbeat = std::get_if<Heartbeat>(&from.message)) {
-    if (heartbeat->session == options_.session) heard_.heartbeats.push_back(*heartbeat);
+    if (heartbeat->session == options_.session) received_.heartbeats.push_back(*heartbeat);
     endpoint.Send(from.peer, HeartbeatReply{options_.session, version_});
   } else if (std::holds_alternative<WeightsRequest>(from.message)) {
     const std::string blob = SerializePolicy(*SmallWeights(options_.seed, version_));
     const bool damage = options_.damage_first_weights && !std::exchange(damaged_, true);
     endpoint.Send(from.peer, WeightsReply{version_, WeightsHash(blob) + (damage ? 1 : 0), blob});
-    ++heard_.weights_served;
+    ++received_.weights_served;
   } else {
-    heard_.goodbyes.push_back(std::get<Goodbye>(from.message));
+    received_.goodbyes.push_back(std::get<Goodbye>(from.message));
   }
 }
 

@@ -1,5 +1,5 @@
-// The learner's side of the conversation, on a thread, with none of its work: welcomes actors, serves one policy, and
-// writes down what it hears.
+// A learner for tests of the actor, on a thread: it welcomes actors, serves one policy, and records what it receives.
+// It trains nothing.
 #pragma once
 
 #include <atomic>
@@ -19,7 +19,7 @@ struct FakeLearnerOptions {
   uint64_t seed = 1;
   uint64_t session = 1;
   uint32_t actor_id = 4;
-  uint32_t incarnation = 1;  // Of the first Hello; each further nonce gets the next.
+  uint32_t incarnation = 1;  // Incarnation of the first Hello; each further nonce gets the next one.
   uint64_t first_sequence = 1;
   int port = 0;
   std::string config_yaml;
@@ -37,20 +37,22 @@ class FakeLearner {
   int port() const;
 
   void AcceptTrajectories(bool accept) { accept_ = accept; }
-  void Announce(PolicyVersion version) { version_ = version; }  // Published to all, served on request.
-  void AnnounceQuietly(PolicyVersion version);                  // Without a notice, as if it were lost.
+  void Announce(PolicyVersion version) {
+    version_ = version;
+  }                                             // Sends a notice to all actors; weights are served on request.
+  void AnnounceQuietly(PolicyVersion version);  // Sends no notice, as if it were lost.
   void StopActors() { stop_actors_ = true; }
 
-  struct Heard {
+  struct Received {
     std::vector<Hello> hellos;
     std::vector<Heartbeat> heartbeats;
     std::vector<Trajectory> trajectories;
     std::vector<Goodbye> goodbyes;
     int weights_served = 0;
   };
-  Heard heard() const;
-  // Whether `condition` came true within 5 s.
-  bool Await(const std::function<bool(const Heard&)>& condition) const;
+  Received received() const;
+  // Waits for at most 5 s. Returns whether `condition` came true.
+  bool Await(const std::function<bool(const Received&)>& condition) const;
 
  private:
   void Answer(LearnerEndpoint& endpoint, const FromActor& from);
@@ -61,10 +63,10 @@ class FakeLearner {
   std::atomic<PolicyVersion> version_ = 0;
   std::atomic<PolicyVersion> noticed_ = 0;
   std::atomic<bool> stop_actors_ = false;
-  std::map<uint64_t, uint32_t> incarnation_of_nonce_;  // Of the thread alone.
-  bool damaged_ = false;                               // Of the thread alone.
+  std::map<uint64_t, uint32_t> incarnation_of_nonce_;  // Used by the thread alone.
+  bool damaged_ = false;                               // Used by the thread alone.
   mutable Mutex mu_;
-  Heard heard_ EMPLACE_GUARDED_BY(mu_);
+  Received received_ EMPLACE_GUARDED_BY(mu_);
   std::jthread thread_;
 };
 

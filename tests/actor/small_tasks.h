@@ -1,4 +1,4 @@
-// A few small tasks on one two-device cluster, and weights for them, by seed.
+// A few random small tasks on one cluster of two devices, and weights for them. A seed decides all of them.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace emplace {
 
-// Each has at most 12 groups; in some groups one device is not allowed.
+// Each task has at most 12 groups; in some groups one device is not allowed.
 std::vector<PlacementTask> SmallTasks(uint64_t seed, int count);
 std::shared_ptr<const PolicyWeights> SmallWeights(uint64_t seed, PolicyVersion version);
 

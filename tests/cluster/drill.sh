@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# Does to a learner and its actors what happens to them in a cluster (kills, cuts, full disks, damaged files, strangers), and
-# checks that training keeps its promises; one line a fault, ok, FAILED or skipped. Needs the programs in build/bin.
-# Exit code 0 only when nothing failed, 77 when all were skipped.
+# Causes the faults of a cluster for a learner and its actors (kills, cuts, full disks, damaged files, hostile peers), and checks
+# that training survives. Prints a line for each fault: ok, FAILED or skipped. Needs the programs in build/bin. The exit code is
+# 0 when nothing failed, and 77 when all faults were skipped.
 #
-#   tests/cluster/drill.sh                            every fault once
-#   tests/cluster/drill.sh learner-killed disk-full   these
-#   tests/cluster/drill.sh --minutes 60 [--seed N]    faults in random order, for an hour
-#   tests/cluster/drill.sh --list                     what there is
+#   tests/cluster/drill.sh                            causes every fault once
+#   tests/cluster/drill.sh learner-killed disk-full   causes these faults
+#   tests/cluster/drill.sh --minutes 60 [--seed N]    causes faults in random order for an hour
+#   tests/cluster/drill.sh --list                     lists the names of the faults
 set -uo pipefail
 cd "$(dirname "$0")/../.." || exit 1
 exec python3 -B tests/cluster/drill "$@"

@@ -28,16 +28,17 @@ WEIGHTS_BOUND_S = 3
 
 
 def parse_arguments():
-    parser = argparse.ArgumentParser(description="One learner under many actors that speak the real protocol: nothing lost, nothing grows.")
-    parser.add_argument("--actors", type=int, default=1000)
-    parser.add_argument("--minutes", type=float, default=10)
-    parser.add_argument("--rate", type=float, default=500, help="episodes a second, of all actors")
+    parser = argparse.ArgumentParser(description="Runs one learner with many actors, and checks that no episode is lost and that memory does not grow.")
+    parser.add_argument("--actors", type=int, default=1000, help="number of actors")
+    parser.add_argument("--minutes", type=float, default=10, help="minutes that the actors send episodes")
+    parser.add_argument("--rate", type=float, default=500, help="episodes per second that all actors send together")
     parser.add_argument("--update-s", type=float, default=1, help="seconds between updates, as far as the learner keeps up")
-    parser.add_argument("--config", type=pathlib.Path, default=ROOT / "configs/smoke.yaml")
-    parser.add_argument("--set", action="append", default=[], metavar="SECTION.KEY=VALUE", dest="sets")
-    parser.add_argument("--keys", action="store_true", help="everything encrypted, as beyond one machine")
-    parser.add_argument("--bin", type=pathlib.Path, default=ROOT / "build/bin")
-    parser.add_argument("--dir", type=pathlib.Path, help="keeps the run, the samples and the records; else a temporary folder")
+    parser.add_argument("--config", type=pathlib.Path, default=ROOT / "configs/smoke.yaml", help="configuration of the run")
+    parser.add_argument("--set", action="append", default=[], metavar="SECTION.KEY=VALUE", dest="sets",
+                        help="replaces a value of the configuration; may be repeated")
+    parser.add_argument("--keys", action="store_true", help="encrypt all connections, as a run on several machines does")
+    parser.add_argument("--bin", type=pathlib.Path, default=ROOT / "build/bin", help="folder of the built programs")
+    parser.add_argument("--dir", type=pathlib.Path, help="folder that keeps the run, the samples and the records (default: a temporary one)")
     return parser.parse_args()
 
 

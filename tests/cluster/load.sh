@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# One learner under many actors: builds, runs, and prints a table and ok / FAILED lines.
+# Builds, runs one learner with many actors, and prints a table and lines that begin with ok or FAILED. load.sh --help explains
+# the options.
 #
 #   tests/cluster/load.sh [--actors 1000] [--minutes 10] [--rate EPISODES_PER_S] [--keys] [--dir FOLDER]
 set -euo pipefail

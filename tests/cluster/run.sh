@@ -59,7 +59,7 @@ train() {
 long=(--set training.iterations=1000000 --set training.max_minutes=10 --set evaluation.patience=0)
 
 launcher_of() { pgrep -f -- "^bash .*launch/cluster.sh .*--dir $work/$1 " | head -n 1; }
-it_trains() { grep -q "^iteration" "$work/$1.log"; }
+it_trains() { grep -q "^update" "$work/$1.log"; }
 has_checkpoint() { compgen -G "$work/$1/checkpoints/update_*/state.json"; }
 resumed() { (( $(grep -c "resumed after update" "$work/$1/logs/learner.log") == $2 )) || { tail "$work/$1.log"; return 1; }; }  # resumed NAME TIMES
 nothing_left() { ! pgrep -af -- "$work/$1( |/|$)"; }  # Processes of a run, wherever they are.

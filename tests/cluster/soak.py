@@ -15,13 +15,14 @@ FLAT = 0.05
 
 
 def parse_arguments():
-    parser = argparse.ArgumentParser(description="One learner and one actor for long; memory, descriptors and threads have to stay.")
-    parser.add_argument("config", nargs="?", default=ROOT / "configs/ptb.yaml", type=pathlib.Path)
-    parser.add_argument("--minutes", type=float, default=60)
-    parser.add_argument("--actors", type=int, default=1)
-    parser.add_argument("--set", action="append", default=[], metavar="SECTION.KEY=VALUE", dest="sets")
-    parser.add_argument("--bin", type=pathlib.Path, default=ROOT / "build/bin")
-    parser.add_argument("--dir", type=pathlib.Path, help="keeps the run and the samples; else a temporary folder")
+    parser = argparse.ArgumentParser(description="Runs one learner and its actors for long, and checks that memory, descriptors and threads do not grow.")
+    parser.add_argument("config", nargs="?", default=ROOT / "configs/ptb.yaml", type=pathlib.Path, help="configuration of the run")
+    parser.add_argument("--minutes", type=float, default=60, help="minutes of training")
+    parser.add_argument("--actors", type=int, default=1, help="number of actors")
+    parser.add_argument("--set", action="append", default=[], metavar="SECTION.KEY=VALUE", dest="sets",
+                        help="replaces a value of the configuration; may be repeated")
+    parser.add_argument("--bin", type=pathlib.Path, default=ROOT / "build/bin", help="folder of the built programs")
+    parser.add_argument("--dir", type=pathlib.Path, help="folder that keeps the run and the samples (default: a temporary one)")
     return parser.parse_args()
 
 

@@ -56,7 +56,7 @@ launch/cluster.sh configs/smoke.yaml --dir "$work/run" --actors 2 --set training
   >"$work/log" 2>&1 &
 launcher=$!
 for _ in $(seq 1200); do  # Until it trains; a first build may come before.
-  grep -qs "^iteration" "$work/log" && break
+  grep -qs "^update" "$work/log" && break
   kill -0 "$launcher" 2>/dev/null || break
   sleep 0.1
 done

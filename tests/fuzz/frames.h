@@ -1,5 +1,6 @@
-// One fuzzer input as the frames of a multipart message, or as several files: each frame is four bytes of length,
-// little-endian, and so many bytes. Any bytes are an input: a length past the end takes what is left.
+// Splits one fuzzer input into frames, for targets that read a multipart message or several files. Each frame is four
+// bytes of length, little-endian, and that many bytes. Every input is valid: a length past the end takes all that is
+// left.
 #pragma once
 
 #include <cstdint>

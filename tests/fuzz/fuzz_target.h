@@ -1,5 +1,5 @@
-// What a fuzz target is made of. A target feeds any bytes to one reader and breaks (crash, sanitizer, EMPLACE_CHECK, an
-// exception that is not ours) where the reader does not keep its word.
+// Parts that all fuzz targets use. A target gives arbitrary bytes to one reader. It fails (by a crash, a sanitizer, an
+// EMPLACE_CHECK or an exception that is no emplace::Error) when the reader does not behave as it should.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,7 @@
 
 #include "common/error.h"
 
-// The entry that libFuzzer calls, and replay_main.cc where there is no libFuzzer. Returns 0.
+// The function of a target that libFuzzer calls, or replay_main.cc where there is no libFuzzer. Returns 0.
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size);
 
 namespace emplace {
@@ -18,7 +18,7 @@ inline std::string_view InputText(const uint8_t* data, size_t size) {
   return size == 0 ? std::string_view() : std::string_view(reinterpret_cast<const char*>(data), size);
 }
 
-// What `read` gives; nullopt where it refuses the input in the one way that is allowed, by BadInput.
+// Returns the result of `read`; nullopt: it refused the input by BadInput, the only error that is allowed.
 template <typename Read>
 auto Accepted(Read read) -> std::optional<decltype(read())> {
   try {

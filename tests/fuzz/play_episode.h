@@ -8,7 +8,8 @@
 
 namespace emplace {
 
-// An episode of random legal actions, as an actor plays and reports it; breaks where the task does not bear that.
+// Plays an episode of random allowed actions and returns it as an actor sends it. Fails an EMPLACE_CHECK when the task
+// cannot be played.
 Trajectory PlayEpisode(const PlacementTask& task, const EnvironmentConfig& environment, uint64_t seed);
 
 }  // namespace emplace

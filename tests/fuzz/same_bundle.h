@@ -6,7 +6,7 @@
 
 namespace emplace {
 
-// Bit for bit, so that a NaN equals itself.
+// Whether two bundles are equal bit for bit, so that a NaN equals itself.
 inline bool SameBundle(const ArrayBundle& a, const ArrayBundle& b) {
   return std::equal(a.arrays().begin(), a.arrays().end(), b.arrays().begin(), b.arrays().end(),
                     [](const NamedArray& x, const NamedArray& y) {

@@ -1,5 +1,5 @@
-// The small graph and machine that targets need where their input is read against one. Fixed: committed inputs fit
-// them.
+// The small graphs and clusters for targets whose input is read against a graph or a cluster. They must not change,
+// since the committed inputs fit them.
 #pragma once
 
 #include <vector>
@@ -14,11 +14,11 @@ namespace emplace {
 Cluster SmallCluster();
 // Three devices, two of kind k80 and one of kind cpu, behind one switch.
 Cluster SmallTopologyCluster();
-// Six ops; one runs on k80 alone, two share a group.
+// Six ops; one of them runs on kind k80 only, and two have to share a group.
 OpGraph SmallGraph();
 // SmallGraph and a chain of three ops, on SmallCluster, in at most four groups.
 std::vector<PlacementTask> SmallTasks();
-// SmallGraph on SmallTopologyCluster: a task with every array that one can have.
+// SmallGraph on SmallTopologyCluster: a task that has every array a task can have.
 PlacementTask SmallTopologyTask();
 
 }  // namespace emplace

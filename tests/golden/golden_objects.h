@@ -1,4 +1,4 @@
-// What the files in golden/files hold: one of each format, with every field set.
+// The objects that the files in golden/files hold: one of each format, with every field set.
 #pragma once
 
 #include <string>
@@ -17,10 +17,10 @@ struct GoldenMessage {
   std::string name;
   std::vector<Frame> frames;
 };
-// Every message that processes send each other.
+// One of every message that processes send each other.
 std::vector<GoldenMessage> GoldenMessages();
 
-// A message as one file: for each frame its length in bytes, eight of them, little-endian, and its bytes.
+// A message as one file: for each frame its length as eight bytes, little-endian, and then its bytes.
 std::string JoinedFrames(const std::vector<Frame>& frames);
 std::vector<Frame> SplitIntoFrames(const std::string& bytes);
 

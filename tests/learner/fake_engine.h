@@ -1,5 +1,4 @@
-// Stands in for the arithmetic of an optimizer step where only the order of updates and their state matter: fast, and
-// without LibTorch.
+// A fast update engine without LibTorch, for tests in which only the order of updates and their state matter.
 #pragma once
 
 #include <memory>
@@ -11,8 +10,8 @@
 
 namespace emplace {
 
-// Every step moves each parameter by what its advantages and all steps before come to, so that no two histories end
-// equal.
+// Each step moves every parameter by an amount that depends on the advantages and on all steps before, so that
+// different histories give different parameters.
 class FakeEngine final : public UpdateEngine {
  public:
   explicit FakeEngine(const PolicyWeights& initial) : adam_(InitialAdamState(initial.values.size())) {}

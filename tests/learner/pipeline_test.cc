@@ -35,11 +35,11 @@ class PipelineTest : public testing::Test {
                   trained_.push_back(batch.version);
                   PolicyWeights weights;
                   weights.version = batch.version + 1;
-                  Updated updated;
-                  updated.weights = std::make_shared<const PolicyWeights>(weights);
-                  return updated;
+                  UpdateResult result;
+                  result.weights = std::make_shared<const PolicyWeights>(weights);
+                  return result;
                 },
-            .publish = [this](const Updated& updated) { published_.push_back(updated.weights->version); },
+            .publish = [this](const UpdateResult& result) { published_.push_back(result.weights->version); },
             .while_idle = [this] { ++idle_; },
             .drop = [this](const Batch&) { ++dropped_; }};
   }
@@ -96,9 +96,9 @@ TEST_F(PipelineTest, TheStagesOverlap) {
     if (batch.version == 1) all_at_work.arrive_and_wait();
     return update(batch);
   };
-  stages.publish = [&, publish = stages.publish](const Updated& updated) {
-    if (updated.weights->version == 1) all_at_work.arrive_and_wait();
-    publish(updated);
+  stages.publish = [&, publish = stages.publish](const UpdateResult& result) {
+    if (result.weights->version == 1) all_at_work.arrive_and_wait();
+    publish(result);
   };
   Pipeline pipeline(stages, clocks_);
   EXPECT_TRUE(pipeline.WaitUntilOver(kForever));
@@ -169,14 +169,14 @@ TEST_F(PipelineTest, AFailureOfAnyStageEndsAllWithItsReason) {
   }
   made_ = 0;
   Pipeline::Stages bad_update = Stages(50);
-  bad_update.update = [&](const Batch&) -> Updated { throw std::bad_alloc(); };
+  bad_update.update = [&](const Batch&) -> UpdateResult { throw std::bad_alloc(); };
   {
     Pipeline pipeline(bad_update, clocks_);
     EXPECT_THAT(ReasonOf(pipeline), HasSubstr("update: "));  // What is not ours says where it was.
   }
   made_ = 0;
   Pipeline::Stages bad_publish = Stages(50);
-  bad_publish.publish = [&](const Updated&) { throw_failure("metrics.jsonl: cannot be written"); };
+  bad_publish.publish = [&](const UpdateResult&) { throw_failure("metrics.jsonl: cannot be written"); };
   {
     Pipeline pipeline(bad_publish, clocks_);
     EXPECT_EQ(ReasonOf(pipeline), "metrics.jsonl: cannot be written");
@@ -233,7 +233,7 @@ TEST_F(PipelineTest, TheLedgerBalancesWheneverItIsStopped) {
       for (const Trajectory& trajectory : batch.trajectories) ledger.CountTrained(trajectory.actor);
       return update(batch);
     };
-    stages.publish = [&](const Updated& updated) { published = updated.weights->version; };
+    stages.publish = [&](const UpdateResult& result) { published = result.weights->version; };
     stages.drop = [&](const Batch& batch) { CountStale(batch, ledger); };
     trained_.clear();
     {

@@ -48,12 +48,12 @@ class PublisherTest : public testing::Test {
     evaluation_.emplace(workload_, PlacerOptions(), clocks_[Stage::kEvaluate]);
     update_.emplace(*updater_, config_.checkpoint.every, ledger_, clock_);
     publisher_.emplace(config_, Rng(5),
-                       Publisher::Places{*front_end_, *evaluation_, *metrics_, *progress_, *store_, *best_, *plateau_,
-                                         *dir_, ledger_, clocks_, clock_});
+                       Publisher::Outputs{*front_end_, *evaluation_, *metrics_, *progress_, *store_, *best_, *plateau_,
+                                          *dir_, ledger_, clocks_, clock_});
   }
   ~PublisherTest() override { fs::remove_all(folder_); }
 
-  Updated Update() {
+  UpdateResult Update() {
     Batch batch;
     batch.version = updater_->weights().version;
     batch.trajectories = Episodes(workload_.train, config_.environment, updater_->weights(), 2, Rng(batch.version));
@@ -62,7 +62,7 @@ class PublisherTest : public testing::Test {
       trajectory.sequence = ++sequence_;
       EXPECT_EQ(ledger_.Admit(actor_, sequence_), Ledger::Admission::kNew);
     }
-    batch.numbers.mean_ratio = 0.5;
+    batch.stats.mean_ratio = 0.5;
     return update_->Train(batch);
   }
 
@@ -149,9 +149,9 @@ TEST_F(PublisherTest, LinesHaveTheKeysOfTheGoldenFile) {
 }
 
 TEST_F(PublisherTest, ACheckpointHoldsTheStateOfItsUpdateThoughLaterOnesRun) {
-  std::vector<Updated> updates;
+  std::vector<UpdateResult> updates;
   for (int i = 0; i < 5; ++i) updates.push_back(Update());  // All are made before any is published.
-  for (const Updated& updated : updates) publisher_->Publish(updated);
+  for (const UpdateResult& result : updates) publisher_->Publish(result);
   const std::optional<Checkpoint> checkpoint = store_->LoadNewest();
   ASSERT_TRUE(checkpoint.has_value());
   EXPECT_EQ(checkpoint->updates, 3);

@@ -1,4 +1,4 @@
-// What bad input is answered with.
+// Checks the errors that bad input leads to.
 #pragma once
 
 #include <gmock/gmock.h>
@@ -10,8 +10,8 @@
 
 namespace emplace {
 
-// The message of the error that `action` throws, "" when it throws none. Expects what holds for every answer to bad
-// input: exit code 2, and one line that begins with `place`.
+// Returns the message of the error that `action` throws, or "" when it throws none. Expects exit code 2 and a message
+// of one line that begins with `place`, as for all bad input.
 template <typename Action>
 std::string BadInputOf(Action&& action, const std::string& place = "") {
   try {

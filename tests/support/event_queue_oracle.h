@@ -1,5 +1,5 @@
-// The simulator of the design, section 4, written a second time: straight from the rules, on the op graph itself, with
-// every single event in one priority queue, for all link models. Slow and plain; what simulator/ is held against.
+// A second simulator, as the oracle for tests of simulator/: it follows the rules directly, works on the op graph
+// itself, and puts every event into one priority queue, for all link models. It is slow and simple.
 #pragma once
 
 #include <vector>

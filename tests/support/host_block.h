@@ -1,6 +1,6 @@
-// Runs the GPU's kernels on the host (common/policy/cuda/block.h): items of a phase, and blocks of a launch, in random
-// order, one at a time. What depends on the order, that is a race on the GPU, shows as a difference between seeds; what
-// reads before writing finds NaN.
+// Runs the GPU's kernels on the host (common/policy/cuda/block.h): the items of a phase, and the blocks of a launch,
+// run one at a time in random order. A result that depends on the order, which is a race on the GPU, differs between
+// seeds. Memory that is read before it is written holds NaN.
 #pragma once
 
 #include <cmath>
@@ -54,7 +54,7 @@ class HostBlock {
   Rng& rng_;
 };
 
-// Uninitialized memory, 256-byte aligned, every float of which is NaN.
+// Memory, 256-byte aligned, in which every float is NaN at first.
 class NanMemory {
  public:
   explicit NanMemory(size_t bytes) : chunks_(bytes / sizeof(Chunk) + 1) {
@@ -77,8 +77,8 @@ class HostLauncher {
   template <typename Kernel>
   void Launch(const Kernel& kernel, int32_t blocks, int32_t threads, int64_t shared_bytes) {
     for (const int32_t rank : HostBlock::Shuffled(blocks, rng_)) {
-      NanMemory shared(
-          static_cast<size_t>(shared_bytes));  // Of its size to the 256 bytes: the address sanitizer watches.
+      // As large as the kernel says, rounded up to 256 bytes, so that the address sanitizer sees accesses beyond it.
+      NanMemory shared(static_cast<size_t>(shared_bytes));
       HostBlock block(rank, blocks, threads, reinterpret_cast<float*>(shared.data()), rng_);
       kernel(block);
     }
@@ -88,7 +88,7 @@ class HostLauncher {
   Rng rng_;
 };
 
-// The kernels' memory of a policy, on the host: what PolicyCuda is on the device.
+// The kernels' memory for a policy, on the host; PolicyCuda holds it on the GPU.
 class HostPolicy {
  public:
   HostPolicy(const PolicyShape& shape, const std::vector<const PolicyGraph*>& graphs, const gpu::LaunchSizes& sizes,
@@ -125,7 +125,7 @@ class HostPolicy {
     }
     return logits;
   }
-  // From the gradient of the logits, [S, devices], to that of the parameters. REQUIRES: Forward came before.
+  // Returns the gradient of the parameters from that of the logits, [S, devices]. REQUIRES: Forward was called before.
   std::vector<float> Backward(const std::vector<float>& d_logits) {
     const gpu::PolicyPlan& plan = problem_.plan;
     for (int32_t s = 0; s < num_states(); ++s) {
@@ -161,7 +161,7 @@ class HostPolicy {
   gpu::Problem problem_;
 };
 
-// Weights and the optimizer's state, on the host.
+// The weights and the optimizer's state, on the host.
 struct HostOptimizer {
   std::vector<float> values;
   std::vector<float> mean;

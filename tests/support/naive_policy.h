@@ -1,5 +1,5 @@
-// The policy network written down once more, as the design says it (section 5), one node at a time and in double
-// precision: the oracle for the kernel and for the LibTorch module. Slow; shares no code with either.
+// A second policy network, as the oracle for tests of the kernel and of the LibTorch module: it computes one node at a
+// time in double precision and shares no code with either. It is slow.
 #pragma once
 
 #include <vector>
@@ -9,7 +9,7 @@
 
 namespace emplace {
 
-// logits [num_devices]; -infinity where the current node is not allowed.
+// The logits, [num_devices]; -infinity for devices that the current node may not use.
 std::vector<double> NaivePolicyLogits(const PolicyWeights& weights, const PolicyState& state);
 
 }  // namespace emplace

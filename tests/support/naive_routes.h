@@ -1,4 +1,4 @@
-// The route of two devices by its definition: all simple paths over switches and hosts, and the best of them.
+// Finds the route between two devices by its definition: the best of all simple paths over switches and hosts.
 #pragma once
 
 #include <vector>
@@ -8,7 +8,7 @@
 namespace emplace {
 
 struct NaiveRoute {
-  std::vector<int32_t> channels;  // Empty when no route leads.
+  std::vector<int32_t> channels;  // Empty when there is no route.
   double latency_us = 0;
   double bandwidth_bytes_per_us = 0;
 };

@@ -1,4 +1,4 @@
-// Random episodes on random graphs for tests of what learns from them.
+// Random episodes on random graphs, for tests of the update's kernels.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace emplace {
 
-// Episodes on random graphs, and some of their steps, each once.
+// Episodes on random graphs, and some of their states, each of which occurs once.
 class RandomBatch {
  public:
   struct Episode {
@@ -20,15 +20,16 @@ class RandomBatch {
   };
   RandomBatch(const PolicyShape& shape, const std::vector<int32_t>& num_nodes, Rng& rng);
 
-  std::deque<PolicyGraph> graphs;  // One for each of `num_nodes`
+  std::deque<PolicyGraph> graphs;  // One for each of `num_nodes`.
   std::vector<Episode> episodes;
   std::vector<gpu::StateEntry> states;
 
   std::vector<const PolicyGraph*> graph_pointers() const;
-  std::vector<gpu::EpisodeSource> sources() const;  // Views into `episodes`
+  std::vector<gpu::EpisodeSource> sources() const;  // Views into `episodes`.
 };
 
-// One graph of a single node, for which all three sets are empty, and two larger ones of up to 70.
+// Node counts for one graph of a single node, for which all three sets of pooling are empty, and two larger graphs of
+// up to 70 nodes.
 std::vector<int32_t> RandomNodeCounts(Rng& rng);
 gpu::LaunchSizes RandomLaunchSizes(int32_t small_nodes, Rng& rng);
 

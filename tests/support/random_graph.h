@@ -1,6 +1,5 @@
-// Random graphs and clusters by seed, rich in the cases that are easy to get wrong: equal costs (ties), zero costs,
-// control edges, several outputs, an output read twice by one op, zero bytes, no overheads, links in parallel, no
-// latency.
+// Random graphs and clusters with many of the cases that are easy to get wrong: equal costs (ties), zero costs, control
+// edges, several outputs, an output that one op reads twice, zero bytes, no overheads, parallel links, no latency.
 #pragma once
 
 #include "common/rng.h"
@@ -13,7 +12,7 @@ namespace emplace {
 struct RandomGraphOptions {
   int32_t max_ops = 30;
   int32_t max_devices = 4;
-  double edge_density = 1.5;  // Mean inputs of an op.
+  double edge_density = 1.5;  // Mean number of inputs of an op.
   LinkModel link_model = LinkModel::kShared;
 };
 

@@ -1,4 +1,4 @@
-// Random graphs, states and weights for tests of the policy. Everything follows from the generator given.
+// Random graphs, states and weights for tests of the policy. The given generator decides everything.
 #pragma once
 
 #include <cstdint>
@@ -10,11 +10,11 @@
 
 namespace emplace {
 
-// n nodes, each with up to `max_parents` distinct parents among those before it. In about a third of the rows some
-// devices are not allowed.
+// A graph whose nodes have up to `max_parents` distinct parents each, among the nodes before them. About a third of the
+// nodes may not use some devices.
 PolicyGraph RandomPolicyGraph(int32_t num_nodes, int32_t num_devices, int32_t max_parents, Rng& rng);
 
-// A state together with the placement it points to.
+// A state together with the placement that it points to.
 struct OwnedState {
   const PolicyGraph* graph = nullptr;
   std::vector<uint8_t> placement;
@@ -22,16 +22,18 @@ struct OwnedState {
 
   PolicyState view() const { return {graph, placement.data(), step}; }
 };
-// Views of the states, which have to outlive them.
+// Views of the states. REQUIRES: the states outlive the views.
 std::vector<PolicyState> Views(const std::vector<OwnedState>& states);
 OwnedState RandomPolicyState(const PolicyGraph& graph, Rng& rng);
 
-// devices 1..8, width 0, 5 or 16, 0..8 rounds, with and without memory and pooling.
+// A shape with 1..8 devices, message width 0, 5 or 16, 0..8 message rounds, with or without the memory feature and
+// pooling.
 PolicyShape RandomPolicyShape(Rng& rng);
-// Glorot weights with random biases, damped where sums over many nodes would make logits explode: |logit| is O(1..10).
+// Glorot weights with random biases. They are smaller where sums over many nodes would make logits too large: |logit|
+// is about 1..10.
 PolicyWeights RandomPolicyWeights(const PolicyShape& shape, Rng& rng);
 
-// For each parameter in turn, whether only pooling uses it: those of F and G, and the classifier's columns for the
+// For each parameter, whether only pooling uses it: the parameters of F and G, and the classifier's columns for the
 // three sets.
 std::vector<bool> IsOfPooling(const PolicyShape& shape);
 

@@ -1,4 +1,4 @@
-// Random placement tasks by seed: a random graph on a random cluster, grouped; some ops may run on some kinds only.
+// Random placement tasks: a random graph, grouped, on a random cluster. Some ops may run on some device kinds only.
 #pragma once
 
 #include "common/rng.h"
@@ -10,12 +10,12 @@ struct RandomTaskOptions {
   int32_t max_ops = 60;
   int32_t max_devices = 4;
   int32_t max_groups = 12;
-  double restricted = 0;     // Share of ops that may run on one kind only.
-  int64_t memory_bytes = 0;  // Of every device; 0: random, and tight enough to matter now and then.
+  double restricted = 0;     // Share of ops that may run on one device kind only.
+  int64_t memory_bytes = 0;  // Memory of every device; 0: random, and sometimes too little.
   LinkModel link_model = LinkModel::kShared;
 };
 
-// What a task was made from, for tests that check it against its source.
+// The graph and the cluster of a task, for tests that compare the task with them.
 struct RandomTaskSource {
   OpGraph graph;
   Cluster cluster;
@@ -23,7 +23,7 @@ struct RandomTaskSource {
 RandomTaskSource RandomSource(Rng& rng, const RandomTaskOptions& options = {});
 PlacementTask RandomTask(Rng& rng, const RandomTaskOptions& options = {});
 
-// Uniform over the devices allowed to the group.
+// Draws one of the devices that the group may use, uniformly.
 DeviceIndex RandomAllowedDevice(const PolicyGraph& graph, int32_t node, Rng& rng);
 
 }  // namespace emplace

@@ -1,4 +1,5 @@
-// The LibTorch reference on a RandomBatch, and how close to it a kernel has to come. Heavy to include.
+// The LibTorch reference on a RandomBatch, and the tolerances of the kernels against it. Including this header slows
+// the compiler down.
 #pragma once
 
 #include <vector>
@@ -8,13 +9,13 @@
 
 namespace emplace {
 
-// Logits [S, D] of all states in the batch's order; differentiable.
+// The logits of all states in the batch's order, [S, D]; differentiable.
 torch::Tensor TorchForward(PolicyNet& net, const RandomBatch& batch);
 std::vector<float> Flat(const torch::Tensor& tensor);
-// What backward() left in the parameters, in the order of PolicyLayers.
+// The gradient that backward() left in the parameters, in the order of PolicyLayers.
 std::vector<float> TorchGradient(const PolicyNet& net);
 
-// The learner's loss on all states.
+// The learner's loss on all states, and its gradient.
 struct TorchLoss {
   double loss = 0;
   double entropy = 0;
@@ -23,10 +24,10 @@ struct TorchLoss {
 };
 TorchLoss LossByTorch(const PolicyWeights& weights, const RandomBatch& batch, const gpu::UpdateScalars& scalars);
 
-// 1e-5 relative.
+// Expects equal logits within a relative 1e-5.
 void ExpectLogits(const std::vector<float>& actual, const std::vector<float>& expected);
-// 1e-4, layer by layer, relative to the layer's largest entry: what rounding adds to a sum does not shrink with the
-// sum.
+// Expects equal gradients within 1e-4 of each layer's largest entry. Entries that are sums near 0 have rounding errors
+// that do not shrink with the sum.
 void ExpectGradient(const PolicyShape& shape, const std::vector<float>& actual, const std::vector<float>& expected);
 
 }  // namespace emplace

@@ -1,4 +1,4 @@
-// How often a property test draws.
+// The number of random inputs of a property test.
 #pragma once
 
 #include <algorithm>
@@ -12,8 +12,8 @@
 
 namespace emplace {
 
-// `count` random inputs, and an eighth of them under a sanitizer, where each takes some thirty times as long: there it
-// is the kinds of inputs that count, and every build without a sanitizer looks at all of them.
+// `count`, or an eighth of it under a sanitizer, where an input takes some thirty times as long. Builds without a
+// sanitizer check all inputs.
 constexpr uint64_t Trials(uint64_t count) {
 #ifdef EMPLACE_SANITIZED
   return std::max<uint64_t>(1, count / 8);

@@ -1,4 +1,4 @@
-// A folder to run the `emplace` command in, as a user would.
+// A temporary folder in which tests run the `emplace` command as a user does.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -22,7 +22,7 @@ class CliFolder : public testing::Test {
   void Write(const std::string& name, const std::string& text) const;
   // Runs `emplace ARGUMENTS` in the folder.
   Outcome Emplace(const std::string& arguments) const;
-  // Bad input: exit code 2, nothing on stdout, one line on stderr that holds `expected`.
+  // Expects exit code 2, nothing on stdout, and one line on stderr that contains `expected`.
   void ExpectRefused(const std::string& arguments, const std::string& expected) const;
 
   std::filesystem::path folder_;

@@ -21,9 +21,10 @@ nlohmann::ordered_json ToJson(const Figure& figure) {
 int Run(const std::string& program, int argc, char** argv, const std::vector<Bench>& benches) {
   Effort effort;
   std::vector<std::string> only;
-  CLI::App app("Measures; prints one JSON document. tools/bench/run.sh runs everything.", program);
-  app.add_flag("--quick", effort.quick, "Two repetitions of everything: to see that it runs");
-  app.add_option("--only", only, "Run these alone");
+  CLI::App app("Runs benchmarks and prints their figures as one JSON document. tools/bench/run.sh runs all programs.",
+               program);
+  app.add_flag("--quick", effort.quick, "Run two repetitions of each benchmark, only to see that it runs");
+  app.add_option("--only", only, "Names of the benchmarks to run (default: all)");
   try {
     app.parse(argc, argv);
   } catch (const CLI::CallForHelp& help) {

@@ -1,4 +1,4 @@
-// What the benchmark programs share: their command line and their output.
+// The command line and the output that all benchmark programs share.
 #pragma once
 
 #include <functional>
@@ -9,18 +9,19 @@
 
 namespace emplace::bench {
 
+// How much time the benchmarks spend.
 struct Effort {
-  bool quick = false;  // Two repetitions of everything: to see that it runs, not to measure.
+  bool quick = false;  // Make two repetitions of everything: shows that it runs, measures nothing.
   int Repetitions(int wanted) const { return quick ? 2 : wanted; }
 };
 
 struct Bench {
-  std::string name;  // For --only.
+  std::string name;  // The name for --only.
   std::function<std::vector<Figure>(const Effort&)> run;
 };
 
-// Runs the benches in order, or the ones that --only names; prints {"figures": [...]} on stdout, and on stderr how long
-// each took. Returns main's exit code.
+// Runs all benches in order, or those that --only names. Prints {"figures": [...]} on stdout, and on stderr how long
+// each bench took. Returns the exit code of main.
 int BenchMain(const std::string& program, int argc, char** argv, const std::vector<Bench>& benches);
 
 }  // namespace emplace::bench

@@ -89,9 +89,9 @@ def measure(actors, seconds, binaries):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--actors", type=int, default=1)
-    parser.add_argument("--seconds", type=float, default=9, help="from the first update on")
-    parser.add_argument("--bin", type=pathlib.Path, default=ROOT / "build/bin")
+    parser.add_argument("--actors", type=int, default=1, help="number of actors (1)")
+    parser.add_argument("--seconds", type=float, default=9, help="seconds to run after the first update (9)")
+    parser.add_argument("--bin", type=pathlib.Path, default=ROOT / "build/bin", help="folder of the built programs")
     args = parser.parse_args()
     samples = measure(args.actors, args.seconds, args.bin)
     print(json.dumps({"figures": [{"name": "end_to_end_steps_per_s", "unit": "steps/s", "median": quantile(samples, 0.5),

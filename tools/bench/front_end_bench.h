@@ -1,5 +1,5 @@
-// The rate of trajectories that a learner's front end takes in: recorded episodes, sent again and again by one thread
-// that plays many actors over their real sockets, with nobody training.
+// Measures how many trajectories per second a learner's front end takes in. One thread plays many actors over real
+// sockets and sends recorded episodes again and again; nothing is trained.
 #pragma once
 
 #include <vector>
@@ -8,8 +8,8 @@
 
 namespace emplace::bench {
 
-// For 1, 8 and 64 actors: ptb graphs, and graphs of 128 ops, on which the check of an episode's end costs little; named
-// "front end, WHAT|N|...". Fails when the ledger does not say that everything arrived, once.
+// Measures with 1, 8 and 64 actors, on ptb graphs and on graphs of 128 ops, whose episodes are cheap to check. The
+// figures are named "front end, WHAT|N|...". Fails unless the ledger says that every episode arrived exactly once.
 std::vector<Figure> FrontEndFigures(const Effort& effort);
 
 }  // namespace emplace::bench

@@ -1,4 +1,4 @@
-// How cost grows with the size of what is placed.
+// Measures how the time of the policy and of the simulator grows with the number of groups, devices and ops.
 #pragma once
 
 #include <vector>
@@ -7,11 +7,11 @@
 
 namespace emplace::bench {
 
-// The policy kernel by groups, "groups|N|...".
+// Measures the policy kernel with N groups; the figures are named "groups|N|...".
 std::vector<Figure> GrowthWithGroups(const Effort& effort);
-// The policy kernel and the simulator by devices, "devices|N|...".
+// Measures the policy kernel and the simulator with N devices; the figures are named "devices|N|...".
 std::vector<Figure> GrowthWithDevices(const Effort& effort);
-// The simulator by ops, "ops|N|...".
+// Measures the simulator with N ops; the figures are named "ops|N|...".
 std::vector<Figure> GrowthWithOps(const Effort& effort);
 
 }  // namespace emplace::bench

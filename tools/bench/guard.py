@@ -60,8 +60,8 @@ def compiler():
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--update", action="store_true", help="write instructions.json")
-    parser.add_argument("--program", default=ROOT / "build/bin/emplace-bench-guard", help="of the dev preset")
+    parser.add_argument("--update", action="store_true", help="write the counts of now to instructions.json")
+    parser.add_argument("--program", default=ROOT / "build/bin/emplace-bench-guard", help="program to count, as the preset dev builds it")
     args = parser.parse_args()
     if shutil.which("valgrind") is None:
         fail("valgrind is not installed: run tools/setup.sh")

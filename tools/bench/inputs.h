@@ -1,4 +1,4 @@
-// What the benchmarks run on: the same for a seed on every machine.
+// Graphs, clusters, weights and episodes for the benchmarks. A seed gives the same inputs on every machine.
 #pragma once
 
 #include <cstdint>
@@ -16,22 +16,22 @@
 
 namespace emplace::bench {
 
-// configs/clusters/`name`.yaml
+// The cluster of configs/clusters/`name`.yaml.
 Cluster BenchCluster(const std::string& name);
-// `devices` equal ones with the overheads and links of configs/clusters/k80x4.yaml; needs no file.
+// A cluster of `devices` equal devices, with the overheads and links of configs/clusters/k80x4.yaml; reads no file.
 Cluster PlainCluster(int32_t devices);
 
-// A directed acyclic graph in which each op reads the outputs of three ops before it (the first three: of all before
-// them). Costs of 1..100 us and tensors of 0..1 MB, so that on K80s computing and sending take about equally long.
-// Integer draws alone: the same graph whatever the processor's mathematics library.
+// A directed acyclic graph in which each op reads the outputs of three earlier ops, or of all earlier ops when there
+// are fewer. Costs are 1..100 us and tensors 0..1 MB, so that on K80s computing and sending take about equally long.
+// All draws are of integers, so that the graph does not depend on the machine's mathematics library.
 OpGraph RandomDag(Rng rng, int32_t num_ops);
 Placement RandomOpPlacement(Rng& rng, int32_t num_ops, int32_t num_devices);
 
-// `count` graphs of a family at full size (a single network is its own only graph), on configs/clusters/`cluster`.yaml.
+// `count` graphs of a family at full size, or the one graph of a single network, on configs/clusters/`cluster`.yaml.
 std::vector<PlacementTask> FamilyTasks(const std::string& family, int64_t count, const std::string& cluster,
                                        int32_t max_groups = 128);
 
-// Untrained, of the default shape.
+// The weights of an untrained policy of the default shape.
 PolicyWeights InitialWeights(int32_t num_devices);
 // The first `count` episodes of a rollout with these weights, with sequence numbers.
 std::vector<Trajectory> PlayEpisodes(const std::vector<PlacementTask>& tasks,

@@ -1,8 +1,8 @@
-// Timing for the benchmarks: repetitions, paired where two variants are compared, summed up by median and spread.
+// Timing for the benchmarks: repetitions, which are summed up by their median and spread.
 //
-// Google Benchmark, which fits a single timing, runs one variant after the other. What is published here are ratios,
-// and on a shared machine the speed drifts by more between two such runs than between the two halves of one repetition:
-// so the variants take turns, and a ratio is the median over repetitions of each repetition's own ratio.
+// Where two variants are compared, they take turns, and the published ratio is the median of the repetitions' own
+// ratios. Google Benchmark would run one variant after the other; on a shared machine the speed changes more between
+// two such runs than between the two halves of one repetition.
 #pragma once
 
 #include <functional>
@@ -11,26 +11,26 @@
 
 namespace emplace::bench {
 
-// One measured number. Its spread is that of the repetitions, not of the machine.
+// One measured number. Its spread is over repetitions on one machine.
 struct Figure {
   std::string name;
   std::string unit;
   double median = 0;
   double low = 0;   // 10th percentile of the repetitions
-  double high = 0;  // 90th
+  double high = 0;  // 90th percentile of the repetitions
   int repetitions = 0;
 };
 
-// Linear between the two nearest samples. REQUIRES: samples not empty, 0 <= share <= 1.
+// The quantile at `share`, linear between the two nearest samples. REQUIRES: samples are not empty, 0 <= share <= 1.
 double Quantile(std::vector<double> samples, double share);
-// REQUIRES: samples not empty.
+// The median and the spread of the samples. REQUIRES: samples are not empty.
 Figure Summarize(const std::string& name, const std::string& unit, const std::vector<double>& samples);
 
-// Processor time of this process, all its threads together: what others run on a shared machine shows less than by the
-// clock, and a second thread gains nothing.
+// Processor time of all threads of this process, in seconds. Other programs on a shared machine disturb it less than
+// wall time, and a second thread gains nothing.
 double ProcessorSeconds();
 
-// What `work` takes, in processor time.
+// The processor time that `work` takes, in seconds.
 template <typename Work>
 double Seconds(const Work& work) {
   const double begin = ProcessorSeconds();
@@ -38,21 +38,22 @@ double Seconds(const Work& work) {
   return ProcessorSeconds() - begin;
 }
 
-// One repetition of a variant: returns the seconds that count, so that it can leave out its preparations.
+// One repetition of a variant. Returns the seconds that count, so that preparations can be left out.
 using Variant = std::function<double()>;
 
-// After one repetition that does not count: it faults in memory and fills caches.
+// Returns the seconds of each repetition. One more repetition runs before and does not count: it maps memory and fills
+// caches.
 std::vector<double> Repeat(int repetitions, const Variant& variant);
 
-// Two variants that did the same work in turns; the one that begins alternates.
+// The seconds of two variants that did the same work in turns. Which of them begins alternates.
 struct PairedSeconds {
   std::vector<double> slow;              // [repetitions]
   std::vector<double> fast;              // [repetitions]
-  std::vector<double> Speedups() const;  // slow / fast of each repetition
+  std::vector<double> Speedups() const;  // slow / fast of each repetition, [repetitions]
 };
 PairedSeconds RepeatPaired(int repetitions, const Variant& slow, const Variant& fast);
 
-// Each sample through `f`: seconds -> the unit that is published.
+// Applies `f` to each sample, such as a conversion from seconds to the published unit.
 std::vector<double> Map(std::vector<double> samples, const std::function<double(double)>& f);
 
 }  // namespace emplace::bench

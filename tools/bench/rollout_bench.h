@@ -1,4 +1,4 @@
-// How fast one actor thread plays: environment, policy and bookkeeping.
+// Measures how fast one actor thread rolls out episodes: environment, policy and bookkeeping.
 #pragma once
 
 #include <vector>

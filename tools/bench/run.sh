@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Measures what Emplace's speed rests on, in under a minute on two cores: a table, or with --json one JSON document.
+# Runs the benchmarks, in under a minute on two cores, and prints a table, or with --json one JSON document.
 #
 #   tools/bench/run.sh [--json]            README.md beside this file says what each key means
-#   tools/bench/run.sh --quick [--json]    two repetitions of everything: to see that it runs, not to measure
+#   tools/bench/run.sh --quick [--json]    makes two repetitions of each benchmark, only to see that it runs
 set -euo pipefail
 root=$(cd "$(dirname "$0")/../.." && pwd)
 

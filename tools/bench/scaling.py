@@ -74,8 +74,8 @@ def table(name, figures):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--write", action="store_true", help="into tools/bench/scaling.md")
-    parser.add_argument("--quick", action="store_true", help="two repetitions of everything: to see that it runs")
+    parser.add_argument("--write", action="store_true", help="write the tables to tools/bench/scaling.md")
+    parser.add_argument("--quick", action="store_true", help="run two repetitions of each measurement, only to see that it runs")
     args = parser.parse_args()
     run(ROOT / "tools/setup.sh")
     run("cmake", "-S", ROOT, "--preset", "dev")

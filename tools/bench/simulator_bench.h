@@ -1,5 +1,5 @@
-// How fast the simulator runs placements: one after the other that have nothing in common, and an episode's, which
-// differ by one group.
+// Measures how fast the simulator runs placements: SimulatorFigures runs placements that have nothing in common,
+// IncrementalFigures runs those of an episode, each of which differs from the one before by one group.
 #pragma once
 
 #include <vector>

@@ -1,4 +1,4 @@
-// Processor time of this process's threads, with the names that the kernel knows them by. Linux alone.
+// Processor times of this process's threads, with the names that the kernel has for them. Works on Linux only.
 #pragma once
 
 #include <map>
@@ -10,11 +10,12 @@ namespace emplace::bench {
 using ThreadId = int;
 
 std::set<ThreadId> LiveThreads();
+
 struct ThreadTime {
   std::string name;
-  double seconds = 0;  // On a processor, so far.
+  double seconds = 0;  // Processor time so far.
 };
-// Of those of `threads` that still live.
+// The times of those `threads` that still live.
 std::map<ThreadId, ThreadTime> TimesOf(const std::set<ThreadId>& threads);
 
 }  // namespace emplace::bench

@@ -1,4 +1,4 @@
-// What a trajectory costs on the wire: bytes, and time in the codec.
+// Measures what sending a trajectory costs: bytes, and time for encoding and decoding.
 #pragma once
 
 #include <vector>

@@ -1,4 +1,4 @@
-// Several runs of one configuration as one curve with a band around it.
+// Turns the curves of several runs of one configuration into a mean curve with a band around it.
 #pragma once
 
 #include <cstddef>
@@ -6,7 +6,7 @@
 
 namespace emplace {
 
-// x ascends; a NaN y is a point that is not there.
+// A curve through points with ascending x. A point whose y is NaN is missing.
 struct Curve {
   std::vector<double> x;
   std::vector<double> y;
@@ -15,13 +15,13 @@ struct Curve {
 struct CurveBand {
   std::vector<double> x;
   std::vector<double> mean;
-  std::vector<double> low;  // Least and greatest of the curves at x.
-  std::vector<double> high;
+  std::vector<double> low;   // Lowest value of the curves at x.
+  std::vector<double> high;  // Highest value of the curves at x.
 };
 
-// Between their points curves are straight lines. The band covers the x that all of them cover, and has a point
-// wherever one of them has, but at most `most_points` >= 2; it is empty when they have no x in common, or one has no
-// points.
+// Curves are straight lines between their points. The band covers the range of x that all curves cover, and has a point
+// where any curve has one, but at most `most_points` points, which is at least 2. The band is empty when there is no
+// such range, or when a curve has no points.
 CurveBand BandOf(const std::vector<Curve>& curves, size_t most_points);
 
 }  // namespace emplace

@@ -1,4 +1,4 @@
-// Where to draw the nodes of an acyclic graph, so that edges point one way and cross little.
+// Places the nodes of an acyclic graph for drawing, so that all edges point one way and few of them cross.
 #pragma once
 
 #include <cstdint>
@@ -9,12 +9,14 @@ namespace emplace {
 
 struct LayeredLayout {
   int32_t num_layers = 0;
-  std::vector<int32_t> layer;    // [n] an edge leads to a higher layer
-  std::vector<double> position;  // [n] along the layer; nodes of one layer are at least 1 apart, the least is 0
+  std::vector<int32_t> layer;  // [n] every edge leads to a higher layer
+  std::vector<double>
+      position;  // [n] position in the layer; nodes of one layer are at least 1 apart, and the lowest position is 0
 };
 
-// edges: (from, to) with from < to < num_nodes. Sugiyama's method in short: layers by the longest path, order within a
-// layer by the mean of its neighbours, positions as near to that mean as the distances allow. Deterministic.
+// Each edge is (from, to) with from < to < num_nodes. This is a short form of Sugiyama's method: the layer of a node is
+// the longest path to it, nodes in a layer are sorted by the mean position of their neighbours, and positions are as
+// near to that mean as the distances allow. Deterministic.
 LayeredLayout LayOut(int32_t num_nodes, const std::vector<std::pair<int32_t, int32_t>>& edges);
 
 }  // namespace emplace

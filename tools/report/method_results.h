@@ -1,4 +1,4 @@
-// The output of `emplace evaluate --json` as what a report shows of each method.
+// Reads the output of `emplace evaluate --json` and sums it up for each method, as a report shows it.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace emplace {
 
-// A step of a distribution function: the share of placements whose runtime is at most `ratio`.
+// A step of a distribution function: `share` of the placements have a ratio of at most `ratio`.
 struct CdfStep {
   double ratio = 0;  // makespan / one device
   double share = 0;  // 0..1
@@ -16,26 +16,27 @@ struct CdfStep {
 
 struct MethodResults {
   std::string method;
-  int64_t placements = 0;  // Rows: graphs, times seeds where there are several.
-  int64_t feasible = 0;    // Of these, with a placement that fits the devices' memory.
-  int64_t wins = 0;        // Graphs on which no other method is faster; by the geometric mean over seeds, and one
-                           // that fits every time beats any that does not. Ties count for all.
-  double geometric_mean_ratio = 0;  // Over rows with a makespan and a one-device time; NaN: there are none.
-  double seconds = 0;               // Sums.
-  int64_t evaluations = 0;          // Simulated placements.
-  // Rises by 1 / (rows with a one-device time) for each of them that is feasible: what never fits never gets there.
+  int64_t placements = 0;  // Number of rows: graphs, times seeds if there are several.
+  int64_t feasible = 0;    // Number of rows whose placement fits in memory.
+  int64_t wins = 0;        // Number of graphs on which no other method is faster, by the geometric mean over seeds. A
+                           // method whose placements all fit beats any whose do not. Ties count for all.
+  double geometric_mean_ratio = 0;  // Over the rows with a makespan and a one-device time; NaN: there are none.
+  double seconds = 0;               // Sum over the rows.
+  int64_t evaluations = 0;          // Number of simulated placements, summed over the rows.
+  // Rises by 1 / (number of rows with a one-device time) for each such row that is feasible, so that it ends below 1
+  // when some placements do not fit.
   std::vector<CdfStep> cdf;
 };
 
 struct EvaluationResults {
   int64_t graphs = 0;
-  int64_t rows_without_single = 0;     // Left out of every ratio: nothing tells the one-device time of their graph.
+  int64_t rows_without_single = 0;     // Rows without a ratio, because their graph has no known one-device time.
   std::vector<MethodResults> methods;  // In the order of the file.
 };
 
-// {"results": [{"graph", "method", "makespan_us", "feasible", "evaluations", "seconds"}, ...]} and, optionally,
-// "graphs": {name: {"single_device_us"}}; a graph that this lacks takes the makespan of its row of method "single".
-// Throws BadInput "source: results[3]: ..." for anything else.
+// Reads {"results": [{"graph", "method", "makespan_us", "feasible", "evaluations", "seconds"}, ...]} and, if it is
+// there, "graphs": {name: {"single_device_us"}}. The one-device time of a graph that is missing there is the makespan
+// of its row of the method "single". Throws BadInput "source: results[3]: ..." for anything else.
 EvaluationResults ParseEvaluation(std::string_view text, const std::string& source);
 
 }  // namespace emplace

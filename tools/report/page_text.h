@@ -1,4 +1,4 @@
-// The files of page/, as the build found them (tools/cmake/EmbedText.cmake writes page_text.cc).
+// The contents of the files in page/. The build writes page_text.cc from them (tools/cmake/EmbedText.cmake).
 #pragma once
 
 #include <string_view>

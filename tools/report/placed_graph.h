@@ -1,4 +1,4 @@
-// One placed graph as a report shows it: its simulated run, and its groups.
+// A placed graph as a report shows it: its simulated timeline, and its groups.
 #pragma once
 
 #include <cstdint>
@@ -11,9 +11,9 @@
 namespace emplace {
 
 // {"graph", "makespan_us", "single_device_us" (null: no device may run every op), "devices", "links", "types", "ops",
-// "transfers", "memory", "groups"}; tables are objects of columns, times in microseconds rounded to nanoseconds. Groups
-// are those of GroupOps(max_groups); a placement need not respect them, so each has the share of its cost on every
-// device.
+// "transfers", "memory", "groups"}. Tables are objects of columns; times are in microseconds, rounded to nanoseconds.
+// The groups are those of GroupOps(max_groups). A placement need not keep a group together, so each group has the share
+// of its cost on every device.
 nlohmann::ordered_json PlacedGraphToJson(const OpGraph& graph, const Cluster& cluster, const Placement& placement,
                                          int32_t max_groups);
 

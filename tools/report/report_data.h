@@ -1,4 +1,4 @@
-// Everything that a report shows, as one JSON document: what the page draws from.
+// Collects everything that a report shows in one JSON document, from which the page draws.
 #pragma once
 
 #include <cstdint>
@@ -10,16 +10,17 @@ namespace emplace {
 
 struct ReportInputs {
   std::vector<std::string> sources = {};  // Run directories and outputs of `emplace evaluate --json`.
-  // All three or none. None: the first test graph of the first run that has a policy is placed by that policy.
+  // All three are given, or none. If none is, the policy of the first run that has one places that run's first test
+  // graph.
   std::string graph = {};
   std::string devices = {};
   std::string placement = {};
-  int64_t max_groups = 0;  // Of the shown graph; 0: as the policy was trained, or 128.
+  int64_t max_groups = 0;  // Most groups of the shown graph; 0: as many as its policy was trained with, or 128.
 };
 
-// {"format": "emplace.report/1", "runs", "run_groups", "results": [{"path", "graphs", "rows_without_single",
-// "methods"}], "placed": null or PlacedGraphToJson with "placed_by"}. Deterministic. Throws BadInput "path: what,
-// expected".
+// Returns {"format": "emplace.report/1", "runs", "run_groups", "results": [{"path", "graphs", "rows_without_single",
+// "methods"}], "placed": null or PlacedGraphToJson with "placed_by"}. Deterministic. Throws BadInput that names the
+// path, what it holds, and what was expected.
 nlohmann::ordered_json CollectReport(const ReportInputs& inputs);
 
 }  // namespace emplace

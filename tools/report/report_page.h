@@ -1,4 +1,4 @@
-// The report as one HTML page that needs nothing but itself: no network, no other file.
+// Writes the report as one HTML page that needs no network and no other file.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -6,7 +6,7 @@
 
 namespace emplace {
 
-// Whatever names `data` (CollectReport) holds, they stay text: they cannot end the element that carries them.
+// `data` is the result of CollectReport. All names in it are escaped, so that they show as text.
 std::string RenderReport(const nlohmann::ordered_json& data, const std::string& title);
 
 }  // namespace emplace

@@ -42,13 +42,13 @@ ROWS = [*VARIANTS, PER_GRAPH]
 
 def parse_arguments():
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
-    parser.add_argument("--family", default="ptb", help="of configs/FAMILY.yaml (ptb)")
+    parser.add_argument("--family", default="ptb", help="family to train on, with configs/FAMILY.yaml (ptb)")
     parser.add_argument("--variants", nargs="+", choices=ROWS, default=ROWS, metavar="VARIANT",
-                        help="rows to make (all: " + ", ".join(ROWS) + "); those of earlier calls stay in the table")
-    parser.add_argument("--updates", type=at_least_one, default=400, metavar="N", help="of each training (400)")
-    parser.add_argument("--validation", type=at_least_one, default=12, metavar="N", help="graphs to judge on (12)")
+                        help="rows to make (default, all: " + ", ".join(ROWS) + "); those of earlier calls stay in the table")
+    parser.add_argument("--updates", type=at_least_one, default=400, metavar="N", help="number of updates of each training (400)")
+    parser.add_argument("--validation", type=at_least_one, default=12, metavar="N", help="number of validation graphs to judge on (12)")
     parser.add_argument("--per-graph", type=at_least_one, default=4, metavar="N",
-                        help=f"for '{PER_GRAPH}': on so many validation graphs (4)")
+                        help=f"number of validation graphs for the row '{PER_GRAPH}' (4)")
     add_arguments(parser)
     return parser.parse_args()
 

@@ -21,16 +21,16 @@ def parse_arguments():
     parser.add_argument("networks", nargs="+", metavar="GRAPH|FOLDER|FAMILY",
                         help="a graph, a folder of graphs, or a family to generate; PATH=KIND runs it on devices of "
                              "another kind than k80")
-    parser.add_argument("--devices", type=int, nargs="+", default=[2, 4, 8], metavar="N", help="device counts (2 4 8)")
+    parser.add_argument("--devices", type=int, nargs="+", default=[2, 4, 8], metavar="N", help="numbers of devices (2 4 8)")
     parser.add_argument("--gb-per-s", type=float, nargs="+", default=[7.6, 100, 300], metavar="B",
                         help="bandwidths of each device's link (7.6 100 300)")
     parser.add_argument("--graphs", type=int, default=8, help="graphs of each network, evenly spaced (8)")
-    parser.add_argument("--budget", type=int, default=2000, help="simulated placements of a searching method (2000)")
-    parser.add_argument("--seeds", type=int, nargs="+", default=[1, 2, 3], help="seeds of what draws (1 2 3)")
+    parser.add_argument("--budget", type=int, default=2000, help="placements that each search method may simulate (2000)")
+    parser.add_argument("--seeds", type=int, nargs="+", default=[1, 2, 3], help="random seeds of the methods that draw (1 2 3)")
     parser.add_argument("--methods", nargs="+", default=METHODS, help="methods, in the order of the table")
     parser.add_argument("--out", type=pathlib.Path, default=HERE, help="folder for baselines/ and baselines.md")
     parser.add_argument("--emplace", type=pathlib.Path, default=ROOT / "build/bin/emplace", help="the command to run")
-    parser.add_argument("--fresh", action="store_true", help="forget the results of earlier runs")
+    parser.add_argument("--fresh", action="store_true", help="discard the results of earlier runs")
     return parser.parse_args()
 
 

@@ -33,19 +33,19 @@ METHODS = [*TRAINED, ANNEALING, ANNEALING_X10, *HEURISTICS]
 
 def parse_arguments():
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
-    parser.add_argument("families", nargs="+", metavar="FAMILY", help="of configs/FAMILY.yaml, as ptb, cifar10, nmt")
+    parser.add_argument("families", nargs="+", metavar="FAMILY", help="family to train on, with configs/FAMILY.yaml, such as ptb, cifar10 or nmt")
     parser.add_argument("--methods", nargs="+", choices=METHODS, default=METHODS, metavar="METHOD",
-                        help="rows to make (all: " + ", ".join(METHODS) + "); those of earlier calls stay in the table")
-    parser.add_argument("--fine-tune-updates", type=at_least_one, default=30, metavar="N", help="on one graph (30)")
+                        help="rows to make (default, all: " + ", ".join(METHODS) + "); those of earlier calls stay in the table")
+    parser.add_argument("--fine-tune-updates", type=at_least_one, default=30, metavar="N", help="number of updates when a policy is fine-tuned on one graph (30)")
     parser.add_argument("--fine-tune-set", action="append", default=[], metavar="SECTION.KEY=VALUE",
-                        help="as --set, for fine-tuning only")
+                        help="replaces a value of the configuration in fine-tuning only; may be repeated")
     parser.add_argument("--alone-updates", type=at_least_one, default=150, metavar="N",
-                        help="of a policy trained on one graph (150)")
+                        help="number of updates of a policy that is trained on one graph alone (150)")
     parser.add_argument("--alone-set", action="append", default=[], metavar="SECTION.KEY=VALUE",
-                        help="as --set, for policies trained on one graph only")
-    parser.add_argument("--alone-seeds", type=int, nargs="+", help="of these (default: the first of --seeds)")
+                        help="replaces a value of the configuration for policies trained on one graph alone; may be repeated")
+    parser.add_argument("--alone-seeds", type=int, nargs="+", help="random seeds of the policies trained on one graph alone (default: the first of --seeds)")
     parser.add_argument("--alone-graphs", type=at_least_one, metavar="N",
-                        help="on so many test graphs, evenly spaced (default: all)")
+                        help="number of test graphs, evenly spaced, on which a policy is trained alone (default: all)")
     add_arguments(parser)
     arguments = parser.parse_args()
     arguments.alone_seeds = arguments.alone_seeds or arguments.seeds[:1]

@@ -27,13 +27,13 @@ def parse_arguments():
     parser.add_argument("networks", nargs="+", metavar="GRAPH|FOLDER|FAMILY",
                         help="a graph, a folder of graphs, or a family to generate; PATH=KIND runs it on devices of "
                              "another kind than k80")
-    parser.add_argument("--devices", type=int, nargs="+", default=[2, 4, 8], metavar="N", help="device counts (2 4 8)")
+    parser.add_argument("--devices", type=int, nargs="+", default=[2, 4, 8], metavar="N", help="numbers of devices (2 4 8)")
     parser.add_argument("--graphs", type=int, default=8, help="graphs of each network, evenly spaced (8)")
-    parser.add_argument("--budget", type=int, default=20000, help="simulated placements of one search (20000)")
-    parser.add_argument("--seeds", type=int, nargs="+", default=[1, 2, 3], help="seeds of the search (1 2 3)")
+    parser.add_argument("--budget", type=int, default=20000, help="placements that one search may simulate (20000)")
+    parser.add_argument("--seeds", type=int, nargs="+", default=[1, 2, 3], help="random seeds of the search (1 2 3)")
     parser.add_argument("--out", type=pathlib.Path, default=HERE, help="folder for headroom.json and headroom.md")
     parser.add_argument("--emplace", type=pathlib.Path, default=ROOT / "build/bin/emplace", help="the command to run")
-    parser.add_argument("--fresh", action="store_true", help="forget the runs in headroom.json")
+    parser.add_argument("--fresh", action="store_true", help="discard the runs in headroom.json")
     arguments = parser.parse_args()
     for name, numbers in (("--devices", arguments.devices), ("--seeds", arguments.seeds),
                           ("--graphs", [arguments.graphs]), ("--budget", [arguments.budget])):

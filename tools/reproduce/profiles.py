@@ -26,14 +26,14 @@ HEURISTICS = ["expert", "scotch", "heft", "m-etf", "single"]  # Without a search
 def parse_arguments():
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("graphs", nargs="+", type=pathlib.Path, metavar="GRAPH|FOLDER",
-                        help="graphs, or folders of graphs, at least two in all")
-    parser.add_argument("--held-out", nargs="+", metavar="NAME", help="rows: graphs to leave out (default: each in turn)")
-    parser.add_argument("--devices", type=int, nargs="+", default=[2, 4], metavar="N", help="device counts (2 4)")
-    parser.add_argument("--kind", default="gpu", help="of device, that the graphs have costs for (gpu)")
+                        help="graphs, or folders of graphs; at least two graphs in all")
+    parser.add_argument("--held-out", nargs="+", metavar="NAME", help="graphs to leave out of the training, one for each row (default: each in turn)")
+    parser.add_argument("--devices", type=int, nargs="+", default=[2, 4], metavar="N", help="numbers of devices (2 4)")
+    parser.add_argument("--kind", default="gpu", help="device kind for which the graphs have costs (gpu)")
     parser.add_argument("--config", type=pathlib.Path, default=ROOT / "configs/profiled.yaml",
-                        help="of the trainings, but for their graphs and devices (configs/profiled.yaml)")
-    parser.add_argument("--updates", type=int, metavar="N", help="of each training (default: as the configuration says)")
-    parser.add_argument("--budget", type=int, default=2000, help="simulated placements of a searching method (2000)")
+                        help="configuration of the trainings, apart from graphs and devices (configs/profiled.yaml)")
+    parser.add_argument("--updates", type=int, metavar="N", help="number of updates of each training (default: as the configuration says)")
+    parser.add_argument("--budget", type=int, default=2000, help="placements that each search method may simulate (2000)")
     add_arguments(parser)
     return parser.parse_args()
 

@@ -38,9 +38,9 @@ PUBLISHED = {
 
 def parse_arguments():
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
-    parser.add_argument("networks", nargs="+", choices=NETWORKS, metavar="NETWORK", help="of: " + ", ".join(NETWORKS))
-    parser.add_argument("--gpus", type=int, nargs="+", choices=[2, 4], default=[2, 4], help="rows of each network (2 4)")
-    parser.add_argument("--updates", type=int, metavar="N", help="of each training (default: as its configuration says)")
+    parser.add_argument("networks", nargs="+", choices=NETWORKS, metavar="NETWORK", help="network to train on, one of: " + ", ".join(NETWORKS))
+    parser.add_argument("--gpus", type=int, nargs="+", choices=[2, 4], default=[2, 4], help="numbers of GPUs, one row for each (2 4)")
+    parser.add_argument("--updates", type=int, metavar="N", help="number of updates of each training (default: as its configuration says)")
     add_arguments(parser)
     return parser.parse_args()
 

@@ -39,16 +39,16 @@ class Task:
 def add_arguments(parser):
     """What every script that trains understands."""
     cores = os.cpu_count() or 1
-    parser.add_argument("--seeds", type=int, nargs="+", default=[1, 2, 3], help="a training each (1 2 3)")
+    parser.add_argument("--seeds", type=int, nargs="+", default=[1, 2, 3], help="random seeds; there is one training for each (1 2 3)")
     parser.add_argument("--jobs", type=int, default=cores,
-                        help=f"trainings side by side, a learner and an actor each (default: one a core, {cores})")
+                        help=f"number of trainings that run at once, each a learner and an actor (default: the number of cores, {cores})")
     parser.add_argument("--set", action="append", default=[], metavar="SECTION.KEY=VALUE", dest="settings",
-                        help="over what the configuration says, in every training; may be repeated")
+                        help="replaces a value of the configuration in every training; may be repeated")
     parser.add_argument("--out", type=pathlib.Path, default=pathlib.Path(__file__).resolve().parent,
-                        help="folder for the table, and the results in a folder of its name")
+                        help="folder for the table, and for the folder of its results")
     parser.add_argument("--runs", type=pathlib.Path, default=ROOT / "runs/reproduce", help="folder for the trainings")
     parser.add_argument("--programs", type=pathlib.Path, default=ROOT / "build/bin", help="folder of the built programs")
-    parser.add_argument("--fresh", action="store_true", help="train again what is finished")
+    parser.add_argument("--fresh", action="store_true", help="repeat trainings that are finished")
 
 
 def exactly(updates):

@@ -84,11 +84,11 @@ def run_fault(drill: Drill, number: int, name: str, seed: int) -> str:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(prog="drill.sh", description="Faults of a cluster, one after the other.")
-    parser.add_argument("faults", nargs="*", metavar="NAME", help="only these (see --list)")
-    parser.add_argument("--minutes", type=float, default=0, help="go on in random order for so long")
-    parser.add_argument("--seed", type=int, help="of everything random; the default differs from call to call")
-    parser.add_argument("--list", action="store_true", help="list the faults")
+    parser = argparse.ArgumentParser(prog="drill.sh", description="Causes faults of a cluster, one after the other, and checks that training survives each.")
+    parser.add_argument("faults", nargs="*", metavar="NAME", help="faults to cause (default: each once; see --list)")
+    parser.add_argument("--minutes", type=float, default=0, help="cause faults in random order for so many minutes")
+    parser.add_argument("--seed", type=int, help="random seed of the faults (default: another one in each call)")
+    parser.add_argument("--list", action="store_true", help="list the names of all faults")
     arguments = parser.parse_args()
     if arguments.list:
         print("\n".join(FAULTS))

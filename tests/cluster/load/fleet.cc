@@ -19,7 +19,7 @@ using std::chrono::milliseconds;
 
 constexpr size_t kEpisodes = 64;  // Different ones.
 constexpr milliseconds kPoll(5);
-constexpr milliseconds kSpeakEvery(20);
+constexpr milliseconds kRoundEvery(20);
 constexpr milliseconds kDrain(8000);  // For what is queued at the end; the learner waits for ten seconds.
 constexpr double kMostDebt_s = 1;     // Of episodes that are overdue; what is beyond is never sent.
 
@@ -35,10 +35,10 @@ Fleet::Fleet(const FleetOptions& options)
       control_(std::make_unique<SharedNetwork>(2 * options.actors + 8)),
       trajectories_(std::make_unique<SharedNetwork>(options.actors + 8)) {
   if (!records_) throw RunFailed(StrCat(options.records, ": cannot be written"));
-  Witness& witness = *this;
+  ActorObserver& observer = *this;
   for (int i = 0; i < options.actors; ++i) {
     actors_.push_back(std::make_unique<LightActor>(options.learner, StrCat(options.name, "-", i), options.keys,
-                                                   *control_, *trajectories_, witness));
+                                                   *control_, *trajectories_, observer));
   }
 }
 
@@ -47,17 +47,17 @@ Fleet::~Fleet() = default;
 FleetTotals Fleet::Run(const std::atomic<bool>& interrupted) {
   std::vector<ActorEndpoint*> endpoints;
   for (const auto& actor : actors_) endpoints.push_back(&actor->endpoint());
-  Clock::time_point next_speak = Clock::now();
+  Clock::time_point next_round = Clock::now();
   while (!interrupted && !ToldToStop()) {
     const Clock::time_point now = Clock::now();
-    if (now >= next_speak) {
-      for (const auto& actor : actors_) actor->Speak(now);
-      next_speak = now + kSpeakEvery;
+    if (now >= next_round) {
+      for (const auto& actor : actors_) actor->SendDue(now);
+      next_round = now + kRoundEvery;
     }
     for (const size_t i : ActorEndpoint::WaitForAny(endpoints, kPoll)) {
       LightActor& actor = *actors_[i];
       const bool was_ready = actor.ready();
-      actor.Hear();
+      actor.ReceiveAll();
       if (i != 0 && actor.welcome()) actor.ForgetGraphs();
       if (!was_ready && actor.ready()) CountReady();
     }
@@ -79,13 +79,13 @@ void Fleet::CountReady() {
     LogInfo(StrCat("all ", totals_.joined, " actors are there after ", totals_.join_s, " s"));
 }
 
-void Fleet::HeardOf(PolicyVersion version) {
+void Fleet::OnNotice(PolicyVersion version) {
   if (version <= newest_notice_) return;
   newest_notice_ = version;
   records_ << "notice," << version << ',' << options_.name << ',' << MicrosNow() << '\n';
 }
 
-void Fleet::Got(const std::string& actor, const WeightsReply& weights) {
+void Fleet::OnWeights(const std::string& actor, const WeightsReply& weights) {
   ++totals_.weights;
   totals_.weights_bytes = std::ssize(weights.blob);
   if (!weights_)

@@ -22,16 +22,16 @@ constexpr int kSocketQueue = 4;
 }  // namespace
 
 LightActor::LightActor(const std::string& learner, std::string name, const std::optional<ActorKeys>& keys,
-                       SharedNetwork& control, SharedNetwork& trajectories, Witness& witness)
+                       SharedNetwork& control, SharedNetwork& trajectories, ActorObserver& observer)
     : name_(std::move(name)),
       nonce_(std::random_device()()),
       keys_(keys),
       trajectories_network_(trajectories),
-      witness_(witness),
+      observer_(observer),
       endpoint_(learner, keys, &control),
       hello_wait_(kFirstHelloWait) {}
 
-void LightActor::Speak(Clock::time_point now) {
+void LightActor::SendDue(Clock::time_point now) {
   if (!welcome_) {
     if (now >= next_hello_ && endpoint_.Send(Hello{kProtocolVersion, name_, nonce_})) {
       next_hello_ = now + hello_wait_;
@@ -49,12 +49,12 @@ void LightActor::Speak(Clock::time_point now) {
   }
 }
 
-void LightActor::Hear() {
+void LightActor::ReceiveAll() {
   while (auto received = endpoint_.Receive(milliseconds(0))) {
     if (const auto* notice = std::get_if<Notice>(&*received)) {
-      Hear(*notice);
+      Handle(*notice);
     } else {
-      std::visit([this](auto&& message) { Hear(std::forward<decltype(message)>(message)); },
+      std::visit([this](auto&& message) { Handle(std::forward<decltype(message)>(message)); },
                  std::get<LearnerMessage>(std::move(*received)));
     }
   }
@@ -77,17 +77,17 @@ void LightActor::SayGoodbye() {
   if (welcome_) endpoint_.Send(Goodbye{welcome_->actor, produced_});
 }
 
-void LightActor::Hear(const Notice& notice) {
+void LightActor::Handle(const Notice& notice) {
   if (!welcome_ || notice.session != welcome_->session) return;
   if (notice.stop) {
     told_to_stop_ = true;
     return;
   }
-  witness_.HeardOf(notice.version);
+  observer_.OnNotice(notice.version);
   Want(notice.version);
 }
 
-void LightActor::Hear(Welcome welcome) {
+void LightActor::Handle(Welcome welcome) {
   if (welcome_) return;  // Said twice.
   endpoint_.SubscribeNotices(endpoint_.OnLearnersHost(welcome.notices_endpoint));
   trajectories_.emplace(endpoint_.OnLearnersHost(welcome.trajectories_endpoint), kSocketQueue, keys_,
@@ -97,32 +97,32 @@ void LightActor::Hear(Welcome welcome) {
   heartbeat_ = std::chrono::duration_cast<milliseconds>(std::chrono::duration<double>(config.actor.heartbeat_s));
   welcome_ = std::move(welcome);
   next_heartbeat_ = next_request_ = Clock::now();
-  Speak(next_request_);
+  SendDue(next_request_);
 }
 
-void LightActor::Hear(const HeartbeatReply& reply) {
+void LightActor::Handle(const HeartbeatReply& reply) {
   if (!welcome_) return;
   if (reply.session != welcome_->session)
     throw RunFailed("the learner has been replaced, expected the same one all the time");
   Want(reply.version);
 }
 
-void LightActor::Hear(const WeightsReply& reply) {
+void LightActor::Handle(const WeightsReply& reply) {
   if (version_ && reply.version <= *version_) return;
   if (WeightsHash(reply.blob) != reply.hash)
     throw RunFailed(StrCat("weights of version ", reply.version, " are damaged"));
   version_ = reply.version;
   next_request_ = Clock::now();
-  witness_.Got(name_, reply);
-  Speak(next_request_);  // Newer ones may have been announced meanwhile.
+  observer_.OnWeights(name_, reply);
+  SendDue(next_request_);  // Newer ones may have been announced meanwhile.
 }
 
-void LightActor::Hear(const Refusal& refusal) { throw RunFailed(StrCat("the learner refused: ", refusal.reason)); }
+void LightActor::Handle(const Refusal& refusal) { throw RunFailed(StrCat("the learner refused: ", refusal.reason)); }
 
 // Asks at once, as an actor's control thread does.
 void LightActor::Want(PolicyVersion version) {
   wanted_ = std::max(wanted_, version);
-  Speak(Clock::now());
+  SendDue(Clock::now());
 }
 
 }  // namespace emplace::load

@@ -1,5 +1,6 @@
-// An actor that speaks the protocol and plays nothing: Hello until Welcome, heartbeats, weights whenever there are
-// newer ones, episodes that somebody else played, Goodbye. It has no thread; a thousand of them fit into one.
+// An actor that speaks the whole protocol but plays no episodes. It says Hello until a Welcome comes, sends heartbeats,
+// fetches each new version of the weights, sends episodes that were played elsewhere, and says Goodbye. It has no
+// thread, so that one thread can run a thousand of them.
 #pragma once
 
 #include <chrono>
@@ -16,50 +17,52 @@ namespace emplace::load {
 
 using Clock = std::chrono::steady_clock;
 
-// What an actor shows to whoever keeps the records.
-class Witness {
+// Is told of the messages that light actors receive.
+class ActorObserver {
  public:
-  virtual ~Witness() = default;
-  virtual void HeardOf(PolicyVersion version) = 0;  // A notice.
-  virtual void Got(const std::string& actor, const WeightsReply& weights) = 0;
+  virtual ~ActorObserver() = default;
+  virtual void OnNotice(PolicyVersion version) = 0;
+  virtual void OnWeights(const std::string& actor, const WeightsReply& weights) = 0;
 };
 
 class LightActor {
  public:
-  // REQUIRES: networks and witness outlive it.
+  // REQUIRES: networks and observer outlive the actor.
   LightActor(const std::string& learner, std::string name, const std::optional<ActorKeys>& keys, SharedNetwork& control,
-             SharedNetwork& trajectories, Witness& witness);
+             SharedNetwork& trajectories, ActorObserver& observer);
 
   ActorEndpoint& endpoint() { return endpoint_; }
   const std::string& name() const { return name_; }
   const std::optional<Welcome>& welcome() const { return welcome_; }
-  void ForgetGraphs() { welcome_->tasks = {}; }        // When it is not the one that needs them.
-  bool ready() const { return version_.has_value(); }  // Welcomed, and with weights.
+  void ForgetGraphs() { welcome_->tasks = {}; }        // Frees the memory of graphs that nobody needs.
+  bool ready() const { return version_.has_value(); }  // Has a Welcome and weights.
   bool told_to_stop() const { return told_to_stop_; }
   uint64_t produced() const { return produced_; }
 
-  void Speak(Clock::time_point now);  // What is due.
-  void Hear();                        // All that has come. Throws RunFailed when it is refused, or weights are damaged.
-  // Sends it as its next episode, with its newest weights. False: its queue is full. REQUIRES: ready.
+  void SendDue(Clock::time_point now);  // Sends the messages that are due.
+  // Receives all messages that have come. Throws RunFailed when the learner refuses the actor or weights are damaged.
+  void ReceiveAll();
+  // Sends the episode as the actor's next one, as if played with its newest weights. Returns false when its queue is
+  // full. REQUIRES: ready().
   bool Send(Trajectory& episode);
-  void CloseTrajectories(std::chrono::milliseconds timeout);  // Their network's end waits for them.
+  void CloseTrajectories(std::chrono::milliseconds timeout);  // Then their network can be destroyed.
   void SayGoodbye();
 
  private:
-  void Hear(const Notice& notice);
-  void Hear(Welcome welcome);
-  void Hear(const HeartbeatReply& reply);
-  void Hear(const WeightsReply& reply);
-  void Hear(const Work&) {}
-  void Hear(const Refusal& refusal);
-  void Hear(const Stop&) { told_to_stop_ = true; }
+  void Handle(const Notice& notice);
+  void Handle(Welcome welcome);
+  void Handle(const HeartbeatReply& reply);
+  void Handle(const WeightsReply& reply);
+  void Handle(const Work&) {}
+  void Handle(const Refusal& refusal);
+  void Handle(const Stop&) { told_to_stop_ = true; }
   void Want(PolicyVersion version);
 
   const std::string name_;
   const uint64_t nonce_;
   const std::optional<ActorKeys> keys_;
   SharedNetwork& trajectories_network_;
-  Witness& witness_;
+  ActorObserver& observer_;
   ActorEndpoint endpoint_;
   std::optional<Welcome> welcome_;
   std::chrono::milliseconds heartbeat_{0};

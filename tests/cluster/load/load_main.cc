@@ -20,17 +20,20 @@ void Interrupt(int) { interrupted = true; }
 
 int Run(int argc, char** argv) {
   emplace::load::FleetOptions options;
-  CLI::App app("Many light actors for one learner: all of the protocol, episodes played once and sent again and again.",
-               "emplace-load");
-  app.add_option("--learner", options.learner, "Address of the learner, tcp://host:port")->required();
-  app.add_option("--name", options.name, "Of the actors, before their numbers")->capture_default_str();
-  app.add_option("--actors", options.actors, "How many")->capture_default_str()->check(CLI::Range(1, 100'000));
+  CLI::App app(
+      "Plays many actors for one learner: each speaks the whole protocol and sends the same episodes again and again.",
+      "emplace-load");
+  app.add_option("--learner", options.learner, "Address of the learner, such as tcp://127.0.0.1:40000")->required();
+  app.add_option("--name", options.name, "Start of each actor's name; its number follows")->capture_default_str();
+  app.add_option("--actors", options.actors, "Number of actors")->capture_default_str()->check(CLI::Range(1, 100'000));
   std::string keys;
-  app.add_option("--keys", keys, "Keys of the run, as emplace keygen makes them");
-  app.add_option("--rate", options.rate, "Episodes a second, of all together")
+  app.add_option("--keys", keys, "Key file of an actor, made by emplace keygen");
+  app.add_option("--rate", options.rate, "Episodes per second that all actors send together")
       ->capture_default_str()
       ->check(CLI::NonNegativeNumber);
-  app.add_option("--records", options.records, "CSV of notices and weights, with the times they came at")->required();
+  app.add_option("--records", options.records,
+                 "CSV file to write the arrival time of each notice and each version of the weights to")
+      ->required();
   try {
     app.parse(argc, argv);
   } catch (const CLI::CallForHelp& help) {

@@ -50,8 +50,8 @@ TEST(LockstepBatcher, BatchesAreTheEpisodesOfOneVersionInOrder) {
       const std::optional<Batch> batch = batcher.Next({});
       ASSERT_TRUE(batch.has_value());
       EXPECT_EQ(batch->version, version);
-      EXPECT_EQ(batch->numbers.lag_max, 0);
-      EXPECT_EQ(batch->numbers.mean_ratio, 10 * static_cast<double>(version) + 2.5);
+      EXPECT_EQ(batch->stats.lag_max, 0);
+      EXPECT_EQ(batch->stats.mean_ratio, 10 * static_cast<double>(version) + 2.5);
       ASSERT_EQ(std::ssize(batch->trajectories), kEpisodesAVersion);
       for (int64_t i = 0; i < kEpisodesAVersion; ++i) {
         EXPECT_EQ(batch->trajectories[static_cast<size_t>(i)].index, i);

@@ -64,13 +64,13 @@ TEST_F(BatcherTest, ABatchIsWhatCameInOrder) {
   const std::optional<Batch> first = batcher.Next(stop_.get_token());
   EXPECT_EQ(Sequences(first), (std::vector<uint64_t>{1, 2, 3}));
   EXPECT_EQ(first->version, 7U);
-  EXPECT_EQ(first->numbers.lag_min, 0);
-  EXPECT_EQ(first->numbers.lag_max, 2);
-  EXPECT_DOUBLE_EQ(first->numbers.mean_ratio, 2);
+  EXPECT_EQ(first->stats.lag_min, 0);
+  EXPECT_EQ(first->stats.lag_max, 2);
+  EXPECT_DOUBLE_EQ(first->stats.mean_ratio, 2);
   const std::optional<Batch> second = batcher.Next(stop_.get_token());
   EXPECT_EQ(Sequences(second), (std::vector<uint64_t>{4, 5, 6}));
   EXPECT_EQ(second->version, 8U);  // The update of the first comes before.
-  EXPECT_EQ(second->numbers.lag_min, 1);
+  EXPECT_EQ(second->stats.lag_min, 1);
 }
 
 TEST_F(BatcherTest, LagIsCountedAgainstTheVersionThatTheBatchMeets) {
@@ -83,7 +83,7 @@ TEST_F(BatcherTest, LagIsCountedAgainstTheVersionThatTheBatchMeets) {
   EXPECT_EQ(Sequences(batcher.Next(stop_.get_token())), (std::vector<uint64_t>{1, 2}));
   const std::optional<Batch> second = batcher.Next(stop_.get_token());
   EXPECT_EQ(Sequences(second), (std::vector<uint64_t>{3, 5}));
-  EXPECT_EQ(second->numbers.lag_max, 2);
+  EXPECT_EQ(second->stats.lag_max, 2);
   EXPECT_EQ(ledger_.Total().stale, 1U);
 }
 

@@ -67,20 +67,21 @@ class BestPlacementsTest : public testing::Test {
     return best;
   }
 
-  // What the news say of each graph in the end. Each has to be better than the one before, fit, and be what it says.
-  std::map<GraphId, double> Checked(const std::vector<BestPlacements::News>& all) const {
+  // What the improvements say of each graph in the end. Each has to be better than the one before, fit, and be what it
+  // says.
+  std::map<GraphId, double> Checked(const std::vector<BestPlacements::Improvement>& all) const {
     std::map<GraphId, double> best;
     for (GraphId graph = 0; graph < tasks_.size(); ++graph) best[graph] = std::numeric_limits<double>::infinity();
-    for (const BestPlacements::News& news : all) {
-      PlacementEnv env(tasks_[news.graph], {});
-      env.Reset(news.groups);
-      EXPECT_EQ(news.found.makespan_us, env.makespan_us());
+    for (const BestPlacements::Improvement& improvement : all) {
+      PlacementEnv env(tasks_[improvement.graph], {});
+      env.Reset(improvement.groups);
+      EXPECT_EQ(improvement.found.makespan_us, env.makespan_us());
       EXPECT_TRUE(env.feasible());
-      const double ratio = tasks_[news.graph].RatioToSingleDevice(news.found.makespan_us);
-      EXPECT_TRUE(news.found.ratio == ratio || std::isnan(ratio));
-      EXPECT_EQ(news.found.update, 7U);
-      EXPECT_LT(news.found.makespan_us, best[news.graph]);
-      best[news.graph] = news.found.makespan_us;
+      const double ratio = tasks_[improvement.graph].RatioToSingleDevice(improvement.found.makespan_us);
+      EXPECT_TRUE(improvement.found.ratio == ratio || std::isnan(ratio));
+      EXPECT_EQ(improvement.found.update, 7U);
+      EXPECT_LT(improvement.found.makespan_us, best[improvement.graph]);
+      best[improvement.graph] = improvement.found.makespan_us;
     }
     return best;
   }
@@ -105,12 +106,12 @@ TEST_F(BestPlacementsTest, FindsWhatAReplayOfEveryStepFinds) {
     BestPlacements best(tasks_, environment, clock_);
     TrajectoryChecker checker(tasks_, environment);
     const std::map<GraphId, double> ends = ShowAll(episodes, best, checker);
-    const std::vector<BestPlacements::News> all = best.TakeNews();
+    const std::vector<BestPlacements::Improvement> all = best.TakeImprovements();
     const std::map<GraphId, double> replayed = Replayed(environment, episodes);
     ExpectSame(Checked(all), replayed);
     EXPECT_NE(ends, replayed);  // Else the test has not seen a best one on the way.
-    EXPECT_TRUE(best.TakeNews().empty());
-    for (const BestPlacements::News& news : all) EXPECT_GE(news.found.seconds, 10);
+    EXPECT_TRUE(best.TakeImprovements().empty());
+    for (const BestPlacements::Improvement& improvement : all) EXPECT_GE(improvement.found.seconds, 10);
 
     double log_sum = 0;
     int graphs = 0;
@@ -133,7 +134,7 @@ TEST_F(BestPlacementsTest, WhatDoesNotFitIsNeverTheBest) {
   BestPlacements best(tasks_, environment, clock_);
   TrajectoryChecker checker(tasks_, environment);
   const std::map<GraphId, double> ends = ShowAll(episodes, best, checker);
-  const std::map<GraphId, double> found = Checked(best.TakeNews());
+  const std::map<GraphId, double> found = Checked(best.TakeImprovements());
   const std::map<GraphId, double> replayed = Replayed(environment, episodes);
   for (const auto& [graph, makespan_us] : found) {
     EXPECT_GE(makespan_us, replayed.at(graph));
@@ -150,7 +151,7 @@ TEST_F(BestPlacementsTest, AFalseClaimIsRejectedAndChangesNothing) {
     EXPECT_THAT(Show(episode, best, checker).value_or("(accepted)"),
                 HasSubstr("its rho after 0 steps is -100, the simulator"));
   }
-  EXPECT_TRUE(best.TakeNews().empty());
+  EXPECT_TRUE(best.TakeImprovements().empty());
   EXPECT_TRUE(std::isnan(best.GeometricMeanRatio()));
   for (const SampleCounts& counts : best.counts()) EXPECT_EQ(counts.episodes + counts.steps, 0);
 }
@@ -166,10 +167,10 @@ TEST_F(BestPlacementsTest, CountsWhatWasSampledUpToEachFind) {
     SampleCounts& counts = expected[episode.graph];
     ++counts.episodes;
     counts.steps += std::ssize(episode.actions);
-    for (const BestPlacements::News& news : best.TakeNews()) {
-      EXPECT_EQ(news.graph, episode.graph);
-      EXPECT_EQ(news.found.sampled.episodes, counts.episodes);
-      EXPECT_EQ(news.found.sampled.steps, counts.steps);
+    for (const BestPlacements::Improvement& improvement : best.TakeImprovements()) {
+      EXPECT_EQ(improvement.graph, episode.graph);
+      EXPECT_EQ(improvement.found.sampled.episodes, counts.episodes);
+      EXPECT_EQ(improvement.found.sampled.steps, counts.steps);
     }
   }
   const std::vector<SampleCounts> counts = best.counts();
@@ -194,9 +195,10 @@ TEST_F(BestPlacementsTest, WhatWasRestoredHasToBeBeaten) {
     Show(episode, equal, checker);
     Show(episode, worse, checker);
   }
-  EXPECT_TRUE(equal.TakeNews().empty());
+  EXPECT_TRUE(equal.TakeImprovements().empty());
   // What is better by a rounding error alone is seen where an episode ends.
-  for (const BestPlacements::News& news : worse.TakeNews()) EXPECT_EQ(news.found.makespan_us, replayed.at(news.graph));
+  for (const BestPlacements::Improvement& improvement : worse.TakeImprovements())
+    EXPECT_EQ(improvement.found.makespan_us, replayed.at(improvement.graph));
 }
 
 TEST_F(BestPlacementsTest, ManyThreadsFindTheSame) {
@@ -212,7 +214,7 @@ TEST_F(BestPlacementsTest, ManyThreadsFindTheSame) {
     });
   }
   for (std::thread& thread : threads) thread.join();
-  ExpectSame(Checked(best.TakeNews()), Replayed(environment, episodes));
+  ExpectSame(Checked(best.TakeImprovements()), Replayed(environment, episodes));
   int64_t counted = 0;
   for (const SampleCounts& counts : best.counts()) counted += counts.episodes;
   EXPECT_EQ(counted, std::ssize(episodes));

@@ -52,19 +52,19 @@ TEST(EpisodeBatch, SlowActorsCannotStarveTraining) {
 
 TEST(EpisodeBatch, NumbersAreOverTheWholeBatch) {
   const double none = std::nan("");
-  const BatchNumbers numbers =
-      NumbersOf({EpisodeOf(10, 1.5), EpisodeOf(7, 0.5), EpisodeOf(9, none), EpisodeOf(10, 0.25, false)}, 10);
-  EXPECT_DOUBLE_EQ(numbers.mean_ratio, (1.5 + 0.5 + 0.25) / 3);  // One has nothing to be compared with.
-  EXPECT_DOUBLE_EQ(numbers.best_ratio, 0.5);                     // The fastest does not fit in memory.
-  EXPECT_EQ(numbers.lag_min, 0);
-  EXPECT_DOUBLE_EQ(numbers.lag_mean, (0 + 3 + 1 + 0) / 4.0);
-  EXPECT_EQ(numbers.lag_max, 3);
+  const BatchStats stats =
+      StatsOf({EpisodeOf(10, 1.5), EpisodeOf(7, 0.5), EpisodeOf(9, none), EpisodeOf(10, 0.25, false)}, 10);
+  EXPECT_DOUBLE_EQ(stats.mean_ratio, (1.5 + 0.5 + 0.25) / 3);  // One has nothing to be compared with.
+  EXPECT_DOUBLE_EQ(stats.best_ratio, 0.5);                     // The fastest does not fit in memory.
+  EXPECT_EQ(stats.lag_min, 0);
+  EXPECT_DOUBLE_EQ(stats.lag_mean, (0 + 3 + 1 + 0) / 4.0);
+  EXPECT_EQ(stats.lag_max, 3);
 }
 
 TEST(EpisodeBatch, WithoutComparisonThereIsNoRatio) {
-  const BatchNumbers numbers = NumbersOf({EpisodeOf(1, std::nan(""))}, 1);
-  EXPECT_TRUE(std::isnan(numbers.mean_ratio));
-  EXPECT_TRUE(std::isnan(numbers.best_ratio));
+  const BatchStats stats = StatsOf({EpisodeOf(1, std::nan(""))}, 1);
+  EXPECT_TRUE(std::isnan(stats.mean_ratio));
+  EXPECT_TRUE(std::isnan(stats.best_ratio));
 }
 
 }  // namespace

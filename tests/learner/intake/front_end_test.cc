@@ -42,7 +42,7 @@ class Client {
     for (int i = 0; i < kTries; ++i) {
       // Asked again now and then: before it is connected, nothing is sent.
       if (i % 50 == 0 && !control_.Send(question)) --i;
-      if (std::optional<Reply> reply = Hear<Reply>()) return *std::move(reply);
+      if (std::optional<Reply> reply = ReceiveIf<Reply>()) return *std::move(reply);
     }
     ADD_FAILURE() << name_ << " got no answer";
     return {};
@@ -50,7 +50,7 @@ class Client {
 
   // The next message or notice, if it is of this type and comes soon.
   template <typename Wanted>
-  std::optional<Wanted> Hear() {
+  std::optional<Wanted> ReceiveIf() {
     auto received = control_.Receive(kSoon);
     if (!received) return std::nullopt;
     if constexpr (std::is_same_v<Wanted, Notice>) {
@@ -62,9 +62,9 @@ class Client {
   }
 
   template <typename Wanted>
-  bool Hears() {
+  bool Receives() {
     for (int i = 0; i < kTries; ++i) {
-      if (Hear<Wanted>()) return true;
+      if (ReceiveIf<Wanted>()) return true;
     }
     return false;
   }
@@ -187,7 +187,7 @@ TEST_F(FrontEndTest, NewWeightsAreAnnouncedAndServed) {
   for (PolicyVersion version = 7;; ++version) {
     ASSERT_LT(version, 100U) << "no notice came";
     front_end->Publish(std::make_shared<const PolicyWeights>(SmallPolicy(2, version)));
-    const std::optional<Notice> notice = actor.Hear<Notice>();
+    const std::optional<Notice> notice = actor.ReceiveIf<Notice>();
     if (!notice) continue;
     EXPECT_EQ(notice->session, front_end->session());
     EXPECT_GE(notice->version, 6U);
@@ -450,7 +450,7 @@ TEST_F(FrontEndTest, TheEndWaitsForGoodbyesAndCountsWhatIsLeft) {
     Client actor(front_end->address(), "a", 1);
     actor.Join();
     // Plays on until it is told to stop; then sends a last episode.
-    for (int i = 0; i < kTries && !actor.Hear<Stop>(); ++i) {
+    for (int i = 0; i < kTries && !actor.ReceiveIf<Stop>(); ++i) {
       actor.BeatOnce();
       actor.Produce(episode(actor.produced()), kSoon);
     }

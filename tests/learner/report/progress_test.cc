@@ -19,59 +19,59 @@ RunConfig Config() {
   return config;
 }
 
-BatchNumbers Numbers(double mean, double best, int64_t lag_min, double lag_mean, int64_t lag_max) {
+BatchStats Numbers(double mean, double best, int64_t lag_min, double lag_mean, int64_t lag_max) {
   return {mean, best, lag_min, lag_mean, lag_max};
 }
 
 TEST(Progress, ALineTellsOfTheTimeSinceTheLineBefore) {
   Progress progress(Config(), 0, 0);
-  Progress::Now now;
-  now.updates = 10;
-  now.seconds = 5;
-  now.front_end.episodes = 50;
-  now.front_end.steps = 1000;
-  now.front_end.actors_alive = 2;
-  now.front_end.actors_gone = 1;
-  now.ledger = {60, 40, 5, 3, 12};
-  now.stages[Stage::kUpdate].busy = 4.5;
-  now.stages[Stage::kReceive].busy = 0.5;
+  Progress::Totals totals;
+  totals.updates = 10;
+  totals.seconds = 5;
+  totals.front_end.episodes = 50;
+  totals.front_end.steps = 1000;
+  totals.front_end.actors_alive = 2;
+  totals.front_end.actors_gone = 1;
+  totals.ledger = {60, 40, 5, 3, 12};
+  totals.stages[Stage::kUpdate].busy = 4.5;
+  totals.stages[Stage::kReceive].busy = 0.5;
   progress.AddBatch(Numbers(1.5, 0.75, 1, 2, 3));
   progress.AddBatch(Numbers(0.5, 0.875, 0, 1, 2));
   // 50 episodes and 1000 steps in 5 s; mean (1.5 + 0.5) / 2, lag (2 + 1) / 2; 90 of 100 updates left at 0.5 s each.
   EXPECT_EQ(
-      progress.Line(now),
-      "iteration 10/100 | 10.0 episodes/s 200 steps/s | makespan / one device: mean 1.000 best 0.750 | lag 0/1.5/3 | "
+      progress.Line(totals),
+      "update 10/100 | 10.0 episodes/s 200 steps/s | makespan / one device: mean 1.000 best 0.750 | lag 0/1.5/3 | "
       "limited by update (busy: receive 10%, check 0%, batch 0%, update 90%, publish 0%) | actors 2 (1 gone) | "
       "60 episodes: 40 trained 5 stale 3 rejected | 0:00:45 left");
 
-  now.updates = 11;
-  now.seconds = 7;
-  now.front_end.episodes = 54;
+  totals.updates = 11;
+  totals.seconds = 7;
+  totals.front_end.episodes = 54;
   progress.AddBatch(Numbers(0.25, 0.9, 4, 4, 4));
-  const std::string line = progress.Line(now);
+  const std::string line = progress.Line(totals);
   EXPECT_THAT(line, HasSubstr("2.0 episodes/s 0 steps/s"));
   EXPECT_THAT(line, HasSubstr("mean 0.250 best 0.750 | lag 4/4.0/4"));  // The best is that of the whole sitting.
 
-  now.seconds = 8;
-  EXPECT_THAT(progress.Line(now), HasSubstr("no update since the last line"));
+  totals.seconds = 8;
+  EXPECT_THAT(progress.Line(totals), HasSubstr("no update since the last line"));
 }
 
 // A line's "limited by X (busy: ...)", where each stage was busy for such a share of the time since the line before.
 class ProgressLimitTest : public testing::Test {
  protected:
-  ProgressLimitTest() { now_.front_end.actors_alive = 2; }
+  ProgressLimitTest() { totals_.front_end.actors_alive = 2; }
 
   std::string Limit(const std::vector<std::pair<Stage, double>>& shares, int64_t under_way) {
-    now_.seconds += 10;
-    for (const auto& [stage, share] : shares) now_.stages[stage].busy += 10 * share;
-    now_.front_end.under_way = under_way;
-    const std::string line = progress_.Line(now_);
+    totals_.seconds += 10;
+    for (const auto& [stage, share] : shares) totals_.stages[stage].busy += 10 * share;
+    totals_.front_end.under_way = under_way;
+    const std::string line = progress_.Line(totals_);
     const size_t at = line.find("limited by ") + 11;
     return line.substr(at, line.find(" |", at) - at);
   }
 
   Progress progress_{Config(), 0, 0};
-  Progress::Now now_;
+  Progress::Totals totals_;
 };
 
 TEST_F(ProgressLimitTest, IsTheStageThatIsNeverIdle) {
@@ -97,15 +97,15 @@ TEST(Progress, TimeLeftIsBoundByUpdatesAndByTheClock) {
   RunConfig config = Config();
   config.training.max_minutes = 10;
   Progress progress(config, 40, 60);  // Resumed after 40 updates and one minute.
-  Progress::Now now;
-  now.updates = 40;
-  now.seconds = 70;
-  EXPECT_THAT(progress.Line(now), HasSubstr("0:08:50 left"));  // 600 s - 70 s: no rate is known yet.
-  now.updates = 50;
-  now.seconds = 80;  // 2 s an update, 50 to go.
-  EXPECT_THAT(progress.Line(now), HasSubstr("0:01:40 left"));
-  now.seconds = 660;
-  EXPECT_THAT(progress.Line(now), HasSubstr("0:00:00 left"));
+  Progress::Totals totals;
+  totals.updates = 40;
+  totals.seconds = 70;
+  EXPECT_THAT(progress.Line(totals), HasSubstr("0:08:50 left"));  // 600 s - 70 s: no rate is known yet.
+  totals.updates = 50;
+  totals.seconds = 80;  // 2 s an update, 50 to go.
+  EXPECT_THAT(progress.Line(totals), HasSubstr("0:01:40 left"));
+  totals.seconds = 660;
+  EXPECT_THAT(progress.Line(totals), HasSubstr("0:00:00 left"));
 
   Progress endless(Config(), 0, 0);
   EXPECT_THAT(endless.Line({}), HasSubstr("? left"));

@@ -45,13 +45,13 @@ TEST_F(UpdateStageTest, EachUpdateRaisesTheVersionAndIsCounted) {
   EXPECT_EQ(stage.updates(), 4);
   for (PolicyVersion version = 4; version < 9; ++version) {
     Batch batch = BatchFor(version);
-    batch.numbers.lag_max = static_cast<int64_t>(version);
-    const Updated updated = stage.Train(batch);
-    EXPECT_EQ(updated.weights->version, version + 1);
-    EXPECT_EQ(updated.weights->values, updater->weights().values);
-    EXPECT_EQ(updated.numbers.lag_max, static_cast<int64_t>(version));
-    EXPECT_EQ(updated.stats.gradient_norm, 2);
-    EXPECT_FALSE(updated.snapshot.has_value());
+    batch.stats.lag_max = static_cast<int64_t>(version);
+    const UpdateResult result = stage.Train(batch);
+    EXPECT_EQ(result.weights->version, version + 1);
+    EXPECT_EQ(result.weights->values, updater->weights().values);
+    EXPECT_EQ(result.batch_stats.lag_max, static_cast<int64_t>(version));
+    EXPECT_EQ(result.stats.gradient_norm, 2);
+    EXPECT_FALSE(result.snapshot.has_value());
     EXPECT_EQ(stage.updates(), static_cast<int64_t>(version + 1));
   }
   EXPECT_EQ(ledger_.Total().trained, sequence_);
@@ -63,13 +63,13 @@ TEST_F(UpdateStageTest, ASnapshotIsTheStateAfterItsUpdateAndStaysSo) {
   std::vector<Batch> batches;
   for (PolicyVersion version = 0; version < 8; ++version) batches.push_back(BatchFor(version));
 
-  std::optional<Updated> third;
+  std::optional<UpdateResult> third;
   UpdaterState state_after_third;
   for (const Batch& batch : batches) {
-    Updated updated = stage.Train(batch);
-    EXPECT_EQ(updated.snapshot.has_value(), updated.weights->version % 3 == 0);
-    if (updated.weights->version == 3) {
-      third = std::move(updated);
+    UpdateResult result = stage.Train(batch);
+    EXPECT_EQ(result.snapshot.has_value(), result.weights->version % 3 == 0);
+    if (result.weights->version == 3) {
+      third = std::move(result);
       state_after_third = updater->SaveState();
     }
   }

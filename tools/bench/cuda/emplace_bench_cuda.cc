@@ -167,11 +167,13 @@ nlohmann::json Measure(const Options& options) {
 int Main(int argc, char** argv) {
   CLI::App app{"Measures the learner's update on a GPU."};
   Options options;
-  app.add_option("--states", options.states, "States in one update")->check(CLI::Range(1, 1 << 20));
-  app.add_option("--groups", options.groups, "Groups of the graph, at most")->check(CLI::Range(1, 1 << 16));
-  app.add_option("--rounds", options.rounds, "Message rounds")->check(CLI::Range(0, 100));
-  app.add_option("--width", options.width, "Message width; 0: the number of features")->check(CLI::Range(0, 256));
-  app.add_option("--seconds", options.seconds, "For each measurement")->check(CLI::PositiveNumber);
+  app.add_option("--states", options.states, "Number of states in one update")->check(CLI::Range(1, 1 << 20));
+  app.add_option("--groups", options.groups, "Largest number of groups of the graph")->check(CLI::Range(1, 1 << 16));
+  app.add_option("--rounds", options.rounds, "Number of message-passing rounds of the policy")
+      ->check(CLI::Range(0, 100));
+  app.add_option("--width", options.width, "Width of the policy's messages; 0: the number of features")
+      ->check(CLI::Range(0, 256));
+  app.add_option("--seconds", options.seconds, "Seconds that each measurement takes")->check(CLI::PositiveNumber);
   CLI11_PARSE(app, argc, argv);
   const std::string why_not = gpu::WhyNoGpu();
   if (!why_not.empty()) {

@@ -1,4 +1,4 @@
-// The learner's update: PolicyUpdater against a plain LibTorch loop that computes the same gradient.
+// Compares the learner's update (PolicyUpdater) with a plain LibTorch loop that computes the same gradient.
 #pragma once
 
 #include <vector>

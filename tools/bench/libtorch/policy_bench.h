@@ -1,4 +1,4 @@
-// The actor's forward pass: PolicyKernel against the plain LibTorch network.
+// Compares the actor's forward pass (PolicyKernel) with the plain LibTorch network.
 #pragma once
 
 #include <vector>

@@ -1,4 +1,4 @@
-#include "learner/intake/actor_roll.h"
+#include "learner/intake/actor_registry.h"
 
 #include <algorithm>
 #include <utility>
@@ -14,16 +14,16 @@ namespace {
 // actors.
 constexpr std::chrono::seconds kLearnerStoodStill(5);
 
-double SecondsBetween(ActorRoll::Time earlier, ActorRoll::Time later) {
+double SecondsBetween(ActorRegistry::Time earlier, ActorRegistry::Time later) {
   return std::chrono::duration<double>(later - earlier).count();
 }
 
 }  // namespace
 
-ActorRoll::ActorRoll(const Limits& limits, std::function<void(const ActorKey&)> on_gone)
+ActorRegistry::ActorRegistry(const Limits& limits, std::function<void(const ActorKey&)> on_gone)
     : limits_(limits), on_gone_(std::move(on_gone)) {}
 
-bool ActorRoll::Join(const ActorKey& key, const PeerId& peer, const std::string& name, Time now) {
+bool ActorRegistry::Join(const ActorKey& key, const PeerId& peer, const std::string& name, Time now) {
   // A heartbeat would bring an earlier one back.
   const ActorKey first_incarnation{key.actor_id, 0};
   for (auto old = actors_.lower_bound(first_incarnation); old != actors_.end() && old->first < key; ++old) {
@@ -33,7 +33,7 @@ bool ActorRoll::Join(const ActorKey& key, const PeerId& peer, const std::string&
   }
   const auto known = actors_.find(key);
   if (known == actors_.end() || known->second.gone) {
-    if (alive_ >= limits_.actors) return false;
+    if (alive_ >= limits_.max_actors) return false;
     ++alive_;
   }
   if (known == actors_.end()) LogInfo(StrCat("'", name, "' joins as ", ActorName(key)));
@@ -42,7 +42,7 @@ bool ActorRoll::Join(const ActorKey& key, const PeerId& peer, const std::string&
   return true;
 }
 
-bool ActorRoll::Hear(const ActorKey& key, const PeerId& peer, Time now) {
+bool ActorRegistry::MarkHeard(const ActorKey& key, const PeerId& peer, Time now) {
   const auto found = actors_.find(key);
   if (found == actors_.end()) return false;
   Actor& actor = found->second;
@@ -54,20 +54,20 @@ bool ActorRoll::Hear(const ActorKey& key, const PeerId& peer, Time now) {
   return true;
 }
 
-bool ActorRoll::Leave(const ActorKey& key) {
+bool ActorRegistry::Leave(const ActorKey& key) {
   const auto found = actors_.find(key);
   if (found == actors_.end()) return false;
   CountAsGone(key, found->second);
   return true;
 }
 
-void ActorRoll::CountAsGone(const ActorKey& key, Actor& actor) {
+void ActorRegistry::CountAsGone(const ActorKey& key, Actor& actor) {
   if (std::exchange(actor.gone, true)) return;
   --alive_;
   on_gone_(key);
 }
 
-void ActorRoll::Look(Time now) {
+void ActorRegistry::ExpireSilent(Time now) {
   for (auto& [key, actor] : actors_) {
     if (actor.gone || SecondsBetween(actor.last_heard, now) <= limits_.silent_s) continue;
     LogWarning(StrCat(ActorName(key), " has been silent for ", limits_.silent_s, " s and counts as gone"));
@@ -75,14 +75,14 @@ void ActorRoll::Look(Time now) {
   }
 }
 
-void ActorRoll::ForEach(const std::function<void(const ActorKey&, const PeerId&)>& visit) const {
+void ActorRegistry::ForEachAlive(const std::function<void(const ActorKey&, const PeerId&)>& visit) const {
   for (const auto& [key, actor] : actors_) {
     if (!actor.gone) visit(key, actor.peer);
   }
 }
 
-std::optional<std::string> ActorRoll::Hang(Time now) {
-  const bool stood_still = now - std::exchange(last_look_, now) > kLearnerStoodStill;
+std::optional<std::string> ActorRegistry::FindHang(Time now) {
+  const bool stood_still = now - std::exchange(last_hang_check_, now) > kLearnerStoodStill;
   if (stood_still || actors_.empty()) NoteWork(now);
   const double silent_s = SecondsBetween(last_work_, now);
   if (limits_.hang_s == 0 || silent_s <= limits_.hang_s) return std::nullopt;
