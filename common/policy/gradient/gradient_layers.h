@@ -30,7 +30,7 @@ inline WeightView Weights(const GradientLayer& layer) { return {layer.weight, la
 inline WeightView Transposed(const GradientLayer& layer) { return {layer.weight, 1, layer.in, layer.in, layer.out}; }
 
 // y[row][out] = after(bias[out] + sum over in of weight(out, in) * x[row][in]) for kRows rows and kOuts outputs from
-// `out`. `by`: rows that After::kWherePositive looks at.
+// `out`. `by`: rows whose signs After::kWherePositive uses.
 template <After kAfter, int kRows, int kOuts>
 inline void MultiplyTile(const WeightView& weight, const float* bias, const float* const* x, float* const* y,
                          const float* const* by, int32_t out) {
