@@ -386,7 +386,8 @@ class ConfigReader {
 
   void Read(const YAML::Node& root) {
     if (root.IsNull()) return;  // An empty file is all defaults.
-    if (!root.IsMap()) throw BadInput(StrCat(Place(root), ": expected a map of sections"));
+    if (!root.IsMap())
+      throw BadInput(StrCat(Place(root), ": the configuration is ", Shown(root), ", expected a map of sections"));
     for (const auto& entry : root) {
       const std::string key = Key(entry.first);
       const Section* const section = FindSection(key);
@@ -404,7 +405,7 @@ class ConfigReader {
     return StrCat(source_, ":", node.Mark().line + 1, ":", node.Mark().column + 1);
   }
   std::string Key(const YAML::Node& node) const {
-    if (!node.IsScalar()) throw BadInput(StrCat(Place(node), ": expected a name as key"));
+    if (!node.IsScalar()) throw BadInput(StrCat(Place(node), ": a key is ", Shown(node), ", expected a name"));
     return node.Scalar();
   }
   static const Section* FindSection(const std::string& name) {
@@ -441,7 +442,7 @@ class ConfigReader {
 void ApplyOverride(const std::string& text, RunConfig& config) {
   const std::string place = "--set " + text;
   const size_t equals = text.find('=');
-  if (equals == std::string::npos) throw BadInput(StrCat(place, ": expected section.key=value"));
+  if (equals == std::string::npos) throw BadInput(StrCat(place, ": has no '=', expected section.key=value"));
   const std::string name = text.substr(0, equals);
   std::vector<std::string> known;
   for (const Section& section : Sections()) {
@@ -459,8 +460,8 @@ void ApplyOverride(const std::string& text, RunConfig& config) {
     }
   }
   const std::string nearest = NearestName(name, known);
-  throw BadInput(
-      StrCat(place, ": unknown key '", name, "'", nearest.empty() ? "" : StrCat(", did you mean '", nearest, "'?")));
+  throw BadInput(StrCat(place, ": unknown key '", name, "'",
+                        nearest.empty() ? ", expected section.key=value" : StrCat(", did you mean '", nearest, "'?")));
 }
 
 void ResolvePath(std::string& path, const std::filesystem::path& base) {
@@ -471,11 +472,15 @@ void ResolvePath(std::string& path, const std::filesystem::path& base) {
 void CheckTogether(const RunConfig& config, const std::string& source) {
   const WorkloadConfig& workload = config.workload;
   if (workload.family.empty() && workload.train_graphs.empty()) {
-    throw BadInput(StrCat(source, ": workload.family is empty, expected a family, or workload.train_graphs"));
+    throw BadInput(StrCat(
+        source,
+        ": workload.family and workload.train_graphs are both empty, expected a family, or workload.train_graphs"));
   }
   if (!workload.family.empty() && !workload.train_graphs.empty()) {
     throw BadInput(
-        StrCat(source, ": workload.family and workload.train_graphs are both given, expected one (family: \"\")"));
+        StrCat(source,
+               ": workload.family and workload.train_graphs are both given, expected one of them; family: \"\" chooses "
+               "train_graphs"));
   }
   if (!workload.family.empty() && workload.train > workload.count) {
     throw BadInput(
@@ -483,13 +488,13 @@ void CheckTogether(const RunConfig& config, const std::string& source) {
   }
   if (config.evaluation.patience == 1) {
     throw BadInput(
-        StrCat(source, ": evaluation.patience is 1, expected 0, or 2 and more: one evaluation has no spread"));
+        StrCat(source, ": evaluation.patience is 1, expected 0 or at least 2, because one evaluation has no spread"));
   }
   const TrainingConfig& training = config.training;
   if (training.lockstep() && config.environment.start == "best") {
     throw BadInput(StrCat(source,
-                          ": environment.start is best, expected random or single with training.sync: lockstep: the "
-                          "best placement that an actor has seen depends on what else it has played"));
+                          ": environment.start is best, expected random or single with training.sync: lockstep, "
+                          "because the best placement that an actor has seen depends on which episodes it has played"));
   }
   if (training.entropy == "target" && std::max(training.entropy_start, training.entropy_end) > 1) {
     throw BadInput(StrCat(source, ": training.entropy_start is ", training.entropy_start, " and training.entropy_end ",
