@@ -4,7 +4,7 @@
 //                    Thrown anywhere, caught once, in RunMain. Its message is one line: place, value, expectation.
 //   EMPLACE_CHECK    a bug of ours; stays on in release builds and aborts with file and line.
 //
-// What is expected to happen now and then (time-out, closed, stale) is a return value, not an exception.
+// Outcomes that are expected now and then (timeout, closed, stale) are return values, not exceptions.
 #pragma once
 
 #include <functional>

@@ -40,9 +40,9 @@ class PlacementEnv {
   int32_t step() const { return step_; }
   std::span<const uint8_t> placement() const { return placement_; }  // [n]
   PolicyState state() const { return {&task_->policy, placement_.data(), step_}; }
-  double makespan_us() const { return makespan_us_; }  // Of the current placement.
+  double makespan_us() const { return makespan_us_; }  // Makespan of the current placement.
   bool feasible() const { return feasible_; }          // Whether the current placement fits every device's memory.
-  double best_makespan_us() const { return best_makespan_us_; }  // Of the best feasible placement seen; infinity: none.
+  double best_makespan_us() const { return best_makespan_us_; }  // Of the best feasible placement; infinity: none.
   const std::vector<uint8_t>& best_placement() const { return best_placement_; }
 
  private:

@@ -14,7 +14,7 @@
 namespace emplace {
 
 inline constexpr size_t kKeyBytes = 32;
-inline constexpr size_t kKeyCharacters = 40;  // Of a key in Z85.
+inline constexpr size_t kKeyCharacters = 40;  // Length of a key in Z85.
 
 struct LearnerKeys {
   std::string public_key;

@@ -29,7 +29,7 @@ struct FromActor {
   ActorMessage message;
 };
 struct SentTrajectory {
-  PeerId peer;  // Of the trajectories socket; the actor's PeerId of the control socket is another.
+  PeerId peer;  // On the trajectories socket; on the control socket the actor has another PeerId.
   Trajectory trajectory;
 };
 

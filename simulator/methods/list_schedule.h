@@ -103,7 +103,7 @@ class ListSchedule {
   std::vector<double> finish_us_;            // [n]
   std::vector<std::vector<Busy>> busy_;      // [D] in order of time, not overlapping
   std::vector<double> link_free_us_;         // [D] of the sending link
-  std::vector<double> arrival_us_;           // By ArrivalIndex; -1: not sent
+  std::vector<double> arrival_us_;           // Arrival times by ArrivalIndex; -1: not sent
   std::vector<DeviceIndex> candidates_;      // Scratch.
   std::vector<double> scratch_link_us_;      // [D]
 };

@@ -34,7 +34,7 @@ class Carver {
   size_t used_ = 0;
 };
 
-// Where a graph's part of the concatenated arrays starts.
+// The positions of a graph's parts in the concatenated arrays.
 struct GraphEntry {
   int32_t num_nodes;
   int32_t words;   // Number of 64-bit words of a bit set
@@ -119,7 +119,7 @@ struct EpisodeSource {
 struct BatchCapacity {
   int32_t states = 0;
   int32_t episodes = 0;
-  int32_t steps = 0;  // Of all episodes together
+  int32_t steps = 0;  // Steps of all episodes together
 
   bool Holds(const BatchCapacity& other) const {
     return states >= other.states && episodes >= other.episodes && steps >= other.steps;

@@ -45,7 +45,7 @@ EMPLACE_DEVICE void ForHeadLayer(Block& block, int32_t parts, const MatrixOf& ma
   });
 }
 
-// Of sums and own embeddings: pooled, hidden layers and logits, -infinity where the device is not allowed.
+// Computes pooled, the hidden layers and the logits from sums and own embeddings; -infinity for a device not allowed.
 struct HeadForwardKernel {
   PolicyPlan plan;
   GraphsView graphs;
@@ -98,7 +98,7 @@ struct HeadForwardKernel {
   }
 };
 
-// From d_logits: the gradients of all layers' outputs, and of what the body gave.
+// Computes the gradients of all layers' outputs, and those of the sums and own embeddings, from d_logits.
 struct HeadBackwardKernel {
   PolicyPlan plan;
   BatchView batch;

@@ -1,4 +1,4 @@
-// From partial gradients to the next weights: the sum over blocks, its norm, clipping, Adam, and the weights packed for
+// Computes the next weights from partial gradients: the sum over blocks, its norm, clipping, Adam, and packing for
 // the next forward pass. All sums have a fixed order; there are no atomics.
 #pragma once
 

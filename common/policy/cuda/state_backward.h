@@ -120,8 +120,8 @@ EMPLACE_DEVICE BlockScratch ScratchAt(const PolicyPlan& plan, int32_t n, float* 
           {memory + CheckpointFloats(plan, n), RowStride(plan.embedding_padded)}};
 }
 
-// From the gradients of the sums over the sets, [3, e padded], and of the current node's own e: scratch.d_embedding,
-// and the gradients of F.
+// Computes scratch.d_embedding and the gradients of F from those of the sums over the sets, [3, e padded], and of the
+// current node's own e.
 template <typename Block>
 EMPLACE_DEVICE void BackwardPools(Block& block, const PolicyPlan& plan, const float* packed, const StateView& state,
                                   const float* d_sums, const float* d_own, const BackwardArena& at, float* arena,
@@ -230,7 +230,7 @@ EMPLACE_DEVICE void BackwardRound(Block& block, const PolicyPlan& plan, const fl
     Store(d_output[node] + first, way.from.Any(node) ? Where(y, d) : Zeros());
   });
 
-  // And back.
+  // The backward pass of the round.
   InputGradient(block, BackwardMatrix(g1, packed), d_output, n, g_hidden, d_g_hidden);
   const Rows& d_sums = d_x;  // Nobody needs d_x any more.
   ForLayer(block, BackwardMatrix(g0, packed), d_g_hidden, n,

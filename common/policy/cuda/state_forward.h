@@ -12,9 +12,9 @@ inline constexpr int32_t kSumSlices = 8;
 
 // Offsets in the arena, in floats. What is not needed at the same time overlaps.
 struct ForwardArena {
-  int32_t stride;            // Of rows of m floats
-  int32_t embedding_stride;  // Of rows of e floats
-  int32_t feature_stride;    // Of rows of F floats
+  int32_t stride;            // Stride of rows of m floats
+  int32_t embedding_stride;  // Stride of rows of e floats
+  int32_t feature_stride;    // Stride of rows of F floats
   int32_t self;              // [n, m]
   int32_t embedding;         // [n, e]
   // While the self embedding is computed:
@@ -29,7 +29,7 @@ struct ForwardArena {
   int32_t pool_inner;   // [n, e]
   int32_t pool_sums;    // [kSumSlices, 3, e]
   int32_t sets;         // NodeSets
-  int32_t floats;       // Of the whole arena
+  int32_t floats;       // Size of the whole arena
 };
 
 EMPLACE_HOST_DEVICE int32_t NodeSetFloats(int32_t num_nodes) { return 4 + PadToFour(num_nodes); }
@@ -145,7 +145,7 @@ EMPLACE_DEVICE void EmbedSelf(Block& block, const PolicyPlan& plan, const float*
 struct Checkpoints {
   float* memory;   // Null: nothing is kept.
   int32_t rounds;  // k
-  int32_t nodes;   // Of the state
+  int32_t nodes;   // Nodes of the state's graph
   int32_t stride;
 
   EMPLACE_DEVICE Rows At(int32_t direction, int32_t round) const {

@@ -23,7 +23,7 @@ EMPLACE_DEVICE Four Load(const float* from) {
 }
 EMPLACE_DEVICE void Store(float* to, const Four& value) {
 #ifdef __CUDA_ARCH__
-  // As two halves of one integer: nvcc would store a struct of four floats in four instructions.
+  // The two halves of one integer are stored: nvcc would store a struct of four floats in four instructions.
   const auto pair = [](float low, float high) {
     return static_cast<unsigned __int128>(__float_as_uint(low) | static_cast<uint64_t>(__float_as_uint(high)) << 32);
   };

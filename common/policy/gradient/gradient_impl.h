@@ -337,7 +337,7 @@ class TilePass {
     }
   }
 
-  // From the gradient of x to that of the sums over neighbours, through g.
+  // Computes the gradient of the sums over neighbours from that of x, through g.
   void HearBackward(int direction, const Panel& nodes) {
     float* sum[kPanel];
     float* hidden[kPanel];
@@ -361,7 +361,7 @@ class TilePass {
     MlpBackward<After::kStore>(p_.layers.directions[direction].g, sum, hidden, y, hidden_delta, sum_delta);
   }
 
-  // From the gradient of the sums of the nodes that heard a node to that of its x, through f.
+  // Computes the gradient of a node's x from those of the sums of the nodes that heard it, through f.
   void SendBackward(int direction, int32_t round, const Panel& nodes) {
     const float* x[kPanel];
     const float* hidden[kPanel];

@@ -73,7 +73,7 @@ inline void MlpTile(const PackedMlp& mlp, const float* x, int64_t x_stride, floa
   LayerTileRows<true>(mlp.output, hidden, mlp.hidden.padded_out, y, mlp.output.padded_out);
 }
 
-// The same layer for any number of rows.
+// Computes a layer for any number of rows.
 template <bool kRelu>
 inline void LayerAllRows(const PackedLayer& layer, const float* x, int64_t x_stride, int32_t count, float* y,
                          int64_t y_stride) {

@@ -39,7 +39,7 @@ struct PackedPolicy {
   // Strides of rows, in floats. They are fields, because the paths would share even a small inline function.
   int32_t feature_stride = 0;
   int32_t width_stride = 0;
-  // Of a node's embedding [forward m, backward m]; the backward half covers the padding of the forward half.
+  // The stride of a node's embedding [forward m, backward m]; the backward half covers the padding of the forward half.
   int32_t embedding_stride = 0;
   int32_t inner_stride = 0;  // padded 2m
   int32_t pooled_stride = 0;
