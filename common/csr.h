@@ -1,4 +1,4 @@
-// Compressed rows: a list of int32 lists in two flat arrays.
+// A list of int32 lists (rows), stored in two flat arrays.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 namespace emplace {
 
 struct Csr {
-  std::vector<int32_t> begin = {0};  // [rows + 1]; row r is items[begin[r] .. begin[r + 1]).
+  std::vector<int32_t> begin = {0};  // [rows + 1]; row r is items[begin[r]] to items[begin[r + 1] - 1].
   std::vector<int32_t> items;
 
   int32_t rows() const { return static_cast<int32_t>(begin.size()) - 1; }

@@ -4,7 +4,7 @@
 //                    Thrown anywhere, caught once, in RunMain. Its message is one line: place, value, expectation.
 //   EMPLACE_CHECK    a bug of ours; stays on in release builds and aborts with file and line.
 //
-// What is expected to happen now and then (time-out, closed, stale) is a return value, not an exception.
+// Outcomes that are expected now and then (timeout, closed, stale) are return values, not exceptions.
 #pragma once
 
 #include <functional>
@@ -20,21 +20,22 @@ class Error : public std::runtime_error {
   Error(Kind kind, const std::string& message);  // Line breaks and other control characters become spaces.
 
   Kind kind() const { return kind_; }
-  // 2 for bad usage or bad input, 1 for a run that failed (design, section 2).
+  // The exit code of a program that ends with this error: 2 for bad usage or bad input, 1 for a run that failed.
   int exit_code() const { return kind_ == Kind::kBadInput ? 2 : 1; }
 
  private:
   Kind kind_;
 };
 
-// The two ways to make one: `throw BadInput(StrCat(path, ": ..."));`
+// They make an Error of either kind, to be thrown: `throw BadInput(StrCat(path, ": ..."));`
 Error BadInput(const std::string& message);
 Error RunFailed(const std::string& message);
 
-// Runs the body of a program. An Error becomes one line on stderr, "program: message", and its exit code;
-// any other exception becomes exit code 1.
+// Runs the body of a program and returns the program's exit code. An Error becomes one line on stderr, "program:
+// message", and the error's exit code. Any other exception becomes exit code 1.
 int RunMain(const std::string& program, const std::function<int()>& body);
 
+// Prints the failed condition with file and line, and aborts. EMPLACE_CHECK calls it.
 [[noreturn]] void CheckFailed(const char* file, int line, const char* condition, const std::string& detail);
 
 }  // namespace emplace

@@ -7,14 +7,14 @@
 
 namespace emplace {
 
-// A file of another version of its format than this program reads: it is no use to look further, and it is not damaged.
+// The error for a file that is sound but has a version of its format that this program does not read.
 class OtherVersion : public Error {
  public:
   explicit OtherVersion(const std::string& message) : Error(Kind::kBadInput, message) {}
 };
 
-// Throws OtherVersion where `found` is another version of the format `expected`, and BadInput for anything else that is
-// not `expected`. `place` names the file.
+// Throws OtherVersion when `found` is another version of the format `expected`, and BadInput when it is another format
+// or none. `place` names the file in the error.
 void CheckFormat(const std::string& found, const std::string& expected, const std::string& place);
 
 }  // namespace emplace

@@ -1,4 +1,4 @@
-// The name of this machine, for messages that say where something is.
+// The host name of this machine, for log lines and errors.
 #pragma once
 
 #include <string>

@@ -1,16 +1,16 @@
-// Indices and versions that cross folder borders.
+// Types of indices and versions that several folders use.
 #pragma once
 
 #include <cstdint>
 
 namespace emplace {
 
-using OpIndex = int32_t;      // Position in OpGraph::ops().
-using GroupIndex = int32_t;   // Position in the grouped graph; a topological order.
-using DeviceIndex = int32_t;  // Position in Cluster::devices.
-using GraphId = uint32_t;     // Position in the run's list of training graphs.
+using OpIndex = int32_t;      // Index into OpGraph::ops().
+using GroupIndex = int32_t;   // Index of a group in the grouped graph; ascending indices are a topological order.
+using DeviceIndex = int32_t;  // Index into Cluster::devices.
+using GraphId = uint32_t;     // Index into the run's list of training graphs.
 
-// Counts the updates of a policy; 0 is the initial weights.
+// Number of updates that have made a policy; version 0 has the initial weights.
 using PolicyVersion = uint64_t;
 
 }  // namespace emplace

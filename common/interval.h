@@ -5,7 +5,7 @@
 
 namespace emplace {
 
-// low = high = mean where there is one value only; NaN: nothing to average.
+// A mean with the ends of its 95% confidence interval. With one value, low = high = mean; with none, all are NaN.
 struct Interval {
   double mean = 0;
   double low = 0;
@@ -13,8 +13,8 @@ struct Interval {
 };
 Interval MeanWithInterval(std::span<const double> values);
 
-// Of mean(a) - mean(b), the two drawn independently, their variances unlike (Welch, Biometrika 34, 1947).
-// REQUIRES: two values at least in each.
+// The interval of mean(a) - mean(b) for independent samples of unequal variance (Welch, Biometrika 34, 1947).
+// REQUIRES: each sample has at least two values.
 Interval DifferenceOfMeans(std::span<const double> a, std::span<const double> b);
 
 }  // namespace emplace

@@ -1,5 +1,5 @@
-// Log lines, "time role level message", on stderr. Thread-safe. Role is set once by main ("learner", "actor 3").
-// Implemented over spdlog; its headers stay out of this one because its fmt clashes with LibTorch's.
+// Writes log lines "time role level message" to stderr. Any thread may call these functions. Implemented with spdlog,
+// whose headers are kept out of this one because its fmt clashes with LibTorch's.
 #pragma once
 
 #include <string>
@@ -7,8 +7,9 @@
 
 namespace emplace {
 
+// Sets the role in every line, such as "learner" or "actor 3"; main calls it once.
 void SetLogRole(const std::string& role);
-// Also writes the lines to a file. Throws Error when it cannot be opened.
+// Writes the lines to this file too. Throws Error when the file cannot be opened.
 void LogToFile(const std::string& path);
 void LogInfo(std::string_view message);
 void LogWarning(std::string_view message);

@@ -38,15 +38,15 @@ class EMPLACE_ANNOTATE(scoped_lockable) MutexLock {
   Mutex& mu_;
 };
 
-// Waits may return early without reason: call them in a loop that checks what is waited for.
+// A wait may return early without a reason: call it in a loop that checks the condition.
 class CondVar {
  public:
   void Wait(Mutex& mu) EMPLACE_REQUIRES(mu) {
     std::unique_lock<std::mutex> held(mu.mu_, std::adopt_lock);
     changed_.wait(held);
-    held.release();  // The caller goes on holding it.
+    held.release();  // The caller still holds the mutex.
   }
-  // False once `deadline` has passed.
+  // Returns false once `deadline` has passed.
   bool WaitUntil(Mutex& mu, std::chrono::steady_clock::time_point deadline) EMPLACE_REQUIRES(mu) {
     std::unique_lock<std::mutex> held(mu.mu_, std::adopt_lock);
     const bool in_time = changed_.wait_until(held, deadline) == std::cv_status::no_timeout;

@@ -5,10 +5,11 @@
 
 namespace emplace {
 
+// The limit of this process (ulimit -n).
 int64_t OpenFileLimit();
 
-// Raises the soft limit to the hard one, as nobody who needs 3,000 connections should have to know of `ulimit -n`.
-// Returns what the limit is now.
+// Raises the soft limit to the hard limit, so that a learner with thousands of connections needs no `ulimit -n`.
+// Returns the new limit.
 int64_t RaiseOpenFileLimit();
 
 }  // namespace emplace

@@ -1,5 +1,5 @@
-// A bounded first-in first-out queue between threads. A full queue makes its producers wait: nothing is ever dropped.
-// Every function may be called from any thread.
+// A bounded first-in first-out queue between threads. Producers wait while the queue is full; nothing is ever dropped.
+// Any thread may call any function.
 #pragma once
 
 #include <chrono>
@@ -19,14 +19,15 @@ class BoundedQueue {
   // REQUIRES: capacity > 0 (items).
   explicit BoundedQueue(size_t capacity) : capacity_(capacity) { EMPLACE_CHECK(capacity > 0); }
 
-  // Waits for room. False once the queue is closed; `value` is then untouched.
+  // Waits for room. Returns false once the queue is closed; `value` is then unchanged.
   bool Push(T&& value) {
     const MutexLock lock(mu_);
     while (!closed_ && items_.size() >= capacity_) room_.Wait(mu_);
     return Admit(std::move(value));
   }
 
-  // Waits for room for at most `timeout`. False when there was none or the queue is closed; `value` is then untouched.
+  // Waits for room for at most `timeout`. Returns false when there is none, or when the queue is closed; `value` is
+  // then unchanged.
   bool TryPush(T&& value, std::chrono::milliseconds timeout = std::chrono::milliseconds(0)) {
     const auto deadline = std::chrono::steady_clock::now() + timeout;
     const MutexLock lock(mu_);
@@ -36,7 +37,7 @@ class BoundedQueue {
     return Admit(std::move(value));
   }
 
-  // The oldest item, waiting for one for at most `timeout`. nullopt: none came, or the queue is closed and empty.
+  // Returns the oldest item, after waiting for one for at most `timeout`. nullopt: there is none.
   std::optional<T> Pop(std::chrono::milliseconds timeout) {
     const auto deadline = std::chrono::steady_clock::now() + timeout;
     const MutexLock lock(mu_);
@@ -46,21 +47,21 @@ class BoundedQueue {
     return TakeOldest();
   }
 
-  // The oldest item, waiting for one as long as it takes. nullopt: the queue is closed and empty.
+  // Returns the oldest item, after waiting for one as long as it takes. nullopt: the queue is closed and empty.
   std::optional<T> Pop() {
     const MutexLock lock(mu_);
     while (!closed_ && items_.empty()) filled_.Wait(mu_);
     return TakeOldest();
   }
 
-  // Waits for room. False once the queue is closed. With one producer, its next Push then does not wait.
+  // Waits for room. Returns false once the queue is closed. If there is one producer, its next Push does not wait.
   bool WaitForRoom() {
     const MutexLock lock(mu_);
     while (!closed_ && items_.size() >= capacity_) room_.Wait(mu_);
     return !closed_;
   }
 
-  // Takes no more items and wakes everyone who waits; what is inside can still be popped.
+  // From now on the queue takes no items; those inside can still be popped. Wakes all threads that wait.
   void Close() {
     const MutexLock lock(mu_);
     closed_ = true;
@@ -95,8 +96,8 @@ class BoundedQueue {
 
   const size_t capacity_;
   mutable Mutex mu_;
-  CondVar room_;                                 // An item left, or closed.
-  CondVar filled_;                               // An item came, or closed.
+  CondVar room_;                                 // Signalled when an item leaves or the queue is closed.
+  CondVar filled_;                               // Signalled when an item comes or the queue is closed.
   std::deque<T> items_ EMPLACE_GUARDED_BY(mu_);  // Oldest first.
   bool closed_ EMPLACE_GUARDED_BY(mu_) = false;
 };

@@ -16,7 +16,7 @@ class Rng {
 
   explicit Rng(uint64_t seed);
 
-  // An independent stream, named by purpose and index: the same whatever was drawn from this one before or since.
+  // An independent stream for a purpose and an index. It is the same whatever has been drawn from this generator.
   Rng Fork(std::string_view purpose, uint64_t index = 0) const;
 
   uint64_t Next();                                // Uniform over all 64-bit values.
@@ -27,13 +27,13 @@ class Rng {
   // An index with probability weights[i] / sum. REQUIRES: some weight > 0, none negative.
   size_t Categorical(std::span<const double> weights);
 
-  // For checkpoints.
+  // A checkpoint saves the state and the seed.
   const State& state() const { return state_; }
   uint64_t seed() const { return seed_; }
   static Rng FromState(uint64_t seed, const State& state);
 
  private:
-  uint64_t seed_;  // What Fork derives from.
+  uint64_t seed_;  // Fork derives its streams from the seed.
   State state_;
 };
 

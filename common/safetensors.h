@@ -14,28 +14,30 @@ namespace emplace {
 
 struct SafetensorsTensor {
   std::string name;
-  std::string dtype;           // "F32", "I64", "U64", ...: one of the format's names.
-  std::vector<int64_t> shape;  // Empty: one element.
+  std::string dtype;           // One of the format's names: "F32", "I64", "U64", ...
+  std::vector<int64_t> shape;  // An empty shape means one element.
   std::vector<uint8_t> bytes;  // Row-major little-endian elements.
 
   // T: float, double, int32_t, int64_t, uint64_t or uint8_t. REQUIRES: values.size() is the product of `shape`.
   template <typename T>
   static SafetensorsTensor Of(std::string name, std::vector<int64_t> shape, std::span<const T> values);
-  // Throws BadInput "source: tensor 'name': ..." when the dtype is not T's. `source` is the file or peer it came from.
+  // Throws BadInput "source: tensor 'name': ..." when the dtype is not that of T. `source` names the file or the peer.
   template <typename T>
   std::vector<T> Values(const std::string& source) const;
 };
 
 struct SafetensorsFile {
   std::map<std::string, std::string> metadata;
-  std::vector<SafetensorsTensor> tensors;  // In the order of the file.
+  std::vector<SafetensorsTensor> tensors;  // In the order in which the file lists them.
 
   // Throws BadInput "source: lacks tensor 'name'".
   const SafetensorsTensor& Get(const std::string& name, const std::string& source) const;
 };
 
-// Byte-identical for equal contents. Data starts at a multiple of 8; tensors of wider elements come first, otherwise in
-// the order given, so that each one is aligned to its element. REQUIRES: names differ and are not "__metadata__".
+// Equal contents give equal bytes. The data starts at a multiple of 8, and tensors of wider elements come first, so
+// that each tensor is aligned to its elements; otherwise the order is kept. REQUIRES: the tensors' names differ, and
+// none is
+// "__metadata__".
 std::string SerializeSafetensors(const SafetensorsFile& file);
 
 // Throws BadInput "source: what is wrong, what was expected".

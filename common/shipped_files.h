@@ -1,4 +1,4 @@
-// Where the folders are that come with the programs, such as configs/.
+// Finds the folders that come with the programs, such as configs/.
 #pragma once
 
 #include <filesystem>
@@ -6,9 +6,9 @@
 
 namespace emplace {
 
-// The folder `name`: what the environment variable `variable` says; else the one beside the folder of this program, as
-// where programs are installed (PREFIX/bin, PREFIX/configs); else the one beside the build folder that this program is
-// in, as in a checkout (build/bin, configs). Throws BadInput when there is none.
+// The path of the folder `name`. The environment variable `variable` decides if it is set. Otherwise the folder is
+// beside that of this program, as in an installation (PREFIX/bin, PREFIX/configs), or beside the build folder, as in a
+// checkout (build/bin, configs). Throws BadInput when there is no such folder.
 std::filesystem::path ShippedFolder(const std::string& name, const char* variable);
 
 }  // namespace emplace

@@ -8,7 +8,7 @@
 
 namespace emplace {
 
-// Concatenates anything that has operator<<. Doubles print with up to `6` significant digits.
+// Concatenates all parts; each needs an operator<<. Doubles print with up to six significant digits.
 template <typename... Parts>
 std::string StrCat(const Parts&... parts) {
   std::ostringstream out;
@@ -16,12 +16,12 @@ std::string StrCat(const Parts&... parts) {
   return out.str();
 }
 
-// "a, b, c"
+// The parts with the separator between them: "a, b, c".
 std::string Join(const std::vector<std::string>& parts, std::string_view separator);
 std::vector<std::string> Split(std::string_view text, char separator);
 
-// Whether it is UTF-8, of characters alone: neither surrogates nor what Unicode will never assign (U+FFFE, U+FDD0,
-// ...). Other text does not survive a YAML file: its writer puts U+FFFD in the place of what it does not know.
+// Whether the text is UTF-8 without surrogates and without code points that Unicode never assigns (U+FFFE, U+FDD0 and
+// others). Other text does not survive a YAML file: yaml-cpp writes U+FFFD in place of such bytes.
 bool IsUnicodeText(std::string_view text);
 
 // The shortest text that reads back as the same double ("0.1", "12500", "1e-09").
@@ -30,7 +30,7 @@ std::string ShortestDouble(double value);
 // A span of time for people, in the unit that fits: "350 us", "3.1 ms", "2.45 s", "12 min 5 s".
 std::string ShownSeconds(double seconds);
 
-// makespan / one device for people: "0.7731", or "-" for NaN, where there is none.
+// The ratio "makespan / one device" as people read it: "0.7731", or "-" for NaN, when there is no ratio.
 std::string ShownRatio(double ratio);
 
 }  // namespace emplace

@@ -1,6 +1,6 @@
-// A directed acyclic graph whose nodes can be merged without ever making a cycle. Keeps a topological order up to date
-// while nodes merge, moving only what lies between the two (after Pearce and Kelly, "A dynamic topological sort
-// algorithm for directed acyclic graphs", 2006), so that a merge costs what it disturbs and not the whole graph.
+// A directed acyclic graph whose nodes can be merged without ever making a cycle. It keeps a topological order up to
+// date while nodes merge. A merge moves only the nodes between the two in this order (after Pearce and Kelly, "A
+// dynamic topological sort algorithm for directed acyclic graphs", 2006), so it does not cost time for the whole graph.
 #pragma once
 
 #include <cstdint>
@@ -10,22 +10,22 @@
 
 namespace emplace {
 
-// Nodes are 0..n-1; after a merge the two are known by the lower of their names. Not thread-safe.
+// Nodes are 0..n-1. Two merged nodes are known by the lower of their numbers. Not thread-safe.
 class AcyclicContraction {
  public:
   // REQUIRES: edges lead from lower to higher nodes.
   AcyclicContraction(int32_t nodes, std::span<const std::pair<int32_t, int32_t>> edges);
 
-  // Merges along the edge from -> to, unless another path leads from the one to the other (they would form a cycle) or
-  // the search for one grows past an internal limit. False: nothing changed. REQUIRES: both are alive and the edge
-  // exists.
+  // Merges the two nodes of the edge from -> to. Returns false, with nothing changed, when another path leads from the
+  // one to the other, so that the merge would make a cycle, or when the search for such a path grows past an internal
+  // limit. REQUIRES: both nodes are alive and the edge exists.
   bool TryMergeAlong(int32_t from, int32_t to);
-  // Merges two nodes that follow each other in the current topological order; always possible.
+  // Merges two nodes that follow each other in the current topological order, which is always possible.
   void MergeNeighbours(int32_t first, int32_t second);
 
-  int32_t Find(int32_t node) const;  // The name under which it is alive.
+  int32_t Find(int32_t node) const;  // The number under which the node is alive.
   bool alive(int32_t node) const { return merged_into_[static_cast<size_t>(node)] == node; }
-  // Alive, ascending, no repeats.
+  // The alive neighbours of an alive node, ascending, no repeats.
   std::span<const int32_t> Successors(int32_t node) const { return successors_[static_cast<size_t>(node)]; }
   std::span<const int32_t> Predecessors(int32_t node) const { return predecessors_[static_cast<size_t>(node)]; }
   std::vector<int32_t> Order() const;  // The alive nodes in topological order.

@@ -47,7 +47,8 @@ LinkModel ReadSenderModel(const YamlReader& reader, const YAML::Node& transfer) 
 
 void ReadLinks(const YamlReader& reader, const YAML::Node& root, Cluster& cluster) {
   if (const YAML::Node node = root["topology"]) {
-    if (root["transfer"]) throw reader.At(root["transfer"], "'transfer' and 'topology' exclude each other");
+    if (root["transfer"])
+      throw reader.At(root["transfer"], "'transfer' and 'topology' are both given, expected one of them");
     std::vector<std::string> names;
     for (const Device& device : cluster.devices) names.push_back(device.name);
     TopologySection section = ReadTopology(reader, node, names);
@@ -57,7 +58,7 @@ void ReadLinks(const YamlReader& reader, const YAML::Node& root, Cluster& cluste
     return;
   }
   const YAML::Node transfer = root["transfer"];
-  if (!transfer) throw reader.At(root, "'transfer' is missing, or 'topology' in its place");
+  if (!transfer) throw reader.At(root, "'transfer' is missing, expected it, or 'topology' in its place");
   reader.CheckMap(transfer, "transfer", {"bandwidth_bytes_per_us", "overhead_us", "model"});
   cluster.bandwidth_bytes_per_us = reader.Positive(transfer, "bandwidth_bytes_per_us");
   cluster.transfer_overhead_us = reader.Number(transfer, "overhead_us");

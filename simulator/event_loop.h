@@ -1,15 +1,15 @@
-// The events of a run, one after the other: ops and devices here, tensors in a link model (links/). The model is a
-// template argument, so that a run costs one virtual call and an event none.
+// Processes the events of a run one after the other. The loop itself handles ops and devices; a link model (links/)
+// handles tensors. The model is a template argument, so that a run costs one virtual call and an event none.
 //
-// A model has so many slots for events to come (NumSlots) and starts at most so many transfers (MostTransfers). It is
-// asked to Send what an op that ended has for other devices; what it schedules on its slots comes back, at that time,
-// as OnEvent. When nothing is to come any more, Finish brings the timeline's transfers into order and says until when
-// the links are busy. It allocates in its constructor only.
-//
-// A run starts from the last snapshot of the one before that the new placement does not touch. The model takes part in
-// this by SendsTheSame (whether an op's transfers are requested alike under another placement), VisitState
-// (run_snapshots.h; a queue of transfers that was the same up to a moment need not be copied) and Replay, which makes
-// ready what a delivery did.
+// A link model allocates in its constructor only, and has these members:
+//   NumSlots, MostTransfers   the number of its event slots, and the largest number of transfers in a run
+//   Send                      requests the transfers of an op that has ended to other devices
+//   OnEvent                   handles an event that the model has scheduled on one of its slots
+//   Finish                    sorts the timeline's transfers after the last event; returns until when links are busy
+// A run starts from the last snapshot of the run before that the new placement does not affect. For this a model has:
+//   SendsTheSame              whether an op requests the same transfers under another placement
+//   VisitState                lists the state that a snapshot copies (run_snapshots.h)
+//   Replay                    makes the inputs ready that a delivery had made ready
 #pragma once
 
 #include <algorithm>
@@ -26,10 +26,11 @@ namespace emplace {
 class EventLoop {
  public:
   virtual ~EventLoop() = default;
-  // Leaves all of the timeline but peak_bytes, and the ops of each device as they started, in state().
+  // Simulates a placement. Writes the timeline, except peak_bytes, and each device's ops in the order in which they
+  // started, to state().
   virtual void Run(std::span<const DeviceIndex> placement, bool keep_transfers) = 0;
   RunState& state() { return run_; }
-  // Op ends and deliveries of the last run, without those that it took over from the run before.
+  // Number of op ends and deliveries that the last run simulated; those taken over from the run before do not count.
   size_t events() const { return run_.log_size - taken_over_; }
 
  protected:
@@ -88,7 +89,7 @@ class EventLoopOver final : public EventLoop {
     });
   }
 
-  // Both return the time up to which all is done.
+  // Both return the time up to which all events have been processed.
   double Start() {
     snapshots_.Clear();
     ended_ = 0;
@@ -122,7 +123,7 @@ class EventLoopOver final : public EventLoop {
     for (const OpIndex consumer : run_.consumers.Row(op)) {
       const bool local = run_.DeviceOf(consumer) == device;
       remote |= !local;
-      // For this device, which takes its next op below.
+      // The consumer is queued only: this device takes its next op below.
       if (run_.TakeInput(consumer, local)) run_.PushOp(consumer, device);
     }
     if (run_.device_queue.Empty(device)) {
@@ -134,7 +135,7 @@ class EventLoopOver final : public EventLoop {
   }
 
   Links links_;
-  size_t ended_ = 0;  // Ops.
+  size_t ended_ = 0;  // Ops that have ended.
   PlacementChange change_;
   RunSnapshots snapshots_;
 };

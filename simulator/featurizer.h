@@ -1,4 +1,4 @@
-// Grouped graph -> the policy's view of it (design, section 5, "State").
+// Makes the policy's view of a grouped graph.
 #pragma once
 
 #include "common/policy/policy_graph.h"

@@ -1,4 +1,4 @@
-// emplace.graph/1 files (design, section 3).
+// Reads and writes emplace.graph/1 files; docs/placing.md describes the format.
 #pragma once
 
 #include <filesystem>
@@ -9,12 +9,12 @@
 
 namespace emplace {
 
-// Reads *.graph.json or *.graph.json.zst. Throws BadInput "path:line:col: ..." for broken JSON, and "path: op 'x': ..."
-// for what is wrong with an op.
+// Reads *.graph.json or *.graph.json.zst. Throws BadInput "path:line:col: ..." for text that is not JSON, and
+// "path: op 'x': ..." for an op with an error.
 OpGraph LoadGraph(const std::filesystem::path& path);
-OpGraph ParseGraph(std::string_view json, const std::string& source);  // `source` names it in errors.
+OpGraph ParseGraph(std::string_view json, const std::string& source);  // `source` names the text in errors.
 
-// Byte-identical for equal graphs; one op a line.
+// Writes one op per line. Equal graphs give equal bytes.
 std::string GraphToJson(const OpGraph& graph);
 
 }  // namespace emplace

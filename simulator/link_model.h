@@ -1,4 +1,4 @@
-// How tensors travel between devices (design, section 4).
+// How tensors travel between devices; docs/design-simulator.md has the rules.
 #pragma once
 
 #include <cstdint>
@@ -6,9 +6,9 @@
 namespace emplace {
 
 enum class LinkModel : uint8_t {
-  kShared,          // One sending link a device; one transfer of a tensor serves all its remote consumers.
-  kPerDestination,  // One sending link a device; one transfer for each device that reads the tensor.
-  kTopology,        // One transfer for each device that reads the tensor, over the links of a route.
+  kShared,          // Each device has one sending link. One transfer of a tensor serves all its remote consumers.
+  kPerDestination,  // Each device has one sending link. There is one transfer for each device that reads the tensor.
+  kTopology,        // There is one transfer for each device that reads the tensor, over the links of a route.
 };
 
 }  // namespace emplace

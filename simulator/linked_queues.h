@@ -1,6 +1,6 @@
-// First in, first out queues over the indices [0, size), each index pushed at most once between two Clears: linked
-// through one array, so that no queue ever allocates. What was popped stays linked: a queue remembers all that ever
-// went through it.
+// First-in first-out queues of the indices [0, size). Each index is pushed at most once between two calls of Clear. The
+// items are linked through one array, so that no queue allocates. Popped items stay linked: a queue remembers all items
+// that were pushed since Clear.
 #pragma once
 
 #include <cstddef>
@@ -25,10 +25,10 @@ class LinkedQueues {
   // REQUIRES (Front and Pop): the queue is not empty.
   int32_t Front(size_t queue) const { return next_[static_cast<size_t>(ends_[queue].popped)]; }
   int32_t Pop(size_t queue) { return ends_[queue].popped = Front(queue); }
-  // REQUIRES: something was popped.
+  // REQUIRES: an item was popped.
   int32_t LastPopped(size_t queue) const { return ends_[queue].popped; }
 
-  // Calls visit(item) for all that was pushed since Clear, in that order.
+  // Calls visit(item) for all items that were pushed since Clear, in the order of pushing.
   template <typename Visit>
   void ForEachPushed(size_t queue, Visit visit) const {
     for (int32_t item = Sentinel(queue); item != ends_[queue].pushed;) {
@@ -37,8 +37,8 @@ class LinkedQueues {
     }
   }
 
-  // Calls visit(span) for all that changes but the links: those up to a queue's end stay as they are, so that going
-  // back to an earlier end takes the ends alone.
+  // Calls visit(span) for the ends of all queues. The links up to a queue's end never change, so the ends of an earlier
+  // moment are all that is needed to go back to it.
   template <typename Visit>
   void VisitState(Visit&& visit) {
     visit(std::span(ends_));
@@ -46,7 +46,7 @@ class LinkedQueues {
 
  private:
   struct Ends {
-    int32_t popped;  // The last item popped and the last one pushed; before there is one, the queue's sentinel.
+    int32_t popped;  // The last item popped and the last one pushed, or the queue's sentinel.
     int32_t pushed;
   };
 

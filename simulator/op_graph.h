@@ -1,4 +1,4 @@
-// A computation graph: ops, the tensors they make, and what each op costs (design, section 3).
+// A computation graph: ops, the tensors that they make, and the cost of each op.
 // Immutable once built; any thread may read one.
 #pragma once
 
@@ -13,7 +13,8 @@
 
 namespace emplace {
 
-// What an op costs, in microseconds: the same everywhere, or by device kind. A kind that the map lacks cannot run it.
+// The cost of an op in microseconds: one number for all devices, or a map from device kind to cost. A kind that the map
+// lacks cannot run the op.
 class OpCost {
  public:
   static OpCost Everywhere(double us) { return OpCost(us, {}); }
@@ -36,14 +37,14 @@ class OpCost {
 
 struct OpOutput {
   int64_t bytes = 0;
-  std::optional<std::vector<int64_t>> shape;  // Of a scalar: empty. nullopt when not known.
+  std::optional<std::vector<int64_t>> shape;  // Empty for a scalar; nullopt when not known.
   std::string dtype;                          // "f32"; empty when not known.
 };
 
 struct OpInput {
   static constexpr int32_t kControl = -1;
   OpIndex producer = 0;
-  int32_t output = 0;  // Index into the producer's outputs, or kControl: order only, 0 bytes.
+  int32_t output = 0;  // Index into the producer's outputs. kControl: the producer only has to run before.
 };
 
 struct Op {
@@ -53,20 +54,20 @@ struct Op {
   std::vector<OpInput> inputs;
   std::vector<OpOutput> outputs;
   double flops = 0;
-  int64_t param_bytes = 0;           // Resident wherever the op is placed.
-  int64_t temp_bytes = 0;            // While it runs.
-  std::string group;                 // Ops of one non-empty group go together.
-  std::vector<std::string> allowed;  // Device kinds; empty = all that `cost` knows.
+  int64_t param_bytes = 0;           // Bytes that the op occupies on its device for the whole step.
+  int64_t temp_bytes = 0;            // Bytes that the op occupies while it runs.
+  std::string group;                 // Ops with the same non-empty group go on the same device.
+  std::vector<std::string> allowed;  // Device kinds that may run the op; empty: all that `cost` has.
   std::string attrs_json;            // The `attrs` object as compact JSON text; empty when absent.
 
-  bool AllowedOn(const std::string& kind) const;  // By `allowed` and by `cost`.
+  bool AllowedOn(const std::string& kind) const;  // Whether `allowed` and `cost` let the kind run the op.
   int64_t OutputBytes() const;                    // Sum over outputs.
 };
 
 class OpGraph {
  public:
-  // Checks everything section 3 asks for; throws BadInput naming the op: duplicate or empty name or one that starts
-  // with '^', input out of range, cycle, negative or non-finite number, sums of bytes or microseconds past 2^63.
+  // Throws BadInput, which names the op, for a name that is empty, used twice or starts with '^', an input out of
+  // range, a cycle, a number that is negative or not finite, and sums of bytes or microseconds of 2^63 or more.
   OpGraph(std::string name, std::vector<Op> ops);
 
   const std::string& name() const { return name_; }
@@ -75,7 +76,7 @@ class OpGraph {
   const Op& op(OpIndex index) const { return ops_[static_cast<size_t>(index)]; }
   // Row o: the ops that read o (data or control), ascending, no repeats.
   const Csr& consumers() const { return consumers_; }
-  // Kahn's order with the lowest op index first among the ready.
+  // A topological order (Kahn's); of the ops that are ready, the lowest index comes first.
   const std::vector<OpIndex>& topological_order() const { return topological_order_; }
 
  private:

@@ -30,7 +30,8 @@ void CheckDeviceNames(const Json& names, const Cluster& cluster, const std::stri
   if (same) return;
   Json expected = Json::array();
   for (const Device& device : cluster.devices) expected.push_back(device.name);
-  throw BadInput(StrCat(source, ": devices are ", ShownJson(names), ", the cluster has ", ShownJson(expected)));
+  throw BadInput(
+      StrCat(source, ": devices are ", ShownJson(names), ", expected those of the cluster: ", ShownJson(expected)));
 }
 
 Placement ReadByName(const Json& ops, const OpGraph& graph, const Cluster& cluster, const std::string& source) {

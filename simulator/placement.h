@@ -1,4 +1,4 @@
-// Op -> device, and the checks that make it legal.
+// Placements (a device for each op), their checks and their files.
 #pragma once
 
 #include <filesystem>
@@ -14,16 +14,16 @@ namespace emplace {
 
 using Placement = std::vector<DeviceIndex>;  // [num_ops]
 
-// Throws BadInput naming the op: wrong length, device index out of range, device kind not allowed.
+// Throws BadInput, which names the op, for a wrong length, a device index out of range and a device kind not allowed.
 void CheckPlacement(const OpGraph& graph, const Cluster& cluster, std::span<const DeviceIndex> placement);
 
-// emplace.placement/1, or a bare array of device indices in op order. Device names of the file, when given, must be
-// those of the cluster. The result is checked.
+// Reads emplace.placement/1, or a bare array of device indices in op order. If the file names devices, they must be
+// those of the cluster. Throws BadInput as CheckPlacement does, and for a file that is not of this form.
 Placement LoadPlacement(const std::filesystem::path& path, const OpGraph& graph, const Cluster& cluster);
 Placement ParsePlacement(std::string_view json, const std::string& source, const OpGraph& graph,
                          const Cluster& cluster);
-// `found`, where given, is a JSON object that is written beside the placement, for people and for `emplace export`;
-// whoever reads a placement passes over it.
+// found: a JSON object about the placement's origin that is written beside it, for people and for `emplace export`;
+// empty: none. LoadPlacement ignores it.
 std::string PlacementToJson(const OpGraph& graph, const Cluster& cluster, std::span<const DeviceIndex> placement,
                             const std::string& found = "");
 

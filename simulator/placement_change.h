@@ -1,8 +1,8 @@
-// From when on a run under another placement differs from the last one.
+// Finds the time from which a run under another placement differs from the last run.
 //
-// Where an op is placed matters to a run first when it gets ready, no sooner than its last producer ends; or when one
-// of its producers ends, if what that one sends to other devices is then not the same. It is not yet a difference that
-// the op waits for an input as a local or as a remote reader, while the same tensors travel at the same times.
+// An op's device first matters to a run when the op gets ready, which is no sooner than its last producer ends. It
+// matters earlier, when a producer ends, if that producer then sends other tensors, or to other devices. A
+// change of an input from local to remote has no effect as long as the same tensors travel at the same times.
 #pragma once
 
 #include <algorithm>
@@ -16,14 +16,14 @@
 
 namespace emplace {
 
-// Not thread-safe; allocates in its constructor only.
+// Not thread-safe. Allocates in its constructor only.
 class PlacementChange {
  public:
   explicit PlacementChange(const SimGraph& graph);
 
-  // A time before which nothing that happens in `last`, a complete run, differs under `placement`; infinity where they
-  // are the same, and any time up to `too_early_us` where it would be no later than that. sends_the_same(op), of an op
-  // that stays where it is and has readers elsewhere under both placements: whether it sends the same.
+  // Returns a time in us before which nothing in `last`, a complete run, differs under `placement`; infinity if the
+  // placements are equal. The result is not exact if it is at most `too_early_us`. sends_the_same(op): whether an op
+  // that stays on its device, and has readers elsewhere under both placements, requests the same transfers.
   template <typename SendsTheSame>
   double FirstEffectUs(const RunState& last, std::span<const DeviceIndex> placement, double too_early_us,
                        SendsTheSame sends_the_same) {
@@ -31,7 +31,7 @@ class PlacementChange {
     double first = std::numeric_limits<double>::infinity();
     for (size_t o = 0; o < last.num_ops && first > too_early_us; ++o) {
       if (placement[o] == last.ops[o].device) continue;
-      double ready = -std::numeric_limits<double>::infinity();  // Of an op without inputs: before all events.
+      double ready = -std::numeric_limits<double>::infinity();  // An op without inputs is ready before all events.
       for (const OpIndex producer : producers_.Row(static_cast<int32_t>(o))) {
         const auto p = static_cast<size_t>(producer);
         const double finish = last.timeline.finish_us[p];

@@ -21,7 +21,7 @@ int64_t BytesOver(std::span<const int64_t> peak_bytes, std::span<const int64_t> 
 
 double Rho(const EnvironmentConfig& config, double makespan_us, std::span<const int64_t> peak_bytes,
            std::span<const int64_t> memory_bytes) {
-  // Seconds, as in the design. The log of an empty graph's makespan would be minus infinity: one nanosecond at least.
+  // The makespan of an empty graph is 0, whose logarithm would be minus infinity, so at least one nanosecond counts.
   const double seconds = makespan_us * 1e-6;
   const double time = config.reward == "log" ? std::log(std::max(seconds, 1e-9)) : seconds;
   const double gigabytes_over = static_cast<double>(BytesOver(peak_bytes, memory_bytes)) * 1e-9;

@@ -1,4 +1,4 @@
-// The placement episode (design, section 5) and the one definition of the reward.
+// The placement episode, and the one definition of the reward.
 #pragma once
 
 #include <cstdint>
@@ -26,27 +26,28 @@ class PlacementEnv {
   // REQUIRES: task outlives the environment.
   PlacementEnv(const PlacementTask& task, const EnvironmentConfig& config);
 
-  // Starts an episode from a start placement drawn as `config.start` says ("best": the best feasible one that this
-  // environment has seen, random before there is one); returns rho(s_0).
+  // Starts an episode from a start placement as `config.start` says, and returns rho(s_0). "best" is the best feasible
+  // placement that this environment has seen, and a random one as long as there is none.
   double Reset(Rng& rng);
-  // Starts from this placement. REQUIRES: [n], every device allowed.
+  // Starts an episode from this placement, and returns rho(s_0). REQUIRES: [n], every device allowed.
   double Reset(std::span<const uint8_t> start);
-  // Puts the current group on `device`, simulates, moves on; returns rho(s_{t+1}). The reward is the difference.
-  // REQUIRES: !done() and the device is allowed for the group.
+  // Puts the current group on `device`, simulates the placement, makes the next group current, and returns
+  // rho(s_{t+1}). The step's reward is rho(s_t) - rho(s_{t+1}). REQUIRES: !done() and the device is
+  // allowed for the group.
   double Step(DeviceIndex device);
 
   bool done() const { return step_ == task_->policy.num_nodes; }
   int32_t step() const { return step_; }
   std::span<const uint8_t> placement() const { return placement_; }  // [n]
   PolicyState state() const { return {&task_->policy, placement_.data(), step_}; }
-  double makespan_us() const { return makespan_us_; }            // Of the current placement.
-  bool feasible() const { return feasible_; }                    // It fits every device's memory.
-  double best_makespan_us() const { return best_makespan_us_; }  // Best feasible one seen so far; infinity: none.
+  double makespan_us() const { return makespan_us_; }  // Makespan of the current placement.
+  bool feasible() const { return feasible_; }          // Whether the current placement fits every device's memory.
+  double best_makespan_us() const { return best_makespan_us_; }  // Of the best feasible placement; infinity: none.
   const std::vector<uint8_t>& best_placement() const { return best_placement_; }
 
  private:
   double Evaluate();
-  // Whether all that the ops of each device ever hold would fit its memory at once: then its peak is of no interest.
+  // Whether the bytes of all ops on each device would fit its memory at once, so that no peak has to be computed.
   bool FitsAnyhow();
 
   const PlacementTask* task_;
@@ -56,10 +57,10 @@ class PlacementEnv {
   std::vector<DeviceIndex> op_placement_;  // [num_ops]
   std::vector<int32_t> op_begin_;          // [n + 1] ops of each group, in ops_of_group_
   std::vector<OpIndex> ops_of_group_;      // [num_ops]
-  std::vector<int64_t> peak_bytes_;        // [D] of the current placement; 0 where all fits anyhow
-  std::vector<double> group_bytes_;        // [n] outputs, parameters and temporaries of all its ops
+  std::vector<int64_t> peak_bytes_;        // [D] of the current placement; 0 if FitsAnyhow
+  std::vector<double> group_bytes_;        // [n] outputs, parameters and temporary bytes of all ops of the group
   std::vector<double> placed_bytes_;       // [D] scratch of FitsAnyhow
-  std::vector<uint8_t> best_placement_;    // [n], empty before there is one
+  std::vector<uint8_t> best_placement_;    // [n]; empty as long as there is none
   std::vector<uint8_t> start_;             // [n] scratch of Reset
   int32_t step_ = 0;
   double rho_ = 0;

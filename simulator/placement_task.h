@@ -1,5 +1,5 @@
-// One graph to place, of one group at least, with all that episodes on it need: what the learner hands to actors, and
-// what `emplace place` builds from files.
+// A graph on a cluster, ready to be placed: the simulator's graph, the groups and the policy's view. The learner sends
+// tasks to actors, and `emplace place` makes one from files.
 #pragma once
 
 #include <span>
@@ -14,8 +14,8 @@
 
 namespace emplace {
 
-// Throws BadInput for a device of a kind that may run no op of the graph: a misspelt kind would leave it idle without a
-// word. For what users give; a task can be made of such devices too.
+// Throws BadInput for a device whose kind may run no op of the graph, because a misspelt kind would silently leave the
+// device idle. This is for users' input; a task with such a device is legal.
 void CheckKinds(const OpGraph& graph, const Cluster& cluster);
 
 struct PlacementTask {
@@ -23,27 +23,27 @@ struct PlacementTask {
   SimGraph sim;
   std::vector<GroupIndex> group_of_op;  // [num_ops]
   PolicyGraph policy;
-  // The best single device that may run every op and holds it in memory; where none fits, the best that may run it.
-  // Infinity and -1 when no device may run every op.
+  // Makespan (us) on, and index of, the best single device: that with the least makespan of all that may run every op
+  // and fit the graph in memory, or, if none fits it, of all that may run every op. Infinity and -1 if there is none.
   double single_device_us = 0;
   DeviceIndex single_device = 0;
-  // For methods that look at ops; Make alone fills these in, they do not travel.
-  std::vector<GroupIndex> unit_of_op;     // [num_ops] the finest grouping: what has to go together
+  // For methods that place ops. Only Make fills these in, and actors do not get them.
+  std::vector<GroupIndex> unit_of_op;     // [num_ops] the smallest sets of ops that have to stay together
   std::vector<int32_t> stage_of_op;       // [num_ops] "stage" of the op's attrs, -1: none
   std::vector<std::string> device_kinds;  // [D]
 
-  // Throws BadInput for a graph without ops, and what GroupOps and SimGraph::Compile throw.
+  // Throws BadInput for a graph without ops, and as GroupOps and SimGraph::Compile do.
   static PlacementTask Make(const OpGraph& graph, const Cluster& cluster, int32_t max_groups);
-  // Without what only methods look at, which takes a second grouping: all that episodes need.
+  // Does the same without the fields for methods, which need a second grouping.
   static PlacementTask MakeForEpisodes(const OpGraph& graph, const Cluster& cluster, int32_t max_groups);
-  // makespan / best single device, lower is better; NaN where no device may run every op.
+  // makespan / one device: lower is better. NaN if no device may run every op.
   double RatioToSingleDevice(double makespan_us) const;
-  // Group placement [n groups] -> op placement [num_ops].
+  // Writes the placement of the ops [num_ops] that follows from a placement of the groups [n].
   void Expand(std::span<const uint8_t> groups, std::span<DeviceIndex> ops) const;
 };
 
 ArrayBundle ToBundle(const PlacementTask& task);
-// Validates everything; throws BadInput naming the array.
+// Checks everything that came from the network. Throws BadInput, which names the array.
 PlacementTask TaskFromBundle(const ArrayBundle& bundle);
 
 }  // namespace emplace

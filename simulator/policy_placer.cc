@@ -103,8 +103,8 @@ Rng PlacerRng(const PlacementTask& task, const PlacerOptions& options) {
 
 PlacerResult PlaceWithPolicy(PolicyKernel& kernel, const PlacementTask& task, const PlacerOptions& options) {
   if (kernel.shape().num_devices != task.sim.num_devices) {
-    throw BadInput(
-        StrCat("policy is for ", kernel.shape().num_devices, " devices, the cluster has ", task.sim.num_devices));
+    throw BadInput(StrCat("the policy is for ", kernel.shape().num_devices, " devices, expected one for ",
+                          task.sim.num_devices, ", as many as the cluster has"));
   }
   Search search(kernel, task, options);
   const int64_t episodes = int64_t{options.samples} + 1;  // The first is greedy.

@@ -1,4 +1,4 @@
-// Places a graph with a trained policy: what `emplace place` and the learner's evaluation do.
+// Places a graph with a trained policy. `emplace place` and the learner's evaluation use this.
 #pragma once
 
 #include <cstdint>
@@ -12,8 +12,8 @@
 namespace emplace {
 
 struct PlacerOptions {
-  int32_t samples = 0;           // 0: greedy, one episode. N: N sampled episodes beside the greedy one, the best kept.
-  std::string start = "random";  // Start placement, as environment.start; "random" is drawn from `seed`.
+  int32_t samples = 0;           // Number of sampled episodes beside the greedy one; the best result counts.
+  std::string start = "random";  // As environment.start; "random" is drawn from `seed`.
   uint64_t seed = 1;
 };
 
@@ -22,14 +22,14 @@ Rng PlacerRng(const PlacementTask& task, const PlacerOptions& options);
 
 struct PlacerResult {
   std::vector<uint8_t> groups;      // [n] device of each group
-  double makespan_us = 0;           // Simulated.
+  double makespan_us = 0;           // Simulated makespan.
   std::vector<int64_t> peak_bytes;  // [D]
-  bool feasible = true;             // Every device's peak fits its memory. A feasible result beats any other.
-  int64_t evaluations = 0;          // Simulator runs.
+  bool feasible = true;             // Whether every device's peak fits its memory. A feasible result beats any other.
+  int64_t evaluations = 0;          // Number of simulator runs.
 };
 
-// Throws BadInput when the policy is for another number of devices than the task
-// ("policy is for 2 devices, the cluster has 3"), and when its weights are too great to compute with.
+// Throws BadInput when the policy is for another number of devices than the task has, and when its weights are so large
+// that logits overflow.
 PlacerResult PlaceWithPolicy(PolicyKernel& kernel, const PlacementTask& task, const PlacerOptions& options);
 
 }  // namespace emplace

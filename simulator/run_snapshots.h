@@ -1,5 +1,5 @@
-// Moments of a run to go back to: copies of what a run changes, evenly spaced in its events. Their number and memory
-// are bounded, and nothing allocates after construction.
+// Snapshots of a run, to which a later run can go back: copies of the run's state, evenly spaced in its events. Their
+// number and memory are bounded, and nothing allocates after construction.
 #pragma once
 
 #include <algorithm>
@@ -12,16 +12,16 @@
 
 namespace emplace {
 
-// A State lists all that it is made of: state.VisitState(visit) calls visit(std::span<T>), always the same spans in the
-// same order, and T is trivially copyable.
+// A State lists its data: state.VisitState(visit) calls visit(std::span<T>) for all of it, always the same spans in the
+// same order, with T trivially copyable.
 class RunSnapshots {
  public:
   struct Moment {
-    double time_us;  // Of the last event before it.
-    size_t events;   // That came before it.
+    double time_us;  // Time of the last event before the snapshot.
+    size_t events;   // Number of events before the snapshot.
   };
 
-  // Of runs of at most so many events.
+  // most_events: upper limit of the events of a run.
   template <typename State>
   RunSnapshots(State& state, size_t most_events) {
     state.VisitState([this](auto span) { state_bytes_ += span.size_bytes(); });
@@ -34,7 +34,7 @@ class RunSnapshots {
   }
 
   void Clear() { moments_.clear(), next_at_ = interval_; }
-  // When the first was taken; infinity where there is none.
+  // The time of the first snapshot; infinity if there is none.
   double FirstTimeUs() const {
     return moments_.empty() ? std::numeric_limits<double>::infinity() : moments_[0].time_us;
   }
@@ -52,8 +52,7 @@ class RunSnapshots {
     next_at_ += interval_;
   }
 
-  // Brings back the last moment before `time_us`, with which later ones are forgotten. REQUIRES: FirstTimeUs() <
-  // time_us.
+  // Restores the last snapshot before `time_us`, and forgets later ones. REQUIRES: there is one (FirstTimeUs).
   template <typename State>
   Moment GoBack(State& state, double time_us) {
     while (moments_.back().time_us >= time_us) moments_.pop_back();
@@ -67,15 +66,15 @@ class RunSnapshots {
   }
 
  private:
-  // On average a run resumes half an interval before what differs: within a hundredth of it. A copy costs as much as
-  // two events.
+  // With 64 snapshots a run resumes, on average, less than a hundredth of its events before the first difference. A
+  // copy costs as much as two events.
   static constexpr size_t kMost = 64;
   static constexpr size_t kMostBytes = size_t{1} << 18;
   static constexpr size_t kLeastInterval = 64;
 
   size_t state_bytes_ = 0;
-  size_t interval_ = 0;  // Events from one to the next.
-  size_t next_at_ = 0;   // Events after which the next one is due.
+  size_t interval_ = 0;  // Events from one snapshot to the next.
+  size_t next_at_ = 0;   // Number of events after which the next snapshot is due.
   std::vector<Moment> moments_;
   std::vector<char> copies_;  // [moments * state_bytes_]
 };

@@ -1,5 +1,4 @@
-// What the event loop and the link model of one run share: the graph, the placement, the devices, what waits and what
-// is to come.
+// The state of a run that the event loop and the link model share: graph, placement, devices, queues and coming events.
 #pragma once
 
 #include <algorithm>
@@ -17,22 +16,22 @@
 
 namespace emplace {
 
-// A device has an op whose end is to come, or idles; it takes its next op, in advance, when that end comes: its queue
-// is first come, first served, so nothing later can change what that is or when it starts. Slots: devices [0, D), then
-// the L slots of the link model. Events at equal times go by rank: input-ready [0, n) by producer, link turns [n, n +
-// L), device turns [n + L, n + L + D). The end of an op that takes no time has the rank of its device's turn, at which
-// it starts: all inputs that get ready at that time come before.
+// A device has one coming event, the end of its op, or idles. It takes its next op in advance, when the op before ends:
+// its queue is first come, first served, so nothing later can change which op that is or when it starts. Event slots:
+// devices [0, D), then the L slots of the link model. Events at equal times go by rank: ready inputs [0, n) by
+// producer, then link turns [n, n + L), then device turns [n + L, n + L + D). The end of an op that takes no time has
+// the rank of its device's turn, at which the op starts, so all inputs that get ready at that time come before.
 //
-// An op's end makes all its local consumers ready in one go, and a delivery all that it serves. That is rule 6's order,
-// by (producer, consumer): ranks go by producer, each goes over its consumers in ascending order, and two deliveries of
-// one producer at one time go to different devices, whose queues do not meet.
+// An op's end makes all its local consumers ready at once, and a delivery all readers that it serves. This is the order
+// by (producer, consumer) of docs/design-simulator.md: ranks go by producer, each event goes over its consumers in
+// ascending order, and two deliveries of one producer at one time go to different devices, whose queues are separate.
 struct RunState {
   struct OpState {
-    int32_t missing;  // Inputs that are not ready.
+    int32_t missing;  // Number of inputs that are not ready.
     DeviceIndex device;
   };
 
-  // REQUIRES: sim_graph outlives it; a run delivers at most so many transfers.
+  // REQUIRES: sim_graph outlives the state; a run delivers at most `most_transfers` transfers.
   RunState(const SimGraph& sim_graph, size_t num_link_slots, size_t most_transfers);
   void Reset(std::span<const DeviceIndex> placement, bool keep_the_transfers);
 
@@ -45,8 +44,8 @@ struct RunState {
   bool LinkIsIdle(size_t link) const { return events.Idle(num_devices + link); }
   void CancelLink(size_t link) { events.Cancel(num_devices + link); }
 
-  // One input of `op` is ready now, if it `is_ready`; what is not saves the caller a branch. Whether it was the last
-  // one.
+  // Counts an input of `op` as ready if `is_ready`; the flag saves the caller a branch. Returns whether this was the
+  // op's last missing input.
   bool TakeInput(OpIndex op, bool is_ready) {
     OpState& state = ops[static_cast<size_t>(op)];
     state.missing -= static_cast<int32_t>(is_ready);
@@ -57,14 +56,15 @@ struct RunState {
     PushOp(op, device);
     if (events.Idle(device)) StartNextOp(device, now);
   }
-  // REQUIRES: `device` is its own, and does not idle. What a large graph keeps of the op outside the caches is asked
-  // for here and in StartNextOp, so that it comes while others run.
+  // Queues an op on its device. REQUIRES: `device` is the op's device and does not idle. In a large graph the op's data
+  // is outside the caches, so it is prefetched here and in StartNextOp.
   void PushOp(OpIndex op, size_t device) {
     device_queue.Push(device, op);
     __builtin_prefetch(&graph.cost_us[static_cast<size_t>(op) * num_devices]);
     __builtin_prefetch(&consumers.begin[static_cast<size_t>(op)]);
   }
-  // Of the device's queue, now or when the device is free. REQUIRES: something is queued, and no end is to come.
+  // Starts the next op of the device's queue, now or when the device gets free. REQUIRES: the queue is not empty, and
+  // no op's end is scheduled.
   void StartNextOp(size_t device, double now) {
     const OpIndex op = device_queue.Pop(device);
     __builtin_prefetch(consumers.items.data() + consumers.begin[static_cast<size_t>(op)]);
@@ -80,8 +80,8 @@ struct RunState {
   void LogOpEnd(OpIndex op) { log[log_size++] = op; }
   void LogDelivery(int32_t transfer) { log[log_size++] = ~transfer; }
 
-  // Calls visit(span) for all that Reset sets and events change, but what each op waits for, which follows from the log
-  // and the placement.
+  // Calls visit(span) for all data that events change, except OpState::missing: the log and the placement determine
+  // that number.
   template <typename Visit>
   void VisitState(Visit&& visit) {
     events.VisitState(visit);
@@ -90,23 +90,24 @@ struct RunState {
     visit(std::span(&log_size, 1));
   }
 
-  // Devices, the channels of a topology, and its network's turn.
+  // There is a slot for each device, for each channel of a topology, and for the network's turn.
   static_assert(kMaxDevices + 2 * kMaxTopologyLinks + 1 <= static_cast<int>(EventSlots::kMaxSlots));
 
   const SimGraph& graph;
   const size_t num_ops;
   const size_t num_devices;
   const size_t link_slots;
-  // The consumers of each op over all its tensors, ascending; one that reads several of them stands there as often.
+  // [n] consumers of all tensors of an op, ascending; a consumer of several of these tensors is listed as often.
   Csr consumers;
   std::vector<OpIndex> producer_of;  // [T]
 
-  bool keep_transfers = false;  // Whether timeline.transfers is wanted.
+  bool keep_transfers = false;  // Whether to write timeline.transfers.
   EventSlots events;
-  std::vector<OpState> ops;            // [n]
-  LinkedQueues device_queue;           // [D] of ops; all that were pushed are the ops of a device as they start.
-  std::vector<double> device_free_at;  // [D] us; when it can take the op after the last that it took
-  std::vector<int32_t> log;            // [n + most transfers] what made inputs ready: op ends, deliveries as ~transfer
+  std::vector<OpState> ops;   // [n]
+  LinkedQueues device_queue;  // [D] queues of ops; the pushed ops are a device's ops in the order of their starts.
+  std::vector<double> device_free_at;  // [D] us; when the device can start its next op
+  std::vector<int32_t>
+      log;  // [n + most transfers] events that made inputs ready: op ends as op, deliveries as ~transfer
   size_t log_size = 0;
   Timeline timeline;
 };

@@ -1,5 +1,5 @@
-// A graph on a cluster as the simulator runs it: flat arrays, no names. Actors hold this alone, so twenty graphs of
-// 10,000 ops fit in a few MB, and it travels to them as it is.
+// A graph on a cluster as the simulator runs it: flat arrays without names. Actors receive graphs in this form, in
+// which twenty graphs of 10,000 ops take a few MB.
 #pragma once
 
 #include <cstdint>
@@ -28,9 +28,9 @@ struct SimGraph {
   // The machine.
   double op_overhead_us = 0;
   LinkModel link_model = LinkModel::kShared;
-  double bandwidth_bytes_per_us = 1;  // Of each device's sending link; unused with a topology.
+  double bandwidth_bytes_per_us = 1;  // Bandwidth of each device's sending link; unused with a topology.
   double transfer_overhead_us = 0;
-  Routes routes;                      // Of LinkModel::kTopology, else empty.
+  Routes routes;                      // For LinkModel::kTopology, else empty.
   std::vector<int64_t> memory_bytes;  // [D]
 
   // Whether each device's peak fits its memory. peak_bytes: [D], as Simulator gives it.
@@ -38,8 +38,9 @@ struct SimGraph {
 
   // Throws BadInput when all times add up to 2^63 us or more: no such run could be simulated.
   static SimGraph Compile(const OpGraph& graph, const Cluster& cluster);
-  // For what came from the network: throws BadInput unless sizes fit, indices are in range, rows ascend, numbers are
-  // finite, all times add up to less than 2^63 us, the graph has no cycle and a topology has a route for every pair.
+  // Checks a graph that came from the network. Throws BadInput unless sizes fit, indices are in range, rows ascend,
+  // numbers are finite, all times add up to less than 2^63 us, the graph has no cycle, and a topology has a route for
+  // every pair of devices.
   void Validate() const;
 };
 

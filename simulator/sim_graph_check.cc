@@ -42,7 +42,8 @@ void CheckSum(const std::string& array, const std::vector<int64_t>& values) {
 }
 
 void CheckRate(const std::string& name, double value, double at_least) {
-  if (!std::isfinite(value) || value < at_least) throw ArrayError(name, StrCat("is ", value));
+  if (!std::isfinite(value) || value < at_least)
+    throw ArrayError(name, StrCat("is ", value, ", expected a finite number of at least ", at_least));
 }
 
 void CheckRoutes(const Routes& routes, int64_t devices) {
@@ -59,7 +60,8 @@ void CheckRoutes(const Routes& routes, int64_t devices) {
     const std::span<const int32_t> route = routes.channels.Row(static_cast<int32_t>(pair));
     const bool to_itself = pair % (devices + 1) == 0;
     if (route.empty() != to_itself) {
-      throw ArrayError("routes.channels", StrCat("pair ", pair, " has ", route.size(), " channels"));
+      throw ArrayError("routes.channels", StrCat("pair ", pair, " has ", route.size(), " channels, expected ",
+                                                 to_itself ? "none" : "some"));
     }
     if (to_itself) continue;
     CheckRate("routes.latency_us", routes.latency_us[static_cast<size_t>(pair)], 0);

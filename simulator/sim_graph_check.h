@@ -1,13 +1,11 @@
-// What SimGraph::Compile checks of a graph that is right in all else; SimGraph::Validate, in the same file, checks
-// everything.
+// The check that SimGraph::Compile makes. SimGraph::Validate, in sim_graph_check.cc, makes it and all others.
 #pragma once
 
 #include "simulator/sim_graph.h"
 
 namespace emplace {
 
-// No run can take longer than all ops and all transfers one after the other; a time past any double would never come.
-// Throws BadInput when they add up to 2^63 us or more.
+// Throws BadInput when the times of all ops and all transfers, which no run can exceed, add up to 2^63 us or more.
 void CheckLongestRun(const SimGraph& graph);
 
 }  // namespace emplace

@@ -1,11 +1,11 @@
-// Runs a placed graph in simulated time by the rules of the design, section 4; with the default link model that equals
-// Placeto's published simulator. Deterministic. One Simulator is reused for any number of placements and allocates only
-// in its constructor. Not thread-safe: one a thread; the SimGraph may be shared.
+// Simulates one step of a placed graph by the rules of docs/design-simulator.md. With the default link model the
+// results equal those of Placeto's published simulator. Deterministic. One Simulator serves any number of placements
+// and allocates only in its constructor. Not thread-safe: each thread needs its own, but the SimGraph may be shared.
 //
-// Where a placement differs little from that of the call before, as between two steps of an episode, Makespan and
-// MakespanAndPeak take over what happens before the difference has an effect (placement_change.h) and simulate from
-// there on. Results are the same numbers as those of a Simulator that knows of no call before. Run simulates all, for
-// it reports every transfer.
+// If a placement differs little from that of the call before, as between two steps of an episode, Makespan and
+// MakespanAndPeak take over the run before up to the time when the difference has an effect (placement_change.h), and
+// simulate the rest. The results are the same numbers as without this. Run always simulates everything, because it
+// reports every transfer.
 #pragma once
 
 #include <cstdint>
@@ -24,14 +24,14 @@ class Simulator {
   explicit Simulator(const SimGraph& graph);
   ~Simulator();
 
-  // The makespan alone. REQUIRES: placement is legal (CheckPlacement) and has num_ops entries.
+  // Returns the makespan in us. REQUIRES: placement is legal (CheckPlacement) and has num_ops entries.
   double Makespan(std::span<const DeviceIndex> placement);
-  // Makespan, then peak memory of each device into peak_bytes [D].
+  // Returns the makespan in us, and writes the peak memory of each device to peak_bytes [D].
   double MakespanAndPeak(std::span<const DeviceIndex> placement, std::span<int64_t> peak_bytes);
-  // Everything. The reference stays valid until the next call.
+  // Returns the whole timeline. The reference is valid until the next call.
   const Timeline& Run(std::span<const DeviceIndex> placement);
 
-  // What the last call simulated: ends of ops and deliveries, without those that it took over.
+  // Number of op ends and deliveries that the last call simulated; those taken over do not count.
   size_t events() const;
 
  private:

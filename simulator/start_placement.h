@@ -1,4 +1,4 @@
-// Where an episode starts (design, section 5).
+// The placement from which an episode starts.
 #pragma once
 
 #include <cstdint>
@@ -10,8 +10,8 @@
 
 namespace emplace {
 
-// Writes [n] devices: "single" puts every group on the best single device, and a group that may not run there on its
-// first allowed one; anything else draws uniformly over the devices allowed to each group.
+// Writes placement [n]. With start "single" every group is on the best single device, or on its first allowed device if
+// it may not run there. Any other start draws uniformly from the devices allowed for each group.
 void StartPlacement(const PlacementTask& task, const std::string& start, Rng& rng, std::vector<uint8_t>& placement);
 
 }  // namespace emplace

@@ -1,4 +1,4 @@
-// What a simulated run was: when each op ran, and how its tensors travelled.
+// The record of a simulated run: when each op ran, and how tensors travelled.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace emplace {
 
-// A tensor on its way: it occupies its link, or all links of its route, during [start_us, free_us).
+// A transfer of a tensor. It occupies its link, or all links of its route, during [start_us, free_us).
 struct Transfer {
   static constexpr DeviceIndex kAllReaders = -1;
 
@@ -16,8 +16,8 @@ struct Transfer {
   DeviceIndex from = 0;
   DeviceIndex to = kAllReaders;  // kAllReaders: one transfer serves every device that reads the tensor.
   double start_us = 0;
-  double delivered_us = 0;  // start + latency of the route + bytes / bandwidth
-  double free_us = 0;       // delivered + overhead
+  double delivered_us = 0;  // start_us + latency of the route + bytes / bandwidth
+  double free_us = 0;       // delivered_us + overhead
 };
 
 struct Timeline {

@@ -1,5 +1,5 @@
-// A simulated run as the rows of a display: which links a transfer keeps busy, whose tensor it is, and the memory that
-// each device holds over time. What the trace and the report draw in common.
+// A simulated run as rows of a display, for the trace and the report: the links that a transfer occupies, the op that
+// made its tensor, and the memory that each device holds over time.
 #pragma once
 
 #include <cstdint>
@@ -13,10 +13,10 @@
 
 namespace emplace {
 
-// The sending link of each device ("link of gpu:0"); with a topology each direction of each link ("nvlink0, gpu:0 to
-// gpu:1").
+// The name of each device's sending link ("link of gpu:0"), or, with a topology, of each direction of each link
+// ("nvlink0, gpu:0 to gpu:1").
 std::vector<std::string> LinkNames(const Cluster& cluster);
-// The links, as indices into LinkNames, that a transfer occupies.
+// The links that a transfer occupies, as indices into LinkNames.
 std::vector<int32_t> LinksOf(const SimGraph& sim, const Transfer& transfer);
 
 // [T] the op that makes each tensor.
@@ -27,8 +27,9 @@ struct MemorySample {
   double time_us = 0;
   int64_t bytes = 0;
 };
-// [D] by the rule of peak memory, so that a device's highest sample is its reported peak: up to two samples at a time,
-// one after what is taken and one after what is released. REQUIRES: timeline is the run of `placement`.
+// The samples of each device [D], by the rule of peak_memory.h, so that a device's highest sample is its reported peak.
+// A time has up to two samples: one after memory is taken, and one after memory is released. REQUIRES: `timeline` is
+// the run of `placement`.
 std::vector<std::vector<MemorySample>> MemoryOverTime(const SimGraph& sim, std::span<const DeviceIndex> placement,
                                                       const Timeline& timeline);
 

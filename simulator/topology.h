@@ -11,15 +11,15 @@
 namespace emplace {
 
 inline constexpr int32_t kMaxTopologyLinks = 4096;
-inline constexpr size_t kMaxRouteChannels =
-    size_t{1} << 22;  // Of all pairs: 64 for each where the devices are as many as can be.
+// Upper limit of the channels in the routes of all pairs of devices: 64 for each pair of kMaxDevices devices.
+inline constexpr size_t kMaxRouteChannels = size_t{1} << 22;
 
-// Full duplex: link l is the channels 2 l, from a to b, and 2 l + 1, from b to a, which do not disturb each other.
+// A full-duplex link. Link l has two channels that do not disturb each other: 2 l from a to b, and 2 l + 1 from b to a.
 struct TopologyLink {
   std::string name;  // "nvlink0", unique
-  int32_t a = 0;     // Nodes.
+  int32_t a = 0;     // Index of a node, as b.
   int32_t b = 0;
-  double bandwidth_bytes_per_us = 0;  // Of each direction, > 0.
+  double bandwidth_bytes_per_us = 0;  // In each direction; > 0.
   double latency_us = 0;
 };
 
@@ -28,21 +28,21 @@ struct Topology {
   std::vector<TopologyLink> links;  // At most kMaxTopologyLinks.
 };
 
-// What the simulator needs of a topology. D devices; row from * D + to. A device's row to itself is empty and never
-// used.
+// The routes of a topology, for the simulator. With D devices, row from * D + to is the route of a pair. The row of a
+// device to itself is empty and not used.
 struct Routes {
   int32_t num_channels = 0;
-  Csr channels;                                // [D * D] on the way, in order; empty where no route leads
+  Csr channels;                                // [D * D] channels of the route, in order; empty if there is no route
   std::vector<double> latency_us;              // [D * D] sum over the route
-  std::vector<double> bandwidth_bytes_per_us;  // [D * D] of its slowest link
+  std::vector<double> bandwidth_bytes_per_us;  // [D * D] bandwidth of the slowest link
 
   bool operator==(const Routes&) const = default;
 };
 
-// The route of a pair: least sum of latencies, then greatest bandwidth of the slowest link, then fewest links, then
-// lowest link indices, compared from the source on. It passes through switches and hosts only: a device does not
-// forward. REQUIRES: the first num_devices nodes are the devices. Throws BadInput when the routes have more than
-// kMaxRouteChannels channels in all.
+// Finds the route of each pair of devices: that with the least sum of latencies, then the greatest bandwidth of the
+// slowest link, then the fewest links, then the lowest link indices, compared from the source on. A route passes
+// through switches and hosts only, because a device does not forward. REQUIRES: the first num_devices nodes are the
+// devices. Throws BadInput when the routes have more than kMaxRouteChannels channels in all.
 Routes FindRoutes(const Topology& topology, int32_t num_devices);
 
 // "nvlink0, gpu:0 to gpu:1"

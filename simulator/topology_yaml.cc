@@ -26,7 +26,9 @@ TopologyLink ReadLink(const YamlReader& reader, const YAML::Node& node, const st
     }
     *ends[end] = found->second;
   }
-  if (link.a == link.b) throw reader.At(between, StrCat("link '", link.name, "' leads from a node to itself"));
+  if (link.a == link.b)
+    throw reader.At(between,
+                    StrCat("link '", link.name, "' leads from a node to itself, expected two different nodes"));
   link.bandwidth_bytes_per_us = reader.Positive(node, "bandwidth_bytes_per_us");
   link.latency_us = reader.Number(node, "latency_us");
   return link;
@@ -93,7 +95,7 @@ TopologySection ReadTopology(const YamlReader& reader, const YAML::Node& node,
       std::filesystem::path(reader.source()).parent_path() / reader.Name(node, "topology");
   std::error_code ignored;  // Whatever it is, there is no file to read.
   if (!std::filesystem::is_regular_file(path, ignored))
-    throw reader.At(node, StrCat("topology: no file ", path.string()));
+    throw reader.At(node, StrCat("topology: there is no file ", path.string()));
   return ReadYaml(ReadFile(path), path.string(),
                   [&devices](const YamlReader& file, const YAML::Node& root) { return ReadMap(file, root, devices); });
 }

@@ -1,4 +1,4 @@
-// The `topology` part of a devices file, inline or a file of its own:
+// Reads and writes the `topology` part of a devices file, which is inline or a file of its own:
 //
 //   overhead_us: 5               # the links of a route stay busy this long after each transfer
 //   nodes: [host:0, pcie:0]      # switches and hosts; devices are nodes already
@@ -19,11 +19,11 @@ struct TopologySection {
   double overhead_us = 0;
 };
 
-// `node`: the map, or the name of a file that holds it, relative to the folder of reader.source(). Throws BadInput
+// node: the map, or the path of a file with the map, relative to the folder of reader.source(). Throws BadInput
 // "path:line:col: ..." for unknown keys and nodes, names used twice, a link from a node to itself, a bandwidth that is
 // not > 0, a negative latency, more than kMaxTopologyLinks links, and two devices with no route between them.
 TopologySection ReadTopology(const YamlReader& reader, const YAML::Node& node, const std::vector<std::string>& devices);
-// As the map, in block style; the first `num_devices` nodes are devices.
+// Writes the map in block style. REQUIRES: the first `num_devices` nodes are devices.
 void WriteTopology(YAML::Emitter& out, const TopologySection& section, size_t num_devices);
 
 }  // namespace emplace

@@ -11,10 +11,10 @@
 
 namespace emplace {
 
-// One process a device with the rows "compute" and "link"; with a topology, "link" gives way to a process "network"
-// with a row for each direction of each link, and a transfer shows on all rows of its route. Flows from a producer over
-// its transfer to the remote readers; a counter of held memory for each device. Times in microseconds. REQUIRES:
-// timeline is the run of `placement`.
+// Each device is a process with the rows "compute" and "link". With a topology there is, instead of the "link" rows, a
+// process "network" with a row for each direction of each link, and a transfer is on all rows of its route. Flows lead
+// from a producer over its transfer to the remote readers. Each device has a counter of held memory. Times are in
+// microseconds. REQUIRES: `timeline` is the run of `placement`.
 std::string TraceToJson(const OpGraph& graph, const Cluster& cluster, const SimGraph& sim,
                         std::span<const DeviceIndex> placement, const Timeline& timeline);
 

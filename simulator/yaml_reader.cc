@@ -36,7 +36,7 @@ double YamlReader::Number(const YAML::Node& map, const std::string& key) const {
   try {
     value = node.as<double>();
   } catch (const YAML::BadConversion&) {
-    throw At(node, StrCat(key, " is not a number"));
+    throw At(node, StrCat(key, " is not a number, expected one of at least 0"));
   }
   if (!std::isfinite(value) || value < 0) {
     throw At(node, StrCat(key, " is ", value, ", expected a finite number of at least 0"));
@@ -46,7 +46,7 @@ double YamlReader::Number(const YAML::Node& map, const std::string& key) const {
 
 double YamlReader::Positive(const YAML::Node& map, const std::string& key) const {
   const double value = Number(map, key);
-  if (value == 0) throw At(map[key], StrCat(key, " is 0, expected more"));
+  if (value == 0) throw At(map[key], StrCat(key, " is 0, expected a number above 0"));
   return value;
 }
 

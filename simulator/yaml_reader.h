@@ -1,4 +1,4 @@
-// Reading small YAML files so that every error names its place: BadInput "path:line:col: ...".
+// Reads small YAML files, with errors that name the place: BadInput "path:line:col: ...".
 #pragma once
 
 #include <yaml-cpp/yaml.h>
@@ -17,16 +17,17 @@ class YamlReader {
   explicit YamlReader(const std::string& source) : source_(source) {}
 
   const std::string& source() const { return source_; }
+  // Make the BadInput for the reader to throw. An empty file has no mark; its place is line 1, column 1.
   Error At(const YAML::Node& node, const std::string& what) const { return At(node.Mark(), what); }
-  // An empty file has no mark of its own: then line and column 1.
   Error At(const YAML::Mark& mark, const std::string& what) const;
 
-  // Each throws At the node, or at `map` where the key is missing. CheckMap also refuses a key given twice.
+  // Each throws a BadInput with the place of the node, or of `map` if the key is missing. CheckMap also refuses a key
+  // that is given twice.
   void CheckMap(const YAML::Node& node, const std::string& what, const std::set<std::string>& known) const;
   YAML::Node Member(const YAML::Node& map, const std::string& key) const;
-  double Number(const YAML::Node& map, const std::string& key) const;    // Finite, at least 0.
-  double Positive(const YAML::Node& map, const std::string& key) const;  // Finite, more than 0.
-  double Share(const YAML::Node& map, const std::string& key) const;     // More than 0 and at most 1.
+  double Number(const YAML::Node& map, const std::string& key) const;    // A finite number, at least 0.
+  double Positive(const YAML::Node& map, const std::string& key) const;  // A finite number above 0.
+  double Share(const YAML::Node& map, const std::string& key) const;     // A number above 0 and at most 1.
   std::string Text(const YAML::Node& map, const std::string& key) const;
   std::string Name(const YAML::Node& node, const std::string& what) const;  // Unicode text that is not empty.
 
@@ -34,7 +35,7 @@ class YamlReader {
   std::string source_;
 };
 
-// read(reader, root node) of a YAML text, with yaml-cpp's exceptions as BadInput too.
+// Calls read(reader, root node) for a YAML text, and turns yaml-cpp's exceptions into BadInput.
 template <typename Read>
 auto ReadYaml(std::string_view yaml, const std::string& source, Read read) {
   const YamlReader reader(source);

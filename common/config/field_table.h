@@ -1,8 +1,7 @@
-// One table per section of a configuration: reading, writing, range checks, --set and help all walk it, so that a
-// field's name, range, default and help stand in one place.
+// One table per section of a configuration: reading, writing, range checks, --set and help all walk the table, so that
+// a field's name, range and help stand in one place.
 //
-//   table.Field("batch_size", &LearnerConfig::batch_size).Range(1, 4096).Help("Trajectories in one optimizer step
-//   (B).");
+//   table.Field("buffer", &LearnerConfig::buffer).Range(1, 1e6).Help("Number of trajectories that may wait.");
 #pragma once
 
 #include <cstdint>
@@ -13,22 +12,22 @@
 
 namespace emplace {
 
-// What a field holds, as text in and out. Kinds: whole number, number, truth value, text, list of texts.
+// One key of a section. Its value is a whole number, a number, a truth value, a text or a list of texts.
 struct ConfigField {
   using Value = std::variant<int64_t, uint64_t, double, bool, std::string, std::vector<std::string>>;
 
   std::string name;
   std::string help;
-  double low = 0;  // Range of numbers, both ends included.
-  double high = 0;
+  double low = 0;   // Least allowed number; for a field with has_range.
+  double high = 0;  // Greatest allowed number.
   bool has_range = false;
-  std::vector<std::string> choices;  // Of texts; empty: any.
+  std::vector<std::string> choices;  // The allowed texts; empty: every text is allowed.
   std::function<Value(const void* section)> get;
-  std::function<void(void* section, const Value&)> set;  // REQUIRES: the alternative that `get` gives.
+  std::function<void(void* section, const Value&)> set;  // REQUIRES: the value has the type that `get` returns.
 
-  // "1..4096", "one of a, b", "a number", ...: what an error says was expected.
+  // The end of an error "..., expected 1..4096": a range, "one of a, b", "a number" or the like.
   std::string Expected(const Value& like) const;
-  // Empty when the value is in range; else what was expected.
+  // Empty when the value is allowed; otherwise the text of Expected.
   std::string Check(const Value& value) const;
 };
 
@@ -74,10 +73,10 @@ class FieldTable {
   std::vector<ConfigField> fields_;
 };
 
-// The candidate closest to `word` by edit distance, or empty when none is near: for "did you mean".
+// The candidate that is closest to `word` by edit distance; empty when none is close enough to be meant.
 std::string NearestName(const std::string& word, const std::vector<std::string>& candidates);
-// The end of a complaint about an unknown `word`: ", did you mean 'x'?", or, when none is near, ", expected one of x,
-// y".
+// The end of an error about an unknown `word`: ", did you mean 'x'?". If no known word is close, it is ", expected one
+// of x, y" with all known words.
 std::string DidYouMean(const std::string& word, const std::vector<std::string>& known);
 
 }  // namespace emplace

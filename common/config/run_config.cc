@@ -19,8 +19,11 @@ constexpr double kMany = 1e9;
 
 FieldTable<RunConfig> RunFields() {
   FieldTable<RunConfig> t;
-  t.Field("name", &RunConfig::name).Help("Of the run; the default run directory is named by it.");
-  t.Field("seed", &RunConfig::seed).Help("Of everything random but the workload.");
+  t.Field("name", &RunConfig::name).Help("Name of the run, for policy.safetensors and for reports.");
+  t.Field("seed", &RunConfig::seed)
+      .Help(
+          "Random seed of the run: weights, start placements, actions and sampled states follow from it. The generated "
+          "graphs have workload.seed.");
   return t;
 }
 
@@ -28,52 +31,88 @@ FieldTable<WorkloadConfig> WorkloadFields() {
   using C = WorkloadConfig;
   FieldTable<C> t;
   t.Field("family", &C::family)
-      .Help("Generated family of graphs, or network; empty: train_graphs and test_graphs name files.");
-  t.Field("count", &C::count).Range(1, 10000).Help("Graphs of the family.");
-  t.Field("train", &C::train).Range(1, 10000).Help("How many of them are for training; the rest is for testing.");
-  t.Field("validation", &C::validation).Range(0, 10000).Help("Further graphs, on which the best checkpoint is chosen.");
-  t.Field("seed", &C::seed).Help("Of the family.");
-  t.Field("size", &C::size).Choices({"full", "small"}).Help("Small: narrow and short, for smoke runs.");
-  t.Field("dtype", &C::dtype).Choices({"f32", "f16"}).Help("Of parameters and activations.");
-  t.Field("ranges", &C::ranges).Help("What differs in the family, as 'steps=10..20'.");
-  t.Field("train_graphs", &C::train_graphs).Help("Paths; relative ones start at the configuration's folder.");
-  t.Field("validation_graphs", &C::validation_graphs).Help("Paths; empty: the training graphs serve.");
-  t.Field("test_graphs", &C::test_graphs).Help("Paths.");
-  t.Field("devices", &C::devices).Help("Devices file; a relative one starts at the configuration's folder.");
+      .Help(
+          "Family of graphs, or single network, that is generated: ptb, cifar10, nmt, inception_v3, nasnet or "
+          "nmt_single. Empty: the graphs are read from workload.train_graphs.");
+  t.Field("count", &C::count).Range(1, 10000).Help("Number of generated graphs, training and test graphs together.");
+  t.Field("train", &C::train)
+      .Range(1, 10000)
+      .Help("Number of generated graphs that are training graphs; the others are test graphs.");
+  t.Field("validation", &C::validation)
+      .Range(0, 10000)
+      .Help(
+          "Number of further generated graphs, on which the best policy is chosen. 0: it is chosen on the training "
+          "graphs.");
+  t.Field("seed", &C::seed).Help("Random seed from which the family's graphs are generated.");
+  t.Field("size", &C::size)
+      .Choices({"full", "small"})
+      .Help("Size of the generated networks: full, or small (narrow and short) for quick tests.");
+  t.Field("dtype", &C::dtype)
+      .Choices({"f32", "f16"})
+      .Help("Number format of parameters and activations in the generated graphs.");
+  t.Field("ranges", &C::ranges).Help("Ranges that replace the family's own, such as 'steps=10..20'.");
+  t.Field("train_graphs", &C::train_graphs)
+      .Help("Graph files to train on, in place of a family. Relative paths start at the configuration's folder.");
+  t.Field("validation_graphs", &C::validation_graphs)
+      .Help("Graph files on which the best policy is chosen. Empty: it is chosen on the training graphs.");
+  t.Field("test_graphs", &C::test_graphs)
+      .Help("Graph files on which the policy is judged and which training does not use.");
+  t.Field("devices", &C::devices)
+      .Help("YAML file of the machine: devices and links. A relative path starts at the configuration's folder.");
   return t;
 }
 
 FieldTable<GroupingConfig> GroupingFields() {
   FieldTable<GroupingConfig> t;
-  t.Field("max_groups", &GroupingConfig::max_groups).Range(1, 100000).Help("Steps of an episode at most.");
+  t.Field("max_groups", &GroupingConfig::max_groups)
+      .Range(1, 100000)
+      .Help("Upper limit of the groups into which a graph's ops are merged, and so of the steps of an episode.");
   return t;
 }
 
 FieldTable<EnvironmentConfig> EnvironmentFields() {
   using C = EnvironmentConfig;
   FieldTable<C> t;
-  t.Field("start", &C::start).Choices({"random", "single", "best"}).Help("Start placement of an episode.");
-  t.Field("reward", &C::reward).Choices({"seconds", "log"}).Help("What rho is: the makespan or its logarithm.");
-  t.Field("memory_penalty", &C::memory_penalty).Range(0, kMany).Help("Added to rho for each GB over the limit.");
-  t.Field("memory_penalty_cap", &C::memory_penalty_cap).Range(0, kMany).Help("At most this much.");
+  t.Field("start", &C::start)
+      .Choices({"random", "single", "best"})
+      .Help(
+          "Placement from which an episode starts: a random one, all ops on the best single device, or the best "
+          "placement that the actor has seen.");
+  t.Field("reward", &C::reward)
+      .Choices({"seconds", "log"})
+      .Help("Measure whose decrease is the reward: the makespan in seconds, or its natural logarithm.");
+  t.Field("memory_penalty", &C::memory_penalty)
+      .Range(0, kMany)
+      .Help("Memory penalty for each GB over the limit on the fullest device, in the unit of environment.reward.");
+  t.Field("memory_penalty_cap", &C::memory_penalty_cap)
+      .Range(0, kMany)
+      .Help("Upper limit of the memory penalty, in the unit of environment.reward.");
   return t;
 }
 
 FieldTable<PolicyConfig> PolicyFields() {
   using C = PolicyConfig;
   FieldTable<C> t;
-  t.Field("message_rounds", &C::message_rounds).Range(0, 64).Help("k, rounds of message passing in each direction.");
-  t.Field("message_width", &C::message_width).Range(0, 256).Help("Width of a message; 0: the number of features.");
-  t.Field("memory_feature", &C::memory_feature).Help("Give the policy each group's memory.");
+  t.Field("message_rounds", &C::message_rounds)
+      .Range(0, 64)
+      .Help("Number of rounds of message passing in each direction (k).");
+  t.Field("message_width", &C::message_width)
+      .Range(0, 256)
+      .Help("Number of floats in a message (m). 0: as many as a group has features.");
+  t.Field("memory_feature", &C::memory_feature).Help("Whether the memory that a group needs is one of its features.");
   t.Field("pooling", &C::pooling)
-      .Help("Let the policy pool over ancestors, descendants and the other groups; false is for ablations.");
+      .Help(
+          "Whether the policy pools over ancestors, descendants and the other groups; false serves to measure what "
+          "pooling is worth.");
   t.Field("output_scale", &C::output_scale)
       .Range(0.0, 1.0)
-      .Help("Factor of the initial network's last layer: small, and the first episodes choose at random.");
+      .Help(
+          "Factor by which the last layer's initial weights are multiplied. A small one makes the first episodes "
+          "choose devices almost at random.");
   t.Field("initial", &C::initial)
       .Help(
-          "policy.safetensors to start from, as for fine-tuning; its shape is taken. A relative path starts at the "
-          "configuration's folder.");
+          "policy.safetensors from which training starts, as for fine-tuning; its network shape replaces the other "
+          "policy keys. A relative path starts at the configuration's folder. Empty: a new network.");
   return t;
 }
 
@@ -83,51 +122,80 @@ FieldTable<TrainingConfig> TrainingFields() {
   t.Field("sync", &C::sync)
       .Choices({"async", "lockstep"})
       .Help(
-          "async: actors run ahead, policy lag is bounded. lockstep: every update has episodes of its own version "
-          "alone, the same ones for a seed.");
-  t.Field("iterations", &C::iterations).Range(1, kMany).Help("Updates.");
-  t.Field("max_minutes", &C::max_minutes).Range(0, 1e6).Help("Stop after this wall time; 0: no limit.");
-  t.Field("episodes_per_update", &C::episodes_per_update).Range(1, 4096).Help("Episodes in one update (B).");
+          "async: actors go on while the learner computes, and importance weights correct the lag. lockstep: each "
+          "update uses only episodes of its own version, so a seed gives the same policy bit for bit.");
+  t.Field("iterations", &C::iterations).Range(1, kMany).Help("Number of policy updates after which training ends.");
+  t.Field("max_minutes", &C::max_minutes)
+      .Range(0, 1e6)
+      .Help("Wall time in minutes after which training ends. 0: no limit.");
+  t.Field("episodes_per_update", &C::episodes_per_update)
+      .Range(1, 4096)
+      .Help("Number of episodes in the batch of one update (B).");
   t.Field("max_states_per_update", &C::max_states_per_update)
       .Range(0, kMany)
-      .Help("States drawn for one update; 0: all.");
+      .Help("Number of states drawn from the batch's episodes for one update. 0: all states.");
   t.Field("discount", &C::discount)
       .Range(0.01, 1.0)
-      .Help("Of rewards, a step: below 1, an action answers for the near future only, with less noise.");
-  t.Field("baseline_window", &C::baseline_window).Range(1, 10000).Help("Recent episodes in a (graph, step) baseline.");
+      .Help(
+          "Factor that multiplies a reward once for each step between an action and that reward. Below 1, an action "
+          "answers for the "
+          "next steps only, with less noise.");
+  t.Field("baseline_window", &C::baseline_window)
+      .Range(1, 10000)
+      .Help("Number of recent episodes whose returns are averaged for the baseline of a graph's step.");
   t.Field("epochs", &C::epochs)
       .Range(1, 1000)
-      .Help("Optimizer steps on the same batch; from the second on, with clipped importance weights.");
+      .Help(
+          "Number of optimizer steps on each batch; from the second on, importance weights correct for the steps "
+          "before.");
   t.Field("normalize_advantages", &C::normalize_advantages)
       .Choices({"none", "batch", "graph"})
       .Help(
-          "What they are divided by: nothing, the batch's standard deviation, or for each graph the root mean square "
-          "of its recent ones.");
+          "Divisor of the advantages: none, the standard deviation over the batch, or for each graph the root mean "
+          "square of its recent advantages.");
   t.Field("imitated_episodes", &C::imitated_episodes)
       .Range(0, 4096)
       .Help(
-          "Self-imitation: in each update so many of the best episodes found so far, of graphs drawn at random, are "
-          "repeated.");
+          "Number of best episodes so far that each update repeats beside its batch; their graphs are drawn at "
+          "random.");
   t.Field("imitation_weight", &C::imitation_weight)
       .Range(0, kMany)
-      .Help("What each of their steps counts for; the advantages of a batch have a spread of 1.");
+      .Help(
+          "Advantage given to each step of an imitated episode. A batch's normalized advantages have a standard "
+          "deviation of 1.");
   t.Field("entropy", &C::entropy)
       .Choices({"weight", "target"})
       .Help(
-          "What entropy_start and entropy_end are: the weight of the entropy bonus, or the entropy that a weight is "
-          "steered for, as a share of the largest.");
-  t.Field("entropy_start", &C::entropy_start).Range(0, 100).Help("Of the entropy bonus or the entropy, at first.");
-  t.Field("entropy_end", &C::entropy_end).Range(0, 100).Help("And in the end.");
+          "Meaning of entropy_start and entropy_end: the weight of the entropy bonus, or the target of the policy's "
+          "entropy as a share of the largest possible entropy.");
+  t.Field("entropy_start", &C::entropy_start)
+      .Range(0, 100)
+      .Help("Weight or target of the entropy (training.entropy says which) at the first update.");
+  t.Field("entropy_end", &C::entropy_end)
+      .Range(0, 100)
+      .Help("Weight or target of the entropy (training.entropy says which) after entropy_decay_updates updates.");
   t.Field("entropy_decay_updates", &C::entropy_decay_updates)
       .Range(1, kMany)
-      .Help("Updates from the one to the other.");
-  t.Field("learning_rate", &C::learning_rate).Range(0, 1).Help("Of Adam, at first.");
-  t.Field("learning_rate_end", &C::learning_rate_end).Range(0, 1).Help("And in the end.");
-  t.Field("learning_rate_decay_updates", &C::learning_rate_decay_updates).Range(1, kMany).Help("Updates between.");
-  t.Field("gradient_clip", &C::gradient_clip).Range(1e-9, kMany).Help("Largest global norm of a gradient.");
-  t.Field("max_lag", &C::max_lag).Range(0, 1e6).Help("Versions; an older trajectory is dropped as stale.");
-  t.Field("importance_clip", &C::importance_clip).Range(1, kMany).Help("Largest importance weight of a lagging step.");
-  t.Field("device", &C::device).Choices({"auto", "cpu", "cuda"}).Help("Where the learner computes.");
+      .Help("Number of updates over which the entropy's weight or target goes from entropy_start to entropy_end.");
+  t.Field("learning_rate", &C::learning_rate).Range(0, 1).Help("Adam's learning rate at the first update.");
+  t.Field("learning_rate_end", &C::learning_rate_end)
+      .Range(0, 1)
+      .Help("Adam's learning rate after learning_rate_decay_updates updates.");
+  t.Field("learning_rate_decay_updates", &C::learning_rate_decay_updates)
+      .Range(1, kMany)
+      .Help("Number of updates over which Adam's learning rate goes from learning_rate to learning_rate_end.");
+  t.Field("gradient_clip", &C::gradient_clip)
+      .Range(1e-9, kMany)
+      .Help("Upper limit of the gradient's global norm; a longer gradient is scaled down to it.");
+  t.Field("max_lag", &C::max_lag)
+      .Range(0, 1e6)
+      .Help(
+          "Largest lag of an episode, in policy versions, with which it is still learned from; an older episode is "
+          "dropped as stale.");
+  t.Field("importance_clip", &C::importance_clip).Range(1, kMany).Help("Upper limit of a step's importance weight.");
+  t.Field("device", &C::device)
+      .Choices({"auto", "cpu", "cuda"})
+      .Help("Processor on which the learner computes its updates. auto: the GPU where there is one.");
   return t;
 }
 
@@ -136,56 +204,87 @@ FieldTable<ActorConfig> ActorFields() {
   FieldTable<C> t;
   t.Field("episodes_in_flight", &C::episodes_in_flight)
       .Range(1, 1024)
-      .Help("Episodes that one actor rolls out together.");
-  t.Field("send_queue", &C::send_queue).Range(1, 100000).Help("Trajectories; a full queue pauses the actor.");
-  t.Field("heartbeat_s", &C::heartbeat_s).Range(0.01, 3600).Help("Seconds between heartbeats.");
-  t.Field("patience_s", &C::patience_s).Range(0.1, 1e7).Help("How long an actor waits for a silent learner.");
+      .Help("Number of episodes that one actor rolls out at the same time.");
+  t.Field("send_queue", &C::send_queue)
+      .Range(1, 100000)
+      .Help(
+          "Number of finished trajectories that an actor keeps for sending; when the queue is full, the actor pauses.");
+  t.Field("heartbeat_s", &C::heartbeat_s).Range(0.01, 3600).Help("Seconds between two heartbeats of an actor.");
+  t.Field("patience_s", &C::patience_s)
+      .Range(0.1, 1e7)
+      .Help("Seconds that an actor waits for a learner that does not answer, before the actor ends.");
   return t;
 }
 
 FieldTable<LearnerConfig> LearnerFields() {
   using C = LearnerConfig;
   FieldTable<C> t;
-  t.Field("buffer", &C::buffer).Range(1, 1e6).Help("Trajectories; a full buffer pushes back on the actors.");
-  t.Field("check_threads", &C::check_threads).Range(1, 256).Help("Threads that simulate the end of every episode.");
-  t.Field("actor_timeout_s", &C::actor_timeout_s).Range(0.1, 1e6).Help("An actor silent for longer counts as gone.");
-  t.Field("progress_s", &C::progress_s).Range(0.1, 1e6).Help("Seconds between progress lines.");
+  t.Field("buffer", &C::buffer)
+      .Range(1, 1e6)
+      .Help(
+          "Number of received trajectories that may wait for an update; when the buffer is full, actors have to wait. "
+          "A small buffer keeps the lag small.");
+  t.Field("check_threads", &C::check_threads)
+      .Range(1, 256)
+      .Help("Number of threads that simulate the final placement of every episode to confirm its makespan.");
+  t.Field("actor_timeout_s", &C::actor_timeout_s)
+      .Range(0.1, 1e6)
+      .Help("Seconds of silence after which an actor counts as gone.");
+  t.Field("progress_s", &C::progress_s).Range(0.1, 1e6).Help("Seconds between two progress lines.");
   t.Field("watchdog_s", &C::watchdog_s)
       .Range(0, 1e6)
-      .Help("A stage, or all actors that came, silent for so many seconds hang, and the run fails; 0: nobody watches.");
+      .Help(
+          "If a stage makes no progress, or no actor finishes an episode, for this many seconds, the run fails and "
+          "names the stage. 0: no limit.");
   return t;
 }
 
 FieldTable<EvaluationConfig> EvaluationFields() {
   FieldTable<EvaluationConfig> t;
-  t.Field("every", &EvaluationConfig::every).Range(0, kMany).Help("Updates between evaluations; 0: only at the end.");
+  t.Field("every", &EvaluationConfig::every)
+      .Range(0, kMany)
+      .Help("Number of updates between two evaluations. 0: only one evaluation, at the end.");
   t.Field("patience", &EvaluationConfig::patience)
       .Range(0, 1e6)
       .Help(
-          "Training stops when so many evaluations on the validation graphs are certainly not better than as many "
-          "before them by min_gain; 0: never.");
-  t.Field("min_gain", &EvaluationConfig::min_gain).Range(0, 1).Help("As a share: 0.01 is one percent of the makespan.");
+          "Number of evaluations in each of two windows. Training stops when the latest window certainly gains less "
+          "than min_gain over the one before it. 0: training never stops so.");
+  t.Field("min_gain", &EvaluationConfig::min_gain)
+      .Range(0, 1)
+      .Help("Gain that is worth training on for, as a share of the makespan: 0.01 is one percent.");
   return t;
 }
 
 FieldTable<CheckpointConfig> CheckpointFields() {
   using C = CheckpointConfig;
   FieldTable<C> t;
-  t.Field("every", &C::every).Range(1, kMany).Help("Updates between checkpoints.");
-  t.Field("keep", &C::keep).Range(1, 1e6).Help("The last so many are kept, and the best one.");
+  t.Field("every", &C::every).Range(1, kMany).Help("Number of updates between two checkpoints.");
+  t.Field("keep", &C::keep)
+      .Range(1, 1e6)
+      .Help("Number of latest checkpoints that are kept; the best policy is kept besides.");
   return t;
 }
 
 FieldTable<NetworkConfig> NetworkFields() {
   using C = NetworkConfig;
   FieldTable<C> t;
-  t.Field("bind", &C::bind).Help("IPv4 address that the learner binds; beyond loopback only with keys.");
+  t.Field("bind", &C::bind)
+      .Help(
+          "IPv4 address on which the learner listens; 0.0.0.0 means all addresses of its machine. Any address but "
+          "loopback needs network.keys.");
   t.Field("advertise", &C::advertise)
-      .Help("Host that actors are told; empty: bind, or for 0.0.0.0 the machine's name.");
+      .Help(
+          "Host name or address that actors are told. Empty: the same as network.bind, or the machine's name where "
+          "that is 0.0.0.0.");
   t.Field("port", &C::port)
       .Range(0, 65533)
-      .Help("Control port; the next two are for trajectories and notices. 0: any free ones.");
-  t.Field("keys", &C::keys).Help("learner.keys, as emplace keygen makes it; empty: unencrypted, on loopback alone.");
+      .Help(
+          "Port for control messages; the next two ports are for trajectories and notices. 0: the system chooses free "
+          "ports, which learner.json in the run directory names.");
+  t.Field("keys", &C::keys)
+      .Help(
+          "File learner.keys that emplace keygen has made. Empty: nothing is encrypted, and only processes on this "
+          "machine can connect.");
   return t;
 }
 
@@ -287,7 +386,8 @@ class ConfigReader {
 
   void Read(const YAML::Node& root) {
     if (root.IsNull()) return;  // An empty file is all defaults.
-    if (!root.IsMap()) throw BadInput(StrCat(Place(root), ": expected a map of sections"));
+    if (!root.IsMap())
+      throw BadInput(StrCat(Place(root), ": the configuration is ", Shown(root), ", expected a map of sections"));
     for (const auto& entry : root) {
       const std::string key = Key(entry.first);
       const Section* const section = FindSection(key);
@@ -305,7 +405,7 @@ class ConfigReader {
     return StrCat(source_, ":", node.Mark().line + 1, ":", node.Mark().column + 1);
   }
   std::string Key(const YAML::Node& node) const {
-    if (!node.IsScalar()) throw BadInput(StrCat(Place(node), ": expected a name as key"));
+    if (!node.IsScalar()) throw BadInput(StrCat(Place(node), ": a key is ", Shown(node), ", expected a name"));
     return node.Scalar();
   }
   static const Section* FindSection(const std::string& name) {
@@ -342,7 +442,7 @@ class ConfigReader {
 void ApplyOverride(const std::string& text, RunConfig& config) {
   const std::string place = "--set " + text;
   const size_t equals = text.find('=');
-  if (equals == std::string::npos) throw BadInput(StrCat(place, ": expected section.key=value"));
+  if (equals == std::string::npos) throw BadInput(StrCat(place, ": has no '=', expected section.key=value"));
   const std::string name = text.substr(0, equals);
   std::vector<std::string> known;
   for (const Section& section : Sections()) {
@@ -360,8 +460,8 @@ void ApplyOverride(const std::string& text, RunConfig& config) {
     }
   }
   const std::string nearest = NearestName(name, known);
-  throw BadInput(
-      StrCat(place, ": unknown key '", name, "'", nearest.empty() ? "" : StrCat(", did you mean '", nearest, "'?")));
+  throw BadInput(StrCat(place, ": unknown key '", name, "'",
+                        nearest.empty() ? ", expected section.key=value" : StrCat(", did you mean '", nearest, "'?")));
 }
 
 void ResolvePath(std::string& path, const std::filesystem::path& base) {
@@ -372,11 +472,15 @@ void ResolvePath(std::string& path, const std::filesystem::path& base) {
 void CheckTogether(const RunConfig& config, const std::string& source) {
   const WorkloadConfig& workload = config.workload;
   if (workload.family.empty() && workload.train_graphs.empty()) {
-    throw BadInput(StrCat(source, ": workload.family is empty, expected a family, or workload.train_graphs"));
+    throw BadInput(StrCat(
+        source,
+        ": workload.family and workload.train_graphs are both empty, expected a family, or workload.train_graphs"));
   }
   if (!workload.family.empty() && !workload.train_graphs.empty()) {
     throw BadInput(
-        StrCat(source, ": workload.family and workload.train_graphs are both given, expected one (family: \"\")"));
+        StrCat(source,
+               ": workload.family and workload.train_graphs are both given, expected one of them; family: \"\" chooses "
+               "train_graphs"));
   }
   if (!workload.family.empty() && workload.train > workload.count) {
     throw BadInput(
@@ -384,13 +488,13 @@ void CheckTogether(const RunConfig& config, const std::string& source) {
   }
   if (config.evaluation.patience == 1) {
     throw BadInput(
-        StrCat(source, ": evaluation.patience is 1, expected 0, or 2 and more: one evaluation has no spread"));
+        StrCat(source, ": evaluation.patience is 1, expected 0 or at least 2, because one evaluation has no spread"));
   }
   const TrainingConfig& training = config.training;
   if (training.lockstep() && config.environment.start == "best") {
     throw BadInput(StrCat(source,
-                          ": environment.start is best, expected random or single with training.sync: lockstep: the "
-                          "best placement that an actor has seen depends on what else it has played"));
+                          ": environment.start is best, expected random or single with training.sync: lockstep, "
+                          "because the best placement that an actor has seen depends on which episodes it has played"));
   }
   if (training.entropy == "target" && std::max(training.entropy_start, training.entropy_end) > 1) {
     throw BadInput(StrCat(source, ": training.entropy_start is ", training.entropy_start, " and training.entropy_end ",

@@ -1,6 +1,6 @@
 // The policy as one differentiable function of its flat parameter vector: forward and backward are the project's own
-// kernels (gradient/policy_gradient.h), and LibTorch's autograd sees a single node. Equal to PolicyNet, and many times
-// faster.
+// kernels (gradient/policy_gradient.h), and LibTorch's autograd sees a single node. It gives the same numbers as
+// PolicyNet, many times faster.
 #pragma once
 
 #include <torch/types.h>
@@ -11,10 +11,10 @@
 
 namespace emplace {
 
-// logits [S, D], float32 on the CPU; -infinity where the current group may not go.
+// Returns logits [S, D], float32 on the CPU, with -infinity for devices that the current group may not use.
 // values: [NumParameters] float32 on the CPU, contiguous, in the order of PolicyLayers.
 // REQUIRES: `kernel`, and the graphs and placements of the states, outlive the backward pass, which runs on the
-// caller's thread (CPU tensors). The kernel may be used for other calls in between.
+// caller's thread. The kernel may be used for other calls in between.
 torch::Tensor FusedLogits(const torch::Tensor& values, PolicyGradient& kernel, std::vector<PolicyState> states);
 
 }  // namespace emplace

@@ -1,5 +1,5 @@
-// A grouped graph as the policy network sees it: what stays the same during all episodes on it.
-// Built by simulator/featurizer; read by the torch-free kernel, the LibTorch reference and the learner.
+// A grouped graph as the policy network sees it, without what changes during an episode. It is built by
+// simulator/featurizer.h.
 #pragma once
 
 #include <cstdint>
@@ -36,7 +36,7 @@ struct PolicyGraph {
   }
 };
 
-// One state of an episode: nodes [0, step) are visited, `step` is current, and every node has a device.
+// A state of an episode: nodes [0, step) have been decided, node `step` is current, and every node has a device.
 struct PolicyState {
   const PolicyGraph* graph = nullptr;
   const uint8_t* placement = nullptr;  // [num_nodes] devices

@@ -1,5 +1,5 @@
-// The Placeto policy in plain LibTorch (design, section 6): the reference that the kernels are proven equal to and
-// measured against. Heavy to include; only tests and benchmarks do.
+// The Placeto policy in plain LibTorch: the reference that the kernels are tested and measured against. Only tests and
+// benchmarks include it, because LibTorch's headers are large.
 #pragma once
 
 #include <torch/types.h>
@@ -17,37 +17,37 @@ struct PolicyBatch {
   torch::Tensor features;     // [n, S, F]
   torch::Tensor parents;      // [n, n] 1 where column j is a parent of row i
   torch::Tensor children;     // [n, n] its transpose
-  torch::Tensor ancestors;    // [n, S] 1 where node i is an ancestor of state s's current node; likewise:
-  torch::Tensor descendants;  // [n, S]
-  torch::Tensor neither;      // [n, S]
-  torch::Tensor current;      // [S] int64
-  torch::Tensor disallowed;   // [S, D] bool, true where the current group may not go
+  torch::Tensor ancestors;    // [n, S] 1 where node i is an ancestor of state s's current node
+  torch::Tensor descendants;  // [n, S] 1 where it is a descendant
+  torch::Tensor neither;      // [n, S] 1 where it is neither, nor the current node
+  torch::Tensor current;      // [S] int64, the current node
+  torch::Tensor disallowed;   // [S, D] bool, true for devices that the current group may not use
 };
 // REQUIRES: every state is of `graph`.
 PolicyBatch MakePolicyBatch(const PolicyGraph& graph, std::span<const PolicyState> states, const PolicyShape& shape,
                             torch::Device device);
 
-// Copies share their parameters.
+// Copies of a PolicyNet share their parameters.
 class PolicyNet {
  public:
   explicit PolicyNet(const PolicyWeights& weights, torch::Device device = torch::kCPU);
 
   const PolicyShape& shape() const { return shape_; }
-  // logits [S, D]; -infinity where disallowed.
+  // Returns logits [S, D], with -infinity where disallowed.
   torch::Tensor Forward(const PolicyBatch& batch) const;
   // Weight and bias of each layer, in the order of PolicyLayers.
   std::vector<torch::Tensor> Parameters() const;
-  // Drops what backward() has left in the parameters.
+  // Sets the gradient that backward() has added to the parameters to zero.
   void ZeroGradient();
-  // Copies the parameters in and out, in the order of PolicyLayers.
+  // Copy the parameters in and out, in the order of PolicyLayers.
   void SetValues(std::span<const float> values);
   std::vector<float> Values() const;
 
  private:
-  torch::Tensor Layer(size_t layer, const torch::Tensor& x) const;  // W x + b of PolicyLayers()[layer]
+  torch::Tensor Layer(size_t layer, const torch::Tensor& x) const;  // W x + b for PolicyLayers()[layer]
 
   PolicyShape shape_;
-  std::vector<torch::Tensor> weights_;  // One of each a layer.
+  std::vector<torch::Tensor> weights_;  // One for each layer; likewise biases_.
   std::vector<torch::Tensor> biases_;
 };
 

@@ -1,5 +1,5 @@
-// The sizes of a Placeto policy network and the list of its parameters (design, section 5).
-// One list orders the parameters for the kernel, for LibTorch and for policy.safetensors.
+// The sizes of a Placeto policy network, and the list of its layers. This one list orders the parameters in the
+// kernels, in LibTorch and in policy.safetensors.
 #pragma once
 
 #include <cstdint>
@@ -12,16 +12,16 @@ struct PolicyShape {
   int32_t num_devices = 2;
   bool memory_feature = false;
   int32_t message_rounds = 8;  // k
-  int32_t message_width = 0;   // m; 0 = the number of features
-  // false, to measure what pooling is worth: zeros stand in for what G gives of the three sets. Layers and parameters
-  // stay, but those of the pools, and the classifier's columns for them, neither count nor learn.
+  int32_t message_width = 0;   // m; 0: the number of features
+  // false: the outputs of G for the three sets are zeros. The layers of the pools and the classifier's columns for them
+  // stay, but have no effect and do not learn.
   bool pooling = true;
 
   // Order of a node's features: cost, bytes, [memory,] placement one-hot, visited, current.
   int32_t num_features() const { return 4 + num_devices + (memory_feature ? 1 : 0); }
   int32_t width() const { return message_width > 0 ? message_width : num_features(); }  // m
   int32_t embedding_width() const { return 2 * width(); }                               // e: both directions
-  int32_t pooled_width() const { return 4 * embedding_width(); }  // D: ancestors, descendants, neither, own
+  int32_t pooled_width() const { return 4 * embedding_width(); }  // D: the three sets and the current node
 
   bool operator==(const PolicyShape&) const = default;
 };
@@ -40,7 +40,7 @@ struct LayerSpec {
 //   classifier.{0,1,2}                        D -> 2D -> D -> devices   relu, relu, none
 std::vector<LayerSpec> PolicyLayers(const PolicyShape& shape);
 
-// Floats in the flat parameter vector.
+// Number of floats in the flat parameter vector.
 int64_t NumParameters(const PolicyShape& shape);
 
 }  // namespace emplace

@@ -18,18 +18,18 @@ struct PolicyWeights {
   PolicyShape shape;
   PolicyVersion version = 0;
   std::vector<float> values;  // [NumParameters(shape)] in the order of PolicyLayers
-  // What it was trained on and how, for people and for `emplace place`: "grouping.max_groups", "environment.start", ...
+  // How the policy was trained, for people and for `emplace place`: "grouping.max_groups", "environment.start", ...
   std::map<std::string, std::string> metadata;
 
-  // Glorot-uniform weights, zero biases.
-  // output_scale: factor of the last layer's weights, and so of the logits.
+  // A new policy with Glorot-uniform weights and zero biases. output_scale: factor of the last layer's weights, and so
+  // of the logits.
   static PolicyWeights Initial(const PolicyShape& shape, Rng rng, double output_scale = 1);
 };
 
-// policy.safetensors: one tensor a parameter, and in the file's metadata "format": "emplace.policy/1", the shape, the
-// version and `metadata`.
+// The bytes of a policy.safetensors: one tensor for each parameter, and in the file's metadata "format":
+// "emplace.policy/1", the shape, the version and `metadata`.
 std::string SerializePolicy(const PolicyWeights& weights);
-// Throws BadInput "name: what is wrong, what was expected". `name` is the file or peer it came from.
+// Throws BadInput "name: what is wrong, what was expected". `name` is the file or the peer.
 PolicyWeights ParsePolicy(std::string_view bytes, const std::string& name);
 PolicyWeights LoadPolicy(const std::filesystem::path& path);
 

@@ -1,5 +1,5 @@
-// An actor's ZeroMQ sockets behind messages.h, typed. Each belongs to the one thread that made it.
-// What arrives malformed is dropped, never thrown.
+// An actor's ZeroMQ sockets, which send and receive the structs of messages.h. An object belongs to the thread that
+// made it. A malformed message is dropped and throws nothing.
 #pragma once
 
 #include <chrono>
@@ -15,12 +15,13 @@
 
 namespace emplace {
 
-// What endpoints of one process can share: a thread for their connections. An actor has its own; a thousand in one
-// process would have as many threads. Its end waits until what its closed sockets still have to send has left, or their
-// time is over. REQUIRES: it outlives its endpoints, all on one thread.
+// A network thread that the endpoints of one process share. An endpoint without it has a network thread of its own, so
+// a thousand actors in one process would have a thousand. The destructor waits until closed sockets have sent their
+// queued messages, or their time is over. REQUIRES: it outlives its endpoints, which are all on one thread.
 class SharedNetwork {
  public:
-  explicit SharedNetwork(int sockets);  // At most; an ActorEndpoint has two.
+  // `sockets`: the largest number of sockets; an ActorEndpoint has two, a TrajectorySocket one.
+  explicit SharedNetwork(int sockets);
   ~SharedNetwork();
 
  private:
@@ -32,27 +33,30 @@ class SharedNetwork {
 
 // Why a learner does not talk to an actor.
 struct KeyProblem {
-  std::string why;     // For people.
-  bool final = false;  // Else it may yet: a relay whose learner is away ends handshakes too.
+  std::string why;     // The reason as a sentence for people.
+  bool final = false;  // false: trying again may help, since a relay whose learner is away ends handshakes too.
 };
 
-// The control and notices side of an actor.
+// An actor's connections for control messages and notices.
 class ActorEndpoint {
  public:
-  // Throws BadInput for a bad address, and for one beyond the loopback network without keys.
+  // Throws BadInput for a bad address, and for an address beyond the loopback network without keys. network: nullptr
+  // gives the endpoint a network thread of its own.
   explicit ActorEndpoint(const std::string& control_address, std::optional<ActorKeys> keys = {},
-                         SharedNetwork* network = nullptr);  // nullptr: a network of its own.
+                         SharedNetwork* network = nullptr);
   ~ActorEndpoint();
-  // The learner's host is the one that control is at, whatever a Welcome says: it may know itself by another name.
-  std::string OnLearnersHost(const std::string& address) const;  // Throws BadInput for what is no address.
-  void SubscribeNotices(const std::string& address);  // In place of the address before. Throws BadInput for a bad one.
-  // False when the learner cannot be reached now; then nothing is sent, later neither.
+  // Returns the address with the host of the control address in place of its own: a Welcome may name the learner's host
+  // by a name that this machine does not know. Throws BadInput for a bad address.
+  std::string OnLearnersHost(const std::string& address) const;
+  // Receives notices from this address from now on, in place of the address before. Throws BadInput for a bad address.
+  void SubscribeNotices(const std::string& address);
+  // Returns false when the learner cannot be reached now; the message is then not sent later either.
   bool Send(const ActorMessage& message);
-  // That keys keep this actor out, when that has shown since the last call; with a shared network nobody looks.
+  // Says why keys keep this actor out, if that was found since the last call. Always nullopt with a shared network.
   std::optional<KeyProblem> NextKeyProblem();
-  // Waits up to `timeout`. nullopt: nothing came.
+  // Waits up to `timeout` for a message. nullopt: none came.
   std::optional<std::variant<LearnerMessage, Notice>> Receive(std::chrono::milliseconds timeout);
-  // Waits up to `timeout` until one of many has something to receive: their indices.
+  // Waits up to `timeout` until an endpoint has something to receive. Returns the indices of all that have.
   static std::vector<size_t> WaitForAny(std::span<ActorEndpoint* const> endpoints, std::chrono::milliseconds timeout);
 
  private:
@@ -60,16 +64,17 @@ class ActorEndpoint {
   std::unique_ptr<Impl> impl_;
 };
 
-// The side of an actor that sends trajectories.
+// An actor's connection for trajectories.
 class TrajectorySocket {
  public:
+  // queue: how many trajectories may wait in the socket. The other parameters and errors are as above.
   TrajectorySocket(const std::string& address, int queue, const std::optional<ActorKeys>& keys = {},
                    SharedNetwork* network = nullptr);
   ~TrajectorySocket();
-  // False when the queue stayed full for `timeout`.
+  // Returns false when the queue stayed full for `timeout`; then nothing is sent.
   bool Send(const Trajectory& trajectory, std::chrono::milliseconds timeout);
-  // Waits up to `timeout` for what is queued to leave, then closes. With a shared network, closes at once: that
-  // network's end waits.
+  // Waits up to `timeout` until the queued trajectories are sent, then closes. With a shared network it closes at once,
+  // and the network's destructor waits.
   void Close(std::chrono::milliseconds timeout);
 
  private:

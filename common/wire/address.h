@@ -1,4 +1,4 @@
-// Addresses of the network: which are of this machine alone, and what an actor may be told to connect to.
+// Network addresses: parsing, and whether an address is reached only from this machine.
 // Pure functions: any thread may call them.
 #pragma once
 
@@ -8,24 +8,24 @@
 
 namespace emplace {
 
-// "tcp://host:port", taken apart.
+// The parts of "tcp://host:port".
 struct TcpAddress {
   std::string host;   // An IPv4 address or a host name.
   uint16_t port = 0;  // At least 1.
 
-  std::string text() const;
+  std::string text() const;  // "tcp://host:port"
 };
 
-// `host` as an IPv4 address, a.b.c.d; "localhost" is 127.0.0.1. nullopt for anything else.
+// Returns `host` if it is an IPv4 address a.b.c.d, and 127.0.0.1 for "localhost". nullopt for anything else.
 std::optional<std::string> Ipv4Address(const std::string& host);
 
-// Whether what is sent there stays on this machine. REQUIRES: Ipv4Address gave it.
+// Whether messages to the address stay on this machine (127.0.0.0/8). REQUIRES: Ipv4Address returned it.
 bool IsLoopback(const std::string& ipv4);
-// Whether it stands for all of this machine's addresses: 0.0.0.0.
+// Whether the address is 0.0.0.0, which stands for all addresses of this machine.
 bool IsAnyAddress(const std::string& ipv4);
 
-// An address to connect to. Throws BadInput for what is none, and, unless what is sent will be `encrypted`, for one
-// beyond the loopback network.
+// Parses "tcp://host:port" for connecting to it. Throws BadInput for a bad address, and, unless the connection will be
+// `encrypted`, for an address beyond the loopback network.
 TcpAddress ParseAddress(const std::string& address, bool encrypted);
 
 }  // namespace emplace

@@ -42,7 +42,8 @@ const NamedArray& Find(const std::vector<NamedArray>& arrays, const std::string&
   for (const NamedArray& array : arrays) {
     if (array.name != name) continue;
     if (array.type != type || array.bytes.size() % SizeOf(type) != 0) {
-      throw BadInput(StrCat("array '", name, "': is not of the expected element type"));
+      throw BadInput(StrCat("array '", name, "': element type or number of bytes is wrong, expected elements of ",
+                            SizeOf(type), " bytes"));
     }
     return array;
   }

@@ -1,5 +1,5 @@
-// Named flat arrays: the plain form in which anything bulky travels. The codec sends each array as a raw frame beside
-// one small header (style: a described header, bulk memory beside it). Part of emplace_common; knows no socket.
+// Named flat arrays, in which large data such as a placement task is sent. The codec sends each array as a raw frame
+// beside one small header. Part of emplace_common; uses no socket.
 #pragma once
 
 #include <cstdint>
@@ -20,15 +20,16 @@ struct NamedArray {
 
 class ArrayBundle {
  public:
+  // T: the C++ type of an ArrayType.
   template <typename T>
-  void Put(const std::string& name, std::span<const T> values);  // T: one of ArrayType's.
+  void Put(const std::string& name, std::span<const T> values);
   template <typename T>
   void Put(const std::string& name, const std::vector<T>& values) {
     Put(name, std::span<const T>(values));
   }
-  void PutText(const std::string& name, const std::string& text);  // As kUint8.
+  void PutText(const std::string& name, const std::string& text);  // Stored as kUint8.
 
-  // Throws BadInput naming the array when it is absent or of another type.
+  // Throw BadInput, which names the array, when it is missing or has another type.
   template <typename T>
   std::vector<T> Get(const std::string& name) const;
   std::string GetText(const std::string& name) const;

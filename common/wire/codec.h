@@ -1,7 +1,7 @@
-// Structs of messages.h <-> frames of a multipart ZeroMQ message (messages.capnp says what is in which frame).
-// Encoding takes our own data and cannot fail; decoding takes bytes from anywhere and never throws: nullopt unless
-// every length, index and enumeration fits. What the values mean (is this a device of that graph?) is for the caller to
-// check. Pure functions: any thread may call them.
+// Translates between the structs of messages.h and the frames of a multipart ZeroMQ message (messages.capnp says what
+// is in which frame). Encoding cannot fail. Decoding takes untrusted bytes and never throws: it returns nullopt unless
+// every length, index and enumeration is valid. The caller checks what the values mean, such as whether a graph has a
+// device. Pure functions: any thread may call them.
 #pragma once
 
 #include <cstddef>
@@ -17,17 +17,18 @@
 namespace emplace {
 
 using Frame = std::string;                   // Raw bytes.
-using FrameView = std::span<const uint8_t>;  // Of any alignment.
+using FrameView = std::span<const uint8_t>;  // Not aligned.
 
-// Bounds of what is accepted. Far above use; a receiver never allocates more than it was sent, plus these.
-inline constexpr size_t kMaxSteps = 1U << 20;                                   // T of a trajectory.
-inline constexpr size_t kMaxTextBytes = 4096;                                   // A name, an address, a reason.
+// Upper limits of what decoding accepts, far above what is used. A receiver never allocates more than the bytes that it
+// was sent and these limits.
+inline constexpr size_t kMaxSteps = 1U << 20;                                   // Steps of a trajectory.
+inline constexpr size_t kMaxTextBytes = 4096;                                   // A name, an address or a reason.
 inline constexpr size_t kMaxActorControlBytes = size_t{1} << 16;                // One frame of an ActorMessage.
 inline constexpr size_t kMaxTrajectoryBytes = (kMaxSteps + 1) * sizeof(float);  // One frame of a trajectory.
 inline constexpr size_t kMaxLearnerControlBytes = size_t{1} << 30;              // One frame of a LearnerMessage.
 inline constexpr size_t kMaxEarlier = 16;                                       // Incarnations in a Hello.
 inline constexpr size_t kMaxWork = 4096;                                        // Episodes in a Work.
-inline constexpr size_t kMaxArrays = 1U << 20;                                  // Of all tasks of one Welcome.
+inline constexpr size_t kMaxArrays = 1U << 20;                                  // Arrays of all tasks in a Welcome.
 
 std::vector<Frame> Encode(const ActorMessage& message);
 std::vector<Frame> Encode(const LearnerMessage& message);
@@ -35,7 +36,8 @@ std::vector<Frame> Encode(const Notice& notice);
 // REQUIRES: array lengths are those that common/trajectory.h gives, and at most kMaxSteps steps.
 std::vector<Frame> Encode(const Trajectory& trajectory);
 
-// Frame 0 of a Welcome, made for another actor: the others are the same for all. REQUIRES: Encode made it.
+// Makes frame 0 of a Welcome for this actor from that for another; the other frames are the same for all actors.
+// REQUIRES: Encode made `header`.
 Frame WelcomeFor(const ActorKey& actor, const Frame& header);
 
 std::optional<ActorMessage> DecodeActorMessage(std::span<const FrameView> frames);
@@ -43,7 +45,7 @@ std::optional<LearnerMessage> DecodeLearnerMessage(std::span<const FrameView> fr
 std::optional<Notice> DecodeNotice(std::span<const FrameView> frames);
 std::optional<Trajectory> DecodeTrajectory(std::span<const FrameView> frames);
 
-// XXH3-64, as in WeightsReply::hash.
+// The XXH3-64 hash of the bytes, as in WeightsReply::hash.
 uint64_t WeightsHash(std::string_view blob);
 
 }  // namespace emplace

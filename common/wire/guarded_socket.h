@@ -1,5 +1,5 @@
-// A router socket of the learner whose peers are told apart and watched: who sends rubbish, or too much, is cut off.
-// Of this folder alone, as ZeroMQ shows in it.
+// A ROUTER socket of the learner that watches its peers and cuts off a peer that sends too many messages, or too many
+// that make no sense. Include this in .cc files of this folder only, because it includes ZeroMQ.
 #pragma once
 
 #include <vector>
@@ -10,7 +10,7 @@
 
 namespace emplace {
 
-// For the thread that made it.
+// Belongs to the thread that made it.
 class GuardedSocket {
  public:
   GuardedSocket(zmq::context_t& context, const PeerGuard::Limits& limits);
@@ -18,10 +18,10 @@ class GuardedSocket {
   zmq::socket_t& socket() { return socket_; }
   const PeerGuard& guard() const { return guard_; }
 
-  // The frames of the next message that may be heard, the sender's name first; empty when there is none. `zap` takes
-  // the keys away from a peer that is cut off; nullptr where nothing is encrypted.
+  // Returns the frames of the next message from a peer that is not cut off, with the sender's name as the first frame;
+  // empty when there is none. `zap` locks out the key of a peer that is cut off; nullptr: nothing is encrypted.
   std::vector<zmq::message_t> Receive(ZapHandler* zap);
-  // The message made no sense. frames: as Receive gave them.
+  // Counts a message that made no sense against its sender. frames: as Receive returned them.
   void Blame(std::vector<zmq::message_t>& frames, ZapHandler* zap);
 
  private:

@@ -1,5 +1,5 @@
-// Sees why a socket that connects is not let in, of which ZeroMQ says nothing by itself: it tries again for ever. For
-// .cc files of this folder only: ZeroMQ shows in it.
+// Finds out why a learner refuses an actor's connection. ZeroMQ itself says nothing and tries again for ever. Include
+// this in .cc files of this folder only, because it includes ZeroMQ.
 #pragma once
 
 #include <optional>
@@ -9,15 +9,15 @@
 
 namespace emplace {
 
-// Of the thread that has the socket.
+// Belongs to the thread that has the socket.
 class HandshakeMonitor {
  public:
-  // `encrypted`: the socket has keys. REQUIRES: `watched` is not connected yet, and no other of its context is
-  // monitored; the context outlives the monitor.
+  // `encrypted`: the socket has keys. REQUIRES: `watched` is not connected yet, no other socket of the context is
+  // monitored, and the context outlives the monitor.
   HandshakeMonitor(zmq::context_t& context, zmq::socket_t& watched, bool encrypted);
 
-  // What has been seen since the last call; nullopt: nothing that speaks against it. What is not final comes once,
-  // until a handshake has gone well.
+  // The problem found since the last call; nullopt: none. A problem that is not final is reported once, and again only
+  // after a handshake that succeeded.
   std::optional<KeyProblem> Next();
 
  private:

@@ -76,11 +76,11 @@ nlohmann::json ReadKeyFile(const fs::path& path, const char* role) {
   CheckMode(path);
   nlohmann::json file = ParseJson(ReadFile(path), path.string());
   if (!file.is_object() || !file.contains("format") || !file["format"].is_string()) {
-    throw BadInput(StrCat(path.string(), ": has no format, expected ", kKeysFormat));
+    throw BadInput(StrCat(path.string(), ": the file has no format, expected ", kKeysFormat));
   }
   CheckFormat(file["format"].get<std::string>(), kKeysFormat, path.string());
   if (!HasText(file, "role", role))
-    throw BadInput(StrCat(path.string(), ": are keys of another role, expected \"role\": \"", role, "\""));
+    throw BadInput(StrCat(path.string(), ": the keys are for another role, expected \"role\": \"", role, "\""));
   return file;
 }
 
@@ -91,7 +91,8 @@ std::vector<fs::path> MakeRunKeys(const fs::path& folder, int64_t actors) {
   std::vector<fs::path> files = {folder / "learner.keys"};
   for (int64_t i = 0; i < actors; ++i) files.push_back(folder / StrCat("actor-", i, ".keys"));
   for (const fs::path& file : files) {
-    if (fs::exists(file)) throw BadInput(StrCat(file.string(), ": is there already, expected a folder without keys"));
+    if (fs::exists(file))
+      throw BadInput(StrCat(file.string(), ": the file exists already, expected a folder without keys"));
   }
   MakeFolder(folder);
   const KeyPair learner = NewPair();

@@ -1,9 +1,9 @@
-// What learner and actors say to each other, as plain structs. messages.capnp is the schema, codec.h the translation.
+// The messages between learner and actors as plain structs. messages.capnp has their schema, codec.h translates them.
 //
-// The learner binds three sockets: control (ROUTER; the port that actors are given), trajectories (PULL, bounded) and
-// notices (PUB). An actor says Hello on control until it gets a Welcome, then pushes trajectories, sends a Heartbeat
-// every heartbeat_s, and on a notice of a newer version asks for the weights between episodes. In lockstep it also asks
-// which episodes to play.
+// The learner binds three sockets: control (ROUTER, at the port that actors are given), trajectories (ROUTER, with
+// bounded queues) and notices (PUB). An actor sends Hello on control until it gets a Welcome. Then it sends
+// trajectories, and a Heartbeat every actor.heartbeat_s seconds. After a notice of a newer version it asks for the
+// weights when its episodes end. In lockstep it also asks which episodes to play.
 #pragma once
 
 #include <cstdint>
@@ -22,70 +22,70 @@ inline constexpr uint32_t kProtocolVersion = 2;
 // actor -> learner, control
 struct Incarnation {
   uint32_t number = 0;
-  uint64_t nonce = 0;  // Of its Hello.
+  uint64_t nonce = 0;  // The nonce of this incarnation's Hello.
 };
 struct Hello {
   uint32_t protocol = kProtocolVersion;
-  std::string name;    // Stable across restarts of one slot ("host/0"); decides the actor id.
-  uint64_t nonce = 0;  // Random, one a process: a repeated Hello of one process is not a new incarnation.
-  // This process's incarnations with learners before, whose last episodes it may still have: the latest first.
+  std::string name;    // The same when the actor is restarted ("host/0"); it decides the actor's id.
+  uint64_t nonce = 0;  // A random number of the process, by which a repeated Hello is no new incarnation.
+  // The incarnations that this process had with earlier learners, the latest first. It may still have their episodes.
   std::vector<Incarnation> earlier = {};
 };
 struct Heartbeat {
   ActorKey actor;
-  uint64_t session = 0;       // Of the learner that welcomed it.
-  uint64_t produced = 0;      // Highest sequence number used so far.
-  PolicyVersion version = 0;  // What it rolls out with.
+  uint64_t session = 0;       // The session in the actor's Welcome.
+  uint64_t produced = 0;      // The highest sequence number used so far.
+  PolicyVersion version = 0;  // The version that the actor rolls out with.
 };
 struct WeightsRequest {
   ActorKey actor;
 };
-struct WorkRequest {  // In lockstep, of an actor that has these weights and nothing to play.
+struct WorkRequest {  // In lockstep: an actor that has this version's weights asks for episodes to play.
   ActorKey actor;
   uint64_t session = 0;
   PolicyVersion version = 0;
 };
-struct Goodbye {  // A clean end; the last thing an actor says.
+struct Goodbye {  // The last message of an actor that ends cleanly.
   ActorKey actor;
-  uint64_t produced = 0;
+  uint64_t produced = 0;  // As in Heartbeat.
 };
 using ActorMessage = std::variant<Hello, Heartbeat, WeightsRequest, WorkRequest, Goodbye>;
 
 // learner -> actor, control
 struct Welcome {
-  ActorKey actor;                     // Assigned by the learner.
-  uint64_t session = 0;               // Random, one a learner process.
-  uint64_t first_sequence = 1;        // Where this incarnation's numbering starts.
-  std::string config_yaml;            // Resolved run configuration.
+  ActorKey actor;                     // The key that the learner gives the actor.
+  uint64_t session = 0;               // A random number of the learner process.
+  uint64_t first_sequence = 1;        // The first sequence number of this incarnation.
+  std::string config_yaml;            // The resolved run configuration.
   std::string trajectories_endpoint;  // "tcp://127.0.0.1:40001"
   std::string notices_endpoint;
-  std::vector<ArrayBundle> tasks;  // PlacementTasks, as simulator/placement_task.h bundles them; index = GraphId
+  std::vector<ArrayBundle> tasks;  // [graphs] PlacementTasks by GraphId, as simulator/placement_task.h bundles them.
 };
 struct HeartbeatReply {
-  uint64_t session = 0;  // Another than the actor's: it must say Hello again.
-  PolicyVersion version = 0;
+  uint64_t session = 0;       // An actor with another session must send Hello again.
+  PolicyVersion version = 0;  // The newest version.
 };
 struct WeightsReply {
   PolicyVersion version = 0;
-  uint64_t hash = 0;  // XXH3-64 of blob
-  std::string blob;   // policy.safetensors bytes
+  uint64_t hash = 0;  // XXH3-64 of `blob`.
+  std::string blob;   // The bytes of a policy.safetensors.
 };
-struct Work {  // In lockstep: which episodes of this version to play. None: there is nothing to do for now.
+struct Work {  // In lockstep: the answer to a WorkRequest.
   uint64_t session = 0;
   PolicyVersion version = 0;
-  std::vector<uint32_t> episodes;
+  std::vector<uint32_t> episodes;  // Numbers of the episodes of this version to play; empty: none for now.
 };
-struct Refusal {  // The learner does not want this peer (another protocol version, say); the actor ends with `reason`.
+struct Refusal {  // The learner refuses this peer, for another protocol version, say; the actor ends with `reason`.
   std::string reason;
 };
-struct Stop {};  // Training is over: finish, say Goodbye, exit 0.
+struct Stop {};  // Training is over: the actor sends Goodbye and exits with 0.
 using LearnerMessage = std::variant<Welcome, HeartbeatReply, WeightsReply, Work, Refusal, Stop>;
 
 // learner -> actors, notices
 struct Notice {
   uint64_t session = 0;
-  PolicyVersion version = 0;
-  bool stop = false;
+  PolicyVersion version = 0;  // The newest version.
+  bool stop = false;          // Training is over.
 };
 
 }  // namespace emplace

@@ -1,5 +1,6 @@
-// Who of a socket's peers is heard. Each may send so many messages a second, and a few that make no sense; whoever goes
-// on is cut off, so that it can neither keep the learner from its work nor grow what it has to remember.
+// Decides whether a message of a socket's peer is read. A peer may send a limited number of messages per second, and a
+// few that make no sense. A peer that exceeds this is cut off, so that it can neither keep the learner busy nor
+// fill its memory.
 #pragma once
 
 #include <chrono>
@@ -10,37 +11,38 @@
 
 namespace emplace {
 
-// For one thread.
+// Not thread-safe.
 class PeerGuard {
  public:
   using Time = std::chrono::steady_clock::time_point;
 
   struct Limits {
-    double messages_per_s = 1000;  // In the long run.
-    double burst = 5000;           // Messages at once, after a while of silence.
-    int rubbish = 16;              // Messages without sense or over the rate, until it is cut off.
-    size_t remembered = 4096;      // Peers; of more, those that were silent for longest start anew.
+    double messages_per_s = 1000;  // Messages per second that a peer may send on average.
+    double burst = 5000;           // Messages that a peer may send at once after a while of silence.
+    int rubbish = 16;              // Messages that make no sense or exceed the rate, after which a peer is cut off.
+    size_t remembered = 4096;      // Peers that are remembered. Of more, the longest silent ones are forgotten.
   };
   enum class Verdict {
     kHear,
-    kIgnore,  // It has been cut off, or sends too much.
-    kCutOff,  // From now on. Said once a peer: the caller closes its connection.
+    kIgnore,  // The peer has been cut off, or exceeds the rate.
+    kCutOff,  // The peer is cut off from now on. Returned once for a peer; the caller closes its connection.
   };
 
   explicit PeerGuard(const Limits& limits) : limits_(limits) {}
 
-  // One message of this peer has come.
+  // Counts a message of this peer and says what to do with it.
   Verdict Hear(const std::string& peer, Time now);
-  // The message that came last from this peer made no sense: kIgnore or kCutOff. REQUIRES: it was heard.
+  // Counts this peer's last message as one that made no sense. Returns kIgnore or kCutOff. REQUIRES: Hear got it.
   Verdict Blame(const std::string& peer);
 
-  int64_t cut_off() const { return cut_off_; }  // Peers so far.
-  int64_t ignored() const { return ignored_; }  // Messages so far: over the rate, or of those that were cut off.
+  int64_t cut_off() const { return cut_off_; }  // Peers that were cut off so far.
+  // Messages that exceeded the rate, or came from peers that were cut off, so far.
+  int64_t ignored() const { return ignored_; }
 
  private:
   struct Peer {
-    double allowance = 0;  // Messages that it may send at once.
-    Time last;             // When it last sent one.
+    double allowance = 0;  // Messages that the peer may send at once.
+    Time last;             // When the peer last sent a message.
     int rubbish = 0;
     bool cut_off = false;
   };

@@ -1,4 +1,4 @@
-// What the endpoints have in common. For .cc files of this folder only: ZeroMQ shows in it.
+// Functions that both endpoints use. Include this in .cc files of this folder only, because it includes ZeroMQ.
 #pragma once
 
 #include <chrono>
@@ -13,38 +13,41 @@
 
 namespace emplace {
 
-// Control messages and notices that wait on either side; more are dropped.
+// Control messages and notices that may wait on either side; further ones are dropped.
 inline constexpr int kControlQueue = 64;
-// How long a closed socket goes on sending what is queued: Stop, Goodbye.
+// Milliseconds for which a closed socket still sends queued messages, such as Stop and Goodbye.
 inline constexpr int kFarewellMs = 500;
 
-// Queues of so many messages each way, frames of so many bytes at most, and what every connection is watched with.
+// Sets the length of the queues in messages each way, the largest frame in bytes, and how connections are watched
+// and made again.
 void SetLimits(zmq::socket_t& socket, int queue, size_t max_frame_bytes);
-// The kernel's buffers count against no queue, so small ones bound how stale a waiting trajectory gets.
+// Makes the kernel's buffers small. They count against no queue, so large ones would let trajectories wait for long.
 void SetTrajectoryBuffers(zmq::socket_t& socket);
 
-// From here on the socket speaks CURVE alone, as the side that is connected to, or the one that connects.
+// From now on the socket accepts encrypted (CURVE) connections only, as the learner's or the actor's side.
 void SetKeys(zmq::socket_t& socket, const LearnerKeys& keys);
 void SetKeys(zmq::socket_t& socket, const ActorKeys& keys);
 
-// The message that is there now, without its frames past the first `max_frames`; empty when there is none.
+// Returns the next message without waiting, cut to its first `max_frames` frames; empty when there is none.
 std::vector<zmq::message_t> ReceiveFrames(zmq::socket_t& socket, size_t max_frames);
 std::vector<FrameView> Views(std::span<zmq::message_t> frames);
 
-// False when the socket's queue is full or nobody is connected; then nothing was sent.
+// Returns false when the socket's queue is full or nobody is connected; then nothing was sent.
 bool SendFrames(zmq::socket_t& socket, std::span<const Frame> frames, zmq::send_flags wait);
 
-// The same for `first` and then `shared`, whose bytes are not copied. REQUIRES: `first` is not empty.
+// Sends `first` and then `shared` as one message, without copying the bytes of `shared`. Returns as SendFrames does.
+// REQUIRES: `first` is not empty.
 bool SendShared(zmq::socket_t& socket, std::span<const Frame> first, std::span<zmq::message_t> shared,
                 zmq::send_flags wait);
 
-// Waits until one of them is ready, or a signal comes; `revents` say which.
+// Waits up to `timeout` until one of the items is ready or a signal comes. Their `revents` say which are ready.
 void PollReadable(std::span<zmq::pollitem_t> items, std::chrono::milliseconds timeout);
-// Waits until one of two sockets can be read: {first, second}. Without `second_too`, only for the first.
+// Waits up to `timeout` until a socket can be read. Returns whether {first, second} can be. Waits for the first alone
+// unless `second_too`.
 std::pair<bool, bool> WaitReadable(zmq::socket_t& first, zmq::socket_t& second, bool second_too,
                                    std::chrono::milliseconds timeout);
 
-// What is left until then; not below 0.
+// The time left until the deadline, at least 0.
 std::chrono::milliseconds TimeLeft(std::chrono::steady_clock::time_point deadline);
 
 }  // namespace emplace

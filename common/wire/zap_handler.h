@@ -1,5 +1,5 @@
-// Answers ZeroMQ's question, for each new connection, whether its key is let in (ZAP, RFC 27). For .cc files of this
-// folder only: ZeroMQ shows in it.
+// Decides for each new connection whether its key is let in, by ZeroMQ's protocol for that question (ZAP, RFC 27).
+// Include this in .cc files of this folder only, because it includes ZeroMQ.
 #pragma once
 
 #include <atomic>
@@ -14,23 +14,24 @@
 
 namespace emplace {
 
-// On a thread of its own, which ZeroMQ wants. Any thread may call its functions.
+// Runs on a thread of its own, as ZeroMQ requires. Any thread may call its functions.
 class ZapHandler {
  public:
-  // Public keys, as Z85. REQUIRES: the context outlives it, has no other, and no socket of it is bound yet.
+  // allowed: public keys in Z85. REQUIRES: the context outlives the handler, has no other handler, and none of its
+  // sockets is bound yet.
   ZapHandler(zmq::context_t& context, const std::vector<std::string>& allowed);
   ~ZapHandler();
 
-  // Lets this key in no more; connections that it has stay.
+  // Refuses this key in later handshakes; connections that it has already stay open.
   void Deny(const std::string& public_key);
-  int64_t refused() const { return refused_; }  // Handshakes so far.
+  int64_t refused() const { return refused_; }  // Handshakes refused so far.
 
  private:
   void Run();
   void Answer();
   bool IsAllowed(const std::string& public_key);
 
-  zmq::socket_t socket_;  // Of the thread alone, once that runs.
+  zmq::socket_t socket_;  // Used by thread_ alone once it runs.
   Mutex mu_;
   std::set<std::string> allowed_ EMPLACE_GUARDED_BY(mu_);
   std::atomic<int64_t> refused_ = 0;

@@ -8,18 +8,18 @@
 
 namespace emplace {
 
-// Adds the backward pass of `loss`, a scalar. Where a tensor has several readers their gradients are added up as they
-// come, in reverse order of the readers; the gradients of all pieces of a tensor are put together again by a cat or
-// stack, so the pieces that are read must cover it.
-// Returns (parameter, its gradient) in order of the parameters; one that does not reach the loss is left out.
+// Adds the backward pass of `loss`, a scalar. If a tensor has several readers, their gradients are added up in
+// reverse order of the readers. A cat or stack joins the gradients of a tensor's pieces, so the pieces that are
+// read must cover the tensor. Returns (parameter, its gradient) in the order of the parameters, without those that
+// do not reach the loss.
 std::vector<std::pair<TensorId, TensorId>> AddBackward(TensorProgram& program, TensorId loss);
 
 enum class Optimizer {
   kSgd,
-  kMomentum,  // SGD that keeps one slot a parameter, its velocity.
+  kMomentum,  // SGD with one slot for each parameter, its velocity.
 };
 
-// Adds an update in place for each pair, after everything that reads the parameter. REQUIRES: nothing that reads a
+// Adds an update in place for each pair; it runs after all ops that read the parameter. REQUIRES: no op that reads a
 // parameter is added later.
 void AddUpdates(TensorProgram& program, const std::vector<std::pair<TensorId, TensorId>>& gradients,
                 Optimizer optimizer = Optimizer::kSgd);

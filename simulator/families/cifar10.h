@@ -24,19 +24,20 @@ struct CellBlock {
 struct Cifar10Model {
   std::vector<CellBlock> normal;
   std::vector<CellBlock> reduction;
-  int64_t cells = 6;  // Normal ones; two reduction cells besides, at cells / 3 and 2 (cells / 3) + 1.
+  int64_t cells = 6;  // Normal cells. Two reduction cells come besides, at cells / 3 and 2 (cells / 3) + 1.
   int64_t filters = 20;
   int64_t batch = 160;
   int64_t image = 32;  // Height and width.
   int64_t classes = 10;
 };
 
-// cells, filters, batch.
+// The ranges of cells, filters and batch.
 Ranges Cifar10Ranges(bool small);
-// Five blocks a cell. Inputs uniformly; each separable convolution exp(0.44) times as likely as each other op.
+// Samples cells of five blocks. Inputs are drawn uniformly; a separable convolution is exp(0.44) times as
+// likely as any other op.
 Cifar10Model SampleCifar10(Rng& rng, const Ranges& ranges);
 
-// Forward pass with its auxiliary head, backward pass and update.
+// Builds forward pass with the auxiliary head, backward pass and update.
 TensorProgram BuildCifar10(const Cifar10Model& model, ElementType float_type = ElementType::kFloat32);
 
 }  // namespace emplace

@@ -12,12 +12,12 @@ namespace emplace {
 
 using Size2 = std::array<int64_t, 2>;  // Height, width.
 
-// Writes into a program; every op and parameter is named "<name>/<part>". The program outlives it.
+// Adds layers to a program. Ops and parameters are named "<name>/<part>". REQUIRES: the program outlives the object.
 class ConvLayers {
  public:
   explicit ConvLayers(TensorProgram& program) : p_(program) {}
 
-  // No biases: batch norm follows. Padding keeps the size at stride 1 unless it is given.
+  // Convolutions have no bias, because batch norm follows. Unless it is given, the padding keeps the size at stride 1.
   TensorId Convolution(const std::string& name, TensorId x, int64_t channels, Size2 kernel, int64_t stride = 1);
   TensorId Convolution(const std::string& name, TensorId x, int64_t channels, Size2 kernel, int64_t stride,
                        Size2 padding);
@@ -26,14 +26,15 @@ class ConvLayers {
   TensorId Relu(const std::string& name, TensorId x);
   TensorId AveragePool(const std::string& name, TensorId x, int64_t kernel, int64_t stride, int64_t padding);
   TensorId MaxPool(const std::string& name, TensorId x, int64_t kernel, int64_t stride, int64_t padding);
-  TensorId Concatenate(const std::string& name, const std::vector<TensorId>& parts);  // Of channels.
+  TensorId Concatenate(const std::string& name, const std::vector<TensorId>& parts);  // Concatenates channels.
   TensorId Sum(const std::string& name, TensorId a, TensorId b);
 
   // ReLU, 1x1 convolution, batch norm.
   TensorId Calibrate(const std::string& name, TensorId x, int64_t channels);
   // ReLU, depthwise, pointwise, batch norm, twice; the first with the stride (NASNet; ENAS section 2.3).
   TensorId SeparableTwice(const std::string& name, TensorId x, int64_t channels, int64_t kernel, int64_t stride);
-  // Halves the size: 1x1 convolutions of the pixels at even and at odd places, each for half the channels, batch norm.
+  // Halves the size: 1x1 convolutions of the pixels at even and at odd places, each for half the
+  // channels, then batch norm.
   TensorId FactorizedReduction(const std::string& name, TensorId x, int64_t channels);
 
   // Average over all pixels, linear layer, cross entropy against labels [N]: a scalar.

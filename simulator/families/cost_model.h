@@ -1,6 +1,6 @@
-// What an op costs on a kind of device: a roofline model (Williams et al. 2009), the larger of FLOPs over the
-// attainable rate and bytes over the attainable bandwidth, plus the time of a launch. The attainable shares depend on
-// the class of the op, and the rate on its size.
+// The cost of an op on a device kind, by a roofline model (Williams et al. 2009): the larger of FLOPs / attainable rate
+// and bytes / attainable bandwidth, plus the time of a launch. The attainable shares depend on the op's class, and the
+// rate also on its size.
 #pragma once
 
 #include <array>
@@ -13,7 +13,7 @@
 
 namespace emplace {
 
-// What ops of a class attain.
+// The shares of a device's peak rates that ops of a class attain.
 struct ClassEfficiency {
   double compute = 1;          // Share of the peak rate that large ops reach, 0..1
   double memory = 1;           // Share of the memory bandwidth, 0..1
@@ -22,7 +22,7 @@ struct ClassEfficiency {
 
 struct DeviceKind {
   std::string name;         // "k80"
-  double memory_bytes = 0;  // Of one device; clusters say what of it a run may use.
+  double memory_bytes = 0;  // Memory of one device; a cluster file says how much of it a run may use.
   double peak_gflops_f32 = 0;
   double peak_gflops_f16 = 0;
   double memory_gb_per_s = 0;
@@ -30,24 +30,24 @@ struct DeviceKind {
   std::array<ClassEfficiency, kNumOpClasses> efficiency;  // By OpClass; kResident is unused.
 };
 
-// Throws BadInput "path:line:col: ...".
+// Reads one file. Throws BadInput "path:line:col: ...".
 DeviceKind LoadDeviceKind(const std::filesystem::path& path);
-// All *.yaml of a folder, by name. Throws BadInput when there is none.
+// Reads all *.yaml files of a folder, in the order of their names. Throws BadInput when there is none.
 std::vector<DeviceKind> LoadDeviceKinds(const std::filesystem::path& folder);
 // The folder `devices` of the configurations that come with the programs (ShippedFolder; $EMPLACE_CONFIG_DIR overrides
 // it). Throws BadInput when there is none.
 std::filesystem::path DefaultKindsFolder();
 
-// What counts of an op.
+// The properties of an op that determine its cost.
 struct OpWork {
   OpClass op_class = OpClass::kElementwise;
-  ElementType type = ElementType::kFloat32;  // That it computes in.
+  ElementType type = ElementType::kFloat32;  // Type of the numbers that the op computes with.
   double flops = 0;
   int64_t bytes = 0;
 };
 OpWork WorkOf(const OpCall& call);
 
-// Microseconds, to the nanosecond; 0 for what is resident.
+// The cost in us, rounded to nanoseconds; 0 for OpClass::kResident.
 double CostUs(const DeviceKind& kind, const OpWork& work);
 
 }  // namespace emplace

@@ -1,4 +1,4 @@
-// Families of graphs, and single networks: what `emplace generate` writes and a training run is made of.
+// Generates families of graphs and single networks, for `emplace generate` and for training runs.
 #pragma once
 
 #include <cstdint>
@@ -14,19 +14,19 @@ namespace emplace {
 struct FamilyOptions {
   std::string family = "ptb";
   int64_t count = 32;
-  int64_t train = 20;      // The rest is for testing.
-  int64_t validation = 0;  // Further graphs, from a stream of their own.
+  int64_t train = 20;      // Number of training graphs; the other graphs are test graphs.
+  int64_t validation = 0;  // Number of further graphs, drawn from a random stream of their own.
   uint64_t seed = 1;
   std::string size = "full";
-  std::string dtype = "f32";             // Or f16: of parameters and activations.
-  std::vector<std::string> ranges = {};  // What differs from the size's ranges: "steps=10..20".
+  std::string dtype = "f32";             // "f32" or "f16": type of parameters and activations.
+  std::vector<std::string> ranges = {};  // Ranges that replace those of the size: "steps=10..20".
 };
 
-// Deterministic in the options and the kinds; graphs are named "ptb_00", those for validation "ptb_validation_00", a
-// single network's as itself.
+// The generated graphs. They depend only on the options and the device kinds. Graphs are named "ptb_00", validation
+// graphs "ptb_validation_00", and the graph of a single network has the network's name.
 struct Family {
   std::vector<OpGraph> graphs;  // [count]
-  std::vector<size_t> train;    // Indices into graphs, ascending: a permutation of fixed seed decides.
+  std::vector<size_t> train;    // Indices into graphs, ascending, by a permutation with a fixed seed.
   std::vector<size_t> test;
   std::vector<OpGraph> validation;
 };
@@ -35,10 +35,10 @@ struct Family {
 // single network.
 Family GenerateFamily(const FamilyOptions& options, const std::vector<DeviceKind>& kinds);
 std::vector<std::string> FamilyNames();
-bool IsSingleNetwork(const std::string& family);  // Throws BadInput for an unknown one.
-Ranges RangesOf(const FamilyOptions& options);    // Of this size, with the options' own. Empty for a single network.
+bool IsSingleNetwork(const std::string& family);  // Throws BadInput for an unknown name.
+Ranges RangesOf(const FamilyOptions& options);  // The size's ranges, with the options' own. Empty for a single network.
 
-// emplace.split/1: {"format", "family", "seed", "train": [file names], "test": [...], "validation": [...]}.
+// Writes emplace.split/1: {"format", "family", "seed", "train": [file names], "test": [...], "validation": [...]}.
 std::string SplitToJson(const FamilyOptions& options, const Family& family);
 
 }  // namespace emplace

@@ -9,13 +9,13 @@
 namespace emplace {
 
 struct InceptionV3Model {
-  int64_t batch = 47;   // On one K80 a step then takes about the 1.56 s of the Placeto talk.
+  int64_t batch = 47;   // With this batch a step on one K80 takes about the 1.56 s of the Placeto talk.
   int64_t image = 299;  // Height and width.
   int64_t classes = 1000;
-  int64_t divisor = 1;  // Of every width: a narrow copy for tests.
+  int64_t divisor = 1;  // Divides every width; tests use a narrow copy.
 };
 
-// Forward and backward pass and momentum update. Parameters of the auxiliary head are named "aux/...".
+// Builds forward pass, backward pass and momentum update. Parameters of the auxiliary head are named "aux/...".
 TensorProgram BuildInceptionV3(const InceptionV3Model& model, ElementType float_type = ElementType::kFloat32);
 
 }  // namespace emplace

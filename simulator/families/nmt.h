@@ -11,18 +11,18 @@
 namespace emplace {
 
 struct NmtModel {
-  int64_t layers = 2;  // Of the encoder, and of the decoder.
+  int64_t layers = 2;  // Layers of the encoder; the decoder has as many.
   int64_t hidden = 512;
   int64_t batch = 64;
-  int64_t steps = 20;  // Words of the source sentence, and of the target sentence.
+  int64_t steps = 20;  // Words of the source sentence; the target sentence has as many.
   int64_t vocabulary = 30000;
 };
 
-// layers, hidden, batch, steps, vocabulary.
+// The ranges of layers, hidden, batch, steps and vocabulary.
 Ranges NmtRanges(bool small);
 NmtModel SampleNmt(Rng& rng, const Ranges& ranges);
 
-// Forward pass, backward pass and update.
+// Builds forward pass, backward pass and update.
 TensorProgram BuildNmt(const NmtModel& model, ElementType float_type = ElementType::kFloat32);
 
 }  // namespace emplace

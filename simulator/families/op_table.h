@@ -1,5 +1,5 @@
-// Everything that is known of an op type, in one table: output shape, FLOPs, bytes, and the rule that derives its
-// gradient. A new family needs a row here for each op type that is not there yet, and no backward pass of its own.
+// The table of op types. A row has the type's output shape, FLOPs, bytes, and the rule for its gradient. A new family
+// needs a row for each op type that the table lacks, and no backward pass of its own.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ namespace emplace {
 inline constexpr char kParameterType[] = "emplace.parameter";
 inline constexpr char kInputType[] = "emplace.input";
 
-// One op of a program, as the rules see it. The output exists for all rules but output_shape.
+// An op of a program, as the rules see it. The output exists for all rules except output_shape.
 struct OpCall {
   const TensorProgram& program;
   const SymbolicNode& node;
@@ -23,31 +23,31 @@ struct OpCall {
   const SymbolicTensor& output() const { return program.tensor(node.output); }
 };
 
-// What a backward rule works with: it adds ops to the program and hands in the gradient of each input.
+// The interface for backward rules. A rule adds ops to the program and gives the gradient of each input.
 class GradientSink {
  public:
   virtual ~GradientSink() = default;
   virtual const TensorProgram& program() const = 0;
-  virtual const SymbolicNode& node() const = 0;  // Of the forward op.
-  virtual TensorId output_grad() const = 0;      // Gradient of its output.
-  virtual bool Needs(size_t input) const = 0;    // Does input i want a gradient?
+  virtual const SymbolicNode& node() const = 0;  // The forward op.
+  virtual TensorId output_grad() const = 0;      // Gradient of the forward op's output.
+  virtual bool Needs(size_t input) const = 0;    // Whether the input needs a gradient.
   // Adds an op named after the forward op.
   virtual TensorId Emit(const std::string& suffix, const std::string& type, const std::vector<TensorId>& inputs,
                         const OpAttributes& attributes = {}) = 0;
-  // Views: no op.
+  // Makes a view, which is no op.
   virtual TensorId Slice(TensorId tensor, int32_t dim, int64_t begin, int64_t length, bool drop_dim = false) = 0;
   virtual void Give(size_t input, TensorId grad) = 0;
 };
 
-// What bounds the speed of an op; device kinds have an efficiency for each.
+// Classes of ops by what limits their speed. A device kind has an efficiency for each class.
 enum class OpClass {
-  kResident,  // Parameters and inputs: nothing runs.
+  kResident,  // Parameters and inputs, which compute nothing.
   kMatmul,
   kConvolution,
   kDepthwise,    // Convolutions whose channels do not mix.
-  kElementwise,  // Streams through memory: activations, copies, updates.
-  kReduction,    // Normalization, softmax, pools, sums.
-  kGather,       // Rows at random places.
+  kElementwise,  // Ops that stream through memory: activations, copies, updates.
+  kReduction,    // Normalization, softmax, pools and sums.
+  kGather,       // Reads of rows at random places.
 };
 inline constexpr int kNumOpClasses = 7;
 
@@ -55,15 +55,15 @@ struct OpRule {
   std::string type;
   OpClass op_class;
   std::function<Shape(const OpCall&)> output_shape;
-  std::function<double(const OpCall&)> flops;            // Multiply and add count as two.
-  std::function<int64_t(const OpCall&)> bytes;           // Read and written.
-  std::function<void(GradientSink&)> backward = {};      // Empty: no gradient passes through it.
-  std::function<int64_t(const OpCall&)> workspace = {};  // Bytes while it runs; empty: none.
+  std::function<double(const OpCall&)> flops;            // A multiply-add counts as two.
+  std::function<int64_t(const OpCall&)> bytes;           // Bytes read and written.
+  std::function<void(GradientSink&)> backward = {};      // Empty: no gradient passes through the op.
+  std::function<int64_t(const OpCall&)> workspace = {};  // Temporary bytes while the op runs; empty: none.
 };
 
 // Throws BadInput for a type that has no row.
 const OpRule& RuleOf(const std::string& type);
-// The class of the rule, but kDepthwise for a convolution that is one.
+// The class of the op's rule, or kDepthwise for a depthwise convolution.
 OpClass ClassOf(const OpCall& call);
 std::vector<std::string> OpTypes();
 

@@ -15,20 +15,21 @@ enum class Activation { kTanh, kRelu, kIdentity, kSigmoid };
 
 // One sampled cell and the sizes of the model around it.
 struct PtbModel {
-  std::vector<int32_t> parent;         // [N] of node i >= 1: a lower node; of node 0: -1
+  std::vector<int32_t> parent;         // [N] a lower node for node i >= 1; -1 for node 0
   std::vector<Activation> activation;  // [N]
   int64_t batch = 0;                   // B
   int64_t hidden = 0;                  // H
-  int64_t steps = 0;                   // Unroll over time.
+  int64_t steps = 0;                   // Time steps of the unrolled sequence.
   int64_t vocabulary = 10000;          // V
 };
 
-// nodes, batch, hidden, steps, vocabulary. `small`: eight nodes and a short unroll, for smoke runs.
+// The ranges of nodes, batch, hidden, steps and vocabulary. `small`: eight nodes and few time steps, for quick tests.
 Ranges PtbRanges(bool small);
-// Node i takes parent p with probability proportional to exp(-(i - p)^2 / 6), and an activation uniformly.
+// Samples a cell. Node i gets parent p with probability proportional to exp(-(i - p)^2 / 6), and a uniform activation.
 PtbModel SamplePtb(Rng& rng, const Ranges& ranges);
 
-// Forward pass, backward pass and update. parameters: the embedding (tied with the softmax) and one matrix a node.
+// Builds forward pass, backward pass and update. The parameters are the embedding, which the softmax shares, and a
+// matrix for each node.
 TensorProgram BuildPtb(const PtbModel& model, ElementType float_type = ElementType::kFloat32);
 
 }  // namespace emplace

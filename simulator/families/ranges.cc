@@ -16,7 +16,7 @@ int64_t ParseNumber(std::string_view digits, const std::string& text) {
   int64_t value = 0;
   const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
   if (error != std::errc() || end != digits.data() + digits.size() || value < 1 || value > kMost) {
-    throw BadInput(StrCat("range '", text, "': '", digits, "' is not a whole number from 1 to ", kMost));
+    throw BadInput(StrCat("range '", text, "': '", digits, "' is not a whole number in 1..", kMost));
   }
   return value;
 }
@@ -38,11 +38,11 @@ void Ranges::Override(const std::string& text) {
   const size_t dots = ends.find("..");
   const int64_t low = ParseNumber(ends.substr(0, dots), text);
   const int64_t high = dots == std::string_view::npos ? low : ParseNumber(ends.substr(dots + 2), text);
-  if (low > high)
-    throw BadInput(StrCat("range '", text, "': the wrong way round, expected low..high with low <= high"));
+  if (low > high) throw BadInput(StrCat("range '", text, "': low is above high, expected low..high with low <= high"));
   const int64_t first = (low + range.multiple - 1) / range.multiple * range.multiple;
   const int64_t last = high / range.multiple * range.multiple;
-  if (first > last) throw BadInput(StrCat("range '", text, "': holds no multiple of ", range.multiple));
+  if (first > last)
+    throw BadInput(StrCat("range '", text, "': holds no multiple of ", range.multiple, ", expected at least one"));
   range.low = first;
   range.high = last;
 }

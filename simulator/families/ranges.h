@@ -1,4 +1,4 @@
-// What a family varies from graph to graph: named whole numbers, each drawn uniformly from a range.
+// The sizes that a family varies from graph to graph: named whole numbers, each drawn uniformly from a range.
 #pragma once
 
 #include <cstdint>
@@ -12,15 +12,15 @@ namespace emplace {
 struct IntRange {
   int64_t low = 1;
   int64_t high = 1;
-  int64_t multiple = 1;  // Only multiples of this are drawn; both ends are.
+  int64_t multiple = 1;  // Only multiples of this number are drawn; low and high can be drawn too.
 };
 
 class Ranges {
  public:
   explicit Ranges(std::map<std::string, IntRange> ranges) : ranges_(std::move(ranges)) {}
 
-  // "steps=10..20", or "steps=10". Throws BadInput for an unknown name, what is no range, one the wrong way round, one
-  // that begins below 1, or one without a multiple in it.
+  // Replaces a range by "steps=10..20" or "steps=10". Throws BadInput for an unknown name, a text that is no range, a
+  // range that ends below its start or begins below 1, and a range without a multiple of IntRange::multiple.
   void Override(const std::string& text);
 
   // REQUIRES: the name is known.

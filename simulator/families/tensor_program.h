@@ -1,5 +1,5 @@
-// A training step written as a program on symbolic tensors: shapes and op types, no numbers. Families build the forward
-// part with it, backward.h adds the rest, lower.h makes an OpGraph of it.
+// A training step as a program on symbolic tensors, which have shapes and types but no numbers. Families build the
+// forward part with it, backward.h adds the rest, and lower.h turns it into an OpGraph.
 #pragma once
 
 #include <array>
@@ -20,10 +20,10 @@ int64_t NumElements(const Shape& shape);  // 1 for a scalar, whose shape is {}.
 struct SymbolicTensor {
   Shape shape;
   ElementType type = ElementType::kFloat32;
-  int32_t node = -1;  // That makes it; of a view: its base's.
+  int32_t node = -1;  // The node that makes the tensor; for a view, that of its base.
   bool requires_grad = false;
-  // A view of `base`, folded away when lowered; -1: not a view. Either a piece along `dim`, from `begin` on, or all of
-  // it in another shape.
+  // The tensor that this one is a view of; -1: not a view. A view is a piece along `dim` that starts at `begin`, or the
+  // whole tensor in another shape. Lowering makes no op of it.
   TensorId base = -1;
   bool reshaped = false;
   int32_t dim = 0;
@@ -32,10 +32,10 @@ struct SymbolicTensor {
   int64_t bytes() const { return NumElements(shape) * SizeOf(type); }
 };
 
-// Settings of an op that its inputs do not say.
+// Settings of an op that do not follow from its inputs.
 struct OpAttributes {
-  bool transpose_a =
-      false;  // aten.mm, aten.bmm: a transposed operand is a view of the stored one, so it costs nothing.
+  // aten.mm, aten.bmm: a transposed operand is a view of the stored one, so it costs nothing.
+  bool transpose_a = false;
   bool transpose_b = false;
   int64_t dim = 0;     // aten.cat, aten.stack
   int64_t rows = 0;    // aten.embedding_dense_backward: rows of the weight
@@ -44,34 +44,34 @@ struct OpAttributes {
   std::array<int64_t, 2> kernel = {1, 1};
   std::array<int64_t, 2> stride = {1, 1};
   std::array<int64_t, 2> padding = {0, 0};
-  int64_t channel_groups = 1;   // aten.convolution; as many as channels: depthwise
+  int64_t channel_groups = 1;   // aten.convolution; depthwise if there are as many as channels
   int64_t shift = 0;            // aten.constant_pad_nd: rows and columns that leave at the top left and enter as zeros
-  int64_t optimizer_slots = 0;  // Updates: tensors of the parameter's size that the optimizer keeps
-  Shape shape = {};             // Of the output, where the inputs do not tell (gradients of strided ops).
+  int64_t optimizer_slots = 0;  // Updates: number of tensors of the parameter's size that the optimizer keeps
+  Shape shape = {};             // The output's shape, if the inputs do not determine it (gradients of strided ops).
 };
 
 struct SymbolicNode {
   std::string name;
   std::string type;              // A key of the op table: "aten.mm".
-  std::vector<TensorId> inputs;  // Possibly views.
-  TensorId output = -1;          // -1: none (an update in place).
+  std::vector<TensorId> inputs;  // Some may be views.
+  TensorId output = -1;          // -1: none, for an update in place.
   OpAttributes attributes;
-  std::string group;           // Ops of one group are colocated.
-  int32_t stage = -1;          // Of the network, as an expert would divide it; -1: none.
-  std::vector<int32_t> after;  // Nodes that must have run before, besides those that make the inputs.
+  std::string group;           // Ops of one group go on the same device.
+  int32_t stage = -1;          // Stage of the network, as people would divide it; -1: none.
+  std::vector<int32_t> after;  // Nodes that must run before, besides those that make the inputs.
 };
 
 class TensorProgram {
  public:
-  // float_type: of parameters and of inputs that are no ids, and so of everything computed from them.
+  // float_type: type of parameters and of inputs other than ids, and so of all tensors computed from them.
   explicit TensorProgram(ElementType float_type = ElementType::kFloat32) : float_type_(float_type) {}
 
-  // What is added from now on belongs to this stage: a layer or cell by depth, from 0 on; -1: none.
+  // Sets the stage of all ops that are added from now on: the depth of a layer or cell, counted from 0; -1: none.
   void SetStage(int32_t stage) { stage_ = stage; }
 
-  // An op of type "emplace.parameter": trainable, resident. Its update shares its colocation group.
+  // Adds an op of type "emplace.parameter": a trainable weight. Its update goes on the same device.
   TensorId Parameter(const std::string& name, const Shape& shape);
-  // Ops of type "emplace.input": what the step is given, numbers (images, the hidden state before) or ids (tokens).
+  // Add an op of type "emplace.input": data that the step is given, numbers (such as images) or ids (tokens).
   TensorId Input(const std::string& name, const Shape& shape);
   TensorId IdInput(const std::string& name, const Shape& shape);
   // Adds an op; its output's shape follows from the op table. REQUIRES: names differ.
@@ -80,9 +80,10 @@ class TensorProgram {
   // Adds an op that changes its first input, a parameter, in place, once the nodes of `after` have run.
   void AddUpdate(const std::string& name, const std::string& type, const std::vector<TensorId>& inputs,
                  const OpAttributes& attributes, const std::vector<int32_t>& after);
-  // A view: elements [begin, begin + length) of `dim`. With drop_dim (length 1) the result lacks that dimension.
+  // Makes a view of elements [begin, begin + length) of `dim`. With drop_dim (length 1) the
+  // result lacks that dimension.
   TensorId Slice(TensorId tensor, int32_t dim, int64_t begin, int64_t length, bool drop_dim = false);
-  // A view: the same elements in another shape.
+  // Makes a view of the same elements in another shape.
   TensorId Reshape(TensorId tensor, const Shape& shape);
 
   const std::vector<SymbolicNode>& nodes() const { return nodes_; }
@@ -95,7 +96,7 @@ class TensorProgram {
 
   ElementType float_type_;
   int32_t stage_ = -1;
-  std::vector<SymbolicNode> nodes_;  // In an order in which they could run.
+  std::vector<SymbolicNode> nodes_;  // In a topological order.
   std::vector<SymbolicTensor> tensors_;
 };
 

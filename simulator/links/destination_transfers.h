@@ -1,5 +1,5 @@
-// One transfer of a tensor for each device that reads it; it serves the readers there alone. Numbered as the first of
-// these among the tensor's consumers: a position in SimGraph::tensor_consumers.items.
+// The transfers of link models in which each device that reads a tensor gets a transfer of its own, for the readers on
+// that device. A transfer's number is the position of the first of these readers in SimGraph::tensor_consumers.items.
 #pragma once
 
 #include <algorithm>
@@ -38,7 +38,8 @@ class DestinationTransfers {
     }
   }
 
-  // Calls request(transfer) for what `op` sends from `device`, in order. device_of(consumer): where it is.
+  // Calls request(transfer) for the transfers of `op` from `device`, in the order of outgoing.h.
+  // device_of(consumer): its device.
   template <typename DeviceOf, typename Request>
   void ForEachOf(const SimGraph& graph, DeviceOf device_of, OpIndex op, size_t device, Request request) {
     outgoing_.clear();
@@ -64,7 +65,8 @@ class DestinationTransfers {
     return static_cast<DeviceIndex>(run.DeviceOf(run.graph.tensor_consumers.items[static_cast<size_t>(transfer)]));
   }
 
-  // Calls visit(consumer, served) for all that might be; those where the first one is are served.
+  // Calls visit(consumer, served) for all readers that the transfer may serve. It serves those on its
+  // first reader's device.
   template <typename Visit>
   void ForEachReader(const RunState& run, int32_t transfer, size_t /*from*/, Visit visit) const {
     const Csr& consumers = run.graph.tensor_consumers;
@@ -82,8 +84,8 @@ class DestinationTransfers {
 
   std::vector<int32_t> tensor_of_;  // [consumers]
   // Scratch of ForEachOf.
-  int64_t visits_ = 0;                  // Of tensors, in all calls.
-  std::vector<int64_t> last_visit_to_;  // [D] the last one that sends something there
+  int64_t visits_ = 0;                  // Tensors visited so far in all calls.
+  std::vector<int64_t> last_visit_to_;  // [D] the last visit whose tensor has a reader on the device
   std::vector<Outgoing> outgoing_;
 };
 

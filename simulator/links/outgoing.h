@@ -1,5 +1,5 @@
-// The order in which the transfers of one finished op are requested (design, section 4, rule 6): by the first consumer
-// that each serves, then by tensor. Transfers are numbered so that those of a lower tensor have lower numbers.
+// The order in which the transfers of one finished op are requested: by the first consumer that each serves, then by
+// tensor. Transfers of a lower tensor have lower numbers.
 #pragma once
 
 #include <compare>

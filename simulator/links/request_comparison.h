@@ -9,15 +9,15 @@
 
 namespace emplace {
 
-// Not thread-safe; allocates in its constructor only.
+// Not thread-safe. Allocates in its constructor only.
 class RequestComparison {
  public:
-  // Of ops that request at most so many.
+  // most: upper limit of the transfers that an op requests.
   explicit RequestComparison(size_t most) { keys_.reserve(most); }
 
-  // What `op`, on `device`, requested in the last run, and what it would where new_device_of(reader) says where its
-  // readers are; key(transfer, device_of) tells what differs from what does not. REQUIRES: it has readers elsewhere
-  // under both.
+  // Compares the requests of `op`, on `device`, in the last run with those for a placement in which reader is on
+  // new_device_of(reader). Two requests are equal if key(transfer, device_of) is. REQUIRES: under both placements `op`
+  // has readers on other devices.
   template <typename Transfers, typename DeviceOf, typename Key>
   bool AreTheSame(Transfers& transfers, const RunState& run, OpIndex op, size_t device, DeviceOf new_device_of,
                   Key key) {
@@ -35,7 +35,7 @@ class RequestComparison {
   }
 
  private:
-  std::vector<size_t> keys_;  // Of the last run's requests.
+  std::vector<size_t> keys_;  // Keys of the last run's requests.
 };
 
 }  // namespace emplace

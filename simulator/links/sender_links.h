@@ -1,5 +1,6 @@
-// One sending link a device, one transfer at a time, first come, first served; any number may arrive at a device at
-// once. `Transfers` says what the transfers of an op are.
+// The link models with one sending link for each device. A link carries one transfer at a time, first come,
+// first served; any number of transfers may arrive at a device at the same time. `Transfers` says which
+// transfers an op makes.
 #pragma once
 
 #include <algorithm>
@@ -13,8 +14,8 @@
 
 namespace emplace {
 
-// Like a device, a link takes its next transfer in advance, when the delivery of the one before comes. A delivery that
-// takes no time has the rank of its link's turn, at which it starts.
+// A link takes its next transfer in advance, when the transfer before is delivered, as a device takes its next op. The
+// delivery of a transfer that takes no time has the rank of the link's turn at which the transfer starts.
 template <typename Transfers>
 class SenderLinks {
  public:
@@ -57,7 +58,7 @@ class SenderLinks {
     }
   }
 
-  // Transfers stand in the order in which links took them, each at most its overhead in advance: nearly in order.
+  // Sorts the transfers by start. They are nearly in order, since a link takes each at most its overhead in advance.
   double Finish(RunState& run) const {
     const auto before = [](const Transfer& a, const Transfer& b) {
       return a.start_us != b.start_us ? a.start_us < b.start_us : a.from < b.from;
@@ -69,7 +70,7 @@ class SenderLinks {
     return *std::max_element(free_at_.begin(), free_at_.end());
   }
 
-  // Where a transfer goes makes no difference to the link.
+  // A transfer's destination makes no difference to the link.
   template <typename DeviceOf>
   bool SendsTheSame(const RunState& run, OpIndex op, size_t device, DeviceOf new_device_of) {
     return comparison_.AreTheSame(transfers_, run, op, device, new_device_of,
@@ -86,12 +87,12 @@ class SenderLinks {
   }
 
  private:
-  // REQUIRES: something is queued, and no delivery is to come.
+  // Starts the next transfer of the queue. REQUIRES: the queue is not empty, and no delivery is scheduled.
   void StartNext(RunState& run, size_t device, double now) {
     const int32_t transfer = queue_.Pop(device);
     const int32_t tensor = transfers_.TensorOf(transfer);
     const Csr& readers = run.graph.tensor_consumers;
-    __builtin_prefetch(readers.items.data() + readers.begin[static_cast<size_t>(tensor)]);  // As RunState does.
+    __builtin_prefetch(readers.items.data() + readers.begin[static_cast<size_t>(tensor)]);  // As in RunState.
     const double start = std::max(now, free_at_[device]);
     const double delivered = start + sending_us_[static_cast<size_t>(tensor)];
     free_at_[device] = delivered + run.graph.transfer_overhead_us;
@@ -108,8 +109,8 @@ class SenderLinks {
 
   Transfers transfers_;
   RequestComparison comparison_;
-  LinkedQueues queue_;              // [D] of transfers
-  std::vector<double> free_at_;     // [D] us; when it can take the transfer after the last that it took
+  LinkedQueues queue_;              // [D] queues of transfers
+  std::vector<double> free_at_;     // [D] us; when the link can start its next transfer
   std::vector<double> sending_us_;  // [T] bytes / bandwidth
 };
 

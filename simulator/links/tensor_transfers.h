@@ -1,4 +1,5 @@
-// One transfer of a tensor serves all its remote consumers, wherever they are; it is numbered as its tensor.
+// The transfers of the link model in which one transfer of a tensor serves all its remote consumers. A transfer's
+// number is that of its tensor.
 #pragma once
 
 #include <algorithm>
@@ -25,13 +26,13 @@ class TensorTransfers {
 
   explicit TensorTransfers(const SimGraph& graph) { outgoing_.reserve(MostOfAnOp(graph)); }
 
-  // Calls request(transfer) for what `op`, with a consumer elsewhere, sends from `device`, in order.
-  // device_of(consumer): where it is.
+  // Calls request(transfer) for the transfers of `op` from `device`, in the order of outgoing.h. device_of(consumer):
+  // its device. REQUIRES: `op` has a consumer on another device.
   template <typename DeviceOf, typename Request>
   void ForEachOf(const SimGraph& graph, DeviceOf device_of, OpIndex op, size_t device, Request request) {
     const int32_t first_tensor = graph.tensor_begin[static_cast<size_t>(op)];
     const int32_t last_tensor = graph.tensor_begin[static_cast<size_t>(op) + 1];
-    if (last_tensor - first_tensor == 1) {  // Most ops: it must be this one that is read elsewhere.
+    if (last_tensor - first_tensor == 1) {  // Most ops have one tensor, which then has the consumer elsewhere.
       request(first_tensor);
       return;
     }
@@ -50,7 +51,8 @@ class TensorTransfers {
   int32_t TensorOf(int32_t transfer) const { return transfer; }
   DeviceIndex DestinationOf(const RunState&, int32_t) const { return Transfer::kAllReaders; }
 
-  // Calls visit(consumer, served) for all that read it; those elsewhere than `from` are served.
+  // Calls visit(consumer, served) for all readers of the tensor. The transfer serves those on
+  // devices other than `from`.
   template <typename Visit>
   void ForEachReader(const RunState& run, int32_t transfer, size_t from, Visit visit) const {
     for (const OpIndex consumer : run.graph.tensor_consumers.Row(transfer))

@@ -1,10 +1,11 @@
-// Links between devices, switches and hosts. A transfer goes to one device, over the route of its pair of devices, and
-// occupies every channel of the route (a channel is one direction of a link) from its start until its overhead is over;
-// it takes the sum of the latencies and bytes over the bandwidth of the slowest link.
+// The link model with links between devices, switches and hosts. A transfer goes to one device, over the route of its
+// pair of devices. It takes the sum of the latencies plus bytes / bandwidth of the slowest link. It occupies every
+// channel of the route (one direction of a link) from its start until its overhead is over.
 //
-// Requests stand in one list. Whenever one is added or channels get free, the network has its turn, after all that
-// happens at that time but before the devices' turns: it goes through the list in order and starts every transfer whose
-// channels are all free. Even a transfer of no duration occupies them until that turn is over.
+// Requests are in one list. Whenever a request is added or channels get free, the network has its turn, after
+// all inputs that get ready at that time and before the devices' turns. In its turn it goes through the list in
+// order and starts every transfer whose channels are all free. A transfer of no duration, too, occupies its
+// channels until that turn ends.
 #pragma once
 
 #include <algorithm>
@@ -19,9 +20,10 @@
 
 namespace emplace {
 
-// Requests of one pair of devices use the same channels, so of each pair only the oldest can start: the list is a queue
-// for each pair, and the pairs by their oldest request. Slots: a transfer under way has that of its first channel,
-// which no other transfer uses meanwhile; the network's turn has the last.
+// The requests of a pair of devices use the same channels, so only the oldest request of each pair can start. The
+// list is therefore a queue for each pair, and the pairs in the order of their oldest requests. Event slots: a
+// transfer under way uses the slot of its first channel, which no other transfer uses at that time; the network's
+// turn uses the last slot.
 class TopologyLinks {
  public:
   static size_t NumSlots(const SimGraph& graph) { return static_cast<size_t>(graph.routes.num_channels) + 1; }
@@ -73,7 +75,7 @@ class TopologyLinks {
     }
   }
 
-  // Transfers stand in order, and their channels get free by an event.
+  // The transfers are in order already, and channels get free by events.
   double Finish(const RunState&) const { return 0; }
 
   template <typename DeviceOf>
@@ -88,7 +90,7 @@ class TopologyLinks {
     const size_t from = run.DeviceOf(run.producer_of[static_cast<size_t>(transfers_.TensorOf(transfer))]);
     transfers_.ForEachReader(run, transfer, from, [&](OpIndex reader, bool served) { run.TakeInput(reader, served); });
   }
-  // What stands in request_ of transfers that were requested up to a moment stays as it is.
+  // request_ is not listed: its entries for transfers that were requested before a snapshot never change.
   template <typename Visit>
   void VisitState(Visit&& visit) {
     queue_.VisitState(visit);
@@ -130,7 +132,7 @@ class TopologyLinks {
         continue;
       }
       Start(run, pair, queue_.Pop(pair), now);
-      // Out of the list; with a further request, back to where that one stands.
+      // The pair leaves the list, or moves back to the place of its next request.
       size_t place = i;
       const bool again = !queue_.Empty(pair);
       for (; place + 1 < num_waiting_ && !(again && OldestRequest(waiting_[place + 1]) > OldestRequest(pair));
@@ -164,13 +166,13 @@ class TopologyLinks {
   DestinationTransfers transfers_;
   RequestComparison comparison_;
   const size_t network_slot_;
-  LinkedQueues queue_;           // [D * D] of transfers
-  std::vector<size_t> waiting_;  // [D * D] of which the first so many: pairs that wait, by their oldest request
+  LinkedQueues queue_;           // [D * D] queues of transfers
+  std::vector<size_t> waiting_;  // [D * D] the first num_waiting_: pairs that wait, by their oldest request
   size_t num_waiting_ = 0;
-  std::vector<int32_t> request_;  // By transfer: how many were requested before it.
-  int32_t requests_ = 0;
+  std::vector<int32_t> request_;     // [transfers] number of transfers requested before it
+  int32_t requests_ = 0;             // Number of requests so far.
   std::vector<uint8_t> occupied_;    // [channels]
-  std::vector<UnderWay> under_way_;  // [channels] of the transfer whose first channel it is
+  std::vector<UnderWay> under_way_;  // [channels] the transfer whose first channel this is
 };
 
 }  // namespace emplace

@@ -1,5 +1,5 @@
-// `annealing`: simulated annealing over group placements from several starts, then greedy local search from the best.
-// It is what one graph's headroom is measured with, and what a policy has to come near in one pass.
+// `annealing`: simulated annealing over group placements from several starts, then greedy local search from the best
+// one. A graph's headroom is measured with this method.
 #pragma once
 
 #include "simulator/methods/placement_method.h"
@@ -10,7 +10,7 @@ class AnnealingMethod : public PlacementMethod {
  public:
   explicit AnnealingMethod(const MethodOptions& options);  // Throws BadInput unless budget >= 1.
   bool draws() const override { return true; }
-  // Never worse than `single`. Uses the whole budget, unless no group has a choice.
+  // The result is never worse than that of `single`. Uses the whole budget, unless there is only one placement.
   MethodResult Place(const PlacementTask& task) override;
 
  private:

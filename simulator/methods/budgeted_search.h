@@ -1,4 +1,4 @@
-// What searching methods share: group placements simulated against a budget, and the best of them kept.
+// The part that all searching methods share: it simulates group placements, counts them, and keeps the best one.
 #pragma once
 
 #include <cstdint>
@@ -13,15 +13,15 @@ namespace emplace {
 // Not thread-safe.
 class BudgetedSearch {
  public:
-  // REQUIRES: task outlives the search; budget (simulator runs) is at least 1.
+  // budget: number of simulator runs, at least 1. REQUIRES: task outlives the search.
   BudgetedSearch(const PlacementTask& task, int64_t budget);
 
-  // One simulator run. groups [n], every device allowed. REQUIRES: runs_left() > 0.
+  // Makes one simulator run. groups: [n], every device allowed. REQUIRES: runs_left() > 0.
   SearchScore Simulate(std::span<const uint8_t> groups);
 
   int64_t runs() const { return runs_; }
   int64_t runs_left() const { return budget_ - runs_; }
-  // Of all that was simulated; of equals, the first. REQUIRES: runs() > 0.
+  // The best of all simulated placements, and the first of equal ones. REQUIRES: runs() > 0.
   const std::vector<uint8_t>& best_groups() const { return best_groups_; }
   MethodResult BestResult() const;
 

@@ -1,5 +1,5 @@
-// `cpu`: everything on the first device whose kind is "cpu"; no placement where there is none, or where it may not run
-// every op. The CPU row of the papers' tables.
+// `cpu`: all ops on the first device whose kind is "cpu". It finds no placement if there is no such device, or if the
+// device may not run every op.
 #pragma once
 
 #include "simulator/methods/placement_method.h"

@@ -1,8 +1,8 @@
-// `expert`: as practitioners divide a network by hand: its stages, in order of depth, in consecutive stretches on one
-// device after the other, so that the slowest device has as little as possible. A stage is a cell, module or layer,
-// forward and backward; each workload says in its file what its stages are, and they stand in the graph as attrs
-// {"stage": n}. An op without a stage goes with its depth: a graph that names none is cut into equal slices of its
-// longest path.
+// `expert`: divides a network as people do by hand. Stages, in order of depth, are cut into stretches, and each
+// device gets one stretch, so that the slowest device has as little work as possible. A stage is a cell, module or
+// layer, forward and backward. Each workload's file says what its stages are, and a graph has them as attrs
+// {"stage": n}. An op without a stage goes with ops of its depth, so a graph without stages is cut into equal
+// slices of its longest path.
 #pragma once
 
 #include "simulator/methods/placement_method.h"

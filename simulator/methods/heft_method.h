@@ -1,5 +1,6 @@
-// `heft`: Heterogeneous Earliest Finish Time (Topcuoglu et al., IEEE TPDS 2002): ops by decreasing upward rank, each
-// where it would finish first, in gaps too. Colocated ops follow the first of them.
+// `heft`: Heterogeneous Earliest Finish Time (Topcuoglu et al., IEEE TPDS 2002). It takes ops by decreasing upward rank
+// and puts each on the device where it would finish first, in gaps of the schedule too. Ops that have to be together
+// follow the first of them.
 #pragma once
 
 #include "simulator/methods/placement_method.h"

@@ -1,6 +1,6 @@
-// What the list schedulers share (HEFT, Baechi's): a graph as their papers see it, and a schedule that grows op by
-// op. Its times are estimates: of the links only the sender's own is ever busy, and a device runs its ops in the
-// schedule's order. What is reported of a placement comes from the simulator.
+// The part that all list schedulers share (HEFT and Baechi's): a graph as their papers see it, and a schedule that
+// grows op by op. Its times are estimates: of all links only the sender's own is ever busy, and a device runs its ops
+// in the schedule's order. Reported times come from the simulator.
 #pragma once
 
 #include <cstdint>
@@ -25,14 +25,13 @@ class ScheduleGraph {
   const PlacementTask& task() const { return task_; }
   int32_t num_ops() const { return task_.sim.num_ops; }
   int32_t num_devices() const { return task_.sim.num_devices; }
-  // Microseconds, with the overhead that follows; NaN where the op may not run.
+  // The op's cost in us, with the overhead after it; NaN if the device may not run the op.
   double CostUs(OpIndex op, DeviceIndex device) const;
-  double MeanCostUs(OpIndex op) const {
-    return mean_cost_us_[static_cast<size_t>(op)];
-  }  // Over the devices that may run it.
-  // From one device to another: latency and bytes over bandwidth. REQUIRES: they differ.
+  // The mean of CostUs over the devices that may run the op.
+  double MeanCostUs(OpIndex op) const { return mean_cost_us_[static_cast<size_t>(op)]; }
+  // Time of a transfer in us: latency + bytes / bandwidth. REQUIRES: the devices differ.
   double TransferUs(int32_t tensor, DeviceIndex from, DeviceIndex to) const;
-  double MeanTransferUs(int32_t tensor) const;  // Over all pairs of different devices, with the overhead.
+  double MeanTransferUs(int32_t tensor) const;  // Mean over all pairs of devices, with the overhead.
 
   std::span<const int32_t> InputsOf(OpIndex op) const { return inputs_.Row(op); }  // Tensors.
   OpIndex ProducerOf(int32_t tensor) const { return producer_of_[static_cast<size_t>(tensor)]; }
@@ -40,7 +39,7 @@ class ScheduleGraph {
 
   int32_t UnitOf(OpIndex op) const { return task_.unit_of_op[static_cast<size_t>(op)]; }
   int32_t num_units() const { return static_cast<int32_t>(unit_bytes_.size()); }
-  // What a unit adds to its device if nothing is ever released: parameters, outputs, the largest workspace.
+  // Bytes of a unit on its device if nothing is ever released: parameters, outputs and the largest workspace.
   int64_t UnitBytes(int32_t unit) const { return unit_bytes_[static_cast<size_t>(unit)]; }
   bool UnitMayRunOn(int32_t unit, DeviceIndex device) const;
 
@@ -52,31 +51,31 @@ class ScheduleGraph {
   std::vector<OpIndex> topological_order_;  // [n]
   std::vector<int64_t> unit_bytes_;         // [U]
   std::vector<uint8_t> unit_allowed_;       // [U * D]
-  double mean_fixed_us_ = 0;                // Of a transfer: latency and overhead, mean over pairs.
+  double mean_fixed_us_ = 0;                // Latency and overhead of a transfer, mean over pairs.
   double mean_us_per_byte_ = 0;
 };
 
 // Not thread-safe.
 class ListSchedule {
  public:
-  // room_bytes [D]: how many UnitBytes each device may get. REQUIRES: graph outlives it.
+  // room_bytes [D]: upper limit of the UnitBytes on each device. REQUIRES: graph outlives the schedule.
   ListSchedule(const ScheduleGraph& graph, std::span<const double> room_bytes);
 
-  // The devices that `op` may go to: that of its unit, where another op of it has been placed; else those that may run
-  // the unit and have room for it; where none has, the one with most room.
+  // The devices on which `op` may be placed. If another op of its unit has been placed, it is that device. Otherwise
+  // these are the devices that may run the unit and have room for it, or, if none has room, the one with the most room.
   const std::vector<DeviceIndex>& Candidates(OpIndex op);
 
-  // When all inputs of `op` could be there: those that were sent for another op arrive with that; the others queue at
-  // their senders' links. REQUIRES: their producers are placed.
+  // The time in us at which all inputs of `op` can be on the device. An input that is sent for another op already
+  // arrives with that transfer; the others queue at their senders' links. REQUIRES: the inputs' producers are placed.
   double ReadyUs(OpIndex op, DeviceIndex device);
-  // The earliest start there after all that the device has been given.
+  // The earliest start of `op` in us after all ops that have been placed on the device.
   double AppendedStartUs(OpIndex op, DeviceIndex device);
-  // The earliest start there, before, between or after what it has been given.
+  // The earliest start of `op` in us before, between or after the ops that have been placed on the device.
   double InsertedStartUs(OpIndex op, DeviceIndex device);
   void Place(OpIndex op, DeviceIndex device, double start_us);
 
-  // Places every op, in topological order, where `wanted` [U] says for its unit; where it may not go there, or there is
-  // no room, on the first candidate.
+  // Places every op, in topological order, on the device wanted [U] for its unit, or, if that is no candidate, on the
+  // first candidate.
   Placement PlaceAsWanted(std::span<const DeviceIndex> wanted);
 
   // REQUIRES: all ops are placed.
@@ -90,9 +89,10 @@ class ListSchedule {
     double end_us;
   };
 
-  // When `tensor` is on `device`, if it is sent over links that are free at link_free_us [D]; brings these up to date.
+  // The time in us at which `tensor` is on `device` if it is sent over links that are free at link_free_us [D]. Updates
+  // link_free_us.
   double ArrivalUs(int32_t tensor, DeviceIndex device, std::vector<double>& link_free_us) const;
-  // Where a tensor's arrival is kept: one transfer serves all devices, or each has its own.
+  // Index of a tensor's arrival at a device; if one transfer serves all devices, they share an index.
   size_t ArrivalIndex(int32_t tensor, DeviceIndex device) const;
 
   const ScheduleGraph& graph_;
@@ -101,9 +101,9 @@ class ListSchedule {
   std::vector<DeviceIndex> device_of_unit_;  // [U] -1: none yet
   Placement device_of_op_;                   // [n]
   std::vector<double> finish_us_;            // [n]
-  std::vector<std::vector<Busy>> busy_;      // [D] by time, apart from each other
+  std::vector<std::vector<Busy>> busy_;      // [D] in order of time, not overlapping
   std::vector<double> link_free_us_;         // [D] of the sending link
-  std::vector<double> arrival_us_;           // By ArrivalIndex; -1: not sent
+  std::vector<double> arrival_us_;           // Arrival times by ArrivalIndex; -1: not sent
   std::vector<DeviceIndex> candidates_;      // Scratch.
   std::vector<double> scratch_link_us_;      // [D]
 };
@@ -115,16 +115,17 @@ class ReadyOps {
   explicit ReadyOps(const ScheduleGraph& graph) : graph_(graph), missing_(graph.task().sim.num_inputs) {}
 
   std::vector<OpIndex> First() const;  // Those that read nothing.
-  // Adds to `ready` what `op` was the last input of.
+  // Adds the ops to `ready` whose last missing input was made by `op`.
   void Placed(OpIndex op, std::vector<OpIndex>& ready);
 
  private:
   const ScheduleGraph& graph_;
-  std::vector<int32_t> missing_;  // [n] inputs that are not made
+  std::vector<int32_t> missing_;  // [n] number of inputs that are not made yet
 };
 
-// Schedules until the simulated peaks fit the memory: UnitBytes overstate what a device holds at a time, so the first
-// try has no limit at all, and each further one has limits that follow from the peaks before. Returns the best try.
+// Calls `schedule` with several memory limits until the simulated peaks fit the memory, and returns the best result.
+// UnitBytes overstate the bytes that a device holds at a time, so the first try has no limit, and the limits of each
+// further try follow from the peaks of the try before.
 MethodResult ScheduleWithinMemory(const ScheduleGraph& graph, const std::function<Placement(ListSchedule&)>& schedule);
 
 }  // namespace emplace

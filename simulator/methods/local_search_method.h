@@ -1,5 +1,5 @@
-// `local-search`: greedy descent by small random moves of groups, again and again from random placements. What
-// annealing is worth shows beside it.
+// `local-search`: greedy descent by small random moves of groups, repeated from random placements. The comparison with
+// it shows what annealing gains.
 #pragma once
 
 #include "simulator/methods/placement_method.h"
@@ -10,7 +10,7 @@ class LocalSearchMethod : public PlacementMethod {
  public:
   explicit LocalSearchMethod(const MethodOptions& options);  // Throws BadInput unless budget >= 1.
   bool draws() const override { return true; }
-  // The first descent is from the single device. Uses the whole budget, unless no group has a choice.
+  // The first descent starts from the best single device. Uses the whole budget, unless there is only one placement.
   MethodResult Place(const PlacementTask& task) override;
 
  private:

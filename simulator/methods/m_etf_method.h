@@ -1,5 +1,5 @@
-// `m-etf`: memory-constrained Earliest Task First (Baechi, Jeon et al., SoCC 2020, section 3): of all ops whose inputs
-// are made, the op and device with the earliest start come next; devices without room are left out.
+// `m-etf`: memory-constrained Earliest Task First (Baechi, Jeon et al., SoCC 2020, section 3). Of all ops whose inputs
+// are made, it places the op and device with the earliest start next. It leaves out devices without room.
 #pragma once
 
 #include "simulator/methods/placement_method.h"

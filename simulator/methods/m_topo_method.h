@@ -1,5 +1,5 @@
-// `m-topo`: memory-constrained topological placement (Baechi, Jeon et al., SoCC 2020, section 3): the ops in
-// topological order fill one device after the other, each up to an equal share of the memory that all need.
+// `m-topo`: memory-constrained topological placement (Baechi, Jeon et al., SoCC 2020, section 3). The ops, in
+// topological order, fill one device after the other, each device up to an equal share of the memory that all ops need.
 #pragma once
 
 #include "simulator/methods/placement_method.h"

@@ -1,5 +1,5 @@
-// `optimal`: the best placement of all, by branch and bound over the groups. For small graphs: what other methods are
-// measured against.
+// `optimal`: the best placement of all, by branch and bound over the groups. On small graphs, other methods are
+// compared with it.
 #pragma once
 
 #include "simulator/methods/placement_method.h"
@@ -9,7 +9,7 @@ namespace emplace {
 class OptimalMethod : public PlacementMethod {
  public:
   explicit OptimalMethod(const MethodOptions& /*options*/) {}
-  // Throws BadInput where there are more than 2^24 placements (24 groups on two devices, 12 on four).
+  // Throws BadInput if there are more than 2^24 placements (24 groups on two devices, 12 on four).
   MethodResult Place(const PlacementTask& task) override;
 };
 

@@ -1,5 +1,6 @@
-// A way to place a graph: one class a method, one file each. To add one: derive from PlacementMethod, add its name to
-// the table in placement_method.cc, and it is known to `emplace place --method` and `emplace evaluate --methods`.
+// The interface of the ways to place a graph; each method is a class in a file of its own. To add one, derive from
+// PlacementMethod and add it to the table in placement_method.cc. `emplace place --method` and `emplace evaluate
+// --methods` then know its name.
 #pragma once
 
 #include <cstdint>
@@ -17,21 +18,21 @@ namespace emplace {
 struct MethodOptions {
   int64_t budget = 100;  // Placements that a searching method may simulate.
   uint64_t seed = 1;
-  int32_t samples = 0;                                 // Of `policy`: sampled episodes beside the greedy one.
-  std::optional<PolicyWeights> policy = std::nullopt;  // Needed by `policy`.
+  int32_t samples = 0;                                 // For `policy`: sampled episodes beside the greedy one.
+  std::optional<PolicyWeights> policy = std::nullopt;  // For `policy`, which needs it.
 };
 
 struct MethodResult {
-  // nullopt: the method found no legal placement at all (an op that no single device may run, say).
+  // nullopt: the method found no legal placement, for example because no single device may run an op.
   std::optional<Placement> placement;
-  int64_t evaluations = 0;  // Simulator runs it used.
+  int64_t evaluations = 0;  // Number of simulator runs.
 };
 
-// Not thread-safe: one object a thread.
+// Not thread-safe: each thread needs its own object.
 class PlacementMethod {
  public:
   virtual ~PlacementMethod() = default;
-  // Whether another seed may give another placement.
+  // Whether the placement may depend on the seed.
   virtual bool draws() const { return false; }
   // Deterministic in (task, options). A placement that fits every device's memory beats any that does not.
   virtual MethodResult Place(const PlacementTask& task) = 0;
@@ -41,10 +42,10 @@ class PlacementMethod {
 std::unique_ptr<PlacementMethod> MakeMethod(const std::string& name, const MethodOptions& options);
 std::vector<std::string> MethodNames();
 
-// What the simulator says of a method's placement; every figure that is printed comes from here.
+// The simulated result of a method's placement. All printed figures come from here.
 struct MethodScore {
-  double makespan_us = 0;           // Infinity without a placement.
-  std::vector<int64_t> peak_bytes;  // [D]; empty without a placement.
+  double makespan_us = 0;           // Infinity if there is no placement.
+  std::vector<int64_t> peak_bytes;  // [D]; empty if there is no placement.
   bool feasible = false;            // There is a placement and every device's peak fits its memory.
 };
 MethodScore Score(const PlacementTask& task, const MethodResult& result);

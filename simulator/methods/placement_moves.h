@@ -9,17 +9,17 @@
 
 namespace emplace {
 
-// Mostly one group to another device; now and then two groups change places, or a stretch of the topological order goes
-// to one device: in a layered net that shifts a border between devices, which single groups cross only uphill.
-// Deterministic in the generator. Not thread-safe.
+// Most moves put one group on another device. Some swap the devices of two groups, or put a stretch of the topological
+// order on one device: in a layered network that shifts a border between devices, where moves of single groups would
+// make the makespan worse first. The same generator gives the same moves. Not thread-safe.
 class PlacementMoves {
  public:
-  // REQUIRES: graph outlives it.
+  // REQUIRES: graph outlives the moves.
   explicit PlacementMoves(const PolicyGraph& graph);
 
   // Whether there is more than one placement.
   bool any() const { return !movable_.empty(); }
-  // Changes `groups` [n] at random into another placement, every device allowed. REQUIRES: any().
+  // Changes groups [n] at random into another legal placement. REQUIRES: any().
   void Apply(Rng& rng, std::vector<uint8_t>& groups) const;
 
  private:

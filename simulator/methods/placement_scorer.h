@@ -1,4 +1,4 @@
-// What searches and schedulers compare placements by.
+// The score by which searches and schedulers compare placements.
 #pragma once
 
 #include <compare>
@@ -11,9 +11,9 @@
 
 namespace emplace {
 
-// Of one simulated placement. Less is better: what fits the memory comes before what is fast.
+// The score of a simulated placement. Less is better: fewer bytes over the memory first, then a shorter makespan.
 struct SearchScore {
-  int64_t bytes_over = 0;  // Over the memory, summed over devices.
+  int64_t bytes_over = 0;  // Bytes over the memory, summed over devices.
   double makespan_us = 0;
 
   auto operator<=>(const SearchScore&) const = default;
@@ -25,9 +25,9 @@ class PlacementScorer {
   // REQUIRES: task outlives it.
   explicit PlacementScorer(const PlacementTask& task);
 
-  // One simulator run. REQUIRES: placement [num_ops] is legal.
+  // Makes one simulator run. REQUIRES: placement [num_ops] is legal.
   SearchScore Score(std::span<const DeviceIndex> placement);
-  // Of the last one scored: [D].
+  // [D] peak memory of the placement that was scored last.
   std::span<const int64_t> peak_bytes() const { return peak_bytes_; }
 
  private:

@@ -10,7 +10,7 @@ namespace emplace {
 class PolicyMethod : public PlacementMethod {
  public:
   explicit PolicyMethod(const MethodOptions& options);  // Throws BadInput without a policy.
-  bool draws() const override { return true; }          // At least its start placement.
+  bool draws() const override { return true; }          // The start placement is drawn, if nothing else.
   // Throws BadInput when the policy is for another number of devices than the task.
   MethodResult Place(const PlacementTask& task) override;
 

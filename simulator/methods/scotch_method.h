@@ -1,7 +1,7 @@
-// `scotch`: graph mapping by libscotch (Pellegrini and Roman 1996), the partitioning baseline of the placement papers:
-// units as vertices weighted by their time, tensors between them as edges weighted by their bytes, mapped onto the
-// devices so that loads are even and little travels far. It knows nothing of order: what it balances is work, not the
-// schedule.
+// `scotch`: graph mapping by libscotch (Pellegrini and Roman 1996), the partitioning method that placement papers
+// compare with. Units are vertices weighted by their time, and tensors between them are edges weighted by their bytes.
+// The mapping gives devices even loads and moves few bytes. It does not consider the order of ops: it balances work,
+// not a schedule.
 #pragma once
 
 #include "simulator/methods/placement_method.h"
@@ -12,7 +12,7 @@ class ScotchMethod : public PlacementMethod {
  public:
   explicit ScotchMethod(const MethodOptions& options);
   bool draws() const override { return true; }
-  // libscotch has global state: calls from several threads wait for each other.
+  // libscotch has global state, so calls from several threads wait for each other.
   MethodResult Place(const PlacementTask& task) override;
 
  private:

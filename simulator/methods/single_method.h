@@ -1,4 +1,5 @@
-// `single`: everything on the best single device that may run it, by simulated time; one that holds it in memory first.
+// `single`: all ops on the single device with the least makespan. Devices that fit the graph in
+// memory come before others.
 #pragma once
 
 #include "simulator/methods/placement_method.h"

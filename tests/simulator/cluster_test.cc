@@ -193,10 +193,11 @@ TEST(Cluster, RefusesATopologyWithLineAndColumn) {
   EXPECT_THAT(error_of("topology: {overhead_us: 0}"), HasSubstr("'links' is missing"));
   EXPECT_THAT(error_of("topology: {overhead_us: -1, links: []}"), HasSubstr("overhead_us is -1"));
   EXPECT_THAT(error_of("topology: [1]"), HasSubstr("topology: expected a map"));
-  EXPECT_THAT(error_of("topology: missing.yaml"), StartsWith("d.yaml:3:11: topology: no file missing.yaml"));
-  EXPECT_THAT(error_of("topology: " + std::string(5000, 'x')), StartsWith("d.yaml:3:11: topology: no file xxx"));
+  EXPECT_THAT(error_of("topology: missing.yaml"), StartsWith("d.yaml:3:11: topology: there is no file missing.yaml"));
+  EXPECT_THAT(error_of("topology: " + std::string(5000, 'x')),
+              StartsWith("d.yaml:3:11: topology: there is no file xxx"));
   EXPECT_THAT(error_of("topology: {overhead_us: 0, links: []}\ntransfer: {bandwidth_bytes_per_us: 1, overhead_us: 0}"),
-              StartsWith("d.yaml:4:11: 'transfer' and 'topology' exclude each other"));
+              StartsWith("d.yaml:4:11: 'transfer' and 'topology' are both given"));
   EXPECT_THAT(error_of("transfer: {bandwidth_bytes_per_us: 1, overhead_us: 0, model: some}"),
               StartsWith("d.yaml:3:62: model is 'some', expected shared or per_destination"));
 }

@@ -74,7 +74,7 @@ TEST(Placement, RefusesAndNamesTheOp) {
   EXPECT_THAT(PlacementError(head + R"("ops": {"a": 0, "b": 7, "c": 0}})"), HasSubstr("op 'b'"));
   EXPECT_THAT(PlacementError(head + R"("ops": []})"), HasSubstr("'ops' is not an object"));
   EXPECT_THAT(PlacementError(head + R"("devices": ["d:1", "d:0"], "ops": {}})"),
-              HasSubstr("the cluster has [\"d:0\",\"d:1\"]"));
+              HasSubstr("expected those of the cluster: [\"d:0\",\"d:1\"]"));
   EXPECT_THAT(PlacementError(R"({"format": "emplace.placement/9", "ops": {}})"),
               HasSubstr("expected \"emplace.placement/1\""));
   EXPECT_THAT(PlacementError("5"), HasSubstr("expected 'emplace.placement/1' or an array"));

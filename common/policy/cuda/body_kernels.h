@@ -1,5 +1,5 @@
-// The body over all states of a batch: a block takes one state after the other. States of graphs that fit in shared
-// memory and the others go in two launches of the same code.
+// The network's body over all states of a batch: a block works on one state after the other. States whose graph fits in
+// shared memory go in one launch, the others in a second launch of the same code.
 #pragma once
 
 #include "common/policy/cuda/state_backward.h"
@@ -7,7 +7,7 @@
 
 namespace emplace::gpu {
 
-// `kShared` at compile time, so that shared memory is read as such.
+// kShared is a template parameter, so that the compiler emits loads from shared memory.
 template <bool kShared>
 struct BodyForwardKernel {
   PolicyPlan plan;

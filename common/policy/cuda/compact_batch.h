@@ -1,7 +1,8 @@
-// What goes to the device: all graphs once, and for each update the episodes as they came from the actors and the list
-// of states to learn from. Features and placements are derived there; nothing is expanded on the host.
+// The data that is copied to the device: all graphs once, and for each update the actors' episodes and the list of
+// states to learn from. The device derives features and placements from these.
 //
-// Both are one block of bytes each, with views (plain pointers, for host or device memory alike) into it.
+// The graphs are one block of bytes, and so is a batch. Views of a block are structs of plain pointers, into host or
+// device memory.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +15,7 @@
 
 namespace emplace::gpu {
 
-// Hands out aligned pieces of one block of memory, or, over a null base, only counts.
+// Hands out aligned pieces of one block of memory. With a null base it only counts the bytes.
 class Carver {
  public:
   explicit Carver(std::byte* base) : base_(base) {}
@@ -28,29 +29,29 @@ class Carver {
   size_t used() const { return used_; }  // Bytes.
 
  private:
-  static constexpr size_t kAlignment = 256;  // As cudaMalloc gives.
+  static constexpr size_t kAlignment = 256;  // Bytes; the alignment of cudaMalloc.
   std::byte* base_;
   size_t used_ = 0;
 };
 
-// Where a graph's part of the concatenated arrays starts.
+// The positions of a graph's parts in the concatenated arrays.
 struct GraphEntry {
   int32_t num_nodes;
-  int32_t words;   // 64-bit words of a bit set
-  int32_t node;    // In cost, bytes and memory; times num_devices in `allowed`
-  int32_t begin;   // In parent_begin and child_begin, n + 1 entries
-  int32_t parent;  // In parents
-  int32_t child;   // In children
-  int32_t bits;    // In ancestors and descendants, n rows of `words`
+  int32_t words;   // Number of 64-bit words of a bit set
+  int32_t node;    // Index into cost, bytes and memory; times num_devices into `allowed`
+  int32_t begin;   // Index into parent_begin and child_begin, n + 1 entries
+  int32_t parent;  // Index into parents
+  int32_t child;   // Index into children
+  int32_t bits;    // Index into ancestors and descendants, n rows of `words`
 };
 
 struct GraphsView {
   GraphEntry* entries;  // [graphs]
-  float* cost;          // [nodes of all graphs]; likewise:
+  float* cost;          // [nodes of all graphs]; bytes and memory have the same size
   float* bytes;
   float* memory;
   uint8_t* allowed;       // [nodes * num_devices]
-  int32_t* parent_begin;  // Within the graph's own items
+  int32_t* parent_begin;  // Indices into the graph's own items
   int32_t* parents;
   int32_t* child_begin;
   int32_t* children;
@@ -68,7 +69,7 @@ class CompactGraphs {
   int32_t num_nodes(size_t graph) const { return num_nodes_[graph]; }
   int32_t max_nodes() const { return max_nodes_; }
   std::span<const std::byte> bytes() const { return bytes_; }
-  // Into a copy of bytes() at `base`.
+  // A view of a copy of bytes() at `base`.
   GraphsView View(std::byte* base) const;
 
  private:
@@ -83,27 +84,27 @@ class CompactGraphs {
   std::vector<std::byte> bytes_;
 };
 
-// What differs from update to update besides the states.
+// The settings of one update.
 struct UpdateScalars {
   double learning_rate = 0;
   double gradient_clip = 0;  // Global norm
   float entropy_weight = 0;
   float importance_clip = 0;
   int32_t num_states = 0;
-  int32_t num_small = 0;  // The first of `order`: states whose graph fits in shared memory.
+  int32_t num_small = 0;  // States whose graph fits in shared memory; they are the first in `order`.
 };
 
 struct EpisodeEntry {
   int32_t graph;
-  int32_t step;  // Its first step in the arrays of steps
+  int32_t step;  // Index of its first step in the arrays of steps
 };
 
-// A state to learn from. What only the loss needs may stay zero where the policy is only evaluated.
+// A state to learn from. The last three fields are for the loss alone, and may be zero for a forward pass.
 struct StateEntry {
   int32_t episode = 0;
   int32_t step = 0;  // The current node
   float advantage = 0;
-  float behaviour_log_prob = 0;  // Of the action
+  float behaviour_log_prob = 0;  // Of the chosen action
   float lag = 0;                 // 1 where an older version chose the action, else 0
 };
 
@@ -114,11 +115,11 @@ struct EpisodeSource {
   std::span<const uint8_t> actions;          // [n]
 };
 
-// Sizes that a batch may not exceed; one place in memory serves all batches up to them.
+// Upper limits of a batch's sizes. Memory of a capacity serves all batches up to it.
 struct BatchCapacity {
   int32_t states = 0;
   int32_t episodes = 0;
-  int32_t steps = 0;  // Of all episodes together
+  int32_t steps = 0;  // Steps of all episodes together
 
   bool Holds(const BatchCapacity& other) const {
     return states >= other.states && episodes >= other.episodes && steps >= other.steps;
@@ -134,15 +135,15 @@ struct BatchView {
   uint8_t* actions;
 };
 
-// Into `capacity`'s worth of memory at `base`; its size in bytes is BatchBytes.
+// A view of memory for a batch of this capacity at `base`; the memory has BatchBytes(capacity) bytes.
 BatchView ViewBatch(const BatchCapacity& capacity, std::byte* base);
 size_t BatchBytes(const BatchCapacity& capacity);
 
-// The capacity that just holds these.
+// The smallest capacity for these episodes and states.
 BatchCapacity CapacityFor(const CompactGraphs& graphs, std::span<const EpisodeSource> episodes, size_t num_states);
 
-// Writes a batch to host memory. `scalars`: num_states and num_small are filled in; graphs of up to `small_nodes` nodes
-// count as small. REQUIRES: the capacity of `view` holds it; every state's step lies within its episode.
+// Writes a batch to host memory, with num_states and num_small of `scalars` filled in. Graphs of up to `small_nodes`
+// nodes count as small. REQUIRES: the batch fits `view`, and every state's step lies within its episode.
 void WriteBatch(const CompactGraphs& graphs, std::span<const EpisodeSource> episodes,
                 std::span<const StateEntry> states, const UpdateScalars& scalars, int32_t small_nodes,
                 const BatchView& view);

@@ -1,4 +1,4 @@
-// Owners of what the CUDA runtime hands out, and its errors as RunFailed. Only files of this folder include it.
+// Owners of the CUDA runtime's resources, and CUDA errors as RunFailed. Only files of this folder include this header.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -11,7 +11,7 @@ namespace emplace::gpu {
 // Throws RunFailed "what: CUDA's explanation" unless `result` is cudaSuccess.
 void Check(cudaError_t result, const char* what);
 
-// Memory of the current device; a new size drops the content.
+// Memory of the current device. Move assignment frees the old memory.
 class DeviceMemory {
  public:
   DeviceMemory() = default;
@@ -26,7 +26,7 @@ class DeviceMemory {
   std::byte* data_ = nullptr;
 };
 
-// Host memory that the device copies from and to while the host goes on.
+// Host memory for asynchronous copies to and from the device.
 class PinnedMemory {
  public:
   PinnedMemory() = default;
@@ -64,14 +64,14 @@ class Event {
   Event& operator=(const Event&) = delete;
 
   void Record(const Stream& stream);
-  void MakeWait(const Stream& stream) const;  // What is put on the stream from now on waits for the recorded point.
-  void Synchronize() const;                   // So does the host.
+  void MakeWait(const Stream& stream) const;  // Later work on the stream waits for the point.
+  void Synchronize() const;                   // Makes the host wait for the point.
 
  private:
   cudaEvent_t event_ = nullptr;
 };
 
-// What was put on a stream once, to be put there again as a whole. Empty until captured.
+// A recorded sequence of work (a CUDA graph) that can be put on a stream as a whole. Empty until Capture.
 class Recording {
  public:
   Recording() = default;
@@ -79,7 +79,7 @@ class Recording {
   Recording(const Recording&) = delete;
   Recording& operator=(const Recording&) = delete;
 
-  // Records what `put` puts on the stream, which does not run.
+  // Records the work that put() puts on the stream; the work does not run.
   template <typename Put>
   void Capture(const Stream& stream, const Put& put) {
     Check(cudaStreamBeginCapture(stream.get(), cudaStreamCaptureModeThreadLocal), "cannot begin a recording");

@@ -1,4 +1,4 @@
-// A policy's graphs, batches and working memory on the current device. Only files of this folder include it.
+// A policy's graphs, batches and working memory on the current device. Only files of this folder include this header.
 #pragma once
 
 #include <array>
@@ -11,19 +11,19 @@
 
 namespace emplace::gpu {
 
-// Batches that are on their way at the same time.
+// Batches that may be under way at the same time.
 inline constexpr int32_t kBatchSlots = 2;
 
 class DeviceProblem {
  public:
-  // Throws RunFailed. REQUIRES: as CompactGraphs.
+  // Throws RunFailed when the device fails or has too little memory. The graphs must be as CompactGraphs requires.
   DeviceProblem(const PolicyShape& shape, std::span<const PolicyGraph* const> graphs, int64_t shared_limit);
 
-  // True when batches of this size fit in what is allocated.
+  // Whether batches of this size fit in the allocated memory.
   bool Holds(const BatchCapacity& needed) const { return capacity_.Holds(needed); }
-  // Makes room for such batches and more. REQUIRES: the device uses none of the memory.
+  // Allocates memory for such batches, and for larger ones. REQUIRES: the device uses none of the memory.
   void Grow(const BatchCapacity& needed);
-  // Puts a batch on its way into the slot's device memory. REQUIRES: it fits, and the slot's last copy has finished.
+  // Starts the copy of a batch to the slot's device memory. REQUIRES: it fits, and the slot's last copy has finished.
   void CopyBatch(int32_t slot, std::span<const EpisodeSource> episodes, std::span<const StateEntry> states,
                  const UpdateScalars& scalars, cudaStream_t stream);
 
@@ -36,7 +36,7 @@ class DeviceProblem {
   struct Slot {
     PinnedMemory host;
     DeviceMemory device;
-    BatchView view{};  // Into `device`
+    BatchView view{};  // Points into `device`
   };
 
   CompactGraphs graphs_;

@@ -1,5 +1,5 @@
-// The layers that run once a state, over many states at a time: G of the three sets and the classifier. A block takes
-// kHeadRows states through all layers, so that a layer's weights are read once for these rows.
+// The layers that run once for a state, G of the three sets and the classifier, over many states at a time. A block
+// takes kHeadRows states through all layers, so that a layer's weights are read once for these rows.
 #pragma once
 
 #include <cmath>
@@ -16,7 +16,7 @@ EMPLACE_DEVICE Rows HeadRowsAt(float* array, int32_t width, int32_t first) {
   return {array + static_cast<int64_t>(first) * width, width};
 }
 
-// Calls tile(first, count) for the states of each tile that is this block's.
+// Calls tile(first, count) for the states of each tile that belongs to this block.
 template <typename Block, typename TileFunction>
 EMPLACE_DEVICE void ForHeadTiles(Block& block, const BatchView& batch, const TileFunction& tile) {
   const int32_t states = batch.scalars->num_states;
@@ -45,7 +45,7 @@ EMPLACE_DEVICE void ForHeadLayer(Block& block, int32_t parts, const MatrixOf& ma
   });
 }
 
-// Of sums and own embeddings: pooled, hidden layers and logits, -infinity where the device is not allowed.
+// Computes pooled, the hidden layers and the logits from sums and own embeddings; -infinity for a device not allowed.
 struct HeadForwardKernel {
   PolicyPlan plan;
   GraphsView graphs;
@@ -98,7 +98,7 @@ struct HeadForwardKernel {
   }
 };
 
-// From d_logits: the gradients of all layers' outputs, and of what the body gave.
+// Computes the gradients of all layers' outputs, and those of the sums and own embeddings, from d_logits.
 struct HeadBackwardKernel {
   PolicyPlan plan;
   BatchView batch;
@@ -142,7 +142,7 @@ struct HeadBackwardKernel {
     const Rows pooled = HeadRowsAt(head.pooled, (kNumPools + 1) * e, begin);
     ForHeadLayer(block, 1, classifier(0), 0, d_pooled.stride, d_hidden1, count,
                  [&](int32_t row, int32_t first, const Four& value) {
-                   // The own embedding is no relu's output.
+                   // The current node's own embedding is no output of a relu.
                    const bool own = first >= kNumPools * e;
                    Store(d_pooled[row] + first, own ? value : Where(Load(pooled[row] + first), value));
                  });
@@ -173,7 +173,7 @@ struct HeadGradientKernel {
               {head.pool_hidden + set * e, kNumPools * e});
       }
     } else {
-      // Of the head, the pools' parameters are those before the classifier's.
+      // In the head, the pools' parameters stand before the classifier's.
       const int32_t pools = classifier[0].partial;
       block.ForEachInGrid(kHeadSlices * pools, [&](int32_t item) {
         partials[static_cast<int64_t>(item / pools) * plan.head_parameters + item % pools] = 0.0F;

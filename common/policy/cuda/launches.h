@@ -1,5 +1,5 @@
-// What nvcc compiles, seen from the files that it does not: the pipeline on a CUDA stream. Only files of this folder
-// include it.
+// The pipeline on a CUDA stream, as functions that files which nvcc does not compile can call. Only files of this
+// folder include this header.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -11,11 +11,11 @@ namespace emplace::gpu {
 struct Problem;
 struct OptimizerState;
 
-// How to cut the work on the current device for graphs of up to `max_nodes` nodes, with at most `shared_limit` bytes of
-// shared memory a block. Prepares the kernels for it. Throws RunFailed.
+// Chooses how to cut the work into blocks on the current device, for graphs of up to `max_nodes` nodes and at most
+// `shared_limit` bytes of shared memory for each block, and prepares the kernels for it. Throws RunFailed.
 LaunchSizes ChooseLaunchSizes(const PolicyPlan& plan, int32_t max_nodes, int64_t shared_limit);
 
-// The pipeline's passes (pipeline.h), put on the stream. Throw RunFailed when a launch is refused.
+// Put the passes of pipeline.h on the stream. They throw RunFailed when a launch is refused.
 void ForwardOnStream(cudaStream_t stream, const Problem& problem, const float* values);
 void BackwardOnStream(cudaStream_t stream, const Problem& problem);
 void UpdateOnStream(cudaStream_t stream, const Problem& problem, const OptimizerState& optimizer, UpdateReport* report,

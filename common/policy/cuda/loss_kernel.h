@@ -1,4 +1,4 @@
-// The loss of each state and its gradient with respect to the logits (design, section 5, "Update"):
+// The loss of each state and its gradient with respect to the logits :
 //   -(importance * advantage * log pi(action) + entropy_weight * entropy) / states
 // with importance = min(clip, pi / behaviour) where an older version chose the action, else exactly 1.
 #pragma once

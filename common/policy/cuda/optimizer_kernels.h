@@ -1,4 +1,4 @@
-// From partial gradients to the next weights: the sum over blocks, its norm, clipping, Adam, and the weights packed for
+// Computes the next weights from partial gradients: the sum over blocks, its norm, clipping, Adam, and packing for
 // the next forward pass. All sums have a fixed order; there are no atomics.
 #pragma once
 
@@ -10,7 +10,7 @@
 
 namespace emplace::gpu {
 
-// flat -> packed, both ways through each layer.
+// Packs the flat parameters: each weight matrix for the forward pass, and transposed for the backward pass.
 struct PackKernel {
   PolicyPlan plan;
   const float* values;  // [parameters]
@@ -40,14 +40,14 @@ struct PackKernel {
   }
 };
 
-// Sums the partial gradients: gradient, and the sums of squares by chunk of parameters.
+// Sums the partial gradients to the gradient, and computes the sum of its squares in each chunk of parameters.
 struct ReduceKernel {
-  static constexpr int32_t kSlices = 8;  // Of the partial gradients of one chunk.
+  static constexpr int32_t kSlices = 8;  // Slices into which the rows of partial gradients are divided.
   static constexpr int32_t kSharedFloats = (kSlices + 1) * kReduceChunk;
 
   PolicyPlan plan;
   Workspace work;
-  int32_t body_partials;  // Rows
+  int32_t body_partials;  // Rows of body_partials
 
   template <typename Block>
   EMPLACE_DEVICE void operator()(Block& block) const {
@@ -89,7 +89,7 @@ struct ReduceKernel {
   }
 };
 
-// One block: sums over states and over the gradient, and what the optimizer makes of them.
+// Runs in one block. Computes the sums over states and over the gradient, the step's control and the report.
 struct FinishKernel {
   static constexpr int32_t kSlices = 256;
   static constexpr int32_t kSums = 4;
@@ -150,14 +150,14 @@ struct FinishKernel {
   }
 };
 
-// State in float, arithmetic in double, as on the CPU.
+// Adam with its state in float and its arithmetic in double, as on the CPU.
 struct AdamKernel {
   PolicyPlan plan;
   Workspace work;
-  float* values;  // [parameters]; likewise:
+  float* values;  // [parameters]; mean, variance and copy have the same size
   float* mean;
   float* variance;
-  float* copy;  // The new values once more, for the host
+  float* copy;  // Receives the new values for the host
 
   template <typename Block>
   EMPLACE_DEVICE void operator()(Block& block) const {

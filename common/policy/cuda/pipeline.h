@@ -1,7 +1,7 @@
-// Which kernels make up a forward pass, a backward pass and an update, and in which order. Over a `Launcher`, which
-// either puts them on a CUDA stream or, in tests, runs them on the host:
+// The kernels of a forward pass, a backward pass and an update, in their order. A `Launcher` puts them on a CUDA stream
+// or, in tests, runs them on the host. It has one function:
 //   void Launch(const Kernel& kernel, int32_t blocks, int32_t threads, int64_t shared_bytes)
-// A launch sees all that the launches before it wrote.
+// A launch sees everything that earlier launches wrote.
 #pragma once
 
 #include <algorithm>
@@ -13,18 +13,18 @@
 
 namespace emplace::gpu {
 
-// Everything that the kernels of one batch work on.
+// The data that the kernels of one batch work on.
 struct Problem {
   PolicyPlan plan;
   LaunchSizes sizes;
-  int32_t max_nodes = 0;  // Of all graphs
+  int32_t max_nodes = 0;  // Nodes of the largest graph
   GraphsView graphs{};
   BatchView batch{};
   Workspace work{};
 
   bool has_small() const { return sizes.small_nodes > 0; }
   bool has_large() const { return max_nodes > sizes.small_nodes; }
-  // Shared memory of the body's blocks.
+  // Bytes of shared memory of a block of the body.
   int64_t ForwardSharedBytes() const {
     return ForwardArenaFloats(plan, std::min(max_nodes, sizes.small_nodes)) * static_cast<int64_t>(sizeof(float));
   }
@@ -35,15 +35,15 @@ struct Problem {
 };
 
 struct OptimizerState {
-  float* values;  // [parameters] the weights; likewise:
+  float* values;  // [parameters] the weights; mean and variance have the same size
   float* mean;
   float* variance;
   int64_t* adam_steps;
 };
 
-inline constexpr int32_t kThreads = 256;  // Of all kernels but the body's.
+inline constexpr int32_t kThreads = 256;  // Threads of a block in all kernels but the body's.
 
-// work.head.logits [S, devices padded] of flat weights `values`.
+// Computes work.head.logits [S, devices padded] from the flat weights `values`.
 template <typename Launcher>
 void LaunchForward(Launcher& launcher, const Problem& p, const float* values) {
   launcher.Launch(PackKernel{p.plan, values, p.work.packed}, p.sizes.grid_blocks, kThreads, 0);
@@ -59,7 +59,7 @@ void LaunchForward(Launcher& launcher, const Problem& p, const float* values) {
                   kThreads, 0);
 }
 
-// From work.head.d_logits to work.gradient. REQUIRES: LaunchForward on the same batch and weights came before.
+// Computes work.gradient from work.head.d_logits. REQUIRES: LaunchForward ran before, on the same batch and weights.
 template <typename Launcher>
 void LaunchBackward(Launcher& launcher, const Problem& p) {
   launcher.Launch(HeadBackwardKernel{p.plan, p.batch, p.work.head, p.work.packed}, p.sizes.grid_blocks, kThreads, 0);
@@ -77,7 +77,7 @@ void LaunchBackward(Launcher& launcher, const Problem& p) {
                   ReduceKernel::kSharedFloats * static_cast<int64_t>(sizeof(float)));
 }
 
-// One optimizer step; the new weights also into `copy`.
+// Makes one optimizer step, and writes the new weights to `copy` too.
 template <typename Launcher>
 void LaunchUpdate(Launcher& launcher, const Problem& p, const OptimizerState& optimizer, UpdateReport* report,
                   float* copy) {

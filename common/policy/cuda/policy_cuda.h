@@ -1,5 +1,5 @@
-// The policy's forward and backward pass on a GPU, over many states of many graphs at a time. Neither CUDA's nor
-// LibTorch's headers are needed to use it; pointers called "device" are to memory of the current CUDA device.
+// The policy's forward and backward pass on a GPU, over many states of many graphs at a time. The header needs neither
+// CUDA's nor LibTorch's headers. "device" pointers point to memory of the current CUDA device.
 #pragma once
 
 #include <cstdint>
@@ -14,14 +14,15 @@
 
 namespace emplace::gpu {
 
-// Empty where there is a GPU to use, else why there is none, for people.
+// The reason why no GPU can be used, as text for people; empty if one can be used.
 std::string WhyNoGpu();
 
-// Of shared memory that a block may take, besides the device's own limit. Less makes more graphs work in global memory.
+// The default of `shared_limit`, the bytes of shared memory that a block may take: the device's own limit alone counts.
+// A smaller limit makes more graphs work in global memory.
 inline constexpr int64_t kAllSharedMemory = std::numeric_limits<int64_t>::max();
 
-// Not thread-safe. Calls only put work on the stream (a cudaStream_t; null is the default stream) and return; errors of
-// that work show in later calls. Throws RunFailed when the device fails or has too little memory.
+// Not thread-safe. Calls put work on the stream (a cudaStream_t; null is the default stream) and return; later calls
+// throw that work's errors. Throws RunFailed when the device fails or has too little memory.
 class PolicyCuda {
  public:
   // REQUIRES: at least one graph; WhyNoGpu() is empty.
@@ -29,15 +30,15 @@ class PolicyCuda {
              int64_t shared_limit = kAllSharedMemory);
   ~PolicyCuda();
 
-  // The states of the following passes. Waits for passes on the last batch.
+  // Sets the states of the following passes. Waits for passes on the batch before.
   void SetBatch(std::span<const EpisodeSource> episodes, std::span<const StateEntry> states, void* stream);
-  // device values [P], in the order of PolicyLayers -> device logits [S, D], -infinity where not allowed.
+  // Computes device logits [S, D] from device values [P] in the order of PolicyLayers; -infinity where not allowed.
   void Forward(const float* values, float* logits, void* stream);
-  // device gradient of the logits [S, D] -> device gradient of the values [P]. Equal input gives equal bits on one GPU.
-  // REQUIRES: the last pass was Forward.
+  // Computes the device gradient of the values [P] from that of the logits [S, D]. Equal input gives equal bits on one
+  // GPU. REQUIRES: the last pass was Forward.
   void Backward(const float* d_logits, float* gradient, void* stream);
 
-  // The most nodes of a graph whose states work in shared memory.
+  // Nodes of the largest graph that fits in shared memory.
   int32_t small_nodes() const;
 
  private:

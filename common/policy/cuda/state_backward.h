@@ -1,6 +1,6 @@
-// The way back through the body for one state, by one block. It first runs the forward pass again and keeps only x at
-// the start of each round (in global memory, for each resident block: nothing grows with states times rounds); the
-// rest of a round is computed once more when the way back reaches it.
+// The backward pass through the body for one state, by one block. It first runs the forward pass again and keeps only x
+// at the start of each round, in global memory, with one place for each resident block. It computes the rest of a round
+// once more when it reaches the round.
 #pragma once
 
 #include "common/policy/cuda/state_forward.h"
@@ -107,7 +107,7 @@ EMPLACE_HOST_DEVICE BackwardArena PlanBackwardArena(const PolicyPlan& plan, int3
   return arena;
 }
 
-// What a resident block keeps in global memory.
+// The data that a resident block keeps in global memory.
 struct BlockScratch {
   Checkpoints checkpoints;
   Rows d_embedding;  // [n, e]
@@ -120,8 +120,8 @@ EMPLACE_DEVICE BlockScratch ScratchAt(const PolicyPlan& plan, int32_t n, float* 
           {memory + CheckpointFloats(plan, n), RowStride(plan.embedding_padded)}};
 }
 
-// From the gradients of the sums over the sets, [3, e padded], and of the current node's own e: scratch.d_embedding,
-// and the gradients of F.
+// Computes scratch.d_embedding and the gradients of F from those of the sums over the sets, [3, e padded], and of the
+// current node's own e.
 template <typename Block>
 EMPLACE_DEVICE void BackwardPools(Block& block, const PolicyPlan& plan, const float* packed, const StateView& state,
                                   const float* d_sums, const float* d_own, const BackwardArena& at, float* arena,
@@ -175,7 +175,7 @@ EMPLACE_DEVICE void BackwardPools(Block& block, const PolicyPlan& plan, const fl
   }
 }
 
-// The same where the policy does not pool: nothing but the current node's own e is read.
+// Does the same for a policy that does not pool: only the current node's own e is read.
 template <typename Block>
 EMPLACE_DEVICE void BackwardOwn(Block& block, const PolicyPlan& plan, const StateView& state, const float* d_own,
                                 const BlockScratch& scratch) {
@@ -187,8 +187,8 @@ EMPLACE_DEVICE void BackwardOwn(Block& block, const PolicyPlan& plan, const Stat
   });
 }
 
-// One round, from the gradient of its result in arena.d_x to that of its start in the same place. Adds to d_self and to
-// the sums of f's and g's gradients; the last round is the first to come here and starts these sums.
+// Goes back through one round: arena.d_x holds the gradient of the round's result, and then that of its start. Adds to
+// d_self and to the sums of f's and g's gradients; the last round comes first and starts these sums.
 template <typename Block>
 EMPLACE_DEVICE void BackwardRound(Block& block, const PolicyPlan& plan, const float* packed, const StateView& state,
                                   int32_t direction, int32_t round, const BackwardArena& at, float* arena,
@@ -230,7 +230,7 @@ EMPLACE_DEVICE void BackwardRound(Block& block, const PolicyPlan& plan, const fl
     Store(d_output[node] + first, way.from.Any(node) ? Where(y, d) : Zeros());
   });
 
-  // And back.
+  // The backward pass of the round.
   InputGradient(block, BackwardMatrix(g1, packed), d_output, n, g_hidden, d_g_hidden);
   const Rows& d_sums = d_x;  // Nobody needs d_x any more.
   ForLayer(block, BackwardMatrix(g0, packed), d_g_hidden, n,

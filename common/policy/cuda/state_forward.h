@@ -12,9 +12,9 @@ inline constexpr int32_t kSumSlices = 8;
 
 // Offsets in the arena, in floats. What is not needed at the same time overlaps.
 struct ForwardArena {
-  int32_t stride;            // Of rows of m floats
-  int32_t embedding_stride;  // Of rows of e floats
-  int32_t feature_stride;    // Of rows of F floats
+  int32_t stride;            // Stride of rows of m floats
+  int32_t embedding_stride;  // Stride of rows of e floats
+  int32_t feature_stride;    // Stride of rows of F floats
   int32_t self;              // [n, m]
   int32_t embedding;         // [n, e]
   // While the self embedding is computed:
@@ -29,7 +29,7 @@ struct ForwardArena {
   int32_t pool_inner;   // [n, e]
   int32_t pool_sums;    // [kSumSlices, 3, e]
   int32_t sets;         // NodeSets
-  int32_t floats;       // Of the whole arena
+  int32_t floats;       // Size of the whole arena
 };
 
 EMPLACE_HOST_DEVICE int32_t NodeSetFloats(int32_t num_nodes) { return 4 + PadToFour(num_nodes); }
@@ -57,8 +57,8 @@ EMPLACE_HOST_DEVICE ForwardArena PlanForwardArena(const PolicyPlan& plan, int32_
   return arena;
 }
 
-// The nodes by set: ancestors of the current node, then its descendants, then those that are neither; each ascending.
-// The current node is in none.
+// The nodes by set: ancestors of the current node, then its descendants, then the others, each ascending. The current
+// node is in no set.
 struct NodeSets {
   int32_t* begin;  // [4] positions in `order`
   int32_t* order;  // [n - 1]
@@ -74,7 +74,7 @@ EMPLACE_DEVICE int32_t CountBits(uint64_t word) {
   return __builtin_popcountll(word);
 #endif
 }
-// Bits in [0, end) of the set.
+// The number of bits in [0, end) that are set.
 EMPLACE_DEVICE int32_t CountBitsBefore(const uint64_t* set, int32_t end) {
   int32_t count = 0;
   for (int32_t word = 0; word < end / 64; ++word) count += CountBits(set[word]);
@@ -127,7 +127,7 @@ EMPLACE_DEVICE void FillFeatures(Block& block, const PolicyPlan& plan, const Sta
   });
 }
 
-// Leaves the features and both hidden layers in place for the way back.
+// Leaves the features and both hidden layers in the arena for the backward pass.
 template <typename Block>
 EMPLACE_DEVICE void EmbedSelf(Block& block, const PolicyPlan& plan, const float* packed, const StateView& state,
                               const Rows& features, const Rows& first_hidden, const Rows& second_hidden,
@@ -140,12 +140,12 @@ EMPLACE_DEVICE void EmbedSelf(Block& block, const PolicyPlan& plan, const float*
            [&](int32_t row, int32_t first, const Four& value) { Store(self[row] + first, value); });
 }
 
-// x at the start of each round, which the way back starts from: in global memory, one place for each resident block.
-// Both directions start from the self embedding, so they share the first.
+// x at the start of each round, from which the backward pass starts. It is in global memory, with one place for each
+// resident block. Both directions start from the self embedding, so they share the first x.
 struct Checkpoints {
-  float* memory;   // Null: none are kept.
+  float* memory;   // Null: nothing is kept.
   int32_t rounds;  // k
-  int32_t nodes;   // Of the state
+  int32_t nodes;   // Nodes of the state's graph
   int32_t stride;
 
   EMPLACE_DEVICE Rows At(int32_t direction, int32_t round) const {
@@ -159,8 +159,8 @@ EMPLACE_HOST_DEVICE int64_t CheckpointFloats(const PolicyPlan& plan, int32_t n) 
 }
 
 struct Direction {
-  Neighbours from;  // Whom a node hears.
-  Neighbours to;    // Who hears it.
+  Neighbours from;  // The neighbours that a node hears.
+  Neighbours to;    // The neighbours that hear it.
   int32_t layers;   // f.0, f.1, g.0, g.1
 };
 EMPLACE_DEVICE Direction DirectionOf(const StateView& state, int32_t direction) {
@@ -264,7 +264,7 @@ EMPLACE_DEVICE void ForPoolLayer(Block& block, const PolicyPlan& plan, const flo
   });
 }
 
-// From the embeddings: set_sums [3, e padded], of relu(F(e)) by set.
+// Computes set_sums [3, e padded], the sums of relu(F(e)) by set, from the embeddings.
 template <typename Block>
 EMPLACE_DEVICE void SumSets(Block& block, const PolicyPlan& plan, const float* packed, const StateView& state,
                             const ForwardArena& at, float* arena, float* set_sums) {

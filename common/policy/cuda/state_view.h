@@ -6,7 +6,7 @@
 
 namespace emplace::gpu {
 
-// Whom each node hears, or who hears it: rows of a Csr.
+// The neighbours that each node hears, or those that hear it: the rows of a Csr.
 struct Neighbours {
   const int32_t* begin;  // [n + 1]
   const int32_t* items;
@@ -57,7 +57,7 @@ EMPLACE_DEVICE StateView ViewState(const GraphsView& graphs, const BatchView& ba
   return view;
 }
 
-// target = the sum over a node's neighbours of four columns.
+// The sum of four columns over a node's neighbours.
 EMPLACE_DEVICE Four SumNeighbours(const Neighbours& neighbours, int32_t node, const Rows& rows, int32_t first) {
   Four sum = Zeros();
   for (int32_t i = neighbours.begin[node]; i < neighbours.begin[node + 1]; ++i) {

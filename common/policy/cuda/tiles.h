@@ -7,12 +7,12 @@
 
 namespace emplace::gpu {
 
-// Four floats that move as one.
+// Four floats that are loaded and stored at once.
 struct alignas(16) Four {
   float at[4];
 };
 EMPLACE_DEVICE Four Zeros() { return {{0.0F, 0.0F, 0.0F, 0.0F}}; }
-// On the device as one instruction each.
+// Load and Store are one instruction each on the device.
 EMPLACE_DEVICE Four Load(const float* from) {
 #ifdef __CUDA_ARCH__
   const float4 value = *reinterpret_cast<const float4*>(from);
@@ -23,7 +23,7 @@ EMPLACE_DEVICE Four Load(const float* from) {
 }
 EMPLACE_DEVICE void Store(float* to, const Four& value) {
 #ifdef __CUDA_ARCH__
-  // As two halves of one integer: nvcc would store a struct of four floats in four instructions.
+  // The two halves of one integer are stored: nvcc would store a struct of four floats in four instructions.
   const auto pair = [](float low, float high) {
     return static_cast<unsigned __int128>(__float_as_uint(low) | static_cast<uint64_t>(__float_as_uint(high)) << 32);
   };
@@ -32,7 +32,7 @@ EMPLACE_DEVICE void Store(float* to, const Four& value) {
   *reinterpret_cast<Four*>(to) = value;
 #endif
 }
-// Of memory that nothing writes during the launch.
+// Loads from memory that nothing writes during the launch.
 EMPLACE_DEVICE Four LoadConstant(const float* from) {
 #ifdef __CUDA_ARCH__
   const float4 value = __ldg(reinterpret_cast<const float4*>(from));
@@ -56,7 +56,7 @@ EMPLACE_DEVICE Four Relu(Four value) {
   for (int c = 0; c < 4; ++c) value.at[c] = Relu(value.at[c]);
   return value;
 }
-// value where the activation was positive.
+// Keeps `value` where the activation was positive; the rest becomes 0.
 EMPLACE_DEVICE Four Where(const Four& activation, Four value) {
   for (int c = 0; c < 4; ++c) value.at[c] = activation.at[c] > 0.0F ? value.at[c] : 0.0F;
   return value;

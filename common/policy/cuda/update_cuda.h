@@ -1,6 +1,6 @@
-// The learner's whole optimizer step on a GPU: forward, loss, backward, clipping and Adam, in one recorded sequence.
-// Two updates may be on their way at the same time: while the device works on one, the host prepares the next, so the
-// device never waits for it. Weights and moments stay on the device.
+// The learner's whole optimizer step on a GPU: forward pass, loss, backward pass, clipping and Adam, in one recorded
+// sequence. Two updates may be under way at the same time: while the device computes one, the host prepares the next,
+// so the device does not wait for the host. Weights and moments stay on the device.
 #pragma once
 
 #include <cstdint>
@@ -23,13 +23,13 @@ class UpdateCuda {
              int64_t shared_limit = kAllSharedMemory);
   ~UpdateCuda();
 
-  // Puts an update on its way and returns. REQUIRES: in_flight() < kInFlight; at least one state, each with an allowed
-  // action.
+  // Starts an update and returns. REQUIRES: in_flight() < kInFlight, there is at least one state, and every state's
+  // action is allowed.
   void Submit(std::span<const EpisodeSource> episodes, std::span<const StateEntry> states,
               const UpdateScalars& scalars);
-  // Waits for the oldest update; writes the weights after it to `values` [P]. REQUIRES: in_flight() > 0.
+  // Waits for the oldest update and writes the weights after it to `values` [P]. REQUIRES: in_flight() > 0.
   UpdateReport Collect(std::span<float> values);
-  int32_t in_flight() const;
+  int32_t in_flight() const;  // Updates that were submitted and not collected.
 
   // REQUIRES: in_flight() == 0.
   AdamState SaveAdam() const;

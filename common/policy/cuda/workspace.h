@@ -1,4 +1,4 @@
-// All arrays of an update on the device, and how large they are.
+// The arrays of an update on the device, and their sizes.
 #pragma once
 
 #include "common/policy/cuda/compact_batch.h"
@@ -6,39 +6,39 @@
 
 namespace emplace::gpu {
 
-// How the work is cut into blocks. Given the same sizes, equal input gives equal bits.
+// How the work is cut into blocks. With the same sizes, equal input gives equal bits.
 struct LaunchSizes {
   int32_t body_threads = 256;
   int32_t forward_blocks = 1;  // Blocks of the body that are resident at the same time
   int32_t backward_blocks = 1;
-  int32_t grid_blocks = 1;  // Of all other kernels
+  int32_t grid_blocks = 1;  // Blocks of all other kernels
   int32_t small_nodes = 0;  // Graphs of up to this many nodes work in shared memory; the others in global memory
 };
 
 // States are summed in this many slices for the weight gradients of the head.
 inline constexpr int32_t kHeadSlices = 16;
 
-// What the last kernels of an update tell the host.
+// The results of an update for the host.
 struct UpdateReport {
   double loss;
   double entropy;          // Mean over states, nats
   double mean_importance;  // Before clipping
   double gradient_norm;    // Before clipping
   int64_t adam_steps;      // After this update
-  int32_t applied;         // 0 where the gradient was not finite: the weights stay as they were
+  int32_t applied;         // 0: the gradient was not finite, and the weights are unchanged
 };
 
-// What the optimizer needs from the sums over the whole gradient.
+// The factors of an Adam step, which depend on the sums over the whole gradient.
 struct StepControl {
-  double scale;  // Of the gradient, for its norm
+  double scale;  // Factor of the gradient, which clips its norm
   double learning_rate;
   double correction_mean;  // 1 - beta^steps
   double correction_variance;
-  int32_t apply;
+  int32_t apply;  // 0: the weights stay unchanged
 };
 
-// Activations and gradients of the head; S states, each row padded. Where the policy does not pool, the three parts of
-// `pooled` are zeros, and sums, pool_hidden and their gradients stay as they are.
+// Activations and gradients of the head for S states; each row is padded. If the policy does not pool, the three parts
+// of `pooled` are zeros, and sums, pool_hidden and their gradients are not used.
 struct HeadArrays {
   float* sums;         // [S, 3, e] relu(F(e)) summed over the ancestors, the descendants and the others
   float* pool_hidden;  // [S, 3, e] hidden layer of G
@@ -46,7 +46,7 @@ struct HeadArrays {
   float* hidden1;      // [S, 2D]
   float* hidden2;      // [S, D]
   float* logits;       // [S, devices]
-  float* d_sums;       // Likewise. Of pool_hidden, pooled, hidden1 and hidden2: before their relu.
+  float* d_sums;       // Gradients, sized as above; for pool_hidden, pooled, hidden1 and hidden2 those before the relu
   float* d_pool_hidden;
   float* d_pooled;
   float* d_hidden1;
@@ -64,17 +64,17 @@ struct Workspace {
   float* state_loss;      // [S]
   float* state_entropy;   // [S]
   float* state_ratio;     // [S]
-  float* scratch;         // [backward_blocks, scratch_floats] what the way back keeps of a state
-  float* arenas;          // [the larger number of blocks, arena_floats] for graphs that do not fit; may be none
+  float* scratch;         // [backward_blocks, scratch_floats] data of a state that the backward pass keeps
+  float* arenas;          // [the larger number of blocks, arena_floats] for graphs that do not fit; may be empty
   int64_t scratch_floats;
   int64_t arena_floats;
   StepControl* control;
 };
 
-// Floats of shared memory that a state of n nodes takes.
+// Floats of shared memory for a state of n nodes.
 int64_t ForwardArenaFloats(const PolicyPlan& plan, int32_t n);
 int64_t BackwardArenaFloats(const PolicyPlan& plan, int32_t n, int32_t threads);
-// The most nodes, at most `max_nodes`, of which a state fits into `bytes` of shared memory on the way back; 0 if none.
+// The largest number of nodes, up to `max_nodes`, for which the backward pass fits into `bytes` of shared memory; or 0.
 int32_t NodesThatFit(const PolicyPlan& plan, int32_t max_nodes, int32_t threads, int64_t bytes);
 // Threads for a block that works on a state of n nodes.
 int32_t BodyThreads(const PolicyPlan& plan, int32_t n);

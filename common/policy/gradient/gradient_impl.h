@@ -1,9 +1,9 @@
-// Forward and backward of a tile, over the path's `Vec`. Included by gradient_<path>.cc, nowhere else; all of it is in
-// the unnamed namespace, because code for one processor must never be merged with a function of the same name for
-// another.
+// Forward and backward pass of a tile, over the path's `Vec`. Only gradient_<path>.cc files include it. All of it is in
+// the unnamed namespace, because code for one processor must never be merged with a function of the same name
+// for another processor.
 //
-// Backward computes again what it needs of the forward pass: of a round, only x is kept, and the hidden layers,
-// messages and sums follow from it at less cost than their way through memory.
+// The forward pass keeps only x of each round. The backward pass computes the hidden layers, messages and sums again,
+// which costs less than storing and loading them.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ namespace {
 constexpr int32_t kSets = 3;
 constexpr int64_t kL = Vec::kLanes;
 
-// A tile with what is derived from the policy's sizes.
+// A tile, with sizes and strides that are derived from the policy's.
 class TilePass {
  public:
   TilePass(const GradientPolicy& policy, const GradientTile& tile, GradientScratch& scratch, bool keep)
@@ -60,7 +60,7 @@ class TilePass {
                                s_.logits);
   }
 
-  // REQUIRES: Forward with `keep` came before.
+  // REQUIRES: Forward has run, and `keep` is set.
   void Backward() {
     ClassifierBackward();
     for (int64_t i = 0; i < n_ * e_ * kL; i += kL) Vec::Zero().Store(s_.embedding_delta + i);
@@ -96,12 +96,12 @@ class TilePass {
     }
   }
 
-  // Of each node of the panel, its row in an array of rows of `width`; `padding` stands in for the missing ones.
+  // Pointers to the rows of the panel's nodes in an array of rows of `width`; `padding` stands in for missing nodes.
   template <typename Pointer>
   static void Pointers(const Panel& nodes, float* array, int32_t width, Pointer* rows, float* padding) {
     for (int32_t r = 0; r < kPanel; ++r) rows[r] = r < nodes.count ? array + nodes.node[r] * (width * kL) : padding;
   }
-  // Row by row of panel scratch.
+  // Pointers to the rows of a panel's scratch memory.
   template <typename Pointer>
   static void PanelRows(float* array, int32_t width, Pointer* rows) {
     for (int32_t r = 0; r < kPanel; ++r) rows[r] = array + r * (width * kL);
@@ -118,7 +118,7 @@ class TilePass {
     for (int32_t r = 0; r < kPanel; ++r) rows[r] = r < nodes.count ? X(direction, round, nodes.node[r]) : padding;
   }
 
-  // The order of features is PolicyShape's.
+  // Writes the features of all nodes, in the order that PolicyShape gives.
   void FillFeatures() {
     const int32_t width = p_.num_features;
     for (int64_t i = 0; i < n_ * width * kL; i += kL) Vec::Zero().Store(s_.features + i);
@@ -137,7 +137,7 @@ class TilePass {
     }
   }
 
-  // Which set each node is in for each state; the current node is in none.
+  // Writes which set each node is in for each state. The current node is in no set.
   void FillMasks() {
     for (int32_t set = 0; set < kSets; ++set) s_.num_members[set] = 0;
     for (int32_t node = 0; node < n_; ++node) {
@@ -158,7 +158,7 @@ class TilePass {
   }
   float* Mask(int32_t set, int32_t node) const { return s_.mask + (int64_t{set} * n_ + node) * kL; }
 
-  // Hidden layers of the self MLP into panels 0 and 1.
+  // Computes the hidden layers of the self MLP into panels 0 and 1.
   void SelfHidden(const Panel& nodes, const float** x, float** first, float** second) {
     Pointers(nodes, s_.features, p_.num_features, x, s_.zeros);
     PanelRows(s_.panel[0], p_.num_features, first);
@@ -172,7 +172,7 @@ class TilePass {
     MultiplyPanel<After::kRelu>(Weights(mlp.output), mlp.output.bias, hidden, y);
   }
 
-  // delta: of the output, already through its relu. hidden_delta: scratch rows.
+  // delta: gradient of the output before its relu. hidden_delta: scratch rows.
   template <After kAfter>
   static void MlpBackward(const GradientMlp& mlp, const float* const* x, const float* const* hidden,
                           const float* const* delta, float* const* hidden_delta, float* const* x_delta) {
@@ -182,7 +182,7 @@ class TilePass {
     MultiplyPanel<kAfter>(Transposed(mlp.hidden), nullptr, hidden_delta, x_delta);
   }
 
-  // Hidden layers and messages of all that somebody hears.
+  // Computes the hidden layers and messages of all nodes that some node hears.
   void SendMessages(int direction, int32_t round) {
     ForPanels(t_.receivers[1 - direction], t_.num_receivers[1 - direction], [&](const Panel& nodes) {
       const float* x[kPanel];
@@ -195,7 +195,7 @@ class TilePass {
     });
   }
 
-  // Panel 0: the sums over neighbours, panel 1 and 2: g's hidden and output layer.
+  // Computes the sums over neighbours into panel 0, and g's hidden and output layer into panels 1 and 2.
   void HearMessages(int direction, const Panel& nodes, float** sum, float** hidden, float** y) {
     PanelRows(s_.panel[0], m_, sum);
     PanelRows(s_.panel[1], m_, hidden);
@@ -239,7 +239,7 @@ class TilePass {
     }
   }
 
-  // F of the members of a set: hidden layer and output in panels 0 and 1.
+  // Computes F of a set's members, with the hidden layer in panel 0 and the output in panel 1.
   void Inner(int32_t set, const Panel& nodes, const float** x, float** hidden, float** y) {
     Pointers(nodes, s_.embedding, e_, x, s_.zeros);
     PanelRows(s_.panel[0], e_, hidden);
@@ -332,12 +332,12 @@ class TilePass {
       }
       ForPanels(t_.receivers[1 - direction], t_.num_receivers[1 - direction],
                 [&](const Panel& nodes) { SendBackward(direction, round, nodes); });
-      // Each x but the first is the self embedding and more; the first is that alone.
+      // The self embedding is a summand of every x, and the first x is the self embedding alone.
       AddRow(s_.delta, s_.self_delta, n_ * m_);
     }
   }
 
-  // From x to the sums over neighbours, through g.
+  // Computes the gradient of the sums over neighbours from that of x, through g.
   void HearBackward(int direction, const Panel& nodes) {
     float* sum[kPanel];
     float* hidden[kPanel];
@@ -347,7 +347,7 @@ class TilePass {
     float* sum_delta[kPanel];
     PanelRows(s_.panel[3], m_, hidden_delta);
     Pointers(nodes, s_.sum_delta, m_, sum_delta, s_.trash);
-    // The gradient of y takes its place.
+    // The gradient of y overwrites y.
     for (int32_t r = 0; r < kPanel; ++r) {
       if (r >= nodes.count) {
         ZeroRow(y[r], m_);
@@ -361,7 +361,7 @@ class TilePass {
     MlpBackward<After::kStore>(p_.layers.directions[direction].g, sum, hidden, y, hidden_delta, sum_delta);
   }
 
-  // From the sums of those who heard it to x, through f.
+  // Computes the gradient of a node's x from those of the sums of the nodes that heard it, through f.
   void SendBackward(int direction, int32_t round, const Panel& nodes) {
     const float* x[kPanel];
     const float* hidden[kPanel];

@@ -15,7 +15,7 @@ constexpr int kTileOuts = Vec::kRegisters >= 32 ? 4 : 2;
 // Outputs at a time of a single row.
 constexpr int kRowOuts = 8;
 
-// What becomes of a product before it is stored.
+// The operation on a product before it is stored.
 enum class After { kStore, kRelu, kAdd, kWherePositive };
 
 // A matrix that weights are taken from: element (out, in) is data[out * out_stride + in * in_stride].
@@ -30,7 +30,7 @@ inline WeightView Weights(const GradientLayer& layer) { return {layer.weight, la
 inline WeightView Transposed(const GradientLayer& layer) { return {layer.weight, 1, layer.in, layer.in, layer.out}; }
 
 // y[row][out] = after(bias[out] + sum over in of weight(out, in) * x[row][in]) for kRows rows and kOuts outputs from
-// `out`. `by`: rows that After::kWherePositive looks at.
+// `out`. `by`: rows whose signs After::kWherePositive uses.
 template <After kAfter, int kRows, int kOuts>
 inline void MultiplyTile(const WeightView& weight, const float* bias, const float* const* x, float* const* y,
                          const float* const* by, int32_t out) {
@@ -141,7 +141,7 @@ inline void AddLayerGradient(const GradientLayer& layer, const float* const* x, 
   for (int32_t row = 0; row < kPanel; ++row) AddRow(delta[row], layer.bias_sum, layer.out);
 }
 
-// The same for a head layer, over the lanes of its one row. transposed: [L, padded in] scratch.
+// Adds the gradient of a head layer's parameters over the lanes of its one row. transposed: [L, padded in] scratch.
 inline void AddHeadGradient(const GradientLayer& layer, const float* x, const float* delta, float* transposed) {
   const int32_t padded = (layer.in + Vec::kLanes - 1) / Vec::kLanes * Vec::kLanes;
   for (int32_t lane = 0; lane < Vec::kLanes; ++lane) {

@@ -1,10 +1,9 @@
-// What the paths of the gradient kernel read and write: plain structs of raw pointers. A path is compiled for a
-// processor that the rest of the program may not be running on, so its file must not instantiate anything shared, such
-// as std::vector.
+// The data of the gradient kernel's paths: plain structs of raw pointers. A path is compiled for a processor that the
+// program may not be running on, so its file must not instantiate shared code such as std::vector.
 //
-// L states of one graph, a "tile", go through the network side by side: L is the path's number of lanes, and a value of
-// a node is L floats, one a state. A row is [width][L]. Whatever the widths are, every lane has work, and a sum over
-// neighbours is a sum of rows. Weights are read where they are, in the flat vector of PolicyWeights.
+// L states of one graph, a "tile", go through the network side by side. L is the path's number of lanes, and a value of
+// a node is L floats, one for each state. A row is [width][L]. So every lane has work whatever the widths are, and a
+// sum over neighbours is a sum of rows. Weights are read in place, from the flat vector of PolicyWeights.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +13,7 @@
 namespace emplace {
 
 inline constexpr int32_t kMaxLanes = 16;
-// Rows that a layer takes at a time.
+// Rows that a layer works on at the same time.
 inline constexpr int32_t kPanel = 8;
 
 // y = W x + b, and the sums of its gradient.
@@ -23,8 +22,8 @@ struct GradientLayer {
   const float* bias = nullptr;    // [out]
   int32_t in = 0;
   int32_t out = 0;
-  // Of a layer that sees many rows of a state: [out, in, L], each lane for itself. Of a head layer, which sees one:
-  // [out, padded in], over all lanes.
+  // For a layer with many rows in a state: [out, in, L], a sum for each lane. For a head layer, which has one row in a
+  // state: [out, padded in], summed over all lanes.
   float* weight_sum = nullptr;
   float* bias_sum = nullptr;  // [out, L]
 };
@@ -47,8 +46,9 @@ struct GradientTile {
   const float* cost = nullptr;
   const float* bytes = nullptr;
   const float* memory = nullptr;
-  NeighbourView from[2];             // Whom a node hears in each direction; the other one lists who hears it.
-  const int32_t* receivers[2] = {};  // Nodes that hear somebody, ascending.
+  NeighbourView
+      from[2];  // Neighbours that a node hears in each direction; the other direction lists those that hear it.
+  const int32_t* receivers[2] = {};  // Nodes that hear at least one neighbour, ascending.
   int32_t num_receivers[2] = {};
   const uint8_t* placement[kMaxLanes] = {};
   int32_t step[kMaxLanes] = {};
@@ -60,7 +60,7 @@ struct GradientTile {
 struct GradientScratch {
   float* features = nullptr;  // [n, F]
   float* self = nullptr;      // [n, m]; x of round 0
-  // [2, k - 1, n, m] x after rounds 1 to k - 1 of each direction; Backward reads them all, Forward keeps one only.
+  // [2, k - 1, n, m] x after rounds 1 to k - 1 of each direction. Forward alone needs only one of them.
   float* x = nullptr;
   float* embedding = nullptr;  // [n, 2m] x after the last round, both directions
   float* message = nullptr;    // [n, m] relu(f(x))
@@ -73,7 +73,7 @@ struct GradientScratch {
   float* pooled = nullptr;           // [D]
   float* classifier_hidden[2] = {};  // [2D], [D]
   float* logits = nullptr;           // [devices]
-  // Gradients of the loss with respect to what they are named after.
+  // Gradients of the loss with respect to the arrays of the same name.
   float* logit_delta = nullptr;
   float* classifier_delta[2] = {};
   float* pooled_delta = nullptr;
@@ -83,7 +83,7 @@ struct GradientScratch {
   float* delta = nullptr;            // [n, m] of x
   float* sum_delta = nullptr;        // [n, m] of the sum over neighbours
   float* self_delta = nullptr;       // [n, m]
-  // Of a panel: [kPanel, widest] each, and rows that pad a panel: zeros to read, and a place to write to.
+  // Scratch memory of a panel, [kPanel, widest] each. The rows that pad a panel read `zeros` and write to `trash`.
   float* panel[4] = {};
   float* zeros = nullptr;       // [1, widest]
   float* trash = nullptr;       // [1, widest]
@@ -94,11 +94,11 @@ struct GradientPath {
   int32_t lanes;  // L
   // Writes scratch.logits.
   void (*forward)(const GradientPolicy&, const GradientTile&, GradientScratch&);
-  // The same, then adds the gradient for scratch.logit_delta to the layers' sums.
+  // Does the same, then adds the gradient for scratch.logit_delta to the layers' sums.
   void (*backward)(const GradientPolicy&, const GradientTile&, GradientScratch&);
 };
 GradientPath GradientPathPortable();
-// REQUIRES, to call what they return: the processor runs the path.
+// These two may be called anywhere, but the functions in their results only where the processor runs the path.
 GradientPath GradientPathAvx2();
 GradientPath GradientPathAvx512();
 

@@ -1,10 +1,9 @@
-// Forward and backward of the policy without LibTorch: what the learner runs on a CPU, inside an autograd function
-// (common/policy/fused_policy.h). Equal to the LibTorch reference's autograd to 1e-4 by
-// tests/common/fused_policy_test.cc.
+// Forward and backward pass of the policy without LibTorch. The learner runs it on a CPU, inside an autograd function
+// (common/policy/fused_policy.h). tests/common/fused_policy_test.cc checks that it equals LibTorch's autograd to 1e-4.
 //
-// Many states of one graph go side by side, one in each lane of a register (gradient_plan.h), so states of one graph
-// should come together. Memory: scratch of one such tile, about 50 * n * m * L + 8 * k * n * m * L bytes, whatever the
-// number of states; nothing is kept between Forward and Backward.
+// States of one graph are computed side by side, one in each lane of a register (gradient_plan.h), so states of one
+// graph should be neighbours in the input. The scratch memory of such a tile takes about 50 * n * m * L + 8 * k * n * m
+// * L bytes, whatever the number of states. Nothing is kept between Forward and Backward.
 #pragma once
 
 #include <memory>
@@ -16,18 +15,18 @@
 
 namespace emplace {
 
-// Not thread-safe: one a thread. Allocates only when a graph is larger than any before.
+// Not thread-safe: each thread needs its own. Allocates only when a graph is larger than any before.
 class PolicyGradient {
  public:
   // Throws BadInput when this processor does not run `path`.
   explicit PolicyGradient(const PolicyShape& shape, KernelPath path = BestKernelPath());
   ~PolicyGradient();
 
-  // values: [NumParameters(shape)] in the order of PolicyLayers; copied.
+  // Copies values [NumParameters(shape)], in the order of PolicyLayers.
   void SetWeights(std::span<const float> values);
 
-  // logits [states.size() * num_devices], row-major; also of devices that are not allowed, whatever comes out.
-  // REQUIRES: SetWeights was called, every state's graph has shape().num_devices devices.
+  // Writes logits [states.size() * num_devices], row-major. Those of devices that are not allowed are not masked.
+  // REQUIRES: SetWeights was called, and every state's graph has the shape's num_devices devices.
   void Forward(std::span<const PolicyState> states, std::span<float> logits);
 
   // Adds to gradient [NumParameters(shape)] the derivative of sum(logits * logit_gradient). Equal input gives equal

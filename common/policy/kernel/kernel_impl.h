@@ -1,11 +1,10 @@
-// The kernel's one algorithm, over the path's `Vec` and `NarrowVec` (8 floats). Included by kernel_<path>.cc, nowhere
-// else; all of it is in the unnamed namespace: code compiled for one processor must never be merged with a function of
-// the same name that older ones run.
+// The forward kernel's algorithm, over the path's `Vec` and `NarrowVec` (8 floats). Only kernel_<path>.cc files include
+// it. All of it is in the unnamed namespace, because code compiled for one processor must never be merged with a
+// function of the same name that older processors run.
 //
-// Between two steps of an episode a node or two differ: what was placed, and which is current. After r rounds of
-// messages the nodes within r edges of these differ, and no others; so only their rows are computed, and the rest is
-// remembered. Rows of the nodes at work are contiguous, in the order in which the difference reaches them: those of a
-// round are the first ones.
+// Between two steps of an episode the features of one or two nodes differ. After r rounds of messages only the nodes
+// within r edges of these differ, so only their rows are computed; the others are remembered. The computed rows are
+// contiguous, in the order in which the difference reaches the nodes, so those of a round come first.
 #pragma once
 
 #include <cstdint>
@@ -15,13 +14,13 @@
 namespace emplace {
 namespace {
 
-// The nodes whose features differ from what is remembered, at the front of scratch.order; returns how many.
+// Writes the nodes whose features differ from the remembered ones to the front of scratch.order. Returns their number.
 inline int32_t ListChanged(const StateView& state, EpisodeMemory& memory, const KernelScratch& scratch) {
   int32_t count = 0;
   const int32_t low = memory.step < state.step ? memory.step : state.step;
   const int32_t high = memory.step < state.step ? state.step : memory.step;
   for (int32_t node = 0; node < state.num_nodes; ++node) {
-    // Between the two steps the visited flags differ, at their ends the current ones.
+    // The `visited` flags differ between the two steps, and the `current` flags at both ends.
     const bool flags = low != high && node >= low && node <= high;
     scratch.order[count] = node;
     count += static_cast<int32_t>(!memory.valid || flags || state.placement[node] != memory.placement[node]);
@@ -32,7 +31,7 @@ inline int32_t ListChanged(const StateView& state, EpisodeMemory& memory, const 
   return count;
 }
 
-// The order of features is PolicyShape's.
+// Writes a node's features, in the order that PolicyShape gives.
 inline void FillFeatures(const PackedPolicy& policy, const StateView& state, int32_t node, float* row) {
   int32_t next = 0;
   row[next++] = state.cost[node];
@@ -45,8 +44,8 @@ inline void FillFeatures(const PackedPolicy& policy, const StateView& state, int
   row[next++] = node == state.step ? 1.0F : 0.0F;
 }
 
-// Of the first `count` nodes in the order, tile by tile. Rows past the count are computed from what is there, and
-// dropped.
+// Computes the self embedding of the first `count` nodes in scratch.order, tile by tile. Rows past the count are
+// computed from whatever the memory holds, and dropped.
 template <int kStride>
 inline void SelfEmbed(const PackedPolicy& policy, const StateView& state, EpisodeMemory& memory,
                       const KernelScratch& scratch, int32_t count) {
@@ -68,7 +67,7 @@ inline void SelfEmbed(const PackedPolicy& policy, const StateView& state, Episod
   }
 }
 
-// Extends the order, whose first `changed` nodes are given, by what their messages reach in each round.
+// Extends scratch.order, whose first `changed` nodes are given, by the nodes that their messages reach in each round.
 inline void SpreadChanges(const PackedPolicy& policy, const StateView& state, NeighbourView to,
                           const KernelScratch& scratch, int32_t changed) {
   int32_t count = changed;
@@ -93,7 +92,7 @@ inline void SpreadChanges(const PackedPolicy& policy, const StateView& state, Ne
   for (int32_t i = 0; i < count; ++i) scratch.seen[scratch.order[i]] = 0;
 }
 
-// The message rounds in one direction, for the nodes that differ; the first `changed` of the order are given.
+// Runs the message rounds in one direction for the nodes that differ. The first `changed` of scratch.order are given.
 template <int kStride>
 inline void PassMessages(const PackedPolicy& policy, const StateView& state, int direction, EpisodeMemory& memory,
                          const KernelScratch& scratch, int32_t changed) {
@@ -128,7 +127,7 @@ inline void PassMessages(const PackedPolicy& policy, const StateView& state, int
       MlpTile(mlps.g, scratch.sum, stride, scratch.hidden[0], scratch.hidden[1]);
       for (int32_t r = 0; r < rows; ++r) {
         const int32_t node = scratch.order[first + r];
-        if (from.begin[node] == from.begin[node + 1]) continue;  // Hears nobody: keeps its own embedding.
+        if (from.begin[node] == from.begin[node + 1]) continue;  // The node hears nobody and keeps its own embedding.
         float* const x = scratch.x + (first + r) * stride;
         for (int32_t i = 0; i < stride; i += kRowLanes) {
           NarrowVec::Add(NarrowVec::Load(scratch.self + (first + r) * stride + i),
@@ -155,7 +154,7 @@ inline void CopyEmbedding(const PackedPolicy& policy, const StateView& state, co
 
 inline bool HasBit(const uint64_t* words, int32_t bit) { return (words[bit / 64] >> (bit % 64) & 1) != 0; }
 
-// Lists the nodes of each set; the current one is in none.
+// Lists the nodes of each set. The current node is in no set.
 inline void ListSets(const StateView& state, const KernelScratch& scratch, int32_t* counts) {
   for (int set = 0; set < 3; ++set) counts[set] = 0;
   for (int32_t node = 0; node < state.num_nodes; ++node) {
@@ -194,7 +193,7 @@ inline void PoolSet(const PackedPolicy& policy, const StateView& state, int set,
   LayerRows<true, 1, 4, 0>(pool.outer.output, scratch.hidden[0], 0, row, 0);
 }
 
-// kStride: policy.width_stride where it is known when compiling, else 0.
+// kStride: policy.width_stride if it is known at compile time, else 0.
 template <int kStride>
 inline void PooledOf(const PackedPolicy& policy, const StateView& state, EpisodeMemory& memory,
                      const KernelScratch& scratch, float* row) {
@@ -205,7 +204,7 @@ inline void PooledOf(const PackedPolicy& policy, const StateView& state, Episode
   // Each part is stored as whole registers, so that the next one covers the padding of the one before.
   const int32_t part = 2 * policy.width;
   if (policy.pooling) {
-    // Nobody's F is needed of the current node; it is that of no set.
+    // The current node is in no set, so the F of no set is needed for it.
     memory.inner_set[state.step] = kNoSet;
     int32_t counts[3];
     ListSets(state, scratch, counts);

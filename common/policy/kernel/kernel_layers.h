@@ -10,7 +10,8 @@
 namespace emplace {
 namespace {
 
-// Outputs [first, first + kVecs registers) of kRows rows. kStride: of x, where it is known when compiling, else 0.
+// Outputs [first, first + kVecs registers) of kRows rows. kStride: the stride of x, or 0 if it is not known at
+// compile time.
 template <typename V, bool kRelu, int kRows, int kVecs, int kStride>
 inline void LayerTile(const PackedLayer& layer, const float* x, int64_t x_stride, float* y, int64_t y_stride,
                       int32_t first) {
@@ -42,7 +43,7 @@ inline void LayerTile(const PackedLayer& layer, const float* x, int64_t x_stride
   }
 }
 
-// All outputs of kRows rows; kVecs registers at a time while there are as many.
+// All outputs of kRows rows, kVecs registers at a time as long as so many are left.
 template <bool kRelu, int kRows, int kVecs, int kStride>
 inline void LayerRows(const PackedLayer& layer, const float* x, int64_t x_stride, float* y, int64_t y_stride) {
   int32_t first = 0;
@@ -72,7 +73,7 @@ inline void MlpTile(const PackedMlp& mlp, const float* x, int64_t x_stride, floa
   LayerTileRows<true>(mlp.output, hidden, mlp.hidden.padded_out, y, mlp.output.padded_out);
 }
 
-// The same layer for any number of rows.
+// Computes a layer for any number of rows.
 template <bool kRelu>
 inline void LayerAllRows(const PackedLayer& layer, const float* x, int64_t x_stride, int32_t count, float* y,
                          int64_t y_stride) {

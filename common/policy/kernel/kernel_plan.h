@@ -1,5 +1,5 @@
-// What the kernel's paths read and write: plain structs of raw pointers. A path is compiled for a processor that the
-// rest of the program may not be running on, so its file must not instantiate anything shared, such as std::vector.
+// The data of the forward kernel's paths: plain structs of raw pointers. A path is compiled for a processor that the
+// program may not be running on, so its file must not instantiate shared code such as std::vector.
 #pragma once
 
 #include <cstdint>
@@ -8,11 +8,11 @@
 
 namespace emplace {
 
-// Floats that every row is padded to a multiple of, with zeros: one AVX register.
+// Every row is padded with zeros to a multiple of so many floats: one AVX register.
 inline constexpr int32_t kRowLanes = 8;
 constexpr int32_t PadRow(int32_t width) { return (width + kRowLanes - 1) / kRowLanes * kRowLanes; }
 
-// Rows that a layer takes at a time: as many independent sums as hide the latency of a fused multiply-add.
+// Rows that a layer works on at the same time: enough independent sums to hide the latency of a multiply-add.
 inline constexpr int32_t kTile = 8;
 constexpr int32_t PadTile(int32_t rows) { return (rows + kTile - 1) / kTile * kTile; }
 
@@ -36,10 +36,10 @@ struct PackedPolicy {
   bool pooling = true;
   NetworkLayers<PackedLayer> layers;
 
-  // Strides of rows, in floats; fields, because even a small inline function would be one that the paths share.
+  // Strides of rows, in floats. They are fields, because the paths would share even a small inline function.
   int32_t feature_stride = 0;
   int32_t width_stride = 0;
-  // [forward m, backward m] of a node; the backward half is stored as whole registers, over the padding of the other.
+  // The stride of a node's embedding [forward m, backward m]; the backward half covers the padding of the forward half.
   int32_t embedding_stride = 0;
   int32_t inner_stride = 0;  // padded 2m
   int32_t pooled_stride = 0;
@@ -53,27 +53,28 @@ struct StateView {
   const float* bytes = nullptr;
   const float* memory = nullptr;
   const uint8_t* placement = nullptr;
-  NeighbourView from[2];                  // Whom a node hears in each direction; the other one lists who hears it.
+  NeighbourView
+      from[2];  // Neighbours that a node hears in each direction; the other direction lists those that hear it.
   const uint64_t* ancestors = nullptr;    // [words] the current node's row
   const uint64_t* descendants = nullptr;  // [words]
 };
 
-// What stays between the steps of an episode: all that one node says or is, by round, so that a step computes again
-// only what the nodes that changed can reach.
+// The results that are kept from one step of an episode to the next, for each node and round, so that a step computes
+// only what the changed nodes can reach.
 struct EpisodeMemory {
-  bool valid = false;  // Holds the state below; else everything is computed.
+  bool valid = false;  // false: the memory holds nothing, and everything is computed.
   int32_t step = 0;
   uint8_t* placement = nullptr;  // [n]
   float* self = nullptr;         // [n, width_stride]
   float* message = nullptr;      // [2, k, n, width_stride] relu(f(x)) of each round
   float* x = nullptr;            // [2, n, width_stride] after the last round
   float* inner = nullptr;        // [n, inner_stride] relu(F(e)), with the F of the set the node is in
-  uint8_t* inner_set = nullptr;  // [n] that set; kNoSet: stale, or none
+  uint8_t* inner_set = nullptr;  // [n] that set; kNoSet: the row of `inner` is not valid
 };
 inline constexpr uint8_t kNoSet = 3;
 
-// Working memory for one state of at most `n` nodes, each array of rows padded to whole tiles; rows are 64-byte
-// aligned.
+// Working memory for one state of at most `n` nodes. Each array of rows is padded to whole tiles, and its rows are
+// aligned to 64 bytes.
 struct KernelScratch {
   float* features = nullptr;     // [kTile, feature_stride]
   float* x = nullptr;            // [n, width_stride] of the nodes in `order`, after the round at hand
@@ -82,25 +83,25 @@ struct KernelScratch {
   float* embedding = nullptr;    // [kTile, embedding_stride]
   float* set_sum = nullptr;      // [inner_stride]
   float* hidden[2] = {};         // [kTile, widest]
-  int32_t* order = nullptr;      // [n + 1] nodes that differ, those that differ in an earlier round first
-  int32_t* level_end = nullptr;  // [k + 1] how many of them differ after each round
+  int32_t* order = nullptr;      // [n + 1] nodes that differ, in the order of the round from which they differ
+  int32_t* level_end = nullptr;  // [k + 1] how many nodes differ after each round
   int32_t* members = nullptr;    // [3, n] nodes of each set
-  int32_t* stale = nullptr;      // [n] those of a set whose F is to be computed
+  int32_t* stale = nullptr;      // [n] nodes of a set whose F has to be computed
   uint8_t* seen = nullptr;       // [n] 0 between uses
 };
 
 struct KernelFunctions {
-  // Writes the state's row of what the classifier reads, [pooled_stride], and brings the memory up to the state. The
-  // result depends on the state alone, to the bit, whatever the memory held.
+  // Writes the classifier's input row for the state, [pooled_stride], and updates the memory to the state. The row's
+  // bits depend on the state alone, whatever the memory held.
   void (*pooled)(const PackedPolicy& policy, const StateView& state, EpisodeMemory& memory,
                  const KernelScratch& scratch, float* row);
-  // rows: [count, pooled_stride]; logits: [count, padded devices]. hidden: scratch [count, 2D padded], [count, D
-  // padded].
+  // Writes logits [count, padded devices] for rows [count, pooled_stride]. hidden0 [count, padded 2D] and hidden1
+  // [count, padded D] are scratch memory.
   void (*classify)(const PackedPolicy& policy, const float* rows, int32_t count, float* hidden0, float* hidden1,
                    float* logits);
 };
 KernelFunctions KernelFunctionsPortable();
-// REQUIRES, to call what they return: the processor runs the path.
+// These two may be called anywhere, but the functions in their results only where the processor runs the path.
 KernelFunctions KernelFunctionsAvx2();
 KernelFunctions KernelFunctionsAvx512();
 

@@ -277,11 +277,12 @@ void CheckLogits(std::span<const float> logits) {
   for (const float logit : logits) {
     some_finite = some_finite || std::isfinite(logit);
     if (std::isnan(logit) || logit == std::numeric_limits<float>::infinity()) {
-      throw BadInput(StrCat("the policy gives ", logit,
-                            " for a logit, expected a finite one: its weights are too great to compute with"));
+      throw BadInput(
+          StrCat("the policy gives ", logit, " as a logit, expected a finite number; its weights are too large"));
     }
   }
-  if (!some_finite) throw BadInput("the policy gives no finite logit: its weights are too great to compute with");
+  if (!some_finite)
+    throw BadInput("the policy gives no finite logit, expected at least one; its weights are too large");
 }
 
 }  // namespace emplace

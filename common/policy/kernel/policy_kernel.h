@@ -11,9 +11,9 @@
 
 namespace emplace {
 
-// What a kernel remembers of an episode, so that its next step computes only what the last one changed. About
-// 8 * k * n * m bytes. May go from episode to episode and from kernel to kernel: what does not fit is forgotten. A
-// graph is known by its address: it must not change while a cache of it is in use.
+// The kernel's results for the last step of an episode, so that the next step computes only what has changed. Takes
+// about 8 * k * n * m bytes. A cache can be used for another episode or with another kernel: results that do not fit
+// are forgotten. A graph is recognised by its address, so it must not change while a cache for it is in use.
 class EpisodeCache {
  public:
   EpisodeCache();
@@ -27,8 +27,8 @@ class EpisodeCache {
   std::unique_ptr<Impl> impl_;
 };
 
-// Holds repacked weights and scratch. Not thread-safe: one a thread. Allocates only when a state is larger, or a batch
-// longer, than any before.
+// Holds repacked weights and scratch memory. Not thread-safe: each thread needs its own. Allocates only when a state is
+// larger, or a batch longer, than any before.
 class PolicyKernel {
  public:
   // Throws BadInput when this processor does not run `path`.
@@ -41,11 +41,11 @@ class PolicyKernel {
   PolicyVersion version() const;
   KernelPath path() const;
 
-  // logits [states.size() * num_devices], row-major; -infinity where the current group is not allowed.
+  // Writes logits [states.size() * num_devices], row-major, with -infinity for devices that the group may not use.
   // REQUIRES: every state's graph has shape().num_devices devices.
   void Forward(std::span<const PolicyState> states, std::span<float> logits);
-  // The same logits, to the bit, from caches of their own [states.size()]. Fast where a state differs little from the
-  // one that the cache last saw: the next step of its episode. REQUIRES also: no cache twice.
+  // Writes the same logits, bit for bit, with a cache for each state [states.size()]. This is fast when a state is the
+  // next step of the episode that its cache last saw. REQUIRES also: no cache is given twice.
   void Forward(std::span<const PolicyState> states, std::span<EpisodeCache* const> caches, std::span<float> logits);
 
  private:
@@ -53,8 +53,8 @@ class PolicyKernel {
   std::unique_ptr<Impl> impl_;
 };
 
-// Before a device is chosen by these logits of one state: throws BadInput when none is finite, or one is neither finite
-// nor -infinity. Weights are finite, but great ones overflow on the way to a logit.
+// Checks the logits of one state before a device is chosen by them. Throws BadInput unless some are finite and all
+// others are -infinity: very large weights, though finite, overflow on the way to a logit.
 void CheckLogits(std::span<const float> logits);
 
 }  // namespace emplace

@@ -1,4 +1,4 @@
-// Zeroed floats that start at a cache line, which is the widest register there is.
+// An array of floats that starts at a cache line (64 bytes), as wide as the widest register.
 #pragma once
 
 #include <algorithm>
@@ -11,7 +11,7 @@ namespace emplace {
 
 class AlignedFloats {
  public:
-  // Replaces what there was.
+  // Replaces the array by one of `count` zeros.
   void Allocate(size_t count) {
     data_.reset(static_cast<float*>(::operator new(count * sizeof(float), kAlignment)));
     size_ = count;
@@ -30,13 +30,13 @@ class AlignedFloats {
   size_t size_ = 0;
 };
 
-// A piece of one allocation: where to leave its address, and how long it is.
+// A part of one allocation: the pointer to set, and the length.
 struct FloatPart {
   float** pointer;
   size_t floats;
 };
 
-// One allocation for all parts, each from a cache line on.
+// Makes one allocation for all parts; each part starts at a cache line.
 inline void AllocateParts(std::span<const FloatPart> parts, AlignedFloats& floats) {
   constexpr size_t kLine = 16;
   size_t total = 0;

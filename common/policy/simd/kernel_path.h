@@ -1,4 +1,5 @@
-// Which instructions the policy's kernels use. Chosen at run time: one binary runs on every processor.
+// The instruction sets that the policy's kernels are built for. One is chosen at run time, so that one binary runs on
+// every processor.
 #pragma once
 
 #include <string>
@@ -9,9 +10,9 @@ namespace emplace {
 enum class KernelPath { kPortable, kAvx2, kAvx512 };
 std::string ToString(KernelPath path);
 
-// What this processor runs, slowest first; kPortable is always among them.
+// The paths that this processor runs, slowest first; kPortable is always the first.
 std::vector<KernelPath> KernelPaths();
-// The fastest of them.
+// The fastest path that this processor runs.
 KernelPath BestKernelPath();
 // Throws BadInput when this processor does not run `path`.
 void CheckRuns(KernelPath path);

@@ -1,12 +1,12 @@
-// The layers of a policy network as the kernels hold them, over a layer type of the kernel's own, and the rows of a
-// graph. Plain structs: files that are compiled for one processor include this.
+// The layers of a policy network, for a layer type that each kernel defines, and a graph's neighbours. These are plain
+// structs, because files that are compiled for one processor include them.
 #pragma once
 
 #include <cstdint>
 
 namespace emplace {
 
-// y = relu(output(relu(hidden(x)))): f, g, F and G of the design.
+// y = relu(output(relu(hidden(x)))): the shape of f, g, F and G.
 template <typename Layer>
 struct MlpLayers {
   Layer hidden;
@@ -28,12 +28,12 @@ struct PoolLayers {
 template <typename Layer>
 struct NetworkLayers {
   Layer self[3];
-  DirectionLayers<Layer> directions[2];  // Messages from parents, from children.
+  DirectionLayers<Layer> directions[2];  // Messages from parents; messages from children.
   PoolLayers<Layer> pools[3];            // Ancestors, descendants, neither.
   Layer classifier[3];
 };
 
-// Rows of a Csr.
+// The rows of a Csr as pointers.
 struct NeighbourView {
   const int32_t* begin = nullptr;  // [n + 1]
   const int32_t* items = nullptr;

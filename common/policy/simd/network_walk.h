@@ -3,8 +3,8 @@
 
 namespace emplace {
 
-// Calls layer(one, head) for every layer of a NetworkLayers. head: it sees one row of a state (G and the classifier),
-// not one for every node.
+// Calls layer(one, head) for every layer of a NetworkLayers. head: the layer runs once for a state (G and the
+// classifier), not once for every node.
 template <typename Network, typename Function>
 void ForEachLayer(Network& network, const Function& layer) {
   const auto mlp = [&](auto& two, bool head) {

@@ -1,5 +1,4 @@
-// Floats in registers, for x86-64 with AVX2 and FMA. Included by files that are compiled with -mavx2 -mfma, nowhere
-// else.
+// Floats in a register, for x86-64 with AVX2 and FMA. Include this only in files that are compiled with -mavx2 -mfma.
 #pragma once
 
 #include <immintrin.h>

@@ -1,5 +1,5 @@
-// Floats in registers, for x86-64 with AVX-512. Included by files that are compiled with -mavx512f -mavx512vl
-// -mavx512dq, nowhere else.
+// Floats in a register, for x86-64 with AVX-512. Include this only in files that are compiled with -mavx512f
+// -mavx512vl -mavx512dq.
 #pragma once
 
 #include <immintrin.h>

@@ -1,5 +1,4 @@
-// Floats in registers, for any processor: GCC's generic vectors, which become whatever 4-wide instructions the target
-// has.
+// Floats in registers, for any processor: GCC's generic vectors, which become the target's instructions on four floats.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +9,7 @@ namespace {
 
 struct VecPortable {
   static constexpr int32_t kLanes = 8;
-  static constexpr int kRegisters = 16;  // That a loop can count on.
+  static constexpr int kRegisters = 16;  // Registers that a loop can count on.
   // Two halves: a 32-byte vector type would have another calling convention with AVX than without.
   using Half = float __attribute__((vector_size(16)));
   Half low;
@@ -36,7 +35,7 @@ struct VecPortable {
     return VecPortable{a.low * b.low + c.low, a.high * b.high + c.high};
   }
   static VecPortable Relu(VecPortable a) { return WherePositive(a, a); }
-  // Lanes of `value` where `by` is above 0, else 0.
+  // Keeps the lanes of `value` where `by` is above 0; the others become 0.
   static VecPortable WherePositive(VecPortable by, VecPortable value) {
     const Half zero = {};
     return VecPortable{by.low > zero ? value.low : zero, by.high > zero ? value.high : zero};

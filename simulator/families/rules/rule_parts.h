@@ -1,4 +1,4 @@
-// What several rows of the op table share: shapes, FLOPs and bytes. And the tables that op_table.cc puts together.
+// Functions for shapes, FLOPs and bytes that several rows of the op table share, and the tables that op_table.cc joins.
 #pragma once
 
 #include <cstdint>
@@ -22,13 +22,13 @@ Shape GivenShape(const OpCall& call);  // attributes.shape
 
 // FLOPs.
 double NoFlops(const OpCall& call);
-// Elements of the output; of the first input where an update has no output.
+// Elements of the output, or of the first input for an update, which has no output.
 double Elements(const OpCall& call);
 template <int kEach>
 double PerElement(const OpCall& call) {
   return kEach * Elements(call);
 }
-// kEach for every element of the first input.
+// kEach FLOPs for every element of the first input.
 template <int kEach>
 double PerInputElement(const OpCall& call) {
   return kEach * static_cast<double>(NumElements(call.input(0).shape));
@@ -37,9 +37,9 @@ double PerInputElement(const OpCall& call) {
 // Bytes.
 int64_t NoBytes(const OpCall& call);
 int64_t OutputBytes(const OpCall& call);
-int64_t AllBytes(const OpCall& call);  // Every input read once, the output written.
+int64_t AllBytes(const OpCall& call);  // Every input is read once, and the output is written.
 
-// The backward rule of an activation whose gradient op `type` takes (gradient, output).
+// The backward rule of an activation whose gradient op, of this type, reads (gradient, output).
 std::function<void(GradientSink&)> FromOutput(const std::string& type);
 
 }  // namespace emplace

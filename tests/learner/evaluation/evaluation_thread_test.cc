@@ -63,7 +63,7 @@ TEST(EvaluationThread, AFailureReachesWhoeverAsks) {
     FAIL();
   } catch (const Error& error) {
     EXPECT_EQ(error.exit_code(), 1);
-    EXPECT_THAT(error.what(), testing::HasSubstr("evaluation: policy is for 3 devices"));
+    EXPECT_THAT(error.what(), testing::HasSubstr("evaluation: the policy is for 3 devices"));
   }
   thread.Submit(std::make_shared<const PolicyWeights>(SmallPolicy(3, 9)));
   thread.WaitIdle();  // Does not wait for ever.
