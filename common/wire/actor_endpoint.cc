@@ -62,7 +62,7 @@ ActorEndpoint::ActorEndpoint(const std::string& control_address, std::optional<A
   // Nothing waits for a learner that is away: by the time it returns, an old heartbeat would say what is not so.
   impl_->control.set(zmq::sockopt::immediate, true);
   impl_->control.set(zmq::sockopt::linger, kFarewellMs);
-  if (impl_->own) impl_->monitor.emplace(*impl_->own, impl_->control, impl_->encrypted);
+  if (impl_->own) impl_->monitor.emplace(*impl_->own, impl_->control, impl_->learner, impl_->encrypted);
   impl_->control.connect(impl_->learner.text());
   SetLimits(impl_->notices, kControlQueue, kMaxActorControlBytes);
   impl_->notices.set(zmq::sockopt::linger, 0);

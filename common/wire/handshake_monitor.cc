@@ -1,9 +1,13 @@
 #include "common/wire/handshake_monitor.h"
 
+#include <chrono>
 #include <cstdint>
 #include <cstring>
+#include <string>
+#include <utility>
 #include <vector>
 
+#include "common/wire/greeting_probe.h"
 #include "common/wire/sockets.h"
 
 namespace emplace {
@@ -13,6 +17,8 @@ constexpr char kEvents[] = "inproc://handshakes";
 // Handshakes that the other side ends without a word, one after the other, until it is worth telling. A learner that
 // cannot read what was encrypted for another says nothing; a relay whose learner is away does the same.
 constexpr int kMostSilent = 10;
+constexpr int kProbeEvery = 3;  // Such handshakes.
+constexpr std::chrono::milliseconds kProbeTimeout(500);
 
 // An event has two frames: this, packed, and an address (zmq_socket_monitor(3)).
 struct Event {
@@ -33,8 +39,8 @@ std::optional<Event> NextEvent(zmq::socket_t& events) {
 
 }  // namespace
 
-HandshakeMonitor::HandshakeMonitor(zmq::context_t& context, zmq::socket_t& watched, bool encrypted)
-    : encrypted_(encrypted), events_(context, zmq::socket_type::pair) {
+HandshakeMonitor::HandshakeMonitor(zmq::context_t& context, zmq::socket_t& watched, TcpAddress peer, bool encrypted)
+    : peer_(std::move(peer)), encrypted_(encrypted), events_(context, zmq::socket_type::pair) {
   constexpr int kWanted = ZMQ_EVENT_HANDSHAKE_SUCCEEDED | ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL |
                           ZMQ_EVENT_HANDSHAKE_FAILED_AUTH | ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL;
   if (zmq_socket_monitor(watched.handle(), kEvents, kWanted) != 0) throw zmq::error_t();
@@ -44,18 +50,27 @@ HandshakeMonitor::HandshakeMonitor(zmq::context_t& context, zmq::socket_t& watch
 
 std::optional<KeyProblem> HandshakeMonitor::Next() {
   while (const std::optional<Event> event = NextEvent(events_)) {
-    if (event->number == ZMQ_EVENT_HANDSHAKE_FAILED_AUTH)
-      return KeyProblem{"it does not let in the key of this actor", true};
-    if (event->number == ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL &&
-        event->value == ZMQ_PROTOCOL_ERROR_ZMTP_MECHANISM_MISMATCH) {
-      return KeyProblem{encrypted_ ? "it has no keys, and this actor has"
-                                   : "it talks only to actors with keys, and this one has none",
-                        true};
-    }
-    silent_ = event->number == ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL ? silent_ + 1 : 0;
-    if (encrypted_ && silent_ == kMostSilent) {
-      return KeyProblem{"it ends every handshake, as one does whose keys are of another run", false};
-    }
+    if (std::optional<KeyProblem> problem = Consider(event->number, event->value)) return problem;
+  }
+  return std::nullopt;
+}
+
+std::optional<KeyProblem> HandshakeMonitor::Consider(uint16_t event, uint32_t value) {
+  const KeyProblem other_mechanism{
+      encrypted_ ? "it has no keys, and this actor has" : "it talks only to actors with keys, and this one has none",
+      true};
+  if (event == ZMQ_EVENT_HANDSHAKE_FAILED_AUTH) return KeyProblem{"it does not let in the key of this actor", true};
+  if (event == ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL && value == ZMQ_PROTOCOL_ERROR_ZMTP_MECHANISM_MISMATCH) {
+    return other_mechanism;
+  }
+  silent_ = event == ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL ? silent_ + 1 : 0;
+  // The other side may have closed the connection before ours had read which mechanism it speaks.
+  if (silent_ > 0 && silent_ % kProbeEvery == 0) {
+    const std::optional<std::string> mechanism = MechanismOf(peer_, kProbeTimeout);
+    if (mechanism && *mechanism != (encrypted_ ? "CURVE" : "NULL")) return other_mechanism;
+  }
+  if (encrypted_ && silent_ == kMostSilent) {
+    return KeyProblem{"it ends every handshake, as one does whose keys are of another run", false};
   }
   return std::nullopt;
 }

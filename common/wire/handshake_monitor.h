@@ -2,25 +2,31 @@
 // this in .cc files of this folder only, because it includes ZeroMQ.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <zmq.hpp>
 
 #include "common/wire/actor_endpoint.h"
+#include "common/wire/address.h"
 
 namespace emplace {
 
 // Belongs to the thread that has the socket.
 class HandshakeMonitor {
  public:
-  // `encrypted`: the socket has keys. REQUIRES: `watched` is not connected yet, no other socket of the context is
-  // monitored, and the context outlives the monitor.
-  HandshakeMonitor(zmq::context_t& context, zmq::socket_t& watched, bool encrypted);
+  // `peer`: the address that `watched` will be connected to. `encrypted`: the socket has keys. REQUIRES: `watched` is
+  // not connected yet, no other socket of the context is monitored, and the context outlives the monitor.
+  HandshakeMonitor(zmq::context_t& context, zmq::socket_t& watched, TcpAddress peer, bool encrypted);
 
   // The problem found since the last call; nullopt: none. A problem that is not final is reported once, and again only
-  // after a handshake that succeeded.
+  // after a handshake that succeeded. Takes up to half a second where handshakes end without a reason: it asks the
+  // peer.
   std::optional<KeyProblem> Next();
 
  private:
+  std::optional<KeyProblem> Consider(uint16_t event, uint32_t value);
+
+  const TcpAddress peer_;
   const bool encrypted_;
   zmq::socket_t events_;
   int silent_ = 0;  // Handshakes in a row that ended without a reason.

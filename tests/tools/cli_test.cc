@@ -262,7 +262,7 @@ TEST_F(CliTest, KeygenMakesKeysOnceAndShowsNone) {
   EXPECT_THAT(of_learner.out, AllOf(HasSubstr(learner.public_key), Not(HasSubstr(learner.secret_key))));
   const Outcome of_actors = Emplace("inspect keys/actor-1.keys");
   EXPECT_THAT(of_actors.out, AllOf(HasSubstr(actor.public_key), Not(HasSubstr(actor.secret_key))));
-  ExpectRefused("keygen keys", "keys/learner.keys: is there already");
+  ExpectRefused("keygen keys", "keys/learner.keys: the file exists already");
   ExpectRefused("keygen more --actors 0", "--actors");
 }
 
