@@ -17,7 +17,8 @@ constexpr const char* kRatioKey = "validation_ratio";
 
 }  // namespace
 
-BestPolicy::BestPolicy(const CheckpointStore& store, double ratio) : store_(store), ratio_(ratio) {
+BestPolicy::BestPolicy(const CheckpointStore& store, double ratio, bool take_last)
+    : store_(store), take_last_(take_last), ratio_(ratio) {
   if (ratio == 0) return;
   const std::optional<PolicyWeights> best = store.LoadBest();
   if (!best) return;
@@ -29,7 +30,7 @@ void BestPolicy::Consider(const EvaluationReport& report) {
   const double ratio = report.validation.geometric_mean_ratio;
   const int64_t infeasible = report.validation.infeasible;
   if (!(ratio > 0)) return;  // No graph has one.
-  if (ratio_ > 0 && std::pair(infeasible, ratio) >= std::pair(infeasible_, ratio_)) return;
+  if (!take_last_ && ratio_ > 0 && std::pair(infeasible, ratio) >= std::pair(infeasible_, ratio_)) return;
   ratio_ = ratio;
   infeasible_ = infeasible;
   PolicyWeights best = *report.weights;

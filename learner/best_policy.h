@@ -11,19 +11,20 @@ namespace emplace {
 // Not thread-safe.
 class BestPolicy {
  public:
-  // `ratio`: of the best so far, which `store` holds; 0: there is none yet. REQUIRES: store outlives it.
-  BestPolicy(const CheckpointStore& store, double ratio);
+  // ratio: that of the best policy so far, which `store` holds; 0: there is none yet. take_last: each policy counts as
+  // better than those before it (VersionChoice::kLast). REQUIRES: store outlives it.
+  BestPolicy(const CheckpointStore& store, double ratio, bool take_last);
 
-  // Writes it to the store when it does better on the validation graphs than all before: what does not fit in memory is
-  // of no use, however fast it would be, so fewer such placements come first, then the lower mean ratio.
+  // Writes the policy to the store when it does better on the validation graphs than all before: what does not fit in
+  // memory is of no use, however fast it would be, so fewer such placements come first, then the lower mean ratio.
   void Consider(const EvaluationReport& report);
 
-  double ratio() const {
-    return ratio_;
-  }  // Geometric mean of makespan / one device on the validation graphs; 0: none yet.
+  // Geometric mean of makespan / one device on the validation graphs; 0: there is no policy yet.
+  double ratio() const { return ratio_; }
 
  private:
   const CheckpointStore& store_;
+  const bool take_last_;
   double ratio_;
   int64_t infeasible_ = 0;  // Its validation placements that do not fit in memory.
 };

@@ -261,10 +261,11 @@ void Run::Train() {
   clock_.emplace(seconds_before_);
   metrics_.emplace(dir_.folder(), updates_before);
   progress_.emplace(config_, updates_before, seconds_before_);
-  best_.emplace(store_, best_validation_before_);
+  best_.emplace(store_, best_validation_before_, workload_.choice == VersionChoice::kLast);
   plateau_.emplace(Plateau::Options{.patience = config_.evaluation.patience,
                                     .min_gain = config_.evaluation.min_gain,
-                                    .first_update = config_.training.entropy_decay_updates},
+                                    .first_update = config_.training.entropy_decay_updates,
+                                    .graphs = ValidationName(workload_.choice)},
                    history_before_);
   placements_.emplace(workload_.train, config_.environment, *clock_);
   placement_files_.emplace(dir_, workload_, *placements_);
@@ -274,9 +275,10 @@ void Run::Train() {
   WriteFileAtomically(dir_.config(), RunConfigToYaml(config_));
   dir_.WriteLearnerFile(front_end_->address(), front_end_->session());
   std::printf("training on %zu graphs, %zu for validation, %zu for testing; %lld parameters on %s; listening at %s\n",
-              workload_.train.size(), workload_.validation.size(), workload_.test.size(),
+              workload_.train.size(), workload_.NumValidation(), workload_.test.size(),
               static_cast<long long>(initial->values.size()), updater_->device().c_str(),
               front_end_->address().c_str());
+  std::printf("%s\n", DescribeChoice(workload_).c_str());
   std::printf("makespan / one device: lower is better; lag: in policy versions, min/mean/max\n");
   std::fflush(stdout);
 

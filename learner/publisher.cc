@@ -86,8 +86,8 @@ void Publisher::TakeReport() {
                           {metrics::kTestRatio, report->test.geometric_mean_ratio},
                           {"validation_infeasible", static_cast<double>(report->validation.infeasible)},
                           {"test_infeasible", static_cast<double>(report->test.infeasible)}});
-  std::printf("evaluation of version %llu: makespan / one device %s on validation graphs, %s on test graphs\n",
-              static_cast<unsigned long long>(version), ShownRatio(ratio).c_str(),
+  std::printf("evaluation of version %llu: makespan / one device %s on %s graphs, %s on test graphs\n",
+              static_cast<unsigned long long>(version), ShownRatio(ratio).c_str(), report->validation_name,
               ShownRatio(report->test.geometric_mean_ratio).c_str());
   std::fflush(stdout);
   outputs_.best.Consider(*report);

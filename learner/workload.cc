@@ -1,5 +1,7 @@
 #include "learner/workload.h"
 
+#include <utility>
+
 #include "common/error.h"
 #include "common/file_io.h"
 #include "common/strings.h"
@@ -11,6 +13,9 @@ namespace emplace {
 namespace {
 
 namespace fs = std::filesystem;
+
+constexpr size_t kFewestToHoldOut = 10;  // Training graphs.
+constexpr size_t kHoldOutEvery = 5;
 
 class WorkloadBuilder {
  public:
@@ -28,7 +33,7 @@ class WorkloadBuilder {
     } else {
       AddFamily();
     }
-    if (workload_.validation.empty()) workload_.validation = workload_.train;
+    if (workload_.validation.empty()) ChooseWithoutValidation();
     return std::move(workload_);
   }
 
@@ -50,6 +55,25 @@ class WorkloadBuilder {
 
   void AddFiles(const std::vector<std::string>& paths, std::vector<PlacementTask>& tasks) const {
     for (const std::string& path : paths) Add(LoadGraph(path), path, tasks);
+  }
+
+  void ChooseWithoutValidation() {
+    const size_t graphs = workload_.train.size();
+    if (graphs < kFewestToHoldOut) {
+      workload_.choice = graphs == 1 ? VersionChoice::kSearch : VersionChoice::kLast;
+      workload_.validation = workload_.train;
+      return;
+    }
+    workload_.choice = VersionChoice::kHeldOut;
+    std::vector<PlacementTask> train;
+    std::vector<OpGraph> train_graphs;
+    for (size_t i = 0; i < graphs; ++i) {
+      const bool held_out = i % kHoldOutEvery == kHoldOutEvery - 1;
+      (held_out ? workload_.validation : train).push_back(std::move(workload_.train[i]));
+      if (!held_out) train_graphs.push_back(std::move(workload_.train_graphs[i]));
+    }
+    workload_.train = std::move(train);
+    workload_.train_graphs = std::move(train_graphs);
   }
 
   void AddFamily() {
@@ -83,6 +107,32 @@ class WorkloadBuilder {
 };
 
 }  // namespace
+
+const char* ValidationName(VersionChoice choice) {
+  const bool validates = choice == VersionChoice::kValidation || choice == VersionChoice::kHeldOut;
+  return validates ? "validation" : "training";
+}
+
+std::string DescribeChoice(const Workload& workload) {
+  switch (workload.choice) {
+    case VersionChoice::kValidation:
+      return "the run ends with the policy that is best on the validation graphs";
+    case VersionChoice::kHeldOut: {
+      std::vector<std::string> names;
+      for (const PlacementTask& task : workload.validation) names.push_back(task.name);
+      return StrCat(
+          "no validation graphs are given, so these training graphs are held out to choose the best policy on: ",
+          Join(names, ", "));
+    }
+    case VersionChoice::kSearch:
+      return "the run ends with the policy that is best on the only training graph";
+    case VersionChoice::kLast:
+      return StrCat("no validation graphs are given, and fewer than ", kFewestToHoldOut,
+                    " training graphs to hold some out: the run ends with the last policy");
+  }
+  EMPLACE_CHECK(false);
+  return "";
+}
 
 Workload BuildWorkload(const RunConfig& config, const fs::path& graphs_folder) {
   return WorkloadBuilder(config, graphs_folder).Build();

@@ -1,7 +1,9 @@
 // The graphs that a run trains, validates and tests on, ready to place.
 #pragma once
 
+#include <cstddef>
 #include <filesystem>
+#include <string>
 #include <vector>
 
 #include "common/config/run_config.h"
@@ -11,15 +13,33 @@
 
 namespace emplace {
 
+// Which version of the policy a run ends with.
+enum class VersionChoice {
+  kValidation,  // The best on the validation graphs.
+  kHeldOut,     // The configuration names none, so every fifth of its training graphs is held out for validation.
+  kSearch,      // The best on the only training graph: the run is a search for this graph's placement.
+  kLast,  // The last: there are too few training graphs to hold some out, and the best on them knows them by heart.
+};
+
 struct Workload {
-  std::vector<PlacementTask> train;  // Index = GraphId.
-  std::vector<PlacementTask>
-      validation;                   // The best checkpoint is chosen on these; the training graphs where none are given.
-  std::vector<PlacementTask> test;  // Never decides anything: for the curves alone.
+  std::vector<PlacementTask> train;       // Index = GraphId.
+  std::vector<PlacementTask> validation;  // Copies of `train` under kSearch and kLast, for the learning curves.
+  std::vector<PlacementTask> test;        // These decide nothing: they are for the learning curves alone.
+  VersionChoice choice = VersionChoice::kValidation;
   std::vector<OpGraph> train_graphs;  // [train] for the names of ops: a placement is written by them.
   Cluster cluster;
   int32_t num_devices = 0;
+
+  // Validation graphs that are no training graphs.
+  size_t NumValidation() const {
+    return choice == VersionChoice::kSearch || choice == VersionChoice::kLast ? 0 : validation.size();
+  }
 };
+
+// Which graphs `validation` holds: "validation" or "training".
+const char* ValidationName(VersionChoice choice);
+// A sentence for people: which version the run ends with and why.
+std::string DescribeChoice(const Workload& workload);
 
 // Generates or loads the graphs and groups them. A generated family is also written to `graphs_folder`, with its
 // split.json, so that what was trained and tested on can be placed later. Throws BadInput for anything wrong with them.

@@ -54,7 +54,10 @@ FieldTable<WorkloadConfig> WorkloadFields() {
   t.Field("train_graphs", &C::train_graphs)
       .Help("Graph files to train on, in place of a family. Relative paths start at the configuration's folder.");
   t.Field("validation_graphs", &C::validation_graphs)
-      .Help("Graph files on which the best policy is chosen. Empty: it is chosen on the training graphs.");
+      .Help(
+          "Graph files on which the best policy is chosen. Empty: of ten training graphs or more every fifth is held "
+          "out for "
+          "it; of fewer none is, and the last policy is taken; with one training graph the best policy on it.");
   t.Field("test_graphs", &C::test_graphs)
       .Help("Graph files on which the policy is judged and which training does not use.");
   t.Field("devices", &C::devices)

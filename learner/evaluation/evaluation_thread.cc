@@ -82,6 +82,7 @@ void EvaluationThread::EvaluateAll() {
       busy_ = true;
     }
     clock_.Busy();
+    report.validation_name = ValidationName(workload_.choice);
     report.validation = Evaluate(*report.weights, workload_.validation, options_);
     clock_.Busy();  // It gets on.
     report.test = Evaluate(*report.weights, workload_.test, options_);

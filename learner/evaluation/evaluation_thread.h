@@ -17,6 +17,7 @@ namespace emplace {
 
 struct EvaluationReport {
   std::shared_ptr<const PolicyWeights> weights;
+  const char* validation_name = "";  // Which graphs `validation` is about, as ValidationName says.
   EvaluationResult validation;
   EvaluationResult test;
 };

@@ -42,10 +42,10 @@ void Plateau::Add(int64_t updates, double ratio) {
   const std::span<const double> last = std::span(logs).last(window);
   const Interval gain = DifferenceOfMeans(before, last);
   if (gain.high >= std::log1p(options_.min_gain)) return;
-  reason_ = StrCat("the last ", window, " evaluations on the validation graphs average ", GeometricMean(last), ", the ",
-                   window, " before them ", GeometricMean(before), ": better by ", Percent(gain.mean),
-                   " (95% interval ", Percent(gain.low), " to ", Percent(gain.high), "), certainly less than ",
-                   Percent(std::log1p(options_.min_gain)));
+  reason_ = StrCat("the last ", window, " evaluations on the ", options_.graphs, " graphs average ",
+                   GeometricMean(last), ", the ", window, " before them ", GeometricMean(before), ": better by ",
+                   Percent(gain.mean), " (95% interval ", Percent(gain.low), " to ", Percent(gain.high),
+                   "), certainly less than ", Percent(std::log1p(options_.min_gain)));
 }
 
 std::optional<std::string> Plateau::reason() const {

@@ -23,6 +23,7 @@ class Plateau {
     double min_gain = 0;   // The least gain that is worth going on for, as a share of the ratio: 0.01 is 1%.
     int64_t first_update =
         0;  // No plateau before this update: until then the entropy bonus keeps the policy undecided.
+    std::string graphs = "validation";  // Which graphs the evaluations are on, for the sentence.
   };
   // `history`: the evaluations of earlier sittings, as history() returns them.
   Plateau(const Options& options, std::vector<double> history);

@@ -40,6 +40,7 @@ std::string WriteResults(const PolicyWeights& policy, const Workload& workload, 
                           {"policy", placed.geometric_mean_ratio},
                           {"infeasible", placed.infeasible}};
     if (part.best_found) summary[part.name]["best_found"] = *part.best_found;
+    if (&part.tasks == &workload.validation && workload.NumValidation() == 0) continue;  // They are those of "train".
     std::printf("%-12s %7zu %16s %12s %12s\n", part.name, part.tasks.size(),
                 ShownRatio(start.geometric_mean_ratio).c_str(), ShownRatio(placed.geometric_mean_ratio).c_str(),
                 part.best_found ? ShownRatio(*part.best_found).c_str() : "");

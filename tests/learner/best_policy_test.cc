@@ -42,7 +42,7 @@ class BestPolicyTest : public testing::Test {
 };
 
 TEST_F(BestPolicyTest, KeepsTheLowestRatioOfThoseThatFitInMemory) {
-  BestPolicy best(store_, 0);
+  BestPolicy best(store_, 0, false);
   const auto kept_after = [&](PolicyVersion version, double ratio, int64_t infeasible) {
     best.Consider(Report(version, ratio, infeasible));
     return Kept();
@@ -57,9 +57,17 @@ TEST_F(BestPolicyTest, KeepsTheLowestRatioOfThoseThatFitInMemory) {
   EXPECT_EQ(best.ratio(), 0.94);
 }
 
+TEST_F(BestPolicyTest, TakesTheLastWhereNothingIsHeldOut) {
+  BestPolicy best(store_, 0, true);
+  best.Consider(Report(1, 0.7, 0));
+  best.Consider(Report(2, 0.9, 1));
+  EXPECT_EQ(Kept(), 2U);
+  EXPECT_EQ(best.ratio(), 0.9);
+}
+
 TEST_F(BestPolicyTest, GoesOnWhereAnEarlierSittingEnded) {
-  BestPolicy(store_, 0).Consider(Report(7, 0.8, 1));
-  BestPolicy best(store_, 0.8);
+  BestPolicy(store_, 0, false).Consider(Report(7, 0.8, 1));
+  BestPolicy best(store_, 0.8, false);
   best.Consider(Report(8, 0.7, 2));
   EXPECT_EQ(Kept(), 7U);
   best.Consider(Report(9, 0.85, 0));
