@@ -89,11 +89,7 @@ double PlacementEnv::Reset(std::span<const uint8_t> start) {
 }
 
 double PlacementEnv::Reset(Rng& rng) {
-  if (config_.start == "best" && !best_placement_.empty()) {
-    start_ = best_placement_;
-  } else {
-    StartPlacement(*task_, config_.start, rng, start_);
-  }
+  StartPlacement(*task_, config_.start, rng, start_);
   return Reset(start_);
 }
 

@@ -18,6 +18,7 @@ int main(int argc, char** argv) {
   emplace::SetLogRole("emplace");
   return emplace::RunMain("emplace", [&] {
     CLI::App app("Places the ops of neural network graphs on devices, by learned policies and by other methods.");
+    app.set_version_flag("--version", "emplace " EMPLACE_VERSION);
     app.require_subcommand(1);
     app.fallthrough(false);
     std::function<int()> run;

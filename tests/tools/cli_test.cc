@@ -266,6 +266,12 @@ TEST_F(CliTest, KeygenMakesKeysOnceAndShowsNone) {
   ExpectRefused("keygen more --actors 0", "--actors");
 }
 
+TEST_F(CliTest, TellsItsVersion) {
+  const Outcome outcome = Emplace("--version");
+  EXPECT_EQ(outcome.exit_code, 0);
+  EXPECT_THAT(outcome.out, testing::StartsWith("emplace "));
+}
+
 TEST_F(CliTest, BadUsageGivesOneLine) {
   ExpectRefused("", "subcommand");
   ExpectRefused("place --graph g.graph.json", "--devices");
