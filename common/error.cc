@@ -1,6 +1,7 @@
 #include "common/error.h"
 
 #include <algorithm>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 
@@ -22,6 +23,7 @@ Error BadInput(const std::string& message) { return Error(Error::Kind::kBadInput
 Error RunFailed(const std::string& message) { return Error(Error::Kind::kRunFailed, message); }
 
 int RunMain(const std::string& program, const std::function<int()>& body) {
+  std::signal(SIGPIPE, SIG_IGN);  // Who reads our output may end before us; what else is to be done is done all the same.
   try {
     return body();
   } catch (const Error& error) {

@@ -6,6 +6,7 @@
 #       [--slurm [--nodes N] [--actors-per-node M] [--partition P] [--time T] [--gpus N]]
 #       [--hosts FILE [--actors-per-node M]]
 set -uo pipefail
+trap '' PIPE  # Who reads our output may end before us (| tee, | head): the run still ends with its checkpoint.
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 # shellcheck source=lib/arguments.sh
 source "$root/launch/lib/arguments.sh" || exit 1

@@ -4,6 +4,7 @@
 #
 #   launch/node.sh ADDRESS KEYS NODE ACTORS BIN LOGS
 set -uo pipefail
+trap '' PIPE  # Who reads our output may end before us (| tee, | head): the run still ends with its checkpoint.
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 # shellcheck source=lib/supervise.sh
 source "$root/launch/lib/supervise.sh" || exit 1

@@ -84,6 +84,20 @@ expect "resuming" launch/cluster.sh configs/smoke.yaml --dir "$work/run" --resum
 expect "it went on" grep -q "resumed after update" "$work/run/logs/learner.log"
 expect "the ledger still balances" balanced "$work/run/ledger.json"
 
+# Ctrl-C in a pipe: whoever reads the output is gone before the run has ended, and the run still ends with all that it has learned.
+: >"$work/piped.log"
+# (What bash starts in the background ignores SIGINT unless told otherwise.)
+env --default-signal=INT launch/cluster.sh configs/smoke.yaml --dir "$work/piped" --actors 1 --set training.iterations=100000 \
+  --set training.max_minutes=10 --set evaluation.patience=0 2>&1 | head -n 8 >"$work/piped.log" &
+until [[ $(wc -l <"$work/piped.log") -ge 8 ]]; do sleep 0.1; done
+piped=$(pgrep -f -- "^bash .*launch/cluster.sh .*--dir $work/piped ")
+expect "a run outlives who reads its output" kill -INT "$piped"
+for _ in $(seq 600); do [[ -d /proc/$piped ]] || break; sleep 0.1; done
+expect "it ends with a summary" grep -q '"interrupted": *true' "$work/piped/summary.json"
+expect "it ends with its policy" test -s "$work/piped/policy.safetensors"
+no_piped_process_left() { ! pgrep -f -- "$work/piped" >/dev/null; }
+expect "nothing of it is left" no_piped_process_left
+
 # The best placements found, over both sittings: exported, each simulates to what was said of it.
 exported_simulates() {
   python3 - "$work" <<'PY'
