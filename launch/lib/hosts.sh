@@ -11,10 +11,10 @@ read_nodes() {
     number=$((number + 1))
     line=${line%%#*}
     [[ -n ${line// /} ]] || continue
-    [[ $line =~ ^[[:space:]]*([^[:space:]=]+)([[:space:]]+slots=([0-9]+))?[[:space:]]*$ && ${BASH_REMATCH[1]} != -* ]] ||
+    [[ $line =~ ^[[:space:]]*([^[:space:]=]+)([[:space:]]+slots=([0-9]{1,6}))?[[:space:]]*$ && ${BASH_REMATCH[1]} != -* ]] ||
       { echo "cluster.sh: $hosts_file:$number: '$line', expected HOST [slots=M]" >&2; exit 2; }
-    name=${BASH_REMATCH[1]} slot=${BASH_REMATCH[3]}
-    [[ ! -v seen[$name] ]] || { echo "cluster.sh: $hosts_file:$number: $name is there twice, expected each host once" >&2; exit 2; }
+    name=${BASH_REMATCH[1]} slot=${BASH_REMATCH[3]:+$((10#${BASH_REMATCH[3]}))}
+    [[ -z ${seen[$name]:-} ]] || { echo "cluster.sh: $hosts_file:$number: $name is there twice, expected each host once" >&2; exit 2; }
     seen[$name]=1
     hosts+=("$name") nodes+=("${name#*@}") slots+=("${slot:-$actors_per_node}")
     # The learner has its host for itself, unless slots are said or there is no other.

@@ -59,7 +59,7 @@ fill_slots() {
   local i learner_cores
   for i in "${!nodes[@]}"; do
     learner_cores=$(( i == 0 ))
-    [[ -n ${slots[$i]} ]] || slots[i]=$(default_actors "${fact["$i cores"]}" "$learner_cores")
+    [[ -n ${slots[$i]} ]] || slots[i]=$(default_actors "${fact["$i cores"]:-1}" "$learner_cores")
   done
 }
 

@@ -26,12 +26,21 @@ configured_port() {
   for setting in "${sets[@]}"; do
     [[ $setting != network.port=* ]] || port=${setting#*=}
   done
-  [[ $port =~ ^[0-9]+$ ]] && echo "$port" || echo 0  # The learner complains of anything else.
+  [[ $port =~ ^[0-9]{1,5}$ ]] && echo $((10#$port)) || echo 0  # The learner complains of anything else.
 }
 
+# A node may say anything: what is to be a number becomes one, or is left out, for bash runs commands that it finds in `$(( ))`.
 read_facts() {  # read_facts INDEX FILE
   local key value
-  while read -r key value; do fact["$1 $key"]=$value; done <"$2"
+  while read -r key value; do
+    [[ $key =~ ^[a-z]+$ ]] || continue
+    case $key in
+      clock | before | after | cores | gpu)
+        [[ $value =~ ^[0-9]{1,18}$ ]] || continue
+        value=$((10#$value)) ;;
+    esac
+    fact["$1 $key"]=$value
+  done <"$2"
 }
 
 # ask_node INDEX FOLDER: runs probe.sh there. The time here before and after brackets the time there.
@@ -101,7 +110,7 @@ check_port() {
 }
 
 check_gpu() {
-  local seen=${fact["0 gpu"]} problems=()
+  local seen=${fact["0 gpu"]:-0} problems=()
   (( seen >= gpus )) || problems=("nvidia-smi shows $seen on ${nodes[0]}, expected $gpus")
   judge gpu "$seen on ${nodes[0]}" "${problems[@]}"
 }
@@ -110,8 +119,8 @@ check_gpu() {
 check_clocks() {
   local i off worst=0 farthest=0 text problems=()
   for i in "${!nodes[@]}"; do
-    off=$(( fact["$i before"] - fact["$i clock"] ))
-    (( off >= 0 )) || off=$(( fact["$i clock"] - fact["$i after"] ))
+    off=$(( ${fact["$i before"]:-0} - ${fact["$i clock"]:-0} ))
+    (( off >= 0 )) || off=$(( ${fact["$i clock"]:-0} - ${fact["$i after"]:-0} ))
     (( off >= 0 )) || off=0
     text="${nodes[$i]} is $(printf '%d.%02d' $((off / 1000000)) $((off / 10000 % 100))) s off"
     (( i == 0 || off > worst )) && worst=$off farthest=$text

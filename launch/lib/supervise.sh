@@ -1,7 +1,9 @@
 # shellcheck shell=bash disable=SC2034,SC2154
 # Keeps a set of processes going: one that dies is replaced, more and more slowly if it keeps dying; one that ends cleanly was
 # told to. Whoever uses this defines start_child INDEX, which starts the process in the background and sets child_pid[INDEX].
-child_pid=() restarts=()
+child_pid=()
+restarts=() restarts_since=()  # Deaths in the last $restart_window seconds or less, and since when ($SECONDS).
+restart_window=600 restart_limit=20
 child_name=() child_log=()  # For messages.
 stopping=0
 
@@ -16,9 +18,10 @@ replace_dead() {
     wait "${child_pid[$i]}" && { unset "child_pid[$i]"; continue; }  # Told to stop: a clean end.
     code=$?
     (( stopping )) && { unset "child_pid[$i]"; continue; }
-    restarts[i]=$(( ${restarts[i]:-0} + 1 ))
-    if (( restarts[i] > 20 )); then
-      echo "cluster.sh: ${child_name[$i]} died ${restarts[i]} times and is not replaced any more; see ${child_log[$i]}" >&2
+    if (( SECONDS - ${restarts_since[i]:--restart_window} >= restart_window )); then restarts[i]=0 restarts_since[i]=$SECONDS; fi
+    restarts[i]=$(( restarts[i] + 1 ))
+    if (( restarts[i] > restart_limit )); then
+      echo "cluster.sh: ${child_name[$i]} died ${restarts[i]} times in $((SECONDS - restarts_since[i])) s and is not replaced any more; see ${child_log[$i]}" >&2
       unset "child_pid[$i]"
       continue
     fi

@@ -1,0 +1,42 @@
+#!/usr/bin/env bash
+# launch/lib/supervise.sh: a process that keeps dying is given up, one that dies now and then is always replaced.
+set -uo pipefail
+# shellcheck disable=SC2034,SC2154,SC2317  # Variables and functions of the script under test.
+cd "$(dirname "$0")/../.." || exit 1
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+# shellcheck source=../../launch/lib/supervise.sh
+source launch/lib/supervise.sh
+sleep() { :; }  # The pauses between restarts.
+child_name=(actor-0) child_log=(actor-0.log)
+starts=0
+start_child() {
+  starts=$((starts + 1))
+  false &
+  child_pid[0]=$!
+  wait_until_dead
+}
+wait_until_dead() { while kill -0 "${child_pid[0]}" 2>/dev/null; do :; done; }
+wrong=0
+expect() {  # expect WHAT COMMAND...
+  local what=$1
+  shift
+  "$@" || { echo "supervise: $what"; wrong=1; }
+}
+
+restart_limit=3
+start_child 0 2>/dev/null
+for _ in 1 2 3 4 5; do replace_dead 2>>"$work/err"; done
+expect "dying all the time: started $starts times, expected once and three times more" test "$starts" -eq 4
+expect "it does not say that it gives up" grep -q "died 4 times in .* s and is not replaced any more" "$work/err"
+expect "it goes on after giving up" test -z "${child_pid[*]}"
+
+# Each death in a window of its own.
+restarts=() restarts_since=() starts=0 restart_window=100
+start_child 0 2>/dev/null
+for death in 1 2 3 4 5 6 7 8; do
+  SECONDS=$((1000 * death))
+  replace_dead 2>>"$work/err"
+done
+expect "dying now and then: started $starts times, expected once and eight times more" test "$starts" -eq 9
+exit "$wrong"
