@@ -291,6 +291,8 @@ void Run::Train() {
   std::printf("training stops after %lld updates: %s; waiting for the actors\n",
               static_cast<long long>(update_->updates()), why.c_str());
   std::fflush(stdout);
+  // First of all: who ends the run may give it some seconds only, and goodbyes and evaluations can take longer.
+  publisher_->WriteCheckpoint(update_->Save());
   front_end_->Finish(kGoodbyeTimeout);
   WritePlacements(0);
   publisher_->Finish(update_->Save());

@@ -51,11 +51,12 @@ class Publisher {
   void TakeReport();
   // Ends the run: evaluates the last weights if that was not done, waits for it, and writes the last checkpoint.
   void Finish(const Snapshot& last);
+  // Writes a checkpoint of this state, in the place of one of the same update.
+  void WriteCheckpoint(const Snapshot& snapshot);
 
  private:
   void Evaluate(std::shared_ptr<const PolicyWeights> weights);
   void WriteMetrics(const UpdateResult& result);
-  void WriteCheckpoint(const Snapshot& snapshot);
 
   const RunConfig config_;
   const bool lockstep_;

@@ -24,6 +24,7 @@ FAULTS = {
     "actors-killed-lockstep": faults_processes.actors_killed_lockstep,
     "learner-killed": faults_processes.learner_killed,
     "learner-killed-lockstep": faults_processes.learner_killed_lockstep,
+    "learner-killed-at-its-end": faults_processes.learner_killed_at_its_end,
     "learner-killed-at-start": faults_processes.learner_killed_at_start,
     "actor-frozen": faults_processes.actor_frozen,
     "actor-frozen-lockstep": faults_processes.actor_frozen_lockstep,

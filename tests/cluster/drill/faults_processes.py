@@ -1,5 +1,6 @@
 """Processes that die, freeze, or come in an odd order."""
 import random
+import re
 import signal
 import time
 
@@ -120,6 +121,33 @@ def learner_killed(drill: Drill, lockstep=False) -> str:
 
 def learner_killed_lockstep(drill: Drill) -> str:
     return learner_killed(drill, lockstep=True)
+
+
+def learner_killed_at_its_end(drill: Drill) -> str:
+    """Told to stop, and killed while it still waits for actors to say goodbye: nothing that it has learned is lost."""
+    training = Training(drill.folder, sets=["checkpoint.every=1000000", "evaluation.every=1000000"])
+    training.start()
+    training.wait_for_version(20)
+    for actor in training.actors.values():
+        actor.send(signal.SIGSTOP)  # They say no goodbye.
+    training.learner.send(signal.SIGTERM)
+    stops = re.compile(r"training stops after (\d+) updates")
+    wait_until(lambda: stops.search(training.learner.out.read_text()), SOON, "the learner to stop training")
+    last = int(stops.search(training.learner.out.read_text()).group(1))
+    checkpoint = training.run_dir / "checkpoints" / f"update_{last:08}"
+    wait_until(checkpoint.exists, SOON, f"a checkpoint of update {last}")
+    if f"evaluation of version {last}:" in training.learner.out.read_text():
+        raise Missed("the checkpoint first", "it came after the goodbyes and the last evaluation")
+    training.learner.kill()
+    for actor in training.actors.values():
+        actor.kill()
+    since = len(training.log())
+    training.start_learner(resume=True)
+    for name in sorted(training.actors):
+        training.start_actor(name)
+    expect_resumed_from_newest(training, last, since)
+    training.expect_progress(3)
+    return f"killed at its end, went on after update {last}; {ending(drill, training)}"
 
 
 def learner_killed_at_start(drill: Drill) -> str:
