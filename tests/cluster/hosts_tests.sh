@@ -8,6 +8,11 @@ whole_run_over_ssh() {
   grep -q "'hostB/1' joins" "$work/ssh.log" && ! grep -q "'hostA/0' joins" "$work/ssh.log" && nothing_left ssh
 }
 
+archive_over_ssh() {
+  write_hosts hostA "hostB slots=1"
+  train_from_archive ssh-archive --hosts "$work/hosts" && grep -q "'hostB/0' joins" "$work/ssh-archive.log"
+}
+
 begin_long_run() {  # begin_long_run NAME; sets launcher and script
   write_hosts "hostA slots=1" "hostB slots=1"
   train "$1" "${long[@]}" --hosts "$work/hosts" &
@@ -78,6 +83,7 @@ taken_port_here() {
 
 check "two ssh servers start" start_sshd "$work/sshd-files" || return
 check "a whole run over ssh" whole_run_over_ssh
+check "a run over ssh from an archive" archive_over_ssh
 check "ssh: a killed actor is replaced; Ctrl-C leaves a checkpoint and no process" interrupted_over_ssh
 check "ssh: --resume goes on with it" resumed_over_ssh
 check "ssh: a killed launcher leaves a checkpoint and no process" killed_launcher

@@ -47,12 +47,21 @@ sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(int(sys.argv[1]
 for s in sockets: print(s.getsockname()[1])' "$1"
 }
 
-# train NAME ARGUMENTS...: configs/smoke.yaml in $work/NAME, its output in $work/NAME.log.
-train() {
-  local name=$1
-  shift
+# train_in FOLDER NAME ARGUMENTS...: configs/smoke.yaml of a checkout or archive, in $work/NAME, its output in $work/NAME.log.
+train_in() {
+  local folder=$1 name=$2
+  shift 2
   # Bounded: a run that nothing ends must not hold up all tests.
-  timeout --foreground --kill-after 30 400 launch/cluster.sh configs/smoke.yaml --dir "$work/$name" "$@" >>"$work/$name.log" 2>&1
+  (cd "$folder" && timeout --foreground --kill-after 30 400 launch/cluster.sh configs/smoke.yaml --dir "$work/$name" "$@") \
+    >>"$work/$name.log" 2>&1
+}
+train() { train_in . "$@"; }  # train NAME ARGUMENTS...
+
+# train_from_archive NAME ARGUMENTS...: with what tools/package.sh packs.
+train_from_archive() {
+  [[ -d $work/emplace ]] || cmake --install build --prefix "$work/emplace" >/dev/null || return 1
+  (unset EMPLACE_BIN && train_in "$work/emplace" "$@") || { cat "$work/$1.log"; return 1; }
+  grep -q "^policy: " "$work/$1.log" && nothing_left "$1"
 }
 
 # For as long as a test needs to do something to it on the way.

@@ -8,6 +8,8 @@ whole_run() {
     [[ -s $work/whole/policy.safetensors && -s $work/whole/logs/actor-nodeB-1.log ]] && ! grep -q "'nodeA/0' joins" "$work/whole.log"
 }
 
+archive_on_slurm() { train_from_archive archive "${two_nodes[@]}" && grep -q "'nodeB/1' joins" "$work/archive.log"; }
+
 one_node() {
   train single --slurm --actors-per-node 1 --set training.iterations=20 || { cat "$work/single.log"; return 1; }
   grep -q "'nodeA/0' joins" "$work/single.log"
@@ -142,6 +144,7 @@ taken_port() {
 
 check "a Slurm of two nodes starts" start_slurm "$work/slurm" || return
 check "a whole run on two nodes" whole_run
+check "a run on two nodes from an archive" archive_on_slurm
 check "a whole run on one node" one_node
 check "a killed actor is replaced; Ctrl-C leaves a checkpoint and no job" cancelled_run
 check "--resume goes on with it" resumed_run
