@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # launch/lib/preflight.sh with nodes that say anything: no command of theirs runs here, and what is no number is none.
-set -uo pipefail
 # shellcheck disable=SC2016,SC2034,SC2154,SC2317  # Variables and functions of the scripts under test.
+set -uo pipefail
 cd "$(dirname "$0")/../.." || exit 1
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # launch/lib/supervise.sh: a process that keeps dying is given up, one that dies now and then is always replaced.
-set -uo pipefail
 # shellcheck disable=SC2034,SC2154,SC2317  # Variables and functions of the script under test.
+set -uo pipefail
 cd "$(dirname "$0")/../.." || exit 1
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
