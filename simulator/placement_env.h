@@ -26,8 +26,8 @@ class PlacementEnv {
   // REQUIRES: task outlives the environment.
   PlacementEnv(const PlacementTask& task, const EnvironmentConfig& config);
 
-  // Starts an episode from a start placement as `config.start` says, and returns rho(s_0). Under "best" it is a random one: who
-  // runs the episodes knows the best placement of them all, and starts from it by the other Reset.
+  // Starts an episode from a start placement as `config.start` says, and returns rho(s_0). Under "best" it is a random
+  // one: who runs the episodes knows the best placement of them all, and starts from it by the other Reset.
   double Reset(Rng& rng);
   // Starts an episode from this placement, and returns rho(s_0). REQUIRES: [n], every device allowed.
   double Reset(std::span<const uint8_t> start);
