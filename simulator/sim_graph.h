@@ -33,6 +33,8 @@ struct SimGraph {
   Routes routes;                      // For LinkModel::kTopology, else empty.
   std::vector<int64_t> memory_bytes;  // [D]
 
+  // Upper bound of the makespan of any placement: the times of all ops and all transfers, one after the other.
+  double LongestRunUs() const;
   // Whether each device's peak fits its memory. peak_bytes: [D], as Simulator gives it.
   bool Fits(std::span<const int64_t> peak_bytes) const;
 

@@ -109,30 +109,35 @@ void CheckAcyclic(const SimGraph& graph) {
 
 }  // namespace
 
-void CheckLongestRun(const SimGraph& graph) {
-  const auto devices = static_cast<size_t>(graph.num_devices);
+double SimGraph::LongestRunUs() const {
+  const auto devices = static_cast<size_t>(num_devices);
   double longest = 0;
-  for (size_t o = 0; o < static_cast<size_t>(graph.num_ops); ++o) {
+  for (size_t o = 0; o < static_cast<size_t>(num_ops); ++o) {
     double most = 0;
-    for (size_t d = 0; d < devices; ++d) most = std::fmax(most, graph.cost_us[o * devices + d]);  // fmax skips NaN.
-    longest += most + graph.op_overhead_us;
+    for (size_t d = 0; d < devices; ++d) most = std::fmax(most, cost_us[o * devices + d]);  // fmax skips NaN.
+    longest += most + op_overhead_us;
   }
   double latency = 0;
-  double bandwidth = graph.bandwidth_bytes_per_us;
-  if (graph.link_model == LinkModel::kTopology) {
+  double bandwidth = bandwidth_bytes_per_us;
+  if (link_model == LinkModel::kTopology) {
     bandwidth = std::numeric_limits<double>::infinity();
     for (size_t pair = 0; pair < devices * devices; ++pair) {
       if (pair % (devices + 1) == 0) continue;  // A device to itself.
-      latency = std::max(latency, graph.routes.latency_us[pair]);
-      bandwidth = std::min(bandwidth, graph.routes.bandwidth_bytes_per_us[pair]);
+      latency = std::max(latency, routes.latency_us[pair]);
+      bandwidth = std::min(bandwidth, routes.bandwidth_bytes_per_us[pair]);
     }
   }
-  for (size_t tensor = 0; tensor < graph.tensor_bytes.size(); ++tensor) {
-    const auto bytes = static_cast<double>(graph.tensor_bytes[tensor]);
-    const double transfer_us = latency + bytes / bandwidth + graph.transfer_overhead_us;
-    const size_t readers = graph.tensor_consumers.Row(static_cast<int32_t>(tensor)).size();
-    longest += transfer_us * (graph.link_model == LinkModel::kShared ? 1 : static_cast<double>(readers));
+  for (size_t tensor = 0; tensor < tensor_bytes.size(); ++tensor) {
+    const auto bytes = static_cast<double>(tensor_bytes[tensor]);
+    const double transfer_us = latency + bytes / bandwidth + transfer_overhead_us;
+    const size_t readers = tensor_consumers.Row(static_cast<int32_t>(tensor)).size();
+    longest += transfer_us * (link_model == LinkModel::kShared ? 1 : static_cast<double>(readers));
   }
+  return longest;
+}
+
+void CheckLongestRun(const SimGraph& graph) {
+  const double longest = graph.LongestRunUs();
   if (!(longest < 0x1p63)) {
     throw BadInput(StrCat("costs, overheads and transfers add up to ", longest, " us, expected less than 2^63"));
   }

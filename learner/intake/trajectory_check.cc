@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <random>
+#include <utility>
 
 #include "common/strings.h"
 #include "simulator/placement_env.h"
@@ -47,7 +49,41 @@ std::optional<std::string> CheckShape(const std::vector<PlacementTask>& tasks, c
 }
 
 TrajectoryChecker::TrajectoryChecker(const std::vector<PlacementTask>& tasks, const EnvironmentConfig& config)
-    : tasks_(tasks), config_(config), simulators_(tasks.size()) {}
+    : tasks_(tasks), config_(config), rng_(std::random_device()()), simulators_(tasks.size()) {
+  for (const PlacementTask& task : tasks) {
+    greatest_rho_.push_back(Rho(config_, task.sim.LongestRunUs(), {}, {}) + config_.memory_penalty_cap);
+  }
+}
+
+// One false rho can outweigh all that is true, since advantages are scaled by what their graph has shown.
+std::optional<std::string> TrajectoryChecker::CheckRewards(const Trajectory& trajectory) {
+  const double least = Rho(config_, 0, {}, {});
+  const double greatest = greatest_rho_[trajectory.graph];
+  for (const float rho : trajectory.rho) {
+    const auto value = static_cast<double>(rho);
+    if (value < least - kRhoTolerance * std::abs(least) || value > greatest + kRhoTolerance * std::abs(greatest)) {
+      return StrCat("a rho is ", rho, ", of this graph's placements it is ", least, " to ", greatest);
+    }
+  }
+  for (size_t step = 0; step < trajectory.actions.size(); ++step) {
+    if (trajectory.actions[step] != trajectory.start_placement[step]) continue;
+    if (trajectory.rho[step + 1] == trajectory.rho[step]) continue;
+    return StrCat("step ", step, " moves nothing, and rho goes from ", trajectory.rho[step], " to ",
+                  trajectory.rho[step + 1]);
+  }
+  return std::nullopt;
+}
+
+TrajectoryChecker::Outcome TrajectoryChecker::Check(const Trajectory& trajectory) {
+  if (std::optional<std::string> reason = CheckRewards(trajectory)) return {.reason = std::move(reason)};
+  const size_t last = trajectory.actions.size();
+  const auto step = static_cast<size_t>(rng_.UniformInt(0, static_cast<int64_t>(last)));
+  if (step < last) {
+    Outcome outcome = CheckAfter(trajectory, step);
+    if (outcome.reason) return outcome;
+  }
+  return CheckAfter(trajectory, last);
+}
 
 TrajectoryChecker::Outcome TrajectoryChecker::CheckAfter(const Trajectory& trajectory, size_t steps) {
   Outcome outcome;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "common/config/run_config.h"
+#include "common/rng.h"
 #include "common/trajectory.h"
 #include "simulator/placement_task.h"
 #include "simulator/simulator.h"
@@ -33,14 +34,20 @@ class TrajectoryChecker {
     double makespan_us = 0;  // Of the simulated placement.
     bool feasible = true;
   };
-  // Checks the final placement. REQUIRES: the trajectory has passed CheckShape with the same tasks.
-  Outcome Check(const Trajectory& trajectory) { return CheckAfter(trajectory, trajectory.actions.size()); }
+  // Checks that every rho is one that a placement of the graph can have, and that it stays where a step moves nothing;
+  // then simulates the placement after a step that the sender cannot foresee, and the final placement, which the
+  // outcome is about. REQUIRES: the trajectory has passed CheckShape with the same tasks.
+  Outcome Check(const Trajectory& trajectory);
   // Checks the placement after `steps` steps. REQUIRES: as above, and steps <= n.
   Outcome CheckAfter(const Trajectory& trajectory, size_t steps);
 
  private:
+  std::optional<std::string> CheckRewards(const Trajectory& trajectory);
+
   const std::vector<PlacementTask>& tasks_;
   EnvironmentConfig config_;
+  Rng rng_;                                             // Seeded by the machine.
+  std::vector<double> greatest_rho_;                    // [tasks] no placement has a greater one
   std::vector<std::unique_ptr<Simulator>> simulators_;  // [tasks] each is made when it is first needed
   std::vector<uint8_t> groups_;                         // Scratch.
   std::vector<DeviceIndex> op_placement_;               // Scratch.

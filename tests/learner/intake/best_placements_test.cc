@@ -31,9 +31,9 @@ class BestPlacementsTest : public testing::Test {
     return Episodes(tasks_, environment, SmallPolicy(1, 7), count, Rng(2));
   }
 
-  // The check of an episode as a check thread does it.
+  // The check of an episode's end, and then of what BestPlacements itself looks at.
   static std::optional<std::string> Show(const Trajectory& episode, BestPlacements& best, TrajectoryChecker& checker) {
-    const TrajectoryChecker::Outcome end = checker.Check(episode);
+    const TrajectoryChecker::Outcome end = checker.CheckAfter(episode, episode.actions.size());
     EXPECT_EQ(end.reason, std::nullopt);
     return best.Consider(episode, end, checker);
   }

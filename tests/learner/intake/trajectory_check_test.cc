@@ -47,7 +47,8 @@ TEST(TrajectoryCheck, RefusesEachDamageWithItsReason) {
   // Graph 1's group 0 may not go to device 0.
   Trajectory good;
   for (Trajectory& trajectory : Episodes(tasks, {}, SmallPolicy(1), 30, Rng(3))) {
-    if (trajectory.graph == 1) good = std::move(trajectory);
+    const bool last_moves = trajectory.actions.back() != trajectory.start_placement.back();
+    if (trajectory.graph == 1 && last_moves) good = std::move(trajectory);
   }
   ASSERT_EQ(refusal(good), std::nullopt);
   ASSERT_EQ(tasks[1].policy.allowed[0], 0);
@@ -78,6 +79,55 @@ TEST(TrajectoryCheck, RefusesEachDamageWithItsReason) {
     EXPECT_THAT(refusal(bad).value_or("(accepted)"), HasSubstr(reason));
   }
   EXPECT_EQ(refusal(good), std::nullopt);  // The checker itself took no harm.
+}
+
+// What no placement can have would outweigh all that is true.
+TEST(TrajectoryCheck, BoundsRhoByTheGraph) {
+  const std::vector<PlacementTask> tasks = TwoDeviceTasks(4, 3);
+  for (const char* reward : {"log", "seconds"}) {
+    EnvironmentConfig environment;
+    environment.reward = reward;
+    TrajectoryChecker checker(tasks, environment);
+    for (const Trajectory& trajectory : Episodes(tasks, environment, SmallPolicy(1), 10, Rng(5))) {
+      for (const float rho : {3e37F, 3e38F, 1e6F, -1e6F}) {
+        Trajectory false_one = trajectory;
+        false_one.rho[1] = rho;
+        EXPECT_THAT(checker.Check(false_one).reason.value_or(""), HasSubstr("of this graph's placements it is")) << rho;
+      }
+    }
+  }
+}
+
+TEST(TrajectoryCheck, RhoStaysWhereNothingMoves) {
+  const std::vector<PlacementTask> tasks = TwoDeviceTasks(4, 3);
+  TrajectoryChecker checker(tasks, {});
+  int stays = 0;
+  for (const Trajectory& trajectory : Episodes(tasks, {}, SmallPolicy(1), 30, Rng(5))) {
+    for (size_t step = 0; step < trajectory.actions.size(); ++step) {
+      if (trajectory.actions[step] != trajectory.start_placement[step]) continue;
+      Trajectory false_one = trajectory;
+      false_one.rho[step + 1] = std::nextafter(false_one.rho[step + 1], 0.0F);
+      const std::optional<std::string> reason = checker.Check(false_one).reason;
+      EXPECT_THAT(reason.value_or(""), HasSubstr("moves nothing"));
+      ++stays;
+    }
+  }
+  EXPECT_GT(stays, 10);
+}
+
+// A false rho on the way is found sooner or later, wherever it is; a true one never is.
+TEST(TrajectoryCheck, LooksAtAnyStep) {
+  const std::vector<PlacementTask> tasks = TwoDeviceTasks(4, 3);
+  TrajectoryChecker checker(tasks, {});
+  for (const Trajectory& trajectory : Episodes(tasks, {}, SmallPolicy(1), 5, Rng(6))) {
+    for (int i = 0; i < 50; ++i) EXPECT_EQ(checker.Check(trajectory).reason, std::nullopt);
+    Trajectory false_one = trajectory;
+    for (size_t step = 0; step + 1 < false_one.rho.size(); ++step) false_one.rho[step] += 0.5F;
+    false_one.start_placement = trajectory.start_placement;
+    int found = 0;
+    for (int i = 0; i < 50; ++i) found += checker.Check(false_one).reason ? 1 : 0;
+    EXPECT_GT(found, 0);
+  }
 }
 
 }  // namespace
