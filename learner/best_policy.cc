@@ -17,13 +17,15 @@ constexpr const char* kRatioKey = "validation_ratio";
 
 }  // namespace
 
-BestPolicy::BestPolicy(const CheckpointStore& store, double ratio, bool take_last)
-    : store_(store), take_last_(take_last), ratio_(ratio) {
-  if (ratio == 0) return;
+BestPolicy::BestPolicy(const CheckpointStore& store, bool take_last) : store_(store), take_last_(take_last) {
   const std::optional<PolicyWeights> best = store.LoadBest();
   if (!best) return;
-  const auto infeasible = best->metadata.find(kInfeasibleKey);
-  if (infeasible != best->metadata.end()) infeasible_ = std::atoll(infeasible->second.c_str());
+  const auto number = [&](const char* key) {
+    const auto found = best->metadata.find(key);
+    return found == best->metadata.end() ? 0.0 : std::strtod(found->second.c_str(), nullptr);
+  };
+  ratio_ = number(kRatioKey);
+  infeasible_ = static_cast<int64_t>(number(kInfeasibleKey));
 }
 
 void BestPolicy::Consider(const EvaluationReport& report) {

@@ -11,9 +11,10 @@ namespace emplace {
 // Not thread-safe.
 class BestPolicy {
  public:
-  // ratio: that of the best policy so far, which `store` holds; 0: there is none yet. take_last: each policy counts as
-  // better than those before it (VersionChoice::kLast). REQUIRES: store outlives it.
-  BestPolicy(const CheckpointStore& store, double ratio, bool take_last);
+  // Goes on from the best policy that `store` holds, if there is one: its own metadata say how good it is, for it is
+  // written before the checkpoint that would. take_last: each policy counts as better than those before it
+  // (VersionChoice::kLast). REQUIRES: store outlives it.
+  BestPolicy(const CheckpointStore& store, bool take_last);
 
   // Writes the policy to the store when it does better on the validation graphs than all before: what does not fit in
   // memory is of no use, however fast it would be, so fewer such placements come first, then the lower mean ratio.
@@ -25,7 +26,7 @@ class BestPolicy {
  private:
   const CheckpointStore& store_;
   const bool take_last_;
-  double ratio_;
+  double ratio_ = 0;
   int64_t infeasible_ = 0;  // Its validation placements that do not fit in memory.
 };
 

@@ -28,6 +28,7 @@ constexpr char kPolicyFile[] = "policy.safetensors";
 constexpr char kOptimizerFile[] = "optimizer.safetensors";
 constexpr char kStateFile[] = "state.json";
 constexpr char kTemporary[] = ".tmp";
+constexpr char kSetAside[] = ".old";
 // The last entry of state.json, of all text before it. No text inside a JSON string looks like this: quotes are
 // escaped.
 constexpr char kStateChecksum[] = ",\n \"state_xxh64\": \"";
@@ -121,31 +122,70 @@ void CheckState(std::string_view text, const nlohmann::json& state, const std::s
   CheckChecksum(text.substr(0, text.rfind(kStateChecksum)), source, state.at("state_xxh64"));
 }
 
-// A complete folder under a name of its own, moved into place in one step.
+void RemoveOrWarn(const fs::path& path) {
+  std::error_code error;
+  fs::remove_all(path, error);
+  if (error) LogWarning(StrCat(path.string(), ": cannot be removed: ", error.message()));
+}
+
+// `target` with a name under which LoadNewest finds it again when the run is killed before another has taken its place.
+fs::path AsideOf(const fs::path& target) {
+  return target.parent_path() / StrCat(".", target.filename().string(), kSetAside);
+}
+
+// Of a folder that was set aside, the folder whose place it had; nullopt for any other.
+std::optional<fs::path> PlaceOf(const fs::path& aside) {
+  const std::string name = aside.filename().string();
+  if (!name.starts_with(StrCat(".", kPrefix)) || !name.ends_with(kSetAside)) return std::nullopt;
+  return aside.parent_path() / name.substr(1, name.size() - 1 - std::string_view(kSetAside).size());
+}
+
+// Puts back what had been set aside for a folder that never came.
+void RestoreSetAside(const fs::path& folder) {
+  std::error_code ignored;  // Who may only read the folder does without.
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder, ignored)) {
+    const std::optional<fs::path> place = PlaceOf(entry.path());
+    if (place && !fs::exists(*place)) fs::rename(entry.path(), *place, ignored);
+  }
+}
+
+// Makes the complete folder `aside` the folder `target`. One that is there already was left by a run that was resumed
+// from before it. The two change places in one step where the file system can; on others (NFS) the old one is set aside
+// first.
+void MoveIntoPlace(const fs::path& aside, const fs::path& target) {
+  if (!fs::exists(target)) {
+    fs::rename(aside, target);
+  } else if (::renameat2(AT_FDCWD, aside.c_str(), AT_FDCWD, target.c_str(), RENAME_EXCHANGE) == 0) {
+    SyncFolder(target.parent_path());
+    RemoveOrWarn(aside);
+  } else {
+    const fs::path old = AsideOf(target);
+    fs::remove_all(old);
+    fs::rename(target, old);
+    fs::rename(aside, target);
+    SyncFolder(target.parent_path());
+    RemoveOrWarn(old);
+  }
+  SyncFolder(target.parent_path());
+}
+
+// A complete folder under a name of its own, moved into place.
 void WriteFolder(const fs::path& target, const fs::path& aside, const Checkpoint& checkpoint) {
   fs::create_directories(aside);
   const CheckpointFiles files = SerializeCheckpoint(checkpoint);
   WriteFileAtomically(aside / kPolicyFile, files.policy);
   WriteFileAtomically(aside / kOptimizerFile, files.optimizer);
   WriteFileAtomically(aside / kStateFile, files.state);
-  if (fs::exists(target)) {
-    // Left by a run that was resumed from before it. The two change places in one step where the file system can.
-    if (::renameat2(AT_FDCWD, aside.c_str(), AT_FDCWD, target.c_str(), RENAME_EXCHANGE) == 0) {
-      SyncFolder(target.parent_path());
-      fs::remove_all(aside);
-      return;
-    }
-    fs::remove_all(target);
-  }
-  fs::rename(aside, target);
-  SyncFolder(target.parent_path());
+  MoveIntoPlace(aside, target);
 }
 
 // What a killed run left half-written.
 void RemoveTemporaries(const fs::path& folder) {
   for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
     const std::string name = entry.path().filename().string();
-    if (name.starts_with(StrCat(".", kPrefix)) && name.ends_with(kTemporary)) fs::remove_all(entry.path());
+    const std::optional<fs::path> place = PlaceOf(entry.path());
+    const bool replaced = place && fs::exists(*place);
+    if (replaced || (name.starts_with(StrCat(".", kPrefix)) && name.ends_with(kTemporary))) RemoveOrWarn(entry.path());
   }
 }
 
@@ -181,6 +221,7 @@ CheckpointStore::CheckpointStore(fs::path folder, int64_t keep) : folder_(std::m
 void CheckpointStore::Write(const Checkpoint& checkpoint) const {
   try {
     fs::create_directories(folder_);
+    RestoreSetAside(folder_);
     RemoveTemporaries(folder_);
     char name[32];
     std::snprintf(name, sizeof(name), "%s%08lld", kPrefix, static_cast<long long>(checkpoint.updates));
@@ -195,7 +236,7 @@ void CheckpointStore::Write(const Checkpoint& checkpoint) const {
     // Damaged ones that a resumed run has passed over may be newer than this one: they do not count among the kept.
     int64_t kept = 0;
     for (const fs::path& old : NewestFirst(folder_)) {
-      if (UpdateOf(old) <= checkpoint.updates && ++kept > keep_) fs::remove_all(old);
+      if (UpdateOf(old) <= checkpoint.updates && ++kept > keep_) RemoveOrWarn(old);
     }
   } catch (const fs::filesystem_error& error) {
     throw RunFailed(StrCat(folder_.string(), ": cannot write a checkpoint: ", error.code().message()));
@@ -211,10 +252,18 @@ void CheckpointStore::WriteBest(const PolicyWeights& policy) const {
 std::optional<PolicyWeights> CheckpointStore::LoadBest() const {
   const fs::path path = folder_ / "best" / kPolicyFile;
   if (!fs::exists(path)) return std::nullopt;
-  return LoadPolicy(path);
+  try {
+    return LoadPolicy(path);
+  } catch (const OtherVersion&) {
+    throw;
+  } catch (const Error& error) {
+    LogWarning(StrCat("the best policy is damaged, and the next that is evaluated takes its place: ", error.what()));
+    return std::nullopt;
+  }
 }
 
 std::optional<Checkpoint> CheckpointStore::LoadNewest() const {
+  RestoreSetAside(folder_);
   const std::vector<fs::path> all = NewestFirst(folder_);
   for (const fs::path& folder : all) {
     try {

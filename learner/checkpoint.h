@@ -47,7 +47,8 @@ class CheckpointStore {
   // Writes the folder update_<n> and removes all checkpoints but the last `keep`. Throws RunFailed.
   void Write(const Checkpoint& checkpoint) const;
   void WriteBest(const PolicyWeights& policy) const;
-  std::optional<PolicyWeights> LoadBest() const;  // nullopt: there is no best policy yet.
+  // nullopt: there is no best policy yet, or it is damaged, which is logged.
+  std::optional<PolicyWeights> LoadBest() const;
   // The newest checkpoint that is not damaged; each damaged one is logged. nullopt: there is no checkpoint. Throws
   // BadInput when all are damaged, or when one has another format version.
   std::optional<Checkpoint> LoadNewest() const;

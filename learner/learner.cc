@@ -96,7 +96,6 @@ class Run {
   const PlacerOptions placer_;
   Ledger ledger_;
   std::unique_ptr<PolicyUpdater> updater_;
-  double best_validation_before_ = 0;   // Of earlier sittings; 0: none yet.
   std::vector<double> history_before_;  // Of earlier sittings: see Plateau.
   double seconds_before_ = 0;
 
@@ -170,7 +169,6 @@ void Run::Restore() {
         ": the policy has another shape than the configuration asks for, expected the shape it was started with"));
   }
   seconds_before_ = checkpoint->train_seconds;
-  best_validation_before_ = checkpoint->best_validation;
   history_before_ = checkpoint->validation_history;
   rng_ = Rng::FromState(checkpoint->rng_seed, checkpoint->rng_state);
   ledger_.FromJson(checkpoint->ledger_json);
@@ -261,7 +259,7 @@ void Run::Train() {
   clock_.emplace(seconds_before_);
   metrics_.emplace(dir_.folder(), updates_before);
   progress_.emplace(config_, updates_before, seconds_before_);
-  best_.emplace(store_, best_validation_before_, workload_.choice == VersionChoice::kLast);
+  best_.emplace(store_, workload_.choice == VersionChoice::kLast);
   plateau_.emplace(Plateau::Options{.patience = config_.evaluation.patience,
                                     .min_gain = config_.evaluation.min_gain,
                                     .first_update = config_.training.entropy_decay_updates,

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <limits>
 
+#include "common/file_io.h"
 #include "common/rng.h"
 #include "tests/learner/episodes.h"
 
@@ -42,7 +43,7 @@ class BestPolicyTest : public testing::Test {
 };
 
 TEST_F(BestPolicyTest, KeepsTheLowestRatioOfThoseThatFitInMemory) {
-  BestPolicy best(store_, 0, false);
+  BestPolicy best(store_, false);
   const auto kept_after = [&](PolicyVersion version, double ratio, int64_t infeasible) {
     best.Consider(Report(version, ratio, infeasible));
     return Kept();
@@ -58,16 +59,39 @@ TEST_F(BestPolicyTest, KeepsTheLowestRatioOfThoseThatFitInMemory) {
 }
 
 TEST_F(BestPolicyTest, TakesTheLastWhereNothingIsHeldOut) {
-  BestPolicy best(store_, 0, true);
+  BestPolicy best(store_, true);
   best.Consider(Report(1, 0.7, 0));
   best.Consider(Report(2, 0.9, 1));
   EXPECT_EQ(Kept(), 2U);
   EXPECT_EQ(best.ratio(), 0.9);
 }
 
+// It is written at once, and what a checkpoint said of it is older: after a kill a worse one must not take its place.
+TEST_F(BestPolicyTest, TheFileItselfSaysHowGoodItIs) {
+  {
+    BestPolicy best(store_, false);
+    best.Consider(Report(1, 0.9, 0));
+    best.Consider(Report(2, 0.7, 0));
+  }
+  BestPolicy resumed(store_, false);
+  EXPECT_EQ(resumed.ratio(), 0.7);
+  resumed.Consider(Report(3, 0.8, 0));
+  EXPECT_EQ(Kept(), 2U);
+}
+
+TEST_F(BestPolicyTest, ADamagedOneIsReplaced) {
+  BestPolicy(store_, false).Consider(Report(1, 0.5, 0));
+  WriteFileAtomically(folder_ / "best" / "policy.safetensors", "damaged");
+  BestPolicy resumed(store_, false);
+  EXPECT_EQ(resumed.ratio(), 0);
+  EXPECT_EQ(Kept(), 0U);
+  resumed.Consider(Report(2, 0.9, 0));
+  EXPECT_EQ(Kept(), 2U);
+}
+
 TEST_F(BestPolicyTest, GoesOnWhereAnEarlierSittingEnded) {
-  BestPolicy(store_, 0, false).Consider(Report(7, 0.8, 1));
-  BestPolicy best(store_, 0.8, false);
+  BestPolicy(store_, false).Consider(Report(7, 0.8, 1));
+  BestPolicy best(store_, false);
   best.Consider(Report(8, 0.7, 2));
   EXPECT_EQ(Kept(), 7U);
   best.Consider(Report(9, 0.85, 0));

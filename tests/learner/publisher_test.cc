@@ -38,7 +38,7 @@ class PublisherTest : public testing::Test {
     updater_.emplace(workload_.train, config_, initial, std::make_unique<FakeEngine>(initial));
     dir_.emplace(folder_, false, std::chrono::milliseconds(0), never_);
     store_.emplace(dir_->checkpoints(), 10);
-    best_.emplace(*store_, 0, false);
+    best_.emplace(*store_, false);
     plateau_.emplace(Plateau::Options{.patience = 4}, std::vector<double>());
     metrics_.emplace(folder_, 0);
     progress_.emplace(config_, 0, 0);
