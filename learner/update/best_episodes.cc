@@ -14,7 +14,7 @@ namespace emplace {
 namespace {
 
 // Where memory is tight an episode can pass through many placements that do not fit: only the first few are tried.
-constexpr size_t kMostTries = 4;
+constexpr size_t kMostFitChecks = 4;
 
 }  // namespace
 
@@ -32,7 +32,7 @@ void BestEpisodes::ConsiderOne(const Trajectory& episode) {
   std::ranges::sort(better, [&](size_t a, size_t b) {
     return std::pair(episode.rho[a], -std::ptrdiff_t(a)) < std::pair(episode.rho[b], -std::ptrdiff_t(b));
   });
-  if (better.size() > kMostTries) better.resize(kMostTries);
+  if (better.size() > kMostFitChecks) better.resize(kMostFitChecks);
   std::vector<uint8_t> groups(episode.actions.size());
   for (const size_t step : better) {
     PlacementAfter(episode, step, groups);

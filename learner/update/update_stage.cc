@@ -1,8 +1,16 @@
 #include "learner/update/update_stage.h"
 
+#include <cmath>
+
 #include "common/error.h"
+#include "common/strings.h"
 
 namespace emplace {
+namespace {
+
+constexpr int64_t kMostSkipped = 100;  // Updates in a row.
+
+}  // namespace
 
 UpdateStage::UpdateStage(PolicyUpdater& updater, int64_t checkpoint_every, Ledger& ledger, const RunClock& clock)
     : updater_(updater),
@@ -19,6 +27,12 @@ UpdateResult UpdateStage::Train(const Batch& batch) {
   UpdateResult result;
   result.stats = updater_.Update(batch.trajectories);
   result.batch_stats = batch.stats;
+  skipped_in_a_row_ = std::isfinite(result.stats.gradient_norm) ? 0 : skipped_in_a_row_ + 1;
+  if (skipped_in_a_row_ == kMostSkipped) {
+    throw RunFailed(StrCat("the last ", kMostSkipped, " updates, up to update ", updater_.weights().version,
+                           ", were skipped, since their gradients are no finite numbers: nothing is learned any more; "
+                           "expected rewards and a learning rate that the policy can be trained with"));
+  }
   for (const Trajectory& trajectory : batch.trajectories) ledger_.CountTrained(trajectory.actor);
   weights_ = std::make_shared<const PolicyWeights>(updater_.weights());
   result.weights = weights_;

@@ -38,7 +38,9 @@ class UpdateStage {
   // A checkpoint is due every `checkpoint_every` updates. REQUIRES: updater, ledger and clock outlive the stage.
   UpdateStage(PolicyUpdater& updater, int64_t checkpoint_every, Ledger& ledger, const RunClock& clock);
 
-  // Makes the update of a batch. REQUIRES: the batch is for the version that the updater has.
+  // Makes the update of a batch. An update whose gradient is no finite number is skipped: the weights stay. Throws
+  // RunFailed when a hundred in a row were, for then nothing is learned any more. REQUIRES: the batch is for the
+  // version that the updater has.
   UpdateResult Train(const Batch& batch);
   // Returns the state after the last update.
   Snapshot Save() const;
@@ -52,6 +54,7 @@ class UpdateStage {
   const RunClock& clock_;
   std::shared_ptr<const PolicyWeights> weights_;  // A copy of the updater's weights.
   std::atomic<int64_t> updates_;
+  int64_t skipped_in_a_row_ = 0;
 };
 
 }  // namespace emplace

@@ -24,8 +24,11 @@ class FakeEngine final : public UpdateEngine {
       adam_.mean[i] = 0.9F * adam_.mean[i] + push / static_cast<float>(i + 1);
       values[i] -= 1e-3F * adam_.mean[i];
     }
-    return {.loss = 1, .entropy = 0.5, .mean_importance = 1, .gradient_norm = 2};
+    return {.loss = 1, .entropy = 0.5, .mean_importance = 1, .gradient_norm = gradient_norm};
   }
+
+  double gradient_norm = 2;
+
   AdamState SaveAdam() const override { return adam_; }
   void LoadAdam(const AdamState& state) override { adam_ = state; }
   const std::string& device() const override { return device_; }

@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
+#include "common/error.h"
 #include "tests/learner/episodes.h"
 #include "tests/learner/fake_engine.h"
 
@@ -55,6 +58,31 @@ TEST_F(UpdateStageTest, EachUpdateRaisesTheVersionAndIsCounted) {
     EXPECT_EQ(stage.updates(), static_cast<int64_t>(version + 1));
   }
   EXPECT_EQ(ledger_.Total().trained, sequence_);
+}
+
+TEST_F(UpdateStageTest, FailsWhenNothingIsLearnedAnyMore) {
+  const PolicyWeights weights = SmallPolicy(1);
+  auto engine = std::make_unique<FakeEngine>(weights);
+  FakeEngine& fake = *engine;
+  PolicyUpdater updater(tasks_, config_, weights, std::move(engine));
+  UpdateStage stage(updater, 1000, ledger_, clock_);
+  PolicyVersion version = 0;
+  const auto skip = [&](int updates) {
+    fake.gradient_norm = std::nan("");
+    for (int i = 0; i < updates; ++i) stage.Train(BatchFor(version++));
+  };
+  skip(99);
+  fake.gradient_norm = 2;
+  stage.Train(BatchFor(version++));  // It has recovered.
+  skip(99);
+  try {
+    skip(1);
+    ADD_FAILURE() << "it goes on";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.exit_code(), 1);
+    EXPECT_NE(std::string(error.what()).find("the last 100 updates, up to update 200, were skipped"), std::string::npos)
+        << error.what();
+  }
 }
 
 TEST_F(UpdateStageTest, ASnapshotIsTheStateAfterItsUpdateAndStaysSo) {
