@@ -1,7 +1,11 @@
 #include "actor/trajectory_sender.h"
 
 #include <algorithm>
+#include <exception>
 #include <utility>
+
+#include "common/error.h"
+#include "common/strings.h"
 
 namespace emplace {
 namespace {
@@ -28,7 +32,10 @@ void TrajectorySender::SetLearner(const std::string& address, uint32_t actor_id)
 }
 
 bool TrajectorySender::Offer(Trajectory&& trajectory, milliseconds timeout) {
-  return queue_.TryPush(std::move(trajectory), timeout);
+  if (queue_.TryPush(std::move(trajectory), timeout)) return true;
+  const MutexLock lock(mu_);
+  if (!failure_.empty()) throw RunFailed(failure_);
+  return false;
 }
 
 bool TrajectorySender::Drain(milliseconds timeout) {
@@ -57,6 +64,16 @@ uint32_t TrajectorySender::FollowLearner() {
 }
 
 void TrajectorySender::Run(const std::stop_token& stop) {
+  try {
+    SendAll(stop);
+  } catch (const std::exception& error) {
+    const MutexLock lock(mu_);
+    failure_ = StrCat("trajectories cannot be sent: ", error.what());
+    queue_.Close();  // Whoever waits for room learns at once.
+  }
+}
+
+void TrajectorySender::SendAll(const std::stop_token& stop) {
   std::optional<Trajectory> next;
   const auto out_of_time = [&] {
     if (stop.stop_requested()) return true;

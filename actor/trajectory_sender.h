@@ -27,7 +27,7 @@ class TrajectorySender {
   void SetLearner(const std::string& address, uint32_t actor_id);
 
   // Puts the trajectory into the queue; waits for room for at most `timeout`. Returns false when there was no room; the
-  // trajectory is then unchanged.
+  // trajectory is then unchanged. Throws RunFailed when the thread that sends has failed.
   bool Offer(Trajectory&& trajectory, std::chrono::milliseconds timeout);
 
   // Closes the queue and waits for at most `timeout` until all queued trajectories are sent. Returns false when some
@@ -36,6 +36,7 @@ class TrajectorySender {
 
  private:
   void Run(const std::stop_token& stop);
+  void SendAll(const std::stop_token& stop);
   uint32_t FollowLearner();
 
   const std::optional<ActorKeys> keys_;
@@ -45,6 +46,7 @@ class TrajectorySender {
   uint32_t actor_id_ EMPLACE_GUARDED_BY(mu_) = 0;
   std::chrono::steady_clock::time_point drain_deadline_ EMPLACE_GUARDED_BY(mu_);  // Read once the queue is closed.
   bool all_sent_ EMPLACE_GUARDED_BY(mu_) = false;
+  std::string failure_ EMPLACE_GUARDED_BY(mu_);  // Why the thread has ended; empty: it has not failed.
 
   // Used by the thread alone:
   std::optional<TrajectorySocket> socket_;
