@@ -2,6 +2,7 @@
 // that make no sense. Include this in .cc files of this folder only, because it includes ZeroMQ.
 #pragma once
 
+#include <string>
 #include <vector>
 #include <zmq.hpp>
 
@@ -23,6 +24,8 @@ class GuardedSocket {
   std::vector<zmq::message_t> Receive(ZapHandler* zap);
   // Counts a message that made no sense against its sender. frames: as Receive returned them.
   void Blame(std::vector<zmq::message_t>& frames, ZapHandler* zap);
+  // Counts an earlier message of the peer against it.
+  void Accuse(const std::string& peer) { guard_.Accuse(peer); }
 
  private:
   zmq::socket_t socket_;

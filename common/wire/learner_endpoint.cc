@@ -191,6 +191,8 @@ void LearnerEndpoint::Announce(const Notice& notice) {
   SendFrames(impl_->notices, Encode(notice), zmq::send_flags::dontwait);
 }
 
+void LearnerEndpoint::Accuse(const PeerId& peer) { impl_->trajectories.Accuse(peer); }
+
 void LearnerEndpoint::Blame(const SentTrajectory& sent) {
   EMPLACE_CHECK(!impl_->last_trajectory.empty() && impl_->last_trajectory[0].to_string() == sent.peer);
   impl_->trajectories.Blame(impl_->last_trajectory, impl_->handler());

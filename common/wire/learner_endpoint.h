@@ -71,6 +71,8 @@ class LearnerEndpoint {
   void Announce(const Notice& notice);
   // Counts the last trajectory of this peer, which was unsound, as one that could not be decoded.
   void Blame(const SentTrajectory& sent);
+  // Counts an earlier trajectory of this peer, which has turned out to be false, like that.
+  void Accuse(const PeerId& peer);
 
   // Counts since the start.
   struct Counts {

@@ -15,6 +15,10 @@ PeerGuard::Verdict PeerGuard::Hear(const std::string& name, Time now) {
     ++ignored_;
     return Verdict::kIgnore;
   }
+  if (peer.rubbish > limits_.rubbish) {
+    ++ignored_;
+    return CutOff(peer);
+  }
   peer.allowance = std::min(limits_.burst, peer.allowance + silence_s * limits_.messages_per_s);
   if (peer.allowance < 1) {
     ++ignored_;
@@ -29,6 +33,15 @@ PeerGuard::Verdict PeerGuard::Blame(const std::string& name) {
   EMPLACE_CHECK(found != peers_.end());
   Peer& peer = found->second;
   if (peer.cut_off || ++peer.rubbish <= limits_.rubbish) return Verdict::kIgnore;
+  return CutOff(peer);
+}
+
+void PeerGuard::Accuse(const std::string& name) {
+  const auto found = peers_.find(name);
+  if (found != peers_.end()) ++found->second.rubbish;  // Else it is forgotten, as are the silent.
+}
+
+PeerGuard::Verdict PeerGuard::CutOff(Peer& peer) {
   peer.cut_off = true;
   ++cut_off_;
   return Verdict::kCutOff;

@@ -35,6 +35,10 @@ class PeerGuard {
   // Counts this peer's last message as one that made no sense. Returns kIgnore or kCutOff. REQUIRES: Hear got it.
   Verdict Blame(const std::string& peer);
 
+  // Counts an earlier message of this peer as one that made no sense, when that has shown later. A peer that has sent
+  // too many is cut off by its next message.
+  void Accuse(const std::string& peer);
+
   int64_t cut_off() const { return cut_off_; }  // Peers that were cut off so far.
   // Messages that exceeded the rate, or came from peers that were cut off, so far.
   int64_t ignored() const { return ignored_; }
@@ -47,6 +51,7 @@ class PeerGuard {
     bool cut_off = false;
   };
   Peer& Find(const std::string& peer, Time now);
+  Verdict CutOff(Peer& peer);
   void ForgetSilent();
 
   const Limits limits_;

@@ -51,6 +51,19 @@ TEST(PeerGuard, AFewMessagesWithoutSenseAreForgivenNotMore) {
   EXPECT_EQ(guard.Hear("b", kStart), Verdict::kHear);
 }
 
+TEST(PeerGuard, WhoIsAccusedTooOftenIsCutOffByItsNextMessage) {
+  PeerGuard guard(kLimits);
+  EXPECT_EQ(guard.Hear("a", kStart), Verdict::kHear);
+  for (int i = 0; i < 3; ++i) guard.Accuse("a");
+  EXPECT_EQ(guard.Hear("a", kStart), Verdict::kHear);
+  guard.Accuse("a");
+  EXPECT_EQ(guard.Hear("a", kStart), Verdict::kCutOff);
+  EXPECT_EQ(guard.Hear("a", kStart), Verdict::kIgnore);
+  EXPECT_EQ(guard.cut_off(), 1);
+  guard.Accuse("nobody");
+  EXPECT_EQ(guard.Hear("nobody", kStart), Verdict::kHear);
+}
+
 TEST(PeerGuard, OfTooManyPeersTheSilentAreForgotten) {
   PeerGuard guard(kLimits);
   for (int i = 0; i < 100; ++i) guard.Hear("loud", kStart);  // Cut off.
