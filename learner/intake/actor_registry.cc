@@ -23,6 +23,12 @@ double SecondsBetween(ActorRegistry::Time earlier, ActorRegistry::Time later) {
 ActorRegistry::ActorRegistry(const Limits& limits, std::function<void(const ActorKey&)> on_gone)
     : limits_(limits), on_gone_(std::move(on_gone)) {}
 
+bool ActorRegistry::HasRoomFor(const std::string& name) const {
+  return alive_ < limits_.max_actors || std::any_of(actors_.begin(), actors_.end(), [&](const auto& entry) {
+           return !entry.second.gone && entry.second.name == name;
+         });
+}
+
 bool ActorRegistry::Join(const ActorKey& key, const PeerId& peer, const std::string& name, Time now) {
   // A heartbeat would bring an earlier one back.
   const ActorKey first_incarnation{key.actor_id, 0};

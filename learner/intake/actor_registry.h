@@ -27,6 +27,8 @@ class ActorRegistry {
   // `on_gone` is called for each actor that leaves, falls silent or is replaced.
   ActorRegistry(const Limits& limits, std::function<void(const ActorKey&)> on_gone);
 
+  // Whether an actor of this name can join: there is room for one more, or it replaces one.
+  bool HasRoomFor(const std::string& name) const;
   // Adds an actor, which replaces its earlier incarnations. Returns false when there is no room for one more.
   bool Join(const ActorKey& actor, const PeerId& peer, const std::string& name, Time now);
   // Notes that the actor was heard over the connection `peer`. Returns false when it has not joined.

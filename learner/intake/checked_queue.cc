@@ -6,16 +6,16 @@
 #include <utility>
 
 #include "common/error.h"
-#include "common/log.h"
 #include "common/strings.h"
 
 namespace emplace {
 
 using Clock = std::chrono::steady_clock;
 
-void Reject(Ledger& ledger, const Trajectory& trajectory, const std::string& reason) {
-  LogWarning(StrCat("episode ", trajectory.sequence, " of ", ActorName(trajectory.actor), " is rejected: ", reason));
-  ledger.CountRejected(trajectory.actor);
+void CheckedQueue::Reject(const Trajectory& trajectory, const std::string& reason) {
+  rejections_.Warn(
+      StrCat("episode ", trajectory.sequence, " of ", ActorName(trajectory.actor), " is rejected: ", reason));
+  ledger_.CountRejected(trajectory.actor);
 }
 
 CheckedQueue::CheckedQueue(const std::vector<PlacementTask>& tasks, const EnvironmentConfig& environment,
@@ -33,10 +33,10 @@ CheckedQueue::CheckedQueue(const std::vector<PlacementTask>& tasks, const Enviro
 
 CheckedQueue::~CheckedQueue() { Close(); }
 
-bool CheckedQueue::Push(Trajectory&& trajectory) {
+bool CheckedQueue::Push(Trajectory&& trajectory, const std::string& sender) {
   const MutexLock lock(mu_);
   if (closed_ || items_.size() >= options_.capacity) return false;
-  items_.push_back({.episode = {.trajectory = std::move(trajectory)}});
+  items_.push_back({.sender = sender, .episode = {.trajectory = std::move(trajectory)}});
   if (unchecked_ == items_.end()) --unchecked_;
   arrived_.NotifyOne();
   return true;
@@ -63,6 +63,11 @@ std::optional<Episode> CheckedQueue::Pop(std::chrono::milliseconds timeout) {
   items_.pop_front();
   room_.NotifyOne();
   return episode;
+}
+
+std::vector<std::string> CheckedQueue::TakeAccused() {
+  const MutexLock lock(mu_);
+  return std::exchange(accused_, {});
 }
 
 void CheckedQueue::Close() {
@@ -111,9 +116,10 @@ void CheckedQueue::CheckAll(TrajectoryChecker& checker) {
     // Until it is sound, nobody else touches the item.
     TrajectoryChecker::Outcome outcome = checker.Check(item->episode.trajectory);
     if (!outcome.reason) outcome.reason = placements_.Consider(item->episode.trajectory, outcome, checker);
-    if (outcome.reason) Reject(ledger_, item->episode.trajectory, *outcome.reason);
+    if (outcome.reason) Reject(item->episode.trajectory, *outcome.reason);
     const MutexLock lock(mu_);
     if (outcome.reason) {
+      if (!item->sender.empty()) accused_.push_back(std::move(item->sender));
       items_.erase(item);
       room_.NotifyOne();
     } else {

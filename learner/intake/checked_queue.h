@@ -14,6 +14,7 @@
 #include "common/config/run_config.h"
 #include "common/mutex.h"
 #include "common/trajectory.h"
+#include "common/warning_limit.h"
 #include "learner/intake/best_placements.h"
 #include "learner/intake/episode.h"
 #include "learner/intake/ledger.h"
@@ -22,9 +23,6 @@
 #include "simulator/placement_task.h"
 
 namespace emplace {
-
-// Counts the trajectory as rejected and logs the reason. Any thread may call it.
-void Reject(Ledger& ledger, const Trajectory& trajectory, const std::string& reason);
 
 // Any thread may call any function, but Close and the destructor are for one thread.
 class CheckedQueue {
@@ -46,7 +44,8 @@ class CheckedQueue {
 
   // Returns false when there is no room or the queue is closed; the trajectory is then unchanged. REQUIRES: the
   // trajectory has passed CheckShape, and the ledger has admitted it.
-  bool Push(Trajectory&& trajectory);
+  // sender: the peer that sent it, for TakeAccused.
+  bool Push(Trajectory&& trajectory, const std::string& sender = "");
   // Returns whether there is room; waits for it for at most `timeout`.
   bool HasRoom(std::chrono::milliseconds timeout = std::chrono::milliseconds(0)) const;
 
@@ -55,6 +54,12 @@ class CheckedQueue {
   // rejected. Throws RunFailed when a checking thread has failed.
   std::optional<Episode> Pop(std::chrono::milliseconds timeout);
 
+  // Counts a trajectory as rejected that the ledger has admitted, and logs the reason, unless much was logged of late.
+  void Reject(const Trajectory& trajectory, const std::string& reason);
+
+  // Returns the senders of episodes that have not passed since the last call: a sender once for each of them.
+  std::vector<std::string> TakeAccused();
+
   // Closes the queue and returns when everything in it is checked and can be popped. A second call does nothing.
   void Close();
 
@@ -62,6 +67,7 @@ class CheckedQueue {
 
  private:
   struct Item {
+    std::string sender;
     Episode episode;     // Only its trajectory is set until `sound` is.
     bool sound = false;  // The episode has passed the check.
   };
@@ -74,6 +80,7 @@ class CheckedQueue {
   const std::vector<PlacementTask>& tasks_;
   const Options options_;
   Ledger& ledger_;
+  WarningLimit rejections_{20, std::chrono::seconds(60)};
   BestPlacements& placements_;
   StageClock& clock_;
 
@@ -86,6 +93,7 @@ class CheckedQueue {
   bool closed_ EMPLACE_GUARDED_BY(mu_) = false;        // No item comes in any more.
   bool finished_ EMPLACE_GUARDED_BY(mu_) = false;      // No further item becomes sound.
   Counts counts_ EMPLACE_GUARDED_BY(mu_);
+  std::vector<std::string> accused_ EMPLACE_GUARDED_BY(mu_);
   std::string failure_ EMPLACE_GUARDED_BY(mu_);  // The error that ended a thread; empty: none.
 
   std::vector<std::thread> threads_;  // The last member: they use everything above.

@@ -175,6 +175,7 @@ void FrontEnd::Serve(LearnerEndpoint& endpoint) {
       Handle(endpoint, std::get<FromActor>(*received));
     }
     CheckActors();
+    for (const PeerId& liar : queue_.TakeAccused()) endpoint.Accuse(liar);
     const LearnerEndpoint::Counts counts = endpoint.counts();
     const MutexLock lock(mu_);
     stats_.malformed = counts.malformed + strangers_;
@@ -228,8 +229,19 @@ void FrontEnd::Handle(LearnerEndpoint& endpoint, const PeerId& id, const Hello& 
   }
   const auto now =
       std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch());
+  // Before it leaves a trace.
+  if (!registry_.HasRoomFor(hello.name)) {
+    RefuseBeyondCapacity(endpoint, id);
+    return;
+  }
+  if (!ledger_.HasRoomFor(hello.name, hello.nonce)) {
+    endpoint.Send(id, Refusal{StrCat("the learner has no room for another actor, or another incarnation of '",
+                                     hello.name, "': this run has had too many")});
+    return;
+  }
   const ActorKey actor = ledger_.Join(hello.name, hello.nonce, now.count());
-  for (const Incarnation& earlier : hello.earlier) ledger_.Adopt(hello.name, earlier.number, earlier.nonce);
+  for (const Incarnation& earlier : hello.earlier)
+    ledger_.Adopt(hello.name, earlier.number, earlier.nonce, now.count());
   if (!registry_.Join(actor, id, hello.name, Clock::now())) {
     RefuseBeyondCapacity(endpoint, id);
     return;
@@ -277,7 +289,6 @@ void FrontEnd::Handle(LearnerEndpoint& /*endpoint*/, const PeerId& /*id*/, const
 void FrontEnd::Receive(LearnerEndpoint& endpoint, SentTrajectory sent) {
   Trajectory& trajectory = sent.trajectory;
   const ActorKey actor = trajectory.actor;
-  registry_.NoteWork(Clock::now());
   const Ledger::Admission admission = ledger_.Admit(actor, trajectory.sequence);
   if (admission == Ledger::Admission::kUnknown) {
     if (strangers_++ < kLoggedStrangers) {
@@ -294,19 +305,20 @@ void FrontEnd::Receive(LearnerEndpoint& endpoint, SentTrajectory sent) {
   std::optional<std::string> reason = CheckShape(tasks_, trajectory);
   if (!reason && trajectory.policy_version > announced_) {
     // Played for a learner that is no more, with weights that went with it.
-    if (!registry_.HasJoined(actor)) {
+    const bool possible = trajectory.policy_version <= static_cast<PolicyVersion>(config_.training.iterations);
+    if (possible && !registry_.HasJoined(actor)) {
       ledger_.CountStale(actor);
       return;
     }
     reason = StrCat("policy version ", trajectory.policy_version, " was never published");
   }
   if (reason) {
-    Reject(ledger_, trajectory, *reason);
+    queue_.Reject(trajectory, *reason);
     endpoint.Blame(sent);
     return;
   }
   // There is room: this thread alone pushes, and it looked before it received. Closed: the check has failed.
-  if (!queue_.Push(std::move(trajectory))) ledger_.CountStale(actor);
+  if (!queue_.Push(std::move(trajectory), sent.peer)) ledger_.CountStale(actor);
 }
 
 void FrontEnd::CheckActors() {
@@ -314,7 +326,10 @@ void FrontEnd::CheckActors() {
   if (now < next_actor_check_) return;
   next_actor_check_ = now + kActorCheckEvery;
   registry_.ExpireSilent(now);
-  if (stopping_ || !queue_.HasRoom()) registry_.NoteWork(now);
+  // Episodes that pass are what a run lives on: those that are rejected are no sign of life.
+  const int64_t sound = queue_.counts().episodes;
+  if (stopping_ || !queue_.HasRoom() || sound != sound_before_) registry_.NoteWork(now);
+  sound_before_ = sound;
   if (const std::optional<std::string> hang = registry_.FindHang(now)) throw RunFailed(*hang);
   uint64_t under_way = 0;
   registry_.ForEachAlive([&](const ActorKey& actor, const PeerId&) { under_way += ledger_.UnderWay(actor); });

@@ -101,6 +101,7 @@ class FrontEnd {
   std::optional<SharedMessage> weights_reply_;  // Serialized once for each version.
   std::optional<SharedMessage> welcome_;        // Serialized once; each actor's key is put in.
   bool warned_of_room_ = false;
+  int64_t sound_before_ = 0;                                // Sound episodes when CheckActors last looked.
   int64_t strangers_ = 0;                                   // Trajectories of actors that have not joined.
   std::chrono::steady_clock::time_point next_actor_check_;  // When CheckActors next does its work.
 

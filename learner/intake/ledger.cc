@@ -30,6 +30,11 @@ constexpr uint64_t kMostEpisodes = uint64_t{1} << 40;
 constexpr uint64_t kFurthestAhead = 1'000'000;
 // Bounds the memory for numbers that are overdue. An actor sends in order, so a gap means that a connection broke.
 constexpr size_t kMaxGaps = 1024;
+// An incarnation is at least the time at which it joined, in seconds; no two learners' clocks differ by more than this.
+constexpr uint32_t kMostClockError_s = 24 * 3600;
+constexpr size_t kMostActors = 20'000;        // Names, over all sittings of a run.
+constexpr size_t kMostIncarnations = 10'000;  // Of a name, likewise.
+constexpr size_t kMostAdopted = 100;  // Incarnations of a name that an earlier learner knew and this one does not.
 
 // A template since the type is the ledger's own affair.
 template <typename Incarnation>
@@ -66,8 +71,9 @@ void ReadIncarnation(const nlohmann::json& json, Incarnation& incarnation) {
   }
 }
 
+// No number that FromJson would refuse gets in.
 bool TooFarAhead(uint64_t sequence, uint64_t highest) {
-  return sequence > highest && sequence - highest > kFurthestAhead;
+  return sequence > kMostEpisodes || (sequence > highest && sequence - highest > kFurthestAhead);
 }
 
 }  // namespace
@@ -111,11 +117,21 @@ bool Ledger::Incarnation::Receive(uint64_t sequence) {
   return true;
 }
 
+bool Ledger::HasRoomFor(const std::string& name, uint64_t nonce) const {
+  const MutexLock lock(mu_);
+  const auto actor =
+      std::find_if(actors_.begin(), actors_.end(), [&](const Actor& known) { return known.name == name; });
+  if (actor == actors_.end()) return actors_.size() < kMostActors;
+  return actor->incarnations.size() < kMostIncarnations ||
+         std::any_of(actor->incarnations.begin(), actor->incarnations.end(),
+                     [&](const auto& entry) { return entry.second.nonce == nonce; });
+}
+
 ActorKey Ledger::Join(const std::string& name, uint64_t nonce, int64_t unix_seconds) {
   const MutexLock lock(mu_);
   size_t id = 0;
   while (id < actors_.size() && actors_[id].name != name) ++id;
-  if (id == actors_.size()) actors_.push_back({name, {}});
+  if (id == actors_.size()) actors_.push_back({.name = name, .incarnations = {}});
   auto& incarnations = actors_[id].incarnations;
   for (const auto& [number, incarnation] : incarnations) {
     if (incarnation.nonce == nonce) return {static_cast<uint32_t>(id), number};
@@ -126,11 +142,13 @@ ActorKey Ledger::Join(const std::string& name, uint64_t nonce, int64_t unix_seco
   return {static_cast<uint32_t>(id), number};
 }
 
-void Ledger::Adopt(const std::string& name, uint32_t incarnation, uint64_t nonce) {
+void Ledger::Adopt(const std::string& name, uint32_t incarnation, uint64_t nonce, int64_t unix_seconds) {
   const MutexLock lock(mu_);
   const auto actor =
       std::find_if(actors_.begin(), actors_.end(), [&](const Actor& known) { return known.name == name; });
   EMPLACE_CHECK(actor != actors_.end());
+  if (int64_t{incarnation} > unix_seconds + kMostClockError_s || actor->adopted >= kMostAdopted) return;
+  if (!actor->incarnations.contains(incarnation)) ++actor->adopted;
   actor->incarnations.emplace(incarnation, Incarnation{.nonce = nonce, .highest = 0, .gaps = {}, .counts = {}});
 }
 

@@ -27,15 +27,17 @@ struct LedgerCounts {
 
 class Ledger {
  public:
+  // Whether Join may be called: it bounds what peers can make the ledger hold, far above what a run needs.
+  bool HasRoomFor(const std::string& name, uint64_t nonce) const;
   // Returns the key of an actor process. The id belongs to `name`, the incarnation to the process, which `nonce`
   // identifies: a repeated Hello gets the same key. An incarnation is at least the start time in seconds, so that
   // incarnations rise even when a resumed learner has forgotten some.
   ActorKey Join(const std::string& name, uint64_t nonce, int64_t unix_seconds);
 
   // Adds an incarnation of this name that joined an earlier learner process and that this ledger does not know, because
-  // it joined after the checkpoint. From now on its episodes are admitted. Does nothing when the number is taken.
-  // REQUIRES: the name has joined.
-  void Adopt(const std::string& name, uint32_t incarnation, uint64_t nonce);
+  // it joined after the checkpoint. From now on its episodes are admitted. Does nothing when the number is taken, when
+  // it is more than a day ahead of the clock, or when the name has adopted a hundred. REQUIRES: the name has joined.
+  void Adopt(const std::string& name, uint32_t incarnation, uint64_t nonce, int64_t unix_seconds);
 
   enum class Admission { kNew, kDuplicate, kUnknown };
   // Returns whether this sequence number comes for the first time; a new one counts as produced and received. kUnknown:
@@ -77,6 +79,7 @@ class Ledger {
   struct Actor {
     std::string name;
     std::map<uint32_t, Incarnation> incarnations;
+    size_t adopted = 0;  // By this learner process.
   };
   const Incarnation* Find(const ActorKey& actor) const EMPLACE_REQUIRES(mu_);
   Incarnation* Find(const ActorKey& actor) EMPLACE_REQUIRES(mu_);

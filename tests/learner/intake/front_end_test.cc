@@ -371,6 +371,21 @@ TEST_F(FrontEndTest, WhoSendsUnsoundEpisodesAllTheTimeIsCutOff) {
   EXPECT_LE(ledger_.Total().rejected, 17U * (1 + static_cast<uint64_t>(front_end->stats().cut_off)));
 }
 
+// What only the simulator can tell counts against the sender like what anybody can see.
+TEST_F(FrontEndTest, WhoLiesAboutRewardsAllTheTimeIsCutOff) {
+  const auto front_end = Start();
+  Client liar(front_end->address(), "a", 1);
+  liar.Join();
+  for (int i = 0; i < 60; ++i) {
+    Trajectory false_one = episode(1);
+    for (float& rho : false_one.rho) rho += 0.5F;
+    liar.Produce(false_one);
+    std::this_thread::sleep_for(milliseconds(5));
+  }
+  EXPECT_TRUE(Await([&] { return front_end->stats().cut_off > 0; }));
+  EXPECT_EQ(front_end->stats().episodes, 0);
+}
+
 TEST_F(FrontEndTest, AFullBufferPushesBackAndLosesNothing) {
   config_.learner.buffer = 2;
   const auto front_end = Start();

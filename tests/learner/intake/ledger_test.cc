@@ -74,7 +74,7 @@ TEST(Ledger, WhatAnActorStillHasFromALearnerBeforeIsAdmittedAndBalances) {
   const ActorKey now = ledger.Join("a", 2, 60);
   const ActorKey before{now.actor_id, 50};
   EXPECT_EQ(ledger.Admit(before, 8), Ledger::Admission::kUnknown);
-  ledger.Adopt("a", 50, 1);
+  ledger.Adopt("a", 50, 1, 60);
   EXPECT_EQ(ledger.Admit(before, 8), Ledger::Admission::kNew);
   EXPECT_EQ(ledger.Admit(before, 8), Ledger::Admission::kDuplicate);
   ledger.CountTrained(before);
@@ -82,10 +82,47 @@ TEST(Ledger, WhatAnActorStillHasFromALearnerBeforeIsAdmittedAndBalances) {
   const LedgerCounts total = ledger.Total();
   EXPECT_EQ(total.produced, 9U);
   EXPECT_EQ(total.trained, 1U);
-  EXPECT_EQ(total.lost, 8U);  // What the learner before did with them is gone with it.
-  ledger.Adopt("a", 50, 7);   // Said again, or by somebody else: nothing changes.
+  EXPECT_EQ(total.lost, 8U);     // What the learner before did with them is gone with it.
+  ledger.Adopt("a", 50, 7, 60);  // Said again, or by somebody else: nothing changes.
   EXPECT_EQ(ledger.Admit(before, 8), Ledger::Admission::kDuplicate);
   EXPECT_EQ(ledger.Join("a", 1, 70), before);
+}
+
+// What a peer says must not get a number in that the next learner could not read back.
+TEST(Ledger, ItsTextCanAlwaysBeReadBack) {
+  Ledger ledger;
+  const ActorKey actor = ledger.Join("a", 1, 60);
+  constexpr uint64_t kStride = 1'000'000;
+  uint64_t sequence = kStride;
+  while (ledger.Admit(actor, sequence) == Ledger::Admission::kNew) sequence += kStride;
+  EXPECT_GT(sequence, uint64_t{1} << 40);
+  ledger.NoteProduced(actor, sequence);
+  Ledger resumed;
+  resumed.FromJson(ledger.ToJson());
+  EXPECT_EQ(resumed.ToJson(), ledger.ToJson());
+}
+
+TEST(Ledger, BoundsNamesAndIncarnations) {
+  Ledger ledger;
+  uint64_t nonce = 0;
+  while (ledger.HasRoomFor("a", nonce)) ledger.Join("a", nonce++, 60);
+  EXPECT_EQ(nonce, 10'000U);
+  EXPECT_TRUE(ledger.HasRoomFor("a", 7));  // It has joined before.
+  EXPECT_TRUE(ledger.HasRoomFor("b", 7));
+}
+
+TEST(Ledger, AdoptsNoIncarnationOfTheFutureNorAnyNumberOfThem) {
+  Ledger ledger;
+  ledger.Join("a", 1, 1000);
+  ledger.Adopt("a", 0xFFFFFFFF, 2, 1000);
+  EXPECT_EQ(ledger.Admit({0, 0xFFFFFFFF}, 1), Ledger::Admission::kUnknown);
+  EXPECT_EQ(ledger.Join("a", 3, 1001).incarnation, 1001U);  // It went on from the clock.
+  int adopted = 0;
+  for (uint32_t number = 1; number <= 500; ++number) {
+    ledger.Adopt("a", number, number, 1001);
+    adopted += ledger.Admit({0, number}, 1) == Ledger::Admission::kNew ? 1 : 0;
+  }
+  EXPECT_EQ(adopted, 100);
 }
 
 TEST(Ledger, WhatIsUnderWayIsNewerThanAnythingThatCame) {
