@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <random>
 #include <utility>
 
 #include "common/strings.h"
@@ -48,8 +47,9 @@ std::optional<std::string> CheckShape(const std::vector<PlacementTask>& tasks, c
   return std::nullopt;
 }
 
-TrajectoryChecker::TrajectoryChecker(const std::vector<PlacementTask>& tasks, const EnvironmentConfig& config)
-    : tasks_(tasks), config_(config), rng_(std::random_device()()), simulators_(tasks.size()) {
+TrajectoryChecker::TrajectoryChecker(const std::vector<PlacementTask>& tasks, const EnvironmentConfig& config,
+                                     uint64_t seed)
+    : tasks_(tasks), config_(config), rng_(seed), simulators_(tasks.size()) {
   for (const PlacementTask& task : tasks) {
     greatest_rho_.push_back(Rho(config_, task.sim.LongestRunUs(), {}, {}) + config_.memory_penalty_cap);
   }

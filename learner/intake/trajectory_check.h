@@ -5,6 +5,7 @@
 
 #include <memory>
 #include <optional>
+#include <random>
 #include <string>
 #include <vector>
 
@@ -25,8 +26,10 @@ std::optional<std::string> CheckShape(const std::vector<PlacementTask>& tasks, c
 // Not thread-safe.
 class TrajectoryChecker {
  public:
-  // REQUIRES: tasks outlive the checker.
-  TrajectoryChecker(const std::vector<PlacementTask>& tasks, const EnvironmentConfig& config);
+  // seed: of the steps that Check looks at; a run takes one that nobody can foresee. REQUIRES: tasks outlive the
+  // checker.
+  TrajectoryChecker(const std::vector<PlacementTask>& tasks, const EnvironmentConfig& config,
+                    uint64_t seed = std::random_device()());
 
   struct Outcome {
     std::optional<std::string>
@@ -46,7 +49,7 @@ class TrajectoryChecker {
 
   const std::vector<PlacementTask>& tasks_;
   EnvironmentConfig config_;
-  Rng rng_;                                             // Seeded by the machine.
+  Rng rng_;
   std::vector<double> greatest_rho_;                    // [tasks] no placement has a greater one
   std::vector<std::unique_ptr<Simulator>> simulators_;  // [tasks] each is made when it is first needed
   std::vector<uint8_t> groups_;                         // Scratch.
