@@ -14,9 +14,7 @@
 namespace emplace {
 namespace {
 
-using ::testing::AllOf;
 using ::testing::HasSubstr;
-using ::testing::Not;
 using ::testing::StartsWith;
 
 std::string ClusterError(const std::string& yaml) {

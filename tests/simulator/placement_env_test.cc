@@ -195,8 +195,8 @@ TEST(PlacementEnv, RandomStartsAreUniformOverWhatIsAllowed) {
   ASSERT_GT(n, 1u);
   EXPECT_EQ(first[1], 0);
   // Binomial: 5 standard deviations of sqrt(6000 p (1 - p)) are at most 194.
-  EXPECT_NEAR(first[0], kDraws / 2, 200);
-  for (const int count : last) EXPECT_NEAR(count, kDraws / 3, 200);
+  EXPECT_NEAR(first[0], kDraws / 2.0, 200);
+  for (const int count : last) EXPECT_NEAR(count, kDraws / 3.0, 200);
 }
 
 TEST(PlacementEnv, EpisodesDoNotAllocate) {
