@@ -22,7 +22,7 @@
 #include "common/policy/policy_weights.h"
 #include "common/wire/keys.h"
 #include "common/wire/messages.h"
-#include "simulator/placement_task.h"
+#include "simulator/environment/placement_task.h"
 
 namespace emplace {
 

@@ -18,8 +18,8 @@
 #include "common/policy/kernel/policy_kernel.h"
 #include "common/rng.h"
 #include "common/trajectory.h"
-#include "simulator/placement_env.h"
-#include "simulator/placement_task.h"
+#include "simulator/environment/placement_env.h"
+#include "simulator/environment/placement_task.h"
 
 namespace emplace {
 

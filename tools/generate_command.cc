@@ -10,7 +10,7 @@
 #include "common/strings.h"
 #include "simulator/families/cost_model.h"
 #include "simulator/families/family.h"
-#include "simulator/graph_io.h"
+#include "simulator/graph/graph_io.h"
 
 namespace emplace {
 namespace {

@@ -13,8 +13,8 @@
 #include "common/error.h"
 #include "common/file_io.h"
 #include "common/strings.h"
-#include "simulator/graph_io.h"
-#include "simulator/measured_costs.h"
+#include "simulator/graph/graph_io.h"
+#include "simulator/graph/measured_costs.h"
 #include "tools/task_inputs.h"
 
 namespace emplace {

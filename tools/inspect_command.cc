@@ -15,9 +15,9 @@
 #include "common/policy/policy_weights.h"
 #include "common/strings.h"
 #include "common/wire/keys.h"
-#include "simulator/cluster.h"
 #include "simulator/families/cost_model.h"
-#include "simulator/graph_io.h"
+#include "simulator/graph/graph_io.h"
+#include "simulator/machine/cluster.h"
 
 namespace emplace {
 namespace {

@@ -10,11 +10,11 @@
 #include "common/error.h"
 #include "common/file_io.h"
 #include "common/strings.h"
-#include "simulator/graph_io.h"
+#include "simulator/engine/simulator.h"
+#include "simulator/engine/trace_writer.h"
+#include "simulator/graph/graph_io.h"
 #include "simulator/methods/fallback.h"
 #include "simulator/methods/placement_method.h"
-#include "simulator/simulator.h"
-#include "simulator/trace_writer.h"
 #include "tools/task_inputs.h"
 
 namespace emplace {

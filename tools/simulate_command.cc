@@ -6,10 +6,10 @@
 #include <nlohmann/json.hpp>
 
 #include "common/file_io.h"
-#include "simulator/graph_io.h"
-#include "simulator/placement.h"
-#include "simulator/simulator.h"
-#include "simulator/trace_writer.h"
+#include "simulator/engine/simulator.h"
+#include "simulator/engine/trace_writer.h"
+#include "simulator/graph/graph_io.h"
+#include "simulator/graph/placement.h"
 
 namespace emplace {
 namespace {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "common/policy/policy_weights.h"
-#include "simulator/cluster.h"
+#include "simulator/machine/cluster.h"
 
 namespace emplace {
 

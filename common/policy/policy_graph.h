@@ -1,5 +1,5 @@
 // A grouped graph as the policy network sees it, without what changes during an episode. It is built by
-// simulator/featurizer.h.
+// simulator/environment/featurizer.h.
 #pragma once
 
 #include <cstdint>

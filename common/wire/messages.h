@@ -59,7 +59,8 @@ struct Welcome {
   std::string config_yaml;            // The resolved run configuration.
   std::string trajectories_endpoint;  // "tcp://127.0.0.1:40001"
   std::string notices_endpoint;
-  std::vector<ArrayBundle> tasks;  // [graphs] PlacementTasks by GraphId, as simulator/placement_task.h bundles them.
+  std::vector<ArrayBundle>
+      tasks;  // [graphs] PlacementTasks by GraphId, as simulator/environment/placement_task.h bundles them.
 };
 struct HeartbeatReply {
   uint64_t session = 0;       // An actor with another session must send Hello again.

@@ -2,8 +2,8 @@
 
 #include <cmath>
 
-#include "simulator/simulator.h"
-#include "simulator/start_placement.h"
+#include "simulator/engine/simulator.h"
+#include "simulator/environment/start_placement.h"
 
 namespace emplace {
 namespace {

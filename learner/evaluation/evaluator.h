@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "common/policy/policy_weights.h"
-#include "simulator/placement_task.h"
-#include "simulator/policy_placer.h"
+#include "simulator/environment/placement_task.h"
+#include "simulator/environment/policy_placer.h"
 
 namespace emplace {
 

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "learner/evaluation/evaluator.h"
-#include "simulator/placement_env.h"
+#include "simulator/environment/placement_env.h"
 
 namespace emplace {
 namespace {

@@ -14,7 +14,7 @@
 #include "common/trajectory.h"
 #include "learner/intake/trajectory_check.h"
 #include "learner/run_clock.h"
-#include "simulator/placement_task.h"
+#include "simulator/environment/placement_task.h"
 
 namespace emplace {
 

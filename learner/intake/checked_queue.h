@@ -20,7 +20,7 @@
 #include "learner/intake/ledger.h"
 #include "learner/intake/trajectory_check.h"
 #include "learner/stage_clock.h"
-#include "simulator/placement_task.h"
+#include "simulator/environment/placement_task.h"
 
 namespace emplace {
 

@@ -24,7 +24,7 @@
 #include "learner/intake/episode_dealer.h"
 #include "learner/intake/ledger.h"
 #include "learner/stage_clock.h"
-#include "simulator/placement_task.h"
+#include "simulator/environment/placement_task.h"
 
 namespace emplace {
 

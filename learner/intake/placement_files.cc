@@ -14,7 +14,7 @@
 #include "common/json_text.h"
 #include "common/log.h"
 #include "common/strings.h"
-#include "simulator/simulator.h"
+#include "simulator/engine/simulator.h"
 
 namespace emplace {
 namespace {

@@ -21,7 +21,7 @@
 #include "learner/intake/best_placements.h"
 #include "learner/run_directory.h"
 #include "learner/workload.h"
-#include "simulator/placement.h"
+#include "simulator/graph/placement.h"
 
 namespace emplace {
 

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "common/strings.h"
-#include "simulator/placement_env.h"
+#include "simulator/environment/placement_env.h"
 
 namespace emplace {
 namespace {

@@ -12,8 +12,8 @@
 #include "common/config/run_config.h"
 #include "common/rng.h"
 #include "common/trajectory.h"
-#include "simulator/placement_task.h"
-#include "simulator/simulator.h"
+#include "simulator/engine/simulator.h"
+#include "simulator/environment/placement_task.h"
 
 namespace emplace {
 

@@ -8,7 +8,7 @@
 #include "learner/intake/front_end.h"
 #include "learner/intake/ledger.h"
 #include "learner/workload.h"
-#include "simulator/policy_placer.h"
+#include "simulator/environment/policy_placer.h"
 
 namespace emplace {
 

@@ -7,7 +7,7 @@
 
 #include "common/error.h"
 #include "common/strings.h"
-#include "simulator/simulator.h"
+#include "simulator/engine/simulator.h"
 
 namespace emplace {
 

@@ -10,7 +10,7 @@
 
 #include "common/rng.h"
 #include "common/trajectory.h"
-#include "simulator/placement_task.h"
+#include "simulator/environment/placement_task.h"
 
 namespace emplace {
 

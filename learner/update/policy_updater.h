@@ -16,7 +16,7 @@
 #include "learner/update/best_episodes.h"
 #include "learner/update/entropy_control.h"
 #include "learner/update/update_engine.h"
-#include "simulator/placement_task.h"
+#include "simulator/environment/placement_task.h"
 
 namespace emplace {
 

@@ -8,7 +8,7 @@
 #include "common/shipped_files.h"
 #include "common/strings.h"
 #include "simulator/families/cost_model.h"
-#include "simulator/yaml_reader.h"
+#include "simulator/machine/yaml_reader.h"
 
 namespace emplace {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "simulator/families/cost_model.h"
 #include "simulator/families/tensor_program.h"
-#include "simulator/op_graph.h"
+#include "simulator/graph/op_graph.h"
 
 namespace emplace {
 

@@ -8,9 +8,9 @@
 #include "common/error.h"
 #include "common/rng.h"
 #include "common/strings.h"
+#include "simulator/environment/start_placement.h"
 #include "simulator/methods/budgeted_search.h"
 #include "simulator/methods/placement_moves.h"
-#include "simulator/start_placement.h"
 
 namespace emplace {
 namespace {

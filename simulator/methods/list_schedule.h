@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "common/csr.h"
+#include "simulator/environment/placement_task.h"
+#include "simulator/graph/placement.h"
 #include "simulator/methods/placement_method.h"
-#include "simulator/placement.h"
-#include "simulator/placement_task.h"
 
 namespace emplace {
 

@@ -5,6 +5,7 @@
 
 #include "common/error.h"
 #include "common/strings.h"
+#include "simulator/engine/simulator.h"
 #include "simulator/methods/annealing_method.h"
 #include "simulator/methods/cpu_method.h"
 #include "simulator/methods/expert_method.h"
@@ -18,7 +19,6 @@
 #include "simulator/methods/random_method.h"
 #include "simulator/methods/scotch_method.h"
 #include "simulator/methods/single_method.h"
-#include "simulator/simulator.h"
 
 namespace emplace {
 namespace {

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "common/policy/policy_weights.h"
-#include "simulator/placement.h"
-#include "simulator/placement_task.h"
+#include "simulator/environment/placement_task.h"
+#include "simulator/graph/placement.h"
 
 namespace emplace {
 

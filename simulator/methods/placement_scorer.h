@@ -6,8 +6,8 @@
 #include <span>
 #include <vector>
 
-#include "simulator/placement_task.h"
-#include "simulator/simulator.h"
+#include "simulator/engine/simulator.h"
+#include "simulator/environment/placement_task.h"
 
 namespace emplace {
 

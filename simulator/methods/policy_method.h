@@ -2,8 +2,8 @@
 #pragma once
 
 #include "common/policy/kernel/policy_kernel.h"
+#include "simulator/environment/policy_placer.h"
 #include "simulator/methods/placement_method.h"
-#include "simulator/policy_placer.h"
 
 namespace emplace {
 

@@ -5,7 +5,7 @@
 
 #include "common/policy/policy_weights.h"
 #include "common/wire/codec.h"
-#include "simulator/placement_task.h"
+#include "simulator/environment/placement_task.h"
 #include "tests/actor/small_tasks.h"
 
 namespace emplace {

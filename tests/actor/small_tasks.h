@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "common/policy/policy_weights.h"
-#include "simulator/placement_task.h"
+#include "simulator/environment/placement_task.h"
 
 namespace emplace {
 

@@ -1,5 +1,5 @@
 // Devices files, with their topologies.
-#include "simulator/cluster.h"
+#include "simulator/machine/cluster.h"
 #include "tests/fuzz/fuzz_target.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {

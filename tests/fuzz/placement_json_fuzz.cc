@@ -1,5 +1,5 @@
 // Placement files, read for the small graph on the small machine.
-#include "simulator/placement.h"
+#include "simulator/graph/placement.h"
 #include "tests/fuzz/fuzz_target.h"
 #include "tests/fuzz/small_machine.h"
 

@@ -5,7 +5,7 @@
 
 #include "common/error.h"
 #include "common/rng.h"
-#include "simulator/placement_env.h"
+#include "simulator/environment/placement_env.h"
 
 namespace emplace {
 

@@ -4,7 +4,7 @@
 
 #include "common/config/run_config.h"
 #include "common/trajectory.h"
-#include "simulator/placement_task.h"
+#include "simulator/environment/placement_task.h"
 
 namespace emplace {
 

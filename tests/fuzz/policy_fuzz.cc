@@ -1,6 +1,6 @@
 // policy.safetensors, as a user gives it to `emplace place` or a learner sends it, up to a placement made with it.
 #include "common/policy/policy_weights.h"
-#include "simulator/policy_placer.h"
+#include "simulator/environment/policy_placer.h"
 #include "tests/fuzz/fuzz_target.h"
 #include "tests/fuzz/small_machine.h"
 

@@ -1,6 +1,6 @@
 #include "tests/fuzz/small_machine.h"
 
-#include "simulator/graph_io.h"
+#include "simulator/graph/graph_io.h"
 
 namespace emplace {
 

@@ -4,9 +4,9 @@
 
 #include <vector>
 
-#include "simulator/cluster.h"
-#include "simulator/op_graph.h"
-#include "simulator/placement_task.h"
+#include "simulator/environment/placement_task.h"
+#include "simulator/graph/op_graph.h"
+#include "simulator/machine/cluster.h"
 
 namespace emplace {
 

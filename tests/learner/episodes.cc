@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "common/policy/kernel/policy_kernel.h"
-#include "simulator/placement_env.h"
+#include "simulator/environment/placement_env.h"
 #include "tests/support/random_graph.h"
 
 namespace emplace {

@@ -10,7 +10,7 @@
 #include "common/trajectory.h"
 #include "learner/update/policy_updater.h"
 #include "learner/workload.h"
-#include "simulator/placement_task.h"
+#include "simulator/environment/placement_task.h"
 
 namespace emplace {
 

@@ -6,7 +6,7 @@
 
 #include "common/file_io.h"
 #include "common/strings.h"
-#include "simulator/graph_io.h"
+#include "simulator/graph/graph_io.h"
 
 namespace emplace {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "simulator/topology.h"
+#include "simulator/machine/topology.h"
 
 namespace emplace {
 

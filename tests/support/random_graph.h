@@ -3,9 +3,9 @@
 #pragma once
 
 #include "common/rng.h"
-#include "simulator/cluster.h"
-#include "simulator/op_graph.h"
-#include "simulator/placement.h"
+#include "simulator/graph/op_graph.h"
+#include "simulator/graph/placement.h"
+#include "simulator/machine/cluster.h"
 
 namespace emplace {
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "common/rng.h"
-#include "simulator/placement_task.h"
+#include "simulator/environment/placement_task.h"
 
 namespace emplace {
 

@@ -11,7 +11,7 @@
 
 #include "common/error.h"
 #include "common/file_io.h"
-#include "simulator/graph_io.h"
+#include "simulator/graph/graph_io.h"
 #include "tests/support/random_graph.h"
 #include "tools/evaluation/results_file.h"
 #include "tools/evaluation/summary.h"

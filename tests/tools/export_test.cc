@@ -7,7 +7,7 @@
 #include "common/file_io.h"
 #include "common/strings.h"
 #include "learner/intake/placement_files.h"
-#include "simulator/graph_io.h"
+#include "simulator/graph/graph_io.h"
 #include "tests/learner/episodes.h"
 #include "tests/tools/cli_folder.h"
 

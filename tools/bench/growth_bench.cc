@@ -5,8 +5,8 @@
 
 #include "common/policy/kernel/policy_kernel.h"
 #include "common/strings.h"
-#include "simulator/simulator.h"
-#include "simulator/start_placement.h"
+#include "simulator/engine/simulator.h"
+#include "simulator/environment/start_placement.h"
 #include "tools/bench/inputs.h"
 
 namespace emplace::bench {

@@ -13,8 +13,8 @@
 #include "common/strings.h"
 #include "common/wire/codec.h"
 #include "learner/intake/trajectory_check.h"
-#include "simulator/simulator.h"
-#include "simulator/start_placement.h"
+#include "simulator/engine/simulator.h"
+#include "simulator/environment/start_placement.h"
 #include "tools/bench/inputs.h"
 
 // Callgrind is told this name. Not inlined, and not to be merged with a copy.

@@ -9,10 +9,10 @@
 #include "common/policy/policy_weights.h"
 #include "common/rng.h"
 #include "common/trajectory.h"
-#include "simulator/cluster.h"
-#include "simulator/op_graph.h"
-#include "simulator/placement.h"
-#include "simulator/placement_task.h"
+#include "simulator/environment/placement_task.h"
+#include "simulator/graph/op_graph.h"
+#include "simulator/graph/placement.h"
+#include "simulator/machine/cluster.h"
 
 namespace emplace::bench {
 

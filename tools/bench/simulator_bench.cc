@@ -6,9 +6,9 @@
 
 #include "common/error.h"
 #include "common/strings.h"
-#include "simulator/placement_env.h"
-#include "simulator/simulator.h"
-#include "simulator/start_placement.h"
+#include "simulator/engine/simulator.h"
+#include "simulator/environment/placement_env.h"
+#include "simulator/environment/start_placement.h"
 #include "tools/bench/inputs.h"
 
 namespace emplace::bench {

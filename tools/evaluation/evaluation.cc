@@ -11,7 +11,7 @@
 #include <thread>
 
 #include "common/mutex.h"
-#include "simulator/graph_io.h"
+#include "simulator/graph/graph_io.h"
 #include "simulator/methods/fallback.h"
 
 namespace emplace {

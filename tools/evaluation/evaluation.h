@@ -9,7 +9,7 @@
 #include <tuple>
 #include <vector>
 
-#include "simulator/cluster.h"
+#include "simulator/machine/cluster.h"
 #include "simulator/methods/placement_method.h"
 
 namespace emplace {

@@ -4,10 +4,10 @@
 #include <cmath>
 #include <map>
 
-#include "simulator/grouping.h"
-#include "simulator/placement_task.h"
-#include "simulator/simulator.h"
-#include "simulator/timeline_rows.h"
+#include "simulator/engine/simulator.h"
+#include "simulator/engine/timeline_rows.h"
+#include "simulator/environment/placement_task.h"
+#include "simulator/graph/grouping.h"
 #include "tools/report/layered_layout.h"
 
 namespace emplace {

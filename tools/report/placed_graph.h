@@ -4,9 +4,9 @@
 #include <cstdint>
 #include <nlohmann/json.hpp>
 
-#include "simulator/cluster.h"
-#include "simulator/op_graph.h"
-#include "simulator/placement.h"
+#include "simulator/graph/op_graph.h"
+#include "simulator/graph/placement.h"
+#include "simulator/machine/cluster.h"
 
 namespace emplace {
 

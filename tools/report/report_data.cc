@@ -7,7 +7,7 @@
 #include "common/file_io.h"
 #include "common/policy/policy_weights.h"
 #include "common/strings.h"
-#include "simulator/graph_io.h"
+#include "simulator/graph/graph_io.h"
 #include "simulator/methods/policy_method.h"
 #include "tools/report/method_results.h"
 #include "tools/report/placed_graph.h"

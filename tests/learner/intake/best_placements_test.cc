@@ -8,7 +8,7 @@
 #include <map>
 #include <thread>
 
-#include "simulator/placement_env.h"
+#include "simulator/environment/placement_env.h"
 #include "tests/learner/episodes.h"
 
 namespace emplace {

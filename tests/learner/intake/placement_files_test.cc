@@ -13,8 +13,8 @@
 
 #include "common/file_io.h"
 #include "common/strings.h"
-#include "simulator/placement.h"
-#include "simulator/simulator.h"
+#include "simulator/engine/simulator.h"
+#include "simulator/graph/placement.h"
 #include "tests/learner/episodes.h"
 
 namespace emplace {

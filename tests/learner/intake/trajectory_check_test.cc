@@ -7,7 +7,7 @@
 #include <functional>
 #include <limits>
 
-#include "simulator/placement_env.h"
+#include "simulator/environment/placement_env.h"
 #include "tests/learner/episodes.h"
 
 namespace emplace {

@@ -7,7 +7,7 @@
 #include <set>
 
 #include "common/error.h"
-#include "simulator/placement_env.h"
+#include "simulator/environment/placement_env.h"
 #include "tests/learner/episodes.h"
 #include "tests/support/trials.h"
 

@@ -5,7 +5,7 @@
 #include <set>
 
 #include "common/error.h"
-#include "simulator/graph_io.h"
+#include "simulator/graph/graph_io.h"
 
 namespace emplace {
 namespace {

@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <vector>
 
+#include "simulator/engine/simulator.h"
 #include "simulator/families/backward.h"
 #include "simulator/families/op_table.h"
 #include "simulator/families/ptb.h"
-#include "simulator/simulator.h"
 
 namespace emplace {
 namespace {

@@ -8,9 +8,9 @@
 #include <string>
 
 #include "common/error.h"
+#include "simulator/graph/placement.h"
 #include "simulator/methods/optimal_method.h"
 #include "simulator/methods/placement_scorer.h"
-#include "simulator/placement.h"
 #include "tests/simulator/methods/hand_tasks.h"
 #include "tests/support/random_task.h"
 #include "tests/support/trials.h"

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "simulator/placement_task.h"
+#include "simulator/environment/placement_task.h"
 
 namespace emplace {
 

@@ -7,7 +7,7 @@
 #include <limits>
 
 #include "common/error.h"
-#include "simulator/simulator.h"
+#include "simulator/engine/simulator.h"
 
 namespace emplace {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "simulator/graph_io.h"
+#include "simulator/graph/graph_io.h"
 
 namespace emplace {
 namespace {

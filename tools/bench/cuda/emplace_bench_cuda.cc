@@ -15,8 +15,8 @@
 #include "common/error.h"
 #include "common/policy/cuda/update_cuda.h"
 #include "common/policy/policy_net.h"
+#include "simulator/environment/placement_task.h"
 #include "simulator/families/family.h"
-#include "simulator/placement_task.h"
 
 namespace emplace {
 namespace {

@@ -10,7 +10,7 @@
 #include "common/error.h"
 #include "common/policy/kernel/policy_kernel.h"
 #include "common/policy/policy_net.h"
-#include "simulator/placement_env.h"
+#include "simulator/environment/placement_env.h"
 #include "tools/bench/inputs.h"
 
 namespace emplace::bench {

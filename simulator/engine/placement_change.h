@@ -1,0 +1,65 @@
+// Finds the time from which a run under another placement differs from the last run.
+//
+// An op's device first matters to a run when the op gets ready, which is no sooner than its last producer ends. It
+// matters earlier, when a producer ends, if that producer then sends other tensors, or to other devices. A
+// change of an input from local to remote has no effect as long as the same tensors travel at the same times.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <vector>
+
+#include "common/csr.h"
+#include "simulator/engine/run_state.h"
+
+namespace emplace {
+
+// Not thread-safe. Allocates in its constructor only.
+class PlacementChange {
+ public:
+  explicit PlacementChange(const SimGraph& graph);
+
+  // Returns a time in us before which nothing in `last`, a complete run, differs under `placement`; infinity if the
+  // placements are equal. The result is not exact if it is at most `too_early_us`. sends_the_same(op): whether an op
+  // that stays on its device, and has readers elsewhere under both placements, requests the same transfers.
+  template <typename SendsTheSame>
+  double FirstEffectUs(const RunState& last, std::span<const DeviceIndex> placement, double too_early_us,
+                       SendsTheSame sends_the_same) {
+    std::fill(compared_.begin(), compared_.end(), uint8_t{0});
+    double first = std::numeric_limits<double>::infinity();
+    for (size_t o = 0; o < last.num_ops && first > too_early_us; ++o) {
+      if (placement[o] == last.ops[o].device) continue;
+      double ready = -std::numeric_limits<double>::infinity();  // An op without inputs is ready before all events.
+      for (const OpIndex producer : producers_.Row(static_cast<int32_t>(o))) {
+        const auto p = static_cast<size_t>(producer);
+        const double finish = last.timeline.finish_us[p];
+        ready = std::max(ready, finish);
+        // A producer that moves has its own effect, before it even starts.
+        if (finish >= first || compared_[p] != 0 || placement[p] != last.ops[p].device) continue;
+        compared_[p] = 1;
+        const bool remote = HasRemoteReaders(last, producer, [&](OpIndex reader) { return last.DeviceOf(reader); });
+        const bool remains = HasRemoteReaders(last, producer, [&](OpIndex reader) {
+          return static_cast<size_t>(placement[static_cast<size_t>(reader)]);
+        });
+        if (remote != remains || (remote && !sends_the_same(producer))) first = finish;
+      }
+      first = std::min(first, ready);
+    }
+    return first;
+  }
+
+ private:
+  template <typename DeviceOf>
+  static bool HasRemoteReaders(const RunState& last, OpIndex op, DeviceOf device_of) {
+    const std::span<const int32_t> readers = last.consumers.Row(op);
+    return std::any_of(readers.begin(), readers.end(),
+                       [&](OpIndex reader) { return device_of(reader) != last.DeviceOf(op); });
+  }
+
+  Csr producers_;                  // [n] the producer of each input
+  std::vector<uint8_t> compared_;  // [n] scratch: whether what the op sends was compared
+};
+
+}  // namespace emplace

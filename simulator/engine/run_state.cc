@@ -1,0 +1,48 @@
+#include "simulator/engine/run_state.h"
+
+#include "common/error.h"
+
+namespace emplace {
+
+RunState::RunState(const SimGraph& sim_graph, size_t num_link_slots, size_t most_transfers)
+    : graph(sim_graph),
+      num_ops(static_cast<size_t>(graph.num_ops)),
+      num_devices(static_cast<size_t>(graph.num_devices)),
+      link_slots(num_link_slots),
+      events(num_devices + link_slots),
+      ops(num_ops),
+      device_queue(num_devices, num_ops),
+      device_free_at(num_devices),
+      log(num_ops + most_transfers) {
+  EMPLACE_CHECK(num_devices + link_slots <= EventSlots::kMaxSlots);
+  producer_of.reserve(graph.tensor_bytes.size());
+  consumers.begin.reserve(num_ops + 1);
+  consumers.items.reserve(graph.tensor_consumers.items.size());
+  for (size_t o = 0; o < num_ops; ++o) {
+    const auto first = static_cast<std::ptrdiff_t>(consumers.items.size());
+    for (int32_t tensor = graph.tensor_begin[o]; tensor < graph.tensor_begin[o + 1]; ++tensor) {
+      producer_of.push_back(static_cast<OpIndex>(o));
+      const std::span<const int32_t> row = graph.tensor_consumers.Row(tensor);
+      consumers.items.insert(consumers.items.end(), row.begin(), row.end());
+    }
+    std::sort(consumers.items.begin() + first, consumers.items.end());
+    consumers.begin.push_back(static_cast<int32_t>(consumers.items.size()));
+  }
+  timeline.transfers.reserve(most_transfers);
+  timeline.start_us.resize(num_ops);
+  timeline.finish_us.resize(num_ops);
+  timeline.peak_bytes.resize(num_devices);
+}
+
+void RunState::Reset(std::span<const DeviceIndex> placement, bool keep_the_transfers) {
+  EMPLACE_CHECK(placement.size() == num_ops);
+  keep_transfers = keep_the_transfers;
+  for (size_t o = 0; o < num_ops; ++o) ops[o] = {graph.num_inputs[o], placement[o]};
+  events.Clear();
+  device_queue.Clear();
+  std::fill(device_free_at.begin(), device_free_at.end(), 0.0);
+  log_size = 0;
+  timeline.transfers.clear();
+}
+
+}  // namespace emplace

@@ -1,0 +1,115 @@
+// The state of a run that the event loop and the link model share: graph, placement, devices, queues and coming events.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "common/csr.h"
+#include "common/ids.h"
+#include "common/trajectory.h"
+#include "simulator/engine/event_slots.h"
+#include "simulator/engine/linked_queues.h"
+#include "simulator/engine/sim_graph.h"
+#include "simulator/engine/timeline.h"
+
+namespace emplace {
+
+// A device has one coming event, the end of its op, or idles. It takes its next op in advance, when the op before ends:
+// its queue is first come, first served, so nothing later can change which op that is or when it starts. Event slots:
+// devices [0, D), then the L slots of the link model. Events at equal times go by rank: ready inputs [0, n) by
+// producer, then link turns [n, n + L), then device turns [n + L, n + L + D). The end of an op that takes no time has
+// the rank of its device's turn, at which the op starts, so all inputs that get ready at that time come before.
+//
+// An op's end makes all its local consumers ready at once, and a delivery all readers that it serves. This is the order
+// by (producer, consumer) of docs/design-simulator.md: ranks go by producer, each event goes over its consumers in
+// ascending order, and two deliveries of one producer at one time go to different devices, whose queues are separate.
+struct RunState {
+  struct OpState {
+    int32_t missing;  // Number of inputs that are not ready.
+    DeviceIndex device;
+  };
+
+  // REQUIRES: sim_graph outlives the state; a run delivers at most `most_transfers` transfers.
+  RunState(const SimGraph& sim_graph, size_t num_link_slots, size_t most_transfers);
+  void Reset(std::span<const DeviceIndex> placement, bool keep_the_transfers);
+
+  size_t DeviceOf(OpIndex op) const { return static_cast<size_t>(ops[static_cast<size_t>(op)].device); }
+
+  void ScheduleDelivery(size_t link, double time_us, int32_t tensor) {
+    events.Schedule(num_devices + link, time_us, static_cast<size_t>(producer_of[static_cast<size_t>(tensor)]));
+  }
+  void ScheduleLinkTurn(size_t link, double time_us) { events.Schedule(num_devices + link, time_us, num_ops + link); }
+  bool LinkIsIdle(size_t link) const { return events.Idle(num_devices + link); }
+  void CancelLink(size_t link) { events.Cancel(num_devices + link); }
+
+  // Counts an input of `op` as ready if `is_ready`; the flag saves the caller a branch. Returns whether this was the
+  // op's last missing input.
+  bool TakeInput(OpIndex op, bool is_ready) {
+    OpState& state = ops[static_cast<size_t>(op)];
+    state.missing -= static_cast<int32_t>(is_ready);
+    return is_ready && state.missing == 0;
+  }
+  void QueueOp(OpIndex op, double now) {
+    const size_t device = DeviceOf(op);
+    PushOp(op, device);
+    if (events.Idle(device)) StartNextOp(device, now);
+  }
+  // Queues an op on its device. REQUIRES: `device` is the op's device and does not idle. In a large graph the op's data
+  // is outside the caches, so it is prefetched here and in StartNextOp.
+  void PushOp(OpIndex op, size_t device) {
+    device_queue.Push(device, op);
+    __builtin_prefetch(&graph.cost_us[static_cast<size_t>(op) * num_devices]);
+    __builtin_prefetch(&consumers.begin[static_cast<size_t>(op)]);
+  }
+  // Starts the next op of the device's queue, now or when the device gets free. REQUIRES: the queue is not empty, and
+  // no op's end is scheduled.
+  void StartNextOp(size_t device, double now) {
+    const OpIndex op = device_queue.Pop(device);
+    __builtin_prefetch(consumers.items.data() + consumers.begin[static_cast<size_t>(op)]);
+    const double start = std::max(now, device_free_at[device]);
+    const double cost = graph.cost_us[static_cast<size_t>(op) * num_devices + device];
+    const double finish = start + cost;
+    timeline.start_us[static_cast<size_t>(op)] = start;
+    timeline.finish_us[static_cast<size_t>(op)] = finish;
+    device_free_at[device] = cost == 0 ? finish : finish + graph.op_overhead_us;
+    events.Schedule(device, finish, finish > start ? static_cast<size_t>(op) : num_ops + link_slots + device);
+  }
+
+  void LogOpEnd(OpIndex op) { log[log_size++] = op; }
+  void LogDelivery(int32_t transfer) { log[log_size++] = ~transfer; }
+
+  // Calls visit(span) for all data that events change, except OpState::missing: the log and the placement determine
+  // that number.
+  template <typename Visit>
+  void VisitState(Visit&& visit) {
+    events.VisitState(visit);
+    device_queue.VisitState(visit);
+    visit(std::span(device_free_at));
+    visit(std::span(&log_size, 1));
+  }
+
+  // There is a slot for each device, for each channel of a topology, and for the network's turn.
+  static_assert(kMaxDevices + 2 * kMaxTopologyLinks + 1 <= static_cast<int>(EventSlots::kMaxSlots));
+
+  const SimGraph& graph;
+  const size_t num_ops;
+  const size_t num_devices;
+  const size_t link_slots;
+  // [n] consumers of all tensors of an op, ascending; a consumer of several of these tensors is listed as often.
+  Csr consumers;
+  std::vector<OpIndex> producer_of;  // [T]
+
+  bool keep_transfers = false;  // Whether to write timeline.transfers.
+  EventSlots events;
+  std::vector<OpState> ops;   // [n]
+  LinkedQueues device_queue;  // [D] queues of ops; the pushed ops are a device's ops in the order of their starts.
+  std::vector<double> device_free_at;  // [D] us; when the device can start its next op
+  std::vector<int32_t>
+      log;  // [n + most transfers] events that made inputs ready: op ends as op, deliveries as ~transfer
+  size_t log_size = 0;
+  Timeline timeline;
+};
+
+}  // namespace emplace

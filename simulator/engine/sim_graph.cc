@@ -1,0 +1,72 @@
+#include "simulator/engine/sim_graph.h"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+
+#include "common/error.h"
+#include "simulator/engine/sim_graph_check.h"
+
+namespace emplace {
+namespace {
+
+// The outputs of one op that somebody reads: consumers of each, the control signal last.
+std::vector<std::vector<int32_t>> ConsumersByOutput(const OpGraph& graph, OpIndex producer) {
+  const size_t outputs = graph.op(producer).outputs.size();
+  std::vector<std::vector<int32_t>> consumers(outputs + 1);
+  for (const int32_t consumer : graph.consumers().Row(producer)) {
+    for (const OpInput& input : graph.op(consumer).inputs) {
+      if (input.producer != producer) continue;
+      std::vector<int32_t>& row =
+          consumers[input.output == OpInput::kControl ? outputs : static_cast<size_t>(input.output)];
+      if (row.empty() || row.back() != consumer) row.push_back(consumer);
+    }
+  }
+  return consumers;
+}
+
+}  // namespace
+
+bool SimGraph::Fits(std::span<const int64_t> peak_bytes) const {
+  EMPLACE_CHECK(peak_bytes.size() == memory_bytes.size());
+  return std::equal(peak_bytes.begin(), peak_bytes.end(), memory_bytes.begin(), std::less_equal<>());
+}
+
+SimGraph SimGraph::Compile(const OpGraph& graph, const Cluster& cluster) {
+  SimGraph sim;
+  sim.num_ops = graph.num_ops();
+  sim.num_devices = cluster.num_devices();
+  sim.op_overhead_us = cluster.op_overhead_us;
+  sim.bandwidth_bytes_per_us = cluster.bandwidth_bytes_per_us;
+  sim.transfer_overhead_us = cluster.transfer_overhead_us;
+  sim.link_model = cluster.link_model;
+  if (sim.link_model == LinkModel::kTopology) sim.routes = FindRoutes(cluster.topology, sim.num_devices);
+  for (const Device& device : cluster.devices) sim.memory_bytes.push_back(device.memory_bytes);
+
+  sim.num_inputs.assign(static_cast<size_t>(sim.num_ops), 0);
+  sim.tensor_begin.push_back(0);
+  for (OpIndex o = 0; o < sim.num_ops; ++o) {
+    const Op& op = graph.op(o);
+    for (const Device& device : cluster.devices) {
+      sim.cost_us.push_back(op.AllowedOn(device.kind) ? *op.cost.On(device.kind) : std::nan(""));
+    }
+    sim.output_bytes.push_back(op.OutputBytes());
+    sim.param_bytes.push_back(op.param_bytes);
+    sim.temp_bytes.push_back(op.temp_bytes);
+    const std::vector<std::vector<int32_t>> consumers = ConsumersByOutput(graph, o);
+    for (size_t output = 0; output < consumers.size(); ++output) {
+      if (consumers[output].empty()) continue;
+      sim.tensor_bytes.push_back(output < op.outputs.size() ? op.outputs[output].bytes : 0);
+      for (const int32_t consumer : consumers[output]) {
+        sim.tensor_consumers.items.push_back(consumer);
+        ++sim.num_inputs[static_cast<size_t>(consumer)];
+      }
+      sim.tensor_consumers.begin.push_back(static_cast<int32_t>(sim.tensor_consumers.items.size()));
+    }
+    sim.tensor_begin.push_back(static_cast<int32_t>(sim.tensor_bytes.size()));
+  }
+  CheckLongestRun(sim);
+  return sim;
+}
+
+}  // namespace emplace

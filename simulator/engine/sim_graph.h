@@ -1,0 +1,49 @@
+// A graph on a cluster as the simulator runs it: flat arrays without names. Actors receive graphs in this form, in
+// which twenty graphs of 10,000 ops take a few MB.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "common/csr.h"
+#include "simulator/graph/op_graph.h"
+#include "simulator/machine/cluster.h"
+
+namespace emplace {
+
+// n ops, D devices, T tensors. A tensor is an output that somebody reads; the control signal of an op counts as one
+// more output, of 0 bytes, after its data outputs. Tensors are ordered by producer, then by output index.
+struct SimGraph {
+  int32_t num_ops = 0;
+  int32_t num_devices = 0;
+  std::vector<double> cost_us;        // [n * D] row-major; NaN where the op may not run
+  std::vector<int32_t> tensor_begin;  // [n + 1] tensors of op o: [tensor_begin[o], tensor_begin[o + 1])
+  std::vector<int64_t> tensor_bytes;  // [T]
+  Csr tensor_consumers;               // [T] ops that read it, ascending, no repeats
+  std::vector<int32_t> num_inputs;    // [n] distinct (tensor, consumer) pairs that end here
+  std::vector<int64_t> output_bytes;  // [n] sum over all outputs, read or not
+  std::vector<int64_t> param_bytes;   // [n]
+  std::vector<int64_t> temp_bytes;    // [n]
+  // The machine.
+  double op_overhead_us = 0;
+  LinkModel link_model = LinkModel::kShared;
+  double bandwidth_bytes_per_us = 1;  // Bandwidth of each device's sending link; unused with a topology.
+  double transfer_overhead_us = 0;
+  Routes routes;                      // For LinkModel::kTopology, else empty.
+  std::vector<int64_t> memory_bytes;  // [D]
+
+  // Upper bound of the makespan of any placement: the times of all ops and all transfers, one after the other.
+  double LongestRunUs() const;
+  // Whether each device's peak fits its memory. peak_bytes: [D], as Simulator gives it.
+  bool Fits(std::span<const int64_t> peak_bytes) const;
+
+  // Throws BadInput when all times add up to 2^63 us or more: no such run could be simulated.
+  static SimGraph Compile(const OpGraph& graph, const Cluster& cluster);
+  // Checks a graph that came from the network. Throws BadInput unless sizes fit, indices are in range, rows ascend,
+  // numbers are finite, all times add up to less than 2^63 us, the graph has no cycle, and a topology has a route for
+  // every pair of devices.
+  void Validate() const;
+};
+
+}  // namespace emplace

@@ -1,0 +1,59 @@
+#include "simulator/engine/simulator.h"
+
+#include "common/error.h"
+#include "simulator/engine/event_loop.h"
+#include "simulator/engine/links/destination_transfers.h"
+#include "simulator/engine/links/sender_links.h"
+#include "simulator/engine/links/tensor_transfers.h"
+#include "simulator/engine/links/topology_links.h"
+#include "simulator/engine/peak_memory.h"
+
+namespace emplace {
+namespace {
+
+std::unique_ptr<EventLoop> MakeEventLoop(const SimGraph& graph) {
+  switch (graph.link_model) {
+    case LinkModel::kShared:
+      return std::make_unique<EventLoopOver<SenderLinks<TensorTransfers>>>(graph);
+    case LinkModel::kPerDestination:
+      return std::make_unique<EventLoopOver<SenderLinks<DestinationTransfers>>>(graph);
+    case LinkModel::kTopology:
+      return std::make_unique<EventLoopOver<TopologyLinks>>(graph);
+  }
+  CheckFailed(__FILE__, __LINE__, "link model is known", "");
+}
+
+}  // namespace
+
+struct Simulator::Impl {
+  explicit Impl(const SimGraph& graph) : loop(MakeEventLoop(graph)), peak(graph) {}
+
+  std::unique_ptr<EventLoop> loop;
+  PeakMemory peak;
+};
+
+Simulator::Simulator(const SimGraph& graph) : impl_(std::make_unique<Impl>(graph)) {}
+Simulator::~Simulator() = default;
+
+double Simulator::Makespan(std::span<const DeviceIndex> placement) {
+  impl_->loop->Run(placement, /*keep_transfers=*/false);
+  return impl_->loop->state().timeline.makespan_us;
+}
+
+double Simulator::MakespanAndPeak(std::span<const DeviceIndex> placement, std::span<int64_t> peak_bytes) {
+  impl_->loop->Run(placement, /*keep_transfers=*/false);
+  const RunState& run = impl_->loop->state();
+  impl_->peak.Compute(placement, run.device_queue, run.timeline, peak_bytes);
+  return run.timeline.makespan_us;
+}
+
+const Timeline& Simulator::Run(std::span<const DeviceIndex> placement) {
+  impl_->loop->Run(placement, /*keep_transfers=*/true);
+  RunState& run = impl_->loop->state();
+  impl_->peak.Compute(placement, run.device_queue, run.timeline, run.timeline.peak_bytes);
+  return run.timeline;
+}
+
+size_t Simulator::events() const { return impl_->loop->events(); }
+
+}  // namespace emplace

@@ -1,0 +1,42 @@
+// Simulates one step of a placed graph by the rules of docs/design-simulator.md. With the default link model the
+// results equal those of Placeto's published simulator. Deterministic. One Simulator serves any number of placements
+// and allocates only in its constructor. Not thread-safe: each thread needs its own, but the SimGraph may be shared.
+//
+// If a placement differs little from that of the call before, as between two steps of an episode, Makespan and
+// MakespanAndPeak take over the run before up to the time when the difference has an effect (placement_change.h), and
+// simulate the rest. The results are the same numbers as without this. Run always simulates everything, because it
+// reports every transfer.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+
+#include "common/ids.h"
+#include "simulator/engine/sim_graph.h"
+#include "simulator/engine/timeline.h"
+
+namespace emplace {
+
+class Simulator {
+ public:
+  // REQUIRES: graph outlives the simulator.
+  explicit Simulator(const SimGraph& graph);
+  ~Simulator();
+
+  // Returns the makespan in us. REQUIRES: placement is legal (CheckPlacement) and has num_ops entries.
+  double Makespan(std::span<const DeviceIndex> placement);
+  // Returns the makespan in us, and writes the peak memory of each device to peak_bytes [D].
+  double MakespanAndPeak(std::span<const DeviceIndex> placement, std::span<int64_t> peak_bytes);
+  // Returns the whole timeline. The reference is valid until the next call.
+  const Timeline& Run(std::span<const DeviceIndex> placement);
+
+  // Number of op ends and deliveries that the last call simulated; those taken over do not count.
+  size_t events() const;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace emplace

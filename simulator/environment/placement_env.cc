@@ -1,0 +1,111 @@
+#include "simulator/environment/placement_env.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+#include "common/error.h"
+
+namespace emplace {
+namespace {
+
+// Bytes over its memory on the fullest device; 0 when everything fits.
+int64_t BytesOver(std::span<const int64_t> peak_bytes, std::span<const int64_t> memory_bytes) {
+  int64_t over = 0;
+  for (size_t d = 0; d < peak_bytes.size(); ++d) over = std::max(over, peak_bytes[d] - memory_bytes[d]);
+  return over;
+}
+
+}  // namespace
+
+double Rho(const EnvironmentConfig& config, double makespan_us, std::span<const int64_t> peak_bytes,
+           std::span<const int64_t> memory_bytes) {
+  // The makespan of an empty graph is 0, whose logarithm would be minus infinity, so at least one nanosecond counts.
+  const double seconds = makespan_us * 1e-6;
+  const double time = config.reward == "log" ? std::log(std::max(seconds, 1e-9)) : seconds;
+  const double gigabytes_over = static_cast<double>(BytesOver(peak_bytes, memory_bytes)) * 1e-9;
+  return time + std::min(config.memory_penalty * gigabytes_over, config.memory_penalty_cap);
+}
+
+PlacementEnv::PlacementEnv(const PlacementTask& task, const EnvironmentConfig& config)
+    : task_(&task),
+      config_(config),
+      simulator_(task.sim),
+      placement_(static_cast<size_t>(task.policy.num_nodes)),
+      op_placement_(task.group_of_op.size()),
+      op_begin_(placement_.size() + 1),
+      ops_of_group_(task.group_of_op.size()),
+      peak_bytes_(static_cast<size_t>(task.sim.num_devices)),
+      group_bytes_(placement_.size()),
+      placed_bytes_(peak_bytes_.size()),
+      best_makespan_us_(std::numeric_limits<double>::infinity()) {
+  best_placement_.reserve(placement_.size());
+  for (const GroupIndex group : task.group_of_op) ++op_begin_[static_cast<size_t>(group) + 1];
+  std::partial_sum(op_begin_.begin(), op_begin_.end(), op_begin_.begin());
+  std::vector<int32_t> next(op_begin_.begin(), op_begin_.end() - 1);
+  for (size_t o = 0; o < task.group_of_op.size(); ++o) {
+    int32_t& slot = next[static_cast<size_t>(task.group_of_op[o])];
+    ops_of_group_[static_cast<size_t>(slot++)] = static_cast<OpIndex>(o);
+    for (const std::vector<int64_t>* bytes : {&task.sim.output_bytes, &task.sim.param_bytes, &task.sim.temp_bytes}) {
+      group_bytes_[static_cast<size_t>(task.group_of_op[o])] += static_cast<double>((*bytes)[o]);
+    }
+  }
+}
+
+bool PlacementEnv::FitsAnyhow() {
+  std::fill(placed_bytes_.begin(), placed_bytes_.end(), 0.0);
+  for (size_t group = 0; group < placement_.size(); ++group) placed_bytes_[placement_[group]] += group_bytes_[group];
+  for (size_t d = 0; d < placed_bytes_.size(); ++d) {
+    if (placed_bytes_[d] > static_cast<double>(task_->sim.memory_bytes[d])) return false;
+  }
+  return true;
+}
+
+double PlacementEnv::Evaluate() {
+  if (FitsAnyhow()) {
+    makespan_us_ = simulator_.Makespan(op_placement_);
+    std::fill(peak_bytes_.begin(), peak_bytes_.end(), 0);
+    feasible_ = true;
+  } else {
+    makespan_us_ = simulator_.MakespanAndPeak(op_placement_, peak_bytes_);
+    feasible_ = BytesOver(peak_bytes_, task_->sim.memory_bytes) == 0;
+  }
+  if (feasible_ && makespan_us_ < best_makespan_us_) {
+    best_makespan_us_ = makespan_us_;
+    best_placement_.assign(placement_.begin(), placement_.end());
+  }
+  // Without a memory limit in reach, peak_bytes_ is zero and adds no penalty.
+  rho_ = Rho(config_, makespan_us_, peak_bytes_, task_->sim.memory_bytes);
+  return rho_;
+}
+
+double PlacementEnv::Reset(std::span<const uint8_t> start) {
+  EMPLACE_CHECK(start.size() == placement_.size());
+  std::copy(start.begin(), start.end(), placement_.begin());
+  task_->Expand(placement_, op_placement_);
+  step_ = 0;
+  return Evaluate();
+}
+
+double PlacementEnv::Reset(Rng& rng) {
+  StartPlacement(*task_, config_.start, rng, start_);
+  return Reset(start_);
+}
+
+double PlacementEnv::Step(DeviceIndex device) {
+  EMPLACE_CHECK(!done());
+  const auto group = static_cast<size_t>(step_);
+  EMPLACE_CHECK(
+      task_->policy.allowed[group * static_cast<size_t>(task_->policy.num_devices) + static_cast<size_t>(device)] == 1);
+  ++step_;
+  // Nothing moved: the run would be the same.
+  if (placement_[group] == device) return rho_;
+  placement_[group] = static_cast<uint8_t>(device);
+  for (int32_t i = op_begin_[group]; i < op_begin_[group + 1]; ++i) {
+    op_placement_[static_cast<size_t>(ops_of_group_[static_cast<size_t>(i)])] = device;
+  }
+  return Evaluate();
+}
+
+}  // namespace emplace

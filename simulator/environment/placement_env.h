@@ -1,0 +1,72 @@
+// The placement episode, and the one definition of the reward.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "common/config/run_config.h"
+#include "common/policy/policy_graph.h"
+#include "common/rng.h"
+#include "simulator/engine/simulator.h"
+#include "simulator/environment/placement_task.h"
+#include "simulator/environment/start_placement.h"
+
+namespace emplace {
+
+// rho of one simulated run: the makespan in seconds, or its natural logarithm, + memory_penalty * GB over the limit on
+// the fullest device (capped at memory_penalty_cap). Rewards are differences of rho.
+double Rho(const EnvironmentConfig& config, double makespan_us, std::span<const int64_t> peak_bytes,
+           std::span<const int64_t> memory_bytes);
+
+// Not thread-safe. Allocates in its constructor only.
+class PlacementEnv {
+ public:
+  // REQUIRES: task outlives the environment.
+  PlacementEnv(const PlacementTask& task, const EnvironmentConfig& config);
+
+  // Starts an episode from a start placement as `config.start` says, and returns rho(s_0). Under "best" it is a random
+  // one: who runs the episodes knows the best placement of them all, and starts from it by the other Reset.
+  double Reset(Rng& rng);
+  // Starts an episode from this placement, and returns rho(s_0). REQUIRES: [n], every device allowed.
+  double Reset(std::span<const uint8_t> start);
+  // Puts the current group on `device`, simulates the placement, makes the next group current, and returns
+  // rho(s_{t+1}). The step's reward is rho(s_t) - rho(s_{t+1}). REQUIRES: !done() and the device is
+  // allowed for the group.
+  double Step(DeviceIndex device);
+
+  bool done() const { return step_ == task_->policy.num_nodes; }
+  int32_t step() const { return step_; }
+  std::span<const uint8_t> placement() const { return placement_; }  // [n]
+  PolicyState state() const { return {&task_->policy, placement_.data(), step_}; }
+  double makespan_us() const { return makespan_us_; }  // Makespan of the current placement.
+  bool feasible() const { return feasible_; }          // Whether the current placement fits every device's memory.
+  double best_makespan_us() const { return best_makespan_us_; }  // Of the best feasible placement; infinity: none.
+  const std::vector<uint8_t>& best_placement() const { return best_placement_; }
+
+ private:
+  double Evaluate();
+  // Whether the bytes of all ops on each device would fit its memory at once, so that no peak has to be computed.
+  bool FitsAnyhow();
+
+  const PlacementTask* task_;
+  EnvironmentConfig config_;
+  Simulator simulator_;
+  std::vector<uint8_t> placement_;         // [n]
+  std::vector<DeviceIndex> op_placement_;  // [num_ops]
+  std::vector<int32_t> op_begin_;          // [n + 1] ops of each group, in ops_of_group_
+  std::vector<OpIndex> ops_of_group_;      // [num_ops]
+  std::vector<int64_t> peak_bytes_;        // [D] of the current placement; 0 if FitsAnyhow
+  std::vector<double> group_bytes_;        // [n] outputs, parameters and temporary bytes of all ops of the group
+  std::vector<double> placed_bytes_;       // [D] scratch of FitsAnyhow
+  std::vector<uint8_t> best_placement_;    // [n]; empty as long as there is none
+  std::vector<uint8_t> start_;             // [n] scratch of Reset
+  int32_t step_ = 0;
+  double rho_ = 0;
+  double makespan_us_ = 0;
+  double best_makespan_us_ = 0;
+  bool feasible_ = true;
+};
+
+}  // namespace emplace

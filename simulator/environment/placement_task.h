@@ -1,0 +1,49 @@
+// A graph on a cluster, ready to be placed: the simulator's graph, the groups and the policy's view. The learner sends
+// tasks to actors, and `emplace place` makes one from files.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "common/policy/policy_graph.h"
+#include "common/wire/array_bundle.h"
+#include "simulator/engine/sim_graph.h"
+#include "simulator/graph/op_graph.h"
+#include "simulator/machine/cluster.h"
+
+namespace emplace {
+
+// Throws BadInput for a device whose kind may run no op of the graph, because a misspelt kind would silently leave the
+// device idle. This is for users' input; a task with such a device is legal.
+void CheckKinds(const OpGraph& graph, const Cluster& cluster);
+
+struct PlacementTask {
+  std::string name;
+  SimGraph sim;
+  std::vector<GroupIndex> group_of_op;  // [num_ops]
+  PolicyGraph policy;
+  // Makespan (us) on, and index of, the best single device: that with the least makespan of all that may run every op
+  // and fit the graph in memory, or, if none fits it, of all that may run every op. Infinity and -1 if there is none.
+  double single_device_us = 0;
+  DeviceIndex single_device = 0;
+  // For methods that place ops. Only Make fills these in, and actors do not get them.
+  std::vector<GroupIndex> unit_of_op;     // [num_ops] the smallest sets of ops that have to stay together
+  std::vector<int32_t> stage_of_op;       // [num_ops] "stage" of the op's attrs, -1: none
+  std::vector<std::string> device_kinds;  // [D]
+
+  // Throws BadInput for a graph without ops, and as GroupOps and SimGraph::Compile do.
+  static PlacementTask Make(const OpGraph& graph, const Cluster& cluster, int32_t max_groups);
+  // Does the same without the fields for methods, which need a second grouping.
+  static PlacementTask MakeForEpisodes(const OpGraph& graph, const Cluster& cluster, int32_t max_groups);
+  // makespan / one device: lower is better. NaN if no device may run every op.
+  double RatioToSingleDevice(double makespan_us) const;
+  // Writes the placement of the ops [num_ops] that follows from a placement of the groups [n].
+  void Expand(std::span<const uint8_t> groups, std::span<DeviceIndex> ops) const;
+};
+
+ArrayBundle ToBundle(const PlacementTask& task);
+// Checks everything that came from the network. Throws BadInput, which names the array.
+PlacementTask TaskFromBundle(const ArrayBundle& bundle);
+
+}  // namespace emplace

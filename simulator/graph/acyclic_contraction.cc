@@ -1,0 +1,165 @@
+#include "simulator/graph/acyclic_contraction.h"
+
+#include <algorithm>
+#include <iterator>
+#include <numeric>
+
+#include "common/error.h"
+
+namespace emplace {
+namespace {
+
+// Nodes that one search may see. Past it the merge is refused: rather a few heavier cuts than quadratic time.
+constexpr size_t kSearchLimit = 256;
+
+void SortUnique(std::vector<int32_t>& values) {
+  std::sort(values.begin(), values.end());
+  values.erase(std::unique(values.begin(), values.end()), values.end());
+}
+
+void Replace(std::vector<int32_t>& values, int32_t old_value, int32_t new_value) {
+  const auto at = std::lower_bound(values.begin(), values.end(), old_value);
+  EMPLACE_CHECK(at != values.end() && *at == old_value);
+  values.erase(at);
+  const auto to = std::lower_bound(values.begin(), values.end(), new_value);
+  if (to == values.end() || *to != new_value) values.insert(to, new_value);
+}
+
+}  // namespace
+
+AcyclicContraction::AcyclicContraction(int32_t nodes, std::span<const std::pair<int32_t, int32_t>> edges)
+    : merged_into_(static_cast<size_t>(nodes)),
+      successors_(static_cast<size_t>(nodes)),
+      predecessors_(static_cast<size_t>(nodes)),
+      position_(static_cast<size_t>(nodes)),
+      node_at_(static_cast<size_t>(nodes)),
+      seen_in_(static_cast<size_t>(nodes)) {
+  std::iota(merged_into_.begin(), merged_into_.end(), 0);
+  std::iota(position_.begin(), position_.end(), 0);
+  std::iota(node_at_.begin(), node_at_.end(), 0);
+  for (const auto& [from, to] : edges) {
+    EMPLACE_CHECK(from < to);
+    successors_[static_cast<size_t>(from)].push_back(to);
+    predecessors_[static_cast<size_t>(to)].push_back(from);
+  }
+  for (std::vector<int32_t>& row : successors_) SortUnique(row);
+  for (std::vector<int32_t>& row : predecessors_) SortUnique(row);
+}
+
+int32_t AcyclicContraction::Find(int32_t node) const {
+  auto at = static_cast<size_t>(node);
+  while (merged_into_[at] != static_cast<int32_t>(at)) {
+    merged_into_[at] = merged_into_[static_cast<size_t>(merged_into_[at])];
+    at = static_cast<size_t>(merged_into_[at]);
+  }
+  return static_cast<int32_t>(at);
+}
+
+// All nodes reached from `start` over `next`, not over the edge to `skip`, at positions low < p < high. False: reached
+// `skip` again, or too many.
+bool AcyclicContraction::CollectBetween(int32_t start, const std::vector<std::vector<int32_t>>& next, int32_t skip,
+                                        int32_t low, int32_t high, std::vector<int32_t>& found) {
+  ++search_;
+  found.clear();
+  const auto visit = [&](int32_t node) {
+    const int32_t position = position_[static_cast<size_t>(node)];
+    if (position <= low || position >= high || seen_in_[static_cast<size_t>(node)] == search_) return;
+    seen_in_[static_cast<size_t>(node)] = search_;
+    found.push_back(node);
+  };
+  for (const int32_t node : next[static_cast<size_t>(start)]) {
+    if (node != skip) visit(node);
+    if (found.size() > kSearchLimit) return false;
+  }
+  for (size_t done = 0; done < found.size(); ++done) {
+    if (found.size() > kSearchLimit) return false;
+    for (const int32_t node : next[static_cast<size_t>(found[done])]) {
+      if (node == skip) return false;
+      visit(node);
+    }
+  }
+  return true;
+}
+
+bool AcyclicContraction::TryMergeAlong(int32_t from, int32_t to) {
+  const int32_t low = position_[static_cast<size_t>(from)];
+  const int32_t high = position_[static_cast<size_t>(to)];
+  EMPLACE_CHECK(alive(from) && alive(to) && low < high);
+  std::vector<int32_t> after;   // Must come after the merged node: reached from `from`.
+  std::vector<int32_t> before;  // Must come before it: they reach `to`.
+  if (!CollectBetween(from, successors_, to, low, high, after)) return false;
+  if (after.empty()) {
+    // Nothing between them depends on `from`: the merged node stands where `to` stood.
+    node_at_[static_cast<size_t>(low)] = -1;
+    Join(from, to);
+    const int32_t merged = Find(from);
+    position_[static_cast<size_t>(merged)] = high;
+    node_at_[static_cast<size_t>(high)] = merged;
+    return true;
+  }
+  if (!CollectBetween(to, predecessors_, from, low, high, before)) return false;
+
+  const auto by_position = [&](int32_t a, int32_t b) {
+    return position_[static_cast<size_t>(a)] < position_[static_cast<size_t>(b)];
+  };
+  std::sort(after.begin(), after.end(), by_position);
+  std::sort(before.begin(), before.end(), by_position);
+  std::vector<int32_t> positions = {low, high};
+  for (const int32_t node : before) positions.push_back(position_[static_cast<size_t>(node)]);
+  for (const int32_t node : after) positions.push_back(position_[static_cast<size_t>(node)]);
+  std::sort(positions.begin(), positions.end());
+  for (const int32_t position : positions) node_at_[static_cast<size_t>(position)] = -1;
+
+  Join(from, to);
+  size_t next = 0;  // One position more than needed: the last becomes a gap.
+  const auto place = [&](int32_t node) {
+    position_[static_cast<size_t>(node)] = positions[next];
+    node_at_[static_cast<size_t>(positions[next])] = node;
+    ++next;
+  };
+  for (const int32_t node : before) place(node);
+  place(Find(from));
+  for (const int32_t node : after) place(node);
+  return true;
+}
+
+void AcyclicContraction::MergeNeighbours(int32_t first, int32_t second) {
+  const int32_t low = position_[static_cast<size_t>(first)];
+  const int32_t high = position_[static_cast<size_t>(second)];
+  EMPLACE_CHECK(alive(first) && alive(second) && low < high);
+  node_at_[static_cast<size_t>(high)] = -1;
+  Join(first, second);
+  const int32_t merged = Find(first);
+  position_[static_cast<size_t>(merged)] = low;
+  node_at_[static_cast<size_t>(low)] = merged;
+}
+
+void AcyclicContraction::Join(int32_t from, int32_t to) {
+  const int32_t kept = std::min(from, to);
+  const int32_t gone = std::max(from, to);
+  merged_into_[static_cast<size_t>(gone)] = kept;
+  for (auto* const lists : {&successors_, &predecessors_}) {
+    auto& other_lists = lists == &successors_ ? predecessors_ : successors_;
+    std::vector<int32_t>& into = (*lists)[static_cast<size_t>(kept)];
+    std::vector<int32_t>& from_list = (*lists)[static_cast<size_t>(gone)];
+    for (const int32_t neighbour : from_list) {
+      if (neighbour != kept) Replace(other_lists[static_cast<size_t>(neighbour)], gone, kept);
+    }
+    std::vector<int32_t> both;
+    both.reserve(into.size() + from_list.size());
+    std::set_union(into.begin(), into.end(), from_list.begin(), from_list.end(), std::back_inserter(both));
+    std::erase_if(both, [&](int32_t node) { return node == kept || node == gone; });
+    into = std::move(both);
+    from_list = {};
+  }
+}
+
+std::vector<int32_t> AcyclicContraction::Order() const {
+  std::vector<int32_t> order;
+  for (const int32_t node : node_at_) {
+    if (node >= 0) order.push_back(node);
+  }
+  return order;
+}
+
+}  // namespace emplace

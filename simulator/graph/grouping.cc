@@ -1,0 +1,315 @@
+#include "simulator/graph/grouping.h"
+
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <numeric>
+#include <queue>
+#include <tuple>
+#include <unordered_map>
+
+#include "common/error.h"
+#include "common/strings.h"
+#include "simulator/graph/acyclic_contraction.h"
+
+namespace emplace {
+namespace {
+
+// A chain is not contracted past this share of the smallest device, so that a graph too large for one device can still
+// be split; and merging starts with groups of at most this multiple of the mean cost.
+constexpr double kChainMemoryShare = 0.25;
+constexpr double kFirstCostCap = 1.5;
+constexpr double kCostCapGrowth = 1.5;
+
+// What a unit (then group) carries while it merges.
+struct Unit {
+  double cost_us = 0;
+  double bytes = 0;              // Parameters, temporaries and outputs.
+  std::vector<uint8_t> allowed;  // [D]
+};
+
+struct WeightedEdge {
+  int64_t bytes;
+  int32_t from;
+  int32_t to;
+};
+
+class Grouper {
+ public:
+  Grouper(const OpGraph& graph, const Cluster& cluster, int32_t max_groups)
+      : graph_(graph), cluster_(cluster), max_groups_(max_groups) {
+    EMPLACE_CHECK(max_groups >= 1);
+  }
+
+  GroupedGraph Run() {
+    MakeUnits();
+    AcyclicContraction dag(num_units_, forward_edges_);
+    groups_left_ = num_units_;
+    FoldZeroCost(dag);
+    ContractChains(dag);
+    MergeDown(dag);
+    return Number(dag);
+  }
+
+ private:
+  // Units are the sets of ops that share a label, in order of their first op's topological position. An edge to an
+  // earlier unit can only come from such a set; it does not order anything.
+  void MakeUnits() {
+    const auto n = static_cast<size_t>(graph_.num_ops());
+    unit_of_op_.assign(n, -1);
+    std::unordered_map<std::string, int32_t> unit_of_label;
+    for (const OpIndex o : graph_.topological_order()) {
+      const std::string& label = graph_.op(o).group;
+      int32_t unit = num_units_;
+      if (!label.empty()) unit = unit_of_label.try_emplace(label, num_units_).first->second;
+      if (unit == num_units_) {
+        ++num_units_;
+        units_.push_back({0, 0, std::vector<uint8_t>(cluster_.devices.size(), 1)});
+      }
+      unit_of_op_[static_cast<size_t>(o)] = unit;
+      AddOp(graph_.op(o), units_[static_cast<size_t>(unit)]);
+    }
+    for (const GroupEdge& edge : EdgesBetween(unit_of_op_)) {
+      if (edge.from < edge.to) forward_edges_.push_back({edge.from, edge.to});
+    }
+  }
+
+  void AddOp(const Op& op, Unit& unit) const {
+    double total_us = 0;
+    int64_t may_run = 0;
+    for (size_t d = 0; d < cluster_.devices.size(); ++d) {
+      const std::string& kind = cluster_.devices[d].kind;
+      if (op.AllowedOn(kind)) {
+        total_us += *op.cost.On(kind);
+        ++may_run;
+      } else {
+        unit.allowed[d] = 0;
+      }
+    }
+    if (std::count(unit.allowed.begin(), unit.allowed.end(), 1) == 0) {
+      throw BadInput(StrCat(
+          "op '", op.name,
+          "': ", may_run == 0 ? "no device may run it" : "no device may run all ops of group '" + op.group + "'"));
+    }
+    unit.cost_us += total_us / static_cast<double>(may_run);
+    unit.bytes += static_cast<double>(op.param_bytes) + static_cast<double>(op.temp_bytes) +
+                  static_cast<double>(op.OutputBytes());
+  }
+
+  // Edges between the parts that `part_of_op` makes, both directions, by (from, to).
+  std::vector<GroupEdge> EdgesBetween(const std::vector<int32_t>& part_of_op) const {
+    std::vector<GroupEdge> edges;
+    for (OpIndex producer = 0; producer < graph_.num_ops(); ++producer) {
+      const int32_t from = part_of_op[static_cast<size_t>(producer)];
+      // (part, output) pairs, so that a tensor with several readers in one part counts once.
+      std::vector<std::pair<int32_t, int32_t>> reads;
+      for (const int32_t reader : graph_.consumers().Row(producer)) {
+        const int32_t to = part_of_op[static_cast<size_t>(reader)];
+        if (to == from) continue;
+        for (const OpInput& input : graph_.op(reader).inputs) {
+          if (input.producer == producer) reads.push_back({to, input.output});
+        }
+      }
+      std::sort(reads.begin(), reads.end());
+      reads.erase(std::unique(reads.begin(), reads.end()), reads.end());
+      for (const auto& [to, output] : reads) {
+        const bool control = output == OpInput::kControl;
+        edges.push_back({from, to, control ? 0 : graph_.op(producer).outputs[static_cast<size_t>(output)].bytes});
+      }
+    }
+    std::sort(edges.begin(), edges.end(),
+              [](const GroupEdge& a, const GroupEdge& b) { return std::tie(a.from, a.to) < std::tie(b.from, b.to); });
+    std::vector<GroupEdge> summed;
+    for (const GroupEdge& edge : edges) {
+      if (!summed.empty() && summed.back().from == edge.from && summed.back().to == edge.to) {
+        summed.back().bytes += edge.bytes;
+      } else {
+        summed.push_back(edge);
+      }
+    }
+    return summed;
+  }
+
+  Unit& UnitAt(int32_t node) { return units_[static_cast<size_t>(node)]; }
+
+  bool ShareADevice(int32_t a, int32_t b) {
+    for (size_t d = 0; d < cluster_.devices.size(); ++d) {
+      if (UnitAt(a).allowed[d] == 1 && UnitAt(b).allowed[d] == 1) return true;
+    }
+    return false;
+  }
+
+  void Absorb(int32_t a, int32_t b) {
+    Unit& kept = UnitAt(std::min(a, b));
+    const Unit& gone = UnitAt(std::max(a, b));
+    kept.cost_us += gone.cost_us;
+    kept.bytes += gone.bytes;
+    for (size_t d = 0; d < kept.allowed.size(); ++d) kept.allowed[d] &= gone.allowed[d];
+    --groups_left_;
+  }
+
+  bool TryMerge(AcyclicContraction& dag, int32_t from, int32_t to) {
+    if (!ShareADevice(from, to) || !dag.TryMergeAlong(from, to)) return false;
+    Absorb(from, to);
+    return true;
+  }
+
+  // What costs nothing is not worth a decision of its own: it goes with its first reader, or else with a producer.
+  void FoldZeroCost(AcyclicContraction& dag) {
+    for (int32_t node = num_units_ - 1; node >= 0; --node) {
+      if (!dag.alive(node) || UnitAt(node).cost_us > 0) continue;
+      if (TryFold(dag, node, dag.Successors(node), /*forward=*/true)) continue;
+      TryFold(dag, node, dag.Predecessors(node), /*forward=*/false);
+    }
+  }
+
+  bool TryFold(AcyclicContraction& dag, int32_t node, std::span<const int32_t> neighbours, bool forward) {
+    const std::vector<int32_t> candidates(neighbours.begin(), neighbours.end());  // Merging changes the list.
+    for (const int32_t other : candidates) {
+      if (forward ? TryMerge(dag, node, other) : TryMerge(dag, other, node)) return true;
+    }
+    return false;
+  }
+
+  void ContractChains(AcyclicContraction& dag) {
+    int64_t smallest = cluster_.devices.front().memory_bytes;
+    for (const Device& device : cluster_.devices) smallest = std::min(smallest, device.memory_bytes);
+    const double most_bytes = kChainMemoryShare * static_cast<double>(smallest);
+    for (const int32_t start : dag.Order()) {
+      int32_t node = start;
+      while (dag.alive(node) && dag.Successors(node).size() == 1) {
+        const int32_t next = dag.Successors(node).front();
+        if (dag.Predecessors(next).size() != 1 || UnitAt(node).bytes + UnitAt(next).bytes > most_bytes) break;
+        if (!TryMerge(dag, node, next)) break;
+        node = dag.Find(node);
+      }
+    }
+  }
+
+  // Heaviest edges first, under a cap on cost that keeps groups even and grows until few enough are left. Before it
+  // grows, what lies side by side in the order is merged too: where most merges would make a cycle, the few that would
+  // not could otherwise end in one giant group.
+  void MergeDown(AcyclicContraction& dag) {
+    double total_us = 0;
+    for (int32_t node = 0; node < num_units_; ++node) total_us += dag.alive(node) ? UnitAt(node).cost_us : 0;
+    double cap_us = kFirstCostCap * total_us / max_groups_;
+    while (groups_left_ > max_groups_) {
+      const bool by_edge = MergeHeavyEdges(dag, cap_us);
+      const bool by_order = MergeInOrder(dag, cap_us);
+      if (!by_edge && !by_order && cap_us >= total_us) return;  // `allowed` forbids every further merge.
+      cap_us *= kCostCapGrowth;
+    }
+  }
+
+  // One pass over the edges. False: nothing merged.
+  bool MergeHeavyEdges(AcyclicContraction& dag, double cap_us) {
+    bool merged = false;
+    for (const WeightedEdge& edge : HeaviestFirst(dag)) {
+      if (groups_left_ <= max_groups_) break;
+      const int32_t from = dag.Find(edge.from);
+      const int32_t to = dag.Find(edge.to);
+      // An earlier merge of this pass may have joined them or taken the edge away.
+      const std::span<const int32_t> next = dag.Successors(from);
+      if (from == to || !std::binary_search(next.begin(), next.end(), to)) continue;
+      if (UnitAt(from).cost_us + UnitAt(to).cost_us > cap_us) continue;
+      merged = TryMerge(dag, from, to) || merged;
+    }
+    return merged;
+  }
+
+  std::vector<WeightedEdge> HeaviestFirst(const AcyclicContraction& dag) const {
+    std::vector<WeightedEdge> edges;
+    for (const GroupEdge& edge : EdgesBetween(GroupOfOps(dag))) edges.push_back({edge.bytes, edge.from, edge.to});
+    std::sort(edges.begin(), edges.end(), [](const WeightedEdge& a, const WeightedEdge& b) {
+      return std::tuple(-a.bytes, a.from, a.to) < std::tuple(-b.bytes, b.from, b.to);
+    });
+    return edges;
+  }
+
+  std::vector<int32_t> GroupOfOps(const AcyclicContraction& dag) const {
+    std::vector<int32_t> group_of_op(unit_of_op_.size());
+    for (size_t o = 0; o < group_of_op.size(); ++o) group_of_op[o] = dag.Find(unit_of_op_[o]);
+    return group_of_op;
+  }
+
+  // Neighbours in topological order, which can always be merged: the cheapest pairs first, in passes over disjoint
+  // pairs, until no pair is left under the cap. False: nothing merged.
+  bool MergeInOrder(AcyclicContraction& dag, double cap_us) {
+    bool merged = false;
+    while (groups_left_ > max_groups_) {
+      const std::vector<int32_t> order = dag.Order();
+      std::vector<std::pair<double, size_t>> pairs;  // Cost of the pair, index of its first.
+      for (size_t i = 0; i + 1 < order.size(); ++i) {
+        const double cost_us = UnitAt(order[i]).cost_us + UnitAt(order[i + 1]).cost_us;
+        if (cost_us <= cap_us && ShareADevice(order[i], order[i + 1])) pairs.push_back({cost_us, i});
+      }
+      if (pairs.empty()) return merged;
+      std::sort(pairs.begin(), pairs.end());
+      std::vector<bool> taken(order.size());
+      const size_t at_once = std::max<size_t>(1, pairs.size() / 4);
+      for (size_t i = 0; i < at_once && groups_left_ > max_groups_; ++i) {
+        const size_t at = pairs[i].second;
+        if (taken[at] || taken[at + 1]) continue;
+        taken[at] = taken[at + 1] = true;
+        dag.MergeNeighbours(order[at], order[at + 1]);
+        Absorb(order[at], order[at + 1]);
+        merged = true;
+      }
+    }
+    return merged;
+  }
+
+  // Final numbers: a topological order, the group with the earliest op first among the ready.
+  GroupedGraph Number(const AcyclicContraction& dag) {
+    std::vector<int32_t> missing(static_cast<size_t>(num_units_));
+    std::priority_queue<int32_t, std::vector<int32_t>, std::greater<>> ready;
+    for (int32_t node = 0; node < num_units_; ++node) {
+      if (!dag.alive(node)) continue;
+      missing[static_cast<size_t>(node)] = static_cast<int32_t>(dag.Predecessors(node).size());
+      if (missing[static_cast<size_t>(node)] == 0) ready.push(node);
+    }
+    GroupedGraph grouped;
+    std::vector<int32_t> number(static_cast<size_t>(num_units_), -1);
+    while (!ready.empty()) {
+      const int32_t node = ready.top();
+      ready.pop();
+      number[static_cast<size_t>(node)] = grouped.num_groups++;
+      grouped.cost_us.push_back(UnitAt(node).cost_us);
+      grouped.allowed.insert(grouped.allowed.end(), UnitAt(node).allowed.begin(), UnitAt(node).allowed.end());
+      for (const int32_t next : dag.Successors(node)) {
+        if (--missing[static_cast<size_t>(next)] == 0) ready.push(next);
+      }
+    }
+    EMPLACE_CHECK(grouped.num_groups == groups_left_);
+    grouped.output_bytes.resize(static_cast<size_t>(grouped.num_groups));
+    grouped.memory_bytes.resize(static_cast<size_t>(grouped.num_groups));
+    for (size_t o = 0; o < unit_of_op_.size(); ++o) {
+      const GroupIndex group = number[static_cast<size_t>(dag.Find(unit_of_op_[o]))];
+      const Op& op = graph_.ops()[o];
+      grouped.group_of_op.push_back(group);
+      grouped.output_bytes[static_cast<size_t>(group)] += op.OutputBytes();
+      grouped.memory_bytes[static_cast<size_t>(group)] += op.OutputBytes() + op.param_bytes + op.temp_bytes;
+    }
+    for (const GroupEdge& edge : EdgesBetween(grouped.group_of_op)) {
+      (edge.from < edge.to ? grouped.edges : grouped.feedback_edges).push_back(edge);
+    }
+    return grouped;
+  }
+
+  const OpGraph& graph_;
+  const Cluster& cluster_;
+  const int32_t max_groups_;
+  int32_t num_units_ = 0;
+  int32_t groups_left_ = 0;
+  std::vector<int32_t> unit_of_op_;                         // [num_ops]
+  std::vector<Unit> units_;                                 // [num_units]; of dead ones, what they were
+  std::vector<std::pair<int32_t, int32_t>> forward_edges_;  // Between units.
+};
+
+}  // namespace
+
+GroupedGraph GroupOps(const OpGraph& graph, const Cluster& cluster, int32_t max_groups) {
+  return Grouper(graph, cluster, max_groups).Run();
+}
+
+}  // namespace emplace

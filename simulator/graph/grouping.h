@@ -1,0 +1,41 @@
+// Automatic grouping: merges ops into at most `max_groups` groups, each of which a policy places by one decision.
+//
+// Ops with the same `group` label are merged, and a parameter with its update. Then ops of zero cost are merged into a
+// neighbour, and linear chains into one group. Then groups are merged along the heaviest edges, and between neighbours
+// in the topological order, under a limit of a group's cost that grows, until `max_groups` are left. An edge leads from
+// the group whose first op comes first in the topological order. Ops that have to be together can make edges that point
+// back, such as from a parameter's update to the parameter; these do not order groups. Merging never makes a cycle
+// among the other edges. The result is deterministic, in time near-linear in ops and edges.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "common/ids.h"
+#include "simulator/graph/op_graph.h"
+#include "simulator/machine/cluster.h"
+
+namespace emplace {
+
+struct GroupEdge {
+  GroupIndex from = 0;
+  GroupIndex to = 0;
+  int64_t bytes = 0;  // Sum over distinct tensors; a tensor with several readers in `to` counts once.
+};
+
+// Groups are numbered in topological order of the forward edges.
+struct GroupedGraph {
+  int32_t num_groups = 0;
+  std::vector<GroupIndex> group_of_op;  // [num_ops]
+  std::vector<double> cost_us;          // [num_groups] sum over ops of their mean cost on the devices that may run them
+  std::vector<int64_t> output_bytes;    // [num_groups] sum over ops
+  std::vector<int64_t> memory_bytes;    // [num_groups] sum of param_bytes, temp_bytes and output_bytes
+  std::vector<GroupEdge> edges;         // Sorted by (from, to), from < to: the forward edges.
+  std::vector<GroupEdge> feedback_edges;  // Edges with from > to, which colocation forces.
+  std::vector<uint8_t> allowed;           // [num_groups * num_devices] 1 where every op of the group may run
+};
+
+// Throws BadInput, which names an op, when ops that have to be together have no device in common.
+GroupedGraph GroupOps(const OpGraph& graph, const Cluster& cluster, int32_t max_groups);
+
+}  // namespace emplace

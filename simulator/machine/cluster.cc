@@ -1,0 +1,118 @@
+#include "simulator/machine/cluster.h"
+
+#include <set>
+
+#include "common/error.h"
+#include "common/file_io.h"
+#include "common/strings.h"
+#include "common/trajectory.h"
+#include "simulator/machine/topology_yaml.h"
+#include "simulator/machine/yaml_reader.h"
+
+namespace emplace {
+namespace {
+
+Device ReadDevice(const YamlReader& reader, const YAML::Node& node) {
+  reader.CheckMap(node, "a device", {"name", "kind", "memory_bytes"});
+  const double memory = reader.Number(node, "memory_bytes");
+  if (memory >= 0x1p62)
+    throw reader.At(node["memory_bytes"], StrCat("memory_bytes is ", memory, ", expected less than 2^62"));
+  return {reader.Text(node, "name"), reader.Text(node, "kind"), static_cast<int64_t>(memory)};
+}
+
+std::vector<Device> ReadDevices(const YamlReader& reader, const YAML::Node& list) {
+  if (!list.IsSequence() || list.size() == 0) throw reader.At(list, "devices: expected a list of at least one device");
+  if (list.size() > static_cast<size_t>(kMaxDevices)) {
+    throw reader.At(list, StrCat("devices: has ", list.size(), " entries, expected at most ", kMaxDevices));
+  }
+  std::vector<Device> devices;
+  std::set<std::string> names;
+  for (const YAML::Node& node : list) {
+    devices.push_back(ReadDevice(reader, node));
+    if (!names.insert(devices.back().name).second) {
+      throw reader.At(node, StrCat("device name '", devices.back().name, "' is used twice"));
+    }
+  }
+  return devices;
+}
+
+LinkModel ReadSenderModel(const YamlReader& reader, const YAML::Node& transfer) {
+  if (!transfer["model"]) return LinkModel::kShared;
+  const std::string name = reader.Text(transfer, "model");
+  for (const LinkModel model : {LinkModel::kShared, LinkModel::kPerDestination}) {
+    if (name == LinkModelName(model)) return model;
+  }
+  throw reader.At(transfer["model"], StrCat("model is '", name, "', expected shared or per_destination"));
+}
+
+void ReadLinks(const YamlReader& reader, const YAML::Node& root, Cluster& cluster) {
+  if (const YAML::Node node = root["topology"]) {
+    if (root["transfer"])
+      throw reader.At(root["transfer"], "'transfer' and 'topology' are both given, expected one of them");
+    std::vector<std::string> names;
+    for (const Device& device : cluster.devices) names.push_back(device.name);
+    TopologySection section = ReadTopology(reader, node, names);
+    cluster.link_model = LinkModel::kTopology;
+    cluster.topology = std::move(section.topology);
+    cluster.transfer_overhead_us = section.overhead_us;
+    return;
+  }
+  const YAML::Node transfer = root["transfer"];
+  if (!transfer) throw reader.At(root, "'transfer' is missing, expected it, or 'topology' in its place");
+  reader.CheckMap(transfer, "transfer", {"bandwidth_bytes_per_us", "overhead_us", "model"});
+  cluster.bandwidth_bytes_per_us = reader.Positive(transfer, "bandwidth_bytes_per_us");
+  cluster.transfer_overhead_us = reader.Number(transfer, "overhead_us");
+  cluster.link_model = ReadSenderModel(reader, transfer);
+}
+
+Cluster ReadCluster(const YamlReader& reader, const YAML::Node& root) {
+  reader.CheckMap(root, "the file", {"devices", "op_overhead_us", "transfer", "topology"});
+  Cluster cluster;
+  cluster.devices = ReadDevices(reader, reader.Member(root, "devices"));
+  cluster.op_overhead_us = reader.Number(root, "op_overhead_us");
+  ReadLinks(reader, root, cluster);
+  return cluster;
+}
+
+}  // namespace
+
+Cluster ParseCluster(std::string_view yaml, const std::string& source) { return ReadYaml(yaml, source, ReadCluster); }
+
+Cluster LoadCluster(const std::filesystem::path& path) { return ParseCluster(ReadFile(path), path.string()); }
+
+std::string ClusterToYaml(const Cluster& cluster) {
+  YAML::Emitter out;
+  out << YAML::BeginMap << YAML::Key << "devices" << YAML::Value << YAML::BeginSeq;
+  for (const Device& device : cluster.devices) {
+    out << YAML::Flow << YAML::BeginMap << YAML::Key << "name" << YAML::Value << YAML::DoubleQuoted << device.name
+        << YAML::Key << "kind" << YAML::Value << device.kind << YAML::Key << "memory_bytes" << YAML::Value
+        << device.memory_bytes << YAML::EndMap;
+  }
+  out << YAML::EndSeq;
+  out << YAML::Key << "op_overhead_us" << YAML::Value << ShortestDouble(cluster.op_overhead_us);
+  if (cluster.link_model == LinkModel::kTopology) {
+    out << YAML::Key << "topology" << YAML::Value;
+    WriteTopology(out, {cluster.topology, cluster.transfer_overhead_us}, cluster.devices.size());
+  } else {
+    out << YAML::Key << "transfer" << YAML::Value << YAML::BeginMap;
+    out << YAML::Key << "bandwidth_bytes_per_us" << YAML::Value << ShortestDouble(cluster.bandwidth_bytes_per_us);
+    out << YAML::Key << "overhead_us" << YAML::Value << ShortestDouble(cluster.transfer_overhead_us);
+    out << YAML::Key << "model" << YAML::Value << LinkModelName(cluster.link_model) << YAML::EndMap;
+  }
+  out << YAML::EndMap;
+  return std::string(out.c_str()) + "\n";
+}
+
+std::string LinkModelName(LinkModel model) {
+  switch (model) {
+    case LinkModel::kShared:
+      return "shared";
+    case LinkModel::kPerDestination:
+      return "per_destination";
+    case LinkModel::kTopology:
+      return "topology";
+  }
+  CheckFailed(__FILE__, __LINE__, "link model is known", "");
+}
+
+}  // namespace emplace

@@ -1,0 +1,69 @@
+#include "simulator/machine/yaml_reader.h"
+
+#include <cmath>
+
+#include "common/strings.h"
+
+namespace emplace {
+
+Error YamlReader::At(const YAML::Mark& mark, const std::string& what) const {
+  const std::string place =
+      mark.is_null() ? source_ + ":1:1" : StrCat(source_, ":", mark.line + 1, ":", mark.column + 1);
+  return BadInput(StrCat(place, ": ", what));
+}
+
+void YamlReader::CheckMap(const YAML::Node& node, const std::string& what, const std::set<std::string>& known) const {
+  const std::string expected = Join({known.begin(), known.end()}, ", ");
+  if (!node.IsMap()) throw At(node, StrCat(what, ": expected a map with ", expected));
+  std::set<std::string> seen;
+  for (const auto& entry : node) {
+    const std::string key = entry.first.as<std::string>("");
+    if (known.count(key) == 0)
+      throw At(entry.first, StrCat("unknown key '", key, "' in ", what, ", expected ", expected));
+    if (!seen.insert(key).second) throw At(entry.first, StrCat("'", key, "' in ", what, " is given twice"));
+  }
+}
+
+YAML::Node YamlReader::Member(const YAML::Node& map, const std::string& key) const {
+  const YAML::Node member = map[key];
+  if (!member) throw At(map, StrCat("'", key, "' is missing"));
+  return member;
+}
+
+double YamlReader::Number(const YAML::Node& map, const std::string& key) const {
+  const YAML::Node node = Member(map, key);
+  double value = 0;
+  try {
+    value = node.as<double>();
+  } catch (const YAML::BadConversion&) {
+    throw At(node, StrCat(key, " is not a number, expected one of at least 0"));
+  }
+  if (!std::isfinite(value) || value < 0) {
+    throw At(node, StrCat(key, " is ", value, ", expected a finite number of at least 0"));
+  }
+  return value;
+}
+
+double YamlReader::Positive(const YAML::Node& map, const std::string& key) const {
+  const double value = Number(map, key);
+  if (value == 0) throw At(map[key], StrCat(key, " is 0, expected a number above 0"));
+  return value;
+}
+
+double YamlReader::Share(const YAML::Node& map, const std::string& key) const {
+  const double value = Positive(map, key);
+  if (value > 1) throw At(map[key], StrCat(key, " is ", value, ", expected at most 1"));
+  return value;
+}
+
+std::string YamlReader::Text(const YAML::Node& map, const std::string& key) const {
+  return Name(Member(map, key), key);
+}
+
+std::string YamlReader::Name(const YAML::Node& node, const std::string& what) const {
+  if (!node.IsScalar() || node.Scalar().empty()) throw At(node, StrCat(what, ": expected a name"));
+  if (!IsUnicodeText(node.Scalar())) throw At(node, StrCat(what, " is '", node.Scalar(), "', expected text in UTF-8"));
+  return node.Scalar();
+}
+
+}  // namespace emplace
