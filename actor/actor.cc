@@ -16,6 +16,7 @@
 #include "common/log.h"
 #include "common/rng.h"
 #include "common/strings.h"
+#include "policy/policy_weights.h"
 
 namespace emplace {
 namespace {

@@ -6,8 +6,8 @@
 #include <optional>
 #include <string>
 
-#include "common/config/run_config.h"
 #include "common/wire/keys.h"
+#include "policy/run_config.h"
 
 namespace emplace {
 

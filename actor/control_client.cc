@@ -46,8 +46,8 @@ Session UnpackWelcome(Welcome&& welcome) {
   for (ArrayBundle& bundle : welcome.tasks) {
     session.tasks.push_back(TaskFromBundle(bundle));
     bundle = ArrayBundle();
-    const int32_t devices = session.tasks.back().policy.num_devices;
-    const int32_t expected = session.tasks.front().policy.num_devices;
+    const int32_t devices = session.tasks.back().groups.num_devices;
+    const int32_t expected = session.tasks.front().groups.num_devices;
     if (devices != expected) {
       throw BadInput(StrCat("graph '", session.tasks.back().name, "' from the learner is for ", devices,
                             " devices, expected ", expected, " as for the first"));
@@ -175,7 +175,7 @@ class ControlClient::Conversation {
     }
     try {
       auto weights = std::make_shared<PolicyWeights>(ParsePolicy(reply.blob, "weights from the learner"));
-      const int32_t devices = session_->tasks[0].policy.num_devices;
+      const int32_t devices = session_->tasks[0].groups.num_devices;
       if (weights->shape.num_devices != devices || weights->version != reply.version) {
         throw BadInput(StrCat("weights from the learner are version ", weights->version, " for ",
                               weights->shape.num_devices, " devices, expected version ", reply.version, " for ",

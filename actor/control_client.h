@@ -16,12 +16,12 @@
 #include <utility>
 #include <vector>
 
-#include "common/config/run_config.h"
 #include "common/error.h"
 #include "common/mutex.h"
-#include "common/policy/policy_weights.h"
 #include "common/wire/keys.h"
 #include "common/wire/messages.h"
+#include "policy/policy_weights.h"
+#include "policy/run_config.h"
 #include "simulator/environment/placement_task.h"
 
 namespace emplace {

@@ -1,10 +1,14 @@
 #include "actor/rollout.h"
 
 #include <algorithm>
-#include <cmath>
 #include <utility>
 
 #include "common/error.h"
+#include "policy/players.h"
+#include "policy/policy_kinds.h"
+#include "policy/policy_weights.h"
+#include "policy/sample_choice.h"
+#include "simulator/environment/environment_config.h"
 
 namespace emplace {
 
@@ -15,38 +19,30 @@ Rollout::Rollout(const std::vector<PlacementTask>& tasks, const EnvironmentConfi
       episodes_in_flight_(static_cast<size_t>(episodes_in_flight)),
       actor_(actor),
       rng_(rng),
-      best_(tasks.size()),
-      caches_(episodes_in_flight_) {
+      best_(tasks.size()) {
   EMPLACE_CHECK(!tasks.empty() && episodes_in_flight > 0);
-  const auto devices = static_cast<size_t>(tasks[0].policy.num_devices);
-  logits_.resize(episodes_in_flight_ * devices);
-  weights_of_devices_.resize(devices);
 }
 
 void Rollout::SetWeights(std::shared_ptr<const PolicyWeights> weights) {
-  EMPLACE_CHECK(weights->shape.num_devices == tasks_[0].policy.num_devices);
+  EMPLACE_CHECK(weights->shape.num_devices == tasks_[0].groups.num_devices);
   weights_ = std::move(weights);
 }
 
 std::vector<Trajectory> Rollout::Advance() {
   if (wave_.empty()) StartWave();
-  states_.clear();
-  state_caches_.clear();
-  for (const auto& episode : wave_) {
-    states_.push_back(episode->env.state());
-    state_caches_.push_back(&caches_[episode->slot]);
-  }
-  const size_t devices = weights_of_devices_.size();
-  const std::span<float> logits = std::span(logits_).first(wave_.size() * devices);
-  kernel_->Forward(states_, state_caches_, logits);
+  playing_.clear();
+  for (const auto& episode : wave_) playing_.push_back(episode->played.get());
+  player_->Next(playing_, decisions_);
+  choices_.clear();
+  std::span<const float> logits = decisions_.logits;
+  for (size_t e = 0; e < wave_.size(); ++e) logits = Choose(*wave_[e], decisions_.blocks[e], logits);
+  player_->Apply(playing_, choices_);
 
   std::vector<Trajectory> finished;
-  for (size_t e = 0; e < wave_.size(); ++e) {
-    ChooseAction(*wave_[e], logits.subspan(e * devices, devices));
-    if (wave_[e]->env.done()) {
-      finished.push_back(Finish(*wave_[e]));
-      wave_[e].reset();
-    }
+  for (auto& episode : wave_) {
+    if (!episode->played->done()) continue;
+    finished.push_back(Finish(*episode));
+    episode.reset();
   }
   std::erase(wave_, nullptr);
   return finished;
@@ -59,18 +55,24 @@ void Rollout::StartWave() {
 }
 
 void Rollout::StartLockstep(std::span<const uint32_t> indices, uint64_t seed) {
-  EMPLACE_CHECK(!indices.empty() && indices.size() <= episodes_in_flight_ && environment_.start != "best");
-  UseNewestWeights();
+  EMPLACE_CHECK(!indices.empty() && indices.size() <= episodes_in_flight_ && environment_.start != Start::kBest);
   wave_.clear();
+  UseNewestWeights();
   const Rng of_version = Rng(seed).Fork("version", weights_->version);
   for (const uint32_t index : indices) StartEpisode(of_version.Fork("episode", index), index);
 }
 
 void Rollout::UseNewestWeights() {
   EMPLACE_CHECK(weights_ != nullptr);
-  if (kernel_weights_ == weights_) return;
-  kernel_.emplace(*weights_);
-  kernel_weights_ = weights_;
+  if (played_weights_ == weights_) return;
+  if (player_ == nullptr || player_->shape() != weights_->shape) {
+    kind_ = &FindPolicyKind(weights_->shape.kind);
+    player_ = MakePlayer(weights_->shape);
+    views_.clear();
+    for (const PlacementTask& task : tasks_) views_.push_back(player_->View(task));
+  }
+  player_->SetWeights(*weights_);
+  played_weights_ = weights_;
 }
 
 void Rollout::StartEpisode(const Rng& own_rng, uint32_t index) {
@@ -78,43 +80,46 @@ void Rollout::StartEpisode(const Rng& own_rng, uint32_t index) {
   const auto graph = static_cast<size_t>(rng.UniformInt(0, std::ssize(tasks_) - 1));
   wave_.push_back(std::make_unique<Episode>(tasks_[graph], environment_, rng));
   Episode& episode = *wave_.back();
-  episode.slot = wave_.size() - 1;
-  const bool from_best = environment_.start == "best" && !best_[graph].placement.empty();
-  const double rho = from_best ? episode.env.Reset(best_[graph].placement) : episode.env.Reset(episode.rng);
 
   Trajectory& trajectory = episode.trajectory;
-  const auto steps = static_cast<size_t>(tasks_[graph].policy.num_nodes);
-  EMPLACE_CHECK(steps > 0);
+  const auto n = static_cast<size_t>(tasks_[graph].groups.num_groups);
+  EMPLACE_CHECK(n > 0);
   trajectory.graph = static_cast<GraphId>(graph);
   trajectory.actor = actor_;
   trajectory.index = index;
   trajectory.policy_version = weights_->version;
-  trajectory.start_placement.assign(episode.env.placement().begin(), episode.env.placement().end());
-  trajectory.actions.reserve(steps);
-  trajectory.behaviour_log_prob.reserve(steps);
-  trajectory.rho.reserve(steps + 1);
-  trajectory.rho.push_back(static_cast<float>(rho));
+  trajectory.actions.reserve(n);
+  trajectory.behaviour_log_prob.reserve(n);
+  if (kind_->reward_time() == RewardTime::kEachDecision) {
+    const bool from_best = environment_.start == Start::kBest && !best_[graph].placement.empty();
+    const double rho = from_best ? episode.env.Reset(best_[graph].placement) : episode.env.Reset(episode.rng);
+    trajectory.rho.reserve(n + 1);
+    trajectory.rho.push_back(static_cast<float>(rho));
+    trajectory.start_placement.assign(episode.env.placement().begin(), episode.env.placement().end());
+  }
+  episode.played = player_->Begin(*views_[graph], trajectory.start_placement);
 }
 
-void Rollout::ChooseAction(Episode& episode, std::span<const float> logits) {
-  CheckLogits(logits);
-  // Softmax, shifted by the largest logit; -infinity (not allowed) becomes weight 0.
-  const float largest = *std::max_element(logits.begin(), logits.end());
-  double sum = 0;
-  for (size_t d = 0; d < logits.size(); ++d) {
-    weights_of_devices_[d] = std::exp(static_cast<double>(logits[d]) - static_cast<double>(largest));
-    sum += weights_of_devices_[d];
+std::span<const float> Rollout::Choose(Episode& episode, const DecisionBlock& block, std::span<const float> logits) {
+  const auto num_choices = static_cast<size_t>(block.num_choices);
+  for (int32_t i = 0; i < block.count; ++i) {
+    const Choice choice = SampleChoice(logits.first(num_choices), episode.rng);
+    logits = logits.subspan(num_choices);
+    choices_.push_back(static_cast<uint8_t>(choice.index));
+    episode.trajectory.actions.push_back(choices_.back());
+    episode.trajectory.behaviour_log_prob.push_back(static_cast<float>(choice.log_prob));
+    ++steps_;
+    if (kind_->reward_time() == RewardTime::kEachDecision) {
+      episode.trajectory.rho.push_back(static_cast<float>(episode.env.Step(static_cast<DeviceIndex>(choice.index))));
+    }
   }
-  const size_t device = episode.rng.Categorical(weights_of_devices_);
-  const double log_prob = static_cast<double>(logits[device]) - static_cast<double>(largest) - std::log(sum);
-  const double rho = episode.env.Step(static_cast<DeviceIndex>(device));
-  episode.trajectory.actions.push_back(static_cast<uint8_t>(device));
-  episode.trajectory.behaviour_log_prob.push_back(static_cast<float>(log_prob));
-  episode.trajectory.rho.push_back(static_cast<float>(rho));
-  ++steps_;
+  return logits;
 }
 
 Trajectory Rollout::Finish(Episode& episode) {
+  if (kind_->reward_time() == RewardTime::kEnd) {
+    episode.trajectory.rho = {static_cast<float>(episode.env.Reset(episode.played->placement()))};
+  }
   Best& best = best_[episode.trajectory.graph];
   const std::vector<uint8_t>& placement = episode.env.best_placement();
   if (!placement.empty() && (best.placement.empty() || episode.env.best_makespan_us() < best.makespan_us)) {

@@ -14,10 +14,12 @@
 #include <span>
 #include <vector>
 
-#include "common/config/run_config.h"
-#include "common/policy/kernel/policy_kernel.h"
 #include "common/rng.h"
 #include "common/trajectory.h"
+#include "policy/player.h"
+#include "policy/policy_kind.h"
+#include "policy/policy_weights.h"
+#include "simulator/environment/environment_config.h"
 #include "simulator/environment/placement_env.h"
 #include "simulator/environment/placement_task.h"
 
@@ -32,7 +34,8 @@ class Rollout {
   Rollout(const std::vector<PlacementTask>& tasks, const EnvironmentConfig& environment, int64_t episodes_in_flight,
           const ActorKey& actor, const Rng& rng);
 
-  // Sets the weights for the next wave and those after it. REQUIRES: the policy is for the tasks' number of devices.
+  // Sets the weights for the next wave and those after it. REQUIRES: the policy is for the tasks'
+  // number of devices, and of the same shape as any before.
   void SetWeights(std::shared_ptr<const PolicyWeights> weights);
 
   // Starts a wave of the episodes with these numbers, of the version of the weights; a wave in flight is dropped.
@@ -55,7 +58,7 @@ class Rollout {
         : rng(own_rng), env(task, environment) {}
     Rng rng;
     PlacementEnv env;
-    size_t slot = 0;  // Index of the episode's cache in caches_.
+    std::unique_ptr<PlayedEpisode> played;
     Trajectory trajectory;
   };
   // The best placement seen of a graph, which environment.start: best starts from.
@@ -67,7 +70,9 @@ class Rollout {
   void StartWave();
   void UseNewestWeights();
   void StartEpisode(const Rng& own_rng, uint32_t index);
-  void ChooseAction(Episode& episode, std::span<const float> logits);
+  // Chooses by the logits of what the episode decides now, appends the choices to choices_, and returns the rest of the
+  // logits.
+  std::span<const float> Choose(Episode& episode, const DecisionBlock& block, std::span<const float> logits);
   Trajectory Finish(Episode& episode);
 
   const std::vector<PlacementTask>& tasks_;
@@ -76,17 +81,17 @@ class Rollout {
   const ActorKey actor_;
   const Rng rng_;
   std::shared_ptr<const PolicyWeights> weights_;
-  std::optional<PolicyKernel> kernel_;                   // The policy of the wave in flight.
-  std::shared_ptr<const PolicyWeights> kernel_weights_;  // The weights that kernel_ was made from.
-  std::vector<std::unique_ptr<Episode>> wave_;           // The episodes that still run.
-  std::vector<Best> best_;                               // [tasks]
+  std::shared_ptr<const PolicyWeights> played_weights_;  // Those of the wave in flight; nullptr: there was none yet.
+  const PolicyKind* kind_ = nullptr;                     // That of these weights, as are the next two.
+  std::unique_ptr<Player> player_;
+  std::vector<std::unique_ptr<TaskView>> views_;  // [tasks]
+  std::vector<std::unique_ptr<Episode>> wave_;    // The episodes that still run.
+  std::vector<Best> best_;                        // [tasks]
   uint64_t episodes_started_ = 0;
   int64_t steps_ = 0;
-  std::vector<EpisodeCache> caches_;         // [episodes in flight]
-  std::vector<PolicyState> states_;          // Scratch memory of Advance, as are the next three.
-  std::vector<EpisodeCache*> state_caches_;  // [states_]
-  std::vector<float> logits_;                // [states_ * devices], row-major
-  std::vector<double> weights_of_devices_;   // [devices]
+  std::vector<PlayedEpisode*> playing_;  // Scratch memory of Advance, as are the next two.
+  Decisions decisions_;
+  std::vector<uint8_t> choices_;
 };
 
 }  // namespace emplace

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "common/strings.h"
+#include "policy/policy_weights.h"
 
 namespace emplace {
 namespace {

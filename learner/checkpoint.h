@@ -10,9 +10,9 @@
 #include <string>
 #include <vector>
 
-#include "common/policy/policy_weights.h"
 #include "common/rng.h"
 #include "learner/update/policy_updater.h"
+#include "policy/policy_weights.h"
 
 namespace emplace {
 

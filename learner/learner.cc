@@ -8,11 +8,9 @@
 #include <string>
 #include <utility>
 
-#include "common/config/run_config.h"
 #include "common/error.h"
 #include "common/file_io.h"
 #include "common/log.h"
-#include "common/policy/kernel/policy_kernel.h"
 #include "common/strings.h"
 #include "learner/best_policy.h"
 #include "learner/checkpoint.h"
@@ -37,6 +35,11 @@
 #include "learner/update/update_stage.h"
 #include "learner/watchdog.h"
 #include "learner/workload.h"
+#include "policy/policy_kind.h"
+#include "policy/policy_kinds.h"
+#include "policy/policy_weights.h"
+#include "policy/run_config.h"
+#include "policy/simd/kernel_path.h"
 
 namespace emplace {
 namespace {
@@ -121,17 +124,19 @@ class Run {
 };
 
 PolicyWeights Run::NewNetwork() const {
-  PolicyShape shape;
-  shape.num_devices = workload_.num_devices;
-  shape.memory_feature = config_.policy.memory_feature;
-  shape.message_rounds = static_cast<int32_t>(config_.policy.message_rounds);
-  shape.message_width = static_cast<int32_t>(config_.policy.message_width);
-  shape.pooling = config_.policy.pooling;
-  return PolicyWeights::Initial(shape, rng_.Fork("weights"), config_.policy.output_scale);
+  const PolicyKind& kind = FindPolicyKind(config_.policy.kind);
+  PolicyWeights weights;
+  weights.shape = kind.Shape(config_.policy, workload_.num_devices);
+  weights.values = kind.InitialValues(weights.shape, config_.policy, rng_.Fork("weights"));
+  return weights;
 }
 
 PolicyWeights Run::LoadInitialPolicy() const {
   PolicyWeights weights = LoadPolicy(config_.policy.initial);
+  if (weights.shape.kind != config_.policy.kind) {
+    throw BadInput(StrCat(config_.policy.initial, ": a policy of kind ", weights.shape.kind, ", expected ",
+                          config_.policy.kind, ", as policy.kind says"));
+  }
   if (weights.shape.num_devices != workload_.num_devices) {
     throw BadInput(StrCat(config_.policy.initial, ": a policy for ", weights.shape.num_devices,
                           " devices, expected one for ", workload_.num_devices, ", as many as in ",
@@ -147,7 +152,7 @@ PolicyWeights Run::InitialWeights() const {
                       {"workload", config_.workload.family.empty() ? "files" : config_.workload.family},
                       {"devices", fs::path(config_.workload.devices).filename().string()},
                       {"grouping.max_groups", std::to_string(config_.grouping.max_groups)},
-                      {"environment.start", config_.environment.start}};
+                      {"environment.start", ToString(config_.environment.start)}};
   return weights;
 }
 
@@ -265,7 +270,7 @@ void Run::Train() {
                                     .first_update = config_.training.entropy_decay_updates,
                                     .graphs = ValidationName(workload_.choice)},
                    history_before_);
-  placements_.emplace(workload_.train, config_.environment, *clock_);
+  placements_.emplace(workload_.train, FindPolicyKind(config_.policy.kind), config_.environment, *clock_);
   placement_files_.emplace(dir_, workload_, *placements_);
   if (config_.training.lockstep()) dealer_.emplace(initial->version, config_.training.episodes_per_update);
   front_end_.emplace(workload_.train, config_, ledger_, *placements_, initial, stages_, dealer());

@@ -5,8 +5,9 @@
 #include <utility>
 
 #include "common/file_io.h"
-#include "common/policy/simd/kernel_path.h"
 #include "common/strings.h"
+#include "policy/policy_weights.h"
+#include "policy/simd/kernel_path.h"
 
 namespace emplace {
 

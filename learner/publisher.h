@@ -8,7 +8,6 @@
 #include <memory>
 #include <optional>
 
-#include "common/config/run_config.h"
 #include "common/rng.h"
 #include "learner/best_policy.h"
 #include "learner/checkpoint.h"
@@ -22,6 +21,8 @@
 #include "learner/run_directory.h"
 #include "learner/stage_clock.h"
 #include "learner/update/update_stage.h"
+#include "policy/policy_weights.h"
+#include "policy/run_config.h"
 
 namespace emplace {
 

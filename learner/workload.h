@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "common/config/run_config.h"
+#include "policy/run_config.h"
 #include "simulator/environment/placement_task.h"
 #include "simulator/graph/op_graph.h"
 #include "simulator/machine/cluster.h"

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """Prints which folder includes which, and fails where an include points against the layers.
 
-common <- simulator <- actor, learner <- tools; launch holds no code. Heavy packages stay in their own corner. tools/bench
-measures everything, so it alone may include everything, and nothing includes it.
+common <- simulator <- policy <- actor, learner <- tools; launch holds no code. Inside policy/ each kind has a folder, which
+only the tables of kinds, players and models, and the learner's update name. Heavy packages stay in their own corner.
+tools/bench measures everything, so it alone may include everything, and nothing includes it.
 Usage: tools/check_layers.py [--quiet]
 """
 import collections
@@ -14,16 +15,17 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 MAY_INCLUDE = {
     "common": {"common"},
     "simulator": {"common", "simulator"},
-    "actor": {"common", "simulator", "actor"},
-    "learner": {"common", "simulator", "learner"},
-    "tools": {"common", "simulator", "tools"},
-    "tools/bench": {"common", "simulator", "actor", "learner", "tools/bench"},
+    "policy": {"common", "simulator", "policy"},
+    "actor": {"common", "simulator", "policy", "actor"},
+    "learner": {"common", "simulator", "policy", "learner"},
+    "tools": {"common", "simulator", "policy", "tools"},
+    "tools/bench": {"common", "simulator", "policy", "actor", "learner", "tools/bench"},
 }
 # Header pattern -> the only places whose files may include it.
 CORNERS = {
     r"zmq\.hpp|capnp/|kj/": ("common/wire/",),
-    r"cuda_runtime": ("common/policy/cuda/", "tools/bench/cuda/"),
-    r"torch/": ("common/policy/policy_net", "common/policy/fused_policy", "learner/update/cpu_engine", "learner/learner_main",
+    r"cuda_runtime": ("policy/placeto/cuda/", "tools/bench/cuda/"),
+    r"torch/": ("policy/placeto/reference/", "learner/update/cpu_engine", "learner/learner_main",
                 "tools/bench/libtorch/"),
 }
 INCLUDE = re.compile(r'^\s*#\s*include\s+["<]([^">]+)[">]', re.M)

@@ -15,6 +15,8 @@
 #include "common/error.h"
 #include "common/file_io.h"
 #include "common/strings.h"
+#include "policy/placer/policy_method.h"
+#include "policy/policy_weights.h"
 #include "tools/evaluation/evaluation.h"
 #include "tools/evaluation/progress_bar.h"
 #include "tools/evaluation/results_file.h"
@@ -58,10 +60,14 @@ EvaluationPlan MakePlan(const EvaluateArguments& args) {
   plan.seeds = args.seeds.empty() ? std::vector<uint64_t>{args.seed} : args.seeds;
   plan.options.budget = args.budget;
   plan.options.samples = args.samples;
-  if (!args.policy.empty()) plan.options.policy = LoadPolicy(args.policy);
+  const std::optional<PolicyWeights> policy = LoadPolicyIfAny(args.policy);
   plan.cluster = LoadCluster(args.devices);
-  if (plan.options.policy) CheckPolicyFits(*plan.options.policy, args.policy, plan.cluster, args.devices);
-  plan.max_groups = MaxGroups(args.max_groups, plan.options.policy);
+  if (policy) {
+    CheckPolicyFits(*policy, args.policy, plan.cluster, args.devices);
+    UsePolicy(*policy, plan.options);
+    plan.policy_version = policy->version;
+  }
+  plan.max_groups = MaxGroups(args.max_groups, policy);
   plan.graphs = FindGraphs(args.graphs, args.split);
   return plan;
 }

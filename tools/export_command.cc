@@ -14,8 +14,8 @@
 #include "common/error.h"
 #include "common/file_io.h"
 #include "common/json_text.h"
-#include "common/policy/policy_weights.h"
 #include "common/strings.h"
+#include "policy/policy_weights.h"
 
 namespace emplace {
 namespace {

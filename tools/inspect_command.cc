@@ -9,12 +9,13 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "common/config/run_config.h"
 #include "common/error.h"
 #include "common/file_io.h"
-#include "common/policy/policy_weights.h"
 #include "common/strings.h"
 #include "common/wire/keys.h"
+#include "policy/policy_kinds.h"
+#include "policy/policy_weights.h"
+#include "policy/run_config.h"
 #include "simulator/families/cost_model.h"
 #include "simulator/graph/graph_io.h"
 #include "simulator/machine/cluster.h"
@@ -61,15 +62,18 @@ OrderedJson DescribeGraph(const fs::path& path) {
 
 OrderedJson DescribePolicy(const fs::path& path) {
   const PolicyWeights policy = LoadPolicy(path);
-  return {{"what", "policy (emplace.policy/1)"},
-          {"version", policy.version},
-          {"parameters", policy.values.size()},
-          {"devices", policy.shape.num_devices},
-          {"message_rounds", policy.shape.message_rounds},
-          {"message_width", policy.shape.width()},
-          {"memory_feature", policy.shape.memory_feature},
-          {"pooling", policy.shape.pooling},
-          {"metadata", policy.metadata}};
+  OrderedJson description = {{"what", "policy (emplace.policy/1)"},
+                             {"kind", policy.shape.kind},
+                             {"version", policy.version},
+                             {"parameters", policy.values.size()},
+                             {"devices", policy.shape.num_devices}};
+  for (const SizeField& size : FindPolicyKind(policy.shape.kind).Sizes()) {
+    const int64_t value = policy.shape.sizes.at(size.name);
+    const bool is_truth_value = size.low == 0 && size.high == 1;
+    description[size.name] = is_truth_value ? OrderedJson(value == 1) : OrderedJson(value);
+  }
+  description["metadata"] = policy.metadata;
+  return description;
 }
 
 OrderedJson DescribePlacement(const OrderedJson& file, const fs::path& path) {

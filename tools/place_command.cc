@@ -10,6 +10,8 @@
 #include "common/error.h"
 #include "common/file_io.h"
 #include "common/strings.h"
+#include "policy/placer/policy_method.h"
+#include "policy/policy_weights.h"
 #include "simulator/engine/simulator.h"
 #include "simulator/engine/trace_writer.h"
 #include "simulator/graph/graph_io.h"
@@ -54,13 +56,16 @@ int Place(const PlaceArguments& args) {
   options.budget = args.budget;
   options.seed = args.seed;
   options.samples = args.samples;
-  if (!args.policy.empty()) options.policy = LoadPolicy(args.policy);
+  const std::optional<PolicyWeights> policy = LoadPolicyIfAny(args.policy);
   const Cluster cluster = LoadCluster(args.devices);
-  if (options.policy) CheckPolicyFits(*options.policy, args.policy, cluster, args.devices);
+  if (policy) {
+    CheckPolicyFits(*policy, args.policy, cluster, args.devices);
+    UsePolicy(*policy, options);
+  }
   const std::unique_ptr<PlacementMethod> method = MakeMethod(args.method, options);
   const OpGraph graph = LoadGraph(args.graph);
   CheckKinds(graph, cluster);
-  const PlacementTask task = PlacementTask::Make(graph, cluster, MaxGroups(args.max_groups, options.policy));
+  const PlacementTask task = PlacementTask::Make(graph, cluster, MaxGroups(args.max_groups, policy));
 
   const auto begin = std::chrono::steady_clock::now();
   const MethodResult result = method->Place(task);
@@ -87,7 +92,7 @@ int Place(const PlaceArguments& args) {
                                              {"single_device_us", task.single_device_us},
                                              {"peak_bytes", score.peak_bytes},
                                              {"feasible", score.feasible},
-                                             {"groups", task.policy.num_nodes},
+                                             {"groups", task.groups.num_groups},
                                              {"evaluations", result.evaluations},
                                              {"seconds", seconds}};
     std::printf("%s\n", document.dump().c_str());

@@ -60,6 +60,11 @@ std::vector<fs::path> FindGraphs(const std::vector<std::string>& paths, const st
   return graphs;
 }
 
+std::optional<PolicyWeights> LoadPolicyIfAny(const std::string& path) {
+  if (path.empty()) return std::nullopt;
+  return LoadPolicy(path);
+}
+
 int32_t MaxGroups(int64_t wanted, const std::optional<PolicyWeights>& policy) {
   constexpr int32_t kDefault = 128;
   if (wanted > 0) return static_cast<int32_t>(wanted);

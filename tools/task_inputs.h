@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "common/policy/policy_weights.h"
+#include "policy/policy_weights.h"
 #include "simulator/machine/cluster.h"
 
 namespace emplace {
@@ -15,6 +15,9 @@ namespace emplace {
 // name; with `split` ("train" or "test"), it stands for that part of its split.json. Throws BadInput for a path without
 // a graph.
 std::vector<std::filesystem::path> FindGraphs(const std::vector<std::string>& paths, const std::string& split = "");
+
+// The policy of this file; nullopt where the path is empty.
+std::optional<PolicyWeights> LoadPolicyIfAny(const std::string& path);
 
 // The most groups into which ops are merged: `wanted` if it is above 0, else the number with which the policy was
 // trained, else 128.

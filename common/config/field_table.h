@@ -4,9 +4,12 @@
 //   table.Field("buffer", &LearnerConfig::buffer).Range(1, 1e6).Help("Number of trajectories that may wait.");
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -30,6 +33,12 @@ struct ConfigField {
   // Empty when the value is allowed; otherwise the text of Expected.
   std::string Check(const Value& value) const;
 };
+
+// The text that stands for a value. REQUIRES: there is one.
+template <typename E>
+std::string TextOf(E value, const std::vector<std::pair<E, std::string>>& names) {
+  return std::ranges::find_if(names, [&](const auto& pair) { return pair.first == value; })->second;
+}
 
 template <typename Section>
 class FieldTable {
@@ -67,7 +76,31 @@ class FieldTable {
     return FieldRef(fields_.back());
   }
 
+  // An enumeration, as the text that stands for each of its values: {{Sync::kAsync, "async"}, ...}.
+  template <typename E>
+  FieldRef Field(const std::string& name, E Section::*member, std::vector<std::pair<E, std::string>> names) {
+    ConfigField field;
+    field.name = name;
+    for (const auto& [value, text] : names) field.choices.push_back(text);
+    field.get = [member, names](const void* section) {
+      return ConfigField::Value(TextOf(static_cast<const Section*>(section)->*member, names));
+    };
+    field.set = [member, names](void* section, const ConfigField::Value& value) {
+      const auto is_given = [&](const auto& pair) { return pair.second == std::get<std::string>(value); };
+      static_cast<Section*>(section)->*member = std::ranges::find_if(names, is_given)->first;
+    };
+    fields_.push_back(std::move(field));
+    return FieldRef(fields_.back());
+  }
+
   const std::vector<ConfigField>& fields() const { return fields_; }
+  // The values of a section with nothing set, by name.
+  std::map<std::string, ConfigField::Value> Defaults() const {
+    const Section section;
+    std::map<std::string, ConfigField::Value> defaults;
+    for (const ConfigField& field : fields_) defaults[field.name] = field.get(&section);
+    return defaults;
+  }
 
  private:
   std::vector<ConfigField> fields_;

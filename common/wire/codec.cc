@@ -166,17 +166,24 @@ void Fill(const Notice& notice, schema::Message::Builder message, Frames&) {
   out.setStop(notice.stop);
 }
 
+// A log-probability for each decision, and rewards for each or for the end.
+bool HasLegalSizes(const Trajectory& trajectory) {
+  const size_t decisions = trajectory.actions.size();
+  const bool has_start = !trajectory.start_placement.empty();
+  return decisions <= kMaxSteps && (!has_start || trajectory.start_placement.size() == decisions) &&
+         trajectory.behaviour_log_prob.size() == decisions &&
+         (trajectory.rho.size() == decisions + 1 || trajectory.rho.size() == 1);
+}
+
 void Fill(const Trajectory& trajectory, schema::Message::Builder message, Frames& raw) {
-  const size_t steps = trajectory.actions.size();
-  EMPLACE_CHECK(steps <= kMaxSteps && trajectory.start_placement.size() == steps &&
-                trajectory.behaviour_log_prob.size() == steps && trajectory.rho.size() == steps + 1);
+  EMPLACE_CHECK(HasLegalSizes(trajectory));
   auto out = message.initTrajectory();
   out.setGraph(trajectory.graph);
   Put(trajectory.actor, out.initActor());
   out.setSequence(trajectory.sequence);
   out.setPolicyVersion(trajectory.policy_version);
-  out.setNumSteps(static_cast<uint32_t>(steps));
   out.setIndex(trajectory.index);
+  out.setClaim(trajectory.claim == Claim::kMeasured ? schema::Claim::MEASURED : schema::Claim::SIMULATED);
   raw.push_back(BytesOf(trajectory.start_placement));
   raw.push_back(BytesOf(trajectory.actions));
   raw.push_back(BytesOf(trajectory.behaviour_log_prob));
@@ -249,10 +256,10 @@ std::optional<ArrayType> FromSchema(schema::ElementType type) {
   return std::nullopt;  // An enumerant of a newer or of no schema.
 }
 
-// False unless the frame holds exactly `count` elements.
+// False unless the frame holds whole elements.
 template <typename T>
-bool Take(FrameView frame, uint64_t count, std::vector<T>& out) {
-  if (frame.size() % sizeof(T) != 0 || frame.size() / sizeof(T) != count) return false;
+bool TakeAll(FrameView frame, std::vector<T>& out) {
+  if (frame.size() % sizeof(T) != 0) return false;
   out.resize(frame.size() / sizeof(T));
   if (!out.empty()) std::memcpy(out.data(), frame.data(), frame.size());
   return true;
@@ -409,18 +416,17 @@ std::optional<Trajectory> DecodeTrajectory(std::span<const FrameView> frames) {
   return ReadHeader(frames[0], [frames](schema::Message::Reader message) -> std::optional<Trajectory> {
     if (message.which() != schema::Message::TRAJECTORY) return std::nullopt;
     const auto in = message.getTrajectory();
-    const uint64_t steps = in.getNumSteps();
-    if (steps > kMaxSteps) return std::nullopt;
     Trajectory trajectory;
     trajectory.graph = in.getGraph();
     trajectory.actor = Take(in.getActor());
     trajectory.sequence = in.getSequence();
     trajectory.policy_version = in.getPolicyVersion();
     trajectory.index = in.getIndex();
-    const bool fits =
-        Take(frames[1], steps, trajectory.start_placement) && Take(frames[2], steps, trajectory.actions) &&
-        Take(frames[3], steps, trajectory.behaviour_log_prob) && Take(frames[4], steps + 1, trajectory.rho);
-    if (!fits) return std::nullopt;
+    if (in.getClaim() > schema::Claim::MEASURED) return std::nullopt;  // An enumerant of a newer or of no schema.
+    trajectory.claim = in.getClaim() == schema::Claim::MEASURED ? Claim::kMeasured : Claim::kSimulated;
+    const bool whole = TakeAll(frames[1], trajectory.start_placement) && TakeAll(frames[2], trajectory.actions) &&
+                       TakeAll(frames[3], trajectory.behaviour_log_prob) && TakeAll(frames[4], trajectory.rho);
+    if (!whole || !HasLegalSizes(trajectory)) return std::nullopt;
     return trajectory;
   });
 }

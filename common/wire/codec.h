@@ -21,7 +21,7 @@ using FrameView = std::span<const uint8_t>;  // Not aligned.
 
 // Upper limits of what decoding accepts, far above what is used. A receiver never allocates more than the bytes that it
 // was sent and these limits.
-inline constexpr size_t kMaxSteps = 1U << 20;                                   // Steps of a trajectory.
+inline constexpr size_t kMaxSteps = 1U << 20;                                   // Decisions of a trajectory.
 inline constexpr size_t kMaxTextBytes = 4096;                                   // A name, an address or a reason.
 inline constexpr size_t kMaxActorControlBytes = size_t{1} << 16;                // One frame of an ActorMessage.
 inline constexpr size_t kMaxTrajectoryBytes = (kMaxSteps + 1) * sizeof(float);  // One frame of a trajectory.
@@ -33,7 +33,7 @@ inline constexpr size_t kMaxArrays = 1U << 20;                                  
 std::vector<Frame> Encode(const ActorMessage& message);
 std::vector<Frame> Encode(const LearnerMessage& message);
 std::vector<Frame> Encode(const Notice& notice);
-// REQUIRES: array lengths are those that common/trajectory.h gives, and at most kMaxSteps steps.
+// REQUIRES: array lengths are those that common/trajectory.h gives, and at most kMaxSteps decisions.
 std::vector<Frame> Encode(const Trajectory& trajectory);
 
 // Makes frame 0 of a Welcome for this actor from that for another; the other frames are the same for all actors.

@@ -121,11 +121,16 @@ struct Notice {
 
 # Actor to learner, trajectories socket.
 
-struct Trajectory {      # Frames: startPlacement uint8 [T], actions uint8 [T], behaviourLogProb float32 [T], rho float32 [T + 1].
+enum Claim {
+  simulated @0;
+  measured  @1;
+}
+
+struct Trajectory {      # Frames: startPlacement uint8, actions uint8, behaviourLogProb float32, rho float32; as long as they are.
   graph         @0 :UInt32;
   actor         @1 :ActorKey;
   sequence      @2 :UInt64;
   policyVersion @3 :UInt64;
-  numSteps      @4 :UInt32;  # T
-  index         @5 :UInt32;
+  index         @4 :UInt32;
+  claim         @5 :Claim;
 }

@@ -17,7 +17,7 @@
 
 namespace emplace {
 
-inline constexpr uint32_t kProtocolVersion = 2;
+inline constexpr uint32_t kProtocolVersion = 3;
 
 // actor -> learner, control
 struct Incarnation {

@@ -8,10 +8,10 @@
 #include <thread>
 
 #include "common/mutex.h"
-#include "common/policy/policy_weights.h"
 #include "learner/evaluation/evaluator.h"
 #include "learner/stage_clock.h"
 #include "learner/workload.h"
+#include "policy/policy_weights.h"
 
 namespace emplace {
 

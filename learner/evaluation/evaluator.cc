@@ -1,7 +1,9 @@
 #include "learner/evaluation/evaluator.h"
 
 #include <cmath>
+#include <memory>
 
+#include "policy/players.h"
 #include "simulator/engine/simulator.h"
 #include "simulator/environment/start_placement.h"
 
@@ -28,11 +30,11 @@ double GeometricMeanRatio(std::span<const double> ratios) {
 
 EvaluationResult Evaluate(const PolicyWeights& weights, const std::vector<PlacementTask>& tasks,
                           const PlacerOptions& options) {
-  PolicyKernel kernel(weights);
+  const std::unique_ptr<Player> player = MakePlayer(weights);
   EvaluationResult result;
   result.version = weights.version;
   for (const PlacementTask& task : tasks) {
-    const PlacerResult placed = PlaceWithPolicy(kernel, task, options);
+    const PlacerResult placed = PlaceWithPolicy(*player, task, options);
     AddGraph(task, placed.makespan_us, placed.feasible, result);
   }
   result.geometric_mean_ratio = GeometricMeanRatio(result.ratios);

@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "common/policy/policy_weights.h"
+#include "policy/placer/policy_placer.h"
+#include "policy/policy_weights.h"
 #include "simulator/environment/placement_task.h"
-#include "simulator/environment/policy_placer.h"
 
 namespace emplace {
 

@@ -9,11 +9,13 @@
 #include <string>
 #include <vector>
 
-#include "common/config/run_config.h"
 #include "common/mutex.h"
 #include "common/trajectory.h"
 #include "learner/intake/trajectory_check.h"
 #include "learner/run_clock.h"
+#include "policy/policy_kind.h"
+#include "policy/run_config.h"
+#include "simulator/environment/environment_config.h"
 #include "simulator/environment/placement_task.h"
 
 namespace emplace {
@@ -37,7 +39,8 @@ struct FoundPlacement {
 class BestPlacements {
  public:
   // REQUIRES: tasks and clock outlive this object.
-  BestPlacements(const std::vector<PlacementTask>& tasks, const EnvironmentConfig& environment, const RunClock& clock);
+  BestPlacements(const std::vector<PlacementTask>& tasks, const PolicyKind& kind, const EnvironmentConfig& environment,
+                 const RunClock& clock);
 
   // Counts an episode and keeps its best placement if that improves on the best of its graph. Only a placement whose
   // rho is below that of the best is simulated, with `checker`. Returns why the episode has to be rejected when the
@@ -69,6 +72,7 @@ class BestPlacements {
   };
 
   const std::vector<PlacementTask>& tasks_;
+  const PolicyKind& kind_;
   const EnvironmentConfig environment_;
   const RunClock& clock_;
   mutable Mutex mu_;

@@ -7,6 +7,8 @@
 
 #include "common/error.h"
 #include "common/strings.h"
+#include "policy/policy_kind.h"
+#include "simulator/environment/environment_config.h"
 
 namespace emplace {
 
@@ -18,9 +20,11 @@ void CheckedQueue::Reject(const Trajectory& trajectory, const std::string& reaso
   ledger_.CountRejected(trajectory.actor);
 }
 
-CheckedQueue::CheckedQueue(const std::vector<PlacementTask>& tasks, const EnvironmentConfig& environment,
-                           const Options& options, Ledger& ledger, BestPlacements& placements, StageClock& clock)
+CheckedQueue::CheckedQueue(const std::vector<PlacementTask>& tasks, const PolicyKind& kind,
+                           const EnvironmentConfig& environment, const Options& options, Ledger& ledger,
+                           BestPlacements& placements, StageClock& clock)
     : tasks_(tasks),
+      kind_(kind),
       options_(options),
       ledger_(ledger),
       placements_(placements),
@@ -91,7 +95,7 @@ CheckedQueue::Counts CheckedQueue::counts() const {
 void CheckedQueue::Run(const EnvironmentConfig& environment) {
   pthread_setname_np(pthread_self(), "checks");  // For profilers and top.
   try {
-    TrajectoryChecker checker(tasks_, environment);
+    TrajectoryChecker checker(tasks_, kind_, environment);
     CheckAll(checker);
   } catch (const std::exception& error) {
     const MutexLock lock(mu_);

@@ -11,7 +11,6 @@
 #include <thread>
 #include <vector>
 
-#include "common/config/run_config.h"
 #include "common/mutex.h"
 #include "common/trajectory.h"
 #include "common/warning_limit.h"
@@ -20,6 +19,9 @@
 #include "learner/intake/ledger.h"
 #include "learner/intake/trajectory_check.h"
 #include "learner/stage_clock.h"
+#include "policy/policy_kind.h"
+#include "policy/run_config.h"
+#include "simulator/environment/environment_config.h"
 #include "simulator/environment/placement_task.h"
 
 namespace emplace {
@@ -38,8 +40,8 @@ class CheckedQueue {
 
   // `clock` counts as busy while all threads check, since others then wait for them. `placements` considers every
   // episode that passes. REQUIRES: both options are above 0; tasks, ledger, placements and clock outlive the queue.
-  CheckedQueue(const std::vector<PlacementTask>& tasks, const EnvironmentConfig& environment, const Options& options,
-               Ledger& ledger, BestPlacements& placements, StageClock& clock);
+  CheckedQueue(const std::vector<PlacementTask>& tasks, const PolicyKind& kind, const EnvironmentConfig& environment,
+               const Options& options, Ledger& ledger, BestPlacements& placements, StageClock& clock);
   ~CheckedQueue();
 
   // Returns false when there is no room or the queue is closed; the trajectory is then unchanged. REQUIRES: the
@@ -78,6 +80,7 @@ class CheckedQueue {
   void MarkSound(Item& item, const TrajectoryChecker::Outcome& outcome) EMPLACE_REQUIRES(mu_);
 
   const std::vector<PlacementTask>& tasks_;
+  const PolicyKind& kind_;
   const Options options_;
   Ledger& ledger_;
   WarningLimit rejections_{20, std::chrono::seconds(60)};

@@ -11,6 +11,7 @@
 #include "common/open_files.h"
 #include "common/strings.h"
 #include "common/wire/codec.h"
+#include "policy/policy_kinds.h"
 
 namespace emplace {
 namespace {
@@ -57,12 +58,13 @@ FrontEnd::FrontEnd(const std::vector<PlacementTask>& tasks, const RunConfig& con
                    EpisodeDealer* dealer)
     : tasks_(tasks),
       config_(config),
+      kind_(FindPolicyKind(config.policy.kind)),
       config_yaml_(RunConfigToYaml(config)),
       session_(RandomSession()),
       ledger_(ledger),
       clock_(clocks[Stage::kReceive]),
       dealer_(dealer),
-      queue_(tasks, config.environment,
+      queue_(tasks, kind_, config.environment,
              {.capacity = static_cast<size_t>(config.learner.buffer),
               .threads = static_cast<size_t>(config.learner.check_threads)},
              ledger, placements, clocks[Stage::kCheck]),
@@ -302,7 +304,7 @@ void FrontEnd::Receive(LearnerEndpoint& endpoint, SentTrajectory sent) {
     ++stats_.duplicates;
     return;
   }
-  std::optional<std::string> reason = CheckShape(tasks_, trajectory);
+  std::optional<std::string> reason = CheckShape(tasks_, kind_, trajectory);
   if (!reason && trajectory.policy_version > announced_) {
     // Played for a learner that is no more, with weights that went with it.
     const bool possible = trajectory.policy_version <= static_cast<PolicyVersion>(config_.training.iterations);

@@ -12,9 +12,7 @@
 #include <thread>
 #include <vector>
 
-#include "common/config/run_config.h"
 #include "common/mutex.h"
-#include "common/policy/policy_weights.h"
 #include "common/trajectory.h"
 #include "common/wire/learner_endpoint.h"
 #include "learner/intake/actor_registry.h"
@@ -24,6 +22,9 @@
 #include "learner/intake/episode_dealer.h"
 #include "learner/intake/ledger.h"
 #include "learner/stage_clock.h"
+#include "policy/policy_kind.h"
+#include "policy/policy_weights.h"
+#include "policy/run_config.h"
 #include "simulator/environment/placement_task.h"
 
 namespace emplace {
@@ -85,6 +86,7 @@ class FrontEnd {
 
   const std::vector<PlacementTask>& tasks_;
   const RunConfig config_;
+  const PolicyKind& kind_;
   const std::string config_yaml_;
   const uint64_t session_;
   Ledger& ledger_;

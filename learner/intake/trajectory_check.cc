@@ -4,7 +4,9 @@
 #include <cmath>
 #include <utility>
 
+#include "common/error.h"
 #include "common/strings.h"
+#include "simulator/environment/environment_config.h"
 #include "simulator/environment/placement_env.h"
 
 namespace emplace {
@@ -15,29 +17,16 @@ constexpr double kRhoTolerance = 1e-4;
 // A log-probability may come out a rounding error above 0.
 constexpr float kLogProbTolerance = 1e-4F;
 
-std::optional<std::string> CheckDevices(const PolicyGraph& graph, const std::vector<uint8_t>& devices,
-                                        const char* what) {
-  for (size_t node = 0; node < devices.size(); ++node) {
-    const auto allowed = static_cast<size_t>(graph.num_devices);
-    if (devices[node] >= allowed || graph.allowed[node * allowed + devices[node]] == 0) {
-      return StrCat(what, " puts group ", node, " on device ", int{devices[node]}, ", where it may not go");
-    }
-  }
-  return std::nullopt;
-}
-
 }  // namespace
 
-std::optional<std::string> CheckShape(const std::vector<PlacementTask>& tasks, const Trajectory& trajectory) {
+std::optional<std::string> CheckShape(const std::vector<PlacementTask>& tasks, const PolicyKind& kind,
+                                      const Trajectory& trajectory) {
   if (trajectory.graph >= tasks.size()) return StrCat("graph ", trajectory.graph, ", there are ", tasks.size());
-  const PolicyGraph& graph = tasks[trajectory.graph].policy;
-  const auto n = static_cast<size_t>(graph.num_nodes);
-  if (trajectory.start_placement.size() != n || trajectory.actions.size() != n ||
-      trajectory.behaviour_log_prob.size() != n || trajectory.rho.size() != n + 1) {
-    return StrCat("its arrays do not fit the ", n, " groups of graph ", trajectory.graph);
+  if (auto reason = kind.CheckDecisions(tasks[trajectory.graph], trajectory)) return reason;
+  const size_t decisions = trajectory.actions.size();
+  if (trajectory.behaviour_log_prob.size() != decisions || trajectory.rho.size() != kind.NumRho(decisions)) {
+    return StrCat("its arrays do not fit its ", decisions, " decisions on graph ", trajectory.graph);
   }
-  if (auto reason = CheckDevices(graph, trajectory.start_placement, "the start placement")) return reason;
-  if (auto reason = CheckDevices(graph, trajectory.actions, "an action")) return reason;
   for (const float log_prob : trajectory.behaviour_log_prob) {
     if (!std::isfinite(log_prob) || log_prob > kLogProbTolerance) return StrCat("a log-probability is ", log_prob);
   }
@@ -47,9 +36,9 @@ std::optional<std::string> CheckShape(const std::vector<PlacementTask>& tasks, c
   return std::nullopt;
 }
 
-TrajectoryChecker::TrajectoryChecker(const std::vector<PlacementTask>& tasks, const EnvironmentConfig& config,
-                                     uint64_t seed)
-    : tasks_(tasks), config_(config), rng_(seed), simulators_(tasks.size()) {
+TrajectoryChecker::TrajectoryChecker(const std::vector<PlacementTask>& tasks, const PolicyKind& kind,
+                                     const EnvironmentConfig& config, uint64_t seed)
+    : tasks_(tasks), kind_(kind), config_(config), rng_(seed), simulators_(tasks.size()) {
   for (const PlacementTask& task : tasks) {
     greatest_rho_.push_back(Rho(config_, task.sim.LongestRunUs(), {}, {}) + config_.memory_penalty_cap);
   }
@@ -65,7 +54,7 @@ std::optional<std::string> TrajectoryChecker::CheckRewards(const Trajectory& tra
       return StrCat("a rho is ", rho, ", of this graph's placements it is ", least, " to ", greatest);
     }
   }
-  for (size_t step = 0; step < trajectory.actions.size(); ++step) {
+  for (size_t step = 0; step + 1 < trajectory.rho.size(); ++step) {
     if (trajectory.actions[step] != trajectory.start_placement[step]) continue;
     if (trajectory.rho[step + 1] == trajectory.rho[step]) continue;
     return StrCat("step ", step, " moves nothing, and rho goes from ", trajectory.rho[step], " to ",
@@ -75,33 +64,44 @@ std::optional<std::string> TrajectoryChecker::CheckRewards(const Trajectory& tra
 }
 
 TrajectoryChecker::Outcome TrajectoryChecker::Check(const Trajectory& trajectory) {
-  if (std::optional<std::string> reason = CheckRewards(trajectory)) return {.reason = std::move(reason)};
-  const size_t last = trajectory.actions.size();
-  const auto step = static_cast<size_t>(rng_.UniformInt(0, static_cast<int64_t>(last)));
-  if (step < last) {
-    Outcome outcome = CheckAfter(trajectory, step);
-    if (outcome.reason) return outcome;
+  switch (trajectory.claim) {
+    case Claim::kSimulated:
+      return CheckSimulated(trajectory);
+    case Claim::kMeasured:
+      return {.reason = "its rewards are measured, and this run has nobody to measure them again"};
   }
-  return CheckAfter(trajectory, last);
+  EMPLACE_CHECK(false);
+  return {};
 }
 
-TrajectoryChecker::Outcome TrajectoryChecker::CheckAfter(const Trajectory& trajectory, size_t steps) {
+TrajectoryChecker::Outcome TrajectoryChecker::CheckSimulated(const Trajectory& trajectory) {
+  if (std::optional<std::string> reason = CheckRewards(trajectory)) return {.reason = std::move(reason)};
+  const size_t last = trajectory.rho.size() - 1;
+  const auto point = static_cast<size_t>(rng_.UniformInt(0, static_cast<int64_t>(last)));
+  if (point < last) {
+    Outcome outcome = CheckPoint(trajectory, point);
+    if (outcome.reason) return outcome;
+  }
+  return CheckPoint(trajectory, last);
+}
+
+TrajectoryChecker::Outcome TrajectoryChecker::CheckPoint(const Trajectory& trajectory, size_t point) {
   Outcome outcome;
   const PlacementTask& task = tasks_[trajectory.graph];
   std::unique_ptr<Simulator>& simulator = simulators_[trajectory.graph];
   if (!simulator) simulator = std::make_unique<Simulator>(task.sim);
   op_placement_.resize(static_cast<size_t>(task.sim.num_ops));
   peak_bytes_.resize(static_cast<size_t>(task.sim.num_devices));
-  groups_.resize(trajectory.actions.size());
-  PlacementAfter(trajectory, steps, groups_);
+  groups_.resize(static_cast<size_t>(task.groups.num_groups));
+  kind_.PlacementAt(task, trajectory, point, groups_);
   task.Expand(groups_, op_placement_);
   outcome.makespan_us = simulator->MakespanAndPeak(op_placement_, peak_bytes_);
   outcome.feasible = task.sim.Fits(peak_bytes_);
   const double expected = Rho(config_, outcome.makespan_us, peak_bytes_, task.sim.memory_bytes);
-  const double claimed = static_cast<double>(trajectory.rho[steps]);
+  const double claimed = static_cast<double>(trajectory.rho[point]);
   if (std::abs(claimed - expected) > kRhoTolerance * std::max(1.0, std::abs(expected))) {
     const std::string which =
-        steps == trajectory.actions.size() ? "its last rho" : StrCat("its rho after ", steps, " steps");
+        point + 1 == trajectory.rho.size() ? "its last rho" : StrCat("its rho after ", point, " steps");
     outcome.reason = StrCat(which, " is ", claimed, ", the simulator says ", expected);
   }
   return outcome;

@@ -9,10 +9,11 @@
 #include <string>
 #include <vector>
 
-#include "common/config/run_config.h"
 #include "common/rng.h"
 #include "common/trajectory.h"
+#include "policy/policy_kind.h"
 #include "simulator/engine/simulator.h"
+#include "simulator/environment/environment_config.h"
 #include "simulator/environment/placement_task.h"
 
 namespace emplace {
@@ -20,7 +21,8 @@ namespace emplace {
 // Checks the shape: the graph is known, sizes fit, devices are allowed, log-probabilities are finite and at most 0, and
 // every rho is finite. Returns why the trajectory fails; nullopt: it passes. Nothing is simulated. Any thread may call
 // it.
-std::optional<std::string> CheckShape(const std::vector<PlacementTask>& tasks, const Trajectory& trajectory);
+std::optional<std::string> CheckShape(const std::vector<PlacementTask>& tasks, const PolicyKind& kind,
+                                      const Trajectory& trajectory);
 
 // Simulates placements of trajectories and compares their rho with the claimed one. Keeps one simulator for each graph.
 // Not thread-safe.
@@ -28,7 +30,7 @@ class TrajectoryChecker {
  public:
   // seed: of the steps that Check looks at; a run takes one that nobody can foresee. REQUIRES: tasks outlive the
   // checker.
-  TrajectoryChecker(const std::vector<PlacementTask>& tasks, const EnvironmentConfig& config,
+  TrajectoryChecker(const std::vector<PlacementTask>& tasks, const PolicyKind& kind, const EnvironmentConfig& config,
                     uint64_t seed = std::random_device()());
 
   struct Outcome {
@@ -37,17 +39,20 @@ class TrajectoryChecker {
     double makespan_us = 0;  // Of the simulated placement.
     bool feasible = true;
   };
-  // Checks that every rho is one that a placement of the graph can have, and that it stays where a step moves nothing;
-  // then simulates the placement after a step that the sender cannot foresee, and the final placement, which the
-  // outcome is about. REQUIRES: the trajectory has passed CheckShape with the same tasks.
+  // Checks a claim by its kind. Of simulated rewards, that every rho is one that a placement of the graph can have, and
+  // that it stays where a step moves nothing; then simulates the placement after a step that the sender cannot foresee,
+  // and the final placement, which the outcome is about. REQUIRES: the trajectory has passed CheckShape with the same
+  // tasks.
   Outcome Check(const Trajectory& trajectory);
-  // Checks the placement after `steps` steps. REQUIRES: as above, and steps <= n.
-  Outcome CheckAfter(const Trajectory& trajectory, size_t steps);
+  // Checks the placement that rho[point] is of. REQUIRES: as above, and point < trajectory.rho.size().
+  Outcome CheckPoint(const Trajectory& trajectory, size_t point);
 
  private:
+  Outcome CheckSimulated(const Trajectory& trajectory);
   std::optional<std::string> CheckRewards(const Trajectory& trajectory);
 
   const std::vector<PlacementTask>& tasks_;
+  const PolicyKind& kind_;
   EnvironmentConfig config_;
   Rng rng_;
   std::vector<double> greatest_rho_;                    // [tasks] no placement has a greater one

@@ -4,12 +4,12 @@
 #include <cstdint>
 #include <string>
 
-#include "common/config/run_config.h"
 #include "common/mutex.h"
 #include "learner/intake/episode_batch.h"
 #include "learner/intake/front_end.h"
 #include "learner/intake/ledger.h"
 #include "learner/stage_clock.h"
+#include "policy/run_config.h"
 
 namespace emplace {
 

@@ -4,11 +4,11 @@
 #include <cstdint>
 #include <string>
 
-#include "common/policy/policy_weights.h"
 #include "learner/intake/front_end.h"
 #include "learner/intake/ledger.h"
 #include "learner/workload.h"
-#include "simulator/environment/policy_placer.h"
+#include "policy/placer/policy_placer.h"
+#include "policy/policy_weights.h"
 
 namespace emplace {
 

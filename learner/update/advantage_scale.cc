@@ -31,15 +31,13 @@ double StandardDeviation(const std::vector<std::vector<float>>& rows) {
   return count > 0 ? std::sqrt(std::max(0.0, squares / count - (sum / count) * (sum / count))) : 0;
 }
 
-AdvantageScale::AdvantageScale(const std::string& mode, size_t graphs) : mode_(mode), mean_squares_(graphs) {
-  EMPLACE_CHECK(mode == "none" || mode == "batch" || mode == "graph");
-}
+AdvantageScale::AdvantageScale(AdvantageUnit unit, size_t graphs) : unit_(unit), mean_squares_(graphs) {}
 
 std::vector<double> AdvantageScale::Factors(const std::vector<Trajectory>& batch,
                                             const std::vector<std::vector<float>>& advantages, double spread) {
   EMPLACE_CHECK(batch.size() == advantages.size());
-  if (mode_ == "none") return std::vector<double>(batch.size(), 1.0);
-  if (mode_ == "batch") return std::vector<double>(batch.size(), 1 / (spread + kNoSpread));
+  if (unit_ == AdvantageUnit::kNone) return std::vector<double>(batch.size(), 1.0);
+  if (unit_ == AdvantageUnit::kBatch) return std::vector<double>(batch.size(), 1 / (spread + kNoSpread));
   AddToGraphs(batch, advantages);
   std::vector<double> factors;
   for (const Trajectory& episode : batch) factors.push_back(1 / (std::sqrt(mean_squares_[episode.graph]) + kNoSpread));

@@ -5,18 +5,18 @@
 #pragma once
 
 #include <cstddef>
-#include <string>
 #include <vector>
 
 #include "common/trajectory.h"
+#include "policy/run_config.h"
 
 namespace emplace {
 
 // Not thread-safe.
 class AdvantageScale {
  public:
-  // `mode` is training.normalize_advantages: "none", "batch" or "graph".
-  AdvantageScale(const std::string& mode, size_t graphs);
+  // `unit` is training.normalize_advantages.
+  AdvantageScale(AdvantageUnit unit, size_t graphs);
 
   // Returns the factor of each episode's advantages, [batch]. advantages: [batch][n]; those that are not finite do not
   // count in a graph's scale. `spread` is their StandardDeviation.
@@ -30,7 +30,7 @@ class AdvantageScale {
  private:
   void AddToGraphs(const std::vector<Trajectory>& batch, const std::vector<std::vector<float>>& advantages);
 
-  const std::string mode_;
+  const AdvantageUnit unit_;
   std::vector<double> mean_squares_;
 };
 

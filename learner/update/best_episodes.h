@@ -10,6 +10,7 @@
 
 #include "common/rng.h"
 #include "common/trajectory.h"
+#include "policy/policy_kind.h"
 #include "simulator/environment/placement_task.h"
 
 namespace emplace {
@@ -25,7 +26,8 @@ struct BestEpisode {
 class BestEpisodes {
  public:
   // REQUIRES: tasks outlive it; index = GraphId.
-  explicit BestEpisodes(const std::vector<PlacementTask>& tasks) : tasks_(tasks), best_(tasks.size()) {}
+  BestEpisodes(const std::vector<PlacementTask>& tasks, const PolicyKind& kind)
+      : tasks_(tasks), kind_(kind), best_(tasks.size()) {}
 
   // Takes the best placement after any step of these episodes where it beats the best so far and fits the devices'
   // memory, which it simulates to know: rho has a penalty for memory, but one that a short makespan can outweigh.
@@ -37,15 +39,15 @@ class BestEpisodes {
 
   // For checkpoints: [graphs].
   const std::vector<BestEpisode>& best() const { return best_; }
-  // `steps` [graphs]: n of each graph; devices: how many there are. Throws BadInput when sizes or devices do not fit;
-  // then nothing has changed.
-  void Load(std::vector<BestEpisode> best, const std::vector<int32_t>& steps, int32_t devices);
+  // Throws BadInput for episodes that are none of the tasks; then nothing has changed.
+  void Load(std::vector<BestEpisode> best);
 
  private:
   void ConsiderOne(const Trajectory& episode);
-  bool Fits(GraphId graph, const std::vector<uint8_t>& groups) const;
+  static bool Fits(const PlacementTask& task, const std::vector<uint8_t>& groups);
 
   const std::vector<PlacementTask>& tasks_;
+  const PolicyKind& kind_;
   std::vector<BestEpisode> best_;
 };
 

@@ -6,7 +6,9 @@
 #include <cmath>
 
 #include "common/error.h"
-#include "common/policy/fused_policy.h"
+#include "policy/placeto/placeto_graph.h"
+#include "policy/placeto/placeto_shape.h"
+#include "policy/placeto/reference/fused_policy.h"
 
 namespace emplace {
 namespace {
@@ -14,8 +16,8 @@ namespace {
 class CpuEngine final : public UpdateEngine {
  public:
   CpuEngine(const std::vector<PlacementTask>& tasks, const PolicyWeights& initial)
-      : tasks_(tasks),
-        kernel_(initial.shape),
+      : graphs_(MakePlacetoGraphs(tasks)),
+        kernel_(PlacetoShape::Of(initial.shape)),
         values_(torch::tensor(initial.values, torch::kFloat32).requires_grad_(true)),
         adam_(InitialAdamState(initial.values.size())) {}
 
@@ -26,21 +28,21 @@ class CpuEngine final : public UpdateEngine {
 
  private:
   // The states of the samples; their placements go to placements_.
-  std::vector<PolicyState> States(const UpdateInputs& inputs);
+  std::vector<PlacetoState> States(const UpdateInputs& inputs);
 
-  const std::vector<PlacementTask>& tasks_;
+  const std::vector<PlacetoGraph> graphs_;  // [tasks]
   const std::string device_ = "cpu";
-  PolicyGradient kernel_;
+  PlacetoGradient kernel_;
   torch::Tensor values_;  // [P]
   AdamState adam_;
   std::vector<uint8_t> placements_;
 };
 
-std::vector<PolicyState> CpuEngine::States(const UpdateInputs& inputs) {
+std::vector<PlacetoState> CpuEngine::States(const UpdateInputs& inputs) {
   size_t total = 0;
   for (const Sample& sample : inputs.samples) total += inputs.episodes[sample.episode].actions.size();
   placements_.resize(total);
-  std::vector<PolicyState> states;
+  std::vector<PlacetoState> states;
   states.reserve(inputs.samples.size());
   std::span<uint8_t> rest = placements_;
   for (const Sample& sample : inputs.samples) {
@@ -48,7 +50,7 @@ std::vector<PolicyState> CpuEngine::States(const UpdateInputs& inputs) {
     const std::span<uint8_t> placement = rest.first(episode.actions.size());
     rest = rest.subspan(placement.size());
     PlacementAfter(episode, static_cast<size_t>(sample.step), placement);
-    states.push_back({&tasks_[episode.graph].policy, placement.data(), sample.step});
+    states.push_back({&graphs_[episode.graph], placement.data(), sample.step});
   }
   return states;
 }

@@ -4,8 +4,8 @@
 #include <memory>
 #include <vector>
 
-#include "common/policy/policy_weights.h"
 #include "learner/update/update_engine.h"
+#include "policy/policy_weights.h"
 #include "simulator/environment/placement_task.h"
 
 namespace emplace {

@@ -1,21 +1,24 @@
 #include "learner/update/cuda_engine.h"
 
 #include "common/error.h"
-#include "common/policy/cuda/update_cuda.h"
+#include "policy/placeto/cuda/update_cuda.h"
+#include "policy/placeto/placeto_graph.h"
+#include "policy/placeto/placeto_shape.h"
 
 namespace emplace {
 namespace {
 
-std::vector<const PolicyGraph*> GraphsOf(const std::vector<PlacementTask>& tasks) {
-  std::vector<const PolicyGraph*> graphs;
-  for (const PlacementTask& task : tasks) graphs.push_back(&task.policy);
-  return graphs;
+std::vector<const PlacetoGraph*> Pointers(const std::vector<PlacetoGraph>& graphs) {
+  std::vector<const PlacetoGraph*> pointers;
+  for (const PlacetoGraph& graph : graphs) pointers.push_back(&graph);
+  return pointers;
 }
 
 class CudaEngine final : public UpdateEngine {
  public:
   CudaEngine(const std::vector<PlacementTask>& tasks, const PolicyWeights& initial)
-      : update_(initial.shape, GraphsOf(tasks), initial.values) {}
+      : graphs_(MakePlacetoGraphs(tasks)),
+        update_(PlacetoShape::Of(initial.shape), Pointers(graphs_), initial.values) {}
 
   StepOutcome Step(const UpdateInputs& inputs, std::span<float> values) override;
   AdamState SaveAdam() const override { return update_.SaveAdam(); }
@@ -24,6 +27,7 @@ class CudaEngine final : public UpdateEngine {
 
  private:
   const std::string device_ = "cuda:0";
+  const std::vector<PlacetoGraph> graphs_;  // [tasks]
   gpu::UpdateCuda update_;
 };
 

@@ -1,12 +1,12 @@
-// The update engine for a GPU: the whole optimizer step is in the project's own kernels (common/policy/cuda).
+// The update engine for a GPU: the whole optimizer step is in the project's own kernels (policy/placeto/cuda).
 #pragma once
 
 #include <memory>
 #include <string>
 #include <vector>
 
-#include "common/policy/policy_weights.h"
 #include "learner/update/update_engine.h"
+#include "policy/policy_weights.h"
 #include "simulator/environment/placement_task.h"
 
 namespace emplace {

@@ -26,11 +26,11 @@ double EntropyControl::Scheduled(PolicyVersion version) const {
 }
 
 double EntropyControl::Weight(PolicyVersion version) const {
-  return config_.entropy == "target" ? steered_weight_ : Scheduled(version);
+  return config_.entropy == EntropyGoal::kTarget ? steered_weight_ : Scheduled(version);
 }
 
 void EntropyControl::Observe(PolicyVersion version, double entropy) {
-  if (config_.entropy != "target" || !std::isfinite(entropy)) return;
+  if (config_.entropy != EntropyGoal::kTarget || !std::isfinite(entropy)) return;
   const double missing = Scheduled(version) - entropy / largest_;
   const double step = std::clamp(kGain * missing, -kLargestStep, kLargestStep);
   steered_weight_ = std::clamp(steered_weight_ * std::exp(step), kLeastWeight, kMostWeight);

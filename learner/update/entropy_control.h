@@ -4,8 +4,8 @@
 // workloads.
 #pragma once
 
-#include "common/config/run_config.h"
 #include "common/ids.h"
+#include "policy/run_config.h"
 
 namespace emplace {
 

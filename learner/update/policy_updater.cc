@@ -11,6 +11,7 @@
 #include "common/rng.h"
 #include "common/strings.h"
 #include "learner/update/schedule.h"
+#include "policy/policy_kinds.h"
 
 namespace emplace {
 
@@ -23,7 +24,7 @@ PolicyUpdater::PolicyUpdater(const std::vector<PlacementTask>& tasks, const RunC
       engine_(std::move(engine)),
       baselines_(tasks.size(), config.training.baseline_window, config.training.discount),
       scale_(config.training.normalize_advantages, tasks.size()),
-      best_(tasks),
+      best_(tasks, FindPolicyKind(weights_.shape.kind)),
       entropy_(config.training, weights_.shape.num_devices) {}
 
 std::vector<Trajectory> PolicyUpdater::WithImitated(const std::vector<Trajectory>& batch) {
@@ -137,9 +138,9 @@ void PolicyUpdater::LoadState(const UpdaterState& state) {
     throw BadInput(StrCat("optimizer state with entropy weight ", state.entropy_weight, ", expected a positive one"));
   }
   std::vector<int32_t> steps;
-  for (const PlacementTask& task : tasks_) steps.push_back(task.policy.num_nodes);
+  for (const PlacementTask& task : tasks_) steps.push_back(task.groups.num_groups);
   baselines_.Load(state.recent_returns, steps);
-  best_.Load(state.best_episodes, steps, weights_.shape.num_devices);
+  best_.Load(state.best_episodes);
   scale_.Load(state.mean_squares);
   entropy_.LoadSteeredWeight(state.entropy_weight);
   engine_->LoadAdam(state.adam);

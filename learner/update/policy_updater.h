@@ -8,14 +8,14 @@
 #include <span>
 #include <vector>
 
-#include "common/config/run_config.h"
-#include "common/policy/policy_weights.h"
 #include "common/trajectory.h"
 #include "learner/update/advantage_scale.h"
 #include "learner/update/baselines.h"
 #include "learner/update/best_episodes.h"
 #include "learner/update/entropy_control.h"
 #include "learner/update/update_engine.h"
+#include "policy/policy_weights.h"
+#include "policy/run_config.h"
 #include "simulator/environment/placement_task.h"
 
 namespace emplace {

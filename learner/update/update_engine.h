@@ -12,8 +12,8 @@
 #include <string>
 #include <vector>
 
-#include "common/policy/adam.h"
 #include "common/trajectory.h"
+#include "policy/adam.h"
 
 namespace emplace {
 

@@ -8,11 +8,11 @@
 #include <optional>
 #include <string>
 
-#include "common/policy/policy_weights.h"
 #include "learner/intake/batcher.h"
 #include "learner/intake/ledger.h"
 #include "learner/run_clock.h"
 #include "learner/update/policy_updater.h"
+#include "policy/policy_weights.h"
 
 namespace emplace {
 

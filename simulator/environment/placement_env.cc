@@ -23,7 +23,7 @@ double Rho(const EnvironmentConfig& config, double makespan_us, std::span<const 
            std::span<const int64_t> memory_bytes) {
   // The makespan of an empty graph is 0, whose logarithm would be minus infinity, so at least one nanosecond counts.
   const double seconds = makespan_us * 1e-6;
-  const double time = config.reward == "log" ? std::log(std::max(seconds, 1e-9)) : seconds;
+  const double time = config.reward == RewardUnit::kLog ? std::log(std::max(seconds, 1e-9)) : seconds;
   const double gigabytes_over = static_cast<double>(BytesOver(peak_bytes, memory_bytes)) * 1e-9;
   return time + std::min(config.memory_penalty * gigabytes_over, config.memory_penalty_cap);
 }
@@ -32,7 +32,7 @@ PlacementEnv::PlacementEnv(const PlacementTask& task, const EnvironmentConfig& c
     : task_(&task),
       config_(config),
       simulator_(task.sim),
-      placement_(static_cast<size_t>(task.policy.num_nodes)),
+      placement_(static_cast<size_t>(task.groups.num_groups)),
       op_placement_(task.group_of_op.size()),
       op_begin_(placement_.size() + 1),
       ops_of_group_(task.group_of_op.size()),
@@ -96,8 +96,7 @@ double PlacementEnv::Reset(Rng& rng) {
 double PlacementEnv::Step(DeviceIndex device) {
   EMPLACE_CHECK(!done());
   const auto group = static_cast<size_t>(step_);
-  EMPLACE_CHECK(
-      task_->policy.allowed[group * static_cast<size_t>(task_->policy.num_devices) + static_cast<size_t>(device)] == 1);
+  EMPLACE_CHECK(task_->groups.Allowed(group, static_cast<size_t>(device)));
   ++step_;
   // Nothing moved: the run would be the same.
   if (placement_[group] == device) return rho_;

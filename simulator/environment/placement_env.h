@@ -6,10 +6,9 @@
 #include <span>
 #include <vector>
 
-#include "common/config/run_config.h"
-#include "common/policy/policy_graph.h"
 #include "common/rng.h"
 #include "simulator/engine/simulator.h"
+#include "simulator/environment/environment_config.h"
 #include "simulator/environment/placement_task.h"
 #include "simulator/environment/start_placement.h"
 
@@ -26,7 +25,7 @@ class PlacementEnv {
   // REQUIRES: task outlives the environment.
   PlacementEnv(const PlacementTask& task, const EnvironmentConfig& config);
 
-  // Starts an episode from a start placement as `config.start` says, and returns rho(s_0). Under "best" it is a random
+  // Starts an episode from a start placement as `config.start` says, and returns rho(s_0). With kBest it is a random
   // one: who runs the episodes knows the best placement of them all, and starts from it by the other Reset.
   double Reset(Rng& rng);
   // Starts an episode from this placement, and returns rho(s_0). REQUIRES: [n], every device allowed.
@@ -36,12 +35,11 @@ class PlacementEnv {
   // allowed for the group.
   double Step(DeviceIndex device);
 
-  bool done() const { return step_ == task_->policy.num_nodes; }
+  bool done() const { return step_ == task_->groups.num_groups; }
   int32_t step() const { return step_; }
   std::span<const uint8_t> placement() const { return placement_; }  // [n]
-  PolicyState state() const { return {&task_->policy, placement_.data(), step_}; }
-  double makespan_us() const { return makespan_us_; }  // Makespan of the current placement.
-  bool feasible() const { return feasible_; }          // Whether the current placement fits every device's memory.
+  double makespan_us() const { return makespan_us_; }                // Makespan of the current placement.
+  bool feasible() const { return feasible_; }  // Whether the current placement fits every device's memory.
   double best_makespan_us() const { return best_makespan_us_; }  // Of the best feasible placement; infinity: none.
   const std::vector<uint8_t>& best_placement() const { return best_placement_; }
 

@@ -10,7 +10,6 @@
 #include "common/strings.h"
 #include "common/trajectory.h"
 #include "simulator/engine/simulator.h"
-#include "simulator/environment/featurizer.h"
 #include "simulator/graph/grouping.h"
 
 namespace emplace {
@@ -81,41 +80,45 @@ Routes GetRoutes(const ArrayBundle& bundle) {
   return routes;
 }
 
-void CheckUnit(const std::string& name, const std::vector<float>& values, int32_t expected) {
-  if (values.size() != static_cast<size_t>(expected)) {
-    throw TaskError(StrCat("'", name, "' has ", values.size(), " entries, expected ", expected));
+// That every group has one, and none is negative or no number.
+template <typename T>
+void CheckSizes(const std::string& name, const std::vector<T>& values, int32_t groups) {
+  if (values.size() != static_cast<size_t>(groups)) {
+    throw TaskError(StrCat("'", name, "' has ", values.size(), " entries, expected ", groups));
   }
-  for (const float value : values) {
-    if (!(value >= 0.0F && value <= 1.0F)) throw TaskError(StrCat("'", name, "' holds ", value, ", expected 0..1"));
+  for (const T value : values) {
+    if (!(value >= 0) || !std::isfinite(static_cast<double>(value))) {
+      throw TaskError(StrCat("'", name, "' holds ", value, ", expected a number from 0"));
+    }
   }
 }
 
-void CheckParents(const PolicyGraph& graph) {
+void CheckParents(const GroupGraph& graph) {
   const std::vector<int32_t>& begin = graph.parents.begin;
-  if (begin.size() != static_cast<size_t>(graph.num_nodes) + 1 || begin.front() != 0 ||
+  if (begin.size() != static_cast<size_t>(graph.num_groups) + 1 || begin.front() != 0 ||
       !std::is_sorted(begin.begin(), begin.end()) || static_cast<size_t>(begin.back()) != graph.parents.items.size()) {
-    throw TaskError("'policy.parents': offsets do not rise from 0 to the number of entries");
+    throw TaskError("'groups.parents': offsets do not rise from 0 to the number of entries");
   }
-  for (int32_t node = 0; node < graph.num_nodes; ++node) {
+  for (int32_t group = 0; group < graph.num_groups; ++group) {
     int32_t previous = -1;
-    for (const int32_t parent : graph.parents.Row(node)) {
-      if (parent <= previous || parent >= node) {
+    for (const int32_t parent : graph.parents.Row(group)) {
+      if (parent <= previous || parent >= group) {
         throw TaskError(
-            StrCat("'policy.parents': node ", node, " has parent ", parent, ", expected ascending lower nodes"));
+            StrCat("'groups.parents': group ", group, " has parent ", parent, ", expected ascending lower groups"));
       }
       previous = parent;
     }
   }
 }
 
-void CheckAllowed(const PolicyGraph& graph) {
+void CheckAllowed(const GroupGraph& graph) {
   const auto devices = static_cast<size_t>(graph.num_devices);
-  if (graph.allowed.size() != static_cast<size_t>(graph.num_nodes) * devices)
-    throw TaskError("'policy.allowed' has another size");
-  for (size_t node = 0; node < static_cast<size_t>(graph.num_nodes); ++node) {
-    const std::span<const uint8_t> row = std::span(graph.allowed).subspan(node * devices, devices);
+  if (graph.allowed.size() != static_cast<size_t>(graph.num_groups) * devices)
+    throw TaskError("'groups.allowed' has another size");
+  for (size_t group = 0; group < static_cast<size_t>(graph.num_groups); ++group) {
+    const std::span<const uint8_t> row = graph.AllowedRow(group);
     if (*std::max_element(row.begin(), row.end()) != 1) {
-      throw TaskError(StrCat("'policy.allowed': group ", node, " may run nowhere, or holds other than 0 and 1"));
+      throw TaskError(StrCat("'groups.allowed': group ", group, " may run nowhere, or holds other than 0 and 1"));
     }
   }
 }
@@ -146,7 +149,7 @@ PlacementTask PlacementTask::MakeForEpisodes(const OpGraph& graph, const Cluster
   task.sim = SimGraph::Compile(graph, cluster);
   const GroupedGraph grouped = GroupOps(graph, cluster, max_groups);
   task.group_of_op = grouped.group_of_op;
-  task.policy = MakePolicyGraph(grouped, cluster.num_devices());
+  task.groups = MakeGroupGraph(grouped, cluster.num_devices());
   FindSingleDevice(task);
   return task;
 }
@@ -164,9 +167,9 @@ double PlacementTask::RatioToSingleDevice(double makespan_us) const {
   return comparable ? makespan_us / single_device_us : std::nan("");
 }
 
-void PlacementTask::Expand(std::span<const uint8_t> groups, std::span<DeviceIndex> ops) const {
-  EMPLACE_CHECK(groups.size() == static_cast<size_t>(policy.num_nodes) && ops.size() == group_of_op.size());
-  for (size_t o = 0; o < ops.size(); ++o) ops[o] = groups[static_cast<size_t>(group_of_op[o])];
+void PlacementTask::Expand(std::span<const uint8_t> placement, std::span<DeviceIndex> ops) const {
+  EMPLACE_CHECK(placement.size() == static_cast<size_t>(groups.num_groups) && ops.size() == group_of_op.size());
+  for (size_t o = 0; o < ops.size(); ++o) ops[o] = placement[static_cast<size_t>(group_of_op[o])];
 }
 
 ArrayBundle ToBundle(const PlacementTask& task) {
@@ -188,13 +191,13 @@ ArrayBundle ToBundle(const PlacementTask& task) {
   bundle.Put("sim.memory_bytes", task.sim.memory_bytes);
   if (task.sim.link_model == LinkModel::kTopology) PutRoutes(bundle, task.sim.routes);
   bundle.Put("group_of_op", task.group_of_op);
-  bundle.Put("policy.num_nodes", std::vector<int32_t>{task.policy.num_nodes});
-  bundle.Put("policy.cost", task.policy.cost);
-  bundle.Put("policy.bytes", task.policy.bytes);
-  bundle.Put("policy.memory", task.policy.memory);
-  bundle.Put("policy.parents.begin", task.policy.parents.begin);
-  bundle.Put("policy.parents.items", task.policy.parents.items);
-  bundle.Put("policy.allowed", task.policy.allowed);
+  bundle.Put("groups.count", std::vector<int32_t>{task.groups.num_groups});
+  bundle.Put("groups.cost_us", task.groups.cost_us);
+  bundle.Put("groups.output_bytes", task.groups.output_bytes);
+  bundle.Put("groups.memory_bytes", task.groups.memory_bytes);
+  bundle.Put("groups.parents.begin", task.groups.parents.begin);
+  bundle.Put("groups.parents.items", task.groups.parents.items);
+  bundle.Put("groups.allowed", task.groups.allowed);
   bundle.Put("single_device_us", std::vector<double>{task.single_device_us});
   bundle.Put("single_device", std::vector<int32_t>{task.single_device});
   return bundle;
@@ -231,37 +234,35 @@ PlacementTask TaskFromBundle(const ArrayBundle& bundle) {
   if (sim.link_model == LinkModel::kTopology) sim.routes = GetRoutes(bundle);
   sim.Validate();
 
-  PolicyGraph& policy = task.policy;
-  policy.num_nodes = Scalar<int32_t>(bundle, "policy.num_nodes");
-  if (policy.num_nodes < 1 || policy.num_nodes > sim.num_ops) {
-    throw TaskError(StrCat("'policy.num_nodes' is ", policy.num_nodes, ", expected 1..", sim.num_ops));
+  GroupGraph& groups = task.groups;
+  groups.num_groups = Scalar<int32_t>(bundle, "groups.count");
+  if (groups.num_groups < 1 || groups.num_groups > sim.num_ops) {
+    throw TaskError(StrCat("'groups.count' is ", groups.num_groups, ", expected 1..", sim.num_ops));
   }
-  policy.num_devices = sim.num_devices;
-  policy.cost = bundle.Get<float>("policy.cost");
-  policy.bytes = bundle.Get<float>("policy.bytes");
-  policy.memory = bundle.Get<float>("policy.memory");
-  policy.parents.begin = bundle.Get<int32_t>("policy.parents.begin");
-  policy.parents.items = bundle.Get<int32_t>("policy.parents.items");
-  policy.allowed = bundle.Get<uint8_t>("policy.allowed");
-  CheckUnit("policy.cost", policy.cost, policy.num_nodes);
-  CheckUnit("policy.bytes", policy.bytes, policy.num_nodes);
-  CheckUnit("policy.memory", policy.memory, policy.num_nodes);
-  CheckParents(policy);
-  CheckAllowed(policy);
-  policy.DeriveFromParents();
+  groups.num_devices = sim.num_devices;
+  groups.cost_us = bundle.Get<double>("groups.cost_us");
+  groups.output_bytes = bundle.Get<int64_t>("groups.output_bytes");
+  groups.memory_bytes = bundle.Get<int64_t>("groups.memory_bytes");
+  groups.parents.begin = bundle.Get<int32_t>("groups.parents.begin");
+  groups.parents.items = bundle.Get<int32_t>("groups.parents.items");
+  groups.allowed = bundle.Get<uint8_t>("groups.allowed");
+  CheckSizes("groups.cost_us", groups.cost_us, groups.num_groups);
+  CheckSizes("groups.output_bytes", groups.output_bytes, groups.num_groups);
+  CheckSizes("groups.memory_bytes", groups.memory_bytes, groups.num_groups);
+  CheckParents(groups);
+  CheckAllowed(groups);
+  groups.DeriveChildren();
 
   task.group_of_op = bundle.Get<int32_t>("group_of_op");
   if (task.group_of_op.size() != static_cast<size_t>(sim.num_ops)) throw TaskError("'group_of_op' has another size");
   for (size_t o = 0; o < task.group_of_op.size(); ++o) {
     const GroupIndex group = task.group_of_op[o];
-    if (group < 0 || group >= policy.num_nodes) throw TaskError(StrCat("'group_of_op' holds ", group));
+    if (group < 0 || group >= groups.num_groups) throw TaskError(StrCat("'group_of_op' holds ", group));
     // A group may only be sent where every op of it may run: the simulator relies on it.
-    for (int32_t d = 0; d < sim.num_devices; ++d) {
-      const bool may_run = !std::isnan(sim.cost_us[o * static_cast<size_t>(sim.num_devices) + static_cast<size_t>(d)]);
-      if (policy.allowed[static_cast<size_t>(group) * static_cast<size_t>(sim.num_devices) + static_cast<size_t>(d)] ==
-              1 &&
-          !may_run) {
-        throw TaskError(StrCat("'policy.allowed': group ", group, " may go to device ", d, ", op ", o, " may not"));
+    for (size_t d = 0; d < static_cast<size_t>(sim.num_devices); ++d) {
+      const bool may_run = !std::isnan(sim.cost_us[o * static_cast<size_t>(sim.num_devices) + d]);
+      if (groups.Allowed(static_cast<size_t>(group), d) && !may_run) {
+        throw TaskError(StrCat("'groups.allowed': group ", group, " may go to device ", d, ", op ", o, " may not"));
       }
     }
   }

@@ -1,4 +1,4 @@
-// A graph on a cluster, ready to be placed: the simulator's graph, the groups and the policy's view. The learner sends
+// A graph on a cluster, ready to be placed: the simulator's graph, and the groups that are placed. The learner sends
 // tasks to actors, and `emplace place` makes one from files.
 #pragma once
 
@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "common/policy/policy_graph.h"
 #include "common/wire/array_bundle.h"
 #include "simulator/engine/sim_graph.h"
+#include "simulator/environment/group_graph.h"
 #include "simulator/graph/op_graph.h"
 #include "simulator/machine/cluster.h"
 
@@ -22,7 +22,7 @@ struct PlacementTask {
   std::string name;
   SimGraph sim;
   std::vector<GroupIndex> group_of_op;  // [num_ops]
-  PolicyGraph policy;
+  GroupGraph groups;
   // Makespan (us) on, and index of, the best single device: that with the least makespan of all that may run every op
   // and fit the graph in memory, or, if none fits it, of all that may run every op. Infinity and -1 if there is none.
   double single_device_us = 0;
@@ -39,7 +39,7 @@ struct PlacementTask {
   // makespan / one device: lower is better. NaN if no device may run every op.
   double RatioToSingleDevice(double makespan_us) const;
   // Writes the placement of the ops [num_ops] that follows from a placement of the groups [n].
-  void Expand(std::span<const uint8_t> groups, std::span<DeviceIndex> ops) const;
+  void Expand(std::span<const uint8_t> placement, std::span<DeviceIndex> ops) const;
 };
 
 ArrayBundle ToBundle(const PlacementTask& task);

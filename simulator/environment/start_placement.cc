@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "simulator/environment/group_graph.h"
+
 namespace emplace {
 namespace {
 
@@ -14,17 +16,17 @@ uint8_t AllowedDevice(const uint8_t* allowed, int64_t index) {
 
 }  // namespace
 
-void StartPlacement(const PlacementTask& task, const std::string& start, Rng& rng, std::vector<uint8_t>& placement) {
-  const PolicyGraph& graph = task.policy;
+void StartPlacement(const PlacementTask& task, Start start, Rng& rng, std::vector<uint8_t>& placement) {
+  const GroupGraph& graph = task.groups;
   const auto devices = static_cast<size_t>(graph.num_devices);
-  placement.resize(static_cast<size_t>(graph.num_nodes));
-  for (size_t node = 0; node < placement.size(); ++node) {
-    const uint8_t* const allowed = graph.allowed.data() + node * devices;
-    if (start == "single") {
+  placement.resize(static_cast<size_t>(graph.num_groups));
+  for (size_t group = 0; group < placement.size(); ++group) {
+    const uint8_t* const allowed = graph.allowed.data() + group * devices;
+    if (start == Start::kSingle) {
       const bool fits = task.single_device >= 0 && allowed[task.single_device] == 1;
-      placement[node] = fits ? static_cast<uint8_t>(task.single_device) : AllowedDevice(allowed, 0);
+      placement[group] = fits ? static_cast<uint8_t>(task.single_device) : AllowedDevice(allowed, 0);
     } else {
-      placement[node] = AllowedDevice(allowed, rng.UniformInt(0, std::count(allowed, allowed + devices, 1) - 1));
+      placement[group] = AllowedDevice(allowed, rng.UniformInt(0, std::count(allowed, allowed + devices, 1) - 1));
     }
   }
 }

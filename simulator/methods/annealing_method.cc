@@ -8,6 +8,8 @@
 #include "common/error.h"
 #include "common/rng.h"
 #include "common/strings.h"
+#include "simulator/environment/environment_config.h"
+#include "simulator/environment/group_graph.h"
 #include "simulator/environment/start_placement.h"
 #include "simulator/methods/budgeted_search.h"
 #include "simulator/methods/placement_moves.h"
@@ -28,13 +30,13 @@ constexpr double kMemoryPenalty = 10;  // Energy doubles where a tenth of the cl
 
 // Consecutive stretches of the topological order, one a device in order, of about equal cost. A group that may not run
 // there goes to the next device that it may.
-Groups ContiguousSplit(const PolicyGraph& graph) {
-  const double total = std::accumulate(graph.cost.begin(), graph.cost.end(), 0.0);
+Groups ContiguousSplit(const GroupGraph& graph) {
+  const double total = std::accumulate(graph.cost_us.begin(), graph.cost_us.end(), 0.0);
   const auto devices = static_cast<size_t>(graph.num_devices);
   Groups groups;
   double before = 0;
-  for (size_t node = 0; node < static_cast<size_t>(graph.num_nodes); ++node) {
-    const auto cost = static_cast<double>(graph.cost[node]);
+  for (size_t node = 0; node < static_cast<size_t>(graph.num_groups); ++node) {
+    const auto cost = static_cast<double>(graph.cost_us[node]);
     const double middle = total > 0 ? (before + cost / 2) / total : 0;
     before += cost;
     size_t device = std::min(devices - 1, static_cast<size_t>(middle * static_cast<double>(devices)));
@@ -118,11 +120,11 @@ MethodResult AnnealingMethod::Place(const PlacementTask& task) {
   BudgetedSearch search(task, budget_);
   // The single device first: however small the budget is, the result is not worse.
   std::array<Groups, 3> starts;
-  StartPlacement(task, "single", rng, starts[0]);
-  starts[1] = ContiguousSplit(task.policy);
-  StartPlacement(task, "random", rng, starts[2]);
+  StartPlacement(task, Start::kSingle, rng, starts[0]);
+  starts[1] = ContiguousSplit(task.groups);
+  StartPlacement(task, Start::kRandom, rng, starts[2]);
 
-  const PlacementMoves moves(task.policy);
+  const PlacementMoves moves(task.groups);
   if (!moves.any()) {
     search.Simulate(starts[0]);
     return search.BestResult();

@@ -3,6 +3,7 @@
 #include "common/error.h"
 #include "common/rng.h"
 #include "common/strings.h"
+#include "simulator/environment/environment_config.h"
 #include "simulator/environment/start_placement.h"
 #include "simulator/methods/budgeted_search.h"
 #include "simulator/methods/placement_moves.h"
@@ -22,11 +23,11 @@ LocalSearchMethod::LocalSearchMethod(const MethodOptions& options) : budget_(opt
 MethodResult LocalSearchMethod::Place(const PlacementTask& task) {
   Rng rng = Rng(seed_).Fork("local-search/" + task.name);
   BudgetedSearch search(task, budget_);
-  const PlacementMoves moves(task.policy);
-  const int64_t patience = kPatiencePerGroup * task.policy.num_nodes * (task.policy.num_devices - 1);
+  const PlacementMoves moves(task.groups);
+  const int64_t patience = kPatiencePerGroup * task.groups.num_groups * (task.groups.num_devices - 1);
   std::vector<uint8_t> current;
   std::vector<uint8_t> next;
-  for (const char* start = "single"; search.runs_left() > 0; start = "random") {
+  for (Start start = Start::kSingle; search.runs_left() > 0; start = Start::kRandom) {
     StartPlacement(task, start, rng, current);
     SearchScore score = search.Simulate(current);
     if (!moves.any()) break;

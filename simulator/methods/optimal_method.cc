@@ -7,6 +7,7 @@
 
 #include "common/error.h"
 #include "common/strings.h"
+#include "simulator/environment/group_graph.h"
 #include "simulator/methods/placement_scorer.h"
 
 namespace emplace {
@@ -14,9 +15,9 @@ namespace {
 
 constexpr double kMostPlacements = 1 << 24;
 
-double CountPlacements(const PolicyGraph& graph) {
+double CountPlacements(const GroupGraph& graph) {
   double placements = 1;
-  for (int32_t node = 0; node < graph.num_nodes; ++node) {
+  for (int32_t node = 0; node < graph.num_groups; ++node) {
     const auto begin = graph.allowed.begin() + static_cast<std::ptrdiff_t>(node) * graph.num_devices;
     placements *= static_cast<double>(std::count(begin, begin + graph.num_devices, 1));
   }
@@ -29,7 +30,7 @@ class BranchAndBound {
       : task_(task),
         scorer_(task),
         devices_(static_cast<size_t>(task.sim.num_devices)),
-        groups_(static_cast<size_t>(task.policy.num_nodes)),
+        groups_(static_cast<size_t>(task.groups.num_groups)),
         ops_(static_cast<size_t>(task.sim.num_ops)),
         busy_us_(devices_),
         group_us_(groups_.size() * devices_),
@@ -81,7 +82,7 @@ class BranchAndBound {
       return;
     }
     for (size_t d = 0; d < devices_; ++d) {
-      if (task_.policy.allowed[group * devices_ + d] == 0) continue;
+      if (!task_.groups.Allowed(group, d)) continue;
       const double us = group_us_[group * devices_ + d];
       groups_[group] = static_cast<uint8_t>(d);
       busy_us_[d] += us;
@@ -105,9 +106,9 @@ class BranchAndBound {
 }  // namespace
 
 MethodResult OptimalMethod::Place(const PlacementTask& task) {
-  const double placements = CountPlacements(task.policy);
+  const double placements = CountPlacements(task.groups);
   if (placements > kMostPlacements) {
-    throw BadInput(StrCat("method optimal: '", task.name, "' has ", task.policy.num_nodes, " groups and ", placements,
+    throw BadInput(StrCat("method optimal: '", task.name, "' has ", task.groups.num_groups, " groups and ", placements,
                           " placements, expected at most ", kMostPlacements, "; --max-groups makes fewer groups"));
   }
   return BranchAndBound(task).Run();

@@ -15,7 +15,6 @@
 #include "simulator/methods/m_sct_method.h"
 #include "simulator/methods/m_topo_method.h"
 #include "simulator/methods/optimal_method.h"
-#include "simulator/methods/policy_method.h"
 #include "simulator/methods/random_method.h"
 #include "simulator/methods/scotch_method.h"
 #include "simulator/methods/single_method.h"
@@ -33,6 +32,11 @@ MethodEntry Entry(const std::string& name) {
   return {name, [](const MethodOptions& options) { return std::make_unique<Method>(options); }};
 }
 
+std::unique_ptr<PlacementMethod> MakePolicyMethod(const MethodOptions& options) {
+  if (!options.make_policy) throw BadInput("method 'policy' needs --policy FILE");
+  return options.make_policy(options);
+}
+
 std::vector<MethodEntry> Methods() {
   return {Entry<SingleMethod>("single"),       Entry<CpuMethod>("cpu"),
           Entry<ExpertMethod>("expert"),       Entry<ScotchMethod>("scotch"),
@@ -40,7 +44,7 @@ std::vector<MethodEntry> Methods() {
           Entry<MEtfMethod>("m-etf"),          Entry<MSctMethod>("m-sct"),
           Entry<RandomMethod>("random"),       Entry<LocalSearchMethod>("local-search"),
           Entry<AnnealingMethod>("annealing"), Entry<OptimalMethod>("optimal"),
-          Entry<PolicyMethod>("policy")};
+          {"policy", MakePolicyMethod}};
 }
 
 }  // namespace

@@ -4,22 +4,26 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "common/policy/policy_weights.h"
 #include "simulator/environment/placement_task.h"
 #include "simulator/graph/placement.h"
 
 namespace emplace {
 
+class PlacementMethod;
+
 struct MethodOptions {
   int64_t budget = 100;  // Placements that a searching method may simulate.
   uint64_t seed = 1;
-  int32_t samples = 0;                                 // For `policy`: sampled episodes beside the greedy one.
-  std::optional<PolicyWeights> policy = std::nullopt;  // For `policy`, which needs it.
+  int32_t samples = 0;  // For `policy`: sampled episodes beside the greedy one.
+  // Makes the method `policy`. Policies lie above this folder, so policy/placer/policy_method.h hands it in; empty:
+  // there is no policy.
+  std::function<std::unique_ptr<PlacementMethod>(const MethodOptions&)> make_policy = {};
 };
 
 struct MethodResult {

@@ -13,9 +13,9 @@ constexpr double kStretchShare = 0.25;
 
 }  // namespace
 
-PlacementMoves::PlacementMoves(const PolicyGraph& graph)
+PlacementMoves::PlacementMoves(const GroupGraph& graph)
     : graph_(graph), devices_(static_cast<size_t>(graph.num_devices)) {
-  for (size_t group = 0; group < static_cast<size_t>(graph.num_nodes); ++group) {
+  for (size_t group = 0; group < static_cast<size_t>(graph.num_groups); ++group) {
     const auto allowed = graph.allowed.begin() + static_cast<std::ptrdiff_t>(group * devices_);
     if (std::count(allowed, allowed + graph.num_devices, 1) > 1) movable_.push_back(group);
   }

@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "common/policy/policy_graph.h"
 #include "common/rng.h"
+#include "simulator/environment/group_graph.h"
 
 namespace emplace {
 
@@ -15,7 +15,7 @@ namespace emplace {
 class PlacementMoves {
  public:
   // REQUIRES: graph outlives the moves.
-  explicit PlacementMoves(const PolicyGraph& graph);
+  explicit PlacementMoves(const GroupGraph& graph);
 
   // Whether there is more than one placement.
   bool any() const { return !movable_.empty(); }
@@ -30,7 +30,7 @@ class PlacementMoves {
   bool SwapTwo(Rng& rng, std::vector<uint8_t>& groups) const;
   bool MoveStretch(Rng& rng, std::vector<uint8_t>& groups) const;
 
-  const PolicyGraph& graph_;
+  const GroupGraph& graph_;
   size_t devices_;
   std::vector<size_t> movable_;  // Groups that may run on more than one device.
 };

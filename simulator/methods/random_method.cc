@@ -3,6 +3,7 @@
 #include "common/error.h"
 #include "common/rng.h"
 #include "common/strings.h"
+#include "simulator/environment/environment_config.h"
 #include "simulator/environment/start_placement.h"
 #include "simulator/methods/budgeted_search.h"
 
@@ -17,7 +18,7 @@ MethodResult RandomMethod::Place(const PlacementTask& task) {
   BudgetedSearch search(task, budget_);
   std::vector<uint8_t> groups;
   while (search.runs_left() > 0) {
-    StartPlacement(task, "random", rng, groups);
+    StartPlacement(task, Start::kRandom, rng, groups);
     search.Simulate(groups);
   }
   return search.BestResult();

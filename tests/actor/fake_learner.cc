@@ -3,8 +3,8 @@
 #include <future>
 #include <utility>
 
-#include "common/policy/policy_weights.h"
 #include "common/wire/codec.h"
+#include "policy/policy_weights.h"
 #include "simulator/environment/placement_task.h"
 #include "tests/actor/small_tasks.h"
 

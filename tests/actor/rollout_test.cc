@@ -9,6 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "policy/placeto/kernel/placeto_kernel.h"
+#include "policy/placeto/placeto_graph.h"
 #include "tests/actor/small_tasks.h"
 
 namespace emplace {
@@ -37,15 +39,15 @@ TEST(Rollout, SizesAndHeaderFit) {
   std::set<GraphId> graphs;
   for (const Trajectory& trajectory : Collect(rollout, 60)) {
     ASSERT_LT(trajectory.graph, tasks.size());
-    const PolicyGraph& policy = tasks[trajectory.graph].policy;
-    const auto n = static_cast<size_t>(policy.num_nodes);
+    const GroupGraph& groups = tasks[trajectory.graph].groups;
+    const auto n = static_cast<size_t>(groups.num_groups);
     EXPECT_EQ(trajectory.start_placement.size(), n);
     EXPECT_EQ(trajectory.actions.size(), n);
     EXPECT_EQ(trajectory.behaviour_log_prob.size(), n);
     EXPECT_EQ(trajectory.rho.size(), n + 1);
     for (size_t g = 0; g < n; ++g) {
-      EXPECT_EQ(policy.allowed[2 * g + trajectory.start_placement[g]], 1);
-      EXPECT_EQ(policy.allowed[2 * g + trajectory.actions[g]], 1);
+      EXPECT_TRUE(groups.Allowed(g, trajectory.start_placement[g]));
+      EXPECT_TRUE(groups.Allowed(g, trajectory.actions[g]));
     }
     EXPECT_EQ(trajectory.actor, kActor);
     EXPECT_EQ(trajectory.policy_version, 17U);
@@ -78,7 +80,7 @@ TEST(Rollout, IsDeterministicForASeed) {
 std::vector<Trajectory> PlayLockstep(const std::vector<PlacementTask>& tasks, int64_t beside, uint64_t order) {
   constexpr uint32_t kEpisodes = 24;
   EnvironmentConfig environment;
-  environment.start = "random";
+  environment.start = Start::kRandom;
   Rng rng(order);
   std::vector<uint32_t> indices(kEpisodes);
   for (uint32_t i = 0; i < kEpisodes; ++i) indices[i] = i;
@@ -125,12 +127,12 @@ TEST(Rollout, LogProbabilitiesAreThoseOfThePolicyReplayed) {
   const auto weights = SmallWeights(2, 0);
   Rollout rollout(tasks, {}, 4, kActor, Rng(3));
   rollout.SetWeights(weights);
-  PolicyKernel kernel(*weights);
+  PlacetoKernel kernel(*weights);
   for (const Trajectory& trajectory : Collect(rollout, 30)) {
-    const PolicyGraph& policy = tasks[trajectory.graph].policy;
+    const PlacetoGraph graph(tasks[trajectory.graph].groups);
     std::vector<uint8_t> placement = trajectory.start_placement;
-    for (int32_t t = 0; t < policy.num_nodes; ++t) {
-      const PolicyState state{&policy, placement.data(), t};
+    for (int32_t t = 0; t < graph.num_nodes; ++t) {
+      const PlacetoState state{&graph, placement.data(), t};
       std::vector<float> logits(2);
       kernel.Forward(std::span(&state, 1), logits);
       const double sum = std::exp(static_cast<double>(logits[0])) + std::exp(static_cast<double>(logits[1]));
@@ -163,7 +165,7 @@ TEST(Rollout, ActionsFollowTheProbabilities) {
 
 TEST(Rollout, ReplaysThroughTheEnvironmentToTheSameRho) {
   const auto tasks = SmallTasks(5, 4);
-  for (const char* reward : {"log", "seconds"}) {
+  for (const RewardUnit reward : {RewardUnit::kLog, RewardUnit::kSeconds}) {
     EnvironmentConfig environment;
     environment.reward = reward;
     Rollout rollout(tasks, environment, 4, kActor, Rng(5));
@@ -192,11 +194,11 @@ TEST(Rollout, OneVersionChoosesAWholeEpisode) {
   std::set<PolicyVersion> used;
   for (const Trajectory& trajectory : all) {
     used.insert(trajectory.policy_version);
-    PolicyKernel kernel(*versions.at(trajectory.policy_version));
-    const PolicyGraph& policy = tasks[trajectory.graph].policy;
+    PlacetoKernel kernel(*versions.at(trajectory.policy_version));
+    const PlacetoGraph graph(tasks[trajectory.graph].groups);
     std::vector<uint8_t> placement = trajectory.start_placement;
     for (size_t t = 0; t < placement.size(); ++t) {
-      const PolicyState state{&policy, placement.data(), static_cast<int32_t>(t)};
+      const PlacetoState state{&graph, placement.data(), static_cast<int32_t>(t)};
       std::vector<float> logits(2);
       kernel.Forward(std::span(&state, 1), logits);
       const double sum = std::exp(static_cast<double>(logits[0])) + std::exp(static_cast<double>(logits[1]));
@@ -211,7 +213,7 @@ TEST(Rollout, OneVersionChoosesAWholeEpisode) {
 TEST(Rollout, StartsAsTheConfigurationSays) {
   const auto tasks = SmallTasks(7, 2);
   EnvironmentConfig single;
-  single.start = "single";
+  single.start = Start::kSingle;
   Rollout from_single(tasks, single, 2, kActor, Rng(7));
   from_single.SetWeights(SmallWeights(5, 0));
   std::map<GraphId, std::vector<uint8_t>> starts;
@@ -222,7 +224,7 @@ TEST(Rollout, StartsAsTheConfigurationSays) {
 
   // From the best: rho at the start of a wave's episode is the lowest that earlier waves reached on that graph.
   EnvironmentConfig best;
-  best.start = "best";
+  best.start = Start::kBest;
   best.memory_penalty = 0;
   auto roomy = tasks;
   for (PlacementTask& task : roomy) task.sim.memory_bytes = {1 << 30, 1 << 30};

@@ -5,7 +5,7 @@
 #include <memory>
 #include <vector>
 
-#include "common/policy/policy_weights.h"
+#include "policy/policy_weights.h"
 #include "simulator/environment/placement_task.h"
 
 namespace emplace {

@@ -5,7 +5,6 @@
 #include <filesystem>
 #include <map>
 
-#include "common/config/run_config.h"
 #include "common/error.h"
 #include "common/file_io.h"
 #include "common/rng.h"
@@ -14,6 +13,8 @@
 #include "common/wire/codec.h"
 #include "learner/checkpoint.h"
 #include "learner/intake/ledger.h"
+#include "policy/placeto/placeto_kind.h"
+#include "policy/run_config.h"
 #include "simulator/graph/graph_io.h"
 #include "simulator/graph/placement.h"
 #include "tests/fuzz/frames.h"
@@ -76,11 +77,11 @@ std::string Safetensors() {
 
 // As narrow as a network can be: a few hundred parameters.
 PolicyWeights NarrowPolicy(bool memory_feature) {
-  PolicyShape shape;
+  PlacetoShape shape;
   shape.message_rounds = 2;
   shape.message_width = 1;
   shape.memory_feature = memory_feature;
-  PolicyWeights weights = PolicyWeights::Initial(shape, Rng(1));
+  PolicyWeights weights = InitialPlaceto(shape, Rng(1));
   weights.version = 3;
   weights.metadata = {{"grouping.max_groups", "4"}};
   return weights;

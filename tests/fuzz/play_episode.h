@@ -2,8 +2,9 @@
 
 #include <cstdint>
 
-#include "common/config/run_config.h"
 #include "common/trajectory.h"
+#include "policy/run_config.h"
+#include "simulator/environment/environment_config.h"
 #include "simulator/environment/placement_task.h"
 
 namespace emplace {

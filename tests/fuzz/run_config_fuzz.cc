@@ -2,8 +2,8 @@
 #include <string>
 #include <vector>
 
-#include "common/config/run_config.h"
 #include "common/strings.h"
+#include "policy/run_config.h"
 #include "tests/fuzz/fuzz_target.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {

@@ -5,6 +5,7 @@
 
 #include "common/error.h"
 #include "learner/intake/ledger.h"
+#include "policy/placeto/placeto_shape.h"
 
 namespace emplace {
 namespace {
@@ -15,8 +16,10 @@ constexpr ActorKey kActor{3, 1700000000};
 
 PolicyWeights GoldenPolicy() {
   PolicyWeights weights;
-  weights.shape = {.num_devices = 2, .memory_feature = true, .message_rounds = 2, .message_width = 3, .pooling = true};
-  weights.values.resize(static_cast<size_t>(NumParameters(weights.shape)));
+  const PlacetoShape shape{
+      .num_devices = 2, .memory_feature = true, .message_rounds = 2, .message_width = 3, .pooling = true};
+  weights.shape = shape;
+  weights.values.resize(static_cast<size_t>(NumParameters(shape)));
   for (size_t i = 0; i < weights.values.size(); ++i) weights.values[i] = static_cast<float>(i) / 64 - 1;
   weights.version = 40;
   weights.metadata = {{"run", "golden"}, {"validation_ratio", "0.75"}};

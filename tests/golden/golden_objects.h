@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
-#include "common/policy/policy_weights.h"
 #include "common/wire/codec.h"
 #include "learner/checkpoint.h"
+#include "policy/policy_weights.h"
 
 namespace emplace {
 

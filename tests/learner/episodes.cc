@@ -6,7 +6,8 @@
 #include <cmath>
 #include <utility>
 
-#include "common/policy/kernel/policy_kernel.h"
+#include "policy/placeto/kernel/placeto_kernel.h"
+#include "policy/placeto/placeto_kind.h"
 #include "simulator/environment/placement_env.h"
 #include "tests/support/random_graph.h"
 
@@ -29,9 +30,9 @@ Workload TwoDeviceWorkload(uint64_t seed, int count) {
   while (std::ssize(workload.train) < count) {
     OpGraph graph = RandomGraph(rng);
     PlacementTask task = PlacementTask::Make(graph, workload.cluster, kGroups);
-    if (task.policy.num_nodes < 3) continue;
+    if (task.groups.num_groups < 3) continue;
     const bool odd = workload.train.size() % 2 == 1;
-    if (odd) task.policy.allowed[0] = 0;
+    if (odd) task.groups.allowed[0] = 0;
     workload.train.push_back(std::move(task));
     workload.train_graphs.push_back(std::move(graph));
   }
@@ -57,16 +58,16 @@ Workload RoomyWorkload(uint64_t seed, int count) {
 std::vector<PlacementTask> TwoDeviceTasks(uint64_t seed, int count) { return TwoDeviceWorkload(seed, count).train; }
 
 PolicyWeights SmallPolicy(uint64_t seed, PolicyVersion version) {
-  PolicyShape shape;
+  PlacetoShape shape;
   shape.message_rounds = 2;
-  PolicyWeights weights = PolicyWeights::Initial(shape, Rng(seed));
+  PolicyWeights weights = InitialPlaceto(shape, Rng(seed));
   weights.version = version;
   return weights;
 }
 
 std::vector<Trajectory> Episodes(const std::vector<PlacementTask>& tasks, const EnvironmentConfig& environment,
                                  const PolicyWeights& weights, int count, Rng rng) {
-  PolicyKernel kernel(weights);
+  PlacetoKernel kernel(weights);
   std::vector<float> logits(static_cast<size_t>(weights.shape.num_devices));
   std::vector<double> odds(logits.size());
   std::vector<Trajectory> episodes;
@@ -77,8 +78,9 @@ std::vector<Trajectory> Episodes(const std::vector<PlacementTask>& tasks, const 
     PlacementEnv env(tasks[episode.graph], environment);
     episode.rho.push_back(static_cast<float>(env.Reset(rng)));
     episode.start_placement.assign(env.placement().begin(), env.placement().end());
+    const PlacetoGraph graph(tasks[episode.graph].groups);
     while (!env.done()) {
-      const PolicyState state = env.state();
+      const PlacetoState state{&graph, env.placement().data(), env.step()};
       kernel.Forward(std::span(&state, 1), logits);
       double sum = 0;
       for (size_t d = 0; d < odds.size(); ++d) sum += odds[d] = std::exp(static_cast<double>(logits[d]));

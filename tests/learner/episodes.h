@@ -4,12 +4,13 @@
 #include <cstdint>
 #include <vector>
 
-#include "common/config/run_config.h"
-#include "common/policy/policy_weights.h"
 #include "common/rng.h"
 #include "common/trajectory.h"
 #include "learner/update/policy_updater.h"
 #include "learner/workload.h"
+#include "policy/policy_weights.h"
+#include "policy/run_config.h"
+#include "simulator/environment/environment_config.h"
 #include "simulator/environment/placement_task.h"
 
 namespace emplace {

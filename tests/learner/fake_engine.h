@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "common/policy/policy_weights.h"
 #include "learner/update/update_engine.h"
+#include "policy/policy_weights.h"
 
 namespace emplace {
 

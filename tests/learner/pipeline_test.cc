@@ -11,6 +11,7 @@
 #include "common/error.h"
 #include "common/queue.h"
 #include "common/rng.h"
+#include "policy/policy_weights.h"
 
 namespace emplace {
 namespace {

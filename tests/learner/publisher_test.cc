@@ -11,6 +11,7 @@
 #include "common/file_io.h"
 #include "common/strings.h"
 #include "common/wire/actor_endpoint.h"
+#include "policy/placeto/placeto_kind.h"
 #include "tests/learner/episodes.h"
 #include "tests/learner/fake_engine.h"
 
@@ -42,7 +43,7 @@ class PublisherTest : public testing::Test {
     plateau_.emplace(Plateau::Options{.patience = 4}, std::vector<double>());
     metrics_.emplace(folder_, 0);
     progress_.emplace(config_, 0, 0);
-    placements_.emplace(workload_.train, config_.environment, clock_);
+    placements_.emplace(workload_.train, PlacetoKind(), config_.environment, clock_);
     front_end_.emplace(workload_.train, config_, ledger_, *placements_, std::make_shared<const PolicyWeights>(initial),
                        clocks_);
     evaluation_.emplace(workload_, PlacerOptions(), clocks_[Stage::kEvaluate]);

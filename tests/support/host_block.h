@@ -1,4 +1,4 @@
-// Runs the GPU's kernels on the host (common/policy/cuda/block.h): the items of a phase, and the blocks of a launch,
+// Runs the GPU's kernels on the host (policy/placeto/cuda/block.h): the items of a phase, and the blocks of a launch,
 // run one at a time in random order. A result that depends on the order, which is a race on the GPU, differs between
 // seeds. Memory that is read before it is written holds NaN.
 #pragma once
@@ -11,8 +11,10 @@
 #include <utility>
 #include <vector>
 
-#include "common/policy/cuda/pipeline.h"
 #include "common/rng.h"
+#include "policy/placeto/cuda/pipeline.h"
+#include "policy/placeto/placeto_graph.h"
+#include "policy/placeto/placeto_shape.h"
 
 namespace emplace {
 
@@ -88,13 +90,13 @@ class HostLauncher {
   Rng rng_;
 };
 
-// The kernels' memory for a policy, on the host; PolicyCuda holds it on the GPU.
+// The kernels' memory for a policy, on the host; PlacetoCuda holds it on the GPU.
 class HostPolicy {
  public:
-  HostPolicy(const PolicyShape& shape, const std::vector<const PolicyGraph*>& graphs, const gpu::LaunchSizes& sizes,
+  HostPolicy(const PlacetoShape& shape, const std::vector<const PlacetoGraph*>& graphs, const gpu::LaunchSizes& sizes,
              uint64_t seed)
       : launcher_(seed), graphs_(graphs, shape.num_devices), graph_memory_(graphs_.bytes().size()) {
-    problem_.plan = gpu::MakePolicyPlan(shape);
+    problem_.plan = gpu::MakePlacetoPlan(shape);
     problem_.sizes = sizes;
     problem_.max_nodes = graphs_.max_nodes();
     std::memcpy(graph_memory_.data(), graphs_.bytes().data(), graphs_.bytes().size());
@@ -127,7 +129,7 @@ class HostPolicy {
   }
   // Returns the gradient of the parameters from that of the logits, [S, devices]. REQUIRES: Forward was called before.
   std::vector<float> Backward(const std::vector<float>& d_logits) {
-    const gpu::PolicyPlan& plan = problem_.plan;
+    const gpu::PlacetoPlan& plan = problem_.plan;
     for (int32_t s = 0; s < num_states(); ++s) {
       for (int32_t d = 0; d < plan.devices_padded; ++d) {
         problem_.work.head.d_logits[s * plan.devices_padded + d] =

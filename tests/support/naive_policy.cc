@@ -6,6 +6,8 @@
 #include <map>
 #include <string>
 
+#include "policy/placeto/placeto_shape.h"
+
 namespace emplace {
 namespace {
 
@@ -13,10 +15,10 @@ using Vector = std::vector<double>;
 
 class NaivePolicy {
  public:
-  NaivePolicy(const PolicyWeights& weights, const PolicyState& state)
-      : shape_(weights.shape), state_(state), graph_(*state.graph) {
+  NaivePolicy(const PolicyWeights& weights, const PlacetoState& state)
+      : shape_(PlacetoShape::Of(weights.shape)), state_(state), graph_(*state.graph) {
     const float* next = weights.values.data();
-    for (const LayerSpec& spec : PolicyLayers(shape_)) {
+    for (const LayerSpec& spec : PlacetoLayers(shape_)) {
       Layer& layer = layers_[spec.name];
       for (int32_t out = 0; out < spec.out; ++out, next += spec.in) layer.rows.emplace_back(next, next + spec.in);
       layer.bias.assign(next, next + spec.out);
@@ -35,7 +37,7 @@ class NaivePolicy {
       embedding_.push_back(forward[i]);
       embedding_.back().insert(embedding_.back().end(), backward[i].begin(), backward[i].end());
     }
-    // Reachability by walking the graph, so that PolicyGraph's bit sets are under test too.
+    // Reachability by walking the graph, so that PlacetoGraph's bit sets are under test too.
     std::vector<bool> ancestor(self.size(), false);
     std::vector<bool> descendant(self.size(), false);
     Walk(state_.step, graph_.parents, ancestor);
@@ -126,16 +128,16 @@ class NaivePolicy {
     for (size_t i = 0; i < to.size(); ++i) to[i] += from.at(i);
   }
 
-  PolicyShape shape_;
-  const PolicyState& state_;
-  const PolicyGraph& graph_;
+  PlacetoShape shape_;
+  const PlacetoState& state_;
+  const PlacetoGraph& graph_;
   std::map<std::string, Layer> layers_;
   std::vector<Vector> embedding_;
 };
 
 }  // namespace
 
-std::vector<double> NaivePolicyLogits(const PolicyWeights& weights, const PolicyState& state) {
+std::vector<double> NaivePlacetoLogits(const PolicyWeights& weights, const PlacetoState& state) {
   return NaivePolicy(weights, state).Logits();
 }
 

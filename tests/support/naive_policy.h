@@ -4,12 +4,12 @@
 
 #include <vector>
 
-#include "common/policy/policy_graph.h"
-#include "common/policy/policy_weights.h"
+#include "policy/placeto/placeto_graph.h"
+#include "policy/policy_weights.h"
 
 namespace emplace {
 
 // The logits, [num_devices]; -infinity for devices that the current node may not use.
-std::vector<double> NaivePolicyLogits(const PolicyWeights& weights, const PolicyState& state);
+std::vector<double> NaivePlacetoLogits(const PolicyWeights& weights, const PlacetoState& state);
 
 }  // namespace emplace

@@ -3,17 +3,18 @@
 #include <set>
 #include <utility>
 
+#include "policy/placeto/placeto_shape.h"
 #include "tests/support/random_policy.h"
 
 namespace emplace {
 
-RandomBatch::RandomBatch(const PolicyShape& shape, const std::vector<int32_t>& num_nodes, Rng& rng) {
-  for (const int32_t n : num_nodes) graphs.push_back(RandomPolicyGraph(n, shape.num_devices, 3, rng));
+RandomBatch::RandomBatch(const PlacetoShape& shape, const std::vector<int32_t>& num_nodes, Rng& rng) {
+  for (const int32_t n : num_nodes) graphs.push_back(RandomPlacetoGraph(n, shape.num_devices, 3, rng));
   std::set<std::pair<int32_t, int32_t>> drawn;
   for (int32_t e = 0; e < 2 * std::ssize(num_nodes); ++e) {
     Episode episode;
     episode.graph = static_cast<int32_t>(rng.UniformInt(0, std::ssize(num_nodes) - 1));
-    const PolicyGraph& graph = graphs[static_cast<size_t>(episode.graph)];
+    const PlacetoGraph& graph = graphs[static_cast<size_t>(episode.graph)];
     for (int32_t node = 0; node < graph.num_nodes; ++node) {
       episode.start.push_back(static_cast<uint8_t>(rng.UniformInt(0, shape.num_devices - 1)));
       uint8_t action = 0;
@@ -31,9 +32,9 @@ RandomBatch::RandomBatch(const PolicyShape& shape, const std::vector<int32_t>& n
   }
 }
 
-std::vector<const PolicyGraph*> RandomBatch::graph_pointers() const {
-  std::vector<const PolicyGraph*> pointers;
-  for (const PolicyGraph& graph : graphs) pointers.push_back(&graph);
+std::vector<const PlacetoGraph*> RandomBatch::graph_pointers() const {
+  std::vector<const PlacetoGraph*> pointers;
+  for (const PlacetoGraph& graph : graphs) pointers.push_back(&graph);
   return pointers;
 }
 

@@ -5,8 +5,10 @@
 #include <deque>
 #include <vector>
 
-#include "common/policy/cuda/workspace.h"
 #include "common/rng.h"
+#include "policy/placeto/cuda/workspace.h"
+#include "policy/placeto/placeto_graph.h"
+#include "policy/placeto/placeto_shape.h"
 
 namespace emplace {
 
@@ -18,13 +20,13 @@ class RandomBatch {
     std::vector<uint8_t> start;
     std::vector<uint8_t> actions;
   };
-  RandomBatch(const PolicyShape& shape, const std::vector<int32_t>& num_nodes, Rng& rng);
+  RandomBatch(const PlacetoShape& shape, const std::vector<int32_t>& num_nodes, Rng& rng);
 
-  std::deque<PolicyGraph> graphs;  // One for each of `num_nodes`.
+  std::deque<PlacetoGraph> graphs;  // One for each of `num_nodes`.
   std::vector<Episode> episodes;
   std::vector<gpu::StateEntry> states;
 
-  std::vector<const PolicyGraph*> graph_pointers() const;
+  std::vector<const PlacetoGraph*> graph_pointers() const;
   std::vector<gpu::EpisodeSource> sources() const;  // Views into `episodes`.
 };
 

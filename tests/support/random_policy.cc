@@ -4,10 +4,13 @@
 #include <set>
 #include <string>
 
+#include "policy/placeto/placeto_shape.h"
+#include "simulator/environment/group_graph.h"
+
 namespace emplace {
 
-PolicyGraph RandomPolicyGraph(int32_t num_nodes, int32_t num_devices, int32_t max_parents, Rng& rng) {
-  PolicyGraph graph;
+PlacetoGraph RandomPlacetoGraph(int32_t num_nodes, int32_t num_devices, int32_t max_parents, Rng& rng) {
+  PlacetoGraph graph;
   graph.num_nodes = num_nodes;
   graph.num_devices = num_devices;
   for (int32_t node = 0; node < num_nodes; ++node) {
@@ -25,18 +28,23 @@ PolicyGraph RandomPolicyGraph(int32_t num_nodes, int32_t num_devices, int32_t ma
       graph.allowed.push_back(!restricted || device == kept || rng.Uniform() < 0.5 ? 1 : 0);
     }
   }
-  graph.DeriveFromParents();
+  GroupGraph relatives;
+  relatives.num_groups = num_nodes;
+  relatives.parents = graph.parents;
+  relatives.DeriveChildren();
+  graph.children = relatives.children;
+  graph.DeriveClosure();
   return graph;
 }
 
-std::vector<PolicyState> Views(const std::vector<OwnedState>& states) {
-  std::vector<PolicyState> views;
+std::vector<PlacetoState> Views(const std::vector<OwnedState>& states) {
+  std::vector<PlacetoState> views;
   views.reserve(states.size());
   for (const OwnedState& state : states) views.push_back(state.view());
   return views;
 }
 
-OwnedState RandomPolicyState(const PolicyGraph& graph, Rng& rng) {
+OwnedState RandomPlacetoState(const PlacetoGraph& graph, Rng& rng) {
   OwnedState state{&graph, {}, static_cast<int32_t>(rng.UniformInt(0, graph.num_nodes - 1))};
   for (int32_t node = 0; node < graph.num_nodes; ++node) {
     state.placement.push_back(static_cast<uint8_t>(rng.UniformInt(0, graph.num_devices - 1)));
@@ -44,9 +52,9 @@ OwnedState RandomPolicyState(const PolicyGraph& graph, Rng& rng) {
   return state;
 }
 
-PolicyShape RandomPolicyShape(Rng& rng) {
+PlacetoShape RandomPlacetoShape(Rng& rng) {
   constexpr int32_t kWidths[] = {0, 5, 16};
-  PolicyShape shape;
+  PlacetoShape shape;
   shape.num_devices = static_cast<int32_t>(rng.UniformInt(1, 8));
   shape.memory_feature = rng.Uniform() < 0.5;
   shape.message_rounds = static_cast<int32_t>(rng.UniformInt(0, 8));
@@ -55,11 +63,11 @@ PolicyShape RandomPolicyShape(Rng& rng) {
   return shape;
 }
 
-PolicyWeights RandomPolicyWeights(const PolicyShape& shape, Rng& rng) {
-  PolicyWeights weights = PolicyWeights::Initial(shape, rng.Fork("weights", rng.Next()));
+PolicyWeights RandomPlacetoWeights(const PlacetoShape& shape, Rng& rng) {
+  PolicyWeights weights = InitialPlaceto(shape, rng.Fork("weights", rng.Next()));
   weights.version = rng.Next();
   size_t next = 0;
-  for (const LayerSpec& layer : PolicyLayers(shape)) {
+  for (const LayerSpec& layer : PlacetoLayers(shape)) {
     // A pool adds up to n embeddings, and a node one message a neighbour in every round; without damping, activations
     // reach the hundreds and float32's own rounding, not the order of a kernel's sums, would be what a test sees.
     const bool pools = layer.name.ends_with(".G.0");
@@ -72,9 +80,9 @@ PolicyWeights RandomPolicyWeights(const PolicyShape& shape, Rng& rng) {
   return weights;
 }
 
-std::vector<bool> IsOfPooling(const PolicyShape& shape) {
+std::vector<bool> IsOfPooling(const PlacetoShape& shape) {
   std::vector<bool> pooling;
-  for (const LayerSpec& layer : PolicyLayers(shape)) {
+  for (const LayerSpec& layer : PlacetoLayers(shape)) {
     const bool pool = layer.name.find(".F.") != std::string::npos || layer.name.find(".G.") != std::string::npos;
     const int32_t columns = pool ? layer.in : layer.name == "classifier.0" ? 3 * shape.embedding_width() : 0;
     for (int32_t out = 0; out < layer.out; ++out) {

@@ -3,6 +3,7 @@
 #include <utility>
 #include <vector>
 
+#include "simulator/environment/group_graph.h"
 #include "tests/support/random_graph.h"
 
 namespace emplace {
@@ -28,7 +29,7 @@ PlacementTask RandomTask(Rng& rng, const RandomTaskOptions& options) {
   return PlacementTask::Make(source.graph, source.cluster, options.max_groups);
 }
 
-DeviceIndex RandomAllowedDevice(const PolicyGraph& graph, int32_t node, Rng& rng) {
+DeviceIndex RandomAllowedDevice(const GroupGraph& graph, int32_t node, Rng& rng) {
   std::vector<double> weights;
   for (int32_t d = 0; d < graph.num_devices; ++d) {
     weights.push_back(graph.allowed[static_cast<size_t>(node * graph.num_devices + d)]);

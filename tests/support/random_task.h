@@ -2,6 +2,7 @@
 #pragma once
 
 #include "common/rng.h"
+#include "simulator/environment/group_graph.h"
 #include "simulator/environment/placement_task.h"
 
 namespace emplace {
@@ -24,6 +25,6 @@ RandomTaskSource RandomSource(Rng& rng, const RandomTaskOptions& options = {});
 PlacementTask RandomTask(Rng& rng, const RandomTaskOptions& options = {});
 
 // Draws one of the devices that the group may use, uniformly.
-DeviceIndex RandomAllowedDevice(const PolicyGraph& graph, int32_t node, Rng& rng);
+DeviceIndex RandomAllowedDevice(const GroupGraph& graph, int32_t node, Rng& rng);
 
 }  // namespace emplace

@@ -6,13 +6,17 @@
 #include <cmath>
 #include <deque>
 
+#include "policy/placeto/placeto_graph.h"
+#include "policy/placeto/placeto_shape.h"
+#include "policy/policy_weights.h"
+
 namespace emplace {
 
-torch::Tensor TorchForward(PolicyNet& net, const RandomBatch& batch) {
+torch::Tensor TorchForward(PlacetoNet& net, const RandomBatch& batch) {
   std::vector<torch::Tensor> rows(batch.states.size());
   for (size_t g = 0; g < batch.graphs.size(); ++g) {
     std::deque<std::vector<uint8_t>> placements;
-    std::vector<PolicyState> states;
+    std::vector<PlacetoState> states;
     std::vector<size_t> places;
     for (size_t s = 0; s < batch.states.size(); ++s) {
       const int32_t step = batch.states[s].step;
@@ -24,7 +28,7 @@ torch::Tensor TorchForward(PolicyNet& net, const RandomBatch& batch) {
       places.push_back(s);
     }
     if (states.empty()) continue;
-    const torch::Tensor logits = net.Forward(MakePolicyBatch(batch.graphs[g], states, net.shape(), torch::kCPU));
+    const torch::Tensor logits = net.Forward(MakePlacetoBatch(batch.graphs[g], states, net.shape(), torch::kCPU));
     for (size_t i = 0; i < places.size(); ++i) rows[places[i]] = logits[static_cast<int64_t>(i)];
   }
   return torch::stack(rows);
@@ -35,7 +39,7 @@ std::vector<float> Flat(const torch::Tensor& tensor) {
   return {host.data_ptr<float>(), host.data_ptr<float>() + host.numel()};
 }
 
-std::vector<float> TorchGradient(const PolicyNet& net) {
+std::vector<float> TorchGradient(const PlacetoNet& net) {
   std::vector<float> gradient;
   for (const torch::Tensor& parameter : net.Parameters()) {
     const std::vector<float> part = Flat(parameter.grad().defined() ? parameter.grad() : torch::zeros_like(parameter));
@@ -55,10 +59,10 @@ void ExpectLogits(const std::vector<float>& actual, const std::vector<float>& ex
   }
 }
 
-void ExpectGradient(const PolicyShape& shape, const std::vector<float>& actual, const std::vector<float>& expected) {
+void ExpectGradient(const PlacetoShape& shape, const std::vector<float>& actual, const std::vector<float>& expected) {
   ASSERT_EQ(actual.size(), expected.size());
   size_t next = 0;
-  for (const LayerSpec& layer : PolicyLayers(shape)) {
+  for (const LayerSpec& layer : PlacetoLayers(shape)) {
     for (const int64_t count : {int64_t{layer.in} * layer.out, int64_t{layer.out}}) {
       float largest = 0;
       float error = 0;
@@ -73,7 +77,7 @@ void ExpectGradient(const PolicyShape& shape, const std::vector<float>& actual, 
 }
 
 TorchLoss LossByTorch(const PolicyWeights& weights, const RandomBatch& batch, const gpu::UpdateScalars& scalars) {
-  PolicyNet net(weights);
+  PlacetoNet net(weights);
   std::vector<int64_t> actions;
   std::vector<float> advantage;
   std::vector<float> behaviour;

@@ -4,16 +4,18 @@
 
 #include <vector>
 
-#include "common/policy/policy_net.h"
+#include "policy/placeto/placeto_shape.h"
+#include "policy/placeto/reference/placeto_net.h"
+#include "policy/policy_weights.h"
 #include "tests/support/random_batch.h"
 
 namespace emplace {
 
 // The logits of all states in the batch's order, [S, D]; differentiable.
-torch::Tensor TorchForward(PolicyNet& net, const RandomBatch& batch);
+torch::Tensor TorchForward(PlacetoNet& net, const RandomBatch& batch);
 std::vector<float> Flat(const torch::Tensor& tensor);
-// The gradient that backward() left in the parameters, in the order of PolicyLayers.
-std::vector<float> TorchGradient(const PolicyNet& net);
+// The gradient that backward() left in the parameters, in the order of PlacetoLayers.
+std::vector<float> TorchGradient(const PlacetoNet& net);
 
 // The learner's loss on all states, and its gradient.
 struct TorchLoss {
@@ -28,6 +30,6 @@ TorchLoss LossByTorch(const PolicyWeights& weights, const RandomBatch& batch, co
 void ExpectLogits(const std::vector<float>& actual, const std::vector<float>& expected);
 // Expects equal gradients within 1e-4 of each layer's largest entry. Entries that are sums near 0 have rounding errors
 // that do not shrink with the sum.
-void ExpectGradient(const PolicyShape& shape, const std::vector<float>& actual, const std::vector<float>& expected);
+void ExpectGradient(const PlacetoShape& shape, const std::vector<float>& actual, const std::vector<float>& expected);
 
 }  // namespace emplace

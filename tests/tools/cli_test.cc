@@ -6,9 +6,10 @@
 #include <nlohmann/json.hpp>
 
 #include "common/file_io.h"
-#include "common/policy/policy_weights.h"
 #include "common/strings.h"
 #include "common/wire/keys.h"
+#include "policy/placeto/placeto_kind.h"
+#include "policy/policy_weights.h"
 #include "tests/tools/cli_folder.h"
 
 namespace emplace {
@@ -48,7 +49,7 @@ class CliTest : public CliFolder {
     Write("d.yaml", kDevices);
     Write("d3.yaml", kThreeDevices);
     WriteFileAtomically(folder_ / "p.safetensors",
-                        SerializePolicy(PolicyWeights::Initial(PolicyShape{.num_devices = 2}, Rng(1))));
+                        SerializePolicy(InitialPlaceto(PlacetoShape{.num_devices = 2}, Rng(1))));
   }
 };
 
@@ -216,7 +217,7 @@ TEST_F(CliTest, InspectSaysWhatAFileIs) {
 TEST_F(CliTest, InspectSaysWhetherAPolicyPools) {
   for (const bool pooling : {true, false}) {
     Write("policy.safetensors",
-          SerializePolicy(PolicyWeights::Initial(PolicyShape{.num_devices = 2, .pooling = pooling}, Rng(1))));
+          SerializePolicy(InitialPlaceto(PlacetoShape{.num_devices = 2, .pooling = pooling}, Rng(1))));
     const Outcome outcome = Emplace("inspect --json policy.safetensors");
     ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
     EXPECT_EQ(Json::parse(outcome.out).at("pooling"), pooling);

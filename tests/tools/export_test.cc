@@ -7,6 +7,7 @@
 #include "common/file_io.h"
 #include "common/strings.h"
 #include "learner/intake/placement_files.h"
+#include "policy/placeto/placeto_kind.h"
 #include "simulator/graph/graph_io.h"
 #include "tests/learner/episodes.h"
 #include "tests/tools/cli_folder.h"
@@ -36,9 +37,9 @@ class ExportTest : public CliFolder {
     const RunDirectory dir(folder_ / "run", true, std::chrono::milliseconds(0), never);
     const RunClock clock(0);
     const EnvironmentConfig environment;
-    BestPlacements best(workload_.train, environment, clock);
+    BestPlacements best(workload_.train, PlacetoKind(), environment, clock);
     PlacementFiles files(dir, workload_, best);
-    TrajectoryChecker checker(workload_.train, environment);
+    TrajectoryChecker checker(workload_.train, PlacetoKind(), environment);
     for (const Trajectory& episode : Episodes(workload_.train, environment, SmallPolicy(1, 3), episodes, Rng(1))) {
       EXPECT_EQ(best.Consider(episode, checker.Check(episode), checker), std::nullopt);
     }

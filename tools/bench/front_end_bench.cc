@@ -12,6 +12,9 @@
 #include "common/strings.h"
 #include "common/wire/actor_endpoint.h"
 #include "learner/intake/front_end.h"
+#include "policy/placeto/placeto_kind.h"
+#include "policy/policy_weights.h"
+#include "policy/run_config.h"
 #include "tools/bench/inputs.h"
 #include "tools/bench/thread_times.h"
 
@@ -70,7 +73,7 @@ Replay Run(const std::vector<PlacementTask>& tasks, const std::shared_ptr<const 
   StageClocks clocks;
   const std::set<ThreadId> others = LiveThreads();
   const RunClock clock(0);
-  BestPlacements placements(tasks, config.environment, clock);
+  BestPlacements placements(tasks, PlacetoKind(), config.environment, clock);
   FrontEnd front_end(tasks, config, ledger, placements, weights, clocks);
   std::set<ThreadId> threads = LiveThreads();
   for (const ThreadId other : others) threads.erase(other);
@@ -112,7 +115,7 @@ Replay Run(const std::vector<PlacementTask>& tasks, const std::shared_ptr<const 
 // `table`: what the figures' names begin with.
 void AddFigures(const std::string& table, const std::vector<PlacementTask>& tasks, int64_t sent, const Effort& effort,
                 std::vector<Figure>& figures) {
-  const auto weights = std::make_shared<const PolicyWeights>(InitialWeights(tasks[0].policy.num_devices));
+  const auto weights = std::make_shared<const PolicyWeights>(InitialWeights(tasks[0].groups.num_devices));
   const std::vector<Trajectory> episodes = PlayEpisodes(tasks, weights, 64);
   for (const int actors : {1, 8, 64}) {
     std::vector<double> rates;

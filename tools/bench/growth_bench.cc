@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <string>
 
-#include "common/policy/kernel/policy_kernel.h"
 #include "common/strings.h"
+#include "policy/placeto/kernel/placeto_kernel.h"
+#include "policy/placeto/placeto_graph.h"
 #include "simulator/engine/simulator.h"
+#include "simulator/environment/environment_config.h"
 #include "simulator/environment/start_placement.h"
 #include "tools/bench/inputs.h"
 
@@ -15,8 +17,8 @@ namespace {
 // Microseconds a state: 16 episodes of random actions, step by step, without their simulations.
 Figure KernelFigure(const std::string& name, const PlacementTask& task, const Effort& effort) {
   constexpr size_t kEpisodes = 16;
-  const PolicyGraph& graph = task.policy;
-  PolicyKernel kernel(InitialWeights(graph.num_devices));
+  const PlacetoGraph graph(task.groups);
+  PlacetoKernel kernel(InitialWeights(graph.num_devices));
   Rng rng = Rng(1).Fork(name);
   std::vector<std::vector<uint8_t>> placements(kEpisodes);
   std::vector<float> logits(kEpisodes * static_cast<size_t>(graph.num_devices));
@@ -25,9 +27,9 @@ Figure KernelFigure(const std::string& name, const PlacementTask& task, const Ef
   for (EpisodeCache& cache : caches) state_caches.push_back(&cache);
   const std::vector<double> seconds = Repeat(effort.Repetitions(5), [&] {
     double in_kernel = 0;
-    for (auto& placement : placements) StartPlacement(task, "random", rng, placement);
+    for (auto& placement : placements) StartPlacement(task, Start::kRandom, rng, placement);
     for (int32_t step = 0; step < graph.num_nodes; ++step) {
-      std::vector<PolicyState> states;
+      std::vector<PlacetoState> states;
       for (const auto& placement : placements) states.push_back({&graph, placement.data(), step});
       in_kernel += Seconds([&] { kernel.Forward(states, state_caches, logits); });
       for (auto& placement : placements) {
@@ -63,7 +65,7 @@ std::vector<Figure> GrowthWithGroups(const Effort& effort) {
   std::vector<Figure> figures;
   for (const int32_t groups : {32, 64, 128, 256, 512}) {
     const std::vector<PlacementTask> tasks = FamilyTasks("ptb", 1, "k80x2", groups);
-    figures.push_back(KernelFigure(StrCat("groups|", tasks[0].policy.num_nodes, "|policy kernel"), tasks[0], effort));
+    figures.push_back(KernelFigure(StrCat("groups|", tasks[0].groups.num_groups, "|policy kernel"), tasks[0], effort));
   }
   return figures;
 }

@@ -9,11 +9,14 @@
 #include <vector>
 
 #include "common/error.h"
-#include "common/policy/kernel/policy_kernel.h"
 #include "common/strings.h"
 #include "common/wire/codec.h"
 #include "learner/intake/trajectory_check.h"
+#include "policy/placeto/kernel/placeto_kernel.h"
+#include "policy/placeto/placeto_graph.h"
+#include "policy/placeto/placeto_kind.h"
 #include "simulator/engine/simulator.h"
+#include "simulator/environment/environment_config.h"
 #include "simulator/environment/start_placement.h"
 #include "tools/bench/inputs.h"
 
@@ -50,26 +53,27 @@ void MeasureSimulator() {
 // The first 32 steps of two episodes.
 void MeasureKernel(KernelPath path) {
   const PlacementTask task = RandomTask();
-  PolicyKernel kernel(InitialWeights(task.policy.num_devices), path);
+  const PlacetoGraph graph(task.groups);
+  PlacetoKernel kernel(InitialWeights(task.groups.num_devices), path);
   Rng rng(3);
   std::vector<std::vector<uint8_t>> placements(2);
-  for (auto& placement : placements) StartPlacement(task, "random", rng, placement);
-  std::vector<float> logits(placements.size() * static_cast<size_t>(task.policy.num_devices));
+  for (auto& placement : placements) StartPlacement(task, Start::kRandom, rng, placement);
+  std::vector<float> logits(placements.size() * static_cast<size_t>(task.groups.num_devices));
   std::vector<EpisodeCache> caches(placements.size());
   std::vector<EpisodeCache*> state_caches;
   for (EpisodeCache& cache : caches) state_caches.push_back(&cache);
-  std::vector<PolicyState> states;
+  std::vector<PlacetoState> states;
   const auto forward = [&](int32_t step) {
     states.clear();
-    for (const auto& placement : placements) states.push_back({&task.policy, placement.data(), step});
+    for (const auto& placement : placements) states.push_back({&graph, placement.data(), step});
     kernel.Forward(states, state_caches, logits);
   };
-  forward(task.policy.num_nodes - 1);  // Allocates.
+  forward(task.groups.num_groups - 1);  // Allocates.
   emplace_guard_measured([&] {
     for (int32_t step = 0; step < 32; ++step) {
       forward(step);
       for (auto& placement : placements) {
-        placement[static_cast<size_t>(step)] = static_cast<uint8_t>(rng.UniformInt(0, task.policy.num_devices - 1));
+        placement[static_cast<size_t>(step)] = static_cast<uint8_t>(rng.UniformInt(0, task.groups.num_devices - 1));
       }
     }
   });
@@ -80,7 +84,7 @@ void MeasureTrajectory() {
   const std::vector<PlacementTask> tasks = {RandomTask()};
   Rng rng(4);
   Trajectory episode;
-  StartPlacement(tasks[0], "random", rng, episode.start_placement);
+  StartPlacement(tasks[0], Start::kRandom, rng, episode.start_placement);
   episode.actions = episode.start_placement;
   episode.behaviour_log_prob.assign(episode.actions.size(), -1);
   episode.rho.assign(episode.actions.size() + 1, 1);
@@ -89,7 +93,7 @@ void MeasureTrajectory() {
   for (const Frame& frame : frames) views.emplace_back(reinterpret_cast<const uint8_t*>(frame.data()), frame.size());
   const auto take_in = [&] {
     const std::optional<Trajectory> decoded = DecodeTrajectory(views);
-    EMPLACE_CHECK(decoded.has_value() && !CheckShape(tasks, *decoded));
+    EMPLACE_CHECK(decoded.has_value() && !CheckShape(tasks, PlacetoKind(), *decoded));
   };
   take_in();
   emplace_guard_measured([&] {

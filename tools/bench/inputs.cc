@@ -6,6 +6,10 @@
 #include "actor/rollout.h"
 #include "common/error.h"
 #include "common/strings.h"
+#include "policy/placeto/placeto_kind.h"
+#include "policy/placeto/placeto_shape.h"
+#include "policy/run_config.h"
+#include "simulator/environment/environment_config.h"
 #include "simulator/families/cost_model.h"
 #include "simulator/families/family.h"
 
@@ -64,9 +68,9 @@ std::vector<PlacementTask> FamilyTasks(const std::string& family, int64_t count,
 }
 
 PolicyWeights InitialWeights(int32_t num_devices) {
-  PolicyShape shape;
+  PlacetoShape shape;
   shape.num_devices = num_devices;
-  return PolicyWeights::Initial(shape, Rng(1).Fork("weights"));
+  return InitialPlaceto(shape, Rng(1).Fork("weights"));
 }
 
 std::vector<Trajectory> PlayEpisodes(const std::vector<PlacementTask>& tasks,

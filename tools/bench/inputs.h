@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "common/policy/policy_weights.h"
 #include "common/rng.h"
 #include "common/trajectory.h"
+#include "policy/policy_weights.h"
 #include "simulator/environment/placement_task.h"
 #include "simulator/graph/op_graph.h"
 #include "simulator/graph/placement.h"

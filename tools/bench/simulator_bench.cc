@@ -7,6 +7,7 @@
 #include "common/error.h"
 #include "common/strings.h"
 #include "simulator/engine/simulator.h"
+#include "simulator/environment/environment_config.h"
 #include "simulator/environment/placement_env.h"
 #include "simulator/environment/start_placement.h"
 #include "tools/bench/inputs.h"
@@ -34,7 +35,7 @@ class EpisodePlayer {
     env_.Reset(rng);
     while (!env_.done()) {
       const auto group = static_cast<size_t>(env_.step());
-      const auto device = static_cast<DeviceIndex>(rng.UniformInt(0, task_.policy.num_devices - 1));
+      const auto device = static_cast<DeviceIndex>(rng.UniformInt(0, task_.groups.num_devices - 1));
       const bool moves = env_.placement()[group] != device;
       const double step_s = Seconds([&] { env_.Step(device); });
       if (!moves) continue;
@@ -47,7 +48,7 @@ class EpisodePlayer {
   double StartAnew(Rng& rng) {
     double seconds = 0;
     for (const Move& move : moves_) {
-      StartPlacement(task_, "random", rng, unrelated_);
+      StartPlacement(task_, Start::kRandom, rng, unrelated_);
       env_.Reset(unrelated_);
       seconds += Seconds([&] { env_.Reset(move.placement); });
       // A Reset also expands the placement, which a step does not.
@@ -75,7 +76,7 @@ std::vector<double> IncrementalSpeedups(const std::string& family, int episodes)
   for (const PlacementTask& task : tasks) {
     // Any device for any group, so that every action is allowed.
     EMPLACE_CHECK(
-        std::all_of(task.policy.allowed.begin(), task.policy.allowed.end(), [](uint8_t a) { return a == 1; }));
+        std::all_of(task.groups.allowed.begin(), task.groups.allowed.end(), [](uint8_t a) { return a == 1; }));
     players.emplace_back(task);
   }
   Rng rng = Rng(1).Fork(family);

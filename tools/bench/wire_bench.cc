@@ -4,6 +4,7 @@
 
 #include "common/error.h"
 #include "common/wire/codec.h"
+#include "policy/policy_weights.h"
 #include "tools/bench/inputs.h"
 
 namespace emplace::bench {
@@ -26,7 +27,7 @@ double BytesOf(const std::vector<Frame>& frames) {
 std::vector<Figure> WireFigures(const Effort& effort) {
   constexpr int kRounds = 200;
   const std::vector<PlacementTask> tasks = FamilyTasks("ptb", 1, "k80x2");
-  const auto weights = std::make_shared<const PolicyWeights>(InitialWeights(tasks[0].policy.num_devices));
+  const auto weights = std::make_shared<const PolicyWeights>(InitialWeights(tasks[0].groups.num_devices));
   const std::vector<Trajectory> episodes = PlayEpisodes(tasks, weights, 16);
   std::vector<double> bytes_per_step;
   double bytes = 0;

@@ -25,7 +25,7 @@ target_compile_options(emplace_warnings INTERFACE $<$<CXX_COMPILER_ID:Clang>:-Wt
 # Where a sanitizer is at work, only what takes most of a test's time is worth the optimizer's: it is slow on such code. And what
 # tests are made of is not to count among what a fuzz target has reached.
 function(emplace_compile_for_sanitizer name)
-  if(EMPLACE_SANITIZER AND NOT CMAKE_CURRENT_SOURCE_DIR MATCHES "/(common|simulator|tests/support)$|/(common/policy|simulator)/")
+  if(EMPLACE_SANITIZER AND NOT CMAKE_CURRENT_SOURCE_DIR MATCHES "/(common|simulator|policy|tests/support)$|/(policy|simulator)/")
     target_compile_options(${name} PRIVATE -O0)
   endif()
   if(EMPLACE_SANITIZER STREQUAL "address" AND CMAKE_CURRENT_SOURCE_DIR MATCHES "/tests/")

@@ -5,10 +5,12 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <optional>
 #include <string>
 #include <tuple>
 #include <vector>
 
+#include "common/ids.h"
 #include "simulator/machine/cluster.h"
 #include "simulator/methods/placement_method.h"
 
@@ -38,8 +40,9 @@ struct RunResult {
 struct EvaluationPlan {
   std::vector<std::filesystem::path> graphs;
   std::vector<std::string> methods;
-  std::vector<uint64_t> seeds;  // One at least; a method that draws nothing runs once.
-  MethodOptions options;        // Its seed is not used.
+  std::vector<uint64_t> seeds;                  // One at least; a method that draws nothing runs once.
+  MethodOptions options;                        // Its seed is not used.
+  std::optional<PolicyVersion> policy_version;  // Of the policy in options, if there is one.
   Cluster cluster;
   int32_t max_groups = 128;
 

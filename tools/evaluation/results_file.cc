@@ -42,7 +42,7 @@ RunResult FromJson(const nlohmann::json& entry, const nlohmann::json& graphs) {
 OrderedJson SettingsOf(const EvaluationPlan& plan, const std::string& policy_path) {
   return {{"devices", ClusterToYaml(plan.cluster)},
           {"policy", policy_path},
-          {"policy_version", plan.options.policy ? OrderedJson(plan.options.policy->version) : OrderedJson(nullptr)},
+          {"policy_version", plan.policy_version ? OrderedJson(*plan.policy_version) : OrderedJson(nullptr)},
           {"samples", plan.options.samples},
           {"budget", plan.options.budget},
           {"max_groups", plan.max_groups}};

@@ -5,10 +5,10 @@
 
 #include "common/error.h"
 #include "common/file_io.h"
-#include "common/policy/policy_weights.h"
 #include "common/strings.h"
+#include "policy/placer/policy_method.h"
+#include "policy/policy_weights.h"
 #include "simulator/graph/graph_io.h"
-#include "simulator/methods/policy_method.h"
 #include "tools/report/method_results.h"
 #include "tools/report/placed_graph.h"
 #include "tools/report/run_report.h"
@@ -54,13 +54,15 @@ OrderedJson PlacedFromFiles(const ReportInputs& inputs) {
 }
 
 OrderedJson PlacedByPolicy(const TestGraph& files, int64_t max_groups) {
-  MethodOptions options;
-  options.policy = LoadPolicy(files.policy);
+  const PolicyWeights policy = LoadPolicy(files.policy);
   const Cluster cluster = LoadCluster(files.devices);
-  CheckPolicyFits(*options.policy, files.policy.string(), cluster, files.devices.string());
+  CheckPolicyFits(policy, files.policy.string(), cluster, files.devices.string());
   const OpGraph graph = LoadGraph(files.graph);
-  const int32_t groups = MaxGroups(max_groups, options.policy);
-  const MethodResult result = PolicyMethod(options).Place(PlacementTask::MakeForEpisodes(graph, cluster, groups));
+  const int32_t groups = MaxGroups(max_groups, policy);
+  MethodOptions options;
+  UsePolicy(policy, options);
+  const MethodResult result =
+      MakeMethod("policy", options)->Place(PlacementTask::MakeForEpisodes(graph, cluster, groups));
   OrderedJson placed = PlacedGraphToJson(graph, cluster, *result.placement, groups);
   placed["placed_by"] = files.policy.string();
   return placed;

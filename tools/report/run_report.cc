@@ -2,11 +2,11 @@
 
 #include <limits>
 
-#include "common/config/run_config.h"
 #include "common/error.h"
 #include "common/file_io.h"
 #include "common/json_text.h"
 #include "common/strings.h"
+#include "policy/run_config.h"
 #include "tools/report/curve_band.h"
 #include "tools/report/metrics_series.h"
 #include "tools/task_inputs.h"

@@ -9,8 +9,8 @@
 #include "actor/rollout.h"
 #include "common/error.h"
 #include "common/log.h"
-#include "common/policy/policy_weights.h"
 #include "common/strings.h"
+#include "policy/policy_weights.h"
 
 namespace emplace::load {
 namespace {

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "common/trajectory.h"
+#include "policy/policy_weights.h"
 #include "tests/cluster/load/light_actor.h"
 
 namespace emplace::load {

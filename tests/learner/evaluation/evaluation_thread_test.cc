@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "common/error.h"
+#include "policy/placeto/placeto_kind.h"
 #include "tests/learner/episodes.h"
 
 namespace emplace {
@@ -54,9 +55,9 @@ TEST(EvaluationThread, AFailureReachesWhoeverAsks) {
   const Workload workload = SmallWorkload();
   StageClock clock;
   EvaluationThread thread(workload, {}, clock);
-  PolicyShape three_devices;
+  PlacetoShape three_devices;
   three_devices.num_devices = 3;
-  thread.Submit(std::make_shared<const PolicyWeights>(PolicyWeights::Initial(three_devices, Rng(1))));
+  thread.Submit(std::make_shared<const PolicyWeights>(InitialPlaceto(three_devices, Rng(1))));
   thread.WaitIdle();
   try {
     thread.Poll();

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 
+#include "policy/players.h"
 #include "tests/learner/episodes.h"
 
 namespace emplace {
@@ -20,11 +21,11 @@ TEST(Evaluator, GivesEachGraphsRatioAndTheirGeometricMean) {
 
   EXPECT_EQ(result.version, 41U);
   ASSERT_EQ(result.ratios.size(), tasks.size());
-  PolicyKernel kernel(weights);
+  const std::unique_ptr<Player> player = MakePlayer(weights);
   double product = 1;
   int64_t infeasible = 0;
   for (size_t i = 0; i < tasks.size(); ++i) {
-    const PlacerResult placed = PlaceWithPolicy(kernel, tasks[i], options);
+    const PlacerResult placed = PlaceWithPolicy(*player, tasks[i], options);
     if (!placed.feasible) ++infeasible;
     if (i == 5) {
       EXPECT_TRUE(std::isnan(result.ratios[i]));
@@ -46,7 +47,7 @@ TEST(Evaluator, IsTheSameEveryTime) {
 TEST(Evaluator, TheSingleDeviceStartHasRatioOne) {
   const std::vector<PlacementTask> tasks = TwoDeviceTasks(4, 4);
   PlacerOptions options;
-  options.start = "single";
+  options.start = Start::kSingle;
   const EvaluationResult start = EvaluateStart(tasks, options);
   for (size_t i = 0; i < tasks.size(); i += 2) EXPECT_DOUBLE_EQ(start.ratios[i], 1);  // Odd ones bar a device.
 }

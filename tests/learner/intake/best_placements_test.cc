@@ -8,6 +8,7 @@
 #include <map>
 #include <thread>
 
+#include "policy/placeto/placeto_kind.h"
 #include "simulator/environment/placement_env.h"
 #include "tests/learner/episodes.h"
 
@@ -17,7 +18,7 @@ namespace {
 using testing::HasSubstr;
 
 // With these, what does not fit in memory never looks better than what does.
-EnvironmentConfig Strict(const char* reward) {
+EnvironmentConfig Strict(RewardUnit reward) {
   EnvironmentConfig environment;
   environment.reward = reward;
   environment.memory_penalty = 1e12;
@@ -33,7 +34,7 @@ class BestPlacementsTest : public testing::Test {
 
   // The check of an episode's end, and then of what BestPlacements itself looks at.
   static std::optional<std::string> Show(const Trajectory& episode, BestPlacements& best, TrajectoryChecker& checker) {
-    const TrajectoryChecker::Outcome end = checker.CheckAfter(episode, episode.actions.size());
+    const TrajectoryChecker::Outcome end = checker.CheckPoint(episode, episode.actions.size());
     EXPECT_EQ(end.reason, std::nullopt);
     return best.Consider(episode, end, checker);
   }
@@ -100,11 +101,11 @@ class BestPlacementsTest : public testing::Test {
 };
 
 TEST_F(BestPlacementsTest, FindsWhatAReplayOfEveryStepFinds) {
-  for (const char* reward : {"log", "seconds"}) {
+  for (const RewardUnit reward : {RewardUnit::kLog, RewardUnit::kSeconds}) {
     const EnvironmentConfig environment = Strict(reward);
     const std::vector<Trajectory> episodes = Sampled(environment, 400);
-    BestPlacements best(tasks_, environment, clock_);
-    TrajectoryChecker checker(tasks_, environment);
+    BestPlacements best(tasks_, PlacetoKind(), environment, clock_);
+    TrajectoryChecker checker(tasks_, PlacetoKind(), environment);
     const std::map<GraphId, double> ends = ShowAll(episodes, best, checker);
     const std::vector<BestPlacements::Improvement> all = best.TakeImprovements();
     const std::map<GraphId, double> replayed = Replayed(environment, episodes);
@@ -131,8 +132,8 @@ TEST_F(BestPlacementsTest, WhatDoesNotFitIsNeverTheBest) {
   EnvironmentConfig environment;
   environment.memory_penalty = 0;
   const std::vector<Trajectory> episodes = Sampled(environment, 400);
-  BestPlacements best(tasks_, environment, clock_);
-  TrajectoryChecker checker(tasks_, environment);
+  BestPlacements best(tasks_, PlacetoKind(), environment, clock_);
+  TrajectoryChecker checker(tasks_, PlacetoKind(), environment);
   const std::map<GraphId, double> ends = ShowAll(episodes, best, checker);
   const std::map<GraphId, double> found = Checked(best.TakeImprovements());
   const std::map<GraphId, double> replayed = Replayed(environment, episodes);
@@ -144,8 +145,8 @@ TEST_F(BestPlacementsTest, WhatDoesNotFitIsNeverTheBest) {
 
 TEST_F(BestPlacementsTest, AFalseClaimIsRejectedAndChangesNothing) {
   const EnvironmentConfig environment;
-  BestPlacements best(tasks_, environment, clock_);
-  TrajectoryChecker checker(tasks_, environment);
+  BestPlacements best(tasks_, PlacetoKind(), environment, clock_);
+  TrajectoryChecker checker(tasks_, PlacetoKind(), environment);
   for (Trajectory episode : Sampled(environment, 40)) {
     episode.rho.front() = -100;
     EXPECT_THAT(Show(episode, best, checker).value_or("(accepted)"),
@@ -157,9 +158,9 @@ TEST_F(BestPlacementsTest, AFalseClaimIsRejectedAndChangesNothing) {
 }
 
 TEST_F(BestPlacementsTest, CountsWhatWasSampledUpToEachFind) {
-  const EnvironmentConfig environment = Strict("log");
-  BestPlacements best(tasks_, environment, clock_);
-  TrajectoryChecker checker(tasks_, environment);
+  const EnvironmentConfig environment = Strict(RewardUnit::kLog);
+  BestPlacements best(tasks_, PlacetoKind(), environment, clock_);
+  TrajectoryChecker checker(tasks_, PlacetoKind(), environment);
   std::vector<SampleCounts> expected(tasks_.size(), SampleCounts{.episodes = 100, .steps = 1000});
   for (GraphId graph = 0; graph < tasks_.size(); ++graph) best.Restore(graph, expected[graph], std::nullopt);
   for (const Trajectory& episode : Sampled(environment, 200)) {
@@ -181,12 +182,12 @@ TEST_F(BestPlacementsTest, CountsWhatWasSampledUpToEachFind) {
 }
 
 TEST_F(BestPlacementsTest, WhatWasRestoredHasToBeBeaten) {
-  const EnvironmentConfig environment = Strict("log");
+  const EnvironmentConfig environment = Strict(RewardUnit::kLog);
   const std::vector<Trajectory> episodes = Sampled(environment, 200);
   const std::map<GraphId, double> replayed = Replayed(environment, episodes);
-  TrajectoryChecker checker(tasks_, environment);
-  BestPlacements equal(tasks_, environment, clock_);
-  BestPlacements worse(tasks_, environment, clock_);
+  TrajectoryChecker checker(tasks_, PlacetoKind(), environment);
+  BestPlacements equal(tasks_, PlacetoKind(), environment, clock_);
+  BestPlacements worse(tasks_, PlacetoKind(), environment, clock_);
   for (const auto& [graph, makespan_us] : replayed) {
     equal.Restore(graph, {}, FoundPlacement{.makespan_us = makespan_us});
     worse.Restore(graph, {}, FoundPlacement{.makespan_us = std::nextafter(makespan_us, 2 * makespan_us)});
@@ -202,14 +203,14 @@ TEST_F(BestPlacementsTest, WhatWasRestoredHasToBeBeaten) {
 }
 
 TEST_F(BestPlacementsTest, ManyThreadsFindTheSame) {
-  const EnvironmentConfig environment = Strict("log");
+  const EnvironmentConfig environment = Strict(RewardUnit::kLog);
   const std::vector<Trajectory> episodes = Sampled(environment, 400);
-  BestPlacements best(tasks_, environment, clock_);
+  BestPlacements best(tasks_, PlacetoKind(), environment, clock_);
   std::vector<std::thread> threads;
   constexpr size_t kThreads = 4;
   for (size_t t = 0; t < kThreads; ++t) {
     threads.emplace_back([&, t] {
-      TrajectoryChecker checker(tasks_, environment);
+      TrajectoryChecker checker(tasks_, PlacetoKind(), environment);
       for (size_t i = t; i < episodes.size(); i += kThreads) Show(episodes[i], best, checker);
     });
   }

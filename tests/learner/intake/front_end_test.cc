@@ -11,6 +11,7 @@
 #include "common/error.h"
 #include "common/wire/actor_endpoint.h"
 #include "common/wire/codec.h"
+#include "policy/placeto/placeto_kind.h"
 #include "tests/learner/episodes.h"
 
 namespace emplace {
@@ -144,7 +145,7 @@ class FrontEndTest : public testing::Test {
   std::vector<Trajectory> episodes_;
   Ledger ledger_;
   const RunClock clock_{0};
-  BestPlacements placements_{tasks_, config_.environment, clock_};
+  BestPlacements placements_{tasks_, PlacetoKind(), config_.environment, clock_};
   StageClocks clocks_;
 };
 
@@ -159,7 +160,7 @@ TEST_F(FrontEndTest, WhoJoinsGetsAllItNeeds) {
   for (size_t i = 0; i < tasks_.size(); ++i) {
     const PlacementTask task = TaskFromBundle(welcome.tasks[i]);
     EXPECT_EQ(task.name, tasks_[i].name);
-    EXPECT_EQ(task.policy.allowed, tasks_[i].policy.allowed);
+    EXPECT_EQ(task.groups.allowed, tasks_[i].groups.allowed);
   }
   const auto reply = actor.Ask<WeightsReply>(WeightsRequest{actor.key()});
   EXPECT_EQ(reply.version, 5U);

@@ -13,6 +13,7 @@
 
 #include "common/file_io.h"
 #include "common/strings.h"
+#include "policy/placeto/placeto_kind.h"
 #include "simulator/engine/simulator.h"
 #include "simulator/graph/placement.h"
 #include "tests/learner/episodes.h"
@@ -38,11 +39,11 @@ class PlacementFilesTest : public testing::Test {
     Sitting(const PlacementFilesTest& test, const Workload& graphs)
         : workload(graphs),
           environment(test.environment_),
-          best(graphs.train, environment, test.clock_),
+          best(graphs.train, PlacetoKind(), environment, test.clock_),
           files(*test.dir_, graphs, best) {}
 
     void Sample(int count, uint64_t seed) {
-      TrajectoryChecker checker(workload.train, environment);
+      TrajectoryChecker checker(workload.train, PlacetoKind(), environment);
       for (const Trajectory& episode : Episodes(workload.train, environment, SmallPolicy(1, 3), count, Rng(seed))) {
         EXPECT_EQ(best.Consider(episode, checker.Check(episode), checker), std::nullopt);
       }

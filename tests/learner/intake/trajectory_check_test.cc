@@ -7,6 +7,7 @@
 #include <functional>
 #include <limits>
 
+#include "policy/placeto/placeto_kind.h"
 #include "simulator/environment/placement_env.h"
 #include "tests/learner/episodes.h"
 
@@ -17,13 +18,13 @@ using ::testing::HasSubstr;
 
 TEST(TrajectoryCheck, AcceptsWhatActorsMakeAndReportsItsEnd) {
   const std::vector<PlacementTask> tasks = TwoDeviceTasks(1, 6);
-  for (const char* reward : {"log", "seconds"}) {
+  for (const RewardUnit reward : {RewardUnit::kLog, RewardUnit::kSeconds}) {
     EnvironmentConfig environment;
     environment.reward = reward;
-    TrajectoryChecker checker(tasks, environment);
+    TrajectoryChecker checker(tasks, PlacetoKind(), environment);
     int infeasible = 0;
     for (const Trajectory& trajectory : Episodes(tasks, environment, SmallPolicy(1), 60, Rng(2))) {
-      ASSERT_EQ(CheckShape(tasks, trajectory), std::nullopt);
+      ASSERT_EQ(CheckShape(tasks, PlacetoKind(), trajectory), std::nullopt);
       const TrajectoryChecker::Outcome outcome = checker.Check(trajectory);
       EXPECT_EQ(outcome.reason, std::nullopt);
       PlacementEnv env(tasks[trajectory.graph], environment);
@@ -38,10 +39,10 @@ TEST(TrajectoryCheck, AcceptsWhatActorsMakeAndReportsItsEnd) {
 
 TEST(TrajectoryCheck, RefusesEachDamageWithItsReason) {
   const std::vector<PlacementTask> tasks = TwoDeviceTasks(2, 3);
-  TrajectoryChecker checker(tasks, {});
+  TrajectoryChecker checker(tasks, PlacetoKind(), {});
   // Why it is refused, by either step.
   const auto refusal = [&](const Trajectory& trajectory) {
-    const std::optional<std::string> shape = CheckShape(tasks, trajectory);
+    const std::optional<std::string> shape = CheckShape(tasks, PlacetoKind(), trajectory);
     return shape ? shape : checker.Check(trajectory).reason;
   };
   // Graph 1's group 0 may not go to device 0.
@@ -51,7 +52,7 @@ TEST(TrajectoryCheck, RefusesEachDamageWithItsReason) {
     if (trajectory.graph == 1 && last_moves) good = std::move(trajectory);
   }
   ASSERT_EQ(refusal(good), std::nullopt);
-  ASSERT_EQ(tasks[1].policy.allowed[0], 0);
+  ASSERT_EQ(tasks[1].groups.allowed[0], 0);
 
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
   const float nan = std::nanf("");
@@ -84,10 +85,10 @@ TEST(TrajectoryCheck, RefusesEachDamageWithItsReason) {
 // What no placement can have would outweigh all that is true.
 TEST(TrajectoryCheck, BoundsRhoByTheGraph) {
   const std::vector<PlacementTask> tasks = TwoDeviceTasks(4, 3);
-  for (const char* reward : {"log", "seconds"}) {
+  for (const RewardUnit reward : {RewardUnit::kLog, RewardUnit::kSeconds}) {
     EnvironmentConfig environment;
     environment.reward = reward;
-    TrajectoryChecker checker(tasks, environment);
+    TrajectoryChecker checker(tasks, PlacetoKind(), environment);
     for (const Trajectory& trajectory : Episodes(tasks, environment, SmallPolicy(1), 10, Rng(5))) {
       for (const float rho : {3e37F, 3e38F, 1e6F, -1e6F}) {
         Trajectory false_one = trajectory;
@@ -100,7 +101,7 @@ TEST(TrajectoryCheck, BoundsRhoByTheGraph) {
 
 TEST(TrajectoryCheck, RhoStaysWhereNothingMoves) {
   const std::vector<PlacementTask> tasks = TwoDeviceTasks(4, 3);
-  TrajectoryChecker checker(tasks, {});
+  TrajectoryChecker checker(tasks, PlacetoKind(), {});
   int stays = 0;
   for (const Trajectory& trajectory : Episodes(tasks, {}, SmallPolicy(1), 30, Rng(5))) {
     for (size_t step = 0; step < trajectory.actions.size(); ++step) {
@@ -118,7 +119,7 @@ TEST(TrajectoryCheck, RhoStaysWhereNothingMoves) {
 // A false rho on the way is found sooner or later, wherever it is; a true one never is.
 TEST(TrajectoryCheck, LooksAtAnyStep) {
   const std::vector<PlacementTask> tasks = TwoDeviceTasks(4, 3);
-  TrajectoryChecker checker(tasks, {});
+  TrajectoryChecker checker(tasks, PlacetoKind(), {});
   for (const Trajectory& trajectory : Episodes(tasks, {}, SmallPolicy(1), 5, Rng(6))) {
     for (int i = 0; i < 50; ++i) EXPECT_EQ(checker.Check(trajectory).reason, std::nullopt);
     Trajectory false_one = trajectory;

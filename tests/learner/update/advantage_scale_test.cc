@@ -28,8 +28,8 @@ std::vector<double> FactorsOf(AdvantageScale& scale, const std::vector<Trajector
 TEST(AdvantageScale, NoneLeavesThemAndBatchTakesOneSpread) {
   const std::vector<Trajectory> batch = OnGraphs({0, 1});
   const std::vector<std::vector<float>> advantages = {{1, -1}, {3, -3}};
-  AdvantageScale none("none", 2);
-  AdvantageScale by_batch("batch", 2);
+  AdvantageScale none(AdvantageUnit::kNone, 2);
+  AdvantageScale by_batch(AdvantageUnit::kBatch, 2);
   EXPECT_THAT(FactorsOf(none, batch, advantages), ElementsAre(1.0, 1.0));
   // Variance (1 + 1 + 9 + 9) / 4 = 5.
   const double factor = 1 / std::sqrt(5.0);
@@ -37,7 +37,7 @@ TEST(AdvantageScale, NoneLeavesThemAndBatchTakesOneSpread) {
 }
 
 TEST(AdvantageScale, GraphGivesEachGraphItsOwn) {
-  AdvantageScale scale("graph", 3);
+  AdvantageScale scale(AdvantageUnit::kGraph, 3);
   const std::vector<Trajectory> batch = OnGraphs({2, 0, 2});
   const std::vector<double> factors = FactorsOf(scale, batch, {{100, -100}, {0.01F, -0.01F}, {200, -200}});
   // Mean squares 25,000 and 1e-4.
@@ -47,14 +47,14 @@ TEST(AdvantageScale, GraphGivesEachGraphItsOwn) {
 }
 
 TEST(AdvantageScale, GraphRemembersForAWhile) {
-  AdvantageScale scale("graph", 1);
+  AdvantageScale scale(AdvantageUnit::kGraph, 1);
   FactorsOf(scale, OnGraphs({0}), {{10, -10}});
   EXPECT_THAT(scale.mean_squares(), ElementsAre(100));
   FactorsOf(scale, OnGraphs({0}), {{0, 0}});  // Of a lone first episode, say: it tells nothing.
   EXPECT_THAT(scale.mean_squares(), ElementsAre(100));
   FactorsOf(scale, OnGraphs({0}), {{1, std::numeric_limits<float>::infinity()}});
   EXPECT_THAT(scale.mean_squares(), ElementsAre(DoubleNear(80.2, 1e-12)));  // 0.8 * 100 + 0.2 * 1
-  AdvantageScale resumed("graph", 1);
+  AdvantageScale resumed(AdvantageUnit::kGraph, 1);
   resumed.Load(scale.mean_squares());
   EXPECT_EQ(FactorsOf(resumed, OnGraphs({0}), {{3}}), FactorsOf(scale, OnGraphs({0}), {{3}}));
   EXPECT_THROW(resumed.Load({1, 2}), Error);

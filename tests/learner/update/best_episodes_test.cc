@@ -7,6 +7,7 @@
 #include <set>
 
 #include "common/error.h"
+#include "policy/placeto/placeto_kind.h"
 #include "simulator/environment/placement_env.h"
 #include "tests/learner/episodes.h"
 #include "tests/support/trials.h"
@@ -34,7 +35,7 @@ std::vector<std::pair<float, std::vector<uint8_t>>> FittingPlacements(const Work
 TEST(BestEpisodes, KeepsTheBestPlacementOnAnyWay) {
   for (uint64_t seed = 0; seed < Trials(40); ++seed) {
     const Workload workload = RoomyWorkload(seed, 2);
-    BestEpisodes best(workload.train);
+    BestEpisodes best(workload.train, PlacetoKind());
     std::vector<float> least(2, std::numeric_limits<float>::infinity());
     for (uint64_t round = 0; round < 3; ++round) {
       const std::vector<Trajectory> batch =
@@ -75,7 +76,7 @@ TEST(BestEpisodes, LeavesOutWhatDoesNotFit) {
         PlacementAfter(episode, step, groups);
         if (!fitting.contains(groups)) episode.rho[step] = -1;
       }
-      BestEpisodes best(workload.train);
+      BestEpisodes best(workload.train, PlacetoKind());
       best.Consider({episode});
       const std::vector<uint8_t>& actions = best.best()[episode.graph].actions;
       EXPECT_TRUE(actions.empty() || fitting.contains(actions)) << seed;
@@ -87,7 +88,7 @@ TEST(BestEpisodes, LeavesOutWhatDoesNotFit) {
 
 TEST(BestEpisodes, DrawsOnlyGraphsThatHaveOneAndAllOfThem) {
   const Workload workload = RoomyWorkload(1, 3);
-  BestEpisodes best(workload.train);
+  BestEpisodes best(workload.train, PlacetoKind());
   Rng rng(1);
   EXPECT_THAT(best.Draw(4, rng), IsEmpty());
   for (const Trajectory& episode : Episodes(workload.train, EnvironmentConfig(), SmallPolicy(1), 30, Rng(2))) {
@@ -108,17 +109,16 @@ TEST(BestEpisodes, DrawsOnlyGraphsThatHaveOneAndAllOfThem) {
 
 TEST(BestEpisodes, LoadsWhatWasSavedAndRefusesWhatDoesNotFit) {
   const Workload workload = RoomyWorkload(1, 2);
-  const std::vector<int32_t> steps = {workload.train[0].policy.num_nodes, workload.train[1].policy.num_nodes};
-  BestEpisodes best(workload.train);
+  BestEpisodes best(workload.train, PlacetoKind());
   best.Consider(Episodes(workload.train, EnvironmentConfig(), SmallPolicy(1), 10, Rng(2)));
   ASSERT_FALSE(best.best()[1].actions.empty());
-  BestEpisodes resumed(workload.train);
-  resumed.Load(best.best(), steps, 2);
+  BestEpisodes resumed(workload.train, PlacetoKind());
+  resumed.Load(best.best());
   EXPECT_EQ(resumed.best(), best.best());
   const auto refuses = [&](auto damage) {
     std::vector<BestEpisode> saved = best.best();
     damage(saved);
-    EXPECT_THROW(resumed.Load(saved, steps, 2), Error);
+    EXPECT_THROW(resumed.Load(saved), Error);
     EXPECT_EQ(resumed.best(), best.best());
   };
   refuses([](auto& saved) { saved.pop_back(); });

@@ -18,7 +18,7 @@ TEST(CudaEngine, StepsAsTheCpuEngineDoes) {
   if (!why_not.empty()) GTEST_SKIP() << "no GPU to test on: " << why_not;
   const std::vector<PlacementTask> tasks = TwoDeviceTasks(1, 5);
   Rng rng(3);
-  const PolicyWeights weights = RandomPolicyWeights(SmallPolicy(0).shape, rng);
+  const PolicyWeights weights = RandomPlacetoWeights(PlacetoShape::Of(SmallPolicy(0).shape), rng);
   const std::vector<Trajectory> episodes = Episodes(tasks, EnvironmentConfig(), weights, 12, Rng(2));
   std::vector<Sample> samples;
   std::vector<float> advantages;

@@ -7,7 +7,7 @@
 namespace emplace {
 namespace {
 
-TrainingConfig Config(const std::string& entropy) {
+TrainingConfig Config(EntropyGoal entropy) {
   TrainingConfig config;
   config.entropy = entropy;
   config.entropy_start = 0.8;
@@ -17,7 +17,7 @@ TrainingConfig Config(const std::string& entropy) {
 }
 
 TEST(EntropyControl, AWeightFollowsTheSchedule) {
-  EntropyControl control(Config("weight"), 2);
+  EntropyControl control(Config(EntropyGoal::kWeight), 2);
   EXPECT_DOUBLE_EQ(control.Weight(0), 0.8);
   EXPECT_DOUBLE_EQ(control.Weight(50), 0.5);
   control.Observe(50, 0);
@@ -28,7 +28,7 @@ TEST(EntropyControl, AWeightFollowsTheSchedule) {
 // A policy whose entropy is a rising function of the weight, whichever: the weight finds what brings it to the target.
 TEST(EntropyControl, ATargetIsReachedWhateverTheWeightThatTakes) {
   for (const double needed : {0.003, 0.1, 0.9}) {
-    EntropyControl control(Config("target"), 4);
+    EntropyControl control(Config(EntropyGoal::kTarget), 4);
     const double largest = std::log(4.0);
     double entropy = 0;
     for (PolicyVersion version = 0; version < 2000; ++version) {
@@ -43,7 +43,7 @@ TEST(EntropyControl, ATargetIsReachedWhateverTheWeightThatTakes) {
 }
 
 TEST(EntropyControl, TheSteeredWeightStaysInBounds) {
-  EntropyControl control(Config("target"), 2);
+  EntropyControl control(Config(EntropyGoal::kTarget), 2);
   for (PolicyVersion version = 0; version < 5000; ++version) control.Observe(version, 0);
   EXPECT_DOUBLE_EQ(control.Weight(5000), 2);
   for (PolicyVersion version = 0; version < 5000; ++version) control.Observe(version, std::log(2.0));
@@ -53,9 +53,9 @@ TEST(EntropyControl, TheSteeredWeightStaysInBounds) {
 }
 
 TEST(EntropyControl, GoesOnFromASavedWeight) {
-  EntropyControl control(Config("target"), 2);
+  EntropyControl control(Config(EntropyGoal::kTarget), 2);
   for (PolicyVersion version = 0; version < 30; ++version) control.Observe(version, 0.1);
-  EntropyControl resumed(Config("target"), 2);
+  EntropyControl resumed(Config(EntropyGoal::kTarget), 2);
   resumed.LoadSteeredWeight(control.steered_weight());
   control.Observe(30, 0.3);
   resumed.Observe(30, 0.3);

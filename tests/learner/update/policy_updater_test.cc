@@ -12,6 +12,7 @@
 #include "learner/evaluation/evaluator.h"
 #include "learner/update/baselines.h"
 #include "learner/update/cpu_engine.h"
+#include "policy/placeto/placeto_shape.h"
 #include "tests/learner/episodes.h"
 #include "tests/support/naive_policy.h"
 #include "tests/support/random_policy.h"
@@ -23,7 +24,7 @@ using ::testing::HasSubstr;
 
 RunConfig TestConfig() {
   RunConfig config;
-  config.training.device = "cpu";
+  config.training.device = LearnerDevice::kCpu;
   config.training.max_states_per_update = 0;                    // All of them, unless a test says otherwise.
   config.training.entropy_end = config.training.entropy_start;  // No decay, likewise.
   config.training.gradient_clip = 1e9;
@@ -34,7 +35,7 @@ RunConfig TestConfig() {
 // Random biases too: with zero ones, an empty pool sits exactly on the kink of a relu, where differences say nothing.
 PolicyWeights RandomSmallPolicy(uint64_t seed, PolicyVersion version) {
   Rng rng(seed);
-  PolicyWeights weights = RandomPolicyWeights(SmallPolicy(0).shape, rng);
+  PolicyWeights weights = RandomPlacetoWeights(PlacetoShape::Of(SmallPolicy(0).shape), rng);
   weights.version = version;
   return weights;
 }
@@ -49,7 +50,8 @@ NaiveState EvaluateNaively(const PolicyWeights& weights, const PlacementTask& ta
                            int32_t t) {
   std::vector<uint8_t> placement = episode.start_placement;
   std::copy_n(episode.actions.begin(), t, placement.begin());
-  const std::vector<double> logits = NaivePolicyLogits(weights, {&task.policy, placement.data(), t});
+  const PlacetoGraph graph(task.groups);
+  const std::vector<double> logits = NaivePlacetoLogits(weights, {&graph, placement.data(), t});
   double sum = 0;
   for (const double logit : logits) sum += std::exp(logit);
   NaiveState state;
@@ -93,10 +95,10 @@ class NaiveObjective {
     const double mean = std::accumulate(all.begin(), all.end(), 0.0) / static_cast<double>(all.size());
     for (const double a : all) advantage_std_ += (a - mean) * (a - mean) / static_cast<double>(all.size());
     advantage_std_ = std::sqrt(advantage_std_);
-    if (config.training.normalize_advantages == "batch") {
+    if (config.training.normalize_advantages == AdvantageUnit::kBatch) {
       for (NaiveSample& sample : samples_) sample.advantage /= advantage_std_;
     }
-    if (config.training.normalize_advantages == "graph") {
+    if (config.training.normalize_advantages == AdvantageUnit::kGraph) {
       std::map<GraphId, std::vector<double>> squares;
       for (const NaiveSample& sample : samples_)
         squares[batch[sample.episode].graph].push_back(sample.advantage * sample.advantage);
@@ -156,7 +158,7 @@ TEST(PolicyUpdater, GradientIsThatOfTheLossByDifferences) {
   // So short that hardly a relu has its kink within it; the oracle computes in double.
   constexpr float kStep = 2e-6F;
   const std::vector<PlacementTask> tasks = TwoDeviceTasks(1, 3);
-  for (const char* const normalize : {"none", "batch", "graph"}) {
+  for (const AdvantageUnit normalize : {AdvantageUnit::kNone, AdvantageUnit::kBatch, AdvantageUnit::kGraph}) {
     RunConfig config = TestConfig();
     config.training.normalize_advantages = normalize;
     const PolicyWeights weights = RandomSmallPolicy(5, 9);
@@ -176,7 +178,7 @@ TEST(PolicyUpdater, GradientIsThatOfTheLossByDifferences) {
     // Two parameters of each weight and bias.
     Rng rng(3);
     size_t begin = 0;
-    for (const LayerSpec& layer : PolicyLayers(weights.shape)) {
+    for (const LayerSpec& layer : PlacetoLayers(PlacetoShape::Of(weights.shape))) {
       for (const int32_t size : {layer.in * layer.out, layer.out}) {
         for (int repeat = 0; repeat < 2; ++repeat) {
           const size_t i = begin + static_cast<size_t>(rng.UniformInt(0, size - 1));
@@ -317,8 +319,8 @@ TEST(PolicyUpdater, GoesOnFromSavedStateBitForBit) {
   RunConfig config = TestConfig();
   config.training.max_states_per_update = 20;
   config.training.baseline_window = 3;
-  config.training.normalize_advantages = "graph";
-  config.training.entropy = "target";
+  config.training.normalize_advantages = AdvantageUnit::kGraph;
+  config.training.entropy = EntropyGoal::kTarget;
   config.training.epochs = 2;
   config.training.imitated_episodes = 3;
   PolicyUpdater unbroken(tasks, config, SmallPolicy(12), MakeCpuEngine(tasks, SmallPolicy(12)));
@@ -456,7 +458,7 @@ TEST(PolicyUpdater, LearnsToKeepADiamondTogether) {
   cluster.bandwidth_bytes_per_us = 1;
   std::vector<PlacementTask> tasks;
   tasks.push_back(PlacementTask::Make(OpGraph("diamond", std::move(ops)), cluster, 4));
-  ASSERT_EQ(tasks[0].policy.num_nodes, 4);
+  ASSERT_EQ(tasks[0].groups.num_groups, 4);
 
   RunConfig config = TestConfig();
   config.training.gradient_clip = 1.25;

@@ -14,10 +14,10 @@
 namespace emplace {
 namespace {
 
-EnvironmentConfig Seconds(const std::string& start = "random") {
+EnvironmentConfig Seconds(Start start = Start::kRandom) {
   EnvironmentConfig config;
   config.start = start;
-  config.reward = "seconds";
+  config.reward = RewardUnit::kSeconds;
   return config;
 }
 
@@ -30,7 +30,7 @@ TEST(Rho, IsSecondsPlusAPenaltyForEachGigabyteOver) {
   // The fullest device is 1.5 GB over: 2 * 1.5.
   EXPECT_DOUBLE_EQ(Rho(config, 3e6, std::vector<int64_t>{1500000000, 3500000000}, limit), 3 + 3);
   EXPECT_DOUBLE_EQ(Rho(config, 3e6, std::vector<int64_t>{9000000000, 0}, limit), 3 + 5);  // 2 * 8, capped
-  config.reward = "log";
+  config.reward = RewardUnit::kLog;
   EXPECT_DOUBLE_EQ(Rho(config, 3e6, std::vector<int64_t>{1500000000, 0}, limit), std::log(3.0) + 1);
   EXPECT_TRUE(std::isfinite(Rho(config, 0, std::vector<int64_t>{0, 0}, limit)));
 }
@@ -46,7 +46,7 @@ Episode RunRandomEpisode(const PlacementTask& task, PlacementEnv& env, Rng& rng)
   Episode episode;
   episode.rho.push_back(env.Reset(rng));
   episode.start.assign(env.placement().begin(), env.placement().end());
-  while (!env.done()) episode.rho.push_back(env.Step(RandomAllowedDevice(task.policy, env.step(), rng)));
+  while (!env.done()) episode.rho.push_back(env.Step(RandomAllowedDevice(task.groups, env.step(), rng)));
   episode.end.assign(env.placement().begin(), env.placement().end());
   return episode;
 }
@@ -57,7 +57,7 @@ TEST(PlacementEnv, EveryStepIsWorthWhatTheOracleSays) {
     const RandomTaskSource source = RandomSource(rng, {.max_ops = 40, .restricted = 0.2});
     const PlacementTask task = PlacementTask::Make(source.graph, source.cluster, 10);
     EnvironmentConfig config = Seconds();
-    if (seed % 2 == 0) config.reward = "log";
+    if (seed % 2 == 0) config.reward = RewardUnit::kLog;
     config.memory_penalty = 1e6;  // These graphs hold kilobytes.
     config.memory_penalty_cap = 3;
     PlacementEnv env(task, config);
@@ -78,14 +78,14 @@ TEST(PlacementEnv, EveryStepIsWorthWhatTheOracleSays) {
       ASSERT_EQ(env.feasible(), fits) << "seed " << seed;
       if (env.done()) break;
       const std::vector<uint8_t> before(env.placement().begin(), env.placement().end());
-      const DeviceIndex device = RandomAllowedDevice(task.policy, step, rng);
+      const DeviceIndex device = RandomAllowedDevice(task.groups, step, rng);
       rho = env.Step(device);
       // Step t decides group t and nothing else.
       for (size_t g = 0; g < before.size(); ++g) {
         ASSERT_EQ(env.placement()[g], g == static_cast<size_t>(step) ? device : before[g]);
       }
     }
-    ASSERT_EQ(env.step(), task.policy.num_nodes);
+    ASSERT_EQ(env.step(), task.groups.num_groups);
   }
 }
 
@@ -140,7 +140,7 @@ TEST(PlacementEnv, TracksTheBestFeasiblePlacementOfAllEpisodes) {
     for (int episode = 0; episode < 4; ++episode) {
       env.Reset(rng);
       look();
-      for (; !env.done(); look()) env.Step(RandomAllowedDevice(task.policy, env.step(), rng));
+      for (; !env.done(); look()) env.Step(RandomAllowedDevice(task.groups, env.step(), rng));
     }
     ASSERT_EQ(env.best_makespan_us(), best_us) << "seed " << seed;
     ASSERT_EQ(env.best_placement().empty(), std::isinf(best_us));
@@ -156,14 +156,14 @@ TEST(PlacementEnv, StartsFromWhatIsGivenAndSingleFromOneDevice) {
   for (uint64_t seed = 0; seed < 50; ++seed) {
     Rng rng(seed);
     const PlacementTask task = RandomTask(rng, {.memory_bytes = int64_t{1} << 40});
-    PlacementEnv best(task, Seconds("random"));
+    PlacementEnv best(task, Seconds(Start::kRandom));
     RunRandomEpisode(task, best, rng);
     const std::vector<uint8_t> seen = best.best_placement();
     best.Reset(seen);
     ASSERT_TRUE(std::equal(seen.begin(), seen.end(), best.placement().begin()));
     ASSERT_EQ(best.makespan_us(), best.best_makespan_us());
 
-    PlacementEnv single(task, Seconds("single"));
+    PlacementEnv single(task, Seconds(Start::kSingle));
     single.Reset(rng);
     ASSERT_EQ(single.makespan_us(), task.single_device_us);
     for (const uint8_t device : single.placement()) ASSERT_EQ(device, task.single_device);
@@ -174,10 +174,10 @@ TEST(PlacementEnv, RandomStartsAreUniformOverWhatIsAllowed) {
   Rng rng(7);
   PlacementTask task = RandomTask(rng, {.max_ops = 80, .max_devices = 1, .memory_bytes = int64_t{1} << 40});
   // Made by hand to be sure of its rows: 3 devices, of which group 0 may not use the second.
-  const auto n = static_cast<size_t>(task.policy.num_nodes);
-  task.policy.num_devices = task.sim.num_devices = 3;
-  task.policy.allowed.assign(n * 3, 1);
-  task.policy.allowed[1] = 0;
+  const auto n = static_cast<size_t>(task.groups.num_groups);
+  task.groups.num_devices = task.sim.num_devices = 3;
+  task.groups.allowed.assign(n * 3, 1);
+  task.groups.allowed[1] = 0;
   task.sim.memory_bytes.assign(3, int64_t{1} << 40);
   std::vector<double> cost_us;
   for (const double cost : task.sim.cost_us) cost_us.insert(cost_us.end(), 3, cost);
@@ -200,17 +200,17 @@ TEST(PlacementEnv, RandomStartsAreUniformOverWhatIsAllowed) {
 }
 
 TEST(PlacementEnv, EpisodesDoNotAllocate) {
-  for (const char* const start : {"random", "single"}) {
+  for (const Start start : {Start::kRandom, Start::kSingle}) {
     Rng rng(3);
     const PlacementTask task = RandomTask(rng, {.max_ops = 200, .max_groups = 40});
     PlacementEnv env(task, Seconds(start));
     RunRandomEpisode(task, env, rng);
     std::vector<DeviceIndex> actions;
-    for (int32_t g = 0; g < task.policy.num_nodes; ++g) actions.push_back(RandomAllowedDevice(task.policy, g, rng));
+    for (int32_t g = 0; g < task.groups.num_groups; ++g) actions.push_back(RandomAllowedDevice(task.groups, g, rng));
     const int64_t before = AllocationsSoFar();
     env.Reset(rng);
     for (const DeviceIndex device : actions) env.Step(device);
-    EXPECT_EQ(AllocationsSoFar(), before) << start;
+    EXPECT_EQ(AllocationsSoFar(), before) << ToString(start);
   }
 }
 

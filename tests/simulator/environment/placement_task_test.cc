@@ -111,8 +111,8 @@ TEST(PlacementTask, ExpandGivesEachOpTheDeviceOfItsGroup) {
   Rng rng(1);
   const PlacementTask task = RandomTask(rng);
   std::vector<uint8_t> groups;
-  for (int32_t g = 0; g < task.policy.num_nodes; ++g) {
-    groups.push_back(static_cast<uint8_t>(RandomAllowedDevice(task.policy, g, rng)));
+  for (int32_t g = 0; g < task.groups.num_groups; ++g) {
+    groups.push_back(static_cast<uint8_t>(RandomAllowedDevice(task.groups, g, rng)));
   }
   std::vector<DeviceIndex> ops(task.group_of_op.size());
   task.Expand(groups, ops);
@@ -126,10 +126,8 @@ TEST(PlacementTask, TravelsUnchanged) {
     const PlacementTask back = TaskFromBundle(ToBundle(task));
     ASSERT_TRUE(SameArrays(Arrays(task), Arrays(back))) << "seed " << seed;
     // What is not sent is derived again.
-    ASSERT_EQ(back.policy.children, task.policy.children);
-    ASSERT_EQ(back.policy.ancestors, task.policy.ancestors);
-    ASSERT_EQ(back.policy.descendants, task.policy.descendants);
-    ASSERT_EQ(back.policy.num_devices, task.policy.num_devices);
+    ASSERT_EQ(back.groups.children, task.groups.children);
+    ASSERT_EQ(back.groups.num_devices, task.groups.num_devices);
     ASSERT_EQ(back.sim.link_model, task.sim.link_model);
     ASSERT_EQ(back.sim.routes, task.sim.routes);
   }
@@ -150,12 +148,12 @@ TEST(PlacementTask, OneWithoutOpsIsRefused) {
   }
   PlacementTask task;
   task.sim = SimGraph::Compile(OpGraph("none", {}), cluster);
-  task.policy.num_devices = 1;
+  task.groups.num_devices = 1;
   try {
     TaskFromBundle(ToBundle(task));
     ADD_FAILURE() << "read";
   } catch (const Error& error) {
-    EXPECT_STREQ(error.what(), "task: 'policy.num_nodes' is 0, expected 1..0");
+    EXPECT_STREQ(error.what(), "task: 'groups.count' is 0, expected 1..0");
   }
 }
 
@@ -198,23 +196,23 @@ TEST(PlacementTask, RefusesWhatIsOutOfRange) {
   EXPECT_TRUE(refused([](ArrayBundle& b) { Overwrite<double>(b, "sim.machine", 1, 0.0); }));
   EXPECT_TRUE(refused([](ArrayBundle& b) { Overwrite<double>(b, "sim.machine", 0, std::nan("")); }));
   EXPECT_TRUE(refused([](ArrayBundle& b) { Overwrite<int32_t>(b, "sim.consumers.items", 0, 3); }));
-  EXPECT_TRUE(refused([](ArrayBundle& b) { Overwrite<int32_t>(b, "policy.num_nodes", 0, 4); }));
-  EXPECT_TRUE(refused([](ArrayBundle& b) { Overwrite<int32_t>(b, "policy.num_nodes", 0, -1); }));
-  EXPECT_TRUE(refused([](ArrayBundle& b) { Overwrite<float>(b, "policy.cost", 0, std::nanf("")); }));
-  EXPECT_TRUE(refused([](ArrayBundle& b) { Overwrite<float>(b, "policy.bytes", 0, 1.5F); }));
-  EXPECT_TRUE(refused([](ArrayBundle& b) { Overwrite<int32_t>(b, "policy.parents.items", 0, 1); }));  // Its own parent.
-  EXPECT_TRUE(refused([](ArrayBundle& b) { Overwrite<int32_t>(b, "policy.parents.items", 0, -1); }));
-  EXPECT_TRUE(refused([](ArrayBundle& b) { Overwrite<int32_t>(b, "policy.parents.begin", 1, 5); }));  // Falls again.
-  EXPECT_TRUE(refused([](ArrayBundle& b) { Overwrite<uint8_t>(b, "policy.allowed", 0, 2); }));
+  EXPECT_TRUE(refused([](ArrayBundle& b) { Overwrite<int32_t>(b, "groups.count", 0, 4); }));
+  EXPECT_TRUE(refused([](ArrayBundle& b) { Overwrite<int32_t>(b, "groups.count", 0, -1); }));
+  EXPECT_TRUE(refused([](ArrayBundle& b) { Overwrite<double>(b, "groups.cost_us", 0, std::nan("")); }));
+  EXPECT_TRUE(refused([](ArrayBundle& b) { Overwrite<int64_t>(b, "groups.output_bytes", 0, -1); }));
+  EXPECT_TRUE(refused([](ArrayBundle& b) { Overwrite<int32_t>(b, "groups.parents.items", 0, 1); }));  // Its own parent.
+  EXPECT_TRUE(refused([](ArrayBundle& b) { Overwrite<int32_t>(b, "groups.parents.items", 0, -1); }));
+  EXPECT_TRUE(refused([](ArrayBundle& b) { Overwrite<int32_t>(b, "groups.parents.begin", 1, 5); }));  // Falls again.
+  EXPECT_TRUE(refused([](ArrayBundle& b) { Overwrite<uint8_t>(b, "groups.allowed", 0, 2); }));
   EXPECT_TRUE(refused([](ArrayBundle& b) { Overwrite<int32_t>(b, "group_of_op", 0, 3); }));
   EXPECT_TRUE(refused([](ArrayBundle& b) { Overwrite<int32_t>(b, "group_of_op", 0, -1); }));
   EXPECT_TRUE(refused([](ArrayBundle& b) { Overwrite<int32_t>(b, "single_device", 0, 2); }));
   EXPECT_TRUE(refused([](ArrayBundle& b) { Overwrite<double>(b, "single_device_us", 0, std::nan("")); }));
   // Op c may not run on device 0, whatever the group says.
   const auto group_of_c = static_cast<size_t>(task.group_of_op[2]);
-  EXPECT_TRUE(refused([&](ArrayBundle& b) { Overwrite<uint8_t>(b, "policy.allowed", group_of_c * 2, 1); }));
+  EXPECT_TRUE(refused([&](ArrayBundle& b) { Overwrite<uint8_t>(b, "groups.allowed", group_of_c * 2, 1); }));
   // Nowhere to go.
-  EXPECT_TRUE(refused([&](ArrayBundle& b) { Overwrite<uint8_t>(b, "policy.allowed", group_of_c * 2 + 1, 0); }));
+  EXPECT_TRUE(refused([&](ArrayBundle& b) { Overwrite<uint8_t>(b, "groups.allowed", group_of_c * 2 + 1, 0); }));
 }
 
 TEST(PlacementTask, DamagedBytesAreRefusedOrHarmless) {
@@ -231,8 +229,8 @@ TEST(PlacementTask, DamagedBytesAreRefusedOrHarmless) {
       const PlacementTask task = TaskFromBundle(bundle);
       // Accepted: then it can be run.
       std::vector<uint8_t> groups;
-      for (int32_t g = 0; g < task.policy.num_nodes; ++g) {
-        groups.push_back(static_cast<uint8_t>(RandomAllowedDevice(task.policy, g, rng)));
+      for (int32_t g = 0; g < task.groups.num_groups; ++g) {
+        groups.push_back(static_cast<uint8_t>(RandomAllowedDevice(task.groups, g, rng)));
       }
       std::vector<DeviceIndex> ops(task.group_of_op.size());
       task.Expand(groups, ops);

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "common/error.h"
+#include "simulator/environment/group_graph.h"
 #include "simulator/methods/budgeted_search.h"
 #include "tests/support/random_task.h"
 #include "tests/support/trials.h"
@@ -18,10 +19,10 @@ MethodResult Anneal(const PlacementTask& task, int64_t budget, uint64_t seed = 1
 
 // The best of all placements, by trying each one.
 SearchScore BestOfAll(const PlacementTask& task) {
-  const PolicyGraph& graph = task.policy;
+  const GroupGraph& graph = task.groups;
   const auto devices = static_cast<size_t>(graph.num_devices);
   std::vector<std::vector<uint8_t>> all = {{}};
-  for (size_t node = 0; node < static_cast<size_t>(graph.num_nodes); ++node) {
+  for (size_t node = 0; node < static_cast<size_t>(graph.num_groups); ++node) {
     std::vector<std::vector<uint8_t>> longer;
     for (const std::vector<uint8_t>& groups : all) {
       for (size_t device = 0; device < devices; ++device) {
@@ -48,7 +49,7 @@ SearchScore ScoreOf(const PlacementTask& task, const MethodResult& result) {
 }
 
 bool HasChoice(const PlacementTask& task) {
-  return std::count(task.policy.allowed.begin(), task.policy.allowed.end(), 1) > task.policy.num_nodes;
+  return std::count(task.groups.allowed.begin(), task.groups.allowed.end(), 1) > task.groups.num_groups;
 }
 
 TEST(AnnealingMethod, FindsTheOptimumOfTinyGraphs) {
@@ -122,10 +123,10 @@ TEST(AnnealingMethod, WalksIntoTheMemory) {
   // One op a group: the automatic grouping would merge the chain.
   PlacementTask task;
   task.sim = SimGraph::Compile(OpGraph("chain", ops), cluster);
-  task.policy.num_nodes = 12;
-  task.policy.num_devices = 2;
-  task.policy.cost.assign(12, 1.0F);
-  task.policy.allowed.assign(12 * 2, 1);
+  task.groups.num_groups = 12;
+  task.groups.num_devices = 2;
+  task.groups.cost_us.assign(12, 1.0);
+  task.groups.allowed.assign(12 * 2, 1);
   for (GroupIndex group = 0; group < 12; ++group) task.group_of_op.push_back(group);
   const MethodResult result = Anneal(task, 1000);
   EXPECT_TRUE(Score(task, result).feasible);

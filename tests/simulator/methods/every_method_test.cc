@@ -92,13 +92,13 @@ TEST(EveryMethod, OptimalIsTheBestOfAllPlacements) {
     Rng rng(seed);
     const PlacementTask task = Tiny(rng, static_cast<LinkModel>(seed % 3));
     PlacementScorer scorer(task);
-    const auto devices = static_cast<size_t>(task.policy.num_devices);
-    std::vector<uint8_t> groups(static_cast<size_t>(task.policy.num_nodes));
+    const auto devices = static_cast<size_t>(task.groups.num_devices);
+    std::vector<uint8_t> groups(static_cast<size_t>(task.groups.num_groups));
     Placement ops(static_cast<size_t>(task.sim.num_ops));
     std::optional<SearchScore> best;
     do {
       bool legal = true;
-      for (size_t g = 0; g < groups.size(); ++g) legal &= task.policy.allowed[g * devices + groups[g]] == 1;
+      for (size_t g = 0; g < groups.size(); ++g) legal &= task.groups.allowed[g * devices + groups[g]] == 1;
       if (!legal) continue;
       task.Expand(groups, ops);
       const SearchScore score = scorer.Score(ops);

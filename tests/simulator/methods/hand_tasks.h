@@ -14,10 +14,10 @@ inline PlacementTask HandTask(std::vector<Op> ops, const Cluster& cluster) {
   PlacementTask task;
   task.name = "hand";
   task.sim = SimGraph::Compile(OpGraph("hand", ops), cluster);
-  task.policy.num_nodes = task.sim.num_ops;
-  task.policy.num_devices = cluster.num_devices();
-  task.policy.cost.assign(ops.size(), 1.0F);
-  task.policy.allowed.assign(ops.size() * cluster.devices.size(), 1);
+  task.groups.num_groups = task.sim.num_ops;
+  task.groups.num_devices = cluster.num_devices();
+  task.groups.cost_us.assign(ops.size(), 1.0);
+  task.groups.allowed.assign(ops.size() * cluster.devices.size(), 1);
   for (int32_t o = 0; o < task.sim.num_ops; ++o) {
     task.group_of_op.push_back(o);
     task.unit_of_op.push_back(o);

@@ -38,7 +38,7 @@ OpGraph Parallel(int64_t bytes) {
 
 TEST(PlacementMethod, EveryNameMakesAMethod) {
   MethodOptions options;
-  options.policy = PolicyWeights::Initial(PolicyShape{}, Rng(1));
+  options.make_policy = [](const MethodOptions& own) { return MakeMethod("single", own); };  // Any will do.
   for (const std::string& name : MethodNames()) EXPECT_NE(MakeMethod(name, options), nullptr) << name;
 }
 
@@ -97,24 +97,6 @@ TEST(RandomMethod, PrefersWhatFitsTheMemory) {
   const MethodResult result = MakeMethod("random", {.budget = 300})->Place(task);
   EXPECT_TRUE(Score(task, result).feasible);
   EXPECT_EQ(std::count(result.placement->begin(), result.placement->end(), 1), 2);
-}
-
-TEST(PolicyMethod, RefusesAPolicyForAnotherNumberOfDevices) {
-  MethodOptions options;
-  options.policy = PolicyWeights::Initial(PolicyShape{.num_devices = 3}, Rng(1));
-  const PlacementTask task = PlacementTask::Make(Parallel(1), TwoDevices("x", "x", 1000), 8);
-  EXPECT_THROW(MakeMethod("policy", options)->Place(task), Error);
-}
-
-TEST(PolicyMethod, SamplesNeverMakeItWorse) {
-  MethodOptions greedy;
-  greedy.policy = PolicyWeights::Initial(PolicyShape{}, Rng(3));
-  MethodOptions sampled = greedy;
-  sampled.samples = 32;
-  const PlacementTask task = PlacementTask::Make(Parallel(1), TwoDevices("x", "x", 1000), 8);
-  const double greedy_us = Score(task, MakeMethod("policy", greedy)->Place(task)).makespan_us;
-  const double sampled_us = Score(task, MakeMethod("policy", sampled)->Place(task)).makespan_us;
-  EXPECT_LE(sampled_us, greedy_us);
 }
 
 }  // namespace

@@ -13,26 +13,26 @@ TEST(PlacementMoves, ChangeSomethingAndKeepToAllowedDevices) {
   for (uint64_t seed = 0; seed < 300; ++seed) {
     Rng rng(seed);
     const PlacementTask task = RandomTask(rng, {.restricted = 0.3});
-    const PlacementMoves moves(task.policy);
+    const PlacementMoves moves(task.groups);
     if (!moves.any()) continue;
     std::vector<uint8_t> groups;
-    for (int32_t node = 0; node < task.policy.num_nodes; ++node) {
-      groups.push_back(static_cast<uint8_t>(RandomAllowedDevice(task.policy, node, rng)));
+    for (int32_t node = 0; node < task.groups.num_groups; ++node) {
+      groups.push_back(static_cast<uint8_t>(RandomAllowedDevice(task.groups, node, rng)));
     }
     for (int step = 0; step < 50; ++step) {
       const std::vector<uint8_t> before = groups;
       moves.Apply(rng, groups);
       EXPECT_NE(groups, before);
       for (size_t node = 0; node < groups.size(); ++node) {
-        ASSERT_EQ(task.policy.allowed[node * static_cast<size_t>(task.policy.num_devices) + groups[node]], 1);
+        ASSERT_EQ(task.groups.allowed[node * static_cast<size_t>(task.groups.num_devices) + groups[node]], 1);
       }
     }
   }
 }
 
 TEST(PlacementMoves, ReachEveryPlacement) {
-  PolicyGraph graph;
-  graph.num_nodes = 3;
+  GroupGraph graph;
+  graph.num_groups = 3;
   graph.num_devices = 3;
   graph.allowed = {1, 1, 1, 1, 0, 1, 0, 1, 0};
   const PlacementMoves moves(graph);
@@ -48,8 +48,8 @@ TEST(PlacementMoves, ReachEveryPlacement) {
 }
 
 TEST(PlacementMoves, KnowWhenThereIsNoChoice) {
-  PolicyGraph graph;
-  graph.num_nodes = 2;
+  GroupGraph graph;
+  graph.num_groups = 2;
   graph.num_devices = 2;
   graph.allowed = {1, 0, 0, 1};
   EXPECT_FALSE(PlacementMoves(graph).any());

@@ -5,10 +5,10 @@
 
 #include <filesystem>
 
-#include "common/config/run_config.h"
 #include "common/error.h"
 #include "common/file_io.h"
 #include "common/strings.h"
+#include "policy/run_config.h"
 #include "tests/support/bad_input.h"
 
 namespace emplace {

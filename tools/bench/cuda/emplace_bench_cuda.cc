@@ -13,8 +13,12 @@
 #include <vector>
 
 #include "common/error.h"
-#include "common/policy/cuda/update_cuda.h"
-#include "common/policy/policy_net.h"
+#include "policy/placeto/cuda/update_cuda.h"
+#include "policy/placeto/placeto_graph.h"
+#include "policy/placeto/placeto_kind.h"
+#include "policy/placeto/placeto_shape.h"
+#include "policy/placeto/reference/placeto_net.h"
+#include "policy/policy_weights.h"
 #include "simulator/environment/placement_task.h"
 #include "simulator/families/family.h"
 
@@ -56,8 +60,8 @@ double PerSecond(double seconds, const std::function<void()>& once, const std::f
 }
 
 // Floating-point operations of a state's forward pass, a multiply-add counted as two.
-double ForwardFlops(const PolicyShape& shape, double nodes) {
-  const std::vector<LayerSpec> layers = PolicyLayers(shape);
+double ForwardFlops(const PlacetoShape& shape, double nodes) {
+  const std::vector<LayerSpec> layers = PlacetoLayers(shape);
   double multiply_adds = 0;
   for (const LayerSpec& layer : layers) {
     const double size = static_cast<double>(layer.in) * layer.out;
@@ -88,12 +92,12 @@ nlohmann::json Measure(const Options& options) {
   const Cluster cluster = MakeCluster(kDevices);
   const Family family = GenerateFamily({.count = 1, .train = 1}, LoadDeviceKinds(DefaultKindsFolder()));
   const PlacementTask task = PlacementTask::MakeForEpisodes(family.graphs.front(), cluster, options.groups);
-  const PolicyGraph& graph = task.policy;
-  const PolicyShape shape{.num_devices = kDevices,
-                          .memory_feature = false,
-                          .message_rounds = options.rounds,
-                          .message_width = options.width};
-  const PolicyWeights weights = PolicyWeights::Initial(shape, Rng(1));
+  const PlacetoGraph graph(task.groups);
+  const PlacetoShape shape{.num_devices = kDevices,
+                           .memory_feature = false,
+                           .message_rounds = options.rounds,
+                           .message_width = options.width};
+  const PolicyWeights weights = InitialPlaceto(shape, Rng(1));
   Rng rng(2);
   const auto n = static_cast<size_t>(graph.num_nodes);
   std::vector<std::vector<uint8_t>> starts;
@@ -114,7 +118,7 @@ nlohmann::json Measure(const Options& options) {
   }
   const gpu::UpdateScalars scalars{
       .learning_rate = 1e-4, .gradient_clip = 1.25, .entropy_weight = 0.01F, .importance_clip = 2};
-  const std::vector<const PolicyGraph*> graphs = {&graph};
+  const std::vector<const PlacetoGraph*> graphs = {&graph};
 
   gpu::UpdateCuda update(shape, graphs, weights.values);
   std::vector<float> values(weights.values.size());
@@ -130,17 +134,17 @@ nlohmann::json Measure(const Options& options) {
 
   // LibTorch with the features already on the device, and without the optimizer: its best case.
   const torch::Device device(torch::kCUDA, 0);
-  PolicyNet net(weights, device);
+  PlacetoNet net(weights, device);
   std::vector<std::vector<uint8_t>> placements;
   placements.reserve(states.size());
-  std::vector<PolicyState> policy_states;
+  std::vector<PlacetoState> policy_states;
   for (const gpu::StateEntry& state : states) {
     const auto e = static_cast<size_t>(state.episode);
     placements.push_back(starts[e]);
     std::copy_n(actions[e].begin(), state.step, placements.back().begin());
     policy_states.push_back({&graph, placements.back().data(), state.step});
   }
-  const PolicyBatch batch = MakePolicyBatch(graph, policy_states, shape, device);
+  const PlacetoBatch batch = MakePlacetoBatch(graph, policy_states, shape, device);
   const double eager = PerSecond(
       options.seconds,
       [&] {

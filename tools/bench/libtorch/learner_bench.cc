@@ -8,10 +8,13 @@
 #include <span>
 
 #include "common/error.h"
-#include "common/policy/policy_net.h"
 #include "learner/update/baselines.h"
 #include "learner/update/make_engine.h"
 #include "learner/update/policy_updater.h"
+#include "policy/placeto/placeto_graph.h"
+#include "policy/placeto/reference/placeto_net.h"
+#include "policy/policy_weights.h"
+#include "policy/run_config.h"
 #include "tools/bench/inputs.h"
 
 namespace emplace::bench {
@@ -19,7 +22,7 @@ namespace {
 
 constexpr size_t kStatesAtOnce = 64;  // The best for LibTorch on one core: more does not fit its caches.
 
-// Forward, loss and backward of every state of the episodes through PolicyNet; written for clarity, as the design says
+// Forward, loss and backward of every state of the episodes through PlacetoNet; written for clarity, as the design says
 // it. Advantages are not normalized and no episode lags, as in what it is compared with.
 class PlainGradient {
  public:
@@ -46,9 +49,9 @@ class PlainGradient {
  private:
   double Backward(const Trajectory& episode, std::span<const float> advantages, size_t begin, size_t end,
                   double total) {
-    const PolicyGraph& graph = tasks_[episode.graph].policy;
+    const PlacetoGraph graph(tasks_[episode.graph].groups);
     std::vector<std::vector<uint8_t>> placements;
-    std::vector<PolicyState> states;
+    std::vector<PlacetoState> states;
     placements.reserve(end - begin);
     std::vector<int64_t> actions;
     for (size_t t = begin; t < end; ++t) {
@@ -59,7 +62,7 @@ class PlainGradient {
     }
     const std::vector<float> advantage(advantages.begin() + static_cast<std::ptrdiff_t>(begin),
                                        advantages.begin() + static_cast<std::ptrdiff_t>(end));
-    const torch::Tensor logits = net_.Forward(MakePolicyBatch(graph, states, net_.shape(), torch::kCPU));
+    const torch::Tensor logits = net_.Forward(MakePlacetoBatch(graph, states, net_.shape(), torch::kCPU));
     const torch::Tensor log_probs = torch::log_softmax(logits, 1);
     const torch::Tensor chosen = log_probs.gather(1, torch::tensor(actions).unsqueeze(1)).squeeze(1);
     const torch::Tensor finite = log_probs.masked_fill(log_probs.isinf(), 0.0);
@@ -70,13 +73,13 @@ class PlainGradient {
   }
 
   const std::vector<PlacementTask>& tasks_;
-  PolicyNet net_;
+  PlacetoNet net_;
   const TrainingConfig training_;
 };
 
 RunConfig CpuConfig() {
   RunConfig config;
-  config.training.device = "cpu";
+  config.training.device = LearnerDevice::kCpu;
   return config;
 }
 
@@ -85,7 +88,7 @@ std::vector<Figure> Against(const std::vector<PlacementTask>& tasks,
                             const std::shared_ptr<const PolicyWeights>& weights, const Effort& effort) {
   RunConfig config = CpuConfig();
   config.training.max_states_per_update = 0;
-  config.training.normalize_advantages = "none";
+  config.training.normalize_advantages = AdvantageUnit::kNone;
   const std::vector<Trajectory> episodes = PlayEpisodes(tasks, weights, 4);
   PlainGradient plain(tasks, *weights, config.training);
   double plain_loss = 0;
@@ -121,7 +124,7 @@ std::vector<Figure> Rate(const std::vector<PlacementTask>& tasks, const std::sha
 
 std::vector<Figure> LearnerFigures(const Effort& effort) {
   const std::vector<PlacementTask> tasks = FamilyTasks("ptb", 20, "k80x2");
-  const auto weights = std::make_shared<const PolicyWeights>(InitialWeights(tasks[0].policy.num_devices));
+  const auto weights = std::make_shared<const PolicyWeights>(InitialWeights(tasks[0].groups.num_devices));
   std::vector<Figure> figures = Against(tasks, weights, effort);
   for (Figure& figure : Rate(tasks, weights, effort)) figures.push_back(std::move(figure));
   return figures;

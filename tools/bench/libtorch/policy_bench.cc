@@ -8,8 +8,12 @@
 #include <span>
 
 #include "common/error.h"
-#include "common/policy/kernel/policy_kernel.h"
-#include "common/policy/policy_net.h"
+#include "policy/placeto/kernel/placeto_kernel.h"
+#include "policy/placeto/placeto_graph.h"
+#include "policy/placeto/placeto_shape.h"
+#include "policy/placeto/reference/placeto_net.h"
+#include "policy/policy_weights.h"
+#include "simulator/environment/environment_config.h"
 #include "simulator/environment/placement_env.h"
 #include "tools/bench/inputs.h"
 
@@ -39,7 +43,7 @@ void CheckEqual(std::span<const float> kernel, const torch::Tensor& network) {
 class Wave {
  public:
   explicit Wave(const PlacementTask& task)
-      : graph_(task.policy),
+      : graph_(task.groups),
         weights_(InitialWeights(graph_.num_devices)),
         kernel_(weights_),
         net_(weights_),
@@ -56,14 +60,14 @@ class Wave {
     for (const auto& episode : episodes_) episode->Reset(rng);
     for (int32_t step = 0; step < graph_.num_nodes; ++step) {
       states_.clear();
-      for (const auto& episode : episodes_) states_.push_back(episode->state());
+      for (const auto& episode : episodes_) states_.push_back({&graph_, episode->placement().data(), step});
       const auto run_kernel = [&] {
         seconds.kernel += Seconds([&] { kernel_.Forward(states_, state_caches_, logits_); });
       };
       if (step % 2 == 0) run_kernel();
-      PolicyBatch batch;
+      PlacetoBatch batch;
       torch::Tensor reference;
-      seconds.batching += Seconds([&] { batch = MakePolicyBatch(graph_, states_, weights_.shape, torch::kCPU); });
+      seconds.batching += Seconds([&] { batch = MakePlacetoBatch(graph_, states_, shape_, torch::kCPU); });
       seconds.network += Seconds([&] { reference = net_.Forward(batch); });
       if (step % 2 == 1) run_kernel();
       CheckEqual(logits_, reference);
@@ -76,14 +80,15 @@ class Wave {
   }
 
  private:
-  const PolicyGraph& graph_;
+  const PlacetoGraph graph_;
   const PolicyWeights weights_;
-  PolicyKernel kernel_;
-  PolicyNet net_;
+  const PlacetoShape shape_ = PlacetoShape::Of(weights_.shape);
+  PlacetoKernel kernel_;
+  PlacetoNet net_;
   std::vector<std::unique_ptr<PlacementEnv>> episodes_;
   std::vector<EpisodeCache> caches_;  // [kEpisodes]
   std::vector<EpisodeCache*> state_caches_;
-  std::vector<PolicyState> states_;
+  std::vector<PlacetoState> states_;
   std::vector<float> logits_;  // [kEpisodes * devices]
 };
 
@@ -104,7 +109,7 @@ std::vector<Figure> PolicyFigures(const Effort& effort) {
     without_batching.push_back(seconds.network / seconds.kernel);
     without_cache.push_back((seconds.batching + seconds.network) / seconds.uncached);
     kernel_us.push_back(1e6 * seconds.kernel /
-                        static_cast<double>(kEpisodes * static_cast<size_t>(tasks[0].policy.num_nodes)));
+                        static_cast<double>(kEpisodes * static_cast<size_t>(tasks[0].groups.num_groups)));
   }
   return {Summarize("actor_speedup_vs_libtorch", "x", speedups),
           Summarize("actor_speedup_vs_libtorch_without_batching", "x", without_batching),

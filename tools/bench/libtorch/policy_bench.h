@@ -1,4 +1,4 @@
-// Compares the actor's forward pass (PolicyKernel) with the plain LibTorch network.
+// Compares the actor's forward pass (PlacetoKernel) with the plain LibTorch network.
 #pragma once
 
 #include <vector>

@@ -1,0 +1,44 @@
+#include "policy/placer/policy_method.h"
+
+#include <utility>
+
+#include "policy/placer/policy_placer.h"
+#include "policy/players.h"
+
+namespace emplace {
+namespace {
+
+class PolicyMethod final : public PlacementMethod {
+ public:
+  PolicyMethod(const PolicyWeights& weights, const MethodOptions& options)
+      : player_(MakePlayer(weights)), placer_{.samples = options.samples, .seed = options.seed} {
+    const auto start = weights.metadata.find("environment.start");
+    if (start != weights.metadata.end())
+      placer_.start = StartFromText(start->second, "environment.start of the policy");
+  }
+
+  bool draws() const override { return true; }  // The start placement is drawn, if nothing else.
+
+  MethodResult Place(const PlacementTask& task) override {
+    const PlacerResult placed = PlaceWithPolicy(*player_, task, placer_);
+    MethodResult result;
+    result.evaluations = placed.evaluations;
+    result.placement = Placement(static_cast<size_t>(task.sim.num_ops));
+    task.Expand(placed.groups, *result.placement);
+    return result;
+  }
+
+ private:
+  const std::unique_ptr<Player> player_;
+  PlacerOptions placer_;
+};
+
+}  // namespace
+
+void UsePolicy(PolicyWeights weights, MethodOptions& options) {
+  options.make_policy = [shared = std::make_shared<const PolicyWeights>(std::move(weights))](const MethodOptions& own) {
+    return std::make_unique<PolicyMethod>(*shared, own);
+  };
+}
+
+}  // namespace emplace

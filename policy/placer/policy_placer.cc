@@ -1,0 +1,117 @@
+#include "policy/placer/policy_placer.h"
+
+#include <algorithm>
+#include <memory>
+#include <span>
+#include <tuple>
+#include <utility>
+
+#include "common/error.h"
+#include "common/strings.h"
+#include "policy/sample_choice.h"
+#include "simulator/engine/simulator.h"
+#include "simulator/environment/start_placement.h"
+
+namespace emplace {
+namespace {
+
+// An episode can take some 100 KB.
+constexpr int64_t kEpisodesAtOnce = 256;
+
+// Plays episodes and keeps the best placement of all.
+class Search {
+ public:
+  Search(Player& player, const PlacementTask& task, const PlacerOptions& options)
+      : player_(player),
+        view_(player.View(task)),
+        task_(task),
+        options_(options),
+        root_(PlacerRng(task, options)),
+        simulator_(task.sim),
+        op_placement_(static_cast<size_t>(task.sim.num_ops)),
+        peak_bytes_(static_cast<size_t>(task.sim.num_devices)) {}
+
+  // Episodes [begin, end), side by side. Each is the same whichever others are played with it.
+  void Play(int64_t begin, int64_t end) {
+    std::vector<Rng> rngs;
+    std::vector<std::unique_ptr<PlayedEpisode>> episodes;
+    std::vector<uint8_t> start;
+    for (int64_t e = begin; e < end; ++e) {
+      rngs.push_back(root_.Fork("episode", static_cast<uint64_t>(e)));
+      StartPlacement(task_, options_.start, rngs.back(), start);
+      episodes.push_back(player_.Begin(*view_, start));
+    }
+    std::vector<PlayedEpisode*> wave;
+    for (const auto& episode : episodes) wave.push_back(episode.get());
+
+    // No reward is needed on the way, so nothing is simulated before the end. All episodes are as long.
+    Decisions decisions;
+    std::vector<uint8_t> choices;
+    while (!wave.front()->done()) {
+      player_.Next(wave, decisions);
+      choices.clear();
+      std::span<const float> logits = decisions.logits;
+      for (size_t e = 0; e < wave.size(); ++e) {
+        const bool greedy = begin + static_cast<int64_t>(e) == 0;
+        const auto num_choices = static_cast<size_t>(decisions.blocks[e].num_choices);
+        for (int32_t i = 0; i < decisions.blocks[e].count; ++i) {
+          const std::span<const float> row = logits.first(num_choices);
+          logits = logits.subspan(num_choices);
+          choices.push_back(static_cast<uint8_t>(greedy ? GreedyChoice(row) : SampleChoice(row, rngs[e]).index));
+        }
+      }
+      player_.Apply(wave, choices);
+    }
+    for (const PlayedEpisode* const episode : wave) Consider(episode->placement());
+  }
+
+  PlacerResult TakeBest() { return std::move(best_); }
+
+ private:
+  void Consider(std::span<const uint8_t> placement) {
+    task_.Expand(placement, op_placement_);
+    const double makespan_us = simulator_.MakespanAndPeak(op_placement_, peak_bytes_);
+    const bool feasible = task_.sim.Fits(peak_bytes_);
+    const bool better = std::tuple(!feasible, makespan_us) < std::tuple(!best_.feasible, best_.makespan_us);
+    if (any_ && !better) return;
+    any_ = true;
+    best_.groups.assign(placement.begin(), placement.end());
+    best_.makespan_us = makespan_us;
+    best_.peak_bytes = peak_bytes_;
+    best_.feasible = feasible;
+  }
+
+  Player& player_;
+  const std::unique_ptr<TaskView> view_;
+  const PlacementTask& task_;
+  const PlacerOptions& options_;
+  const Rng root_;
+  Simulator simulator_;
+  std::vector<DeviceIndex> op_placement_;  // [num_ops] scratch
+  std::vector<int64_t> peak_bytes_;        // [D] scratch
+  bool any_ = false;
+  PlacerResult best_;
+};
+
+}  // namespace
+
+Rng PlacerRng(const PlacementTask& task, const PlacerOptions& options) {
+  return Rng(options.seed).Fork("placer/" + task.name);
+}
+
+PlacerResult PlaceWithPolicy(Player& player, const PlacementTask& task, const PlacerOptions& options) {
+  if (player.shape().num_devices != task.sim.num_devices) {
+    throw BadInput(StrCat("the policy is for ", player.shape().num_devices, " devices, expected one for ",
+                          task.sim.num_devices, ", as many as the cluster has"));
+  }
+  Search search(player, task, options);
+  const int64_t episodes = int64_t{options.samples} + 1;  // The first is greedy.
+  for (int64_t begin = 0; begin < episodes; begin += kEpisodesAtOnce) {
+    search.Play(begin, std::min(begin + kEpisodesAtOnce, episodes));
+  }
+  PlacerResult best = search.TakeBest();
+  best.evaluations = episodes;
+  return best;
+}
+
+}  // namespace emplace

@@ -1,0 +1,63 @@
+#include "policy/placeto/cuda/cuda_support.h"
+
+#include "common/error.h"
+#include "common/strings.h"
+
+namespace emplace::gpu {
+
+void Check(cudaError_t result, const char* what) {
+  if (result == cudaSuccess) return;
+  throw RunFailed(StrCat("GPU: ", what, ": ", cudaGetErrorString(result)));
+}
+
+DeviceMemory::DeviceMemory(size_t bytes) {
+  void* data = nullptr;
+  Check(cudaMalloc(&data, bytes), "cannot allocate device memory");
+  data_ = static_cast<std::byte*>(data);
+}
+DeviceMemory::~DeviceMemory() { cudaFree(data_); }
+DeviceMemory& DeviceMemory::operator=(DeviceMemory&& other) noexcept {
+  std::swap(data_, other.data_);
+  return *this;
+}
+
+PinnedMemory::PinnedMemory(size_t bytes) {
+  void* data = nullptr;
+  Check(cudaMallocHost(&data, bytes), "cannot allocate pinned memory");
+  data_ = static_cast<std::byte*>(data);
+}
+PinnedMemory::~PinnedMemory() { cudaFreeHost(data_); }
+PinnedMemory& PinnedMemory::operator=(PinnedMemory&& other) noexcept {
+  std::swap(data_, other.data_);
+  return *this;
+}
+
+Stream::Stream() { Check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "cannot create a stream"); }
+Stream::~Stream() { cudaStreamDestroy(stream_); }
+void Stream::Synchronize() const { Check(cudaStreamSynchronize(stream_), "work on the device failed"); }
+
+Event::Event() { Check(cudaEventCreateWithFlags(&event_, cudaEventDisableTiming), "cannot create an event"); }
+Event::~Event() { cudaEventDestroy(event_); }
+void Event::Record(const Stream& stream) { Check(cudaEventRecord(event_, stream.get()), "cannot record an event"); }
+void Event::MakeWait(const Stream& stream) const {
+  Check(cudaStreamWaitEvent(stream.get(), event_, 0), "cannot wait for an event");
+}
+void Event::Synchronize() const { Check(cudaEventSynchronize(event_), "work on the device failed"); }
+
+void Recording::Finish(const Stream& stream) {
+  cudaGraph_t graph = nullptr;
+  Check(cudaStreamEndCapture(stream.get(), &graph), "cannot end a recording");
+  Clear();
+  const cudaError_t made = cudaGraphInstantiate(&executable_, graph, 0);
+  cudaGraphDestroy(graph);
+  Check(made, "cannot prepare a recording");
+}
+void Recording::Replay(const Stream& stream) const {
+  Check(cudaGraphLaunch(executable_, stream.get()), "cannot replay a recording");
+}
+void Recording::Clear() {
+  if (executable_ != nullptr) cudaGraphExecDestroy(executable_);
+  executable_ = nullptr;
+}
+
+}  // namespace emplace::gpu

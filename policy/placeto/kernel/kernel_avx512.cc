@@ -1,0 +1,19 @@
+#include "policy/simd/vec_avx2.h"
+#include "policy/simd/vec_avx512.h"
+
+namespace emplace {
+namespace {
+
+using Vec = VecAvx512;
+using NarrowVec = VecAvx2;  // Of rows that are no multiple of a whole register.
+
+}  // namespace
+}  // namespace emplace
+
+#include "policy/placeto/kernel/kernel_impl.h"
+
+namespace emplace {
+
+KernelFunctions KernelFunctionsAvx512() { return {&Pooled, &Classify}; }
+
+}  // namespace emplace

@@ -1,0 +1,179 @@
+#include "policy/placeto/reference/placeto_net.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "common/error.h"
+#include "policy/placeto/placeto_shape.h"
+
+namespace emplace {
+namespace {
+
+// Positions in PlacetoLayers.
+constexpr size_t kSelf = 0;
+constexpr size_t kForwardF = 3;
+constexpr size_t kForwardG = 5;
+constexpr size_t kBackwardF = 7;
+constexpr size_t kBackwardG = 9;
+constexpr size_t kAncestorsF = 11;
+constexpr size_t kDescendantsF = 15;
+constexpr size_t kNeitherF = 19;
+constexpr size_t kClassifier = 23;
+constexpr size_t kNumLayers = 26;
+
+// [rows, rows] 1 where the column is in the row's list.
+torch::Tensor Dense(const Csr& lists) {
+  torch::Tensor matrix = torch::zeros({lists.rows(), lists.rows()});
+  auto entries = matrix.accessor<float, 2>();
+  for (int32_t row = 0; row < lists.rows(); ++row) {
+    for (const int32_t column : lists.Row(row)) entries[row][column] = 1.0F;
+  }
+  return matrix;
+}
+
+}  // namespace
+
+PlacetoBatch MakePlacetoBatch(const PlacetoGraph& graph, std::span<const PlacetoState> states,
+                              const PlacetoShape& shape, torch::Device device) {
+  EMPLACE_CHECK(graph.num_devices == shape.num_devices);
+  const int64_t n = graph.num_nodes;
+  const int64_t num_states = std::ssize(states);
+  torch::Tensor features = torch::zeros({n, num_states, shape.num_features()});
+  torch::Tensor ancestors = torch::zeros({n, num_states});
+  torch::Tensor descendants = torch::zeros({n, num_states});
+  torch::Tensor neither = torch::zeros({n, num_states});
+  torch::Tensor current = torch::zeros({num_states}, torch::kInt64);
+  torch::Tensor disallowed = torch::zeros({num_states, shape.num_devices}, torch::kBool);
+  auto feature = features.accessor<float, 3>();
+  auto ancestor = ancestors.accessor<float, 2>();
+  auto descendant = descendants.accessor<float, 2>();
+  auto other = neither.accessor<float, 2>();
+  for (int64_t s = 0; s < num_states; ++s) {
+    const PlacetoState& state = states[static_cast<size_t>(s)];
+    EMPLACE_CHECK(state.graph == &graph && state.step >= 0 && state.step < graph.num_nodes);
+    current.accessor<int64_t, 1>()[s] = state.step;
+    for (int32_t d = 0; d < shape.num_devices; ++d) {
+      disallowed.accessor<bool, 2>()[s][d] =
+          graph.allowed[static_cast<size_t>(state.step * shape.num_devices + d)] == 0;
+    }
+    for (int32_t node = 0; node < graph.num_nodes; ++node) {
+      const auto i = static_cast<size_t>(node);
+      int64_t next = 0;
+      feature[node][s][next++] = graph.cost[i];
+      feature[node][s][next++] = graph.bytes[i];
+      if (shape.memory_feature) feature[node][s][next++] = graph.memory[i];
+      feature[node][s][next + state.placement[i]] = 1.0F;
+      next += shape.num_devices;
+      feature[node][s][next++] = node < state.step ? 1.0F : 0.0F;
+      feature[node][s][next++] = node == state.step ? 1.0F : 0.0F;
+      if (node == state.step) continue;  // In none of the three sets.
+      auto& set = graph.IsAncestor(state.step, node)     ? ancestor
+                  : graph.IsDescendant(state.step, node) ? descendant
+                                                         : other;
+      set[node][s] = 1.0F;
+    }
+  }
+  PlacetoBatch batch;
+  batch.features = features.to(device);
+  batch.parents = Dense(graph.parents).to(device);
+  batch.children = Dense(graph.children).to(device);
+  batch.ancestors = ancestors.to(device);
+  batch.descendants = descendants.to(device);
+  batch.neither = neither.to(device);
+  batch.current = current.to(device);
+  batch.disallowed = disallowed.to(device);
+  return batch;
+}
+
+PlacetoNet::PlacetoNet(const PolicyWeights& weights, torch::Device device) : shape_(PlacetoShape::Of(weights.shape)) {
+  const std::vector<LayerSpec> layers = PlacetoLayers(shape_);
+  EMPLACE_CHECK(layers.size() == kNumLayers && layers[kForwardF].name == "forward.f.0" &&
+                layers[kNeitherF].name == "neither.F.0" && layers[kClassifier].name == "classifier.0");
+  for (const LayerSpec& layer : layers) {
+    const auto zeros = torch::TensorOptions().device(device).requires_grad(true);
+    weights_.push_back(torch::zeros({layer.out, layer.in}, zeros));
+    biases_.push_back(torch::zeros({layer.out}, zeros));
+  }
+  SetValues(weights.values);
+}
+
+torch::Tensor PlacetoNet::Layer(size_t layer, const torch::Tensor& x) const {
+  return at::linear(x, weights_[layer], biases_[layer]);
+}
+
+std::vector<torch::Tensor> PlacetoNet::Parameters() const {
+  std::vector<torch::Tensor> parameters;
+  for (size_t layer = 0; layer < kNumLayers; ++layer) {
+    parameters.push_back(weights_[layer]);
+    parameters.push_back(biases_[layer]);
+  }
+  return parameters;
+}
+
+void PlacetoNet::ZeroGradient() {
+  for (torch::Tensor& parameter : Parameters()) parameter.mutable_grad().reset();
+}
+
+torch::Tensor PlacetoNet::Forward(const PlacetoBatch& batch) const {
+  const int64_t n = batch.features.size(0);
+  const int64_t num_states = batch.features.size(1);
+  // relu of the two layers from `first` on: f, g, F and G.
+  const auto mlp = [this](size_t first, const torch::Tensor& x) {
+    return torch::relu(Layer(first + 1, torch::relu(Layer(first, x))));
+  };
+  const torch::Tensor self =
+      Layer(kSelf + 2, torch::relu(Layer(kSelf + 1, torch::relu(Layer(kSelf, batch.features)))));  // [n, S, m]
+
+  const auto pass_messages = [&](const torch::Tensor& neighbours, size_t f, size_t g) {
+    const torch::Tensor hears = neighbours.any(1).to(torch::kFloat32).view({n, 1, 1});
+    torch::Tensor x = self;
+    for (int32_t round = 0; round < shape_.message_rounds; ++round) {
+      const torch::Tensor messages = mlp(f, x).view({n, num_states * shape_.width()});
+      const torch::Tensor sums = neighbours.matmul(messages).view({n, num_states, shape_.width()});
+      x = self + mlp(g, sums) * hears;
+    }
+    return x;
+  };
+  const torch::Tensor embedding = torch::cat(
+      {pass_messages(batch.parents, kForwardF, kForwardG), pass_messages(batch.children, kBackwardF, kBackwardG)},
+      2);  // [n, S, 2m]
+
+  const auto pool = [&](const torch::Tensor& members, size_t inner) {
+    if (!shape_.pooling) return embedding.new_zeros({num_states, shape_.embedding_width()});
+    return mlp(inner + 2, (mlp(inner, embedding) * members.unsqueeze(2)).sum(0));
+  };
+  const torch::Tensor index = batch.current.view({1, num_states, 1}).expand({1, num_states, shape_.embedding_width()});
+  const torch::Tensor own = embedding.gather(0, index).squeeze(0);  // [S, 2m]
+  const torch::Tensor pooled = torch::cat(
+      {pool(batch.ancestors, kAncestorsF), pool(batch.descendants, kDescendantsF), pool(batch.neither, kNeitherF), own},
+      1);  // [S, D]
+  const torch::Tensor logits =
+      Layer(kClassifier + 2, torch::relu(Layer(kClassifier + 1, torch::relu(Layer(kClassifier, pooled)))));
+  return logits.masked_fill(batch.disallowed, -std::numeric_limits<float>::infinity());
+}
+
+void PlacetoNet::SetValues(std::span<const float> values) {
+  EMPLACE_CHECK(std::ssize(values) == NumParameters(shape_));
+  const torch::NoGradGuard no_grad;
+  const auto take = [&values](torch::Tensor& parameter) {
+    const auto count = static_cast<size_t>(parameter.numel());
+    torch::Tensor from = torch::empty(parameter.sizes());
+    std::copy_n(values.begin(), count, from.data_ptr<float>());
+    parameter.copy_(from);
+    values = values.subspan(count);
+  };
+  for (torch::Tensor& parameter : Parameters()) take(parameter);
+}
+
+std::vector<float> PlacetoNet::Values() const {
+  std::vector<float> values;
+  values.reserve(static_cast<size_t>(NumParameters(shape_)));
+  const auto append = [&values](const torch::Tensor& parameter) {
+    const torch::Tensor host = parameter.detach().to(torch::kCPU).contiguous();
+    values.insert(values.end(), host.data_ptr<float>(), host.data_ptr<float>() + host.numel());
+  };
+  for (const torch::Tensor& parameter : Parameters()) append(parameter);
+  return values;
+}
+
+}  // namespace emplace

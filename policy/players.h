@@ -1,0 +1,16 @@
+// The players that there are, by kind.
+#pragma once
+
+#include <memory>
+
+#include "policy/player.h"
+#include "policy/policy_weights.h"
+
+namespace emplace {
+
+// A player without weights.
+std::unique_ptr<Player> MakePlayer(const PolicyShape& shape);
+// A player with these weights.
+std::unique_ptr<Player> MakePlayer(const PolicyWeights& weights);
+
+}  // namespace emplace

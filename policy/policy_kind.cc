@@ -1,0 +1,44 @@
+#include "policy/policy_kind.h"
+
+#include <algorithm>
+
+#include "common/strings.h"
+#include "simulator/environment/group_graph.h"
+
+namespace emplace {
+namespace {
+
+std::optional<std::string> CheckDevices(const GroupGraph& graph, const std::vector<uint8_t>& devices,
+                                        const char* what) {
+  for (size_t group = 0; group < devices.size(); ++group) {
+    if (devices[group] >= graph.num_devices || !graph.Allowed(group, devices[group])) {
+      return StrCat(what, " puts group ", group, " on device ", int{devices[group]}, ", where it may not go");
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<std::string> PolicyKind::CheckDecisions(const PlacementTask& task, const Trajectory& trajectory) const {
+  const auto n = static_cast<size_t>(task.groups.num_groups);
+  const size_t start = reward_time() == RewardTime::kEachDecision ? n : 0;
+  if (trajectory.start_placement.size() != start || trajectory.actions.size() != n) {
+    return StrCat("its arrays do not fit the ", n, " groups of graph ", trajectory.graph);
+  }
+  if (auto reason = CheckDevices(task.groups, trajectory.start_placement, "the start placement")) return reason;
+  return CheckDevices(task.groups, trajectory.actions, "an action");
+}
+
+void PolicyKind::PlacementAt(const PlacementTask& /*task*/, const Trajectory& trajectory, size_t point,
+                             std::span<uint8_t> groups) const {
+  PlacementAfter(trajectory, reward_time() == RewardTime::kEachDecision ? point : trajectory.actions.size(), groups);
+}
+
+size_t NumEntries(const ParameterSpec& parameter) {
+  size_t entries = 1;
+  for (const int64_t extent : parameter.shape) entries *= static_cast<size_t>(extent);
+  return entries;
+}
+
+}  // namespace emplace

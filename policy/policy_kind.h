@@ -1,0 +1,74 @@
+// What the rest of the program has to know of an architecture beside acting and learning: its keys, its sizes, its
+// parameters, and what its episodes look like. One object for each kind, in the kind's folder; policy_kinds.h lists
+// them. How a policy acts is behind player.h, how it learns behind model.h.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "common/config/field_table.h"
+#include "common/rng.h"
+#include "common/trajectory.h"
+#include "policy/policy_config.h"
+#include "policy/policy_shape.h"
+#include "simulator/environment/placement_task.h"
+
+namespace emplace {
+
+// A number of a shape, as policy.safetensors holds it: "shape." + name in its metadata.
+struct SizeField {
+  std::string name;
+  int64_t low = 0;  // Far above any use, `high` keeps a hostile file from asking for absurd work.
+  int64_t high = 0;
+  std::optional<int64_t> if_absent = std::nullopt;  // For files from before it; nullopt: it has to be there.
+};
+
+// A parameter of the network. The flat vector of a policy's parameters holds them one after the other, row-major.
+struct ParameterSpec {
+  std::string name;
+  std::vector<int64_t> shape;
+};
+size_t NumEntries(const ParameterSpec& parameter);
+
+// When an episode is rewarded.
+enum class RewardTime {
+  kEachDecision,  // Decision t moves group t from where the episode started, and is rewarded by what that changed.
+  kEnd,           // Only the placement that all decisions together make is rewarded.
+};
+
+class PolicyKind {
+ public:
+  virtual ~PolicyKind() = default;
+
+  virtual const std::string& name() const = 0;
+  // The keys of section `policy` that this kind has beside `kind` and `initial`, over a struct with their defaults.
+  virtual const std::vector<ConfigField>& fields() const = 0;
+  // The fields' values in a struct with nothing set.
+  virtual std::map<std::string, ConfigField::Value> Defaults() const = 0;
+
+  virtual std::vector<SizeField> Sizes() const = 0;
+  virtual PolicyShape Shape(const PolicyConfig& config, int32_t num_devices) const = 0;
+  virtual std::vector<ParameterSpec> Parameters(const PolicyShape& shape) const = 0;
+  // A new policy's parameters, in the order of Parameters.
+  virtual std::vector<float> InitialValues(const PolicyShape& shape, const PolicyConfig& config, Rng rng) const = 0;
+
+  virtual RewardTime reward_time() const = 0;
+  // Why the episode's start and decisions are none of this task, from the network as they are; nullopt: they are legal.
+  // As it is here, decision t is the device of group t: one that the group may use.
+  virtual std::optional<std::string> CheckDecisions(const PlacementTask& task, const Trajectory& trajectory) const;
+  // Writes the placement [n] that rho[point] is of. As it is here, decision t is the device of group t.
+  // REQUIRES: CheckDecisions has found nothing; point < trajectory.rho.size().
+  virtual void PlacementAt(const PlacementTask& task, const Trajectory& trajectory, size_t point,
+                           std::span<uint8_t> groups) const;
+
+  // How many entries rho has in an episode of so many decisions, and which is the first that decisions have led to.
+  size_t NumRho(size_t decisions) const { return reward_time() == RewardTime::kEachDecision ? decisions + 1 : 1; }
+  size_t FirstDecidedRho() const { return reward_time() == RewardTime::kEachDecision ? 1 : 0; }
+};
+
+}  // namespace emplace

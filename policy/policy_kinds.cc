@@ -1,0 +1,38 @@
+#include "policy/policy_kinds.h"
+
+#include "common/error.h"
+#include "policy/placeto/placeto_kind.h"
+
+namespace emplace {
+namespace {
+
+std::vector<const PolicyKind*> Kinds() { return {&PlacetoKind()}; }
+
+}  // namespace
+
+std::vector<std::string> PolicyKindNames() {
+  std::vector<std::string> names;
+  for (const PolicyKind* kind : Kinds()) names.push_back(kind->name());
+  return names;
+}
+
+const PolicyKind* FindPolicyKindIfAny(const std::string& name) {
+  for (const PolicyKind* kind : Kinds()) {
+    if (kind->name() == name) return kind;
+  }
+  return nullptr;
+}
+
+const PolicyKind& FindPolicyKind(const std::string& name) {
+  const PolicyKind* const kind = FindPolicyKindIfAny(name);
+  EMPLACE_CHECK(kind != nullptr);
+  return *kind;
+}
+
+int64_t NumParameters(const PolicyShape& shape) {
+  size_t count = 0;
+  for (const ParameterSpec& parameter : FindPolicyKind(shape.kind).Parameters(shape)) count += NumEntries(parameter);
+  return static_cast<int64_t>(count);
+}
+
+}  // namespace emplace

@@ -1,0 +1,17 @@
+// What fixes the sizes of a policy's network: its kind, the devices it decides between, and the kind's own numbers.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+
+namespace emplace {
+
+struct PolicyShape {
+  std::string kind = "placeto";  // A name of policy/policy_kinds.h.
+  int32_t num_devices = 0;
+  std::map<std::string, int64_t> sizes;  // Those of PolicyKind::Sizes, by name: "message_rounds" -> 8.
+  bool operator==(const PolicyShape&) const = default;
+};
+
+}  // namespace emplace

@@ -1,0 +1,133 @@
+// The configuration of a training run: nested structs with the defaults, filled from YAML. A misspelt key is an error.
+// The field tables in run_config.cc give each key's meaning, unit and range; RunConfigHelp prints them, and the
+// resolved file (config.yaml in a run directory) repeats the meaning beside each value.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "policy/policy_config.h"
+#include "simulator/environment/environment_config.h"
+
+namespace emplace {
+
+struct WorkloadConfig {
+  std::string family = "ptb";
+  int64_t count = 32;
+  int64_t train = 20;
+  int64_t validation = 4;
+  uint64_t seed = 1;
+  std::string size = "full";
+  std::string dtype = "f32";
+  std::vector<std::string> ranges;
+  std::vector<std::string> train_graphs;
+  std::vector<std::string> validation_graphs;
+  std::vector<std::string> test_graphs;
+  std::string devices = "clusters/k80x2.yaml";
+};
+
+struct GroupingConfig {
+  int64_t max_groups = 128;
+};
+
+// How actors and learner go together.
+enum class Sync {
+  kAsync,     // Actors go on while the learner computes.
+  kLockstep,  // Each update uses only episodes of its own version, so that a seed gives the same policy bit for bit.
+};
+// What advantages are divided by: nothing, their spread over the batch, or the size of their graph's recent ones.
+enum class AdvantageUnit { kNone, kBatch, kGraph };
+// What entropy_start and entropy_end are: weights of the bonus, or shares of the largest entropy to steer to.
+enum class EntropyGoal { kWeight, kTarget };
+// Where the learner computes; kAuto: on a GPU if there is one.
+enum class LearnerDevice { kAuto, kCpu, kCuda };
+
+struct TrainingConfig {
+  Sync sync = Sync::kAsync;
+  bool lockstep() const { return sync == Sync::kLockstep; }
+  int64_t iterations = 1000;
+  double max_minutes = 0;
+  int64_t episodes_per_update = 16;
+  int64_t max_states_per_update = 512;
+  double discount = 1;
+  int64_t baseline_window = 20;
+  int64_t epochs = 1;
+  AdvantageUnit normalize_advantages = AdvantageUnit::kBatch;
+  int64_t imitated_episodes = 0;
+  double imitation_weight = 1;
+  EntropyGoal entropy = EntropyGoal::kWeight;
+  double entropy_start = 0.05;
+  double entropy_end = 0.001;
+  int64_t entropy_decay_updates = 150;
+  double learning_rate = 1e-3;
+  double learning_rate_end = 1e-4;
+  int64_t learning_rate_decay_updates = 1000;
+  double gradient_clip = 1.25;
+  int64_t max_lag = 8;
+  double importance_clip = 2.0;
+  LearnerDevice device = LearnerDevice::kAuto;
+};
+
+struct ActorConfig {
+  int64_t episodes_in_flight = 4;
+  int64_t send_queue = 8;
+  double heartbeat_s = 1.0;
+  double patience_s = 3600;
+};
+
+struct LearnerConfig {
+  int64_t buffer = 16;
+  int64_t check_threads = 1;
+  double actor_timeout_s = 10;
+  double progress_s = 2;
+  double watchdog_s = 300;
+};
+
+struct EvaluationConfig {
+  int64_t every = 50;
+  int64_t patience = 10;
+  double min_gain = 0.01;
+};
+
+struct CheckpointConfig {
+  int64_t every = 50;
+  int64_t keep = 3;
+};
+
+struct NetworkConfig {
+  std::string bind = "127.0.0.1";
+  std::string advertise;
+  int64_t port = 0;
+  std::string keys;
+};
+
+struct RunConfig {
+  std::string name = "run";
+  uint64_t seed = 1;
+  WorkloadConfig workload;
+  GroupingConfig grouping;
+  EnvironmentConfig environment;
+  PolicyConfig policy;
+  TrainingConfig training;
+  ActorConfig actor;
+  LearnerConfig learner;
+  EvaluationConfig evaluation;
+  CheckpointConfig checkpoint;
+  NetworkConfig network;
+};
+
+// Reads a configuration file, then applies `overrides`: texts "section.key=value", as --set gives them. Relative paths
+// in either start at the file's folder. Throws BadInput "path:line:col: key is value, expected ...".
+RunConfig LoadRunConfig(const std::filesystem::path& path, const std::vector<std::string>& overrides = {});
+// Does the same for a text. `source` names it in errors; relative paths start at `base_folder`.
+RunConfig ParseRunConfig(std::string_view yaml, const std::string& source, const std::filesystem::path& base_folder,
+                         const std::vector<std::string>& overrides = {});
+// The whole configuration as YAML, defaults included, with the help of each key as a comment. It reads back equal.
+std::string RunConfigToYaml(const RunConfig& config);
+// One line for each key: name, default, range and help.
+std::string RunConfigHelp();
+
+}  // namespace emplace

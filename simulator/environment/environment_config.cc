@@ -1,0 +1,46 @@
+#include "simulator/environment/environment_config.h"
+
+#include "common/error.h"
+#include "common/strings.h"
+
+namespace emplace {
+namespace {
+
+constexpr double kMany = 1e9;
+
+const std::vector<std::pair<Start, std::string>>& StartNames() {
+  static const std::vector<std::pair<Start, std::string>> kNames = {
+      {Start::kRandom, "random"}, {Start::kSingle, "single"}, {Start::kBest, "best"}};
+  return kNames;
+}
+
+}  // namespace
+
+std::string ToString(Start start) { return TextOf(start, StartNames()); }
+
+Start StartFromText(const std::string& text, const std::string& what) {
+  for (const auto& [start, name] : StartNames()) {
+    if (name == text) return start;
+  }
+  throw BadInput(StrCat(what, " is '", text, "', expected one of random, single, best"));
+}
+
+FieldTable<EnvironmentConfig> EnvironmentFields() {
+  using C = EnvironmentConfig;
+  FieldTable<C> t;
+  t.Field("start", &C::start, StartNames())
+      .Help(
+          "Placement from which an episode starts: a random one, all ops on the best single device, or the best "
+          "placement that the actor has seen.");
+  t.Field("reward", &C::reward, {{RewardUnit::kSeconds, "seconds"}, {RewardUnit::kLog, "log"}})
+      .Help("Measure whose decrease is the reward: the makespan in seconds, or its natural logarithm.");
+  t.Field("memory_penalty", &C::memory_penalty)
+      .Range(0, kMany)
+      .Help("Memory penalty for each GB over the limit on the fullest device, in the unit of environment.reward.");
+  t.Field("memory_penalty_cap", &C::memory_penalty_cap)
+      .Range(0, kMany)
+      .Help("Upper limit of the memory penalty, in the unit of environment.reward.");
+  return t;
+}
+
+}  // namespace emplace

@@ -1,0 +1,32 @@
+// Section `environment` of a run's configuration: where episodes start, and what is rewarded.
+#pragma once
+
+#include <string>
+
+#include "common/config/field_table.h"
+
+namespace emplace {
+
+// Where an episode starts from.
+enum class Start {
+  kRandom,  // A random placement.
+  kSingle,  // All ops on the best single device.
+  kBest,    // The best placement that the actor has seen.
+};
+std::string ToString(Start start);
+// Throws BadInput, which names the texts that there are. `what` is what has this text, for the error.
+Start StartFromText(const std::string& text, const std::string& what);
+
+// Whose decrease is the reward: the makespan in seconds, or its natural logarithm.
+enum class RewardUnit { kSeconds, kLog };
+
+struct EnvironmentConfig {
+  Start start = Start::kRandom;
+  RewardUnit reward = RewardUnit::kLog;
+  double memory_penalty = 10;
+  double memory_penalty_cap = 10;
+};
+
+FieldTable<EnvironmentConfig> EnvironmentFields();
+
+}  // namespace emplace

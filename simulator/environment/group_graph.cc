@@ -1,0 +1,42 @@
+#include "simulator/environment/group_graph.h"
+
+#include <algorithm>
+
+namespace emplace {
+
+void GroupGraph::DeriveChildren() {
+  const auto n = static_cast<size_t>(num_groups);
+  // Count, then place; parents ascend, so children do too.
+  children.begin.assign(n + 1, 0);
+  for (const int32_t parent : parents.items) ++children.begin[static_cast<size_t>(parent) + 1];
+  for (size_t i = 0; i < n; ++i) children.begin[i + 1] += children.begin[i];
+  children.items.resize(parents.items.size());
+  std::vector<int32_t> next(children.begin.begin(), children.begin.end() - 1);
+  for (int32_t group = 0; group < num_groups; ++group) {
+    for (const int32_t parent : parents.Row(group)) {
+      children.items[static_cast<size_t>(next[static_cast<size_t>(parent)]++)] = group;
+    }
+  }
+}
+
+GroupGraph MakeGroupGraph(const GroupedGraph& grouped, int32_t num_devices) {
+  GroupGraph graph;
+  graph.num_groups = grouped.num_groups;
+  graph.num_devices = num_devices;
+  graph.cost_us = grouped.cost_us;
+  graph.output_bytes = grouped.output_bytes;
+  graph.memory_bytes = grouped.memory_bytes;
+  graph.allowed = grouped.allowed;
+
+  std::vector<std::vector<int32_t>> parents(static_cast<size_t>(grouped.num_groups));
+  for (const GroupEdge& edge : grouped.edges) parents[static_cast<size_t>(edge.to)].push_back(edge.from);
+  for (std::vector<int32_t>& row : parents) {
+    std::sort(row.begin(), row.end());
+    graph.parents.items.insert(graph.parents.items.end(), row.begin(), row.end());
+    graph.parents.begin.push_back(static_cast<int32_t>(graph.parents.items.size()));
+  }
+  graph.DeriveChildren();
+  return graph;
+}
+
+}  // namespace emplace

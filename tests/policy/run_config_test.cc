@@ -1,0 +1,102 @@
+#include "policy/run_config.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "common/error.h"
+#include "tests/support/bad_input.h"
+
+namespace emplace {
+namespace {
+
+using ::testing::HasSubstr;
+using Overrides = std::vector<std::string>;
+
+RunConfig Parse(const std::string& yaml, const Overrides& overrides = {}) {
+  return ParseRunConfig(yaml, "run.yaml", "/base/configs", overrides);
+}
+
+std::string ConfigError(const std::string& yaml, const Overrides& overrides = {}) {
+  return BadInputOf([&] { Parse(yaml, overrides); });
+}
+
+TEST(RunConfig, WhatIsNotGivenIsTheDefault) {
+  const RunConfig config = Parse("training: {iterations: 7}\n");
+  EXPECT_EQ(config.training.iterations, 7);
+  EXPECT_EQ(config.training.gradient_clip, RunConfig().training.gradient_clip);
+  EXPECT_EQ(Parse("").workload.family, "ptb");
+}
+
+TEST(RunConfig, ReadsBackEqual) {
+  const RunConfig config = Parse(
+      "name: mine\nseed: 18446744073709551615\nworkload: {family: '', train_graphs: [a b.json, /c.json], ranges: "
+      "['steps=1..2']}\n"
+      "training: {learning_rate: 1.0e-07, normalize_advantages: none}\nenvironment: {start: best}\n");
+  EXPECT_EQ(config.seed, 18446744073709551615U);
+  EXPECT_EQ(config.workload.train_graphs, (Overrides{"/base/configs/a b.json", "/c.json"}));
+  const std::string yaml = RunConfigToYaml(config);
+  EXPECT_EQ(RunConfigToYaml(ParseRunConfig(yaml, "again", "/elsewhere")), yaml);
+}
+
+TEST(RunConfig, OverridesComeLast) {
+  const RunConfig config =
+      Parse("training: {iterations: 7}\n", {"training.iterations=9", "name=x", "workload.ranges=[steps=3]"});
+  EXPECT_EQ(config.training.iterations, 9);
+  EXPECT_EQ(config.name, "x");
+  EXPECT_EQ(config.workload.ranges, (Overrides{"steps=3"}));
+}
+
+TEST(RunConfig, RelativePathsStartAtTheConfigurationsFolder) {
+  EXPECT_EQ(Parse("workload: {devices: ../here.yaml}\n").workload.devices, "/base/here.yaml");
+  EXPECT_EQ(Parse("workload: {devices: /there.yaml}\n").workload.devices, "/there.yaml");
+}
+
+TEST(RunConfig, ErrorsNamePlaceValueAndExpectation) {
+  EXPECT_THAT(ConfigError("training: {iteratons: 3}\n"), HasSubstr("run.yaml:1:12: "));
+  EXPECT_THAT(ConfigError("training: {iteratons: 3}\n"), HasSubstr("did you mean 'iterations'"));
+  EXPECT_THAT(ConfigError("trainin: {}\n"), HasSubstr("run.yaml:1:1: "));
+  EXPECT_THAT(ConfigError("training:\n  iterations: many\n"), HasSubstr("run.yaml:2:15: "));
+  EXPECT_THAT(ConfigError("training: {iterations: 1.5}\n"), HasSubstr("iterations"));
+  EXPECT_THAT(ConfigError("training: {learning_rate: -1}\n"), HasSubstr("learning_rate"));
+  EXPECT_THAT(ConfigError("training: {learning_rate: .nan}\n"), HasSubstr("learning_rate"));
+  EXPECT_THAT(ConfigError("environment: {start: somewhere}\n"), HasSubstr("random, single, best"));
+  EXPECT_THAT(ConfigError("training: [1, 2]\n"), HasSubstr("run.yaml:1:11: "));
+  EXPECT_THAT(ConfigError("just text\n"), HasSubstr("run.yaml:1:1: "));
+  EXPECT_THAT(ConfigError("training: {iterations: 3\n"), HasSubstr("not valid YAML"));
+  EXPECT_THAT(ConfigError("training: {iterations: 3, iterations: 4}\n"),
+              HasSubstr("run.yaml:1:27: 'training.iterations' is given twice"));
+  EXPECT_THAT(ConfigError("training: {}\ntraining: {}\n"), HasSubstr("run.yaml:2:1: 'training' is given twice"));
+}
+
+// The resolved file is what a resumed run and the actors read; its writer would put U+FFFD for each of these.
+TEST(RunConfig, TextThatTheResolvedFileCannotHoldIsRefused) {
+  EXPECT_THAT(ConfigError("workload: {devices: caf\xE9.yaml}\n"),
+              HasSubstr("run.yaml:1:21: workload.devices is caf\xE9.yaml, expected text in UTF-8"));
+  EXPECT_THAT(ConfigError("workload: {ranges: [a, \"\\uFFFE\"]}\n"), HasSubstr("expected a list of texts in UTF-8"));
+  EXPECT_THAT(ConfigError("", {"name=\xFF"}), HasSubstr("expected text in UTF-8"));
+}
+
+TEST(RunConfig, ErrorsOfOverridesNameThem) {
+  EXPECT_THAT(ConfigError("", {"training.iteratons=3"}), HasSubstr("did you mean 'training.iterations'"));
+  EXPECT_THAT(ConfigError("", {"training.iterations"}), HasSubstr("expected section.key=value"));
+  EXPECT_THAT(ConfigError("", {"training.iterations=many"}), HasSubstr("many"));
+  EXPECT_THAT(ConfigError("", {"training.iterations=[1"}), HasSubstr("not valid YAML"));
+}
+
+TEST(RunConfig, FieldsThatExcludeEachOtherAreTold) {
+  EXPECT_THAT(ConfigError("workload: {family: ''}\n"), HasSubstr("expected a family, or workload.train_graphs"));
+  EXPECT_THAT(ConfigError("workload: {family: ptb, train_graphs: [a.json]}\n"), HasSubstr("expected one"));
+  EXPECT_THAT(ConfigError("workload: {count: 4, train: 5}\n"), HasSubstr("expected at most workload.count, 4"));
+}
+
+TEST(RunConfig, HelpNamesEveryKeyOnce) {
+  const std::string help = RunConfigHelp();
+  for (const std::string key : {"training.iterations", "workload.ranges", "network.bind", "checkpoint.keep"}) {
+    const size_t at = help.find(key);
+    ASSERT_NE(at, std::string::npos) << key;
+    EXPECT_EQ(help.find(key + " ", at + 1), std::string::npos) << key;
+  }
+}
+
+}  // namespace
+}  // namespace emplace
