@@ -14,7 +14,8 @@ class WarningLimit {
  public:
   using Time = std::chrono::steady_clock::time_point;
   // The first `burst` warnings are logged, and after them one every `every`. now: a clock, for tests.
-  WarningLimit(int64_t burst, std::chrono::seconds every, Time (*now)() = &std::chrono::steady_clock::now)
+  explicit WarningLimit(int64_t burst = 20, std::chrono::seconds every = std::chrono::seconds(60),
+                        Time (*now)() = &std::chrono::steady_clock::now)
       : burst_(burst), every_(every), now_(now) {}
 
   // The text to log, with how many warnings were left out before it; empty: this one is left out.

@@ -4,7 +4,6 @@
 
 #include <chrono>
 
-#include "common/log.h"
 #include "common/strings.h"
 #include "common/wire/sockets.h"
 
@@ -13,19 +12,6 @@ namespace {
 
 // Of a message from an actor, with the one that ZeroMQ puts before it. None has more.
 constexpr size_t kMaxActorFrames = 8;
-
-void CutOff(std::vector<zmq::message_t>& frames, ZapHandler* zap) {
-  zmq_msg_t* const message = frames.back().handle();  // The first frame is the socket's own and knows nothing.
-  const char* const address = zmq_msg_gets(message, "Peer-Address");
-  LogWarning(StrCat("a peer at ", address != nullptr ? address : "an unknown address",
-                    " is cut off: it sends rubbish, or too much"));
-  const char* const key = zmq_msg_gets(message, "User-Id");
-  if (zap != nullptr && key != nullptr) zap->Deny(key);
-  // ZeroMQ closes the connection once nothing can be read from it. (Should the number by now be another connection's,
-  // that one is merely made anew; what is no socket takes no harm.)
-  const int connection = zmq_msg_get(message, ZMQ_SRCFD);
-  if (connection >= 0) ::shutdown(connection, SHUT_RDWR);
-}
 
 }  // namespace
 
@@ -43,6 +29,19 @@ std::vector<zmq::message_t> GuardedSocket::Receive(ZapHandler* zap) {
 
 void GuardedSocket::Blame(std::vector<zmq::message_t>& frames, ZapHandler* zap) {
   if (guard_.Blame(frames[0].to_string()) == PeerGuard::Verdict::kCutOff) CutOff(frames, zap);
+}
+
+void GuardedSocket::CutOff(std::vector<zmq::message_t>& frames, ZapHandler* zap) {
+  zmq_msg_t* const message = frames.back().handle();  // The first frame is the socket's own and knows nothing.
+  const char* const address = zmq_msg_gets(message, "Peer-Address");
+  warnings_.Warn(StrCat("a peer at ", address != nullptr ? address : "an unknown address",
+                        " is cut off: it sends rubbish, or too much"));
+  const char* const key = zmq_msg_gets(message, "User-Id");
+  if (zap != nullptr && key != nullptr) zap->Deny(key);
+  // ZeroMQ closes the connection once nothing can be read from it. (Should the number by now be another connection's,
+  // that one is merely made anew; what is no socket takes no harm.)
+  const int connection = zmq_msg_get(message, ZMQ_SRCFD);
+  if (connection >= 0) ::shutdown(connection, SHUT_RDWR);
 }
 
 }  // namespace emplace

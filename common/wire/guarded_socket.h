@@ -6,6 +6,7 @@
 #include <vector>
 #include <zmq.hpp>
 
+#include "common/warning_limit.h"
 #include "common/wire/peer_guard.h"
 #include "common/wire/zap_handler.h"
 
@@ -28,8 +29,11 @@ class GuardedSocket {
   void Accuse(const std::string& peer) { guard_.Accuse(peer); }
 
  private:
+  void CutOff(std::vector<zmq::message_t>& frames, ZapHandler* zap);
+
   zmq::socket_t socket_;
   PeerGuard guard_;
+  WarningLimit warnings_;
 };
 
 }  // namespace emplace

@@ -14,7 +14,6 @@ namespace {
 
 constexpr const char* kAddress = "inproc://zeromq.zap.01";
 constexpr std::chrono::milliseconds kPoll(50);  // Between looks at whether it is to end.
-constexpr int64_t kLoggedRefusals = 20;         // Each further one is only counted.
 
 // Frames of a request, by RFC 27.
 enum Request : size_t { kVersion, kId, kDomain, kPeerAddress, kIdentity, kMechanism, kCredentials, kRequestFrames };
@@ -72,8 +71,9 @@ void ZapHandler::Answer() {
     key = text.data();
   }
   const bool allowed = IsAllowed(key);
-  if (!allowed && refused_++ < kLoggedRefusals) {
-    LogWarning(StrCat("a connection from ", frames[kPeerAddress], " is refused: its key is not let in"));
+  if (!allowed) {
+    ++refused_;
+    refusals_.Warn(StrCat("a connection from ", frames[kPeerAddress], " is refused: its key is not let in"));
   }
   const std::array<std::string, 6> reply = {"1.0", frames[kId], allowed ? "200" : "400", allowed ? "OK" : "not let in",
                                             key,   ""};

@@ -11,6 +11,7 @@
 #include <zmq.hpp>
 
 #include "common/mutex.h"
+#include "common/warning_limit.h"
 
 namespace emplace {
 
@@ -35,6 +36,7 @@ class ZapHandler {
   Mutex mu_;
   std::set<std::string> allowed_ EMPLACE_GUARDED_BY(mu_);
   std::atomic<int64_t> refused_ = 0;
+  WarningLimit refusals_;
   std::atomic<bool> done_ = false;
   std::thread thread_;  // Last: it uses everything above.
 };

@@ -37,10 +37,10 @@ CheckedQueue::CheckedQueue(const std::vector<PlacementTask>& tasks, const Policy
 
 CheckedQueue::~CheckedQueue() { Close(); }
 
-bool CheckedQueue::Push(Trajectory&& trajectory, const std::string& sender) {
+bool CheckedQueue::Push(Trajectory&& trajectory, std::string sender) {
   const MutexLock lock(mu_);
   if (closed_ || items_.size() >= options_.capacity) return false;
-  items_.push_back({.sender = sender, .episode = {.trajectory = std::move(trajectory)}});
+  items_.push_back({.sender = std::move(sender), .episode = {.trajectory = std::move(trajectory)}});
   if (unchecked_ == items_.end()) --unchecked_;
   arrived_.NotifyOne();
   return true;

@@ -1,5 +1,5 @@
 // The queue between the front end and the batch stage. Trajectories whose shape is checked go in. Threads of the queue
-// simulate the last placement of each, and episodes whose claims are true come out, in the same order. So the receiving
+// check their rewards (trajectory_check.h), and episodes whose claims are true come out, in the same order. So the receiving
 // thread does nothing that takes long, and updates are computed while the next episodes are checked.
 #pragma once
 
@@ -45,9 +45,8 @@ class CheckedQueue {
   ~CheckedQueue();
 
   // Returns false when there is no room or the queue is closed; the trajectory is then unchanged. REQUIRES: the
-  // trajectory has passed CheckShape, and the ledger has admitted it.
-  // sender: the peer that sent it, for TakeAccused.
-  bool Push(Trajectory&& trajectory, const std::string& sender = "");
+  // trajectory has passed CheckShape, and the ledger has admitted it. sender: the peer that sent it, for TakeAccused.
+  bool Push(Trajectory&& trajectory, std::string sender = "");
   // Returns whether there is room; waits for it for at most `timeout`.
   bool HasRoom(std::chrono::milliseconds timeout = std::chrono::milliseconds(0)) const;
 
@@ -83,7 +82,7 @@ class CheckedQueue {
   const PolicyKind& kind_;
   const Options options_;
   Ledger& ledger_;
-  WarningLimit rejections_{20, std::chrono::seconds(60)};
+  WarningLimit rejections_;
   BestPlacements& placements_;
   StageClock& clock_;
 

@@ -23,7 +23,6 @@ constexpr std::chrono::milliseconds kWhileFull(2);  // How long control may wait
 // After the last goodbye, what was sent before it may still be on its way over the other socket.
 constexpr std::chrono::milliseconds kQuiet(250);
 constexpr std::chrono::milliseconds kActorCheckEvery(50);  // After silent actors.
-constexpr int64_t kLoggedStrangers = 20;                   // Each further one is only counted.
 constexpr size_t kMaxNameBytes = 64;
 constexpr int64_t kConnectionsOfAnActor = 3;  // Control, trajectories, notices.
 constexpr int64_t kOtherFiles = 100;          // What a learner has open besides, and those it writes now and then.
@@ -176,8 +175,7 @@ void FrontEnd::Serve(LearnerEndpoint& endpoint) {
     } else {
       Handle(endpoint, std::get<FromActor>(*received));
     }
-    CheckActors();
-    for (const PeerId& liar : queue_.TakeAccused()) endpoint.Accuse(liar);
+    CheckActors(endpoint);
     const LearnerEndpoint::Counts counts = endpoint.counts();
     const MutexLock lock(mu_);
     stats_.malformed = counts.malformed + strangers_;
@@ -293,10 +291,9 @@ void FrontEnd::Receive(LearnerEndpoint& endpoint, SentTrajectory sent) {
   const ActorKey actor = trajectory.actor;
   const Ledger::Admission admission = ledger_.Admit(actor, trajectory.sequence);
   if (admission == Ledger::Admission::kUnknown) {
-    if (strangers_++ < kLoggedStrangers) {
-      LogWarning(
-          StrCat("episode ", trajectory.sequence, " of ", ActorName(actor), " is refused: no such actor has joined"));
-    }
+    ++strangers_;
+    stranger_warnings_.Warn(
+        StrCat("episode ", trajectory.sequence, " of ", ActorName(actor), " is refused: no such actor has joined"));
     return;
   }
   if (admission == Ledger::Admission::kDuplicate) {
@@ -320,13 +317,14 @@ void FrontEnd::Receive(LearnerEndpoint& endpoint, SentTrajectory sent) {
     return;
   }
   // There is room: this thread alone pushes, and it looked before it received. Closed: the check has failed.
-  if (!queue_.Push(std::move(trajectory), sent.peer)) ledger_.CountStale(actor);
+  if (!queue_.Push(std::move(trajectory), std::move(sent.peer))) ledger_.CountStale(actor);
 }
 
-void FrontEnd::CheckActors() {
+void FrontEnd::CheckActors(LearnerEndpoint& endpoint) {
   const Clock::time_point now = Clock::now();
   if (now < next_actor_check_) return;
   next_actor_check_ = now + kActorCheckEvery;
+  for (const PeerId& liar : queue_.TakeAccused()) endpoint.Accuse(liar);
   registry_.ExpireSilent(now);
   // Episodes that pass are what a run lives on: those that are rejected are no sign of life.
   const int64_t sound = queue_.counts().episodes;

@@ -14,6 +14,7 @@
 
 #include "common/mutex.h"
 #include "common/trajectory.h"
+#include "common/warning_limit.h"
 #include "common/wire/learner_endpoint.h"
 #include "learner/intake/actor_registry.h"
 #include "learner/intake/best_placements.h"
@@ -80,7 +81,7 @@ class FrontEnd {
   void RefuseBeyondCapacity(LearnerEndpoint& endpoint, const PeerId& id);
   void Receive(LearnerEndpoint& endpoint, SentTrajectory sent);
   void AnnounceNewWeights(LearnerEndpoint& endpoint);
-  void CheckActors();
+  void CheckActors(LearnerEndpoint& endpoint);
   void CountQueuedAsStale();
   std::shared_ptr<const PolicyWeights> weights() const;
 
@@ -105,6 +106,7 @@ class FrontEnd {
   bool warned_of_room_ = false;
   int64_t sound_before_ = 0;                                // Sound episodes when CheckActors last looked.
   int64_t strangers_ = 0;                                   // Trajectories of actors that have not joined.
+  WarningLimit stranger_warnings_;                          // Of these.
   std::chrono::steady_clock::time_point next_actor_check_;  // When CheckActors next does its work.
 
   mutable Mutex mu_;
