@@ -71,7 +71,7 @@ int Place(const PlaceArguments& args) {
   const MethodResult result = method->Place(task);
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   const MethodScore found = Score(task, result);
-  const std::optional<ChosenPlacement> chosen = MethodOrSingleDevice(task, result);
+  const std::optional<ChosenPlacement> chosen = MethodOrSingleDevice(task, result, found);
   if (!chosen) {
     throw RunFailed(StrCat(args.graph, ": method '", args.method, "' found no legal placement on ", args.devices,
                            ", and no single device may run every op"));

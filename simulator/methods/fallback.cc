@@ -6,9 +6,9 @@
 
 namespace emplace {
 
-std::optional<ChosenPlacement> MethodOrSingleDevice(const PlacementTask& task, const MethodResult& result) {
+std::optional<ChosenPlacement> MethodOrSingleDevice(const PlacementTask& task, const MethodResult& result,
+                                                    const MethodScore& score) {
   const MethodResult single = SingleMethod(MethodOptions()).Place(task);
-  const MethodScore score = Score(task, result);
   const MethodScore single_score = Score(task, single);
   const auto rank = [](const MethodResult& of, const MethodScore& by) {
     return std::tuple(!of.placement, !by.feasible, by.makespan_us);

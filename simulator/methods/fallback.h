@@ -14,7 +14,9 @@ struct ChosenPlacement {
 };
 
 // The placement of `result`, or the best single device's where that is better: where the method found none, or a slower
-// one, or one that does not fit the devices' memory while one device is enough. nullopt: neither exists.
-std::optional<ChosenPlacement> MethodOrSingleDevice(const PlacementTask& task, const MethodResult& result);
+// one, or one that does not fit the devices' memory while one device is enough. nullopt: neither exists. `score` is
+// Score(task, result).
+std::optional<ChosenPlacement> MethodOrSingleDevice(const PlacementTask& task, const MethodResult& result,
+                                                    const MethodScore& score);
 
 }  // namespace emplace

@@ -53,7 +53,7 @@ RunResult RunOne(const EvaluationPlan& plan, const RunKey& key, const PlacementT
   result.key = key;
   result.graph = task.name;
   result.score = Score(task, placed);
-  const std::optional<ChosenPlacement> chosen = MethodOrSingleDevice(task, placed);
+  const std::optional<ChosenPlacement> chosen = MethodOrSingleDevice(task, placed, result.score);
   result.placed_us = chosen ? chosen->score.makespan_us : std::numeric_limits<double>::infinity();
   result.placed_feasible = chosen && chosen->score.feasible;
   result.evaluations = placed.evaluations;

@@ -19,7 +19,7 @@ TEST(MethodOrSingleDevice, IsTheBetterOfTheTwo) {
     const MethodResult single = MakeMethod("single", {})->Place(task);
     const MethodScore of_random = Score(task, random);
     const MethodScore of_single = Score(task, single);
-    const std::optional<ChosenPlacement> chosen = MethodOrSingleDevice(task, random);
+    const std::optional<ChosenPlacement> chosen = MethodOrSingleDevice(task, random, of_random);
     ASSERT_TRUE(chosen) << i;
     const bool single_is_better =
         single.placement &&
@@ -36,12 +36,13 @@ TEST(MethodOrSingleDevice, IsTheBetterOfTheTwo) {
 TEST(MethodOrSingleDevice, TakesWhatThereIs) {
   Rng rng(5);
   const PlacementTask task = RandomTask(rng);
-  const std::optional<ChosenPlacement> chosen = MethodOrSingleDevice(task, MethodResult());
+  const MethodResult nothing;
+  const std::optional<ChosenPlacement> chosen = MethodOrSingleDevice(task, nothing, Score(task, nothing));
   ASSERT_TRUE(chosen);
   EXPECT_TRUE(chosen->fallback);
   PlacementTask nowhere = task;
   nowhere.single_device = -1;
-  EXPECT_FALSE(MethodOrSingleDevice(nowhere, MethodResult()));
+  EXPECT_FALSE(MethodOrSingleDevice(nowhere, nothing, Score(nowhere, nothing)));
 }
 
 }  // namespace
