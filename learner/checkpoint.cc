@@ -153,20 +153,17 @@ void RestoreSetAside(const fs::path& folder) {
 // from before it. The two change places in one step where the file system can; on others (NFS) the old one is set aside
 // first.
 void MoveIntoPlace(const fs::path& aside, const fs::path& target) {
+  fs::path old = aside;  // What is no longer needed once the new one is on disk.
   if (!fs::exists(target)) {
     fs::rename(aside, target);
-  } else if (::renameat2(AT_FDCWD, aside.c_str(), AT_FDCWD, target.c_str(), RENAME_EXCHANGE) == 0) {
-    SyncFolder(target.parent_path());
-    RemoveOrWarn(aside);
-  } else {
-    const fs::path old = AsideOf(target);
+  } else if (::renameat2(AT_FDCWD, aside.c_str(), AT_FDCWD, target.c_str(), RENAME_EXCHANGE) != 0) {
+    old = AsideOf(target);
     fs::remove_all(old);
     fs::rename(target, old);
     fs::rename(aside, target);
-    SyncFolder(target.parent_path());
-    RemoveOrWarn(old);
   }
   SyncFolder(target.parent_path());
+  RemoveOrWarn(old);
 }
 
 // A complete folder under a name of its own, moved into place.
@@ -179,13 +176,14 @@ void WriteFolder(const fs::path& target, const fs::path& aside, const Checkpoint
   MoveIntoPlace(aside, target);
 }
 
-// What a killed run left half-written.
+// What a killed run left half-written, or set aside for a checkpoint that is there.
 void RemoveTemporaries(const fs::path& folder) {
   for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
     const std::string name = entry.path().filename().string();
     const std::optional<fs::path> place = PlaceOf(entry.path());
     const bool replaced = place && fs::exists(*place);
-    if (replaced || (name.starts_with(StrCat(".", kPrefix)) && name.ends_with(kTemporary))) RemoveOrWarn(entry.path());
+    const bool half_written = name.starts_with(StrCat(".", kPrefix)) && name.ends_with(kTemporary);
+    if (replaced || half_written) RemoveOrWarn(entry.path());
   }
 }
 

@@ -22,8 +22,10 @@ struct Checkpoint {
   uint64_t rng_seed = 0;
   Rng::State rng_state = {};
   int64_t updates = 0;
-  double train_seconds = 0;    // Wall time of training in all sittings of the run.
-  double best_validation = 0;  // Validation ratio of the best policy, see BestPolicy::ratio; 0: there is none yet.
+  double train_seconds = 0;  // Wall time of training in all sittings of the run.
+  // Validation ratio of the best policy, see BestPolicy::ratio; 0: there is none yet. For people: a resumed run reads
+  // the ratio from the best policy's own file.
+  double best_validation = 0;
   std::vector<double> validation_history;  // Ratios of the last evaluations: see Plateau::history.
   std::string ledger_json;                 // Made by Ledger::ToJson.
   std::string kernel_path;
