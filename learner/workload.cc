@@ -108,10 +108,7 @@ class WorkloadBuilder {
 
 }  // namespace
 
-const char* ValidationName(VersionChoice choice) {
-  const bool validates = choice == VersionChoice::kValidation || choice == VersionChoice::kHeldOut;
-  return validates ? "validation" : "training";
-}
+const char* ValidationName(VersionChoice choice) { return ValidatesOnOthers(choice) ? "validation" : "training"; }
 
 std::string DescribeChoice(const Workload& workload) {
   switch (workload.choice) {

@@ -21,6 +21,11 @@ enum class VersionChoice {
   kLast,  // The last: there are too few training graphs to hold some out, and the best on them knows them by heart.
 };
 
+// Whether Workload::validation holds graphs that are not trained on.
+inline bool ValidatesOnOthers(VersionChoice choice) {
+  return choice == VersionChoice::kValidation || choice == VersionChoice::kHeldOut;
+}
+
 struct Workload {
   std::vector<PlacementTask> train;       // Index = GraphId.
   std::vector<PlacementTask> validation;  // Copies of `train` under kSearch and kLast, for the learning curves.
@@ -31,9 +36,7 @@ struct Workload {
   int32_t num_devices = 0;
 
   // Validation graphs that are no training graphs.
-  size_t NumValidation() const {
-    return choice == VersionChoice::kSearch || choice == VersionChoice::kLast ? 0 : validation.size();
-  }
+  size_t NumValidation() const { return ValidatesOnOthers(choice) ? validation.size() : 0; }
 };
 
 // Which graphs `validation` holds: "validation" or "training".

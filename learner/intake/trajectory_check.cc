@@ -38,7 +38,12 @@ std::optional<std::string> CheckShape(const std::vector<PlacementTask>& tasks, c
 
 TrajectoryChecker::TrajectoryChecker(const std::vector<PlacementTask>& tasks, const PolicyKind& kind,
                                      const EnvironmentConfig& config, uint64_t seed)
-    : tasks_(tasks), kind_(kind), config_(config), rng_(seed), simulators_(tasks.size()) {
+    : tasks_(tasks),
+      kind_(kind),
+      config_(config),
+      rng_(seed),
+      least_rho_(Rho(config, 0, {}, {})),
+      simulators_(tasks.size()) {
   for (const PlacementTask& task : tasks) {
     greatest_rho_.push_back(Rho(config_, task.sim.LongestRunUs(), {}, {}) + config_.memory_penalty_cap);
   }
@@ -46,12 +51,12 @@ TrajectoryChecker::TrajectoryChecker(const std::vector<PlacementTask>& tasks, co
 
 // One false rho can outweigh all that is true, since advantages are scaled by what their graph has shown.
 std::optional<std::string> TrajectoryChecker::CheckRewards(const Trajectory& trajectory) {
-  const double least = Rho(config_, 0, {}, {});
   const double greatest = greatest_rho_[trajectory.graph];
   for (const float rho : trajectory.rho) {
     const auto value = static_cast<double>(rho);
-    if (value < least - kRhoTolerance * std::abs(least) || value > greatest + kRhoTolerance * std::abs(greatest)) {
-      return StrCat("a rho is ", rho, ", of this graph's placements it is ", least, " to ", greatest);
+    if (value < least_rho_ - kRhoTolerance * std::abs(least_rho_) ||
+        value > greatest + kRhoTolerance * std::abs(greatest)) {
+      return StrCat("a rho is ", rho, ", of this graph's placements it is ", least_rho_, " to ", greatest);
     }
   }
   for (size_t step = 0; step + 1 < trajectory.rho.size(); ++step) {

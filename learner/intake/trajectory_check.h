@@ -55,6 +55,7 @@ class TrajectoryChecker {
   const PolicyKind& kind_;
   EnvironmentConfig config_;
   Rng rng_;
+  double least_rho_;                                    // No placement has a smaller one.
   std::vector<double> greatest_rho_;                    // [tasks] no placement has a greater one
   std::vector<std::unique_ptr<Simulator>> simulators_;  // [tasks] each is made when it is first needed
   std::vector<uint8_t> groups_;                         // Scratch.
