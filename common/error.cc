@@ -23,8 +23,8 @@ Error BadInput(const std::string& message) { return Error(Error::Kind::kBadInput
 Error RunFailed(const std::string& message) { return Error(Error::Kind::kRunFailed, message); }
 
 int RunMain(const std::string& program, const std::function<int()>& body) {
-  std::signal(SIGPIPE,
-              SIG_IGN);  // Who reads our output may end before us; what else is to be done is done all the same.
+  // Who reads our output may end before us; what else is to be done is done all the same.
+  std::signal(SIGPIPE, SIG_IGN);
   try {
     return body();
   } catch (const Error& error) {

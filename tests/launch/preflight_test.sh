@@ -11,12 +11,8 @@ source launch/lib/preflight.sh
 # shellcheck source=../../launch/lib/arguments.sh
 source launch/lib/arguments.sh
 gpus=1
-wrong=0
-expect() {  # expect WHAT COMMAND...
-  local what=$1
-  shift
-  "$@" || { echo "preflight: $what"; wrong=1; }
-}
+# shellcheck source=../lib/expect.sh
+source tests/lib/expect.sh
 
 # A node that wants commands run, wherever a number is computed with.
 hostile=("a[\$(touch $work/ran)]" "x[0\$(touch $work/ran)]+1" "\$(touch $work/ran)" "1e3" "-5" "" "99999999999999999999")

@@ -17,12 +17,8 @@ start_child() {
   wait_until_dead
 }
 wait_until_dead() { while kill -0 "${child_pid[0]}" 2>/dev/null; do :; done; }
-wrong=0
-expect() {  # expect WHAT COMMAND...
-  local what=$1
-  shift
-  "$@" || { echo "supervise: $what"; wrong=1; }
-}
+# shellcheck source=../lib/expect.sh
+source tests/lib/expect.sh
 
 restart_limit=3
 start_child 0 2>/dev/null

@@ -22,12 +22,8 @@ stand_in tee "cat >/dev/null"
 stand_in chmod :
 stand_in systemctl :
 
-failed=0
-expect() {
-  local what=$1
-  shift
-  "$@" || { echo "setup: $what"; failed=1; }
-}
+# shellcheck source=../lib/expect.sh
+source tests/lib/expect.sh
 asked_for() { grep -E ' install ' "$work/asked" | tr ' ' '\n' | grep -qxF -- "$1"; }
 PATH=$work/bin:$PATH HOME=$work/home tools/setup.sh --tests --no-torch >"$work/out" 2>&1
 expect "it fails where no package is installed: $(cat "$work/out")" test $? -eq 0
@@ -55,4 +51,4 @@ sed -n '/^packages=(/,/^)/p' tools/setup.sh | sed '1d;$d;s/#.*//' | tr ' ' '\n' 
   sed 's/.*/Package: &\nStatus: install ok installed\nVersion: 1\nArchitecture: all\nMaintainer: nobody\nDescription: none\n/' >"$work/dpkg/status"
 PATH=$work/bin:$PATH tools/setup.sh --no-torch >"$work/out" 2>&1
 expect "it does something where all is installed: $(cat "$work/out" "$work/asked")" test $? -eq 0 -a ! -s "$work/out" -a ! -s "$work/asked"
-exit "$failed"
+exit "$wrong"

@@ -20,7 +20,7 @@ build_log=$(mktemp)
 figures=$(mktemp -d)
 trap 'rm -rf "$build_log" "$figures"' EXIT
 if ! { cmake -S "$root" --preset dev &&
-  cmake --build "$root/build" -j 2 --target emplace-bench emplace-bench-libtorch emplace-learner emplace-actor; } >"$build_log" 2>&1; then
+  cmake --build "$root/build" -j "${EMPLACE_JOBS:-$(nproc)}" --target emplace-bench emplace-bench-libtorch emplace-learner emplace-actor; } >"$build_log" 2>&1; then
   tail -n 30 "$build_log" >&2
   echo "run.sh: the build failed" >&2
   exit 1

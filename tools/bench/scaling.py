@@ -5,6 +5,7 @@ Usage: tools/bench/scaling.py [--write] [--quick]
 """
 import argparse
 import json
+import os
 import pathlib
 import subprocess
 import sys
@@ -79,11 +80,11 @@ def main():
     args = parser.parse_args()
     run(ROOT / "tools/setup.sh")
     run("cmake", "-S", ROOT, "--preset", "dev")
-    run("cmake", "--build", ROOT / "build", "-j", "2", "--target", "emplace-bench-scaling", "emplace-learner", "emplace-actor")
+    run("cmake", "--build", ROOT / "build", "-j", os.environ.get("EMPLACE_JOBS", str(os.cpu_count())), "--target", "emplace-bench-scaling", "emplace-learner", "emplace-actor")
 
     figures = [end_to_end(actors, 4 if args.quick else 14) for actors in (1, 2)]
     figures += json.loads(run(BIN / "emplace-bench-scaling", *(["--quick"] if args.quick else [])))["figures"]
-    parts = [INTRODUCTION.format(machine=f"{report.processor()}, {report.os.cpu_count()} cores", commit=report.commit())]
+    parts = [INTRODUCTION.format(machine=f"{report.processor()}, {os.cpu_count()} cores", commit=report.commit())]
     for name in TABLES:
         parts.append(table(name, [figure for figure in figures if figure["name"].split("|")[0] == name]))
     text = "\n".join(parts)
