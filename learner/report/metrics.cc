@@ -4,10 +4,11 @@
 #include <chrono>
 #include <cmath>
 #include <cstring>
+#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "common/error.h"
-#include "common/file_io.h"
+#include "common/file_end.h"
 #include "common/metrics_keys.h"
 #include "common/strings.h"
 
@@ -18,18 +19,38 @@ double UnixSeconds() {
   return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
 }
 
-// Half a line, which a killed process may have left, goes as well.
+// What a line tells of; half a line, which a killed process may have left, tells of nothing.
+struct LineSubject {
+  bool is_update = false;
+  int64_t updates = std::numeric_limits<int64_t>::max();
+};
+LineSubject SubjectOf(const std::string& line) {
+  const nlohmann::json json = nlohmann::json::parse(line, nullptr, /*allow_exceptions=*/false);
+  LineSubject subject;
+  if (!json.is_object()) return subject;
+  subject.updates = json.value(metrics::kUpdates, subject.updates);
+  subject.is_update = json.value("kind", "") == metrics::kUpdate;
+  return subject;
+}
+
+// Removes the lines past `updates` from the end of the file, which may be gigabytes long. Whatever tells of a later
+// update was written after the line of update `updates`, so nothing before the last line of an update that stays has to
+// be read.
 void DropLinesPast(const std::filesystem::path& path, int64_t updates) {
   if (!std::filesystem::exists(path)) return;
-  std::string kept;
-  if (updates > 0) {
-    for (const std::string& line : Split(ReadFile(path), '\n')) {
-      const nlohmann::json json = nlohmann::json::parse(line, nullptr, /*allow_exceptions=*/false);
-      if (!json.is_object() || json.value(metrics::kUpdates, updates + 1) > updates) continue;
-      kept += line + "\n";
-    }
+  if (updates == 0) {
+    ReplaceEnd(path, 0, "");
+    return;
   }
-  WriteFileAtomically(path, kept);
+  std::string kept;  // Of the end: evaluations of updates that stay.
+  LinesFromEnd lines(path);
+  while (const std::optional<std::string> line = lines.Next()) {
+    const LineSubject subject = SubjectOf(*line);
+    if (subject.updates > updates) continue;
+    kept.insert(0, *line + "\n");
+    if (subject.is_update) break;
+  }
+  ReplaceEnd(path, lines.offset(), kept);
 }
 
 }  // namespace

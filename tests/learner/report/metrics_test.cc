@@ -8,7 +8,9 @@
 #include <nlohmann/json.hpp>
 
 #include "common/file_io.h"
+#include "common/rng.h"
 #include "common/strings.h"
+#include "tests/support/trials.h"
 
 namespace emplace {
 namespace {
@@ -68,6 +70,41 @@ TEST_F(MetricsTest, AResumedRunForgetsWhatCameAfterItsCheckpoint) {
 
   Metrics anew(folder_, 0);
   EXPECT_TRUE(Lines().empty());
+}
+
+// As a run writes them: an evaluation's line comes some time after the line of its update, or, in lockstep, right
+// before it. What is kept is compared with a look at every line.
+TEST_F(MetricsTest, AResumedRunKeepsJustWhatItHadThen) {
+  for (uint64_t seed = 0; seed < Trials(200); ++seed) {
+    Rng rng(seed);
+    std::vector<std::pair<std::string, int64_t>> written;
+    int64_t update = 0;
+    std::vector<int64_t> evaluations;
+    while (written.size() < 60) {
+      const bool lockstep = rng.UniformInt(0, 3) == 0;
+      ++update;
+      if (lockstep) written.emplace_back("evaluation", update);
+      written.emplace_back("update", update);
+      if (!lockstep && rng.UniformInt(0, 3) == 0) evaluations.push_back(update);
+      while (!evaluations.empty() && rng.UniformInt(0, 1) == 0) {
+        written.emplace_back("evaluation", evaluations.front());
+        evaluations.erase(evaluations.begin());
+      }
+    }
+    const int64_t checkpoint = rng.UniformInt(0, update + 1);
+    fs::remove_all(folder_ / "metrics.jsonl");
+    {
+      Metrics metrics(folder_, 0);
+      for (const auto& [kind, of] : written) metrics.Write(kind, of, 0, {{"x", 1.0 / 3}});
+    }
+    if (rng.UniformInt(0, 1) == 0) std::ofstream(folder_ / "metrics.jsonl", std::ios::app) << "{\"kind\":\"upd";
+    const Metrics resumed(folder_, checkpoint);
+    std::vector<std::pair<std::string, int64_t>> kept;
+    for (const nlohmann::json& line : Lines()) kept.emplace_back(line.at("kind"), line.at("update"));
+    if (checkpoint == 0) written.clear();
+    std::erase_if(written, [&](const auto& line) { return line.second > checkpoint; });
+    ASSERT_EQ(kept, written) << "seed " << seed << ", after update " << checkpoint;
+  }
 }
 
 }  // namespace
