@@ -21,11 +21,18 @@ constexpr int64_t kMostActors = 10'000;
 struct KeygenArguments {
   std::string folder;
   int64_t actors = 1;
+  bool add = false;
   bool json = false;
 };
 
 int Keygen(const KeygenArguments& args) {
-  const std::vector<fs::path> files = MakeRunKeys(args.folder, args.actors);
+  std::vector<fs::path> files;
+  if (args.add) {
+    files = AddActorKeys(args.folder, args.actors);
+    files.insert(files.begin(), fs::path(args.folder) / "learner.keys");
+  } else {
+    files = MakeRunKeys(args.folder, args.actors);
+  }
   if (args.json) {
     nlohmann::ordered_json document = {{"learner", files[0].string()}, {"actors", nlohmann::ordered_json::array()}};
     for (size_t i = 1; i < files.size(); ++i) document["actors"].push_back(files[i].string());
@@ -52,6 +59,8 @@ void AddKeygenCommand(CLI::App& app, std::function<int()>& run) {
                    "Number of key files for actors; with one for each node, a single node can be locked out")
       ->check(CLI::Range(int64_t{1}, kMostActors))
       ->capture_default_str();
+  command->add_flag("--add", args->add,
+                    "Add key files to a folder that has some, up to --actors in all; the others stay as they are");
   command->add_flag("--json", args->json, "Print the names of the files as one JSON document");
   command->callback([args, &run] { run = [args] { return Keygen(*args); }; });
 }

@@ -84,37 +84,59 @@ nlohmann::json ReadKeyFile(const fs::path& path, const char* role) {
   return file;
 }
 
+// Returns the actor's public key.
+std::string WriteActorKeys(const fs::path& path, const std::string& learner_public) {
+  const KeyPair actor = NewPair();
+  const OrderedJson file = {{"format", kKeysFormat},
+                            {"role", "actor"},
+                            {"public", actor.public_key},
+                            {"secret", actor.secret_key},
+                            {"learner", learner_public}};
+  WriteFileAtomically(path, file.dump(1) + "\n", kOwnerOnly);
+  return actor.public_key;
+}
+
+void WriteLearnerKeys(const fs::path& path, const LearnerKeys& keys) {
+  const OrderedJson file = {{"format", kKeysFormat},
+                            {"role", "learner"},
+                            {"public", keys.public_key},
+                            {"secret", keys.secret_key},
+                            {"actors", keys.actors}};
+  WriteFileAtomically(path, file.dump(1) + "\n", kOwnerOnly);
+}
+
+fs::path LearnerFile(const fs::path& folder) { return folder / "learner.keys"; }
+fs::path ActorFile(const fs::path& folder, int64_t actor) { return folder / StrCat("actor-", actor, ".keys"); }
+
 }  // namespace
 
 std::vector<fs::path> MakeRunKeys(const fs::path& folder, int64_t actors) {
   EMPLACE_CHECK(actors >= 1);
-  std::vector<fs::path> files = {folder / "learner.keys"};
-  for (int64_t i = 0; i < actors; ++i) files.push_back(folder / StrCat("actor-", i, ".keys"));
+  std::vector<fs::path> files = {LearnerFile(folder)};
+  for (int64_t i = 0; i < actors; ++i) files.push_back(ActorFile(folder, i));
   for (const fs::path& file : files) {
     if (fs::exists(file))
       throw BadInput(StrCat(file.string(), ": the file exists already, expected a folder without keys"));
   }
   MakeFolder(folder);
-  const KeyPair learner = NewPair();
-  OrderedJson allowed = OrderedJson::array();
-  for (size_t i = 1; i < files.size(); ++i) {
-    const KeyPair actor = NewPair();
-    const OrderedJson file = {{"format", kKeysFormat},
-                              {"role", "actor"},
-                              {"public", actor.public_key},
-                              {"secret", actor.secret_key},
-                              {"learner", learner.public_key}};
-    WriteFileAtomically(files[i], file.dump(1) + "\n", kOwnerOnly);
-    allowed.push_back(actor.public_key);
-  }
-  // Last: where it is, the others are.
-  const OrderedJson file = {{"format", kKeysFormat},
-                            {"role", "learner"},
-                            {"public", learner.public_key},
-                            {"secret", learner.secret_key},
-                            {"actors", allowed}};
-  WriteFileAtomically(files[0], file.dump(1) + "\n", kOwnerOnly);
+  const KeyPair pair = NewPair();
+  LearnerKeys learner{.public_key = pair.public_key, .secret_key = pair.secret_key, .actors = {}};
+  for (size_t i = 1; i < files.size(); ++i) learner.actors.push_back(WriteActorKeys(files[i], learner.public_key));
+  WriteLearnerKeys(files[0], learner);  // Last: where it is, the others are.
   return files;
+}
+
+std::vector<fs::path> AddActorKeys(const fs::path& folder, int64_t actors) {
+  LearnerKeys learner = LoadLearnerKeys(LearnerFile(folder));
+  std::vector<fs::path> added;
+  for (int64_t i = 0; i < actors; ++i) {
+    const fs::path file = ActorFile(folder, i);
+    if (fs::exists(file)) continue;
+    learner.actors.push_back(WriteActorKeys(file, learner.public_key));
+    added.push_back(file);
+  }
+  WriteLearnerKeys(LearnerFile(folder), learner);
+  return added;
 }
 
 LearnerKeys LoadLearnerKeys(const fs::path& path) {

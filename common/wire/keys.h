@@ -33,6 +33,11 @@ struct ActorKeys {
 // lock out the actors of a run that is under way.
 std::vector<std::filesystem::path> MakeRunKeys(const std::filesystem::path& folder, int64_t actors);
 
+// Makes keys for further nodes of a run that has keys: the files actor-N.keys for the numbers up to actors-1 that have
+// none, and lets them in. Those that are there stay as they are. Returns the paths of the new files. Throws BadInput
+// when the learner's keys are missing or damaged.
+std::vector<std::filesystem::path> AddActorKeys(const std::filesystem::path& folder, int64_t actors);
+
 // Throw BadInput, which names the file, when it is missing or damaged, is for the other role, or can be read by others
 // than its owner.
 LearnerKeys LoadLearnerKeys(const std::filesystem::path& path);

@@ -47,11 +47,15 @@ start_children() {
   done
 }
 
-# One key file for each node. Those of a run that goes on are kept, unless there are more nodes now.
+# One key file for each node. Those of a run that goes on are kept, and it gets further ones when there are more nodes now.
 make_keys() {
-  [[ ! -f $run_dir/keys/learner.keys || ! -f $run_dir/keys/actor-$((${#nodes[@]} - 1)).keys ]] || return 0
-  rm -rf "$run_dir/keys"
-  "$bin/emplace" keygen "$run_dir/keys" --actors "${#nodes[@]}" >/dev/null || exit 1
+  local add=()
+  if [[ -f $run_dir/keys/learner.keys ]]; then
+    add=(--add)
+  else
+    rm -rf "$run_dir/keys"  # Without the learner's, which is written last, the others are of no use.
+  fi
+  "$bin/emplace" keygen "$run_dir/keys" --actors "${#nodes[@]}" "${add[@]}" >/dev/null || exit 1
 }
 
 # Where nobody said how many actors a node has: one a core.

@@ -264,6 +264,9 @@ TEST_F(CliTest, KeygenMakesKeysOnceAndShowsNone) {
   const Outcome of_actors = Emplace("inspect keys/actor-1.keys");
   EXPECT_THAT(of_actors.out, AllOf(HasSubstr(actor.public_key), Not(HasSubstr(actor.secret_key))));
   ExpectRefused("keygen keys", "keys/learner.keys: the file exists already");
+  EXPECT_EQ(Emplace("keygen keys --actors 3 --add").exit_code, 0);
+  EXPECT_EQ(LoadLearnerKeys(folder_ / "keys" / "learner.keys").actors.size(), 3U);
+  EXPECT_EQ(LoadActorKeys(folder_ / "keys" / "actor-1.keys").secret_key, actor.secret_key);
   ExpectRefused("keygen more --actors 0", "--actors");
 }
 

@@ -68,6 +68,24 @@ TEST_F(KeysTest, NothingIsWrittenOver) {
   EXPECT_FALSE(fs::exists(folder_ / "actor-1.keys"));
 }
 
+TEST_F(KeysTest, FurtherNodesGetKeysAndTheOthersKeepTheirs) {
+  EXPECT_THROW(AddActorKeys(folder_, 2), Error);  // There are no keys yet.
+  MakeRunKeys(folder_, 2);
+  const LearnerKeys before = LoadLearnerKeys(folder_ / "learner.keys");
+  const std::string first = ReadFile(folder_ / "actor-0.keys");
+  EXPECT_TRUE(AddActorKeys(folder_, 1).empty());
+  EXPECT_EQ(AddActorKeys(folder_, 4), (std::vector<fs::path>{folder_ / "actor-2.keys", folder_ / "actor-3.keys"}));
+  const LearnerKeys after = LoadLearnerKeys(folder_ / "learner.keys");
+  EXPECT_EQ(after.secret_key, before.secret_key);
+  ASSERT_EQ(after.actors.size(), 4U);
+  EXPECT_EQ(ReadFile(folder_ / "actor-0.keys"), first);
+  for (size_t i = 0; i < 4; ++i) {
+    const ActorKeys actor = LoadActorKeys(folder_ / StrCat("actor-", i, ".keys"));
+    EXPECT_EQ(actor.public_key, after.actors[i]);
+    EXPECT_EQ(actor.learner, after.public_key);
+  }
+}
+
 TEST_F(KeysTest, WhatIsDamagedIsNamedAndNotShown) {
   MakeRunKeys(folder_, 1);
   const fs::path file = folder_ / "actor-0.keys";
