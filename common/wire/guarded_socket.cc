@@ -15,6 +15,12 @@ constexpr size_t kMaxActorFrames = 8;
 
 }  // namespace
 
+std::string KeyOf(std::vector<zmq::message_t>& frames) {
+  // The first frame is the socket's own and knows nothing.
+  const char* const key = zmq_msg_gets(frames.back().handle(), "User-Id");
+  return key != nullptr ? key : "";
+}
+
 GuardedSocket::GuardedSocket(zmq::context_t& context, const PeerGuard::Limits& limits)
     : socket_(context, zmq::socket_type::router), guard_(limits) {}
 
@@ -36,8 +42,7 @@ void GuardedSocket::CutOff(std::vector<zmq::message_t>& frames, ZapHandler* zap)
   const char* const address = zmq_msg_gets(message, "Peer-Address");
   warnings_.Warn(StrCat("a peer at ", address != nullptr ? address : "an unknown address",
                         " is cut off: it sends rubbish, or too much"));
-  const char* const key = zmq_msg_gets(message, "User-Id");
-  if (zap != nullptr && key != nullptr) zap->Deny(key);
+  if (zap != nullptr) zap->Deny(KeyOf(frames));
   // ZeroMQ closes the connection once nothing can be read from it. (Should the number by now be another connection's,
   // that one is merely made anew; what is no socket takes no harm.)
   const int connection = zmq_msg_get(message, ZMQ_SRCFD);

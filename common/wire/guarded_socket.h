@@ -12,6 +12,10 @@
 
 namespace emplace {
 
+// The public key of the sender of a message from Receive, in Z85, by which the ZapHandler has let it in; empty when
+// nothing is encrypted.
+std::string KeyOf(std::vector<zmq::message_t>& frames);
+
 // Belongs to the thread that made it.
 class GuardedSocket {
  public:

@@ -96,7 +96,7 @@ struct LearnerEndpoint::Impl {
     std::vector<zmq::message_t> frames = control.Receive(handler());
     if (frames.empty()) return std::nullopt;
     std::optional<ActorMessage> message = DecodeActorMessage(Views(std::span(frames).subspan(1)));
-    if (message) return FromActor{frames[0].to_string(), *std::move(message)};
+    if (message) return FromActor{frames[0].to_string(), KeyOf(frames), *std::move(message)};
     ++malformed;
     control.Blame(frames, handler());
     return std::nullopt;
@@ -107,7 +107,9 @@ struct LearnerEndpoint::Impl {
     if (frames.empty()) return std::nullopt;
     std::optional<Trajectory> trajectory = DecodeTrajectory(Views(std::span(frames).subspan(1)));
     last_trajectory = std::move(frames);
-    if (trajectory) return SentTrajectory{last_trajectory[0].to_string(), *std::move(trajectory)};
+    if (trajectory) {
+      return SentTrajectory{last_trajectory[0].to_string(), KeyOf(last_trajectory), *std::move(trajectory)};
+    }
     ++malformed;
     trajectories.Blame(last_trajectory, handler());
     return std::nullopt;

@@ -26,10 +26,12 @@ struct NetworkOptions {
 using PeerId = std::string;
 struct FromActor {
   PeerId peer;
+  std::string key;  // The sender's public key, in Z85; empty in a run without keys.
   ActorMessage message;
 };
 struct SentTrajectory {
-  PeerId peer;  // On the trajectories socket; on the control socket the actor has another PeerId.
+  PeerId peer;      // On the trajectories socket; on the control socket the actor has another PeerId.
+  std::string key;  // As above.
   Trajectory trajectory;
 };
 

@@ -14,6 +14,7 @@ constexpr int kMaxReconnectMs = 2000;  // this.
 // A host that has vanished closes no connection. These find out, and let the connection be made anew.
 constexpr int kPingMs = 5'000;
 constexpr int kPingLostMs = 20'000;
+constexpr int kEnforceZapDomain = 93;  // ZMQ_ZAP_ENFORCE_DOMAIN, which the headers of 4.3 keep for draft builds.
 constexpr int kTrajectoryBufferBytes = 1 << 13;
 
 }  // namespace
@@ -36,6 +37,10 @@ void SetTrajectoryBuffers(zmq::socket_t& socket) {
 void SetKeys(zmq::socket_t& socket, const LearnerKeys& keys) {
   socket.set(zmq::sockopt::curve_server, true);
   socket.set(zmq::sockopt::curve_secretkey, keys.secret_key);
+  // Where no ZapHandler answers who may come in, ZeroMQ lets in everybody, unless it is told to insist on one.
+  socket.set(zmq::sockopt::zap_domain, std::string(kKeyDomain));
+  const int enforce = 1;
+  if (zmq_setsockopt(socket.handle(), kEnforceZapDomain, &enforce, sizeof(enforce)) != 0) throw zmq::error_t();
 }
 
 void SetKeys(zmq::socket_t& socket, const ActorKeys& keys) {

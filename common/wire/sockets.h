@@ -15,6 +15,8 @@ namespace emplace {
 
 // Control messages and notices that may wait on either side; further ones are dropped.
 inline constexpr int kControlQueue = 64;
+// The domain (ZAP, RFC 27) of the learner's sockets, whose keys the ZapHandler decides on.
+inline constexpr const char* kKeyDomain = "emplace";
 // Milliseconds for which a closed socket still sends queued messages, such as Stop and Goodbye.
 inline constexpr int kFarewellMs = 500;
 
@@ -24,7 +26,8 @@ void SetLimits(zmq::socket_t& socket, int queue, size_t max_frame_bytes);
 // Makes the kernel's buffers small. They count against no queue, so large ones would let trajectories wait for long.
 void SetTrajectoryBuffers(zmq::socket_t& socket);
 
-// From now on the socket accepts encrypted (CURVE) connections only, as the learner's or the actor's side.
+// From now on the socket accepts encrypted (CURVE) connections only, as the learner's or the actor's side. The
+// learner's lets in nobody unless its context has a ZapHandler.
 void SetKeys(zmq::socket_t& socket, const LearnerKeys& keys);
 void SetKeys(zmq::socket_t& socket, const ActorKeys& keys);
 

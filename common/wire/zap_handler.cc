@@ -8,6 +8,7 @@
 #include "common/log.h"
 #include "common/strings.h"
 #include "common/wire/keys.h"
+#include "common/wire/sockets.h"
 
 namespace emplace {
 namespace {
@@ -65,7 +66,7 @@ void ZapHandler::Answer() {
 
   // As text, which is what the allow-list has and what messages carry from now on as the name of their sender.
   std::string key;
-  if (frames[kMechanism] == "CURVE" && frames[kCredentials].size() == kKeyBytes) {
+  if (frames[kDomain] == kKeyDomain && frames[kMechanism] == "CURVE" && frames[kCredentials].size() == kKeyBytes) {
     std::array<char, kKeyCharacters + 1> text{};
     zmq_z85_encode(text.data(), reinterpret_cast<const uint8_t*>(frames[kCredentials].data()), kKeyBytes);
     key = text.data();

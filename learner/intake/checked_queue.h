@@ -1,6 +1,6 @@
 // The queue between the front end and the batch stage. Trajectories whose shape is checked go in. Threads of the queue
-// check their rewards (trajectory_check.h), and episodes whose claims are true come out, in the same order. So the receiving
-// thread does nothing that takes long, and updates are computed while the next episodes are checked.
+// check their rewards (trajectory_check.h), and episodes whose claims are true come out, in the same order. So the
+// receiving thread does nothing that takes long, and updates are computed while the next episodes are checked.
 #pragma once
 
 #include <chrono>

@@ -214,10 +214,11 @@ void FrontEnd::AnnounceNewWeights(LearnerEndpoint& endpoint) {
 }
 
 void FrontEnd::Handle(LearnerEndpoint& endpoint, const FromActor& from) {
-  std::visit([&](const auto& message) { Handle(endpoint, from.peer, message); }, from.message);
+  std::visit([&](const auto& message) { Handle(endpoint, from, message); }, from.message);
 }
 
-void FrontEnd::Handle(LearnerEndpoint& endpoint, const PeerId& id, const Hello& hello) {
+void FrontEnd::Handle(LearnerEndpoint& endpoint, const FromActor& from, const Hello& hello) {
+  const PeerId& id = from.peer;
   if (hello.protocol != kProtocolVersion) {
     endpoint.Send(id, Refusal{StrCat("the actor speaks protocol ", hello.protocol, ", expected ", kProtocolVersion)});
     return;
@@ -225,6 +226,13 @@ void FrontEnd::Handle(LearnerEndpoint& endpoint, const PeerId& id, const Hello& 
   if (!IsGoodName(hello.name)) {
     endpoint.Send(id, Refusal{StrCat("the actor's name is not 1 to ", kMaxNameBytes,
                                      " printable ASCII characters without spaces")});
+    return;
+  }
+  if (!owners_.MayJoin(hello.name, from.key)) {
+    endpoint.Send(id, Refusal{StrCat("an actor with another key has joined as '", hello.name,
+                                     "', expected a name for each actor")});
+    ++strangers_;
+    stranger_warnings_.Warn(StrCat("a process is refused that would join as '", hello.name, "' with another key"));
     return;
   }
   const auto now =
@@ -240,6 +248,7 @@ void FrontEnd::Handle(LearnerEndpoint& endpoint, const PeerId& id, const Hello& 
     return;
   }
   const ActorKey actor = ledger_.Join(hello.name, hello.nonce, now.count());
+  owners_.NoteJoined(hello.name, actor.actor_id, from.key);
   for (const Incarnation& earlier : hello.earlier)
     ledger_.Adopt(hello.name, earlier.number, earlier.nonce, now.count());
   if (!registry_.Join(actor, id, hello.name, Clock::now())) {
@@ -248,6 +257,14 @@ void FrontEnd::Handle(LearnerEndpoint& endpoint, const PeerId& id, const Hello& 
   }
   endpoint.SendWelcome(id, *welcome_, actor);
   if (stopping_) endpoint.Send(id, Stop{});
+}
+
+// Whether a message with this key may speak for the actor; one that may not is counted.
+bool FrontEnd::IsOf(const ActorKey& actor, const std::string& key) {
+  if (owners_.MaySpeakFor(actor.actor_id, key)) return true;
+  ++strangers_;
+  stranger_warnings_.Warn(StrCat("a message for ", ActorName(actor), " is ignored: it comes with another key"));
+  return false;
 }
 
 // While there is still a connection to say so on.
@@ -261,26 +278,28 @@ void FrontEnd::RefuseBeyondCapacity(LearnerEndpoint& endpoint, const PeerId& id)
                     " for each actor and ", kOtherFiles, " besides"));
 }
 
-void FrontEnd::Handle(LearnerEndpoint& endpoint, const PeerId& id, const Heartbeat& heartbeat) {
+void FrontEnd::Handle(LearnerEndpoint& endpoint, const FromActor& from, const Heartbeat& heartbeat) {
   // An actor of an earlier session learns from the reply that it has to say Hello again.
-  endpoint.Send(id, HeartbeatReply{session_, announced_});
-  if (heartbeat.session != session_) return;
+  endpoint.Send(from.peer, HeartbeatReply{session_, announced_});
+  if (heartbeat.session != session_ || !IsOf(heartbeat.actor, from.key)) return;
   ledger_.NoteProduced(heartbeat.actor, heartbeat.produced);
-  if (!registry_.MarkHeard(heartbeat.actor, id, Clock::now())) return;
-  if (stopping_) endpoint.Send(id, Stop{});
+  if (!registry_.MarkHeard(heartbeat.actor, from.peer, Clock::now())) return;
+  if (stopping_) endpoint.Send(from.peer, Stop{});
 }
 
-void FrontEnd::Handle(LearnerEndpoint& endpoint, const PeerId& id, const WeightsRequest& /*request*/) {
-  endpoint.Send(id, *weights_reply_);
+void FrontEnd::Handle(LearnerEndpoint& endpoint, const FromActor& from, const WeightsRequest& /*request*/) {
+  endpoint.Send(from.peer, *weights_reply_);
 }
 
-void FrontEnd::Handle(LearnerEndpoint& endpoint, const PeerId& id, const WorkRequest& request) {
+void FrontEnd::Handle(LearnerEndpoint& endpoint, const FromActor& from, const WorkRequest& request) {
   if (dealer_ == nullptr || stopping_ || request.session != session_ || !registry_.HasJoined(request.actor)) return;
-  endpoint.Send(id, Work{session_, request.version,
-                         dealer_->Deal(request.actor, request.version, registry_.alive(), Clock::now())});
+  if (!IsOf(request.actor, from.key)) return;
+  endpoint.Send(from.peer, Work{session_, request.version,
+                                dealer_->Deal(request.actor, request.version, registry_.alive(), Clock::now())});
 }
 
-void FrontEnd::Handle(LearnerEndpoint& /*endpoint*/, const PeerId& /*id*/, const Goodbye& goodbye) {
+void FrontEnd::Handle(LearnerEndpoint& /*endpoint*/, const FromActor& from, const Goodbye& goodbye) {
+  if (!IsOf(goodbye.actor, from.key)) return;
   ledger_.NoteProduced(goodbye.actor, goodbye.produced);
   if (!registry_.Leave(goodbye.actor)) return;
   LogInfo(StrCat(ActorName(goodbye.actor), " said goodbye after ", goodbye.produced, " episodes"));
@@ -289,6 +308,7 @@ void FrontEnd::Handle(LearnerEndpoint& /*endpoint*/, const PeerId& /*id*/, const
 void FrontEnd::Receive(LearnerEndpoint& endpoint, SentTrajectory sent) {
   Trajectory& trajectory = sent.trajectory;
   const ActorKey actor = trajectory.actor;
+  if (!IsOf(actor, sent.key)) return;
   const Ledger::Admission admission = ledger_.Admit(actor, trajectory.sequence);
   if (admission == Ledger::Admission::kUnknown) {
     ++strangers_;

@@ -16,6 +16,7 @@
 #include "common/trajectory.h"
 #include "common/warning_limit.h"
 #include "common/wire/learner_endpoint.h"
+#include "learner/intake/actor_owners.h"
 #include "learner/intake/actor_registry.h"
 #include "learner/intake/best_placements.h"
 #include "learner/intake/checked_queue.h"
@@ -34,10 +35,11 @@ struct FrontEndStats {
   int64_t episodes = 0;    // Episodes that have passed all checks.
   int64_t steps = 0;       // Steps of these episodes.
   int64_t duplicates = 0;  // Trajectories that came a second time.
-  int64_t malformed = 0;   // Messages that cannot be decoded, and trajectories of actors that have not joined.
-  int64_t ignored = 0;     // Messages of peers that send too much or were cut off.
-  int64_t cut_off = 0;     // Connections that were cut off.
-  int64_t refused = 0;     // Connections without a valid key.
+  // Messages that cannot be decoded, or speak for actors that have not joined or are of another key.
+  int64_t malformed = 0;
+  int64_t ignored = 0;  // Messages of peers that send too much or were cut off.
+  int64_t cut_off = 0;  // Connections that were cut off.
+  int64_t refused = 0;  // Connections without a valid key.
   int64_t actors_alive = 0;
   int64_t actors_gone = 0;  // Actors that ended, or are silent for longer than learner.actor_timeout_s.
   int64_t under_way = 0;    // Episodes that live actors have finished and that have not arrived.
@@ -73,11 +75,12 @@ class FrontEnd {
   bool WaitForRoom();  // Returns whether the queue has room; waits only for a moment.
   void WaitForMessage(LearnerEndpoint& endpoint);
   void Handle(LearnerEndpoint& endpoint, const FromActor& from);
-  void Handle(LearnerEndpoint& endpoint, const PeerId& id, const Hello& hello);
-  void Handle(LearnerEndpoint& endpoint, const PeerId& id, const Heartbeat& heartbeat);
-  void Handle(LearnerEndpoint& endpoint, const PeerId& id, const WeightsRequest& request);
-  void Handle(LearnerEndpoint& endpoint, const PeerId& id, const WorkRequest& request);
-  void Handle(LearnerEndpoint& endpoint, const PeerId& id, const Goodbye& goodbye);
+  void Handle(LearnerEndpoint& endpoint, const FromActor& from, const Hello& hello);
+  void Handle(LearnerEndpoint& endpoint, const FromActor& from, const Heartbeat& heartbeat);
+  void Handle(LearnerEndpoint& endpoint, const FromActor& from, const WeightsRequest& request);
+  void Handle(LearnerEndpoint& endpoint, const FromActor& from, const WorkRequest& request);
+  void Handle(LearnerEndpoint& endpoint, const FromActor& from, const Goodbye& goodbye);
+  bool IsOf(const ActorKey& actor, const std::string& key);
   void RefuseBeyondCapacity(LearnerEndpoint& endpoint, const PeerId& id);
   void Receive(LearnerEndpoint& endpoint, SentTrajectory sent);
   void AnnounceNewWeights(LearnerEndpoint& endpoint);
@@ -100,13 +103,14 @@ class FrontEnd {
   std::string trajectories_address_;
   std::string notices_address_;
   ActorRegistry registry_;
+  ActorOwners owners_;
   PolicyVersion announced_ = 0;
   std::optional<SharedMessage> weights_reply_;  // Serialized once for each version.
   std::optional<SharedMessage> welcome_;        // Serialized once; each actor's key is put in.
   bool warned_of_room_ = false;
-  int64_t sound_before_ = 0;                                // Sound episodes when CheckActors last looked.
-  int64_t strangers_ = 0;                                   // Trajectories of actors that have not joined.
-  WarningLimit stranger_warnings_;                          // Of these.
+  int64_t sound_before_ = 0;        // Sound episodes when CheckActors last looked.
+  int64_t strangers_ = 0;           // Messages in the name of actors that have not joined, or that are another key's.
+  WarningLimit stranger_warnings_;  // Of these.
   std::chrono::steady_clock::time_point next_actor_check_;  // When CheckActors next does its work.
 
   mutable Mutex mu_;

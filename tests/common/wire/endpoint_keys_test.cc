@@ -12,6 +12,7 @@
 
 #include "common/error.h"
 #include "common/strings.h"
+#include "common/wire/sockets.h"
 #include "tests/common/wire/meeting.h"
 
 namespace emplace {
@@ -84,6 +85,21 @@ TEST_F(EndpointKeys, NobodyElseGetsAWord) {
   ActorEndpoint actor(learner.control_address(), Keys(0));  // And nobody else is kept out.
   Meet(actor, learner);
   EXPECT_EQ(learner.counts().malformed, 0);
+}
+
+TEST_F(EndpointKeys, WhereNobodyChecksKeysNobodyIsLetIn) {
+  zmq::context_t context;
+  zmq::socket_t router(context, zmq::socket_type::router);
+  SetKeys(router, *options_.keys);
+  router.set(zmq::sockopt::linger, 0);
+  router.bind("tcp://127.0.0.1:*");
+  ActorEndpoint actor(router.get(zmq::sockopt::last_endpoint), Keys(0));
+  for (int i = 0; i < 50; ++i) {
+    actor.Send(Hello{kProtocolVersion, "test/0", 7});
+    actor.Receive(kSoon);
+    zmq::message_t message;
+    EXPECT_FALSE(router.recv(message, zmq::recv_flags::dontwait).has_value());
+  }
 }
 
 TEST_F(EndpointKeys, WhoIsRefusedLearnsWhy) {

@@ -3,14 +3,18 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include <cmath>
+#include <filesystem>
 #include <functional>
 #include <zmq.hpp>
 
 #include "common/error.h"
+#include "common/strings.h"
 #include "common/wire/actor_endpoint.h"
 #include "common/wire/codec.h"
+#include "common/wire/keys.h"
 #include "policy/placeto/placeto_kind.h"
 #include "tests/learner/episodes.h"
 
@@ -35,8 +39,8 @@ bool Await(const std::function<bool()>& condition) {
 // An actor, played by hand: its two connections and its numbering.
 class Client {
  public:
-  Client(const std::string& address, std::string name, uint64_t nonce)
-      : control_(address), name_(std::move(name)), nonce_(nonce) {}
+  Client(const std::string& address, std::string name, uint64_t nonce, const std::optional<ActorKeys>& keys = {})
+      : keys_(keys), control_(address, keys), name_(std::move(name)), nonce_(nonce) {}
 
   template <typename Reply>
   Reply Ask(const ActorMessage& question) {
@@ -75,7 +79,7 @@ class Client {
     key_ = welcome.actor;
     session_ = welcome.session;
     control_.SubscribeNotices(welcome.notices_endpoint);
-    trajectories_.emplace(welcome.trajectories_endpoint, 4);
+    trajectories_.emplace(welcome.trajectories_endpoint, 4, keys_);
     return welcome;
   }
 
@@ -108,6 +112,7 @@ class Client {
   uint64_t produced() const { return produced_; }
 
  private:
+  const std::optional<ActorKeys> keys_;
   ActorEndpoint control_;
   const std::string name_;
   const uint64_t nonce_;
@@ -328,6 +333,50 @@ TEST_F(FrontEndTest, InLockstepWorkIsDealtToActorsAndTakenFromThoseThatGo) {
   a.Leave();
   ASSERT_TRUE(Await([&] { return front_end.stats().actors_alive == 1; }));
   EXPECT_EQ(ask(b, b.session()).episodes, (std::vector<uint32_t>{0, 1, 2}));
+}
+
+TEST_F(FrontEndTest, NobodySpeaksForAnActorOfAnotherKey) {
+  const std::filesystem::path folder =
+      std::filesystem::path(testing::TempDir()) / StrCat("emplace_front_end_keys_", ::getpid());
+  std::filesystem::remove_all(folder);
+  MakeRunKeys(folder, 2);
+  config_.network.keys = (folder / "learner.keys").string();
+  const ActorKeys own = LoadActorKeys(folder / "actor-0.keys");
+  const ActorKeys others = LoadActorKeys(folder / "actor-1.keys");
+  EpisodeDealer dealer(weights_->version, 6);
+  FrontEnd front_end(tasks_, config_, ledger_, placements_, weights_, clocks_, &dealer);
+  std::filesystem::remove_all(folder);
+  Client actor(front_end.address(), "a", 1, own);
+  Client liar(front_end.address(), "b", 2, others);
+  const Welcome welcome = actor.Join();
+  liar.Join();
+  ASSERT_TRUE(Await([&] { return front_end.stats().actors_alive == 2; }));
+
+  EXPECT_THAT(liar.Ask<Refusal>(Hello{kProtocolVersion, "a", 3}).reason, HasSubstr("another key"));
+  ASSERT_TRUE(Await([&] { return front_end.stats().malformed == 1; }));
+  const auto is_refused = [&](const ActorMessage& message) {
+    const int64_t before = front_end.stats().malformed;
+    EXPECT_TRUE(liar.control().Send(message));
+    return Await([&] { return front_end.stats().malformed > before; });
+  };
+  EXPECT_TRUE(is_refused(Heartbeat{actor.key(), actor.session(), 1000, 0}));
+  EXPECT_TRUE(is_refused(WorkRequest{actor.key(), actor.session(), weights_->version}));
+  EXPECT_TRUE(is_refused(Goodbye{actor.key(), 1000}));
+  const int64_t refused = front_end.stats().malformed;
+  TrajectorySocket trajectories(welcome.trajectories_endpoint, 4, others);
+  Trajectory forged = episode(0);
+  forged.actor = actor.key();
+  forged.sequence = 1'000'000;
+  ASSERT_TRUE(trajectories.Send(forged, milliseconds(10'000)));
+  EXPECT_TRUE(Await([&] { return front_end.stats().malformed > refused; }));
+
+  EXPECT_EQ(front_end.stats().actors_alive, 2);
+  EXPECT_EQ(ledger_.Total().produced, 0U);
+  EXPECT_EQ(actor.Ask<Work>(WorkRequest{actor.key(), actor.session(), weights_->version}).episodes,
+            (std::vector<uint32_t>{0, 1, 2}));
+  ASSERT_TRUE(actor.Produce(episode(0)));
+  EXPECT_TRUE(front_end.Pop(milliseconds(10'000)).has_value());
+  ledger_.CountTrained(actor.key());
 }
 
 TEST_F(FrontEndTest, WhatAnActorStillHasFromALearnerBeforeIsTakenUnderTheLagRule) {
