@@ -1,8 +1,11 @@
 #include "common/open_files.h"
 
+#include <linux/close_range.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <limits>
 
 namespace emplace {
@@ -27,6 +30,21 @@ int64_t RaiseOpenFileLimit() {
     ::setrlimit(RLIMIT_NOFILE, &limit);  // Where it may not, the limit stays what it was.
   }
   return OpenFileLimit();
+}
+
+bool UnshareOpenFiles() {
+  // The range has no file in it, so nothing is closed. unshare(CLONE_FILES) does the same, but containers forbid it.
+  constexpr unsigned kNone = std::numeric_limits<int>::max();
+  return ::close_range(kNone, kNone, CLOSE_RANGE_UNSHARE) == 0;
+}
+
+std::optional<int64_t> CountOpenFiles() {
+  std::error_code error;
+  std::filesystem::directory_iterator entry("/proc/thread-self/fd", error);
+  int64_t count = 0;
+  for (; !error && entry != std::filesystem::directory_iterator(); entry.increment(error)) ++count;
+  if (error || count == 0) return std::nullopt;
+  return count - 1;
 }
 
 }  // namespace emplace

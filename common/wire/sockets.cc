@@ -14,6 +14,8 @@ constexpr int kMaxReconnectMs = 2000;  // this.
 // A host that has vanished closes no connection. These find out, and let the connection be made anew.
 constexpr int kPingMs = 5'000;
 constexpr int kPingLostMs = 20'000;
+// A connection whose handshake takes longer is closed: it may be one of many that are never to say a word.
+constexpr int kHandshakeMs = 10'000;
 constexpr int kEnforceZapDomain = 93;  // ZMQ_ZAP_ENFORCE_DOMAIN, which the headers of 4.3 keep for draft builds.
 constexpr int kTrajectoryBufferBytes = 1 << 13;
 
@@ -25,6 +27,7 @@ void SetLimits(zmq::socket_t& socket, int queue, size_t max_frame_bytes) {
   socket.set(zmq::sockopt::maxmsgsize, static_cast<int64_t>(max_frame_bytes));
   socket.set(zmq::sockopt::reconnect_ivl, kReconnectMs);
   socket.set(zmq::sockopt::reconnect_ivl_max, kMaxReconnectMs);
+  socket.set(zmq::sockopt::handshake_ivl, kHandshakeMs);
   socket.set(zmq::sockopt::heartbeat_ivl, kPingMs);
   socket.set(zmq::sockopt::heartbeat_timeout, kPingLostMs);
 }

@@ -25,7 +25,8 @@ constexpr std::chrono::milliseconds kQuiet(250);
 constexpr std::chrono::milliseconds kActorCheckEvery(50);  // After silent actors.
 constexpr size_t kMaxNameBytes = 64;
 constexpr int64_t kConnectionsOfAnActor = 3;  // Control, trajectories, notices.
-constexpr int64_t kOtherFiles = 100;          // What a learner has open besides, and those it writes now and then.
+constexpr int64_t kOtherFiles = 100;          // What a learner has open besides, and handshakes under way.
+constexpr std::chrono::seconds kConnectionCheckEvery(5);
 
 uint64_t RandomSession() {
   std::random_device device;
@@ -41,7 +42,7 @@ NetworkOptions ToOptions(const RunConfig& config) {
   return options;
 }
 
-// Past the limit of open files connections are not taken, and checkpoints cannot be written.
+// Past the limit of open files no connections are taken.
 int64_t RoomForActors() { return (OpenFileLimit() - kOtherFiles) / kConnectionsOfAnActor; }
 
 // Names go into logs and JSON, so they are held to what every terminal and parser takes.
@@ -121,6 +122,8 @@ std::optional<Episode> FrontEnd::Pop(std::chrono::milliseconds timeout) {
 
 void FrontEnd::Run(std::promise<std::string> bound) {
   pthread_setname_np(pthread_self(), "front end");  // For profilers and top.
+  // Before ZeroMQ starts its threads: connections that fill the table up leave checkpoints theirs.
+  if (!UnshareOpenFiles()) LogWarning("connections and files share one limit of open files on this system");
   std::unique_ptr<LearnerEndpoint> endpoint;
   try {
     endpoint = std::make_unique<LearnerEndpoint>(ToOptions(config_));
@@ -344,6 +347,7 @@ void FrontEnd::CheckActors(LearnerEndpoint& endpoint) {
   const Clock::time_point now = Clock::now();
   if (now < next_actor_check_) return;
   next_actor_check_ = now + kActorCheckEvery;
+  CheckConnections(now);
   for (const PeerId& liar : queue_.TakeAccused()) endpoint.Accuse(liar);
   registry_.ExpireSilent(now);
   // Episodes that pass are what a run lives on: those that are rejected are no sign of life.
@@ -357,6 +361,17 @@ void FrontEnd::CheckActors(LearnerEndpoint& endpoint) {
   stats_.actors_alive = registry_.alive();
   stats_.actors_gone = registry_.gone();
   stats_.under_way = static_cast<int64_t>(under_way);
+}
+
+// Connections need not be actors': whoever says nothing holds one until its handshake is overdue.
+void FrontEnd::CheckConnections(Clock::time_point now) {
+  if (now < next_connection_check_) return;
+  next_connection_check_ = now + kConnectionCheckEvery;
+  const int64_t limit = OpenFileLimit();
+  const int64_t open = CountOpenFiles().value_or(limit);
+  if (open < limit - kConnectionsOfAnActor) return;
+  connection_warnings_.Warn(StrCat("as many connections are open as the limit of ", limit, " open files allows, with ",
+                                   registry_.alive(), " actors here: no actor can join meanwhile"));
 }
 
 void FrontEnd::CountQueuedAsStale() {

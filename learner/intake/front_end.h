@@ -85,6 +85,7 @@ class FrontEnd {
   void Receive(LearnerEndpoint& endpoint, SentTrajectory sent);
   void AnnounceNewWeights(LearnerEndpoint& endpoint);
   void CheckActors(LearnerEndpoint& endpoint);
+  void CheckConnections(std::chrono::steady_clock::time_point now);
   void CountQueuedAsStale();
   std::shared_ptr<const PolicyWeights> weights() const;
 
@@ -112,6 +113,8 @@ class FrontEnd {
   int64_t strangers_ = 0;           // Messages in the name of actors that have not joined, or that are another key's.
   WarningLimit stranger_warnings_;  // Of these.
   std::chrono::steady_clock::time_point next_actor_check_;  // When CheckActors next does its work.
+  std::chrono::steady_clock::time_point next_connection_check_;
+  WarningLimit connection_warnings_;
 
   mutable Mutex mu_;
   std::shared_ptr<const PolicyWeights> weights_ EMPLACE_GUARDED_BY(mu_);

@@ -162,7 +162,7 @@ def report(arguments, folder, result):
     p99 = [percentile(waits, 0.99) for waits in latencies.values()] or [float("nan")]
     last = [max(waits) for waits in latencies.values()] or [float("nan")]
     seconds = stop - begin
-    descriptors = series.range("descriptors")
+    files, connections = series.range("files"), series.range("connections")
     threads = series.range("threads", WARM_UP)
     rows = [
         ("actors, in processes", f"{totals['joined']}, {len(result['names'])}"),
@@ -179,7 +179,7 @@ def report(arguments, folder, result):
         ("weights at the last actor", f"{1000 * statistics.median(last):.0f} / {1000 * max(last):.0f} ms"),
         ("learner RSS at 25% / 50% / 75% / 100%", " / ".join(f"{series.at(quarter, 'rss_mb'):.1f}" for quarter in sampling.QUARTERS) + " MB"),
         ("learner RSS, most", f"{series.range('rss_mb')[1]:.1f} MB"),
-        ("learner descriptors", "{:.0f}..{:.0f}".format(*descriptors)),
+        ("learner files, with connections", "{:.0f}..{:.0f}, {:.0f}..{:.0f}".format(*files, *connections)),
         ("learner threads", "{:.0f}..{:.0f}".format(*threads)),
         ("learner processor", f"{series.cores():.2f} cores: " + ", ".join(
             f"{name} {cores:.3f}" for name, cores in sorted(result["threads"].items(), key=lambda item: -item[1]) if cores >= 0.001)),
@@ -200,7 +200,7 @@ def report(arguments, folder, result):
         growth = series.growth("rss_mb", WARM_UP)
         checks.expect(growth <= FLAT, f"memory grows by {100 * growth:.1f} % in the second half, at most {100 * FLAT:.0f} %")
     bound = FILES_PER_ACTOR * arguments.actors + OTHER_FILES
-    checks.expect(descriptors[1] <= bound, f"at most {FILES_PER_ACTOR} descriptors an actor and {OTHER_FILES}: {descriptors[1]:.0f} of {bound}")
+    checks.expect(connections[1] <= bound, f"at most {FILES_PER_ACTOR} connections an actor and {OTHER_FILES} files: {connections[1]:.0f} of {bound}")
     checks.expect(threads[0] == threads[1], "the threads stay")
     checks.expect(not any(result["codes"].values()), f"every process ends well: {result['codes']}")
     return checks.failed

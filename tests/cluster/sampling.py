@@ -11,6 +11,17 @@ QUARTERS = (0.25, 0.5, 0.75, 1.0)
 TICKS = os.sysconf("SC_CLK_TCK")  # Of processor time, a second.
 
 
+def count_files(folder):
+    return sum(1 for _ in pathlib.Path(folder).iterdir())
+
+
+def name_of(task):
+    try:
+        return (task / "comm").read_text().strip()
+    except OSError:
+        return ""  # It has ended.
+
+
 class Sample:
     """One look at a process."""
 
@@ -22,7 +33,10 @@ class Sample:
             fields[key] = value.strip()
         self.rss_mb = int(fields["VmRSS"].split()[0]) / 1024  # A process that has ended has none: KeyError.
         self.threads = int(fields["Threads"])
-        self.descriptors = sum(1 for _ in pathlib.Path(f"/proc/{pid}/fd").iterdir())
+        self.files = count_files(f"/proc/{pid}/fd")
+        # A learner's front end has a table of its own, with all connections.
+        network = next((task for task in pathlib.Path(f"/proc/{pid}/task").iterdir() if name_of(task) == "front end"), None)
+        self.connections = count_files(network / "fd") if network else self.files
         # After the name, which may hold anything: field 14 of the whole line is the user's time, 15 the system's.
         stat = pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
         self.cpu_s = (int(stat[11]) + int(stat[12])) / TICKS
@@ -150,6 +164,6 @@ def end(process, timeout_s=30):
 
 
 def write_csv(out, samples, begin):
-    out.write("process,seconds,rss_mb,descriptors,threads\n")
+    out.write("process,seconds,rss_mb,files,connections,threads\n")
     for name, of_process in samples.items():
-        out.writelines(f"{name},{s.time - begin:.1f},{s.rss_mb:.2f},{s.descriptors},{s.threads}\n" for s in of_process)
+        out.writelines(f"{name},{s.time - begin:.1f},{s.rss_mb:.2f},{s.files},{s.connections},{s.threads}\n" for s in of_process)

@@ -12,10 +12,11 @@ import sampling
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 WARM_UP = 0.25  # Of the time: histories and caches fill, the allocator finds its size.
 FLAT = 0.05
+FLAT_FIELDS = ("files", "connections", "threads")
 
 
 def parse_arguments():
-    parser = argparse.ArgumentParser(description="Runs one learner and its actors for long, and checks that memory, descriptors and threads do not grow.")
+    parser = argparse.ArgumentParser(description="Runs one learner and its actors for long, and checks that memory, open files and threads do not grow.")
     parser.add_argument("config", nargs="?", default=ROOT / "configs/ptb.yaml", type=pathlib.Path, help="configuration of the run")
     parser.add_argument("--minutes", type=float, default=60, help="minutes of training")
     parser.add_argument("--actors", type=int, default=1, help="number of actors")
@@ -61,17 +62,17 @@ def soak(arguments, folder):
 def report(arguments, watch, begin, stop, codes, ledger):
     checks = sampling.Checks("soak")
     print(f"\n{arguments.config.name}, {arguments.minutes:g} minutes, {arguments.actors} actor(s)\n")
-    print("| process | RSS MB at 25% | 50% | 75% | 100% | descriptors | threads | cores |\n| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |")
+    print("| process | RSS MB at 25% | 50% | 75% | 100% | files | with connections | threads | cores |\n| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |")
     all_series = {name: sampling.Series(samples, begin, stop) for name, samples in watch.samples.items()}
     for name, series in all_series.items():
         rss = " | ".join(f"{series.at(quarter, 'rss_mb'):.1f}" for quarter in sampling.QUARTERS)
-        spans = " | ".join("{:.0f}..{:.0f}".format(*series.range(field, WARM_UP)) for field in ("descriptors", "threads"))
+        spans = " | ".join("{:.0f}..{:.0f}".format(*series.range(field, WARM_UP)) for field in FLAT_FIELDS)
         print(f"| {name} | {rss} | {spans} | {series.cores():.2f} |")
     print()
     for name, series in all_series.items():
         growth = series.growth("rss_mb", WARM_UP)
         checks.expect(growth <= FLAT, f"{name}: memory grows by {100 * growth:.1f} % after the first quarter, at most {100 * FLAT:.0f} %")
-        for field in ("descriptors", "threads"):
+        for field in FLAT_FIELDS:
             least, most = series.range(field, WARM_UP)
             # A file that is written aside is open for a moment.
             checks.expect(most - least <= 2, f"{name}: {field} stay, {least:.0f} to {most:.0f}")

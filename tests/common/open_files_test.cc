@@ -1,7 +1,13 @@
 #include "common/open_files.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <future>
+#include <thread>
 
 namespace emplace {
 namespace {
@@ -22,6 +28,41 @@ TEST(OpenFiles, TheSoftLimitIsRaisedToTheHardOne) {
   }
   EXPECT_EQ(RaiseOpenFileLimit(), raised) << "a second time changes nothing";
   ::setrlimit(RLIMIT_NOFILE, &before);
+}
+
+// The thread takes all that its limit gives; the others can still open what they like.
+TEST(OpenFiles, AThreadCanHaveATableOfItsOwn) {
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
+  rlimit low = before;
+  low.rlim_cur = 64;
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &low), 0);
+  const std::optional<int64_t> open_before = CountOpenFiles();
+  std::promise<bool> full;
+  std::promise<void> seen;
+  std::thread greedy([&] {
+    if (!UnshareOpenFiles()) {
+      full.set_value(false);
+      return;
+    }
+    while (::open("/dev/null", O_RDONLY | O_CLOEXEC) >= 0) {
+    }
+    EXPECT_EQ(errno, EMFILE);
+    EXPECT_FALSE(CountOpenFiles().has_value());
+    full.set_value(true);
+    seen.get_future().wait();
+  });
+  const bool unshared = full.get_future().get();
+  if (unshared) {
+    EXPECT_EQ(CountOpenFiles(), open_before);
+    const int fd = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
+    EXPECT_GE(fd, 0);
+    ::close(fd);
+  }
+  seen.set_value();
+  greedy.join();
+  ::setrlimit(RLIMIT_NOFILE, &before);
+  if (!unshared) GTEST_SKIP() << "this system has one table of open files for all threads";
 }
 
 }  // namespace

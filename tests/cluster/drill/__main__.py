@@ -11,6 +11,7 @@ import time
 import traceback
 
 import faults_disk
+import faults_files
 import faults_load
 import faults_network
 import faults_peer
@@ -37,6 +38,7 @@ FAULTS = {
     "hosts-cut": faults_network.hosts_cut,
     "disk-full": faults_disk.disk_full,
     "checkpoint-damaged": faults_disk.checkpoint_damaged,
+    "idle-connections": faults_files.idle_connections,
     "queue-full": faults_load.queue_full,
     "slow-learner": faults_load.slow_learner,
     "hostile-peer": faults_peer.hostile_peer,
