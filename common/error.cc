@@ -1,12 +1,17 @@
 #include "common/error.h"
 
 #include <algorithm>
+#include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
 
+#include "common/log.h"
+
 namespace emplace {
 namespace {
+
+constexpr std::chrono::milliseconds kLogFarewell(1000);  // So that an error comes after what led to it.
 
 // Names from files may hold line breaks; a message stays one line all the same.
 std::string OneLine(std::string text) {
@@ -28,15 +33,18 @@ int RunMain(const std::string& program, const std::function<int()>& body) {
   try {
     return body();
   } catch (const Error& error) {
+    FlushLog(kLogFarewell);
     std::fprintf(stderr, "%s: %s\n", program.c_str(), error.what());
     return error.exit_code();
   } catch (const std::exception& error) {
+    FlushLog(kLogFarewell);
     std::fprintf(stderr, "%s: unexpected failure: %s\n", program.c_str(), OneLine(error.what()).c_str());
     return 1;
   }
 }
 
 void CheckFailed(const char* file, int line, const char* condition, const std::string& detail) {
+  FlushLog(kLogFarewell);
   std::fprintf(stderr, "%s:%d: internal check failed: %s%s%s\n", file, line, condition, detail.empty() ? "" : ": ",
                detail.c_str());
   std::abort();

@@ -16,6 +16,9 @@ std::string StrCat(const Parts&... parts) {
   return out.str();
 }
 
+// What printf would print.
+std::string Format(const char* format, ...) __attribute__((format(printf, 1, 2)));
+
 // The parts with the separator between them: "a, b, c".
 std::string Join(const std::vector<std::string>& parts, std::string_view separator);
 std::vector<std::string> Split(std::string_view text, char separator);

@@ -1,15 +1,18 @@
 #include "learner/learner.h"
 
+#include <unistd.h>
+
 #include <chrono>
-#include <cstdio>
-#include <cstdlib>
+#include <future>
 #include <memory>
 #include <optional>
 #include <string>
+#include <thread>
 #include <utility>
 
 #include "common/error.h"
 #include "common/file_io.h"
+#include "common/line_writer.h"
 #include "common/log.h"
 #include "common/strings.h"
 #include "learner/best_policy.h"
@@ -52,18 +55,29 @@ constexpr std::chrono::milliseconds kGoodbyeTimeout(10'000);  // For the actors 
 constexpr std::chrono::milliseconds kPredecessorTimeout(
     60'000);  // For a learner that was told to stop to leave the run directory.
 
-// A thread that hangs cannot be joined, so nothing is cleaned up: what is on disk was written whole.
+constexpr std::chrono::milliseconds kLastWords(2000);
+
+// A thread that hangs cannot be joined, so nothing is cleaned up: what is on disk was written whole. Where the disk or
+// the terminal is what hangs, telling so hangs as well: another thread does it, which is given a while.
 [[noreturn]] void EndHungRun(const std::string& reason) {
-  LogWarning(reason);
-  std::fprintf(stderr, "emplace-learner: %s\n", reason.c_str());
-  std::fflush(nullptr);
-  std::_Exit(RunFailed("").exit_code());
+  const auto told = std::make_shared<std::promise<void>>();
+  std::thread([reason, told] {
+    LogWarning(reason);
+    FlushLog(kLastWords / 2);
+    const std::string line = StrCat("emplace-learner: ", reason, "\n");
+    [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, line.data(), line.size());
+    told->set_value();
+  }).detach();
+  told->get_future().wait_for(kLastWords);
+  ::_exit(RunFailed("").exit_code());
 }
 
 class Run {
  public:
-  Run(const RunDirectory& dir, const RunConfig& config, bool resume, const std::atomic<bool>& interrupted)
-      : dir_(dir),
+  Run(const RunDirectory& dir, const RunConfig& config, bool resume, const std::atomic<bool>& interrupted,
+      LineWriter& out)
+      : out_(out),
+        dir_(dir),
         config_(config),
         interrupted_(interrupted),
         workload_(BuildWorkload(config, dir.graphs())),
@@ -86,10 +100,12 @@ class Run {
   void Supervise();
   void ReportProgress(double every_s);
   void WritePlacements(double every_s);
+  void WriteCheckpoint();
   EpisodeDealer* dealer() { return dealer_ ? &*dealer_ : nullptr; }
   bool TimeIsUp() const;
   std::string WhyOver() const;
 
+  LineWriter& out_;  // For people.
   const RunDirectory& dir_;
   const RunConfig config_;
   const std::atomic<bool>& interrupted_;
@@ -107,6 +123,7 @@ class Run {
   double last_line_ = 0;        // By clock_.
   double last_placements_ = 0;  // By clock_.
   StageClocks stages_;
+  StageClock main_;  // Of this thread, while it does what may hang.
   std::optional<Metrics> metrics_;
   std::optional<Progress> progress_;
   std::optional<BestPolicy> best_;
@@ -201,17 +218,21 @@ std::string Run::WhyOver() const {
 void Run::ReportProgress(double every_s) {
   const double now = clock_->seconds();
   if (now - last_line_ < every_s) return;
-  std::printf("%s\n",
-              progress_->Line({update_->updates(), now, stages_.Read(), front_end_->stats(), ledger_.Total()}).c_str());
-  std::fflush(stdout);
+  out_.Write(progress_->Line({update_->updates(), now, stages_.Read(), front_end_->stats(), ledger_.Total()}));
   last_line_ = now;
 }
 
 void Run::WritePlacements(double every_s) {
   const double now = clock_->seconds();
   if (now - last_placements_ < every_s) return;
+  const StageWork work(main_);
   placement_files_->Write();
   last_placements_ = clock_->seconds();
+}
+
+void Run::WriteCheckpoint() {
+  const StageWork work(main_);
+  publisher_->WriteCheckpoint(update_->Save());
 }
 
 void Run::StartPipeline(const std::shared_ptr<const PolicyWeights>& initial) {
@@ -233,7 +254,8 @@ void Run::StartPipeline(const std::shared_ptr<const PolicyWeights>& initial) {
                                         .dir = dir_,
                                         .ledger = ledger_,
                                         .clocks = stages_,
-                                        .clock = *clock_});
+                                        .clock = *clock_,
+                                        .out = out_});
   if (initial->version == 0) publisher_->Begin(initial);
   pipeline_.emplace(Pipeline::Stages{.batch = [this](const std::stop_token& stop) { return batcher_->Next(stop); },
                                      .update = [this](const Batch& batch) { return update_->Train(batch); },
@@ -244,7 +266,7 @@ void Run::StartPipeline(const std::shared_ptr<const PolicyWeights>& initial) {
   const auto progress = [this] {
     return StrCat("update ", update_->updates(), ", after ", clock_->seconds(), " s of training");
   };
-  watchdog_.emplace(stages_, config_.learner.watchdog_s, progress, EndHungRun);
+  watchdog_.emplace(stages_, main_, config_.learner.watchdog_s, progress, EndHungRun);
 }
 
 // Until the configuration's end, or Ctrl-C.
@@ -277,13 +299,11 @@ void Run::Train() {
   // Once everything in it has proven good, so that a failed start leaves nothing that looks like a run.
   WriteFileAtomically(dir_.config(), RunConfigToYaml(config_));
   dir_.WriteLearnerFile(front_end_->address(), front_end_->session());
-  std::printf("training on %zu graphs, %zu for validation, %zu for testing; %lld parameters on %s; listening at %s\n",
-              workload_.train.size(), workload_.NumValidation(), workload_.test.size(),
-              static_cast<long long>(initial->values.size()), updater_->device().c_str(),
-              front_end_->address().c_str());
-  std::printf("%s\n", DescribeChoice(workload_).c_str());
-  std::printf("makespan / one device: lower is better; lag: in policy versions, min/mean/max\n");
-  std::fflush(stdout);
+  out_.Write(StrCat("training on ", workload_.train.size(), " graphs, ", workload_.NumValidation(), " for validation, ",
+                    workload_.test.size(), " for testing; ", initial->values.size(), " parameters on ",
+                    updater_->device(), "; listening at ", front_end_->address()));
+  out_.Write(DescribeChoice(workload_));
+  out_.Write("makespan / one device: lower is better; lag: in policy versions, min/mean/max");
 
   evaluation_.emplace(workload_, placer_, stages_[Stage::kEvaluate]);
   last_line_ = last_placements_ = clock_->seconds();
@@ -291,14 +311,13 @@ void Run::Train() {
   Supervise();
 
   const std::string why = WhyOver();
-  std::printf("training stops after %lld updates: %s; waiting for the actors\n",
-              static_cast<long long>(update_->updates()), why.c_str());
-  std::fflush(stdout);
+  out_.Write(StrCat("training stops after ", update_->updates(), " updates: ", why, "; waiting for the actors"));
   // First of all: who ends the run may give it some seconds only, and goodbyes and evaluations can take longer.
-  publisher_->WriteCheckpoint(update_->Save());
+  WriteCheckpoint();
   front_end_->Finish(kGoodbyeTimeout);
   WritePlacements(0);
-  publisher_->Finish(update_->Save());
+  publisher_->EvaluateLast(update_->Save().weights);
+  WriteCheckpoint();
 
   PolicyWeights best = store_.LoadBest().value_or(updater_->weights());
   best.metadata["validation_ratio"] = ShortestDouble(best_->ratio());
@@ -310,8 +329,8 @@ void Run::Train() {
                          .train_seconds = clock_->seconds(),
                          .best_found = placements_->GeometricMeanRatio(),
                          .front_end = front_end_->stats()};
-  WriteFileAtomically(dir_.summary(), WriteResults(best, workload_, placer_, totals));
-  PrintLedger(ledger_, totals.front_end);
+  WriteFileAtomically(dir_.summary(), WriteResults(best, workload_, placer_, totals, out_));
+  PrintLedger(ledger_, totals.front_end, out_);
 }
 
 }  // namespace
@@ -321,7 +340,8 @@ void RunLearner(const LearnerOptions& options, const std::atomic<bool>& interrup
   // A resumed run keeps its own configuration, so that it is the same run; --set still changes it.
   const RunConfig config = LoadRunConfig(options.resume ? dir.config() : options.config, options.overrides);
   LogToFile(dir.log().string());
-  Run run(dir, config, options.resume, interrupted);
+  LineWriter out(STDOUT_FILENO);
+  Run run(dir, config, options.resume, interrupted, out);
   run.Train();
 }
 

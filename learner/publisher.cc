@@ -1,6 +1,5 @@
 #include "learner/publisher.h"
 
-#include <cstdio>
 #include <memory>
 #include <utility>
 
@@ -87,24 +86,22 @@ void Publisher::TakeReport() {
                           {metrics::kTestRatio, report->test.geometric_mean_ratio},
                           {"validation_infeasible", static_cast<double>(report->validation.infeasible)},
                           {"test_infeasible", static_cast<double>(report->test.infeasible)}});
-  std::printf("evaluation of version %llu: makespan / one device %s on %s graphs, %s on test graphs\n",
-              static_cast<unsigned long long>(version), ShownRatio(ratio).c_str(), report->validation_name,
-              ShownRatio(report->test.geometric_mean_ratio).c_str());
-  std::fflush(stdout);
+  outputs_.out.Write(StrCat("evaluation of version ", version, ": makespan / one device ", ShownRatio(ratio), " on ",
+                            report->validation_name, " graphs, ", ShownRatio(report->test.geometric_mean_ratio),
+                            " on test graphs"));
   outputs_.best.Consider(*report);
   outputs_.plateau.Add(static_cast<int64_t>(version), ratio);
   last_evaluated_ = version;
 }
 
-void Publisher::Finish(const Snapshot& last) {
+void Publisher::EvaluateLast(const std::shared_ptr<const PolicyWeights>& last) {
   outputs_.evaluation.WaitIdle();
   TakeReport();
-  if (last_evaluated_ != last.weights->version) outputs_.evaluation.Submit(last.weights);
-  while (last_evaluated_ != last.weights->version) {
+  if (last_evaluated_ != last->version) outputs_.evaluation.Submit(last);
+  while (last_evaluated_ != last->version) {
     outputs_.evaluation.WaitIdle();
     TakeReport();
   }
-  WriteCheckpoint(last);
 }
 
 void Publisher::WriteCheckpoint(const Snapshot& snapshot) {

@@ -8,6 +8,8 @@
 #include <memory>
 #include <optional>
 
+#include "policy/run_config.h"
+#include "common/line_writer.h"
 #include "common/rng.h"
 #include "learner/best_policy.h"
 #include "learner/checkpoint.h"
@@ -22,7 +24,6 @@
 #include "learner/stage_clock.h"
 #include "learner/update/update_stage.h"
 #include "policy/policy_weights.h"
-#include "policy/run_config.h"
 
 namespace emplace {
 
@@ -42,6 +43,7 @@ class Publisher {
     const Ledger& ledger;
     const StageClocks& clocks;
     const RunClock& clock;
+    LineWriter& out;  // For people.
   };
   Publisher(const RunConfig& config, const Rng& rng, const Outputs& outputs);
 
@@ -50,8 +52,8 @@ class Publisher {
   void Publish(const UpdateResult& result);
   // Takes in the report of an evaluation that has finished, if there is one.
   void TakeReport();
-  // Ends the run: evaluates the last weights if that was not done, waits for it, and writes the last checkpoint.
-  void Finish(const Snapshot& last);
+  // Evaluates the last weights of the run if that was not done, and waits for it.
+  void EvaluateLast(const std::shared_ptr<const PolicyWeights>& last);
   // Writes a checkpoint of this state, in the place of one of the same update.
   void WriteCheckpoint(const Snapshot& snapshot);
 

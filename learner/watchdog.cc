@@ -25,8 +25,9 @@ constexpr std::chrono::seconds kProcessStoodStill(5);
 
 }  // namespace
 
-Watchdog::Watchdog(const StageClocks& clocks, double limit_s, std::function<std::string()> progress, Alarm alarm)
-    : clocks_(clocks), limit_s_(limit_s), progress_(std::move(progress)), alarm_(std::move(alarm)) {
+Watchdog::Watchdog(const StageClocks& clocks, const StageClock& main, double limit_s,
+                   std::function<std::string()> progress, Alarm alarm)
+    : clocks_(clocks), main_(main), limit_s_(limit_s), progress_(std::move(progress)), alarm_(std::move(alarm)) {
   if (limit_s_ > 0) thread_ = std::jthread([this](const std::stop_token& stop) { Run(stop); });
 }
 
@@ -43,14 +44,28 @@ void Watchdog::Run(const std::stop_token& stop) const {
     if (now - std::exchange(last_look, now) > kProcessStoodStill) watching_since = now;
     if (std::chrono::duration<double>(now - watching_since).count() <= limit_s_) continue;
     for (size_t i = 0; i < metrics::kStages.size(); ++i) {
-      const std::optional<double> silent_s = clocks_[static_cast<Stage>(i)].silent_s();
-      if (!silent_s || *silent_s <= limit_s_) continue;
-      alarm_(StrCat("stage '", metrics::kStages[i], "' of the learner, process ", ::getpid(), " on ", HostName(),
-                    ", hangs: it has made no progress for ", *silent_s, " s, expected some within learner.watchdog_s, ",
-                    limit_s_, " s; last: ", progress_()));
+      if (const auto silent_s = Hangs(clocks_[static_cast<Stage>(i)])) {
+        alarm_(Reason(StrCat("stage '", metrics::kStages[i], "'"), *silent_s));
+        return;
+      }
+    }
+    // Last: where a stage hangs, the main thread may only wait for it.
+    if (const auto silent_s = Hangs(main_)) {
+      alarm_(Reason("the main thread", *silent_s));
       return;
     }
   }
+}
+
+std::optional<double> Watchdog::Hangs(const StageClock& clock) const {
+  const std::optional<double> silent_s = clock.silent_s();
+  return silent_s && *silent_s > limit_s_ ? silent_s : std::nullopt;
+}
+
+std::string Watchdog::Reason(const std::string& who, double silent_s) const {
+  return StrCat(who, " of the learner, process ", ::getpid(), " on ", HostName(),
+                ", hangs: it has made no progress for ", silent_s, " s, expected some within learner.watchdog_s, ",
+                limit_s_, " s; last: ", progress_());
 }
 
 }  // namespace emplace

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <thread>
 
@@ -16,15 +17,20 @@ class Watchdog {
   // process, its host and the last update. The callee must not wait for any stage.
   using Alarm = std::function<void(const std::string& reason)>;
 
-  // A stage hangs when it works and has made no progress for `limit_s` seconds; time in which the whole process was
-  // stopped does not count. 0: there is no watchdog. `progress` says, for `reason`, how far the run has come. REQUIRES:
-  // clocks outlive the watchdog.
-  Watchdog(const StageClocks& clocks, double limit_s, std::function<std::string()> progress, Alarm alarm);
+  // A stage, or the main thread, hangs when it works and has made no progress for `limit_s` seconds; time in which the
+  // whole process was stopped does not count. 0: there is no watchdog. `progress` says, for `reason`, how far the run
+  // has come. REQUIRES: clocks and main outlive the watchdog.
+  Watchdog(const StageClocks& clocks, const StageClock& main, double limit_s, std::function<std::string()> progress,
+           Alarm alarm);
 
  private:
   void Run(const std::stop_token& stop) const;
+  // Seconds without progress, when they are too many.
+  std::optional<double> Hangs(const StageClock& clock) const;
+  std::string Reason(const std::string& who, double silent_s) const;
 
   const StageClocks& clocks_;
+  const StageClock& main_;
   const double limit_s_;
   const std::function<std::string()> progress_;
   const Alarm alarm_;

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstdarg>
-#include <cstdio>
+
+#include "common/strings.h"
 
 namespace emplace {
 namespace {
@@ -14,16 +14,6 @@ constexpr double kFullShare = 0.8;
 
 // What an episode has to pass before the actors get better weights for it. The evaluation goes on beside them.
 constexpr std::array kPath = {Stage::kReceive, Stage::kCheck, Stage::kBatch, Stage::kUpdate, Stage::kPublish};
-
-std::string Format(const char* format, ...) __attribute__((format(printf, 1, 2)));
-std::string Format(const char* format, ...) {
-  char buffer[512];
-  va_list arguments;
-  va_start(arguments, format);
-  std::vsnprintf(buffer, sizeof(buffer), format, arguments);
-  va_end(arguments);
-  return buffer;
-}
 
 std::string HoursMinutesSeconds(double seconds) {
   const auto whole = static_cast<int64_t>(std::max(0.0, seconds));

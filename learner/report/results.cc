@@ -1,9 +1,9 @@
 #include "learner/report/results.h"
 
 #include <cmath>
-#include <cstdio>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <utility>
 
 #include "common/strings.h"
 #include "learner/evaluation/evaluator.h"
@@ -11,7 +11,7 @@
 namespace emplace {
 
 std::string WriteResults(const PolicyWeights& policy, const Workload& workload, const PlacerOptions& placer,
-                         const RunTotals& totals) {
+                         const RunTotals& totals, LineWriter& out) {
   struct Part {
     const char* name;
     const std::vector<PlacementTask>& tasks;
@@ -28,8 +28,9 @@ std::string WriteResults(const PolicyWeights& policy, const Workload& workload, 
                                     {"cut_off", totals.front_end.cut_off},
                                     {"refused", totals.front_end.refused},
                                     {"policy_version", policy.version}};
-  std::printf("\nmakespan / one device (geometric mean, greedy; lower is better)\n%-12s %7s %16s %12s %12s\n", "graphs",
-              "count", "start placement", "the policy", "best found");
+  std::string table =
+      Format("\nmakespan / one device (geometric mean, greedy; lower is better)\n%-12s %7s %16s %12s %12s", "graphs",
+             "count", "start placement", "the policy", "best found");
   for (const Part& part :
        {Part{"train", workload.train, totals.best_found}, Part{"validation", workload.validation, std::nullopt},
         Part{"test", workload.test, std::nullopt}}) {
@@ -41,34 +42,34 @@ std::string WriteResults(const PolicyWeights& policy, const Workload& workload, 
                           {"infeasible", placed.infeasible}};
     if (part.best_found) summary[part.name]["best_found"] = *part.best_found;
     if (&part.tasks == &workload.validation && workload.NumValidation() == 0) continue;  // They are those of "train".
-    std::printf("%-12s %7zu %16s %12s %12s\n", part.name, part.tasks.size(),
-                ShownRatio(start.geometric_mean_ratio).c_str(), ShownRatio(placed.geometric_mean_ratio).c_str(),
-                part.best_found ? ShownRatio(*part.best_found).c_str() : "");
+    table += Format("\n%-12s %7zu %16s %12s %12s", part.name, part.tasks.size(),
+                    ShownRatio(start.geometric_mean_ratio).c_str(), ShownRatio(placed.geometric_mean_ratio).c_str(),
+                    part.best_found ? ShownRatio(*part.best_found).c_str() : "");
   }
-  std::fflush(stdout);
+  out.Write(std::move(table));
   return summary.dump(1) + "\n";
 }
 
-void PrintLedger(const Ledger& ledger, const FrontEndStats& front_end) {
-  std::printf("\n%-16s %9s %9s %9s %9s %9s\n", "episodes of", "produced", "trained", "stale", "rejected", "lost");
-  const auto print = [](const std::string& name, const LedgerCounts& counts) {
-    std::printf("%-16s %9llu %9llu %9llu %9llu %9llu\n", name.c_str(), static_cast<unsigned long long>(counts.produced),
-                static_cast<unsigned long long>(counts.trained), static_cast<unsigned long long>(counts.stale),
-                static_cast<unsigned long long>(counts.rejected), static_cast<unsigned long long>(counts.lost));
+void PrintLedger(const Ledger& ledger, const FrontEndStats& front_end, LineWriter& out) {
+  std::string table =
+      Format("\n%-16s %9s %9s %9s %9s %9s", "episodes of", "produced", "trained", "stale", "rejected", "lost");
+  const auto add = [&table](const std::string& name, const LedgerCounts& counts) {
+    table +=
+        Format("\n%-16s %9llu %9llu %9llu %9llu %9llu", name.c_str(), static_cast<unsigned long long>(counts.produced),
+               static_cast<unsigned long long>(counts.trained), static_cast<unsigned long long>(counts.stale),
+               static_cast<unsigned long long>(counts.rejected), static_cast<unsigned long long>(counts.lost));
   };
-  for (const auto& [name, counts] : ledger.ByActor()) print(name, counts);
-  print("all", ledger.Total());
+  for (const auto& [name, counts] : ledger.ByActor()) add(name, counts);
+  add("all", ledger.Total());
   if (front_end.duplicates > 0 || front_end.malformed > 0) {
-    std::printf("refused besides: %lld duplicates, %lld malformed messages\n",
-                static_cast<long long>(front_end.duplicates), static_cast<long long>(front_end.malformed));
+    table += StrCat("\nrefused besides: ", front_end.duplicates, " duplicates, ", front_end.malformed,
+                    " malformed messages");
   }
   if (front_end.cut_off > 0 || front_end.ignored > 0 || front_end.refused > 0) {
-    std::printf(
-        "kept out: %lld connections cut off, %lld messages ignored, %lld connections without a key that is let in\n",
-        static_cast<long long>(front_end.cut_off), static_cast<long long>(front_end.ignored),
-        static_cast<long long>(front_end.refused));
+    table += StrCat("\nkept out: ", front_end.cut_off, " connections cut off, ", front_end.ignored,
+                    " messages ignored, ", front_end.refused, " connections without a key that is let in");
   }
-  std::fflush(stdout);
+  out.Write(std::move(table));
 }
 
 }  // namespace emplace

@@ -1,14 +1,15 @@
-// The results of a run: tables on stdout, and the text of summary.json.
+// The results of a run: tables for people, and the text of summary.json.
 #pragma once
 
 #include <cstdint>
 #include <string>
 
+#include "common/line_writer.h"
+#include "policy/policy_weights.h"
 #include "learner/intake/front_end.h"
 #include "learner/intake/ledger.h"
 #include "learner/workload.h"
 #include "policy/placer/policy_placer.h"
-#include "policy/policy_weights.h"
 
 namespace emplace {
 
@@ -27,9 +28,9 @@ struct RunTotals {
 // and "test" {"graphs", "start", "policy", "infeasible"}}. "start" and "policy" are geometric means of makespan / one
 // device, null when no graph has one. "train" also has "best_found", the mean of the best placements found in episodes.
 std::string WriteResults(const PolicyWeights& policy, const Workload& workload, const PlacerOptions& placer,
-                         const RunTotals& totals);
+                         const RunTotals& totals, LineWriter& out);
 
 // Prints the ledger: a line for each actor, one for all, and the counts of refused messages and connections.
-void PrintLedger(const Ledger& ledger, const FrontEndStats& front_end);
+void PrintLedger(const Ledger& ledger, const FrontEndStats& front_end, LineWriter& out);
 
 }  // namespace emplace

@@ -18,6 +18,12 @@ TEST(Strings, JoinAndSplit) {
   EXPECT_EQ(StrCat("x", 3, '=', 1.5), "x3=1.5");
 }
 
+TEST(Strings, FormatIsPrintf) {
+  EXPECT_EQ(Format("%s is %d, %.2f", "it", 7, 0.5), "it is 7, 0.50");
+  EXPECT_EQ(Format("%s", ""), "");
+  EXPECT_EQ(Format("%1000d", 1).size(), 1000U);
+}
+
 TEST(Strings, UnicodeTextIsWhatEveryParserTakes) {
   for (const char* good :
        {"", "a b\n", "\xC3\xA9", "\xE2\x82\xAC", "\xEF\xBF\xBD", "\xF0\x9F\x98\x80", "\xF4\x8F\xBF\xBD"}) {

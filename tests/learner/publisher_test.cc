@@ -50,7 +50,7 @@ class PublisherTest : public testing::Test {
     update_.emplace(*updater_, config_.checkpoint.every, ledger_, clock_);
     publisher_.emplace(config_, Rng(5),
                        Publisher::Outputs{*front_end_, *evaluation_, *metrics_, *progress_, *store_, *best_, *plateau_,
-                                          *dir_, ledger_, clocks_, clock_});
+                                          *dir_, ledger_, clocks_, clock_, out_});
   }
   ~PublisherTest() override { fs::remove_all(folder_); }
 
@@ -102,6 +102,7 @@ class PublisherTest : public testing::Test {
   std::optional<FrontEnd> front_end_;
   std::optional<EvaluationThread> evaluation_;
   std::optional<UpdateStage> update_;
+  LineWriter out_{STDOUT_FILENO};
   std::optional<Publisher> publisher_;
 };
 
@@ -129,7 +130,7 @@ TEST_F(PublisherTest, EachUpdateLeavesALineThatSaysHowBusyTheStagesWere) {
 // tests/golden/files/metrics.jsonl is a run's: what reads such files is tested with it, so it has to have today's keys.
 TEST_F(PublisherTest, LinesHaveTheKeysOfTheGoldenFile) {
   publisher_->Publish(Update());
-  publisher_->Finish(update_->Save());
+  publisher_->EvaluateLast(update_->Save().weights);
   const auto keys_of = [](const nlohmann::json& line) {
     std::set<std::string> keys;
     for (const auto& [key, value] : line.items()) keys.insert(key);
@@ -199,7 +200,8 @@ TEST_F(PublisherTest, EvaluationsAreTakenInAndTheBestIsKept) {
 
 TEST_F(PublisherTest, TheEndEvaluatesTheLastWeightsAndWritesThem) {
   for (int i = 0; i < 5; ++i) publisher_->Publish(Update());
-  publisher_->Finish(update_->Save());
+  publisher_->EvaluateLast(update_->Save().weights);
+  publisher_->WriteCheckpoint(update_->Save());
   EXPECT_EQ(UpdatesOf("evaluation").back(), 5);
   EXPECT_EQ(store_->LoadNewest()->updates, 5);
   EXPECT_EQ(store_->LoadNewest()->best_validation, best_->ratio());
@@ -211,7 +213,7 @@ TEST_F(PublisherTest, TheEndEvaluatesTheLastWeightsAndWritesThem) {
 
 TEST_F(PublisherTest, WhatHasBeenEvaluatedIsNotEvaluatedAgain) {
   for (int i = 0; i < 4; ++i) publisher_->Publish(Update());
-  publisher_->Finish(update_->Save());
+  publisher_->EvaluateLast(update_->Save().weights);
   EXPECT_THAT(UpdatesOf("evaluation"), ElementsAre(4));
 }
 

@@ -19,32 +19,45 @@ using testing::HasSubstr;
 
 TEST(Watchdog, NamesTheStageThatHangsTheProcessTheHostAndWhatWasLast) {
   StageClocks clocks;
+  StageClock main;
   std::promise<std::string> alarm;
   std::future<std::string> reason = alarm.get_future();
   clocks[Stage::kUpdate].Busy();  // And never again.
   const Watchdog watchdog(
-      clocks, 0.2, [] { return "update 17"; }, [&](const std::string& text) { alarm.set_value(text); });
+      clocks, main, 0.2, [] { return "update 17"; }, [&](const std::string& text) { alarm.set_value(text); });
   EXPECT_THAT(reason.get(), AllOf(HasSubstr("'update'"), HasSubstr(StrCat("process ", ::getpid())),
                                   HasSubstr(HostName()), HasSubstr("watchdog_s"), HasSubstr("update 17")));
 }
 
 TEST(Watchdog, OneOfSeveralThreadsThatHangsIsFound) {
   StageClocks clocks;
+  StageClock main;
   clocks[Stage::kCheck].SetThreads(3);
   const StageWork hangs(clocks[Stage::kCheck]);
   std::promise<std::string> alarm;
   const Watchdog watchdog(
-      clocks, 0.1, [] { return ""; }, [&](const std::string& text) { alarm.set_value(text); });
+      clocks, main, 0.1, [] { return ""; }, [&](const std::string& text) { alarm.set_value(text); });
   EXPECT_THAT(alarm.get_future().get(), HasSubstr("'check'"));
+}
+
+TEST(Watchdog, TheMainThreadIsWatchedToo) {
+  StageClocks clocks;
+  StageClock main;
+  const StageWork hangs(main);
+  std::promise<std::string> alarm;
+  const Watchdog watchdog(
+      clocks, main, 0.1, [] { return ""; }, [&](const std::string& text) { alarm.set_value(text); });
+  EXPECT_THAT(alarm.get_future().get(), HasSubstr("the main thread"));
 }
 
 TEST(Watchdog, WhoWaitsOrGetsOnIsLeftAlone) {
   StageClocks clocks;
+  StageClock main;
   std::atomic<bool> barked = false;
   const Watchdog watchdog(
-      clocks, 3600, [] { return ""; }, [&](const std::string&) { barked = true; });
+      clocks, main, 3600, [] { return ""; }, [&](const std::string&) { barked = true; });
   const Watchdog asleep(
-      clocks, 0, [] { return ""; }, [&](const std::string&) { barked = true; });
+      clocks, main, 0, [] { return ""; }, [&](const std::string&) { barked = true; });
   clocks[Stage::kUpdate].Busy();
   clocks[Stage::kReceive].Busy();
   clocks[Stage::kReceive].Waiting();

@@ -14,6 +14,7 @@ import faults_disk
 import faults_files
 import faults_load
 import faults_network
+import faults_output
 import faults_peer
 import faults_processes
 from drill import Drill
@@ -39,6 +40,7 @@ FAULTS = {
     "disk-full": faults_disk.disk_full,
     "checkpoint-damaged": faults_disk.checkpoint_damaged,
     "idle-connections": faults_files.idle_connections,
+    "nobody-reads": faults_output.nobody_reads,
     "queue-full": faults_load.queue_full,
     "slow-learner": faults_load.slow_learner,
     "hostile-peer": faults_peer.hostile_peer,
