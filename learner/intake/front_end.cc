@@ -222,6 +222,7 @@ void FrontEnd::Handle(LearnerEndpoint& endpoint, const FromActor& from) {
 
 void FrontEnd::Handle(LearnerEndpoint& endpoint, const FromActor& from, const Hello& hello) {
   const PeerId& id = from.peer;
+  if (hellos_.Hear(id, Clock::now()) != PeerGuard::Verdict::kHear) return;
   if (hello.protocol != kProtocolVersion) {
     endpoint.Send(id, Refusal{StrCat("the actor speaks protocol ", hello.protocol, ", expected ", kProtocolVersion)});
     return;

@@ -16,6 +16,7 @@
 #include "common/trajectory.h"
 #include "common/warning_limit.h"
 #include "common/wire/learner_endpoint.h"
+#include "common/wire/peer_guard.h"
 #include "learner/intake/actor_owners.h"
 #include "learner/intake/actor_registry.h"
 #include "learner/intake/best_placements.h"
@@ -69,6 +70,9 @@ class FrontEnd {
   void Finish(std::chrono::milliseconds timeout);
 
  private:
+  // An actor says Hello again after a second and more. A Welcome has all graphs, which may be megabytes.
+  static constexpr PeerGuard::Limits kHelloLimits = {.messages_per_s = 1, .burst = 4};
+
   void Run(std::promise<std::string> bound);
   void MakeWelcome();
   void Serve(LearnerEndpoint& endpoint);
@@ -105,6 +109,7 @@ class FrontEnd {
   std::string notices_address_;
   ActorRegistry registry_;
   ActorOwners owners_;
+  PeerGuard hellos_{kHelloLimits};
   PolicyVersion announced_ = 0;
   std::optional<SharedMessage> weights_reply_;  // Serialized once for each version.
   std::optional<SharedMessage> welcome_;        // Serialized once; each actor's key is put in.

@@ -225,6 +225,25 @@ TEST_F(FrontEndTest, StrangeActorsAreRefusedWithTheReason) {
   EXPECT_TRUE(ledger_.ByActor().empty());
 }
 
+TEST_F(FrontEndTest, WhoSaysHelloAllTheTimeIsWelcomedNowAndThen) {
+  const auto front_end = Start();
+  Client actor(front_end->address(), "a", 1);
+  actor.Join();
+  const auto begin = std::chrono::steady_clock::now();
+  for (int i = 0; i < 30; ++i) actor.control().Send(Hello{kProtocolVersion, "a", 1});
+  actor.control().Send(Heartbeat{actor.key(), actor.session(), 0, 0});
+  int welcomes = 0;
+  for (int i = 0; i < kTries; ++i) {
+    const auto received = actor.control().Receive(kSoon);
+    if (!received) continue;
+    const auto* const message = std::get_if<LearnerMessage>(&*received);
+    if (message != nullptr && std::holds_alternative<HeartbeatReply>(*message)) break;  // It comes after all Welcomes.
+    if (message != nullptr && std::holds_alternative<Welcome>(*message)) ++welcomes;
+  }
+  const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - begin;
+  EXPECT_LE(welcomes, 4 + static_cast<int>(taken.count()));
+}
+
 TEST_F(FrontEndTest, WhoIsOneTooManyForTheLimitOfOpenFilesIsTold) {
   rlimit before{};
   ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
