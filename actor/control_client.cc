@@ -77,13 +77,9 @@ class ControlClient::Conversation {
     SendDue(Clock::now());
     auto received = endpoint_.Receive(kReceiveWait);
     if (!received) return;
-    if (const auto* notice = std::get_if<Notice>(&*received)) {
-      Handle(*notice);
-      return;
-    }
     last_heard_ = Clock::now();
     // Taken apart by value: a Welcome is large, and its parts are freed as they are used.
-    std::visit([this](auto message) { Handle(std::move(message)); }, std::get<LearnerMessage>(std::move(*received)));
+    std::visit([this](auto message) { Handle(std::move(message)); }, *std::move(received));
   }
 
   void Send(const Goodbye& goodbye) { endpoint_.Send(goodbye); }
@@ -123,20 +119,9 @@ class ControlClient::Conversation {
     }
   }
 
-  void Handle(const Notice& notice) {
-    if (!session_ || notice.session != session_->id) return;  // Of a learner that is no more.
-    last_heard_ = Clock::now();
-    if (notice.stop) {
-      Handle(Stop{});
-    } else {
-      WantVersion(notice.version);
-    }
-  }
-
   void Handle(Welcome welcome) {
     if (session_ && welcome.session == session_->id && welcome.actor == session_->actor) return;  // Said twice.
     try {
-      endpoint_.SubscribeNotices(endpoint_.OnLearnersHost(welcome.notices_endpoint));
       welcome.trajectories_endpoint = endpoint_.OnLearnersHost(welcome.trajectories_endpoint);
       session_ = std::make_shared<const Session>(UnpackWelcome(std::move(welcome)));
     } catch (const Error& error) {
@@ -152,10 +137,10 @@ class ControlClient::Conversation {
     client_.Publish(session_);
   }
 
-  void Handle(const HeartbeatReply& reply) {
+  void Handle(const Notice& notice) {
     if (!session_) return;
-    if (reply.session == session_->id) {
-      WantVersion(reply.version);
+    if (notice.session == session_->id) {
+      WantVersion(notice.version);
       return;
     }
     LogInfo("the learner has been replaced: joining again");

@@ -250,9 +250,9 @@ FieldTable<NetworkConfig> NetworkFields() {
           "Host name or address that actors are told. Empty: the same as network.bind, or the machine's name where "
           "that is 0.0.0.0.");
   t.Field("port", &C::port)
-      .Range(0, 65533)
+      .Range(0, 65534)
       .Help(
-          "Port for control messages; the next two ports are for trajectories and notices. 0: the system chooses free "
+          "Port for control messages; the next port is for trajectories. 0: the system chooses free "
           "ports, which learner.json in the run directory names.");
   t.Field("keys", &C::keys)
       .Help(

@@ -36,51 +36,33 @@ SharedNetwork::~SharedNetwork() = default;
 
 struct ActorEndpoint::Impl {
   explicit Impl(zmq::context_t* shared)
-      : own(MakeOwn(shared)),
-        control(shared != nullptr ? *shared : *own, zmq::socket_type::dealer),
-        notices(shared != nullptr ? *shared : *own, zmq::socket_type::sub) {}
+      : own(MakeOwn(shared)), control(shared != nullptr ? *shared : *own, zmq::socket_type::dealer) {}
 
   std::optional<zmq::context_t> own;  // Without a shared one.
   zmq::socket_t control;
-  zmq::socket_t notices;
   std::optional<HandshakeMonitor>
       monitor;  // Of control, on a network of its own: two more sockets for each of many are too many.
   bool encrypted = false;
   TcpAddress learner;
-  std::string notices_address;  // Empty: not subscribed yet.
 };
 
 ActorEndpoint::ActorEndpoint(const std::string& control_address, std::optional<ActorKeys> keys, SharedNetwork* network)
     : impl_(std::make_unique<Impl>(network != nullptr ? &network->impl_->context : nullptr)) {
   impl_->encrypted = keys.has_value();
   impl_->learner = ParseAddress(control_address, impl_->encrypted);
-  if (keys) {
-    SetKeys(impl_->control, *keys);
-    SetKeys(impl_->notices, *keys);
-  }
+  if (keys) SetKeys(impl_->control, *keys);
   SetLimits(impl_->control, kControlQueue, kMaxLearnerControlBytes);
   // Nothing waits for a learner that is away: by the time it returns, an old heartbeat would say what is not so.
   impl_->control.set(zmq::sockopt::immediate, true);
   impl_->control.set(zmq::sockopt::linger, kFarewellMs);
   if (impl_->own) impl_->monitor.emplace(*impl_->own, impl_->control, impl_->learner, impl_->encrypted);
   impl_->control.connect(impl_->learner.text());
-  SetLimits(impl_->notices, kControlQueue, kMaxActorControlBytes);
-  impl_->notices.set(zmq::sockopt::linger, 0);
-  impl_->notices.set(zmq::sockopt::subscribe, "");
 }
 
 ActorEndpoint::~ActorEndpoint() = default;
 
 std::string ActorEndpoint::OnLearnersHost(const std::string& address) const {
   return TcpAddress{impl_->learner.host, ParseAddress(address, /*encrypted=*/true).port}.text();
-}
-
-void ActorEndpoint::SubscribeNotices(const std::string& address) {
-  const std::string checked = ParseAddress(address, impl_->encrypted).text();
-  if (checked == impl_->notices_address) return;
-  if (!impl_->notices_address.empty()) impl_->notices.disconnect(impl_->notices_address);
-  impl_->notices.connect(checked);
-  impl_->notices_address = checked;
 }
 
 bool ActorEndpoint::Send(const ActorMessage& message) {
@@ -91,17 +73,14 @@ std::optional<KeyProblem> ActorEndpoint::NextKeyProblem() {
   return impl_->monitor ? impl_->monitor->Next() : std::nullopt;
 }
 
-std::optional<std::variant<LearnerMessage, Notice>> ActorEndpoint::Receive(milliseconds timeout) {
+std::optional<LearnerMessage> ActorEndpoint::Receive(milliseconds timeout) {
   const Clock::time_point deadline = Clock::now() + timeout;
   while (true) {
-    const auto [control, notice] = WaitReadable(impl_->control, impl_->notices, true, TimeLeft(deadline));
-    if (control) {
+    std::array<zmq::pollitem_t, 1> control = {{{impl_->control.handle(), 0, ZMQ_POLLIN, 0}}};
+    PollReadable(control, TimeLeft(deadline));
+    if ((control[0].revents & ZMQ_POLLIN) != 0) {
       std::vector<zmq::message_t> frames = ReceiveFrames(impl_->control, kMaxLearnerFrames);
-      if (std::optional<LearnerMessage> message = DecodeLearnerMessage(Views(frames))) return *std::move(message);
-    }
-    if (notice) {
-      std::vector<zmq::message_t> frames = ReceiveFrames(impl_->notices, kMaxLearnerFrames);
-      if (std::optional<Notice> received = DecodeNotice(Views(frames))) return *received;
+      if (std::optional<LearnerMessage> message = DecodeLearnerMessage(Views(frames))) return message;
     }
     if (Clock::now() >= deadline) return std::nullopt;
   }
@@ -109,15 +88,14 @@ std::optional<std::variant<LearnerMessage, Notice>> ActorEndpoint::Receive(milli
 
 std::vector<size_t> ActorEndpoint::WaitForAny(std::span<ActorEndpoint* const> endpoints, milliseconds timeout) {
   std::vector<zmq::pollitem_t> items;
-  items.reserve(2 * endpoints.size());
+  items.reserve(endpoints.size());
   for (ActorEndpoint* const endpoint : endpoints) {
     items.push_back({endpoint->impl_->control.handle(), 0, ZMQ_POLLIN, 0});
-    items.push_back({endpoint->impl_->notices.handle(), 0, ZMQ_POLLIN, 0});
   }
   PollReadable(items, timeout);
   std::vector<size_t> readable;
-  for (size_t i = 0; i < endpoints.size(); ++i) {
-    if (((items[2 * i].revents | items[2 * i + 1].revents) & ZMQ_POLLIN) != 0) readable.push_back(i);
+  for (size_t i = 0; i < items.size(); ++i) {
+    if ((items[i].revents & ZMQ_POLLIN) != 0) readable.push_back(i);
   }
   return readable;
 }

@@ -7,7 +7,6 @@
 #include <optional>
 #include <span>
 #include <string>
-#include <variant>
 #include <vector>
 
 #include "common/wire/keys.h"
@@ -20,7 +19,7 @@ namespace emplace {
 // queued messages, or their time is over. REQUIRES: it outlives its endpoints, which are all on one thread.
 class SharedNetwork {
  public:
-  // `sockets`: the largest number of sockets; an ActorEndpoint has two, a TrajectorySocket one.
+  // `sockets`: the largest number of sockets; an ActorEndpoint has one, and so has a TrajectorySocket.
   explicit SharedNetwork(int sockets);
   ~SharedNetwork();
 
@@ -37,7 +36,7 @@ struct KeyProblem {
   bool final = false;  // false: trying again may help, since a relay whose learner is away ends handshakes too.
 };
 
-// An actor's connections for control messages and notices.
+// An actor's connection for control messages.
 class ActorEndpoint {
  public:
   // Throws BadInput for a bad address, and for an address beyond the loopback network without keys. network: nullptr
@@ -48,14 +47,12 @@ class ActorEndpoint {
   // Returns the address with the host of the control address in place of its own: a Welcome may name the learner's host
   // by a name that this machine does not know. Throws BadInput for a bad address.
   std::string OnLearnersHost(const std::string& address) const;
-  // Receives notices from this address from now on, in place of the address before. Throws BadInput for a bad address.
-  void SubscribeNotices(const std::string& address);
   // Returns false when the learner cannot be reached now; the message is then not sent later either.
   bool Send(const ActorMessage& message);
   // Says why keys keep this actor out, if that was found since the last call. Always nullopt with a shared network.
   std::optional<KeyProblem> NextKeyProblem();
   // Waits up to `timeout` for a message. nullopt: none came.
-  std::optional<std::variant<LearnerMessage, Notice>> Receive(std::chrono::milliseconds timeout);
+  std::optional<LearnerMessage> Receive(std::chrono::milliseconds timeout);
   // Waits up to `timeout` until an endpoint has something to receive. Returns the indices of all that have.
   static std::vector<size_t> WaitForAny(std::span<ActorEndpoint* const> endpoints, std::chrono::milliseconds timeout);
 

@@ -112,7 +112,6 @@ void Fill(const Welcome& welcome, schema::Message::Builder message, Frames& raw)
   out.setSession(welcome.session);
   out.setFirstSequence(welcome.first_sequence);
   out.setTrajectoriesEndpoint(Text(welcome.trajectories_endpoint));
-  out.setNoticesEndpoint(Text(welcome.notices_endpoint));
   raw.push_back(welcome.config_yaml);
   auto tasks = out.initTasks(static_cast<unsigned>(welcome.tasks.size()));
   for (unsigned t = 0; t < tasks.size(); ++t) {
@@ -130,8 +129,8 @@ void Fill(const Welcome& welcome, schema::Message::Builder message, Frames& raw)
   }
 }
 
-void Fill(const HeartbeatReply& reply, schema::Message::Builder message, Frames&) {
-  auto out = message.initHeartbeatReply();
+void Fill(const Notice& reply, schema::Message::Builder message, Frames&) {
+  auto out = message.initNotice();
   out.setSession(reply.session);
   out.setVersion(reply.version);
 }
@@ -158,13 +157,6 @@ void Fill(const Refusal& refusal, schema::Message::Builder message, Frames&) {
 }
 
 void Fill(const Stop&, schema::Message::Builder message, Frames&) { message.setStop(); }
-
-void Fill(const Notice& notice, schema::Message::Builder message, Frames&) {
-  auto out = message.initNotice();
-  out.setSession(notice.session);
-  out.setVersion(notice.version);
-  out.setStop(notice.stop);
-}
 
 // A log-probability for each decision, and rewards for each or for the end.
 bool HasLegalSizes(const Trajectory& trajectory) {
@@ -296,7 +288,6 @@ std::optional<Welcome> ReadWelcome(schema::Welcome::Reader in, std::span<const F
   welcome.session = in.getSession();
   welcome.first_sequence = in.getFirstSequence();
   if (!Take(in.getTrajectoriesEndpoint(), welcome.trajectories_endpoint)) return std::nullopt;
-  if (!Take(in.getNoticesEndpoint(), welcome.notices_endpoint)) return std::nullopt;
   if (raw.empty() || raw.size() - 1 > kMaxArrays) return std::nullopt;
   welcome.config_yaml = TextOf(raw[0]);
   raw = raw.subspan(1);
@@ -327,7 +318,6 @@ std::optional<Welcome> ReadWelcome(schema::Welcome::Reader in, std::span<const F
 
 std::vector<Frame> Encode(const ActorMessage& message) { return EncodeVariant(message); }
 std::vector<Frame> Encode(const LearnerMessage& message) { return EncodeVariant(message); }
-std::vector<Frame> Encode(const Notice& notice) { return EncodeStruct(notice); }
 std::vector<Frame> Encode(const Trajectory& trajectory) { return EncodeStruct(trajectory); }
 
 Frame WelcomeFor(const ActorKey& actor, const Frame& header) {
@@ -383,9 +373,9 @@ std::optional<LearnerMessage> DecodeLearnerMessage(std::span<const FrameView> fr
     }
     if (!raw.empty()) return std::nullopt;
     switch (which) {
-      case schema::Message::HEARTBEAT_REPLY: {
-        const auto in = message.getHeartbeatReply();
-        return HeartbeatReply{in.getSession(), in.getVersion()};
+      case schema::Message::NOTICE: {
+        const auto in = message.getNotice();
+        return Notice{in.getSession(), in.getVersion()};
       }
       case schema::Message::WORK:
         return ReadWork(message.getWork());
@@ -399,15 +389,6 @@ std::optional<LearnerMessage> DecodeLearnerMessage(std::span<const FrameView> fr
       default:
         return std::nullopt;
     }
-  });
-}
-
-std::optional<Notice> DecodeNotice(std::span<const FrameView> frames) {
-  if (frames.size() != 1) return std::nullopt;
-  return ReadHeader(frames[0], [](schema::Message::Reader message) -> std::optional<Notice> {
-    if (message.which() != schema::Message::NOTICE) return std::nullopt;
-    const auto in = message.getNotice();
-    return Notice{in.getSession(), in.getVersion(), in.getStop()};
   });
 }
 

@@ -32,7 +32,6 @@ inline constexpr size_t kMaxArrays = 1U << 20;                                  
 
 std::vector<Frame> Encode(const ActorMessage& message);
 std::vector<Frame> Encode(const LearnerMessage& message);
-std::vector<Frame> Encode(const Notice& notice);
 // REQUIRES: array lengths are those that common/trajectory.h gives, and at most kMaxSteps decisions.
 std::vector<Frame> Encode(const Trajectory& trajectory);
 
@@ -42,7 +41,6 @@ Frame WelcomeFor(const ActorKey& actor, const Frame& header);
 
 std::optional<ActorMessage> DecodeActorMessage(std::span<const FrameView> frames);
 std::optional<LearnerMessage> DecodeLearnerMessage(std::span<const FrameView> frames);
-std::optional<Notice> DecodeNotice(std::span<const FrameView> frames);
 std::optional<Trajectory> DecodeTrajectory(std::span<const FrameView> frames);
 
 // The XXH3-64 hash of the bytes, as in WeightsReply::hash.

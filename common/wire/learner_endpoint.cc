@@ -77,11 +77,9 @@ struct LearnerEndpoint::Impl {
   std::optional<ZapHandler> keys;  // Without it: nothing is encrypted.
   GuardedSocket control{context, kControlLimits};
   GuardedSocket trajectories{context, kTrajectoryLimits};
-  zmq::socket_t notices{context, zmq::socket_type::pub};
   std::string host;  // That others are told.
   uint16_t control_port = 0;
   uint16_t trajectories_port = 0;
-  uint16_t notices_port = 0;
   std::vector<zmq::message_t> last_trajectory;  // Its frames.
   int64_t malformed = 0;
 
@@ -123,19 +121,16 @@ LearnerEndpoint::LearnerEndpoint(const NetworkOptions& options) : impl_(std::mak
   zmq::socket_t& trajectories = impl_->trajectories.socket();
   if (options.keys) {
     impl_->keys.emplace(impl_->context, options.keys->actors);
-    for (zmq::socket_t* const socket : {&control, &trajectories, &impl_->notices}) SetKeys(*socket, *options.keys);
+    for (zmq::socket_t* const socket : {&control, &trajectories}) SetKeys(*socket, *options.keys);
   }
   SetLimits(control, kControlQueue, kMaxActorControlBytes);
   control.set(zmq::sockopt::linger, kFarewellMs);
   SetLimits(trajectories, options.trajectory_queue, kMaxTrajectoryBytes);
   SetTrajectoryBuffers(trajectories);
   trajectories.set(zmq::sockopt::linger, 0);
-  SetLimits(impl_->notices, kControlQueue, kMaxActorControlBytes);
-  impl_->notices.set(zmq::sockopt::linger, kFarewellMs);
   impl_->host = Advertised(options, host);
   impl_->control_port = Bind(control, host, options.port);
   impl_->trajectories_port = Bind(trajectories, host, options.port == 0 ? 0 : options.port + 1);
-  impl_->notices_port = Bind(impl_->notices, host, options.port == 0 ? 0 : options.port + 2);
 }
 
 LearnerEndpoint::~LearnerEndpoint() = default;
@@ -144,7 +139,6 @@ std::string LearnerEndpoint::control_address() const { return TcpAddress{impl_->
 std::string LearnerEndpoint::trajectories_address() const {
   return TcpAddress{impl_->host, impl_->trajectories_port}.text();
 }
-std::string LearnerEndpoint::notices_address() const { return TcpAddress{impl_->host, impl_->notices_port}.text(); }
 
 LearnerEndpoint::Counts LearnerEndpoint::counts() const {
   const PeerGuard& control = impl_->control.guard();
@@ -187,10 +181,6 @@ void LearnerEndpoint::Send(const PeerId& peer, const SharedMessage& message) {
 
 void LearnerEndpoint::SendWelcome(const PeerId& peer, const SharedMessage& welcome, const ActorKey& actor) {
   impl_->Send(peer, WelcomeFor(actor, welcome.impl_->header), welcome.impl_->frames);
-}
-
-void LearnerEndpoint::Announce(const Notice& notice) {
-  SendFrames(impl_->notices, Encode(notice), zmq::send_flags::dontwait);
 }
 
 void LearnerEndpoint::Accuse(const PeerId& peer) { impl_->trajectories.Accuse(peer); }

@@ -50,13 +50,12 @@ class SharedMessage {
 
 class LearnerEndpoint {
  public:
-  // Binds the three sockets. Throws BadInput for an address that may not be bound, and RunFailed when a port is taken.
+  // Binds both sockets. Throws BadInput for an address that may not be bound, and RunFailed when a port is taken.
   explicit LearnerEndpoint(const NetworkOptions& options);
   ~LearnerEndpoint();
 
   std::string control_address() const;  // "tcp://127.0.0.1:40000"
   std::string trajectories_address() const;
-  std::string notices_address() const;
 
   // Waits up to `timeout` for a message. nullopt: none came. accept_trajectories = false reads control messages only,
   // so that actors have to wait while the learner's buffer is full.
@@ -69,8 +68,6 @@ class LearnerEndpoint {
   void Send(const PeerId& peer, const SharedMessage& message);
   // Sends a Welcome that names this actor in place of the one that it was encoded with.
   void SendWelcome(const PeerId& peer, const SharedMessage& welcome, const ActorKey& actor);
-  // Sends a notice to all actors.
-  void Announce(const Notice& notice);
   // Counts the last trajectory of this peer, which was unsound, as one that could not be decoded.
   void Blame(const SentTrajectory& sent);
   // Counts an earlier trajectory of this peer, which has turned out to be false, like that.

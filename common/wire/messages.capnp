@@ -13,14 +13,13 @@ struct Message {
     weightsRequest @2 :ActorKey;
     goodbye        @3 :Goodbye;
     welcome        @4 :Welcome;
-    heartbeatReply @5 :HeartbeatReply;
+    notice         @5 :Notice;
     weightsReply   @6 :WeightsReply;
     refusal        @7 :Refusal;
     stop           @8 :Void;
-    notice         @9 :Notice;
-    trajectory     @10 :Trajectory;
-    workRequest    @11 :WorkRequest;
-    work           @12 :Work;
+    trajectory     @9 :Trajectory;
+    workRequest    @10 :WorkRequest;
+    work           @11 :Work;
   }
 }
 
@@ -83,15 +82,14 @@ struct Welcome {         # Frame 1: configYaml. Then one frame for each array of
   session              @1 :UInt64;
   firstSequence        @2 :UInt64;
   trajectoriesEndpoint @3 :Text;
-  noticesEndpoint      @4 :Text;
-  tasks                @5 :List(Bundle);
+  tasks                @4 :List(Bundle);
 }
 
 struct Bundle {
   arrays @0 :List(ArraySpec);
 }
 
-struct HeartbeatReply {
+struct Notice {
   session @0 :UInt64;
   version @1 :UInt64;
 }
@@ -109,14 +107,6 @@ struct Work {
 
 struct Refusal {
   reason @0 :Text;
-}
-
-# Learner to all actors, notices socket.
-
-struct Notice {
-  session @0 :UInt64;
-  version @1 :UInt64;
-  stop    @2 :Bool;
 }
 
 # Actor to learner, trajectories socket.

@@ -1,7 +1,7 @@
 // The messages between learner and actors as plain structs. messages.capnp has their schema, codec.h translates them.
 //
-// The learner binds three sockets: control (ROUTER, at the port that actors are given), trajectories (ROUTER, with
-// bounded queues) and notices (PUB). An actor sends Hello on control until it gets a Welcome. Then it sends
+// The learner binds two sockets: control (ROUTER, at the port that actors are given) and trajectories (ROUTER, with
+// bounded queues). An actor sends Hello on control until it gets a Welcome. Then it sends
 // trajectories, and a Heartbeat every actor.heartbeat_s seconds. After a notice of a newer version it asks for the
 // weights when its episodes end. In lockstep it also asks which episodes to play.
 #pragma once
@@ -17,7 +17,7 @@
 
 namespace emplace {
 
-inline constexpr uint32_t kProtocolVersion = 3;
+inline constexpr uint32_t kProtocolVersion = 4;
 
 // actor -> learner, control
 struct Incarnation {
@@ -58,11 +58,9 @@ struct Welcome {
   uint64_t first_sequence = 1;        // The first sequence number of this incarnation.
   std::string config_yaml;            // The resolved run configuration.
   std::string trajectories_endpoint;  // "tcp://127.0.0.1:40001"
-  std::string notices_endpoint;
-  std::vector<ArrayBundle>
-      tasks;  // [graphs] PlacementTasks by GraphId, as simulator/environment/placement_task.h bundles them.
+  std::vector<ArrayBundle> tasks;     // [graphs] PlacementTasks by GraphId, as simulator/environment/placement_task.h bundles them.
 };
-struct HeartbeatReply {
+struct Notice {               // The answer to a Heartbeat; also sent to every actor when there is a newer version.
   uint64_t session = 0;       // An actor with another session must send Hello again.
   PolicyVersion version = 0;  // The newest version.
 };
@@ -80,13 +78,6 @@ struct Refusal {  // The learner refuses this peer, for another protocol version
   std::string reason;
 };
 struct Stop {};  // Training is over: the actor sends Goodbye and exits with 0.
-using LearnerMessage = std::variant<Welcome, HeartbeatReply, WeightsReply, Work, Refusal, Stop>;
-
-// learner -> actors, notices
-struct Notice {
-  uint64_t session = 0;
-  PolicyVersion version = 0;  // The newest version.
-  bool stop = false;          // Training is over.
-};
+using LearnerMessage = std::variant<Welcome, Notice, WeightsReply, Work, Refusal, Stop>;
 
 }  // namespace emplace

@@ -13,7 +13,7 @@
 
 namespace emplace {
 
-// Control messages and notices that may wait on either side; further ones are dropped.
+// Control messages that may wait on either side; further ones are dropped.
 inline constexpr int kControlQueue = 64;
 // The domain (ZAP, RFC 27) of the learner's sockets, whose keys the ZapHandler decides on.
 inline constexpr const char* kKeyDomain = "emplace";

@@ -105,8 +105,8 @@ check_port() {
   port=$(configured_port)
   if (( port == 0 )); then passed port "any free one on ${nodes[0]}"; return; fi
   [[ ${fact["0 port"]} == free ]] ||
-    problems=("${fact["0 port"]#taken } is taken on ${nodes[0]}, expected $port to $((port + 2)) to be free")
-  judge port "$port to $((port + 2)) are free on ${nodes[0]}" "${problems[@]}"
+    problems=("${fact["0 port"]#taken } is taken on ${nodes[0]}, expected $port and $((port + 1)) to be free")
+  judge port "$port and $((port + 1)) are free on ${nodes[0]}" "${problems[@]}"
 }
 
 check_gpu() {

@@ -28,12 +28,12 @@ directory_fact() {
   [[ -z $token || $(cat "$run_dir/.token" 2>/dev/null) == "$token" ]] && echo shared || echo unshared
 }
 
-# The learner takes the port and the next two.
+# The learner takes the port and the next one.
 ports_fact() {
   awk -v first="$1" 'FNR > 1 && $4 == "0A" {
       split($2, address, ":"); port = 0; digits = toupper(address[length(address)])
       for (i = 1; i <= length(digits); ++i) port = 16 * port + index("0123456789ABCDEF", substr(digits, i, 1)) - 1
-      if (port >= first && port <= first + 2) taken = port
+      if (port >= first && port <= first + 1) taken = port
     }
     END { print taken ? "taken " taken : "free" }' /proc/net/tcp /proc/net/tcp6 2>/dev/null
 }

@@ -24,7 +24,7 @@ constexpr std::chrono::milliseconds kWhileFull(2);  // How long control may wait
 constexpr std::chrono::milliseconds kQuiet(250);
 constexpr std::chrono::milliseconds kActorCheckEvery(50);  // After silent actors.
 constexpr size_t kMaxNameBytes = 64;
-constexpr int64_t kConnectionsOfAnActor = 3;  // Control, trajectories, notices.
+constexpr int64_t kConnectionsOfAnActor = 2;  // Control, trajectories.
 constexpr int64_t kOtherFiles = 100;          // What a learner has open besides, and handshakes under way.
 constexpr std::chrono::seconds kConnectionCheckEvery(5);
 
@@ -132,7 +132,6 @@ void FrontEnd::Run(std::promise<std::string> bound) {
     return;
   }
   trajectories_address_ = endpoint->trajectories_address();
-  notices_address_ = endpoint->notices_address();
   bound.set_value(endpoint->control_address());
   try {
     MakeWelcome();
@@ -153,7 +152,6 @@ void FrontEnd::MakeWelcome() {
   welcome.session = session_;
   welcome.config_yaml = config_yaml_;
   welcome.trajectories_endpoint = trajectories_address_;
-  welcome.notices_endpoint = notices_address_;
   for (const PlacementTask& task : tasks_) welcome.tasks.push_back(ToBundle(task));
   welcome_.emplace(welcome);
 }
@@ -164,7 +162,6 @@ void FrontEnd::Serve(LearnerEndpoint& endpoint) {
     clock_.Busy();  // Again each time: it gets on, however much comes.
     AnnounceNewWeights(endpoint);
     if (stopping_ && !told_to_stop) {
-      endpoint.Announce({session_, announced_, /*stop=*/true});
       registry_.ForEachAlive([&](const ActorKey&, const PeerId& peer) { endpoint.Send(peer, Stop{}); });
       told_to_stop = true;
     }
@@ -213,7 +210,8 @@ void FrontEnd::AnnounceNewWeights(LearnerEndpoint& endpoint) {
   reply.hash = WeightsHash(reply.blob);
   weights_reply_.emplace(reply);
   announced_ = newest->version;
-  endpoint.Announce({session_, announced_, /*stop=*/false});
+  const SharedMessage notice(Notice{session_, announced_});
+  registry_.ForEachAlive([&](const ActorKey&, const PeerId& peer) { endpoint.Send(peer, notice); });
 }
 
 void FrontEnd::Handle(LearnerEndpoint& endpoint, const FromActor& from) {
@@ -284,7 +282,7 @@ void FrontEnd::RefuseBeyondCapacity(LearnerEndpoint& endpoint, const PeerId& id)
 
 void FrontEnd::Handle(LearnerEndpoint& endpoint, const FromActor& from, const Heartbeat& heartbeat) {
   // An actor of an earlier session learns from the reply that it has to say Hello again.
-  endpoint.Send(from.peer, HeartbeatReply{session_, announced_});
+  endpoint.Send(from.peer, Notice{session_, announced_});
   if (heartbeat.session != session_ || !IsOf(heartbeat.actor, from.key)) return;
   ledger_.NoteProduced(heartbeat.actor, heartbeat.produced);
   if (!registry_.MarkHeard(heartbeat.actor, from.peer, Clock::now())) return;

@@ -106,7 +106,6 @@ class FrontEnd {
 
   // Used by the front end's thread alone:
   std::string trajectories_address_;
-  std::string notices_address_;
   ActorRegistry registry_;
   ActorOwners owners_;
   PeerGuard hellos_{kHelloLimits};

@@ -33,7 +33,10 @@ FakeLearner::FakeLearner(FakeLearnerOptions options) : options_(std::move(option
       }
       if (version_ > noticed_ || stop_actors_) {
         noticed_ = version_.load();
-        endpoint.Announce({options_.session, version_, stop_actors_});
+        for (const PeerId& peer : peers_) {
+          endpoint.Send(peer, Notice{options_.session, version_});
+          if (stop_actors_) endpoint.Send(peer, Stop{});
+        }
       }
     }
   });
@@ -77,13 +80,13 @@ void FakeLearner::Answer(LearnerEndpoint& endpoint, const FromActor& from) {
     welcome.first_sequence = options_.first_sequence;
     welcome.config_yaml = options_.config_yaml;
     welcome.trajectories_endpoint = endpoint.trajectories_address();
-    welcome.notices_endpoint = endpoint.notices_address();
     for (const PlacementTask& task : SmallTasks(options_.seed, 3)) welcome.tasks.push_back(ToBundle(task));
     if (options_.damage_tasks) welcome.tasks[1].arrays()[0].name = "nonsense";
     endpoint.Send(from.peer, welcome);
+    peers_.insert(from.peer);
   } else if (const auto* heartbeat = std::get_if<Heartbeat>(&from.message)) {
     if (heartbeat->session == options_.session) received_.heartbeats.push_back(*heartbeat);
-    endpoint.Send(from.peer, HeartbeatReply{options_.session, version_});
+    endpoint.Send(from.peer, Notice{options_.session, version_});
   } else if (std::holds_alternative<WeightsRequest>(from.message)) {
     const std::string blob = SerializePolicy(*SmallWeights(options_.seed, version_));
     const bool damage = options_.damage_first_weights && !std::exchange(damaged_, true);

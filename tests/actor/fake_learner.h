@@ -6,6 +6,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <thread>
 #include <vector>
@@ -65,6 +66,7 @@ class FakeLearner {
   std::atomic<bool> stop_actors_ = false;
   std::map<uint64_t, uint32_t> incarnation_of_nonce_;  // Used by the thread alone.
   bool damaged_ = false;                               // Used by the thread alone.
+  std::set<PeerId> peers_;                             // Welcomed; used by the thread alone.
   mutable Mutex mu_;
   Received received_ EMPLACE_GUARDED_BY(mu_);
   std::jthread thread_;

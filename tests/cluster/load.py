@@ -18,7 +18,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 # queues that are used. With 1,000 actors memory grows for some 450 s, most of it in the first 300, and is flat then: load.md.
 WARM_UP = 0.5
 FLAT = 0.05
-FILES_PER_ACTOR = 3  # Control, trajectories, notices.
+FILES_PER_ACTOR = 2  # Control, trajectories.
 OTHER_FILES = 100
 ACTORS_A_PROCESS = 250
 JOIN_S = 120

@@ -140,7 +140,7 @@ Inputs Trajectories() {
 Inputs Welcomes() {
   Inputs inputs;
   const auto add = [&](const std::string& name, const std::vector<PlacementTask>& tasks) {
-    Welcome welcome{{1, 2}, 3, 1, "name: fuzz\n", "tcp://127.0.0.1:40001", "tcp://127.0.0.1:40002", {}};
+    Welcome welcome{{1, 2}, 3, 1, "name: fuzz\n", "tcp://127.0.0.1:40001", {}};
     for (const PlacementTask& task : tasks) welcome.tasks.push_back(ToBundle(task));
     inputs[name] = JoinFrames(Encode(LearnerMessage(welcome)));
   };
@@ -173,11 +173,10 @@ Inputs Messages() {
                    {"heartbeat", JoinFrames(Encode(ActorMessage(Heartbeat{actor, 3, 4, 5})))},
                    {"weights_request", JoinFrames(Encode(ActorMessage(WeightsRequest{actor})))},
                    {"goodbye", JoinFrames(Encode(ActorMessage(Goodbye{actor, 9})))},
-                   {"heartbeat_reply", JoinFrames(Encode(LearnerMessage(HeartbeatReply{3, 4})))},
                    {"weights_reply", JoinFrames(Encode(LearnerMessage(WeightsReply{3, WeightsHash("blob"), "blob"})))},
                    {"refusal", JoinFrames(Encode(LearnerMessage(Refusal{"another protocol"})))},
                    {"stop", JoinFrames(Encode(LearnerMessage(Stop{})))},
-                   {"notice", JoinFrames(Encode(Notice{3, 4, true}))}};
+                   {"notice", JoinFrames(Encode(LearnerMessage(Notice{3, 4})))}};
   inputs.merge(Trajectories());
   inputs["welcome"] = Welcomes().at("small");
   return inputs;

@@ -60,7 +60,6 @@ std::vector<GoldenMessage> GoldenMessages() {
   welcome.first_sequence = 1;
   welcome.config_yaml = "name: golden\n";
   welcome.trajectories_endpoint = "tcp://127.0.0.1:4001";
-  welcome.notices_endpoint = "tcp://127.0.0.1:4002";
   welcome.tasks.resize(1);
   welcome.tasks[0].PutText("name", "graph");
   welcome.tasks[0].Put("cost", std::vector<double>{1.5, 2});
@@ -83,12 +82,11 @@ std::vector<GoldenMessage> GoldenMessages() {
           {"work_request", Encode(ActorMessage(WorkRequest{kActor, 11, 40}))},
           {"goodbye", Encode(ActorMessage(Goodbye{kActor, 9}))},
           {"welcome", Encode(LearnerMessage(welcome))},
-          {"heartbeat_reply", Encode(LearnerMessage(HeartbeatReply{11, 40}))},
           {"weights_reply", Encode(LearnerMessage(WeightsReply{40, WeightsHash("blob"), "blob"}))},
           {"work", Encode(LearnerMessage(Work{11, 40, {0, 5, 6}}))},
           {"refusal", Encode(LearnerMessage(Refusal{"no"}))},
           {"stop", Encode(LearnerMessage(Stop{}))},
-          {"notice", Encode(Notice{11, 40, true})},
+          {"notice", Encode(LearnerMessage(Notice{11, 40}))},
           {"trajectory", Encode(trajectory)}};
 }
 

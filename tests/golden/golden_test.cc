@@ -96,7 +96,6 @@ TEST(Golden, MessagesAreReadAndWrittenAsTheyWere) {
     std::vector<Frame> again;
     if (const auto actor = DecodeActorMessage(views)) again = Encode(*actor);
     if (const auto learner = DecodeLearnerMessage(views)) again = Encode(*learner);
-    if (const auto notice = DecodeNotice(views)) again = Encode(*notice);
     if (const auto trajectory = DecodeTrajectory(views)) again = Encode(*trajectory);
     EXPECT_EQ(again, frames) << message.name;
   }

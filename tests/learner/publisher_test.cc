@@ -177,9 +177,7 @@ TEST_F(PublisherTest, ActorsGetTheNewWeights) {
     while (true) {
       const auto received = actor.Receive(std::chrono::milliseconds(1000));
       if (!received) continue;
-      const auto* const message = std::get_if<LearnerMessage>(&*received);
-      if (message == nullptr) continue;
-      if (const auto* const reply = std::get_if<WeightsReply>(message)) return reply->version;
+      if (const auto* const reply = std::get_if<WeightsReply>(&*received)) return reply->version;
     }
   };
   publisher_->Publish(Update());

@@ -34,9 +34,7 @@ class Player {
     while (!welcome) {
       const auto received = control_.Receive(kPatience);
       EMPLACE_CHECK(received.has_value());
-      if (const auto* const message = std::get_if<LearnerMessage>(&*received)) {
-        if (const auto* const found = std::get_if<Welcome>(message)) welcome = *found;
-      }
+      if (const auto* const found = std::get_if<Welcome>(&*received)) welcome = *found;
     }
     key_ = welcome->actor;
     socket_ = std::make_unique<TrajectorySocket>(welcome->trajectories_endpoint, /*queue=*/4);

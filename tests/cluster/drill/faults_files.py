@@ -7,7 +7,7 @@ from drill import Drill
 from outcome import Missed
 from training import Training
 
-LIMIT = 200  # Of open files: 100 that a learner keeps for itself, and three for each of 33 actors.
+LIMIT = 200  # Of open files: 100 that a learner keeps for itself, and two for each of 50 actors.
 
 
 def hold(port: int) -> socket.socket:
@@ -27,7 +27,7 @@ def idle_connections(drill: Drill) -> str:
     try:
         while time.monotonic() < began + 5:
             while len(connections) < 3 * LIMIT:  # For those that the learner has closed there are others.
-                connections.append(hold(training.port + len(connections) % 3))
+                connections.append(hold(training.port + len(connections) % 2))
             time.sleep(0.5)
             connections.pop(0).close()
         training.expect_progress()

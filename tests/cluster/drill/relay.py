@@ -1,4 +1,4 @@
-"""A network in between: what comes to three ports of one address goes on to the same ports of another, at the will of a test."""
+"""A network in between: what comes to two ports of one address goes on to the same ports of another, at the will of a test."""
 import asyncio
 import socket
 import threading
@@ -13,7 +13,7 @@ class Relay:
         self.delay_s = 0.0  # Each way, of what is read from now on.
         self._from_host = from_host
         self._to_host = to_host
-        self._ports = range(first_port, first_port + 3)
+        self._ports = range(first_port, first_port + 2)
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
         self._flowing = asyncio.Event()

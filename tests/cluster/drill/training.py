@@ -22,12 +22,12 @@ SOON = 30  # Seconds within which what is to happen happens, also on a machine t
 
 
 def free_ports() -> int:
-    """The first of three free ports in a row, below those that the kernel gives away by itself."""
+    """The first of two free ports in a row, below those that the kernel gives away by itself."""
     while True:
         first = random.SystemRandom().randrange(20000, 30000)
         sockets = []
         try:
-            for port in range(first, first + 3):
+            for port in range(first, first + 2):
                 sockets.append(socket.socket())
                 sockets[-1].bind(("0.0.0.0", port))
             return first

@@ -32,7 +32,7 @@ int64_t MicrosNow() {
 Fleet::Fleet(const FleetOptions& options)
     : options_(options),
       records_(options.records),
-      control_(std::make_unique<SharedNetwork>(2 * options.actors + 8)),
+      control_(std::make_unique<SharedNetwork>(options.actors + 8)),
       trajectories_(std::make_unique<SharedNetwork>(options.actors + 8)) {
   if (!records_) throw RunFailed(StrCat(options.records, ": cannot be written"));
   ActorObserver& observer = *this;

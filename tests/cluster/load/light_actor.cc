@@ -52,12 +52,7 @@ void LightActor::SendDue(Clock::time_point now) {
 
 void LightActor::ReceiveAll() {
   while (auto received = endpoint_.Receive(milliseconds(0))) {
-    if (const auto* notice = std::get_if<Notice>(&*received)) {
-      Handle(*notice);
-    } else {
-      std::visit([this](auto&& message) { Handle(std::forward<decltype(message)>(message)); },
-                 std::get<LearnerMessage>(std::move(*received)));
-    }
+    std::visit([this](auto&& message) { Handle(std::forward<decltype(message)>(message)); }, *std::move(received));
   }
 }
 
@@ -78,19 +73,8 @@ void LightActor::SayGoodbye() {
   if (welcome_) endpoint_.Send(Goodbye{welcome_->actor, produced_});
 }
 
-void LightActor::Handle(const Notice& notice) {
-  if (!welcome_ || notice.session != welcome_->session) return;
-  if (notice.stop) {
-    told_to_stop_ = true;
-    return;
-  }
-  observer_.OnNotice(notice.version);
-  Want(notice.version);
-}
-
 void LightActor::Handle(Welcome welcome) {
   if (welcome_) return;  // Said twice.
-  endpoint_.SubscribeNotices(endpoint_.OnLearnersHost(welcome.notices_endpoint));
   trajectories_.emplace(endpoint_.OnLearnersHost(welcome.trajectories_endpoint), kSocketQueue, keys_,
                         &trajectories_network_);
   produced_ = welcome.first_sequence - 1;
@@ -101,11 +85,12 @@ void LightActor::Handle(Welcome welcome) {
   SendDue(next_request_);
 }
 
-void LightActor::Handle(const HeartbeatReply& reply) {
+void LightActor::Handle(const Notice& notice) {
   if (!welcome_) return;
-  if (reply.session != welcome_->session)
+  if (notice.session != welcome_->session)
     throw RunFailed("the learner has been replaced, expected the same one all the time");
-  Want(reply.version);
+  observer_.OnNotice(notice.version);
+  Want(notice.version);
 }
 
 void LightActor::Handle(const WeightsReply& reply) {

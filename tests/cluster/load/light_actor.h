@@ -51,7 +51,6 @@ class LightActor {
  private:
   void Handle(const Notice& notice);
   void Handle(Welcome welcome);
-  void Handle(const HeartbeatReply& reply);
   void Handle(const WeightsReply& reply);
   void Handle(const Work&) {}
   void Handle(const Refusal& refusal);

@@ -42,8 +42,7 @@ Trajectory RandomTrajectory(Rng& rng, size_t steps) {
 }
 
 Welcome RandomWelcome(Rng& rng) {
-  Welcome welcome{RandomKey(rng),      rng.Next(),          rng.Next(), RandomText(rng, 500),
-                  RandomText(rng, 30), RandomText(rng, 30), {}};
+  Welcome welcome{RandomKey(rng), rng.Next(), rng.Next(), RandomText(rng, 500), RandomText(rng, 30), {}};
   welcome.tasks.resize(static_cast<size_t>(rng.UniformInt(0, 4)));
   for (ArrayBundle& task : welcome.tasks) {
     task.PutText("name", RandomText(rng, 20));
@@ -84,12 +83,11 @@ std::vector<Sample> Samples(Rng& rng) {
       {"work request", Encode(ActorMessage(WorkRequest{RandomKey(rng), rng.Next(), rng.Next()}))},
       {"goodbye", Encode(ActorMessage(Goodbye{RandomKey(rng), rng.Next()}))},
       {"welcome", Encode(LearnerMessage(RandomWelcome(rng)))},
-      {"reply", Encode(LearnerMessage(HeartbeatReply{rng.Next(), rng.Next()}))},
       {"weights", Encode(LearnerMessage(WeightsReply{rng.Next(), rng.Next(), RandomText(rng, 300)}))},
       {"work", Encode(LearnerMessage(Work{rng.Next(), rng.Next(), {4, 0, 7}}))},
       {"refusal", Encode(LearnerMessage(Refusal{"no"}))},
       {"stop", Encode(LearnerMessage(Stop{}))},
-      {"notice", Encode(Notice{rng.Next(), rng.Next(), true})},
+      {"notice", Encode(LearnerMessage(Notice{rng.Next(), rng.Next()}))},
       {"trajectory", Encode(RandomTrajectory(rng, 5)), true},
   };
 }
@@ -114,7 +112,6 @@ void DecodeAsEverything(const std::vector<Frame>& frames) {
       EXPECT_EQ(arrays + 2, frames.size());
     }
   }
-  DecodeNotice(views);
   if (const auto trajectory = DecodeTrajectory(views)) {
     const size_t steps = trajectory->actions.size();
     EXPECT_TRUE(trajectory->start_placement.empty() || trajectory->start_placement.size() == steps);
@@ -154,7 +151,6 @@ TEST(Codec, WelcomesRoundTrip) {
     EXPECT_EQ(got.first_sequence, sent.first_sequence);
     EXPECT_EQ(got.config_yaml, sent.config_yaml);
     EXPECT_EQ(got.trajectories_endpoint, sent.trajectories_endpoint);
-    EXPECT_EQ(got.notices_endpoint, sent.notices_endpoint);
     ASSERT_EQ(got.tasks.size(), sent.tasks.size());
     for (size_t t = 0; t < sent.tasks.size(); ++t) {
       const auto& arrays = sent.tasks[t].arrays();
@@ -211,22 +207,16 @@ TEST(Codec, ControlMessagesRoundTrip) {
     EXPECT_EQ(got_goodbye.actor, goodbye.actor);
     EXPECT_EQ(got_goodbye.produced, goodbye.produced);
 
-    const HeartbeatReply reply{rng.Next(), rng.Next()};
-    const auto got_reply = std::get<HeartbeatReply>(*DecodeLearnerMessage(Views(Encode(LearnerMessage(reply)))));
-    EXPECT_EQ(got_reply.session, reply.session);
-    EXPECT_EQ(got_reply.version, reply.version);
+    const Notice notice{rng.Next(), rng.Next()};
+    const auto got_notice = std::get<Notice>(*DecodeLearnerMessage(Views(Encode(LearnerMessage(notice)))));
+    EXPECT_EQ(got_notice.session, notice.session);
+    EXPECT_EQ(got_notice.version, notice.version);
 
     const WeightsReply weights{rng.Next(), rng.Next(), RandomText(rng, 2000)};
     const auto got_weights = std::get<WeightsReply>(*DecodeLearnerMessage(Views(Encode(LearnerMessage(weights)))));
     EXPECT_EQ(got_weights.version, weights.version);
     EXPECT_EQ(got_weights.hash, weights.hash);
     EXPECT_EQ(got_weights.blob, weights.blob);
-
-    const Notice notice{rng.Next(), rng.Next(), rng.UniformInt(0, 1) == 1};
-    const Notice got_notice = *DecodeNotice(Views(Encode(notice)));
-    EXPECT_EQ(got_notice.session, notice.session);
-    EXPECT_EQ(got_notice.version, notice.version);
-    EXPECT_EQ(got_notice.stop, notice.stop);
   }
   EXPECT_EQ(std::get<Refusal>(*DecodeLearnerMessage(Views(Encode(LearnerMessage(Refusal{"why"}))))).reason, "why");
   EXPECT_TRUE(std::holds_alternative<Stop>(*DecodeLearnerMessage(Views(Encode(LearnerMessage(Stop{}))))));
@@ -236,8 +226,8 @@ TEST(Codec, AMessageOfAnotherKindIsRefused) {
   Rng rng(5);
   for (const Sample& sample : Samples(rng)) {
     const auto views = Views(sample.frames);
-    const int accepted = (DecodeActorMessage(views) ? 1 : 0) + (DecodeLearnerMessage(views) ? 1 : 0) +
-                         (DecodeNotice(views) ? 1 : 0) + (DecodeTrajectory(views) ? 1 : 0);
+    const int accepted =
+        (DecodeActorMessage(views) ? 1 : 0) + (DecodeLearnerMessage(views) ? 1 : 0) + (DecodeTrajectory(views) ? 1 : 0);
     EXPECT_EQ(accepted, 1) << sample.name;
   }
 }

@@ -83,13 +83,13 @@ TEST(Endpoint, ManyActorsShareANetwork) {
       peers.push_back(Meet(*actors.back(), learner));
     }
     EXPECT_TRUE(ActorEndpoint::WaitForAny(all, kSoon).empty());
-    learner.Send(peers[3], HeartbeatReply{9, 1});
-    learner.Send(peers[17], HeartbeatReply{9, 2});
+    learner.Send(peers[3], Notice{9, 1});
+    learner.Send(peers[17], Notice{9, 2});
     for (const size_t i : {size_t{3}, size_t{17}}) {
       for (int tries = 0;
            tries < kTries && !testing::Value(ActorEndpoint::WaitForAny(all, kSoon), testing::Contains(i)); ++tries) {
       }
-      EXPECT_EQ(Await<HeartbeatReply>(*all[i]).session, 9U);
+      EXPECT_EQ(Await<Notice>(*all[i]).session, 9U);
     }
     EXPECT_TRUE(ActorEndpoint::WaitForAny(all, kSoon).empty());
     // What closed sockets have queued still leaves, before their network ends.
@@ -105,23 +105,6 @@ TEST(Endpoint, ManyActorsShareANetwork) {
     arrived.insert(trajectory->sequence);
   }
   EXPECT_EQ(arrived.size(), kActors);
-}
-
-TEST(Endpoint, NoticesReachSubscribers) {
-  LearnerEndpoint learner({});
-  ActorEndpoint actor(learner.control_address());
-  actor.SubscribeNotices(learner.notices_address());
-  for (int i = 0; i < kTries; ++i) {  // The subscription takes effect a while after the call.
-    learner.Announce({21, 9, false});
-    if (const auto received = actor.Receive(kSoon)) {
-      const Notice& notice = std::get<Notice>(*received);
-      EXPECT_EQ(notice.session, 21U);
-      EXPECT_EQ(notice.version, 9U);
-      EXPECT_FALSE(notice.stop);
-      return;
-    }
-  }
-  FAIL() << "no notice came";
 }
 
 TEST(Endpoint, AFullBufferPushesBackAndLosesNothing) {
@@ -186,7 +169,7 @@ TEST(Endpoint, AMessageToAGonePeerIsDropped) {
   std::optional<ActorEndpoint> actor(learner.control_address());
   const PeerId peer = Meet(*actor, learner);
   actor.reset();
-  for (int i = 0; i < 200; ++i) learner.Send(peer, HeartbeatReply{1, 2});
+  for (int i = 0; i < 200; ++i) learner.Send(peer, Notice{1, 2});
   learner.Send("never seen", Stop{});
   ActorEndpoint next(learner.control_address());
   EXPECT_NE(Meet(next, learner), peer);

@@ -35,9 +35,7 @@ Message Await(ActorEndpoint& actor) {
   for (int i = 0; i < kTries; ++i) {
     auto received = actor.Receive(kSoon);
     if (!received) continue;
-    if (auto* message = std::get_if<LearnerMessage>(&*received)) {
-      if (auto* wanted = std::get_if<Message>(message)) return std::move(*wanted);
-    }
+    if (auto* wanted = std::get_if<Message>(&*received)) return std::move(*wanted);
   }
   ADD_FAILURE() << "the message did not come";
   return {};
