@@ -22,6 +22,8 @@ constexpr std::chrono::milliseconds kPoll(20);
 constexpr std::chrono::milliseconds kWhileFull(2);  // How long control may wait for room.
 // After the last goodbye, what was sent before it may still be on its way over the other socket.
 constexpr std::chrono::milliseconds kQuiet(250);
+constexpr std::chrono::milliseconds kQuietWhileOwed(
+    3000);  // The same while some of what actors say they sent is not here.
 constexpr std::chrono::milliseconds kActorCheckEvery(50);  // After silent actors.
 constexpr size_t kMaxNameBytes = 64;
 constexpr int64_t kConnectionsOfAnActor = 2;  // Control, trajectories.
@@ -304,6 +306,7 @@ void FrontEnd::Handle(LearnerEndpoint& /*endpoint*/, const FromActor& from, cons
   if (!IsOf(goodbye.actor, from.key)) return;
   ledger_.NoteProduced(goodbye.actor, goodbye.produced);
   if (!registry_.Leave(goodbye.actor)) return;
+  if (stopping_) left_.insert(goodbye.actor);
   LogInfo(StrCat(ActorName(goodbye.actor), " said goodbye after ", goodbye.produced, " episodes"));
 }
 
@@ -356,10 +359,13 @@ void FrontEnd::CheckActors(LearnerEndpoint& endpoint) {
   if (const std::optional<std::string> hang = registry_.FindHang(now)) throw RunFailed(*hang);
   uint64_t under_way = 0;
   registry_.ForEachAlive([&](const ActorKey& actor, const PeerId&) { under_way += ledger_.UnderWay(actor); });
+  uint64_t owed = 0;
+  for (const ActorKey& actor : left_) owed += ledger_.UnderWay(actor);
   const MutexLock lock(mu_);
   stats_.actors_alive = registry_.alive();
   stats_.actors_gone = registry_.gone();
   stats_.under_way = static_cast<int64_t>(under_way);
+  stats_.owed = static_cast<int64_t>(owed);
 }
 
 // Connections need not be actors': whoever says nothing holds one until its handshake is overdue.
@@ -389,9 +395,10 @@ void FrontEnd::Finish(std::chrono::milliseconds timeout) {
     if (const std::optional<Episode> episode = Pop(kPoll)) {
       ledger_.CountStale(episode->trajectory.actor);
       last_arrival = Clock::now();
-    } else if (stats().actors_alive == 0 && Clock::now() - last_arrival > kQuiet) {
-      break;
+      continue;
     }
+    const FrontEndStats now = stats();
+    if (now.actors_alive == 0 && Clock::now() - last_arrival > (now.owed > 0 ? kQuietWhileOwed : kQuiet)) break;
   }
   done_ = true;
   thread_.join();

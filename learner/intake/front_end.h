@@ -8,6 +8,7 @@
 #include <future>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <thread>
 #include <vector>
@@ -44,6 +45,7 @@ struct FrontEndStats {
   int64_t actors_alive = 0;
   int64_t actors_gone = 0;  // Actors that ended, or are silent for longer than learner.actor_timeout_s.
   int64_t under_way = 0;    // Episodes that live actors have finished and that have not arrived.
+  int64_t owed = 0;         // Episodes that actors have sent before their goodbyes at the end, and that are not here.
   double blocked_s = 0;     // Seconds with a full queue.
 };
 
@@ -119,6 +121,7 @@ class FrontEnd {
   std::chrono::steady_clock::time_point next_actor_check_;  // When CheckActors next does its work.
   std::chrono::steady_clock::time_point next_connection_check_;
   WarningLimit connection_warnings_;
+  std::set<ActorKey> left_;  // Actors that have said goodbye since they were told to stop.
 
   mutable Mutex mu_;
   std::shared_ptr<const PolicyWeights> weights_ EMPLACE_GUARDED_BY(mu_);
