@@ -34,7 +34,7 @@ void Publisher::Publish(const UpdateResult& result) {
   TakeReport();
   if (lockstep_ && !outputs_.plateau.reason()) outputs_.front_end.Publish(result.weights);
   outputs_.progress.AddBatch(result.batch_stats);
-  WriteMetrics(result);
+  if (HasLine(static_cast<int64_t>(result.weights->version))) WriteMetrics(result);
   if (result.snapshot) WriteCheckpoint(*result.snapshot);
 }
 

@@ -65,7 +65,7 @@ class Publisher {
   const bool lockstep_;
   const Rng rng_;
   const Outputs outputs_;
-  StageTimes last_times_;  // The stages' times when the last update was published.
+  StageTimes last_times_;  // The stages' times at the last line of metrics.
   std::optional<PolicyVersion> last_evaluated_;
 };
 

@@ -15,6 +15,8 @@
 namespace emplace {
 namespace {
 
+constexpr int64_t kUpdatesWithLines = 100'000;  // All of the first so many.
+
 double UnixSeconds() {
   return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
 }
@@ -54,6 +56,14 @@ void DropLinesPast(const std::filesystem::path& path, int64_t updates) {
 }
 
 }  // namespace
+
+bool HasLine(int64_t update) {
+  int64_t every = 1;
+  for (int64_t most = kUpdatesWithLines; update > most && most < std::numeric_limits<int64_t>::max() / 10; most *= 10) {
+    every *= 10;
+  }
+  return update % every == 0;
+}
 
 Metrics::Metrics(const std::filesystem::path& run_dir, int64_t updates)
     : path_(run_dir / "metrics.jsonl"), tensorboard_(run_dir / "tensorboard", UnixSeconds()) {

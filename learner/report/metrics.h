@@ -13,6 +13,10 @@ namespace emplace {
 
 using Scalars = std::vector<std::pair<std::string, double>>;
 
+// Whether an update has a line: the first 100,000 all have one, then every tenth up to a million, every hundredth up to
+// ten million, and so on. So the curves of a run of weeks stay below a gigabyte.
+bool HasLine(int64_t update);
+
 class Metrics {
  public:
   // Appends to RUN_DIR/metrics.jsonl and starts an event file in RUN_DIR/tensorboard. A run that goes on after

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <cmath>
+#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "common/file_io.h"
@@ -50,6 +51,18 @@ TEST_F(MetricsTest, EachCallIsOneObjectALine) {
   const std::string events = ReadFile(fs::directory_iterator(folder_ / "tensorboard")->path());
   EXPECT_THAT(events, testing::HasSubstr("update/loss"));
   EXPECT_THAT(events, testing::Not(testing::HasSubstr("update/best_ratio")));
+}
+
+TEST(Metrics, TheMoreUpdatesThereAreTheFewerHaveLines) {
+  int64_t lines = 0;
+  for (int64_t update = 1; update <= 100'000; ++update) lines += HasLine(update) ? 1 : 0;
+  EXPECT_EQ(lines, 100'000);
+  EXPECT_FALSE(HasLine(100'001));
+  EXPECT_TRUE(HasLine(100'010));
+  for (int64_t update = 100'001; update <= 10'000'000; ++update) lines += HasLine(update) ? 1 : 0;
+  EXPECT_EQ(lines, 100'000 + 90'000 + 90'000);
+  EXPECT_TRUE(HasLine(1'000'000'000'000'000'000));
+  EXPECT_FALSE(HasLine(std::numeric_limits<int64_t>::max()));
 }
 
 TEST_F(MetricsTest, AResumedRunForgetsWhatCameAfterItsCheckpoint) {
