@@ -174,7 +174,7 @@ PolicyWeights Run::InitialWeights() const {
 }
 
 std::unique_ptr<PolicyUpdater> Run::MakeUpdater(PolicyWeights weights) const {
-  std::unique_ptr<UpdateEngine> engine = MakeEngine(config_.training.device, workload_.train, weights);
+  std::unique_ptr<UpdateEngine> engine = MakeEngine(config_.training, workload_.train, weights);
   return std::make_unique<PolicyUpdater>(workload_.train, config_, std::move(weights), std::move(engine));
 }
 

@@ -1,6 +1,4 @@
 // emplace-learner: reads the command line, then trains until the run is over or a signal stops it.
-#include <ATen/Parallel.h>
-
 #include <CLI/CLI.hpp>
 #include <atomic>
 #include <csignal>
@@ -42,8 +40,6 @@ int main(int argc, char** argv) {
     std::signal(SIGINT, Interrupt);
     std::signal(SIGTERM, Interrupt);
     emplace::RaiseOpenFileLimit();  // Each actor has several connections.
-    // The tensors are small: a second thread only takes a core from the actors.
-    at::set_num_threads(1);
     emplace::RunLearner(options, interrupted);
     return 0;
   });

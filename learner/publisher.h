@@ -8,7 +8,6 @@
 #include <memory>
 #include <optional>
 
-#include "policy/run_config.h"
 #include "common/line_writer.h"
 #include "common/rng.h"
 #include "learner/best_policy.h"
@@ -24,6 +23,7 @@
 #include "learner/stage_clock.h"
 #include "learner/update/update_stage.h"
 #include "policy/policy_weights.h"
+#include "policy/run_config.h"
 
 namespace emplace {
 

@@ -166,6 +166,12 @@ FieldTable<TrainingConfig> TrainingFields() {
           "Largest lag of an episode, in policy versions, with which it is still learned from; an older episode is "
           "dropped as stale.");
   t.Field("importance_clip", &C::importance_clip).Range(1, kMany).Help("Upper limit of a step's importance weight.");
+  t.Field("shards", &C::shards)
+      .Range(1, 1024)
+      .Help(
+          "Number of parts in which an update's gradient is computed, and which are then added in a fixed order, so "
+          "that "
+          "the result is the same whoever computes which part. 1: in one piece.");
   t.Field("device", &C::device,
           {{LearnerDevice::kAuto, "auto"}, {LearnerDevice::kCpu, "cpu"}, {LearnerDevice::kCuda, "cuda"}})
       .Help("Processor on which the learner computes its updates. auto: the GPU where there is one.");

@@ -68,6 +68,7 @@ struct TrainingConfig {
   double gradient_clip = 1.25;
   int64_t max_lag = 8;
   double importance_clip = 2.0;
+  int64_t shards = 1;
   LearnerDevice device = LearnerDevice::kAuto;
 };
 

@@ -58,7 +58,8 @@ struct Welcome {
   uint64_t first_sequence = 1;        // The first sequence number of this incarnation.
   std::string config_yaml;            // The resolved run configuration.
   std::string trajectories_endpoint;  // "tcp://127.0.0.1:40001"
-  std::vector<ArrayBundle> tasks;     // [graphs] PlacementTasks by GraphId, as simulator/environment/placement_task.h bundles them.
+  std::vector<ArrayBundle>
+      tasks;  // [graphs] PlacementTasks by GraphId, as simulator/environment/placement_task.h bundles them.
 };
 struct Notice {               // The answer to a Heartbeat; also sent to every actor when there is a newer version.
   uint64_t session = 0;       // An actor with another session must send Hello again.

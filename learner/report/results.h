@@ -5,11 +5,11 @@
 #include <string>
 
 #include "common/line_writer.h"
-#include "policy/policy_weights.h"
 #include "learner/intake/front_end.h"
 #include "learner/intake/ledger.h"
 #include "learner/workload.h"
 #include "policy/placer/policy_placer.h"
+#include "policy/policy_weights.h"
 
 namespace emplace {
 

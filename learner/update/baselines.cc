@@ -10,6 +10,8 @@
 namespace emplace {
 
 std::vector<float> ReturnsToGo(const Trajectory& trajectory, double discount) {
+  // What only its end is rewarded for counts as one step from 0.
+  if (trajectory.rho.size() == 1) return {-trajectory.rho.front()};
   std::vector<float> returns(trajectory.actions.size());
   double to_go = 0;
   for (size_t t = returns.size(); t-- > 0;) {

@@ -13,7 +13,7 @@
 namespace emplace {
 
 // The returns-to-go G_t of an episode, [n]: G_t = r_t + discount * G_{t+1}, where r_t = rho(s_t) - rho(s_{t+1}). With a
-// discount of 1, G_t = rho(s_t) - rho(s_n).
+// discount of 1, G_t = rho(s_t) - rho(s_n). Of an episode that is rewarded at its end alone, [1]: -rho.
 std::vector<float> ReturnsToGo(const Trajectory& trajectory, double discount);
 
 // Not thread-safe.

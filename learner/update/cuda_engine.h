@@ -11,6 +11,9 @@
 
 namespace emplace {
 
+// The kind of policy that the kernels are of.
+inline constexpr char kCudaEngineKind[] = "placeto";
+
 // Why no GPU can be used; empty when one can be used.
 std::string WhyNoCuda();
 

@@ -1,28 +1,46 @@
 #include "learner/update/make_engine.h"
 
+#include <string>
+
 #include "common/error.h"
 #include "common/strings.h"
-#include "learner/update/cpu_engine.h"
+#include "learner/update/model_engine.h"
+#include "policy/models.h"
 #ifdef EMPLACE_CUDA
 #include "learner/update/cuda_engine.h"
-#include "policy/run_config.h"
 #endif
 
 namespace emplace {
+namespace {
 
-std::unique_ptr<UpdateEngine> MakeEngine(LearnerDevice device, const std::vector<PlacementTask>& tasks,
-                                         const PolicyWeights& initial) {
-  if (device != LearnerDevice::kCpu) {
+// Why a GPU does not make this update; empty: it does.
+std::string WhyNoGpu(const TrainingConfig& config, const PolicyWeights& initial) {
 #ifdef EMPLACE_CUDA
-    const std::string why_not = WhyNoCuda();
-    if (why_not.empty()) return MakeCudaEngine(tasks, initial);
+  if (initial.shape.kind != kCudaEngineKind)
+    return StrCat("there are no kernels for policies of kind ", initial.shape.kind);
+  if (config.shards > 1) return StrCat("training.shards is ", config.shards, ", and its kernels compute in one piece");
+  return WhyNoCuda();
 #else
-    const std::string why_not = "this build is without CUDA";
+  static_cast<void>(config);
+  static_cast<void>(initial);
+  return "this build is without CUDA";
 #endif
-    if (device == LearnerDevice::kCuda)
+}
+
+}  // namespace
+
+std::unique_ptr<UpdateEngine> MakeEngine(const TrainingConfig& config, const std::vector<PlacementTask>& tasks,
+                                         const PolicyWeights& initial) {
+  if (config.device != LearnerDevice::kCpu) {
+    const std::string why_not = WhyNoGpu(config, initial);
+#ifdef EMPLACE_CUDA
+    if (why_not.empty()) return MakeCudaEngine(tasks, initial);
+#endif
+    if (config.device == LearnerDevice::kCuda) {
       throw RunFailed(StrCat("training.device is cuda, but no GPU can be used: ", why_not));
+    }
   }
-  return MakeCpuEngine(tasks, initial);
+  return MakeModelEngine(MakeModel(initial.shape, tasks), initial, config.shards);
 }
 
 }  // namespace emplace

@@ -11,9 +11,9 @@
 
 namespace emplace {
 
-// `device` is training.device. Throws RunFailed when it is kCuda and no GPU can be
-// used. REQUIRES: tasks outlive the engine.
-std::unique_ptr<UpdateEngine> MakeEngine(LearnerDevice device, const std::vector<PlacementTask>& tasks,
+// An engine on training.device, with a gradient in training.shards. Throws RunFailed when the device is kCuda and no
+// GPU can be used. REQUIRES: tasks outlive the engine.
+std::unique_ptr<UpdateEngine> MakeEngine(const TrainingConfig& config, const std::vector<PlacementTask>& tasks,
                                          const PolicyWeights& initial);
 
 }  // namespace emplace

@@ -21,10 +21,11 @@ PolicyUpdater::PolicyUpdater(const std::vector<PlacementTask>& tasks, const RunC
       config_(config.training),
       seed_(config.seed),
       weights_(std::move(initial)),
+      kind_(FindPolicyKind(weights_.shape.kind)),
       engine_(std::move(engine)),
       baselines_(tasks.size(), config.training.baseline_window, config.training.discount),
       scale_(config.training.normalize_advantages, tasks.size()),
-      best_(tasks, FindPolicyKind(weights_.shape.kind)),
+      best_(tasks, kind_),
       entropy_(config.training, weights_.shape.num_devices) {}
 
 std::vector<Trajectory> PolicyUpdater::WithImitated(const std::vector<Trajectory>& batch) {
@@ -36,9 +37,11 @@ std::vector<Trajectory> PolicyUpdater::WithImitated(const std::vector<Trajectory
 }
 
 std::vector<Sample> PolicyUpdater::DrawSamples(std::span<const Trajectory> episodes) const {
+  const bool decision_by_decision = kind_.reward_time() == RewardTime::kEachDecision;
   std::vector<Sample> samples;
   for (size_t e = 0; e < episodes.size(); ++e) {
-    for (size_t t = 0; t < episodes[e].actions.size(); ++t) samples.push_back({e, static_cast<int32_t>(t)});
+    const size_t count = decision_by_decision ? episodes[e].actions.size() : 1;
+    for (size_t t = 0; t < count; ++t) samples.push_back({e, static_cast<int32_t>(t)});
   }
   const auto wanted = static_cast<size_t>(config_.max_states_per_update);
   if (wanted > 0 && wanted < samples.size()) {
@@ -52,8 +55,8 @@ std::vector<Sample> PolicyUpdater::DrawSamples(std::span<const Trajectory> episo
   }
   // Neighbouring steps of a graph have most of their ancestors and descendants in common, which kernels make use of.
   std::stable_sort(samples.begin(), samples.end(), [&](const Sample& a, const Sample& b) {
-    return std::tuple(episodes[a.episode].graph, a.step, a.episode) <
-           std::tuple(episodes[b.episode].graph, b.step, b.episode);
+    return std::tuple(episodes[a.episode].graph, a.decision, a.episode) <
+           std::tuple(episodes[b.episode].graph, b.decision, b.episode);
   });
   return samples;
 }
@@ -85,19 +88,22 @@ UpdateStats PolicyUpdater::Update(const std::vector<Trajectory>& batch) {
   stats.states = std::ssize(samples);
   std::vector<float> scaled;
   std::vector<float> lags;
-  std::vector<float>
-      later_lags;  // By the second epoch another policy than the one at hand has acted in all of the batch.
+  // By the second epoch another policy than the one at hand has acted in all of the batch.
+  std::vector<float> later_lags;
   for (const Sample& sample : samples) {
     const bool imitated = sample.episode >= batch.size();
-    if (imitated) {
-      scaled.push_back(static_cast<float>(config_.imitation_weight));
-    } else {
-      const auto advantage = static_cast<double>(advantages[sample.episode][static_cast<size_t>(sample.step)]);
-      scaled.push_back(static_cast<float>(factors[sample.episode] * advantage));
+    const bool all_at_once = kind_.reward_time() == RewardTime::kEnd;
+    const size_t decisions = all_at_once ? episodes[sample.episode].actions.size() : 1;
+    float advantage = static_cast<float>(config_.imitation_weight);
+    if (!imitated) {
+      const auto own = static_cast<double>(advantages[sample.episode][static_cast<size_t>(sample.decision)]);
+      advantage = static_cast<float>(factors[sample.episode] * own);
     }
+    scaled.insert(scaled.end(), decisions, advantage);
     // What is imitated is taken as if the policy at hand had chosen it.
-    lags.push_back(imitated || episodes[sample.episode].policy_version == weights_.version ? 0.0F : 1.0F);
-    later_lags.push_back(imitated ? 0.0F : 1.0F);
+    const bool lags_behind = !imitated && episodes[sample.episode].policy_version != weights_.version;
+    lags.insert(lags.end(), decisions, lags_behind ? 1.0F : 0.0F);
+    later_lags.insert(later_lags.end(), decisions, imitated ? 0.0F : 1.0F);
   }
   UpdateInputs inputs{.episodes = episodes,
                       .samples = samples,
@@ -138,7 +144,9 @@ void PolicyUpdater::LoadState(const UpdaterState& state) {
     throw BadInput(StrCat("optimizer state with entropy weight ", state.entropy_weight, ", expected a positive one"));
   }
   std::vector<int32_t> steps;
-  for (const PlacementTask& task : tasks_) steps.push_back(task.groups.num_groups);
+  for (const PlacementTask& task : tasks_) {
+    steps.push_back(kind_.reward_time() == RewardTime::kEachDecision ? task.groups.num_groups : 1);
+  }
   baselines_.Load(state.recent_returns, steps);
   best_.Load(state.best_episodes);
   scale_.Load(state.mean_squares);

@@ -14,6 +14,7 @@
 #include "learner/update/best_episodes.h"
 #include "learner/update/entropy_control.h"
 #include "learner/update/update_engine.h"
+#include "policy/policy_kind.h"
 #include "policy/policy_weights.h"
 #include "policy/run_config.h"
 #include "simulator/environment/placement_task.h"
@@ -28,7 +29,7 @@ struct UpdateStats {
   double gradient_norm = 0;    // Norm of the gradient before clipping.
   double mean_importance = 0;  // Mean importance weight before clipping; 1 when no trajectory lags.
   double advantage_std = 0;    // Standard deviation of the advantages before normalization.
-  int64_t states = 0;          // Number of states learned from.
+  int64_t states = 0;          // Number of samples learned from.
 };
 
 // Everything but the policy that the next update depends on. Checkpoints hold it.
@@ -67,6 +68,7 @@ class PolicyUpdater {
   const TrainingConfig config_;
   const uint64_t seed_;
   PolicyWeights weights_;
+  const PolicyKind& kind_;
   const std::unique_ptr<UpdateEngine> engine_;
   Baselines baselines_;
   AdvantageScale scale_;

@@ -1,36 +1,22 @@
-// The arithmetic of an optimizer step: the gradient of the loss, clipping, and Adam. PolicyUpdater decides what is
-// learned from; an engine knows no baselines, schedules or versions.
-//
-//   loss = -1/S * sum over states of [min(clip, w) * A * log pi(a|s) + entropy_weight * H(pi(.|s))],
-//   w = pi(a|s) / mu(a|s) is the importance weight, a constant of the gradient: pi is the policy, mu the behaviour
-//   policy.
+// The arithmetic of an optimizer step: the gradient of the loss (objective/policy_gradient_loss.h), clipping, and Adam.
+// PolicyUpdater decides what is learned from; an engine knows no baselines, schedules or versions.
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "common/trajectory.h"
 #include "policy/adam.h"
+#include "policy/model.h"
 
 namespace emplace {
 
-// One state to learn from: the groups before `step` are where the episode's actions put them, the others are where the
-// episode started.
-struct Sample {
-  size_t episode = 0;  // Index into UpdateInputs::episodes.
-  int32_t step = 0;
-};
-
 struct UpdateInputs {
   std::span<const Trajectory> episodes;
-  std::span<const Sample> samples;    // [S] sorted so that those of one graph are together, by step
-  std::span<const float> advantages;  // [S]
-  // [S] 1 where an older version chose the action, else 0. Where it is 0, the importance weight is exactly 1, although
-  // the actor's kernel may round differently.
-  std::span<const float> lags;
+  std::span<const Sample> samples;    // Sorted so that those of one graph are together, by decision.
+  std::span<const float> advantages;  // [S] of the samples' decisions
+  std::span<const float> lags;        // [S] 1 where an older version chose the action, else 0
   double importance_clip = 1;
   double entropy_weight = 0;
   double gradient_clip = 0;  // The largest norm of the whole gradient.
@@ -39,7 +25,7 @@ struct UpdateInputs {
 
 struct StepOutcome {
   double loss = 0;
-  double entropy = 0;          // Mean over states, in nats.
+  double entropy = 0;          // Mean over decisions, in nats.
   double mean_importance = 0;  // Mean importance weight before clipping.
   double gradient_norm = 0;    // Norm before clipping; when it is not finite, the step was left out.
 };

@@ -3,10 +3,7 @@
 
 # A program looks for libraries beside itself, and so do the libraries it loads: that is what the older of the two kinds of
 # run path does (no new dtags).
-set(programs emplace emplace-actor)
-if(EMPLACE_TORCH)
-  list(APPEND programs emplace-learner)
-endif()
+set(programs emplace emplace-actor emplace-learner)
 foreach(program ${programs})
   set_target_properties(${program} PROPERTIES INSTALL_RPATH "$ORIGIN/../lib")
   target_link_options(${program} PRIVATE -Wl,--disable-new-dtags)

@@ -1,7 +1,7 @@
 # Every switch of the build. The presets in CMakePresets.json set them; nothing else should need to.
 option(EMPLACE_TESTS "Build the tests" ON)
 option(EMPLACE_BENCH "Build the benchmarks" ON)
-option(EMPLACE_TORCH "Build what links LibTorch: the learner and the reference policy" ON)
+option(EMPLACE_TORCH "Build what links LibTorch: the reference of the policy, and what is tested against it" ON)
 option(EMPLACE_CUDA "The learner on NVIDIA GPUs: its kernels by nvcc, and LibTorch's CUDA half to compare with" OFF)
 set(EMPLACE_SANITIZER "" CACHE STRING "Sanitizer of own code: empty, address or thread; the latter two need clang")
 option(EMPLACE_UNITY "Compile several source files of a target at once: from nothing, in a third of the time" ON)

@@ -6,7 +6,7 @@
 
 #include <cmath>
 
-#include "learner/update/cpu_engine.h"
+#include "learner/update/make_engine.h"
 #include "tests/learner/episodes.h"
 #include "tests/support/random_policy.h"
 
@@ -30,7 +30,7 @@ TEST(CudaEngine, StepsAsTheCpuEngineDoes) {
       lags.push_back(e % 2 == 0 ? 1.0F : 0.0F);
     }
   }
-  const std::unique_ptr<UpdateEngine> cpu = MakeCpuEngine(tasks, weights);
+  const std::unique_ptr<UpdateEngine> cpu = MakeEngine({.device = LearnerDevice::kCpu}, tasks, weights);
   const std::unique_ptr<UpdateEngine> cuda = MakeCudaEngine(tasks, weights);
   EXPECT_EQ(cuda->device(), "cuda:0");
   std::vector<float> expected(weights.values.size());

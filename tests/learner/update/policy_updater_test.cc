@@ -11,7 +11,7 @@
 #include "common/error.h"
 #include "learner/evaluation/evaluator.h"
 #include "learner/update/baselines.h"
-#include "learner/update/cpu_engine.h"
+#include "learner/update/make_engine.h"
 #include "policy/placeto/placeto_shape.h"
 #include "tests/learner/episodes.h"
 #include "tests/support/naive_policy.h"
@@ -166,7 +166,7 @@ TEST(PolicyUpdater, GradientIsThatOfTheLossByDifferences) {
     MakeLag(batch, 7);
     const NaiveObjective objective(tasks, config, weights, batch);
 
-    PolicyUpdater updater(tasks, config, weights, MakeCpuEngine(tasks, weights));
+    PolicyUpdater updater(tasks, config, weights, MakeEngine(TestConfig().training, tasks, weights));
     const UpdateStats stats = updater.Update(batch);
     EXPECT_NEAR(stats.loss, objective.Loss(weights), 1e-4);
     EXPECT_NEAR(stats.mean_importance, objective.MeanRatio(), 1e-4);
@@ -201,13 +201,13 @@ TEST(PolicyUpdater, ImportanceIsExactlyOneWhenNothingLags) {
   const RunConfig config = TestConfig();
   const PolicyWeights weights = RandomSmallPolicy(6, 4);
   std::vector<Trajectory> batch = Episodes(tasks, config.environment, weights, 4, Rng(3));
-  PolicyUpdater as_sent(tasks, config, weights, MakeCpuEngine(tasks, weights));
+  PolicyUpdater as_sent(tasks, config, weights, MakeEngine(TestConfig().training, tasks, weights));
   EXPECT_EQ(as_sent.Update(batch).mean_importance, 1);
   // The current version's own log-probabilities do not matter at all.
   for (Trajectory& episode : batch) {
     for (float& log_prob : episode.behaviour_log_prob) log_prob -= 0.7F;
   }
-  PolicyUpdater shifted(tasks, config, weights, MakeCpuEngine(tasks, weights));
+  PolicyUpdater shifted(tasks, config, weights, MakeEngine(TestConfig().training, tasks, weights));
   EXPECT_EQ(shifted.Update(batch).mean_importance, 1);
   EXPECT_EQ(as_sent.weights().values, shifted.weights().values);
 }
@@ -225,7 +225,7 @@ TEST(PolicyUpdater, ImportanceBeyondTheClipCountsAsTheClip) {
       episode.policy_version = version;
       for (float& log_prob : episode.behaviour_log_prob) log_prob += shift;
     }
-    PolicyUpdater updater(tasks, config, weights, MakeCpuEngine(tasks, weights));
+    PolicyUpdater updater(tasks, config, weights, MakeEngine(TestConfig().training, tasks, weights));
     updater.Update(shifted);
     return FirstGradient(updater);
   };
@@ -240,10 +240,10 @@ TEST(PolicyUpdater, ClipsTheGlobalNorm) {
   RunConfig config = TestConfig();
   const PolicyWeights weights = RandomSmallPolicy(8, 0);
   const std::vector<Trajectory> batch = Episodes(tasks, config.environment, weights, 4, Rng(5));
-  PolicyUpdater whole(tasks, config, weights, MakeCpuEngine(tasks, weights));
+  PolicyUpdater whole(tasks, config, weights, MakeEngine(TestConfig().training, tasks, weights));
   const double norm = whole.Update(batch).gradient_norm;
   config.training.gradient_clip = norm / 10;
-  PolicyUpdater clipped(tasks, config, weights, MakeCpuEngine(tasks, weights));
+  PolicyUpdater clipped(tasks, config, weights, MakeEngine(TestConfig().training, tasks, weights));
   EXPECT_EQ(clipped.Update(batch).gradient_norm, norm);  // Told as it was before.
   const std::vector<double> a = FirstGradient(whole);
   const std::vector<double> b = FirstGradient(clipped);
@@ -256,7 +256,8 @@ TEST(PolicyUpdater, StepsAsAdamDoes) {
   config.training.learning_rate = 1e-2;
   config.training.learning_rate_end = 1e-3;
   config.training.learning_rate_decay_updates = 3;
-  PolicyUpdater updater(tasks, config, RandomSmallPolicy(9, 0), MakeCpuEngine(tasks, RandomSmallPolicy(9, 0)));
+  PolicyUpdater updater(tasks, config, RandomSmallPolicy(9, 0),
+                        MakeEngine(TestConfig().training, tasks, RandomSmallPolicy(9, 0)));
   const double rates[] = {1e-2, 7e-3, 4e-3, 1e-3, 1e-3};
   std::vector<double> mean(updater.weights().values.size());
   std::vector<double> variance(mean.size());
@@ -286,7 +287,8 @@ TEST(PolicyUpdater, TheEntropyWeightDecaysAndPushesTowardsEvenOdds) {
   config.training.entropy_start = 5;
   config.training.entropy_end = 1;
   config.training.entropy_decay_updates = 4;
-  PolicyUpdater updater(tasks, config, RandomSmallPolicy(10, 0), MakeCpuEngine(tasks, RandomSmallPolicy(10, 0)));
+  PolicyUpdater updater(tasks, config, RandomSmallPolicy(10, 0),
+                        MakeEngine(TestConfig().training, tasks, RandomSmallPolicy(10, 0)));
   const auto batch = Episodes(tasks, config.environment, updater.weights(), 4, Rng(6));
   const double first = updater.Update(batch).entropy;
   double last = 0;
@@ -306,7 +308,7 @@ TEST(PolicyUpdater, DrawsTheSameStatesForASeedAndVersion) {
   const auto batch = Episodes(tasks, config.environment, weights, 6, Rng(7));
   const auto values_for = [&](uint64_t seed) {
     config.seed = seed;
-    PolicyUpdater updater(tasks, config, weights, MakeCpuEngine(tasks, weights));
+    PolicyUpdater updater(tasks, config, weights, MakeEngine(TestConfig().training, tasks, weights));
     EXPECT_EQ(updater.Update(batch).states, 10);
     return updater.weights().values;
   };
@@ -323,13 +325,14 @@ TEST(PolicyUpdater, GoesOnFromSavedStateBitForBit) {
   config.training.entropy = EntropyGoal::kTarget;
   config.training.epochs = 2;
   config.training.imitated_episodes = 3;
-  PolicyUpdater unbroken(tasks, config, SmallPolicy(12), MakeCpuEngine(tasks, SmallPolicy(12)));
+  PolicyUpdater unbroken(tasks, config, SmallPolicy(12), MakeEngine(TestConfig().training, tasks, SmallPolicy(12)));
   const auto batch_for = [&](int update, const PolicyWeights& weights) {
     return Episodes(tasks, config.environment, weights, 5, Rng(static_cast<uint64_t>(update)));
   };
   for (int update = 0; update < 3; ++update) unbroken.Update(batch_for(update, unbroken.weights()));
 
-  PolicyUpdater resumed(tasks, config, unbroken.weights(), MakeCpuEngine(tasks, unbroken.weights()));
+  PolicyUpdater resumed(tasks, config, unbroken.weights(),
+                        MakeEngine(TestConfig().training, tasks, unbroken.weights()));
   resumed.LoadState(unbroken.SaveState());
   for (int update = 3; update < 6; ++update) {
     unbroken.Update(batch_for(update, unbroken.weights()));
@@ -348,16 +351,16 @@ TEST(PolicyUpdater, FurtherEpochsTakeTheBatchAsLagging) {
   config.training.learning_rate_end = config.training.learning_rate;
   const PolicyWeights weights = RandomSmallPolicy(5, 9);
   std::vector<Trajectory> batch = Episodes(tasks, config.environment, weights, 4, Rng(2));
-  PolicyUpdater twice(tasks, config, weights, MakeCpuEngine(tasks, weights));
+  PolicyUpdater twice(tasks, config, weights, MakeEngine(TestConfig().training, tasks, weights));
   twice.Update(batch);
   EXPECT_EQ(twice.weights().version, 10U);
   EXPECT_EQ(twice.SaveState().adam.steps, 2);
 
   config.training.epochs = 1;
-  PolicyUpdater first(tasks, config, weights, MakeCpuEngine(tasks, weights));
+  PolicyUpdater first(tasks, config, weights, MakeEngine(TestConfig().training, tasks, weights));
   first.Update(batch);
   // No baselines of before, so that the advantages are the same again; the optimizer goes on.
-  PolicyUpdater second(tasks, config, first.weights(), MakeCpuEngine(tasks, first.weights()));
+  PolicyUpdater second(tasks, config, first.weights(), MakeEngine(TestConfig().training, tasks, first.weights()));
   UpdaterState state = second.SaveState();
   state.adam = first.SaveState().adam;
   second.LoadState(state);
@@ -373,7 +376,7 @@ TEST(PolicyUpdater, ImitatesTheBestEpisode) {
   config.training.entropy_start = config.training.entropy_end = 0;
   config.training.imitated_episodes = 2;
   const PolicyWeights weights = RandomSmallPolicy(5, 0);
-  PolicyUpdater updater(tasks, config, weights, MakeCpuEngine(tasks, weights));
+  PolicyUpdater updater(tasks, config, weights, MakeEngine(TestConfig().training, tasks, weights));
   const std::vector<Trajectory> episodes = Episodes(tasks, config.environment, weights, 12, Rng(2));
   // One whose best placement is its last.
   const auto ends_best = [](const Trajectory& t) {
@@ -400,7 +403,8 @@ TEST(PolicyUpdater, ImitatesTheBestEpisode) {
 TEST(PolicyUpdater, ANonFiniteGradientNeverReachesTheWeights) {
   const std::vector<PlacementTask> tasks = TwoDeviceTasks(9, 1);
   const RunConfig config = TestConfig();
-  PolicyUpdater updater(tasks, config, SmallPolicy(13, 3), MakeCpuEngine(tasks, SmallPolicy(13, 3)));
+  PolicyUpdater updater(tasks, config, SmallPolicy(13, 3),
+                        MakeEngine(TestConfig().training, tasks, SmallPolicy(13, 3)));
   const auto batch = Episodes(tasks, config.environment, updater.weights(), 4, Rng(8));
   const std::vector<float> before = updater.weights().values;
   std::vector<Trajectory> bad = batch;
@@ -418,7 +422,8 @@ TEST(PolicyUpdater, ANonFiniteGradientNeverReachesTheWeights) {
 
 TEST(PolicyUpdater, LoadStateRefusesWhatDoesNotFit) {
   const std::vector<PlacementTask> tasks = TwoDeviceTasks(10, 2);
-  PolicyUpdater updater(tasks, TestConfig(), SmallPolicy(14), MakeCpuEngine(tasks, SmallPolicy(14)));
+  PolicyUpdater updater(tasks, TestConfig(), SmallPolicy(14),
+                        MakeEngine(TestConfig().training, tasks, SmallPolicy(14)));
   const auto complaint = [&](auto damage) -> std::string {
     UpdaterState state = updater.SaveState();
     damage(state);
@@ -464,7 +469,7 @@ TEST(PolicyUpdater, LearnsToKeepADiamondTogether) {
   config.training.gradient_clip = 1.25;
   config.training.learning_rate = 3e-3;
   config.training.entropy_decay_updates = 100;
-  PolicyUpdater updater(tasks, config, SmallPolicy(15), MakeCpuEngine(tasks, SmallPolicy(15)));
+  PolicyUpdater updater(tasks, config, SmallPolicy(15), MakeEngine(TestConfig().training, tasks, SmallPolicy(15)));
   for (int update = 0; update < 200; ++update) {
     updater.Update(Episodes(tasks, config.environment, updater.weights(), 8, Rng(static_cast<uint64_t>(update))));
   }

@@ -97,7 +97,7 @@ std::vector<Figure> Against(const std::vector<PlacementTask>& tasks,
       effort.Repetitions(5), [&] { return Seconds([&] { plain_loss = plain.Run(episodes); }); },
       [&] {
         // Anew each time, so that both sides see the same weights.
-        PolicyUpdater updater(tasks, config, *weights, MakeEngine(config.training.device, tasks, *weights));
+        PolicyUpdater updater(tasks, config, *weights, MakeEngine(config.training, tasks, *weights));
         return Seconds([&] { loss = updater.Update(episodes).loss; });
       });
   EMPLACE_CHECK(std::abs(loss - plain_loss) < 1e-4 * std::max(1.0, std::abs(plain_loss)));
@@ -110,7 +110,7 @@ std::vector<Figure> Rate(const std::vector<PlacementTask>& tasks, const std::sha
   const RunConfig config = CpuConfig();
   const std::vector<Trajectory> episodes =
       PlayEpisodes(tasks, weights, static_cast<size_t>(config.training.episodes_per_update));
-  PolicyUpdater updater(tasks, config, *weights, MakeEngine(config.training.device, tasks, *weights));
+  PolicyUpdater updater(tasks, config, *weights, MakeEngine(config.training, tasks, *weights));
   std::vector<double> rates;
   for (int i = 0; i <= effort.Repetitions(5); ++i) {
     UpdateStats stats;

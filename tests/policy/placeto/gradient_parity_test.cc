@@ -1,20 +1,20 @@
-// The fused forward and backward against LibTorch's autograd through the reference, for every path of this processor.
-#include "policy/placeto/reference/fused_policy.h"
-
+// The gradient kernel against LibTorch's autograd through the reference, for every path of this processor.
 #include <ATen/Parallel.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <vector>
 
+#include "policy/placeto/gradient/placeto_gradient.h"
 #include "policy/placeto/reference/placeto_net.h"
 #include "tests/support/random_policy.h"
 
 namespace emplace {
 namespace {
 
-class FusedPolicy : public testing::TestWithParam<KernelPath> {
+class GradientParity : public testing::TestWithParam<KernelPath> {
  protected:
   static void SetUpTestSuite() { at::set_num_threads(1); }
 };
@@ -67,12 +67,30 @@ Outcome Reference(const PolicyWeights& weights, const std::vector<PlacetoState>&
   return outcome;
 }
 
-Outcome Fused(const PolicyWeights& weights, PlacetoGradient& kernel, const std::vector<PlacetoState>& states,
-              uint64_t seed) {
-  const torch::Tensor values = torch::tensor(weights.values).requires_grad_(true);
-  const torch::Tensor logits = FusedLogits(values, kernel, states);
+Outcome ByKernel(const PolicyWeights& weights, PlacetoGradient& kernel, const std::vector<PlacetoState>& states,
+                 uint64_t seed) {
+  Outcome outcome;
+  outcome.logits.resize(states.size() * static_cast<size_t>(states[0].graph->num_devices));
+  kernel.SetWeights(weights.values);
+  kernel.Forward(states, outcome.logits);
+  auto logit = outcome.logits.begin();
+  std::vector<bool> allowed;
+  for (const PlacetoState& state : states) {
+    for (int32_t device = 0; device < state.graph->num_devices; ++device, ++logit) {
+      allowed.push_back(state.graph->allowed[static_cast<size_t>(state.step * state.graph->num_devices + device)] != 0);
+      if (!allowed.back()) *logit = -std::numeric_limits<float>::infinity();
+    }
+  }
+  const torch::Tensor logits =
+      torch::tensor(outcome.logits).view({std::ssize(states), -1}).detach().requires_grad_(true);
   Loss(logits, seed).backward();
-  return {Flat(logits), Flat(values.grad())};
+  std::vector<float> logit_gradient = Flat(logits.grad());
+  for (size_t i = 0; i < allowed.size(); ++i) {
+    if (!allowed[i]) logit_gradient[i] = 0;
+  }
+  outcome.gradient.resize(weights.values.size());
+  kernel.Backward(states, logit_gradient, outcome.gradient);
+  return outcome;
 }
 
 // Every parameter within [low, high], give or take 1e-4 of it; where its terms cancel, of a hundredth of the largest.
@@ -86,7 +104,7 @@ bool IsClose(const std::vector<float>& gradient, const std::vector<float>& low, 
   return true;
 }
 
-TEST_P(FusedPolicy, EqualsAutogradThroughTheReference) {
+TEST_P(GradientParity, EqualsAutogradThroughTheReference) {
   Rng rng(41);
   double largest = 0;
   int kinks = 0;
@@ -105,7 +123,7 @@ TEST_P(FusedPolicy, EqualsAutogradThroughTheReference) {
     }
     const Outcome expected = Reference(weights, Views(states), trial);
     PlacetoGradient kernel(shape, GetParam());
-    const Outcome actual = Fused(weights, kernel, Views(states), trial);
+    const Outcome actual = ByKernel(weights, kernel, Views(states), trial);
     ASSERT_EQ(actual.logits.size(), expected.logits.size());
     for (size_t i = 0; i < expected.logits.size(); ++i) {
       const auto logit = static_cast<double>(expected.logits[i]);
@@ -138,7 +156,7 @@ TEST_P(FusedPolicy, EqualsAutogradThroughTheReference) {
   EXPECT_GT(largest, 1.0);  // Gradients near 0 would prove little.
 }
 
-TEST_P(FusedPolicy, GivesEqualBitsWhateverTheKernelDidBefore) {
+TEST_P(GradientParity, GivesEqualBitsWhateverTheKernelDidBefore) {
   Rng rng(42);
   const PlacetoShape shape{.num_devices = 4, .memory_feature = true};
   const PolicyWeights weights = RandomPlacetoWeights(shape, rng);
@@ -147,18 +165,18 @@ TEST_P(FusedPolicy, GivesEqualBitsWhateverTheKernelDidBefore) {
   std::vector<OwnedState> states;
   for (int s = 0; s < 20; ++s) states.push_back(RandomPlacetoState(small, rng));
   PlacetoGradient fresh(shape, GetParam());
-  const Outcome expected = Fused(weights, fresh, Views(states), 1);
+  const Outcome expected = ByKernel(weights, fresh, Views(states), 1);
 
   PlacetoGradient used(shape, GetParam());
   std::vector<OwnedState> others;
   for (int s = 0; s < 20; ++s) others.push_back(RandomPlacetoState(large, rng));
-  Fused(RandomPlacetoWeights(shape, rng), used, Views(others), 2);
-  const Outcome actual = Fused(weights, used, Views(states), 1);
+  ByKernel(RandomPlacetoWeights(shape, rng), used, Views(others), 2);
+  const Outcome actual = ByKernel(weights, used, Views(states), 1);
   EXPECT_EQ(actual.logits, expected.logits);
   EXPECT_EQ(actual.gradient, expected.gradient);
 }
 
-TEST_P(FusedPolicy, AStateHasTheSameLogitsAloneAndAmongOthers) {
+TEST_P(GradientParity, AStateHasTheSameLogitsAloneAndAmongOthers) {
   Rng rng(43);
   const PlacetoShape shape = {.num_devices = 3};
   const PolicyWeights weights = RandomPlacetoWeights(shape, rng);
@@ -176,7 +194,7 @@ TEST_P(FusedPolicy, AStateHasTheSameLogitsAloneAndAmongOthers) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(EveryPath, FusedPolicy, testing::ValuesIn(KernelPaths()),
+INSTANTIATE_TEST_SUITE_P(EveryPath, GradientParity, testing::ValuesIn(KernelPaths()),
                          [](const auto& path) { return ToString(path.param); });
 
 }  // namespace
