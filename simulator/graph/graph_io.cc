@@ -78,7 +78,7 @@ OpOutput ReadOutput(const Json& value, const std::string& place) {
   return output;
 }
 
-// Everything but the inputs, which need the names of all ops.
+// Everything but the inputs and copy_of, which need the names of all ops.
 Op ReadOp(const Json& value, size_t index, const std::string& source) {
   const std::string by_index = source + ": op " + std::to_string(index);
   if (!value.is_object()) throw BadInput(StrCat(by_index, " is ", ShownJson(value), ", expected an object"));
@@ -87,7 +87,7 @@ Op ReadOp(const Json& value, size_t index, const std::string& source) {
   const std::string place = source + ": op '" + op.name + "'";  // Not StrCat: this runs for each op of large files.
   CheckKeys(value,
             {"name", "type", "cost_us", "inputs", "outputs", "flops", "param_bytes", "temp_bytes", "group", "allowed",
-             "attrs"},
+             "copy_of", "attrs"},
             place);
   if (value.contains("type")) op.type = Text(value["type"], place + ": type");
   op.cost = ReadCost(RequiredMember(value, "cost_us", place), place + ": cost_us");
@@ -144,6 +144,12 @@ OpInput ReadInput(const std::string& text, const OpNames& names, const std::stri
     throw BadInput(StrCat(place, ": input '", text, "': '", text.substr(colon + 1), "' is no output index"));
   }
   throw unknown(text.substr(0, colon));
+}
+
+OpIndex ReadCopyOf(const std::string& original, const OpNames& names, const std::string& place) {
+  const auto found = names.find(original);
+  if (found == names.end()) throw BadInput(StrCat(place, ": copy_of: there is no op '", original, "'"));
+  return found->second;
 }
 
 // "in op 'b': " where the byte at `offset` of a graph file lies inside an op. Works on broken JSON, up to the break.
@@ -205,6 +211,7 @@ void WriteOp(const OpGraph& graph, const Op& op, std::string& out) {
   if (op.temp_bytes != 0) json["temp_bytes"] = op.temp_bytes;
   if (!op.group.empty()) json["group"] = op.group;
   if (!op.allowed.empty()) json["allowed"] = op.allowed;
+  if (op.copy_of != Op::kNoCopy) json["copy_of"] = graph.op(op.copy_of).name;
   if (!op.attrs_json.empty()) json["attrs"] = nlohmann::ordered_json::parse(op.attrs_json);
   out += json.dump();
 }
@@ -232,8 +239,11 @@ OpGraph ParseGraph(std::string_view text, const std::string& source) {
     }
   }
   for (size_t o = 0; o < ops.size(); ++o) {
-    if (!list[o].contains("inputs")) continue;
     const std::string place = source + ": op '" + ops[o].name + "'";
+    if (list[o].contains("copy_of")) {
+      ops[o].copy_of = ReadCopyOf(Text(list[o]["copy_of"], place + ": copy_of"), names, place);
+    }
+    if (!list[o].contains("inputs")) continue;
     for (const Json& input : List(list[o]["inputs"], place + ": inputs")) {
       ops[o].inputs.push_back(ReadInput(Text(input, place + ": input"), names, place));
     }

@@ -53,6 +53,20 @@ class CostSum {
   double total_us_ = 0;
 };
 
+// A copy names an op that is no copy itself, so that nobody has to follow chains.
+void CheckCopy(const Op& op, const std::vector<Op>& ops) {
+  if (op.copy_of == Op::kNoCopy) return;
+  if (op.copy_of < 0 || static_cast<size_t>(op.copy_of) >= ops.size()) {
+    throw OpError(op, StrCat("copy_of is op index ", op.copy_of, ", expected 0..", ops.size() - 1));
+  }
+  const Op& original = ops[static_cast<size_t>(op.copy_of)];
+  if (&original == &op) throw OpError(op, "copy_of names the op itself, expected an op of the first micro-batch");
+  if (original.copy_of != Op::kNoCopy) {
+    throw OpError(op, StrCat("copy_of is '", original.name, "', which is a copy itself, expected an op of the first ",
+                             "micro-batch"));
+  }
+}
+
 void CheckOp(const Op& op, const std::vector<Op>& ops, ByteSum& bytes) {
   if (op.cost.is_uniform()) CheckNumber(op, "cost_us", *op.cost.On(""));
   for (const auto& [kind, us] : op.cost.by_kind()) CheckNumber(op, StrCat("cost_us of '", kind, "'"), us);
@@ -171,6 +185,7 @@ OpGraph::OpGraph(std::string name, std::vector<Op> ops) : name_(std::move(name))
     if (ops_[o].name.front() == '^') throw OpError(ops_[o], "a name starts with '^', which marks control edges");
     if (!names.insert(ops_[o].name).second) throw OpError(ops_[o], "the name is used twice");
     CheckOp(ops_[o], ops_, bytes);
+    CheckCopy(ops_[o], ops_);
     costs.Add(ops_[o]);
   }
   consumers_ = Consumers(ops_);

@@ -58,7 +58,10 @@ struct Op {
   int64_t temp_bytes = 0;            // Bytes that the op occupies while it runs.
   std::string group;                 // Ops with the same non-empty group go on the same device.
   std::vector<std::string> allowed;  // Device kinds that may run the op; empty: all that `cost` has.
+  OpIndex copy_of = kNoCopy;         // The op of the first micro-batch that this one repeats; kNoCopy: it repeats none.
   std::string attrs_json;            // The `attrs` object as compact JSON text; empty when absent.
+
+  static constexpr OpIndex kNoCopy = -1;
 
   bool AllowedOn(const std::string& kind) const;  // Whether `allowed` and `cost` let the kind run the op.
   int64_t OutputBytes() const;                    // Sum over outputs.
@@ -67,7 +70,8 @@ struct Op {
 class OpGraph {
  public:
   // Throws BadInput, which names the op, for a name that is empty, used twice or starts with '^', an input out of
-  // range, a cycle, a number that is negative or not finite, and sums of bytes or microseconds of 2^63 or more.
+  // range, a copy of itself or of another copy, a cycle, a number that is negative or not finite, and sums of bytes or
+  // microseconds of 2^63 or more.
   OpGraph(std::string name, std::vector<Op> ops);
 
   const std::string& name() const { return name_; }

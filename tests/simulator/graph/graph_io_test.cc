@@ -36,7 +36,7 @@ TEST(GraphIo, ReadsEveryFieldOfTheFormat) {
      "outputs": [{"bytes": 4096, "shape": [32, 32], "dtype": "f32"}, {"bytes": 1.5e3}]},
     {"name": "b", "type": "aten.relu", "cost_us": {"k80": 3, "cpu": 40}, "inputs": ["a:1", "^a", "a"],
      "outputs": [], "flops": 1e9, "param_bytes": 7, "temp_bytes": 8, "group": "grp", "allowed": ["k80"],
-     "attrs": {"k": [1, {"x": null}]}}]})",
+     "copy_of": "a", "attrs": {"k": [1, {"x": null}]}}]})",
                  "g.json");
   EXPECT_EQ(graph.name(), "tiny");
   const Op& a = graph.op(0);
@@ -57,6 +57,8 @@ TEST(GraphIo, ReadsEveryFieldOfTheFormat) {
   EXPECT_EQ(b.temp_bytes, 8);
   EXPECT_EQ(b.group, "grp");
   EXPECT_EQ(b.allowed, (std::vector<std::string>{"k80"}));
+  EXPECT_EQ(a.copy_of, Op::kNoCopy);
+  EXPECT_EQ(b.copy_of, 0);
   EXPECT_EQ(b.attrs_json, R"({"k":[1,{"x":null}]})");
 }
 
@@ -87,10 +89,20 @@ TEST(GraphIo, ProducersMayHaveColonsInTheirNames) {
   EXPECT_EQ(inputs[3].output, OpInput::kControl);
 }
 
+// A random graph in which some ops of odd index repeat an op of even index.
+OpGraph RandomGraphWithCopies(Rng& rng) {
+  std::vector<Op> ops = RandomGraph(rng).ops();
+  for (size_t o = 1; o < ops.size(); o += 2) {
+    if (rng.UniformInt(0, 1) == 0) continue;
+    ops[o].copy_of = static_cast<OpIndex>(2 * rng.UniformInt(0, static_cast<int64_t>(ops.size() - 1) / 2));
+  }
+  return OpGraph("copies", std::move(ops));
+}
+
 TEST(GraphIo, WhatIsWrittenReadsBackTheSameByteForByte) {
   for (uint64_t seed = 0; seed < Trials(300); ++seed) {
     Rng rng(seed);
-    const OpGraph graph = RandomGraph(rng);
+    const OpGraph graph = RandomGraphWithCopies(rng);
     const std::string json = GraphToJson(graph);
     const OpGraph again = ParseGraph(json, "g.json");
     ASSERT_EQ(GraphToJson(again), json) << "seed " << seed;
@@ -99,6 +111,7 @@ TEST(GraphIo, WhatIsWrittenReadsBackTheSameByteForByte) {
       // Exactly: doubles are written with as many digits as it takes.
       ASSERT_EQ(again.op(o).cost.On("x"), graph.op(o).cost.On("x"));
       ASSERT_EQ(again.op(o).OutputBytes(), graph.op(o).OutputBytes());
+      ASSERT_EQ(again.op(o).copy_of, graph.op(o).copy_of);
       ASSERT_EQ(again.op(o).inputs.size(), graph.op(o).inputs.size());
       for (size_t i = 0; i < graph.op(o).inputs.size(); ++i) {
         ASSERT_EQ(again.op(o).inputs[i].producer, graph.op(o).inputs[i].producer);
@@ -110,7 +123,8 @@ TEST(GraphIo, WhatIsWrittenReadsBackTheSameByteForByte) {
 
 TEST(GraphIo, CompressedFilesAreReadToo) {
   Rng rng(1);
-  const std::string json = GraphToJson(RandomGraph(rng));
+  const std::string json = GraphToJson(RandomGraphWithCopies(rng));
+  ASSERT_NE(json.find("copy_of"), std::string::npos);
   const auto folder = std::filesystem::temp_directory_path() / StrCat("graph_io_test.", getpid());
   std::filesystem::create_directories(folder);
   WriteFileAtomically(folder / "g.graph.json", json);
@@ -168,10 +182,15 @@ TEST(GraphIo, WhatIsWrongWithAnOpNamesIt) {
       {R"("cost_us": 1, "param_bytes": null)", "param_bytes is null"},
       {R"("cost_us": 1, "allowed": [])", "allowed is empty"},
       {R"("cost_us": 1, "attrs": [])", "attrs is []"},
+      {R"("cost_us": 1, "copy_of": 0)", "copy_of is 0, expected a string"},
+      {R"("cost_us": 1, "copy_of": "nobody")", "copy_of: there is no op 'nobody'"},
+      {R"("cost_us": 1, "copy_of": "bad")", "copy_of names the op itself"},
+      {R"("cost_us": 1, "copy_of": "copy")", "copy_of is 'copy', which is a copy itself"},
   };
   for (const auto& [fields, expected] : cases) {
-    const std::string message = GraphError(
-        File(R"({"name": "first", "cost_us": 1, "outputs": [{"bytes": 1}]}, {"name": "bad", )" + fields + "}"));
+    const std::string message = GraphError(File(R"({"name": "first", "cost_us": 1, "outputs": [{"bytes": 1}]},
+                {"name": "copy", "cost_us": 1, "copy_of": "first"}, {"name": "bad", )" +
+                                                fields + "}"));
     EXPECT_THAT(message, AllOf(HasSubstr("'bad'"), HasSubstr(expected))) << fields;
   }
   EXPECT_THAT(GraphError(File(R"({"name": "a", "cost_us": 1}, {"name": "a", "cost_us": 1})")), HasSubstr("op 'a'"));

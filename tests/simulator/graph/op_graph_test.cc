@@ -76,6 +76,21 @@ TEST(OpGraph, TopologicalOrderIsTheLeastOneAndConsumersMatchTheInputs) {
   }
 }
 
+TEST(OpGraph, ACopyRepeatsAnOpThatIsNoCopy) {
+  const auto copies = [](OpIndex of_b, OpIndex of_c) {
+    std::vector<Op> ops = {Named("a"), Named("b"), Named("c")};
+    ops[1].copy_of = of_b;
+    ops[2].copy_of = of_c;
+    return ops;
+  };
+  EXPECT_EQ(OpsError(copies(0, 0)), "");
+  EXPECT_THAT(OpsError(copies(0, 1)), AllOf(HasSubstr("op 'c'"), HasSubstr("'b', which is a copy itself")));
+  EXPECT_THAT(OpsError(copies(2, 0)), AllOf(HasSubstr("op 'b'"), HasSubstr("'c', which is a copy itself")));
+  EXPECT_THAT(OpsError(copies(1, Op::kNoCopy)), AllOf(HasSubstr("op 'b'"), HasSubstr("names the op itself")));
+  EXPECT_THAT(OpsError(copies(Op::kNoCopy, 3)), AllOf(HasSubstr("op 'c'"), HasSubstr("op index 3, expected 0..2")));
+  EXPECT_THAT(OpsError(copies(-2, Op::kNoCopy)), HasSubstr("op index -2"));
+}
+
 TEST(OpGraph, ACycleIsSpelledOut) {
   // d is behind the cycle a -> b -> c -> a, and not on it.
   EXPECT_THAT(OpsError({Named("d", {{1, 0}}), Named("a", {{3, 0}}), Named("b", {{1, 0}}),
