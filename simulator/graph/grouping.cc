@@ -11,6 +11,7 @@
 #include "common/error.h"
 #include "common/strings.h"
 #include "simulator/graph/acyclic_contraction.h"
+#include "simulator/graph/unit_order.h"
 
 namespace emplace {
 namespace {
@@ -52,8 +53,8 @@ class Grouper {
   }
 
  private:
-  // Units are the sets of ops that share a label, in order of their first op's topological position. An edge to an
-  // earlier unit can only come from such a set; it does not order anything.
+  // Units are the sets of ops that share a label. They are numbered in the order of unit_order.h, for which they first
+  // get numbers by their first op's topological position.
   void MakeUnits() {
     const auto n = static_cast<size_t>(graph_.num_ops());
     unit_of_op_.assign(n, -1);
@@ -69,9 +70,25 @@ class Grouper {
       unit_of_op_[static_cast<size_t>(o)] = unit;
       AddOp(graph_.op(o), units_[static_cast<size_t>(unit)]);
     }
-    for (const GroupEdge& edge : EdgesBetween(unit_of_op_)) {
-      if (edge.from < edge.to) forward_edges_.push_back({edge.from, edge.to});
+    const std::vector<UnitEdge> edges = PairsOf(EdgesBetween(unit_of_op_));
+    const std::vector<int32_t> place = OrderUnits(num_units_, edges);
+    std::vector<Unit> placed(units_.size());
+    for (size_t unit = 0; unit < units_.size(); ++unit) {
+      placed[static_cast<size_t>(place[unit])] = std::move(units_[unit]);
     }
+    units_ = std::move(placed);
+    for (int32_t& unit : unit_of_op_) unit = place[static_cast<size_t>(unit)];
+    for (const auto& [from, to] : edges) {
+      const UnitEdge edge = {place[static_cast<size_t>(from)], place[static_cast<size_t>(to)]};
+      if (edge.first < edge.second) forward_edges_.push_back(edge);
+    }
+  }
+
+  static std::vector<UnitEdge> PairsOf(const std::vector<GroupEdge>& edges) {
+    std::vector<UnitEdge> pairs;
+    pairs.reserve(edges.size());
+    for (const GroupEdge& edge : edges) pairs.emplace_back(edge.from, edge.to);
+    return pairs;
   }
 
   void AddOp(const Op& op, Unit& unit) const {
@@ -301,9 +318,9 @@ class Grouper {
   const int32_t max_groups_;
   int32_t num_units_ = 0;
   int32_t groups_left_ = 0;
-  std::vector<int32_t> unit_of_op_;                         // [num_ops]
-  std::vector<Unit> units_;                                 // [num_units]; of dead ones, what they were
-  std::vector<std::pair<int32_t, int32_t>> forward_edges_;  // Between units.
+  std::vector<int32_t> unit_of_op_;      // [num_ops]
+  std::vector<Unit> units_;              // [num_units]; of dead ones, what they were
+  std::vector<UnitEdge> forward_edges_;  // Between units, to higher ones.
 };
 
 }  // namespace

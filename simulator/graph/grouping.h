@@ -2,10 +2,10 @@
 //
 // Ops with the same `group` label are merged, and a parameter with its update. Then ops of zero cost are merged into a
 // neighbour, and linear chains into one group. Then groups are merged along the heaviest edges, and between neighbours
-// in the topological order, under a limit of a group's cost that grows, until `max_groups` are left. An edge leads from
-// the group whose first op comes first in the topological order. Ops that have to be together can make edges that point
-// back, such as from a parameter's update to the parameter; these do not order groups. Merging never makes a cycle
-// among the other edges. The result is deterministic, in time near-linear in ops and edges.
+// in the topological order, under a limit of a group's cost that grows, until `max_groups` are left. Ops that
+// have to be together can make edges that point back, such as from a parameter's update to the parameter; by the rule
+// of unit_order.h these do not order groups. Merging never makes a cycle among the other edges. The result is
+// deterministic, in time near-linear in ops and edges.
 #pragma once
 
 #include <cstdint>

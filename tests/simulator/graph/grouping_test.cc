@@ -108,6 +108,16 @@ TEST(Grouping, LabelsAreHonouredEvenWhereTheyPointBack) {
   EXPECT_EQ(grouped.feedback_edges[0].to, 0);
 }
 
+TEST(Grouping, AnEdgeThatClosesNoCycleOrdersGroupsThoughItPointsBack) {
+  // {a, c} has the earliest op, but c reads b and nobody reads {a, c}: b comes first.
+  std::vector<Op> ops = {MakeOp("a", 5, {}), MakeOp("b", 5, {}), MakeOp("c", 5, {{1, 0}}), MakeOp("d", 5, {{1, 0}})};
+  ops[0].group = ops[2].group = "ac";
+  const GroupedGraph grouped = GroupOps(OpGraph("back", ops), Machine({"x", "x"}), 3);
+  EXPECT_EQ(grouped.group_of_op, (std::vector<GroupIndex>{1, 0, 1, 2}));
+  EXPECT_EQ(grouped.edges.size(), 2u);
+  EXPECT_TRUE(grouped.feedback_edges.empty());
+}
+
 TEST(Grouping, NeverMergesWhatNoDeviceMayRunTogether) {
   std::vector<Op> ops = {MakeOp("a", 1, {}), MakeOp("b", 1, {{0, 0}}), MakeOp("c", 1, {{1, 0}})};
   ops[0].allowed = {"x"};
