@@ -84,6 +84,13 @@ void AddGenerateCommand(CLI::App& app, std::function<int()>& run) {
       ->take_all();
   command->add_option("--dtype", args->options.dtype, "Number type of parameters and activations, f32 or f16")
       ->capture_default_str();
+  command
+      ->add_option(
+          "--microbatches", args->options.microbatches,
+          "Number of micro-batches: each is a copy of forward and backward pass with a part of the batch, their "
+          "gradients are added up, and each parameter has one update")
+      ->check(CLI::Range(1, 1024))
+      ->capture_default_str();
   command->add_option("--kinds", args->kinds,
                       "Folder with the device kinds on which each op gets a cost (default: configs/devices)");
   command->callback([args, count, &run] {

@@ -4,7 +4,6 @@
 #include <iomanip>
 
 #include "common/strings.h"
-#include "simulator/families/backward.h"
 #include "simulator/families/conv_layers.h"
 
 namespace emplace {
@@ -143,11 +142,12 @@ Cifar10Model SampleCifar10(Rng& rng, const Ranges& ranges) {
   return model;
 }
 
-TensorProgram BuildCifar10(const Cifar10Model& model, ElementType float_type) {
-  TensorProgram program(float_type);
-  const TensorId loss = Cifar10Builder(model, program).Build();
-  AddUpdates(program, AddBackward(program, loss), Optimizer::kMomentum);
-  return program;
+TensorProgram BuildCifar10(const Cifar10Model& model, const StepOptions& options) {
+  return BuildTrainingStep(options, model.batch, Optimizer::kMomentum, [&](TensorProgram& program, int64_t batch) {
+    Cifar10Model part = model;
+    part.batch = batch;
+    return Cifar10Builder(part, program).Build();
+  });
 }
 
 }  // namespace emplace

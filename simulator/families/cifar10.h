@@ -9,6 +9,7 @@
 #include "common/rng.h"
 #include "simulator/families/ranges.h"
 #include "simulator/families/tensor_program.h"
+#include "simulator/families/training_step.h"
 
 namespace emplace {
 
@@ -38,6 +39,6 @@ Ranges Cifar10Ranges(bool small);
 Cifar10Model SampleCifar10(Rng& rng, const Ranges& ranges);
 
 // Builds forward pass with the auxiliary head, backward pass and update.
-TensorProgram BuildCifar10(const Cifar10Model& model, ElementType float_type = ElementType::kFloat32);
+TensorProgram BuildCifar10(const Cifar10Model& model, const StepOptions& options = {});
 
 }  // namespace emplace

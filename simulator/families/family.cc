@@ -25,20 +25,20 @@ constexpr NmtModel kNmtSingle = {.layers = 4, .hidden = 1024, .batch = 256, .ste
 struct FamilyEntry {
   std::string name;
   std::function<Ranges(bool small)> ranges;  // None: a single network, which does not vary.
-  std::function<TensorProgram(Rng& rng, const Ranges& ranges, ElementType type)> sample;
+  std::function<TensorProgram(Rng& rng, const Ranges& ranges, const StepOptions& step)> sample;
 };
 
 const std::vector<FamilyEntry>& Families() {
   static const std::vector<FamilyEntry> kFamilies = {
       {"ptb", PtbRanges,
-       [](Rng& rng, const Ranges& in, ElementType type) { return BuildPtb(SamplePtb(rng, in), type); }},
+       [](Rng& rng, const Ranges& in, const StepOptions& step) { return BuildPtb(SamplePtb(rng, in), step); }},
       {"cifar10", Cifar10Ranges,
-       [](Rng& rng, const Ranges& in, ElementType type) { return BuildCifar10(SampleCifar10(rng, in), type); }},
+       [](Rng& rng, const Ranges& in, const StepOptions& step) { return BuildCifar10(SampleCifar10(rng, in), step); }},
       {"nmt", NmtRanges,
-       [](Rng& rng, const Ranges& in, ElementType type) { return BuildNmt(SampleNmt(rng, in), type); }},
-      {"inception_v3", {}, [](Rng&, const Ranges&, ElementType type) { return BuildInceptionV3({}, type); }},
-      {"nasnet", {}, [](Rng&, const Ranges&, ElementType type) { return BuildNasnet({}, type); }},
-      {"nmt_single", {}, [](Rng&, const Ranges&, ElementType type) { return BuildNmt(kNmtSingle, type); }},
+       [](Rng& rng, const Ranges& in, const StepOptions& step) { return BuildNmt(SampleNmt(rng, in), step); }},
+      {"inception_v3", {}, [](Rng&, const Ranges&, const StepOptions& step) { return BuildInceptionV3({}, step); }},
+      {"nasnet", {}, [](Rng&, const Ranges&, const StepOptions& step) { return BuildNasnet({}, step); }},
+      {"nmt_single", {}, [](Rng&, const Ranges&, const StepOptions& step) { return BuildNmt(kNmtSingle, step); }},
   };
   return kFamilies;
 }
@@ -61,14 +61,18 @@ std::vector<OpGraph> SampleGraphs(const FamilyEntry& family, const FamilyOptions
                                   int64_t count, const std::vector<DeviceKind>& kinds) {
   const Rng root = Rng(options.seed).Fork(family.name + "/" + stream);
   const std::string prefix = stream.empty() ? family.name : family.name + "_" + stream;
-  const ElementType type = FloatType(options.dtype);
+  const StepOptions step = {.float_type = FloatType(options.dtype), .microbatches = options.microbatches};
   const Ranges ranges = RangesOf(options);
   std::vector<OpGraph> graphs;
   for (int64_t i = 0; i < count; ++i) {
     Rng rng = root.Fork("graph", static_cast<uint64_t>(i));
     const std::string name =
         IsSingleNetwork(family.name) ? prefix : StrCat(prefix, "_", std::setw(2), std::setfill('0'), i);
-    graphs.push_back(Lower(name, family.sample(rng, ranges, type), kinds));
+    try {
+      graphs.push_back(Lower(name, family.sample(rng, ranges, step), kinds));
+    } catch (const Error& error) {
+      throw BadInput(StrCat("graph ", name, ": ", error.what()));
+    }
   }
   return graphs;
 }
@@ -132,9 +136,13 @@ Family GenerateFamily(const FamilyOptions& options, const std::vector<DeviceKind
 }
 
 std::string SplitToJson(const FamilyOptions& options, const Family& family) {
-  nlohmann::ordered_json json = {{"format", "emplace.split/1"}, {"family", options.family},
-                                 {"seed", options.seed},        {"size", options.size},
-                                 {"dtype", options.dtype},      {"ranges", nlohmann::ordered_json::object()}};
+  nlohmann::ordered_json json = {{"format", "emplace.split/1"},
+                                 {"family", options.family},
+                                 {"seed", options.seed},
+                                 {"size", options.size},
+                                 {"dtype", options.dtype},
+                                 {"microbatches", options.microbatches},
+                                 {"ranges", nlohmann::ordered_json::object()}};
   const Ranges drawn_from = RangesOf(options);
   for (const auto& [name, range] : drawn_from.ranges()) json["ranges"][name] = {range.low, range.high};
   const auto names = [&](const std::vector<size_t>& indices) {

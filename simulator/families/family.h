@@ -19,6 +19,7 @@ struct FamilyOptions {
   uint64_t seed = 1;
   std::string size = "full";
   std::string dtype = "f32";             // "f32" or "f16": type of parameters and activations.
+  int64_t microbatches = 1;              // Number of parts in which a step processes its batch.
   std::vector<std::string> ranges = {};  // Ranges that replace those of the size: "steps=10..20".
 };
 
@@ -31,8 +32,8 @@ struct Family {
   std::vector<OpGraph> validation;
 };
 
-// Throws BadInput for an unknown family, size or dtype, a count below 1, a bad range, or more than one graph of a
-// single network.
+// Throws BadInput for an unknown family, size or dtype, a count below 1, a bad range, more than one graph of a
+// single network, or more micro-batches than a graph's batch has examples.
 Family GenerateFamily(const FamilyOptions& options, const std::vector<DeviceKind>& kinds);
 std::vector<std::string> FamilyNames();
 bool IsSingleNetwork(const std::string& family);  // Throws BadInput for an unknown name.

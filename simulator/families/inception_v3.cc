@@ -2,7 +2,6 @@
 
 #include <string>
 
-#include "simulator/families/backward.h"
 #include "simulator/families/conv_layers.h"
 
 namespace emplace {
@@ -127,11 +126,12 @@ class InceptionBuilder {
 
 }  // namespace
 
-TensorProgram BuildInceptionV3(const InceptionV3Model& model, ElementType float_type) {
-  TensorProgram program(float_type);
-  const TensorId loss = InceptionBuilder(model, program).Build();
-  AddUpdates(program, AddBackward(program, loss), Optimizer::kMomentum);
-  return program;
+TensorProgram BuildInceptionV3(const InceptionV3Model& model, const StepOptions& options) {
+  return BuildTrainingStep(options, model.batch, Optimizer::kMomentum, [&](TensorProgram& program, int64_t batch) {
+    InceptionV3Model part = model;
+    part.batch = batch;
+    return InceptionBuilder(part, program).Build();
+  });
 }
 
 }  // namespace emplace

@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "simulator/families/tensor_program.h"
+#include "simulator/families/training_step.h"
 
 namespace emplace {
 
@@ -16,6 +17,6 @@ struct InceptionV3Model {
 };
 
 // Builds forward pass, backward pass and momentum update. Parameters of the auxiliary head are named "aux/...".
-TensorProgram BuildInceptionV3(const InceptionV3Model& model, ElementType float_type = ElementType::kFloat32);
+TensorProgram BuildInceptionV3(const InceptionV3Model& model, const StepOptions& options = {});
 
 }  // namespace emplace

@@ -1,6 +1,7 @@
 #include "simulator/families/lower.h"
 
 #include <map>
+#include <unordered_map>
 
 #include "common/strings.h"
 #include "simulator/families/op_table.h"
@@ -20,11 +21,17 @@ OpCost CostOf(const OpWork& work, const std::vector<DeviceKind>& kinds) {
 OpGraph Lower(const std::string& name, const TensorProgram& program, const std::vector<DeviceKind>& kinds) {
   std::vector<Op> ops;
   ops.reserve(program.nodes().size());
+  std::unordered_map<std::string, OpIndex> first_microbatch;  // Ops by the names of their nodes.
   for (const SymbolicNode& node : program.nodes()) {
     const OpRule& rule = RuleOf(node.type);
     const OpCall call{program, node};
     Op op;
-    op.name = node.name;
+    op.name = OpName(node);
+    if (node.microbatch == 0) {
+      first_microbatch[node.name] = static_cast<OpIndex>(ops.size());
+    } else {
+      op.copy_of = first_microbatch.at(node.name);
+    }
     op.type = node.type;
     op.group = node.group;
     if (node.stage >= 0) op.attrs_json = StrCat("{\"stage\":", node.stage, "}");

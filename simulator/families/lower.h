@@ -14,7 +14,7 @@ namespace emplace {
 // whole. Parameters and inputs are ops of zero cost. A parameter's output is the weight itself, which the
 // simulator holds until its last reader is done. Its param_bytes are the buffers that stay for the whole step: one
 // for the gradient and one for each slot of the optimizer. temp_bytes are the workspace of convolutions. An op's
-// stage is in its attrs.
+// stage is in its attrs. Ops of micro-batches after the first are copies (Op::copy_of) of the first one's.
 OpGraph Lower(const std::string& name, const TensorProgram& program, const std::vector<DeviceKind>& kinds);
 
 }  // namespace emplace

@@ -3,7 +3,6 @@
 #include <string>
 
 #include "common/strings.h"
-#include "simulator/families/backward.h"
 #include "simulator/families/conv_layers.h"
 
 namespace emplace {
@@ -101,11 +100,12 @@ class NasnetBuilder {
 
 }  // namespace
 
-TensorProgram BuildNasnet(const NasnetModel& model, ElementType float_type) {
-  TensorProgram program(float_type);
-  const TensorId loss = NasnetBuilder(model, program).Build();
-  AddUpdates(program, AddBackward(program, loss), Optimizer::kMomentum);
-  return program;
+TensorProgram BuildNasnet(const NasnetModel& model, const StepOptions& options) {
+  return BuildTrainingStep(options, model.batch, Optimizer::kMomentum, [&](TensorProgram& program, int64_t batch) {
+    NasnetModel part = model;
+    part.batch = batch;
+    return NasnetBuilder(part, program).Build();
+  });
 }
 
 }  // namespace emplace

@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "simulator/families/tensor_program.h"
+#include "simulator/families/training_step.h"
 
 namespace emplace {
 
@@ -19,6 +20,6 @@ struct NasnetModel {
 };
 
 // Builds forward pass, backward pass and momentum update.
-TensorProgram BuildNasnet(const NasnetModel& model, ElementType float_type = ElementType::kFloat32);
+TensorProgram BuildNasnet(const NasnetModel& model, const StepOptions& options = {});
 
 }  // namespace emplace

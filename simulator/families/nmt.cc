@@ -4,7 +4,6 @@
 #include <vector>
 
 #include "common/strings.h"
-#include "simulator/families/backward.h"
 
 namespace emplace {
 namespace {
@@ -168,11 +167,12 @@ NmtModel SampleNmt(Rng& rng, const Ranges& ranges) {
   return model;
 }
 
-TensorProgram BuildNmt(const NmtModel& model, ElementType float_type) {
-  TensorProgram program(float_type);
-  const TensorId loss = NmtBuilder(model, program).Build();
-  AddUpdates(program, AddBackward(program, loss));
-  return program;
+TensorProgram BuildNmt(const NmtModel& model, const StepOptions& options) {
+  return BuildTrainingStep(options, model.batch, Optimizer::kSgd, [&](TensorProgram& program, int64_t batch) {
+    NmtModel part = model;
+    part.batch = batch;
+    return NmtBuilder(part, program).Build();
+  });
 }
 
 }  // namespace emplace

@@ -7,6 +7,7 @@
 #include "common/rng.h"
 #include "simulator/families/ranges.h"
 #include "simulator/families/tensor_program.h"
+#include "simulator/families/training_step.h"
 
 namespace emplace {
 
@@ -23,6 +24,6 @@ Ranges NmtRanges(bool small);
 NmtModel SampleNmt(Rng& rng, const Ranges& ranges);
 
 // Builds forward pass, backward pass and update.
-TensorProgram BuildNmt(const NmtModel& model, ElementType float_type = ElementType::kFloat32);
+TensorProgram BuildNmt(const NmtModel& model, const StepOptions& options = {});
 
 }  // namespace emplace

@@ -4,7 +4,6 @@
 #include <iomanip>
 
 #include "common/strings.h"
-#include "simulator/families/backward.h"
 
 namespace emplace {
 namespace {
@@ -130,11 +129,12 @@ PtbModel SamplePtb(Rng& rng, const Ranges& ranges) {
   return model;
 }
 
-TensorProgram BuildPtb(const PtbModel& model, ElementType float_type) {
-  TensorProgram program(float_type);
-  const TensorId loss = PtbBuilder(model, program).Build();
-  AddUpdates(program, AddBackward(program, loss));
-  return program;
+TensorProgram BuildPtb(const PtbModel& model, const StepOptions& options) {
+  return BuildTrainingStep(options, model.batch, Optimizer::kSgd, [&](TensorProgram& program, int64_t batch) {
+    PtbModel part = model;
+    part.batch = batch;
+    return PtbBuilder(part, program).Build();
+  });
 }
 
 }  // namespace emplace

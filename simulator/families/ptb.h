@@ -8,6 +8,7 @@
 #include "common/rng.h"
 #include "simulator/families/ranges.h"
 #include "simulator/families/tensor_program.h"
+#include "simulator/families/training_step.h"
 
 namespace emplace {
 
@@ -30,6 +31,6 @@ PtbModel SamplePtb(Rng& rng, const Ranges& ranges);
 
 // Builds forward pass, backward pass and update. The parameters are the embedding, which the softmax shares, and a
 // matrix for each node.
-TensorProgram BuildPtb(const PtbModel& model, ElementType float_type = ElementType::kFloat32);
+TensorProgram BuildPtb(const PtbModel& model, const StepOptions& options = {});
 
 }  // namespace emplace

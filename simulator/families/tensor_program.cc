@@ -1,6 +1,7 @@
 #include "simulator/families/tensor_program.h"
 
 #include "common/error.h"
+#include "common/strings.h"
 #include "simulator/families/op_table.h"
 
 namespace emplace {
@@ -35,8 +36,13 @@ int64_t NumElements(const Shape& shape) {
   return elements;
 }
 
+std::string OpName(const SymbolicNode& node) {
+  return node.microbatch == 0 ? node.name : StrCat("mb", node.microbatch, "/", node.name);
+}
+
 TensorId TensorProgram::AddNode(SymbolicNode node, SymbolicTensor output) {
   node.stage = stage_;
+  node.microbatch = microbatch_;
   output.node = static_cast<int32_t>(nodes_.size());
   node.output = static_cast<TensorId>(tensors_.size());
   nodes_.push_back(std::move(node));
@@ -45,11 +51,18 @@ TensorId TensorProgram::AddNode(SymbolicNode node, SymbolicTensor output) {
 }
 
 TensorId TensorProgram::Parameter(const std::string& name, const Shape& shape) {
+  if (microbatch_ > 0) {
+    const TensorId known = parameters_.at(name);
+    EMPLACE_CHECK(tensor(known).shape == shape);
+    return known;
+  }
   SymbolicNode node;
   node.name = name;
   node.type = kParameterType;
   node.group = "param:" + name;
-  return AddNode(std::move(node), {.shape = shape, .type = float_type_, .requires_grad = true});
+  const TensorId added = AddNode(std::move(node), {.shape = shape, .type = float_type_, .requires_grad = true});
+  parameters_[name] = added;
+  return added;
 }
 
 TensorId TensorProgram::Input(const std::string& name, const Shape& shape) {
@@ -78,6 +91,15 @@ TensorId TensorProgram::Add(const std::string& name, const std::string& type, co
   output.type = float_type_;
   for (const TensorId input : inputs) output.requires_grad = output.requires_grad || tensor(input).requires_grad;
   return AddNode(std::move(node), std::move(output));
+}
+
+TensorId TensorProgram::AddBeside(TensorId parameter, const std::string& name, const std::string& type,
+                                  const std::vector<TensorId>& inputs) {
+  const TensorId output = Add(name, type, inputs);
+  const SymbolicNode& beside = nodes_[static_cast<size_t>(tensor(parameter).node)];
+  nodes_.back().group = beside.group;
+  nodes_.back().stage = beside.stage;
+  return output;
 }
 
 void TensorProgram::AddUpdate(const std::string& name, const std::string& type, const std::vector<TensorId>& inputs,

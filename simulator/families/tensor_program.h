@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -51,15 +52,19 @@ struct OpAttributes {
 };
 
 struct SymbolicNode {
-  std::string name;
+  std::string name;              // Used once in each micro-batch; OpName is used once in the program.
   std::string type;              // A key of the op table: "aten.mm".
   std::vector<TensorId> inputs;  // Some may be views.
   TensorId output = -1;          // -1: none, for an update in place.
   OpAttributes attributes;
   std::string group;           // Ops of one group go on the same device.
   int32_t stage = -1;          // Stage of the network, as people would divide it; -1: none.
+  int32_t microbatch = 0;      // Counted from 0, as are the ops that all micro-batches share.
   std::vector<int32_t> after;  // Nodes that must run before, besides those that make the inputs.
 };
+
+// The op's name in the graph: in micro-batches after the first with the number before it, as "mb1/loss".
+std::string OpName(const SymbolicNode& node);
 
 class TensorProgram {
  public:
@@ -69,7 +74,12 @@ class TensorProgram {
   // Sets the stage of all ops that are added from now on: the depth of a layer or cell, counted from 0; -1: none.
   void SetStage(int32_t stage) { stage_ = stage; }
 
-  // Adds an op of type "emplace.parameter": a trainable weight. Its update goes on the same device.
+  // Sets the micro-batch of all ops that are added from now on. Each one after the first repeats the ops of the first,
+  // under the same names, and reads the same parameters.
+  void SetMicrobatch(int32_t microbatch) { microbatch_ = microbatch; }
+
+  // Adds an op of type "emplace.parameter": a trainable weight. Its update goes on the same device. In micro-batches
+  // after the first, returns the first one's parameter of this name. REQUIRES: it has this shape.
   TensorId Parameter(const std::string& name, const Shape& shape);
   // Add an op of type "emplace.input": data that the step is given, numbers (such as images) or ids (tokens).
   TensorId Input(const std::string& name, const Shape& shape);
@@ -77,6 +87,9 @@ class TensorProgram {
   // Adds an op; its output's shape follows from the op table. REQUIRES: names differ.
   TensorId Add(const std::string& name, const std::string& type, const std::vector<TensorId>& inputs,
                const OpAttributes& attributes = {});
+  // Adds an op, as Add does, on the device and in the stage of the parameter.
+  TensorId AddBeside(TensorId parameter, const std::string& name, const std::string& type,
+                     const std::vector<TensorId>& inputs);
   // Adds an op that changes its first input, a parameter, in place, once the nodes of `after` have run.
   void AddUpdate(const std::string& name, const std::string& type, const std::vector<TensorId>& inputs,
                  const OpAttributes& attributes, const std::vector<int32_t>& after);
@@ -96,8 +109,10 @@ class TensorProgram {
 
   ElementType float_type_;
   int32_t stage_ = -1;
+  int32_t microbatch_ = 0;
   std::vector<SymbolicNode> nodes_;  // In a topological order.
   std::vector<SymbolicTensor> tensors_;
+  std::map<std::string, TensorId> parameters_;  // By name.
 };
 
 }  // namespace emplace

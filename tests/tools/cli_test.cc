@@ -115,6 +115,14 @@ TEST_F(CliTest, GenerateIsByteIdenticalForASeed) {
   EXPECT_NE(ReadFile(folder_ / "one/ptb_00.graph.json"), ReadFile(folder_ / "other/ptb_00.graph.json"));
 }
 
+TEST_F(CliTest, GenerateDividesStepsIntoMicrobatches) {
+  ASSERT_EQ(Emplace("generate ptb --out parts --count 1 --size small --microbatches 4").exit_code, 0);
+  EXPECT_THAT(ReadFile(folder_ / "parts/ptb_00.graph.json"), HasSubstr("\"copy_of\":\"t00/n00/mm\""));
+  EXPECT_EQ(Json::parse(ReadFile(folder_ / "parts/split.json"))["microbatches"], 4);
+  ExpectRefused("generate inception_v3 --out none --microbatches 48", "micro-batches is 48, expected 1..47");
+  ExpectRefused("generate ptb --out none --microbatches 0", "--microbatches");
+}
+
 TEST_F(CliTest, ImportPutsMeasuredCostsIntoAGraph) {
   // On k80 a and b cost 30 each now, c still 5; the row for aten.relu finds no op.
   Write("t.csv", "type,shapes,kind,us\naten.mm,,k80,29\naten.mm,,k80,31\naten.relu,4x4,k80,1\n");

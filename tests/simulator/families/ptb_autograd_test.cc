@@ -159,5 +159,41 @@ TEST(PtbAutograd, LossAndGradientsEqualLibTorchs) {
   }
 }
 
+// The batch in three micro-batches: the updates get the sum of the three parts' gradients. The parts are equal, so this
+// is three times the gradient of the whole batch's mean loss.
+TEST(PtbAutograd, MicrobatchesAddUpToTheGradientOfTheWholeBatch) {
+  constexpr int64_t kParts = 3;
+  at::manual_seed(2);
+  Rng rng(2);
+  PtbModel model = SamplePtb(rng, PtbRanges(/*small=*/true));
+  model.hidden = 6;
+  model.batch = 2 * kParts;
+  model.steps = 4;
+  model.vocabulary = 20;
+  std::map<std::string, torch::Tensor> values = RandomValues(model, torch::kFloat64);
+  LossByEquations(model, values).backward();
+
+  const TensorProgram program = BuildPtb(model, {.microbatches = kParts});
+  for (const char* const input : {"h0", "tokens", "targets"}) {
+    const std::vector<torch::Tensor> parts = values.at(input).chunk(kParts, input == std::string("h0") ? 0 : 1);
+    for (size_t part = 0; part < parts.size(); ++part) {
+      values[part == 0 ? input : "mb" + std::to_string(part) + "/" + input] = parts[part];
+    }
+  }
+  const std::vector<torch::Tensor> computed = [&] {
+    const torch::NoGradGuard no_grad;
+    return RunProgram(program, values);
+  }();
+  int updates = 0;
+  for (const SymbolicNode& node : program.nodes()) {
+    if (node.type != "aten.add_") continue;
+    ++updates;
+    const torch::Tensor& by_autograd = computed[static_cast<size_t>(node.inputs[0])].grad();
+    const torch::Tensor& by_rules = computed[static_cast<size_t>(node.inputs[1])];
+    EXPECT_TRUE(torch::allclose(by_rules, kParts * by_autograd, 1e-7, 1e-10)) << node.name;
+  }
+  EXPECT_EQ(updates, 1 + std::ssize(model.parent));
+}
+
 }  // namespace
 }  // namespace emplace

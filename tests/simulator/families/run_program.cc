@@ -157,7 +157,7 @@ std::vector<torch::Tensor> RunProgram(const TensorProgram& program, const std::m
     if (node.output < 0) continue;
     torch::Tensor& output = values[static_cast<size_t>(node.output)];
     if (node.type == kParameterType || node.type == kInputType) {
-      output = given.at(node.name);
+      output = given.at(OpName(node));
     } else {
       Values inputs;
       for (const TensorId input : node.inputs) inputs.push_back(value_of(input));

@@ -11,9 +11,9 @@
 
 namespace emplace {
 
-// given: the value of every parameter and input, by name. Returns the value of every tensor, by id; an op whose output
-// differs from the program in its shape fails the test. Updates are skipped. Values keep LibTorch's own graph, so that
-// autograd can differentiate the forward part.
+// given: the value of every parameter and input, by its OpName. Returns the value of every tensor, by id; an op whose
+// output differs from the program in its shape fails the test. Updates are skipped. Values keep LibTorch's own graph,
+// so that autograd can differentiate the forward part.
 std::vector<torch::Tensor> RunProgram(const TensorProgram& program, const std::map<std::string, torch::Tensor>& given);
 
 }  // namespace emplace

@@ -1,0 +1,28 @@
+// One training step of a model, built from its forward pass: for each micro-batch forward and backward pass, then the
+// sums of their gradients and one update of each parameter.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+
+#include "simulator/families/backward.h"
+#include "simulator/families/tensor_program.h"
+
+namespace emplace {
+
+struct StepOptions {
+  ElementType float_type = ElementType::kFloat32;  // Of parameters and activations.
+  int64_t microbatches = 1;                        // K, 1..batch
+};
+
+// forward(program, batch): adds the forward pass for so many examples, and returns the loss. It must add the same ops
+// for every batch, with shapes that may differ.
+//
+// The examples are divided as evenly as possible; where K does not divide the batch, the first micro-batches have one
+// more. Gradients are added up as they are, micro-batch by micro-batch, beside their parameter ("group"). If the loss
+// is a mean, the update therefore sees K times the gradient of the mean of the micro-batches' losses. Throws BadInput
+// unless K is in 1..batch.
+TensorProgram BuildTrainingStep(const StepOptions& options, int64_t batch, Optimizer optimizer,
+                                const std::function<TensorId(TensorProgram& program, int64_t batch)>& forward);
+
+}  // namespace emplace
