@@ -51,9 +51,9 @@ void PrintSummary(const OpGraph& graph, const Cluster& cluster, const SimGraph& 
 int Simulate(const SimulateArguments& args) {
   const OpGraph graph = LoadGraph(args.graph);
   const Cluster cluster = LoadCluster(args.devices);
-  const Placement placement = LoadPlacement(args.placement, graph, cluster);
+  const auto [placement, orders] = LoadOrderedPlacement(args.placement, graph, cluster);
   const SimGraph sim = SimGraph::Compile(graph, cluster);
-  Simulator simulator(sim);
+  Simulator simulator(sim, orders);
   const Timeline& timeline = simulator.Run(placement);
   if (!args.trace.empty()) WriteFileAtomically(args.trace, TraceToJson(graph, cluster, sim, placement, timeline));
   if (args.json) {

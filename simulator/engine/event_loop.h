@@ -34,8 +34,8 @@ class EventLoop {
   size_t events() const { return run_.log_size - taken_over_; }
 
  protected:
-  EventLoop(const SimGraph& graph, size_t link_slots, size_t most_transfers)
-      : run_(graph, link_slots, most_transfers) {}
+  EventLoop(const SimGraph& graph, const DeviceOrders& orders, size_t link_slots, size_t most_transfers)
+      : run_(graph, orders, link_slots, most_transfers) {}
 
   RunState run_;
   size_t taken_over_ = 0;
@@ -44,8 +44,8 @@ class EventLoop {
 template <typename Links>
 class EventLoopOver final : public EventLoop {
  public:
-  explicit EventLoopOver(const SimGraph& graph)
-      : EventLoop(graph, Links::NumSlots(graph), Links::MostTransfers(graph)),
+  EventLoopOver(const SimGraph& graph, const DeviceOrders& orders)
+      : EventLoop(graph, orders, Links::NumSlots(graph), Links::MostTransfers(graph)),
         links_(graph),
         change_(graph),
         snapshots_(*this, run_.log.size()) {}
@@ -95,7 +95,7 @@ class EventLoopOver final : public EventLoop {
     ended_ = 0;
     taken_over_ = 0;
     for (OpIndex op = 0; op < run_.graph.num_ops; ++op) {
-      if (run_.graph.num_inputs[static_cast<size_t>(op)] == 0) run_.QueueOp(op, 0.0);
+      if (run_.num_inputs[static_cast<size_t>(op)] == 0) run_.QueueOp(op, 0.0);
     }
     return 0;
   }

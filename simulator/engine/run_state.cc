@@ -4,17 +4,25 @@
 
 namespace emplace {
 
-RunState::RunState(const SimGraph& sim_graph, size_t num_link_slots, size_t most_transfers)
+RunState::RunState(const SimGraph& sim_graph, const DeviceOrders& orders, size_t num_link_slots, size_t most_transfers)
     : graph(sim_graph),
       num_ops(static_cast<size_t>(graph.num_ops)),
       num_devices(static_cast<size_t>(graph.num_devices)),
       link_slots(num_link_slots),
+      num_inputs(graph.num_inputs),
       events(num_devices + link_slots),
       ops(num_ops),
       device_queue(num_devices, num_ops),
       device_free_at(num_devices),
       log(num_ops + most_transfers) {
   EMPLACE_CHECK(num_devices + link_slots <= EventSlots::kMaxSlots);
+  std::vector<OpIndex> next_in_order(num_ops, -1);
+  for (const std::vector<OpIndex>& order : orders) {
+    for (size_t i = 1; i < order.size(); ++i) {
+      next_in_order[static_cast<size_t>(order[i - 1])] = order[i];
+      ++num_inputs[static_cast<size_t>(order[i])];
+    }
+  }
   producer_of.reserve(graph.tensor_bytes.size());
   consumers.begin.reserve(num_ops + 1);
   consumers.items.reserve(graph.tensor_consumers.items.size());
@@ -25,6 +33,7 @@ RunState::RunState(const SimGraph& sim_graph, size_t num_link_slots, size_t most
       const std::span<const int32_t> row = graph.tensor_consumers.Row(tensor);
       consumers.items.insert(consumers.items.end(), row.begin(), row.end());
     }
+    if (next_in_order[o] >= 0) consumers.items.push_back(next_in_order[o]);
     std::sort(consumers.items.begin() + first, consumers.items.end());
     consumers.begin.push_back(static_cast<int32_t>(consumers.items.size()));
   }
@@ -37,7 +46,7 @@ RunState::RunState(const SimGraph& sim_graph, size_t num_link_slots, size_t most
 void RunState::Reset(std::span<const DeviceIndex> placement, bool keep_the_transfers) {
   EMPLACE_CHECK(placement.size() == num_ops);
   keep_transfers = keep_the_transfers;
-  for (size_t o = 0; o < num_ops; ++o) ops[o] = {graph.num_inputs[o], placement[o]};
+  for (size_t o = 0; o < num_ops; ++o) ops[o] = {num_inputs[o], placement[o]};
   events.Clear();
   device_queue.Clear();
   std::fill(device_free_at.begin(), device_free_at.end(), 0.0);

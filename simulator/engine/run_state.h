@@ -9,6 +9,7 @@
 #include "common/csr.h"
 #include "common/ids.h"
 #include "common/trajectory.h"
+#include "simulator/graph/device_order.h"
 #include "simulator/engine/event_slots.h"
 #include "simulator/engine/linked_queues.h"
 #include "simulator/engine/sim_graph.h"
@@ -25,6 +26,9 @@ namespace emplace {
 // An op's end makes all its local consumers ready at once, and a delivery all readers that it serves. This is the order
 // by (producer, consumer) of docs/design-simulator.md: ranks go by producer, each event goes over its consumers in
 // ascending order, and two deliveries of one producer at one time go to different devices, whose queues are separate.
+//
+// The order of a device is as many inputs more: each op of the order, when it ends, makes one input of the next one
+// ready, on the same device, without a tensor. So at most one op is in the queue of such a device.
 struct RunState {
   struct OpState {
     int32_t missing;  // Number of inputs that are not ready.
@@ -32,7 +36,7 @@ struct RunState {
   };
 
   // REQUIRES: sim_graph outlives the state; a run delivers at most `most_transfers` transfers.
-  RunState(const SimGraph& sim_graph, size_t num_link_slots, size_t most_transfers);
+  RunState(const SimGraph& sim_graph, const DeviceOrders& orders, size_t num_link_slots, size_t most_transfers);
   void Reset(std::span<const DeviceIndex> placement, bool keep_the_transfers);
 
   size_t DeviceOf(OpIndex op) const { return static_cast<size_t>(ops[static_cast<size_t>(op)].device); }
@@ -97,8 +101,10 @@ struct RunState {
   const size_t num_ops;
   const size_t num_devices;
   const size_t link_slots;
-  // [n] consumers of all tensors of an op, ascending; a consumer of several of these tensors is listed as often.
+  // [n] consumers of all tensors of an op, and the next op in its device's order, ascending; an op that is several of
+  // these is listed as often.
   Csr consumers;
+  std::vector<int32_t> num_inputs;   // [n] number of times that the op is listed in `consumers`
   std::vector<OpIndex> producer_of;  // [T]
 
   bool keep_transfers = false;  // Whether to write timeline.transfers.

@@ -11,14 +11,14 @@
 namespace emplace {
 namespace {
 
-std::unique_ptr<EventLoop> MakeEventLoop(const SimGraph& graph) {
+std::unique_ptr<EventLoop> MakeEventLoop(const SimGraph& graph, const DeviceOrders& orders) {
   switch (graph.link_model) {
     case LinkModel::kShared:
-      return std::make_unique<EventLoopOver<SenderLinks<TensorTransfers>>>(graph);
+      return std::make_unique<EventLoopOver<SenderLinks<TensorTransfers>>>(graph, orders);
     case LinkModel::kPerDestination:
-      return std::make_unique<EventLoopOver<SenderLinks<DestinationTransfers>>>(graph);
+      return std::make_unique<EventLoopOver<SenderLinks<DestinationTransfers>>>(graph, orders);
     case LinkModel::kTopology:
-      return std::make_unique<EventLoopOver<TopologyLinks>>(graph);
+      return std::make_unique<EventLoopOver<TopologyLinks>>(graph, orders);
   }
   CheckFailed(__FILE__, __LINE__, "link model is known", "");
 }
@@ -26,13 +26,14 @@ std::unique_ptr<EventLoop> MakeEventLoop(const SimGraph& graph) {
 }  // namespace
 
 struct Simulator::Impl {
-  explicit Impl(const SimGraph& graph) : loop(MakeEventLoop(graph)), peak(graph) {}
+  Impl(const SimGraph& graph, const DeviceOrders& orders) : loop(MakeEventLoop(graph, orders)), peak(graph) {}
 
   std::unique_ptr<EventLoop> loop;
   PeakMemory peak;
 };
 
-Simulator::Simulator(const SimGraph& graph) : impl_(std::make_unique<Impl>(graph)) {}
+Simulator::Simulator(const SimGraph& graph, const DeviceOrders& orders)
+    : impl_(std::make_unique<Impl>(graph, orders)) {}
 Simulator::~Simulator() = default;
 
 double Simulator::Makespan(std::span<const DeviceIndex> placement) {
@@ -52,6 +53,15 @@ const Timeline& Simulator::Run(std::span<const DeviceIndex> placement) {
   RunState& run = impl_->loop->state();
   impl_->peak.Compute(placement, run.device_queue, run.timeline, run.timeline.peak_bytes);
   return run.timeline;
+}
+
+DeviceOrders Simulator::StartOrders() const {
+  const RunState& run = impl_->loop->state();
+  DeviceOrders orders(run.num_devices);
+  for (size_t device = 0; device < orders.size(); ++device) {
+    run.device_queue.ForEachPushed(device, [&](OpIndex op) { orders[device].push_back(op); });
+  }
+  return orders;
 }
 
 size_t Simulator::events() const { return impl_->loop->events(); }

@@ -6,6 +6,8 @@
 // MakespanAndPeak take over the run before up to the time when the difference has an effect (placement_change.h), and
 // simulate the rest. The results are the same numbers as without this. Run always simulates everything, because it
 // reports every transfer.
+//
+// With orders (device_order.h), each device that has one runs its ops in just this order.
 #pragma once
 
 #include <cstdint>
@@ -13,6 +15,7 @@
 #include <span>
 
 #include "common/ids.h"
+#include "simulator/graph/device_order.h"
 #include "simulator/engine/sim_graph.h"
 #include "simulator/engine/timeline.h"
 
@@ -20,17 +23,20 @@ namespace emplace {
 
 class Simulator {
  public:
-  // REQUIRES: graph outlives the simulator.
-  explicit Simulator(const SimGraph& graph);
+  // REQUIRES: graph outlives the simulator; orders can be followed (CheckOrders).
+  explicit Simulator(const SimGraph& graph, const DeviceOrders& orders = {});
   ~Simulator();
 
-  // Returns the makespan in us. REQUIRES: placement is legal (CheckPlacement) and has num_ops entries.
+  // Returns the makespan in us. REQUIRES: placement is legal (CheckPlacement), has num_ops entries, and has
+  // the ops of each order on the order's device.
   double Makespan(std::span<const DeviceIndex> placement);
   // Returns the makespan in us, and writes the peak memory of each device to peak_bytes [D].
   double MakespanAndPeak(std::span<const DeviceIndex> placement, std::span<int64_t> peak_bytes);
   // Returns the whole timeline. The reference is valid until the next call.
   const Timeline& Run(std::span<const DeviceIndex> placement);
 
+  // [D] the order in which each device started its ops in the last call.
+  DeviceOrders StartOrders() const;
   // Number of op ends and deliveries that the last call simulated; those taken over do not count.
   size_t events() const;
 

@@ -1,5 +1,7 @@
 #include "simulator/graph/placement.h"
 
+#include <algorithm>
+#include <unordered_map>
 #include <unordered_set>
 
 #include "common/error.h"
@@ -51,6 +53,44 @@ Placement ReadByName(const Json& ops, const OpGraph& graph, const Cluster& clust
   return placement;
 }
 
+size_t DeviceNamed(const std::string& name, const Cluster& cluster, const std::string& source) {
+  std::vector<std::string> known;
+  for (const Device& device : cluster.devices) {
+    if (device.name == name) return static_cast<size_t>(&device - cluster.devices.data());
+    known.push_back(device.name);
+  }
+  throw BadInput(StrCat(source, ": order: there is no device '", name, "', expected one of: ", Join(known, ", ")));
+}
+
+// `placement` tells which devices have ops: DeviceOrders cannot tell an order without ops from no order.
+DeviceOrders ReadOrders(const Json& orders, const OpGraph& graph, const Cluster& cluster, const Placement& placement,
+                        const std::string& source) {
+  if (!orders.is_object()) throw BadInput(StrCat(source, ": 'order' is not an object of device name -> list of ops"));
+  std::unordered_map<std::string, OpIndex> op_named;
+  for (OpIndex o = 0; o < graph.num_ops(); ++o) op_named[graph.op(o).name] = o;
+  DeviceOrders read(cluster.devices.size());
+  for (const auto& [device, ops] : orders.items()) {
+    const std::string place = StrCat(source, ": order of '", device, "'");
+    const size_t d = DeviceNamed(device, cluster, source);
+    if (!ops.is_array()) throw BadInput(StrCat(place, " is ", ShownJson(ops), ", expected a list of op names"));
+    for (const Json& name : ops) {
+      if (!name.is_string()) throw BadInput(StrCat(place, " holds ", ShownJson(name), ", expected op names"));
+      const auto found = op_named.find(name.get<std::string>());
+      if (found == op_named.end()) {
+        throw BadInput(StrCat(place, ": op '", name.get<std::string>(), "' is not in graph '", graph.name(), "'"));
+      }
+      read[d].push_back(found->second);
+    }
+    const auto first = std::find(placement.begin(), placement.end(), static_cast<DeviceIndex>(d));
+    if (ops.empty() && first != placement.end()) {
+      throw BadInput(StrCat(place, " is empty, but op '",
+                            graph.ops()[static_cast<size_t>(first - placement.begin())].name,
+                            "' is on this device, expected every op of it"));
+    }
+  }
+  return read;
+}
+
 }  // namespace
 
 void CheckPlacement(const OpGraph& graph, const Cluster& cluster, std::span<const DeviceIndex> placement) {
@@ -75,10 +115,11 @@ void CheckPlacement(const OpGraph& graph, const Cluster& cluster, std::span<cons
   }
 }
 
-Placement ParsePlacement(std::string_view text, const std::string& source, const OpGraph& graph,
-                         const Cluster& cluster) {
+OrderedPlacement ParseOrderedPlacement(std::string_view text, const std::string& source, const OpGraph& graph,
+                                       const Cluster& cluster) {
   const Json root = ParseJson(text, source);
-  Placement placement;
+  OrderedPlacement read;
+  Placement& placement = read.placement;
   if (root.is_array()) {
     for (size_t o = 0; o < root.size(); ++o) {
       const std::string op = o < graph.ops().size() ? graph.ops()[o].name : StrCat("#", o);
@@ -90,23 +131,34 @@ Placement ParsePlacement(std::string_view text, const std::string& source, const
       throw BadInput(StrCat(source, ": format is ", ShownJson(format), ", expected \"", kPlacementFormat, "\""));
     if (root.contains("devices")) CheckDeviceNames(root["devices"], cluster, source);
     placement = ReadByName(RequiredMember(root, "ops", source), graph, cluster, source);
+    if (root.contains("order")) read.orders = ReadOrders(root["order"], graph, cluster, placement, source);
   } else {
     throw BadInput(StrCat(source, ": expected '", kPlacementFormat, "' or an array of device indices"));
   }
   try {
     CheckPlacement(graph, cluster, placement);
+    CheckOrders(graph, cluster, placement, read.orders);
   } catch (const Error& error) {
     throw BadInput(StrCat(source, ": ", error.what()));
   }
-  return placement;
+  return read;
+}
+
+OrderedPlacement LoadOrderedPlacement(const std::filesystem::path& path, const OpGraph& graph, const Cluster& cluster) {
+  return ParseOrderedPlacement(ReadFile(path), path.string(), graph, cluster);
+}
+
+Placement ParsePlacement(std::string_view text, const std::string& source, const OpGraph& graph,
+                         const Cluster& cluster) {
+  return ParseOrderedPlacement(text, source, graph, cluster).placement;
 }
 
 Placement LoadPlacement(const std::filesystem::path& path, const OpGraph& graph, const Cluster& cluster) {
-  return ParsePlacement(ReadFile(path), path.string(), graph, cluster);
+  return LoadOrderedPlacement(path, graph, cluster).placement;
 }
 
 std::string PlacementToJson(const OpGraph& graph, const Cluster& cluster, std::span<const DeviceIndex> placement,
-                            const std::string& found) {
+                            const std::string& found, const DeviceOrders& orders) {
   nlohmann::ordered_json json;
   json["format"] = kPlacementFormat;
   if (!found.empty()) json["found"] = nlohmann::ordered_json::parse(found);
@@ -116,6 +168,11 @@ std::string PlacementToJson(const OpGraph& graph, const Cluster& cluster, std::s
   // push_back keeps op order without the look-up of operator[], which is linear in an ordered object.
   auto& ops = json["ops"].get_ref<nlohmann::ordered_json::object_t&>();
   for (size_t o = 0; o < placement.size(); ++o) ops.push_back({graph.ops()[o].name, placement[o]});
+  for (size_t device = 0; device < orders.size(); ++device) {
+    if (orders[device].empty()) continue;
+    nlohmann::ordered_json& names = json["order"][cluster.devices[device].name] = nlohmann::ordered_json::array();
+    for (const OpIndex op : orders[device]) names.push_back(graph.op(op).name);
+  }
   return json.dump(1) + "\n";
 }
 

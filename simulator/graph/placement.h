@@ -1,4 +1,4 @@
-// Placements (a device for each op), their checks and their files.
+// Placements (a device for each op), their checks and their files, which may also hold an order for each device.
 #pragma once
 
 #include <filesystem>
@@ -7,8 +7,9 @@
 #include <string_view>
 #include <vector>
 
-#include "simulator/graph/op_graph.h"
 #include "simulator/machine/cluster.h"
+#include "simulator/graph/device_order.h"
+#include "simulator/graph/op_graph.h"
 
 namespace emplace {
 
@@ -17,14 +18,26 @@ using Placement = std::vector<DeviceIndex>;  // [num_ops]
 // Throws BadInput, which names the op, for a wrong length, a device index out of range and a device kind not allowed.
 void CheckPlacement(const OpGraph& graph, const Cluster& cluster, std::span<const DeviceIndex> placement);
 
+// What a placement file says. Without an order in the file, `orders` is empty.
+struct OrderedPlacement {
+  Placement placement;
+  DeviceOrders orders;
+
+  bool operator==(const OrderedPlacement&) const = default;
+};
+
 // Reads emplace.placement/1, or a bare array of device indices in op order. If the file names devices, they must be
-// those of the cluster. Throws BadInput as CheckPlacement does, and for a file that is not of this form.
-Placement LoadPlacement(const std::filesystem::path& path, const OpGraph& graph, const Cluster& cluster);
+// those of the cluster. Throws BadInput as CheckPlacement and CheckOrders do, and for a file that is not of this form.
+OrderedPlacement LoadOrderedPlacement(const std::filesystem::path& path, const OpGraph& graph, const Cluster& cluster);
+OrderedPlacement ParseOrderedPlacement(std::string_view json, const std::string& source, const OpGraph& graph,
+                                       const Cluster& cluster);
+// Does the same for callers that have no use for an order.
 Placement ParsePlacement(std::string_view json, const std::string& source, const OpGraph& graph,
                          const Cluster& cluster);
+Placement LoadPlacement(const std::filesystem::path& path, const OpGraph& graph, const Cluster& cluster);
 // found: a JSON object about the placement's origin that is written beside it, for people and for `emplace export`;
 // empty: none. LoadPlacement ignores it.
 std::string PlacementToJson(const OpGraph& graph, const Cluster& cluster, std::span<const DeviceIndex> placement,
-                            const std::string& found = "");
+                            const std::string& found = "", const DeviceOrders& orders = {});
 
 }  // namespace emplace

@@ -63,6 +63,7 @@ Inputs Placements() {
   const Placement placement = {0, 0, 0, 1, 0, 1};
   return {{"by_name", PlacementToJson(SmallGraph(), SmallCluster(), placement)},
           {"found", PlacementToJson(SmallGraph(), SmallCluster(), placement, R"({"episodes": 3})")},
+          {"order", PlacementToJson(SmallGraph(), SmallCluster(), placement, "", {{0, 2, 1, 4}, {3, 5}})},
           {"bare", "[0, 0, 0, 1, 0, 1]"}};
 }
 

@@ -35,7 +35,7 @@ struct Request {
 
 class Oracle {
  public:
-  Oracle(const OpGraph& graph, const Cluster& cluster, const Placement& placement)
+  Oracle(const OpGraph& graph, const Cluster& cluster, const Placement& placement, const DeviceOrders& orders)
       : graph_(graph), cluster_(cluster), place_(placement), n_(graph.num_ops()) {
     std::map<std::pair<int, int>, Tensor> tensors;
     for (int c = 0; c < n_; ++c) {
@@ -58,6 +58,8 @@ class Oracle {
     }
     const size_t devices = cluster.devices.size();
     device_queue_.resize(devices);
+    order_.resize(devices);
+    for (size_t d = 0; d < orders.size(); ++d) order_[d].assign(orders[d].begin(), orders[d].end());
     link_queue_.resize(devices);
     device_free_at_.assign(devices, 0);
     link_free_at_.assign(devices, 0);
@@ -105,6 +107,21 @@ class Oracle {
   size_t DeviceOf(int op) const { return static_cast<size_t>(place_[static_cast<size_t>(op)]); }
   double CostOf(int op) const { return *graph_.op(op).cost.On(cluster_.devices[DeviceOf(op)].kind); }
 
+  // The op that the device would start now, taken out of its queue; -1: none. With an order, this is the next op of the
+  // order, wherever it is in the queue.
+  int TakeNextOp(size_t d) {
+    if (device_queue_[d].empty()) return -1;
+    auto next = device_queue_[d].begin();
+    if (!order_[d].empty()) {
+      next = std::find(device_queue_[d].begin(), device_queue_[d].end(), order_[d].front());
+      if (next == device_queue_[d].end()) return -1;
+      order_[d].pop_front();
+    }
+    const int op = *next;
+    device_queue_[d].erase(next);
+    return op;
+  }
+
   void QueueOp(int op, double now) {
     device_queue_[DeviceOf(op)].push_back(op);
     events_.push({now, Kind::kDevice, static_cast<int>(DeviceOf(op)), 0});
@@ -113,9 +130,9 @@ class Oracle {
   // An event that finds its device or link busy, or nothing to do, does nothing: another follows when it is free.
   void ServeDevice(int device, double now) {
     const auto d = static_cast<size_t>(device);
-    if (device_free_at_[d] > now || device_queue_[d].empty()) return;
-    const int op = device_queue_[d].front();
-    device_queue_[d].pop_front();
+    if (device_free_at_[d] > now) return;
+    const int op = TakeNextOp(d);
+    if (op < 0) return;
     const double cost = CostOf(op);
     const double finish = now + cost;
     run_.start_us[static_cast<size_t>(op)] = now;
@@ -240,6 +257,7 @@ class Oracle {
   std::vector<std::vector<Tensor>> tensors_of_;  // [n] by output
   std::vector<int> missing_;                     // [n]
   std::vector<std::deque<int>> device_queue_;
+  std::vector<std::deque<int>> order_;  // What is left of each device's order.
   std::vector<std::deque<Request>> link_queue_;
   std::vector<double> device_free_at_;
   std::vector<double> link_free_at_;
@@ -254,8 +272,9 @@ class Oracle {
 
 }  // namespace
 
-OracleRun SimulateByEventQueue(const OpGraph& graph, const Cluster& cluster, const Placement& placement) {
-  return Oracle(graph, cluster, placement).Run();
+OracleRun SimulateByEventQueue(const OpGraph& graph, const Cluster& cluster, const Placement& placement,
+                               const DeviceOrders& orders) {
+  return Oracle(graph, cluster, placement, orders).Run();
 }
 
 }  // namespace emplace

@@ -18,6 +18,7 @@ struct OracleRun {
   size_t transfers = 0;
 };
 
-OracleRun SimulateByEventQueue(const OpGraph& graph, const Cluster& cluster, const Placement& placement);
+OracleRun SimulateByEventQueue(const OpGraph& graph, const Cluster& cluster, const Placement& placement,
+                               const DeviceOrders& orders = {});
 
 }  // namespace emplace

@@ -113,4 +113,30 @@ Placement RandomPlacement(Rng& rng, const OpGraph& graph, const Cluster& cluster
   return placement;
 }
 
+DeviceOrders RandomOrders(Rng& rng, const OpGraph& graph, const Cluster& cluster, const Placement& placement) {
+  // A random topological order of all ops, of which each device keeps its own.
+  std::vector<size_t> missing(placement.size());
+  for (const int32_t consumer : graph.consumers().items) ++missing[static_cast<size_t>(consumer)];
+  std::vector<OpIndex> ready;
+  for (OpIndex o = 0; o < graph.num_ops(); ++o) {
+    if (missing[static_cast<size_t>(o)] == 0) ready.push_back(o);
+  }
+  DeviceOrders orders(cluster.devices.size());
+  while (!ready.empty()) {
+    std::swap(ready[static_cast<size_t>(rng.UniformInt(0, static_cast<int64_t>(ready.size()) - 1))], ready.back());
+    const OpIndex op = ready.back();
+    ready.pop_back();
+    orders[static_cast<size_t>(placement[static_cast<size_t>(op)])].push_back(op);
+    for (const int32_t consumer : graph.consumers().Row(op)) {
+      if (--missing[static_cast<size_t>(consumer)] == 0) ready.push_back(consumer);
+    }
+  }
+  if (rng.UniformInt(0, 2) == 0) {
+    for (std::vector<OpIndex>& order : orders) {
+      if (rng.UniformInt(0, 1) == 0) order.clear();
+    }
+  }
+  return orders;
+}
+
 }  // namespace emplace

@@ -19,5 +19,7 @@ struct RandomGraphOptions {
 OpGraph RandomGraph(Rng& rng, const RandomGraphOptions& options = {});
 Cluster RandomCluster(Rng& rng, const RandomGraphOptions& options = {});
 Placement RandomPlacement(Rng& rng, const OpGraph& graph, const Cluster& cluster);
+// Orders that can be followed, of all devices or of some.
+DeviceOrders RandomOrders(Rng& rng, const OpGraph& graph, const Cluster& cluster, const Placement& placement);
 
 }  // namespace emplace

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "common/file_io.h"
@@ -63,6 +64,26 @@ TEST_F(CliTest, SimulatePrintsTheDocumentedJson) {
                            {"peak_bytes", {0, 0}},
                            {"start_us", {0.0, 0.0, 20.0}},
                            {"finish_us", {10.0, 20.0, 25.0}}}));
+}
+
+TEST_F(CliTest, SimulateFollowsTheOrderOfAPlacement) {
+  const std::string head =
+      R"({"format": "emplace.placement/1", "devices": ["gpu:0", "gpu:1"], "ops": {"a": 0, "b": 0, "c": 0}, "order": )";
+  Write("p.json", head + R"({"gpu:0": ["b", "a", "c"]}})");
+  const Outcome outcome =
+      Emplace("simulate --graph g.graph.json --devices d.yaml --placement p.json --trace t.json --json");
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_EQ(Json::parse(outcome.out)["start_us"], (Json::array({20.0, 0.0, 30.0})));
+  std::map<std::string, double> traced;
+  const Json trace = Json::parse(ReadFile(folder_ / "t.json"));
+  for (const Json& event : trace["traceEvents"]) {
+    if (event["ph"] == "X") traced[event["name"]] = event["ts"];
+  }
+  EXPECT_EQ(traced, (std::map<std::string, double>{{"a", 20}, {"b", 0}, {"c", 30}}));
+  Write("p.json", head + R"({"gpu:0": ["c", "b", "a"]}})");
+  ExpectRefused("simulate --graph g.graph.json --devices d.yaml --placement p.json", "no device could go on");
+  Write("p.json", head + R"({"gpu:0": ["a", "b"]}})");
+  ExpectRefused("simulate --graph g.graph.json --devices d.yaml --placement p.json", "op 'c' is missing");
 }
 
 TEST_F(CliTest, PlaceWritesAPlacementThatSimulatesToWhatItPrinted) {

@@ -144,10 +144,10 @@ OrderedJson Groups(const OpGraph& graph, const Cluster& cluster, const GroupedGr
 }  // namespace
 
 OrderedJson PlacedGraphToJson(const OpGraph& graph, const Cluster& cluster, const Placement& placement,
-                              int32_t max_groups) {
+                              int32_t max_groups, const DeviceOrders& orders) {
   const PlacementTask task = PlacementTask::MakeForEpisodes(graph, cluster, max_groups);
   const GroupedGraph grouped = GroupOps(graph, cluster, max_groups);
-  Simulator simulator(task.sim);
+  Simulator simulator(task.sim, orders);
   const Timeline& timeline = simulator.Run(placement);
   OrderedJson document = {{"graph", graph.name()},
                           {"makespan_us", Rounded(timeline.makespan_us)},

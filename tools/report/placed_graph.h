@@ -1,4 +1,5 @@
-// A placed graph as a report shows it: its simulated timeline, and its groups.
+// A placed graph as a report shows it: its simulated timeline, in the devices' orders where they have one, and its
+// groups.
 #pragma once
 
 #include <cstdint>
@@ -15,6 +16,6 @@ namespace emplace {
 // The groups are those of GroupOps(max_groups). A placement need not keep a group together, so each group has the share
 // of its cost on every device.
 nlohmann::ordered_json PlacedGraphToJson(const OpGraph& graph, const Cluster& cluster, const Placement& placement,
-                                         int32_t max_groups);
+                                         int32_t max_groups, const DeviceOrders& orders = {});
 
 }  // namespace emplace

@@ -47,8 +47,8 @@ OrderedJson ResultsToJson(const std::string& path) {
 OrderedJson PlacedFromFiles(const ReportInputs& inputs) {
   const OpGraph graph = LoadGraph(inputs.graph);
   const Cluster cluster = LoadCluster(inputs.devices);
-  const Placement placement = LoadPlacement(inputs.placement, graph, cluster);
-  OrderedJson placed = PlacedGraphToJson(graph, cluster, placement, MaxGroups(inputs.max_groups, std::nullopt));
+  const auto [placement, orders] = LoadOrderedPlacement(inputs.placement, graph, cluster);
+  OrderedJson placed = PlacedGraphToJson(graph, cluster, placement, MaxGroups(inputs.max_groups, std::nullopt), orders);
   placed["placed_by"] = inputs.placement;
   return placed;
 }

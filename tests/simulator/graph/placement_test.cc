@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "common/error.h"
 #include "tests/support/bad_input.h"
 #include "tests/support/random_graph.h"
@@ -80,6 +82,49 @@ TEST(Placement, RefusesAndNamesTheOp) {
   EXPECT_THAT(PlacementError("5"), HasSubstr("expected 'emplace.placement/1' or an array"));
   EXPECT_THAT(PlacementError("[0,\n 0, x]"), StartsWith("p.json:2:5: not valid JSON"));
   EXPECT_THAT(PlacementError(std::string(300000, '[')), HasSubstr("nests deeper"));
+}
+
+TEST(Placement, OrdersAreWrittenAndReadBack) {
+  int with_order = 0;
+  for (uint64_t seed = 0; seed < 100; ++seed) {
+    Rng rng(seed);
+    const OpGraph graph = RandomGraph(rng);
+    const Cluster cluster = RandomCluster(rng);
+    const Placement placement = RandomPlacement(rng, graph, cluster);
+    DeviceOrders orders = RandomOrders(rng, graph, cluster, placement);
+    const std::string json = PlacementToJson(graph, cluster, placement, "", orders);
+    if (std::all_of(orders.begin(), orders.end(), [](const auto& order) { return order.empty(); })) orders.clear();
+    with_order += static_cast<int>(!orders.empty());
+    ASSERT_EQ(ParseOrderedPlacement(json, "p", graph, cluster), (OrderedPlacement{placement, orders})) << seed;
+    ASSERT_EQ(ParsePlacement(json, "p", graph, cluster), placement);
+  }
+  EXPECT_GT(with_order, 50);
+}
+
+TEST(Placement, ReadsOrdersOfSomeDevices) {
+  const std::string head = R"({"format": "emplace.placement/1", "ops": {"a": 0, "b": 0, "c": 0}, "order": )";
+  const auto orders_of = [&](const std::string& order) {
+    return ParseOrderedPlacement(head + order + "}", "p", ThreeOps(), TwoDevices()).orders;
+  };
+  EXPECT_EQ(orders_of(R"({"d:0": ["c", "a", "b"]})"), (DeviceOrders{{2, 0, 1}, {}}));
+  EXPECT_EQ(orders_of(R"({"d:1": []})"), (DeviceOrders{{}, {}}));
+}
+
+TEST(Placement, RefusesWhatIsNoOrder) {
+  const auto error_of = [](const std::string& order) {
+    return PlacementError(R"({"format": "emplace.placement/1", "ops": {"a": 0, "b": 1, "c": 0}, "order": )" + order +
+                          "}");
+  };
+  EXPECT_EQ(error_of(R"({"d:0": ["c", "a"], "d:1": ["b"]})"), "");
+  EXPECT_THAT(error_of(R"({"d:0": ["c", "a", "c"]})"), HasSubstr("order of 'd:0': op 'c' comes twice"));
+  EXPECT_THAT(error_of(R"({"d:0": ["c"]})"), HasSubstr("order of 'd:0': op 'a' is missing"));
+  EXPECT_THAT(error_of(R"({"d:0": []})"), HasSubstr("order of 'd:0' is empty, but op 'a' is on this device"));
+  EXPECT_THAT(error_of(R"({"d:1": ["b", "a"]})"), HasSubstr("order of 'd:1': op 'a' is on 'd:0'"));
+  EXPECT_THAT(error_of(R"({"d:1": ["b", "z"]})"), HasSubstr("order of 'd:1': op 'z' is not in graph 'three'"));
+  EXPECT_THAT(error_of(R"({"d:2": []})"), HasSubstr("there is no device 'd:2', expected one of: d:0, d:1"));
+  EXPECT_THAT(error_of(R"({"d:1": "b"})"), HasSubstr("order of 'd:1' is \"b\", expected a list of op names"));
+  EXPECT_THAT(error_of(R"({"d:1": [1]})"), HasSubstr("order of 'd:1' holds 1, expected op names"));
+  EXPECT_THAT(error_of(R"(["b"])"), HasSubstr("'order' is not an object"));
 }
 
 TEST(Placement, CheckNamesTheOp) {

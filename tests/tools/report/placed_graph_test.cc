@@ -45,6 +45,9 @@ transfer: {bandwidth_bytes_per_us: 1000, overhead_us: 0}
   EXPECT_EQ(placed["memory"][0], (OrderedJson{{"time_us", {0.0, 24.0}}, {"bytes", {1000, 0}}}));
   EXPECT_EQ(placed["groups"]["ops"].size(), placed["groups"]["layer"].size());
   EXPECT_EQ(placed["groups"]["edges"]["from"].size(), placed["groups"]["edges"]["bytes"].size());
+  // In the order b, a, c on one device a starts at 20.
+  const OrderedJson ordered = PlacedGraphToJson(graph, cluster, {0, 0, 0}, 3, {{1, 0, 2}, {}});
+  EXPECT_EQ(ordered["ops"]["start_us"], (OrderedJson{20.0, 0.0, 30.0}));
 }
 
 TEST(PlacedGraph, AGroupMayBeSpreadOverDevices) {
