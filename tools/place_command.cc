@@ -15,6 +15,7 @@
 #include "simulator/engine/simulator.h"
 #include "simulator/engine/trace_writer.h"
 #include "simulator/graph/graph_io.h"
+#include "simulator/methods/disciplines.h"
 #include "simulator/methods/fallback.h"
 #include "simulator/methods/placement_method.h"
 #include "tools/task_inputs.h"
@@ -27,6 +28,7 @@ struct PlaceArguments {
   std::string devices;
   std::string policy;
   std::string method = "policy";
+  std::string order;
   std::string out;
   std::string trace;
   int32_t samples = 0;
@@ -68,33 +70,35 @@ int Place(const PlaceArguments& args) {
   const PlacementTask task = PlacementTask::Make(graph, cluster, MaxGroups(args.max_groups, policy));
 
   const auto begin = std::chrono::steady_clock::now();
-  const MethodResult result = method->Place(task);
+  MethodResult result = method->Place(task);
+  if (!args.order.empty()) SetOrder(args.order, task, result);
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   const MethodScore found = Score(task, result);
-  const std::optional<ChosenPlacement> chosen = MethodOrSingleDevice(task, result, found);
+  const std::optional<ChosenPlacement> chosen = MethodOrSingleDevice(task, result, found, args.order);
   if (!chosen) {
     throw RunFailed(StrCat(args.graph, ": method '", args.method, "' found no legal placement on ", args.devices,
                            ", and no single device may run every op"));
   }
-  const auto& [placement, score, fallback] = *chosen;
+  const auto& [placement, score, orders, discipline, fallback] = *chosen;
 
-  if (!args.out.empty()) WriteFileAtomically(args.out, PlacementToJson(graph, cluster, placement));
+  if (!args.out.empty()) WriteFileAtomically(args.out, PlacementToJson(graph, cluster, placement, "", orders));
   if (!args.trace.empty()) {
-    Simulator simulator(task.sim);
+    Simulator simulator(task.sim, orders);
     WriteFileAtomically(args.trace, TraceToJson(graph, cluster, task.sim, placement, simulator.Run(placement)));
   }
 
   if (args.json) {
-    const nlohmann::ordered_json document = {{"graph", graph.name()},
-                                             {"method", args.method},
-                                             {"found_by", fallback ? "single" : args.method},
-                                             {"makespan_us", score.makespan_us},
-                                             {"single_device_us", task.single_device_us},
-                                             {"peak_bytes", score.peak_bytes},
-                                             {"feasible", score.feasible},
-                                             {"groups", task.groups.num_groups},
-                                             {"evaluations", result.evaluations},
-                                             {"seconds", seconds}};
+    nlohmann::ordered_json document = {{"graph", graph.name()},
+                                       {"method", args.method},
+                                       {"found_by", fallback ? "single" : args.method},
+                                       {"makespan_us", score.makespan_us},
+                                       {"single_device_us", task.single_device_us},
+                                       {"peak_bytes", score.peak_bytes},
+                                       {"feasible", score.feasible},
+                                       {"groups", task.groups.num_groups},
+                                       {"evaluations", result.evaluations},
+                                       {"seconds", seconds}};
+    if (!discipline.empty()) document["order"] = discipline;
     std::printf("%s\n", document.dump().c_str());
     return 0;
   }
@@ -102,6 +106,7 @@ int Place(const PlaceArguments& args) {
               args.method.c_str());
   if (fallback) PrintFallback(args.method, result, found);
   std::printf("  predicted step time  %.3f ms\n", score.makespan_us / 1e3);
+  if (!discipline.empty()) std::printf("  order of the ops     %s\n", discipline.c_str());
   if (task.single_device >= 0) {
     std::printf("  best single device   %.3f ms on %s: %.3f times as fast\n", task.single_device_us / 1e3,
                 cluster.devices[static_cast<size_t>(task.single_device)].name.c_str(),
@@ -133,6 +138,11 @@ void AddPlaceCommand(CLI::App& app, std::function<int()>& run) {
   command->add_option("--devices", args->devices, "Devices, YAML")->required();
   command->add_option("--policy", args->policy, "Policy, RUN_DIR/policy.safetensors");
   command->add_option("--method", args->method, "One of: " + Join(MethodNames(), ", "))->capture_default_str();
+  command
+      ->add_option("--order", args->order,
+                   "Also decide in which order each device runs its ops, one of: " + Join(OrderNames(), ", ") +
+                       " (default: no order; ops run as they get ready)")
+      ->check(CLI::IsMember(OrderNames()));
   command->add_option("--out", args->out, "Where to write the placement (emplace.placement/1)");
   command->add_option("--trace", args->trace, "Where to write a timeline for Perfetto or chrome://tracing");
   command

@@ -53,6 +53,19 @@ int32_t StageOf(const Op& op) {
   return given ? stage->get<int32_t>() : -1;
 }
 
+// An op that others repeat is in the first micro-batch; those that repeat it are in the next ones, in their order.
+std::vector<int32_t> Microbatches(const OpGraph& graph) {
+  std::vector<int32_t> microbatch(static_cast<size_t>(graph.num_ops()), -1);
+  std::vector<int32_t> copies(microbatch.size());
+  for (size_t o = 0; o < microbatch.size(); ++o) {
+    if (graph.ops()[o].copy_of == Op::kNoCopy) continue;
+    const auto original = static_cast<size_t>(graph.ops()[o].copy_of);
+    microbatch[original] = 0;
+    microbatch[o] = ++copies[original];
+  }
+  return microbatch;
+}
+
 Error TaskError(const std::string& what) { return BadInput(StrCat("task: ", what)); }
 
 template <typename T>
@@ -158,6 +171,7 @@ PlacementTask PlacementTask::Make(const OpGraph& graph, const Cluster& cluster, 
   PlacementTask task = MakeForEpisodes(graph, cluster, max_groups);
   task.unit_of_op = GroupOps(graph, cluster, graph.num_ops()).group_of_op;
   for (const Op& op : graph.ops()) task.stage_of_op.push_back(StageOf(op));
+  task.microbatch_of_op = Microbatches(graph);
   for (const Device& device : cluster.devices) task.device_kinds.push_back(device.kind);
   return task;
 }

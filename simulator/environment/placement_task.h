@@ -30,6 +30,7 @@ struct PlacementTask {
   // For methods that place ops. Only Make fills these in, and actors do not get them.
   std::vector<GroupIndex> unit_of_op;     // [num_ops] the smallest sets of ops that have to stay together
   std::vector<int32_t> stage_of_op;       // [num_ops] "stage" of the op's attrs, -1: none
+  std::vector<int32_t> microbatch_of_op;  // [num_ops] counted from 0; -1: no op repeats this one, nor the reverse
   std::vector<std::string> device_kinds;  // [D]
 
   // Throws BadInput for a graph without ops, and as GroupOps and SimGraph::Compile do.

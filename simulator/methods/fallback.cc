@@ -2,13 +2,15 @@
 
 #include <tuple>
 
+#include "simulator/methods/disciplines.h"
 #include "simulator/methods/single_method.h"
 
 namespace emplace {
 
 std::optional<ChosenPlacement> MethodOrSingleDevice(const PlacementTask& task, const MethodResult& result,
-                                                    const MethodScore& score) {
-  const MethodResult single = SingleMethod(MethodOptions()).Place(task);
+                                                    const MethodScore& score, const std::string& order) {
+  MethodResult single = SingleMethod(MethodOptions()).Place(task);
+  if (!order.empty()) SetOrder(order, task, single);
   const MethodScore single_score = Score(task, single);
   const auto rank = [](const MethodResult& of, const MethodScore& by) {
     return std::tuple(!of.placement, !by.feasible, by.makespan_us);
@@ -16,7 +18,8 @@ std::optional<ChosenPlacement> MethodOrSingleDevice(const PlacementTask& task, c
   const bool fallback = rank(single, single_score) < rank(result, score);
   const MethodResult& chosen = fallback ? single : result;
   if (!chosen.placement) return std::nullopt;
-  return ChosenPlacement{*chosen.placement, fallback ? single_score : score, fallback};
+  return ChosenPlacement{*chosen.placement, fallback ? single_score : score, chosen.orders, chosen.discipline,
+                         fallback};
 }
 
 }  // namespace emplace

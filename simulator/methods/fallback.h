@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <string>
 
 #include "simulator/methods/placement_method.h"
 
@@ -10,13 +11,15 @@ namespace emplace {
 struct ChosenPlacement {
   Placement placement;
   MethodScore score;
+  DeviceOrders orders;  // As in MethodResult.
+  std::string discipline;
   bool fallback = false;  // It is the best single device's, which is better than what the method found.
 };
 
 // The placement of `result`, or the best single device's where that is better: where the method found none, or a slower
 // one, or one that does not fit the devices' memory while one device is enough. nullopt: neither exists. `score` is
-// Score(task, result).
+// Score(task, result). order: one of OrderNames, which the single device gets too; empty: it gets none.
 std::optional<ChosenPlacement> MethodOrSingleDevice(const PlacementTask& task, const MethodResult& result,
-                                                    const MethodScore& score);
+                                                    const MethodScore& score, const std::string& order = "");
 
 }  // namespace emplace

@@ -4,24 +4,15 @@
 #include <limits>
 
 #include "simulator/methods/list_schedule.h"
+#include "simulator/methods/upward_rank.h"
 
 namespace emplace {
 namespace {
 
-// Ops in decreasing order of upward rank: the longest way to the graph's end, by mean costs (section 4.1 of the paper).
-// Equal ranks in topological order.
+// Ops in decreasing order of upward rank; equal ranks in topological order.
 std::vector<OpIndex> ByUpwardRank(const ScheduleGraph& graph) {
-  const std::span<const OpIndex> order = graph.topological_order();
-  std::vector<double> rank_us(order.size());
-  for (auto at = order.rbegin(); at != order.rend(); ++at) {
-    double& rank = rank_us[static_cast<size_t>(*at)];
-    rank += graph.MeanCostUs(*at);  // Until now the greatest of its readers.
-    for (const int32_t tensor : graph.InputsOf(*at)) {
-      double& of_producer = rank_us[static_cast<size_t>(graph.ProducerOf(tensor))];
-      of_producer = std::max(of_producer, rank + graph.MeanTransferUs(tensor));
-    }
-  }
-  std::vector<OpIndex> by_rank(order.begin(), order.end());
+  const std::vector<double> rank_us = MeanUpwardRanksUs(graph);
+  std::vector<OpIndex> by_rank(graph.topological_order().begin(), graph.topological_order().end());
   std::stable_sort(by_rank.begin(), by_rank.end(), [&](OpIndex a, OpIndex b) {
     return rank_us[static_cast<size_t>(a)] > rank_us[static_cast<size_t>(b)];
   });

@@ -68,7 +68,7 @@ MethodScore Score(const PlacementTask& task, const MethodResult& result) {
     score.makespan_us = std::numeric_limits<double>::infinity();
     return score;
   }
-  Simulator simulator(task.sim);
+  Simulator simulator(task.sim, result.orders);
   score.peak_bytes.resize(static_cast<size_t>(task.sim.num_devices));
   score.makespan_us = simulator.MakespanAndPeak(*result.placement, score.peak_bytes);
   score.feasible = task.sim.Fits(score.peak_bytes);

@@ -30,6 +30,9 @@ struct MethodResult {
   // nullopt: the method found no legal placement, for example because no single device may run an op.
   std::optional<Placement> placement;
   int64_t evaluations = 0;  // Number of simulator runs.
+  // The order in which devices run their ops, and the discipline that made it (disciplines.h); empty: none.
+  DeviceOrders orders = {};
+  std::string discipline = "";
 };
 
 // Not thread-safe: each thread needs its own object.

@@ -4,8 +4,8 @@
 
 namespace emplace {
 
-PlacementScorer::PlacementScorer(const PlacementTask& task)
-    : task_(task), simulator_(task.sim), peak_bytes_(static_cast<size_t>(task.sim.num_devices)) {}
+PlacementScorer::PlacementScorer(const PlacementTask& task, const DeviceOrders& orders)
+    : task_(task), simulator_(task.sim, orders), peak_bytes_(static_cast<size_t>(task.sim.num_devices)) {}
 
 SearchScore PlacementScorer::Score(std::span<const DeviceIndex> placement) {
   SearchScore score;

@@ -22,8 +22,8 @@ struct SearchScore {
 // Not thread-safe. Allocates in its constructor only.
 class PlacementScorer {
  public:
-  // REQUIRES: task outlives it.
-  explicit PlacementScorer(const PlacementTask& task);
+  // orders: as of Simulator. REQUIRES: task outlives it.
+  explicit PlacementScorer(const PlacementTask& task, const DeviceOrders& orders = {});
 
   // Makes one simulator run. REQUIRES: placement [num_ops] is legal.
   SearchScore Score(std::span<const DeviceIndex> placement);

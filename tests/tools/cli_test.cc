@@ -99,6 +99,30 @@ TEST_F(CliTest, PlaceWritesAPlacementThatSimulatesToWhatItPrinted) {
   EXPECT_TRUE(Json::parse(ReadFile(folder_ / "t.json")).contains("traceEvents"));
 }
 
+TEST_F(CliTest, PlaceWritesTheOrderThatItIsAskedFor) {
+  ASSERT_EQ(Emplace("generate ptb --out parts --count 1 --size small --microbatches 4").exit_code, 0);
+  const std::string inputs = "--graph parts/ptb_00.graph.json --devices d.yaml ";
+  const auto placed = [&](const std::string& order) {
+    const Outcome outcome =
+        Emplace("place " + inputs + "--method expert --order " + order + " --out placed.json --json");
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+    const Outcome simulated = Emplace("simulate " + inputs + "--placement placed.json --json");
+    EXPECT_EQ(simulated.exit_code, 0) << simulated.err;
+    Json printed = Json::parse(outcome.out);
+    EXPECT_EQ(printed["makespan_us"], Json::parse(simulated.out)["makespan_us"]);
+    EXPECT_EQ(printed["peak_bytes"], Json::parse(simulated.out)["peak_bytes"]);
+    EXPECT_TRUE(Json::parse(ReadFile(folder_ / "placed.json")).contains("order"));
+    return printed;
+  };
+  const Json best = placed("best");
+  for (const char* const order : {"arrival", "rank", "depth-first", "1f1b"}) {
+    const Json printed = placed(order);
+    EXPECT_EQ(printed["order"], order);
+    EXPECT_LE(best["makespan_us"], printed["makespan_us"]);
+  }
+  ExpectRefused("place " + inputs + "--method expert --order fifo", "fifo");
+}
+
 TEST_F(CliTest, EvaluatePrintsTheDocumentedJson) {
   const Outcome outcome = Emplace(
       "evaluate --graphs g.graph.json --devices d.yaml --policy p.safetensors --methods single,random,policy --budget "

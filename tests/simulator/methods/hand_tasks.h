@@ -22,6 +22,7 @@ inline PlacementTask HandTask(std::vector<Op> ops, const Cluster& cluster) {
     task.group_of_op.push_back(o);
     task.unit_of_op.push_back(o);
     task.stage_of_op.push_back(-1);
+    task.microbatch_of_op.push_back(-1);
   }
   for (const Device& device : cluster.devices) task.device_kinds.push_back(device.kind);
   return task;

@@ -1,0 +1,28 @@
+// The orders that come of a rule by which free devices choose among the ops that are ready.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "simulator/graph/device_order.h"
+#include "simulator/methods/list_schedule.h"
+
+namespace emplace {
+
+// n ops, D devices.
+struct DispatchRule {
+  std::vector<int32_t> wave;    // [n] ops of lower waves go first
+  std::vector<double> rank_us;  // [n] of one wave, ops of higher rank go first, then those of lower index
+  // [D] the most micro-batches that a device has begun and not ended, counting only its own ops. Empty: no limit. With
+  // a limit, a device begins micro-batches in their order, and waves must not fall from one micro-batch to the next.
+  std::vector<int32_t> most_begun;
+};
+
+// Goes through a step of the placed graph as the simulator does, but whenever a device gets free, it starts the first
+// ready op by the rule. If no device may start anything, for the limits are too low for the graph, the first ready op
+// starts nevertheless. Returns the order of each device, which can be followed (CheckOrders). Times are estimates as
+// those of list_schedule.h: of all links only the sender's own is ever busy. REQUIRES: placement [n] is legal.
+DeviceOrders Dispatch(const ScheduleGraph& graph, std::span<const DeviceIndex> placement, const DispatchRule& rule);
+
+}  // namespace emplace
