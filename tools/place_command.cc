@@ -17,6 +17,7 @@
 #include "simulator/graph/graph_io.h"
 #include "simulator/methods/disciplines.h"
 #include "simulator/methods/fallback.h"
+#include "simulator/methods/max_load.h"
 #include "simulator/methods/placement_method.h"
 #include "tools/task_inputs.h"
 
@@ -28,6 +29,7 @@ struct PlaceArguments {
   std::string devices;
   std::string policy;
   std::string method = "policy";
+  std::string objective = "latency";
   std::string order;
   std::string out;
   std::string trace;
@@ -58,6 +60,7 @@ int Place(const PlaceArguments& args) {
   options.budget = args.budget;
   options.seed = args.seed;
   options.samples = args.samples;
+  options.objective = ObjectiveNamed(args.objective);
   const std::optional<PolicyWeights> policy = LoadPolicyIfAny(args.policy);
   const Cluster cluster = LoadCluster(args.devices);
   if (policy) {
@@ -74,7 +77,8 @@ int Place(const PlaceArguments& args) {
   if (!args.order.empty()) SetOrder(args.order, task, result);
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   const MethodScore found = Score(task, result);
-  const std::optional<ChosenPlacement> chosen = MethodOrSingleDevice(task, result, found, args.order);
+  const std::optional<ChosenPlacement> chosen =
+      MethodOrSingleDevice(task, result, found, args.order, options.objective);
   if (!chosen) {
     throw RunFailed(StrCat(args.graph, ": method '", args.method, "' found no legal placement on ", args.devices,
                            ", and no single device may run every op"));
@@ -92,6 +96,7 @@ int Place(const PlaceArguments& args) {
                                        {"method", args.method},
                                        {"found_by", fallback ? "single" : args.method},
                                        {"makespan_us", score.makespan_us},
+                                       {"max_load_us", MaxLoadUs(task, placement)},
                                        {"single_device_us", task.single_device_us},
                                        {"peak_bytes", score.peak_bytes},
                                        {"feasible", score.feasible},
@@ -106,6 +111,9 @@ int Place(const PlaceArguments& args) {
               args.method.c_str());
   if (fallback) PrintFallback(args.method, result, found);
   std::printf("  predicted step time  %.3f ms\n", score.makespan_us / 1e3);
+  if (options.objective == Objective::kThroughput) {
+    std::printf("  busiest device       %.3f ms for each step of a pipeline\n", MaxLoadUs(task, placement) / 1e3);
+  }
   if (!discipline.empty()) std::printf("  order of the ops     %s\n", discipline.c_str());
   if (task.single_device >= 0) {
     std::printf("  best single device   %.3f ms on %s: %.3f times as fast\n", task.single_device_us / 1e3,
@@ -143,6 +151,14 @@ void AddPlaceCommand(CLI::App& app, std::function<int()>& run) {
                    "Also decide in which order each device runs its ops, one of: " + Join(OrderNames(), ", ") +
                        " (default: no order; ops run as they get ready)")
       ->check(CLI::IsMember(OrderNames()));
+  CLI::Option* const method = command->get_option("--method");
+  command
+      ->add_option(
+          "--objective", args->objective,
+          "What to minimize: latency, the time of one step, or throughput, the load of the busiest device, which "
+          "is the time from step to step in a pipeline (method dp)")
+      ->check(CLI::IsMember(ObjectiveNames()))
+      ->capture_default_str();
   command->add_option("--out", args->out, "Where to write the placement (emplace.placement/1)");
   command->add_option("--trace", args->trace, "Where to write a timeline for Perfetto or chrome://tracing");
   command
@@ -158,7 +174,10 @@ void AddPlaceCommand(CLI::App& app, std::function<int()>& run) {
       ->check(CLI::Range(1, 1000000));
   command->add_option("--seed", args->seed, "Random seed of the method")->capture_default_str();
   command->add_flag("--json", args->json, "Print one JSON document");
-  command->callback([args, &run] { run = [args] { return Place(*args); }; });
+  command->callback([args, method, &run] {
+    if (method->count() == 0 && args->objective == "throughput") args->method = "dp";
+    run = [args] { return Place(*args); };
+  });
 }
 
 }  // namespace emplace

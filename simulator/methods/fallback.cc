@@ -3,17 +3,20 @@
 #include <tuple>
 
 #include "simulator/methods/disciplines.h"
+#include "simulator/methods/max_load.h"
 #include "simulator/methods/single_method.h"
 
 namespace emplace {
 
 std::optional<ChosenPlacement> MethodOrSingleDevice(const PlacementTask& task, const MethodResult& result,
-                                                    const MethodScore& score, const std::string& order) {
+                                                    const MethodScore& score, const std::string& order,
+                                                    Objective objective) {
   MethodResult single = SingleMethod(MethodOptions()).Place(task);
   if (!order.empty()) SetOrder(order, task, single);
   const MethodScore single_score = Score(task, single);
-  const auto rank = [](const MethodResult& of, const MethodScore& by) {
-    return std::tuple(!of.placement, !by.feasible, by.makespan_us);
+  const auto rank = [&](const MethodResult& of, const MethodScore& by) {
+    const bool by_load = objective == Objective::kThroughput && of.placement;
+    return std::tuple(!of.placement, !by.feasible, by_load ? MaxLoadUs(task, *of.placement) : by.makespan_us);
   };
   const bool fallback = rank(single, single_score) < rank(result, score);
   const MethodResult& chosen = fallback ? single : result;

@@ -2,16 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "common/error.h"
+#include "simulator/methods/memory_limits.h"
 #include "simulator/methods/placement_scorer.h"
 
 namespace emplace {
 namespace {
-
-constexpr int kMostTries = 8;      // Of ScheduleWithinMemory.
-constexpr double kTighter = 0.97;  // What is left of a limit that was not enough.
 
 size_t Pair(const SimGraph& sim, DeviceIndex from, DeviceIndex to) {
   return static_cast<size_t>(from) * static_cast<size_t>(sim.num_devices) + static_cast<size_t>(to);
@@ -231,13 +228,13 @@ void ReadyOps::Placed(OpIndex op, std::vector<OpIndex>& ready) {
 }
 
 MethodResult ScheduleWithinMemory(const ScheduleGraph& graph, const std::function<Placement(ListSchedule&)>& schedule) {
-  const std::vector<int64_t>& memory_bytes = graph.task().sim.memory_bytes;
-  std::vector<double> room(memory_bytes.size(), std::numeric_limits<double>::infinity());
+  MemoryLimits limits(graph.task().sim.memory_bytes);
   PlacementScorer scorer(graph.task());
   MethodResult best;
   SearchScore best_score;
-  while (best.evaluations < kMostTries) {
-    ListSchedule list(graph, room);
+  std::vector<double> used(static_cast<size_t>(graph.num_devices()));
+  do {
+    ListSchedule list(graph, limits.room_bytes());
     Placement placement = schedule(list);
     const SearchScore score = scorer.Score(placement);
     ++best.evaluations;
@@ -246,13 +243,8 @@ MethodResult ScheduleWithinMemory(const ScheduleGraph& graph, const std::functio
       best.placement = std::move(placement);
     }
     if (score.bytes_over == 0) break;
-    for (size_t d = 0; d < room.size(); ++d) {
-      const auto peak = static_cast<double>(scorer.peak_bytes()[d]);
-      const double used = list.used_bytes(static_cast<DeviceIndex>(d));
-      if (peak <= 0) continue;  // It got nothing, so nothing is known of it.
-      room[d] = std::min(kTighter * room[d], used * static_cast<double>(memory_bytes[d]) / peak);
-    }
-  }
+    for (size_t d = 0; d < used.size(); ++d) used[d] = list.used_bytes(static_cast<DeviceIndex>(d));
+  } while (limits.Lower(used, scorer.peak_bytes()));
   return best;
 }
 

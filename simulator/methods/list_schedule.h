@@ -123,9 +123,8 @@ class ReadyOps {
   std::vector<int32_t> missing_;  // [n] number of inputs that are not made yet
 };
 
-// Calls `schedule` with several memory limits until the simulated peaks fit the memory, and returns the best result.
-// UnitBytes overstate the bytes that a device holds at a time, so the first try has no limit, and the limits of each
-// further try follow from the peaks of the try before.
+// Calls `schedule` with the limits of memory_limits.h until the simulated peaks fit the memory, and returns the best
+// result.
 MethodResult ScheduleWithinMemory(const ScheduleGraph& graph, const std::function<Placement(ListSchedule&)>& schedule);
 
 }  // namespace emplace

@@ -8,6 +8,7 @@
 #include "simulator/engine/simulator.h"
 #include "simulator/methods/annealing_method.h"
 #include "simulator/methods/cpu_method.h"
+#include "simulator/methods/dp_method.h"
 #include "simulator/methods/expert_method.h"
 #include "simulator/methods/heft_method.h"
 #include "simulator/methods/local_search_method.h"
@@ -38,12 +39,19 @@ std::unique_ptr<PlacementMethod> MakePolicyMethod(const MethodOptions& options) 
 }
 
 std::vector<MethodEntry> Methods() {
-  return {Entry<SingleMethod>("single"),       Entry<CpuMethod>("cpu"),
-          Entry<ExpertMethod>("expert"),       Entry<ScotchMethod>("scotch"),
-          Entry<HeftMethod>("heft"),           Entry<MTopoMethod>("m-topo"),
-          Entry<MEtfMethod>("m-etf"),          Entry<MSctMethod>("m-sct"),
-          Entry<RandomMethod>("random"),       Entry<LocalSearchMethod>("local-search"),
-          Entry<AnnealingMethod>("annealing"), Entry<OptimalMethod>("optimal"),
+  return {Entry<SingleMethod>("single"),
+          Entry<CpuMethod>("cpu"),
+          Entry<ExpertMethod>("expert"),
+          Entry<DpMethod>("dp"),
+          Entry<ScotchMethod>("scotch"),
+          Entry<HeftMethod>("heft"),
+          Entry<MTopoMethod>("m-topo"),
+          Entry<MEtfMethod>("m-etf"),
+          Entry<MSctMethod>("m-sct"),
+          Entry<RandomMethod>("random"),
+          Entry<LocalSearchMethod>("local-search"),
+          Entry<AnnealingMethod>("annealing"),
+          Entry<OptimalMethod>("optimal"),
           {"policy", MakePolicyMethod}};
 }
 
@@ -55,7 +63,19 @@ std::vector<std::string> MethodNames() {
   return names;
 }
 
+std::vector<std::string> ObjectiveNames() { return {"latency", "throughput"}; }
+
+Objective ObjectiveNamed(const std::string& name) {
+  if (name == "latency") return Objective::kLatency;
+  if (name == "throughput") return Objective::kThroughput;
+  throw BadInput(StrCat("unknown objective '", name, "', expected one of: ", Join(ObjectiveNames(), ", ")));
+}
+
 std::unique_ptr<PlacementMethod> MakeMethod(const std::string& name, const MethodOptions& options) {
+  if (options.objective == Objective::kThroughput && name != "dp") {
+    throw BadInput(
+        StrCat("method '", name, "' minimizes the latency alone, expected method dp for the objective ", "throughput"));
+  }
   for (const MethodEntry& entry : Methods()) {
     if (entry.name == name) return entry.make(options);
   }

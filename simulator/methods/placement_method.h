@@ -15,6 +15,17 @@
 
 namespace emplace {
 
+// What a placement is to minimize.
+enum class Objective {
+  kLatency,     // The time of one step on its own, the makespan.
+  kThroughput,  // The time from one step to the next in a pipeline of steps: the load of the busiest device
+                // (max_load.h).
+};
+
+std::vector<std::string> ObjectiveNames();  // latency, throughput
+// Throws BadInput for an unknown name.
+Objective ObjectiveNamed(const std::string& name);
+
 class PlacementMethod;
 
 struct MethodOptions {
@@ -24,6 +35,7 @@ struct MethodOptions {
   // Makes the method `policy`. Policies lie above this folder, so policy/placer/policy_method.h hands it in; empty:
   // there is no policy.
   std::function<std::unique_ptr<PlacementMethod>(const MethodOptions&)> make_policy = {};
+  Objective objective = Objective::kLatency;  // For `dp`; all others minimize the latency.
 };
 
 struct MethodResult {
@@ -45,7 +57,8 @@ class PlacementMethod {
   virtual MethodResult Place(const PlacementTask& task) = 0;
 };
 
-// Throws BadInput for an unknown name (listing the known ones) and for `policy` without a policy.
+// Throws BadInput for an unknown name (listing the known ones), for `policy` without a policy, and for an objective
+// that the method does not know.
 std::unique_ptr<PlacementMethod> MakeMethod(const std::string& name, const MethodOptions& options);
 std::vector<std::string> MethodNames();
 

@@ -123,6 +123,16 @@ TEST_F(CliTest, PlaceWritesTheOrderThatItIsAskedFor) {
   ExpectRefused("place " + inputs + "--method expert --order fifo", "fifo");
 }
 
+TEST_F(CliTest, PlaceForThroughputLevelsTheLoads) {
+  // a (10 us), b (20), c (5): the best cut leaves 20 us on the busiest device.
+  const Outcome placed = Emplace("place --graph g.graph.json --devices d.yaml --objective throughput --json");
+  ASSERT_EQ(placed.exit_code, 0) << placed.err;
+  EXPECT_EQ(Json::parse(placed.out)["method"], "dp");
+  EXPECT_EQ(Json::parse(placed.out)["max_load_us"], 20.0);
+  ExpectRefused("place --graph g.graph.json --devices d.yaml --objective speed", "speed");
+  ExpectRefused("place --graph g.graph.json --devices d.yaml --method heft --objective throughput", "method dp");
+}
+
 TEST_F(CliTest, EvaluatePrintsTheDocumentedJson) {
   const Outcome outcome = Emplace(
       "evaluate --graphs g.graph.json --devices d.yaml --policy p.safetensors --methods single,random,policy --budget "
