@@ -45,6 +45,7 @@ struct Ideals {
 
 // nullopt: there are more than `most`.
 std::optional<Ideals> FindIdeals(const SplitProblem& problem, size_t most) {
+  if (problem.nodes.size() >= most) return std::nullopt;  // The prefixes of any topological order are ideals.
   const Neighbours next = Successors(problem);
   const std::vector<int32_t> predecessors = CountPredecessors(next);
   std::vector<std::vector<bool>> members = {std::vector<bool>(problem.nodes.size())};

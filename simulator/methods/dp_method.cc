@@ -5,7 +5,6 @@
 #include <utility>
 #include <vector>
 
-#include "simulator/methods/max_load.h"
 #include "simulator/methods/memory_limits.h"
 #include "simulator/methods/placement_scorer.h"
 #include "simulator/methods/split_problem.h"
@@ -59,7 +58,7 @@ class DpSearch {
     const SearchScore score = scorer_.Score(placement);
     ++best_.evaluations;
     const Value value = {score.bytes_over,
-                         objective_ == Objective::kThroughput ? MaxLoadUs(task_, placement) : score.makespan_us};
+                         objective_ == Objective::kThroughput ? best_on.max_load_us : score.makespan_us};
     if (!best_.placement || value < best_value_) {
       best_.placement = std::move(placement);
       best_value_ = value;
