@@ -246,13 +246,13 @@ class Program {
     entries_[0].load_us = 0;
   }
 
-  std::vector<ContiguousSplit> Run() {
+  std::vector<GraphSplit> Run() {
     // Ideals come after those that they contain.
     for (size_t ideal = 0; ideal < ideals_.steps.size(); ++ideal) {
       from_ = static_cast<int32_t>(ideal);
       Extend(from_);
     }
-    std::vector<ContiguousSplit> splits(num_devices_, {kNever, {}});
+    std::vector<GraphSplit> splits(num_devices_, {kNever, {}});
     for (size_t state = 0; state < states_; ++state) {
       const double load_us = At(ideals_.steps.size() - 1, state).load_us;
       const size_t devices = DevicesIn(state);
@@ -357,7 +357,7 @@ class Program {
 
 }  // namespace
 
-std::vector<ContiguousSplit> ContiguousSplits(const SplitProblem& problem, const SplitLimits& limits) {
+std::vector<GraphSplit> ContiguousSplits(const SplitProblem& problem, const SplitLimits& limits) {
   EMPLACE_CHECK(!problem.nodes.empty() && limits.most_stretches >= 2);
   if (const std::optional<Ideals> ideals = FindIdeals(problem, limits.most_ideals)) {
     return Program(problem, *ideals).Run();
@@ -365,8 +365,8 @@ std::vector<ContiguousSplit> ContiguousSplits(const SplitProblem& problem, const
   int32_t stretches = 0;
   const std::vector<int32_t> stretch_of = Stretches(problem, limits.most_stretches, stretches);
   const SplitProblem chain = Chain(problem, stretch_of, stretches);
-  std::vector<ContiguousSplit> splits = Program(chain, *FindIdeals(chain, chain.nodes.size() + 1)).Run();
-  for (ContiguousSplit& split : splits) {
+  std::vector<GraphSplit> splits = Program(chain, *FindIdeals(chain, chain.nodes.size() + 1)).Run();
+  for (GraphSplit& split : splits) {
     if (split.device_of.empty()) continue;
     std::vector<DeviceIndex> device_of;
     for (const int32_t stretch : stretch_of) device_of.push_back(split.device_of[static_cast<size_t>(stretch)]);

@@ -39,7 +39,7 @@ struct SplitProblem {
   std::vector<DeviceClass> classes;
 };
 
-struct ContiguousSplit {
+struct GraphSplit {
   double max_load_us = 0;              // Infinity: there is no split within the memory.
   std::vector<DeviceIndex> device_of;  // [n]; empty: there is no split
 };
@@ -52,7 +52,7 @@ struct SplitLimits {
   size_t most_ideals = 3000;
   size_t most_stretches = 1000;
 };
-std::vector<ContiguousSplit> ContiguousSplits(const SplitProblem& problem, const SplitLimits& limits = {});
+std::vector<GraphSplit> ContiguousSplits(const SplitProblem& problem, const SplitLimits& limits = {});
 
 // [devices of all classes] the load of each device under any division, by the number of the device.
 std::vector<double> LoadsUs(const SplitProblem& problem, std::span<const DeviceIndex> device_of);

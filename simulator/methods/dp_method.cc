@@ -38,7 +38,7 @@ class DpSearch {
     while (found && !fits) {
       const SplitOfTask split = MakeSplitProblem(graph_, nodes, limits.room_bytes());
       found = false;
-      for (const ContiguousSplit& best_on : ContiguousSplits(split.problem)) {
+      for (const GraphSplit& best_on : ContiguousSplits(split.problem)) {
         if (best_on.device_of.empty()) continue;
         found = true;
         fits = Try(split, best_on) || fits;
@@ -50,7 +50,7 @@ class DpSearch {
   }
 
   // Returns whether it fits the memory.
-  bool Try(const SplitOfTask& split, const ContiguousSplit& best_on) {
+  bool Try(const SplitOfTask& split, const GraphSplit& best_on) {
     Placement placement;
     for (const int32_t node : split.node_of_op) {
       placement.push_back(best_on.device_of[static_cast<size_t>(node)]);
@@ -66,7 +66,7 @@ class DpSearch {
     return score.bytes_over == 0;
   }
 
-  std::vector<double> UsedBytes(const SplitProblem& problem, const ContiguousSplit& best_on) const {
+  std::vector<double> UsedBytes(const SplitProblem& problem, const GraphSplit& best_on) const {
     std::vector<double> used(task_.sim.memory_bytes.size());
     for (size_t node = 0; node < best_on.device_of.size(); ++node) {
       used[static_cast<size_t>(best_on.device_of[node])] += problem.nodes[node].bytes;

@@ -129,7 +129,7 @@ TEST(ContiguousSplits, AreTheBestOfAllContiguousDivisions) {
     Rng rng(seed);
     const SplitProblem problem = RandomProblem(rng, 6);
     const std::vector<double> expected = ByTrying(problem);
-    const std::vector<ContiguousSplit> splits = ContiguousSplits(problem);
+    const std::vector<GraphSplit> splits = ContiguousSplits(problem);
     ASSERT_EQ(splits.size(), expected.size());
     for (size_t k = 0; k < splits.size(); ++k) {
       EXPECT_EQ(splits[k].max_load_us, expected[k]) << "seed " << seed << ", " << k + 1 << " devices";
@@ -153,7 +153,7 @@ TEST(ContiguousSplits, WithFewIdealsAreContiguousAndNoBetter) {
     Rng rng(seed);
     SplitProblem problem = RandomProblem(rng, 6);
     const std::vector<double> best = ByTrying(problem);
-    const std::vector<ContiguousSplit> splits = ContiguousSplits(problem, {.most_ideals = 2, .most_stretches = 4});
+    const std::vector<GraphSplit> splits = ContiguousSplits(problem, {.most_ideals = 2, .most_stretches = 4});
     for (size_t k = 0; k < splits.size(); ++k) {
       if (splits[k].device_of.empty()) continue;
       EXPECT_TRUE(IsContiguous(problem, splits[k].device_of)) << seed;
@@ -176,7 +176,7 @@ TEST(ContiguousSplits, AChainIsCutInEvenPartsHoweverLong) {
     problem.edges.emplace_back(i - 1, i);
     problem.tensors.push_back({.us = 7, .maker = i - 1, .readers = {i}});
   }
-  const std::vector<ContiguousSplit> splits = ContiguousSplits(problem);
+  const std::vector<GraphSplit> splits = ContiguousSplits(problem);
   for (size_t k = 0; k < 4; ++k) {
     const double even = 20'000.0 / static_cast<double>(k + 1) + (k == 0 ? 0 : k == 1 ? 7 : 14);
     EXPECT_GE(splits[k].max_load_us, even - 14);
