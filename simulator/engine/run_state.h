@@ -9,11 +9,11 @@
 #include "common/csr.h"
 #include "common/ids.h"
 #include "common/trajectory.h"
-#include "simulator/graph/device_order.h"
 #include "simulator/engine/event_slots.h"
 #include "simulator/engine/linked_queues.h"
 #include "simulator/engine/sim_graph.h"
 #include "simulator/engine/timeline.h"
+#include "simulator/graph/device_order.h"
 
 namespace emplace {
 

@@ -15,9 +15,9 @@
 #include <span>
 
 #include "common/ids.h"
-#include "simulator/graph/device_order.h"
 #include "simulator/engine/sim_graph.h"
 #include "simulator/engine/timeline.h"
+#include "simulator/graph/device_order.h"
 
 namespace emplace {
 

@@ -8,8 +8,8 @@
 #include <span>
 #include <vector>
 
-#include "simulator/machine/cluster.h"
 #include "simulator/graph/op_graph.h"
+#include "simulator/machine/cluster.h"
 
 namespace emplace {
 

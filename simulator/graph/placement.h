@@ -7,9 +7,9 @@
 #include <string_view>
 #include <vector>
 
-#include "simulator/machine/cluster.h"
 #include "simulator/graph/device_order.h"
 #include "simulator/graph/op_graph.h"
+#include "simulator/machine/cluster.h"
 
 namespace emplace {
 

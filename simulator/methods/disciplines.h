@@ -14,10 +14,10 @@
 #include <string>
 #include <vector>
 
+#include "simulator/environment/placement_task.h"
 #include "simulator/graph/device_order.h"
 #include "simulator/methods/placement_method.h"
 #include "simulator/methods/placement_scorer.h"
-#include "simulator/environment/placement_task.h"
 
 namespace emplace {
 

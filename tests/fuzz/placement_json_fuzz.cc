@@ -1,7 +1,7 @@
 // Placement files, read for the small graph on the small machine.
-#include "simulator/graph/placement.h"
 #include "simulator/engine/sim_graph.h"
 #include "simulator/engine/simulator.h"
+#include "simulator/graph/placement.h"
 #include "tests/fuzz/fuzz_target.h"
 #include "tests/fuzz/small_machine.h"
 

@@ -61,7 +61,7 @@ TEST(AdvantageScale, GraphRemembersForAWhile) {
 }
 
 TEST(AdvantageScale, OneHugeAdvantageDoesNotKeepItsGraphFromLearning) {
-  AdvantageScale scale("graph", 1);
+  AdvantageScale scale(AdvantageUnit::kGraph, 1);
   const double usual = FactorsOf(scale, OnGraphs({0}), {{1, -1}})[0];
   FactorsOf(scale, OnGraphs({0}), {{1e8F, -1}});
   double factor = 0;
@@ -70,7 +70,7 @@ TEST(AdvantageScale, OneHugeAdvantageDoesNotKeepItsGraphFromLearning) {
   // 0.8 + 0.2 * 1e4 = 2000.8 times the mean square; 0.8^b * 2000 + 1 <= 4 from b = log(2000 / 3) / log(1.25) = 29.1 on.
   EXPECT_EQ(batches, 30);
   // What is ten times as large is taken as it is: 0.8 * 1 + 0.2 * 100.
-  AdvantageScale sound("graph", 1);
+  AdvantageScale sound(AdvantageUnit::kGraph, 1);
   FactorsOf(sound, OnGraphs({0}), {{1, -1}});
   FactorsOf(sound, OnGraphs({0}), {{10, -10}});
   EXPECT_THAT(sound.mean_squares(), ElementsAre(DoubleNear(20.8, 1e-9)));

@@ -4,8 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "simulator/graph/placement.h"
 #include "simulator/engine/simulator.h"
+#include "simulator/graph/placement.h"
 #include "tests/support/bad_input.h"
 #include "tests/support/event_queue_oracle.h"
 #include "tests/support/random_graph.h"

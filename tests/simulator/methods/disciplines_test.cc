@@ -38,8 +38,8 @@ PlacedTask RandomPlacedTask(Rng& rng, LinkModel link_model) {
   OpGraph graph("copies", std::move(ops));
   PlacementTask task = PlacementTask::Make(graph, source.cluster, 20);
   std::vector<uint8_t> groups;
-  for (int32_t node = 0; node < task.policy.num_nodes; ++node) {
-    groups.push_back(static_cast<uint8_t>(RandomAllowedDevice(task.policy, node, rng)));
+  for (int32_t node = 0; node < task.groups.num_groups; ++node) {
+    groups.push_back(static_cast<uint8_t>(RandomAllowedDevice(task.groups, node, rng)));
   }
   Placement placement(static_cast<size_t>(graph.num_ops()));
   task.Expand(groups, placement);
@@ -177,7 +177,7 @@ TEST(Disciplines, MethodOrSingleDeviceComparesInTheOrder) {
   MethodResult result = MakeMethod("expert", {})->Place(task);
   const MethodScore by_arrival = Score(task, result);
   SetOrder("best", task, result);
-  const std::optional<ChosenPlacement> chosen = MethodOrSingleDevice(task, result, "best");
+  const std::optional<ChosenPlacement> chosen = MethodOrSingleDevice(task, result, Score(task, result), "best");
   ASSERT_TRUE(chosen && !chosen->fallback);
   EXPECT_EQ(chosen->orders, result.orders);
   EXPECT_EQ(chosen->discipline, result.discipline);
