@@ -9,10 +9,15 @@
 // A run starts from the last snapshot of the run before that the new placement does not affect. For this a model has:
 //   SendsTheSame              whether an op requests the same transfers under another placement
 //   VisitState                lists the state that a snapshot copies (run_snapshots.h)
+//   VisitHistory              lists the data that a run writes once and a snapshot therefore does not copy
 //   Replay                    makes the inputs ready that a delivery had made ready
+//
+// A search tries many placements that differ little from one, the base. Hold keeps the run of the base; each Try then
+// starts from the base's snapshots, whatever was tried before, and ends as soon as run_bound.h knows it to be too long.
 #pragma once
 
 #include <algorithm>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -20,6 +25,8 @@
 #include "simulator/engine/placement_change.h"
 #include "simulator/engine/run_snapshots.h"
 #include "simulator/engine/run_state.h"
+#include "simulator/engine/run_bound.h"
+#include "simulator/engine/run_copy.h"
 
 namespace emplace {
 
@@ -29,6 +36,11 @@ class EventLoop {
   // Simulates a placement. Writes the timeline, except peak_bytes, and each device's ops in the order in which they
   // started, to state().
   virtual void Run(std::span<const DeviceIndex> placement, bool keep_transfers) = 0;
+  // Simulates a placement as Run does, and makes it the base.
+  virtual void Hold(std::span<const DeviceIndex> placement) = 0;
+  // Simulates a placement from the base on. Returns false, with the run not ended, once the makespan is certain to be
+  // more than limit_us. The base stays. REQUIRES: there is a base.
+  virtual bool Try(std::span<const DeviceIndex> placement, double limit_us) = 0;
   RunState& state() { return run_; }
   // Number of op ends and deliveries that the last run simulated; those taken over from the run before do not count.
   size_t events() const { return run_.log_size - taken_over_; }
@@ -52,25 +64,42 @@ class EventLoopOver final : public EventLoop {
 
   void Run(std::span<const DeviceIndex> placement, bool keep_transfers) override {
     EMPLACE_CHECK(placement.size() == run_.num_ops);
+    ReturnToBase();
     // Snapshots hold no transfers.
     const double same_until = keep_transfers ? 0 : FirstEffectUs(placement);
-    run_.Reset(placement, keep_transfers);
-    links_.Reset();
-    double last = snapshots_.FirstTimeUs() < same_until ? Resume(same_until) : Start();
-    while (!run_.events.Empty()) {
-      const EventSlots::Event event = run_.events.Next();
-      last = event.time_us;
-      if (event.slot < run_.num_devices) {
-        FinishOp(event.slot, last);
-      } else {
-        links_.OnEvent(run_, event.slot - run_.num_devices, /*delivery=*/event.rank < run_.num_ops, last);
-      }
-      if (snapshots_.IsDue(run_.log_size)) snapshots_.Take(*this, {last, run_.log_size});
+    Reset(placement, keep_transfers);
+    double last = 0;
+    if (snapshots_.FirstTimeUs() < same_until) {
+      last = Replay(snapshots_.GoBack(*this, same_until));
+    } else {
+      snapshots_.Clear();
+      Start();
     }
-    last = std::max(last, links_.Finish(run_));
-    for (const double free_at : run_.device_free_at) last = std::max(last, free_at);
-    run_.timeline.makespan_us = last;
-    EMPLACE_CHECK(ended_ == run_.num_ops);
+    ProcessEvents<Purpose::kRun>(last);
+    base_.Clear();
+  }
+
+  void Hold(std::span<const DeviceIndex> placement) override {
+    Run(placement, /*keep_transfers=*/false);
+    if (!bound_) bound_.emplace(run_.graph);
+    bound_->SetBase(placement);
+    base_.Save(*this, run_);
+  }
+
+  bool Try(std::span<const DeviceIndex> placement, double limit_us) override {
+    EMPLACE_CHECK(placement.size() == run_.num_ops && !base_.empty());
+    ReturnToBase();
+    const double same_until = FirstEffectUs(placement);
+    bound_->Begin(placement, limit_us);
+    Reset(placement, /*keep_transfers=*/false);
+    tried_ = true;
+    double last = 0;
+    if (snapshots_.FirstTimeUs() < same_until) {
+      last = Replay(snapshots_.Revisit(*this, same_until));
+    } else {
+      Start();
+    }
+    return ProcessEvents<Purpose::kTry>(last);
   }
 
   template <typename Visit>
@@ -79,8 +108,55 @@ class EventLoopOver final : public EventLoop {
     links_.VisitState(visit);
     visit(std::span(&ended_, 1));
   }
+  template <typename Visit>
+  void VisitHistory(Visit&& visit) {
+    run_.VisitHistory(visit);
+    links_.VisitHistory(visit);
+  }
 
  private:
+  enum class Purpose : uint8_t {
+    kRun,  // To the end, with snapshots.
+    kTry,  // While the bound allows; the base's snapshots stay.
+  };
+
+  void Reset(std::span<const DeviceIndex> placement, bool keep_transfers) {
+    run_.Reset(placement, keep_transfers);
+    links_.Reset();
+  }
+
+  // What was tried has written over the base's run.
+  void ReturnToBase() {
+    if (!tried_) return;
+    base_.Restore(*this, run_);
+    tried_ = false;
+  }
+
+  // Processes all events after `last`, the time of the last one. Returns false if the bound ended the run.
+  template <Purpose kPurpose>
+  bool ProcessEvents(double last) {
+    while (!run_.events.Empty()) {
+      const EventSlots::Event event = run_.events.Next();
+      last = event.time_us;
+      if (event.slot < run_.num_devices) {
+        const OpIndex op = FinishOp(event.slot, last);
+        if constexpr (kPurpose == Purpose::kTry) {
+          if (bound_->IsExceeded(op, event.slot, last, run_.idle_us[event.slot])) return false;
+        }
+      } else {
+        links_.OnEvent(run_, event.slot - run_.num_devices, /*delivery=*/event.rank < run_.num_ops, last);
+      }
+      if constexpr (kPurpose == Purpose::kRun) {
+        if (snapshots_.IsDue(run_.log_size)) snapshots_.Take(*this, {last, run_.log_size});
+      }
+    }
+    last = std::max(last, links_.Finish(run_));
+    for (const double free_at : run_.device_free_at) last = std::max(last, free_at);
+    run_.timeline.makespan_us = last;
+    EMPLACE_CHECK(ended_ == run_.num_ops);
+    return true;
+  }
+
   double FirstEffectUs(std::span<const DeviceIndex> placement) {
     return change_.FirstEffectUs(run_, placement, snapshots_.FirstTimeUs(), [&](OpIndex op) {
       return links_.SendsTheSame(run_, op, run_.DeviceOf(op), [&](OpIndex reader) {
@@ -89,18 +165,15 @@ class EventLoopOver final : public EventLoop {
     });
   }
 
-  // Both return the time up to which all events have been processed.
-  double Start() {
-    snapshots_.Clear();
+  void Start() {
     ended_ = 0;
     taken_over_ = 0;
     for (OpIndex op = 0; op < run_.graph.num_ops; ++op) {
       if (run_.num_inputs[static_cast<size_t>(op)] == 0) run_.QueueOp(op, 0.0);
     }
-    return 0;
   }
-  double Resume(double before_us) {
-    const RunSnapshots::Moment moment = snapshots_.GoBack(*this, before_us);
+  // Counts ready inputs under the new placement, up to a snapshot that was restored. Returns the snapshot's time.
+  double Replay(const RunSnapshots::Moment& moment) {
     for (size_t i = 0; i < moment.events; ++i) {
       const int32_t entry = run_.log[i];
       if (entry < 0) {
@@ -115,7 +188,8 @@ class EventLoopOver final : public EventLoop {
     return moment.time_us;
   }
 
-  void FinishOp(size_t device, double now) {
+  // Returns the op that has ended.
+  OpIndex FinishOp(size_t device, double now) {
     const OpIndex op = run_.device_queue.LastPopped(device);
     run_.LogOpEnd(op);
     ++ended_;
@@ -132,12 +206,16 @@ class EventLoopOver final : public EventLoop {
       run_.StartNextOp(device, now);
     }
     if (remote) links_.Send(run_, op, device, now);
+    return op;
   }
 
   Links links_;
   size_t ended_ = 0;  // Ops that have ended.
   PlacementChange change_;
   RunSnapshots snapshots_;
+  std::optional<RunBound> bound_;  // Made by the first Hold.
+  RunCopy base_;
+  bool tried_ = false;  // Whether the arrays hold what was tried last, not the base.
 };
 
 }  // namespace emplace

@@ -43,6 +43,11 @@ class LinkedQueues {
   void VisitState(Visit&& visit) {
     visit(std::span(ends_));
   }
+  // Calls visit(span) for the links.
+  template <typename Visit>
+  void VisitHistory(Visit&& visit) {
+    visit(std::span(next_));
+  }
 
  private:
   struct Ends {

@@ -57,15 +57,27 @@ class RunSnapshots {
   Moment GoBack(State& state, double time_us) {
     while (moments_.back().time_us >= time_us) moments_.pop_back();
     next_at_ = (moments_.size() + 1) * interval_;
-    const char* copy = copies_.data() + (moments_.size() - 1) * state_bytes_;
+    return Restore(state, moments_.size() - 1);
+  }
+  // Restores the last snapshot before `time_us`, and keeps all. REQUIRES: there is one (FirstTimeUs).
+  template <typename State>
+  Moment Revisit(State& state, double time_us) const {
+    size_t index = moments_.size() - 1;
+    while (moments_[index].time_us >= time_us) --index;
+    return Restore(state, index);
+  }
+
+ private:
+  template <typename State>
+  Moment Restore(State& state, size_t index) const {
+    const char* copy = copies_.data() + index * state_bytes_;
     state.VisitState([&copy](auto span) {
       std::memcpy(span.data(), copy, span.size_bytes());
       copy += span.size_bytes();
     });
-    return moments_.back();
+    return moments_[index];
   }
 
- private:
   // With 64 snapshots a run resumes, on average, less than a hundredth of its events before the first difference. A
   // copy costs as much as two events.
   static constexpr size_t kMost = 64;

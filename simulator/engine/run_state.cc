@@ -14,6 +14,7 @@ RunState::RunState(const SimGraph& sim_graph, const DeviceOrders& orders, size_t
       ops(num_ops),
       device_queue(num_devices, num_ops),
       device_free_at(num_devices),
+      idle_us(num_devices),
       log(num_ops + most_transfers) {
   EMPLACE_CHECK(num_devices + link_slots <= EventSlots::kMaxSlots);
   std::vector<OpIndex> next_in_order(num_ops, -1);
@@ -50,6 +51,7 @@ void RunState::Reset(std::span<const DeviceIndex> placement, bool keep_the_trans
   events.Clear();
   device_queue.Clear();
   std::fill(device_free_at.begin(), device_free_at.end(), 0.0);
+  std::fill(idle_us.begin(), idle_us.end(), 0.0);
   log_size = 0;
   timeline.transfers.clear();
 }

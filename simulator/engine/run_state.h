@@ -73,6 +73,7 @@ struct RunState {
     const OpIndex op = device_queue.Pop(device);
     __builtin_prefetch(consumers.items.data() + consumers.begin[static_cast<size_t>(op)]);
     const double start = std::max(now, device_free_at[device]);
+    idle_us[device] += start - device_free_at[device];
     const double cost = graph.cost_us[static_cast<size_t>(op) * num_devices + device];
     const double finish = start + cost;
     timeline.start_us[static_cast<size_t>(op)] = start;
@@ -91,7 +92,15 @@ struct RunState {
     events.VisitState(visit);
     device_queue.VisitState(visit);
     visit(std::span(device_free_at));
+    visit(std::span(idle_us));
     visit(std::span(&log_size, 1));
+  }
+  // Calls visit(span) for the data that a run writes once: entries that were written before a snapshot never change.
+  template <typename Visit>
+  void VisitHistory(Visit&& visit) {
+    device_queue.VisitHistory(visit);
+    visit(std::span(timeline.start_us));
+    visit(std::span(timeline.finish_us));
   }
 
   // There is a slot for each device, for each channel of a topology, and for the network's turn.
@@ -112,6 +121,7 @@ struct RunState {
   std::vector<OpState> ops;   // [n]
   LinkedQueues device_queue;  // [D] queues of ops; the pushed ops are a device's ops in the order of their starts.
   std::vector<double> device_free_at;  // [D] us; when the device can start its next op
+  std::vector<double> idle_us;         // [D] for how long the device has had nothing to run before its last op
   std::vector<int32_t>
       log;  // [n + most transfers] events that made inputs ready: op ends as op, deliveries as ~transfer
   size_t log_size = 0;

@@ -7,8 +7,9 @@
 #include <vector>
 
 #include "common/csr.h"
-#include "simulator/graph/op_graph.h"
+#include "common/ids.h"
 #include "simulator/machine/cluster.h"
+#include "simulator/graph/op_graph.h"
 
 namespace emplace {
 
@@ -33,6 +34,12 @@ struct SimGraph {
   Routes routes;                      // For LinkModel::kTopology, else empty.
   std::vector<int64_t> memory_bytes;  // [D]
 
+  // For how long an op keeps a device busy, in us: its cost, and the overhead after an op that costs something. NaN if
+  // the device may not run the op.
+  double BusyUs(OpIndex op, DeviceIndex device) const {
+    const double us = cost_us[static_cast<size_t>(op) * static_cast<size_t>(num_devices) + static_cast<size_t>(device)];
+    return us > 0 ? us + op_overhead_us : us;
+  }
   // Upper bound of the makespan of any placement: the times of all ops and all transfers, one after the other.
   double LongestRunUs() const;
   // Whether each device's peak fits its memory. peak_bytes: [D], as Simulator gives it.

@@ -1,5 +1,7 @@
 #include "simulator/engine/simulator.h"
 
+#include <limits>
+
 #include "common/error.h"
 #include "simulator/engine/event_loop.h"
 #include "simulator/engine/links/destination_transfers.h"
@@ -63,6 +65,24 @@ DeviceOrders Simulator::StartOrders() const {
   }
   return orders;
 }
+
+double Simulator::SetBase(std::span<const DeviceIndex> placement) {
+  impl_->loop->Hold(placement);
+  return impl_->loop->state().timeline.makespan_us;
+}
+
+double Simulator::Try(std::span<const DeviceIndex> placement, double limit_us) {
+  const bool ended = impl_->loop->Try(placement, limit_us);
+  const double makespan_us = impl_->loop->state().timeline.makespan_us;
+  return ended && makespan_us <= limit_us ? makespan_us : std::numeric_limits<double>::infinity();
+}
+
+void Simulator::Peak(std::span<const DeviceIndex> placement, std::span<int64_t> peak_bytes) {
+  const RunState& run = impl_->loop->state();
+  impl_->peak.Compute(placement, run.device_queue, run.timeline, peak_bytes);
+}
+
+const Timeline& Simulator::timeline() const { return impl_->loop->state().timeline; }
 
 size_t Simulator::events() const { return impl_->loop->events(); }
 

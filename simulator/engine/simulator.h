@@ -8,6 +8,9 @@
 // reports every transfer.
 //
 // With orders (device_order.h), each device that has one runs its ops in just this order.
+// A search tries many placements that differ a little from the one it has. SetBase holds that one; each Try then starts
+// from the base's run, whatever was tried before, and ends as soon as the makespan is certain to exceed a limit
+// (run_bound.h).
 #pragma once
 
 #include <cstdint>
@@ -37,6 +40,20 @@ class Simulator {
 
   // [D] the order in which each device started its ops in the last call.
   DeviceOrders StartOrders() const;
+  // Simulates a placement, and makes it the base for Try until one of the calls above. Returns its makespan in us. The
+  // first call allocates.
+  double SetBase(std::span<const DeviceIndex> placement);
+  // Returns the makespan in us that Makespan would return if it is at most limit_us, and else infinity, sooner.
+  // REQUIRES: there is a base, and placement is legal.
+  double Try(std::span<const DeviceIndex> placement, double limit_us);
+  // Writes the peak memory of each device to peak_bytes [D]. REQUIRES: the last call was SetBase, or Try within its
+  // limit, of this placement.
+  void Peak(std::span<const DeviceIndex> placement, std::span<int64_t> peak_bytes);
+
+  // The timeline of the last call, without transfers and peaks unless that was Run. REQUIRES: it was not a Try that
+  // exceeded its limit.
+  const Timeline& timeline() const;
+
   // Number of op ends and deliveries that the last call simulated; those taken over do not count.
   size_t events() const;
 

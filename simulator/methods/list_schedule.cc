@@ -81,11 +81,7 @@ ScheduleGraph::ScheduleGraph(const PlacementTask& task) : task_(task) {
   }
 }
 
-double ScheduleGraph::CostUs(OpIndex op, DeviceIndex device) const {
-  const double us =
-      task_.sim.cost_us[static_cast<size_t>(op) * static_cast<size_t>(num_devices()) + static_cast<size_t>(device)];
-  return us > 0 ? us + task_.sim.op_overhead_us : us;
-}
+double ScheduleGraph::CostUs(OpIndex op, DeviceIndex device) const { return task_.sim.BusyUs(op, device); }
 
 double ScheduleGraph::TransferUs(int32_t tensor, DeviceIndex from, DeviceIndex to) const {
   const SimGraph& sim = task_.sim;

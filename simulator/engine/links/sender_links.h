@@ -85,6 +85,10 @@ class SenderLinks {
     queue_.VisitState(visit);
     visit(std::span(free_at_));
   }
+  template <typename Visit>
+  void VisitHistory(Visit&& visit) {
+    queue_.VisitHistory(visit);
+  }
 
  private:
   // Starts the next transfer of the queue. REQUIRES: the queue is not empty, and no delivery is scheduled.

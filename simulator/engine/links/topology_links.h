@@ -100,6 +100,11 @@ class TopologyLinks {
     visit(std::span(occupied_));
     visit(std::span(under_way_));
   }
+  template <typename Visit>
+  void VisitHistory(Visit&& visit) {
+    queue_.VisitHistory(visit);
+    visit(std::span(request_));
+  }
 
  private:
   struct UnderWay {

@@ -1,0 +1,88 @@
+// A Try never shows: its makespan is that of a fresh Simulator, or that one is over the limit.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "simulator/engine/simulator.h"
+#include "tests/support/random_graph.h"
+#include "tests/support/trials.h"
+
+namespace emplace {
+namespace {
+
+class RunTrial : public ::testing::TestWithParam<LinkModel> {};
+INSTANTIATE_TEST_SUITE_P(Simulator, RunTrial,
+                         ::testing::Values(LinkModel::kShared, LinkModel::kPerDestination, LinkModel::kTopology),
+                         [](const auto& tested) { return LinkModelName(tested.param); });
+
+// One op, some ops in a row, or all of them somewhere else.
+Placement Changed(Rng& rng, Placement placement, int32_t num_devices) {
+  const auto last = static_cast<int64_t>(placement.size()) - 1;
+  const int64_t first = rng.UniformInt(0, last);
+  const int64_t length = std::vector<int64_t>{1, 1, 5, last + 1}[static_cast<size_t>(rng.UniformInt(0, 3))];
+  for (int64_t o = first; o <= std::min(last, first + length - 1); ++o) {
+    placement[static_cast<size_t>(o)] = static_cast<DeviceIndex>(rng.UniformInt(0, num_devices - 1));
+  }
+  return placement;
+}
+
+TEST_P(RunTrial, IsWithinItsLimitAsAFreshRunIs) {
+  int exceeded = 0;
+  int within = 0;
+  size_t tried_events = 0;
+  size_t fresh_events = 0;
+  for (uint64_t seed = 0; seed < Trials(250); ++seed) {
+    Rng rng(seed);
+    const RandomGraphOptions options{.max_ops = seed % 5 == 0 ? 60 : 500,
+                                     .max_devices = seed % 7 == 0 ? 8 : 4,
+                                     .edge_density = seed % 3 == 0 ? 3.0 : 1.5,
+                                     .link_model = GetParam()};
+    const OpGraph graph = RandomGraph(rng, options);
+    const Cluster cluster = RandomCluster(rng, options);
+    const SimGraph sim = SimGraph::Compile(graph, cluster);
+    Simulator simulator(sim);
+    Placement base = RandomPlacement(rng, graph, cluster);
+    double base_us = simulator.SetBase(base);
+    std::vector<int64_t> peak(cluster.devices.size());
+    for (int step = 0; step < 60; ++step) {
+      SCOPED_TRACE(testing::Message() << "seed " << seed << " step " << step);
+      const Placement placement = Changed(rng, base, sim.num_devices);
+      Simulator fresh_simulator(sim);
+      const Timeline& fresh = fresh_simulator.Run(placement);
+      // Half of the limits are the exact makespan of some run, where rounding must not matter.
+      const double limits[] = {fresh.makespan_us, base_us, base_us * rng.Uniform(0.8, 1.3), INFINITY};
+      const double limit_us = limits[rng.UniformInt(0, 3)];
+      const double tried_us = simulator.Try(placement, limit_us);
+      tried_events += simulator.events();
+      fresh_events += fresh_simulator.events();
+      if (fresh.makespan_us > limit_us) {
+        ASSERT_EQ(tried_us, INFINITY);
+        ++exceeded;
+      } else {
+        ASSERT_EQ(tried_us, fresh.makespan_us);
+        simulator.Peak(placement, peak);
+        ASSERT_EQ(peak, fresh.peak_bytes);
+        ASSERT_EQ(simulator.timeline().start_us, fresh.start_us);
+        ++within;
+      }
+      switch (rng.UniformInt(0, 9)) {
+        case 0:  // The search takes it.
+          base = placement;
+          ASSERT_EQ(base_us = simulator.SetBase(base), fresh.makespan_us);
+          break;
+        case 1:  // Another use in between ends the base.
+          ASSERT_EQ(simulator.Makespan(placement), fresh.makespan_us);
+          ASSERT_EQ(simulator.SetBase(base), base_us);
+          break;
+        default:
+          break;
+      }
+    }
+  }
+  EXPECT_GT(exceeded, 100);
+  EXPECT_GT(within, 100);
+  EXPECT_LT(tried_events, fresh_events);
+}
+
+}  // namespace
+}  // namespace emplace
