@@ -13,20 +13,24 @@
 //   Replay                    makes the inputs ready that a delivery had made ready
 //
 // A search tries many placements that differ little from one, the base. Hold keeps the run of the base; each Try then
-// starts from the base's snapshots, whatever was tried before, and ends as soon as run_bound.h knows it to be too long.
+// starts from the base's snapshots, whatever was tried before, and ends as soon as it is certain (run_bound.h), or for
+// the impatient likely (run_forecast.h), to be too long.
 #pragma once
 
 #include <algorithm>
+#include <limits>
 #include <optional>
 #include <span>
 #include <vector>
 
 #include "common/error.h"
 #include "simulator/engine/placement_change.h"
-#include "simulator/engine/run_snapshots.h"
-#include "simulator/engine/run_state.h"
 #include "simulator/engine/run_bound.h"
 #include "simulator/engine/run_copy.h"
+#include "simulator/engine/run_snapshots.h"
+#include "simulator/engine/run_state.h"
+#include "simulator/engine/run_forecast.h"
+#include "simulator/engine/simulator.h"
 
 namespace emplace {
 
@@ -38,9 +42,9 @@ class EventLoop {
   virtual void Run(std::span<const DeviceIndex> placement, bool keep_transfers) = 0;
   // Simulates a placement as Run does, and makes it the base.
   virtual void Hold(std::span<const DeviceIndex> placement) = 0;
-  // Simulates a placement from the base on. Returns false, with the run not ended, once the makespan is certain to be
-  // more than limit_us. The base stays. REQUIRES: there is a base.
-  virtual bool Try(std::span<const DeviceIndex> placement, double limit_us) = 0;
+  // Simulates a placement from the base on. Returns false, with the run not ended, once the makespan is certain, or if
+  // asked for likely, to be more than limit_us. The base stays. REQUIRES: there is a base.
+  virtual bool Try(std::span<const DeviceIndex> placement, double limit_us, GiveUp when) = 0;
   RunState& state() { return run_; }
   // Number of op ends and deliveries that the last run simulated; those taken over from the run before do not count.
   size_t events() const { return run_.log_size - taken_over_; }
@@ -81,16 +85,21 @@ class EventLoopOver final : public EventLoop {
 
   void Hold(std::span<const DeviceIndex> placement) override {
     Run(placement, /*keep_transfers=*/false);
-    if (!bound_) bound_.emplace(run_.graph);
+    if (!bound_) {
+      bound_.emplace(run_.graph);
+      forecast_.emplace(run_.graph);
+    }
     bound_->SetBase(placement);
+    forecast_->SetBase(run_);
     base_.Save(*this, run_);
   }
 
-  bool Try(std::span<const DeviceIndex> placement, double limit_us) override {
+  bool Try(std::span<const DeviceIndex> placement, double limit_us, GiveUp when) override {
     EMPLACE_CHECK(placement.size() == run_.num_ops && !base_.empty());
     ReturnToBase();
     const double same_until = FirstEffectUs(placement);
     bound_->Begin(placement, limit_us);
+    forecast_->Begin(when == GiveUp::kWhenLikely ? limit_us : std::numeric_limits<double>::infinity());
     Reset(placement, /*keep_transfers=*/false);
     tried_ = true;
     double last = 0;
@@ -117,7 +126,7 @@ class EventLoopOver final : public EventLoop {
  private:
   enum class Purpose : uint8_t {
     kRun,  // To the end, with snapshots.
-    kTry,  // While the bound allows; the base's snapshots stay.
+    kTry,  // Until it is given up; the base's snapshots stay.
   };
 
   void Reset(std::span<const DeviceIndex> placement, bool keep_transfers) {
@@ -132,7 +141,7 @@ class EventLoopOver final : public EventLoop {
     tried_ = false;
   }
 
-  // Processes all events after `last`, the time of the last one. Returns false if the bound ended the run.
+  // Processes all events after `last`, the time of the last one. Returns false if the run was given up.
   template <Purpose kPurpose>
   bool ProcessEvents(double last) {
     while (!run_.events.Empty()) {
@@ -142,6 +151,7 @@ class EventLoopOver final : public EventLoop {
         const OpIndex op = FinishOp(event.slot, last);
         if constexpr (kPurpose == Purpose::kTry) {
           if (bound_->IsExceeded(op, event.slot, last, run_.idle_us[event.slot])) return false;
+          if (forecast_->IsExceeded(op, last)) return false;
         }
       } else {
         links_.OnEvent(run_, event.slot - run_.num_devices, /*delivery=*/event.rank < run_.num_ops, last);
@@ -213,7 +223,8 @@ class EventLoopOver final : public EventLoop {
   size_t ended_ = 0;  // Ops that have ended.
   PlacementChange change_;
   RunSnapshots snapshots_;
-  std::optional<RunBound> bound_;  // Made by the first Hold.
+  std::optional<RunBound> bound_;  // These two are made by the first Hold.
+  std::optional<RunForecast> forecast_;
   RunCopy base_;
   bool tried_ = false;  // Whether the arrays hold what was tried last, not the base.
 };

@@ -9,8 +9,8 @@
 //
 // With orders (device_order.h), each device that has one runs its ops in just this order.
 // A search tries many placements that differ a little from the one it has. SetBase holds that one; each Try then starts
-// from the base's run, whatever was tried before, and ends as soon as the makespan is certain to exceed a limit
-// (run_bound.h).
+// from the base's run, whatever was tried before, and ends as soon as the makespan is certain (run_bound.h) or likely
+// (run_forecast.h) to exceed a limit.
 #pragma once
 
 #include <cstdint>
@@ -23,6 +23,9 @@
 #include "simulator/graph/device_order.h"
 
 namespace emplace {
+
+// When a placement that is tried is given up: when its makespan is certain, or likely, to exceed the limit.
+enum class GiveUp : uint8_t { kWhenCertain, kWhenLikely };
 
 class Simulator {
  public:
@@ -43,9 +46,10 @@ class Simulator {
   // Simulates a placement, and makes it the base for Try until one of the calls above. Returns its makespan in us. The
   // first call allocates.
   double SetBase(std::span<const DeviceIndex> placement);
-  // Returns the makespan in us that Makespan would return if it is at most limit_us, and else infinity, sooner.
-  // REQUIRES: there is a base, and placement is legal.
-  double Try(std::span<const DeviceIndex> placement, double limit_us);
+  // Returns the makespan in us that Makespan would return if it is at most limit_us, and else infinity, sooner. With
+  // GiveUp::kWhenLikely it sometimes returns infinity for a makespan within the limit, too. REQUIRES: there is a base,
+  // and placement is legal.
+  double Try(std::span<const DeviceIndex> placement, double limit_us, GiveUp when);
   // Writes the peak memory of each device to peak_bytes [D]. REQUIRES: the last call was SetBase, or Try within its
   // limit, of this placement.
   void Peak(std::span<const DeviceIndex> placement, std::span<int64_t> peak_bytes);

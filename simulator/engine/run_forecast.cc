@@ -1,0 +1,48 @@
+#include "simulator/engine/run_forecast.h"
+
+#include <algorithm>
+
+namespace emplace {
+
+RunForecast::RunForecast(const SimGraph& graph)
+    : graph_(graph),
+      latest_us_(static_cast<size_t>(graph.num_ops)),
+      next_latest_us_(static_cast<size_t>(graph.num_devices)) {}
+
+void RunForecast::SetBase(const RunState& run) {
+  makespan_us_ = run.timeline.makespan_us;
+  std::fill(next_latest_us_.begin(), next_latest_us_.end(), makespan_us_);
+  // The log has the ends of ops in the order of time, so all readers of an op, and its device's next op, come after it.
+  for (size_t i = run.log_size; i-- > 0;) {
+    const OpIndex op = run.log[i];
+    if (op < 0) continue;  // A delivery.
+    const size_t device = run.DeviceOf(op);
+    const auto o = static_cast<size_t>(op);
+    const double cost_us = graph_.cost_us[o * run.num_devices + device];
+    double latest_us = next_latest_us_[device] - (cost_us > 0 ? graph_.op_overhead_us : 0);
+    for (int32_t tensor = graph_.tensor_begin[o]; tensor < graph_.tensor_begin[o + 1]; ++tensor) {
+      for (const OpIndex reader : graph_.tensor_consumers.Row(tensor)) {
+        const size_t to = run.DeviceOf(reader);
+        const auto r = static_cast<size_t>(reader);
+        const double start_us = latest_us_[r] - graph_.cost_us[r * run.num_devices + to];
+        latest_us = std::min(latest_us, to == device ? start_us : start_us - TransferUs(tensor, device, to));
+      }
+    }
+    latest_us_[o] = latest_us;
+    next_latest_us_[device] = latest_us - cost_us;
+  }
+}
+
+void RunForecast::Begin(double limit_us) {
+  late_by_us_ = limit_us - makespan_us_ + kTolerance * makespan_us_;
+  late_ops_ = 0;
+}
+
+double RunForecast::TransferUs(int32_t tensor, size_t from, size_t to) const {
+  const auto bytes = static_cast<double>(graph_.tensor_bytes[static_cast<size_t>(tensor)]);
+  if (graph_.link_model != LinkModel::kTopology) return bytes / graph_.bandwidth_bytes_per_us;
+  const size_t pair = from * static_cast<size_t>(graph_.num_devices) + to;
+  return graph_.routes.latency_us[pair] + bytes / graph_.routes.bandwidth_bytes_per_us[pair];
+}
+
+}  // namespace emplace
