@@ -15,6 +15,9 @@
 namespace emplace {
 namespace {
 
+// Of the coarsest search level.
+constexpr int32_t kFewestGroups = 16;
+
 bool RunsEverything(const SimGraph& sim, DeviceIndex device) {
   for (int32_t o = 0; o < sim.num_ops; ++o) {
     const size_t row = static_cast<size_t>(o) * static_cast<size_t>(sim.num_devices);
@@ -169,7 +172,8 @@ PlacementTask PlacementTask::MakeForEpisodes(const OpGraph& graph, const Cluster
 
 PlacementTask PlacementTask::Make(const OpGraph& graph, const Cluster& cluster, int32_t max_groups) {
   PlacementTask task = MakeForEpisodes(graph, cluster, max_groups);
-  task.unit_of_op = GroupOps(graph, cluster, graph.num_ops()).group_of_op;
+  task.search_levels = GroupOpsByLevel(graph, cluster, kFewestGroups);
+  task.unit_of_op = task.search_levels[1];
   for (const Op& op : graph.ops()) task.stage_of_op.push_back(StageOf(op));
   task.microbatch_of_op = Microbatches(graph);
   for (const Device& device : cluster.devices) task.device_kinds.push_back(device.kind);

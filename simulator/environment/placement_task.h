@@ -28,7 +28,9 @@ struct PlacementTask {
   double single_device_us = 0;
   DeviceIndex single_device = 0;
   // For methods that place ops. Only Make fills these in, and actors do not get them.
-  std::vector<GroupIndex> unit_of_op;     // [num_ops] the smallest sets of ops that have to stay together
+  std::vector<GroupIndex> unit_of_op;  // [num_ops] sets of ops that are best placed together, such as chains
+  // Nested groupings for searches, fine to coarse, each [num_ops] (GroupOpsByLevel).
+  std::vector<std::vector<GroupIndex>> search_levels;
   std::vector<int32_t> stage_of_op;       // [num_ops] "stage" of the op's attrs, -1: none
   std::vector<int32_t> microbatch_of_op;  // [num_ops] counted from 0; -1: no op repeats this one, nor the reverse
   std::vector<std::string> device_kinds;  // [D]

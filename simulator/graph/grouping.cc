@@ -45,11 +45,28 @@ class Grouper {
   GroupedGraph Run() {
     MakeUnits();
     AcyclicContraction dag(num_units_, forward_edges_);
-    groups_left_ = num_units_;
     FoldZeroCost(dag);
     ContractChains(dag);
     MergeDown(dag);
     return Number(dag);
+  }
+
+  // max_groups: of the coarsest level.
+  std::vector<std::vector<GroupIndex>> RunByLevel() {
+    const int32_t fewest = max_groups_;
+    MakeUnits();
+    AcyclicContraction dag(num_units_, forward_edges_);
+    std::vector<std::vector<GroupIndex>> levels = {Number(dag).group_of_op};
+    FoldZeroCost(dag);
+    ContractChains(dag);
+    levels.push_back(Number(dag).group_of_op);
+    while (groups_left_ >= 2 * fewest) {
+      max_groups_ = std::max(fewest, groups_left_ / 2);
+      MergeDown(dag);
+      if (groups_left_ > max_groups_) break;  // `allowed` forbids every further merge.
+      levels.push_back(Number(dag).group_of_op);
+    }
+    return levels;
   }
 
  private:
@@ -82,6 +99,7 @@ class Grouper {
       const UnitEdge edge = {place[static_cast<size_t>(from)], place[static_cast<size_t>(to)]};
       if (edge.first < edge.second) forward_edges_.push_back(edge);
     }
+    groups_left_ = num_units_;
   }
 
   static std::vector<UnitEdge> PairsOf(const std::vector<GroupEdge>& edges) {
@@ -315,7 +333,7 @@ class Grouper {
 
   const OpGraph& graph_;
   const Cluster& cluster_;
-  const int32_t max_groups_;
+  int32_t max_groups_;
   int32_t num_units_ = 0;
   int32_t groups_left_ = 0;
   std::vector<int32_t> unit_of_op_;      // [num_ops]
@@ -327,6 +345,10 @@ class Grouper {
 
 GroupedGraph GroupOps(const OpGraph& graph, const Cluster& cluster, int32_t max_groups) {
   return Grouper(graph, cluster, max_groups).Run();
+}
+
+std::vector<std::vector<GroupIndex>> GroupOpsByLevel(const OpGraph& graph, const Cluster& cluster, int32_t fewest) {
+  return Grouper(graph, cluster, fewest).RunByLevel();
 }
 
 }  // namespace emplace

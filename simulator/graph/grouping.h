@@ -38,4 +38,9 @@ struct GroupedGraph {
 // Throws BadInput, which names an op, when ops that have to be together have no device in common.
 GroupedGraph GroupOps(const OpGraph& graph, const Cluster& cluster, int32_t max_groups);
 
+// Nested groupings for searches, from fine to coarse, each as the group of every op [num_ops]. The first has the
+// smallest sets of ops that have to be together; the second also merges ops of zero cost and chains; each further one
+// has at most half as many groups as the one before, down to `fewest`. Throws as GroupOps does.
+std::vector<std::vector<GroupIndex>> GroupOpsByLevel(const OpGraph& graph, const Cluster& cluster, int32_t fewest);
+
 }  // namespace emplace

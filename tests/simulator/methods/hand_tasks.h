@@ -24,6 +24,7 @@ inline PlacementTask HandTask(std::vector<Op> ops, const Cluster& cluster) {
     task.stage_of_op.push_back(-1);
     task.microbatch_of_op.push_back(-1);
   }
+  task.search_levels = {task.unit_of_op};
   for (const Device& device : cluster.devices) task.device_kinds.push_back(device.kind);
   return task;
 }
