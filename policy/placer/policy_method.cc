@@ -11,11 +11,8 @@ namespace {
 class PolicyMethod final : public PlacementMethod {
  public:
   PolicyMethod(const PolicyWeights& weights, const MethodOptions& options)
-      : player_(MakePlayer(weights)), placer_{.samples = options.samples, .seed = options.seed} {
-    const auto start = weights.metadata.find("environment.start");
-    if (start != weights.metadata.end())
-      placer_.start = StartFromText(start->second, "environment.start of the policy");
-  }
+      : player_(MakePlayer(weights)),
+        placer_{.samples = options.samples, .start = StartOfEpisodes(weights), .seed = options.seed} {}
 
   bool draws() const override { return true; }  // The start placement is drawn, if nothing else.
 
@@ -30,7 +27,7 @@ class PolicyMethod final : public PlacementMethod {
 
  private:
   const std::unique_ptr<Player> player_;
-  PlacerOptions placer_;
+  const PlacerOptions placer_;
 };
 
 }  // namespace

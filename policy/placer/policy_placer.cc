@@ -95,6 +95,12 @@ class Search {
 
 }  // namespace
 
+Start StartOfEpisodes(const PolicyWeights& policy) {
+  const auto start = policy.metadata.find("environment.start");
+  if (start == policy.metadata.end()) return PlacerOptions().start;
+  return StartFromText(start->second, "environment.start of the policy");
+}
+
 Rng PlacerRng(const PlacementTask& task, const PlacerOptions& options) {
   return Rng(options.seed).Fork("placer/" + task.name);
 }

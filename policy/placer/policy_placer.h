@@ -7,6 +7,7 @@
 
 #include "common/rng.h"
 #include "policy/player.h"
+#include "policy/policy_weights.h"
 #include "simulator/environment/environment_config.h"
 #include "simulator/environment/placement_task.h"
 
@@ -17,6 +18,10 @@ struct PlacerOptions {
   Start start = Start::kRandom;  // As environment.start; a random one is drawn from `seed`.
   uint64_t seed = 1;
 };
+
+// The start placement with which the policy was trained, PlacerOptions::start of a policy that does not say.
+// Throws BadInput for a start that there is not.
+Start StartOfEpisodes(const PolicyWeights& policy);
 
 // Episode e of a placement draws from PlacerRng(...).Fork("episode", e); the first is the greedy one.
 Rng PlacerRng(const PlacementTask& task, const PlacerOptions& options);

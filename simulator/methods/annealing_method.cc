@@ -5,9 +5,7 @@
 #include <cmath>
 #include <numeric>
 
-#include "common/error.h"
 #include "common/rng.h"
-#include "common/strings.h"
 #include "simulator/environment/environment_config.h"
 #include "simulator/environment/group_graph.h"
 #include "simulator/environment/start_placement.h"
@@ -21,9 +19,9 @@ using Groups = std::vector<uint8_t>;
 
 // Chosen on profiled and generated graphs. With 5,000 runs, start temperatures from 0.2 to 1 spread and ends from 1e-4
 // to 1e-2 of those gave mean makespans within 2 % of each other.
-constexpr int64_t kGreedyShare = 4;    // One in so many runs is left for the greedy search at the end.
+constexpr double kGreedyShare = 0.25;  // What is left for the greedy search at the end.
 constexpr int64_t kMostProbes = 100;   // Moves that measure the start temperature.
-constexpr int64_t kProbeShare = 10;    // And at most one in so many runs of its start.
+constexpr double kProbeShare = 0.1;    // And at most this share of what its start has.
 constexpr double kHotPerSpread = 0.5;  // Start temperature / mean change of energy by a first move.
 constexpr double kColdPerHot = 1e-2;   // End temperature / start temperature.
 constexpr double kMemoryPenalty = 10;  // Energy doubles where a tenth of the cluster's memory is lacking.
@@ -55,16 +53,16 @@ class Annealer {
         rng_(rng),
         memory_bytes_(std::accumulate(task.sim.memory_bytes.begin(), task.sim.memory_bytes.end(), 1.0)) {}
 
-  // Uses `runs` of the search, at least 1: the start, probes of the temperature, then a walk that cools geometrically.
-  void Anneal(Groups current, int64_t runs) {
-    const int64_t end = search_.runs() + runs;
+  // Goes on until this share of the search is over: the start, probes of the temperature, then a walk that cools
+  // geometrically.
+  void Anneal(Groups current, double until) {
+    const double start = search_.Progress();
     double energy = Energy(search_.Simulate(current));
-    const double hot = kHotPerSpread * Spread(current, energy, std::min(kMostProbes, runs / kProbeShare));
-    const int64_t begin = search_.runs();
+    const double hot = kHotPerSpread * Spread(current, energy, start + kProbeShare * (until - start));
+    const double begin = search_.Progress();
     Groups next;
-    while (search_.runs() < end) {
-      const double progress = static_cast<double>(search_.runs() - begin) / static_cast<double>(end - begin);
-      const double temperature = hot * std::pow(kColdPerHot, progress);
+    for (double at = begin; at < until; at = search_.Progress()) {
+      const double temperature = hot * std::pow(kColdPerHot, (at - begin) / (until - begin));
       next = current;
       moves_.Apply(rng_, next);
       const double next_energy = Energy(search_.Simulate(next));
@@ -77,7 +75,7 @@ class Annealer {
   // Spends what is left on moves from the best placement so far, taking only better ones.
   void Descend() {
     Groups next;
-    while (search_.runs_left() > 0) {
+    while (!search_.Ended()) {
       next = search_.best_groups();
       moves_.Apply(rng_, next);
       search_.Simulate(next);
@@ -91,11 +89,13 @@ class Annealer {
     return score.makespan_us * (1 + kMemoryPenalty * static_cast<double>(score.bytes_over) / memory_bytes_);
   }
 
-  // The mean change of energy by one move from `start`; 0 without probes, which makes the walk greedy.
-  double Spread(const Groups& start, double energy, int64_t probes) {
+  // The mean change of energy by one move from `start`, probed until this share of the search is over; 0 without
+  // probes, which makes the walk greedy.
+  double Spread(const Groups& start, double energy, double until) {
     double sum = 0;
+    int64_t probes = 0;
     Groups next;
-    for (int64_t i = 0; i < probes; ++i) {
+    for (; probes < kMostProbes && search_.Progress() < until; ++probes) {
       next = start;
       moves_.Apply(rng_, next);
       sum += std::abs(Energy(search_.Simulate(next)) - energy);
@@ -111,13 +111,11 @@ class Annealer {
 
 }  // namespace
 
-AnnealingMethod::AnnealingMethod(const MethodOptions& options) : budget_(options.budget), seed_(options.seed) {
-  if (budget_ < 1) throw BadInput(StrCat("--budget is ", budget_, ", expected at least 1"));
-}
+AnnealingMethod::AnnealingMethod(const MethodOptions& options) : options_(options) { CheckSearchLimits(options); }
 
 MethodResult AnnealingMethod::Place(const PlacementTask& task) {
-  Rng rng = Rng(seed_).Fork("annealing/" + task.name);
-  BudgetedSearch search(task, budget_);
+  Rng rng = Rng(options_.seed).Fork("annealing/" + task.name);
+  BudgetedSearch search(task, options_);
   // The single device first: however small the budget is, the result is not worse.
   std::array<Groups, 3> starts;
   StartPlacement(task, Start::kSingle, rng, starts[0]);
@@ -130,12 +128,9 @@ MethodResult AnnealingMethod::Place(const PlacementTask& task) {
     return search.BestResult();
   }
   Annealer annealer(task, search, moves, rng);
-  int64_t left = budget_ - budget_ / kGreedyShare;
-  for (size_t i = 0; i < starts.size() && left > 0; ++i) {
-    const auto starts_left = static_cast<int64_t>(starts.size() - i);
-    const int64_t runs = (left + starts_left - 1) / starts_left;
-    annealer.Anneal(starts[i], runs);
-    left -= runs;
+  for (size_t i = 0; i < starts.size(); ++i) {
+    const double until = (1 - kGreedyShare) * static_cast<double>(i + 1) / static_cast<double>(starts.size());
+    if (search.Progress() < until) annealer.Anneal(starts[i], until);
   }
   annealer.Descend();
   return search.BestResult();

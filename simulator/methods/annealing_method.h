@@ -8,14 +8,14 @@ namespace emplace {
 
 class AnnealingMethod : public PlacementMethod {
  public:
-  explicit AnnealingMethod(const MethodOptions& options);  // Throws BadInput unless budget >= 1.
+  explicit AnnealingMethod(const MethodOptions& options);  // Throws BadInput without a budget or seconds.
   bool draws() const override { return true; }
-  // The result is never worse than that of `single`. Uses the whole budget, unless there is only one placement.
+  bool searches() const override { return true; }
+  // The result is never worse than that of `single`. Uses the whole budget or time, unless there is only one placement.
   MethodResult Place(const PlacementTask& task) override;
 
  private:
-  int64_t budget_;
-  uint64_t seed_;
+  MethodOptions options_;
 };
 
 }  // namespace emplace

@@ -1,8 +1,6 @@
 #include "simulator/methods/local_search_method.h"
 
-#include "common/error.h"
 #include "common/rng.h"
-#include "common/strings.h"
 #include "simulator/environment/environment_config.h"
 #include "simulator/environment/start_placement.h"
 #include "simulator/methods/budgeted_search.h"
@@ -16,22 +14,20 @@ constexpr int64_t kPatiencePerGroup = 6;
 
 }  // namespace
 
-LocalSearchMethod::LocalSearchMethod(const MethodOptions& options) : budget_(options.budget), seed_(options.seed) {
-  if (budget_ < 1) throw BadInput(StrCat("--budget is ", budget_, ", expected at least 1"));
-}
+LocalSearchMethod::LocalSearchMethod(const MethodOptions& options) : options_(options) { CheckSearchLimits(options); }
 
 MethodResult LocalSearchMethod::Place(const PlacementTask& task) {
-  Rng rng = Rng(seed_).Fork("local-search/" + task.name);
-  BudgetedSearch search(task, budget_);
+  Rng rng = Rng(options_.seed).Fork("local-search/" + task.name);
+  BudgetedSearch search(task, options_);
   const PlacementMoves moves(task.groups);
   const int64_t patience = kPatiencePerGroup * task.groups.num_groups * (task.groups.num_devices - 1);
   std::vector<uint8_t> current;
   std::vector<uint8_t> next;
-  for (Start start = Start::kSingle; search.runs_left() > 0; start = Start::kRandom) {
+  for (Start start = Start::kSingle; !search.Ended(); start = Start::kRandom) {
     StartPlacement(task, start, rng, current);
     SearchScore score = search.Simulate(current);
     if (!moves.any()) break;
-    for (int64_t in_vain = 0; in_vain < patience && search.runs_left() > 0; ++in_vain) {
+    for (int64_t in_vain = 0; in_vain < patience && !search.Ended(); ++in_vain) {
       next = current;
       moves.Apply(rng, next);
       const SearchScore next_score = search.Simulate(next);

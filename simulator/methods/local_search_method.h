@@ -8,14 +8,14 @@ namespace emplace {
 
 class LocalSearchMethod : public PlacementMethod {
  public:
-  explicit LocalSearchMethod(const MethodOptions& options);  // Throws BadInput unless budget >= 1.
+  explicit LocalSearchMethod(const MethodOptions& options);  // Throws BadInput without a budget or seconds.
   bool draws() const override { return true; }
+  bool searches() const override { return true; }
   // The first descent starts from the best single device. Uses the whole budget, unless there is only one placement.
   MethodResult Place(const PlacementTask& task) override;
 
  private:
-  int64_t budget_;
-  uint64_t seed_;
+  MethodOptions options_;
 };
 
 }  // namespace emplace

@@ -7,6 +7,7 @@
 #include "common/strings.h"
 #include "simulator/engine/simulator.h"
 #include "simulator/methods/annealing_method.h"
+#include "simulator/methods/auto_method.h"
 #include "simulator/methods/cpu_method.h"
 #include "simulator/methods/dp_method.h"
 #include "simulator/methods/expert_method.h"
@@ -15,6 +16,7 @@
 #include "simulator/methods/m_etf_method.h"
 #include "simulator/methods/m_sct_method.h"
 #include "simulator/methods/m_topo_method.h"
+#include "simulator/methods/multilevel_method.h"
 #include "simulator/methods/optimal_method.h"
 #include "simulator/methods/random_method.h"
 #include "simulator/methods/scotch_method.h"
@@ -39,7 +41,8 @@ std::unique_ptr<PlacementMethod> MakePolicyMethod(const MethodOptions& options) 
 }
 
 std::vector<MethodEntry> Methods() {
-  return {Entry<SingleMethod>("single"),
+  return {Entry<AutoMethod>("auto"),
+          Entry<SingleMethod>("single"),
           Entry<CpuMethod>("cpu"),
           Entry<ExpertMethod>("expert"),
           Entry<DpMethod>("dp"),
@@ -51,6 +54,7 @@ std::vector<MethodEntry> Methods() {
           Entry<RandomMethod>("random"),
           Entry<LocalSearchMethod>("local-search"),
           Entry<AnnealingMethod>("annealing"),
+          Entry<MultilevelMethod>("multilevel"),
           Entry<OptimalMethod>("optimal"),
           {"policy", MakePolicyMethod}};
 }
@@ -80,6 +84,13 @@ std::unique_ptr<PlacementMethod> MakeMethod(const std::string& name, const Metho
     if (entry.name == name) return entry.make(options);
   }
   throw BadInput(StrCat("unknown method '", name, "', expected one of: ", Join(MethodNames(), ", ")));
+}
+
+void CheckSearchLimits(const MethodOptions& options) {
+  if (options.budget < 0) throw BadInput(StrCat("--budget is ", options.budget, ", expected at least 1"));
+  if (!(options.seconds >= 0)) throw BadInput(StrCat("--seconds is ", options.seconds, ", expected a number above 0"));
+  if (options.budget == 0 && options.seconds == 0)
+    throw BadInput("neither --seconds nor --budget is given, expected one to end the search");
 }
 
 MethodScore Score(const PlacementTask& task, const MethodResult& result) {

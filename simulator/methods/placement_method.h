@@ -3,6 +3,7 @@
 // --methods` then know its name.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -28,20 +29,36 @@ Objective ObjectiveNamed(const std::string& name);
 
 class PlacementMethod;
 
+class Proposer;
+
+// How far a search is.
+struct SearchProgress {
+  double seconds = 0;
+  int64_t evaluations = 0;
+  double best_us = 0;    // Least makespan so far.
+  std::string found_by;  // What found it.
+};
+
 struct MethodOptions {
-  int64_t budget = 100;  // Placements that a searching method may simulate.
+  int64_t budget = 100;  // Placements that a searching method may simulate; 0: any number.
+  double seconds = 0;    // Time that a searching method may take; 0: any time.
   uint64_t seed = 1;
   int32_t samples = 0;  // For `policy`: sampled episodes beside the greedy one.
   // Makes the method `policy`. Policies lie above this folder, so policy/placer/policy_method.h hands it in; empty:
   // there is no policy.
   std::function<std::unique_ptr<PlacementMethod>(const MethodOptions&)> make_policy = {};
   Objective objective = Objective::kLatency;  // For `dp`; all others minimize the latency.
+  int threads = 1;                          // For `auto` and `multilevel`, whose results do not depend on it.
+  Proposer* proposer = nullptr;             // For `auto` and `multilevel`: proposes a placement; may be null.
+  const std::atomic<bool>* stop = nullptr;  // Ends a search, with the best result so far, when it gets true.
+  std::function<void(const SearchProgress&)> progress = nullptr;  // Called by `auto` and `multilevel` now and then.
 };
 
 struct MethodResult {
   // nullopt: the method found no legal placement, for example because no single device may run an op.
   std::optional<Placement> placement;
-  int64_t evaluations = 0;  // Number of simulator runs.
+  int64_t evaluations = 0;    // Number of simulator runs.
+  std::string found_by = {};  // The method of a portfolio that found the placement; empty: the method itself.
   // The order in which devices run their ops, and the discipline that made it (disciplines.h); empty: none.
   DeviceOrders orders = {};
   std::string discipline = "";
@@ -53,6 +70,8 @@ class PlacementMethod {
   virtual ~PlacementMethod() = default;
   // Whether the placement may depend on the seed.
   virtual bool draws() const { return false; }
+  // Whether it goes on until its budget or time is over, or until it is told to stop.
+  virtual bool searches() const { return false; }
   // Deterministic in (task, options). A placement that fits every device's memory beats any that does not.
   virtual MethodResult Place(const PlacementTask& task) = 0;
 };
@@ -61,6 +80,8 @@ class PlacementMethod {
 // that the method does not know.
 std::unique_ptr<PlacementMethod> MakeMethod(const std::string& name, const MethodOptions& options);
 std::vector<std::string> MethodNames();
+// Throws BadInput unless a searching method has a budget or a time, and neither is negative.
+void CheckSearchLimits(const MethodOptions& options);
 
 // The simulated result of a method's placement. All printed figures come from here.
 struct MethodScore {

@@ -1,4 +1,4 @@
-// `random`: the best of `budget` placements drawn uniformly over the devices allowed to each group.
+// `random`: the best of many placements drawn uniformly over the devices allowed to each group.
 #pragma once
 
 #include "simulator/methods/placement_method.h"
@@ -7,13 +7,13 @@ namespace emplace {
 
 class RandomMethod : public PlacementMethod {
  public:
-  explicit RandomMethod(const MethodOptions& options);  // Throws BadInput unless budget >= 1.
+  explicit RandomMethod(const MethodOptions& options);  // Throws BadInput without a budget or seconds.
   bool draws() const override { return true; }
+  bool searches() const override { return true; }
   MethodResult Place(const PlacementTask& task) override;
 
  private:
-  int64_t budget_;
-  uint64_t seed_;
+  MethodOptions options_;
 };
 
 }  // namespace emplace

@@ -33,7 +33,7 @@ SearchScore BestOfAll(const PlacementTask& task) {
     }
     all = std::move(longer);
   }
-  BudgetedSearch search(task, std::ssize(all));
+  BudgetedSearch search(task, {.budget = std::ssize(all)});
   SearchScore best = search.Simulate(all.front());
   for (size_t i = 1; i < all.size(); ++i) best = std::min(best, search.Simulate(all[i]));
   return best;

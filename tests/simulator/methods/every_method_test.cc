@@ -50,13 +50,16 @@ TEST(EveryMethod, IsNeverBetterThanTheOptimum) {
       const MethodResult result = MakeMethod(name, {.budget = 60, .seed = seed})->Place(task);
       if (!result.placement) continue;
       const SearchScore score = SearchScoreOf(task, result);
-      EXPECT_GE(score, best) << name << ", seed " << seed;
       log_ratio[name] += std::log(score.makespan_us / best.makespan_us);
+      // These two may split the chains that the groups of `optimal` keep together.
+      if (name == "auto" || name == "multilevel") continue;
+      EXPECT_GE(score, best) << name << ", seed " << seed;
     }
   }
   EXPECT_GT(tasks, 100);
   // On tiny random graphs of every kind; scotch and m-topo do not look at the order, so they have no bound here.
-  for (const char* const name : {"heft", "m-etf", "m-sct", "random", "local-search", "annealing"}) {
+  for (const char* const name :
+       {"heft", "m-etf", "m-sct", "random", "local-search", "annealing", "auto", "multilevel"}) {
     EXPECT_LT(std::exp(log_ratio[name] / tasks), 1.5) << name;
   }
   for (const auto& [name, sum] : log_ratio) RecordProperty(name, std::to_string(std::exp(sum / tasks)));

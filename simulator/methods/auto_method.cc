@@ -1,0 +1,23 @@
+#include "simulator/methods/auto_method.h"
+
+#include <array>
+#include <limits>
+
+#include "simulator/methods/search/portfolio_search.h"
+
+namespace emplace {
+namespace {
+
+constexpr std::array<PassPlan, 1> kAutoPasses = {{
+    {.most_groups = std::numeric_limits<int32_t>::max(), .mix = {}, .hot = 0.002, .cold = 0.00002},
+}};
+
+}  // namespace
+
+AutoMethod::AutoMethod(const MethodOptions& options) : options_(options) { CheckSearchLimits(options); }
+
+MethodResult AutoMethod::Place(const PlacementTask& task) {
+  return SearchFromPortfolio(task, options_, kAutoPasses, "search");
+}
+
+}  // namespace emplace

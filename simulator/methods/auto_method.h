@@ -1,0 +1,21 @@
+// `auto`: the best of a portfolio of methods, improved by a search until the time or the budget is over.
+#pragma once
+
+#include "simulator/methods/placement_method.h"
+
+namespace emplace {
+
+class AutoMethod : public PlacementMethod {
+ public:
+  explicit AutoMethod(const MethodOptions& options);  // Throws BadInput without a budget or seconds.
+  bool draws() const override { return true; }
+  bool searches() const override { return true; }
+  // The result is never worse than that of a method of the portfolio (search/portfolio.h). With a budget alone it does
+  // not depend on the number of threads.
+  MethodResult Place(const PlacementTask& task) override;
+
+ private:
+  MethodOptions options_;
+};
+
+}  // namespace emplace

@@ -1,0 +1,21 @@
+// `multilevel`: simulated annealing from the best of the portfolio, moving groups of a graph at several levels, from
+// coarse groups to fine ones, twice. The comparison with it shows what `auto` gains by the rest.
+#pragma once
+
+#include "simulator/methods/placement_method.h"
+
+namespace emplace {
+
+class MultilevelMethod : public PlacementMethod {
+ public:
+  explicit MultilevelMethod(const MethodOptions& options);  // Throws BadInput without a budget or seconds.
+  bool draws() const override { return true; }
+  bool searches() const override { return true; }
+  // The result is never worse than that of a method of the portfolio.
+  MethodResult Place(const PlacementTask& task) override;
+
+ private:
+  MethodOptions options_;
+};
+
+}  // namespace emplace

@@ -1,0 +1,44 @@
+// Draws the moves that a search tries.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "common/rng.h"
+#include "simulator/methods/search/move.h"
+#include "simulator/methods/search/search_space.h"
+
+namespace emplace {
+
+// Which moves are drawn, as shares of all; the rest move one group.
+struct MoveMix {
+  double neighbours = 0;  // A group with its neighbours on the same device.
+  double swap = 0;        // Two groups change places.
+};
+
+// Not thread-safe. The same generator of random numbers gives the same moves.
+class MoveGenerator {
+ public:
+  // REQUIRES: space outlives it, and space.any().
+  explicit MoveGenerator(const SearchSpace& space);
+
+  // Draws a legal move of groups of the level. It may be empty.
+  void Draw(Rng& rng, size_t level, const MoveMix& mix, std::span<const DeviceIndex> placement, Move& move);
+
+ private:
+  // A device for the group other than `from`: any, or that of a neighbour. -1: none was found.
+  DeviceIndex DrawDevice(Rng& rng, const SearchLevel& level, GroupIndex group, DeviceIndex from,
+                         std::span<const DeviceIndex> placement) const;
+  // Moves the ops of the group that are on `from`.
+  void AddGroup(const SearchLevel& level, GroupIndex group, DeviceIndex from, DeviceIndex to,
+                std::span<const DeviceIndex> placement, Move& move);
+  bool Allowed(const SearchLevel& level, GroupIndex group, DeviceIndex device) const {
+    return level.allowed[static_cast<size_t>(group) * devices_ + static_cast<size_t>(device)] == 1;
+  }
+
+  const SearchSpace& space_;
+  const size_t devices_;
+};
+
+}  // namespace emplace

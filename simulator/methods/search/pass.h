@@ -1,0 +1,22 @@
+// A pass of a search: a walk that goes from coarse groups to fine ones while it cools down.
+#pragma once
+
+#include "simulator/methods/search/search_limit.h"
+#include "simulator/methods/search/search_space.h"
+#include "simulator/methods/search/walk.h"
+
+namespace emplace {
+
+// Temperatures are shares of the makespan. They fall geometrically over the pass.
+struct SearchPass {
+  size_t finest = 0;  // Level of the space at which the pass ends.
+  MoveMix mix;
+  double hot = 0;
+  double cold = 0;
+  double until = 1;  // Progress of the search at which the pass ends.
+};
+
+// Each level has an equal part of the pass, and begins from the best placement so far.
+void RunPass(Walk& walk, const SearchSpace& space, const SearchLimit& limit, const SearchPass& pass);
+
+}  // namespace emplace

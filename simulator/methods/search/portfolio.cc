@@ -1,0 +1,85 @@
+#include "simulator/methods/search/portfolio.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "simulator/methods/search/proposer.h"
+
+namespace emplace {
+namespace {
+
+struct Member {
+  const char* method;
+  // Upper limits by measurements on graphs of 1,000 to 50,000 ops.
+  double us_per_op;   // Time for one placement.
+  int64_t most_runs;  // Simulator runs.
+  int32_t most_ops;   // In larger graphs the method takes too long.
+};
+
+constexpr int32_t kAnySize = 1 << 30;
+constexpr Member kMembers[] = {{"m-etf", 4, 8, kAnySize},
+                               {"expert", 2, 8, kAnySize},
+                               {"heft", 2, 8, kAnySize},
+                               {"scotch", 8, 8, kAnySize},
+                               {"m-sct", 20, 8, 1000}};
+// A method may take this share of the search's time, by the estimate above.
+constexpr double kMostTimeShare = 0.5;
+
+std::optional<PortfolioEntry> Scored(const PlacementTask& task, std::string name, Placement placement) {
+  PlacementScorer scorer(task);
+  const SearchScore score = scorer.Score(placement);
+  return PortfolioEntry{std::move(name), std::move(placement), score};
+}
+
+std::optional<PortfolioEntry> Propose(const PlacementTask& task, Proposer& proposer, Placement start) {
+  const std::vector<Move> moves = proposer.Candidates(task, {}, start);
+  if (moves.empty()) return std::nullopt;
+  for (const OpMove& to : moves.front()) start[static_cast<size_t>(to.op)] = to.device;
+  return Scored(task, proposer.name(), std::move(start));
+}
+
+}  // namespace
+
+std::vector<PortfolioEntry> MakePortfolio(const PlacementTask& task, const MethodOptions& options, SearchLimit& limit,
+                                          ThreadTeam& team) {
+  std::vector<Member> members;
+  int64_t runs = 1;
+  for (const Member& member : kMembers) {
+    const double seconds = member.us_per_op * 1e-6 * task.sim.num_ops;
+    const bool too_long = options.seconds > 0 && seconds > kMostTimeShare * options.seconds;
+    const bool too_many = runs + member.most_runs > limit.evaluations_left();
+    // Where no device may run every op, a method is needed to have a placement at all.
+    const bool needed = task.single_device < 0 && members.empty();
+    if (task.sim.num_ops > member.most_ops || ((too_long || too_many) && !needed)) continue;
+    members.push_back(member);
+    runs += member.most_runs;
+  }
+  std::vector<std::optional<PortfolioEntry>> found(members.size() + 2);
+  std::vector<int64_t> evaluations(found.size());
+  if (task.single_device >= 0) {
+    found[0] = Scored(task, "single", Placement(static_cast<size_t>(task.sim.num_ops), task.single_device));
+    evaluations[0] = 1;
+  }
+  team.ForEach(members.size(), [&](size_t /*thread*/, size_t i) {
+    const bool needed = task.single_device < 0 && i == 0;
+    if (!needed && limit.Progress() >= 1) return;
+    MethodResult result = MakeMethod(members[i].method, {.seed = options.seed})->Place(task);
+    evaluations[i + 1] = result.evaluations;
+    if (result.placement) found[i + 1] = Scored(task, members[i].method, std::move(*result.placement));
+  });
+  if (options.proposer != nullptr && limit.Progress(runs + 1) <= 1) {
+    const auto any = std::find_if(found.begin(), found.end(), [](const auto& entry) { return entry.has_value(); });
+    if (any != found.end()) found.back() = Propose(task, *options.proposer, (*any)->placement);
+    evaluations.back() = found.back() ? 1 : 0;
+  }
+  std::vector<PortfolioEntry> portfolio;
+  for (size_t i = 0; i < found.size(); ++i) {
+    limit.Count(evaluations[i]);
+    if (found[i]) portfolio.push_back(std::move(*found[i]));
+  }
+  std::stable_sort(portfolio.begin(), portfolio.end(),
+                   [](const PortfolioEntry& a, const PortfolioEntry& b) { return a.score < b.score; });
+  return portfolio;
+}
+
+}  // namespace emplace

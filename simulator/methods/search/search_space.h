@@ -1,0 +1,45 @@
+// What a search moves: nested groups of ops at several levels, from the smallest sets that have to stay together up to
+// a few large groups.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "common/csr.h"
+#include "common/ids.h"
+#include "simulator/environment/placement_task.h"
+
+namespace emplace {
+
+// The groups of one level. g groups, D devices.
+struct SearchLevel {
+  std::vector<GroupIndex> group_of_op;  // [num_ops]
+  Csr ops;                              // [g] ops of each group, ascending
+  Csr neighbours;                       // [g] groups that it exchanges tensors with, by decreasing bytes
+  std::vector<uint8_t> allowed;         // [g * D] 1: every op of the group may run there; every row has a 1
+  std::vector<GroupIndex> movable;      // Groups that may run on more than one device.
+
+  int32_t num_groups() const { return ops.rows(); }
+};
+
+// Immutable once built; any thread may read one.
+class SearchSpace {
+ public:
+  // REQUIRES: task has search_levels, and outlives the space.
+  explicit SearchSpace(const PlacementTask& task);
+
+  const PlacementTask& task() const { return task_; }
+  // From fine to coarse.
+  const std::vector<SearchLevel>& levels() const { return levels_; }
+  // The finest level with at most `groups` groups; the coarsest one if none has as few.
+  size_t LevelWith(int32_t groups) const;
+  // Whether there is more than one placement.
+  bool any() const { return !levels_[0].movable.empty(); }
+
+ private:
+  const PlacementTask& task_;
+  std::vector<SearchLevel> levels_;
+};
+
+}  // namespace emplace

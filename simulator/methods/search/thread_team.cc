@@ -1,0 +1,65 @@
+#include "simulator/methods/search/thread_team.h"
+
+#include "common/error.h"
+
+namespace emplace {
+namespace {
+
+// About as long as putting a thread to sleep and waking it up takes.
+constexpr int kSpins = 2000;
+
+// Returns once `value` is no longer `old`.
+template <typename T>
+void WaitWhile(const std::atomic<T>& value, T old) {
+  for (int spin = 0; spin < kSpins; ++spin) {
+    if (value.load(std::memory_order_acquire) != old) return;
+#if defined(__x86_64__)
+    __builtin_ia32_pause();
+#endif
+  }
+  value.wait(old, std::memory_order_acquire);
+}
+
+}  // namespace
+
+ThreadTeam::ThreadTeam(int threads) {
+  EMPLACE_CHECK(threads >= 1);
+  for (int thread = 1; thread < threads; ++thread) {
+    threads_.emplace_back([this, thread] { Serve(static_cast<size_t>(thread)); });
+  }
+}
+
+ThreadTeam::~ThreadTeam() {
+  done_ = true;
+  ++round_;
+  round_.notify_all();
+}
+
+void ThreadTeam::ForEach(size_t count, const std::function<void(size_t, size_t)>& work) {
+  work_ = &work;
+  count_ = count;
+  next_ = 0;
+  if (count > 1 && !threads_.empty()) {
+    working_ = threads_.size();
+    ++round_;
+    round_.notify_all();
+  }
+  TakeIndices(0);
+  for (size_t working = working_; working > 0; working = working_) WaitWhile(working_, working);
+}
+
+void ThreadTeam::Serve(size_t thread) {
+  for (uint64_t round = 0;;) {
+    WaitWhile(round_, round);
+    ++round;
+    if (done_) return;
+    TakeIndices(thread);
+    if (--working_ == 0) working_.notify_all();
+  }
+}
+
+void ThreadTeam::TakeIndices(size_t thread) {
+  for (size_t index = next_++; index < count_; index = next_++) (*work_)(thread, index);
+}
+
+}  // namespace emplace

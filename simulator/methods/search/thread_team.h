@@ -1,0 +1,40 @@
+// Threads that share out short pieces of work again and again. Starting a piece costs some microseconds at most,
+// because the threads wait actively for a while before they sleep.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <thread>
+#include <vector>
+
+namespace emplace {
+
+// Used by the thread that made it, which works as thread 0.
+class ThreadTeam {
+ public:
+  // threads: in all, at least 1.
+  explicit ThreadTeam(int threads);
+  ~ThreadTeam();
+  ThreadTeam(const ThreadTeam&) = delete;
+  ThreadTeam& operator=(const ThreadTeam&) = delete;
+
+  int size() const { return static_cast<int>(threads_.size()) + 1; }
+  // Calls work(thread, index) once for each index below `count`, lower indices first, and returns after all have
+  // returned. `work` must not throw.
+  void ForEach(size_t count, const std::function<void(size_t thread, size_t index)>& work);
+
+ private:
+  void Serve(size_t thread);
+  void TakeIndices(size_t thread);
+
+  const std::function<void(size_t, size_t)>* work_ = nullptr;  // Of the current round.
+  size_t count_ = 0;
+  std::atomic<size_t> next_ = 0;     // Index that is taken next.
+  std::atomic<size_t> working_ = 0;  // Threads but 0 that have not finished the round.
+  std::atomic<uint64_t> round_ = 0;  // A new number starts a round.
+  std::atomic<bool> done_ = false;
+  std::vector<std::jthread> threads_;
+};
+
+}  // namespace emplace

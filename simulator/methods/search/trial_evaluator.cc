@@ -1,0 +1,91 @@
+#include "simulator/methods/search/trial_evaluator.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace emplace {
+namespace {
+
+int64_t BytesOverMemory(std::span<const int64_t> bytes, std::span<const int64_t> memory_bytes) {
+  int64_t over = 0;
+  for (size_t d = 0; d < bytes.size(); ++d) over += std::max<int64_t>(0, bytes[d] - memory_bytes[d]);
+  return over;
+}
+
+}  // namespace
+
+TrialEvaluator::TrialEvaluator(const PlacementTask& task)
+    : task_(task),
+      simulator_(task.sim),
+      least_bytes_(static_cast<size_t>(task.sim.num_devices)),
+      most_bytes_(least_bytes_.size()),
+      peak_bytes_(least_bytes_.size()) {}
+
+SearchScore TrialEvaluator::SetBase(std::span<const DeviceIndex> placement) {
+  SetBase(placement, {});
+  base_score_.makespan_us = simulator_.timeline().makespan_us;
+  base_score_.bytes_over = BytesOver();
+  return base_score_;
+}
+
+void TrialEvaluator::SetBase(std::span<const DeviceIndex> placement, const SearchScore& score) {
+  placement_.assign(placement.begin(), placement.end());
+  base_score_ = score;
+  std::fill(least_bytes_.begin(), least_bytes_.end(), 0);
+  std::fill(most_bytes_.begin(), most_bytes_.end(), 0);
+  for (size_t o = 0; o < placement.size(); ++o) {
+    const auto device = static_cast<size_t>(placement[o]);
+    least_bytes_[device] += task_.sim.param_bytes[o];
+    most_bytes_[device] += MostBytes(o);
+  }
+  simulator_.SetBase(placement_);
+}
+
+std::optional<SearchScore> TrialEvaluator::Try(const Move& move, double limit_us) {
+  undo_.clear();
+  for (const OpMove& to : move) {
+    undo_.push_back({to.op, placement_[static_cast<size_t>(to.op)]});
+    Assign(to);
+  }
+  const std::optional<SearchScore> taken = TryPlacement(limit_us);
+  for (const OpMove& back : undo_) Assign(back);
+  return taken;
+}
+
+std::optional<SearchScore> TrialEvaluator::TryPlacement(double limit_us) {
+  if (BytesOverMemory(least_bytes_, task_.sim.memory_bytes) > base_score_.bytes_over) return std::nullopt;
+  // What lacks less memory is taken with any makespan.
+  const bool base_fits = base_score_.bytes_over == 0;
+  SearchScore score;
+  score.makespan_us =
+      simulator_.Try(placement_, base_fits ? limit_us : std::numeric_limits<double>::infinity(), GiveUp::kWhenLikely);
+  if (!std::isfinite(score.makespan_us)) return std::nullopt;
+  score.bytes_over = BytesOver();
+  if (score.bytes_over < base_score_.bytes_over) return score;
+  const bool lacks_as_much = score.bytes_over == base_score_.bytes_over;
+  return lacks_as_much && score.makespan_us <= limit_us ? std::optional(score) : std::nullopt;
+}
+
+int64_t TrialEvaluator::MostBytes(size_t op) const {
+  return task_.sim.param_bytes[op] + task_.sim.output_bytes[op] + task_.sim.temp_bytes[op];
+}
+
+void TrialEvaluator::Assign(const OpMove& to) {
+  const auto op = static_cast<size_t>(to.op);
+  const auto from = static_cast<size_t>(placement_[op]);
+  const auto device = static_cast<size_t>(to.device);
+  least_bytes_[from] -= task_.sim.param_bytes[op];
+  least_bytes_[device] += task_.sim.param_bytes[op];
+  most_bytes_[from] -= MostBytes(op);
+  most_bytes_[device] += MostBytes(op);
+  placement_[op] = to.device;
+}
+
+int64_t TrialEvaluator::BytesOver() {
+  if (BytesOverMemory(most_bytes_, task_.sim.memory_bytes) == 0) return 0;
+  simulator_.Peak(placement_, peak_bytes_);
+  return BytesOverMemory(peak_bytes_, task_.sim.memory_bytes);
+}
+
+}  // namespace emplace

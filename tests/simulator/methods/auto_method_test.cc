@@ -1,0 +1,118 @@
+#include "simulator/methods/auto_method.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+
+#include "common/error.h"
+#include "simulator/methods/multilevel_method.h"
+#include "simulator/methods/placement_scorer.h"
+#include "simulator/methods/search/proposer.h"
+#include "simulator/graph/placement.h"
+#include "tests/simulator/methods/hand_tasks.h"
+#include "tests/support/random_task.h"
+#include "tests/support/trials.h"
+
+namespace emplace {
+namespace {
+
+RandomTaskSource Source(uint64_t seed) {
+  Rng rng(seed);
+  return RandomSource(rng, {.max_ops = 200, .restricted = 0.1, .link_model = static_cast<LinkModel>(seed % 3)});
+}
+
+PlacementTask Task(uint64_t seed) {
+  const RandomTaskSource source = Source(seed);
+  return PlacementTask::Make(source.graph, source.cluster, 20);
+}
+
+template <typename Method>
+class SearchMethod : public ::testing::Test {};
+using SearchMethods = ::testing::Types<AutoMethod, MultilevelMethod>;
+TYPED_TEST_SUITE(SearchMethod, SearchMethods);
+
+TYPED_TEST(SearchMethod, FindsTheSameWithAnyNumberOfThreads) {
+  for (uint64_t seed = 0; seed < Trials(24); ++seed) {
+    const PlacementTask task = Task(seed);
+    const MethodResult alone = TypeParam({.budget = 400, .seed = seed}).Place(task);
+    for (const int threads : {2, 4}) {
+      const MethodResult result = TypeParam({.budget = 400, .seed = seed, .threads = threads}).Place(task);
+      EXPECT_EQ(result.placement, alone.placement) << "seed " << seed << ", " << threads << " threads";
+      EXPECT_EQ(result.evaluations, alone.evaluations);
+      EXPECT_EQ(result.found_by, alone.found_by);
+    }
+  }
+}
+
+TYPED_TEST(SearchMethod, IsNeverWorseThanItsPortfolio) {
+  for (uint64_t seed = 0; seed < Trials(100); ++seed) {
+    const PlacementTask task = Task(seed);
+    const MethodResult result = TypeParam({.budget = 100, .seed = seed}).Place(task);
+    PlacementScorer scorer(task);
+    for (const char* const name : {"single", "m-etf", "expert", "heft", "scotch", "m-sct"}) {
+      const MethodResult member = MakeMethod(name, {.seed = seed})->Place(task);
+      if (!member.placement) continue;
+      ASSERT_TRUE(result.placement);
+      EXPECT_LE(scorer.Score(*result.placement), scorer.Score(*member.placement)) << name << ", seed " << seed;
+    }
+  }
+}
+
+TYPED_TEST(SearchMethod, KeepsWithinAnyBudgetAndIsLegal) {
+  for (uint64_t seed = 0; seed < Trials(40); ++seed) {
+    const RandomTaskSource source = Source(seed);
+    const PlacementTask task = PlacementTask::Make(source.graph, source.cluster, 20);
+    for (const int64_t budget : {1, 2, 10, 50}) {
+      const MethodResult result = TypeParam({.budget = budget, .seed = seed}).Place(task);
+      EXPECT_TRUE(result.evaluations <= budget || task.single_device < 0);
+      ASSERT_TRUE(result.placement);
+      EXPECT_NO_THROW(CheckPlacement(source.graph, source.cluster, *result.placement));
+    }
+  }
+}
+
+TYPED_TEST(SearchMethod, EndsWhenItIsToldTo) {
+  const std::atomic<bool> stop = true;
+  const MethodResult result = TypeParam({.budget = 0, .seconds = 1e6, .stop = &stop}).Place(Task(1));
+  EXPECT_TRUE(result.placement);
+}
+
+TYPED_TEST(SearchMethod, NeedsALimit) {
+  EXPECT_THROW(TypeParam({.budget = 0}), Error);
+  EXPECT_THROW(TypeParam({.budget = -1}), Error);
+  EXPECT_THROW(TypeParam({.budget = 1, .seconds = -1}), Error);
+}
+
+// Proposes one placement of all ops.
+class FixedProposer : public Proposer {
+ public:
+  explicit FixedProposer(Placement placement) : placement_(std::move(placement)) {}
+  std::string name() const override { return "fixed"; }
+  std::vector<Move> Candidates(const PlacementTask&, std::span<const OpIndex> region,
+                               std::span<const DeviceIndex>) override {
+    EXPECT_TRUE(region.empty());
+    Move move;
+    for (size_t o = 0; o < placement_.size(); ++o) move.push_back({static_cast<OpIndex>(o), placement_[o]});
+    return {move};
+  }
+
+ private:
+  Placement placement_;
+};
+
+TEST(AutoMethod, TakesWhatAProposerProposesIfItIsBest) {
+  // Two chains: the best placement has one on each device. A budget of 2 leaves no run for another method.
+  const std::vector<OpIndex> none;
+  std::vector<Op> ops;
+  for (int o = 0; o < 6; ++o)
+    ops.push_back(HandOp("op" + std::to_string(o), 10, o < 2 ? none : std::vector<OpIndex>{o - 2}));
+  const PlacementTask task = HandTask(ops, HandCluster(2));
+  const Placement best = {0, 1, 0, 1, 0, 1};
+  FixedProposer proposer(best);
+  const MethodResult result = AutoMethod({.budget = 2, .proposer = &proposer}).Place(task);
+  EXPECT_EQ(result.placement, best);
+  EXPECT_EQ(result.found_by, "fixed");
+}
+
+}  // namespace
+}  // namespace emplace

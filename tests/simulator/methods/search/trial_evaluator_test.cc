@@ -1,0 +1,71 @@
+#include "simulator/methods/search/trial_evaluator.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "simulator/methods/search/move_generator.h"
+#include "tests/support/random_task.h"
+#include "tests/support/trials.h"
+
+namespace emplace {
+namespace {
+
+Placement Anywhere(const PlacementTask& task, Rng& rng) {
+  std::vector<uint8_t> groups;
+  for (int32_t node = 0; node < task.policy.num_nodes; ++node) {
+    groups.push_back(static_cast<uint8_t>(RandomAllowedDevice(task.policy, node, rng)));
+  }
+  Placement placement(static_cast<size_t>(task.sim.num_ops));
+  task.Expand(groups, placement);
+  return placement;
+}
+
+// Random walks, in which memory is often short: what an evaluator takes has the score of a full simulation, and what it
+// takes without a limit is no worse in memory than the base.
+TEST(TrialEvaluator, GivesTheScoreOfAFullSimulation) {
+  int taken = 0;
+  int refused = 0;
+  for (uint64_t seed = 0; seed < Trials(200); ++seed) {
+    Rng rng(seed);
+    const RandomTaskSource source =
+        RandomSource(rng, {.max_ops = 120, .restricted = 0.1, .link_model = static_cast<LinkModel>(seed % 3)});
+    const PlacementTask task = PlacementTask::Make(source.graph, source.cluster, 12);
+    const SearchSpace space(task);
+    if (!space.any()) continue;
+    MoveGenerator generator(space);
+    PlacementScorer scorer(task);
+    TrialEvaluator evaluator(task);
+    Placement base = Anywhere(task, rng);
+    SearchScore base_score = evaluator.SetBase(base);
+    ASSERT_EQ(base_score, scorer.Score(base));
+    for (int step = 0; step < 40; ++step) {
+      Move move;
+      const auto level = static_cast<size_t>(rng.UniformInt(0, std::ssize(space.levels()) - 1));
+      generator.Draw(rng, level, {.neighbours = 0.2, .swap = 0.2}, base, move);
+      Placement moved = base;
+      for (const OpMove& to : move) moved[static_cast<size_t>(to.op)] = to.device;
+      const SearchScore full = scorer.Score(moved);
+      const double limit_us = base_score.makespan_us * rng.Uniform(0.9, 1.2);
+      const std::optional<SearchScore> score = evaluator.Try(move, limit_us);
+      ASSERT_EQ(evaluator.base(), base);
+      const bool may_be_taken = full.bytes_over < base_score.bytes_over ||
+                                (full.bytes_over == base_score.bytes_over && full.makespan_us <= limit_us);
+      if (!score) {
+        ++refused;
+        continue;
+      }
+      ++taken;
+      ASSERT_TRUE(may_be_taken);
+      ASSERT_EQ(*score, full);
+      base = moved;
+      base_score = full;
+      evaluator.SetBase(base, base_score);
+    }
+  }
+  EXPECT_GT(taken, 100);
+  EXPECT_GT(refused, 100);
+}
+
+}  // namespace
+}  // namespace emplace
