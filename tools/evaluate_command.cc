@@ -2,9 +2,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <atomic>
 #include <chrono>
-#include <csignal>
 #include <cstdio>
 #include <map>
 #include <memory>
@@ -21,6 +19,7 @@
 #include "tools/evaluation/progress_bar.h"
 #include "tools/evaluation/results_file.h"
 #include "tools/evaluation/summary.h"
+#include "tools/interrupt.h"
 #include "tools/task_inputs.h"
 
 namespace emplace {
@@ -30,12 +29,7 @@ using Clock = std::chrono::steady_clock;
 
 constexpr std::chrono::seconds kSaveEvery(2);
 
-// A signal handler can reach nothing but a global. A second Ctrl-C ends the process.
-std::atomic<bool> interrupted = false;
-void Interrupt(int signal) {
-  interrupted = true;
-  std::signal(signal, SIG_DFL);
-}
+constexpr int64_t kDefaultBudget = 100;
 
 struct EvaluateArguments {
   std::vector<std::string> graphs;
@@ -44,7 +38,8 @@ struct EvaluateArguments {
   std::string policy;
   std::string methods = "single,random,policy";
   int32_t samples = 0;
-  int64_t budget = 100;
+  int64_t budget = 0;
+  double seconds = 0;
   int64_t max_groups = 0;
   uint64_t seed = 1;
   std::vector<uint64_t> seeds;
@@ -58,8 +53,11 @@ EvaluationPlan MakePlan(const EvaluateArguments& args) {
   EvaluationPlan plan;
   plan.methods = Split(args.methods, ',');
   plan.seeds = args.seeds.empty() ? std::vector<uint64_t>{args.seed} : args.seeds;
-  plan.options.budget = args.budget;
+  plan.options.budget = args.budget > 0 || args.seconds > 0 ? args.budget : kDefaultBudget;
+  plan.options.seconds = args.seconds;
   plan.options.samples = args.samples;
+  plan.options.threads = args.seconds > 0 ? Threads(args.jobs) : 1;
+  plan.options.stop = &Interrupted();
   const std::optional<PolicyWeights> policy = LoadPolicyIfAny(args.policy);
   plan.cluster = LoadCluster(args.devices);
   if (policy) {
@@ -151,9 +149,10 @@ int Evaluate(const EvaluateArguments& args) {
   const EvaluationPlan plan = MakePlan(args);
   Results results(args, plan);
   const std::vector<RunKey> missing = results.Missing();
-  const int jobs = args.jobs > 0 ? args.jobs : static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
-  std::signal(SIGINT, Interrupt);
-  std::signal(SIGTERM, Interrupt);
+  // With a time, every run has the machine for itself: runs side by side would take it from each other.
+  const bool timed = args.seconds > 0;
+  const int jobs = timed ? 1 : Threads(args.jobs);
+  CatchInterrupts();
   try {
     ProgressBar bar(std::ssize(missing));
     RunEvaluation(
@@ -162,7 +161,7 @@ int Evaluate(const EvaluateArguments& args) {
           results.Add(result);
           bar.Advance(result.graph + " " + result.key.method);
         },
-        interrupted);
+        Interrupted());
   } catch (...) {
     results.Save();  // What the other runs have found is not lost with the one that failed.
     throw;
@@ -194,9 +193,16 @@ void AddEvaluateCommand(CLI::App& app, std::function<int()>& run) {
       ->capture_default_str();
   command->add_option("--samples", args->samples, "For `policy`: sampled episodes beside the greedy one")
       ->check(CLI::Range(0, 1000000));
-  command->add_option("--budget", args->budget, "Placements that a searching method may try")
-      ->check(CLI::Range(1, 1000000000))
-      ->capture_default_str();
+  command
+      ->add_option(
+          "--seconds", args->seconds,
+          "Time that each searching method may take for a graph; runs then come one after the other, each on all "
+          "cores")
+      ->check(CLI::Range(1e-6, 1e6));
+  command
+      ->add_option("--budget", args->budget,
+                   "Placements that a searching method may try (default: 100, any with --seconds)")
+      ->check(CLI::Range(1, 1000000000));
   command
       ->add_option("--max-groups", args->max_groups, "Groups to decide on; default: as the policy was trained, or 128")
       ->check(CLI::Range(1, 1000000));
@@ -204,7 +210,10 @@ void AddEvaluateCommand(CLI::App& app, std::function<int()>& run) {
   command->add_option("--seeds", args->seeds, "Several, as 1,2,3: gives confidence intervals")
       ->delimiter(',')
       ->excludes(seed);
-  command->add_option("--jobs", args->jobs, "Runs side by side (default: one a core)")->check(CLI::Range(1, 1024));
+  command
+      ->add_option("--jobs", args->jobs,
+                   "Runs side by side, or with --seconds the threads of a run (default: one a core)")
+      ->check(CLI::Range(1, 1024));
   command->add_option("--out", args->out, "File that keeps the results, as JSON, while they come");
   command->add_flag("--resume", args->resume, "Go on with the results in --out");
   command->add_flag("--json", args->json, "Print one JSON document");

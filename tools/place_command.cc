@@ -1,6 +1,7 @@
 #include "tools/place_command.h"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <memory>
@@ -17,24 +18,32 @@
 #include "simulator/graph/graph_io.h"
 #include "simulator/methods/disciplines.h"
 #include "simulator/methods/fallback.h"
+#include "simulator/methods/lower_bound.h"
 #include "simulator/methods/max_load.h"
 #include "simulator/methods/placement_method.h"
+#include "tools/interrupt.h"
+#include "policy/placer/policy_proposer.h"
+#include "tools/search_line.h"
 #include "tools/task_inputs.h"
 
 namespace emplace {
 namespace {
 
+constexpr double kDefaultSeconds = 1;
+
 struct PlaceArguments {
   std::string graph;
   std::string devices;
   std::string policy;
-  std::string method = "policy";
+  std::string method = "auto";
   std::string objective = "latency";
   std::string order;
   std::string out;
   std::string trace;
   int32_t samples = 0;
-  int64_t budget = 100;
+  int64_t budget = 0;
+  double seconds = 0;
+  int threads = 0;
   int64_t max_groups = 0;
   uint64_t seed = 1;
   bool json = false;
@@ -55,25 +64,75 @@ void PrintFallback(const std::string& method, const MethodResult& result, const 
       method.c_str(), why.c_str());
 }
 
+std::string ShownBytes(double bytes) {
+  char text[48];
+  std::snprintf(text, sizeof(text), bytes < 1e6 ? "%.0f bytes" : "%.3f GB", bytes < 1e6 ? bytes : bytes / 1e9);
+  return text;
+}
+
+// Throws BadInput where no placement can fit the memory: parameters alone need more than there is, or what one op needs
+// is more than any device has.
+void CheckMemory(const OpGraph& graph, const Cluster& cluster, const std::string& devices_path) {
+  double param_bytes = 0;
+  double memory_bytes = 0;
+  for (const Device& device : cluster.devices) memory_bytes += static_cast<double>(device.memory_bytes);
+  for (const Op& op : graph.ops()) {
+    param_bytes += static_cast<double>(op.param_bytes);
+    const double bytes = static_cast<double>(op.param_bytes) + static_cast<double>(op.temp_bytes) +
+                         static_cast<double>(op.OutputBytes());
+    double most_bytes = 0;
+    for (const Device& device : cluster.devices) {
+      if (op.AllowedOn(device.kind)) most_bytes = std::max(most_bytes, static_cast<double>(device.memory_bytes));
+    }
+    if (bytes <= most_bytes) continue;
+    throw BadInput(StrCat(devices_path, ": op '", op.name, "' needs ", ShownBytes(bytes), ", expected at most ",
+                          ShownBytes(most_bytes), ", the most that a device which may run it has"));
+  }
+  if (param_bytes <= memory_bytes) return;
+  throw BadInput(StrCat(devices_path, ": the parameters of '", graph.name(), "' need ", ShownBytes(param_bytes),
+                        ", expected at most ", ShownBytes(memory_bytes), ", what all devices have together"));
+}
+
+// Which devices lack memory, and how much.
+std::string MissingMemory(const Cluster& cluster, const std::vector<int64_t>& peak_bytes) {
+  std::vector<std::string> missing;
+  for (size_t d = 0; d < peak_bytes.size(); ++d) {
+    const int64_t bytes = peak_bytes[d] - cluster.devices[d].memory_bytes;
+    if (bytes > 0) missing.push_back(StrCat(ShownBytes(static_cast<double>(bytes)), " on ", cluster.devices[d].name));
+  }
+  return Join(missing, ", ");
+}
+
 int Place(const PlaceArguments& args) {
   MethodOptions options;
   options.budget = args.budget;
+  options.seconds = args.seconds > 0 || args.budget > 0 ? args.seconds : kDefaultSeconds;
+  options.threads = Threads(args.threads);
   options.seed = args.seed;
   options.samples = args.samples;
   options.objective = ObjectiveNamed(args.objective);
   const std::optional<PolicyWeights> policy = LoadPolicyIfAny(args.policy);
   const Cluster cluster = LoadCluster(args.devices);
+  std::optional<PolicyProposer> proposer;
   if (policy) {
     CheckPolicyFits(*policy, args.policy, cluster, args.devices);
     UsePolicy(*policy, options);
+    options.proposer = &proposer.emplace(*policy, args.seed);
   }
+  std::optional<SearchLine> line;
+  options.progress = [&](const SearchProgress& progress) { line->Show(progress); };
+  options.stop = &Interrupted();
   const std::unique_ptr<PlacementMethod> method = MakeMethod(args.method, options);
   const OpGraph graph = LoadGraph(args.graph);
   CheckKinds(graph, cluster);
+  CheckMemory(graph, cluster, args.devices);
   const PlacementTask task = PlacementTask::Make(graph, cluster, MaxGroups(args.max_groups, policy));
 
   const auto begin = std::chrono::steady_clock::now();
+  if (method->searches()) CatchInterrupts();
+  line.emplace();
   MethodResult result = method->Place(task);
+  line.reset();
   if (!args.order.empty()) SetOrder(args.order, task, result);
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   const MethodScore found = Score(task, result);
@@ -84,6 +143,8 @@ int Place(const PlaceArguments& args) {
                            ", and no single device may run every op"));
   }
   const auto& [placement, score, orders, discipline, fallback] = *chosen;
+  const double lower_bound_us = LowerBoundUs(task.sim);
+  const std::string found_by = fallback ? "single" : result.found_by.empty() ? args.method : result.found_by;
 
   if (!args.out.empty()) WriteFileAtomically(args.out, PlacementToJson(graph, cluster, placement, "", orders));
   if (!args.trace.empty()) {
@@ -94,10 +155,11 @@ int Place(const PlaceArguments& args) {
   if (args.json) {
     nlohmann::ordered_json document = {{"graph", graph.name()},
                                        {"method", args.method},
-                                       {"found_by", fallback ? "single" : args.method},
+                                       {"found_by", found_by},
                                        {"makespan_us", score.makespan_us},
                                        {"max_load_us", MaxLoadUs(task, placement)},
                                        {"single_device_us", task.single_device_us},
+                                       {"lower_bound_us", lower_bound_us},
                                        {"peak_bytes", score.peak_bytes},
                                        {"feasible", score.feasible},
                                        {"groups", task.groups.num_groups},
@@ -122,15 +184,22 @@ int Place(const PlaceArguments& args) {
   } else {
     std::printf("  best single device   none may run every op\n");
   }
+  if (score.feasible && lower_bound_us > 0) {
+    std::printf("  lower bound          %.3f ms: at most %.0f%% from the best possible\n", lower_bound_us / 1e3,
+                100 * (score.makespan_us / lower_bound_us - 1));
+  }
   for (size_t d = 0; d < cluster.devices.size(); ++d) {
     const auto ops = std::count(placement.begin(), placement.end(), static_cast<DeviceIndex>(d));
     std::printf("  %-12s %6td ops, peak memory %.2f of %.2f GB\n", cluster.devices[d].name.c_str(), ops,
                 static_cast<double>(score.peak_bytes[d]) / 1e9,
                 static_cast<double>(cluster.devices[d].memory_bytes) / 1e9);
   }
-  if (!score.feasible) std::printf("  WARNING: it does not fit the devices' memory\n");
-  std::printf("  placed in %s with %lld simulated placement%s\n", ShownSeconds(seconds).c_str(),
-              static_cast<long long>(result.evaluations), result.evaluations == 1 ? "" : "s");
+  if (!score.feasible) {
+    std::printf("  WARNING: it does not fit the devices' memory: it lacks %s\n",
+                MissingMemory(cluster, score.peak_bytes).c_str());
+  }
+  std::printf("  placed in %s with %lld simulated placement%s, found by %s\n", ShownSeconds(seconds).c_str(),
+              static_cast<long long>(result.evaluations), result.evaluations == 1 ? "" : "s", found_by.c_str());
   if (!args.out.empty()) std::printf("  written to %s\n", args.out.c_str());
   return 0;
 }
@@ -139,12 +208,11 @@ int Place(const PlaceArguments& args) {
 
 void AddPlaceCommand(CLI::App& app, std::function<int()>& run) {
   auto args = std::make_shared<PlaceArguments>();
-  CLI::App* command = app.add_subcommand("place",
-                                         "Place one graph, with a trained policy unless --method says otherwise; never "
-                                         "slower than the best single device");
+  CLI::App* command = app.add_subcommand(
+      "place", "Place one graph as well as the given time allows; never slower than the best single device");
   command->add_option("--graph", args->graph, "Graph, *.graph.json[.zst]")->required();
   command->add_option("--devices", args->devices, "Devices, YAML")->required();
-  command->add_option("--policy", args->policy, "Policy, RUN_DIR/policy.safetensors");
+  command->add_option("--policy", args->policy, "Policy, RUN_DIR/policy.safetensors: auto tries its placement, too");
   command->add_option("--method", args->method, "One of: " + Join(MethodNames(), ", "))->capture_default_str();
   command
       ->add_option("--order", args->order,
@@ -165,9 +233,17 @@ void AddPlaceCommand(CLI::App& app, std::function<int()>& run) {
       ->add_option("--samples", args->samples,
                    "Episodes to sample from the policy besides its greedy one; the best placement is kept")
       ->check(CLI::Range(0, 1000000));
-  command->add_option("--budget", args->budget, "Number of placements that a searching method may simulate")
-      ->check(CLI::Range(1, 1000000000))
-      ->capture_default_str();
+  command
+      ->add_option("--seconds", args->seconds,
+                   "Time that a searching method may take, after loading (default: 1, or any with --budget)")
+      ->check(CLI::Range(1e-6, 1e6));
+  command
+      ->add_option(
+          "--budget", args->budget,
+          "Number of placements that a searching method may simulate; the result is then the same on every machine")
+      ->check(CLI::Range(1, 1000000000));
+  command->add_option("--threads", args->threads, "Threads that search (default: one a core)")
+      ->check(CLI::Range(1, 1024));
   command
       ->add_option("--max-groups", args->max_groups,
                    "Ops are placed in at most this many groups; default: as the policy was trained, or 128")

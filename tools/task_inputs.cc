@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <nlohmann/json.hpp>
+#include <thread>
 
 #include "common/error.h"
 #include "common/file_io.h"
@@ -79,6 +80,10 @@ int32_t MaxGroups(int64_t wanted, const std::optional<PolicyWeights>& policy) {
         StrCat("policy: metadata grouping.max_groups is '", trained->second, "', expected a positive number"));
   }
   return value;
+}
+
+int Threads(int wanted) {
+  return wanted > 0 ? wanted : static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
 }
 
 void CheckPolicyFits(const PolicyWeights& policy, const std::string& policy_path, const Cluster& cluster,

@@ -23,6 +23,9 @@ std::optional<PolicyWeights> LoadPolicyIfAny(const std::string& path);
 // trained, else 128.
 int32_t MaxGroups(int64_t wanted, const std::optional<PolicyWeights>& policy);
 
+// The number of threads: `wanted` if it is above 0, else one for each core.
+int Threads(int wanted);
+
 // Throws BadInput, such as "policy.safetensors: the policy is for 2 devices, cluster.yaml has 3", unless their numbers
 // of devices are equal.
 void CheckPolicyFits(const PolicyWeights& policy, const std::string& policy_path, const Cluster& cluster,

@@ -88,10 +88,16 @@ TEST_F(CliTest, SimulateFollowsTheOrderOfAPlacement) {
 
 TEST_F(CliTest, PlaceWritesAPlacementThatSimulatesToWhatItPrinted) {
   const Outcome placed = Emplace(
-      "place --graph g.graph.json --devices d.yaml --policy p.safetensors --samples 16 --out placed.json --trace "
+      "place --graph g.graph.json --devices d.yaml --policy p.safetensors --seconds 0.05 --out placed.json --trace "
       "t.json "
       "--json");
   ASSERT_EQ(placed.exit_code, 0) << placed.err;
+  for (const char* key : {"makespan_us", "single_device_us", "lower_bound_us", "feasible", "method", "found_by",
+                          "evaluations", "seconds"}) {
+    EXPECT_TRUE(Json::parse(placed.out).contains(key)) << key;
+  }
+  EXPECT_EQ(Json::parse(placed.out)["method"], "auto");
+  EXPECT_LE(Json::parse(placed.out)["lower_bound_us"], Json::parse(placed.out)["makespan_us"]);
   const Outcome simulated = Emplace("simulate --graph g.graph.json --devices d.yaml --placement placed.json --json");
   ASSERT_EQ(simulated.exit_code, 0) << simulated.err;
   EXPECT_EQ(Json::parse(placed.out)["makespan_us"], Json::parse(simulated.out)["makespan_us"]);
@@ -131,6 +137,23 @@ TEST_F(CliTest, PlaceForThroughputLevelsTheLoads) {
   EXPECT_EQ(Json::parse(placed.out)["max_load_us"], 20.0);
   ExpectRefused("place --graph g.graph.json --devices d.yaml --objective speed", "speed");
   ExpectRefused("place --graph g.graph.json --devices d.yaml --method heft --objective throughput", "method dp");
+}
+
+TEST_F(CliTest, PlaceFindsTheSameWithABudgetAndAnyNumberOfThreads) {
+  ASSERT_EQ(Emplace("generate ptb --out ptb --count 1 --size small").exit_code, 0);
+  const std::string place = "place --graph ptb/ptb_00.graph.json --devices d.yaml --budget 300 --json --threads ";
+  const Json one = Json::parse(Emplace(place + "1").out);
+  const Json three = Json::parse(Emplace(place + "3").out);
+  for (const char* key : {"makespan_us", "evaluations", "found_by"}) EXPECT_EQ(one[key], three[key]) << key;
+}
+
+TEST_F(CliTest, PlaceSaysHowMuchMemoryIsMissing) {
+  Write("small.yaml",
+        "devices: [{name: a, kind: x, memory_bytes: 1}, {name: b, kind: x, memory_bytes: 1}]\nop_overhead_us: 0\n"
+        "transfer: {bandwidth_bytes_per_us: 1, overhead_us: 0}\n");
+  Write("large.graph.json",
+        R"({"format": "emplace.graph/1", "name": "large", "ops": [{"name": "a", "cost_us": 1, "param_bytes": 5}]})");
+  ExpectRefused("place --graph large.graph.json --devices small.yaml", "'a' needs 5 bytes, expected at most 1 bytes");
 }
 
 TEST_F(CliTest, EvaluatePrintsTheDocumentedJson) {
@@ -342,7 +365,9 @@ TEST_F(CliTest, TellsItsVersion) {
 TEST_F(CliTest, BadUsageGivesOneLine) {
   ExpectRefused("", "subcommand");
   ExpectRefused("place --graph g.graph.json", "--devices");
-  ExpectRefused("place --graph g.graph.json --devices d.yaml", "--policy");
+  ExpectRefused("place --graph g.graph.json --devices d.yaml --method policy", "--policy");
+  ExpectRefused("place --graph g.graph.json --devices d.yaml --seconds 0", "--seconds");
+  ExpectRefused("place --graph g.graph.json --devices d.yaml --budget 0", "--budget");
   ExpectRefused("place --graph g.graph.json --devices d.yaml --method magic", "magic");
   ExpectRefused("evaluate --graphs g.graph.json --devices d.yaml --methods single --budget 0", "--budget");
   ExpectRefused("evaluate --graphs nowhere --devices d.yaml --methods single", "nowhere");

@@ -91,6 +91,8 @@ void RunEvaluation(const EvaluationPlan& plan, const std::vector<RunKey>& keys, 
       if (i >= keys.size()) return;
       try {
         const RunResult result = RunOne(plan, keys[i], *tasks.at(keys[i].path).Get(plan, keys[i].path));
+        // A search that was told to stop has not had its time.
+        if (stop && MakeMethod(keys[i].method, plan.options)->searches()) return;
         const MutexLock lock(mu);
         done(result);
       } catch (...) {

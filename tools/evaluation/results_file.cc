@@ -45,6 +45,7 @@ OrderedJson SettingsOf(const EvaluationPlan& plan, const std::string& policy_pat
           {"policy_version", plan.policy_version ? OrderedJson(*plan.policy_version) : OrderedJson(nullptr)},
           {"samples", plan.options.samples},
           {"budget", plan.options.budget},
+          {"seconds", plan.options.seconds},
           {"max_groups", plan.max_groups}};
 }
 

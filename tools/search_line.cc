@@ -1,0 +1,31 @@
+#include "tools/search_line.h"
+
+#include <unistd.h>
+
+#include <cstdio>
+
+namespace emplace {
+namespace {
+
+constexpr std::chrono::milliseconds kEvery(100);
+constexpr char kClearLine[] = "\r\x1b[K";
+
+}  // namespace
+
+SearchLine::SearchLine() : shown_(::isatty(STDERR_FILENO) == 1), last_(std::chrono::steady_clock::now()) {}
+
+SearchLine::~SearchLine() {
+  if (shown_) std::fputs(kClearLine, stderr);
+}
+
+void SearchLine::Show(const SearchProgress& progress) {
+  if (!shown_) return;
+  const auto now = std::chrono::steady_clock::now();
+  if (now - last_ < kEvery) return;
+  last_ = now;
+  std::fprintf(stderr, "%s%.1f s, %lld placements, best %.3f ms, found by %s", kClearLine, progress.seconds,
+               static_cast<long long>(progress.evaluations), progress.best_us / 1e3, progress.found_by.c_str());
+  std::fflush(stderr);
+}
+
+}  // namespace emplace

@@ -1,0 +1,26 @@
+// The line that tells how far a search is, on a terminal.
+#pragma once
+
+#include <chrono>
+
+#include "simulator/methods/placement_method.h"
+
+namespace emplace {
+
+// Writes to stderr, and nothing where that is no terminal.
+class SearchLine {
+ public:
+  SearchLine();
+  ~SearchLine();  // Leaves an empty line.
+  SearchLine(const SearchLine&) = delete;
+  SearchLine& operator=(const SearchLine&) = delete;
+
+  // Writes the line anew, unless it did so a moment ago.
+  void Show(const SearchProgress& progress);
+
+ private:
+  const bool shown_;
+  std::chrono::steady_clock::time_point last_;  // When it was written.
+};
+
+}  // namespace emplace
