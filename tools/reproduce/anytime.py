@@ -1,0 +1,178 @@
+#!/usr/bin/env python3
+"""What each method finds in a given time: makespan over the best known, at 0.01, 0.1, 1 and 10 seconds.
+
+Runs `emplace evaluate --seconds` on graphs (files, folders, or families by name, which are generated first) and machines:
+2, 4 and 8 like devices with links of three speeds, and two sets of unlike devices. Every run has all cores. Writes
+anytime.json (everything) and anytime.md (tables). A run that was stopped goes on where it was. Make it on a quiet machine:
+whatever else runs takes time from the searches.
+"""
+import argparse
+import json
+import math
+import pathlib
+import sys
+import tempfile
+
+from networks import ROOT, Network, call, cluster_file, graph_name, write_aside_and_rename
+
+HERE = pathlib.Path(__file__).resolve().parent
+FORMAT = "emplace.anytime/1"
+METHODS = ["auto", "multilevel", "annealing", "local-search", "random", "m-etf", "m-sct", "heft", "expert", "scotch", "single"]
+LINKS = [1900, 7600, 30400]  # bytes a microsecond; the middle one is that of configs/clusters/k80x2.yaml
+UNLIKE = ["p100_k80", "k80x2_cpu"]  # in configs/clusters/
+LATE = 1.5  # A method that took this many times the given time has no result for it.
+NEAR = 1.005  # auto should be within this of every other method.
+
+
+def parse_arguments():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
+    parser.add_argument("networks", nargs="+", metavar="GRAPH|FOLDER|FAMILY",
+                        help="a graph, a folder of graphs, or a family or network to generate")
+    parser.add_argument("--seconds", type=float, nargs="+", default=[0.01, 0.1, 1, 10], help="times (0.01 0.1 1 10)")
+    parser.add_argument("--devices", type=int, nargs="*", default=[2, 4, 8], metavar="N", help="numbers of like devices (2 4 8)")
+    parser.add_argument("--links", type=int, nargs="+", default=LINKS, metavar="BYTES_PER_US", help="speeds of their links")
+    parser.add_argument("--unlike", nargs="*", default=UNLIKE, metavar="CLUSTER", help="machines of configs/clusters/ besides")
+    parser.add_argument("--methods", nargs="+", default=METHODS, help="methods to compare")
+    parser.add_argument("--graphs", type=int, default=4, help="graphs of each network, evenly spaced (4)")
+    parser.add_argument("--seed", type=int, default=1, help="random seed of the searches (1)")
+    parser.add_argument("--out", type=pathlib.Path, default=HERE, help="folder for anytime.json and anytime.md")
+    parser.add_argument("--emplace", type=pathlib.Path, default=ROOT / "build/bin/emplace", help="the command to run")
+    parser.add_argument("--fresh", action="store_true", help="discard the runs in anytime.json")
+    arguments = parser.parse_args()
+    for name, numbers in (("--seconds", arguments.seconds), ("--graphs", [arguments.graphs]), ("--links", arguments.links)):
+        if min(numbers) <= 0:
+            parser.error(f"{name} is {min(numbers)}, expected more than 0")
+    return arguments
+
+
+def machines(arguments, folder):
+    """Name and devices file of each machine."""
+    found = {}
+    for devices in arguments.devices:
+        for link in arguments.links:
+            found[f"{devices} like, {link / 1000:g} GB/s"] = cluster_file(folder, "k80", devices, link)
+    for name in arguments.unlike:
+        found[name] = ROOT / f"configs/clusters/{name}.yaml"
+    return found
+
+
+def key_of(run):
+    return run["graph"], run["machine"], run["seconds"], run["seed"]
+
+
+def load_finished(path, arguments):
+    if arguments.fresh or not path.exists():
+        return {}
+    document = json.loads(path.read_text())
+    if document.get("format") != FORMAT:
+        sys.exit(f"anytime.py: {path}: is no {FORMAT}; --fresh overwrites it")
+    runs = [run for run in document["runs"] if set(arguments.methods) <= set(run["methods"])]
+    return {key_of(run): run for run in runs}
+
+
+def save(path, finished):
+    runs = [finished[key] for key in sorted(finished)]
+    write_aside_and_rename(path, json.dumps({"format": FORMAT, "runs": runs}, indent=1) + "\n")
+
+
+def evaluate(arguments, run, graph, cluster):
+    """Fills in what the methods found on one graph and machine in one time."""
+    printed = json.loads(call([arguments.emplace, "evaluate", "--graphs", graph, "--devices", cluster, "--methods",
+                               ",".join(arguments.methods), "--seconds", run["seconds"], "--seed", run["seed"], "--json"]))
+    run["methods"] = {result["method"]: {key: result[key] for key in ("makespan_us", "feasible", "evaluations", "seconds")}
+                      for result in printed["results"]}
+    return run
+
+
+def in_time(run, method):
+    """The makespan that a method found within the time of the run; None if it found none that fits, or was late."""
+    result = run["methods"][method]
+    late = result["seconds"] > LATE * run["seconds"]
+    return result["makespan_us"] if result["feasible"] and not late else None
+
+
+def by_pair(runs):
+    """The runs of each graph and machine, with the best makespan that any of them found."""
+    pairs = {}
+    for run in runs:
+        pairs.setdefault((run["graph"], run["machine"]), []).append(run)
+    for pair in pairs.values():
+        times = [result["makespan_us"] for run in pair for result in run["methods"].values() if result["feasible"]]
+        yield pair, min(times, default=None)
+
+
+def geometric_mean(ratios):
+    return math.exp(sum(map(math.log, ratios)) / len(ratios)) if ratios else None
+
+
+def table(runs, arguments):
+    ratios = {}
+    near = {}
+    for pair, best_us in by_pair(runs):
+        if not best_us:
+            continue
+        for run in pair:
+            found = {method: in_time(run, method) for method in arguments.methods}
+            for method, us in found.items():
+                ratios.setdefault((method, run["seconds"]), []).append(us / best_us if us else None)
+            others = [us for method, us in found.items() if us and method != "auto"]
+            if found.get("auto") and others:
+                near.setdefault(run["seconds"], []).append(found["auto"] <= NEAR * min(others))
+    lines = ["| method | " + " | ".join(f"{seconds:g} s" for seconds in arguments.seconds) + " |",
+             "| --- |" + " ---: |" * len(arguments.seconds)]
+    for method in arguments.methods:
+        cells = []
+        for seconds in arguments.seconds:
+            values = ratios.get((method, seconds), [])
+            known = [value for value in values if value]
+            cells.append(f"{geometric_mean(known):.3f}" + ("" if len(known) == len(values) else f" ({len(known)} of {len(values)})")
+                         if known else "-")
+        lines.append(f"| `{method}` | " + " | ".join(cells) + " |")
+    if near:
+        lines.append("| pairs on which `auto` is within 0.5% of every other method | "
+                     + " | ".join(f"{sum(near[s])} of {len(near[s])}" if s in near else "-" for s in arguments.seconds) + " |")
+    return lines
+
+
+def markdown(runs, arguments, machine_names):
+    lines = ["# What each method finds in a given time",
+             f"Makespan over the best known one of the same graph and machine, geometric mean over {len(list(by_pair(runs)))} "
+             f"pairs of a graph and a machine, seed {arguments.seed}. Best known is what any method found in any of these times. "
+             f"Where a method took more than {LATE:g} times the given time, or found nothing that fits the memory, it has no result; "
+             "the number of pairs with a result is then in brackets.", "", *table(runs, arguments)]
+    for machine in machine_names:
+        lines += ["", f"## {machine}", *table([run for run in runs if run["machine"] == machine], arguments)]
+    return "\n".join(lines) + "\n"
+
+
+def main():
+    arguments = parse_arguments()
+    arguments.out.mkdir(parents=True, exist_ok=True)
+    path = arguments.out / "anytime.json"
+    finished = load_finished(path, arguments)
+    keys = []
+    with tempfile.TemporaryDirectory(prefix="emplace_anytime_") as folder:
+        scratch = pathlib.Path(folder)
+        clusters = machines(arguments, scratch)
+        networks = [Network(text, arguments.emplace, arguments.graphs, scratch) for text in arguments.networks]
+        for seconds in sorted(arguments.seconds):
+            for network in networks:
+                for graph in network.graphs:
+                    for machine, cluster in clusters.items():
+                        run = {"graph": graph_name(graph), "machine": machine, "seconds": seconds, "seed": arguments.seed}
+                        keys.append(key_of(run))
+                        if key_of(run) in finished:
+                            continue
+                        finished[key_of(run)] = evaluate(arguments, run, graph, cluster)
+                        save(path, finished)
+                        print(f"{run['graph']} on {machine}, {seconds:g} s", flush=True)
+    runs = [finished[key] for key in keys]
+    write_aside_and_rename(arguments.out / "anytime.md", markdown(runs, arguments, list(clusters)))
+    print(f"written to {path} and {arguments.out / 'anytime.md'}")
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    except KeyboardInterrupt:
+        sys.exit("anytime.py: stopped; the same command goes on from here")
