@@ -198,8 +198,8 @@ class EventLoopOver final : public EventLoop {
     return moment.time_us;
   }
 
-  // Returns the op that has ended.
-  OpIndex FinishOp(size_t device, double now) {
+  // Returns the op that has ended. Inlined, also into two callers: a call for each event costs a tenth of a run.
+  [[gnu::always_inline]] OpIndex FinishOp(size_t device, double now) {
     const OpIndex op = run_.device_queue.LastPopped(device);
     run_.LogOpEnd(op);
     ++ended_;

@@ -58,7 +58,9 @@ struct RunState {
   void QueueOp(OpIndex op, double now) {
     const size_t device = DeviceOf(op);
     PushOp(op, device);
-    if (events.Idle(device)) StartNextOp(device, now);
+    if (!events.Idle(device)) return;
+    idle_us[device] += std::max(0.0, now - device_free_at[device]);
+    StartNextOp(device, now);
   }
   // Queues an op on its device. REQUIRES: `device` is the op's device and does not idle. In a large graph the op's data
   // is outside the caches, so it is prefetched here and in StartNextOp.
@@ -73,7 +75,6 @@ struct RunState {
     const OpIndex op = device_queue.Pop(device);
     __builtin_prefetch(consumers.items.data() + consumers.begin[static_cast<size_t>(op)]);
     const double start = std::max(now, device_free_at[device]);
-    idle_us[device] += start - device_free_at[device];
     const double cost = graph.cost_us[static_cast<size_t>(op) * num_devices + device];
     const double finish = start + cost;
     timeline.start_us[static_cast<size_t>(op)] = start;

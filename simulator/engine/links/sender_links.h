@@ -45,7 +45,7 @@ class SenderLinks {
     if (run.LinkIsIdle(device)) StartNext(run, device, now);
   }
 
-  void OnEvent(RunState& run, size_t device, bool /*delivery*/, double now) {
+  [[gnu::always_inline]] void OnEvent(RunState& run, size_t device, bool /*delivery*/, double now) {
     const int32_t transfer = queue_.LastPopped(device);
     run.LogDelivery(transfer);
     transfers_.ForEachReader(run, transfer, device, [&](OpIndex reader, bool served) {

@@ -57,7 +57,7 @@ class TopologyLinks {
     run.ScheduleLinkTurn(network_slot_, now);
   }
 
-  void OnEvent(RunState& run, size_t slot, bool delivery, double now) {
+  [[gnu::always_inline]] void OnEvent(RunState& run, size_t slot, bool delivery, double now) {
     if (delivery) {
       const UnderWay& arrived = under_way_[slot];
       run.LogDelivery(arrived.transfer);
