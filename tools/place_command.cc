@@ -12,6 +12,7 @@
 #include "common/file_io.h"
 #include "common/strings.h"
 #include "policy/placer/policy_method.h"
+#include "policy/placer/policy_proposer.h"
 #include "policy/policy_weights.h"
 #include "simulator/engine/simulator.h"
 #include "simulator/engine/trace_writer.h"
@@ -22,7 +23,6 @@
 #include "simulator/methods/max_load.h"
 #include "simulator/methods/placement_method.h"
 #include "tools/interrupt.h"
-#include "policy/placer/policy_proposer.h"
 #include "tools/search_line.h"
 #include "tools/task_inputs.h"
 

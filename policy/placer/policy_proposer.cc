@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "policy/players.h"
+#include "policy/policy_weights.h"
 
 namespace emplace {
 

@@ -7,6 +7,7 @@
 
 #include "policy/placer/policy_placer.h"
 #include "policy/player.h"
+#include "policy/policy_weights.h"
 #include "simulator/methods/search/proposer.h"
 
 namespace emplace {

@@ -27,9 +27,9 @@
 #include "simulator/engine/placement_change.h"
 #include "simulator/engine/run_bound.h"
 #include "simulator/engine/run_copy.h"
+#include "simulator/engine/run_forecast.h"
 #include "simulator/engine/run_snapshots.h"
 #include "simulator/engine/run_state.h"
-#include "simulator/engine/run_forecast.h"
 #include "simulator/engine/simulator.h"
 
 namespace emplace {

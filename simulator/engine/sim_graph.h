@@ -8,8 +8,8 @@
 
 #include "common/csr.h"
 #include "common/ids.h"
-#include "simulator/machine/cluster.h"
 #include "simulator/graph/op_graph.h"
+#include "simulator/machine/cluster.h"
 
 namespace emplace {
 

@@ -48,9 +48,9 @@ struct MethodOptions {
   // there is no policy.
   std::function<std::unique_ptr<PlacementMethod>(const MethodOptions&)> make_policy = {};
   Objective objective = Objective::kLatency;  // For `dp`; all others minimize the latency.
-  int threads = 1;                          // For `auto` and `multilevel`, whose results do not depend on it.
-  Proposer* proposer = nullptr;             // For `auto` and `multilevel`: proposes a placement; may be null.
-  const std::atomic<bool>* stop = nullptr;  // Ends a search, with the best result so far, when it gets true.
+  int threads = 1;                            // For `auto` and `multilevel`, whose results do not depend on it.
+  Proposer* proposer = nullptr;               // For `auto` and `multilevel`: proposes a placement; may be null.
+  const std::atomic<bool>* stop = nullptr;    // Ends a search, with the best result so far, when it gets true.
   std::function<void(const SearchProgress&)> progress = nullptr;  // Called by `auto` and `multilevel` now and then.
 };
 

@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "simulator/methods/search/move.h"
-#include "simulator/graph/placement.h"
 #include "simulator/environment/placement_task.h"
+#include "simulator/graph/placement.h"
+#include "simulator/methods/search/move.h"
 
 namespace emplace {
 

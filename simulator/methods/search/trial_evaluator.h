@@ -8,10 +8,10 @@
 #include <span>
 #include <vector>
 
+#include "simulator/engine/simulator.h"
+#include "simulator/graph/placement.h"
 #include "simulator/methods/placement_scorer.h"
 #include "simulator/methods/search/move.h"
-#include "simulator/graph/placement.h"
-#include "simulator/engine/simulator.h"
 
 namespace emplace {
 

@@ -5,10 +5,10 @@
 #include <atomic>
 
 #include "common/error.h"
+#include "simulator/graph/placement.h"
 #include "simulator/methods/multilevel_method.h"
 #include "simulator/methods/placement_scorer.h"
 #include "simulator/methods/search/proposer.h"
-#include "simulator/graph/placement.h"
 #include "tests/simulator/methods/hand_tasks.h"
 #include "tests/support/random_task.h"
 #include "tests/support/trials.h"

@@ -13,8 +13,8 @@ namespace {
 
 Placement Anywhere(const PlacementTask& task, Rng& rng) {
   std::vector<uint8_t> groups;
-  for (int32_t node = 0; node < task.policy.num_nodes; ++node) {
-    groups.push_back(static_cast<uint8_t>(RandomAllowedDevice(task.policy, node, rng)));
+  for (int32_t node = 0; node < task.groups.num_groups; ++node) {
+    groups.push_back(static_cast<uint8_t>(RandomAllowedDevice(task.groups, node, rng)));
   }
   Placement placement(static_cast<size_t>(task.sim.num_ops));
   task.Expand(groups, placement);
