@@ -27,7 +27,7 @@ class RunCopy {
     history_.resize(bytes);
     char* copy = history_.data();
     state.VisitHistory([&copy](auto span) {
-      std::memcpy(copy, span.data(), span.size_bytes());
+      CopyBytes(copy, span.data(), span.size_bytes());
       copy += span.size_bytes();
     });
     empty_ = false;
@@ -37,15 +37,20 @@ class RunCopy {
   template <typename State>
   void Restore(State& state, RunState& run) const {
     for (size_t o = 0; o < placement_.size(); ++o) run.ops[o].device = placement_[o];
-    std::memcpy(run.log.data(), log_.data(), log_.size() * sizeof(log_[0]));
+    CopyBytes(run.log.data(), log_.data(), log_.size() * sizeof(log_[0]));
     const char* copy = history_.data();
     state.VisitHistory([&copy](auto span) {
-      std::memcpy(span.data(), copy, span.size_bytes());
+      CopyBytes(span.data(), copy, span.size_bytes());
       copy += span.size_bytes();
     });
   }
 
  private:
+  // memcpy takes no null pointer, even for nothing.
+  static void CopyBytes(void* to, const void* from, size_t bytes) {
+    if (bytes > 0) std::memcpy(to, from, bytes);
+  }
+
   bool empty_ = true;
   std::vector<DeviceIndex> placement_;  // [n]
   std::vector<int32_t> log_;            // [events]

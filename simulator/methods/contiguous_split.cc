@@ -12,7 +12,7 @@
 namespace emplace {
 namespace {
 
-constexpr double kNever = std::numeric_limits<double>::infinity();
+constexpr double kNoSplit = std::numeric_limits<double>::infinity();
 
 using Neighbours = std::vector<std::vector<int32_t>>;  // [n]
 
@@ -252,7 +252,7 @@ class Program {
       from_ = static_cast<int32_t>(ideal);
       Extend(from_);
     }
-    std::vector<GraphSplit> splits(num_devices_, {kNever, {}});
+    std::vector<GraphSplit> splits(num_devices_, {kNoSplit, {}});
     for (size_t state = 0; state < states_; ++state) {
       const double load_us = At(ideals_.steps.size() - 1, state).load_us;
       const size_t devices = DevicesIn(state);
@@ -264,7 +264,7 @@ class Program {
 
  private:
   struct Entry {
-    double load_us = kNever;
+    double load_us = kNoSplit;
     int32_t from = -1;         // The ideal without the last piece,
     int32_t device_class = 0;  // which runs on a device of this class.
   };
@@ -296,7 +296,7 @@ class Program {
     const Piece::Sums& sums = piece_.sums();
     for (size_t c = 0; c < problem_.classes.size(); ++c) {
       const double load_us = sums.cost_us[c] + sums.transfers_us;
-      if (!(load_us < kNever) || sums.bytes > problem_.classes[c].room_bytes) continue;
+      if (!(load_us < kNoSplit) || sums.bytes > problem_.classes[c].room_bytes) continue;
       for (const size_t state : states_with_room_[c]) {
         const double greatest = std::max(load_us, At(static_cast<size_t>(from_), state).load_us);
         Entry& entry = At(ideal, state + stride_[c]);

@@ -46,12 +46,8 @@ std::vector<DeviceClass> ClassesOf(const SimGraph& graph) {
 class Relaxation {
  public:
   explicit Relaxation(const SimGraph& graph) : graph_(graph), classes_(ClassesOf(graph)) {
-    double devices = 0;
     double bytes = 0;
-    for (const DeviceClass& c : classes_) {
-      devices += c.devices;
-      bytes += c.memory_bytes;
-    }
+    for (const DeviceClass& c : classes_) bytes += c.memory_bytes;
     const double param_bytes = std::accumulate(graph.param_bytes.begin(), graph.param_bytes.end(), 0.0);
     memory_matters_ = param_bytes > 0 && std::any_of(classes_.begin(), classes_.end(), [&](const DeviceClass& c) {
                         return param_bytes > c.memory_bytes;
