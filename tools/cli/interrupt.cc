@@ -1,4 +1,4 @@
-#include "tools/interrupt.h"
+#include "tools/cli/interrupt.h"
 
 #include <csignal>
 

@@ -1,4 +1,4 @@
-#include "tools/inspect_command.h"
+#include "tools/cli/inspect_command.h"
 
 #include <yaml-cpp/yaml.h>
 

@@ -1,4 +1,4 @@
-#include "tools/place_command.h"
+#include "tools/cli/place_command.h"
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -22,8 +22,8 @@
 #include "simulator/methods/lower_bound.h"
 #include "simulator/methods/max_load.h"
 #include "simulator/methods/placement_method.h"
-#include "tools/interrupt.h"
-#include "tools/search_line.h"
+#include "tools/cli/interrupt.h"
+#include "tools/cli/search_line.h"
 #include "tools/task_inputs.h"
 
 namespace emplace {

@@ -1,4 +1,4 @@
-#include "tools/generate_command.h"
+#include "tools/cli/generate_command.h"
 
 #include <CLI/CLI.hpp>
 #include <cmath>

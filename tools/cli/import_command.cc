@@ -1,4 +1,4 @@
-#include "tools/import_command.h"
+#include "tools/cli/import_command.h"
 
 #include <CLI/CLI.hpp>
 #include <algorithm>

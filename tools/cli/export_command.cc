@@ -1,4 +1,4 @@
-#include "tools/export_command.h"
+#include "tools/cli/export_command.h"
 
 #include <CLI/CLI.hpp>
 #include <algorithm>

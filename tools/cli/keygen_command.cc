@@ -1,4 +1,4 @@
-#include "tools/keygen_command.h"
+#include "tools/cli/keygen_command.h"
 
 #include <CLI/CLI.hpp>
 #include <cstdint>

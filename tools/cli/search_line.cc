@@ -1,4 +1,4 @@
-#include "tools/search_line.h"
+#include "tools/cli/search_line.h"
 
 #include <unistd.h>
 

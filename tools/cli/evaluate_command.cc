@@ -1,4 +1,4 @@
-#include "tools/evaluate_command.h"
+#include "tools/cli/evaluate_command.h"
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -15,11 +15,11 @@
 #include "common/strings.h"
 #include "policy/placer/policy_method.h"
 #include "policy/policy_weights.h"
+#include "tools/cli/interrupt.h"
 #include "tools/evaluation/evaluation.h"
 #include "tools/evaluation/progress_bar.h"
 #include "tools/evaluation/results_file.h"
 #include "tools/evaluation/summary.h"
-#include "tools/interrupt.h"
 #include "tools/task_inputs.h"
 
 namespace emplace {

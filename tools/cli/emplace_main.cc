@@ -4,15 +4,15 @@
 
 #include "common/error.h"
 #include "common/log.h"
-#include "tools/evaluate_command.h"
-#include "tools/export_command.h"
-#include "tools/generate_command.h"
-#include "tools/import_command.h"
-#include "tools/inspect_command.h"
-#include "tools/keygen_command.h"
-#include "tools/place_command.h"
-#include "tools/report_command.h"
-#include "tools/simulate_command.h"
+#include "tools/cli/evaluate_command.h"
+#include "tools/cli/export_command.h"
+#include "tools/cli/generate_command.h"
+#include "tools/cli/import_command.h"
+#include "tools/cli/inspect_command.h"
+#include "tools/cli/keygen_command.h"
+#include "tools/cli/place_command.h"
+#include "tools/cli/report_command.h"
+#include "tools/cli/simulate_command.h"
 
 int main(int argc, char** argv) {
   emplace::SetLogRole("emplace");

@@ -1,4 +1,4 @@
-#include "tools/simulate_command.h"
+#include "tools/cli/simulate_command.h"
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
