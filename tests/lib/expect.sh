@@ -6,5 +6,6 @@ wrong=0
 expect() {
   local what=$1
   shift
+  # shellcheck disable=SC2034  # The test that sources this ends with it.
   "$@" || { echo "${0##*/}: $what"; wrong=1; }
 }
