@@ -311,7 +311,7 @@ Section PolicySection() {
 }
 
 const std::vector<Section>& Sections() {
-  static const std::vector<Section> kSections = {
+  static const std::vector<Section> sections = {
       {"", [](const RunConfig& /*config*/) { return RunFields().fields(); },
        [](RunConfig& config) -> void* { return &config; }},
       MakeSection("workload", WorkloadFields(), &RunConfig::workload),
@@ -325,7 +325,7 @@ const std::vector<Section>& Sections() {
       MakeSection("checkpoint", CheckpointFields(), &RunConfig::checkpoint),
       MakeSection("network", NetworkFields(), &RunConfig::network),
   };
-  return kSections;
+  return sections;
 }
 
 // Whether other keys of its section exist or not by the value of this one.

@@ -65,8 +65,8 @@ class Placeto final : public PolicyKind {
 }  // namespace
 
 const PolicyKind& PlacetoKind() {
-  static const Placeto kKind;
-  return kKind;
+  static const Placeto kind;
+  return kind;
 }
 
 PolicyWeights InitialPlaceto(const PlacetoShape& shape, Rng rng, double output_scale) {
@@ -80,7 +80,7 @@ PolicyWeights InitialPlaceto(const PlacetoShape& shape, Rng rng, double output_s
     }
     weights.values.insert(weights.values.end(), static_cast<size_t>(layer.out), 0.0F);
   }
-  const LayerSpec last = layers.back();
+  const LayerSpec& last = layers.back();
   const auto tail = static_cast<std::ptrdiff_t>((int64_t{last.in} + 1) * last.out);
   for (auto value = weights.values.end() - tail; value != weights.values.end(); ++value) {
     *value = static_cast<float>(static_cast<double>(*value) * output_scale);

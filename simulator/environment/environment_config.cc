@@ -9,9 +9,9 @@ namespace {
 constexpr double kMany = 1e9;
 
 const std::vector<std::pair<Start, std::string>>& StartNames() {
-  static const std::vector<std::pair<Start, std::string>> kNames = {
+  static const std::vector<std::pair<Start, std::string>> names = {
       {Start::kRandom, "random"}, {Start::kSingle, "single"}, {Start::kBest, "best"}};
-  return kNames;
+  return names;
 }
 
 }  // namespace
