@@ -22,7 +22,8 @@ class ModelEngine final : public UpdateEngine {
   StepOutcome Step(const UpdateInputs& inputs, std::span<float> values) override {
     const size_t total = inputs.advantages.size();
     LossSums sums;
-    for (size_t shard = 0; shard < gradients_.size(); ++shard) sums += ComputeShard(inputs, shard);
+    size_t row = 0;
+    for (size_t shard = 0; shard < gradients_.size(); ++shard) sums += ComputeShard(inputs, shard, row);
     AddPairwise();
     const double norm = Norm(gradients_.front());
     ClippedAdamStep(gradients_.front(), norm, inputs.gradient_clip, inputs.learning_rate, adam_, values_);
@@ -40,7 +41,8 @@ class ModelEngine final : public UpdateEngine {
   const std::string& device() const override { return model_->device(); }
 
  private:
-  LossSums ComputeShard(const UpdateInputs& inputs, size_t shard) {
+  // row: the number of decisions of the shards before; leaves that with this one's.
+  LossSums ComputeShard(const UpdateInputs& inputs, size_t shard, size_t& row) {
     std::vector<float>& gradient = gradients_[shard];
     std::ranges::fill(gradient, 0.0F);
     const size_t count = inputs.samples.size();
@@ -62,13 +64,12 @@ class ModelEngine final : public UpdateEngine {
         behaviour_.push_back(episode.behaviour_log_prob[t]);
       }
     }
-    const size_t before = shard == 0 ? 0 : rows_before_;
-    rows_before_ = before + actions_.size();
     logit_gradient_.resize(decisions_.logits.size());
     const DecisionBatch batch{.actions = actions_,
                               .behaviour_log_prob = behaviour_,
-                              .advantages = inputs.advantages.subspan(before, actions_.size()),
-                              .lags = inputs.lags.subspan(before, actions_.size())};
+                              .advantages = inputs.advantages.subspan(row, actions_.size()),
+                              .lags = inputs.lags.subspan(row, actions_.size())};
+    row += actions_.size();
     const LossSums sums =
         PolicyGradientLoss(batch, {.importance_clip = inputs.importance_clip, .entropy_weight = inputs.entropy_weight},
                            decisions_, inputs.advantages.size(), logit_gradient_);
@@ -89,7 +90,6 @@ class ModelEngine final : public UpdateEngine {
   std::vector<float> values_;  // [P]
   AdamState adam_;
   std::vector<std::vector<float>> gradients_;  // [shards][P]
-  size_t rows_before_ = 0;                     // Decisions of the shards before.
   Decisions decisions_;                        // Scratch of a shard, as is the rest.
   std::vector<uint8_t> actions_;
   std::vector<float> behaviour_;

@@ -47,6 +47,18 @@ struct Lesson {
   }
 };
 
+TEST(ModelEngine, ShardsWithNothingToDoStayOutOfEveryStep) {
+  const Lesson lesson;
+  std::vector<float> whole(lesson.weights.values.size());
+  std::vector<float> parts(whole.size());
+  const std::unique_ptr<UpdateEngine> one = lesson.Engine(1);
+  const std::unique_ptr<UpdateEngine> thousand = lesson.Engine(1000);  // The first has nothing to do, nor have most.
+  for (int step = 0; step < 3; ++step) {
+    const StepOutcome expected = one->Step(lesson.inputs(), whole);
+    EXPECT_NEAR(thousand->Step(lesson.inputs(), parts).loss, expected.loss, 1e-6) << "step " << step;
+  }
+}
+
 // One step is decided by the gradient alone, through its first moment: a tenth of the gradient.
 TEST(ModelEngine, ShardsAddUpToTheWhole) {
   const Lesson lesson;
