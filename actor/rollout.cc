@@ -34,8 +34,7 @@ std::vector<Trajectory> Rollout::Advance() {
   for (const auto& episode : wave_) playing_.push_back(episode->played.get());
   player_->Next(playing_, decisions_);
   choices_.clear();
-  std::span<const float> logits = decisions_.logits;
-  for (size_t e = 0; e < wave_.size(); ++e) logits = Choose(*wave_[e], decisions_.blocks[e], logits);
+  ForEachDecision(decisions_, [this](size_t e, std::span<const float> logits) { Choose(*wave_[e], logits); });
   player_->Apply(playing_, choices_);
 
   std::vector<Trajectory> finished;
@@ -66,7 +65,7 @@ void Rollout::UseNewestWeights() {
   EMPLACE_CHECK(weights_ != nullptr);
   if (played_weights_ == weights_) return;
   if (player_ == nullptr || player_->shape() != weights_->shape) {
-    kind_ = &FindPolicyKind(weights_->shape.kind);
+    reward_time_ = FindPolicyKind(weights_->shape.kind).reward_time();
     player_ = MakePlayer(weights_->shape);
     views_.clear();
     for (const PlacementTask& task : tasks_) views_.push_back(player_->View(task));
@@ -90,7 +89,7 @@ void Rollout::StartEpisode(const Rng& own_rng, uint32_t index) {
   trajectory.policy_version = weights_->version;
   trajectory.actions.reserve(n);
   trajectory.behaviour_log_prob.reserve(n);
-  if (kind_->reward_time() == RewardTime::kEachDecision) {
+  if (reward_time_ == RewardTime::kEachDecision) {
     const bool from_best = environment_.start == Start::kBest && !best_[graph].placement.empty();
     const double rho = from_best ? episode.env.Reset(best_[graph].placement) : episode.env.Reset(episode.rng);
     trajectory.rho.reserve(n + 1);
@@ -100,24 +99,19 @@ void Rollout::StartEpisode(const Rng& own_rng, uint32_t index) {
   episode.played = player_->Begin(*views_[graph], trajectory.start_placement);
 }
 
-std::span<const float> Rollout::Choose(Episode& episode, const DecisionBlock& block, std::span<const float> logits) {
-  const auto num_choices = static_cast<size_t>(block.num_choices);
-  for (int32_t i = 0; i < block.count; ++i) {
-    const Choice choice = SampleChoice(logits.first(num_choices), episode.rng);
-    logits = logits.subspan(num_choices);
-    choices_.push_back(static_cast<uint8_t>(choice.index));
-    episode.trajectory.actions.push_back(choices_.back());
-    episode.trajectory.behaviour_log_prob.push_back(static_cast<float>(choice.log_prob));
-    ++steps_;
-    if (kind_->reward_time() == RewardTime::kEachDecision) {
-      episode.trajectory.rho.push_back(static_cast<float>(episode.env.Step(static_cast<DeviceIndex>(choice.index))));
-    }
+void Rollout::Choose(Episode& episode, std::span<const float> logits) {
+  const Choice choice = SampleChoice(logits, episode.rng);
+  choices_.push_back(static_cast<uint8_t>(choice.index));
+  episode.trajectory.actions.push_back(choices_.back());
+  episode.trajectory.behaviour_log_prob.push_back(static_cast<float>(choice.log_prob));
+  ++steps_;
+  if (reward_time_ == RewardTime::kEachDecision) {
+    episode.trajectory.rho.push_back(static_cast<float>(episode.env.Step(static_cast<DeviceIndex>(choice.index))));
   }
-  return logits;
 }
 
 Trajectory Rollout::Finish(Episode& episode) {
-  if (kind_->reward_time() == RewardTime::kEnd) {
+  if (reward_time_ == RewardTime::kEnd) {
     episode.trajectory.rho = {static_cast<float>(episode.env.Reset(episode.played->placement()))};
   }
   Best& best = best_[episode.trajectory.graph];

@@ -70,9 +70,7 @@ class Rollout {
   void StartWave();
   void UseNewestWeights();
   void StartEpisode(const Rng& own_rng, uint32_t index);
-  // Chooses by the logits of what the episode decides now, appends the choices to choices_, and returns the rest of the
-  // logits.
-  std::span<const float> Choose(Episode& episode, const DecisionBlock& block, std::span<const float> logits);
+  void Choose(Episode& episode, std::span<const float> logits);
   Trajectory Finish(Episode& episode);
 
   const std::vector<PlacementTask>& tasks_;
@@ -82,7 +80,7 @@ class Rollout {
   const Rng rng_;
   std::shared_ptr<const PolicyWeights> weights_;
   std::shared_ptr<const PolicyWeights> played_weights_;  // Those of the wave in flight; nullptr: there was none yet.
-  const PolicyKind* kind_ = nullptr;                     // That of these weights, as are the next two.
+  RewardTime reward_time_ = RewardTime::kEachDecision;   // That of these weights, as are the next two.
   std::unique_ptr<Player> player_;
   std::vector<std::unique_ptr<TaskView>> views_;  // [tasks]
   std::vector<std::unique_ptr<Episode>> wave_;    // The episodes that still run.

@@ -48,6 +48,19 @@ struct Decisions {
   std::vector<float> logits;
 };
 
+// Calls visit(episode, row) for each decision in its order: the index of its block, and the logits of its choices.
+template <typename Visit>
+void ForEachDecision(const Decisions& decisions, Visit&& visit) {
+  std::span<const float> rest = decisions.logits;
+  for (size_t episode = 0; episode < decisions.blocks.size(); ++episode) {
+    const auto num_choices = static_cast<size_t>(decisions.blocks[episode].num_choices);
+    for (int32_t i = 0; i < decisions.blocks[episode].count; ++i) {
+      visit(episode, rest.first(num_choices));
+      rest = rest.subspan(num_choices);
+    }
+  }
+}
+
 // Not thread-safe: each thread needs its own.
 class Player {
  public:

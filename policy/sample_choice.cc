@@ -32,7 +32,7 @@ const float* LargestLogit(std::span<const float> logits) {
 Choice SampleChoice(std::span<const float> logits, Rng& rng) {
   EMPLACE_CHECK(!logits.empty() && logits.size() <= kMaxChoices);
   const auto largest = static_cast<double>(*LargestLogit(logits));
-  std::array<double, kMaxChoices> weights{};
+  std::array<double, kMaxChoices> weights;  // Of the choices there are; the rest is not set.
   double sum = 0;
   for (size_t i = 0; i < logits.size(); ++i) {
     weights[i] = std::exp(static_cast<double>(logits[i]) - largest);  // -infinity becomes weight 0.

@@ -50,16 +50,10 @@ class Search {
     while (!wave.front()->done()) {
       player_.Next(wave, decisions);
       choices.clear();
-      std::span<const float> logits = decisions.logits;
-      for (size_t e = 0; e < wave.size(); ++e) {
+      ForEachDecision(decisions, [&](size_t e, std::span<const float> row) {
         const bool greedy = begin + static_cast<int64_t>(e) == 0;
-        const auto num_choices = static_cast<size_t>(decisions.blocks[e].num_choices);
-        for (int32_t i = 0; i < decisions.blocks[e].count; ++i) {
-          const std::span<const float> row = logits.first(num_choices);
-          logits = logits.subspan(num_choices);
-          choices.push_back(static_cast<uint8_t>(greedy ? GreedyChoice(row) : SampleChoice(row, rngs[e]).index));
-        }
-      }
+        choices.push_back(static_cast<uint8_t>(greedy ? GreedyChoice(row) : SampleChoice(row, rngs[e]).index));
+      });
       player_.Apply(wave, choices);
     }
     for (const PlayedEpisode* const episode : wave) Consider(episode->placement());

@@ -25,8 +25,8 @@ struct Softmax {
     }
   }
 
-  std::array<double, kMaxChoices> log_prob{};
-  std::array<double, kMaxChoices> prob{};
+  std::array<double, kMaxChoices> log_prob;  // Of the choices there are; the rest is not set.
+  std::array<double, kMaxChoices> prob;
   double entropy = 0;
 };
 
@@ -45,31 +45,29 @@ LossSums PolicyGradientLoss(const DecisionBatch& batch, const LossWeights& weigh
   const double share = 1 / static_cast<double>(total);
   LossSums sums;
   size_t row = 0;
-  size_t begin = 0;
-  for (const DecisionBlock& block : decisions.blocks) {
-    const auto choices = static_cast<size_t>(block.num_choices);
-    for (int32_t i = 0; i < block.count; ++i, ++row, begin += choices) {
-      const Softmax softmax(std::span(decisions.logits).subspan(begin, choices));
-      const size_t action = batch.actions[row];
-      const double chosen = softmax.log_prob[action];
-      const double importance = std::exp((chosen - static_cast<double>(batch.behaviour_log_prob[row])) *
-                                         static_cast<double>(batch.lags[row]));
-      const double weight = std::min(weights.importance_clip, importance) * static_cast<double>(batch.advantages[row]);
-      sums.loss -= share * (weight * chosen + weights.entropy_weight * softmax.entropy);
-      sums.entropy += softmax.entropy;
-      sums.importance += importance;
-      for (size_t choice = 0; choice < choices; ++choice) {
-        const double prob = softmax.prob[choice];
-        double slope = 0;
-        if (prob > 0) {
-          slope = weight * ((choice == action ? 1.0 : 0.0) - prob) -
-                  weights.entropy_weight * prob * (softmax.log_prob[choice] + softmax.entropy);
-        }
-        logit_gradient[begin + choice] = static_cast<float>(-share * slope);
+  ForEachDecision(decisions, [&](size_t /*sample*/, std::span<const float> logits) {
+    const Softmax softmax(logits);
+    const size_t action = batch.actions[row];
+    const double chosen = softmax.log_prob[action];
+    const double importance =
+        std::exp((chosen - static_cast<double>(batch.behaviour_log_prob[row])) * static_cast<double>(batch.lags[row]));
+    const double weight = std::min(weights.importance_clip, importance) * static_cast<double>(batch.advantages[row]);
+    sums.loss -= share * (weight * chosen + weights.entropy_weight * softmax.entropy);
+    sums.entropy += softmax.entropy;
+    sums.importance += importance;
+    for (size_t choice = 0; choice < logits.size(); ++choice) {
+      const double prob = softmax.prob[choice];
+      double slope = 0;
+      if (prob > 0) {
+        slope = weight * ((choice == action ? 1.0 : 0.0) - prob) -
+                weights.entropy_weight * prob * (softmax.log_prob[choice] + softmax.entropy);
       }
+      logit_gradient[choice] = static_cast<float>(-share * slope);
     }
-  }
-  EMPLACE_CHECK(row == batch.actions.size() && begin == decisions.logits.size());
+    logit_gradient = logit_gradient.subspan(logits.size());
+    ++row;
+  });
+  EMPLACE_CHECK(row == batch.actions.size() && logit_gradient.empty());
   return sums;
 }
 
