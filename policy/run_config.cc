@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
 #include <optional>
 #include <set>
 #include <utility>
@@ -282,8 +283,9 @@ Section MakeSection(const std::string& name, const FieldTable<C>& table, C RunCo
 // The keys that only this kind has. Their values are in a PolicyConfig by name.
 std::vector<ConfigField> OwnFields(const PolicyKind& kind) {
   std::vector<ConfigField> fields = kind.fields();
+  const std::map<std::string, ConfigField::Value> defaults = kind.Defaults();
   for (ConfigField& field : fields) {
-    field.get = [name = field.name, otherwise = kind.Defaults().at(field.name)](const void* section) {
+    field.get = [name = field.name, otherwise = defaults.at(field.name)](const void* section) {
       const auto& own = static_cast<const PolicyConfig*>(section)->own;
       const auto value = own.find(name);
       return value == own.end() ? otherwise : value->second;
