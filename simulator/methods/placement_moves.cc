@@ -13,11 +13,9 @@ constexpr double kStretchShare = 0.25;
 
 }  // namespace
 
-PlacementMoves::PlacementMoves(const GroupGraph& graph)
-    : graph_(graph), devices_(static_cast<size_t>(graph.num_devices)) {
+PlacementMoves::PlacementMoves(const GroupGraph& graph) : graph_(graph) {
   for (size_t group = 0; group < static_cast<size_t>(graph.num_groups); ++group) {
-    const auto allowed = graph.allowed.begin() + static_cast<std::ptrdiff_t>(group * devices_);
-    if (std::count(allowed, allowed + graph.num_devices, 1) > 1) movable_.push_back(group);
+    if (std::ranges::count(graph.AllowedRow(group), 1) > 1) movable_.push_back(group);
   }
 }
 
@@ -35,7 +33,7 @@ size_t PlacementMoves::AnyMovable(Rng& rng) const {
 void PlacementMoves::MoveOne(Rng& rng, std::vector<uint8_t>& groups) const {
   const size_t group = AnyMovable(rng);
   size_t device = groups[group];
-  while (device == groups[group] || !Allowed(group, device)) {
+  while (device == groups[group] || !graph_.Allowed(group, device)) {
     device = static_cast<size_t>(rng.UniformInt(0, graph_.num_devices - 1));
   }
   groups[group] = static_cast<uint8_t>(device);
@@ -44,7 +42,7 @@ void PlacementMoves::MoveOne(Rng& rng, std::vector<uint8_t>& groups) const {
 bool PlacementMoves::SwapTwo(Rng& rng, std::vector<uint8_t>& groups) const {
   const size_t a = AnyMovable(rng);
   const size_t b = AnyMovable(rng);
-  if (groups[a] == groups[b] || !Allowed(a, groups[b]) || !Allowed(b, groups[a])) return false;
+  if (groups[a] == groups[b] || !graph_.Allowed(a, groups[b]) || !graph_.Allowed(b, groups[a])) return false;
   std::swap(groups[a], groups[b]);
   return true;
 }
@@ -58,7 +56,7 @@ bool PlacementMoves::MoveStretch(Rng& rng, std::vector<uint8_t>& groups) const {
   const auto device = static_cast<size_t>(rng.UniformInt(0, graph_.num_devices - 1));
   bool changed = false;
   for (size_t group = begin; group < end; ++group) {
-    if (groups[group] == device || !Allowed(group, device)) continue;
+    if (groups[group] == device || !graph_.Allowed(group, device)) continue;
     groups[group] = static_cast<uint8_t>(device);
     changed = true;
   }

@@ -23,7 +23,6 @@ class PlacementMoves {
   void Apply(Rng& rng, std::vector<uint8_t>& groups) const;
 
  private:
-  bool Allowed(size_t group, size_t device) const { return graph_.allowed[group * devices_ + device] == 1; }
   size_t AnyMovable(Rng& rng) const;
   void MoveOne(Rng& rng, std::vector<uint8_t>& groups) const;
   // These two return whether they changed anything.
@@ -31,7 +30,6 @@ class PlacementMoves {
   bool MoveStretch(Rng& rng, std::vector<uint8_t>& groups) const;
 
   const GroupGraph& graph_;
-  size_t devices_;
   std::vector<size_t> movable_;  // Groups that may run on more than one device.
 };
 
