@@ -14,15 +14,13 @@ namespace emplace {
 namespace {
 
 // Why a GPU does not make this update; empty: it does.
-std::string WhyNoGpu(const TrainingConfig& config, const PolicyWeights& initial) {
+std::string WhyNoGpu([[maybe_unused]] const TrainingConfig& config, [[maybe_unused]] const PolicyWeights& initial) {
 #ifdef EMPLACE_CUDA
   if (initial.shape.kind != kCudaEngineKind)
     return StrCat("there are no kernels for policies of kind ", initial.shape.kind);
   if (config.shards > 1) return StrCat("training.shards is ", config.shards, ", and its kernels compute in one piece");
   return WhyNoCuda();
 #else
-  static_cast<void>(config);
-  static_cast<void>(initial);
   return "this build is without CUDA";
 #endif
 }

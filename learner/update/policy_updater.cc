@@ -90,9 +90,9 @@ UpdateStats PolicyUpdater::Update(const std::vector<Trajectory>& batch) {
   std::vector<float> lags;
   // By the second epoch another policy than the one at hand has acted in all of the batch.
   std::vector<float> later_lags;
+  const bool all_at_once = kind_.reward_time() == RewardTime::kEnd;
   for (const Sample& sample : samples) {
     const bool imitated = sample.episode >= batch.size();
-    const bool all_at_once = kind_.reward_time() == RewardTime::kEnd;
     const size_t decisions = all_at_once ? episodes[sample.episode].actions.size() : 1;
     float advantage = static_cast<float>(config_.imitation_weight);
     if (!imitated) {
