@@ -32,9 +32,13 @@ class PolicyMethod final : public PlacementMethod {
 
 }  // namespace
 
+std::unique_ptr<PlacementMethod> MakePolicyMethod(const PolicyWeights& weights, const MethodOptions& options) {
+  return std::make_unique<PolicyMethod>(weights, options);
+}
+
 void UsePolicy(PolicyWeights weights, MethodOptions& options) {
   options.make_policy = [shared = std::make_shared<const PolicyWeights>(std::move(weights))](const MethodOptions& own) {
-    return std::make_unique<PolicyMethod>(*shared, own);
+    return MakePolicyMethod(*shared, own);
   };
 }
 

@@ -8,8 +8,10 @@
 
 namespace emplace {
 
-// Lets MakeMethod("policy", options) place with this policy, which it does from where the policy started its episodes
-// in training. Its Place throws BadInput when the policy is for another number of devices than the task.
+// The method with this policy, which places from where the policy started its episodes in training. Its Place throws
+// BadInput when the policy is for another number of devices than the task.
+std::unique_ptr<PlacementMethod> MakePolicyMethod(const PolicyWeights& weights, const MethodOptions& options);
+// Lets MakeMethod("policy", options) make it.
 void UsePolicy(PolicyWeights weights, MethodOptions& options);
 
 }  // namespace emplace

@@ -2,21 +2,17 @@
 
 #include <utility>
 
-#include "policy/players.h"
-#include "policy/policy_weights.h"
+#include "policy/placer/policy_method.h"
 
 namespace emplace {
 
-PolicyProposer::PolicyProposer(const PolicyWeights& weights, uint64_t seed) : player_(MakePlayer(weights)) {
-  placer_.seed = seed;
-  placer_.start = StartOfEpisodes(weights);
-}
+PolicyProposer::PolicyProposer(const PolicyWeights& weights, uint64_t seed)
+    : num_devices_(weights.shape.num_devices), method_(MakePolicyMethod(weights, {.seed = seed})) {}
 
 std::vector<Move> PolicyProposer::Candidates(const PlacementTask& task, std::span<const OpIndex> region,
                                              std::span<const DeviceIndex> placement) {
-  if (!region.empty() || player_->shape().num_devices != task.sim.num_devices) return {};
-  Placement proposed(placement.size());
-  task.Expand(PlaceWithPolicy(*player_, task, placer_).groups, proposed);
+  if (!region.empty() || num_devices_ != task.sim.num_devices) return {};
+  const Placement proposed = method_->Place(task).placement.value();
   Move move;
   for (size_t o = 0; o < proposed.size(); ++o) {
     if (proposed[o] != placement[o]) move.push_back({static_cast<OpIndex>(o), proposed[o]});

@@ -1,13 +1,13 @@
 // A trained policy as what a search asks: its greedy placement is its one proposal for the whole graph.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
 
-#include "policy/placer/policy_placer.h"
-#include "policy/player.h"
 #include "policy/policy_weights.h"
+#include "simulator/methods/placement_method.h"
 #include "simulator/methods/search/proposer.h"
 
 namespace emplace {
@@ -22,8 +22,8 @@ class PolicyProposer : public Proposer {
                                std::span<const DeviceIndex> placement) override;
 
  private:
-  const std::unique_ptr<Player> player_;
-  PlacerOptions placer_;
+  const int32_t num_devices_;
+  const std::unique_ptr<PlacementMethod> method_;
 };
 
 }  // namespace emplace
