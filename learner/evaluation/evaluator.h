@@ -1,4 +1,4 @@
-// Evaluates a policy by its greedy placements of a list of graphs. Uses no LibTorch.
+// Evaluates a policy by its greedy placements of a list of graphs.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,5 @@
-// Forward and backward pass of the policy without LibTorch. The learner runs it on a CPU, inside an autograd function
-// (policy/placeto/reference/fused_policy.h). tests/policy/placeto/fused_policy_test.cc checks that it equals LibTorch's
-// autograd to 1e-4.
+// Forward and backward pass of the policy on a CPU, which PlacetoModel offers the learner.
+// tests/policy/placeto/gradient_parity_test.cc checks that it equals LibTorch's autograd to 1e-4.
 //
 // States of one graph are computed side by side, one in each lane of a register (gradient_plan.h), so states of one
 // graph should be neighbours in the input. The scratch memory of such a tile takes about 50 * n * m * L + 8 * k * n * m
