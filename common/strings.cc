@@ -76,25 +76,15 @@ std::string ShortestDouble(double value) {
 }
 
 std::string ShownSeconds(double seconds) {
-  char text[48];
-  if (seconds < 0.9995e-3) {
-    std::snprintf(text, sizeof(text), "%.0f us", seconds * 1e6);
-  } else if (seconds < 0.9995) {
-    std::snprintf(text, sizeof(text), "%.3g ms", seconds * 1e3);
-  } else if (seconds < 59.995) {
-    std::snprintf(text, sizeof(text), "%.2f s", seconds);
-  } else {
-    const auto whole = static_cast<long long>(std::llround(seconds));
-    std::snprintf(text, sizeof(text), "%lld min %lld s", whole / 60, whole % 60);
-  }
-  return text;
+  if (seconds < 0.9995e-3) return Format("%.0f us", seconds * 1e6);
+  if (seconds < 0.9995) return Format("%.3g ms", seconds * 1e3);
+  if (seconds < 59.995) return Format("%.2f s", seconds);
+  const auto whole = static_cast<long long>(std::llround(seconds));
+  return Format("%lld min %lld s", whole / 60, whole % 60);
 }
 
 std::string ShownRatio(double ratio) {
-  if (std::isnan(ratio)) return "-";
-  char text[32];
-  std::snprintf(text, sizeof(text), "%.4f", ratio);
-  return text;
+  return std::isnan(ratio) ? "-" : Format("%.4f", ratio);
 }
 
 }  // namespace emplace

@@ -4,7 +4,6 @@
 #include <xxhash.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <limits>
 
 #include "common/error.h"
@@ -35,9 +34,7 @@ constexpr char kStateChecksum[] = ",\n \"state_xxh64\": \"";
 
 // Tells a flipped bit, which still parses, from what was written.
 std::string Checksum(std::string_view bytes) {
-  char text[17];
-  std::snprintf(text, sizeof(text), "%016llx", static_cast<unsigned long long>(XXH64(bytes.data(), bytes.size(), 0)));
-  return text;
+  return Format("%016llx", static_cast<unsigned long long>(XXH64(bytes.data(), bytes.size(), 0)));
 }
 
 void CheckChecksum(std::string_view bytes, const std::string& source, const std::string& checksum) {
@@ -221,8 +218,7 @@ void CheckpointStore::Write(const Checkpoint& checkpoint) const {
     fs::create_directories(folder_);
     RestoreSetAside(folder_);
     RemoveTemporaries(folder_);
-    char name[32];
-    std::snprintf(name, sizeof(name), "%s%08lld", kPrefix, static_cast<long long>(checkpoint.updates));
+    const std::string name = Format("%s%08lld", kPrefix, static_cast<long long>(checkpoint.updates));
     const fs::path aside = folder_ / StrCat(".", name, kTemporary);
     try {
       WriteFolder(folder_ / name, aside, checkpoint);

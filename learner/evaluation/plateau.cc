@@ -1,7 +1,6 @@
 #include "learner/evaluation/plateau.h"
 
 #include <cmath>
-#include <cstdio>
 #include <span>
 #include <utility>
 
@@ -13,11 +12,7 @@ namespace emplace {
 namespace {
 
 // How much better the ratio after is than the one before, given the difference of their logarithms.
-std::string Percent(double log_gain) {
-  char text[32];
-  std::snprintf(text, sizeof(text), "%.2f%%", 100 * std::expm1(log_gain));
-  return text;
-}
+std::string Percent(double log_gain) { return Format("%.2f%%", 100 * std::expm1(log_gain)); }
 
 std::string GeometricMean(std::span<const double> logs) { return ShownRatio(std::exp(MeanWithInterval(logs).mean)); }
 

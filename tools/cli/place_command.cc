@@ -55,9 +55,7 @@ void PrintFallback(const std::string& method, const MethodResult& result, const 
   if (result.placement && !found.feasible) {
     why = "its placement does not fit the devices' memory";
   } else if (result.placement) {
-    char text[64];
-    std::snprintf(text, sizeof(text), "a step of its placement takes %.3f ms", found.makespan_us / 1e3);
-    why = text;
+    why = Format("a step of its placement takes %.3f ms", found.makespan_us / 1e3);
   }
   std::printf(
       "  fallback             everything is on the best single device, which is better than what %s found: %s\n",
@@ -65,9 +63,7 @@ void PrintFallback(const std::string& method, const MethodResult& result, const 
 }
 
 std::string ShownBytes(double bytes) {
-  char text[48];
-  std::snprintf(text, sizeof(text), bytes < 1e6 ? "%.0f bytes" : "%.3f GB", bytes < 1e6 ? bytes : bytes / 1e9);
-  return text;
+  return bytes < 1e6 ? Format("%.0f bytes", bytes) : Format("%.3f GB", bytes / 1e9);
 }
 
 // Throws BadInput where no placement can fit the memory: parameters alone need more than there is, or what one op needs
