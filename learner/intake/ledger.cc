@@ -117,20 +117,22 @@ bool Ledger::Incarnation::Receive(uint64_t sequence) {
   return true;
 }
 
+size_t Ledger::IdOf(const std::string& name) const {
+  return static_cast<size_t>(std::ranges::find(actors_, name, &Actor::name) - actors_.begin());
+}
+
 bool Ledger::HasRoomFor(const std::string& name, uint64_t nonce) const {
   const MutexLock lock(mu_);
-  const auto actor =
-      std::find_if(actors_.begin(), actors_.end(), [&](const Actor& known) { return known.name == name; });
-  if (actor == actors_.end()) return actors_.size() < kMostActors;
-  return actor->incarnations.size() < kMostIncarnations ||
-         std::any_of(actor->incarnations.begin(), actor->incarnations.end(),
-                     [&](const auto& entry) { return entry.second.nonce == nonce; });
+  const size_t id = IdOf(name);
+  if (id == actors_.size()) return actors_.size() < kMostActors;
+  const auto& incarnations = actors_[id].incarnations;
+  return incarnations.size() < kMostIncarnations ||
+         std::ranges::any_of(incarnations, [&](const auto& entry) { return entry.second.nonce == nonce; });
 }
 
 ActorKey Ledger::Join(const std::string& name, uint64_t nonce, int64_t unix_seconds) {
   const MutexLock lock(mu_);
-  size_t id = 0;
-  while (id < actors_.size() && actors_[id].name != name) ++id;
+  const size_t id = IdOf(name);
   if (id == actors_.size()) actors_.push_back({.name = name, .incarnations = {}});
   auto& incarnations = actors_[id].incarnations;
   for (const auto& [number, incarnation] : incarnations) {
@@ -144,12 +146,12 @@ ActorKey Ledger::Join(const std::string& name, uint64_t nonce, int64_t unix_seco
 
 void Ledger::Adopt(const std::string& name, uint32_t incarnation, uint64_t nonce, int64_t unix_seconds) {
   const MutexLock lock(mu_);
-  const auto actor =
-      std::find_if(actors_.begin(), actors_.end(), [&](const Actor& known) { return known.name == name; });
-  EMPLACE_CHECK(actor != actors_.end());
-  if (int64_t{incarnation} > unix_seconds + kMostClockError_s || actor->adopted >= kMostAdopted) return;
-  if (!actor->incarnations.contains(incarnation)) ++actor->adopted;
-  actor->incarnations.emplace(incarnation, Incarnation{.nonce = nonce, .highest = 0, .gaps = {}, .counts = {}});
+  const size_t id = IdOf(name);
+  EMPLACE_CHECK(id < actors_.size());
+  Actor& actor = actors_[id];
+  if (int64_t{incarnation} > unix_seconds + kMostClockError_s || actor.adopted >= kMostAdopted) return;
+  if (!actor.incarnations.contains(incarnation)) ++actor.adopted;
+  actor.incarnations.emplace(incarnation, Incarnation{.nonce = nonce, .highest = 0, .gaps = {}, .counts = {}});
 }
 
 Ledger::Admission Ledger::Admit(const ActorKey& actor, uint64_t sequence) {

@@ -81,6 +81,8 @@ class Ledger {
     std::map<uint32_t, Incarnation> incarnations;
     size_t adopted = 0;  // By this learner process.
   };
+  // actors_.size(): there is no actor of this name yet.
+  size_t IdOf(const std::string& name) const EMPLACE_REQUIRES(mu_);
   const Incarnation* Find(const ActorKey& actor) const EMPLACE_REQUIRES(mu_);
   Incarnation* Find(const ActorKey& actor) EMPLACE_REQUIRES(mu_);
   void Count(const ActorKey& actor, uint64_t LedgerCounts::*what);
