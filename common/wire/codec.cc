@@ -129,10 +129,10 @@ void Fill(const Welcome& welcome, schema::Message::Builder message, Frames& raw)
   }
 }
 
-void Fill(const Notice& reply, schema::Message::Builder message, Frames&) {
+void Fill(const Notice& notice, schema::Message::Builder message, Frames&) {
   auto out = message.initNotice();
-  out.setSession(reply.session);
-  out.setVersion(reply.version);
+  out.setSession(notice.session);
+  out.setVersion(notice.version);
 }
 
 void Fill(const WeightsReply& reply, schema::Message::Builder message, Frames& raw) {

@@ -20,7 +20,6 @@
 #include "learner/intake/trajectory_check.h"
 #include "learner/stage_clock.h"
 #include "policy/policy_kind.h"
-#include "policy/run_config.h"
 #include "simulator/environment/environment_config.h"
 #include "simulator/environment/placement_task.h"
 

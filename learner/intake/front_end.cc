@@ -164,7 +164,8 @@ void FrontEnd::Serve(LearnerEndpoint& endpoint) {
     clock_.Busy();  // Again each time: it gets on, however much comes.
     AnnounceNewWeights(endpoint);
     if (stopping_ && !told_to_stop) {
-      registry_.ForEachAlive([&](const ActorKey&, const PeerId& peer) { endpoint.Send(peer, Stop{}); });
+      const SharedMessage stop(Stop{});
+      registry_.ForEachAlive([&](const ActorKey&, const PeerId& peer) { endpoint.Send(peer, stop); });
       told_to_stop = true;
     }
     const bool room = WaitForRoom();
