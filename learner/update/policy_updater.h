@@ -9,10 +9,10 @@
 #include <vector>
 
 #include "common/trajectory.h"
-#include "learner/update/advantage_scale.h"
-#include "learner/update/baselines.h"
-#include "learner/update/best_episodes.h"
-#include "learner/update/entropy_control.h"
+#include "learner/update/objective/advantage_scale.h"
+#include "learner/update/objective/baselines.h"
+#include "learner/update/objective/best_episodes.h"
+#include "learner/update/objective/entropy_control.h"
 #include "learner/update/update_engine.h"
 #include "policy/policy_kind.h"
 #include "policy/policy_weights.h"

@@ -10,7 +10,7 @@
 
 #include "common/error.h"
 #include "learner/evaluation/evaluator.h"
-#include "learner/update/baselines.h"
+#include "learner/update/objective/baselines.h"
 #include "learner/update/make_engine.h"
 #include "policy/placeto/placeto_shape.h"
 #include "tests/learner/episodes.h"

@@ -1,4 +1,4 @@
-#include "learner/update/entropy_control.h"
+#include "learner/update/objective/entropy_control.h"
 
 #include <gtest/gtest.h>
 

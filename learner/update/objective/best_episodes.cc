@@ -1,4 +1,4 @@
-#include "learner/update/best_episodes.h"
+#include "learner/update/objective/best_episodes.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "learner/update/baselines.h"
+#include "learner/update/objective/baselines.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

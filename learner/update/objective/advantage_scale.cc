@@ -1,4 +1,4 @@
-#include "learner/update/advantage_scale.h"
+#include "learner/update/objective/advantage_scale.h"
 
 #include <algorithm>
 #include <cmath>
