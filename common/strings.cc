@@ -83,8 +83,6 @@ std::string ShownSeconds(double seconds) {
   return Format("%lld min %lld s", whole / 60, whole % 60);
 }
 
-std::string ShownRatio(double ratio) {
-  return std::isnan(ratio) ? "-" : Format("%.4f", ratio);
-}
+std::string ShownRatio(double ratio) { return std::isnan(ratio) ? "-" : Format("%.4f", ratio); }
 
 }  // namespace emplace

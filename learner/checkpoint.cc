@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 #include "common/error.h"
 #include "common/file_io.h"
@@ -20,12 +21,15 @@ namespace {
 namespace fs = std::filesystem;
 using OrderedJson = nlohmann::ordered_json;
 
-constexpr char kFormat[] = "emplace.checkpoint/2";
-constexpr char kFormatBefore[] = "emplace.checkpoint/1";  // Without a checksum of state.json itself.
+constexpr char kFormat[] = "emplace.checkpoint/3";
+constexpr char kFormatBefore[] = "emplace.checkpoint/2";  // With numbers of the objective in state.json.
+constexpr char kFirstFormat[] = "emplace.checkpoint/1";   // And without a checksum of state.json itself.
 constexpr char kPrefix[] = "update_";
 constexpr char kPolicyFile[] = "policy.safetensors";
 constexpr char kOptimizerFile[] = "optimizer.safetensors";
 constexpr char kStateFile[] = "state.json";
+constexpr char kAdamMean[] = "adam.mean";
+constexpr char kAdamVariance[] = "adam.variance";
 constexpr char kTemporary[] = ".tmp";
 constexpr char kSetAside[] = ".old";
 // The last entry of state.json, of all text before it. No text inside a JSON string looks like this: quotes are
@@ -44,39 +48,32 @@ void CheckChecksum(std::string_view bytes, const std::string& source, const std:
 
 std::string OptimizerBytes(const UpdaterState& state) {
   SafetensorsFile file;
-  file.metadata["format"] = "emplace.optimizer/1";
-  const auto add = [&]<typename T>(const std::string& name, const std::vector<T>& values) {
-    file.tensors.push_back(SafetensorsTensor::Of<T>(name, {std::ssize(values)}, values));
-  };
-  add("adam.mean", state.adam.mean);
-  add("adam.variance", state.adam.variance);
-  for (size_t graph = 0; graph < state.recent_returns.size(); ++graph) {
-    add(StrCat("returns.", graph), state.recent_returns[graph]);
+  file.metadata["format"] = "emplace.optimizer/2";
+  for (const auto& [name, moments] : {std::pair(kAdamMean, &state.adam.mean), {kAdamVariance, &state.adam.variance}}) {
+    file.tensors.push_back(SafetensorsTensor::Of<float>(name, {std::ssize(*moments)}, *moments));
   }
-  std::vector<float> best_rho;
-  for (size_t graph = 0; graph < state.best_episodes.size(); ++graph) {
-    add(StrCat("best.", graph, ".start"), state.best_episodes[graph].start_placement);
-    add(StrCat("best.", graph, ".actions"), state.best_episodes[graph].actions);
-    best_rho.push_back(state.best_episodes[graph].rho);
-  }
-  add("best.rho", best_rho);
+  file.tensors.insert(file.tensors.end(), state.objective.tensors.begin(), state.objective.tensors.end());
   return SerializeSafetensors(file);
 }
 
-void ParseOptimizer(std::string_view bytes, const std::string& source, size_t graphs, UpdaterState& state) {
-  const SafetensorsFile file = ParseSafetensors(bytes, source);
-  state.adam.mean = file.Get("adam.mean", source).Values<float>(source);
-  state.adam.variance = file.Get("adam.variance", source).Values<float>(source);
-  for (size_t graph = 0; graph < graphs; ++graph) {
-    state.recent_returns.push_back(file.Get(StrCat("returns.", graph), source).Values<float>(source));
-    state.best_episodes.push_back({file.Get(StrCat("best.", graph, ".start"), source).Values<uint8_t>(source),
-                                   file.Get(StrCat("best.", graph, ".actions"), source).Values<uint8_t>(source)});
+void ParseOptimizer(std::string_view bytes, const std::string& source, UpdaterState& state) {
+  SafetensorsFile file = ParseSafetensors(bytes, source);
+  state.adam.mean = file.Get(kAdamMean, source).Values<float>(source);
+  state.adam.variance = file.Get(kAdamVariance, source).Values<float>(source);
+  for (SafetensorsTensor& tensor : file.tensors) {
+    if (tensor.name != kAdamMean && tensor.name != kAdamVariance) {
+      state.objective.tensors.push_back(std::move(tensor));
+    }
   }
-  const std::vector<float> best_rho = file.Get("best.rho", source).Values<float>(source);
-  if (best_rho.size() != graphs) {
-    throw BadInput(StrCat(source, ": best.rho of ", best_rho.size(), " graphs, expected ", graphs));
-  }
-  for (size_t graph = 0; graph < graphs; ++graph) state.best_episodes[graph].rho = best_rho[graph];
+}
+
+// Before format 3, state.json held these numbers of the only objective there was.
+void AddNumbersFromState(const nlohmann::json& state, UpdaterState& updater) {
+  const auto add = [&](const char* name, const std::vector<double>& values) {
+    updater.objective.tensors.push_back(SafetensorsTensor::Of<double>(name, {std::ssize(values)}, values));
+  };
+  add("entropy_weight", {state.at("entropy_weight").get<double>()});
+  add("advantage_mean_squares", state.at("advantage_mean_squares").get<std::vector<double>>());
 }
 
 Rng::State RngStateFrom(const nlohmann::json& json, const std::string& place) {
@@ -97,9 +94,6 @@ std::string StateText(const Checkpoint& checkpoint, std::string_view policy, std
                              {"best_validation", checkpoint.best_validation},
                              {"validation_history", checkpoint.validation_history},
                              {"adam_steps", checkpoint.updater.adam.steps},
-                             {"entropy_weight", checkpoint.updater.entropy_weight},
-                             {"advantage_mean_squares", checkpoint.updater.mean_squares},
-                             {"graphs", checkpoint.updater.recent_returns.size()},
                              {"rng_seed", checkpoint.rng_seed},
                              {"rng_state", checkpoint.rng_state},
                              {"kernel_path", checkpoint.kernel_path},
@@ -115,7 +109,7 @@ std::string StateText(const Checkpoint& checkpoint, std::string_view policy, std
 
 // A flipped digit would still be a number.
 void CheckState(std::string_view text, const nlohmann::json& state, const std::string& source) {
-  if (state.at("format") == kFormatBefore && !state.contains("state_xxh64")) return;
+  if (state.at("format") == kFirstFormat && !state.contains("state_xxh64")) return;
   CheckChecksum(text.substr(0, text.rfind(kStateChecksum)), source, state.at("state_xxh64"));
 }
 
@@ -281,12 +275,12 @@ Checkpoint ParseCheckpoint(const CheckpointFiles& files, const fs::path& folder)
   const fs::path path = folder / kStateFile;
   const nlohmann::json state = ParseJson(files.state, path.string());
   Checkpoint checkpoint;
-  size_t graphs = 0;
   std::string policy_checksum;
   std::string optimizer_checksum;
   try {
     const std::string format = state.at("format");
-    if (format != kFormatBefore) CheckFormat(format, kFormat, path.string());
+    const bool old = format == kFormatBefore || format == kFirstFormat;
+    if (!old) CheckFormat(format, kFormat, path.string());
     const auto number = [&](const char* key, uint64_t largest) {
       return WholeNumber(state.at(key), StrCat(path.string(), ": ", key), largest);
     };
@@ -296,9 +290,7 @@ Checkpoint ParseCheckpoint(const CheckpointFiles& files, const fs::path& folder)
     state.at("best_validation").get_to(checkpoint.best_validation);
     state.at("validation_history").get_to(checkpoint.validation_history);
     checkpoint.updater.adam.steps = static_cast<int64_t>(number("adam_steps", kMostUpdates));
-    state.at("entropy_weight").get_to(checkpoint.updater.entropy_weight);
-    state.at("advantage_mean_squares").get_to(checkpoint.updater.mean_squares);
-    graphs = number("graphs", std::numeric_limits<size_t>::max());
+    if (old) AddNumbersFromState(state, checkpoint.updater);
     checkpoint.rng_seed = number("rng_seed", std::numeric_limits<uint64_t>::max());
     checkpoint.rng_state = RngStateFrom(state.at("rng_state"), StrCat(path.string(), ": rng_state"));
     state.at("kernel_path").get_to(checkpoint.kernel_path);
@@ -315,7 +307,7 @@ Checkpoint ParseCheckpoint(const CheckpointFiles& files, const fs::path& folder)
   checkpoint.policy = ParsePolicy(files.policy, policy);
   const std::string optimizer = (folder / kOptimizerFile).string();
   CheckChecksum(files.optimizer, optimizer, optimizer_checksum);
-  ParseOptimizer(files.optimizer, optimizer, graphs, checkpoint.updater);
+  ParseOptimizer(files.optimizer, optimizer, checkpoint.updater);
   return checkpoint;
 }
 

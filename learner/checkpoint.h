@@ -1,7 +1,7 @@
 // A checkpoint is a folder, such as RUN_DIR/checkpoints/update_00000100/, with policy.safetensors,
-// optimizer.safetensors (Adam's moments, baselines) and state.json (counters, RNG, ledger, kernel path, configuration).
-// It is written under another name, fsynced and renamed; state.json holds checksums of all three files. The last K
-// checkpoints are kept, and so is the policy that is best on the validation graphs, in
+// optimizer.safetensors (Adam's moments, the objective's state) and state.json (counters, RNG, ledger, kernel path,
+// configuration). It is written under another name, fsynced and renamed; state.json holds checksums of all three files.
+// The last K checkpoints are kept, and so is the policy that is best on the validation graphs, in
 // RUN_DIR/checkpoints/best/policy.safetensors.
 #pragma once
 

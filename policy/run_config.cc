@@ -103,6 +103,10 @@ FieldTable<TrainingConfig> TrainingFields() {
   t.Field("max_minutes", &C::max_minutes)
       .Range(0, 1e6)
       .Help("Wall time in minutes after which training ends. 0: no limit.");
+  t.Field("objective", &C::objective, {{TrainingObjective::kReinforce, "reinforce"}, {TrainingObjective::kPpo, "ppo"}})
+      .Help(
+          "Loss that an update minimizes: reinforce, with importance weights up to importance_clip, or ppo, which "
+          "leaves out what has moved further than proximal_clip already and so allows several epochs.");
   t.Field("episodes_per_update", &C::episodes_per_update)
       .Range(1, 4096)
       .Help("Number of episodes in the batch of one update (B).");
@@ -166,7 +170,15 @@ FieldTable<TrainingConfig> TrainingFields() {
       .Help(
           "Largest lag of an episode, in policy versions, with which it is still learned from; an older episode is "
           "dropped as stale.");
-  t.Field("importance_clip", &C::importance_clip).Range(1, kMany).Help("Upper limit of a step's importance weight.");
+  t.Field("importance_clip", &C::importance_clip)
+      .Range(1, kMany)
+      .Help("Upper limit of a step's importance weight, with objective reinforce.");
+  t.Field("proximal_clip", &C::proximal_clip)
+      .Range(0.001, 0.999)
+      .Help(
+          "With objective ppo: how far an action's probability, over that of the behaviour policy, may be from 1 "
+          "before "
+          "the action is left out.");
   t.Field("shards", &C::shards)
       .Range(1, 1024)
       .Help(

@@ -38,6 +38,8 @@ enum class Sync {
   kAsync,     // Actors go on while the learner computes.
   kLockstep,  // Each update uses only episodes of its own version, so that a seed gives the same policy bit for bit.
 };
+// What an update minimizes: policy_gradient.h in learner/update/objective.
+enum class TrainingObjective { kReinforce, kPpo };
 // What advantages are divided by: nothing, their spread over the batch, or the size of their graph's recent ones.
 enum class AdvantageUnit { kNone, kBatch, kGraph };
 // What entropy_start and entropy_end are: weights of the bonus, or shares of the largest entropy to steer to.
@@ -50,6 +52,7 @@ struct TrainingConfig {
   bool lockstep() const { return sync == Sync::kLockstep; }
   int64_t iterations = 1000;
   double max_minutes = 0;
+  TrainingObjective objective = TrainingObjective::kReinforce;
   int64_t episodes_per_update = 16;
   int64_t max_states_per_update = 512;
   double discount = 1;
@@ -68,6 +71,7 @@ struct TrainingConfig {
   double gradient_clip = 1.25;
   int64_t max_lag = 8;
   double importance_clip = 2.0;
+  double proximal_clip = 0.2;
   int64_t shards = 1;
   LearnerDevice device = LearnerDevice::kAuto;
 };

@@ -18,6 +18,7 @@ std::string WhyNoGpu([[maybe_unused]] const TrainingConfig& config, [[maybe_unus
 #ifdef EMPLACE_CUDA
   if (initial.shape.kind != kCudaEngineKind)
     return StrCat("there are no kernels for policies of kind ", initial.shape.kind);
+  if (config.objective != TrainingObjective::kReinforce) return "its kernels compute the loss of reinforce alone";
   if (config.shards > 1) return StrCat("training.shards is ", config.shards, ", and its kernels compute in one piece");
   return WhyNoCuda();
 #else

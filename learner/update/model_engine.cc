@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "common/error.h"
-#include "learner/update/objective/policy_gradient_loss.h"
 #include "learner/update/optimizer.h"
 
 namespace emplace {
@@ -70,9 +69,7 @@ class ModelEngine final : public UpdateEngine {
                               .advantages = inputs.advantages.subspan(row, actions_.size()),
                               .lags = inputs.lags.subspan(row, actions_.size())};
     row += actions_.size();
-    const LossSums sums =
-        PolicyGradientLoss(batch, {.importance_clip = inputs.importance_clip, .entropy_weight = inputs.entropy_weight},
-                           decisions_, inputs.advantages.size(), logit_gradient_);
+    const LossSums sums = inputs.loss.Add(batch, decisions_, inputs.advantages.size(), logit_gradient_);
     model_->Backward(logit_gradient_, gradient);
     return sums;
   }

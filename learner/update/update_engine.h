@@ -1,4 +1,4 @@
-// The arithmetic of an optimizer step: the gradient of the loss (objective/policy_gradient_loss.h), clipping, and Adam.
+// The arithmetic of an optimizer step: the gradient of the loss (objective/decision_loss.h), clipping, and Adam.
 // PolicyUpdater decides what is learned from; an engine knows no baselines, schedules or versions.
 #pragma once
 
@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "common/trajectory.h"
+#include "learner/update/objective/decision_loss.h"
 #include "policy/adam.h"
 #include "policy/model.h"
 
@@ -17,8 +18,7 @@ struct UpdateInputs {
   std::span<const Sample> samples;    // Sorted so that those of one graph are together, by decision.
   std::span<const float> advantages;  // [S] of the samples' decisions
   std::span<const float> lags;        // [S] 1 where an older version chose the action, else 0
-  double importance_clip = 1;
-  double entropy_weight = 0;
+  const DecisionLoss& loss;
   double gradient_clip = 0;  // The largest norm of the whole gradient.
   double learning_rate = 0;
 };

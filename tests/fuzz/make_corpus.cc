@@ -105,10 +105,9 @@ std::string CheckpointFrames() {
   const size_t parameters = checkpoint.policy.values.size();
   checkpoint.updater = {
       .adam = {.steps = 2, .mean = std::vector<float>(parameters), .variance = std::vector<float>(parameters)},
-      .entropy_weight = 0.5,
-      .recent_returns = {{1, 2}, {}},
-      .mean_squares = {1, 0},
-      .best_episodes = {{{0, 1}, {1, 1}, 2.5F}, {}}};
+      .objective = {.metadata = {},
+                    .tensors = {SafetensorsTensor::Of<float>("returns.0", {2}, std::vector<float>{1, 2}),
+                                SafetensorsTensor::Of<double>("entropy_weight", {1}, std::vector<double>{0.5})}}};
   checkpoint.rng_state = Rng(1).state();
   checkpoint.validation_history = {0.9, 0.8};
   checkpoint.ledger_json = LedgerJson();

@@ -33,10 +33,18 @@ Checkpoint GoldenCheckpoint() {
   checkpoint.updater.adam.mean.assign(parameters, 0.25F);
   checkpoint.updater.adam.variance.assign(parameters, 0.5F);
   checkpoint.updater.adam.steps = 120;
-  checkpoint.updater.entropy_weight = 0.125;
-  checkpoint.updater.recent_returns = {{1, 2, 3, 4}, {}};
-  checkpoint.updater.mean_squares = {0.5, 0};
-  checkpoint.updater.best_episodes = {{.start_placement = {0, 1}, .actions = {1, 1}, .rho = 2.5F}, {}};
+  const auto add = [&]<typename T>(const std::string& name, const std::vector<T>& values) {
+    checkpoint.updater.objective.tensors.push_back(SafetensorsTensor::Of<T>(name, {std::ssize(values)}, values));
+  };
+  add("returns.0", std::vector<float>{1, 2, 3, 4});
+  add("returns.1", std::vector<float>{});
+  add("best.0.start", std::vector<uint8_t>{0, 1});
+  add("best.0.actions", std::vector<uint8_t>{1, 1});
+  add("best.1.start", std::vector<uint8_t>{});
+  add("best.1.actions", std::vector<uint8_t>{});
+  add("best.rho", std::vector<float>{2.5F, 0});
+  add("advantage_mean_squares", std::vector<double>{0.5, 0});
+  add("entropy_weight", std::vector<double>{0.125});
   checkpoint.rng_seed = 7;
   checkpoint.rng_state = {1, 2, 3, 4};
   checkpoint.updates = 40;

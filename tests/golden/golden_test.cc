@@ -82,7 +82,10 @@ TEST(Golden, ACheckpointIsReadAndWrittenAsItWas) {
   EXPECT_EQ(written.state, ReadFile(kFiles / "checkpoint/state.json"));
 }
 
-// Without a checksum of state.json.
+// With numbers of the objective in state.json.
+TEST(Golden, ACheckpointOfVersion2IsReadAsItWas) { ExpectGolden(LoadCheckpoint(kFiles / "checkpoint_2")); }
+
+// And without a checksum of state.json.
 TEST(Golden, ACheckpointOfVersion1IsReadAsItWas) { ExpectGolden(LoadCheckpoint(kFiles / "checkpoint_1")); }
 
 TEST(Golden, MessagesAreReadAndWrittenAsTheyWere) {
@@ -109,8 +112,8 @@ TEST(Golden, OtherVersionsAreRefusedClearly) {
   ExpectRefusedAsOtherVersion("emplace.policy/2",
                               [&] { ParsePolicy(OfNextVersion(policy, "emplace.policy/1"), "golden"); });
   CheckpointFiles files = SerializeCheckpoint(GoldenCheckpoint());
-  files.state = OfNextVersion(files.state, "emplace.checkpoint/2");
-  ExpectRefusedAsOtherVersion("emplace.checkpoint/3", [&] { ParseCheckpoint(files, "golden"); });
+  files.state = OfNextVersion(files.state, "emplace.checkpoint/3");
+  ExpectRefusedAsOtherVersion("emplace.checkpoint/4", [&] { ParseCheckpoint(files, "golden"); });
 }
 
 // A damaged checkpoint is passed over; one that a newer program wrote is not, or its work would be thrown away.
@@ -127,8 +130,8 @@ TEST(Golden, ANewerCheckpointIsNotPassedOver) {
   const std::string good = ReadFile(newest);
   WriteFileAtomically(newest, good.substr(0, good.size() / 2));
   EXPECT_EQ(store.LoadNewest()->updates, 40);
-  WriteFileAtomically(newest, OfNextVersion(good, "emplace.checkpoint/2"));
-  ExpectRefusedAsOtherVersion("emplace.checkpoint/3", [&] { store.LoadNewest(); });
+  WriteFileAtomically(newest, OfNextVersion(good, "emplace.checkpoint/3"));
+  ExpectRefusedAsOtherVersion("emplace.checkpoint/4", [&] { store.LoadNewest(); });
   fs::remove_all(folder);
 }
 

@@ -160,8 +160,7 @@ TEST_F(PublisherTest, ACheckpointHoldsTheStateOfItsUpdateThoughLaterOnesRun) {
   EXPECT_EQ(checkpoint->policy.version, 3U);
   EXPECT_EQ(checkpoint->policy.values, updates[2].weights->values);
   EXPECT_EQ(checkpoint->updater.adam.steps, 3);
-  EXPECT_EQ(checkpoint->updater.adam.mean, updates[2].snapshot->updater.adam.mean);
-  EXPECT_EQ(checkpoint->updater.recent_returns, updates[2].snapshot->updater.recent_returns);
+  ExpectEqual(checkpoint->updater, updates[2].snapshot->updater);
   EXPECT_EQ(checkpoint->rng_state, Rng(5).state());
   Ledger then;
   then.FromJson(checkpoint->ledger_json);

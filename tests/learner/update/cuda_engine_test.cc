@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "learner/update/make_engine.h"
+#include "learner/update/objective/reinforce_loss.h"
 #include "tests/learner/episodes.h"
 #include "tests/support/random_policy.h"
 
@@ -35,13 +36,13 @@ TEST(CudaEngine, StepsAsTheCpuEngineDoes) {
   EXPECT_EQ(cuda->device(), "cuda:0");
   std::vector<float> expected(weights.values.size());
   std::vector<float> values(weights.values.size());
+  const ReinforceLoss loss(/*clip=*/2, /*entropy=*/0.05);
   for (int step = 0; step < 3; ++step) {
     const UpdateInputs inputs{.episodes = episodes,
                               .samples = samples,
                               .advantages = advantages,
                               .lags = lags,
-                              .importance_clip = 2,
-                              .entropy_weight = 0.05,
+                              .loss = loss,
                               .gradient_clip = 1,
                               .learning_rate = 1e-3};
     const StepOutcome on_cpu = cpu->Step(inputs, expected);

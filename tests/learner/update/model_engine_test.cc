@@ -5,6 +5,7 @@
 #include <cmath>
 #include <vector>
 
+#include "learner/update/objective/reinforce_loss.h"
 #include "policy/models.h"
 #include "tests/learner/episodes.h"
 #include "tests/support/random_policy.h"
@@ -12,15 +13,16 @@
 namespace emplace {
 namespace {
 
-struct Lesson {
+struct TestLesson {
   std::vector<PlacementTask> tasks = TwoDeviceTasks(1, 4);
   PolicyWeights weights;
   std::vector<Trajectory> episodes;
   std::vector<Sample> samples;
   std::vector<float> advantages;
   std::vector<float> lags;
+  ReinforceLoss loss{/*clip=*/2, /*entropy=*/0.05};
 
-  Lesson() {
+  TestLesson() {
     Rng rng(3);
     weights = RandomPlacetoWeights(PlacetoShape::Of(SmallPolicy(0).shape), rng);
     episodes = Episodes(tasks, EnvironmentConfig(), weights, 9, Rng(2));
@@ -37,8 +39,7 @@ struct Lesson {
             .samples = samples,
             .advantages = advantages,
             .lags = lags,
-            .importance_clip = 2,
-            .entropy_weight = 0.05,
+            .loss = loss,
             .gradient_clip = 1e9,
             .learning_rate = 1e-3};
   }
@@ -48,7 +49,7 @@ struct Lesson {
 };
 
 TEST(ModelEngine, ShardsWithNothingToDoStayOutOfEveryStep) {
-  const Lesson lesson;
+  const TestLesson lesson;
   std::vector<float> whole(lesson.weights.values.size());
   std::vector<float> parts(whole.size());
   const std::unique_ptr<UpdateEngine> one = lesson.Engine(1);
@@ -61,7 +62,7 @@ TEST(ModelEngine, ShardsWithNothingToDoStayOutOfEveryStep) {
 
 // One step is decided by the gradient alone, through its first moment: a tenth of the gradient.
 TEST(ModelEngine, ShardsAddUpToTheWhole) {
-  const Lesson lesson;
+  const TestLesson lesson;
   std::vector<float> values(lesson.weights.values.size());
   const std::unique_ptr<UpdateEngine> whole = lesson.Engine(1);
   const StepOutcome expected = whole->Step(lesson.inputs(), values);
@@ -82,7 +83,7 @@ TEST(ModelEngine, ShardsAddUpToTheWhole) {
 }
 
 TEST(ModelEngine, EqualInputsGiveEqualBits) {
-  const Lesson lesson;
+  const TestLesson lesson;
   std::vector<std::vector<float>> values(2, std::vector<float>(lesson.weights.values.size()));
   for (std::vector<float>& own : values) {
     const std::unique_ptr<UpdateEngine> engine = lesson.Engine(3);

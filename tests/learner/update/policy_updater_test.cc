@@ -10,8 +10,8 @@
 
 #include "common/error.h"
 #include "learner/evaluation/evaluator.h"
-#include "learner/update/objective/baselines.h"
 #include "learner/update/make_engine.h"
+#include "learner/update/objective/baselines.h"
 #include "policy/placeto/placeto_shape.h"
 #include "tests/learner/episodes.h"
 #include "tests/support/naive_policy.h"
@@ -368,6 +368,23 @@ TEST(PolicyUpdater, FurtherEpochsTakeTheBatchAsLagging) {
   EXPECT_EQ(twice.weights().values, second.weights().values);
 }
 
+// Where the policy itself has acted, PPO's first optimizer step is REINFORCE's. Later steps clip otherwise.
+TEST(PolicyUpdater, PpoIsReinforceUntilThePolicyHasMoved) {
+  const std::vector<PlacementTask> tasks = TwoDeviceTasks(8, 2);
+  const PolicyWeights weights = RandomSmallPolicy(5, 0);
+  RunConfig config = TestConfig();
+  const std::vector<Trajectory> batch = Episodes(tasks, config.environment, weights, 6, Rng(2));
+  const auto after = [&](TrainingObjective objective, int64_t epochs) {
+    config.training.objective = objective;
+    config.training.epochs = epochs;
+    PolicyUpdater updater(tasks, config, weights, MakeEngine(TestConfig().training, tasks, weights));
+    updater.Update(batch);
+    return updater.weights().values;
+  };
+  EXPECT_EQ(after(TrainingObjective::kPpo, 1), after(TrainingObjective::kReinforce, 1));
+  EXPECT_NE(after(TrainingObjective::kPpo, 3), after(TrainingObjective::kReinforce, 3));
+}
+
 // Imitation alone (no advantage has any weight when all episodes are equal) makes the best episode ever likelier.
 TEST(PolicyUpdater, ImitatesTheBestEpisode) {
   const Workload workload = RoomyWorkload(8, 1);
@@ -438,11 +455,19 @@ TEST(PolicyUpdater, LoadStateRefusesWhatDoesNotFit) {
   EXPECT_THAT(complaint([](UpdaterState& s) { s.adam.mean.pop_back(); }), HasSubstr("parameters, expected"));
   EXPECT_THAT(complaint([](UpdaterState& s) { s.adam.variance.push_back(0); }), HasSubstr("parameters, expected"));
   EXPECT_THAT(complaint([](UpdaterState& s) { s.adam.steps = -1; }), HasSubstr("-1 steps"));
-  EXPECT_THAT(complaint([](UpdaterState& s) { s.mean_squares.pop_back(); }),
-              HasSubstr("scales of 1 graphs, expected 2"));
-  EXPECT_THAT(complaint([](UpdaterState& s) { s.entropy_weight = 0; }), HasSubstr("entropy weight 0"));
-  EXPECT_THAT(complaint([](UpdaterState& s) { s.recent_returns.pop_back(); }), HasSubstr("1 graphs, expected 2"));
-  EXPECT_THAT(complaint([](UpdaterState& s) { s.recent_returns[1] = {1}; }), HasSubstr("expected a multiple of"));
+  const auto with = [&](const std::string& name, const auto& values) {
+    return complaint([&](UpdaterState& s) {
+      for (SafetensorsTensor& tensor : s.objective.tensors) {
+        if (tensor.name == name) tensor = SafetensorsTensor::Of(name, {std::ssize(values)}, std::span(values));
+      }
+    });
+  };
+  EXPECT_THAT(with("advantage_mean_squares", std::vector<double>{1}), HasSubstr("scales of 1 graphs, expected 2"));
+  EXPECT_THAT(with("entropy_weight", std::vector<double>{0}), HasSubstr("entropy_weight is not one positive number"));
+  EXPECT_THAT(with("best.rho", std::vector<float>{1}), HasSubstr("1 graphs, expected 2"));
+  EXPECT_THAT(with("returns.1", std::vector<float>{1}), HasSubstr("expected a multiple of"));
+  EXPECT_THAT(with("returns.1", std::vector<double>{1}), HasSubstr("returns.1\": dtype is F64"));
+  EXPECT_THAT(complaint([](UpdaterState& s) { s.objective.tensors.pop_back(); }), HasSubstr("lacks tensor"));
 }
 
 TEST(PolicyUpdater, LearnsToKeepADiamondTogether) {

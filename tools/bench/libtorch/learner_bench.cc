@@ -8,8 +8,8 @@
 #include <span>
 
 #include "common/error.h"
-#include "learner/update/baselines.h"
 #include "learner/update/make_engine.h"
+#include "learner/update/objective/baselines.h"
 #include "learner/update/policy_updater.h"
 #include "policy/placeto/placeto_graph.h"
 #include "policy/placeto/reference/placeto_net.h"

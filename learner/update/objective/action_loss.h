@@ -1,14 +1,21 @@
-#include "learner/update/objective/policy_gradient_loss.h"
+// The loop that the losses of policy gradients share:
+//
+//   loss = -1/S * sum over decisions of [f(pi(a|s)) + entropy_weight * H(pi(.|s))],
+//
+// where f, the gain of the action that was taken, is what they differ in.
+#pragma once
 
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstddef>
+#include <span>
 
 #include "common/error.h"
+#include "learner/update/objective/decision_loss.h"
 #include "policy/sample_choice.h"
 
 namespace emplace {
-namespace {
 
 // The softmax of a row of logits.
 struct Softmax {
@@ -27,20 +34,20 @@ struct Softmax {
 
   std::array<double, kMaxChoices> log_prob;  // Of the choices there are; the rest is not set.
   std::array<double, kMaxChoices> prob;
-  double entropy = 0;
+  double entropy = 0;  // In nats.
 };
 
-}  // namespace
+// f for one decision: its value, and its derivative by log pi(a|s).
+struct ActionGain {
+  double value = 0;
+  double slope = 0;
+};
 
-LossSums& LossSums::operator+=(const LossSums& other) {
-  loss += other.loss;
-  entropy += other.entropy;
-  importance += other.importance;
-  return *this;
-}
-
-LossSums PolicyGradientLoss(const DecisionBatch& batch, const LossWeights& weights, const Decisions& decisions,
-                            size_t total, std::span<float> logit_gradient) {
+// As DecisionLoss::Add says. gain(importance, advantage, log pi(a|s)) returns the ActionGain; importance is pi(a|s) /
+// mu(a|s), where pi is the policy and mu the behaviour policy.
+template <typename Gain>
+LossSums AddActionLoss(const DecisionBatch& batch, double entropy_weight, const Decisions& decisions, size_t total,
+                       std::span<float> logit_gradient, Gain&& gain) {
   EMPLACE_CHECK(logit_gradient.size() == decisions.logits.size() && total > 0);
   const double share = 1 / static_cast<double>(total);
   LossSums sums;
@@ -51,16 +58,16 @@ LossSums PolicyGradientLoss(const DecisionBatch& batch, const LossWeights& weigh
     const double chosen = softmax.log_prob[action];
     const double importance =
         std::exp((chosen - static_cast<double>(batch.behaviour_log_prob[row])) * static_cast<double>(batch.lags[row]));
-    const double weight = std::min(weights.importance_clip, importance) * static_cast<double>(batch.advantages[row]);
-    sums.loss -= share * (weight * chosen + weights.entropy_weight * softmax.entropy);
+    const ActionGain taken = gain(importance, static_cast<double>(batch.advantages[row]), chosen);
+    sums.loss -= share * (taken.value + entropy_weight * softmax.entropy);
     sums.entropy += softmax.entropy;
     sums.importance += importance;
     for (size_t choice = 0; choice < logits.size(); ++choice) {
       const double prob = softmax.prob[choice];
       double slope = 0;
       if (prob > 0) {
-        slope = weight * ((choice == action ? 1.0 : 0.0) - prob) -
-                weights.entropy_weight * prob * (softmax.log_prob[choice] + softmax.entropy);
+        slope = taken.slope * ((choice == action ? 1.0 : 0.0) - prob) -
+                entropy_weight * prob * (softmax.log_prob[choice] + softmax.entropy);
       }
       logit_gradient[choice] = static_cast<float>(-share * slope);
     }
