@@ -21,6 +21,13 @@ set(CMAKE_CXX_FLAGS_RELEASE "-O3")
 set(CMAKE_UNITY_BUILD ${EMPLACE_UNITY})
 set(CMAKE_UNITY_BUILD_BATCH_SIZE 12)
 
+# The Python module is made of the same objects as the programs, so all code is position independent. Without semantic
+# interposition, a library's calls to its own functions stay direct and can be inlined, as in a program.
+if(NOT EMPLACE_SANITIZER)
+  set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+  add_compile_options($<$<COMPILE_LANG_AND_ID:CXX,GNU,Clang>:-fno-semantic-interposition>)
+endif()
+
 find_program(EMPLACE_CCACHE ccache)
 if(EMPLACE_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
   set(CMAKE_CXX_COMPILER_LAUNCHER ${EMPLACE_CCACHE})
