@@ -32,8 +32,10 @@ FieldTable<EnvironmentConfig> EnvironmentFields() {
       .Help(
           "Placement from which an episode starts: a random one, all ops on the best single device, or the best "
           "placement that the actor has seen.");
-  t.Field("reward", &C::reward, {{RewardUnit::kSeconds, "seconds"}, {RewardUnit::kLog, "log"}})
-      .Help("Measure whose decrease is the reward: the makespan in seconds, or its natural logarithm.");
+  t.Field("reward", &C::reward,
+          {{RewardUnit::kSeconds, "seconds"}, {RewardUnit::kLog, "log"}, {RewardUnit::kSqrt, "sqrt"}})
+      .Help(
+          "Measure whose decrease is the reward: the makespan in seconds, its natural logarithm, or its square root.");
   t.Field("memory_penalty", &C::memory_penalty)
       .Range(0, kMany)
       .Help("Memory penalty for each GB over the limit on the fullest device, in the unit of environment.reward.");

@@ -17,8 +17,9 @@ std::string ToString(Start start);
 // Throws BadInput, which names the texts that there are. `what` is what has this text, for the error.
 Start StartFromText(const std::string& text, const std::string& what);
 
-// Whose decrease is the reward: the makespan in seconds, or its natural logarithm.
-enum class RewardUnit { kSeconds, kLog };
+// Whose decrease is the reward: the makespan in seconds, its natural logarithm, or the square root of its
+// seconds.
+enum class RewardUnit { kSeconds, kLog, kSqrt };
 
 struct EnvironmentConfig {
   Start start = Start::kRandom;

@@ -17,13 +17,25 @@ int64_t BytesOver(std::span<const int64_t> peak_bytes, std::span<const int64_t> 
   return over;
 }
 
+double InUnit(RewardUnit unit, double seconds) {
+  switch (unit) {
+    case RewardUnit::kSeconds:
+      return seconds;
+    case RewardUnit::kLog:
+      // The makespan of an empty graph is 0, whose logarithm would be minus infinity: at least one nanosecond counts.
+      return std::log(std::max(seconds, 1e-9));
+    case RewardUnit::kSqrt:
+      return std::sqrt(seconds);
+  }
+  EMPLACE_CHECK(false);
+  return 0;
+}
+
 }  // namespace
 
 double Rho(const EnvironmentConfig& config, double makespan_us, std::span<const int64_t> peak_bytes,
            std::span<const int64_t> memory_bytes) {
-  // The makespan of an empty graph is 0, whose logarithm would be minus infinity, so at least one nanosecond counts.
-  const double seconds = makespan_us * 1e-6;
-  const double time = config.reward == RewardUnit::kLog ? std::log(std::max(seconds, 1e-9)) : seconds;
+  const double time = InUnit(config.reward, makespan_us * 1e-6);
   const double gigabytes_over = static_cast<double>(BytesOver(peak_bytes, memory_bytes)) * 1e-9;
   return time + std::min(config.memory_penalty * gigabytes_over, config.memory_penalty_cap);
 }

@@ -165,7 +165,7 @@ TEST(Rollout, ActionsFollowTheProbabilities) {
 
 TEST(Rollout, ReplaysThroughTheEnvironmentToTheSameRho) {
   const auto tasks = SmallTasks(5, 4);
-  for (const RewardUnit reward : {RewardUnit::kLog, RewardUnit::kSeconds}) {
+  for (const RewardUnit reward : {RewardUnit::kLog, RewardUnit::kSeconds, RewardUnit::kSqrt}) {
     EnvironmentConfig environment;
     environment.reward = reward;
     Rollout rollout(tasks, environment, 4, kActor, Rng(5));

@@ -101,7 +101,7 @@ class BestPlacementsTest : public testing::Test {
 };
 
 TEST_F(BestPlacementsTest, FindsWhatAReplayOfEveryStepFinds) {
-  for (const RewardUnit reward : {RewardUnit::kLog, RewardUnit::kSeconds}) {
+  for (const RewardUnit reward : {RewardUnit::kLog, RewardUnit::kSeconds, RewardUnit::kSqrt}) {
     const EnvironmentConfig environment = Strict(reward);
     const std::vector<Trajectory> episodes = Sampled(environment, 400);
     BestPlacements best(tasks_, PlacetoKind(), environment, clock_);

@@ -18,7 +18,7 @@ using ::testing::HasSubstr;
 
 TEST(TrajectoryCheck, AcceptsWhatActorsMakeAndReportsItsEnd) {
   const std::vector<PlacementTask> tasks = TwoDeviceTasks(1, 6);
-  for (const RewardUnit reward : {RewardUnit::kLog, RewardUnit::kSeconds}) {
+  for (const RewardUnit reward : {RewardUnit::kLog, RewardUnit::kSeconds, RewardUnit::kSqrt}) {
     EnvironmentConfig environment;
     environment.reward = reward;
     TrajectoryChecker checker(tasks, PlacetoKind(), environment);
@@ -85,7 +85,7 @@ TEST(TrajectoryCheck, RefusesEachDamageWithItsReason) {
 // What no placement can have would outweigh all that is true.
 TEST(TrajectoryCheck, BoundsRhoByTheGraph) {
   const std::vector<PlacementTask> tasks = TwoDeviceTasks(4, 3);
-  for (const RewardUnit reward : {RewardUnit::kLog, RewardUnit::kSeconds}) {
+  for (const RewardUnit reward : {RewardUnit::kLog, RewardUnit::kSeconds, RewardUnit::kSqrt}) {
     EnvironmentConfig environment;
     environment.reward = reward;
     TrajectoryChecker checker(tasks, PlacetoKind(), environment);

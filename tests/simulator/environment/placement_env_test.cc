@@ -33,6 +33,8 @@ TEST(Rho, IsSecondsPlusAPenaltyForEachGigabyteOver) {
   config.reward = RewardUnit::kLog;
   EXPECT_DOUBLE_EQ(Rho(config, 3e6, std::vector<int64_t>{1500000000, 0}, limit), std::log(3.0) + 1);
   EXPECT_TRUE(std::isfinite(Rho(config, 0, std::vector<int64_t>{0, 0}, limit)));
+  config.reward = RewardUnit::kSqrt;
+  EXPECT_DOUBLE_EQ(Rho(config, 4e6, std::vector<int64_t>{1500000000, 0}, limit), 2 + 1);
 }
 
 // What an episode left behind.
