@@ -25,8 +25,7 @@ MAY_INCLUDE = {
 CORNERS = {
     r"zmq\.hpp|capnp/|kj/": ("common/wire/",),
     r"cuda_runtime": ("policy/placeto/cuda/", "tools/bench/cuda/"),
-    r"torch/": ("policy/placeto/reference/", "learner/update/cpu_engine", "learner/learner_main",
-                "tools/bench/libtorch/"),
+    r"torch/|ATen/": ("policy/placeto/reference/", "policy/torch/", "policy/sgdp/sgdp_network", "tools/bench/libtorch/"),
 }
 INCLUDE = re.compile(r'^\s*#\s*include\s+["<]([^">]+)[">]', re.M)
 

@@ -1,0 +1,42 @@
+// A player and a model for kinds whose network gives the logits of all groups of a graph at once, whatever is chosen.
+// So the logits of a graph are computed once for all episodes on it: by the player for as long as it has the same
+// weights, by the model once a batch.
+#pragma once
+
+#include <torch/types.h>
+
+#include <memory>
+#include <vector>
+
+#include "policy/model.h"
+#include "policy/player.h"
+#include "policy/torch/group_features.h"
+#include "policy/torch/parameters.h"
+
+namespace emplace {
+
+// GroupFeatures as tensors.
+struct GroupTensors {
+  explicit GroupTensors(const GroupFeatures& features);
+
+  torch::Tensor nodes;  // [n, kNumGroupFeatures] float
+  torch::Tensor from;   // [edges] int64
+  torch::Tensor to;     // [edges] int64
+};
+
+// Must compute each graph alone, so that equal input gives equal bits.
+class OneShotNetwork {
+ public:
+  virtual ~OneShotNetwork() = default;
+  // Those of the kind, in their order.
+  virtual std::vector<ParameterSpec> Parameters() const = 0;
+  // Logits [n, devices], of choices that are not allowed too.
+  virtual torch::Tensor Logits(const TorchParameters& parameters, const GroupTensors& graph) const = 0;
+};
+
+std::unique_ptr<Player> MakeOneShotPlayer(const PolicyShape& shape, std::unique_ptr<OneShotNetwork> network);
+// REQUIRES: tasks outlive the model.
+std::unique_ptr<Model> MakeOneShotModel(const PolicyShape& shape, std::unique_ptr<OneShotNetwork> network,
+                                        const std::vector<PlacementTask>& tasks);
+
+}  // namespace emplace
