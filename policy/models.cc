@@ -2,6 +2,7 @@
 
 #include "common/error.h"
 #include "policy/placeto/placeto_model.h"
+#include "policy/torch/torch_library.h"
 
 namespace emplace {
 namespace {
@@ -11,7 +12,7 @@ struct ModelEntry {
   std::unique_ptr<Model> (*make)(const PolicyShape& shape, const std::vector<PlacementTask>& tasks);
 };
 
-constexpr ModelEntry kModels[] = {{"placeto", MakePlacetoModel}};
+constexpr ModelEntry kModels[] = {{"placeto", MakePlacetoModel}, {"sgdp", MakeTorchModel}};
 
 }  // namespace
 

@@ -5,6 +5,7 @@
 #include "common/error.h"
 #include "policy/placeto/placeto_player.h"
 #include "policy/policy_weights.h"
+#include "policy/torch/torch_library.h"
 
 namespace emplace {
 namespace {
@@ -14,7 +15,7 @@ struct PlayerEntry {
   std::unique_ptr<Player> (*make)(const PolicyShape& shape);
 };
 
-constexpr PlayerEntry kPlayers[] = {{"placeto", MakePlacetoPlayer}};
+constexpr PlayerEntry kPlayers[] = {{"placeto", MakePlacetoPlayer}, {"sgdp", MakeTorchPlayer}};
 
 }  // namespace
 

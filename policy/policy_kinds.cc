@@ -2,11 +2,12 @@
 
 #include "common/error.h"
 #include "policy/placeto/placeto_kind.h"
+#include "policy/sgdp/sgdp_kind.h"
 
 namespace emplace {
 namespace {
 
-std::vector<const PolicyKind*> Kinds() { return {&PlacetoKind()}; }
+std::vector<const PolicyKind*> Kinds() { return {&PlacetoKind(), &SgdpKind()}; }
 
 }  // namespace
 

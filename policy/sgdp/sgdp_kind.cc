@@ -1,0 +1,153 @@
+#include "policy/sgdp/sgdp_kind.h"
+
+#include <cmath>
+
+#include "common/error.h"
+#include "common/strings.h"
+#include "policy/torch/group_features.h"
+
+namespace emplace {
+namespace {
+
+// The keys of section `policy`.
+struct SgdpConfig {
+  int64_t hidden = 64;
+  int64_t graph_layers = 3;
+  int64_t placer_layers = 2;
+  int64_t heads = 4;
+  int64_t segment = 128;
+  bool superposition = true;
+  double output_scale = 0.1;
+};
+
+FieldTable<SgdpConfig> SgdpFields() {
+  using C = SgdpConfig;
+  FieldTable<C> t;
+  t.Field("hidden", &C::hidden)
+      .Range(4, 1024)
+      .Help("Number of floats in the embedding of a group. policy.heads divides it.");
+  t.Field("graph_layers", &C::graph_layers)
+      .Range(0, 32)
+      .Help("Number of layers of the graph network, and so of the edges that a group sees far.");
+  t.Field("placer_layers", &C::placer_layers).Range(0, 32).Help("Number of layers of the placer.");
+  t.Field("heads", &C::heads).Range(1, 64).Help("Number of attention heads of each layer of the placer.");
+  t.Field("segment", &C::segment)
+      .Range(1, 4096)
+      .Help("Number of groups in a segment of the placer, which attends to itself and to the segment before.");
+  t.Field("superposition", &C::superposition)
+      .Help(
+          "Whether the graph's embedding scales the inputs of the placer's layers, so that one network holds many "
+          "families.");
+  t.Field("output_scale", &C::output_scale)
+      .Range(0.0, 1.0)
+      .Help(
+          "Factor by which the last layer's initial weights are multiplied. A small one makes the first episodes "
+          "choose devices almost at random.");
+  return t;
+}
+
+class Sgdp final : public PolicyKind {
+ public:
+  const std::string& name() const override { return name_; }
+  const std::vector<ConfigField>& fields() const override { return fields_.fields(); }
+  std::map<std::string, ConfigField::Value> Defaults() const override { return fields_.Defaults(); }
+  RewardTime reward_time() const override { return RewardTime::kEnd; }
+
+  std::vector<SizeField> Sizes() const override {
+    return {{"hidden", 4, 1024}, {"graph_layers", 0, 32}, {"placer_layers", 0, 32},
+            {"heads", 1, 64},    {"segment", 1, 4096},    {"superposition", 0, 1}};
+  }
+
+  PolicyShape Shape(const PolicyConfig& config, int32_t num_devices) const override {
+    const auto own = OwnKeys<SgdpConfig>(config, fields());
+    if (own.hidden % own.heads != 0) {
+      throw BadInput(StrCat("policy.heads is ", own.heads, ", expected a divisor of policy.hidden, ", own.hidden));
+    }
+    return {.kind = name_,
+            .num_devices = num_devices,
+            .sizes = {{"hidden", own.hidden},
+                      {"graph_layers", own.graph_layers},
+                      {"placer_layers", own.placer_layers},
+                      {"heads", own.heads},
+                      {"segment", own.segment},
+                      {"superposition", own.superposition ? 1 : 0}}};
+  }
+
+  std::vector<ParameterSpec> Parameters(const PolicyShape& shape) const override {
+    return SgdpParameters(SgdpShape::Of(shape));
+  }
+
+  // Weights Glorot-uniform, scales 1, everything else 0, the conditions' weights too: at first every graph's condition
+  // is 1.
+  std::vector<float> InitialValues(const PolicyShape& shape, const PolicyConfig& config, Rng rng) const override {
+    const double output_scale = OwnKeys<SgdpConfig>(config, fields()).output_scale;
+    std::vector<float> values;
+    for (const ParameterSpec& spec : Parameters(shape)) {
+      const size_t count = NumEntries(spec);
+      const bool drawn = spec.name.ends_with(".weight") && spec.name.find("condition") == std::string::npos;
+      if (!drawn) {
+        values.insert(values.end(), count, spec.name.ends_with(".scale") ? 1.0F : 0.0F);
+        continue;
+      }
+      // Glorot and Bengio 2010, equation 16.
+      const double limit = std::sqrt(6.0 / static_cast<double>(spec.shape[0] + spec.shape[1])) *
+                           (spec.name == "output.weight" ? output_scale : 1);
+      for (size_t i = 0; i < count; ++i) values.push_back(static_cast<float>(rng.Uniform(-limit, limit)));
+    }
+    return values;
+  }
+
+ private:
+  const std::string name_ = "sgdp";
+  const FieldTable<SgdpConfig> fields_ = SgdpFields();
+};
+
+}  // namespace
+
+SgdpShape SgdpShape::Of(const PolicyShape& shape) {
+  const auto size = [&](const char* name) { return static_cast<int32_t>(shape.sizes.at(name)); };
+  return {.num_devices = shape.num_devices,
+          .hidden = size("hidden"),
+          .graph_layers = size("graph_layers"),
+          .placer_layers = size("placer_layers"),
+          .heads = size("heads"),
+          .segment = size("segment"),
+          .superposition = size("superposition") != 0};
+}
+
+std::vector<ParameterSpec> SgdpParameters(const SgdpShape& shape) {
+  const int64_t width = shape.hidden;
+  std::vector<ParameterSpec> specs;
+  const auto linear = [&](const std::string& name, int64_t in, int64_t out) {
+    specs.push_back({name + ".weight", {out, in}});
+    specs.push_back({name + ".bias", {out}});
+  };
+  const auto norm = [&](const std::string& name) {
+    specs.push_back({name + ".scale", {width}});
+    specs.push_back({name + ".bias", {width}});
+  };
+  linear("input", kNumGroupFeatures, width);
+  for (int32_t layer = 0; layer < shape.graph_layers; ++layer) {
+    linear(StrCat("graph.", layer, ".pool"), width, width);
+    linear(StrCat("graph.", layer, ".update"), 2 * width, width);
+  }
+  for (int32_t layer = 0; layer < shape.placer_layers; ++layer) {
+    const std::string name = StrCat("placer.", layer);
+    if (shape.superposition) linear(name + ".condition", width, width);
+    norm(name + ".attention.norm");
+    for (const char* part : {".query", ".key", ".value", ".out"}) linear(name + ".attention" + part, width, width);
+    norm(name + ".feedforward.norm");
+    linear(name + ".feedforward.0", width, 2 * width);
+    linear(name + ".feedforward.1", 2 * width, width);
+  }
+  norm("output.norm");
+  linear("output", width, shape.num_devices);
+  return specs;
+}
+
+const PolicyKind& SgdpKind() {
+  static const Sgdp kind;
+  return kind;
+}
+
+}  // namespace emplace
