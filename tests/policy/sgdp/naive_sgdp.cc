@@ -21,7 +21,8 @@ class Naive {
   explicit Naive(const PolicyWeights& weights) : shape_(SgdpShape::Of(weights.shape)) {
     size_t at = 0;
     for (const ParameterSpec& spec : SgdpParameters(shape_)) {
-      for (size_t i = 0; i < NumEntries(spec); ++i) values_[spec.name].push_back(static_cast<double>(weights.values[at++]));
+      for (size_t i = 0; i < NumEntries(spec); ++i)
+        values_[spec.name].push_back(static_cast<double>(weights.values[at++]));
     }
   }
 
@@ -55,7 +56,8 @@ class Naive {
     for (const double value : x) mean += value / n;
     for (const double value : x) variance += (value - mean) * (value - mean) / n;
     for (size_t i = 0; i < x.size(); ++i) {
-      x[i] = (x[i] - mean) / std::sqrt(variance + 1e-5) * values_.at(name + ".scale")[i] + values_.at(name + ".bias")[i];
+      x[i] =
+          (x[i] - mean) / std::sqrt(variance + 1e-5) * values_.at(name + ".scale")[i] + values_.at(name + ".bias")[i];
     }
     return x;
   }

@@ -11,8 +11,8 @@ namespace emplace {
 namespace {
 
 float At(const GroupFeatures& features, int32_t group, GroupFeature feature) {
-  return features.nodes[static_cast<size_t>(group) * static_cast<size_t>(kNumGroupFeatures) +
-                        static_cast<size_t>(feature)];
+  return features
+      .nodes[static_cast<size_t>(group) * static_cast<size_t>(kNumGroupFeatures) + static_cast<size_t>(feature)];
 }
 
 // Groups 0 -> 1 -> 3 and 2 -> 3, of 10, 30, 5 and 20 us: the most expensive path is 0, 1, 3, of 60 us.
