@@ -50,7 +50,7 @@ std::vector<Trajectory> Rollout::Advance() {
 void Rollout::StartWave() {
   UseNewestWeights();
   // A stream of its own: what an episode draws does not depend on which others run beside it.
-  while (wave_.size() < episodes_in_flight_) StartEpisode(rng_.Fork("episode", episodes_started_++), 0);
+  while (wave_.size() < episodes_in_flight_) StartEpisode(rng_, episodes_started_++, 0);
 }
 
 void Rollout::StartLockstep(std::span<const uint32_t> indices, uint64_t seed) {
@@ -58,7 +58,7 @@ void Rollout::StartLockstep(std::span<const uint32_t> indices, uint64_t seed) {
   wave_.clear();
   UseNewestWeights();
   const Rng of_version = Rng(seed).Fork("version", weights_->version);
-  for (const uint32_t index : indices) StartEpisode(of_version.Fork("episode", index), index);
+  for (const uint32_t index : indices) StartEpisode(of_version, index, index);
 }
 
 void Rollout::UseNewestWeights() {
@@ -74,9 +74,13 @@ void Rollout::UseNewestWeights() {
   played_weights_ = weights_;
 }
 
-void Rollout::StartEpisode(const Rng& own_rng, uint32_t index) {
-  Rng rng = own_rng;
-  const auto graph = static_cast<size_t>(rng.UniformInt(0, std::ssize(tasks_) - 1));
+void Rollout::StartEpisode(const Rng& stream, uint64_t number, uint32_t index) {
+  Rng rng = stream.Fork("episode", number);
+  // What several episodes have in common is drawn from a stream of theirs, an episode's own start from its own.
+  const auto together = static_cast<uint64_t>(environment_.episodes_per_start);
+  Rng of_start = together > 1 ? stream.Fork("start", number / together) : rng;
+  const auto graph = static_cast<size_t>(of_start.UniformInt(0, std::ssize(tasks_) - 1));
+  if (together == 1) rng = of_start;
   wave_.push_back(std::make_unique<Episode>(tasks_[graph], environment_, rng));
   Episode& episode = *wave_.back();
 
@@ -91,7 +95,8 @@ void Rollout::StartEpisode(const Rng& own_rng, uint32_t index) {
   trajectory.behaviour_log_prob.reserve(n);
   if (reward_time_ == RewardTime::kEachDecision) {
     const bool from_best = environment_.start == Start::kBest && !best_[graph].placement.empty();
-    const double rho = from_best ? episode.env.Reset(best_[graph].placement) : episode.env.Reset(episode.rng);
+    Rng& start_rng = together > 1 ? of_start : episode.rng;
+    const double rho = from_best ? episode.env.Reset(best_[graph].placement) : episode.env.Reset(start_rng);
     trajectory.rho.reserve(n + 1);
     trajectory.rho.push_back(static_cast<float>(rho));
     trajectory.start_placement.assign(episode.env.placement().begin(), episode.env.placement().end());

@@ -68,7 +68,8 @@ class Rollout {
 
   void StartWave();
   void UseNewestWeights();
-  void StartEpisode(const Rng& own_rng, uint32_t index);
+  // The episode of this number in a stream of episodes. `index` is its number for the learner.
+  void StartEpisode(const Rng& stream, uint64_t number, uint32_t index);
   void Choose(Episode& episode, std::span<const float> logits);
   Trajectory Finish(Episode& episode);
 

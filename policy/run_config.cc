@@ -119,9 +119,16 @@ FieldTable<TrainingConfig> TrainingFields() {
           "Factor that multiplies a reward once for each step between an action and that reward. Below 1, an action "
           "answers for the "
           "next steps only, with less noise.");
+  t.Field("baseline", &C::baseline, {{BaselineKind::kGraph, "graph"}, {BaselineKind::kBatch, "batch"}})
+      .Help(
+          "Episodes whose mean return is the baseline of an episode: graph, the recent ones on its graph, or batch, "
+          "the "
+          "other ones of its batch that have its graph and its start (environment.episodes_per_start).");
   t.Field("baseline_window", &C::baseline_window)
       .Range(1, 10000)
-      .Help("Number of recent episodes whose returns are averaged for the baseline of a graph's step.");
+      .Help(
+          "Number of recent episodes whose returns are averaged for the baseline of a graph's step, with baseline "
+          "graph.");
   t.Field("epochs", &C::epochs)
       .Range(1, 1000)
       .Help(

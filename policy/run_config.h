@@ -40,6 +40,8 @@ enum class Sync {
 };
 // What an update minimizes: policy_gradient.h in learner/update/objective.
 enum class TrainingObjective { kReinforce, kPpo };
+// What an episode's returns are compared with: recent episodes on the graph, or those of the batch with the same start.
+enum class BaselineKind { kGraph, kBatch };
 // What advantages are divided by: nothing, their spread over the batch, or the size of their graph's recent ones.
 enum class AdvantageUnit { kNone, kBatch, kGraph };
 // What entropy_start and entropy_end are: weights of the bonus, or shares of the largest entropy to steer to.
@@ -56,6 +58,7 @@ struct TrainingConfig {
   int64_t episodes_per_update = 16;
   int64_t max_states_per_update = 512;
   double discount = 1;
+  BaselineKind baseline = BaselineKind::kGraph;
   int64_t baseline_window = 20;
   int64_t epochs = 1;
   AdvantageUnit normalize_advantages = AdvantageUnit::kBatch;

@@ -32,6 +32,11 @@ FieldTable<EnvironmentConfig> EnvironmentFields() {
       .Help(
           "Placement from which an episode starts: a random one, all ops on the best single device, or the best "
           "placement that the actor has seen.");
+  t.Field("episodes_per_start", &C::episodes_per_start)
+      .Range(1, 4096)
+      .Help(
+          "Number of consecutive episodes of an actor, or of an update in lockstep, that have the same graph and the "
+          "same start, so that they can be compared with one another (training.baseline: batch).");
   t.Field("reward", &C::reward,
           {{RewardUnit::kSeconds, "seconds"}, {RewardUnit::kLog, "log"}, {RewardUnit::kSqrt, "sqrt"}})
       .Help(

@@ -1,6 +1,7 @@
 // Section `environment` of a run's configuration: where episodes start, and what is rewarded.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "common/config/field_table.h"
@@ -23,6 +24,7 @@ enum class RewardUnit { kSeconds, kLog, kSqrt };
 
 struct EnvironmentConfig {
   Start start = Start::kRandom;
+  int64_t episodes_per_start = 1;
   RewardUnit reward = RewardUnit::kLog;
   double memory_penalty = 10;
   double memory_penalty_cap = 10;

@@ -122,6 +122,34 @@ TEST(Rollout, ALockstepEpisodeIsTheSameWhoeverPlaysItBesideWhichOthers) {
   }
 }
 
+TEST(Rollout, EpisodesShareAGraphAndAStartWhereAsked) {
+  const auto tasks = SmallTasks(3, 4);
+  EnvironmentConfig environment;
+  environment.episodes_per_start = 3;
+  const auto expect_triples = [](const std::vector<Trajectory>& episodes) {
+    std::set<std::pair<GraphId, std::vector<uint8_t>>> starts;
+    size_t different = 0;
+    for (size_t i = 0; i < episodes.size(); ++i) {
+      const Trajectory& first = episodes[i - i % 3];
+      EXPECT_EQ(episodes[i].graph, first.graph);
+      EXPECT_EQ(episodes[i].start_placement, first.start_placement);
+      if (i % 3 != 0 && episodes[i].actions != first.actions) ++different;
+      starts.insert({first.graph, first.start_placement});
+    }
+    EXPECT_GT(different, 0U);
+    EXPECT_EQ(starts.size(), episodes.size() / 3);
+  };
+  Rollout rollout(tasks, environment, 1, kActor, Rng(1));
+  rollout.SetWeights(SmallWeights(1, 0));
+  expect_triples(Collect(rollout, 12));
+  std::vector<Trajectory> lockstep;
+  for (const uint32_t number : {0U, 1U, 2U, 3U, 4U, 5U}) {
+    rollout.StartLockstep(std::vector{number}, 7);
+    lockstep.push_back(Collect(rollout, 1).front());
+  }
+  expect_triples(lockstep);
+}
+
 TEST(Rollout, LogProbabilitiesAreThoseOfThePolicyReplayed) {
   const auto tasks = SmallTasks(3, 4);
   const auto weights = SmallWeights(2, 0);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <utility>
 
 #include "common/error.h"
@@ -21,35 +22,42 @@ std::vector<float> ReturnsToGo(const Trajectory& trajectory, double discount) {
   return returns;
 }
 
-Baselines::Baselines(size_t graphs, int64_t window, double discount)
-    : window_(window), discount_(discount), recent_(graphs) {}
+Baselines::Baselines(size_t graphs, BaselineKind kind, int64_t window, double discount)
+    : kind_(kind), window_(kind == BaselineKind::kGraph ? window : 0), discount_(discount), recent_(graphs) {}
 
 std::vector<std::vector<float>> Baselines::AdvantagesThenAdd(const std::vector<Trajectory>& batch) {
-  // Sums over the window and the batch, once a graph.
-  std::vector<std::vector<double>> sum(recent_.size());
-  std::vector<double> episodes(recent_.size());
-  const auto add = [&](size_t graph, const std::vector<float>& returns) {
-    sum[graph].resize(returns.size());
-    for (size_t t = 0; t < returns.size(); ++t) sum[graph][t] += static_cast<double>(returns[t]);
-    ++episodes[graph];
+  // What is compared with one another: episodes on a graph, or with a graph and a start.
+  struct Sum {
+    std::vector<double> returns;  // [n]
+    double episodes = 0;
+    void Add(const std::vector<float>& episode) {
+      returns.resize(episode.size());
+      for (size_t t = 0; t < episode.size(); ++t) returns[t] += static_cast<double>(episode[t]);
+      ++episodes;
+    }
+  };
+  std::map<std::pair<GraphId, std::vector<uint8_t>>, Sum> sums;
+  const auto sum_of = [&](const Trajectory& episode) -> Sum& {
+    return sums[{episode.graph, kind_ == BaselineKind::kBatch ? episode.start_placement : std::vector<uint8_t>()}];
   };
   std::vector<std::vector<float>> returns;
   for (const Trajectory& trajectory : batch) {
     returns.push_back(ReturnsToGo(trajectory, discount_));
-    if (episodes[trajectory.graph] == 0) {
-      for (const std::vector<float>& old : recent_[trajectory.graph]) add(trajectory.graph, old);
+    Sum& sum = sum_of(trajectory);
+    if (sum.episodes == 0) {
+      for (const std::vector<float>& old : recent_[trajectory.graph]) sum.Add(old);
     }
-    add(trajectory.graph, returns.back());
+    sum.Add(returns.back());
   }
 
   std::vector<std::vector<float>> advantages;
   for (size_t i = 0; i < batch.size(); ++i) {
-    const size_t graph = batch[i].graph;
-    const double others = episodes[graph] - 1;
+    const Sum& sum = sum_of(batch[i]);
+    const double others = sum.episodes - 1;
     advantages.emplace_back(returns[i].size(), 0.0F);
     for (size_t t = 0; others > 0 && t < returns[i].size(); ++t) {
       const double own = static_cast<double>(returns[i][t]);
-      advantages[i][t] = static_cast<float>(own - (sum[graph][t] - own) / others);
+      advantages[i][t] = static_cast<float>(own - (sum.returns[t] - own) / others);
     }
   }
   for (size_t i = 0; i < batch.size(); ++i) {

@@ -1,6 +1,7 @@
-// Baselines of REINFORCE: for each graph and step, the mean return-to-go of recent episodes on that graph (Placeto,
-// section 3.3). Episodes of the same batch count too, but an episode does not count in its own baseline. So a graph's
-// first batch has a baseline as well, and no episode is compared with itself.
+// Baselines of policy gradients: for each graph and step, the mean return-to-go of recent episodes on that graph
+// (Placeto, section 3.3). Episodes of the same batch count too, but an episode does not count in its own baseline. So a
+// graph's first batch has a baseline as well, and no episode is compared with itself. Or, with BaselineKind::kBatch,
+// the mean over the other episodes of the batch with the same graph and start alone, which needs several of them.
 #pragma once
 
 #include <cstddef>
@@ -9,6 +10,7 @@
 #include <vector>
 
 #include "common/trajectory.h"
+#include "policy/run_config.h"
 
 namespace emplace {
 
@@ -19,8 +21,9 @@ std::vector<float> ReturnsToGo(const Trajectory& trajectory, double discount);
 // Not thread-safe.
 class Baselines {
  public:
-  // `window` is the number of recent episodes of each graph; `discount` is that of the returns, in (0, 1].
-  Baselines(size_t graphs, int64_t window, double discount);
+  // `window` is the number of recent episodes of each graph, which kBatch does without; `discount` is that of the
+  // returns, in (0, 1].
+  Baselines(size_t graphs, BaselineKind kind, int64_t window, double discount);
 
   // Returns the advantages G_t - baseline, [batch][n], and adds the batch to the windows. When a graph's first batch
   // has one episode of it, that episode's advantages are 0.
@@ -32,6 +35,7 @@ class Baselines {
   void Load(const std::vector<std::vector<float>>& saved, const std::vector<int32_t>& steps);
 
  private:
+  BaselineKind kind_;
   int64_t window_;
   double discount_;
   std::vector<std::deque<std::vector<float>>> recent_;  // [graphs] oldest first, each [n]

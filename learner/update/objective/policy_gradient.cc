@@ -33,7 +33,7 @@ PolicyGradient::PolicyGradient(const std::vector<PlacementTask>& tasks, const Ru
       config_(config.training),
       seed_(config.seed),
       kind_(FindPolicyKind(shape.kind)),
-      baselines_(tasks.size(), config.training.baseline_window, config.training.discount),
+      baselines_(tasks.size(), config.training.baseline, config.training.baseline_window, config.training.discount),
       scale_(config.training.normalize_advantages, tasks.size()),
       best_(tasks, kind_),
       entropy_(config.training, shape.num_devices) {}

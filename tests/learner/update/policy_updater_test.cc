@@ -80,7 +80,8 @@ class NaiveObjective {
         clip_(config.training.importance_clip),
         entropy_weight_(config.training.entropy_start) {
     const auto advantages =
-        Baselines(tasks.size(), config.training.baseline_window, config.training.discount).AdvantagesThenAdd(batch);
+        Baselines(tasks.size(), BaselineKind::kGraph, config.training.baseline_window, config.training.discount)
+            .AdvantagesThenAdd(batch);
     std::vector<double> all;
     for (size_t e = 0; e < batch.size(); ++e) {
       for (size_t t = 0; t < batch[e].actions.size(); ++t) {

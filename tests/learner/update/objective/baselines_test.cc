@@ -28,18 +28,34 @@ TEST(Baselines, ReturnsToGoTelescope) {
 }
 
 TEST(Baselines, ALoneFirstEpisodeHasNothingToBeComparedWith) {
-  Baselines baselines(2, 4, 1.0);
+  Baselines baselines(2, BaselineKind::kGraph, 4, 1.0);
   EXPECT_THAT(baselines.AdvantagesThenAdd({EpisodeOf(1, {5, 1})}), ElementsAre(ElementsAre(0)));
   // From then on the first one is the baseline: G = 3 against 4. Another graph's episodes do not count.
   EXPECT_THAT(baselines.AdvantagesThenAdd({EpisodeOf(1, {5, 2}), EpisodeOf(0, {9, 1})}),
               ElementsAre(ElementsAre(-1), ElementsAre(0)));
 }
 
+// Two with one start, two with another, and one alone; what came before does not count.
+TEST(Baselines, OfABatchCompareEqualStarts) {
+  Baselines baselines(2, BaselineKind::kBatch, 4, 1.0);
+  const auto episode = [](GraphId graph, uint8_t start, float gain) {
+    Trajectory trajectory = EpisodeOf(graph, {10, 10 - gain});
+    trajectory.start_placement = {start};
+    return trajectory;
+  };
+  for (int round = 0; round < 2; ++round) {
+    EXPECT_THAT(baselines.AdvantagesThenAdd(
+                    {episode(0, 0, 1), episode(0, 1, 5), episode(1, 0, 8), episode(0, 0, 4), episode(0, 1, 7)}),
+                ElementsAre(ElementsAre(-3), ElementsAre(-2), ElementsAre(0), ElementsAre(3), ElementsAre(2)));
+  }
+  EXPECT_THAT(baselines.Save(), ElementsAre(ElementsAre(), ElementsAre()));
+}
+
 TEST(Baselines, AreTheMeanOfTheOtherEpisodesInWindowAndBatch) {
   Rng rng(1);
   const std::vector<int32_t> steps = {3, 1, 5};
   for (const int64_t window : {1, 2, 7}) {
-    Baselines baselines(steps.size(), window, 1.0);
+    Baselines baselines(steps.size(), BaselineKind::kGraph, window, 1.0);
     std::vector<std::vector<std::vector<float>>> history(steps.size());  // [graphs][episodes][n], never cut.
     for (int round = 0; round < 20; ++round) {
       std::vector<Trajectory> batch;
@@ -75,25 +91,25 @@ TEST(Baselines, AreTheMeanOfTheOtherEpisodesInWindowAndBatch) {
 TEST(Baselines, GoOnAfterALoadAsIfNothingHadHappened) {
   const std::vector<Trajectory> first = {EpisodeOf(0, {3, 2, 1}), EpisodeOf(1, {7, 4}), EpisodeOf(0, {2, 9, 4})};
   const std::vector<Trajectory> second = {EpisodeOf(1, {1, 4}), EpisodeOf(0, {5, 5, 2}), EpisodeOf(0, {1, 0, 2})};
-  Baselines original(2, 2, 1.0);
+  Baselines original(2, BaselineKind::kGraph, 2, 1.0);
   original.AdvantagesThenAdd(first);
-  Baselines restored(2, 2, 1.0);
+  Baselines restored(2, BaselineKind::kGraph, 2, 1.0);
   restored.Load(original.Save(), {2, 1});
   EXPECT_EQ(original.AdvantagesThenAdd(second), restored.AdvantagesThenAdd(second));
   EXPECT_EQ(original.Save(), restored.Save());
 }
 
 TEST(Baselines, ASmallerWindowThanTheSavedOneKeepsTheNewest) {
-  Baselines wide(1, 10, 1.0);
+  Baselines wide(1, BaselineKind::kGraph, 10, 1.0);
   wide.AdvantagesThenAdd({EpisodeOf(0, {1, 0}), EpisodeOf(0, {2, 0}), EpisodeOf(0, {3, 0})});
-  Baselines narrow(1, 2, 1.0);
+  Baselines narrow(1, BaselineKind::kGraph, 2, 1.0);
   narrow.Load(wide.Save(), {1});
   narrow.AdvantagesThenAdd({EpisodeOf(0, {4, 0})});
   EXPECT_THAT(narrow.Save(), ElementsAre(ElementsAre(3, 4)));
 }
 
 TEST(Baselines, RefuseWhatDoesNotFitAndStayAsTheyWere) {
-  Baselines baselines(2, 3, 1.0);
+  Baselines baselines(2, BaselineKind::kGraph, 3, 1.0);
   baselines.AdvantagesThenAdd({EpisodeOf(0, {3, 2, 1})});
   const auto before = baselines.Save();
   const auto complaint = [&](const std::vector<std::vector<float>>& saved) -> std::string {
