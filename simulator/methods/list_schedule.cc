@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "common/error.h"
+#include "simulator/engine/graph_paths.h"
 #include "simulator/methods/memory_limits.h"
 #include "simulator/methods/placement_scorer.h"
 
@@ -43,10 +44,7 @@ ScheduleGraph::ScheduleGraph(const PlacementTask& task) : task_(task) {
     inputs_.begin.push_back(static_cast<int32_t>(inputs_.items.size()));
   }
 
-  ReadyOps ready(*this);
-  topological_order_ = ready.First();
-  for (size_t i = 0; i < topological_order_.size(); ++i) ready.Placed(topological_order_[i], topological_order_);
-  EMPLACE_CHECK(topological_order_.size() == n);
+  topological_order_ = TopologicalOrder(sim);
 
   const auto units = static_cast<size_t>(1 + *std::max_element(task.unit_of_op.begin(), task.unit_of_op.end()));
   unit_bytes_.assign(units, 0);
