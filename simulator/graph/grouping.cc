@@ -37,34 +37,29 @@ struct WeightedEdge {
 
 class Grouper {
  public:
-  Grouper(const OpGraph& graph, const Cluster& cluster, int32_t max_groups)
-      : graph_(graph), cluster_(cluster), max_groups_(max_groups) {
-    EMPLACE_CHECK(max_groups >= 1);
-  }
+  Grouper(const OpGraph& graph, const Cluster& cluster) : graph_(graph), cluster_(cluster) {}
 
-  GroupedGraph Run() {
+  GroupedGraph Run(int32_t max_groups) {
     MakeUnits();
     AcyclicContraction dag(num_units_, forward_edges_);
     FoldZeroCost(dag);
     ContractChains(dag);
-    MergeDown(dag);
-    return Number(dag);
+    MergeDown(dag, max_groups);
+    return MakeGroups(dag);
   }
 
-  // max_groups: of the coarsest level.
-  std::vector<std::vector<GroupIndex>> RunByLevel() {
-    const int32_t fewest = max_groups_;
+  std::vector<std::vector<GroupIndex>> RunByLevel(int32_t fewest) {
     MakeUnits();
     AcyclicContraction dag(num_units_, forward_edges_);
-    std::vector<std::vector<GroupIndex>> levels = {Number(dag).group_of_op};
+    std::vector<std::vector<GroupIndex>> levels = {NumberOps(dag, NodesInOrder(dag))};
     FoldZeroCost(dag);
     ContractChains(dag);
-    levels.push_back(Number(dag).group_of_op);
+    levels.push_back(NumberOps(dag, NodesInOrder(dag)));
     while (groups_left_ >= 2 * fewest) {
-      max_groups_ = std::max(fewest, groups_left_ / 2);
-      MergeDown(dag);
-      if (groups_left_ > max_groups_) break;  // `allowed` forbids every further merge.
-      levels.push_back(Number(dag).group_of_op);
+      const int32_t most = std::max(fewest, groups_left_ / 2);
+      MergeDown(dag, most);
+      if (groups_left_ > most) break;  // `allowed` forbids every further merge.
+      levels.push_back(NumberOps(dag, NodesInOrder(dag)));
     }
     return levels;
   }
@@ -224,23 +219,23 @@ class Grouper {
   // Heaviest edges first, under a cap on cost that keeps groups even and grows until few enough are left. Before it
   // grows, what lies side by side in the order is merged too: where most merges would make a cycle, the few that would
   // not could otherwise end in one giant group.
-  void MergeDown(AcyclicContraction& dag) {
+  void MergeDown(AcyclicContraction& dag, int32_t max_groups) {
     double total_us = 0;
     for (int32_t node = 0; node < num_units_; ++node) total_us += dag.alive(node) ? UnitAt(node).cost_us : 0;
-    double cap_us = kFirstCostCap * total_us / max_groups_;
-    while (groups_left_ > max_groups_) {
-      const bool by_edge = MergeHeavyEdges(dag, cap_us);
-      const bool by_order = MergeInOrder(dag, cap_us);
+    double cap_us = kFirstCostCap * total_us / max_groups;
+    while (groups_left_ > max_groups) {
+      const bool by_edge = MergeHeavyEdges(dag, max_groups, cap_us);
+      const bool by_order = MergeInOrder(dag, max_groups, cap_us);
       if (!by_edge && !by_order && cap_us >= total_us) return;  // `allowed` forbids every further merge.
       cap_us *= kCostCapGrowth;
     }
   }
 
   // One pass over the edges. False: nothing merged.
-  bool MergeHeavyEdges(AcyclicContraction& dag, double cap_us) {
+  bool MergeHeavyEdges(AcyclicContraction& dag, int32_t max_groups, double cap_us) {
     bool merged = false;
     for (const WeightedEdge& edge : HeaviestFirst(dag)) {
-      if (groups_left_ <= max_groups_) break;
+      if (groups_left_ <= max_groups) break;
       const int32_t from = dag.Find(edge.from);
       const int32_t to = dag.Find(edge.to);
       // An earlier merge of this pass may have joined them or taken the edge away.
@@ -269,9 +264,9 @@ class Grouper {
 
   // Neighbours in topological order, which can always be merged: the cheapest pairs first, in passes over disjoint
   // pairs, until no pair is left under the cap. False: nothing merged.
-  bool MergeInOrder(AcyclicContraction& dag, double cap_us) {
+  bool MergeInOrder(AcyclicContraction& dag, int32_t max_groups, double cap_us) {
     bool merged = false;
-    while (groups_left_ > max_groups_) {
+    while (groups_left_ > max_groups) {
       const std::vector<int32_t> order = dag.Order();
       std::vector<std::pair<double, size_t>> pairs;  // Cost of the pair, index of its first.
       for (size_t i = 0; i + 1 < order.size(); ++i) {
@@ -282,7 +277,7 @@ class Grouper {
       std::sort(pairs.begin(), pairs.end());
       std::vector<bool> taken(order.size());
       const size_t at_once = std::max<size_t>(1, pairs.size() / 4);
-      for (size_t i = 0; i < at_once && groups_left_ > max_groups_; ++i) {
+      for (size_t i = 0; i < at_once && groups_left_ > max_groups; ++i) {
         const size_t at = pairs[i].second;
         if (taken[at] || taken[at + 1]) continue;
         taken[at] = taken[at + 1] = true;
@@ -294,8 +289,8 @@ class Grouper {
     return merged;
   }
 
-  // Final numbers: a topological order, the group with the earliest op first among the ready.
-  GroupedGraph Number(const AcyclicContraction& dag) {
+  // The nodes that are left, in topological order: of the ready ones, the one with the earliest op first.
+  std::vector<int32_t> NodesInOrder(const AcyclicContraction& dag) const {
     std::vector<int32_t> missing(static_cast<size_t>(num_units_));
     std::priority_queue<int32_t, std::vector<int32_t>, std::greater<>> ready;
     for (int32_t node = 0; node < num_units_; ++node) {
@@ -303,27 +298,45 @@ class Grouper {
       missing[static_cast<size_t>(node)] = static_cast<int32_t>(dag.Predecessors(node).size());
       if (missing[static_cast<size_t>(node)] == 0) ready.push(node);
     }
-    GroupedGraph grouped;
-    std::vector<int32_t> number(static_cast<size_t>(num_units_), -1);
+    std::vector<int32_t> nodes;
     while (!ready.empty()) {
       const int32_t node = ready.top();
       ready.pop();
-      number[static_cast<size_t>(node)] = grouped.num_groups++;
-      grouped.cost_us.push_back(UnitAt(node).cost_us);
-      grouped.allowed.insert(grouped.allowed.end(), UnitAt(node).allowed.begin(), UnitAt(node).allowed.end());
+      nodes.push_back(node);
       for (const int32_t next : dag.Successors(node)) {
         if (--missing[static_cast<size_t>(next)] == 0) ready.push(next);
       }
     }
-    EMPLACE_CHECK(grouped.num_groups == groups_left_);
-    grouped.output_bytes.resize(static_cast<size_t>(grouped.num_groups));
-    grouped.memory_bytes.resize(static_cast<size_t>(grouped.num_groups));
-    for (size_t o = 0; o < unit_of_op_.size(); ++o) {
-      const GroupIndex group = number[static_cast<size_t>(dag.Find(unit_of_op_[o]))];
+    EMPLACE_CHECK(std::ssize(nodes) == groups_left_);
+    return nodes;
+  }
+
+  // [num_ops] the place of each op's node in `nodes`, which has all that are left.
+  std::vector<GroupIndex> NumberOps(const AcyclicContraction& dag, const std::vector<int32_t>& nodes) const {
+    std::vector<GroupIndex> number(static_cast<size_t>(num_units_), -1);
+    for (size_t i = 0; i < nodes.size(); ++i) number[static_cast<size_t>(nodes[i])] = static_cast<GroupIndex>(i);
+    std::vector<GroupIndex> group_of_op = GroupOfOps(dag);
+    for (GroupIndex& group : group_of_op) group = number[static_cast<size_t>(group)];
+    return group_of_op;
+  }
+
+  GroupedGraph MakeGroups(const AcyclicContraction& dag) const {
+    const std::vector<int32_t> nodes = NodesInOrder(dag);
+    GroupedGraph grouped;
+    grouped.num_groups = static_cast<int32_t>(nodes.size());
+    grouped.group_of_op = NumberOps(dag, nodes);
+    for (const int32_t node : nodes) {
+      const Unit& unit = units_[static_cast<size_t>(node)];
+      grouped.cost_us.push_back(unit.cost_us);
+      grouped.allowed.insert(grouped.allowed.end(), unit.allowed.begin(), unit.allowed.end());
+    }
+    grouped.output_bytes.resize(nodes.size());
+    grouped.memory_bytes.resize(nodes.size());
+    for (size_t o = 0; o < grouped.group_of_op.size(); ++o) {
+      const auto group = static_cast<size_t>(grouped.group_of_op[o]);
       const Op& op = graph_.ops()[o];
-      grouped.group_of_op.push_back(group);
-      grouped.output_bytes[static_cast<size_t>(group)] += op.OutputBytes();
-      grouped.memory_bytes[static_cast<size_t>(group)] += op.OutputBytes() + op.param_bytes + op.temp_bytes;
+      grouped.output_bytes[group] += op.OutputBytes();
+      grouped.memory_bytes[group] += op.OutputBytes() + op.param_bytes + op.temp_bytes;
     }
     for (const GroupEdge& edge : EdgesBetween(grouped.group_of_op)) {
       (edge.from < edge.to ? grouped.edges : grouped.feedback_edges).push_back(edge);
@@ -333,7 +346,6 @@ class Grouper {
 
   const OpGraph& graph_;
   const Cluster& cluster_;
-  int32_t max_groups_;
   int32_t num_units_ = 0;
   int32_t groups_left_ = 0;
   std::vector<int32_t> unit_of_op_;      // [num_ops]
@@ -344,11 +356,13 @@ class Grouper {
 }  // namespace
 
 GroupedGraph GroupOps(const OpGraph& graph, const Cluster& cluster, int32_t max_groups) {
-  return Grouper(graph, cluster, max_groups).Run();
+  EMPLACE_CHECK(max_groups >= 1);
+  return Grouper(graph, cluster).Run(max_groups);
 }
 
 std::vector<std::vector<GroupIndex>> GroupOpsByLevel(const OpGraph& graph, const Cluster& cluster, int32_t fewest) {
-  return Grouper(graph, cluster, fewest).RunByLevel();
+  EMPLACE_CHECK(fewest >= 1);
+  return Grouper(graph, cluster).RunByLevel(fewest);
 }
 
 }  // namespace emplace
