@@ -20,4 +20,20 @@ struct Csr {
   bool operator==(const Csr&) const = default;
 };
 
+// The rows of pairs (row, item), each with its items in the order of the pairs. for_each_pair(visit) calls
+// visit(row, item) for all pairs; it is called twice and must visit them in the same order. REQUIRES: every row is in
+// [0, rows).
+template <typename ForEachPair>
+Csr CsrFromPairs(int32_t rows, const ForEachPair& for_each_pair) {
+  Csr csr;
+  csr.begin.assign(static_cast<size_t>(rows) + 1, 0);
+  for_each_pair([&](int32_t row, int32_t /*item*/) { ++csr.begin[static_cast<size_t>(row) + 1]; });
+  for (size_t i = 1; i < csr.begin.size(); ++i) csr.begin[i] += csr.begin[i - 1];
+  csr.items.resize(static_cast<size_t>(csr.begin.back()));
+  std::vector<int32_t> next(csr.begin.begin(), csr.begin.end() - 1);
+  for_each_pair(
+      [&](int32_t row, int32_t item) { csr.items[static_cast<size_t>(next[static_cast<size_t>(row)]++)] = item; });
+  return csr;
+}
+
 }  // namespace emplace

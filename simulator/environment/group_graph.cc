@@ -5,18 +5,12 @@
 namespace emplace {
 
 void GroupGraph::DeriveChildren() {
-  const auto n = static_cast<size_t>(num_groups);
-  // Count, then place; parents ascend, so children do too.
-  children.begin.assign(n + 1, 0);
-  for (const int32_t parent : parents.items) ++children.begin[static_cast<size_t>(parent) + 1];
-  for (size_t i = 0; i < n; ++i) children.begin[i + 1] += children.begin[i];
-  children.items.resize(parents.items.size());
-  std::vector<int32_t> next(children.begin.begin(), children.begin.end() - 1);
-  for (int32_t group = 0; group < num_groups; ++group) {
-    for (const int32_t parent : parents.Row(group)) {
-      children.items[static_cast<size_t>(next[static_cast<size_t>(parent)]++)] = group;
+  // Groups ascend here, so each row of children does.
+  children = CsrFromPairs(num_groups, [&](auto visit) {
+    for (int32_t group = 0; group < num_groups; ++group) {
+      for (const int32_t parent : parents.Row(group)) visit(parent, group);
     }
-  }
+  });
 }
 
 GroupGraph MakeGroupGraph(const GroupedGraph& grouped, int32_t num_devices) {

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <numeric>
 
 #include "common/error.h"
 
@@ -46,19 +45,15 @@ PlacementEnv::PlacementEnv(const PlacementTask& task, const EnvironmentConfig& c
       simulator_(task.sim),
       placement_(static_cast<size_t>(task.groups.num_groups)),
       op_placement_(task.group_of_op.size()),
-      op_begin_(placement_.size() + 1),
-      ops_of_group_(task.group_of_op.size()),
       peak_bytes_(static_cast<size_t>(task.sim.num_devices)),
       group_bytes_(placement_.size()),
       placed_bytes_(peak_bytes_.size()),
       best_makespan_us_(std::numeric_limits<double>::infinity()) {
   best_placement_.reserve(placement_.size());
-  for (const GroupIndex group : task.group_of_op) ++op_begin_[static_cast<size_t>(group) + 1];
-  std::partial_sum(op_begin_.begin(), op_begin_.end(), op_begin_.begin());
-  std::vector<int32_t> next(op_begin_.begin(), op_begin_.end() - 1);
+  ops_of_group_ = CsrFromPairs(task.groups.num_groups, [&](auto visit) {
+    for (OpIndex op = 0; op < task.sim.num_ops; ++op) visit(task.group_of_op[static_cast<size_t>(op)], op);
+  });
   for (size_t o = 0; o < task.group_of_op.size(); ++o) {
-    int32_t& slot = next[static_cast<size_t>(task.group_of_op[o])];
-    ops_of_group_[static_cast<size_t>(slot++)] = static_cast<OpIndex>(o);
     for (const std::vector<int64_t>* bytes : {&task.sim.output_bytes, &task.sim.param_bytes, &task.sim.temp_bytes}) {
       group_bytes_[static_cast<size_t>(task.group_of_op[o])] += static_cast<double>((*bytes)[o]);
     }
@@ -113,8 +108,8 @@ double PlacementEnv::Step(DeviceIndex device) {
   // Nothing moved: the run would be the same.
   if (placement_[group] == device) return rho_;
   placement_[group] = static_cast<uint8_t>(device);
-  for (int32_t i = op_begin_[group]; i < op_begin_[group + 1]; ++i) {
-    op_placement_[static_cast<size_t>(ops_of_group_[static_cast<size_t>(i)])] = device;
+  for (const OpIndex op : ops_of_group_.Row(static_cast<GroupIndex>(group))) {
+    op_placement_[static_cast<size_t>(op)] = device;
   }
   return Evaluate();
 }

@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "common/csr.h"
 #include "common/rng.h"
 #include "simulator/engine/simulator.h"
 #include "simulator/environment/environment_config.h"
@@ -53,8 +54,7 @@ class PlacementEnv {
   Simulator simulator_;
   std::vector<uint8_t> placement_;         // [n]
   std::vector<DeviceIndex> op_placement_;  // [num_ops]
-  std::vector<int32_t> op_begin_;          // [n + 1] ops of each group, in ops_of_group_
-  std::vector<OpIndex> ops_of_group_;      // [num_ops]
+  Csr ops_of_group_;                       // [n] ascending
   std::vector<int64_t> peak_bytes_;        // [D] of the current placement; 0 if FitsAnyhow
   std::vector<double> group_bytes_;        // [n] outputs, parameters and temporary bytes of all ops of the group
   std::vector<double> placed_bytes_;       // [D] scratch of FitsAnyhow

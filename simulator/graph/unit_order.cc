@@ -10,17 +10,6 @@
 namespace emplace {
 namespace {
 
-Csr Successors(int32_t units, std::span<const UnitEdge> edges) {
-  Csr next;
-  next.begin.assign(static_cast<size_t>(units) + 1, 0);
-  for (const auto& [from, to] : edges) ++next.begin[static_cast<size_t>(from) + 1];
-  for (size_t i = 1; i < next.begin.size(); ++i) next.begin[i] += next.begin[i - 1];
-  next.items.resize(edges.size());
-  std::vector<int32_t> free(next.begin.begin(), next.begin.end() - 1);
-  for (const auto& [from, to] : edges) next.items[static_cast<size_t>(free[static_cast<size_t>(from)]++)] = to;
-  return next;
-}
-
 // Strongly connected components by Tarjan's algorithm ("Depth-first search and linear graph algorithms", 1972), with a
 // stack of its own, because graphs are deeper than the program's stack.
 class Components {
@@ -92,7 +81,9 @@ class Components {
 }  // namespace
 
 std::vector<int32_t> OrderUnits(int32_t units, std::span<const UnitEdge> edges) {
-  const Csr next = Successors(units, edges);
+  const Csr next = CsrFromPairs(units, [&](auto visit) {
+    for (const auto& [from, to] : edges) visit(from, to);
+  });
   const std::vector<int32_t> component = Components(next).TakeComponents();
   const auto counts = [&](int32_t from, int32_t to) {
     return from < to || component[static_cast<size_t>(from)] != component[static_cast<size_t>(to)];

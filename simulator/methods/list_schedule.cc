@@ -31,21 +31,17 @@ ScheduleGraph::ScheduleGraph(const PlacementTask& task) : task_(task) {
   const auto devices = static_cast<size_t>(sim.num_devices);
   EMPLACE_CHECK(task.unit_of_op.size() == n);
 
-  std::vector<std::vector<int32_t>> inputs(n);
   for (size_t o = 0; o < n; ++o) {
     for (int32_t tensor = sim.tensor_begin[o]; tensor < sim.tensor_begin[o + 1]; ++tensor) {
       producer_of_.push_back(static_cast<OpIndex>(o));
-      for (const int32_t consumer : sim.tensor_consumers.Row(tensor))
-        inputs[static_cast<size_t>(consumer)].push_back(tensor);
     }
   }
-  for (const std::vector<int32_t>& row : inputs) {
-    inputs_.items.insert(inputs_.items.end(), row.begin(), row.end());
-    inputs_.begin.push_back(static_cast<int32_t>(inputs_.items.size()));
-  }
-
+  inputs_ = CsrFromPairs(sim.num_ops, [&](auto visit) {
+    for (int32_t tensor = 0; tensor < sim.tensor_consumers.rows(); ++tensor) {
+      for (const OpIndex consumer : sim.tensor_consumers.Row(tensor)) visit(consumer, tensor);
+    }
+  });
   topological_order_ = TopologicalOrder(sim);
-
   const auto units = static_cast<size_t>(1 + *std::max_element(task.unit_of_op.begin(), task.unit_of_op.end()));
   unit_bytes_.assign(units, 0);
   unit_allowed_.assign(units * devices, 1);

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 
 namespace emplace {
 namespace {
@@ -52,15 +51,12 @@ SearchLevel MakeLevel(const SimGraph& sim, const std::vector<GroupIndex>& group_
   const auto devices = static_cast<size_t>(sim.num_devices);
   SearchLevel level;
   level.group_of_op = group_of_op;
-  level.ops.begin.assign(groups + 1, 0);
-  for (const GroupIndex group : group_of_op) ++level.ops.begin[static_cast<size_t>(group) + 1];
-  std::partial_sum(level.ops.begin.begin(), level.ops.begin.end(), level.ops.begin.begin());
-  level.ops.items.resize(group_of_op.size());
+  level.ops = CsrFromPairs(static_cast<int32_t>(groups), [&](auto visit) {
+    for (OpIndex op = 0; op < sim.num_ops; ++op) visit(group_of_op[static_cast<size_t>(op)], op);
+  });
   level.allowed.assign(groups * devices, 1);
-  std::vector<int32_t> next(level.ops.begin.begin(), level.ops.begin.end() - 1);
   for (OpIndex op = 0; op < sim.num_ops; ++op) {
     const auto group = static_cast<size_t>(group_of_op[static_cast<size_t>(op)]);
-    level.ops.items[static_cast<size_t>(next[group]++)] = op;
     for (DeviceIndex device = 0; device < sim.num_devices; ++device) {
       if (std::isnan(sim.BusyUs(op, device))) level.allowed[group * devices + static_cast<size_t>(device)] = 0;
     }
