@@ -143,11 +143,7 @@ Cifar10Model SampleCifar10(Rng& rng, const Ranges& ranges) {
 }
 
 TensorProgram BuildCifar10(const Cifar10Model& model, const StepOptions& options) {
-  return BuildTrainingStep(options, model.batch, Optimizer::kMomentum, [&](TensorProgram& program, int64_t batch) {
-    Cifar10Model part = model;
-    part.batch = batch;
-    return Cifar10Builder(part, program).Build();
-  });
+  return BuildModelStep<Cifar10Builder>(model, options, Optimizer::kMomentum);
 }
 
 }  // namespace emplace

@@ -127,11 +127,7 @@ class InceptionBuilder {
 }  // namespace
 
 TensorProgram BuildInceptionV3(const InceptionV3Model& model, const StepOptions& options) {
-  return BuildTrainingStep(options, model.batch, Optimizer::kMomentum, [&](TensorProgram& program, int64_t batch) {
-    InceptionV3Model part = model;
-    part.batch = batch;
-    return InceptionBuilder(part, program).Build();
-  });
+  return BuildModelStep<InceptionBuilder>(model, options, Optimizer::kMomentum);
 }
 
 }  // namespace emplace

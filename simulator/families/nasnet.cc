@@ -101,11 +101,7 @@ class NasnetBuilder {
 }  // namespace
 
 TensorProgram BuildNasnet(const NasnetModel& model, const StepOptions& options) {
-  return BuildTrainingStep(options, model.batch, Optimizer::kMomentum, [&](TensorProgram& program, int64_t batch) {
-    NasnetModel part = model;
-    part.batch = batch;
-    return NasnetBuilder(part, program).Build();
-  });
+  return BuildModelStep<NasnetBuilder>(model, options, Optimizer::kMomentum);
 }
 
 }  // namespace emplace

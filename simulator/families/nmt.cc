@@ -168,11 +168,7 @@ NmtModel SampleNmt(Rng& rng, const Ranges& ranges) {
 }
 
 TensorProgram BuildNmt(const NmtModel& model, const StepOptions& options) {
-  return BuildTrainingStep(options, model.batch, Optimizer::kSgd, [&](TensorProgram& program, int64_t batch) {
-    NmtModel part = model;
-    part.batch = batch;
-    return NmtBuilder(part, program).Build();
-  });
+  return BuildModelStep<NmtBuilder>(model, options, Optimizer::kSgd);
 }
 
 }  // namespace emplace

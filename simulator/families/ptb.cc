@@ -130,11 +130,7 @@ PtbModel SamplePtb(Rng& rng, const Ranges& ranges) {
 }
 
 TensorProgram BuildPtb(const PtbModel& model, const StepOptions& options) {
-  return BuildTrainingStep(options, model.batch, Optimizer::kSgd, [&](TensorProgram& program, int64_t batch) {
-    PtbModel part = model;
-    part.batch = batch;
-    return PtbBuilder(part, program).Build();
-  });
+  return BuildModelStep<PtbBuilder>(model, options, Optimizer::kSgd);
 }
 
 }  // namespace emplace

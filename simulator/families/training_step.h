@@ -25,4 +25,15 @@ struct StepOptions {
 TensorProgram BuildTrainingStep(const StepOptions& options, int64_t batch, Optimizer optimizer,
                                 const std::function<TensorId(TensorProgram& program, int64_t batch)>& forward);
 
+// The training step of a model whose forward pass Builder(part, program).Build() adds; `part` is the model with
+// `batch` as large as the micro-batch.
+template <typename Builder, typename Model>
+TensorProgram BuildModelStep(const Model& model, const StepOptions& options, Optimizer optimizer) {
+  return BuildTrainingStep(options, model.batch, optimizer, [&](TensorProgram& program, int64_t batch) {
+    Model part = model;
+    part.batch = batch;
+    return Builder(part, program).Build();
+  });
+}
+
 }  // namespace emplace
