@@ -101,7 +101,8 @@ double LeastCostUs(const SplitProblem::Node& node) {
 }
 
 // Joins the nodes that share a stretch. [n] stretch_of: 0, 1, ... in the order that the stretches shall have.
-SplitProblem Chain(const SplitProblem& problem, const std::vector<int32_t>& stretch_of, int32_t stretches) {
+SplitProblem Chain(const SplitProblem& problem, const std::vector<int32_t>& stretch_of) {
+  const int32_t stretches = 1 + *std::max_element(stretch_of.begin(), stretch_of.end());
   SplitProblem chain;
   chain.classes = problem.classes;
   chain.nodes.resize(static_cast<size_t>(stretches));
@@ -126,30 +127,30 @@ SplitProblem Chain(const SplitProblem& problem, const std::vector<int32_t>& stre
 }
 
 // [n] the stretch of each node: a node each, or, where there are more than `most`, neighbours of even cost.
-std::vector<int32_t> Stretches(const SplitProblem& problem, size_t most, int32_t& stretches) {
+std::vector<int32_t> Stretches(const SplitProblem& problem, size_t most) {
   const std::vector<int32_t> order = DepthFirstOrder(problem);
-  std::vector<double> weight(order.size(), 1);
-  if (order.size() > most) {
-    double total_us = 0;
-    for (const SplitProblem::Node& node : problem.nodes) total_us += LeastCostUs(node);
-    // Nodes without a cost count a little, so that no stretch gets all of them.
-    const double least_us = total_us > 0 ? total_us / static_cast<double>(order.size()) / 100 : 1;
-    for (size_t i = 0; i < weight.size(); ++i) weight[i] = LeastCostUs(problem.nodes[i]) + least_us;
-  }
-  const double total = std::accumulate(weight.begin(), weight.end(), 0.0);
   std::vector<int32_t> stretch_of(order.size());
-  stretches = 0;
+  if (order.size() <= most) {
+    for (size_t i = 0; i < order.size(); ++i) stretch_of[static_cast<size_t>(order[i])] = static_cast<int32_t>(i);
+    return stretch_of;
+  }
+  double total_us = 0;
+  for (const SplitProblem::Node& node : problem.nodes) total_us += LeastCostUs(node);
+  // Nodes without a cost count a little, so that no stretch gets all of them.
+  const double least_us = total_us > 0 ? total_us / static_cast<double>(order.size()) / 100 : 1;
+  std::vector<double> weight;
+  for (const SplitProblem::Node& node : problem.nodes) weight.push_back(LeastCostUs(node) + least_us);
+  const double total = std::accumulate(weight.begin(), weight.end(), 0.0);
+  int32_t stretch = -1;
   double before = 0;
   int64_t last_share = -1;
-  for (size_t i = 0; i < order.size(); ++i) {
+  for (const int32_t node : order) {
     // The share of all weight in which the node begins. There are `most` shares.
-    const auto node = static_cast<size_t>(order[i]);
-    const auto share = order.size() <= most ? static_cast<int64_t>(i)
-                                            : static_cast<int64_t>(before / total * static_cast<double>(most - 1));
-    if (share != last_share) ++stretches;
+    const auto share = static_cast<int64_t>(before / total * static_cast<double>(most - 1));
+    if (share != last_share) ++stretch;
     last_share = share;
-    stretch_of[node] = stretches - 1;
-    before += weight[node];
+    stretch_of[static_cast<size_t>(node)] = stretch;
+    before += weight[static_cast<size_t>(node)];
   }
   return stretch_of;
 }
@@ -362,9 +363,8 @@ std::vector<GraphSplit> ContiguousSplits(const SplitProblem& problem, const Spli
   if (const std::optional<Ideals> ideals = FindIdeals(problem, limits.most_ideals)) {
     return Program(problem, *ideals).Run();
   }
-  int32_t stretches = 0;
-  const std::vector<int32_t> stretch_of = Stretches(problem, limits.most_stretches, stretches);
-  const SplitProblem chain = Chain(problem, stretch_of, stretches);
+  const std::vector<int32_t> stretch_of = Stretches(problem, limits.most_stretches);
+  const SplitProblem chain = Chain(problem, stretch_of);
   std::vector<GraphSplit> splits = Program(chain, *FindIdeals(chain, chain.nodes.size() + 1)).Run();
   for (GraphSplit& split : splits) {
     if (split.device_of.empty()) continue;
