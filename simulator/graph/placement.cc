@@ -153,10 +153,6 @@ Placement ParsePlacement(std::string_view text, const std::string& source, const
   return ParseOrderedPlacement(text, source, graph, cluster).placement;
 }
 
-Placement LoadPlacement(const std::filesystem::path& path, const OpGraph& graph, const Cluster& cluster) {
-  return LoadOrderedPlacement(path, graph, cluster).placement;
-}
-
 std::string PlacementToJson(const OpGraph& graph, const Cluster& cluster, std::span<const DeviceIndex> placement,
                             const std::string& found, const DeviceOrders& orders) {
   nlohmann::ordered_json json;

@@ -34,9 +34,8 @@ OrderedPlacement ParseOrderedPlacement(std::string_view json, const std::string&
 // Does the same for callers that have no use for an order.
 Placement ParsePlacement(std::string_view json, const std::string& source, const OpGraph& graph,
                          const Cluster& cluster);
-Placement LoadPlacement(const std::filesystem::path& path, const OpGraph& graph, const Cluster& cluster);
 // found: a JSON object about the placement's origin that is written beside it, for people and for `emplace export`;
-// empty: none. LoadPlacement ignores it.
+// empty: none. What reads placements ignores it.
 std::string PlacementToJson(const OpGraph& graph, const Cluster& cluster, std::span<const DeviceIndex> placement,
                             const std::string& found = "", const DeviceOrders& orders = {});
 

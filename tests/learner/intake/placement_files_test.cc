@@ -72,7 +72,8 @@ class PlacementFilesTest : public testing::Test {
     for (const Json& line : Lines()) last[line.at("graph")] = line;
     for (size_t graph = 0; graph < workload.train.size(); ++graph) {
       ASSERT_TRUE(fs::exists(PathOf(graph))) << graph;
-      const Placement placement = LoadPlacement(PathOf(graph), workload.train_graphs[graph], workload.cluster);
+      const Placement placement =
+          LoadOrderedPlacement(PathOf(graph), workload.train_graphs[graph], workload.cluster).placement;
       const Json found = FoundIn(graph);
       EXPECT_EQ(found.at("makespan_us"), Simulator(workload.train[graph].sim).Makespan(placement));
       EXPECT_EQ(found.at("graph"), Index()[graph].at("graph"));
