@@ -22,7 +22,9 @@ Start StartFromText(const std::string& text, const std::string& what) {
   for (const auto& [start, name] : StartNames()) {
     if (name == text) return start;
   }
-  throw BadInput(StrCat(what, " is '", text, "', expected one of random, single, best"));
+  std::vector<std::string> known;
+  for (const auto& [start, name] : StartNames()) known.push_back(name);
+  throw BadInput(StrCat(what, " is '", text, "', expected one of ", Join(known, ", ")));
 }
 
 FieldTable<EnvironmentConfig> EnvironmentFields() {

@@ -20,8 +20,7 @@ constexpr int32_t kFewestGroups = 16;
 
 bool RunsEverything(const SimGraph& sim, DeviceIndex device) {
   for (int32_t o = 0; o < sim.num_ops; ++o) {
-    const size_t row = static_cast<size_t>(o) * static_cast<size_t>(sim.num_devices);
-    if (std::isnan(sim.cost_us[row + static_cast<size_t>(device)])) return false;
+    if (std::isnan(sim.BusyUs(o, device))) return false;
   }
   return true;
 }
@@ -278,7 +277,7 @@ PlacementTask TaskFromBundle(const ArrayBundle& bundle) {
     if (group < 0 || group >= groups.num_groups) throw TaskError(StrCat("'group_of_op' holds ", group));
     // A group may only be sent where every op of it may run: the simulator relies on it.
     for (size_t d = 0; d < static_cast<size_t>(sim.num_devices); ++d) {
-      const bool may_run = !std::isnan(sim.cost_us[o * static_cast<size_t>(sim.num_devices) + d]);
+      const bool may_run = !std::isnan(sim.BusyUs(static_cast<OpIndex>(o), static_cast<DeviceIndex>(d)));
       if (groups.Allowed(static_cast<size_t>(group), d) && !may_run) {
         throw TaskError(StrCat("'groups.allowed': group ", group, " may go to device ", d, ", op ", o, " may not"));
       }

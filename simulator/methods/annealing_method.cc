@@ -38,7 +38,7 @@ Groups ContiguousSplit(const GroupGraph& graph) {
     const double middle = total > 0 ? (before + cost / 2) / total : 0;
     before += cost;
     size_t device = std::min(devices - 1, static_cast<size_t>(middle * static_cast<double>(devices)));
-    while (graph.allowed[node * devices + device] == 0) device = (device + 1) % devices;
+    while (!graph.Allowed(node, device)) device = (device + 1) % devices;
     groups.push_back(static_cast<uint8_t>(device));
   }
   return groups;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <span>
 #include <vector>
 
 #include "common/error.h"
@@ -17,9 +18,9 @@ constexpr double kMostPlacements = 1 << 24;
 
 double CountPlacements(const GroupGraph& graph) {
   double placements = 1;
-  for (int32_t node = 0; node < graph.num_groups; ++node) {
-    const auto begin = graph.allowed.begin() + static_cast<std::ptrdiff_t>(node) * graph.num_devices;
-    placements *= static_cast<double>(std::count(begin, begin + graph.num_devices, 1));
+  for (size_t group = 0; group < static_cast<size_t>(graph.num_groups); ++group) {
+    const std::span<const uint8_t> allowed = graph.AllowedRow(group);
+    placements *= static_cast<double>(std::count(allowed.begin(), allowed.end(), 1));
   }
   return placements;
 }
@@ -37,9 +38,8 @@ class BranchAndBound {
         rest_us_(groups_.size() + 1) {
     for (size_t o = 0; o < ops_.size(); ++o) {
       for (size_t d = 0; d < devices_; ++d) {
-        const double us = task.sim.cost_us[o * devices_ + d];
         group_us_[static_cast<size_t>(task.group_of_op[o]) * devices_ + d] +=
-            us > 0 ? us + task.sim.op_overhead_us : us;
+            task.sim.BusyUs(static_cast<OpIndex>(o), static_cast<DeviceIndex>(d));
       }
     }
     for (size_t g = groups_.size(); g-- > 0;) {
