@@ -3,8 +3,7 @@
 // `arrival`: in the order in which ops get ready, as without an order.
 // `rank`: of the ops that are ready, the one with the longest way to the end of the graph (upward_rank.h).
 // `depth-first`: of the ops that are ready, one of the earliest micro-batch, and of these by rank. So backward passes
-// go
-//   before later forward passes.
+//   go before later forward passes.
 // `1f1b`: one forward, one backward (Narayanan et al., "PipeDream", SOSP 2019, section 3.2): the same, but a device has
 //   at most as many micro-batches begun and not ended as there are devices that a micro-batch reaches no earlier. It
 //   holds the activations of that many micro-batches, and not of all.
