@@ -73,8 +73,10 @@ FieldTable<WorkloadConfig> WorkloadFields() {
 FieldTable<GroupingConfig> GroupingFields() {
   FieldTable<GroupingConfig> t;
   t.Field("max_groups", &GroupingConfig::max_groups)
-      .Range(1, 100000)
-      .Help("Upper limit of the groups into which a graph's ops are merged, and so of the steps of an episode.");
+      .Range(0, 100000)
+      .Help(
+          "Upper limit of the groups into which a graph's ops are merged, and so of the decisions of an episode. 0: "
+          "every op is decided on by itself, but for ops that have to be together.");
   return t;
 }
 

@@ -75,9 +75,9 @@ int32_t MaxGroups(int64_t wanted, const std::optional<PolicyWeights>& policy) {
   int32_t value = 0;
   const char* end = trained->second.data() + trained->second.size();
   const auto parsed = std::from_chars(trained->second.data(), end, value);
-  if (parsed.ec != std::errc() || parsed.ptr != end || value < 1) {
+  if (parsed.ec != std::errc() || parsed.ptr != end || value < 0) {
     throw BadInput(
-        StrCat("policy: metadata grouping.max_groups is '", trained->second, "', expected a positive number"));
+        StrCat("policy: metadata grouping.max_groups is '", trained->second, "', expected a number of groups, or 0"));
   }
   return value;
 }

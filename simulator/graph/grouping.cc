@@ -42,9 +42,11 @@ class Grouper {
   GroupedGraph Run(int32_t max_groups) {
     MakeUnits();
     AcyclicContraction dag(num_units_, forward_edges_);
-    FoldZeroCost(dag);
-    ContractChains(dag);
-    MergeDown(dag, max_groups);
+    if (max_groups > 0) {
+      FoldZeroCost(dag);
+      ContractChains(dag);
+      MergeDown(dag, max_groups);
+    }
     return MakeGroups(dag);
   }
 
@@ -356,7 +358,7 @@ class Grouper {
 }  // namespace
 
 GroupedGraph GroupOps(const OpGraph& graph, const Cluster& cluster, int32_t max_groups) {
-  EMPLACE_CHECK(max_groups >= 1);
+  EMPLACE_CHECK(max_groups >= 0);
   return Grouper(graph, cluster).Run(max_groups);
 }
 

@@ -168,6 +168,19 @@ TEST(Grouping, RandomLabelsAreHonoured) {
     const OpGraph graph("labelled", ops);
     const GroupedGraph grouped = GroupOps(graph, Machine({"x", "y"}), 10);
     ASSERT_LE(grouped.num_groups, 10) << "seed " << seed;
+    // With 0, labels alone bring ops together.
+    std::set<std::string> labels;
+    int32_t unlabelled = 0;
+    for (const Op& op : ops) {
+      if (op.group.empty()) {
+        ++unlabelled;
+      } else {
+        labels.insert(op.group);
+      }
+    }
+    const GroupedGraph apart = GroupOps(graph, Machine({"x", "y"}), 0);
+    ASSERT_EQ(apart.num_groups, unlabelled + static_cast<int32_t>(labels.size()));
+    ASSERT_EQ(apart.group_of_op, GroupOpsByLevel(graph, Machine({"x", "y"}), 1).front());
     std::map<std::string, GroupIndex> group_of_label;
     for (size_t o = 0; o < ops.size(); ++o) {
       if (ops[o].group.empty()) continue;
