@@ -57,6 +57,14 @@ const Json& List(const Json& value, const std::string& place) {
   return value;
 }
 
+// The object under `key` as compact JSON text; empty where there is none.
+std::string ObjectText(const Json& value, const std::string& key, const std::string& place) {
+  const auto found = value.find(key);
+  if (found == value.end()) return "";
+  if (!found->is_object()) throw BadInput(StrCat(place, ": ", key, " is ", ShownJson(*found), ", expected an object"));
+  return found->dump();
+}
+
 OpCost ReadCost(const Json& value, const std::string& place) {
   if (!value.is_object()) return OpCost::Everywhere(Number(value, place));
   std::map<std::string, double> by_kind;
@@ -87,7 +95,7 @@ Op ReadOp(const Json& value, size_t index, const std::string& source) {
   const std::string place = source + ": op '" + op.name + "'";  // Not StrCat: this runs for each op of large files.
   CheckKeys(value,
             {"name", "type", "cost_us", "inputs", "outputs", "flops", "param_bytes", "temp_bytes", "group", "allowed",
-             "copy_of", "attrs"},
+             "copy_of", "attrs", "call"},
             place);
   if (value.contains("type")) op.type = Text(value["type"], place + ": type");
   op.cost = ReadCost(RequiredMember(value, "cost_us", place), place + ": cost_us");
@@ -107,11 +115,8 @@ Op ReadOp(const Json& value, size_t index, const std::string& source) {
     }
     if (op.allowed.empty()) throw BadInput(StrCat(place, ": allowed is empty, expected at least one device kind"));
   }
-  if (value.contains("attrs")) {
-    if (!value["attrs"].is_object())
-      throw BadInput(StrCat(place, ": attrs is ", ShownJson(value["attrs"]), ", expected an object"));
-    op.attrs_json = value["attrs"].dump();
-  }
+  op.attrs_json = ObjectText(value, "attrs", place);
+  op.call_json = ObjectText(value, "call", place);
   return op;
 }
 
@@ -213,6 +218,7 @@ void WriteOp(const OpGraph& graph, const Op& op, std::string& out) {
   if (!op.allowed.empty()) json["allowed"] = op.allowed;
   if (op.copy_of != Op::kNoCopy) json["copy_of"] = graph.op(op.copy_of).name;
   if (!op.attrs_json.empty()) json["attrs"] = nlohmann::ordered_json::parse(op.attrs_json);
+  if (!op.call_json.empty()) json["call"] = nlohmann::ordered_json::parse(op.call_json);
   out += json.dump();
 }
 

@@ -60,6 +60,7 @@ struct Op {
   std::vector<std::string> allowed;  // Device kinds that may run the op; empty: all that `cost` has.
   OpIndex copy_of = kNoCopy;         // The op of the first micro-batch that this one repeats; kNoCopy: it repeats none.
   std::string attrs_json;            // The `attrs` object as compact JSON text; empty when absent.
+  std::string call_json;             // The `call` object (how an executor runs the op), likewise.
 
   static constexpr OpIndex kNoCopy = -1;
 

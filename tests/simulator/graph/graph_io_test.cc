@@ -36,7 +36,8 @@ TEST(GraphIo, ReadsEveryFieldOfTheFormat) {
      "outputs": [{"bytes": 4096, "shape": [32, 32], "dtype": "f32"}, {"bytes": 1.5e3}]},
     {"name": "b", "type": "aten.relu", "cost_us": {"k80": 3, "cpu": 40}, "inputs": ["a:1", "^a", "a"],
      "outputs": [], "flops": 1e9, "param_bytes": 7, "temp_bytes": 8, "group": "grp", "allowed": ["k80"],
-     "copy_of": "a", "attrs": {"k": [1, {"x": null}]}}]})",
+     "copy_of": "a", "attrs": {"k": [1, {"x": null}]},
+     "call": {"op": "aten.relu.default", "args": [{"in": 0}]}}]})",
                  "g.json");
   EXPECT_EQ(graph.name(), "tiny");
   const Op& a = graph.op(0);
@@ -60,6 +61,7 @@ TEST(GraphIo, ReadsEveryFieldOfTheFormat) {
   EXPECT_EQ(a.copy_of, Op::kNoCopy);
   EXPECT_EQ(b.copy_of, 0);
   EXPECT_EQ(b.attrs_json, R"({"k":[1,{"x":null}]})");
+  EXPECT_EQ(b.call_json, R"({"args":[{"in":0}],"op":"aten.relu.default"})");
 }
 
 TEST(GraphIo, AScalarIsNotATensorOfUnknownShape) {
@@ -182,6 +184,7 @@ TEST(GraphIo, WhatIsWrongWithAnOpNamesIt) {
       {R"("cost_us": 1, "param_bytes": null)", "param_bytes is null"},
       {R"("cost_us": 1, "allowed": [])", "allowed is empty"},
       {R"("cost_us": 1, "attrs": [])", "attrs is []"},
+      {R"("cost_us": 1, "call": "aten.mm")", "call is \"aten.mm\""},
       {R"("cost_us": 1, "copy_of": 0)", "copy_of is 0, expected a string"},
       {R"("cost_us": 1, "copy_of": "nobody")", "copy_of: there is no op 'nobody'"},
       {R"("cost_us": 1, "copy_of": "bad")", "copy_of names the op itself"},
