@@ -2,7 +2,6 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -18,12 +17,11 @@
 #include "simulator/engine/trace_writer.h"
 #include "simulator/graph/graph_io.h"
 #include "simulator/methods/disciplines.h"
-#include "simulator/methods/fallback.h"
-#include "simulator/methods/lower_bound.h"
 #include "simulator/methods/max_load.h"
 #include "simulator/methods/placement_method.h"
 #include "tools/cli/interrupt.h"
 #include "tools/cli/search_line.h"
+#include "tools/place_graph.h"
 #include "tools/task_inputs.h"
 
 namespace emplace {
@@ -62,33 +60,6 @@ void PrintFallback(const std::string& method, const MethodResult& result, const 
       method.c_str(), why.c_str());
 }
 
-std::string ShownBytes(double bytes) {
-  return bytes < 1e6 ? Format("%.0f bytes", bytes) : Format("%.3f GB", bytes / 1e9);
-}
-
-// Throws BadInput where no placement can fit the memory: parameters alone need more than there is, or what one op needs
-// is more than any device has.
-void CheckMemory(const OpGraph& graph, const Cluster& cluster, const std::string& devices_path) {
-  double param_bytes = 0;
-  double memory_bytes = 0;
-  for (const Device& device : cluster.devices) memory_bytes += static_cast<double>(device.memory_bytes);
-  for (const Op& op : graph.ops()) {
-    param_bytes += static_cast<double>(op.param_bytes);
-    const double bytes = static_cast<double>(op.param_bytes) + static_cast<double>(op.temp_bytes) +
-                         static_cast<double>(op.OutputBytes());
-    double most_bytes = 0;
-    for (const Device& device : cluster.devices) {
-      if (op.AllowedOn(device.kind)) most_bytes = std::max(most_bytes, static_cast<double>(device.memory_bytes));
-    }
-    if (bytes <= most_bytes) continue;
-    throw BadInput(StrCat(devices_path, ": op '", op.name, "' needs ", ShownBytes(bytes), ", expected at most ",
-                          ShownBytes(most_bytes), ", the most that a device which may run it has"));
-  }
-  if (param_bytes <= memory_bytes) return;
-  throw BadInput(StrCat(devices_path, ": the parameters of '", graph.name(), "' need ", ShownBytes(param_bytes),
-                        ", expected at most ", ShownBytes(memory_bytes), ", what all devices have together"));
-}
-
 // Which devices lack memory, and how much.
 std::string MissingMemory(const Cluster& cluster, const std::vector<int64_t>& peak_bytes) {
   std::vector<std::string> missing;
@@ -120,27 +91,19 @@ int Place(const PlaceArguments& args) {
   options.stop = &Interrupted();
   const std::unique_ptr<PlacementMethod> method = MakeMethod(args.method, options);
   const OpGraph graph = LoadGraph(args.graph);
-  CheckKinds(graph, cluster);
-  CheckMemory(graph, cluster, args.devices);
-  const PlacementTask task = PlacementTask::Make(graph, cluster, MaxGroups(args.max_groups, policy));
-
-  const auto begin = std::chrono::steady_clock::now();
   if (method->searches()) CatchInterrupts();
   line.emplace();
-  MethodResult result = method->Place(task);
+  const PlacedGraph placed = PlaceGraph(graph, cluster,
+                                        {.graph_source = args.graph,
+                                         .devices_source = args.devices,
+                                         .method = args.method,
+                                         .order = args.order,
+                                         .objective = options.objective,
+                                         .max_groups = MaxGroups(args.max_groups, policy)},
+                                        *method);
   line.reset();
-  if (!args.order.empty()) SetOrder(args.order, task, result);
-  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-  const MethodScore found = Score(task, result);
-  const std::optional<ChosenPlacement> chosen =
-      MethodOrSingleDevice(task, result, found, args.order, options.objective);
-  if (!chosen) {
-    throw RunFailed(StrCat(args.graph, ": method '", args.method, "' found no legal placement on ", args.devices,
-                           ", and no single device may run every op"));
-  }
-  const auto& [placement, score, orders, discipline, fallback] = *chosen;
-  const double lower_bound_us = LowerBoundUs(task.sim);
-  const std::string found_by = fallback ? "single" : result.found_by.empty() ? args.method : result.found_by;
+  const auto& [task, result, found, chosen, found_by, lower_bound_us, seconds] = placed;
+  const auto& [placement, score, orders, discipline, fallback] = chosen;
 
   if (!args.out.empty()) WriteFileAtomically(args.out, PlacementToJson(graph, cluster, placement, "", orders));
   if (!args.trace.empty()) {

@@ -1,0 +1,71 @@
+#include "tools/place_graph.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <optional>
+#include <utility>
+
+#include "common/error.h"
+#include "common/strings.h"
+#include "simulator/methods/disciplines.h"
+#include "simulator/methods/lower_bound.h"
+
+namespace emplace {
+namespace {
+
+void CheckMemory(const OpGraph& graph, const Cluster& cluster, const std::string& devices_source) {
+  double param_bytes = 0;
+  double memory_bytes = 0;
+  for (const Device& device : cluster.devices) memory_bytes += static_cast<double>(device.memory_bytes);
+  for (const Op& op : graph.ops()) {
+    param_bytes += static_cast<double>(op.param_bytes);
+    const double bytes = static_cast<double>(op.param_bytes) + static_cast<double>(op.temp_bytes) +
+                         static_cast<double>(op.OutputBytes());
+    double most_bytes = 0;
+    for (const Device& device : cluster.devices) {
+      if (op.AllowedOn(device.kind)) most_bytes = std::max(most_bytes, static_cast<double>(device.memory_bytes));
+    }
+    if (bytes <= most_bytes) continue;
+    throw BadInput(StrCat(devices_source, ": op '", op.name, "' needs ", ShownBytes(bytes), ", expected at most ",
+                          ShownBytes(most_bytes), ", the most that a device which may run it has"));
+  }
+  if (param_bytes <= memory_bytes) return;
+  throw BadInput(StrCat(devices_source, ": the parameters of '", graph.name(), "' need ", ShownBytes(param_bytes),
+                        ", expected at most ", ShownBytes(memory_bytes), ", what all devices have together"));
+}
+
+}  // namespace
+
+std::string ShownBytes(double bytes) {
+  return bytes < 1e6 ? Format("%.0f bytes", bytes) : Format("%.3f GB", bytes / 1e9);
+}
+
+PlacedGraph PlaceGraph(const OpGraph& graph, const Cluster& cluster, const PlaceRequest& request,
+                       PlacementMethod& method) {
+  CheckKinds(graph, cluster);
+  CheckMemory(graph, cluster, request.devices_source);
+  PlacedGraph placed;
+  placed.task = PlacementTask::Make(graph, cluster, request.max_groups);
+
+  const auto begin = std::chrono::steady_clock::now();
+  placed.result = method.Place(placed.task);
+  if (!request.order.empty()) SetOrder(request.order, placed.task, placed.result);
+  placed.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+
+  placed.found = Score(placed.task, placed.result);
+  std::optional<ChosenPlacement> chosen =
+      MethodOrSingleDevice(placed.task, placed.result, placed.found, request.order, request.objective);
+  if (!chosen) {
+    throw RunFailed(StrCat(request.graph_source, ": method '", request.method, "' found no legal placement on ",
+                           request.devices_source, ", and no single device may run every op"));
+  }
+  placed.chosen = std::move(*chosen);
+  placed.lower_bound_us = LowerBoundUs(placed.task.sim);
+  placed.found_by = placed.chosen.fallback           ? "single"
+                    : placed.result.found_by.empty() ? request.method
+                                                     : placed.result.found_by;
+  return placed;
+}
+
+}  // namespace emplace

@@ -1,0 +1,44 @@
+// Placing a graph as `emplace place` does: checks of the input, the method, an order if one is asked for, and never
+// worse than one device. The command and the Python package share it.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "simulator/environment/placement_task.h"
+#include "simulator/graph/op_graph.h"
+#include "simulator/machine/cluster.h"
+#include "simulator/methods/fallback.h"
+#include "simulator/methods/placement_method.h"
+
+namespace emplace {
+
+struct PlaceRequest {
+  std::string graph_source;    // Names the graph in errors, such as its file.
+  std::string devices_source;  // Names the cluster in errors.
+  std::string method;          // Name of the method, for errors and for PlacedGraph::found_by.
+  std::string order;           // One of OrderNames (disciplines.h); empty: no order.
+  Objective objective = Objective::kLatency;
+  int32_t max_groups = 128;  // Ops are merged into at most this many groups.
+};
+
+struct PlacedGraph {
+  PlacementTask task;
+  MethodResult result;     // What the method found.
+  MethodScore found;       // Score of that.
+  ChosenPlacement chosen;  // What is handed out.
+  std::string found_by;    // The method that found it; of a portfolio, the part that did.
+  double lower_bound_us = 0;
+  double seconds = 0;  // Wall time of the method and the order, without the preparation of the task.
+};
+
+// Throws BadInput for a device whose kind may run no op, and where no placement can fit the memory: parameters alone
+// need more than all devices have, or one op needs more than any device that may run it. Throws RunFailed where neither
+// the method nor any single device gives a legal placement. REQUIRES: graph and cluster outlive the result's task.
+PlacedGraph PlaceGraph(const OpGraph& graph, const Cluster& cluster, const PlaceRequest& request,
+                       PlacementMethod& method);
+
+// "1234 bytes" or "1.234 GB"
+std::string ShownBytes(double bytes);
+
+}  // namespace emplace
