@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Prints which folder includes which, and fails where an include points against the layers.
 
-common <- simulator <- policy <- actor, learner <- tools; launch holds no code. Inside policy/ each kind has a folder, which
+common <- simulator <- policy <- actor, learner <- tools <- python; launch holds no code. Inside policy/ each kind has a folder, which
 only the tables of kinds, players and models, and the learner's update name. Heavy packages stay in their own corner.
 tools/bench measures everything, so it alone may include everything, and nothing includes it.
 Usage: tools/check_layers.py [--quiet]
@@ -19,11 +19,13 @@ MAY_INCLUDE = {
     "actor": {"common", "simulator", "policy", "actor"},
     "learner": {"common", "simulator", "policy", "learner"},
     "tools": {"common", "simulator", "policy", "tools"},
+    "python": {"common", "simulator", "policy", "tools", "python"},
     "tools/bench": {"common", "simulator", "policy", "actor", "learner", "tools/bench"},
 }
 # Header pattern -> the only places whose files may include it.
 CORNERS = {
     r"zmq\.hpp|capnp/|kj/": ("common/wire/",),
+    r"nanobind/": ("python/bindings/",),
     r"cuda_runtime": ("policy/placeto/cuda/", "tools/bench/cuda/"),
     r"torch/|ATen/": ("policy/placeto/reference/", "policy/torch/", "policy/sgdp/sgdp_network", "tools/bench/libtorch/"),
 }

@@ -3,18 +3,20 @@
 # that all clones of this user share. Can be called again at any time; with nothing to do it takes well under two seconds.
 #
 #   tools/setup.sh               what the programs and launch/cluster.sh need
-#   tools/setup.sh --tests       what tests/run.sh needs besides: clang, Chromium, Slurm, ...
+#   tools/setup.sh --tests       what tests/run.sh needs besides: clang, Chromium, Slurm, what tests the Python package, ...
 #   tools/setup.sh --no-torch    everything but LibTorch
 #
-# The environment is ${EMPLACE_TORCH_VENV:-$XDG_CACHE_HOME/emplace/torch-2.11.0}.
+# The environment is ${EMPLACE_TORCH_VENV:-$XDG_CACHE_HOME/emplace/torch-2.11.0}. The Python package is built and tested in
+# ${EMPLACE_PYTHON_VENV:-$XDG_CACHE_HOME/emplace/python-tests}, which also sees that torch.
 set -euo pipefail
 
 torch_version=2.11.0
 venv=${EMPLACE_TORCH_VENV:-${XDG_CACHE_HOME:-$HOME/.cache}/emplace/torch-$torch_version}
+python_venv=${EMPLACE_PYTHON_VENV:-${XDG_CACHE_HOME:-$HOME/.cache}/emplace/python-tests}
 python=/usr/bin/python3  # Debian's: another one in PATH may lack venv, or be of a version that has no such wheel.
 packages=(
   # To build.
-  g++ cmake ninja-build ccache pkg-config python3 python3-venv
+  g++ cmake ninja-build ccache pkg-config python3 python3-venv python3-dev
   libzmq3-dev cppzmq-dev libcapnp-dev capnproto libyaml-cpp-dev libcli11-dev libspdlog-dev nlohmann-json3-dev
   libzstd-dev libxxhash-dev libscotch-dev coinor-libclp-dev libgtest-dev libgmock-dev
   # That the launcher's scripts call.
@@ -28,9 +30,10 @@ test_packages=(
 )
 
 torch=1
+tests=0
 while (( $# )); do
   case $1 in
-    --tests) packages+=("${test_packages[@]}") ;;
+    --tests) packages+=("${test_packages[@]}"); tests=1 ;;
     --no-torch) torch=0 ;;
     *) echo "setup: unknown option '$1', expected --tests, --no-torch or nothing" >&2; exit 2 ;;
   esac
@@ -103,6 +106,27 @@ install_torch() {
     fail "pip could not install torch==$torch_version (no network?); call again to go on"
 }
 
+# The list of what is installed is copied into the environment at the end, which marks it as complete.
+requirements=$(dirname "$0")/../tests/python/requirements.txt
+have_python_tests() {
+  cmp -s "$requirements" "$python_venv/requirements.txt"
+}
+
+install_python_tests() {
+  echo "setup: installing what tests the Python package into $python_venv (once)"
+  mkdir -p "$(dirname "$python_venv")" || fail "cannot create $(dirname "$python_venv")"
+  exec 8>"$python_venv.lock"
+  flock 8
+  ! have_python_tests || return 0
+  "$python" -m venv "$python_venv" || fail "$python -m venv $python_venv failed"
+  "$python_venv/bin/pip" install --quiet --disable-pip-version-check -r "$requirements" ||
+    fail "pip could not install $requirements (no network?); call again to go on"
+  # Modules that are not found here are looked for beside torch.
+  echo "$venv/lib/$(basename "$python_venv"/lib/python3*)/site-packages" >"$(echo "$python_venv"/lib/python3*/site-packages)/torch.pth"
+  cp "$requirements" "$python_venv/requirements.txt"
+}
+
 mapfile -t missing < <(missing_packages)
 (( ${#missing[@]} == 0 )) || install_packages "${missing[@]}"
 (( ! torch )) || have_torch || install_torch
+(( ! tests )) || have_python_tests || install_python_tests

@@ -1,7 +1,13 @@
 # Every switch of the build. The presets in CMakePresets.json set them; nothing else should need to.
-option(EMPLACE_TESTS "Build the tests" ON)
-option(EMPLACE_BENCH "Build the benchmarks" ON)
-option(EMPLACE_TORCH "Build what links LibTorch: the reference of the policy, and what is tested against it" ON)
+# A wheel in a build folder of its own (SKBUILD is what scikit-build-core sets) has the package alone, and needs no LibTorch.
+set(EMPLACE_NO_WHEEL ON)
+if(SKBUILD)
+  set(EMPLACE_NO_WHEEL OFF)
+endif()
+option(EMPLACE_TESTS "Build the tests" ${EMPLACE_NO_WHEEL})
+option(EMPLACE_BENCH "Build the benchmarks" ${EMPLACE_NO_WHEEL})
+option(EMPLACE_TORCH "Build what links LibTorch: the reference of the policy, and what is tested against it" ${EMPLACE_NO_WHEEL})
+option(EMPLACE_PYTHON "Build the module of the Python package; pip asks for it (pyproject.toml)" OFF)
 option(EMPLACE_CUDA "The learner on NVIDIA GPUs: its kernels by nvcc, and LibTorch's CUDA half to compare with" OFF)
 set(EMPLACE_SANITIZER "" CACHE STRING "Sanitizer of own code: empty, address or thread; the latter two need clang")
 option(EMPLACE_UNITY "Compile several source files of a target at once: from nothing, in a third of the time" ON)

@@ -1,0 +1,95 @@
+// emplace.Machine and emplace.Device
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/filesystem.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/string_view.h>
+#include <nanobind/stl/vector.h>
+
+#include "common/file_io.h"
+#include "python/bindings/bindings.h"
+#include "simulator/machine/cluster.h"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace emplace::python {
+namespace {
+
+// The checks are those of the file format.
+Cluster MakeCluster(std::vector<Device> devices, double bandwidth_bytes_per_us, double transfer_overhead_us,
+                    double op_overhead_us) {
+  Cluster cluster;
+  cluster.devices = std::move(devices);
+  cluster.bandwidth_bytes_per_us = bandwidth_bytes_per_us;
+  cluster.transfer_overhead_us = transfer_overhead_us;
+  cluster.op_overhead_us = op_overhead_us;
+  return ParseCluster(ClusterToYaml(cluster), "machine");
+}
+
+}  // namespace
+
+void BindMachine(nb::module_& module) {
+  nb::class_<Device>(module, "Device", "A device of a machine.")
+      .def(
+          "__init__",
+          [](Device* device, std::string name, std::string kind, double memory_bytes) {
+            new (device) Device{std::move(name), std::move(kind), static_cast<int64_t>(memory_bytes)};
+          },
+          "name"_a, "kind"_a, "memory_bytes"_a)
+      .def_ro("name", &Device::name, "Unique in its machine, such as gpu:0.")
+      .def_ro("kind", &Device::kind, "By which graphs give costs, such as k80.")
+      .def_ro("memory_bytes", &Device::memory_bytes, "Bytes that a step may use on it.")
+      .def("__repr__", [](const Device& device) {
+        return "Device(name='" + device.name + "', kind='" + device.kind +
+               "', memory_bytes=" + std::to_string(device.memory_bytes) + ")";
+      });
+  nb::class_<Cluster>(module, "Machine",
+                      "Devices and the links between them. Immutable; any thread may read it. D is the number of\n"
+                      "devices.")
+      .def(
+          "__init__",
+          [](Cluster* cluster, std::vector<Device> devices, double bandwidth, double transfer_overhead,
+             double op_overhead) {
+            new (cluster) Cluster(MakeCluster(std::move(devices), bandwidth, transfer_overhead, op_overhead));
+          },
+          "devices"_a, nb::kw_only(), "bandwidth_bytes_per_us"_a, "transfer_overhead_us"_a = 0.0,
+          "op_overhead_us"_a = 0.0,
+          "Devices that each have one sending link of this bandwidth, busy `transfer_overhead_us` after each\n"
+          "transfer. A device stays busy `op_overhead_us` after an op of nonzero cost.")
+      .def_static("load", &LoadCluster, "path"_a, "Reads a devices file (YAML). Raises BadInput with line and column.")
+      .def_static("from_yaml", &ParseCluster, "text"_a, "source"_a = "machine",
+                  "Reads the text of a devices file; `source` names it in errors.")
+      .def("to_yaml", &ClusterToYaml, "The text of the machine's devices file.")
+      .def(
+          "save",
+          [](const Cluster& cluster, const std::filesystem::path& path) {
+            WriteFileAtomically(path, ClusterToYaml(cluster));
+          },
+          "path"_a, "Writes the machine's devices file.")
+      .def_ro("devices", &Cluster::devices, "[D]")
+      .def_prop_ro("num_devices", &Cluster::num_devices, "D")
+      .def("__len__", &Cluster::num_devices)
+      .def_ro("op_overhead_us", &Cluster::op_overhead_us)
+      .def_ro("bandwidth_bytes_per_us", &Cluster::bandwidth_bytes_per_us,
+              "Of each device's sending link; unused with a topology.")
+      .def_ro("transfer_overhead_us", &Cluster::transfer_overhead_us)
+      .def_prop_ro(
+          "link_model", [](const Cluster& cluster) { return LinkModelName(cluster.link_model); },
+          "shared, per_destination or topology")
+      .def("__eq__", [](const Cluster& a, const Cluster& b) { return ClusterToYaml(a) == ClusterToYaml(b); })
+      .def(
+          "__eq__", [](const Cluster&, nb::object) { return false; }, nb::arg().none())
+      .def("__hash__", [](const Cluster& cluster) { return std::hash<std::string>()(ClusterToYaml(cluster)); })
+      .def("__getstate__", &ClusterToYaml)
+      .def("__setstate__",
+           [](Cluster& cluster, const std::string& yaml) {
+             new (&cluster) Cluster(ParseCluster(yaml, "pickled machine"));
+           })
+      .def("__repr__", [](const Cluster& cluster) {
+        std::string names;
+        for (const Device& device : cluster.devices) names += (names.empty() ? "" : ", ") + device.name;
+        return "<emplace.Machine with " + names + ">";
+      });
+}
+
+}  // namespace emplace::python

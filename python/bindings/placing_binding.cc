@@ -1,0 +1,112 @@
+// What emplace.place and emplace.evaluate are made of.
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <memory>
+#include <mutex>
+#include <optional>
+
+#include "common/error.h"
+#include "common/strings.h"
+#include "policy/placer/policy_method.h"
+#include "policy/placer/policy_proposer.h"
+#include "python/bindings/arrays.h"
+#include "python/bindings/bindings.h"
+#include "python/bindings/interruptible.h"
+#include "simulator/methods/disciplines.h"
+#include "tools/place_graph.h"
+#include "tools/task_inputs.h"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace emplace::python {
+namespace {
+
+// The newest progress of a search, from the thread that searches to the one that shows it.
+class LatestProgress {
+ public:
+  void Set(const SearchProgress& progress) {
+    const std::lock_guard lock(mutex_);
+    progress_ = progress;
+  }
+  std::optional<SearchProgress> Get() const {
+    const std::lock_guard lock(mutex_);
+    return progress_;
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  std::optional<SearchProgress> progress_;  // Guarded by mutex_; nullopt: none yet.
+};
+
+nb::dict PlacedToDict(PlacedGraph placed) {
+  nb::dict result;
+  result["placement"] = ToNumpy(std::move(placed.chosen.placement));
+  result["orders"] = std::move(placed.chosen.orders);
+  result["discipline"] = placed.chosen.discipline;
+  result["makespan_us"] = placed.chosen.score.makespan_us;
+  result["peak_bytes"] = ToNumpy(std::move(placed.chosen.score.peak_bytes));
+  result["feasible"] = placed.chosen.score.feasible;
+  result["single_device_us"] = placed.task.single_device_us;
+  result["lower_bound_us"] = placed.lower_bound_us;
+  result["found_by"] = placed.found_by;
+  result["evaluations"] = placed.result.evaluations;
+  result["seconds"] = placed.seconds;
+  result["method_makespan_us"] = placed.found.makespan_us;
+  result["method_feasible"] = placed.found.feasible;
+  return result;
+}
+
+nb::dict Place(const OpGraph& graph, const Cluster& cluster, const std::string& method_name, double seconds,
+               int64_t budget, const std::string& order, const std::string& objective, const std::string& policy_path,
+               int32_t samples, int threads, int64_t max_groups, uint64_t seed, const nb::object& progress) {
+  MethodOptions options;
+  options.budget = budget;
+  options.seconds = seconds;
+  options.threads = Threads(threads);
+  options.seed = seed;
+  options.samples = samples;
+  options.objective = ObjectiveNamed(objective);
+  const std::optional<PolicyWeights> policy = LoadPolicyIfAny(policy_path);
+  std::optional<PolicyProposer> proposer;
+  if (policy) {
+    CheckPolicyFits(*policy, policy_path, cluster, "the machine");
+    UsePolicy(*policy, options);
+    options.proposer = &proposer.emplace(*policy, seed);
+  }
+  LatestProgress latest;
+  options.progress = [&](const SearchProgress& now) { latest.Set(now); };
+  const PlaceRequest request = {.graph_source = graph.name(),
+                                .devices_source = "the machine",
+                                .method = method_name,
+                                .order = order,
+                                .objective = options.objective,
+                                .max_groups = MaxGroups(max_groups, policy)};
+  std::optional<PlacedGraph> placed;
+  const auto work = [&](const std::atomic<bool>& stop) {
+    options.stop = &stop;
+    placed = PlaceGraph(graph, cluster, request, *MakeMethod(method_name, options));
+  };
+  const auto show = [&] {
+    if (const auto now = latest.Get()) progress(now->seconds, now->evaluations, now->best_us, now->found_by);
+  };
+  if (progress.is_none()) {
+    RunInterruptibly(work);
+  } else {
+    RunInterruptibly(work, show);
+  }
+  return PlacedToDict(std::move(*placed));
+}
+
+}  // namespace
+
+void BindPlacing(nb::module_& module) {
+  module.def("methods", &MethodNames, "Names of the ways to place a graph; `auto` is the best for a given time.");
+  module.def("orders", &OrderNames, "Names of the disciplines by which devices may order their ops.");
+  module.def("place", &Place, "graph"_a, "machine"_a, "method"_a, "seconds"_a, "budget"_a, "order"_a, "objective"_a,
+             "policy"_a, "samples"_a, "threads"_a, "max_groups"_a, "seed"_a, "progress"_a.none());
+}
+
+}  // namespace emplace::python

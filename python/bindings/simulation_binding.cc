@@ -1,0 +1,162 @@
+// Simulating one placement with its timeline, or many side by side.
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <exception>
+#include <mutex>
+#include <thread>
+
+#include "common/error.h"
+#include "common/strings.h"
+#include "python/bindings/arrays.h"
+#include "python/bindings/bindings.h"
+#include "python/bindings/interruptible.h"
+#include "simulator/engine/simulator.h"
+#include "simulator/engine/timeline_rows.h"
+#include "simulator/engine/trace_writer.h"
+#include "simulator/graph/placement.h"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace emplace::python {
+namespace {
+
+using Placements = InputArray<int32_t, 2>;    // [k, n]
+using OnePlacement = InputArray<int32_t, 1>;  // [n]
+
+void CheckLength(const OpGraph& graph, size_t length) {
+  if (length == static_cast<size_t>(graph.num_ops())) return;
+  throw BadInput(
+      StrCat("the placement has ", length, " ops, expected ", graph.num_ops(), ", those of '", graph.name(), "'"));
+}
+
+// As CheckPlacement, many times as fast where all is well.
+void CheckQuickly(const OpGraph& graph, const Cluster& cluster, const SimGraph& sim,
+                  std::span<const DeviceIndex> placement) {
+  const auto devices = static_cast<size_t>(sim.num_devices);
+  for (size_t o = 0; o < placement.size(); ++o) {
+    const DeviceIndex device = placement[o];
+    if (device >= 0 && device < sim.num_devices && !std::isnan(sim.cost_us[o * devices + static_cast<size_t>(device)]))
+      continue;
+    CheckPlacement(graph, cluster, placement);  // Throws, and says what is wrong.
+  }
+}
+
+struct Scores {
+  std::vector<double> makespan_us;  // [k]
+  std::vector<int64_t> peak_bytes;  // [k * D]
+};
+
+// `threads` simulators share out the placements, in pieces that are small enough to end together.
+Scores SimulateAll(const OpGraph& graph, const Cluster& cluster, const Placements& placements,
+                   const DeviceOrders& orders, size_t threads, const std::atomic<bool>& stop) {
+  constexpr size_t kPiece = 8;
+  const SimGraph sim = SimGraph::Compile(graph, cluster);
+  const size_t count = placements.shape(0);
+  const auto ops = static_cast<size_t>(sim.num_ops);
+  const auto devices = static_cast<size_t>(sim.num_devices);
+  Scores scores{std::vector<double>(count), std::vector<int64_t>(count * devices)};
+  std::atomic<size_t> next = 0;
+  std::mutex mutex;
+  std::exception_ptr failure;  // Guarded by `mutex`.
+  const auto simulate_pieces = [&] {
+    try {
+      Simulator simulator(sim, orders);
+      for (size_t begin = next.fetch_add(kPiece); begin < count && !stop; begin = next.fetch_add(kPiece)) {
+        for (size_t i = begin; i < std::min(count, begin + kPiece); ++i) {
+          const std::span placement(placements.data() + i * ops, ops);
+          CheckQuickly(graph, cluster, sim, placement);
+          if (!orders.empty()) CheckOrders(graph, cluster, placement, orders);
+          scores.makespan_us[i] =
+              simulator.MakespanAndPeak(placement, std::span(scores.peak_bytes).subspan(i * devices, devices));
+        }
+      }
+    } catch (...) {
+      const std::lock_guard lock(mutex);
+      failure = std::current_exception();
+      next = count;
+    }
+  };
+  std::vector<std::thread> helpers;
+  for (size_t t = 1; t < std::min(threads, count / kPiece); ++t) helpers.emplace_back(simulate_pieces);
+  simulate_pieces();
+  for (std::thread& helper : helpers) helper.join();
+  if (failure) std::rethrow_exception(failure);
+  return scores;
+}
+
+nb::object Simulate(const OpGraph& graph, const Cluster& cluster, const Placements& placements,
+                    const DeviceOrders& orders, int threads) {
+  CheckLength(graph, placements.shape(1));
+  const size_t most = threads > 0 ? static_cast<size_t>(threads) : std::max(1U, std::thread::hardware_concurrency());
+  Scores scores;
+  RunInterruptibly(
+      [&](const std::atomic<bool>& stop) { scores = SimulateAll(graph, cluster, placements, orders, most, stop); });
+  const size_t count = placements.shape(0);
+  return nb::make_tuple(ToNumpy(std::move(scores.makespan_us)),
+                        ToNumpy(std::move(scores.peak_bytes), {count, static_cast<size_t>(cluster.num_devices())}));
+}
+
+// The timeline of one placement, as a dict of arrays.
+nb::dict Run(const OpGraph& graph, const Cluster& cluster, const OnePlacement& placement, const DeviceOrders& orders) {
+  const std::span ops(placement.data(), placement.shape(0));
+  CheckPlacement(graph, cluster, ops);
+  if (!orders.empty()) CheckOrders(graph, cluster, ops, orders);
+  const SimGraph sim = SimGraph::Compile(graph, cluster);
+  Simulator simulator(sim, orders);
+  const Timeline& timeline = simulator.Run(ops);
+  const std::vector<OpIndex> producers = TensorProducers(sim);
+  nb::list transfers;
+  for (const Transfer& transfer : timeline.transfers) {
+    const auto tensor = static_cast<size_t>(transfer.tensor);
+    transfers.append(nb::make_tuple(producers[tensor], transfer.from, transfer.to, transfer.start_us,
+                                    transfer.delivered_us, sim.tensor_bytes[tensor]));
+  }
+  nb::dict result;
+  result["makespan_us"] = timeline.makespan_us;
+  result["start_us"] = ToNumpy(timeline.start_us);
+  result["finish_us"] = ToNumpy(timeline.finish_us);
+  result["peak_bytes"] = ToNumpy(timeline.peak_bytes);
+  result["transfers"] = transfers;
+  return result;
+}
+
+std::string Trace(const OpGraph& graph, const Cluster& cluster, const OnePlacement& placement,
+                  const DeviceOrders& orders) {
+  const std::span ops(placement.data(), placement.shape(0));
+  CheckPlacement(graph, cluster, ops);
+  const SimGraph sim = SimGraph::Compile(graph, cluster);
+  Simulator simulator(sim, orders);
+  return TraceToJson(graph, cluster, sim, ops, simulator.Run(ops));
+}
+
+std::string ToJson(const OpGraph& graph, const Cluster& cluster, const OnePlacement& placement,
+                   const DeviceOrders& orders) {
+  return PlacementToJson(graph, cluster, std::span(placement.data(), placement.shape(0)), "", orders);
+}
+
+nb::object Parse(const std::string& json, const std::string& source, const OpGraph& graph, const Cluster& cluster) {
+  OrderedPlacement read = ParseOrderedPlacement(json, source, graph, cluster);
+  return nb::make_tuple(ToNumpy(std::move(read.placement)), std::move(read.orders));
+}
+
+}  // namespace
+
+void BindSimulation(nb::module_& module) {
+  module.def("simulate", &Simulate, "graph"_a, "machine"_a, "placements"_a, "orders"_a, "threads"_a,
+             "Makespans [k] and peak bytes [k, D] of placements [k, n].");
+  module.def("run", &Run, "graph"_a, "machine"_a, "placement"_a, "orders"_a,
+             "The timeline of a placement [n]; transfers are (producer, from, to or -1, start, delivered, bytes).");
+  module.def("trace", &Trace, "graph"_a, "machine"_a, "placement"_a, "orders"_a,
+             "The timeline as Chrome trace events, JSON.");
+  module.def("placement_to_json", &ToJson, "graph"_a, "machine"_a, "placement"_a, "orders"_a);
+  module.def("parse_placement", &Parse, "text"_a, "source"_a, "graph"_a, "machine"_a,
+             "Placement [n] and orders of a placement file.");
+}
+
+}  // namespace emplace::python

@@ -1,0 +1,35 @@
+"""Places the operations of a neural network on the devices of a machine.
+
+    graph   = emplace.Graph.load("my.graph.json")
+    machine = emplace.Machine.load("devices.yaml")
+    plan    = emplace.place(graph, machine, seconds=10)
+    plan.save("placement.json")
+
+`emplace.torch` makes graphs of PyTorch models and runs models as planned, `emplace.onnx` reads ONNX files, and `emplace.gym` has
+environments for reinforcement learning. They are imported when they are first used, and only then need their packages.
+Times are in microseconds and sizes in bytes unless a name says otherwise. Wrong input raises `BadInput`, with one line.
+"""
+import importlib as _importlib
+
+from emplace._core import BadInput, Device, Error, Graph, Machine, RunFailed, families, methods, orders
+from emplace.evaluation import Evaluation, EvaluationRow, evaluate
+from emplace.generation import generate
+from emplace.placing import place
+from emplace.plan import Plan
+from emplace.simulation import Simulation, simulate
+
+__all__ = [
+    "BadInput", "Device", "Error", "Evaluation", "EvaluationRow", "Graph", "Machine", "Plan", "RunFailed", "Simulation",
+    "evaluate", "families", "generate", "methods", "orders", "place", "simulate",
+]
+_ON_FIRST_USE = ("gym", "onnx", "torch")
+
+
+def __getattr__(name: str):
+    if name in _ON_FIRST_USE:
+        return _importlib.import_module(f"emplace.{name}")
+    raise AttributeError(f"module 'emplace' has no attribute '{name}'")
+
+
+def __dir__():
+    return sorted([*__all__, *_ON_FIRST_USE])

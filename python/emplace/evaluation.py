@@ -1,0 +1,94 @@
+"""Comparing methods."""
+import html
+import math
+import os
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+from emplace import _core
+from emplace.placing import check_limit
+
+_DEFAULT_BUDGET = 100
+
+
+@dataclass(frozen=True)
+class EvaluationRow:
+    """What one method found for one graph with one seed."""
+    graph: str
+    method: str
+    seed: int
+    makespan_us: float  # Of the method's own placement; infinity: it found none.
+    feasible: bool  # Whether that placement fits the memory.
+    placed_us: float  # Of what `place` hands out: that, or the best single device's where it is better.
+    single_device_us: float  # Infinity: no single device may run every op.
+    evaluations: int  # Simulated placements.
+    seconds: float  # Wall time of the method.
+
+    @property
+    def ratio(self) -> float:
+        """makespan / best single device: lower is better."""
+        return self.makespan_us / self.single_device_us
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """The rows of an evaluation, graph by graph; in a notebook, a table."""
+    rows: list[EvaluationRow]
+
+    def ratios(self) -> dict[str, float]:
+        """By method, the geometric mean of makespan / best single device over the rows in which both exist; NaN: none."""
+        means = {}
+        for method in dict.fromkeys(row.method for row in self.rows):
+            ratios = [row.ratio for row in self.rows
+                      if row.method == method and math.isfinite(row.ratio) and row.ratio > 0]
+            means[method] = math.exp(sum(map(math.log, ratios)) / len(ratios)) if ratios else math.nan
+        return means
+
+    def _repr_html_(self) -> str:
+        lines = [(row.graph, row.method, row.seed, f"{row.makespan_us / 1e3:.3f}", f"{row.ratio:.3f}",
+                  "yes" if row.feasible else "no", row.evaluations, f"{row.seconds:.3f}") for row in self.rows]
+        head = ("graph", "method", "seed", "makespan ms", "/ 1 device", "fits", "evaluations", "seconds")
+        table = "".join("<tr>" + "".join(f"<td>{html.escape(str(cell))}</td>" for cell in line) + "</tr>" for line in [head, *lines])
+        return f"<table>{table}</table>"
+
+
+def evaluate(graphs: _core.Graph | Sequence[_core.Graph], machine: _core.Machine, methods: Sequence[str], *,
+             seconds: float | None = None, budget: int | None = None, seeds: Sequence[int] = (1,),
+             policy: str | os.PathLike | None = None, samples: int = 0, max_groups: int | None = None,
+             jobs: int | None = None) -> Evaluation:
+    """Runs each method on each graph, once for each seed.
+
+    With `seconds`, every searching method has this time for each graph, and runs come one after the other, each on all cores.
+    Else runs are side by side on `jobs` threads (None: one for each core), and each simulates `budget` placements (default: 100).
+    The other arguments are those of `place`. Ctrl-C ends it and raises KeyboardInterrupt.
+    """
+    check_limit("seconds", seconds)
+    check_limit("budget", budget)
+    if isinstance(methods, str):
+        raise _core.BadInput(f"methods is '{methods}', expected a list of names, such as ['{methods}']")
+    if not budget and not seconds:
+        budget = _DEFAULT_BUDGET
+    cores = os.cpu_count() or 1
+    keys = [(graph, method, seed) for graph in ([graphs] if isinstance(graphs, _core.Graph) else graphs)
+            for method in methods for seed in seeds]
+
+    def run(key) -> EvaluationRow:
+        graph, method, seed = key
+        try:
+            found = _core.place(graph, machine, method, seconds or 0.0, budget or 0, "", "latency",
+                                "" if policy is None else str(policy), samples, cores if seconds else 1, max_groups or 0, seed,
+                                None)
+        except _core.RunFailed:
+            return EvaluationRow(graph.name, method, seed, math.inf, False, math.inf, math.inf, 0, 0.0)
+        return EvaluationRow(graph.name, method, seed, found["method_makespan_us"], found["method_feasible"],
+                             found["makespan_us"], found["single_device_us"], found["evaluations"], found["seconds"])
+
+    workers = 1 if seconds else min(jobs or cores, len(keys))
+    if workers <= 1:
+        return Evaluation([run(key) for key in keys])
+    pool = ThreadPoolExecutor(workers)
+    try:
+        return Evaluation(list(pool.map(run, keys)))
+    finally:
+        pool.shutdown(cancel_futures=True)  # What runs ends by its own limit.

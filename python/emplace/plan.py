@@ -1,0 +1,111 @@
+"""A placement with what is known about it."""
+import os
+import pathlib
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from emplace import _core, timeline_svg
+from emplace.placements import order_to_indices, order_to_names, to_array
+from emplace.simulation import Timeline, run
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """Where the ops of a graph go on a machine; n ops, D devices. In a notebook it shows its timeline and a table."""
+    graph: _core.Graph = field(repr=False)
+    machine: _core.Machine
+    placement: np.ndarray = field(repr=False)  # int32 [n] index of each op's device
+    makespan_us: float  # Simulated time of one step.
+    single_device_us: float  # That of the best single device; infinity where none may run every op.
+    lower_bound_us: float  # No placement that fits the memory is faster; 0 where that is not known.
+    peak_bytes: np.ndarray = field(repr=False)  # int64 [D] simulated peak memory
+    feasible: bool  # Whether each device's peak fits its memory.
+    method: str  # What was asked for; empty: the placement was given.
+    found_by: str  # The part of the method that found it.
+    evaluations: int = 0  # Simulated placements.
+    seconds: float = 0.0  # Wall time of the method.
+    order: dict[str, list[str]] | None = field(default=None, repr=False)  # Ops of each device, first to last; None: as they get ready.
+
+    @classmethod
+    def of(cls, graph: _core.Graph, machine: _core.Machine, placement, order=None) -> "Plan":
+        """The plan of a placement [n] of one's own. Raises BadInput, which names the op, where it is not legal."""
+        array = to_array(placement, (1,))
+        timeline = run(graph, machine, array, order)
+        single = _core.place(graph, machine, "single", 0.0, 1, "", "latency", "", 0, 1, 0, 1, None)
+        memory = np.array([device.memory_bytes for device in machine.devices])
+        return cls(graph, machine, array, timeline.makespan_us, single["single_device_us"], single["lower_bound_us"],
+                   timeline.peak_bytes, bool((timeline.peak_bytes <= memory).all()), "", "", order=order)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike, graph: _core.Graph, machine: _core.Machine) -> "Plan":
+        """Reads a placement file. Raises BadInput where it is not for this graph and machine."""
+        try:
+            text = pathlib.Path(path).read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise _core.BadInput(f"{path}: cannot be read: {error}") from error
+        placement, orders = _core.parse_placement(text, str(path), graph, machine)
+        return cls.of(graph, machine, placement, order_to_names(orders, graph, machine))
+
+    def to_json(self) -> str:
+        """The text of the placement's file (emplace.placement/1)."""
+        return _core.placement_to_json(self.graph, self.machine, self.placement, self._order_indices())
+
+    def save(self, path: str | os.PathLike) -> None:
+        """Writes the placement's file."""
+        write_text(path, self.to_json())
+
+    def save_trace(self, path: str | os.PathLike) -> None:
+        """Writes the timeline for Perfetto or chrome://tracing."""
+        write_text(path, _core.trace(self.graph, self.machine, self.placement, self._order_indices()))
+
+    @property
+    def devices(self) -> list[str]:
+        """[n] name of each op's device."""
+        names = [device.name for device in self.machine.devices]
+        return [names[index] for index in self.placement]
+
+    def timeline(self) -> Timeline:
+        """Simulates the step with the time of every op and transfer."""
+        return run(self.graph, self.machine, self.placement, self.order)
+
+    def timeline_svg(self, width: int = 900) -> str:
+        """The timeline as an SVG picture: a row for each device, and one for what it sends. width: in pixels."""
+        return timeline_svg.draw(self.graph, self.machine, self.placement, self.timeline(), width)
+
+    def table(self) -> list[dict]:
+        """A row for each device: its name, number of ops, busy time, peak memory and memory."""
+        timeline = self.timeline()
+        busy_us = timeline.finish_us - timeline.start_us
+        return [{"device": device.name, "kind": device.kind, "ops": int((self.placement == index).sum()),
+                 "busy_us": float(busy_us[self.placement == index].sum()), "peak_bytes": int(timeline.peak_bytes[index]),
+                 "memory_bytes": device.memory_bytes} for index, device in enumerate(self.machine.devices)]
+
+    def __str__(self) -> str:
+        faster = self.single_device_us / self.makespan_us if self.makespan_us > 0 else 1.0
+        lines = [f"{self.graph.name}: {self.graph.num_ops} ops, {self.makespan_us / 1e3:.3f} ms a step, "
+                 f"{faster:.3f} times as fast as the best single device ({self.single_device_us / 1e3:.3f} ms)"]
+        for row in self.table():
+            lines.append(f"  {row['device']:12} {row['ops']:6} ops, busy {row['busy_us'] / 1e3:.3f} ms, "
+                         f"peak memory {row['peak_bytes'] / 1e9:.3f} of {row['memory_bytes'] / 1e9:.3f} GB")
+        if not self.feasible:
+            lines.append("  it does not fit the devices' memory")
+        return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        return timeline_svg.page(str(self).splitlines()[0], self.table(), self.timeline_svg())
+
+    def _order_indices(self) -> list[list[int]]:
+        return order_to_indices(self.order, self.graph, self.machine)
+
+
+def write_text(path: str | os.PathLike, text: str) -> None:
+    """Writes a whole file or none: aside first, then renamed."""
+    target = pathlib.Path(path)
+    aside = target.with_name(f".{target.name}.{os.getpid()}")
+    try:
+        aside.write_text(text, encoding="utf-8")
+        aside.replace(target)
+    except OSError as error:
+        aside.unlink(missing_ok=True)
+        raise _core.BadInput(f"{path}: cannot be written: {error.strerror}") from error

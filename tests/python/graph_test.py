@@ -1,0 +1,79 @@
+"""emplace.Graph and the generators."""
+import json
+import pickle
+
+import emplace
+import numpy as np
+import pytest
+from emplace import shipped
+
+
+def test_fields_of_ops_in_arrays(diamond):
+    assert diamond.num_ops == len(diamond) == 4 and diamond.op_names == ["a", "b", "c", "d"]
+    assert diamond.op_types == ["aten.mm", "", "", ""]
+    np.testing.assert_array_equal(diamond.cost_us("x"), [10, 20, 30, 5])
+    np.testing.assert_array_equal(diamond.cost_us("y"), [10, 20, np.nan, 5])
+    np.testing.assert_array_equal(diamond.output_bytes, [100, 200, 300, 1])
+    np.testing.assert_array_equal(diamond.param_bytes, [0, 0, 7, 0])
+    np.testing.assert_array_equal(diamond.flops, [0, 0, 0, 9])
+    np.testing.assert_array_equal(diamond.copy_of, [-1] * 4)
+    np.testing.assert_array_equal(diamond.edges(), [[0, 1], [0, 2], [1, 3], [2, 3]])
+    np.testing.assert_array_equal(diamond.topological_order, [0, 1, 2, 3])
+    assert diamond.ops[2]["cost_us"] == {"x": 30}
+
+
+@pytest.mark.parametrize("name", ["g.graph.json", "g.graph.json.zst"])
+def test_saved_graphs_read_back_equal(ptb, tmp_path, name):
+    ptb.save(tmp_path / name)
+    again = emplace.Graph.load(tmp_path / name)
+    assert again == ptb and hash(again) == hash(ptb)
+    assert pickle.loads(pickle.dumps(ptb)) == ptb
+    assert emplace.Graph.from_json(ptb.to_json()) == ptb
+    assert emplace.Graph.from_ops(ptb.name, ptb.ops) == ptb
+    assert ptb != "ptb" and ptb != emplace.generate("ptb", size="small", seed=2)[0]
+
+
+def test_an_array_outlives_its_graph():
+    costs = emplace.Graph.from_ops("g", [{"name": "a", "cost_us": 3}]).cost_us("x")
+    np.testing.assert_array_equal(costs, [3])
+
+
+@pytest.mark.parametrize("ops, error", [
+    ([{"name": "a", "cost_us": -1}], r"g: op 'a': cost_us is -1, expected"),
+    ([{"name": "a", "cost_us": 1, "inputs": ["b:0"]}], r"g: op 'a': input 'b:0': there is no op 'b'"),
+    ([{"name": "a", "cost_us": 1, "colour": 1}], r"unknown key 'colour'"),
+    ([{"name": "a", "cost_us": 1, "call": 5}], r"call is 5, expected an object"),
+    ([{"cost_us": 1}], r"name"),
+])
+def test_bad_ops_are_named(ops, error):
+    with pytest.raises(emplace.BadInput, match=error) as raised:
+        emplace.Graph.from_ops("g", ops)
+    assert "\n" not in str(raised.value) and isinstance(raised.value, ValueError)
+
+
+def test_a_missing_file_is_bad_input(tmp_path):
+    with pytest.raises(emplace.BadInput, match="nothing.graph.json"):
+        emplace.Graph.load(tmp_path / "nothing.graph.json")
+
+
+def test_families_generate_what_the_command_generates(tmp_path):
+    import subprocess
+    assert {"ptb", "cifar10", "nmt"} <= set(emplace.families())
+    graphs = emplace.generate("ptb", 2, seed=5, size="small", microbatches=2, ranges={"steps": (3, 3)})
+    subprocess.run([shipped.program(), "generate", "ptb", "--count", "2", "--seed", "5", "--size", "small", "--microbatches", "2",
+                    "--range", "steps=3..3", "--out", tmp_path], check=True, capture_output=True)
+    assert [emplace.Graph.load(tmp_path / f"{graph.name}.graph.json") for graph in graphs] == graphs
+    assert (graphs[0].copy_of >= 0).any()
+
+
+def test_generate_says_what_it_knows():
+    with pytest.raises(emplace.BadInput, match="nobody.*ptb"):
+        emplace.generate("nobody")
+
+
+def test_call_survives(tmp_path):
+    call = {"op": "aten.relu.default", "args": [{"in": 0}], "kwargs": {}}
+    graph = emplace.Graph.from_ops("g", [{"name": "a", "cost_us": 1, "outputs": [{"bytes": 4}]},
+                                         {"name": "b", "cost_us": 1, "inputs": ["a:0"], "call": call}])
+    graph.save(tmp_path / "g.graph.json")
+    assert json.loads((tmp_path / "g.graph.json").read_text())["ops"][1]["call"] == call

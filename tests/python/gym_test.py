@@ -1,0 +1,109 @@
+"""emplace.gym"""
+import math
+import warnings
+
+import emplace
+import gymnasium
+import numpy as np
+import pytest
+from gymnasium.utils.env_checker import check_env
+
+
+@pytest.fixture(params=["random", "single"])
+def env(ptb, machine, request):
+    return emplace.gym.PlacementEnv(ptb, machine, max_groups=16, start=request.param)
+
+
+def play(env, actions, seed):
+    observation, info = env.reset(seed=seed)
+    yield observation, 0.0, False, info
+    for action in actions:
+        observation, reward, done, _, info = env.step(action)
+        yield observation, reward, done, info
+
+
+def test_gymnasiums_checker(env):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        warnings.filterwarnings("ignore", message=".*not within the environment spec.*|.*spec.*|.*render.*")
+        check_env(env, skip_render_check=True)
+
+
+def test_rewards_add_up_to_the_gain_of_the_plan(env, ptb, machine):
+    groups = env.observation_space.shape[0]
+    actions = np.random.default_rng(3).integers(0, 2, groups)
+    steps = list(play(env, actions, 7))
+    assert len(steps) == groups + 1 and steps[-1][2] and not any(done for _, _, done, _ in steps[:-1])
+    gain = math.log(steps[0][3]["makespan_us"]) - math.log(steps[-1][3]["makespan_us"])
+    assert sum(reward for _, reward, _, _ in steps) == pytest.approx(gain)
+    for step, (observation, _, _, info) in enumerate(steps):
+        np.testing.assert_array_equal(observation[:, 2], np.arange(groups) < step)
+        np.testing.assert_array_equal(observation[:, 3], np.arange(groups) == step)
+        np.testing.assert_array_equal(observation[:step, 4:].argmax(axis=1), actions[:step])
+        np.testing.assert_array_equal(info["action_mask"], [1, 1])
+    plan = env.plan()
+    assert plan.makespan_us == steps[-1][3]["makespan_us"]
+    assert plan.makespan_us == emplace.simulate(ptb, machine, plan.placement).makespan_us
+    with pytest.raises(emplace.BadInput, match="ended"):
+        env.step(0)
+    assert (env.edges[:, 0] < env.edges[:, 1]).all() and len(env.edges)
+
+
+def test_a_device_that_may_not_run_a_group_is_not_taken(diamond):
+    machine = emplace.Machine([emplace.Device("x:0", "x", 1e6), emplace.Device("z:0", "z", 1e6)], bandwidth_bytes_per_us=100)
+    env = emplace.gym.PlacementEnv(diamond, machine, max_groups=4)
+    _, info = env.reset(seed=1)
+    masked = 0
+    for _ in range(env.observation_space.shape[0]):
+        allowed = info["action_mask"][1]
+        group = int(env.unwrapped._episodes.observe(0)[:, 3].argmax())
+        observation, _, _, _, info = env.step(1)
+        masked += not allowed
+        assert observation[group, 5] == allowed
+    assert masked == 1
+
+
+def test_vector_environments_are_single_ones_side_by_side(ptb, machine):
+    count, steps = 3, 40
+    vector = emplace.gym.PlacementVectorEnv(ptb, machine, count, max_groups=16)
+    singles = [emplace.gym.PlacementEnv(ptb, machine, max_groups=16) for _ in range(count)]
+    observations, info = vector.reset(seed=5)
+    assert vector.observation_space.contains(observations)
+    ended = [False] * count
+    for index, single in enumerate(singles):
+        observation, _ = single.reset(seed=5 + index)
+        np.testing.assert_array_equal(observation, observations[index])
+    rng = np.random.default_rng(0)
+    episodes = 0
+    for _ in range(steps):
+        actions = rng.integers(0, 2, count)
+        observations, rewards, done, truncated, info = vector.step(actions)
+        assert not truncated.any()
+        for index, single in enumerate(singles):
+            if ended[index]:
+                # A new random start; the streams differ, so that from here on the single one only has to be reset.
+                assert rewards[index] == 0 and not done[index] and observations[index][0, 3] == 1
+                ended[index] = False
+                episodes += 1
+                continue
+            if episodes:
+                continue
+            observation, reward, ends, _, told = single.step(int(actions[index]))
+            np.testing.assert_array_equal(observation, observations[index])
+            assert (reward, ends, told["makespan_us"]) == (rewards[index], done[index], info["makespan_us"][index])
+        ended = [bool(flag) for flag in done] if done.any() else ended
+    assert episodes >= count
+
+
+def test_bad_arguments(ptb, machine):
+    with pytest.raises(emplace.BadInput, match="start"):
+        emplace.gym.PlacementEnv(ptb, machine, start="best")
+    with pytest.raises(emplace.BadInput, match="reward"):
+        emplace.gym.PlacementEnv(ptb, machine, reward="euros")
+    with pytest.raises(emplace.BadInput, match="num_envs"):
+        emplace.gym.PlacementVectorEnv(ptb, machine, 0)
+    env = emplace.gym.PlacementEnv(ptb, machine)
+    env.reset(seed=0)
+    with pytest.raises(emplace.BadInput, match="expected a device, 0 to 1"):
+        env.step(2)
+    assert isinstance(env, gymnasium.Env)

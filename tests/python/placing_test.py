@@ -1,0 +1,159 @@
+"""emplace.place, plans and emplace.evaluate"""
+import json
+import math
+import signal
+import threading
+import xml.dom.minidom
+
+import emplace
+import numpy as np
+import pytest
+from emplace.progress import SearchBar
+
+
+@pytest.fixture(scope="module")
+def plan(ptb, machine):
+    return emplace.place(ptb, machine, budget=300)
+
+
+def test_figures_are_the_simulators(plan, ptb, machine):
+    again = emplace.simulate(ptb, machine, plan.placement)
+    assert plan.makespan_us == again.makespan_us and plan.feasible is True
+    np.testing.assert_array_equal(plan.peak_bytes, again.peak_bytes)
+    assert plan.lower_bound_us <= plan.makespan_us <= plan.single_device_us
+    assert plan.method == "auto" and plan.found_by and plan.evaluations >= 300
+    single = min(emplace.simulate(ptb, machine, np.full(len(ptb), device)).makespan_us for device in range(2))
+    assert plan.single_device_us == single
+    assert plan.devices == [machine.devices[device].name for device in plan.placement]
+
+
+@pytest.mark.parametrize("method", ["local-search", "annealing", "m-sct"])
+def test_a_budget_gives_the_same_again(ptb, machine, method):
+    placements = [emplace.place(ptb, machine, budget=100, method=method).placement for _ in range(2)]
+    np.testing.assert_array_equal(*placements)
+
+
+@pytest.mark.parametrize("method", [m for m in emplace.methods() if m not in ("policy", "optimal", "cpu")])
+def test_every_method(ptb, machine, method):
+    found = emplace.place(ptb, machine, budget=20, method=method)
+    assert found.makespan_us <= found.single_device_us and found.method == method
+
+
+@pytest.mark.parametrize("order", [None, "depth-first"])
+def test_saved_plans_read_back(ptb, machine, tmp_path, order):
+    plan = emplace.place(ptb, machine, budget=20, order=order)
+    plan.save(tmp_path / "p.json")
+    assert json.loads((tmp_path / "p.json").read_text())["format"] == "emplace.placement/1"
+    again = emplace.Plan.load(tmp_path / "p.json", ptb, machine)
+    np.testing.assert_array_equal(again.placement, plan.placement)
+    assert (again.makespan_us, again.order) == (plan.makespan_us, plan.order)
+    assert (again.single_device_us, again.lower_bound_us) == (plan.single_device_us, plan.lower_bound_us)
+    assert [path.name for path in tmp_path.iterdir()] == ["p.json"]
+
+
+def test_a_plan_for_another_graph_is_refused(plan, diamond, pair, tmp_path):
+    plan.save(tmp_path / "p.json")
+    with pytest.raises(emplace.BadInput, match="p.json"):
+        emplace.Plan.load(tmp_path / "p.json", diamond, pair)
+    with pytest.raises(emplace.BadInput, match="no.json"):
+        emplace.Plan.load(tmp_path / "no.json", diamond, pair)
+    with pytest.raises(emplace.BadInput, match="cannot be written"):
+        plan.save(tmp_path / "no" / "p.json")
+
+
+def test_pictures(plan, tmp_path):
+    svg = plan.timeline_svg()
+    drawn = xml.dom.minidom.parseString(svg)
+    assert len(drawn.getElementsByTagName("rect")) > 10
+    assert {"gpu:0", "gpu:1"} <= {text.firstChild.data.strip() for text in drawn.getElementsByTagName("text")}
+    assert "<table>" in plan._repr_html_() and svg in plan._repr_html_()
+    assert sum(row["ops"] for row in plan.table()) == len(plan.graph) and "gpu:1" in str(plan)
+    plan.save_trace(tmp_path / "t.json")
+    assert json.loads((tmp_path / "t.json").read_text())["traceEvents"]
+
+
+@pytest.mark.parametrize("arguments, error", [
+    ({"method": "magic"}, "unknown method 'magic', expected one of: auto"),
+    ({"seconds": 0}, "seconds is 0"),
+    ({"budget": -3}, "budget is -3"),
+    ({"objective": "beauty"}, "unknown objective"),
+    ({"order": "none"}, "none"),
+    ({"method": "policy"}, "--policy"),
+    ({"policy": "no.safetensors"}, "no.safetensors"),
+])
+def test_bad_arguments(ptb, machine, arguments, error):
+    with pytest.raises(emplace.BadInput, match=error):
+        emplace.place(ptb, machine, **{"budget": 5} | arguments)
+
+
+def test_what_cannot_fit(diamond):
+    small = emplace.Machine([emplace.Device("x:0", "x", 50)], bandwidth_bytes_per_us=1)
+    with pytest.raises(emplace.BadInput, match="op 'a' needs 100 bytes, expected at most 50 bytes"):
+        emplace.place(diamond, small)
+    other = emplace.Machine([emplace.Device("x:0", "x", 1e6), emplace.Device("z:0", "z", 1e6)], bandwidth_bytes_per_us=1)
+    emplace.place(diamond, other, budget=5)
+    only_z = emplace.Machine([emplace.Device("z:0", "z", 1e6)], bandwidth_bytes_per_us=1)
+    with pytest.raises(emplace.Error):
+        emplace.place(diamond, only_z, budget=5)
+
+
+def interrupt_soon():
+    threading.Timer(0.3, lambda: signal.raise_signal(signal.SIGINT)).start()
+
+
+@pytest.mark.parametrize("method", ["auto", "random", "annealing"])
+def test_ctrl_c_ends_a_search(ptb, machine, method):
+    interrupt_soon()
+    with pytest.raises(KeyboardInterrupt):
+        emplace.place(ptb, machine, seconds=600, method=method)
+
+
+def test_ctrl_c_ends_simulations(ptb, machine):
+    interrupt_soon()
+    placements = np.broadcast_to(np.zeros(len(ptb), dtype=np.int32), (1_000_000, len(ptb)))
+    with pytest.raises(KeyboardInterrupt):
+        while True:
+            emplace.simulate(ptb, machine, placements[:20_000])
+
+
+def test_other_threads_run_while_it_searches(ptb, machine):
+    counted = []
+    ended = threading.Event()
+
+    def count():
+        while not ended.wait(0.001):
+            counted.append(1)
+
+    thread = threading.Thread(target=count)
+    thread.start()
+    emplace.place(ptb, machine, seconds=0.5)
+    ended.set()
+    thread.join()
+    assert len(counted) > 3
+
+
+def test_progress(ptb, machine, capsys):
+    emplace.place(ptb, machine, seconds=1, progress=True)
+    assert "placements, best" in capsys.readouterr().err
+    emplace.place(ptb, machine, seconds=0.2)
+    assert capsys.readouterr().err == ""
+    with SearchBar(None, 1.0) as bar:
+        assert bar.show is None
+
+
+def test_evaluate(ptb, machine, diamond):
+    graphs = [ptb, emplace.generate("ptb", size="small", seed=2)[0]]
+    result = emplace.evaluate(graphs, machine, ["single", "m-etf", "random"], budget=20, seeds=[1, 2])
+    assert [(row.graph, row.method, row.seed) for row in result.rows] == [
+        (graph.name, method, seed) for graph in graphs for method in ("single", "m-etf", "random") for seed in (1, 2)]
+    means = result.ratios()
+    assert means["single"] == pytest.approx(1) and set(means) == {"single", "m-etf", "random"}
+    rows = [row for row in result.rows if row.method == "m-etf"]
+    assert means["m-etf"] == pytest.approx(math.prod(row.ratio for row in rows) ** (1 / len(rows)))
+    for row in result.rows:
+        assert row.placed_us <= min(row.makespan_us, row.single_device_us) or not row.feasible
+    assert result._repr_html_().count("<tr>") == 13
+    assert [row.makespan_us for row in emplace.evaluate(graphs, machine, ["random"], budget=20, jobs=1).rows] == [
+        row.makespan_us for row in result.rows if row.method == "random" and row.seed == 1]
+    with pytest.raises(emplace.BadInput, match="a list of names"):
+        emplace.evaluate(ptb, machine, "single")
