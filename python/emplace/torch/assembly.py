@@ -1,0 +1,211 @@
+"""A graph from the ops of one micro-batch: its copies, what they share, the sums of their gradients, and the updates.
+
+Ops of their own kinds, besides those of ATen (`attrs` says which one of the model's):
+- emplace.parameter, attrs.name: a parameter or buffer, resident with the optimizer's state;
+- emplace.input, attrs.name, and attrs.slice = [part, parts] for the part of a micro-batch;
+- emplace.constant, attrs.name, value, dtype: a tensor that the model's code holds;
+- emplace.output, attrs.index: the loss, or a tensor of the model's output; attrs.structure of the first says how they make it up;
+- emplace.gradient, attrs.name: the whole gradient of a parameter;
+- emplace.buffer, attrs.name: the new value of a buffer;
+- emplace.update, attrs.name: the optimizer's update of a parameter.
+"""
+from emplace._core import OpClass
+from emplace.torch.calls import name_of_dtype
+from emplace.torch.costs import CostModel, bytes_of
+from emplace.torch.lowering import MicroBatch, MicroOp, Ref, Source, output_of, read
+from emplace.torch.tracing import Trace
+
+_ALIAS = "aten.alias.default"
+
+
+class Assembly:
+    """Builds the ops of a graph's file. One object, one build."""
+
+    def __init__(self, trace: Trace, micro: MicroBatch, costs: CostModel, argument_names: list[str], split: list[bool]):
+        self._trace, self._micro, self._costs = trace, micro, costs
+        self._argument_names, self._split = argument_names, split
+        self._ops: list[dict] = []
+        self._names: set[str] = set()
+        # Per micro-batch: where what a Ref of it points to is, as (name of an op, output).
+        self._shared: dict[tuple, tuple[str, int]] = {}  # Likewise, of what all micro-batches share.
+        self._places: list[dict[tuple, tuple[str, int]]] = []
+        self._residents: set[str] = set()  # Ops of parameters and buffers.
+        self._readers: dict[tuple[str, int], list[str]] = {}  # Ops of the micro-batches that read them.
+        self._buffer_now: dict[str, tuple[tuple[str, int], tuple]] = {}
+
+    def build(self, train: bool, parts: int, optimizer_slots: int | None) -> list[dict]:
+        """train, parts: as of capture. optimizer_slots: numbers of state for each number of a parameter; None: no update."""
+        self._add_residents(optimizer_slots or 0)
+        for part in range(parts):
+            self._add_part(part, parts)
+        if train:
+            self._add_sum("loss", [self._at(part, self._micro.outputs[0]) for part in range(parts)],
+                          self._trace.outputs[0].meta["val"], "emplace.output", {"index": 0}, "")
+        else:
+            self._add_outputs()
+        for name, refs in self._micro.gradients.items():
+            tensor = self._trace.parameters[name].meta["val"]
+            terms = [self._add_terms(f"{_prefix(part, parts)}{name}/terms", [self._at(part, ref) for ref in refs], tensor,
+                                     _group(name)) for part in range(parts)]
+            gradient = self._add_sum(f"{name}/gradient", terms, tensor, "emplace.gradient", {"name": name}, _group(name))
+            if optimizer_slots is not None:
+                self._add_update(name, gradient, tensor, optimizer_slots)
+        for name in self._micro.new_buffers:
+            tensor = self._trace.buffers[name].meta["val"]
+            self._add_alias(f"{name}/new", [self._buffer_now[name]], output_of(tensor), "emplace.buffer", {"name": name},
+                            _group(name))
+        return self._ops
+
+    def _add(self, name: str, **fields) -> str:
+        """Adds an op under this name, or one like it if that is taken; returns the name."""
+        unique, count = name, 1
+        while unique in self._names:
+            count += 1
+            unique = f"{name}~{count}"
+        self._names.add(unique)
+        self._ops.append({"name": unique} | {key: value for key, value in fields.items() if value not in (None, "", [], {})}
+                         | {"cost_us": fields.get("cost_us", 0)})
+        return unique
+
+    def _add_residents(self, optimizer_slots: int) -> None:
+        shared = self._shared
+        for kind, nodes in (("parameter", self._trace.parameters), ("buffer", self._trace.buffers)):
+            for name, node in nodes.items():
+                tensor = node.meta["val"]
+                trained = name in self._trace.gradients
+                grouped = trained or name in self._trace.new_buffers
+                added = self._add(name, type="emplace.parameter", outputs=[output_of(tensor)],
+                                  param_bytes=bytes_of(tensor) * (1 + optimizer_slots * trained),
+                                  group=_group(name) if grouped else "", attrs={"name": name})
+                self._residents.add(added)
+                shared[Source(kind, name), 0] = (added, 0)
+        for name, value in self._micro.constants.items():
+            added = self._add(name, type="emplace.constant", outputs=[output_of(value)],
+                              attrs={"name": name, "value": value.tolist(), "dtype": name_of_dtype(value.dtype)})
+            shared[Source("constant", name), 0] = (added, 0)
+        for index, node in self._trace.arguments.items():
+            if not self._split[index]:
+                shared[Source("argument", index), 0] = (self._add_input(index, self._argument_names[index], node, None, None), 0)
+
+    def _add_input(self, index: int, op_name: str, node, part: list[int] | None, copy_of: str | None) -> str:
+        attrs = {"name": self._argument_names[index]} | ({"slice": part} if part else {})
+        return self._add(op_name, type="emplace.input", outputs=[output_of(node.meta["val"])], attrs=attrs, copy_of=copy_of)
+
+    def _add_part(self, part: int, parts: int) -> None:
+        prefix = _prefix(part, parts)
+        places = dict(self._shared)
+        self._places.append(places)
+        first = self._places[0]
+        for index, node in self._trace.arguments.items():
+            if self._split[index]:
+                key = (Source("argument", index), 0)
+                places[key] = (self._add_input(index, prefix + self._argument_names[index], node, [part, parts],
+                                               first[key][0] if part else None), 0)
+        for index, op in enumerate(self._micro.ops):
+            inputs: list[tuple[str, int]] = []
+            moves: list[tuple[int, tuple]] = []
+            for ref in op.inputs:
+                place, views = self._at(part, ref)
+                moves.append((inputs.index(place) if place in inputs else len(inputs), views))
+                if place not in inputs:
+                    inputs.append(place)
+            added = self._add(prefix + op.name, type=op.type, cost_us=op.cost_us, inputs=_texts(inputs), outputs=op.outputs,
+                              flops=op.flops, copy_of=first[index, 0][0] if part else None,
+                              attrs={"pass": "backward" if op.backward else "forward"}, call=_moved(op, moves))
+            for place in inputs:
+                if place[0] in self._residents:
+                    self._readers.setdefault(place, []).append(added)
+            for output in range(max(1, len(op.outputs))):
+                places[index, output] = (added, output)
+        for name, ref in self._micro.new_buffers.items():
+            self._buffer_now[name] = self._at(part, ref)
+
+    def _at(self, part: int, ref: Ref) -> tuple[tuple[str, int], tuple]:
+        """Where a tensor of a micro-batch is, and the views through which it is seen."""
+        if isinstance(ref.producer, Source) and ref.producer.kind == "buffer" and part > 0:
+            # The buffer as the micro-batch before has left it; its own new value is not there yet.
+            earlier = self._micro.new_buffers.get(ref.producer.name)
+            if earlier is not None:
+                place, views = self._at(part - 1, earlier)
+                return place, views + ref.views
+        return self._places[part][ref.tensor], ref.views
+
+    def _add_terms(self, name: str, terms: list, tensor, group: str) -> tuple:
+        """The sum of a micro-batch's gradients for a parameter that it uses under several names."""
+        if len(terms) == 1:
+            return terms[0]
+        return (self._add_sum(name, terms, tensor, "aten.add", {}, group), 0), ()
+
+    def _add_sum(self, name: str, terms: list, tensor, op_type: str, attrs: dict, group: str) -> str:
+        """Ops that add the terms up one after the other; one term is only passed on. Returns the name of the last."""
+        output = output_of(tensor)
+        if len(terms) == 1:
+            return self._add_alias(name, terms, output, op_type, attrs, group)
+        total = terms[0]
+        cost_us = self._costs.cost_us(OpClass.ELEMENTWISE, tensor.element_size() == 2, tensor.numel(), 3 * bytes_of(tensor))
+        for index, term in enumerate(terms[1:], 1):
+            last = index == len(terms) - 1
+            inputs: list[Ref] = []
+            args = [read(_as_ref(place), inputs) for place in (total, term)]
+            added = self._add(name if last else f"{name}/{index}", type=op_type if last else "aten.add", cost_us=cost_us,
+                              inputs=_texts([ref.producer for ref in inputs]), outputs=[output], flops=tensor.numel(), group=group,
+                              attrs=attrs if last else {}, call={"op": "aten.add.Tensor", "args": args, "kwargs": {}})
+            total = ((added, 0), ())
+        return added
+
+    def _add_alias(self, name: str, terms: list, output: dict, op_type: str, attrs: dict, group: str) -> str:
+        inputs: list[Ref] = []
+        call = {"op": _ALIAS, "args": [read(_as_ref(terms[0]), inputs)], "kwargs": {}}
+        return self._add(name, type=op_type, inputs=_texts([ref.producer for ref in inputs]), outputs=[output], group=group,
+                         attrs=attrs, call=call)
+
+    def _add_update(self, name: str, gradient: str, tensor, slots: int) -> None:
+        # Reads parameter, gradient and state, and writes all but the gradient.
+        moved = bytes_of(tensor) * (3 + 2 * slots)
+        cost_us = self._costs.cost_us(OpClass.ELEMENTWISE, tensor.element_size() == 2, (2 + 4 * slots) * tensor.numel(), moved)
+        parameter = self._shared[Source("parameter", name), 0]
+        # It waits for all that read the old value.
+        waits = [f"^{reader}" for reader in self._readers.get(parameter, ())]
+        self._add(f"{name}/update", type="emplace.update", cost_us=cost_us,
+                  inputs=_texts([parameter, (gradient, 0)]) + waits, flops=(2 + 4 * slots) * tensor.numel(), group=_group(name),
+                  attrs={"name": name})
+
+    def _add_outputs(self) -> None:
+        for index, (ref, node) in enumerate(zip(self._micro.outputs, self._trace.outputs, strict=True)):
+            attrs = {"index": index} | ({"structure": self._trace.structure} if index == 0 else {})
+            self._add_alias(f"output{index}", [self._at(0, ref)], output_of(node.meta["val"]), "emplace.output", attrs, "")
+
+
+def _prefix(part: int, parts: int) -> str:
+    return f"part{part}/" if parts > 1 else ""
+
+
+def _group(name: str) -> str:
+    return f"parameter {name}"
+
+
+def _texts(places: list[tuple[str, int]]) -> list[str]:
+    return [f"{name}:{output}" for name, output in places]
+
+
+def _as_ref(place: tuple) -> Ref:
+    where, views = place
+    return Ref(where, 0, views)
+
+
+def _moved(op: MicroOp, moves: list[tuple[int, tuple]]) -> dict:
+    """The op's call with input i at moves[i][0], seen first through the views of moves[i][1]."""
+    def move(value):
+        if isinstance(value, list):
+            return [move(item) for item in value]
+        if not isinstance(value, dict):
+            return value
+        if "in" in value:
+            index, views = moves[value["in"]]
+            every = [[name, list(args)] for name, args in views] + value.get("views", [])
+            return {"in": index} | ({"views": every} if every else {})
+        return {key: move(item) for key, item in value.items()} if "list" in value else value
+
+    call = op.call
+    return {"op": call["op"], "args": [move(arg) for arg in call["args"]],
+            "kwargs": {name: move(arg) for name, arg in call["kwargs"].items()}}

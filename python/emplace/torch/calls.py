@@ -1,0 +1,141 @@
+"""Calls of ATen ops as JSON, and back (the field `call` of an op).
+
+    {"op": "aten.addmm.default", "args": [{"in": 0, "views": [["aten.slice.Tensor", [0, 0, 2, 1]]]},
+                                          {"const": [2, 32], "as": "int[]"}, {"list": [{"in": 1}]}], "kwargs": {}}
+
+`in` is an index into the op's inputs; `views` are applied to that tensor in turn, each with the arguments after the tensor.
+"""
+import math
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from emplace._core import BadInput
+
+_DTYPES = {
+    torch.float32: "f32", torch.float64: "f64", torch.float16: "f16", torch.bfloat16: "bf16", torch.int64: "i64",
+    torch.int32: "i32", torch.int16: "i16", torch.int8: "i8", torch.uint8: "u8", torch.bool: "bool", torch.complex64: "c64",
+    torch.complex128: "c128",
+}
+_DTYPE_OF_NAME = {name: dtype for dtype, name in _DTYPES.items()}
+_MEMORY_FORMATS = {format: str(format).removeprefix("torch.") for format in (
+    torch.contiguous_format, torch.channels_last, torch.channels_last_3d, torch.preserve_format)}
+_MEMORY_FORMAT_OF_NAME = {name: format for format, name in _MEMORY_FORMATS.items()}
+# Arguments that belong to the device on which an op runs, which the placement decides.
+_OF_THE_DEVICE = ("device", "pin_memory")
+
+
+def name_of_dtype(dtype: torch.dtype) -> str:
+    """"f32". Raises BadInput for a type without a name."""
+    if dtype not in _DTYPES:
+        raise BadInput(f"{dtype} is a type of numbers that emplace does not know, expected one of {', '.join(map(str, _DTYPES))}")
+    return _DTYPES[dtype]
+
+
+def dtype_named(name: str) -> torch.dtype:
+    """The reverse of name_of_dtype."""
+    return _DTYPE_OF_NAME[name]
+
+
+def encode(value: Any, tensor: Callable[[Any], dict | None]) -> dict:
+    """An argument as JSON. tensor: gives the JSON of what it knows as a tensor, None for all else."""
+    known = tensor(value)
+    if known is not None:
+        return known
+    if isinstance(value, (list, tuple)):
+        if all(type(item) is bool for item in value) and value:
+            return {"const": list(value), "as": "bool[]"}
+        if all(type(item) is int for item in value):
+            return {"const": list(value), "as": "int[]"}
+        if all(type(item) in (int, float) and math.isfinite(item) for item in value):
+            return {"const": [float(item) for item in value], "as": "float[]"}
+        return {"list": [encode(item, tensor) for item in value]}
+    if value is None:
+        return {"const": None, "as": "none"}
+    if isinstance(value, bool):
+        return {"const": value, "as": "bool"}
+    if isinstance(value, int):
+        return {"const": value, "as": "int"}
+    if isinstance(value, float):
+        # JSON has no number for these.
+        return {"const": value if math.isfinite(value) else str(value), "as": "float"}
+    if isinstance(value, str):
+        return {"const": value, "as": "str"}
+    if isinstance(value, torch.dtype):
+        return {"const": name_of_dtype(value), "as": "dtype"}
+    if isinstance(value, torch.memory_format):
+        return {"const": _MEMORY_FORMATS[value], "as": "memory_format"}
+    if value is torch.strided:
+        return {"const": "strided", "as": "layout"}
+    raise BadInput(f"an argument is {value!r} ({type(value).__name__}), which a graph cannot hold")
+
+
+def encode_call(op: torch._ops.OpOverload, args: tuple, kwargs: dict, tensor: Callable[[Any], dict | None]) -> dict:
+    """The call of an op. Raises BadInput, which names the op, for an argument that JSON cannot hold."""
+    try:
+        return {"op": str(op), "args": [encode(arg, tensor) for arg in args],
+                "kwargs": {name: encode(arg, tensor) for name, arg in kwargs.items() if name not in _OF_THE_DEVICE}}
+    except BadInput as error:
+        raise BadInput(f"{op}: {error}") from None
+
+
+def _decode(value: dict, place: str) -> Any:
+    """A constant; tensors are left to the caller."""
+    kind, const = value.get("as"), value.get("const")
+    if kind == "float":
+        return float(const)
+    if kind == "dtype" and const in _DTYPE_OF_NAME:
+        return _DTYPE_OF_NAME[const]
+    if kind == "memory_format" and const in _MEMORY_FORMAT_OF_NAME:
+        return _MEMORY_FORMAT_OF_NAME[const]
+    if kind == "layout":
+        return torch.strided
+    if kind in ("none", "bool", "int", "str", "bool[]", "int[]", "float[]"):
+        return const
+    raise BadInput(f"{place}: argument {value}, expected one with in, list, or const and as")
+
+
+def op_named(name: str, place: str) -> torch._ops.OpOverload:
+    """torch.ops' op of a name such as aten.add.Tensor. Raises BadInput for one that there is not."""
+    try:
+        space, op, overload = name.split(".")
+        return getattr(getattr(getattr(torch.ops, space), op), overload)
+    except (AttributeError, ValueError):
+        raise BadInput(f"{place}: there is no op '{name}' in torch {torch.__version__}") from None
+
+
+# From the tensors of an op's inputs to a value.
+Argument = Callable[[list[torch.Tensor]], Any]
+
+
+def _decode_argument(value: dict, place: str) -> Argument:
+    if "in" in value:
+        index = value["in"]
+        views = [(op_named(name, place), args) for name, args in value.get("views", [])]
+        if not views:
+            return lambda inputs: inputs[index]
+
+        def view(inputs: list[torch.Tensor]) -> torch.Tensor:
+            tensor = inputs[index]
+            for op, args in views:
+                tensor = op(tensor, *args)
+            return tensor
+        return view
+    if "list" in value:
+        items = [_decode_argument(item, place) for item in value["list"]]
+        return lambda inputs: [item(inputs) for item in items]
+    const = _decode(value, place)
+    return lambda inputs: const
+
+
+def decode_call(call: dict, device: torch.device, place: str) -> Callable[[list[torch.Tensor]], Any]:
+    """A function from the tensors of an op's inputs to what the op returns, on this device. Raises BadInput."""
+    op = op_named(call["op"], place)
+    args = [_decode_argument(arg, place) for arg in call.get("args", [])]
+    kwargs = {name: _decode_argument(arg, place) for name, arg in call.get("kwargs", {}).items()}
+    if any(argument.name == "device" for argument in op._schema.arguments):
+        kwargs["device"] = lambda inputs: device
+    if not kwargs:
+        return lambda inputs: op(*[arg(inputs) for arg in args])
+    return lambda inputs: op(*[arg(inputs) for arg in args], **{name: arg(inputs) for name, arg in kwargs.items()})

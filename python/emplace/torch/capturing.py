@@ -1,0 +1,71 @@
+"""emplace.torch.capture"""
+import os
+import re
+from collections.abc import Mapping
+from typing import Any
+
+import torch
+from torch import nn
+from torch.utils import _pytree as pytree
+
+from emplace._core import BadInput, Graph
+from emplace.torch.assembly import Assembly
+from emplace.torch.costs import CostModel
+from emplace.torch.lowering import lower
+from emplace.torch.tracing import split_arguments, trace_model
+
+# Numbers that an optimizer keeps for each number of a parameter.
+OPTIMIZER_SLOTS = {"sgd": 0, "momentum": 1, "adagrad": 1, "rmsprop": 1, "adam": 2, "adamw": 2}
+
+
+def _check_version(train: bool) -> None:
+    found = tuple(int(part) for part in re.match(r"(\d+)\.(\d+)", torch.__version__).groups())
+    needed = (2, 9) if train else (2, 5)
+    if found < needed:
+        raise BadInput(f"torch is {torch.__version__}, expected {needed[0]}.{needed[1]} or later for train={train}")
+
+
+def argument_names(leaves: list[Any], spec: pytree.TreeSpec) -> list[str]:
+    """The place of each tensor among the arguments, such as args[0] or kwargs['mask']."""
+    args_and_kwargs = pytree.tree_unflatten(leaves, spec)
+    keyed, _ = pytree.tree_flatten_with_path(args_and_kwargs)
+    names = []
+    for path, leaf in keyed:
+        if isinstance(leaf, torch.Tensor):
+            names.append(("args", "kwargs")[path[0].idx] + pytree.keystr(path[1:]))
+    return names
+
+
+def capture(model: nn.Module, args: tuple = (), kwargs: Mapping[str, Any] | None = None, *, train: bool = False,
+            microbatches: int = 1, optimizer: str | None = None, kinds: str | os.PathLike | None = None,
+            name: str | None = None) -> Graph:
+    """The graph of a model's forward pass, or with `train` of a training step, for `emplace.place` and `emplace.torch.apply`.
+
+    args, kwargs: as the model is called. Only shapes and types of tensors count, so that model and arguments may be on the device
+    `meta`; other arguments are constants of the graph. train: forward and backward pass, and the sum of the gradients; the model
+    returns its loss, alone, first in a tuple, or as `.loss`. microbatches: the step processes the batch in so many parts, along
+    dimension 0 of all tensors that are as long as the first one, as gradient accumulation does; the loss is the mean of theirs,
+    and buffers are changed part by part. optimizer: sgd, momentum, adagrad, rmsprop, adam or adamw: parameters then occupy memory
+    for its state, and each has an update. kinds: folder of the device kinds on which ops get costs, by a roofline model; None:
+    those that come with the package.
+
+    Views of tensors (transpose, slice, ...) are no ops, but part of the calls that read them. The group of a parameter has the
+    sum of its gradient and its update. Raises BadInput, with the module or op, for what cannot be captured.
+    """
+    _check_version(train)
+    if not isinstance(model, nn.Module):
+        raise BadInput(f"model is a {type(model).__name__}, expected a torch.nn.Module")
+    if not isinstance(args, tuple):
+        raise BadInput(f"args is a {type(args).__name__}, expected a tuple with the model's arguments")
+    if type(microbatches) is not int or microbatches < 1:
+        raise BadInput(f"microbatches is {microbatches}, expected a whole number of at least 1")
+    if microbatches > 1 and not train:
+        raise BadInput(f"microbatches is {microbatches}, expected 1 without train=True")
+    if optimizer is not None and (optimizer not in OPTIMIZER_SLOTS or not train):
+        raise BadInput(f"optimizer is '{optimizer}', expected one of {', '.join(OPTIMIZER_SLOTS)}, and train=True")
+    leaves, spec = pytree.tree_flatten((args, dict(kwargs or {})))
+    trace = trace_model(model, leaves, spec, train, microbatches)
+    costs = CostModel(kinds)
+    assembly = Assembly(trace, lower(trace, costs), costs, argument_names(leaves, spec), split_arguments(leaves, microbatches))
+    ops = assembly.build(train, microbatches, OPTIMIZER_SLOTS[optimizer] if optimizer else None)
+    return Graph.from_ops(name or type(model).__name__, ops)

@@ -1,0 +1,89 @@
+"""FLOPs, bytes and microseconds of ATen ops, by shapes alone."""
+import os
+from collections.abc import Iterable
+from typing import Any
+
+import torch
+from torch.utils.flop_counter import flop_registry
+
+from emplace import _core
+from emplace._core import DeviceKind, OpClass
+from emplace.shipped import device_kinds_folder
+
+# By the words in the names of ops; the first that fits. All else streams through memory.
+_CLASSES = (
+    (OpClass.CONVOLUTION, ("convolution",)),
+    (OpClass.MATMUL, ("mm", "bmm", "addmm", "baddbmm", "addbmm", "mv", "addmv", "dot", "linear", "matmul", "flash_attention",
+                      "efficient_attention", "scaled_dot_product", "lstm", "gru")),
+    (OpClass.GATHER, ("embedding", "index", "gather", "scatter", "nll_loss", "take", "put", "sort", "topk", "searchsorted")),
+    (OpClass.REDUCTION, ("sum", "mean", "var", "std", "norm", "softmax", "max", "min", "amax", "amin", "argmax", "argmin", "pool",
+                         "pool2d", "logsumexp", "cumsum", "prod", "any", "all", "loss")),
+)
+
+
+def _class_of(op: torch._ops.OpOverload, args: tuple) -> OpClass:
+    name = op._schema.name.split("::")[-1].strip("_")
+    words = set(name.split("_"))
+    for op_class, keys in _CLASSES:
+        if any(key in words or ("_" in key and key in name) for key in keys):
+            if op_class == OpClass.CONVOLUTION and _is_depthwise(name, args):
+                return OpClass.DEPTHWISE
+            return op_class
+    return OpClass.ELEMENTWISE
+
+
+def _is_depthwise(name: str, args: tuple) -> bool:
+    weight = args[2] if "backward" in name else args[1]
+    groups = next((arg for arg in reversed(args) if type(arg) is int), 1)
+    return groups > 1 and weight.size(1) == 1
+
+
+def _tensors(value: Any) -> Iterable[torch.Tensor]:
+    if isinstance(value, torch.Tensor):
+        yield value
+    elif isinstance(value, (list, tuple)):
+        for item in value:
+            yield from _tensors(item)
+
+
+def bytes_of(tensor: torch.Tensor) -> int:
+    """Bytes of a tensor's elements; those that an expanded tensor repeats count once for each time."""
+    return tensor.numel() * tensor.element_size()
+
+
+def _held_bytes(tensor: torch.Tensor) -> int:
+    """Bytes that are read from memory: an expanded tensor's elements are there once."""
+    elements = tensor.element_size()
+    for size, stride in zip(tensor.size(), tensor.stride(), strict=True):
+        elements *= size if stride != 0 else min(size, 1)
+    return elements
+
+
+class CostModel:
+    """The roofline model of emplace's generators for each device kind; one object for many ops."""
+
+    def __init__(self, kinds: str | os.PathLike | None = None):
+        """kinds: folder of device kinds; None: those that come with the package. Raises BadInput."""
+        self.kinds: list[DeviceKind] = _core.load_device_kinds(kinds or device_kinds_folder())
+
+    def cost_us(self, op_class: OpClass, half: bool, flops: float, moved_bytes: int) -> dict[str, float]:
+        """Microseconds by kind."""
+        return {kind.name: kind.cost_us(op_class, half, float(flops), moved_bytes) for kind in self.kinds}
+
+    def of_op(self, op: torch._ops.OpOverload, args: tuple, kwargs: dict, result: Any) -> tuple[dict, float]:
+        """Microseconds by kind, and FLOPs, of a call on (fake) tensors with this result. A multiply-add counts as two."""
+        outputs = list(_tensors(result))
+        inputs = list(_tensors((args, tuple(kwargs.values()))))
+        op_class = _class_of(op, args)
+        count = flop_registry.get(op._overloadpacket)
+        if count is not None:
+            flops = float(count(*args, **kwargs, out_val=tuple(result) if isinstance(result, list) else result))
+        else:
+            # One for each number read or written, whichever are more.
+            flops = float(max(sum(t.numel() for t in inputs), sum(t.numel() for t in outputs), 0))
+        moved = sum(map(_held_bytes, inputs)) + sum(map(bytes_of, outputs))
+        if op_class == OpClass.GATHER and outputs:
+            # Only rows that are asked for are read.
+            moved = min(moved, 2 * sum(map(bytes_of, outputs)) + sum(map(_held_bytes, inputs[1:])))
+        half = any(t.dtype in (torch.float16, torch.bfloat16) for t in outputs)
+        return self.cost_us(op_class, half, flops, moved), flops

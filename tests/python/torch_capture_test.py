@@ -1,0 +1,157 @@
+"""emplace.torch.capture"""
+import copy
+import json
+
+import emplace
+import numpy as np
+import pytest
+import torch
+import torch_models as models
+from torch import nn
+
+MAKERS = [models.mlp, models.cnn, models.transformer]
+
+
+class Calls(nn.Module):
+    """Calls a function on one number for each example."""
+
+    def __init__(self, function):
+        super().__init__()
+        self.inner, self.function = nn.Linear(2, 2), function
+
+    def forward(self, x):
+        return self.function(self.inner(x))
+
+
+@pytest.mark.parametrize("make", MAKERS)
+def test_shapes_alone_decide(make, tmp_path):
+    torch.manual_seed(0)
+    model, args = make()
+    before = copy.deepcopy(model.state_dict())
+    graph = emplace.torch.capture(model, args, train=True, optimizer="adam")
+    for name, tensor in model.state_dict().items():
+        assert torch.equal(tensor, before[name]), name
+    with torch.device("meta"):
+        empty, shapes = make()
+    assert emplace.torch.capture(empty, shapes, train=True, optimizer="adam") == graph and graph.name == type(model).__name__
+    graph.save(tmp_path / "g.graph.json")
+    assert emplace.Graph.load(tmp_path / "g.graph.json") == graph
+    assert all("call" in op or op["type"].startswith("emplace.") for op in graph.ops)
+
+
+def test_parameters_hold_the_optimizers_state():
+    model, args = models.mlp()
+    sizes = {name: 4 * parameter.numel() for name, parameter in model.named_parameters()}
+    for optimizer, copies in ((None, 1), ("sgd", 1), ("momentum", 2), ("adam", 3)):
+        ops = {op["name"]: op for op in emplace.torch.capture(model, args, train=True, optimizer=optimizer).ops}
+        for name, size in sizes.items():
+            assert ops[name]["param_bytes"] == copies * size and ops[name]["outputs"][0]["bytes"] == size
+            assert ops[name]["group"] == ops[f"{name}/gradient"]["group"]
+            assert (f"{name}/update" in ops) == (optimizer is not None)
+
+
+def test_an_update_waits_for_all_readers_of_its_parameter():
+    model, args = models.mlp()
+    graph = emplace.torch.capture(model, args, train=True, microbatches=2, optimizer="sgd")
+    names = graph.op_names
+    after = {name: {names[b] for a, b in graph.edges() if names[a] == name} for name in names}
+    for name, _ in model.named_parameters():
+        readers = after[name] - {f"{name}/update"}
+        assert len(readers) >= 2
+        for reader in readers:
+            assert f"{name}/update" in after[reader]
+
+
+def test_flops_of_a_linear_layer():
+    # [6, 8] x [8, 16]: a multiply-add counts as two.
+    graph = emplace.torch.capture(nn.Linear(8, 16), (torch.zeros(6, 8),))
+    op = next(op for op in graph.ops if op["type"] == "aten.addmm")
+    assert op["flops"] == 2 * 6 * 8 * 16 and op["outputs"] == [{"bytes": 6 * 16 * 4, "shape": [6, 16], "dtype": "f32"}]
+    assert op["call"]["args"][2] == {"in": 2, "views": [["aten.t.default", []]]}
+    assert set(op["cost_us"]) >= {"k80", "a100", "cpu"} and all(us > 0 for us in op["cost_us"].values())
+
+
+@pytest.mark.parametrize("make", MAKERS)
+def test_copies_of_micro_batches(make):
+    model, args = make()
+    one = emplace.torch.capture(model, args, train=True)
+    four = emplace.torch.capture(model, args, train=True, microbatches=4)
+    ops = {op["name"]: op for op in four.ops}
+    copies = [op for op in four.ops if "copy_of" in op]
+    originals = {op["copy_of"] for op in copies}
+    assert len(copies) == 3 * len(originals)
+    for op in copies:
+        original = ops[op["copy_of"]]
+        assert (op["type"], op["cost_us"], op["outputs"]) == (original["type"], original["cost_us"], original["outputs"])
+        assert op["name"].split("/")[1:] == original["name"].split("/")[1:]
+    parameters = [op["name"] for op in one.ops if op["type"] == "emplace.parameter"]
+    assert [op["name"] for op in four.ops if op["type"] == "emplace.parameter"] == parameters
+    # As many FLOPs in four quarters as in one whole, but for what does not depend on the batch.
+    assert four.flops.sum() == pytest.approx(one.flops.sum(), rel=0.35)
+
+
+def test_a_tied_parameter_is_one():
+    graph = emplace.torch.capture(*models.transformer(), train=True)
+    names = graph.op_names
+    assert "embedding.weight" in names and "head.weight" not in names and "embedding.weight/gradient" in names
+
+
+def test_costs_follow_the_kinds_given(tmp_path):
+    kind = (models.__file__, emplace.shipped.device_kinds_folder() / "k80.yaml")[1].read_text().replace("kind: k80", "kind: mine")
+    (tmp_path / "mine.yaml").write_text(kind)
+    model, args = models.mlp()
+    graph = emplace.torch.capture(model, args, kinds=tmp_path)
+    np.testing.assert_array_equal(graph.cost_us("mine"), emplace.torch.capture(model, args).cost_us("k80"))
+    assert np.isnan(graph.cost_us("k80")).any()
+
+
+@pytest.mark.parametrize("function, error", [
+    (lambda x: x[x > 0], r"the model: aten\.nonzero\.default needs the values of tensors"),
+    (lambda x: x * x.sum().item(), r"the model: aten\._local_scalar_dense\.default needs the values of tensors"),
+    (lambda x: x.nonzero(), r"aten\.nonzero"),
+    (lambda x: x @ x.new_zeros(3, 3), r"the model cannot be captured: RuntimeError"),
+    (lambda x: (x, "text"), r"output 1 of the model is a str"),
+])
+def test_what_cannot_be_captured_is_named(function, error):
+    with pytest.raises(emplace.BadInput, match=error) as raised:
+        emplace.torch.capture(Calls(function), (torch.zeros(3, 2),))
+    assert "\n" not in str(raised.value)
+
+
+def test_the_module_that_cannot_be_captured_is_named():
+    model = nn.Sequential(nn.Linear(2, 2), Calls(lambda x: x * x.max().item()))
+    with pytest.raises(emplace.BadInput, match=r"module '1'.*_local_scalar_dense"):
+        emplace.torch.capture(model, (torch.zeros(3, 2),))
+    weight = model[0].weight
+    assert isinstance(weight, nn.Parameter) and not weight.is_meta and type(weight.data) is torch.Tensor
+
+
+@pytest.mark.parametrize("arguments, error", [
+    ({"microbatches": 5}, "12 examples, expected a multiple of microbatches=5"),
+    ({"microbatches": 0}, "microbatches is 0"),
+    ({"microbatches": 2, "train": False}, "expected 1 without train=True"),
+    ({"optimizer": "magic"}, "optimizer is 'magic'"),
+    ({"kwargs": {"nobody": 1}}, "nobody"),
+    ({"args": [1]}, "args is a list"),
+    ({"args": ()}, "missing 2 required positional arguments"),
+    ({"kinds": "/no/such/folder"}, "/no/such/folder"),
+])
+def test_bad_arguments(arguments, error):
+    model, args = models.mlp()
+    with pytest.raises(emplace.BadInput, match=error):
+        emplace.torch.capture(model, **{"args": args, "train": True} | arguments)
+
+
+def test_a_model_without_a_loss():
+    with pytest.raises(emplace.BadInput, match=r"returns torch.float32 of shape \[3, 2\], expected its loss"):
+        emplace.torch.capture(nn.Linear(2, 2), (torch.zeros(3, 2),), train=True)
+    with pytest.raises(emplace.BadInput, match="model is a int"):
+        emplace.torch.capture(3, ())
+
+
+def test_a_deep_model_captures_and_places(machine):
+    model, args = models.transformer(6)
+    graph = emplace.torch.capture(model, args, train=True, microbatches=4, optimizer="adam")
+    assert len(graph) > 1000 and json.loads(graph.to_json())["name"] == "Transformer"
+    plan = emplace.place(graph, machine, budget=50, method="m-etf")
+    assert plan.makespan_us <= plan.single_device_us
