@@ -1,0 +1,174 @@
+"""emplace.torch.apply: steps equal those of the plain model."""
+import copy
+import threading
+
+import emplace
+import numpy as np
+import pytest
+import torch
+import torch_models as models
+from emplace.torch.tracing import loss_of
+from torch import nn
+
+MAKERS = [models.mlp, models.cnn, models.transformer]
+
+
+@pytest.fixture(scope="module")
+def cpus():
+    """Two threads of the CPU."""
+    return emplace.Machine([emplace.Device(f"cpu:{i}", "cpu", 1e10) for i in range(2)], bandwidth_bytes_per_us=10_000)
+
+
+def random_plan(graph, machine, seed):
+    """A plan that tears the graph apart; only groups stay together."""
+    groups = {}
+    rng = np.random.default_rng(seed)
+    devices = [groups.setdefault(op.get("group") or op["name"], int(rng.integers(len(machine)))) for op in graph.ops]
+    return emplace.Plan.of(graph, machine, devices)
+
+
+def accumulate(model, args, parts):
+    """One step by gradient accumulation; returns the mean loss."""
+    total = 0
+    for part in zip(*[arg.chunk(parts) for arg in args], strict=True):
+        loss = loss_of(model(*part)) / parts if parts > 1 else loss_of(model(*part))
+        loss.backward()
+        total = total + loss.detach()
+    return total
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize("parts", [1, 2, 4])
+@pytest.mark.parametrize("make", MAKERS)
+def test_loss_gradients_and_buffers_are_those_of_the_plain_model(make, parts, seed, cpus):
+    torch.manual_seed(seed)
+    model, args = make()
+    plain = copy.deepcopy(model)
+    graph = emplace.torch.capture(model, args, train=True, microbatches=parts, optimizer="sgd")
+    with emplace.torch.apply(model, args, random_plan(graph, cpus, seed)) as step:
+        for _ in range(2):  # Gradients add up, and buffers go on.
+            loss, expected = step(*args), accumulate(plain, args, parts)
+            assert not loss.requires_grad
+            torch.testing.assert_close(loss, expected, rtol=0 if parts == 1 else 1e-5, atol=0 if parts == 1 else 1e-7)
+            for (name, mine), (_, theirs) in zip(model.named_parameters(), plain.named_parameters(), strict=True):
+                if parts == 1:
+                    assert torch.equal(mine.grad, theirs.grad), name
+                else:
+                    torch.testing.assert_close(mine.grad, theirs.grad, rtol=1e-5, atol=1e-7, msg=name)
+                assert mine.grad.stride() == theirs.grad.stride()
+            for (name, mine), (_, theirs) in zip(model.named_buffers(), plain.named_buffers(), strict=True):
+                assert torch.equal(mine, theirs), name
+
+
+def test_a_training_loop_changes_by_two_lines(cpus):
+    torch.manual_seed(3)
+    model, args = models.transformer()
+    plain = copy.deepcopy(model)
+    graph = emplace.torch.capture(model, args, train=True)
+    step = emplace.torch.apply(model, args, emplace.place(graph, cpus, budget=50))
+    for network, run in ((model, step), (plain, lambda *batch: accumulate(plain, batch, 1))):
+        optimizer = torch.optim.AdamW(network.parameters(), lr=0.01)
+        losses = []
+        for _ in range(4):
+            optimizer.zero_grad()
+            losses.append(run(*args).item())
+            nn.utils.clip_grad_norm_(network.parameters(), 0.5)
+            optimizer.step()
+        assert losses[-1] < losses[0]
+    for (name, mine), (_, theirs) in zip(model.named_parameters(), plain.named_parameters(), strict=True):
+        assert torch.equal(mine, theirs), name
+    step.close()
+
+
+@pytest.mark.parametrize("make", MAKERS)
+def test_inference(make, cpus):
+    model, args = make()
+    model.eval()
+    torch.backends.mha.set_fastpath_enabled(False)  # A fused layer, which training does not have either.
+    try:
+        graph = emplace.torch.capture(model, args)
+        with emplace.torch.apply(model, args, random_plan(graph, cpus, 1)) as step, torch.no_grad():
+            mine, theirs = step(*args), model(*args)
+    finally:
+        torch.backends.mha.set_fastpath_enabled(True)
+    assert type(mine) is type(theirs)
+    torch.testing.assert_close(mine, theirs, rtol=0, atol=0)
+
+
+def test_keyword_arguments_and_constants(cpus):
+    model, (x, y) = models.mlp()
+    kwargs = {"y": y, "scale": 0.5}
+    graph = emplace.torch.capture(model, (x,), kwargs, train=True)
+    with emplace.torch.apply(model, (x,), random_plan(graph, cpus, 1), kwargs=kwargs) as step:
+        assert torch.equal(step(x, **kwargs), model(x, **kwargs)[0].detach())
+        with pytest.raises(emplace.BadInput, match="an argument is 2.0, expected 0.5"):
+            step(x, y=y, scale=2.0)
+
+
+def test_orders_of_a_plan_are_followed(cpus):
+    model, args = models.mlp()
+    graph = emplace.torch.capture(model, args, train=True, microbatches=4)
+    plan = emplace.place(graph, cpus, budget=20, order="depth-first")
+    assert plan.order
+    with emplace.torch.apply(model, args, plan) as step:
+        torch.testing.assert_close(step(*args), accumulate(copy.deepcopy(model), args, 4))
+
+
+def test_random_ops_run(cpus):
+    model = nn.Sequential(nn.Linear(8, 8), nn.Dropout(0.5), nn.Flatten(0), nn.Linear(24, 1), nn.Flatten(0))
+    args = (torch.randn(3, 8),)
+    with emplace.torch.apply(model, args, random_plan(emplace.torch.capture(model, args, train=True), cpus, 1)) as step:
+        assert len({step(*args).item() for _ in range(8)}) > 1
+
+
+def test_frozen_and_unused_parameters_get_no_gradient(cpus):
+    model, args = models.mlp()
+    model.first.weight.requires_grad_(False)
+    model.unused = nn.Parameter(torch.zeros(3))
+    graph = emplace.torch.capture(model, args, train=True)
+    with emplace.torch.apply(model, args, random_plan(graph, cpus, 1)) as step:
+        step(*args)
+    assert model.first.weight.grad is None and model.unused.grad is None and model.first.bias.grad is not None
+
+
+def test_devices_by_other_names(machine):
+    model, args = models.mlp()
+    plan = random_plan(emplace.torch.capture(model, args, train=True), machine, 1)
+    with pytest.raises(emplace.BadInput, match="device 'gpu:0' of the machine is no device of PyTorch"):
+        emplace.torch.apply(model, args, plan)
+    with pytest.raises(emplace.BadInput, match="no device 'x'"):
+        emplace.torch.apply(model, args, plan, devices={"x": "cpu"})
+    with emplace.torch.apply(model, args, plan, devices={"gpu:0": "cpu:0", "gpu:1": "cpu:1"}, cores={"gpu:1": [0]}) as step:
+        torch.testing.assert_close(step(*args), model(*args)[0].detach())
+
+
+def test_a_plan_of_another_model_and_other_arguments(cpus):
+    model, args = models.mlp()
+    graph = emplace.torch.capture(model, args, train=True)
+    plan = random_plan(graph, cpus, 1)
+    with pytest.raises(emplace.BadInput, match="no parameter or buffer 'first.weight'.*graph 'Mlp'"):
+        emplace.torch.apply(models.cnn()[0], args, plan)
+    with pytest.raises(emplace.BadInput, match=r"'first.weight' of the model is .*\[16, 8\], expected .*\[16, 8\]"):
+        emplace.torch.apply(copy.deepcopy(model).double(), args, plan)
+    with emplace.torch.apply(model, args, plan) as step:
+        with pytest.raises(emplace.BadInput, match=r"args\[0\] is torch.float32 of shape \[6, 8\], expected .*\[12, 8\]"):
+            step(args[0][:6], args[1])
+        with pytest.raises(emplace.BadInput, match="the arguments are"):
+            step(args[0])
+
+
+def test_a_graph_that_cannot_run(ptb, cpus):
+    only_cpu = emplace.Machine([emplace.Device("cpu:0", "cpu", 1e11)], bandwidth_bytes_per_us=1)
+    with pytest.raises(emplace.BadInput, match="has no call"):
+        emplace.torch.apply(nn.Linear(1, 1), (), emplace.place(ptb, only_cpu, budget=2))
+
+
+def test_a_failure_on_one_device_ends_all(cpus):
+    model, args = models.transformer()
+    plan = random_plan(emplace.torch.capture(model, args, train=True), cpus, 1)
+    with emplace.torch.apply(model, args, plan) as step:
+        bad = (args[0] + 100, args[1])  # Words that the embedding does not have.
+        with pytest.raises((RuntimeError, IndexError), match="index|range"):
+            step(*bad)
+        assert torch.isfinite(step(*args))
+    assert not any(thread.name.startswith("emplace cpu") for thread in threading.enumerate())
