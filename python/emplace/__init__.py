@@ -5,8 +5,8 @@
     plan    = emplace.place(graph, machine, seconds=10)
     plan.save("placement.json")
 
-`emplace.torch` makes graphs of PyTorch models and runs models as planned, `emplace.onnx` reads ONNX files, and `emplace.gym` has
-environments for reinforcement learning. They are imported when they are first used, and only then need their packages.
+`emplace.torch` makes graphs of PyTorch models and runs models as planned, `emplace.onnx` reads ONNX files, `emplace.formats` reads
+those of other tools, and `emplace.gym` has environments for reinforcement learning. They are imported when they are first used, and only then need their packages.
 Times are in microseconds and sizes in bytes unless a name says otherwise. Wrong input raises `BadInput`, with one line.
 """
 import importlib as _importlib
@@ -22,7 +22,7 @@ __all__ = [
     "BadInput", "Device", "Error", "Evaluation", "EvaluationRow", "Graph", "Machine", "Plan", "RunFailed", "Simulation",
     "evaluate", "families", "generate", "methods", "orders", "place", "simulate",
 ]
-_ON_FIRST_USE = ("gym", "onnx", "torch")
+_ON_FIRST_USE = ("formats", "gym", "onnx", "torch")
 
 
 def __getattr__(name: str):

@@ -1,14 +1,12 @@
 """FLOPs, bytes and microseconds of ATen ops, by shapes alone."""
-import os
 from collections.abc import Iterable
 from typing import Any
 
 import torch
 from torch.utils.flop_counter import flop_registry
 
-from emplace import _core
-from emplace._core import DeviceKind, OpClass
-from emplace.shipped import device_kinds_folder
+from emplace._core import OpClass
+from emplace.roofline import Roofline
 
 # By the words in the names of ops; the first that fits. All else streams through memory.
 _CLASSES = (
@@ -59,16 +57,8 @@ def _held_bytes(tensor: torch.Tensor) -> int:
     return elements
 
 
-class CostModel:
-    """The roofline model of emplace's generators for each device kind; one object for many ops."""
-
-    def __init__(self, kinds: str | os.PathLike | None = None):
-        """kinds: folder of device kinds; None: those that come with the package. Raises BadInput."""
-        self.kinds: list[DeviceKind] = _core.load_device_kinds(kinds or device_kinds_folder())
-
-    def cost_us(self, op_class: OpClass, half: bool, flops: float, moved_bytes: int) -> dict[str, float]:
-        """Microseconds by kind."""
-        return {kind.name: kind.cost_us(op_class, half, float(flops), moved_bytes) for kind in self.kinds}
+class CostModel(Roofline):
+    """The roofline model for calls of ATen ops; one object for many ops."""
 
     def of_op(self, op: torch._ops.OpOverload, args: tuple, kwargs: dict, result: Any) -> tuple[dict, float]:
         """Microseconds by kind, and FLOPs, of a call on (fake) tensors with this result. A multiply-add counts as two."""
