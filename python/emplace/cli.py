@@ -3,9 +3,25 @@ import os
 import sys
 
 from emplace import shipped
+from emplace._core import BadInput, RunFailed
+
+_IMPORTERS = ("torch", "onnx", "partitioning", "pipedream")
 
 
 def main() -> int:
     """Runs the command of sys.argv; the exit code is 0 (done), 1 (failed) or 2 (bad input)."""
+    arguments = sys.argv[1:]
+    if arguments[:1] == ["import"] and (len(arguments) == 1 or arguments[1] in (*_IMPORTERS, "-h", "--help")):
+        return _run_import(arguments[1:])
     program = str(shipped.program())
-    os.execv(program, [program, *sys.argv[1:]])
+    os.execv(program, [program, *arguments])
+
+
+def _run_import(arguments: list[str]) -> int:
+    from emplace import importing  # Only here: every other command starts without it.
+    try:
+        importing.run(arguments)
+    except (BadInput, RunFailed) as error:
+        print(f"emplace: {error}", file=sys.stderr)
+        return 2 if isinstance(error, BadInput) else 1
+    return 0

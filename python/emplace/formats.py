@@ -1,0 +1,148 @@
+"""Graphs in the formats of other people's tools."""
+import json
+import math
+import os
+import pathlib
+import re
+
+from emplace._core import BadInput, Graph
+
+_US_PER_MS = 1000.0
+
+
+def _read(path: str | os.PathLike) -> str:
+    try:
+        return pathlib.Path(path).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise BadInput(f"{path}: cannot be read: {error}") from error
+
+
+def _number(value, place: str) -> float:
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value) or value < 0:
+        raise BadInput(f"{place} is {json.dumps(value)}, expected a finite number of at least 0")
+    return float(value)
+
+
+def load_partitioning(path: str | os.PathLike, *, bandwidth_bytes_per_us: float, accelerator: str = "gpu", cpu: str = "cpu",
+                      time_unit_us: float = _US_PER_MS) -> Graph:
+    """Reads a workload of dnn-partitioning (Tarnawski et al., NeurIPS 2020), JSON.
+
+    The format has times of transfers, not sizes: a tensor gets as many bytes as links of this bandwidth send in that time.
+    accelerator, cpu: device kinds that its fpgaLatency and cpuLatency are for. time_unit_us: length of its unit of time. A node's
+    `size` is its param_bytes, and its colorClass its group. Numbers and sizes of devices are left out: they belong to a machine.
+    """
+    try:
+        root = json.loads(_read(path))
+    except json.JSONDecodeError as error:
+        raise BadInput(f"{path}:{error.lineno}:{error.colno}: is no JSON: {error.msg}") from None
+    if not isinstance(root, dict) or not isinstance(root.get("nodes"), list) or not isinstance(root.get("edges"), list):
+        raise BadInput(f"{path}: has no lists 'nodes' and 'edges', expected a workload of dnn-partitioning")
+    ops: dict = {}
+    for index, node in enumerate(root["nodes"]):
+        place = f"{path}: node {index}"
+        missing = {"id", "cpuLatency", "fpgaLatency", "supportedOnFpga"} - set(node if isinstance(node, dict) else ())
+        if missing:
+            raise BadInput(f"{place} has no '{min(missing)}'")
+        if node["id"] in ops:
+            raise BadInput(f"{place}: id {node['id']} is used twice")
+        cost_us = {cpu: _number(node["cpuLatency"], f"{place}: cpuLatency") * time_unit_us}
+        if node["supportedOnFpga"]:
+            cost_us[accelerator] = _number(node["fpgaLatency"], f"{place}: fpgaLatency") * time_unit_us
+        op = {"name": str(node["id"]), "cost_us": cost_us, "inputs": [], "outputs": [{"bytes": 0}],
+              "param_bytes": round(_number(node.get("size", 0), f"{place}: size")),
+              "attrs": {"name": str(node.get("name", node["id"])), "pass": "backward" if node.get("isBackwardNode") else "forward"}}
+        if node.get("colorClass") is not None:
+            op["group"] = f"color {node['colorClass']}"
+        ops[node["id"]] = op
+    for index, edge in enumerate(root["edges"]):
+        place = f"{path}: edge {index}"
+        for key in ("sourceId", "destId"):
+            if not isinstance(edge, dict) or edge.get(key) not in ops:
+                raise BadInput(f"{place}: {key} is {json.dumps(edge.get(key) if isinstance(edge, dict) else edge)}, expected the id of a node")
+        source, target = ops[edge["sourceId"]], ops[edge["destId"]]
+        size = round(_number(edge.get("cost", 0), f"{place}: cost") * time_unit_us * bandwidth_bytes_per_us)
+        # All edges of a node are the same tensor.
+        source["outputs"][0]["bytes"] = max(source["outputs"][0]["bytes"], size)
+        text = f"{source['name']}:0"
+        if text not in target["inputs"]:
+            target["inputs"].append(text)
+    return Graph.from_ops(pathlib.Path(path).stem, list(ops.values()))
+
+
+_NODE = re.compile(r"(?P<id>\S+) -- (?P<description>.*) -- forward_compute_time=(?P<forward>[^,]+), "
+                   r"backward_compute_time=(?P<backward>[^,]+), activation_size=(?P<activation>\[[^\]]*\]|[^,]+), "
+                   r"parameter_size=(?P<parameter>[^,\s]+)")
+_EDGE = re.compile(r"\s+(?P<source>\S+) -- (?P<target>\S+)\s*")
+
+
+def load_pipedream(path: str | os.PathLike, *, train: bool = True, kind: str | None = None) -> Graph:
+    """Reads a profile of PipeDream (Narayanan et al., SOSP 2019), graph.txt: times in milliseconds, sizes in bytes.
+
+    train: each layer also has an op of its backward pass, in the layer's group, which reads the gradients that its consumers'
+    backward ops make. kind: the device kind that was profiled; None: any. Input nodes cost nothing, their tensors count as they
+    do in PipeDream: nothing. A list of activation sizes is one tensor of their sum.
+    """
+    nodes: dict[str, dict] = {}
+    edges: list[tuple[str, str]] = []
+    for number, line in enumerate(_read(path).splitlines(), 1):
+        place = f"{path}:{number}"
+        if not line.strip():
+            continue
+        if edge := _EDGE.fullmatch(line):
+            edges.append((edge["source"], edge["target"]))
+        elif node := _NODE.match(line):
+            nodes[node["id"]] = _pipedream_node(node, place)
+        else:
+            raise BadInput(f"{place}: is '{line.strip()[:60]}', expected a node 'ID -- DESCRIPTION -- forward_compute_time=...' or an "
+                           "indented edge 'ID -- ID'")
+    if not nodes:
+        raise BadInput(f"{path}: has no nodes, expected a profile of PipeDream")
+    ops = {}
+    for name, node in nodes.items():
+        ops[name] = _layer(name, node, node["forward"], kind)
+        ops[name]["param_bytes"] = node["parameter"]
+    for source, target in dict.fromkeys(edges):
+        for name in (source, target):
+            if name not in nodes:
+                raise BadInput(f"{path}: edge {source} -- {target}: there is no node '{name}'")
+        ops[target]["inputs"].append(f"{source}:0")
+    if train:
+        for name, node in nodes.items():
+            if not node["is_input"]:
+                ops[name]["group"] = name
+                ops[f"{name}/backward"] = _layer(f"{name}/backward", node, node["backward"], kind) | {
+                    "group": name, "inputs": [f"{name}:0"]}
+        for source, target in dict.fromkeys(edges):
+            if not nodes[source]["is_input"]:
+                # The gradient of what the source has made is as large as that.
+                ops[f"{source}/backward"]["inputs"].append(f"{target}/backward:0")
+        for name, node in nodes.items():
+            if not node["is_input"]:
+                sources = [source for source, target in edges if target == name]
+                ops[f"{name}/backward"]["outputs"] = [{"bytes": max((nodes[s]["activation"] for s in sources), default=0)}]
+    return Graph.from_ops(pathlib.Path(path).stem, list(ops.values()))
+
+
+def _layer(name: str, node: dict, time_us: float, kind: str | None) -> dict:
+    return {"name": name, "type": node["type"], "cost_us": {kind: time_us} if kind else time_us, "inputs": [],
+            "outputs": [{"bytes": node["activation"]}], "attrs": {"name": node["description"]}}
+
+
+def _pipedream_node(node: re.Match, place: str) -> dict:
+    def number(key: str) -> float:
+        try:
+            return _number(float(node[key]), f"{place}: {key}")
+        except ValueError:
+            raise BadInput(f"{place}: {key} is '{node[key]}', expected a number") from None
+
+    description = node["description"]
+    is_input = description.startswith("Input")
+    try:
+        sizes = [float(part) for part in re.split(r"[;\s]+", node["activation"].strip("[] ")) if part]
+    except ValueError:
+        raise BadInput(f"{place}: activation_size is '{node['activation']}', expected a number or a list of numbers") from None
+    return {"description": description, "type": re.split(r"[(\s]", description)[0], "is_input": is_input,
+            "forward": 0.0 if is_input else number("forward") * _US_PER_MS,
+            "backward": 0.0 if is_input else number("backward") * _US_PER_MS,
+            "activation": 0 if is_input else round(sum(_number(size, f"{place}: activation_size") for size in sizes)),
+            "parameter": round(number("parameter"))}

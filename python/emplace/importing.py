@@ -1,0 +1,126 @@
+"""`emplace import`: graphs from models and from other people's formats."""
+import argparse
+import importlib.util
+import json
+import pathlib
+import sys
+import warnings
+from typing import NoReturn
+
+import emplace
+from emplace._core import BadInput, Graph
+
+
+class _Parser(argparse.ArgumentParser):
+    """Says what is wrong in one line."""
+
+    def error(self, message: str) -> NoReturn:
+        raise BadInput(f"{self.prog.removeprefix('emplace ')}: {message} (see --help)")
+
+
+def _parser() -> _Parser:
+    parser = _Parser(prog="emplace import", description="Make a graph of a model, or read one in another tool's format.",
+                     epilog="Measured costs come into a graph by `emplace import --costs`, which needs no Python.")
+    kinds = parser.add_subparsers(dest="source", required=True, metavar="SOURCE", parser_class=_Parser)
+
+    def add(name: str, what: str, help_text: str) -> argparse.ArgumentParser:
+        command = kinds.add_parser(name, help=help_text, description=help_text)
+        command.add_argument("input", metavar=what)
+        command.add_argument("--out", required=True, help="file to write the graph to, *.graph.json or *.graph.json.zst")
+        command.add_argument("--json", action="store_true", help="print one JSON document")
+        return command
+
+    def add_costs(command: argparse.ArgumentParser) -> None:
+        command.add_argument("--kinds", help="folder with the device kinds on which each op gets a cost (default: all that emplace has)")
+        command.add_argument("--name", help="name of the graph")
+
+    torch = add("torch", "FILE.py:FACTORY", "capture the model that a function of a Python file returns as (model, args)")
+    torch.add_argument("--train", action="store_true", help="forward and backward pass; the model returns its loss")
+    torch.add_argument("--microbatches", type=int, default=1, help="number of parts in which a step processes its batch (default: 1)")
+    torch.add_argument("--optimizer", help="with --train, the optimizer that keeps state and updates: sgd, momentum, adam, ...")
+    add_costs(torch)
+    onnx = add("onnx", "FILE.onnx", "read an ONNX model")
+    onnx.add_argument("--dim", action="append", default=[], metavar="NAME=SIZE", help="size of a symbolic dimension; may be repeated")
+    add_costs(onnx)
+    partitioning = add("partitioning", "FILE.json", "read a workload of dnn-partitioning (NeurIPS 2020)")
+    partitioning.add_argument("--bandwidth", type=float, required=True, metavar="BYTES_PER_US",
+                              help="bandwidth that turns the times of its transfers into bytes")
+    partitioning.add_argument("--time-unit-us", type=float, default=1000, help="length of its unit of time in microseconds (default: 1000)")
+    pipedream = add("pipedream", "graph.txt", "read a profile of PipeDream (SOSP 2019)")
+    pipedream.add_argument("--inference", action="store_true", help="the forward pass alone")
+    pipedream.add_argument("--kind", help="device kind that was profiled (default: any)")
+    return parser
+
+
+def _call_factory(text: str) -> tuple:
+    """What the function of FILE.py:FACTORY returns, checked."""
+    path, _, name = text.rpartition(":")
+    if not path or not name.isidentifier():
+        raise BadInput(f"'{text}' is no FILE.py:FACTORY, such as model.py:make")
+    if not pathlib.Path(path).is_file():
+        raise BadInput(f"{path}: there is no such file")
+    spec = importlib.util.spec_from_file_location(pathlib.Path(path).stem, path)
+    if spec is None:
+        raise BadInput(f"{path}: is no Python file, expected a name that ends in .py")
+    module = importlib.util.module_from_spec(spec)
+    sys.path.insert(0, str(pathlib.Path(path).resolve().parent))  # It may import its neighbours.
+    try:
+        spec.loader.exec_module(module)
+        if not callable(getattr(module, name, None)):
+            raise BadInput(f"{path}: has no function '{name}'")
+        made = getattr(module, name)()
+    except BadInput:
+        raise
+    except Exception as error:
+        reason = (str(error).splitlines() or [""])[0]
+        raise BadInput(f"{text}: failed: {type(error).__name__}: {reason}") from error
+    if not isinstance(made, tuple) or len(made) not in (2, 3):
+        raise BadInput(f"{text}: returned a {type(made).__name__}, expected (model, args) or (model, args, kwargs)")
+    return made
+
+
+def _dims(texts: list[str]) -> dict[str, int]:
+    dims = {}
+    for text in texts:
+        name, _, size = text.rpartition("=")
+        if not name or not size.isdigit() or int(size) < 1:
+            raise BadInput(f"--dim is '{text}', expected NAME=SIZE with a size of at least 1")
+        dims[name] = int(size)
+    return dims
+
+
+def _load(options: argparse.Namespace) -> Graph:
+    if options.source == "torch":
+        model, args, *kwargs = _call_factory(options.input)
+        return emplace.torch.capture(model, args, *kwargs, train=options.train, microbatches=options.microbatches,
+                                     optimizer=options.optimizer, kinds=options.kinds, name=options.name)
+    if options.source == "onnx":
+        return emplace.onnx.load(options.input, dims=_dims(options.dim), kinds=options.kinds, name=options.name)
+    from emplace import formats
+    if options.source == "partitioning":
+        if not options.bandwidth > 0 or not options.time_unit_us > 0:
+            raise BadInput("--bandwidth and --time-unit-us are numbers above 0")
+        return formats.load_partitioning(options.input, bandwidth_bytes_per_us=options.bandwidth, time_unit_us=options.time_unit_us)
+    return formats.load_pipedream(options.input, train=not options.inference, kind=options.kind)
+
+
+def run(arguments: list[str]) -> None:
+    """The command's work. Raises BadInput."""
+    options = _parser().parse_args(arguments)
+    try:
+        with warnings.catch_warnings(record=True) as notes:
+            warnings.simplefilter("always", UserWarning)
+            graph = _load(options)
+    except ModuleNotFoundError as error:
+        raise BadInput(f"import {options.source}: there is no Python package '{error.name}', expected it installed beside emplace") from error
+    unmapped = [str(note.message) for note in notes if str(note.message).startswith(options.input)]
+    graph.save(options.out)
+    summary = {"graph": graph.name, "ops": graph.num_ops, "gflop": graph.flops.sum() / 1e9,
+               "param_bytes": int(graph.param_bytes.sum()), "out": options.out, "unmapped": unmapped}
+    if options.json:
+        print(json.dumps(summary))
+        return
+    print(f"{graph.name}: {graph.num_ops} ops, {summary['gflop']:.3f} GFLOP, {summary['param_bytes'] / 1e6:.1f} MB of parameters")
+    for note in unmapped:
+        print(f"  not known: {note}")
+    print(f"  written to {options.out}")

@@ -1,0 +1,68 @@
+"""The command `emplace import`."""
+import json
+
+import emplace
+import pytest
+from command_test import emplace_command
+from formats_test import PARTITIONING, PIPEDREAM
+from onnx_test import LIGHT
+
+FACTORY = """\
+import torch
+def make():
+    model = torch.nn.Sequential(torch.nn.Linear(4, 4), torch.nn.Flatten(0), torch.nn.Linear(24, 1), torch.nn.Flatten(0))
+    return model, (torch.zeros(6, 4),)
+def wrong():
+    return 3
+def failing():
+    raise ValueError("no weights here")
+"""
+
+
+@pytest.fixture
+def folder(tmp_path):
+    (tmp_path / "model.py").write_text(FACTORY)
+    (tmp_path / "w.json").write_text(json.dumps(PARTITIONING))
+    (tmp_path / "graph.txt").write_text(PIPEDREAM)
+    return tmp_path
+
+
+@pytest.mark.parametrize("arguments, ops", [
+    (["torch", "model.py:make", "--train", "--optimizer", "adam", "--name", "mine"], None),
+    (["onnx", str(LIGHT[0])], None),
+    (["partitioning", "w.json", "--bandwidth", "4"], 3),
+    (["pipedream", "graph.txt", "--inference"], 3),
+])
+def test_graphs_are_written(folder, arguments, ops):
+    done = emplace_command("import", *arguments, "--out", "g.graph.json", "--json", folder=folder)
+    assert done.returncode == 0, done.stderr
+    told, graph = json.loads(done.stdout), emplace.Graph.load(folder / "g.graph.json")
+    assert told["ops"] == len(graph) and (ops is None or len(graph) == ops) and told["graph"] == graph.name
+
+
+@pytest.mark.parametrize("arguments, error", [
+    (["torch", "model.py"], "'model.py' is no FILE.py:FACTORY"),
+    (["torch", "none.py:make"], "none.py: there is no such file"),
+    (["torch", "model.py:nobody"], "model.py: has no function 'nobody'"),
+    (["torch", "model.py:wrong"], "returned a int, expected (model, args)"),
+    (["torch", "model.py:failing"], "failed: ValueError: no weights here"),
+    (["onnx", "none.onnx", "--dim", "n"], "--dim is 'n', expected NAME=SIZE"),
+    (["pipedream"], "required"),
+    (["partitioning", "w.json", "--bandwidth", "0"], "--bandwidth"),
+])
+def test_an_error_is_one_line(folder, arguments, error):
+    done = emplace_command("import", *arguments, "--out", "g.graph.json", folder=folder)
+    assert done.returncode == 2 and error in done.stderr and done.stderr.count("\n") == 1, done.stderr
+    assert not (folder / "g.graph.json").exists()
+
+
+def test_help_names_the_sources():
+    done = emplace_command("import", "--help")
+    assert done.returncode == 0
+    for source in ("torch", "onnx", "partitioning", "pipedream"):
+        assert source in done.stdout
+
+
+def test_measured_costs_are_still_imported_by_the_program(folder):
+    done = emplace_command("import", "--costs", "none.csv", "--graph", "g", "--out", "o", folder=folder)
+    assert done.returncode == 2 and "none.csv" in done.stderr
