@@ -1,4 +1,5 @@
 """A plan as what each device does in turn: the calls of its ops, where their inputs come from, and when outputs can go."""
+import itertools
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -21,8 +22,9 @@ class Instruction:
     """An op on its device."""
     op: int
     name: str
-    inputs: list[tuple[int, int]]  # Op and output of each tensor that it reads; None where an input is only an order.
+    inputs: list[tuple[int, int]]  # Op and output of each tensor that it reads.
     waits: list[int]  # Ops of other devices that have to end first.
+    awaited: bool  # Whether another device waits for this op.
     call: Callable[[list[torch.Tensor]], object]
 
 
@@ -100,6 +102,7 @@ def compile_plan(plan: Plan, devices: Mapping[str, str] | None) -> Program:
             structure = attrs.get("structure", structure)
             readers[index] += 1
     instructions: list[list[Instruction]] = []
+    awaited: set[int] = set()
     for device, order in enumerate(_order(plan)):
         instructions.append([])
         for index in order:
@@ -113,5 +116,8 @@ def compile_plan(plan: Plan, devices: Mapping[str, str] | None) -> Program:
             for producer in {producer for producer, _ in inputs}:
                 readers[producer] += 1
             call = decode_call(op["call"], where[device], f"op '{op['name']}'")
-            instructions[-1].append(Instruction(index, op["name"], inputs, waits, call))
+            awaited.update(waits)
+            instructions[-1].append(Instruction(index, op["name"], inputs, waits, False, call))
+    for instruction in itertools.chain.from_iterable(instructions):
+        instruction.awaited = instruction.op in awaited
     return Program(where, instructions, given, plan.placement, readers, results, structure)

@@ -1,6 +1,7 @@
 """emplace.torch.apply: a model run as planned."""
 import os
 import threading
+import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -23,12 +24,14 @@ class _Stopped(Exception):
 class _Run:
     """One step: the tensors that are there, and which ops have ended. Its methods may be called by all devices' threads."""
 
-    def __init__(self, program: Program):
+    def __init__(self, program: Program, seconds: dict[str, float] | None = None):
+        """seconds: gets the time of each op by name, if it is given."""
         self._program = program
+        self._seconds = seconds
         self._outputs: dict[int, Any] = {}
         self._left = list(program.readers)
         self._lock = threading.Lock()
-        self._ended: set[int] = set()
+        self._ended: set[int] = set()  # Of the ops for which another device waits.
         self._changed = threading.Condition()
         self._stop = False
 
@@ -66,14 +69,20 @@ class _Run:
         where = self._program.devices[device]
         inputs = [self._outputs[op][output] for op, output in instruction.inputs]
         moved = [tensor if tensor.device == where else tensor.to(where) for tensor in inputs]
+        begin = time.perf_counter()
         try:
             value = instruction.call(moved)
         except RuntimeError as error:
             raise RuntimeError(f"op '{instruction.name}' failed: {error}") from error
+        if self._seconds is not None:
+            if where.type == "cuda":
+                torch.cuda.synchronize(where)
+            self._seconds[instruction.name] = time.perf_counter() - begin
         self._outputs[instruction.op] = value if isinstance(value, (tuple, list)) else (value,)
-        with self._changed:
-            self._ended.add(instruction.op)
-            self._changed.notify_all()
+        if instruction.awaited:
+            with self._changed:
+                self._ended.add(instruction.op)
+                self._changed.notify_all()
         with self._lock:
             for op in {op for op, _ in instruction.inputs}:
                 self._left[op] -= 1
@@ -113,8 +122,17 @@ class Step:
         self.close()
 
     def __call__(self, *args, **kwargs) -> Any:
+        return self._finish(self._run(args, kwargs, None))
+
+    def profile(self, *args, **kwargs) -> dict[str, float]:
+        """Runs a step, and returns the seconds that each op took by name, instead of the results; the model stays as it is."""
+        seconds: dict[str, float] = {}
+        self._run(args, kwargs, seconds)
+        return seconds
+
+    def _run(self, args: tuple, kwargs: dict, seconds: dict[str, float] | None) -> _Run:
         tensors = self._tensors(args, kwargs)
-        run = _Run(self._program)
+        run = _Run(self._program, seconds)
         for op, given in self._program.given.items():
             run.give(op, self._given(given, tensors))
         running = [thread.submit(run.execute, index, instructions) for index, (thread, instructions)
@@ -134,7 +152,7 @@ class Step:
         if failed is not None:
             raise failed
         self._synchronize()
-        return self._finish(run)
+        return run
 
     def _synchronize(self) -> None:
         for device in set(self._program.devices):
