@@ -1,11 +1,12 @@
 """A placement with what is known about it."""
 import os
 import pathlib
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
-from emplace import _core, timeline_svg
+from emplace import _core, modules, timeline_svg
 from emplace.placements import order_to_indices, order_to_names, to_array
 from emplace.simulation import Timeline, run
 
@@ -80,6 +81,31 @@ class Plan:
         return [{"device": device.name, "kind": device.kind, "ops": int((self.placement == index).sum()),
                  "busy_us": float(busy_us[self.placement == index].sum()), "peak_bytes": int(timeline.peak_bytes[index]),
                  "memory_bytes": device.memory_bytes} for index, device in enumerate(self.machine.devices)]
+
+    def device_map(self, blocks: Sequence[str] = (), devices: Mapping[str, str | int] | None = None) -> dict[str, str | int]:
+        """The device of each module, as Hugging Face accelerate's `device_map`: cuda:1 is 1, and cpu:0 is "cpu".
+
+        For a captured graph. A module goes as a whole to the device on which most of its computing time is planned; parents whose
+        modules are on one device stand for them. blocks: names of modules that must stay whole with what is in them, such as
+        layers with residual connections. devices: names for devices of the machine that are not called so.
+        """
+        found = modules.device_of_module(self.graph, self.machine, self.placement, blocks)
+        names = []
+        for device in self.machine.devices:
+            given = (devices or {}).get(device.name, device.name)
+            kind, _, index = str(given).partition(":")
+            names.append(int(index or 0) if kind == "cuda" else "cpu" if kind == "cpu" else given)
+        return modules.collapse({module: names[index] for module, index in found.items()})
+
+    def pipeline_split(self, blocks: Sequence[str], stages: int | None = None) -> list[str]:
+        """The blocks with which the second and later stages of a pipeline begin, one stage for each device of the machine.
+
+        For a captured graph and torch.distributed.pipelining: split_spec={name: SplitPoint.BEGINNING for name in the result}.
+        blocks: names of modules in the order in which they run, such as layers.0, layers.1, ...; a stage is a contiguous part of
+        them. The division has the least time of the busiest stage; it follows from the graph's costs, not from the placement.
+        """
+        begins, _ = modules.stages_of_blocks(self.graph, self.machine, blocks, len(self.machine) if stages is None else stages)
+        return [blocks[begin] for begin in begins[1:]]
 
     def __str__(self) -> str:
         faster = self.single_device_us / self.makespan_us if self.makespan_us > 0 else 1.0

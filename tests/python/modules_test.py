@@ -1,0 +1,106 @@
+"""Plans for runtimes that place whole modules."""
+import itertools
+
+import emplace
+import numpy as np
+import pytest
+import torch
+import torch_models as models
+from emplace import modules
+
+BLOCKS = [f"blocks.{index}" for index in range(5)]
+
+
+@pytest.fixture(scope="module")
+def graph():
+    return emplace.torch.capture(*models.transformer(5), train=True)
+
+
+@pytest.fixture(scope="module")
+def three():
+    """Three devices, one of them slower."""
+    kinds = ("v100", "v100", "k80")
+    return emplace.Machine([emplace.Device(f"cuda:{i}", kind, 1e10) for i, kind in enumerate(kinds)], bandwidth_bytes_per_us=10_000)
+
+
+def test_ops_belong_to_the_modules_of_their_parameters(graph):
+    owners = modules.module_of_op(graph)
+    model, _ = models.transformer(5)
+    known = {name for name, _ in model.named_modules()}
+    assert set(owners) <= known
+    for op, owner in zip(graph.ops, owners, strict=True):
+        if op["type"] in ("emplace.parameter", "emplace.gradient"):
+            assert op["attrs"]["name"].rpartition(".")[0] == owner
+    # In a block's two linear layers: forward, gradient of the input, gradient of the weight, and of the bias.
+    multiplied = [op["name"] for op, owner in zip(graph.ops, owners, strict=True) if owner == "blocks.2.linear1" and "mm" in op["type"]]
+    assert len(multiplied) == 3
+
+
+def test_a_map_of_a_plan_that_has_whole_modules_is_the_plan(graph, three):
+    owners = modules.module_of_op(graph)
+    device_of = {owner: index % 3 for index, owner in enumerate(sorted(set(owners)))}
+    plan = emplace.Plan.of(graph, three, [device_of[owner] for owner in owners])
+    found = plan.device_map()
+    for owner, device in device_of.items():
+        # The longest name in the map that holds the module decides.
+        holders = [name for name in found if name in ("", owner) or owner.startswith(f"{name}.")]
+        assert found[max(holders, key=len)] == device, owner
+
+
+def test_one_device_is_one_entry(graph, three):
+    assert emplace.Plan.of(graph, three, np.full(len(graph), 1)).device_map() == {"": 1}
+    cpus = emplace.Machine([emplace.Device("cpu:0", "cpu", 1e10), emplace.Device("gpu", "k80", 1e10)], bandwidth_bytes_per_us=1)
+    assert emplace.Plan.of(graph, cpus, np.zeros(len(graph), dtype=int)).device_map() == {"": "cpu"}
+    assert emplace.Plan.of(graph, cpus, np.ones(len(graph), dtype=int)).device_map(devices={"gpu": "cuda:3"}) == {"": 3}
+
+
+def test_blocks_stay_whole(graph, three):
+    plan = emplace.Plan.of(graph, three, np.random.default_rng(1).integers(0, 3, len(graph)))
+    found = plan.device_map(blocks=BLOCKS)
+    assert not any(name.startswith("blocks.") and name.count(".") > 1 for name in found)
+    with pytest.raises(emplace.BadInput, match="no module 'nobody'"):
+        plan.device_map(blocks=["nobody"])
+
+
+@pytest.mark.parametrize("stages", [1, 2, 3])
+def test_no_other_division_has_a_shorter_busiest_stage(graph, three, stages):
+    begins, times_us = modules.stages_of_blocks(graph, three, BLOCKS, stages)
+    assert begins[0] == 0 and len(begins) == len(times_us) == stages
+    # Every op counts once, so one stage is the sum of all costs.
+    _, (whole_us,) = modules.stages_of_blocks(graph, three, BLOCKS, 1)
+    assert whole_us == pytest.approx(np.nansum(graph.cost_us("v100")))
+    # By hand: the time of each block on its own, on either kind.
+    def alone(kind):
+        owners = modules.module_of_op(graph)
+        cost_us = graph.cost_us(kind)
+        per_block = [sum(cost_us[op] for op, owner in enumerate(owners) if (owner + ".").startswith(block + ".")) for block in BLOCKS]
+        outside = sum(cost_us) - sum(per_block)
+        return per_block, outside
+    slack = max(alone("v100")[1], alone("k80")[1])  # What is in no block is at either end.
+    for cuts in itertools.combinations(range(1, 5), stages - 1):
+        ends = [0, *cuts, 5]
+        busiest = max(sum(alone(three.devices[s].kind)[0][ends[s]:ends[s + 1]]) for s in range(stages))
+        assert max(times_us) <= busiest + slack + 1e-6
+
+
+def test_a_split_runs_in_torchs_pipeline():
+    from torch.distributed.pipelining import SplitPoint, pipeline
+    model = torch.nn.Sequential(*[torch.nn.Linear(8, 8) for _ in range(6)])
+    x = torch.randn(4, 8)
+    graph = emplace.torch.capture(model, (x,))
+    machine = emplace.Machine([emplace.Device(f"cpu:{i}", "cpu", 1e10) for i in range(3)], bandwidth_bytes_per_us=10_000)
+    names = emplace.place(graph, machine, budget=5).pipeline_split([str(index) for index in range(6)])
+    assert names == ["2", "4"]
+    pipe = pipeline(model, mb_args=(x,), split_spec={name: SplitPoint.BEGINNING for name in names})
+    assert pipe.num_stages == 3
+    torch.testing.assert_close(pipe(x)[0] if isinstance(pipe(x), tuple) else pipe(x), model(x))
+
+
+def test_bad_splits(graph, three, ptb):
+    plan = emplace.Plan.of(graph, three, np.zeros(len(graph), dtype=int))
+    with pytest.raises(emplace.BadInput, match="no module 'nobody'"):
+        plan.pipeline_split(["blocks.0", "nobody"], 2)
+    with pytest.raises(emplace.BadInput, match="stages is 4, expected 1 to 3"):
+        plan.pipeline_split(BLOCKS, 4)
+    with pytest.raises(emplace.BadInput, match="'ptb_00' has no parameters with names"):
+        modules.module_of_op(ptb)
