@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <thread>
 
@@ -66,9 +67,12 @@ std::optional<PolicyWeights> LoadPolicyIfAny(const std::string& path) {
   return LoadPolicy(path);
 }
 
-int32_t MaxGroups(int64_t wanted, const std::optional<PolicyWeights>& policy) {
+int32_t MaxGroups(std::optional<int64_t> wanted, const std::optional<PolicyWeights>& policy) {
   constexpr int32_t kDefault = 128;
-  if (wanted > 0) return static_cast<int32_t>(wanted);
+  if (wanted && (*wanted < 0 || *wanted > std::numeric_limits<int32_t>::max())) {
+    throw BadInput(StrCat("max_groups is ", *wanted, ", expected a number of groups, or 0"));
+  }
+  if (wanted) return static_cast<int32_t>(*wanted);
   if (!policy) return kDefault;
   const auto trained = policy->metadata.find("grouping.max_groups");
   if (trained == policy->metadata.end()) return kDefault;

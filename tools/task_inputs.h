@@ -19,9 +19,9 @@ std::vector<std::filesystem::path> FindGraphs(const std::vector<std::string>& pa
 // The policy of this file; nullopt where the path is empty.
 std::optional<PolicyWeights> LoadPolicyIfAny(const std::string& path);
 
-// The most groups into which ops are merged: `wanted` if it is above 0, else the number with which the policy was
-// trained, else 128.
-int32_t MaxGroups(int64_t wanted, const std::optional<PolicyWeights>& policy);
+// The most groups into which ops are merged, as GroupOps takes it: `wanted`, else the number with which the policy was
+// trained, else 128. Throws BadInput for one that is out of range.
+int32_t MaxGroups(std::optional<int64_t> wanted, const std::optional<PolicyWeights>& policy);
 
 // The number of threads: `wanted` if it is above 0, else one for each core.
 int Threads(int wanted);

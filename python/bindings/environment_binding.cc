@@ -15,6 +15,7 @@
 #include "python/bindings/arrays.h"
 #include "python/bindings/bindings.h"
 #include "simulator/environment/placement_env.h"
+#include "tools/task_inputs.h"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -109,16 +110,14 @@ class Episodes {
  private:
   static PlacementTask MakeTask(const OpGraph& graph, const Cluster& cluster, int32_t max_groups) {
     CheckKinds(graph, cluster);
-    return PlacementTask::MakeForEpisodes(graph, cluster, max_groups);
+    return PlacementTask::MakeForEpisodes(graph, cluster, MaxGroups(max_groups, std::nullopt));
   }
   static EnvironmentConfig MakeConfig(const std::string& start, const std::string& reward, double memory_penalty,
                                       double memory_penalty_cap) {
     EnvironmentConfig config;
     config.start = StartFromText(start, "start");
     if (config.start == Start::kBest) throw BadInput("start is 'best', expected random or single");
-    if (reward != "log" && reward != "seconds")
-      throw BadInput(StrCat("reward is '", reward, "', expected log or seconds"));
-    config.reward = reward == "log" ? RewardUnit::kLog : RewardUnit::kSeconds;
+    config.reward = RewardFromText(reward, "reward");
     config.memory_penalty = memory_penalty;
     config.memory_penalty_cap = memory_penalty_cap;
     return config;

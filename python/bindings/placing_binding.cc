@@ -1,5 +1,6 @@
 // What emplace.place and emplace.evaluate are made of.
 #include <nanobind/nanobind.h>
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
@@ -61,7 +62,8 @@ nb::dict PlacedToDict(PlacedGraph placed) {
 
 nb::dict Place(const OpGraph& graph, const Cluster& cluster, const std::string& method_name, double seconds,
                int64_t budget, const std::string& order, const std::string& objective, const std::string& policy_path,
-               int32_t samples, int threads, int64_t max_groups, uint64_t seed, const nb::object& progress) {
+               int32_t samples, int threads, std::optional<int64_t> max_groups, uint64_t seed,
+               const nb::object& progress) {
   MethodOptions options;
   options.budget = budget;
   options.seconds = seconds;
@@ -106,7 +108,7 @@ void BindPlacing(nb::module_& module) {
   module.def("methods", &MethodNames, "Names of the ways to place a graph; `auto` is the best for a given time.");
   module.def("orders", &OrderNames, "Names of the disciplines by which devices may order their ops.");
   module.def("place", &Place, "graph"_a, "machine"_a, "method"_a, "seconds"_a, "budget"_a, "order"_a, "objective"_a,
-             "policy"_a, "samples"_a, "threads"_a, "max_groups"_a, "seed"_a, "progress"_a.none());
+             "policy"_a, "samples"_a, "threads"_a, "max_groups"_a.none(), "seed"_a, "progress"_a.none());
 }
 
 }  // namespace emplace::python

@@ -77,7 +77,7 @@ def evaluate(graphs: _core.Graph | Sequence[_core.Graph], machine: _core.Machine
         graph, method, seed = key
         try:
             found = _core.place(graph, machine, method, seconds or 0.0, budget or 0, "", "latency",
-                                "" if policy is None else str(policy), samples, cores if seconds else 1, max_groups or 0, seed,
+                                "" if policy is None else str(policy), samples, cores if seconds else 1, max_groups, seed,
                                 None)
         except _core.RunFailed:
             return EvaluationRow(graph.name, method, seed, math.inf, False, math.inf, math.inf, 0, 0.0)

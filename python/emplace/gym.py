@@ -30,9 +30,9 @@ def _spaces(episodes: Episodes, machine: Machine) -> tuple[gymnasium.spaces.Box,
 class PlacementEnv(gymnasium.Env):
     """One episode at a time; the module's text says what is observed.
 
-    max_groups: ops are decided in at most this many groups. start: "random" or "single" (all on the best single device), the
-    placement from which episodes start. reward: "log" or "seconds". memory_penalty: for each GB over the memory of the fullest
-    device, in the unit of the reward, up to memory_penalty_cap.
+    max_groups: ops are decided in at most this many groups, or for 0 each by itself. start: "random" or "single" (all on the
+    best single device), the placement from which episodes start. reward: "log", "sqrt" or "seconds". memory_penalty: for each
+    GB over the memory of the fullest device, in the unit of the reward, up to memory_penalty_cap.
     """
     metadata = {"render_modes": []}
 

@@ -20,8 +20,8 @@ def place(graph: _core.Graph, machine: _core.Machine, seconds: float | None = No
     which also decides in which order each device runs its ops. objective: "latency", the time of one step, or "throughput", the
     time from step to step in a pipeline (method "dp"). policy: a trained policy, RUN_DIR/policy.safetensors. samples: episodes
     that the method "policy" samples beside the greedy one. threads: None is one for each core. max_groups: ops are placed in at
-    most this many groups; None is as the policy was trained, or 128. progress: a progress bar of tqdm; None: in terminals and
-    notebooks.
+    most this many groups, or for 0 each by itself; None is as the policy was trained, or 128. progress: a progress bar of tqdm;
+    None: in terminals and notebooks.
 
     Ctrl-C ends the search and raises KeyboardInterrupt; what was found so far is dropped. Raises BadInput for a machine that
     cannot hold or run the graph, and RunFailed where the method and all single devices find nothing.
@@ -31,7 +31,7 @@ def place(graph: _core.Graph, machine: _core.Machine, seconds: float | None = No
     wall_s = 0.0 if seconds is None and budget is not None else float(_DEFAULT_SECONDS if seconds is None else seconds)
     with SearchBar(progress, wall_s) as bar:
         found = _core.place(graph, machine, method, wall_s, budget or 0, order or "", objective,
-                            "" if policy is None else str(policy), samples, threads or 0, max_groups or 0, seed, bar.show)
+                            "" if policy is None else str(policy), samples, threads or 0, max_groups, seed, bar.show)
     return Plan(graph, machine, found["placement"], found["makespan_us"], found["single_device_us"], found["lower_bound_us"],
                 found["peak_bytes"], found["feasible"], method, found["found_by"], found["evaluations"], found["seconds"],
                 order_to_names(found["orders"], graph, machine))

@@ -14,17 +14,30 @@ const std::vector<std::pair<Start, std::string>>& StartNames() {
   return names;
 }
 
+const std::vector<std::pair<RewardUnit, std::string>>& RewardNames() {
+  static const std::vector<std::pair<RewardUnit, std::string>> names = {
+      {RewardUnit::kSeconds, "seconds"}, {RewardUnit::kLog, "log"}, {RewardUnit::kSqrt, "sqrt"}};
+  return names;
+}
+
+template <typename E>
+E FromText(const std::vector<std::pair<E, std::string>>& names, const std::string& text, const std::string& what) {
+  std::vector<std::string> known;
+  for (const auto& [value, name] : names) {
+    if (name == text) return value;
+    known.push_back(name);
+  }
+  throw BadInput(StrCat(what, " is '", text, "', expected one of ", Join(known, ", ")));
+}
+
 }  // namespace
 
 std::string ToString(Start start) { return TextOf(start, StartNames()); }
 
-Start StartFromText(const std::string& text, const std::string& what) {
-  for (const auto& [start, name] : StartNames()) {
-    if (name == text) return start;
-  }
-  std::vector<std::string> known;
-  for (const auto& [start, name] : StartNames()) known.push_back(name);
-  throw BadInput(StrCat(what, " is '", text, "', expected one of ", Join(known, ", ")));
+Start StartFromText(const std::string& text, const std::string& what) { return FromText(StartNames(), text, what); }
+
+RewardUnit RewardFromText(const std::string& text, const std::string& what) {
+  return FromText(RewardNames(), text, what);
 }
 
 FieldTable<EnvironmentConfig> EnvironmentFields() {
@@ -39,8 +52,7 @@ FieldTable<EnvironmentConfig> EnvironmentFields() {
       .Help(
           "Number of consecutive episodes of an actor, or of an update in lockstep, that have the same graph and the "
           "same start, so that they can be compared with one another (training.baseline: batch).");
-  t.Field("reward", &C::reward,
-          {{RewardUnit::kSeconds, "seconds"}, {RewardUnit::kLog, "log"}, {RewardUnit::kSqrt, "sqrt"}})
+  t.Field("reward", &C::reward, RewardNames())
       .Help(
           "Measure whose decrease is the reward: the makespan in seconds, its natural logarithm, or its square root.");
   t.Field("memory_penalty", &C::memory_penalty)

@@ -21,6 +21,8 @@ Start StartFromText(const std::string& text, const std::string& what);
 // Whose decrease is the reward: the makespan in seconds, its natural logarithm, or the square root of its
 // seconds.
 enum class RewardUnit { kSeconds, kLog, kSqrt };
+// Throws BadInput as StartFromText does.
+RewardUnit RewardFromText(const std::string& text, const std::string& what);
 
 struct EnvironmentConfig {
   Start start = Start::kRandom;

@@ -157,3 +157,9 @@ def test_evaluate(ptb, machine, diamond):
         row.makespan_us for row in result.rows if row.method == "random" and row.seed == 1]
     with pytest.raises(emplace.BadInput, match="a list of names"):
         emplace.evaluate(ptb, machine, "single")
+
+
+def test_ops_can_be_decided_each_by_itself(ptb, machine):
+    assert emplace.place(ptb, machine, method="annealing", budget=5, max_groups=0).makespan_us > 0
+    with pytest.raises(emplace.BadInput, match="max_groups is -1, expected a number of groups, or 0"):
+        emplace.place(ptb, machine, budget=5, max_groups=-1)

@@ -40,7 +40,7 @@ struct EvaluateArguments {
   int32_t samples = 0;
   int64_t budget = 0;
   double seconds = 0;
-  int64_t max_groups = 0;
+  std::optional<int64_t> max_groups;
   uint64_t seed = 1;
   std::vector<uint64_t> seeds;
   int jobs = 0;
@@ -204,8 +204,9 @@ void AddEvaluateCommand(CLI::App& app, std::function<int()>& run) {
                    "Placements that a searching method may try (default: 100, any with --seconds)")
       ->check(CLI::Range(1, 1000000000));
   command
-      ->add_option("--max-groups", args->max_groups, "Groups to decide on; default: as the policy was trained, or 128")
-      ->check(CLI::Range(1, 1000000));
+      ->add_option("--max-groups", args->max_groups,
+                   "Groups to decide on, 0 for every op by itself; default: as the policy was trained, or 128")
+      ->check(CLI::Range(0, 1000000));
   CLI::Option* const seed = command->add_option("--seed", args->seed, "Of everything random")->capture_default_str();
   command->add_option("--seeds", args->seeds, "Several, as 1,2,3: gives confidence intervals")
       ->delimiter(',')

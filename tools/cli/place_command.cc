@@ -42,7 +42,7 @@ struct PlaceArguments {
   int64_t budget = 0;
   double seconds = 0;
   int threads = 0;
-  int64_t max_groups = 0;
+  std::optional<int64_t> max_groups;
   uint64_t seed = 1;
   bool json = false;
 };

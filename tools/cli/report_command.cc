@@ -49,11 +49,11 @@ void AddReportCommand(CLI::App& app, std::function<int()>& run) {
   command->add_option("--devices", args->inputs.devices, "Cluster file on which --graph is placed, YAML");
   command->add_option("--placement", args->inputs.placement, "Placement of --graph, JSON");
   command
-      ->add_option(
-          "--max-groups", args->inputs.max_groups,
-          "Most groups into which the shown graph is divided (default: as many as its policy was trained with, or "
-          "128)")
-      ->check(CLI::Range(1, 1000000));
+      ->add_option("--max-groups", args->inputs.max_groups,
+                   "Most groups into which the shown graph is divided, 0 for every op by itself (default: as many as "
+                   "its policy was trained with, or "
+                   "128)")
+      ->check(CLI::Range(0, 1000000));
   command->callback([args, &run] { run = [args] { return Report(*args); }; });
 }
 

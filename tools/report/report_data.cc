@@ -53,7 +53,7 @@ OrderedJson PlacedFromFiles(const ReportInputs& inputs) {
   return placed;
 }
 
-OrderedJson PlacedByPolicy(const TestGraph& files, int64_t max_groups) {
+OrderedJson PlacedByPolicy(const TestGraph& files, std::optional<int64_t> max_groups) {
   const PolicyWeights policy = LoadPolicy(files.policy);
   const Cluster cluster = LoadCluster(files.devices);
   CheckPolicyFits(policy, files.policy.string(), cluster, files.devices.string());

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,7 +16,8 @@ struct ReportInputs {
   std::string graph = {};
   std::string devices = {};
   std::string placement = {};
-  int64_t max_groups = 0;  // Most groups of the shown graph; 0: as many as its policy was trained with, or 128.
+  // Most groups of the shown graph; not said: as many as its policy was trained with, or 128.
+  std::optional<int64_t> max_groups = std::nullopt;
 };
 
 // Returns {"format": "emplace.report/1", "runs", "run_groups", "results": [{"path", "graphs", "rows_without_single",
