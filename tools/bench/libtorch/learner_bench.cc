@@ -31,7 +31,7 @@ class PlainGradient {
 
   // Returns the loss; the gradient is left in the network's parameters.
   double Run(const std::vector<Trajectory>& episodes) {
-    Baselines baselines(tasks_.size(), training_.baseline_window, training_.discount);
+    Baselines baselines(tasks_.size(), training_.baseline, training_.baseline_window, training_.discount);
     const std::vector<std::vector<float>> advantages = baselines.AdvantagesThenAdd(episodes);
     size_t states = 0;
     for (const Trajectory& episode : episodes) states += episode.actions.size();
