@@ -12,7 +12,7 @@ struct ModelEntry {
   std::unique_ptr<Model> (*make)(const PolicyShape& shape, const std::vector<PlacementTask>& tasks);
 };
 
-constexpr ModelEntry kModels[] = {{"placeto", MakePlacetoModel}, {"sgdp", MakeTorchModel}};
+constexpr ModelEntry kModels[] = {{"placeto", MakePlacetoModel}, {"sgdp", MakeTorchModel}, {"rnn", MakeTorchModel}};
 
 }  // namespace
 

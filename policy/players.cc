@@ -15,7 +15,8 @@ struct PlayerEntry {
   std::unique_ptr<Player> (*make)(const PolicyShape& shape);
 };
 
-constexpr PlayerEntry kPlayers[] = {{"placeto", MakePlacetoPlayer}, {"sgdp", MakeTorchPlayer}};
+constexpr PlayerEntry kPlayers[] = {
+    {"placeto", MakePlacetoPlayer}, {"sgdp", MakeTorchPlayer}, {"rnn", MakeTorchPlayer}};
 
 }  // namespace
 

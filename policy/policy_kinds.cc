@@ -2,12 +2,13 @@
 
 #include "common/error.h"
 #include "policy/placeto/placeto_kind.h"
+#include "policy/rnn/rnn_kind.h"
 #include "policy/sgdp/sgdp_kind.h"
 
 namespace emplace {
 namespace {
 
-std::vector<const PolicyKind*> Kinds() { return {&PlacetoKind(), &SgdpKind()}; }
+std::vector<const PolicyKind*> Kinds() { return {&PlacetoKind(), &SgdpKind(), &RnnKind()}; }
 
 }  // namespace
 

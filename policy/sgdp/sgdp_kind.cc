@@ -1,10 +1,9 @@
 #include "policy/sgdp/sgdp_kind.h"
 
-#include <cmath>
-
 #include "common/error.h"
 #include "common/strings.h"
 #include "policy/torch/group_features.h"
+#include "policy/torch/initial_values.h"
 
 namespace emplace {
 namespace {
@@ -77,22 +76,13 @@ class Sgdp final : public PolicyKind {
     return SgdpParameters(SgdpShape::Of(shape));
   }
 
-  // Weights Glorot-uniform, scales 1, everything else 0, the conditions' weights too: at first every graph's condition
-  // is 1.
+  // The conditions' weights start at 0, so that every graph's condition is 1 at first.
   std::vector<float> InitialValues(const PolicyShape& shape, const PolicyConfig& config, Rng rng) const override {
     const double output_scale = OwnKeys<SgdpConfig>(config, fields()).output_scale;
     std::vector<float> values;
     for (const ParameterSpec& spec : Parameters(shape)) {
-      const size_t count = NumEntries(spec);
-      const bool drawn = spec.name.ends_with(".weight") && spec.name.find("condition") == std::string::npos;
-      if (!drawn) {
-        values.insert(values.end(), count, spec.name.ends_with(".scale") ? 1.0F : 0.0F);
-        continue;
-      }
-      // Glorot and Bengio 2010, equation 16.
-      const double limit = std::sqrt(6.0 / static_cast<double>(spec.shape[0] + spec.shape[1])) *
-                           (spec.name == "output.weight" ? output_scale : 1);
-      for (size_t i = 0; i < count; ++i) values.push_back(static_cast<float>(rng.Uniform(-limit, limit)));
+      const bool condition = spec.name.find("condition") != std::string::npos;
+      AppendInitialValues(spec, condition ? 0 : spec.name == "output.weight" ? output_scale : 1, rng, values);
     }
     return values;
   }

@@ -8,16 +8,12 @@
 
 #include "common/strings.h"
 #include "policy/sgdp/sgdp_kind.h"
+#include "policy/torch/layers.h"
 
 namespace emplace {
 namespace {
 
 using torch::Tensor;
-
-// x: [..., in] -> [..., out]
-Tensor Linear(const TorchParameters& parameters, const std::string& name, const Tensor& x) {
-  return torch::linear(x, parameters[name + ".weight"], parameters[name + ".bias"]);
-}
 
 // Over the last dimension, of size H.
 Tensor Norm(const TorchParameters& parameters, const std::string& name, const Tensor& x) {
@@ -104,6 +100,14 @@ class SgdpNetwork final : public OneShotNetwork {
 
 std::unique_ptr<OneShotNetwork> MakeSgdpNetwork(const PolicyShape& shape) {
   return std::make_unique<SgdpNetwork>(SgdpShape::Of(shape));
+}
+
+std::unique_ptr<Player> MakeSgdpPlayer(const PolicyShape& shape) {
+  return MakeOneShotPlayer(shape, MakeSgdpNetwork(shape));
+}
+
+std::unique_ptr<Model> MakeSgdpModel(const PolicyShape& shape, const std::vector<PlacementTask>& tasks) {
+  return MakeOneShotModel(shape, MakeSgdpNetwork(shape), tasks);
 }
 
 }  // namespace emplace

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <vector>
 
 #include "policy/policy_shape.h"
 #include "policy/torch/one_shot.h"
@@ -10,5 +11,8 @@ namespace emplace {
 
 // REQUIRES: shape.kind is sgdp.
 std::unique_ptr<OneShotNetwork> MakeSgdpNetwork(const PolicyShape& shape);
+// Acting and learning with it. REQUIRES: likewise; tasks outlive the model.
+std::unique_ptr<Player> MakeSgdpPlayer(const PolicyShape& shape);
+std::unique_ptr<Model> MakeSgdpModel(const PolicyShape& shape, const std::vector<PlacementTask>& tasks);
 
 }  // namespace emplace

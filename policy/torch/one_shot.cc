@@ -1,7 +1,6 @@
 #include "policy/torch/one_shot.h"
 
 #include <algorithm>
-#include <limits>
 #include <map>
 #include <optional>
 #include <string>
@@ -11,23 +10,6 @@
 
 namespace emplace {
 namespace {
-
-torch::Tensor Indices(const std::vector<int64_t>& values) {
-  torch::Tensor tensor = torch::empty({std::ssize(values)}, torch::kInt64);
-  std::ranges::copy(values, tensor.data_ptr<int64_t>());
-  return tensor;
-}
-
-// The logits as players and models give them: row-major, -infinity where a choice is not allowed.
-std::vector<float> WithoutForbidden(const torch::Tensor& logits, const GroupGraph& graph) {
-  const torch::Tensor dense = logits.detach().contiguous();
-  EMPLACE_CHECK(dense.numel() == std::ssize(graph.allowed));
-  std::vector<float> values(dense.data_ptr<float>(), dense.data_ptr<float>() + dense.numel());
-  for (size_t i = 0; i < values.size(); ++i) {
-    if (graph.allowed[i] == 0) values[i] = -std::numeric_limits<float>::infinity();
-  }
-  return values;
-}
 
 class OneShotView final : public TaskView {
  public:
@@ -90,7 +72,8 @@ class OneShotPlayer final : public Player {
       const OneShotView& view = static_cast<const OneShotEpisode*>(episode)->view();
       if (view.weights != weights_) {
         const torch::NoGradGuard no_grad;
-        view.logits = WithoutForbidden(network_->Logits(parameters_, view.graph), view.groups);
+        view.logits.clear();
+        AppendLogits(network_->Logits(parameters_, view.graph), view.groups.allowed, view.logits);
         view.weights = weights_;
       }
       decisions.blocks.push_back({.count = view.groups.num_groups, .num_choices = shape_.num_devices});
@@ -139,7 +122,8 @@ class OneShotModel final : public Model {
       if (!computed_.contains(graph)) computed_[graph] = network_->Logits(parameters_, Graph(graph));
       // Samples of one graph are neighbours.
       if (graph_of_sample_.empty() || graph_of_sample_.back() != graph) {
-        logits = WithoutForbidden(computed_[graph], tasks_[graph].groups);
+        logits.clear();
+        AppendLogits(computed_[graph], tasks_[graph].groups.allowed, logits);
       }
       graph_of_sample_.push_back(graph);
       decisions.blocks.push_back({.count = tasks_[graph].groups.num_groups, .num_choices = num_devices_});
@@ -181,13 +165,6 @@ class OneShotModel final : public Model {
 };
 
 }  // namespace
-
-GroupTensors::GroupTensors(const GroupFeatures& features)
-    : nodes(torch::empty({features.num_groups, kNumGroupFeatures}, torch::kFloat32)),
-      from(Indices(features.from)),
-      to(Indices(features.to)) {
-  std::ranges::copy(features.nodes, nodes.data_ptr<float>());
-}
 
 std::unique_ptr<Player> MakeOneShotPlayer(const PolicyShape& shape, std::unique_ptr<OneShotNetwork> network) {
   return std::make_unique<OneShotPlayer>(shape, std::move(network));

@@ -10,19 +10,10 @@
 
 #include "policy/model.h"
 #include "policy/player.h"
-#include "policy/torch/group_features.h"
+#include "policy/torch/group_tensors.h"
 #include "policy/torch/parameters.h"
 
 namespace emplace {
-
-// GroupFeatures as tensors.
-struct GroupTensors {
-  explicit GroupTensors(const GroupFeatures& features);
-
-  torch::Tensor nodes;  // [n, kNumGroupFeatures] float
-  torch::Tensor from;   // [edges] int64
-  torch::Tensor to;     // [edges] int64
-};
 
 // Must compute each graph alone, so that equal input gives equal bits.
 class OneShotNetwork {

@@ -3,34 +3,35 @@
 
 #include <ATen/Parallel.h>
 
+#include <algorithm>
+#include <iterator>
+
 #include "common/error.h"
+#include "policy/rnn/rnn_model.h"
+#include "policy/rnn/rnn_player.h"
 #include "policy/sgdp/sgdp_network.h"
-#include "policy/torch/one_shot.h"
 
 namespace emplace {
 namespace {
 
-struct OneShotKind {
+struct TorchKind {
   const char* name;
-  std::unique_ptr<OneShotNetwork> (*make)(const PolicyShape& shape);
+  std::unique_ptr<Player> (*make_player)(const PolicyShape& shape);
+  std::unique_ptr<Model> (*make_model)(const PolicyShape& shape, const std::vector<PlacementTask>& tasks);
 };
 
-constexpr OneShotKind kOneShotKinds[] = {{"sgdp", MakeSgdpNetwork}};
+constexpr TorchKind kKinds[] = {{"rnn", MakeRnnPlayer, MakeRnnModel}, {"sgdp", MakeSgdpPlayer, MakeSgdpModel}};
 
-std::unique_ptr<OneShotNetwork> MakeNetwork(const PolicyShape& shape) {
-  for (const OneShotKind& kind : kOneShotKinds) {
-    if (shape.kind == kind.name) return kind.make(shape);
-  }
-  EMPLACE_CHECK(false);
-  return nullptr;
+const TorchKind& KindOf(const PolicyShape& shape) {
+  const auto* const kind = std::ranges::find(kKinds, shape.kind, &TorchKind::name);
+  EMPLACE_CHECK(kind != std::end(kKinds));
+  return *kind;
 }
 
-std::unique_ptr<Player> MakePlayerHere(const PolicyShape& shape) {
-  return MakeOneShotPlayer(shape, MakeNetwork(shape));
-}
+std::unique_ptr<Player> MakePlayerHere(const PolicyShape& shape) { return KindOf(shape).make_player(shape); }
 
 std::unique_ptr<Model> MakeModelHere(const PolicyShape& shape, const std::vector<PlacementTask>& tasks) {
-  return MakeOneShotModel(shape, MakeNetwork(shape), tasks);
+  return KindOf(shape).make_model(shape, tasks);
 }
 
 }  // namespace

@@ -35,7 +35,8 @@ struct GroupedGraph {
   std::vector<uint8_t> allowed;           // [num_groups * num_devices] 1 where every op of the group may run
 };
 
-// max_groups: 0: only ops that have to be together are. Throws BadInput, which names an op, when ops that have to be together have no device in common.
+// max_groups: 0: only ops that have to be together are. Throws BadInput, which names an op, when ops that have to be
+// together have no device in common.
 GroupedGraph GroupOps(const OpGraph& graph, const Cluster& cluster, int32_t max_groups);
 
 // Nested groupings for searches, from fine to coarse, each as the group of every op [num_ops]. The first has the

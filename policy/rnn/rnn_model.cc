@@ -1,0 +1,91 @@
+#include "policy/rnn/rnn_model.h"
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "common/error.h"
+#include "policy/rnn/rnn_network.h"
+
+namespace emplace {
+namespace {
+
+class RnnModel final : public Model {
+ public:
+  RnnModel(const PolicyShape& shape, const std::vector<PlacementTask>& tasks)
+      : tasks_(tasks),
+        graphs_(tasks.size()),
+        network_(RnnShape::Of(shape)),
+        parameters_(RnnParameters(RnnShape::Of(shape))),
+        num_devices_(shape.num_devices) {}
+
+  const std::string& device() const override { return device_; }
+
+  // Neighbours on one graph are computed side by side.
+  void Forward(std::span<const float> values, std::span<const Trajectory> episodes, std::span<const Sample> samples,
+               Decisions& decisions) override {
+    parameters_.Set(values, /*with_gradient=*/true);
+    computed_.clear();
+    decisions.blocks.clear();
+    decisions.logits.clear();
+    while (!samples.empty()) {
+      const GraphId graph = episodes[samples.front().episode].graph;
+      const auto other =
+          std::ranges::find_if(samples, [&](const Sample& sample) { return episodes[sample.episode].graph != graph; });
+      const std::span<const Sample> together = samples.first(static_cast<size_t>(other - samples.begin()));
+      samples = samples.subspan(together.size());
+      computed_.push_back(LogitsOf(graph, episodes, together));
+      const GroupGraph& groups = tasks_[graph].groups;
+      for (size_t e = 0; e < together.size(); ++e) {
+        decisions.blocks.push_back({.count = groups.num_groups, .num_choices = num_devices_});
+        AppendLogits(computed_.back()[static_cast<int64_t>(e)], groups.allowed, decisions.logits);
+      }
+    }
+  }
+
+  void Backward(std::span<const float> logit_gradient, std::span<float> gradient) override {
+    for (torch::Tensor& logits : computed_) {
+      const auto count = static_cast<size_t>(logits.numel());
+      torch::Tensor slope = torch::empty_like(logits, torch::MemoryFormat::Contiguous);
+      std::ranges::copy(logit_gradient.first(count), slope.data_ptr<float>());
+      logit_gradient = logit_gradient.subspan(count);
+      parameters_.AddGradient({logits}, {slope}, gradient);
+      logits = torch::Tensor();  // Frees what was recorded.
+    }
+  }
+
+ private:
+  // [B, n, D] of B episodes on one graph.
+  torch::Tensor LogitsOf(GraphId graph, std::span<const Trajectory> episodes, std::span<const Sample> together) {
+    if (!graphs_[graph]) graphs_[graph].emplace(MakeGroupFeatures(tasks_[graph].groups));
+    const RnnEncoded encoded = network_.Encode(parameters_, *graphs_[graph]);
+    RnnState state = network_.Start(std::ssize(together));
+    torch::Tensor before = torch::full({std::ssize(together)}, num_devices_, torch::kInt64);
+    std::vector<torch::Tensor> logits;
+    for (int32_t group = 0; group < tasks_[graph].groups.num_groups; ++group) {
+      logits.push_back(network_.Step(parameters_, encoded, group, before, state));
+      before = torch::empty({std::ssize(together)}, torch::kInt64);
+      for (size_t e = 0; e < together.size(); ++e) {
+        before.data_ptr<int64_t>()[e] = episodes[together[e].episode].actions[static_cast<size_t>(group)];
+      }
+    }
+    return torch::stack(logits, 1);
+  }
+
+  const std::string device_ = "cpu";
+  const std::vector<PlacementTask>& tasks_;
+  std::vector<std::optional<GroupTensors>> graphs_;  // [tasks] made when first needed
+  const RnnNetwork network_;
+  TorchParameters parameters_;
+  const int32_t num_devices_;
+  std::vector<torch::Tensor> computed_;  // The logits of the last Forward, a tensor for each run of neighbours.
+};
+
+}  // namespace
+
+std::unique_ptr<Model> MakeRnnModel(const PolicyShape& shape, const std::vector<PlacementTask>& tasks) {
+  return std::make_unique<RnnModel>(shape, tasks);
+}
+
+}  // namespace emplace

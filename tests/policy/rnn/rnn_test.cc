@@ -1,0 +1,269 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "policy/rnn/rnn_kind.h"
+#include "policy/rnn/rnn_model.h"
+#include "policy/rnn/rnn_player.h"
+#include "policy/torch/group_features.h"
+#include "tests/support/random_task.h"
+#include "tests/support/trials.h"
+
+namespace emplace {
+namespace {
+
+using Numbers = std::vector<double>;
+
+PolicyWeights RandomRnn(int32_t num_devices, Rng& rng) {
+  const PolicyConfig config{.kind = "rnn",
+                            .initial = "",
+                            .own = {{"hidden", 2 * rng.UniformInt(1, 4)},
+                                    {"tanh_constant", 0.5 * static_cast<double>(rng.UniformInt(1, 8))},
+                                    {"temperature", 0.5 * static_cast<double>(rng.UniformInt(1, 4))},
+                                    {"output_scale", 1.0}}};
+  PolicyWeights weights;
+  weights.shape = RnnKind().Shape(config, num_devices);
+  weights.values = RnnKind().InitialValues(weights.shape, config, rng);
+  for (float& value : weights.values) value += static_cast<float>(rng.Uniform(-0.2, 0.2));
+  return weights;
+}
+
+double Logistic(double x) { return 1 / (1 + std::exp(-x)); }
+
+// The network once more, in double precision and one number at a time.
+class NaiveRnn {
+ public:
+  explicit NaiveRnn(const PolicyWeights& weights) : shape_(RnnShape::Of(weights.shape)) {
+    size_t at = 0;
+    for (const ParameterSpec& spec : RnnParameters(shape_)) {
+      for (size_t i = 0; i < NumEntries(spec); ++i) {
+        values_[spec.name].push_back(static_cast<double>(weights.values[at++]));
+      }
+    }
+  }
+
+  // Logits [n][D] of an episode with these actions.
+  std::vector<Numbers> Logits(const GroupGraph& graph, const std::vector<uint8_t>& actions) const {
+    const auto n = static_cast<size_t>(graph.num_groups);
+    const auto width = static_cast<size_t>(shape_.hidden);
+    const std::vector<Numbers> encoded = Encode(graph);
+    std::vector<Numbers> logits;
+    State state{Numbers(width), Numbers(width)};
+    for (size_t g = 0; g < n; ++g) {
+      const size_t before = g == 0 ? static_cast<size_t>(shape_.num_devices) : actions[g - 1];
+      const Numbers& table = values_.at("device.weight");
+      const auto row = table.begin() + static_cast<std::ptrdiff_t>(before * width);
+      Numbers input(row, row + static_cast<std::ptrdiff_t>(width));
+      input.insert(input.end(), encoded[g].begin(), encoded[g].end());
+      LstmStep("decoder", input, state);
+      const Numbers query = Linear("attention.query", state.hidden);
+      Numbers context(width);
+      double total = 0;
+      for (const Numbers& other : encoded) {
+        const Numbers key = Linear("attention.key", other);
+        double score = 0;
+        for (size_t i = 0; i < width; ++i)
+          score += values_.at("attention.score.weight")[i] * std::tanh(key[i] + query[i]);
+        total += std::exp(score);
+        for (size_t i = 0; i < width; ++i) context[i] += std::exp(score) * other[i];
+      }
+      Numbers both = state.hidden;
+      for (const double value : context) both.push_back(value / total);
+      logits.push_back(Linear("output", both));
+      for (double& x : logits.back()) x = shape_.tanh_tenths / 10.0 * std::tanh(x / (shape_.temperature_tenths / 10.0));
+    }
+    return logits;
+  }
+
+ private:
+  struct State {
+    Numbers hidden;
+    Numbers cell;
+  };
+
+  Numbers Linear(const std::string& name, const Numbers& x) const {
+    const Numbers& weight = values_.at(name + ".weight");
+    Numbers y = values_.at(name + ".bias");
+    for (size_t o = 0; o < y.size(); ++o) {
+      for (size_t i = 0; i < x.size(); ++i) y[o] += weight[o * x.size() + i] * x[i];
+    }
+    return y;
+  }
+
+  void LstmStep(const std::string& name, const Numbers& x, State& state) const {
+    const Numbers of_input = Linear(name + ".input", x);
+    const Numbers of_state = Linear(name + ".state", state.hidden);
+    const size_t width = state.hidden.size();
+    for (size_t i = 0; i < width; ++i) {
+      const auto gate = [&](size_t k) { return of_input[k * width + i] + of_state[k * width + i]; };
+      state.cell[i] = Logistic(gate(1)) * state.cell[i] + Logistic(gate(0)) * std::tanh(gate(2));
+      state.hidden[i] = Logistic(gate(3)) * std::tanh(state.cell[i]);
+    }
+  }
+
+  std::vector<Numbers> Encode(const GroupGraph& graph) const {
+    const GroupFeatures features = MakeGroupFeatures(graph);
+    const auto n = static_cast<size_t>(graph.num_groups);
+    const auto half = static_cast<size_t>(shape_.hidden / 2);
+    std::vector<Numbers> read(n);
+    for (size_t g = 0; g < n; ++g) {
+      const auto first = features.nodes.begin() + static_cast<std::ptrdiff_t>(g) * kNumGroupFeatures;
+      read[g] = Linear("input", Numbers(first, first + kNumGroupFeatures));
+      for (double& value : read[g]) value = std::max(value, 0.0);
+    }
+    std::vector<Numbers> encoded(n);
+    for (const bool forward : {true, false}) {
+      State state{Numbers(half), Numbers(half)};
+      for (size_t i = 0; i < n; ++i) {
+        const size_t g = forward ? i : n - 1 - i;
+        LstmStep(forward ? "encoder.forward" : "encoder.backward", read[g], state);
+        encoded[g].insert(encoded[g].end(), state.hidden.begin(), state.hidden.end());
+      }
+    }
+    return encoded;
+  }
+
+  const RnnShape shape_;
+  std::map<std::string, Numbers> values_;
+};
+
+// Plays an episode with these choices; returns all logits.
+std::vector<float> Play(Player& player, const TaskView& view, const std::vector<uint8_t>& choices) {
+  const std::unique_ptr<PlayedEpisode> episode = player.Begin(view, {});
+  PlayedEpisode* const wave[] = {episode.get()};
+  Decisions decisions;
+  std::vector<float> logits;
+  for (const uint8_t choice : choices) {
+    EXPECT_FALSE(episode->done());
+    player.Next(wave, decisions);
+    logits.insert(logits.end(), decisions.logits.begin(), decisions.logits.end());
+    player.Apply(wave, std::vector{choice});
+  }
+  EXPECT_TRUE(episode->done());
+  EXPECT_TRUE(std::ranges::equal(episode->placement(), choices));
+  return logits;
+}
+
+std::vector<uint8_t> RandomChoices(const GroupGraph& graph, Rng& rng) {
+  std::vector<uint8_t> choices;
+  for (int32_t g = 0; g < graph.num_groups; ++g)
+    choices.push_back(static_cast<uint8_t>(RandomAllowedDevice(graph, g, rng)));
+  return choices;
+}
+
+TEST(Rnn, PlayerAndModelEqualTheNaiveNetwork) {
+  for (uint64_t seed = 0; seed < Trials(40); ++seed) {
+    Rng rng(seed);
+    const std::vector<PlacementTask> tasks = {RandomTask(rng, {.max_ops = 20, .max_groups = 10, .restricted = 0.2})};
+    const GroupGraph& groups = tasks[0].groups;
+    const PolicyWeights weights = RandomRnn(groups.num_devices, rng);
+    const NaiveRnn naive(weights);
+    std::vector<Trajectory> episodes(3);
+    std::vector<Sample> samples;
+    for (Trajectory& episode : episodes) {
+      episode.actions = RandomChoices(groups, rng);
+      samples.push_back({samples.size(), 0});
+    }
+    Decisions decisions;
+    MakeRnnModel(weights.shape, tasks)->Forward(weights.values, episodes, samples, decisions);
+    const std::unique_ptr<Player> player = MakeRnnPlayer(weights.shape);
+    player->SetWeights(weights);
+    const std::unique_ptr<TaskView> view = player->View(tasks[0]);
+    size_t at = 0;
+    for (const Trajectory& episode : episodes) {
+      const std::vector<float> played = Play(*player, *view, episode.actions);
+      ASSERT_EQ(played.size(), groups.allowed.size());
+      size_t i = 0;
+      for (const Numbers& row : naive.Logits(groups, episode.actions)) {
+        for (const double expected : row) {
+          if (groups.allowed[i] == 1) {
+            ASSERT_NEAR(static_cast<double>(played[i]), expected, 1e-4) << "seed " << seed;
+            ASSERT_NEAR(static_cast<double>(decisions.logits[at + i]), expected, 1e-4) << "seed " << seed;
+          } else {
+            ASSERT_TRUE(std::isinf(played[i]) && std::isinf(decisions.logits[at + i]));
+          }
+          ++i;
+        }
+      }
+      at += i;
+    }
+    ASSERT_EQ(at, decisions.logits.size());
+  }
+}
+
+// Two episodes of a wave have the bits that each has alone.
+TEST(Rnn, AnEpisodeHasTheSameBitsBesideOthers) {
+  Rng rng(1);
+  const PlacementTask task = RandomTask(rng, {.max_ops = 20, .max_groups = 8});
+  const PolicyWeights weights = RandomRnn(task.groups.num_devices, rng);
+  const std::unique_ptr<Player> player = MakeRnnPlayer(weights.shape);
+  player->SetWeights(weights);
+  const std::unique_ptr<TaskView> view = player->View(task);
+  const std::vector<uint8_t> first = RandomChoices(task.groups, rng);
+  const std::vector<uint8_t> second = RandomChoices(task.groups, rng);
+  std::vector<std::unique_ptr<PlayedEpisode>> episodes;
+  for (int e = 0; e < 2; ++e) episodes.push_back(player->Begin(*view, {}));
+  PlayedEpisode* const wave[] = {episodes[0].get(), episodes[1].get()};
+  Decisions decisions;
+  std::vector<float> together;
+  for (size_t g = 0; g < first.size(); ++g) {
+    player->Next(wave, decisions);
+    const auto half = static_cast<std::ptrdiff_t>(decisions.logits.size() / 2);
+    together.insert(together.end(), decisions.logits.begin() + half, decisions.logits.end());
+    player->Apply(wave, std::vector{first[g], second[g]});
+  }
+  EXPECT_EQ(together, Play(*player, *view, second));
+}
+
+// Of sum(logits * c), for random c, along the gradient, by differences.
+TEST(Rnn, GradientIsTheDerivative) {
+  for (uint64_t seed = 0; seed < 8; ++seed) {
+    Rng rng(seed);
+    std::vector<PlacementTask> tasks;
+    while (tasks.size() < 2) {
+      PlacementTask task = RandomTask(rng, {.max_ops = 20, .max_groups = 8});
+      if (task.groups.num_devices == 2) tasks.push_back(std::move(task));
+    }
+    const PolicyWeights weights = RandomRnn(2, rng);
+    const std::unique_ptr<Model> model = MakeRnnModel(weights.shape, tasks);
+    std::vector<Trajectory> episodes(5);
+    std::vector<Sample> samples;
+    for (Trajectory& episode : episodes) {
+      episode.graph = static_cast<GraphId>(samples.size() / 3);
+      episode.actions = RandomChoices(tasks[episode.graph].groups, rng);
+      samples.push_back({samples.size(), 0});
+    }
+    Decisions decisions;
+    model->Forward(weights.values, episodes, samples, decisions);
+    std::vector<float> c;
+    for (const float logit : decisions.logits) {
+      c.push_back(std::isinf(logit) ? 0.0F : static_cast<float>(rng.Uniform(-1, 1)));
+    }
+    std::vector<float> gradient(weights.values.size());
+    model->Backward(c, gradient);
+    double square = 0;
+    for (const float g : gradient) square += static_cast<double>(g) * static_cast<double>(g);
+    const auto moved = [&](double step) {
+      std::vector<float> values = weights.values;
+      for (size_t i = 0; i < values.size(); ++i) {
+        values[i] += static_cast<float>(step * static_cast<double>(gradient[i]) / std::sqrt(square));
+      }
+      model->Forward(values, episodes, samples, decisions);
+      double total = 0;
+      for (size_t i = 0; i < c.size(); ++i) {
+        if (c[i] != 0.0F) total += static_cast<double>(c[i]) * static_cast<double>(decisions.logits[i]);
+      }
+      return total;
+    };
+    constexpr double kStep = 1e-3;
+    EXPECT_NEAR((moved(kStep) - moved(-kStep)) / (2 * kStep), std::sqrt(square), 0.01 * std::sqrt(square))
+        << "seed " << seed;
+  }
+}
+
+}  // namespace
+}  // namespace emplace
