@@ -88,10 +88,38 @@ class UnitGraph {
   SCOTCH_Graph graph_;
 };
 
+// A graph bound to what libscotch works with: one thread, and random numbers from a seed. Left to itself, libscotch
+// coarsens large graphs by all cores of the machine, and then finds another mapping each time.
+class OneThread {
+ public:
+  OneThread(SCOTCH_Graph* graph, uint64_t seed) {
+    Check(SCOTCH_contextInit(&context_), "contextInit");
+    Check(SCOTCH_contextOptionSetNum(&context_, SCOTCH_OPTIONNUMDETERMINISTIC, 1), "contextOptionSetNum");
+    Check(SCOTCH_contextThreadSpawn(&context_, 1, nullptr), "contextThreadSpawn");
+    Check(SCOTCH_contextRandomClone(&context_), "contextRandomClone");
+    SCOTCH_contextRandomSeed(&context_, static_cast<SCOTCH_Num>(seed & 0x7fffffff));
+    SCOTCH_contextRandomReset(&context_);
+    Check(SCOTCH_graphInit(&bound_), "graphInit");
+    Check(SCOTCH_contextBindGraph(&context_, graph, &bound_), "contextBindGraph");
+  }
+  ~OneThread() {
+    SCOTCH_graphExit(&bound_);
+    SCOTCH_contextExit(&context_);
+  }
+  OneThread(const OneThread&) = delete;
+  OneThread& operator=(const OneThread&) = delete;
+
+  SCOTCH_Graph* graph() { return &bound_; }
+
+ private:
+  SCOTCH_Context context_;
+  SCOTCH_Graph bound_;
+};
+
 // The devices: every pair as far apart as a byte takes from one to the other, each device as strong as it is fast.
 class DeviceArch {
  public:
-  explicit DeviceArch(const ScheduleGraph& graph) {
+  DeviceArch(const ScheduleGraph& graph, uint64_t seed) {
     const auto devices = static_cast<size_t>(graph.num_devices());
     Check(SCOTCH_archInit(&arch_), "archInit");
     if (graph.task().sim.link_model != LinkModel::kTopology) {
@@ -123,7 +151,10 @@ class DeviceArch {
     Check(SCOTCH_graphBuild(&map, 0, static_cast<SCOTCH_Num>(devices), begin.data(), nullptr, speeds.data(), nullptr,
                             static_cast<SCOTCH_Num>(neighbour.size()), neighbour.data(), distance.data()),
           "graphBuild of the devices");
-    Check(SCOTCH_archBuild0(&arch_, &map, 0, nullptr, &strategy), "archBuild0");
+    {
+      OneThread work(&map, seed);
+      Check(SCOTCH_archBuild0(&arch_, work.graph(), 0, nullptr, &strategy), "archBuild0");
+    }
     SCOTCH_stratExit(&strategy);
     SCOTCH_graphExit(&map);
   }
@@ -181,15 +212,14 @@ MethodResult ScotchMethod::Place(const PlacementTask& task) {
   std::vector<SCOTCH_Num> part = FixedUnits(graph);
   if (std::count(part.begin(), part.end(), -1) > 0 && graph.num_devices() > 1) {
     const MutexLock lock(LibraryLock());
-    SCOTCH_randomSeed(static_cast<SCOTCH_Num>(seed_ & 0x7fffffff));
-    SCOTCH_randomReset();
     UnitGraph units(graph);
-    const DeviceArch devices(graph);
+    const DeviceArch devices(graph, seed_);
+    OneThread work(units.get(), seed_);
     SCOTCH_Strat strategy;
     Check(SCOTCH_stratInit(&strategy), "stratInit");
     const bool any_fixed = std::any_of(part.begin(), part.end(), [](SCOTCH_Num fixed) { return fixed >= 0; });
-    Check(any_fixed ? SCOTCH_graphMapFixed(units.get(), devices.get(), &strategy, part.data())
-                    : SCOTCH_graphMap(units.get(), devices.get(), &strategy, part.data()),
+    Check(any_fixed ? SCOTCH_graphMapFixed(work.graph(), devices.get(), &strategy, part.data())
+                    : SCOTCH_graphMap(work.graph(), devices.get(), &strategy, part.data()),
           "graphMap");
     SCOTCH_stratExit(&strategy);
   }
