@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "policy/placer/policy_placer.h"
+#include "policy/placer/policy_proposer.h"
 #include "policy/players.h"
 
 namespace emplace {
@@ -37,9 +38,9 @@ std::unique_ptr<PlacementMethod> MakePolicyMethod(const PolicyWeights& weights, 
 }
 
 void UsePolicy(PolicyWeights weights, MethodOptions& options) {
-  options.make_policy = [shared = std::make_shared<const PolicyWeights>(std::move(weights))](const MethodOptions& own) {
-    return MakePolicyMethod(*shared, own);
-  };
+  const auto shared = std::make_shared<const PolicyWeights>(std::move(weights));
+  options.make_policy = [shared](const MethodOptions& own) { return MakePolicyMethod(*shared, own); };
+  options.make_proposer = [shared](uint64_t seed) { return std::make_unique<PolicyProposer>(*shared, seed); };
 }
 
 }  // namespace emplace

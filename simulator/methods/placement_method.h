@@ -28,8 +28,7 @@ std::vector<std::string> ObjectiveNames();  // latency, throughput
 Objective ObjectiveNamed(const std::string& name);
 
 class PlacementMethod;
-
-class Proposer;
+class Proposer;  // search/proposer.h
 
 // How far a search is.
 struct SearchProgress {
@@ -47,9 +46,10 @@ struct MethodOptions {
   // Makes the method `policy`. Policies lie above this folder, so policy/placer/policy_method.h hands it in; empty:
   // there is no policy.
   std::function<std::unique_ptr<PlacementMethod>(const MethodOptions&)> make_policy = {};
+  // For `auto` and `multilevel`: makes, from a seed, what proposes a placement to them; empty: nothing does.
+  std::function<std::unique_ptr<Proposer>(uint64_t)> make_proposer = {};
   Objective objective = Objective::kLatency;  // For `dp`; all others minimize the latency.
   int threads = 1;                            // For `auto` and `multilevel`, whose results do not depend on it.
-  Proposer* proposer = nullptr;               // For `auto` and `multilevel`: proposes a placement; may be null.
   const std::atomic<bool>* stop = nullptr;    // Ends a search, with the best result so far, when it gets true.
   std::function<void(const SearchProgress&)> progress = nullptr;  // Called by `auto` and `multilevel` now and then.
 };

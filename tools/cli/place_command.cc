@@ -11,7 +11,6 @@
 #include "common/file_io.h"
 #include "common/strings.h"
 #include "policy/placer/policy_method.h"
-#include "policy/placer/policy_proposer.h"
 #include "policy/policy_weights.h"
 #include "simulator/engine/simulator.h"
 #include "simulator/engine/trace_writer.h"
@@ -80,11 +79,9 @@ int Place(const PlaceArguments& args) {
   options.objective = ObjectiveNamed(args.objective);
   const std::optional<PolicyWeights> policy = LoadPolicyIfAny(args.policy);
   const Cluster cluster = LoadCluster(args.devices);
-  std::optional<PolicyProposer> proposer;
   if (policy) {
     CheckPolicyFits(*policy, args.policy, cluster, args.devices);
     UsePolicy(*policy, options);
-    options.proposer = &proposer.emplace(*policy, args.seed);
   }
   std::optional<SearchLine> line;
   options.progress = [&](const SearchProgress& progress) { line->Show(progress); };

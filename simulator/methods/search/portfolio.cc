@@ -67,9 +67,9 @@ std::vector<PortfolioEntry> MakePortfolio(const PlacementTask& task, const Metho
     evaluations[i + 1] = result.evaluations;
     if (result.placement) found[i + 1] = Scored(task, members[i].method, std::move(*result.placement));
   });
-  if (options.proposer != nullptr && limit.Progress(runs + 1) <= 1) {
+  if (options.make_proposer && limit.Progress(runs + 1) <= 1) {
     const auto any = std::find_if(found.begin(), found.end(), [](const auto& entry) { return entry.has_value(); });
-    if (any != found.end()) found.back() = Propose(task, *options.proposer, (*any)->placement);
+    if (any != found.end()) found.back() = Propose(task, *options.make_proposer(options.seed), (*any)->placement);
     evaluations.back() = found.back() ? 1 : 0;
   }
   std::vector<PortfolioEntry> portfolio;

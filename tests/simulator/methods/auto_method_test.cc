@@ -108,8 +108,8 @@ TEST(AutoMethod, TakesWhatAProposerProposesIfItIsBest) {
     ops.push_back(HandOp("op" + std::to_string(o), 10, o < 2 ? none : std::vector<OpIndex>{o - 2}));
   const PlacementTask task = HandTask(ops, HandCluster(2));
   const Placement best = {0, 1, 0, 1, 0, 1};
-  FixedProposer proposer(best);
-  const MethodResult result = AutoMethod({.budget = 2, .proposer = &proposer}).Place(task);
+  const auto make_proposer = [&](uint64_t) { return std::make_unique<FixedProposer>(best); };
+  const MethodResult result = AutoMethod({.budget = 2, .make_proposer = make_proposer}).Place(task);
   EXPECT_EQ(result.placement, best);
   EXPECT_EQ(result.found_by, "fixed");
 }
