@@ -2,8 +2,6 @@
 
 #include <unistd.h>
 
-#include <cstdio>
-
 namespace emplace {
 namespace {
 
@@ -12,10 +10,11 @@ constexpr char kClearLine[] = "\r\x1b[K";
 
 }  // namespace
 
-SearchLine::SearchLine() : shown_(::isatty(STDERR_FILENO) == 1), last_(std::chrono::steady_clock::now()) {}
+SearchLine::SearchLine(std::FILE* stream)
+    : stream_(stream), shown_(::isatty(::fileno(stream)) == 1), last_(std::chrono::steady_clock::now()) {}
 
 SearchLine::~SearchLine() {
-  if (shown_) std::fputs(kClearLine, stderr);
+  if (shown_) std::fputs(kClearLine, stream_);
 }
 
 void SearchLine::Show(const SearchProgress& progress) {
@@ -23,9 +22,9 @@ void SearchLine::Show(const SearchProgress& progress) {
   const auto now = std::chrono::steady_clock::now();
   if (now - last_ < kEvery) return;
   last_ = now;
-  std::fprintf(stderr, "%s%.1f s, %lld placements, best %.3f ms, found by %s", kClearLine, progress.seconds,
+  std::fprintf(stream_, "%s%.1f s, %lld placements, best %.3f ms, found by %s", kClearLine, progress.seconds,
                static_cast<long long>(progress.evaluations), progress.best_us / 1e3, progress.found_by.c_str());
-  std::fflush(stderr);
+  std::fflush(stream_);
 }
 
 }  // namespace emplace

@@ -2,15 +2,17 @@
 #pragma once
 
 #include <chrono>
+#include <cstdio>
 
 #include "simulator/methods/placement_method.h"
 
 namespace emplace {
 
-// Writes to stderr, and nothing where that is no terminal.
+// Writes nothing where the stream is no terminal.
 class SearchLine {
  public:
-  SearchLine();
+  // REQUIRES: stream outlives the line.
+  explicit SearchLine(std::FILE* stream = stderr);
   ~SearchLine();  // Leaves an empty line.
   SearchLine(const SearchLine&) = delete;
   SearchLine& operator=(const SearchLine&) = delete;
@@ -19,6 +21,7 @@ class SearchLine {
   void Show(const SearchProgress& progress);
 
  private:
+  std::FILE* const stream_;
   const bool shown_;
   std::chrono::steady_clock::time_point last_;  // When it was written.
 };

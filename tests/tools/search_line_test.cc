@@ -1,0 +1,51 @@
+#include "tools/cli/search_line.h"
+
+#include <gtest/gtest.h>
+#include <pty.h>
+#include <unistd.h>
+
+#include <array>
+#include <memory>
+#include <string>
+#include <thread>
+
+namespace emplace {
+namespace {
+
+using File = std::unique_ptr<std::FILE, int (*)(std::FILE*)>;
+
+const SearchProgress kProgress = {.seconds = 1.25, .evaluations = 42, .best_us = 1234.5, .found_by = "m-etf"};
+
+TEST(SearchLine, WritesNothingToAFile) {
+  const File file(std::tmpfile(), std::fclose);
+  {
+    SearchLine line(file.get());
+    std::this_thread::sleep_for(std::chrono::milliseconds(150));  // Long enough for a line on a terminal.
+    line.Show(kProgress);
+  }
+  EXPECT_EQ(std::ftell(file.get()), 0);
+}
+
+TEST(SearchLine, TellsATerminalWhatTheBestIsAndLeavesAnEmptyLine) {
+  int reader = -1;
+  int writer = -1;
+  ASSERT_EQ(::openpty(&reader, &writer, nullptr, nullptr, nullptr), 0);
+  const File terminal(::fdopen(writer, "w"), std::fclose);
+  {
+    SearchLine line(terminal.get());
+    std::this_thread::sleep_for(std::chrono::milliseconds(150));
+    line.Show(kProgress);
+    line.Show(kProgress);  // A moment later: not again.
+  }
+  std::fflush(terminal.get());
+  std::array<char, 1000> text{};
+  const ssize_t bytes = ::read(reader, text.data(), text.size());
+  ::close(reader);
+  ASSERT_GT(bytes, 0);
+  const std::string clear = "\r\x1b[K";
+  EXPECT_EQ(std::string(text.data(), static_cast<size_t>(bytes)),
+            clear + "1.2 s, 42 placements, best 1.234 ms, found by m-etf" + clear);
+}
+
+}  // namespace
+}  // namespace emplace
