@@ -1,6 +1,8 @@
 // A pass of a search: a walk that goes from coarse groups to fine ones while it cools down.
 #pragma once
 
+#include <functional>
+
 #include "simulator/methods/search/search_limit.h"
 #include "simulator/methods/search/search_space.h"
 #include "simulator/methods/search/walk.h"
@@ -14,9 +16,13 @@ struct SearchPass {
   double hot = 0;
   double cold = 0;
   double until = 1;  // Progress of the search at which the pass ends.
+  // Whether to leave out fine levels that have more movable groups than evaluations are left, by the number that the
+  // coarser levels have made so far: few of their groups would be tried at all.
+  bool only_levels_that_pay = false;
+  std::function<bool()> stop = [] { return false; };  // Called after each level but the last; true ends the pass.
 };
 
-// Each level has an equal part of the pass, and begins from the best placement so far.
+// Each level begins from the best placement so far, and has an equal part of the pass.
 void RunPass(Walk& walk, const SearchSpace& space, const SearchLimit& limit, const SearchPass& pass);
 
 }  // namespace emplace
