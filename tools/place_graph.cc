@@ -41,6 +41,11 @@ std::string ShownBytes(double bytes) {
   return bytes < 1e6 ? Format("%.0f bytes", bytes) : Format("%.3f GB", bytes / 1e9);
 }
 
+std::string OrderAsked(const std::string& said, MethodOptions& options) {
+  options.orders = said.empty() || said == "best";
+  return said == kNoOrder ? "" : said;
+}
+
 PlacedGraph PlaceGraph(const OpGraph& graph, const Cluster& cluster, const PlaceRequest& request,
                        PlacementMethod& method) {
   CheckKinds(graph, cluster);

@@ -13,6 +13,9 @@
 
 namespace emplace {
 
+// The name beside OrderNames that keeps a method from giving an order.
+inline constexpr char kNoOrder[] = "none";
+
 struct PlaceRequest {
   std::string graph_source;    // Names the graph in errors, such as its file.
   std::string devices_source;  // Names the cluster in errors.
@@ -31,6 +34,10 @@ struct PlacedGraph {
   double lower_bound_us = 0;
   double seconds = 0;  // Wall time of the method and the order, without the preparation of the task.
 };
+
+// The order to ask PlaceGraph for, of what a user said: one of OrderNames, kNoOrder, or nothing, which lets methods that
+// can give an order where that is faster. Sets MethodOptions::orders.
+std::string OrderAsked(const std::string& said, MethodOptions& options);
 
 // Throws BadInput for a device whose kind may run no op, and where no placement can fit the memory: parameters alone
 // need more than all devices have, or one op needs more than any device that may run it. Throws RunFailed where neither

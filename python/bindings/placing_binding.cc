@@ -11,7 +11,6 @@
 #include "common/error.h"
 #include "common/strings.h"
 #include "policy/placer/policy_method.h"
-#include "policy/placer/policy_proposer.h"
 #include "python/bindings/arrays.h"
 #include "python/bindings/bindings.h"
 #include "python/bindings/interruptible.h"
@@ -72,18 +71,16 @@ nb::dict Place(const OpGraph& graph, const Cluster& cluster, const std::string& 
   options.samples = samples;
   options.objective = ObjectiveNamed(objective);
   const std::optional<PolicyWeights> policy = LoadPolicyIfAny(policy_path);
-  std::optional<PolicyProposer> proposer;
   if (policy) {
     CheckPolicyFits(*policy, policy_path, cluster, "the machine");
     UsePolicy(*policy, options);
-    options.proposer = &proposer.emplace(*policy, seed);
   }
   LatestProgress latest;
   options.progress = [&](const SearchProgress& now) { latest.Set(now); };
   const PlaceRequest request = {.graph_source = graph.name(),
                                 .devices_source = "the machine",
                                 .method = method_name,
-                                .order = order,
+                                .order = OrderAsked(order, options),
                                 .objective = options.objective,
                                 .max_groups = MaxGroups(max_groups, policy)};
   std::optional<PlacedGraph> placed;

@@ -17,7 +17,7 @@ def place(graph: _core.Graph, machine: _core.Machine, seconds: float | None = No
 
     seconds: wall time that a searching method may take (1 without a budget). budget: number of placements that it may simulate;
     the result is then the same for any number of threads. method: one of `emplace.methods()`. order: one of `emplace.orders()`,
-    which also decides in which order each device runs its ops. objective: "latency", the time of one step, or "throughput", the
+    which also decides in which order each device runs its ops, or "none"; None lets "auto" give an order where that is faster. objective: "latency", the time of one step, or "throughput", the
     time from step to step in a pipeline (method "dp"). policy: a trained policy, RUN_DIR/policy.safetensors. samples: episodes
     that the method "policy" samples beside the greedy one. threads: None is one for each core. max_groups: ops are placed in at
     most this many groups, or for 0 each by itself; None is as the policy was trained, or 128. progress: a progress bar of tqdm;

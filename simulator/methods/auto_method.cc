@@ -9,7 +9,11 @@ namespace emplace {
 namespace {
 
 constexpr std::array<PassPlan, 1> kAutoPasses = {{
-    {.most_groups = std::numeric_limits<int32_t>::max(), .mix = {}, .hot = 0.002, .cold = 0.00002},
+    {.most_groups = std::numeric_limits<int32_t>::max(),
+     .mix = {},
+     .hot = 0.002,
+     .cold = 0.00002,
+     .only_levels_that_pay = true},
 }};
 
 }  // namespace
@@ -17,7 +21,7 @@ constexpr std::array<PassPlan, 1> kAutoPasses = {{
 AutoMethod::AutoMethod(const MethodOptions& options) : options_(options) { CheckSearchLimits(options); }
 
 MethodResult AutoMethod::Place(const PlacementTask& task) {
-  return SearchFromPortfolio(task, options_, kAutoPasses, "search");
+  return SearchFromPortfolio(task, options_, {.passes = kAutoPasses, .found_by = "search", .orders = true});
 }
 
 }  // namespace emplace

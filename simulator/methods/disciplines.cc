@@ -7,7 +7,6 @@
 
 #include "common/error.h"
 #include "common/strings.h"
-#include "simulator/methods/dispatch.h"
 #include "simulator/methods/upward_rank.h"
 
 namespace emplace {
@@ -22,11 +21,7 @@ DeviceOrders ByArrival(const PlacementTask& task, std::span<const DeviceIndex> p
 }
 
 DeviceOrders ByRank(const PlacementTask& task, std::span<const DeviceIndex> placement) {
-  const ScheduleGraph graph(task);
-  DispatchRule rule;
-  rule.wave.assign(placement.size(), 0);
-  rule.rank_us = PlacedUpwardRanksUs(graph, placement);
-  return Dispatch(graph, placement, rule);
+  return DispatchByRank(ScheduleGraph(task), placement).orders;
 }
 
 // The micro-batch of each op; of an op that is in none, the last one that it waits for, or -1.
@@ -74,14 +69,14 @@ DispatchRule EarliestMicrobatchFirst(const ScheduleGraph& graph, std::span<const
 
 DeviceOrders DepthFirst(const PlacementTask& task, std::span<const DeviceIndex> placement) {
   const ScheduleGraph graph(task);
-  return Dispatch(graph, placement, EarliestMicrobatchFirst(graph, placement));
+  return Dispatch(graph, placement, EarliestMicrobatchFirst(graph, placement)).orders;
 }
 
 DeviceOrders OneForwardOneBackward(const PlacementTask& task, std::span<const DeviceIndex> placement) {
   const ScheduleGraph graph(task);
   DispatchRule rule = EarliestMicrobatchFirst(graph, placement);
   rule.most_begun = DevicesFromHereOn(graph, placement, rule.rank_us);
-  return Dispatch(graph, placement, rule);
+  return Dispatch(graph, placement, rule).orders;
 }
 
 struct Discipline {
@@ -100,6 +95,13 @@ ChosenOrder Choose(const Discipline& discipline, const PlacementTask& task, std:
 }
 
 }  // namespace
+
+Dispatched DispatchByRank(const ScheduleGraph& graph, std::span<const DeviceIndex> placement, double limit_us) {
+  DispatchRule rule;
+  rule.wave.assign(placement.size(), 0);
+  rule.rank_us = PlacedUpwardRanksUs(graph, placement);
+  return Dispatch(graph, placement, rule, limit_us);
+}
 
 std::vector<std::string> DisciplineNames() {
   std::vector<std::string> names;

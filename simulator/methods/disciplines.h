@@ -9,12 +9,15 @@
 //   holds the activations of that many micro-batches, and not of all.
 #pragma once
 
+#include <limits>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "simulator/environment/placement_task.h"
 #include "simulator/graph/device_order.h"
+#include "simulator/methods/dispatch.h"
+#include "simulator/methods/list_schedule.h"
 #include "simulator/methods/placement_method.h"
 #include "simulator/methods/placement_scorer.h"
 
@@ -31,6 +34,11 @@ std::vector<std::string> DisciplineNames();
 ChosenOrder OrderBy(const std::string& discipline, const PlacementTask& task, std::span<const DeviceIndex> placement);
 // The best of all disciplines: the shortest makespan of those that fit the memory.
 ChosenOrder BestOrder(const PlacementTask& task, std::span<const DeviceIndex> placement);
+
+// The orders by rank, and the makespan that the dispatch estimates; given up where it will exceed limit_us (Dispatch).
+// REQUIRES: as of OrderBy.
+Dispatched DispatchByRank(const ScheduleGraph& graph, std::span<const DeviceIndex> placement,
+                          double limit_us = std::numeric_limits<double>::infinity());
 
 // The names above and `best`, for users; gives a method's result the order of this name, if it has a placement.
 std::vector<std::string> OrderNames();

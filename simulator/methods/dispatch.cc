@@ -3,8 +3,9 @@
 #include <algorithm>
 #include <compare>
 #include <functional>
+#include <numeric>
 #include <queue>
-#include <set>
+#include <tuple>
 
 #include "common/error.h"
 
@@ -13,18 +14,31 @@ namespace {
 
 class Dispatcher {
  public:
-  Dispatcher(const ScheduleGraph& graph, std::span<const DeviceIndex> placement, const DispatchRule& rule)
+  Dispatcher(const ScheduleGraph& graph, std::span<const DeviceIndex> placement, const DispatchRule& rule,
+             double limit_us)
       : graph_(graph),
         sim_(graph.task().sim),
         microbatch_(graph.task().microbatch_of_op),
         placement_(placement),
         rule_(rule),
+        limit_us_(limit_us),
+        turn_(static_cast<size_t>(sim_.num_ops)),
+        op_at_(turn_.size()),
         missing_(sim_.num_inputs),
         ready_(static_cast<size_t>(sim_.num_devices)),
         begun_(ready_.size()),
         device_free_us_(ready_.size()),
         link_free_us_(ready_.size()),
         orders_(ready_.size()) {
+    std::iota(op_at_.begin(), op_at_.end(), 0);
+    std::sort(op_at_.begin(), op_at_.end(), [&](OpIndex a, OpIndex b) {
+      const auto key = [&](OpIndex op) {
+        const auto o = static_cast<size_t>(op);
+        return std::tuple(rule.wave[o], -rule.rank_us[o], op);
+      };
+      return key(a) < key(b);
+    });
+    for (size_t i = 0; i < op_at_.size(); ++i) turn_[static_cast<size_t>(op_at_[i])] = static_cast<int32_t>(i);
     if (rule.most_begun.empty()) return;
     for (size_t o = 0; o < microbatch_.size(); ++o) {
       if (microbatch_[o] < 0) continue;
@@ -35,7 +49,7 @@ class Dispatcher {
     for (Begun& begun : begun_) begun.SkipAbsent();
   }
 
-  DeviceOrders Run() {
+  Dispatched Run() {
     for (OpIndex op = 0; op < sim_.num_ops; ++op) {
       if (missing_[static_cast<size_t>(op)] == 0) MakeReady(op);
     }
@@ -53,8 +67,10 @@ class Dispatcher {
         Handle(event);
       }
       StartOnFreeDevices(now);
+      if (given_up_) return {{}, std::numeric_limits<double>::infinity()};
     }
-    return std::move(orders_);
+    for (; !events_.empty(); events_.pop()) now = events_.top().time_us;
+    return {std::move(orders_), now};
   }
 
  private:
@@ -67,12 +83,6 @@ class Dispatcher {
     int32_t subject;  // An op, a tensor, or a device.
     DeviceIndex to;   // Where a tensor arrives; kEverywhere: at all devices that read it, but its maker's.
     auto operator<=>(const Event&) const = default;
-  };
-  struct Ready {
-    int32_t wave;
-    double minus_rank_us;
-    OpIndex op;
-    auto operator<=>(const Ready&) const = default;
   };
   // The micro-batches of one device.
   struct Begun {
@@ -90,10 +100,9 @@ class Dispatcher {
     return rule_.most_begun.empty() ? -1 : microbatch_[static_cast<size_t>(op)];
   }
 
-  void MakeReady(OpIndex op) {
-    const auto o = static_cast<size_t>(op);
-    ready_[DeviceOf(op)].insert({rule_.wave[o], -rule_.rank_us[o], op});
-  }
+  void MakeReady(OpIndex op) { ready_[DeviceOf(op)].push(turn_[static_cast<size_t>(op)]); }
+  // REQUIRES: an op is ready there.
+  OpIndex First(size_t device) const { return op_at_[static_cast<size_t>(ready_[device].top())]; }
   void TakeInput(OpIndex op) {
     if (--missing_[static_cast<size_t>(op)] == 0) MakeReady(op);
   }
@@ -109,8 +118,7 @@ class Dispatcher {
 
   void StartOnFreeDevices(double now) {
     for (size_t device = 0; device < ready_.size(); ++device) {
-      const bool starts =
-          device_free_us_[device] <= now && !ready_[device].empty() && MayStart(device, ready_[device].begin()->op);
+      const bool starts = device_free_us_[device] <= now && !ready_[device].empty() && MayStart(device, First(device));
       if (starts) StartFirst(device, now);
     }
   }
@@ -121,8 +129,9 @@ class Dispatcher {
   }
 
   void StartFirst(size_t device, double now) {
-    const OpIndex op = ready_[device].begin()->op;
-    ready_[device].erase(ready_[device].begin());
+    const OpIndex op = First(device);
+    ready_[device].pop();
+    given_up_ |= now + rule_.rank_us[static_cast<size_t>(op)] > limit_us_;
     orders_[device].push_back(op);
     ++started_;
     const int32_t microbatch = MicrobatchOf(op);
@@ -158,15 +167,17 @@ class Dispatcher {
     if (microbatch >= 0 && --begun.ops_left[static_cast<size_t>(microbatch)] == 0) --begun.count;
     const auto o = static_cast<size_t>(op);
     for (int32_t tensor = sim_.tensor_begin[o]; tensor < sim_.tensor_begin[o + 1]; ++tensor) {
-      std::set<DeviceIndex> elsewhere;
+      elsewhere_.clear();
       for (const OpIndex reader : sim_.tensor_consumers.Row(tensor)) {
         if (DeviceOf(reader) == device) {
           TakeInput(reader);
         } else {
-          elsewhere.insert(placement_[static_cast<size_t>(reader)]);
+          elsewhere_.push_back(placement_[static_cast<size_t>(reader)]);
         }
       }
-      for (const DeviceIndex to : elsewhere) {
+      std::sort(elsewhere_.begin(), elsewhere_.end());
+      elsewhere_.erase(std::unique(elsewhere_.begin(), elsewhere_.end()), elsewhere_.end());
+      for (const DeviceIndex to : elsewhere_) {
         const double arrival =
             std::max(link_free_us_[device], now) + graph_.TransferUs(tensor, static_cast<DeviceIndex>(device), to);
         link_free_us_[device] = arrival + sim_.transfer_overhead_us;
@@ -190,20 +201,27 @@ class Dispatcher {
   const std::vector<int32_t>& microbatch_;
   std::span<const DeviceIndex> placement_;
   const DispatchRule& rule_;
-  std::vector<int32_t> missing_;        // [n] inputs that are not there
-  std::vector<std::set<Ready>> ready_;  // [D]
+  const double limit_us_;
+  bool given_up_ = false;
+  std::vector<int32_t> turn_;     // [n] place of each op in the order of the rule
+  std::vector<OpIndex> op_at_;    // [n] the op at each place
+  std::vector<int32_t> missing_;  // [n] inputs that are not there
+  // [D] places of the ops that are ready, the first of them on top.
+  std::vector<std::priority_queue<int32_t, std::vector<int32_t>, std::greater<>>> ready_;
   std::vector<Begun> begun_;            // [D]
   std::vector<double> device_free_us_;  // [D]
   std::vector<double> link_free_us_;    // [D] of the sending link
   std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;
   int32_t started_ = 0;
   DeviceOrders orders_;
+  std::vector<DeviceIndex> elsewhere_;  // Scratch: the other devices that read a tensor.
 };
 
 }  // namespace
 
-DeviceOrders Dispatch(const ScheduleGraph& graph, std::span<const DeviceIndex> placement, const DispatchRule& rule) {
-  return Dispatcher(graph, placement, rule).Run();
+Dispatched Dispatch(const ScheduleGraph& graph, std::span<const DeviceIndex> placement, const DispatchRule& rule,
+                    double limit_us) {
+  return Dispatcher(graph, placement, rule, limit_us).Run();
 }
 
 }  // namespace emplace

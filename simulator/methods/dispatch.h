@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <vector>
 
@@ -19,10 +20,17 @@ struct DispatchRule {
   std::vector<int32_t> most_begun;
 };
 
+struct Dispatched {
+  DeviceOrders orders;     // They can be followed (CheckOrders).
+  double makespan_us = 0;  // An estimate; infinity if the dispatch was given up.
+};
+
 // Goes through a step of the placed graph as the simulator does, but whenever a device gets free, it starts the first
 // ready op by the rule. If no device may start anything, for the limits are too low for the graph, the first ready op
-// starts nevertheless. Returns the order of each device, which can be followed (CheckOrders). Times are estimates as
-// those of list_schedule.h: of all links only the sender's own is ever busy. REQUIRES: placement [n] is legal.
-DeviceOrders Dispatch(const ScheduleGraph& graph, std::span<const DeviceIndex> placement, const DispatchRule& rule);
+// starts nevertheless. Times are estimates as those of list_schedule.h: of all links only the sender's own is ever
+// busy. Given up as soon as an op starts whose rank lasts longer than until limit_us: ranks have to be upward ranks
+// then. REQUIRES: placement [n] is legal.
+Dispatched Dispatch(const ScheduleGraph& graph, std::span<const DeviceIndex> placement, const DispatchRule& rule,
+                    double limit_us = std::numeric_limits<double>::infinity());
 
 }  // namespace emplace

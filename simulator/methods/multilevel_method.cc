@@ -17,7 +17,7 @@ constexpr std::array<PassPlan, 2> kMultilevelPasses = {{
 MultilevelMethod::MultilevelMethod(const MethodOptions& options) : options_(options) { CheckSearchLimits(options); }
 
 MethodResult MultilevelMethod::Place(const PlacementTask& task) {
-  return SearchFromPortfolio(task, options_, kMultilevelPasses, "multilevel");
+  return SearchFromPortfolio(task, options_, {.passes = kMultilevelPasses, .found_by = "multilevel"});
 }
 
 }  // namespace emplace

@@ -126,6 +126,8 @@ TEST_F(CliTest, PlaceWritesTheOrderThatItIsAskedFor) {
     EXPECT_EQ(printed["order"], order);
     EXPECT_LE(best["makespan_us"], printed["makespan_us"]);
   }
+  EXPECT_FALSE(
+      Json::parse(Emplace("place " + inputs + "--method auto --budget 500 --order none --json").out).contains("order"));
   ExpectRefused("place " + inputs + "--method expert --order fifo", "fifo");
 }
 

@@ -86,6 +86,7 @@ int Place(const PlaceArguments& args) {
   std::optional<SearchLine> line;
   options.progress = [&](const SearchProgress& progress) { line->Show(progress); };
   options.stop = &Interrupted();
+  const std::string order = OrderAsked(args.order, options);
   const std::unique_ptr<PlacementMethod> method = MakeMethod(args.method, options);
   const OpGraph graph = LoadGraph(args.graph);
   if (method->searches()) CatchInterrupts();
@@ -94,7 +95,7 @@ int Place(const PlaceArguments& args) {
                                         {.graph_source = args.graph,
                                          .devices_source = args.devices,
                                          .method = args.method,
-                                         .order = args.order,
+                                         .order = order,
                                          .objective = options.objective,
                                          .max_groups = MaxGroups(args.max_groups, policy)},
                                         *method);
@@ -170,11 +171,14 @@ void AddPlaceCommand(CLI::App& app, std::function<int()>& run) {
   command->add_option("--devices", args->devices, "Devices, YAML")->required();
   command->add_option("--policy", args->policy, "Policy, RUN_DIR/policy.safetensors: auto tries its placement, too");
   command->add_option("--method", args->method, "One of: " + Join(MethodNames(), ", "))->capture_default_str();
+  std::vector<std::string> orders = OrderNames();
+  orders.insert(orders.begin(), kNoOrder);
   command
       ->add_option("--order", args->order,
-                   "Also decide in which order each device runs its ops, one of: " + Join(OrderNames(), ", ") +
-                       " (default: no order; ops run as they get ready)")
-      ->check(CLI::IsMember(OrderNames()));
+                   "Order in which each device runs its ops, one of: " + Join(orders, ", ") + "; " + kNoOrder +
+                       " lets ops run as they get ready (default: auto gives an order where that is faster, and other "
+                       "methods give none)")
+      ->check(CLI::IsMember(orders));
   CLI::Option* const method = command->get_option("--method");
   command
       ->add_option(

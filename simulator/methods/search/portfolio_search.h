@@ -15,12 +15,19 @@ struct PassPlan {
   MoveMix mix;
   double hot;
   double cold;
+  bool only_levels_that_pay = false;
 };
 
-// Passes have equal parts of what the portfolio leaves of the time or budget. found_by: the name under which a result
-// of the walk is reported. The result is never worse than any of the portfolio, and with a budget alone does not depend
-// on the number of threads. REQUIRES: CheckSearchLimits.
-MethodResult SearchFromPortfolio(const PlacementTask& task, const MethodOptions& options,
-                                 std::span<const PassPlan> passes, const std::string& found_by);
+struct SearchPlan {
+  std::span<const PassPlan> passes;  // They have equal parts of what the portfolio leaves of the time or budget.
+  std::string found_by;              // The name under which a result of the walk is reported.
+  // Whether to search for a placement with an order of its ops, too (disciplines.h), where the time or budget allows
+  // it. The result has an order where that is better than running ops as they get ready.
+  bool orders = false;
+};
+
+// The result is never worse than any of the portfolio, and with a budget alone does not depend on the number of
+// threads. REQUIRES: CheckSearchLimits.
+MethodResult SearchFromPortfolio(const PlacementTask& task, const MethodOptions& options, const SearchPlan& plan);
 
 }  // namespace emplace

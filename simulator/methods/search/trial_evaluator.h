@@ -10,27 +10,20 @@
 
 #include "simulator/engine/simulator.h"
 #include "simulator/graph/placement.h"
-#include "simulator/methods/placement_scorer.h"
-#include "simulator/methods/search/move.h"
+#include "simulator/methods/search/move_evaluator.h"
 
 namespace emplace {
 
-// Not thread-safe.
-class TrialEvaluator {
+class TrialEvaluator : public MoveEvaluator {
  public:
   // REQUIRES: task outlives it.
   explicit TrialEvaluator(const PlacementTask& task);
 
-  // Returns the score of the new base.
-  SearchScore SetBase(std::span<const DeviceIndex> placement);
-  // As above, with a score that is known.
-  void SetBase(std::span<const DeviceIndex> placement, const SearchScore& score);
+  SearchScore SetBase(std::span<const DeviceIndex> placement) override;
+  void SetBase(std::span<const DeviceIndex> placement, const SearchScore& score) override;
+  std::optional<SearchScore> Try(const Move& move, double limit_us) override;
+  const Placement& base() const override { return placement_; }
   const SearchScore& base_score() const { return base_score_; }
-  // The score of the base with `move`, if the search may take it: if it lacks fewer bytes of memory than the base, or
-  // as few with a makespan of limit_us at most. REQUIRES: there is a base, and the move is legal.
-  std::optional<SearchScore> Try(const Move& move, double limit_us);
-
-  const Placement& base() const { return placement_; }
 
  private:
   // Bytes that the simulated peaks lack. REQUIRES: the simulator's last call was for placement_.

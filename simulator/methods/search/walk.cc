@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cmath>
+#include <utility>
 
 #include "common/error.h"
 
@@ -14,28 +15,30 @@ constexpr size_t kMostTrialsPerThread = 16;
 }  // namespace
 
 struct Walk::Worker {
-  explicit Worker(const SearchSpace& space) : evaluator(space.task()), generator(space) {}
+  Worker(const SearchSpace& space, std::unique_ptr<MoveEvaluator> own) : evaluator(std::move(own)), generator(space) {}
 
-  TrialEvaluator evaluator;
+  std::unique_ptr<MoveEvaluator> evaluator;
   MoveGenerator generator;
   uint64_t version = 0;  // Of the evaluator's base.
 };
 
-Walk::Walk(const SearchSpace& space, SearchLimit& limit, ThreadTeam& team, uint64_t seed)
+Walk::Walk(const SearchSpace& space, SearchLimit& limit, ThreadTeam& team, uint64_t seed,
+           const std::function<std::unique_ptr<MoveEvaluator>()>& make_evaluator)
     : limit_(limit),
       team_(team),
       rng_(Rng(seed).Fork("walk")),
       // A single thread never evaluates a move in vain.
       trials_(team.size() > 1 ? kMostTrialsPerThread * static_cast<size_t>(team.size()) : 1),
       num_trials_(static_cast<size_t>(team.size())) {
-  for (int thread = 0; thread < team.size(); ++thread) workers_.push_back(std::make_unique<Worker>(space));
+  for (int thread = 0; thread < team.size(); ++thread)
+    workers_.push_back(std::make_unique<Worker>(space, make_evaluator()));
 }
 
 Walk::~Walk() = default;
 
 void Walk::Start(const Placement& placement) {
   current_ = placement;
-  current_score_ = workers_[0]->evaluator.SetBase(current_);
+  current_score_ = workers_[0]->evaluator->SetBase(current_);
   workers_[0]->version = ++version_;
   limit_.Count(1);
   if (best_.empty() || current_score_ < best_score_) {
@@ -83,15 +86,15 @@ void Walk::Run(const WalkStage& stage) {
 
 void Walk::Evaluate(Worker& worker, const WalkStage& stage, size_t ahead, double temperature_us) {
   if (worker.version != version_) {
-    worker.evaluator.SetBase(current_, current_score_);
+    worker.evaluator->SetBase(current_, current_score_);
     worker.version = version_;
   }
   Rng rng = rng_.Fork("move", number_ + ahead);
   Trial& trial = trials_[ahead];
-  worker.generator.Draw(rng, stage.level, stage.mix, worker.evaluator.base(), trial.move);
+  worker.generator.Draw(rng, stage.level, stage.mix, worker.evaluator->base(), trial.move);
   // A move that makes the makespan longer is taken with probability exp(-increase / temperature).
   const double limit_us = current_score_.makespan_us - temperature_us * std::log(1 - rng.Uniform());
-  trial.score = trial.move.empty() ? std::nullopt : worker.evaluator.Try(trial.move, limit_us);
+  trial.score = trial.move.empty() ? std::nullopt : worker.evaluator->Try(trial.move, limit_us);
 }
 
 void Walk::Take(const Move& move, const SearchScore& score) {

@@ -7,11 +7,11 @@
 #include <string>
 #include <vector>
 
+#include "simulator/methods/search/move_evaluator.h"
 #include "simulator/methods/search/move_generator.h"
 #include "simulator/methods/search/search_limit.h"
 #include "simulator/methods/search/search_space.h"
 #include "simulator/methods/search/thread_team.h"
-#include "simulator/methods/search/trial_evaluator.h"
 
 namespace emplace {
 
@@ -30,8 +30,9 @@ struct WalkStage {
 // is taken, and those behind it are forgotten. So the walk is the one that a single thread would make.
 class Walk {
  public:
-  // REQUIRES: space, limit and team outlive the walk; space.any().
-  Walk(const SearchSpace& space, SearchLimit& limit, ThreadTeam& team, uint64_t seed);
+  // make_evaluator: called once for each thread. REQUIRES: space, limit and team outlive the walk; space.any().
+  Walk(const SearchSpace& space, SearchLimit& limit, ThreadTeam& team, uint64_t seed,
+       const std::function<std::unique_ptr<MoveEvaluator>()>& make_evaluator);
   ~Walk();
 
   // Goes on from this placement. It counts as an evaluation.

@@ -38,6 +38,7 @@ TYPED_TEST(SearchMethod, FindsTheSameWithAnyNumberOfThreads) {
     for (const int threads : {2, 4}) {
       const MethodResult result = TypeParam({.budget = 400, .seed = seed, .threads = threads}).Place(task);
       EXPECT_EQ(result.placement, alone.placement) << "seed " << seed << ", " << threads << " threads";
+      EXPECT_EQ(result.orders, alone.orders);
       EXPECT_EQ(result.evaluations, alone.evaluations);
       EXPECT_EQ(result.found_by, alone.found_by);
     }
@@ -48,14 +49,32 @@ TYPED_TEST(SearchMethod, IsNeverWorseThanItsPortfolio) {
   for (uint64_t seed = 0; seed < Trials(100); ++seed) {
     const PlacementTask task = Task(seed);
     const MethodResult result = TypeParam({.budget = 100, .seed = seed}).Place(task);
+    PlacementScorer with_order(task, result.orders);
     PlacementScorer scorer(task);
     for (const char* const name : {"single", "m-etf", "expert", "heft", "scotch", "m-sct"}) {
       const MethodResult member = MakeMethod(name, {.seed = seed})->Place(task);
       if (!member.placement) continue;
       ASSERT_TRUE(result.placement);
-      EXPECT_LE(scorer.Score(*result.placement), scorer.Score(*member.placement)) << name << ", seed " << seed;
+      EXPECT_LE(with_order.Score(*result.placement), scorer.Score(*member.placement)) << name << ", seed " << seed;
     }
   }
+}
+
+TEST(AutoMethod, HasAnOrderOnlyWhereThatIsBetter) {
+  int ordered = 0;
+  for (uint64_t seed = 0; seed < Trials(40); ++seed) {
+    const RandomTaskSource source = Source(seed);
+    const PlacementTask task = PlacementTask::Make(source.graph, source.cluster, 20);
+    const MethodResult result = AutoMethod({.budget = 400, .seed = seed}).Place(task);
+    ASSERT_TRUE(result.placement);
+    EXPECT_EQ(result.orders.empty(), result.discipline.empty());
+    if (result.orders.empty()) continue;
+    ++ordered;
+    EXPECT_NO_THROW(CheckOrders(source.graph, source.cluster, *result.placement, result.orders));
+    EXPECT_LE(PlacementScorer(task, result.orders).Score(*result.placement),
+              PlacementScorer(task).Score(*result.placement));
+  }
+  EXPECT_GT(ordered, 0);
 }
 
 TYPED_TEST(SearchMethod, KeepsWithinAnyBudgetAndIsLegal) {

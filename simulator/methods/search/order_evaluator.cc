@@ -1,0 +1,49 @@
+#include "simulator/methods/search/order_evaluator.h"
+
+#include <limits>
+
+#include "simulator/methods/disciplines.h"
+#include "simulator/methods/dispatch.h"
+
+namespace emplace {
+namespace {
+
+constexpr double kNoLimit = std::numeric_limits<double>::infinity();
+// The makespan that a dispatch estimates may be too long by as much.
+constexpr double kTolerance = 1.02;
+
+}  // namespace
+
+SearchScore OrderEvaluator::SetBase(std::span<const DeviceIndex> placement) {
+  SetBase(placement, {});
+  base_score_ = *ScoreOfPlacement(kNoLimit);
+  return base_score_;
+}
+
+void OrderEvaluator::SetBase(std::span<const DeviceIndex> placement, const SearchScore& score) {
+  placement_.assign(placement.begin(), placement.end());
+  base_score_ = score;
+}
+
+std::optional<SearchScore> OrderEvaluator::Try(const Move& move, double limit_us) {
+  undo_.clear();
+  for (const OpMove& to : move) {
+    DeviceIndex& device = placement_[static_cast<size_t>(to.op)];
+    undo_.push_back({to.op, device});
+    device = to.device;
+  }
+  // What lacks less memory is taken with any makespan.
+  const std::optional<SearchScore> score = ScoreOfPlacement(base_score_.bytes_over == 0 ? limit_us : kNoLimit);
+  for (const OpMove& back : undo_) placement_[static_cast<size_t>(back.op)] = back.device;
+  if (!score || score->bytes_over > base_score_.bytes_over) return std::nullopt;
+  if (score->bytes_over == base_score_.bytes_over && score->makespan_us > limit_us) return std::nullopt;
+  return score;
+}
+
+std::optional<SearchScore> OrderEvaluator::ScoreOfPlacement(double limit_us) const {
+  const Dispatched dispatched = DispatchByRank(graph_, placement_, kTolerance * limit_us);
+  if (dispatched.makespan_us > kTolerance * limit_us) return std::nullopt;
+  return PlacementScorer(task_, dispatched.orders).Score(placement_);
+}
+
+}  // namespace emplace

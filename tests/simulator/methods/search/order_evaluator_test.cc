@@ -1,0 +1,94 @@
+#include "simulator/methods/search/order_evaluator.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "simulator/methods/disciplines.h"
+#include "simulator/methods/search/move_generator.h"
+#include "tests/support/random_task.h"
+#include "tests/support/trials.h"
+
+namespace emplace {
+namespace {
+
+// Random walks, in which memory is often short: what an evaluator takes has the score of a full simulation with the
+// order by rank, and without a limit nothing that lacks no more memory than the base is refused.
+TEST(OrderEvaluator, GivesTheScoreWithTheOrderByRank) {
+  int taken = 0;
+  int refused = 0;
+  for (uint64_t seed = 0; seed < Trials(100); ++seed) {
+    Rng rng(seed);
+    const RandomTaskSource source =
+        RandomSource(rng, {.max_ops = 80, .restricted = 0.1, .link_model = static_cast<LinkModel>(seed % 3)});
+    const PlacementTask task = PlacementTask::Make(source.graph, source.cluster, 12);
+    const SearchSpace space(task);
+    if (!space.any()) continue;
+    MoveGenerator generator(space);
+    OrderEvaluator evaluator(task);
+    Placement base(static_cast<size_t>(task.sim.num_ops));
+    std::vector<uint8_t> groups;
+    for (int32_t group = 0; group < task.groups.num_groups; ++group) {
+      groups.push_back(static_cast<uint8_t>(RandomAllowedDevice(task.groups, group, rng)));
+    }
+    task.Expand(groups, base);
+    SearchScore base_score = evaluator.SetBase(base);
+    ASSERT_EQ(base_score, OrderBy("rank", task, base).score);
+    for (int step = 0; step < 20; ++step) {
+      Move move;
+      generator.Draw(rng, static_cast<size_t>(rng.UniformInt(0, std::ssize(space.levels()) - 1)), {}, base, move);
+      Placement moved = base;
+      for (const OpMove& to : move) moved[static_cast<size_t>(to.op)] = to.device;
+      const SearchScore full = OrderBy("rank", task, moved).score;
+      const bool limited = rng.Uniform() < 0.7;
+      const double limit_us =
+          limited ? base_score.makespan_us * rng.Uniform(0.9, 1.2) : std::numeric_limits<double>::infinity();
+      const std::optional<SearchScore> score = evaluator.Try(move, limit_us);
+      ASSERT_EQ(evaluator.base(), base);
+      const bool may_be_taken = full.bytes_over < base_score.bytes_over ||
+                                (full.bytes_over == base_score.bytes_over && full.makespan_us <= limit_us);
+      if (!limited) {
+        ASSERT_EQ(score.has_value(), may_be_taken);
+      }
+      refused += static_cast<int>(!score);
+      if (!score) continue;
+      ++taken;
+      ASSERT_TRUE(may_be_taken);
+      ASSERT_EQ(*score, full);
+      base = moved;
+      base_score = full;
+      evaluator.SetBase(base, base_score);
+    }
+  }
+  EXPECT_GT(taken, 100);
+  EXPECT_GT(refused, 100);
+}
+
+TEST(DispatchByRank, IsTheSameWithALimitUnlessItIsGivenUp) {
+  int given_up = 0;
+  for (uint64_t seed = 0; seed < Trials(100); ++seed) {
+    Rng rng(seed);
+    const PlacementTask task = RandomTask(rng, {.max_ops = 80});
+    const ScheduleGraph graph(task);
+    Placement placement(static_cast<size_t>(task.sim.num_ops));
+    std::vector<uint8_t> groups;
+    for (int32_t group = 0; group < task.groups.num_groups; ++group) {
+      groups.push_back(static_cast<uint8_t>(RandomAllowedDevice(task.groups, group, rng)));
+    }
+    task.Expand(groups, placement);
+    const Dispatched whole = DispatchByRank(graph, placement);
+    const double limit_us = whole.makespan_us * rng.Uniform(0.5, 1.5);
+    const Dispatched limited = DispatchByRank(graph, placement, limit_us);
+    if (std::isinf(limited.makespan_us)) {
+      ++given_up;
+      continue;
+    }
+    EXPECT_EQ(limited.makespan_us, whole.makespan_us);
+    EXPECT_EQ(limited.orders, whole.orders);
+  }
+  EXPECT_GT(given_up, 10);
+}
+
+}  // namespace
+}  // namespace emplace
