@@ -61,13 +61,13 @@ TEST(OrderEvaluator, GivesTheScoreWithTheOrderByRank) {
       evaluator.SetBase(base, base_score);
     }
   }
-  EXPECT_GT(taken, 100);
-  EXPECT_GT(refused, 100);
+  EXPECT_GT(taken, 30);
+  EXPECT_GT(refused, 30);
 }
 
 TEST(DispatchByRank, IsTheSameWithALimitUnlessItIsGivenUp) {
   int given_up = 0;
-  for (uint64_t seed = 0; seed < Trials(100); ++seed) {
+  for (uint64_t seed = 0; seed < 100; ++seed) {
     Rng rng(seed);
     const PlacementTask task = RandomTask(rng, {.max_ops = 80});
     const ScheduleGraph graph(task);
