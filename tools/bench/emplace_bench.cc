@@ -1,6 +1,7 @@
 // emplace-bench: what can be measured without LibTorch.
 #include "tools/bench/bench_main.h"
 #include "tools/bench/rollout_bench.h"
+#include "tools/bench/search_bench.h"
 #include "tools/bench/simulator_bench.h"
 #include "tools/bench/wire_bench.h"
 
@@ -9,6 +10,7 @@ int main(int argc, char** argv) {
   return BenchMain("emplace-bench", argc, argv,
                    {{"simulator", SimulatorFigures},
                     {"incremental", IncrementalFigures},
+                    {"search", SearchFigures},
                     {"rollout", RolloutFigures},
                     {"wire", WireFigures}});
 }

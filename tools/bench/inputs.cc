@@ -56,12 +56,16 @@ Placement RandomOpPlacement(Rng& rng, int32_t num_ops, int32_t num_devices) {
   return placement;
 }
 
+std::vector<OpGraph> FamilyGraphs(const std::string& family, int64_t count) {
+  const FamilyOptions options{.family = family, .count = count, .train = count};
+  return GenerateFamily(options, LoadDeviceKinds(DefaultKindsFolder())).graphs;
+}
+
 std::vector<PlacementTask> FamilyTasks(const std::string& family, int64_t count, const std::string& cluster,
                                        int32_t max_groups) {
-  const FamilyOptions options{.family = family, .count = count, .train = count};
   const Cluster machine = BenchCluster(cluster);
   std::vector<PlacementTask> tasks;
-  for (const OpGraph& graph : GenerateFamily(options, LoadDeviceKinds(DefaultKindsFolder())).graphs) {
+  for (const OpGraph& graph : FamilyGraphs(family, count)) {
     tasks.push_back(PlacementTask::MakeForEpisodes(graph, machine, max_groups));
   }
   return tasks;

@@ -27,7 +27,9 @@ Cluster PlainCluster(int32_t devices);
 OpGraph RandomDag(Rng rng, int32_t num_ops);
 Placement RandomOpPlacement(Rng& rng, int32_t num_ops, int32_t num_devices);
 
-// `count` graphs of a family at full size, or the one graph of a single network, on configs/clusters/`cluster`.yaml.
+// `count` graphs of a family at full size, or the one graph of a single network.
+std::vector<OpGraph> FamilyGraphs(const std::string& family, int64_t count);
+// The same on configs/clusters/`cluster`.yaml, without what methods need.
 std::vector<PlacementTask> FamilyTasks(const std::string& family, int64_t count, const std::string& cluster,
                                        int32_t max_groups = 128);
 
