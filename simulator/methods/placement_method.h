@@ -48,7 +48,7 @@ struct MethodOptions {
   std::function<std::unique_ptr<PlacementMethod>(const MethodOptions&)> make_policy = {};
   // For `auto` and `multilevel`: makes, from a seed, what proposes a placement to them; empty: nothing does.
   std::function<std::unique_ptr<Proposer>(uint64_t)> make_proposer = {};
-  bool orders = true;  // For `auto`: whether the result may have an order.
+  bool orders = true;                         // For `auto`: whether the result may have an order.
   Objective objective = Objective::kLatency;  // For `dp`; all others minimize the latency.
   int threads = 1;                            // For `auto` and `multilevel`, whose results do not depend on it.
   const std::atomic<bool>* stop = nullptr;    // Ends a search, with the best result so far, when it gets true.
