@@ -190,9 +190,6 @@ void BindEnvironment(nb::module_& module) {
           "makespan_us", [](const Episodes& episodes, size_t index) { return episodes.env(index).makespan_us(); },
           "index"_a)
       .def(
-          "best_makespan_us",
-          [](const Episodes& episodes, size_t index) { return episodes.env(index).best_makespan_us(); }, "index"_a)
-      .def(
           "feasible", [](const Episodes& episodes, size_t index) { return episodes.env(index).feasible(); }, "index"_a)
       .def(
           "observe",

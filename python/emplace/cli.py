@@ -1,4 +1,5 @@
 """The command `emplace`: the C++ program, and what needs Python."""
+import importlib
 import os
 import sys
 
@@ -12,15 +13,17 @@ def main() -> int:
     """Runs the command of sys.argv; the exit code is 0 (done), 1 (failed) or 2 (bad input)."""
     arguments = sys.argv[1:]
     if arguments[:1] == ["import"] and (len(arguments) == 1 or arguments[1] in (*_IMPORTERS, "-h", "--help")):
-        return _run_import(arguments[1:])
+        return _run_here("importing", arguments[1:])
+    if arguments[:1] == ["apply"]:
+        return _run_here("applying", arguments[1:])
     program = str(shipped.program())
     os.execv(program, [program, *arguments])
 
 
-def _run_import(arguments: list[str]) -> int:
-    from emplace import importing  # Only here: every other command starts without it.
+def _run_here(module: str, arguments: list[str]) -> int:
     try:
-        importing.run(arguments)
+        # Only here: every other command starts without it.
+        importlib.import_module(f"emplace.{module}").run(arguments)
     except (BadInput, RunFailed) as error:
         print(f"emplace: {error}", file=sys.stderr)
         return 2 if isinstance(error, BadInput) else 1

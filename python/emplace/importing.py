@@ -1,27 +1,17 @@
 """`emplace import`: graphs from models and from other people's formats."""
 import argparse
-import importlib.util
 import json
-import pathlib
-import sys
 import warnings
-from typing import NoReturn
 
 import emplace
 from emplace._core import BadInput, Graph
+from emplace.command_line import Parser, call_factory
 
 
-class _Parser(argparse.ArgumentParser):
-    """Says what is wrong in one line."""
-
-    def error(self, message: str) -> NoReturn:
-        raise BadInput(f"{self.prog.removeprefix('emplace ')}: {message} (see --help)")
-
-
-def _parser() -> _Parser:
-    parser = _Parser(prog="emplace import", description="Make a graph of a model, or read one in another tool's format.",
+def _parser() -> Parser:
+    parser = Parser(prog="emplace import", description="Make a graph of a model, or read one in another tool's format.",
                      epilog="Measured costs come into a graph by `emplace import --costs`, which needs no Python.")
-    kinds = parser.add_subparsers(dest="source", required=True, metavar="SOURCE", parser_class=_Parser)
+    kinds = parser.add_subparsers(dest="source", required=True, metavar="SOURCE", parser_class=Parser)
 
     def add(name: str, what: str, help_text: str) -> argparse.ArgumentParser:
         command = kinds.add_parser(name, help=help_text, description=help_text)
@@ -52,33 +42,6 @@ def _parser() -> _Parser:
     return parser
 
 
-def _call_factory(text: str) -> tuple:
-    """What the function of FILE.py:FACTORY returns, checked."""
-    path, _, name = text.rpartition(":")
-    if not path or not name.isidentifier():
-        raise BadInput(f"'{text}' is no FILE.py:FACTORY, such as model.py:make")
-    if not pathlib.Path(path).is_file():
-        raise BadInput(f"{path}: there is no such file")
-    spec = importlib.util.spec_from_file_location(pathlib.Path(path).stem, path)
-    if spec is None:
-        raise BadInput(f"{path}: is no Python file, expected a name that ends in .py")
-    module = importlib.util.module_from_spec(spec)
-    sys.path.insert(0, str(pathlib.Path(path).resolve().parent))  # It may import its neighbours.
-    try:
-        spec.loader.exec_module(module)
-        if not callable(getattr(module, name, None)):
-            raise BadInput(f"{path}: has no function '{name}'")
-        made = getattr(module, name)()
-    except BadInput:
-        raise
-    except Exception as error:
-        reason = (str(error).splitlines() or [""])[0]
-        raise BadInput(f"{text}: failed: {type(error).__name__}: {reason}") from error
-    if not isinstance(made, tuple) or len(made) not in (2, 3):
-        raise BadInput(f"{text}: returned a {type(made).__name__}, expected (model, args) or (model, args, kwargs)")
-    return made
-
-
 def _dims(texts: list[str]) -> dict[str, int]:
     dims = {}
     for text in texts:
@@ -91,7 +54,7 @@ def _dims(texts: list[str]) -> dict[str, int]:
 
 def _load(options: argparse.Namespace) -> Graph:
     if options.source == "torch":
-        model, args, *kwargs = _call_factory(options.input)
+        model, args, *kwargs = call_factory(options.input)
         return emplace.torch.capture(model, args, *kwargs, train=options.train, microbatches=options.microbatches,
                                      optimizer=options.optimizer, kinds=options.kinds, name=options.name)
     if options.source == "onnx":

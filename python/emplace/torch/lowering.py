@@ -15,7 +15,7 @@ aten = torch.ops.aten
 
 # Ops that return a view of their first argument.
 _VIEWS = {
-    aten.alias.default, aten.detach.default, aten.view.default, aten._unsafe_view.default, aten.t.default, aten.transpose.int,
+    aten.alias.default, aten.detach.default, aten.view.default, aten.t.default, aten.transpose.int,
     aten.permute.default, aten.expand.default, aten.slice.Tensor, aten.select.int, aten.unsqueeze.default, aten.squeeze.default,
     aten.squeeze.dim, aten.squeeze.dims, aten.diagonal.default, aten.as_strided.default, aten.lift_fresh.default,
 }
@@ -23,7 +23,7 @@ _NO_CHANGE = {aten.alias.default, aten.detach.default, aten.lift_fresh.default}
 # Ops that return several views of their first argument.
 _SPLITS = {aten.split.Tensor, aten.split_with_sizes.default, aten.unbind.int, aten.split_copy.Tensor,
            aten.split_with_sizes_copy.default, aten.unbind_copy.int}
-# functionalize() makes copies of some views, as there is nothing to be seen of the difference.
+# Ops that make copies of views where nothing shows the difference, as functionalize() puts them in.
 _VIEW_OF_COPY = {aten.view_copy.default: aten.view.default, aten.expand_copy.default: aten.expand.default,
                  aten.t_copy.default: aten.t.default, aten.transpose_copy.int: aten.transpose.int,
                  aten.permute_copy.default: aten.permute.default, aten.slice_copy.Tensor: aten.slice.Tensor,

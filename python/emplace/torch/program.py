@@ -34,7 +34,6 @@ class Program:
     devices: list[torch.device]  # Of each device of the machine, in its order.
     instructions: list[list[Instruction]]  # Of each device, in its order.
     given: dict[int, dict]  # By op: type, attrs and device of what is given.
-    device_of: np.ndarray  # int32 [n] index of each op's device
     readers: list[int]  # [n] how many instructions read an op's outputs; results count as one more.
     results: dict[str, dict]  # By type of op (emplace.output, ...) and then by attrs.name or attrs.index: the op.
     structure: str  # As of emplace.output.
@@ -120,4 +119,4 @@ def compile_plan(plan: Plan, devices: Mapping[str, str] | None) -> Program:
             instructions[-1].append(Instruction(index, op["name"], inputs, waits, False, call))
     for instruction in itertools.chain.from_iterable(instructions):
         instruction.awaited = instruction.op in awaited
-    return Program(where, instructions, given, plan.placement, readers, results, structure)
+    return Program(where, instructions, given, readers, results, structure)

@@ -1,0 +1,77 @@
+"""`emplace apply`: a model run as planned, its step timed beside the plain model's."""
+import json
+import statistics
+import time
+from collections.abc import Callable
+
+import emplace
+from emplace._core import BadInput
+from emplace.command_line import Parser, call_factory
+from emplace.plan import Plan
+
+
+def _parser() -> Parser:
+    parser = Parser(prog="emplace apply", description="Run a PyTorch model as placed on the devices of this machine, and time its step.")
+    parser.add_argument("input", metavar="FILE.py:FACTORY", help="function of a Python file that returns (model, args) or (model, args, kwargs)")
+    parser.add_argument("--devices", required=True, help="devices file; devices are called cuda:0, cpu:0, ...")
+    parser.add_argument("--placement", help="placement of the model's graph, as `emplace place` writes it (default: placed now)")
+    parser.add_argument("--seconds", type=float, default=1, help="time to place the graph for, without --placement (default: 1)")
+    parser.add_argument("--train", action="store_true", help="forward and backward pass; the model returns its loss")
+    parser.add_argument("--microbatches", type=int, default=1, help="number of parts in which a step processes its batch (default: 1)")
+    parser.add_argument("--steps", type=int, default=10, help="number of steps to time, after two that are not (default: 10)")
+    parser.add_argument("--json", action="store_true", help="print one JSON document")
+    return parser
+
+
+def _times_us(run: Callable[[], object], steps: int) -> list[float]:
+    """Microseconds of each step, sorted."""
+    times = []
+    for index in range(steps + 2):
+        begin = time.perf_counter()
+        run()
+        if index >= 2:
+            times.append((time.perf_counter() - begin) * 1e6)
+    return sorted(times)
+
+
+def _plain_step(model, args: tuple, kwargs: dict, train: bool) -> Callable[[], object]:
+    import torch
+    from emplace.torch.tracing import loss_of
+
+    def step() -> None:
+        with torch.set_grad_enabled(train):
+            output = model(*args, **kwargs)
+            if train:
+                loss_of(output).backward()
+    return step
+
+
+def run(arguments: list[str]) -> None:
+    """The command's work. Raises BadInput."""
+    options = _parser().parse_args(arguments)
+    if options.steps < 1:
+        raise BadInput(f"--steps is {options.steps}, expected at least 1")
+    machine = emplace.Machine.load(options.devices)
+    model, args, *rest = call_factory(options.input)
+    kwargs = rest[0] if rest else {}
+    try:
+        graph = emplace.torch.capture(model, args, kwargs, train=options.train, microbatches=options.microbatches)
+    except ModuleNotFoundError as error:
+        raise BadInput(f"apply: there is no Python package '{error.name}', expected it installed beside emplace") from error
+    if options.placement:
+        plan = Plan.load(options.placement, graph, machine)
+    else:
+        plan = emplace.place(graph, machine, seconds=options.seconds)
+    plain = _times_us(_plain_step(model, args, kwargs, options.train), options.steps)
+    with emplace.torch.apply(model, args, plan, kwargs=kwargs) as step:
+        times = _times_us(lambda: step(*args, **kwargs), options.steps)
+    result = {"graph": graph.name, "ops": graph.num_ops, "predicted_us": plan.makespan_us, "measured_us": statistics.median(times),
+              "spread_us": times[-1] - times[0], "plain_us": statistics.median(plain), "steps": options.steps}
+    if options.json:
+        print(json.dumps(result))
+        return
+    print(plan)
+    print(f"  predicted step time  {plan.makespan_us / 1e3:.3f} ms")
+    print(f"  measured             {result['measured_us'] / 1e3:.3f} ms, the median of {options.steps} steps that are "
+          f"{result['spread_us'] / 1e3:.3f} ms apart at most")
+    print(f"  the plain model      {result['plain_us'] / 1e3:.3f} ms where it is, with the whole batch at once")
