@@ -7,6 +7,7 @@ endif()
 option(EMPLACE_TESTS "Build the tests" ${EMPLACE_NO_WHEEL})
 option(EMPLACE_BENCH "Build the benchmarks" ${EMPLACE_NO_WHEEL})
 option(EMPLACE_TORCH "Build what links LibTorch: the reference of the policy, and what is tested against it" ${EMPLACE_NO_WHEEL})
+# The presets switch it off again, so that a build folder that pip has used does not need pip's environment for ever.
 option(EMPLACE_PYTHON "Build the module of the Python package; pip asks for it (pyproject.toml)" OFF)
 option(EMPLACE_CUDA "The learner on NVIDIA GPUs: its kernels by nvcc, and LibTorch's CUDA half to compare with" OFF)
 set(EMPLACE_SANITIZER "" CACHE STRING "Sanitizer of own code: empty, address or thread; the latter two need clang")
