@@ -110,7 +110,7 @@ def test_costs_follow_the_kinds_given(tmp_path):
     (lambda x: x * x.sum().item(), r"the model: aten\._local_scalar_dense\.default needs the values of tensors"),
     (lambda x: x.nonzero(), r"aten\.nonzero"),
     (lambda x: x @ x.new_zeros(3, 3), r"the model cannot be captured: RuntimeError"),
-    (lambda x: (x, "text"), r"output 1 of the model is a str"),
+    (lambda x: (x, {1, 2}), r"output 1 of the model is a set, expected tensors and plain values"),
 ])
 def test_what_cannot_be_captured_is_named(function, error):
     with pytest.raises(emplace.BadInput, match=error) as raised:

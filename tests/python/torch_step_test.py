@@ -95,6 +95,18 @@ def test_inference(make, cpus):
     torch.testing.assert_close(mine, theirs, rtol=0, atol=0)
 
 
+def test_outputs_that_are_no_tensors(cpus):
+    class Several(nn.Linear):
+        def forward(self, x):
+            return {"out": (super().forward(x), None, "text"), "more": [x.size(0), x + 1]}
+
+    model, args = Several(2, 3), (torch.randn(4, 2),)
+    with emplace.torch.apply(model, args, random_plan(emplace.torch.capture(model, args), cpus, 1)) as step, torch.no_grad():
+        mine, theirs = step(*args), model(*args)
+    assert mine["out"][1:] == (None, "text") and mine["more"][0] == 4
+    assert torch.equal(mine["out"][0], theirs["out"][0]) and torch.equal(mine["more"][1], theirs["more"][1])
+
+
 def test_keyword_arguments_and_constants(cpus):
     model, (x, y) = models.mlp()
     kwargs = {"y": y, "scale": 0.5}

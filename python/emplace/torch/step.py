@@ -1,4 +1,5 @@
 """emplace.torch.apply: a model run as planned."""
+import json
 import os
 import threading
 import time
@@ -216,9 +217,7 @@ class Step:
         for name, op in results["emplace.gradient"].items():
             self._accumulate(self._parameters[name], run.result(op), seen)
         outputs = [run.result(results["emplace.output"][index]) for index in range(len(results["emplace.output"]))]
-        if self._program.structure:
-            return pytree.tree_unflatten(outputs, pytree.treespec_loads(self._program.structure))
-        return outputs[0]
+        return _rebuild(outputs, self._program.structure) if self._program.structure else outputs[0]
 
     def _accumulate(self, parameter: nn.Parameter, gradient: torch.Tensor, seen: set[int]) -> None:
         gradient = gradient.to(parameter.device)
@@ -231,6 +230,15 @@ class Step:
             gradient = torch.empty_like(parameter).copy_(gradient)
         seen.add(storage)
         parameter.grad = gradient
+
+
+def _rebuild(tensors: list[torch.Tensor], structure: str) -> Any:
+    """The model's output from its tensors; structure: as of Trace."""
+    about = json.loads(structure)
+    spec = pytree.treespec_loads(about["spec"])
+    given = iter(tensors)
+    leaves = [about["constants"][str(index)] if str(index) in about["constants"] else next(given) for index in range(spec.num_leaves)]
+    return pytree.tree_unflatten(leaves, spec)
 
 
 def _prepare_thread(device: torch.device, cores: Sequence[int] | None) -> None:

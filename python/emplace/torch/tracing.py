@@ -4,6 +4,7 @@ Nothing is computed: parameters, buffers and arguments are fake tensors on the C
 larger than the memory. What is recorded is what PyTorch runs, below autograd, so that a run of the same ops has the same bits.
 """
 import contextlib
+import json
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -29,7 +30,7 @@ class Trace:
     gradients: dict[str, list[fx.Node]] = field(default_factory=dict)
     aliases: dict[fx.Node, str] = field(default_factory=dict)  # Further inputs for a parameter or buffer, by its first name.
     new_buffers: dict[str, fx.Node] = field(default_factory=dict)  # By buffer that the model changes.
-    structure: str = ""  # How the outputs make up the model's output (pytree), as JSON.
+    structure: str = ""  # JSON of how the outputs make up the model's output: pytree's spec, and leaves that are no tensors.
 
 
 class _Inner(nn.Module):
@@ -214,6 +215,7 @@ def _inference_trace(inner: _Inner, tensors: list[torch.Tensor], mode: FakeTenso
     parameters = dict(inner.named_parameters())
     buffers = dict(inner.named_buffers())
     spec = None
+    constants: dict[int, Any] = {}
 
     def run(parameters, buffers, tensors):
         nonlocal spec
@@ -221,9 +223,13 @@ def _inference_trace(inner: _Inner, tensors: list[torch.Tensor], mode: FakeTenso
         held = dict(buffers)
         output, spec = pytree.tree_flatten(functional_call(inner, (parameters, held), tuple(tensors)))
         for index, leaf in enumerate(output):
-            if not isinstance(leaf, torch.Tensor):
-                raise BadInput(f"output {index} of the model is a {type(leaf).__name__}, expected tensors alone")
-        return output, [held[name] for name in before]
+            if isinstance(leaf, torch.Tensor):
+                continue
+            if leaf is not None and not isinstance(leaf, (bool, int, float, str)):
+                raise BadInput(f"output {index} of the model is a {type(leaf).__name__}, expected tensors and plain values "
+                               "(models of transformers: use_cache=False)")
+            constants[index] = leaf
+        return [leaf for leaf in output if isinstance(leaf, torch.Tensor)], [held[name] for name in before]
 
     with torch.no_grad(), mode:
         module = make_fx(functionalize(run), _allow_non_fake_inputs=True)(parameters, buffers, tensors)
@@ -245,7 +251,7 @@ def _inference_trace(inner: _Inner, tensors: list[torch.Tensor], mode: FakeTenso
         if node is not trace.buffers[first_names[name]]:
             trace.new_buffers[first_names[name]] = node
     try:
-        trace.structure = pytree.treespec_dumps(spec)
+        trace.structure = json.dumps({"spec": pytree.treespec_dumps(spec), "constants": constants})
     except NotImplementedError as error:
         raise BadInput(f"the model's output has a type that cannot be rebuilt: {error}") from None
     return trace
