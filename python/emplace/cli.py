@@ -6,7 +6,7 @@ import sys
 from emplace import shipped
 from emplace._core import BadInput, RunFailed
 
-_IMPORTERS = ("torch", "onnx", "partitioning", "pipedream")
+_IMPORTERS = ("torch", "onnx", "trace", "partitioning", "pipedream")
 
 
 def main() -> int:

@@ -6,7 +6,9 @@ import pathlib
 import re
 
 from emplace._core import BadInput, Graph
+from emplace.traces import load_trace
 
+__all__ = ["load_partitioning", "load_pipedream", "load_trace"]
 _US_PER_MS = 1000.0
 
 

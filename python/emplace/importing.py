@@ -32,6 +32,9 @@ def _parser() -> Parser:
     onnx = add("onnx", "FILE.onnx", "read an ONNX model")
     onnx.add_argument("--dim", action="append", default=[], metavar="NAME=SIZE", help="size of a symbolic dimension; may be repeated")
     add_costs(onnx)
+    trace = add("trace", "TRACE.json", "read an execution trace of PyTorch with the times of its profile")
+    trace.add_argument("--times", required=True, help="profile of the same run, as export_chrome_trace of torch.profiler writes it")
+    trace.add_argument("--kind", help="device kind on which it ran (default: any)")
     partitioning = add("partitioning", "FILE.json", "read a workload of dnn-partitioning (NeurIPS 2020)")
     partitioning.add_argument("--bandwidth", type=float, required=True, metavar="BYTES_PER_US",
                               help="bandwidth that turns the times of its transfers into bytes")
@@ -60,6 +63,8 @@ def _load(options: argparse.Namespace) -> Graph:
     if options.source == "onnx":
         return emplace.onnx.load(options.input, dims=_dims(options.dim), kinds=options.kinds, name=options.name)
     from emplace import formats
+    if options.source == "trace":
+        return formats.load_trace(options.input, options.times, kind=options.kind)
     if options.source == "partitioning":
         if not options.bandwidth > 0 or not options.time_unit_us > 0:
             raise BadInput("--bandwidth and --time-unit-us are numbers above 0")

@@ -1,0 +1,94 @@
+"""Execution traces of PyTorch."""
+import json
+import warnings
+
+import emplace
+import numpy as np
+import pytest
+import torch
+from command_test import emplace_command
+from torch import nn
+from torch.profiler import ExecutionTraceObserver, ProfilerActivity, profile
+
+
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory):
+    """A training step of two layers: the trace, and the times."""
+    folder = tmp_path_factory.mktemp("trace")
+    model, x = nn.Sequential(nn.Linear(8, 16), nn.ReLU(), nn.Linear(16, 1)), torch.randn(4, 8)
+    observer = ExecutionTraceObserver().register_callback(str(folder / "trace.json"))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        with profile(activities=[ProfilerActivity.CPU], execution_trace_observer=observer) as run:
+            loss = model(x).sum()
+            loss.backward()
+    run.export_chrome_trace(str(folder / "times.json"))
+    return folder
+
+
+def test_a_training_step(recorded):
+    graph = emplace.formats.load_trace(recorded / "trace.json", recorded / "times.json", kind="cpu")
+    ops = {op["name"]: op for op in graph.ops}
+    types = [op["type"] for op in graph.ops if op["type"] != "emplace.input"]
+    # What is called inside of another op is part of it.
+    assert types[:4] == ["aten.linear", "aten.relu", "aten.linear", "aten.sum"]
+    assert "aten.addmm" not in types and types.count("aten.mm") == 3
+    linear, relu, second, total = [name for name, op in ops.items() if op["type"] in ("aten.linear", "aten.relu", "aten.sum")][:4]
+    assert ops[linear]["outputs"] == [{"bytes": 4 * 16 * 4}] and f"{linear}:0" in ops[relu]["inputs"]
+    assert f"{relu}:0" in ops[second]["inputs"] and f"{second}:0" in ops[total]["inputs"]
+    # The weights and the batch were there before.
+    assert sorted(op["outputs"][0]["bytes"] for op in ops.values() if op["type"] == "emplace.input") == [4, 64, 64, 128, 512]
+    # The whole time is that of the outermost ops.
+    events = json.loads((recorded / "times.json").read_text())["traceEvents"]
+    by_record = {event["args"]["Record function id"]: event["dur"] for event in events if event.get("cat") == "cpu_op"}
+    for op in ops.values():
+        if op["type"] != "emplace.input":
+            assert op["cost_us"]["cpu"] == by_record[op["attrs"]["record"]] > 0
+
+
+def test_work_of_the_gpu_counts_where_there_is_some(recorded, tmp_path):
+    times = json.loads((recorded / "times.json").read_text())
+    inner = next(event for event in times["traceEvents"] if event["name"] == "aten::addmm")
+    times["traceEvents"].append({"cat": "kernel", "name": "k", "dur": 7.5, "args": {"External id": inner["args"]["External id"]}})
+    (tmp_path / "times.json").write_text(json.dumps(times))
+    graph = emplace.formats.load_trace(recorded / "trace.json", tmp_path / "times.json", kind="v100")
+    costs_us = {op["type"]: op["cost_us"] for op in graph.ops if op["cost_us"] == {"v100": 7.5}}
+    assert list(costs_us) == ["aten.linear"]
+    assert np.nansum(graph.cost_us("v100")) == 7.5
+
+
+def test_an_op_in_place_is_read_by_those_after_it(tmp_path):
+    def node(index, name, schema, read, made):
+        tensors = [[100 * index + i, storage, 0, 5, 4, "cpu"] for i, storage in enumerate(read)]
+        return {"id": index, "name": name, "ctrl_deps": 1, "inputs": {"values": tensors},
+                "outputs": {"values": [[900 + index, storage, 0, 5, 4, "cpu"] for storage in made]},
+                "attrs": [{"name": "rf_id", "value": index}, {"name": "op_schema", "value": schema}]}
+
+    nodes = [node(2, "aten::add_", "aten::add_.Tensor(Tensor(a!) self, Tensor other, *, Scalar alpha=1) -> Tensor(a!)", [1, 2], [1]),
+             node(3, "aten::t", "aten::t(Tensor(a) self) -> Tensor(a)", [1], [1]),
+             node(4, "aten::mul", "aten::mul.Tensor(Tensor self, Tensor other) -> Tensor", [1, 2], [3])]
+    (tmp_path / "trace.json").write_text(json.dumps({"schema": "1.1.1-chakra.0.0.4", "nodes": nodes}))
+    (tmp_path / "times.json").write_text('{"traceEvents": []}')
+    with pytest.warns(UserWarning, match="no time for 3 of 3 ops"):
+        ops = {op["name"]: op for op in emplace.formats.load_trace(tmp_path / "trace.json", tmp_path / "times.json").ops}
+    assert ops["aten::add_ 2"]["inputs"] == ["storage 1:0", "storage 2:0"] and ops["aten::add_ 2"]["outputs"] == [{"bytes": 20}]
+    assert ops["aten::t 3"]["inputs"] == ["aten::add_ 2:0"] and ops["aten::t 3"]["outputs"] == []
+    assert ops["aten::mul 4"]["inputs"] == ["aten::add_ 2:0", "storage 2:0"]
+
+
+@pytest.mark.parametrize("trace, times, error", [
+    ("{", "{}", r"trace\.json:1:2: is no JSON"),
+    ('{"schema": "0.9", "nodes": []}', "{}", "schema is '0.9', expected an execution trace"),
+    ('{"schema": "1.1.1", "nodes": [{"id": 1}]}', "{}", "node 0: has no 'attrs'"),
+    ('{"schema": "1.1.1", "nodes": []}', "[]", r"times\.json: has no list 'traceEvents'"),
+])
+def test_bad_files(trace, times, error, tmp_path):
+    (tmp_path / "trace.json").write_text(trace)
+    (tmp_path / "times.json").write_text(times)
+    with pytest.raises(emplace.BadInput, match=error):
+        emplace.formats.load_trace(tmp_path / "trace.json", tmp_path / "times.json")
+
+
+def test_the_command(recorded, tmp_path):
+    done = emplace_command("import", "trace", recorded / "trace.json", "--times", recorded / "times.json", "--out", tmp_path / "g.graph.json")
+    assert done.returncode == 0 and "GFLOP" in done.stdout and len(emplace.Graph.load(tmp_path / "g.graph.json")) > 10
