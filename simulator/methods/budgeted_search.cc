@@ -1,7 +1,5 @@
 #include "simulator/methods/budgeted_search.h"
 
-#include "common/error.h"
-
 namespace emplace {
 
 BudgetedSearch::BudgetedSearch(const PlacementTask& task, const MethodOptions& options)
@@ -22,8 +20,8 @@ SearchScore BudgetedSearch::Simulate(std::span<const uint8_t> groups) {
 }
 
 MethodResult BudgetedSearch::BestResult() const {
-  EMPLACE_CHECK(runs() > 0);
   MethodResult result;
+  if (runs() == 0) return result;  // It was told to stop before it began.
   result.evaluations = runs();
   result.placement = Placement(placement_.size());
   task_.Expand(best_groups_, *result.placement);

@@ -26,6 +26,8 @@ class BudgetedSearch {
   bool Ended() const { return Progress() >= 1; }
   // The best of all simulated placements, and the first of equal ones. REQUIRES: runs() > 0.
   const std::vector<uint8_t>& best_groups() const { return best_groups_; }
+  // The same as a result, without a placement if nothing has been simulated, as in a search that is told to stop before
+  // it begins.
   MethodResult BestResult() const;
 
  private:

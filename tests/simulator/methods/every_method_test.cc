@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <map>
 #include <optional>
@@ -35,6 +36,17 @@ PlacementTask Tiny(Rng& rng, LinkModel link_model) {
   const RandomTaskSource source =
       RandomSource(rng, {.max_ops = 9, .max_devices = 3, .restricted = 0.1, .link_model = link_model});
   return PlacementTask::Make(source.graph, source.cluster, source.graph.num_ops());
+}
+
+TEST(EveryMethod, MayBeToldToStopBeforeItBegins) {
+  const std::atomic<bool> stop = true;
+  Rng rng(1);
+  const RandomTaskSource source = RandomSource(rng, {.max_ops = 9, .max_devices = 3});
+  const PlacementTask task = PlacementTask::Make(source.graph, source.cluster, source.graph.num_ops());
+  for (const std::string& name : NamesWithoutPolicy()) {
+    const MethodResult result = MakeMethod(name, {.budget = 0, .seconds = 1e6, .stop = &stop})->Place(task);
+    if (result.placement) CheckPlacement(source.graph, source.cluster, *result.placement);
+  }
 }
 
 TEST(EveryMethod, IsNeverBetterThanTheOptimum) {
