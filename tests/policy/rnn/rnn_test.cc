@@ -259,7 +259,7 @@ TEST(Rnn, GradientIsTheDerivative) {
       }
       return total;
     };
-    constexpr double kStep = 1e-3;
+    constexpr double kStep = 2e-4;
     EXPECT_NEAR((moved(kStep) - moved(-kStep)) / (2 * kStep), std::sqrt(square), 0.01 * std::sqrt(square))
         << "seed " << seed;
   }

@@ -134,7 +134,7 @@ TEST(OneShot, GradientIsTheDerivative) {
       }
       return total;
     };
-    constexpr double kStep = 1e-3;
+    constexpr double kStep = 2e-4;
     // Relus and maxima have corners, and floats are coarse.
     EXPECT_NEAR((moved(kStep) - moved(-kStep)) / (2 * kStep), std::sqrt(square), 0.01 * std::sqrt(square))
         << "seed " << seed;
