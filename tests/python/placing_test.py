@@ -17,7 +17,7 @@ def plan(ptb, machine):
 
 
 def test_figures_are_the_simulators(plan, ptb, machine):
-    again = emplace.simulate(ptb, machine, plan.placement)
+    again = emplace.simulate(ptb, machine, plan.placement, order=plan.order)
     assert plan.makespan_us == again.makespan_us and plan.feasible is True
     np.testing.assert_array_equal(plan.peak_bytes, again.peak_bytes)
     assert plan.lower_bound_us <= plan.makespan_us <= plan.single_device_us
@@ -27,7 +27,7 @@ def test_figures_are_the_simulators(plan, ptb, machine):
     assert plan.devices == [machine.devices[device].name for device in plan.placement]
 
 
-@pytest.mark.parametrize("method", ["local-search", "annealing", "m-sct"])
+@pytest.mark.parametrize("method", ["auto", "multilevel", "local-search", "annealing", "scotch"])
 def test_a_budget_gives_the_same_again(ptb, machine, method):
     placements = [emplace.place(ptb, machine, budget=100, method=method).placement for _ in range(2)]
     np.testing.assert_array_equal(*placements)
@@ -77,7 +77,7 @@ def test_pictures(plan, tmp_path):
     ({"seconds": 0}, "seconds is 0"),
     ({"budget": -3}, "budget is -3"),
     ({"objective": "beauty"}, "unknown objective"),
-    ({"order": "none"}, "none"),
+    ({"order": "sideways"}, "sideways"),
     ({"method": "policy"}, "--policy"),
     ({"policy": "no.safetensors"}, "no.safetensors"),
 ])
@@ -157,6 +157,12 @@ def test_evaluate(ptb, machine, diamond):
         row.makespan_us for row in result.rows if row.method == "random" and row.seed == 1]
     with pytest.raises(emplace.BadInput, match="a list of names"):
         emplace.evaluate(ptb, machine, "single")
+
+
+def test_auto_gives_an_order_only_where_it_may(ptb, machine):
+    assert emplace.place(ptb, machine, budget=300, order="none").order is None
+    free = emplace.place(ptb, machine, budget=300)
+    assert free.makespan_us <= emplace.simulate(ptb, machine, free.placement).makespan_us
 
 
 def test_ops_can_be_decided_each_by_itself(ptb, machine):
