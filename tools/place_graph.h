@@ -35,8 +35,8 @@ struct PlacedGraph {
   double seconds = 0;  // Wall time of the method and the order, without the preparation of the task.
 };
 
-// The order to ask PlaceGraph for, of what a user said: one of OrderNames, kNoOrder, or nothing, which lets methods that
-// can give an order where that is faster. Sets MethodOptions::orders.
+// The order to ask PlaceGraph for, of what a user said: one of OrderNames, kNoOrder, or nothing, which lets methods
+// that can give an order where that is faster. Sets MethodOptions::orders.
 std::string OrderAsked(const std::string& said, MethodOptions& options);
 
 // Throws BadInput for a device whose kind may run no op, and where no placement can fit the memory: parameters alone
