@@ -16,7 +16,7 @@ rm -rf "$work" && mkdir -p "$work"
 "$tools/bin/pip" wheel . --quiet --disable-pip-version-check --no-build-isolation --no-deps --no-index \
   --config-settings build-dir=build --wheel-dir "$work/plain"
 auditwheel repair --wheel-dir "$work/portable" "$work"/plain/*.whl >"$work/auditwheel.log" 2>&1 || { cat "$work/auditwheel.log"; exit 1; }
-if unzip -l "$work"/portable/*.whl 2>/dev/null | grep -qi 'torch.*\.so'; then
+if "$tools/bin/python" -m zipfile -l "$work"/portable/*.whl | grep -i 'torch.*\.so'; then
   echo "the wheel holds a library of torch"
   exit 1
 fi

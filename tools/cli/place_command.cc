@@ -206,8 +206,9 @@ void AddPlaceCommand(CLI::App& app, std::function<int()>& run) {
       ->check(CLI::Range(1, 1024));
   command
       ->add_option("--max-groups", args->max_groups,
-                   "Ops are placed in at most this many groups; default: as the policy was trained, or 128")
-      ->check(CLI::Range(1, 1000000));
+                   "Ops are placed in at most this many groups, 0 for every op by itself; default: as the policy was "
+                   "trained, or 128")
+      ->check(CLI::Range(0, 1000000));
   command->add_option("--seed", args->seed, "Random seed of the method")->capture_default_str();
   command->add_flag("--json", args->json, "Print one JSON document");
   command->callback([args, method, &run] {
