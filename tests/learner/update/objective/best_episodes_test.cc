@@ -8,6 +8,7 @@
 
 #include "common/error.h"
 #include "policy/placeto/placeto_kind.h"
+#include "policy/sgdp/sgdp_kind.h"
 #include "simulator/environment/placement_env.h"
 #include "tests/learner/episodes.h"
 #include "tests/support/trials.h"
@@ -125,6 +126,23 @@ TEST(BestEpisodes, LoadsWhatWasSavedAndRefusesWhatDoesNotFit) {
   refuses([](auto& saved) { saved[1].actions.push_back(0); });
   refuses([](auto& saved) { saved[1].start_placement.clear(); });
   refuses([](auto& saved) { saved[1].actions[0] = 2; });
+}
+
+// Of a kind that decides all at once. The two devices are equal, so the first group's is called 0.
+TEST(BestEpisodes, EqualDevicesAreNamedInOrderOfUse) {
+  Workload workload = RoomyWorkload(8, 1);
+  workload.cluster.devices[1].kind = workload.cluster.devices[0].kind;
+  workload = OnMachine(workload, workload.cluster);
+  BestEpisodes best(workload.train, SgdpKind());
+  Trajectory episode;
+  episode.actions.assign(static_cast<size_t>(workload.train[0].groups.num_groups), 1);
+  episode.actions.back() = 0;
+  episode.rho = {1};
+  best.Consider({episode});
+  std::vector<uint8_t> expected(episode.actions.size(), 0);
+  expected.back() = 1;
+  EXPECT_EQ(best.best()[0].actions, expected);
+  EXPECT_EQ(best.best()[0].rho, 1.0F);
 }
 
 }  // namespace
