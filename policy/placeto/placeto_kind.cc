@@ -2,6 +2,8 @@
 
 #include <cmath>
 
+#include "policy/fields_kind.h"
+
 namespace emplace {
 namespace {
 
@@ -19,24 +21,19 @@ FieldTable<PlacetoConfig> PlacetoFields() {
       .Help(
           "Whether the policy pools over ancestors, descendants and the other groups; false serves to measure what "
           "pooling is worth.");
-  t.Field("output_scale", &C::output_scale)
-      .Range(0.0, 1.0)
-      .Help(
-          "Factor by which the last layer's initial weights are multiplied. A small one makes the first episodes "
-          "choose devices almost at random.");
+  AddOutputScale(t);
   return t;
 }
 
-class Placeto final : public PolicyKind {
+class Placeto final : public FieldsKind<PlacetoConfig> {
  public:
-  const std::string& name() const override { return name_; }
-  const std::vector<ConfigField>& fields() const override { return fields_.fields(); }
-  std::map<std::string, ConfigField::Value> Defaults() const override { return fields_.Defaults(); }
+  Placeto() : FieldsKind("placeto", PlacetoFields()) {}
+
   std::vector<SizeField> Sizes() const override { return PlacetoSizes(); }
   RewardTime reward_time() const override { return RewardTime::kEachDecision; }
 
   PolicyShape Shape(const PolicyConfig& config, int32_t num_devices) const override {
-    const auto own = OwnKeys<PlacetoConfig>(config, fields());
+    const auto own = OwnOf(config);
     return PlacetoShape{.num_devices = num_devices,
                         .memory_feature = own.memory_feature,
                         .message_rounds = static_cast<int32_t>(own.message_rounds),
@@ -54,12 +51,8 @@ class Placeto final : public PolicyKind {
   }
 
   std::vector<float> InitialValues(const PolicyShape& shape, const PolicyConfig& config, Rng rng) const override {
-    return InitialPlaceto(PlacetoShape::Of(shape), rng, OwnKeys<PlacetoConfig>(config, fields()).output_scale).values;
+    return InitialPlaceto(PlacetoShape::Of(shape), rng, OwnOf(config).output_scale).values;
   }
-
- private:
-  const std::string name_ = "placeto";
-  const FieldTable<PlacetoConfig> fields_ = PlacetoFields();
 };
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include "common/error.h"
 #include "common/strings.h"
+#include "policy/fields_kind.h"
 #include "policy/torch/group_features.h"
 #include "policy/torch/initial_values.h"
 
@@ -30,19 +31,14 @@ FieldTable<RnnConfig> RnnFields() {
   t.Field("temperature", &C::temperature)
       .Range(0.1, 1000)
       .Help("Divisor of what becomes a logit, in steps of 0.1. A high one keeps the policy random for longer.");
-  t.Field("output_scale", &C::output_scale)
-      .Range(0.0, 1.0)
-      .Help(
-          "Factor by which the last layer's initial weights are multiplied. A small one makes the first episodes "
-          "choose devices almost at random.");
+  AddOutputScale(t);
   return t;
 }
 
-class Rnn final : public PolicyKind {
+class Rnn final : public FieldsKind<RnnConfig> {
  public:
-  const std::string& name() const override { return name_; }
-  const std::vector<ConfigField>& fields() const override { return fields_.fields(); }
-  std::map<std::string, ConfigField::Value> Defaults() const override { return fields_.Defaults(); }
+  Rnn() : FieldsKind("rnn", RnnFields()) {}
+
   RewardTime reward_time() const override { return RewardTime::kEnd; }
 
   std::vector<SizeField> Sizes() const override {
@@ -50,9 +46,9 @@ class Rnn final : public PolicyKind {
   }
 
   PolicyShape Shape(const PolicyConfig& config, int32_t num_devices) const override {
-    const auto own = OwnKeys<RnnConfig>(config, fields());
+    const auto own = OwnOf(config);
     if (own.hidden % 2 != 0) throw BadInput(StrCat("policy.hidden is ", own.hidden, ", expected an even number"));
-    return {.kind = name_,
+    return {.kind = name(),
             .num_devices = num_devices,
             .sizes = {{"hidden", own.hidden},
                       {"tanh_tenths", std::llround(own.tanh_constant * 10)},
@@ -64,17 +60,13 @@ class Rnn final : public PolicyKind {
   }
 
   std::vector<float> InitialValues(const PolicyShape& shape, const PolicyConfig& config, Rng rng) const override {
-    const double output_scale = OwnKeys<RnnConfig>(config, fields()).output_scale;
+    const double output_scale = OwnOf(config).output_scale;
     std::vector<float> values;
     for (const ParameterSpec& spec : Parameters(shape)) {
       AppendInitialValues(spec, spec.name == "output.weight" ? output_scale : 1, rng, values);
     }
     return values;
   }
-
- private:
-  const std::string name_ = "rnn";
-  const FieldTable<RnnConfig> fields_ = RnnFields();
 };
 
 }  // namespace

@@ -1,7 +1,6 @@
 #include "policy/rnn/rnn_model.h"
 
 #include <algorithm>
-#include <optional>
 #include <string>
 #include <utility>
 
@@ -15,7 +14,7 @@ class RnnModel final : public Model {
  public:
   RnnModel(const PolicyShape& shape, const std::vector<PlacementTask>& tasks)
       : tasks_(tasks),
-        graphs_(tasks.size()),
+        graphs_(tasks),
         network_(RnnShape::Of(shape)),
         parameters_(RnnParameters(RnnShape::Of(shape))),
         num_devices_(shape.num_devices) {}
@@ -58,8 +57,7 @@ class RnnModel final : public Model {
  private:
   // [B, n, D] of B episodes on one graph.
   torch::Tensor LogitsOf(GraphId graph, std::span<const Trajectory> episodes, std::span<const Sample> together) {
-    if (!graphs_[graph]) graphs_[graph].emplace(MakeGroupFeatures(tasks_[graph].groups));
-    const RnnEncoded encoded = network_.Encode(parameters_, *graphs_[graph]);
+    const RnnEncoded encoded = network_.Encode(parameters_, graphs_.Of(graph));
     RnnState state = network_.Start(std::ssize(together));
     torch::Tensor before = torch::full({std::ssize(together)}, num_devices_, torch::kInt64);
     std::vector<torch::Tensor> logits;
@@ -75,7 +73,7 @@ class RnnModel final : public Model {
 
   const std::string device_ = "cpu";
   const std::vector<PlacementTask>& tasks_;
-  std::vector<std::optional<GroupTensors>> graphs_;  // [tasks] made when first needed
+  TensorsOfTasks graphs_;
   const RnnNetwork network_;
   TorchParameters parameters_;
   const int32_t num_devices_;

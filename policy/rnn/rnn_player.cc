@@ -4,25 +4,17 @@
 
 #include "common/error.h"
 #include "policy/rnn/rnn_network.h"
+#include "policy/torch/group_view.h"
 
 namespace emplace {
 namespace {
 
-class RnnView final : public TaskView {
- public:
-  explicit RnnView(const GroupGraph& task_groups) : groups(task_groups), graph(MakeGroupFeatures(task_groups)) {}
-
-  const GroupGraph& groups;
-  const GroupTensors graph;
-  // Filled by the player of the view, which is the only one to use it.
-  mutable uint64_t weights = 0;  // Which of the player's weights `encoded` is of; 0: none yet.
-  mutable RnnEncoded encoded;
-};
+using RnnView = GroupView<RnnEncoded>;
 
 class RnnEpisode final : public PlayedEpisode {
  public:
   RnnEpisode(const RnnView& view, std::span<const uint8_t> start, RnnState first)
-      : view_(view), placement_(start.begin(), start.end()), state(std::move(first)) {
+      : view_(view), placement_(start.begin(), start.end()), state_(std::move(first)) {
     placement_.resize(static_cast<size_t>(view.groups.num_groups));
   }
 
@@ -30,15 +22,14 @@ class RnnEpisode final : public PlayedEpisode {
   std::span<const uint8_t> placement() const override { return placement_; }
   const RnnView& view() const { return view_; }
   size_t group() const { return group_; }  // The group to decide now.
+  RnnState& state() { return state_; }
   void Decide(uint8_t device) { placement_[group_++] = device; }
 
  private:
   const RnnView& view_;
   std::vector<uint8_t> placement_;
   size_t group_ = 0;
-
- public:
-  RnnState state;
+  RnnState state_;
 };
 
 class RnnPlayer final : public Player {
@@ -70,14 +61,11 @@ class RnnPlayer final : public Player {
     for (PlayedEpisode* const episode : episodes) {
       auto* const own = static_cast<RnnEpisode*>(episode);
       const RnnView& view = own->view();
-      if (view.weights != weights_) {
-        view.encoded = network_.Encode(parameters_, view.graph);
-        view.weights = weights_;
-      }
+      const RnnEncoded& encoded = view.Get(weights_, [&] { return network_.Encode(parameters_, view.graph); });
       const size_t group = own->group();
       const int64_t before = group == 0 ? shape_.num_devices : int64_t{own->placement()[group - 1]};
       const torch::Tensor logits =
-          network_.Step(parameters_, view.encoded, static_cast<int64_t>(group), torch::tensor({before}), own->state);
+          network_.Step(parameters_, encoded, static_cast<int64_t>(group), torch::tensor({before}), own->state());
       AppendLogits(logits, view.groups.AllowedRow(group), decisions.logits);
     }
   }

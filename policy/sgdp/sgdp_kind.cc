@@ -2,6 +2,7 @@
 
 #include "common/error.h"
 #include "common/strings.h"
+#include "policy/fields_kind.h"
 #include "policy/torch/group_features.h"
 #include "policy/torch/initial_values.h"
 
@@ -37,19 +38,14 @@ FieldTable<SgdpConfig> SgdpFields() {
       .Help(
           "Whether the graph's embedding scales the inputs of the placer's layers, so that one network holds many "
           "families.");
-  t.Field("output_scale", &C::output_scale)
-      .Range(0.0, 1.0)
-      .Help(
-          "Factor by which the last layer's initial weights are multiplied. A small one makes the first episodes "
-          "choose devices almost at random.");
+  AddOutputScale(t);
   return t;
 }
 
-class Sgdp final : public PolicyKind {
+class Sgdp final : public FieldsKind<SgdpConfig> {
  public:
-  const std::string& name() const override { return name_; }
-  const std::vector<ConfigField>& fields() const override { return fields_.fields(); }
-  std::map<std::string, ConfigField::Value> Defaults() const override { return fields_.Defaults(); }
+  Sgdp() : FieldsKind("sgdp", SgdpFields()) {}
+
   RewardTime reward_time() const override { return RewardTime::kEnd; }
 
   std::vector<SizeField> Sizes() const override {
@@ -58,11 +54,11 @@ class Sgdp final : public PolicyKind {
   }
 
   PolicyShape Shape(const PolicyConfig& config, int32_t num_devices) const override {
-    const auto own = OwnKeys<SgdpConfig>(config, fields());
+    const auto own = OwnOf(config);
     if (own.hidden % own.heads != 0) {
       throw BadInput(StrCat("policy.heads is ", own.heads, ", expected a divisor of policy.hidden, ", own.hidden));
     }
-    return {.kind = name_,
+    return {.kind = name(),
             .num_devices = num_devices,
             .sizes = {{"hidden", own.hidden},
                       {"graph_layers", own.graph_layers},
@@ -78,7 +74,7 @@ class Sgdp final : public PolicyKind {
 
   // The conditions' weights start at 0, so that every graph's condition is 1 at first.
   std::vector<float> InitialValues(const PolicyShape& shape, const PolicyConfig& config, Rng rng) const override {
-    const double output_scale = OwnKeys<SgdpConfig>(config, fields()).output_scale;
+    const double output_scale = OwnOf(config).output_scale;
     std::vector<float> values;
     for (const ParameterSpec& spec : Parameters(shape)) {
       const bool condition = spec.name.find("condition") != std::string::npos;
@@ -86,10 +82,6 @@ class Sgdp final : public PolicyKind {
     }
     return values;
   }
-
- private:
-  const std::string name_ = "sgdp";
-  const FieldTable<SgdpConfig> fields_ = SgdpFields();
 };
 
 }  // namespace

@@ -23,6 +23,12 @@ GroupTensors::GroupTensors(const GroupFeatures& features)
   std::ranges::copy(features.nodes, nodes.data_ptr<float>());
 }
 
+const GroupTensors& TensorsOfTasks::Of(GraphId graph) {
+  std::optional<GroupTensors>& tensors = tensors_[graph];
+  if (!tensors) tensors.emplace(MakeGroupFeatures(tasks_[graph].groups));
+  return *tensors;
+}
+
 void AppendLogits(const torch::Tensor& logits, std::span<const uint8_t> allowed, std::vector<float>& values) {
   EMPLACE_CHECK(logits.numel() == std::ssize(allowed));
   const torch::Tensor dense = logits.detach().contiguous();

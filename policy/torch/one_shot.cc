@@ -2,25 +2,16 @@
 
 #include <algorithm>
 #include <map>
-#include <optional>
 #include <string>
 #include <utility>
 
 #include "common/error.h"
+#include "policy/torch/group_view.h"
 
 namespace emplace {
 namespace {
 
-class OneShotView final : public TaskView {
- public:
-  explicit OneShotView(const GroupGraph& task_groups) : groups(task_groups), graph(MakeGroupFeatures(task_groups)) {}
-
-  const GroupGraph& groups;
-  const GroupTensors graph;
-  // Filled by the player of the view, which is the only one to use it.
-  mutable uint64_t weights = 0;       // Which of the player's weights the logits are of; 0: none yet.
-  mutable std::vector<float> logits;  // [n * devices]
-};
+using OneShotView = GroupView<std::vector<float>>;  // Logits [n * devices].
 
 class OneShotEpisode final : public PlayedEpisode {
  public:
@@ -70,14 +61,14 @@ class OneShotPlayer final : public Player {
     decisions.logits.clear();
     for (const PlayedEpisode* const episode : episodes) {
       const OneShotView& view = static_cast<const OneShotEpisode*>(episode)->view();
-      if (view.weights != weights_) {
+      const std::vector<float>& logits = view.Get(weights_, [&] {
         const torch::NoGradGuard no_grad;
-        view.logits.clear();
-        AppendLogits(network_->Logits(parameters_, view.graph), view.groups.allowed, view.logits);
-        view.weights = weights_;
-      }
+        std::vector<float> values;
+        AppendLogits(network_->Logits(parameters_, view.graph), view.groups.allowed, values);
+        return values;
+      });
       decisions.blocks.push_back({.count = view.groups.num_groups, .num_choices = shape_.num_devices});
-      decisions.logits.insert(decisions.logits.end(), view.logits.begin(), view.logits.end());
+      decisions.logits.insert(decisions.logits.end(), logits.begin(), logits.end());
     }
   }
 
@@ -102,7 +93,7 @@ class OneShotModel final : public Model {
   OneShotModel(const PolicyShape& shape, std::unique_ptr<OneShotNetwork> network,
                const std::vector<PlacementTask>& tasks)
       : tasks_(tasks),
-        graphs_(tasks.size()),
+        graphs_(tasks),
         network_(std::move(network)),
         parameters_(network_->Parameters()),
         num_devices_(shape.num_devices) {}
@@ -119,7 +110,7 @@ class OneShotModel final : public Model {
     std::vector<float> logits;
     for (const Sample& sample : samples) {
       const GraphId graph = episodes[sample.episode].graph;
-      if (!computed_.contains(graph)) computed_[graph] = network_->Logits(parameters_, Graph(graph));
+      if (!computed_.contains(graph)) computed_[graph] = network_->Logits(parameters_, graphs_.Of(graph));
       // Samples of one graph are neighbours.
       if (graph_of_sample_.empty() || graph_of_sample_.back() != graph) {
         logits.clear();
@@ -149,14 +140,9 @@ class OneShotModel final : public Model {
   }
 
  private:
-  const GroupTensors& Graph(GraphId graph) {
-    if (!graphs_[graph]) graphs_[graph].emplace(MakeGroupFeatures(tasks_[graph].groups));
-    return *graphs_[graph];
-  }
-
   const std::string device_ = "cpu";
   const std::vector<PlacementTask>& tasks_;
-  std::vector<std::optional<GroupTensors>> graphs_;  // [tasks] made when first needed
+  TensorsOfTasks graphs_;
   const std::unique_ptr<OneShotNetwork> network_;
   TorchParameters parameters_;
   const int32_t num_devices_;

@@ -15,11 +15,6 @@
 
 namespace emplace {
 
-BestEpisodes::BestEpisodes(const std::vector<PlacementTask>& tasks, const PolicyKind& kind)
-    : tasks_(tasks), kind_(kind), best_(tasks.size()) {
-  for (const PlacementTask& task : tasks) equal_devices_.push_back(EqualDevices(task.sim));
-}
-
 void BestEpisodes::Consider(const std::vector<Trajectory>& batch) {
   for (const Trajectory& episode : batch) ConsiderOne(episode);
 }
@@ -32,15 +27,12 @@ void BestEpisodes::ConsiderOne(const Trajectory& episode) {
   for (const size_t point : ClaimsBelow(bound, kind_.FirstDecidedRho(), episode)) {
     kind_.PlacementAt(task, episode, point, groups);
     if (!Fits(task, groups)) continue;
-    if (kind_.reward_time() == RewardTime::kEachDecision) {
-      // What decides step by step ends where it has come to by then, if it leaves the rest where it was.
-      best = {episode.start_placement, groups, episode.rho[point]};
-    } else {
-      // It begins nowhere, so that equal devices have no names yet. If every graph's best used other names, the
-      // imitations of a policy that is near uniform would cancel out.
-      best = {episode.start_placement, episode.actions, episode.rho[point]};
-      if (best.actions == groups) NumberInOrderOfUse(equal_devices_[episode.graph], best.actions);
-    }
+    // What decides step by step ends where it has come to by then, if it leaves the rest where it was.
+    const bool by_step = kind_.reward_time() == RewardTime::kEachDecision;
+    best = {episode.start_placement, by_step ? groups : episode.actions, episode.rho[point]};
+    // What begins nowhere has no names yet for equal devices. If every graph's best used other names, the imitations of
+    // a policy that is near uniform would cancel out.
+    if (!by_step && best.actions == groups) NumberInOrderOfUse(EqualDevices(task.sim), best.actions);
     return;
   }
 }

@@ -26,7 +26,8 @@ struct BestEpisode {
 class BestEpisodes {
  public:
   // REQUIRES: tasks outlive it; index = GraphId.
-  BestEpisodes(const std::vector<PlacementTask>& tasks, const PolicyKind& kind);
+  BestEpisodes(const std::vector<PlacementTask>& tasks, const PolicyKind& kind)
+      : tasks_(tasks), kind_(kind), best_(tasks.size()) {}
 
   // Takes the best placement after any step of these episodes where it beats the best so far and fits the devices'
   // memory, which it simulates to know: rho has a penalty for memory, but one that a short makespan can outweigh.
@@ -48,7 +49,6 @@ class BestEpisodes {
   const std::vector<PlacementTask>& tasks_;
   const PolicyKind& kind_;
   std::vector<BestEpisode> best_;
-  std::vector<std::vector<int32_t>> equal_devices_;  // [tasks][D]
 };
 
 }  // namespace emplace
