@@ -5,31 +5,14 @@
 set -uo pipefail
 cd "$(dirname "$0")/../.." || exit 1
 [[ -e build/bin/libemplace_torch.so ]] || { echo "skipped: this build is without LibTorch"; exit 77; }
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-failures=0
-
-expect() {  # expect NAME COMMAND...
-  local name=$1
-  shift
-  if ! "$@" >"$work/out" 2>"$work/err"; then
-    echo "sgdp: $name failed"
-    tail -n 20 "$work/out" "$work/err"
-    failures=$((failures + 1))
-  fi
-}
+# shellcheck source=tests/e2e/lib.sh
+source tests/e2e/lib.sh
 
 train() {  # train RUN OPTION...
   local run=$1
   shift
   launch/cluster.sh configs/smoke.yaml --dir "$work/$run" --set policy.kind=sgdp --set policy.hidden=16 --set training.max_minutes=5 \
     --set training.objective=ppo --set training.epochs=2 --set environment.reward=sqrt --set checkpoint.every=10 "$@"
-}
-
-balanced() {
-  python3 -c 'import json, sys
-total = json.load(open(sys.argv[1]))["total"]
-assert total["trained"] > 0 and total["produced"] == total["trained"] + total["stale"] + total["rejected"] + total["lost"], total' "$1"
 }
 
 says_what_is_missing() {

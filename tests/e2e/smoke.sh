@@ -3,19 +3,8 @@
 # it wrong input. Prints what failed; exit code 0 when nothing did.
 set -uo pipefail
 cd "$(dirname "$0")/../.." || exit 1
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-failures=0
-
-expect() {  # expect NAME COMMAND...
-  local name=$1
-  shift
-  if ! "$@" >"$work/out" 2>"$work/err"; then
-    echo "smoke: $name failed"
-    tail -n 20 "$work/out" "$work/err"
-    failures=$((failures + 1))
-  fi
-}
+# shellcheck source=tests/e2e/lib.sh
+source tests/e2e/lib.sh
 
 refused() {  # refused NAME TEXT COMMAND...: exit code 2, one line on stderr with TEXT in it, log lines aside
   local name=$1 text=$2
@@ -28,17 +17,6 @@ refused() {  # refused NAME TEXT COMMAND...: exit code 2, one line on stderr wit
     cat "$work/err"
     failures=$((failures + 1))
   fi
-}
-
-balanced() {
-  python3 - "$1" <<'PY'
-import json, sys
-ledger = json.load(open(sys.argv[1]))
-for name, counts in [("total", ledger["total"]), *ledger["actors"].items()]:
-    parts = counts["trained"] + counts["stale"] + counts["rejected"] + counts["lost"]
-    assert counts["produced"] == parts, (name, counts)
-assert ledger["total"]["trained"] > 0, ledger
-PY
 }
 
 better_than_start() {

@@ -2,21 +2,20 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
-#include <string>
 #include <vector>
 
 #include "policy/rnn/rnn_kind.h"
 #include "policy/rnn/rnn_model.h"
 #include "policy/rnn/rnn_player.h"
-#include "policy/torch/group_features.h"
+#include "tests/policy/torch/gradient_check.h"
+#include "tests/policy/torch/naive_parameters.h"
 #include "tests/support/random_task.h"
 #include "tests/support/trials.h"
 
 namespace emplace {
 namespace {
 
-using Numbers = std::vector<double>;
+using Numbers = NaiveVector;
 
 PolicyWeights RandomRnn(int32_t num_devices, Rng& rng) {
   const PolicyConfig config{.kind = "rnn",
@@ -32,19 +31,11 @@ PolicyWeights RandomRnn(int32_t num_devices, Rng& rng) {
   return weights;
 }
 
-double Logistic(double x) { return 1 / (1 + std::exp(-x)); }
-
 // The network once more, in double precision and one number at a time.
 class NaiveRnn {
  public:
-  explicit NaiveRnn(const PolicyWeights& weights) : shape_(RnnShape::Of(weights.shape)) {
-    size_t at = 0;
-    for (const ParameterSpec& spec : RnnParameters(shape_)) {
-      for (size_t i = 0; i < NumEntries(spec); ++i) {
-        values_[spec.name].push_back(static_cast<double>(weights.values[at++]));
-      }
-    }
-  }
+  explicit NaiveRnn(const PolicyWeights& weights)
+      : shape_(RnnShape::Of(weights.shape)), parameters_(RnnParameters(shape_), weights.values) {}
 
   // Logits [n][D] of an episode with these actions.
   std::vector<Numbers> Logits(const GroupGraph& graph, const std::vector<uint8_t>& actions) const {
@@ -55,25 +46,25 @@ class NaiveRnn {
     State state{Numbers(width), Numbers(width)};
     for (size_t g = 0; g < n; ++g) {
       const size_t before = g == 0 ? static_cast<size_t>(shape_.num_devices) : actions[g - 1];
-      const Numbers& table = values_.at("device.weight");
+      const Numbers& table = parameters_["device.weight"];
       const auto row = table.begin() + static_cast<std::ptrdiff_t>(before * width);
       Numbers input(row, row + static_cast<std::ptrdiff_t>(width));
       input.insert(input.end(), encoded[g].begin(), encoded[g].end());
       LstmStep("decoder", input, state);
-      const Numbers query = Linear("attention.query", state.hidden);
+      const Numbers query = parameters_.Linear("attention.query", state.hidden);
       Numbers context(width);
       double total = 0;
       for (const Numbers& other : encoded) {
-        const Numbers key = Linear("attention.key", other);
+        const Numbers key = parameters_.Linear("attention.key", other);
         double score = 0;
         for (size_t i = 0; i < width; ++i)
-          score += values_.at("attention.score.weight")[i] * std::tanh(key[i] + query[i]);
+          score += parameters_["attention.score.weight"][i] * std::tanh(key[i] + query[i]);
         total += std::exp(score);
         for (size_t i = 0; i < width; ++i) context[i] += std::exp(score) * other[i];
       }
       Numbers both = state.hidden;
       for (const double value : context) both.push_back(value / total);
-      logits.push_back(Linear("output", both));
+      logits.push_back(parameters_.Linear("output", both));
       for (double& x : logits.back()) x = shape_.tanh_tenths / 10.0 * std::tanh(x / (shape_.temperature_tenths / 10.0));
     }
     return logits;
@@ -85,36 +76,21 @@ class NaiveRnn {
     Numbers cell;
   };
 
-  Numbers Linear(const std::string& name, const Numbers& x) const {
-    const Numbers& weight = values_.at(name + ".weight");
-    Numbers y = values_.at(name + ".bias");
-    for (size_t o = 0; o < y.size(); ++o) {
-      for (size_t i = 0; i < x.size(); ++i) y[o] += weight[o * x.size() + i] * x[i];
-    }
-    return y;
-  }
-
   void LstmStep(const std::string& name, const Numbers& x, State& state) const {
-    const Numbers of_input = Linear(name + ".input", x);
-    const Numbers of_state = Linear(name + ".state", state.hidden);
+    const Numbers of_input = parameters_.Linear(name + ".input", x);
+    const Numbers of_state = parameters_.Linear(name + ".state", state.hidden);
     const size_t width = state.hidden.size();
     for (size_t i = 0; i < width; ++i) {
       const auto gate = [&](size_t k) { return of_input[k * width + i] + of_state[k * width + i]; };
-      state.cell[i] = Logistic(gate(1)) * state.cell[i] + Logistic(gate(0)) * std::tanh(gate(2));
-      state.hidden[i] = Logistic(gate(3)) * std::tanh(state.cell[i]);
+      state.cell[i] = NaiveSigmoid(gate(1)) * state.cell[i] + NaiveSigmoid(gate(0)) * std::tanh(gate(2));
+      state.hidden[i] = NaiveSigmoid(gate(3)) * std::tanh(state.cell[i]);
     }
   }
 
   std::vector<Numbers> Encode(const GroupGraph& graph) const {
-    const GroupFeatures features = MakeGroupFeatures(graph);
     const auto n = static_cast<size_t>(graph.num_groups);
     const auto half = static_cast<size_t>(shape_.hidden / 2);
-    std::vector<Numbers> read(n);
-    for (size_t g = 0; g < n; ++g) {
-      const auto first = features.nodes.begin() + static_cast<std::ptrdiff_t>(g) * kNumGroupFeatures;
-      read[g] = Linear("input", Numbers(first, first + kNumGroupFeatures));
-      for (double& value : read[g]) value = std::max(value, 0.0);
-    }
+    const std::vector<Numbers> read = parameters_.ReadGroups("input", graph);
     std::vector<Numbers> encoded(n);
     for (const bool forward : {true, false}) {
       State state{Numbers(half), Numbers(half)};
@@ -128,7 +104,7 @@ class NaiveRnn {
   }
 
   const RnnShape shape_;
-  std::map<std::string, Numbers> values_;
+  const NaiveParameters parameters_;
 };
 
 // Plays an episode with these choices; returns all logits.
@@ -219,7 +195,6 @@ TEST(Rnn, AnEpisodeHasTheSameBitsBesideOthers) {
   EXPECT_EQ(together, Play(*player, *view, second));
 }
 
-// Of sum(logits * c), for random c, along the gradient, by differences.
 TEST(Rnn, GradientIsTheDerivative) {
   for (uint64_t seed = 0; seed < 8; ++seed) {
     Rng rng(seed);
@@ -237,31 +212,8 @@ TEST(Rnn, GradientIsTheDerivative) {
       episode.actions = RandomChoices(tasks[episode.graph].groups, rng);
       samples.push_back({samples.size(), 0});
     }
-    Decisions decisions;
-    model->Forward(weights.values, episodes, samples, decisions);
-    std::vector<float> c;
-    for (const float logit : decisions.logits) {
-      c.push_back(std::isinf(logit) ? 0.0F : static_cast<float>(rng.Uniform(-1, 1)));
-    }
-    std::vector<float> gradient(weights.values.size());
-    model->Backward(c, gradient);
-    double square = 0;
-    for (const float g : gradient) square += static_cast<double>(g) * static_cast<double>(g);
-    const auto moved = [&](double step) {
-      std::vector<float> values = weights.values;
-      for (size_t i = 0; i < values.size(); ++i) {
-        values[i] += static_cast<float>(step * static_cast<double>(gradient[i]) / std::sqrt(square));
-      }
-      model->Forward(values, episodes, samples, decisions);
-      double total = 0;
-      for (size_t i = 0; i < c.size(); ++i) {
-        if (c[i] != 0.0F) total += static_cast<double>(c[i]) * static_cast<double>(decisions.logits[i]);
-      }
-      return total;
-    };
-    constexpr double kStep = 2e-4;
-    EXPECT_NEAR((moved(kStep) - moved(-kStep)) / (2 * kStep), std::sqrt(square), 0.01 * std::sqrt(square))
-        << "seed " << seed;
+    SCOPED_TRACE(seed);
+    ExpectGradientIsTheDerivative(*model, weights.values, episodes, samples, rng);
   }
 }
 

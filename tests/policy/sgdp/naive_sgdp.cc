@@ -2,29 +2,21 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
 #include <string>
 
 #include "common/strings.h"
 #include "policy/sgdp/sgdp_kind.h"
-#include "policy/torch/group_features.h"
+#include "tests/policy/torch/naive_parameters.h"
 
 namespace emplace {
 namespace {
 
-using Vector = std::vector<double>;
-
-double Sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
+using Vector = NaiveVector;
 
 class Naive {
  public:
-  explicit Naive(const PolicyWeights& weights) : shape_(SgdpShape::Of(weights.shape)) {
-    size_t at = 0;
-    for (const ParameterSpec& spec : SgdpParameters(shape_)) {
-      for (size_t i = 0; i < NumEntries(spec); ++i)
-        values_[spec.name].push_back(static_cast<double>(weights.values[at++]));
-    }
-  }
+  explicit Naive(const PolicyWeights& weights)
+      : shape_(SgdpShape::Of(weights.shape)), parameters_(SgdpParameters(shape_), weights.values) {}
 
   std::vector<Vector> Logits(const GroupGraph& graph) const {
     std::vector<Vector> h = Embed(graph);
@@ -35,20 +27,11 @@ class Naive {
     for (int32_t layer = 0; layer < shape_.placer_layers; ++layer) {
       h = PlacerLayer(StrCat("placer.", layer), std::move(h), mean);
     }
-    for (Vector& row : h) row = Linear("output", Norm("output.norm", row));
+    for (Vector& row : h) row = parameters_.Linear("output", Norm("output.norm", row));
     return h;
   }
 
  private:
-  Vector Linear(const std::string& name, const Vector& x) const {
-    const Vector& weight = values_.at(name + ".weight");
-    Vector y = values_.at(name + ".bias");
-    for (size_t o = 0; o < y.size(); ++o) {
-      for (size_t i = 0; i < x.size(); ++i) y[o] += weight[o * x.size() + i] * x[i];
-    }
-    return y;
-  }
-
   Vector Norm(const std::string& name, Vector x) const {
     const auto n = static_cast<double>(x.size());
     double mean = 0;
@@ -57,36 +40,27 @@ class Naive {
     for (const double value : x) variance += (value - mean) * (value - mean) / n;
     for (size_t i = 0; i < x.size(); ++i) {
       x[i] =
-          (x[i] - mean) / std::sqrt(variance + 1e-5) * values_.at(name + ".scale")[i] + values_.at(name + ".bias")[i];
+          (x[i] - mean) / std::sqrt(variance + 1e-5) * parameters_[name + ".scale"][i] + parameters_[name + ".bias"][i];
     }
-    return x;
-  }
-
-  static Vector Relu(Vector x) {
-    for (double& value : x) value = std::max(value, 0.0);
     return x;
   }
 
   std::vector<Vector> Embed(const GroupGraph& graph) const {
-    const GroupFeatures features = MakeGroupFeatures(graph);
-    std::vector<Vector> h;
-    for (int32_t g = 0; g < graph.num_groups; ++g) {
-      const auto first = features.nodes.begin() + std::ptrdiff_t{g} * kNumGroupFeatures;
-      h.push_back(Relu(Linear("input", Vector(first, first + kNumGroupFeatures))));
-    }
+    std::vector<Vector> h = parameters_.ReadGroups("input", graph);
     for (int32_t layer = 0; layer < shape_.graph_layers; ++layer) {
       std::vector<Vector> next;
       for (int32_t g = 0; g < graph.num_groups; ++g) {
         Vector heard(static_cast<size_t>(shape_.hidden));
         for (const Csr* const lists : {&graph.parents, &graph.children}) {
           for (const int32_t neighbour : lists->Row(g)) {
-            const Vector pooled = Linear(StrCat("graph.", layer, ".pool"), h[static_cast<size_t>(neighbour)]);
-            for (size_t i = 0; i < heard.size(); ++i) heard[i] = std::max(heard[i], Sigmoid(pooled[i]));
+            const Vector pooled =
+                parameters_.Linear(StrCat("graph.", layer, ".pool"), h[static_cast<size_t>(neighbour)]);
+            for (size_t i = 0; i < heard.size(); ++i) heard[i] = std::max(heard[i], NaiveSigmoid(pooled[i]));
           }
         }
         Vector both = h[static_cast<size_t>(g)];
         both.insert(both.end(), heard.begin(), heard.end());
-        next.push_back(Relu(Linear(StrCat("graph.", layer, ".update"), both)));
+        next.push_back(NaiveParameters::Relu(parameters_.Linear(StrCat("graph.", layer, ".update"), both)));
       }
       h = std::move(next);
     }
@@ -95,9 +69,9 @@ class Naive {
 
   std::vector<Vector> PlacerLayer(const std::string& name, std::vector<Vector> x, const Vector& of_graph) const {
     if (shape_.superposition) {
-      const Vector condition = Linear(name + ".condition", of_graph);
+      const Vector condition = parameters_.Linear(name + ".condition", of_graph);
       for (Vector& row : x) {
-        for (size_t i = 0; i < row.size(); ++i) row[i] *= 2 * Sigmoid(condition[i]);
+        for (size_t i = 0; i < row.size(); ++i) row[i] *= 2 * NaiveSigmoid(condition[i]);
       }
     }
     std::vector<Vector> normed;
@@ -108,13 +82,13 @@ class Naive {
       const size_t own = g / segment;
       const size_t first = own == 0 ? 0 : (own - 1) * segment;
       const size_t last = std::min(x.size(), (own + 1) * segment);
-      const Vector query = Linear(name + ".attention.query", normed[g]);
+      const Vector query = parameters_.Linear(name + ".attention.query", normed[g]);
       Vector mixed(query.size());
       for (size_t begin = 0; begin < query.size(); begin += head_width) {
         double total = 0;
         for (size_t other = first; other < last; ++other) {
-          const Vector key = Linear(name + ".attention.key", normed[other]);
-          const Vector value = Linear(name + ".attention.value", normed[other]);
+          const Vector key = parameters_.Linear(name + ".attention.key", normed[other]);
+          const Vector value = parameters_.Linear(name + ".attention.value", normed[other]);
           double score = 0;
           for (size_t i = begin; i < begin + head_width; ++i) score += query[i] * key[i];
           const double weight = std::exp(score / std::sqrt(static_cast<double>(head_width)));
@@ -123,9 +97,10 @@ class Naive {
         }
         for (size_t i = begin; i < begin + head_width; ++i) mixed[i] /= total;
       }
-      Add(x[g], Linear(name + ".attention.out", mixed));
-      const Vector wide = Relu(Linear(name + ".feedforward.0", Norm(name + ".feedforward.norm", x[g])));
-      Add(x[g], Linear(name + ".feedforward.1", wide));
+      Add(x[g], parameters_.Linear(name + ".attention.out", mixed));
+      const Vector wide =
+          NaiveParameters::Relu(parameters_.Linear(name + ".feedforward.0", Norm(name + ".feedforward.norm", x[g])));
+      Add(x[g], parameters_.Linear(name + ".feedforward.1", wide));
     }
     return x;
   }
@@ -135,7 +110,7 @@ class Naive {
   }
 
   const SgdpShape shape_;
-  std::map<std::string, Vector> values_;
+  const NaiveParameters parameters_;
 };
 
 }  // namespace

@@ -7,6 +7,7 @@
 
 #include "policy/sgdp/sgdp_network.h"
 #include "tests/policy/sgdp/random_sgdp.h"
+#include "tests/policy/torch/gradient_check.h"
 #include "tests/support/random_task.h"
 
 namespace emplace {
@@ -104,40 +105,14 @@ TEST(OneShot, NewWeightsGiveNewLogits) {
   EXPECT_NE(LogitsOf(*player, *view), before);
 }
 
-// Of sum(logits * c), for random c, along the gradient, by differences. The graphs fit into one segment each: from the
-// segment before no gradient would come back.
+// The graphs fit into one segment each: from the segment before no gradient would come back.
 TEST(OneShot, GradientIsTheDerivative) {
   for (uint64_t seed = 4; seed < 12; ++seed) {
+    SCOPED_TRACE(seed);
     Setting setting(seed);
     setting.weights.shape.sizes["segment"] = 64;
     Rng rng(seed);
-    const std::unique_ptr<Model> model = setting.MakeModel();
-    Decisions decisions;
-    model->Forward(setting.weights.values, setting.episodes, setting.samples, decisions);
-    std::vector<float> c(decisions.logits.size());
-    for (size_t i = 0; i < c.size(); ++i) {
-      c[i] = std::isinf(decisions.logits[i]) ? 0.0F : static_cast<float>(rng.Uniform(-1, 1));
-    }
-    std::vector<float> gradient(setting.weights.values.size());
-    model->Backward(c, gradient);
-    double square = 0;
-    for (const float g : gradient) square += static_cast<double>(g) * static_cast<double>(g);
-    const auto moved = [&](double step) {
-      std::vector<float> values = setting.weights.values;
-      for (size_t i = 0; i < values.size(); ++i) {
-        values[i] += static_cast<float>(step * static_cast<double>(gradient[i]) / std::sqrt(square));
-      }
-      model->Forward(values, setting.episodes, setting.samples, decisions);
-      double total = 0;
-      for (size_t i = 0; i < c.size(); ++i) {
-        if (c[i] != 0.0F) total += static_cast<double>(c[i]) * static_cast<double>(decisions.logits[i]);
-      }
-      return total;
-    };
-    constexpr double kStep = 2e-4;
-    // Relus and maxima have corners, and floats are coarse.
-    EXPECT_NEAR((moved(kStep) - moved(-kStep)) / (2 * kStep), std::sqrt(square), 0.01 * std::sqrt(square))
-        << "seed " << seed;
+    ExpectGradientIsTheDerivative(*setting.MakeModel(), setting.weights.values, setting.episodes, setting.samples, rng);
   }
 }
 

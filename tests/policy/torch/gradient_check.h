@@ -1,0 +1,45 @@
+// Compares a model's gradient with differences.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <vector>
+
+#include "common/rng.h"
+#include "policy/model.h"
+
+namespace emplace {
+
+// Of sum(logits * c), for random c, along the gradient.
+inline void ExpectGradientIsTheDerivative(Model& model, const std::vector<float>& values,
+                                          const std::vector<Trajectory>& episodes, const std::vector<Sample>& samples,
+                                          Rng& rng) {
+  Decisions decisions;
+  model.Forward(values, episodes, samples, decisions);
+  std::vector<float> c;
+  for (const float logit : decisions.logits) {
+    c.push_back(std::isinf(logit) ? 0.0F : static_cast<float>(rng.Uniform(-1, 1)));
+  }
+  std::vector<float> gradient(values.size());
+  model.Backward(c, gradient);
+  double square = 0;
+  for (const float g : gradient) square += static_cast<double>(g) * static_cast<double>(g);
+  const auto moved = [&](double step) {
+    std::vector<float> there = values;
+    for (size_t i = 0; i < there.size(); ++i) {
+      there[i] += static_cast<float>(step * static_cast<double>(gradient[i]) / std::sqrt(square));
+    }
+    model.Forward(there, episodes, samples, decisions);
+    double total = 0;
+    for (size_t i = 0; i < c.size(); ++i) {
+      if (c[i] != 0.0F) total += static_cast<double>(c[i]) * static_cast<double>(decisions.logits[i]);
+    }
+    return total;
+  };
+  constexpr double kStep = 2e-4;
+  // Relus and maxima have corners, and floats are coarse.
+  EXPECT_NEAR((moved(kStep) - moved(-kStep)) / (2 * kStep), std::sqrt(square), 0.01 * std::sqrt(square));
+}
+
+}  // namespace emplace
