@@ -67,11 +67,10 @@ class Episodes {
     return before - rho_[index];
   }
   // Resets those that were done before, whose action counts nothing, and steps the others.
-  std::vector<double> StepAll(std::span<const int32_t> devices, std::vector<uint8_t>& was_done) {
+  std::vector<double> StepAll(std::span<const int32_t> devices) {
     std::vector<double> rewards(envs_.size());
     for (size_t i = 0; i < envs_.size(); ++i) {
-      was_done[i] = envs_[i].done() ? 1 : 0;
-      if (was_done[i] != 0) {
+      if (envs_[i].done()) {
         Reset(i);
       } else {
         rewards[i] = Step(i, devices[i]);
@@ -172,15 +171,14 @@ void BindEnvironment(nb::module_& module) {
           [](Episodes& episodes, const InputArray<int32_t, 1>& devices) {
             if (devices.shape(0) != episodes.count())
               throw BadInput(StrCat("there are ", devices.shape(0), " actions, expected ", episodes.count()));
-            std::vector<uint8_t> was_done(episodes.count());
             std::vector<double> rewards;
             {
               nb::gil_scoped_release released;
-              rewards = episodes.StepAll(std::span(devices.data(), devices.shape(0)), was_done);
+              rewards = episodes.StepAll(std::span(devices.data(), devices.shape(0)));
             }
-            return nb::make_tuple(ToNumpy(std::move(rewards)), ToNumpy(std::move(was_done)));
+            return ToNumpy(std::move(rewards));
           },
-          "devices"_a, "Rewards [k], and whether each was done before and is reset instead [k].")
+          "devices"_a, "Rewards [k]. An episode that was done before is reset instead, for 0.")
       .def_prop_ro(
           "num_groups", [](const Episodes& episodes) { return episodes.task().groups.num_groups; }, "n")
       .def_prop_ro("num_features", &Episodes::features, "F")

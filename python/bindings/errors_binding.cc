@@ -1,6 +1,9 @@
 // emplace::Error as Python exceptions with the same text.
 #include <nanobind/nanobind.h>
 
+#include <string>
+#include <string_view>
+
 #include "common/error.h"
 #include "python/bindings/bindings.h"
 
@@ -35,7 +38,12 @@ void BindErrors(nb::module_& module) {
     try {
       std::rethrow_exception(pointer);
     } catch (const Error& error) {
-      PyErr_SetString(error.kind() == Error::Kind::kBadInput ? bad_input : run_failed, error.what());
+      // A text may quote bytes of a file that are no UTF-8.
+      const std::string_view text = error.what();
+      PyObject* const readable = PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "replace");
+      if (readable == nullptr) return;  // Python's own error is set.
+      PyErr_SetObject(error.kind() == Error::Kind::kBadInput ? bad_input : run_failed, readable);
+      Py_DECREF(readable);
     }
   });
 }

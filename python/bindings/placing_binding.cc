@@ -45,7 +45,6 @@ nb::dict PlacedToDict(PlacedGraph placed) {
   nb::dict result;
   result["placement"] = ToNumpy(std::move(placed.chosen.placement));
   result["orders"] = std::move(placed.chosen.orders);
-  result["discipline"] = placed.chosen.discipline;
   result["makespan_us"] = placed.chosen.score.makespan_us;
   result["peak_bytes"] = ToNumpy(std::move(placed.chosen.score.peak_bytes));
   result["feasible"] = placed.chosen.score.feasible;

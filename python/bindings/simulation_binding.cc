@@ -19,6 +19,7 @@
 #include "simulator/engine/timeline_rows.h"
 #include "simulator/engine/trace_writer.h"
 #include "simulator/graph/placement.h"
+#include "tools/task_inputs.h"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -93,7 +94,7 @@ Scores SimulateAll(const OpGraph& graph, const Cluster& cluster, const Placement
 nb::object Simulate(const OpGraph& graph, const Cluster& cluster, const Placements& placements,
                     const DeviceOrders& orders, int threads) {
   CheckLength(graph, placements.shape(1));
-  const size_t most = threads > 0 ? static_cast<size_t>(threads) : std::max(1U, std::thread::hardware_concurrency());
+  const auto most = static_cast<size_t>(Threads(threads));
   Scores scores;
   RunInterruptibly(
       [&](const std::atomic<bool>& stop) { scores = SimulateAll(graph, cluster, placements, orders, most, stop); });

@@ -43,6 +43,8 @@ def _plain_step(model, args: tuple, kwargs: dict, train: bool) -> Callable[[], o
             output = model(*args, **kwargs)
             if train:
                 loss_of(output).backward()
+            if torch.cuda.is_initialized():
+                torch.cuda.synchronize()  # Else only the launches of its kernels are timed.
     return step
 
 
@@ -52,8 +54,7 @@ def run(arguments: list[str]) -> None:
     if options.steps < 1:
         raise BadInput(f"--steps is {options.steps}, expected at least 1")
     machine = emplace.Machine.load(options.devices)
-    model, args, *rest = call_factory(options.input)
-    kwargs = rest[0] if rest else {}
+    model, args, kwargs = call_factory(options.input)
     try:
         graph = emplace.torch.capture(model, args, kwargs, train=options.train, microbatches=options.microbatches)
     except ModuleNotFoundError as error:

@@ -16,7 +16,7 @@ class Parser(argparse.ArgumentParser):
 
 
 def call_factory(text: str) -> tuple:
-    """What the function of FILE.py:FACTORY returns, checked."""
+    """(model, args, kwargs) of what the function of FILE.py:FACTORY returns."""
     path, _, name = text.rpartition(":")
     if not path or not name.isidentifier():
         raise BadInput(f"'{text}' is no FILE.py:FACTORY, such as model.py:make")
@@ -39,4 +39,4 @@ def call_factory(text: str) -> tuple:
         raise BadInput(f"{text}: failed: {type(error).__name__}: {reason}") from error
     if not isinstance(made, tuple) or len(made) not in (2, 3):
         raise BadInput(f"{text}: returned a {type(made).__name__}, expected (model, args) or (model, args, kwargs)")
-    return made
+    return made if len(made) == 3 else (*made, {})

@@ -45,6 +45,8 @@ def load_partitioning(path: str | os.PathLike, *, bandwidth_bytes_per_us: float,
         missing = {"id", "cpuLatency", "fpgaLatency", "supportedOnFpga"} - set(node if isinstance(node, dict) else ())
         if missing:
             raise BadInput(f"{place} has no '{min(missing)}'")
+        if not isinstance(node["id"], (int, str)):
+            raise BadInput(f"{place}: id is {json.dumps(node['id'])}, expected a number or a text")
         if node["id"] in ops:
             raise BadInput(f"{place}: id {node['id']} is used twice")
         cost_us = {cpu: _number(node["cpuLatency"], f"{place}: cpuLatency") * time_unit_us}
@@ -59,7 +61,7 @@ def load_partitioning(path: str | os.PathLike, *, bandwidth_bytes_per_us: float,
     for index, edge in enumerate(root["edges"]):
         place = f"{path}: edge {index}"
         for key in ("sourceId", "destId"):
-            if not isinstance(edge, dict) or edge.get(key) not in ops:
+            if not isinstance(edge, dict) or not isinstance(edge.get(key), (int, str)) or edge[key] not in ops:
                 raise BadInput(f"{place}: {key} is {json.dumps(edge.get(key) if isinstance(edge, dict) else edge)}, expected the id of a node")
         source, target = ops[edge["sourceId"]], ops[edge["destId"]]
         size = round(_number(edge.get("cost", 0), f"{place}: cost") * time_unit_us * bandwidth_bytes_per_us)

@@ -93,7 +93,7 @@ class PlacementVectorEnv(gymnasium.vector.VectorEnv):
         return self._observe(), self._info()
 
     def step(self, actions: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, dict]:
-        rewards, _ = self._episodes.step_all(np.ascontiguousarray(actions, dtype=np.int32))
+        rewards = self._episodes.step_all(np.ascontiguousarray(actions, dtype=np.int32))
         done = np.array([self._episodes.done(index) for index in range(self.num_envs)])
         return self._observe(), rewards, done, np.zeros(self.num_envs, dtype=bool), self._info()
 

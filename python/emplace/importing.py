@@ -57,8 +57,8 @@ def _dims(texts: list[str]) -> dict[str, int]:
 
 def _load(options: argparse.Namespace) -> Graph:
     if options.source == "torch":
-        model, args, *kwargs = call_factory(options.input)
-        return emplace.torch.capture(model, args, *kwargs, train=options.train, microbatches=options.microbatches,
+        model, args, kwargs = call_factory(options.input)
+        return emplace.torch.capture(model, args, kwargs, train=options.train, microbatches=options.microbatches,
                                      optimizer=options.optimizer, kinds=options.kinds, name=options.name)
     if options.source == "onnx":
         return emplace.onnx.load(options.input, dims=_dims(options.dim), kinds=options.kinds, name=options.name)

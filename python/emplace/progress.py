@@ -8,13 +8,14 @@ class SearchBar:
 
     def __init__(self, wanted: bool | None, seconds: float):
         self._bar = None
+        if not (wanted or (wanted is None and (sys.stderr.isatty() or "ipykernel" in sys.modules))):
+            return
         try:
             from tqdm.auto import tqdm
         except ImportError:
             return
-        if wanted or (wanted is None and (sys.stderr.isatty() or "ipykernel" in sys.modules)):
-            form = "{l_bar}{bar}| {n:.1f}/{total:.1f} s{postfix}" if seconds > 0 else "{n:.1f} s{postfix}"
-            self._bar = tqdm(total=seconds or None, bar_format=form, leave=False)
+        form = "{l_bar}{bar}| {n:.1f}/{total:.1f} s{postfix}" if seconds > 0 else "{n:.1f} s{postfix}"
+        self._bar = tqdm(total=seconds or None, bar_format=form, leave=False)
 
     @property
     def show(self) -> Callable | None:

@@ -70,15 +70,18 @@ def _times_us(path: str | os.PathLike) -> tuple[dict[int, float], dict[int, floa
     events = _load_json(path).get("traceEvents")
     if not isinstance(events, list):
         raise BadInput(f"{path}: has no list 'traceEvents', expected what export_chrome_trace of torch.profiler writes")
-    for event in events:
-        arguments = event.get("args", {})
-        if event.get("cat") == "cpu_op" and "Record function id" in arguments:
-            on_cpu[arguments["Record function id"]] = float(event["dur"])
-            record_of[arguments.get("External id")] = arguments["Record function id"]
-    for event in events:
-        external = event.get("args", {}).get("External id")
-        if event.get("cat") in _ON_GPU and external in record_of:
-            on_gpu[record_of[external]] += float(event["dur"])
+    try:
+        for event in events:
+            arguments = event.get("args", {})
+            if event.get("cat") == "cpu_op" and "Record function id" in arguments:
+                on_cpu[arguments["Record function id"]] = float(event["dur"])
+                record_of[arguments.get("External id")] = arguments["Record function id"]
+        for event in events:
+            external = event.get("args", {}).get("External id")
+            if event.get("cat") in _ON_GPU and external in record_of:
+                on_gpu[record_of[external]] += float(event["dur"])
+    except (AttributeError, KeyError, TypeError, ValueError):
+        raise BadInput(f"{path}: {json.dumps(event)[:100]} is no event as export_chrome_trace of torch.profiler writes it") from None
     return on_cpu, on_gpu
 
 

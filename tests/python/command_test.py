@@ -49,7 +49,7 @@ def test_types_and_docstrings_are_there():
     package = pathlib.Path(emplace.__file__).parent
     assert (package / "py.typed").exists()
     stub = (package / "_core.pyi").read_text()
-    assert "class Graph" in stub and "class Machine" in stub and "NDArray" in stub or "ndarray" in stub
+    assert "class Graph" in stub and "class Machine" in stub and ("NDArray" in stub or "ndarray" in stub)
     for name in emplace.__all__:
         assert getattr(emplace, name).__doc__, name
 

@@ -43,6 +43,8 @@ def test_partitioning(tmp_path):
     ({"nodes": [PARTITIONING["nodes"][0] | {"cpuLatency": -1}]}, "node 0: cpuLatency is -1"),
     ({"edges": [{"sourceId": 3, "destId": 4}]}, "edge 0: destId is 4, expected the id of a node"),
     ({"edges": [5]}, "edge 0: sourceId is 5"),
+    ({"edges": [{"sourceId": [3], "destId": 5}]}, r"edge 0: sourceId is \[3\]"),
+    ({"nodes": [PARTITIONING["nodes"][0] | {"id": [3]}]}, r"node 0: id is \[3\], expected a number or a text"),
 ])
 def test_bad_partitioning(change, error, tmp_path):
     (tmp_path / "w.json").write_text(json.dumps(PARTITIONING | change))

@@ -56,6 +56,12 @@ def test_a_missing_file_is_bad_input(tmp_path):
         emplace.Graph.load(tmp_path / "nothing.graph.json")
 
 
+def test_a_file_that_is_no_text_is_bad_input(tmp_path):
+    (tmp_path / "g.graph.json").write_bytes(b"\xff\xfe\x00g")
+    with pytest.raises(emplace.BadInput, match="g.graph.json"):
+        emplace.Graph.load(tmp_path / "g.graph.json")
+
+
 def test_families_generate_what_the_command_generates(tmp_path):
     import subprocess
     assert {"ptb", "cifar10", "nmt"} <= set(emplace.families())

@@ -162,6 +162,14 @@ def test_a_plan_of_another_model_and_other_arguments(cpus):
         emplace.torch.apply(models.cnn()[0], args, plan)
     with pytest.raises(emplace.BadInput, match=r"'first.weight' of the model is .*\[16, 8\], expected .*\[16, 8\]"):
         emplace.torch.apply(copy.deepcopy(model).double(), args, plan)
+    with pytest.raises(emplace.BadInput, match=r"the tensors among the arguments are \['args\[0\]', 'args\[1\]', 'args\[2\]'\], expected"):
+        emplace.torch.apply(model, (*args, args[0]), plan)
+    with pytest.raises(emplace.BadInput, match=r"args\[0\] is torch.float32 of shape \[6, 8\], expected .*\[12, 8\]"):
+        emplace.torch.apply(model, (args[0][:6], args[1]), plan)
+    with pytest.raises(emplace.BadInput, match="kwargs is a list, expected a dict"):
+        emplace.torch.apply(model, args, plan, kwargs=[1])
+    with pytest.raises(emplace.BadInput, match=r"cores of 'cpu:0' are \[99999\], expected some of"):
+        emplace.torch.apply(model, args, plan, cores={"cpu:0": [99999]})
     with emplace.torch.apply(model, args, plan) as step:
         with pytest.raises(emplace.BadInput, match=r"args\[0\] is torch.float32 of shape \[6, 8\], expected .*\[12, 8\]"):
             step(args[0][:6], args[1])

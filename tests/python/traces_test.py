@@ -81,6 +81,8 @@ def test_an_op_in_place_is_read_by_those_after_it(tmp_path):
     ('{"schema": "0.9", "nodes": []}', "{}", "schema is '0.9', expected an execution trace"),
     ('{"schema": "1.1.1", "nodes": [{"id": 1}]}', "{}", "node 0: has no 'attrs'"),
     ('{"schema": "1.1.1", "nodes": []}', "[]", r"times\.json: has no list 'traceEvents'"),
+    ('{"schema": "1.1.1", "nodes": []}', '{"traceEvents": [3]}', r"times\.json: 3 is no event"),
+    ('{"schema": "1.1.1", "nodes": []}', '{"traceEvents": [{"cat": "cpu_op", "args": {"Record function id": 1}}]}', "is no event"),
 ])
 def test_bad_files(trace, times, error, tmp_path):
     (tmp_path / "trace.json").write_text(trace)

@@ -25,6 +25,15 @@ def _check_version(train: bool) -> None:
         raise BadInput(f"torch is {torch.__version__}, expected {needed[0]}.{needed[1]} or later for train={train}")
 
 
+def flatten_arguments(args: tuple, kwargs: Mapping[str, Any] | None) -> tuple[list[Any], pytree.TreeSpec]:
+    """The leaves of the arguments that a model is called with. Raises BadInput for others."""
+    if not isinstance(args, tuple):
+        raise BadInput(f"args is a {type(args).__name__}, expected a tuple with the model's arguments")
+    if not isinstance(kwargs, Mapping | None):
+        raise BadInput(f"kwargs is a {type(kwargs).__name__}, expected a dict with the model's arguments by name")
+    return pytree.tree_flatten((args, dict(kwargs or {})))
+
+
 def argument_names(leaves: list[Any], spec: pytree.TreeSpec) -> list[str]:
     """The place of each tensor among the arguments, such as args[0] or kwargs['mask']."""
     args_and_kwargs = pytree.tree_unflatten(leaves, spec)
@@ -55,15 +64,13 @@ def capture(model: nn.Module, args: tuple = (), kwargs: Mapping[str, Any] | None
     _check_version(train)
     if not isinstance(model, nn.Module):
         raise BadInput(f"model is a {type(model).__name__}, expected a torch.nn.Module")
-    if not isinstance(args, tuple):
-        raise BadInput(f"args is a {type(args).__name__}, expected a tuple with the model's arguments")
+    leaves, spec = flatten_arguments(args, kwargs)
     if type(microbatches) is not int or microbatches < 1:
         raise BadInput(f"microbatches is {microbatches}, expected a whole number of at least 1")
     if microbatches > 1 and not train:
         raise BadInput(f"microbatches is {microbatches}, expected 1 without train=True")
     if optimizer is not None and (optimizer not in OPTIMIZER_SLOTS or not train):
         raise BadInput(f"optimizer is '{optimizer}', expected one of {', '.join(OPTIMIZER_SLOTS)}, and train=True")
-    leaves, spec = pytree.tree_flatten((args, dict(kwargs or {})))
     trace = trace_model(model, leaves, spec, train, microbatches)
     costs = CostModel(kinds)
     assembly = Assembly(trace, lower(trace, costs), costs, argument_names(leaves, spec), split_arguments(leaves, microbatches))

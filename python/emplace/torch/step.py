@@ -14,7 +14,7 @@ from torch.utils import _pytree as pytree
 from emplace._core import BadInput
 from emplace.plan import Plan
 from emplace.torch.calls import dtype_named
-from emplace.torch.capturing import argument_names
+from emplace.torch.capturing import argument_names, flatten_arguments
 from emplace.torch.program import Instruction, Program, compile_plan
 
 
@@ -110,6 +110,7 @@ class Step:
             own = (cores or {}).get(device.name)
             self._threads.append(ThreadPoolExecutor(1, f"emplace {device.name}", _prepare_thread, (program.devices[index], own)))
         self._check_model()
+        self._check_arguments()
 
     def close(self) -> None:
         """Ends the devices' threads."""
@@ -174,6 +175,23 @@ class Step:
             if list(tensor.shape) != output["shape"] or tensor.dtype != dtype_named(output["dtype"]):
                 raise BadInput(f"'{name}' of the model is {tensor.dtype} of shape {list(tensor.shape)}, expected "
                                f"{dtype_named(output['dtype'])} of shape {output['shape']}, as in the plan's graph")
+
+    def _check_arguments(self) -> None:
+        """The graph has an input for each tensor among the arguments, or one for each micro-batch's part of it."""
+        ops = self.plan.graph.ops
+        tensors = dict(zip(self._names, (leaf for leaf in self._leaves if isinstance(leaf, torch.Tensor)), strict=True))
+        inputs = {op: given["attrs"] for op, given in self._program.given.items() if given["type"] == "emplace.input"}
+        names = {attrs["name"] for attrs in inputs.values()}
+        if names != tensors.keys():
+            raise BadInput(f"the tensors among the arguments are {sorted(tensors)}, expected {sorted(names)}, as in the plan's graph")
+        for op, attrs in inputs.items():
+            tensor, output = tensors[attrs["name"]], ops[op]["outputs"][0]
+            expected = list(output["shape"])
+            if "slice" in attrs:
+                expected[0] *= attrs["slice"][1]
+            if list(tensor.shape) != expected or tensor.dtype != dtype_named(output["dtype"]):
+                raise BadInput(f"{attrs['name']} is {tensor.dtype} of shape {list(tensor.shape)}, expected "
+                               f"{dtype_named(output['dtype'])} of shape {expected}, as in the plan's graph")
 
     def _tensors(self, args: tuple, kwargs: dict) -> dict[str, torch.Tensor]:
         """The tensors among the arguments by name. Raises BadInput where they are not as those of the capture."""
@@ -265,5 +283,9 @@ def apply(model: nn.Module, args: tuple, plan: Plan, *, kwargs: Mapping[str, Any
     unknown = set(cores or {}) - {device.name for device in plan.machine.devices}
     if unknown:
         raise BadInput(f"cores: the machine has no device '{min(unknown)}'")
-    leaves, spec = pytree.tree_flatten((args, dict(kwargs or {})))
+    here = os.sched_getaffinity(0)
+    for device, own in (cores or {}).items():
+        if not own or not here.issuperset(own):
+            raise BadInput(f"cores of '{device}' are {list(own)}, expected some of {sorted(here)}")
+    leaves, spec = flatten_arguments(args, kwargs)
     return Step(model, plan, compile_plan(plan, devices), leaves, spec, cores)
