@@ -14,14 +14,14 @@ namespace {
 
 constexpr char kBest[] = "best";
 
-DeviceOrders ByArrival(const PlacementTask& task, std::span<const DeviceIndex> placement) {
-  Simulator simulator(task.sim);
+DeviceOrders ByArrival(const ScheduleGraph& graph, std::span<const DeviceIndex> placement) {
+  Simulator simulator(graph.task().sim);
   simulator.Makespan(placement);
   return simulator.StartOrders();
 }
 
-DeviceOrders ByRank(const PlacementTask& task, std::span<const DeviceIndex> placement) {
-  return DispatchByRank(ScheduleGraph(task), placement).orders;
+DeviceOrders ByRank(const ScheduleGraph& graph, std::span<const DeviceIndex> placement) {
+  return DispatchByRank(graph, placement).orders;
 }
 
 // The micro-batch of each op; of an op that is in none, the last one that it waits for, or -1.
@@ -67,13 +67,11 @@ DispatchRule EarliestMicrobatchFirst(const ScheduleGraph& graph, std::span<const
   return rule;
 }
 
-DeviceOrders DepthFirst(const PlacementTask& task, std::span<const DeviceIndex> placement) {
-  const ScheduleGraph graph(task);
+DeviceOrders DepthFirst(const ScheduleGraph& graph, std::span<const DeviceIndex> placement) {
   return Dispatch(graph, placement, EarliestMicrobatchFirst(graph, placement)).orders;
 }
 
-DeviceOrders OneForwardOneBackward(const PlacementTask& task, std::span<const DeviceIndex> placement) {
-  const ScheduleGraph graph(task);
+DeviceOrders OneForwardOneBackward(const ScheduleGraph& graph, std::span<const DeviceIndex> placement) {
   DispatchRule rule = EarliestMicrobatchFirst(graph, placement);
   rule.most_begun = DevicesFromHereOn(graph, placement, rule.rank_us);
   return Dispatch(graph, placement, rule).orders;
@@ -81,16 +79,16 @@ DeviceOrders OneForwardOneBackward(const PlacementTask& task, std::span<const De
 
 struct Discipline {
   std::string name;
-  std::function<DeviceOrders(const PlacementTask&, std::span<const DeviceIndex>)> order;
+  std::function<DeviceOrders(const ScheduleGraph&, std::span<const DeviceIndex>)> order;
 };
 
 std::vector<Discipline> Disciplines() {
   return {{"arrival", ByArrival}, {"rank", ByRank}, {"depth-first", DepthFirst}, {"1f1b", OneForwardOneBackward}};
 }
 
-ChosenOrder Choose(const Discipline& discipline, const PlacementTask& task, std::span<const DeviceIndex> placement) {
-  ChosenOrder chosen{discipline.name, discipline.order(task, placement), {}};
-  chosen.score = PlacementScorer(task, chosen.orders).Score(placement);
+ChosenOrder Choose(const Discipline& discipline, const ScheduleGraph& graph, std::span<const DeviceIndex> placement) {
+  ChosenOrder chosen{discipline.name, discipline.order(graph, placement), {}};
+  chosen.score = PlacementScorer(graph.task(), chosen.orders).Score(placement);
   return chosen;
 }
 
@@ -110,16 +108,24 @@ std::vector<std::string> DisciplineNames() {
 }
 
 ChosenOrder OrderBy(const std::string& discipline, const PlacementTask& task, std::span<const DeviceIndex> placement) {
+  return OrderBy(discipline, ScheduleGraph(task), placement);
+}
+
+ChosenOrder BestOrder(const PlacementTask& task, std::span<const DeviceIndex> placement) {
+  return BestOrder(ScheduleGraph(task), placement);
+}
+
+ChosenOrder OrderBy(const std::string& discipline, const ScheduleGraph& graph, std::span<const DeviceIndex> placement) {
   for (const Discipline& known : Disciplines()) {
-    if (known.name == discipline) return Choose(known, task, placement);
+    if (known.name == discipline) return Choose(known, graph, placement);
   }
   throw BadInput(StrCat("unknown order '", discipline, "', expected one of: ", Join(OrderNames(), ", ")));
 }
 
-ChosenOrder BestOrder(const PlacementTask& task, std::span<const DeviceIndex> placement) {
+ChosenOrder BestOrder(const ScheduleGraph& graph, std::span<const DeviceIndex> placement) {
   ChosenOrder best;
   for (const Discipline& discipline : Disciplines()) {
-    ChosenOrder order = Choose(discipline, task, placement);
+    ChosenOrder order = Choose(discipline, graph, placement);
     if (best.orders.empty() || order.score < best.score) best = std::move(order);
   }
   return best;

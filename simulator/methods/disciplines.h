@@ -34,6 +34,9 @@ std::vector<std::string> DisciplineNames();
 ChosenOrder OrderBy(const std::string& discipline, const PlacementTask& task, std::span<const DeviceIndex> placement);
 // The best of all disciplines: the shortest makespan of those that fit the memory.
 ChosenOrder BestOrder(const PlacementTask& task, std::span<const DeviceIndex> placement);
+// The same for who has the graph already: it depends on the task alone, and several threads may share it.
+ChosenOrder OrderBy(const std::string& discipline, const ScheduleGraph& graph, std::span<const DeviceIndex> placement);
+ChosenOrder BestOrder(const ScheduleGraph& graph, std::span<const DeviceIndex> placement);
 
 // The orders by rank, and the makespan that the dispatch estimates; given up where it will exceed limit_us (Dispatch).
 // REQUIRES: as of OrderBy.

@@ -28,8 +28,8 @@ struct Dispatched {
 // Goes through a step of the placed graph as the simulator does, but whenever a device gets free, it starts the first
 // ready op by the rule. If no device may start anything, for the limits are too low for the graph, the first ready op
 // starts nevertheless. Times are estimates as those of list_schedule.h: of all links only the sender's own is ever
-// busy. Given up as soon as an op starts whose rank lasts longer than until limit_us: ranks have to be upward ranks
-// then. REQUIRES: placement [n] is legal.
+// busy. Given up at the end of a moment in which an op starts whose rank lasts longer than until limit_us: ranks
+// have to be upward ranks then. REQUIRES: placement [n] is legal.
 Dispatched Dispatch(const ScheduleGraph& graph, std::span<const DeviceIndex> placement, const DispatchRule& rule,
                     double limit_us = std::numeric_limits<double>::infinity());
 

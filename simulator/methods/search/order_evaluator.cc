@@ -35,15 +35,13 @@ std::optional<SearchScore> OrderEvaluator::Try(const Move& move, double limit_us
   // What lacks less memory is taken with any makespan.
   const std::optional<SearchScore> score = ScoreOfPlacement(base_score_.bytes_over == 0 ? limit_us : kNoLimit);
   for (const OpMove& back : undo_) placement_[static_cast<size_t>(back.op)] = back.device;
-  if (!score || score->bytes_over > base_score_.bytes_over) return std::nullopt;
-  if (score->bytes_over == base_score_.bytes_over && score->makespan_us > limit_us) return std::nullopt;
-  return score;
+  return score && MayTake(*score, base_score_, limit_us) ? score : std::nullopt;
 }
 
 std::optional<SearchScore> OrderEvaluator::ScoreOfPlacement(double limit_us) const {
   const Dispatched dispatched = DispatchByRank(graph_, placement_, kTolerance * limit_us);
   if (dispatched.makespan_us > kTolerance * limit_us) return std::nullopt;
-  return PlacementScorer(task_, dispatched.orders).Score(placement_);
+  return PlacementScorer(graph_.task(), dispatched.orders).Score(placement_);
 }
 
 }  // namespace emplace

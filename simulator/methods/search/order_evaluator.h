@@ -13,8 +13,8 @@ namespace emplace {
 
 class OrderEvaluator : public MoveEvaluator {
  public:
-  // REQUIRES: task outlives it.
-  explicit OrderEvaluator(const PlacementTask& task) : task_(task), graph_(task) {}
+  // REQUIRES: graph outlives it.
+  explicit OrderEvaluator(const ScheduleGraph& graph) : graph_(graph) {}
 
   SearchScore SetBase(std::span<const DeviceIndex> placement) override;
   void SetBase(std::span<const DeviceIndex> placement, const SearchScore& score) override;
@@ -25,8 +25,7 @@ class OrderEvaluator : public MoveEvaluator {
   // nullopt: the makespan is likely to exceed limit_us by far.
   std::optional<SearchScore> ScoreOfPlacement(double limit_us) const;
 
-  const PlacementTask& task_;
-  const ScheduleGraph graph_;
+  const ScheduleGraph& graph_;
   Placement placement_;  // The base, or the base with a move while that is tried.
   SearchScore base_score_;
   Move undo_;  // Scratch.

@@ -19,7 +19,7 @@ struct SearchPass {
   // Whether to leave out fine levels that have more movable groups than evaluations are left, by the number that the
   // coarser levels have made so far: few of their groups would be tried at all.
   bool only_levels_that_pay = false;
-  std::function<bool()> stop = [] { return false; };  // Called after each level but the last; true ends the pass.
+  std::function<bool()> stop = nullptr;  // Called after each level but the last; true ends the pass. Empty: never.
 };
 
 // Each level begins from the best placement so far, and has an equal part of the pass.

@@ -15,8 +15,8 @@
 namespace emplace {
 namespace {
 
-// Upper limits, by measurements on graphs of 2,700 to 21,000 ops, of the time to order a placement by rank, and to try
-// all disciplines with it.
+// About the time to order a placement by rank, and to try all disciplines with it, on graphs of 2,700 to 21,000 ops.
+// Only the second one has been measured by itself.
 constexpr double kRankUsPerOp = 0.6;
 constexpr double kBestUsPerOp = 2.4;
 // Orders are searched for if ordering the portfolio and the result takes no more than this share of the search.
@@ -73,37 +73,34 @@ class PortfolioSearch {
       Keep({WalkFrom(space, portfolio.front(), 1, without_orders), {}, ""});
       return;
     }
+    const ScheduleGraph graph(task_);
     std::vector<OrderedEntry> ordered(portfolio.size());
     team_.ForEach(ordered.size(), [&](size_t /*thread*/, size_t i) {
-      ordered[i] = WithOrder(portfolio[i], OrderBy("rank", task_, portfolio[i].placement));
+      ordered[i] = WithOrder(portfolio[i], OrderBy("rank", graph, portfolio[i].placement));
     });
     limit_.Count(std::ssize(ordered));
-    for (const OrderedEntry& entry : ordered) Keep(entry);
-    const auto least = [&]() -> const OrderedEntry& {
-      return *std::min_element(ordered.begin(), ordered.end(), [](const OrderedEntry& a, const OrderedEntry& b) {
-        return a.entry.score < b.entry.score;
-      });
-    };
+    OrderedEntry least = std::move(*std::ranges::min_element(
+        ordered, {}, [](const OrderedEntry& ordered_entry) { return ordered_entry.entry.score; }));
+    Keep(least);
     // Whether an order gains more than the walk is likely to.
     const auto orders_gain = [&](const PortfolioEntry& found) {
       if (limit_.Progress() < kBeginOrders) return false;
-      ordered.push_back(WithOrder(found, OrderBy("rank", task_, found.placement)));
+      OrderedEntry with_order = WithOrder(found, OrderBy("rank", graph, found.placement));
       limit_.Count(1);
-      const SearchScore& score = least().entry.score;
-      return score.bytes_over < found.score.bytes_over ||
-             (score.bytes_over == found.score.bytes_over &&
-              score.makespan_us < (1 - kLeastGain) * found.score.makespan_us);
+      if (with_order.entry.score < least.entry.score) least = std::move(with_order);
+      return least.entry.score < SearchScore{.bytes_over = found.score.bytes_over,
+                                             .makespan_us = (1 - kLeastGain) * found.score.makespan_us};
     };
     const double end = 1 - ShareToOrderResult();
     const PortfolioEntry found = WalkFrom(space, portfolio.front(), end, without_orders, orders_gain);
     Keep({found, {}, ""});
-    Keep(least());
+    Keep(least);
     PortfolioEntry last = found;
     if (limit_.Progress() < end) {
-      last = WalkFrom(space, least().entry, end, [&] { return std::make_unique<OrderEvaluator>(task_); });
+      last = WalkFrom(space, least.entry, end, [&] { return std::make_unique<OrderEvaluator>(graph); });
     }
     Keep(
-        WithOrder(last, HasMicrobatches() ? BestOrder(task_, last.placement) : OrderBy("rank", task_, last.placement)));
+        WithOrder(last, HasMicrobatches() ? BestOrder(graph, last.placement) : OrderBy("rank", graph, last.placement)));
     limit_.Count(RunsToOrderResult());
   }
 
@@ -129,11 +126,11 @@ class PortfolioSearch {
     return Share(runs, static_cast<double>(runs) * kRankUsPerOp) + ShareToOrderResult() <= kMostShareToOrder;
   }
 
-  // The best placement of a walk from `start` that ends at this progress.
-  template <typename MakeEvaluator>
-  PortfolioEntry WalkFrom(
-      const SearchSpace& space, const PortfolioEntry& start, double until, const MakeEvaluator& make_evaluator,
-      const std::function<bool(const PortfolioEntry&)>& stop = [](const PortfolioEntry&) { return false; }) {
+  // The best placement of a walk from `start` that ends at this progress, or after a level where `stop`, if there is
+  // one, says so of the best placement by then.
+  PortfolioEntry WalkFrom(const SearchSpace& space, const PortfolioEntry& start, double until,
+                          const std::function<std::unique_ptr<MoveEvaluator>()>& make_evaluator,
+                          const std::function<bool(const PortfolioEntry&)>& stop = nullptr) {
     const double begin = limit_.Progress();
     if (begin >= until) return start;
     Walk walk(space, limit_, team_, options_.seed, make_evaluator);
@@ -159,7 +156,7 @@ class PortfolioSearch {
                .cold = pass.cold,
                .until = begin + (until - begin) * done,
                .only_levels_that_pay = pass.only_levels_that_pay,
-               .stop = [&] { return stop(best()); }});
+               .stop = [&] { return stop && stop(best()); }});
     }
     return best();
   }

@@ -62,9 +62,7 @@ std::optional<SearchScore> TrialEvaluator::TryPlacement(double limit_us) {
       simulator_.Try(placement_, base_fits ? limit_us : std::numeric_limits<double>::infinity(), GiveUp::kWhenLikely);
   if (!std::isfinite(score.makespan_us)) return std::nullopt;
   score.bytes_over = BytesOver();
-  if (score.bytes_over < base_score_.bytes_over) return score;
-  const bool lacks_as_much = score.bytes_over == base_score_.bytes_over;
-  return lacks_as_much && score.makespan_us <= limit_us ? std::optional(score) : std::nullopt;
+  return MayTake(score, base_score_, limit_us) ? std::optional(score) : std::nullopt;
 }
 
 int64_t TrialEvaluator::MostBytes(size_t op) const {

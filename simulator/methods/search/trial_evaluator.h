@@ -23,7 +23,6 @@ class TrialEvaluator : public MoveEvaluator {
   void SetBase(std::span<const DeviceIndex> placement, const SearchScore& score) override;
   std::optional<SearchScore> Try(const Move& move, double limit_us) override;
   const Placement& base() const override { return placement_; }
-  const SearchScore& base_score() const { return base_score_; }
 
  private:
   // Bytes that the simulated peaks lack. REQUIRES: the simulator's last call was for placement_.
