@@ -37,4 +37,12 @@ DeviceIndex RandomAllowedDevice(const GroupGraph& graph, int32_t node, Rng& rng)
   return static_cast<DeviceIndex>(rng.Categorical(weights));
 }
 
+std::vector<uint8_t> RandomGroups(const GroupGraph& graph, Rng& rng) {
+  std::vector<uint8_t> groups;
+  for (int32_t group = 0; group < graph.num_groups; ++group) {
+    groups.push_back(static_cast<uint8_t>(RandomAllowedDevice(graph, group, rng)));
+  }
+  return groups;
+}
+
 }  // namespace emplace

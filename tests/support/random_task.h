@@ -1,6 +1,9 @@
 // Random placement tasks: a random graph, grouped, on a random cluster. Some ops may run on some device kinds only.
 #pragma once
 
+#include <cstdint>
+#include <vector>
+
 #include "common/rng.h"
 #include "simulator/environment/group_graph.h"
 #include "simulator/environment/placement_task.h"
@@ -26,5 +29,7 @@ PlacementTask RandomTask(Rng& rng, const RandomTaskOptions& options = {});
 
 // Draws one of the devices that the group may use, uniformly.
 DeviceIndex RandomAllowedDevice(const GroupGraph& graph, int32_t node, Rng& rng);
+// [n] such a device for each group.
+std::vector<uint8_t> RandomGroups(const GroupGraph& graph, Rng& rng);
 
 }  // namespace emplace

@@ -124,13 +124,6 @@ std::vector<float> Play(Player& player, const TaskView& view, const std::vector<
   return logits;
 }
 
-std::vector<uint8_t> RandomChoices(const GroupGraph& graph, Rng& rng) {
-  std::vector<uint8_t> choices;
-  for (int32_t g = 0; g < graph.num_groups; ++g)
-    choices.push_back(static_cast<uint8_t>(RandomAllowedDevice(graph, g, rng)));
-  return choices;
-}
-
 TEST(Rnn, PlayerAndModelEqualTheNaiveNetwork) {
   for (uint64_t seed = 0; seed < Trials(40); ++seed) {
     Rng rng(seed);
@@ -141,7 +134,7 @@ TEST(Rnn, PlayerAndModelEqualTheNaiveNetwork) {
     std::vector<Trajectory> episodes(3);
     std::vector<Sample> samples;
     for (Trajectory& episode : episodes) {
-      episode.actions = RandomChoices(groups, rng);
+      episode.actions = RandomGroups(groups, rng);
       samples.push_back({samples.size(), 0});
     }
     Decisions decisions;
@@ -179,8 +172,8 @@ TEST(Rnn, AnEpisodeHasTheSameBitsBesideOthers) {
   const std::unique_ptr<Player> player = MakeRnnPlayer(weights.shape);
   player->SetWeights(weights);
   const std::unique_ptr<TaskView> view = player->View(task);
-  const std::vector<uint8_t> first = RandomChoices(task.groups, rng);
-  const std::vector<uint8_t> second = RandomChoices(task.groups, rng);
+  const std::vector<uint8_t> first = RandomGroups(task.groups, rng);
+  const std::vector<uint8_t> second = RandomGroups(task.groups, rng);
   std::vector<std::unique_ptr<PlayedEpisode>> episodes;
   for (int e = 0; e < 2; ++e) episodes.push_back(player->Begin(*view, {}));
   PlayedEpisode* const wave[] = {episodes[0].get(), episodes[1].get()};
@@ -209,7 +202,7 @@ TEST(Rnn, GradientIsTheDerivative) {
     std::vector<Sample> samples;
     for (Trajectory& episode : episodes) {
       episode.graph = static_cast<GraphId>(samples.size() / 3);
-      episode.actions = RandomChoices(tasks[episode.graph].groups, rng);
+      episode.actions = RandomGroups(tasks[episode.graph].groups, rng);
       samples.push_back({samples.size(), 0});
     }
     SCOPED_TRACE(seed);

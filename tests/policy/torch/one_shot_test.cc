@@ -131,7 +131,7 @@ TEST(OneShot, GradientsAreAddedForEachParameter) {
   for (size_t i = 0; i < once.size(); ++i)
     EXPECT_NEAR(added[i], once[i] + 1, 1e-4 * (1 + std::abs(static_cast<double>(once[i]))));
   // The last parameter is the bias of the last device: each group of each sample adds 1.
-  EXPECT_FLOAT_EQ(once.back(), static_cast<float>(decisions.logits.size() / 3));
+  EXPECT_FLOAT_EQ(once.back(), static_cast<float>(decisions.logits.size()) / 3);
 }
 
 }  // namespace

@@ -39,10 +39,7 @@ TEST(EqualDevices, SwappingThemChangesNoMemoryAndHardlyAnyTime) {
     Rng rng(seed);
     const PlacementTask task = RandomTask(rng, {.max_ops = 30, .max_devices = 3, .memory_bytes = 1000000000});
     const std::vector<int32_t> equal = EqualDevices(task.sim);
-    std::vector<uint8_t> groups;
-    for (int32_t g = 0; g < task.groups.num_groups; ++g) {
-      groups.push_back(static_cast<uint8_t>(RandomAllowedDevice(task.groups, g, rng)));
-    }
+    std::vector<uint8_t> groups = RandomGroups(task.groups, rng);
     std::vector<uint8_t> numbered = groups;
     NumberInOrderOfUse(equal, numbered);
     Simulator simulator(task.sim);

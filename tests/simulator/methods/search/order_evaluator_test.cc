@@ -26,13 +26,10 @@ TEST(OrderEvaluator, GivesTheScoreWithTheOrderByRank) {
     const SearchSpace space(task);
     if (!space.any()) continue;
     MoveGenerator generator(space);
-    OrderEvaluator evaluator(task);
+    const ScheduleGraph graph(task);
+    OrderEvaluator evaluator(graph);
     Placement base(static_cast<size_t>(task.sim.num_ops));
-    std::vector<uint8_t> groups;
-    for (int32_t group = 0; group < task.groups.num_groups; ++group) {
-      groups.push_back(static_cast<uint8_t>(RandomAllowedDevice(task.groups, group, rng)));
-    }
-    task.Expand(groups, base);
+    task.Expand(RandomGroups(task.groups, rng), base);
     SearchScore base_score = evaluator.SetBase(base);
     ASSERT_EQ(base_score, OrderBy("rank", task, base).score);
     for (int step = 0; step < 20; ++step) {
@@ -72,10 +69,7 @@ TEST(DispatchByRank, IsTheSameWithALimitUnlessItIsGivenUp) {
     const PlacementTask task = RandomTask(rng, {.max_ops = 80});
     const ScheduleGraph graph(task);
     Placement placement(static_cast<size_t>(task.sim.num_ops));
-    std::vector<uint8_t> groups;
-    for (int32_t group = 0; group < task.groups.num_groups; ++group) {
-      groups.push_back(static_cast<uint8_t>(RandomAllowedDevice(task.groups, group, rng)));
-    }
+    std::vector<uint8_t> groups = RandomGroups(task.groups, rng);
     task.Expand(groups, placement);
     const Dispatched whole = DispatchByRank(graph, placement);
     const double limit_us = whole.makespan_us * rng.Uniform(0.5, 1.5);

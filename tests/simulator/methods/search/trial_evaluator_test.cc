@@ -12,10 +12,7 @@ namespace emplace {
 namespace {
 
 Placement Anywhere(const PlacementTask& task, Rng& rng) {
-  std::vector<uint8_t> groups;
-  for (int32_t node = 0; node < task.groups.num_groups; ++node) {
-    groups.push_back(static_cast<uint8_t>(RandomAllowedDevice(task.groups, node, rng)));
-  }
+  std::vector<uint8_t> groups = RandomGroups(task.groups, rng);
   Placement placement(static_cast<size_t>(task.sim.num_ops));
   task.Expand(groups, placement);
   return placement;
