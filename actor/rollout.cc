@@ -13,12 +13,13 @@
 namespace emplace {
 
 Rollout::Rollout(const std::vector<PlacementTask>& tasks, const EnvironmentConfig& environment,
-                 int64_t episodes_in_flight, const ActorKey& actor, const Rng& rng)
+                 int64_t episodes_in_flight, const ActorKey& actor, const Rng& rng, MeasureFactory make_measure)
     : tasks_(tasks),
       environment_(environment),
       episodes_in_flight_(static_cast<size_t>(episodes_in_flight)),
       actor_(actor),
       rng_(rng),
+      make_measure_(std::move(make_measure)),
       best_(tasks.size()) {
   EMPLACE_CHECK(!tasks.empty() && episodes_in_flight > 0);
 }
@@ -59,6 +60,7 @@ void Rollout::StartLockstep(std::span<const uint32_t> indices, uint64_t seed) {
   UseNewestWeights();
   const Rng of_version = Rng(seed).Fork("version", weights_->version);
   for (const uint32_t index : indices) StartEpisode(of_version, index, index);
+  for (const auto& episode : wave_) EMPLACE_CHECK(episode->env.reproducible());
 }
 
 void Rollout::UseNewestWeights() {
@@ -81,7 +83,7 @@ void Rollout::StartEpisode(const Rng& stream, uint64_t number, uint32_t index) {
   Rng of_start = together > 1 ? stream.Fork("start", number / together) : rng;
   const auto graph = static_cast<size_t>(of_start.UniformInt(0, std::ssize(tasks_) - 1));
   if (together == 1) rng = of_start;
-  wave_.push_back(std::make_unique<Episode>(tasks_[graph], environment_, rng));
+  wave_.push_back(std::make_unique<Episode>(tasks_[graph], environment_, make_measure_, rng));
   Episode& episode = *wave_.back();
 
   Trajectory& trajectory = episode.trajectory;
@@ -91,6 +93,7 @@ void Rollout::StartEpisode(const Rng& stream, uint64_t number, uint32_t index) {
   trajectory.actor = actor_;
   trajectory.index = index;
   trajectory.policy_version = weights_->version;
+  trajectory.claim = episode.env.reproducible() ? Claim::kSimulated : Claim::kMeasured;
   trajectory.actions.reserve(n);
   trajectory.behaviour_log_prob.reserve(n);
   if (reward_time_ == RewardTime::kEachDecision) {

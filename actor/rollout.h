@@ -19,8 +19,10 @@
 #include "policy/policy_kind.h"
 #include "policy/policy_weights.h"
 #include "simulator/environment/environment_config.h"
+#include "simulator/environment/measure.h"
 #include "simulator/environment/placement_env.h"
 #include "simulator/environment/placement_task.h"
+#include "simulator/environment/simulated_measure.h"
 
 namespace emplace {
 
@@ -28,10 +30,10 @@ namespace emplace {
 // wave.
 class Rollout {
  public:
-  // Each episode draws from a Fork of `rng`. REQUIRES: tasks outlive the rollout and are not empty, and all have the
-  // same number of devices; episodes_in_flight > 0.
+  // Each episode draws from a Fork of `rng`, and has a Measure of its own. REQUIRES: tasks outlive the rollout and are
+  // not empty, and all have the same number of devices; episodes_in_flight > 0.
   Rollout(const std::vector<PlacementTask>& tasks, const EnvironmentConfig& environment, int64_t episodes_in_flight,
-          const ActorKey& actor, const Rng& rng);
+          const ActorKey& actor, const Rng& rng, MeasureFactory make_measure = MakeSimulatedMeasure);
 
   // Sets the weights for the next wave and those after it. REQUIRES: the policy is for the tasks'
   // number of devices, and of the same shape as any before.
@@ -39,7 +41,7 @@ class Rollout {
 
   // Starts a wave of the episodes with these numbers, of the version of the weights; a wave in flight is dropped.
   // `seed` is the seed of the run. REQUIRES: SetWeights was called; there are 1 to episodes_in_flight numbers;
-  // environment.start is not "best", which depends on earlier episodes.
+  // environment.start is not "best", which depends on earlier episodes; measures are reproducible.
   void StartLockstep(std::span<const uint32_t> indices, uint64_t seed);
 
   // Whether no episode is in flight.
@@ -53,8 +55,9 @@ class Rollout {
 
  private:
   struct Episode {
-    Episode(const PlacementTask& task, const EnvironmentConfig& environment, const Rng& own_rng)
-        : rng(own_rng), env(task, environment) {}
+    Episode(const PlacementTask& task, const EnvironmentConfig& environment, const MeasureFactory& make_measure,
+            const Rng& own_rng)
+        : rng(own_rng), env(task, environment, make_measure) {}
     Rng rng;
     PlacementEnv env;
     std::unique_ptr<PlayedEpisode> played;
@@ -78,6 +81,7 @@ class Rollout {
   const size_t episodes_in_flight_;
   const ActorKey actor_;
   const Rng rng_;
+  const MeasureFactory make_measure_;
   std::shared_ptr<const PolicyWeights> weights_;
   std::shared_ptr<const PolicyWeights> played_weights_;  // Those of the wave in flight; nullptr: there was none yet.
   RewardTime reward_time_ = RewardTime::kEachDecision;   // That of these weights, as are the next two.

@@ -8,6 +8,7 @@
 #include "common/strings.h"
 #include "simulator/environment/environment_config.h"
 #include "simulator/environment/placement_env.h"
+#include "simulator/environment/simulated_measure.h"
 
 namespace emplace {
 namespace {
@@ -43,7 +44,7 @@ TrajectoryChecker::TrajectoryChecker(const std::vector<PlacementTask>& tasks, co
       config_(config),
       rng_(seed),
       least_rho_(Rho(config, 0, {}, {})),
-      simulators_(tasks.size()) {
+      measures_(tasks.size()) {
   for (const PlacementTask& task : tasks) {
     greatest_rho_.push_back(Rho(config_, task.sim.LongestRunUs(), {}, {}) + config_.memory_penalty_cap);
   }
@@ -93,16 +94,16 @@ TrajectoryChecker::Outcome TrajectoryChecker::CheckSimulated(const Trajectory& t
 TrajectoryChecker::Outcome TrajectoryChecker::CheckPoint(const Trajectory& trajectory, size_t point) {
   Outcome outcome;
   const PlacementTask& task = tasks_[trajectory.graph];
-  std::unique_ptr<Simulator>& simulator = simulators_[trajectory.graph];
-  if (!simulator) simulator = std::make_unique<Simulator>(task.sim);
+  std::unique_ptr<Measure>& measure = measures_[trajectory.graph];
+  if (!measure) measure = MakeSimulatedMeasure(task);
   op_placement_.resize(static_cast<size_t>(task.sim.num_ops));
-  peak_bytes_.resize(static_cast<size_t>(task.sim.num_devices));
   groups_.resize(static_cast<size_t>(task.groups.num_groups));
   kind_.PlacementAt(task, trajectory, point, groups_);
   task.Expand(groups_, op_placement_);
-  outcome.makespan_us = simulator->MakespanAndPeak(op_placement_, peak_bytes_);
-  outcome.feasible = task.sim.Fits(peak_bytes_);
-  const double expected = Rho(config_, outcome.makespan_us, peak_bytes_, task.sim.memory_bytes);
+  const Measurement measured = measure->Run(groups_, op_placement_);
+  outcome.makespan_us = measured.makespan_us;
+  outcome.feasible = measured.feasible;
+  const double expected = Rho(config_, measured.makespan_us, measured.peak_bytes, task.sim.memory_bytes);
   const double claimed = static_cast<double>(trajectory.rho[point]);
   if (std::abs(claimed - expected) > kRhoTolerance * std::max(1.0, std::abs(expected))) {
     const std::string which =

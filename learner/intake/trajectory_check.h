@@ -12,8 +12,8 @@
 #include "common/rng.h"
 #include "common/trajectory.h"
 #include "policy/policy_kind.h"
-#include "simulator/engine/simulator.h"
 #include "simulator/environment/environment_config.h"
+#include "simulator/environment/measure.h"
 #include "simulator/environment/placement_task.h"
 
 namespace emplace {
@@ -24,7 +24,7 @@ namespace emplace {
 std::optional<std::string> CheckShape(const std::vector<PlacementTask>& tasks, const PolicyKind& kind,
                                       const Trajectory& trajectory);
 
-// Simulates placements of trajectories and compares their rho with the claimed one. Keeps one simulator for each graph.
+// Simulates placements of trajectories and compares their rho with the claimed one. Keeps one Measure for each graph.
 // Not thread-safe.
 class TrajectoryChecker {
  public:
@@ -55,12 +55,11 @@ class TrajectoryChecker {
   const PolicyKind& kind_;
   EnvironmentConfig config_;
   Rng rng_;
-  double least_rho_;                                    // No placement has a smaller one.
-  std::vector<double> greatest_rho_;                    // [tasks] no placement has a greater one
-  std::vector<std::unique_ptr<Simulator>> simulators_;  // [tasks] each is made when it is first needed
-  std::vector<uint8_t> groups_;                         // Scratch.
-  std::vector<DeviceIndex> op_placement_;               // Scratch.
-  std::vector<int64_t> peak_bytes_;                     // Scratch.
+  double least_rho_;                                // No placement has a smaller one.
+  std::vector<double> greatest_rho_;                // [tasks] no placement has a greater one
+  std::vector<std::unique_ptr<Measure>> measures_;  // [tasks] each is made when it is first needed
+  std::vector<uint8_t> groups_;                     // Scratch.
+  std::vector<DeviceIndex> op_placement_;           // Scratch.
 };
 
 }  // namespace emplace

@@ -39,51 +39,29 @@ double Rho(const EnvironmentConfig& config, double makespan_us, std::span<const 
   return time + std::min(config.memory_penalty * gigabytes_over, config.memory_penalty_cap);
 }
 
-PlacementEnv::PlacementEnv(const PlacementTask& task, const EnvironmentConfig& config)
+PlacementEnv::PlacementEnv(const PlacementTask& task, const EnvironmentConfig& config,
+                           const MeasureFactory& make_measure)
     : task_(&task),
       config_(config),
-      simulator_(task.sim),
+      measure_(make_measure(task)),
       placement_(static_cast<size_t>(task.groups.num_groups)),
       op_placement_(task.group_of_op.size()),
-      peak_bytes_(static_cast<size_t>(task.sim.num_devices)),
-      group_bytes_(placement_.size()),
-      placed_bytes_(peak_bytes_.size()),
       best_makespan_us_(std::numeric_limits<double>::infinity()) {
   best_placement_.reserve(placement_.size());
   ops_of_group_ = CsrFromPairs(task.groups.num_groups, [&](auto visit) {
     for (OpIndex op = 0; op < task.sim.num_ops; ++op) visit(task.group_of_op[static_cast<size_t>(op)], op);
   });
-  for (size_t o = 0; o < task.group_of_op.size(); ++o) {
-    for (const std::vector<int64_t>* bytes : {&task.sim.output_bytes, &task.sim.param_bytes, &task.sim.temp_bytes}) {
-      group_bytes_[static_cast<size_t>(task.group_of_op[o])] += static_cast<double>((*bytes)[o]);
-    }
-  }
-}
-
-bool PlacementEnv::FitsAnyhow() {
-  std::fill(placed_bytes_.begin(), placed_bytes_.end(), 0.0);
-  for (size_t group = 0; group < placement_.size(); ++group) placed_bytes_[placement_[group]] += group_bytes_[group];
-  for (size_t d = 0; d < placed_bytes_.size(); ++d) {
-    if (placed_bytes_[d] > static_cast<double>(task_->sim.memory_bytes[d])) return false;
-  }
-  return true;
 }
 
 double PlacementEnv::Evaluate() {
-  if (FitsAnyhow()) {
-    makespan_us_ = simulator_.Makespan(op_placement_);
-    std::fill(peak_bytes_.begin(), peak_bytes_.end(), 0);
-    feasible_ = true;
-  } else {
-    makespan_us_ = simulator_.MakespanAndPeak(op_placement_, peak_bytes_);
-    feasible_ = BytesOver(peak_bytes_, task_->sim.memory_bytes) == 0;
-  }
+  const Measurement measured = measure_->Run(placement_, op_placement_);
+  makespan_us_ = measured.makespan_us;
+  feasible_ = measured.feasible;
   if (feasible_ && makespan_us_ < best_makespan_us_) {
     best_makespan_us_ = makespan_us_;
     best_placement_.assign(placement_.begin(), placement_.end());
   }
-  // Without a memory limit in reach, peak_bytes_ is zero and adds no penalty.
-  rho_ = Rho(config_, makespan_us_, peak_bytes_, task_->sim.memory_bytes);
+  rho_ = Rho(config_, makespan_us_, measured.peak_bytes, task_->sim.memory_bytes);
   return rho_;
 }
 

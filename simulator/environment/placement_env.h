@@ -8,15 +8,16 @@
 
 #include "common/csr.h"
 #include "common/rng.h"
-#include "simulator/engine/simulator.h"
 #include "simulator/environment/environment_config.h"
+#include "simulator/environment/measure.h"
 #include "simulator/environment/placement_task.h"
+#include "simulator/environment/simulated_measure.h"
 #include "simulator/environment/start_placement.h"
 
 namespace emplace {
 
-// rho of one simulated run: the makespan in seconds, or its natural logarithm, + memory_penalty * GB over the limit on
-// the fullest device (capped at memory_penalty_cap). Rewards are differences of rho.
+// rho of one run of a placed step: the makespan in seconds, or its natural logarithm, + memory_penalty * GB over the
+// limit on the fullest device (capped at memory_penalty_cap). Rewards are differences of rho.
 double Rho(const EnvironmentConfig& config, double makespan_us, std::span<const int64_t> peak_bytes,
            std::span<const int64_t> memory_bytes);
 
@@ -24,18 +25,20 @@ double Rho(const EnvironmentConfig& config, double makespan_us, std::span<const 
 class PlacementEnv {
  public:
   // REQUIRES: task outlives the environment.
-  PlacementEnv(const PlacementTask& task, const EnvironmentConfig& config);
+  PlacementEnv(const PlacementTask& task, const EnvironmentConfig& config,
+               const MeasureFactory& make_measure = MakeSimulatedMeasure);
 
   // Starts an episode from a start placement as `config.start` says, and returns rho(s_0). With kBest it is a random
   // one: who runs the episodes knows the best placement of them all, and starts from it by the other Reset.
   double Reset(Rng& rng);
   // Starts an episode from this placement, and returns rho(s_0). REQUIRES: [n], every device allowed.
   double Reset(std::span<const uint8_t> start);
-  // Puts the current group on `device`, simulates the placement, makes the next group current, and returns
+  // Puts the current group on `device`, measures the placement, makes the next group current, and returns
   // rho(s_{t+1}). The step's reward is rho(s_t) - rho(s_{t+1}). REQUIRES: !done() and the device is
   // allowed for the group.
   double Step(DeviceIndex device);
 
+  bool reproducible() const { return measure_->Reproducible(); }
   bool done() const { return step_ == task_->groups.num_groups; }
   int32_t step() const { return step_; }
   std::span<const uint8_t> placement() const { return placement_; }  // [n]
@@ -46,18 +49,13 @@ class PlacementEnv {
 
  private:
   double Evaluate();
-  // Whether the bytes of all ops on each device would fit its memory at once, so that no peak has to be computed.
-  bool FitsAnyhow();
 
   const PlacementTask* task_;
   EnvironmentConfig config_;
-  Simulator simulator_;
+  std::unique_ptr<Measure> measure_;
   std::vector<uint8_t> placement_;         // [n]
   std::vector<DeviceIndex> op_placement_;  // [num_ops]
   Csr ops_of_group_;                       // [n] ascending
-  std::vector<int64_t> peak_bytes_;        // [D] of the current placement; 0 if FitsAnyhow
-  std::vector<double> group_bytes_;        // [n] outputs, parameters and temporary bytes of all ops of the group
-  std::vector<double> placed_bytes_;       // [D] scratch of FitsAnyhow
   std::vector<uint8_t> best_placement_;    // [n]; empty as long as there is none
   std::vector<uint8_t> start_;             // [n] scratch of Reset
   int32_t step_ = 0;

@@ -5,12 +5,15 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <memory>
 #include <set>
+#include <span>
 #include <utility>
 #include <vector>
 
 #include "policy/placeto/kernel/placeto_kernel.h"
 #include "policy/placeto/placeto_graph.h"
+#include "simulator/environment/simulated_measure.h"
 #include "tests/actor/small_tasks.h"
 
 namespace emplace {
@@ -205,6 +208,40 @@ TEST(Rollout, ReplaysThroughTheEnvironmentToTheSameRho) {
         EXPECT_EQ(static_cast<float>(env.Step(trajectory.actions[t])), trajectory.rho[t + 1]);
       }
       EXPECT_TRUE(env.done());
+    }
+  }
+}
+
+// Hardware whose steps take twice as long as simulated ones.
+class SlowHardware : public SimulatedMeasure {
+ public:
+  using SimulatedMeasure::SimulatedMeasure;
+  Measurement Run(std::span<const uint8_t> groups, std::span<const DeviceIndex> ops) override {
+    Measurement measured = SimulatedMeasure::Run(groups, ops);
+    measured.makespan_us *= 2;
+    return measured;
+  }
+  bool Reproducible() const override { return false; }
+};
+
+TEST(Rollout, RewardsAreOfWhatIsMeasuredAndSaySo) {
+  const auto tasks = SmallTasks(5, 4);
+  EnvironmentConfig environment;
+  environment.reward = RewardUnit::kSeconds;
+  environment.memory_penalty = 0;
+  Rollout simulated(tasks, environment, 4, kActor, Rng(5));
+  Rollout measured(tasks, environment, 4, kActor, Rng(5),
+                   [](const PlacementTask& task) { return std::make_unique<SlowHardware>(task); });
+  simulated.SetWeights(SmallWeights(4, 0));
+  measured.SetWeights(SmallWeights(4, 0));
+  const std::vector<Trajectory> of_simulator = Collect(simulated, 20), of_hardware = Collect(measured, 20);
+  ASSERT_EQ(of_simulator.size(), of_hardware.size());
+  for (size_t i = 0; i < of_hardware.size(); ++i) {
+    EXPECT_EQ(of_simulator[i].claim, Claim::kSimulated);
+    EXPECT_EQ(of_hardware[i].claim, Claim::kMeasured);
+    EXPECT_EQ(of_hardware[i].actions, of_simulator[i].actions);
+    for (size_t t = 0; t < of_hardware[i].rho.size(); ++t) {
+      EXPECT_FLOAT_EQ(of_hardware[i].rho[t], 2 * of_simulator[i].rho[t]);
     }
   }
 }

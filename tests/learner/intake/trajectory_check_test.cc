@@ -72,6 +72,7 @@ TEST(TrajectoryCheck, RefusesEachDamageWithItsReason) {
       {"a log-probability is 0.5", [](Trajectory& t) { t.behaviour_log_prob.back() = 0.5F; }},
       {"a rho is inf", [](Trajectory& t) { t.rho[0] = kInfinity; }},
       {"a rho is", [&](Trajectory& t) { t.rho.back() = nan; }},
+      {"its rewards are measured", [](Trajectory& t) { t.claim = Claim::kMeasured; }},
       {"its last rho is", [](Trajectory& t) { t.rho.back() += 0.01F * (1 + std::abs(t.rho.back())); }},
   };
   for (const auto& [reason, damage] : damages) {
