@@ -14,13 +14,7 @@
 
 #include <cstdint>
 
-#ifdef __CUDACC__
-#define EMPLACE_DEVICE __device__ __forceinline__
-#define EMPLACE_HOST_DEVICE __host__ __device__ __forceinline__
-#else
-#define EMPLACE_DEVICE inline
-#define EMPLACE_HOST_DEVICE inline
-#endif
+#include "policy/placeto/host_device.h"
 
 namespace emplace::gpu {
 

@@ -5,19 +5,10 @@
 #include <cstdint>
 
 #include "policy/placeto/cuda/block.h"
+#include "policy/placeto/placeto_layout.h"
 #include "policy/placeto/placeto_shape.h"
 
 namespace emplace::gpu {
-
-// Indices into PlacetoLayers. The layers of a direction or a pool follow each other: f.0 f.1 g.0 g.1, F.0 F.1 G.0 G.1.
-inline constexpr int32_t kSelf = 0;
-inline constexpr int32_t kDirections = 3;
-inline constexpr int32_t kPools = 11;
-inline constexpr int32_t kClassifier = 23;
-inline constexpr int32_t kNumLayers = 26;
-inline constexpr int32_t kLayersPerDirection = 4;
-inline constexpr int32_t kLayersPerPool = 4;
-inline constexpr int32_t kNumPools = 3;  // Ancestors, descendants, neither.
 
 // Parameters that a block sums over the partial gradients at a time.
 inline constexpr int32_t kReduceChunk = 32;

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "policy/placeto/cuda/state_view.h"
+#include "policy/placeto/placeto_features.h"
 
 namespace emplace::gpu {
 
@@ -110,20 +111,18 @@ EMPLACE_DEVICE void SortNodesBySet(Block& block, const StateView& state, const N
   });
 }
 
-// The order of features is PlacetoShape's.
 template <typename Block>
 EMPLACE_DEVICE void FillFeatures(Block& block, const PlacetoPlan& plan, const StateView& state, const Rows& features) {
   block.ForEach(state.num_nodes, [&](int32_t node) {
     float* const row = features[node];
-    int32_t next = 0;
-    row[next++] = state.cost[node];
-    row[next++] = state.bytes[node];
-    if (plan.memory_feature != 0) row[next++] = state.memory[node];
-    const int32_t device = state.Device(node);
-    for (int32_t d = 0; d < plan.num_devices; ++d) row[next++] = d == device ? 1.0F : 0.0F;
-    row[next++] = node < state.step ? 1.0F : 0.0F;
-    row[next++] = node == state.step ? 1.0F : 0.0F;
-    while (next < plan.features_padded) row[next++] = 0.0F;
+    int32_t count = 0;
+    const NodeFacts facts{state.cost[node], state.bytes[node], state.memory[node], state.Device(node), node,
+                          state.step};
+    ForEachFeature(facts, plan.num_devices, plan.memory_feature != 0, [&](int32_t feature, float value) {
+      row[feature] = value;
+      count = feature + 1;
+    });
+    while (count < plan.features_padded) row[count++] = 0.0F;
   });
 }
 

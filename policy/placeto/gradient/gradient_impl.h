@@ -9,6 +9,7 @@
 #include <cstdint>
 
 #include "policy/placeto/gradient/gradient_layers.h"
+#include "policy/placeto/placeto_features.h"
 
 namespace emplace {
 namespace {
@@ -118,21 +119,15 @@ class TilePass {
     for (int32_t r = 0; r < kPanel; ++r) rows[r] = r < nodes.count ? X(direction, round, nodes.node[r]) : padding;
   }
 
-  // Writes the features of all nodes, in the order that PlacetoShape gives.
+  // Writes the features of all nodes.
   void FillFeatures() {
-    const int32_t width = p_.num_features;
-    for (int64_t i = 0; i < n_ * width * kL; i += kL) Vec::Zero().Store(s_.features + i);
-    const int32_t one_hot = p_.memory_feature ? 3 : 2;
-    const int32_t visited = one_hot + p_.num_devices;
     for (int32_t node = 0; node < n_; ++node) {
-      float* const row = s_.features + node * (width * kL);
-      Vec::Broadcast(t_.cost + node).Store(row);
-      Vec::Broadcast(t_.bytes + node).Store(row + kL);
-      if (p_.memory_feature) Vec::Broadcast(t_.memory + node).Store(row + 2 * kL);
+      float* const row = s_.features + node * (p_.num_features * kL);
       for (int32_t lane = 0; lane < Vec::kLanes; ++lane) {
-        row[(one_hot + t_.placement[lane][node]) * kL + lane] = 1.0F;
-        row[visited * kL + lane] = node < t_.step[lane] ? 1.0F : 0.0F;
-        row[(visited + 1) * kL + lane] = node == t_.step[lane] ? 1.0F : 0.0F;
+        const NodeFacts facts{t_.cost[node], t_.bytes[node], t_.memory[node], t_.placement[lane][node],
+                              node,          t_.step[lane]};
+        ForEachFeature(facts, p_.num_devices, p_.memory_feature,
+                       [=](int32_t feature, float value) { row[feature * kL + lane] = value; });
       }
     }
   }

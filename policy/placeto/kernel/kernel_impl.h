@@ -10,6 +10,7 @@
 #include <cstdint>
 
 #include "policy/placeto/kernel/kernel_layers.h"
+#include "policy/placeto/placeto_features.h"
 
 namespace emplace {
 namespace {
@@ -31,17 +32,11 @@ inline int32_t ListChanged(const StateView& state, EpisodeMemory& memory, const 
   return count;
 }
 
-// Writes a node's features, in the order that PlacetoShape gives.
 inline void FillFeatures(const PackedPolicy& policy, const StateView& state, int32_t node, float* row) {
-  int32_t next = 0;
-  row[next++] = state.cost[node];
-  row[next++] = state.bytes[node];
-  if (policy.memory_feature) row[next++] = state.memory[node];
-  for (int32_t device = 0; device < policy.num_devices; ++device) {
-    row[next++] = state.placement[node] == device ? 1.0F : 0.0F;
-  }
-  row[next++] = node < state.step ? 1.0F : 0.0F;
-  row[next++] = node == state.step ? 1.0F : 0.0F;
+  const NodeFacts facts{state.cost[node], state.bytes[node], state.memory[node], state.placement[node], node,
+                        state.step};
+  ForEachFeature(facts, policy.num_devices, policy.memory_feature,
+                 [row](int32_t feature, float value) { row[feature] = value; });
 }
 
 // Computes the self embedding of the first `count` nodes in scratch.order, tile by tile. Rows past the count are

@@ -4,22 +4,12 @@
 #include <limits>
 
 #include "common/error.h"
+#include "policy/placeto/placeto_features.h"
+#include "policy/placeto/placeto_layout.h"
 #include "policy/placeto/placeto_shape.h"
 
 namespace emplace {
 namespace {
-
-// Positions in PlacetoLayers.
-constexpr size_t kSelf = 0;
-constexpr size_t kForwardF = 3;
-constexpr size_t kForwardG = 5;
-constexpr size_t kBackwardF = 7;
-constexpr size_t kBackwardG = 9;
-constexpr size_t kAncestorsF = 11;
-constexpr size_t kDescendantsF = 15;
-constexpr size_t kNeitherF = 19;
-constexpr size_t kClassifier = 23;
-constexpr size_t kNumLayers = 26;
 
 // [rows, rows] 1 where the column is in the row's list.
 torch::Tensor Dense(const Csr& lists) {
@@ -58,14 +48,9 @@ PlacetoBatch MakePlacetoBatch(const PlacetoGraph& graph, std::span<const Placeto
     }
     for (int32_t node = 0; node < graph.num_nodes; ++node) {
       const auto i = static_cast<size_t>(node);
-      int64_t next = 0;
-      feature[node][s][next++] = graph.cost[i];
-      feature[node][s][next++] = graph.bytes[i];
-      if (shape.memory_feature) feature[node][s][next++] = graph.memory[i];
-      feature[node][s][next + state.placement[i]] = 1.0F;
-      next += shape.num_devices;
-      feature[node][s][next++] = node < state.step ? 1.0F : 0.0F;
-      feature[node][s][next++] = node == state.step ? 1.0F : 0.0F;
+      const NodeFacts facts{graph.cost[i], graph.bytes[i], graph.memory[i], state.placement[i], node, state.step};
+      ForEachFeature(facts, shape.num_devices, shape.memory_feature,
+                     [&](int32_t next, float value) { feature[node][s][next] = value; });
       if (node == state.step) continue;  // In none of the three sets.
       auto& set = graph.IsAncestor(state.step, node)     ? ancestor
                   : graph.IsDescendant(state.step, node) ? descendant
@@ -87,8 +72,8 @@ PlacetoBatch MakePlacetoBatch(const PlacetoGraph& graph, std::span<const Placeto
 
 PlacetoNet::PlacetoNet(const PolicyWeights& weights, torch::Device device) : shape_(PlacetoShape::Of(weights.shape)) {
   const std::vector<LayerSpec> layers = PlacetoLayers(shape_);
-  EMPLACE_CHECK(layers.size() == kNumLayers && layers[kForwardF].name == "forward.f.0" &&
-                layers[kNeitherF].name == "neither.F.0" && layers[kClassifier].name == "classifier.0");
+  EMPLACE_CHECK(layers.size() == kNumLayers && layers[kDirections].name == "forward.f.0" &&
+                layers[kPools].name == "ancestors.F.0" && layers[kClassifier].name == "classifier.0");
   for (const LayerSpec& layer : layers) {
     const auto zeros = torch::TensorOptions().device(device).requires_grad(true);
     weights_.push_back(torch::zeros({layer.out, layer.in}, zeros));
@@ -97,13 +82,13 @@ PlacetoNet::PlacetoNet(const PolicyWeights& weights, torch::Device device) : sha
   SetValues(weights.values);
 }
 
-torch::Tensor PlacetoNet::Layer(size_t layer, const torch::Tensor& x) const {
-  return at::linear(x, weights_[layer], biases_[layer]);
+torch::Tensor PlacetoNet::Layer(int32_t layer, const torch::Tensor& x) const {
+  return at::linear(x, weights_[static_cast<size_t>(layer)], biases_[static_cast<size_t>(layer)]);
 }
 
 std::vector<torch::Tensor> PlacetoNet::Parameters() const {
   std::vector<torch::Tensor> parameters;
-  for (size_t layer = 0; layer < kNumLayers; ++layer) {
+  for (size_t layer = 0; layer < weights_.size(); ++layer) {
     parameters.push_back(weights_[layer]);
     parameters.push_back(biases_[layer]);
   }
@@ -118,13 +103,15 @@ torch::Tensor PlacetoNet::Forward(const PlacetoBatch& batch) const {
   const int64_t n = batch.features.size(0);
   const int64_t num_states = batch.features.size(1);
   // relu of the two layers from `first` on: f, g, F and G.
-  const auto mlp = [this](size_t first, const torch::Tensor& x) {
+  const auto mlp = [this](int32_t first, const torch::Tensor& x) {
     return torch::relu(Layer(first + 1, torch::relu(Layer(first, x))));
   };
   const torch::Tensor self =
       Layer(kSelf + 2, torch::relu(Layer(kSelf + 1, torch::relu(Layer(kSelf, batch.features)))));  // [n, S, m]
 
-  const auto pass_messages = [&](const torch::Tensor& neighbours, size_t f, size_t g) {
+  const auto pass_messages = [&](const torch::Tensor& neighbours, int32_t direction) {
+    const int32_t f = kDirections + direction * kLayersPerDirection;
+    const int32_t g = f + 2;
     const torch::Tensor hears = neighbours.any(1).to(torch::kFloat32).view({n, 1, 1});
     torch::Tensor x = self;
     for (int32_t round = 0; round < shape_.message_rounds; ++round) {
@@ -134,19 +121,19 @@ torch::Tensor PlacetoNet::Forward(const PlacetoBatch& batch) const {
     }
     return x;
   };
-  const torch::Tensor embedding = torch::cat(
-      {pass_messages(batch.parents, kForwardF, kForwardG), pass_messages(batch.children, kBackwardF, kBackwardG)},
-      2);  // [n, S, 2m]
+  const torch::Tensor embedding = torch::cat({pass_messages(batch.parents, 0), pass_messages(batch.children, 1)},
+                                             2);  // [n, S, 2m]
 
-  const auto pool = [&](const torch::Tensor& members, size_t inner) {
+  const auto pool = [&](const torch::Tensor& members, int32_t set) {
+    const int32_t inner = kPools + set * kLayersPerPool;
     if (!shape_.pooling) return embedding.new_zeros({num_states, shape_.embedding_width()});
     return mlp(inner + 2, (mlp(inner, embedding) * members.unsqueeze(2)).sum(0));
   };
   const torch::Tensor index = batch.current.view({1, num_states, 1}).expand({1, num_states, shape_.embedding_width()});
   const torch::Tensor own = embedding.gather(0, index).squeeze(0);  // [S, 2m]
-  const torch::Tensor pooled = torch::cat(
-      {pool(batch.ancestors, kAncestorsF), pool(batch.descendants, kDescendantsF), pool(batch.neither, kNeitherF), own},
-      1);  // [S, D]
+  const torch::Tensor pooled =
+      torch::cat({pool(batch.ancestors, 0), pool(batch.descendants, 1), pool(batch.neither, 2), own},
+                 1);  // [S, D]
   const torch::Tensor logits =
       Layer(kClassifier + 2, torch::relu(Layer(kClassifier + 1, torch::relu(Layer(kClassifier, pooled)))));
   return logits.masked_fill(batch.disallowed, -std::numeric_limits<float>::infinity());

@@ -45,7 +45,7 @@ class PlacetoNet {
   std::vector<float> Values() const;
 
  private:
-  torch::Tensor Layer(size_t layer, const torch::Tensor& x) const;  // W x + b for PlacetoLayers()[layer]
+  torch::Tensor Layer(int32_t layer, const torch::Tensor& x) const;  // W x + b for PlacetoLayers()[layer]
 
   PlacetoShape shape_;
   std::vector<torch::Tensor> weights_;  // One for each layer; likewise biases_.
