@@ -5,7 +5,9 @@
 #include <utility>
 
 #include "common/error.h"
-#include "policy/rnn/rnn_network.h"
+#include "policy/rnn/rnn_kind.h"
+#include "policy/torch/group_tensors.h"
+#include "policy/torch/sequence_network.h"
 
 namespace emplace {
 namespace {
@@ -15,8 +17,8 @@ class RnnModel final : public Model {
   RnnModel(const PolicyShape& shape, const std::vector<PlacementTask>& tasks)
       : tasks_(tasks),
         graphs_(tasks),
-        network_(RnnShape::Of(shape)),
-        parameters_(RnnParameters(RnnShape::Of(shape))),
+        network_(RnnSequence(shape)),
+        parameters_(SequenceParameters(RnnSequence(shape))),
         num_devices_(shape.num_devices) {}
 
   const std::string& device() const override { return device_; }
@@ -57,8 +59,8 @@ class RnnModel final : public Model {
  private:
   // [B, n, D] of B episodes on one graph.
   torch::Tensor LogitsOf(GraphId graph, std::span<const Trajectory> episodes, std::span<const Sample> together) {
-    const RnnEncoded encoded = network_.Encode(parameters_, graphs_.Of(graph));
-    RnnState state = network_.Start(std::ssize(together));
+    const EncodedSequence encoded = network_.Encode(parameters_, graphs_.Of(graph).nodes);
+    DecoderState state = network_.Start(std::ssize(together));
     torch::Tensor before = torch::full({std::ssize(together)}, num_devices_, torch::kInt64);
     std::vector<torch::Tensor> logits;
     for (int32_t group = 0; group < tasks_[graph].groups.num_groups; ++group) {
@@ -74,7 +76,7 @@ class RnnModel final : public Model {
   const std::string device_ = "cpu";
   const std::vector<PlacementTask>& tasks_;
   TensorsOfTasks graphs_;
-  const RnnNetwork network_;
+  const SequenceNetwork network_;
   TorchParameters parameters_;
   const int32_t num_devices_;
   std::vector<torch::Tensor> computed_;  // The logits of the last Forward, a tensor for each run of neighbours.

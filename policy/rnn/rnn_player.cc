@@ -3,17 +3,18 @@
 #include <utility>
 
 #include "common/error.h"
-#include "policy/rnn/rnn_network.h"
+#include "policy/rnn/rnn_kind.h"
 #include "policy/torch/group_view.h"
+#include "policy/torch/sequence_network.h"
 
 namespace emplace {
 namespace {
 
-using RnnView = GroupView<RnnEncoded>;
+using RnnView = GroupView<EncodedSequence>;
 
 class RnnEpisode final : public PlayedEpisode {
  public:
-  RnnEpisode(const RnnView& view, std::span<const uint8_t> start, RnnState first)
+  RnnEpisode(const RnnView& view, std::span<const uint8_t> start, DecoderState first)
       : view_(view), placement_(start.begin(), start.end()), state_(std::move(first)) {
     placement_.resize(static_cast<size_t>(view.groups.num_groups));
   }
@@ -22,20 +23,20 @@ class RnnEpisode final : public PlayedEpisode {
   std::span<const uint8_t> placement() const override { return placement_; }
   const RnnView& view() const { return view_; }
   size_t group() const { return group_; }  // The group to decide now.
-  RnnState& state() { return state_; }
+  DecoderState& state() { return state_; }
   void Decide(uint8_t device) { placement_[group_++] = device; }
 
  private:
   const RnnView& view_;
   std::vector<uint8_t> placement_;
   size_t group_ = 0;
-  RnnState state_;
+  DecoderState state_;
 };
 
 class RnnPlayer final : public Player {
  public:
   explicit RnnPlayer(const PolicyShape& shape)
-      : shape_(shape), network_(RnnShape::Of(shape)), parameters_(RnnParameters(RnnShape::Of(shape))) {}
+      : shape_(shape), network_(RnnSequence(shape)), parameters_(SequenceParameters(RnnSequence(shape))) {}
 
   const PolicyShape& shape() const override { return shape_; }
 
@@ -61,7 +62,8 @@ class RnnPlayer final : public Player {
     for (PlayedEpisode* const episode : episodes) {
       auto* const own = static_cast<RnnEpisode*>(episode);
       const RnnView& view = own->view();
-      const RnnEncoded& encoded = view.Get(weights_, [&] { return network_.Encode(parameters_, view.graph); });
+      const EncodedSequence& encoded =
+          view.Get(weights_, [&] { return network_.Encode(parameters_, view.graph.nodes); });
       const size_t group = own->group();
       const int64_t before = group == 0 ? shape_.num_devices : int64_t{own->placement()[group - 1]};
       const torch::Tensor logits =
@@ -76,7 +78,7 @@ class RnnPlayer final : public Player {
 
  private:
   const PolicyShape shape_;
-  const RnnNetwork network_;
+  const SequenceNetwork network_;
   TorchParameters parameters_;
   uint64_t weights_ = 0;  // How often weights have been set.
 };

@@ -9,13 +9,12 @@
 #include "policy/rnn/rnn_player.h"
 #include "tests/policy/torch/gradient_check.h"
 #include "tests/policy/torch/naive_parameters.h"
+#include "tests/policy/torch/naive_sequence.h"
 #include "tests/support/random_task.h"
 #include "tests/support/trials.h"
 
 namespace emplace {
 namespace {
-
-using Numbers = NaiveVector;
 
 PolicyWeights RandomRnn(int32_t num_devices, Rng& rng) {
   const PolicyConfig config{.kind = "rnn",
@@ -30,82 +29,6 @@ PolicyWeights RandomRnn(int32_t num_devices, Rng& rng) {
   for (float& value : weights.values) value += static_cast<float>(rng.Uniform(-0.2, 0.2));
   return weights;
 }
-
-// The network once more, in double precision and one number at a time.
-class NaiveRnn {
- public:
-  explicit NaiveRnn(const PolicyWeights& weights)
-      : shape_(RnnShape::Of(weights.shape)), parameters_(RnnParameters(shape_), weights.values) {}
-
-  // Logits [n][D] of an episode with these actions.
-  std::vector<Numbers> Logits(const GroupGraph& graph, const std::vector<uint8_t>& actions) const {
-    const auto n = static_cast<size_t>(graph.num_groups);
-    const auto width = static_cast<size_t>(shape_.hidden);
-    const std::vector<Numbers> encoded = Encode(graph);
-    std::vector<Numbers> logits;
-    State state{Numbers(width), Numbers(width)};
-    for (size_t g = 0; g < n; ++g) {
-      const size_t before = g == 0 ? static_cast<size_t>(shape_.num_devices) : actions[g - 1];
-      const Numbers& table = parameters_["device.weight"];
-      const auto row = table.begin() + static_cast<std::ptrdiff_t>(before * width);
-      Numbers input(row, row + static_cast<std::ptrdiff_t>(width));
-      input.insert(input.end(), encoded[g].begin(), encoded[g].end());
-      LstmStep("decoder", input, state);
-      const Numbers query = parameters_.Linear("attention.query", state.hidden);
-      Numbers context(width);
-      double total = 0;
-      for (const Numbers& other : encoded) {
-        const Numbers key = parameters_.Linear("attention.key", other);
-        double score = 0;
-        for (size_t i = 0; i < width; ++i)
-          score += parameters_["attention.score.weight"][i] * std::tanh(key[i] + query[i]);
-        total += std::exp(score);
-        for (size_t i = 0; i < width; ++i) context[i] += std::exp(score) * other[i];
-      }
-      Numbers both = state.hidden;
-      for (const double value : context) both.push_back(value / total);
-      logits.push_back(parameters_.Linear("output", both));
-      for (double& x : logits.back()) x = shape_.tanh_tenths / 10.0 * std::tanh(x / (shape_.temperature_tenths / 10.0));
-    }
-    return logits;
-  }
-
- private:
-  struct State {
-    Numbers hidden;
-    Numbers cell;
-  };
-
-  void LstmStep(const std::string& name, const Numbers& x, State& state) const {
-    const Numbers of_input = parameters_.Linear(name + ".input", x);
-    const Numbers of_state = parameters_.Linear(name + ".state", state.hidden);
-    const size_t width = state.hidden.size();
-    for (size_t i = 0; i < width; ++i) {
-      const auto gate = [&](size_t k) { return of_input[k * width + i] + of_state[k * width + i]; };
-      state.cell[i] = NaiveSigmoid(gate(1)) * state.cell[i] + NaiveSigmoid(gate(0)) * std::tanh(gate(2));
-      state.hidden[i] = NaiveSigmoid(gate(3)) * std::tanh(state.cell[i]);
-    }
-  }
-
-  std::vector<Numbers> Encode(const GroupGraph& graph) const {
-    const auto n = static_cast<size_t>(graph.num_groups);
-    const auto half = static_cast<size_t>(shape_.hidden / 2);
-    const std::vector<Numbers> read = parameters_.ReadGroups("input", graph);
-    std::vector<Numbers> encoded(n);
-    for (const bool forward : {true, false}) {
-      State state{Numbers(half), Numbers(half)};
-      for (size_t i = 0; i < n; ++i) {
-        const size_t g = forward ? i : n - 1 - i;
-        LstmStep(forward ? "encoder.forward" : "encoder.backward", read[g], state);
-        encoded[g].insert(encoded[g].end(), state.hidden.begin(), state.hidden.end());
-      }
-    }
-    return encoded;
-  }
-
-  const RnnShape shape_;
-  const NaiveParameters parameters_;
-};
 
 // Plays an episode with these choices; returns all logits.
 std::vector<float> Play(Player& player, const TaskView& view, const std::vector<uint8_t>& choices) {
@@ -130,7 +53,10 @@ TEST(Rnn, PlayerAndModelEqualTheNaiveNetwork) {
     const std::vector<PlacementTask> tasks = {RandomTask(rng, {.max_ops = 20, .max_groups = 10, .restricted = 0.2})};
     const GroupGraph& groups = tasks[0].groups;
     const PolicyWeights weights = RandomRnn(groups.num_devices, rng);
-    const NaiveRnn naive(weights);
+    const SequenceShape shape = RnnSequence(weights.shape);
+    const NaiveParameters parameters(SequenceParameters(shape), weights.values);
+    const NaiveSequence naive(shape, parameters);
+    const std::vector<NaiveVector> features = NaiveGroups(groups);
     std::vector<Trajectory> episodes(3);
     std::vector<Sample> samples;
     for (Trajectory& episode : episodes) {
@@ -147,7 +73,7 @@ TEST(Rnn, PlayerAndModelEqualTheNaiveNetwork) {
       const std::vector<float> played = Play(*player, *view, episode.actions);
       ASSERT_EQ(played.size(), groups.allowed.size());
       size_t i = 0;
-      for (const Numbers& row : naive.Logits(groups, episode.actions)) {
+      for (const NaiveVector& row : naive.Logits(features, episode.actions)) {
         for (const double expected : row) {
           if (groups.allowed[i] == 1) {
             ASSERT_NEAR(static_cast<double>(played[i]), expected, 1e-4) << "seed " << seed;

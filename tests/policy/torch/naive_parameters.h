@@ -16,6 +16,17 @@ using NaiveVector = std::vector<double>;
 
 inline double NaiveSigmoid(double x) { return 1 / (1 + std::exp(-x)); }
 
+// The features of each group: [n][kNumGroupFeatures].
+inline std::vector<NaiveVector> NaiveGroups(const GroupGraph& graph) {
+  const GroupFeatures features = MakeGroupFeatures(graph);
+  std::vector<NaiveVector> groups;
+  for (int32_t g = 0; g < graph.num_groups; ++g) {
+    const auto first = features.nodes.begin() + std::ptrdiff_t{g} * kNumGroupFeatures;
+    groups.emplace_back(first, first + kNumGroupFeatures);
+  }
+  return groups;
+}
+
 class NaiveParameters {
  public:
   NaiveParameters(const std::vector<ParameterSpec>& specs, const std::vector<float>& values) {
@@ -38,12 +49,8 @@ class NaiveParameters {
 
   // relu(Linear(x)) of the features of each group: [n].
   std::vector<NaiveVector> ReadGroups(const std::string& name, const GroupGraph& graph) const {
-    const GroupFeatures features = MakeGroupFeatures(graph);
-    std::vector<NaiveVector> read;
-    for (int32_t g = 0; g < graph.num_groups; ++g) {
-      const auto first = features.nodes.begin() + std::ptrdiff_t{g} * kNumGroupFeatures;
-      read.push_back(Relu(Linear(name, NaiveVector(first, first + kNumGroupFeatures))));
-    }
+    std::vector<NaiveVector> read = NaiveGroups(graph);
+    for (NaiveVector& group : read) group = Relu(Linear(name, group));
     return read;
   }
 
