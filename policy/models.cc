@@ -12,7 +12,8 @@ struct ModelEntry {
   std::unique_ptr<Model> (*make)(const PolicyShape& shape, const std::vector<PlacementTask>& tasks);
 };
 
-constexpr ModelEntry kModels[] = {{"placeto", MakePlacetoModel}, {"sgdp", MakeTorchModel}, {"rnn", MakeTorchModel}};
+constexpr ModelEntry kModels[] = {
+    {"placeto", MakePlacetoModel}, {"sgdp", MakeTorchModel}, {"rnn", MakeTorchModel}, {"hierarchical", MakeTorchModel}};
 
 }  // namespace
 

@@ -15,8 +15,10 @@ struct PlayerEntry {
   std::unique_ptr<Player> (*make)(const PolicyShape& shape);
 };
 
-constexpr PlayerEntry kPlayers[] = {
-    {"placeto", MakePlacetoPlayer}, {"sgdp", MakeTorchPlayer}, {"rnn", MakeTorchPlayer}};
+constexpr PlayerEntry kPlayers[] = {{"placeto", MakePlacetoPlayer},
+                                    {"sgdp", MakeTorchPlayer},
+                                    {"rnn", MakeTorchPlayer},
+                                    {"hierarchical", MakeTorchPlayer}};
 
 }  // namespace
 

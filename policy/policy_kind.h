@@ -58,6 +58,8 @@ class PolicyKind {
   virtual std::vector<float> InitialValues(const PolicyShape& shape, const PolicyConfig& config, Rng rng) const = 0;
 
   virtual RewardTime reward_time() const = 0;
+  // The most choices that a decision is between.
+  virtual int32_t MostChoices(int32_t num_devices) const { return num_devices; }
   // Why the episode's start and decisions are none of this task, from the network as they are; nullopt: they are legal.
   // As it is here, decision t is the device of group t: one that the group may use.
   virtual std::optional<std::string> CheckDecisions(const PlacementTask& task, const Trajectory& trajectory) const;

@@ -1,6 +1,7 @@
 #include "policy/policy_kinds.h"
 
 #include "common/error.h"
+#include "policy/hierarchical/hierarchical_kind.h"
 #include "policy/placeto/placeto_kind.h"
 #include "policy/rnn/rnn_kind.h"
 #include "policy/sgdp/sgdp_kind.h"
@@ -8,7 +9,7 @@
 namespace emplace {
 namespace {
 
-std::vector<const PolicyKind*> Kinds() { return {&PlacetoKind(), &SgdpKind(), &RnnKind()}; }
+std::vector<const PolicyKind*> Kinds() { return {&PlacetoKind(), &SgdpKind(), &RnnKind(), &HierarchicalKind()}; }
 
 }  // namespace
 

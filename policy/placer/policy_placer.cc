@@ -41,22 +41,30 @@ class Search {
       StartPlacement(task_, options_.start, rngs.back(), start);
       episodes.push_back(player_.Begin(*view_, start));
     }
-    std::vector<PlayedEpisode*> wave;
-    for (const auto& episode : episodes) wave.push_back(episode.get());
 
-    // No reward is needed on the way, so nothing is simulated before the end. All episodes are as long.
+    // No reward is needed on the way, so nothing is simulated before the end.
     Decisions decisions;
     std::vector<uint8_t> choices;
-    while (!wave.front()->done()) {
+    std::vector<size_t> running;  // Indices of the episodes that are not done.
+    std::vector<PlayedEpisode*> wave;
+    while (true) {
+      running.clear();
+      wave.clear();
+      for (size_t e = 0; e < episodes.size(); ++e) {
+        if (episodes[e]->done()) continue;
+        running.push_back(e);
+        wave.push_back(episodes[e].get());
+      }
+      if (wave.empty()) break;
       player_.Next(wave, decisions);
       choices.clear();
-      ForEachDecision(decisions, [&](size_t e, std::span<const float> row) {
-        const bool greedy = begin + static_cast<int64_t>(e) == 0;
-        choices.push_back(static_cast<uint8_t>(greedy ? GreedyChoice(row) : SampleChoice(row, rngs[e]).index));
+      ForEachDecision(decisions, [&](size_t i, std::span<const float> row) {
+        const bool greedy = begin + static_cast<int64_t>(running[i]) == 0;
+        choices.push_back(static_cast<uint8_t>(greedy ? GreedyChoice(row) : SampleChoice(row, rngs[running[i]]).index));
       });
       player_.Apply(wave, choices);
     }
-    for (const PlayedEpisode* const episode : wave) Consider(episode->placement());
+    for (const auto& episode : episodes) Consider(episode->placement());
   }
 
   PlacerResult TakeBest() { return std::move(best_); }

@@ -38,4 +38,9 @@ void AppendLogits(const torch::Tensor& logits, std::span<const uint8_t> allowed,
   }
 }
 
+void AppendLogits(const torch::Tensor& logits, std::vector<float>& values) {
+  const torch::Tensor dense = logits.detach().contiguous();
+  values.insert(values.end(), dense.data_ptr<float>(), dense.data_ptr<float>() + dense.numel());
+}
+
 }  // namespace emplace

@@ -38,5 +38,7 @@ class TensorsOfTasks {
 // Appends logits as players and models give them: row-major, -infinity where a choice is not allowed. allowed: as many
 // as there are logits, 1 where allowed.
 void AppendLogits(const torch::Tensor& logits, std::span<const uint8_t> allowed, std::vector<float>& values);
+// The same where every choice is allowed.
+void AppendLogits(const torch::Tensor& logits, std::vector<float>& values);
 
 }  // namespace emplace

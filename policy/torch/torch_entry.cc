@@ -7,6 +7,8 @@
 #include <iterator>
 
 #include "common/error.h"
+#include "policy/hierarchical/hierarchical_model.h"
+#include "policy/hierarchical/hierarchical_player.h"
 #include "policy/rnn/rnn_model.h"
 #include "policy/rnn/rnn_player.h"
 #include "policy/sgdp/sgdp_network.h"
@@ -20,7 +22,9 @@ struct TorchKind {
   std::unique_ptr<Model> (*make_model)(const PolicyShape& shape, const std::vector<PlacementTask>& tasks);
 };
 
-constexpr TorchKind kKinds[] = {{"rnn", MakeRnnPlayer, MakeRnnModel}, {"sgdp", MakeSgdpPlayer, MakeSgdpModel}};
+constexpr TorchKind kKinds[] = {{"hierarchical", MakeHierarchicalPlayer, MakeHierarchicalModel},
+                                {"rnn", MakeRnnPlayer, MakeRnnModel},
+                                {"sgdp", MakeSgdpPlayer, MakeSgdpModel}};
 
 const TorchKind& KindOf(const PolicyShape& shape) {
   const auto* const kind = std::ranges::find(kKinds, shape.kind, &TorchKind::name);

@@ -18,8 +18,8 @@ constexpr double kLargestStep = 0.1;
 
 }  // namespace
 
-EntropyControl::EntropyControl(const TrainingConfig& config, int32_t num_devices)
-    : config_(config), largest_(std::log(std::max(num_devices, 2))), steered_weight_(kFirstWeight) {}
+EntropyControl::EntropyControl(const TrainingConfig& config, int32_t most_choices)
+    : config_(config), largest_(std::log(std::max(most_choices, 2))), steered_weight_(kFirstWeight) {}
 
 double EntropyControl::Scheduled(PolicyVersion version) const {
   return LinearSchedule(config_.entropy_start, config_.entropy_end, config_.entropy_decay_updates, version);

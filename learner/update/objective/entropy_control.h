@@ -12,8 +12,8 @@ namespace emplace {
 // Not thread-safe.
 class EntropyControl {
  public:
-  // The logarithm of `num_devices` is the largest entropy of a state.
-  EntropyControl(const TrainingConfig& config, int32_t num_devices);
+  // The logarithm of `most_choices` is the largest entropy of a decision.
+  EntropyControl(const TrainingConfig& config, int32_t most_choices);
 
   // The weight for the update that starts from `version`.
   double Weight(PolicyVersion version) const;

@@ -36,7 +36,7 @@ PolicyGradient::PolicyGradient(const std::vector<PlacementTask>& tasks, const Ru
       baselines_(tasks.size(), config.training.baseline, config.training.baseline_window, config.training.discount),
       scale_(config.training.normalize_advantages, tasks.size()),
       best_(tasks, kind_),
-      entropy_(config.training, shape.num_devices) {}
+      entropy_(config.training, kind_.MostChoices(shape.num_devices)) {}
 
 std::span<const Trajectory> PolicyGradient::WithImitated(const std::vector<Trajectory>& batch, PolicyVersion version) {
   if (config_.imitated_episodes == 0) return batch;

@@ -1,0 +1,224 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "policy/hierarchical/bins.h"
+#include "policy/hierarchical/hierarchical_kind.h"
+#include "policy/hierarchical/hierarchical_model.h"
+#include "policy/hierarchical/hierarchical_player.h"
+#include "policy/sample_choice.h"
+#include "tests/policy/torch/gradient_check.h"
+#include "tests/policy/torch/naive_parameters.h"
+#include "tests/policy/torch/naive_sequence.h"
+#include "tests/support/random_task.h"
+#include "tests/support/trials.h"
+
+namespace emplace {
+namespace {
+
+PolicyWeights RandomHierarchical(int32_t num_devices, Rng& rng) {
+  const PolicyConfig config{.kind = "hierarchical",
+                            .initial = "",
+                            .own = {{"grouper_hidden", rng.UniformInt(1, 6)},
+                                    {"hidden", 2 * rng.UniformInt(1, 4)},
+                                    {"tanh_constant", 0.5 * static_cast<double>(rng.UniformInt(1, 8))},
+                                    {"temperature", 0.5 * static_cast<double>(rng.UniformInt(1, 4))},
+                                    {"output_scale", 1.0}}};
+  PolicyWeights weights;
+  weights.shape = HierarchicalKind().Shape(config, num_devices);
+  weights.values = HierarchicalKind().InitialValues(weights.shape, config, rng);
+  for (float& value : weights.values) value += static_cast<float>(rng.Uniform(-0.2, 0.2));
+  return weights;
+}
+
+// The bins that are used, in the order of their first group.
+std::vector<uint8_t> NaiveBins(std::span<const uint8_t> bins) {
+  std::vector<uint8_t> used;
+  for (const uint8_t bin : bins) {
+    if (std::ranges::find(used, bin) == used.end()) used.push_back(bin);
+  }
+  return used;
+}
+
+// What the placer reads, once more: the means of the groups' features, and logarithms of how many groups and edges
+// there are.
+std::vector<NaiveVector> NaiveItems(const GroupGraph& groups, std::span<const uint8_t> bins) {
+  const std::vector<NaiveVector> of_groups = NaiveGroups(groups);
+  std::vector<NaiveVector> items;
+  for (const uint8_t bin : NaiveBins(bins)) {
+    NaiveVector mean(kNumGroupFeatures);
+    double members = 0;
+    NaiveVector edges(static_cast<size_t>(NumBins(groups.num_devices)));
+    for (int32_t group = 0; group < groups.num_groups; ++group) {
+      if (bins[static_cast<size_t>(group)] != bin) continue;
+      ++members;
+      for (size_t f = 0; f < mean.size(); ++f) mean[f] += of_groups[static_cast<size_t>(group)][f];
+      for (const Csr* neighbours : {&groups.parents, &groups.children}) {
+        for (const int32_t other : neighbours->Row(group)) ++edges[bins[static_cast<size_t>(other)]];
+      }
+    }
+    NaiveVector item;
+    for (const double sum : mean) item.push_back(sum / members);
+    item.push_back(std::log1p(members) / 5);
+    for (const double count : edges) item.push_back(std::log1p(count) / 5);
+    items.push_back(item);
+  }
+  return items;
+}
+
+// All logits of an episode with these decisions: of bins, and of devices as they are before any is not allowed.
+std::vector<float> NaiveLogits(const PolicyWeights& weights, const GroupGraph& groups,
+                               const std::vector<uint8_t>& actions) {
+  const NaiveParameters parameters(HierarchicalKind().Parameters(weights.shape), weights.values);
+  const auto n = static_cast<size_t>(groups.num_groups);
+  std::vector<float> logits;
+  for (const NaiveVector& group : NaiveGroups(groups)) {
+    const NaiveVector hidden = NaiveParameters::Relu(parameters.Linear("grouper.hidden", group));
+    for (const double x : parameters.Linear("grouper.output", hidden)) logits.push_back(static_cast<float>(x));
+  }
+  const auto bins = std::span(actions).first(n);
+  const std::vector<uint8_t> used = NaiveBins(bins);
+  const std::vector<uint8_t> devices(actions.begin() + static_cast<std::ptrdiff_t>(n), actions.end());
+  const std::vector<NaiveVector> rows =
+      NaiveSequence(HierarchicalPlacer(weights.shape), parameters).Logits(NaiveItems(groups, bins), devices);
+  const auto num_bins = static_cast<size_t>(NumBins(groups.num_devices));
+  for (size_t item = 0; item < rows.size(); ++item) {
+    for (size_t choice = 0; choice < num_bins; ++choice) {
+      bool allowed = false;
+      for (size_t group = 0; group < n && choice < rows[item].size(); ++group) {
+        allowed = allowed || (bins[group] == used[item] && groups.Allowed(group, choice));
+      }
+      logits.push_back(allowed ? static_cast<float>(rows[item][choice]) : -std::numeric_limits<float>::infinity());
+    }
+  }
+  return logits;
+}
+
+struct Played {
+  Trajectory trajectory;  // Its decisions.
+  std::vector<float> logits;
+  std::vector<uint8_t> placement;
+};
+
+// Plays an episode beside others on the same view; returns the first one.
+Played Play(Player& player, const TaskView& view, int others, uint64_t seed) {
+  std::vector<std::unique_ptr<PlayedEpisode>> episodes;
+  std::vector<Rng> rngs;
+  for (int e = 0; e <= others; ++e) {
+    episodes.push_back(player.Begin(view, {}));
+    rngs.push_back(Rng(seed).Fork("episode", static_cast<uint64_t>(e)));
+  }
+  Played played;
+  Decisions decisions;
+  while (!episodes[0]->done()) {
+    std::vector<PlayedEpisode*> wave;
+    std::vector<size_t> index;
+    for (size_t e = 0; e < episodes.size(); ++e) {
+      if (episodes[e]->done()) continue;
+      wave.push_back(episodes[e].get());
+      index.push_back(e);
+    }
+    player.Next(wave, decisions);
+    std::vector<uint8_t> choices;
+    ForEachDecision(decisions, [&](size_t i, std::span<const float> row) {
+      choices.push_back(static_cast<uint8_t>(SampleChoice(row, rngs[index[i]]).index));
+      if (index[i] != 0) return;
+      played.trajectory.actions.push_back(choices.back());
+      played.logits.insert(played.logits.end(), row.begin(), row.end());
+    });
+    player.Apply(wave, choices);
+  }
+  played.placement.assign(episodes[0]->placement().begin(), episodes[0]->placement().end());
+  return played;
+}
+
+TEST(Hierarchical, PlayerAndModelEqualTheNaiveNetwork) {
+  for (uint64_t seed = 0; seed < Trials(30); ++seed) {
+    Rng rng(seed);
+    const std::vector<PlacementTask> tasks = {RandomTask(rng, {.max_ops = 20, .max_groups = 10, .restricted = 0.2})};
+    const GroupGraph& groups = tasks[0].groups;
+    const PolicyWeights weights = RandomHierarchical(groups.num_devices, rng);
+    const std::unique_ptr<Player> player = MakeHierarchicalPlayer(weights.shape);
+    player->SetWeights(weights);
+    const std::unique_ptr<TaskView> view = player->View(tasks[0]);
+    std::vector<Trajectory> episodes;
+    std::vector<Sample> samples;
+    std::vector<float> played;
+    for (uint64_t e = 0; e < 3; ++e) {
+      const Played one = Play(*player, *view, 0, 100 * seed + e);
+      ASSERT_EQ(HierarchicalKind().CheckDecisions(tasks[0], one.trajectory), std::nullopt);
+      std::vector<uint8_t> placed(one.placement.size());
+      HierarchicalKind().PlacementAt(tasks[0], one.trajectory, 0, placed);
+      ASSERT_EQ(placed, one.placement);
+      const std::vector<float> naive = NaiveLogits(weights, groups, one.trajectory.actions);
+      ASSERT_EQ(one.logits.size(), naive.size());
+      for (size_t i = 0; i < naive.size(); ++i) {
+        if (std::isinf(naive[i])) {
+          ASSERT_EQ(one.logits[i], naive[i]) << "seed " << seed;
+        } else {
+          ASSERT_NEAR(one.logits[i], naive[i], 1e-4) << "seed " << seed;
+        }
+      }
+      samples.push_back({episodes.size(), 0});
+      episodes.push_back(one.trajectory);
+      played.insert(played.end(), one.logits.begin(), one.logits.end());
+    }
+    Decisions decisions;
+    MakeHierarchicalModel(weights.shape, tasks)->Forward(weights.values, episodes, samples, decisions);
+    ASSERT_EQ(decisions.logits.size(), played.size());
+    for (size_t i = 0; i < played.size(); ++i) {
+      if (std::isinf(played[i])) {
+        ASSERT_EQ(decisions.logits[i], played[i]);
+      } else {
+        ASSERT_NEAR(decisions.logits[i], played[i], 1e-4) << "seed " << seed;
+      }
+    }
+  }
+}
+
+TEST(Hierarchical, AnEpisodeHasTheSameBitsBesideOthers) {
+  for (uint64_t seed = 0; seed < 5; ++seed) {
+    Rng rng(seed);
+    const PlacementTask task = RandomTask(rng, {.max_ops = 20, .max_groups = 8});
+    const PolicyWeights weights = RandomHierarchical(task.groups.num_devices, rng);
+    const std::unique_ptr<Player> player = MakeHierarchicalPlayer(weights.shape);
+    player->SetWeights(weights);
+    const std::unique_ptr<TaskView> view = player->View(task);
+    const Played alone = Play(*player, *view, 0, seed);
+    const Played beside = Play(*player, *view, 3, seed);
+    EXPECT_EQ(alone.trajectory.actions, beside.trajectory.actions);
+    EXPECT_EQ(alone.logits, beside.logits);
+  }
+}
+
+TEST(Hierarchical, GradientIsTheDerivative) {
+  for (uint64_t seed = 0; seed < 8; ++seed) {
+    Rng rng(seed);
+    std::vector<PlacementTask> tasks;
+    while (tasks.size() < 2) {
+      PlacementTask task = RandomTask(rng, {.max_ops = 20, .max_groups = 8});
+      if (task.groups.num_devices == 2) tasks.push_back(std::move(task));
+    }
+    const PolicyWeights weights = RandomHierarchical(2, rng);
+    const std::unique_ptr<Player> player = MakeHierarchicalPlayer(weights.shape);
+    player->SetWeights(weights);
+    std::vector<Trajectory> episodes;
+    std::vector<Sample> samples;
+    for (size_t e = 0; e < 5; ++e) {
+      const size_t graph = e / 3;
+      const std::unique_ptr<TaskView> view = player->View(tasks[graph]);
+      samples.push_back({episodes.size(), 0});
+      episodes.push_back(Play(*player, *view, 0, e).trajectory);
+      episodes.back().graph = static_cast<GraphId>(graph);
+    }
+    SCOPED_TRACE(seed);
+    const std::unique_ptr<Model> model = MakeHierarchicalModel(weights.shape, tasks);
+    ExpectGradientIsTheDerivative(*model, weights.values, episodes, samples, rng);
+  }
+}
+
+}  // namespace
+}  // namespace emplace
