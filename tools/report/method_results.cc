@@ -11,6 +11,7 @@
 #include "common/json_text.h"
 #include "common/strings.h"
 #include "tools/evaluation/wins.h"
+#include "tools/report/result_fields.h"
 
 namespace emplace {
 namespace {
@@ -28,29 +29,14 @@ struct Row {
   int64_t evaluations = 0;
 };
 
-std::string Text(const Json& row, const char* key, const std::string& place) {
-  const Json& value = RequiredMember(row, key, place);
-  if (!value.is_string()) throw BadInput(StrCat(place, ": '", key, "' is ", ShownJson(value), ", expected a name"));
-  return value.get<std::string>();
-}
-
-double NumberFromZero(const Json& row, const char* key, const std::string& place) {
-  const Json& value = RequiredMember(row, key, place);
-  if (value.is_number() && value.get<double>() >= 0) return value.get<double>();
-  throw BadInput(StrCat(place, ": '", key, "' is ", ShownJson(value), ", expected a number >= 0"));
-}
-
 Row ParseRow(const Json& json, const std::string& place) {
-  if (!json.is_object()) throw BadInput(StrCat(place, ": is ", ShownJson(json), ", expected an object"));
+  CheckIsObject(json, place);
   Row row;
-  row.graph = Text(json, "graph", place);
-  row.method = Text(json, "method", place);
+  row.graph = TextField(json, "graph", place);
+  row.method = TextField(json, "method", place);
   const bool placed = !RequiredMember(json, "makespan_us", place).is_null();
   row.makespan_us = placed ? NumberFromZero(json, "makespan_us", place) : kInfinity;
-  const Json& feasible = RequiredMember(json, "feasible", place);
-  if (!feasible.is_boolean())
-    throw BadInput(StrCat(place, ": 'feasible' is ", ShownJson(feasible), ", expected true or false"));
-  row.feasible = feasible.get<bool>() && placed;
+  row.feasible = TruthField(json, "feasible", place) && placed;
   row.seconds = NumberFromZero(json, "seconds", place);
   row.evaluations = static_cast<int64_t>(std::min(NumberFromZero(json, "evaluations", place), 9e18));
   return row;

@@ -9,6 +9,7 @@
 #include "policy/placer/policy_method.h"
 #include "policy/policy_weights.h"
 #include "simulator/graph/graph_io.h"
+#include "tools/report/anytime_results.h"
 #include "tools/report/method_results.h"
 #include "tools/report/placed_graph.h"
 #include "tools/report/run_report.h"
@@ -20,8 +21,15 @@ namespace {
 namespace fs = std::filesystem;
 using OrderedJson = nlohmann::ordered_json;
 
-OrderedJson ResultsToJson(const std::string& path) {
-  const EvaluationResults results = ParseEvaluation(ReadFile(path), path);
+OrderedJson AnytimeToJson(const std::string& path, const AnytimeResults& results) {
+  OrderedJson methods = OrderedJson::array();
+  for (const AnytimeMethod& method : results.methods) {
+    methods.push_back({{"method", method.method}, {"over_best", method.over_best}, {"pairs", method.pairs}});
+  }
+  return {{"path", path}, {"seconds", results.seconds}, {"pairs", results.pairs}, {"methods", std::move(methods)}};
+}
+
+OrderedJson ResultsToJson(const std::string& path, const EvaluationResults& results) {
   OrderedJson methods = OrderedJson::array();
   for (const MethodResults& method : results.methods) {
     OrderedJson cdf = {{"ratio", OrderedJson::array()}, {"share", OrderedJson::array()}};
@@ -84,22 +92,30 @@ OrderedJson Placed(const ReportInputs& inputs, const std::vector<fs::path>& run_
 OrderedJson CollectReport(const ReportInputs& inputs) {
   OrderedJson runs = OrderedJson::array();
   OrderedJson results = OrderedJson::array();
+  OrderedJson anytime = OrderedJson::array();
   std::vector<fs::path> run_dirs;
   for (const std::string& source : inputs.sources) {
     if (!fs::exists(source)) {
       throw BadInput(
-          StrCat(source, ": does not exist, expected a run directory or the output of emplace evaluate --json"));
+          StrCat(source, ": does not exist, expected a run directory, or a file of results as emplace evaluate --json",
+                 " or anytime.py writes it"));
     }
     if (fs::is_directory(source)) {
       runs.push_back(RunToJson(source));
       run_dirs.push_back(source);
+      continue;
+    }
+    const std::string text = ReadFile(source);
+    if (IsAnytime(text)) {
+      anytime.push_back(AnytimeToJson(source, ParseAnytime(text, source)));
     } else {
-      results.push_back(ResultsToJson(source));
+      results.push_back(ResultsToJson(source, ParseEvaluation(text, source)));
     }
   }
   OrderedJson document = {{"format", "emplace.report/1"}, {"runs", nullptr}, {"run_groups", GroupRuns(runs)}};
   document["runs"] = std::move(runs);
   document["results"] = std::move(results);
+  document["anytime"] = std::move(anytime);
   document["placed"] = Placed(inputs, run_dirs);
   return document;
 }

@@ -10,7 +10,8 @@
 namespace emplace {
 
 struct ReportInputs {
-  std::vector<std::string> sources = {};  // Run directories and outputs of `emplace evaluate --json`.
+  // Run directories, outputs of `emplace evaluate --json`, and what tools/reproduce/anytime.py writes.
+  std::vector<std::string> sources = {};
   // All three are given, or none. If none is, the policy of the first run that has one places that run's first test
   // graph.
   std::string graph = {};
@@ -21,8 +22,8 @@ struct ReportInputs {
 };
 
 // Returns {"format": "emplace.report/1", "runs", "run_groups", "results": [{"path", "graphs", "rows_without_single",
-// "methods"}], "placed": null or PlacedGraphToJson with "placed_by"}. Deterministic. Throws BadInput that names the
-// path, what it holds, and what was expected.
+// "methods"}], "anytime": [{"path", "seconds", "pairs", "methods"}], "placed": null or PlacedGraphToJson with
+// "placed_by"}. Deterministic. Throws BadInput that names the path, what it holds, and what was expected.
 nlohmann::ordered_json CollectReport(const ReportInputs& inputs);
 
 }  // namespace emplace

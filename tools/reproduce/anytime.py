@@ -3,7 +3,7 @@
 
 Runs `emplace evaluate --seconds` on graphs (files, folders, or families by name, which are generated first) and machines:
 2, 4 and 8 like devices with links of three speeds, and two sets of unlike devices. Every run has all cores. Writes
-anytime.json (everything) and anytime.md (tables). A run that was stopped goes on where it was. Make it on a quiet machine:
+anytime.json (everything, which `emplace report` draws) and anytime.md (tables). A run that was stopped goes on where it was. Make it on a quiet machine:
 whatever else runs takes time from the searches.
 """
 import argparse
@@ -79,7 +79,8 @@ def evaluate(arguments, run, graph, cluster):
     """Fills in what the methods found on one graph and machine in one time."""
     printed = json.loads(call([arguments.emplace, "evaluate", "--graphs", graph, "--devices", cluster, "--methods",
                                ",".join(arguments.methods), "--seconds", run["seconds"], "--seed", run["seed"], "--json"]))
-    run["methods"] = {result["method"]: {key: result[key] for key in ("makespan_us", "feasible", "evaluations", "seconds")}
+    run["methods"] = {result["method"]: {**{key: result[key] for key in ("makespan_us", "feasible", "evaluations", "seconds")},
+                                         "in_time": result["seconds"] <= LATE * run["seconds"]}
                       for result in printed["results"]}
     return run
 
@@ -87,8 +88,7 @@ def evaluate(arguments, run, graph, cluster):
 def in_time(run, method):
     """The makespan that a method found within the time of the run; None if it found none that fits, or was late."""
     result = run["methods"][method]
-    late = result["seconds"] > LATE * run["seconds"]
-    return result["makespan_us"] if result["feasible"] and not late else None
+    return result["makespan_us"] if result["feasible"] and result["in_time"] else None
 
 
 def by_pair(runs):

@@ -1,9 +1,9 @@
 // Runs in a page that holds a report in a frame as wide as a screen; returns {"name of a check": what is wrong, or ""}.
 "use strict";
 
-// Every chart that a report of two runs, an evaluation and a placed graph has.
+// Every chart that a report of two runs, an evaluation, results over time and a placed graph has.
 const charts = [
-  "Distribution of runtime", "Timeline of devices, links and memory", "Groups and their devices",
+  "Distribution of runtime", "What each method finds in a given time", "Timeline of devices, links and memory", "Groups and their devices",
   "Episodes", "Steps", "Policy lag", "Where the learner's time goes", "Full queue",
 ];
 
@@ -33,7 +33,7 @@ async function checkReport(frame) {
   const problems = {};
   const expect = (name, holds, detail = "") => { problems[name] = holds ? "" : `failed ${detail}`; };
 
-  expect("sections", all("main > section > h2").length === 4, all("h2").map((h) => h.textContent));
+  expect("sections", all("main > section > h2").length === 5, all("h2").map((h) => h.textContent));
   expect("nothing is left out", all(".missing").length === 0, all(".missing").map((p) => p.textContent));
   expect("names stay text", all("#harm").length === 0 && frame.contentWindow.harmed === undefined);
   expect("page does not scroll sideways", page.documentElement.scrollWidth <= frame.clientWidth, page.documentElement.scrollWidth);

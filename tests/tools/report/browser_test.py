@@ -32,7 +32,7 @@ def run_lines(seed: int) -> list[dict]:
 
 
 def write_inputs(folder: pathlib.Path) -> list[str]:
-    """Two runs, an evaluation and a placed graph; returns the arguments of `emplace report` that name them."""
+    """Two runs, an evaluation, results over time and a placed graph; returns the arguments of `emplace report` that name them."""
     counts = {"produced": 960, "trained": 950, "stale": 10, "rejected": 0, "lost": 0}
     for seed in (1, 2):
         run = folder / f"run{seed}"
@@ -49,6 +49,12 @@ def write_inputs(folder: pathlib.Path) -> list[str]:
             for method, share in methods.items() for g in range(12)]
     (folder / "results.json").write_text(json.dumps({"results": rows, "summary": {}}))
 
+    runs = [{"graph": "g", "machine": "two", "seconds": seconds, "seed": 1, "methods": {
+                method: {"makespan_us": 1000 * share / (1 + seconds), "feasible": True, "evaluations": 1, "seconds": seconds,
+                         "in_time": method != HARMFUL or seconds > 0.1}
+                for method, share in methods.items()}} for seconds in (0.1, 1, 10)]
+    (folder / "anytime.json").write_text(json.dumps({"format": "emplace.anytime/1", "runs": runs}))
+
     # 15,000 ops in 50 chains that meet now and then.
     ops = []
     for o in range(15000):
@@ -59,7 +65,7 @@ def write_inputs(folder: pathlib.Path) -> list[str]:
                     "inputs": inputs, "outputs": [{"bytes": 10000 * (1 + o % 5)}]})
     (folder / "g.graph.json").write_text(json.dumps({"format": "emplace.graph/1", "name": HARMFUL, "ops": ops}))
     (folder / "p.json").write_text(json.dumps([o % 50 // 25 for o in range(15000)]))
-    return [str(folder / "run1"), str(folder / "run2"), str(folder / "results.json"), "--title", HARMFUL, "--graph",
+    return [str(folder / "run1"), str(folder / "run2"), str(folder / "results.json"), str(folder / "anytime.json"), "--title", HARMFUL, "--graph",
             str(folder / "g.graph.json"), "--devices", str(DEVICES), "--placement", str(folder / "p.json")]
 
 

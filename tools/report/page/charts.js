@@ -1,6 +1,6 @@
 // A line chart: lines, steps and bands over one x axis, with legend, a cursor for pointer and keys, and a data table.
 //
-// spec: {title, summary, xLabel, yLabel, xFormat, yFormat, yFloor, yRange, xRange, xFrom, reference: {y, label}, series: [...]}
+// spec: {title, summary, xLabel, yLabel, xFormat, yFormat, yFloor, yRange, xRange, xFrom, xTicks, xTickFormat, reference: {y, label}, series: [...]}
 // series: {name, x, y, style (index into the palette), step, faint, low, high, rangeName}
 //   low, high  a band around the line
 //   faint      a thin line without marker, legend entry or table column: one run among several
@@ -97,7 +97,7 @@ function lineChart(spec) {
     const everyX = spec.series.flatMap((series) => series.x);
     const xRange = spec.xRange ?? [Math.min(spec.xFrom ?? Infinity, ...everyX), Math.max(...everyX)];
     const yRange = spec.yRange ?? paddedRange([...spec.series.flatMap((s) => [...s.y, ...(s.low ?? []), ...(s.high ?? [])]), ...(spec.reference ? [spec.reference.y] : [])], spec.yFloor);
-    const x = {scale: linearScale(xRange, [box.left, box.right]), range: xRange, label: spec.xLabel};
+    const x = {scale: linearScale(xRange, [box.left, box.right]), range: xRange, label: spec.xLabel, ticks: spec.xTicks, format: spec.xTickFormat};
     const y = {scale: linearScale(yRange, [box.bottom, box.top]), range: yRange, label: spec.yLabel, format: spec.yTickFormat};
     const root = svgElement("svg", {viewBox: `0 0 ${width} ${chartHeight}`, role: "img", tabindex: 0,
       "aria-label": `${spec.title}. ${spec.yLabel} over ${spec.xLabel}. ${plural(named.length, "series", "series")}: ${named.map((s) => s.name).join(", ")}. Arrow keys read values.`});

@@ -128,6 +128,28 @@ function methodsSection() {
   ]));
 }
 
+// A curve for each method: how far it is from the best known placement after how many seconds.
+function anytimeChart(anytime) {
+  const drawn = anytime.methods.filter((method) => anyNumber(method.over_best));
+  if (drawn.length === 0) return missing("No method found a placement in time.", "Give more time: anytime.py --seconds.");
+  const seconds = (x) => formatSeconds(10 ** x);
+  const x = anytime.seconds.map(Math.log10);
+  const far = Math.max(...drawn.flatMap((method) => method.over_best.filter(Number.isFinite)));
+  return lineChart({
+    title: "What each method finds in a given time",
+    summary: `Makespan over the best known of the same graph and machine, geometric mean over ${plural(anytime.pairs, "pair")} of them; lower is better. A method that found nothing in time on a pair is left out there.`,
+    xLabel: "seconds given (logarithmic)", yLabel: "makespan / best known", xFormat: seconds, xTicks: x, xTickFormat: seconds, yFormat: formatRatio,
+    xRange: x.length > 1 ? [x[0], x.at(-1)] : [x[0] - 0.5, x[0] + 0.5], yRange: paddedRange([1, Math.min(far, farthestRatio)]),
+    series: drawn.map((method, style) => ({name: method.method, style, x, y: method.over_best})),
+  });
+}
+
+function anytimeSection() {
+  if (data.anytime.length === 0) return;
+  section("anytime", "Methods over time", data.anytime.map((anytime) => [
+    data.anytime.length > 1 ? element("h3", {class: "source"}, anytime.path) : null, element("div", {class: "charts"}, anytimeChart(anytime))]));
+}
+
 // ---- The placed graph ----
 
 function placedSection() {
@@ -217,5 +239,6 @@ document.getElementById("sources").textContent = [...data.runs.map((run) => run.
 themeButton();
 learningSection();
 methodsSection();
+anytimeSection();
 placedSection();
 healthSection();
