@@ -65,7 +65,7 @@ TensorId ConvLayers::SeparableTwice(const std::string& name, TensorId x, int64_t
 }
 
 TensorId ConvLayers::FactorizedReduction(const std::string& name, TensorId x, int64_t out) {
-  const TensorId odd = p_.Add(name + "/shift", "aten.constant_pad_nd", {x}, {.shift = 1});
+  const TensorId odd = p_.Add(name + "/shift", "aten.constant_pad_nd", {x}, {.pad = {-1, 1, -1, 1}});
   std::vector<TensorId> halves;
   for (const auto& [part, from, width] : {std::tuple("/even", x, out / 2), std::tuple("/odd", odd, out - out / 2)}) {
     const std::string n = name + part;

@@ -11,7 +11,8 @@ namespace {
 
 std::map<std::string, OpRule> MakeTable() {
   std::map<std::string, OpRule> table;
-  for (const auto& rules : {ConvolutionRules(), ElementwiseRules(), LayoutRules(), LossRules(), MatrixRules()}) {
+  for (const auto& rules :
+       {AttentionRules(), ConvolutionRules(), ElementwiseRules(), LayoutRules(), LossRules(), MatrixRules()}) {
     for (const OpRule& rule : rules) table[rule.type] = rule;
   }
   return table;

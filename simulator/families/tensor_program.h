@@ -45,8 +45,13 @@ struct OpAttributes {
   std::array<int64_t, 2> kernel = {1, 1};
   std::array<int64_t, 2> stride = {1, 1};
   std::array<int64_t, 2> padding = {0, 0};
-  int64_t channel_groups = 1;   // aten.convolution; depthwise if there are as many as channels
-  int64_t shift = 0;            // aten.constant_pad_nd: rows and columns that leave at the top left and enter as zeros
+  std::array<int64_t, 2> dilation = {1, 1};  // aten.convolution: distance between the pixels under neighbouring weights
+  int64_t channel_groups = 1;                // aten.convolution; depthwise if there are as many as channels
+  // aten.constant_pad_nd: zeros added to the last two dimensions, left, right, top, bottom; what is negative is cut
+  // off.
+  std::array<int64_t, 4> pad = {0, 0, 0, 0};
+  Shape dims = {};              // aten.permute_copy: dimension i of the output is dimension dims[i] of the input
+  double fill = 0;              // aten.masked_fill: the number that replaces what is masked
   int64_t optimizer_slots = 0;  // Updates: number of tensors of the parameter's size that the optimizer keeps
   Shape shape = {};             // The output's shape, if the inputs do not determine it (gradients of strided ops).
 };

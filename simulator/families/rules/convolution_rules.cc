@@ -6,12 +6,13 @@ namespace {
 
 // Of images [N, C, H, W]. `size`: along the height (0) or width (1).
 int64_t Strided(const OpAttributes& with, int64_t size, int64_t kernel, size_t along) {
-  const int64_t places = size + 2 * with.padding[along] - kernel;
+  const int64_t extent = with.dilation[along] * (kernel - 1) + 1;
+  const int64_t places = size + 2 * with.padding[along] - extent;
   EMPLACE_CHECK(places >= 0);
   return places / with.stride[along] + 1;
 }
 
-// (x [N, C, H, W], weight [O, C / groups, kh, kw])
+// (x [N, C, H, W], weight [O, C / groups, kh, kw]), or with a bias [O] as third input.
 Shape ConvolutionShape(const OpCall& call) {
   const Shape& x = call.input(0).shape;
   const Shape& weight = call.input(1).shape;
@@ -26,7 +27,10 @@ double ConvolutionFlops(const Shape& output, const Shape& weight) {
   const int64_t under_kernel = NumElements(weight) / weight[0];
   return 2.0 * static_cast<double>(NumElements(output)) * static_cast<double>(under_kernel);
 }
-double ForwardFlops(const OpCall& call) { return ConvolutionFlops(call.output().shape, call.input(1).shape); }
+double ForwardFlops(const OpCall& call) {
+  const double bias = call.node.inputs.size() > 2 ? Elements(call) : 0;
+  return ConvolutionFlops(call.output().shape, call.input(1).shape) + bias;
+}
 double InputGradientFlops(const OpCall& call) { return ConvolutionFlops(call.input(0).shape, call.input(1).shape); }
 double WeightGradientFlops(const OpCall& call) { return ConvolutionFlops(call.input(0).shape, call.output().shape); }
 
@@ -39,7 +43,8 @@ int64_t ForwardWorkspace(const OpCall& call) { return Unfolded(call.output(), ca
 int64_t InputGradientWorkspace(const OpCall& call) { return Unfolded(call.input(0), call.input(1).shape); }
 int64_t WeightGradientWorkspace(const OpCall& call) { return Unfolded(call.input(0), call.output().shape); }
 
-// Two convolutions. ATen has them in one op, aten.convolution_backward, whose output mask asks for one or both.
+// Two convolutions, and sums for the bias. ATen has them in one op, aten.convolution_backward, whose output mask asks
+// for some or all.
 void BackwardConvolution(GradientSink& sink) {
   const SymbolicNode& node = sink.node();
   const TensorId x = node.inputs[0];
@@ -52,6 +57,10 @@ void BackwardConvolution(GradientSink& sink) {
   if (sink.Needs(1)) {
     attributes.shape = sink.program().tensor(weight).shape;
     sink.Give(1, sink.Emit("weight", "aten.convolution_backward.weight", {sink.output_grad(), x}, attributes));
+  }
+  if (node.inputs.size() > 2 && sink.Needs(2)) {
+    attributes.shape = sink.program().tensor(node.inputs[2]).shape;
+    sink.Give(2, sink.Emit("bias", "aten.convolution_backward.bias", {sink.output_grad()}, attributes));
   }
 }
 
@@ -124,6 +133,7 @@ std::vector<OpRule> ConvolutionRules() {
        AllBytes,
        {},
        WeightGradientWorkspace},
+      {"aten.convolution_backward.bias", kReduction, GivenShape, PerInputElement<1>, AllBytes},
       {"aten.native_batch_norm", kReduction, SameAs0, PerElement<7>, NormBytes, BackwardNorm},
       {"aten.batch_norm_backward_reduce", kReduction, GivenShape, PerInputElement<5>, AllBytes},
       {"aten.batch_norm_backward_elemt", kReduction, SameAs0, PerElement<6>, AllBytes},

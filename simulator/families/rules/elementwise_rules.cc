@@ -4,9 +4,12 @@ namespace emplace {
 namespace {
 
 void BackwardAdd(GradientSink& sink) {
-  for (size_t i = 0; i < 2; ++i) {
-    if (sink.Needs(i)) sink.Give(i, sink.output_grad());
-  }
+  if (sink.Needs(0)) sink.Give(0, sink.output_grad());
+  if (!sink.Needs(1)) return;
+  const TensorProgram& program = sink.program();
+  const bool to_every_row =
+      program.tensor(sink.node().inputs[1]).shape.size() < program.tensor(sink.output_grad()).shape.size();
+  sink.Give(1, to_every_row ? sink.Emit("row", "aten.sum", {sink.output_grad()}) : sink.output_grad());
 }
 
 void BackwardSub(GradientSink& sink) {
@@ -35,7 +38,7 @@ OpRule Row(const std::string& type, std::function<double(const OpCall&)> flops,
 
 std::vector<OpRule> ElementwiseRules() {
   return {
-      Row("aten.add", Elements, BackwardAdd),
+      Row("aten.add", Elements, BackwardAdd),  // The second may be one row [C], which goes to every row of the first.
       Row("aten.sub", Elements, BackwardSub),
       Row("aten.mul", Elements, BackwardMul),
       Row("aten.div", Elements, BackwardDiv),  // By a number, `divisor`.

@@ -1,3 +1,4 @@
+#include "common/error.h"
 #include "simulator/families/rules/rule_parts.h"
 
 namespace emplace {
@@ -49,9 +50,36 @@ void BackwardStack(GradientSink& sink) {
   }
 }
 
-void BackwardShift(GradientSink& sink) {
-  sink.Give(0,
-            sink.Emit("pad", "aten.constant_pad_nd", {sink.output_grad()}, {.shift = -sink.node().attributes.shift}));
+// The last two dimensions, [..., H, W], with rows and columns of zeros added or with some cut off.
+Shape Padded(const OpCall& call) {
+  Shape shape = call.input(0).shape;
+  EMPLACE_CHECK(shape.size() >= 2);
+  const auto& [left, right, top, bottom] = call.node.attributes.pad;
+  shape[shape.size() - 1] += left + right;
+  shape[shape.size() - 2] += top + bottom;
+  return shape;
+}
+
+// What was added is cut off; what was cut off had no effect, so its gradient is zero.
+void BackwardPad(GradientSink& sink) {
+  std::array<int64_t, 4> pad = sink.node().attributes.pad;
+  for (int64_t& size : pad) size = -size;
+  sink.Give(0, sink.Emit("pad", "aten.constant_pad_nd", {sink.output_grad()}, {.pad = pad}));
+}
+
+Shape Permuted(const OpCall& call) {
+  const Shape& from = call.input(0).shape;
+  EMPLACE_CHECK(call.node.attributes.dims.size() == from.size());
+  Shape shape;
+  for (const int64_t dim : call.node.attributes.dims) shape.push_back(from.at(static_cast<size_t>(dim)));
+  return shape;
+}
+
+void BackwardPermute(GradientSink& sink) {
+  const Shape& dims = sink.node().attributes.dims;
+  Shape inverse(dims.size());
+  for (size_t i = 0; i < dims.size(); ++i) inverse[static_cast<size_t>(dims[i])] = static_cast<int64_t>(i);
+  sink.Give(0, sink.Emit("permute", "aten.permute_copy", {sink.output_grad()}, {.dims = inverse}));
 }
 
 void BackwardEmbedding(GradientSink& sink) {
@@ -69,8 +97,8 @@ std::vector<OpRule> LayoutRules() {
       {kInputType, OpClass::kResident, {}, NoFlops, NoBytes},
       {"aten.cat", OpClass::kElementwise, Concatenated, NoFlops, AllBytes, BackwardCat},
       {"aten.stack", OpClass::kElementwise, Stacked, NoFlops, AllBytes, BackwardStack},
-      // Images [N, C, H, W] moved up and left by `shift` pixels.
-      {"aten.constant_pad_nd", OpClass::kElementwise, SameAs0, NoFlops, AllBytes, BackwardShift},
+      {"aten.constant_pad_nd", OpClass::kElementwise, Padded, NoFlops, AllBytes, BackwardPad},
+      {"aten.permute_copy", OpClass::kElementwise, Permuted, NoFlops, AllBytes, BackwardPermute},
       {"aten.embedding", OpClass::kGather, Gathered, NoFlops, GatherBytes, BackwardEmbedding},
       {"aten.embedding_dense_backward", OpClass::kGather, EmbeddingGradient, Elements, AllBytes},
   };

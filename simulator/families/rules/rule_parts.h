@@ -10,9 +10,10 @@
 
 namespace emplace {
 
+std::vector<OpRule> AttentionRules();    // Masked scores, layer norm.
 std::vector<OpRule> ConvolutionRules();  // Convolutions, batch norm, pools.
 std::vector<OpRule> ElementwiseRules();
-std::vector<OpRule> LayoutRules();  // Cat, stack, pad, embedding; parameters and inputs.
+std::vector<OpRule> LayoutRules();  // Cat, stack, pad, permute, embedding; parameters and inputs.
 std::vector<OpRule> LossRules();    // Softmax and cross entropy; updates of parameters.
 std::vector<OpRule> MatrixRules();
 

@@ -98,12 +98,31 @@ std::vector<Example> Examples() {
          const TensorId bias = p.Parameter("bias", {5});
          return p.Add("y", "aten.addmm", {bias, p.Parameter("a", {3, 4}), p.Parameter("b", {4, 5})});
        }},
+      {"aten.add",
+       [](TensorProgram& p) {
+         return p.Add("y", "aten.add", {p.Parameter("a", {3, 5}), p.Parameter("row", {5})});
+       }},
+      {"aten.masked_fill",
+       [](TensorProgram& p) {
+         const TensorId scores = p.Parameter("scores", {2, 3, 5});
+         return p.Add("y", "aten.masked_fill", {scores, p.IdInput("mask", {3, 5})}, {.fill = -2});
+       }},
+      {"aten.native_layer_norm",
+       [](TensorProgram& p) {
+         return p.Add("y", "aten.native_layer_norm", {p.Parameter("x", {4, 6}), p.Parameter("affine", {2, 6})});
+       }},
       Elementwise("aten._softmax", 1),
       // A layer that keeps the size; strides that leave pixels over; unlike height and width; channels that do not mix.
       Convolution({4, 3, 3, 3}, {.stride = {1, 1}, .padding = {1, 1}}),
       Convolution({4, 3, 3, 3}, {.stride = {2, 2}, .padding = {0, 0}}),
       Convolution({2, 3, 1, 5}, {.stride = {1, 2}, .padding = {0, 2}}),
       Convolution({3, 1, 3, 3}, {.stride = {2, 2}, .padding = {1, 1}, .channel_groups = 3}),
+      Convolution({4, 3, 2, 3}, {.stride = {1, 2}, .padding = {1, 0}, .dilation = {4, 2}}),
+      {"aten.convolution",
+       [](TensorProgram& p) {
+         const TensorId x = p.Parameter("x", {2, 3, 6, 7});
+         return p.Add("y", "aten.convolution", {x, p.Parameter("weight", {4, 3, 2, 1}), p.Parameter("bias", {4})});
+       }},
       {"aten.native_batch_norm",
        [](TensorProgram& p) {
          const TensorId x = p.Parameter("x", {4, 3, 2, 5});
@@ -113,8 +132,9 @@ std::vector<Example> Examples() {
       OnImages("aten.avg_pool2d", {.kernel = {5, 5}, .stride = {3, 3}}),
       OnImages("aten.max_pool2d_with_indices", {.kernel = {3, 3}, .stride = {2, 2}, .padding = {1, 1}}),
       OnImages("aten.max_pool2d_with_indices", {.kernel = {2, 3}, .stride = {2, 1}}),
-      OnImages("aten.constant_pad_nd", {.shift = 1}),
-      OnImages("aten.constant_pad_nd", {.shift = -1}),
+      OnImages("aten.constant_pad_nd", {.pad = {-1, 1, -1, 1}}),
+      OnImages("aten.constant_pad_nd", {.pad = {1, 0, -2, 3}}),
+      OnImages("aten.permute_copy", {.dims = {2, 0, 3, 1}}),
       {"aten.embedding",
        [](TensorProgram& p) {
          const TensorId rows = p.Parameter("rows", {6, 4});

@@ -27,12 +27,19 @@ std::pair<torch::Tensor, torch::Tensor> Normalized(const torch::Tensor& x) {
 
 torch::Tensor ByChannel(const torch::Tensor& numbers) { return numbers.view({1, -1, 1, 1}); }
 
+// Rows with mean 0 and deviation 1, and the factor 1 / deviation.
+std::pair<torch::Tensor, torch::Tensor> NormalizedRows(const torch::Tensor& x) {
+  const torch::Tensor mean = x.mean(-1, /*keepdim=*/true);
+  const torch::Tensor scale = 1 / ((x - mean).square().mean(-1, true) + kEpsilon).sqrt();
+  return {(x - mean) * scale, scale};
+}
+
 // One of the two gradients of a convolution; `other`: the weight, or the input.
 torch::Tensor ConvolutionGradient(const Values& in, const OpAttributes& with, bool of_input) {
   const torch::Tensor unknown = torch::zeros(with.shape, in[0].options());  // Only its shape matters.
-  const auto gradients =
-      at::convolution_backward(in[0], of_input ? unknown : in[1], of_input ? in[1] : unknown, {}, with.stride,
-                               with.padding, {1, 1}, false, {0, 0}, with.channel_groups, {of_input, !of_input, false});
+  const auto gradients = at::convolution_backward(in[0], of_input ? unknown : in[1], of_input ? in[1] : unknown, {},
+                                                  with.stride, with.padding, with.dilation, false, {0, 0},
+                                                  with.channel_groups, {of_input, !of_input, false});
   return of_input ? std::get<0>(gradients) : std::get<1>(gradients);
 }
 
@@ -55,13 +62,18 @@ const std::map<std::string, Kernel>& Kernels() {
        }},
       {"aten.convolution",
        [](const Values& in, const OpAttributes& with) {
-         return at::convolution(in[0], in[1], {}, with.stride, with.padding, {1, 1}, false, {0, 0},
+         const auto bias = in.size() > 2 ? std::optional<torch::Tensor>(in[2]) : std::nullopt;
+         return at::convolution(in[0], in[1], bias, with.stride, with.padding, with.dilation, false, {0, 0},
                                 with.channel_groups);
        }},
       {"aten.convolution_backward.input",
        [](const Values& in, const OpAttributes& with) { return ConvolutionGradient(in, with, true); }},
       {"aten.convolution_backward.weight",
        [](const Values& in, const OpAttributes& with) { return ConvolutionGradient(in, with, false); }},
+      {"aten.convolution_backward.bias",
+       [](const Values& in, const OpAttributes&) {
+         return in[0].sum({0, 2, 3});
+       }},
       // LibTorch's own, so that autograd differentiates that; the backward ops by their definitions (CUDA only there).
       {"aten.native_batch_norm",
        [](const Values& in, const OpAttributes&) {
@@ -99,8 +111,25 @@ const std::map<std::string, Kernel>& Kernels() {
                                                      false, indices);
        }},
       {"aten.constant_pad_nd",
-       [](const Values& in, const OpAttributes& with) {
-         return at::constant_pad_nd(in[0], {-with.shift, with.shift, -with.shift, with.shift});
+       [](const Values& in, const OpAttributes& with) { return at::constant_pad_nd(in[0], with.pad); }},
+      {"aten.permute_copy",
+       [](const Values& in, const OpAttributes& with) { return at::permute_copy(in[0], with.dims); }},
+      {"aten.masked_fill",
+       [](const Values& in, const OpAttributes& with) { return in[0].masked_fill(in[1] != 0, with.fill); }},
+      // LibTorch's own, as batch norm is; the gradients by their definitions.
+      {"aten.native_layer_norm",
+       [](const Values& in, const OpAttributes&) {
+         return torch::layer_norm(in[0], {in[0].size(-1)}, in[1][0], in[1][1], kEpsilon);
+       }},
+      {"aten.native_layer_norm_backward.input",
+       [](const Values& in, const OpAttributes&) {
+         const auto [normal, scale] = NormalizedRows(in[1]);
+         const torch::Tensor grad = in[0] * in[2][0];
+         return scale * (grad - grad.mean(-1, true) - normal * (grad * normal).mean(-1, true));
+       }},
+      {"aten.native_layer_norm_backward.affine",
+       [](const Values& in, const OpAttributes&) {
+         return torch::stack({(in[0] * NormalizedRows(in[1]).first).sum(0), in[0].sum(0)});
        }},
       {"aten.add", [](const Values& in, const OpAttributes&) { return in[0] + in[1]; }},
       {"aten.sub", [](const Values& in, const OpAttributes&) { return in[0] - in[1]; }},
