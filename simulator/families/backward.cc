@@ -120,6 +120,19 @@ std::vector<bool> RunBefore(const TensorProgram& program, TensorId tensor) {
   return run;
 }
 
+// The type of an optimizer's update, and the number of slots that it keeps for each parameter.
+std::pair<const char*, int64_t> UpdateOf(Optimizer optimizer) {
+  switch (optimizer) {
+    case Optimizer::kMomentum:
+      return {"aten._fused_sgd_", 1};
+    case Optimizer::kAdam:
+      return {"aten._fused_adam_", 2};
+    case Optimizer::kSgd:
+      break;
+  }
+  return {"aten.add_", 0};
+}
+
 // Node -> the nodes that read its output or a view of it, in order.
 std::map<int32_t, std::vector<int32_t>> ReadersOf(const TensorProgram& program) {
   std::map<int32_t, std::vector<int32_t>> readers;
@@ -140,7 +153,7 @@ std::vector<std::pair<TensorId, TensorId>> AddBackward(TensorProgram& program, T
 
 void AddUpdates(TensorProgram& program, const std::vector<std::pair<TensorId, TensorId>>& gradients,
                 Optimizer optimizer) {
-  const bool momentum = optimizer == Optimizer::kMomentum;
+  const auto [update, slots] = UpdateOf(optimizer);
   const std::map<int32_t, std::vector<int32_t>> readers = ReadersOf(program);
   for (const auto& [parameter, gradient] : gradients) {
     const int32_t node = program.tensor(parameter).node;
@@ -152,8 +165,7 @@ void AddUpdates(TensorProgram& program, const std::vector<std::pair<TensorId, Te
       if (!run[static_cast<size_t>(reader)]) after.push_back(reader);
     }
     const std::string name = program.nodes()[static_cast<size_t>(node)].name;
-    program.AddUpdate("update/" + name, momentum ? "aten._fused_sgd_" : "aten.add_", {parameter, gradient},
-                      {.optimizer_slots = momentum ? 1 : 0}, after);
+    program.AddUpdate("update/" + name, update, {parameter, gradient}, {.optimizer_slots = slots}, after);
   }
 }
 

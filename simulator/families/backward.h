@@ -17,6 +17,7 @@ std::vector<std::pair<TensorId, TensorId>> AddBackward(TensorProgram& program, T
 enum class Optimizer {
   kSgd,
   kMomentum,  // SGD with one slot for each parameter, its velocity.
+  kAdam,      // Two slots for each parameter, the means of its gradient and of the gradient's square.
 };
 
 // Adds an update in place for each pair; it runs after all ops that read the parameter. REQUIRES: no op that reads a

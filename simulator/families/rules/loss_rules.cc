@@ -40,9 +40,10 @@ std::vector<OpRule> LossRules() {
       // Writes zeros everywhere and one number a row.
       {"aten.nll_loss_backward", kReduction, SameAs1, NoFlops, OutputBytes},
       {"aten.ones_like", OpClass::kElementwise, SameAs0, NoFlops, OutputBytes},
-      // Updates in place. SGD: parameter -= rate * gradient; with momentum, one slot more is kept.
+      // Updates in place. SGD: parameter -= rate * gradient. Momentum keeps one slot more, Adam two.
       {"aten.add_", OpClass::kElementwise, {}, PerElement<2>, UpdateBytes},
       {"aten._fused_sgd_", OpClass::kElementwise, {}, PerElement<4>, UpdateBytes},
+      {"aten._fused_adam_", OpClass::kElementwise, {}, PerElement<12>, UpdateBytes},
   };
 }
 

@@ -72,6 +72,21 @@ TEST(Lower, ParametersHoldTheirGradientsBufferAndStayWithTheirUpdate) {
   EXPECT_TRUE(Find(graph, "update/w").outputs.empty());
 }
 
+TEST(Lower, OptimizersKeepTheirSlotsBesideTheParameter) {
+  constexpr int64_t kBytes = 4 * 5 * 4;
+  const std::pair<Optimizer, int64_t> slots[] = {
+      {Optimizer::kSgd, 0}, {Optimizer::kMomentum, 1}, {Optimizer::kAdam, 2}};
+  for (const auto& [optimizer, count] : slots) {
+    TensorProgram program;
+    const TensorId w = program.Parameter("w", {4, 5});
+    AddUpdates(program, AddBackward(program, program.Add("y", "aten.tanh", {w})), optimizer);
+    const OpGraph graph = Lower("g", program, {kUnit});
+    EXPECT_EQ(Find(graph, "w").param_bytes, (1 + count) * kBytes);
+    // The parameter and its slots are read and written, the gradient read.
+    EXPECT_EQ(WorkOf({program, program.nodes().back()}).bytes, (2 * (1 + count) + 1) * kBytes);
+  }
+}
+
 TEST(Lower, NoUpdateOvertakesAReaderOfItsParameter) {
   Rng rng(7);
   for (int i = 0; i < 5; ++i) {
