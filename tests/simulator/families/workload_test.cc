@@ -9,11 +9,13 @@
 
 #include "simulator/families/cifar10.h"
 #include "simulator/families/cost_model.h"
+#include "simulator/families/gnmt.h"
 #include "simulator/families/inception_v3.h"
 #include "simulator/families/lower.h"
 #include "simulator/families/nasnet.h"
 #include "simulator/families/nmt.h"
 #include "simulator/families/op_table.h"
+#include "simulator/families/rnnlm.h"
 
 namespace emplace {
 namespace {
@@ -125,6 +127,66 @@ TEST(Nmt, SamplesStayInTheirRanges) {
     ASSERT_EQ(model.vocabulary, 30000);
   }
   EXPECT_EQ(layers, (std::set<int64_t>{2, 3, 4}));
+}
+
+// Jozefowicz et al. 2016, table 1: all parameters. Shazeer et al. 2017 ("Outrageously Large Neural Networks"), tables 1
+// and 7: parameters and multiply-adds a word of the same networks, without embedding and softmax.
+TEST(Rnnlm, HasThePublishedParametersAndFlops) {
+  struct Published {
+    RnnlmModel model;
+    double all;
+    double layers;
+  };
+  const Published published[] = {
+      {{.layers = 1, .state = 2048, .projection = 512}, 0.83e9, 9.4e6},
+      {{.layers = 2, .state = 8192, .projection = 1024}, 1.8e9, 151e6},  // "Big LSTM"
+  };
+  for (auto [model, all, layers] : published) {
+    model.batch = 2;
+    model.steps = 3;
+    const TensorProgram program = BuildRnnlm(model);
+    EXPECT_NEAR(Parameters(program), all, 0.015 * all);
+    const double outside = 2.0 * static_cast<double>(model.vocabulary * model.projection);
+    EXPECT_NEAR(Parameters(program) - outside, layers, 0.01 * layers);
+    EXPECT_NEAR(ForwardMultiplyAdds(program, "softmax/") / 6, layers, 0.01 * layers);
+  }
+}
+
+TEST(Rnnlm, TheSoftmaxComparesTheRightWordWithTheSampledOnes) {
+  const RnnlmModel model{
+      .layers = 1, .state = 16, .projection = 8, .batch = 3, .steps = 5, .vocabulary = 50, .sampled = 7};
+  const TensorProgram program = BuildRnnlm(model);
+  // For each of 15 words 8 products of [8] with [8, 16] and a projection [16, 8], 4 biases [16] (an addition is half a
+  // multiply-add), then 1 + 7 scores.
+  EXPECT_EQ(ForwardMultiplyAdds(program), 15.0 * (8 * 8 * 16 + 16 * 8 + 4 * 16 / 2) + 15 * (1 + 7) * 8);
+}
+
+// Shazeer et al. 2017, table 2: GNMT has 278 million parameters and 214 million multiply-adds for each pair of a source
+// and a target word.
+TEST(Gnmt, HasThePublishedParametersAndFlops) {
+  GnmtModel model{.layers = 8, .batch = 1, .steps = 3};
+  const TensorProgram program = BuildGnmt(model);
+  EXPECT_NEAR(Parameters(program), 278e6, 0.015 * 278e6);
+  EXPECT_NEAR(ForwardMultiplyAdds(program) / 3, 214e6, 0.015 * 214e6);
+}
+
+TEST(Gnmt, ParametersAreThoseOfItsLayers) {
+  for (const int64_t layers : {2, 4, 8}) {
+    constexpr double kH = 32;
+    const GnmtModel model{.layers = layers, .hidden = 32, .batch = 2, .steps = 3, .vocabulary = 100};
+    const auto cell = [](double input) { return 4 * (input * kH + kH * kH + kH); };
+    // Both directions read words, the layer above them both outputs; the decoder's layers read the attention too.
+    const double encoder = 2 * cell(kH) + cell(2 * kH) + static_cast<double>(layers - 2) * cell(kH);
+    const double decoder = static_cast<double>(layers) * cell(2 * kH);
+    const double attention = kH * kH + kH * kH + kH;
+    EXPECT_EQ(Parameters(BuildGnmt(model)), encoder + decoder + attention + 3 * 100 * kH);
+  }
+}
+
+// Zhou et al. 2020 (SGDP): the networks of eight layers have over 50,000 ops.
+TEST(Networks, WithEightRecurrentLayersHaveOver50000Ops) {
+  EXPECT_GT(BuildRnnlm({.layers = 8}).nodes().size(), 50'000u);
+  EXPECT_GT(BuildGnmt({.layers = 8}).nodes().size(), 50'000u);
 }
 
 // Images a second that the cost model gives for one device, one op after the other.
