@@ -37,8 +37,8 @@ FieldTable<WorkloadConfig> WorkloadFields() {
   FieldTable<C> t;
   t.Field("family", &C::family)
       .Help(
-          "Family of graphs, or single network, that is generated, such as ptb or nasnet; `emplace generate --help` lists "
-          "all names. Empty: the graphs are read from workload.train_graphs.");
+          "Family of graphs, or single network, that is generated, such as ptb or nasnet; `emplace generate --help` "
+          "lists all names. Empty: the graphs are read from workload.train_graphs.");
   t.Field("count", &C::count).Range(1, 10000).Help("Number of generated graphs, training and test graphs together.");
   t.Field("train", &C::train)
       .Range(1, 10000)

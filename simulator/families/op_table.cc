@@ -19,8 +19,8 @@ std::map<std::string, OpRule> MakeTable() {
 }
 
 const std::map<std::string, OpRule>& Table() {
-  static const std::map<std::string, OpRule> kTable = MakeTable();
-  return kTable;
+  static const std::map<std::string, OpRule> table = MakeTable();
+  return table;
 }
 
 }  // namespace

@@ -21,7 +21,7 @@ struct Example {
   std::function<TensorId(TensorProgram&)> build;
 };
 
-Example Elementwise(const std::string& type, int inputs, OpAttributes attributes = {}) {
+Example Elementwise(const std::string& type, int inputs, const OpAttributes& attributes = {}) {
   return {type, [=](TensorProgram& p) {
             std::vector<TensorId> from;
             for (int i = 0; i < inputs; ++i) from.push_back(p.Parameter("p" + std::to_string(i), {3, 5}));

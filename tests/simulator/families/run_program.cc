@@ -86,7 +86,7 @@ const std::map<std::string, Kernel>& Kernels() {
       {"aten.batch_norm_backward_elemt",
        [](const Values& in, const OpAttributes&) {
          const auto [normal, scale] = Normalized(in[1]);
-         const auto count = static_cast<double>(in[1].numel() / in[1].size(1));
+         const auto count = static_cast<double>(in[1].numel()) / static_cast<double>(in[1].size(1));
          const torch::Tensor sums = in[3] / count;
          return ByChannel(in[2][0]) * scale * (in[0] - ByChannel(sums[1]) - normal * ByChannel(sums[0]));
        }},

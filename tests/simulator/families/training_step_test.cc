@@ -25,8 +25,8 @@ PtbModel SmallPtb(int64_t batch) {
 }
 
 OpGraph PtbGraph(int64_t batch, int64_t microbatches) {
-  static const std::vector<DeviceKind> kKinds = LoadDeviceKinds(DefaultKindsFolder());
-  return Lower("ptb", BuildPtb(SmallPtb(batch), {.microbatches = microbatches}), kKinds);
+  static const std::vector<DeviceKind> kinds = LoadDeviceKinds(DefaultKindsFolder());
+  return Lower("ptb", BuildPtb(SmallPtb(batch), {.microbatches = microbatches}), kinds);
 }
 
 std::map<std::string, Op> ByName(const OpGraph& graph) {

@@ -10,7 +10,7 @@
 namespace emplace {
 
 // REQUIRES: may run on every device of the cluster.
-inline PlacementTask HandTask(std::vector<Op> ops, const Cluster& cluster) {
+inline PlacementTask HandTask(const std::vector<Op>& ops, const Cluster& cluster) {
   PlacementTask task;
   task.name = "hand";
   task.sim = SimGraph::Compile(OpGraph("hand", ops), cluster);
@@ -38,7 +38,7 @@ inline Cluster HandCluster(int devices, int64_t memory_bytes = 1000000) {
 }
 
 // With one output of `bytes`.
-inline Op HandOp(const std::string& name, double cost_us, std::vector<OpIndex> inputs, int64_t bytes = 100) {
+inline Op HandOp(const std::string& name, double cost_us, const std::vector<OpIndex>& inputs, int64_t bytes = 100) {
   Op op;
   op.name = name;
   op.type = "t";
