@@ -17,6 +17,7 @@
 #include "simulator/families/nmt.h"
 #include "simulator/families/ptb.h"
 #include "simulator/families/rnnlm.h"
+#include "simulator/families/transformer_xl.h"
 
 namespace emplace {
 namespace {
@@ -35,7 +36,7 @@ FamilyEntry Network(const std::string& name, const std::function<TensorProgram(c
 }
 
 const std::vector<FamilyEntry>& Families() {
-  static const std::vector<FamilyEntry> kFamilies = {
+  static const std::vector<FamilyEntry> families = {
       {"ptb", PtbRanges,
        [](Rng& rng, const Ranges& in, const StepOptions& step) { return BuildPtb(SamplePtb(rng, in), step); }},
       {"cifar10", Cifar10Ranges,
@@ -52,8 +53,11 @@ const std::vector<FamilyEntry>& Families() {
       Network("gnmt2", [](const StepOptions& step) { return BuildGnmt({.layers = 2}, step); }),
       Network("gnmt4", [](const StepOptions& step) { return BuildGnmt({.layers = 4}, step); }),
       Network("gnmt8", [](const StepOptions& step) { return BuildGnmt({.layers = 8}, step); }),
+      Network("txl2", [](const StepOptions& step) { return BuildTransformerXl({.layers = 2}, step); }),
+      Network("txl4", [](const StepOptions& step) { return BuildTransformerXl({.layers = 4}, step); }),
+      Network("txl8", [](const StepOptions& step) { return BuildTransformerXl({.layers = 8}, step); }),
   };
-  return kFamilies;
+  return families;
 }
 
 const FamilyEntry& FindFamily(const std::string& name) {

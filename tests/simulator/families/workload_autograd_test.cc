@@ -7,6 +7,7 @@
 
 #include <map>
 #include <set>
+#include <stdexcept>
 #include <string>
 
 #include "simulator/families/cifar10.h"
@@ -16,21 +17,24 @@
 #include "simulator/families/nmt.h"
 #include "simulator/families/op_table.h"
 #include "simulator/families/rnnlm.h"
+#include "simulator/families/transformer_xl.h"
 #include "tests/simulator/families/run_program.h"
 
 namespace emplace {
 namespace {
 
-void ExpectAutogradAgrees(const TensorProgram& program, int64_t ids, const std::string& what) {
+// Random parameters and inputs by name; ids are 0..ids - 1.
+std::map<std::string, torch::Tensor> RandomInputs(const TensorProgram& program, int64_t ids) {
   at::manual_seed(1);
   at::set_num_threads(1);
   std::map<std::string, torch::Tensor> given;
-  TensorId loss = -1;
-  std::set<TensorId> parameters;
   for (const SymbolicNode& node : program.nodes()) {
-    if (node.type == "aten.ones_like") loss = node.inputs[0];
     if (node.type != kParameterType && node.type != kInputType) continue;
     const SymbolicTensor& tensor = program.tensor(node.output);
+    if (node.name == "mask") {  // A position sees all keys up to itself; the last one sees all.
+      given[node.name] = torch::ones(tensor.shape, torch::kInt64).triu(tensor.shape[1] - tensor.shape[0] + 1);
+      continue;
+    }
     if (tensor.type == ElementType::kInt64) {
       given[node.name] = torch::randint(ids, tensor.shape, torch::kInt64);
       continue;
@@ -40,10 +44,19 @@ void ExpectAutogradAgrees(const TensorProgram& program, int64_t ids, const std::
     const double deviation =
         tensor.shape.size() == 4 && tensor.requires_grad ? std::sqrt(2.0 / static_cast<double>(fan_in)) : 0.3;
     given[node.name] = (deviation * torch::randn(tensor.shape, torch::kFloat64)).requires_grad_(tensor.requires_grad);
-    if (tensor.requires_grad) parameters.insert(node.output);
+  }
+  return given;
+}
+
+void ExpectAutogradAgrees(const TensorProgram& program, int64_t ids, const std::string& what) {
+  TensorId loss = -1;
+  std::set<TensorId> parameters;
+  for (const SymbolicNode& node : program.nodes()) {
+    if (node.type == "aten.ones_like") loss = node.inputs[0];
+    if (node.type == kParameterType) parameters.insert(node.output);
   }
   ASSERT_GE(loss, 0);
-  const std::vector<torch::Tensor> values = RunProgram(program, given);
+  const std::vector<torch::Tensor> values = RunProgram(program, RandomInputs(program, ids));
   values[static_cast<size_t>(loss)].backward();
   for (const SymbolicNode& node : program.nodes()) {
     if (node.output >= 0) continue;
@@ -53,6 +66,14 @@ void ExpectAutogradAgrees(const TensorProgram& program, int64_t ids, const std::
     parameters.erase(node.inputs[0]);
   }
   EXPECT_TRUE(parameters.empty()) << what << ": a parameter has no update";
+}
+
+// The output of the node of this name.
+torch::Tensor ValueOf(const TensorProgram& program, const std::vector<torch::Tensor>& values, const std::string& name) {
+  for (const SymbolicNode& node : program.nodes()) {
+    if (node.name == name) return values[static_cast<size_t>(node.output)];
+  }
+  throw std::out_of_range(name);
 }
 
 TEST(WorkloadAutograd, Cifar10) {
@@ -85,6 +106,55 @@ TEST(WorkloadAutograd, Gnmt) {
   for (int64_t layers = 2; layers <= 4; ++layers) {
     const GnmtModel model{.layers = layers, .hidden = 5, .batch = 3, .steps = 4, .vocabulary = 11};
     ExpectAutogradAgrees(BuildGnmt(model), model.vocabulary, std::to_string(layers) + " layers");
+  }
+}
+
+constexpr TransformerXlModel kSmallTransformerXl = {.layers = 2,
+                                                    .width = 8,
+                                                    .heads = 2,
+                                                    .head_width = 3,
+                                                    .inner = 10,
+                                                    .batch = 2,
+                                                    .segment = 5,
+                                                    .memory = 4,
+                                                    .vocabulary = 11};
+
+TEST(WorkloadAutograd, TransformerXl) {
+  ExpectAutogradAgrees(BuildTransformerXl(kSmallTransformerXl), kSmallTransformerXl.vocabulary, "");
+}
+
+// The score of query i and key j is (q_i + u) k_j + (q_i + v) r_(M + i - j), equation 3 of section 3.3 of Dai et al.
+// with M characters in the memory.
+TEST(TransformerXl, ScoresGoByTheDistanceOfQueryAndKey) {
+  const TransformerXlModel& model = kSmallTransformerXl;
+  const TensorProgram program = BuildTransformerXl(model);
+  const std::vector<torch::Tensor> values = RunProgram(program, RandomInputs(program, model.vocabulary));
+  const auto value = [&](const std::string& name) { return ValueOf(program, values, "l0/attention/" + name); };
+  const int64_t keys = model.memory + model.segment;
+  const torch::Tensor query = value("query").view({model.batch, model.segment, model.heads, model.head_width});
+  const torch::Tensor key_value = value("key_value").view({model.batch, keys, 2, model.heads, model.head_width});
+  const torch::Tensor position = value("position").view({keys, model.heads, model.head_width});  // Longest first.
+  const torch::Tensor u = value("content_bias").view({model.heads, model.head_width});
+  const torch::Tensor v = value("distance_bias").view({model.heads, model.head_width});
+  const torch::Tensor scores = value("scale").view({model.heads, model.batch, model.segment, keys});
+  const torch::Tensor weights = value("weights").view({model.heads, model.batch, model.segment, keys});
+  for (int64_t h = 0; h < model.heads; ++h) {
+    for (int64_t b = 0; b < model.batch; ++b) {
+      for (int64_t i = 0; i < model.segment; ++i) {
+        for (int64_t j = 0; j < keys; ++j) {
+          const int64_t distance = model.memory + i - j;
+          if (distance < 0) {
+            EXPECT_EQ(weights[h][b][i][j].item<double>(), 0);
+            continue;
+          }
+          const torch::Tensor q = query[b][i][h];
+          const torch::Tensor by_content = torch::dot(q + u[h], key_value[b][j][0][h]);
+          const torch::Tensor by_distance = torch::dot(q + v[h], position[keys - 1 - distance][h]);
+          const double expected = (by_content + by_distance).item<double>() / std::sqrt(model.head_width);
+          EXPECT_NEAR(scores[h][b][i][j].item<double>(), expected, 1e-12);
+        }
+      }
+    }
   }
 }
 

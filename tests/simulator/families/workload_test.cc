@@ -16,6 +16,7 @@
 #include "simulator/families/nmt.h"
 #include "simulator/families/op_table.h"
 #include "simulator/families/rnnlm.h"
+#include "simulator/families/transformer_xl.h"
 
 namespace emplace {
 namespace {
@@ -158,7 +159,7 @@ TEST(Rnnlm, TheSoftmaxComparesTheRightWordWithTheSampledOnes) {
   const TensorProgram program = BuildRnnlm(model);
   // For each of 15 words 8 products of [8] with [8, 16] and a projection [16, 8], 4 biases [16] (an addition is half a
   // multiply-add), then 1 + 7 scores.
-  EXPECT_EQ(ForwardMultiplyAdds(program), 15.0 * (8 * 8 * 16 + 16 * 8 + 4 * 16 / 2) + 15 * (1 + 7) * 8);
+  EXPECT_EQ(ForwardMultiplyAdds(program), 15.0 * (8 * 8 * 16 + 16 * 8 + 4 * 16 * 0.5) + 15 * (1 + 7) * 8);
 }
 
 // Shazeer et al. 2017, table 2: GNMT has 278 million parameters and 214 million multiply-adds for each pair of a source
@@ -181,6 +182,35 @@ TEST(Gnmt, ParametersAreThoseOfItsLayers) {
     const double attention = kH * kH + kH * kH + kH;
     EXPECT_EQ(Parameters(BuildGnmt(model)), encoder + decoder + attention + 3 * 100 * kH);
   }
+}
+
+// Dai et al. 2019, table 2 (enwik8): 12 layers have 41 million parameters, the 24 of the large model 277 million.
+TEST(TransformerXl, HasThePublishedParameters) {
+  TransformerXlModel model{.layers = 12, .batch = 1, .segment = 8, .memory = 8};
+  EXPECT_NEAR(Parameters(BuildTransformerXl(model)), 41e6, 0.01 * 41e6);
+  model = {
+      .layers = 24, .width = 1024, .heads = 8, .head_width = 128, .inner = 3072, .batch = 1, .segment = 8, .memory = 8};
+  EXPECT_NEAR(Parameters(BuildTransformerXl(model)), 277e6, 0.01 * 277e6);
+}
+
+TEST(TransformerXl, FlopsAreThoseOfItsProducts) {
+  const TransformerXlModel model{.layers = 3,
+                                 .width = 24,
+                                 .heads = 4,
+                                 .head_width = 5,
+                                 .inner = 40,
+                                 .batch = 2,
+                                 .segment = 6,
+                                 .memory = 7,
+                                 .vocabulary = 30};
+  const double rows = 2 * 6;
+  const double keys = 7 + 6;
+  const double heads = 4 * 5;
+  // Queries, keys with values, positions, output; by content, by distance, sum of the values; inner and outer layer
+  // with their biases (an addition is half a multiply-add).
+  const double layer = rows * 24 * heads + 2 * keys * 24 * 2 * heads + keys * 24 * heads + rows * heads * 24 +
+                       3 * rows * keys * heads + 2 * rows * 24 * 40 + rows * (40 + 24) / 2;
+  EXPECT_EQ(ForwardMultiplyAdds(BuildTransformerXl(model)), 3 * layer + rows * 24 * 30);
 }
 
 // Zhou et al. 2020 (SGDP): the networks of eight layers have over 50,000 ops.
