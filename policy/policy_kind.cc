@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "common/error.h"
 #include "common/strings.h"
 #include "simulator/environment/group_graph.h"
 
@@ -19,6 +20,10 @@ std::optional<std::string> CheckDevices(const GroupGraph& graph, const std::vect
 }
 
 }  // namespace
+
+std::string PolicyKind::ToOnnx(const PolicyWeights& /*weights*/) const {
+  throw BadInput(StrCat("a policy of kind ", name(), " cannot be written as ONNX, expected one of kind placeto"));
+}
 
 std::optional<std::string> PolicyKind::CheckDecisions(const PlacementTask& task, const Trajectory& trajectory) const {
   const auto n = static_cast<size_t>(task.groups.num_groups);

@@ -20,6 +20,8 @@
 
 namespace emplace {
 
+struct PolicyWeights;
+
 // A number of a shape, as policy.safetensors holds it: "shape." + name in its metadata.
 struct SizeField {
   std::string name;
@@ -56,6 +58,10 @@ class PolicyKind {
   virtual std::vector<ParameterSpec> Parameters(const PolicyShape& shape) const = 0;
   // A new policy's parameters, in the order of Parameters.
   virtual std::vector<float> InitialValues(const PolicyShape& shape, const PolicyConfig& config, Rng rng) const = 0;
+
+  // The bytes of an ONNX model of the network, for runtimes other than ours; the kind says what goes in and comes out.
+  // As it is here, throws BadInput: the kind has none. REQUIRES: weights are of this kind.
+  virtual std::string ToOnnx(const PolicyWeights& weights) const;
 
   virtual RewardTime reward_time() const = 0;
   // The most choices that a decision is between.

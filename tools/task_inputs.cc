@@ -9,6 +9,7 @@
 #include "common/error.h"
 #include "common/file_io.h"
 #include "common/strings.h"
+#include "tools/run_policy.h"
 
 namespace emplace {
 namespace {
@@ -64,7 +65,7 @@ std::vector<fs::path> FindGraphs(const std::vector<std::string>& paths, const st
 
 std::optional<PolicyWeights> LoadPolicyIfAny(const std::string& path) {
   if (path.empty()) return std::nullopt;
-  return LoadPolicy(path);
+  return fs::is_directory(path) ? BestPolicy(path).weights : LoadPolicy(path);
 }
 
 int32_t MaxGroups(std::optional<int64_t> wanted, const std::optional<PolicyWeights>& policy) {

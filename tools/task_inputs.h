@@ -16,7 +16,7 @@ namespace emplace {
 // a graph.
 std::vector<std::filesystem::path> FindGraphs(const std::vector<std::string>& paths, const std::string& split = "");
 
-// The policy of this file; nullopt where the path is empty.
+// The policy of this file, or the best one of this run directory; nullopt where the path is empty.
 std::optional<PolicyWeights> LoadPolicyIfAny(const std::string& path);
 
 // The most groups into which ops are merged, as GroupOps takes it: `wanted`, else the number with which the policy was

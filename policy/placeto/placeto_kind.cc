@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "policy/fields_kind.h"
+#include "policy/placeto/placeto_onnx.h"
 
 namespace emplace {
 namespace {
@@ -53,6 +54,8 @@ class Placeto final : public FieldsKind<PlacetoConfig> {
   std::vector<float> InitialValues(const PolicyShape& shape, const PolicyConfig& config, Rng rng) const override {
     return InitialPlaceto(PlacetoShape::Of(shape), rng, OwnOf(config).output_scale).values;
   }
+
+  std::string ToOnnx(const PolicyWeights& weights) const override { return PlacetoToOnnx(weights); }
 };
 
 }  // namespace

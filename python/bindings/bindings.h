@@ -11,6 +11,7 @@ void BindMachine(nanobind::module_& module);      // Device, Machine
 void BindFamilies(nanobind::module_& module);     // families, generate
 void BindCosts(nanobind::module_& module);        // OpClass, DeviceKind, load_device_kinds
 void BindSimulation(nanobind::module_& module);   // simulate, run
+void BindPolicy(nanobind::module_& module);       // Policy
 void BindPlacing(nanobind::module_& module);      // methods, place
 void BindEnvironment(nanobind::module_& module);  // Episodes
 

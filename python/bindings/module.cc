@@ -11,6 +11,7 @@ NB_MODULE(_core, module) {
   emplace::python::BindFamilies(module);
   emplace::python::BindCosts(module);
   emplace::python::BindSimulation(module);
+  emplace::python::BindPolicy(module);
   emplace::python::BindPlacing(module);
   emplace::python::BindEnvironment(module);
 }

@@ -14,6 +14,7 @@
 #include "python/bindings/arrays.h"
 #include "python/bindings/bindings.h"
 #include "python/bindings/interruptible.h"
+#include "python/bindings/loaded_policy.h"
 #include "simulator/methods/disciplines.h"
 #include "tools/place_graph.h"
 #include "tools/task_inputs.h"
@@ -59,7 +60,7 @@ nb::dict PlacedToDict(PlacedGraph placed) {
 }
 
 nb::dict Place(const OpGraph& graph, const Cluster& cluster, const std::string& method_name, double seconds,
-               int64_t budget, const std::string& order, const std::string& objective, const std::string& policy_path,
+               int64_t budget, const std::string& order, const std::string& objective, const LoadedPolicy* policy,
                int32_t samples, int threads, std::optional<int64_t> max_groups, uint64_t seed,
                const nb::object& progress) {
   MethodOptions options;
@@ -69,19 +70,19 @@ nb::dict Place(const OpGraph& graph, const Cluster& cluster, const std::string& 
   options.seed = seed;
   options.samples = samples;
   options.objective = ObjectiveNamed(objective);
-  const std::optional<PolicyWeights> policy = LoadPolicyIfAny(policy_path);
   if (policy) {
-    CheckPolicyFits(*policy, policy_path, cluster, "the machine");
-    UsePolicy(*policy, options);
+    CheckPolicyFits(policy->weights, policy->source, cluster, "the machine");
+    UsePolicy(policy->weights, options);
   }
   LatestProgress latest;
   options.progress = [&](const SearchProgress& now) { latest.Set(now); };
-  const PlaceRequest request = {.graph_source = graph.name(),
-                                .devices_source = "the machine",
-                                .method = method_name,
-                                .order = OrderAsked(order, options),
-                                .objective = options.objective,
-                                .max_groups = MaxGroups(max_groups, policy)};
+  const PlaceRequest request = {
+      .graph_source = graph.name(),
+      .devices_source = "the machine",
+      .method = method_name,
+      .order = OrderAsked(order, options),
+      .objective = options.objective,
+      .max_groups = MaxGroups(max_groups, policy ? std::optional(policy->weights) : std::nullopt)};
   std::optional<PlacedGraph> placed;
   const auto work = [&](const std::atomic<bool>& stop) {
     options.stop = &stop;
@@ -103,8 +104,9 @@ nb::dict Place(const OpGraph& graph, const Cluster& cluster, const std::string& 
 void BindPlacing(nb::module_& module) {
   module.def("methods", &MethodNames, "Names of the ways to place a graph; `auto` is the best for a given time.");
   module.def("orders", &OrderNames, "Names of the disciplines by which devices may order their ops.");
-  module.def("place", &Place, "graph"_a, "machine"_a, "method"_a, "seconds"_a, "budget"_a, "order"_a, "objective"_a,
-             "policy"_a, "samples"_a, "threads"_a, "max_groups"_a.none(), "seed"_a, "progress"_a.none());
+  module.def("place", &Place, "graph"_a, "machine"_a, nb::kw_only(), "method"_a, "seconds"_a = 0.0, "budget"_a = 0,
+             "order"_a = "", "objective"_a = "latency", "policy"_a.none() = nb::none(), "samples"_a = 0,
+             "threads"_a = 0, "max_groups"_a.none() = nb::none(), "seed"_a = 1, "progress"_a.none() = nb::none());
 }
 
 }  // namespace emplace::python

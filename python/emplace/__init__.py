@@ -16,10 +16,11 @@ from emplace.evaluation import Evaluation, EvaluationRow, evaluate
 from emplace.generation import generate
 from emplace.placing import place
 from emplace.plan import Plan
+from emplace.policy import Policy
 from emplace.simulation import Simulation, simulate
 
 __all__ = [
-    "BadInput", "Device", "Error", "Evaluation", "EvaluationRow", "Graph", "Machine", "Plan", "RunFailed", "Simulation",
+    "BadInput", "Device", "Error", "Evaluation", "EvaluationRow", "Graph", "Machine", "Plan", "Policy", "RunFailed", "Simulation",
     "evaluate", "families", "generate", "methods", "orders", "place", "simulate",
 ]
 _ON_FIRST_USE = ("formats", "gym", "onnx", "torch")

@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 from emplace import _core
-from emplace.placing import check_limit
+from emplace.placing import as_policy, check_limit
 
 _DEFAULT_BUDGET = 100
 
@@ -55,7 +55,7 @@ class Evaluation:
 
 def evaluate(graphs: _core.Graph | Sequence[_core.Graph], machine: _core.Machine, methods: Sequence[str], *,
              seconds: float | None = None, budget: int | None = None, seeds: Sequence[int] = (1,),
-             policy: str | os.PathLike | None = None, samples: int = 0, max_groups: int | None = None,
+             policy: _core.Policy | str | os.PathLike | None = None, samples: int = 0, max_groups: int | None = None,
              jobs: int | None = None) -> Evaluation:
     """Runs each method on each graph, once for each seed.
 
@@ -69,6 +69,7 @@ def evaluate(graphs: _core.Graph | Sequence[_core.Graph], machine: _core.Machine
         raise _core.BadInput(f"methods is '{methods}', expected a list of names, such as ['{methods}']")
     if not budget and not seconds:
         budget = _DEFAULT_BUDGET
+    trained = as_policy(policy)
     cores = os.cpu_count() or 1
     keys = [(graph, method, seed) for graph in ([graphs] if isinstance(graphs, _core.Graph) else graphs)
             for method in methods for seed in seeds]
@@ -76,9 +77,8 @@ def evaluate(graphs: _core.Graph | Sequence[_core.Graph], machine: _core.Machine
     def run(key) -> EvaluationRow:
         graph, method, seed = key
         try:
-            found = _core.place(graph, machine, method, seconds or 0.0, budget or 0, "", "latency",
-                                "" if policy is None else str(policy), samples, cores if seconds else 1, max_groups, seed,
-                                None)
+            found = _core.place(graph, machine, method=method, seconds=seconds or 0.0, budget=budget or 0, policy=trained,
+                                samples=samples, threads=cores if seconds else 1, max_groups=max_groups, seed=seed)
         except _core.RunFailed:
             return EvaluationRow(graph.name, method, seed, math.inf, False, math.inf, math.inf, 0, 0.0)
         return EvaluationRow(graph.name, method, seed, found["method_makespan_us"], found["method_feasible"],

@@ -33,7 +33,7 @@ class Plan:
         """The plan of a placement [n] of one's own. Raises BadInput, which names the op, where it is not legal."""
         array = to_array(placement, (1,))
         timeline = run(graph, machine, array, order)
-        single = _core.place(graph, machine, "single", 0.0, 1, "", "latency", "", 0, 1, 0, 1, None)
+        single = _core.place(graph, machine, method="single", threads=1, max_groups=0)
         memory = np.array([device.memory_bytes for device in machine.devices])
         return cls(graph, machine, array, timeline.makespan_us, single["single_device_us"], single["lower_bound_us"],
                    timeline.peak_bytes, bool((timeline.peak_bytes <= memory).all()), "", "", order=order)

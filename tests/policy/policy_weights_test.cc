@@ -13,6 +13,7 @@
 #include "common/file_io.h"
 #include "common/safetensors.h"
 #include "policy/placeto/placeto_kind.h"
+#include "policy/policy_kinds.h"
 #include "tests/support/bad_input.h"
 #include "tests/support/random_policy.h"
 
@@ -196,6 +197,10 @@ TEST(PolicyWeights, LoadNamesTheFile) {
     EXPECT_THAT(error.what(), StartsWith(path.string()));
     EXPECT_EQ(error.exit_code(), 2);
   }
+}
+
+TEST(PolicyKind, OneWithoutOnnxSaysSo) {
+  EXPECT_THAT(BadInputOf([] { FindPolicyKind("sgdp").ToOnnx({}); }), HasSubstr("a policy of kind sgdp cannot"));
 }
 
 }  // namespace

@@ -15,7 +15,9 @@
 #include "common/file_io.h"
 #include "common/json_text.h"
 #include "common/strings.h"
+#include "policy/policy_kinds.h"
 #include "policy/policy_weights.h"
+#include "tools/run_policy.h"
 
 namespace emplace {
 namespace {
@@ -26,54 +28,11 @@ using OrderedJson = nlohmann::ordered_json;
 struct ExportArguments {
   std::string run;
   std::string policy;  // Where it goes; empty: nowhere.
+  std::string onnx;    // Likewise.
   std::string graph;
   std::string placement;  // Where it goes; empty: nowhere.
   bool json = false;
 };
-
-struct FoundPolicy {
-  std::string file;  // In the run directory.
-  std::string bytes;
-  PolicyWeights weights;
-};
-
-// A file is read once: a run that goes on may replace it at any time.
-std::optional<FoundPolicy> ReadPolicy(const fs::path& run, const fs::path& file) {
-  if (!fs::exists(run / file)) return std::nullopt;
-  std::string bytes = ReadFile(run / file);
-  PolicyWeights weights = ParsePolicy(bytes, (run / file).string());
-  return FoundPolicy{file.string(), std::move(bytes), std::move(weights)};
-}
-
-// nullopt: there is none yet, before the first checkpoint.
-std::optional<FoundPolicy> ReadNewestCheckpoint(const fs::path& run) {
-  std::vector<fs::path> folders;
-  if (!fs::exists(run / "checkpoints")) return std::nullopt;
-  for (const fs::directory_entry& entry : fs::directory_iterator(run / "checkpoints")) {
-    const std::string name = entry.path().filename().string();
-    if (name.starts_with("update_") && fs::exists(entry.path() / "state.json"))
-      folders.push_back("checkpoints" / fs::path(name));
-  }
-  std::sort(folders.rbegin(), folders.rend());
-  for (const fs::path& folder : folders) {
-    try {
-      if (auto found = ReadPolicy(run, folder / "policy.safetensors")) return found;
-    } catch (const Error&) {
-      // Just removed as too old, or damaged: the one before will do, as it does for a learner that resumes.
-    }
-  }
-  return std::nullopt;
-}
-
-std::optional<FoundPolicy> ReadBestPolicy(const fs::path& run) {
-  auto last = ReadPolicy(run, "policy.safetensors");  // Written at the end of a sitting.
-  auto best = ReadPolicy(run, fs::path("checkpoints") / "best" / "policy.safetensors");
-  // A resumed run has found a better one since.
-  if (last && best && best->weights.version > last->weights.version) return best;
-  if (last) return last;
-  if (best) return best;
-  return ReadNewestCheckpoint(run);
-}
 
 // null: no validation graph has one, or it is not known.
 OrderedJson ValidationRatio(const PolicyWeights& policy) {
@@ -83,7 +42,7 @@ OrderedJson ValidationRatio(const PolicyWeights& policy) {
   return ratio > 0 ? OrderedJson(ratio) : OrderedJson(nullptr);
 }
 
-OrderedJson Described(const FoundPolicy& policy) {
+OrderedJson Described(const RunPolicy& policy) {
   return {{"version", policy.weights.version},
           {"validation_ratio", ValidationRatio(policy.weights)},
           {"file", policy.file}};
@@ -152,7 +111,7 @@ const FoundGraph& FindGraph(const std::vector<FoundGraph>& graphs, const std::st
 
 std::string Shown(const OrderedJson& ratio) { return ShownRatio(ratio.is_null() ? std::nan("") : ratio.get<double>()); }
 
-std::string ShownPolicy(const FoundPolicy& policy) {
+std::string ShownPolicy(const RunPolicy& policy) {
   const OrderedJson ratio = ValidationRatio(policy.weights);
   return StrCat("policy of version ", policy.weights.version,
                 ratio.is_null() ? "" : StrCat(", makespan / one device ", Shown(ratio), " on the validation graphs"),
@@ -175,7 +134,7 @@ void PrintTable(const std::vector<FoundGraph>& graphs) {
 }
 
 int Overview(const ExportArguments& args) {
-  const std::optional<FoundPolicy> policy = ReadBestPolicy(args.run);
+  const std::optional<RunPolicy> policy = BestPolicyIfAny(args.run);
   const std::vector<FoundGraph> graphs = ReadGraphs(args.run);
   if (args.json) {
     OrderedJson document = {{"policy", policy ? Described(*policy) : OrderedJson(nullptr)},
@@ -192,22 +151,24 @@ int Overview(const ExportArguments& args) {
 int Export(const ExportArguments& args) {
   const fs::path run(args.run);
   if (!fs::exists(run / "config.yaml")) throw BadInput(StrCat(args.run, ": holds no run, expected a run directory"));
-  if (args.policy.empty() && args.placement.empty()) return Overview(args);
+  if (args.policy.empty() && args.onnx.empty() && args.placement.empty()) return Overview(args);
 
   // All that can be wrong with what is asked for comes before the first file.
-  std::optional<FoundPolicy> policy;
-  if (!args.policy.empty()) {
-    policy = ReadBestPolicy(run);
-    if (!policy) throw BadInput(StrCat(args.run, ": has no policy yet, expected one after its first checkpoint"));
-  }
+  std::optional<RunPolicy> policy;
+  if (!args.policy.empty() || !args.onnx.empty()) policy = BestPolicy(run);
+  const std::string onnx = args.onnx.empty() ? "" : FindPolicyKind(policy->weights.shape.kind).ToOnnx(policy->weights);
   std::optional<FoundGraph> graph;
   if (!args.placement.empty()) graph = FindGraph(ReadGraphs(run), args.graph, args.run);
 
   OrderedJson document = OrderedJson::object();
-  if (policy) {
+  if (policy) document["policy"] = Described(*policy);
+  if (!args.policy.empty()) {
     WriteFileAtomically(args.policy, policy->bytes);
-    document["policy"] = Described(*policy);
     document["policy"]["written"] = args.policy;
+  }
+  if (!args.onnx.empty()) {
+    WriteFileAtomically(args.onnx, onnx);
+    document["policy"]["onnx"] = args.onnx;
   }
   if (graph) {
     WriteFileAtomically(args.placement, graph->bytes);
@@ -218,7 +179,9 @@ int Export(const ExportArguments& args) {
     std::printf("%s\n", document.dump().c_str());
     return 0;
   }
-  if (policy) std::printf("%s, written to %s\n", ShownPolicy(*policy).c_str(), args.policy.c_str());
+  for (const std::string& written : {args.policy, args.onnx}) {
+    if (!written.empty()) std::printf("%s, written to %s\n", ShownPolicy(*policy).c_str(), written.c_str());
+  }
   if (graph) {
     const OrderedJson& row = graph->described;
     std::printf("%s: %s us, makespan / one device %s, found at episode %s, written to %s\n", args.graph.c_str(),
@@ -236,6 +199,9 @@ void AddExportCommand(CLI::App& app, std::function<int()>& run) {
       app.add_subcommand("export", "Copy the best policy and placements found so far out of a run directory");
   command->add_option("run", args->run, "Run directory; its run may still be going on")->required();
   command->add_option("--policy", args->policy, "File to write the best policy to, *.safetensors");
+  command->add_option("--onnx", args->onnx,
+                      "File to write the best policy to as an ONNX model, *.onnx; its inputs say what they hold. For "
+                      "policies of kind placeto");
   CLI::Option* const graph = command->add_option(
       "--graph", args->graph, "Name of the training graph whose best placement to write; needs --placement");
   CLI::Option* const placement =

@@ -1,0 +1,64 @@
+#include "tools/run_policy.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "common/error.h"
+#include "common/file_io.h"
+#include "common/strings.h"
+
+namespace emplace {
+namespace {
+
+namespace fs = std::filesystem;
+
+// A file is read once: a run that goes on may replace it at any time.
+std::optional<RunPolicy> ReadPolicy(const fs::path& run, const fs::path& file) {
+  if (!fs::exists(run / file)) return std::nullopt;
+  std::string bytes = ReadFile(run / file);
+  PolicyWeights weights = ParsePolicy(bytes, (run / file).string());
+  return RunPolicy{file.string(), std::move(bytes), std::move(weights)};
+}
+
+// nullopt: there is none yet, before the first checkpoint.
+std::optional<RunPolicy> ReadNewestCheckpoint(const fs::path& run) {
+  std::vector<fs::path> folders;
+  if (!fs::exists(run / "checkpoints")) return std::nullopt;
+  for (const fs::directory_entry& entry : fs::directory_iterator(run / "checkpoints")) {
+    const std::string name = entry.path().filename().string();
+    if (name.starts_with("update_") && fs::exists(entry.path() / "state.json"))
+      folders.push_back("checkpoints" / fs::path(name));
+  }
+  std::sort(folders.rbegin(), folders.rend());
+  for (const fs::path& folder : folders) {
+    try {
+      if (auto found = ReadPolicy(run, folder / "policy.safetensors")) return found;
+    } catch (const Error&) {
+      // Just removed as too old, or damaged: the one before will do, as it does for a learner that resumes.
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<RunPolicy> BestPolicyIfAny(const fs::path& run) {
+  auto last = ReadPolicy(run, "policy.safetensors");  // Written at the end of a sitting.
+  auto best = ReadPolicy(run, fs::path("checkpoints") / "best" / "policy.safetensors");
+  // A resumed run has found a better one since.
+  if (last && best && best->weights.version > last->weights.version) return best;
+  if (last) return last;
+  if (best) return best;
+  return ReadNewestCheckpoint(run);
+}
+
+RunPolicy BestPolicy(const fs::path& run) {
+  if (!fs::exists(run / "config.yaml"))
+    throw BadInput(StrCat(run.string(), ": holds no run, expected a run directory"));
+  auto policy = BestPolicyIfAny(run);
+  if (!policy) throw BadInput(StrCat(run.string(), ": has no policy yet, expected one after its first checkpoint"));
+  return *std::move(policy);
+}
+
+}  // namespace emplace
