@@ -1,0 +1,122 @@
+// The library's functions, over the same parts as the command `emplace`.
+#include <stdexcept>
+#include <utility>
+
+#include "common/error.h"
+#include "policy/placer/policy_method.h"
+#include "simulator/engine/simulator.h"
+#include "simulator/graph/graph_io.h"
+#include "simulator/graph/placement.h"
+#include "simulator/machine/cluster.h"
+#include "simulator/methods/placement_method.h"
+#include "tools/library/emplace.h"
+#include "tools/place_graph.h"
+#include "tools/task_inputs.h"
+
+namespace emplace {
+namespace {
+
+// Programs that use the library do not see our own class of errors.
+template <typename Work>
+auto WithStandardErrors(Work work) {
+  try {
+    return work();
+  } catch (const Error& error) {
+    if (error.kind() == Error::Kind::kBadInput) throw std::invalid_argument(error.what());
+    throw std::runtime_error(error.what());
+  }
+}
+
+}  // namespace
+
+Graph::Graph(std::shared_ptr<const OpGraph> graph) : graph_(std::move(graph)) {}
+Graph Graph::Load(const std::string& path) {
+  return WithStandardErrors([&] { return Graph(std::make_shared<const OpGraph>(LoadGraph(path))); });
+}
+Graph Graph::Parse(const std::string& json) {
+  return WithStandardErrors([&] { return Graph(std::make_shared<const OpGraph>(ParseGraph(json, "graph"))); });
+}
+const std::string& Graph::name() const { return graph_->name(); }
+int32_t Graph::num_ops() const { return graph_->num_ops(); }
+std::vector<std::string> Graph::ops() const {
+  std::vector<std::string> names;
+  for (const Op& op : graph_->ops()) names.push_back(op.name);
+  return names;
+}
+
+Machine::Machine(std::shared_ptr<const Cluster> cluster) : cluster_(std::move(cluster)) {}
+Machine Machine::Load(const std::string& path) {
+  return WithStandardErrors([&] { return Machine(std::make_shared<const Cluster>(LoadCluster(path))); });
+}
+Machine Machine::Parse(const std::string& yaml) {
+  return WithStandardErrors([&] { return Machine(std::make_shared<const Cluster>(ParseCluster(yaml, "machine"))); });
+}
+std::vector<std::string> Machine::devices() const {
+  std::vector<std::string> names;
+  for (const Device& device : cluster_->devices) names.push_back(device.name);
+  return names;
+}
+
+Plan Place(const Graph& graph, const Machine& machine, const PlaceOptions& asked) {
+  return WithStandardErrors([&] {
+    MethodOptions options;
+    options.budget = asked.budget;
+    options.seconds = asked.seconds;
+    options.threads = Threads(asked.threads);
+    options.seed = asked.seed;
+    options.samples = asked.samples;
+    if (!(asked.seconds > 0) && asked.budget <= 0)
+      throw BadInput("neither PlaceOptions::seconds nor budget is above 0, expected one that ends the search");
+    const std::optional<PolicyWeights> policy = LoadPolicyIfAny(asked.policy);
+    if (policy) {
+      CheckPolicyFits(*policy, asked.policy, machine.internal(), "the machine");
+      UsePolicy(*policy, options);
+    }
+    const std::string order = OrderAsked(asked.order, options);
+    PlacedGraph placed = PlaceGraph(graph.internal(), machine.internal(),
+                                    {.graph_source = graph.name(),
+                                     .devices_source = "the machine",
+                                     .method = asked.method,
+                                     .order = order,
+                                     .max_groups = MaxGroups(asked.max_groups, policy)},
+                                    *MakeMethod(asked.method, options));
+    return Plan{.placement = std::move(placed.chosen.placement),
+                .orders = std::move(placed.chosen.orders),
+                .makespan_us = placed.chosen.score.makespan_us,
+                .single_device_us = placed.task.single_device_us,
+                .lower_bound_us = placed.lower_bound_us,
+                .peak_bytes = std::move(placed.chosen.score.peak_bytes),
+                .feasible = placed.chosen.score.feasible,
+                .found_by = placed.found_by,
+                .evaluations = placed.result.evaluations,
+                .seconds = placed.seconds};
+  });
+}
+
+Simulation Simulate(const Graph& graph, const Machine& machine, const std::vector<int32_t>& placement,
+                    const std::vector<std::vector<int32_t>>& orders) {
+  return WithStandardErrors([&] {
+    const Cluster& cluster = machine.internal();
+    CheckPlacement(graph.internal(), cluster, placement);
+    if (!orders.empty()) CheckOrders(graph.internal(), cluster, placement, orders);
+    const SimGraph sim = SimGraph::Compile(graph.internal(), cluster);
+    Simulation result;
+    result.peak_bytes.resize(cluster.devices.size());
+    result.makespan_us = Simulator(sim, orders).MakespanAndPeak(placement, result.peak_bytes);
+    for (size_t d = 0; d < cluster.devices.size(); ++d) {
+      result.feasible = result.feasible && result.peak_bytes[d] <= cluster.devices[d].memory_bytes;
+    }
+    return result;
+  });
+}
+
+std::string ToJson(const Graph& graph, const Machine& machine, const Plan& plan) {
+  return WithStandardErrors([&] {
+    CheckPlacement(graph.internal(), machine.internal(), plan.placement);
+    return PlacementToJson(graph.internal(), machine.internal(), plan.placement, "", plan.orders);
+  });
+}
+
+std::string Version() { return EMPLACE_VERSION; }
+
+}  // namespace emplace
