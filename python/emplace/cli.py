@@ -6,16 +6,14 @@ import sys
 from emplace import shipped
 from emplace._core import BadInput, RunFailed
 
-_IMPORTERS = ("torch", "onnx", "trace", "partitioning", "pipedream")
+_COMMANDS = {"apply": "applying", "import": "importing"}  # Those that need Python, and their modules.
 
 
 def main() -> int:
     """Runs the command of sys.argv; the exit code is 0 (done), 1 (failed) or 2 (bad input)."""
     arguments = sys.argv[1:]
-    if arguments[:1] == ["import"] and (len(arguments) == 1 or arguments[1] in (*_IMPORTERS, "-h", "--help")):
-        return _run_here("importing", arguments[1:])
-    if arguments[:1] == ["apply"]:
-        return _run_here("applying", arguments[1:])
+    if arguments and arguments[0] in _COMMANDS:
+        return _run_here(_COMMANDS[arguments[0]], arguments[1:])
     program = str(shipped.program())
     os.execv(program, [program, *arguments])
 

@@ -10,7 +10,7 @@ from emplace.command_line import Parser, call_factory
 
 def _parser() -> Parser:
     parser = Parser(prog="emplace import", description="Make a graph of a model, or read one in another tool's format.",
-                     epilog="Measured costs come into a graph by `emplace import --costs`, which needs no Python.")
+                     epilog="Measured costs come into a graph by `emplace costs`, which needs no Python.")
     kinds = parser.add_subparsers(dest="source", required=True, metavar="SOURCE", parser_class=Parser)
 
     def add(name: str, what: str, help_text: str) -> argparse.ArgumentParser:

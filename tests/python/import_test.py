@@ -63,6 +63,8 @@ def test_help_names_the_sources():
         assert source in done.stdout
 
 
-def test_measured_costs_are_still_imported_by_the_program(folder):
-    done = emplace_command("import", "--costs", "none.csv", "--graph", "g", "--out", "o", folder=folder)
+def test_measured_costs_have_a_command_of_their_own(folder):
+    done = emplace_command("costs", "--costs", "none.csv", "--graph", "g", "--out", "o", folder=folder)
     assert done.returncode == 2 and "none.csv" in done.stderr
+    done = emplace_command("import", "--costs", "none.csv", "--graph", "g", "--out", "o", folder=folder)
+    assert done.returncode == 2 and "import: " in done.stderr and done.stderr.count("\n") == 1

@@ -206,7 +206,7 @@ TEST_F(CliTest, GenerateDividesStepsIntoMicrobatches) {
 TEST_F(CliTest, ImportPutsMeasuredCostsIntoAGraph) {
   // On k80 a and b cost 30 each now, c still 5; the row for aten.relu finds no op.
   Write("t.csv", "type,shapes,kind,us\naten.mm,,k80,29\naten.mm,,k80,31\naten.relu,4x4,k80,1\n");
-  const Outcome imported = Emplace("import --costs t.csv --graph g.graph.json --out new/m.graph.json.zst --json");
+  const Outcome imported = Emplace("costs --costs t.csv --graph g.graph.json --out new/m.graph.json.zst --json");
   ASSERT_EQ(imported.exit_code, 0) << imported.err;
   const Json report = Json::parse(imported.out);
   EXPECT_EQ(report["graphs"], (Json{{{"graph", "tiny"},
@@ -230,7 +230,7 @@ TEST_F(CliTest, ImportPutsMeasuredCostsIntoAGraph) {
 TEST_F(CliTest, ImportOfSeveralGraphsWritesAFolder) {
   Write("t.csv", "type,shapes,kind,us\naten.mm,,k80,30\n");
   ASSERT_EQ(Emplace("generate ptb --out ptb --count 2 --size small").exit_code, 0);
-  const Outcome imported = Emplace("import --costs t.csv --graph g.graph.json --graph ptb --out all");
+  const Outcome imported = Emplace("costs --costs t.csv --graph g.graph.json --graph ptb --out all");
   ASSERT_EQ(imported.exit_code, 0) << imported.err;
   EXPECT_NE(imported.out.find("3 graphs written to all"), std::string::npos) << imported.out;
   for (const char* name : {"g", "ptb_00", "ptb_01"}) {
@@ -242,14 +242,14 @@ TEST_F(CliTest, ImportWritesNothingOnAnError) {
   Write("good.csv", "type,shapes,kind,us\naten.mm,,k80,30\n");
   Write("bad.csv", "type,shapes,kind,us\naten.mm,,k80,30\naten.mm,4y4,k80,fast\n");
   Write("broken.graph.json", "{");
-  ExpectRefused("import --costs bad.csv --graph g.graph.json --out new.graph.json",
+  ExpectRefused("costs --costs bad.csv --graph g.graph.json --out new.graph.json",
                 "bad.csv:3:9: shapes is '4y4', expected");
-  ExpectRefused("import --costs good.csv --graph g.graph.json --graph broken.graph.json --out new",
+  ExpectRefused("costs --costs good.csv --graph g.graph.json --graph broken.graph.json --out new",
                 "broken.graph.json:1:");
-  ExpectRefused("import --costs good.csv --graph g.graph.json --graph ./g.graph.json --out new", "second graph");
-  ExpectRefused("import --costs none.csv --graph g.graph.json --out new.graph.json", "none.csv");
-  ExpectRefused("import --costs good.csv --graph g.graph.json --out new.graph.json --kinds cpu,", "--kinds");
-  ExpectRefused("import --costs good.csv --graph g.graph.json", "--out");
+  ExpectRefused("costs --costs good.csv --graph g.graph.json --graph ./g.graph.json --out new", "second graph");
+  ExpectRefused("costs --costs none.csv --graph g.graph.json --out new.graph.json", "none.csv");
+  ExpectRefused("costs --costs good.csv --graph g.graph.json --out new.graph.json --kinds cpu,", "--kinds");
+  ExpectRefused("costs --costs good.csv --graph g.graph.json", "--out");
   EXPECT_FALSE(fs::exists(folder_ / "new.graph.json"));
   EXPECT_FALSE(fs::exists(folder_ / "new"));
 }

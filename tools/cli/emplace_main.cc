@@ -4,10 +4,10 @@
 
 #include "common/error.h"
 #include "common/log.h"
+#include "tools/cli/costs_command.h"
 #include "tools/cli/evaluate_command.h"
 #include "tools/cli/export_command.h"
 #include "tools/cli/generate_command.h"
-#include "tools/cli/import_command.h"
 #include "tools/cli/inspect_command.h"
 #include "tools/cli/keygen_command.h"
 #include "tools/cli/place_command.h"
@@ -26,7 +26,7 @@ int main(int argc, char** argv) {
     emplace::AddSimulateCommand(app, run);
     emplace::AddPlaceCommand(app, run);
     emplace::AddEvaluateCommand(app, run);
-    emplace::AddImportCommand(app, run);
+    emplace::AddCostsCommand(app, run);
     emplace::AddExportCommand(app, run);
     emplace::AddInspectCommand(app, run);
     emplace::AddReportCommand(app, run);

@@ -1,4 +1,4 @@
-#include "tools/cli/import_command.h"
+#include "tools/cli/costs_command.h"
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -25,7 +25,7 @@ using OrderedJson = nlohmann::ordered_json;
 
 constexpr size_t kShown = 10;  // Rows and op types in the text report; the JSON has all.
 
-struct ImportArguments {
+struct CostsArguments {
   std::string costs;
   std::vector<std::string> graphs;
   std::string out;
@@ -33,7 +33,7 @@ struct ImportArguments {
   bool json = false;
 };
 
-struct ImportedFile {
+struct CostedFile {
   fs::path out;
   MeasuredGraph measured;
 };
@@ -66,7 +66,7 @@ std::vector<fs::path> OutputPaths(const std::vector<fs::path>& graphs, const std
   return paths;
 }
 
-MeasuredGraph ImportInto(const fs::path& path, const MeasuredCosts& costs, const std::set<std::string>& kinds) {
+MeasuredGraph PutInto(const fs::path& path, const MeasuredCosts& costs, const std::set<std::string>& kinds) {
   const OpGraph graph = LoadGraph(path);
   try {
     return ApplyMeasuredCosts(graph, costs, kinds);
@@ -75,16 +75,16 @@ MeasuredGraph ImportInto(const fs::path& path, const MeasuredCosts& costs, const
   }
 }
 
-void Write(const ImportedFile& file) {
+void Write(const CostedFile& file) {
   if (file.out.has_parent_path()) MakeFolder(file.out.parent_path());
   const std::string text = GraphToJson(file.measured.graph);
   WriteFileAtomically(file.out, file.out.extension() == ".zst" ? CompressZstd(text) : text);
 }
 
 // The rows of the table that gave no op of any graph its cost, in the table's order.
-std::vector<TableRow> UnusedRows(const MeasuredCosts& costs, const std::vector<ImportedFile>& files) {
+std::vector<TableRow> UnusedRows(const MeasuredCosts& costs, const std::vector<CostedFile>& files) {
   std::set<size_t> used;
-  for (const ImportedFile& file : files) used.insert(file.measured.used.begin(), file.measured.used.end());
+  for (const CostedFile& file : files) used.insert(file.measured.used.begin(), file.measured.used.end());
   std::vector<TableRow> rows;
   for (size_t i = 0; i < costs.costs().size(); ++i) {
     if (used.contains(i)) continue;
@@ -95,9 +95,9 @@ std::vector<TableRow> UnusedRows(const MeasuredCosts& costs, const std::vector<I
 }
 
 // Over all graphs, the most costly first.
-std::vector<UnmeasuredType> UnmeasuredTypes(const std::vector<ImportedFile>& files) {
+std::vector<UnmeasuredType> UnmeasuredTypes(const std::vector<CostedFile>& files) {
   std::map<std::pair<std::string, std::string>, TypeCost> sums;  // By (kind, type).
-  for (const ImportedFile& file : files) {
+  for (const CostedFile& file : files) {
     for (const KindCoverage& coverage : file.measured.coverage) {
       for (const auto& [type, cost] : coverage.unmeasured) {
         TypeCost& sum = sums[{coverage.kind, type}];
@@ -118,10 +118,10 @@ double Share(const KindCoverage& coverage) {
   return coverage.runnable_us > 0 ? coverage.measured_us / coverage.runnable_us : 0;
 }
 
-void PrintJson(const std::vector<ImportedFile>& files, const std::vector<UnmeasuredType>& types,
+void PrintJson(const std::vector<CostedFile>& files, const std::vector<UnmeasuredType>& types,
                const std::vector<TableRow>& unused) {
   OrderedJson graphs = OrderedJson::array();
-  for (const ImportedFile& file : files) {
+  for (const CostedFile& file : files) {
     OrderedJson kinds = OrderedJson::array();
     for (const KindCoverage& coverage : file.measured.coverage) {
       kinds.push_back({{"kind", coverage.kind},
@@ -152,13 +152,13 @@ void PrintJson(const std::vector<ImportedFile>& files, const std::vector<Unmeasu
   std::printf("%s\n", document.dump(-1, ' ', /*ensure_ascii=*/false, OrderedJson::error_handler_t::replace).c_str());
 }
 
-void PrintCoverage(const std::vector<ImportedFile>& files) {
+void PrintCoverage(const std::vector<CostedFile>& files) {
   size_t name_width = 5;
-  for (const ImportedFile& file : files) name_width = std::max(name_width, file.measured.graph.name().size());
+  for (const CostedFile& file : files) name_width = std::max(name_width, file.measured.graph.name().size());
   const int width = static_cast<int>(name_width);
   std::printf("%-*s  %-8s %8s %12s %8s %13s %15s\n", width, "graph", "kind", "measured", "may run here", "all ops",
               "cost here, ms", "of it measured");
-  for (const ImportedFile& file : files) {
+  for (const CostedFile& file : files) {
     for (const KindCoverage& coverage : file.measured.coverage) {
       std::printf("%-*s  %-8s %8lld %12lld %8d %13.3f %14.1f%%\n", width, file.measured.graph.name().c_str(),
                   coverage.kind.c_str(), static_cast<long long>(coverage.measured_ops),
@@ -193,7 +193,7 @@ void PrintUnused(const std::string& table, const std::vector<TableRow>& rows) {
   PrintMore(rows.size());
 }
 
-int Import(const ImportArguments& args) {
+int PutCosts(const CostsArguments& args) {
   const MeasuredCosts costs = MeasuredCosts::Parse(ReadFile(args.costs), args.costs);
   std::set<std::string> kinds;
   if (!args.kinds.empty()) {
@@ -204,10 +204,10 @@ int Import(const ImportArguments& args) {
     throw BadInput(StrCat("--kinds is '", args.kinds, "', expected names with a comma between them"));
   const std::vector<fs::path> graphs = FindGraphs(args.graphs);
   const std::vector<fs::path> outputs = OutputPaths(graphs, args.graphs, args.out);
-  std::vector<ImportedFile> files;
-  for (size_t i = 0; i < graphs.size(); ++i) files.push_back({outputs[i], ImportInto(graphs[i], costs, kinds)});
+  std::vector<CostedFile> files;
+  for (size_t i = 0; i < graphs.size(); ++i) files.push_back({outputs[i], PutInto(graphs[i], costs, kinds)});
   // Everything is read and checked before the first file is written.
-  for (const ImportedFile& file : files) Write(file);
+  for (const CostedFile& file : files) Write(file);
 
   const std::vector<UnmeasuredType> types = UnmeasuredTypes(files);
   const std::vector<TableRow> unused = UnusedRows(costs, files);
@@ -224,9 +224,9 @@ int Import(const ImportArguments& args) {
 
 }  // namespace
 
-void AddImportCommand(CLI::App& app, std::function<int()>& run) {
-  auto args = std::make_shared<ImportArguments>();
-  CLI::App* command = app.add_subcommand("import", "Replace the costs of ops in graphs by measured ones");
+void AddCostsCommand(CLI::App& app, std::function<int()>& run) {
+  auto args = std::make_shared<CostsArguments>();
+  CLI::App* command = app.add_subcommand("costs", "Replace the costs of ops in graphs by measured ones");
   command
       ->add_option("--costs", args->costs,
                    "Table of measured costs in microseconds, CSV with the columns type,shapes,kind,us")
@@ -239,7 +239,7 @@ void AddImportCommand(CLI::App& app, std::function<int()>& run) {
       "Comma-separated device kinds, besides those of the table and the graph. An op whose cost is one number for "
       "all kinds keeps that number on these kinds");
   command->add_flag("--json", args->json, "Print the result as one JSON document");
-  command->callback([args, &run] { run = [args] { return Import(*args); }; });
+  command->callback([args, &run] { run = [args] { return PutCosts(*args); }; });
 }
 
 }  // namespace emplace
