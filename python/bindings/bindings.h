@@ -6,6 +6,7 @@
 namespace emplace::python {
 
 void BindErrors(nanobind::module_& module);       // Error, BadInput, RunFailed; before all others
+void BindFiles(nanobind::module_& module);        // write_file
 void BindGraph(nanobind::module_& module);        // Graph
 void BindMachine(nanobind::module_& module);      // Device, Machine
 void BindFamilies(nanobind::module_& module);     // families, generate

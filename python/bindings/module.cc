@@ -6,6 +6,7 @@
 NB_MODULE(_core, module) {
   module.doc() = "The C++ part of emplace.";
   emplace::python::BindErrors(module);
+  emplace::python::BindFiles(module);
   emplace::python::BindGraph(module);
   emplace::python::BindMachine(module);
   emplace::python::BindFamilies(module);

@@ -54,11 +54,11 @@ class Plan:
 
     def save(self, path: str | os.PathLike) -> None:
         """Writes the placement's file."""
-        write_text(path, self.to_json())
+        _core.write_file(path, self.to_json().encode())
 
     def save_trace(self, path: str | os.PathLike) -> None:
         """Writes the timeline for Perfetto or chrome://tracing."""
-        write_text(path, _core.trace(self.graph, self.machine, self.placement, self._order_indices()))
+        _core.write_file(path, _core.trace(self.graph, self.machine, self.placement, self._order_indices()).encode())
 
     @property
     def devices(self) -> list[str]:
@@ -123,15 +123,3 @@ class Plan:
 
     def _order_indices(self) -> list[list[int]]:
         return order_to_indices(self.order, self.graph, self.machine)
-
-
-def write_text(path: str | os.PathLike, text: str) -> None:
-    """Writes a whole file or none: aside first, then renamed."""
-    target = pathlib.Path(path)
-    aside = target.with_name(f".{target.name}.{os.getpid()}")
-    try:
-        aside.write_text(text, encoding="utf-8")
-        aside.replace(target)
-    except OSError as error:
-        aside.unlink(missing_ok=True)
-        raise _core.BadInput(f"{path}: cannot be written: {error.strerror}") from error
