@@ -5,7 +5,9 @@
 #include <nanobind/stl/string_view.h>
 #include <nanobind/stl/vector.h>
 
+#include "common/error.h"
 #include "common/file_io.h"
+#include "common/strings.h"
 #include "python/bindings/bindings.h"
 #include "simulator/machine/cluster.h"
 
@@ -33,6 +35,10 @@ void BindMachine(nb::module_& module) {
       .def(
           "__init__",
           [](Device* device, std::string name, std::string kind, double memory_bytes) {
+            // The rest is checked as a part of its machine.
+            if (!(memory_bytes >= 0 && memory_bytes < 9.2e18))
+              throw BadInput(
+                  StrCat("memory_bytes of device '", name, "' is ", memory_bytes, ", expected a number of bytes"));
             new (device) Device{std::move(name), std::move(kind), static_cast<int64_t>(memory_bytes)};
           },
           "name"_a, "kind"_a, "memory_bytes"_a)
@@ -59,6 +65,12 @@ void BindMachine(nb::module_& module) {
       .def_static("load", &LoadCluster, "path"_a, "Reads a devices file (YAML). Raises BadInput with line and column.")
       .def_static("from_yaml", &ParseCluster, "text"_a, "source"_a = "machine",
                   "Reads the text of a devices file; `source` names it in errors.")
+      .def_static(
+          "probe",
+          [](const nb::kwargs& options) { return nb::module_::import_("emplace.probing").attr("probe")(**options); },
+          nb::sig("def probe(**options) -> Machine"),
+          "The machine that this is: its GPUs, its processor, and the bandwidth between them, measured.\n"
+          "emplace.probing.probe says what the options are.")
       .def("to_yaml", &ClusterToYaml, "The text of the machine's devices file.")
       .def(
           "save",

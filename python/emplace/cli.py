@@ -6,7 +6,7 @@ import sys
 from emplace import shipped
 from emplace._core import BadInput, RunFailed
 
-_COMMANDS = {"apply": "applying", "import": "importing"}  # Those that need Python, and their modules.
+_COMMANDS = {"apply": "applying", "import": "importing", "probe": "probing"}  # Those that need Python, and their modules.
 
 
 def main() -> int:

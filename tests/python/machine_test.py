@@ -1,9 +1,13 @@
 """emplace.Machine"""
+import json
+import pathlib
 import pickle
 
 import emplace
 import pytest
+from command_test import emplace_command
 from conftest import ROOT
+from emplace import probing
 
 
 def test_fields(machine, pair):
@@ -34,3 +38,32 @@ def test_bad_machines(devices, bandwidth, error):
 def test_errors_have_a_place():
     with pytest.raises(emplace.BadInput, match=r"m\.yaml:1:12: "):
         emplace.Machine.from_yaml("devices: [{colour: 1}]", "m.yaml")
+
+
+@pytest.mark.parametrize("memory_bytes", [float("nan"), float("inf"), -1])
+def test_memory_is_a_number_of_bytes(memory_bytes):
+    with pytest.raises(emplace.BadInput, match="memory_bytes of device 'a' is .*, expected a number of bytes"):
+        emplace.Device("a", "x", memory_bytes)
+
+
+def test_this_machine(tmp_path):
+    machine = emplace.Machine.probe(gpus=False, cpus=2)
+    assert [(device.name, device.kind) for device in machine.devices] == [("cpu:0", "cpu"), ("cpu:1", "cpu")]
+    lines = pathlib.Path("/proc/meminfo").read_text().splitlines()
+    total = sum(int(line.split()[1]) for line in lines if line.startswith("MemTotal:")) * 1024
+    assert sum(device.memory_bytes for device in machine.devices) == pytest.approx(total, rel=0.01)
+    assert machine.bandwidth_bytes_per_us > 0 and machine.transfer_overhead_us >= 0
+    with pytest.raises(emplace.BadInput, match="expected cpus of at least 1"):
+        emplace.Machine.probe(gpus=False, cpus=0)
+    with pytest.raises(emplace.BadInput, match="cpus is -1"):
+        emplace.Machine.probe(cpus=-1)
+    done = emplace_command("probe", "--no-gpus", "--out", tmp_path / "m.yaml", "--json")
+    assert done.returncode == 0, done.stderr
+    assert [device.name for device in emplace.Machine.load(tmp_path / "m.yaml").devices] == ["cpu:0"]
+    assert json.loads(done.stdout)["devices"][0]["kind"] == "cpu"
+
+
+@pytest.mark.parametrize(("name", "kind"), [("NVIDIA A100-SXM4-40GB", "a100"), ("Tesla V100-SXM2-16GB", "v100"), ("NVIDIA H200", "h200"),
+                                            ("NVIDIA GeForce RTX 4090", "4090"), ("", "gpu")])
+def test_kinds_are_found_in_names(name, kind):
+    assert probing._kind_named(name) == kind

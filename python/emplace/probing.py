@@ -1,0 +1,124 @@
+"""`Machine.probe()` and `emplace probe`: the machine that this is."""
+import importlib.util
+import itertools
+import json
+import os
+import re
+import statistics
+import time
+from collections.abc import Callable
+
+import numpy as np
+
+from emplace import _core
+from emplace._core import BadInput, Device, Machine
+from emplace.command_line import Parser
+from emplace.shipped import device_kinds_folder
+
+_LARGE_BYTES = 64 * 2**20
+_SMALL_BYTES = 4
+_REPEATS = 5
+
+
+def _kind_named(name: str) -> str:
+    """The device kind of a GPU that calls itself so: one that emplace has costs for, or the model's own name, such as l4."""
+    words = re.findall(r"[a-z0-9]+", name.lower())
+    for kind in _core.load_device_kinds(device_kinds_folder()):
+        if kind.name in words:
+            return kind.name
+    makers = ("nvidia", "amd", "tesla", "geforce", "rtx", "radeon", "instinct", "quadro")
+    return next((word for word in words if word not in makers), "gpu")
+
+
+def _median_us(copy: Callable[[], None]) -> float:
+    copy()  # The first one also allocates.
+    times = []
+    for _ in range(_REPEATS):
+        begin = time.perf_counter()
+        copy()
+        times.append((time.perf_counter() - begin) * 1e6)
+    return statistics.median(times)
+
+
+def _gpus() -> list[Device]:
+    # Only torch knows of GPUs here, and it takes long to import where there is none.
+    if importlib.util.find_spec("torch") is None:
+        return []
+    import torch
+    found = []
+    for index in range(torch.cuda.device_count()):
+        properties = torch.cuda.get_device_properties(index)
+        found.append(Device(f"cuda:{index}", _kind_named(properties.name), properties.total_memory))
+    return found
+
+
+def _copies(devices: list[Device]) -> list[Callable[[int], float]]:
+    """For each ordered pair of devices, what gives the microseconds of a copy of so many bytes."""
+    if not any(device.name.startswith("cuda") for device in devices):
+        def within_memory(size: int) -> float:
+            source, target = np.ones(size, dtype=np.uint8), np.empty(size, dtype=np.uint8)
+            return _median_us(lambda: np.copyto(target, source))
+        return [within_memory]
+    import torch
+
+    def between(source: str, target: str) -> Callable[[int], float]:
+        def measure(size: int) -> float:
+            tensor = torch.ones(size, dtype=torch.uint8, device=source)
+
+            def copy() -> None:
+                tensor.to(target)
+                for name in (source, target):
+                    if name.startswith("cuda"):
+                        torch.cuda.synchronize(name)
+            return _median_us(copy)
+        return measure
+    names = ["cpu" if device.name.startswith("cpu") else device.name for device in devices]
+    return [between(*pair) for pair in itertools.permutations(dict.fromkeys(names), 2)]
+
+
+def probe(*, gpus: bool = True, cpus: int = 1) -> Machine:
+    """Describes this machine: a device for each GPU that torch sees, and `cpus` devices that share processor and memory evenly.
+
+    GPUs are cuda:i, of a kind that emplace has costs for where their name says so; processors are cpu:i of kind cpu. The link is
+    the median over pairs of devices, measured with copies of 64 MiB (bandwidth) and 4 bytes (overhead); without a GPU it is the
+    memory's. Takes about a second. Raises BadInput where no device is asked for.
+    """
+    if cpus < 0:
+        raise BadInput(f"cpus is {cpus}, expected 0 or more")
+    memory_bytes = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    devices = _gpus() if gpus else []
+    devices += [Device(f"cpu:{index}", "cpu", memory_bytes // cpus) for index in range(cpus)]
+    if not devices:
+        raise BadInput("there is no GPU that torch sees, and no processor is asked for, expected cpus of at least 1")
+    copies = _copies(devices)
+    if not copies:  # One device sends nothing.
+        return Machine(devices, bandwidth_bytes_per_us=1.0)
+    small_us = statistics.median(measure(_SMALL_BYTES) for measure in copies)
+    large_us = statistics.median(measure(_LARGE_BYTES) for measure in copies)
+    return Machine(devices, bandwidth_bytes_per_us=round(_LARGE_BYTES / max(large_us - small_us, 1e-3), 1),
+                   transfer_overhead_us=round(small_us, 2))
+
+
+def _parser() -> Parser:
+    parser = Parser(prog="emplace probe", description="Write the devices file of this machine.")
+    parser.add_argument("--out", required=True, help="file to write the devices to, *.yaml")
+    parser.add_argument("--cpus", type=int, default=1, help="number of devices that the processor is divided into (default: 1)")
+    parser.add_argument("--no-gpus", action="store_true", help="leave the GPUs out")
+    parser.add_argument("--json", action="store_true", help="print one JSON document")
+    return parser
+
+
+def run(arguments: list[str]) -> None:
+    """The command's work. Raises BadInput."""
+    options = _parser().parse_args(arguments)
+    machine = probe(gpus=not options.no_gpus, cpus=options.cpus)
+    machine.save(options.out)
+    rows = [{"name": device.name, "kind": device.kind, "memory_bytes": device.memory_bytes} for device in machine.devices]
+    if options.json:
+        print(json.dumps({"devices": rows, "bandwidth_bytes_per_us": machine.bandwidth_bytes_per_us,
+                          "transfer_overhead_us": machine.transfer_overhead_us, "out": options.out}))
+        return
+    for row in rows:
+        print(f"{row['name']:8} {row['kind']:8} {row['memory_bytes'] / 1e9:.1f} GB")
+    print(f"link: {machine.bandwidth_bytes_per_us / 1e3:.1f} GB/s, {machine.transfer_overhead_us:.1f} us for each transfer")
+    print(f"written to {options.out}")
