@@ -23,7 +23,7 @@ __all__ = [
     "BadInput", "Device", "Error", "Evaluation", "EvaluationRow", "Graph", "Machine", "Plan", "Policy", "RunFailed", "Simulation",
     "evaluate", "families", "generate", "methods", "orders", "place", "simulate",
 ]
-_ON_FIRST_USE = ("formats", "gym", "onnx", "torch")
+_ON_FIRST_USE = ("formats", "gym", "onnx", "onnx_placed", "torch")
 
 
 def __getattr__(name: str):

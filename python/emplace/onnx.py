@@ -2,8 +2,10 @@
 
     graph = emplace.onnx.load("m.onnx", dims={"batch": 8})
 
+`emplace.onnx_placed` writes models as a plan has them, for ONNX Runtime and OpenVINO.
 Needs the user's onnx. Weights are not read, so that models may be larger than the memory.
 """
+import contextlib
 import math
 import os
 import warnings
@@ -92,12 +94,13 @@ def _outer_names(graph: GraphProto) -> set[str]:
     own = {value.name for value in graph.input} | {tensor.name for tensor in graph.initializer}
     read = set()
     for node in graph.node:
-        read.update(_read_names(node))
+        read.update(names_read(node))
         own.update(node.output)
     return (read | {value.name for value in graph.output}) - own
 
 
-def _read_names(node: NodeProto) -> list[str]:
+def names_read(node: NodeProto) -> list[str]:
+    """Tensors that a node reads, also those that its bodies read; none twice among the latter."""
     names = [name for name in node.input if name]
     for attribute in node.attribute:
         if attribute.type == AttributeProto.GRAPH:
@@ -138,7 +141,7 @@ class _Reader:
         self._names: set[str] = set()
         self.ops: list[dict] = []
         # An output that nobody reads, such as Dropout's mask, often has no shape.
-        self._read = {name for node in model.graph.node for name in _read_names(node)} | {v.name for v in model.graph.output}
+        self._read = {name for node in model.graph.node for name in names_read(node)} | {v.name for v in model.graph.output}
         self.unknown: list[str] = []  # Tensors without a known shape that somebody reads; they count as empty.
 
     def run(self) -> None:
@@ -178,7 +181,7 @@ class _Reader:
         return [self._tensors.get(name, _Tensor(None, 0)) for name in names]
 
     def _add_node(self, node: NodeProto, index: int) -> None:
-        read = [name for name in _read_names(node) if name in self._producers]
+        read = [name for name in names_read(node) if name in self._producers]
         inputs, outputs = self._known(read), self._known(name for name in node.output if name)
         self.unknown.extend(name for name, tensor in zip([n for n in node.output if n], outputs, strict=True)
                             if tensor.shape is None and name in self._read)
@@ -199,6 +202,33 @@ class _Reader:
             self._producers[tensor] = f"{name}:{output}"
 
 
+@contextlib.contextmanager
+def _as_bad_input(path: str | os.PathLike):
+    try:
+        yield
+    except Exception as error:  # Protobuf's and onnx's own kinds have no base in common.
+        reason = next((line for line in str(error).splitlines() if line.strip()), type(error).__name__)
+        raise BadInput(f"{path}: is no valid ONNX model: {reason}") from error
+
+
+def read_model(path: str | os.PathLike, weights: bool = False) -> ModelProto:
+    """Reads a file; weights: also its external data. Raises BadInput for one that is no model."""
+    with _as_bad_input(path):
+        model = onnx.load(path, load_external_data=weights)
+    if not model.HasField("graph"):
+        raise BadInput(f"{path}: is no valid ONNX model: it has no graph")
+    return model
+
+
+def infer_shapes(model: ModelProto, path: str | os.PathLike) -> ModelProto:
+    """The model with the types that onnx can infer, and without functions of its own. Raises BadInput."""
+    with _as_bad_input(path):
+        if model.functions:
+            from onnx import inliner
+            model = inliner.inline_local_functions(model)
+        return onnx.shape_inference.infer_shapes(model, data_prop=True)
+
+
 def load(path: str | os.PathLike, *, dims: Mapping[str, int] | None = None, kinds: str | os.PathLike | None = None,
          name: str | None = None) -> Graph:
     """Reads an ONNX file. Each node is an op, and each initializer an op `emplace.parameter`; attrs.node is a node's index.
@@ -207,21 +237,12 @@ def load(path: str | os.PathLike, *, dims: Mapping[str, int] | None = None, kind
     costs, by a roofline model; None: those that come with the package. Shapes come from onnx's shape inference; a warning names
     the tensors of which it does not know the shape, and which count as empty. Raises BadInput for a file that is not valid.
     """
-    try:
-        model = onnx.load(path, load_external_data=False)
-        _set_dims(model, dims or {}, str(path))
-        if model.functions:
-            from onnx import inliner
-            model = inliner.inline_local_functions(model)
-        # Sizes that the exporter has written may be those of other inputs.
-        if dims:
-            del model.graph.value_info[:]
-        model = onnx.shape_inference.infer_shapes(model, data_prop=True)
-    except BadInput:
-        raise
-    except Exception as error:  # Protobuf's and onnx's own kinds have no base in common.
-        reason = next((line for line in str(error).splitlines() if line.strip()), type(error).__name__)
-        raise BadInput(f"{path}: is no valid ONNX model: {reason}") from error
+    model = read_model(path)
+    _set_dims(model, dims or {}, str(path))
+    # Sizes that the exporter has written may be those of other inputs.
+    if dims:
+        del model.graph.value_info[:]
+    model = infer_shapes(model, path)
     reader = _Reader(model, Roofline(kinds))
     reader.run()
     if reader.unknown:

@@ -1,0 +1,207 @@
+"""ONNX models as planned, for the runtimes that run them.
+
+A plan here is one of a graph that `emplace.onnx.load` has read from the same file.
+"""
+import json
+import os
+import pathlib
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import onnx
+from onnx import ModelProto, NodeProto
+
+from emplace._core import BadInput, write_file
+from emplace.onnx import infer_shapes, names_read, read_model
+from emplace.plan import Plan
+
+_ANNOTATION = "layer_ann"  # The key of ONNX Runtime's annotations among a node's metadata.
+_PARTS_FORMAT = "emplace.onnx_parts/1"
+
+
+def device_of_nodes(model: ModelProto, plan: Plan, path: str | os.PathLike) -> list[str]:
+    """Name of the device of each node. Raises BadInput where the plan's graph is not one of this model."""
+    if model.functions:
+        raise BadInput(f"{path}: the model has functions of its own, expected one in which onnx.inliner has replaced them")
+    devices: dict[int, str] = {}
+    for op, device in zip(plan.graph.ops, plan.devices, strict=True):
+        index = op.get("attrs", {}).get("node")
+        if index is not None:
+            devices[index] = device
+            if index >= len(model.graph.node) or not op["type"].endswith(f".{model.graph.node[index].op_type}"):
+                raise BadInput(f"{path}: node {index} is no {op['type']}, expected the model of which the plan's graph was read")
+    if len(devices) != len(model.graph.node):
+        raise BadInput(f"{path}: the model has {len(model.graph.node)} nodes and the plan's graph {len(devices)}, expected the model "
+                       "of which the graph was read")
+    return [devices[index] for index in range(len(devices))]
+
+
+def _save(model: ModelProto, path: str | os.PathLike) -> None:
+    write_file(path, model.SerializeToString())
+
+
+def annotate(path: str | os.PathLike, plan: Plan, out: str | os.PathLike, devices: Mapping[str, str] | None = None) -> str:
+    """Writes the model with each node's device as ONNX Runtime's layer annotation (metadata `layer_ann`), for one session.
+
+    Returns the value of the session option session.layer_assignment_settings, such as "cpu(=cpu:0);gpu:1(=cuda:1)". devices: for
+    devices of the machine, what ONNX Runtime calls them; else cuda:i and gpu:i are gpu:i, and all others what stands before the
+    colon. A session uses one GPU at most; `split` is for more. External data of the model stay where they are, so write `out`
+    beside them. Nodes for which the device has no kernel go elsewhere.
+    """
+    model = read_model(path)
+    own = device_of_nodes(model, plan, path)
+    for node, device in zip(model.graph.node, own, strict=True):
+        kept = [entry for entry in node.metadata_props if entry.key != _ANNOTATION]
+        del node.metadata_props[:]
+        node.metadata_props.extend(kept)
+        node.metadata_props.add(key=_ANNOTATION, value=device)
+    _save(model, out)
+    by_designator: dict[str, list[str]] = {}
+    for device in sorted(set(own)):
+        kind, _, index = device.partition(":")
+        designator = (devices or {}).get(device, f"gpu:{index or 0}" if kind in ("cuda", "gpu") else kind)
+        by_designator.setdefault(designator, []).append(f"={device}")
+    return ";".join(f"{designator}({','.join(names)})" for designator, names in by_designator.items())
+
+
+def read_annotations(path: str | os.PathLike) -> list[str | None]:
+    """The layer annotation of each node, as ONNX Runtime reads it; None: the node has none."""
+    return [next((entry.value for entry in node.metadata_props if entry.key == _ANNOTATION), None)
+            for node in read_model(path).graph.node]
+
+
+def affinities(path: str | os.PathLike, plan: Plan, devices: Mapping[str, str] | None = None) -> dict[str, str]:
+    """The device of each tensor that a node makes, by OpenVINO's names of devices: cuda:i and gpu:i are GPU.i, cpu:i is CPU.
+
+    devices: for devices of the machine, what OpenVINO calls them. `set_affinities` puts them into a model of OpenVINO.
+    """
+    model = read_model(path)
+    found = {}
+    for node, device in zip(model.graph.node, device_of_nodes(model, plan, path), strict=True):
+        kind, _, index = device.partition(":")
+        name = (devices or {}).get(device, f"GPU.{index or 0}" if kind in ("cuda", "gpu") else kind.upper())
+        found.update({output: name for output in node.output if output})
+    return found
+
+
+def set_affinities(model: Any, found: Mapping[str, str]) -> str:
+    """Sets the affinity of each op of a model of OpenVINO (openvino.Core().read_model) to what `affinities` has found.
+
+    OpenVINO makes several ops of one node: those without a tensor of the ONNX model go where the op goes that reads them. Returns
+    the device to compile the model for, such as "HETERO:GPU.0,GPU.1,CPU".
+    """
+    own: dict[str, str] = {}
+    used = dict.fromkeys(sorted(set(found.values()), key=lambda name: (name == "CPU", name)))
+    for op in reversed(model.get_ordered_ops()):
+        names = [name for output in op.outputs() for name in output.get_names() if name in found]
+        readers = [reader.get_node().get_friendly_name() for output in op.outputs() for reader in output.get_target_inputs()]
+        known = [found[name] for name in names] + [own[reader] for reader in readers if reader in own]
+        inputs = [found[name] for value in op.input_values() for name in value.get_names() if name in found]
+        # The model's results have neither a tensor of their own nor a reader.
+        own[op.get_friendly_name()] = (known or inputs or list(used))[0]
+        op.get_rt_info()["affinity"] = own[op.get_friendly_name()]
+    return f"HETERO:{','.join(used)}"
+
+
+def _parts(nodes: Sequence[NodeProto], devices: Sequence[str]) -> list[tuple[str, list[int]]]:
+    """(device, nodes) of parts that can run one after the other, each as a whole.
+
+    A node's level counts the changes of device on the way to it; the nodes of one level and device are a part, since what they
+    read comes from lower levels or from themselves.
+    """
+    level_of: dict[str, tuple[int, str]] = {}
+    parts: dict[tuple[int, str], list[int]] = {}
+    for index, (node, device) in enumerate(zip(nodes, devices, strict=True)):
+        level = 0
+        for name in names_read(node):
+            if name in level_of:
+                before, where = level_of[name]
+                level = max(level, before + (where != device))
+        level_of.update({output: (level, device) for output in node.output if output})
+        parts.setdefault((level, device), []).append(index)
+    return [(device, parts[level, device]) for level, device in sorted(parts)]
+
+
+def split(path: str | os.PathLike, plan: Plan, folder: str | os.PathLike) -> list[dict]:
+    """Writes a model for each part of a plan that runs on one device without a break, for several GPUs of one kind.
+
+    Run one after the other, each fed with what the ones before have made, they compute what the whole model does: `PartsSession`
+    does so with ONNX Runtime. Returns what `parts.json` in the folder lists: file, device, inputs and outputs of each part. The
+    weights of a part are in its file. Raises BadInput for a model with a tensor of unknown type between two parts.
+    """
+    model = read_model(path, weights=True)
+    devices = device_of_nodes(model, plan, path)
+    inferred = infer_shapes(model, path)
+    graph = model.graph
+    types = {value.name: value for value in (*graph.input, *inferred.graph.value_info, *graph.output)}
+    weights = {tensor.name: tensor for tensor in graph.initializer}
+    sparse = {tensor.values.name: tensor for tensor in graph.sparse_initializer}
+    given = {value.name for value in graph.input} | weights.keys() | sparse.keys()
+    outputs = [value.name for value in graph.output]
+    for name in outputs:
+        if name in given:
+            raise BadInput(f"{path}: output '{name}' of the model is made by no node, expected one that is")
+    reads = [names_read(node) for node in graph.node]
+    found = []
+    for number, (device, indices) in enumerate(_parts(graph.node, devices)):
+        made = {name for index in indices for name in graph.node[index].output if name}
+        inside = set(indices)
+        read_outside = {name for index, names in enumerate(reads) if index not in inside for name in names}
+        read = list(dict.fromkeys(name for index in indices for name in reads[index] if name not in made))
+        part_inputs = [name for name in read if name not in weights and name not in sparse]
+        part_outputs = [name for name in dict.fromkeys(n for i in indices for n in graph.node[i].output) if name in made and
+                        (name in read_outside or name in outputs)]
+        for name in (*part_inputs, *part_outputs):
+            if name not in types or not types[name].type.WhichOneof("value"):
+                raise BadInput(f"{path}: the type of tensor '{name}' is not known, expected one that onnx can infer")
+        if not part_outputs:
+            continue  # Nobody reads what it makes.
+        part = ModelProto()
+        part.CopyFrom(ModelProto(ir_version=model.ir_version, opset_import=model.opset_import, producer_name="emplace"))
+        part.graph.name = f"{graph.name}_{number}"
+        part.graph.node.extend(graph.node[index] for index in indices)
+        part.graph.initializer.extend(weights[name] for name in read if name in weights)
+        part.graph.sparse_initializer.extend(sparse[name] for name in read if name in sparse)
+        part.graph.input.extend(types[name] for name in part_inputs)
+        part.graph.output.extend(types[name] for name in part_outputs)
+        found.append(({"file": f"part{number}.onnx", "device": device, "inputs": part_inputs, "outputs": part_outputs}, part))
+    os.makedirs(folder, exist_ok=True)
+    for about, part in found:
+        _save(part, pathlib.Path(folder) / about["file"])
+    parts = [about for about, _ in found]
+    # Last: a folder with this file is whole.
+    text = json.dumps({"format": _PARTS_FORMAT, "outputs": outputs, "parts": parts}, indent=1)
+    write_file(pathlib.Path(folder) / "parts.json", text.encode())
+    return parts
+
+
+class PartsSession:
+    """Runs the models that `split` has written by ONNX Runtime, one after the other."""
+
+    def __init__(self, folder: str | os.PathLike, providers: Mapping[str, list] | None = None, options: Any = None):
+        """providers: by device of the plan, what onnxruntime.InferenceSession takes; else cuda:i and gpu:i run on GPU i, and all
+        others on the CPU. options: an onnxruntime.SessionOptions for all parts."""
+        import onnxruntime
+        path = pathlib.Path(folder) / "parts.json"
+        try:
+            about = json.loads(path.read_text(encoding="utf-8"))
+        except (OSError, ValueError) as error:
+            raise BadInput(f"{path}: cannot be read: {getattr(error, 'strerror', None) or error}") from None
+        if not isinstance(about, dict) or about.get("format") != _PARTS_FORMAT:
+            raise BadInput(f"{path}: has no format {_PARTS_FORMAT}")
+        self._outputs: list[str] = about["outputs"]
+        self._parts = []
+        for part in about["parts"]:
+            kind, _, index = part["device"].partition(":")
+            default = [("CUDAExecutionProvider", {"device_id": int(index or 0)})] if kind in ("cuda", "gpu") else ["CPUExecutionProvider"]
+            session = onnxruntime.InferenceSession(pathlib.Path(folder) / part["file"], options,
+                                                   providers=(providers or {}).get(part["device"], default))
+            self._parts.append((session, part["inputs"], part["outputs"]))
+
+    def run(self, outputs: Sequence[str] | None, feeds: Mapping[str, np.ndarray]) -> list[np.ndarray]:
+        """As onnxruntime.InferenceSession.run of the whole model."""
+        tensors = dict(feeds)
+        for session, inputs, made in self._parts:
+            tensors.update(zip(made, session.run(made, {name: tensors[name] for name in inputs}), strict=True))
+        return [tensors[name] for name in (self._outputs if outputs is None else outputs)]

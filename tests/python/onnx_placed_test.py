@@ -1,0 +1,126 @@
+"""ONNX models as planned."""
+import emplace
+import numpy as np
+import onnx
+import onnxruntime
+import pytest
+from emplace import onnx_placed
+from onnx import TensorProto, helper, numpy_helper
+
+
+@pytest.fixture
+def gpus():
+    return emplace.Machine([emplace.Device(f"gpu:{index}", "v100", 16e9) for index in range(3)], bandwidth_bytes_per_us=10_000)
+
+
+def random_model(folder, nodes: int, seed: int):
+    """Nodes of one or two inputs, some of two outputs, one with bodies that read around them; weights that several nodes share."""
+    rng = np.random.default_rng(seed)
+    weights = [numpy_helper.from_array(rng.standard_normal((4, 4)).astype(np.float32), f"w{index}") for index in range(3)]
+    tensors, made = ["x"], []
+    for index in range(nodes):
+        read = rng.choice(tensors, 2)
+        kind = rng.integers(4)
+        if kind == 0:
+            made.append(helper.make_node("MatMul", [read[0], f"w{rng.integers(3)}"], [f"t{index}"]))
+        elif kind == 1:
+            made.append(helper.make_node("Add", list(read), [f"t{index}"], name=f"add {index}"))
+        elif kind == 2:
+            made.append(helper.make_node("Split", [read[0], "halves"], [f"a{index}", f"b{index}"], axis=0))
+            made.append(helper.make_node("Concat", [f"b{index}", f"a{index}"], [f"t{index}"], axis=0))
+        else:
+            value = helper.make_tensor_value_info("y", TensorProto.FLOAT, [4, 4])
+            then = helper.make_graph([helper.make_node("Tanh", [read[0]], ["y"])], "then", [], [value])
+            other = helper.make_graph([helper.make_node("Mul", [read[1], "w0"], ["y"])], "else", [], [value])
+            made.append(helper.make_node("If", ["yes"], [f"t{index}"], then_branch=then, else_branch=other))
+        tensors.append(f"t{index}")
+    graph = helper.make_graph(
+        made, "random", [helper.make_tensor_value_info("x", TensorProto.FLOAT, [4, 4])],
+        [helper.make_tensor_value_info(name, TensorProto.FLOAT, [4, 4]) for name in dict.fromkeys([tensors[-1], tensors[len(tensors) // 2 + 1]])],
+        [*weights, numpy_helper.from_array(np.array([2, 2]), "halves"), numpy_helper.from_array(np.array(True), "yes")])
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), folder / "m.onnx")
+    return folder / "m.onnx"
+
+
+def random_plan(path, machine, seed):
+    graph = emplace.onnx.load(path)
+    return emplace.Plan.of(graph, machine, np.random.default_rng(seed).integers(0, len(machine), len(graph)))
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_the_parts_compute_what_the_whole_does(tmp_path, gpus, seed):
+    path = random_model(tmp_path, 4 + 5 * seed, seed)
+    plan = random_plan(path, gpus, seed)
+    parts = onnx_placed.split(path, plan, tmp_path / "parts")
+    for part in parts:
+        onnx.checker.check_model(tmp_path / "parts" / part["file"], full_check=True)
+    # Each node is in the part of its device, or nobody reads what it makes.
+    model = onnx.load(path)
+    device_of = dict(zip((tuple(node.output) for node in model.graph.node), onnx_placed.device_of_nodes(model, plan, path), strict=True))
+    in_parts = [(tuple(node.output), part["device"]) for part in parts for node in onnx.load(tmp_path / "parts" / part["file"]).graph.node]
+    assert len(in_parts) == len(set(in_parts)) and all(device_of[output] == device for output, device in in_parts)
+    options = onnxruntime.SessionOptions()
+    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+    feeds = {"x": np.random.default_rng(seed).standard_normal((4, 4)).astype(np.float32)}
+    whole = onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"]).run(None, feeds)
+    cpu = {device.name: ["CPUExecutionProvider"] for device in gpus.devices}
+    for expected, found in zip(whole, onnx_placed.PartsSession(tmp_path / "parts", cpu, options).run(None, feeds), strict=True):
+        np.testing.assert_array_equal(found, expected)
+
+
+def test_a_chain_has_a_part_for_each_change_of_device(tmp_path, gpus):
+    nodes = [helper.make_node("Relu", [f"t{index}" if index else "x"], [f"t{index + 1}"]) for index in range(6)]
+    graph = helper.make_graph(nodes, "g", [helper.make_tensor_value_info("x", TensorProto.FLOAT, [2])],
+                              [helper.make_tensor_value_info("t6", TensorProto.FLOAT, [2])])
+    onnx.save(helper.make_model(graph, ir_version=8, opset_imports=[helper.make_opsetid("", 17)]), tmp_path / "m.onnx")
+    loaded = emplace.onnx.load(tmp_path / "m.onnx")
+    device_of = {"x": 0} | {f"Relu_{index}": device for index, device in enumerate([0, 0, 2, 2, 2, 1])}
+    plan = emplace.Plan.of(loaded, gpus, [device_of[name] for name in loaded.op_names])
+    parts = onnx_placed.split(tmp_path / "m.onnx", plan, tmp_path / "parts")
+    assert [(part["device"], part["inputs"], part["outputs"]) for part in parts] == [
+        ("gpu:0", ["x"], ["t2"]), ("gpu:2", ["t2"], ["t5"]), ("gpu:1", ["t5"], ["t6"])]
+
+
+def test_annotations_read_back(tmp_path):
+    path = random_model(tmp_path, 10, 3)
+    machine = emplace.Machine([emplace.Device("cpu:0", "cpu", 1e10), emplace.Device("cuda:1", "v100", 1e10)], bandwidth_bytes_per_us=10)
+    plan = random_plan(path, machine, 3)
+    assert onnx_placed.annotate(path, plan, tmp_path / "a.onnx") == "cpu(=cpu:0);gpu:1(=cuda:1)"
+    assert onnx_placed.annotate(tmp_path / "a.onnx", plan, tmp_path / "b.onnx", {"cuda:1": "cuda"}) == "cpu(=cpu:0);cuda(=cuda:1)"
+    device_of = {op["attrs"]["node"]: device for op, device in zip(plan.graph.ops, plan.devices, strict=True) if "node" in op["attrs"]}
+    for name in ("a.onnx", "b.onnx"):
+        assert onnx_placed.read_annotations(tmp_path / name) == [device_of[index] for index in range(len(device_of))]
+    assert set(onnx_placed.read_annotations(path)) == {None}
+    # ONNX Runtime takes the model with its setting; what it computes stays the same.
+    options = onnxruntime.SessionOptions()
+    options.add_session_config_entry("session.layer_assignment_settings", "cpu(=cpu:0)")
+    feeds = {"x": np.ones((4, 4), dtype=np.float32)}
+    annotated = onnxruntime.InferenceSession(tmp_path / "a.onnx", options, providers=["CPUExecutionProvider"]).run(None, feeds)
+    plain = onnxruntime.InferenceSession(path, providers=["CPUExecutionProvider"]).run(None, feeds)
+    np.testing.assert_allclose(annotated[0], plain[0], rtol=1e-6)
+
+
+def test_affinities_name_the_device_of_each_tensor(tmp_path, gpus):
+    path = random_model(tmp_path, 10, 4)
+    plan = random_plan(path, gpus, 4)
+    found = onnx_placed.affinities(path, plan, {"gpu:2": "NPU"})
+    names = {"gpu:0": "GPU.0", "gpu:1": "GPU.1", "gpu:2": "NPU"}
+    model = onnx.load(path)
+    for node, device in zip(model.graph.node, onnx_placed.device_of_nodes(model, plan, path), strict=True):
+        assert all(found[output] == names[device] for output in node.output)
+
+
+def test_wrong_input_is_one_line(tmp_path, gpus, ptb, machine):
+    path = random_model(tmp_path, 6, 1)
+    plan = random_plan(path, gpus, 1)
+    (tmp_path / "other").mkdir()
+    with pytest.raises(emplace.BadInput, match="expected the model of which"):
+        onnx_placed.annotate(random_model(tmp_path / "other", 9, 2), plan, tmp_path / "a.onnx")
+    with pytest.raises(emplace.BadInput, match="expected the model of which"):
+        onnx_placed.split(path, emplace.Plan.of(ptb, machine, np.zeros(len(ptb), dtype=int)), tmp_path / "parts")
+    assert not (tmp_path / "a.onnx").exists() and not (tmp_path / "parts").exists()
+    (tmp_path / "empty.onnx").write_bytes(b"")
+    with pytest.raises(emplace.BadInput, match="empty.onnx: is no valid ONNX model: it has no graph"):
+        emplace.onnx.load(tmp_path / "empty.onnx")
+    with pytest.raises(emplace.BadInput, match=r"parts.json: cannot be read"):
+        onnx_placed.PartsSession(tmp_path)
