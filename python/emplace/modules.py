@@ -39,13 +39,18 @@ def _inside(name: str, block: str) -> bool:
     return name == block or name.startswith(f"{block}.")
 
 
-def device_of_module(graph: Graph, machine: Machine, placement: np.ndarray, blocks: Sequence[str]) -> dict[str, int]:
-    """Index of the device for each module with parameters, by where most of its computing time is; a block's modules together."""
+def blocks_of_op(graph: Graph, blocks: Sequence[str]) -> list[str]:
+    """[n] the block that holds each op's module, or else the module. Raises BadInput for a block that there is not."""
     modules = module_of_op(graph)
     missing = [block for block in blocks if not any(_inside(module, block) for module in modules)]
     if missing:
         raise BadInput(f"blocks: the model has no module '{missing[0]}'")
-    names = [next((block for block in blocks if _inside(module, block)), module) for module in modules]
+    return [next((block for block in blocks if _inside(module, block)), module) for module in modules]
+
+
+def device_of_module(graph: Graph, machine: Machine, placement: np.ndarray, blocks: Sequence[str]) -> dict[str, int]:
+    """Index of the device for each module with parameters, by where most of its computing time is; a block's modules together."""
+    names = blocks_of_op(graph, blocks)
     cost_us = {device.kind: graph.cost_us(device.kind) for device in machine.devices}
     parameter_bytes = graph.param_bytes
     votes: dict[str, np.ndarray] = {}
@@ -80,6 +85,25 @@ def collapse(devices: dict[str, object]) -> dict[str, object]:
     return collapsed
 
 
+def _block_index_of_op(graph: Graph, blocks: Sequence[str]) -> list[int]:
+    """[n] index of the block that holds each op. What is in no block goes to the first or the last one."""
+    found = blocks_of_op(graph, blocks)
+    index_of = {block: index for index, block in enumerate(blocks)}
+    rank = np.empty(len(graph), dtype=np.int64)
+    rank[graph.topological_order] = np.arange(len(graph))
+    begins: dict[str, int] = {}
+    for op, name in enumerate(found):
+        begins[name] = min(begins.get(name, len(graph)), rank[op])
+    outside = {name: 0 if begin <= begins[blocks[0]] else len(blocks) - 1 for name, begin in begins.items()}
+    return [index_of.get(name, outside[name]) for name in found]
+
+
+def stage_of_op(graph: Graph, machine: Machine, blocks: Sequence[str], stages: int) -> list[int]:
+    """[n] stage of each op in the division of stages_of_blocks."""
+    begins, _ = stages_of_blocks(graph, machine, blocks, stages)
+    return [sum(block >= begin for begin in begins) - 1 for block in _block_index_of_op(graph, blocks)]
+
+
 def stages_of_blocks(graph: Graph, machine: Machine, blocks: Sequence[str], stages: int) -> tuple[list[int], list[float]]:
     """The contiguous division of blocks into stages on the machine's devices in turn with the least time of the busiest one.
 
@@ -87,23 +111,11 @@ def stages_of_blocks(graph: Graph, machine: Machine, blocks: Sequence[str], stag
     """
     if not 1 <= stages <= min(len(blocks), len(machine)):
         raise BadInput(f"stages is {stages}, expected 1 to {min(len(blocks), len(machine))}: no more than blocks and devices")
-    modules = module_of_op(graph)
-    rank = np.empty(len(graph), dtype=np.int64)
-    rank[graph.topological_order] = np.arange(len(graph))
-    block_of = [next((index for index, block in enumerate(blocks) if _inside(module, block)), None) for module in modules]
-    for index, block in enumerate(blocks):
-        if index not in block_of:
-            raise BadInput(f"blocks: the model has no module '{block}'")
-    first = min(rank[op] for op, block in enumerate(block_of) if block == 0)
-    begins: dict[str, int] = {}
-    for op, module in enumerate(modules):
-        begins[module] = min(begins.get(module, len(graph)), rank[op])
-    # load[s, b]: microseconds of block b on the device of stage s. What is in no block goes to the first or the last one.
-    load = np.zeros((stages, len(blocks)))
+    block_of = _block_index_of_op(graph, blocks)
+    load = np.zeros((stages, len(blocks)))  # [s, b] microseconds of block b on the device of stage s
     for stage in range(stages):
         cost_us = graph.cost_us(machine.devices[stage].kind)
-        for op, block in enumerate(block_of):
-            where = block if block is not None else 0 if begins[modules[op]] <= first else len(blocks) - 1
+        for op, where in enumerate(block_of):
             load[stage, where] += cost_us[op] if math.isfinite(cost_us[op]) else math.inf
     sums = np.concatenate([np.zeros((stages, 1)), load.cumsum(axis=1)], axis=1)
     best = np.full((stages + 1, len(blocks) + 1), math.inf)

@@ -1,10 +1,13 @@
 """Placing a graph."""
+import math
 import os
+from collections.abc import Sequence
 
 from emplace import _core
 from emplace.placements import order_to_names
 from emplace.plan import Plan
 from emplace.progress import SearchBar
+from emplace.staging import constrained
 
 _DEFAULT_SECONDS = 1.0
 
@@ -12,7 +15,7 @@ _DEFAULT_SECONDS = 1.0
 def place(graph: _core.Graph, machine: _core.Machine, seconds: float | None = None, *, budget: int | None = None,
           method: str = "auto", order: str | None = None, objective: str = "latency", policy: _core.Policy | str | os.PathLike | None = None,
           samples: int = 0, threads: int | None = None, max_groups: int | None = None, seed: int = 1,
-          progress: bool | None = None) -> Plan:
+          stages: str | None = None, blocks: Sequence[str] | None = None, progress: bool | None = None) -> Plan:
     """Places a graph as `emplace place` does: never slower than the best single device.
 
     seconds: wall time that a searching method may take (1 without a budget). budget: number of placements that it may simulate;
@@ -20,7 +23,11 @@ def place(graph: _core.Graph, machine: _core.Machine, seconds: float | None = No
     which also decides in which order each device runs its ops, or "none"; None lets "auto" give an order where that is faster. objective: "latency", the time of one step, or "throughput", the
     time from step to step in a pipeline (method "dp"). policy: a trained policy, or the path of its file or run directory. samples: episodes
     that the method "policy" samples beside the greedy one. threads: None is one for each core. max_groups: ops are placed in at
-    most this many groups, or for 0 each by itself; None is as the policy was trained, or 128. progress: a progress bar of tqdm;
+    most this many groups, or for 0 each by itself; None is as the policy was trained, or 128. stages: a constraint, for runtimes
+    that place modules of a captured graph as a whole: "modules" keeps each module on one device, and "contiguous" divides blocks
+    that follow each other into as many stages as are best, at most one for each device. blocks: names of modules that stay whole
+    with what is in them; None: for "contiguous" the model's row of numbered modules (layers.0, layers.1, ...), else none. Half of
+    the limits go to a placement without the constraint, whose time is the plan's free_makespan_us. progress: a progress bar of tqdm;
     None: in terminals and notebooks.
 
     Ctrl-C ends the search and raises KeyboardInterrupt; what was found so far is dropped. Raises BadInput for a machine that
@@ -29,13 +36,21 @@ def place(graph: _core.Graph, machine: _core.Machine, seconds: float | None = No
     check_limit("seconds", seconds)
     check_limit("budget", budget)
     wall_s = 0.0 if seconds is None and budget is not None else float(_DEFAULT_SECONDS if seconds is None else seconds)
+    if blocks is not None and stages is None:
+        raise _core.BadInput("blocks are given without stages, expected stages='modules' or 'contiguous'")
+    # The last one is free; the others share the other half of the limits.
+    graphs = [graph] if stages is None else [*constrained(graph, machine, stages, blocks), graph]
+    shares = [1.0] if stages is None else [0.5 / (len(graphs) - 1)] * (len(graphs) - 1) + [0.5]
+    trained = as_policy(policy)
     with SearchBar(progress, wall_s) as bar:
-        found = _core.place(graph, machine, method=method, seconds=wall_s, budget=budget or 0, order=order or "",
-                            objective=objective, policy=as_policy(policy), samples=samples, threads=threads or 0,
-                            max_groups=max_groups, seed=seed, progress=bar.show)
+        every = [_core.place(given, machine, method=method, seconds=wall_s * share, budget=math.ceil((budget or 0) * share),
+                             order=order or "", objective=objective, policy=trained, samples=samples, threads=threads or 0,
+                             max_groups=max_groups, seed=seed, progress=bar.show) for given, share in zip(graphs, shares, strict=True)]
+    found = every[0] if stages is None else min(every[:-1], key=lambda one: (not one["feasible"], one["makespan_us"]))
     return Plan(graph, machine, found["placement"], found["makespan_us"], found["single_device_us"], found["lower_bound_us"],
-                found["peak_bytes"], found["feasible"], method, found["found_by"], found["evaluations"], found["seconds"],
-                order_to_names(found["orders"], graph, machine))
+                found["peak_bytes"], found["feasible"], method, found["found_by"], sum(one["evaluations"] for one in every),
+                sum(one["seconds"] for one in every), order_to_names(found["orders"], graph, machine),
+                None if stages is None else every[-1]["makespan_us"])
 
 
 def as_policy(policy: _core.Policy | str | os.PathLike | None) -> _core.Policy | None:

@@ -28,6 +28,8 @@ class Plan:
     seconds: float = 0.0  # Wall time of the method.
     order: dict[str, list[str]] | None = field(default=None, repr=False)  # Ops of each device, first to last; None: as they get ready.
 
+    free_makespan_us: float | None = None  # With a constraint (stages=): the time of a step placed without it; None: there was none.
+
     @classmethod
     def of(cls, graph: _core.Graph, machine: _core.Machine, placement, order=None) -> "Plan":
         """The plan of a placement [n] of one's own. Raises BadInput, which names the op, where it is not legal."""
@@ -107,10 +109,37 @@ class Plan:
         begins, _ = modules.stages_of_blocks(self.graph, self.machine, blocks, len(self.machine) if stages is None else stages)
         return [blocks[begin] for begin in begins[1:]]
 
+    def layer_partition(self, blocks: Sequence[str], stages: int | None = None) -> list[int]:
+        """The number of blocks in each stage of pipeline_split, for vLLM: VLLM_PP_LAYER_PARTITION="12,10,10".
+
+        blocks: names of all hidden layers in the order in which they run. vLLM runs them with --pipeline-parallel-size=stages.
+        """
+        begins, _ = modules.stages_of_blocks(self.graph, self.machine, blocks, len(self.machine) if stages is None else stages)
+        return [end - begin for begin, end in zip(begins, [*begins[1:], len(blocks)], strict=True)]
+
+    def tensor_overrides(self, blocks: Sequence[str], devices: Mapping[str, str] | None = None) -> list[str]:
+        """For each device, what llama.cpp's option -ot (--override-tensor) takes: "blk\\.(0|1|2)\\.=CUDA0".
+
+        blocks: names of all hidden layers in the order in which they run; each goes as a whole to the device on which most of its
+        computing time is planned. Tensors outside of them stay where llama.cpp puts them. devices: for devices of the machine,
+        llama.cpp's buffer types; else cuda:i and gpu:i are CUDAi, and cpu:i is CPU.
+        """
+        found = modules.device_of_module(self.graph, self.machine, self.placement, blocks)
+        layers: dict[str, list[int]] = {}
+        for index, block in enumerate(blocks):
+            device = self.machine.devices[found[block]].name
+            kind, _, number = device.partition(":")
+            buffer = (devices or {}).get(device, f"CUDA{number or 0}" if kind in ("cuda", "gpu") else kind.upper())
+            layers.setdefault(buffer, []).append(index)
+        return [f"blk\\.({'|'.join(map(str, numbers))})\\.={buffer}" for buffer, numbers in layers.items()]
+
     def __str__(self) -> str:
         faster = self.single_device_us / self.makespan_us if self.makespan_us > 0 else 1.0
         lines = [f"{self.graph.name}: {self.graph.num_ops} ops, {self.makespan_us / 1e3:.3f} ms a step, "
                  f"{faster:.3f} times as fast as the best single device ({self.single_device_us / 1e3:.3f} ms)"]
+        if self.free_makespan_us:
+            lines.append(f"  {self.makespan_us / self.free_makespan_us:.3f} times as long as placed without the constraint "
+                         f"({self.free_makespan_us / 1e3:.3f} ms)")
         for row in self.table():
             lines.append(f"  {row['device']:12} {row['ops']:6} ops, busy {row['busy_us'] / 1e3:.3f} ms, "
                          f"peak memory {row['peak_bytes'] / 1e9:.3f} of {row['memory_bytes'] / 1e9:.3f} GB")

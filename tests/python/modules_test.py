@@ -1,5 +1,10 @@
 """Plans for runtimes that place whole modules."""
 import itertools
+import os
+import pathlib
+import re
+import subprocess
+import sys
 
 import emplace
 import numpy as np
@@ -104,3 +109,69 @@ def test_bad_splits(graph, three, ptb):
         plan.pipeline_split(BLOCKS, 4)
     with pytest.raises(emplace.BadInput, match="'ptb_00' has no parameters with names"):
         modules.module_of_op(ptb)
+
+
+def test_stages_stay_contiguous(graph, three):
+    plan = emplace.place(graph, three, budget=200, stages="contiguous", method="multilevel")
+    stage_of_block = [set() for _ in BLOCKS]
+    for index, op_block in enumerate(modules.blocks_of_op(graph, BLOCKS)):
+        if op_block in BLOCKS:
+            stage_of_block[BLOCKS.index(op_block)].add(int(plan.placement[index]))
+    assert all(len(devices) == 1 for devices in stage_of_block)
+    row = [device for (device,) in stage_of_block]
+    assert len(list(itertools.groupby(row))) == len(set(row)), row  # A device's blocks follow each other.
+    assert plan.makespan_us == pytest.approx(emplace.simulate(graph, three, plan.placement, order=plan.order).makespan_us)
+    assert plan.free_makespan_us > 0 and "placed without the constraint" in str(plan)
+
+
+def test_modules_stay_whole(graph, three):
+    free = emplace.place(graph, three, budget=100, method="multilevel")
+    assert free.free_makespan_us is None
+    for blocks in (None, BLOCKS):
+        plan = emplace.place(graph, three, budget=200, stages="modules", blocks=blocks, method="multilevel")
+        devices = {}
+        for index, name in enumerate(modules.blocks_of_op(graph, blocks or ())):
+            devices.setdefault(name, set()).add(int(plan.placement[index]))
+        assert all(len(own) == 1 for own in devices.values())
+        # The free half has half of the budget.
+        assert plan.free_makespan_us == free.makespan_us and plan.makespan_us <= plan.single_device_us
+
+
+def test_bad_constraints(graph, three, ptb, machine):
+    with pytest.raises(emplace.BadInput, match="stages is 'layers', expected one of contiguous, modules"):
+        emplace.place(graph, three, stages="layers")
+    with pytest.raises(emplace.BadInput, match="no module 'nobody'"):
+        emplace.place(graph, three, stages="modules", blocks=["nobody"])
+    with pytest.raises(emplace.BadInput, match="blocks are given without stages"):
+        emplace.place(graph, three, blocks=BLOCKS)
+    with pytest.raises(emplace.BadInput, match="'ptb_00' has no parameters with names"):
+        emplace.place(ptb, machine, stages="contiguous")
+    model = torch.nn.Sequential()
+    model.add_module("only", torch.nn.Linear(2, 2))
+    with pytest.raises(emplace.BadInput, match="no row of numbered modules"):
+        emplace.place(emplace.torch.capture(model, (torch.randn(1, 2),)), three, stages="contiguous")
+
+
+def test_layers_for_vllm_and_llama_cpp(graph, three):
+    owners = modules.blocks_of_op(graph, BLOCKS)
+    device_of = {block: device for block, device in zip(BLOCKS, (0, 2, 0, 1, 1), strict=True)}
+    plan = emplace.Plan.of(graph, three, [device_of.get(owner, 0) for owner in owners])
+    overrides = plan.tensor_overrides(BLOCKS, {"cuda:1": "CPU"})
+    assert overrides == [r"blk\.(0|2)\.=CUDA0", r"blk\.(1)\.=CUDA2", r"blk\.(3|4)\.=CPU"]
+    pattern, _, device = overrides[0].partition("=")
+    assert device == "CUDA0" and [i for i in range(25) if re.search(pattern, f"blk.{i}.attn_q.weight")] == [0, 2]
+    for stages in (1, 2, 3):
+        partition = plan.layer_partition(BLOCKS, stages)
+        assert sum(partition) == len(BLOCKS) and len(partition) == stages
+        begins = [BLOCKS[sum(partition[:stage])] for stage in range(1, stages)]
+        assert begins == plan.pipeline_split(BLOCKS, stages)
+
+
+def test_two_processes_run_a_split_by_gloo(tmp_path):
+    """Each process is a stage of the pipeline; the last one compares with the whole model."""
+    script = pathlib.Path(__file__).parent / "pipeline_by_gloo.py"
+    processes = [subprocess.Popen([sys.executable, script, str(rank), tmp_path / "meet"], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                  text=True, env=os.environ | {"OMP_NUM_THREADS": "1"}) for rank in (0, 1)]
+    (_, first_error), (said, error) = [process.communicate(timeout=300) for process in processes]
+    assert [process.returncode for process in processes] == [0, 0], first_error[-2000:] + error[-2000:]
+    assert said == "split at ['3'], equal\n"
