@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Builds the Python package's wheel from the objects of build/, checks it (auditwheel), installs it into an empty environment, and
+# Builds the Python package's wheel from the objects of build/, checks it (auditwheel, and abi3audit where it applies), installs it into an empty environment, and
 # runs the tests of this folder there. Arguments go to pytest. Exit code 77 where what tools/setup.sh --tests installs is missing.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
@@ -16,6 +16,8 @@ rm -rf "$work" && mkdir -p "$work"
 "$tools/bin/pip" wheel . --quiet --disable-pip-version-check --no-build-isolation --no-deps --no-index \
   --config-settings build-dir=build --wheel-dir "$work/plain"
 auditwheel repair --wheel-dir "$work/portable" "$work"/plain/*.whl >"$work/auditwheel.log" 2>&1 || { cat "$work/auditwheel.log"; exit 1; }
+# From CPython 3.12 on, one wheel is for every later version, and may use the stable part of the interpreter's interface alone.
+if compgen -G "$work/portable/*-abi3-*.whl" >/dev/null; then abi3audit --strict "$work"/portable/*-abi3-*.whl; fi
 if "$tools/bin/python" -m zipfile -l "$work"/portable/*.whl | grep -i 'torch.*\.so'; then
   echo "the wheel holds a library of torch"
   exit 1
