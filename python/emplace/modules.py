@@ -9,6 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from emplace._core import BadInput, Graph, Machine
+from emplace.dataflow import producer, topological_rank
 
 
 def module_of_op(graph: Graph) -> list[str]:
@@ -19,18 +20,18 @@ def module_of_op(graph: Graph) -> list[str]:
              if op["type"] == "emplace.parameter" and "name" in op.get("attrs", {})}
     if not owner:
         raise BadInput(f"graph '{graph.name}' has no parameters with names, expected one of emplace.torch.capture")
-    inputs = [[index_of[text.lstrip("^").rpartition(":")[0] or text.lstrip("^")] for text in op["inputs"] if not text.startswith("^")]
-              for op in ops]
+    producers = [[producer(text, index_of) for text in op["inputs"]] for op in ops]
+    inputs = [[index for index, output in pairs if output is not None] for pairs in producers]
     module: dict[int, str] = dict(owner)
     for index, op in enumerate(ops):
         if op["type"] in ("emplace.gradient", "emplace.update", "emplace.buffer"):
             module[index] = op["attrs"]["name"].rpartition(".")[0]
             if op["type"] == "emplace.gradient":
-                for producer in inputs[index]:
-                    module.setdefault(producer, module[index])
+                for source in inputs[index]:
+                    module.setdefault(source, module[index])
     for index in graph.topological_order:
         if index not in module:
-            known = [owner[producer] for producer in inputs[index] if producer in owner]
+            known = [owner[source] for source in inputs[index] if source in owner]
             module[index] = known[0] if known else module[inputs[index][0]] if inputs[index] else ""
     return [module[index] for index in range(len(ops))]
 
@@ -89,8 +90,7 @@ def _block_index_of_op(graph: Graph, blocks: Sequence[str]) -> list[int]:
     """[n] index of the block that holds each op. What is in no block goes to the first or the last one."""
     found = blocks_of_op(graph, blocks)
     index_of = {block: index for index, block in enumerate(blocks)}
-    rank = np.empty(len(graph), dtype=np.int64)
-    rank[graph.topological_order] = np.arange(len(graph))
+    rank = topological_rank(graph)
     begins: dict[str, int] = {}
     for op, name in enumerate(found):
         begins[name] = min(begins.get(name, len(graph)), rank[op])

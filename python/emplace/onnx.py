@@ -15,6 +15,7 @@ import onnx
 from onnx import AttributeProto, GraphProto, ModelProto, NodeProto, TensorProto, TypeProto
 
 from emplace._core import BadInput, Graph, OpClass
+from emplace.dataflow import UniqueNames
 from emplace.roofline import Roofline
 
 _DTYPES = {
@@ -138,7 +139,7 @@ class _Reader:
         self._graph, self._roofline = model.graph, roofline
         self._tensors: dict[str, _Tensor] = {}
         self._producers: dict[str, str] = {}  # By tensor: "op:output"
-        self._names: set[str] = set()
+        self._names = UniqueNames()
         self.ops: list[dict] = []
         # An output that nobody reads, such as Dropout's mask, often has no shape.
         self._read = {name for node in model.graph.node for name in names_read(node)} | {v.name for v in model.graph.output}
@@ -161,17 +162,9 @@ class _Reader:
         for index, node in enumerate(self._graph.node):
             self._add_node(node, index)
 
-    def _unique(self, name: str) -> str:
-        unique, count = name, 1
-        while unique in self._names:
-            count += 1
-            unique = f"{name}~{count}"
-        self._names.add(unique)
-        return unique
-
     def _add_given(self, name: str, op_type: str) -> None:
         tensor = self._tensors[name]
-        op = {"name": self._unique(name), "type": op_type, "cost_us": 0, "outputs": [tensor.as_output()], "attrs": {"name": name}}
+        op = {"name": self._names.take(name), "type": op_type, "cost_us": 0, "outputs": [tensor.as_output()], "attrs": {"name": name}}
         if op_type == "emplace.parameter":
             op["param_bytes"] = tensor.bytes
         self._producers[name] = f"{op['name']}:0"
@@ -192,7 +185,7 @@ class _Reader:
         if op_class == OpClass.GATHER:
             moved = min(moved, 2 * written + sum(tensor.bytes for tensor in inputs[1:]))
         half = any(tensor.element in (TensorProto.FLOAT16, TensorProto.BFLOAT16) for tensor in outputs)
-        name = self._unique(node.name or f"{node.op_type}_{index}")
+        name = self._names.take(node.name or f"{node.op_type}_{index}")
         domain = node.domain or "onnx"
         self.ops.append({"name": name, "type": f"{domain}.{node.op_type}", "flops": flops,
                          "cost_us": 0 if op_class == OpClass.RESIDENT else self._roofline.cost_us(op_class, half, flops, moved),

@@ -10,6 +10,7 @@ Ops of their own kinds, besides those of ATen (`attrs` says which one of the mod
 - emplace.update, attrs.name: the optimizer's update of a parameter.
 """
 from emplace._core import OpClass
+from emplace.dataflow import UniqueNames
 from emplace.torch.calls import name_of_dtype
 from emplace.torch.costs import CostModel, bytes_of
 from emplace.torch.lowering import MicroBatch, MicroOp, Ref, Source, output_of, read
@@ -25,7 +26,7 @@ class Assembly:
         self._trace, self._micro, self._costs = trace, micro, costs
         self._argument_names, self._split = argument_names, split
         self._ops: list[dict] = []
-        self._names: set[str] = set()
+        self._names = UniqueNames()
         # Per micro-batch: where what a Ref of it points to is, as (name of an op, output).
         self._shared: dict[tuple, tuple[str, int]] = {}  # Likewise, of what all micro-batches share.
         self._places: list[dict[tuple, tuple[str, int]]] = []
@@ -58,11 +59,7 @@ class Assembly:
 
     def _add(self, name: str, **fields) -> str:
         """Adds an op under this name, or one like it if that is taken; returns the name."""
-        unique, count = name, 1
-        while unique in self._names:
-            count += 1
-            unique = f"{name}~{count}"
-        self._names.add(unique)
+        unique = self._names.take(name)
         self._ops.append({"name": unique} | {key: value for key, value in fields.items() if value not in (None, "", [], {})}
                          | {"cost_us": fields.get("cost_us", 0)})
         return unique

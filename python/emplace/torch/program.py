@@ -8,6 +8,7 @@ import numpy as np
 import torch
 
 from emplace._core import BadInput
+from emplace.dataflow import producer, topological_rank
 from emplace.plan import Plan
 from emplace.torch.calls import decode_call
 
@@ -60,8 +61,7 @@ def torch_devices(plan: Plan, devices: Mapping[str, str] | None) -> list[torch.d
 
 def _order(plan: Plan) -> list[list[int]]:
     """The ops of each device, in the plan's order; without one, as the simulated step starts them."""
-    rank = np.empty(len(plan.graph), dtype=np.int64)
-    rank[plan.graph.topological_order] = np.arange(len(plan.graph))
+    rank = topological_rank(plan.graph)
     start_us = plan.timeline().start_us
     index_of = {name: index for index, name in enumerate(plan.graph.op_names)}
     orders = []
@@ -70,14 +70,6 @@ def _order(plan: Plan) -> list[list[int]]:
         ops = np.flatnonzero(plan.placement == index)
         orders.append([index_of[name] for name in given] if given else ops[np.lexsort((rank[ops], start_us[ops]))].tolist())
     return orders
-
-
-def _producer(text: str, index_of: dict[str, int]) -> tuple[int, int | None]:
-    """Op and output of an input "producer:output"; None for the output of "^producer"."""
-    if text.startswith("^"):
-        return index_of[text[1:]], None
-    name, _, output = text.rpartition(":")
-    return index_of[name], int(output)
 
 
 def compile_plan(plan: Plan, devices: Mapping[str, str] | None) -> Program:
@@ -108,12 +100,12 @@ def compile_plan(plan: Plan, devices: Mapping[str, str] | None) -> Program:
             if index in given or index in left_out:
                 continue
             op = ops[index]
-            producers = [_producer(text, index_of) for text in op["inputs"]]
-            inputs = [(producer, output) for producer, output in producers if output is not None]
-            waits = sorted({producer for producer, _ in producers
-                            if plan.placement[producer] != device and producer not in given and producer not in left_out})
-            for producer in {producer for producer, _ in inputs}:
-                readers[producer] += 1
+            sources = [producer(text, index_of) for text in op["inputs"]]
+            inputs = [(source, output) for source, output in sources if output is not None]
+            waits = sorted({source for source, _ in sources
+                            if plan.placement[source] != device and source not in given and source not in left_out})
+            for source in {source for source, _ in inputs}:
+                readers[source] += 1
             call = decode_call(op["call"], where[device], f"op '{op['name']}'")
             awaited.update(waits)
             instructions[-1].append(Instruction(index, op["name"], inputs, waits, False, call))
