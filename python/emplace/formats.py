@@ -6,17 +6,11 @@ import pathlib
 import re
 
 from emplace._core import BadInput, Graph
+from emplace.reading import read_json, read_text
 from emplace.traces import load_trace
 
 __all__ = ["load_partitioning", "load_pipedream", "load_trace"]
 _US_PER_MS = 1000.0
-
-
-def _read(path: str | os.PathLike) -> str:
-    try:
-        return pathlib.Path(path).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise BadInput(f"{path}: cannot be read: {error}") from error
 
 
 def _number(value, place: str) -> float:
@@ -33,11 +27,8 @@ def load_partitioning(path: str | os.PathLike, *, bandwidth_bytes_per_us: float,
     accelerator, cpu: device kinds that its fpgaLatency and cpuLatency are for. time_unit_us: length of its unit of time. A node's
     `size` is its param_bytes, and its colorClass its group. Numbers and sizes of devices are left out: they belong to a machine.
     """
-    try:
-        root = json.loads(_read(path))
-    except json.JSONDecodeError as error:
-        raise BadInput(f"{path}:{error.lineno}:{error.colno}: is no JSON: {error.msg}") from None
-    if not isinstance(root, dict) or not isinstance(root.get("nodes"), list) or not isinstance(root.get("edges"), list):
+    root = read_json(path)
+    if not isinstance(root.get("nodes"), list) or not isinstance(root.get("edges"), list):
         raise BadInput(f"{path}: has no lists 'nodes' and 'edges', expected a workload of dnn-partitioning")
     ops: dict = {}
     for index, node in enumerate(root["nodes"]):
@@ -88,7 +79,7 @@ def load_pipedream(path: str | os.PathLike, *, train: bool = True, kind: str | N
     """
     nodes: dict[str, dict] = {}
     edges: list[tuple[str, str]] = []
-    for number, line in enumerate(_read(path).splitlines(), 1):
+    for number, line in enumerate(read_text(path).splitlines(), 1):
         place = f"{path}:{number}"
         if not line.strip():
             continue

@@ -15,6 +15,7 @@ from onnx import ModelProto, NodeProto
 from emplace._core import BadInput, write_file
 from emplace.onnx import infer_shapes, names_read, read_model
 from emplace.plan import Plan
+from emplace.reading import read_json
 
 _ANNOTATION = "layer_ann"  # The key of ONNX Runtime's annotations among a node's metadata.
 _PARTS_FORMAT = "emplace.onnx_parts/1"
@@ -184,11 +185,8 @@ class PartsSession:
         others on the CPU. options: an onnxruntime.SessionOptions for all parts."""
         import onnxruntime
         path = pathlib.Path(folder) / "parts.json"
-        try:
-            about = json.loads(path.read_text(encoding="utf-8"))
-        except (OSError, ValueError) as error:
-            raise BadInput(f"{path}: cannot be read: {getattr(error, 'strerror', None) or error}") from None
-        if not isinstance(about, dict) or about.get("format") != _PARTS_FORMAT:
+        about = read_json(path)
+        if about.get("format") != _PARTS_FORMAT:
             raise BadInput(f"{path}: has no format {_PARTS_FORMAT}")
         self._outputs: list[str] = about["outputs"]
         self._parts = []

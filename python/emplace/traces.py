@@ -14,18 +14,9 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 from emplace._core import BadInput, Graph
+from emplace.reading import read_json
 
 _ON_GPU = ("kernel", "gpu_memcpy", "gpu_memset")
-
-
-def _load_json(path: str | os.PathLike) -> dict:
-    try:
-        root = json.loads(pathlib.Path(path).read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError) as error:
-        raise BadInput(f"{path}: cannot be read: {error}") from error
-    except json.JSONDecodeError as error:
-        raise BadInput(f"{path}:{error.lineno}:{error.colno}: is no JSON: {error.msg}") from None
-    return root if isinstance(root, dict) else {}
 
 
 def _tensors(value) -> Iterator[tuple[int, int]]:
@@ -67,7 +58,7 @@ def _times_us(path: str | os.PathLike) -> tuple[dict[int, float], dict[int, floa
     on_cpu: dict[int, float] = {}
     record_of: dict[int, int] = {}
     on_gpu: dict[int, float] = defaultdict(float)
-    events = _load_json(path).get("traceEvents")
+    events = read_json(path).get("traceEvents")
     if not isinstance(events, list):
         raise BadInput(f"{path}: has no list 'traceEvents', expected what export_chrome_trace of torch.profiler writes")
     try:
@@ -93,7 +84,7 @@ def load_trace(path: str | os.PathLike, times: str | os.PathLike, *, kind: str |
     the trace has made is an op `emplace.input`. kind: the device kind on which it ran; None: any. A warning says how many ops
     the times do not have; these cost nothing. Raises BadInput for files of another form.
     """
-    root = _load_json(path)
+    root = read_json(path)
     schema = str(root.get("schema", ""))
     if not schema.startswith("1.1.") or not isinstance(root.get("nodes"), list):
         raise BadInput(f"{path}: schema is '{schema}', expected an execution trace of PyTorch with schema 1.1")
