@@ -19,6 +19,7 @@
 #include "simulator/engine/timeline_rows.h"
 #include "simulator/engine/trace_writer.h"
 #include "simulator/graph/placement.h"
+#include "simulator/methods/lower_bound.h"
 #include "tools/task_inputs.h"
 
 namespace nb = nanobind;
@@ -153,6 +154,10 @@ void BindSimulation(nb::module_& module) {
              "Makespans [k] and peak bytes [k, D] of placements [k, n].");
   module.def("run", &Run, "graph"_a, "machine"_a, "placement"_a, "orders"_a,
              "The timeline of a placement [n]; transfers are (producer, from, to or -1, start, delivered, bytes).");
+  module.def(
+      "lower_bound_us",
+      [](const OpGraph& graph, const Cluster& cluster) { return LowerBoundUs(SimGraph::Compile(graph, cluster)); },
+      "graph"_a, "machine"_a, "No placement that fits the memory takes fewer microseconds; 0 where that is not known.");
   module.def("trace", &Trace, "graph"_a, "machine"_a, "placement"_a, "orders"_a,
              "The timeline as Chrome trace events, JSON.");
   module.def("placement_to_json", &ToJson, "graph"_a, "machine"_a, "placement"_a, "orders"_a);

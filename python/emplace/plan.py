@@ -1,6 +1,6 @@
 """A placement with what is known about it."""
+import math
 import os
-import pathlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -8,7 +8,10 @@ import numpy as np
 
 from emplace import _core, modules, timeline_svg
 from emplace.placements import order_to_indices, order_to_names, to_array
-from emplace.simulation import Timeline, run
+from emplace.reading import read_text
+from emplace.simulation import Timeline, run, simulate
+
+_WIDTH = 900  # Of a picture, in pixels.
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,19 +38,14 @@ class Plan:
         """The plan of a placement [n] of one's own. Raises BadInput, which names the op, where it is not legal."""
         array = to_array(placement, (1,))
         timeline = run(graph, machine, array, order)
-        single = _core.place(graph, machine, method="single", threads=1, max_groups=0)
         memory = np.array([device.memory_bytes for device in machine.devices])
-        return cls(graph, machine, array, timeline.makespan_us, single["single_device_us"], single["lower_bound_us"],
+        return cls(graph, machine, array, timeline.makespan_us, _single_device_us(graph, machine), _core.lower_bound_us(graph, machine),
                    timeline.peak_bytes, bool((timeline.peak_bytes <= memory).all()), "", "", order=order)
 
     @classmethod
     def load(cls, path: str | os.PathLike, graph: _core.Graph, machine: _core.Machine) -> "Plan":
         """Reads a placement file. Raises BadInput where it is not for this graph and machine."""
-        try:
-            text = pathlib.Path(path).read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError) as error:
-            raise _core.BadInput(f"{path}: cannot be read: {error}") from error
-        placement, orders = _core.parse_placement(text, str(path), graph, machine)
+        placement, orders = _core.parse_placement(read_text(path), str(path), graph, machine)
         return cls.of(graph, machine, placement, order_to_names(orders, graph, machine))
 
     def to_json(self) -> str:
@@ -72,13 +70,15 @@ class Plan:
         """Simulates the step with the time of every op and transfer."""
         return run(self.graph, self.machine, self.placement, self.order)
 
-    def timeline_svg(self, width: int = 900) -> str:
+    def timeline_svg(self, width: int = _WIDTH) -> str:
         """The timeline as an SVG picture: a row for each device, and one for what it sends. width: in pixels."""
         return timeline_svg.draw(self.graph, self.machine, self.placement, self.timeline(), width)
 
     def table(self) -> list[dict]:
         """A row for each device: its name, number of ops, busy time, peak memory and memory."""
-        timeline = self.timeline()
+        return self._table(self.timeline())
+
+    def _table(self, timeline: Timeline) -> list[dict]:
         busy_us = timeline.finish_us - timeline.start_us
         return [{"device": device.name, "kind": device.kind, "ops": int((self.placement == index).sum()),
                  "busy_us": float(busy_us[self.placement == index].sum()), "peak_bytes": int(timeline.peak_bytes[index]),
@@ -133,10 +133,13 @@ class Plan:
             layers.setdefault(buffer, []).append(index)
         return [f"blk\\.({'|'.join(map(str, numbers))})\\.={buffer}" for buffer, numbers in layers.items()]
 
-    def __str__(self) -> str:
+    def _title(self) -> str:
         faster = self.single_device_us / self.makespan_us if self.makespan_us > 0 else 1.0
-        lines = [f"{self.graph.name}: {self.graph.num_ops} ops, {self.makespan_us / 1e3:.3f} ms a step, "
-                 f"{faster:.3f} times as fast as the best single device ({self.single_device_us / 1e3:.3f} ms)"]
+        return (f"{self.graph.name}: {self.graph.num_ops} ops, {self.makespan_us / 1e3:.3f} ms a step, "
+                f"{faster:.3f} times as fast as the best single device ({self.single_device_us / 1e3:.3f} ms)")
+
+    def __str__(self) -> str:
+        lines = [self._title()]
         if self.free_makespan_us:
             lines.append(f"  {self.makespan_us / self.free_makespan_us:.3f} times as long as placed without the constraint "
                          f"({self.free_makespan_us / 1e3:.3f} ms)")
@@ -148,7 +151,18 @@ class Plan:
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
-        return timeline_svg.page(str(self).splitlines()[0], self.table(), self.timeline_svg())
+        timeline = self.timeline()
+        picture = timeline_svg.draw(self.graph, self.machine, self.placement, timeline, _WIDTH)
+        return timeline_svg.page(self._title(), self._table(timeline), picture)
 
     def _order_indices(self) -> list[list[int]]:
         return order_to_indices(self.order, self.graph, self.machine)
+
+
+def _single_device_us(graph: _core.Graph, machine: _core.Machine) -> float:
+    """The makespan on the best single device, one that fits the memory if there is one; infinity where none may run every op."""
+    able = [index for index, device in enumerate(machine.devices) if not np.isnan(graph.cost_us(device.kind)).any()]
+    if not able:
+        return math.inf
+    found = simulate(graph, machine, np.repeat(np.array(able, dtype=np.int32)[:, None], len(graph), axis=1), threads=1)
+    return float(min(zip(~found.feasible, found.makespan_us, strict=True))[1])

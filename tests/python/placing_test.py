@@ -169,3 +169,25 @@ def test_ops_can_be_decided_each_by_itself(ptb, machine):
     assert emplace.place(ptb, machine, method="annealing", budget=5, max_groups=0).makespan_us > 0
     with pytest.raises(emplace.BadInput, match="max_groups is -1, expected a number of groups, or 0"):
         emplace.place(ptb, machine, budget=5, max_groups=-1)
+
+
+def test_a_plan_says_what_single_devices_take(ptb):
+    # Of three devices, the fast one lacks the memory, and one may not run everything.
+    ops = [{"name": "a", "cost_us": {"fast": 1, "slow": 9, "some": 1}, "param_bytes": 100}, {"name": "b", "cost_us": {"fast": 1, "slow": 9}}]
+    graph = emplace.Graph.from_ops("g", ops)
+    devices = [emplace.Device("f", "fast", 10), emplace.Device("s", "slow", 1000), emplace.Device("o", "some", 1000)]
+    for count in (1, 2, 3):
+        machine = emplace.Machine(devices[:count], bandwidth_bytes_per_us=1)
+        assert emplace.Plan.of(graph, machine, [0, 0]).single_device_us == (2 if count == 1 else 18)
+    none = emplace.Machine([devices[2], emplace.Device("e", "other", 10)], bandwidth_bytes_per_us=1)
+    split = emplace.Graph.from_ops("g", [ops[0], {"name": "b", "cost_us": {"other": 5}}])
+    assert emplace.Plan.of(split, none, [0, 1]).single_device_us == math.inf
+
+
+def test_a_plan_that_cannot_be_read(plan, tmp_path):
+    with pytest.raises(emplace.BadInput) as error:
+        emplace.Plan.load(tmp_path / "none.json", plan.graph, plan.machine)
+    assert str(error.value) == f"{tmp_path / 'none.json'}: cannot be read: No such file or directory"
+    (tmp_path / "latin.json").write_bytes(b"[0, \xe9]")
+    with pytest.raises(emplace.BadInput, match="latin.json: cannot be read: byte 4 is no text in UTF-8"):
+        emplace.Plan.load(tmp_path / "latin.json", plan.graph, plan.machine)
