@@ -1,6 +1,6 @@
 """Graphs of the families that emplace knows."""
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from emplace import _core
 from emplace.shipped import device_kinds_folder
@@ -15,5 +15,9 @@ def generate(family: str, count: int = 1, *, seed: int = 1, size: str = "full", 
     activations. microbatches: parts in which a step processes its batch. ranges: sizes that each graph draws from such a range,
     ends included, as {"steps": (10, 20)}. kinds: folder of the device kinds on which each op gets a cost.
     """
-    texts = [f"{name}={low}..{high}" for name, (low, high) in (ranges or {}).items()]
+    texts = []
+    for name, ends in (ranges or {}).items():
+        if not isinstance(ends, Sequence) or isinstance(ends, str) or len(ends) != 2:
+            raise _core.BadInput(f"ranges: '{name}' is {ends!r}, expected its two ends, such as (10, 20)")
+        texts.append(f"{name}={ends[0]}..{ends[1]}")
     return _core.generate(family, count, seed, size, dtype, microbatches, texts, kinds or device_kinds_folder())

@@ -16,7 +16,7 @@ import numpy as np
 from gymnasium.vector import AutoresetMode
 from gymnasium.vector.utils import batch_space
 
-from emplace._core import Episodes, Graph, Machine
+from emplace._core import BadInput, Episodes, Graph, Machine
 from emplace.plan import Plan
 
 _MAX_SEED = 2**63
@@ -83,6 +83,8 @@ class PlacementVectorEnv(gymnasium.vector.VectorEnv):
         self.action_space = batch_space(self.single_action_space, num_envs)
 
     def reset(self, *, seed: int | list[int | None] | None = None, options: dict[str, Any] | None = None) -> tuple[np.ndarray, dict]:
+        if isinstance(seed, list) and len(seed) != self.num_envs:
+            raise BadInput(f"seed has {len(seed)} entries, expected one for each of {self.num_envs} environments")
         for index in range(self.num_envs):
             own = seed[index] if isinstance(seed, list) else None if seed is None else seed + index
             # As PlacementEnv draws it, so that an environment with this seed has the same episodes.

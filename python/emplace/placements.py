@@ -11,7 +11,10 @@ Order = Mapping[str, Sequence[str]]
 
 def to_array(placements, dimensions: tuple[int, ...]) -> np.ndarray:
     """int32 C-contiguous array of device indices. Raises BadInput for what holds no whole numbers of 32 bits."""
-    array = np.asarray(placements)
+    try:
+        array = np.asarray(placements)
+    except ValueError:
+        raise BadInput("the placements are lists of unequal lengths, expected one device index for each op") from None
     if array.dtype.kind not in "iu" or array.ndim not in dimensions:
         expected = " or ".join({1: "[num_ops]", 2: "[k, num_ops]"}[d] for d in dimensions)
         raise BadInput(f"the placement is an array of {array.dtype} with shape {list(array.shape)}, "

@@ -83,3 +83,9 @@ def test_call_survives(tmp_path):
                                          {"name": "b", "cost_us": 1, "inputs": ["a:0"], "call": call}])
     graph.save(tmp_path / "g.graph.json")
     assert json.loads((tmp_path / "g.graph.json").read_text())["ops"][1]["call"] == call
+
+
+@pytest.mark.parametrize("ends", [3, "3", (1, 2, 3)])
+def test_ranges_have_two_ends(ends):
+    with pytest.raises(emplace.BadInput, match="ranges: 'steps' is .*, expected its two ends"):
+        emplace.generate("ptb", ranges={"steps": ends})

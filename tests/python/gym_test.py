@@ -107,3 +107,9 @@ def test_bad_arguments(ptb, machine):
     with pytest.raises(emplace.BadInput, match="expected a device, 0 to 1"):
         env.step(2)
     assert isinstance(env, gymnasium.Env)
+
+
+def test_seeds_are_one_for_each_environment(ptb, machine):
+    vector = emplace.gym.PlacementVectorEnv(ptb, machine, 3)
+    with pytest.raises(emplace.BadInput, match="seed has 2 entries, expected one for each of 3 environments"):
+        vector.reset(seed=[1, 2])

@@ -84,3 +84,8 @@ def test_one_bad_placement_of_many_is_told(ptb, machine):
 
 def test_no_placements(ptb, machine):
     assert emplace.simulate(ptb, machine, np.zeros((0, ptb.num_ops), dtype=int)).makespan_us.shape == (0,)
+
+
+def test_lists_of_unequal_lengths(ptb, machine):
+    with pytest.raises(emplace.BadInput, match="lists of unequal lengths"):
+        emplace.simulate(ptb, machine, [[0, 1], [0]])

@@ -155,3 +155,12 @@ def test_a_deep_model_captures_and_places(machine):
     assert len(graph) > 1000 and json.loads(graph.to_json())["name"] == "Transformer"
     plan = emplace.place(graph, machine, budget=50, method="m-etf")
     assert plan.makespan_us <= plan.single_device_us
+
+
+def test_a_model_that_fails_is_one_error_and_no_log(capfd):
+    class Wrong(torch.nn.Module):
+        def forward(self, x):
+            return torch.mm(x, x)
+    with pytest.raises(emplace.BadInput, match="cannot be captured"):
+        emplace.torch.capture(Wrong(), (torch.randn(2, 3),))
+    assert capfd.readouterr().err == ""

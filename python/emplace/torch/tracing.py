@@ -5,6 +5,7 @@ larger than the memory. What is recorded is what PyTorch runs, below autograd, s
 """
 import contextlib
 import json
+import logging
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -257,6 +258,18 @@ def _inference_trace(inner: _Inner, tensors: list[torch.Tensor], mode: FakeTenso
     return trace
 
 
+@contextlib.contextmanager
+def _quiet():
+    """Meanwhile PyTorch does not log the traceback of an op that fails: the error that is raised says what is wrong."""
+    logger = logging.getLogger("torch._subclasses.fake_tensor")
+    level = logger.level
+    logger.setLevel(logging.CRITICAL)
+    try:
+        yield
+    finally:
+        logger.setLevel(level)
+
+
 def trace_model(model: nn.Module, leaves: list[Any], spec: pytree.TreeSpec, train: bool, microbatches: int) -> Trace:
     """Records one micro-batch. leaves, spec: the flattened (args, kwargs). Raises BadInput, which names module and op."""
     mode = FakeTensorMode(allow_non_fake_inputs=True)
@@ -265,7 +278,7 @@ def trace_model(model: nn.Module, leaves: list[Any], spec: pytree.TreeSpec, trai
     inner.training = model.training
     names = _ModuleNames(model)
     try:
-        with _fake_tensors_of(model, mode):
+        with _fake_tensors_of(model, mode), _quiet():
             trace = (_training_trace if train else _inference_trace)(inner, tensors, mode)
     except BadInput:
         raise
