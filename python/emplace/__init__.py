@@ -10,27 +10,40 @@ those of other tools, and `emplace.gym` has environments for reinforcement learn
 Times are in microseconds and sizes in bytes unless a name says otherwise. Wrong input raises `BadInput`, with one line.
 """
 import importlib as _importlib
+import typing as _typing
 
-from emplace._core import BadInput, Device, Error, Graph, Machine, RunFailed, families, methods, orders
-from emplace.evaluation import Evaluation, EvaluationRow, evaluate
-from emplace.generation import generate
-from emplace.placing import place
-from emplace.plan import Plan
-from emplace.policy import Policy
-from emplace.simulation import Simulation, simulate
+if _typing.TYPE_CHECKING:
+    from emplace._core import BadInput, Device, Error, Graph, Machine, RunFailed, families, methods, orders
+    from emplace.evaluation import Evaluation, EvaluationRow, evaluate
+    from emplace.generation import generate
+    from emplace.placing import place
+    from emplace.plan import Plan
+    from emplace.policy import Policy
+    from emplace.simulation import Simulation, simulate
+
+# By module, what is the package's own. Each is imported when it is first used, so that the command starts at once.
+_NAMES = {
+    "_core": ("BadInput", "Device", "Error", "Graph", "Machine", "RunFailed", "families", "methods", "orders"),
+    "evaluation": ("Evaluation", "EvaluationRow", "evaluate"), "generation": ("generate",), "placing": ("place",), "plan": ("Plan",),
+    "policy": ("Policy",), "simulation": ("Simulation", "simulate"),
+}
+_MODULE_OF = {name: module for module, names in _NAMES.items() for name in names}
+_MODULES = ("formats", "gym", "onnx", "onnx_placed", "torch")
 
 __all__ = [
     "BadInput", "Device", "Error", "Evaluation", "EvaluationRow", "Graph", "Machine", "Plan", "Policy", "RunFailed", "Simulation",
     "evaluate", "families", "generate", "methods", "orders", "place", "simulate",
 ]
-_ON_FIRST_USE = ("formats", "gym", "onnx", "onnx_placed", "torch")
 
 
 def __getattr__(name: str):
-    if name in _ON_FIRST_USE:
+    if name in _MODULES:
         return _importlib.import_module(f"emplace.{name}")
-    raise AttributeError(f"module 'emplace' has no attribute '{name}'")
+    if name not in _MODULE_OF:
+        raise AttributeError(f"module 'emplace' has no attribute '{name}'")
+    value = globals()[name] = getattr(_importlib.import_module(f"emplace.{_MODULE_OF[name]}"), name)
+    return value
 
 
 def __dir__():
-    return sorted([*__all__, *_ON_FIRST_USE])
+    return sorted([*__all__, *_MODULES])

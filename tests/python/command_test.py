@@ -55,5 +55,10 @@ def test_types_and_docstrings_are_there():
 
 
 def test_it_needs_neither_torch_nor_gymnasium_nor_onnx():
-    code = "import sys, emplace; print([m for m in ('torch', 'gymnasium', 'onnx', 'tqdm') if m in sys.modules])"
+    code = "import sys, emplace; emplace.place; print([m for m in ('torch', 'gymnasium', 'onnx', 'tqdm') if m in sys.modules])"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
+
+
+def test_the_command_starts_without_numpy():
+    code = "import sys, emplace.cli; print([m for m in ('numpy', 'argparse') if m in sys.modules])"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
