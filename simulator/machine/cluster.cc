@@ -1,5 +1,6 @@
 #include "simulator/machine/cluster.h"
 
+#include <cmath>
 #include <set>
 
 #include "common/error.h"
@@ -12,12 +13,32 @@
 namespace emplace {
 namespace {
 
+std::vector<int32_t> ReadCores(const YamlReader& reader, const YAML::Node& list) {
+  constexpr double kMostCores = 1 << 16;
+  const auto wrong = [&](const YAML::Node& node, const std::string& what) {
+    return reader.At(node, StrCat("cores: ", what, ", expected a list of different core numbers such as [0, 1]"));
+  };
+  if (!list.IsSequence() || list.size() == 0) throw wrong(list, "is no list, or empty");
+  std::set<int32_t> cores;
+  for (const YAML::Node& node : list) {
+    double core = -1;
+    if (!node.IsScalar() || !YAML::convert<double>::decode(node, core) || !(core >= 0 && core < kMostCores) ||
+        core != std::floor(core)) {
+      throw wrong(node, StrCat("has '", node.IsScalar() ? node.Scalar() : "...", "'"));
+    }
+    if (!cores.insert(static_cast<int32_t>(core)).second) throw wrong(node, StrCat("has ", core, " twice"));
+  }
+  return {cores.begin(), cores.end()};
+}
+
 Device ReadDevice(const YamlReader& reader, const YAML::Node& node) {
-  reader.CheckMap(node, "a device", {"name", "kind", "memory_bytes"});
+  reader.CheckMap(node, "a device", {"name", "kind", "memory_bytes", "cores"});
   const double memory = reader.Number(node, "memory_bytes");
   if (memory >= 0x1p62)
     throw reader.At(node["memory_bytes"], StrCat("memory_bytes is ", memory, ", expected less than 2^62"));
-  return {reader.Text(node, "name"), reader.Text(node, "kind"), static_cast<int64_t>(memory)};
+  Device device = {reader.Text(node, "name"), reader.Text(node, "kind"), static_cast<int64_t>(memory)};
+  if (node["cores"]) device.cores = ReadCores(reader, node["cores"]);
+  return device;
 }
 
 std::vector<Device> ReadDevices(const YamlReader& reader, const YAML::Node& list) {
@@ -86,7 +107,9 @@ std::string ClusterToYaml(const Cluster& cluster) {
   for (const Device& device : cluster.devices) {
     out << YAML::Flow << YAML::BeginMap << YAML::Key << "name" << YAML::Value << YAML::DoubleQuoted << device.name
         << YAML::Key << "kind" << YAML::Value << device.kind << YAML::Key << "memory_bytes" << YAML::Value
-        << device.memory_bytes << YAML::EndMap;
+        << device.memory_bytes;
+    if (!device.cores.empty()) out << YAML::Key << "cores" << YAML::Value << YAML::Flow << device.cores;
+    out << YAML::EndMap;
   }
   out << YAML::EndSeq;
   out << YAML::Key << "op_overhead_us" << YAML::Value << ShortestDouble(cluster.op_overhead_us);

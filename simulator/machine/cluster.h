@@ -17,6 +17,8 @@ struct Device {
   std::string name;  // "gpu:0", unique
   std::string kind;  // "k80"
   int64_t memory_bytes = 0;
+  std::vector<int32_t> cores =
+      {};  // For emplace-hardware: processor cores that a device of the CPU runs on, ascending.
 };
 
 struct Cluster {

@@ -53,6 +53,18 @@ TEST(Cluster, ReadsTheModelOfTheSendingLinks) {
   EXPECT_EQ(model("per_destination"), LinkModel::kPerDestination);
 }
 
+TEST(Cluster, ReadsAndWritesTheCoresOfADevice) {
+  const auto device = [](const std::string& cores) {
+    return "devices: [{name: \"cpu:0\", kind: cpu, memory_bytes: 1, cores: " + cores + "}]\n" + kRest;
+  };
+  const Cluster cluster = ParseCluster(device("[3, 0]"), "d.yaml");
+  EXPECT_EQ(cluster.devices[0].cores, (std::vector<int32_t>{0, 3}));
+  EXPECT_EQ(ParseCluster(ClusterToYaml(cluster), "d.yaml").devices[0].cores, cluster.devices[0].cores);
+  for (const char* wrong : {"[]", "1", "[a]", "[-1]", "[0.5]", "[1, 1]", "[[1]]", "[1e9]"}) {
+    EXPECT_THAT(ClusterError(device(wrong)), HasSubstr("expected a list of different core numbers")) << wrong;
+  }
+}
+
 TEST(Cluster, ReadsATopology) {
   const Cluster cluster = ParseCluster(R"(
 devices:
