@@ -3,9 +3,9 @@
 #include <time.h>
 
 #include <algorithm>
-#include <cmath>
 
 #include "common/error.h"
+#include "common/quantile.h"
 
 namespace emplace::bench {
 
@@ -13,15 +13,6 @@ double ProcessorSeconds() {
   timespec time{};
   EMPLACE_CHECK(clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time) == 0);
   return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
-}
-
-double Quantile(std::vector<double> samples, double share) {
-  EMPLACE_CHECK(!samples.empty() && share >= 0 && share <= 1);
-  std::sort(samples.begin(), samples.end());
-  const double position = share * static_cast<double>(samples.size() - 1);
-  const auto below = static_cast<size_t>(position);
-  const size_t above = std::min(below + 1, samples.size() - 1);
-  return std::lerp(samples[below], samples[above], position - static_cast<double>(below));
 }
 
 Figure Summarize(const std::string& name, const std::string& unit, const std::vector<double>& samples) {

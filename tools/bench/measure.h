@@ -21,8 +21,6 @@ struct Figure {
   int repetitions = 0;
 };
 
-// The quantile at `share`, linear between the two nearest samples. REQUIRES: samples are not empty, 0 <= share <= 1.
-double Quantile(std::vector<double> samples, double share);
 // The median and the spread of the samples. REQUIRES: samples are not empty.
 Figure Summarize(const std::string& name, const std::string& unit, const std::vector<double>& samples);
 
