@@ -27,7 +27,8 @@ CORNERS = {
     r"zmq\.hpp|capnp/|kj/": ("common/wire/",),
     r"nanobind/": ("python/bindings/",),
     r"cuda_runtime": ("policy/placeto/cuda/", "tools/bench/cuda/"),
-    r"torch/|ATen/": ("policy/placeto/reference/", "policy/torch/", "policy/sgdp/sgdp_network", "policy/hierarchical/hierarchical_network", "tools/bench/libtorch/"),
+    r"torch/|ATen/|c10/": ("policy/placeto/reference/", "policy/torch/", "policy/sgdp/sgdp_network", "policy/hierarchical/hierarchical_network",
+                           "tools/bench/libtorch/", "actor/hardware/"),
 }
 INCLUDE = re.compile(r'^\s*#\s*include\s+["<]([^">]+)[">]', re.M)
 

@@ -1,0 +1,56 @@
+// Runs the ops of a step on devices of LibTorch.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstddef>
+#include <map>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "actor/hardware/boxed_call.h"
+#include "actor/hardware/local_devices.h"
+#include "actor/hardware/step_program.h"
+#include "actor/hardware/step_runner.h"
+
+namespace emplace {
+
+class TorchBackend : public StepBackend {
+ public:
+  // Prepares all calls, and makes what is given (given_tensors.h). Throws BadInput, which names the op, for a call that
+  // cannot be run (boxed_call.h), and for one that changes anything in place but a parameter on its own device.
+  // REQUIRES: graph and program outlive the backend.
+  TorchBackend(const OpGraph& graph, const StepProgram& program, std::vector<LocalDevice> devices);
+
+  void PrepareThread(DeviceIndex device) override;
+  void Run(DeviceIndex device, const StepInstruction& instruction) override;
+  void Copy(DeviceIndex device, int32_t value) override;
+  void Free(int32_t value) override;
+  void Finish(DeviceIndex device) override;
+
+  // Gives up the results of the step before, and restores what it changed in place. Call it while no step runs.
+  void PrepareStep();
+  // The tensor of a given op or a result; undefined for an output that is not there. Call it while no step runs.
+  const at::Tensor& TensorOf(OpIndex op, int32_t output) const;
+  // Replaces the tensor of a given op by one of the same type and shape.
+  void Give(OpIndex op, const at::Tensor& tensor);
+
+ private:
+  void Prepare(const StepInstruction& instruction, DeviceIndex device, const std::vector<int64_t>& bounds);
+  void PrepareChanges(const StepInstruction& instruction, DeviceIndex device);
+  void CheckOutputs(const Op& op, const std::vector<at::Tensor>& outputs) const;
+  c10::Device TorchDevice(DeviceIndex device) const;
+  at::Tensor& At(int32_t value) { return tensors_[static_cast<size_t>(value)]; }
+
+  const OpGraph& graph_;
+  const StepProgram& program_;
+  const std::vector<LocalDevice> devices_;
+  std::vector<std::unique_ptr<const BoxedCall>> calls_;  // [n] nullptr for what is not run.
+  std::vector<char> checked_;                            // [n] whether the op's outputs had the graph's shapes once.
+  std::vector<at::Tensor> tensors_;                      // [values] each written by its own device, and freed by any.
+  std::map<OpIndex, int32_t> given_;                     // Values of what is given.
+  std::map<int32_t, at::Tensor> restored_;               // Values that a step changes, with what they were before.
+};
+
+}  // namespace emplace

@@ -1,0 +1,195 @@
+#include "actor/hardware/executor.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <filesystem>
+#include <map>
+#include <span>
+
+#include "common/strings.h"
+#include "simulator/graph/graph_io.h"
+#include "tests/support/bad_input.h"
+#include "tests/support/random_graph.h"
+
+namespace emplace {
+namespace {
+
+using ::testing::HasSubstr;
+
+Cluster Cpus(int32_t count) {
+  Cluster cluster{.devices = {}, .op_overhead_us = 1, .bandwidth_bytes_per_us = 1000};
+  for (int32_t i = 0; i < count; ++i) cluster.devices.push_back({StrCat("cpu:", i), "cpu", int64_t{1} << 40});
+  return cluster;
+}
+
+OpGraph Graph(const std::string& ops) {
+  return ParseGraph(R"({"format": "emplace.graph/1", "name": "g", "ops": [)" + ops + "]}", "g.json");
+}
+
+// Every op on a device of its own draw; ops of one group together.
+Placement GroupedPlacement(Rng& rng, const OpGraph& graph, const Cluster& cluster) {
+  Placement placement = RandomPlacement(rng, graph, cluster);
+  std::map<std::string, DeviceIndex> of_group;
+  for (size_t op = 0; op < placement.size(); ++op) {
+    const std::string& group = graph.ops()[op].group;
+    if (!group.empty()) placement[op] = of_group.try_emplace(group, placement[op]).first->second;
+  }
+  return placement;
+}
+
+std::vector<float> Floats(const std::vector<std::byte>& bytes) {
+  std::vector<float> floats(bytes.size() / sizeof(float));
+  if (!floats.empty()) std::memcpy(floats.data(), bytes.data(), bytes.size());
+  return floats;
+}
+
+constexpr char kInput[] = R"({"name": "x", "type": "emplace.input", "cost_us": 0, "attrs": {"name": "x"},
+  "outputs": [{"bytes": 16, "shape": [2, 2], "dtype": "f32"}]})";
+
+std::string OpWith(const std::string& call, const std::string& shape = "[2, 2]", const std::string& name = "y") {
+  return StrCat(R"({"name": ")", name, R"(", "cost_us": 1, "inputs": ["x:0"], "outputs": [{"bytes": 16, "shape": )",
+                shape, R"(, "dtype": "f32"}], "call": )", call, "}");
+}
+
+void GiveFloats(Executor& executor, OpIndex op, const std::vector<float>& floats) {
+  executor.Give(op, std::as_bytes(std::span(floats)));
+}
+
+TEST(Executor, ViewsConstantsAndListsAreAppliedAsTheCallSays) {
+  const OpGraph graph = Graph(StrCat(
+      kInput, ",",
+      // x times the transpose of its rows in turn: [[1, 2], [3, 4]] * [[1, 3], [2, 4]] = [[5, 11], [11, 25]].
+      OpWith(R"({"op": "aten.mm.default", "args": [{"in": 0}, {"in": 0, "views": [["aten.t.default", []]]}]})"), ",",
+      OpWith(
+          R"({"op": "aten.add.Tensor", "args": [{"in": 0}, {"const": 2, "as": "int"}], "kwargs": {"alpha": {"const": 3, "as": "int"}}})",
+          "[2, 2]", "z"),
+      ",",
+      OpWith(
+          R"({"op": "aten.cat.default", "args": [{"list": [{"in": 0}, {"in": 0, "views": [["aten.slice.Tensor", [0, 1, 2, 1]]]}]}]})",
+          "[3, 2]", "c")));
+  const Cluster cluster = Cpus(2);
+  Executor executor(graph, cluster, {{0, 1, 0, 1}, {}});
+  GiveFloats(executor, 0, {1, 2, 3, 4});
+  executor.Step();
+  EXPECT_EQ(Floats(executor.Bytes(1, 0)), (std::vector<float>{5, 11, 11, 25}));
+  EXPECT_EQ(Floats(executor.Bytes(2, 0)), (std::vector<float>{7, 8, 9, 10}));
+  EXPECT_EQ(Floats(executor.Bytes(3, 0)), (std::vector<float>{1, 2, 3, 4, 3, 4}));
+  EXPECT_EQ(executor.program().results, (std::vector<OpIndex>{1, 2, 3}));
+}
+
+TEST(Executor, WhatAStepChangesInPlaceIsRestoredBeforeTheNext) {
+  const OpGraph graph = Graph(StrCat(
+      R"({"name": "w", "type": "emplace.parameter", "cost_us": 0, "attrs": {"name": "w"},
+          "outputs": [{"bytes": 8, "shape": [2], "dtype": "f32"}]},
+         {"name": "g", "cost_us": 1, "inputs": ["w:0"], "outputs": [{"bytes": 8, "shape": [2], "dtype": "f32"}],
+          "call": {"op": "aten.mul.Tensor", "args": [{"in": 0}, {"in": 0}]}},
+         {"name": "w/update", "cost_us": 1, "inputs": ["w:0", "g:0"],
+          "call": {"op": "aten.sub_.Tensor", "args": [{"in": 0}, {"in": 1}]}},
+         {"name": "new w", "cost_us": 1, "inputs": ["w:0", "^w/update"], "outputs": [{"bytes": 8, "shape": [2], "dtype": "f32"}],
+          "call": {"op": "aten.clone.default", "args": [{"in": 0}]}})"));
+  Executor executor(graph, Cpus(2), {{0, 1, 0, 0}, {}});
+  GiveFloats(executor, 0, {3, 5});
+  for (int step = 0; step < 3; ++step) {
+    executor.Step();
+    EXPECT_EQ(Floats(executor.Bytes(3, 0)), (std::vector<float>{3 - 9, 5 - 25}));
+  }
+  EXPECT_THAT(BadInputOf([&] {
+                Executor(graph, Cpus(2), {{0, 1, 1, 0}, {}});
+              }),
+              HasSubstr("op 'w/update': changes 'w' in place, expected a parameter on the op's own device"));
+}
+
+// The promise of design section 10, on captured training steps of a network of each kind.
+TEST(Executor, EveryPlacementGivesTheBitsOfOneDevice) {
+  const Cluster cluster = Cpus(3);
+  for (const char* name : {"mlp.graph.json", "cnn.graph.json.zst", "transformer.graph.json.zst"}) {
+    const OpGraph graph = LoadGraph(std::filesystem::path(EMPLACE_TEST_GRAPHS) / name);
+    const Placement one(static_cast<size_t>(graph.num_ops()));
+    Executor reference(graph, cluster, {one, {}});
+    reference.Step();
+    size_t compared = 0;
+    for (uint64_t seed = 0; seed < 8; ++seed) {
+      Rng rng(seed);
+      Executor executor(graph, cluster, {GroupedPlacement(rng, graph, cluster), {}});
+      for (int step = 0; step < 2; ++step) {
+        executor.Step();
+        ASSERT_EQ(executor.program().results, reference.program().results);
+        for (const OpIndex op : executor.program().results) {
+          for (size_t i = 0; i < graph.op(op).outputs.size(); ++i) {
+            const auto output = static_cast<int32_t>(i);
+            ASSERT_EQ(executor.Bytes(op, output), reference.Bytes(op, output)) << name << " " << graph.op(op).name;
+            compared += reference.Bytes(op, output).size();
+          }
+        }
+      }
+    }
+    EXPECT_GT(compared, 1000u);
+  }
+}
+
+TEST(Executor, FollowsTheOrderOfThePlacement) {
+  const OpGraph graph = LoadGraph(std::filesystem::path(EMPLACE_TEST_GRAPHS) / "mlp.graph.json");
+  const Cluster cluster = Cpus(2);
+  Rng rng(3);
+  const Placement placement = GroupedPlacement(rng, graph, cluster);
+  const DeviceOrders orders = RandomOrders(rng, graph, cluster, placement);
+  Executor executor(graph, cluster, {placement, orders});
+  const StepTimes& times = executor.Step();
+  for (const std::vector<OpIndex>& order : orders) {
+    double last_us = 0;
+    for (const OpIndex op : order) {
+      if (IsGiven(graph.op(op))) continue;
+      EXPECT_GE(times.op_begin_us[static_cast<size_t>(op)], last_us);
+      last_us = times.op_end_us[static_cast<size_t>(op)];
+    }
+  }
+}
+
+std::string RunError(const std::string& op, const Cluster& cluster = Cpus(1)) {
+  return BadInputOf([&] {
+    const OpGraph graph = Graph(StrCat(kInput, ",", op));
+    Executor(graph, cluster, {{0, 0}, {}}).Step();
+  });
+}
+
+TEST(Executor, RefusesWhatItCannotRun) {
+  EXPECT_THAT(RunError(R"({"name": "y", "cost_us": 1, "inputs": ["x:0"]})"), HasSubstr("op 'y' has no call"));
+  EXPECT_THAT(RunError(OpWith(R"({"op": "aten.from_file.default", "args": []})")), HasSubstr("op 'y': call: op is"));
+  EXPECT_THAT(RunError(OpWith(R"({"op": "aten.mm.default", "args": [{"in": 0}]})")),
+              HasSubstr("argument 'mat2' is missing"));
+  EXPECT_THAT(RunError(OpWith(R"({"op": "aten.relu.default", "args": [{"in": 0}, {"in": 0}]})")),
+              HasSubstr("has 2 arguments, expected at most 1"));
+  EXPECT_THAT(RunError(OpWith(R"({"op": "aten.relu.default", "args": [{"in": 0}], "kwargs": {"x": {"in": 0}}})")),
+              HasSubstr("has no argument 'x'"));
+  EXPECT_THAT(RunError(OpWith(R"({"op": "aten.relu.default", "args": [{"const": "a", "as": "str"}]})")),
+              HasSubstr("argument 'self' has a value of another type, expected Tensor"));
+  EXPECT_THAT(RunError(OpWith(R"({"op": "aten.relu.default", "args": [{"in": 0}]})", "[4]")),
+              HasSubstr("op 'y': output 0 is Float of shape [2, 2], the graph says Float of shape [4]"));
+  const std::string good = OpWith(R"({"op": "aten.relu.default", "args": [{"in": 0}]})");
+  EXPECT_EQ(RunError(good), "");
+  Cluster other = Cpus(1);
+  other.devices[0].name = "gpu:0";
+  EXPECT_THAT(RunError(good, other), HasSubstr("device 'gpu:0': no device of this computer"));
+  other.devices[0].name = "cuda:7";
+  EXPECT_THAT(RunError(good, other), HasSubstr("device 'cuda:7': is not there"));
+}
+
+TEST(Executor, AnOpThatFailsEndsTheStepWithItsName) {
+  const OpGraph graph = Graph(StrCat(
+      kInput, ",",
+      OpWith(
+          R"({"op": "aten.mm.default", "args": [{"in": 0}, {"in": 0, "views": [["aten.view.default", [[4, 1]]]]}]})")));
+  Executor executor(graph, Cpus(2), {{0, 1}, {}});
+  try {
+    executor.Step();
+    ADD_FAILURE() << "nothing thrown";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.exit_code(), 1);
+    EXPECT_THAT(error.what(), HasSubstr("op 'y' failed: mat1 and mat2 shapes cannot be multiplied"));
+  }
+}
+
+}  // namespace
+}  // namespace emplace

@@ -1,0 +1,79 @@
+// `emplace-hardware` as a user runs it.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "tests/tools/cli_folder.h"
+
+namespace emplace {
+namespace {
+
+constexpr char kGraph[] = "--graph " EMPLACE_TEST_GRAPHS "/mlp.graph.json ";
+
+class HardwareCommand : public CliFolder {
+ protected:
+  HardwareCommand() {
+    Write("cpus.yaml", Devices("cpu:0", "") + Device("cpu:1", "") + kLinks);
+    Write("one.json", "[" + Repeated("0", 25) + "]");
+    std::string split;
+    for (int op = 0; op < 25; ++op) split += op < 6 || op % 2 == 0 ? (op > 0 ? ", 0" : "0") : ", 1";
+    Write("split.json", "[" + split + "]");
+  }
+
+  static constexpr char kLinks[] = "op_overhead_us: 1\ntransfer: {bandwidth_bytes_per_us: 1000, overhead_us: 0}\n";
+  static std::string Device(const std::string& name, const std::string& more) {
+    return "  - {name: \"" + name + "\", kind: cpu, memory_bytes: 1e9" + more + "}\n";
+  }
+  static std::string Devices(const std::string& name, const std::string& more) {
+    return "devices:\n" + Device(name, more);
+  }
+  static std::string Repeated(const std::string& text, int count) {
+    std::string all = text;
+    for (int i = 1; i < count; ++i) all += ", " + text;
+    return all;
+  }
+};
+
+TEST_F(HardwareCommand, RunPrintsMeasuredAndPredictedTimes) {
+  const Outcome outcome = Emplace(std::string("run ") + kGraph +
+                                  "--devices cpus.yaml --placement one.json --steps 5 --by-op --by-link --json");
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  const nlohmann::json document = nlohmann::json::parse(outcome.out);
+  EXPECT_GT(document["measured_us"].get<double>(), 0);
+  EXPECT_GT(document["predicted_us"].get<double>(), 0);
+  EXPECT_GE(document["spread_us"].get<double>(), 0);
+  EXPECT_EQ(document["steps"], 5);
+  EXPECT_EQ(document["ops"].size(), 19u);  // 25 without 4 parameters and 2 inputs.
+  EXPECT_EQ(document["links"].size(), 2u);
+  EXPECT_EQ(document["links"][0]["copies"], 0);
+  const Outcome text = Emplace(std::string("run ") + kGraph + "--devices cpus.yaml --placement one.json --steps 2");
+  EXPECT_EQ(text.exit_code, 0);
+  EXPECT_THAT(text.out, testing::AllOf(testing::HasSubstr("measured"), testing::HasSubstr("predicted")));
+}
+
+TEST_F(HardwareCommand, RefusesDevicesThatAreNotHere) {
+  const std::string run = std::string("run ") + kGraph + "--placement one.json --devices ";
+  Write("gpus.yaml", Devices("cuda:99", "") + kLinks);
+  ExpectRefused(run + "gpus.yaml", "device 'cuda:99': is not there");
+  Write("far.yaml", Devices("cpu:0", ", cores: [60000]") + kLinks);
+  ExpectRefused(run + "far.yaml", "device 'cpu:0': core 60000 is not there");
+  Write("both.yaml", Devices("cpu:0", ", cores: [0]") + Device("cpu:1", ", cores: [0]") + kLinks);
+  ExpectRefused(run + "both.yaml", "device 'cpu:1': core 0 is also one of 'cpu:0'");
+}
+
+TEST_F(HardwareCommand, RefusesGraphsThatCannotBeRun) {
+  const std::string begin =
+      R"({"format": "emplace.graph/1", "name": "g", "ops": [{"name": "a", "cost_us": 1, "inputs": [])";
+  Write("p.json", "[0]");
+  Write("plain.graph.json", begin + "}]}");
+  ExpectRefused("run --graph plain.graph.json --devices cpus.yaml --placement p.json", "op 'a' has no call");
+  Write("evil.graph.json", begin + R"(, "call": {"op": "aten.save.default"}}]})");
+  ExpectRefused("run --graph evil.graph.json --devices cpus.yaml --placement p.json",
+                "op 'a': call: op is \"aten.save.default\", expected an operator that may be run");
+  ExpectRefused(std::string("run ") + kGraph + "--devices cpus.yaml --placement one.json --throttle-latency 3",
+                "--throttle");
+}
+
+}  // namespace
+}  // namespace emplace
