@@ -18,6 +18,7 @@
 #include "simulator/families/ptb.h"
 #include "simulator/families/rnnlm.h"
 #include "simulator/families/transformer_xl.h"
+#include "simulator/families/wavenet.h"
 
 namespace emplace {
 namespace {
@@ -56,6 +57,8 @@ const std::vector<FamilyEntry>& Families() {
       Network("txl2", [](const StepOptions& step) { return BuildTransformerXl({.layers = 2}, step); }),
       Network("txl4", [](const StepOptions& step) { return BuildTransformerXl({.layers = 4}, step); }),
       Network("txl8", [](const StepOptions& step) { return BuildTransformerXl({.layers = 8}, step); }),
+      Network("wavenet2", [](const StepOptions& step) { return BuildWavenet({.stacks = 2}, step); }),
+      Network("wavenet4", [](const StepOptions& step) { return BuildWavenet({.stacks = 4}, step); }),
   };
   return families;
 }

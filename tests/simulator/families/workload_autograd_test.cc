@@ -18,6 +18,7 @@
 #include "simulator/families/op_table.h"
 #include "simulator/families/rnnlm.h"
 #include "simulator/families/transformer_xl.h"
+#include "simulator/families/wavenet.h"
 #include "tests/simulator/families/run_program.h"
 
 namespace emplace {
@@ -154,6 +155,37 @@ TEST(TransformerXl, ScoresGoByTheDistanceOfQueryAndKey) {
           EXPECT_NEAR(scores[h][b][i][j].item<double>(), expected, 1e-12);
         }
       }
+    }
+  }
+}
+
+TEST(WorkloadAutograd, Wavenet) {
+  const WavenetModel model{
+      .stacks = 2, .stack_layers = 3, .channels = 4, .skip = 3, .levels = 5, .batch = 2, .samples = 12};
+  ExpectAutogradAgrees(BuildWavenet(model), model.levels, "");
+}
+
+// Van den Oord et al. 2016, section 2.1: a stack with dilations 1, 2, ..., 512 sees 1,024 samples, and so in general a
+// stack of n layers 2^n. The first convolution adds one more.
+TEST(Wavenet, ASampleSeesTheReceptiveFieldAndNothingLater) {
+  for (const int64_t stacks : {1, 2}) {
+    const WavenetModel model{.stacks = stacks,
+                             .stack_layers = 3,
+                             .channels = 4,
+                             .skip = 16,  // Enough that some pass the ReLUs.
+                             .levels = 5,
+                             .batch = 1,
+                             .samples = 30};
+    const TensorProgram program = BuildWavenet(model);
+    std::map<std::string, torch::Tensor> given = RandomInputs(program, model.levels);
+    torch::Tensor& waveform = given.at("waveform");
+    waveform.requires_grad_(true);
+    const int64_t at = 25;
+    ValueOf(program, RunProgram(program, given), "head/by_sample")[0][at].sum().backward();
+    const torch::Tensor seen = waveform.grad().abs().sum({0, 1, 3}) > 0;  // [samples]
+    const int64_t field = stacks * ((1 << model.stack_layers) - 1) + 1 + 1;
+    for (int64_t t = 0; t < model.samples; ++t) {
+      EXPECT_EQ(seen[t].item<bool>(), t <= at && t > at - field) << stacks << " stacks, sample " << t;
     }
   }
 }

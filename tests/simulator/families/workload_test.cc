@@ -17,6 +17,7 @@
 #include "simulator/families/op_table.h"
 #include "simulator/families/rnnlm.h"
 #include "simulator/families/transformer_xl.h"
+#include "simulator/families/wavenet.h"
 
 namespace emplace {
 namespace {
@@ -211,6 +212,21 @@ TEST(TransformerXl, FlopsAreThoseOfItsProducts) {
   const double layer = rows * 24 * heads + 2 * keys * 24 * 2 * heads + keys * 24 * heads + rows * heads * 24 +
                        3 * rows * keys * heads + 2 * rows * 24 * 40 + rows * (40 + 24) / 2;
   EXPECT_EQ(ForwardMultiplyAdds(BuildTransformerXl(model)), 3 * layer + rows * 24 * 30);
+}
+
+// The paper says no number of parameters; these are sums over the layers that it describes.
+TEST(Wavenet, ParametersAndFlopsAreThoseOfItsLayers) {
+  const WavenetModel model{
+      .stacks = 2, .stack_layers = 3, .channels = 5, .skip = 4, .levels = 7, .batch = 2, .samples = 20};
+  const auto convolution = [](double from, double to, double kernel) { return from * to * kernel + to; };
+  const double layer = convolution(5, 2 * 5, 2) + convolution(5, 5, 1) + convolution(5, 4, 1);
+  const double unread = convolution(5, 5, 1);  // The last layer has no output but its skip connection.
+  const double head = convolution(4, 4, 1) + convolution(4, 7, 1);
+  const TensorProgram program = BuildWavenet(model);
+  EXPECT_EQ(Parameters(program), convolution(7, 5, 2) + 6 * layer - unread + head);
+  // Every weight once a sample, and biases: half a multiply-add.
+  const double biases = 5 + 6 * (2 * 5 + 5 + 4) - 5 + 4 + 7;
+  EXPECT_EQ(ForwardMultiplyAdds(program), 2 * 20 * (Parameters(program) - biases + biases / 2));
 }
 
 // Zhou et al. 2020 (SGDP): the networks of eight layers have over 50,000 ops.
