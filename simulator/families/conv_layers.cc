@@ -74,6 +74,18 @@ TensorId ConvLayers::FactorizedReduction(const std::string& name, TensorId x, in
   return BatchNorm(name + "/bn", Concatenate(name + "/cat", halves));
 }
 
+CellInputs ConvLayers::Adjust(const std::string& name, CellInputs inputs, int64_t out) {
+  CellInputs adjusted = {Calibrate(name + "/h", inputs.previous, out), inputs.before};
+  if (inputs.before < 0) {
+    adjusted.before = inputs.previous;
+  } else if (height(inputs.before) != height(inputs.previous)) {
+    adjusted.before = FactorizedReduction(name + "/p", Relu(name + "/p/relu", inputs.before), out);
+  } else if (channels(inputs.before) != out) {
+    adjusted.before = Calibrate(name + "/p", inputs.before, out);
+  }
+  return adjusted;
+}
+
 TensorId ConvLayers::Classify(const std::string& name, TensorId x, TensorId labels, int64_t classes) {
   const int64_t images = p_.tensor(x).shape[0];
   const int64_t width = channels(x);

@@ -12,6 +12,12 @@ namespace emplace {
 
 using Size2 = std::array<int64_t, 2>;  // Height, width.
 
+// What a cell reads (Zoph et al. 2018): the output of the cell before, and of the one before that; -1: there is none.
+struct CellInputs {
+  TensorId previous = -1;
+  TensorId before = -1;
+};
+
 // Adds layers to a program. Ops and parameters are named "<name>/<part>". REQUIRES: the program outlives the object.
 class ConvLayers {
  public:
@@ -36,6 +42,10 @@ class ConvLayers {
   // Halves the size: 1x1 convolutions of the pixels at even and at odd places, each for half the
   // channels, then batch norm.
   TensorId FactorizedReduction(const std::string& name, TensorId x, int64_t channels);
+
+  // The inputs of a cell, with `channels` channels and of the same size. The first cell has one input only, and reads
+  // it as it is in place of the other.
+  CellInputs Adjust(const std::string& name, CellInputs inputs, int64_t channels);
 
   // Average over all pixels, linear layer, cross entropy against labels [N]: a scalar.
   TensorId Classify(const std::string& name, TensorId x, TensorId labels, int64_t classes);

@@ -9,6 +9,7 @@
 #include "common/error.h"
 #include "common/rng.h"
 #include "common/strings.h"
+#include "simulator/families/amoebanet.h"
 #include "simulator/families/cifar10.h"
 #include "simulator/families/gnmt.h"
 #include "simulator/families/inception_v3.h"
@@ -59,6 +60,7 @@ const std::vector<FamilyEntry>& Families() {
       Network("txl8", [](const StepOptions& step) { return BuildTransformerXl({.layers = 8}, step); }),
       Network("wavenet2", [](const StepOptions& step) { return BuildWavenet({.stacks = 2}, step); }),
       Network("wavenet4", [](const StepOptions& step) { return BuildWavenet({.stacks = 4}, step); }),
+      Network("amoebanet", [](const StepOptions& step) { return BuildAmoebanet({}, step); }),
   };
   return families;
 }

@@ -8,12 +8,6 @@
 namespace emplace {
 namespace {
 
-// What a cell reads: the output of the cell before, and of the one before that.
-struct CellInputs {
-  TensorId previous = -1;
-  TensorId before = -1;
-};
-
 class NasnetBuilder {
  public:
   NasnetBuilder(const NasnetModel& model, TensorProgram& program)
@@ -42,26 +36,10 @@ class NasnetBuilder {
   }
 
  private:
-  // The cell's two inputs, with `filters` channels and of the same size.
-  CellInputs Adjusted(const std::string& n, CellInputs x, int64_t filters) {
-    CellInputs adjusted;
-    adjusted.previous = layers_.Calibrate(n + "/h", x.previous, filters);
-    if (x.before < 0) {
-      adjusted.before = x.previous;  // The first cell has one input only, and reads it as it is.
-    } else if (layers_.height(x.before) != layers_.height(x.previous)) {
-      adjusted.before = layers_.FactorizedReduction(n + "/p", layers_.Relu(n + "/p/relu", x.before), filters);
-    } else if (layers_.channels(x.before) != filters) {
-      adjusted.before = layers_.Calibrate(n + "/p", x.before, filters);
-    } else {
-      adjusted.before = x.before;
-    }
-    return adjusted;
-  }
-
   // Figure 4 of the paper, left.
   TensorId Normal(const std::string& n, CellInputs inputs, int64_t filters) {
     program_.SetStage(++stage_);
-    const auto [h, p] = Adjusted(n, inputs, filters);
+    const auto [h, p] = layers_.Adjust(n, inputs, filters);
     const auto separable = [&](const char* part, TensorId x, int64_t kernel) {
       return layers_.SeparableTwice(n + part, x, filters, kernel, 1);
     };
@@ -77,7 +55,7 @@ class NasnetBuilder {
   // Figure 4, right: the first three blocks halve the size.
   TensorId Reduction(const std::string& n, CellInputs inputs, int64_t filters) {
     program_.SetStage(++stage_);
-    const auto [h, p] = Adjusted(n, inputs, filters);
+    const auto [h, p] = layers_.Adjust(n, inputs, filters);
     const auto separable = [&](const char* part, TensorId x, int64_t kernel, int64_t stride) {
       return layers_.SeparableTwice(n + part, x, filters, kernel, stride);
     };

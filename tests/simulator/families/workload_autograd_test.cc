@@ -10,6 +10,7 @@
 #include <stdexcept>
 #include <string>
 
+#include "simulator/families/amoebanet.h"
 #include "simulator/families/cifar10.h"
 #include "simulator/families/gnmt.h"
 #include "simulator/families/inception_v3.h"
@@ -188,6 +189,11 @@ TEST(Wavenet, ASampleSeesTheReceptiveFieldAndNothingLater) {
       EXPECT_EQ(seen[t].item<bool>(), t <= at && t > at - field) << stacks << " stacks, sample " << t;
     }
   }
+}
+
+TEST(WorkloadAutograd, Amoebanet) {
+  ExpectAutogradAgrees(
+      BuildAmoebanet({.batch = 2, .image = 64, .layers = 3, .filters = 16, .stem_filters = 6, .classes = 5}), 5, "");
 }
 
 TEST(WorkloadAutograd, InceptionV3) {

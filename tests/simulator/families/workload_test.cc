@@ -7,6 +7,7 @@
 #include <set>
 #include <string>
 
+#include "simulator/families/amoebanet.h"
 #include "simulator/families/cifar10.h"
 #include "simulator/families/cost_model.h"
 #include "simulator/families/gnmt.h"
@@ -227,6 +228,61 @@ TEST(Wavenet, ParametersAndFlopsAreThoseOfItsLayers) {
   // Every weight once a sample, and biases: half a multiply-add.
   const double biases = 5 + 6 * (2 * 5 + 5 + 4) - 5 + 4 + 7;
   EXPECT_EQ(ForwardMultiplyAdds(program), 2 * 20 * (Parameters(program) - biases + biases / 2));
+}
+
+// Huang et al. 2019 (GPipe), table 1: AmoebaNet-D (L, D).
+TEST(Amoebanet, HasThePublishedParameters) {
+  struct Published {
+    int64_t layers;
+    int64_t filters;
+    double parameters;
+  };
+  for (const auto& [layers, filters, parameters] :
+       {Published{18, 208, 82e6}, {18, 416, 318e6}, {36, 544, 1.05e9}, {72, 512, 1.8e9}}) {
+    const TensorProgram program = BuildAmoebanet({.batch = 1, .image = 32, .layers = layers, .filters = filters});
+    EXPECT_NEAR(Parameters(program), parameters, 0.025 * parameters) << layers << ", " << filters;
+  }
+}
+
+// Per pixel of its output, in units of filters^2: a cell's convolutions without those of its inputs.
+TEST(Amoebanet, FlopsAreThoseOfItsCells) {
+  const AmoebanetModel model{.batch = 1, .image = 64, .layers = 6, .filters = 16, .stem_filters = 8, .classes = 10};
+  constexpr double kBottleneck = 0.25 + 14.0 / 16 + 0.25;               // 1x1 to a quarter, 1x7 and 7x1, 1x1 back
+  constexpr double kNormal = 3 + 2 * kBottleneck;                       // and three 1x1
+  constexpr double kReduction = 1 + kBottleneck + 1 + 9.0 / 16 + 0.25;  // one 1x1, one 3x3 that reads 4 pixels for one
+  const auto squared = [](double x) { return x * x; };
+  double expected = squared(32) * 27 * 8;  // The stem halves 64 pixels.
+  // The inputs of a cell, `before` and `previous`: their sizes and channels. Convolutions bring both to the filters.
+  double size = 32;
+  double channels = 8;
+  double before_size = 0;  // There is none.
+  double before_channels = 0;
+  const auto cell = [&](bool reduces, double filters) {
+    expected += squared(size) * channels * filters;
+    if (before_size > 0 && (before_size != size || before_channels != filters)) {
+      expected +=
+          squared(size) * before_channels * filters;  // Strided where it is larger: for each pixel that is left.
+    }
+    before_size = size;
+    const double second = before_channels;
+    before_channels = channels;
+    if (reduces) size /= 2;
+    expected += squared(size) * squared(filters) * (reduces ? kReduction : kNormal);
+    // The first cell pools its second input, the stem's 8 channels, and its 3x3 begins from them.
+    if (second == 0) {
+      expected += squared(size) * channels * filters + squared(2 * size) * (channels - filters) * filters / 4;
+    }
+    channels = (reduces ? 3 : 4) * filters;
+  };
+  cell(true, 4);
+  cell(true, 8);
+  for (const double filters : {16.0, 32.0, 64.0}) {
+    if (filters > 16) cell(true, filters);
+    cell(false, filters);
+    cell(false, filters);
+  }
+  expected += channels * 10 + 10.0 / 2;
+  EXPECT_EQ(ForwardMultiplyAdds(BuildAmoebanet(model)), expected);
 }
 
 // Zhou et al. 2020 (SGDP): the networks of eight layers have over 50,000 ops.
