@@ -20,7 +20,7 @@ using Clock = std::chrono::steady_clock;
 
 constexpr std::chrono::milliseconds kPoll(20);
 constexpr std::chrono::milliseconds kWhileFull(2);  // How long control may wait for room.
-// After the last goodbye, what was sent before it may still be on its way over the other socket.
+// After the last goodbye or episode, what was sent before may still be on its way over the other socket.
 constexpr std::chrono::milliseconds kQuiet(250);
 constexpr std::chrono::milliseconds kQuietWhileOwed(
     3000);  // The same while some of what actors say they sent is not here.
@@ -389,17 +389,20 @@ void FrontEnd::CountQueuedAsStale() {
 void FrontEnd::Finish(std::chrono::milliseconds timeout) {
   stopping_ = true;
   const Clock::time_point deadline = Clock::now() + timeout;
-  Clock::time_point last_arrival = Clock::now();
+  Clock::time_point last_sign = Clock::now();  // When the last episode came, or an actor left.
+  int64_t alive = stats().actors_alive;
   while (Clock::now() < deadline) {
     // As they come: a full queue would hold up the actors' last episodes, and a connection that is held up when its
     // actor ends loses what ZeroMQ has in hand, a linger or not. Their goodbyes wait behind these, too.
     if (const std::optional<Episode> episode = Pop(kPoll)) {
       ledger_.CountStale(episode->trajectory.actor);
-      last_arrival = Clock::now();
+      last_sign = Clock::now();
       continue;
     }
     const FrontEndStats now = stats();
-    if (now.actors_alive == 0 && Clock::now() - last_arrival > (now.owed > 0 ? kQuietWhileOwed : kQuiet)) break;
+    // An actor may finish an episode for many seconds before it hears of the end; what it sent then is on its way.
+    if (std::exchange(alive, now.actors_alive) != now.actors_alive) last_sign = Clock::now();
+    if (now.actors_alive == 0 && Clock::now() - last_sign > (now.owed > 0 ? kQuietWhileOwed : kQuiet)) break;
   }
   done_ = true;
   thread_.join();

@@ -562,6 +562,26 @@ TEST_F(FrontEndTest, TheEndWaitsForWhatWasSentBeforeAGoodbye) {
   EXPECT_EQ(total.lost, 0U);
 }
 
+// An actor hears of the end only after the episode that it plays, which may take longer than the front end waits for
+// what is on its way.
+TEST_F(FrontEndTest, TheEndWaitsForWhatWasSentBeforeALateGoodbye) {
+  const auto front_end = Start();
+  Client actor(front_end->address(), "a", 1);
+  actor.Join();
+  std::thread late([&] {
+    EXPECT_TRUE(actor.Receives<Stop>());
+    std::this_thread::sleep_for(milliseconds(3500));
+    actor.control().Send(Goodbye{actor.key(), 1});
+    std::this_thread::sleep_for(milliseconds(500));
+    EXPECT_TRUE(actor.Produce(episode(0)));
+    actor.Leave();
+  });
+  front_end->Finish(milliseconds(10'000));
+  late.join();
+  EXPECT_EQ(ledger_.Total().stale, 1U);
+  EXPECT_EQ(ledger_.Total().lost, 0U);
+}
+
 TEST_F(FrontEndTest, ATakenPortIsSaid) {
   const auto first = Start();
   const std::string address = first->address();
