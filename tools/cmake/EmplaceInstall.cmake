@@ -12,16 +12,18 @@ endforeach()
 install(TARGETS ${programs} RUNTIME_DEPENDENCY_SET emplace_libraries RUNTIME DESTINATION bin)
 
 # The library for C++ programs, also as the component `library` alone.
-include(CMakePackageConfigHelpers)
-set(package lib/cmake/Emplace)
-write_basic_package_version_file(${PROJECT_BINARY_DIR}/EmplaceConfigVersion.cmake COMPATIBILITY SameMinorVersion)
-set_target_properties(emplace_shared PROPERTIES INSTALL_RPATH "$ORIGIN")
-install(TARGETS emplace_shared EXPORT EmplaceTargets RUNTIME_DEPENDENCY_SET emplace_libraries
-  LIBRARY DESTINATION lib COMPONENT library)
-install(EXPORT EmplaceTargets NAMESPACE Emplace:: DESTINATION ${package} COMPONENT library)
-install(FILES tools/library/EmplaceConfig.cmake ${PROJECT_BINARY_DIR}/EmplaceConfigVersion.cmake
-  DESTINATION ${package} COMPONENT library)
-install(FILES tools/library/emplace.h DESTINATION include/emplace COMPONENT library)
+if(TARGET emplace_shared)
+  include(CMakePackageConfigHelpers)
+  set(package lib/cmake/Emplace)
+  write_basic_package_version_file(${PROJECT_BINARY_DIR}/EmplaceConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+  set_target_properties(emplace_shared PROPERTIES INSTALL_RPATH "$ORIGIN")
+  install(TARGETS emplace_shared EXPORT EmplaceTargets RUNTIME_DEPENDENCY_SET emplace_libraries
+    LIBRARY DESTINATION lib COMPONENT library)
+  install(EXPORT EmplaceTargets NAMESPACE Emplace:: DESTINATION ${package} COMPONENT library)
+  install(FILES tools/library/EmplaceConfig.cmake ${PROJECT_BINARY_DIR}/EmplaceConfigVersion.cmake
+    DESTINATION ${package} COMPONENT library)
+  install(FILES tools/library/emplace.h DESTINATION include/emplace COMPONENT library)
+endif()
 
 install(RUNTIME_DEPENDENCY_SET emplace_libraries
   # The C library's own parts have to be those of the machine, as has the driver of a GPU.
