@@ -114,6 +114,25 @@ TEST_F(ExportTest, ThePolicyIsTheBestThereIs) {
               HasSubstr("policy of version 90, makespan / one device 0.7000 on the validation"));
 }
 
+TEST_F(ExportTest, AnOnnxModelIsThePolicyToo) {
+  ExpectRefused("export run --onnx out.onnx", "has no policy yet");
+  WritePolicy("run/policy.safetensors", 60);
+  const Json policy = Printed("export run --onnx out.onnx --policy out.safetensors").at("policy");
+  EXPECT_EQ(policy.at("onnx"), "out.onnx");
+  EXPECT_EQ(policy.at("written"), "out.safetensors");
+  EXPECT_THAT(ReadFile(folder_ / "out.onnx"), HasSubstr("classifier.2.weight"));
+}
+
+TEST_F(ExportTest, ARunDirectoryStandsForItsBestPolicy) {
+  const std::string place = "place --graph tiny_0.graph.json --devices d.yaml --method policy --policy ";
+  ExpectRefused(place + "run --out out.json", "has no policy yet");
+  WritePolicy("run/policy.safetensors", 60);
+  Json by_run = Printed(place + "run");
+  Json by_file = Printed(place + "run/policy.safetensors");
+  for (Json* placed : {&by_run, &by_file}) placed->erase("seconds");
+  EXPECT_EQ(by_run, by_file);
+}
+
 TEST_F(ExportTest, InspectSaysWhatTheFilesAre) {
   Sample(80);
   const auto what = [&](const std::string& file) { return Printed("inspect run/" + file).at("what"); };

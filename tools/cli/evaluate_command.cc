@@ -188,7 +188,8 @@ void AddEvaluateCommand(CLI::App& app, std::function<int()>& run) {
   command->add_option("--split", args->split, "Of each folder only this part of its split.json")
       ->check(CLI::IsMember({"train", "test"}));
   command->add_option("--devices", args->devices, "Devices, YAML")->required();
-  command->add_option("--policy", args->policy, "Policy, RUN_DIR/policy.safetensors");
+  command->add_option("--policy", args->policy,
+                      "Policy file, *.safetensors, or a run directory, of which the best policy so far is taken");
   command->add_option("--methods", args->methods, "Comma-separated, of: " + Join(MethodNames(), ", "))
       ->capture_default_str();
   command->add_option("--samples", args->samples, "For `policy`: sampled episodes beside the greedy one")

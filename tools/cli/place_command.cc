@@ -169,7 +169,9 @@ void AddPlaceCommand(CLI::App& app, std::function<int()>& run) {
       "place", "Place one graph as well as the given time allows; never slower than the best single device");
   command->add_option("--graph", args->graph, "Graph, *.graph.json[.zst]")->required();
   command->add_option("--devices", args->devices, "Devices, YAML")->required();
-  command->add_option("--policy", args->policy, "Policy, RUN_DIR/policy.safetensors: auto tries its placement, too");
+  command->add_option("--policy", args->policy,
+                      "Policy file, *.safetensors, or a run directory, of which the best policy so far is taken: auto "
+                      "tries its placement, too");
   command->add_option("--method", args->method, "One of: " + Join(MethodNames(), ", "))->capture_default_str();
   std::vector<std::string> orders = OrderNames();
   orders.insert(orders.begin(), kNoOrder);
