@@ -1,0 +1,52 @@
+#!/usr/bin/env python3
+"""What tools/reproduce/forty_models.py makes of rows, and how it goes on, without any of the models."""
+import json
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+from unittest import mock
+
+from support import cells
+
+import forty_models
+
+MODEL = {"model": "timm/nfnet_f0", "ops": {"1": 1000, "4": 2000, "8": 3000}, "capture_s": {"1": 1.25, "4": 2, "8": 4},
+         "gain": {"2x1": 1.5, "4x1": None, "8x1": 3, "2x4": 4, "4x4": 5, "8x4": 6, "2x8": 7, "4x8": 8, "8x8": 9}}
+
+
+class FortyModels(unittest.TestCase):
+    def run_script(self, out, process, *arguments):
+        with mock.patch.object(sys, "argv", ["forty_models.py", "--out", str(out), *arguments]), \
+                mock.patch.object(subprocess, "run", side_effect=process) as run, mock.patch("builtins.print"):
+            forty_models.main()
+        return run
+
+    def test_there_are_twenty_of_torchvision_and_twenty_others(self):
+        self.assertEqual(len(set(forty_models.NAMES)), 40)
+        self.assertEqual(sum(name.startswith("torchvision/") for name in forty_models.NAMES), 20)
+
+    def test_a_line_has_the_gains_by_gpus_and_then_by_micro_batches(self):
+        lines = forty_models.table([MODEL, {"model": "timm/hrnet_w18", "error": "why"}]).splitlines()
+        self.assertEqual(cells(lines[2]), ["timm/nfnet_f0", "1,000", "3,000", "1.2", "4.0", "1.50", "4.00", "7.00", "-", "5.00", "8.00", "3.00",
+                                           "6.00", "9.00"])
+        self.assertEqual(cells(lines[3])[:2], ["timm/hrnet_w18", "why"])
+        self.assertEqual({len(cells(line)) for line in lines}, {14})
+
+    def test_it_goes_on_with_what_is_missing_or_failed(self):
+        with tempfile.TemporaryDirectory() as folder:
+            out = pathlib.Path(folder) / "models"
+            failed = subprocess.CompletedProcess([], 1, "", "Traceback\nValueError: no such model\n")
+            self.run_script(out, [failed, subprocess.TimeoutExpired("x", 300)], "timm/nfnet_f0", "timm/hrnet_w18")
+            errors = {row["model"]: row["error"] for row in json.loads(out.with_suffix(".json").read_text())["rows"]}
+            self.assertEqual(errors, {"timm/nfnet_f0": "ValueError: no such model", "timm/hrnet_w18": "not done after 300 s"})
+            done = subprocess.CompletedProcess([], 0, f"a line of a library\n{json.dumps(MODEL)}\n", "")
+            self.assertEqual(self.run_script(out, [done], "timm/nfnet_f0").call_count, 1)
+            self.assertEqual(self.run_script(out, [], "timm/nfnet_f0").call_count, 0)
+            self.assertEqual(self.run_script(out, [done], "timm/nfnet_f0", "--fresh").call_count, 1)
+            self.assertIn("| timm/nfnet_f0 | 1,000 |", out.with_suffix(".md").read_text())
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,175 @@
+#!/usr/bin/env python3
+"""What placement gains on the training steps of forty models that people use: twenty of torchvision, and twenty of timm, transformers
+and diffusers, captured on meta tensors and placed on 2, 4 and 8 simulated GPUs with 1, 4 and 8 micro-batches.
+
+Runs in an environment with the package `emplace`, torch 2.11, torchvision 0.26, timm, transformers and diffusers:
+  pip install . torch==2.11.0 torchvision==0.26.0 timm transformers diffusers
+  python tools/reproduce/forty_models.py
+Each model is a process of its own. It can be stopped at any time, and the same command goes on; --fresh measures again. Writes
+forty_models.json, and forty_models.md with the table.
+"""
+import argparse
+import json
+import pathlib
+import subprocess
+import sys
+import time
+
+DEVICES = (2, 4, 8)
+MICROBATCHES = (1, 4, 8)
+BATCH = 32  # Examples in a step, in all micro-batches together.
+TOKENS = 128  # Length of a sequence.
+TORCHVISION = (
+    "alexnet", "vgg16", "googlenet", "inception_v3", "resnet18", "resnet50", "resnet152", "wide_resnet50_2", "resnext50_32x4d", "densenet121",
+    "squeezenet1_1", "mobilenet_v2", "mobilenet_v3_large", "shufflenet_v2_x1_0", "mnasnet1_0", "efficientnet_b0", "regnet_y_8gf",
+    "convnext_tiny", "swin_t", "vit_b_16")
+TIMM = ("deit_small_patch16_224", "mixer_b16_224", "resmlp_24_224", "convmixer_768_32", "nfnet_f0", "xcit_small_12_p16_224",
+        "poolformer_s12", "nasnetalarge", "inception_v4", "hrnet_w18")
+TRANSFORMERS = ("bert", "distilbert", "roberta", "albert", "electra", "gpt2", "llama")
+DIFFUSERS = ("unet_small", "dit_s", "vae")
+NAMES = tuple(f"{library}/{name}" for library, names in (
+    ("torchvision", TORCHVISION), ("timm", TIMM), ("transformers", TRANSFORMERS), ("diffusers", DIFFUSERS)) for name in names)
+
+
+def with_loss(model, output):
+    """The model with a loss: the mean square of what `output` takes from its result."""
+    from torch import nn
+
+    class Trained(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.model = model
+
+        def forward(self, *args, **kwargs):
+            return output(self.model(*args, **kwargs)).float().square().mean()
+    return Trained()
+
+
+def classifier(model, size):
+    import torch
+    return with_loss(model.train(), lambda result: getattr(result, "logits", result)), (torch.empty(BATCH, 3, size, size, device="meta"),), {}
+
+
+def language_model(name):
+    import torch
+    import transformers
+    # The sizes are the defaults of each configuration: the base models of the papers; llama is a small one of its kind.
+    config, model = {
+        "bert": (transformers.BertConfig, transformers.BertForMaskedLM),
+        "distilbert": (transformers.DistilBertConfig, transformers.DistilBertForMaskedLM),
+        "roberta": (transformers.RobertaConfig, transformers.RobertaForMaskedLM),
+        "albert": (transformers.AlbertConfig, transformers.AlbertForMaskedLM),
+        "electra": (transformers.ElectraConfig, transformers.ElectraForMaskedLM),
+        "gpt2": (transformers.GPT2Config, transformers.GPT2LMHeadModel),
+        "llama": (transformers.LlamaConfig, transformers.LlamaForCausalLM)}[name]
+    sizes = {"num_hidden_layers": 16, "hidden_size": 1024, "intermediate_size": 2816, "num_attention_heads": 16} if name == "llama" else {}
+    made = model(config(use_cache=False, **sizes)).train()
+    ids = torch.empty(BATCH, TOKENS, dtype=torch.long, device="meta")
+    # With a whole mask: without one, the models look at the values of what they are given.
+    mask = torch.empty(BATCH, 1, TOKENS, TOKENS, device="meta")
+    return made, (), {"input_ids": ids, "labels": ids, "attention_mask": mask}
+
+
+def diffusion_model(name):
+    import diffusers
+    import torch
+    if name == "vae":
+        model = diffusers.AutoencoderKL(
+            block_out_channels=(64, 128, 256), down_block_types=("DownEncoderBlock2D",) * 3, up_block_types=("UpDecoderBlock2D",) * 3)
+        return with_loss(model, lambda result: result.sample), (torch.empty(BATCH, 3, 64, 64, device="meta"),), {}
+    time_step = torch.empty(BATCH, dtype=torch.long, device="meta")
+    if name == "dit_s":
+        model = diffusers.DiTTransformer2DModel(num_attention_heads=6, attention_head_dim=64, num_layers=12, sample_size=32)
+        arguments = {"timestep": time_step, "class_labels": torch.empty(BATCH, dtype=torch.long, device="meta")}
+        return with_loss(model, lambda result: result.sample), (torch.empty(BATCH, 4, 32, 32, device="meta"),), arguments
+    model = diffusers.UNet2DModel(sample_size=64, block_out_channels=(128, 256, 256, 512))
+    return with_loss(model, lambda result: result.sample), (torch.empty(BATCH, 3, 64, 64, device="meta"), time_step), {}
+
+
+def make(name):
+    """(model, args, kwargs) on meta tensors; the model returns its loss."""
+    import torch
+    library, _, model = name.partition("/")
+    with torch.device("meta"):
+        if library == "torchvision":
+            import torchvision
+            extra = {"aux_logits": False, "init_weights": False} if model in ("googlenet", "inception_v3") else {}
+            return classifier(torchvision.models.get_model(model, weights=None, **extra), 299 if model == "inception_v3" else 224)
+        if library == "timm":
+            import timm
+            made = timm.create_model(model)
+            return classifier(made, made.default_cfg["input_size"][-1])
+        return language_model(model) if library == "transformers" else diffusion_model(model)
+
+
+def measure(name, seconds):
+    """The row of a model."""
+    import emplace
+    model, args, kwargs = make(name)
+    row = {"model": name, "parameters": sum(p.numel() for p in model.parameters()), "capture_s": {}, "ops": {}, "gain": {}}
+    for parts in MICROBATCHES:
+        begin = time.perf_counter()
+        graph = emplace.torch.capture(model, args, kwargs, train=True, microbatches=parts)
+        row["capture_s"][parts] = time.perf_counter() - begin
+        row["ops"][parts] = graph.num_ops
+        for count in DEVICES:
+            # V100 with 32 GB; each sends 25 GB/s, 10 us for each transfer: an NVLink 2.0 each way.
+            machine = emplace.Machine([emplace.Device(f"gpu:{i}", "v100", 32e9) for i in range(count)], bandwidth_bytes_per_us=25_000,
+                                      transfer_overhead_us=10, op_overhead_us=5.7)
+            plan = emplace.place(graph, machine, seconds=seconds)
+            row["gain"][f"{count}x{parts}"] = plan.single_device_us / plan.makespan_us if plan.feasible else None
+            row.setdefault("single_device_ms", plan.single_device_us / 1e3)
+    return row
+
+
+def table(rows):
+    """Markdown text. A gain is the time on the best single GPU over that of the plan, with as many micro-batches in both."""
+    head = [f"{count} GPUs, {parts}" for count in DEVICES for parts in MICROBATCHES]
+    lines = ["| model | ops | ops, 8 micro-batches | seconds to capture | the same | " + " | ".join(head) + " |",
+             "| --- " * (5 + len(head)) + "|"]
+    for row in rows:
+        if "error" in row:
+            lines.append(f"| {row['model']} | {row['error']} |" + " |" * (3 + len(head)))
+            continue
+        gains = [row["gain"][f"{count}x{parts}"] for count in DEVICES for parts in MICROBATCHES]
+        lines.append(f"| {row['model']} | {row['ops']['1']:,} | {row['ops']['8']:,} | {row['capture_s']['1']:.1f} | {row['capture_s']['8']:.1f} | "
+                     + " | ".join("-" if gain is None else f"{gain:.2f}" for gain in gains) + " |")
+    return "\n".join(lines) + "\n"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("models", nargs="*", help="LIBRARY/NAME of some of the models (default: all forty)")
+    parser.add_argument("--seconds", type=float, default=1, help="time for each placement (default: 1)")
+    parser.add_argument("--timeout", type=float, default=300, help="most seconds for one model (default: 300)")
+    parser.add_argument("--out", type=pathlib.Path, default=pathlib.Path(__file__).parent / "forty_models",
+                        help="what the result files are called, without .json and .md")
+    parser.add_argument("--fresh", action="store_true", help="measure again what has been measured")
+    parser.add_argument("--row", help=argparse.SUPPRESS)  # The process of one model.
+    options = parser.parse_args()
+    if options.row:
+        print(json.dumps(measure(options.row, options.seconds)))
+        return
+    unknown = set(options.models) - set(NAMES)
+    if unknown:
+        parser.error(f"there is no model {min(unknown)}, expected some of {', '.join(NAMES)}")
+    document = options.out.with_suffix(".json")
+    rows = {row["model"]: row for row in json.loads(document.read_text())["rows"]} if document.exists() else {}
+    for name in options.models or NAMES:
+        if name in rows and "error" not in rows[name] and not options.fresh:
+            continue
+        try:
+            done = subprocess.run([sys.executable, __file__, "--row", name, "--seconds", str(options.seconds)], capture_output=True,
+                                  text=True, timeout=options.timeout, check=False)
+            said = (done.stderr.strip().splitlines() or ["no output"])[-1]
+            rows[name] = json.loads(done.stdout.splitlines()[-1]) if done.returncode == 0 else {"model": name, "error": said}
+        except subprocess.TimeoutExpired:
+            rows[name] = {"model": name, "error": f"not done after {options.timeout:.0f} s"}
+        ordered = [rows[known] for known in NAMES if known in rows]
+        document.write_text(json.dumps({"seconds": options.seconds, "rows": ordered}, indent=1) + "\n")
+        options.out.with_suffix(".md").write_text(table(ordered))
+        print(name, rows[name].get("error", rows[name].get("gain")), flush=True)
+
+
+if __name__ == "__main__":
+    main()
