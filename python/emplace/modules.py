@@ -26,9 +26,13 @@ def module_of_op(graph: Graph) -> list[str]:
     for index, op in enumerate(ops):
         if op["type"] in ("emplace.gradient", "emplace.update", "emplace.buffer"):
             module[index] = op["attrs"]["name"].rpartition(".")[0]
-            if op["type"] == "emplace.gradient":
-                for source in inputs[index]:
-                    module.setdefault(source, module[index])
+    # The sums of a parameter's gradients over micro-batches are in its group, and so are the parameter and its update.
+    of_group = {op["group"]: module[index] for index, op in enumerate(ops) if "group" in op and index in module}
+    for index, op in enumerate(ops):
+        if op.get("group") in of_group:
+            module.setdefault(index, of_group[op["group"]])
+            for source in inputs[index]:
+                module.setdefault(source, module[index])
     for index in graph.topological_order:
         if index not in module:
             known = [owner[source] for source in inputs[index] if source in owner]

@@ -41,6 +41,19 @@ def test_ops_belong_to_the_modules_of_their_parameters(graph):
     assert len(multiplied) == 3
 
 
+def test_micro_batches_belong_to_the_same_modules():
+    graph = emplace.torch.capture(*models.transformer(3), train=True, microbatches=4)
+    owners, copy_of = modules.module_of_op(graph), graph.copy_of
+    assert (copy_of >= 0).sum() > 100
+    assert all(owners[index] == owners[first] for index, first in enumerate(copy_of) if first >= 0)
+    # Every op of a parameter's group is of the parameter's module, so that blocks can be placed on their own.
+    groups = {}
+    for op, owner in zip(graph.ops, owners, strict=True):
+        if "group" in op:
+            groups.setdefault(op["group"], set()).add(owner)
+    assert all(len(owners_of_group) == 1 for owners_of_group in groups.values())
+
+
 def test_a_map_of_a_plan_that_has_whole_modules_is_the_plan(graph, three):
     owners = modules.module_of_op(graph)
     device_of = {owner: index % 3 for index, owner in enumerate(sorted(set(owners)))}
@@ -112,6 +125,9 @@ def test_bad_splits(graph, three, ptb):
 
 
 def test_stages_stay_contiguous(graph, three):
+    # Micro-batches, and links that are fast beside so small tensors: stages are worth it.
+    graph = emplace.torch.capture(*models.transformer(5), train=True, microbatches=4)
+    three = emplace.Machine(three.devices, bandwidth_bytes_per_us=1e6)
     plan = emplace.place(graph, three, budget=200, stages="contiguous", method="multilevel")
     stage_of_block = [set() for _ in BLOCKS]
     for index, op_block in enumerate(modules.blocks_of_op(graph, BLOCKS)):
@@ -119,6 +135,7 @@ def test_stages_stay_contiguous(graph, three):
             stage_of_block[BLOCKS.index(op_block)].add(int(plan.placement[index]))
     assert all(len(devices) == 1 for devices in stage_of_block)
     row = [device for (device,) in stage_of_block]
+    assert len(set(row)) > 1 and plan.makespan_us < plan.single_device_us
     assert len(list(itertools.groupby(row))) == len(set(row)), row  # A device's blocks follow each other.
     assert plan.makespan_us == pytest.approx(emplace.simulate(graph, three, plan.placement, order=plan.order).makespan_us)
     assert plan.free_makespan_us > 0 and "placed without the constraint" in str(plan)
