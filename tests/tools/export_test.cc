@@ -88,7 +88,7 @@ TEST_F(ExportTest, AnExportedPlacementSimulatesToWhatWasPrinted) {
 
 TEST_F(ExportTest, ThePolicyIsTheBestThereIs) {
   const auto chosen = [&](const std::string& expected_file) {
-    const Json policy = Printed("export run --policy out.safetensors").at("policy");
+    Json policy = Printed("export run --policy out.safetensors").at("policy");
     EXPECT_EQ(policy.at("file"), expected_file);
     EXPECT_EQ(ReadFile(folder_ / "out.safetensors"), ReadFile(folder_ / "run" / expected_file));
     EXPECT_EQ(Printed("export run").at("policy").at("version"), policy.at("version"));
