@@ -11,6 +11,7 @@ forty_models.json, and forty_models.md with the table.
 import argparse
 import json
 import pathlib
+import statistics
 import subprocess
 import sys
 import time
@@ -63,7 +64,7 @@ def language_model(name):
         "gpt2": (transformers.GPT2Config, transformers.GPT2LMHeadModel),
         "llama": (transformers.LlamaConfig, transformers.LlamaForCausalLM)}[name]
     sizes = {"num_hidden_layers": 16, "hidden_size": 1024, "intermediate_size": 2816, "num_attention_heads": 16} if name == "llama" else {}
-    made = model(config(use_cache=False, **sizes)).train()
+    made = on_meta(lambda: model(config(use_cache=False, **sizes))).train()
     ids = torch.empty(BATCH, TOKENS, dtype=torch.long, device="meta")
     # With a whole mask: without one, the models look at the values of what they are given.
     mask = torch.empty(BATCH, 1, TOKENS, TOKENS, device="meta")
@@ -74,32 +75,41 @@ def diffusion_model(name):
     import diffusers
     import torch
     if name == "vae":
-        model = diffusers.AutoencoderKL(
-            block_out_channels=(64, 128, 256), down_block_types=("DownEncoderBlock2D",) * 3, up_block_types=("UpDecoderBlock2D",) * 3)
+        model = on_meta(lambda: diffusers.AutoencoderKL(
+            block_out_channels=(64, 128, 256), down_block_types=("DownEncoderBlock2D",) * 3, up_block_types=("UpDecoderBlock2D",) * 3))
         return with_loss(model, lambda result: result.sample), (torch.empty(BATCH, 3, 64, 64, device="meta"),), {}
     time_step = torch.empty(BATCH, dtype=torch.long, device="meta")
     if name == "dit_s":
-        model = diffusers.DiTTransformer2DModel(num_attention_heads=6, attention_head_dim=64, num_layers=12, sample_size=32)
+        model = on_meta(lambda: diffusers.DiTTransformer2DModel(num_attention_heads=6, attention_head_dim=64, num_layers=12, sample_size=32))
         arguments = {"timestep": time_step, "class_labels": torch.empty(BATCH, dtype=torch.long, device="meta")}
         return with_loss(model, lambda result: result.sample), (torch.empty(BATCH, 4, 32, 32, device="meta"),), arguments
-    model = diffusers.UNet2DModel(sample_size=64, block_out_channels=(128, 256, 256, 512))
+    model = on_meta(lambda: diffusers.UNet2DModel(sample_size=64, block_out_channels=(128, 256, 256, 512)))
     return with_loss(model, lambda result: result.sample), (torch.empty(BATCH, 3, 64, 64, device="meta"), time_step), {}
+
+
+def on_meta(build):
+    """What `build` builds, on meta tensors."""
+    import torch
+    try:
+        with torch.device("meta"):
+            return build()
+    except NotImplementedError:  # It computes its sizes with tensors.
+        return build().to("meta")
 
 
 def make(name):
     """(model, args, kwargs) on meta tensors; the model returns its loss."""
-    import torch
     library, _, model = name.partition("/")
-    with torch.device("meta"):
-        if library == "torchvision":
-            import torchvision
-            extra = {"aux_logits": False, "init_weights": False} if model in ("googlenet", "inception_v3") else {}
-            return classifier(torchvision.models.get_model(model, weights=None, **extra), 299 if model == "inception_v3" else 224)
-        if library == "timm":
-            import timm
-            made = timm.create_model(model)
-            return classifier(made, made.default_cfg["input_size"][-1])
-        return language_model(model) if library == "transformers" else diffusion_model(model)
+    if library == "torchvision":
+        import torchvision
+        extra = {"aux_logits": False, "init_weights": False} if model in ("googlenet", "inception_v3") else {}
+        made = on_meta(lambda: torchvision.models.get_model(model, weights=None, **extra))
+        return classifier(made, 299 if model == "inception_v3" else 224)
+    if library == "timm":
+        import timm
+        made = on_meta(lambda: timm.create_model(model))
+        return classifier(made, made.default_cfg["input_size"][-1])
+    return language_model(model) if library == "transformers" else diffusion_model(model)
 
 
 def measure(name, seconds):
@@ -123,7 +133,8 @@ def measure(name, seconds):
 
 
 def table(rows):
-    """Markdown text. A gain is the time on the best single GPU over that of the plan, with as many micro-batches in both."""
+    """Markdown text. A gain is the time on the best single GPU over that of the plan, with as many micro-batches in both; "-": the
+    plan does not fit the memory."""
     head = [f"{count} GPUs, {parts}" for count in DEVICES for parts in MICROBATCHES]
     lines = ["| model | ops | ops, 8 micro-batches | seconds to capture | the same | " + " | ".join(head) + " |",
              "| --- " * (5 + len(head)) + "|"]
@@ -134,6 +145,12 @@ def table(rows):
         gains = [row["gain"][f"{count}x{parts}"] for count in DEVICES for parts in MICROBATCHES]
         lines.append(f"| {row['model']} | {row['ops']['1']:,} | {row['ops']['8']:,} | {row['capture_s']['1']:.1f} | {row['capture_s']['8']:.1f} | "
                      + " | ".join("-" if gain is None else f"{gain:.2f}" for gain in gains) + " |")
+    means = []
+    for count in DEVICES:
+        for parts in MICROBATCHES:
+            known = [row["gain"][f"{count}x{parts}"] for row in rows if "error" not in row and row["gain"][f"{count}x{parts}"]]
+            means.append(f"{statistics.geometric_mean(known):.2f}" if known else "-")
+    lines.append("| geometric mean | | | | | " + " | ".join(means) + " |")
     return "\n".join(lines) + "\n"
 
 

@@ -33,6 +33,9 @@ class FortyModels(unittest.TestCase):
                                            "6.00", "9.00"])
         self.assertEqual(cells(lines[3])[:2], ["timm/hrnet_w18", "why"])
         self.assertEqual({len(cells(line)) for line in lines}, {14})
+        lines = forty_models.table([MODEL, MODEL | {"gain": {key: 2 for key in MODEL["gain"]}}]).splitlines()
+        # sqrt(1.5 * 2); of 4 GPUs with one micro-batch there is one gain alone.
+        self.assertEqual([cells(lines[-1])[column] for column in (0, 5, 8, 13)], ["geometric mean", "1.73", "2.00", "4.24"])
 
     def test_it_goes_on_with_what_is_missing_or_failed(self):
         with tempfile.TemporaryDirectory() as folder:
