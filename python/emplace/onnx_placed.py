@@ -9,7 +9,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import onnx
 from onnx import ModelProto, NodeProto
 
 from emplace._core import BadInput, write_file
@@ -19,6 +18,7 @@ from emplace.reading import read_json
 
 _ANNOTATION = "layer_ann"  # The key of ONNX Runtime's annotations among a node's metadata.
 _PARTS_FORMAT = "emplace.onnx_parts/1"
+_MOST_BYTES = 2**31 - 1  # Of a file of ONNX, as of every message of protocol buffers.
 
 
 def device_of_nodes(model: ModelProto, plan: Plan, path: str | os.PathLike) -> list[str]:
@@ -129,7 +129,8 @@ def split(path: str | os.PathLike, plan: Plan, folder: str | os.PathLike) -> lis
 
     Run one after the other, each fed with what the ones before have made, they compute what the whole model does: `PartsSession`
     does so with ONNX Runtime. Returns what `parts.json` in the folder lists: file, device, inputs and outputs of each part. The
-    weights of a part are in its file. Raises BadInput for a model with a tensor of unknown type between two parts.
+    weights of a part are in its file, so they are less than 2 GB. Raises BadInput for parts that are larger, and for a model with a
+    tensor of unknown type between two parts.
     """
     model = read_model(path, weights=True)
     devices = device_of_nodes(model, plan, path)
@@ -166,6 +167,9 @@ def split(path: str | os.PathLike, plan: Plan, folder: str | os.PathLike) -> lis
         part.graph.sparse_initializer.extend(sparse[name] for name in read if name in sparse)
         part.graph.input.extend(types[name] for name in part_inputs)
         part.graph.output.extend(types[name] for name in part_outputs)
+        if sum(tensor.ByteSize() for tensor in part.graph.initializer) > _MOST_BYTES:
+            raise BadInput(f"{path}: the weights of a part on {device} have more bytes than a file of ONNX may have, {_MOST_BYTES}; "
+                           "expected a plan with smaller parts")
         found.append(({"file": f"part{number}.onnx", "device": device, "inputs": part_inputs, "outputs": part_outputs}, part))
     os.makedirs(folder, exist_ok=True)
     for about, part in found:

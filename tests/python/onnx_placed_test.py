@@ -110,7 +110,7 @@ def test_affinities_name_the_device_of_each_tensor(tmp_path, gpus):
         assert all(found[output] == names[device] for output in node.output)
 
 
-def test_wrong_input_is_one_line(tmp_path, gpus, ptb, machine):
+def test_wrong_input_is_one_line(tmp_path, gpus, ptb, machine, monkeypatch):
     path = random_model(tmp_path, 6, 1)
     plan = random_plan(path, gpus, 1)
     (tmp_path / "other").mkdir()
@@ -118,6 +118,10 @@ def test_wrong_input_is_one_line(tmp_path, gpus, ptb, machine):
         onnx_placed.annotate(random_model(tmp_path / "other", 9, 2), plan, tmp_path / "a.onnx")
     with pytest.raises(emplace.BadInput, match="expected the model of which"):
         onnx_placed.split(path, emplace.Plan.of(ptb, machine, np.zeros(len(ptb), dtype=int)), tmp_path / "parts")
+    with monkeypatch.context() as patch:
+        patch.setattr(onnx_placed, "_MOST_BYTES", 10)
+        with pytest.raises(emplace.BadInput, match="m.onnx: the weights of a part on gpu:. have more bytes"):
+            onnx_placed.split(path, plan, tmp_path / "parts")
     assert not (tmp_path / "a.onnx").exists() and not (tmp_path / "parts").exists()
     (tmp_path / "empty.onnx").write_bytes(b"")
     with pytest.raises(emplace.BadInput, match="empty.onnx: is no valid ONNX model: it has no graph"):
