@@ -6,6 +6,7 @@
 
 #include <cstring>
 
+#include "actor/hardware/given_tensors.h"
 #include "actor/hardware/torch_backend.h"
 #include "common/error.h"
 #include "common/strings.h"
@@ -49,6 +50,19 @@ std::vector<int64_t> BytesOfValues(const OpGraph& graph, const StepProgram& prog
 
 int32_t LocalGpus() {
   return at::globalContext().hasCUDA() ? static_cast<int32_t>(at::detail::getCUDAHooks().deviceCount()) : 0;
+}
+
+std::string WhyItCannotRun(const Op& op) {
+  try {
+    if (IsGiven(op)) {
+      CheckGivenOp(op);
+    } else if (!IsLeftOut(op)) {
+      const BoxedCall call(op, c10::DeviceType::CPU);
+    }
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "";
 }
 
 struct Executor::Impl {

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "actor/hardware/step_program.h"
@@ -24,6 +25,9 @@ struct ExecutorOptions {
 
 // Number of GPUs that LibTorch finds here.
 int32_t LocalGpus();
+
+// Why the op cannot be run here, as one line; empty: it can. An op that is left out (IsLeftOut) can.
+std::string WhyItCannotRun(const Op& op);
 
 // Functions are called from one thread.
 class Executor {

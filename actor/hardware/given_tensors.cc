@@ -41,9 +41,9 @@ void FillRandom(at::Tensor& tensor, const Op& op, int64_t index_bound) {
   if (tensor.scalar_type() == at::kBool) {
     std::fill(numbers, numbers + count, 1);
   } else if (!tensor.is_floating_point() && !tensor.is_complex()) {
-    const double bound = static_cast<double>(std::min<int64_t>(index_bound, 127));
-    const double wanted = tensor.element_size() == 1 ? bound : static_cast<double>(index_bound);
-    for (int64_t i = 0; i < count; ++i) numbers[i] = std::floor(rng.Uniform() * wanted);
+    const int64_t largest = tensor.element_size() == 1 ? 127 : index_bound;  // What a byte with a sign holds.
+    const double bound = static_cast<double>(std::min(index_bound, largest));
+    for (int64_t i = 0; i < count; ++i) numbers[i] = std::floor(rng.Uniform() * bound);
   } else if (op.type == "emplace.parameter" && tensor.dim() < 2) {
     for (int64_t i = 0; i < count; ++i) numbers[i] = rng.Uniform(0.5, 1.5);
   } else {
@@ -69,11 +69,17 @@ void FillConstant(at::Tensor& tensor, const Op& op, const std::string& place) {
 
 }  // namespace
 
-at::Tensor MakeGivenTensor(const Op& op, int64_t index_bound) {
+void CheckGivenOp(const Op& op) {
   const std::string place = "op '" + op.name + "'";
   if (op.outputs.size() != 1 || !op.outputs[0].shape || op.outputs[0].dtype.empty()) {
     throw BadInput(StrCat(place, ": ", op.type, " has no shape or dtype, expected one output with both"));
   }
+  DtypeNamed(op.outputs[0].dtype, place);
+}
+
+at::Tensor MakeGivenTensor(const Op& op, int64_t index_bound) {
+  CheckGivenOp(op);
+  const std::string place = "op '" + op.name + "'";
   at::Tensor tensor = at::empty(*op.outputs[0].shape, DtypeNamed(op.outputs[0].dtype, place));
   if (op.type == "emplace.constant") {
     FillConstant(tensor, op, place);

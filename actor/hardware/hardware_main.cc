@@ -5,6 +5,7 @@
 #include <functional>
 #include <limits>
 
+#include "actor/hardware/profile_command.h"
 #include "actor/hardware/run_command.h"
 #include "common/error.h"
 #include "common/log.h"
@@ -23,6 +24,7 @@ int main(int argc, char** argv) {
     app.fallthrough(false);
     std::function<int()> run;
     emplace::AddRunCommand(app, run);
+    emplace::AddProfileCommand(app, run);
     try {
       app.parse(argc, argv);
     } catch (const CLI::Success& help) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "actor/hardware/step_runner.h"
@@ -30,11 +31,15 @@ class Measurement {
 
   // REQUIRES for all: a step was added.
   StepStatistics Steps() const { return Summarize(step_us_); }
+  // Of the steps during which no other program took the core of a device (StepTimes::preemptions); nullopt: there was
+  // none.
+  std::optional<StepStatistics> UndisturbedSteps() const;
   std::vector<double> MedianOpUs() const;    // [n] median duration of each op in us; NaN for one that did not run.
   std::vector<double> MedianCopyUs() const;  // [values] likewise, of the copies.
 
  private:
   std::vector<double> step_us_;
+  std::vector<double> undisturbed_us_;
   std::vector<std::vector<double>> op_us_;    // [n][steps]
   std::vector<std::vector<double>> copy_us_;  // [values][steps]
 };

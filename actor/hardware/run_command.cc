@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "actor/hardware/executor.h"
 #include "actor/hardware/measurement.h"
@@ -129,6 +130,7 @@ int Run(const RunArguments& args) {
   for (int32_t step = 0; step < args.steps; ++step) measurement.Add(executor.Step());
 
   const StepStatistics steps = measurement.Steps();
+  const std::optional<StepStatistics> undisturbed = measurement.UndisturbedSteps();
   const double predicted_us = executor.predicted().makespan_us;
   const std::vector<double> op_us = measurement.MedianOpUs();
   const std::vector<LinkUse> links =
@@ -140,6 +142,8 @@ int Run(const RunArguments& args) {
                             {"spread_us", steps.spread_us()},
                             {"steps", steps.steps},
                             {"outliers", steps.outliers},
+                            {"undisturbed_steps", undisturbed ? undisturbed->steps : 0},
+                            {"undisturbed_us", undisturbed ? OrderedJson(undisturbed->median_us) : OrderedJson()},
                             {"ops_left_out", executor.program().left_out.size()}};
     if (args.by_op) document["ops"] = OpsToJson(graph, placement.placement, cluster, executor, op_us);
     if (args.by_link) document["links"] = LinksToJson(cluster, links);
@@ -150,6 +154,12 @@ int Run(const RunArguments& args) {
               cluster.num_devices(), steps.steps, args.warmup);
   std::printf("  measured  %10.3f ms (median; half of the steps took %.3f to %.3f ms, outliers: %d)\n",
               steps.median_us / 1e3, steps.lower_quartile_us / 1e3, steps.upper_quartile_us / 1e3, steps.outliers);
+  if (undisturbed && undisturbed->steps < steps.steps) {
+    std::printf("  %d of them were not disturbed by other programs: %.3f ms (median)\n", undisturbed->steps,
+                undisturbed->median_us / 1e3);
+  } else if (!undisturbed) {
+    std::printf("  other programs took a device's core in every one of them\n");
+  }
   std::printf("  predicted %10.3f ms, measured / predicted %.3f\n", predicted_us / 1e3, steps.median_us / predicted_us);
   if (!executor.program().left_out.empty()) {
     std::printf("  updates that are left to the optimizer, and in neither time: %zu\n",

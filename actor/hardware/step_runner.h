@@ -46,6 +46,7 @@ struct LinkThrottle {
 // When what happened in a step, in microseconds since its start. NaN: it did not happen.
 struct StepTimes {
   double step_us = 0;                 // Until the last device was done.
+  int64_t preemptions = 0;            // How often another program took the core of a device that was at work.
   std::vector<double> op_begin_us;    // [n]
   std::vector<double> op_end_us;      // [n]
   std::vector<double> copy_begin_us;  // [values]
@@ -110,6 +111,7 @@ class StepRunner {
   bool ended_ EMPLACE_GUARDED_BY(mu_) = false;
   std::exception_ptr error_ EMPLACE_GUARDED_BY(mu_);
   double last_end_us_ EMPLACE_GUARDED_BY(mu_) = 0;
+  int64_t preemptions_ EMPLACE_GUARDED_BY(mu_) = 0;  // Of the step that runs.
   std::vector<std::thread> threads_;
 };
 

@@ -23,10 +23,13 @@ TEST(Summarize, CountsStepsBeyondTukeysFences) {
 TEST(Measurement, TakesMediansOfWhatRan) {
   const double never = std::nan("");
   Measurement measurement;
-  measurement.Add({10, {0, never}, {4, never}, {1}, {2}});
-  measurement.Add({30, {1, never}, {3, never}, {1}, {6}});
-  measurement.Add({20, {1, never}, {10, never}, {1}, {4}});
+  EXPECT_FALSE(measurement.UndisturbedSteps().has_value());
+  measurement.Add({10, 0, {0, never}, {4, never}, {1}, {2}});
+  measurement.Add({30, 2, {1, never}, {3, never}, {1}, {6}});
+  measurement.Add({20, 1, {1, never}, {10, never}, {1}, {4}});
   EXPECT_DOUBLE_EQ(measurement.Steps().median_us, 20);
+  EXPECT_EQ(measurement.UndisturbedSteps()->steps, 1);
+  EXPECT_DOUBLE_EQ(measurement.UndisturbedSteps()->median_us, 10);
   EXPECT_DOUBLE_EQ(measurement.MedianOpUs()[0], 4);
   EXPECT_TRUE(std::isnan(measurement.MedianOpUs()[1]));
   EXPECT_DOUBLE_EQ(measurement.MedianCopyUs()[0], 3);

@@ -4,6 +4,10 @@
 
 #include <nlohmann/json.hpp>
 
+#include "common/file_io.h"
+#include "simulator/graph/graph_io.h"
+#include "simulator/graph/measured_costs.h"
+#include "simulator/machine/cluster.h"
 #include "tests/tools/cli_folder.h"
 
 namespace emplace {
@@ -44,6 +48,7 @@ TEST_F(HardwareCommand, RunPrintsMeasuredAndPredictedTimes) {
   EXPECT_GT(document["predicted_us"].get<double>(), 0);
   EXPECT_GE(document["spread_us"].get<double>(), 0);
   EXPECT_EQ(document["steps"], 5);
+  EXPECT_EQ(document["undisturbed_us"].is_null(), document["undisturbed_steps"] == 0);
   EXPECT_EQ(document["ops"].size(), 19u);  // 25 without 4 parameters and 2 inputs.
   EXPECT_EQ(document["links"].size(), 2u);
   EXPECT_EQ(document["links"][0]["copies"], 0);
@@ -52,12 +57,34 @@ TEST_F(HardwareCommand, RunPrintsMeasuredAndPredictedTimes) {
   EXPECT_THAT(text.out, testing::AllOf(testing::HasSubstr("measured"), testing::HasSubstr("predicted")));
 }
 
+TEST_F(HardwareCommand, ProfileWritesCostsAndAMachineThatCanBeRead) {
+  const Outcome outcome =
+      Emplace(std::string("profile ") + kGraph +
+              "--devices cpus.yaml --out costs.csv --devices-out measured.yaml --seconds 0.01 --json");
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  const nlohmann::json document = nlohmann::json::parse(outcome.out);
+  const MeasuredCosts costs = MeasuredCosts::Parse(ReadFile(folder_ / "costs.csv"), "costs.csv");
+  EXPECT_EQ(costs.costs().size(), document["costs"].size());
+  EXPECT_EQ(costs.kinds(), std::set<std::string>{"cpu"});
+  // Every op with a call has a cost now.
+  const MeasuredGraph measured = ApplyMeasuredCosts(LoadGraph(EMPLACE_TEST_GRAPHS "/mlp.graph.json"), costs);
+  EXPECT_EQ(measured.coverage.at(0).measured_ops, 19);
+  const Cluster machine = LoadCluster(folder_ / "measured.yaml");
+  EXPECT_EQ(machine.num_devices(), 2);
+  EXPECT_EQ(machine.link_model, LinkModel::kTopology);
+  EXPECT_EQ(machine.topology.links.size(), 1u);
+  EXPECT_GT(machine.topology.links.at(0).bandwidth_bytes_per_us, 0);
+}
+
 TEST_F(HardwareCommand, RefusesDevicesThatAreNotHere) {
   const std::string run = std::string("run ") + kGraph + "--placement one.json --devices ";
   Write("gpus.yaml", Devices("cuda:99", "") + kLinks);
   ExpectRefused(run + "gpus.yaml", "device 'cuda:99': is not there");
   Write("far.yaml", Devices("cpu:0", ", cores: [60000]") + kLinks);
   ExpectRefused(run + "far.yaml", "device 'cpu:0': core 60000 is not there");
+  ExpectRefused(std::string("profile ") + kGraph + "--devices far.yaml --out c.csv --devices-out d.yaml",
+                "core 60000 is not there");
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "c.csv"));
   Write("both.yaml", Devices("cpu:0", ", cores: [0]") + Device("cpu:1", ", cores: [0]") + kLinks);
   ExpectRefused(run + "both.yaml", "device 'cpu:1': core 0 is also one of 'cpu:0'");
 }
