@@ -6,6 +6,7 @@
 #   tests/cluster/drill.sh                            causes every fault once
 #   tests/cluster/drill.sh learner-killed disk-full   causes these faults
 #   tests/cluster/drill.sh --minutes 60 [--seed N]    causes faults in random order for an hour
+#   tests/cluster/drill.sh --set policy.kind=sgdp     causes every fault with another policy
 #   tests/cluster/drill.sh --list                     lists the names of the faults
 set -uo pipefail
 cd "$(dirname "$0")/../.." || exit 1

@@ -20,6 +20,7 @@ import faults_processes
 from drill import Drill
 from outcome import Missed, Skipped
 from programs import BIN
+from training import Training
 
 FAULTS = {
     "actors-killed": faults_processes.actors_killed,
@@ -93,6 +94,8 @@ def main() -> int:
     parser.add_argument("faults", nargs="*", metavar="NAME", help="faults to cause (default: each once; see --list)")
     parser.add_argument("--minutes", type=float, default=0, help="cause faults in random order for so many minutes")
     parser.add_argument("--seed", type=int, help="random seed of the faults (default: another one in each call)")
+    parser.add_argument("--set", action="append", default=[], metavar="SECTION.KEY=VALUE", dest="sets",
+                        help="a key of the configuration for every run, such as policy.kind=sgdp; may be repeated")
     parser.add_argument("--list", action="store_true", help="list the names of all faults")
     arguments = parser.parse_args()
     if arguments.list:
@@ -106,6 +109,7 @@ def main() -> int:
     print(f"seed {seed}", flush=True)
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # Cleaned up after like Ctrl-C.
     work = pathlib.Path(tempfile.mkdtemp(prefix="emplace-drill-"))
+    Training.extra_sets = arguments.sets
     drill = Drill(work)
     words = collections.Counter()
     try:

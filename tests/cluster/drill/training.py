@@ -39,6 +39,8 @@ def free_ports() -> int:
 
 
 class Training:
+    extra_sets: list[str] = []  # For every run of the drill, after all others: "policy.kind=sgdp".
+
     def __init__(self, folder: pathlib.Path, lockstep=False, sets=(), host="127.0.0.1", learner_prefix=(), actor_prefix=(),
                  actor_environment=None):
         """`folder`: for everything of it; the run directory is folder/run. The prefixes go before the programs' commands."""
@@ -51,7 +53,7 @@ class Training:
         self.learner_prefix = learner_prefix
         self.actor_prefix = actor_prefix
         self.actor_environment = actor_environment
-        self.sets = [*BASE, *(LOCKSTEP if lockstep else ASYNC), f"network.port={self.port}", *sets]
+        self.sets = [*BASE, *(LOCKSTEP if lockstep else ASYNC), f"network.port={self.port}", *sets, *self.extra_sets]
         self.learner: Program | None = None
         self.actors: dict[str, Program] = {}
 
