@@ -1,10 +1,10 @@
 #include "actor/hardware/executor.h"
 
-#include <ATen/Context.h>
 #include <ATen/ops/empty_like.h>
 #include <unistd.h>
 
 #include <cstring>
+#include <numeric>
 
 #include "actor/hardware/given_tensors.h"
 #include "actor/hardware/torch_backend.h"
@@ -25,16 +25,13 @@ Timeline Simulate(const OpGraph& graph, const Cluster& cluster, const OrderedPla
   return timeline;
 }
 
-// Memory that all CPU devices together hold at most, against what the computer has.
-void CheckMemory(const Timeline& predicted, const std::vector<LocalDevice>& devices) {
-  int64_t needed = 0;
-  for (size_t device = 0; device < devices.size(); ++device) {
-    if (devices[device].kind == LocalDevice::Kind::kCpu) needed += predicted.peak_bytes[device];
-  }
+// All devices share the memory of the computer.
+void CheckMemory(const Timeline& predicted) {
+  const int64_t needed = std::accumulate(predicted.peak_bytes.begin(), predicted.peak_bytes.end(), int64_t{0});
   const int64_t there = sysconf(_SC_PHYS_PAGES) * sysconf(_SC_PAGESIZE);
   if (needed <= there) return;
-  throw BadInput(StrCat("the step needs ", static_cast<double>(needed) / 1e9,
-                        " GB on devices of the CPU, this computer has ", static_cast<double>(there) / 1e9));
+  throw BadInput(StrCat("the step needs ", static_cast<double>(needed) / 1e9, " GB of memory, this computer has ",
+                        static_cast<double>(there) / 1e9));
 }
 
 std::vector<int64_t> BytesOfValues(const OpGraph& graph, const StepProgram& program) {
@@ -47,10 +44,6 @@ std::vector<int64_t> BytesOfValues(const OpGraph& graph, const StepProgram& prog
 }
 
 }  // namespace
-
-int32_t LocalGpus() {
-  return at::globalContext().hasCUDA() ? static_cast<int32_t>(at::detail::getCUDAHooks().deviceCount()) : 0;
-}
 
 std::string WhyItCannotRun(const Op& op) {
   try {
@@ -67,10 +60,10 @@ std::string WhyItCannotRun(const Op& op) {
 
 struct Executor::Impl {
   Impl(const OpGraph& graph, const Cluster& cluster, const OrderedPlacement& placement, const ExecutorOptions& options)
-      : devices(FindLocalDevices(cluster, LocalGpus(), AvailableCores())),
+      : devices(FindLocalDevices(cluster, AvailableCores())),
         predicted(Simulate(graph, cluster, placement, orders)),
         program(CompileStep(graph, placement.placement, orders)),
-        backend((CheckMemory(predicted, devices), graph), program, devices),
+        backend((CheckMemory(predicted), graph), program, devices),
         runner(program, graph.num_ops(), BytesOfValues(graph, program), backend, options.throttle) {}
 
   std::vector<LocalDevice> devices;

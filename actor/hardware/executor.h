@@ -23,9 +23,6 @@ struct ExecutorOptions {
   LinkThrottle throttle = {};
 };
 
-// Number of GPUs that LibTorch finds here.
-int32_t LocalGpus();
-
 // Why the op cannot be run here, as one line; empty: it can. An op that is left out (IsLeftOut) can.
 std::string WhyItCannotRun(const Op& op);
 

@@ -7,7 +7,6 @@
 #include <charconv>
 #include <cstring>
 #include <map>
-#include <optional>
 
 #include "common/error.h"
 #include "common/strings.h"
@@ -15,18 +14,13 @@
 namespace emplace {
 namespace {
 
-std::optional<LocalDevice> FromName(const std::string& name) {
-  LocalDevice device;
-  if (name.starts_with("cuda:")) {
-    device.kind = LocalDevice::Kind::kCuda;
-  } else if (!name.starts_with("cpu:")) {
-    return std::nullopt;
-  }
+// Whether the name is this prefix and a number: "cpu:0".
+bool IsNumbered(const std::string& name, const std::string& prefix) {
+  if (!name.starts_with(prefix)) return false;
+  uint32_t number = 0;
   const char* const end = name.data() + name.size();
-  const char* const begin = name.data() + name.find(':') + 1;
-  const auto parsed = std::from_chars(begin, end, device.index);
-  if (begin == end || *begin == '-' || parsed.ec != std::errc() || parsed.ptr != end) return std::nullopt;
-  return device;
+  const auto parsed = std::from_chars(name.data() + prefix.size(), end, number);
+  return parsed.ec == std::errc() && parsed.ptr == end;
 }
 
 std::string Shown(const std::vector<int32_t>& numbers) {
@@ -49,19 +43,16 @@ std::vector<int32_t> AvailableCores() {
   return cores;
 }
 
-std::vector<LocalDevice> FindLocalDevices(const Cluster& cluster, int32_t gpus, const std::vector<int32_t>& cores) {
+std::vector<LocalDevice> FindLocalDevices(const Cluster& cluster, const std::vector<int32_t>& cores) {
   std::vector<LocalDevice> found;
   std::map<int32_t, std::string> owners;  // Of cores, the name of the device.
   const Device* first_cpu = nullptr;
   for (const Device& device : cluster.devices) {
     const std::string place = StrCat("device '", device.name, "'");
-    std::optional<LocalDevice> local = FromName(device.name);
-    if (!local) throw BadInput(StrCat(place, ": no device of this computer, expected a name such as cpu:0 or cuda:0"));
-    if (local->kind == LocalDevice::Kind::kCuda) {
-      if (local->index >= gpus) throw BadInput(StrCat(place, ": is not there, LibTorch finds ", gpus, " GPUs here"));
-      if (!device.cores.empty()) throw BadInput(StrCat(place, ": has cores, expected them for devices cpu:i only"));
-      found.push_back(*local);
-      continue;
+    if (!IsNumbered(device.name, "cpu:")) {
+      const bool is_gpu = IsNumbered(device.name, "cuda:");
+      throw BadInput(StrCat(place, is_gpu ? ": GPUs cannot be run yet" : ": no device of this computer",
+                            ", expected a name such as cpu:0"));
     }
     for (const int32_t core : device.cores) {
       if (!std::binary_search(cores.begin(), cores.end(), core)) {
@@ -76,8 +67,7 @@ std::vector<LocalDevice> FindLocalDevices(const Cluster& cluster, int32_t gpus, 
       throw BadInput(StrCat(place, ": has ", device.cores.size(), " cores and '", first_cpu->name, "' has ",
                             first_cpu->cores.size(), ", expected equal numbers"));
     }
-    local->cores = device.cores;
-    found.push_back(*std::move(local));
+    found.push_back({device.cores});
   }
   return found;
 }

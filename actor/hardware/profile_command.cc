@@ -7,7 +7,6 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "actor/hardware/executor.h"
 #include "actor/hardware/link_profile.h"
 #include "actor/hardware/local_devices.h"
 #include "actor/hardware/op_profile.h"
@@ -160,7 +159,7 @@ void Print(const OpGraph& graph, const Cluster& measured, const std::vector<OpPr
 int Profile(const ProfileArguments& args) {
   const OpGraph graph = LoadGraph(args.graph);
   const Cluster cluster = LoadCluster(args.devices);
-  FindLocalDevices(cluster, LocalGpus(), AvailableCores());  // All of them, before the first one is timed.
+  FindLocalDevices(cluster, AvailableCores());  // All of them, before the first one is timed.
   const std::vector<OpProfile> profiles = ProfileKinds(graph, cluster, args.seconds);
   const std::vector<ProfiledLink> links = ProfileLinks(cluster);
   const Cluster measured = MeasuredCluster(cluster, profiles, links);
@@ -184,7 +183,7 @@ void AddProfileCommand(CLI::App& app, std::function<int()>& run) {
       ->required();
   command
       ->add_option("--devices", args->devices,
-                   "Cluster file, YAML. Devices are called cpu:i, with the cores of each, or cuda:i; ops are timed on "
+                   "Cluster file, YAML. Devices are called cpu:i, with the cores of each; ops are timed on "
                    "the first one of each kind")
       ->required();
   command->add_option("--out", args->out, "File to write the times of the ops to, CSV, for `emplace import --costs`")

@@ -179,8 +179,7 @@ void AddRunCommand(CLI::App& app, std::function<int()>& run) {
   command->add_option("--graph", args->graph, "Graph file whose ops have calls, *.graph.json or *.graph.json.zst")
       ->required();
   command
-      ->add_option("--devices", args->devices,
-                   "Cluster file, YAML. Devices are called cpu:i, with the cores of each, or cuda:i")
+      ->add_option("--devices", args->devices, "Cluster file, YAML. Devices are called cpu:i, with the cores of each")
       ->required();
   command
       ->add_option("--placement", args->placement,

@@ -55,7 +55,7 @@ TorchBackend::TorchBackend(const OpGraph& graph, const StepProgram& program, std
   const std::vector<int64_t> bounds = IndexBounds(graph);
   for (size_t device = 0; device < program_.devices.size(); ++device) {
     for (const StepInstruction& instruction : program_.devices[device]) {
-      Prepare(instruction, static_cast<DeviceIndex>(device), bounds);
+      Prepare(instruction, bounds);
     }
   }
   for (size_t device = 0; device < program_.devices.size(); ++device) {
@@ -65,16 +65,15 @@ TorchBackend::TorchBackend(const OpGraph& graph, const StepProgram& program, std
   }
 }
 
-void TorchBackend::Prepare(const StepInstruction& instruction, DeviceIndex device, const std::vector<int64_t>& bounds) {
+void TorchBackend::Prepare(const StepInstruction& instruction, const std::vector<int64_t>& bounds) {
   const Op& op = graph_.op(instruction.op);
   if (!instruction.given) {
-    calls_[static_cast<size_t>(instruction.op)] = std::make_unique<BoxedCall>(op, TorchDevice(device));
+    calls_[static_cast<size_t>(instruction.op)] = std::make_unique<BoxedCall>(op, c10::DeviceType::CPU);
     return;
   }
-  const at::Tensor tensor = MakeGivenTensor(op, bounds[static_cast<size_t>(instruction.op)]);
   const int32_t value = instruction.outputs.front();
   given_[instruction.op] = value;
-  At(value) = tensor.to(TorchDevice(device));
+  At(value) = MakeGivenTensor(op, bounds[static_cast<size_t>(instruction.op)]);
 }
 
 void TorchBackend::PrepareChanges(const StepInstruction& instruction, DeviceIndex device) {
@@ -90,12 +89,6 @@ void TorchBackend::PrepareChanges(const StepInstruction& instruction, DeviceInde
     }
     restored_.try_emplace(value, At(value).clone());
   }
-}
-
-c10::Device TorchBackend::TorchDevice(DeviceIndex device) const {
-  const LocalDevice& local = devices_[static_cast<size_t>(device)];
-  if (local.kind == LocalDevice::Kind::kCpu) return {c10::DeviceType::CPU};
-  return {c10::DeviceType::CUDA, static_cast<c10::DeviceIndex>(local.index)};
 }
 
 void TorchBackend::PrepareThread(DeviceIndex device) {
@@ -176,7 +169,7 @@ void TorchBackend::Give(OpIndex op, const at::Tensor& tensor) {
   const c10::InferenceMode no_gradients;
   const int32_t value = given_.at(op);
   EMPLACE_CHECK(tensor.sizes() == At(value).sizes() && tensor.scalar_type() == At(value).scalar_type());
-  At(value) = tensor.to(At(value).device());
+  At(value) = tensor.clone();
   const auto restored = restored_.find(value);
   if (restored != restored_.end()) restored->second = At(value).clone();
 }

@@ -1,4 +1,4 @@
-// Runs the ops of a step on devices of LibTorch.
+// Runs the ops of a step by LibTorch on devices of the CPU.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -37,10 +37,9 @@ class TorchBackend : public StepBackend {
   void Give(OpIndex op, const at::Tensor& tensor);
 
  private:
-  void Prepare(const StepInstruction& instruction, DeviceIndex device, const std::vector<int64_t>& bounds);
+  void Prepare(const StepInstruction& instruction, const std::vector<int64_t>& bounds);
   void PrepareChanges(const StepInstruction& instruction, DeviceIndex device);
   void CheckOutputs(const Op& op, const std::vector<at::Tensor>& outputs) const;
-  c10::Device TorchDevice(DeviceIndex device) const;
   at::Tensor& At(int32_t value) { return tensors_[static_cast<size_t>(value)]; }
 
   const OpGraph& graph_;

@@ -173,7 +173,7 @@ TEST(Executor, RefusesWhatItCannotRun) {
   other.devices[0].name = "gpu:0";
   EXPECT_THAT(RunError(good, other), HasSubstr("device 'gpu:0': no device of this computer"));
   other.devices[0].name = "cuda:7";
-  EXPECT_THAT(RunError(good, other), HasSubstr("device 'cuda:7': is not there"));
+  EXPECT_THAT(RunError(good, other), HasSubstr("device 'cuda:7': GPUs cannot be run yet"));
 }
 
 TEST(Executor, AnOpThatFailsEndsTheStepWithItsName) {
