@@ -91,7 +91,7 @@ std::vector<OpGraph> SampleGraphs(const FamilyEntry& family, const FamilyOptions
     const std::string name =
         IsSingleNetwork(family.name) ? prefix : StrCat(prefix, "_", std::setw(2), std::setfill('0'), i);
     try {
-      graphs.push_back(Lower(name, family.sample(rng, ranges, step), kinds));
+      graphs.push_back(Lower(name, family.sample(rng, ranges, step), kinds, options.calls));
     } catch (const Error& error) {
       throw BadInput(StrCat("graph ", name, ": ", error.what()));
     }

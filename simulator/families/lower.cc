@@ -1,9 +1,11 @@
 #include "simulator/families/lower.h"
 
 #include <map>
+#include <nlohmann/json.hpp>
 #include <unordered_map>
 
 #include "common/strings.h"
+#include "simulator/families/aten_calls.h"
 #include "simulator/families/op_table.h"
 
 namespace emplace {
@@ -16,9 +18,16 @@ OpCost CostOf(const OpWork& work, const std::vector<DeviceKind>& kinds) {
   return OpCost::ByKind(std::move(cost_us));
 }
 
+std::string AttrsOf(const SymbolicNode& node, bool calls) {
+  nlohmann::json attrs;
+  if (node.stage >= 0) attrs["stage"] = node.stage;
+  if (calls && (node.type == kParameterType || node.type == kInputType)) attrs["name"] = OpName(node);
+  return attrs.is_null() ? "" : attrs.dump();
+}
+
 }  // namespace
 
-OpGraph Lower(const std::string& name, const TensorProgram& program, const std::vector<DeviceKind>& kinds) {
+OpGraph Lower(const std::string& name, const TensorProgram& program, const std::vector<DeviceKind>& kinds, bool calls) {
   std::vector<Op> ops;
   ops.reserve(program.nodes().size());
   std::unordered_map<std::string, OpIndex> first_microbatch;  // Ops by the names of their nodes.
@@ -34,7 +43,8 @@ OpGraph Lower(const std::string& name, const TensorProgram& program, const std::
     }
     op.type = node.type;
     op.group = node.group;
-    if (node.stage >= 0) op.attrs_json = StrCat("{\"stage\":", node.stage, "}");
+    op.attrs_json = AttrsOf(node, calls);
+    if (calls) op.call_json = AtenCallOf(call);
     const OpWork work = WorkOf(call);
     op.flops = work.flops;
     op.cost = CostOf(work, kinds);

@@ -11,17 +11,10 @@
 #include "common/json_text.h"
 #include "common/strings.h"
 #include "simulator/graph/graph_io.h"
+#include "tests/actor/hardware/result_tensor.h"
 
 namespace emplace {
 namespace {
-
-torch::Tensor TensorOf(const OpGraph& graph, const Executor& executor, OpIndex op) {
-  const std::vector<std::byte> bytes = executor.Bytes(op, 0);
-  torch::Tensor tensor = torch::empty(*graph.op(op).outputs[0].shape, torch::kFloat32);
-  EXPECT_EQ(bytes.size(), tensor.nbytes());
-  std::memcpy(tensor.data_ptr(), bytes.data(), bytes.size());
-  return tensor;
-}
 
 TEST(Executor, GradientsAreThoseOfAutograd) {
   const OpGraph graph = LoadGraph(std::filesystem::path(EMPLACE_TEST_GRAPHS) / "mlp.graph.json");
@@ -40,7 +33,7 @@ TEST(Executor, GradientsAreThoseOfAutograd) {
     if (about.type != "emplace.gradient" && about.type != "emplace.output" && !IsGiven(about)) continue;
     const nlohmann::json attrs = ParseJson(about.attrs_json, "attrs");
     const std::string name = attrs.value("name", "loss");
-    (IsGiven(about) ? given : results)[name] = TensorOf(graph, executor, op);
+    (IsGiven(about) ? given : results)[name] = ResultTensor(graph, executor, op);
   }
   // The model of tests/python/torch_models.py.
   for (auto& [name, tensor] : given) tensor.set_requires_grad(name.find("args") == std::string::npos);

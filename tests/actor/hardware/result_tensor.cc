@@ -1,0 +1,19 @@
+#include "tests/actor/hardware/result_tensor.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstring>
+
+namespace emplace {
+
+torch::Tensor ResultTensor(const OpGraph& graph, const Executor& executor, OpIndex op) {
+  const OpOutput& output = graph.op(op).outputs.at(0);
+  torch::Tensor tensor = torch::empty(*output.shape, output.dtype == "i64" ? torch::kInt64 : torch::kFloat32);
+  const std::vector<std::byte> bytes = executor.Bytes(op, 0);
+  EXPECT_EQ(bytes.size(), tensor.nbytes());
+  std::memcpy(tensor.data_ptr(), bytes.data(), std::min(bytes.size(), tensor.nbytes()));
+  return tensor;
+}
+
+}  // namespace emplace
