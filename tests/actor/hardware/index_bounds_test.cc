@@ -6,7 +6,7 @@ namespace emplace {
 namespace {
 
 Op Made(const std::string& name, std::vector<int64_t> shape, const std::string& call = "",
-        std::vector<OpIndex> inputs = {}) {
+        const std::vector<OpIndex>& inputs = {}) {
   Op op;
   op.name = name;
   op.outputs = {{.bytes = 0, .shape = std::move(shape), .dtype = "i64"}};

@@ -1,5 +1,6 @@
 #include "simulator/families/lower.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -9,6 +10,7 @@
 #include "simulator/families/backward.h"
 #include "simulator/families/op_table.h"
 #include "simulator/families/ptb.h"
+#include "tests/support/bad_input.h"
 
 namespace emplace {
 namespace {
@@ -131,6 +133,24 @@ TEST(Lower, TheLargestPtbGraphFitsOneK80) {
   const double products_us = 35 * 64 * 6 * weights / (2.8e6 * 0.65);
   EXPECT_GT(makespan_us, products_us);
   EXPECT_LT(makespan_us, 2 * products_us);
+}
+
+TEST(Lower, GivesCallsWhereTheyAreAskedFor) {
+  Rng rng(1);
+  const TensorProgram program = BuildPtb(SamplePtb(rng, PtbRanges(/*small=*/true)));
+  const OpGraph plain = Lower("g", program, {kUnit});
+  const OpGraph called = Lower("g", program, {kUnit}, /*calls=*/true);
+  for (OpIndex op = 0; op < plain.num_ops(); ++op) {
+    const bool given = plain.op(op).type == kParameterType || plain.op(op).type == kInputType;
+    EXPECT_EQ(plain.op(op).call_json, "");
+    EXPECT_EQ(called.op(op).call_json.empty(), given) << called.op(op).name;
+    EXPECT_EQ(called.op(op).attrs_json.find("\"name\"") != std::string::npos, given);
+  }
+  TensorProgram images;
+  const TensorId x = images.Input("x", {1, 3, 8, 8});
+  images.Add("conv", "aten.convolution", {x, images.Parameter("w", {4, 3, 3, 3})});
+  EXPECT_THAT(BadInputOf([&] { Lower("g", images, {kUnit}, /*calls=*/true); }),
+              testing::HasSubstr("op 'conv': there is no call for its type aten.convolution"));
 }
 
 }  // namespace
