@@ -1,0 +1,63 @@
+#!/usr/bin/env python3
+"""Tests what tools/reproduce/reality.py makes of measurements, by hand-made ones."""
+import random
+import unittest
+
+from support import cells
+
+import reality
+
+
+class Ranks(unittest.TestCase):
+    def test_equal_values_share_their_mean_rank(self):
+        self.assertEqual(reality.ranks([3.0, 1.0, 3.0, 2.0]), [2.5, 0.0, 2.5, 1.0])
+
+    def test_correlation_is_of_ranks_alone(self):
+        self.assertAlmostEqual(reality.rank_correlation([1, 2, 3, 4], [10, 20, 1000, 1001]), 1)
+        self.assertAlmostEqual(reality.rank_correlation([1, 2, 3, 4], [4, 3, 2, 1]), -1)
+        # Ranks 0 1 2 and 0 2 1: 1 - 6 * (0 + 1 + 1) / (3 * 8) = 0.5.
+        self.assertAlmostEqual(reality.rank_correlation([5, 6, 7], [1, 9, 8]), 0.5)
+        self.assertEqual(reality.rank_correlation([1, 1], [1, 2]), 0)
+
+
+class Placements(unittest.TestCase):
+    def test_a_cut_keeps_groups_together(self):
+        ops = [{"name": str(index)} | ({"group": f"g{index % 3}"} if index % 4 == 0 else {}) for index in range(60)]
+        on_both = 0
+        for seed in range(50):
+            placement = reality.cut_placement(ops, random.Random(seed))
+            self.assertEqual(len(placement), 60)
+            on_both += set(placement) == {0, 1}
+            for group in ("g0", "g1", "g2"):
+                self.assertEqual(len({device for op, device in zip(ops, placement) if op.get("group") == group}), 1)
+        self.assertGreater(on_both, 40)  # Cuts on both sides of one op of a group come to nothing.
+
+    def test_the_two_chains_have_nothing_in_common(self):
+        graph, split = reality.chains("aten.mm.default", [{"in": 0}, {"in": 1}], 8, 5)
+        device = {op["name"]: of for op, of in zip(graph["ops"], split, strict=True)}
+        self.assertEqual(sum(split), 6)
+        for op in graph["ops"]:
+            for text in op["inputs"]:
+                self.assertEqual(device[text.partition(":")[0]], device[op["name"]])
+
+
+class Summary(unittest.TestCase):
+    def test_says_error_rank_and_gain(self):
+        rows = [{"placement": "cpu:0 alone", "measured_us": [90, 100, 110], "predicted_us": 80, "ratio": 1.25, "undisturbed_steps": 7, "op_ratio": [1.0, 1.5, 1.1]},
+                {"placement": "cpu:1 alone", "measured_us": [120], "predicted_us": 120, "ratio": 1.0, "undisturbed_steps": 0, "op_ratio": [1]},
+                {"placement": "auto", "measured_us": [50], "predicted_us": 40, "ratio": 1.25, "undisturbed_steps": 9, "op_ratio": [1]}]
+        found = reality.summary(rows)
+        self.assertAlmostEqual(found["median_error"], 0.25)
+        self.assertAlmostEqual(found["rank_correlation"], 1)
+        self.assertAlmostEqual(found["gain"], 2)
+        page = reality.markdown({"command": "c", "processor": "p", "load": [0, 1], "graphs": [
+            {"graph": "g", "op_overhead_us": 0.5, "placements": rows} | found],
+            "scaling": [{"op": "aten.mm.default", "side": 64, "op_us": 2, "gain": [1.5, 1.75, 2]}]})
+        tables = [cells(line) for line in page.splitlines() if line.startswith("|")]
+        self.assertIn(["aten.mm.default", "64 x 64", "2.0", "1.75", "1.50", "2.00"], tables)
+        self.assertIn(["cpu:0 alone", "0.10", "0.09 to 0.11", "7", "0.08", "1.250", "1.100"], tables)
+        self.assertIn("Median error of the prediction 25.0% (goal: under 10%), rank correlation 1.000", page)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,243 @@
+#!/usr/bin/env python3
+"""How well the simulator predicts step times on this computer's cores, and what two cores gain at all.
+
+First it measures how two pinned cores scale on independent matrix products and element-wise ops, against one core. Then it
+profiles each graph, puts the measured costs into it, makes placements (single devices, what methods find, and cuts at random
+places), and runs each with `emplace-hardware run`, in turns. It writes reality/reality.json (everything) and reality.md (the
+tables). Graphs need ops with calls, such as those of emplace.torch.capture.
+
+Times of steps mean little while other programs use the cores. The medians of single ops, which mostly end before another program
+has its turn, still show what the devices do to each other: their sum over the predicted sum is a column of its own. The steps during which none took a core of a device count alone, where there
+are some; the tables say how many there were, and how busy the computer was.
+"""
+import argparse
+import json
+import os
+import pathlib
+import random
+import statistics
+import subprocess
+import tempfile
+
+from networks import ROOT, call, graph_name, write_aside_and_rename
+
+HERE = pathlib.Path(__file__).resolve().parent
+BIN = ROOT / "build/bin"
+GRAPHS = [HERE / "reality" / f"{name}.graph.json.zst" for name in ("transformer_small", "transformer")]
+METHODS = ("expert", "m-etf", "heft", "scotch", "auto")
+GOAL_ERROR, GOAL_RANK = 0.10, 0.90
+
+
+def parse_arguments():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n", maxsplit=1)[0])
+    parser.add_argument("graphs", nargs="*", type=pathlib.Path, default=GRAPHS,
+                        help="graphs whose ops have calls (the transformers of reality/)")
+    parser.add_argument("--cores", type=int, nargs=2, default=[0, 1], help="the core of each device (0 1)")
+    parser.add_argument("--placements", type=int, default=20, help="placements of each graph (20)")
+    parser.add_argument("--rounds", type=int, default=3, help="turns in which each placement is run (3)")
+    parser.add_argument("--steps", type=int, default=15, help="timed steps in one turn (15)")
+    parser.add_argument("--seed", type=int, default=1, help="random seed of the cuts (1)")
+    parser.add_argument("--out", type=pathlib.Path, default=HERE, help="folder for reality.md and reality/reality.json")
+    arguments = parser.parse_args()
+    if min(arguments.placements, arguments.rounds, arguments.steps) < 1:
+        parser.error("--placements, --rounds and --steps are at least 1")
+    return arguments
+
+
+def machine(cores):
+    devices = "".join(f'  - {{name: "cpu:{index}", kind: cpu, memory_bytes: 1.0e12, cores: [{core}]}}\n' for index, core in enumerate(cores))
+    return f"devices:\n{devices}op_overhead_us: 1\ntransfer: {{bandwidth_bytes_per_us: 8000, overhead_us: 0}}\n"
+
+
+def chains(aten, args, side, ops):
+    """A graph of two chains of the same op, which have nothing in common, and the placement of one on each device."""
+    tensor = {"bytes": 4 * side * side, "shape": [side, side], "dtype": "f32"}
+    made = []
+    for chain in ("a", "b"):
+        made.append({"name": chain, "type": "emplace.parameter", "cost_us": 0, "inputs": [], "outputs": [tensor], "attrs": {"name": chain}})
+        last = chain
+        for index in range(ops):
+            name = f"{chain}{index}"
+            made.append({"name": name, "type": aten, "cost_us": 1, "inputs": [f"{last}:0", f"{chain}:0"], "outputs": [tensor],
+                         "call": {"op": aten, "args": args}})
+            last = name
+    return {"format": "emplace.graph/1", "name": "chains", "ops": made}, [0] * (ops + 1) + [1] * (ops + 1)
+
+
+def run(graph, devices, placement, steps):
+    """What `emplace-hardware run` prints, and the step time that counts as `us`."""
+    result = json.loads(call([BIN / "emplace-hardware", "run", "--graph", graph, "--devices", devices, "--placement", placement,
+                              "--steps", str(steps), "--by-op", "--json"]))
+    return result | {"us": result["measured_us"] if result["undisturbed_us"] is None else result["undisturbed_us"]}
+
+
+def scaling(arguments, folder, devices):
+    """Time of both chains on one core over that on two, by kind and size of op; 2 where the cores do not disturb each other."""
+    both = [{"in": 0}, {"in": 1}]
+    rows = []
+    for aten, side, ops in (("aten.mm.default", 64, 200), ("aten.mm.default", 256, 40), ("aten.mm.default", 1024, 4),
+                            ("aten.add.Tensor", 64, 400), ("aten.add.Tensor", 256, 400), ("aten.add.Tensor", 1024, 40),
+                            ("aten.add.Tensor", 4096, 4)):
+        graph, split = chains(aten, both, side, ops)
+        (folder / "chains.graph.json").write_text(json.dumps(graph))
+        (folder / "one.json").write_text(json.dumps([0] * len(split)))
+        (folder / "two.json").write_text(json.dumps(split))
+        gains, op_us = [], []
+        for _ in range(arguments.rounds):
+            one, two = (run(folder / "chains.graph.json", devices, folder / f"{name}.json", arguments.steps)["us"]
+                        for name in ("one", "two"))
+            gains.append(one / two)
+            op_us.append(one / (2 * ops))
+        rows.append({"op": aten, "side": side, "op_us": statistics.median(op_us), "gain": sorted(gains)})
+    return rows
+
+
+def cut_placement(ops, rng):
+    """Ops in turn on two devices, which change at random places; ops of one group stay together."""
+    cuts = set(rng.sample(range(1, len(ops)), min(rng.choice([1, 2, 4, 8, 16, 32]), len(ops) - 1)))
+    device, of_group, placement = 0, {}, []
+    for index, op in enumerate(ops):
+        device ^= index in cuts
+        group = op.get("group")
+        placement.append(of_group.setdefault(group, device) if group else device)
+    return placement
+
+
+def read_graph(path):
+    if path.name.endswith(".zst"):
+        return json.loads(subprocess.run(["zstd", "-dc", path], check=True, capture_output=True).stdout)
+    return json.loads(path.read_text())
+
+
+def placements(arguments, folder, graph, measured, devices):
+    """(name, file) of each placement."""
+    made = []
+    ops = read_graph(graph)["ops"]
+    for device in (0, 1):
+        path = folder / f"single{device}.json"
+        path.write_text(json.dumps([device] * len(ops)))
+        made.append((f"cpu:{device} alone", path))
+    for method in METHODS:
+        path = folder / f"{method}.json"
+        words = [BIN / "emplace", "place", "--graph", measured, "--devices", devices, "--method", method, "--out", path]
+        done = subprocess.run(words, capture_output=True, text=True, check=False)
+        # Not every graph says what the method needs: stages, for one.
+        if done.returncode == 0:
+            made.append((method, path))
+    rng = random.Random(arguments.seed)
+    while len(made) < arguments.placements:
+        path = folder / f"cut{len(made)}.json"
+        path.write_text(json.dumps(cut_placement(ops, rng)))
+        made.append((f"cut {len(made)}", path))
+    return made[:arguments.placements]
+
+
+def ranks(values):
+    """Ranks from 0; equal values share their mean rank."""
+    order = sorted(range(len(values)), key=values.__getitem__)
+    found = [0.0] * len(values)
+    begin = 0
+    while begin < len(order):
+        end = begin
+        while end < len(order) and values[order[end]] == values[order[begin]]:
+            end += 1
+        for position in range(begin, end):
+            found[order[position]] = (begin + end - 1) / 2
+        begin = end
+    return found
+
+
+def rank_correlation(a, b):
+    """Spearman's; 0 where one side is all equal."""
+    a, b = ranks(a), ranks(b)
+    if len(set(a)) < 2 or len(set(b)) < 2:
+        return 0.0
+    return statistics.correlation(a, b)
+
+
+def check(arguments, folder, graph, devices):
+    """Measured and predicted times of one graph's placements."""
+    costs, measured, profiled = folder / "costs.csv", folder / "measured.graph.json", folder / "measured.yaml"
+    profile = json.loads(call([BIN / "emplace-hardware", "profile", "--graph", graph, "--devices", devices, "--out", costs,
+                               "--devices-out", profiled, "--json"]))
+    call([BIN / "emplace", "import", "--costs", costs, "--graph", graph, "--out", measured])
+    rows = [{"placement": name, "file": path, "measured_us": [], "spread_us": [], "undisturbed_steps": 0, "op_ratio": []}
+            for name, path in placements(arguments, folder, graph, measured, profiled)]
+    for _ in range(arguments.rounds):
+        for row in rows:
+            result = run(measured, profiled, row["file"], arguments.steps)
+            row["measured_us"].append(result["us"])
+            row["undisturbed_steps"] += result["undisturbed_steps"]
+            row["op_ratio"].append(sum(op["measured_us"] for op in result["ops"]) / sum(op["predicted_us"] for op in result["ops"]))
+            row["spread_us"].append(result["spread_us"])
+            row["predicted_us"] = result["predicted_us"]
+    for row in rows:
+        del row["file"]
+        row["ratio"] = statistics.median(row["measured_us"]) / row["predicted_us"]
+    return {"graph": graph_name(graph), "op_overhead_us": profile["op_overhead_us"], "links": profile["links"],
+            "placements": rows} | summary(rows)
+
+
+def summary(rows):
+    middle = [statistics.median(row["measured_us"]) for row in rows]
+    alone = min(time for row, time in zip(rows, middle, strict=True) if row["placement"].endswith("alone"))
+    return {"median_error": statistics.median(abs(row["ratio"] - 1) for row in rows),
+            "rank_correlation": rank_correlation(middle, [row["predicted_us"] for row in rows]),
+            "gain": alone / min(middle)}
+
+
+def markdown(document):
+    lines = ["# The simulator against this computer", "",
+             f"Made by `{document['command']}` on two cores of {document['processor']}. Load averages of the computer, which the "
+             f"measurement itself raises to 2 at most: {document['load'][0]:.1f} at the begin, {document['load'][1]:.1f} at the end.",
+             "", "## What two cores gain on ops that have nothing in common",
+             "Time of both chains on one core over that on two. 2 is the most; repetitions in turns.", "",
+             "| op | matrix | time of an op, us | gain: median | lowest | highest |", "| --- | ---: | ---: | ---: | ---: | ---: |"]
+    for row in document["scaling"]:
+        gain = row["gain"]
+        lines.append(f"| {row['op']} | {row['side']} x {row['side']} | {row['op_us']:.1f} | {statistics.median(gain):.2f} | "
+                     f"{gain[0]:.2f} | {gain[-1]:.2f} |")
+    for check_of in document["graphs"]:
+        lines += ["", f"## {check_of['graph']}",
+                  f"Median error of the prediction {100 * check_of['median_error']:.1f}% (goal: under {100 * GOAL_ERROR:.0f}%), rank "
+                  f"correlation {check_of['rank_correlation']:.3f} (goal: over {GOAL_RANK}), best placement {check_of['gain']:.2f} "
+                  f"times as fast as one core. Overhead of an op {check_of['op_overhead_us']:.2f} us.", "",
+                  "| placement | measured, ms | lowest and highest round | undisturbed steps | predicted, ms | measured / predicted | the same of the "
+                  "ops alone |", "| --- | ---: | ---: | ---: | ---: | ---: | ---: |"]
+        for row in check_of["placements"]:
+            times = sorted(row["measured_us"])
+            lines.append(f"| {row['placement']} | {statistics.median(times) / 1e3:.2f} | {times[0] / 1e3:.2f} to {times[-1] / 1e3:.2f} | "
+                         f"{row['undisturbed_steps']} | {row['predicted_us'] / 1e3:.2f} | {row['ratio']:.3f} | {statistics.median(row['op_ratio']):.3f} |")
+    return "\n".join(lines) + "\n"
+
+
+def processor():
+    for line in pathlib.Path("/proc/cpuinfo").read_text().splitlines():
+        if line.startswith("model name"):
+            return line.partition(":")[2].strip()
+    return "an unknown processor"
+
+
+def main():
+    arguments = parse_arguments()
+    names = " ".join(str(path) for path in arguments.graphs) if arguments.graphs != GRAPHS else ""
+    command = (f"tools/reproduce/reality.py {names} --placements {arguments.placements} --rounds {arguments.rounds} "
+               f"--steps {arguments.steps} --seed {arguments.seed}").replace("  ", " ")
+    load = [os.getloadavg()[0]]
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        devices = folder / "devices.yaml"
+        devices.write_text(machine(arguments.cores))
+        scales = scaling(arguments, folder, devices)
+        graphs = [check(arguments, folder, graph, devices) for graph in arguments.graphs]
+    load.append(os.getloadavg()[0])
+    document = {"format": "emplace.reality/1", "command": command, "processor": processor(), "load": load, "scaling": scales,
+                "graphs": graphs}
+    (arguments.out / "reality").mkdir(exist_ok=True)
+    write_aside_and_rename(arguments.out / "reality/reality.json", json.dumps(document, indent=1) + "\n")
+    write_aside_and_rename(arguments.out / "reality.md", markdown(document))
+    print(markdown(document))
+
+
+if __name__ == "__main__":
+    main()
