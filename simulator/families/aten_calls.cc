@@ -86,7 +86,7 @@ Json AlongTheLastDimension(const Arguments& from) { return {from.In(0), Int(-1),
 Json GradientAlongTheLastDimension(const Arguments& from) { return {from.In(0), from.In(1), Int(-1), from.Dtype(0)}; }
 
 const std::map<std::string, AtenRule>& Rules() {
-  static const std::map<std::string, AtenRule> kRules = {
+  static const std::map<std::string, AtenRule> rules = {
       {"aten.add", {"aten.add.Tensor", Inputs}},
       {"aten.sub", {"aten.sub.Tensor", Inputs}},
       {"aten.mul", {"aten.mul.Tensor", Inputs}},
@@ -144,7 +144,7 @@ const std::map<std::string, AtenRule>& Rules() {
           return Json{{"alpha", Float(-kLearningRate)}};
         }}},
   };
-  return kRules;
+  return rules;
 }
 
 }  // namespace
