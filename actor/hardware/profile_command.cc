@@ -186,7 +186,7 @@ void AddProfileCommand(CLI::App& app, std::function<int()>& run) {
                    "Cluster file, YAML. Devices are called cpu:i, with the cores of each; ops are timed on "
                    "the first one of each kind")
       ->required();
-  command->add_option("--out", args->out, "File to write the times of the ops to, CSV, for `emplace import --costs`")
+  command->add_option("--out", args->out, "File to write the times of the ops to, CSV, for `emplace costs --costs`")
       ->required();
   command
       ->add_option("--devices-out", args->devices_out,

@@ -160,7 +160,7 @@ def check(arguments, folder, graph, devices):
     costs, measured, profiled = folder / "costs.csv", folder / "measured.graph.json", folder / "measured.yaml"
     profile = json.loads(call([BIN / "emplace-hardware", "profile", "--graph", graph, "--devices", devices, "--out", costs,
                                "--devices-out", profiled, "--json"]))
-    call([BIN / "emplace", "import", "--costs", costs, "--graph", graph, "--out", measured])
+    call([BIN / "emplace", "costs", "--costs", costs, "--graph", graph, "--out", measured])
     rows = [{"placement": name, "file": path, "measured_us": [], "spread_us": [], "undisturbed_steps": 0, "op_ratio": []}
             for name, path in placements(arguments, folder, graph, measured, profiled)]
     for _ in range(arguments.rounds):
