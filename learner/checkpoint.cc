@@ -280,7 +280,11 @@ Checkpoint ParseCheckpoint(const CheckpointFiles& files, const fs::path& folder)
   try {
     const std::string format = state.at("format");
     const bool old = format == kFormatBefore || format == kFirstFormat;
-    if (!old) CheckFormat(format, kFormat, path.string());
+    if (!old && format != kFormat) {
+      // A version that one flipped bit has changed is damage.
+      if (state.contains("state_xxh64")) CheckState(files.state, state, path.string());
+      CheckFormat(format, kFormat, path.string());
+    }
     const auto number = [&](const char* key, uint64_t largest) {
       return WholeNumber(state.at(key), StrCat(path.string(), ": ", key), largest);
     };
