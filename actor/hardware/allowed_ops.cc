@@ -224,7 +224,6 @@ constexpr std::string_view kAllowedOps[] = {
     "aten.mul.Tensor",
     "aten.mul_.Tensor",
     "aten.mv.default",
-    "aten.native_batch_norm.default",
     "aten.native_batch_norm_backward.default",
     "aten.native_dropout.default",
     "aten.native_dropout_backward.default",

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <set>
 
 #include "common/error.h"
@@ -52,6 +53,12 @@ class Conversion {
     if (const auto* list = type->castRaw<c10::ListType>()) {
       return ConvertList(constant, list->getElementType()->kind(), argument);
     }
+    // LibTorch looks types of numbers, layouts and memory formats up by their number without a check.
+    if (const std::optional<NamedConstant::Kind> kind = KindOfName(argument)) {
+      const auto* const named = std::get_if<NamedConstant>(&constant);
+      if (named == nullptr || named->kind != *kind) throw Wrong(argument);
+      return Named(*named);
+    }
     const auto* const integer = std::get_if<int64_t>(&constant);
     const auto* const number = std::get_if<double>(&constant);
     const auto* const flag = std::get_if<bool>(&constant);
@@ -63,7 +70,6 @@ class Conversion {
       case TypeKind::IntType:
       case TypeKind::SymIntType:
         if (integer != nullptr) return *integer;
-        if (const auto* const named = std::get_if<NamedConstant>(&constant)) return Named(*named);
         break;
       case TypeKind::FloatType:
       case TypeKind::SymFloatType:
@@ -92,6 +98,22 @@ class Conversion {
   }
 
  private:
+  // What an argument names, which to the dispatcher is a whole number; nullopt: nothing.
+  static std::optional<NamedConstant::Kind> KindOfName(const c10::Argument& argument) {
+    const c10::Type* type = argument.real_type().get();
+    if (const auto* optional = type->castRaw<c10::OptionalType>()) type = optional->getElementType().get();
+    switch (type->kind()) {
+      case TypeKind::ScalarTypeType:
+        return NamedConstant::Kind::kDtype;
+      case TypeKind::LayoutType:
+        return NamedConstant::Kind::kLayout;
+      case TypeKind::MemoryFormatType:
+        return NamedConstant::Kind::kMemoryFormat;
+      default:
+        return std::nullopt;
+    }
+  }
+
   static c10::Scalar ToScalar(const AtenConstant& constant) {
     if (const auto* const integer = std::get_if<int64_t>(&constant)) return *integer;
     if (const auto* const flag = std::get_if<bool>(&constant)) return *flag;
@@ -183,7 +205,9 @@ class BoxedCall::Builder {
     std::set<std::string> named;
     for (const auto& [name, argument] : call.kwargs) named.insert(name);
     for (size_t i = 0; i < schema.size(); ++i) {
-      named.erase(schema[i].name());
+      if (named.erase(schema[i].name()) != 0 && i < call.args.size()) {
+        throw BadInput(StrCat(place_, ": argument '", schema[i].name(), "' is given by its position and by its name"));
+      }
       Add(schema[i], Given(call, schema[i], i));
     }
     if (!named.empty()) throw BadInput(StrCat(place_, ": ", call.op, " has no argument '", *named.begin(), "'"));
@@ -207,6 +231,9 @@ class BoxedCall::Builder {
       if (!argument.default_value()) throw BadInput(StrCat(place_, ": argument '", argument.name(), "' is missing"));
       made_.arguments_.push_back(*argument.default_value());
     } else if (const auto* const constant = std::get_if<AtenConstant>(&given->value)) {
+      if (argument.alias_info() != nullptr && argument.alias_info()->isWrite()) {
+        throw BadInput(StrCat(place_, ": changes argument '", argument.name(), "' in place, expected an input"));
+      }
       made_.arguments_.push_back(Conversion(place_).Convert(*constant, argument));
     } else {
       AddSlot(argument, *given);

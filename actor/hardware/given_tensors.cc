@@ -4,6 +4,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
+#include <type_traits>
+#include <vector>
 
 #include "actor/hardware/boxed_call.h"
 #include "common/error.h"
@@ -16,17 +19,32 @@ namespace {
 
 using Json = nlohmann::json;
 
-// The numbers of nested lists, in order.
-void Flatten(const Json& value, std::vector<double>& numbers, const std::string& place) {
+// The numbers of nested lists, in order. Number: int64_t or double.
+template <typename Number>
+void Flatten(const Json& value, std::vector<Number>& numbers, const std::string& place) {
+  constexpr bool kWhole = std::is_same_v<Number, int64_t>;
   if (value.is_array()) {
     for (const Json& item : value) Flatten(item, numbers, place);
   } else if (value.is_boolean()) {
     numbers.push_back(value.get<bool>() ? 1 : 0);
-  } else if (value.is_number()) {
-    numbers.push_back(value.get<double>());
+  } else if (kWhole ? value.is_number_integer() : value.is_number()) {
+    numbers.push_back(value.get<Number>());
   } else {
-    throw BadInput(StrCat(place, ": value holds ", ShownJson(value), ", expected numbers"));
+    throw BadInput(StrCat(place, ": value holds ", ShownJson(value), ", expected ", kWhole ? "whole " : "", "numbers"));
   }
+}
+
+template <typename Number>
+void FillConstantOf(at::Tensor& tensor, const Json& value, const std::string& place) {
+  std::vector<Number> numbers;
+  Flatten(value, numbers, place);
+  if (numbers.size() != static_cast<size_t>(tensor.numel())) {
+    throw BadInput(StrCat(place, ": value has ", numbers.size(), " numbers, expected ", tensor.numel(),
+                          " by the shape of its output"));
+  }
+  at::Tensor wide = at::empty(tensor.sizes(), c10::CppTypeToScalarType<Number>::value);
+  std::copy(numbers.begin(), numbers.end(), wide.data_ptr<Number>());
+  tensor.copy_(wide);
 }
 
 // Half of the width of a uniform distribution around 0 with this variance.
@@ -56,15 +74,13 @@ void FillRandom(at::Tensor& tensor, const Op& op, int64_t index_bound) {
 
 void FillConstant(at::Tensor& tensor, const Op& op, const std::string& place) {
   const Json attrs = op.attrs_json.empty() ? Json::object() : ParseJson(op.attrs_json, place);
-  std::vector<double> numbers;
-  Flatten(RequiredMember(attrs, "value", place), numbers, place);
-  if (numbers.size() != static_cast<size_t>(tensor.numel())) {
-    throw BadInput(StrCat(place, ": value has ", numbers.size(), " numbers, expected ", tensor.numel(),
-                          " by the shape of its output"));
+  const Json& value = RequiredMember(attrs, "value", place);
+  // Doubles do not hold all whole numbers.
+  if (c10::isIntegralType(tensor.scalar_type(), /*includeBool=*/true)) {
+    FillConstantOf<int64_t>(tensor, value, place);
+  } else {
+    FillConstantOf<double>(tensor, value, place);
   }
-  at::Tensor wide = at::empty(tensor.sizes(), at::kDouble);
-  std::copy(numbers.begin(), numbers.end(), wide.data_ptr<double>());
-  tensor.copy_(wide);
 }
 
 }  // namespace
@@ -74,7 +90,14 @@ void CheckGivenOp(const Op& op) {
   if (op.outputs.size() != 1 || !op.outputs[0].shape || op.outputs[0].dtype.empty()) {
     throw BadInput(StrCat(place, ": ", op.type, " has no shape or dtype, expected one output with both"));
   }
-  DtypeNamed(op.outputs[0].dtype, place);
+  // The memory that a step needs is known by the bytes, so the shape may not ask for more.
+  const auto element = static_cast<double>(c10::elementSize(DtypeNamed(op.outputs[0].dtype, place)));
+  double bytes = element;
+  for (const int64_t extent : *op.outputs[0].shape) bytes *= static_cast<double>(extent);
+  const double most = static_cast<double>(op.outputs[0].bytes) + static_cast<double>(op.param_bytes);
+  if (bytes > most) {
+    throw BadInput(StrCat(place, ": its shape takes ", bytes, " bytes, the graph says ", most));
+  }
 }
 
 at::Tensor MakeGivenTensor(const Op& op, int64_t index_bound) {

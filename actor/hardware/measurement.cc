@@ -39,19 +39,19 @@ StepStatistics Summarize(const std::vector<double>& step_us) {
   return statistics;
 }
 
-void Measurement::Add(const StepTimes& times) {
+void StepMeasurements::Add(const StepTimes& times) {
   step_us_.push_back(times.step_us);
   if (times.preemptions == 0) undisturbed_us_.push_back(times.step_us);
   AddDurations(times.op_begin_us, times.op_end_us, op_us_);
   AddDurations(times.copy_begin_us, times.copy_end_us, copy_us_);
 }
 
-std::optional<StepStatistics> Measurement::UndisturbedSteps() const {
+std::optional<StepStatistics> StepMeasurements::UndisturbedSteps() const {
   if (undisturbed_us_.empty()) return std::nullopt;
   return Summarize(undisturbed_us_);
 }
 
-std::vector<double> Measurement::MedianOpUs() const { return Medians(op_us_); }
-std::vector<double> Measurement::MedianCopyUs() const { return Medians(copy_us_); }
+std::vector<double> StepMeasurements::MedianOpUs() const { return Medians(op_us_); }
+std::vector<double> StepMeasurements::MedianCopyUs() const { return Medians(copy_us_); }
 
 }  // namespace emplace

@@ -25,7 +25,7 @@ struct StepStatistics {
 StepStatistics Summarize(const std::vector<double>& step_us);
 
 // Collects the times of steps. Not thread-safe.
-class Measurement {
+class StepMeasurements {
  public:
   void Add(const StepTimes& times);
 

@@ -78,7 +78,7 @@ OpProfile ProfileOps(const OpGraph& whole, const Cluster& cluster, DeviceIndex d
   Executor executor(graph, alone, {Placement(static_cast<size_t>(graph.num_ops())), {}});
   const auto begin = std::chrono::steady_clock::now();
   executor.Step();
-  Measurement measurement;
+  StepMeasurements measurement;
   std::vector<double> idle_us;
   const auto spent = [&] { return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count(); };
   while (idle_us.size() < kLeastSteps || (spent() < seconds && idle_us.size() < kMostSteps)) {

@@ -41,7 +41,7 @@ struct LinkUse {
 };
 
 std::vector<LinkUse> UseOfLinks(const OpGraph& graph, const Placement& placement, int32_t num_devices,
-                                const Executor& executor, const Measurement& measurement) {
+                                const Executor& executor, const StepMeasurements& measurement) {
   std::vector<LinkUse> links(static_cast<size_t>(num_devices));
   const std::vector<double> copy_us = measurement.MedianCopyUs();
   for (size_t value = 0; value < copy_us.size(); ++value) {
@@ -121,12 +121,15 @@ void PrintLinks(const Cluster& cluster, const std::vector<LinkUse>& links) {
 }
 
 int Run(const RunArguments& args) {
+  for (const double value : {args.throttle.bandwidth_bytes_per_us, args.throttle.latency_us}) {
+    if (std::isnan(value)) throw BadInput("--throttle-bandwidth or --throttle-latency is nan, expected a number");
+  }
   const OpGraph graph = LoadGraph(args.graph);
   const Cluster cluster = LoadCluster(args.devices);
   const OrderedPlacement placement = LoadOrderedPlacement(args.placement, graph, cluster);
   Executor executor(graph, cluster, placement, {.throttle = args.throttle});
   for (int32_t step = 0; step < args.warmup; ++step) executor.Step();
-  Measurement measurement;
+  StepMeasurements measurement;
   for (int32_t step = 0; step < args.steps; ++step) measurement.Add(executor.Step());
 
   const StepStatistics steps = measurement.Steps();
@@ -195,11 +198,11 @@ void AddRunCommand(CLI::App& app, std::function<int()>& run) {
       ->add_option("--throttle-bandwidth", args->throttle.bandwidth_bytes_per_us,
                    "Bandwidth in bytes per microsecond of an artificial link over which each device sends. Without it, "
                    "tensors travel as fast as memory is copied")
-      ->check(CLI::PositiveNumber);
+      ->check(CLI::Range(1e-3, 1e9));
   command
       ->add_option("--throttle-latency", args->throttle.latency_us,
                    "Latency of the artificial links in microseconds; needs --throttle-bandwidth")
-      ->check(CLI::NonNegativeNumber)
+      ->check(CLI::Range(0.0, 1e9))
       ->needs("--throttle-bandwidth");
   command->add_flag("--by-op", args->by_op, "Also print measured and predicted times of the ops, with --json of each");
   command->add_flag("--by-link", args->by_link, "Also print what each device sends, and how long that takes");

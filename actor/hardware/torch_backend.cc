@@ -68,9 +68,15 @@ TorchBackend::TorchBackend(const OpGraph& graph, const StepProgram& program, std
 void TorchBackend::Prepare(const StepInstruction& instruction, const std::vector<int64_t>& bounds) {
   const Op& op = graph_.op(instruction.op);
   if (!instruction.given) {
+    for (size_t input = 0; input < op.inputs.size(); ++input) {
+      if (instruction.inputs[input] != StepValue::kNone || op.inputs[input].output == OpInput::kControl) continue;
+      throw BadInput(StrCat("op '", op.name, "': reads '", graph_.op(op.inputs[input].producer).name,
+                            "', an update that is left to the optimizer and not run"));
+    }
     calls_[static_cast<size_t>(instruction.op)] = std::make_unique<BoxedCall>(op, c10::DeviceType::CPU);
     return;
   }
+  CheckGivenOp(op);
   const int32_t value = instruction.outputs.front();
   given_[instruction.op] = value;
   At(value) = MakeGivenTensor(op, bounds[static_cast<size_t>(instruction.op)]);

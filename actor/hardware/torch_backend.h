@@ -19,8 +19,8 @@ namespace emplace {
 class TorchBackend : public StepBackend {
  public:
   // Prepares all calls, and makes what is given (given_tensors.h). Throws BadInput, which names the op, for a call that
-  // cannot be run (boxed_call.h), and for one that changes anything in place but a parameter on its own device.
-  // REQUIRES: graph and program outlive the backend.
+  // cannot be run (boxed_call.h), and for one that changes anything in place but a parameter, input or constant on its
+  // own device. REQUIRES: graph and program outlive the backend.
   TorchBackend(const OpGraph& graph, const StepProgram& program, std::vector<LocalDevice> devices);
 
   void PrepareThread(DeviceIndex device) override;

@@ -155,7 +155,7 @@ std::string AtenCallOf(const OpCall& call) {
   const auto found = Rules().find(type);
   if (found == Rules().end()) {
     throw BadInput(StrCat("op '", OpName(call.node), "': there is no call for its type ", type,
-                          ", expected a family without convolutions"));
+                          ", expected ptb, nmt, nmt_single or rnnlm"));
   }
   const AtenRule& rule = found->second;
   const Arguments arguments(call);

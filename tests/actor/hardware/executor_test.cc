@@ -167,6 +167,24 @@ TEST(Executor, RefusesWhatItCannotRun) {
               HasSubstr("argument 'self' has a value of another type, expected Tensor"));
   EXPECT_THAT(RunError(OpWith(R"({"op": "aten.relu.default", "args": [{"in": 0}]})", "[4]")),
               HasSubstr("op 'y': output 0 is Float of shape [2, 2], the graph says Float of shape [4]"));
+  EXPECT_THAT(RunError(OpWith(R"({"op": "aten.zeros_like.default", "args": [{"in": 0}],
+                                   "kwargs": {"dtype": {"const": 1000, "as": "int"}}})")),
+              HasSubstr("argument 'dtype' has a value of another type"));
+  EXPECT_THAT(RunError(OpWith(R"({"op": "aten.zeros_like.default", "args": [{"in": 0}],
+                                   "kwargs": {"dtype": {"const": "channels_last", "as": "memory_format"}}})")),
+              HasSubstr("argument 'dtype' has a value of another type"));
+  EXPECT_THAT(RunError(OpWith(R"({"op": "aten.add_.Tensor", "args": [{"const": 1.0, "as": "float"}, {"in": 0}]})")),
+              HasSubstr("changes argument 'self' in place, expected an input"));
+  EXPECT_THAT(RunError(OpWith(R"({"op": "aten.relu.default", "args": [{"in": 0}], "kwargs": {"self": {"in": 0}}})")),
+              HasSubstr("argument 'self' is given by its position and by its name"));
+  EXPECT_THAT(RunError(R"({"name": "p", "type": "emplace.parameter", "cost_us": 0})"),
+              HasSubstr("op 'p': emplace.parameter has no shape or dtype"));
+  EXPECT_THAT(RunError(R"({"name": "p", "type": "emplace.input", "cost_us": 0,
+                           "outputs": [{"bytes": 4, "shape": [1099511627776], "dtype": "f32"}]})"),
+              HasSubstr("op 'p': its shape takes 4.39805e+12 bytes, the graph says 4"));
+  EXPECT_THAT(RunError(R"({"name": "p", "type": "emplace.constant", "cost_us": 0, "attrs": {"value": [1.5]},
+                           "outputs": [{"bytes": 8, "shape": [1], "dtype": "i64"}]})"),
+              HasSubstr("op 'p': value holds 1.5, expected whole numbers"));
   const std::string good = OpWith(R"({"op": "aten.relu.default", "args": [{"in": 0}]})");
   EXPECT_EQ(RunError(good), "");
   Cluster other = Cpus(1);
@@ -174,6 +192,32 @@ TEST(Executor, RefusesWhatItCannotRun) {
   EXPECT_THAT(RunError(good, other), HasSubstr("device 'gpu:0': no device of this computer"));
   other.devices[0].name = "cuda:7";
   EXPECT_THAT(RunError(good, other), HasSubstr("device 'cuda:7': GPUs cannot be run yet"));
+}
+
+TEST(Executor, RefusesAnOpThatReadsWhatIsNotRun) {
+  const OpGraph graph = Graph(R"({"name": "u", "type": "emplace.update", "cost_us": 0, "outputs": [{"bytes": 4}]},
+                                 {"name": "r", "cost_us": 1, "inputs": ["u:0"], "outputs": [{"bytes": 4}],
+                                  "call": {"op": "aten.alias.default", "args": [{"in": 0}]}})");
+  EXPECT_THAT(BadInputOf([&] {
+                Executor(graph, Cpus(1), {{0, 0}, {}});
+              }),
+              HasSubstr("op 'r': reads 'u', an update that is left to the optimizer and not run"));
+}
+
+TEST(Executor, ConstantsOfWholeNumbersAreExact) {
+  const OpGraph graph = Graph(R"({"name": "c", "type": "emplace.constant", "cost_us": 0,
+                                  "attrs": {"value": [9223372036854775807, 9007199254740993]},
+                                  "outputs": [{"bytes": 16, "shape": [2], "dtype": "i64"}]},
+                                 {"name": "y", "cost_us": 1, "inputs": ["c:0"],
+                                  "outputs": [{"bytes": 16, "shape": [2], "dtype": "i64"}],
+                                  "call": {"op": "aten.clone.default", "args": [{"in": 0}]}})");
+  Executor executor(graph, Cpus(1), {{0, 0}, {}});
+  executor.Step();
+  const std::vector<std::byte> bytes = executor.Bytes(1, 0);
+  std::vector<int64_t> numbers(2);
+  ASSERT_EQ(bytes.size(), 16u);
+  std::memcpy(numbers.data(), bytes.data(), bytes.size());
+  EXPECT_EQ(numbers, (std::vector<int64_t>{9223372036854775807, 9007199254740993}));
 }
 
 TEST(Executor, AnOpThatFailsEndsTheStepWithItsName) {

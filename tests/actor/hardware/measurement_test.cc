@@ -20,9 +20,9 @@ TEST(Summarize, CountsStepsBeyondTukeysFences) {
   EXPECT_EQ(Summarize({4}).outliers, 0);
 }
 
-TEST(Measurement, TakesMediansOfWhatRan) {
+TEST(StepMeasurements, TakesMediansOfWhatRan) {
   const double never = std::nan("");
-  Measurement measurement;
+  StepMeasurements measurement;
   EXPECT_FALSE(measurement.UndisturbedSteps().has_value());
   measurement.Add({10, 0, {0, never}, {4, never}, {1}, {2}});
   measurement.Add({30, 2, {1, never}, {3, never}, {1}, {6}});
