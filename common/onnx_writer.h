@@ -2,8 +2,8 @@
 // booleans, operators of the standard domain, and attributes that are one integer or one text.
 //
 //   OnnxWriter onnx("double");
-//   onnx.AddInput("x", OnnxType::kFloat, {"n", 3});
-//   onnx.AddOutput(onnx.Add("Add", {"x", "x"}), "y", OnnxType::kFloat, {"n", 3});
+//   onnx.AddInput("x", OnnxType::kFloat, {"n", 3}, "what is doubled");
+//   onnx.AddOutput(onnx.Add("Add", {"x", "x"}), "y", OnnxType::kFloat, {"n", 3}, "the double");
 //   WriteFileAtomically("double.onnx", onnx.Model({}));
 #pragma once
 

@@ -113,6 +113,7 @@ Simulation Simulate(const Graph& graph, const Machine& machine, const std::vecto
 std::string ToJson(const Graph& graph, const Machine& machine, const Plan& plan) {
   return WithStandardErrors([&] {
     CheckPlacement(graph.internal(), machine.internal(), plan.placement);
+    if (!plan.orders.empty()) CheckOrders(graph.internal(), machine.internal(), plan.placement, plan.orders);
     return PlacementToJson(graph.internal(), machine.internal(), plan.placement, "", plan.orders);
   });
 }
