@@ -74,24 +74,24 @@ AnytimeResults ParseAnytime(std::string_view text, const std::string& source) {
   }
   struct Sum {
     double logs = 0;
-    int64_t pairs = 0;
+    int64_t runs = 0;
   };
   std::map<std::string, std::map<double, Sum>> sums;
   for (const Found& found : all) {
     Sum& sum = sums[found.method][found.seconds];
     if (!found.in_time) continue;
     sum.logs += std::log(found.makespan_us / best_us.at(found.pair));
-    ++sum.pairs;
+    ++sum.runs;
   }
   AnytimeResults results;
   results.seconds.assign(seconds.begin(), seconds.end());
   results.pairs = std::ssize(best_us);
   for (auto& [name, of_seconds] : sums) {
-    AnytimeMethod method{.method = name, .over_best = {}, .pairs = {}};
+    AnytimeMethod method{.method = name, .over_best = {}, .runs = {}};
     for (const double time : results.seconds) {
       const Sum sum = of_seconds[time];
-      method.pairs.push_back(sum.pairs);
-      method.over_best.push_back(sum.pairs > 0 ? std::exp(sum.logs / static_cast<double>(sum.pairs)) : std::nan(""));
+      method.runs.push_back(sum.runs);
+      method.over_best.push_back(sum.runs > 0 ? std::exp(sum.logs / static_cast<double>(sum.runs)) : std::nan(""));
     }
     results.methods.push_back(std::move(method));
   }

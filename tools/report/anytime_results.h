@@ -10,10 +10,10 @@ namespace emplace {
 
 struct AnytimeMethod {
   std::string method;
-  // [seconds] geometric mean of makespan over the best known of the same pair of a graph and a machine, over the pairs
-  // on which the method found a placement that fits in time; NaN: there are none.
+  // [seconds] geometric mean of makespan over the best known of the same pair of a graph and a machine, over the runs
+  // in which the method found a placement that fits in time; NaN: there are none.
   std::vector<double> over_best;
-  std::vector<int64_t> pairs;  // [seconds] how many such pairs there are
+  std::vector<int64_t> runs;  // [seconds] how many results that is; a pair has one for each seed
 };
 
 struct AnytimeResults {

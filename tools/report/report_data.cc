@@ -24,7 +24,7 @@ using OrderedJson = nlohmann::ordered_json;
 OrderedJson AnytimeToJson(const std::string& path, const AnytimeResults& results) {
   OrderedJson methods = OrderedJson::array();
   for (const AnytimeMethod& method : results.methods) {
-    methods.push_back({{"method", method.method}, {"over_best", method.over_best}, {"pairs", method.pairs}});
+    methods.push_back({{"method", method.method}, {"over_best", method.over_best}, {"runs", method.runs}});
   }
   return {{"path", path}, {"seconds", results.seconds}, {"pairs", results.pairs}, {"methods", std::move(methods)}};
 }

@@ -41,12 +41,12 @@ TEST(AnytimeResults, RatiosByHand) {
   ASSERT_EQ(results.methods.size(), 2u);
   const AnytimeMethod& best = results.methods[0];
   EXPECT_EQ(best.method, "auto");
-  EXPECT_THAT(best.pairs, ElementsAre(1, 2));
+  EXPECT_THAT(best.runs, ElementsAre(1, 2));
   EXPECT_DOUBLE_EQ(best.over_best[0], 2);
   EXPECT_DOUBLE_EQ(best.over_best[1], std::sqrt(100.0 / 80));
   const AnytimeMethod& random = results.methods[1];
   EXPECT_EQ(random.method, "random");
-  EXPECT_THAT(random.pairs, ElementsAre(0, 1));
+  EXPECT_THAT(random.runs, ElementsAre(0, 1));
   EXPECT_TRUE(std::isnan(random.over_best[0]));
   EXPECT_DOUBLE_EQ(random.over_best[1], 4);
 }
