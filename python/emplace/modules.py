@@ -47,6 +47,9 @@ def _inside(name: str, block: str) -> bool:
 def blocks_of_op(graph: Graph, blocks: Sequence[str]) -> list[str]:
     """[n] the block that holds each op's module, or else the module. Raises BadInput for a block that there is not."""
     modules = module_of_op(graph)
+    for index, block in enumerate(blocks):
+        if any(_inside(block, other) for other in [*blocks[:index], *blocks[index + 1:]]):
+            raise BadInput(f"blocks: '{block}' is in another block or given twice, expected blocks that have nothing in common")
     missing = [block for block in blocks if not any(_inside(module, block) for module in modules)]
     if missing:
         raise BadInput(f"blocks: the model has no module '{missing[0]}'")

@@ -38,14 +38,25 @@ def place(graph: _core.Graph, machine: _core.Machine, seconds: float | None = No
     wall_s = 0.0 if seconds is None and budget is not None else float(_DEFAULT_SECONDS if seconds is None else seconds)
     if blocks is not None and stages is None:
         raise _core.BadInput("blocks are given without stages, expected stages='modules' or 'contiguous'")
+    if stages is not None and objective != "latency":
+        raise _core.BadInput(f"objective is '{objective}' with stages, expected 'latency'")
     # The last one is free; the others share the other half of the limits.
     graphs = [graph] if stages is None else [*constrained(graph, machine, stages, blocks), graph]
     shares = [1.0] if stages is None else [0.5 / (len(graphs) - 1)] * (len(graphs) - 1) + [0.5]
     trained = as_policy(policy)
+    every, refused = [], None
     with SearchBar(progress, wall_s) as bar:
-        every = [_core.place(given, machine, method=method, seconds=wall_s * share, budget=math.ceil((budget or 0) * share),
-                             order=order or "", objective=objective, policy=trained, samples=samples, threads=threads or 0,
-                             max_groups=max_groups, seed=seed, progress=bar.show) for given, share in zip(graphs, shares, strict=True)]
+        for given, share in zip(graphs, shares, strict=True):
+            try:
+                every.append(_core.place(given, machine, method=method, seconds=wall_s * share, budget=math.ceil((budget or 0) * share),
+                                         order=order or "", objective=objective, policy=trained, samples=samples,
+                                         threads=threads or 0, max_groups=max_groups, seed=seed, progress=bar.show))
+            except _core.BadInput as error:
+                if given is graph:
+                    raise
+                refused = error  # Such as so few stages that no device may run one: more may do.
+    if stages is not None and len(every) == 1:
+        raise refused
     found = every[0] if stages is None else min(every[:-1], key=lambda one: (not one["feasible"], one["makespan_us"]))
     return Plan(graph, machine, found["placement"], found["makespan_us"], found["single_device_us"], found["lower_bound_us"],
                 found["peak_bytes"], found["feasible"], method, found["found_by"], sum(one["evaluations"] for one in every),

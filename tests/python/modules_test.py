@@ -124,6 +124,17 @@ def test_bad_splits(graph, three, ptb):
         modules.module_of_op(ptb)
 
 
+@pytest.mark.parametrize("blocks", [["layers", "layers.0"], ["layers.0", "layers.0"]])
+def test_blocks_have_nothing_in_common(graph, three, blocks):
+    with pytest.raises(emplace.BadInput, match="is in another block or given twice"):
+        emplace.place(graph, three, budget=20, stages="modules", blocks=blocks)
+
+
+def test_stages_are_placed_for_latency_alone(graph, three):
+    with pytest.raises(emplace.BadInput, match="objective is 'throughput' with stages, expected 'latency'"):
+        emplace.place(graph, three, method="dp", objective="throughput", stages="modules")
+
+
 def test_stages_stay_contiguous(graph, three):
     # Micro-batches, and links that are fast beside so small tensors: stages are worth it.
     graph = emplace.torch.capture(*models.transformer(5), train=True, microbatches=4)
