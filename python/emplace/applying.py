@@ -48,6 +48,21 @@ def _plain_step(model, args: tuple, kwargs: dict, train: bool) -> Callable[[], o
     return step
 
 
+def _planned_times_us(model, args: tuple, kwargs: dict, plan: Plan, steps: int) -> list[float]:
+    with emplace.torch.apply(model, args, plan, kwargs=kwargs) as step:
+        return _times_us(lambda: step(*args, **kwargs), steps)
+
+
+def _auto_plan(model, graph: emplace.Graph, machine: emplace.Machine) -> Plan | None:
+    """What accelerate would do; None where it is not installed, or would do nothing that can be run."""
+    from emplace.torch.memory_map import placement_of_auto_map
+    placement = placement_of_auto_map(model, graph, machine)
+    try:
+        return None if placement is None else Plan.of(graph, machine, placement)
+    except BadInput:
+        return None
+
+
 def run(arguments: list[str]) -> None:
     """The command's work. Raises BadInput."""
     options = _parser().parse_args(arguments)
@@ -64,10 +79,13 @@ def run(arguments: list[str]) -> None:
     else:
         plan = emplace.place(graph, machine, seconds=options.seconds)
     plain = _times_us(_plain_step(model, args, kwargs, options.train), options.steps)
-    with emplace.torch.apply(model, args, plan, kwargs=kwargs) as step:
-        times = _times_us(lambda: step(*args, **kwargs), options.steps)
+    times = _planned_times_us(model, args, kwargs, plan, options.steps)
     result = {"graph": graph.name, "ops": graph.num_ops, "predicted_us": plan.makespan_us, "measured_us": statistics.median(times),
               "spread_us": times[-1] - times[0], "plain_us": statistics.median(plain), "steps": options.steps}
+    auto = _auto_plan(model, graph, machine)
+    if auto:
+        result["auto_predicted_us"] = auto.makespan_us
+        result["auto_measured_us"] = statistics.median(_planned_times_us(model, args, kwargs, auto, options.steps))
     if options.json:
         print(json.dumps(result))
         return
@@ -75,4 +93,6 @@ def run(arguments: list[str]) -> None:
     print(f"  predicted step time  {plan.makespan_us / 1e3:.3f} ms")
     print(f"  measured             {result['measured_us'] / 1e3:.3f} ms, the median of {options.steps} steps that are "
           f"{result['spread_us'] / 1e3:.3f} ms apart at most")
+    if auto:
+        print(f"  accelerate's auto    {result['auto_measured_us'] / 1e3:.3f} ms measured, {auto.makespan_us / 1e3:.3f} ms predicted")
     print(f"  the plain model      {result['plain_us'] / 1e3:.3f} ms where it is, with the whole batch at once")

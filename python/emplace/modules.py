@@ -111,6 +111,20 @@ def stage_of_op(graph: Graph, machine: Machine, blocks: Sequence[str], stages: i
     return [sum(block >= begin for begin in begins) - 1 for block in _block_index_of_op(graph, blocks)]
 
 
+def modules_of_stages(graph: Graph, machine: Machine, blocks: Sequence[str], stages: int) -> list[list[str]]:
+    """Names of the blocks and of the modules outside of them in each stage of stages_of_blocks, in the order in which they run."""
+    stage_of = stage_of_op(graph, machine, blocks, stages)
+    rank = topological_rank(graph)
+    first: dict[str, int] = {}
+    for op, name in enumerate(blocks_of_op(graph, blocks)):
+        if name and rank[op] < rank[first.setdefault(name, op)]:
+            first[name] = op
+    parts: list[list[str]] = [[] for _ in range(stages)]
+    for name, op in sorted(first.items(), key=lambda item: rank[item[1]]):
+        parts[stage_of[op]].append(name)
+    return parts
+
+
 def stages_of_blocks(graph: Graph, machine: Machine, blocks: Sequence[str], stages: int) -> tuple[list[int], list[float]]:
     """The contiguous division of blocks into stages on the machine's devices in turn with the least time of the busiest one.
 

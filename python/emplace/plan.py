@@ -117,6 +117,14 @@ class Plan:
         begins, _ = modules.stages_of_blocks(self.graph, self.machine, blocks, len(self.machine) if stages is None else stages)
         return [end - begin for begin, end in zip(begins, [*begins[1:], len(blocks)], strict=True)]
 
+    def module_parts(self, blocks: Sequence[str], stages: int | None = None) -> list[list[str]]:
+        """The names of the modules in each stage of pipeline_split, for torchtitan: module_fqns_per_model_part.
+
+        blocks: as of pipeline_split. Modules outside of them go with the first or the last stage, as the graph has them.
+        """
+        count = len(self.machine) if stages is None else stages
+        return modules.modules_of_stages(self.graph, self.machine, blocks, count)
+
     def tensor_overrides(self, blocks: Sequence[str], devices: Mapping[str, str] | None = None) -> list[str]:
         """For each device, what llama.cpp's option -ot (--override-tensor) takes: "blk\\.(0|1|2)\\.=CUDA0".
 

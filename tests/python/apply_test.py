@@ -28,6 +28,20 @@ def test_a_model_runs_as_placed(folder):
     assert told["measured_us"] > 0 and told["plain_us"] > 0 and told["spread_us"] >= 0
 
 
+def test_it_is_compared_with_the_map_of_accelerate(folder):
+    # Stands for accelerate, which is large: the first layer on one device, the rest on the other.
+    (folder / "accelerate.py").write_text(
+        "def infer_auto_device_map(model, max_memory, no_split_module_classes):\n"
+        "    assert max_memory == {0: 10_000_000_000, 1: 10_000_000_000}\n"
+        "    first, *rest = [name for name, _ in model.named_children()]\n"
+        "    return {first: 0, **{name: 1 for name in rest}}\n")
+    done = emplace_command("apply", "model.py:make", "--devices", "m.yaml", "--train", "--steps", 2, "--json", folder=folder,
+                           environment={"PYTHONPATH": str(folder)})
+    assert done.returncode == 0, done.stderr
+    told = json.loads(done.stdout)
+    assert told["auto_measured_us"] > 0 and told["auto_predicted_us"] > 0
+
+
 @pytest.mark.parametrize("arguments, error", [
     (["--devices", "none.yaml"], "none.yaml"),
     (["--devices", "m.yaml", "--steps", "0"], "--steps is 0"),

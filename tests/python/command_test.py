@@ -1,5 +1,6 @@
 """The command `emplace` of the installed package."""
 import json
+import os
 import pathlib
 import subprocess
 import sys
@@ -10,8 +11,9 @@ import pytest
 COMMAND = pathlib.Path(sys.executable).parent / "emplace"
 
 
-def emplace_command(*arguments, folder=None):
-    return subprocess.run([COMMAND, *map(str, arguments)], capture_output=True, text=True, cwd=folder, check=False)
+def emplace_command(*arguments, folder=None, environment=None):
+    return subprocess.run([COMMAND, *map(str, arguments)], capture_output=True, text=True, cwd=folder, check=False,
+                          env={**os.environ, **(environment or {})})
 
 
 def test_it_is_the_program():
