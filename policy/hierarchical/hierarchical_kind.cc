@@ -69,12 +69,7 @@ class Hierarchical final : public FieldsKind<HierarchicalConfig> {
   }
 
   std::vector<float> InitialValues(const PolicyShape& shape, const PolicyConfig& config, Rng rng) const override {
-    const double output_scale = OwnOf(config).output_scale;
-    std::vector<float> values;
-    for (const ParameterSpec& spec : Parameters(shape)) {
-      AppendInitialValues(spec, spec.name == "output.weight" ? output_scale : 1, rng, values);
-    }
-    return values;
+    return GlorotValues(Parameters(shape), OwnOf(config).output_scale, rng);
   }
 
   std::optional<std::string> CheckDecisions(const PlacementTask& task, const Trajectory& trajectory) const override {

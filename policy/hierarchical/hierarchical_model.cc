@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <limits>
-#include <map>
 #include <string>
 #include <utility>
 
 #include "policy/hierarchical/hierarchical_kind.h"
 #include "policy/hierarchical/hierarchical_network.h"
+#include "policy/torch/graph_logits.h"
 #include "policy/torch/sequence_network.h"
 
 namespace emplace {
@@ -29,21 +29,20 @@ class HierarchicalModel final : public Model {
   void Forward(std::span<const float> values, std::span<const Trajectory> episodes, std::span<const Sample> samples,
                Decisions& decisions) override {
     parameters_.Set(values, /*with_gradient=*/true);
-    bins_.clear();
+    bins_.Clear();
     samples_.clear();
     decisions.blocks.clear();
     decisions.logits.clear();
     for (const Sample& sample : samples) {
       const Trajectory& episode = episodes[sample.episode];
       const GroupTensors& graph = graphs_.Of(episode.graph);
-      if (!bins_.contains(episode.graph)) bins_[episode.graph] = BinLogits(parameters_, graph);
       const GroupGraph& groups = tasks_[episode.graph].groups;
       const auto n = static_cast<size_t>(groups.num_groups);
       const UsedBins used(groups, std::span(episode.actions).first(n));
       samples_.push_back({episode.graph, DeviceLogits(graph, used, std::span(episode.actions).subspan(n))});
       decisions.blocks.push_back(
           {.count = groups.num_groups + static_cast<int32_t>(used.size()), .num_choices = num_bins_});
-      AppendLogits(bins_[episode.graph], decisions.logits);
+      AppendLogits(bins_.Of(episode.graph, [&] { return BinLogits(parameters_, graph); }), decisions.logits);
       for (size_t item = 0; item < used.size(); ++item) {
         AppendLogits(samples_.back().devices[static_cast<int64_t>(item)], used.AllowedRow(item), decisions.logits);
         decisions.logits.resize(decisions.logits.size() + static_cast<size_t>(num_bins_ - num_devices_),
@@ -53,15 +52,8 @@ class HierarchicalModel final : public Model {
   }
 
   void Backward(std::span<const float> logit_gradient, std::span<float> gradient) override {
-    std::map<GraphId, torch::Tensor> slopes;  // By the grouper's logits.
     for (ComputedSample& sample : samples_) {
-      torch::Tensor& slope = slopes[sample.graph];
-      if (!slope.defined()) slope = torch::zeros_like(bins_[sample.graph], torch::MemoryFormat::Contiguous);
-      const auto count = static_cast<size_t>(slope.numel());
-      float* const sums = slope.data_ptr<float>();
-      for (size_t i = 0; i < count; ++i) sums[i] += logit_gradient[i];
-      logit_gradient = logit_gradient.subspan(count);
-
+      logit_gradient = bins_.AddSlopes(sample.graph, logit_gradient);
       torch::Tensor by_devices = torch::empty_like(sample.devices, torch::MemoryFormat::Contiguous);  // [k, D]
       float* to = by_devices.data_ptr<float>();
       for (int64_t item = 0; item < by_devices.size(0); ++item) {
@@ -71,8 +63,7 @@ class HierarchicalModel final : public Model {
       parameters_.AddGradient({sample.devices}, {by_devices}, gradient);
       sample.devices = torch::Tensor();  // Frees what was recorded.
     }
-    for (const auto& [graph, slope] : slopes) parameters_.AddGradient({bins_[graph]}, {slope}, gradient);
-    bins_.clear();
+    bins_.AddGradient(parameters_, gradient);
   }
 
  private:
@@ -101,8 +92,8 @@ class HierarchicalModel final : public Model {
   const int32_t num_bins_;
   const SequenceNetwork placer_;
   TorchParameters parameters_;
-  std::map<GraphId, torch::Tensor> bins_;  // The grouper's logits [n, NumBins] of the last Forward.
-  std::vector<ComputedSample> samples_;    // Of the last Forward.
+  GraphLogits bins_;                     // The grouper's logits [n, NumBins] of the last Forward.
+  std::vector<ComputedSample> samples_;  // Of the last Forward.
 };
 
 }  // namespace

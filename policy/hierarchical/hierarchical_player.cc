@@ -1,14 +1,12 @@
 #include "policy/hierarchical/hierarchical_player.h"
 
-#include <algorithm>
 #include <limits>
 #include <optional>
 #include <utility>
 
-#include "common/error.h"
 #include "policy/hierarchical/hierarchical_kind.h"
 #include "policy/hierarchical/hierarchical_network.h"
-#include "policy/torch/group_view.h"
+#include "policy/torch/group_player.h"
 #include "policy/torch/sequence_network.h"
 
 namespace emplace {
@@ -24,51 +22,27 @@ struct Placing {
   std::vector<uint8_t> devices;  // Of the bins decided so far.
 };
 
-class HierarchicalEpisode final : public PlayedEpisode {
+class HierarchicalEpisode final : public GroupEpisode<std::vector<float>> {
  public:
-  HierarchicalEpisode(const HierarchicalView& view, std::span<const uint8_t> start)
-      : view_(view), placement_(start.begin(), start.end()) {
-    placement_.resize(static_cast<size_t>(view.groups.num_groups));
-  }
+  using GroupEpisode::GroupEpisode;
 
   bool done() const override { return placing_ && placing_->devices.size() == placing_->bins.size(); }
-  std::span<const uint8_t> placement() const override { return placement_; }
-  const HierarchicalView& view() const { return view_; }
   std::optional<Placing>& placing() { return placing_; }  // nullopt: the groups have no bins yet.
   void Decide(uint8_t device) {
     placing_->devices.push_back(device);
-    if (done()) placing_->bins.Place(view_.groups, placing_->devices, placement_);
+    if (done()) placing_->bins.Place(view().groups, placing_->devices, placement_);
   }
 
  private:
-  const HierarchicalView& view_;
-  std::vector<uint8_t> placement_;
   std::optional<Placing> placing_;
 };
 
-class HierarchicalPlayer final : public Player {
+class HierarchicalPlayer final : public GroupPlayer<std::vector<float>, HierarchicalEpisode> {
  public:
   explicit HierarchicalPlayer(const PolicyShape& shape)
-      : shape_(shape),
+      : GroupPlayer(shape, HierarchicalKind().Parameters(shape)),
         num_bins_(NumBins(shape.num_devices)),
-        placer_(HierarchicalPlacer(shape)),
-        parameters_(HierarchicalKind().Parameters(shape)) {}
-
-  const PolicyShape& shape() const override { return shape_; }
-
-  void SetWeights(const PolicyWeights& weights) override {
-    parameters_.Set(weights.values, /*with_gradient=*/false);
-    ++weights_;
-  }
-
-  std::unique_ptr<TaskView> View(const PlacementTask& task) const override {
-    EMPLACE_CHECK(task.groups.num_devices == shape_.num_devices);
-    return std::make_unique<HierarchicalView>(task.groups);
-  }
-
-  std::unique_ptr<PlayedEpisode> Begin(const TaskView& view, std::span<const uint8_t> start) override {
-    return std::make_unique<HierarchicalEpisode>(static_cast<const HierarchicalView&>(view), start);
-  }
+        placer_(HierarchicalPlacer(shape)) {}
 
   void Next(std::span<PlayedEpisode* const> episodes, Decisions& decisions) override {
     const torch::NoGradGuard no_grad;
@@ -98,7 +72,7 @@ class HierarchicalPlayer final : public Player {
       }
       const auto n = static_cast<size_t>(view.groups.num_groups);
       UsedBins bins(view.groups, choices.first(n));
-      EncodedSequence encoded = placer_.Encode(parameters_, BinFeatures(view.graph, bins));
+      EncodedSequence encoded = placer_.Encode(parameters(), BinFeatures(view.graph, bins));
       own->placing() = Placing{std::move(bins), std::move(encoded), placer_.Start(1), {}};
       choices = choices.subspan(n);
     }
@@ -106,9 +80,9 @@ class HierarchicalPlayer final : public Player {
 
  private:
   void AppendBins(const HierarchicalView& view, std::vector<float>& logits) const {
-    const std::vector<float>& bins = view.Get(weights_, [&] {
+    const std::vector<float>& bins = Of(view, [&] {
       std::vector<float> values;
-      AppendLogits(BinLogits(parameters_, view.graph), values);
+      AppendLogits(BinLogits(parameters(), view.graph), values);
       return values;
     });
     logits.insert(logits.end(), bins.begin(), bins.end());
@@ -117,19 +91,16 @@ class HierarchicalPlayer final : public Player {
   // Each episode alone, so that its bits do not depend on the others.
   void AppendDevice(Placing& placing, std::vector<float>& logits) const {
     const size_t item = placing.devices.size();
-    const int64_t before = item == 0 ? shape_.num_devices : int64_t{placing.devices.back()};
+    const int64_t before = item == 0 ? shape().num_devices : int64_t{placing.devices.back()};
     const torch::Tensor row =
-        placer_.Step(parameters_, placing.encoded, static_cast<int64_t>(item), torch::tensor({before}), placing.state);
+        placer_.Step(parameters(), placing.encoded, static_cast<int64_t>(item), torch::tensor({before}), placing.state);
     AppendLogits(row, placing.bins.AllowedRow(item), logits);
-    logits.resize(logits.size() + static_cast<size_t>(num_bins_ - shape_.num_devices),
+    logits.resize(logits.size() + static_cast<size_t>(num_bins_ - shape().num_devices),
                   -std::numeric_limits<float>::infinity());
   }
 
-  const PolicyShape shape_;
   const int32_t num_bins_;
   const SequenceNetwork placer_;
-  TorchParameters parameters_;
-  uint64_t weights_ = 0;  // How often weights have been set.
 };
 
 }  // namespace

@@ -40,12 +40,7 @@ class Rnn final : public FieldsKind<RnnConfig> {
   }
 
   std::vector<float> InitialValues(const PolicyShape& shape, const PolicyConfig& config, Rng rng) const override {
-    const double output_scale = OwnOf(config).output_scale;
-    std::vector<float> values;
-    for (const ParameterSpec& spec : Parameters(shape)) {
-      AppendInitialValues(spec, spec.name == "output.weight" ? output_scale : 1, rng, values);
-    }
-    return values;
+    return GlorotValues(Parameters(shape), OwnOf(config).output_scale, rng);
   }
 };
 

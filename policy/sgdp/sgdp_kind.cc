@@ -75,12 +75,11 @@ class Sgdp final : public FieldsKind<SgdpConfig> {
   // The conditions' weights start at 0, so that every graph's condition is 1 at first.
   std::vector<float> InitialValues(const PolicyShape& shape, const PolicyConfig& config, Rng rng) const override {
     const double output_scale = OwnOf(config).output_scale;
-    std::vector<float> values;
-    for (const ParameterSpec& spec : Parameters(shape)) {
-      const bool condition = spec.name.find("condition") != std::string::npos;
-      AppendInitialValues(spec, condition ? 0 : spec.name == "output.weight" ? output_scale : 1, rng, values);
-    }
-    return values;
+    const auto scale_of = [&](const std::string& name) {
+      const bool condition = name.find("condition") != std::string::npos;
+      return condition ? 0 : name == "output.weight" ? output_scale : 1;
+    };
+    return GlorotValues(Parameters(shape), scale_of, rng);
   }
 };
 

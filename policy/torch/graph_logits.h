@@ -1,0 +1,42 @@
+// Logits that a model computes once for all samples on a graph, and their part of the gradient.
+#pragma once
+
+#include <torch/types.h>
+
+#include <map>
+#include <span>
+
+#include "common/ids.h"
+#include "policy/torch/parameters.h"
+
+namespace emplace {
+
+// Not thread-safe.
+class GraphLogits {
+ public:
+  // Before a batch: forgets the batch before.
+  void Clear() {
+    logits_.clear();
+    slopes_.clear();
+  }
+
+  // Those of the graph; compute() returned them when they were first asked for.
+  template <typename Compute>
+  const torch::Tensor& Of(GraphId graph, Compute&& compute) {
+    torch::Tensor& logits = logits_[graph];
+    if (!logits.defined()) logits = compute();
+    return logits;
+  }
+
+  // Adds the derivative by the graph's logits that one sample has, the first entries of `slopes`; returns the others.
+  std::span<const float> AddSlopes(GraphId graph, std::span<const float> slopes);
+  // Adds the derivative by each parameter to `gradient` [parameters], for all slopes since Clear. One graph after the
+  // other: what one has recorded is freed before the next.
+  void AddGradient(const TorchParameters& parameters, std::span<float> gradient);
+
+ private:
+  std::map<GraphId, torch::Tensor> logits_;
+  std::map<GraphId, torch::Tensor> slopes_;  // Shapes as of the logits.
+};
+
+}  // namespace emplace
