@@ -1,8 +1,9 @@
 // emplace-learner: reads the command line, then trains until the run is over or a signal stops it.
-#include <CLI/CLI.hpp>
 #include <atomic>
 #include <csignal>
+#include <optional>
 
+#include "common/command_line.h"
 #include "common/error.h"
 #include "common/log.h"
 #include "common/open_files.h"
@@ -30,13 +31,7 @@ int main(int argc, char** argv) {
     app.add_option("--set", options.overrides,
                    "Replace a value of the configuration, as section.key=value; may be repeated")
         ->take_all();
-    try {
-      app.parse(argc, argv);
-    } catch (const CLI::Success& help) {
-      return app.exit(help);
-    } catch (const CLI::ParseError& error) {
-      throw emplace::BadInput(std::string(error.what()) + " (see --help)");
-    }
+    if (const std::optional<int> exit_code = emplace::ParseCommandLine(app, argc, argv)) return *exit_code;
     std::signal(SIGINT, Interrupt);
     std::signal(SIGTERM, Interrupt);
     emplace::RaiseOpenFileLimit();  // Each actor has several connections.

@@ -1,12 +1,13 @@
 // emplace-hardware: runs placed graphs on the devices of this computer and times them. Needs LibTorch.
 #include <malloc.h>
 
-#include <CLI/CLI.hpp>
 #include <functional>
 #include <limits>
+#include <optional>
 
 #include "actor/hardware/profile_command.h"
 #include "actor/hardware/run_command.h"
+#include "common/command_line.h"
 #include "common/error.h"
 #include "common/log.h"
 
@@ -25,13 +26,7 @@ int main(int argc, char** argv) {
     std::function<int()> run;
     emplace::AddRunCommand(app, run);
     emplace::AddProfileCommand(app, run);
-    try {
-      app.parse(argc, argv);
-    } catch (const CLI::Success& help) {
-      return app.exit(help);
-    } catch (const CLI::ParseError& error) {
-      throw emplace::BadInput(std::string(error.what()) + " (see --help)");
-    }
-    return run();
+    const std::optional<int> exit_code = emplace::ParseCommandLine(app, argc, argv);
+    return exit_code ? *exit_code : run();
   });
 }

@@ -1,7 +1,8 @@
 // The `emplace` command: one file a subcommand. Each adds its options to the parser and, when chosen, sets `run`.
-#include <CLI/CLI.hpp>
 #include <functional>
+#include <optional>
 
+#include "common/command_line.h"
 #include "common/error.h"
 #include "common/log.h"
 #include "tools/cli/costs_command.h"
@@ -31,13 +32,7 @@ int main(int argc, char** argv) {
     emplace::AddInspectCommand(app, run);
     emplace::AddReportCommand(app, run);
     emplace::AddKeygenCommand(app, run);
-    try {
-      app.parse(argc, argv);
-    } catch (const CLI::Success& help) {
-      return app.exit(help);
-    } catch (const CLI::ParseError& error) {
-      throw emplace::BadInput(std::string(error.what()) + " (see --help)");
-    }
-    return run();
+    const std::optional<int> exit_code = emplace::ParseCommandLine(app, argc, argv);
+    return exit_code ? *exit_code : run();
   });
 }
