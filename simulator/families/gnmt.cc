@@ -41,12 +41,7 @@ class GnmtBuilder {
   // The embedded words of a sentence, [B, H] for each step.
   std::vector<TensorId> Words(const std::string& sentence) {
     p_.SetStage(0);
-    const TensorId weight = p_.Parameter(sentence + "/embedding", {model_.vocabulary, model_.hidden});
-    const TensorId tokens = p_.IdInput(sentence + "/tokens", {model_.steps, model_.batch});
-    const TensorId all = p_.Add(sentence + "/words", "aten.embedding", {weight, tokens});
-    std::vector<TensorId> words;
-    for (int64_t t = 0; t < model_.steps; ++t) words.push_back(p_.Slice(all, 0, t, 1, /*drop_dim=*/true));
-    return words;
+    return EmbedWords(p_, sentence, model_.vocabulary, model_.hidden, model_.steps, model_.batch);
   }
 
   LstmState Start(const std::string& layer) {

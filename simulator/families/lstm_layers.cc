@@ -7,6 +7,16 @@ constexpr const char* kGateNames[kLstmGates] = {"in", "candidate", "forget", "ou
 
 }  // namespace
 
+std::vector<TensorId> EmbedWords(TensorProgram& program, const std::string& sentence, int64_t vocabulary, int64_t width,
+                                 int64_t steps, int64_t batch) {
+  const TensorId weight = program.Parameter(sentence + "/embedding", {vocabulary, width});
+  const TensorId tokens = program.IdInput(sentence + "/tokens", {steps, batch});
+  const TensorId all = program.Add(sentence + "/words", "aten.embedding", {weight, tokens});
+  std::vector<TensorId> words;
+  for (int64_t t = 0; t < steps; ++t) words.push_back(program.Slice(all, 0, t, 1, /*drop_dim=*/true));
+  return words;
+}
+
 LstmState ApplyLstmGates(TensorProgram& program, const std::string& name, const std::array<TensorId, kLstmGates>& gates,
                          TensorId memory) {
   std::array<TensorId, kLstmGates> active{};

@@ -1,9 +1,10 @@
-// LSTM cells that recurrent workloads share, one step at a time.
+// What recurrent workloads share: embedded words, and LSTM cells, one step at a time.
 #pragma once
 
 #include <array>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "simulator/families/tensor_program.h"
 
@@ -13,6 +14,11 @@ struct LstmState {
   TensorId h = -1;  // [B, output]: what the next layer and the next step read
   TensorId c = -1;  // [B, state]: the memory
 };
+
+// The embedded words of a sentence: [B, width] for each of its steps. Adds the parameter "<sentence>/embedding" and the
+// input "<sentence>/tokens".
+std::vector<TensorId> EmbedWords(TensorProgram& program, const std::string& sentence, int64_t vocabulary, int64_t width,
+                                 int64_t steps, int64_t batch);
 
 // The gates of a cell in this order everywhere: input gate, candidate, forget gate, output gate.
 inline constexpr int kLstmGates = 4;
