@@ -17,15 +17,9 @@ namespace {
 constexpr int32_t kLeastSteps = 2;
 constexpr int32_t kMostSteps = 200;
 
-std::optional<InputShapes> ShapesOfInputs(const OpGraph& graph, const Op& op) {
-  InputShapes shapes;
-  for (const OpInput& input : op.inputs) {
-    if (input.output == OpInput::kControl) continue;
-    const OpOutput& output = graph.op(input.producer).outputs[static_cast<size_t>(input.output)];
-    if (!output.shape) return std::nullopt;
-    shapes.push_back(*output.shape);
-  }
-  if (shapes.empty()) return std::nullopt;  // A table cannot say that there are none.
+std::optional<InputShapes> ShapesInTable(const OpGraph& graph, const Op& op) {
+  std::optional<InputShapes> shapes = ShapesOfInputs(graph, op);
+  if (shapes && shapes->empty()) return std::nullopt;  // A table cannot say that there are none.
   return shapes;
 }
 
@@ -72,8 +66,7 @@ RunnablePart FindRunnablePart(const OpGraph& graph) {
   return {OpGraph(graph.name(), std::move(ops)), std::move(not_run)};
 }
 
-OpProfile ProfileOps(const OpGraph& whole, const Cluster& cluster, DeviceIndex device, double seconds) {
-  const auto [graph, not_run] = FindRunnablePart(whole);
+OpProfile ProfileOps(const OpGraph& graph, const Cluster& cluster, DeviceIndex device, double seconds) {
   const Cluster alone{.devices = {cluster.devices[static_cast<size_t>(device)]}, .bandwidth_bytes_per_us = 1};
   Executor executor(graph, alone, {Placement(static_cast<size_t>(graph.num_ops())), {}});
   const auto begin = std::chrono::steady_clock::now();
@@ -87,14 +80,14 @@ OpProfile ProfileOps(const OpGraph& whole, const Cluster& cluster, DeviceIndex d
     idle_us.push_back(IdleUs(times));
   }
 
-  OpProfile profile{.costs = {}, .not_run = not_run, .steps = static_cast<int32_t>(idle_us.size())};
+  OpProfile profile{.costs = {}, .steps = static_cast<int32_t>(idle_us.size())};
   std::map<CostKey, ProfiledCost> by_key;
   const std::vector<double> op_us = measurement.MedianOpUs();
   int64_t ops = 0;
   for (size_t index = 0; index < op_us.size(); ++index) {
     if (std::isnan(op_us[index])) continue;
     const Op& op = graph.ops()[index];
-    const CostKey key{.type = op.type, .kind = alone.devices[0].kind, .shapes = ShapesOfInputs(graph, op)};
+    const CostKey key{.type = op.type, .kind = alone.devices[0].kind, .shapes = ShapesInTable(graph, op)};
     ProfiledCost& cost = by_key[key];
     cost.us += op_us[index];
     ++cost.ops;

@@ -25,21 +25,20 @@ struct UnprofiledOp {
 };
 
 struct OpProfile {
-  std::vector<ProfiledCost> costs;    // Ascending by key.
-  std::vector<UnprofiledOp> not_run;  // In the order of the ops.
-  double op_overhead_us = 0;          // Mean time between the end of an op and the begin of the next one.
-  int32_t steps = 0;                  // Number of steps that were timed.
+  std::vector<ProfiledCost> costs;  // Ascending by key.
+  double op_overhead_us = 0;        // Mean time between the end of an op and the begin of the next one.
+  int32_t steps = 0;                // Number of steps that were timed.
 };
 
 // The part of a graph that can be run: an op that cannot be leaves out everything that reads what it makes.
 struct RunnablePart {
   OpGraph graph;                      // Every op costs 1 us on every kind.
-  std::vector<UnprofiledOp> not_run;  // Without updates, which are the optimizer's.
+  std::vector<UnprofiledOp> not_run;  // In the order of the ops; without updates, which are the optimizer's.
 };
 RunnablePart FindRunnablePart(const OpGraph& graph);
 
-// Runs steps on this device of the cluster for about `seconds`, at least two. Throws BadInput for a device that is not
-// here, and for a graph of which nothing can be run.
+// Runs steps of a RunnablePart's graph on this device of the cluster for about `seconds`, at least two. Throws BadInput
+// for a device that is not here, and for a graph without ops to run.
 OpProfile ProfileOps(const OpGraph& graph, const Cluster& cluster, DeviceIndex device, double seconds);
 
 }  // namespace emplace

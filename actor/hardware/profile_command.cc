@@ -106,7 +106,7 @@ Cluster MeasuredCluster(Cluster cluster, const std::vector<OpProfile>& profiles,
 }
 
 OrderedJson ToJson(const OpGraph& graph, const Cluster& measured, const std::vector<OpProfile>& profiles,
-                   const std::vector<ProfiledLink>& links) {
+                   const std::vector<ProfiledLink>& links, const std::vector<UnprofiledOp>& left_out) {
   OrderedJson costs = OrderedJson::array();
   OrderedJson not_run = OrderedJson::array();
   for (const OpProfile& profile : profiles) {
@@ -118,7 +118,7 @@ OrderedJson ToJson(const OpGraph& graph, const Cluster& measured, const std::vec
                        {"ops", cost.ops}});
     }
   }
-  for (const UnprofiledOp& op : profiles.front().not_run) {
+  for (const UnprofiledOp& op : left_out) {
     not_run.push_back({{"name", op.name}, {"reason", op.reason}});
   }
   OrderedJson all_links = OrderedJson::array();
@@ -137,7 +137,7 @@ OrderedJson ToJson(const OpGraph& graph, const Cluster& measured, const std::vec
 }
 
 void Print(const OpGraph& graph, const Cluster& measured, const std::vector<OpProfile>& profiles,
-           const std::vector<ProfiledLink>& links) {
+           const std::vector<ProfiledLink>& links, const std::vector<UnprofiledOp>& not_run) {
   for (const OpProfile& profile : profiles) {
     std::printf("%s on %s: %zu costs from %d steps\n", graph.name().c_str(), profile.costs.front().key.kind.c_str(),
                 profile.costs.size(), profile.steps);
@@ -148,7 +148,6 @@ void Print(const OpGraph& graph, const Cluster& measured, const std::vector<OpPr
                 measured.devices[static_cast<size_t>(link.b)].name.c_str(), link.fit.bandwidth_bytes_per_us,
                 link.fit.latency_us);
   }
-  const std::vector<UnprofiledOp>& not_run = profiles.front().not_run;
   if (!not_run.empty()) std::printf("not run: %zu of %d ops\n", not_run.size(), graph.num_ops());
   for (size_t i = 0; i < std::min(not_run.size(), kShown); ++i) {
     std::printf("  %s: %s\n", not_run[i].name.c_str(), not_run[i].reason.c_str());
@@ -160,15 +159,16 @@ int Profile(const ProfileArguments& args) {
   const OpGraph graph = LoadGraph(args.graph);
   const Cluster cluster = LoadCluster(args.devices);
   FindLocalDevices(cluster, AvailableCores());  // All of them, before the first one is timed.
-  const std::vector<OpProfile> profiles = ProfileKinds(graph, cluster, args.seconds);
+  const RunnablePart part = FindRunnablePart(graph);
+  const std::vector<OpProfile> profiles = ProfileKinds(part.graph, cluster, args.seconds);
   const std::vector<ProfiledLink> links = ProfileLinks(cluster);
   const Cluster measured = MeasuredCluster(cluster, profiles, links);
   WriteFileAtomically(args.out, CostsToCsv(profiles));
   WriteFileAtomically(args.devices_out, ClusterToYaml(measured));
   if (args.json) {
-    std::printf("%s\n", ToJson(graph, measured, profiles, links).dump().c_str());
+    std::printf("%s\n", ToJson(graph, measured, profiles, links, part.not_run).dump().c_str());
   } else {
-    Print(graph, measured, profiles, links);
+    Print(graph, measured, profiles, links, part.not_run);
   }
   return 0;
 }

@@ -69,8 +69,8 @@ class Compiler {
       instruction.inputs.push_back(is_data ? value : StepValue::kNone);
       if (is_data) instruction.reads.push_back(value);
       if (DeviceOf(input.producer) != device) AddOnce(instruction.awaits, value);
-      first_reader_.try_emplace(value, op);
-      first_reader_[value] = std::min(first_reader_[value], op);
+      OpIndex& first_reader = first_reader_.try_emplace(value, op).first->second;
+      first_reader = std::min(first_reader, op);
     }
     std::sort(instruction.reads.begin(), instruction.reads.end());
     instruction.reads.erase(std::unique(instruction.reads.begin(), instruction.reads.end()), instruction.reads.end());

@@ -95,18 +95,6 @@ double Median(std::vector<double> values) {
   return values.size() % 2 == 1 ? values[middle] : std::midpoint(values[middle - 1], values[middle]);
 }
 
-// nullopt where some producer's output has no known shape.
-std::optional<InputShapes> ShapesOfInputs(const OpGraph& graph, const Op& op) {
-  InputShapes shapes;
-  for (const OpInput& input : op.inputs) {
-    if (input.output == OpInput::kControl) continue;
-    const OpOutput& output = graph.op(input.producer).outputs[static_cast<size_t>(input.output)];
-    if (!output.shape) return std::nullopt;
-    shapes.push_back(*output.shape);
-  }
-  return shapes;
-}
-
 void AddKindsOf(const OpGraph& graph, std::set<std::string>& kinds) {
   for (const Op& op : graph.ops()) {
     for (const auto& [kind, us] : op.cost.by_kind()) kinds.insert(kind);
@@ -142,6 +130,17 @@ void Count(const Op& op, bool measured, KindCoverage& coverage) {
 }
 
 }  // namespace
+
+std::optional<InputShapes> ShapesOfInputs(const OpGraph& graph, const Op& op) {
+  InputShapes shapes;
+  for (const OpInput& input : op.inputs) {
+    if (input.output == OpInput::kControl) continue;
+    const OpOutput& output = graph.op(input.producer).outputs[static_cast<size_t>(input.output)];
+    if (!output.shape) return std::nullopt;
+    shapes.push_back(*output.shape);
+  }
+  return shapes;
+}
 
 std::string ShapesToText(const std::optional<InputShapes>& shapes) {
   if (!shapes) return "";

@@ -25,6 +25,9 @@ namespace emplace {
 // The shapes of an op's data inputs, in order.
 using InputShapes = std::vector<std::vector<int64_t>>;
 
+// nullopt where some producer's output has no known shape.
+std::optional<InputShapes> ShapesOfInputs(const OpGraph& graph, const Op& op);
+
 struct CostKey {
   std::string type;                   // "aten.mm"
   std::string kind;                   // Device kind.
