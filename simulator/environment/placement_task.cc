@@ -179,6 +179,10 @@ PlacementTask PlacementTask::Make(const OpGraph& graph, const Cluster& cluster, 
   return task;
 }
 
+bool PlacementTask::HasMicrobatches() const {
+  return std::any_of(microbatch_of_op.begin(), microbatch_of_op.end(), [](int32_t i) { return i > 0; });
+}
+
 double PlacementTask::RatioToSingleDevice(double makespan_us) const {
   const bool comparable = single_device >= 0 && single_device_us > 0;
   return comparable ? makespan_us / single_device_us : std::nan("");

@@ -41,6 +41,8 @@ struct PlacementTask {
   static PlacementTask MakeForEpisodes(const OpGraph& graph, const Cluster& cluster, int32_t max_groups);
   // makespan / one device: lower is better. NaN if no device may run every op.
   double RatioToSingleDevice(double makespan_us) const;
+  // Whether ops repeat one another for micro-batches.
+  bool HasMicrobatches() const;
   // Writes the placement of the ops [num_ops] that follows from a placement of the groups [n].
   void Expand(std::span<const uint8_t> placement, std::span<DeviceIndex> ops) const;
 };

@@ -9,6 +9,7 @@
 #include "simulator/methods/annealing_method.h"
 #include "simulator/methods/auto_method.h"
 #include "simulator/methods/cpu_method.h"
+#include "simulator/methods/data_parallel_method.h"
 #include "simulator/methods/dp_method.h"
 #include "simulator/methods/expert_method.h"
 #include "simulator/methods/heft_method.h"
@@ -45,6 +46,7 @@ std::vector<MethodEntry> Methods() {
           Entry<SingleMethod>("single"),
           Entry<CpuMethod>("cpu"),
           Entry<ExpertMethod>("expert"),
+          Entry<DataParallelMethod>("data-parallel"),
           Entry<DpMethod>("dp"),
           Entry<ScotchMethod>("scotch"),
           Entry<HeftMethod>("heft"),

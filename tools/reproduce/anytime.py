@@ -17,7 +17,8 @@ from networks import ROOT, Network, call, cluster_file, graph_name, write_aside_
 
 HERE = pathlib.Path(__file__).resolve().parent
 FORMAT = "emplace.anytime/1"
-METHODS = ["auto", "multilevel", "annealing", "local-search", "random", "m-etf", "m-sct", "heft", "expert", "scotch", "single"]
+METHODS = ["auto", "multilevel", "annealing", "local-search", "random", "m-etf", "m-sct", "heft", "expert", "data-parallel",
+           "scotch", "single"]
 LINKS = [1900, 7600, 30400]  # bytes a microsecond; the middle one is that of configs/clusters/k80x2.yaml
 UNLIKE = ["p100_k80", "k80x2_cpu"]  # in configs/clusters/
 LATE = 1.5  # A method that took this many times the given time has no result for it.

@@ -11,9 +11,10 @@ namespace {
 struct Member {
   const char* method;
   // Upper limits by measurements on graphs of 1,000 to 50,000 ops.
-  double us_per_op;   // Time for one placement.
-  int64_t most_runs;  // Simulator runs.
-  int32_t most_ops;   // In larger graphs the method takes too long.
+  double us_per_op;           // Time for one placement.
+  int64_t most_runs;          // Simulator runs.
+  int32_t most_ops;           // In larger graphs the method takes too long.
+  bool microbatches = false;  // Whether it is for graphs with micro-batches only.
 };
 
 constexpr int32_t kAnySize = 1 << 30;
@@ -21,6 +22,7 @@ constexpr Member kMembers[] = {{"m-etf", 4, 8, kAnySize},
                                {"expert", 2, 8, kAnySize},
                                {"heft", 2, 8, kAnySize},
                                {"scotch", 8, 8, kAnySize},
+                               {"data-parallel", 2, 8, kAnySize, true},
                                {"m-sct", 20, 8, 1000}};
 // A method may take this share of the search's time, by the estimate above.
 constexpr double kMostTimeShare = 0.5;
@@ -45,6 +47,7 @@ std::vector<PortfolioEntry> MakePortfolio(const PlacementTask& task, const Metho
   std::vector<Member> members;
   int64_t runs = 1;
   for (const Member& member : kMembers) {
+    if (member.microbatches && !task.HasMicrobatches()) continue;
     const double seconds = member.us_per_op * 1e-6 * task.sim.num_ops;
     const bool too_long = options.seconds > 0 && seconds > kMostTimeShare * options.seconds;
     const bool too_many = runs + member.most_runs > limit.evaluations_left();

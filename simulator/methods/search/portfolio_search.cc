@@ -100,16 +100,12 @@ class PortfolioSearch {
       last = WalkFrom(space, least.entry, end, [&] { return std::make_unique<OrderEvaluator>(graph); });
     }
     Keep(
-        WithOrder(last, HasMicrobatches() ? BestOrder(graph, last.placement) : OrderBy("rank", graph, last.placement)));
+        WithOrder(last, task_.HasMicrobatches() ? BestOrder(graph, last.placement) : OrderBy("rank", graph, last.placement)));
     limit_.Count(RunsToOrderResult());
   }
 
   // The disciplines differ most in steps of several micro-batches.
-  bool HasMicrobatches() const {
-    const std::vector<int32_t>& microbatch = task_.microbatch_of_op;
-    return std::any_of(microbatch.begin(), microbatch.end(), [](int32_t i) { return i > 0; });
-  }
-  int64_t RunsToOrderResult() const { return HasMicrobatches() ? std::ssize(DisciplineNames()) : 1; }
+  int64_t RunsToOrderResult() const { return task_.HasMicrobatches() ? std::ssize(DisciplineNames()) : 1; }
 
   // Of the search, for work that takes so many runs or so many us for each op.
   double Share(int64_t runs, double us_per_op) const {
@@ -119,7 +115,7 @@ class PortfolioSearch {
     return share;
   }
   double ShareToOrderResult() const {
-    return Share(RunsToOrderResult(), HasMicrobatches() ? kBestUsPerOp : kRankUsPerOp);
+    return Share(RunsToOrderResult(), task_.HasMicrobatches() ? kBestUsPerOp : kRankUsPerOp);
   }
   bool OrdersPay(size_t entries) const {
     const auto runs = static_cast<int64_t>(entries) + 1;

@@ -5,6 +5,7 @@
 
 #include "simulator/families/family.h"
 #include "simulator/methods/cpu_method.h"
+#include "simulator/methods/data_parallel_method.h"
 #include "simulator/methods/expert_method.h"
 #include "simulator/methods/scotch_method.h"
 #include "tests/simulator/methods/hand_tasks.h"
@@ -77,6 +78,60 @@ std::vector<Op> Grid(int32_t side) {
     ops.push_back(HandOp("op" + std::to_string(i), 10, inputs));
   }
   return ops;
+}
+
+// Four micro-batches of an op of 10 us, that read one parameter and whose outputs are added up in it; two of them on
+// the second device would take as long as all on the first.
+PlacementTask FourMicrobatches(double second_us) {
+  std::vector<Op> ops = {HandOp("w", 0, {}, 100), HandOp("v", 0, {}, 60), HandOp("u", 0, {}, 50)};
+  for (int m = 0; m < 4; ++m) {
+    ops.push_back(HandOp("mm" + std::to_string(m), 0, {0, 1, 2}));
+    ops.back().cost = OpCost::ByKind({{"x", 10}, {"y", second_us}});
+    if (m > 0) ops.back().copy_of = 3;
+  }
+  for (size_t o = 0; o < 3; ++o) ops[o].cost = OpCost::ByKind({{"x", 0}, {"y", 0}});
+  Cluster cluster = HandCluster(2);
+  cluster.devices[1].kind = "y";
+  PlacementTask task = HandTask(ops, cluster);
+  task.microbatch_of_op = {-1, -1, -1, 0, 1, 2, 3};
+  return task;
+}
+
+TEST(DataParallel, GivesEachMicrobatchADeviceAndSpreadsWhatTheyShare) {
+  EXPECT_EQ(*DataParallelMethod({}).Place(FourMicrobatches(10)).placement, (Placement{0, 1, 1, 0, 1, 0, 1}));
+}
+
+TEST(DataParallel, GivesASlowDeviceFewerMicrobatchesOrNothing) {
+  EXPECT_EQ(*DataParallelMethod({}).Place(FourMicrobatches(25)).placement, (Placement{0, 1, 1, 0, 0, 1, 0}));
+  EXPECT_EQ(*DataParallelMethod({}).Place(FourMicrobatches(50)).placement, (Placement{0, 0, 0, 0, 0, 0, 0}));
+}
+
+TEST(DataParallel, WithoutMicrobatchesTakesTheFastestDevice) {
+  PlacementTask task = FourMicrobatches(9);
+  task.microbatch_of_op.assign(7, -1);
+  EXPECT_EQ(*DataParallelMethod({}).Place(task).placement, Placement(7, 1));
+}
+
+TEST(DataParallel, CutsNothingButSharedTensorsOfAFamily) {
+  const std::vector<DeviceKind> kinds = LoadDeviceKinds(DefaultKindsFolder());
+  const Family family =
+      GenerateFamily({.family = "ptb", .count = 1, .train = 1, .size = "small", .microbatches = 6}, kinds);
+  Cluster cluster = HandCluster(3, 11'000'000'000);
+  for (Device& device : cluster.devices) device.kind = "k80";
+  cluster.bandwidth_bytes_per_us = 7600;
+  const PlacementTask task = PlacementTask::Make(family.graphs[0], cluster, 128);
+  const Placement placement = *DataParallelMethod({}).Place(task).placement;
+  std::vector<int> ops_on(18);  // [micro-batch][device]
+  for (size_t o = 0; o < placement.size(); ++o) {
+    if (task.microbatch_of_op[o] >= 0) ++ops_on[static_cast<size_t>(task.microbatch_of_op[o] * 3 + placement[o])];
+  }
+  std::vector<int> microbatches_on(3);
+  for (size_t m = 0; m < 6; ++m) {
+    const auto begin = ops_on.begin() + static_cast<std::ptrdiff_t>(3 * m);
+    EXPECT_EQ(std::count(begin, begin + 3, 0), 2) << m;
+    ++microbatches_on[static_cast<size_t>(std::max_element(begin, begin + 3) - begin)];
+  }
+  EXPECT_EQ(microbatches_on, (std::vector<int>{2, 2, 2}));
 }
 
 TEST(Scotch, BalancesAGrid) {

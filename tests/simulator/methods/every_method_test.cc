@@ -149,7 +149,7 @@ TEST(EveryMethod, TheOnesWithoutASearchTakeLargeGraphs) {
     ops.push_back(HandOp("op" + std::to_string(o), static_cast<double>(rng.UniformInt(1, 100)), inputs));
   }
   const PlacementTask task = HandTask(ops, HandCluster(4, 1000000000));
-  for (const char* const name : {"expert", "scotch", "heft", "m-topo", "m-etf"}) {
+  for (const char* const name : {"expert", "data-parallel", "scotch", "heft", "m-topo", "m-etf"}) {
     EXPECT_TRUE(MakeMethod(name, {})->Place(task).placement.has_value()) << name;
   }
 }

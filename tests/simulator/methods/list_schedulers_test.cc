@@ -95,7 +95,7 @@ TEST(ListSchedulers, FindPlacementsThatFit) {
   Cluster cluster = HandCluster(4, 1000000);
   cluster.bandwidth_bytes_per_us = 0.001;
   const PlacementTask task = HandTask(ops, cluster);
-  for (const char* const name : {"heft", "m-etf", "m-sct", "m-topo", "scotch", "expert"}) {
+  for (const char* const name : {"heft", "m-etf", "m-sct", "m-topo", "scotch", "expert", "data-parallel"}) {
     EXPECT_TRUE(Score(task, MakeMethod(name, {})->Place(task)).feasible) << name;
   }
   // Two more than fit anywhere: a placement all the same, and that it does not fit is said.
@@ -104,7 +104,7 @@ TEST(ListSchedulers, FindPlacementsThatFit) {
     ops.back().param_bytes = 900000;
   }
   const PlacementTask full = HandTask(ops, cluster);
-  for (const char* const name : {"heft", "m-etf", "m-sct", "m-topo", "scotch", "expert"}) {
+  for (const char* const name : {"heft", "m-etf", "m-sct", "m-topo", "scotch", "expert", "data-parallel"}) {
     const MethodResult result = MakeMethod(name, {})->Place(full);
     ASSERT_TRUE(result.placement.has_value());
     EXPECT_FALSE(Score(full, result).feasible) << name;
