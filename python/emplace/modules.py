@@ -3,13 +3,12 @@
 A module is known by its name in the model, such as layers.3.linear1. An op belongs to the module whose parameter it reads, or
 whose gradient it makes; any other op belongs where its first input comes from. Ops of the model's own code belong to "".
 """
-import math
 from collections.abc import Sequence
 
 import numpy as np
 
 from emplace._core import BadInput, Graph, Machine
-from emplace.dataflow import producer, topological_rank
+from emplace.dataflow import producer
 
 
 def module_of_op(graph: Graph) -> list[str]:
@@ -40,7 +39,8 @@ def module_of_op(graph: Graph) -> list[str]:
     return [module[index] for index in range(len(ops))]
 
 
-def _inside(name: str, block: str) -> bool:
+def is_inside(name: str, block: str) -> bool:
+    """Whether a module is this block or in it."""
     return name == block or name.startswith(f"{block}.")
 
 
@@ -48,12 +48,13 @@ def blocks_of_op(graph: Graph, blocks: Sequence[str]) -> list[str]:
     """[n] the block that holds each op's module, or else the module. Raises BadInput for a block that there is not."""
     modules = module_of_op(graph)
     for index, block in enumerate(blocks):
-        if any(_inside(block, other) for other in [*blocks[:index], *blocks[index + 1:]]):
+        if any(is_inside(block, other) for other in [*blocks[:index], *blocks[index + 1:]]):
             raise BadInput(f"blocks: '{block}' is in another block or given twice, expected blocks that have nothing in common")
-    missing = [block for block in blocks if not any(_inside(module, block) for module in modules)]
+    block_of = {module: next((block for block in blocks if is_inside(module, block)), module) for module in set(modules)}
+    missing = [block for block in blocks if block not in block_of.values()]
     if missing:
         raise BadInput(f"blocks: the model has no module '{missing[0]}'")
-    return [next((block for block in blocks if _inside(module, block)), module) for module in modules]
+    return [block_of[module] for module in modules]
 
 
 def device_of_module(graph: Graph, machine: Machine, placement: np.ndarray, blocks: Sequence[str]) -> dict[str, int]:
@@ -91,64 +92,3 @@ def collapse(devices: dict[str, object]) -> dict[str, object]:
 
     visit("", list(devices))
     return collapsed
-
-
-def _block_index_of_op(graph: Graph, blocks: Sequence[str]) -> list[int]:
-    """[n] index of the block that holds each op. What is in no block goes to the first or the last one."""
-    found = blocks_of_op(graph, blocks)
-    index_of = {block: index for index, block in enumerate(blocks)}
-    rank = topological_rank(graph)
-    begins: dict[str, int] = {}
-    for op, name in enumerate(found):
-        begins[name] = min(begins.get(name, len(graph)), rank[op])
-    outside = {name: 0 if begin <= begins[blocks[0]] else len(blocks) - 1 for name, begin in begins.items()}
-    return [index_of.get(name, outside[name]) for name in found]
-
-
-def stage_of_op(graph: Graph, machine: Machine, blocks: Sequence[str], stages: int) -> list[int]:
-    """[n] stage of each op in the division of stages_of_blocks."""
-    begins, _ = stages_of_blocks(graph, machine, blocks, stages)
-    return [sum(block >= begin for begin in begins) - 1 for block in _block_index_of_op(graph, blocks)]
-
-
-def modules_of_stages(graph: Graph, machine: Machine, blocks: Sequence[str], stages: int) -> list[list[str]]:
-    """Names of the blocks and of the modules outside of them in each stage of stages_of_blocks, in the order in which they run."""
-    stage_of = stage_of_op(graph, machine, blocks, stages)
-    rank = topological_rank(graph)
-    first: dict[str, int] = {}
-    for op, name in enumerate(blocks_of_op(graph, blocks)):
-        if name and rank[op] < rank[first.setdefault(name, op)]:
-            first[name] = op
-    parts: list[list[str]] = [[] for _ in range(stages)]
-    for name, op in sorted(first.items(), key=lambda item: rank[item[1]]):
-        parts[stage_of[op]].append(name)
-    return parts
-
-
-def stages_of_blocks(graph: Graph, machine: Machine, blocks: Sequence[str], stages: int) -> tuple[list[int], list[float]]:
-    """The contiguous division of blocks into stages on the machine's devices in turn with the least time of the busiest one.
-
-    Returns for each stage its first block and its time in microseconds. Exact, by dynamic programming over (stage, block).
-    """
-    if not 1 <= stages <= min(len(blocks), len(machine)):
-        raise BadInput(f"stages is {stages}, expected 1 to {min(len(blocks), len(machine))}: no more than blocks and devices")
-    block_of = _block_index_of_op(graph, blocks)
-    load = np.zeros((stages, len(blocks)))  # [s, b] microseconds of block b on the device of stage s
-    for stage in range(stages):
-        cost_us = graph.cost_us(machine.devices[stage].kind)
-        for op, where in enumerate(block_of):
-            load[stage, where] += cost_us[op] if math.isfinite(cost_us[op]) else math.inf
-    sums = np.concatenate([np.zeros((stages, 1)), load.cumsum(axis=1)], axis=1)
-    best = np.full((stages + 1, len(blocks) + 1), math.inf)
-    cut = np.zeros((stages + 1, len(blocks) + 1), dtype=int)
-    best[0, 0] = 0
-    for stage in range(1, stages + 1):
-        for end in range(stage, len(blocks) + 1):
-            for begin in range(stage - 1, end):
-                busiest = max(best[stage - 1, begin], sums[stage - 1, end] - sums[stage - 1, begin])
-                if busiest < best[stage, end]:
-                    best[stage, end], cut[stage, end] = busiest, begin
-    ends = [len(blocks)]
-    for stage in range(stages, 0, -1):
-        ends.insert(0, int(cut[stage, ends[0]]))
-    return ends[:-1], [float(sums[s, ends[s + 1]] - sums[s, ends[s]]) for s in range(stages)]

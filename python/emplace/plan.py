@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from emplace import _core, modules, timeline_svg
+from emplace.pipeline import BlockRow
 from emplace.placements import order_to_indices, order_to_names, to_array
 from emplace.reading import read_text
 from emplace.simulation import Timeline, run, simulate
@@ -106,7 +107,7 @@ class Plan:
         blocks: names of modules in the order in which they run, such as layers.0, layers.1, ...; a stage is a contiguous part of
         them. The division has the least time of the busiest stage; it follows from the graph's costs, not from the placement.
         """
-        begins, _ = modules.stages_of_blocks(self.graph, self.machine, blocks, len(self.machine) if stages is None else stages)
+        begins, _ = BlockRow(self.graph, blocks).divide(self.machine, stages)
         return [blocks[begin] for begin in begins[1:]]
 
     def layer_partition(self, blocks: Sequence[str], stages: int | None = None) -> list[int]:
@@ -114,7 +115,7 @@ class Plan:
 
         blocks: names of all hidden layers in the order in which they run. vLLM runs them with --pipeline-parallel-size=stages.
         """
-        begins, _ = modules.stages_of_blocks(self.graph, self.machine, blocks, len(self.machine) if stages is None else stages)
+        begins, _ = BlockRow(self.graph, blocks).divide(self.machine, stages)
         return [end - begin for begin, end in zip(begins, [*begins[1:], len(blocks)], strict=True)]
 
     def module_parts(self, blocks: Sequence[str], stages: int | None = None) -> list[list[str]]:
@@ -122,8 +123,9 @@ class Plan:
 
         blocks: as of pipeline_split. Modules outside of them go with the first or the last stage, as the graph has them.
         """
-        count = len(self.machine) if stages is None else stages
-        return modules.modules_of_stages(self.graph, self.machine, blocks, count)
+        row = BlockRow(self.graph, blocks)
+        begins, _ = row.divide(self.machine, stages)
+        return row.modules_of_stages(begins)
 
     def tensor_overrides(self, blocks: Sequence[str], devices: Mapping[str, str] | None = None) -> list[str]:
         """For each device, what llama.cpp's option -ot (--override-tensor) takes: "blk\\.(0|1|2)\\.=CUDA0".

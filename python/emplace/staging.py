@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 from emplace import modules
 from emplace._core import BadInput, Graph, Machine
+from emplace.pipeline import BlockRow
 
 STAGES = ("contiguous", "modules")
 
@@ -54,5 +55,6 @@ def constrained(graph: Graph, machine: Machine, stages: str, blocks: Sequence[st
         raise BadInput(f"stages is '{stages}', expected one of {', '.join(STAGES)}")
     if stages == "modules":
         return [_grouped(graph, modules.blocks_of_op(graph, blocks or ()))]
-    blocks = list(blocks or default_blocks(graph))
-    return [_grouped(graph, modules.stage_of_op(graph, machine, blocks, count)) for count in range(1, min(len(machine), len(blocks)) + 1)]
+    row = BlockRow(graph, blocks or default_blocks(graph))
+    divisions = (row.divide(machine, count)[0] for count in range(1, min(len(machine), len(row.blocks)) + 1))
+    return [_grouped(graph, row.stage_of_op(begins).tolist()) for begins in divisions]

@@ -12,6 +12,7 @@ import pytest
 import torch
 import torch_models as models
 from emplace import modules
+from emplace.pipeline import BlockRow
 
 BLOCKS = [f"blocks.{index}" for index in range(5)]
 
@@ -82,10 +83,11 @@ def test_blocks_stay_whole(graph, three):
 
 @pytest.mark.parametrize("stages", [1, 2, 3])
 def test_no_other_division_has_a_shorter_busiest_stage(graph, three, stages):
-    begins, times_us = modules.stages_of_blocks(graph, three, BLOCKS, stages)
+    row = BlockRow(graph, BLOCKS)
+    begins, times_us = row.divide(three, stages)
     assert begins[0] == 0 and len(begins) == len(times_us) == stages
     # Every op counts once, so one stage is the sum of all costs.
-    _, (whole_us,) = modules.stages_of_blocks(graph, three, BLOCKS, 1)
+    _, (whole_us,) = row.divide(three, 1)
     assert whole_us == pytest.approx(np.nansum(graph.cost_us("v100")))
     # By hand: the time of each block on its own, on either kind.
     def alone(kind):
@@ -120,6 +122,8 @@ def test_bad_splits(graph, three, ptb):
         plan.pipeline_split(["blocks.0", "nobody"], 2)
     with pytest.raises(emplace.BadInput, match="stages is 4, expected 1 to 3"):
         plan.pipeline_split(BLOCKS, 4)
+    with pytest.raises(emplace.BadInput, match="blocks: there are none"):
+        plan.pipeline_split([])
     with pytest.raises(emplace.BadInput, match="'ptb_00' has no parameters with names"):
         modules.module_of_op(ptb)
 

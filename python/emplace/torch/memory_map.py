@@ -5,7 +5,7 @@ import numpy as np
 from torch import nn
 
 from emplace._core import Graph, Machine
-from emplace.modules import module_of_op
+from emplace.modules import is_inside, module_of_op
 
 
 def placement_of_auto_map(model: nn.Module, graph: Graph, machine: Machine) -> np.ndarray | None:
@@ -28,7 +28,9 @@ def placement_of_auto_map(model: nn.Module, graph: Graph, machine: Machine) -> n
         return None  # Some modules would be on the disk.
 
     def device(module: str) -> int:
-        holders = [name for name in device_of if not name or module == name or module.startswith(f"{name}.")]
+        holders = [name for name in device_of if not name or is_inside(module, name)]
         return device_of[max(holders, key=len)] if holders else min(device_of.values())
 
-    return np.array([device(module) for module in module_of_op(graph)], dtype=np.int32)
+    modules = module_of_op(graph)
+    known = {module: device(module) for module in set(modules)}
+    return np.array([known[module] for module in modules], dtype=np.int32)
