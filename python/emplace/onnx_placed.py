@@ -13,6 +13,7 @@ from onnx import ModelProto, NodeProto
 
 from emplace._core import BadInput, write_file
 from emplace.onnx import infer_shapes, names_read, read_model
+from emplace.placements import device_type, gpu_index
 from emplace.plan import Plan
 from emplace.reading import read_json
 
@@ -60,8 +61,8 @@ def annotate(path: str | os.PathLike, plan: Plan, out: str | os.PathLike, device
     _save(model, out)
     by_designator: dict[str, list[str]] = {}
     for device in sorted(set(own)):
-        kind, _, index = device.partition(":")
-        designator = (devices or {}).get(device, f"gpu:{index or 0}" if kind in ("cuda", "gpu") else kind)
+        gpu = gpu_index(device)
+        designator = (devices or {}).get(device, device_type(device) if gpu is None else f"gpu:{gpu}")
         by_designator.setdefault(designator, []).append(f"={device}")
     return ";".join(f"{designator}({','.join(names)})" for designator, names in by_designator.items())
 
@@ -80,8 +81,8 @@ def affinities(path: str | os.PathLike, plan: Plan, devices: Mapping[str, str] |
     model = read_model(path)
     found = {}
     for node, device in zip(model.graph.node, device_of_nodes(model, plan, path), strict=True):
-        kind, _, index = device.partition(":")
-        name = (devices or {}).get(device, f"GPU.{index or 0}" if kind in ("cuda", "gpu") else kind.upper())
+        gpu = gpu_index(device)
+        name = (devices or {}).get(device, device_type(device).upper() if gpu is None else f"GPU.{gpu}")
         found.update({output: name for output in node.output if output})
     return found
 
@@ -195,8 +196,8 @@ class PartsSession:
         self._outputs: list[str] = about["outputs"]
         self._parts = []
         for part in about["parts"]:
-            kind, _, index = part["device"].partition(":")
-            default = [("CUDAExecutionProvider", {"device_id": int(index or 0)})] if kind in ("cuda", "gpu") else ["CPUExecutionProvider"]
+            gpu = gpu_index(part["device"])
+            default = ["CPUExecutionProvider"] if gpu is None else [("CUDAExecutionProvider", {"device_id": gpu})]
             session = onnxruntime.InferenceSession(pathlib.Path(folder) / part["file"], options,
                                                    providers=(providers or {}).get(part["device"], default))
             self._parts.append((session, part["inputs"], part["outputs"]))

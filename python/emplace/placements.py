@@ -49,3 +49,14 @@ def order_to_names(orders: Sequence[Sequence[int]], graph: Graph, machine: Machi
         return None
     names = graph.op_names
     return {device.name: [names[op] for op in ops] for device, ops in zip(machine.devices, orders, strict=True) if ops}
+
+
+def gpu_index(device: str) -> int | None:
+    """The i of a device's name cuda:i or gpu:i, 0 without one; None for another device."""
+    kind, _, index = device.partition(":")
+    return int(index or 0) if kind in ("cuda", "gpu") and (index or "0").isdigit() else None
+
+
+def device_type(device: str) -> str:
+    """The cpu of a device's name cpu:i."""
+    return device.partition(":")[0]

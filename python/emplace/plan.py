@@ -8,7 +8,7 @@ import numpy as np
 
 from emplace import _core, modules, timeline_svg
 from emplace.pipeline import BlockRow
-from emplace.placements import order_to_indices, order_to_names, to_array
+from emplace.placements import device_type, gpu_index, order_to_indices, order_to_names, to_array
 from emplace.reading import read_text
 from emplace.simulation import Timeline, run, simulate
 
@@ -138,8 +138,8 @@ class Plan:
         layers: dict[str, list[int]] = {}
         for index, block in enumerate(blocks):
             device = self.machine.devices[found[block]].name
-            kind, _, number = device.partition(":")
-            buffer = (devices or {}).get(device, f"CUDA{number or 0}" if kind in ("cuda", "gpu") else kind.upper())
+            gpu = gpu_index(device)
+            buffer = (devices or {}).get(device, device_type(device).upper() if gpu is None else f"CUDA{gpu}")
             layers.setdefault(buffer, []).append(index)
         return [f"blk\\.({'|'.join(map(str, numbers))})\\.={buffer}" for buffer, numbers in layers.items()]
 
