@@ -16,6 +16,8 @@ import subprocess
 import sys
 import time
 
+from networks import write_aside_and_rename
+
 DEVICES = (2, 4, 8)
 MICROBATCHES = (1, 4, 8)
 BATCH = 32  # Examples in a step, in all micro-batches together.
@@ -171,7 +173,10 @@ def main():
     if unknown:
         parser.error(f"there is no model {min(unknown)}, expected some of {', '.join(NAMES)}")
     document = options.out.with_suffix(".json")
-    rows = {row["model"]: row for row in json.loads(document.read_text())["rows"]} if document.exists() else {}
+    before = json.loads(document.read_text()) if document.exists() else {}
+    if before and before["seconds"] != options.seconds and not options.fresh:
+        parser.error(f"{document} was made with --seconds {before['seconds']}, expected the same, --fresh or another --out")
+    rows = {row["model"]: row for row in before.get("rows", ()) if before["seconds"] == options.seconds}
     for name in options.models or NAMES:
         if name in rows and "error" not in rows[name] and not options.fresh:
             continue
@@ -183,8 +188,8 @@ def main():
         except subprocess.TimeoutExpired:
             rows[name] = {"model": name, "error": f"not done after {options.timeout:.0f} s"}
         ordered = [rows[known] for known in NAMES if known in rows]
-        document.write_text(json.dumps({"seconds": options.seconds, "rows": ordered}, indent=1) + "\n")
-        options.out.with_suffix(".md").write_text(table(ordered))
+        write_aside_and_rename(document, json.dumps({"seconds": options.seconds, "rows": ordered}, indent=1) + "\n")
+        write_aside_and_rename(options.out.with_suffix(".md"), table(ordered))
         print(name, rows[name].get("error", rows[name].get("gain")), flush=True)
 
 
