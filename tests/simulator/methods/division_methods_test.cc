@@ -106,6 +106,22 @@ TEST(DataParallel, GivesASlowDeviceFewerMicrobatchesOrNothing) {
   EXPECT_EQ(*DataParallelMethod({}).Place(FourMicrobatches(50)).placement, (Placement{0, 0, 0, 0, 0, 0, 0}));
 }
 
+TEST(DataParallel, MovesSmallActivationsToALargeParameter) {
+  // Two micro-batches of an op of 50 us, whose output a product reads together with a parameter. To send the parameter
+  // takes 100 us, and to send the output 1 us.
+  const auto task_with = [](int64_t parameter_bytes) {
+    std::vector<Op> ops = {HandOp("w", 0, {}, parameter_bytes), HandOp("x0", 50, {}, 10), HandOp("x1", 50, {}, 10),
+                           HandOp("mm0", 1, {0, 1}, 10), HandOp("mm1", 1, {0, 2}, 10)};
+    ops[2].copy_of = 1;
+    ops[4].copy_of = 3;
+    PlacementTask task = HandTask(ops, HandCluster(2));
+    task.microbatch_of_op = {-1, 0, 1, 0, 1};
+    return task;
+  };
+  EXPECT_EQ(*DataParallelMethod({}).Place(task_with(1000)).placement, (Placement{0, 0, 1, 0, 0}));
+  EXPECT_EQ(*DataParallelMethod({}).Place(task_with(5)).placement, (Placement{0, 0, 1, 0, 1}));
+}
+
 TEST(DataParallel, WithoutMicrobatchesTakesTheFastestDevice) {
   PlacementTask task = FourMicrobatches(9);
   task.microbatch_of_op.assign(7, -1);
