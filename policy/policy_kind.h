@@ -76,6 +76,10 @@ class PolicyKind {
 
   // How many entries rho has in an episode of so many decisions, and which is the first that decisions have led to.
   size_t NumRho(size_t decisions) const { return reward_time() == RewardTime::kEachDecision ? decisions + 1 : 1; }
+  // How many decisions a model computes at once for a sample of this episode (Sample in model.h).
+  size_t DecisionsOfSample(const Trajectory& episode) const {
+    return reward_time() == RewardTime::kEachDecision ? 1 : episode.actions.size();
+  }
   size_t FirstDecidedRho() const { return reward_time() == RewardTime::kEachDecision ? 1 : 0; }
 };
 

@@ -1,7 +1,6 @@
 #include "learner/update/cuda_engine.h"
 
 #include "common/error.h"
-#include "learner/update/objective/reinforce_loss.h"
 #include "policy/placeto/cuda/update_cuda.h"
 #include "policy/placeto/placeto_graph.h"
 #include "policy/placeto/placeto_shape.h"
@@ -48,13 +47,13 @@ StepOutcome CudaEngine::Step(const UpdateInputs& inputs, std::span<float> values
                       .behaviour_log_prob = inputs.episodes[episode].behaviour_log_prob[static_cast<size_t>(step)],
                       .lag = inputs.lags[i]});
   }
-  const auto* const loss = dynamic_cast<const ReinforceLoss*>(&inputs.loss);
-  EMPLACE_CHECK(loss != nullptr);  // MakeEngine takes this engine for no other.
+  const LossSpec loss = inputs.loss.spec();
+  EMPLACE_CHECK(loss.kind == LossKind::kReinforce);  // MakeEngine takes this engine for no other.
   update_.Submit(episodes, states,
                  {.learning_rate = inputs.learning_rate,
                   .gradient_clip = inputs.gradient_clip,
-                  .entropy_weight = static_cast<float>(loss->entropy_weight),
-                  .importance_clip = static_cast<float>(loss->importance_clip)});
+                  .entropy_weight = static_cast<float>(loss.entropy_weight),
+                  .importance_clip = static_cast<float>(loss.clip)});
   const gpu::UpdateReport report = update_.Collect(values);
   return {.loss = report.loss,
           .entropy = report.entropy,

@@ -33,9 +33,21 @@ struct LossSums {
   }
 };
 
+enum class LossKind : uint8_t { kReinforce, kPpo };
+
+// A loss as plain numbers, from which make_loss.h makes it again: what other ranks are told of it.
+struct LossSpec {
+  LossKind kind = LossKind::kReinforce;
+  double clip = 0;            // importance_clip of kReinforce, clip of kPpo.
+  double entropy_weight = 0;  // Weight of the entropy bonus.
+  bool operator==(const LossSpec&) const = default;
+};
+
 class DecisionLoss {
  public:
   virtual ~DecisionLoss() = default;
+
+  virtual LossSpec spec() const = 0;
 
   // Adds up the decisions' parts of the loss, and writes its derivative by each logit to `logit_gradient` [logits]; it
   // is 0 where a choice is not allowed. total: S, of which the decisions at hand may be a part. REQUIRES: every action

@@ -9,8 +9,7 @@
 #include "common/error.h"
 #include "common/rng.h"
 #include "common/strings.h"
-#include "learner/update/objective/ppo_loss.h"
-#include "learner/update/objective/reinforce_loss.h"
+#include "learner/update/objective/make_loss.h"
 #include "policy/policy_kinds.h"
 
 namespace emplace {
@@ -75,10 +74,9 @@ std::vector<Sample> PolicyGradient::DrawSamples(std::span<const Trajectory> epis
   return samples;
 }
 
-std::unique_ptr<DecisionLoss> PolicyGradient::MakeLoss(double entropy_weight) const {
-  if (config_.objective == TrainingObjective::kPpo)
-    return std::make_unique<PpoLoss>(config_.proximal_clip, entropy_weight);
-  return std::make_unique<ReinforceLoss>(config_.importance_clip, entropy_weight);
+LossSpec PolicyGradient::Loss(double entropy_weight) const {
+  if (config_.objective == TrainingObjective::kPpo) return {LossKind::kPpo, config_.proximal_clip, entropy_weight};
+  return {LossKind::kReinforce, config_.importance_clip, entropy_weight};
 }
 
 const Lesson& PolicyGradient::Prepare(const std::vector<Trajectory>& batch, PolicyVersion version) {
@@ -97,14 +95,14 @@ const Lesson& PolicyGradient::Prepare(const std::vector<Trajectory>& batch, Poli
       const auto own = static_cast<double>(advantages[sample.episode][static_cast<size_t>(sample.decision)]);
       advantage = static_cast<float>(factors[sample.episode] * own);
     }
-    const size_t decisions = kind_.reward_time() == RewardTime::kEachDecision ? 1 : episode.actions.size();
+    const size_t decisions = kind_.DecisionsOfSample(episode);
     lesson_.advantages.insert(lesson_.advantages.end(), decisions, advantage);
     // What is imitated is taken as if the policy at hand had chosen it.
     const bool lags_behind = !imitated && episode.policy_version != version;
     lesson_.lags.insert(lesson_.lags.end(), decisions, lags_behind ? 1.0F : 0.0F);
     lesson_.later_lags.insert(lesson_.later_lags.end(), decisions, imitated ? 0.0F : 1.0F);
   }
-  loss_ = MakeLoss(lesson_.entropy_weight);
+  loss_ = MakeLoss(Loss(lesson_.entropy_weight));
   return lesson_;
 }
 

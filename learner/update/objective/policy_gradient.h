@@ -35,7 +35,7 @@ class PolicyGradient final : public Objective {
   // The batch, followed by the best episodes to imitate.
   std::span<const Trajectory> WithImitated(const std::vector<Trajectory>& batch, PolicyVersion version);
   std::vector<Sample> DrawSamples(std::span<const Trajectory> episodes, PolicyVersion version) const;
-  std::unique_ptr<DecisionLoss> MakeLoss(double entropy_weight) const;
+  LossSpec Loss(double entropy_weight) const;
   // The number of rewards, and so of advantages, in an episode of so many decisions.
   size_t NumReturns(size_t decisions) const;
 

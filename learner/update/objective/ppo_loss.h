@@ -11,6 +11,7 @@ namespace emplace {
 
 struct PpoLoss final : DecisionLoss {
   PpoLoss(double clip_range, double entropy) : clip(clip_range), entropy_weight(entropy) {}
+  LossSpec spec() const override { return {LossKind::kPpo, clip, entropy_weight}; }
   LossSums Add(const DecisionBatch& batch, const Decisions& decisions, size_t total,
                std::span<float> logit_gradient) const override;
 

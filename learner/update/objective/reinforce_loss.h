@@ -11,6 +11,7 @@ namespace emplace {
 
 struct ReinforceLoss final : DecisionLoss {
   ReinforceLoss(double clip, double entropy) : importance_clip(clip), entropy_weight(entropy) {}
+  LossSpec spec() const override { return {LossKind::kReinforce, importance_clip, entropy_weight}; }
   LossSums Add(const DecisionBatch& batch, const Decisions& decisions, size_t total,
                std::span<float> logit_gradient) const override;
 
