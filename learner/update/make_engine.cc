@@ -29,7 +29,7 @@ std::string WhyNoGpu([[maybe_unused]] const TrainingConfig& config, [[maybe_unus
 }  // namespace
 
 std::unique_ptr<UpdateEngine> MakeEngine(const TrainingConfig& config, const std::vector<PlacementTask>& tasks,
-                                         const PolicyWeights& initial) {
+                                         const PolicyWeights& initial, Collective* collective) {
   if (config.device != LearnerDevice::kCpu) {
     const std::string why_not = WhyNoGpu(config, initial);
 #ifdef EMPLACE_CUDA
@@ -39,7 +39,7 @@ std::unique_ptr<UpdateEngine> MakeEngine(const TrainingConfig& config, const std
       throw RunFailed(StrCat("training.device is cuda, but no GPU can be used: ", why_not));
     }
   }
-  return MakeModelEngine(MakeModel(initial.shape, tasks), initial, config.shards);
+  return MakeModelEngine(MakeModel(initial.shape, tasks), initial, config.shards, collective);
 }
 
 }  // namespace emplace

@@ -4,6 +4,7 @@
 #include <memory>
 #include <vector>
 
+#include "learner/update/collective.h"
 #include "learner/update/update_engine.h"
 #include "policy/policy_weights.h"
 #include "policy/run_config.h"
@@ -11,9 +12,9 @@
 
 namespace emplace {
 
-// An engine on training.device, with a gradient in training.shards. Throws RunFailed when the device is kCuda and no
-// GPU can be used. REQUIRES: tasks outlive the engine.
+// An engine on training.device, with a gradient in training.shards. collective: as MakeModelEngine has it. Throws
+// RunFailed when the device is kCuda and no GPU can be used. REQUIRES: tasks outlive the engine.
 std::unique_ptr<UpdateEngine> MakeEngine(const TrainingConfig& config, const std::vector<PlacementTask>& tasks,
-                                         const PolicyWeights& initial);
+                                         const PolicyWeights& initial, Collective* collective = nullptr);
 
 }  // namespace emplace

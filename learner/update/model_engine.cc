@@ -1,34 +1,41 @@
 #include "learner/update/model_engine.h"
 
 #include <algorithm>
-#include <functional>
 #include <utility>
 
 #include "common/error.h"
 #include "learner/update/optimizer.h"
+#include "learner/update/shard_sums.h"
+#include "policy/policy_kinds.h"
 
 namespace emplace {
 namespace {
 
 class ModelEngine final : public UpdateEngine {
  public:
-  ModelEngine(std::unique_ptr<Model> model, const PolicyWeights& initial, int64_t shards)
+  ModelEngine(std::unique_ptr<Model> model, const PolicyWeights& initial, int64_t shards, Collective* collective)
       : model_(std::move(model)),
+        kind_(FindPolicyKind(initial.shape.kind)),
         values_(initial.values),
         adam_(InitialAdamState(initial.values.size())),
-        gradients_(static_cast<size_t>(shards), std::vector<float>(initial.values.size())) {}
+        collective_(collective != nullptr ? *collective : alone_),
+        sums_(shards, collective_.ranks(), initial.values.size()) {}
 
   StepOutcome Step(const UpdateInputs& inputs, std::span<float> values) override {
-    const size_t total = inputs.advantages.size();
-    LossSums sums;
-    size_t row = 0;
-    for (size_t shard = 0; shard < gradients_.size(); ++shard) sums += ComputeShard(inputs, shard, row);
-    AddPairwise();
-    const double norm = Norm(gradients_.front());
-    ClippedAdamStep(gradients_.front(), norm, inputs.gradient_clip, inputs.learning_rate, adam_, values_);
+    const ShardRange own = sums_.RangeOf(collective_.rank());
+    size_t row = DecisionsBefore(inputs, own.first);
+    for (int64_t shard = own.first; shard < own.last; ++shard) sums_.loss(shard) = ComputeShard(inputs, shard, row);
+    sums_.AddOwn(collective_.rank());
+    collective_.GatherShards(sums_);
+    if (collective_.rank() == 0) sums_.AddAll();
+    const std::span<float> gradient = sums_.total();
+    collective_.Broadcast(gradient);
+    const double norm = Norm(gradient);
+    ClippedAdamStep(gradient, norm, inputs.gradient_clip, inputs.learning_rate, adam_, values_);
     EMPLACE_CHECK(values.size() == values_.size());
     std::ranges::copy(values_, values.begin());
-    const auto decisions = static_cast<double>(total);
+    const LossSums sums = sums_.TotalLoss();
+    const auto decisions = static_cast<double>(inputs.advantages.size());
     return {.loss = sums.loss,
             .entropy = sums.entropy / decisions,
             .mean_importance = sums.importance / decisions,
@@ -40,13 +47,26 @@ class ModelEngine final : public UpdateEngine {
   const std::string& device() const override { return model_->device(); }
 
  private:
+  // The index of a shard's first sample.
+  size_t FirstSample(const UpdateInputs& inputs, int64_t shard) const {
+    return inputs.samples.size() * static_cast<size_t>(shard) / static_cast<size_t>(sums_.shards());
+  }
+
+  // The number of decisions of all shards before this one.
+  size_t DecisionsBefore(const UpdateInputs& inputs, int64_t shard) const {
+    size_t decisions = 0;
+    for (const Sample& sample : inputs.samples.first(FirstSample(inputs, shard))) {
+      decisions += kind_.DecisionsOfSample(inputs.episodes[sample.episode]);
+    }
+    return decisions;
+  }
+
   // row: the number of decisions of the shards before; leaves that with this one's.
-  LossSums ComputeShard(const UpdateInputs& inputs, size_t shard, size_t& row) {
-    std::vector<float>& gradient = gradients_[shard];
+  LossSums ComputeShard(const UpdateInputs& inputs, int64_t shard, size_t& row) {
+    const std::span<float> gradient = sums_.row(shard);
     std::ranges::fill(gradient, 0.0F);
-    const size_t count = inputs.samples.size();
-    const size_t first = count * shard / gradients_.size();
-    const size_t last = count * (shard + 1) / gradients_.size();
+    const size_t first = FirstSample(inputs, shard);
+    const size_t last = FirstSample(inputs, shard + 1);
     if (first == last) return {};
     const std::span<const Sample> samples = inputs.samples.subspan(first, last - first);
     model_->Forward(values_, inputs.episodes, samples, decisions_);
@@ -74,20 +94,14 @@ class ModelEngine final : public UpdateEngine {
     return sums;
   }
 
-  // Leaves the sum in the first.
-  void AddPairwise() {
-    for (size_t apart = 1; apart < gradients_.size(); apart *= 2) {
-      for (size_t i = 0; i + apart < gradients_.size(); i += 2 * apart) {
-        std::ranges::transform(gradients_[i], gradients_[i + apart], gradients_[i].begin(), std::plus<>());
-      }
-    }
-  }
-
   const std::unique_ptr<Model> model_;
+  const PolicyKind& kind_;
   std::vector<float> values_;  // [P]
   AdamState adam_;
-  std::vector<std::vector<float>> gradients_;  // [shards][P]
-  Decisions decisions_;                        // Scratch of a shard, as is the rest.
+  OneRank alone_;
+  Collective& collective_;
+  ShardSums sums_;
+  Decisions decisions_;  // Scratch of a shard, as is the rest.
   std::vector<uint8_t> actions_;
   std::vector<float> behaviour_;
   std::vector<float> logit_gradient_;
@@ -96,9 +110,8 @@ class ModelEngine final : public UpdateEngine {
 }  // namespace
 
 std::unique_ptr<UpdateEngine> MakeModelEngine(std::unique_ptr<Model> model, const PolicyWeights& initial,
-                                              int64_t shards) {
-  EMPLACE_CHECK(shards > 0);
-  return std::make_unique<ModelEngine>(std::move(model), initial, shards);
+                                              int64_t shards, Collective* collective) {
+  return std::make_unique<ModelEngine>(std::move(model), initial, shards, collective);
 }
 
 }  // namespace emplace
