@@ -65,8 +65,28 @@ schema::ElementType ToSchema(ArrayType type) {
 // Whole, zero bytes included; the implicit conversion would end at the first one.
 capnp::Text::Reader Text(const std::string& text) { return {text.data(), text.size()}; }
 
-// One overload a message: fills the header, appends the raw frames that follow it.
 using Frames = std::vector<Frame>;
+
+// Appends a frame for each array.
+void Put(const ArrayBundle& bundle, schema::Bundle::Builder out, Frames& raw) {
+  const std::vector<NamedArray>& arrays = bundle.arrays();
+  EMPLACE_CHECK(!arrays.empty());  // A bundle without arrays does not decode.
+  auto specs = out.initArrays(static_cast<unsigned>(arrays.size()));
+  for (unsigned a = 0; a < specs.size(); ++a) {
+    const NamedArray& array = arrays[a];
+    EMPLACE_CHECK(array.bytes.size() % SizeOf(array.type) == 0);
+    specs[a].setName(Text(array.name));
+    specs[a].setType(ToSchema(array.type));
+    specs[a].setCount(array.bytes.size() / SizeOf(array.type));
+    raw.push_back(BytesOf(array.bytes));
+  }
+}
+
+void Put(const std::vector<ArrayBundle>& bundles, capnp::List<schema::Bundle>::Builder out, Frames& raw) {
+  for (unsigned i = 0; i < out.size(); ++i) Put(bundles[i], out[i], raw);
+}
+
+// One overload a message: fills the header, appends the raw frames that follow it.
 
 void Fill(const Hello& hello, schema::Message::Builder message, Frames&) {
   auto out = message.initHello();
@@ -113,20 +133,7 @@ void Fill(const Welcome& welcome, schema::Message::Builder message, Frames& raw)
   out.setFirstSequence(welcome.first_sequence);
   out.setTrajectoriesEndpoint(Text(welcome.trajectories_endpoint));
   raw.push_back(welcome.config_yaml);
-  auto tasks = out.initTasks(static_cast<unsigned>(welcome.tasks.size()));
-  for (unsigned t = 0; t < tasks.size(); ++t) {
-    const std::vector<NamedArray>& arrays = welcome.tasks[t].arrays();
-    EMPLACE_CHECK(!arrays.empty());  // A bundle without arrays does not decode.
-    auto specs = tasks[t].initArrays(static_cast<unsigned>(arrays.size()));
-    for (unsigned a = 0; a < specs.size(); ++a) {
-      const NamedArray& array = arrays[a];
-      EMPLACE_CHECK(array.bytes.size() % SizeOf(array.type) == 0);
-      specs[a].setName(Text(array.name));
-      specs[a].setType(ToSchema(array.type));
-      specs[a].setCount(array.bytes.size() / SizeOf(array.type));
-      raw.push_back(BytesOf(array.bytes));
-    }
-  }
+  Put(welcome.tasks, out.initTasks(static_cast<unsigned>(welcome.tasks.size())), raw);
 }
 
 void Fill(const Notice& notice, schema::Message::Builder message, Frames&) {
@@ -157,6 +164,37 @@ void Fill(const Refusal& refusal, schema::Message::Builder message, Frames&) {
 }
 
 void Fill(const Stop&, schema::Message::Builder message, Frames&) { message.setStop(); }
+
+void Fill(const RankHello& hello, schema::Message::Builder message, Frames&) {
+  auto out = message.initRankHello();
+  out.setProtocol(hello.protocol);
+  out.setRank(hello.rank);
+  out.setHost(Text(hello.host));
+  out.setProcess(hello.process);
+  out.setKernel(Text(hello.kernel));
+}
+
+void Fill(const RankFailure& failure, schema::Message::Builder message, Frames&) {
+  const std::string reason = failure.reason.substr(0, kMaxTextBytes);
+  message.initRankFailure().setReason(Text(reason));
+}
+
+void Fill(const RankData& data, schema::Message::Builder message, Frames& raw) {
+  auto out = message.initRankData();
+  out.setKind(static_cast<schema::RankDataKind>(data.kind));
+  out.setStep(data.step);
+  Put(data.arrays, out.initArrays(), raw);
+}
+
+void Fill(const RankWelcome& welcome, schema::Message::Builder message, Frames& raw) {
+  auto out = message.initRankWelcome();
+  out.setRanks(welcome.ranks);
+  raw.push_back(welcome.config_yaml);
+  Put(welcome.tasks, out.initTasks(static_cast<unsigned>(welcome.tasks.size())), raw);
+  Put(welcome.state, out.initState(), raw);
+}
+
+void Fill(const RankPing&, schema::Message::Builder message, Frames&) { message.setRankPing(); }
 
 // A log-probability for each decision, and rewards for each or for the end.
 bool HasLegalSizes(const Trajectory& trajectory) {
@@ -282,6 +320,34 @@ std::optional<Work> ReadWork(schema::Work::Reader in) {
   return work;
 }
 
+// Takes the frames of the arrays off the front of `raw`. False where they are not those that the header names.
+bool Take(schema::Bundle::Reader in, std::span<const FrameView>& raw, ArrayBundle& bundle) {
+  const auto specs = in.getArrays();
+  if (specs.size() == 0 || specs.size() > raw.size()) return false;
+  std::vector<NamedArray>& arrays = bundle.arrays();
+  for (const schema::ArraySpec::Reader spec : specs) {
+    const std::optional<ArrayType> type = FromSchema(spec.getType());
+    if (!type) return false;
+    NamedArray& array = arrays.emplace_back();
+    array.type = *type;
+    if (!Take(spec.getName(), array.name)) return false;
+    const size_t element = SizeOf(*type);
+    if (raw[0].size() % element != 0 || raw[0].size() / element != spec.getCount()) return false;
+    array.bytes.assign(raw[0].begin(), raw[0].end());
+    raw = raw.subspan(1);
+  }
+  return true;
+}
+
+bool Take(capnp::List<schema::Bundle>::Reader in, std::span<const FrameView>& raw, std::vector<ArrayBundle>& bundles) {
+  // An empty list of structs may claim any length for free; a task without arrays is none, so frames bound the tasks.
+  if (in.size() > raw.size()) return false;
+  for (const schema::Bundle::Reader bundle : in) {
+    if (!Take(bundle, raw, bundles.emplace_back())) return false;
+  }
+  return true;
+}
+
 std::optional<Welcome> ReadWelcome(schema::Welcome::Reader in, std::span<const FrameView> raw) {
   Welcome welcome;
   welcome.actor = Take(in.getActor());
@@ -291,26 +357,37 @@ std::optional<Welcome> ReadWelcome(schema::Welcome::Reader in, std::span<const F
   if (raw.empty() || raw.size() - 1 > kMaxArrays) return std::nullopt;
   welcome.config_yaml = TextOf(raw[0]);
   raw = raw.subspan(1);
-  // An empty list of structs may claim any length for free; a task without arrays is none, so frames bound the tasks.
-  const auto tasks = in.getTasks();
-  if (tasks.size() > raw.size()) return std::nullopt;
-  for (const schema::Bundle::Reader task : tasks) {
-    const auto specs = task.getArrays();
-    if (specs.size() == 0 || specs.size() > raw.size()) return std::nullopt;
-    std::vector<NamedArray>& arrays = welcome.tasks.emplace_back().arrays();
-    for (const schema::ArraySpec::Reader spec : specs) {
-      const std::optional<ArrayType> type = FromSchema(spec.getType());
-      if (!type) return std::nullopt;
-      NamedArray& array = arrays.emplace_back();
-      array.type = *type;
-      if (!Take(spec.getName(), array.name)) return std::nullopt;
-      const size_t element = SizeOf(*type);
-      if (raw[0].size() % element != 0 || raw[0].size() / element != spec.getCount()) return std::nullopt;
-      array.bytes.assign(raw[0].begin(), raw[0].end());
-      raw = raw.subspan(1);
-    }
-  }
+  if (!Take(in.getTasks(), raw, welcome.tasks)) return std::nullopt;
   if (!raw.empty()) return std::nullopt;
+  return welcome;
+}
+
+std::optional<RankHello> ReadRankHello(schema::RankHello::Reader in) {
+  RankHello hello;
+  hello.protocol = in.getProtocol();
+  hello.rank = in.getRank();
+  hello.process = in.getProcess();
+  if (!Take(in.getHost(), hello.host) || !Take(in.getKernel(), hello.kernel)) return std::nullopt;
+  return hello;
+}
+
+std::optional<RankData> ReadRankData(schema::RankData::Reader in, std::span<const FrameView> raw) {
+  RankData data;
+  if (in.getKind() > schema::RankDataKind::SUM) return std::nullopt;  // An enumerant of a newer or of no schema.
+  data.kind = static_cast<RankDataKind>(in.getKind());
+  data.step = in.getStep();
+  if (raw.size() > kMaxRankArrays || !Take(in.getArrays(), raw, data.arrays) || !raw.empty()) return std::nullopt;
+  return data;
+}
+
+std::optional<RankWelcome> ReadRankWelcome(schema::RankWelcome::Reader in, std::span<const FrameView> raw) {
+  RankWelcome welcome;
+  welcome.ranks = in.getRanks();
+  if (raw.empty() || raw.size() - 1 > kMaxArrays) return std::nullopt;
+  welcome.config_yaml = TextOf(raw[0]);
+  raw = raw.subspan(1);
+  const bool whole = Take(in.getTasks(), raw, welcome.tasks) && Take(in.getState(), raw, welcome.state);
+  if (!whole || !raw.empty()) return std::nullopt;
   return welcome;
 }
 
@@ -318,6 +395,8 @@ std::optional<Welcome> ReadWelcome(schema::Welcome::Reader in, std::span<const F
 
 std::vector<Frame> Encode(const ActorMessage& message) { return EncodeVariant(message); }
 std::vector<Frame> Encode(const LearnerMessage& message) { return EncodeVariant(message); }
+std::vector<Frame> Encode(const RankMessage& message) { return EncodeVariant(message); }
+std::vector<Frame> Encode(const LeaderMessage& message) { return EncodeVariant(message); }
 std::vector<Frame> Encode(const Trajectory& trajectory) { return EncodeStruct(trajectory); }
 
 Frame WelcomeFor(const ActorKey& actor, const Frame& header) {
@@ -389,6 +468,36 @@ std::optional<LearnerMessage> DecodeLearnerMessage(std::span<const FrameView> fr
       default:
         return std::nullopt;
     }
+  });
+}
+
+std::optional<RankMessage> DecodeRankMessage(std::span<const FrameView> frames) {
+  if (frames.empty()) return std::nullopt;
+  const std::span<const FrameView> raw = frames.subspan(1);
+  return ReadHeader(frames[0], [raw](schema::Message::Reader message) -> std::optional<RankMessage> {
+    if (message.isRankData()) return ReadRankData(message.getRankData(), raw);
+    if (!raw.empty()) return std::nullopt;
+    if (message.isRankHello()) return ReadRankHello(message.getRankHello());
+    if (!message.isRankFailure()) return std::nullopt;
+    RankFailure failure;
+    if (!Take(message.getRankFailure().getReason(), failure.reason)) return std::nullopt;
+    return failure;
+  });
+}
+
+std::optional<LeaderMessage> DecodeLeaderMessage(std::span<const FrameView> frames) {
+  if (frames.empty()) return std::nullopt;
+  const std::span<const FrameView> raw = frames.subspan(1);
+  return ReadHeader(frames[0], [raw](schema::Message::Reader message) -> std::optional<LeaderMessage> {
+    if (message.isRankData()) return ReadRankData(message.getRankData(), raw);
+    if (message.isRankWelcome()) return ReadRankWelcome(message.getRankWelcome(), raw);
+    if (!raw.empty()) return std::nullopt;
+    if (message.isRankPing()) return RankPing{};
+    if (message.isStop()) return Stop{};
+    if (!message.isRefusal()) return std::nullopt;
+    Refusal refusal;
+    if (!Take(message.getRefusal().getReason(), refusal.reason)) return std::nullopt;
+    return refusal;
   });
 }
 

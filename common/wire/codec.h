@@ -29,9 +29,13 @@ inline constexpr size_t kMaxLearnerControlBytes = size_t{1} << 30;              
 inline constexpr size_t kMaxEarlier = 16;                                       // Incarnations in a Hello.
 inline constexpr size_t kMaxWork = 4096;                                        // Episodes in a Work.
 inline constexpr size_t kMaxArrays = 1U << 20;                                  // Arrays of all tasks in a Welcome.
+inline constexpr size_t kMaxRankBytes = size_t{1} << 30;                        // One frame of a RankMessage.
+inline constexpr size_t kMaxRankArrays = 1U << 12;                              // Arrays of a RankData.
 
 std::vector<Frame> Encode(const ActorMessage& message);
 std::vector<Frame> Encode(const LearnerMessage& message);
+std::vector<Frame> Encode(const RankMessage& message);
+std::vector<Frame> Encode(const LeaderMessage& message);
 // REQUIRES: array lengths are those that common/trajectory.h gives, and at most kMaxSteps decisions.
 std::vector<Frame> Encode(const Trajectory& trajectory);
 
@@ -41,6 +45,8 @@ Frame WelcomeFor(const ActorKey& actor, const Frame& header);
 
 std::optional<ActorMessage> DecodeActorMessage(std::span<const FrameView> frames);
 std::optional<LearnerMessage> DecodeLearnerMessage(std::span<const FrameView> frames);
+std::optional<RankMessage> DecodeRankMessage(std::span<const FrameView> frames);
+std::optional<LeaderMessage> DecodeLeaderMessage(std::span<const FrameView> frames);
 std::optional<Trajectory> DecodeTrajectory(std::span<const FrameView> frames);
 
 // The XXH3-64 hash of the bytes, as in WeightsReply::hash.

@@ -42,7 +42,8 @@ std::optional<Event> NextEvent(zmq::socket_t& events) {
 HandshakeMonitor::HandshakeMonitor(zmq::context_t& context, zmq::socket_t& watched, TcpAddress peer, bool encrypted)
     : peer_(std::move(peer)), encrypted_(encrypted), events_(context, zmq::socket_type::pair) {
   constexpr int kWanted = ZMQ_EVENT_HANDSHAKE_SUCCEEDED | ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL |
-                          ZMQ_EVENT_HANDSHAKE_FAILED_AUTH | ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL;
+                          ZMQ_EVENT_HANDSHAKE_FAILED_AUTH | ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL |
+                          ZMQ_EVENT_DISCONNECTED;
   if (zmq_socket_monitor(watched.handle(), kEvents, kWanted) != 0) throw zmq::error_t();
   events_.set(zmq::sockopt::linger, 0);
   events_.connect(kEvents);
@@ -56,10 +57,15 @@ std::optional<KeyProblem> HandshakeMonitor::Next() {
 }
 
 std::optional<KeyProblem> HandshakeMonitor::Consider(uint16_t event, uint32_t value) {
-  const KeyProblem other_mechanism{
-      encrypted_ ? "it has no keys, and this actor has" : "it talks only to actors with keys, and this one has none",
-      true};
-  if (event == ZMQ_EVENT_HANDSHAKE_FAILED_AUTH) return KeyProblem{"it does not let in the key of this actor", true};
+  if (event == ZMQ_EVENT_DISCONNECTED) {
+    lost_ = lost_ || connected_;
+    return std::nullopt;
+  }
+  connected_ = connected_ || event == ZMQ_EVENT_HANDSHAKE_SUCCEEDED;
+  const KeyProblem other_mechanism{encrypted_ ? "it has no keys, and this process has"
+                                              : "it talks only to processes with keys, and this one has none",
+                                   true};
+  if (event == ZMQ_EVENT_HANDSHAKE_FAILED_AUTH) return KeyProblem{"it does not let in the key of this process", true};
   if (event == ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL && value == ZMQ_PROTOCOL_ERROR_ZMTP_MECHANISM_MISMATCH) {
     return other_mechanism;
   }

@@ -1,4 +1,5 @@
-// Finds out why a learner refuses an actor's connection. ZeroMQ itself says nothing and tries again for ever. Include
+// Finds out why a learner refuses a connection, and that one has ended. ZeroMQ itself says nothing and tries again for
+// ever. Include
 // this in .cc files of this folder only, because it includes ZeroMQ.
 #pragma once
 
@@ -22,6 +23,8 @@ class HandshakeMonitor {
   // after a handshake that succeeded. Takes up to half a second where handshakes end without a reason: it asks the
   // peer.
   std::optional<KeyProblem> Next();
+  // Whether a connection with the peer has ended, as far as Next has come.
+  bool lost() const { return lost_; }
 
  private:
   std::optional<KeyProblem> Consider(uint16_t event, uint32_t value);
@@ -29,6 +32,8 @@ class HandshakeMonitor {
   const TcpAddress peer_;
   const bool encrypted_;
   zmq::socket_t events_;
+  bool connected_ = false;  // A handshake has succeeded.
+  bool lost_ = false;
   int silent_ = 0;  // Handshakes in a row that ended without a reason.
 };
 

@@ -22,6 +22,8 @@ namespace fs = std::filesystem;
 using OrderedJson = nlohmann::ordered_json;
 
 constexpr const char* kKeysFormat = "emplace.keys/1";
+constexpr const char* kActorRole = "actor";
+constexpr const char* kRankRole = "rank";
 constexpr mode_t kOwnerOnly = 0600;
 
 struct KeyPair {
@@ -84,16 +86,23 @@ nlohmann::json ReadKeyFile(const fs::path& path, const char* role) {
   return file;
 }
 
-// Returns the actor's public key.
-std::string WriteActorKeys(const fs::path& path, const std::string& learner_public) {
-  const KeyPair actor = NewPair();
+// Writes new keys of one who talks to this learner. Returns their public key.
+std::string WritePeerKeys(const fs::path& path, const char* role, const std::string& learner_public) {
+  const KeyPair peer = NewPair();
   const OrderedJson file = {{"format", kKeysFormat},
-                            {"role", "actor"},
-                            {"public", actor.public_key},
-                            {"secret", actor.secret_key},
+                            {"role", role},
+                            {"public", peer.public_key},
+                            {"secret", peer.secret_key},
                             {"learner", learner_public}};
   WriteFileAtomically(path, file.dump(1) + "\n", kOwnerOnly);
-  return actor.public_key;
+  return peer.public_key;
+}
+
+ActorKeys LoadPeerKeys(const fs::path& path, const char* role) {
+  const nlohmann::json file = ReadKeyFile(path, role);
+  return {.public_key = ReadKey(file, path, "public"),
+          .secret_key = ReadKey(file, path, "secret"),
+          .learner = ReadKey(file, path, "learner")};
 }
 
 void WriteLearnerKeys(const fs::path& path, const LearnerKeys& keys) {
@@ -121,7 +130,8 @@ std::vector<fs::path> MakeRunKeys(const fs::path& folder, int64_t actors) {
   MakeFolder(folder);
   const KeyPair pair = NewPair();
   LearnerKeys learner{.public_key = pair.public_key, .secret_key = pair.secret_key, .actors = {}};
-  for (size_t i = 1; i < files.size(); ++i) learner.actors.push_back(WriteActorKeys(files[i], learner.public_key));
+  for (size_t i = 1; i < files.size(); ++i)
+    learner.actors.push_back(WritePeerKeys(files[i], kActorRole, learner.public_key));
   WriteLearnerKeys(files[0], learner);  // Last: where it is, the others are.
   return files;
 }
@@ -132,11 +142,17 @@ std::vector<fs::path> AddActorKeys(const fs::path& folder, int64_t actors) {
   for (int64_t i = 0; i < actors; ++i) {
     const fs::path file = ActorFile(folder, i);
     if (fs::exists(file)) continue;
-    learner.actors.push_back(WriteActorKeys(file, learner.public_key));
+    learner.actors.push_back(WritePeerKeys(file, kActorRole, learner.public_key));
     added.push_back(file);
   }
   WriteLearnerKeys(LearnerFile(folder), learner);
   return added;
+}
+
+LearnerKeys MakeRankKeys(const fs::path& path) {
+  const KeyPair leader = NewPair();
+  const std::string rank = WritePeerKeys(path, kRankRole, leader.public_key);
+  return {.public_key = leader.public_key, .secret_key = leader.secret_key, .actors = {rank}};
 }
 
 LearnerKeys LoadLearnerKeys(const fs::path& path) {
@@ -151,11 +167,7 @@ LearnerKeys LoadLearnerKeys(const fs::path& path) {
   return keys;
 }
 
-ActorKeys LoadActorKeys(const fs::path& path) {
-  const nlohmann::json file = ReadKeyFile(path, "actor");
-  return {.public_key = ReadKey(file, path, "public"),
-          .secret_key = ReadKey(file, path, "secret"),
-          .learner = ReadKey(file, path, "learner")};
-}
+ActorKeys LoadActorKeys(const fs::path& path) { return LoadPeerKeys(path, kActorRole); }
+ActorKeys LoadRankKeys(const fs::path& path) { return LoadPeerKeys(path, kRankRole); }
 
 }  // namespace emplace

@@ -38,9 +38,14 @@ std::vector<std::filesystem::path> MakeRunKeys(const std::filesystem::path& fold
 // when the learner's keys are missing or damaged.
 std::vector<std::filesystem::path> AddActorKeys(const std::filesystem::path& folder, int64_t actors);
 
+// Makes new keys for the ranks of a learner: writes those of ranks other than 0 to `path`, with mode 0600, over what is
+// there, and returns those of rank 0, which are in no file.
+LearnerKeys MakeRankKeys(const std::filesystem::path& path);
+
 // Throw BadInput, which names the file, when it is missing or damaged, is for the other role, or can be read by others
 // than its owner.
 LearnerKeys LoadLearnerKeys(const std::filesystem::path& path);
 ActorKeys LoadActorKeys(const std::filesystem::path& path);
+ActorKeys LoadRankKeys(const std::filesystem::path& path);
 
 }  // namespace emplace

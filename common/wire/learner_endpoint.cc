@@ -6,8 +6,6 @@
 #include <vector>
 
 #include "common/error.h"
-#include "common/host_name.h"
-#include "common/strings.h"
 #include "common/wire/address.h"
 #include "common/wire/codec.h"
 #include "common/wire/guarded_socket.h"
@@ -24,38 +22,6 @@ using Clock = std::chrono::steady_clock;
 // Far above what actors of today do: tiny graphs of two steps, on one core.
 constexpr PeerGuard::Limits kTrajectoryLimits = {.messages_per_s = 50'000, .burst = 100'000};
 constexpr PeerGuard::Limits kControlLimits = {};
-// Actors of a whole cluster come at once; past the backlog, each waits a second and more before it tries again.
-constexpr int kBacklog = 4096;
-
-// The address to bind, as IPv4. Throws BadInput for what is none, or needs keys and has none.
-std::string CheckedBind(const NetworkOptions& options) {
-  const std::optional<std::string> host = Ipv4Address(options.bind);
-  if (!host) throw BadInput(StrCat("network.bind is '", options.bind, "', expected an IPv4 address or localhost"));
-  if (!options.keys && !IsLoopback(*host)) {
-    throw BadInput(StrCat("network.bind is '", options.bind,
-                          "' and network.keys is empty, expected localhost or 127.x.x.x, or keys (emplace keygen): "
-                          "nothing goes over a network unencrypted"));
-  }
-  return *host;
-}
-
-std::string Advertised(const NetworkOptions& options, const std::string& host) {
-  if (!options.advertise.empty()) return options.advertise;
-  if (!IsAnyAddress(host)) return host;
-  return HostName();
-}
-
-// Binds to `port` of `host`, 0 for any free one, and returns the port.
-uint16_t Bind(zmq::socket_t& socket, const std::string& host, int port) {
-  const std::string address = StrCat("tcp://", host, ":", port == 0 ? "*" : StrCat(port));
-  socket.set(zmq::sockopt::backlog, kBacklog);
-  try {
-    socket.bind(address);
-  } catch (const zmq::error_t& error) {
-    throw RunFailed(StrCat(address, ": cannot listen: ", error.what()));
-  }
-  return ParseAddress(socket.get(zmq::sockopt::last_endpoint), /*encrypted=*/true).port;
-}
 
 }  // namespace
 
@@ -128,7 +94,7 @@ LearnerEndpoint::LearnerEndpoint(const NetworkOptions& options) : impl_(std::mak
   SetLimits(trajectories, options.trajectory_queue, kMaxTrajectoryBytes);
   SetTrajectoryBuffers(trajectories);
   trajectories.set(zmq::sockopt::linger, 0);
-  impl_->host = Advertised(options, host);
+  impl_->host = AdvertisedHost(options, host);
   impl_->control_port = Bind(control, host, options.port);
   impl_->trajectories_port = Bind(trajectories, host, options.port == 0 ? 0 : options.port + 1);
 }

@@ -9,18 +9,10 @@
 #include <string>
 #include <variant>
 
-#include "common/wire/keys.h"
 #include "common/wire/messages.h"
+#include "common/wire/network_options.h"
 
 namespace emplace {
-
-struct NetworkOptions {
-  std::string bind = "127.0.0.1";   // As network.bind, with the same rule for keys.
-  std::string advertise;            // As network.advertise.
-  int port = 0;                     // As network.port.
-  int trajectory_queue = 8;         // Trajectories of one actor that may wait in the trajectories socket.
-  std::optional<LearnerKeys> keys;  // nullopt: nothing is encrypted, and any process on this machine can connect.
-};
 
 // Names the connection that a message came from. It is opaque, and valid while that actor is connected.
 using PeerId = std::string;

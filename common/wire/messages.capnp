@@ -20,6 +20,11 @@ struct Message {
     trajectory     @9 :Trajectory;
     workRequest    @10 :WorkRequest;
     work           @11 :Work;
+    rankHello      @12 :RankHello;
+    rankFailure    @13 :RankFailure;
+    rankData       @14 :RankData;
+    rankWelcome    @15 :RankWelcome;
+    rankPing       @16 :Void;
   }
 }
 
@@ -123,4 +128,40 @@ struct Trajectory {      # Frames: startPlacement uint8, actions uint8, behaviou
   policyVersion @3 :UInt64;
   index         @4 :UInt32;
   claim         @5 :Claim;
+}
+
+# Rank to leader.
+
+struct RankHello {
+  protocol @0 :UInt32;
+  rank     @1 :UInt32;
+  host     @2 :Text;
+  process  @3 :UInt64;
+  kernel   @4 :Text;
+}
+
+struct RankFailure {
+  reason @0 :Text;
+}
+
+# Both ways.
+
+enum RankDataKind {
+  step   @0;
+  shards @1;
+  sum    @2;
+}
+
+struct RankData {        # Frames: one for each array.
+  kind   @0 :RankDataKind;
+  step   @1 :UInt64;
+  arrays @2 :Bundle;
+}
+
+# Leader to rank. Refusal and stop too.
+
+struct RankWelcome {     # Frame 1: configYaml. Then one frame for each array of each task, and of the state.
+  ranks @0 :UInt32;
+  tasks @1 :List(Bundle);
+  state @2 :Bundle;
 }

@@ -1,4 +1,5 @@
-// The messages between learner and actors as plain structs. messages.capnp has their schema, codec.h translates them.
+// The messages between learner and actors, and between the ranks of a learner, as plain structs. messages.capnp has
+// their schema, codec.h translates them.
 //
 // The learner binds two sockets: control (ROUTER, at the port that actors are given) and trajectories (ROUTER, with
 // bounded queues). An actor sends Hello on control until it gets a Welcome. Then it sends
@@ -80,5 +81,45 @@ struct Refusal {  // The learner refuses this peer, for another protocol version
 };
 struct Stop {};  // Training is over: the actor sends Goodbye and exits with 0.
 using LearnerMessage = std::variant<Welcome, Notice, WeightsReply, Work, Refusal, Stop>;
+
+// The ranks of a learner (training.ranks) compute its updates together. Rank 0, the leader, binds a ROUTER socket of
+// its own for them. Another rank sends RankHello until it gets a RankWelcome. Then the leader sends a step, each rank
+// answers with its share of the gradient, the leader sends the sum of all, and each rank makes the same step.
+inline constexpr uint32_t kMaxRanks = 256;
+
+// rank -> leader
+struct RankHello {
+  uint32_t protocol = kProtocolVersion;
+  uint32_t rank = 0;
+  std::string host;  // Name of the machine, for people.
+  uint64_t process = 0;
+  std::string kernel;  // The kernel path of the processor: another one has other bits.
+};
+struct RankFailure {  // The rank ends with `reason`.
+  std::string reason;
+};
+
+// Both ways.
+enum class RankDataKind : uint8_t {
+  kStep,    // Leader to all: what an optimizer step is made from.
+  kShards,  // To the leader: the rank's share of the gradient.
+  kSum,     // Leader to all: the gradient.
+};
+struct RankData {
+  RankDataKind kind = RankDataKind::kStep;
+  uint64_t step = 0;   // Number of the optimizer step, counted from 1 in each process of the leader.
+  ArrayBundle arrays;  // At least one array.
+};
+using RankMessage = std::variant<RankHello, RankData, RankFailure>;
+
+// leader -> rank
+struct RankWelcome {
+  uint32_t ranks = 0;
+  std::string config_yaml;         // The resolved run configuration.
+  std::vector<ArrayBundle> tasks;  // [graphs] as in Welcome.
+  ArrayBundle state;               // Policy and optimizer: learner/ranks/rank_state.h.
+};
+struct RankPing {};  // Finds out whether the rank is still connected; no answer is expected.
+using LeaderMessage = std::variant<RankWelcome, RankData, RankPing, Refusal, Stop>;
 
 }  // namespace emplace

@@ -3,6 +3,10 @@
 #include <algorithm>
 #include <array>
 
+#include "common/error.h"
+#include "common/strings.h"
+#include "common/wire/address.h"
+
 namespace emplace {
 namespace {
 
@@ -18,6 +22,8 @@ constexpr int kPingLostMs = 20'000;
 constexpr int kHandshakeMs = 10'000;
 constexpr int kEnforceZapDomain = 93;  // ZMQ_ZAP_ENFORCE_DOMAIN, which the headers of 4.3 keep for draft builds.
 constexpr int kTrajectoryBufferBytes = 1 << 13;
+// Actors of a whole cluster come at once; past the backlog, each waits a second and more before it tries again.
+constexpr int kBacklog = 4096;
 
 }  // namespace
 
@@ -50,6 +56,17 @@ void SetKeys(zmq::socket_t& socket, const ActorKeys& keys) {
   socket.set(zmq::sockopt::curve_serverkey, keys.learner);
   socket.set(zmq::sockopt::curve_publickey, keys.public_key);
   socket.set(zmq::sockopt::curve_secretkey, keys.secret_key);
+}
+
+uint16_t Bind(zmq::socket_t& socket, const std::string& host, int port) {
+  const std::string address = StrCat("tcp://", host, ":", port == 0 ? "*" : StrCat(port));
+  socket.set(zmq::sockopt::backlog, kBacklog);
+  try {
+    socket.bind(address);
+  } catch (const zmq::error_t& error) {
+    throw RunFailed(StrCat(address, ": cannot listen: ", error.what()));
+  }
+  return ParseAddress(socket.get(zmq::sockopt::last_endpoint), /*encrypted=*/true).port;
 }
 
 std::vector<zmq::message_t> ReceiveFrames(zmq::socket_t& socket, size_t max_frames) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <span>
 #include <string>
 #include <utility>
@@ -25,6 +26,10 @@ inline constexpr int kFarewellMs = 500;
 void SetLimits(zmq::socket_t& socket, int queue, size_t max_frame_bytes);
 // Makes the kernel's buffers small. They count against no queue, so large ones would let trajectories wait for long.
 void SetTrajectoryBuffers(zmq::socket_t& socket);
+
+// Binds to `port` of the IPv4 address `host`, 0 for any free port, and returns the port. Throws RunFailed when it is
+// taken.
+uint16_t Bind(zmq::socket_t& socket, const std::string& host, int port);
 
 // From now on the socket accepts encrypted (CURVE) connections only, as the learner's or the actor's side. The
 // learner's lets in nobody unless its context has a ZapHandler.

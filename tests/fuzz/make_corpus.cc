@@ -176,7 +176,15 @@ Inputs Messages() {
                    {"weights_reply", JoinFrames(Encode(LearnerMessage(WeightsReply{3, WeightsHash("blob"), "blob"})))},
                    {"refusal", JoinFrames(Encode(LearnerMessage(Refusal{"another protocol"})))},
                    {"stop", JoinFrames(Encode(LearnerMessage(Stop{})))},
-                   {"notice", JoinFrames(Encode(LearnerMessage(Notice{3, 4})))}};
+                   {"notice", JoinFrames(Encode(LearnerMessage(Notice{3, 4})))},
+                   {"rank_hello", JoinFrames(Encode(RankMessage(RankHello{kProtocolVersion, 1, "host", 9, "avx2"})))},
+                   {"rank_failure", JoinFrames(Encode(RankMessage(RankFailure{"no memory"})))},
+                   {"rank_ping", JoinFrames(Encode(LeaderMessage(RankPing{})))}};
+  RankData share{RankDataKind::kShards, 7, {}};
+  share.arrays.Put("rows", std::vector<float>{0.5F, -1});
+  inputs["rank_data"] = JoinFrames(Encode(RankMessage(share)));
+  RankWelcome welcome{.ranks = 2, .config_yaml = "name: x\n", .tasks = {share.arrays}, .state = share.arrays};
+  inputs["rank_welcome"] = JoinFrames(Encode(LeaderMessage(welcome)));
   inputs.merge(Trajectories());
   inputs["welcome"] = Welcomes().at("small");
   return inputs;

@@ -26,6 +26,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::vector<Frame> frames = SplitFrames(InputText(data, size));
   CheckRoundTrip(frames, DecodeActorMessage);
   CheckRoundTrip(frames, DecodeLearnerMessage);
+  CheckRoundTrip(frames, DecodeRankMessage);
+  CheckRoundTrip(frames, DecodeLeaderMessage);
   CheckRoundTrip(frames, DecodeTrajectory);
   return 0;
 }

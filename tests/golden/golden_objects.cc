@@ -84,6 +84,11 @@ std::vector<GoldenMessage> GoldenMessages() {
   trajectory.behaviour_log_prob = {-0.5F, -0.25F, -1.5F};
   trajectory.rho = {3, 2.5F, 2, 1.5F};
 
+  RankData share{RankDataKind::kShards, 7, {}};
+  share.arrays.Put("rows", std::vector<float>{0.5F, -1});
+  RankWelcome rank_welcome{.ranks = 2, .config_yaml = "name: golden\n", .tasks = welcome.tasks, .state = {}};
+  rank_welcome.state.PutText("policy", "blob");
+
   return {{"hello", Encode(ActorMessage(Hello{kProtocolVersion, "node1/0", 5, {{1699999999, 4}}}))},
           {"heartbeat", Encode(ActorMessage(Heartbeat{kActor, 11, 9, 40}))},
           {"weights_request", Encode(ActorMessage(WeightsRequest{kActor}))},
@@ -95,6 +100,11 @@ std::vector<GoldenMessage> GoldenMessages() {
           {"refusal", Encode(LearnerMessage(Refusal{"no"}))},
           {"stop", Encode(LearnerMessage(Stop{}))},
           {"notice", Encode(LearnerMessage(Notice{11, 40}))},
+          {"rank_hello", Encode(RankMessage(RankHello{kProtocolVersion, 1, "node1", 99, "avx2"}))},
+          {"rank_failure", Encode(RankMessage(RankFailure{"no"}))},
+          {"rank_data", Encode(RankMessage(share))},
+          {"rank_welcome", Encode(LeaderMessage(rank_welcome))},
+          {"rank_ping", Encode(LeaderMessage(RankPing{}))},
           {"trajectory", Encode(trajectory)}};
 }
 

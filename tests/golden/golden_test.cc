@@ -113,6 +113,8 @@ TEST(Golden, MessagesAreReadAndWrittenAsTheyWere) {
     std::vector<Frame> again;
     if (const auto actor = DecodeActorMessage(views)) again = Encode(*actor);
     if (const auto learner = DecodeLearnerMessage(views)) again = Encode(*learner);
+    if (const auto rank = DecodeRankMessage(views)) again = Encode(*rank);
+    if (const auto leader = DecodeLeaderMessage(views)) again = Encode(*leader);
     if (const auto trajectory = DecodeTrajectory(views)) again = Encode(*trajectory);
     EXPECT_EQ(again, frames) << message.name;
   }

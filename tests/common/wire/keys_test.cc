@@ -59,6 +59,23 @@ TEST_F(KeysTest, OnlyTheirOwnerMayReadThem) {
   }
 }
 
+TEST_F(KeysTest, RanksHaveNewKeysEachTime) {
+  fs::create_directories(folder_);
+  const fs::path file = folder_ / "ranks.keys";
+  const LearnerKeys before = MakeRankKeys(file);
+  const LearnerKeys leader = MakeRankKeys(file);
+  const ActorKeys rank = LoadRankKeys(file);
+  EXPECT_EQ(rank.learner, leader.public_key);
+  EXPECT_EQ(leader.actors, std::vector<std::string>{rank.public_key});
+  EXPECT_EQ(std::set<std::string>({before.secret_key, leader.secret_key, rank.secret_key, before.actors[0]}).size(),
+            4U);
+  EXPECT_EQ(ReadFile(file).find(leader.secret_key), std::string::npos);
+  struct stat status {};
+  ASSERT_EQ(::stat(file.c_str(), &status), 0);
+  EXPECT_EQ(status.st_mode & 0777, 0600U);
+  EXPECT_THROW(LoadActorKeys(file), Error);  // No actor's.
+}
+
 TEST_F(KeysTest, NothingIsWrittenOver) {
   MakeRunKeys(folder_, 1);
   const std::string before = ReadFile(folder_ / "learner.keys");
