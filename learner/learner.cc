@@ -27,6 +27,8 @@
 #include "learner/intake/placement_files.h"
 #include "learner/pipeline.h"
 #include "learner/publisher.h"
+#include "learner/ranks/leading_engine.h"
+#include "learner/ranks/rank_group.h"
 #include "learner/report/metrics.h"
 #include "learner/report/progress.h"
 #include "learner/report/results.h"
@@ -74,8 +76,8 @@ constexpr std::chrono::milliseconds kLastWords(2000);
 
 class Run {
  public:
-  Run(const RunDirectory& dir, const RunConfig& config, bool resume, const std::atomic<bool>& interrupted,
-      LineWriter& out)
+  Run(const RunDirectory& dir, const RunConfig& config, const LearnerOptions& options,
+      const std::atomic<bool>& interrupted, LineWriter& out)
       : out_(out),
         dir_(dir),
         config_(config),
@@ -84,7 +86,10 @@ class Run {
         store_(dir.checkpoints(), config.checkpoint.keep),
         rng_(config.seed),
         placer_{.samples = 0, .start = config.environment.start, .seed = config.seed} {
-    if (resume) Restore();
+    if (config.training.ranks > 1) {
+      ranks_.emplace(config, dir, options.await_ranks, [this] { stages_[Stage::kUpdate].Busy(); });
+    }
+    if (options.resume) Restore();
     if (!updater_) updater_ = MakeUpdater(InitialWeights());
   }
 
@@ -94,7 +99,8 @@ class Run {
   PolicyWeights InitialWeights() const;
   PolicyWeights NewNetwork() const;
   PolicyWeights LoadInitialPolicy() const;
-  std::unique_ptr<PolicyUpdater> MakeUpdater(PolicyWeights weights) const;
+  std::unique_ptr<PolicyUpdater> MakeUpdater(PolicyWeights weights);
+  void AdmitRanks();
   void Restore();
   void StartPipeline(const std::shared_ptr<const PolicyWeights>& initial);
   void Supervise();
@@ -114,6 +120,8 @@ class Run {
   Rng rng_;
   const PlacerOptions placer_;
   Ledger ledger_;
+  StageClocks stages_;
+  std::optional<RankGroup> ranks_;  // Where there are several.
   std::unique_ptr<PolicyUpdater> updater_;
   std::vector<double> history_before_;  // Of earlier sittings: see Plateau.
   double seconds_before_ = 0;
@@ -122,8 +130,7 @@ class Run {
   std::optional<RunClock> clock_;
   double last_line_ = 0;        // By clock_.
   double last_placements_ = 0;  // By clock_.
-  StageClocks stages_;
-  StageClock main_;  // Of this thread, while it does what may hang.
+  StageClock main_;             // Of this thread, while it does what may hang.
   std::optional<Metrics> metrics_;
   std::optional<Progress> progress_;
   std::optional<BestPolicy> best_;
@@ -173,9 +180,16 @@ PolicyWeights Run::InitialWeights() const {
   return weights;
 }
 
-std::unique_ptr<PolicyUpdater> Run::MakeUpdater(PolicyWeights weights) const {
-  std::unique_ptr<UpdateEngine> engine = MakeEngine(config_.training, workload_.train, weights);
+std::unique_ptr<PolicyUpdater> Run::MakeUpdater(PolicyWeights weights) {
+  Collective* const collective = ranks_ ? &ranks_->leader() : nullptr;
+  std::unique_ptr<UpdateEngine> engine = MakeEngine(config_.training, workload_.train, weights, collective);
+  if (ranks_) engine = MakeLeadingEngine(std::move(engine), ranks_->leader());
   return std::make_unique<PolicyUpdater>(workload_.train, config_, std::move(weights), std::move(engine));
+}
+
+void Run::AdmitRanks() {
+  if (!ranks_) return;
+  ranks_->Admit(config_, workload_.train, {updater_->weights(), updater_->SaveState().adam}, interrupted_);
 }
 
 void Run::Restore() {
@@ -298,13 +312,15 @@ void Run::Train() {
   front_end_.emplace(workload_.train, config_, ledger_, *placements_, initial, stages_, dealer());
   // Once everything in it has proven good, so that a failed start leaves nothing that looks like a run.
   WriteFileAtomically(dir_.config(), RunConfigToYaml(config_));
-  dir_.WriteLearnerFile(front_end_->address(), front_end_->session());
+  dir_.WriteLearnerFile(front_end_->address(), front_end_->session(), ranks_ ? ranks_->address_for_others() : "");
   out_.Write(StrCat("training on ", workload_.train.size(), " graphs, ", workload_.NumValidation(), " for validation, ",
                     workload_.test.size(), " for testing; ", initial->values.size(), " parameters on ",
-                    updater_->device(), "; listening at ", front_end_->address()));
+                    updater_->device(), ranks_ ? StrCat(" in ", config_.training.ranks, " ranks") : "",
+                    "; listening at ", front_end_->address()));
   out_.Write(DescribeChoice(workload_));
   out_.Write("makespan / one device: lower is better; lag: in policy versions, min/mean/max");
 
+  AdmitRanks();
   evaluation_.emplace(workload_, placer_, stages_[Stage::kEvaluate]);
   last_line_ = last_placements_ = clock_->seconds();
   StartPipeline(initial);
@@ -314,6 +330,7 @@ void Run::Train() {
   out_.Write(StrCat("training stops after ", update_->updates(), " updates: ", why, "; waiting for the actors"));
   // First of all: who ends the run may give it some seconds only, and goodbyes and evaluations can take longer.
   WriteCheckpoint();
+  if (ranks_) ranks_->Stop();
   front_end_->Finish(kGoodbyeTimeout);
   WritePlacements(0);
   publisher_->EvaluateLast(update_->Save().weights);
@@ -341,7 +358,7 @@ void RunLearner(const LearnerOptions& options, const std::atomic<bool>& interrup
   const RunConfig config = LoadRunConfig(options.resume ? dir.config() : options.config, options.overrides);
   LogToFile(dir.log().string());
   LineWriter out(STDOUT_FILENO);
-  Run run(dir, config, options.resume, interrupted, out);
+  Run run(dir, config, options, interrupted, out);
   run.Train();
 }
 

@@ -14,6 +14,7 @@ struct LearnerOptions {
   std::filesystem::path run_dir;
   bool resume = false;                 // Go on from the newest checkpoint in run_dir, with the configuration there.
   std::vector<std::string> overrides;  // "section.key=value"
+  bool await_ranks = false;            // Somebody else starts ranks 1 and up (training.ranks).
 };
 
 // Trains until the run is over by its configuration or `interrupted` is set. In both cases it leaves a checkpoint, the

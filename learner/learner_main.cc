@@ -1,13 +1,19 @@
-// emplace-learner: reads the command line, then trains until the run is over or a signal stops it.
+// emplace-learner: reads the command line, then trains until the run is over or a signal stops it; or computes as one
+// of the ranks of a learner that trains.
 #include <atomic>
 #include <csignal>
 #include <optional>
+#include <string>
 
 #include "common/command_line.h"
 #include "common/error.h"
 #include "common/log.h"
 #include "common/open_files.h"
+#include "common/strings.h"
+#include "common/wire/keys.h"
+#include "common/wire/messages.h"
 #include "learner/learner.h"
+#include "learner/ranks/rank_follower.h"
 
 namespace {
 
@@ -15,27 +21,76 @@ std::atomic<bool> interrupted = false;
 
 void Interrupt(int) { interrupted = true; }
 
+// The options of rank 0, which is the learner, and of the other ranks.
+struct Options {
+  emplace::LearnerOptions learner;
+  emplace::RankOptions rank;
+  std::string rank_keys;
+};
+
+void AddOptions(Options& options, CLI::App& app) {
+  CLI::Option* const rank =
+      app.add_option("--rank", options.rank.rank,
+                     "Be this rank, 1 or more, of a learner with several (training.ranks): it has everything from rank "
+                     "0, and needs --leader and --keys alone")
+          ->check(CLI::Range(1, static_cast<int>(emplace::kMaxRanks) - 1));
+  app.add_option("--leader", options.rank.leader, "Address of rank 0 for this rank, such as tcp://127.0.0.1:40002")
+      ->needs(rank);
+  app.add_option("--keys", options.rank_keys, "Key file of the ranks, which rank 0 writes as RUN_DIR/ranks.keys")
+      ->envname("EMPLACE_KEYS");
+  app.add_option("--config", options.learner.config,
+                 "Configuration of the run, YAML; with --resume, the one in the run directory counts")
+      ->excludes(rank);
+  app.add_option("--dir", options.learner.run_dir,
+                 "Run directory, to which everything is written; made if it is missing")
+      ->excludes(rank);
+  app.add_flag("--resume", options.learner.resume, "Go on from the newest checkpoint in the run directory")
+      ->excludes(rank);
+  app.add_option("--set", options.learner.overrides,
+                 "Replace a value of the configuration, as section.key=value; may be repeated")
+      ->take_all()
+      ->excludes(rank);
+  app.add_flag("--await-ranks", options.learner.await_ranks,
+               "Do not start the other ranks (training.ranks) on this machine: somebody else starts them, with --rank")
+      ->excludes(rank);
+}
+
+void Require(bool given, const char* option) {
+  if (!given) throw emplace::BadInput(emplace::StrCat(option, " is required (see --help)"));
+}
+
+int Train(const emplace::LearnerOptions& options) {
+  Require(!options.config.empty(), "--config");
+  Require(!options.run_dir.empty(), "--dir");
+  std::signal(SIGINT, Interrupt);
+  std::signal(SIGTERM, Interrupt);
+  emplace::RaiseOpenFileLimit();  // Each actor has several connections.
+  emplace::RunLearner(options, interrupted);
+  return 0;
+}
+
+int Follow(Options& options) {
+  Require(!options.rank.leader.empty(), "--leader");
+  Require(!options.rank_keys.empty(), "--keys");
+  emplace::SetLogRole(emplace::StrCat("rank ", options.rank.rank));
+  options.rank.keys = emplace::LoadRankKeys(options.rank_keys);
+  // It ends when rank 0 does. A signal to all processes of the run is rank 0's to answer: it still needs the ranks for
+  // the update under way.
+  std::signal(SIGINT, SIG_IGN);
+  std::signal(SIGTERM, SIG_IGN);
+  emplace::RunRank(options.rank);
+  return 0;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   emplace::SetLogRole("learner");
   return emplace::RunMain("emplace-learner", [&] {
-    emplace::LearnerOptions options;
+    Options options;
     CLI::App app("Trains a placement policy on the episodes that actors send.");
-    app.add_option("--config", options.config,
-                   "Configuration of the run, YAML; with --resume, the one in the run directory counts")
-        ->required();
-    app.add_option("--dir", options.run_dir, "Run directory, to which everything is written; made if it is missing")
-        ->required();
-    app.add_flag("--resume", options.resume, "Go on from the newest checkpoint in the run directory");
-    app.add_option("--set", options.overrides,
-                   "Replace a value of the configuration, as section.key=value; may be repeated")
-        ->take_all();
+    AddOptions(options, app);
     if (const std::optional<int> exit_code = emplace::ParseCommandLine(app, argc, argv)) return *exit_code;
-    std::signal(SIGINT, Interrupt);
-    std::signal(SIGTERM, Interrupt);
-    emplace::RaiseOpenFileLimit();  // Each actor has several connections.
-    emplace::RunLearner(options, interrupted);
-    return 0;
+    return options.rank.rank > 0 ? Follow(options) : Train(options.learner);
   });
 }

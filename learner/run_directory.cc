@@ -61,8 +61,10 @@ void RunDirectory::Lock(std::chrono::milliseconds patience, const std::atomic<bo
   }
 }
 
-void RunDirectory::WriteLearnerFile(const std::string& address, uint64_t session) const {
-  const nlohmann::ordered_json file = {{"address", address}, {"pid", ::getpid()}, {"session", std::to_string(session)}};
+void RunDirectory::WriteLearnerFile(const std::string& address, uint64_t session,
+                                    const std::string& ranks_address) const {
+  nlohmann::ordered_json file = {{"address", address}, {"pid", ::getpid()}, {"session", std::to_string(session)}};
+  if (!ranks_address.empty()) file["ranks_address"] = ranks_address;
   WriteFileAtomically(folder_ / "learner.json", file.dump() + "\n");
 }
 

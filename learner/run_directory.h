@@ -35,8 +35,12 @@ class RunDirectory {
   std::filesystem::path policy() const { return folder_ / "policy.safetensors"; }
   std::filesystem::path summary() const { return folder_ / "summary.json"; }
 
-  // Writes learner.json, {"address", "pid", "session"}, for which the launcher waits.
-  void WriteLearnerFile(const std::string& address, uint64_t session) const;
+  // Keys of the ranks other than 0, for as long as one learner works here.
+  std::filesystem::path rank_keys() const { return folder_ / "ranks.keys"; }
+
+  // Writes learner.json, {"address", "pid", "session"}, for which the launcher waits; and with "ranks_address" where
+  // the launcher is to start ranks, which reach rank 0 there.
+  void WriteLearnerFile(const std::string& address, uint64_t session, const std::string& ranks_address = "") const;
 
  private:
   void Lock(std::chrono::milliseconds patience, const std::atomic<bool>& interrupted);

@@ -21,6 +21,7 @@ namespace emplace {
 namespace {
 
 constexpr double kMany = 1e9;
+constexpr char kShardsKey[] = "training.shards";
 
 FieldTable<RunConfig> RunFields() {
   FieldTable<RunConfig> t;
@@ -188,12 +189,18 @@ FieldTable<TrainingConfig> TrainingFields() {
           "With objective ppo: how far an action's probability, over that of the behaviour policy, may be from 1 "
           "before "
           "the action is left out.");
+  t.Field("ranks", &C::ranks)
+      .Range(1, 256)
+      .Help(
+          "Number of learner processes, called ranks, that compute each update together: each has its part of the "
+          "shards, and with a GPU each has a GPU of its own. The result has the same bits for any number of ranks with "
+          "the same shards.");
   t.Field("shards", &C::shards)
       .Range(1, 1024)
       .Help(
           "Number of parts in which an update's gradient is computed, and which are then added in a fixed order, so "
-          "that "
-          "the result is the same whoever computes which part. 1: in one piece.");
+          "that the result is the same whichever rank computes which part. At least training.ranks. Not given: as "
+          "many as training.ranks.");
   t.Field("device", &C::device,
           {{LearnerDevice::kAuto, "auto"}, {LearnerDevice::kCpu, "cpu"}, {LearnerDevice::kCuda, "cuda"}})
       .Help("Processor on which the learner computes its updates. auto: the GPU where there is one.");
@@ -422,6 +429,9 @@ class ConfigReader {
  public:
   ConfigReader(const std::string& source, RunConfig& config) : source_(source), config_(config) {}
 
+  // Whether the text had this key, "section.key".
+  bool Has(const std::string& full_name) const { return seen_.contains(full_name); }
+
   void Read(const YAML::Node& root) {
     if (root.IsNull()) return;  // An empty file is all defaults.
     if (!root.IsMap())
@@ -548,6 +558,10 @@ void CheckTogether(const RunConfig& config, const std::string& source) {
                           ": environment.start is best, expected random or single with training.sync: lockstep, "
                           "because the best placement that an actor has seen depends on which episodes it has played"));
   }
+  if (training.shards < training.ranks) {
+    throw BadInput(StrCat(source, ": training.shards is ", training.shards, ", expected at least training.ranks, ",
+                          training.ranks, ", because each rank computes one shard or more"));
+  }
   if (training.entropy == EntropyGoal::kTarget && std::max(training.entropy_start, training.entropy_end) > 1) {
     throw BadInput(StrCat(source, ": training.entropy_start is ", training.entropy_start, " and training.entropy_end ",
                           training.entropy_end, ", expected at most 1 with training.entropy: target"));
@@ -577,8 +591,9 @@ void EmitValue(YAML::Emitter& out, const ConfigField::Value& value) {
 RunConfig ParseRunConfig(std::string_view yaml, const std::string& source, const std::filesystem::path& base_folder,
                          const std::vector<std::string>& overrides) {
   RunConfig config;
+  ConfigReader reader(source, config);
   try {
-    ConfigReader(source, config).Read(YAML::Load(std::string(yaml)));
+    reader.Read(YAML::Load(std::string(yaml)));
   } catch (const YAML::Exception& error) {
     throw BadInput(
         StrCat(source, ":", error.mark.line + 1, ":", error.mark.column + 1, ": not valid YAML: ", error.msg));
@@ -587,6 +602,10 @@ RunConfig ParseRunConfig(std::string_view yaml, const std::string& source, const
     for (const std::string& text : overrides) {
       if (DecidesKeys(OverriddenKey(text)) == deciding) ApplyOverride(text, config);
     }
+  }
+  const auto is_shards = [](const std::string& text) { return OverriddenKey(text) == kShardsKey; };
+  if (!reader.Has(kShardsKey) && std::none_of(overrides.begin(), overrides.end(), is_shards)) {
+    config.training.shards = config.training.ranks;
   }
   CheckTogether(config, source);
   ResolvePath(config.workload.devices, base_folder);

@@ -75,7 +75,8 @@ struct TrainingConfig {
   int64_t max_lag = 8;
   double importance_clip = 2.0;
   double proximal_clip = 0.2;
-  int64_t shards = 1;
+  int64_t ranks = 1;
+  int64_t shards = 1;  // In a file that does not give it: as many as ranks.
   LearnerDevice device = LearnerDevice::kAuto;
 };
 

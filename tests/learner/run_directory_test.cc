@@ -112,6 +112,8 @@ TEST_F(RunDirectoryTest, TheLauncherReadsWhereTheLearnerListens) {
   const auto file = nlohmann::json::parse(ReadFile(folder_ / "learner.json"));
   EXPECT_EQ(file, (nlohmann::json{
                       {"address", "tcp://127.0.0.1:4000"}, {"pid", ::getpid()}, {"session", "18446744073709551615"}}));
+  dir.WriteLearnerFile("tcp://127.0.0.1:4000", 1, "tcp://127.0.0.1:4002");
+  EXPECT_EQ(nlohmann::json::parse(ReadFile(folder_ / "learner.json"))["ranks_address"], "tcp://127.0.0.1:4002");
 }
 
 }  // namespace

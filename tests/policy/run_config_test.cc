@@ -89,6 +89,26 @@ TEST(RunConfig, FieldsThatExcludeEachOtherAreTold) {
   EXPECT_THAT(ConfigError("workload: {count: 4, train: 5}\n"), HasSubstr("expected at most workload.count, 4"));
 }
 
+TEST(RunConfig, ShardsThatAreNotGivenAreAsManyAsRanks) {
+  const auto shards = [](const std::string& yaml, const std::vector<std::string>& overrides) {
+    const RunConfig config = ParseRunConfig(yaml, "run.yaml", "/", overrides);
+    // What is written says so, whatever it was read from.
+    const RunConfig again = ParseRunConfig(RunConfigToYaml(config), "resolved", "/");
+    EXPECT_EQ(again.training.ranks, config.training.ranks);
+    EXPECT_EQ(again.training.shards, config.training.shards);
+    return config.training.shards;
+  };
+  EXPECT_EQ(shards("", {}), 1);
+  EXPECT_EQ(shards("training: {ranks: 3}\n", {}), 3);
+  EXPECT_EQ(shards("training: {ranks: 3}\n", {"training.ranks=5"}), 5);
+  EXPECT_EQ(shards("training: {ranks: 3, shards: 8}\n", {}), 8);
+  EXPECT_EQ(shards("training: {ranks: 3}\n", {"training.shards=4"}), 4);
+  EXPECT_THAT(ConfigError("training: {shards: 1, ranks: 2}\n"),
+              HasSubstr("training.shards is 1, expected at least training.ranks, 2"));
+  // A resumed run reads the resolved file: the bits are to stay those of its shards.
+  EXPECT_THAT(ConfigError(RunConfigToYaml(RunConfig()), {"training.ranks=2"}), HasSubstr("training.shards is 1"));
+}
+
 TEST(RunConfig, HelpNamesEveryKeyOnce) {
   const std::string help = RunConfigHelp();
   for (const std::string key : {"training.iterations", "workload.ranges", "network.bind", "checkpoint.keep"}) {

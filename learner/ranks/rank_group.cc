@@ -1,0 +1,58 @@
+#include "learner/ranks/rank_group.h"
+
+#include <chrono>
+#include <utility>
+
+#include "common/error.h"
+#include "common/strings.h"
+
+namespace emplace {
+namespace {
+
+constexpr double kJoinLimit_s = 300;  // On a cluster, they may wait for a node to answer.
+constexpr std::chrono::milliseconds kEndTimeout(5'000);
+constexpr int64_t kPortAfterActors = 2;  // Actors have network.port and the next one.
+
+NetworkOptions NetworkOf(const RunConfig& config, const RunDirectory& dir, bool started_elsewhere) {
+  NetworkOptions options;
+  options.keys = MakeRankKeys(dir.rank_keys());
+  if (!started_elsewhere) return options;
+  options.bind = config.network.bind;
+  options.advertise = config.network.advertise;
+  options.port = config.network.port == 0 ? 0 : static_cast<int>(config.network.port + kPortAfterActors);
+  return options;
+}
+
+}  // namespace
+
+RankGroup::RankGroup(const RunConfig& config, const RunDirectory& dir, bool started_elsewhere,
+                     std::function<void()> while_waiting)
+    : leader_({.ranks = config.training.ranks,
+               .network = NetworkOf(config, dir, started_elsewhere),
+               .join_limit_s = kJoinLimit_s,
+               .step_limit_s = config.learner.watchdog_s,
+               .while_waiting = std::move(while_waiting)}) {
+  if (started_elsewhere) return;
+  processes_.emplace(config.training.ranks, leader_.address(), dir.rank_keys(), dir.log().parent_path());
+}
+
+void RankGroup::Admit(const RunConfig& config, const std::vector<PlacementTask>& tasks, const RankState& state,
+                      const std::atomic<bool>& interrupted) {
+  RankWelcome welcome;
+  welcome.ranks = static_cast<uint32_t>(config.training.ranks);
+  welcome.config_yaml = RunConfigToYaml(config);
+  for (const PlacementTask& task : tasks) welcome.tasks.push_back(ToBundle(task));
+  welcome.state = ToBundle(state);
+  leader_.Admit(welcome, [&] {
+    if (interrupted) throw RunFailed("interrupted before all ranks had joined, so nothing was trained");
+    const std::optional<std::string> ended = processes_ ? processes_->FirstEnded() : std::nullopt;
+    if (ended) throw RunFailed(*ended);
+  });
+}
+
+void RankGroup::Stop() {
+  leader_.Stop();
+  if (processes_) processes_->Wait(kEndTimeout);
+}
+
+}  // namespace emplace
