@@ -181,7 +181,7 @@ PolicyWeights Run::InitialWeights() const {
 }
 
 std::unique_ptr<PolicyUpdater> Run::MakeUpdater(PolicyWeights weights) {
-  Collective* const collective = ranks_ ? &ranks_->leader() : nullptr;
+  Collective* const collective = ranks_ ? &ranks_->collective() : nullptr;
   std::unique_ptr<UpdateEngine> engine = MakeEngine(config_.training, workload_.train, weights, collective);
   if (ranks_) engine = MakeLeadingEngine(std::move(engine), ranks_->leader());
   return std::make_unique<PolicyUpdater>(workload_.train, config_, std::move(weights), std::move(engine));

@@ -38,6 +38,9 @@ void AddOptions(Options& options, CLI::App& app) {
       ->needs(rank);
   app.add_option("--keys", options.rank_keys, "Key file of the ranks, which rank 0 writes as RUN_DIR/ranks.keys")
       ->envname("EMPLACE_KEYS");
+  app.add_option("--gpu", options.rank.gpu, "Index of the GPU for this rank, where training.device is cuda")
+      ->needs(rank)
+      ->check(CLI::NonNegativeNumber);
   app.add_option("--config", options.learner.config,
                  "Configuration of the run, YAML; with --resume, the one in the run directory counts")
       ->excludes(rank);

@@ -26,7 +26,8 @@ MAY_INCLUDE = {
 CORNERS = {
     r"zmq\.hpp|capnp/|kj/": ("common/wire/",),
     r"nanobind/": ("python/bindings/",),
-    r"cuda_runtime": ("policy/placeto/cuda/", "tools/bench/cuda/"),
+    r"cuda_runtime": ("policy/placeto/cuda/", "learner/ranks/nccl_collective", "tools/bench/cuda/"),
+    r"nccl\.h": ("learner/ranks/nccl_collective",),
     r"torch/|ATen/|c10/": ("policy/placeto/reference/", "policy/torch/", "policy/sgdp/sgdp_network", "policy/hierarchical/hierarchical_network",
                            "tools/bench/libtorch/", "actor/hardware/"),
 }

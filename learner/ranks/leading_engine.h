@@ -8,8 +8,8 @@
 
 namespace emplace {
 
-// `engine` has `leader` as its Collective. REQUIRES: the leader outlives the result, and has admitted the ranks, with
-// the engine's state, before the first step.
+// `engine` has a Collective between these ranks. REQUIRES: the leader outlives the result, and has admitted the ranks,
+// with the engine's state, before the first step.
 std::unique_ptr<UpdateEngine> MakeLeadingEngine(std::unique_ptr<UpdateEngine> engine, RankLeader& leader);
 
 }  // namespace emplace

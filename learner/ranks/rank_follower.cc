@@ -14,6 +14,7 @@
 #include "common/log.h"
 #include "common/strings.h"
 #include "common/wire/rank_endpoint.h"
+#include "learner/ranks/make_nccl.h"
 #include "learner/ranks/rank_state.h"
 #include "learner/ranks/shard_message.h"
 #include "learner/ranks/step_message.h"
@@ -36,7 +37,7 @@ constexpr milliseconds kLastWordsPatience(1'000);  // For a failure to be told.
 class Follower final : public Collective {
  public:
   explicit Follower(const RankOptions& options)
-      : rank_(options.rank), leader_(options.leader), endpoint_(options.leader, options.keys) {}
+      : rank_(options.rank), gpu_(options.gpu), leader_(options.leader), endpoint_(options.leader, options.keys) {}
 
   void Run() {
     try {
@@ -131,7 +132,10 @@ class Follower final : public Collective {
     for (const ArrayBundle& task : welcome.tasks) tasks.push_back(TaskFromBundle(task));
     RankState state = RankStateFromBundle(welcome.state);
     const PolicyKind& kind = FindPolicyKind(state.weights.shape.kind);
-    const std::unique_ptr<UpdateEngine> engine = MakeEngine(config.training, tasks, state.weights, this);
+    const std::unique_ptr<Collective> nccl =
+        MakeNccl({.rank = rank_, .config = config, .gpu = gpu_, .check = [this] { CheckLeader(); }}, state.nccl_id);
+    Collective* const collective = nccl ? nccl.get() : this;
+    const std::unique_ptr<UpdateEngine> engine = MakeEngine(config.training, tasks, state.weights, collective, gpu_);
     engine->LoadAdam(state.adam);
     LogInfo(StrCat("rank ", rank_, " of ", ranks_, " follows ", leader_, " on ", engine->device()));
     while (const std::optional<LeaderMessage> message = Next()) {
@@ -151,6 +155,7 @@ class Follower final : public Collective {
   }
 
   const int64_t rank_;
+  const int32_t gpu_;
   const std::string leader_;
   RankEndpoint endpoint_;
   int64_t ranks_ = 0;

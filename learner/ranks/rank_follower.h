@@ -13,6 +13,7 @@ struct RankOptions {
   int64_t rank = 0;    // Of this process; has to be at least 1.
   std::string leader;  // Where rank 0 listens, "tcp://host:port".
   ActorKeys keys;      // Of LoadRankKeys.
+  int32_t gpu = 0;     // Index of the device, where training.device is cuda.
 };
 
 // Returns when rank 0 says that the run is over. Throws RunFailed when rank 0 is gone or does not answer, and BadInput

@@ -5,6 +5,7 @@
 
 #include "common/error.h"
 #include "common/strings.h"
+#include "learner/ranks/make_nccl.h"
 
 namespace emplace {
 namespace {
@@ -32,9 +33,13 @@ RankGroup::RankGroup(const RunConfig& config, const RunDirectory& dir, bool star
                .join_limit_s = kJoinLimit_s,
                .step_limit_s = config.learner.watchdog_s,
                .while_waiting = std::move(while_waiting)}) {
+  nccl_id_ = NcclIdFor(config.training);
+  by_nccl_ = MakeNccl({.rank = 0, .config = config, .gpu = 0, .check = [this] { leader_.Check(); }}, nccl_id_);
   if (started_elsewhere) return;
   processes_.emplace(config.training.ranks, leader_.address(), dir.rank_keys(), dir.log().parent_path());
 }
+
+Collective& RankGroup::collective() { return by_nccl_ ? *by_nccl_ : leader_; }
 
 void RankGroup::Admit(const RunConfig& config, const std::vector<PlacementTask>& tasks, const RankState& state,
                       const std::atomic<bool>& interrupted) {
@@ -42,7 +47,9 @@ void RankGroup::Admit(const RunConfig& config, const std::vector<PlacementTask>&
   welcome.ranks = static_cast<uint32_t>(config.training.ranks);
   welcome.config_yaml = RunConfigToYaml(config);
   for (const PlacementTask& task : tasks) welcome.tasks.push_back(ToBundle(task));
-  welcome.state = ToBundle(state);
+  RankState with_id = state;
+  with_id.nccl_id = nccl_id_;
+  welcome.state = ToBundle(with_id);
   leader_.Admit(welcome, [&] {
     if (interrupted) throw RunFailed("interrupted before all ranks had joined, so nothing was trained");
     const std::optional<std::string> ended = processes_ ? processes_->FirstEnded() : std::nullopt;

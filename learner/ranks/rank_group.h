@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -28,6 +29,8 @@ class RankGroup {
             std::function<void()> while_waiting);
 
   RankLeader& leader() { return leader_; }
+  // By which this rank exchanges gradients with the others: the leader, or NCCL where each rank has a GPU.
+  Collective& collective();
   // Where ranks that somebody else starts reach this one; empty where this has started them.
   std::string address_for_others() const { return processes_ ? "" : leader_.address(); }
 
@@ -40,6 +43,8 @@ class RankGroup {
 
  private:
   RankLeader leader_;
+  std::vector<uint8_t> nccl_id_;            // Empty: NCCL is not used.
+  std::unique_ptr<Collective> by_nccl_;     // Where it is.
   std::optional<RankProcesses> processes_;  // After the leader: they die before it does.
 };
 

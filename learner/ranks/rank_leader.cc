@@ -144,13 +144,17 @@ void RankLeader::GatherShards(ShardSums& sums) {
     }
     if (Clock::now() - looked < kLook) continue;
     looked = Clock::now();
-    SendToAll(RankPing{});
-    options_.while_waiting();
+    Check();
     if (options_.step_limit_s > 0 && SecondsSince(start) > options_.step_limit_s && missing() != came.end()) {
       throw RunFailed(StrCat(NameOf(missing() - came.begin()), " has not sent its share of optimizer step ", step_,
                              " for ", options_.step_limit_s, " s (learner.watchdog_s)"));
     }
   }
+}
+
+void RankLeader::Check() {
+  SendToAll(RankPing{});
+  options_.while_waiting();
 }
 
 void RankLeader::Broadcast(std::span<float> values) {

@@ -38,6 +38,8 @@ class RankLeader final : public Collective {
   void Admit(const RankWelcome& welcome, const std::function<void()>& check);
   // Sends all ranks what the next step is made from. `values` are the weights from which it starts. REQUIRES: Admit.
   void SendStep(const UpdateInputs& inputs, std::span<const float> values);
+  // Throws when a rank is gone or has failed; REQUIRES: Admit. For who waits for ranks by other means.
+  void Check();
   // Tells all ranks that the run is over.
   void Stop();
 

@@ -75,7 +75,8 @@ RankProcesses::RankProcesses(int64_t ranks, const std::string& leader, const std
   for (int64_t rank = 1; rank < ranks; ++rank) {
     const std::filesystem::path log = logs / StrCat("rank-", rank, ".log");
     const pid_t pid =
-        StartProcess({"emplace-learner", "--rank", StrCat(rank), "--leader", leader}, environment, log.string());
+        StartProcess({"emplace-learner", "--rank", StrCat(rank), "--leader", leader, "--gpu", StrCat(rank)},
+                     environment, log.string());
     if (pid < 0) throw RunFailed(StrCat("rank ", rank, " of ", ranks, " cannot be started: ", std::strerror(errno)));
     processes_.push_back({rank, pid, log});
   }

@@ -15,8 +15,8 @@ namespace emplace {
 // Every process dies with the thread that has made the object, however that ends. Not thread-safe.
 class RankProcesses {
  public:
-  // Starts ranks 1 to ranks-1: this program with --rank R --leader ADDRESS, and with the key file in EMPLACE_KEYS. What
-  // they print goes to `logs`/rank-R.log. Throws RunFailed.
+  // Starts ranks 1 to ranks-1: this program with --rank R --leader ADDRESS --gpu R, and with the key file in
+  // EMPLACE_KEYS. What they print goes to `logs`/rank-R.log. Throws RunFailed.
   RankProcesses(int64_t ranks, const std::string& leader, const std::filesystem::path& keys,
                 const std::filesystem::path& logs);
   // Kills those that are still there.

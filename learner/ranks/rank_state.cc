@@ -10,6 +10,7 @@ constexpr char kPolicy[] = "policy";
 constexpr char kAdamSteps[] = "adam.steps";
 constexpr char kAdamMean[] = "adam.mean";
 constexpr char kAdamVariance[] = "adam.variance";
+constexpr char kNcclId[] = "nccl_id";
 
 }  // namespace
 
@@ -19,6 +20,7 @@ ArrayBundle ToBundle(const RankState& state) {
   bundle.Put(kAdamSteps, std::vector<int64_t>{state.adam.steps});
   bundle.Put(kAdamMean, state.adam.mean);
   bundle.Put(kAdamVariance, state.adam.variance);
+  bundle.Put(kNcclId, state.nccl_id);
   return bundle;
 }
 
@@ -34,6 +36,7 @@ RankState RankStateFromBundle(const ArrayBundle& bundle) {
     throw BadInput(StrCat("the leader's optimizer state does not fit its policy of ", parameters, " parameters"));
   }
   state.adam.steps = steps[0];
+  state.nccl_id = bundle.Get<uint8_t>(kNcclId);
   return state;
 }
 

@@ -13,8 +13,9 @@
 namespace emplace {
 
 // An engine on training.device, with a gradient in training.shards. collective: as MakeModelEngine has it. Throws
-// RunFailed when the device is kCuda and no GPU can be used. REQUIRES: tasks outlive the engine.
+// RunFailed when the device is kCuda and GPU number `gpu` cannot be used. REQUIRES: tasks outlive the engine.
 std::unique_ptr<UpdateEngine> MakeEngine(const TrainingConfig& config, const std::vector<PlacementTask>& tasks,
-                                         const PolicyWeights& initial, Collective* collective = nullptr);
+                                         const PolicyWeights& initial, Collective* collective = nullptr,
+                                         int32_t gpu = 0);
 
 }  // namespace emplace

@@ -20,3 +20,12 @@ endif()
 set(CMAKE_CUDA_STANDARD 20)
 set(CMAKE_CUDA_EXTENSIONS OFF)
 find_package(CUDAToolkit REQUIRED)
+
+# NCCL, as the torch wheel brings it: the same one that LibTorch uses. A CUDA toolkit's will do where there is no wheel.
+file(GLOB nccl_root LIST_DIRECTORIES true
+  $ENV{HOME}/.cache/emplace/torch-*/lib/python3*/site-packages/nvidia/nccl ${EMPLACE_TORCH_VENV}/lib/python3*/site-packages/nvidia/nccl)
+find_path(EMPLACE_NCCL_INCLUDE nccl.h HINTS ${nccl_root} PATHS ${CUDAToolkit_INCLUDE_DIRS} PATH_SUFFIXES include REQUIRED)
+find_library(EMPLACE_NCCL_LIBRARY NAMES libnccl.so.2 nccl HINTS ${nccl_root} PATHS ${CUDAToolkit_LIBRARY_DIR} PATH_SUFFIXES lib lib64 REQUIRED)
+add_library(emplace_nccl INTERFACE)
+target_include_directories(emplace_nccl SYSTEM INTERFACE ${EMPLACE_NCCL_INCLUDE} ${CUDAToolkit_INCLUDE_DIRS})
+target_link_libraries(emplace_nccl INTERFACE ${EMPLACE_NCCL_LIBRARY})

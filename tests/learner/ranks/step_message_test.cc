@@ -103,7 +103,7 @@ TEST(RankState, ComesAsItWasSentOrIsRefused) {
   EXPECT_THROW(RankStateFromBundle(ToBundle(state)), Error);
 }
 
-TEST(ShardMessage, AShareOfAnotherSizeIsRefusedAndChangesNothing) {
+TEST(ShardMessage, ComesAsItWasSentAndNoOtherSizeIsTaken) {
   ShardSums sums(5, 2, 3);
   const ShardRange own = sums.RangeOf(1);
   for (int64_t shard = own.first; shard < own.last; ++shard) sums.row(shard)[1] = static_cast<float>(shard);
@@ -112,6 +112,12 @@ TEST(ShardMessage, AShareOfAnotherSizeIsRefusedAndChangesNothing) {
   ShardSums taken(5, 2, 3);
   TakeShares(share, 1, taken);
   for (const int64_t shard : sums.PartialSumsOf(1)) EXPECT_EQ(taken.row(shard)[1], sums.row(shard)[1]);
+
+  ShardSums unpacked(5, 2, 3);
+  sums.loss(own.first) = {1.5, -2, 0.25};
+  TakePackedShares(PackedShares(1, sums), 1, unpacked);
+  for (const int64_t shard : sums.PartialSumsOf(1)) EXPECT_EQ(unpacked.row(shard)[1], sums.row(shard)[1]);
+  EXPECT_EQ(unpacked.loss(own.first).entropy, -2);
 
   EXPECT_THROW(TakeShares(share, 0, taken), Error);  // Another rank's.
   ShardSums wider(5, 2, 4);

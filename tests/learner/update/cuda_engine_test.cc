@@ -14,7 +14,8 @@
 namespace emplace {
 namespace {
 
-TEST(CudaEngine, StepsAsTheCpuEngineDoes) {
+// By the recorded sequence, and by the model, whose gradient is in shards.
+void ExpectStepsOfTheCpu(int64_t shards) {
   const std::string why_not = WhyNoCuda();
   if (!why_not.empty()) GTEST_SKIP() << "no GPU to test on: " << why_not;
   const std::vector<PlacementTask> tasks = TwoDeviceTasks(1, 5);
@@ -31,8 +32,14 @@ TEST(CudaEngine, StepsAsTheCpuEngineDoes) {
       lags.push_back(e % 2 == 0 ? 1.0F : 0.0F);
     }
   }
-  const std::unique_ptr<UpdateEngine> cpu = MakeEngine({.device = LearnerDevice::kCpu}, tasks, weights);
-  const std::unique_ptr<UpdateEngine> cuda = MakeCudaEngine(tasks, weights);
+  const auto engine_on = [&](LearnerDevice device) {
+    TrainingConfig config;
+    config.shards = shards;
+    config.device = device;
+    return MakeEngine(config, tasks, weights);
+  };
+  const std::unique_ptr<UpdateEngine> cpu = engine_on(LearnerDevice::kCpu);
+  const std::unique_ptr<UpdateEngine> cuda = engine_on(LearnerDevice::kCuda);
   EXPECT_EQ(cuda->device(), "cuda:0");
   std::vector<float> expected(weights.values.size());
   std::vector<float> values(weights.values.size());
@@ -60,6 +67,9 @@ TEST(CudaEngine, StepsAsTheCpuEngineDoes) {
     EXPECT_EQ(cuda->SaveAdam().mean, cpu->SaveAdam().mean);
   }
 }
+
+TEST(CudaEngine, StepsAsTheCpuEngineDoes) { ExpectStepsOfTheCpu(1); }
+TEST(CudaEngine, InShardsItStepsAsTheCpuEngineDoes) { ExpectStepsOfTheCpu(3); }
 
 }  // namespace
 }  // namespace emplace
