@@ -3,8 +3,9 @@
 # them all together.
 #
 #   launch/cluster.sh CONFIG [--dir RUN_DIR] [--actors N] [--resume] [--set section.key=value]...
-#       [--slurm [--nodes N] [--actors-per-node M] [--partition P] [--time T] [--gpus N]]
-#       [--hosts FILE [--actors-per-node M]]
+#       [--gpus N]
+#       [--slurm [--nodes N] [--actors-per-node M] [--ranks-per-node R] [--partition P] [--time T]]
+#       [--hosts FILE [--actors-per-node M] [--ranks-per-node R]]
 set -uo pipefail
 trap '' PIPE  # Who reads our output may end before us (| tee, | head): the run still ends with its checkpoint.
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)

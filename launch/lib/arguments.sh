@@ -1,13 +1,16 @@
 # shellcheck shell=bash disable=SC2034,SC2154
 # The command line of cluster.sh. Sets the variables below; they are all that the other parts know of it.
-usage="usage: launch/cluster.sh CONFIG [--dir RUN_DIR] [--actors N] [--resume] [--set section.key=value]... [--slurm [--nodes N] [--actors-per-node M] [--partition P] [--time T] [--gpus N]] [--hosts FILE [--actors-per-node M]]"
+usage="usage: launch/cluster.sh CONFIG [--dir RUN_DIR] [--actors N] [--resume] [--set section.key=value]... [--gpus N] [--slurm [--nodes N] [--actors-per-node M] [--ranks-per-node R] [--partition P] [--time T]] [--hosts FILE [--actors-per-node M] [--ranks-per-node R]]"
 
 config="" run_dir="" actors="" resume=() sets=()
 mode=local                     # local, slurm or hosts
 hosts_file=""
 actors_per_node=""             # Empty: fill_slots of nodes.sh chooses; see docs/cluster.md.
-nodes_wanted=""                # --slurm only, as are the next three.
-partition="" time_limit="" gpus=""
+nodes_wanted=""                # --slurm only, as are the next two.
+partition="" time_limit=""
+gpus="" ranks_per_node=""      # Empty: no GPU; all ranks on the first node.
+ranks=1                        # Processes of the learner (training.ranks).
+rank_sets=()                   # What --gpus says of them, for the learner's command line.
 
 show_help() {
   cat <<EOF
@@ -21,19 +24,21 @@ Trains a placement policy: sets up, builds, starts one learner and its actors, a
   --resume             go on with the run in RUN_DIR, from its newest checkpoint
   --set SECTION.KEY=VALUE
                        replace a value of the configuration; may be repeated
+  --gpus N             number of GPUs for the learner, and so of its processes, called ranks: sets training.ranks to N
+                       (default: no GPU, and as many ranks as the configuration says)
 
 On a Slurm cluster:
   --slurm              submit the run as a Slurm job, or run it inside the current allocation
   --nodes N            number of nodes (default: 1, or all nodes of the current allocation)
   --partition P        Slurm partition of the job
   --time T             time limit of the job, such as 2:00:00
-  --gpus N             number of GPUs for the learner (default: none)
 
 Over ssh:
   --hosts FILE         file with a host on each line, "[USER@]HOST [slots=ACTORS]"; the learner runs on the first host
 
 With --slurm or --hosts:
   --actors-per-node M  number of actors on each node
+  --ranks-per-node R   number of ranks on each of the first nodes (default: all ranks on the first node)
 
 docs/cluster.md describes runs on clusters, docs/training.md what a run prints and writes.
 EOF
@@ -63,6 +68,7 @@ parse_arguments() {
       --hosts) (( $# > 1 )) || bad_usage "--hosts needs a file"; choose_mode hosts; hosts_file=$2; shift 2 ;;
       --nodes) (( $# > 1 )) || bad_usage "--nodes needs a number"; nodes_wanted=$2; shift 2 ;;
       --actors-per-node) (( $# > 1 )) || bad_usage "--actors-per-node needs a number"; actors_per_node=$2; shift 2 ;;
+      --ranks-per-node) (( $# > 1 )) || bad_usage "--ranks-per-node needs a number"; ranks_per_node=$2; shift 2 ;;
       --partition) (( $# > 1 )) || bad_usage "--partition needs a name"; partition=$2; shift 2 ;;
       --time) (( $# > 1 )) || bad_usage "--time needs a time, such as 2:00:00"; time_limit=$2; shift 2 ;;
       --gpus) (( $# > 1 )) || bad_usage "--gpus needs a number"; gpus=$2; shift 2 ;;
@@ -83,18 +89,52 @@ check_arguments() {
     [[ -z $nodes_wanted ]] || bad_usage "--nodes needs --slurm"
     [[ -z $partition ]] || bad_usage "--partition needs --slurm"
     [[ -z $time_limit ]] || bad_usage "--time needs --slurm"
-    [[ -z $gpus ]] || bad_usage "--gpus needs --slurm"
   fi
   if [[ $mode == local ]]; then
     [[ -z $actors_per_node ]] || bad_usage "--actors-per-node needs --slurm or --hosts, expected --actors"
+    [[ -z $ranks_per_node ]] || bad_usage "--ranks-per-node needs --slurm or --hosts"
   else
     [[ -z $actors ]] || bad_usage "--actors is for one machine, expected --actors-per-node"
   fi
   [[ -z $nodes_wanted ]] || positive --nodes "$nodes_wanted"
   [[ -z $actors_per_node ]] || positive --actors-per-node "$actors_per_node"
   [[ -z $gpus ]] || positive --gpus "$gpus"
+  [[ -z $ranks_per_node ]] || positive --ranks-per-node "$ranks_per_node"
   [[ $mode != hosts || -f $hosts_file ]] || bad_usage "$hosts_file does not exist, expected a file with a host a line"
   [[ -n $run_dir ]] || run_dir=runs/$(basename "$config" .yaml)-$(date +%Y%m%d-%H%M%S)
+  if [[ -n $gpus ]]; then
+    ranks=$gpus rank_sets=(--set "training.ranks=$gpus")
+  else
+    ranks=$(configured_number training.ranks 1)
+    (( ranks >= 1 && ranks <= 256 )) || ranks=1  # The learner complains of anything else.
+  fi
+}
+
+# The number that the configuration has for a key, "section.key", or else the default. A run that goes on has a configuration of its
+# own.
+configured_number() {  # configured_number KEY DEFAULT
+  local file=$config number setting
+  [[ ${#resume[@]} -eq 0 || ! -f $run_dir/config.yaml ]] || file=$run_dir/config.yaml
+  number=$(sed 's/#.*//' "$file" | grep -oE "\\b${1#*.}: *[0-9]+" | grep -oE '[0-9]+$' | tail -n 1)
+  for setting in "${sets[@]}"; do
+    [[ $setting != $1=* ]] || number=${setting#*=}
+  done
+  [[ $number =~ ^[0-9]{1,5}$ ]] && echo $((10#$number)) || echo "$2"
+}
+
+# How many ranks a node has, the first being node 0.
+ranks_on() {  # ranks_on INDEX
+  local each=${ranks_per_node:-$ranks} number
+  number=$((ranks - $1 * each))
+  (( number >= 0 )) || number=0
+  (( number <= each )) || number=$each
+  echo "$number"
+}
+
+# How many nodes have ranks.
+rank_nodes() {
+  local each=${ranks_per_node:-$ranks}
+  echo $(((ranks + each - 1) / each))
 }
 
 # The learner would say so too, but later than is good for a queue, or for the keys that are there.

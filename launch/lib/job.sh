@@ -5,23 +5,31 @@ job="" state="" reason="" exit_code="" where=""  # Its id, and what scontrol say
 stops=0                                          # How often we were asked to stop.
 
 submit_job() {
-  local common=() learner_node=() actor_nodes=() arguments nodes_asked=${nodes_wanted:-1} cores
+  local common=() learner_nodes=() actor_nodes=() arguments learners nodes_asked cores
+  learners=$(rank_nodes)
+  nodes_asked=${nodes_wanted:-$learners}
+  (( nodes_asked >= learners )) || bad_usage "--nodes is $nodes_asked, expected at least $learners: $ranks ranks are $ranks_per_node a node"
   [[ -n $actors_per_node ]] || actors_per_node=$actors_per_node_of_a_job
   cores=$actors_per_node
-  (( nodes_asked > 1 )) || cores=$((cores + 1))
+  if (( nodes_asked == learners )); then
+    cores=$((cores + $(ranks_on 0)))
+  elif (( cores < $(ranks_on 0) )); then
+    cores=$(ranks_on 0)
+  fi
   [[ -z $partition ]] || common+=(--partition "$partition")
   [[ -z $time_limit ]] || common+=(--time "$time_limit")
   common+=(--ntasks-per-node 1 --cpus-per-task "$cores")
-  learner_node=(--nodes "$nodes_asked")
+  learner_nodes=(--nodes "$nodes_asked")
   if [[ -n $gpus ]]; then
-    learner_node=(--nodes 1 --gpus-per-node "$gpus")
-    # Only the learner's node needs them: a job of two components.
-    (( nodes_asked == 1 )) || actor_nodes=(: "${common[@]}" --nodes "$((nodes_asked - 1))")
+    learner_nodes=(--nodes "$learners" --gpus-per-node "$(ranks_on 0)")
+    # Only the ranks' nodes need them: a job of two components.
+    (( nodes_asked == learners )) || actor_nodes=(: "${common[@]}" --nodes "$((nodes_asked - learners))")
   fi
-  arguments=("$config" --dir "$run_dir" "${resume[@]}" "${sets[@]}" --slurm --actors-per-node "$actors_per_node" ${gpus:+--gpus "$gpus"})
+  arguments=("$config" --dir "$run_dir" "${resume[@]}" "${sets[@]}" --slurm --actors-per-node "$actors_per_node" ${gpus:+--gpus "$gpus"}
+    ${ranks_per_node:+--ranks-per-node "$ranks_per_node"})
   # SIGTERM a minute before the time is over: job.sbatch then goes back into the queue. A % is special in a file's name.
   job=$(sbatch --parsable --job-name "emplace-$(basename "$run_dir")" --requeue --signal B:TERM@60 --open-mode append \
-    --output "${run_dir//%/%%}/logs/job.out" --error "${run_dir//%/%%}/logs/job.err" "${common[@]}" "${learner_node[@]}" \
+    --output "${run_dir//%/%%}/logs/job.out" --error "${run_dir//%/%%}/logs/job.err" "${common[@]}" "${learner_nodes[@]}" \
     "${actor_nodes[@]}" "$root/launch/job.sbatch" "$root" "${arguments[@]}" 2>"$run_dir/logs/sbatch.err") || {
     echo "cluster.sh: $(tail -n 1 "$run_dir/logs/sbatch.err")" >&2
     exit 2

@@ -4,7 +4,7 @@
 start_learner() {
   # Its progress lines go straight through; in a process group of its own, so that Ctrl-C reaches it through us alone.
   set -m
-  start "$bin/emplace-learner" --config "$config" --dir "$run_dir" "${resume[@]}" "${on_loopback[@]}" "${sets[@]}" &
+  start "$bin/emplace-learner" --config "$config" --dir "$run_dir" "${resume[@]}" "${on_loopback[@]}" "${sets[@]}" "${rank_sets[@]}" &
   learner=$!
   set +m
 }
@@ -25,10 +25,12 @@ start_children() {
   done
 }
 
+watch_ranks() { :; }  # The learner starts its other ranks itself.
+
 read_nodes() { :; }  # There is this machine.
 
 run() {
-  [[ -n $actors ]] || actors=$(default_actors "$(nproc)" 1)
+  [[ -n $actors ]] || actors=$(default_actors "$(nproc)" "$ranks")
   # A run that was on a cluster before has its network in its configuration.
   on_loopback=()
   [[ ! -d $run_dir/keys ]] || on_loopback=(--set network.bind=127.0.0.1 --set network.advertise= --set network.keys=)

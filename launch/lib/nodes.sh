@@ -1,8 +1,10 @@
 # shellcheck shell=bash disable=SC2034,SC2154
-# A run on several nodes: the learner on the first, actors on those that have slots. slurm.sh and hosts.sh fill in
+# A run on several nodes: the learner on the first, or its ranks on the first few, and actors on those that have slots. slurm.sh and hosts.sh fill in
 #   nodes=(NAME...)    slots=(ACTORS...)    learner_host    the name or address under which the others reach the first
 #   on_node INDEX COMMAND...      sets remote=(...), which runs the command there; our stdin is its, and its exit code ours
 nodes=() slots=() learner_host=""
+rank_ended_at=""  # When the first rank of rank_pid ended badly ($SECONDS).
+rank_failed=0
 
 # What runs on a node ends when its stdin does (launch/tethered.sh), and so with us, however we end: file descriptor 8 holds the
 # learner, 9 the actors. A child opens its end anew, read-only, and must not hold the others'.
@@ -15,9 +17,12 @@ make_tethers() {
 
 start_learner() {
   local remote
-  on_node 0 "$root/launch/tethered.sh" "$bin/emplace-learner" --config "$config" --dir "$run_dir" "${resume[@]}" \
+  local await=()
+  # Where all ranks are on its own node, the learner starts them itself.
+  (( $(rank_nodes) == 1 )) || await=(--await-ranks)
+  on_node 0 "$root/launch/tethered.sh" "$bin/emplace-learner" --config "$config" --dir "$run_dir" "${resume[@]}" "${await[@]}" \
     --set network.bind=0.0.0.0 --set "network.advertise=$learner_host" --set "network.keys=$run_dir/keys/learner.keys" \
-    "${sets[@]}"
+    "${sets[@]}" "${rank_sets[@]}"
   set -m
   "${remote[@]}" </proc/self/fd/8 8>&- 9>&- &
   learner=$!
@@ -37,8 +42,42 @@ start_child() {
   set +m
 }
 
+# A rank ends with the learner, and is not replaced: without it there is no learner.
+start_ranks() {
+  local rank node=0 before=0 leader remote
+  leader=$(sed -nE 's/.*"ranks_address": *"([^"]+)".*/\1/p' "$run_dir/learner.json")
+  for (( rank = 1; rank < ranks; ++rank )); do
+    while (( rank >= before + $(ranks_on "$node") )); do
+      before=$((before + $(ranks_on "$node")))
+      node=$((node + 1))
+    done
+    on_node "$node" "$root/launch/tethered.sh" "$bin/emplace-learner" --rank "$rank" --leader "$leader" \
+      --keys "$run_dir/ranks.keys" --gpu "$((rank - before))"
+    set -m
+    "${remote[@]}" </proc/self/fd/8 8>&- 9>&- >>"$run_dir/logs/rank-$rank.log" 2>&1 &
+    rank_pid[rank]=$!
+    set +m
+  done
+}
+
+# The learner says which rank has ended and why, unless that rank never reached it.
+watch_ranks() {
+  local rank code
+  for rank in "${!rank_pid[@]}"; do
+    kill -0 "${rank_pid[$rank]}" 2>/dev/null && continue
+    wait "${rank_pid[$rank]}" && { unset "rank_pid[$rank]"; continue; }  # Told to stop: a clean end.
+    code=$?
+    [[ -n $rank_ended_at ]] || rank_ended_at=$SECONDS
+    (( ! rank_failed && SECONDS - rank_ended_at >= 5 )) || continue
+    echo "cluster.sh: rank $rank of $ranks has ended with exit code $code; see $run_dir/logs/rank-$rank.log" >&2
+    rank_failed=1
+    ask_learner
+  done
+}
+
 start_children() {
   local i
+  (( $(rank_nodes) == 1 )) || start_ranks
   for i in "${!nodes[@]}"; do
     (( slots[i] > 0 )) || continue
     child_name[i]="the connection to ${nodes[$i]}"
@@ -62,13 +101,15 @@ make_keys() {
 fill_slots() {
   local i learner_cores
   for i in "${!nodes[@]}"; do
-    learner_cores=$(( i == 0 ))
+    learner_cores=$(ranks_on "$i")
     [[ -n ${slots[$i]} ]] || slots[i]=$(default_actors "${fact["$i cores"]:-1}" "$learner_cores")
   done
 }
 
 run_on_nodes() {
   config=$(realpath "$config") run_dir=$(realpath "$run_dir")  # There they have another working directory.
+  (( $(rank_nodes) <= ${#nodes[@]} )) ||
+    bad_usage "$ranks ranks with --ranks-per-node $ranks_per_node need $(rank_nodes) nodes, expected at most ${#nodes[@]}, as many as there are"
   refuse_second_run
   make_keys
   preflight_nodes
@@ -76,6 +117,7 @@ run_on_nodes() {
   make_tethers
   train
   local code=$?
+  (( ! rank_failed || code != 0 )) || code=1
   (( code <= 2 )) || code=1  # The way there failed, or the learner died of a signal.
   return "$code"
 }

@@ -18,16 +18,7 @@ judge() {
   failed "$name" "$text"
 }
 
-# The port that the configuration asks for, 0 for any free one. A run that goes on has a configuration of its own.
-configured_port() {
-  local file=$config port setting
-  [[ ${#resume[@]} -eq 0 || ! -f $run_dir/config.yaml ]] || file=$run_dir/config.yaml
-  port=$(sed 's/#.*//' "$file" | grep -oE '\bport: *[0-9]+' | grep -oE '[0-9]+$' | tail -n 1)
-  for setting in "${sets[@]}"; do
-    [[ $setting != network.port=* ]] || port=${setting#*=}
-  done
-  [[ $port =~ ^[0-9]{1,5}$ ]] && echo $((10#$port)) || echo 0  # The learner complains of anything else.
-}
+configured_port() { configured_number network.port 0; }  # 0: any free one.
 
 # A node may say anything: what is to be a number becomes one, or is left out, for bash runs commands that it finds in `$(( ))`.
 read_facts() {  # read_facts INDEX FILE
@@ -49,8 +40,9 @@ ask_node() {
   if (( i == 0 )); then
     programs+=" emplace-learner"
     port=$(configured_port)
-    gpu=$gpus
   fi
+  [[ -z $gpus ]] || gpu=$(ranks_on "$i")
+  (( ${gpu:-0} > 0 )) || gpu=""
   [[ $port != 0 ]] || port=""
   on_node "$i" bash -s -- "$bin" "$programs" "$run_dir" "$token" "$run_dir/keys" "$port" "$gpu"
   echo "before ${EPOCHREALTIME//[.,]/}" >"$out"
@@ -109,10 +101,14 @@ check_port() {
   judge port "$port and $((port + 1)) are free on ${nodes[0]}" "${problems[@]}"
 }
 
+# Each rank has a GPU of its own.
 check_gpu() {
-  local seen=${fact["0 gpu"]:-0} problems=()
-  (( seen >= gpus )) || problems=("nvidia-smi shows $seen on ${nodes[0]}, expected $gpus")
-  judge gpu "$seen on ${nodes[0]}" "${problems[@]}"
+  local i seen wanted problems=()
+  for i in "${!nodes[@]}"; do
+    seen=${fact["$i gpu"]:-0} wanted=$(ranks_on "$i")
+    (( seen >= wanted )) || problems+=("nvidia-smi shows $seen on ${nodes[$i]}, expected $wanted")
+  done
+  judge gpu "${fact["0 gpu"]:-0} on ${nodes[0]}" "${problems[@]}"
 }
 
 # How far the node's time lies outside the time that asking it took; what is inside cannot be told from equal.

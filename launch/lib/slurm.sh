@@ -19,9 +19,11 @@ read_nodes() {
   (( ${#nodes[@]} >= ${nodes_wanted:-1} )) ||
     bad_usage "--nodes is $nodes_wanted, expected at most ${#nodes[@]}, what job $SLURM_JOB_ID has"
   [[ -z $nodes_wanted ]] || nodes=("${nodes[@]:0:nodes_wanted}")
-  # The learner has the first node for itself, unless it is the only one.
-  for i in "${!nodes[@]}"; do slots[i]=$actors_per_node; done
-  (( ${#nodes[@]} == 1 )) || slots[0]=0
+  # The learner has the first node for itself, and so have its ranks theirs, unless there are no others.
+  for i in "${!nodes[@]}"; do
+    slots[i]=$actors_per_node
+    (( ${#nodes[@]} == $(rank_nodes) || $(ranks_on "$i") == 0 )) || slots[i]=0
+  done
 }
 
 on_node() {

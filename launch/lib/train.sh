@@ -4,7 +4,9 @@
 #   start_learner      starts it in the background and sets `learner` to the process to wait for
 #   ask_learner        asks it to end with a checkpoint
 #   start_children     starts what makes episodes for the learner at $address, under supervise.sh
+#   watch_ranks        looks after ranks of the learner that it has started, if any; rank_pid has their processes
 learner="" address="" interrupted_by=""
+rank_pid=()
 
 stop_all() {
   stopping=1
@@ -15,7 +17,7 @@ stop_all() {
     sleep 0.1
   done
   # shellcheck disable=SC2086  # Empty when there is none any more.
-  end_processes 50 "${child_pid[@]}" $learner
+  end_processes 50 "${child_pid[@]}" "${rank_pid[@]}" $learner
 }
 
 interrupt() {  # interrupt SIGNAL
@@ -49,6 +51,7 @@ train() {
   start_children
   while kill -0 "$learner" 2>/dev/null; do  # Its end is the run's end.
     replace_dead
+    watch_ranks
     sleep 0.2
   done
   wait_for_learner
