@@ -13,9 +13,9 @@ archive_over_ssh() {
   train_from_archive ssh-archive --hosts "$work/hosts" && grep -q "'hostB/0' joins" "$work/ssh-archive.log"
 }
 
-begin_long_run() {  # begin_long_run NAME; sets launcher and script
+begin_long_run() {  # begin_long_run NAME OPTION...; sets launcher and script
   write_hosts "hostA slots=1" "hostB slots=1"
-  train "$1" "${long[@]}" --hosts "$work/hosts" &
+  train "$@" "${long[@]}" --hosts "$work/hosts" &
   launcher=$!
   wait_for 60 it_trains "$1" && script=$(launcher_of "$1")
 }
@@ -48,6 +48,28 @@ lost_connection() {
 }
 
 joined_twice() { (( $(grep -c "'hostB/0' joins" "$work/ssh-lost/logs/learner.log") == 2 )); }
+
+# The learner's second rank on the second host, where there is an actor too.
+two_ranks=(--ranks-per-node 1 --set training.ranks=2)
+ranks_over_ssh() {
+  write_hosts hostA "hostB slots=1"
+  train ssh-ranks --hosts "$work/hosts" "${two_ranks[@]}" --set training.iterations=20 || { cat "$work/ssh-ranks.log"; return 1; }
+  grep -q "rank 1 of 2 follows tcp://" "$work/ssh-ranks/logs/rank-1.log" && nothing_left ssh-ranks
+}
+
+# Its rank's connection is lost: there is no learner without it.
+lost_rank() {
+  begin_long_run ssh-rank-lost "${two_ranks[@]}" || return 1
+  kill -KILL "$(pgrep -f -- "ssh .* hostB .*--rank 1 ")"
+  wait "$launcher"
+  (( $? == 1 )) && wait_for 20 nothing_left ssh-rank-lost && grep -q "rank 1 of 2 has ended with exit code" "$work/ssh-rank-lost.log"
+}
+
+too_many_ranks() {
+  write_hosts hostA hostB
+  says "3 ranks with --ranks-per-node 1 need 3 nodes, expected at most 2" 2 \
+    launch/cluster.sh configs/smoke.yaml --dir "$work/ssh-few" --hosts "$work/hosts" --ranks-per-node 1 --set training.ranks=3
+}
 
 unshared_over_ssh() {
   write_hosts hostA hostB
@@ -88,6 +110,9 @@ check "ssh: a killed actor is replaced; Ctrl-C leaves a checkpoint and no proces
 check "ssh: --resume goes on with it" resumed_over_ssh
 check "ssh: a killed launcher leaves a checkpoint and no process" killed_launcher
 check "ssh: a lost connection is replaced" lost_connection
+check "ssh: ranks on two hosts" ranks_over_ssh
+check "ssh: a rank whose connection is lost ends the run" lost_rank
+check "ssh: more ranks than hosts have room for" too_many_ranks
 check_hidden "ssh: a run directory that is not shared" unshared_over_ssh
 check "ssh: a host that cannot be reached" unreachable_host
 check "ssh: a run directory in use" second_run_over_ssh

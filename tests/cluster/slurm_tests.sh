@@ -10,6 +10,14 @@ whole_run() {
 
 archive_on_slurm() { train_from_archive archive "${two_nodes[@]}" && grep -q "'nodeB/1' joins" "$work/archive.log"; }
 
+# The learner's ranks on both nodes, so that actors are on both too.
+ranks_on_slurm() {
+  train slurm-ranks "${two_nodes[@]}" --ranks-per-node 1 --set training.ranks=2 --set training.iterations=20 ||
+    { cat "$work/slurm-ranks.log"; return 1; }
+  grep -q "rank 1 of 2 follows tcp://" "$work/slurm-ranks/logs/rank-1.log" && grep -q "'nodeA/0' joins" "$work/slurm-ranks.log" &&
+    queue_is_empty && nothing_left slurm-ranks
+}
+
 one_node() {
   train single --slurm --actors-per-node 1 --set training.iterations=20 || { cat "$work/single.log"; return 1; }
   grep -q "'nodeA/0' joins" "$work/single.log"
@@ -145,6 +153,7 @@ taken_port() {
 check "a Slurm of two nodes starts" start_slurm "$work/slurm" || return
 check "a whole run on two nodes" whole_run
 check "a run on two nodes from an archive" archive_on_slurm
+check "ranks on two nodes" ranks_on_slurm
 check "a whole run on one node" one_node
 check "a killed actor is replaced; Ctrl-C leaves a checkpoint and no job" cancelled_run
 check "--resume goes on with it" resumed_run

@@ -1,0 +1,79 @@
+#!/usr/bin/env python3
+"""Measures how an update's time changes with the learner's ranks on this machine, and prints it as JSON.
+
+Each run is configs/ptb.yaml in lockstep with one actor, which waits while the learner computes, so that an update has the
+cores for itself as far as other programs leave them. All runs have the same shards and so make the same updates. Runs with
+different ranks take turns. An update's time is what metrics.jsonl says of the stage `update`, waiting for ranks included.
+
+Usage: tools/bench/ranks.py [--ranks 1 2] [--states 512 4096] [--updates 30] [--rounds 3] [--set section.key=value]...
+"""
+import argparse
+import json
+import os
+import pathlib
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+BIN = ROOT / "build/bin"
+WARM_UP = 3  # Updates of each run that do not count.
+
+
+def learner_address(run, learner):
+    while learner.poll() is None:
+        try:
+            return json.loads((run / "learner.json").read_text())["address"]
+        except (FileNotFoundError, json.JSONDecodeError):
+            time.sleep(0.05)
+    sys.exit(f"ranks.py: the learner ended with exit code {learner.returncode}")
+
+
+def update_seconds(ranks, states, options):
+    """Seconds of each update of one run."""
+    with tempfile.TemporaryDirectory(prefix="emplace-ranks-") as folder:
+        run = pathlib.Path(folder) / "run"
+        sets = [f"training.ranks={ranks}", f"training.shards={max(options.ranks)}", f"training.max_states_per_update={states}",
+                f"training.iterations={WARM_UP + options.updates}", "training.sync=lockstep", "training.device=cpu",
+                "evaluation.every=0", "checkpoint.every=1000000", *options.sets]
+        command = [BIN / "emplace-learner", "--config", ROOT / "configs/ptb.yaml", "--dir", run]
+        for setting in sets:
+            command += ["--set", setting]
+        with open(pathlib.Path(folder) / "log", "wb") as log:
+            learner = subprocess.Popen(command, stdout=log, stderr=log)
+            actor = subprocess.Popen([BIN / "emplace-actor", "--learner", learner_address(run, learner)], stdout=log, stderr=log)
+            code = learner.wait()
+            actor.wait()
+        if code != 0:
+            sys.exit(f"ranks.py: {(pathlib.Path(folder) / 'log').read_text()[-2000:]}")
+        lines = [json.loads(line) for line in (run / "metrics.jsonl").open()]
+        return [line["update_busy_s"] for line in lines if line["kind"] == "update"][WARM_UP:]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--ranks", type=int, nargs="+", default=[1, 2], help="numbers of ranks to compare")
+    parser.add_argument("--states", type=int, nargs="+", default=[512, 4096], help="training.max_states_per_update")
+    parser.add_argument("--updates", type=int, default=30, help="updates of each run")
+    parser.add_argument("--rounds", type=int, default=3, help="runs of each kind")
+    parser.add_argument("--set", dest="sets", action="append", default=[], help="a value of the configuration")
+    options = parser.parse_args()
+    figures = []
+    for states in options.states:
+        seconds = {ranks: [] for ranks in options.ranks}
+        for _ in range(options.rounds):
+            for ranks in options.ranks:
+                seconds[ranks] += update_seconds(ranks, states, options)
+        for ranks, of_ranks in seconds.items():
+            deciles = statistics.quantiles(of_ranks, n=10)
+            figures.append({"states": states, "ranks": ranks, "updates": len(of_ranks), "low_ms": round(1e3 * deciles[0], 2),
+                            "median_ms": round(1e3 * statistics.median(of_ranks), 2), "high_ms": round(1e3 * deciles[8], 2)})
+    load = round(os.getloadavg()[0], 1)
+    print(json.dumps({"cores": os.cpu_count(), "load_average": load, "shards": max(options.ranks), "sets": options.sets,
+                      "figures": figures}, indent=1))
+
+
+if __name__ == "__main__":
+    main()
