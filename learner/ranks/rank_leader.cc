@@ -100,7 +100,6 @@ void RankLeader::Admit(const RankWelcome& welcome, const std::function<void()>& 
     const Share share = NextShare(kLook);
     if (share.rank > 0) throw RunFailed(StrCat(NameOf(share.rank), " has sent a share of no step"));
     check();
-    options_.while_waiting();
     const std::string name = StrCat("rank ", 1 + (missing() - members_.begin()), " of ", options_.ranks);
     const double waited_s = SecondsSince(start);
     if (missing() == members_.end()) break;

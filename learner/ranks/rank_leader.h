@@ -24,7 +24,7 @@ class RankLeader final : public Collective {
     NetworkOptions network;   // With keys.
     double join_limit_s = 0;  // How long ranks may take to join.
     double step_limit_s = 0;  // How long a rank may let the others wait for its share of a step. 0: no limit.
-    // Called several times a second while rank 0 waits for others; what it throws ends the wait.
+    // Called several times a second while a step waits for other ranks; what it throws ends the wait.
     std::function<void()> while_waiting = [] {};
   };
 

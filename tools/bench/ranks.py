@@ -5,7 +5,7 @@ Each run is configs/ptb.yaml in lockstep with one actor, which waits while the l
 cores for itself as far as other programs leave them. All runs have the same shards and so make the same updates. Runs with
 different ranks take turns. An update's time is what metrics.jsonl says of the stage `update`, waiting for ranks included.
 
-Usage: tools/bench/ranks.py [--ranks 1 2] [--states 512 4096] [--updates 30] [--rounds 3] [--set section.key=value]...
+Usage: tools/bench/ranks.py [--ranks 1 2] [--states 512 2048] [--updates 30] [--rounds 3] [--set section.key=value]...
 """
 import argparse
 import json
@@ -37,7 +37,8 @@ def update_seconds(ranks, states, options):
         run = pathlib.Path(folder) / "run"
         sets = [f"training.ranks={ranks}", f"training.shards={max(options.ranks)}", f"training.max_states_per_update={states}",
                 f"training.iterations={WARM_UP + options.updates}", "training.sync=lockstep", "training.device=cpu",
-                "evaluation.every=0", "checkpoint.every=1000000", *options.sets]
+                "evaluation.every=0", "checkpoint.every=1000000", "workload.count=6", "workload.train=5", "workload.validation=1",
+                *options.sets]
         command = [BIN / "emplace-learner", "--config", ROOT / "configs/ptb.yaml", "--dir", run]
         for setting in sets:
             command += ["--set", setting]
@@ -55,7 +56,7 @@ def update_seconds(ranks, states, options):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--ranks", type=int, nargs="+", default=[1, 2], help="numbers of ranks to compare")
-    parser.add_argument("--states", type=int, nargs="+", default=[512, 4096], help="training.max_states_per_update")
+    parser.add_argument("--states", type=int, nargs="+", default=[512, 2048], help="training.max_states_per_update")
     parser.add_argument("--updates", type=int, default=30, help="updates of each run")
     parser.add_argument("--rounds", type=int, default=3, help="runs of each kind")
     parser.add_argument("--set", dest="sets", action="append", default=[], help="a value of the configuration")
