@@ -35,7 +35,7 @@ class RunDirectory {
   std::filesystem::path policy() const { return folder_ / "policy.safetensors"; }
   std::filesystem::path summary() const { return folder_ / "summary.json"; }
 
-  // Keys of the ranks other than 0, for as long as one learner works here.
+  // Keys of the ranks other than 0: the newest learner's, and of no use without it.
   std::filesystem::path rank_keys() const { return folder_ / "ranks.keys"; }
 
   // Writes learner.json, {"address", "pid", "session"}, for which the launcher waits; and with "ranks_address" where

@@ -6,7 +6,9 @@
 #include "common/rng.h"
 #include "learner/ranks/rank_state.h"
 #include "learner/ranks/shard_message.h"
+#include "learner/update/model_engine.h"
 #include "learner/update/objective/make_loss.h"
+#include "policy/models.h"
 #include "policy/policy_kinds.h"
 #include "tests/learner/ranks/rank_lesson.h"
 #include "tests/support/trials.h"
@@ -52,6 +54,9 @@ TEST_F(StepMessage, ComesAsItWasSent) {
 TEST_F(StepMessage, ADamagedOneIsRefusedOrFitsTheTasks) {
   Rng rng(4);
   int refused = 0;
+  const std::unique_ptr<UpdateEngine> engine =
+      MakeModelEngine(MakeModel(lesson_.weights.shape, lesson_.tasks), lesson_.weights, /*shards=*/3);
+  std::vector<float> values(lesson_.weights.values.size());
   const auto trials = static_cast<int>(Trials(2000));
   for (int round = 0; round < trials; ++round) {
     ArrayBundle bundle = Bundle();
@@ -80,6 +85,7 @@ TEST_F(StepMessage, ADamagedOneIsRefusedOrFitsTheTasks) {
         ASSERT_LT(sample.episode, inputs.episodes.size());
         ASSERT_LT(static_cast<size_t>(sample.decision), inputs.episodes[sample.episode].actions.size());
       }
+      engine->Step(inputs, values);  // What is taken can be worked with, whatever its numbers mean.
     } catch (const Error& error) {
       EXPECT_EQ(error.kind(), Error::Kind::kBadInput);
       ++refused;
