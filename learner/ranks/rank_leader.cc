@@ -86,9 +86,9 @@ RankLeader::Share RankLeader::NextShare(milliseconds timeout) {
 void RankLeader::SendToAll(const LeaderMessage& message) {
   const std::optional<size_t> gone = endpoint_.Send(peers_, message);
   if (!gone) return;
-  // Its own words, if it has left some, say more.
-  while (NextShare(milliseconds(0)).rank > 0) {
-  }
+  // Its own words, if it has left some, say more: they are among what has come by now, of each rank two messages at
+  // most.
+  for (size_t i = 0; i < 2 * members_.size(); ++i) NextShare(milliseconds(0));
   throw RunFailed(StrCat(NameOf(static_cast<int64_t>(*gone) + 1), " is gone: it has ended, or its machine has"));
 }
 
@@ -100,9 +100,9 @@ void RankLeader::Admit(const RankWelcome& welcome, const std::function<void()>& 
     const Share share = NextShare(kLook);
     if (share.rank > 0) throw RunFailed(StrCat(NameOf(share.rank), " has sent a share of no step"));
     check();
-    const std::string name = StrCat("rank ", 1 + (missing() - members_.begin()), " of ", options_.ranks);
-    const double waited_s = SecondsSince(start);
     if (missing() == members_.end()) break;
+    const std::string name = NameOf(1 + (missing() - members_.begin()));
+    const double waited_s = SecondsSince(start);
     if (waited_s > options_.join_limit_s) {
       throw RunFailed(StrCat(name, " has not joined at ", address(), " for ", options_.join_limit_s, " s"));
     }

@@ -22,8 +22,9 @@ set(CMAKE_CUDA_EXTENSIONS OFF)
 find_package(CUDAToolkit REQUIRED)
 
 # NCCL, as the torch wheel brings it: the same one that LibTorch uses. A CUDA toolkit's will do where there is no wheel.
-file(GLOB nccl_root LIST_DIRECTORIES true
-  $ENV{HOME}/.cache/emplace/torch-*/lib/python3*/site-packages/nvidia/nccl ${EMPLACE_TORCH_VENV}/lib/python3*/site-packages/nvidia/nccl)
+set(nccl_venvs ${EMPLACE_TORCH_VENV} $ENV{XDG_CACHE_HOME}/emplace/torch-* $ENV{HOME}/.cache/emplace/torch-*)
+list(TRANSFORM nccl_venvs APPEND /lib/python3*/site-packages/nvidia/nccl)
+file(GLOB nccl_root LIST_DIRECTORIES true ${nccl_venvs})
 find_path(EMPLACE_NCCL_INCLUDE nccl.h HINTS ${nccl_root} PATHS ${CUDAToolkit_INCLUDE_DIRS} PATH_SUFFIXES include REQUIRED)
 find_library(EMPLACE_NCCL_LIBRARY NAMES libnccl.so.2 nccl HINTS ${nccl_root} PATHS ${CUDAToolkit_LIBRARY_DIR} PATH_SUFFIXES lib lib64 REQUIRED)
 add_library(emplace_nccl INTERFACE)
