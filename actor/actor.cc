@@ -8,12 +8,14 @@
 #include <optional>
 #include <span>
 #include <utility>
+#include <vector>
 
 #include "actor/control_client.h"
 #include "actor/rollout.h"
 #include "actor/trajectory_sender.h"
 #include "common/error.h"
 #include "common/log.h"
+#include "common/pausing_work.h"
 #include "common/rng.h"
 #include "common/strings.h"
 #include "policy/policy_weights.h"
@@ -30,11 +32,12 @@ constexpr milliseconds kDrainTimeout(5000);  // How long it goes on sending at i
 // leaves unfinished was never produced.
 class SessionRollouts {
  public:
-  explicit SessionRollouts(std::shared_ptr<const Session> session)
+  SessionRollouts(std::shared_ptr<const Session> session, const MeasureFactory& make_measure)
       : session_(std::move(session)),
+        make_measure_(make_measure),
         next_sequence_(session_->first_sequence),
         rollout_(session_->tasks, session_->config.environment, session_->config.actor.episodes_in_flight,
-                 session_->actor, RngOf(*session_)) {}
+                 session_->actor, RngOf(*session_), make_measure) {}
 
   const std::shared_ptr<const Session>& session() const { return session_; }
   uint64_t produced() const { return next_sequence_ - 1; }
@@ -60,10 +63,27 @@ class SessionRollouts {
     return true;
   }
 
+  // Measures a placement that the learner asks about; nullopt: there is no such placement of these tasks.
+  std::optional<double> MeasureFor(const MeasureRequest& request) const {
+    if (request.graph >= session_->tasks.size()) return std::nullopt;
+    const PlacementTask& task = session_->tasks[request.graph];
+    if (request.groups.size() != static_cast<size_t>(task.groups.num_groups)) return std::nullopt;
+    for (size_t group = 0; group < request.groups.size(); ++group) {
+      const size_t device = request.groups[group];
+      if (device >= static_cast<size_t>(task.groups.num_devices) || !task.groups.Allowed(group, device)) {
+        return std::nullopt;
+      }
+    }
+    std::vector<DeviceIndex> ops(task.group_of_op.size());
+    task.Expand(request.groups, ops);
+    return make_measure_(task)->Run(request.groups, ops).makespan_us;
+  }
+
   // One step, unless finished trajectories still wait for room in the queue; they wait for it for at most
-  // `kInterruptWait`.
-  void Advance(const std::shared_ptr<const PolicyWeights>& weights, TrajectorySender& sender) {
+  // `kInterruptWait`. The step is a unit of `work`, the wait is none.
+  void Advance(const std::shared_ptr<const PolicyWeights>& weights, TrajectorySender& sender, PausingWork& work) {
     if (finished_.empty()) {
+      const PausingWork::Unit unit(work);
       if (!lockstep()) rollout_.SetWeights(weights);
       for (Trajectory& trajectory : rollout_.Advance()) finished_.push_back(std::move(trajectory));
     }
@@ -83,6 +103,7 @@ class SessionRollouts {
   }
 
   std::shared_ptr<const Session> session_;
+  const MeasureFactory make_measure_;
   uint64_t next_sequence_;
   Rollout rollout_;
   std::optional<PolicyVersion> version_;  // In lockstep: whose episodes are played,
@@ -90,16 +111,33 @@ class SessionRollouts {
   std::deque<Trajectory> finished_;       // Not in the queue yet.
 };
 
+// What the learner wants measured, before episodes go on: it holds an episode back for the answer.
+void AnswerMeasureRequests(ControlClient& client, const SessionRollouts& rollouts) {
+  while (const std::optional<MeasureRequest> request = client.TakeMeasureRequest()) {
+    const std::optional<double> makespan_us = rollouts.MeasureFor(*request);
+    if (makespan_us) {
+      client.Answer({rollouts.session()->actor, request->id, *makespan_us});
+    } else {
+      LogWarning(StrCat("the learner asks for a measurement of graph ", request->graph, ", ", request->groups.size(),
+                        " groups, which fits none of its graphs: it gets no answer"));
+    }
+  }
+}
+
 }  // namespace
 
-void RunActor(const ActorOptions& options, const std::atomic<bool>& interrupted) {
-  ControlClient client(options.learner, options.name, options.patience, options.keys);
+void RunActor(const ActorOptions& options, const std::atomic<bool>& interrupted, RewardSource& rewards) {
+  ControlClient client(options.learner, options.name, options.patience, options.keys, rewards.measures());
+  const auto is_over = [&] { return interrupted || client.state().ending; };
   std::optional<TrajectorySender>
       sender;  // Outlives sessions: what an old one queued is still sent, under its own key.
   std::optional<SessionRollouts> rollouts;
+  std::atomic<bool> measuring = false;  // Whether others are: whoever measures has windows of its own.
+  PausingWork work(measuring);
   ControlClient::State state;
   while (!interrupted && !state.ending) {
     state = client.state();
+    measuring = state.measuring && !rewards.measures();
     if (state.session && (!rollouts || rollouts->session() != state.session)) {
       if (rollouts) {
         LogInfo(StrCat("incarnation ", rollouts->session()->actor.incarnation, " made ", rollouts->produced()));
@@ -107,7 +145,7 @@ void RunActor(const ActorOptions& options, const std::atomic<bool>& interrupted)
                           rollouts->produced());
       }
       rollouts.reset();  // First: two sessions' graphs need not be in memory together.
-      rollouts.emplace(state.session);
+      rollouts.emplace(state.session, rewards.Begin(state.session, is_over));
       if (!sender) sender.emplace(static_cast<size_t>(state.session->config.actor.send_queue), options.keys);
       sender->SetLearner(state.session->trajectories_address, state.session->actor.actor_id);
       malloc_trim(0);  // The Welcome was larger than all that follows.
@@ -121,8 +159,14 @@ void RunActor(const ActorOptions& options, const std::atomic<bool>& interrupted)
       state = client.WaitForChange(state, kInterruptWait);
       continue;
     }
-    rollouts->Advance(state.weights, *sender);
-    client.Report(rollouts->session()->id, rollouts->produced(), state.weights->version);
+    try {
+      if (rewards.measures()) AnswerMeasureRequests(client, *rollouts);
+      rollouts->Advance(state.weights, *sender, work);
+    } catch (const MeasurementCancelled&) {
+      state = client.state();
+      break;
+    }
+    client.Report(rollouts->session()->id, rollouts->produced(), state.weights->version, rewards.window_time());
   }
   if (state.ending && state.ending->failed) throw Error(state.ending->kind, state.ending->reason);
   if (!rollouts) return;

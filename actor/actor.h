@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 
+#include "actor/reward_source.h"
 #include "common/wire/keys.h"
 #include "policy/run_config.h"
 
@@ -21,8 +22,9 @@ struct ActorOptions {
 };
 
 // Rolls out episodes until the learner says Stop or `interrupted` is set; then sends the queued trajectories (for 5 s
-// at most), says Goodbye and returns. Throws RunFailed when the learner stays silent, and BadInput when it refuses the
-// actor or sends damaged data.
-void RunActor(const ActorOptions& options, const std::atomic<bool>& interrupted);
+// at most), says Goodbye and returns. Rewards, and what the learner wants measured, come from `rewards`; simulated work
+// pauses while others on this computer measure. Throws RunFailed when the learner stays silent, and BadInput when it
+// refuses the actor or sends damaged data.
+void RunActor(const ActorOptions& options, const std::atomic<bool>& interrupted, RewardSource& rewards);
 
 }  // namespace emplace

@@ -8,6 +8,7 @@
 #include "common/strings.h"
 #include "common/wire/actor_endpoint.h"
 #include "common/wire/codec.h"
+#include "simulator/graph/graph_io.h"
 
 namespace emplace {
 namespace {
@@ -19,8 +20,9 @@ constexpr milliseconds kReceiveWait(20);       // How soon the thread notices it
 constexpr milliseconds kFirstHelloWait(1000);  // Before a heard Hello is repeated; doubles up to
 constexpr milliseconds kLastHelloWait(8000);   // this. A Welcome carries every graph.
 constexpr milliseconds kWeightsWait(1000);     // Before an unanswered request for weights is repeated.
-constexpr milliseconds kWorkWait(50);  // Before a request for work is repeated that was not answered, or by none.
-constexpr size_t kMostEarlier = 8;     // Incarnations that a Hello tells of; a queue does not last for more.
+constexpr milliseconds kWorkWait(50);        // Before a request for work is repeated that was not answered, or by none.
+constexpr size_t kMostMeasureRequests = 64;  // That wait; a learner asks for few.
+constexpr size_t kMostEarlier = 8;           // Incarnations that a Hello tells of; a queue does not last for more.
 
 uint64_t RandomNonce() {
   std::random_device device;
@@ -29,6 +31,29 @@ uint64_t RandomNonce() {
 
 milliseconds Milliseconds(double seconds) {
   return std::chrono::duration_cast<milliseconds>(std::chrono::duration<double>(seconds));
+}
+
+// The graphs from which the tasks were made, and the machine, for an actor that runs them.
+void UnpackGraphs(Welcome& welcome, Session& session) {
+  if (welcome.graphs.empty()) return;
+  if (welcome.graphs.size() != session.tasks.size()) {
+    throw BadInput(StrCat("welcome from the learner: it has the ops of ", welcome.graphs.size(), " graphs, expected ",
+                          session.tasks.size()));
+  }
+  session.machine = ParseClusterWithoutFiles(welcome.machine, "machine from the learner");
+  const int32_t devices = session.tasks.front().groups.num_devices;
+  if (session.machine.num_devices() != devices) {
+    throw BadInput(StrCat("machine from the learner: has ", session.machine.num_devices(), " devices, expected ",
+                          devices, " as the graphs are for"));
+  }
+  for (size_t i = 0; i < welcome.graphs.size(); ++i) {
+    const PlacementTask& task = session.tasks[i];
+    session.graphs.push_back(ParseGraph(welcome.graphs[i], StrCat("graph '", task.name, "' from the learner")));
+    welcome.graphs[i].clear();
+    if (session.graphs.back().num_ops() == task.sim.num_ops) continue;
+    throw BadInput(StrCat("graph '", task.name, "' from the learner: has ", session.graphs.back().num_ops(),
+                          " ops, expected ", task.sim.num_ops, " as its task"));
+  }
 }
 
 }  // namespace
@@ -53,6 +78,7 @@ Session UnpackWelcome(Welcome&& welcome) {
                             " devices, expected ", expected, " as for the first"));
     }
   }
+  UnpackGraphs(welcome, session);
   return session;
 }
 
@@ -82,7 +108,10 @@ class ControlClient::Conversation {
     std::visit([this](auto message) { Handle(std::move(message)); }, *std::move(received));
   }
 
-  void Send(const Goodbye& goodbye) { endpoint_.Send(goodbye); }
+  template <typename Message>
+  void Send(const Message& message) {
+    endpoint_.Send(message);
+  }
 
  private:
   void SendDue(Clock::time_point now) {
@@ -94,7 +123,8 @@ class ControlClient::Conversation {
       return;
     }
     if (!session_) {
-      if (now >= next_hello_ && endpoint_.Send(Hello{kProtocolVersion, client_.name_, nonce_, earlier_})) {
+      if (now >= next_hello_ &&
+          endpoint_.Send(Hello{kProtocolVersion, client_.name_, nonce_, earlier_, client_.measures_})) {
         next_hello_ = now + hello_wait_;
         hello_wait_ = std::min(2 * hello_wait_, kLastHelloWait);
       }
@@ -105,7 +135,7 @@ class ControlClient::Conversation {
       const bool current = progress.session == session_->id;  // The rollouts may still be at the session before.
       endpoint_.Send(Heartbeat{session_->actor, session_->id,
                                current ? progress.produced : session_->first_sequence - 1,
-                               current ? progress.version : 0});
+                               current ? progress.version : 0, current ? progress.window_us : 0});
       next_heartbeat_ = now + Milliseconds(session_->config.actor.heartbeat_s);
     }
     if (weights_wanted_ && now >= next_request_) {
@@ -140,6 +170,7 @@ class ControlClient::Conversation {
   void Handle(const Notice& notice) {
     if (!session_) return;
     if (notice.session == session_->id) {
+      client_.PublishMeasuring(notice.measuring);
       WantVersion(notice.version);
       return;
     }
@@ -193,6 +224,10 @@ class ControlClient::Conversation {
     client_.Publish(std::make_shared<const Work>(work_));
   }
 
+  void Handle(MeasureRequest request) {
+    if (session_) client_.Publish(std::move(request));
+  }
+
   void Handle(const Refusal& refusal) {
     client_.End({true, Error::Kind::kBadInput, StrCat("the learner refused: ", refusal.reason)});
   }
@@ -225,11 +260,12 @@ class ControlClient::Conversation {
 };
 
 ControlClient::ControlClient(std::string learner_address, std::string name, milliseconds patience,
-                             std::optional<ActorKeys> keys)
+                             std::optional<ActorKeys> keys, bool measures)
     : learner_address_(std::move(learner_address)),
       name_(std::move(name)),
       patience_(patience),
       keys_(std::move(keys)),
+      measures_(measures),
       thread_([this](const std::stop_token& stop) { Run(stop); }) {}
 
 ControlClient::~ControlClient() = default;
@@ -240,6 +276,7 @@ void ControlClient::Run(const std::stop_token& stop) {
     while (!stop.stop_requested()) {
       const auto [goodbyes, leaving] = TakeGoodbyes();
       for (const Goodbye& goodbye : goodbyes) conversation.Send(goodbye);
+      for (const MeasureReply& reply : TakeMeasureReplies()) conversation.Send(reply);
       if (leaving) return;
       conversation.RunOnce();
     }
@@ -261,15 +298,16 @@ ControlClient::State ControlClient::WaitForChange(const State& seen, millisecond
   const Clock::time_point deadline = Clock::now() + timeout;
   const MutexLock lock(mu_);
   while (state_.session == seen.session && state_.weights == seen.weights && state_.work == seen.work &&
-         state_.ending.has_value() == seen.ending.has_value()) {
+         state_.measuring == seen.measuring && state_.ending.has_value() == seen.ending.has_value()) {
     if (!changed_.WaitUntil(mu_, deadline)) break;
   }
   return state_;
 }
 
-void ControlClient::Report(uint64_t session, uint64_t produced, PolicyVersion version) {
+void ControlClient::Report(uint64_t session, uint64_t produced, PolicyVersion version,
+                           std::chrono::microseconds window_time) {
   const MutexLock lock(mu_);
-  progress_ = {session, produced, version};
+  progress_ = {session, produced, version, static_cast<uint64_t>(window_time.count())};
 }
 
 ControlClient::Progress ControlClient::ReadProgress() const {
@@ -285,6 +323,24 @@ void ControlClient::AskForWork() {
 bool ControlClient::TakeWorkWanted() {
   const MutexLock lock(mu_);
   return std::exchange(work_wanted_, false);
+}
+
+std::optional<MeasureRequest> ControlClient::TakeMeasureRequest() {
+  const MutexLock lock(mu_);
+  if (measure_requests_.empty()) return std::nullopt;
+  MeasureRequest request = std::move(measure_requests_.front());
+  measure_requests_.pop_front();
+  return request;
+}
+
+void ControlClient::Answer(const MeasureReply& reply) {
+  const MutexLock lock(mu_);
+  measure_replies_.push_back(reply);
+}
+
+std::vector<MeasureReply> ControlClient::TakeMeasureReplies() {
+  const MutexLock lock(mu_);
+  return std::exchange(measure_replies_, {});
 }
 
 void ControlClient::SayGoodbye(const ActorKey& actor, uint64_t produced) {
@@ -311,7 +367,20 @@ void ControlClient::Publish(std::shared_ptr<const Session> session) {
   state_.session = std::move(session);
   state_.weights = nullptr;
   state_.work = nullptr;
+  measure_requests_.clear();
+  measure_replies_.clear();
   changed_.NotifyAll();
+}
+
+void ControlClient::PublishMeasuring(bool measuring) {
+  const MutexLock lock(mu_);
+  state_.measuring = measuring;
+  changed_.NotifyAll();
+}
+
+void ControlClient::Publish(MeasureRequest request) {
+  const MutexLock lock(mu_);
+  if (measure_requests_.size() < kMostMeasureRequests) measure_requests_.push_back(std::move(request));
 }
 
 void ControlClient::Publish(std::shared_ptr<const PolicyWeights> weights) {

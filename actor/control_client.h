@@ -8,6 +8,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <optional>
 #include <stop_token>
@@ -23,6 +24,8 @@
 #include "policy/policy_weights.h"
 #include "policy/run_config.h"
 #include "simulator/environment/placement_task.h"
+#include "simulator/graph/op_graph.h"
+#include "simulator/machine/cluster.h"
 
 namespace emplace {
 
@@ -34,6 +37,9 @@ struct Session {
   RunConfig config;
   std::vector<PlacementTask> tasks;  // [GraphId] at least one; all are for the same number of devices.
   std::string trajectories_address;
+  // For an actor that measures, else empty:
+  Cluster machine;
+  std::vector<OpGraph> graphs;  // [GraphId] what the tasks were made from.
 };
 
 // Throws BadInput that says what is wrong. Frees each graph's message as soon as it is unpacked.
@@ -51,24 +57,31 @@ class ControlClient {
     std::shared_ptr<const Session> session;        // nullptr: no Welcome has come yet.
     std::shared_ptr<const PolicyWeights> weights;  // nullptr: no weights of this session have come yet.
     std::shared_ptr<const Work> work;              // In lockstep, all episodes to play with these weights, or nullptr.
+    bool measuring = false;                        // Whether actors of this run measure on hardware.
     std::optional<Ending> ending;                  // Set once the actor is to end.
   };
 
   // An actor that replaces another has the same `name`. `patience` is the longest wait for the first Welcome; from then
-  // on actor.patience_s of the run's configuration counts.
+  // on actor.patience_s of the run's configuration counts. `measures`: as in Hello.
   ControlClient(std::string learner_address, std::string name, std::chrono::milliseconds patience,
-                std::optional<ActorKeys> keys = {});
+                std::optional<ActorKeys> keys = {}, bool measures = false);
   ~ControlClient();  // Says no Goodbye: to the learner, the actor is lost.
 
   // Any thread may call these.
   State state() const;
   // The state, after waiting for at most `timeout` until it differs from `seen`.
   State WaitForChange(const State& seen, std::chrono::milliseconds timeout);
-  // Sets what heartbeats tell the learner: the highest sequence number used, and the version that chooses actions now.
-  void Report(uint64_t session, uint64_t produced, PolicyVersion version);
+  // Sets what heartbeats tell the learner: the highest sequence number used, the version that chooses actions now, and
+  // for how long measuring windows were open.
+  void Report(uint64_t session, uint64_t produced, PolicyVersion version,
+              std::chrono::microseconds window_time = std::chrono::microseconds(0));
 
   // Asks for more episodes, in lockstep: all that the learner gave are played.
   void AskForWork();
+
+  // The oldest placement of the current session that the learner wants measured and that was not returned yet, if any.
+  std::optional<MeasureRequest> TakeMeasureRequest();
+  void Answer(const MeasureReply& reply);
 
   // Tells the current learner how many episodes an ended incarnation has produced. Without this, its ledger could not
   // know how many episodes a crashed learner lost.
@@ -81,6 +94,7 @@ class ControlClient {
     uint64_t session = 0;
     uint64_t produced = 0;
     PolicyVersion version = 0;
+    uint64_t window_us = 0;
   };
   class Conversation;  // The work of the thread; it owns the endpoint.
 
@@ -88,7 +102,10 @@ class ControlClient {
   void Publish(std::shared_ptr<const Session> session);
   void Publish(std::shared_ptr<const PolicyWeights> weights);
   void Publish(std::shared_ptr<const Work> work);
+  void PublishMeasuring(bool measuring);
+  void Publish(MeasureRequest request);
   bool TakeWorkWanted();
+  std::vector<MeasureReply> TakeMeasureReplies();
   void End(Ending ending);
   Progress ReadProgress() const;
   std::pair<std::vector<Goodbye>, bool> TakeGoodbyes();  // The bool says whether they are the last.
@@ -97,12 +114,15 @@ class ControlClient {
   const std::string name_;
   const std::chrono::milliseconds patience_;
   const std::optional<ActorKeys> keys_;
+  const bool measures_;
 
   mutable Mutex mu_;
   CondVar changed_;  // Notified when state_ changes.
   State state_ EMPLACE_GUARDED_BY(mu_);
   Progress progress_ EMPLACE_GUARDED_BY(mu_);
-  std::vector<Goodbye> goodbyes_ EMPLACE_GUARDED_BY(mu_);  // Those that are not sent yet.
+  std::deque<MeasureRequest> measure_requests_ EMPLACE_GUARDED_BY(mu_);  // Of this session.
+  std::vector<MeasureReply> measure_replies_ EMPLACE_GUARDED_BY(mu_);    // Those that are not sent yet.
+  std::vector<Goodbye> goodbyes_ EMPLACE_GUARDED_BY(mu_);                // Those that are not sent yet.
   bool work_wanted_ EMPLACE_GUARDED_BY(mu_) = false;
   bool leaving_ EMPLACE_GUARDED_BY(mu_) = false;
 

@@ -18,6 +18,11 @@ inline constexpr char kSeconds[] = "seconds";
 // Of an update.
 inline constexpr char kMeanRatio[] = "mean_ratio";
 inline constexpr char kBestRatio[] = "best_ratio";
+// Of runs with hardware actors alone:
+inline constexpr char kMeasuredEpisodes[] = "measured_episodes";
+inline constexpr char kMeasuredAgain[] = "measured_again";
+inline constexpr char kMeasuredRatio[] = "measured_ratio";
+inline constexpr char kWindowSeconds[] = "window_s";
 inline constexpr char kMinLag[] = "min_lag";
 inline constexpr char kMeanLag[] = "mean_lag";
 inline constexpr char kMaxLag[] = "max_lag";

@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <atomic>
 #include <chrono>
 #include <future>
 #include <memory>
@@ -14,6 +15,7 @@
 #include "common/file_io.h"
 #include "common/line_writer.h"
 #include "common/log.h"
+#include "common/pausing_work.h"
 #include "common/strings.h"
 #include "learner/best_policy.h"
 #include "learner/checkpoint.h"
@@ -128,9 +130,11 @@ class Run {
 
   // While Train runs; those with threads last, so that they stop first.
   std::optional<RunClock> clock_;
-  double last_line_ = 0;        // By clock_.
-  double last_placements_ = 0;  // By clock_.
-  StageClock main_;             // Of this thread, while it does what may hang.
+  double last_line_ = 0;                 // By clock_.
+  double last_placements_ = 0;           // By clock_.
+  std::atomic<bool> measuring_ = false;  // Whether actors measure on hardware: heavy work pauses for their windows.
+  PausingWork updating_{measuring_};     // Used by the update stage alone.
+  StageClock main_;                      // Of this thread, while it does what may hang.
   std::optional<Metrics> metrics_;
   std::optional<Progress> progress_;
   std::optional<BestPolicy> best_;
@@ -272,7 +276,11 @@ void Run::StartPipeline(const std::shared_ptr<const PolicyWeights>& initial) {
                                         .out = out_});
   if (initial->version == 0) publisher_->Begin(initial);
   pipeline_.emplace(Pipeline::Stages{.batch = [this](const std::stop_token& stop) { return batcher_->Next(stop); },
-                                     .update = [this](const Batch& batch) { return update_->Train(batch); },
+                                     .update =
+                                         [this](const Batch& batch) {
+                                           const PausingWork::Unit unit(updating_);
+                                           return update_->Train(batch);
+                                         },
                                      .publish = [this](const UpdateResult& result) { publisher_->Publish(result); },
                                      .while_idle = [this] { publisher_->TakeReport(); },
                                      .drop = [this](const Batch& batch) { CountStale(batch, ledger_); }},
@@ -309,7 +317,8 @@ void Run::Train() {
   placements_.emplace(workload_.train, FindPolicyKind(config_.policy.kind), config_.environment, *clock_);
   placement_files_.emplace(dir_, workload_, *placements_);
   if (config_.training.lockstep()) dealer_.emplace(initial->version, config_.training.episodes_per_update);
-  front_end_.emplace(workload_.train, config_, ledger_, *placements_, initial, stages_, dealer());
+  front_end_.emplace(workload_.train, config_, ledger_, *placements_, initial, stages_, dealer(),
+                     RunnableGraphs{workload_.train_graphs, workload_.cluster}, &measuring_);
   // Once everything in it has proven good, so that a failed start leaves nothing that looks like a run.
   WriteFileAtomically(dir_.config(), RunConfigToYaml(config_));
   dir_.WriteLearnerFile(front_end_->address(), front_end_->session(), ranks_ ? ranks_->address_for_others() : "");
@@ -321,7 +330,7 @@ void Run::Train() {
   out_.Write("makespan / one device: lower is better; lag: in policy versions, min/mean/max");
 
   AdmitRanks();
-  evaluation_.emplace(workload_, placer_, stages_[Stage::kEvaluate]);
+  evaluation_.emplace(workload_, placer_, stages_[Stage::kEvaluate], measuring_);
   last_line_ = last_placements_ = clock_->seconds();
   StartPipeline(initial);
   Supervise();

@@ -66,6 +66,12 @@ void Publisher::WriteMetrics(const UpdateResult& result) {
                      {"actors_alive", static_cast<double>(front_end.actors_alive)},
                      {"actors_gone", static_cast<double>(front_end.actors_gone)},
                      {metrics::kBlockedSeconds, front_end.blocked_s}};
+  if (front_end.measuring > 0 || ledger.measured > 0) {
+    scalars.emplace_back(metrics::kMeasuredEpisodes, static_cast<double>(batch.measured));
+    scalars.emplace_back(metrics::kMeasuredAgain, static_cast<double>(batch.measured_again));
+    scalars.emplace_back(metrics::kMeasuredRatio, batch.mean_measured_ratio);
+    scalars.emplace_back(metrics::kWindowSeconds, front_end.window_s);
+  }
   const StageTimes times = outputs_.clocks.Read();
   const StageTimes since = times - last_times_;
   last_times_ = times;

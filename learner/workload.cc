@@ -84,6 +84,7 @@ class WorkloadBuilder {
                                 .seed = config_.workload.seed,
                                 .size = config_.workload.size,
                                 .dtype = config_.workload.dtype,
+                                .calls = config_.workload.calls,
                                 .ranges = config_.workload.ranges};
     Family family = GenerateFamily(options, LoadDeviceKinds(DefaultKindsFolder()));
     fs::create_directories(graphs_folder_);

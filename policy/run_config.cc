@@ -56,6 +56,11 @@ FieldTable<WorkloadConfig> WorkloadFields() {
   t.Field("dtype", &C::dtype)
       .Choices({"f32", "f16"})
       .Help("Number format of parameters and activations in the generated graphs.");
+  t.Field("calls", &C::calls)
+      .Help(
+          "Whether the ops of the generated graphs say which operators of PyTorch they are, so that hardware actors "
+          "can "
+          "run them. Not all families have this.");
   t.Field("ranges", &C::ranges).Help("Ranges that replace the family's own, such as 'steps=10..20'.");
   t.Field("train_graphs", &C::train_graphs)
       .Help("Graph files to train on, in place of a family. Relative paths start at the configuration's folder.");
@@ -247,6 +252,52 @@ FieldTable<LearnerConfig> LearnerFields() {
   return t;
 }
 
+FieldTable<HardwareConfig> HardwareFields() {
+  using C = HardwareConfig;
+  FieldTable<C> t;
+  t.Field("warmup", &C::warmup)
+      .Range(0, 1000)
+      .Help("Number of steps that are run before the timed ones, each time a window goes over to another placement.");
+  t.Field("steps", &C::steps)
+      .Range(2, 1000)
+      .Help(
+          "Number of timed steps of a placement; as many of the reference placement, the best single device, are timed "
+          "around them in the same window.");
+  t.Field("outliers", &C::outliers, {{StepCenter::kMedian, "median"}, {StepCenter::kTukey, "tukey"}})
+      .Help(
+          "What stands for the timed steps: their median, or tukey, the mean of those that are at most 1.5 "
+          "interquartile ranges outside of the quartiles.");
+  t.Field("window_s", &C::window_s)
+      .Range(0.001, 1)
+      .Help(
+          "Seconds after which a measuring window ends with the steps that it has, at least one of each placement. "
+          "Other work on the computer pauses while a window is open.");
+  t.Field("share", &C::share)
+      .Range(0.01, 1)
+      .Help(
+          "Largest share of the time for which a hardware actor keeps windows open; between two it lets other work go "
+          "on.");
+  t.Field("timeout_s", &C::timeout_s)
+      .Range(0.1, 3600)
+      .Help("Seconds after which a placement that is being measured counts as one that hangs.");
+  t.Field("penalty", &C::penalty)
+      .Range(1, 1000)
+      .Help(
+          "Measured makespan of a placement that fails or hangs, as a multiple of the graph's makespan on the best "
+          "single device; also the upper limit of the makespan of any placement.");
+  t.Field("recheck", &C::recheck)
+      .Range(0, 1)
+      .Help(
+          "Share of the episodes with measured rewards for which the learner has another hardware actor measure one of "
+          "the placements again. Without another one they stay unverified.");
+  t.Field("tolerance", &C::tolerance)
+      .Range(1.01, 100)
+      .Help(
+          "Factor by which two measurements of one placement may differ; if they differ by more, the episode is "
+          "rejected.");
+  return t;
+}
+
 FieldTable<EvaluationConfig> EvaluationFields() {
   FieldTable<EvaluationConfig> t;
   t.Field("every", &EvaluationConfig::every)
@@ -351,6 +402,7 @@ const std::vector<Section>& Sections() {
       MakeSection("training", TrainingFields(), &RunConfig::training),
       MakeSection("actor", ActorFields(), &RunConfig::actor),
       MakeSection("learner", LearnerFields(), &RunConfig::learner),
+      MakeSection("hardware", HardwareFields(), &RunConfig::hardware),
       MakeSection("evaluation", EvaluationFields(), &RunConfig::evaluation),
       MakeSection("checkpoint", CheckpointFields(), &RunConfig::checkpoint),
       MakeSection("network", NetworkFields(), &RunConfig::network),

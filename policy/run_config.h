@@ -22,6 +22,7 @@ struct WorkloadConfig {
   uint64_t seed = 1;
   std::string size = "full";
   std::string dtype = "f32";
+  bool calls = false;
   std::vector<std::string> ranges;
   std::vector<std::string> train_graphs;
   std::vector<std::string> validation_graphs;
@@ -95,6 +96,22 @@ struct LearnerConfig {
   double watchdog_s = 300;
 };
 
+// What stands for the timed steps of a placement: their median, or the mean of those within Tukey's fences.
+enum class StepCenter { kMedian, kTukey };
+
+// How hardware actors measure, and how the learner checks what they say.
+struct HardwareConfig {
+  int64_t warmup = 1;
+  int64_t steps = 6;
+  StepCenter outliers = StepCenter::kMedian;
+  double window_s = 0.5;
+  double share = 0.5;
+  double timeout_s = 30;
+  double penalty = 10;
+  double recheck = 0.1;
+  double tolerance = 1.5;
+};
+
 struct EvaluationConfig {
   int64_t every = 50;
   int64_t patience = 10;
@@ -123,6 +140,7 @@ struct RunConfig {
   TrainingConfig training;
   ActorConfig actor;
   LearnerConfig learner;
+  HardwareConfig hardware;
   EvaluationConfig evaluation;
   CheckpointConfig checkpoint;
   NetworkConfig network;

@@ -5,6 +5,8 @@
 #include <limits>
 #include <optional>
 
+#include "actor/hardware/actor_command.h"
+#include "actor/hardware/measuring_command.h"
 #include "actor/hardware/profile_command.h"
 #include "actor/hardware/run_command.h"
 #include "common/command_line.h"
@@ -26,6 +28,8 @@ int main(int argc, char** argv) {
     std::function<int()> run;
     emplace::AddRunCommand(app, run);
     emplace::AddProfileCommand(app, run);
+    emplace::AddActorCommand(app, run);
+    emplace::AddMeasureCommand(app, run);
     const std::optional<int> exit_code = emplace::ParseCommandLine(app, argc, argv);
     return exit_code ? *exit_code : run();
   });

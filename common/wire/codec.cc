@@ -99,6 +99,7 @@ void Fill(const Hello& hello, schema::Message::Builder message, Frames&) {
     earlier[i].setNumber(hello.earlier[i].number);
     earlier[i].setNonce(hello.earlier[i].nonce);
   }
+  out.setMeasures(hello.measures);
 }
 
 void Fill(const Heartbeat& heartbeat, schema::Message::Builder message, Frames&) {
@@ -107,6 +108,7 @@ void Fill(const Heartbeat& heartbeat, schema::Message::Builder message, Frames&)
   out.setSession(heartbeat.session);
   out.setProduced(heartbeat.produced);
   out.setVersion(heartbeat.version);
+  out.setWindowUs(heartbeat.window_us);
 }
 
 void Fill(const WeightsRequest& request, schema::Message::Builder message, Frames&) {
@@ -126,6 +128,13 @@ void Fill(const Goodbye& goodbye, schema::Message::Builder message, Frames&) {
   out.setProduced(goodbye.produced);
 }
 
+void Fill(const MeasureReply& reply, schema::Message::Builder message, Frames&) {
+  auto out = message.initMeasureReply();
+  Put(reply.actor, out.initActor());
+  out.setId(reply.id);
+  out.setMakespanUs(reply.makespan_us);
+}
+
 void Fill(const Welcome& welcome, schema::Message::Builder message, Frames& raw) {
   auto out = message.initWelcome();
   Put(welcome.actor, out.initActor());
@@ -134,12 +143,17 @@ void Fill(const Welcome& welcome, schema::Message::Builder message, Frames& raw)
   out.setTrajectoriesEndpoint(Text(welcome.trajectories_endpoint));
   raw.push_back(welcome.config_yaml);
   Put(welcome.tasks, out.initTasks(static_cast<unsigned>(welcome.tasks.size())), raw);
+  EMPLACE_CHECK(welcome.machine.size() <= kMaxMachineBytes);
+  out.setMachine(Text(welcome.machine));
+  out.setNumGraphs(static_cast<uint32_t>(welcome.graphs.size()));
+  raw.insert(raw.end(), welcome.graphs.begin(), welcome.graphs.end());
 }
 
 void Fill(const Notice& notice, schema::Message::Builder message, Frames&) {
   auto out = message.initNotice();
   out.setSession(notice.session);
   out.setVersion(notice.version);
+  out.setMeasuring(notice.measuring);
 }
 
 void Fill(const WeightsReply& reply, schema::Message::Builder message, Frames& raw) {
@@ -156,6 +170,14 @@ void Fill(const Work& work, schema::Message::Builder message, Frames&) {
   out.setVersion(work.version);
   auto episodes = out.initEpisodes(static_cast<unsigned>(work.episodes.size()));
   for (unsigned i = 0; i < episodes.size(); ++i) episodes.set(i, work.episodes[i]);
+}
+
+void Fill(const MeasureRequest& request, schema::Message::Builder message, Frames& raw) {
+  EMPLACE_CHECK(request.groups.size() <= kMaxSteps);
+  auto out = message.initMeasureRequest();
+  out.setId(request.id);
+  out.setGraph(request.graph);
+  raw.push_back(BytesOf(request.groups));
 }
 
 void Fill(const Refusal& refusal, schema::Message::Builder message, Frames&) {
@@ -260,8 +282,8 @@ auto ReadHeader(FrameView frame, Read read) -> std::invoke_result_t<Read, schema
   }
 }
 
-bool Take(capnp::Text::Reader in, std::string& out) {
-  if (in.size() > kMaxTextBytes) return false;
+bool Take(capnp::Text::Reader in, std::string& out, size_t most = kMaxTextBytes) {
+  if (in.size() > most) return false;
   out.assign(in.cStr(), in.size());
   return true;
 }
@@ -307,6 +329,7 @@ std::optional<Hello> ReadHello(schema::Hello::Reader in) {
   for (const schema::Incarnation::Reader incarnation : earlier) {
     hello.earlier.push_back({incarnation.getNumber(), incarnation.getNonce()});
   }
+  hello.measures = in.getMeasures();
   return hello;
 }
 
@@ -358,7 +381,9 @@ std::optional<Welcome> ReadWelcome(schema::Welcome::Reader in, std::span<const F
   welcome.config_yaml = TextOf(raw[0]);
   raw = raw.subspan(1);
   if (!Take(in.getTasks(), raw, welcome.tasks)) return std::nullopt;
-  if (!raw.empty()) return std::nullopt;
+  if (!Take(in.getMachine(), welcome.machine, kMaxMachineBytes)) return std::nullopt;
+  if (raw.size() != in.getNumGraphs()) return std::nullopt;
+  for (const FrameView graph : raw) welcome.graphs.push_back(TextOf(graph));
   return welcome;
 }
 
@@ -421,7 +446,7 @@ std::optional<ActorMessage> DecodeActorMessage(std::span<const FrameView> frames
         return ReadHello(message.getHello());
       case schema::Message::HEARTBEAT: {
         const auto in = message.getHeartbeat();
-        return Heartbeat{Take(in.getActor()), in.getSession(), in.getProduced(), in.getVersion()};
+        return Heartbeat{Take(in.getActor()), in.getSession(), in.getProduced(), in.getVersion(), in.getWindowUs()};
       }
       case schema::Message::WEIGHTS_REQUEST:
         return WeightsRequest{Take(message.getWeightsRequest())};
@@ -432,6 +457,10 @@ std::optional<ActorMessage> DecodeActorMessage(std::span<const FrameView> frames
       case schema::Message::GOODBYE: {
         const auto in = message.getGoodbye();
         return Goodbye{Take(in.getActor()), in.getProduced()};
+      }
+      case schema::Message::MEASURE_REPLY: {
+        const auto in = message.getMeasureReply();
+        return MeasureReply{Take(in.getActor()), in.getId(), in.getMakespanUs()};
       }
       default:
         return std::nullopt;
@@ -450,11 +479,17 @@ std::optional<LearnerMessage> DecodeLearnerMessage(std::span<const FrameView> fr
       const auto in = message.getWeightsReply();
       return WeightsReply{in.getVersion(), in.getHash(), TextOf(raw[0])};
     }
+    if (which == schema::Message::MEASURE_REQUEST) {
+      const auto in = message.getMeasureRequest();
+      MeasureRequest request{in.getId(), in.getGraph(), {}};
+      if (raw.size() != 1 || raw[0].size() > kMaxSteps || !TakeAll(raw[0], request.groups)) return std::nullopt;
+      return request;
+    }
     if (!raw.empty()) return std::nullopt;
     switch (which) {
       case schema::Message::NOTICE: {
         const auto in = message.getNotice();
-        return Notice{in.getSession(), in.getVersion()};
+        return Notice{in.getSession(), in.getVersion(), in.getMeasuring()};
       }
       case schema::Message::WORK:
         return ReadWork(message.getWork());

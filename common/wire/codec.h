@@ -31,6 +31,7 @@ inline constexpr size_t kMaxWork = 4096;                                        
 inline constexpr size_t kMaxArrays = 1U << 20;                                  // Arrays of all tasks in a Welcome.
 inline constexpr size_t kMaxRankBytes = size_t{1} << 30;                        // One frame of a RankMessage.
 inline constexpr size_t kMaxRankArrays = 1U << 12;                              // Arrays of a RankData.
+inline constexpr size_t kMaxMachineBytes = size_t{1} << 20;                     // The machine in a Welcome.
 
 std::vector<Frame> Encode(const ActorMessage& message);
 std::vector<Frame> Encode(const LearnerMessage& message);

@@ -25,6 +25,8 @@ struct Message {
     rankData       @14 :RankData;
     rankWelcome    @15 :RankWelcome;
     rankPing       @16 :Void;
+    measureRequest @17 :MeasureRequest;
+    measureReply   @18 :MeasureReply;
   }
 }
 
@@ -40,6 +42,7 @@ struct Hello {
   name     @1 :Text;
   nonce    @2 :UInt64;
   earlier  @3 :List(Incarnation);
+  measures @4 :Bool;
 }
 
 struct Incarnation {
@@ -58,11 +61,18 @@ struct Heartbeat {
   session  @1 :UInt64;
   produced @2 :UInt64;
   version  @3 :UInt64;
+  windowUs @4 :UInt64;
 }
 
 struct Goodbye {
   actor    @0 :ActorKey;
   produced @1 :UInt64;
+}
+
+struct MeasureReply {
+  actor      @0 :ActorKey;
+  id         @1 :UInt64;
+  makespanUs @2 :Float64;
 }
 
 # Learner to actor, control socket.
@@ -82,12 +92,14 @@ struct ArraySpec {
   count @2 :UInt64;      # Elements.
 }
 
-struct Welcome {         # Frame 1: configYaml. Then one frame for each array of each task.
+struct Welcome {         # Frame 1: configYaml. Then one frame for each array of each task, and one for each graph.
   actor                @0 :ActorKey;
   session              @1 :UInt64;
   firstSequence        @2 :UInt64;
   trajectoriesEndpoint @3 :Text;
   tasks                @4 :List(Bundle);
+  machine              @5 :Text;
+  numGraphs            @6 :UInt32;
 }
 
 struct Bundle {
@@ -95,8 +107,9 @@ struct Bundle {
 }
 
 struct Notice {
-  session @0 :UInt64;
-  version @1 :UInt64;
+  session   @0 :UInt64;
+  version   @1 :UInt64;
+  measuring @2 :Bool;
 }
 
 struct WeightsReply {    # Frame 1: the bytes of a policy.safetensors file.
@@ -108,6 +121,11 @@ struct Work {
   session  @0 :UInt64;
   version  @1 :UInt64;
   episodes @2 :List(UInt32);
+}
+
+struct MeasureRequest {  # Frame 1: the placement, uint8.
+  id    @0 :UInt64;
+  graph @1 :UInt32;
 }
 
 struct Refusal {

@@ -4,7 +4,8 @@
 // The learner binds two sockets: control (ROUTER, at the port that actors are given) and trajectories (ROUTER, with
 // bounded queues). An actor sends Hello on control until it gets a Welcome. Then it sends
 // trajectories, and a Heartbeat every actor.heartbeat_s seconds. After a notice of a newer version it asks for the
-// weights when its episodes end. In lockstep it also asks which episodes to play.
+// weights when its episodes end. In lockstep it also asks which episodes to play. An actor that measures its rewards on
+// hardware says so in its Hello; it also gets the graphs' ops, to run them, and measures placements for the learner.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +19,7 @@
 
 namespace emplace {
 
-inline constexpr uint32_t kProtocolVersion = 4;
+inline constexpr uint32_t kProtocolVersion = 5;
 
 // actor -> learner, control
 struct Incarnation {
@@ -31,12 +32,14 @@ struct Hello {
   uint64_t nonce = 0;  // A random number of the process, by which a repeated Hello is no new incarnation.
   // The incarnations that this process had with earlier learners, the latest first. It may still have their episodes.
   std::vector<Incarnation> earlier = {};
+  bool measures = false;  // Whether the rewards of its episodes are measured on hardware.
 };
 struct Heartbeat {
   ActorKey actor;
   uint64_t session = 0;       // The session in the actor's Welcome.
   uint64_t produced = 0;      // The highest sequence number used so far.
   PolicyVersion version = 0;  // The version that the actor rolls out with.
+  uint64_t window_us = 0;     // Sum of its measuring windows in microseconds, in which other work has paused.
 };
 struct WeightsRequest {
   ActorKey actor;
@@ -50,7 +53,12 @@ struct Goodbye {  // The last message of an actor that ends cleanly.
   ActorKey actor;
   uint64_t produced = 0;  // As in Heartbeat.
 };
-using ActorMessage = std::variant<Hello, Heartbeat, WeightsRequest, WorkRequest, Goodbye>;
+struct MeasureReply {  // The answer to a MeasureRequest.
+  ActorKey actor;
+  uint64_t id = 0;         // That of the request.
+  double makespan_us = 0;  // As the rewards of its own episodes are made of.
+};
+using ActorMessage = std::variant<Hello, Heartbeat, WeightsRequest, WorkRequest, Goodbye, MeasureReply>;
 
 // learner -> actor, control
 struct Welcome {
@@ -61,10 +69,14 @@ struct Welcome {
   std::string trajectories_endpoint;  // "tcp://127.0.0.1:40001"
   std::vector<ArrayBundle>
       tasks;  // [graphs] PlacementTasks by GraphId, as simulator/environment/placement_task.h bundles them.
+  // For an actor that measures, else empty:
+  std::string machine = {};              // The devices, as a YAML text of simulator/machine/cluster.h.
+  std::vector<std::string> graphs = {};  // [graphs] by GraphId, as JSON texts of simulator/graph/graph_io.h.
 };
 struct Notice {               // The answer to a Heartbeat; also sent to every actor when there is a newer version.
   uint64_t session = 0;       // An actor with another session must send Hello again.
   PolicyVersion version = 0;  // The newest version.
+  bool measuring = false;     // Whether actors of this run measure on hardware, so that others pause for their windows.
 };
 struct WeightsReply {
   PolicyVersion version = 0;
@@ -76,11 +88,16 @@ struct Work {  // In lockstep: the answer to a WorkRequest.
   PolicyVersion version = 0;
   std::vector<uint32_t> episodes;  // Numbers of the episodes of this version to play; empty: none for now.
 };
+struct MeasureRequest {  // To an actor that measures: what does this placement take?
+  uint64_t id = 0;
+  GraphId graph = 0;
+  std::vector<uint8_t> groups;  // [n] device of each group
+};
 struct Refusal {  // The learner refuses this peer, for another protocol version, say; the actor ends with `reason`.
   std::string reason;
 };
 struct Stop {};  // Training is over: the actor sends Goodbye and exits with 0.
-using LearnerMessage = std::variant<Welcome, Notice, WeightsReply, Work, Refusal, Stop>;
+using LearnerMessage = std::variant<Welcome, Notice, WeightsReply, Work, MeasureRequest, Refusal, Stop>;
 
 // The ranks of a learner (training.ranks) compute its updates together. Rank 0, the leader, binds a ROUTER socket of
 // its own for them. Another rank sends RankHello until it gets a RankWelcome. Then the leader sends a step, each rank

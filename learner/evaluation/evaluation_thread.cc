@@ -24,8 +24,9 @@ void LowerPriority() {
 
 }  // namespace
 
-EvaluationThread::EvaluationThread(const Workload& workload, const PlacerOptions& options, StageClock& clock)
-    : workload_(workload), options_(options), clock_(clock), thread_([this] { Run(); }) {}
+EvaluationThread::EvaluationThread(const Workload& workload, const PlacerOptions& options, StageClock& clock,
+                                   const std::atomic<bool>& measuring)
+    : workload_(workload), options_(options), clock_(clock), work_(measuring), thread_([this] { Run(); }) {}
 
 EvaluationThread::~EvaluationThread() {
   {
@@ -83,9 +84,15 @@ void EvaluationThread::EvaluateAll() {
     }
     clock_.Busy();
     report.validation_name = ValidationName(workload_.choice);
-    report.validation = Evaluate(*report.weights, workload_.validation, options_);
+    {
+      const PausingWork::Unit unit(work_);
+      report.validation = Evaluate(*report.weights, workload_.validation, options_);
+    }
     clock_.Busy();  // It gets on.
-    report.test = Evaluate(*report.weights, workload_.test, options_);
+    {
+      const PausingWork::Unit unit(work_);
+      report.test = Evaluate(*report.weights, workload_.test, options_);
+    }
     clock_.Waiting();
     const MutexLock lock(mu_);
     report_ = std::move(report);

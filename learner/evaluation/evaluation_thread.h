@@ -2,12 +2,14 @@
 // thread has a lower priority than the others: where cores are few, it gets the time that updates and actors leave.
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <optional>
 #include <string>
 #include <thread>
 
 #include "common/mutex.h"
+#include "common/pausing_work.h"
 #include "learner/evaluation/evaluator.h"
 #include "learner/stage_clock.h"
 #include "learner/workload.h"
@@ -25,8 +27,10 @@ struct EvaluationReport {
 // Submit, Poll and WaitIdle are for one thread at a time.
 class EvaluationThread {
  public:
-  // REQUIRES: workload and clock outlive this object.
-  EvaluationThread(const Workload& workload, const PlacerOptions& options, StageClock& clock);
+  // measuring: whether actors measure on hardware; evaluations then pause for their windows on this computer. REQUIRES:
+  // workload, clock and measuring outlive this object.
+  EvaluationThread(const Workload& workload, const PlacerOptions& options, StageClock& clock,
+                   const std::atomic<bool>& measuring);
   ~EvaluationThread();
 
   // Has this policy evaluated next. It replaces a policy that still waits; an evaluation that has begun is finished.
@@ -43,6 +47,7 @@ class EvaluationThread {
   const Workload& workload_;
   const PlacerOptions options_;
   StageClock& clock_;
+  PausingWork work_;
   Mutex mu_;
   CondVar changed_;
   std::shared_ptr<const PolicyWeights> waiting_ EMPLACE_GUARDED_BY(mu_);

@@ -29,7 +29,7 @@ bool ActorRegistry::HasRoomFor(const std::string& name) const {
          });
 }
 
-bool ActorRegistry::Join(const ActorKey& key, const PeerId& peer, const std::string& name, Time now) {
+bool ActorRegistry::Join(const ActorKey& key, const PeerId& peer, const std::string& name, Time now, bool measures) {
   // A heartbeat would bring an earlier one back.
   const ActorKey first_incarnation{key.actor_id, 0};
   for (auto old = actors_.lower_bound(first_incarnation); old != actors_.end() && old->first < key; ++old) {
@@ -43,7 +43,10 @@ bool ActorRegistry::Join(const ActorKey& key, const PeerId& peer, const std::str
     ++alive_;
   }
   if (known == actors_.end()) LogInfo(StrCat("'", name, "' joins as ", ActorName(key)));
-  actors_[key] = {.peer = peer, .name = name, .last_heard = now};
+  const double window_s = known == actors_.end() ? 0 : known->second.window_s;
+  actors_[key] = {
+      .peer = peer, .name = name, .last_heard = now, .measures = measures, .joined = now, .window_s = window_s};
+  if (measures) measuring_ids_.insert(key.actor_id);
   NoteWork(now);  // It is given time for some.
   return true;
 }
@@ -56,8 +59,35 @@ bool ActorRegistry::MarkHeard(const ActorKey& key, const PeerId& peer, Time now)
     LogInfo(StrCat(ActorName(key), " is heard again"));
     ++alive_;
   }
-  actor = {.peer = peer, .name = std::move(actor.name), .last_heard = now};
+  actor.gone = false;
+  actor.peer = peer;
+  actor.last_heard = now;
   return true;
+}
+
+void ActorRegistry::NoteWindows(const ActorKey& key, double window_s, Time now) {
+  const auto found = actors_.find(key);
+  if (found == actors_.end() || !found->second.measures) return;
+  found->second.window_s = std::min(window_s, SecondsBetween(found->second.joined, now));
+}
+
+std::vector<ActorKey> ActorRegistry::Measuring() const {
+  std::vector<ActorKey> measuring;
+  for (const auto& [key, actor] : actors_) {
+    if (actor.measures && !actor.gone) measuring.push_back(key);
+  }
+  return measuring;
+}
+
+double ActorRegistry::window_s() const {
+  double sum = 0;
+  for (const auto& [key, actor] : actors_) sum += actor.window_s;
+  return sum;
+}
+
+void ActorRegistry::WithPeerOf(const ActorKey& key, const std::function<void(const PeerId&)>& visit) const {
+  const auto found = actors_.find(key);
+  if (found != actors_.end() && !found->second.gone) visit(found->second.peer);
 }
 
 bool ActorRegistry::Leave(const ActorKey& key) {

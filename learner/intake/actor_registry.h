@@ -7,7 +7,9 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
+#include <vector>
 
 #include "common/trajectory.h"
 #include "common/wire/learner_endpoint.h"
@@ -30,9 +32,20 @@ class ActorRegistry {
   // Whether an actor of this name can join: there is room for one more, or it replaces one.
   bool HasRoomFor(const std::string& name) const;
   // Adds an actor, which replaces its earlier incarnations. Returns false when there is no room for one more.
-  bool Join(const ActorKey& actor, const PeerId& peer, const std::string& name, Time now);
+  // measures: its rewards are measured on hardware.
+  bool Join(const ActorKey& actor, const PeerId& peer, const std::string& name, Time now, bool measures = false);
   // Notes that the actor was heard over the connection `peer`. Returns false when it has not joined.
   bool MarkHeard(const ActorKey& actor, const PeerId& peer, Time now);
+  // Notes for how long the actor says its measuring windows were open; no more than there was time since it joined.
+  void NoteWindows(const ActorKey& actor, double window_s, Time now);
+  // Whether an actor of this id has joined as one that measures.
+  bool Measures(uint32_t actor_id) const { return measuring_ids_.contains(actor_id); }
+  // The actors that measure and are not gone.
+  std::vector<ActorKey> Measuring() const;
+  // Seconds for which windows were open, over all actors, gone ones included.
+  double window_s() const;
+  // Calls `visit` for this actor if it is not gone.
+  void WithPeerOf(const ActorKey& actor, const std::function<void(const PeerId&)>& visit) const;
   // Notes that the actor has ended. Returns false when it has not joined.
   bool Leave(const ActorKey& actor);
   bool HasJoined(const ActorKey& actor) const { return actors_.contains(actor); }
@@ -58,12 +71,16 @@ class ActorRegistry {
     std::string name;
     Time last_heard;
     bool gone = false;
+    bool measures = false;
+    Time joined = {};
+    double window_s = 0;
   };
   void CountAsGone(const ActorKey& key, Actor& actor);
 
   const Limits limits_;
   const std::function<void(const ActorKey&)> on_gone_;
   std::map<ActorKey, Actor> actors_;
+  std::set<uint32_t> measuring_ids_;
   int64_t alive_ = 0;  // Number of actors that are not gone.
   Time last_work_;
   Time last_hang_check_;  // When FindHang was last called.

@@ -27,8 +27,10 @@ std::optional<std::string> BestPlacements::Consider(const Trajectory& trajectory
     makespan_us = end.makespan_us;
     point = trajectory.rho.size() - 1;
   }
-  // What fits in memory has no penalty in its rho.
-  for (const size_t claim : ClaimsBelow(Rho(environment_, makespan_us, {}, {}), 0, trajectory)) {
+  // What fits in memory has no penalty in its rho. Measured rewards are no claims about the simulator.
+  const bool simulated = trajectory.claim == Claim::kSimulated;
+  for (const size_t claim :
+       simulated ? ClaimsBelow(Rho(environment_, makespan_us, {}, {}), 0, trajectory) : std::vector<size_t>()) {
     TrajectoryChecker::Outcome outcome = checker.CheckPoint(trajectory, claim);
     if (outcome.reason) return std::move(outcome.reason);
     if (!outcome.feasible) continue;

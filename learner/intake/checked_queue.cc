@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "common/error.h"
+#include "common/pausing_work.h"
 #include "common/strings.h"
 #include "policy/policy_kind.h"
 #include "simulator/environment/environment_config.h"
@@ -18,6 +19,12 @@ void CheckedQueue::Reject(const Trajectory& trajectory, const std::string& reaso
   rejections_.Warn(
       StrCat("episode ", trajectory.sequence, " of ", ActorName(trajectory.actor), " is rejected: ", reason));
   ledger_.CountRejected(trajectory.actor);
+}
+
+void CheckedQueue::RejectFalse(const Trajectory& trajectory, const std::string& reason, std::string sender) {
+  Reject(trajectory, reason);
+  const MutexLock lock(mu_);
+  if (!sender.empty()) accused_.push_back(std::move(sender));
 }
 
 CheckedQueue::CheckedQueue(const std::vector<PlacementTask>& tasks, const PolicyKind& kind,
@@ -37,10 +44,13 @@ CheckedQueue::CheckedQueue(const std::vector<PlacementTask>& tasks, const Policy
 
 CheckedQueue::~CheckedQueue() { Close(); }
 
-bool CheckedQueue::Push(Trajectory&& trajectory, std::string sender) {
+bool CheckedQueue::Push(Trajectory&& trajectory, std::string sender, bool measured_again) {
   const MutexLock lock(mu_);
   if (closed_ || items_.size() >= options_.capacity) return false;
-  items_.push_back({.sender = std::move(sender), .episode = {.trajectory = std::move(trajectory)}});
+  const Proof proof = trajectory.claim == Claim::kSimulated ? Proof::kSimulated
+                      : measured_again                      ? Proof::kMeasuredAgain
+                                                            : Proof::kUnverified;
+  items_.push_back({.sender = std::move(sender), .episode = {.trajectory = std::move(trajectory), .proof = proof}});
   if (unchecked_ == items_.end()) --unchecked_;
   arrived_.NotifyOne();
   return true;
@@ -95,7 +105,7 @@ CheckedQueue::Counts CheckedQueue::counts() const {
 void CheckedQueue::Run(const EnvironmentConfig& environment) {
   pthread_setname_np(pthread_self(), "checks");  // For profilers and top.
   try {
-    TrajectoryChecker checker(tasks_, kind_, environment);
+    TrajectoryChecker checker(tasks_, kind_, environment, options_.hardware);
     CheckAll(checker);
   } catch (const std::exception& error) {
     const MutexLock lock(mu_);
@@ -108,6 +118,8 @@ void CheckedQueue::Run(const EnvironmentConfig& environment) {
 }
 
 void CheckedQueue::CheckAll(TrajectoryChecker& checker) {
+  static const std::atomic<bool> never = false;
+  PausingWork pausing(options_.measuring != nullptr ? *options_.measuring : never);
   while (true) {
     Items::iterator item;
     {
@@ -116,6 +128,7 @@ void CheckedQueue::CheckAll(TrajectoryChecker& checker) {
       if (unchecked_ == items_.end()) return;
       item = unchecked_++;
     }
+    const PausingWork::Unit unit(pausing);
     const StageWork work(clock_);
     // Until it is sound, nobody else touches the item.
     TrajectoryChecker::Outcome outcome = checker.Check(item->episode.trajectory);
@@ -139,6 +152,10 @@ void CheckedQueue::MarkSound(Item& item, const TrajectoryChecker::Outcome& outco
   episode.makespan_us = outcome.makespan_us;
   episode.ratio = task.RatioToSingleDevice(outcome.makespan_us);
   episode.feasible = outcome.feasible;
+  episode.measured_ratio = outcome.measured_ratio;
+  if (episode.proof != Proof::kSimulated) {
+    ledger_.CountMeasured(episode.trajectory.actor, episode.proof == Proof::kMeasuredAgain);
+  }
   item.sound = true;
   ++counts_.episodes;
   counts_.steps += std::ssize(episode.trajectory.actions);

@@ -3,6 +3,7 @@
 // receiving thread does nothing that takes long, and updates are computed while the next episodes are checked.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <list>
@@ -20,6 +21,7 @@
 #include "learner/intake/trajectory_check.h"
 #include "learner/stage_clock.h"
 #include "policy/policy_kind.h"
+#include "policy/run_config.h"
 #include "simulator/environment/environment_config.h"
 #include "simulator/environment/placement_task.h"
 
@@ -35,6 +37,9 @@ class CheckedQueue {
   struct Options {
     size_t capacity = 1;  // The most trajectories in the queue, those being checked included.
     size_t threads = 1;   // Number of checking threads; each has simulators of its own.
+    HardwareConfig hardware = {};
+    // Whether actors measure on hardware: the checks then pause for their windows on this computer. nullptr: none do.
+    const std::atomic<bool>* measuring = nullptr;
   };
 
   // `clock` counts as busy while all threads check, since others then wait for them. `placements` considers every
@@ -45,7 +50,8 @@ class CheckedQueue {
 
   // Returns false when there is no room or the queue is closed; the trajectory is then unchanged. REQUIRES: the
   // trajectory has passed CheckShape, and the ledger has admitted it. sender: the peer that sent it, for TakeAccused.
-  bool Push(Trajectory&& trajectory, std::string sender = "");
+  // measured_again: another actor has confirmed its measured rewards.
+  bool Push(Trajectory&& trajectory, std::string sender = "", bool measured_again = false);
   // Returns whether there is room; waits for it for at most `timeout`.
   bool HasRoom(std::chrono::milliseconds timeout = std::chrono::milliseconds(0)) const;
 
@@ -56,6 +62,8 @@ class CheckedQueue {
 
   // Counts a trajectory as rejected that the ledger has admitted, and logs the reason, unless much was logged of late.
   void Reject(const Trajectory& trajectory, const std::string& reason);
+  // Does the same for one whose claims are false, and accuses its sender.
+  void RejectFalse(const Trajectory& trajectory, const std::string& reason, std::string sender);
 
   // Returns the senders of episodes that have not passed since the last call: a sender once for each of them.
   std::vector<std::string> TakeAccused();
@@ -68,7 +76,7 @@ class CheckedQueue {
  private:
   struct Item {
     std::string sender;
-    Episode episode;     // Only its trajectory is set until `sound` is.
+    Episode episode;     // Only its trajectory and proof are set until `sound` is.
     bool sound = false;  // The episode has passed the check.
   };
   using Items = std::list<Item>;  // A list: the item that a thread checks stays valid while others come and go.

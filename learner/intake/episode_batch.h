@@ -24,6 +24,9 @@ struct BatchStats {
   int64_t lag_min = 0;
   double lag_mean = 0;
   int64_t lag_max = 0;
+  int64_t measured = 0;            // Episodes with measured rewards,
+  int64_t measured_again = 0;      // those of them that another actor has confirmed,
+  double mean_measured_ratio = 0;  // and the mean of the ratios that they have measured; NaN: there is none.
 };
 // `current` is the version from which the update starts. REQUIRES: the batch is not empty.
 BatchStats StatsOf(const std::vector<Episode>& batch, PolicyVersion current);

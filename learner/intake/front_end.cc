@@ -12,6 +12,7 @@
 #include "common/strings.h"
 #include "common/wire/codec.h"
 #include "policy/policy_kinds.h"
+#include "simulator/graph/graph_io.h"
 
 namespace emplace {
 namespace {
@@ -57,7 +58,7 @@ bool IsGoodName(const std::string& name) {
 
 FrontEnd::FrontEnd(const std::vector<PlacementTask>& tasks, const RunConfig& config, Ledger& ledger,
                    BestPlacements& placements, std::shared_ptr<const PolicyWeights> weights, StageClocks& clocks,
-                   EpisodeDealer* dealer)
+                   EpisodeDealer* dealer, const std::optional<RunnableGraphs>& runnable, std::atomic<bool>* measuring)
     : tasks_(tasks),
       config_(config),
       kind_(FindPolicyKind(config.policy.kind)),
@@ -66,9 +67,13 @@ FrontEnd::FrontEnd(const std::vector<PlacementTask>& tasks, const RunConfig& con
       ledger_(ledger),
       clock_(clocks[Stage::kReceive]),
       dealer_(dealer),
+      runnable_(runnable),
+      measuring_(measuring),
       queue_(tasks, kind_, config.environment,
              {.capacity = static_cast<size_t>(config.learner.buffer),
-              .threads = static_cast<size_t>(config.learner.check_threads)},
+              .threads = static_cast<size_t>(config.learner.check_threads),
+              .hardware = config.hardware,
+              .measuring = measuring},
              ledger, placements, clocks[Stage::kCheck]),
       registry_({.silent_s = config.learner.actor_timeout_s,
                  .hang_s = config.learner.watchdog_s,
@@ -76,6 +81,7 @@ FrontEnd::FrontEnd(const std::vector<PlacementTask>& tasks, const RunConfig& con
                 [this](const ActorKey& actor) {
                   if (dealer_ != nullptr) dealer_->TakeBack(actor);
                 }),
+      audit_(tasks, kind_, config.environment, config.hardware, RandomSession()),
       weights_(std::move(weights)) {
   // The sockets belong to the thread; whether they could be bound comes back through the promise.
   std::promise<std::string> bound;
@@ -136,7 +142,7 @@ void FrontEnd::Run(std::promise<std::string> bound) {
   trajectories_address_ = endpoint->trajectories_address();
   bound.set_value(endpoint->control_address());
   try {
-    MakeWelcome();
+    welcome_.emplace(WelcomeToAll());
     clock_.Busy();
     Serve(*endpoint);
   } catch (const std::exception& error) {
@@ -149,13 +155,29 @@ void FrontEnd::Run(std::promise<std::string> bound) {
   clock_.Waiting();
 }
 
-void FrontEnd::MakeWelcome() {
+Welcome FrontEnd::WelcomeToAll() const {
   Welcome welcome;
   welcome.session = session_;
   welcome.config_yaml = config_yaml_;
   welcome.trajectories_endpoint = trajectories_address_;
   for (const PlacementTask& task : tasks_) welcome.tasks.push_back(ToBundle(task));
-  welcome_.emplace(welcome);
+  return welcome;
+}
+
+void FrontEnd::MakeWelcomeForMeasuring() {
+  if (measuring_welcome_) return;
+  Welcome welcome = WelcomeToAll();
+  welcome.machine = ClusterToYaml(runnable_->machine);
+  for (const OpGraph& graph : runnable_->graphs) welcome.graphs.push_back(GraphToJson(graph));
+  measuring_welcome_.emplace(welcome);
+}
+
+std::optional<std::string> FrontEnd::WhyNoMeasuring() const {
+  if (config_.training.lockstep()) {
+    return "training.sync is lockstep, expected async for actors that measure: nobody can repeat their rewards";
+  }
+  if (!runnable_) return "this learner has no graphs that can be run, expected an actor that simulates";
+  return std::nullopt;
 }
 
 void FrontEnd::Serve(LearnerEndpoint& endpoint) {
@@ -168,6 +190,7 @@ void FrontEnd::Serve(LearnerEndpoint& endpoint) {
       registry_.ForEachAlive([&](const ActorKey&, const PeerId& peer) { endpoint.Send(peer, stop); });
       told_to_stop = true;
     }
+    PassAudited();
     const bool room = WaitForRoom();
     // Never waits: so the time in it, decoding above all, is work.
     auto received = endpoint.Receive(std::chrono::milliseconds(0), room);
@@ -213,7 +236,7 @@ void FrontEnd::AnnounceNewWeights(LearnerEndpoint& endpoint) {
   reply.hash = WeightsHash(reply.blob);
   weights_reply_.emplace(reply);
   announced_ = newest->version;
-  const SharedMessage notice(Notice{session_, announced_});
+  const SharedMessage notice(Notice{session_, announced_, !registry_.Measuring().empty()});
   registry_.ForEachAlive([&](const ActorKey&, const PeerId& peer) { endpoint.Send(peer, notice); });
 }
 
@@ -240,6 +263,10 @@ void FrontEnd::Handle(LearnerEndpoint& endpoint, const FromActor& from, const He
     stranger_warnings_.Warn(StrCat("a process is refused that would join as '", hello.name, "' with another key"));
     return;
   }
+  if (const std::optional<std::string> why = hello.measures ? WhyNoMeasuring() : std::nullopt) {
+    endpoint.Send(id, Refusal{*why});
+    return;
+  }
   const auto now =
       std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch());
   // Before it leaves a trace.
@@ -256,11 +283,12 @@ void FrontEnd::Handle(LearnerEndpoint& endpoint, const FromActor& from, const He
   owners_.NoteJoined(hello.name, actor.actor_id, from.key);
   for (const Incarnation& earlier : hello.earlier)
     ledger_.Adopt(hello.name, earlier.number, earlier.nonce, now.count());
-  if (!registry_.Join(actor, id, hello.name, Clock::now())) {
+  if (!registry_.Join(actor, id, hello.name, Clock::now(), hello.measures)) {
     RefuseBeyondCapacity(endpoint, id);
     return;
   }
-  endpoint.SendWelcome(id, *welcome_, actor);
+  if (hello.measures) MakeWelcomeForMeasuring();
+  endpoint.SendWelcome(id, hello.measures ? *measuring_welcome_ : *welcome_, actor);
   if (stopping_) endpoint.Send(id, Stop{});
 }
 
@@ -285,10 +313,11 @@ void FrontEnd::RefuseBeyondCapacity(LearnerEndpoint& endpoint, const PeerId& id)
 
 void FrontEnd::Handle(LearnerEndpoint& endpoint, const FromActor& from, const Heartbeat& heartbeat) {
   // An actor of an earlier session learns from the reply that it has to say Hello again.
-  endpoint.Send(from.peer, Notice{session_, announced_});
+  endpoint.Send(from.peer, Notice{session_, announced_, !registry_.Measuring().empty()});
   if (heartbeat.session != session_ || !IsOf(heartbeat.actor, from.key)) return;
   ledger_.NoteProduced(heartbeat.actor, heartbeat.produced);
   if (!registry_.MarkHeard(heartbeat.actor, from.peer, Clock::now())) return;
+  registry_.NoteWindows(heartbeat.actor, static_cast<double>(heartbeat.window_us) * 1e-6, Clock::now());
   if (stopping_) endpoint.Send(from.peer, Stop{});
 }
 
@@ -311,6 +340,10 @@ void FrontEnd::Handle(LearnerEndpoint& /*endpoint*/, const FromActor& from, cons
   LogInfo(StrCat(ActorName(goodbye.actor), " said goodbye after ", goodbye.produced, " episodes"));
 }
 
+void FrontEnd::Handle(LearnerEndpoint& /*endpoint*/, const FromActor& from, const MeasureReply& reply) {
+  if (IsOf(reply.actor, from.key)) audit_.Answer(reply);
+}
+
 void FrontEnd::Receive(LearnerEndpoint& endpoint, SentTrajectory sent) {
   Trajectory& trajectory = sent.trajectory;
   const ActorKey actor = trajectory.actor;
@@ -328,6 +361,9 @@ void FrontEnd::Receive(LearnerEndpoint& endpoint, SentTrajectory sent) {
     return;
   }
   std::optional<std::string> reason = CheckShape(tasks_, kind_, trajectory);
+  if (!reason && trajectory.claim == Claim::kMeasured && !registry_.Measures(actor.actor_id)) {
+    reason = "its rewards are measured, and its actor has joined as one that simulates";
+  }
   if (!reason && trajectory.policy_version > announced_) {
     // Played for a learner that is no more, with weights that went with it.
     const bool possible = trajectory.policy_version <= static_cast<PolicyVersion>(config_.training.iterations);
@@ -342,8 +378,39 @@ void FrontEnd::Receive(LearnerEndpoint& endpoint, SentTrajectory sent) {
     endpoint.Blame(sent);
     return;
   }
+  if (trajectory.claim == Claim::kMeasured && HoldForAudit(endpoint, trajectory, sent.peer)) return;
   // There is room: this thread alone pushes, and it looked before it received. Closed: the check has failed.
   if (!queue_.Push(std::move(trajectory), std::move(sent.peer))) ledger_.CountStale(actor);
+}
+
+// Returns whether the audit has taken the trajectory.
+bool FrontEnd::HoldForAudit(LearnerEndpoint& endpoint, Trajectory& trajectory, const PeerId& sender) {
+  if (stopping_) return false;
+  const std::optional<MeasurementAudit::Order> order =
+      audit_.Begin(trajectory, sender, registry_.Measuring(), Clock::now());
+  if (!order) return false;
+  registry_.WithPeerOf(order->to, [&](const PeerId& peer) { endpoint.Send(peer, order->request); });
+  return true;
+}
+
+// Passes on the episodes that the audit gives back, as far as there is room. At the end none is waited for.
+void FrontEnd::PassAudited() {
+  for (MeasurementAudit::Verdict& verdict : stopping_ ? audit_.TakeAll() : audit_.TakeVerdicts(Clock::now())) {
+    audited_.push_back(std::move(verdict));
+  }
+  while (!audited_.empty()) {
+    MeasurementAudit::Verdict& verdict = audited_.front();
+    if (verdict.result == MeasurementAudit::Result::kFalse) {
+      queue_.RejectFalse(verdict.trajectory, verdict.reason, std::move(verdict.sender));
+    } else if (queue_.HasRoom()) {
+      const ActorKey actor = verdict.trajectory.actor;
+      const bool again = verdict.result == MeasurementAudit::Result::kConfirmed;
+      if (!queue_.Push(std::move(verdict.trajectory), std::move(verdict.sender), again)) ledger_.CountStale(actor);
+    } else {
+      return;
+    }
+    audited_.pop_front();
+  }
 }
 
 void FrontEnd::CheckActors(LearnerEndpoint& endpoint) {
@@ -362,7 +429,11 @@ void FrontEnd::CheckActors(LearnerEndpoint& endpoint) {
   registry_.ForEachAlive([&](const ActorKey& actor, const PeerId&) { under_way += ledger_.UnderWay(actor); });
   uint64_t owed = 0;
   for (const ActorKey& actor : left_) owed += ledger_.UnderWay(actor);
+  const int64_t measuring = std::ssize(registry_.Measuring());
+  if (measuring_ != nullptr) *measuring_ = measuring > 0;
   const MutexLock lock(mu_);
+  stats_.measuring = measuring;
+  stats_.window_s = registry_.window_s();
   stats_.actors_alive = registry_.alive();
   stats_.actors_gone = registry_.gone();
   stats_.under_way = static_cast<int64_t>(under_way);
@@ -408,6 +479,9 @@ void FrontEnd::Finish(std::chrono::milliseconds timeout) {
   thread_.join();
   queue_.Close();
   CountQueuedAsStale();
+  // The thread is gone: what the audit or the full queue still held finds no update any more.
+  for (const MeasurementAudit::Verdict& verdict : audit_.TakeAll()) ledger_.CountStale(verdict.trajectory.actor);
+  for (const MeasurementAudit::Verdict& verdict : audited_) ledger_.CountStale(verdict.trajectory.actor);
 }
 
 }  // namespace emplace

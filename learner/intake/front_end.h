@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <deque>
 #include <future>
 #include <memory>
 #include <optional>
@@ -25,11 +26,14 @@
 #include "learner/intake/episode.h"
 #include "learner/intake/episode_dealer.h"
 #include "learner/intake/ledger.h"
+#include "learner/intake/measurement_audit.h"
 #include "learner/stage_clock.h"
 #include "policy/policy_kind.h"
 #include "policy/policy_weights.h"
 #include "policy/run_config.h"
 #include "simulator/environment/placement_task.h"
+#include "simulator/graph/op_graph.h"
+#include "simulator/machine/cluster.h"
 
 namespace emplace {
 
@@ -47,14 +51,24 @@ struct FrontEndStats {
   int64_t under_way = 0;    // Episodes that live actors have finished and that have not arrived.
   int64_t owed = 0;         // Episodes that actors have sent before their goodbyes at the end, and that are not here.
   double blocked_s = 0;     // Seconds with a full queue.
+  int64_t measuring = 0;    // Live actors that measure on hardware.
+  double window_s = 0;      // Seconds for which measuring windows were open, over all actors.
+};
+
+// What an actor needs to run the graphs of the tasks.
+struct RunnableGraphs {
+  const std::vector<OpGraph>& graphs;  // [tasks]
+  const Cluster& machine;
 };
 
 class FrontEnd {
  public:
-  // Opens the ports; throws RunFailed when one is taken. `dealer` is nullptr unless training is in lockstep. REQUIRES:
-  // tasks, ledger, placements, clocks and dealer outlive the front end.
+  // Opens the ports; throws RunFailed when one is taken. `dealer` is nullptr unless training is in lockstep.
+  // `runnable` is what actors that measure get; nullopt: none may join. `measuring` says whether any are here; it may
+  // be nullptr. REQUIRES: all that is handed in by reference or pointer outlives the front end.
   FrontEnd(const std::vector<PlacementTask>& tasks, const RunConfig& config, Ledger& ledger, BestPlacements& placements,
-           std::shared_ptr<const PolicyWeights> weights, StageClocks& clocks, EpisodeDealer* dealer = nullptr);
+           std::shared_ptr<const PolicyWeights> weights, StageClocks& clocks, EpisodeDealer* dealer = nullptr,
+           const std::optional<RunnableGraphs>& runnable = {}, std::atomic<bool>* measuring = nullptr);
   ~FrontEnd();
 
   const std::string& address() const { return address_; }  // The control address, which actors are started with.
@@ -76,7 +90,10 @@ class FrontEnd {
   static constexpr PeerGuard::Limits kHelloLimits = {.messages_per_s = 1, .burst = 4};
 
   void Run(std::promise<std::string> bound);
-  void MakeWelcome();
+  Welcome WelcomeToAll() const;
+  void MakeWelcomeForMeasuring();
+  // Why no actor that measures may join; nullopt: it may.
+  std::optional<std::string> WhyNoMeasuring() const;
   void Serve(LearnerEndpoint& endpoint);
   bool WaitForRoom();  // Returns whether the queue has room; waits only for a moment.
   void WaitForMessage(LearnerEndpoint& endpoint);
@@ -86,9 +103,12 @@ class FrontEnd {
   void Handle(LearnerEndpoint& endpoint, const FromActor& from, const WeightsRequest& request);
   void Handle(LearnerEndpoint& endpoint, const FromActor& from, const WorkRequest& request);
   void Handle(LearnerEndpoint& endpoint, const FromActor& from, const Goodbye& goodbye);
+  void Handle(LearnerEndpoint& endpoint, const FromActor& from, const MeasureReply& reply);
   bool IsOf(const ActorKey& actor, const std::string& key);
   void RefuseBeyondCapacity(LearnerEndpoint& endpoint, const PeerId& id);
   void Receive(LearnerEndpoint& endpoint, SentTrajectory sent);
+  bool HoldForAudit(LearnerEndpoint& endpoint, Trajectory& trajectory, const PeerId& sender);
+  void PassAudited();
   void AnnounceNewWeights(LearnerEndpoint& endpoint);
   void CheckActors(LearnerEndpoint& endpoint);
   void CheckConnections(std::chrono::steady_clock::time_point now);
@@ -103,6 +123,8 @@ class FrontEnd {
   Ledger& ledger_;
   StageClock& clock_;
   EpisodeDealer* const dealer_;
+  const std::optional<RunnableGraphs> runnable_;
+  std::atomic<bool>* const measuring_;
   CheckedQueue queue_;
   std::string address_;
 
@@ -112,8 +134,11 @@ class FrontEnd {
   ActorOwners owners_;
   PeerGuard hellos_{kHelloLimits};
   PolicyVersion announced_ = 0;
-  std::optional<SharedMessage> weights_reply_;  // Serialized once for each version.
-  std::optional<SharedMessage> welcome_;        // Serialized once; each actor's key is put in.
+  std::optional<SharedMessage> weights_reply_;      // Serialized once for each version.
+  std::optional<SharedMessage> welcome_;            // Serialized once; each actor's key is put in.
+  std::optional<SharedMessage> measuring_welcome_;  // The same with the graphs' ops, made when one asks for it.
+  MeasurementAudit audit_;
+  std::deque<MeasurementAudit::Verdict> audited_;  // Episodes that wait for room in the queue.
   bool warned_of_room_ = false;
   int64_t sound_before_ = 0;        // Sound episodes when CheckActors last looked.
   int64_t strangers_ = 0;           // Messages in the name of actors that have not joined, or that are another key's.

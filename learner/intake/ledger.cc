@@ -19,7 +19,9 @@ OrderedJson CountsToJson(const LedgerCounts& counts) {
           {"trained", counts.trained},
           {"stale", counts.stale},
           {"rejected", counts.rejected},
-          {"lost", counts.lost}};
+          {"lost", counts.lost},
+          {"measured", counts.measured},
+          {"measured_again", counts.measured_again}};
 }
 
 uint64_t Used(const LedgerCounts& counts) { return counts.trained + counts.stale + counts.rejected; }
@@ -48,6 +50,9 @@ void ReadIncarnation(const nlohmann::json& json, Incarnation& incarnation) {
   incarnation.counts.trained = number("trained");
   incarnation.counts.stale = number("stale");
   incarnation.counts.rejected = number("rejected");
+  // Ledgers of earlier versions have none.
+  if (json.contains("measured")) incarnation.counts.measured = number("measured");
+  if (json.contains("measured_again")) incarnation.counts.measured_again = number("measured_again");
   if (incarnation.highest > incarnation.counts.produced) {
     throw BadInput(StrCat("ledger: episode ", incarnation.highest, " has come, expected at most the ",
                           incarnation.counts.produced, " produced"));
@@ -69,6 +74,11 @@ void ReadIncarnation(const nlohmann::json& json, Incarnation& incarnation) {
     throw BadInput(StrCat("ledger: ", Used(incarnation.counts), " episodes were used, expected at most the ", come,
                           " that have come"));
   }
+  if (incarnation.counts.measured > come || incarnation.counts.measured_again > incarnation.counts.measured) {
+    throw BadInput(StrCat("ledger: ", incarnation.counts.measured, " episodes were measured, and ",
+                          incarnation.counts.measured_again, " of them again, expected at most the ", come,
+                          " that have come"));
+  }
 }
 
 // No number that FromJson would refuse gets in.
@@ -86,6 +96,8 @@ LedgerCounts& LedgerCounts::operator+=(const LedgerCounts& other) {
   stale += other.stale;
   rejected += other.rejected;
   lost += other.lost;
+  measured += other.measured;
+  measured_again += other.measured_again;
   return *this;
 }
 
@@ -184,6 +196,14 @@ void Ledger::Count(const ActorKey& actor, uint64_t LedgerCounts::*what) {
   ++(incarnation->counts.*what);
 }
 
+void Ledger::CountMeasured(const ActorKey& actor, bool again) {
+  const MutexLock lock(mu_);
+  Incarnation* const incarnation = Find(actor);
+  EMPLACE_CHECK(incarnation != nullptr && incarnation->counts.measured < incarnation->counts.produced);
+  ++incarnation->counts.measured;
+  if (again) ++incarnation->counts.measured_again;
+}
+
 LedgerCounts Ledger::CountsOf(const Actor& actor) {
   LedgerCounts sum;
   for (const auto& [number, incarnation] : actor.incarnations) sum += incarnation.counts;
@@ -227,6 +247,10 @@ std::string Ledger::ToJson() const {
     for (const auto& [number, incarnation] : actor.incarnations) {
       OrderedJson entry = CountsToJson(incarnation.counts);
       entry.erase("lost");  // Follows from the others.
+      // Without measured rewards, what is saved is what it was before there were any.
+      for (const char* const key : {"measured", "measured_again"}) {
+        if (entry[key] == 0) entry.erase(key);
+      }
       entry["incarnation"] = number;
       entry["nonce"] = incarnation.nonce;
       entry["highest"] = incarnation.highest;

@@ -21,6 +21,10 @@ struct LedgerCounts {
   uint64_t stale = 0;     // Episodes that arrived too old, or after the last update.
   uint64_t rejected = 0;  // Episodes that did not pass a check.
   uint64_t lost = 0;      // The rest: episodes that never arrived or, while the run goes on, are still on the way.
+  // Of all these, episodes that have passed the checks with rewards measured on hardware, and of those, episodes that
+  // another actor has confirmed by measuring again. The others' rewards are unverified.
+  uint64_t measured = 0;
+  uint64_t measured_again = 0;
 
   LedgerCounts& operator+=(const LedgerCounts& other);
 };
@@ -54,12 +58,16 @@ class Ledger {
   void CountTrained(const ActorKey& actor) { Count(actor, &LedgerCounts::trained); }
   void CountStale(const ActorKey& actor) { Count(actor, &LedgerCounts::stale); }
   void CountRejected(const ActorKey& actor) { Count(actor, &LedgerCounts::rejected); }
+  // Notes that an admitted episode has passed the checks with measured rewards; it is counted besides. again: another
+  // actor has confirmed them.
+  void CountMeasured(const ActorKey& actor, bool again);
 
   // These balance at any time, because `lost` is computed as the rest.
   LedgerCounts Total() const;
   std::map<std::string, LedgerCounts> ByActor() const;
 
-  // The text of ledger.json: {"total": {...}, "actors": {name: {..., "incarnations": n}}}.
+  // The text of ledger.json: {"total": {...}, "actors": {name: {..., "incarnations": n}}}, with
+  // every count by its name.
   std::string Summary() const;
   // The whole state as text for a checkpoint, and back. FromJson throws BadInput for damaged text. Episodes that had
   // come but were not counted yet when the state was saved stay lost.

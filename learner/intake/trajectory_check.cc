@@ -38,10 +38,11 @@ std::optional<std::string> CheckShape(const std::vector<PlacementTask>& tasks, c
 }
 
 TrajectoryChecker::TrajectoryChecker(const std::vector<PlacementTask>& tasks, const PolicyKind& kind,
-                                     const EnvironmentConfig& config, uint64_t seed)
+                                     const EnvironmentConfig& config, const HardwareConfig& hardware, uint64_t seed)
     : tasks_(tasks),
       kind_(kind),
       config_(config),
+      hardware_(hardware),
       rng_(seed),
       least_rho_(Rho(config, 0, {}, {})),
       measures_(tasks.size()) {
@@ -51,8 +52,7 @@ TrajectoryChecker::TrajectoryChecker(const std::vector<PlacementTask>& tasks, co
 }
 
 // One false rho can outweigh all that is true, since advantages are scaled by what their graph has shown.
-std::optional<std::string> TrajectoryChecker::CheckRewards(const Trajectory& trajectory) {
-  const double greatest = greatest_rho_[trajectory.graph];
+std::optional<std::string> TrajectoryChecker::CheckRewards(const Trajectory& trajectory, double greatest) const {
   for (const float rho : trajectory.rho) {
     const auto value = static_cast<double>(rho);
     if (value < least_rho_ - kRhoTolerance * std::abs(least_rho_) ||
@@ -74,14 +74,15 @@ TrajectoryChecker::Outcome TrajectoryChecker::Check(const Trajectory& trajectory
     case Claim::kSimulated:
       return CheckSimulated(trajectory);
     case Claim::kMeasured:
-      return {.reason = "its rewards are measured, and this run has nobody to measure them again"};
+      return CheckMeasured(trajectory);
   }
   EMPLACE_CHECK(false);
   return {};
 }
 
 TrajectoryChecker::Outcome TrajectoryChecker::CheckSimulated(const Trajectory& trajectory) {
-  if (std::optional<std::string> reason = CheckRewards(trajectory)) return {.reason = std::move(reason)};
+  const double greatest = greatest_rho_[trajectory.graph];
+  if (std::optional<std::string> reason = CheckRewards(trajectory, greatest)) return {.reason = std::move(reason)};
   const size_t last = trajectory.rho.size() - 1;
   const auto point = static_cast<size_t>(rng_.UniformInt(0, static_cast<int64_t>(last)));
   if (point < last) {
@@ -91,8 +92,40 @@ TrajectoryChecker::Outcome TrajectoryChecker::CheckSimulated(const Trajectory& t
   return CheckPoint(trajectory, last);
 }
 
-TrajectoryChecker::Outcome TrajectoryChecker::CheckPoint(const Trajectory& trajectory, size_t point) {
+TrajectoryChecker::Outcome TrajectoryChecker::CheckMeasured(const Trajectory& trajectory) {
+  const PlacementTask& task = tasks_[trajectory.graph];
+  if (task.single_device < 0) {
+    return {.reason = "its rewards are measured, and no device of its graph runs every op, for a reference"};
+  }
+  const double slowest_us = hardware_.penalty * task.single_device_us;
+  const double greatest = Rho(config_, slowest_us, {}, {}) + config_.memory_penalty_cap;
+  if (std::optional<std::string> reason = CheckRewards(trajectory, greatest)) return {.reason = std::move(reason)};
+  const size_t last = trajectory.rho.size() - 1;
+  const Measurement simulated = Simulate(trajectory, last);
   Outcome outcome;
+  outcome.makespan_us = simulated.makespan_us;
+  outcome.feasible = simulated.feasible;
+  if (!simulated.feasible) return outcome;
+  const double measured_us = MakespanUsOf(config_, static_cast<double>(trajectory.rho[last]));
+  outcome.measured_ratio = task.RatioToSingleDevice(measured_us);
+  outcome.feasible = measured_us < (1 - kRhoTolerance) * slowest_us;
+  return outcome;
+}
+
+std::optional<std::string> TrajectoryChecker::CheckAgain(const Trajectory& trajectory, size_t point,
+                                                         double makespan_us) {
+  const Measurement simulated = Simulate(trajectory, point);
+  const std::vector<int64_t>& memory_bytes = tasks_[trajectory.graph].sim.memory_bytes;
+  const double low = Rho(config_, makespan_us / hardware_.tolerance, simulated.peak_bytes, memory_bytes);
+  const double high = Rho(config_, makespan_us * hardware_.tolerance, simulated.peak_bytes, memory_bytes);
+  const auto claimed = static_cast<double>(trajectory.rho[point]);
+  const double rounding = kRhoTolerance * std::max(1.0, std::abs(claimed));
+  if (claimed >= low - rounding && claimed <= high + rounding) return std::nullopt;
+  return StrCat("its rho after ", point, " steps is ", claimed, ", and ", low, " to ", high,
+                " when its placement is measured again");
+}
+
+Measurement TrajectoryChecker::Simulate(const Trajectory& trajectory, size_t point) {
   const PlacementTask& task = tasks_[trajectory.graph];
   std::unique_ptr<Measure>& measure = measures_[trajectory.graph];
   if (!measure) measure = MakeSimulatedMeasure(task);
@@ -100,7 +133,13 @@ TrajectoryChecker::Outcome TrajectoryChecker::CheckPoint(const Trajectory& traje
   groups_.resize(static_cast<size_t>(task.groups.num_groups));
   kind_.PlacementAt(task, trajectory, point, groups_);
   task.Expand(groups_, op_placement_);
-  const Measurement measured = measure->Run(groups_, op_placement_);
+  return measure->Run(groups_, op_placement_);
+}
+
+TrajectoryChecker::Outcome TrajectoryChecker::CheckPoint(const Trajectory& trajectory, size_t point) {
+  Outcome outcome;
+  const PlacementTask& task = tasks_[trajectory.graph];
+  const Measurement measured = Simulate(trajectory, point);
   outcome.makespan_us = measured.makespan_us;
   outcome.feasible = measured.feasible;
   const double expected = Rho(config_, measured.makespan_us, measured.peak_bytes, task.sim.memory_bytes);

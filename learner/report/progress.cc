@@ -89,6 +89,10 @@ std::string Progress::Line(const Totals& totals) {
     line += "no update since the last line";
   }
   const LedgerCounts& ledger = totals.ledger;
+  if (totals.front_end.measuring > 0) {
+    line += Format(" | %lld measure, windows open %.0f%%", static_cast<long long>(totals.front_end.measuring),
+                   100 * std::max(0.0, totals.front_end.window_s - last_.front_end.window_s) / interval_s);
+  }
   line += Format(
       " | limited by %s | actors %lld (%lld gone) | %llu episodes: %llu trained %llu stale %llu rejected | %s left",
       Limit(totals).c_str(), static_cast<long long>(totals.front_end.actors_alive),

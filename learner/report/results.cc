@@ -61,6 +61,10 @@ void PrintLedger(const Ledger& ledger, const FrontEndStats& front_end, LineWrite
   };
   for (const auto& [name, counts] : ledger.ByActor()) add(name, counts);
   add("all", ledger.Total());
+  if (const LedgerCounts total = ledger.Total(); total.measured > 0) {
+    table += StrCat("\nwith measured rewards: ", total.measured, ", of which another actor has measured ",
+                    total.measured_again, " again; the others are unverified");
+  }
   if (front_end.duplicates > 0 || front_end.malformed > 0) {
     table += StrCat("\nrefused besides: ", front_end.duplicates, " duplicates, ", front_end.malformed,
                     " malformed messages");

@@ -30,6 +30,19 @@ double InUnit(RewardUnit unit, double seconds) {
   return 0;
 }
 
+double SecondsOf(RewardUnit unit, double time) {
+  switch (unit) {
+    case RewardUnit::kSeconds:
+      return time;
+    case RewardUnit::kLog:
+      return std::exp(time);
+    case RewardUnit::kSqrt:
+      return time * time;
+  }
+  EMPLACE_CHECK(false);
+  return 0;
+}
+
 }  // namespace
 
 double Rho(const EnvironmentConfig& config, double makespan_us, std::span<const int64_t> peak_bytes,
@@ -38,6 +51,8 @@ double Rho(const EnvironmentConfig& config, double makespan_us, std::span<const 
   const double gigabytes_over = static_cast<double>(BytesOver(peak_bytes, memory_bytes)) * 1e-9;
   return time + std::min(config.memory_penalty * gigabytes_over, config.memory_penalty_cap);
 }
+
+double MakespanUsOf(const EnvironmentConfig& config, double rho) { return SecondsOf(config.reward, rho) * 1e6; }
 
 PlacementEnv::PlacementEnv(const PlacementTask& task, const EnvironmentConfig& config,
                            const MeasureFactory& make_measure)

@@ -21,6 +21,9 @@ namespace emplace {
 double Rho(const EnvironmentConfig& config, double makespan_us, std::span<const int64_t> peak_bytes,
            std::span<const int64_t> memory_bytes);
 
+// The makespan in microseconds of a step that fits in memory and has this rho.
+double MakespanUsOf(const EnvironmentConfig& config, double rho);
+
 // Not thread-safe. Allocates in its constructor only.
 class PlacementEnv {
  public:

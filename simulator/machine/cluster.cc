@@ -99,6 +99,15 @@ Cluster ReadCluster(const YamlReader& reader, const YAML::Node& root) {
 
 Cluster ParseCluster(std::string_view yaml, const std::string& source) { return ReadYaml(yaml, source, ReadCluster); }
 
+Cluster ParseClusterWithoutFiles(std::string_view yaml, const std::string& source) {
+  return ReadYaml(yaml, source, [](const YamlReader& reader, const YAML::Node& root) {
+    if (root.IsMap() && root["topology"] && root["topology"].IsScalar()) {
+      throw reader.At(root["topology"], "topology names a file, expected a map");
+    }
+    return ReadCluster(reader, root);
+  });
+}
+
 Cluster LoadCluster(const std::filesystem::path& path) { return ParseCluster(ReadFile(path), path.string()); }
 
 std::string ClusterToYaml(const Cluster& cluster) {

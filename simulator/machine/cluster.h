@@ -38,6 +38,8 @@ Cluster LoadCluster(const std::filesystem::path& path);
 // Does the same for a text. `source` names it in errors. A relative path of a topology file starts at
 // the folder of `source`.
 Cluster ParseCluster(std::string_view yaml, const std::string& source);
+// Does the same for a text from elsewhere, which may not name another file.
+Cluster ParseClusterWithoutFiles(std::string_view yaml, const std::string& source);
 // Writes a cluster as YAML that reads back equal; a topology is written inline.
 std::string ClusterToYaml(const Cluster& cluster);
 

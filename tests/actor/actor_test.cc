@@ -38,9 +38,10 @@ class RunningActor {
   explicit RunningActor(const std::string& learner, int patience_ms = 20000)
       : thread_([this, learner, patience_ms] {
           try {
+            SimulatedRewards rewards;
             RunActor(
                 {.learner = learner, .name = "test/0", .keys = {}, .patience = std::chrono::milliseconds(patience_ms)},
-                interrupted_);
+                interrupted_, rewards);
           } catch (const Error& error) {
             failure_ = error;
           }

@@ -17,6 +17,7 @@
 #include "policy/run_config.h"
 #include "simulator/graph/graph_io.h"
 #include "simulator/graph/placement.h"
+#include "simulator/machine/cluster.h"
 #include "tests/fuzz/frames.h"
 #include "tests/fuzz/play_episode.h"
 #include "tests/fuzz/small_machine.h"
@@ -146,6 +147,10 @@ Inputs Welcomes() {
   };
   add("small", SmallTasks());
   add("topology", {SmallTopologyTask()});
+  Welcome measuring{{1, 2}, 3, 1, "name: fuzz\n", "tcp://127.0.0.1:40001", {ToBundle(SmallTasks()[0])}};
+  measuring.machine = ClusterToYaml(SmallCluster());
+  measuring.graphs = {GraphToJson(SmallGraph())};
+  inputs["measuring"] = JoinFrames(Encode(LearnerMessage(measuring)));
   return inputs;
 }
 
@@ -176,6 +181,8 @@ Inputs Messages() {
                    {"weights_reply", JoinFrames(Encode(LearnerMessage(WeightsReply{3, WeightsHash("blob"), "blob"})))},
                    {"refusal", JoinFrames(Encode(LearnerMessage(Refusal{"another protocol"})))},
                    {"stop", JoinFrames(Encode(LearnerMessage(Stop{})))},
+                   {"measure_request", JoinFrames(Encode(LearnerMessage(MeasureRequest{7, 1, {0, 1, 1}})))},
+                   {"measure_reply", JoinFrames(Encode(ActorMessage(MeasureReply{actor, 7, 20.5})))},
                    {"notice", JoinFrames(Encode(LearnerMessage(Notice{3, 4})))},
                    {"rank_hello", JoinFrames(Encode(RankMessage(RankHello{kProtocolVersion, 1, "host", 9, "avx2"})))},
                    {"rank_failure", JoinFrames(Encode(RankMessage(RankFailure{"no memory"})))},

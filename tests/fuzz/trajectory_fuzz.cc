@@ -19,8 +19,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     EMPLACE_CHECK(std::isfinite(outcome.makespan_us) && outcome.makespan_us > 0);
   }
   // Whatever was checked before, of equal seeds.
-  const TrajectoryChecker::Outcome first = TrajectoryChecker(tasks, PlacetoKind(), {}, 1).Check(*trajectory);
-  const TrajectoryChecker::Outcome second = TrajectoryChecker(tasks, PlacetoKind(), {}, 1).Check(*trajectory);
+  const TrajectoryChecker::Outcome first = TrajectoryChecker(tasks, PlacetoKind(), {}, {}, 1).Check(*trajectory);
+  const TrajectoryChecker::Outcome second = TrajectoryChecker(tasks, PlacetoKind(), {}, {}, 1).Check(*trajectory);
   EMPLACE_CHECK(first.reason == second.reason && first.makespan_us == second.makespan_us);
   return 0;
 }

@@ -72,6 +72,8 @@ std::vector<GoldenMessage> GoldenMessages() {
   welcome.tasks[0].PutText("name", "graph");
   welcome.tasks[0].Put("cost", std::vector<double>{1.5, 2});
   welcome.tasks[0].Put("index", std::vector<int32_t>{-1, 7, 9});
+  welcome.machine = "devices: []\n";
+  welcome.graphs = {"{}"};
 
   Trajectory trajectory;
   trajectory.graph = 2;
@@ -89,8 +91,8 @@ std::vector<GoldenMessage> GoldenMessages() {
   RankWelcome rank_welcome{.ranks = 2, .config_yaml = "name: golden\n", .tasks = welcome.tasks, .state = {}};
   rank_welcome.state.PutText("policy", "blob");
 
-  return {{"hello", Encode(ActorMessage(Hello{kProtocolVersion, "node1/0", 5, {{1699999999, 4}}}))},
-          {"heartbeat", Encode(ActorMessage(Heartbeat{kActor, 11, 9, 40}))},
+  return {{"hello", Encode(ActorMessage(Hello{kProtocolVersion, "node1/0", 5, {{1699999999, 4}}, true}))},
+          {"heartbeat", Encode(ActorMessage(Heartbeat{kActor, 11, 9, 40, 250'000}))},
           {"weights_request", Encode(ActorMessage(WeightsRequest{kActor}))},
           {"work_request", Encode(ActorMessage(WorkRequest{kActor, 11, 40}))},
           {"goodbye", Encode(ActorMessage(Goodbye{kActor, 9}))},
@@ -99,7 +101,9 @@ std::vector<GoldenMessage> GoldenMessages() {
           {"work", Encode(LearnerMessage(Work{11, 40, {0, 5, 6}}))},
           {"refusal", Encode(LearnerMessage(Refusal{"no"}))},
           {"stop", Encode(LearnerMessage(Stop{}))},
-          {"notice", Encode(LearnerMessage(Notice{11, 40}))},
+          {"notice", Encode(LearnerMessage(Notice{11, 40, true}))},
+          {"measure_request", Encode(LearnerMessage(MeasureRequest{6, 2, {0, 1, 1}}))},
+          {"measure_reply", Encode(ActorMessage(MeasureReply{kActor, 6, 1500.5}))},
           {"rank_hello", Encode(RankMessage(RankHello{kProtocolVersion, 1, "node1", 99, "avx2"}))},
           {"rank_failure", Encode(RankMessage(RankFailure{"no"}))},
           {"rank_data", Encode(RankMessage(share))},

@@ -46,7 +46,7 @@ class PublisherTest : public testing::Test {
     placements_.emplace(workload_.train, PlacetoKind(), config_.environment, clock_);
     front_end_.emplace(workload_.train, config_, ledger_, *placements_, std::make_shared<const PolicyWeights>(initial),
                        clocks_);
-    evaluation_.emplace(workload_, PlacerOptions(), clocks_[Stage::kEvaluate]);
+    evaluation_.emplace(workload_, PlacerOptions(), clocks_[Stage::kEvaluate], measuring_);
     update_.emplace(*updater_, config_.checkpoint.every, ledger_, clock_);
     publisher_.emplace(config_, Rng(5),
                        Publisher::Outputs{*front_end_, *evaluation_, *metrics_, *progress_, *store_, *best_, *plateau_,
@@ -100,6 +100,7 @@ class PublisherTest : public testing::Test {
   std::optional<Progress> progress_;
   std::optional<BestPlacements> placements_;
   std::optional<FrontEnd> front_end_;
+  const std::atomic<bool> measuring_ = false;
   std::optional<EvaluationThread> evaluation_;
   std::optional<UpdateStage> update_;
   LineWriter out_{STDOUT_FILENO};

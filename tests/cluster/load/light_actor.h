@@ -53,6 +53,7 @@ class LightActor {
   void Handle(Welcome welcome);
   void Handle(const WeightsReply& reply);
   void Handle(const Work&) {}
+  void Handle(const MeasureRequest&) {}
   void Handle(const Refusal& refusal);
   void Handle(const Stop&) { told_to_stop_ = true; }
   void Want(PolicyVersion version);

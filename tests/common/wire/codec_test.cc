@@ -52,6 +52,9 @@ Welcome RandomWelcome(Rng& rng) {
     task.Put("bits", std::vector<uint64_t>(static_cast<size_t>(rng.UniformInt(0, 20)), rng.Next()));
     task.Put("features", std::vector<float>(static_cast<size_t>(rng.UniformInt(0, 20)), 0.5F));
   }
+  welcome.machine = RandomText(rng, 5000);
+  welcome.graphs.resize(static_cast<size_t>(rng.UniformInt(0, 3)));
+  for (std::string& graph : welcome.graphs) graph = RandomText(rng, 9000);
   return welcome;
 }
 
@@ -109,7 +112,9 @@ std::vector<Sample> Samples(Rng& rng) {
       {"work", Encode(LearnerMessage(Work{rng.Next(), rng.Next(), {4, 0, 7}}))},
       {"refusal", Encode(LearnerMessage(Refusal{"no"}))},
       {"stop", Encode(LearnerMessage(Stop{}))},
-      {"notice", Encode(LearnerMessage(Notice{rng.Next(), rng.Next()}))},
+      {"notice", Encode(LearnerMessage(Notice{rng.Next(), rng.Next(), true}))},
+      {"measure request", Encode(LearnerMessage(MeasureRequest{rng.Next(), 3, {0, 1, 7}}))},
+      {"measure reply", Encode(ActorMessage(MeasureReply{RandomKey(rng), rng.Next(), rng.Uniform()}))},
       {"rank hello", Encode(RankMessage(RankHello{kProtocolVersion, 2, "host", rng.Next(), "avx2"}))},
       {"rank failure", Encode(RankMessage(RankFailure{"why"}))},
       {"rank shards", Encode(RankMessage(RandomRankData(rng, RankDataKind::kShards)))},
@@ -137,7 +142,7 @@ void DecodeAsEverything(const std::vector<Frame>& frames) {
           ++arrays;
         }
       }
-      EXPECT_EQ(arrays + 2, frames.size());
+      EXPECT_EQ(arrays + welcome->graphs.size() + 2, frames.size());
     }
   }
   if (const auto rank = DecodeRankMessage(views)) {
@@ -189,6 +194,8 @@ TEST(Codec, WelcomesRoundTrip) {
     EXPECT_EQ(got.first_sequence, sent.first_sequence);
     EXPECT_EQ(got.config_yaml, sent.config_yaml);
     EXPECT_EQ(got.trajectories_endpoint, sent.trajectories_endpoint);
+    EXPECT_EQ(got.machine, sent.machine);
+    EXPECT_EQ(got.graphs, sent.graphs);
     ASSERT_EQ(got.tasks.size(), sent.tasks.size());
     for (size_t t = 0; t < sent.tasks.size(); ++t) {
       const auto& arrays = sent.tasks[t].arrays();
@@ -208,7 +215,8 @@ TEST(Codec, ControlMessagesRoundTrip) {
     const Hello hello{static_cast<uint32_t>(rng.Next()),
                       RandomText(rng, 40),
                       rng.Next(),
-                      {{static_cast<uint32_t>(rng.Next()), rng.Next()}}};
+                      {{static_cast<uint32_t>(rng.Next()), rng.Next()}},
+                      rng.UniformInt(0, 1) == 1};
     const auto got_hello = std::get<Hello>(*DecodeActorMessage(Views(Encode(ActorMessage(hello)))));
     EXPECT_EQ(got_hello.protocol, hello.protocol);
     EXPECT_EQ(got_hello.name, hello.name);
@@ -216,13 +224,15 @@ TEST(Codec, ControlMessagesRoundTrip) {
     ASSERT_EQ(got_hello.earlier.size(), 1U);
     EXPECT_EQ(got_hello.earlier[0].number, hello.earlier[0].number);
     EXPECT_EQ(got_hello.earlier[0].nonce, hello.earlier[0].nonce);
+    EXPECT_EQ(got_hello.measures, hello.measures);
 
-    const Heartbeat beat{RandomKey(rng), rng.Next(), rng.Next(), rng.Next()};
+    const Heartbeat beat{RandomKey(rng), rng.Next(), rng.Next(), rng.Next(), rng.Next()};
     const auto got_beat = std::get<Heartbeat>(*DecodeActorMessage(Views(Encode(ActorMessage(beat)))));
     EXPECT_EQ(got_beat.actor, beat.actor);
     EXPECT_EQ(got_beat.session, beat.session);
     EXPECT_EQ(got_beat.produced, beat.produced);
     EXPECT_EQ(got_beat.version, beat.version);
+    EXPECT_EQ(got_beat.window_us, beat.window_us);
 
     const WeightsRequest request{RandomKey(rng)};
     const auto got_request = std::get<WeightsRequest>(*DecodeActorMessage(Views(Encode(ActorMessage(request)))));
@@ -245,10 +255,24 @@ TEST(Codec, ControlMessagesRoundTrip) {
     EXPECT_EQ(got_goodbye.actor, goodbye.actor);
     EXPECT_EQ(got_goodbye.produced, goodbye.produced);
 
-    const Notice notice{rng.Next(), rng.Next()};
+    const MeasureRequest measure{rng.Next(), static_cast<GraphId>(rng.Next()),
+                                 std::vector<uint8_t>(static_cast<size_t>(rng.UniformInt(0, 50)), 2)};
+    const auto got_measure = std::get<MeasureRequest>(*DecodeLearnerMessage(Views(Encode(LearnerMessage(measure)))));
+    EXPECT_EQ(got_measure.id, measure.id);
+    EXPECT_EQ(got_measure.graph, measure.graph);
+    EXPECT_EQ(got_measure.groups, measure.groups);
+
+    const MeasureReply measured{RandomKey(rng), rng.Next(), rng.Uniform()};
+    const auto got_measured = std::get<MeasureReply>(*DecodeActorMessage(Views(Encode(ActorMessage(measured)))));
+    EXPECT_EQ(got_measured.actor, measured.actor);
+    EXPECT_EQ(got_measured.id, measured.id);
+    EXPECT_EQ(got_measured.makespan_us, measured.makespan_us);
+
+    const Notice notice{rng.Next(), rng.Next(), rng.UniformInt(0, 1) == 1};
     const auto got_notice = std::get<Notice>(*DecodeLearnerMessage(Views(Encode(LearnerMessage(notice)))));
     EXPECT_EQ(got_notice.session, notice.session);
     EXPECT_EQ(got_notice.version, notice.version);
+    EXPECT_EQ(got_notice.measuring, notice.measuring);
 
     const WeightsReply weights{rng.Next(), rng.Next(), RandomText(rng, 2000)};
     const auto got_weights = std::get<WeightsReply>(*DecodeLearnerMessage(Views(Encode(LearnerMessage(weights)))));

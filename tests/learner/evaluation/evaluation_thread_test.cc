@@ -18,10 +18,12 @@ Workload SmallWorkload() {
   return workload;
 }
 
+const std::atomic<bool> kNobodyMeasures = false;
+
 TEST(EvaluationThread, ReportsWhatTheEvaluatorSays) {
   const Workload workload = SmallWorkload();
   StageClock clock;
-  EvaluationThread thread(workload, {}, clock);
+  EvaluationThread thread(workload, {}, clock, kNobodyMeasures);
   EXPECT_FALSE(thread.Poll().has_value());
   const auto weights = std::make_shared<const PolicyWeights>(SmallPolicy(3, 9));
   thread.Submit(weights);
@@ -38,7 +40,7 @@ TEST(EvaluationThread, ReportsWhatTheEvaluatorSays) {
 TEST(EvaluationThread, ANewerPolicyTakesThePlaceOfOneThatWaits) {
   const Workload workload = SmallWorkload();
   StageClock clock;
-  EvaluationThread thread(workload, {}, clock);
+  EvaluationThread thread(workload, {}, clock, kNobodyMeasures);
   std::vector<PolicyVersion> reported;
   for (PolicyVersion version = 1; version <= 200; ++version) {
     thread.Submit(std::make_shared<const PolicyWeights>(SmallPolicy(3, version)));
@@ -54,7 +56,7 @@ TEST(EvaluationThread, ANewerPolicyTakesThePlaceOfOneThatWaits) {
 TEST(EvaluationThread, AFailureReachesWhoeverAsks) {
   const Workload workload = SmallWorkload();
   StageClock clock;
-  EvaluationThread thread(workload, {}, clock);
+  EvaluationThread thread(workload, {}, clock, kNobodyMeasures);
   PlacetoShape three_devices;
   three_devices.num_devices = 3;
   thread.Submit(std::make_shared<const PolicyWeights>(InitialPlaceto(three_devices, Rng(1))));

@@ -12,6 +12,15 @@
 namespace emplace {
 namespace {
 
+bool IsRefused(const std::string& saved) {
+  try {
+    Ledger().FromJson(saved);
+  } catch (const Error& error) {
+    return error.kind() == Error::Kind::kBadInput;
+  }
+  return false;
+}
+
 void ExpectBalanced(const LedgerCounts& counts) {
   EXPECT_EQ(counts.produced, counts.trained + counts.stale + counts.rejected + counts.lost);
 }
@@ -298,6 +307,26 @@ TEST(Ledger, ReadsBackWhatItWrote) {
   EXPECT_EQ(copy.Admit(a, 7), Ledger::Admission::kNew);
 }
 
+TEST(Ledger, MeasuredEpisodesAreMarkedBesides) {
+  Ledger ledger;
+  const ActorKey a = ledger.Join("a", 1, 10);
+  for (const uint64_t sequence : {1U, 2U, 3U}) ledger.Admit(a, sequence);
+  ledger.CountMeasured(a, false);
+  ledger.CountMeasured(a, true);
+  ledger.CountTrained(a);
+  ledger.CountTrained(a);
+  ledger.CountStale(a);
+  Ledger copy;
+  copy.FromJson(ledger.ToJson());
+  for (const LedgerCounts& counts : {ledger.Total(), copy.Total(), copy.ByActor().at("a")}) {
+    EXPECT_EQ(counts.measured, 2U);
+    EXPECT_EQ(counts.measured_again, 1U);
+    EXPECT_EQ(counts.produced, counts.trained + counts.stale + counts.rejected + counts.lost);
+  }
+  EXPECT_TRUE(IsRefused(R"([{"name": "a", "incarnations": [{"incarnation": 1, "nonce": 1, "highest": 2, "produced": 2,
+      "trained": 0, "stale": 0, "rejected": 0, "gaps": [], "measured": 1, "measured_again": 2}]}])"));
+}
+
 TEST(Ledger, TheSummaryIsTheFileOfTheRunDirectory) {
   Ledger ledger;
   const ActorKey a = ledger.Join("a", 1, 10);
@@ -306,7 +335,8 @@ TEST(Ledger, TheSummaryIsTheFileOfTheRunDirectory) {
   ledger.Admit(a, 3);
   ledger.CountTrained(a);
   ledger.CountStale(a);
-  const auto counts = nlohmann::json{{"produced", 3}, {"trained", 1}, {"stale", 1}, {"rejected", 0}, {"lost", 1}};
+  const auto counts = nlohmann::json{{"produced", 3}, {"trained", 1},  {"stale", 1},         {"rejected", 0},
+                                     {"lost", 1},     {"measured", 0}, {"measured_again", 0}};
   auto of_actor = counts;
   of_actor["incarnations"] = 2;
   EXPECT_EQ(nlohmann::json::parse(ledger.Summary()),

@@ -72,7 +72,6 @@ TEST(TrajectoryCheck, RefusesEachDamageWithItsReason) {
       {"a log-probability is 0.5", [](Trajectory& t) { t.behaviour_log_prob.back() = 0.5F; }},
       {"a rho is inf", [](Trajectory& t) { t.rho[0] = kInfinity; }},
       {"a rho is", [&](Trajectory& t) { t.rho.back() = nan; }},
-      {"its rewards are measured", [](Trajectory& t) { t.claim = Claim::kMeasured; }},
       {"its last rho is", [](Trajectory& t) { t.rho.back() += 0.01F * (1 + std::abs(t.rho.back())); }},
   };
   for (const auto& [reason, damage] : damages) {
@@ -129,6 +128,34 @@ TEST(TrajectoryCheck, LooksAtAnyStep) {
     int found = 0;
     for (int i = 0; i < 50; ++i) found += checker.Check(false_one).reason ? 1 : 0;
     EXPECT_GT(found, 0);
+  }
+}
+
+// Measured rewards are compared with no simulation, but with what they may be; the simulator's numbers are its own.
+TEST(TrajectoryCheck, MeasuredRewardsAreHeldToTheirRange) {
+  const std::vector<PlacementTask> tasks = RoomyWorkload(5, 3).train;
+  const HardwareConfig hardware{.penalty = 10};
+  TrajectoryChecker checker(tasks, PlacetoKind(), {}, hardware);
+  for (Trajectory trajectory : Episodes(tasks, {}, SmallPolicy(3), 10, Rng(8))) {
+    const double simulated_us = TrajectoryChecker(tasks, PlacetoKind(), {}).Check(trajectory).makespan_us;
+    trajectory.claim = Claim::kMeasured;
+    for (float& rho : trajectory.rho) rho += std::log(1.25F);  // All is a quarter slower than simulated.
+    const TrajectoryChecker::Outcome outcome = checker.Check(trajectory);
+    EXPECT_FALSE(outcome.reason) << *outcome.reason;
+    EXPECT_TRUE(outcome.feasible);
+    EXPECT_DOUBLE_EQ(outcome.makespan_us, simulated_us);
+    const PlacementTask& task = tasks[trajectory.graph];
+    EXPECT_NEAR(outcome.measured_ratio, 1.25 * task.RatioToSingleDevice(simulated_us), 1e-4);
+
+    // As slow as what failed: no placement to be proud of.
+    const auto slowest = static_cast<float>(Rho({}, 10 * task.single_device_us, {}, {}));
+    Trajectory failed = trajectory;
+    std::ranges::fill(failed.rho, slowest);
+    EXPECT_FALSE(checker.Check(failed).reason);
+    EXPECT_FALSE(checker.Check(failed).feasible);
+    Trajectory slower = trajectory;
+    std::ranges::fill(slower.rho, slowest + static_cast<float>(EnvironmentConfig().memory_penalty_cap) + 1);
+    EXPECT_TRUE(checker.Check(slower).reason);
   }
 }
 

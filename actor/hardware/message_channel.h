@@ -1,0 +1,46 @@
+// Whole messages over a socket between two processes of this program. Not thread-safe.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <optional>
+#include <string>
+
+namespace emplace {
+
+// A message is at most this long; a longer one counts as the end of the other process.
+inline constexpr size_t kLongestMessage = size_t{1} << 30;
+
+class MessageChannel {
+ public:
+  // Takes the connected stream socket over and closes it at the end.
+  explicit MessageChannel(int socket) : socket_(socket) {}
+  ~MessageChannel();
+  MessageChannel(const MessageChannel&) = delete;
+  MessageChannel& operator=(const MessageChannel&) = delete;
+
+  // How long to wait: until `deadline`, or until `is_over` says so. The default waits forever.
+  struct Wait {
+    std::chrono::steady_clock::time_point deadline = std::chrono::steady_clock::time_point::max();
+    std::function<bool()> is_over = nullptr;
+  };
+  enum class Result {
+    kDone,
+    kLate,    // The deadline has passed, or it is over; the channel is of no use any more.
+    kClosed,  // The other process has ended.
+  };
+  Result Send(const std::string& message, const Wait& wait);
+  Result Receive(std::string& message, const Wait& wait);
+  Result Send(const std::string& message) { return Send(message, Wait()); }
+  Result Receive(std::string& message) { return Receive(message, Wait()); }
+
+ private:
+  // Waits until the socket is ready for `events` of poll; kDone: it is.
+  Result AwaitReady(short events, const Wait& wait) const;
+  Result SendBytes(const char* bytes, size_t size, const Wait& wait);
+  Result ReceiveBytes(char* bytes, size_t size, const Wait& wait);
+
+  int socket_;
+};
+
+}  // namespace emplace
