@@ -2,9 +2,9 @@
 # Trains a policy: sets up, builds, starts one learner and its actors on this machine, on a Slurm cluster or over ssh, and stops
 # them all together.
 #
-#   launch/cluster.sh CONFIG [--dir RUN_DIR] [--actors N] [--resume] [--set section.key=value]...
+#   launch/cluster.sh CONFIG [--dir RUN_DIR] [--actors N] [--hardware N] [--resume] [--set section.key=value]...
 #       [--gpus N]
-#       [--slurm [--nodes N] [--actors-per-node M] [--ranks-per-node R] [--partition P] [--time T]]
+#       [--slurm [--nodes N] [--actors-per-node M] [--ranks-per-node R] [--partition P] [--time T] [--gres LIST]]
 #       [--hosts FILE [--actors-per-node M] [--ranks-per-node R]]
 set -uo pipefail
 trap '' PIPE  # Who reads our output may end before us (| tee, | head): the run still ends with its checkpoint.

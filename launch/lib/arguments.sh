@@ -1,13 +1,13 @@
 # shellcheck shell=bash disable=SC2034,SC2154
 # The command line of cluster.sh. Sets the variables below; they are all that the other parts know of it.
-usage="usage: launch/cluster.sh CONFIG [--dir RUN_DIR] [--actors N] [--resume] [--set section.key=value]... [--gpus N] [--slurm [--nodes N] [--actors-per-node M] [--ranks-per-node R] [--partition P] [--time T]] [--hosts FILE [--actors-per-node M] [--ranks-per-node R]]"
+usage="usage: launch/cluster.sh CONFIG [--dir RUN_DIR] [--actors N] [--hardware N] [--resume] [--set section.key=value]... [--gpus N] [--slurm [--nodes N] [--actors-per-node M] [--ranks-per-node R] [--partition P] [--time T] [--gres LIST]] [--hosts FILE [--actors-per-node M] [--ranks-per-node R]]"
 
-config="" run_dir="" actors="" resume=() sets=()
+config="" run_dir="" actors="" hardware=0 resume=() sets=()
 mode=local                     # local, slurm or hosts
 hosts_file=""
 actors_per_node=""             # Empty: fill_slots of nodes.sh chooses; see docs/cluster.md.
-nodes_wanted=""                # --slurm only, as are the next two.
-partition="" time_limit=""
+nodes_wanted=""                # --slurm only, as are the next three.
+partition="" time_limit="" gres=""
 gpus="" ranks_per_node=""      # Empty: no GPU; all ranks on the first node.
 ranks=1                        # Processes of the learner (training.ranks).
 rank_sets=()                   # What --gpus says of them, for the learner's command line.
@@ -21,6 +21,8 @@ Trains a placement policy: sets up, builds, starts one learner and its actors, a
   CONFIG               configuration of the run, such as configs/ptb.yaml
   --dir RUN_DIR        folder to which the run is written (default: runs/NAME-DATE-TIME)
   --actors N           number of actors on this machine (default: one for each core but one, 8 at most)
+  --hardware N         number of actors on this machine, or on each node that has actors, that measure rewards on its
+                       devices (docs/hardware.md)
   --resume             go on with the run in RUN_DIR, from its newest checkpoint
   --set SECTION.KEY=VALUE
                        replace a value of the configuration; may be repeated
@@ -32,6 +34,7 @@ On a Slurm cluster:
   --nodes N            number of nodes (default: 1, or all nodes of the current allocation)
   --partition P        Slurm partition of the job
   --time T             time limit of the job, such as 2:00:00
+  --gres LIST          generic resources of the nodes that have actors, as sbatch takes them, such as gpu:2
 
 Over ssh:
   --hosts FILE         file with a host on each line, "[USER@]HOST [slots=ACTORS]"; the learner runs on the first host
@@ -62,6 +65,7 @@ parse_arguments() {
     case $1 in
       --dir) (( $# > 1 )) || bad_usage "--dir needs a folder"; run_dir=$2; shift 2 ;;
       --actors) (( $# > 1 )) || bad_usage "--actors needs a number"; actors=$2; shift 2 ;;
+      --hardware) (( $# > 1 )) || bad_usage "--hardware needs a number"; hardware=$2; positive --hardware "$2"; shift 2 ;;
       --resume) resume=(--resume); shift ;;
       --set) (( $# > 1 )) || bad_usage "--set needs section.key=value"; sets+=(--set "$2"); shift 2 ;;
       --slurm) choose_mode slurm; shift ;;
@@ -72,6 +76,7 @@ parse_arguments() {
       --partition) (( $# > 1 )) || bad_usage "--partition needs a name"; partition=$2; shift 2 ;;
       --time) (( $# > 1 )) || bad_usage "--time needs a time, such as 2:00:00"; time_limit=$2; shift 2 ;;
       --gpus) (( $# > 1 )) || bad_usage "--gpus needs a number"; gpus=$2; shift 2 ;;
+      --gres) (( $# > 1 )) || bad_usage "--gres needs a list, such as gpu:2"; gres=$2; shift 2 ;;
       -h | --help) show_help; exit 0 ;;
       -*) bad_usage "unknown option '$1'" ;;
       *) [[ -z $config ]] || bad_usage "a second configuration '$1'"; config=$1; shift ;;
@@ -89,6 +94,7 @@ check_arguments() {
     [[ -z $nodes_wanted ]] || bad_usage "--nodes needs --slurm"
     [[ -z $partition ]] || bad_usage "--partition needs --slurm"
     [[ -z $time_limit ]] || bad_usage "--time needs --slurm"
+    [[ -z $gres ]] || bad_usage "--gres needs --slurm"
   fi
   if [[ $mode == local ]]; then
     [[ -z $actors_per_node ]] || bad_usage "--actors-per-node needs --slurm or --hosts, expected --actors"

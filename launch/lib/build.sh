@@ -9,9 +9,15 @@ choose_build() {
   if [[ -n ${EMPLACE_BIN:-} ]]; then bin=$(realpath "$EMPLACE_BIN"); fi
 }
 
+# The archive of tools/package.sh does not hold it.
+check_hardware_program() {
+  (( hardware == 0 )) || [[ -x $bin/emplace-hardware ]] ||
+    bad_usage "--hardware needs $bin/emplace-hardware, which is not there: build it from the sources"
+}
+
 build() {
   choose_build
-  if [[ -n ${EMPLACE_BIN:-} ]]; then return; fi
+  if [[ -n ${EMPLACE_BIN:-} ]]; then check_hardware_program; return; fi
   "$root/tools/setup.sh" || exit 1
   local folder=${bin%/bin} log
   mkdir -p "$folder" || exit 1
@@ -21,4 +27,5 @@ build() {
     echo "cluster.sh: the build failed; the whole log is $log" >&2
     exit 1
   fi
+  check_hardware_program
 }

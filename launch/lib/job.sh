@@ -19,6 +19,7 @@ submit_job() {
   [[ -z $partition ]] || common+=(--partition "$partition")
   [[ -z $time_limit ]] || common+=(--time "$time_limit")
   common+=(--ntasks-per-node 1 --cpus-per-task "$cores")
+  [[ -z $gres ]] || common+=(--gres "$gres")
   learner_nodes=(--nodes "$nodes_asked")
   if [[ -n $gpus ]]; then
     learner_nodes=(--nodes "$learners" --gpus-per-node "$(ranks_on 0)")
@@ -26,7 +27,8 @@ submit_job() {
     (( nodes_asked == learners )) || actor_nodes=(: "${common[@]}" --nodes "$((nodes_asked - learners))")
   fi
   arguments=("$config" --dir "$run_dir" "${resume[@]}" "${sets[@]}" --slurm --actors-per-node "$actors_per_node" ${gpus:+--gpus "$gpus"}
-    ${ranks_per_node:+--ranks-per-node "$ranks_per_node"})
+    ${ranks_per_node:+--ranks-per-node "$ranks_per_node"} ${gres:+--gres "$gres"})
+  (( hardware == 0 )) || arguments+=(--hardware "$hardware")
   # SIGTERM a minute before the time is over: job.sbatch then goes back into the queue. A % is special in a file's name.
   job=$(sbatch --parsable --job-name "emplace-$(basename "$run_dir")" --requeue --signal B:TERM@60 --open-mode append \
     --output "${run_dir//%/%%}/logs/job.out" --error "${run_dir//%/%%}/logs/job.err" "${common[@]}" "${learner_nodes[@]}" \

@@ -11,16 +11,19 @@ start_learner() {
 
 ask_learner() { kill -TERM "$learner" 2>/dev/null; }
 
+# The actors that simulate come first, those that measure after them.
 start_child() {
-  start "$bin/emplace-actor" --learner "$address" --name "actor-$1" >>"$run_dir/logs/actor-$1.log" 2>&1 &
+  local program=("$bin/emplace-actor")
+  (( $1 < actors )) || program=("$bin/emplace-hardware" actor)
+  start "${program[@]}" --learner "$address" --name "${child_name[$1]}" >>"${child_log[$1]}" 2>&1 &
   child_pid[$1]=$!
 }
 
 start_children() {
   local i
-  for (( i = 0; i < actors; ++i )); do
-    child_name[i]=actor-$i
-    child_log[i]=$run_dir/logs/actor-$i.log
+  for (( i = 0; i < actors + hardware; ++i )); do
+    if (( i < actors )); then child_name[i]=actor-$i; else child_name[i]=hardware-$((i - actors)); fi
+    child_log[i]=$run_dir/logs/${child_name[i]}.log
     start_child "$i"
   done
 }

@@ -35,7 +35,7 @@ ask_learner() { exec 8>&-; }
 start_child() {
   local remote
   on_node "$1" "$root/launch/tethered.sh" "$root/launch/node.sh" "$address" "$run_dir/keys/actor-$1.keys" "${nodes[$1]}" \
-    "${slots[$1]}" "$bin" "$run_dir/logs"
+    "${slots[$1]}" "$bin" "$run_dir/logs" "$hardware"
   set -m
   "${remote[@]}" </proc/self/fd/9 8>&- 9>&- &
   child_pid[$1]=$!
