@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "actor/hardware/executor.h"
+#include "actor/hardware/local_devices.h"
 #include "actor/hardware/message_channel.h"
 #include "actor/hardware/step_program.h"
 #include "actor/hardware/step_timer.h"
@@ -49,6 +50,7 @@ class Measuring {
     setup.at("references").get_to(references_);
     for (const Json& graph : setup.at("graphs")) graphs_.push_back(ParseGraph(graph.get<std::string>(), "graph"));
     EMPLACE_CHECK(references_.size() == graphs_.size());
+    FindLocalDevices(machine_, AvailableCores());  // Throws for those that are not here.
     for (const OpGraph& graph : graphs_) CheckOps(graph);
   }
 
