@@ -115,11 +115,12 @@ TEST(MachineLock, AKilledProcessLetsGo) {
 
 TEST(MachineLock, AFolderWithoutRoomForTheFilesIsNamed) {
   const TempFolder folder;
-  EXPECT_THROW(MachineLock(folder.path() / "none"), Error);
+  const auto open = [](const std::filesystem::path& where) { const MachineLock lock(where); };
+  EXPECT_THROW(open(folder.path() / "none"), Error);
   // A link in a folder that everybody may write to could lead anywhere.
   std::ofstream(folder.path() / "somewhere");
   std::filesystem::create_symlink(folder.path() / "somewhere", folder.path() / "emplace-measuring.lock");
-  EXPECT_THROW(MachineLock{folder.path()}, Error);
+  EXPECT_THROW(open(folder.path()), Error);
 }
 
 }  // namespace
