@@ -37,6 +37,25 @@ Error WriteError(const std::filesystem::path& path) {
   return RunFailed(StrCat(path.string(), ": cannot be written: ", std::strerror(errno)));
 }
 
+bool WriteAll(int fd, std::string_view bytes) {
+  size_t written = 0;
+  while (written < bytes.size()) {
+    const ssize_t n = ::write(fd, bytes.data() + written, bytes.size() - written);
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return false;
+    written += static_cast<size_t>(n);
+  }
+  return true;
+}
+
+// Whether it is a device or a pipe, such as /dev/null or /dev/stdout: a rename would replace it by a file.
+bool IsNoFile(const std::filesystem::path& path) {
+  std::error_code ignored;
+  const std::filesystem::file_status status = std::filesystem::status(path, ignored);
+  return std::filesystem::exists(status) && !std::filesystem::is_regular_file(status) &&
+         !std::filesystem::is_directory(status);
+}
+
 constexpr std::string_view kAside = ".tmp";
 
 // Two processes that write the same file do not meet.
@@ -73,23 +92,17 @@ std::string ReadFile(const std::filesystem::path& path) {
 }
 
 void WriteFileAtomically(const std::filesystem::path& path, std::string_view bytes, mode_t mode) {
+  if (IsNoFile(path)) {
+    const FileDescriptor fd(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
+    if (fd.get() < 0 || !WriteAll(fd.get(), bytes)) throw WriteError(path);
+    return;
+  }
   const std::filesystem::path folder = path.has_parent_path() ? path.parent_path() : std::filesystem::path(".");
   const std::filesystem::path aside = folder / NameAside(path);
   {
     const FileDescriptor fd(::open(aside.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, mode));
     if (fd.get() < 0) throw WriteError(path);
-    size_t written = 0;
-    while (written < bytes.size()) {
-      const ssize_t n = ::write(fd.get(), bytes.data() + written, bytes.size() - written);
-      if (n < 0 && errno == EINTR) continue;
-      if (n < 0) {
-        const Error error = WriteError(path);
-        ::unlink(aside.c_str());
-        throw error;
-      }
-      written += static_cast<size_t>(n);
-    }
-    if (::fsync(fd.get()) != 0) {
+    if (!WriteAll(fd.get(), bytes) || ::fsync(fd.get()) != 0) {
       const Error error = WriteError(path);
       ::unlink(aside.c_str());
       throw error;

@@ -1,8 +1,10 @@
 #include "common/file_io.h"
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <csignal>
@@ -45,6 +47,19 @@ TEST_F(FileIo, ReadsBackWhatItWroteWhateverTheBytes) {
   }
   // Nothing is left beside it.
   EXPECT_EQ(std::distance(fs::directory_iterator(folder_), fs::directory_iterator()), 1);
+}
+
+TEST_F(FileIo, APipeStaysAPipe) {
+  const fs::path pipe = folder_ / "pipe";
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  const int reader = ::open(pipe.c_str(), O_RDONLY | O_NONBLOCK);
+  ASSERT_GE(reader, 0);
+  WriteFileAtomically(pipe, "text");
+  EXPECT_TRUE(fs::is_fifo(pipe));
+  std::string read(10, ' ');
+  EXPECT_EQ(::read(reader, read.data(), read.size()), 4);
+  EXPECT_EQ(read.substr(0, 4), "text");
+  ::close(reader);
 }
 
 TEST_F(FileIo, ErrorsNameThePath) {
