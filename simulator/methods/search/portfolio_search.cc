@@ -99,8 +99,8 @@ class PortfolioSearch {
     if (limit_.Progress() < end) {
       last = WalkFrom(space, least.entry, end, [&] { return std::make_unique<OrderEvaluator>(graph); });
     }
-    Keep(
-        WithOrder(last, task_.HasMicrobatches() ? BestOrder(graph, last.placement) : OrderBy("rank", graph, last.placement)));
+    Keep(WithOrder(
+        last, task_.HasMicrobatches() ? BestOrder(graph, last.placement) : OrderBy("rank", graph, last.placement)));
     limit_.Count(RunsToOrderResult());
   }
 
