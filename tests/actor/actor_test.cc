@@ -267,7 +267,7 @@ TEST(Actor, EndsAtALearnerThatWantsKeys) {
   std::filesystem::remove_all(folder);
   ASSERT_TRUE(failure.has_value());
   EXPECT_EQ(failure->exit_code(), 2);
-  EXPECT_THAT(failure->what(), testing::HasSubstr("only to actors with keys"));
+  EXPECT_THAT(failure->what(), testing::HasSubstr("only to processes with keys"));
 }
 
 }  // namespace

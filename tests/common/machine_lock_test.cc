@@ -6,10 +6,10 @@
 
 #include <atomic>
 #include <csignal>
-#include <fstream>
 #include <thread>
 
 #include "common/error.h"
+#include "common/file_io.h"
 #include "tests/support/temp_folder.h"
 
 namespace emplace {
@@ -118,7 +118,7 @@ TEST(MachineLock, AFolderWithoutRoomForTheFilesIsNamed) {
   const auto open = [](const std::filesystem::path& where) { const MachineLock lock(where); };
   EXPECT_THROW(open(folder.path() / "none"), Error);
   // A link in a folder that everybody may write to could lead anywhere.
-  std::ofstream(folder.path() / "somewhere");
+  WriteFileAtomically(folder.path() / "somewhere", "");
   std::filesystem::create_symlink(folder.path() / "somewhere", folder.path() / "emplace-measuring.lock");
   EXPECT_THROW(open(folder.path()), Error);
 }
