@@ -66,7 +66,7 @@ RankData RandomRankData(Rng& rng, RankDataKind kind) {
 }
 
 RankWelcome RandomRankWelcome(Rng& rng) {
-  RankWelcome welcome{3, RandomText(rng, 500), RandomWelcome(rng).tasks, {}};
+  RankWelcome welcome{3, RandomText(rng, 500), {RandomRankData(rng, RankDataKind::kStep).arrays}, {}};
   welcome.state.PutText("policy", RandomText(rng, 100));
   return welcome;
 }
