@@ -19,14 +19,13 @@ constexpr milliseconds kLookAgain(5);
 // For windows of others to close and units of work to end, before this is looked at again, or measured beside them.
 constexpr milliseconds kPatience(2000);
 
-// The mean of the steps within Tukey's fences (measurement.h).
+// The mean of the steps that are no outliers.
 double MeanWithoutOutliers(const std::vector<double>& step_us) {
   const StepStatistics statistics = Summarize(step_us);
-  const double reach = 1.5 * statistics.spread_us();
   double sum = 0;
   int64_t count = 0;
   for (const double us : step_us) {
-    if (us < statistics.lower_quartile_us - reach || us > statistics.upper_quartile_us + reach) continue;
+    if (statistics.IsOutlier(us)) continue;
     sum += us;
     ++count;
   }

@@ -32,10 +32,8 @@ StepStatistics Summarize(const std::vector<double>& step_us) {
                             .median_us = Quantile(step_us, 0.5),
                             .lower_quartile_us = Quantile(step_us, 0.25),
                             .upper_quartile_us = Quantile(step_us, 0.75)};
-  const double reach = 1.5 * statistics.spread_us();
-  statistics.outliers = static_cast<int32_t>(std::count_if(step_us.begin(), step_us.end(), [&](double us) {
-    return us < statistics.lower_quartile_us - reach || us > statistics.upper_quartile_us + reach;
-  }));
+  statistics.outliers = static_cast<int32_t>(
+      std::count_if(step_us.begin(), step_us.end(), [&](double us) { return statistics.IsOutlier(us); }));
   return statistics;
 }
 

@@ -14,11 +14,15 @@ struct StepStatistics {
   double median_us = 0;
   double lower_quartile_us = 0;
   double upper_quartile_us = 0;
-  // Steps beyond Tukey's fences: more than 1.5 interquartile ranges below the lower or above the upper quartile. They
-  // count for the median like all others.
-  int32_t outliers = 0;
+  int32_t outliers = 0;  // Steps beyond the fences. They count for the median like all others.
 
   double spread_us() const { return upper_quartile_us - lower_quartile_us; }
+  // Whether a step is beyond Tukey's fences: more than 1.5 interquartile ranges below the lower or above the upper
+  // quartile.
+  bool IsOutlier(double us) const {
+    const double reach = 1.5 * spread_us();
+    return us < lower_quartile_us - reach || us > upper_quartile_us + reach;
+  }
 };
 
 // REQUIRES: step_us is not empty.
