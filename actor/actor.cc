@@ -67,13 +67,8 @@ class SessionRollouts {
   std::optional<double> MeasureFor(const MeasureRequest& request) const {
     if (request.graph >= session_->tasks.size()) return std::nullopt;
     const PlacementTask& task = session_->tasks[request.graph];
-    if (request.groups.size() != static_cast<size_t>(task.groups.num_groups)) return std::nullopt;
-    for (size_t group = 0; group < request.groups.size(); ++group) {
-      const size_t device = request.groups[group];
-      if (device >= static_cast<size_t>(task.groups.num_devices) || !task.groups.Allowed(group, device)) {
-        return std::nullopt;
-      }
-    }
+    const bool fits = request.groups.size() == static_cast<size_t>(task.groups.num_groups);
+    if (!fits || task.groups.FirstMisplaced(request.groups)) return std::nullopt;
     std::vector<DeviceIndex> ops(task.group_of_op.size());
     task.Expand(request.groups, ops);
     return make_measure_(task)->Run(request.groups, ops).makespan_us;

@@ -11,12 +11,9 @@ namespace {
 
 std::optional<std::string> CheckDevices(const GroupGraph& graph, const std::vector<uint8_t>& devices,
                                         const char* what) {
-  for (size_t group = 0; group < devices.size(); ++group) {
-    if (devices[group] >= graph.num_devices || !graph.Allowed(group, devices[group])) {
-      return StrCat(what, " puts group ", group, " on device ", int{devices[group]}, ", where it may not go");
-    }
-  }
-  return std::nullopt;
+  const std::optional<size_t> group = graph.FirstMisplaced(devices);
+  if (!group) return std::nullopt;
+  return StrCat(what, " puts group ", *group, " on device ", int{devices[*group]}, ", where it may not go");
 }
 
 }  // namespace

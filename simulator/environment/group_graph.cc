@@ -13,6 +13,13 @@ void GroupGraph::DeriveChildren() {
   });
 }
 
+std::optional<size_t> GroupGraph::FirstMisplaced(std::span<const uint8_t> placement) const {
+  for (size_t group = 0; group < placement.size(); ++group) {
+    if (placement[group] >= num_devices || !Allowed(group, placement[group])) return group;
+  }
+  return std::nullopt;
+}
+
 GroupGraph MakeGroupGraph(const GroupedGraph& grouped, int32_t num_devices) {
   GroupGraph graph;
   graph.num_groups = grouped.num_groups;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -29,6 +30,9 @@ struct GroupGraph {
   bool Allowed(size_t group, size_t device) const {
     return allowed[group * static_cast<size_t>(num_devices) + device] == 1;
   }
+
+  // The first group that a placement puts where it may not go; nullopt: there is none. placement: [n] devices.
+  std::optional<size_t> FirstMisplaced(std::span<const uint8_t> placement) const;
 
   // Fills `children` from `parents`.
   void DeriveChildren();
