@@ -42,6 +42,7 @@ class ActorRegistry {
   bool Measures(uint32_t actor_id) const { return measuring_ids_.contains(actor_id); }
   // The actors that measure and are not gone.
   std::vector<ActorKey> Measuring() const;
+  int64_t num_measuring() const;  // Their number.
   // Seconds for which windows were open, over all actors, gone ones included.
   double window_s() const;
   // Calls `visit` for this actor if it is not gone.

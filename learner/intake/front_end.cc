@@ -236,7 +236,7 @@ void FrontEnd::AnnounceNewWeights(LearnerEndpoint& endpoint) {
   reply.hash = WeightsHash(reply.blob);
   weights_reply_.emplace(reply);
   announced_ = newest->version;
-  const SharedMessage notice(Notice{session_, announced_, !registry_.Measuring().empty()});
+  const SharedMessage notice(Notice{session_, announced_, registry_.num_measuring() > 0});
   registry_.ForEachAlive([&](const ActorKey&, const PeerId& peer) { endpoint.Send(peer, notice); });
 }
 
@@ -313,7 +313,7 @@ void FrontEnd::RefuseBeyondCapacity(LearnerEndpoint& endpoint, const PeerId& id)
 
 void FrontEnd::Handle(LearnerEndpoint& endpoint, const FromActor& from, const Heartbeat& heartbeat) {
   // An actor of an earlier session learns from the reply that it has to say Hello again.
-  endpoint.Send(from.peer, Notice{session_, announced_, !registry_.Measuring().empty()});
+  endpoint.Send(from.peer, Notice{session_, announced_, registry_.num_measuring() > 0});
   if (heartbeat.session != session_ || !IsOf(heartbeat.actor, from.key)) return;
   ledger_.NoteProduced(heartbeat.actor, heartbeat.produced);
   if (!registry_.MarkHeard(heartbeat.actor, from.peer, Clock::now())) return;
@@ -429,7 +429,7 @@ void FrontEnd::CheckActors(LearnerEndpoint& endpoint) {
   registry_.ForEachAlive([&](const ActorKey& actor, const PeerId&) { under_way += ledger_.UnderWay(actor); });
   uint64_t owed = 0;
   for (const ActorKey& actor : left_) owed += ledger_.UnderWay(actor);
-  const int64_t measuring = std::ssize(registry_.Measuring());
+  const int64_t measuring = registry_.num_measuring();
   if (measuring_ != nullptr) *measuring_ = measuring > 0;
   const MutexLock lock(mu_);
   stats_.measuring = measuring;
