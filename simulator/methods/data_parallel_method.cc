@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
 #include <utility>
 #include <vector>
 
@@ -100,20 +99,31 @@ void ForEachTensorBetweenUnits(const ScheduleGraph& graph, Visit visit) {
 
 // [U] for a unit of a micro-batch, the shared unit with which it exchanges most bytes; -1: there is none.
 std::vector<int32_t> SharedPartners(const ScheduleGraph& graph, const std::vector<int32_t>& of_unit) {
-  std::map<std::pair<int32_t, int32_t>, int64_t> exchanged;  // By unit of a micro-batch, then by shared unit.
+  struct Exchange {
+    int32_t unit;
+    int32_t shared;
+    int64_t bytes;
+  };
+  std::vector<Exchange> exchanges;
   ForEachTensorBetweenUnits(graph, [&](int32_t from, int32_t to, int64_t bytes) {
     const bool to_shared = of_unit[static_cast<size_t>(to)] == kShared;
     if (to_shared == (of_unit[static_cast<size_t>(from)] == kShared)) return;
-    exchanged[to_shared ? std::pair(from, to) : std::pair(to, from)] += bytes;
+    exchanges.push_back(to_shared ? Exchange{from, to, bytes} : Exchange{to, from, bytes});
   });
+  std::ranges::sort(exchanges, {}, [](const Exchange& one) { return std::pair(one.unit, one.shared); });
   std::vector<int32_t> partner(of_unit.size(), -1);
   std::vector<int64_t> most(of_unit.size());
-  for (const auto& [units, bytes] : exchanged) {
-    const auto own = static_cast<size_t>(units.first);
+  for (auto begin = exchanges.begin(); begin != exchanges.end();) {
+    int64_t bytes = 0;
+    auto end = begin;
+    for (; end != exchanges.end() && end->unit == begin->unit && end->shared == begin->shared; ++end)
+      bytes += end->bytes;
+    const auto own = static_cast<size_t>(begin->unit);
     if (bytes > most[own]) {
       most[own] = bytes;
-      partner[own] = units.second;
+      partner[own] = begin->shared;
     }
+    begin = end;
   }
   return partner;
 }
