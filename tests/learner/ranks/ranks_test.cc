@@ -15,6 +15,7 @@
 #include "learner/ranks/leading_engine.h"
 #include "learner/ranks/rank_follower.h"
 #include "learner/ranks/rank_leader.h"
+#include "learner/ranks/rank_state.h"
 #include "learner/update/make_engine.h"
 #include "learner/update/objective/make_loss.h"
 #include "tests/learner/ranks/rank_lesson.h"

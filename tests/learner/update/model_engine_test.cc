@@ -8,41 +8,22 @@
 #include "learner/update/objective/reinforce_loss.h"
 #include "policy/models.h"
 #include "tests/learner/episodes.h"
+#include "tests/learner/update/update_lesson.h"
 #include "tests/support/random_policy.h"
 
 namespace emplace {
 namespace {
 
-struct TestLesson {
-  std::vector<PlacementTask> tasks = TwoDeviceTasks(1, 4);
-  PolicyWeights weights;
-  std::vector<Trajectory> episodes;
-  std::vector<Sample> samples;
-  std::vector<float> advantages;
-  std::vector<float> lags;
+PolicyWeights RandomWeights() {
+  Rng rng(3);
+  return RandomPlacetoWeights(PlacetoShape::Of(SmallPolicy(0).shape), rng);
+}
+
+struct TestLesson : UpdateLesson {
   ReinforceLoss loss{/*clip=*/2, /*entropy=*/0.05};
 
-  TestLesson() {
-    Rng rng(3);
-    weights = RandomPlacetoWeights(PlacetoShape::Of(SmallPolicy(0).shape), rng);
-    episodes = Episodes(tasks, EnvironmentConfig(), weights, 9, Rng(2));
-    for (size_t e = 0; e < episodes.size(); ++e) {
-      for (int32_t t = 0; t < std::ssize(episodes[e].actions); ++t) {
-        samples.push_back({e, t});
-        advantages.push_back(static_cast<float>(rng.Uniform(-1, 1)));
-        lags.push_back(e % 2 == 0 ? 1.0F : 0.0F);
-      }
-    }
-  }
-  UpdateInputs inputs() const {
-    return {.episodes = episodes,
-            .samples = samples,
-            .advantages = advantages,
-            .lags = lags,
-            .loss = loss,
-            .gradient_clip = 1e9,
-            .learning_rate = 1e-3};
-  }
+  TestLesson() : UpdateLesson(RandomWeights()) {}
+  UpdateInputs inputs() const { return Inputs(loss, /*gradient_clip=*/1e9, /*learning_rate=*/1e-3); }
   std::unique_ptr<UpdateEngine> Engine(int64_t shards) const {
     return MakeModelEngine(MakeModel(weights.shape, tasks), weights, shards);
   }
