@@ -41,15 +41,14 @@ RankGroup::RankGroup(const RunConfig& config, const RunDirectory& dir, bool star
 
 Collective& RankGroup::collective() { return by_nccl_ ? *by_nccl_ : leader_; }
 
-void RankGroup::Admit(const RunConfig& config, const std::vector<PlacementTask>& tasks, const RankState& state,
+void RankGroup::Admit(const RunConfig& config, const std::vector<PlacementTask>& tasks, RankState state,
                       const std::atomic<bool>& interrupted) {
   RankWelcome welcome;
   welcome.ranks = static_cast<uint32_t>(config.training.ranks);
   welcome.config_yaml = RunConfigToYaml(config);
   for (const PlacementTask& task : tasks) welcome.tasks.push_back(ToBundle(task));
-  RankState with_id = state;
-  with_id.nccl_id = nccl_id_;
-  welcome.state = ToBundle(with_id);
+  state.nccl_id = nccl_id_;
+  welcome.state = ToBundle(state);
   leader_.Admit(welcome, [&] {
     if (interrupted) throw RunFailed("interrupted before all ranks had joined, so nothing was trained");
     const std::optional<std::string> ended = processes_ ? processes_->FirstEnded() : std::nullopt;

@@ -36,7 +36,7 @@ class RankGroup {
 
   // Waits until all ranks are there, and gives them the run and this state. Throws RunFailed when one does not come,
   // and when `interrupted` is set before.
-  void Admit(const RunConfig& config, const std::vector<PlacementTask>& tasks, const RankState& state,
+  void Admit(const RunConfig& config, const std::vector<PlacementTask>& tasks, RankState state,
              const std::atomic<bool>& interrupted);
   // Tells the ranks that the run is over, and waits a while for those that this has started.
   void Stop();
