@@ -1,38 +1,43 @@
 #!/usr/bin/env python3
-"""Single networks beside the published table: CPU only, one GPU, expert, Scotch, and the best placement that training finds.
+"""Single networks beside the published table: CPU only, one GPU, expert, Scotch, the best placements that searches find, and
+those that training finds, with Placeto and with the RNN.
 
-For each network, number of GPUs and seed it trains configs/NETWORK.yaml on configs/clusters/k80xN.yaml, and takes the best
-placement that the training came through and how many it sampled until it was within 1% of that. Writes
-single_networks/NETWORK_N.json for each row and a table, single_networks.md. Finished trainings are kept, and a run that was
+For each network, number of GPUs, kind of policy and seed it trains on configs/clusters/k80xN.yaml, and takes the best placement
+that the training came through and how many it sampled until it was within 1% of that. Placeto trains with configs/NETWORK.yaml,
+the RNN on the same groups with configs/rnn_ptb.yaml. Writes single_networks/NETWORK_N.json for each row and a table,
+single_networks.md. Kinds that are not trained in this call stay as they are. Finished trainings are kept, and a run that was
 stopped goes on where it was.
 """
 import argparse
+import json
 import math
 import pathlib
 import statistics
 
 from networks import ROOT, cluster_file, write_aside_and_rename
 from results import command_line, evaluate, found_row, load_all, mean_interval, save_json, time_of
-from training import Task, add_arguments, exactly, resolved, run_script, train_all
+from training import Task, add_arguments, exactly, resolved, run_script, settings_in, train_all
 
-FORMAT = "emplace.single_networks/1"
+FORMAT = "emplace.single_networks/2"
 NETWORKS = ["inception_v3", "nmt_single", "nasnet"]
-LEARNED = "policy"
+KINDS = {"placeto": "Placeto", "rnn": "RNN"}
 BASELINES = ["single", "expert", "scotch"]
-COLUMNS = ["cpu", *BASELINES, LEARNED]
+SEARCHES = ["annealing", "auto"]
+BUDGET = 20_000  # Placements that each of the searches simulates.
+COLUMNS = ["cpu", *BASELINES, *SEARCHES, *KINDS]
 NEAR = 1.01  # Within 1% of the best.
 OOM = math.inf
 # Placeto (Addanki et al., 2019), table 1: seconds a step, and placements sampled until within a percent of the end.
 PUBLISHED = {
     "inception_v3": {"cpu": 12.54, "single": 1.56,
-                     2: {"expert": 1.28, "scotch": 1.54, LEARNED: 1.18, "rnn": 1.17, "samples": 1600, "rnn_samples": 7800},
-                     4: {"expert": 1.15, "scotch": 1.74, LEARNED: 1.13, "rnn": 1.19, "samples": 5800, "rnn_samples": 35800}},
+                     2: {"expert": 1.28, "scotch": 1.54, "placeto": 1.18, "rnn": 1.17, "placeto_samples": 1600, "rnn_samples": 7800},
+                     4: {"expert": 1.15, "scotch": 1.74, "placeto": 1.13, "rnn": 1.19, "placeto_samples": 5800, "rnn_samples": 35800}},
     "nmt_single": {"cpu": 33.5, "single": OOM,
-                   2: {"expert": OOM, "scotch": OOM, LEARNED: 2.32, "rnn": 2.35, "samples": 20400, "rnn_samples": 73000},
-                   4: {"expert": OOM, "scotch": OOM, LEARNED: 2.63, "rnn": 3.15, "samples": 94000, "rnn_samples": 51700}},
+                   2: {"expert": OOM, "scotch": OOM, "placeto": 2.32, "rnn": 2.35, "placeto_samples": 20400, "rnn_samples": 73000},
+                   4: {"expert": OOM, "scotch": OOM, "placeto": 2.63, "rnn": 3.15, "placeto_samples": 94000, "rnn_samples": 51700}},
     "nasnet": {"cpu": 37.5, "single": 1.28,
-               2: {"expert": 0.86, "scotch": 1.28, LEARNED: 0.86, "rnn": 0.89, "samples": 3500, "rnn_samples": 16300},
-               4: {"expert": 0.84, "scotch": 1.22, LEARNED: 0.74, "rnn": 0.76, "samples": 29000, "rnn_samples": 37000}},
+               2: {"expert": 0.86, "scotch": 1.28, "placeto": 0.86, "rnn": 0.89, "placeto_samples": 3500, "rnn_samples": 16300},
+               4: {"expert": 0.84, "scotch": 1.22, "placeto": 0.74, "rnn": 0.76, "placeto_samples": 29000, "rnn_samples": 37000}},
 }
 
 
@@ -40,16 +45,28 @@ def parse_arguments():
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("networks", nargs="+", choices=NETWORKS, metavar="NETWORK", help="network to train on, one of: " + ", ".join(NETWORKS))
     parser.add_argument("--gpus", type=int, nargs="+", choices=[2, 4], default=[2, 4], help="numbers of GPUs, one row for each (2 4)")
+    parser.add_argument("--kinds", nargs="+", choices=KINDS, default=list(KINDS), help="kinds of policy to train (placeto rnn)")
     parser.add_argument("--updates", type=int, metavar="N", help="number of updates of each training (default: as its configuration says)")
     add_arguments(parser)
     return parser.parse_args()
 
 
-def task_of(network, gpus, seed, arguments):
+def rnn_on(network):
+    """What makes the configuration of the RNN on a family one on this network, with the groups and penalties that Placeto has."""
+    own = settings_in((ROOT / f"configs/{network}.yaml").read_text())
+    shared = {key: own[key] for key in own if key.startswith("grouping.") or key.startswith("environment.memory_penalty")}
+    return {"workload.family": network, "workload.count": 1, "workload.train": 1, "workload.validation": 0,
+            "training.episodes_per_update": own["training.episodes_per_update"], **shared}
+
+
+def task_of(network, gpus, kind, seed, arguments):
     overrides = {"workload.devices": cluster_file(None, "k80", gpus), "name": f"{network} on {gpus} GPUs"}
     if arguments.updates:
         overrides.update(exactly(arguments.updates))
-    return Task(f"single_networks/{network}_{gpus}_seed{seed}", ROOT / f"configs/{network}.yaml", overrides, seed)
+    if kind == "placeto":
+        return Task(f"single_networks/{network}_{gpus}_seed{seed}", ROOT / f"configs/{network}.yaml", overrides, seed)
+    return Task(f"single_networks/{network}_{gpus}_{kind}_seed{seed}", ROOT / "configs/rnn_ptb.yaml",
+                {**rnn_on(network), **overrides}, seed)
 
 
 def samples_to_near(improvements):
@@ -60,22 +77,29 @@ def samples_to_near(improvements):
     return next(line["episodes"] for line in improvements if line["makespan_us"] <= limit)
 
 
-def measure(network, gpus, runs, arguments):
-    """The document of a row. runs: {seed: result of its training}."""
-    run_dir = runs[arguments.seeds[0]]["run_dir"]  # The network depends on no seed, so it is that of all runs.
+def measure(network, gpus, runs, earlier, arguments):
+    """The document of a row. runs: {kind: {seed: result of its training}}; earlier: the document before, or None."""
+    run_dir = runs[arguments.kinds[0]][arguments.seeds[0]]["run_dir"]  # The network depends on no seed and no kind.
     settings = resolved(run_dir)
     graphs = [run_dir / f"graphs/{name}" for name in sorted(path.name for path in (run_dir / "graphs").glob("*.graph.json"))]
     options = {"max_groups": settings["grouping.max_groups"]}
     devices = pathlib.Path(settings["workload.devices"])
-    placed = evaluate(arguments, graphs, devices, BASELINES, arguments.seeds, **options)
+    placed = evaluate(arguments, graphs, devices, [*BASELINES, *SEARCHES], arguments.seeds, budget=BUDGET, **options)
     on_cpu = evaluate(arguments, graphs, ROOT / "configs/clusters/k80x2_cpu.yaml", ["cpu"], [1], **options)
     rows = on_cpu["results"] + placed["results"]
-    samples = {}
-    for seed, run in runs.items():
-        rows.append(found_row(arguments, LEARNED, seed, rows[0], devices, run))
-        samples[str(seed)] = samples_to_near(run["improvements"].get(rows[0]["graph"]))
-    return {"format": FORMAT, "network": network, "gpus": gpus, "results": rows, "graphs": placed["graphs"],
-            "samples_to_near": samples, "episodes": {str(seed): run["episodes"] for seed, run in runs.items()},
+    trained = {}
+    for kind in KINDS:
+        if kind in runs:
+            found = {seed: found_row(arguments, kind, seed, rows[0], devices, run) for seed, run in runs[kind].items()}
+            rows += found.values()
+            improvements = {seed: run["improvements"].get(rows[0]["graph"]) for seed, run in runs[kind].items()}
+            trained[kind] = {"samples_to_near": {str(seed): samples_to_near(lines) for seed, lines in improvements.items()},
+                             "episodes": {str(seed): run["episodes"] for seed, run in runs[kind].items()},
+                             "command": command_line()}
+        elif earlier is not None and kind in earlier["trained"]:
+            rows += [row for row in earlier["results"] if row["method"] == kind]
+            trained[kind] = earlier["trained"][kind]
+    return {"format": FORMAT, "network": network, "gpus": gpus, "results": rows, "graphs": placed["graphs"], "trained": trained,
             "command": command_line()}
 
 
@@ -97,48 +121,62 @@ def count_text(count):
 def lines_of(document):
     """Two lines of the table: what is measured here, and what is published."""
     times = {method: [time_of(row) / 1e6 for row in document["results"] if row["method"] == method] for method in COLUMNS}
-    seconds = {method: statistics.median(values) for method, values in times.items()}
-    cells = [seconds_text(seconds[method], seconds["single"]) for method in COLUMNS]
-    if len(times[LEARNED]) > 1:
-        cells[-1] += f"; best {seconds_text(min(times[LEARNED]), None)}, mean {mean_interval(times[LEARNED]).text('{:.2f}')}"
-    samples = [count for count in document["samples_to_near"].values() if count is not None]
-    cells += ["-", count_text(statistics.median(samples) if samples else None), "-"]
+    seconds = {method: statistics.median(values) if values else None for method, values in times.items()}
+    cells = {method: seconds_text(seconds[method], seconds["single"]) for method in COLUMNS}
+    for kind in KINDS:
+        if len(times[kind]) > 1:
+            cells[kind] += f"; best {seconds_text(min(times[kind]), None)}, mean {mean_interval(times[kind]).text('{:.2f}')}"
+        samples = document["trained"].get(kind, {}).get("samples_to_near", {}).values()
+        known = [count for count in samples if count is not None]
+        cells[f"{kind}_samples"] = count_text(statistics.median(known) if known else None)
     network, gpus = document["network"], document["gpus"]
     published = PUBLISHED[network] | PUBLISHED[network][gpus]
-    printed = [seconds_text(published[method], published["single"]) for method in [*COLUMNS, "rnn"]]
-    printed += [count_text(published["samples"]), count_text(published["rnn_samples"])]
-    return ["| " + " | ".join([network, str(gpus), "here", *cells]) + " |",
+    printed = [seconds_text(published.get(method), published["single"]) for method in COLUMNS]
+    printed += [count_text(published[f"{kind}_samples"]) for kind in KINDS]
+    return ["| " + " | ".join([network, str(gpus), "here", *cells.values()]) + " |",
             "| " + " | ".join(["", "", "published", *printed]) + " |"]
 
 
-def goal_line(document):
-    """Whether training found what is as fast as each baseline: by the median over seeds."""
+def goal_line(document, kind):
+    """Whether training this kind found what is as fast as each other method: by the median over seeds. None: was not trained."""
+    if kind not in document["trained"]:
+        return None
     times = {method: statistics.median([time_of(row) for row in document["results"] if row["method"] == method])
-             for method in [*BASELINES, LEARNED]}
-    cells = ["met" if math.isfinite(times[LEARNED]) and times[LEARNED] <= times[method] else "missed" for method in BASELINES]
-    return "| " + " | ".join([document["network"], str(document["gpus"]), *cells]) + " |"
+             for method in [*BASELINES, *SEARCHES, kind]}
+    cells = ["met" if math.isfinite(times[kind]) and times[kind] <= times[method] else "missed"
+             for method in [*BASELINES, *SEARCHES]]
+    return "| " + " | ".join([document["network"], str(document["gpus"]), KINDS[kind], *cells]) + " |"
+
+
+def commands_of(documents):
+    """The calls that made the table, each once."""
+    return dict.fromkeys(command for document in documents
+                         for command in [*(kind["command"] for kind in document["trained"].values()), document["command"]])
 
 
 def markdown(documents):
-    commands = dict.fromkeys(document["command"] for document in documents)
+    learned = " | ".join(KINDS.values())
+    goals = [line for document in documents for kind in KINDS if (line := goal_line(document, kind)) is not None]
     lines = [
         "# Single networks, beside the published table",
-        "By " + " and ".join(f"`{command}`" for command in commands) + ".",
+        "By " + " and ".join(f"`{command}`" for command in commands_of(documents)) + ".",
         "",
         "Simulated seconds a step, in brackets over one GPU (where it fits); OOM: the placement does not fit the memory. "
-        "*Placeto* is the best placement that training came through: the median over seeds, the best, and the mean with its "
-        "95% interval (Student's t). *samples* counts the episodes until the best was within 1% of the best "
-        "of all: every episode simulates a placement after each of its steps, so it is no count of simulations. Published: "
+        "*Placeto* and *RNN* are the best placement that training came through: the median over seeds, the best, and the mean "
+        f"with its 95% interval (Student's t). *annealing* and *auto* simulate {BUDGET:,} placements, the median over seeds. "
+        "*samples* counts the episodes until the best was within 1% of the best of all: every episode of Placeto simulates a "
+        "placement after each of its steps, so it is no count of simulations; one of the RNN simulates one. Published: "
         "Placeto (Addanki et al., NeurIPS 2019), measured on GPUs and graphs of its time; RNN is Mirhoseini et al., 2017, "
         "as given there.",
         "",
-        "| network | GPUs | | CPU only | one GPU | expert | Scotch | Placeto | RNN | samples | RNN samples |",
-        "| --- | ---: | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |",
+        f"| network | GPUs | | CPU only | one GPU | expert | Scotch | annealing | auto | {learned} | Placeto samples | RNN samples |",
+        "| --- | ---: | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |",
     ]
     for document in documents:
         lines += lines_of(document)
-    lines += ["", "Goal: what training finds is not slower than", "", "| network | GPUs | one GPU | expert | Scotch |",
-              "| --- | ---: | --- | --- | --- |", *(goal_line(document) for document in documents)]
+    lines += ["", "Goal: what training finds is not slower than", "",
+              "| network | GPUs | kind | one GPU | expert | Scotch | annealing | auto |",
+              "| --- | ---: | --- | --- | --- | --- | --- | --- |", *goals]
     return "\n".join(lines) + "\n"
 
 
@@ -146,12 +184,15 @@ def main():
     arguments = parse_arguments()
     folder = arguments.out / "single_networks"
     rows = [(network, gpus) for network in arguments.networks for gpus in arguments.gpus]
-    tasks = {(network, gpus, seed): task_of(network, gpus, seed, arguments)
-             for network, gpus in rows for seed in arguments.seeds}
+    tasks = {(network, gpus, kind, seed): task_of(network, gpus, kind, seed, arguments)
+             for network, gpus in rows for kind in arguments.kinds for seed in arguments.seeds}
     results = train_all(tasks.values(), arguments)
     for network, gpus in rows:
-        runs = {seed: results[tasks[network, gpus, seed].name] for seed in arguments.seeds}
-        save_json(folder / f"{network}_{gpus}.json", measure(network, gpus, runs, arguments))
+        runs = {kind: {seed: results[tasks[network, gpus, kind, seed].name] for seed in arguments.seeds}
+                for kind in arguments.kinds}
+        path = folder / f"{network}_{gpus}.json"
+        earlier = json.loads(path.read_text()) if path.exists() else None
+        save_json(path, measure(network, gpus, runs, earlier, arguments))
     documents = sorted(load_all(folder), key=lambda document: (NETWORKS.index(document["network"]), document["gpus"]))
     write_aside_and_rename(arguments.out / "single_networks.md", markdown(documents))
     print(f"written to {folder}/ and {arguments.out / 'single_networks.md'}")

@@ -145,17 +145,25 @@ def result_of(run_dir):
             "episodes": episodes, "simulations": round(episodes * steps), "improvements": improvements}
 
 
-def resolved(run_dir):
-    """The resolved configuration of a run: {"section.key": text}."""
+def settings_in(text):
+    """{"section.key": text} of a configuration, its sections written in one line or in several."""
     values = {}
     section = ""
-    for line in (run_dir / "config.yaml").read_text().splitlines():
-        found = re.match(r"( *)([a-z_]+):(?: (.*?))?(?:\s+# .*)?$", line)
-        if found and found[3] is None and not found[1]:
+    for line in without_comments(text):
+        found = re.match(r"( *)([a-z_]+):(?: (.*?))?$", line)
+        if not found:
+            continue
+        if not found[1] and (found[3] is None or found[3].startswith("{")):
             section = found[2] + "."
-        elif found and found[3] is not None:
+            values.update((section + key, value.strip('"')) for key, value in re.findall(r"([a-z_]+): ([^,}]+)", found[3] or ""))
+        elif found[3] is not None:
             values[(section if found[1] else "") + found[2]] = found[3].strip('"')
     return values
+
+
+def resolved(run_dir):
+    """The resolved configuration of a run: {"section.key": text}."""
+    return settings_in((run_dir / "config.yaml").read_text())
 
 
 def prepare(task, run_dir, actors, fresh):

@@ -145,6 +145,11 @@ class Values(unittest.TestCase):
                             ([pathlib.Path("/a b/c")], '["/a b/c"]'), (pathlib.Path("/a b"), '"/a b"')):
             self.assertEqual(training.shown(value), text)
 
+    def test_a_section_in_one_line(self):
+        text = "name: net  # Of the run.\nworkload: {family: ptb, devices: \"clusters/k80x2.yaml\"}\npolicy:\n  # Of it.\n  kind: rnn\n"
+        self.assertEqual(training.settings_in(text), {"name": "net", "workload.family": "ptb",
+                                                      "workload.devices": "clusters/k80x2.yaml", "policy.kind": "rnn"})
+
     def test_a_resolved_configuration(self):
         with tempfile.TemporaryDirectory() as folder:
             (pathlib.Path(folder) / "config.yaml").write_text(
