@@ -1,9 +1,11 @@
 #include "policy/hierarchical/hierarchical_model.h"
 
 #include <algorithm>
+#include <functional>
 #include <limits>
+#include <numeric>
 #include <string>
-#include <utility>
+#include <vector>
 
 #include "policy/hierarchical/hierarchical_kind.h"
 #include "policy/hierarchical/hierarchical_network.h"
@@ -12,6 +14,9 @@
 
 namespace emplace {
 namespace {
+
+// Samples that the placer computes at once. What it costs to call LibTorch is then spread over so many.
+constexpr size_t kSideBySide = 32;
 
 class HierarchicalModel final : public Model {
  public:
@@ -25,64 +30,98 @@ class HierarchicalModel final : public Model {
 
   const std::string& device() const override { return device_; }
 
-  // The grouper reads a graph once for all samples on it; the placer reads each sample's own bins.
+  // The grouper reads a graph once for all samples on it; the placer reads the bins of neighbours side by side.
   void Forward(std::span<const float> values, std::span<const Trajectory> episodes, std::span<const Sample> samples,
                Decisions& decisions) override {
     parameters_.Set(values, /*with_gradient=*/true);
     bins_.Clear();
-    samples_.clear();
+    placed_.clear();
     decisions.blocks.clear();
     decisions.logits.clear();
-    for (const Sample& sample : samples) {
-      const Trajectory& episode = episodes[sample.episode];
-      const GroupTensors& graph = graphs_.Of(episode.graph);
-      const GroupGraph& groups = tasks_[episode.graph].groups;
-      const auto n = static_cast<size_t>(groups.num_groups);
-      const UsedBins used(groups, std::span(episode.actions).first(n));
-      samples_.push_back({episode.graph, DeviceLogits(graph, used, std::span(episode.actions).subspan(n))});
-      decisions.blocks.push_back(
-          {.count = groups.num_groups + static_cast<int32_t>(used.size()), .num_choices = num_bins_});
-      AppendLogits(bins_.Of(episode.graph, [&] { return BinLogits(parameters_, graph); }), decisions.logits);
-      for (size_t item = 0; item < used.size(); ++item) {
-        AppendLogits(samples_.back().devices[static_cast<int64_t>(item)], used.AllowedRow(item), decisions.logits);
-        decisions.logits.resize(decisions.logits.size() + static_cast<size_t>(num_bins_ - num_devices_),
-                                -std::numeric_limits<float>::infinity());
+    while (!samples.empty()) {
+      const std::span<const Sample> together = samples.first(std::min(samples.size(), kSideBySide));
+      samples = samples.subspan(together.size());
+      placed_.push_back(Place(episodes, together));
+      for (size_t e = 0; e < together.size(); ++e) {
+        AppendSample(episodes[together[e].episode].graph, placed_.back(), e, decisions);
       }
     }
   }
 
   void Backward(std::span<const float> logit_gradient, std::span<float> gradient) override {
-    for (ComputedSample& sample : samples_) {
-      logit_gradient = bins_.AddSlopes(sample.graph, logit_gradient);
-      torch::Tensor by_devices = torch::empty_like(sample.devices, torch::MemoryFormat::Contiguous);  // [k, D]
-      float* to = by_devices.data_ptr<float>();
-      for (int64_t item = 0; item < by_devices.size(0); ++item) {
-        to = std::copy_n(logit_gradient.begin(), num_devices_, to);
-        logit_gradient = logit_gradient.subspan(static_cast<size_t>(num_bins_));
+    for (PlacedSamples& placed : placed_) {
+      torch::Tensor slopes = torch::zeros_like(placed.devices, torch::MemoryFormat::Contiguous);  // [B, n, D]
+      for (size_t e = 0; e < placed.used.size(); ++e) {
+        logit_gradient = bins_.AddSlopes(placed.graphs[e], logit_gradient);
+        float* to = slopes[placed.rows[e]].data_ptr<float>();
+        for (size_t item = 0; item < placed.used[e].size(); ++item) {
+          to = std::copy_n(logit_gradient.begin(), num_devices_, to);
+          logit_gradient = logit_gradient.subspan(static_cast<size_t>(num_bins_));
+        }
       }
-      parameters_.AddGradient({sample.devices}, {by_devices}, gradient);
-      sample.devices = torch::Tensor();  // Frees what was recorded.
+      parameters_.AddGradient({placed.devices}, {slopes}, gradient);
+      placed.devices = torch::Tensor();  // Frees what was recorded.
     }
     bins_.AddGradient(parameters_, gradient);
   }
 
  private:
-  struct ComputedSample {
-    GraphId graph = 0;
-    torch::Tensor devices;  // [k, D] the placer's logits
+  // Samples whose bins are given devices side by side. B of them.
+  struct PlacedSamples {
+    std::vector<GraphId> graphs;  // [B]
+    std::vector<UsedBins> used;   // [B]
+    std::vector<int64_t> rows;    // [B] where a sample is in `devices`, which has those with most bins first.
+    torch::Tensor devices;        // [B, n, D] the placer's logits; n: the most bins that a sample has.
   };
 
-  // devices: [k] what was chosen for the bins.
-  torch::Tensor DeviceLogits(const GroupTensors& graph, const UsedBins& used, std::span<const uint8_t> devices) {
-    const EncodedSequence encoded = placer_.Encode(parameters_, BinFeatures(graph, used));
-    DecoderState state = placer_.Start(1);
-    std::vector<torch::Tensor> logits;
-    int64_t before = num_devices_;
-    for (size_t item = 0; item < used.size(); ++item) {
-      logits.push_back(placer_.Step(parameters_, encoded, static_cast<int64_t>(item), torch::tensor({before}), state));
-      before = devices[item];
+  PlacedSamples Place(std::span<const Trajectory> episodes, std::span<const Sample> together) {
+    PlacedSamples placed;
+    std::vector<std::span<const uint8_t>> chosen;  // The devices of the bins.
+    for (const Sample& sample : together) {
+      const Trajectory& episode = episodes[sample.episode];
+      const GroupGraph& groups = tasks_[episode.graph].groups;
+      const auto n = static_cast<size_t>(groups.num_groups);
+      placed.graphs.push_back(episode.graph);
+      placed.used.emplace_back(groups, std::span(episode.actions).first(n));
+      chosen.push_back(std::span(episode.actions).subspan(n));
     }
-    return torch::cat(logits);
+    std::vector<size_t> order(together.size());
+    std::iota(order.begin(), order.end(), size_t{0});
+    std::ranges::stable_sort(order, std::greater(), [&](size_t e) { return placed.used[e].size(); });
+    placed.rows.resize(order.size());
+    std::vector<torch::Tensor> sequences;
+    for (size_t row = 0; row < order.size(); ++row) {
+      const size_t e = order[row];
+      placed.rows[e] = static_cast<int64_t>(row);
+      sequences.push_back(BinFeatures(graphs_.Of(placed.graphs[e]), placed.used[e]));
+    }
+    const EncodedSequence encoded = placer_.Encode(parameters_, sequences);
+    DecoderState state = placer_.Start(std::ssize(order));
+    torch::Tensor before = torch::full({std::ssize(order)}, num_devices_, torch::kInt64);
+    std::vector<torch::Tensor> logits;
+    for (size_t item = 0; item < placed.used[order.front()].size(); ++item) {
+      logits.push_back(placer_.Step(parameters_, encoded, static_cast<int64_t>(item), before, state));
+      before = torch::zeros({std::ssize(order)}, torch::kInt64);
+      for (size_t row = 0; row < order.size(); ++row) {
+        if (item < chosen[order[row]].size()) before.data_ptr<int64_t>()[row] = chosen[order[row]][item];
+      }
+    }
+    placed.devices = torch::stack(logits, 1);
+    return placed;
+  }
+
+  // The bins of all groups, then the devices of the bins that have a group.
+  void AppendSample(GraphId graph, const PlacedSamples& placed, size_t e, Decisions& decisions) {
+    const UsedBins& used = placed.used[e];
+    decisions.blocks.push_back(
+        {.count = tasks_[graph].groups.num_groups + static_cast<int32_t>(used.size()), .num_choices = num_bins_});
+    AppendLogits(bins_.Of(graph, [&] { return BinLogits(parameters_, graphs_.Of(graph)); }), decisions.logits);
+    const torch::Tensor devices = placed.devices[placed.rows[e]];
+    for (size_t item = 0; item < used.size(); ++item) {
+      AppendLogits(devices[static_cast<int64_t>(item)], used.AllowedRow(item), decisions.logits);
+      decisions.logits.resize(decisions.logits.size() + static_cast<size_t>(num_bins_ - num_devices_),
+                              -std::numeric_limits<float>::infinity());
+    }
   }
 
   const std::string device_ = "cpu";
@@ -92,8 +131,8 @@ class HierarchicalModel final : public Model {
   const int32_t num_bins_;
   const SequenceNetwork placer_;
   TorchParameters parameters_;
-  GraphLogits bins_;                     // The grouper's logits [n, NumBins] of the last Forward.
-  std::vector<ComputedSample> samples_;  // Of the last Forward.
+  GraphLogits bins_;                   // The grouper's logits [n, NumBins] of the last Forward.
+  std::vector<PlacedSamples> placed_;  // Of the last Forward.
 };
 
 }  // namespace
