@@ -141,9 +141,11 @@ def goal_line(document, kind):
     """Whether training this kind found what is as fast as each other method: by the median over seeds. None: was not trained."""
     if kind not in document["trained"]:
         return None
-    times = {method: statistics.median([time_of(row) for row in document["results"] if row["method"] == method])
-             for method in [*BASELINES, *SEARCHES, kind]}
-    cells = ["met" if math.isfinite(times[kind]) and times[kind] <= times[method] else "missed"
+    times = {}
+    for row in document["results"]:
+        times.setdefault(row["method"], []).append(time_of(row))
+    own = statistics.median(times[kind])
+    cells = ["-" if method not in times else "met" if math.isfinite(own) and own <= statistics.median(times[method]) else "missed"
              for method in [*BASELINES, *SEARCHES]]
     return "| " + " | ".join([document["network"], str(document["gpus"]), KINDS[kind], *cells]) + " |"
 
