@@ -1,0 +1,230 @@
+#!/usr/bin/env python3
+"""The workloads of the SGDP paper, each on its number of devices: expert, Scotch, annealing, `auto`, the hierarchical placer, and
+SGDP in the four ways of that paper.
+
+*alone* trains on one graph, *batch* on all workloads with this number of devices at once; both count the best placement that
+training came through. *zero-shot* is one pass of a policy that was trained with this number of devices on the smaller workloads
+that the paper has with other numbers; *fine-tuned* is the best placement that training goes through which starts from that
+policy. Every method but `auto` places the same groups. Writes sgdp_workloads/WORKLOAD.json for each row and a table,
+sgdp_workloads.md. Finished trainings are kept, and a run that was stopped goes on where it was.
+"""
+import argparse
+import json
+import math
+import pathlib
+import statistics
+
+from networks import ROOT, call, cluster_file, write_aside_and_rename
+from results import command_line, evaluate, found_row, load_all, renamed, save_json, time_of
+from training import Task, add_arguments, at_least_one, exactly, on_graphs, run_script, train_all
+
+FORMAT = "emplace.sgdp_workloads/1"
+# The paper's table 1: the number of devices of each workload.
+WORKLOADS = {"rnnlm2": 2, "rnnlm4": 4, "rnnlm8": 8, "gnmt2": 2, "gnmt4": 4, "gnmt8": 8, "txl2": 2, "txl4": 4, "txl8": 8,
+             "inception_v3": 2, "amoebanet": 4, "wavenet2": 2, "wavenet4": 4}
+SMALLER = 40_000  # Ops of a workload that policies for others may learn from.
+SEARCHES = ["annealing", "auto"]
+BASELINES = ["expert", "scotch"]
+ALONE, BATCH, TUNED, ZERO = "SGDP alone", "SGDP batch", "SGDP fine-tuned", "SGDP zero-shot"
+HIERARCHICAL = "hierarchical"
+TRAINED = [HIERARCHICAL, ALONE, BATCH, TUNED]
+COLUMNS = ["single", *BASELINES, *SEARCHES, *TRAINED, ZERO]
+NEAR = 1.01  # Within 1% of the best.
+# What the paper says of its table: SGDP alone is faster than the human expert and than the hierarchical placer by so much, and
+# converges so many times as fast as that.
+PUBLISHED = {"expert": 0.20, HIERARCHICAL: 0.18, "convergence": 15}
+
+
+def parse_arguments():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
+    parser.add_argument("workloads", nargs="*", metavar="WORKLOAD",
+                        help="rows to make (default, all: " + ", ".join(WORKLOADS) + "); those of earlier calls stay in the table")
+    parser.add_argument("--updates", type=at_least_one, default=150, metavar="N", help="number of updates of a training on one graph (150)")
+    parser.add_argument("--batch-updates", type=at_least_one, default=300, metavar="N",
+                        help="number of updates of a training on several graphs (300)")
+    parser.add_argument("--tuning-updates", type=at_least_one, default=50, metavar="N", help="number of updates of fine-tuning (50)")
+    parser.add_argument("--groups", type=at_least_one, default=64, metavar="N", help="number of groups of a graph (64)")
+    add_arguments(parser)
+    arguments = parser.parse_args()
+    for name in arguments.workloads:
+        if name not in WORKLOADS:
+            parser.error(f"WORKLOAD is '{name}', expected one of: " + ", ".join(WORKLOADS))
+    arguments.workloads = arguments.workloads or list(WORKLOADS)
+    return arguments
+
+
+def graph_files(arguments):
+    """{workload: its graph}, made where they are not there yet."""
+    folder = arguments.runs / "sgdp_workloads/graphs"
+    files = {name: folder / name / f"{name}.graph.json" for name in WORKLOADS}
+    for name, path in files.items():
+        if not path.exists():
+            call([arguments.programs / "emplace", "generate", name, "--out", path.parent])
+    return files
+
+
+def config_of(kind):
+    return ROOT / f"configs/{kind}_ptb.yaml"
+
+
+def training_on(name, kind, graphs, devices, updates, seed, arguments, **further):
+    """A training on these graphs. Its exploration ends after three fifths of it."""
+    overrides = {"name": name, **on_graphs(graphs), "workload.devices": cluster_file(None, "k80", devices),
+                 "grouping.max_groups": arguments.groups, **exactly(updates), "training.entropy_decay_updates": updates * 3 // 5,
+                 **further}
+    return Task(f"sgdp_workloads/{name}_seed{seed}", config_of(kind), overrides, seed)
+
+
+def smaller_of_others(devices, files):
+    """The graphs that a policy for workloads with this number of devices is trained on, none of them one of these workloads."""
+    return [path for name, path in files.items()
+            if WORKLOADS[name] != devices and len(json.loads(path.read_text())["ops"]) <= SMALLER]
+
+
+def together(devices, files):
+    return [path for name, path in files.items() if WORKLOADS[name] == devices]
+
+
+def first_tasks(files, seed, arguments):
+    """{(what, workload or number of devices): task} of all trainings that start from nothing."""
+    tasks = {}
+    for name in arguments.workloads:
+        for kind, method in (("sgdp", ALONE), ("hierarchical", HIERARCHICAL)):
+            tasks[method, name] = training_on(f"{name}_{kind}", kind, [files[name]], WORKLOADS[name], arguments.updates, seed,
+                                              arguments)
+    for devices in sorted({WORKLOADS[name] for name in arguments.workloads}):
+        tasks[BATCH, devices] = training_on(f"batch_{devices}", "sgdp", together(devices, files), devices,
+                                            arguments.batch_updates, seed, arguments)
+        tasks[ZERO, devices] = training_on(f"others_{devices}", "sgdp", smaller_of_others(devices, files), devices,
+                                           arguments.batch_updates, seed, arguments)
+    return tasks
+
+
+def tuning_tasks(files, seed, pretrained, arguments):
+    """{workload: task}; pretrained: {number of devices: result of the training on others}."""
+    return {name: training_on(f"{name}_tuned", "sgdp", [files[name]], WORKLOADS[name], arguments.tuning_updates, seed, arguments,
+                              **{"policy.initial": pretrained[WORKLOADS[name]]["run_dir"] / "policy.safetensors",
+                                 "training.entropy_start": 0.15})
+            for name in arguments.workloads}
+
+
+def samples_to_near(improvements):
+    """Placements until the best was within 1% of the last best one; None: none was found."""
+    if not improvements:
+        return None
+    limit = improvements[-1]["makespan_us"] * NEAR
+    return next(line["episodes"] for line in improvements if line["makespan_us"] <= limit)
+
+
+def measure(name, graph, results, arguments):
+    """The document of a row. results: {seed: {method: result of the training that counts for it}}."""
+    machine = cluster_file(None, "k80", WORKLOADS[name])
+    groups = {"max_groups": arguments.groups}
+    placed = evaluate(arguments, [graph], machine, ["single", *BASELINES], arguments.seeds, **groups)
+    rows = list(placed["results"])
+    samples = {HIERARCHICAL: {}, ALONE: {}}
+    for seed, runs in results.items():
+        found = {method: found_row(arguments, method, seed, rows[0], machine, runs[method]) for method in TRAINED}
+        rows += found.values()
+        for method, counts in samples.items():
+            counts[str(seed)] = samples_to_near(runs[method]["improvements"].get(rows[0]["graph"]))
+        # Searches may simulate as many placements as training on the graph alone.
+        rows += evaluate(arguments, [graph], machine, SEARCHES, [seed], budget=found[ALONE]["evaluations"], **groups)["results"]
+        rows += renamed(evaluate(arguments, [graph], machine, ["policy"], [seed],
+                                 policy=runs[ZERO]["run_dir"] / "policy.safetensors", **groups)["results"], ZERO)
+    return {"format": FORMAT, "workload": name, "devices": WORKLOADS[name], "ops": len(json.loads(graph.read_text())["ops"]),
+            "results": rows, "samples_to_near": samples, "command": command_line()}
+
+
+def times_of(document):
+    """{method: median over seeds, us}; infinite where most do not fit."""
+    return {method: statistics.median(values) for method in COLUMNS
+            if (values := [time_of(row) for row in document["results"] if row["method"] == method])}
+
+
+def cell(time, single):
+    return "OOM" if not math.isfinite(time) else f"{time / 1e6:.3g}" + (f" ({time / single:.3f})" if math.isfinite(single) else "")
+
+
+def line_of(document):
+    times = times_of(document)
+    best = min(times.values())
+    cells = [cell(times[method], times["single"]) if method in times else "-" for method in COLUMNS]
+    cells = [f"**{text}**" if times.get(method) == best else text for method, text in zip(COLUMNS, cells)]
+    return "| " + " | ".join([document["workload"], f"{document['ops']:,}", str(document["devices"]), *cells]) + " |"
+
+
+def faster(documents, method, other):
+    """By how much the method is faster than the other, geometric mean over workloads where both fit: 0.2 is 20%. None: nowhere."""
+    ratios = [times[other] / times[method] for document in documents
+              if math.isfinite((times := times_of(document))[method]) and math.isfinite(times[other])]
+    return statistics.geometric_mean(ratios) - 1 if ratios else None
+
+
+def convergence(documents):
+    """How many times as many placements the hierarchical placer sampled as SGDP alone until within 1% of its own best, geometric
+    mean over workloads and seeds. None: nothing to compare."""
+    ratios = [counts[HIERARCHICAL][seed] / count for document in documents if (counts := document["samples_to_near"])
+              for seed, count in counts[ALONE].items() if count and counts[HIERARCHICAL].get(seed)]
+    return statistics.geometric_mean(ratios) if ratios else None
+
+
+def percent(value):
+    return "-" if value is None else f"{value:+.1%}"
+
+
+def markdown(documents):
+    commands = dict.fromkeys(document["command"] for document in documents)
+    ratio = convergence(documents)
+    against = ["expert", HIERARCHICAL, "scotch", "annealing", "auto"]
+    lines = [
+        "# The workloads of the SGDP paper",
+        "By " + " and ".join(f"`{command}`" for command in commands) + ".",
+        "",
+        "Simulated seconds a step on K80s with links of 7.6 GB/s, in brackets over one device (where the graph fits one); OOM: "
+        "the placement does not fit the memory. The median over seeds; bold is the best of the row. *alone*, *batch*, "
+        "*fine-tuned* and *hierarchical* are the best placement that training came through, *zero-shot* is one pass of a policy "
+        "that has not seen the graph. *annealing* and *auto* simulate as many placements as *SGDP alone*.",
+        "",
+        "| workload | ops | devices | one device | " + " | ".join(COLUMNS[1:]) + " |",
+        "| --- |" + " ---: |" * (len(COLUMNS) + 2),
+        *(line_of(document) for document in documents),
+        "",
+        "Faster than the method above each column, geometric mean over workloads where both fit:",
+        "",
+        "| | " + " | ".join(against) + " |",
+        "| --- |" + " ---: |" * len(against),
+        *("| " + " | ".join([method, *(percent(faster(documents, method, other)) for other in against)]) + " |"
+          for method in (ALONE, BATCH, TUNED, ZERO)),
+        f"| published: SGDP alone | {percent(PUBLISHED['expert'])} | {percent(PUBLISHED[HIERARCHICAL])} | - | - | - |",
+        "",
+        f"Until within 1% of its own best the hierarchical placer sampled {'-' if ratio is None else f'{ratio:.1f}'} times as many "
+        f"placements as SGDP alone (geometric mean); published: {PUBLISHED['convergence']} times the search time.",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def main():
+    arguments = parse_arguments()
+    folder = arguments.out / "sgdp_workloads"
+    files = graph_files(arguments)
+    first = {seed: first_tasks(files, seed, arguments) for seed in arguments.seeds}
+    done = train_all([task for tasks in first.values() for task in tasks.values()], arguments)
+    result = {seed: {key: done[task.name] for key, task in tasks.items()} for seed, tasks in first.items()}
+    tuning = {}
+    for seed in arguments.seeds:
+        pretrained = {key: run for (method, key), run in result[seed].items() if method == ZERO}
+        tuning[seed] = tuning_tasks(files, seed, pretrained, arguments)
+    tuned = train_all([task for tasks in tuning.values() for task in tasks.values()], arguments)
+    for name in arguments.workloads:
+        runs = {seed: {ALONE: result[seed][ALONE, name], HIERARCHICAL: result[seed][HIERARCHICAL, name],
+                       BATCH: result[seed][BATCH, WORKLOADS[name]], ZERO: result[seed][ZERO, WORKLOADS[name]],
+                       TUNED: tuned[tuning[seed][name].name]} for seed in arguments.seeds}
+        save_json(folder / f"{name}.json", measure(name, files[name], runs, arguments))
+    documents = sorted(load_all(folder), key=lambda document: list(WORKLOADS).index(document["workload"]))
+    write_aside_and_rename(arguments.out / "sgdp_workloads.md", markdown(documents))
+    print(f"written to {folder}/ and {arguments.out / 'sgdp_workloads.md'}")
+
+
+if __name__ == "__main__":
+    run_script(main, "sgdp_workloads.py")
