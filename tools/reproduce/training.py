@@ -136,13 +136,15 @@ def result_of(run_dir):
     ledger = json.loads((run_dir / "ledger.json").read_text())
     episodes = ledger["total"]["produced"]
     updates = [line for line in json_lines(run_dir / "metrics.jsonl") if line["kind"] == "update"]
-    # Counts of metrics.jsonl are those of one sitting; the steps of an episode are the same in all.
+    # Counts of metrics.jsonl are those of one sitting; the steps of an episode are the same in all. Placeto is rewarded after
+    # each of them, all other kinds once.
     steps = updates[-1]["steps"] / updates[-1]["episodes"] if updates else 0
+    simulated = steps if resolved(run_dir).get("policy.kind", "placeto") == "placeto" else 1
     improvements = {}
     for line in json_lines(run_dir / "placements.jsonl"):
         improvements.setdefault(line["graph"], []).append(line)
     return {"run_dir": run_dir, "summary": summary, "seconds": summary["train_seconds"], "updates": summary["updates"],
-            "episodes": episodes, "simulations": round(episodes * steps), "improvements": improvements}
+            "episodes": episodes, "simulations": round(episodes * simulated), "improvements": improvements}
 
 
 def settings_in(text):

@@ -29,7 +29,8 @@ with open(run.parent / "calls", "a") as calls:
 if "training.iterations=13" in arguments:
     print("one too many")
     sys.exit(1)
-(run / "config.yaml").write_text("name: x  # Of the run.\\n")
+kind = "sgdp" if "policy.kind=sgdp" in arguments else "placeto"
+(run / "config.yaml").write_text("name: x  # Of the run.\\npolicy:\\n  kind: " + kind + "\\n")
 (run / "learner.json").write_text(json.dumps({"address": str(run / "actor-came")}))
 while "training.iterations=14" in arguments or not (run / "actor-came").exists():
     time.sleep(0.01)
@@ -70,6 +71,9 @@ class Runs(unittest.TestCase):
         self.assertIn("training.discount=1", self.calls()[0])
         self.train({"training.discount": 1}, fresh=True)
         self.assertEqual(len(self.calls()), 2)
+
+    def test_a_kind_that_is_rewarded_once_simulates_once_an_episode(self):
+        self.assertEqual(self.train({"policy.kind": "sgdp"})["simulations"], 40)
 
     def test_another_run_in_its_place_is_refused(self):
         graph = self.folder / "a.graph.json"

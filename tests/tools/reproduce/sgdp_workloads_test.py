@@ -1,0 +1,66 @@
+#!/usr/bin/env python3
+"""What tools/reproduce/sgdp_workloads.py trains on, and what it says of documents made by hand."""
+import json
+import pathlib
+import tempfile
+import unittest
+
+from support import cells, row
+
+import sgdp_workloads
+from sgdp_workloads import ALONE, BATCH, HIERARCHICAL, TUNED, ZERO
+
+
+def document(name, times, samples=None):
+    """times: {method: seconds; None: does not fit}"""
+    rows = [row(name, method, 1, (seconds or 9) * 1e6, feasible=seconds is not None) for method, seconds in times.items()]
+    return {"workload": name, "devices": sgdp_workloads.WORKLOADS[name], "ops": 1234, "results": rows,
+            "samples_to_near": samples or {HIERARCHICAL: {}, ALONE: {}}, "command": "make it"}
+
+
+TIMES = {"single": 2, "expert": 1.5, "scotch": None, "annealing": 1, "auto": 0.8, HIERARCHICAL: 1.8, ALONE: 1.2, BATCH: 1.3,
+         TUNED: 1.1, ZERO: 1.25}
+
+
+class SgdpWorkloads(unittest.TestCase):
+    def test_a_row(self):
+        line = cells(sgdp_workloads.line_of(document("gnmt4", TIMES)))
+        self.assertEqual(line, ["gnmt4", "1,234", "4", "2 (1.000)", "1.5 (0.750)", "OOM", "1 (0.500)", "**0.8 (0.400)**",
+                                "1.8 (0.900)", "1.2 (0.600)", "1.3 (0.650)", "1.1 (0.550)", "1.25 (0.625)"])
+
+    def test_without_one_device_there_is_no_ratio(self):
+        line = cells(sgdp_workloads.line_of(document("gnmt4", {**TIMES, "single": None})))
+        self.assertEqual(line[3:5], ["OOM", "1.5"])
+
+    def test_faster_is_a_mean_over_workloads_where_both_fit(self):
+        documents = [document("gnmt4", TIMES), document("gnmt8", {**TIMES, "expert": 2.4, "scotch": 2.4})]
+        # 1.5 / 1.2 = 1.25 and 2.4 / 1.2 = 2: the square root of 2.5.
+        self.assertAlmostEqual(sgdp_workloads.faster(documents, ALONE, "expert"), 2.5 ** 0.5 - 1)
+        self.assertAlmostEqual(sgdp_workloads.faster(documents, ALONE, "scotch"), 1)
+        self.assertIsNone(sgdp_workloads.faster(documents[:1], ALONE, "scotch"))
+
+    def test_convergence(self):
+        samples = {HIERARCHICAL: {"1": 600, "2": None}, ALONE: {"1": 150, "2": 10}}
+        self.assertAlmostEqual(sgdp_workloads.convergence([document("gnmt4", TIMES, samples)]), 4)
+        self.assertIsNone(sgdp_workloads.convergence([document("gnmt4", TIMES)]))
+        text = sgdp_workloads.markdown([document("gnmt4", TIMES, samples)])
+        self.assertIn("sampled 4.0 times as many", text)
+        self.assertIn("| published: SGDP alone | +20.0% | +18.0% |", text)
+
+    def test_policies_for_others_see_none_of_what_they_are_judged_on(self):
+        with tempfile.TemporaryDirectory() as folder:
+            files = {}
+            for name in sgdp_workloads.WORKLOADS:
+                files[name] = pathlib.Path(folder) / f"{name}.graph.json"
+                files[name].write_text(json.dumps({"ops": [{}] * (50_000 if name == "gnmt8" else 10)}))
+            for devices in (2, 4, 8):
+                judged = {name for name, count in sgdp_workloads.WORKLOADS.items() if count == devices}
+                learned = {path.name.split(".")[0] for path in sgdp_workloads.smaller_of_others(devices, files)}
+                self.assertEqual(judged & learned, set())
+                self.assertNotIn("gnmt8", learned)
+                self.assertEqual(learned, set(files) - judged - {"gnmt8"})
+                self.assertEqual({files[name] for name in judged}, set(sgdp_workloads.together(devices, files)))
+
+
+if __name__ == "__main__":
+    unittest.main()
