@@ -68,6 +68,9 @@ def load_finished(path, arguments):
     if document.get("format") != FORMAT:
         sys.exit(f"anytime.py: {path}: is no {FORMAT}; --fresh overwrites it")
     runs = [run for run in document["runs"] if set(arguments.methods) <= set(run["methods"])]
+    for run in runs:
+        for result in run["methods"].values():  # Older files do not say it.
+            result.setdefault("in_time", result["seconds"] <= LATE * run["seconds"])
     return {key_of(run): run for run in runs}
 
 
