@@ -20,6 +20,7 @@ import subprocess
 import tempfile
 
 from networks import ROOT, call, graph_name, write_aside_and_rename
+from results import save_json
 
 HERE = pathlib.Path(__file__).resolve().parent
 BIN = ROOT / "build/bin"
@@ -234,7 +235,7 @@ def main():
     document = {"format": "emplace.reality/1", "command": command, "processor": processor(), "load": load, "scaling": scales,
                 "graphs": graphs}
     (arguments.out / "reality").mkdir(exist_ok=True)
-    write_aside_and_rename(arguments.out / "reality/reality.json", json.dumps(document, indent=1) + "\n")
+    save_json(arguments.out / "reality/reality.json", document)
     write_aside_and_rename(arguments.out / "reality.md", markdown(document))
     print(markdown(document))
 
