@@ -1,13 +1,15 @@
 """`emplace apply`: a model run as planned, its step timed beside the plain model's."""
 import json
 import statistics
-import time
 from collections.abc import Callable
 
 import emplace
 from emplace._core import BadInput
 from emplace.command_line import Parser, call_factory
 from emplace.plan import Plan
+from emplace.timing import times_us
+
+_WARMUP = 2  # Steps before those that are timed.
 
 
 def _parser() -> Parser:
@@ -21,17 +23,6 @@ def _parser() -> Parser:
     parser.add_argument("--steps", type=int, default=10, help="number of steps to time, after two that are not (default: 10)")
     parser.add_argument("--json", action="store_true", help="print one JSON document")
     return parser
-
-
-def _times_us(run: Callable[[], object], steps: int) -> list[float]:
-    """Microseconds of each step, sorted."""
-    times = []
-    for index in range(steps + 2):
-        begin = time.perf_counter()
-        run()
-        if index >= 2:
-            times.append((time.perf_counter() - begin) * 1e6)
-    return sorted(times)
 
 
 def _plain_step(model, args: tuple, kwargs: dict, train: bool) -> Callable[[], object]:
@@ -50,7 +41,7 @@ def _plain_step(model, args: tuple, kwargs: dict, train: bool) -> Callable[[], o
 
 def _planned_times_us(model, args: tuple, kwargs: dict, plan: Plan, steps: int) -> list[float]:
     with emplace.torch.apply(model, args, plan, kwargs=kwargs) as step:
-        return _times_us(lambda: step(*args, **kwargs), steps)
+        return times_us(lambda: step(*args, **kwargs), steps, _WARMUP)
 
 
 def _auto_plan(model, graph: emplace.Graph, machine: emplace.Machine) -> Plan | None:
@@ -78,7 +69,7 @@ def run(arguments: list[str]) -> None:
         plan = Plan.load(options.placement, graph, machine)
     else:
         plan = emplace.place(graph, machine, seconds=options.seconds)
-    plain = _times_us(_plain_step(model, args, kwargs, options.train), options.steps)
+    plain = times_us(_plain_step(model, args, kwargs, options.train), options.steps, _WARMUP)
     times = _planned_times_us(model, args, kwargs, plan, options.steps)
     result = {"graph": graph.name, "ops": graph.num_ops, "predicted_us": plan.makespan_us, "measured_us": statistics.median(times),
               "spread_us": times[-1] - times[0], "plain_us": statistics.median(plain), "steps": options.steps}

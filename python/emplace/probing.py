@@ -5,7 +5,6 @@ import json
 import os
 import re
 import statistics
-import time
 from collections.abc import Callable
 
 import numpy as np
@@ -14,6 +13,7 @@ from emplace import _core
 from emplace._core import BadInput, Device, Machine
 from emplace.command_line import Parser
 from emplace.shipped import device_kinds_folder
+from emplace.timing import times_us
 
 _LARGE_BYTES = 64 * 2**20
 _SMALL_BYTES = 4
@@ -31,13 +31,7 @@ def _kind_named(name: str) -> str:
 
 
 def _median_us(copy: Callable[[], None]) -> float:
-    copy()  # The first one also allocates.
-    times = []
-    for _ in range(_REPEATS):
-        begin = time.perf_counter()
-        copy()
-        times.append((time.perf_counter() - begin) * 1e6)
-    return statistics.median(times)
+    return statistics.median(times_us(copy, _REPEATS, warmup=1))  # The first one also allocates.
 
 
 def _gpus() -> list[Device]:

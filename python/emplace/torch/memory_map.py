@@ -1,11 +1,10 @@
 """The placement that Hugging Face accelerate's `device_map="auto"` stands for, to compare plans with."""
-import logging
-
 import numpy as np
 from torch import nn
 
 from emplace._core import Graph, Machine
 from emplace.modules import is_inside, module_of_op
+from emplace.torch.logs import quiet
 
 
 def placement_of_auto_map(model: nn.Module, graph: Graph, machine: Machine) -> np.ndarray | None:
@@ -18,12 +17,9 @@ def placement_of_auto_map(model: nn.Module, graph: Graph, machine: Machine) -> n
     except ModuleNotFoundError:
         return None
     # It warns of numbers that are no GPUs of this computer; here they stand for the machine's devices.
-    logging.disable(logging.WARNING)
-    try:
+    with quiet("accelerate"):
         device_of = infer_auto_device_map(model, no_split_module_classes=getattr(model, "_no_split_modules", None), max_memory={
             index: int(device.memory_bytes) for index, device in enumerate(machine.devices)})
-    finally:
-        logging.disable(logging.NOTSET)
     if not all(isinstance(device, int) for device in device_of.values()):
         return None  # Some modules would be on the disk.
 

@@ -5,7 +5,6 @@ larger than the memory. What is recorded is what PyTorch runs, below autograd, s
 """
 import contextlib
 import json
-import logging
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,6 +14,7 @@ from torch._subclasses.fake_tensor import DataDependentOutputException, DynamicO
 from torch.utils import _pytree as pytree
 
 from emplace._core import BadInput
+from emplace.torch.logs import quiet
 
 
 @dataclass
@@ -258,18 +258,6 @@ def _inference_trace(inner: _Inner, tensors: list[torch.Tensor], mode: FakeTenso
     return trace
 
 
-@contextlib.contextmanager
-def _quiet():
-    """Meanwhile PyTorch does not log the traceback of an op that fails: the error that is raised says what is wrong."""
-    logger = logging.getLogger("torch._subclasses.fake_tensor")
-    level = logger.level
-    logger.setLevel(logging.CRITICAL)
-    try:
-        yield
-    finally:
-        logger.setLevel(level)
-
-
 def trace_model(model: nn.Module, leaves: list[Any], spec: pytree.TreeSpec, train: bool, microbatches: int) -> Trace:
     """Records one micro-batch. leaves, spec: the flattened (args, kwargs). Raises BadInput, which names module and op."""
     mode = FakeTensorMode(allow_non_fake_inputs=True)
@@ -278,7 +266,7 @@ def trace_model(model: nn.Module, leaves: list[Any], spec: pytree.TreeSpec, trai
     inner.training = model.training
     names = _ModuleNames(model)
     try:
-        with _fake_tensors_of(model, mode), _quiet():
+        with _fake_tensors_of(model, mode), quiet("torch._subclasses.fake_tensor"):  # The error that is raised says what is wrong.
             trace = (_training_trace if train else _inference_trace)(inner, tensors, mode)
     except BadInput:
         raise
