@@ -37,7 +37,7 @@ class SessionRollouts {
         make_measure_(make_measure),
         next_sequence_(session_->first_sequence),
         rollout_(session_->tasks, session_->config.environment, session_->config.actor.episodes_in_flight,
-                 session_->actor, RngOf(*session_), make_measure) {}
+                 session_->actor, RngOf(*session_), make_measure, NoiseOf(session_->config.training)) {}
 
   const std::shared_ptr<const Session>& session() const { return session_; }
   uint64_t produced() const { return next_sequence_ - 1; }
@@ -95,6 +95,10 @@ class SessionRollouts {
     return Rng(session.config.seed)
         .Fork("actor", session.actor.actor_id)
         .Fork("incarnation", session.actor.incarnation);
+  }
+
+  static LogitsNoise NoiseOf(const TrainingConfig& training) {
+    return {.deviation = training.logits_noise, .decay_updates = training.logits_noise_decay_updates};
   }
 
   std::shared_ptr<const Session> session_;

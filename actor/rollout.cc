@@ -13,13 +13,15 @@
 namespace emplace {
 
 Rollout::Rollout(const std::vector<PlacementTask>& tasks, const EnvironmentConfig& environment,
-                 int64_t episodes_in_flight, const ActorKey& actor, const Rng& rng, MeasureFactory make_measure)
+                 int64_t episodes_in_flight, const ActorKey& actor, const Rng& rng, MeasureFactory make_measure,
+                 LogitsNoise noise)
     : tasks_(tasks),
       environment_(environment),
       episodes_in_flight_(static_cast<size_t>(episodes_in_flight)),
       actor_(actor),
       rng_(rng),
       make_measure_(std::move(make_measure)),
+      noise_(noise),
       best_(tasks.size()) {
   EMPLACE_CHECK(!tasks.empty() && episodes_in_flight > 0);
 }
@@ -108,7 +110,7 @@ void Rollout::StartEpisode(const Rng& stream, uint64_t number, uint32_t index) {
 }
 
 void Rollout::Choose(Episode& episode, std::span<const float> logits) {
-  const Choice choice = SampleChoice(logits, episode.rng);
+  const Choice choice = SampleChoice(WithNoise(episode, logits), episode.rng);
   choices_.push_back(static_cast<uint8_t>(choice.index));
   episode.trajectory.actions.push_back(choices_.back());
   episode.trajectory.behaviour_log_prob.push_back(static_cast<float>(choice.log_prob));
@@ -116,6 +118,14 @@ void Rollout::Choose(Episode& episode, std::span<const float> logits) {
   if (reward_time_ == RewardTime::kEachDecision) {
     episode.trajectory.rho.push_back(static_cast<float>(episode.env.Step(static_cast<DeviceIndex>(choice.index))));
   }
+}
+
+std::span<const float> Rollout::WithNoise(Episode& episode, std::span<const float> logits) {
+  const double deviation = noise_.DeviationAt(episode.trajectory.policy_version);
+  if (deviation == 0) return logits;
+  noisy_.assign(logits.begin(), logits.end());
+  for (float& logit : noisy_) logit += static_cast<float>(deviation * episode.rng.Normal());  // -infinity stays so.
+  return noisy_;
 }
 
 Trajectory Rollout::Finish(Episode& episode) {

@@ -13,6 +13,7 @@
 #include <span>
 #include <vector>
 
+#include "actor/logits_noise.h"
 #include "common/rng.h"
 #include "common/trajectory.h"
 #include "policy/player.h"
@@ -33,7 +34,8 @@ class Rollout {
   // Each episode draws from a Fork of `rng`, and has a Measure of its own. REQUIRES: tasks outlive the rollout and are
   // not empty, and all have the same number of devices; episodes_in_flight > 0.
   Rollout(const std::vector<PlacementTask>& tasks, const EnvironmentConfig& environment, int64_t episodes_in_flight,
-          const ActorKey& actor, const Rng& rng, MeasureFactory make_measure = MakeSimulatedMeasure);
+          const ActorKey& actor, const Rng& rng, MeasureFactory make_measure = MakeSimulatedMeasure,
+          LogitsNoise noise = {});
 
   // Sets the weights for the next wave and those after it. REQUIRES: the policy is for the tasks'
   // number of devices, and of the same shape as any before.
@@ -74,6 +76,8 @@ class Rollout {
   // The episode of this number in a stream of episodes. `index` is its number for the learner.
   void StartEpisode(const Rng& stream, uint64_t number, uint32_t index);
   void Choose(Episode& episode, std::span<const float> logits);
+  // The logits that the episode draws from. Valid until the next call.
+  std::span<const float> WithNoise(Episode& episode, std::span<const float> logits);
   Trajectory Finish(Episode& episode);
 
   const std::vector<PlacementTask>& tasks_;
@@ -82,6 +86,7 @@ class Rollout {
   const ActorKey actor_;
   const Rng rng_;
   const MeasureFactory make_measure_;
+  const LogitsNoise noise_;
   std::shared_ptr<const PolicyWeights> weights_;
   std::shared_ptr<const PolicyWeights> played_weights_;  // Those of the wave in flight; nullptr: there was none yet.
   RewardTime reward_time_ = RewardTime::kEachDecision;   // That of these weights, as are the next two.
@@ -94,6 +99,7 @@ class Rollout {
   std::vector<PlayedEpisode*> playing_;  // Scratch memory of Advance, as are the next two.
   Decisions decisions_;
   std::vector<uint8_t> choices_;
+  std::vector<float> noisy_;  // Scratch memory of WithNoise.
 };
 
 }  // namespace emplace

@@ -170,6 +170,13 @@ FieldTable<TrainingConfig> TrainingFields() {
   t.Field("entropy_decay_updates", &C::entropy_decay_updates)
       .Range(1, kMany)
       .Help("Number of updates over which the entropy's weight or target goes from entropy_start to entropy_end.");
+  t.Field("logits_noise", &C::logits_noise)
+      .Range(0, 100)
+      .Help(
+          "Standard deviation of the noise that actors add to logits before they draw, at the first update. 0: none.");
+  t.Field("logits_noise_decay_updates", &C::logits_noise_decay_updates)
+      .Range(1, kMany)
+      .Help("Number of updates over which the noise of logits falls to 0.");
   t.Field("learning_rate", &C::learning_rate).Range(0, 1).Help("Adam's learning rate at the first update.");
   t.Field("learning_rate_end", &C::learning_rate_end)
       .Range(0, 1)

@@ -69,6 +69,8 @@ struct TrainingConfig {
   double entropy_start = 0.05;
   double entropy_end = 0.001;
   int64_t entropy_decay_updates = 150;
+  double logits_noise = 0;
+  int64_t logits_noise_decay_updates = 750;
   double learning_rate = 1e-3;
   double learning_rate_end = 1e-4;
   int64_t learning_rate_decay_updates = 1000;

@@ -153,6 +153,24 @@ TEST(Rollout, EpisodesShareAGraphAndAStartWhereAsked) {
   expect_triples(lockstep);
 }
 
+// Of each action of an episode, the logarithm of its probability under the policy, by replaying it.
+std::vector<double> PolicyLogProbabilities(PlacetoKernel& kernel, const std::vector<PlacementTask>& tasks,
+                                           const Trajectory& trajectory) {
+  const PlacetoGraph graph(tasks[trajectory.graph].groups);
+  std::vector<uint8_t> placement = trajectory.start_placement;
+  std::vector<double> log_probabilities;
+  for (int32_t t = 0; t < graph.num_nodes; ++t) {
+    const PlacetoState state{&graph, placement.data(), t};
+    std::vector<float> logits(2);
+    kernel.Forward(std::span(&state, 1), logits);
+    const double sum = std::exp(static_cast<double>(logits[0])) + std::exp(static_cast<double>(logits[1]));
+    const uint8_t action = trajectory.actions[static_cast<size_t>(t)];
+    log_probabilities.push_back(static_cast<double>(logits[action]) - std::log(sum));
+    placement[static_cast<size_t>(t)] = action;
+  }
+  return log_probabilities;
+}
+
 TEST(Rollout, LogProbabilitiesAreThoseOfThePolicyReplayed) {
   const auto tasks = SmallTasks(3, 4);
   const auto weights = SmallWeights(2, 0);
@@ -160,17 +178,9 @@ TEST(Rollout, LogProbabilitiesAreThoseOfThePolicyReplayed) {
   rollout.SetWeights(weights);
   PlacetoKernel kernel(*weights);
   for (const Trajectory& trajectory : Collect(rollout, 30)) {
-    const PlacetoGraph graph(tasks[trajectory.graph].groups);
-    std::vector<uint8_t> placement = trajectory.start_placement;
-    for (int32_t t = 0; t < graph.num_nodes; ++t) {
-      const PlacetoState state{&graph, placement.data(), t};
-      std::vector<float> logits(2);
-      kernel.Forward(std::span(&state, 1), logits);
-      const double sum = std::exp(static_cast<double>(logits[0])) + std::exp(static_cast<double>(logits[1]));
-      const uint8_t action = trajectory.actions[static_cast<size_t>(t)];
-      EXPECT_NEAR(static_cast<double>(trajectory.behaviour_log_prob[static_cast<size_t>(t)]),
-                  static_cast<double>(logits[action]) - std::log(sum), 1e-5);
-      placement[static_cast<size_t>(t)] = action;
+    const std::vector<double> policy = PolicyLogProbabilities(kernel, tasks, trajectory);
+    for (size_t t = 0; t < policy.size(); ++t) {
+      EXPECT_NEAR(static_cast<double>(trajectory.behaviour_log_prob[t]), policy[t], 1e-5);
     }
   }
 }
@@ -192,6 +202,45 @@ TEST(Rollout, ActionsFollowTheProbabilities) {
   }
   EXPECT_GT(variance, 100);
   EXPECT_LT(std::abs(excess), 5 * std::sqrt(variance));
+}
+
+TEST(Rollout, NoiseFallsToNothing) {
+  const LogitsNoise noise{.deviation = 0.5, .decay_updates = 10};
+  EXPECT_EQ(noise.DeviationAt(0), 0.5);
+  EXPECT_DOUBLE_EQ(noise.DeviationAt(5), 0.25);
+  EXPECT_EQ(noise.DeviationAt(10), 0);
+  EXPECT_EQ(noise.DeviationAt(11), 0);
+  const auto tasks = SmallTasks(3, 4);
+  Rollout without(tasks, {}, 4, kActor, Rng(3));
+  Rollout with(tasks, {}, 4, kActor, Rng(3), MakeSimulatedMeasure, noise);
+  without.SetWeights(SmallWeights(2, 10));
+  with.SetWeights(SmallWeights(2, 10));
+  const std::vector<Trajectory> expected = Collect(without, 12), got = Collect(with, 12);
+  for (size_t i = 0; i < expected.size(); ++i) EXPECT_TRUE(Same(expected[i], got[i])) << i;
+}
+
+TEST(Rollout, ProbabilitiesAreThoseWithTheNoise) {
+  // pi / mu has the mean 1 under mu, whatever the noise, if mu is what actions are drawn from: over many decisions the
+  // mean stays within 5 standard errors.
+  const auto tasks = SmallTasks(3, 4);
+  const auto weights = SmallWeights(2, 0);
+  Rollout rollout(tasks, {}, 4, kActor, Rng(3), MakeSimulatedMeasure, {.deviation = 1, .decay_updates = 750});
+  rollout.SetWeights(weights);
+  PlacetoKernel kernel(*weights);
+  double count = 0, sum = 0, sum_of_squares = 0;
+  for (const Trajectory& trajectory : Collect(rollout, 400)) {
+    const std::vector<double> policy = PolicyLogProbabilities(kernel, tasks, trajectory);
+    for (size_t t = 0; t < policy.size(); ++t) {
+      const double ratio = std::exp(policy[t] - static_cast<double>(trajectory.behaviour_log_prob[t]));
+      ++count;
+      sum += ratio;
+      sum_of_squares += ratio * ratio;
+    }
+  }
+  const double mean = sum / count;
+  const double variance = sum_of_squares / count - mean * mean;
+  EXPECT_GT(variance, 0.01);  // There is noise.
+  EXPECT_LT(std::abs(mean - 1), 5 * std::sqrt(variance / count));
 }
 
 TEST(Rollout, ReplaysThroughTheEnvironmentToTheSameRho) {
