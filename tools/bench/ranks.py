@@ -10,47 +10,20 @@ Usage: tools/bench/ranks.py [--ranks 1 2] [--states 512 2048] [--updates 30] [--
 import argparse
 import json
 import os
-import pathlib
 import statistics
-import subprocess
-import sys
-import tempfile
-import time
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
-BIN = ROOT / "build/bin"
+from lockstep_run import ROOT, run_lockstep
+
 WARM_UP = 3  # Updates of each run that do not count.
-
-
-def learner_address(run, learner):
-    while learner.poll() is None:
-        try:
-            return json.loads((run / "learner.json").read_text())["address"]
-        except (FileNotFoundError, json.JSONDecodeError):
-            time.sleep(0.05)
-    sys.exit(f"ranks.py: the learner ended with exit code {learner.returncode}")
 
 
 def update_seconds(ranks, states, options):
     """Seconds of each update of one run."""
-    with tempfile.TemporaryDirectory(prefix="emplace-ranks-") as folder:
-        run = pathlib.Path(folder) / "run"
-        sets = [f"training.ranks={ranks}", f"training.shards={max(options.ranks)}", f"training.max_states_per_update={states}",
-                f"training.iterations={WARM_UP + options.updates}", "training.sync=lockstep", "training.device=cpu",
-                "evaluation.every=0", "checkpoint.every=1000000", "workload.count=6", "workload.train=5", "workload.validation=1",
-                *options.sets]
-        command = [BIN / "emplace-learner", "--config", ROOT / "configs/ptb.yaml", "--dir", run]
-        for setting in sets:
-            command += ["--set", setting]
-        with open(pathlib.Path(folder) / "log", "wb") as log:
-            learner = subprocess.Popen(command, stdout=log, stderr=log)
-            actor = subprocess.Popen([BIN / "emplace-actor", "--learner", learner_address(run, learner)], stdout=log, stderr=log)
-            code = learner.wait()
-            actor.wait()
-        if code != 0:
-            sys.exit(f"ranks.py: {(pathlib.Path(folder) / 'log').read_text()[-2000:]}")
-        lines = [json.loads(line) for line in (run / "metrics.jsonl").open()]
-        return [line["update_busy_s"] for line in lines if line["kind"] == "update"][WARM_UP:]
+    run = run_lockstep(ROOT / "configs/ptb.yaml", [
+        f"training.ranks={ranks}", f"training.shards={max(options.ranks)}", f"training.max_states_per_update={states}",
+        f"training.iterations={WARM_UP + options.updates}", "workload.count=6", "workload.train=5", "workload.validation=1",
+        *options.sets])
+    return [line["update_busy_s"] for line in run.updates][WARM_UP:]
 
 
 def main():

@@ -190,7 +190,7 @@ def markdown(documents):
         "| --- |" + " ---: |" * (len(COLUMNS) + 2),
         *(line_of(document) for document in documents),
         "",
-        "Faster than the method above each column, geometric mean over workloads where both fit:",
+        "How much faster than each of these methods, geometric mean over workloads where both fit:",
         "",
         "| | " + " | ".join(against) + " |",
         "| --- |" + " ---: |" * len(against),
