@@ -9,12 +9,15 @@
 // A run starts from the last snapshot of the run before that the new placement does not affect. For this a model has:
 //   SendsTheSame              whether an op requests the same transfers under another placement
 //   VisitState                lists the state that a snapshot copies (run_snapshots.h)
-//   VisitHistory              lists the data that a run writes once and a snapshot therefore does not copy
+//   History, MakeHistory, SwapHistory, TakeQueued, TakePast
+//                             the data that a run writes once and a snapshot therefore does not copy, as in RunState
 //   Replay                    makes the inputs ready that a delivery had made ready
 //
 // A search tries many placements that differ little from one, the base. Hold keeps the run of the base; each Try then
 // starts from the base's snapshots, whatever was tried before, and ends as soon as it is certain (run_bound.h), or for
-// the impatient likely (run_forecast.h), to be too long.
+// the impatient likely (run_forecast.h), to be too long. A try writes into a history of its own, so that the base's
+// stays. If it gets to its end, the history is completed with the base's up to that snapshot, and the try can become
+// the base.
 #pragma once
 
 #include <algorithm>
@@ -26,7 +29,6 @@
 #include "common/error.h"
 #include "simulator/engine/placement_change.h"
 #include "simulator/engine/run_bound.h"
-#include "simulator/engine/run_copy.h"
 #include "simulator/engine/run_forecast.h"
 #include "simulator/engine/run_snapshots.h"
 #include "simulator/engine/run_state.h"
@@ -40,7 +42,8 @@ class EventLoop {
   // Simulates a placement. Writes the timeline, except peak_bytes, and each device's ops in the order in which they
   // started, to state().
   virtual void Run(std::span<const DeviceIndex> placement, bool keep_transfers) = 0;
-  // Simulates a placement as Run does, and makes it the base.
+  // Simulates a placement as Run does, and makes it the base. Simulates nothing if it was the last one tried, and its
+  // run has ended.
   virtual void Hold(std::span<const DeviceIndex> placement) = 0;
   // Simulates a placement from the base on. Returns false, with the run not ended, once the makespan is certain, or if
   // asked for likely, to be more than limit_us. The base stays. REQUIRES: there is a base.
@@ -68,47 +71,62 @@ class EventLoopOver final : public EventLoop {
 
   void Run(std::span<const DeviceIndex> placement, bool keep_transfers) override {
     EMPLACE_CHECK(placement.size() == run_.num_ops);
-    ReturnToBase();
+    LeaveTry();
     // Snapshots hold no transfers.
     const double same_until = keep_transfers ? 0 : FirstEffectUs(placement);
     Reset(placement, keep_transfers);
     double last = 0;
     if (snapshots_.FirstTimeUs() < same_until) {
-      last = Replay(snapshots_.GoBack(*this, same_until));
+      last = Replay(run_.log, snapshots_.GoBack(*this, same_until));
     } else {
       snapshots_.Clear();
       Start();
     }
     ProcessEvents<Purpose::kRun>(last);
-    base_.Clear();
+    has_base_ = false;
   }
 
   void Hold(std::span<const DeviceIndex> placement) override {
-    Run(placement, /*keep_transfers=*/false);
-    if (!bound_) {
-      bound_.emplace(run_.graph);
-      forecast_.emplace(run_.graph);
+    if (state_ == State::kTried && IsOfLastRun(placement)) {
+      KeepTry();
+    } else {
+      Run(placement, /*keep_transfers=*/false);
     }
-    bound_->SetBase(placement);
-    forecast_->SetBase(run_);
-    base_.Save(*this, run_);
+    if (!searching_) {
+      searching_.emplace(*this);
+      snapshots_.AllowBranches();
+    }
+    searching_->bound.SetBase(placement);
+    searching_->forecast.SetBase(run_);
+    has_base_ = true;
   }
 
   bool Try(std::span<const DeviceIndex> placement, double limit_us, GiveUp when) override {
-    EMPLACE_CHECK(placement.size() == run_.num_ops && !base_.empty());
-    ReturnToBase();
+    EMPLACE_CHECK(placement.size() == run_.num_ops && has_base_);
+    LeaveTry();
     const double same_until = FirstEffectUs(placement);
-    bound_->Begin(placement, limit_us);
-    forecast_->Begin(when == GiveUp::kWhenLikely ? limit_us : std::numeric_limits<double>::infinity());
+    searching_->bound.Begin(placement, limit_us);
+    searching_->forecast.Begin(when == GiveUp::kWhenLikely ? limit_us : std::numeric_limits<double>::infinity());
+    SwapHistories();
+    state_ = State::kGivenUp;
     Reset(placement, /*keep_transfers=*/false);
-    tried_ = true;
     double last = 0;
     if (snapshots_.FirstTimeUs() < same_until) {
-      last = Replay(snapshots_.Revisit(*this, same_until));
+      const RunSnapshots::Moment moment = snapshots_.Branch(*this, same_until);
+      run_.TakeQueued(searching_->run);
+      links_.TakeQueued(searching_->links);
+      last = Replay(searching_->run.log, moment);
     } else {
+      snapshots_.BranchAtStart();
       Start();
     }
-    return ProcessEvents<Purpose::kTry>(last);
+    if (!ProcessEvents<Purpose::kTry>(last)) return false;
+    if (taken_over_ > 0) {
+      run_.TakePast(searching_->run, taken_over_);
+      links_.TakePast(searching_->links);
+    }
+    state_ = State::kTried;
+    return true;
   }
 
   template <typename Visit>
@@ -117,16 +135,30 @@ class EventLoopOver final : public EventLoop {
     links_.VisitState(visit);
     visit(std::span(&ended_, 1));
   }
-  template <typename Visit>
-  void VisitHistory(Visit&& visit) {
-    run_.VisitHistory(visit);
-    links_.VisitHistory(visit);
-  }
 
  private:
   enum class Purpose : uint8_t {
-    kRun,  // To the end, with snapshots.
-    kTry,  // Until it is given up; the base's snapshots stay.
+    kRun,  // To the end.
+    kTry,  // Until it is given up.
+  };
+  // What run_ and links_ hold.
+  enum class State : uint8_t {
+    kRun,      // The last run, which is that of the base if there is one.
+    kGivenUp,  // A try that has not ended.
+    kTried,    // A try that has ended.
+  };
+  // What a search needs.
+  struct Search {
+    explicit Search(const EventLoopOver& loop)
+        : bound(loop.run_.graph),
+          forecast(loop.run_.graph),
+          run(loop.run_.MakeHistory()),
+          links(loop.links_.MakeHistory()) {}
+
+    RunBound bound;
+    RunForecast forecast;
+    RunState::History run;  // These two are the base's while a try holds run_ and links_, and else scratch.
+    typename Links::History links;
   };
 
   void Reset(std::span<const DeviceIndex> placement, bool keep_transfers) {
@@ -134,11 +166,25 @@ class EventLoopOver final : public EventLoop {
     links_.Reset();
   }
 
-  // What was tried has written over the base's run.
-  void ReturnToBase() {
-    if (!tried_) return;
-    base_.Restore(*this, run_);
-    tried_ = false;
+  void SwapHistories() {
+    run_.SwapHistory(searching_->run);
+    links_.SwapHistory(searching_->links);
+  }
+  // Returns to the base's run.
+  void LeaveTry() {
+    if (state_ == State::kRun) return;
+    SwapHistories();
+    snapshots_.LeaveBranch();
+    state_ = State::kRun;
+  }
+  // Makes the try the base's run.
+  void KeepTry() {
+    snapshots_.KeepBranch();
+    state_ = State::kRun;
+    taken_over_ = run_.log_size;
+  }
+  bool IsOfLastRun(std::span<const DeviceIndex> placement) const {
+    return std::ranges::equal(placement, run_.ops, {}, {}, &RunState::OpState::device);
   }
 
   // Processes all events after `last`, the time of the last one. Returns false if the run was given up.
@@ -150,15 +196,13 @@ class EventLoopOver final : public EventLoop {
       if (event.slot < run_.num_devices) {
         const OpIndex op = FinishOp(event.slot, last);
         if constexpr (kPurpose == Purpose::kTry) {
-          if (bound_->IsExceeded(op, event.slot, last, run_.idle_us[event.slot])) return false;
-          if (forecast_->IsExceeded(op, last)) return false;
+          if (searching_->bound.IsExceeded(op, event.slot, last, run_.idle_us[event.slot])) return false;
+          if (searching_->forecast.IsExceeded(op, last)) return false;
         }
       } else {
         links_.OnEvent(run_, event.slot - run_.num_devices, /*delivery=*/event.rank < run_.num_ops, last);
       }
-      if constexpr (kPurpose == Purpose::kRun) {
-        if (snapshots_.IsDue(run_.log_size)) snapshots_.Take(*this, {last, run_.log_size});
-      }
+      if (snapshots_.IsDue(run_.log_size)) snapshots_.Take(*this, {last, run_.log_size});
     }
     last = std::max(last, links_.Finish(run_));
     for (const double free_at : run_.device_free_at) last = std::max(last, free_at);
@@ -182,10 +226,10 @@ class EventLoopOver final : public EventLoop {
       if (run_.num_inputs[static_cast<size_t>(op)] == 0) run_.QueueOp(op, 0.0);
     }
   }
-  // Counts ready inputs under the new placement, up to a snapshot that was restored. Returns the snapshot's time.
-  double Replay(const RunSnapshots::Moment& moment) {
-    for (size_t i = 0; i < moment.events; ++i) {
-      const int32_t entry = run_.log[i];
+  // Counts ready inputs under the new placement, up to a snapshot that was restored, of the run with this log. Returns
+  // the snapshot's time.
+  double Replay(std::span<const int32_t> log, const RunSnapshots::Moment& moment) {
+    for (const int32_t entry : log.first(moment.events)) {
       if (entry < 0) {
         links_.Replay(run_, ~entry);
         continue;
@@ -223,10 +267,9 @@ class EventLoopOver final : public EventLoop {
   size_t ended_ = 0;  // Ops that have ended.
   PlacementChange change_;
   RunSnapshots snapshots_;
-  std::optional<RunBound> bound_;  // These two are made by the first Hold.
-  std::optional<RunForecast> forecast_;
-  RunCopy base_;
-  bool tried_ = false;  // Whether the arrays hold what was tried last, not the base.
+  std::optional<Search> searching_;  // Made by the first Hold.
+  bool has_base_ = false;
+  State state_ = State::kRun;
 };
 
 }  // namespace emplace

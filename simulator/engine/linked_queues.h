@@ -43,10 +43,25 @@ class LinkedQueues {
   void VisitState(Visit&& visit) {
     visit(std::span(ends_));
   }
-  // Calls visit(span) for the links.
+
+  // The item after each, as next_ below.
+  using Links = std::vector<int32_t>;
+  Links MakeLinks() const { return Links(next_.size()); }
+  void SwapLinks(Links& links) { next_.swap(links); }
+  // Takes over, from the links of a run whose ends of some moment these are, the links of the items that are queued.
+  // Calls visit(item) for them.
   template <typename Visit>
-  void VisitHistory(Visit&& visit) {
-    visit(std::span(next_));
+  void TakeQueued(const Links& links, Visit visit) {
+    taken_ends_ = ends_;
+    for (const Ends& ends : ends_) CopyLinks(links, ends.popped, ends.pushed, visit);
+  }
+  // Takes over the links of all items that were popped before that moment. Calls visit(item) for them. REQUIRES:
+  // TakeQueued was called with the same links.
+  template <typename Visit>
+  void TakePopped(const Links& links, Visit visit) {
+    for (size_t queue = 0; queue < taken_ends_.size(); ++queue) {
+      CopyLinks(links, Sentinel(queue), taken_ends_[queue].popped, visit);
+    }
   }
 
  private:
@@ -55,11 +70,19 @@ class LinkedQueues {
     int32_t pushed;
   };
 
+  // Copies the links from `from` to `to`.
+  template <typename Visit>
+  void CopyLinks(const Links& links, int32_t from, int32_t to, Visit visit) {
+    for (int32_t item = from; item != to; visit(item)) {
+      item = next_[static_cast<size_t>(item)] = links[static_cast<size_t>(item)];
+    }
+  }
   int32_t Sentinel(size_t queue) const { return static_cast<int32_t>(size_ + queue); }
 
   size_t size_;
-  std::vector<Ends> ends_;     // [queues]
-  std::vector<int32_t> next_;  // [size + queues] the item after each; a queue's sentinel comes before its first.
+  std::vector<Ends> ends_;        // [queues]
+  std::vector<Ends> taken_ends_;  // [queues] as they were at TakeQueued
+  Links next_;                    // [size + queues] the item after each; a queue's sentinel comes before its first.
 };
 
 }  // namespace emplace

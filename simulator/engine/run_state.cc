@@ -56,4 +56,33 @@ void RunState::Reset(std::span<const DeviceIndex> placement, bool keep_the_trans
   timeline.transfers.clear();
 }
 
+RunState::History RunState::MakeHistory() const {
+  return {.ops = std::vector<OpState>(num_ops),
+          .device_links = device_queue.MakeLinks(),
+          .start_us = std::vector<double>(num_ops),
+          .finish_us = std::vector<double>(num_ops),
+          .log = std::vector<int32_t>(log.size())};
+}
+
+void RunState::SwapHistory(History& other) {
+  ops.swap(other.ops);
+  device_queue.SwapLinks(other.device_links);
+  timeline.start_us.swap(other.start_us);
+  timeline.finish_us.swap(other.finish_us);
+  log.swap(other.log);
+}
+
+void RunState::TakeQueued(const History& other) {
+  device_queue.TakeQueued(other.device_links, [](OpIndex) {});
+}
+
+void RunState::TakePast(const History& other, size_t log_events) {
+  std::copy_n(other.log.begin(), log_events, log.begin());
+  device_queue.TakePopped(other.device_links, [&](OpIndex op) {
+    const auto o = static_cast<size_t>(op);
+    timeline.start_us[o] = other.start_us[o];
+    timeline.finish_us[o] = other.finish_us[o];
+  });
+}
+
 }  // namespace emplace

@@ -96,13 +96,21 @@ struct RunState {
     visit(std::span(idle_us));
     visit(std::span(&log_size, 1));
   }
-  // Calls visit(span) for the data that a run writes once: entries that were written before a snapshot never change.
-  template <typename Visit>
-  void VisitHistory(Visit&& visit) {
-    device_queue.VisitHistory(visit);
-    visit(std::span(timeline.start_us));
-    visit(std::span(timeline.finish_us));
-  }
+
+  // The data that a run writes once: entries that were written before a snapshot never change. Also the placement.
+  struct History {
+    std::vector<OpState> ops;
+    LinkedQueues::Links device_links;
+    std::vector<double> start_us;
+    std::vector<double> finish_us;
+    std::vector<int32_t> log;
+  };
+  History MakeHistory() const;
+  void SwapHistory(History& other);
+  // After a snapshot of the run that wrote `other` was restored: takes over from it what the events to come read.
+  void TakeQueued(const History& other);
+  // Takes over the rest of what was written before the first `log_events` events.
+  void TakePast(const History& other, size_t log_events);
 
   // There is a slot for each device, for each channel of a topology, and for the network's turn.
   static_assert(kMaxDevices + 2 * kMaxTopologyLinks + 1 <= static_cast<int>(EventSlots::kMaxSlots));

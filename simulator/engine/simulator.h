@@ -44,7 +44,7 @@ class Simulator {
   // [D] the order in which each device started its ops in the last call.
   DeviceOrders StartOrders() const;
   // Simulates a placement, and makes it the base for Try until one of the calls above. Returns its makespan in us. The
-  // first call allocates.
+  // first call allocates. After a Try within its limit, of the same placement, nothing is simulated again.
   double SetBase(std::span<const DeviceIndex> placement);
   // Returns the makespan in us that Makespan would return if it is at most limit_us, and else infinity, sooner. With
   // GiveUp::kWhenLikely it sometimes returns infinity for a makespan within the limit, too. REQUIRES: there is a base,

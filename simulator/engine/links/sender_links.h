@@ -85,9 +85,14 @@ class SenderLinks {
     queue_.VisitState(visit);
     visit(std::span(free_at_));
   }
-  template <typename Visit>
-  void VisitHistory(Visit&& visit) {
-    queue_.VisitHistory(visit);
+  using History = LinkedQueues::Links;
+  History MakeHistory() const { return queue_.MakeLinks(); }
+  void SwapHistory(History& other) { queue_.SwapLinks(other); }
+  void TakeQueued(const History& other) {
+    queue_.TakeQueued(other, [](int32_t) {});
+  }
+  void TakePast(const History& other) {
+    queue_.TakePopped(other, [](int32_t) {});
   }
 
  private:

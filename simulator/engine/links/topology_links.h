@@ -100,10 +100,20 @@ class TopologyLinks {
     visit(std::span(occupied_));
     visit(std::span(under_way_));
   }
-  template <typename Visit>
-  void VisitHistory(Visit&& visit) {
-    queue_.VisitHistory(visit);
-    visit(std::span(request_));
+  struct History {
+    LinkedQueues::Links links;
+    std::vector<int32_t> request;
+  };
+  History MakeHistory() const { return {queue_.MakeLinks(), std::vector<int32_t>(request_.size())}; }
+  void SwapHistory(History& other) {
+    queue_.SwapLinks(other.links);
+    request_.swap(other.request);
+  }
+  void TakeQueued(const History& other) {
+    queue_.TakeQueued(other.links, [&](int32_t transfer) { TakeRequest(other, transfer); });
+  }
+  void TakePast(const History& other) {
+    queue_.TakePopped(other.links, [&](int32_t transfer) { TakeRequest(other, transfer); });
   }
 
  private:
@@ -113,6 +123,9 @@ class TopologyLinks {
     double free_at_us;
   };
 
+  void TakeRequest(const History& other, int32_t transfer) {
+    request_[static_cast<size_t>(transfer)] = other.request[static_cast<size_t>(transfer)];
+  }
   static size_t NumPairs(const SimGraph& graph) {
     return static_cast<size_t>(graph.num_devices) * static_cast<size_t>(graph.num_devices);
   }

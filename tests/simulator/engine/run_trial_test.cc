@@ -3,6 +3,7 @@
 
 #include <cmath>
 #include <limits>
+#include <memory>
 
 #include "simulator/engine/simulator.h"
 #include "tests/support/random_graph.h"
@@ -84,6 +85,46 @@ TEST_P(RunTrial, IsWithinItsLimitAsAFreshRunIs) {
   EXPECT_GT(exceeded, 100);
   EXPECT_GT(within, 100);
   EXPECT_LT(tried_events, fresh_events);
+}
+
+// A try that becomes the base leaves what a run from the start leaves: results, snapshots and forecast of later tries.
+TEST_P(RunTrial, BecomesTheBaseAsARunFromTheStartDoes) {
+  int taken = 0;
+  for (uint64_t seed = 0; seed < Trials(60); ++seed) {
+    Rng rng(seed);
+    const RandomGraphOptions options{.max_ops = 500,
+                                     .max_devices = seed % 7 == 0 ? 8 : 4,
+                                     .edge_density = seed % 3 == 0 ? 3.0 : 1.5,
+                                     .link_model = GetParam()};
+    const OpGraph graph = RandomGraph(rng, options);
+    const Cluster cluster = RandomCluster(rng, options);
+    const SimGraph sim = SimGraph::Compile(graph, cluster);
+    Simulator walking(sim);
+    Placement base = RandomPlacement(rng, graph, cluster);
+    double base_us = walking.SetBase(base);
+    auto fresh = std::make_unique<Simulator>(sim);
+    fresh->SetBase(base);
+    for (int step = 0; step < 40; ++step) {
+      SCOPED_TRACE(testing::Message() << "seed " << seed << " step " << step);
+      const Placement placement = Changed(rng, base, sim.num_devices);
+      const double limit_us = base_us * rng.Uniform(0.99, 1.2);
+      const GiveUp when = step % 2 == 0 ? GiveUp::kWhenLikely : GiveUp::kWhenCertain;
+      const double tried_us = walking.Try(placement, limit_us, when);
+      ASSERT_EQ(tried_us, fresh->Try(placement, limit_us, when));
+      ASSERT_EQ(walking.events(), fresh->events());
+      if (!std::isfinite(tried_us)) continue;
+      ++taken;
+      base = placement;
+      ASSERT_EQ(base_us = walking.SetBase(base), tried_us);
+      ASSERT_EQ(walking.events(), 0u);
+      fresh = std::make_unique<Simulator>(sim);
+      ASSERT_EQ(fresh->SetBase(base), base_us);
+      ASSERT_EQ(walking.timeline().start_us, fresh->timeline().start_us);
+      ASSERT_EQ(walking.timeline().finish_us, fresh->timeline().finish_us);
+      ASSERT_EQ(walking.StartOrders(), fresh->StartOrders());
+    }
+  }
+  EXPECT_GT(taken, static_cast<int>(Trials(60)));
 }
 
 // A forecast may be wrong, but only about placements that it gives up, and seldom.
