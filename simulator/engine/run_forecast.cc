@@ -7,7 +7,12 @@ namespace emplace {
 RunForecast::RunForecast(const SimGraph& graph)
     : graph_(graph),
       latest_us_(static_cast<size_t>(graph.num_ops)),
-      next_latest_us_(static_cast<size_t>(graph.num_devices)) {}
+      latest_start_us_(latest_us_.size()),
+      next_latest_us_(static_cast<size_t>(graph.num_devices)) {
+  if (graph.link_model == LinkModel::kTopology) return;
+  for (const int64_t bytes : graph.tensor_bytes)
+    sending_us_.push_back(static_cast<double>(bytes) / graph.bandwidth_bytes_per_us);
+}
 
 void RunForecast::SetBase(const RunState& run) {
   makespan_us_ = run.timeline.makespan_us;
@@ -23,13 +28,13 @@ void RunForecast::SetBase(const RunState& run) {
     for (int32_t tensor = graph_.tensor_begin[o]; tensor < graph_.tensor_begin[o + 1]; ++tensor) {
       for (const OpIndex reader : graph_.tensor_consumers.Row(tensor)) {
         const size_t to = run.DeviceOf(reader);
-        const auto r = static_cast<size_t>(reader);
-        const double start_us = latest_us_[r] - graph_.cost_us[r * run.num_devices + to];
+        const double start_us = latest_start_us_[static_cast<size_t>(reader)];
         latest_us = std::min(latest_us, to == device ? start_us : start_us - TransferUs(tensor, device, to));
       }
     }
     latest_us_[o] = latest_us;
-    next_latest_us_[device] = latest_us - cost_us;
+    latest_start_us_[o] = latest_us - cost_us;
+    next_latest_us_[device] = latest_start_us_[o];
   }
 }
 
@@ -39,8 +44,8 @@ void RunForecast::Begin(double limit_us) {
 }
 
 double RunForecast::TransferUs(int32_t tensor, size_t from, size_t to) const {
+  if (!sending_us_.empty()) return sending_us_[static_cast<size_t>(tensor)];
   const auto bytes = static_cast<double>(graph_.tensor_bytes[static_cast<size_t>(tensor)]);
-  if (graph_.link_model != LinkModel::kTopology) return bytes / graph_.bandwidth_bytes_per_us;
   const size_t pair = from * static_cast<size_t>(graph_.num_devices) + to;
   return graph_.routes.latency_us[pair] + bytes / graph_.routes.bandwidth_bytes_per_us[pair];
 }

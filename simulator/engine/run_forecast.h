@@ -40,10 +40,12 @@ class RunForecast {
   double TransferUs(int32_t tensor, size_t from, size_t to) const;
 
   const SimGraph& graph_;
-  std::vector<double> latest_us_;       // [n] the latest end of each op of the base, as above
-  std::vector<double> next_latest_us_;  // [D] scratch: the latest start of the op after the current one
-  double makespan_us_ = 0;              // Of the base.
-  double late_by_us_ = 0;               // An op that ends later than latest_us_ by more is late.
+  std::vector<double> sending_us_;       // [T] bytes / bandwidth; empty with a topology
+  std::vector<double> latest_us_;        // [n] the latest end of each op of the base, as above
+  std::vector<double> latest_start_us_;  // [n] scratch: its cost earlier
+  std::vector<double> next_latest_us_;   // [D] scratch: the latest start of the op after the current one
+  double makespan_us_ = 0;               // Of the base.
+  double late_by_us_ = 0;                // An op that ends later than latest_us_ by more is late.
   int late_ops_ = 0;
 };
 
