@@ -25,7 +25,7 @@ double BytesPerUs(const SimGraph& sim, DeviceIndex from, DeviceIndex to) {
 
 }  // namespace
 
-ScheduleGraph::ScheduleGraph(const PlacementTask& task) : task_(task) {
+ScheduleGraph::ScheduleGraph(const PlacementTask& task) : task_(task), mean_link_(MeanLinkOf(task.sim)) {
   const SimGraph& sim = task.sim;
   const auto n = static_cast<size_t>(sim.num_ops);
   const auto devices = static_cast<size_t>(sim.num_devices);
@@ -64,15 +64,6 @@ ScheduleGraph::ScheduleGraph(const PlacementTask& task) : task_(task) {
     mean_cost_us_.push_back(sum / may_run);
   }
   for (size_t unit = 0; unit < units; ++unit) unit_bytes_[unit] += workspace[unit];
-
-  for (DeviceIndex from = 0; from < sim.num_devices; ++from) {
-    for (DeviceIndex to = 0; to < sim.num_devices; ++to) {
-      if (from == to) continue;
-      const double share = 1.0 / static_cast<double>(devices * (devices - 1));
-      mean_fixed_us_ += share * (LatencyUs(sim, from, to) + sim.transfer_overhead_us);
-      mean_us_per_byte_ += share / BytesPerUs(sim, from, to);
-    }
-  }
 }
 
 double ScheduleGraph::CostUs(OpIndex op, DeviceIndex device) const { return task_.sim.BusyUs(op, device); }
@@ -84,7 +75,8 @@ double ScheduleGraph::TransferUs(int32_t tensor, DeviceIndex from, DeviceIndex t
 }
 
 double ScheduleGraph::MeanTransferUs(int32_t tensor) const {
-  return mean_fixed_us_ + mean_us_per_byte_ * static_cast<double>(task_.sim.tensor_bytes[static_cast<size_t>(tensor)]);
+  return mean_link_.fixed_us +
+         mean_link_.us_per_byte * static_cast<double>(task_.sim.tensor_bytes[static_cast<size_t>(tensor)]);
 }
 
 bool ScheduleGraph::UnitMayRunOn(int32_t unit, DeviceIndex device) const {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "common/csr.h"
+#include "simulator/engine/mean_link.h"
 #include "simulator/environment/placement_task.h"
 #include "simulator/graph/placement.h"
 #include "simulator/methods/placement_method.h"
@@ -45,14 +46,13 @@ class ScheduleGraph {
 
  private:
   const PlacementTask& task_;
+  const MeanLink mean_link_;
   std::vector<double> mean_cost_us_;        // [n]
   std::vector<OpIndex> producer_of_;        // [T]
   Csr inputs_;                              // [n] tensors that the op reads
   std::vector<OpIndex> topological_order_;  // [n]
   std::vector<int64_t> unit_bytes_;         // [U]
   std::vector<uint8_t> unit_allowed_;       // [U * D]
-  double mean_fixed_us_ = 0;                // Latency and overhead of a transfer, mean over pairs.
-  double mean_us_per_byte_ = 0;
 };
 
 // Not thread-safe.

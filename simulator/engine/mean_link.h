@@ -1,0 +1,16 @@
+// What a transfer takes on average over the machine's pairs of devices, for who has to weigh transfers before anything
+// is placed.
+#pragma once
+
+#include "simulator/engine/sim_graph.h"
+
+namespace emplace {
+
+// Means over all ordered pairs of different devices; all zero for a machine of one device.
+struct MeanLink {
+  double us_per_byte = 0;  // 1 / bandwidth; with a topology, that of the route's slowest link.
+  double fixed_us = 0;     // Latency of the route, and the overhead after a transfer.
+};
+MeanLink MeanLinkOf(const SimGraph& graph);
+
+}  // namespace emplace
