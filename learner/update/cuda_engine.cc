@@ -17,7 +17,7 @@ std::vector<const PlacetoGraph*> Pointers(const std::vector<PlacetoGraph>& graph
 class CudaEngine final : public UpdateEngine {
  public:
   CudaEngine(const std::vector<PlacementTask>& tasks, const PolicyWeights& initial)
-      : graphs_(MakePlacetoGraphs(tasks)),
+      : graphs_(MakePlacetoGraphs(tasks, PlacetoShape::Of(initial.shape))),
         update_(PlacetoShape::Of(initial.shape), Pointers(graphs_), initial.values) {}
 
   StepOutcome Step(const UpdateInputs& inputs, std::span<float> values) override;

@@ -22,6 +22,14 @@ FieldTable<PlacetoConfig> PlacetoFields() {
       .Help(
           "Whether the policy pools over ancestors, descendants and the other groups; false serves to measure what "
           "pooling is worth.");
+  t.Field("earlier_decisions", &C::earlier_decisions)
+      .Help(
+          "Whether the policy sees where earlier decisions of the episode have put groups; with false it sees every "
+          "group where the episode started, which serves to measure what seeing them is worth.");
+  t.Field("link_time", &C::link_time)
+      .Help(
+          "Whether a group's output bytes are given as the time that they take over the machine's mean link, as a "
+          "share of the largest cost of a group; with false as a share of the largest output bytes of a group.");
   AddOutputScale(t);
   return t;
 }
@@ -39,7 +47,9 @@ class Placeto final : public FieldsKind<PlacetoConfig> {
                         .memory_feature = own.memory_feature,
                         .message_rounds = static_cast<int32_t>(own.message_rounds),
                         .message_width = static_cast<int32_t>(own.message_width),
-                        .pooling = own.pooling};
+                        .pooling = own.pooling,
+                        .earlier_decisions = own.earlier_decisions,
+                        .link_time = own.link_time};
   }
 
   std::vector<ParameterSpec> Parameters(const PolicyShape& shape) const override {

@@ -12,15 +12,15 @@ namespace {
 class PlacetoModel final : public Model {
  public:
   PlacetoModel(const PolicyShape& shape, const std::vector<PlacementTask>& tasks)
-      : graphs_(MakePlacetoGraphs(tasks)), kernel_(PlacetoShape::Of(shape)), num_devices_(shape.num_devices) {}
+      : shape_(PlacetoShape::Of(shape)), graphs_(MakePlacetoGraphs(tasks, shape_)), kernel_(shape_) {}
 
   const std::string& device() const override { return device_; }
 
   void Forward(std::span<const float> values, std::span<const Trajectory> episodes, std::span<const Sample> samples,
                Decisions& decisions) override {
     SetStates(episodes, samples);
-    const auto devices = static_cast<size_t>(num_devices_);
-    decisions.blocks.assign(samples.size(), {.count = 1, .num_choices = num_devices_});
+    const auto devices = static_cast<size_t>(shape_.num_devices);
+    decisions.blocks.assign(samples.size(), {.count = 1, .num_choices = shape_.num_devices});
     decisions.logits.resize(samples.size() * devices);
     kernel_.SetWeights(values);
     kernel_.Forward(states_, decisions.logits);
@@ -49,15 +49,15 @@ class PlacetoModel final : public Model {
       const Trajectory& episode = episodes[sample.episode];
       const std::span<uint8_t> placement = rest.first(episode.actions.size());
       rest = rest.subspan(placement.size());
-      PlacementAfter(episode, static_cast<size_t>(sample.decision), placement);
+      PlacementAfter(episode, shape_.earlier_decisions ? static_cast<size_t>(sample.decision) : 0, placement);
       states_.push_back({&graphs_[episode.graph], placement.data(), sample.decision});
     }
   }
 
   const std::string device_ = "cpu";
+  const PlacetoShape shape_;
   const std::vector<PlacetoGraph> graphs_;  // [tasks]
   PlacetoGradient kernel_;
-  const int32_t num_devices_;
   std::vector<uint8_t> placements_;
   std::vector<PlacetoState> states_;  // Those of the last Forward.
 };

@@ -16,14 +16,16 @@ namespace {
 using SpareCaches = std::vector<EpisodeCache>;
 
 struct PlacetoView final : TaskView {
-  explicit PlacetoView(const PlacementTask& task) : graph(task.groups) {}
+  PlacetoView(const PlacementTask& task, const PlacetoShape& shape) : graph(task, shape) {}
   const PlacetoGraph graph;
 };
 
 class PlacetoEpisode final : public PlayedEpisode {
  public:
-  PlacetoEpisode(const PlacetoGraph& graph, std::span<const uint8_t> start, SpareCaches& spare)
+  // sees_decisions: PlacetoShape::earlier_decisions.
+  PlacetoEpisode(const PlacetoGraph& graph, std::span<const uint8_t> start, bool sees_decisions, SpareCaches& spare)
       : graph_(graph), placement_(start.begin(), start.end()), spare_(spare) {
+    if (!sees_decisions) start_ = placement_;
     if (spare.empty()) return;
     cache_ = std::move(spare.back());
     spare.pop_back();
@@ -35,13 +37,14 @@ class PlacetoEpisode final : public PlayedEpisode {
   bool done() const override { return step_ == graph_.num_nodes; }
   std::span<const uint8_t> placement() const override { return placement_; }
 
-  PlacetoState state() const { return {&graph_, placement_.data(), step_}; }
+  PlacetoState state() const { return {&graph_, (start_ ? *start_ : placement_).data(), step_}; }
   EpisodeCache& cache() { return cache_; }
   void Place(uint8_t device) { placement_[static_cast<size_t>(step_++)] = device; }
 
  private:
   const PlacetoGraph& graph_;
-  std::vector<uint8_t> placement_;  // [n]
+  std::vector<uint8_t> placement_;             // [n]
+  std::optional<std::vector<uint8_t>> start_;  // [n] what the policy sees in its place; nullopt: it sees placement_
   int32_t step_ = 0;
   SpareCaches& spare_;
   EpisodeCache cache_;
@@ -62,11 +65,12 @@ class PlacetoPlayer final : public Player {
 
   std::unique_ptr<TaskView> View(const PlacementTask& task) const override {
     EMPLACE_CHECK(task.groups.num_devices == shape_.num_devices);
-    return std::make_unique<PlacetoView>(task);
+    return std::make_unique<PlacetoView>(task, own_shape_);
   }
 
   std::unique_ptr<PlayedEpisode> Begin(const TaskView& view, std::span<const uint8_t> start) override {
-    return std::make_unique<PlacetoEpisode>(static_cast<const PlacetoView&>(view).graph, start, spare_);
+    return std::make_unique<PlacetoEpisode>(static_cast<const PlacetoView&>(view).graph, start,
+                                            own_shape_.earlier_decisions, spare_);
   }
 
   void Next(std::span<PlayedEpisode* const> episodes, Decisions& decisions) override {
@@ -88,6 +92,7 @@ class PlacetoPlayer final : public Player {
 
  private:
   const PolicyShape shape_;
+  const PlacetoShape own_shape_{PlacetoShape::Of(shape_)};
   std::optional<PlacetoKernel> kernel_;
   SpareCaches spare_;
   std::vector<PlacetoState> states_;   // Scratch of Next, as is the following.

@@ -10,6 +10,8 @@ constexpr char kMemoryFeature[] = "memory_feature";
 constexpr char kMessageRounds[] = "message_rounds";
 constexpr char kMessageWidth[] = "message_width";
 constexpr char kPooling[] = "pooling";
+constexpr char kEarlierDecisions[] = "earlier_decisions";
+constexpr char kLinkTime[] = "link_time";
 
 void AddMlp(const std::string& name, const std::vector<int32_t>& widths, std::vector<LayerSpec>& layers) {
   for (size_t i = 0; i + 1 < widths.size(); ++i) layers.push_back({StrCat(name, ".", i), widths[i], widths[i + 1]});
@@ -21,7 +23,10 @@ std::vector<SizeField> PlacetoSizes() {
   return {{.name = kMemoryFeature, .low = 0, .high = 1},
           {.name = kMessageRounds, .low = 0, .high = 1000},
           {.name = kMessageWidth, .low = 0, .high = 4096},
-          {.name = kPooling, .low = 0, .high = 1, .if_absent = 1}};  // Before there was the choice, policies pooled.
+          // Without them a file is from before there was the choice, and means what all policies did then.
+          {.name = kPooling, .low = 0, .high = 1, .if_absent = 1},
+          {.name = kEarlierDecisions, .low = 0, .high = 1, .if_absent = 1},
+          {.name = kLinkTime, .low = 0, .high = 1, .if_absent = 0}};
 }
 
 std::vector<LayerSpec> PlacetoLayers(const PlacetoShape& shape) {
@@ -53,7 +58,9 @@ PlacetoShape::operator PolicyShape() const {
           .sizes = {{kMemoryFeature, memory_feature ? 1 : 0},
                     {kMessageRounds, message_rounds},
                     {kMessageWidth, message_width},
-                    {kPooling, pooling ? 1 : 0}}};
+                    {kPooling, pooling ? 1 : 0},
+                    {kEarlierDecisions, earlier_decisions ? 1 : 0},
+                    {kLinkTime, link_time ? 1 : 0}}};
 }
 
 PlacetoShape PlacetoShape::Of(const PolicyShape& shape) {
@@ -62,7 +69,9 @@ PlacetoShape PlacetoShape::Of(const PolicyShape& shape) {
           .memory_feature = shape.sizes.at(kMemoryFeature) == 1,
           .message_rounds = static_cast<int32_t>(shape.sizes.at(kMessageRounds)),
           .message_width = static_cast<int32_t>(shape.sizes.at(kMessageWidth)),
-          .pooling = shape.sizes.at(kPooling) == 1};
+          .pooling = shape.sizes.at(kPooling) == 1,
+          .earlier_decisions = shape.sizes.at(kEarlierDecisions) == 1,
+          .link_time = shape.sizes.at(kLinkTime) == 1};
 }
 
 }  // namespace emplace

@@ -63,14 +63,18 @@ TEST(PolicyWeights, ReadBackEqual) {
   }
 }
 
-TEST(PolicyWeights, AFileThatDoesNotSayWhetherItPoolsDoes) {
-  PolicyWeights weights = SomePolicy();
-  weights.shape.sizes["pooling"] = 0;
-  SafetensorsFile file = ParseSafetensors(SerializePolicy(weights), "x");
-  EXPECT_EQ(file.metadata.at("shape.pooling"), "0");
-  EXPECT_EQ(ParsePolicy(SerializeSafetensors(file), "x").shape.sizes.at("pooling"), 0);
-  file.metadata.erase("shape.pooling");
-  EXPECT_EQ(ParsePolicy(SerializeSafetensors(file), "x").shape.sizes.at("pooling"), 1);
+TEST(PolicyWeights, AnOlderFileMeansWhatItMeant) {
+  // What every policy did before there was the choice.
+  const std::map<std::string, int64_t> before = {{"pooling", 1}, {"earlier_decisions", 1}, {"link_time", 0}};
+  for (const auto& [size, meant] : before) {
+    PolicyWeights weights = SomePolicy();
+    weights.shape.sizes[size] = 1 - meant;
+    SafetensorsFile file = ParseSafetensors(SerializePolicy(weights), "x");
+    EXPECT_EQ(file.metadata.at("shape." + size), std::to_string(1 - meant));
+    EXPECT_EQ(ParsePolicy(SerializeSafetensors(file), "x").shape.sizes.at(size), 1 - meant);
+    file.metadata.erase("shape." + size);
+    EXPECT_EQ(ParsePolicy(SerializeSafetensors(file), "x").shape.sizes.at(size), meant);
+  }
 }
 
 TEST(PolicyWeights, AFileWithoutAKindIsPlaceto) {

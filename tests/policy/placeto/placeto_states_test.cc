@@ -1,0 +1,101 @@
+// The states that the player and the model make of episodes are those that the shape says a policy sees.
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cmath>
+#include <memory>
+#include <vector>
+
+#include "policy/models.h"
+#include "policy/placeto/placeto_graph.h"
+#include "policy/placeto/placeto_kind.h"
+#include "policy/players.h"
+#include "tests/support/naive_policy.h"
+#include "tests/support/random_policy.h"
+#include "tests/support/random_task.h"
+
+namespace emplace {
+namespace {
+
+// An episode on the task in which `start` and `actions` are given; the logits of its decisions, as a player has them.
+std::vector<float> PlayedLogits(const PolicyWeights& weights, const PlacementTask& task, const Trajectory& episode) {
+  const std::unique_ptr<Player> player = MakePlayer(weights);
+  const std::unique_ptr<TaskView> view = player->View(task);
+  const std::unique_ptr<PlayedEpisode> played = player->Begin(*view, episode.start_placement);
+  const std::array<PlayedEpisode*, 1> wave = {played.get()};
+  std::vector<float> logits;
+  Decisions decisions;
+  for (const uint8_t action : episode.actions) {
+    player->Next(wave, decisions);
+    logits.insert(logits.end(), decisions.logits.begin(), decisions.logits.end());
+    player->Apply(wave, std::array{action});
+  }
+  EXPECT_TRUE(played->done());
+  EXPECT_TRUE(std::ranges::equal(played->placement(), episode.actions));  // Whatever the policy sees.
+  return logits;
+}
+
+std::vector<float> LearnedLogits(const PolicyWeights& weights, const PlacementTask& task, const Trajectory& episode) {
+  std::vector<Sample> samples;
+  for (int32_t step = 0; step < task.groups.num_groups; ++step) samples.push_back({.episode = 0, .decision = step});
+  Decisions decisions;
+  MakeModel(weights.shape, {task})->Forward(weights.values, std::vector{episode}, samples, decisions);
+  return decisions.logits;
+}
+
+// Features and placements made here once more, from the task alone.
+std::vector<double> ExpectedLogits(const PolicyWeights& weights, const PlacementTask& task, const Trajectory& episode) {
+  const PlacetoShape shape = PlacetoShape::Of(weights.shape);
+  PlacetoGraph graph(task.groups);
+  if (shape.link_time) {
+    double most_us = 0;
+    for (const double cost : task.groups.cost_us) most_us = std::max(most_us, cost);
+    for (size_t group = 0; group < graph.bytes.size(); ++group) {
+      const double sent_us = static_cast<double>(task.groups.output_bytes[group]) / task.sim.bandwidth_bytes_per_us;
+      graph.bytes[group] = most_us > 0 && task.sim.num_devices > 1 ? static_cast<float>(sent_us / most_us) : 0.0F;
+    }
+  }
+  std::vector<double> logits;
+  std::vector<uint8_t> seen = episode.start_placement;
+  for (int32_t step = 0; step < graph.num_nodes; ++step) {
+    const std::vector<double> own = NaivePlacetoLogits(weights, {&graph, seen.data(), step});
+    logits.insert(logits.end(), own.begin(), own.end());
+    const auto group = static_cast<size_t>(step);
+    if (shape.earlier_decisions) seen[group] = episode.actions[group];
+  }
+  return logits;
+}
+
+TEST(PlacetoStates, PlayerAndModelSeeWhatTheShapeSays) {
+  for (uint64_t seed = 0; seed < 40; ++seed) {
+    Rng rng(seed);
+    const PlacementTask task = RandomTask(rng, {.max_ops = 30, .restricted = 0.2});
+    PlacetoShape shape = RandomPlacetoShape(rng);
+    shape.num_devices = task.groups.num_devices;
+    shape.earlier_decisions = seed % 2 == 0;
+    shape.link_time = seed % 4 < 2;
+    const PolicyWeights weights = RandomPlacetoWeights(shape, rng);
+    Trajectory episode;
+    episode.start_placement = RandomGroups(task.groups, rng);
+    episode.actions = RandomGroups(task.groups, rng);
+
+    const std::vector<double> expected = ExpectedLogits(weights, task, episode);
+    const std::vector<float> played = PlayedLogits(weights, task, episode);
+    const std::vector<float> learned = LearnedLogits(weights, task, episode);
+    ASSERT_EQ(played.size(), expected.size());
+    ASSERT_EQ(learned.size(), expected.size());
+    for (size_t i = 0; i < expected.size(); ++i) {
+      if (std::isinf(expected[i])) {
+        EXPECT_EQ(static_cast<double>(played[i]), expected[i]) << "seed " << seed;
+        EXPECT_EQ(static_cast<double>(learned[i]), expected[i]) << "seed " << seed;
+        continue;
+      }
+      const double tolerance = 1e-4 * (1 + std::abs(expected[i]));
+      EXPECT_NEAR(static_cast<double>(played[i]), expected[i], tolerance) << "seed " << seed;
+      EXPECT_NEAR(static_cast<double>(learned[i]), expected[i], tolerance) << "seed " << seed;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace emplace
