@@ -1,0 +1,161 @@
+#!/usr/bin/env python3
+"""What carries Placeto: what a policy loses without parts of what it sees, and what rules without any network come to.
+
+Trains configs/FAMILY.yaml in lockstep, as it is and with less or other input, and makes placements without a network by the rules
+of carried_over.py, which see the training graphs alone, with the placements that the shipped training has found for them. All are judged on the validation graphs, graph by graph beside the shipped
+configuration; test graphs decide nothing. Writes carries/FAMILY_UPDATES_ROW.json for each row and a table, carries.md. Finished
+trainings are kept, and a run that was stopped goes on where it was.
+
+The rows without a network need the package `emplace` with gymnasium: `pip install . gymnasium` in a virtual environment.
+"""
+import argparse
+import json
+import math
+import pathlib
+import statistics
+
+import carried_over
+from ablations import SHIPPED, VARIANTS, slug, tasks_of, verdict
+from networks import ROOT, write_aside_and_rename
+from results import command_line, evaluate, load_all, mean_interval, save_json
+from training import add_arguments, at_least_one, resolved, run_script, train_all
+
+FORMAT = "emplace.carries/1"
+TRAINED = [SHIPPED, "no message passing, no pooling", "earlier decisions hidden", "bytes in link time"]
+BY_RULE = {
+    carried_over.RULE: "No network: a device for each position in the order of groups, the one that the best placement of most training graphs has there.",
+    carried_over.SEARCHED_RULE: "No network: one rule of positions for all graphs, searched for on the training graphs as a whole.",
+    carried_over.NEAREST: "No network: the best placement of the training graph that is nearest in size, position by position.",
+}
+ROWS = [*TRAINED, *BY_RULE]
+
+
+def parse_arguments():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
+    parser.add_argument("--family", default="ptb", help="family to train on, with configs/FAMILY.yaml (ptb)")
+    parser.add_argument("--rows", nargs="+", choices=ROWS, default=ROWS, metavar="ROW",
+                        help="rows to make (default, all: " + ", ".join(ROWS) + "); those of earlier calls stay in the table")
+    parser.add_argument("--updates", type=at_least_one, default=400, metavar="N", help="number of updates of each training (400)")
+    parser.add_argument("--validation", type=at_least_one, default=24, metavar="N", help="number of validation graphs to judge on (24)")
+    parser.add_argument("--rules", type=at_least_one, default=2000, metavar="N",
+                        help=f"number of rules that the row '{carried_over.SEARCHED_RULE}' tries on all training graphs (2000)")
+    add_arguments(parser)
+    parser.set_defaults(runs=ROOT / "runs/carries")
+    return parser.parse_args()
+
+
+def judged_policy(run, seed, arguments):
+    """({validation graph: makespan / one device}, number of placements that do not fit) of the policy of a finished run."""
+    folder = run["run_dir"] / "graphs"
+    split = json.loads((folder / "split.json").read_text())
+    devices = pathlib.Path(resolved(run["run_dir"])["workload.devices"])
+    judged = evaluate(arguments, [folder / name for name in split["validation"]], devices, ["policy"], [seed],
+                      policy=run["run_dir"] / "policy.safetensors")
+    single = {name: graph["single_device_us"] for name, graph in judged["graphs"].items()}
+    return ({row["graph"]: row["makespan_us"] / single[row["graph"]] for row in judged["results"]},
+            sum(not row["feasible"] for row in judged["results"]))
+
+
+def document_of(row, arguments, judged, **more):
+    """judged: {seed: ({graph: ratio}, placements that do not fit)}"""
+    return {"format": FORMAT, "family": arguments.family, "updates": arguments.updates, "row": row,
+            "ratios": {str(seed): ratios for seed, (ratios, _) in judged.items()},
+            "infeasible": sum(infeasible for _, infeasible in judged.values()), **more, "command": command_line()}
+
+
+def carried_over_documents(runs, arguments):
+    """The documents of the rows without a network that are wanted. runs: {seed: a finished run}, which have the same graphs."""
+    import emplace
+    run_dir = runs[arguments.seeds[0]]["run_dir"]
+    folder = run_dir / "graphs"
+    settings = resolved(run_dir)
+    split = json.loads((folder / "split.json").read_text())
+    machine = emplace.Machine.load(settings["workload.devices"])
+    train, judged = ({name.split(".")[0]: carried_over.GroupedGraph(folder / name, machine, int(settings["grouping.max_groups"]))
+                      for name in split[part]} for part in ("train", "validation"))
+    documents = []
+    if carried_over.SEARCHED_RULE in arguments.rows:
+        rules = {seed: carried_over.search_rule(list(train.values()), max(carried_over.BINS), arguments.rules, seed)
+                 for seed in arguments.seeds}
+        documents.append(document_of(
+            carried_over.SEARCHED_RULE, arguments, {seed: carried_over.judged_by_rule(rule, judged) for seed, rule in rules.items()},
+            rules={str(seed): rule for seed, rule in rules.items()}, tried=arguments.rules))
+    if carried_over.RULE in arguments.rows or carried_over.NEAREST in arguments.rows:
+        found = {seed: carried_over.place_all(
+            list(train.values()),
+            [graph.placed(json.loads((run["run_dir"] / f"placements/{name}.placement.json").read_text())) for name, graph in train.items()],
+            judged) for seed, run in runs.items()}
+        documents += [
+            document_of(carried_over.RULE, arguments, {seed: placed.by_rule for seed, placed in found.items()},
+                        rules={str(seed): placed.rule for seed, placed in found.items()}),
+            document_of(carried_over.NEAREST, arguments, {seed: placed.by_nearest for seed, placed in found.items()})]
+    return [document for document in documents if document["row"] in arguments.rows]
+
+
+def paired(ratios, reference):
+    """An Interval over graphs of how much longer a step takes than with the reference, as a fraction: of each graph the geometric
+    mean over the seeds that both have."""
+    seeds = [seed for seed in ratios if seed in reference]
+    if not seeds:
+        return mean_interval([])
+    graphs = [graph for graph in reference[seeds[0]] if all(graph in ratios[seed] for seed in seeds)]
+    logs = mean_interval(statistics.fmean(math.log(ratios[seed][graph] / reference[seed][graph]) for seed in seeds) for graph in graphs)
+    return logs._replace(mean=math.expm1(logs.mean), low=math.expm1(logs.low), high=math.expm1(logs.high))
+
+
+def line_of(document, shipped):
+    row, ratios = document["row"], document["ratios"]
+    by_seed = ", ".join(f"{statistics.geometric_mean(ratios[seed].values()):.3f}" for seed in sorted(ratios, key=int))
+    change = paired(ratios, shipped["ratios"]) if shipped else mean_interval([])
+    judged = " | " if row == SHIPPED else f"{change.text('{:+.1%}')} | {verdict(change)}"
+    note = BY_RULE[row] if row in BY_RULE else VARIANTS[row][1]
+    return f"| {row} | {by_seed} | {document['infeasible']} | {judged} | {note} |"
+
+
+def section(documents):
+    family, updates = documents[0]["family"], documents[0]["updates"]
+    shipped = next((document for document in documents if document["row"] == SHIPPED), None)
+    commands = dict.fromkeys(document["command"] for document in documents)
+    return [f"## {family}, {updates} updates", "By " + " and ".join(f"`{command}`" for command in commands) + ".", "",
+            "| row | ratio, by seed | do not fit | longer than shipped, over graphs | | |",
+            "| --- | ---: | ---: | ---: | --- | --- |",
+            *(line_of(document, shipped) for document in sorted(documents, key=lambda document: ROWS.index(document["row"]))), ""]
+
+
+def markdown(documents):
+    lines = [
+        "# What carries Placeto",
+        "Makespan / one device on validation graphs, geometric mean over graphs, greedy, of the best version of each training; lower "
+        "is better. Trainings are in lockstep, so each is the same on every machine with one kind of processor. *Longer than shipped* "
+        "is by how much a step takes longer than under the shipped configuration, graph by graph: of each graph the geometric mean "
+        "over the seeds, then the mean over graphs with its 95% interval (Student's t). The interval tells about other graphs, not "
+        "about other seeds; the ratios by seed do. The validation graphs also choose the version of a training, which the rows "
+        "without a network do not have.",
+        "",
+    ]
+    for key in sorted({(document["family"], document["updates"]) for document in documents}):
+        lines += section([document for document in documents if (document["family"], document["updates"]) == key])
+    return "\n".join(lines)
+
+
+def main():
+    arguments = parse_arguments()
+    arguments.settings = ["training.sync=lockstep", *arguments.settings]
+    folder = arguments.out / "carries"
+    trained = [row for row in TRAINED if row in arguments.rows]
+    # The rows without a network take graphs, and the placements that training has found, from the shipped configuration.
+    needed = [SHIPPED, *trained] if any(row in BY_RULE for row in arguments.rows) else trained
+    tasks = {row: tasks_of(row, arguments) for row in dict.fromkeys(needed)}
+    runs = train_all([task for by_seed in tasks.values() for task in by_seed.values()], arguments)
+    documents = [document_of(row, arguments, {seed: judged_policy(runs[tasks[row][seed].name], seed, arguments)
+                                              for seed in arguments.seeds}) for row in trained]
+    if any(row in BY_RULE for row in arguments.rows):
+        documents += carried_over_documents({seed: runs[task.name] for seed, task in tasks[SHIPPED].items()}, arguments)
+    for document in documents:
+        save_json(folder / f"{arguments.family}_{arguments.updates}_{slug(document['row'])}.json", document)
+    write_aside_and_rename(arguments.out / "carries.md", markdown(load_all(folder)))
+    print(f"written to {folder}/ and {arguments.out / 'carries.md'}")
+
+
+if __name__ == "__main__":
+    run_script(main, "carries.py")
