@@ -18,6 +18,7 @@ from networks import ROOT, call, write_aside_and_rename
 STUDENT = [12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160, 2.145, 2.131, 2.120,
            2.110, 2.101, 2.093, 2.086, 2.080, 2.074, 2.069, 2.064, 2.060, 2.056, 2.052, 2.048, 2.045, 2.042]
 NORMAL = 1.96
+NEAR = 1.01  # Times within 1% of each other.
 EQUAL = 1e-9  # Times that differ by less, relatively, are the same.
 
 
@@ -197,6 +198,15 @@ def found_row(arguments, method, task_seed, graph, devices, run):
     if abs(simulated["makespan_us"] - claimed) > 1e-6 * claimed:
         sys.exit(f"{placement}: takes {simulated['makespan_us']} us, expected {claimed}, as placements.jsonl has it")
     return {**row, "makespan_us": simulated["makespan_us"], "peak_bytes": simulated["peak_bytes"], "feasible": True}
+
+
+def samples_to_near(improvements):
+    """Episodes of a training until its best placement was within 1% of the last best one; None: none was found. improvements: the
+    lines of placements.jsonl about one graph."""
+    if not improvements:
+        return None
+    limit = improvements[-1]["makespan_us"] * NEAR
+    return next(line["episodes"] for line in improvements if line["makespan_us"] <= limit)
 
 
 def verdict(text, interval, limit, at_most, form="{:.1%}"):

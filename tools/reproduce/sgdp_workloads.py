@@ -15,7 +15,7 @@ import pathlib
 import statistics
 
 from networks import ROOT, call, cluster_file, write_aside_and_rename
-from results import command_line, evaluate, found_row, load_all, renamed, save_json, time_of
+from results import command_line, evaluate, found_row, load_all, renamed, samples_to_near, save_json, time_of
 from training import Task, add_arguments, at_least_one, exactly, on_graphs, run_script, train_all
 
 FORMAT = "emplace.sgdp_workloads/1"
@@ -29,7 +29,6 @@ ALONE, BATCH, TUNED, ZERO = "SGDP alone", "SGDP batch", "SGDP fine-tuned", "SGDP
 HIERARCHICAL = "hierarchical"
 TRAINED = [HIERARCHICAL, ALONE, BATCH, TUNED]
 COLUMNS = ["single", *BASELINES, *SEARCHES, *TRAINED, ZERO]
-NEAR = 1.01  # Within 1% of the best.
 # What the paper says of its table: SGDP alone is faster than the human expert and than the hierarchical placer by so much, and
 # converges so many times as fast as that.
 PUBLISHED = {"expert": 0.20, HIERARCHICAL: 0.18, "convergence": 15}
@@ -106,14 +105,6 @@ def tuning_tasks(files, seed, pretrained, arguments):
                               **{"policy.initial": pretrained[WORKLOADS[name]]["run_dir"] / "policy.safetensors",
                                  "training.entropy_start": 0.15})
             for name in arguments.workloads}
-
-
-def samples_to_near(improvements):
-    """Placements until the best was within 1% of the last best one; None: none was found."""
-    if not improvements:
-        return None
-    limit = improvements[-1]["makespan_us"] * NEAR
-    return next(line["episodes"] for line in improvements if line["makespan_us"] <= limit)
 
 
 def measure(name, graph, results, arguments):

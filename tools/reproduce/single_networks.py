@@ -15,7 +15,7 @@ import pathlib
 import statistics
 
 from networks import ROOT, cluster_file, write_aside_and_rename
-from results import command_line, evaluate, found_row, load_all, mean_interval, save_json, time_of
+from results import command_line, evaluate, found_row, load_all, mean_interval, samples_to_near, save_json, time_of
 from training import Task, add_arguments, exactly, resolved, run_script, settings_in, train_all
 
 FORMAT = "emplace.single_networks/2"
@@ -25,7 +25,6 @@ BASELINES = ["single", "expert", "scotch"]
 SEARCHES = ["annealing", "auto"]
 BUDGET = 20_000  # Placements that each of the searches simulates.
 COLUMNS = ["cpu", *BASELINES, *SEARCHES, *KINDS]
-NEAR = 1.01  # Within 1% of the best.
 OOM = math.inf
 # Placeto (Addanki et al., 2019), table 1: seconds a step, and placements sampled until within a percent of the end.
 PUBLISHED = {
@@ -67,14 +66,6 @@ def task_of(network, gpus, kind, seed, arguments):
         return Task(f"single_networks/{network}_{gpus}_seed{seed}", ROOT / f"configs/{network}.yaml", overrides, seed)
     return Task(f"single_networks/{network}_{gpus}_{kind}_seed{seed}", ROOT / "configs/rnn_ptb.yaml",
                 {**rnn_on(network), **overrides}, seed)
-
-
-def samples_to_near(improvements):
-    """Episodes until the best placement was within 1% of the last best one; None: none was found."""
-    if not improvements:
-        return None
-    limit = improvements[-1]["makespan_us"] * NEAR
-    return next(line["episodes"] for line in improvements if line["makespan_us"] <= limit)
 
 
 def measure(network, gpus, runs, earlier, arguments):

@@ -153,5 +153,13 @@ class CommandLine(unittest.TestCase):
                              "tools/reproduce/profiles.py net.graph.json=gpu --methods policy 'best of 8' --seeds 1 2")
 
 
+class SamplesToNear(unittest.TestCase):
+    def test_samples_until_near_the_best(self):
+        improvements = [{"episodes": 3, "makespan_us": 120.0}, {"episodes": 8, "makespan_us": 100.9},
+                        {"episodes": 50, "makespan_us": 100.0}]
+        self.assertEqual(results.samples_to_near(improvements), 8)
+        self.assertIsNone(results.samples_to_near([]))
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -51,12 +51,6 @@ class SingleNetworks(unittest.TestCase):
         self.assertEqual(overrides["environment.memory_penalty"], "1")
         self.assertNotIn("environment.start", overrides)
 
-    def test_samples_until_near_the_best(self):
-        improvements = [{"episodes": 3, "makespan_us": 120.0}, {"episodes": 8, "makespan_us": 100.9},
-                        {"episodes": 50, "makespan_us": 100.0}]
-        self.assertEqual(single_networks.samples_to_near(improvements), 8)
-        self.assertIsNone(single_networks.samples_to_near([]))
-
     def test_every_network_has_its_published_row(self):
         for network in single_networks.NETWORKS:
             for gpus in (2, 4):
