@@ -12,7 +12,7 @@ import pathlib
 import statistics
 
 from networks import ROOT, write_aside_and_rename
-from results import command_line, evaluate, load_all, mean_interval, save_json
+from results import by_family_and_updates, command_line, evaluate, load_all, made_by, mean_interval, save_json
 from training import Task, add_arguments, at_least_one, exactly, on_graphs, resolved, run_script, train_all
 
 FORMAT = "emplace.ablations/1"
@@ -133,10 +133,9 @@ def line_of(name, document, ratios, reference, note):
 
 def section(documents):
     family = documents[0]["family"]
-    commands = dict.fromkeys(document["command"] for document in documents)
     lines = [
         f"## {family}, {documents[0]['updates']} updates",
-        "By " + " and ".join(f"`{command}`" for command in commands) + ".",
+        made_by(document["command"] for document in documents),
         "",
         "| variant | seeds | ratio | do not fit | difference | | |",
         "| --- | ---: | ---: | ---: | ---: | --- | --- |",
@@ -160,8 +159,8 @@ def markdown(documents):
         "the same seeds. The validation graphs also choose the version, for all variants alike.",
         "",
     ]
-    for key in sorted({(document["family"], document["updates"]) for document in documents}):
-        lines += section([document for document in documents if (document["family"], document["updates"]) == key])
+    for together in by_family_and_updates(documents):
+        lines += section(together)
     return "\n".join(lines)
 
 

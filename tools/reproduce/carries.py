@@ -2,9 +2,10 @@
 """What carries Placeto: what a policy loses without parts of what it sees, and what rules without any network come to.
 
 Trains configs/FAMILY.yaml in lockstep, as it is and with less or other input, and makes placements without a network by the rules
-of carried_over.py, which see the training graphs alone, with the placements that the shipped training has found for them. All are judged on the validation graphs, graph by graph beside the shipped
-configuration; test graphs decide nothing. Writes carries/FAMILY_UPDATES_ROW.json for each row and a table, carries.md. Finished
-trainings are kept, and a run that was stopped goes on where it was.
+of carried_over.py, which see the training graphs alone, with the placements that the shipped training has found for them. All are
+judged on the validation graphs, graph by graph beside the shipped configuration; test graphs decide nothing. Writes
+carries/FAMILY_UPDATES_ROW.json for each row and a table, carries.md. Finished trainings are kept, and a run that was stopped goes
+on where it was.
 
 The rows without a network need the package `emplace` with gymnasium: `pip install . gymnasium` in a virtual environment.
 """
@@ -17,7 +18,7 @@ import statistics
 import carried_over
 from ablations import SHIPPED, VARIANTS, slug, tasks_of, verdict
 from networks import ROOT, write_aside_and_rename
-from results import command_line, evaluate, load_all, mean_interval, save_json
+from results import by_family_and_updates, command_line, evaluate, load_all, made_by, mean_interval, save_json
 from training import add_arguments, at_least_one, resolved, run_script, train_all
 
 FORMAT = "emplace.carries/1"
@@ -115,8 +116,7 @@ def line_of(document, shipped):
 def section(documents):
     family, updates = documents[0]["family"], documents[0]["updates"]
     shipped = next((document for document in documents if document["row"] == SHIPPED), None)
-    commands = dict.fromkeys(document["command"] for document in documents)
-    return [f"## {family}, {updates} updates", "By " + " and ".join(f"`{command}`" for command in commands) + ".", "",
+    return [f"## {family}, {updates} updates", made_by(document["command"] for document in documents), "",
             "| row | ratio, by seed | do not fit | longer than shipped, over graphs | | |",
             "| --- | ---: | ---: | ---: | --- | --- |",
             *(line_of(document, shipped) for document in sorted(documents, key=lambda document: ROWS.index(document["row"]))), ""]
@@ -133,8 +133,8 @@ def markdown(documents):
         "without a network do not have.",
         "",
     ]
-    for key in sorted({(document["family"], document["updates"]) for document in documents}):
-        lines += section([document for document in documents if (document["family"], document["updates"]) == key])
+    for together in by_family_and_updates(documents):
+        lines += section(together)
     return "\n".join(lines)
 
 

@@ -11,7 +11,7 @@ import json
 import pathlib
 
 from networks import ROOT, evenly_spaced, write_aside_and_rename
-from results import (GOAL_HEADER, Results, better, command_line, evaluate, found_row, goal_lines, load_all, renamed,
+from results import (GOAL_HEADER, Results, better, command_line, evaluate, found_row, goal_lines, load_all, made_by, renamed,
                      save_json, verdict)
 from training import (Task, add_arguments, at_least_one, exactly, on_graphs, overrides_of, resolved, run_script, sha256,
                       train_all)
@@ -187,11 +187,10 @@ def goals(results):
 
 def section(document):
     results = Results(document["results"], document["graphs"])
-    commands = dict.fromkeys(document["commands"].values())
     summary = document["summary"]
     return [
         f"## {document['settings']['family']}",
-        "By " + " and ".join(f"`{command}`" for command in commands) + ".",
+        made_by(document["commands"].values()),
         "",
         "| method | graphs | seeds | median | geometric mean | do not fit | fastest on | simulated | seconds |",
         "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |",

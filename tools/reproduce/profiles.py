@@ -12,7 +12,7 @@ import shutil
 import sys
 
 from networks import ROOT, cluster_file, graph_name, write_aside_and_rename
-from results import GOAL_HEADER, Results, command_line, evaluate, goal_lines, load_all, renamed, save_json
+from results import GOAL_HEADER, Results, command_line, evaluate, goal_lines, load_all, made_by, renamed, save_json
 from training import Task, add_arguments, exactly, on_graphs, resolved, run_script, train_all
 
 FORMAT = "emplace.profiles/1"
@@ -94,11 +94,10 @@ def together(documents):
 
 
 def markdown(documents):
-    commands = dict.fromkeys(document["command"] for document in documents)
     methods = [ZERO_SHOT, SAMPLED, *BASELINES]
     lines = [
         "# Profiled graphs, each left out of training",
-        "By " + " and ".join(f"`{command}`" for command in commands) + ".",
+        made_by(document["command"] for document in documents),
         "",
         "Simulated step time / best single device, mean over seeds with its 95% interval (Student's t); lower is better, OOM: "
         "does not fit. The policy was trained on all other graphs and has never seen this one: one greedy pass, and the best "

@@ -234,7 +234,6 @@ def main():
     load.append(os.getloadavg()[0])
     document = {"format": "emplace.reality/1", "command": command, "processor": processor(), "load": load, "scaling": scales,
                 "graphs": graphs}
-    (arguments.out / "reality").mkdir(exist_ok=True)
     save_json(arguments.out / "reality/reality.json", document)
     write_aside_and_rename(arguments.out / "reality.md", markdown(document))
     print(markdown(document))

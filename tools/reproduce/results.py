@@ -249,6 +249,17 @@ def command_line():
     return "tools/reproduce/" + " ".join(words)
 
 
+def made_by(commands):
+    """A line that names the calls that made a table, each once."""
+    return "By " + " and ".join(f"`{command}`" for command in dict.fromkeys(commands)) + "."
+
+
+def by_family_and_updates(documents):
+    """Lists of documents that have the same "family" and "updates", sorted by these."""
+    keys = sorted({(document["family"], document["updates"]) for document in documents})
+    return [[document for document in documents if (document["family"], document["updates"]) == key] for key in keys]
+
+
 def save_json(path, document):
     path.parent.mkdir(parents=True, exist_ok=True)
     write_aside_and_rename(path, json.dumps(document, indent=1, allow_nan=False) + "\n")

@@ -9,13 +9,14 @@ policy. Every method but `auto` places the same groups. Writes sgdp_workloads/WO
 sgdp_workloads.md. Finished trainings are kept, and a run that was stopped goes on where it was.
 """
 import argparse
+import functools
 import json
 import math
 import pathlib
 import statistics
 
 from networks import ROOT, call, cluster_file, write_aside_and_rename
-from results import command_line, evaluate, found_row, load_all, renamed, samples_to_near, save_json, time_of
+from results import command_line, evaluate, found_row, load_all, made_by, renamed, samples_to_near, save_json, time_of
 from training import Task, add_arguments, at_least_one, exactly, on_graphs, run_script, train_all
 
 FORMAT = "emplace.sgdp_workloads/1"
@@ -62,6 +63,12 @@ def graph_files(arguments):
     return files
 
 
+@functools.cache
+def num_ops(graph):
+    """Of a graph file; the large ones take a second to read."""
+    return len(json.loads(graph.read_text())["ops"])
+
+
 def config_of(kind):
     return ROOT / f"configs/{kind}_ptb.yaml"
 
@@ -77,7 +84,7 @@ def training_on(name, kind, graphs, devices, updates, seed, arguments, **further
 def smaller_of_others(devices, files):
     """The graphs that a policy for workloads with this number of devices is trained on, none of them one of these workloads."""
     return [path for name, path in files.items()
-            if WORKLOADS[name] != devices and len(json.loads(path.read_text())["ops"]) <= SMALLER]
+            if WORKLOADS[name] != devices and num_ops(path) <= SMALLER]
 
 
 def together(devices, files):
@@ -123,7 +130,7 @@ def measure(name, graph, results, arguments):
         rows += evaluate(arguments, [graph], machine, SEARCHES, [seed], budget=found[ALONE]["evaluations"], **groups)["results"]
         rows += renamed(evaluate(arguments, [graph], machine, ["policy"], [seed],
                                  policy=runs[ZERO]["run_dir"] / "policy.safetensors", **groups)["results"], ZERO)
-    return {"format": FORMAT, "workload": name, "devices": WORKLOADS[name], "ops": len(json.loads(graph.read_text())["ops"]),
+    return {"format": FORMAT, "workload": name, "devices": WORKLOADS[name], "ops": num_ops(graph),
             "results": rows, "samples_to_near": samples, "command": command_line()}
 
 
@@ -165,12 +172,11 @@ def percent(value):
 
 
 def markdown(documents):
-    commands = dict.fromkeys(document["command"] for document in documents)
     ratio = convergence(documents)
     against = ["expert", HIERARCHICAL, "scotch", "annealing", "auto"]
     lines = [
         "# The workloads of the SGDP paper",
-        "By " + " and ".join(f"`{command}`" for command in commands) + ".",
+        made_by(document["command"] for document in documents),
         "",
         "Simulated seconds a step on K80s with links of 7.6 GB/s, in brackets over one device (where the graph fits one); OOM: "
         "the placement does not fit the memory. The median over seeds; bold is the best of the row. *alone*, *batch*, "

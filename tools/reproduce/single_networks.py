@@ -15,7 +15,7 @@ import pathlib
 import statistics
 
 from networks import ROOT, cluster_file, write_aside_and_rename
-from results import command_line, evaluate, found_row, load_all, mean_interval, samples_to_near, save_json, time_of
+from results import command_line, evaluate, found_row, load_all, made_by, mean_interval, samples_to_near, save_json, time_of
 from training import Task, add_arguments, exactly, resolved, run_script, settings_in, train_all
 
 FORMAT = "emplace.single_networks/2"
@@ -142,9 +142,9 @@ def goal_line(document, kind):
 
 
 def commands_of(documents):
-    """The calls that made the table, each once."""
-    return dict.fromkeys(command for document in documents
-                         for command in [*(kind["command"] for kind in document["trained"].values()), document["command"]])
+    """The calls that made the table."""
+    return [command for document in documents
+            for command in [*(kind["command"] for kind in document["trained"].values()), document["command"]]]
 
 
 def markdown(documents):
@@ -152,7 +152,7 @@ def markdown(documents):
     goals = [line for document in documents for kind in KINDS if (line := goal_line(document, kind)) is not None]
     lines = [
         "# Single networks, beside the published table",
-        "By " + " and ".join(f"`{command}`" for command in commands_of(documents)) + ".",
+        made_by(commands_of(documents)),
         "",
         "Simulated seconds a step, in brackets over one GPU (where it fits); OOM: the placement does not fit the memory. "
         "*Placeto* and *RNN* are the best placement that training came through: the median over seeds, the best, and the mean "
