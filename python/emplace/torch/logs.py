@@ -4,11 +4,11 @@ import logging
 
 
 @contextlib.contextmanager
-def quiet(name: str):
-    """Meanwhile the logger of this name, and those below it that have no level of their own, log nothing short of critical."""
+def quiet(name: str, least: int = logging.CRITICAL):
+    """Meanwhile the logger of this name, and those below it that have no level of their own, log nothing under the level `least`."""
     logger = logging.getLogger(name)
     level = logger.level
-    logger.setLevel(logging.CRITICAL)
+    logger.setLevel(least)
     try:
         yield
     finally:

@@ -1,4 +1,6 @@
 """The placement that Hugging Face accelerate's `device_map="auto"` stands for, to compare plans with."""
+import logging
+
 import numpy as np
 from torch import nn
 
@@ -17,7 +19,7 @@ def placement_of_auto_map(model: nn.Module, graph: Graph, machine: Machine) -> n
     except ModuleNotFoundError:
         return None
     # It warns of numbers that are no GPUs of this computer; here they stand for the machine's devices.
-    with quiet("accelerate"):
+    with quiet("accelerate", logging.ERROR):
         device_of = infer_auto_device_map(model, no_split_module_classes=getattr(model, "_no_split_modules", None), max_memory={
             index: int(device.memory_bytes) for index, device in enumerate(machine.devices)})
     if not all(isinstance(device, int) for device in device_of.values()):
