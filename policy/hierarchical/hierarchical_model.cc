@@ -76,37 +76,27 @@ class HierarchicalModel final : public Model {
 
   PlacedSamples Place(std::span<const Trajectory> episodes, std::span<const Sample> together) {
     PlacedSamples placed;
-    std::vector<std::span<const uint8_t>> chosen;  // The devices of the bins.
     for (const Sample& sample : together) {
       const Trajectory& episode = episodes[sample.episode];
       const GroupGraph& groups = tasks_[episode.graph].groups;
       const auto n = static_cast<size_t>(groups.num_groups);
       placed.graphs.push_back(episode.graph);
       placed.used.emplace_back(groups, std::span(episode.actions).first(n));
-      chosen.push_back(std::span(episode.actions).subspan(n));
     }
     std::vector<size_t> order(together.size());
     std::iota(order.begin(), order.end(), size_t{0});
     std::ranges::stable_sort(order, std::greater(), [&](size_t e) { return placed.used[e].size(); });
     placed.rows.resize(order.size());
     std::vector<torch::Tensor> sequences;
+    std::vector<std::span<const uint8_t>> chosen;  // The devices of the bins.
     for (size_t row = 0; row < order.size(); ++row) {
       const size_t e = order[row];
       placed.rows[e] = static_cast<int64_t>(row);
-      sequences.push_back(BinFeatures(graphs_.Of(placed.graphs[e]), placed.used[e]));
+      const UsedBins& used = placed.used[e];
+      sequences.push_back(BinFeatures(graphs_.Of(placed.graphs[e]), used));
+      chosen.push_back(std::span(episodes[together[e].episode].actions).last(used.size()));
     }
-    const EncodedSequence encoded = placer_.Encode(parameters_, sequences);
-    DecoderState state = placer_.Start(std::ssize(order));
-    torch::Tensor before = torch::full({std::ssize(order)}, num_devices_, torch::kInt64);
-    std::vector<torch::Tensor> logits;
-    for (size_t item = 0; item < placed.used[order.front()].size(); ++item) {
-      logits.push_back(placer_.Step(parameters_, encoded, static_cast<int64_t>(item), before, state));
-      before = torch::zeros({std::ssize(order)}, torch::kInt64);
-      for (size_t row = 0; row < order.size(); ++row) {
-        if (item < chosen[order[row]].size()) before.data_ptr<int64_t>()[row] = chosen[order[row]][item];
-      }
-    }
-    placed.devices = torch::stack(logits, 1);
+    placed.devices = placer_.Replay(parameters_, placer_.Encode(parameters_, sequences), chosen);
     return placed;
   }
 

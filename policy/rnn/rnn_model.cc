@@ -59,18 +59,9 @@ class RnnModel final : public Model {
  private:
   // [B, n, D] of B episodes on one graph.
   torch::Tensor LogitsOf(GraphId graph, std::span<const Trajectory> episodes, std::span<const Sample> together) {
-    const EncodedSequence encoded = network_.Encode(parameters_, graphs_.Of(graph).nodes);
-    DecoderState state = network_.Start(std::ssize(together));
-    torch::Tensor before = torch::full({std::ssize(together)}, num_devices_, torch::kInt64);
-    std::vector<torch::Tensor> logits;
-    for (int32_t group = 0; group < tasks_[graph].groups.num_groups; ++group) {
-      logits.push_back(network_.Step(parameters_, encoded, group, before, state));
-      before = torch::empty({std::ssize(together)}, torch::kInt64);
-      for (size_t e = 0; e < together.size(); ++e) {
-        before.data_ptr<int64_t>()[e] = episodes[together[e].episode].actions[static_cast<size_t>(group)];
-      }
-    }
-    return torch::stack(logits, 1);
+    std::vector<std::span<const uint8_t>> chosen;
+    for (const Sample& sample : together) chosen.emplace_back(episodes[sample.episode].actions);
+    return network_.Replay(parameters_, network_.Encode(parameters_, graphs_.Of(graph).nodes), chosen);
   }
 
   const std::string device_ = "cpu";

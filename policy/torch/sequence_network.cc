@@ -89,4 +89,19 @@ Tensor SequenceNetwork::Step(const TorchParameters& parameters, const EncodedSeq
   return 0.1 * shape_.tanh_tenths * torch::tanh(x / (0.1 * shape_.temperature_tenths));
 }
 
+Tensor SequenceNetwork::Replay(const TorchParameters& parameters, const EncodedSequence& encoded,
+                               std::span<const std::span<const uint8_t>> chosen) const {
+  DecoderState state = Start(std::ssize(chosen));
+  Tensor before = torch::full({std::ssize(chosen)}, shape_.num_devices, torch::kInt64);
+  std::vector<Tensor> logits;
+  for (int64_t item = 0; item < encoded.items.size(1); ++item) {
+    logits.push_back(Step(parameters, encoded, item, before, state));
+    before = torch::zeros({std::ssize(chosen)}, torch::kInt64);
+    for (size_t e = 0; e < chosen.size(); ++e) {
+      if (item < std::ssize(chosen[e])) before.data_ptr<int64_t>()[e] = chosen[e][static_cast<size_t>(item)];
+    }
+  }
+  return torch::stack(logits, 1);
+}
+
 }  // namespace emplace

@@ -6,6 +6,7 @@
 #include <torch/types.h>
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "policy/torch/parameters.h"
@@ -42,6 +43,10 @@ class SequenceNetwork {
   // REQUIRES: there is one sequence, or one for each episode.
   torch::Tensor Step(const TorchParameters& parameters, const EncodedSequence& encoded, int64_t item,
                      const torch::Tensor& before, DecoderState& state) const;
+  // Logits [B, n, D] of all items in episodes that chose these devices. chosen: [B] of each episode, a device for each
+  // item of its sequence.
+  torch::Tensor Replay(const TorchParameters& parameters, const EncodedSequence& encoded,
+                       std::span<const std::span<const uint8_t>> chosen) const;
 
  private:
   const SequenceShape shape_;
