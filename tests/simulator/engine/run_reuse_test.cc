@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "simulator/engine/simulator.h"
+#include "tests/simulator/engine/long_runs.h"
 #include "tests/support/allocation_counter.h"
 #include "tests/support/random_graph.h"
 #include "tests/support/trials.h"
@@ -73,10 +74,7 @@ TEST_P(RunReuse, EveryResultIsThatOfAFreshSimulator) {
   size_t taken_over = 0;
   for (uint64_t seed = 0; seed < Trials(250); ++seed) {
     Rng rng(seed);
-    const RandomGraphOptions options{.max_ops = seed % 5 == 0 ? 60 : 500,
-                                     .max_devices = seed % 7 == 0 ? 8 : 4,
-                                     .edge_density = seed % 3 == 0 ? 3.0 : 1.5,
-                                     .link_model = GetParam()};
+    const RandomGraphOptions options = LongRunOptions(seed, GetParam());
     const OpGraph graph = RandomGraph(rng, options);
     const Cluster cluster = RandomCluster(rng, options);
     const SimGraph sim = SimGraph::Compile(graph, cluster);

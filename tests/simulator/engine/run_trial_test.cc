@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "simulator/engine/simulator.h"
+#include "tests/simulator/engine/long_runs.h"
 #include "tests/support/random_graph.h"
 #include "tests/support/trials.h"
 
@@ -35,10 +36,7 @@ TEST_P(RunTrial, IsWithinItsLimitAsAFreshRunIs) {
   size_t fresh_events = 0;
   for (uint64_t seed = 0; seed < Trials(250); ++seed) {
     Rng rng(seed);
-    const RandomGraphOptions options{.max_ops = seed % 5 == 0 ? 60 : 500,
-                                     .max_devices = seed % 7 == 0 ? 8 : 4,
-                                     .edge_density = seed % 3 == 0 ? 3.0 : 1.5,
-                                     .link_model = GetParam()};
+    const RandomGraphOptions options = LongRunOptions(seed, GetParam());
     const OpGraph graph = RandomGraph(rng, options);
     const Cluster cluster = RandomCluster(rng, options);
     const SimGraph sim = SimGraph::Compile(graph, cluster);
@@ -92,10 +90,7 @@ TEST_P(RunTrial, BecomesTheBaseAsARunFromTheStartDoes) {
   int taken = 0;
   for (uint64_t seed = 0; seed < Trials(60); ++seed) {
     Rng rng(seed);
-    const RandomGraphOptions options{.max_ops = 500,
-                                     .max_devices = seed % 7 == 0 ? 8 : 4,
-                                     .edge_density = seed % 3 == 0 ? 3.0 : 1.5,
-                                     .link_model = GetParam()};
+    const RandomGraphOptions options = LongRunOptions(seed, GetParam());
     const OpGraph graph = RandomGraph(rng, options);
     const Cluster cluster = RandomCluster(rng, options);
     const SimGraph sim = SimGraph::Compile(graph, cluster);

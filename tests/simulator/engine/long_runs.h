@@ -1,0 +1,18 @@
+// Random graphs whose runs are long enough for snapshots, for tests of what a run reuses from the run before.
+#pragma once
+
+#include <cstdint>
+
+#include "tests/support/random_graph.h"
+
+namespace emplace {
+
+// Differ with the seed; a fifth of the graphs are short.
+inline RandomGraphOptions LongRunOptions(uint64_t seed, LinkModel link_model) {
+  return {.max_ops = seed % 5 == 0 ? 60 : 500,
+          .max_devices = seed % 7 == 0 ? 8 : 4,
+          .edge_density = seed % 3 == 0 ? 3.0 : 1.5,
+          .link_model = link_model};
+}
+
+}  // namespace emplace
