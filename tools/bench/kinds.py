@@ -12,7 +12,7 @@ import json
 import os
 import statistics
 
-from lockstep_run import ROOT, run_lockstep
+from lockstep_run import ROOT, at_least_one, run_lockstep
 
 CONFIGS = {"placeto": "ptb", "sgdp": "sgdp_ptb", "rnn": "rnn_ptb", "hierarchical": "hierarchical_ptb"}
 SHORT = 5  # Updates of the short run.
@@ -39,8 +39,8 @@ def measure(kind, options):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--kinds", nargs="+", choices=CONFIGS, default=list(CONFIGS), help="kinds of policy to measure")
-    parser.add_argument("--updates", type=int, default=40, help="updates by which the long run is longer than the short one")
-    parser.add_argument("--rounds", type=int, default=3, help="pairs of runs of each kind")
+    parser.add_argument("--updates", type=at_least_one, default=40, help="updates by which the long run is longer than the short one")
+    parser.add_argument("--rounds", type=at_least_one, default=3, help="pairs of runs of each kind")
     parser.add_argument("--set", dest="sets", action="append", default=[], help="a value of the configuration")
     options = parser.parse_args()
     rounds = {kind: [] for kind in options.kinds}

@@ -12,7 +12,7 @@ import json
 import os
 import statistics
 
-from lockstep_run import ROOT, run_lockstep
+from lockstep_run import ROOT, at_least_one, run_lockstep
 
 WARM_UP = 3  # Updates of each run that do not count.
 
@@ -28,10 +28,10 @@ def update_seconds(ranks, states, options):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--ranks", type=int, nargs="+", default=[1, 2], help="numbers of ranks to compare")
+    parser.add_argument("--ranks", type=at_least_one, nargs="+", default=[1, 2], help="numbers of ranks to compare")
     parser.add_argument("--states", type=int, nargs="+", default=[512, 2048], help="training.max_states_per_update")
-    parser.add_argument("--updates", type=int, default=30, help="updates of each run")
-    parser.add_argument("--rounds", type=int, default=3, help="runs of each kind")
+    parser.add_argument("--updates", type=at_least_one, default=30, help="updates of each run")
+    parser.add_argument("--rounds", type=at_least_one, default=3, help="runs of each kind")
     parser.add_argument("--set", dest="sets", action="append", default=[], help="a value of the configuration")
     options = parser.parse_args()
     figures = []
