@@ -51,6 +51,9 @@ TorchBackend::TorchBackend(const OpGraph& graph, const StepProgram& program, std
       calls_(static_cast<size_t>(graph.num_ops())),
       checked_(static_cast<size_t>(graph.num_ops())),
       tensors_(program.values.size()) {
+  // The calling thread restores parameters between steps. A thread pool for that would wait for more work afterwards by
+  // spinning, milliseconds long, on the cores of the devices.
+  at::set_num_threads(1);
   const c10::InferenceMode no_gradients;
   const std::vector<int64_t> bounds = IndexBounds(graph);
   for (size_t device = 0; device < program_.devices.size(); ++device) {
