@@ -40,6 +40,7 @@ struct StepRunner::DeviceState {
   std::vector<bool> arrived;      // [values] copies that are here.
   std::vector<Delivery> pending;  // Taken from the inbox, and not copied yet.
   Clock::time_point link_free{};  // When the throttled link has sent what was posted before.
+  int64_t yields = 0;             // Preemptions of this step that cost nothing: the thread had nothing to do.
 };
 
 StepRunner::StepRunner(const StepProgram& program, int32_t num_ops, std::vector<int64_t> bytes, StepBackend& backend,
@@ -110,7 +111,7 @@ void StepRunner::WorkOn(DeviceIndex device) {
       RunDevice(state);
       backend_.Finish(device);
       end_us = MicrosSinceStart();
-      preemptions = PreemptionsOfThread() - before;
+      preemptions = PreemptionsOfThread() - before - state.yields;
     } catch (const Stopped&) {
     } catch (...) {
       Fail(std::current_exception());
@@ -143,6 +144,7 @@ void StepRunner::MeetAtStart(int64_t step) {
 void StepRunner::RunDevice(DeviceState& state) {
   std::fill(state.arrived.begin(), state.arrived.end(), false);
   state.link_free = start_;
+  state.yields = 0;
   for (const StepInstruction& instruction : program_.devices[static_cast<size_t>(state.device)]) {
     for (const int32_t value : instruction.awaits) Await(state, value);
     if (stop_.load(std::memory_order_relaxed)) throw Stopped();
@@ -197,13 +199,15 @@ void StepRunner::Await(DeviceState& state, int32_t value) {
 void StepRunner::Take(DeviceState& state, bool wait, Clock::time_point until) {
   Inbox& inbox = *inboxes_[static_cast<size_t>(state.device)];
   const Clock::time_point begin = Clock::now();
-  for (auto now = begin; wait && !inbox.filled.load() && now < std::min(until, begin + kYield); now = Clock::now()) {
+  const auto still_waits = [&](Clock::time_point end) {
     if (stop_.load()) throw Stopped();
-    if (now - begin < kSpin) {
-      Pause();
-    } else {
-      std::this_thread::yield();
-    }
+    return wait && !inbox.filled.load() && Clock::now() < std::min(until, end);
+  };
+  while (still_waits(begin + kSpin)) Pause();
+  if (still_waits(begin + kYield)) {
+    const int64_t before = PreemptionsOfThread();
+    while (still_waits(begin + kYield)) std::this_thread::yield();
+    state.yields += PreemptionsOfThread() - before;
   }
   if (!wait && !inbox.filled.load()) return;
   const MutexLock lock(inbox.mu);

@@ -46,7 +46,7 @@ struct LinkThrottle {
 // When what happened in a step, in microseconds since its start. NaN: it did not happen.
 struct StepTimes {
   double step_us = 0;                 // Until the last device was done.
-  int64_t preemptions = 0;            // How often another program took the core of a device that was at work.
+  int64_t preemptions = 0;            // How often another program took the core of a device that had work to do.
   std::vector<double> op_begin_us;    // [n]
   std::vector<double> op_end_us;      // [n]
   std::vector<double> copy_begin_us;  // [values]
