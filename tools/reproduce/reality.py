@@ -3,12 +3,14 @@
 
 First it measures how two pinned cores scale on independent matrix products and element-wise ops, against one core. Then it
 profiles each graph, puts the measured costs into it, makes placements (single devices, what methods find, and cuts at random
-places), and runs each with `emplace-hardware run`, in turns. It writes reality/reality.json (everything) and reality.md (the
-tables). Graphs need ops with calls, such as those of emplace.torch.capture.
+places), and runs each with `emplace-hardware run`, in turns. Each round has a profile of its own, for a computer's speed may drift
+by more within minutes than the simulator is wrong. It writes reality/reality.json (everything) and reality.md (the tables).
+Graphs need ops with calls, such as those of emplace.torch.capture.
 
 Times of steps mean little while other programs use the cores. The medians of single ops, which mostly end before another program
-has its turn, still show what the devices do to each other: their sum over the predicted sum is a column of its own. The steps during which none took a core of a device count alone, where there
-are some; the tables say how many there were, and how busy the computer was.
+has its turn, still show what the devices do to each other: their sum over the predicted sum is a column of its own. The steps
+during which none took a core of a device count alone, where there are some; the tables say how many there were, and how busy the
+computer was.
 """
 import argparse
 import json
@@ -24,7 +26,7 @@ from results import save_json
 
 HERE = pathlib.Path(__file__).resolve().parent
 BIN = ROOT / "build/bin"
-GRAPHS = [HERE / "reality" / f"{name}.graph.json.zst" for name in ("transformer_small", "transformer")]
+GRAPHS = [HERE / "reality" / f"{name}.graph.json.zst" for name in ("transformer_small", "inception_small")]
 METHODS = ("expert", "m-etf", "heft", "scotch", "auto")
 GOAL_ERROR, GOAL_RANK = 0.10, 0.90
 
@@ -32,10 +34,10 @@ GOAL_ERROR, GOAL_RANK = 0.10, 0.90
 def parse_arguments():
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n", maxsplit=1)[0])
     parser.add_argument("graphs", nargs="*", type=pathlib.Path, default=GRAPHS,
-                        help="graphs whose ops have calls (the transformers of reality/)")
+                        help="graphs whose ops have calls (a transformer and an Inception-like one, of reality/)")
     parser.add_argument("--cores", type=int, nargs=2, default=[0, 1], help="the core of each device (0 1)")
     parser.add_argument("--placements", type=int, default=20, help="placements of each graph (20)")
-    parser.add_argument("--rounds", type=int, default=3, help="turns in which each placement is run (3)")
+    parser.add_argument("--rounds", type=int, default=3, help="turns, each with a profile and a run of each placement (3)")
     parser.add_argument("--steps", type=int, default=15, help="timed steps in one turn (15)")
     parser.add_argument("--seed", type=int, default=1, help="random seed of the cuts (1)")
     parser.add_argument("--out", type=pathlib.Path, default=HERE, help="folder for reality.md and reality/reality.json")
@@ -156,35 +158,49 @@ def rank_correlation(a, b):
     return statistics.correlation(a, b)
 
 
-def check(arguments, folder, graph, devices):
-    """Measured and predicted times of one graph's placements."""
+def profile(folder, graph, devices):
+    """What profiling finds, the graph with the measured costs, and the devices file with the measured links."""
     costs, measured, profiled = folder / "costs.csv", folder / "measured.graph.json", folder / "measured.yaml"
-    profile = json.loads(call([BIN / "emplace-hardware", "profile", "--graph", graph, "--devices", devices, "--out", costs,
-                               "--devices-out", profiled, "--json"]))
+    found = json.loads(call([BIN / "emplace-hardware", "profile", "--graph", graph, "--devices", devices, "--out", costs,
+                             "--devices-out", profiled, "--json"]))
     call([BIN / "emplace", "costs", "--costs", costs, "--graph", graph, "--out", measured])
-    rows = [{"placement": name, "file": path, "measured_us": [], "spread_us": [], "undisturbed_steps": 0, "op_ratio": []}
-            for name, path in placements(arguments, folder, graph, measured, profiled)]
-    for _ in range(arguments.rounds):
-        for row in rows:
-            result = run(measured, profiled, row["file"], arguments.steps)
+    return found, measured, profiled
+
+
+def check(arguments, folder, graph, devices):
+    """Measured and predicted times of one graph's placements. The placements are those of the first profile."""
+    found, measured, profiled = profile(folder, graph, devices)
+    files = placements(arguments, folder, graph, measured, profiled)
+    rows = [{"placement": name, "measured_us": [], "predicted_us": [], "spread_us": [], "undisturbed_steps": 0, "op_ratio": []}
+            for name, _ in files]
+    for turn in range(arguments.rounds):
+        if turn > 0:
+            _, measured, profiled = profile(folder, graph, devices)
+        for row, (_, path) in zip(rows, files, strict=True):
+            result = run(measured, profiled, path, arguments.steps)
             row["measured_us"].append(result["us"])
+            row["predicted_us"].append(result["predicted_us"])
             row["undisturbed_steps"] += result["undisturbed_steps"]
             row["op_ratio"].append(sum(op["measured_us"] for op in result["ops"]) / sum(op["predicted_us"] for op in result["ops"]))
             row["spread_us"].append(result["spread_us"])
-            row["predicted_us"] = result["predicted_us"]
-    for row in rows:
-        del row["file"]
-        row["ratio"] = statistics.median(row["measured_us"]) / row["predicted_us"]
-    return {"graph": graph_name(graph), "op_overhead_us": profile["op_overhead_us"], "links": profile["links"],
-            "placements": rows} | summary(rows)
+    return {"graph": graph_name(graph), "op_overhead_us": found["op_overhead_us"], "links": found["links"], "placements": rows} | summary(rows)
+
+
+def ratio_of(row):
+    """Measured over predicted, in the middle round."""
+    return statistics.median(measured / predicted for measured, predicted in zip(row["measured_us"], row["predicted_us"], strict=True))
+
+
+def over_first(rows, key):
+    """Each placement's time over that of the first one in the same round: the median of rounds."""
+    return [statistics.median(time / first for time, first in zip(row[key], rows[0][key], strict=True)) for row in rows]
 
 
 def summary(rows):
-    middle = [statistics.median(row["measured_us"]) for row in rows]
-    alone = min(time for row, time in zip(rows, middle, strict=True) if row["placement"].endswith("alone"))
-    return {"median_error": statistics.median(abs(row["ratio"] - 1) for row in rows),
-            "rank_correlation": rank_correlation(middle, [row["predicted_us"] for row in rows]),
-            "gain": alone / min(middle)}
+    measured = over_first(rows, "measured_us")
+    return {"median_error": statistics.median(abs(ratio_of(row) - 1) for row in rows),
+            "rank_correlation": rank_correlation(measured, over_first(rows, "predicted_us")),
+            "gain": min(time for row, time in zip(rows, measured, strict=True) if row["placement"].endswith("alone")) / min(measured)}
 
 
 def markdown(document):
@@ -208,7 +224,8 @@ def markdown(document):
         for row in check_of["placements"]:
             times = sorted(row["measured_us"])
             lines.append(f"| {row['placement']} | {statistics.median(times) / 1e3:.2f} | {times[0] / 1e3:.2f} to {times[-1] / 1e3:.2f} | "
-                         f"{row['undisturbed_steps']} | {row['predicted_us'] / 1e3:.2f} | {row['ratio']:.3f} | {statistics.median(row['op_ratio']):.3f} |")
+                         f"{row['undisturbed_steps']} | {statistics.median(row['predicted_us']) / 1e3:.2f} | {ratio_of(row):.3f} | "
+                         f"{statistics.median(row['op_ratio']):.3f} |")
     return "\n".join(lines) + "\n"
 
 
