@@ -94,7 +94,7 @@ def without_comments(text):
     return [line for line in lines if line]
 
 
-def record_of(task, actors):
+def record_of(task, actors, hardware):
     """What a run depends on, but for the programs. Files count by what they hold."""
     def comparable(value):
         if isinstance(value, list):
@@ -104,6 +104,7 @@ def record_of(task, actors):
         return shown(value)
 
     return {"format": FORMAT, "config": without_comments(task.config.read_text()), "seed": task.seed, "actors": actors,
+            **({"hardware": hardware} if hardware else {}),
             "overrides": {key: comparable(value) for key, value in sorted(task.overrides.items())}}
 
 
@@ -168,12 +169,12 @@ def resolved(run_dir):
     return settings_in((run_dir / "config.yaml").read_text())
 
 
-def prepare(task, run_dir, actors, fresh):
+def prepare(task, run_dir, actors, hardware, fresh):
     """Makes the folder ready and says whether to go on with the run in it; None: it is finished."""
     if not task.config.is_file():
         sys.exit(f"{task.config}: does not exist, expected a configuration")
     mark = run_dir / "reproduce.json"
-    record = record_of(task, actors)
+    record = record_of(task, actors, hardware)
     if run_dir.exists() and not mark.exists() and any(run_dir.iterdir()):
         sys.exit(f"{run_dir}: is not a run of these scripts, expected another --runs")
     if fresh and run_dir.exists():
@@ -213,11 +214,12 @@ def fail(what, log):
     sys.exit(f"{what}; the end of {log}:\n{tail}")
 
 
-def train(run_dir, config, overrides, seed, actors=1, programs=ROOT / "build/bin", fresh=False, stop=None):
-    """Trains a run, or takes what it came to if it is finished: result_of(). On a failure SystemExit, with the end of the
-    log; once `stop`, an Event, is set KeyboardInterrupt, after the run has written a checkpoint."""
+def train(run_dir, config, overrides, seed, actors=1, hardware=0, programs=ROOT / "build/bin", fresh=False, stop=None):
+    """Trains a run, or takes what it came to if it is finished: result_of(). `hardware` actors measure their rewards beside
+    `actors` that simulate. On a failure SystemExit, with the end of the log; once `stop`, an Event, is set KeyboardInterrupt,
+    after the run has written a checkpoint."""
     task = Task(run_dir.name, config, overrides, seed)
-    resume = prepare(task, run_dir, actors, fresh)
+    resume = prepare(task, run_dir, actors, hardware, fresh)
     if resume is None:
         return result_of(run_dir)
     address = run_dir / "learner.json"
@@ -228,7 +230,9 @@ def train(run_dir, config, overrides, seed, actors=1, programs=ROOT / "build/bin
         command += ["--set", f"{key}={shown(value)}"]
     if resume:
         command.append("--resume")
-    logs = [run_dir / "logs/learner.out", *(run_dir / f"logs/actor-{i}.out" for i in range(actors))]
+    actor_commands = {**{f"actor-{i}": [programs / "emplace-actor"] for i in range(actors)},
+                      **{f"hardware-{i}": [programs / "emplace-hardware", "actor"] for i in range(hardware)}}
+    logs = [run_dir / f"logs/{name}.out" for name in ("learner", *actor_commands)]
     processes = []
 
     def wait_until(done):
@@ -246,9 +250,9 @@ def train(run_dir, config, overrides, seed, actors=1, programs=ROOT / "build/bin
         wait_until(lambda: (address.exists() and address.read_text()) or processes[0].poll() == 0)
         if processes[0].poll() is None:
             target = json.loads(address.read_text())["address"]
-            for i in range(actors):
-                with open(logs[1 + i], "w") as log:
-                    processes.append(start([programs / "emplace-actor", "--learner", target, "--name", f"actor-{i}"], log))
+            for (name, words), path in zip(actor_commands.items(), logs[1:], strict=True):
+                with open(path, "w") as log:
+                    processes.append(start([*words, "--learner", target, "--name", name], log))
         wait_until(lambda: processes[0].poll() == 0)
     finally:
         end(processes)
