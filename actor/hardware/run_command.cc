@@ -10,9 +10,12 @@
 #include <optional>
 
 #include "actor/hardware/executor.h"
+#include "actor/hardware/measured_timeline.h"
 #include "actor/hardware/measurement.h"
 #include "common/error.h"
+#include "common/file_io.h"
 #include "common/strings.h"
+#include "simulator/engine/trace_writer.h"
 #include "simulator/graph/graph_io.h"
 
 namespace emplace {
@@ -29,6 +32,7 @@ struct RunArguments {
   bool by_op = false;
   bool by_link = false;
   bool json = false;
+  std::string trace;
   LinkThrottle throttle;
 };
 
@@ -120,6 +124,18 @@ void PrintLinks(const Cluster& cluster, const std::vector<LinkUse>& links) {
   }
 }
 
+// Runs steps until one takes about as long as those that were timed, and writes it as a trace.
+void WriteTrace(const std::string& path, const OpGraph& graph, const Cluster& cluster, const Placement& placement,
+                Executor& executor, const StepStatistics& timed) {
+  constexpr int32_t kMostTries = 50;
+  const auto usual = [&](double us) { return us >= timed.lower_quartile_us && us <= timed.upper_quartile_us; };
+  const StepTimes* step = &executor.Step();
+  for (int32_t tries = 1; tries < kMostTries && !usual(step->step_us); ++tries) step = &executor.Step();
+  const SimGraph sim = SimGraph::Compile(graph, cluster);
+  WriteFileAtomically(
+      path, TraceToJson(graph, cluster, sim, placement, MeasuredTimeline(graph, sim, executor.program(), *step)));
+}
+
 int Run(const RunArguments& args) {
   for (const double value : {args.throttle.bandwidth_bytes_per_us, args.throttle.latency_us}) {
     if (std::isnan(value)) throw BadInput("--throttle-bandwidth or --throttle-latency is nan, expected a number");
@@ -134,6 +150,7 @@ int Run(const RunArguments& args) {
 
   const StepStatistics steps = measurement.Steps();
   const std::optional<StepStatistics> undisturbed = measurement.UndisturbedSteps();
+  if (!args.trace.empty()) WriteTrace(args.trace, graph, cluster, placement.placement, executor, steps);
   const double predicted_us = executor.predicted().makespan_us;
   const std::vector<double> op_us = measurement.MedianOpUs();
   const std::vector<LinkUse> links =
@@ -206,6 +223,8 @@ void AddRunCommand(CLI::App& app, std::function<int()>& run) {
       ->needs("--throttle-bandwidth");
   command->add_flag("--by-op", args->by_op, "Also print measured and predicted times of the ops, with --json of each");
   command->add_flag("--by-link", args->by_link, "Also print what each device sends, and how long that takes");
+  command->add_option("--trace", args->trace,
+                      "Where to write the timeline of a measured step, for Perfetto or chrome://tracing");
   command->add_flag("--json", args->json, "Print the result as one JSON document");
   command->callback([args, &run] { run = [args] { return Run(*args); }; });
 }

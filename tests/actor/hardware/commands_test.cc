@@ -57,6 +57,22 @@ TEST_F(HardwareCommand, RunPrintsMeasuredAndPredictedTimes) {
   EXPECT_THAT(text.out, testing::AllOf(testing::HasSubstr("measured"), testing::HasSubstr("predicted")));
 }
 
+TEST_F(HardwareCommand, RunWritesTheTraceOfAMeasuredStep) {
+  const Outcome outcome = Emplace(std::string("run ") + kGraph +
+                                  "--devices cpus.yaml --placement split.json --steps 3 --trace trace.json");
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  const nlohmann::json trace = nlohmann::json::parse(ReadFile(folder_ / "trace.json"));
+  int32_t ops = 0;
+  int32_t transfers = 0;
+  for (const nlohmann::json& event : trace["traceEvents"]) {
+    if (event["ph"] != "X") continue;
+    ++(event["cat"] == "transfer" ? transfers : ops);
+    EXPECT_GE(event["dur"].get<double>(), 0);
+  }
+  EXPECT_EQ(ops, 25);
+  EXPECT_GT(transfers, 0);
+}
+
 TEST_F(HardwareCommand, ProfileWritesCostsAndAMachineThatCanBeRead) {
   const Outcome outcome =
       Emplace(std::string("profile ") + kGraph +
