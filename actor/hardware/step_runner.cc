@@ -37,7 +37,8 @@ struct Stopped {};
 // What one device's thread knows of the step that it runs.
 struct StepRunner::DeviceState {
   DeviceIndex device = 0;
-  std::vector<bool> arrived;      // [values] copies that are here.
+  std::vector<bool> arrived;      // [values] copies and signals that were posted, and copied.
+  std::vector<bool> awaited;      // [values] those of them that an instruction has awaited.
   std::vector<Delivery> pending;  // Taken from the inbox, and not copied yet.
   Clock::time_point link_free{};  // When the throttled link has sent what was posted before.
   int64_t yields = 0;             // Preemptions of this step that cost nothing: the thread had nothing to do.
@@ -91,11 +92,13 @@ const StepTimes& StepRunner::Run() {
     times_.step_us = last_end_us_;
     times_.preemptions = preemptions_;
   }
+  backend_.AddTimes(start_, times_);
   return times_;
 }
 
 void StepRunner::WorkOn(DeviceIndex device) {
-  DeviceState state{.device = device, .arrived = std::vector<bool>(program_.values.size()), .pending = {}};
+  const std::vector<bool> none(program_.values.size());
+  DeviceState state{.device = device, .arrived = none, .awaited = none, .pending = {}};
   for (int64_t done = 0;; ++done) {
     {
       const MutexLock lock(mu_);
@@ -106,6 +109,7 @@ void StepRunner::WorkOn(DeviceIndex device) {
     int64_t preemptions = 0;
     try {
       if (done == 0) backend_.PrepareThread(device);
+      backend_.BeginStep(device);
       MeetAtStart(done + 1);
       const int64_t before = PreemptionsOfThread();
       RunDevice(state);
@@ -143,10 +147,16 @@ void StepRunner::MeetAtStart(int64_t step) {
 
 void StepRunner::RunDevice(DeviceState& state) {
   std::fill(state.arrived.begin(), state.arrived.end(), false);
+  std::fill(state.awaited.begin(), state.awaited.end(), false);
   state.link_free = start_;
   state.yields = 0;
   for (const StepInstruction& instruction : program_.devices[static_cast<size_t>(state.device)]) {
     for (const int32_t value : instruction.awaits) Await(state, value);
+    for (const int32_t value : instruction.awaits) {
+      if (state.awaited[static_cast<size_t>(value)]) continue;
+      backend_.Await(state.device, value);
+      state.awaited[static_cast<size_t>(value)] = true;
+    }
     if (stop_.load(std::memory_order_relaxed)) throw Stopped();
     if (!instruction.given) {
       times_.op_begin_us[static_cast<size_t>(instruction.op)] = MicrosSinceStart();
@@ -160,6 +170,7 @@ void StepRunner::RunDevice(DeviceState& state) {
 
 void StepRunner::Send(DeviceState& state, const StepInstruction& instruction) {
   for (const int32_t value : instruction.sends) {
+    backend_.Post(state.device, value);
     Delivery delivery{value, {}};
     if (throttle_.bandwidth_bytes_per_us > 0) {
       const auto microseconds = [](double us) {
@@ -178,7 +189,7 @@ void StepRunner::Send(DeviceState& state, const StepInstruction& instruction) {
   }
 }
 
-// Copies whatever comes until the value is here.
+// Copies whatever comes until the value was posted and copied.
 void StepRunner::Await(DeviceState& state, int32_t value) {
   while (!state.arrived[static_cast<size_t>(value)]) {
     Take(state, /*wait=*/state.pending.empty(), Clock::time_point::max());

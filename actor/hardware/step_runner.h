@@ -3,7 +3,11 @@
 //
 // A device runs its instructions in turn. When an op ends, its device posts the values that other devices read into
 // their inboxes. A device copies what is in its inbox when it waits, or when its next op needs it: memory of the CPU
-// is copied by the core that reads it, and a GPU's copies run beside its ops.
+// is copied by the core that reads it.
+//
+// A GPU works beside its thread. There, an op has ended for the runner when the GPU was told to run it: values are
+// posted early, and the backend has each reader wait for them (stream_order.h). The runner's order is then the order in
+// which work is given, and what it frees may still be read by work that was given before.
 #pragma once
 
 #include <atomic>
@@ -20,29 +24,6 @@
 
 namespace emplace {
 
-// What the devices of a step do. Each function is called by the thread of the device that it names, but for Free.
-class StepBackend {
- public:
-  virtual ~StepBackend() = default;
-
-  // Prepares the thread of a device before its first step.
-  virtual void PrepareThread(DeviceIndex device) = 0;
-  // Computes the instruction's outputs. Not called for what is given.
-  virtual void Run(DeviceIndex device, const StepInstruction& instruction) = 0;
-  // Makes the copy `value` of program.values[value].source.
-  virtual void Copy(DeviceIndex device, int32_t value) = 0;
-  // Gives up a value's tensor, whose last reader has ended. Called by any device's thread, once in a step.
-  virtual void Free(int32_t value) = 0;
-  // Waits until the device has done everything that it was told to do.
-  virtual void Finish(DeviceIndex device) = 0;
-};
-
-// An artificial link in place of the memory's own speed: each device sends one tensor at a time.
-struct LinkThrottle {
-  double bandwidth_bytes_per_us = 0;  // 0: no limit.
-  double latency_us = 0;              // From the end of the sending until the tensor is there.
-};
-
 // When what happened in a step, in microseconds since its start. NaN: it did not happen.
 struct StepTimes {
   double step_us = 0;                 // Until the last device was done.
@@ -51,6 +32,41 @@ struct StepTimes {
   std::vector<double> op_end_us;      // [n]
   std::vector<double> copy_begin_us;  // [values]
   std::vector<double> copy_end_us;    // [values]
+};
+
+// What the devices of a step do. Each function that takes a device is called by that device's thread. What has a body
+// may stay as it is where devices do all their work inside of the calls.
+class StepBackend {
+ public:
+  virtual ~StepBackend() = default;
+
+  // Prepares the thread of a device before its first step.
+  virtual void PrepareThread(DeviceIndex device) = 0;
+  // Called before each step, whose time has not begun.
+  virtual void BeginStep(DeviceIndex) {}
+  // Computes the instruction's outputs. Not called for what is given.
+  virtual void Run(DeviceIndex device, const StepInstruction& instruction) = 0;
+  // Called by the thread of the device that ran `value`'s op, which it has just done, and before the device that
+  // `value` is on hears of it: a device that works beside its thread begins to send the tensor.
+  virtual void Post(DeviceIndex, int32_t) {}
+  // Makes the copy `value` of program.values[value].source, unless Post has begun to.
+  virtual void Copy(DeviceIndex device, int32_t value) = 0;
+  // Called before the device's first instruction that needs `value`, a copy or a signal: what the device is told to do
+  // from here on finds it there. After Post, and Copy for a copy.
+  virtual void Await(DeviceIndex, int32_t) {}
+  // Gives up a value's tensor, whose last reader has ended. Called by any device's thread, once in a step.
+  virtual void Free(int32_t value) = 0;
+  // Waits until the device has done everything that it was told to do.
+  virtual void Finish(DeviceIndex device) = 0;
+  // Called by the thread that runs the step, after all devices have finished. Writes the times of what devices did
+  // beside their threads over those at which they were told to. start: when the step began.
+  virtual void AddTimes(std::chrono::steady_clock::time_point, StepTimes&) {}
+};
+
+// An artificial link in place of the memory's own speed: each device sends one tensor at a time.
+struct LinkThrottle {
+  double bandwidth_bytes_per_us = 0;  // 0: no limit.
+  double latency_us = 0;              // From the end of the sending until the tensor is there.
 };
 
 class StepRunner {

@@ -6,49 +6,36 @@
 
 #include <algorithm>
 #include <optional>
+#include <set>
 
 #include "actor/hardware/step_program.h"
 #include "common/error.h"
-#include "simulator/engine/simulator.h"
-#include "tests/support/bad_input.h"
-#include "tests/support/random_graph.h"
+#include "tests/actor/hardware/number_step.h"
 #include "tests/support/trials.h"
 
 namespace emplace {
 namespace {
 
-uint64_t Mix(uint64_t hash, uint64_t number) { return (hash ^ number) * 0x9e3779b97f4a7c15U + (hash >> 29); }
-
-// The number of an output: a hash of the op, the output, and the numbers of the inputs.
-uint64_t OutputNumber(OpIndex op, size_t output, const std::vector<uint64_t>& inputs) {
-  uint64_t hash = Mix(static_cast<uint64_t>(op) + 1, output);
-  for (const uint64_t input : inputs) hash = Mix(hash, input);
-  return hash;
-}
-
-// All outputs by the definition, in topological order: [n][outputs].
-std::vector<std::vector<uint64_t>> Expected(const OpGraph& graph) {
-  std::vector<std::vector<uint64_t>> numbers(static_cast<size_t>(graph.num_ops()));
-  for (const OpIndex op : graph.topological_order()) {
-    std::vector<uint64_t> inputs;
-    for (const OpInput& input : graph.op(op).inputs) {
-      if (input.output == OpInput::kControl) continue;
-      inputs.push_back(numbers[static_cast<size_t>(input.producer)][static_cast<size_t>(input.output)]);
-    }
-    for (size_t i = 0; i < graph.op(op).outputs.size(); ++i) {
-      numbers[static_cast<size_t>(op)].push_back(OutputNumber(op, i, inputs));
-    }
-  }
-  return numbers;
-}
-
 class NumberBackend : public StepBackend {
  public:
-  explicit NumberBackend(const StepProgram& program) : program_(program), numbers(program.values.size()) {}
+  explicit NumberBackend(const StepProgram& program)
+      : program_(program),
+        posted_(program.values.size()),
+        awaited_(program.devices.size()),
+        needed_(program.devices.size()),
+        numbers(program.values.size()) {}
 
   void PrepareThread(DeviceIndex) override {}
+  void BeginStep(DeviceIndex device) override {
+    awaited_[static_cast<size_t>(device)].clear();
+    needed_[static_cast<size_t>(device)].clear();
+  }
   void Run(DeviceIndex device, const StepInstruction& instruction) override {
     if (instruction.op == failing) throw RunFailed("op fails");
+    // What this instruction needs was awaited, and nothing that only later ones need.
+    std::set<int32_t>& needed = needed_[static_cast<size_t>(device)];
+    needed.insert(instruction.awaits.begin(), instruction.awaits.end());
+    EXPECT_EQ(awaited_[static_cast<size_t>(device)], needed);
     std::vector<uint64_t> inputs;
     for (const int32_t value : instruction.inputs) {
       if (value == StepValue::kNone) continue;
@@ -60,10 +47,26 @@ class NumberBackend : public StepBackend {
       numbers[static_cast<size_t>(instruction.outputs[i])] = OutputNumber(instruction.op, i, inputs);
     }
   }
+  void Post(DeviceIndex device, int32_t value) override {
+    const StepValue& about = program_.values[static_cast<size_t>(value)];
+    EXPECT_NE(about.device, device);
+    if (about.source != StepValue::kNone) {
+      EXPECT_TRUE(numbers[static_cast<size_t>(about.source)].has_value());
+    }
+    ++posted_[static_cast<size_t>(value)];
+  }
   void Copy(DeviceIndex device, int32_t value) override {
     const StepValue& about = program_.values[static_cast<size_t>(value)];
     EXPECT_EQ(about.device, device);
+    EXPECT_GT(posted_[static_cast<size_t>(value)], 0);
     numbers[static_cast<size_t>(value)] = numbers[static_cast<size_t>(about.source)].value();
+  }
+  void Await(DeviceIndex device, int32_t value) override {
+    const StepValue& about = program_.values[static_cast<size_t>(value)];
+    EXPECT_EQ(about.device, device);
+    EXPECT_GT(posted_[static_cast<size_t>(value)], 0);
+    EXPECT_TRUE(about.source == StepValue::kNone || numbers[static_cast<size_t>(value)].has_value());
+    EXPECT_TRUE(awaited_[static_cast<size_t>(device)].insert(value).second);  // Once in a step.
   }
   void Free(int32_t value) override {
     EXPECT_TRUE(numbers[static_cast<size_t>(value)].has_value());
@@ -73,37 +76,13 @@ class NumberBackend : public StepBackend {
 
  private:
   const StepProgram& program_;
+  std::vector<int> posted_;                 // [values] how often, over all steps.
+  std::vector<std::set<int32_t>> awaited_;  // [D] values in this step.
+  std::vector<std::set<int32_t>> needed_;   // [D] likewise, by the instructions that have begun.
 
  public:
   std::vector<std::optional<uint64_t>> numbers;  // [values]
   OpIndex failing = -1;
-};
-
-struct RandomStep {
-  explicit RandomStep(uint64_t seed)
-      : rng(seed),
-        graph(RandomGraph(rng)),
-        cluster(RandomCluster(rng)),
-        placement(RandomPlacement(rng, graph, cluster)) {
-    DeviceOrders orders;
-    if (seed % 2 == 0) orders = RandomOrders(rng, graph, cluster, placement);
-    // Any cost will do: only the order of the ops is taken from the simulation.
-    std::vector<Op> ops = graph.ops();
-    for (Op& op : ops) {
-      op.cost = OpCost::Everywhere(1);
-      op.allowed.clear();
-    }
-    const SimGraph sim = SimGraph::Compile(OpGraph("", std::move(ops)), cluster);
-    Simulator simulator(sim, orders);
-    simulator.Run(placement);
-    program = CompileStep(graph, placement, simulator.StartOrders());
-  }
-
-  Rng rng;
-  OpGraph graph;
-  Cluster cluster;
-  Placement placement;
-  StepProgram program;
 };
 
 std::vector<int64_t> NoBytes(const StepProgram& program) { return std::vector<int64_t>(program.values.size()); }
@@ -111,7 +90,7 @@ std::vector<int64_t> NoBytes(const StepProgram& program) { return std::vector<in
 TEST(StepRunner, EveryPlacementComputesTheSameNumbersAndFreesTheRest) {
   for (uint64_t seed = 0; seed < Trials(200); ++seed) {
     const RandomStep step(seed);
-    const std::vector<std::vector<uint64_t>> expected = Expected(step.graph);
+    const std::vector<std::vector<uint64_t>> expected = ExpectedNumbers(step.graph);
     NumberBackend backend(step.program);
     StepRunner runner(step.program, step.graph.num_ops(), NoBytes(step.program), backend);
     for (int repeat = 0; repeat < 2; ++repeat) {
