@@ -197,6 +197,9 @@ class BoxedCall::Builder {
 
   void Build(const AtenCall& call) {
     made_.op_ = FindOperator(call.op, place_);
+    if (device_.is_cuda() && !made_.op_.hasComputedKernelForDispatchKey(c10::DispatchKey::CUDA)) {
+      throw BadInput(StrCat(place_, ": '", call.op, "' cannot be run on a GPU"));
+    }
     const std::vector<c10::Argument>& schema = made_.op_.schema().arguments();
     if (call.args.size() > schema.size()) {
       throw BadInput(

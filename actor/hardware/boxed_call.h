@@ -21,8 +21,8 @@ c10::ScalarType DtypeNamed(const std::string& name, const std::string& place);
 class BoxedCall {
  public:
   // device: where the op runs; operators that make tensors from numbers alone make them there. Throws BadInput
-  // "op 'x': call: ..." for an operator that this LibTorch does not have, and for arguments that the operator does not
-  // take.
+  // "op 'x': call: ..." for an operator that this LibTorch does not have, or not for the device, and for arguments that
+  // the operator does not take.
   BoxedCall(const Op& op, c10::Device device);
 
   // The tensor of an input of the op, by its index.

@@ -4,9 +4,9 @@
 #include <unistd.h>
 
 #include <cstring>
-#include <numeric>
 
 #include "actor/hardware/given_tensors.h"
+#include "actor/hardware/local_gpus.h"
 #include "actor/hardware/torch_backend.h"
 #include "common/error.h"
 #include "common/strings.h"
@@ -25,13 +25,34 @@ Timeline Simulate(const OpGraph& graph, const Cluster& cluster, const OrderedPla
   return timeline;
 }
 
-// All devices share the memory of the computer.
-void CheckMemory(const Timeline& predicted) {
-  const int64_t needed = std::accumulate(predicted.peak_bytes.begin(), predicted.peak_bytes.end(), int64_t{0});
+double Gigabytes(int64_t bytes) { return static_cast<double>(bytes) / 1e9; }
+
+// The devices of the CPU share the memory of the computer.
+void CheckMemory(const Timeline& predicted, const Cluster& cluster, const std::vector<LocalDevice>& devices) {
+  int64_t needed = 0;  // By the CPU.
+  for (size_t d = 0; d < devices.size(); ++d) {
+    const int64_t peak = predicted.peak_bytes[d];
+    if (!devices[d].is_gpu()) {
+      needed += peak;
+      continue;
+    }
+    const int64_t left = FreeGpuBytes(devices[d].gpu, peak);
+    if (peak <= left) continue;
+    throw BadInput(StrCat("device '", cluster.devices[d].name, "': the step needs ", Gigabytes(peak),
+                          " GB of memory, the GPU has ", Gigabytes(left), " left"));
+  }
   const int64_t there = sysconf(_SC_PHYS_PAGES) * sysconf(_SC_PAGESIZE);
   if (needed <= there) return;
-  throw BadInput(StrCat("the step needs ", static_cast<double>(needed) / 1e9, " GB of memory, this computer has ",
-                        static_cast<double>(there) / 1e9));
+  throw BadInput(StrCat("the step needs ", Gigabytes(needed), " GB of memory, this computer has ", Gigabytes(there)));
+}
+
+// The artificial link begins when a device's thread has done an op, which a GPU has not done by then.
+void CheckThrottle(const LinkThrottle& throttle, const Cluster& cluster, const std::vector<LocalDevice>& devices) {
+  for (size_t d = 0; throttle.bandwidth_bytes_per_us > 0 && d < devices.size(); ++d) {
+    if (!devices[d].is_gpu()) continue;
+    throw BadInput(
+        StrCat("device '", cluster.devices[d].name, "': a GPU's links cannot be throttled, expected devices cpu:i"));
+  }
 }
 
 std::vector<int64_t> BytesOfValues(const OpGraph& graph, const StepProgram& program) {
@@ -45,12 +66,16 @@ std::vector<int64_t> BytesOfValues(const OpGraph& graph, const StepProgram& prog
 
 }  // namespace
 
-std::string WhyItCannotRun(const Op& op) {
+std::vector<LocalDevice> FindDevicesHere(const Cluster& cluster) {
+  return FindLocalDevices(cluster, AvailableCores(), FindLocalGpus);
+}
+
+std::string WhyItCannotRun(const Op& op, Processor processor) {
   try {
     if (IsGiven(op)) {
       CheckGivenOp(op);
     } else if (!IsLeftOut(op)) {
-      const BoxedCall call(op, c10::DeviceType::CPU);
+      const BoxedCall call(op, processor == Processor::kCpu ? c10::DeviceType::CPU : c10::DeviceType::CUDA);
     }
   } catch (const Error& error) {
     return error.what();
@@ -60,11 +85,16 @@ std::string WhyItCannotRun(const Op& op) {
 
 struct Executor::Impl {
   Impl(const OpGraph& graph, const Cluster& cluster, const OrderedPlacement& placement, const ExecutorOptions& options)
-      : devices(FindLocalDevices(cluster, AvailableCores())),
+      : devices(FindDevicesHere(cluster)),
         predicted(Simulate(graph, cluster, placement, orders)),
         program(CompileStep(graph, placement.placement, orders)),
-        backend((CheckMemory(predicted), graph), program, devices),
+        backend((Check(cluster, options), graph), program, devices, options.gpu_times),
         runner(program, graph.num_ops(), BytesOfValues(graph, program), backend, options.throttle) {}
+
+  void Check(const Cluster& cluster, const ExecutorOptions& options) const {
+    CheckThrottle(options.throttle, cluster, devices);
+    CheckMemory(predicted, cluster, devices);
+  }
 
   std::vector<LocalDevice> devices;
   DeviceOrders orders;  // Before `predicted`, which sets it.

@@ -1,7 +1,8 @@
 // Runs the steps of a placed graph on the devices of this computer, and times them.
 //
-// Each device is a thread. Outputs do not depend on the placement: on devices of one kind they have the bits that one
-// device computes, unless an operator draws random numbers. Hides LibTorch from what uses it.
+// Each device is a thread, which runs ops on its cores or has a GPU run them. Outputs do not depend on the placement:
+// on devices of one kind they have the bits that one device computes, unless an operator draws random numbers, or adds
+// on a GPU in an order that is left to chance. Hides LibTorch from what uses it.
 #pragma once
 
 #include <cstddef>
@@ -11,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "actor/hardware/local_devices.h"
 #include "actor/hardware/step_program.h"
 #include "actor/hardware/step_runner.h"
 #include "simulator/engine/timeline.h"
@@ -20,18 +22,27 @@
 namespace emplace {
 
 struct ExecutorOptions {
-  LinkThrottle throttle = {};
+  LinkThrottle throttle = {};  // For devices of the CPU only.
+  // Whether StepTimes have ops and copies on GPUs, by the clocks of these; else they are NaN. Each then costs a GPU two
+  // events.
+  bool gpu_times = true;
 };
 
+enum class Processor : uint8_t { kCpu, kGpu };
+
+// FindLocalDevices, by this process's cores and LibTorch's GPUs. Throws BadInput as it does.
+std::vector<LocalDevice> FindDevicesHere(const Cluster& cluster);
+
 // Why the op cannot be run here, as one line; empty: it can. An op that is left out (IsLeftOut) can.
-std::string WhyItCannotRun(const Op& op);
+// REQUIRES: FindDevicesHere has found a GPU, for kGpu.
+std::string WhyItCannotRun(const Op& op, Processor processor = Processor::kCpu);
 
 // Functions are called from one thread.
 class Executor {
  public:
   // placement.orders: a device without one runs its ops in the order of the simulated step. Throws BadInput for a graph
-  // that cannot be run (torch_backend.h) and devices that are not here (local_devices.h); and where the simulated step
-  // holds more memory than this computer has left.
+  // that cannot be run (torch_backend.h), devices that are not here (local_devices.h), and a throttle beside GPUs; and
+  // where the simulated step holds more memory than this computer has, or a GPU has left.
   // REQUIRES: graph and cluster outlive the executor; the placement is legal (CheckPlacement, CheckOrders).
   Executor(const OpGraph& graph, const Cluster& cluster, const OrderedPlacement& placement,
            const ExecutorOptions& options = {});

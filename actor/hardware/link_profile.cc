@@ -1,5 +1,6 @@
 #include "actor/hardware/link_profile.h"
 
+#include <algorithm>
 #include <array>
 
 #include "actor/hardware/executor.h"
@@ -12,6 +13,7 @@ namespace {
 
 constexpr std::array<int64_t, 8> kSizes = {1 << 10, 1 << 12, 1 << 14, 1 << 16, 1 << 18, 1 << 20, 1 << 22, 1 << 24};
 constexpr int kSteps = 31;
+constexpr double kShortestUs = 0.01;
 // Ops of each size: what is given, the one that makes the tensor, and the one that reads it elsewhere.
 constexpr OpIndex kOpsOfSize = 3;
 
@@ -59,7 +61,8 @@ std::vector<TransferTime> TimeTransfers(const Cluster& cluster, DeviceIndex from
     const StepTimes& times = executor.Step();
     for (size_t size = 0; size < kSizes.size(); ++size) {
       const size_t made = size * kOpsOfSize + 1;
-      samples[size].push_back(times.op_begin_us[made + 1] - times.op_end_us[made]);
+      // Of a CPU and a GPU, two clocks, which differ by microseconds.
+      samples[size].push_back(std::max(times.op_begin_us[made + 1] - times.op_end_us[made], kShortestUs));
     }
   }
   std::vector<TransferTime> medians;

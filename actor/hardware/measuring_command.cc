@@ -16,7 +16,6 @@
 #include <vector>
 
 #include "actor/hardware/executor.h"
-#include "actor/hardware/local_devices.h"
 #include "actor/hardware/message_channel.h"
 #include "actor/hardware/step_program.h"
 #include "actor/hardware/step_timer.h"
@@ -50,7 +49,7 @@ class Measuring {
     setup.at("references").get_to(references_);
     for (const Json& graph : setup.at("graphs")) graphs_.push_back(ParseGraph(graph.get<std::string>(), "graph"));
     EMPLACE_CHECK(references_.size() == graphs_.size());
-    FindLocalDevices(machine_, AvailableCores());  // Throws for those that are not here.
+    FindDevicesHere(machine_);  // Throws for those that are not here.
     for (const OpGraph& graph : graphs_) CheckOps(graph);
   }
 
@@ -104,7 +103,8 @@ class Measuring {
 
   std::unique_ptr<Executor> MakeAndRunOnce(const OpGraph& graph, const Placement& ops) const {
     CheckPlacement(graph, machine_, ops);
-    auto executor = std::make_unique<Executor>(graph, machine_, OrderedPlacement{.placement = ops, .orders = {}});
+    auto executor = std::make_unique<Executor>(graph, machine_, OrderedPlacement{.placement = ops, .orders = {}},
+                                               ExecutorOptions{.gpu_times = false});
     executor->Step();
     return executor;
   }

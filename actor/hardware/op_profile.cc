@@ -5,7 +5,6 @@
 #include <map>
 #include <optional>
 
-#include "actor/hardware/executor.h"
 #include "actor/hardware/measurement.h"
 #include "common/error.h"
 #include "common/quantile.h"
@@ -34,7 +33,7 @@ double IdleUs(const StepTimes& times) {
 
 }  // namespace
 
-RunnablePart FindRunnablePart(const OpGraph& graph) {
+RunnablePart FindRunnablePart(const OpGraph& graph, const std::vector<Processor>& processors) {
   std::vector<std::string> reasons(static_cast<size_t>(graph.num_ops()));  // Empty: the op can be run.
   for (const OpIndex index : graph.topological_order()) {
     const Op& op = graph.op(index);
@@ -44,7 +43,9 @@ RunnablePart FindRunnablePart(const OpGraph& graph) {
       reason = StrCat("it needs '", graph.op(input.producer).name, "'");
       break;
     }
-    if (reason.empty()) reason = WhyItCannotRun(op);
+    for (const Processor processor : processors) {
+      if (reason.empty()) reason = WhyItCannotRun(op, processor);
+    }
   }
   std::vector<Op> ops;
   std::vector<UnprofiledOp> not_run;

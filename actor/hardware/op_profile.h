@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "actor/hardware/executor.h"
 #include "simulator/graph/measured_costs.h"
 #include "simulator/graph/op_graph.h"
 #include "simulator/machine/cluster.h"
@@ -35,7 +36,8 @@ struct RunnablePart {
   OpGraph graph;                      // Every op costs 1 us on every kind.
   std::vector<UnprofiledOp> not_run;  // In the order of the ops; without updates, which are the optimizer's.
 };
-RunnablePart FindRunnablePart(const OpGraph& graph);
+// processors: those that all ops have to run on. REQUIRES: FindDevicesHere has found a GPU, for kGpu.
+RunnablePart FindRunnablePart(const OpGraph& graph, const std::vector<Processor>& processors = {Processor::kCpu});
 
 // Runs steps of a RunnablePart's graph on this device of the cluster for about `seconds`, at least two. Throws BadInput
 // for a device that is not here, and for a graph without ops to run.

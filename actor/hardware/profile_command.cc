@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "actor/hardware/executor.h"
 #include "actor/hardware/link_profile.h"
 #include "actor/hardware/local_devices.h"
 #include "actor/hardware/op_profile.h"
@@ -158,8 +159,13 @@ void Print(const OpGraph& graph, const Cluster& measured, const std::vector<OpPr
 int Profile(const ProfileArguments& args) {
   const OpGraph graph = LoadGraph(args.graph);
   const Cluster cluster = LoadCluster(args.devices);
-  FindLocalDevices(cluster, AvailableCores());  // All of them, before the first one is timed.
-  const RunnablePart part = FindRunnablePart(graph);
+  std::vector<Processor> processors;
+  // All of them, before the first one is timed.
+  for (const LocalDevice& device : FindDevicesHere(cluster)) {
+    const Processor processor = device.is_gpu() ? Processor::kGpu : Processor::kCpu;
+    if (std::ranges::find(processors, processor) == processors.end()) processors.push_back(processor);
+  }
+  const RunnablePart part = FindRunnablePart(graph, processors);
   const std::vector<OpProfile> profiles = ProfileKinds(part.graph, cluster, args.seconds);
   const std::vector<ProfiledLink> links = ProfileLinks(cluster);
   const Cluster measured = MeasuredCluster(cluster, profiles, links);
@@ -183,8 +189,8 @@ void AddProfileCommand(CLI::App& app, std::function<int()>& run) {
       ->required();
   command
       ->add_option("--devices", args->devices,
-                   "Cluster file, YAML. Devices are called cpu:i, with the cores of each; ops are timed on "
-                   "the first one of each kind")
+                   "Cluster file, YAML. Devices are called cpu:i, with the cores of each, and cuda:i; ops are "
+                   "timed on the first one of each kind")
       ->required();
   command->add_option("--out", args->out, "File to write the times of the ops to, CSV, for `emplace costs --costs`")
       ->required();

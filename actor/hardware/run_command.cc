@@ -143,7 +143,7 @@ int Run(const RunArguments& args) {
   const OpGraph graph = LoadGraph(args.graph);
   const Cluster cluster = LoadCluster(args.devices);
   const OrderedPlacement placement = LoadOrderedPlacement(args.placement, graph, cluster);
-  Executor executor(graph, cluster, placement, {.throttle = args.throttle});
+  Executor executor(graph, cluster, placement, {.throttle = args.throttle, .gpu_times = args.by_op || args.by_link});
   for (int32_t step = 0; step < args.warmup; ++step) executor.Step();
   StepMeasurements measurement;
   for (int32_t step = 0; step < args.steps; ++step) measurement.Add(executor.Step());
@@ -199,7 +199,8 @@ void AddRunCommand(CLI::App& app, std::function<int()>& run) {
   command->add_option("--graph", args->graph, "Graph file whose ops have calls, *.graph.json or *.graph.json.zst")
       ->required();
   command
-      ->add_option("--devices", args->devices, "Cluster file, YAML. Devices are called cpu:i, with the cores of each")
+      ->add_option("--devices", args->devices,
+                   "Cluster file, YAML. Devices are called cpu:i, with the cores of each, and cuda:i")
       ->required();
   command
       ->add_option("--placement", args->placement,

@@ -2,38 +2,21 @@
 
 #include <ATen/Context.h>
 #include <ATen/Parallel.h>
-#include <ATen/ops/empty.h>
 #include <c10/core/InferenceMode.h>
 
 #include <algorithm>
-#include <cstdint>
-#include <cstring>
+#include <exception>
 #include <optional>
 #include <utility>
 
 #include "actor/hardware/given_tensors.h"
 #include "actor/hardware/index_bounds.h"
+#include "actor/hardware/tensor_copy.h"
 #include "common/error.h"
 #include "common/strings.h"
 
 namespace emplace {
 namespace {
-
-// A copy with the strides of the source, also where they leave gaps or repeat elements, and which begins at an equally
-// aligned address: only so are the bits of what is computed from it certain to be those on the source's device.
-at::Tensor CopyOnCpu(const at::Tensor& source) {
-  constexpr uintptr_t kAlignment = 64;  // Bytes, of LibTorch's own allocations.
-  const auto element = static_cast<int64_t>(source.element_size());
-  int64_t extent = source.numel() > 0 ? 1 : 0;  // Elements from the first to the last.
-  for (int64_t dim = 0; extent > 0 && dim < source.dim(); ++dim) extent += (source.size(dim) - 1) * source.stride(dim);
-  const auto shift = static_cast<int64_t>(reinterpret_cast<uintptr_t>(source.const_data_ptr()) % kAlignment) / element;
-  const at::Tensor memory = at::empty({shift + extent}, source.options());
-  if (extent > 0) {
-    std::memcpy(static_cast<char*>(memory.mutable_data_ptr()) + shift * element, source.const_data_ptr(),
-                static_cast<size_t>(extent * element));
-  }
-  return memory.as_strided(source.sizes(), source.strides(), shift);
-}
 
 std::string Shown(const at::Tensor& tensor) {
   return StrCat(c10::toString(tensor.scalar_type()), " of shape ", tensor.sizes());
@@ -42,9 +25,24 @@ std::string Shown(const at::Tensor& tensor) {
 // The first line of an error of LibTorch, without its stack.
 std::string FirstLine(const std::string& text) { return text.substr(0, text.find('\n')); }
 
+// Does the work; an error of LibTorch becomes one line that begins with what `subject` returns.
+template <typename Subject, typename Work>
+void InOneLine(const Subject& subject, const Work& work) {
+  try {
+    work();
+  } catch (const Error&) {
+    throw;
+  } catch (const c10::Error& error) {
+    throw RunFailed(StrCat(subject(), " failed: ", FirstLine(error.what_without_backtrace())));
+  } catch (const std::exception& error) {
+    throw RunFailed(StrCat(subject(), " failed: ", FirstLine(error.what())));
+  }
+}
+
 }  // namespace
 
-TorchBackend::TorchBackend(const OpGraph& graph, const StepProgram& program, std::vector<LocalDevice> devices)
+TorchBackend::TorchBackend(const OpGraph& graph, const StepProgram& program, std::vector<LocalDevice> devices,
+                           bool gpu_times)
     : graph_(graph),
       program_(program),
       devices_(std::move(devices)),
@@ -58,7 +56,7 @@ TorchBackend::TorchBackend(const OpGraph& graph, const StepProgram& program, std
   const std::vector<int64_t> bounds = IndexBounds(graph);
   for (size_t device = 0; device < program_.devices.size(); ++device) {
     for (const StepInstruction& instruction : program_.devices[device]) {
-      Prepare(instruction, bounds);
+      Prepare(instruction, static_cast<DeviceIndex>(device), bounds);
     }
   }
   for (size_t device = 0; device < program_.devices.size(); ++device) {
@@ -66,9 +64,21 @@ TorchBackend::TorchBackend(const OpGraph& graph, const StepProgram& program, std
       PrepareChanges(instruction, static_cast<DeviceIndex>(device));
     }
   }
+  std::vector<char> has_streams;
+  for (const LocalDevice& device : devices_) has_streams.push_back(device.is_gpu() ? 1 : 0);
+  if (std::ranges::find(has_streams, 1) != has_streams.end()) {
+    gpus_ = std::make_unique<Gpus>(*this, has_streams, gpu_times);
+  }
 }
 
-void TorchBackend::Prepare(const StepInstruction& instruction, const std::vector<int64_t>& bounds) {
+TorchBackend::Gpus::Gpus(const TorchBackend& backend, const std::vector<char>& has_streams, bool timed)
+    : streams(StreamOrder::StreamsOf(backend.program_, has_streams),
+              StreamOrder::NumMarks(backend.program_, backend.graph_.num_ops()), timed, backend.devices_,
+              backend.tensors_),
+      order(backend.program_, backend.graph_.num_ops(), has_streams, timed, streams) {}
+
+void TorchBackend::Prepare(const StepInstruction& instruction, DeviceIndex device, const std::vector<int64_t>& bounds) {
+  const c10::Device torch_device = TorchDevice(devices_[static_cast<size_t>(device)]);
   const Op& op = graph_.op(instruction.op);
   if (!instruction.given) {
     for (size_t input = 0; input < op.inputs.size(); ++input) {
@@ -76,13 +86,13 @@ void TorchBackend::Prepare(const StepInstruction& instruction, const std::vector
       throw BadInput(StrCat("op '", op.name, "': reads '", graph_.op(op.inputs[input].producer).name,
                             "', an update that is left to the optimizer and not run"));
     }
-    calls_[static_cast<size_t>(instruction.op)] = std::make_unique<BoxedCall>(op, c10::DeviceType::CPU);
+    calls_[static_cast<size_t>(instruction.op)] = std::make_unique<BoxedCall>(op, torch_device);
     return;
   }
   CheckGivenOp(op);
   const int32_t value = instruction.outputs.front();
   given_[instruction.op] = value;
-  At(value) = MakeGivenTensor(op, bounds[static_cast<size_t>(instruction.op)]);
+  At(value) = MakeGivenTensor(op, bounds[static_cast<size_t>(instruction.op)]).to(torch_device);
 }
 
 void TorchBackend::PrepareChanges(const StepInstruction& instruction, DeviceIndex device) {
@@ -106,30 +116,42 @@ void TorchBackend::PrepareThread(DeviceIndex device) {
   // Gradients are ops of the graph: LibTorch records none. The guard is the thread's for as long as it lives.
   static thread_local std::optional<c10::InferenceMode> no_gradients;
   no_gradients.emplace();
+  if (local.is_gpu()) {
+    gpus_->streams.EnterThread(device);
+    return;
+  }
   at::set_num_threads(static_cast<int>(std::max<size_t>(local.cores.size(), 1)));
   // Numbers that underflow would make ops many times slower, by what a step happens to compute.
   at::globalContext().setFlushDenormal(true);
 }
 
-void TorchBackend::Run(DeviceIndex, const StepInstruction& instruction) {
+void TorchBackend::BeginStep(DeviceIndex device) {
+  if (IsGpu(device)) InOneLine([] { return "the GPU's clock"; }, [&] { gpus_->order.BeginStep(device); });
+}
+
+void TorchBackend::Run(DeviceIndex device, const StepInstruction& instruction) {
+  const auto subject = [&] { return StrCat("op '", graph_.op(instruction.op).name, "'"); };
+  InOneLine(subject, [&] {
+    if (!IsGpu(device)) {
+      RunCall(instruction);
+      return;
+    }
+    gpus_->order.BeginOp(device, instruction);
+    RunCall(instruction);
+    gpus_->order.EndOp(device, instruction);
+  });
+}
+
+void TorchBackend::RunCall(const StepInstruction& instruction) {
   const auto op = static_cast<size_t>(instruction.op);
-  try {
-    std::vector<at::Tensor> outputs =
-        calls_[op]->Run([&](size_t input) -> const at::Tensor& { return At(instruction.inputs[input]); });
-    if (checked_[op] == 0) {
-      CheckOutputs(graph_.op(instruction.op), outputs);
-      checked_[op] = 1;
-    }
-    for (size_t output = 0; output < instruction.outputs.size(); ++output) {
-      if (instruction.outputs[output] != StepValue::kNone) At(instruction.outputs[output]) = std::move(outputs[output]);
-    }
-  } catch (const Error&) {
-    throw;
-  } catch (const c10::Error& error) {
-    throw RunFailed(
-        StrCat("op '", graph_.op(instruction.op).name, "' failed: ", FirstLine(error.what_without_backtrace())));
-  } catch (const std::exception& error) {
-    throw RunFailed(StrCat("op '", graph_.op(instruction.op).name, "' failed: ", FirstLine(error.what())));
+  std::vector<at::Tensor> outputs =
+      calls_[op]->Run([&](size_t input) -> const at::Tensor& { return At(instruction.inputs[input]); });
+  if (checked_[op] == 0) {
+    CheckOutputs(graph_.op(instruction.op), outputs);
+    checked_[op] = 1;
+  }
+  for (size_t output = 0; output < instruction.outputs.size(); ++output) {
+    if (instruction.outputs[output] != StepValue::kNone) At(instruction.outputs[output]) = std::move(outputs[output]);
   }
 }
 
@@ -148,15 +170,44 @@ void TorchBackend::CheckOutputs(const Op& op, const std::vector<at::Tensor>& out
   }
 }
 
-void TorchBackend::Copy(DeviceIndex, int32_t value) {
-  const StepValue& about = program_.values[static_cast<size_t>(value)];
-  const at::Tensor& source = At(about.source);
+void TorchBackend::Post(DeviceIndex device, int32_t value) {
+  if (IsGpu(device) && About(value).source != StepValue::kNone) CopyByStream(value);
+}
+
+void TorchBackend::Copy(DeviceIndex device, int32_t value) {
+  if (IsGpu(About(About(value).source).device)) return;  // Post has begun to.
+  if (IsGpu(device)) {
+    CopyByStream(value);
+    return;
+  }
+  const at::Tensor& source = At(About(value).source);
   if (source.defined()) At(value) = CopyOnCpu(source);
+}
+
+void TorchBackend::CopyByStream(int32_t value) {
+  const auto subject = [&] { return StrCat("copying the output of op '", graph_.op(About(value).op).name, "'"); };
+  InOneLine(subject, [&] {
+    gpus_->order.BeginCopy(value);
+    At(value) = gpus_->streams.Copy(At(About(value).source), gpus_->order.LinkOf(value));
+    gpus_->order.EndCopy(value);
+  });
+}
+
+void TorchBackend::Await(DeviceIndex device, int32_t value) {
+  if (gpus_ == nullptr) return;
+  const auto subject = [&] { return StrCat("waiting for op '", graph_.op(About(value).op).name, "'"); };
+  InOneLine(subject, [&] { gpus_->order.Await(device, value); });
 }
 
 void TorchBackend::Free(int32_t value) { At(value).reset(); }
 
-void TorchBackend::Finish(DeviceIndex) {}
+void TorchBackend::Finish(DeviceIndex device) {
+  if (IsGpu(device)) InOneLine([] { return "an op on a GPU"; }, [&] { gpus_->order.Finish(device); });
+}
+
+void TorchBackend::AddTimes(std::chrono::steady_clock::time_point start, StepTimes& times) {
+  if (gpus_ != nullptr) gpus_->order.AddTimes(start, times);
+}
 
 void TorchBackend::PrepareStep() {
   const c10::InferenceMode no_gradients;
@@ -164,6 +215,8 @@ void TorchBackend::PrepareStep() {
     if (!given_.contains(program_.values[value].op)) tensors_[value].reset();
   }
   for (const auto& [value, tensor] : restored_) At(value).copy_(tensor);
+  // What is given was made on streams of this thread.
+  if (gpus_ != nullptr) gpus_->streams.DrainGpus();
 }
 
 const at::Tensor& TorchBackend::TensorOf(OpIndex op, int32_t output) const {
@@ -178,7 +231,7 @@ void TorchBackend::Give(OpIndex op, const at::Tensor& tensor) {
   const c10::InferenceMode no_gradients;
   const int32_t value = given_.at(op);
   EMPLACE_CHECK(tensor.sizes() == At(value).sizes() && tensor.scalar_type() == At(value).scalar_type());
-  At(value) = tensor.clone();
+  At(value) = tensor.to(At(value).device(), /*non_blocking=*/false, /*copy=*/true);
   const auto restored = restored_.find(value);
   if (restored != restored_.end()) restored->second = At(value).clone();
 }

@@ -5,11 +5,11 @@
 
 #include <cstring>
 #include <filesystem>
-#include <map>
 #include <span>
 
 #include "common/strings.h"
 #include "simulator/graph/graph_io.h"
+#include "tests/actor/hardware/grouped_placement.h"
 #include "tests/support/bad_input.h"
 #include "tests/support/random_graph.h"
 
@@ -26,17 +26,6 @@ Cluster Cpus(int32_t count) {
 
 OpGraph Graph(const std::string& ops) {
   return ParseGraph(R"({"format": "emplace.graph/1", "name": "g", "ops": [)" + ops + "]}", "g.json");
-}
-
-// Every op on a device of its own draw; ops of one group together.
-Placement GroupedPlacement(Rng& rng, const OpGraph& graph, const Cluster& cluster) {
-  Placement placement = RandomPlacement(rng, graph, cluster);
-  std::map<std::string, DeviceIndex> of_group;
-  for (size_t op = 0; op < placement.size(); ++op) {
-    const std::string& group = graph.ops()[op].group;
-    if (!group.empty()) placement[op] = of_group.try_emplace(group, placement[op]).first->second;
-  }
-  return placement;
 }
 
 std::vector<float> Floats(const std::vector<std::byte>& bytes) {
@@ -190,8 +179,8 @@ TEST(Executor, RefusesWhatItCannotRun) {
   Cluster other = Cpus(1);
   other.devices[0].name = "gpu:0";
   EXPECT_THAT(RunError(good, other), HasSubstr("device 'gpu:0': no device of this computer"));
-  other.devices[0].name = "cuda:7";
-  EXPECT_THAT(RunError(good, other), HasSubstr("device 'cuda:7': GPUs cannot be run yet"));
+  other.devices[0].name = "cuda:99";
+  EXPECT_THAT(RunError(good, other), HasSubstr("device 'cuda:99': "));
 }
 
 TEST(Executor, RefusesAnOpThatReadsWhatIsNotRun) {
