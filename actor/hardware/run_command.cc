@@ -143,7 +143,8 @@ int Run(const RunArguments& args) {
   const OpGraph graph = LoadGraph(args.graph);
   const Cluster cluster = LoadCluster(args.devices);
   const OrderedPlacement placement = LoadOrderedPlacement(args.placement, graph, cluster);
-  Executor executor(graph, cluster, placement, {.throttle = args.throttle, .gpu_times = args.by_op || args.by_link});
+  const bool op_times = args.by_op || args.by_link || !args.trace.empty();
+  Executor executor(graph, cluster, placement, {.throttle = args.throttle, .gpu_times = op_times});
   for (int32_t step = 0; step < args.warmup; ++step) executor.Step();
   StepMeasurements measurement;
   for (int32_t step = 0; step < args.steps; ++step) measurement.Add(executor.Step());
