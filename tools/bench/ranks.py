@@ -5,14 +5,15 @@ Each run is configs/ptb.yaml in lockstep with one actor, which waits while the l
 cores for itself as far as other programs leave them. All runs have the same shards and so make the same updates. Runs with
 different ranks take turns. An update's time is what metrics.jsonl says of the stage `update`, waiting for ranks included.
 
-Usage: tools/bench/ranks.py [--ranks 1 2] [--states 512 2048] [--updates 30] [--rounds 3] [--set section.key=value]...
+Usage: tools/bench/ranks.py [--ranks 1 2] [--states 512 2048] [--updates 30] [--rounds 3] [--bin DIR]
+         [--set section.key=value]...
 """
 import argparse
 import json
 import os
 import statistics
 
-from lockstep_run import ROOT, at_least_one, run_lockstep
+from learner_run import ROOT, add_run_options, at_least_one, run_lockstep
 
 WARM_UP = 3  # Updates of each run that do not count.
 
@@ -22,7 +23,7 @@ def update_seconds(ranks, states, options):
     run = run_lockstep(ROOT / "configs/ptb.yaml", [
         f"training.ranks={ranks}", f"training.shards={max(options.ranks)}", f"training.max_states_per_update={states}",
         f"training.iterations={WARM_UP + options.updates}", "workload.count=6", "workload.train=5", "workload.validation=1",
-        *options.sets])
+        *options.sets], options.bin)
     return [line["update_busy_s"] for line in run.updates][WARM_UP:]
 
 
@@ -32,7 +33,7 @@ def main():
     parser.add_argument("--states", type=int, nargs="+", default=[512, 2048], help="training.max_states_per_update")
     parser.add_argument("--updates", type=at_least_one, default=30, help="updates of each run")
     parser.add_argument("--rounds", type=at_least_one, default=3, help="runs of each kind")
-    parser.add_argument("--set", dest="sets", action="append", default=[], help="a value of the configuration")
+    add_run_options(parser)
     options = parser.parse_args()
     figures = []
     for states in options.states:
