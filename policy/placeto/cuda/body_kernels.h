@@ -10,6 +10,8 @@ namespace emplace::gpu {
 // kShared is a template parameter, so that the compiler emits loads from shared memory.
 template <bool kShared>
 struct BodyForwardKernel {
+  static constexpr const char* kName = kShared ? "body_forward" : "body_forward_global";
+
   PlacetoPlan plan;
   GraphsView graphs;
   BatchView batch;
@@ -32,6 +34,8 @@ struct BodyForwardKernel {
 
 template <bool kShared>
 struct BodyBackwardKernel {
+  static constexpr const char* kName = kShared ? "body_backward" : "body_backward_global";
+
   PlacetoPlan plan;
   GraphsView graphs;
   BatchView batch;

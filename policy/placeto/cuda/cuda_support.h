@@ -58,7 +58,10 @@ class Stream {
 // A point in a stream.
 class Event {
  public:
-  Event();
+  // Only a timed one can be asked for the time; the others cost less.
+  enum class Kind { kUntimed, kTimed };
+
+  explicit Event(Kind kind = Kind::kUntimed);
   ~Event();
   Event(const Event&) = delete;
   Event& operator=(const Event&) = delete;
@@ -66,6 +69,8 @@ class Event {
   void Record(const Stream& stream);
   void MakeWait(const Stream& stream) const;  // Later work on the stream waits for the point.
   void Synchronize() const;                   // Makes the host wait for the point.
+  // Microseconds from the earlier point to this one. REQUIRES: both are timed, and the stream has passed them.
+  double UsSince(const Event& earlier) const;
 
  private:
   cudaEvent_t event_ = nullptr;

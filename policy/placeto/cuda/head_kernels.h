@@ -47,6 +47,8 @@ EMPLACE_DEVICE void ForHeadLayer(Block& block, int32_t parts, const MatrixOf& ma
 
 // Computes pooled, the hidden layers and the logits from sums and own embeddings; -infinity for a device not allowed.
 struct HeadForwardKernel {
+  static constexpr const char* kName = "head_forward";
+
   PlacetoPlan plan;
   GraphsView graphs;
   BatchView batch;
@@ -100,6 +102,8 @@ struct HeadForwardKernel {
 
 // Computes the gradients of all layers' outputs, and those of the sums and own embeddings, from d_logits.
 struct HeadBackwardKernel {
+  static constexpr const char* kName = "head_backward";
+
   PlacetoPlan plan;
   BatchView batch;
   HeadArrays head;
@@ -156,6 +160,8 @@ struct HeadBackwardKernel {
 
 // Weight gradients of the head, in kHeadSlices partial gradients.
 struct HeadGradientKernel {
+  static constexpr const char* kName = "head_gradient";
+
   PlacetoPlan plan;
   BatchView batch;
   HeadArrays head;

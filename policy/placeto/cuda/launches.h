@@ -4,10 +4,13 @@
 
 #include <cuda_runtime_api.h>
 
+#include <vector>
+
 #include "policy/placeto/cuda/workspace.h"
 
 namespace emplace::gpu {
 
+class Stream;
 struct Problem;
 struct OptimizerState;
 
@@ -20,5 +23,10 @@ void ForwardOnStream(cudaStream_t stream, const Problem& problem, const float* v
 void BackwardOnStream(cudaStream_t stream, const Problem& problem);
 void UpdateOnStream(cudaStream_t stream, const Problem& problem, const OptimizerState& optimizer, UpdateReport* report,
                     float* copy);
+
+// Makes two updates, waits for their end, and returns the microseconds of each kernel of the second in the order of
+// LaunchUpdate, by the device's clock. A time includes the step to the next kernel.
+std::vector<double> TimeUpdate(const Stream& stream, const Problem& problem, const OptimizerState& optimizer,
+                               UpdateReport* report, float* copy);
 
 }  // namespace emplace::gpu

@@ -11,6 +11,8 @@
 namespace emplace::gpu {
 
 struct LossKernel {
+  static constexpr const char* kName = "loss";
+
   PlacetoPlan plan;
   BatchView batch;
   Workspace work;

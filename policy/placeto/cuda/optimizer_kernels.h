@@ -12,6 +12,8 @@ namespace emplace::gpu {
 
 // Packs the flat parameters: each weight matrix for the forward pass, and transposed for the backward pass.
 struct PackKernel {
+  static constexpr const char* kName = "pack";
+
   PlacetoPlan plan;
   const float* values;  // [parameters]
   float* packed;
@@ -42,6 +44,7 @@ struct PackKernel {
 
 // Sums the partial gradients to the gradient, and computes the sum of its squares in each chunk of parameters.
 struct ReduceKernel {
+  static constexpr const char* kName = "reduce";
   static constexpr int32_t kSlices = 8;  // Slices into which the rows of partial gradients are divided.
   static constexpr int32_t kSharedFloats = (kSlices + 1) * kReduceChunk;
 
@@ -91,6 +94,7 @@ struct ReduceKernel {
 
 // Runs in one block. Computes the sums over states and over the gradient, the step's control and the report.
 struct FinishKernel {
+  static constexpr const char* kName = "finish";
   static constexpr int32_t kSlices = 256;
   static constexpr int32_t kSums = 4;
   static constexpr int32_t kSharedFloats = 2 * kSums * kSlices;
@@ -152,6 +156,8 @@ struct FinishKernel {
 
 // Adam with its state in float and its arithmetic in double, as on the CPU.
 struct AdamKernel {
+  static constexpr const char* kName = "adam";
+
   PlacetoPlan plan;
   Workspace work;
   float* values;  // [parameters]; mean, variance and copy have the same size

@@ -1,7 +1,7 @@
 // The kernels of a forward pass, a backward pass and an update, in their order. A `Launcher` puts them on a CUDA stream
 // or, in tests, runs them on the host. It has one function:
 //   void Launch(const Kernel& kernel, int32_t blocks, int32_t threads, int64_t shared_bytes)
-// A launch sees everything that earlier launches wrote.
+// A launch sees everything that earlier launches wrote. Kernel::kName is the kernel's name for people.
 #pragma once
 
 #include <algorithm>

@@ -83,6 +83,15 @@ struct UpdateCuda::Impl {
     return values;
   }
 
+  void MakeRoom(std::span<const EpisodeSource> episodes, std::span<const StateEntry> states) {
+    const BatchCapacity needed = CapacityFor(device.graphs(), episodes, states.size());
+    if (device.Holds(needed)) return;
+    in.Synchronize();
+    compute.Synchronize();
+    device.Grow(needed);
+    for (Slot& slot : slots) slot.recording.Clear();  // Its pointers are no longer valid.
+  }
+
   DeviceProblem device;
   const size_t parameters;
   DeviceMemory optimizer_memory;
@@ -105,13 +114,7 @@ void UpdateCuda::Submit(std::span<const EpisodeSource> episodes, std::span<const
                         const UpdateScalars& scalars) {
   EMPLACE_CHECK(in_flight() < kInFlight);
   Impl& impl = *impl_;
-  const BatchCapacity needed = CapacityFor(impl.device.graphs(), episodes, states.size());
-  if (!impl.device.Holds(needed)) {
-    impl.in.Synchronize();
-    impl.compute.Synchronize();
-    impl.device.Grow(needed);
-    for (Impl::Slot& slot : impl.slots) slot.recording.Clear();  // Its pointers are no longer valid.
-  }
+  impl.MakeRoom(episodes, states);
   const auto index = static_cast<int32_t>(impl.submitted % kInFlight);
   Impl::Slot& slot = impl.slots[static_cast<size_t>(index)];
   if (slot.recording.empty()) {
@@ -145,6 +148,23 @@ UpdateReport UpdateCuda::Collect(std::span<float> values) {
 }
 
 int32_t UpdateCuda::in_flight() const { return static_cast<int32_t>(impl_->submitted - impl_->collected); }
+
+std::vector<KernelTime> UpdateCuda::TimeKernels(std::span<const EpisodeSource> episodes,
+                                                std::span<const StateEntry> states, const UpdateScalars& scalars) {
+  EMPLACE_CHECK(in_flight() == 0);
+  Impl& impl = *impl_;
+  impl.MakeRoom(episodes, states);
+  impl.device.CopyBatch(0, episodes, states, scalars, impl.compute.get());
+  const Problem problem = impl.device.problem(0);
+  const Output output = OutputAt(impl.parameters, impl.slots.front().device_output.data());
+  const std::vector<double> us = TimeUpdate(impl.compute, problem, impl.optimizer, output.report, output.values);
+  const std::vector<KernelWork> work =
+      UpdateWork(problem, LoadOf(impl.device.graphs(), episodes, states, problem.sizes.small_nodes));
+  EMPLACE_CHECK(us.size() == work.size());
+  std::vector<KernelTime> times;
+  for (size_t i = 0; i < us.size(); ++i) times.push_back({work[i], us[i]});
+  return times;
+}
 
 AdamState UpdateCuda::SaveAdam() const {
   EMPLACE_CHECK(in_flight() == 0);

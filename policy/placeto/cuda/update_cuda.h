@@ -6,14 +6,21 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <vector>
 
 #include "policy/adam.h"
+#include "policy/placeto/cuda/kernel_work.h"
 #include "policy/placeto/cuda/placeto_cuda.h"
 #include "policy/placeto/cuda/workspace.h"
 #include "policy/placeto/placeto_graph.h"
 #include "policy/placeto/placeto_shape.h"
 
 namespace emplace::gpu {
+
+struct KernelTime {
+  KernelWork work;
+  double us;  // By the device's clock, the step to the next kernel included
+};
 
 // Not thread-safe. Throws RunFailed when the device fails or has too little memory.
 class UpdateCuda {
@@ -32,6 +39,11 @@ class UpdateCuda {
   // Waits for the oldest update and writes the weights after it to `values` [P]. REQUIRES: in_flight() > 0.
   UpdateReport Collect(std::span<float> values);
   int32_t in_flight() const;  // Updates that were submitted and not collected.
+
+  // Makes two updates, and returns the time of each kernel of the second, in their order. For measurements: the new
+  // weights stay on the device. REQUIRES: as Submit, and in_flight() == 0.
+  std::vector<KernelTime> TimeKernels(std::span<const EpisodeSource> episodes, std::span<const StateEntry> states,
+                                      const UpdateScalars& scalars);
 
   // REQUIRES: in_flight() == 0.
   AdamState SaveAdam() const;

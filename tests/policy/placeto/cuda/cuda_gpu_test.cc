@@ -181,5 +181,26 @@ TEST_F(PlacetoCudaGpu, EqualUpdatesGiveEqualBitsAlsoFromSavedMoments) {
   EXPECT_NE(resumed, weights.values);
 }
 
+TEST_F(PlacetoCudaGpu, TimedKernelsMakeTheSameUpdates) {
+  Rng rng(55);
+  const PlacetoShape shape{.num_devices = 2, .memory_feature = false, .message_rounds = 2, .message_width = 0};
+  const PolicyWeights weights = RandomPlacetoWeights(shape, rng);
+  const RandomBatch batch(shape, {1, 30, 64}, rng);
+  std::vector<float> expected(weights.values.size());
+  gpu::UpdateCuda plain(shape, batch.graph_pointers(), weights.values);
+  for (int i = 0; i < 3; ++i) {
+    plain.Submit(batch.sources(), batch.states, kScalars);
+    plain.Collect(expected);
+  }
+  gpu::UpdateCuda timed(shape, batch.graph_pointers(), weights.values);
+  const std::vector<gpu::KernelTime> times = timed.TimeKernels(batch.sources(), batch.states, kScalars);  // Two updates.
+  EXPECT_EQ(std::ssize(times), 10);
+  for (const gpu::KernelTime& time : times) EXPECT_GT(time.us, 0) << time.work.kernel;
+  std::vector<float> values(weights.values.size());
+  timed.Submit(batch.sources(), batch.states, kScalars);
+  timed.Collect(values);
+  EXPECT_EQ(values, expected);
+}
+
 }  // namespace
 }  // namespace emplace
