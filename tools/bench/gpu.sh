@@ -18,7 +18,10 @@ shift
 arch=90-real folder=$root/build-cuda/pack
 while (( $# )); do
   case $1 in
-    --arch) arch=${2:?gpu.sh: --arch without an architecture}; shift ;;
+    --arch)
+      [[ -n ${2:-} ]] || { echo "gpu.sh: --arch without an architecture, expected one such as 90-real" >&2; exit 2; }
+      arch=$2
+      shift ;;
     -*) echo "gpu.sh: unknown option '$1' of --pack, expected --arch or a folder" >&2; exit 2 ;;
     *) folder=$1 ;;
   esac

@@ -71,7 +71,8 @@ class GpuScript(unittest.TestCase):
         for arguments, text in ((["--only", "nccl", "--write"], "--only"), ([self.folder / "nowhere"], "no programs"),
                                 (["--from", self.folder / "other.json", "--write"], "expected a document"),
                                 (["--from", self.folder / "none.json", "--write"], "expected a document"), (["--only", "n"], "'n'"),
-                                (["--pack", "--wrong"], "--wrong")):
+                                (["--pack", "--wrong"], "--wrong"),
+                                (["--pack", "--arch"], "--arch")):
             code, _, errors = self.gpu(*arguments)
             self.assertEqual(code, 2, arguments)
             self.assertIn(text, errors[-1])
