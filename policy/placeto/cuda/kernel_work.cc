@@ -69,7 +69,8 @@ class WorkCounter {
   // The head's layers, over all states.
   double HeadFlops() const {
     double flops = LayersFlops(kClassifier, 3);
-    for (int32_t set = 0; pooling() && set < kNumPools; ++set) flops += LayersFlops(kPools + kLayersPerPool * set + 2, 2);
+    for (int32_t set = 0; pooling() && set < kNumPools; ++set)
+      flops += LayersFlops(kPools + kLayersPerPool * set + 2, 2);
     return states() * flops;
   }
   // `count` arrays of a row for each set, and `others` floats, for each state.
@@ -99,7 +100,8 @@ class WorkCounter {
     return {0, states() * ((2 * plan_.devices_padded + kResults) * kFloat + kEntry)};
   }
   Work Of(const HeadBackwardKernel& /*kernel*/) const {
-    // pool_hidden and its gradient, the gradient of the sums; pooled and the hidden layers with theirs, that of the logits.
+    // pool_hidden and its gradient, the gradient of the sums; pooled and the hidden layers with their gradients, that
+    // of the logits.
     return {HeadFlops(), WeightBytes(true) + HeadBytes(3, 8 * embedding() + 2 * hidden() + plan_.devices_padded)};
   }
   Work Of(const HeadGradientKernel& /*kernel*/) const {
@@ -115,9 +117,9 @@ class WorkCounter {
     const double again = SelfFlops(on) + RoundsFlops(on);
     // Of each part forward, the gradient of the inputs and that of the weights; but for the gradient of the features.
     const double back = 3 * (SelfFlops(on) + RoundsFlops(on) + PoolsFlops(on)) - on.nodes * LayerFlops(kSelf);
-    const double arenas = kShared ? 0
-                                  : BlockBytes(sizes_.backward_blocks, on,
-                                               BackwardArenaFloats(plan_, max_nodes_, sizes_.body_threads));
+    const double arenas =
+        kShared ? 0
+                : BlockBytes(sizes_.backward_blocks, on, BackwardArenaFloats(plan_, max_nodes_, sizes_.body_threads));
     return {again + back, 2 * WeightBytes(false) + load_.input_bytes + arenas + HandedBytes(on) +
                               BlockBytes(sizes_.backward_blocks, on, ScratchFloats(plan_, max_nodes_)) +
                               sizes_.backward_blocks * static_cast<double>(plan_.body_parameters) * kFloat};
@@ -156,7 +158,8 @@ UpdateLoad LoadOf(const CompactGraphs& graphs, std::span<const EpisodeSource> ep
     ++on.count;
     on.nodes += nodes;
   }
-  load.input_bytes = static_cast<double>(graphs.bytes().size() + BatchBytes(CapacityFor(graphs, episodes, states.size())));
+  load.input_bytes =
+      static_cast<double>(graphs.bytes().size() + BatchBytes(CapacityFor(graphs, episodes, states.size())));
   return load;
 }
 

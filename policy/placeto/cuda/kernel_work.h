@@ -27,8 +27,8 @@ struct UpdateLoad {
     double count = 0;
     double nodes = 0;  // Of the graphs of all states, one after the other
   };
-  States small;  // States whose graph fits in shared memory
-  States large;  // The others
+  States small;            // States whose graph fits in shared memory
+  States large;            // The others
   double input_bytes = 0;  // Of the graphs and the batch
 };
 UpdateLoad LoadOf(const CompactGraphs& graphs, std::span<const EpisodeSource> episodes,

@@ -5,7 +5,9 @@
 #include <cuda_runtime_api.h>
 
 #include <algorithm>
+#include <optional>
 
+#include "common/command_line.h"
 #include "common/error.h"
 #include "tools/bench/cuda/gpu_bench.h"
 
@@ -44,10 +46,10 @@ Peaks PeaksOfDevice() {
   const double units = major == 8 && attribute(cudaDevAttrComputeCapabilityMinor) == 0 ? 64 : 128;
   constexpr double kHzOfKhz = 1e3;
   constexpr double kBitsOfByte = 8;
-  return {attribute(cudaDevAttrMultiProcessorCount) * units * 2 * attribute(cudaDevAttrClockRate) * kHzOfKhz,
-          // Memory moves two values in a cycle.
-          2 * attribute(cudaDevAttrMemoryClockRate) * kHzOfKhz * attribute(cudaDevAttrGlobalMemoryBusWidth) /
-              kBitsOfByte};
+  const double operations = 2 * units * attribute(cudaDevAttrMultiProcessorCount);    // In a cycle
+  const double moved = 2 * attribute(cudaDevAttrGlobalMemoryBusWidth) / kBitsOfByte;  // Twice in a cycle
+  return {operations * attribute(cudaDevAttrClockRate) * kHzOfKhz,
+          moved * attribute(cudaDevAttrMemoryClockRate) * kHzOfKhz};
 }
 
 nlohmann::json TimeKernels(gpu::UpdateCuda& update, const GpuBatch& batch, const Peaks& peaks) {
@@ -99,7 +101,7 @@ int RunCudaBench(int argc, char** argv) {
   CLI::App app{"Measures the learner's update on a GPU, and each of its kernels."};
   GpuBenchOptions options;
   AddGpuBenchOptions(options, app);
-  CLI11_PARSE(app, argc, argv);
+  if (const std::optional<int> exit_code = ParseCommandLine(app, argc, argv)) return *exit_code;
   return PrintMeasured([&] { return MeasureUpdate(options); });
 }
 

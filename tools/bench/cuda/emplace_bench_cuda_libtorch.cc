@@ -5,7 +5,9 @@
 #include <cuda_runtime_api.h>
 
 #include <algorithm>
+#include <optional>
 
+#include "common/command_line.h"
 #include "common/error.h"
 #include "policy/placeto/reference/placeto_net.h"
 #include "tools/bench/cuda/gpu_bench.h"
@@ -69,7 +71,7 @@ int RunLibTorchBench(int argc, char** argv) {
   CLI::App app{"Measures the learner's update on a GPU against LibTorch on the same GPU."};
   GpuBenchOptions options;
   AddGpuBenchOptions(options, app);
-  CLI11_PARSE(app, argc, argv);
+  if (const std::optional<int> exit_code = ParseCommandLine(app, argc, argv)) return *exit_code;
   return PrintMeasured([&] { return MeasureAgainstLibTorch(options); });
 }
 

@@ -1,8 +1,10 @@
-// Measures what a rank pays for NCCL where it is the only one: the time to set NCCL up, and of an exchange of a gradient
-// (GatherShards and Broadcast) by its size. With no other rank, all of it is overhead. Prints one JSON document; where
-// there is no GPU, one line.
+// Measures what a rank pays for NCCL where it is the only one: the time to set NCCL up, and of an exchange of a
+// gradient (GatherShards and Broadcast) by its size. With no other rank, all of it is overhead. Prints one JSON
+// document; where there is no GPU, one line.
 #include <chrono>
+#include <optional>
 
+#include "common/command_line.h"
 #include "common/error.h"
 #include "learner/ranks/nccl_collective.h"
 #include "tools/bench/cuda/gpu_bench.h"
@@ -44,7 +46,7 @@ nlohmann::json MeasureNccl() {
 
 int RunNcclBench(int argc, char** argv) {
   CLI::App app{"Measures an exchange of gradients by NCCL with one rank."};
-  CLI11_PARSE(app, argc, argv);
+  if (const std::optional<int> exit_code = ParseCommandLine(app, argc, argv)) return *exit_code;
   return PrintMeasured(MeasureNccl);
 }
 

@@ -193,7 +193,8 @@ TEST_F(PlacetoCudaGpu, TimedKernelsMakeTheSameUpdates) {
     plain.Collect(expected);
   }
   gpu::UpdateCuda timed(shape, batch.graph_pointers(), weights.values);
-  const std::vector<gpu::KernelTime> times = timed.TimeKernels(batch.sources(), batch.states, kScalars);  // Two updates.
+  const std::vector<gpu::KernelTime> times =
+      timed.TimeKernels(batch.sources(), batch.states, kScalars);  // Two updates.
   EXPECT_EQ(std::ssize(times), 10);
   for (const gpu::KernelTime& time : times) EXPECT_GT(time.us, 0) << time.work.kernel;
   std::vector<float> values(weights.values.size());
