@@ -13,7 +13,7 @@ from learner_run import ROOT, add_run_options, at_least_one, learner_run
 
 SETTLE_S = 2.0    # The evaluation of the first policy runs beside it.
 STRETCH_S = 1.0
-GIVE_UP_S = 60.0  # Without the samples by then, something is wrong.
+GIVE_UP_S = 60.0  # From when the actors have been started: without the samples by then, something is wrong.
 SETTINGS = ["training.iterations=1000000", "evaluation.every=0"]
 
 
@@ -40,9 +40,9 @@ def rates(updates, settle_s=SETTLE_S, stretch_s=STRETCH_S):
 
 def measure(actors, seconds, binaries, sets):
     wanted = max(1, round((seconds - SETTLE_S) / STRETCH_S))
-    deadline = time.monotonic() + GIVE_UP_S
     samples = []
     with learner_run(binaries, ROOT / "configs/ptb.yaml", [*SETTINGS, *sets], actors) as run:
+        deadline = time.monotonic() + GIVE_UP_S
         while len(samples) < wanted:
             if run.learner.poll() is not None or time.monotonic() > deadline:
                 run.fail(f"the run made {len(samples)} of {wanted} samples")
