@@ -200,23 +200,37 @@ SECTIONS = {
 }
 
 
-def measure_all(keys, programs):
+def measure_sections(keys, place):
     sections = {}
-    with tempfile.TemporaryDirectory(prefix="emplace-gpu-") as work:
-        place = Place(programs, pathlib.Path(work))
-        for key in keys:
-            start = time.monotonic()
-            outcome = {}
-            try:
-                place.begin(SECTIONS[key])
-                outcome["result"] = SECTIONS[key].measure(place)
-            except NotMeasured as why:
-                outcome["not_measured"] = str(why)
-            except (json.JSONDecodeError, OSError, LookupError) as error:
-                outcome["not_measured"] = f"what it printed makes no sense: {error!r}"
-            sections[key] = {"commands": place.commands, "seconds": round(time.monotonic() - start, 1), **outcome}
-            print(f"{key}: {outcome.get('not_measured', 'measured')} ({sections[key]['seconds']} s)", file=sys.stderr, flush=True)
+    for key in keys:
+        start = time.monotonic()
+        outcome = {}
+        try:
+            place.begin(SECTIONS[key])
+            outcome["result"] = SECTIONS[key].measure(place)
+        except NotMeasured as why:
+            outcome["not_measured"] = str(why)
+        except (json.JSONDecodeError, OSError, LookupError) as error:
+            outcome["not_measured"] = f"what it printed makes no sense: {error!r}"
+        sections[key] = {"commands": place.commands, "seconds": round(time.monotonic() - start, 1), **outcome}
+        print(f"{key}: {outcome.get('not_measured', 'measured')} ({sections[key]['seconds']} s)", file=sys.stderr, flush=True)
     return sections
+
+
+def measure(keys, programs, gpu):
+    """The document. programs: a build folder, or a pack."""
+    with tempfile.TemporaryDirectory(prefix="emplace-gpu-") as folder:
+        folder = pathlib.Path(folder)
+        (folder / "work").mkdir()
+        if programs.is_file():
+            (folder / "pack").mkdir()
+            subprocess.run(["tar", "-xzf", programs, "-C", folder / "pack"], check=True)
+            programs = folder / "pack"
+            commit = (programs / "commit").read_text().strip()
+        else:
+            commit = report.commit()
+        return {"format": FORMAT, "date": datetime.date.today().isoformat(), **gpu, "processor": report.processor(),
+                "cores": os.cpu_count(), "commit": commit, "sections": measure_sections(keys, Place(programs, folder / "work"))}
 
 
 def read_document(path):
@@ -232,7 +246,7 @@ def read_document(path):
 
 def main():
     parser = argparse.ArgumentParser(prog="gpu.sh", description=__doc__)
-    parser.add_argument("programs", metavar="DIR", nargs="?", type=pathlib.Path, help="a pack, or a build folder of the preset cuda")
+    parser.add_argument("programs", metavar="PACK", nargs="?", type=pathlib.Path, help="what gpu.sh --pack has made, or a build folder of the preset cuda")
     parser.add_argument("--write", action="store_true", help="fill the table in docs/speed.md")
     parser.add_argument("--only", nargs="+", choices=SECTIONS, metavar="KEY", help=f"measure these alone: {', '.join(SECTIONS)}")
     parser.add_argument("--from", dest="source", type=pathlib.Path, metavar="FILE", help="take this document, and measure nothing")
@@ -248,13 +262,10 @@ def main():
             print(f"gpu.sh: there is no NVIDIA GPU, nothing was measured: {why}", file=sys.stderr)
             return NO_GPU
         built = ROOT / "build-cuda"
-        programs = (options.programs or (built / "pack" if (built / "pack").is_dir() else built)).resolve()
-        if not (programs / "bin").is_dir():
+        programs = (options.programs or (built / "gpu.tar.gz" if (built / "gpu.tar.gz").exists() else built)).resolve()
+        if not (programs.is_file() or (programs / "bin").is_dir()):
             parser.error(f"there are no programs in {programs}: make them by tools/bench/gpu.sh --pack")
-        packed = programs / "commit"
-        document = {"format": FORMAT, "date": datetime.date.today().isoformat(), **gpu, "processor": report.processor(),
-                    "cores": os.cpu_count(), "commit": packed.read_text().strip() if packed.exists() else report.commit(),
-                    "sections": measure_all(options.only or SECTIONS, programs)}
+        document = measure(options.only or SECTIONS, programs, gpu)
         print(json.dumps(document, indent=1))
     if options.write:
         gpu_table.write(document, PAGE)

@@ -1,16 +1,18 @@
 #!/usr/bin/env python3
-"""Puts what tools/bench/gpu.sh runs into a small folder that can be carried to a computer with a GPU.
+"""Puts what tools/bench/gpu.sh runs into a small archive that can be carried to a computer with a GPU.
 
 Into bin/ and tests/ go the programs, stripped; into lib/ the libraries that they need, but for those of the C and C++ runtime,
 which are the computer's, and those of the torch wheel (LibTorch, CUDA, NCCL), which are several GB. The file `commit` says what
 was built.
-Usage: tools/bench/gpu_pack.py BUILD FOLDER
+Usage: tools/bench/gpu_pack.py BUILD ARCHIVE.tar.gz
 """
 import pathlib
 import re
 import shutil
 import subprocess
 import sys
+import tarfile
+import tempfile
 
 import report
 
@@ -38,12 +40,9 @@ def libraries(ldd, program):
     return paths
 
 
-def pack(build, folder):
-    if folder.exists() and any(folder.iterdir()) and not (folder / "bin").is_dir():
-        sys.exit(f"gpu_pack.py: {folder} is neither empty nor a pack")
+def gather(build, folder):
     for part in ("bin", "tests", "lib"):
-        shutil.rmtree(folder / part, ignore_errors=True)
-        (folder / part).mkdir(parents=True)
+        (folder / part).mkdir()
     for name in PROGRAMS:
         program = build / name
         if not program.exists():
@@ -58,11 +57,13 @@ def pack(build, folder):
 
 def main():
     if len(sys.argv) != 3:
-        sys.exit("usage: tools/bench/gpu_pack.py BUILD FOLDER")
-    build, folder = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2])
-    pack(build, folder)
-    files = [path for path in folder.rglob("*") if path.is_file()]
-    print(f"{folder}: {len(files)} files, {sum(path.stat().st_size for path in files) / 2**20:.1f} MiB")
+        sys.exit("usage: tools/bench/gpu_pack.py BUILD ARCHIVE.tar.gz")
+    build, archive = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2])
+    with tempfile.TemporaryDirectory(prefix="emplace-pack-") as folder:
+        gather(build, pathlib.Path(folder))
+        with tarfile.open(archive, "w:gz", compresslevel=6) as packed:
+            packed.add(folder, arcname=".")
+    print(f"{archive}: {archive.stat().st_size / 2**20:.1f} MiB")
 
 
 if __name__ == "__main__":

@@ -52,13 +52,14 @@ class GpuScript(unittest.TestCase):
         self.program("pack/bin/emplace-bench-nccl", "echo started; echo 'first line' >&2; echo \"$0: no libnccl.so.2\" >&2; exit 127")
         self.program("pack/bin/emplace-bench-cuda-libtorch", "echo never")
         (self.folder / "pack/commit").write_text("abc\n")
-        code, out, errors = self.gpu(self.folder / "pack", "--only", "kernels_512", "nccl", "update_512", "kind_placeto")
+        subprocess.run(["tar", "-czf", self.folder / "pack.tar.gz", "-C", self.folder / "pack", "."], check=True)
+        code, out, errors = self.gpu(self.folder / "pack.tar.gz", "--only", "kernels_512", "nccl", "update_512", "kind_placeto")
         self.assertEqual(code, 0, errors)
         document = json.loads(out)
         self.assertEqual([document[key] for key in ("gpu", "driver", "commit")], ["NVIDIA Made-Up, with a comma", "1.2.3", "abc"])
         sections = document["sections"]
         self.assertEqual(sections["kernels_512"]["result"]["states"], 512)
-        self.assertEqual(sections["kernels_512"]["result"]["folder"].split(":")[0], str(self.folder / "pack/lib"))
+        self.assertRegex(sections["kernels_512"]["result"]["folder"], "/pack/lib(:|$)")
         self.assertEqual(sections["kernels_512"]["commands"], ["bin/emplace-bench-cuda --states 512"])
         self.assertEqual(sections["nccl"]["not_measured"], "bin/emplace-bench-nccl: no libnccl.so.2")
         self.assertIn("torch", sections["update_512"]["not_measured"])
@@ -117,11 +118,10 @@ class Pack(unittest.TestCase):
         with self.assertRaisesRegex(SystemExit, "needs libzmq.so.5"):
             gpu_pack.libraries("\tlibzmq.so.5 => not found\n", "x")
 
-    def test_no_folder_of_something_else_is_cleared(self):
+    def test_a_program_that_was_not_built_is_an_error(self):
         with tempfile.TemporaryDirectory() as folder:
-            (pathlib.Path(folder) / "precious").touch()
-            with self.assertRaisesRegex(SystemExit, "neither empty nor a pack"):
-                gpu_pack.pack(pathlib.Path("build"), pathlib.Path(folder))
+            with self.assertRaisesRegex(SystemExit, "there is no nowhere/bin/emplace"):
+                gpu_pack.gather(pathlib.Path("nowhere"), pathlib.Path(folder))
 
 
 if __name__ == "__main__":
