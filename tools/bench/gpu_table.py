@@ -14,7 +14,8 @@ def number(value):
 
 def tests(result):
     failed = f", {len(result['failed'])} failed ({', '.join(result['failed'])})" if result["failed"] else ""
-    return f"{result['passed']} passed{failed}"
+    skipped = f", {result['skipped']} skipped" if result["skipped"] else ""
+    return f"{result['passed']} passed{failed}{skipped}"
 
 
 def update(result):

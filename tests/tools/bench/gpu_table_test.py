@@ -37,7 +37,7 @@ class Text(unittest.TestCase):
         lines = gpu_table.text(document())
         self.assertEqual(cells(lines, "An update of 512 states of"),
                          ["6.12 times LibTorch: 1,230,000 against 202,000 states/s", "5 times LibTorch", "`bin/bench --states 512`"])
-        self.assertEqual(cells(lines, "Tests of the learner's engine")[0], "3 passed, 1 failed (A.b)")
+        self.assertEqual(cells(lines, "Tests of the learner's engine")[0], "3 passed, 1 failed (A.b), 1 skipped")
         self.assertEqual(lines[0], "Measured on 2026-01-02 on one NVIDIA Made-Up, driver 1.2.3, beside 3 cores of some, commit abc.")
 
     def test_what_was_not_measured_says_why(self):
