@@ -171,7 +171,8 @@ def executor(place):
     place.program("bin/emplace", "costs", "--costs", "costs.csv", "--graph", graph, "--out", "measured.graph.json")
     measured = ("--graph", "measured.graph.json", "--devices", "measured.yaml")
     place.program("bin/emplace", "place", *measured, "--method", "single", "--out", "placement.json")
-    return json.loads(place.program("bin/emplace-hardware", "run", *measured, "--placement", "placement.json", "--json"))
+    return json.loads(place.program("bin/emplace-hardware", "run", *measured, "--placement", "placement.json", "--steps", "20",
+                                    "--warmup", "5", "--json"))
 
 
 @dataclasses.dataclass(frozen=True)
