@@ -13,7 +13,7 @@ class BestPolicy {
  public:
   // Goes on from the best policy that `store` holds, if there is one: its own metadata say how good it is, for it is
   // written before the checkpoint that would. take_last: each policy counts as better than those before it
-  // (VersionChoice::kLast). REQUIRES: store outlives it.
+  // (Workload::takes_last). REQUIRES: store outlives it.
   BestPolicy(const CheckpointStore& store, bool take_last);
 
   // Writes the policy to the store when it does better on the validation graphs than all before: what does not fit in

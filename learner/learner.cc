@@ -308,7 +308,7 @@ void Run::Train() {
   clock_.emplace(seconds_before_);
   metrics_.emplace(dir_.folder(), updates_before);
   progress_.emplace(config_, updates_before, seconds_before_);
-  best_.emplace(store_, workload_.choice == VersionChoice::kLast);
+  best_.emplace(store_, workload_.takes_last);
   plateau_.emplace(Plateau::Options{.patience = config_.evaluation.patience,
                                     .min_gain = config_.evaluation.min_gain,
                                     .first_update = config_.training.entropy_decay_updates,

@@ -34,6 +34,8 @@ class WorkloadBuilder {
       AddFamily();
     }
     if (workload_.validation.empty()) ChooseWithoutValidation();
+    workload_.takes_last =
+        workload_.choice == VersionChoice::kLast || config_.evaluation.final_policy == FinalPolicy::kLast;
     return std::move(workload_);
   }
 
@@ -112,6 +114,9 @@ class WorkloadBuilder {
 const char* ValidationName(VersionChoice choice) { return ValidatesOnOthers(choice) ? "validation" : "training"; }
 
 std::string DescribeChoice(const Workload& workload) {
+  if (workload.takes_last && workload.choice != VersionChoice::kLast) {
+    return "the run ends with the last policy, as evaluation.final_policy says";
+  }
   switch (workload.choice) {
     case VersionChoice::kValidation:
       return "the run ends with the policy that is best on the validation graphs";

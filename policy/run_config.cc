@@ -310,6 +310,10 @@ FieldTable<EvaluationConfig> EvaluationFields() {
   t.Field("every", &EvaluationConfig::every)
       .Range(0, kMany)
       .Help("Number of updates between two evaluations. 0: only one evaluation, at the end.");
+  t.Field("final_policy", &EvaluationConfig::final_policy, {{FinalPolicy::kBest, "best"}, {FinalPolicy::kLast, "last"}})
+      .Help(
+          "Which policy a run ends with: best, of all evaluations on the validation graphs; or last, for evaluations "
+          "are simulated, and of what was learned from measured rewards they know nothing.");
   t.Field("patience", &EvaluationConfig::patience)
       .Range(0, 1e6)
       .Help(

@@ -114,8 +114,12 @@ struct HardwareConfig {
   double tolerance = 1.5;
 };
 
+// Which policy a run ends with.
+enum class FinalPolicy { kBest, kLast };
+
 struct EvaluationConfig {
   int64_t every = 50;
+  FinalPolicy final_policy = FinalPolicy::kBest;
   int64_t patience = 10;
   double min_gain = 0.01;
 };

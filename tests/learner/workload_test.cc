@@ -77,10 +77,21 @@ TEST_F(WorkloadTest, OfManyTrainingGraphsSomeAreHeldOut) {
 TEST_F(WorkloadTest, OfFewTrainingGraphsTheLastVersionIsTaken) {
   const Workload workload = Build(9, 0);
   EXPECT_EQ(workload.choice, VersionChoice::kLast);
+  EXPECT_TRUE(workload.takes_last);
   EXPECT_EQ(workload.train.size(), 9U);
   EXPECT_EQ(workload.NumValidation(), 0U);
   EXPECT_THAT(DescribeChoice(workload), HasSubstr("ends with the last policy"));
   EXPECT_STREQ(ValidationName(workload.choice), "training");
+}
+
+TEST_F(WorkloadTest, TheConfigurationMayAskForTheLastVersion) {
+  EXPECT_FALSE(Build(12, 1).takes_last);
+  config_.evaluation.final_policy = FinalPolicy::kLast;
+  const Workload workload = Build(12, 1);
+  EXPECT_TRUE(workload.takes_last);
+  EXPECT_EQ(workload.choice, VersionChoice::kValidation);
+  EXPECT_EQ(workload.NumValidation(), 1U);
+  EXPECT_THAT(DescribeChoice(workload), HasSubstr("ends with the last policy, as evaluation.final_policy says"));
 }
 
 TEST_F(WorkloadTest, OneGraphIsASearch) {

@@ -28,6 +28,8 @@ FIRST = "before that"
 TRAIN = 4  # Training graphs.
 # A trained policy goes on with the entropy that it ended with.
 GOING_ON = {"training.entropy_start": 0.07, "training.entropy_end": 0.07}
+# Many episodes of few steps each: an update takes the mean of noise as well. Nothing else needs the time between windows.
+MEASURING = {"hardware.steps": 2, "hardware.share": 1}
 ROOFLINE, PROFILED = "auto, roofline costs", "auto, measured costs"
 
 
@@ -59,9 +61,14 @@ def train_each(arguments):
     for row, (actors, hardware) in ARMS.items():
         for seed in arguments.seeds:
             run(row, seed, "measured" if hardware else "simulated",
-                {**GOING_ON, "policy.initial": runs[FIRST][seed]["run_dir"] / "policy.safetensors",
+                {**GOING_ON, **(MEASURING if hardware else {}), "policy.initial": runs[FIRST][seed]["run_dir"] / "policy.safetensors",
                  "training.max_minutes": arguments.minutes}, actors, hardware)
     return runs
+
+
+def last_policy(result):
+    """The policy that a run came to in the end; the one that does best in simulations would be that of its start."""
+    return max((result["run_dir"] / "checkpoints").glob("update_*")) / "policy.safetensors"
 
 
 def placements_of(graph, devices, runs, arguments, folder):
@@ -81,7 +88,8 @@ def placements_of(graph, devices, runs, arguments, folder):
     place(PROFILED, None, measured, profiled)
     for row, by_seed in runs.items():
         for seed, result in by_seed.items():
-            place(row, seed, graph, devices, "--method", "policy", "--policy", result["run_dir"] / "policy.safetensors")
+            policy = result["run_dir"] / "policy.safetensors" if row == FIRST else last_policy(result)
+            place(row, seed, graph, devices, "--method", "policy", "--policy", policy)
     return files
 
 
