@@ -27,7 +27,6 @@ main() {
   source "$root/launch/lib/$mode.sh" || exit 1
   read_nodes
   build
-  mkdir -p "$run_dir/logs" || exit 1
   run
 }
 main "$@"

@@ -362,12 +362,15 @@ void Run::Train() {
 }  // namespace
 
 void RunLearner(const LearnerOptions& options, const std::atomic<bool>& interrupted) {
+  // Before its folder is made, so that a configuration that is refused leaves nothing behind.
+  std::optional<RunConfig> config;
+  if (!options.resume) config = LoadRunConfig(options.config, options.overrides);
   const RunDirectory dir(options.run_dir, options.resume, kPredecessorTimeout, interrupted);
   // A resumed run keeps its own configuration, so that it is the same run; --set still changes it.
-  const RunConfig config = LoadRunConfig(options.resume ? dir.config() : options.config, options.overrides);
+  if (options.resume) config = LoadRunConfig(dir.config(), options.overrides);
   LogToFile(dir.log().string());
   LineWriter out(STDOUT_FILENO);
-  Run run(dir, config, options, interrupted, out);
+  Run run(dir, *config, options, interrupted, out);
   run.Train();
 }
 

@@ -116,12 +116,13 @@ check_arguments() {
   fi
 }
 
-# The number that the configuration has for a key, "section.key", or else the default. A run that goes on has a configuration of its
-# own.
+# The file that counts: a run that goes on has a configuration of its own.
+configuration_file() { [[ ${#resume[@]} -gt 0 && -f $run_dir/config.yaml ]] && echo "$run_dir/config.yaml" || echo "$config"; }
+
+# The number that the configuration has for a key, "section.key", or else the default.
 configured_number() {  # configured_number KEY DEFAULT
-  local file=$config number setting
-  [[ ${#resume[@]} -eq 0 || ! -f $run_dir/config.yaml ]] || file=$run_dir/config.yaml
-  number=$(sed 's/#.*//' "$file" | grep -oE "\\b${1#*.}: *[0-9]+" | grep -oE '[0-9]+$' | tail -n 1)
+  local number setting
+  number=$(sed 's/#.*//' "$(configuration_file)" | grep -oE "\\b${1#*.}: *[0-9]+" | grep -oE '[0-9]+$' | tail -n 1)
   for setting in "${sets[@]}"; do
     [[ $setting != $1=* ]] || number=${setting#*=}
   done
@@ -143,8 +144,9 @@ rank_nodes() {
   echo $(((ranks + each - 1) / each))
 }
 
-# The learner would say so too, but later than is good for a queue, or for the keys that are there.
-refuse_second_run() {
+# What the learner would refuse too, but later than is good for a queue, or for the keys that are there, or would be left there.
+refuse_bad_run() {
+  "$bin/emplace" inspect "$(configuration_file)" "${sets[@]}" "${rank_sets[@]}" >/dev/null || exit 2
   [[ ${#resume[@]} -gt 0 || ! -e $run_dir/config.yaml ]] && return
   echo "cluster.sh: $run_dir: holds a run already, expected another --dir, or --resume to go on with it" >&2
   exit 2

@@ -107,9 +107,9 @@ read_nodes() { command -v sbatch >/dev/null || bad_usage "--slurm needs sbatch, 
 
 run() {
   local out_size err_size
+  refuse_bad_run
+  mkdir -p "$run_dir/logs" || exit 1
   config=$(realpath "$config") run_dir=$(realpath "$run_dir")  # The job may have another working directory.
-  "$bin/emplace" inspect "$config" >/dev/null || exit 2
-  refuse_second_run
   # A job that goes on appends.
   touch "$run_dir/logs/job.out" "$run_dir/logs/job.err"
   out_size=$(stat -c %s "$run_dir/logs/job.out") err_size=$(stat -c %s "$run_dir/logs/job.err")

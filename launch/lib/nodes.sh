@@ -107,10 +107,11 @@ fill_slots() {
 }
 
 run_on_nodes() {
-  config=$(realpath "$config") run_dir=$(realpath "$run_dir")  # There they have another working directory.
   (( $(rank_nodes) <= ${#nodes[@]} )) ||
     bad_usage "$ranks ranks with --ranks-per-node $ranks_per_node need $(rank_nodes) nodes, expected at most ${#nodes[@]}, as many as there are"
-  refuse_second_run
+  refuse_bad_run
+  mkdir -p "$run_dir/logs" || exit 1
+  config=$(realpath "$config") run_dir=$(realpath "$run_dir")  # There they have another working directory.
   make_keys
   preflight_nodes
   fill_slots

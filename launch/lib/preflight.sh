@@ -152,11 +152,12 @@ preflight_nodes() {
   (( ! checks_failed )) || nothing_started
 }
 
-# This machine alone, before a local run: what was just built is here, so only what may be in the way; silent when nothing is.
+# This machine alone, before a local run: what was just built is here, and the learner makes the run directory, or says why it cannot;
+# so only the port may be in the way. Silent when it is not.
 preflight_here() {
   local nodes=("this machine") port
   port=$(configured_port)
   (( port > 0 )) || port=""
-  read_facts 0 <(bash "$root/launch/lib/probe.sh" "" "" "$run_dir" "" "" "$port" "")
-  ! { check_directory; check_port; } | grep FAILED || nothing_started
+  read_facts 0 <(bash "$root/launch/lib/probe.sh" "" "" "" "" "" "$port" "")
+  ! check_port | grep FAILED || nothing_started
 }

@@ -137,6 +137,8 @@ refused "a damaged graph" "half.graph.json" "$emplace" place --graph "$work/half
 refused "a damaged policy" "half.safetensors" "$emplace" inspect "$work/half.safetensors"
 refused "a policy for two devices on four" "2 devices" "$emplace" place --graph "$graph" --devices configs/clusters/k80x4.yaml --policy "$work/run/policy.safetensors"
 refused "a misspelt key" "typo.yaml:1:12" launch/cluster.sh "$work/typo.yaml" --dir "$work/typo"
+refused "a value out of range" "training.epochs is 0" launch/cluster.sh configs/smoke.yaml --dir "$work/typo" --set training.epochs=0
+expect "a refused configuration leaves nothing" test ! -e "$work/typo"
 refused "a run directory in use" "holds a run already" launch/cluster.sh configs/smoke.yaml --dir "$work/run"
 refused "an address that cannot be bound" "network.bind is 'eth0'" launch/cluster.sh configs/smoke.yaml --dir "$work/again" --set network.bind=eth0
 expect "a good start where one has failed" launch/cluster.sh configs/smoke.yaml --dir "$work/again" --set training.iterations=5

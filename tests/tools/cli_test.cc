@@ -302,6 +302,17 @@ TEST_F(CliTest, InspectSaysWhatAFileIs) {
   EXPECT_EQ(what(StrCat(EMPLACE_CONFIGS, "/devices/k80.yaml")), "device kind (cost model)");
 }
 
+TEST_F(CliTest, InspectChecksAConfigurationWithReplacedValues) {
+  const std::string file = StrCat(EMPLACE_CONFIGS, "/smoke.yaml");
+  const Outcome outcome = Emplace(StrCat("inspect --json ", file, " --set name=other --set training.iterations=7"));
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_EQ(Json::parse(outcome.out).at("name"), "other");
+  EXPECT_EQ(Json::parse(outcome.out).at("iterations"), 7);
+  ExpectRefused(StrCat("inspect ", file, " --set training.iterations=-1"), "training.iterations is -1, expected");
+  ExpectRefused(StrCat("inspect ", file, " --set training.iteration=1"), "training.iteration");
+  ExpectRefused("inspect g.graph.json --set name=x", "g.graph.json:");
+}
+
 TEST_F(CliTest, InspectSaysWhetherAPolicyPools) {
   for (const bool pooling : {true, false}) {
     Write("policy.safetensors",

@@ -138,6 +138,16 @@ OrderedJson DescribeLinks(const Topology& topology) {
   return links;
 }
 
+OrderedJson DescribeConfiguration(const fs::path& path, const std::vector<std::string>& overrides) {
+  const RunConfig config = LoadRunConfig(path, overrides);
+  return {{"what", "run configuration"},
+          {"name", config.name},
+          {"family", config.workload.family},
+          {"devices", config.workload.devices},
+          {"iterations", config.training.iterations},
+          {"max_minutes", config.training.max_minutes}};
+}
+
 OrderedJson DescribeYaml(const fs::path& path) {
   const std::string text = ReadFile(path);
   YAML::Node root;
@@ -168,13 +178,7 @@ OrderedJson DescribeYaml(const fs::path& path) {
     const DeviceKind kind = LoadDeviceKind(path);
     return {{"what", "device kind (cost model)"}, {"kind", kind.name}};
   }
-  const RunConfig config = LoadRunConfig(path);
-  return {{"what", "run configuration"},
-          {"name", config.name},
-          {"family", config.workload.family},
-          {"devices", config.workload.devices},
-          {"iterations", config.training.iterations},
-          {"max_minutes", config.training.max_minutes}};
+  return DescribeConfiguration(path, {});
 }
 
 OrderedJson DescribeLines(const fs::path& path) {
@@ -240,8 +244,9 @@ void PrintText(const OrderedJson& value, int indent) {
   }
 }
 
-int Inspect(const std::string& path, bool json) {
-  const OrderedJson described = Describe(path);
+int Inspect(const std::string& path, const std::vector<std::string>& overrides, bool json) {
+  // What has values to replace can only be a configuration.
+  const OrderedJson described = overrides.empty() ? Describe(path) : DescribeConfiguration(path, overrides);
   if (json) {
     std::printf("%s\n", described.dump().c_str());
   } else {
@@ -255,6 +260,7 @@ int Inspect(const std::string& path, bool json) {
 void AddInspectCommand(CLI::App& app, std::function<int()>& run) {
   struct Arguments {
     std::string path;
+    std::vector<std::string> overrides;
     bool json = false;
   };
   auto args = std::make_shared<Arguments>();
@@ -265,8 +271,12 @@ void AddInspectCommand(CLI::App& app, std::function<int()>& run) {
           "File or folder to describe: a graph, cluster file, configuration, placement, policy, checkpoint, run "
           "directory, ...")
       ->required();
+  command
+      ->add_option("--set", args->overrides,
+                   "Replace a value of the configuration before it is checked, as section.key=value; may be repeated")
+      ->take_all();
   command->add_flag("--json", args->json, "Print the description as one JSON document");
-  command->callback([args, &run] { run = [args] { return Inspect(args->path, args->json); }; });
+  command->callback([args, &run] { run = [args] { return Inspect(args->path, args->overrides, args->json); }; });
 }
 
 }  // namespace emplace
