@@ -16,6 +16,7 @@
 #include "python/bindings/bindings.h"
 #include "python/bindings/interruptible.h"
 #include "simulator/engine/simulator.h"
+#include "simulator/engine/single_device.h"
 #include "simulator/engine/timeline_rows.h"
 #include "simulator/engine/trace_writer.h"
 #include "simulator/graph/placement.h"
@@ -128,6 +129,23 @@ nb::dict Run(const OpGraph& graph, const Cluster& cluster, const OnePlacement& p
   return result;
 }
 
+// What is to be known of a given placement: the fields of emplace.Plan that the simulator fills in.
+nb::dict Assess(const OpGraph& graph, const Cluster& cluster, const OnePlacement& placement,
+                const DeviceOrders& orders) {
+  const std::span ops(placement.data(), placement.shape(0));
+  CheckPlacement(graph, cluster, ops);
+  if (!orders.empty()) CheckOrders(graph, cluster, ops, orders);
+  const SimGraph sim = SimGraph::Compile(graph, cluster);
+  std::vector<int64_t> peak_bytes(static_cast<size_t>(sim.num_devices));
+  nb::dict result;
+  result["makespan_us"] = Simulator(sim, orders).MakespanAndPeak(ops, peak_bytes);
+  result["single_device_us"] = FindSingleDevice(sim).makespan_us;
+  result["lower_bound_us"] = LowerBoundUs(sim);
+  result["feasible"] = sim.Fits(peak_bytes);
+  result["peak_bytes"] = ToNumpy(std::move(peak_bytes));
+  return result;
+}
+
 std::string Trace(const OpGraph& graph, const Cluster& cluster, const OnePlacement& placement,
                   const DeviceOrders& orders) {
   const std::span ops(placement.data(), placement.shape(0));
@@ -154,10 +172,9 @@ void BindSimulation(nb::module_& module) {
              "Makespans [k] and peak bytes [k, D] of placements [k, n].");
   module.def("run", &Run, "graph"_a, "machine"_a, "placement"_a, "orders"_a,
              "The timeline of a placement [n]; transfers are (producer, from, to or -1, start, delivered, bytes).");
-  module.def(
-      "lower_bound_us",
-      [](const OpGraph& graph, const Cluster& cluster) { return LowerBoundUs(SimGraph::Compile(graph, cluster)); },
-      "graph"_a, "machine"_a, "No placement that fits the memory takes fewer microseconds; 0 where that is not known.");
+  module.def("assess", &Assess, "graph"_a, "machine"_a, "placement"_a, "orders"_a,
+             "What a plan says of a given placement [n]: its makespan and peaks [D], whether these fit the memory, the "
+             "makespan on the best single device, and a lower bound of all makespans.");
   module.def("trace", &Trace, "graph"_a, "machine"_a, "placement"_a, "orders"_a,
              "The timeline as Chrome trace events, JSON.");
   module.def("placement_to_json", &ToJson, "graph"_a, "machine"_a, "placement"_a, "orders"_a);

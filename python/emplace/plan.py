@@ -1,5 +1,4 @@
 """A placement with what is known about it."""
-import math
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -10,7 +9,7 @@ from emplace import _core, modules, timeline_svg
 from emplace.pipeline import BlockRow
 from emplace.placements import device_type, gpu_index, order_to_indices, order_to_names, to_array
 from emplace.reading import read_text
-from emplace.simulation import Timeline, run, simulate
+from emplace.simulation import Timeline, run
 
 _WIDTH = 900  # Of a picture, in pixels.
 
@@ -38,10 +37,8 @@ class Plan:
     def of(cls, graph: _core.Graph, machine: _core.Machine, placement, order=None) -> "Plan":
         """The plan of a placement [n] of one's own. Raises BadInput, which names the op, where it is not legal."""
         array = to_array(placement, (1,))
-        timeline = run(graph, machine, array, order)
-        memory = np.array([device.memory_bytes for device in machine.devices])
-        return cls(graph, machine, array, timeline.makespan_us, _single_device_us(graph, machine), _core.lower_bound_us(graph, machine),
-                   timeline.peak_bytes, bool((timeline.peak_bytes <= memory).all()), "", "", order=order)
+        found = _core.assess(graph, machine, array, order_to_indices(order, graph, machine))
+        return cls(graph, machine, array, **found, method="", found_by="", order=order)
 
     @classmethod
     def load(cls, path: str | os.PathLike, graph: _core.Graph, machine: _core.Machine) -> "Plan":
@@ -167,12 +164,3 @@ class Plan:
 
     def _order_indices(self) -> list[list[int]]:
         return order_to_indices(self.order, self.graph, self.machine)
-
-
-def _single_device_us(graph: _core.Graph, machine: _core.Machine) -> float:
-    """The makespan on the best single device, one that fits the memory if there is one; infinity where none may run every op."""
-    able = [index for index, device in enumerate(machine.devices) if not np.isnan(graph.cost_us(device.kind)).any()]
-    if not able:
-        return math.inf
-    found = simulate(graph, machine, np.repeat(np.array(able, dtype=np.int32)[:, None], len(graph), axis=1), threads=1)
-    return float(min(zip(~found.feasible, found.makespan_us, strict=True))[1])

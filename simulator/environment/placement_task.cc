@@ -9,7 +9,7 @@
 #include "common/error.h"
 #include "common/strings.h"
 #include "common/trajectory.h"
-#include "simulator/engine/simulator.h"
+#include "simulator/engine/single_device.h"
 #include "simulator/graph/grouping.h"
 
 namespace emplace {
@@ -17,33 +17,6 @@ namespace {
 
 // Of the coarsest search level.
 constexpr int32_t kFewestGroups = 16;
-
-bool RunsEverything(const SimGraph& sim, DeviceIndex device) {
-  for (int32_t o = 0; o < sim.num_ops; ++o) {
-    if (std::isnan(sim.BusyUs(o, device))) return false;
-  }
-  return true;
-}
-
-void FindSingleDevice(PlacementTask& task) {
-  task.single_device = -1;
-  task.single_device_us = std::numeric_limits<double>::infinity();
-  Simulator simulator(task.sim);
-  std::vector<int64_t> peak_bytes(static_cast<size_t>(task.sim.num_devices));
-  bool best_fits = false;
-  for (DeviceIndex device = 0; device < task.sim.num_devices; ++device) {
-    if (!RunsEverything(task.sim, device)) continue;
-    const std::vector<DeviceIndex> placement(static_cast<size_t>(task.sim.num_ops), device);
-    const double makespan_us = simulator.MakespanAndPeak(placement, peak_bytes);
-    const auto d = static_cast<size_t>(device);
-    const bool fits = peak_bytes[d] <= task.sim.memory_bytes[d];
-    const bool better = fits != best_fits ? fits : makespan_us < task.single_device_us;
-    if (task.single_device >= 0 && !better) continue;
-    task.single_device = device;
-    task.single_device_us = makespan_us;
-    best_fits = fits;
-  }
-}
 
 // -1: none.
 int32_t StageOf(const Op& op) {
@@ -165,7 +138,9 @@ PlacementTask PlacementTask::MakeForEpisodes(const OpGraph& graph, const Cluster
   const GroupedGraph grouped = GroupOps(graph, cluster, max_groups);
   task.group_of_op = grouped.group_of_op;
   task.groups = MakeGroupGraph(grouped, cluster.num_devices());
-  FindSingleDevice(task);
+  const SingleDevice single = FindSingleDevice(task.sim);
+  task.single_device = single.device;
+  task.single_device_us = single.makespan_us;
   return task;
 }
 

@@ -23,8 +23,7 @@ struct PlacementTask {
   SimGraph sim;
   std::vector<GroupIndex> group_of_op;  // [num_ops]
   GroupGraph groups;
-  // Makespan (us) on, and index of, the best single device: that with the least makespan of all that may run every op
-  // and fit the graph in memory, or, if none fits it, of all that may run every op. Infinity and -1 if there is none.
+  // Makespan (us) on, and index of, the best single device (single_device.h). Infinity and -1 if there is none.
   double single_device_us = 0;
   DeviceIndex single_device = 0;
   // For methods that place ops. Only Make fills these in, and actors do not get them.

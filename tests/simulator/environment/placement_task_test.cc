@@ -6,11 +6,9 @@
 #include <cmath>
 #include <cstring>
 #include <functional>
-#include <limits>
 
 #include "common/error.h"
 #include "simulator/engine/simulator.h"
-#include "tests/support/event_queue_oracle.h"
 #include "tests/support/random_task.h"
 #include "tests/support/trials.h"
 
@@ -80,31 +78,6 @@ TEST(PlacementTask, TheSingleDeviceIsTheOneThatMayRunEverything) {
   const PlacementTask task = SmallTask();
   EXPECT_EQ(task.single_device, 1);
   EXPECT_EQ(task.single_device_us, 60);  // 10 + 20 + 30, no overheads, no transfers
-}
-
-TEST(PlacementTask, SingleDeviceEqualsTheOracle) {
-  for (uint64_t seed = 0; seed < Trials(200); ++seed) {
-    Rng rng(seed);
-    const RandomTaskSource source = RandomSource(rng, {.restricted = seed % 2 == 0 ? 0.1 : 0});
-    const PlacementTask task = PlacementTask::Make(source.graph, source.cluster, 12);
-    double best_us = std::numeric_limits<double>::infinity();
-    bool best_fits = false;
-    for (size_t d = 0; d < source.cluster.devices.size(); ++d) {
-      const Device& device = source.cluster.devices[d];
-      if (!std::all_of(source.graph.ops().begin(), source.graph.ops().end(),
-                       [&](const Op& op) { return op.AllowedOn(device.kind); })) {
-        continue;
-      }
-      const Placement placement(source.graph.ops().size(), static_cast<DeviceIndex>(d));
-      const OracleRun run = SimulateByEventQueue(source.graph, source.cluster, placement);
-      const bool fits = run.peak_bytes[d] <= device.memory_bytes;
-      if (fits > best_fits || (fits == best_fits && run.makespan_us < best_us)) {
-        best_us = run.makespan_us;
-        best_fits = fits;
-      }
-    }
-    ASSERT_NEAR(task.single_device_us, best_us, 1e-9) << "seed " << seed;
-  }
 }
 
 TEST(PlacementTask, ExpandGivesEachOpTheDeviceOfItsGroup) {
