@@ -103,9 +103,7 @@ Simulation Simulate(const Graph& graph, const Machine& machine, const std::vecto
     Simulation result;
     result.peak_bytes.resize(cluster.devices.size());
     result.makespan_us = Simulator(sim, orders).MakespanAndPeak(placement, result.peak_bytes);
-    for (size_t d = 0; d < cluster.devices.size(); ++d) {
-      result.feasible = result.feasible && result.peak_bytes[d] <= cluster.devices[d].memory_bytes;
-    }
+    result.feasible = sim.Fits(result.peak_bytes);
     return result;
   });
 }
