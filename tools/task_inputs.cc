@@ -68,7 +68,7 @@ std::optional<PolicyWeights> LoadPolicyIfAny(const std::string& path) {
   return fs::is_directory(path) ? BestPolicy(path).weights : LoadPolicy(path);
 }
 
-int32_t MaxGroups(std::optional<int64_t> wanted, const std::optional<PolicyWeights>& policy) {
+int32_t MaxGroups(std::optional<int64_t> wanted, const PolicyWeights* policy) {
   constexpr int32_t kDefault = 128;
   if (wanted && (*wanted < 0 || *wanted > std::numeric_limits<int32_t>::max())) {
     throw BadInput(StrCat("max_groups is ", *wanted, ", expected a number of groups, or 0"));

@@ -20,8 +20,8 @@ std::vector<std::filesystem::path> FindGraphs(const std::vector<std::string>& pa
 std::optional<PolicyWeights> LoadPolicyIfAny(const std::string& path);
 
 // The most groups into which ops are merged, as GroupOps takes it: `wanted`, else the number with which the policy was
-// trained, else 128. Throws BadInput for one that is out of range.
-int32_t MaxGroups(std::optional<int64_t> wanted, const std::optional<PolicyWeights>& policy);
+// trained, else 128. policy: nullptr where there is none. Throws BadInput for one that is out of range.
+int32_t MaxGroups(std::optional<int64_t> wanted, const PolicyWeights* policy);
 
 // The number of threads: `wanted` if it is above 0, else one for each core.
 int Threads(int wanted);

@@ -109,7 +109,7 @@ class Episodes {
  private:
   static PlacementTask MakeTask(const OpGraph& graph, const Cluster& cluster, int32_t max_groups) {
     CheckKinds(graph, cluster);
-    return PlacementTask::MakeForEpisodes(graph, cluster, MaxGroups(max_groups, std::nullopt));
+    return PlacementTask::MakeForEpisodes(graph, cluster, MaxGroups(max_groups, nullptr));
   }
   static EnvironmentConfig MakeConfig(const std::string& start, const std::string& reward, double memory_penalty,
                                       double memory_penalty_cap) {

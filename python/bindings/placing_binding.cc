@@ -76,13 +76,12 @@ nb::dict Place(const OpGraph& graph, const Cluster& cluster, const std::string& 
   }
   LatestProgress latest;
   options.progress = [&](const SearchProgress& now) { latest.Set(now); };
-  const PlaceRequest request = {
-      .graph_source = graph.name(),
-      .devices_source = "the machine",
-      .method = method_name,
-      .order = OrderAsked(order, options),
-      .objective = options.objective,
-      .max_groups = MaxGroups(max_groups, policy ? std::optional(policy->weights) : std::nullopt)};
+  const PlaceRequest request = {.graph_source = graph.name(),
+                                .devices_source = "the machine",
+                                .method = method_name,
+                                .order = OrderAsked(order, options),
+                                .objective = options.objective,
+                                .max_groups = MaxGroups(max_groups, policy ? &policy->weights : nullptr)};
   std::optional<PlacedGraph> placed;
   const auto work = [&](const std::atomic<bool>& stop) {
     options.stop = &stop;

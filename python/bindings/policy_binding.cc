@@ -46,7 +46,7 @@ std::vector<uint8_t> DevicesOfGroups(const GroupGraph& groups, const Devices& de
 NumpyArray<float> Logits(const LoadedPolicy& policy, const OpGraph& graph, const Cluster& cluster, const Devices& start,
                          const Devices& choices, std::optional<int64_t> max_groups) {
   CheckPolicyFits(policy.weights, policy.source, cluster, "the machine");
-  const auto task = PlacementTask::MakeForEpisodes(graph, cluster, MaxGroups(max_groups, policy.weights));
+  const auto task = PlacementTask::MakeForEpisodes(graph, cluster, MaxGroups(max_groups, &policy.weights));
   const std::vector<uint8_t> begin = DevicesOfGroups(task.groups, start, "start");
   const std::vector<uint8_t> chosen = DevicesOfGroups(task.groups, choices, "choices");
   const auto player = MakePlayer(policy.weights);

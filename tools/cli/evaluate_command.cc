@@ -65,7 +65,7 @@ EvaluationPlan MakePlan(const EvaluateArguments& args) {
     UsePolicy(*policy, plan.options);
     plan.policy_version = policy->version;
   }
-  plan.max_groups = MaxGroups(args.max_groups, policy);
+  plan.max_groups = MaxGroups(args.max_groups, policy ? &*policy : nullptr);
   plan.graphs = FindGraphs(args.graphs, args.split);
   return plan;
 }

@@ -97,7 +97,7 @@ int Place(const PlaceArguments& args) {
                                          .method = args.method,
                                          .order = order,
                                          .objective = options.objective,
-                                         .max_groups = MaxGroups(args.max_groups, policy)},
+                                         .max_groups = MaxGroups(args.max_groups, policy ? &*policy : nullptr)},
                                         *method);
   line.reset();
   const auto& [task, result, found, chosen, found_by, lower_bound_us, seconds] = placed;

@@ -78,7 +78,7 @@ Plan Place(const Graph& graph, const Machine& machine, const PlaceOptions& asked
                                      .devices_source = "the machine",
                                      .method = asked.method,
                                      .order = order,
-                                     .max_groups = MaxGroups(asked.max_groups, policy)},
+                                     .max_groups = MaxGroups(asked.max_groups, policy ? &*policy : nullptr)},
                                     *MakeMethod(asked.method, options));
     return Plan{.placement = std::move(placed.chosen.placement),
                 .orders = std::move(placed.chosen.orders),

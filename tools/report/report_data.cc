@@ -56,7 +56,7 @@ OrderedJson PlacedFromFiles(const ReportInputs& inputs) {
   const OpGraph graph = LoadGraph(inputs.graph);
   const Cluster cluster = LoadCluster(inputs.devices);
   const auto [placement, orders] = LoadOrderedPlacement(inputs.placement, graph, cluster);
-  OrderedJson placed = PlacedGraphToJson(graph, cluster, placement, MaxGroups(inputs.max_groups, std::nullopt), orders);
+  OrderedJson placed = PlacedGraphToJson(graph, cluster, placement, MaxGroups(inputs.max_groups, nullptr), orders);
   placed["placed_by"] = inputs.placement;
   return placed;
 }
@@ -66,7 +66,7 @@ OrderedJson PlacedByPolicy(const TestGraph& files, std::optional<int64_t> max_gr
   const Cluster cluster = LoadCluster(files.devices);
   CheckPolicyFits(policy, files.policy.string(), cluster, files.devices.string());
   const OpGraph graph = LoadGraph(files.graph);
-  const int32_t groups = MaxGroups(max_groups, policy);
+  const int32_t groups = MaxGroups(max_groups, &policy);
   MethodOptions options;
   UsePolicy(policy, options);
   const MethodResult result =
