@@ -6,6 +6,7 @@
 
 #include "common/onnx_writer.h"
 #include "common/strings.h"
+#include "policy/placeto/placeto_kind.h"
 #include "policy/placeto/placeto_shape.h"
 
 namespace emplace {
@@ -18,18 +19,18 @@ class PlacetoNetwork {
   explicit PlacetoNetwork(const PolicyWeights& weights)
       : shape_(PlacetoShape::Of(weights.shape)), onnx_("emplace placeto policy") {
     std::span<const float> rest = weights.values;
-    for (const LayerSpec& layer : PlacetoLayers(shape_)) {
-      const int64_t weight_shape[] = {layer.out, layer.in};
-      const int64_t bias_shape[] = {layer.out};
-      const auto size = static_cast<size_t>(layer.out) * static_cast<size_t>(layer.in);
-      onnx_.Constant(layer.name + ".weight", weight_shape, rest.first(size));
-      onnx_.Constant(layer.name + ".bias", bias_shape, rest.subspan(size, static_cast<size_t>(layer.out)));
-      rest = rest.subspan(size + static_cast<size_t>(layer.out));
+    for (const ParameterSpec& parameter : PlacetoKind().Parameters(weights.shape)) {
+      const size_t count = NumEntries(parameter);
+      onnx_.Constant(parameter.name, parameter.shape, rest.first(count));
+      rest = rest.subspan(count);
     }
     first_ = Int("first", 0);
     second_ = Int("second", 1);
     zero_ = Floats("zero", {1}, {0});
     one_ = Floats("one", {1}, {1});
+    const Name groups = onnx_.Add("Gather", {onnx_.Add("Shape", {"features"}), first_});  // int64 [1]: n
+    zero_column_ = Zeros(groups, second_);
+    zero_messages_ = Zeros(groups, Int("width", shape_.width()));
   }
 
   std::string Model(const std::map<std::string, std::string>& metadata) {
@@ -80,6 +81,11 @@ class PlacetoNetwork {
     return onnx_.Constant(name, shape, std::span<const float>(values));
   }
 
+  // [rows, columns], which are int64 [1].
+  Name Zeros(const Name& rows, const Name& columns) {
+    return onnx_.Add("Expand", {zero_, onnx_.Add("Concat", {rows, columns}, {{"axis", 0}})});
+  }
+
   Name Mlp(const std::string& name, int layers, Name x, bool relu_at_end) {
     for (int i = 0; i < layers; ++i) {
       const std::string layer = StrCat(name, ".", i);
@@ -89,11 +95,10 @@ class PlacetoNetwork {
     return x;
   }
 
-  // [n, width] for each group the sum of the rows [E, width], one of each edge, of the edges that end in it
-  Name SumByEnd(const Name& ends, const Name& rows, int64_t width) {
-    const Name count = onnx_.Add("Gather", {onnx_.Add("Shape", {"features"}), first_});
-    const Name shape = onnx_.Add("Concat", {count, Int(StrCat("width", next_++), width)}, {{"axis", 0}});
-    return onnx_.Add("ScatterND", {onnx_.Add("Expand", {zero_, shape}), ends, rows}, {{"reduction", "add"}});
+  // [n, width] for each group the sum of the rows [E, width], one of each edge, of the edges that end in it;
+  // zeros: [n, width]
+  Name SumByEnd(const Name& ends, const Name& rows, const Name& zeros) {
+    return onnx_.Add("ScatterND", {zeros, ends, rows}, {{"reduction", "add"}});
   }
 
   // [n, m] the embedding after the rounds of messages; they go along the edges from column `from` to column `to`.
@@ -101,11 +106,11 @@ class PlacetoNetwork {
     const Name senders = onnx_.Add("Squeeze", {onnx_.Add("Gather", {"edges", from}, {{"axis", 1}}), second_});  // [E]
     const Name receivers = onnx_.Add("Gather", {"edges", to}, {{"axis", 1}});  // [E, 1]
     const Name ones = onnx_.Add("Expand", {one_, onnx_.Add("Shape", {receivers})});
-    const Name hears = onnx_.Add("Greater", {SumByEnd(receivers, ones, 1), zero_});  // [n, 1]
+    const Name hears = onnx_.Add("Greater", {SumByEnd(receivers, ones, zero_column_), zero_});  // [n, 1]
     Name x = self;
     for (int32_t round = 0; round < shape_.message_rounds; ++round) {
       const Name sent = onnx_.Add("Gather", {Mlp(direction + ".f", 2, x, true), senders});  // [E, m]
-      const Name heard = Mlp(direction + ".g", 2, SumByEnd(receivers, sent, shape_.width()), true);
+      const Name heard = Mlp(direction + ".g", 2, SumByEnd(receivers, sent, zero_messages_), true);
       x = onnx_.Add("Where", {hears, onnx_.Add("Add", {heard, self}), self});
     }
     return x;
@@ -128,11 +133,12 @@ class PlacetoNetwork {
 
   const PlacetoShape shape_;
   OnnxWriter onnx_;
-  int next_ = 0;
   Name first_;   // int64 [1]: 0
   Name second_;  // int64 [1]: 1
   Name zero_;    // float [1], as is the following
   Name one_;
+  Name zero_column_;    // float [n, 1]
+  Name zero_messages_;  // float [n, m]
 };
 
 }  // namespace
