@@ -2,6 +2,7 @@
 
 A plan here is one of a graph that `emplace.onnx.load` has read from the same file.
 """
+import collections
 import json
 import os
 import pathlib
@@ -145,16 +146,17 @@ def split(path: str | os.PathLike, plan: Plan, folder: str | os.PathLike) -> lis
     for name in outputs:
         if name in given:
             raise BadInput(f"{path}: output '{name}' of the model is made by no node, expected one that is")
-    reads = [names_read(node) for node in graph.node]
+    divided = _parts(graph.node, devices)
+    # Each part's, in the order of its nodes.
+    made_by = [list(dict.fromkeys(name for index in indices for name in graph.node[index].output if name)) for _, indices in divided]
+    read_by = [dict.fromkeys(name for index in indices for name in names_read(graph.node[index])) for _, indices in divided]
+    readers = collections.Counter(name for names in read_by for name in names)
     found = []
-    for number, (device, indices) in enumerate(_parts(graph.node, devices)):
-        made = {name for index in indices for name in graph.node[index].output if name}
-        inside = set(indices)
-        read_outside = {name for index, names in enumerate(reads) if index not in inside for name in names}
-        read = list(dict.fromkeys(name for index in indices for name in reads[index] if name not in made))
+    for number, ((device, indices), made, reads) in enumerate(zip(divided, made_by, read_by, strict=True)):
+        own = set(made)
+        read = [name for name in reads if name not in own]
         part_inputs = [name for name in read if name not in weights and name not in sparse]
-        part_outputs = [name for name in dict.fromkeys(n for i in indices for n in graph.node[i].output) if name in made and
-                        (name in read_outside or name in outputs)]
+        part_outputs = [name for name in made if readers[name] > (name in reads) or name in outputs]
         for name in (*part_inputs, *part_outputs):
             if name not in types or not types[name].type.WhichOneof("value"):
                 raise BadInput(f"{path}: the type of tensor '{name}' is not known, expected one that onnx can infer")
