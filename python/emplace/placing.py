@@ -1,7 +1,7 @@
 """Placing a graph."""
 import math
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from emplace import _core
 from emplace.placements import order_to_names
@@ -40,28 +40,33 @@ def place(graph: _core.Graph, machine: _core.Machine, seconds: float | None = No
         raise _core.BadInput("blocks are given without stages, expected stages='modules' or 'contiguous'")
     if stages is not None and objective != "latency":
         raise _core.BadInput(f"objective is '{objective}' with stages, expected 'latency'")
-    # The last one is free; the others share the other half of the limits.
-    graphs = [graph] if stages is None else [*constrained(graph, machine, stages, blocks), graph]
-    shares = [1.0] if stages is None else [0.5 / (len(graphs) - 1)] * (len(graphs) - 1) + [0.5]
+    allowed = [] if stages is None else constrained(graph, machine, stages, blocks)
     trained = as_policy(policy)
-    every, refused = [], None
     with SearchBar(progress, wall_s) as bar:
-        for given, share in zip(graphs, shares, strict=True):
-            try:
-                every.append(_core.place(given, machine, method=method, seconds=wall_s * share, budget=math.ceil((budget or 0) * share),
-                                         order=order or "", objective=objective, policy=trained, samples=samples,
-                                         threads=threads or 0, max_groups=max_groups, seed=seed, progress=bar.show))
-            except _core.BadInput as error:
-                if given is graph:
-                    raise
-                refused = error  # Such as so few stages that no device may run one: more may do.
-    if stages is not None and len(every) == 1:
-        raise refused
-    found = every[0] if stages is None else min(every[:-1], key=lambda one: (not one["feasible"], one["makespan_us"]))
+        def search(given: _core.Graph, share: float) -> dict:
+            return _core.place(given, machine, method=method, seconds=wall_s * share, budget=math.ceil((budget or 0) * share),
+                               order=order or "", objective=objective, policy=trained, samples=samples,
+                               threads=threads or 0, max_groups=max_groups, seed=seed, progress=bar.show)
+        free = search(graph, 0.5 if allowed else 1.0)
+        kept = _search_each(search, allowed, 0.5)
+    found = min(kept, key=lambda one: (not one["feasible"], one["makespan_us"]), default=free)
     return Plan(graph, machine, found["placement"], found["makespan_us"], found["single_device_us"], found["lower_bound_us"],
-                found["peak_bytes"], found["feasible"], method, found["found_by"], sum(one["evaluations"] for one in every),
-                sum(one["seconds"] for one in every), order_to_names(found["orders"], graph, machine),
-                None if stages is None else every[-1]["makespan_us"])
+                found["peak_bytes"], found["feasible"], method, found["found_by"], sum(one["evaluations"] for one in [free, *kept]),
+                sum(one["seconds"] for one in [free, *kept]), order_to_names(found["orders"], graph, machine),
+                free["makespan_us"] if kept else None)
+
+
+def _search_each(search: Callable[[_core.Graph, float], dict], graphs: Sequence[_core.Graph], share: float) -> list[dict]:
+    """What is found for each of the graphs that can be placed; they divide the share. Raises BadInput where none can."""
+    found, refused = [], None
+    for graph in graphs:
+        try:
+            found.append(search(graph, share / len(graphs)))
+        except _core.BadInput as error:
+            refused = error  # Such as so few stages that no device may run one: more may do.
+    if refused is not None and not found:
+        raise refused
+    return found
 
 
 def as_policy(policy: _core.Policy | str | os.PathLike | None) -> _core.Policy | None:
