@@ -171,10 +171,7 @@ class Step:
             if name not in named:
                 raise BadInput(f"the model has no parameter or buffer '{name}', expected the model of the plan's graph "
                                f"'{self.plan.graph.name}'")
-            tensor = named[name]
-            if list(tensor.shape) != output["shape"] or tensor.dtype != dtype_named(output["dtype"]):
-                raise BadInput(f"'{name}' of the model is {tensor.dtype} of shape {list(tensor.shape)}, expected "
-                               f"{dtype_named(output['dtype'])} of shape {output['shape']}, as in the plan's graph")
+            _check_tensor(f"'{name}' of the model", named[name], dtype_named(output["dtype"]), output["shape"], "in the plan's graph")
 
     def _check_arguments(self) -> None:
         """The graph has an input for each tensor among the arguments, or one for each micro-batch's part of it."""
@@ -185,13 +182,11 @@ class Step:
         if names != tensors.keys():
             raise BadInput(f"the tensors among the arguments are {sorted(tensors)}, expected {sorted(names)}, as in the plan's graph")
         for op, attrs in inputs.items():
-            tensor, output = tensors[attrs["name"]], ops[op]["outputs"][0]
+            output = ops[op]["outputs"][0]
             expected = list(output["shape"])
             if "slice" in attrs:
                 expected[0] *= attrs["slice"][1]
-            if list(tensor.shape) != expected or tensor.dtype != dtype_named(output["dtype"]):
-                raise BadInput(f"{attrs['name']} is {tensor.dtype} of shape {list(tensor.shape)}, expected "
-                               f"{dtype_named(output['dtype'])} of shape {expected}, as in the plan's graph")
+            _check_tensor(attrs["name"], tensors[attrs["name"]], dtype_named(output["dtype"]), expected, "in the plan's graph")
 
     def _tensors(self, args: tuple, kwargs: dict) -> dict[str, torch.Tensor]:
         """The tensors among the arguments by name. Raises BadInput where they are not as those of the capture."""
@@ -206,9 +201,7 @@ class Step:
                     raise BadInput(f"an argument is {leaf!r}, expected {known!r} as captured")
                 continue
             name = next(names)
-            if not isinstance(leaf, torch.Tensor) or leaf.shape != known.shape or leaf.dtype != known.dtype:
-                what = f"{leaf.dtype} of shape {list(leaf.shape)}" if isinstance(leaf, torch.Tensor) else repr(leaf)
-                raise BadInput(f"{name} is {what}, expected {known.dtype} of shape {list(known.shape)} as captured")
+            _check_tensor(name, leaf, known.dtype, known.shape, "captured")
             tensors[name] = leaf
         return tensors
 
@@ -248,6 +241,14 @@ class Step:
             gradient = torch.empty_like(parameter).copy_(gradient)
         seen.add(storage)
         parameter.grad = gradient
+
+
+def _check_tensor(name: str, value: Any, dtype: torch.dtype, shape: Sequence[int], source: str) -> None:
+    """Raises BadInput unless the value is a tensor of this type and shape, which it is as `source` says: "captured"."""
+    if isinstance(value, torch.Tensor) and value.dtype == dtype and list(value.shape) == list(shape):
+        return
+    what = f"{value.dtype} of shape {list(value.shape)}" if isinstance(value, torch.Tensor) else repr(value)
+    raise BadInput(f"{name} is {what}, expected {dtype} of shape {list(shape)}, as {source}")
 
 
 def _rebuild(tensors: list[torch.Tensor], structure: str) -> Any:
