@@ -43,4 +43,9 @@ size_t NumEntries(const ParameterSpec& parameter) {
   return entries;
 }
 
+void AddLinear(const std::string& name, int64_t in, int64_t out, std::vector<ParameterSpec>& parameters) {
+  parameters.push_back({name + ".weight", {out, in}});
+  parameters.push_back({name + ".bias", {out}});
+}
+
 }  // namespace emplace

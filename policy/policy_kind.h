@@ -36,6 +36,8 @@ struct ParameterSpec {
   std::vector<int64_t> shape;
 };
 size_t NumEntries(const ParameterSpec& parameter);
+// Adds the parameters of an affine map, name.weight [out, in] and name.bias [out].
+void AddLinear(const std::string& name, int64_t in, int64_t out, std::vector<ParameterSpec>& parameters);
 
 // When an episode is rewarded.
 enum class RewardTime {

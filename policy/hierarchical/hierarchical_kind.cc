@@ -60,10 +60,9 @@ class Hierarchical final : public FieldsKind<HierarchicalConfig> {
   std::vector<ParameterSpec> Parameters(const PolicyShape& shape) const override {
     const int64_t hidden = shape.sizes.at("grouper_hidden");
     const int64_t bins = NumBins(shape.num_devices);
-    std::vector<ParameterSpec> specs = {{"grouper.hidden.weight", {hidden, kNumGroupFeatures}},
-                                        {"grouper.hidden.bias", {hidden}},
-                                        {"grouper.output.weight", {bins, hidden}},
-                                        {"grouper.output.bias", {bins}}};
+    std::vector<ParameterSpec> specs;
+    AddLinear("grouper.hidden", kNumGroupFeatures, hidden, specs);
+    AddLinear("grouper.output", hidden, bins, specs);
     std::ranges::move(SequenceParameters(HierarchicalPlacer(shape)), std::back_inserter(specs));
     return specs;
   }

@@ -55,8 +55,7 @@ class Placeto final : public FieldsKind<PlacetoConfig> {
   std::vector<ParameterSpec> Parameters(const PolicyShape& shape) const override {
     std::vector<ParameterSpec> parameters;
     for (const LayerSpec& layer : PlacetoLayers(PlacetoShape::Of(shape))) {
-      parameters.push_back({layer.name + ".weight", {layer.out, layer.in}});
-      parameters.push_back({layer.name + ".bias", {layer.out}});
+      AddLinear(layer.name, layer.in, layer.out, parameters);
     }
     return parameters;
   }

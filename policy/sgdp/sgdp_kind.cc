@@ -99,10 +99,7 @@ SgdpShape SgdpShape::Of(const PolicyShape& shape) {
 std::vector<ParameterSpec> SgdpParameters(const SgdpShape& shape) {
   const int64_t width = shape.hidden;
   std::vector<ParameterSpec> specs;
-  const auto linear = [&](const std::string& name, int64_t in, int64_t out) {
-    specs.push_back({name + ".weight", {out, in}});
-    specs.push_back({name + ".bias", {out}});
-  };
+  const auto linear = [&](const std::string& name, int64_t in, int64_t out) { AddLinear(name, in, out, specs); };
   const auto norm = [&](const std::string& name) {
     specs.push_back({name + ".scale", {width}});
     specs.push_back({name + ".bias", {width}});

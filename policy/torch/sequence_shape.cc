@@ -18,10 +18,7 @@ std::vector<SizeField> SequenceSizes() {
 std::vector<ParameterSpec> SequenceParameters(const SequenceShape& shape) {
   const int64_t width = shape.hidden;
   std::vector<ParameterSpec> specs;
-  const auto linear = [&](const std::string& name, int64_t in, int64_t out) {
-    specs.push_back({name + ".weight", {out, in}});
-    specs.push_back({name + ".bias", {out}});
-  };
+  const auto linear = [&](const std::string& name, int64_t in, int64_t out) { AddLinear(name, in, out, specs); };
   const auto lstm = [&](const std::string& name, int64_t in, int64_t out) {
     linear(name + ".input", in, 4 * out);
     linear(name + ".state", out, 4 * out);
