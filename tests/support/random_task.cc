@@ -29,6 +29,15 @@ PlacementTask RandomTask(Rng& rng, const RandomTaskOptions& options) {
   return PlacementTask::Make(source.graph, source.cluster, options.max_groups);
 }
 
+std::vector<PlacementTask> RandomTasks(Rng& rng, size_t count, int32_t num_devices, const RandomTaskOptions& options) {
+  std::vector<PlacementTask> tasks;
+  while (tasks.size() < count) {
+    PlacementTask task = RandomTask(rng, options);
+    if (task.groups.num_devices == num_devices) tasks.push_back(std::move(task));
+  }
+  return tasks;
+}
+
 DeviceIndex RandomAllowedDevice(const GroupGraph& graph, int32_t node, Rng& rng) {
   std::vector<double> weights;
   for (int32_t d = 0; d < graph.num_devices; ++d) {

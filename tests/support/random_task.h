@@ -1,6 +1,7 @@
 // Random placement tasks: a random graph, grouped, on a random cluster. Some ops may run on some device kinds only.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -26,6 +27,8 @@ struct RandomTaskSource {
 };
 RandomTaskSource RandomSource(Rng& rng, const RandomTaskOptions& options = {});
 PlacementTask RandomTask(Rng& rng, const RandomTaskOptions& options = {});
+// So many tasks on machines with so many devices: a policy is for one number of devices.
+std::vector<PlacementTask> RandomTasks(Rng& rng, size_t count, int32_t num_devices, const RandomTaskOptions& options);
 
 // Draws one of the devices that the group may use, uniformly.
 DeviceIndex RandomAllowedDevice(const GroupGraph& graph, int32_t node, Rng& rng);

@@ -12,19 +12,15 @@
 #include "common/strings.h"
 #include "simulator/graph/graph_io.h"
 #include "tests/actor/hardware/result_tensor.h"
+#include "tests/actor/hardware/two_cpus.h"
 
 namespace emplace {
 namespace {
 
 TEST(Executor, GradientsAreThoseOfAutograd) {
   const OpGraph graph = LoadGraph(std::filesystem::path(EMPLACE_TEST_GRAPHS) / "mlp.graph.json");
-  Cluster cluster{
-      .devices = {{"cpu:0", "cpu", 1}, {"cpu:1", "cpu", 1}}, .op_overhead_us = 0, .bandwidth_bytes_per_us = 1};
-  Placement placement;
-  for (OpIndex op = 0; op < graph.num_ops(); ++op) {
-    placement.push_back(graph.op(op).group.empty() ? static_cast<DeviceIndex>(op % 2) : 0);
-  }
-  Executor executor(graph, cluster, {placement, {}});
+  const Cluster cluster = TwoCpus();
+  Executor executor(graph, cluster, {InTurn(graph), {}});
   executor.Step();
   std::map<std::string, torch::Tensor> given;
   std::map<std::string, torch::Tensor> results;

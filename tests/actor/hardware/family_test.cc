@@ -10,6 +10,7 @@
 #include "simulator/families/op_table.h"
 #include "simulator/families/ptb.h"
 #include "tests/actor/hardware/result_tensor.h"
+#include "tests/actor/hardware/two_cpus.h"
 #include "tests/simulator/families/run_program.h"
 
 namespace emplace {
@@ -40,13 +41,8 @@ void ExpectCallsComputeTheProgram(const TensorProgram& program, int64_t examples
     ops.push_back(std::move(kept));
   }
   graph = OpGraph("g", std::move(ops));
-  const Cluster cluster{
-      .devices = {{"cpu:0", "cpu", 1}, {"cpu:1", "cpu", 1}}, .op_overhead_us = 0, .bandwidth_bytes_per_us = 1};
-  Placement placement;
-  for (OpIndex op = 0; op < graph.num_ops(); ++op) {
-    placement.push_back(graph.op(op).group.empty() ? static_cast<DeviceIndex>(op % 2) : 0);
-  }
-  Executor executor(graph, cluster, {placement, {}});
+  const Cluster cluster = TwoCpus();
+  Executor executor(graph, cluster, {InTurn(graph), {}});
   executor.Step();
   std::map<std::string, torch::Tensor> given;
   for (OpIndex op = 0; op < original; ++op) {

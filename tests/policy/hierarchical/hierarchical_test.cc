@@ -9,10 +9,10 @@
 #include "policy/hierarchical/hierarchical_kind.h"
 #include "policy/hierarchical/hierarchical_model.h"
 #include "policy/hierarchical/hierarchical_player.h"
-#include "policy/sample_choice.h"
 #include "tests/policy/torch/gradient_check.h"
 #include "tests/policy/torch/naive_parameters.h"
 #include "tests/policy/torch/naive_sequence.h"
+#include "tests/policy/torch/play_beside.h"
 #include "tests/support/random_task.h"
 #include "tests/support/trials.h"
 
@@ -97,44 +97,6 @@ std::vector<float> NaiveLogits(const PolicyWeights& weights, const GroupGraph& g
   return logits;
 }
 
-struct Played {
-  Trajectory trajectory;  // Its decisions.
-  std::vector<float> logits;
-  std::vector<uint8_t> placement;
-};
-
-// Plays an episode beside others on the same view; returns the first one.
-Played Play(Player& player, const TaskView& view, int others, uint64_t seed) {
-  std::vector<std::unique_ptr<PlayedEpisode>> episodes;
-  std::vector<Rng> rngs;
-  for (int e = 0; e <= others; ++e) {
-    episodes.push_back(player.Begin(view, {}));
-    rngs.push_back(Rng(seed).Fork("episode", static_cast<uint64_t>(e)));
-  }
-  Played played;
-  Decisions decisions;
-  while (!episodes[0]->done()) {
-    std::vector<PlayedEpisode*> wave;
-    std::vector<size_t> index;
-    for (size_t e = 0; e < episodes.size(); ++e) {
-      if (episodes[e]->done()) continue;
-      wave.push_back(episodes[e].get());
-      index.push_back(e);
-    }
-    player.Next(wave, decisions);
-    std::vector<uint8_t> choices;
-    ForEachDecision(decisions, [&](size_t i, std::span<const float> row) {
-      choices.push_back(static_cast<uint8_t>(SampleChoice(row, rngs[index[i]]).index));
-      if (index[i] != 0) return;
-      played.trajectory.actions.push_back(choices.back());
-      played.logits.insert(played.logits.end(), row.begin(), row.end());
-    });
-    player.Apply(wave, choices);
-  }
-  played.placement.assign(episodes[0]->placement().begin(), episodes[0]->placement().end());
-  return played;
-}
-
 TEST(Hierarchical, PlayerAndModelEqualTheNaiveNetwork) {
   for (uint64_t seed = 0; seed < Trials(30); ++seed) {
     Rng rng(seed);
@@ -148,7 +110,7 @@ TEST(Hierarchical, PlayerAndModelEqualTheNaiveNetwork) {
     std::vector<Sample> samples;
     std::vector<float> played;
     for (uint64_t e = 0; e < 3; ++e) {
-      const Played one = Play(*player, *view, 0, 100 * seed + e);
+      const Played one = PlayBeside(*player, *view, 0, 100 * seed + e);
       ASSERT_EQ(HierarchicalKind().CheckDecisions(tasks[0], one.trajectory), std::nullopt);
       std::vector<uint8_t> placed(one.placement.size());
       HierarchicalKind().PlacementAt(tasks[0], one.trajectory, 0, placed);
@@ -191,22 +153,14 @@ TEST(Hierarchical, AnEpisodeHasTheSameBitsBesideOthers) {
     const PolicyWeights weights = RandomHierarchical(task.groups.num_devices, rng);
     const std::unique_ptr<Player> player = MakeHierarchicalPlayer(weights.shape);
     player->SetWeights(weights);
-    const std::unique_ptr<TaskView> view = player->View(task);
-    const Played alone = Play(*player, *view, 0, seed);
-    const Played beside = Play(*player, *view, 3, seed);
-    EXPECT_EQ(alone.trajectory.actions, beside.trajectory.actions);
-    EXPECT_EQ(alone.logits, beside.logits);
+    ExpectSameBitsBesideOthers(*player, *player->View(task), seed);
   }
 }
 
 TEST(Hierarchical, GradientIsTheDerivative) {
   for (uint64_t seed = 0; seed < 8; ++seed) {
     Rng rng(seed);
-    std::vector<PlacementTask> tasks;
-    while (tasks.size() < 2) {
-      PlacementTask task = RandomTask(rng, {.max_ops = 20, .max_groups = 8});
-      if (task.groups.num_devices == 2) tasks.push_back(std::move(task));
-    }
+    const std::vector<PlacementTask> tasks = RandomTasks(rng, 2, 2, {.max_ops = 20, .max_groups = 8});
     const PolicyWeights weights = RandomHierarchical(2, rng);
     const std::unique_ptr<Player> player = MakeHierarchicalPlayer(weights.shape);
     player->SetWeights(weights);
@@ -216,7 +170,7 @@ TEST(Hierarchical, GradientIsTheDerivative) {
       const size_t graph = e / 3;
       const std::unique_ptr<TaskView> view = player->View(tasks[graph]);
       samples.push_back({episodes.size(), 0});
-      episodes.push_back(Play(*player, *view, 0, e).trajectory);
+      episodes.push_back(PlayBeside(*player, *view, 0, e).trajectory);
       episodes.back().graph = static_cast<GraphId>(graph);
     }
     SCOPED_TRACE(seed);

@@ -1,6 +1,5 @@
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <cmath>
 #include <vector>
 
@@ -10,6 +9,7 @@
 #include "tests/policy/torch/gradient_check.h"
 #include "tests/policy/torch/naive_parameters.h"
 #include "tests/policy/torch/naive_sequence.h"
+#include "tests/policy/torch/play_beside.h"
 #include "tests/support/random_task.h"
 #include "tests/support/trials.h"
 
@@ -30,23 +30,6 @@ PolicyWeights RandomRnn(int32_t num_devices, Rng& rng) {
   return weights;
 }
 
-// Plays an episode with these choices; returns all logits.
-std::vector<float> Play(Player& player, const TaskView& view, const std::vector<uint8_t>& choices) {
-  const std::unique_ptr<PlayedEpisode> episode = player.Begin(view, {});
-  PlayedEpisode* const wave[] = {episode.get()};
-  Decisions decisions;
-  std::vector<float> logits;
-  for (const uint8_t choice : choices) {
-    EXPECT_FALSE(episode->done());
-    player.Next(wave, decisions);
-    logits.insert(logits.end(), decisions.logits.begin(), decisions.logits.end());
-    player.Apply(wave, std::vector{choice});
-  }
-  EXPECT_TRUE(episode->done());
-  EXPECT_TRUE(std::ranges::equal(episode->placement(), choices));
-  return logits;
-}
-
 TEST(Rnn, PlayerAndModelEqualTheNaiveNetwork) {
   for (uint64_t seed = 0; seed < Trials(40); ++seed) {
     Rng rng(seed);
@@ -57,23 +40,27 @@ TEST(Rnn, PlayerAndModelEqualTheNaiveNetwork) {
     const NaiveParameters parameters(SequenceParameters(shape), weights.values);
     const NaiveSequence naive(shape, parameters);
     const std::vector<NaiveVector> features = NaiveGroups(groups);
-    std::vector<Trajectory> episodes(3);
-    std::vector<Sample> samples;
-    for (Trajectory& episode : episodes) {
-      episode.actions = RandomGroups(groups, rng);
-      samples.push_back({samples.size(), 0});
-    }
-    Decisions decisions;
-    MakeRnnModel(weights.shape, tasks)->Forward(weights.values, episodes, samples, decisions);
     const std::unique_ptr<Player> player = MakeRnnPlayer(weights.shape);
     player->SetWeights(weights);
     const std::unique_ptr<TaskView> view = player->View(tasks[0]);
+    std::vector<Trajectory> episodes;
+    std::vector<Sample> samples;
+    std::vector<std::vector<float>> played_logits;
+    for (uint64_t e = 0; e < 3; ++e) {
+      Played one = PlayBeside(*player, *view, 0, 100 * seed + e);
+      ASSERT_EQ(one.placement, one.trajectory.actions);
+      samples.push_back({episodes.size(), 0});
+      episodes.push_back(std::move(one.trajectory));
+      played_logits.push_back(std::move(one.logits));
+    }
+    Decisions decisions;
+    MakeRnnModel(weights.shape, tasks)->Forward(weights.values, episodes, samples, decisions);
     size_t at = 0;
-    for (const Trajectory& episode : episodes) {
-      const std::vector<float> played = Play(*player, *view, episode.actions);
+    for (size_t e = 0; e < episodes.size(); ++e) {
+      const std::vector<float>& played = played_logits[e];
       ASSERT_EQ(played.size(), groups.allowed.size());
       size_t i = 0;
-      for (const NaiveVector& row : naive.Logits(features, episode.actions)) {
+      for (const NaiveVector& row : naive.Logits(features, episodes[e].actions)) {
         for (const double expected : row) {
           if (groups.allowed[i] == 1) {
             ASSERT_NEAR(static_cast<double>(played[i]), expected, 1e-4) << "seed " << seed;
@@ -90,38 +77,19 @@ TEST(Rnn, PlayerAndModelEqualTheNaiveNetwork) {
   }
 }
 
-// Two episodes of a wave have the bits that each has alone.
 TEST(Rnn, AnEpisodeHasTheSameBitsBesideOthers) {
   Rng rng(1);
   const PlacementTask task = RandomTask(rng, {.max_ops = 20, .max_groups = 8});
   const PolicyWeights weights = RandomRnn(task.groups.num_devices, rng);
   const std::unique_ptr<Player> player = MakeRnnPlayer(weights.shape);
   player->SetWeights(weights);
-  const std::unique_ptr<TaskView> view = player->View(task);
-  const std::vector<uint8_t> first = RandomGroups(task.groups, rng);
-  const std::vector<uint8_t> second = RandomGroups(task.groups, rng);
-  std::vector<std::unique_ptr<PlayedEpisode>> episodes;
-  for (int e = 0; e < 2; ++e) episodes.push_back(player->Begin(*view, {}));
-  PlayedEpisode* const wave[] = {episodes[0].get(), episodes[1].get()};
-  Decisions decisions;
-  std::vector<float> together;
-  for (size_t g = 0; g < first.size(); ++g) {
-    player->Next(wave, decisions);
-    const auto half = static_cast<std::ptrdiff_t>(decisions.logits.size() / 2);
-    together.insert(together.end(), decisions.logits.begin() + half, decisions.logits.end());
-    player->Apply(wave, std::vector{first[g], second[g]});
-  }
-  EXPECT_EQ(together, Play(*player, *view, second));
+  ExpectSameBitsBesideOthers(*player, *player->View(task), 1);
 }
 
 TEST(Rnn, GradientIsTheDerivative) {
   for (uint64_t seed = 0; seed < 8; ++seed) {
     Rng rng(seed);
-    std::vector<PlacementTask> tasks;
-    while (tasks.size() < 2) {
-      PlacementTask task = RandomTask(rng, {.max_ops = 20, .max_groups = 8});
-      if (task.groups.num_devices == 2) tasks.push_back(std::move(task));
-    }
+    const std::vector<PlacementTask> tasks = RandomTasks(rng, 2, 2, {.max_ops = 20, .max_groups = 8});
     const PolicyWeights weights = RandomRnn(2, rng);
     const std::unique_ptr<Model> model = MakeRnnModel(weights.shape, tasks);
     std::vector<Trajectory> episodes(5);

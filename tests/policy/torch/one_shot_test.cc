@@ -17,10 +17,7 @@ namespace {
 struct Setting {
   explicit Setting(uint64_t seed) {
     Rng rng(seed);
-    while (tasks.size() < 3) {
-      PlacementTask task = RandomTask(rng, {.max_ops = 30, .max_groups = 15, .restricted = 0.2});
-      if (task.groups.num_devices == 3) tasks.push_back(std::move(task));
-    }
+    tasks = RandomTasks(rng, 3, 3, {.max_ops = 30, .max_groups = 15, .restricted = 0.2});
     weights = RandomSgdp(3, rng);
     for (const GraphId graph : {0U, 0U, 2U, 1U, 0U}) {
       Trajectory& episode = episodes.emplace_back();
