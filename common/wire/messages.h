@@ -19,7 +19,7 @@
 
 namespace emplace {
 
-inline constexpr uint32_t kProtocolVersion = 5;
+inline constexpr uint32_t kProtocolVersion = 6;
 
 // actor -> learner, control
 struct Incarnation {
@@ -118,7 +118,7 @@ struct RankFailure {  // The rank ends with `reason`.
 
 // Both ways.
 enum class RankDataKind : uint8_t {
-  kStep,    // Leader to all: what an optimizer step is made from.
+  kStep,    // Leader to all: what an optimizer step is made from, without what is as in the step before.
   kShards,  // To the leader: the rank's share of the gradient.
   kSum,     // Leader to all: the gradient.
 };

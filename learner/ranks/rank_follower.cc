@@ -138,13 +138,15 @@ class Follower final : public Collective {
     const std::unique_ptr<UpdateEngine> engine = MakeEngine(config.training, tasks, state.weights, collective, gpu_);
     engine->LoadAdam(state.adam);
     LogInfo(StrCat("rank ", rank_, " of ", ranks_, " follows ", leader_, " on ", engine->device()));
-    while (const std::optional<LeaderMessage> message = Next()) {
-      const auto* const data = std::get_if<RankData>(&*message);
+    ArrayBundle arrays;  // Of the step at hand.
+    while (std::optional<LeaderMessage> message = Next()) {
+      auto* const data = std::get_if<RankData>(&*message);
       if (data == nullptr || data->kind != RankDataKind::kStep) {
         throw RunFailed(StrCat("the learner at ", leader_, " has not sent a step"));
       }
       step_ = data->step;
-      const ReceivedStep step(data->arrays, tasks, kind);
+      TakeChanges(std::move(data->arrays), arrays);
+      const ReceivedStep step(arrays, tasks, kind);
       if (step.values_hash() != HashOfValues(state.weights.values)) {
         throw RunFailed(StrCat("before step ", step_,
                                " its weights are not those of rank 0, expected the same bits: the processors, or the "

@@ -118,7 +118,9 @@ void RankLeader::Admit(const RankWelcome& welcome, const std::function<void()>& 
 void RankLeader::SendStep(const UpdateInputs& inputs, std::span<const float> values) {
   EMPLACE_CHECK(!peers_.empty());
   ++step_;
-  SendToAll(RankData{RankDataKind::kStep, step_, ToBundle(inputs, values)});
+  ArrayBundle step = ToBundle(inputs, values);
+  SendToAll(RankData{RankDataKind::kStep, step_, ChangedArrays(sent_, step)});
+  sent_ = std::move(step);
 }
 
 void RankLeader::GatherShards(ShardSums& sums) {

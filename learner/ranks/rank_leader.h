@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "common/wire/array_bundle.h"
 #include "common/wire/network_options.h"
 #include "common/wire/rank_endpoint.h"
 #include "learner/update/collective.h"
@@ -36,7 +37,8 @@ class RankLeader final : public Collective {
   // Waits until all ranks have joined, and sends each of them `welcome`. check() is called several times a second; what
   // it throws ends the wait.
   void Admit(const RankWelcome& welcome, const std::function<void()>& check);
-  // Sends all ranks what the next step is made from. `values` are the weights from which it starts. REQUIRES: Admit.
+  // Sends all ranks what the next step is made from, as far as it has changed. `values` are the weights from which it
+  // starts. REQUIRES: Admit.
   void SendStep(const UpdateInputs& inputs, std::span<const float> values);
   // Throws when a rank is gone or has failed; REQUIRES: Admit. For who waits for ranks by other means.
   void Check();
@@ -76,6 +78,7 @@ class RankLeader final : public Collective {
   std::vector<Member> members_;  // [ranks - 1] of rank 1, 2, ...
   std::vector<PeerId> peers_;    // The same, once all have joined.
   uint64_t step_ = 0;            // Of the step sent last.
+  ArrayBundle sent_;             // What that step is made from.
 };
 
 }  // namespace emplace

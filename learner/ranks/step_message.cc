@@ -1,9 +1,12 @@
 #include "learner/ranks/step_message.h"
 
+#include <algorithm>
+#include <array>
 #include <cmath>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "common/error.h"
 #include "common/strings.h"
@@ -30,9 +33,17 @@ constexpr char kLags[] = "lags";
 constexpr char kLossKind[] = "loss.kind";
 constexpr char kScalars[] = "scalars";
 constexpr char kValuesHash[] = "values_hash";
+constexpr std::array<std::string_view, 13> kArrays = {
+    kGraph,          kStart,      kStartSize, kActions,  kNumActions, kLogProb,   kSampleEpisode,
+    kSampleDecision, kAdvantages, kLags,      kLossKind, kScalars,    kValuesHash};
 enum Scalar : size_t { kLossClip, kEntropyWeight, kGradientClip, kLearningRate, kScalarCount };
 
 Error NoStep(const std::string& why) { return BadInput(StrCat("the step that the leader has sent: ", why)); }
+
+const NamedArray* FindArray(const ArrayBundle& bundle, const std::string& name) {
+  const auto found = std::ranges::find(bundle.arrays(), name, &NamedArray::name);
+  return found == bundle.arrays().end() ? nullptr : &*found;
+}
 
 // The next `count` of the elements that are left.
 template <typename T>
@@ -99,6 +110,30 @@ ArrayBundle ToBundle(const UpdateInputs& inputs, std::span<const float> values) 
   bundle.Put(kScalars, scalars);
   bundle.Put(kValuesHash, std::vector<uint64_t>{HashOfValues(values)});
   return bundle;
+}
+
+ArrayBundle ChangedArrays(const ArrayBundle& before, const ArrayBundle& step) {
+  ArrayBundle changed;
+  for (const NamedArray& array : step.arrays()) {
+    const NamedArray* const old = FindArray(before, array.name);
+    const bool same = old != nullptr && old->type == array.type && old->bytes == array.bytes;
+    if (!same || array.name == kValuesHash) changed.arrays().push_back(array);
+  }
+  return changed;
+}
+
+void TakeChanges(ArrayBundle changed, ArrayBundle& step) {
+  for (NamedArray& array : changed.arrays()) {
+    if (std::ranges::find(kArrays, array.name) == kArrays.end()) {
+      throw NoStep(StrCat("array '", array.name, "', expected those of a step"));
+    }
+    const auto old = std::ranges::find(step.arrays(), array.name, &NamedArray::name);
+    if (old == step.arrays().end()) {
+      step.arrays().push_back(std::move(array));
+    } else {
+      *old = std::move(array);
+    }
+  }
 }
 
 ReceivedStep::ReceivedStep(const ArrayBundle& bundle, const std::vector<PlacementTask>& tasks, const PolicyKind& kind) {

@@ -1,4 +1,5 @@
-// What an optimizer step is made from, as the arrays of a RankData: rank 0 sends it to the others.
+// What an optimizer step is made from, as the arrays of a RankData: rank 0 sends it to the others. An array that is the
+// same as in the step before is left out, so that a batch is sent once for all epochs of an update.
 #pragma once
 
 #include <cstdint>
@@ -17,6 +18,12 @@ namespace emplace {
 // values: the weights from which the step starts.
 ArrayBundle ToBundle(const UpdateInputs& inputs, std::span<const float> values);
 
+// Those of a step's arrays that are not as they were in the step before (of which the first one has none), and the hash
+// of the weights in any case.
+ArrayBundle ChangedArrays(const ArrayBundle& before, const ArrayBundle& step);
+// Makes the arrays of the step before those of this step. Throws BadInput for an array that no step has.
+void TakeChanges(ArrayBundle changed, ArrayBundle& step);
+
 // A hash by which ranks find out whether their weights have the same bits.
 uint64_t HashOfValues(std::span<const float> values);
 
@@ -24,7 +31,7 @@ uint64_t HashOfValues(std::span<const float> values);
 class ReceivedStep {
  public:
   // Checks everything that came from the network. Throws BadInput where it is no step on these tasks of a policy of
-  // this kind.
+  // this kind. bundle: all arrays of the step, after TakeChanges.
   ReceivedStep(const ArrayBundle& bundle, const std::vector<PlacementTask>& tasks, const PolicyKind& kind);
 
   UpdateInputs inputs() const;

@@ -121,9 +121,12 @@ TEST_F(Ranks, AnyNumberOfThemMakesTheStepsOfOne) {
     const std::unique_ptr<UpdateEngine> alone = MakeEngine(config.training, lesson_.tasks, lesson_.weights);
     std::vector<float> values = lesson_.weights.values;
     std::vector<float> expected = values;
+    const std::vector<float> later_lags(lesson_.lags.size(), 1.0F);
     for (int step = 0; step < 4; ++step) {
-      const StepOutcome outcome = together->Step(lesson_.Inputs(*loss), values);
-      const StepOutcome of_one = alone->Step(lesson_.Inputs(*loss), expected);
+      UpdateInputs inputs = lesson_.Inputs(*loss);  // Of the first epoch of an update, and then of others.
+      if (step % 2 == 1) inputs.lags = later_lags;
+      const StepOutcome outcome = together->Step(inputs, values);
+      const StepOutcome of_one = alone->Step(inputs, expected);
       EXPECT_EQ(values, expected) << c.ranks << " ranks, step " << step;
       EXPECT_EQ(outcome.loss, of_one.loss);
       EXPECT_EQ(outcome.entropy, of_one.entropy);

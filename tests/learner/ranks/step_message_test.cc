@@ -2,6 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <string>
+#include <vector>
+
 #include "common/error.h"
 #include "common/rng.h"
 #include "learner/ranks/rank_state.h"
@@ -49,6 +53,51 @@ TEST_F(StepMessage, ComesAsItWasSent) {
   EXPECT_EQ(got.gradient_clip, sent.gradient_clip);
   EXPECT_EQ(got.learning_rate, sent.learning_rate);
   EXPECT_EQ(step.values_hash(), HashOfValues(lesson_.weights.values));
+}
+
+std::vector<std::string> NamesOf(const ArrayBundle& bundle) {
+  std::vector<std::string> names;
+  for (const NamedArray& array : bundle.arrays()) names.push_back(array.name);
+  return names;
+}
+
+TEST_F(StepMessage, OnlyWhatHasChangedIsSentAgain) {
+  // An update in three epochs: the second one has other lags and weights, the third one other weights.
+  std::vector<float> values = lesson_.weights.values;
+  const std::vector<float> later_lags(lesson_.lags.size(), 1.0F);
+  std::vector<ArrayBundle> epochs = {Bundle()};
+  UpdateInputs inputs = lesson_.Inputs(*loss_);
+  inputs.lags = later_lags;
+  for (const float weight : {0.5F, 0.25F}) {
+    values[0] = weight;
+    epochs.push_back(ToBundle(inputs, values));
+  }
+  const std::vector<std::vector<std::string>> expected = {NamesOf(epochs[0]), {"lags", "values_hash"}, {"values_hash"}};
+  ArrayBundle sent;
+  ArrayBundle received;
+  for (size_t epoch = 0; epoch < epochs.size(); ++epoch) {
+    const ArrayBundle changed = ChangedArrays(sent, epochs[epoch]);
+    EXPECT_EQ(NamesOf(changed), expected[epoch]);
+    TakeChanges(changed, received);
+    sent = epochs[epoch];
+    for (const NamedArray& array : sent.arrays()) {
+      const auto got = std::ranges::find(received.arrays(), array.name, &NamedArray::name);
+      ASSERT_NE(got, received.arrays().end()) << array.name;
+      EXPECT_EQ(got->bytes, array.bytes) << array.name;
+    }
+    Read(received);
+  }
+  // Weights that have stayed are no reason for a message without arrays.
+  EXPECT_EQ(NamesOf(ChangedArrays(sent, sent)), std::vector<std::string>{"values_hash"});
+}
+
+TEST_F(StepMessage, AnArrayOfNoStepIsRefused) {
+  ArrayBundle received = Bundle();
+  ArrayBundle changed;
+  changed.Put("lags", lesson_.lags);
+  changed.Put("more", lesson_.lags);
+  EXPECT_THROW(TakeChanges(changed, received), Error);
+  EXPECT_EQ(NamesOf(received), NamesOf(Bundle()));
 }
 
 TEST_F(StepMessage, ADamagedOneIsRefusedOrFitsTheTasks) {
