@@ -13,7 +13,7 @@
 #include "common/wire/codec.h"
 #include "learner/checkpoint.h"
 #include "learner/intake/ledger.h"
-#include "policy/placeto/placeto_kind.h"
+#include "learner/ranks/step_message.h"
 #include "policy/run_config.h"
 #include "simulator/graph/graph_io.h"
 #include "simulator/graph/placement.h"
@@ -21,6 +21,7 @@
 #include "tests/fuzz/frames.h"
 #include "tests/fuzz/play_episode.h"
 #include "tests/fuzz/small_machine.h"
+#include "tests/fuzz/small_step.h"
 
 namespace emplace {
 namespace {
@@ -75,18 +76,6 @@ std::string Safetensors() {
                   SafetensorsTensor::Of<uint64_t>("scalar", {}, std::vector<uint64_t>{7}),
                   SafetensorsTensor::Of<uint8_t>("none", {0, 3}, std::vector<uint8_t>{})};
   return SerializeSafetensors(file);
-}
-
-// As narrow as a network can be: a few hundred parameters.
-PolicyWeights NarrowPolicy(bool memory_feature) {
-  PlacetoShape shape;
-  shape.message_rounds = 2;
-  shape.message_width = 1;
-  shape.memory_feature = memory_feature;
-  PolicyWeights weights = InitialPlaceto(shape, Rng(1));
-  weights.version = 3;
-  weights.metadata = {{"grouping.max_groups", "4"}};
-  return weights;
 }
 
 std::string LedgerJson() {
@@ -197,6 +186,31 @@ Inputs Messages() {
   return inputs;
 }
 
+// A frame for each array of each step, empty where the step leaves the array out.
+std::string StepFrames(const std::vector<ArrayBundle>& messages, const ArrayBundle& pattern) {
+  std::vector<std::string> frames;
+  for (const ArrayBundle& message : messages) {
+    for (const NamedArray& expected : pattern.arrays()) {
+      std::string& frame = frames.emplace_back();
+      for (const NamedArray& array : message.arrays()) {
+        if (array.name == expected.name) frame.assign(array.bytes.begin(), array.bytes.end());
+      }
+    }
+  }
+  return JoinFrames(frames);
+}
+
+Inputs Steps() {
+  const PolicyWeights policy = NarrowPolicy();
+  SmallStep step(SmallTasks());
+  const ArrayBundle first = step.ToArrays(policy.values);
+  step.GoOn();
+  const ArrayBundle second = step.ToArrays(policy.values);
+  return {{"one", StepFrames({first}, first)},
+          {"epochs", StepFrames({first, ChangedArrays(first, second)}, first)},
+          {"batches", StepFrames({first, second}, first)}};
+}
+
 // "  training.iterations = 1000  (...": the key stands first in each line of the help.
 std::string ConfigurationDictionary() {
   std::string text = "# Written by make_corpus.cc.\n";
@@ -240,7 +254,8 @@ int main(int argc, char** argv) {
            {"messages", Messages()},
            {"welcome", Welcomes()},
            {"task", Tasks()},
-           {"trajectory", Trajectories()}});
+           {"trajectory", Trajectories()},
+           {"step", Steps()}});
     return 0;
   });
 }
