@@ -37,6 +37,8 @@ void PolicyKind::PlacementAt(const PlacementTask& /*task*/, const Trajectory& tr
   PlacementAfter(trajectory, reward_time() == RewardTime::kEachDecision ? point : trajectory.actions.size(), groups);
 }
 
+const char* ToString(RewardTime time) { return time == RewardTime::kEachDecision ? "each_decision" : "end"; }
+
 size_t NumEntries(const ParameterSpec& parameter) {
   size_t entries = 1;
   for (const int64_t extent : parameter.shape) entries *= static_cast<size_t>(extent);

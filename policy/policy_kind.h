@@ -44,6 +44,7 @@ enum class RewardTime {
   kEachDecision,  // Decision t moves group t from where the episode started, and is rewarded by what that changed.
   kEnd,           // Only the placement that all decisions together make is rewarded.
 };
+const char* ToString(RewardTime time);  // "each_decision" or "end"
 
 class PolicyKind {
  public:

@@ -7,6 +7,7 @@
 
 #include "common/strings.h"
 #include "learner/evaluation/evaluator.h"
+#include "policy/policy_kinds.h"
 
 namespace emplace {
 
@@ -27,7 +28,8 @@ std::string WriteResults(const PolicyWeights& policy, const Workload& workload, 
                                     {"ignored", totals.front_end.ignored},
                                     {"cut_off", totals.front_end.cut_off},
                                     {"refused", totals.front_end.refused},
-                                    {"policy_version", policy.version}};
+                                    {"policy_version", policy.version},
+                                    {"rewarded", ToString(FindPolicyKind(policy.shape.kind).reward_time())}};
   std::string table =
       Format("\nmakespan / one device (geometric mean, greedy; lower is better)\n%-12s %7s %16s %12s %12s", "graphs",
              "count", "start placement", "the policy", "best found");

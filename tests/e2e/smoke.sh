@@ -53,6 +53,7 @@ for file in config.yaml policy.safetensors metrics.jsonl ledger.json logs/learne
   expect "$file is there" test -s "$work/run/$file"
 done
 expect "TensorBoard has events" compgen -G "$work/run/tensorboard/events.out.tfevents.*"
+expect "the summary says when Placeto is rewarded" grep -q '"rewarded": "each_decision"' "$work/run/summary.json"
 expect "no process is left" no_process_left
 
 # Resume for some more updates.

@@ -129,6 +129,13 @@ def json_lines(path):
     return [json.loads(line) for line in lines]
 
 
+def rewarded(run_dir, summary):
+    """When the run's episodes are rewarded, "each_decision" or "end"."""
+    # Finished runs whose learner did not say so yet: of their kinds, Placeto alone is rewarded after each decision.
+    earlier = "each_decision" if resolved(run_dir).get("policy.kind", "placeto") == "placeto" else "end"
+    return summary.get("rewarded", earlier)
+
+
 def result_of(run_dir):
     """What a finished run came to:
     "run_dir"; "summary", its summary.json; "seconds" of training, "updates"; "episodes" that came in, and "simulations",
@@ -137,10 +144,9 @@ def result_of(run_dir):
     ledger = json.loads((run_dir / "ledger.json").read_text())
     episodes = ledger["total"]["produced"]
     updates = [line for line in json_lines(run_dir / "metrics.jsonl") if line["kind"] == "update"]
-    # Counts of metrics.jsonl are those of one sitting; the steps of an episode are the same in all. Placeto is rewarded after
-    # each of them, all other kinds once.
+    # Counts of metrics.jsonl are those of one sitting; the steps of an episode are the same in all.
     steps = updates[-1]["steps"] / updates[-1]["episodes"] if updates else 0
-    simulated = steps if resolved(run_dir).get("policy.kind", "placeto") == "placeto" else 1
+    simulated = steps if rewarded(run_dir, summary) == "each_decision" else 1
     improvements = {}
     for line in json_lines(run_dir / "placements.jsonl"):
         improvements.setdefault(line["graph"], []).append(line)

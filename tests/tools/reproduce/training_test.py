@@ -21,7 +21,10 @@ def finish(interrupted):
     (run / "ledger.json").write_text(json.dumps({"total": {"produced": 40}}))
     line = json.dumps({"kind": "update", "steps": 96.0, "episodes": 3.0})
     (run / "metrics.jsonl").write_text(line + "\\n" + line[:9])
-    (run / "summary.json").write_text(json.dumps({"interrupted": interrupted, "updates": 5, "train_seconds": 1.5}))
+    summary = {"interrupted": interrupted, "updates": 5, "train_seconds": 1.5}
+    if "name=earlier" not in arguments:
+        summary["rewarded"] = "end" if "policy.kind=new" in arguments else "each_decision"
+    (run / "summary.json").write_text(json.dumps(summary))
     sys.exit(0)
 signal.signal(signal.SIGTERM, lambda *_: finish(True))
 with open(run.parent / "calls", "a") as calls:
@@ -29,7 +32,7 @@ with open(run.parent / "calls", "a") as calls:
 if "training.iterations=13" in arguments:
     print("one too many")
     sys.exit(1)
-kind = "sgdp" if "policy.kind=sgdp" in arguments else "placeto"
+kind = next((text.partition("=")[2] for text in arguments if text.startswith("policy.kind=")), "placeto")
 (run / "config.yaml").write_text("name: x  # Of the run.\\npolicy:\\n  kind: " + kind + "\\n")
 (run / "learner.json").write_text(json.dumps({"address": str(run / "actor-came")}))
 while "training.iterations=14" in arguments or not (run / "actor-came").exists():
@@ -73,7 +76,11 @@ class Runs(unittest.TestCase):
         self.assertEqual(len(self.calls()), 2)
 
     def test_a_kind_that_is_rewarded_once_simulates_once_an_episode(self):
-        self.assertEqual(self.train({"policy.kind": "sgdp"})["simulations"], 40)
+        self.assertEqual(self.train({"policy.kind": "new"})["simulations"], 40)
+
+    def test_what_an_earlier_learner_did_not_say_follows_from_its_kind(self):
+        self.assertEqual(self.train({"name": "earlier", "policy.kind": "sgdp"})["simulations"], 40)
+        self.assertEqual(self.train({"name": "earlier", "policy.kind": "placeto"}, fresh=True)["simulations"], 40 * 32)
 
     def test_another_run_in_its_place_is_refused(self):
         graph = self.folder / "a.graph.json"
