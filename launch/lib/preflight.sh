@@ -19,6 +19,12 @@ judge() {
 }
 
 configured_port() { configured_number network.port 0; }  # 0: any free one.
+# The last of the ports: the second, or a third one for ranks on other nodes. Empty where any free ones are taken.
+last_port() {
+  local first
+  first=$(configured_port)
+  (( first == 0 )) || echo $((first + ($(rank_nodes) > 1 ? 2 : 1)))
+}
 
 # A node may say anything: what is to be a number becomes one, or is left out, for bash runs commands that it finds in `$(( ))`.
 read_facts() {  # read_facts INDEX FILE
@@ -44,7 +50,7 @@ ask_node() {
   [[ -z $gpus ]] || gpu=$(ranks_on "$i")
   (( ${gpu:-0} > 0 )) || gpu=""
   [[ $port != 0 ]] || port=""
-  on_node "$i" bash -s -- "$bin" "$programs" "$run_dir" "$token" "$run_dir/keys" "$port" "$gpu"
+  on_node "$i" bash -s -- "$bin" "$programs" "$run_dir" "$token" "$run_dir/keys" "$port" "${port:+$(last_port)}" "$gpu"
   echo "before ${EPOCHREALTIME//[.,]/}" >"$out"
   "${remote[@]}" <"$root/launch/lib/probe.sh" >>"$out" 2>"$out.err"
   echo "after ${EPOCHREALTIME//[.,]/}" >>"$out"
@@ -93,12 +99,12 @@ check_keys() {
 }
 
 check_port() {
-  local port problems=()
+  local port ports problems=()
   port=$(configured_port)
   if (( port == 0 )); then passed port "any free one on ${nodes[0]}"; return; fi
-  [[ ${fact["0 port"]} == free ]] ||
-    problems=("${fact["0 port"]#taken } is taken on ${nodes[0]}, expected $port and $((port + 1)) to be free")
-  judge port "$port and $((port + 1)) are free on ${nodes[0]}" "${problems[@]}"
+  ports="$port to $(last_port)"
+  [[ ${fact["0 port"]} == free ]] || problems=("${fact["0 port"]#taken } is taken on ${nodes[0]}, expected $ports to be free")
+  judge port "$ports are free on ${nodes[0]}" "${problems[@]}"
 }
 
 # Each rank has a GPU of its own.
@@ -158,6 +164,6 @@ preflight_here() {
   local nodes=("this machine") port
   port=$(configured_port)
   (( port > 0 )) || port=""
-  read_facts 0 <(bash "$root/launch/lib/probe.sh" "" "" "" "" "" "$port" "")
+  read_facts 0 <(bash "$root/launch/lib/probe.sh" "" "" "" "" "" "$port" "$(last_port)" "")
   ! check_port | grep FAILED || nothing_started
 }

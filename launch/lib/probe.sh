@@ -2,7 +2,7 @@
 # What preflight.sh asks of a node, one fact a line: "KEY VALUE". It is sent to the node's bash on stdin, so that it can tell even
 # that the checkout is not there. An empty argument is a question not asked.
 #
-#   bash -s -- BIN PROGRAMS RUN_DIR TOKEN KEYS PORT GPU <probe.sh
+#   bash -s -- BIN PROGRAMS RUN_DIR TOKEN KEYS PORT LAST_PORT GPU <probe.sh
 
 programs_fact() {
   local bin=$1 programs=$2 program said
@@ -28,24 +28,24 @@ directory_fact() {
   [[ -z $token || $(cat "$run_dir/.token" 2>/dev/null) == "$token" ]] && echo shared || echo unshared
 }
 
-# The learner takes the port and the next one.
+# The first taken one of the ports from one number to another.
 ports_fact() {
-  awk -v first="$1" 'FNR > 1 && $4 == "0A" {
+  awk -v first="$1" -v last="$2" 'FNR > 1 && $4 == "0A" {
       split($2, address, ":"); port = 0; digits = toupper(address[length(address)])
       for (i = 1; i <= length(digits); ++i) port = 16 * port + index("0123456789ABCDEF", substr(digits, i, 1)) - 1
-      if (port >= first && port <= first + 1) taken = port
+      if (port >= first && port <= last && (!taken || port < taken)) taken = port
     }
     END { print taken ? "taken " taken : "free" }' /proc/net/tcp /proc/net/tcp6 2>/dev/null
 }
 
 probe() {
-  local bin=$1 programs=$2 run_dir=$3 token=$4 keys=$5 port=$6 gpu=$7
+  local bin=$1 programs=$2 run_dir=$3 token=$4 keys=$5 port=$6 last_port=$7 gpu=$8
   echo "clock ${EPOCHREALTIME//[.,]/}"  # Microseconds.
   echo "cores $(nproc)"
   [[ -z $bin ]] || echo "programs $(programs_fact "$bin" "$programs")"
   [[ -z $run_dir ]] || echo "directory $(directory_fact "$run_dir" "$token")"
   [[ -z $keys ]] || echo "keys $(stat -c %a "$keys"/*.keys 2>/dev/null | sort -u | paste -sd,)"
-  [[ -z $port ]] || echo "port $(ports_fact "$port")"
+  [[ -z $port ]] || echo "port $(ports_fact "$port" "$last_port")"
   [[ -z $gpu ]] || echo "gpu $(nvidia-smi -L 2>/dev/null | grep -c '^GPU')"
   echo "end"
 }

@@ -43,4 +43,28 @@ printf 'hostA slots=08\nhostB slots=010\n' >"$hosts_file"
 source launch/lib/hosts.sh
 read_nodes
 expect "slots=08 and slots=010 are ${slots[*]}" test "${slots[*]}" = "8 10"
+
+# Ports: the learner's two, and one more for ranks on other nodes.
+check_ports() {  # check_ports RANKS RANKS_PER_NODE: the check's line where everything is free
+  config=configs/smoke.yaml ranks=$1 ranks_per_node=$2 sets=(--set network.port=7000) fact=(["0 port"]=free)
+  check_port
+}
+expect "a learner takes other ports than two" grep -qF "7000 to 7001 are free" <(check_ports 1 "")
+expect "ranks beside the learner take a port" grep -qF "7000 to 7001 are free" <(check_ports 2 "")
+expect "ranks on other nodes take no third port" grep -qF "7000 to 7002 are free" <(check_ports 2 1)
+
+# Which port is taken is read from the system.
+python3 -c '
+import pathlib, socket, sys, time
+taken = socket.create_server(("127.0.0.1", 0))
+pathlib.Path(sys.argv[1]).write_text(str(taken.getsockname()[1]) + "\n")
+time.sleep(60)' "$work/port" &
+listener=$!
+for _ in $(seq 100); do [[ -s $work/port ]] && break; sleep 0.1; done
+port=$(cat "$work/port")
+port_fact() { bash launch/lib/probe.sh "" "" "" "" "" "$1" "$2" "" | sed -n 's/^port //p'; }
+expect "the first port is not looked at" test "$(port_fact "$port" "$((port + 1))")" = "taken $port"
+expect "the last port is not looked at" test "$(port_fact "$port" "$port")" = "taken $port"
+expect "a port before the first is looked at" test "$(port_fact "$((port + 1))" "$((port + 1))")" != "taken $port"
+kill "$listener"
 exit "$wrong"
