@@ -37,6 +37,14 @@ code=0
 expect "a missing graph ends with $code, expected 1" test "$code" = 1
 expect "a missing graph is '$(cat "$work/error")', expected one line that names it" grep -q "none.graph.json: cannot be read" "$work/error"
 
+# Programs that were linked against another interface do not find this library.
+name=$(readelf -d "$work/installed/lib/libemplace.so" | sed -n 's/.*SONAME.*\[\(.*\)\]/\1/p')
+expect "the library calls itself $name, expected its major and minor version" grep -qE '^libemplace\.so\.[0-9]+\.[0-9]+$' <<<"$name"
+expect "the component brings libraries of others" test "$(cd "$work/installed/lib" && echo lib*)" = "$(cd "$work/installed/lib" && echo libemplace.so*)"
+cmake --install "$build" --prefix "$work/installed" --component library-dependencies >/dev/null
+elsewhere=$(ldd "$work/installed/lib/libemplace.so" | grep ' => ' | grep -vE "=> $work/installed/lib/|^\s*lib(c|m|dl|rt|pthread)\.so" || true)
+expect "these are not beside the library: $elsewhere" test -z "$elsewhere"
+
 cp -r tools/library/example "$work/newer"
 sed -i 's/Emplace 0.1/Emplace 9.0/' "$work/newer/CMakeLists.txt"
 expect "version 9.0 is found, too" bash -c "! cmake -S '$work/newer' -B '$work/none' -DCMAKE_PREFIX_PATH='$work/installed' >'$work/log' 2>&1"
