@@ -155,7 +155,7 @@ std::string AtenCallOf(const OpCall& call) {
   const auto found = Rules().find(type);
   if (found == Rules().end()) {
     throw BadInput(StrCat("op '", OpName(call.node), "': there is no call for its type ", type,
-                          ", expected ptb, nmt, nmt_single or rnnlm"));
+                          ", expected ptb, nmt, nmt_single, rnnlm or one of rnnlm2 to rnnlm8"));
   }
   const AtenRule& rule = found->second;
   const Arguments arguments(call);

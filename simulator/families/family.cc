@@ -45,10 +45,14 @@ const std::vector<FamilyEntry>& Families() {
        [](Rng& rng, const Ranges& in, const StepOptions& step) { return BuildCifar10(SampleCifar10(rng, in), step); }},
       {"nmt", NmtRanges,
        [](Rng& rng, const Ranges& in, const StepOptions& step) { return BuildNmt(SampleNmt(rng, in), step); }},
+      {"rnnlm", RnnlmRanges,
+       [](Rng& rng, const Ranges& in, const StepOptions& step) { return BuildRnnlm(SampleRnnlm(rng, in), step); }},
+      {"gnmt", GnmtRanges,
+       [](Rng& rng, const Ranges& in, const StepOptions& step) { return BuildGnmt(SampleGnmt(rng, in), step); }},
       Network("inception_v3", [](const StepOptions& step) { return BuildInceptionV3({}, step); }),
       Network("nasnet", [](const StepOptions& step) { return BuildNasnet({}, step); }),
       Network("nmt_single", [](const StepOptions& step) { return BuildNmt(kNmtSingle, step); }),
-      // The networks of the SGDP paper.
+      // The networks of the SGDP paper. Those of RNNLM and GNMT are members of the families, with more steps.
       Network("rnnlm2", [](const StepOptions& step) { return BuildRnnlm({.layers = 2}, step); }),
       Network("rnnlm4", [](const StepOptions& step) { return BuildRnnlm({.layers = 4}, step); }),
       Network("rnnlm8", [](const StepOptions& step) { return BuildRnnlm({.layers = 8}, step); }),

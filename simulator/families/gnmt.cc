@@ -11,6 +11,7 @@
 namespace emplace {
 namespace {
 
+constexpr int64_t kFewestLayers = 2;        // The first layer is bidirectional, and one above it reads both directions.
 constexpr int64_t kFirstResidualLayer = 2;  // Counted from 0: a layer from here on adds its input to its output.
 
 class GnmtBuilder {
@@ -18,7 +19,7 @@ class GnmtBuilder {
   GnmtBuilder(const GnmtModel& model, TensorProgram& program) : model_(model), p_(program) {}
 
   TensorId Build() {
-    EMPLACE_CHECK(model_.layers >= 2);
+    EMPLACE_CHECK(model_.layers >= kFewestLayers);
     // Stages: a layer of the encoder with that of the decoder, as the paper places them; then attention and softmax.
     const std::vector<TensorId> encoded = Encode(Words("source"));
     p_.SetStage(LastStage());
@@ -146,6 +147,34 @@ class GnmtBuilder {
 };
 
 }  // namespace
+
+Ranges GnmtRanges(bool small) {
+  if (small) {
+    return Ranges({{"layers", {2, 3}},
+                   {"hidden", {128, 256, 64}},
+                   {"batch", {8, 16}},
+                   {"steps", {3, 5}},
+                   {"vocabulary", {1000, 1000}}});
+  }
+  return Ranges({{"layers", {2, 6}},
+                 {"hidden", {512, 1280, 64}},
+                 {"batch", {64, 256, 8}},
+                 {"steps", {8, 20}},
+                 {"vocabulary", {32000, 32000}}});
+}
+
+GnmtModel SampleGnmt(Rng& rng, const Ranges& ranges) {
+  GnmtModel model;
+  model.layers = ranges.Draw("layers", rng);
+  model.hidden = ranges.Draw("hidden", rng);
+  model.batch = ranges.Draw("batch", rng);
+  model.steps = ranges.Draw("steps", rng);
+  model.vocabulary = ranges.Draw("vocabulary", rng);
+  if (model.layers < kFewestLayers) {
+    throw BadInput(StrCat("layers is ", model.layers, ", expected at least ", kFewestLayers));
+  }
+  return model;
+}
 
 TensorProgram BuildGnmt(const GnmtModel& model, const StepOptions& options) {
   return BuildModelStep<GnmtBuilder>(model, options, Optimizer::kSgd);

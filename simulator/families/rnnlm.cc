@@ -71,6 +71,37 @@ class RnnlmBuilder {
 
 }  // namespace
 
+Ranges RnnlmRanges(bool small) {
+  if (small) {
+    return Ranges({{"layers", {2, 3}},
+                   {"state", {128, 256, 64}},
+                   {"projection", {64, 128, 64}},
+                   {"batch", {8, 16}},
+                   {"steps", {3, 5}},
+                   {"vocabulary", {1000, 1000}},
+                   {"sampled", {100, 100}}});
+  }
+  return Ranges({{"layers", {2, 6}},
+                 {"state", {1024, 2560, 128}},
+                 {"projection", {256, 640, 64}},
+                 {"batch", {64, 256, 8}},
+                 {"steps", {20, 40}},
+                 {"vocabulary", {793471, 793471}},
+                 {"sampled", {8192, 8192}}});
+}
+
+RnnlmModel SampleRnnlm(Rng& rng, const Ranges& ranges) {
+  RnnlmModel model;
+  model.layers = ranges.Draw("layers", rng);
+  model.state = ranges.Draw("state", rng);
+  model.projection = ranges.Draw("projection", rng);
+  model.batch = ranges.Draw("batch", rng);
+  model.steps = ranges.Draw("steps", rng);
+  model.vocabulary = ranges.Draw("vocabulary", rng);
+  model.sampled = ranges.Draw("sampled", rng);
+  return model;
+}
+
 TensorProgram BuildRnnlm(const RnnlmModel& model, const StepOptions& options) {
   return BuildModelStep<RnnlmBuilder>(model, options, Optimizer::kSgd);
 }

@@ -5,10 +5,14 @@
 // As in the paper, the loss is a sampled softmax over 8,192 words and the right one. The paper unrolls 20 words; here
 // it is 100, with which the network of eight layers has more than 50,000 ops, as that of SGDP (Zhou et al. 2020) has.
 // Left out: the correction of the sampled scores by their probabilities, and the bias of the softmax.
+//
+// The family has networks of other sizes; they unroll 20 to 40 words.
 #pragma once
 
 #include <cstdint>
 
+#include "common/rng.h"
+#include "simulator/families/ranges.h"
 #include "simulator/families/tensor_program.h"
 #include "simulator/families/training_step.h"
 
@@ -23,6 +27,10 @@ struct RnnlmModel {
   int64_t vocabulary = 793471;  // Words of the benchmark.
   int64_t sampled = 8192;       // Words that the softmax compares with the right one.
 };
+
+// The ranges of all sizes of the model. `small`: narrow layers and few words, for quick tests.
+Ranges RnnlmRanges(bool small);
+RnnlmModel SampleRnnlm(Rng& rng, const Ranges& ranges);
 
 // Builds forward pass, backward pass and update. Parameters outside the layers are "embedding" and "softmax/weight".
 TensorProgram BuildRnnlm(const RnnlmModel& model, const StepOptions& options = {});

@@ -93,7 +93,8 @@ void AddGenerateCommand(CLI::App& app, std::function<int()>& run) {
       ->capture_default_str();
   command->add_flag(
       "--calls", args->options.calls,
-      "Give the ops the calls by which emplace-hardware can run them; ptb, nmt, nmt_single and rnnlm have them");
+      "Give the ops the calls by which emplace-hardware can run them; ptb, nmt, nmt_single, rnnlm and rnnlm2 to rnnlm8 "
+      "have them");
   command->add_option("--kinds", args->kinds,
                       "Folder with the device kinds on which each op gets a cost (default: configs/devices)");
   command->callback([args, count, &run] {

@@ -1,11 +1,16 @@
 #include "simulator/families/family.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <set>
+#include <string>
+#include <vector>
 
 #include "common/error.h"
+#include "common/strings.h"
 #include "simulator/graph/graph_io.h"
+#include "tests/support/bad_input.h"
 
 namespace emplace {
 namespace {
@@ -14,15 +19,88 @@ FamilyOptions Small(int64_t count) { return {.count = count, .train = count, .si
 
 std::vector<DeviceKind> Kinds() { return LoadDeviceKinds(DefaultKindsFolder()); }
 
+// The graph's file without the name.
+std::string OpsOf(const OpGraph& graph) {
+  const std::string text = GraphToJson(graph);
+  return text.substr(text.find("\"ops\""));
+}
+
 TEST(Family, IsByteIdenticalForASeedAndDistinctWithin) {
   std::set<std::string> seen;
   const Family one = GenerateFamily(Small(12), Kinds());
   const Family two = GenerateFamily(Small(12), Kinds());
   for (size_t i = 0; i < one.graphs.size(); ++i) {
-    const std::string text = GraphToJson(one.graphs[i]);
-    EXPECT_EQ(text, GraphToJson(two.graphs[i]));
-    EXPECT_TRUE(seen.insert(text.substr(text.find("\"ops\""))).second) << i;  // Without the name.
+    EXPECT_EQ(GraphToJson(one.graphs[i]), GraphToJson(two.graphs[i]));
+    EXPECT_TRUE(seen.insert(OpsOf(one.graphs[i])).second) << i;
   }
+}
+
+TEST(Family, OfEveryNameIsByteIdenticalForASeedAndDistinctWithin) {
+  for (const std::string& name : FamilyNames()) {
+    if (IsSingleNetwork(name)) continue;
+    FamilyOptions options = Small(3);
+    options.family = name;
+    options.validation = 1;
+    Family one = GenerateFamily(options, Kinds());
+    Family two = GenerateFamily(options, Kinds());
+    std::set<std::string> names;
+    std::set<std::string> ops;
+    for (Family* const family : {&one, &two}) {
+      family->graphs.push_back(std::move(family->validation[0]));
+      for (const OpGraph& graph : family->graphs) {
+        names.insert(graph.name());
+        ops.insert(OpsOf(graph));
+      }
+    }
+    EXPECT_EQ(names, (std::set<std::string>{name + "_00", name + "_01", name + "_02", name + "_validation_00"}));
+    EXPECT_EQ(ops.size(), 4u) << name;
+    options.seed = 99;
+    EXPECT_FALSE(ops.contains(OpsOf(GenerateFamily(options, Kinds()).graphs[0]))) << name;
+  }
+}
+
+double Flops(const FamilyOptions& options) {
+  double flops = 0;
+  for (const Op& op : GenerateFamily(options, Kinds()).graphs[0].ops()) flops += op.flops;
+  return flops;
+}
+
+TEST(Family, FlopsGrowWithEverySizeOfARecurrentNetwork) {
+  for (const std::string name : {"nmt", "rnnlm", "gnmt"}) {
+    FamilyOptions options = Small(1);
+    options.family = name;
+    const Ranges ranges = RangesOf(options);
+    for (const auto& [size, range] : ranges.ranges()) options.ranges.push_back(StrCat(size, "=", range.low));
+    const double smallest = Flops(options);
+    for (const auto& [size, range] : ranges.ranges()) {
+      FamilyOptions larger = options;
+      larger.ranges.push_back(StrCat(size, "=", 2 * range.low));
+      EXPECT_GT(Flops(larger), smallest) << name << ", " << size;
+    }
+  }
+}
+
+// A network is a point of its family, and not another model.
+TEST(Family, OfRnnlmAndGnmtHasTheNetworksOfThePaper) {
+  struct Member {
+    std::string network;
+    std::string family;
+    std::vector<std::string> sizes;
+  };
+  const Member members[] = {
+      {"rnnlm2", "rnnlm", {"layers=2", "state=2048", "projection=512", "batch=128", "steps=100"}},
+      {"gnmt2", "gnmt", {"layers=2", "hidden=1024", "batch=128", "steps=50"}}};
+  for (const auto& [network, family, sizes] : members) {
+    const OpGraph alone = GenerateFamily({.family = network, .count = 1, .train = 1}, Kinds()).graphs[0];
+    const FamilyOptions options = {.family = family, .count = 1, .train = 1, .ranges = sizes};
+    EXPECT_TRUE(OpsOf(GenerateFamily(options, Kinds()).graphs[0]) == OpsOf(alone)) << network;  // Texts of megabytes.
+  }
+}
+
+TEST(Family, OfGnmtHasAtLeastTwoLayers) {
+  const FamilyOptions options = {.family = "gnmt", .count = 1, .train = 1, .size = "small", .ranges = {"layers=1"}};
+  EXPECT_THAT(BadInputOf([&] { GenerateFamily(options, Kinds()); }),
+              testing::HasSubstr("graph gnmt_00: layers is 1, expected at least 2"));
 }
 
 TEST(Family, AFirstGraphDoesNotDependOnTheCount) {
@@ -60,12 +138,8 @@ TEST(Family, ValidationGraphsAreNoneOfTheOthers) {
   options.validation = 8;
   const Family family = GenerateFamily(options, Kinds());
   std::set<std::string> graphs;
-  const auto ops_of = [](const OpGraph& graph) {
-    const std::string text = GraphToJson(graph);
-    return text.substr(text.find("\"ops\""));
-  };
-  for (const OpGraph& graph : family.graphs) graphs.insert(ops_of(graph));
-  for (const OpGraph& graph : family.validation) EXPECT_FALSE(graphs.contains(ops_of(graph)));
+  for (const OpGraph& graph : family.graphs) graphs.insert(OpsOf(graph));
+  for (const OpGraph& graph : family.validation) EXPECT_FALSE(graphs.contains(OpsOf(graph)));
 }
 
 TEST(Family, GraphsSurviveTheRoundTripThroughTheirFile) {

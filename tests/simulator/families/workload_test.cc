@@ -155,6 +155,22 @@ TEST(Rnnlm, HasThePublishedParametersAndFlops) {
   }
 }
 
+TEST(Rnnlm, SamplesStayInTheirRanges) {
+  Rng rng(6);
+  std::set<int64_t> layers;
+  for (int i = 0; i < 500; ++i) {
+    const RnnlmModel model = SampleRnnlm(rng, RnnlmRanges(/*small=*/false));
+    layers.insert(model.layers);
+    ASSERT_TRUE(model.state >= 1024 && model.state <= 2560 && model.state % 128 == 0);
+    ASSERT_TRUE(model.projection >= 256 && model.projection <= 640 && model.projection % 64 == 0);
+    ASSERT_TRUE(model.batch >= 64 && model.batch <= 256 && model.batch % 8 == 0);
+    ASSERT_TRUE(model.steps >= 20 && model.steps <= 40);
+    ASSERT_EQ(model.vocabulary, 793471);
+    ASSERT_EQ(model.sampled, 8192);
+  }
+  EXPECT_EQ(layers, (std::set<int64_t>{2, 3, 4, 5, 6}));
+}
+
 TEST(Rnnlm, TheSoftmaxComparesTheRightWordWithTheSampledOnes) {
   const RnnlmModel model{
       .layers = 1, .state = 16, .projection = 8, .batch = 3, .steps = 5, .vocabulary = 50, .sampled = 7};
@@ -171,6 +187,20 @@ TEST(Gnmt, HasThePublishedParametersAndFlops) {
   const TensorProgram program = BuildGnmt(model);
   EXPECT_NEAR(Parameters(program), 278e6, 0.015 * 278e6);
   EXPECT_NEAR(ForwardMultiplyAdds(program) / 3, 214e6, 0.015 * 214e6);
+}
+
+TEST(Gnmt, SamplesStayInTheirRanges) {
+  Rng rng(7);
+  std::set<int64_t> layers;
+  for (int i = 0; i < 500; ++i) {
+    const GnmtModel model = SampleGnmt(rng, GnmtRanges(/*small=*/false));
+    layers.insert(model.layers);
+    ASSERT_TRUE(model.hidden >= 512 && model.hidden <= 1280 && model.hidden % 64 == 0);
+    ASSERT_TRUE(model.batch >= 64 && model.batch <= 256 && model.batch % 8 == 0);
+    ASSERT_TRUE(model.steps >= 8 && model.steps <= 20);
+    ASSERT_EQ(model.vocabulary, 32000);
+  }
+  EXPECT_EQ(layers, (std::set<int64_t>{2, 3, 4, 5, 6}));
 }
 
 TEST(Gnmt, ParametersAreThoseOfItsLayers) {
@@ -289,6 +319,19 @@ TEST(Amoebanet, FlopsAreThoseOfItsCells) {
 TEST(Networks, WithEightRecurrentLayersHaveOver50000Ops) {
   EXPECT_GT(BuildRnnlm({.layers = 8}).nodes().size(), 50'000u);
   EXPECT_GT(BuildGnmt({.layers = 8}).nodes().size(), 50'000u);
+}
+
+// What the families have: a policy can learn from them in minutes.
+TEST(Networks, OfTheMostLayersAndStepsOfTheirFamiliesHaveAtMost20000Ops) {
+  const auto rnnlm = RnnlmRanges(/*small=*/false).ranges();
+  const auto gnmt = GnmtRanges(/*small=*/false).ranges();
+  const std::map<std::string, TensorProgram> largest = {
+      {"rnnlm", BuildRnnlm({.layers = rnnlm.at("layers").high, .steps = rnnlm.at("steps").high})},
+      {"gnmt", BuildGnmt({.layers = gnmt.at("layers").high, .steps = gnmt.at("steps").high})}};
+  for (const auto& [name, program] : largest) {
+    EXPECT_GT(program.nodes().size(), 18'000u) << name;
+    EXPECT_LE(program.nodes().size(), 20'000u) << name;
+  }
 }
 
 // Images a second that the cost model gives for one device, one op after the other.
