@@ -88,9 +88,8 @@ TEST(Family, OfRnnlmAndGnmtHasTheNetworksOfThePaper) {
     std::string family;
     std::vector<std::string> sizes;
   };
-  const Member members[] = {
-      {"rnnlm2", "rnnlm", {"layers=2", "state=2048", "projection=512", "batch=128", "steps=100"}},
-      {"gnmt2", "gnmt", {"layers=2", "hidden=1024", "batch=128", "steps=50"}}};
+  const Member members[] = {{"rnnlm2", "rnnlm", {"layers=2", "state=2048", "projection=512", "batch=128", "steps=100"}},
+                            {"gnmt2", "gnmt", {"layers=2", "hidden=1024", "batch=128", "steps=50"}}};
   for (const auto& [network, family, sizes] : members) {
     const OpGraph alone = GenerateFamily({.family = network, .count = 1, .train = 1}, Kinds()).graphs[0];
     const FamilyOptions options = {.family = family, .count = 1, .train = 1, .ranges = sizes};
