@@ -17,6 +17,7 @@ struct SgdpConfig {
   int64_t heads = 4;
   int64_t segment = 128;
   bool superposition = true;
+  bool graph_norm = false;
   double output_scale = 0.1;
 };
 
@@ -38,6 +39,11 @@ FieldTable<SgdpConfig> SgdpFields() {
       .Help(
           "Whether the graph's embedding scales the inputs of the placer's layers, so that one network holds many "
           "families.");
+  t.Field("graph_norm", &C::graph_norm)
+      .Help(
+          "Whether each feature of a group is counted from its mean over the graph, in standard deviations, and the "
+          "output layer reads how a group differs from that graph's mean. Without it, an untrained policy hardly tells "
+          "groups apart.");
   AddOutputScale(t);
   return t;
 }
@@ -49,8 +55,14 @@ class Sgdp final : public FieldsKind<SgdpConfig> {
   RewardTime reward_time() const override { return RewardTime::kEnd; }
 
   std::vector<SizeField> Sizes() const override {
-    return {{"hidden", 4, 1024}, {"graph_layers", 0, 32}, {"placer_layers", 0, 32},
-            {"heads", 1, 64},    {"segment", 1, 4096},    {"superposition", 0, 1}};
+    return {{"hidden", 4, 1024},
+            {"graph_layers", 0, 32},
+            {"placer_layers", 0, 32},
+            {"heads", 1, 64},
+            {"segment", 1, 4096},
+            {"superposition", 0, 1},
+            // Without it a file is from before there was the choice.
+            {"graph_norm", 0, 1, /*if_absent=*/0}};
   }
 
   PolicyShape Shape(const PolicyConfig& config, int32_t num_devices) const override {
@@ -65,7 +77,8 @@ class Sgdp final : public FieldsKind<SgdpConfig> {
                       {"placer_layers", own.placer_layers},
                       {"heads", own.heads},
                       {"segment", own.segment},
-                      {"superposition", own.superposition ? 1 : 0}}};
+                      {"superposition", own.superposition ? 1 : 0},
+                      {"graph_norm", own.graph_norm ? 1 : 0}}};
   }
 
   std::vector<ParameterSpec> Parameters(const PolicyShape& shape) const override {
@@ -93,7 +106,8 @@ SgdpShape SgdpShape::Of(const PolicyShape& shape) {
           .placer_layers = size("placer_layers"),
           .heads = size("heads"),
           .segment = size("segment"),
-          .superposition = size("superposition") != 0};
+          .superposition = size("superposition") != 0,
+          .graph_norm = size("graph_norm") != 0};
 }
 
 std::vector<ParameterSpec> SgdpParameters(const SgdpShape& shape) {

@@ -19,6 +19,9 @@ struct SgdpShape {
   int32_t heads = 4;          // Attention heads of a placer's layer; they divide `hidden`.
   int32_t segment = 128;      // Groups in a segment of the placer.
   bool superposition = true;  // Whether the graph's embedding scales the inputs of the placer's layers.
+  // Whether each feature is standardized over the groups of a graph, and what the output layer reads has its mean over
+  // the groups taken away.
+  bool graph_norm = false;
 
   static SgdpShape Of(const PolicyShape& shape);  // REQUIRES: it has the sizes of the kind.
 };

@@ -15,6 +15,14 @@ namespace {
 
 using torch::Tensor;
 
+constexpr double kLeastSpread = 0.01;  // What is added to a standard deviation: features that do not vary stay 0.
+
+// x [n, F]: each column from its mean, in standard deviations.
+Tensor Standardized(const Tensor& x) {
+  const Tensor centered = x - x.mean(0);
+  return centered / (centered.square().mean(0).sqrt() + kLeastSpread);
+}
+
 // Over the last dimension, of size H.
 Tensor Norm(const TorchParameters& parameters, const std::string& name, const Tensor& x) {
   return torch::layer_norm(x, {x.size(-1)}, parameters[name + ".scale"], parameters[name + ".bias"]);
@@ -39,13 +47,15 @@ class SgdpNetwork final : public OneShotNetwork {
       x = PlacerLayer(parameters, StrCat("placer.", layer), x, visible, of_graph);
     }
     x = x.view({segments * shape_.segment, shape_.hidden}).narrow(0, 0, n);
+    if (shape_.graph_norm) x = x - x.mean(0);
     return Linear(parameters, "output", Norm(parameters, "output.norm", x));
   }
 
  private:
   // GraphSAGE (Hamilton et al. 2017, section 3.3, the pooling aggregator), over parents and children alike: [n, H].
   Tensor Embed(const TorchParameters& parameters, const GroupTensors& graph) const {
-    Tensor h = torch::relu(Linear(parameters, "input", graph.nodes));
+    const Tensor nodes = shape_.graph_norm ? Standardized(graph.nodes) : graph.nodes;
+    Tensor h = torch::relu(Linear(parameters, "input", nodes));
     const Tensor to = graph.to.unsqueeze(1).expand({graph.to.size(0), shape_.hidden});
     for (int32_t layer = 0; layer < shape_.graph_layers; ++layer) {
       const std::string name = StrCat("graph.", layer);

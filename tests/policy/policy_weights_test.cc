@@ -14,6 +14,7 @@
 #include "common/safetensors.h"
 #include "policy/placeto/placeto_kind.h"
 #include "policy/policy_kinds.h"
+#include "tests/policy/sgdp/random_sgdp.h"
 #include "tests/support/bad_input.h"
 #include "tests/support/random_policy.h"
 
@@ -63,18 +64,22 @@ TEST(PolicyWeights, ReadBackEqual) {
   }
 }
 
+// `meant`: what every policy of the kind did before there was the choice.
+void ExpectOlderFileMeans(PolicyWeights weights, const std::string& size, int64_t meant) {
+  weights.shape.sizes[size] = 1 - meant;
+  SafetensorsFile file = ParseSafetensors(SerializePolicy(weights), "x");
+  EXPECT_EQ(file.metadata.at("shape." + size), std::to_string(1 - meant));
+  EXPECT_EQ(ParsePolicy(SerializeSafetensors(file), "x").shape.sizes.at(size), 1 - meant);
+  file.metadata.erase("shape." + size);
+  EXPECT_EQ(ParsePolicy(SerializeSafetensors(file), "x").shape.sizes.at(size), meant);
+}
+
 TEST(PolicyWeights, AnOlderFileMeansWhatItMeant) {
-  // What every policy did before there was the choice.
-  const std::map<std::string, int64_t> before = {{"pooling", 1}, {"earlier_decisions", 1}, {"link_time", 0}};
-  for (const auto& [size, meant] : before) {
-    PolicyWeights weights = SomePolicy();
-    weights.shape.sizes[size] = 1 - meant;
-    SafetensorsFile file = ParseSafetensors(SerializePolicy(weights), "x");
-    EXPECT_EQ(file.metadata.at("shape." + size), std::to_string(1 - meant));
-    EXPECT_EQ(ParsePolicy(SerializeSafetensors(file), "x").shape.sizes.at(size), 1 - meant);
-    file.metadata.erase("shape." + size);
-    EXPECT_EQ(ParsePolicy(SerializeSafetensors(file), "x").shape.sizes.at(size), meant);
-  }
+  ExpectOlderFileMeans(SomePolicy(), "pooling", 1);
+  ExpectOlderFileMeans(SomePolicy(), "earlier_decisions", 1);
+  ExpectOlderFileMeans(SomePolicy(), "link_time", 0);
+  Rng rng(4);
+  ExpectOlderFileMeans(RandomSgdp(/*num_devices=*/3, rng), "graph_norm", 0);
 }
 
 TEST(PolicyWeights, AFileWithoutAKindIsPlaceto) {

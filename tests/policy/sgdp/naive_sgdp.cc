@@ -27,6 +27,7 @@ class Naive {
     for (int32_t layer = 0; layer < shape_.placer_layers; ++layer) {
       h = PlacerLayer(StrCat("placer.", layer), std::move(h), mean);
     }
+    if (shape_.graph_norm) TakeMeanAway(h);
     for (Vector& row : h) row = parameters_.Linear("output", Norm("output.norm", row));
     return h;
   }
@@ -45,8 +46,28 @@ class Naive {
     return x;
   }
 
+  // Of each column over the rows.
+  static void TakeMeanAway(std::vector<Vector>& rows) {
+    for (size_t i = 0; i < rows.front().size(); ++i) {
+      double mean = 0;
+      for (const Vector& row : rows) mean += row[i] / static_cast<double>(rows.size());
+      for (Vector& row : rows) row[i] -= mean;
+    }
+  }
+
+  static void Standardize(std::vector<Vector>& rows) {
+    TakeMeanAway(rows);
+    for (size_t i = 0; i < rows.front().size(); ++i) {
+      double variance = 0;
+      for (const Vector& row : rows) variance += row[i] * row[i] / static_cast<double>(rows.size());
+      for (Vector& row : rows) row[i] /= std::sqrt(variance) + 0.01;
+    }
+  }
+
   std::vector<Vector> Embed(const GroupGraph& graph) const {
-    std::vector<Vector> h = parameters_.ReadGroups("input", graph);
+    std::vector<Vector> h = NaiveGroups(graph);
+    if (shape_.graph_norm) Standardize(h);
+    for (Vector& row : h) row = NaiveParameters::Relu(parameters_.Linear("input", row));
     for (int32_t layer = 0; layer < shape_.graph_layers; ++layer) {
       std::vector<Vector> next;
       for (int32_t g = 0; g < graph.num_groups; ++g) {

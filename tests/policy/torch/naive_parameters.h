@@ -47,13 +47,6 @@ class NaiveParameters {
     return y;
   }
 
-  // relu(Linear(x)) of the features of each group: [n].
-  std::vector<NaiveVector> ReadGroups(const std::string& name, const GroupGraph& graph) const {
-    std::vector<NaiveVector> read = NaiveGroups(graph);
-    for (NaiveVector& group : read) group = Relu(Linear(name, group));
-    return read;
-  }
-
   static NaiveVector Relu(NaiveVector x) {
     for (double& value : x) value = value > 0 ? value : 0;
     return x;
