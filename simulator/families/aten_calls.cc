@@ -1,5 +1,6 @@
 #include "simulator/families/aten_calls.h"
 
+#include <array>
 #include <functional>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -14,9 +15,17 @@ using Json = nlohmann::json;
 
 constexpr int64_t kSum = 2;             // The reduction of a loss, as ATen counts them.
 constexpr double kLearningRate = 0.01;  // Of updates.
+constexpr double kEpsilon = 1e-5;       // Of norms: added to the variance.
+constexpr double kMomentum = 0.1;       // Of the moving averages of batch norm, which no op keeps.
 
 Json Int(int64_t number) { return {{"const", number}, {"as", "int"}}; }
 Json Float(double number) { return {{"const", number}, {"as", "float"}}; }
+Json Bool(bool flag) { return {{"const", flag}, {"as", "bool"}}; }
+template <typename List>
+Json Ints(const List& numbers) {
+  return {{"const", numbers}, {"as", "int[]"}};
+}
+Json Bools(const std::vector<bool>& flags) { return {{"const", flags}, {"as", "bool[]"}}; }
 Json None() { return {{"const", nullptr}, {"as", "none"}}; }
 
 // The views from an op's output to a tensor of the program, the first one first.
@@ -54,6 +63,19 @@ class Arguments {
     argument["views"].push_back({"aten.transpose.int", {dims - 2, dims - 1}});
     return argument;
   }
+  // One of the tensors that lie in an input along its first dimension.
+  Json Part(size_t input, int64_t index) const {
+    Json argument = In(input);
+    argument["views"].push_back({"aten.select.int", {0, index}});
+    return argument;
+  }
+  // A tensor of this shape, for an argument of which the operator reads nothing but the shape: it repeats the input's
+  // first element.
+  Json OfShape(const Shape& shape, size_t input) const {
+    Json argument = In(input);
+    argument["views"].push_back({"aten.as_strided.default", Json::array({shape, Shape(shape.size(), 0)})});
+    return argument;
+  }
   Json All() const {
     Json list = Json::array();
     for (size_t i = 0; i < call_.node.inputs.size(); ++i) list.push_back(In(i));
@@ -61,6 +83,8 @@ class Arguments {
   }
   Json Dtype(size_t input) const { return {{"const", NameOf(call_.input(input).type)}, {"as", "dtype"}}; }
   const OpAttributes& attributes() const { return call_.node.attributes; }
+  const Shape& shape(size_t input) const { return call_.input(input).shape; }
+  size_t size() const { return call_.node.inputs.size(); }
 
  private:
   const OpCall& call_;
@@ -70,6 +94,7 @@ struct AtenRule {
   std::string op;
   std::function<Json(const Arguments&)> args;
   std::function<Json(const Arguments&)> kwargs = {};  // Empty: none.
+  int32_t left_out = 0;                               // Outputs before the op's own, which the call leaves out.
 };
 
 Json Inputs(const Arguments& from) { return from.All(); }
@@ -81,9 +106,81 @@ Json Product(const Arguments& from) {
 
 Json Joined(const Arguments& from) { return {{{"list", from.All()}}, Int(from.attributes().dim)}; }
 
-Json AlongTheLastDimension(const Arguments& from) { return {from.In(0), Int(-1), {{"const", false}, {"as", "bool"}}}; }
+Json AlongTheLastDimension(const Arguments& from) { return {from.In(0), Int(-1), Bool(false)}; }
 
 Json GradientAlongTheLastDimension(const Arguments& from) { return {from.In(0), from.In(1), Int(-1), from.Dtype(0)}; }
+
+// The arguments of a convolution after the bias.
+void AddConvolution(Json& arguments, const OpAttributes& with, bool transposed,
+                    const std::array<int64_t, 2>& output_padding) {
+  for (Json argument : {Ints(with.stride), Ints(with.padding), Ints(with.dilation), Bool(transposed),
+                        Ints(output_padding), Int(with.channel_groups)}) {
+    arguments.push_back(std::move(argument));
+  }
+}
+
+Json Convolved(const Arguments& from) {
+  Json arguments = {from.In(0), from.In(1), from.size() > 2 ? from.In(2) : None()};
+  AddConvolution(arguments, from.attributes(), /*transposed=*/false, {0, 0});
+  return arguments;
+}
+
+// The gradient of a convolution's input is a transposed convolution. Its output padding are the pixels of the input
+// that the strides left over.
+Json GradientOfConvolutionsInput(const Arguments& from) {
+  const OpAttributes& with = from.attributes();
+  std::array<int64_t, 2> left_over{};
+  for (size_t i = 0; i < left_over.size(); ++i) {
+    const int64_t kernel = from.shape(1)[2 + i];
+    const int64_t read = (from.shape(0)[2 + i] - 1) * with.stride[i] + with.dilation[i] * (kernel - 1) + 1;
+    left_over[i] = with.shape[2 + i] + 2 * with.padding[i] - read;
+  }
+  Json arguments = {from.In(0), from.In(1), None()};
+  AddConvolution(arguments, with, /*transposed=*/true, left_over);
+  return arguments;
+}
+
+Json GradientOfConvolutionsWeight(const Arguments& from) {
+  Json arguments = {from.In(0), from.In(1), from.OfShape(from.attributes().shape, 0), None()};
+  AddConvolution(arguments, from.attributes(), /*transposed=*/false, {0, 0});
+  arguments.push_back(Bools({false, true, false}));
+  return arguments;
+}
+
+Json Normalized(const Arguments& from) {
+  return {from.In(0), from.Part(1, 0), from.Part(1, 1), Bool(true), Float(kMomentum), Float(kEpsilon)};
+}
+
+Json GradientOfNormalized(const Arguments& from) {
+  return {from.In(0), from.In(1), from.Part(2, 0), None(),          None(),
+          from.In(3), from.In(4), Bool(true),      Float(kEpsilon), Bools({true, true, true})};
+}
+
+Json Averaged(const Arguments& from) {
+  const OpAttributes& with = from.attributes();
+  return {from.In(0), Ints(with.kernel), Ints(with.stride), Ints(with.padding), Bool(false), Bool(false)};
+}
+
+Json GradientOfAveraged(const Arguments& from) {
+  const OpAttributes& with = from.attributes();
+  return {from.In(0),         from.OfShape(with.shape, 0),
+          Ints(with.kernel),  Ints(with.stride),
+          Ints(with.padding), Bool(false),
+          Bool(false),        None()};
+}
+
+Json Largest(const Arguments& from) {
+  const OpAttributes& with = from.attributes();
+  return {from.In(0), Ints(with.kernel), Ints(with.stride), Ints(with.padding)};
+}
+
+Json GradientOfLargest(const Arguments& from) {
+  const OpAttributes& with = from.attributes();
+  return {from.In(0),         from.In(1),        Ints(with.kernel), Ints(with.stride),
+          Ints(with.padding), Ints(Shape{1, 1}), Bool(false),       from.In(2)};
+}
+
+Json Change(const Arguments&) { return {{"alpha", Float(-kLearningRate)}}; }
 
 const std::map<std::string, AtenRule>& Rules() {
   static const std::map<std::string, AtenRule> rules = {
@@ -112,7 +209,7 @@ const std::map<std::string, AtenRule>& Rules() {
       {"aten.sum",
        {"aten.sum.dim_IntList",
         [](const Arguments& from) {
-          return Json{from.In(0), {{"const", {0}}, {"as", "int[]"}}};
+          return Json{from.In(0), Ints(Shape{0})};
         }}},
       {"aten.cat", {"aten.cat.default", Joined}},
       {"aten.stack", {"aten.stack.default", Joined}},
@@ -120,7 +217,7 @@ const std::map<std::string, AtenRule>& Rules() {
       {"aten.embedding_dense_backward",
        {"aten.embedding_dense_backward.default",
         [](const Arguments& from) {
-          return Json{from.In(0), from.In(1), Int(from.attributes().rows), Int(-1), {{"const", false}, {"as", "bool"}}};
+          return Json{from.In(0), from.In(1), Int(from.attributes().rows), Int(-1), Bool(false)};
         }}},
       {"aten._softmax", {"aten._softmax.default", AlongTheLastDimension}},
       {"aten._softmax_backward_data", {"aten._softmax_backward_data.default", GradientAlongTheLastDimension}},
@@ -138,11 +235,23 @@ const std::map<std::string, AtenRule>& Rules() {
           return Json{from.In(0), from.In(1), from.In(2), None(), Int(kSum), Int(-100), from.In(0)};
         }}},
       {"aten.ones_like", {"aten.ones_like.default", Inputs}},
-      {"aten.add_",
-       {"aten.add_.Tensor", Inputs,
-        [](const Arguments&) {
-          return Json{{"alpha", Float(-kLearningRate)}};
+      {"aten.convolution", {"aten.convolution.default", Convolved}},
+      {"aten.convolution_backward.input", {"aten.convolution.default", GradientOfConvolutionsInput}},
+      {"aten.convolution_backward.weight",
+       {"aten.convolution_backward.default", GradientOfConvolutionsWeight, {}, /*left_out=*/1}},
+      {"aten.native_batch_norm", {"aten._native_batch_norm_legit.no_stats", Normalized}},
+      {"aten.native_batch_norm_backward", {"aten.native_batch_norm_backward.default", GradientOfNormalized}},
+      {"aten.avg_pool2d", {"aten.avg_pool2d.default", Averaged}},
+      {"aten.avg_pool2d_backward", {"aten.avg_pool2d_backward.default", GradientOfAveraged}},
+      {"aten.max_pool2d_with_indices", {"aten.max_pool2d_with_indices.default", Largest}},
+      {"aten.max_pool2d_with_indices_backward", {"aten.max_pool2d_with_indices_backward.default", GradientOfLargest}},
+      {"aten.constant_pad_nd",
+       {"aten.constant_pad_nd.default",
+        [](const Arguments& from) {
+          return Json{from.In(0), Ints(from.attributes().pad)};
         }}},
+      {"aten.add_", {"aten.add_.Tensor", Inputs, Change}},
+      {"aten._fused_sgd_", {"aten.add_.Tensor", Inputs, Change}},
   };
   return rules;
 }
@@ -155,7 +264,7 @@ std::string AtenCallOf(const OpCall& call) {
   const auto found = Rules().find(type);
   if (found == Rules().end()) {
     throw BadInput(StrCat("op '", OpName(call.node), "': there is no call for its type ", type,
-                          ", expected ptb, nmt, nmt_single, rnnlm or one of rnnlm2 to rnnlm8"));
+                          ", expected ptb, cifar10, nmt, nmt_single, rnnlm or one of rnnlm2 to rnnlm8"));
   }
   const AtenRule& rule = found->second;
   const Arguments arguments(call);
@@ -163,6 +272,11 @@ std::string AtenCallOf(const OpCall& call) {
                      {"args", rule.args(arguments)},
                      {"kwargs", rule.kwargs ? rule.kwargs(arguments) : Json::object()}};
   return json.dump();
+}
+
+int32_t OutputsLeftOutByCall(const std::string& type) {
+  const auto found = Rules().find(type);
+  return found == Rules().end() ? 0 : found->second.left_out;
 }
 
 }  // namespace emplace

@@ -87,7 +87,8 @@ std::vector<OpGraph> SampleGraphs(const FamilyEntry& family, const FamilyOptions
                                   int64_t count, const std::vector<DeviceKind>& kinds) {
   const Rng root = Rng(options.seed).Fork(family.name + "/" + stream);
   const std::string prefix = stream.empty() ? family.name : family.name + "_" + stream;
-  const StepOptions step = {.float_type = FloatType(options.dtype), .microbatches = options.microbatches};
+  const StepOptions step = {
+      .float_type = FloatType(options.dtype), .microbatches = options.microbatches, .runnable = options.calls};
   const Ranges ranges = RangesOf(options);
   std::vector<OpGraph> graphs;
   for (int64_t i = 0; i < count; ++i) {
@@ -95,7 +96,7 @@ std::vector<OpGraph> SampleGraphs(const FamilyEntry& family, const FamilyOptions
     const std::string name =
         IsSingleNetwork(family.name) ? prefix : StrCat(prefix, "_", std::setw(2), std::setfill('0'), i);
     try {
-      graphs.push_back(Lower(name, family.sample(rng, ranges, step), kinds, options.calls));
+      graphs.push_back(Lower(name, family.sample(rng, ranges, step), kinds));
     } catch (const Error& error) {
       throw BadInput(StrCat("graph ", name, ": ", error.what()));
     }

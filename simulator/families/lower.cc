@@ -18,16 +18,30 @@ OpCost CostOf(const OpWork& work, const std::vector<DeviceKind>& kinds) {
   return OpCost::ByKind(std::move(cost_us));
 }
 
-std::string AttrsOf(const SymbolicNode& node, bool calls) {
+std::string AttrsOf(const SymbolicNode& node, bool runnable) {
   nlohmann::json attrs;
   if (node.stage >= 0) attrs["stage"] = node.stage;
-  if (calls && (node.type == kParameterType || node.type == kInputType)) attrs["name"] = OpName(node);
+  if (runnable && (node.type == kParameterType || node.type == kInputType)) attrs["name"] = OpName(node);
   return attrs.is_null() ? "" : attrs.dump();
+}
+
+// The number of outputs of the op's call that come before the node's own.
+int32_t OutputsLeftOut(const TensorProgram& program, const SymbolicNode& node) {
+  return program.runnable() ? OutputsLeftOutByCall(node.type) : 0;
+}
+
+OpInput InputOf(const TensorProgram& program, const SymbolicTensor& tensor) {
+  const SymbolicNode& producer = program.nodes()[static_cast<size_t>(tensor.node)];
+  return {tensor.node, OutputsLeftOut(program, producer) + tensor.output};
+}
+
+OpOutput OutputOf(const SymbolicTensor& tensor) {
+  return {.bytes = tensor.bytes(), .shape = tensor.shape, .dtype = NameOf(tensor.type)};
 }
 
 }  // namespace
 
-OpGraph Lower(const std::string& name, const TensorProgram& program, const std::vector<DeviceKind>& kinds, bool calls) {
+OpGraph Lower(const std::string& name, const TensorProgram& program, const std::vector<DeviceKind>& kinds) {
   std::vector<Op> ops;
   ops.reserve(program.nodes().size());
   std::unordered_map<std::string, OpIndex> first_microbatch;  // Ops by the names of their nodes.
@@ -43,18 +57,19 @@ OpGraph Lower(const std::string& name, const TensorProgram& program, const std::
     }
     op.type = node.type;
     op.group = node.group;
-    op.attrs_json = AttrsOf(node, calls);
-    if (calls) op.call_json = AtenCallOf(call);
+    op.attrs_json = AttrsOf(node, program.runnable());
+    if (program.runnable()) op.call_json = AtenCallOf(call);
     const OpWork work = WorkOf(call);
     op.flops = work.flops;
     op.cost = CostOf(work, kinds);
     if (rule.workspace) op.temp_bytes = rule.workspace(call);
-    for (const TensorId input : node.inputs) op.inputs.push_back({program.tensor(input).node, 0});
+    for (const TensorId input : node.inputs) op.inputs.push_back(InputOf(program, program.tensor(input)));
     for (const int32_t earlier : node.after) op.inputs.push_back({earlier, OpInput::kControl});
     if (node.output >= 0) {
-      const SymbolicTensor& output = program.tensor(node.output);
-      op.outputs.push_back({.bytes = output.bytes(), .shape = output.shape, .dtype = NameOf(output.type)});
-      if (node.type == kParameterType) op.param_bytes = output.bytes();
+      op.outputs.resize(static_cast<size_t>(OutputsLeftOut(program, node)));
+      op.outputs.push_back(OutputOf(program.tensor(node.output)));
+      for (const TensorId output : node.further_outputs) op.outputs.push_back(OutputOf(program.tensor(output)));
+      if (node.type == kParameterType) op.param_bytes = program.tensor(node.output).bytes();
     }
     if (node.attributes.optimizer_slots > 0) {
       const SymbolicTensor& parameter = program.tensor(node.inputs[0]);

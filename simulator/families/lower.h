@@ -15,8 +15,8 @@ namespace emplace {
 // simulator holds until its last reader is done. Its param_bytes are the buffers that stay for the whole step: one
 // for the gradient and one for each slot of the optimizer. temp_bytes are the workspace of convolutions. An op's
 // stage is in its attrs. Ops of micro-batches after the first are copies (Op::copy_of) of the first one's.
-// calls: whether ops get the calls by which they can be run (aten_calls.h), and what is given the name of what it is.
-OpGraph Lower(const std::string& name, const TensorProgram& program, const std::vector<DeviceKind>& kinds,
-              bool calls = false);
+// In a program that can be run, ops get the calls for that (aten_calls.h), and what is given the name of what it is.
+// Outputs that a call leaves out before the op's own keep their place, with 0 bytes, as in captured graphs.
+OpGraph Lower(const std::string& name, const TensorProgram& program, const std::vector<DeviceKind>& kinds);
 
 }  // namespace emplace

@@ -59,6 +59,9 @@ struct OpRule {
   std::function<int64_t(const OpCall&)> bytes;           // Bytes read and written.
   std::function<void(GradientSink&)> backward = {};      // Empty: no gradient passes through the op.
   std::function<int64_t(const OpCall&)> workspace = {};  // Temporary bytes while the op runs; empty: none.
+  // Shapes and types of what ATen's operator returns after the output and other ops read; ops have them in programs
+  // that can be run. Empty: none.
+  std::function<std::vector<SymbolicTensor>(const OpCall&)> further_outputs = {};
 };
 
 // Throws BadInput for a type that has no row.

@@ -87,10 +87,22 @@ TensorId TensorProgram::Add(const std::string& name, const std::string& type, co
   node.inputs = inputs;
   node.attributes = attributes;
   SymbolicTensor output;
-  output.shape = RuleOf(type).output_shape({*this, node});
+  const OpRule& rule = RuleOf(type);
+  output.shape = rule.output_shape({*this, node});
   output.type = float_type_;
   for (const TensorId input : inputs) output.requires_grad = output.requires_grad || tensor(input).requires_grad;
-  return AddNode(std::move(node), std::move(output));
+  const TensorId first = AddNode(std::move(node), std::move(output));
+  if (runnable_ && rule.further_outputs) AddFurtherOutputs(rule.further_outputs({*this, nodes_.back()}));
+  return first;
+}
+
+void TensorProgram::AddFurtherOutputs(std::vector<SymbolicTensor> outputs) {
+  for (SymbolicTensor& output : outputs) {
+    output.node = static_cast<int32_t>(nodes_.size()) - 1;
+    nodes_.back().further_outputs.push_back(static_cast<TensorId>(tensors_.size()));
+    output.output = static_cast<int32_t>(nodes_.back().further_outputs.size());
+    tensors_.push_back(std::move(output));
+  }
 }
 
 TensorId TensorProgram::AddBeside(TensorId parameter, const std::string& name, const std::string& type,

@@ -21,7 +21,8 @@ int64_t NumElements(const Shape& shape);  // 1 for a scalar, whose shape is {}.
 struct SymbolicTensor {
   Shape shape;
   ElementType type = ElementType::kFloat32;
-  int32_t node = -1;  // The node that makes the tensor; for a view, that of its base.
+  int32_t node = -1;   // The node that makes the tensor; for a view, that of its base.
+  int32_t output = 0;  // Which output of the node it is, counted from 0; for a view, that of its base.
   bool requires_grad = false;
   // The tensor that this one is a view of; -1: not a view. A view is a piece along `dim` that starts at `begin`, or the
   // whole tensor in another shape. Lowering makes no op of it.
@@ -57,10 +58,11 @@ struct OpAttributes {
 };
 
 struct SymbolicNode {
-  std::string name;              // Used once in each micro-batch; OpName is used once in the program.
-  std::string type;              // A key of the op table: "aten.mm".
-  std::vector<TensorId> inputs;  // Some may be views.
-  TensorId output = -1;          // -1: none, for an update in place.
+  std::string name;                       // Used once in each micro-batch; OpName is used once in the program.
+  std::string type;                       // A key of the op table: "aten.mm".
+  std::vector<TensorId> inputs;           // Some may be views.
+  TensorId output = -1;                   // -1: none, for an update in place.
+  std::vector<TensorId> further_outputs;  // OpRule::further_outputs; in programs that can be run alone.
   OpAttributes attributes;
   std::string group;           // Ops of one group go on the same device.
   int32_t stage = -1;          // Stage of the network, as people would divide it; -1: none.
@@ -74,7 +76,10 @@ std::string OpName(const SymbolicNode& node);
 class TensorProgram {
  public:
   // float_type: type of parameters and of inputs other than ids, and so of all tensors computed from them.
-  explicit TensorProgram(ElementType float_type = ElementType::kFloat32) : float_type_(float_type) {}
+  // runnable: whether each op is to be one operator of ATen (aten_calls.h). Ops then have all outputs that other ops
+  // need: statistics of norms, places of maxima. Other programs count these with the tensors that they belong to.
+  explicit TensorProgram(ElementType float_type = ElementType::kFloat32, bool runnable = false)
+      : float_type_(float_type), runnable_(runnable) {}
 
   // Sets the stage of all ops that are added from now on: the depth of a layer or cell, counted from 0; -1: none.
   void SetStage(int32_t stage) { stage_ = stage; }
@@ -104,15 +109,22 @@ class TensorProgram {
   // Makes a view of the same elements in another shape.
   TensorId Reshape(TensorId tensor, const Shape& shape);
 
+  bool runnable() const { return runnable_; }
+  // The outputs after the first of the node that makes the tensor.
+  const std::vector<TensorId>& further_outputs(TensorId id) const {
+    return nodes_[static_cast<size_t>(tensor(id).node)].further_outputs;
+  }
   const std::vector<SymbolicNode>& nodes() const { return nodes_; }
   const std::vector<SymbolicTensor>& tensors() const { return tensors_; }
   const SymbolicTensor& tensor(TensorId id) const { return tensors_[static_cast<size_t>(id)]; }
 
  private:
   TensorId AddNode(SymbolicNode node, SymbolicTensor output);
+  void AddFurtherOutputs(std::vector<SymbolicTensor> outputs);  // Of the last node.
   TensorId AddInput(const std::string& name, const Shape& shape, ElementType type);
 
   ElementType float_type_;
+  bool runnable_;
   int32_t stage_ = -1;
   int32_t microbatch_ = 0;
   std::vector<SymbolicNode> nodes_;  // In a topological order.

@@ -14,7 +14,7 @@ TensorProgram BuildTrainingStep(const StepOptions& options, int64_t batch, Optim
     throw BadInput(
         StrCat("the number of micro-batches is ", options.microbatches, ", expected 1..", batch, ", the batch"));
   }
-  TensorProgram program(options.float_type);
+  TensorProgram program(options.float_type, options.runnable);
   std::vector<std::pair<TensorId, TensorId>> sums;  // Parameter, sum of its gradients so far.
   for (int64_t i = 0; i < options.microbatches; ++i) {
     program.SetMicrobatch(static_cast<int32_t>(i));

@@ -13,6 +13,7 @@ namespace emplace {
 struct StepOptions {
   ElementType float_type = ElementType::kFloat32;  // Of parameters and activations.
   int64_t microbatches = 1;                        // K, 1..batch
+  bool runnable = false;                           // Whether ops get the calls by which they can be run (aten_calls.h).
 };
 
 // forward(program, batch): adds the forward pass for so many examples, and returns the loss. It must add the same ops

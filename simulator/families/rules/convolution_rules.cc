@@ -64,12 +64,18 @@ void BackwardConvolution(GradientSink& sink) {
   }
 }
 
-// (x [N, C, H, W], affine [2, C]: weight and bias as one parameter). The mean and deviation of each channel, 2 C
-// numbers that ATen hands from the forward to the backward op, are counted with x.
+// (x [N, C, H, W], affine [2, C]: weight and bias as one parameter). The gradient is two ops, as ATen has them on
+// CUDA: the sums that are the gradient of `affine`, and the gradient of x by means of them. The mean and deviation of
+// each channel, 2 C numbers that ATen hands from the forward to the backward op, are counted with x. In a program that
+// can be run, the gradient is the one op that ATen has on all devices, and the numbers are outputs.
 void BackwardNorm(GradientSink& sink) {
   const SymbolicNode& node = sink.node();
   const TensorId x = node.inputs[0];
   const TensorId affine = node.inputs[1];
+  if (sink.program().runnable()) {
+    GiveNorm(sink, "aten.native_batch_norm_backward");
+    return;
+  }
   const TensorId sums = sink.Emit("reduce", "aten.batch_norm_backward_reduce", {sink.output_grad(), x},
                                   {.shape = sink.program().tensor(affine).shape});
   if (sink.Needs(0)) {
@@ -99,17 +105,29 @@ void BackwardAveragePool(GradientSink& sink) {
   sink.Give(0, sink.Emit("avg_pool2d_backward", "aten.avg_pool2d_backward", {sink.output_grad()}, attributes));
 }
 
-// As cuDNN's: from input and output. ATen's takes the index of each maximum instead, twice the bytes of the output.
+// As cuDNN's: from input and output. ATen's takes the index of each maximum instead, twice the bytes of the output; so
+// do programs that can be run.
 void BackwardMaxPool(GradientSink& sink) {
   const SymbolicNode& node = sink.node();
   OpAttributes attributes = node.attributes;
+  const TensorId maxima = sink.program().runnable() ? node.further_outputs[0] : node.output;
   attributes.shape = sink.program().tensor(node.inputs[0]).shape;
   sink.Give(0, sink.Emit("max_pool2d_backward", "aten.max_pool2d_with_indices_backward",
-                         {sink.output_grad(), node.inputs[0], node.output}, attributes));
+                         {sink.output_grad(), node.inputs[0], maxima}, attributes));
+}
+
+std::vector<SymbolicTensor> PlacesOfMaxima(const OpCall& call) {
+  return {{.shape = call.output().shape, .type = ElementType::kInt64}};
 }
 
 // The input is read twice: for its mean and deviation, and to be normalized.
 int64_t NormBytes(const OpCall& call) { return 2 * call.input(0).bytes() + call.output().bytes(); }
+
+// Mean and 1 / deviation of each channel.
+std::vector<SymbolicTensor> ChannelStatistics(const OpCall& call) {
+  const SymbolicTensor each = {.shape = {call.input(0).shape[1]}, .type = call.input(0).type};
+  return {each, each};
+}
 
 }  // namespace
 
@@ -134,12 +152,13 @@ std::vector<OpRule> ConvolutionRules() {
        {},
        WeightGradientWorkspace},
       {"aten.convolution_backward.bias", kReduction, GivenShape, PerInputElement<1>, AllBytes},
-      {"aten.native_batch_norm", kReduction, SameAs0, PerElement<7>, NormBytes, BackwardNorm},
+      {"aten.native_batch_norm", kReduction, SameAs0, PerElement<7>, NormBytes, BackwardNorm, {}, ChannelStatistics},
       {"aten.batch_norm_backward_reduce", kReduction, GivenShape, PerInputElement<5>, AllBytes},
       {"aten.batch_norm_backward_elemt", kReduction, SameAs0, PerElement<6>, AllBytes},
+      NormGradientRow("aten.native_batch_norm_backward", PerElement<11>),
       {"aten.avg_pool2d", kReduction, PoolShape, PoolFlops, AllBytes, BackwardAveragePool},
       {"aten.avg_pool2d_backward", kReduction, GivenShape, PoolGradientFlops, AllBytes},
-      {"aten.max_pool2d_with_indices", kReduction, PoolShape, PoolFlops, AllBytes, BackwardMaxPool},
+      {"aten.max_pool2d_with_indices", kReduction, PoolShape, PoolFlops, AllBytes, BackwardMaxPool, {}, PlacesOfMaxima},
       {"aten.max_pool2d_with_indices_backward", kReduction, GivenShape, PoolGradientFlops, AllBytes},
   };
 }

@@ -40,6 +40,12 @@ int64_t NoBytes(const OpCall& call);
 int64_t OutputBytes(const OpCall& call);
 int64_t AllBytes(const OpCall& call);  // Every input is read once, and the output is written.
 
+// Norms of (x, affine), in programs that can be run: one op of this type computes, from (gradient, x, affine, mean,
+// 1 / deviation), the gradients of x, the weight [C] and the bias [C], and a second one joins the latter two.
+void GiveNorm(GradientSink& sink, const std::string& type);
+// The row of such a type. The gradient and x are read twice: for the sums, and for the elements.
+OpRule NormGradientRow(const std::string& type, std::function<double(const OpCall&)> flops);
+
 // The backward rule of an activation whose gradient op, of this type, reads (gradient, output).
 std::function<void(GradientSink&)> FromOutput(const std::string& type);
 

@@ -8,7 +8,7 @@
 
 namespace emplace {
 
-// REQUIRES: the output is of type f32 or i64, and has a shape.
+// REQUIRES: the output is of type f32, f64 or i64, and has a shape.
 torch::Tensor ResultTensor(const OpGraph& graph, const Executor& executor, OpIndex op);
 
 }  // namespace emplace

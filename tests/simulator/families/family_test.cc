@@ -103,6 +103,17 @@ TEST(Family, OfGnmtHasAtLeastTwoLayers) {
               testing::HasSubstr("graph gnmt_00: layers is 1, expected at least 2"));
 }
 
+// What calls add is outputs and their bytes, no work; graphs without calls are those of programs that cannot be run.
+TEST(Family, CallsLeaveFlopsAsTheyAre) {
+  for (const std::string name : {"ptb", "cifar10"}) {
+    FamilyOptions options = Small(1);
+    options.family = name;
+    const double flops = Flops(options);
+    options.calls = true;
+    EXPECT_EQ(Flops(options), flops) << name;
+  }
+}
+
 TEST(Family, AFirstGraphDoesNotDependOnTheCount) {
   EXPECT_EQ(GraphToJson(GenerateFamily(Small(1), Kinds()).graphs[0]),
             GraphToJson(GenerateFamily(Small(5), Kinds()).graphs[0]));

@@ -135,22 +135,63 @@ TEST(Lower, TheLargestPtbGraphFitsOneK80) {
   EXPECT_LT(makespan_us, 2 * products_us);
 }
 
-TEST(Lower, GivesCallsWhereTheyAreAskedFor) {
+TEST(Lower, GivesCallsToProgramsThatCanBeRun) {
   Rng rng(1);
-  const TensorProgram program = BuildPtb(SamplePtb(rng, PtbRanges(/*small=*/true)));
-  const OpGraph plain = Lower("g", program, {kUnit});
-  const OpGraph called = Lower("g", program, {kUnit}, /*calls=*/true);
+  const PtbModel model = SamplePtb(rng, PtbRanges(/*small=*/true));
+  const OpGraph plain = Lower("g", BuildPtb(model), {kUnit});
+  const OpGraph called = Lower("g", BuildPtb(model, {.runnable = true}), {kUnit});
+  ASSERT_EQ(plain.num_ops(), called.num_ops());
   for (OpIndex op = 0; op < plain.num_ops(); ++op) {
     const bool given = plain.op(op).type == kParameterType || plain.op(op).type == kInputType;
     EXPECT_EQ(plain.op(op).call_json, "");
     EXPECT_EQ(called.op(op).call_json.empty(), given) << called.op(op).name;
     EXPECT_EQ(called.op(op).attrs_json.find("\"name\"") != std::string::npos, given);
   }
-  TensorProgram images;
-  const TensorId x = images.Input("x", {1, 3, 8, 8});
-  images.Add("conv", "aten.convolution", {x, images.Parameter("w", {4, 3, 3, 3})});
-  EXPECT_THAT(BadInputOf([&] { Lower("g", images, {kUnit}, /*calls=*/true); }),
-              testing::HasSubstr("op 'conv': there is no call for its type aten.convolution"));
+}
+
+TEST(Lower, RefusesATypeWithoutACall) {
+  TensorProgram program(ElementType::kFloat32, /*runnable=*/true);
+  const TensorId x = program.Input("x", {1, 3, 8, 8});
+  program.Add("elemt", "aten.batch_norm_backward_elemt", {x, x, x, x});
+  EXPECT_THAT(BadInputOf([&] { Lower("g", program, {kUnit}); }),
+              testing::HasSubstr("op 'elemt': there is no call for its type aten.batch_norm_backward_elemt"));
+}
+
+// The statistics of a norm and the places of maxima are outputs that the gradients read. The gradient of a weight is
+// the second output of its call.
+TEST(Lower, OpsWithCallsReadAndMakeWhatTheOperatorDoes) {
+  TensorProgram program(ElementType::kFloat32, /*runnable=*/true);
+  const TensorId x = program.Input("x", {2, 3, 8, 8});
+  const TensorId made = program.Add("conv", "aten.convolution", {x, program.Parameter("w", {4, 3, 3, 3})});
+  const TensorId normal = program.Add("norm", "aten.native_batch_norm", {made, program.Parameter("affine", {2, 4})});
+  const TensorId pooled =
+      program.Add("pool", "aten.max_pool2d_with_indices", {normal}, {.kernel = {2, 2}, .stride = {2, 2}});
+  AddUpdates(program, AddBackward(program, pooled));
+  const OpGraph graph = Lower("g", program, {kUnit});
+
+  const Op& norm = Find(graph, "norm");
+  ASSERT_EQ(norm.outputs.size(), 3u);  // Mean and 1 / deviation of the 4 channels.
+  EXPECT_EQ(norm.outputs[1].shape, (Shape{4}));
+  EXPECT_EQ(norm.outputs[2].shape, (Shape{4}));
+  ASSERT_EQ(Find(graph, "pool").outputs.size(), 2u);
+  EXPECT_EQ(Find(graph, "pool").outputs[1].dtype, "i64");
+  EXPECT_EQ(Find(graph, "pool").outputs[1].bytes, 8 * 2 * 4 * 3 * 3);
+
+  const auto input = [&](const std::string& op, size_t i) {
+    const OpInput& from = Find(graph, op).inputs.at(i);
+    return graph.op(from.producer).name + ":" + std::to_string(from.output);
+  };
+  EXPECT_EQ(input("grad/pool/max_pool2d_backward", 2), "pool:1");
+  EXPECT_EQ(input("grad/norm/norm", 3), "norm:1");
+  EXPECT_EQ(input("grad/norm/norm", 4), "norm:2");
+  EXPECT_EQ(input("grad/norm/affine", 0), "grad/norm/norm:1");
+  EXPECT_EQ(input("grad/norm/affine", 1), "grad/norm/norm:2");
+  EXPECT_EQ(input("update/affine", 1), "grad/norm/affine:0");
+  EXPECT_EQ(input("grad/conv/weight", 0), "grad/norm/norm:0");
+  EXPECT_EQ(input("update/w", 1), "grad/conv/weight:1");
+  ASSERT_EQ(Find(graph, "grad/conv/weight").outputs.size(), 2u);
+  EXPECT_EQ(Find(graph, "grad/conv/weight").outputs[0].bytes, 0);
+  EXPECT_EQ(Find(graph, "grad/conv/weight").outputs[1].shape, (Shape{4, 3, 3, 3}));
 }
 
 }  // namespace
