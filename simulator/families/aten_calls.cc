@@ -263,8 +263,9 @@ std::string AtenCallOf(const OpCall& call) {
   if (type == kParameterType || type == kInputType) return "";
   const auto found = Rules().find(type);
   if (found == Rules().end()) {
-    throw BadInput(StrCat("op '", OpName(call.node), "': there is no call for its type ", type,
-                          ", expected ptb, cifar10, nmt, nmt_single, rnnlm or one of rnnlm2 to rnnlm8"));
+    throw BadInput(StrCat(
+        "op '", OpName(call.node), "': there is no call for its type ", type,
+        ", expected ptb, cifar10, inception_v3, nasnet, amoebanet, nmt, nmt_single, rnnlm or one of rnnlm2 to rnnlm8"));
   }
   const AtenRule& rule = found->second;
   const Arguments arguments(call);

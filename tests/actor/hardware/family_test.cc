@@ -7,9 +7,12 @@
 
 #include "actor/hardware/executor.h"
 #include "common/rng.h"
+#include "simulator/families/amoebanet.h"
 #include "simulator/families/cifar10.h"
 #include "simulator/families/conv_layers.h"
+#include "simulator/families/inception_v3.h"
 #include "simulator/families/lower.h"
+#include "simulator/families/nasnet.h"
 #include "simulator/families/nmt.h"
 #include "simulator/families/ptb.h"
 #include "simulator/families/training_step.h"
@@ -176,6 +179,21 @@ TEST(FamilyCalls, Cifar10ComputesItsProgram) {
     ExpectCallsComputeTheProgram(build, 4);
     ExpectCallsComputeTheProgram(build, 2, /*microbatches=*/2);
   }
+}
+
+TEST(FamilyCalls, InceptionV3ComputesItsProgram) {
+  const InceptionV3Model model{.batch = 2, .image = 299, .classes = 5, .divisor = 16};
+  ExpectCallsComputeTheProgram([&](const StepOptions& options) { return BuildInceptionV3(model, options); }, 2);
+}
+
+TEST(FamilyCalls, NasnetComputesItsProgram) {
+  const NasnetModel model{.batch = 2, .image = 99, .repeats = 1, .filters = 8, .stem_filters = 6, .classes = 5};
+  ExpectCallsComputeTheProgram([&](const StepOptions& options) { return BuildNasnet(model, options); }, 2);
+}
+
+TEST(FamilyCalls, AmoebanetComputesItsProgram) {
+  const AmoebanetModel model{.batch = 2, .image = 64, .layers = 3, .filters = 64, .stem_filters = 6, .classes = 5};
+  ExpectCallsComputeTheProgram([&](const StepOptions& options) { return BuildAmoebanet(model, options); }, 2);
 }
 
 }  // namespace
