@@ -239,6 +239,11 @@ const std::map<std::string, AtenRule>& Rules() {
       {"aten.convolution_backward.input", {"aten.convolution.default", GradientOfConvolutionsInput}},
       {"aten.convolution_backward.weight",
        {"aten.convolution_backward.default", GradientOfConvolutionsWeight, {}, /*left_out=*/1}},
+      {"aten.convolution_backward.bias",
+       {"aten.sum.dim_IntList",
+        [](const Arguments& from) {
+          return Json{from.In(0), Ints(Shape{0, 2, 3})};
+        }}},
       {"aten.native_batch_norm", {"aten._native_batch_norm_legit.no_stats", Normalized}},
       {"aten.native_batch_norm_backward", {"aten.native_batch_norm_backward.default", GradientOfNormalized}},
       {"aten.avg_pool2d", {"aten.avg_pool2d.default", Averaged}},
@@ -250,8 +255,14 @@ const std::map<std::string, AtenRule>& Rules() {
         [](const Arguments& from) {
           return Json{from.In(0), Ints(from.attributes().pad)};
         }}},
+      {"aten.permute_copy",
+       {"aten.permute_copy.default",
+        [](const Arguments& from) {
+          return Json{from.In(0), Ints(from.attributes().dims)};
+        }}},
       {"aten.add_", {"aten.add_.Tensor", Inputs, Change}},
       {"aten._fused_sgd_", {"aten.add_.Tensor", Inputs, Change}},
+      {"aten._fused_adam_", {"aten.add_.Tensor", Inputs, Change}},
   };
   return rules;
 }
@@ -263,9 +274,8 @@ std::string AtenCallOf(const OpCall& call) {
   if (type == kParameterType || type == kInputType) return "";
   const auto found = Rules().find(type);
   if (found == Rules().end()) {
-    throw BadInput(StrCat(
-        "op '", OpName(call.node), "': there is no call for its type ", type,
-        ", expected ptb, cifar10, inception_v3, nasnet, amoebanet, nmt, nmt_single, rnnlm or one of rnnlm2 to rnnlm8"));
+    throw BadInput(StrCat("op '", OpName(call.node), "': there is no call for its type ", type,
+                          ", expected any family but txl2, txl4 and txl8"));
   }
   const AtenRule& rule = found->second;
   const Arguments arguments(call);

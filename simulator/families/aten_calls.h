@@ -12,8 +12,8 @@ namespace emplace {
 //  - Pieces, other shapes and transposed operands are views of the argument.
 //  - A loss is the sum over its examples, not their mean: the gradient of a mean would need the number of examples as
 //    a tensor.
-//  - An update adds the gradient times -0.01. That is also the first step of momentum, whose slots begin with 0 and are
-//    memory that a call does not touch.
+//  - An update adds the gradient times -0.01, whatever the optimizer. That is also the first step of momentum. The
+//    slots of momentum and Adam are memory that no call touches.
 // REQUIRES: the program is runnable. Throws BadInput, which names the op, for a type that has no call.
 std::string AtenCallOf(const OpCall& call);
 

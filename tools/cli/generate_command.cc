@@ -91,10 +91,8 @@ void AddGenerateCommand(CLI::App& app, std::function<int()>& run) {
           "gradients are added up, and each parameter has one update")
       ->check(CLI::Range(1, 1024))
       ->capture_default_str();
-  command->add_flag(
-      "--calls", args->options.calls,
-      "Give the ops the calls by which emplace-hardware can run them; gnmt, gnmt2 to gnmt8, txl2 to txl8, wavenet2 and "
-      "wavenet4 have none");
+  command->add_flag("--calls", args->options.calls,
+                    "Give the ops the calls by which emplace-hardware can run them; txl2, txl4 and txl8 have none");
   command->add_option("--kinds", args->kinds,
                       "Folder with the device kinds on which each op gets a cost (default: configs/devices)");
   command->callback([args, count, &run] {

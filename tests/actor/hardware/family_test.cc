@@ -10,12 +10,15 @@
 #include "simulator/families/amoebanet.h"
 #include "simulator/families/cifar10.h"
 #include "simulator/families/conv_layers.h"
+#include "simulator/families/gnmt.h"
 #include "simulator/families/inception_v3.h"
 #include "simulator/families/lower.h"
 #include "simulator/families/nasnet.h"
 #include "simulator/families/nmt.h"
 #include "simulator/families/ptb.h"
+#include "simulator/families/rnnlm.h"
 #include "simulator/families/training_step.h"
+#include "simulator/families/wavenet.h"
 #include "tests/actor/hardware/result_tensor.h"
 #include "tests/actor/hardware/two_cpus.h"
 #include "tests/simulator/families/run_program.h"
@@ -148,6 +151,17 @@ TEST(FamilyCalls, PtbComputesItsProgram) {
   }
 }
 
+TEST(FamilyCalls, GnmtComputesItsProgram) {
+  const GnmtModel model{.layers = 3, .hidden = 5, .batch = 3, .steps = 4, .vocabulary = 11};
+  ExpectCallsComputeTheProgram([&](const StepOptions& options) { return BuildGnmt(model, options); }, 3);
+}
+
+TEST(FamilyCalls, RnnlmComputesItsProgram) {
+  const RnnlmModel model{
+      .layers = 2, .state = 5, .projection = 3, .batch = 2, .steps = 4, .vocabulary = 11, .sampled = 6};
+  ExpectCallsComputeTheProgram([&](const StepOptions& options) { return BuildRnnlm(model, options); }, 2 * 4);
+}
+
 TEST(FamilyCalls, NmtComputesItsProgram) {
   const NmtModel model{.layers = 3, .hidden = 5, .batch = 3, .steps = 4, .vocabulary = 11};
   ExpectCallsComputeTheProgram([&](const StepOptions& options) { return BuildNmt(model, options); }, 3);
@@ -189,6 +203,14 @@ TEST(FamilyCalls, InceptionV3ComputesItsProgram) {
 TEST(FamilyCalls, NasnetComputesItsProgram) {
   const NasnetModel model{.batch = 2, .image = 99, .repeats = 1, .filters = 8, .stem_filters = 6, .classes = 5};
   ExpectCallsComputeTheProgram([&](const StepOptions& options) { return BuildNasnet(model, options); }, 2);
+}
+
+TEST(FamilyCalls, WavenetComputesItsProgram) {
+  const WavenetModel model{
+      .stacks = 2, .stack_layers = 3, .channels = 4, .skip = 3, .levels = 5, .batch = 2, .samples = 12};
+  const Build build = [&](const StepOptions& options) { return BuildWavenet(model, options); };
+  ExpectCallsComputeTheProgram(build, 2 * 12);
+  ExpectCallsComputeTheProgram(build, 12, /*microbatches=*/2);
 }
 
 TEST(FamilyCalls, AmoebanetComputesItsProgram) {
