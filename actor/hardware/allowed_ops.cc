@@ -379,12 +379,13 @@ constexpr std::string_view kAllowedOps[] = {
     "aten.zeros_like.default",
 };
 
-// Sorted. Operators that return a view of their first argument.
+// Sorted. Operators that return a view of their first argument. A reshape copies it where it must.
 constexpr std::string_view kAllowedViews[] = {
-    "aten.alias.default",  "aten.as_strided.default", "aten.detach.default",    "aten.diagonal.default",
-    "aten.expand.default", "aten.lift_fresh.default", "aten.permute.default",   "aten.select.int",
-    "aten.slice.Tensor",   "aten.squeeze.default",    "aten.squeeze.dim",       "aten.squeeze.dims",
-    "aten.t.default",      "aten.transpose.int",      "aten.unsqueeze.default", "aten.view.default",
+    "aten.alias.default",  "aten.as_strided.default", "aten.detach.default",  "aten.diagonal.default",
+    "aten.expand.default", "aten.lift_fresh.default", "aten.permute.default", "aten.reshape.default",
+    "aten.select.int",     "aten.slice.Tensor",       "aten.squeeze.default", "aten.squeeze.dim",
+    "aten.squeeze.dims",   "aten.t.default",          "aten.transpose.int",   "aten.unsqueeze.default",
+    "aten.view.default",
 };
 
 static_assert(std::is_sorted(std::begin(kAllowedOps), std::end(kAllowedOps)));

@@ -58,7 +58,8 @@ std::optional<Shape> ShapeSeen(const OpGraph& graph, const Op& op, const TensorA
   }
   const ViewCall& last = argument.views.back();
   const auto* const shape = last.args.empty() ? nullptr : std::get_if<Shape>(&last.args.front());
-  if (last.op != "aten.view.default" || shape == nullptr) return std::nullopt;
+  const bool says_shape = last.op == "aten.view.default" || last.op == "aten.reshape.default";
+  if (!says_shape || shape == nullptr) return std::nullopt;
   return *shape;
 }
 

@@ -35,7 +35,9 @@ Json ViewsOf(const TensorProgram& program, TensorId id) {
   Json views = ViewsOf(program, tensor.base);
   const Shape& base = program.tensor(tensor.base).shape;
   if (tensor.reshaped) {
-    views.push_back({"aten.view.default", Json::array({tensor.shape})});
+    // Only the whole is certain to lie in memory as another shape needs it.
+    const bool whole = program.tensor(tensor.base).base < 0;
+    views.push_back({whole ? "aten.view.default" : "aten.reshape.default", Json::array({tensor.shape})});
   } else if (tensor.shape.size() < base.size()) {
     views.push_back({"aten.select.int", {tensor.dim, tensor.begin}});
   } else {
@@ -156,6 +158,15 @@ Json GradientOfNormalized(const Arguments& from) {
           from.In(3), from.In(4), Bool(true),      Float(kEpsilon), Bools({true, true, true})};
 }
 
+Json NormalizedRows(const Arguments& from) {
+  return {from.In(0), Ints(Shape{from.shape(0).back()}), from.Part(1, 0), from.Part(1, 1), Float(kEpsilon)};
+}
+
+Json GradientOfNormalizedRows(const Arguments& from) {
+  return {from.In(0),      from.In(1),      Ints(Shape{from.shape(1).back()}), from.In(3), from.In(4),
+          from.Part(2, 0), from.Part(2, 1), Bools({true, true, true})};
+}
+
 Json Averaged(const Arguments& from) {
   const OpAttributes& with = from.attributes();
   return {from.In(0), Ints(with.kernel), Ints(with.stride), Ints(with.padding), Bool(false), Bool(false)};
@@ -246,6 +257,18 @@ const std::map<std::string, AtenRule>& Rules() {
         }}},
       {"aten.native_batch_norm", {"aten._native_batch_norm_legit.no_stats", Normalized}},
       {"aten.native_batch_norm_backward", {"aten.native_batch_norm_backward.default", GradientOfNormalized}},
+      {"aten.native_layer_norm", {"aten.native_layer_norm.default", NormalizedRows}},
+      {"aten.native_layer_norm_backward", {"aten.native_layer_norm_backward.default", GradientOfNormalizedRows}},
+      {"aten.ne",
+       {"aten.ne.Scalar",
+        [](const Arguments& from) {
+          return Json{from.In(0), Int(0)};
+        }}},
+      {"aten.masked_fill",
+       {"aten.masked_fill.Scalar",
+        [](const Arguments& from) {
+          return Json{from.In(0), from.In(1), Float(from.attributes().fill)};
+        }}},
       {"aten.avg_pool2d", {"aten.avg_pool2d.default", Averaged}},
       {"aten.avg_pool2d_backward", {"aten.avg_pool2d_backward.default", GradientOfAveraged}},
       {"aten.max_pool2d_with_indices", {"aten.max_pool2d_with_indices.default", Largest}},
@@ -275,7 +298,7 @@ std::string AtenCallOf(const OpCall& call) {
   const auto found = Rules().find(type);
   if (found == Rules().end()) {
     throw BadInput(StrCat("op '", OpName(call.node), "': there is no call for its type ", type,
-                          ", expected any family but txl2, txl4 and txl8"));
+                          ", expected one of those in simulator/families/aten_calls.cc"));
   }
   const AtenRule& rule = found->second;
   const Arguments arguments(call);

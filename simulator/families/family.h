@@ -20,7 +20,7 @@ struct FamilyOptions {
   std::string size = "full";
   std::string dtype = "f32";             // "f32" or "f16": type of parameters and activations.
   int64_t microbatches = 1;              // Number of parts in which a step processes its batch.
-  bool calls = false;                    // Whether the ops get calls (aten_calls.h), which not all families have.
+  bool calls = false;                    // Whether the ops get calls (aten_calls.h).
   std::vector<std::string> ranges = {};  // Ranges that replace those of the size: "steps=10..20".
 };
 

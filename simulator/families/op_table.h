@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -62,6 +63,7 @@ struct OpRule {
   // Shapes and types of what ATen's operator returns after the output and other ops read; ops have them in programs
   // that can be run. Empty: none.
   std::function<std::vector<SymbolicTensor>(const OpCall&)> further_outputs = {};
+  std::optional<ElementType> output_type = {};  // nullopt: the program's type of floating-point numbers.
 };
 
 // Throws BadInput for a type that has no row.

@@ -12,6 +12,8 @@ int64_t SizeOf(ElementType type) {
       return 2;
     case ElementType::kFloat32:
       return 4;
+    case ElementType::kBool:
+      return 1;
     case ElementType::kInt64:
       break;
   }
@@ -24,6 +26,8 @@ const char* NameOf(ElementType type) {
       return "f16";
     case ElementType::kFloat32:
       return "f32";
+    case ElementType::kBool:
+      return "bool";
     case ElementType::kInt64:
       break;
   }
@@ -89,7 +93,7 @@ TensorId TensorProgram::Add(const std::string& name, const std::string& type, co
   SymbolicTensor output;
   const OpRule& rule = RuleOf(type);
   output.shape = rule.output_shape({*this, node});
-  output.type = float_type_;
+  output.type = rule.output_type.value_or(float_type_);
   for (const TensorId input : inputs) output.requires_grad = output.requires_grad || tensor(input).requires_grad;
   const TensorId first = AddNode(std::move(node), std::move(output));
   if (runnable_ && rule.further_outputs) AddFurtherOutputs(rule.further_outputs({*this, nodes_.back()}));

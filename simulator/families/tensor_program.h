@@ -13,7 +13,7 @@ namespace emplace {
 using TensorId = int32_t;
 using Shape = std::vector<int64_t>;
 
-enum class ElementType { kFloat32, kFloat16, kInt64 };
+enum class ElementType { kFloat32, kFloat16, kInt64, kBool };
 int64_t SizeOf(ElementType type);
 const char* NameOf(ElementType type);     // "f32"
 int64_t NumElements(const Shape& shape);  // 1 for a scalar, whose shape is {}.

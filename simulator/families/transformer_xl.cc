@@ -29,6 +29,7 @@ class TransformerXlBuilder {
     // The encoding of each distance, the longest first, and what may not be seen: character q sees keys up to M + q.
     positions_ = p_.Input("positions", {keys_, model_.width});
     mask_ = p_.IdInput("mask", {model_.segment, keys_});
+    if (p_.runnable()) mask_ = p_.Add("mask/truth", "aten.ne", {mask_});  // ATen's masks are truth values.
     const TensorId words = p_.Add("words", "aten.embedding", {embedding, tokens});
     const double scale = std::sqrt(static_cast<double>(model_.width));
     TensorId x = p_.Add("scaled_words", "aten.div", {words}, {.divisor = 1 / scale});  // [B Q, D]

@@ -91,8 +91,7 @@ void AddGenerateCommand(CLI::App& app, std::function<int()>& run) {
           "gradients are added up, and each parameter has one update")
       ->check(CLI::Range(1, 1024))
       ->capture_default_str();
-  command->add_flag("--calls", args->options.calls,
-                    "Give the ops the calls by which emplace-hardware can run them; txl2, txl4 and txl8 have none");
+  command->add_flag("--calls", args->options.calls, "Give the ops the calls by which emplace-hardware can run them");
   command->add_option("--kinds", args->kinds,
                       "Folder with the device kinds on which each op gets a cost (default: configs/devices)");
   command->callback([args, count, &run] {

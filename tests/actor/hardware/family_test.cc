@@ -18,6 +18,7 @@
 #include "simulator/families/ptb.h"
 #include "simulator/families/rnnlm.h"
 #include "simulator/families/training_step.h"
+#include "simulator/families/transformer_xl.h"
 #include "simulator/families/wavenet.h"
 #include "tests/actor/hardware/result_tensor.h"
 #include "tests/actor/hardware/two_cpus.h"
@@ -203,6 +204,21 @@ TEST(FamilyCalls, InceptionV3ComputesItsProgram) {
 TEST(FamilyCalls, NasnetComputesItsProgram) {
   const NasnetModel model{.batch = 2, .image = 99, .repeats = 1, .filters = 8, .stem_filters = 6, .classes = 5};
   ExpectCallsComputeTheProgram([&](const StepOptions& options) { return BuildNasnet(model, options); }, 2);
+}
+
+TEST(FamilyCalls, TransformerXlComputesItsProgram) {
+  const TransformerXlModel model{.layers = 2,
+                                 .width = 8,
+                                 .heads = 2,
+                                 .head_width = 3,
+                                 .inner = 10,
+                                 .batch = 2,
+                                 .segment = 5,
+                                 .memory = 4,
+                                 .vocabulary = 11};
+  const Build build = [&](const StepOptions& options) { return BuildTransformerXl(model, options); };
+  ExpectCallsComputeTheProgram(build, 2 * 5);
+  ExpectCallsComputeTheProgram(build, 5, /*microbatches=*/2);
 }
 
 TEST(FamilyCalls, WavenetComputesItsProgram) {

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <string>
+
 namespace emplace {
 namespace {
 
@@ -29,14 +31,16 @@ TEST(IndexBounds, AreTheLeastSizeThatTheNumbersAreAnIndexInto) {
 }
 
 TEST(IndexBounds, ClassesAreCountedAfterViews) {
-  const char* const loss = R"({"op": "aten.nll_loss_forward.default", "args": [
-    {"in": 0, "views": [["aten.view.default", [[12, 30]]]]}, {"in": 1}]})";
-  const char* const unknown = R"({"op": "aten.nll_loss_forward.default", "args": [
-    {"in": 0, "views": [["aten.t.default", []]]}, {"in": 1}]})";
-  const OpGraph graph("", {Made("scores", {3, 4, 30}), Made("labels", {12}), Made("loss", {}, loss, {0, 1}),
-                           Made("others", {12}), Made("other loss", {}, unknown, {0, 3})});
+  const auto loss = [](const std::string& view) {
+    return R"({"op": "aten.nll_loss_forward.default", "args": [{"in": 0, "views": [)" + view + R"(]}, {"in": 1}]})";
+  };
+  const OpGraph graph("", {Made("scores", {3, 4, 30}), Made("labels", {12}),
+                           Made("loss", {}, loss(R"(["aten.view.default", [[12, 30]]])"), {0, 1}), Made("others", {12}),
+                           Made("other loss", {}, loss(R"(["aten.t.default", []])"), {0, 3}), Made("copied", {12}),
+                           Made("loss of a copy", {}, loss(R"(["aten.reshape.default", [[12, 30]]])"), {0, 5})});
   EXPECT_EQ(IndexBounds(graph)[1], 30);
   EXPECT_EQ(IndexBounds(graph)[3], 1);  // Not known, so only index 0 is certain to be there.
+  EXPECT_EQ(IndexBounds(graph)[5], 30);
 }
 
 TEST(IndexBounds, AListIndexesTheDimensionsInTurn) {

@@ -105,9 +105,8 @@ TEST(Family, OfGnmtHasAtLeastTwoLayers) {
 
 // What calls add is outputs and their bytes, no work; graphs without calls are those of programs that cannot be run.
 TEST(Family, CallsLeaveFlopsAsTheyAre) {
-  for (const std::string name : {"ptb", "cifar10"}) {
-    FamilyOptions options = Small(1);
-    options.family = name;
+  for (const std::string name : {"ptb", "cifar10", "wavenet2", "txl2"}) {
+    FamilyOptions options = {.family = name, .count = 1, .train = 1, .size = IsSingleNetwork(name) ? "full" : "small"};
     const double flops = Flops(options);
     options.calls = true;
     EXPECT_EQ(Flops(options), flops) << name;
