@@ -1,8 +1,11 @@
 // Graphs of the families, run by their calls, against the program that they were made from, run op by op.
+#include "simulator/families/family.h"
+
 #include <gtest/gtest.h>
 
 #include <functional>
 #include <map>
+#include <set>
 #include <string>
 
 #include "actor/hardware/executor.h"
@@ -232,6 +235,18 @@ TEST(FamilyCalls, WavenetComputesItsProgram) {
 TEST(FamilyCalls, AmoebanetComputesItsProgram) {
   const AmoebanetModel model{.batch = 2, .image = 64, .layers = 3, .filters = 64, .stem_filters = 6, .classes = 5};
   ExpectCallsComputeTheProgram([&](const StepOptions& options) { return BuildAmoebanet(model, options); }, 2);
+}
+
+// Of the networks of the SGDP paper those with the fewest layers: more layers are more of the same ops.
+TEST(FamilyCalls, OpsOfEveryFamilyCanRun) {
+  const std::set<std::string> deeper = {"rnnlm4", "rnnlm8", "gnmt4", "gnmt8", "txl4", "txl8", "wavenet4"};
+  for (const std::string& name : FamilyNames()) {
+    if (deeper.contains(name)) continue;
+    FamilyOptions options = {.family = name, .count = 1, .train = 1, .microbatches = 2, .calls = true};
+    if (!IsSingleNetwork(name)) options.size = "small";
+    const Family family = GenerateFamily(options, {Cpu()});
+    for (const Op& op : family.graphs[0].ops()) ASSERT_EQ(WhyItCannotRun(op), "") << name;
+  }
 }
 
 }  // namespace
