@@ -20,13 +20,14 @@ constexpr size_t kSideBySide = 32;
 
 class HierarchicalModel final : public Model {
  public:
-  HierarchicalModel(const PolicyShape& shape, const std::vector<PlacementTask>& tasks)
-      : tasks_(tasks),
-        graphs_(tasks),
+  HierarchicalModel(const PolicyShape& shape, const std::vector<PlacementTask>& tasks, c10::Device device)
+      : device_(device.str()),
+        tasks_(tasks),
+        graphs_(tasks, device),
         num_devices_(shape.num_devices),
         num_bins_(NumBins(shape.num_devices)),
         placer_(HierarchicalPlacer(shape)),
-        parameters_(HierarchicalKind().Parameters(shape)) {}
+        parameters_(HierarchicalKind().Parameters(shape), device) {}
 
   const std::string& device() const override { return device_; }
 
@@ -50,7 +51,7 @@ class HierarchicalModel final : public Model {
 
   void Backward(std::span<const float> logit_gradient, std::span<float> gradient) override {
     for (PlacedSamples& placed : placed_) {
-      torch::Tensor slopes = torch::zeros_like(placed.devices, torch::MemoryFormat::Contiguous);  // [B, n, D]
+      const torch::Tensor slopes = torch::zeros_like(placed.values);  // [B, n, D]
       for (size_t e = 0; e < placed.used.size(); ++e) {
         logit_gradient = bins_.AddSlopes(placed.graphs[e], logit_gradient);
         float* to = slopes[placed.rows[e]].data_ptr<float>();
@@ -72,6 +73,7 @@ class HierarchicalModel final : public Model {
     std::vector<UsedBins> used;   // [B]
     std::vector<int64_t> rows;    // [B] where a sample is in `devices`, which has those with most bins first.
     torch::Tensor devices;        // [B, n, D] the placer's logits; n: the most bins that a sample has.
+    torch::Tensor values;         // Those of `devices`, on the CPU.
   };
 
   PlacedSamples Place(std::span<const Trajectory> episodes, std::span<const Sample> together) {
@@ -93,10 +95,11 @@ class HierarchicalModel final : public Model {
       const size_t e = order[row];
       placed.rows[e] = static_cast<int64_t>(row);
       const UsedBins& used = placed.used[e];
-      sequences.push_back(BinFeatures(graphs_.Of(placed.graphs[e]), used));
+      sequences.push_back(BinFeatures(graphs_.OnHost(placed.graphs[e]), used));
       chosen.push_back(std::span(episodes[together[e].episode].actions).last(used.size()));
     }
     placed.devices = placer_.Replay(parameters_, placer_.Encode(parameters_, sequences), chosen);
+    placed.values = OnHost(placed.devices);
     return placed;
   }
 
@@ -106,7 +109,7 @@ class HierarchicalModel final : public Model {
     decisions.blocks.push_back(
         {.count = tasks_[graph].groups.num_groups + static_cast<int32_t>(used.size()), .num_choices = num_bins_});
     AppendLogits(bins_.Of(graph, [&] { return BinLogits(parameters_, graphs_.Of(graph)); }), decisions.logits);
-    const torch::Tensor devices = placed.devices[placed.rows[e]];
+    const torch::Tensor devices = placed.values[placed.rows[e]];
     for (size_t item = 0; item < used.size(); ++item) {
       AppendLogits(devices[static_cast<int64_t>(item)], used.AllowedRow(item), decisions.logits);
       decisions.logits.resize(decisions.logits.size() + static_cast<size_t>(num_bins_ - num_devices_),
@@ -114,7 +117,7 @@ class HierarchicalModel final : public Model {
     }
   }
 
-  const std::string device_ = "cpu";
+  const std::string device_;
   const std::vector<PlacementTask>& tasks_;
   TensorsOfTasks graphs_;
   const int32_t num_devices_;
@@ -127,8 +130,9 @@ class HierarchicalModel final : public Model {
 
 }  // namespace
 
-std::unique_ptr<Model> MakeHierarchicalModel(const PolicyShape& shape, const std::vector<PlacementTask>& tasks) {
-  return std::make_unique<HierarchicalModel>(shape, tasks);
+std::unique_ptr<Model> MakeHierarchicalModel(const PolicyShape& shape, const std::vector<PlacementTask>& tasks,
+                                             c10::Device device) {
+  return std::make_unique<HierarchicalModel>(shape, tasks, device);
 }
 
 }  // namespace emplace

@@ -13,7 +13,7 @@ namespace emplace {
 // The grouper: logits [n, NumBins] of each group's bin.
 torch::Tensor BinLogits(const TorchParameters& parameters, const GroupTensors& graph);
 
-// What the placer reads of the bins: [k, NumBinFeatures].
+// What the placer reads of the bins: [k, NumBinFeatures], on the CPU. REQUIRES: so is the graph.
 torch::Tensor BinFeatures(const GroupTensors& graph, const UsedBins& used);
 
 }  // namespace emplace

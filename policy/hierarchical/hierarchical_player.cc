@@ -73,7 +73,8 @@ class HierarchicalPlayer final : public GroupPlayer<std::vector<float>, Hierarch
       const auto n = static_cast<size_t>(view.groups.num_groups);
       UsedBins bins(view.groups, choices.first(n));
       EncodedSequence encoded = placer_.Encode(parameters(), BinFeatures(view.graph, bins));
-      own->placing() = Placing{std::move(bins), std::move(encoded), placer_.Start(1), {}};
+      DecoderState state = placer_.Start(encoded, 1);
+      own->placing() = Placing{std::move(bins), std::move(encoded), std::move(state), {}};
       choices = choices.subspan(n);
     }
   }

@@ -14,11 +14,12 @@ namespace {
 
 class RnnModel final : public Model {
  public:
-  RnnModel(const PolicyShape& shape, const std::vector<PlacementTask>& tasks)
-      : tasks_(tasks),
-        graphs_(tasks),
+  RnnModel(const PolicyShape& shape, const std::vector<PlacementTask>& tasks, c10::Device device)
+      : device_(device.str()),
+        tasks_(tasks),
+        graphs_(tasks, device),
         network_(RnnSequence(shape)),
-        parameters_(SequenceParameters(RnnSequence(shape))),
+        parameters_(SequenceParameters(RnnSequence(shape)), device),
         num_devices_(shape.num_devices) {}
 
   const std::string& device() const override { return device_; }
@@ -37,10 +38,11 @@ class RnnModel final : public Model {
       const std::span<const Sample> together = samples.first(static_cast<size_t>(other - samples.begin()));
       samples = samples.subspan(together.size());
       computed_.push_back(LogitsOf(graph, episodes, together));
+      const torch::Tensor logits = OnHost(computed_.back());
       const GroupGraph& groups = tasks_[graph].groups;
       for (size_t e = 0; e < together.size(); ++e) {
         decisions.blocks.push_back({.count = groups.num_groups, .num_choices = num_devices_});
-        AppendLogits(computed_.back()[static_cast<int64_t>(e)], groups.allowed, decisions.logits);
+        AppendLogits(logits[static_cast<int64_t>(e)], groups.allowed, decisions.logits);
       }
     }
   }
@@ -48,7 +50,7 @@ class RnnModel final : public Model {
   void Backward(std::span<const float> logit_gradient, std::span<float> gradient) override {
     for (torch::Tensor& logits : computed_) {
       const auto count = static_cast<size_t>(logits.numel());
-      torch::Tensor slope = torch::empty_like(logits, torch::MemoryFormat::Contiguous);
+      const torch::Tensor slope = torch::empty(logits.sizes(), torch::kFloat32);
       std::ranges::copy(logit_gradient.first(count), slope.data_ptr<float>());
       logit_gradient = logit_gradient.subspan(count);
       parameters_.AddGradient({logits}, {slope}, gradient);
@@ -64,7 +66,7 @@ class RnnModel final : public Model {
     return network_.Replay(parameters_, network_.Encode(parameters_, graphs_.Of(graph).nodes), chosen);
   }
 
-  const std::string device_ = "cpu";
+  const std::string device_;
   const std::vector<PlacementTask>& tasks_;
   TensorsOfTasks graphs_;
   const SequenceNetwork network_;
@@ -75,8 +77,9 @@ class RnnModel final : public Model {
 
 }  // namespace
 
-std::unique_ptr<Model> MakeRnnModel(const PolicyShape& shape, const std::vector<PlacementTask>& tasks) {
-  return std::make_unique<RnnModel>(shape, tasks);
+std::unique_ptr<Model> MakeRnnModel(const PolicyShape& shape, const std::vector<PlacementTask>& tasks,
+                                    c10::Device device) {
+  return std::make_unique<RnnModel>(shape, tasks, device);
 }
 
 }  // namespace emplace

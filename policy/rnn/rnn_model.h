@@ -1,6 +1,8 @@
 // Learning with a policy of kind rnn.
 #pragma once
 
+#include <c10/core/Device.h>
+
 #include <memory>
 #include <vector>
 
@@ -11,6 +13,7 @@
 namespace emplace {
 
 // REQUIRES: shape.kind is rnn; tasks outlive the model.
-std::unique_ptr<Model> MakeRnnModel(const PolicyShape& shape, const std::vector<PlacementTask>& tasks);
+std::unique_ptr<Model> MakeRnnModel(const PolicyShape& shape, const std::vector<PlacementTask>& tasks,
+                                    c10::Device device);
 
 }  // namespace emplace

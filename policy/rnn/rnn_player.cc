@@ -40,7 +40,7 @@ class RnnPlayer final : public GroupPlayer<EncodedSequence, RnnEpisode> {
       auto* const own = static_cast<RnnEpisode*>(episode);
       const RnnView& view = own->view();
       const EncodedSequence& encoded = Of(view, [&] { return network_.Encode(parameters(), view.graph.nodes); });
-      if (!own->state()) own->state() = network_.Start(1);
+      if (!own->state()) own->state() = network_.Start(encoded, 1);
       const size_t group = own->group();
       const int64_t before = group == 0 ? shape().num_devices : int64_t{own->placement()[group - 1]};
       const torch::Tensor logits =

@@ -41,7 +41,7 @@ class SgdpNetwork final : public OneShotNetwork {
     const int64_t segments = (n + shape_.segment - 1) / shape_.segment;
     Tensor x = torch::constant_pad_nd(embedded, {0, 0, 0, segments * shape_.segment - n})
                    .view({segments, shape_.segment, shape_.hidden});
-    const Tensor visible = Visible(n, segments);
+    const Tensor visible = Visible(n, segments, x.device());
     const Tensor of_graph = embedded.mean(0);  // [H]
     for (int32_t layer = 0; layer < shape_.placer_layers; ++layer) {
       x = PlacerLayer(parameters, StrCat("placer.", layer), x, visible, of_graph);
@@ -69,9 +69,9 @@ class SgdpNetwork final : public OneShotNetwork {
 
   // Whom the groups of each segment may attend to, [segments, 1, 1, 2 * segment]: those of the segment before, then
   // those of its own.
-  Tensor Visible(int64_t n, int64_t segments) const {
-    const Tensor index = (torch::arange(segments) * shape_.segment).unsqueeze(1) +
-                         torch::arange(-shape_.segment, shape_.segment).unsqueeze(0);
+  Tensor Visible(int64_t n, int64_t segments, c10::Device device) const {
+    const Tensor index = (torch::arange(segments, device) * shape_.segment).unsqueeze(1) +
+                         torch::arange(-shape_.segment, shape_.segment, device).unsqueeze(0);
     return ((index >= 0) & (index < n)).unsqueeze(1).unsqueeze(1);
   }
 
@@ -116,8 +116,9 @@ std::unique_ptr<Player> MakeSgdpPlayer(const PolicyShape& shape) {
   return MakeOneShotPlayer(shape, MakeSgdpNetwork(shape));
 }
 
-std::unique_ptr<Model> MakeSgdpModel(const PolicyShape& shape, const std::vector<PlacementTask>& tasks) {
-  return MakeOneShotModel(shape, MakeSgdpNetwork(shape), tasks);
+std::unique_ptr<Model> MakeSgdpModel(const PolicyShape& shape, const std::vector<PlacementTask>& tasks,
+                                     c10::Device device) {
+  return MakeOneShotModel(shape, MakeSgdpNetwork(shape), tasks, device);
 }
 
 }  // namespace emplace

@@ -4,7 +4,7 @@ namespace emplace {
 
 std::span<const float> GraphLogits::AddSlopes(GraphId graph, std::span<const float> slopes) {
   torch::Tensor& sum = slopes_[graph];
-  if (!sum.defined()) sum = torch::zeros_like(logits_.at(graph), torch::MemoryFormat::Contiguous);
+  if (!sum.defined()) sum = torch::zeros_like(logits_.at(graph).values);
   const auto count = static_cast<size_t>(sum.numel());
   float* const values = sum.data_ptr<float>();
   for (size_t i = 0; i < count; ++i) values[i] += slopes[i];
@@ -13,7 +13,7 @@ std::span<const float> GraphLogits::AddSlopes(GraphId graph, std::span<const flo
 
 void GraphLogits::AddGradient(const TorchParameters& parameters, std::span<float> gradient) {
   for (const auto& [graph, sum] : slopes_) {
-    parameters.AddGradient({logits_.at(graph)}, {sum}, gradient);
+    parameters.AddGradient({logits_.at(graph).computed}, {sum}, gradient);
     logits_.erase(graph);
   }
   slopes_.clear();

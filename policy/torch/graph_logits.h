@@ -7,6 +7,7 @@
 #include <span>
 
 #include "common/ids.h"
+#include "policy/torch/group_tensors.h"
 #include "policy/torch/parameters.h"
 
 namespace emplace {
@@ -20,12 +21,16 @@ class GraphLogits {
     slopes_.clear();
   }
 
-  // Those of the graph; compute() returned them when they were first asked for.
+  // The values of those of the graph, on the CPU; compute() returned them, on any device, when they were first asked
+  // for.
   template <typename Compute>
   const torch::Tensor& Of(GraphId graph, Compute&& compute) {
-    torch::Tensor& logits = logits_[graph];
-    if (!logits.defined()) logits = compute();
-    return logits;
+    Logits& logits = logits_[graph];
+    if (!logits.computed.defined()) {
+      logits.computed = compute();
+      logits.values = OnHost(logits.computed);
+    }
+    return logits.values;
   }
 
   // Adds the derivative by the graph's logits that one sample has, the first entries of `slopes`; returns the others.
@@ -35,8 +40,13 @@ class GraphLogits {
   void AddGradient(const TorchParameters& parameters, std::span<float> gradient);
 
  private:
-  std::map<GraphId, torch::Tensor> logits_;
-  std::map<GraphId, torch::Tensor> slopes_;  // Shapes as of the logits.
+  struct Logits {
+    torch::Tensor computed;  // With what was recorded for the gradient.
+    torch::Tensor values;    // On the CPU.
+  };
+
+  std::map<GraphId, Logits> logits_;
+  std::map<GraphId, torch::Tensor> slopes_;  // On the CPU; shapes as of the logits.
 };
 
 }  // namespace emplace

@@ -23,14 +23,25 @@ GroupTensors::GroupTensors(const GroupFeatures& features)
   std::ranges::copy(features.nodes, nodes.data_ptr<float>());
 }
 
-const GroupTensors& TensorsOfTasks::Of(GraphId graph) {
-  std::optional<GroupTensors>& tensors = tensors_[graph];
-  if (!tensors) tensors.emplace(MakeGroupFeatures(tasks_[graph].groups));
+GroupTensors GroupTensors::To(c10::Device device) const {
+  GroupTensors there = *this;
+  for (torch::Tensor* const tensor : {&there.nodes, &there.from, &there.to}) *tensor = tensor->to(device);
+  return there;
+}
+
+const TensorsOfTasks::Tensors& TensorsOfTasks::Both(GraphId graph) {
+  std::optional<Tensors>& tensors = tensors_[graph];
+  if (!tensors) {
+    const GroupTensors on_host(MakeGroupFeatures(tasks_[graph].groups));
+    tensors = Tensors{.on_host = on_host, .on_device = on_host.To(device_)};
+  }
   return *tensors;
 }
 
+torch::Tensor OnHost(const torch::Tensor& tensor) { return tensor.detach().cpu().contiguous(); }
+
 void AppendLogits(const torch::Tensor& logits, std::span<const uint8_t> allowed, std::vector<float>& values) {
-  EMPLACE_CHECK(logits.numel() == std::ssize(allowed));
+  EMPLACE_CHECK(logits.is_cpu() && logits.numel() == std::ssize(allowed));
   const torch::Tensor dense = logits.detach().contiguous();
   const float* const given = dense.data_ptr<float>();
   for (size_t i = 0; i < allowed.size(); ++i) {
@@ -39,6 +50,7 @@ void AppendLogits(const torch::Tensor& logits, std::span<const uint8_t> allowed,
 }
 
 void AppendLogits(const torch::Tensor& logits, std::vector<float>& values) {
+  EMPLACE_CHECK(logits.is_cpu());
   const torch::Tensor dense = logits.detach().contiguous();
   values.insert(values.end(), dense.data_ptr<float>(), dense.data_ptr<float>() + dense.numel());
 }

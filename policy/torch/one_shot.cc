@@ -64,11 +64,12 @@ class OneShotPlayer final : public GroupPlayer<std::vector<float>, OneShotEpisod
 class OneShotModel final : public Model {
  public:
   OneShotModel(const PolicyShape& shape, std::unique_ptr<OneShotNetwork> network,
-               const std::vector<PlacementTask>& tasks)
-      : tasks_(tasks),
-        graphs_(tasks),
+               const std::vector<PlacementTask>& tasks, c10::Device device)
+      : device_(device.str()),
+        tasks_(tasks),
+        graphs_(tasks, device),
         network_(std::move(network)),
-        parameters_(network_->Parameters()),
+        parameters_(network_->Parameters(), device),
         num_devices_(shape.num_devices) {}
 
   const std::string& device() const override { return device_; }
@@ -101,7 +102,7 @@ class OneShotModel final : public Model {
   }
 
  private:
-  const std::string device_ = "cpu";
+  const std::string device_;
   const std::vector<PlacementTask>& tasks_;
   TensorsOfTasks graphs_;
   const std::unique_ptr<OneShotNetwork> network_;
@@ -118,8 +119,8 @@ std::unique_ptr<Player> MakeOneShotPlayer(const PolicyShape& shape, std::unique_
 }
 
 std::unique_ptr<Model> MakeOneShotModel(const PolicyShape& shape, std::unique_ptr<OneShotNetwork> network,
-                                        const std::vector<PlacementTask>& tasks) {
-  return std::make_unique<OneShotModel>(shape, std::move(network), tasks);
+                                        const std::vector<PlacementTask>& tasks, c10::Device device) {
+  return std::make_unique<OneShotModel>(shape, std::move(network), tasks, device);
 }
 
 }  // namespace emplace

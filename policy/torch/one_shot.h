@@ -3,6 +3,7 @@
 // weights, by the model once a batch.
 #pragma once
 
+#include <c10/core/Device.h>
 #include <torch/types.h>
 
 #include <memory>
@@ -21,13 +22,14 @@ class OneShotNetwork {
   virtual ~OneShotNetwork() = default;
   // Those of the kind, in their order.
   virtual std::vector<ParameterSpec> Parameters() const = 0;
-  // Logits [n, devices], of choices that are not allowed too.
+  // Logits [n, devices], of choices that are not allowed too, on the device where parameters and graph are.
   virtual torch::Tensor Logits(const TorchParameters& parameters, const GroupTensors& graph) const = 0;
 };
 
+// On the CPU.
 std::unique_ptr<Player> MakeOneShotPlayer(const PolicyShape& shape, std::unique_ptr<OneShotNetwork> network);
 // REQUIRES: tasks outlive the model.
 std::unique_ptr<Model> MakeOneShotModel(const PolicyShape& shape, std::unique_ptr<OneShotNetwork> network,
-                                        const std::vector<PlacementTask>& tasks);
+                                        const std::vector<PlacementTask>& tasks, c10::Device device);
 
 }  // namespace emplace

@@ -38,7 +38,7 @@ Tensor Attended(const EncodedSequence& encoded, const Tensor& scores) {
 
 EncodedSequence SequenceNetwork::Encode(const TorchParameters& parameters, const Tensor& items) const {
   const Tensor x = torch::relu(Linear(parameters, "input", items)).unsqueeze(1);  // [n, 1, H]
-  const Tensor zeros = torch::zeros({2, 1, shape_.hidden / 2});
+  const Tensor zeros = torch::zeros({2, 1, shape_.hidden / 2}, x.options());
   const Tensor read = std::get<0>(torch::lstm(x, {zeros, zeros}, Encoder(parameters), /*has_biases=*/true,
                                               /*num_layers=*/1, /*dropout=*/0.0, /*train=*/false,
                                               /*bidirectional=*/true, /*batch_first=*/false));
@@ -52,11 +52,12 @@ EncodedSequence SequenceNetwork::Encode(const TorchParameters& parameters, const
   std::vector<int64_t> lengths;
   for (const Tensor& items : sequences) lengths.push_back(items.size(0));
   const auto count = static_cast<int64_t>(lengths.size());
-  const Tensor all_lengths = torch::tensor(lengths);
-  const Tensor x = torch::relu(Linear(parameters, "input", at::pad_sequence(sequences)));  // [n, S, H]
+  const Tensor all_lengths = torch::tensor(lengths);  // Packing wants them on the CPU.
+  const Tensor padded = at::pad_sequence(sequences).to(parameters.device());
+  const Tensor x = torch::relu(Linear(parameters, "input", padded));  // [n, S, H]
   // Packed, so that the backward half starts at the end of each sequence.
   const auto [packed, at_once] = at::_pack_padded_sequence(x, all_lengths, /*batch_first=*/false);
-  const Tensor zeros = torch::zeros({2, count, shape_.hidden / 2});
+  const Tensor zeros = torch::zeros({2, count, shape_.hidden / 2}, x.options());
   const Tensor read =
       std::get<0>(torch::lstm(packed, at_once, {zeros, zeros}, Encoder(parameters), /*has_biases=*/true,
                               /*num_layers=*/1, /*dropout=*/0.0, /*train=*/false, /*bidirectional=*/true));
@@ -64,12 +65,12 @@ EncodedSequence SequenceNetwork::Encode(const TorchParameters& parameters, const
   encoded.items = std::get<0>(at::_pad_packed_sequence(read, at_once, /*batch_first=*/true, /*padding_value=*/0.0,
                                                        /*total_length=*/lengths.front()));
   encoded.keys = Linear(parameters, "attention.key", encoded.items);
-  encoded.beyond = torch::arange(lengths.front()).unsqueeze(0) >= all_lengths.unsqueeze(1);
+  encoded.beyond = (torch::arange(lengths.front()).unsqueeze(0) >= all_lengths.unsqueeze(1)).to(x.device());
   return encoded;
 }
 
-DecoderState SequenceNetwork::Start(int64_t episodes) const {
-  const Tensor zeros = torch::zeros({episodes, shape_.hidden});
+DecoderState SequenceNetwork::Start(const EncodedSequence& encoded, int64_t episodes) const {
+  const Tensor zeros = torch::zeros({episodes, shape_.hidden}, encoded.items.options());
   return {zeros, zeros};
 }
 
@@ -91,15 +92,21 @@ Tensor SequenceNetwork::Step(const TorchParameters& parameters, const EncodedSeq
 
 Tensor SequenceNetwork::Replay(const TorchParameters& parameters, const EncodedSequence& encoded,
                                std::span<const std::span<const uint8_t>> chosen) const {
-  DecoderState state = Start(std::ssize(chosen));
-  Tensor before = torch::full({std::ssize(chosen)}, shape_.num_devices, torch::kInt64);
-  std::vector<Tensor> logits;
-  for (int64_t item = 0; item < encoded.items.size(1); ++item) {
-    logits.push_back(Step(parameters, encoded, item, before, state));
-    before = torch::zeros({std::ssize(chosen)}, torch::kInt64);
-    for (size_t e = 0; e < chosen.size(); ++e) {
-      if (item < std::ssize(chosen[e])) before.data_ptr<int64_t>()[e] = chosen[e][static_cast<size_t>(item)];
+  const int64_t n = encoded.items.size(1);
+  Tensor before = torch::zeros({n, std::ssize(chosen)}, torch::kInt64);
+  auto rows = before.accessor<int64_t, 2>();
+  for (int64_t e = 0; e < std::ssize(chosen); ++e) {
+    const std::span<const uint8_t> devices = chosen[static_cast<size_t>(e)];
+    rows[0][e] = shape_.num_devices;
+    for (int64_t item = 1; item < n && item <= std::ssize(devices); ++item) {
+      rows[item][e] = devices[static_cast<size_t>(item - 1)];
     }
+  }
+  before = before.to(parameters.device());  // All at once: a copy for each item would be a wait for each.
+  DecoderState state = Start(encoded, std::ssize(chosen));
+  std::vector<Tensor> logits;
+  for (int64_t item = 0; item < n; ++item) {
+    logits.push_back(Step(parameters, encoded, item, before[item], state));
   }
   return torch::stack(logits, 1);
 }

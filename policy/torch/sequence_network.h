@@ -33,11 +33,11 @@ class SequenceNetwork {
 
   // One sequence. items: [n, F]
   EncodedSequence Encode(const TorchParameters& parameters, const torch::Tensor& items) const;
-  // Sequences side by side. REQUIRES: there is at least one, each has at least one item, none is longer than the one
-  // before.
+  // Sequences side by side, which are on the CPU. REQUIRES: there is at least one, each has at least one item, none is
+  // longer than the one before.
   EncodedSequence Encode(const TorchParameters& parameters, const std::vector<torch::Tensor>& sequences) const;
   // Before the first item.
-  DecoderState Start(int64_t episodes) const;
+  DecoderState Start(const EncodedSequence& encoded, int64_t episodes) const;
   // Logits [B, D] of `item`, of devices that it may not use too; goes on to the next item. before: [B] int64, the
   // device of the item before; D for the first item. Of a sequence that is over, the logits mean nothing.
   // REQUIRES: there is one sequence, or one for each episode.

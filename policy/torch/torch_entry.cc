@@ -19,7 +19,8 @@ namespace {
 struct TorchKind {
   const char* name;
   std::unique_ptr<Player> (*make_player)(const PolicyShape& shape);
-  std::unique_ptr<Model> (*make_model)(const PolicyShape& shape, const std::vector<PlacementTask>& tasks);
+  std::unique_ptr<Model> (*make_model)(const PolicyShape& shape, const std::vector<PlacementTask>& tasks,
+                                       c10::Device device);
 };
 
 constexpr TorchKind kKinds[] = {{"hierarchical", MakeHierarchicalPlayer, MakeHierarchicalModel},
@@ -35,7 +36,7 @@ const TorchKind& KindOf(const PolicyShape& shape) {
 std::unique_ptr<Player> MakePlayerHere(const PolicyShape& shape) { return KindOf(shape).make_player(shape); }
 
 std::unique_ptr<Model> MakeModelHere(const PolicyShape& shape, const std::vector<PlacementTask>& tasks) {
-  return KindOf(shape).make_model(shape, tasks);
+  return KindOf(shape).make_model(shape, tasks, c10::DeviceType::CPU);
 }
 
 }  // namespace

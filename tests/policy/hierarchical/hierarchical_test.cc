@@ -132,7 +132,8 @@ TEST(Hierarchical, PlayerAndModelEqualTheNaiveNetwork) {
     const size_t num_logits = played.size();
     while (samples.size() < 12 * episodes.size()) samples.push_back(samples[samples.size() - episodes.size()]);
     Decisions decisions;
-    MakeHierarchicalModel(weights.shape, tasks)->Forward(weights.values, episodes, samples, decisions);
+    MakeHierarchicalModel(weights.shape, tasks, c10::DeviceType::CPU)
+        ->Forward(weights.values, episodes, samples, decisions);
     ASSERT_EQ(decisions.blocks.size(), samples.size());
     ASSERT_EQ(decisions.logits.size(), 12 * num_logits);
     for (size_t i = 0; i < decisions.logits.size(); ++i) {
@@ -174,7 +175,7 @@ TEST(Hierarchical, GradientIsTheDerivative) {
       episodes.back().graph = static_cast<GraphId>(graph);
     }
     SCOPED_TRACE(seed);
-    const std::unique_ptr<Model> model = MakeHierarchicalModel(weights.shape, tasks);
+    const std::unique_ptr<Model> model = MakeHierarchicalModel(weights.shape, tasks, c10::DeviceType::CPU);
     ExpectGradientIsTheDerivative(*model, weights.values, episodes, samples, rng);
   }
 }

@@ -54,7 +54,7 @@ TEST(Rnn, PlayerAndModelEqualTheNaiveNetwork) {
       played_logits.push_back(std::move(one.logits));
     }
     Decisions decisions;
-    MakeRnnModel(weights.shape, tasks)->Forward(weights.values, episodes, samples, decisions);
+    MakeRnnModel(weights.shape, tasks, c10::DeviceType::CPU)->Forward(weights.values, episodes, samples, decisions);
     size_t at = 0;
     for (size_t e = 0; e < episodes.size(); ++e) {
       const std::vector<float>& played = played_logits[e];
@@ -91,7 +91,7 @@ TEST(Rnn, GradientIsTheDerivative) {
     Rng rng(seed);
     const std::vector<PlacementTask> tasks = RandomTasks(rng, 2, 2, {.max_ops = 20, .max_groups = 8});
     const PolicyWeights weights = RandomRnn(2, rng);
-    const std::unique_ptr<Model> model = MakeRnnModel(weights.shape, tasks);
+    const std::unique_ptr<Model> model = MakeRnnModel(weights.shape, tasks, c10::DeviceType::CPU);
     std::vector<Trajectory> episodes(5);
     std::vector<Sample> samples;
     for (Trajectory& episode : episodes) {

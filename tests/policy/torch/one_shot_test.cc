@@ -31,7 +31,7 @@ struct Setting {
     return player;
   }
   std::unique_ptr<Model> MakeModel() const {
-    return MakeOneShotModel(weights.shape, MakeSgdpNetwork(weights.shape), tasks);
+    return MakeOneShotModel(weights.shape, MakeSgdpNetwork(weights.shape), tasks, c10::DeviceType::CPU);
   }
 
   std::vector<PlacementTask> tasks;
