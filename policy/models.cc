@@ -1,8 +1,15 @@
 #include "policy/models.h"
 
+#include <algorithm>
+#include <iterator>
+
 #include "common/error.h"
 #include "policy/placeto/placeto_model.h"
 #include "policy/torch/torch_library.h"
+#ifdef EMPLACE_CUDA
+#include "policy/placeto/cuda/placeto_cuda.h"
+#include "policy/placeto/cuda/placeto_cuda_model.h"
+#endif
 
 namespace emplace {
 namespace {
@@ -10,19 +17,39 @@ namespace {
 struct ModelEntry {
   const char* kind;
   std::unique_ptr<Model> (*make)(const PolicyShape& shape, const std::vector<PlacementTask>& tasks);
+  std::string (*why_no_gpu)(const std::string& kind);
+  std::unique_ptr<Model> (*make_on_gpu)(const PolicyShape& shape, const std::vector<PlacementTask>& tasks, int32_t gpu);
 };
 
-constexpr ModelEntry kModels[] = {
-    {"placeto", MakePlacetoModel}, {"sgdp", MakeTorchModel}, {"rnn", MakeTorchModel}, {"hierarchical", MakeTorchModel}};
+#ifdef EMPLACE_CUDA
+std::string WhyNoPlacetoGpu(const std::string& /*kind*/) { return gpu::WhyNoGpu(); }
+constexpr ModelEntry kPlaceto = {"placeto", MakePlacetoModel, WhyNoPlacetoGpu, MakePlacetoCudaModel};
+#else
+std::string WhyNoPlacetoGpu(const std::string& /*kind*/) { return "this build is without CUDA"; }
+constexpr ModelEntry kPlaceto = {"placeto", MakePlacetoModel, WhyNoPlacetoGpu, nullptr};
+#endif
+
+constexpr ModelEntry kModels[] = {kPlaceto,
+                                  {"sgdp", MakeTorchModel, WhyNoTorchGpu, MakeTorchGpuModel},
+                                  {"rnn", MakeTorchModel, WhyNoTorchGpu, MakeTorchGpuModel},
+                                  {"hierarchical", MakeTorchModel, WhyNoTorchGpu, MakeTorchGpuModel}};
+
+const ModelEntry& ModelsOf(const std::string& kind) {
+  const auto* const found = std::ranges::find(kModels, kind, &ModelEntry::kind);
+  EMPLACE_CHECK(found != std::end(kModels));
+  return *found;
+}
 
 }  // namespace
 
 std::unique_ptr<Model> MakeModel(const PolicyShape& shape, const std::vector<PlacementTask>& tasks) {
-  for (const ModelEntry& entry : kModels) {
-    if (shape.kind == entry.kind) return entry.make(shape, tasks);
-  }
-  EMPLACE_CHECK(false);
-  return nullptr;
+  return ModelsOf(shape.kind).make(shape, tasks);
+}
+
+std::string WhyNoGpu(const std::string& kind) { return ModelsOf(kind).why_no_gpu(kind); }
+
+std::unique_ptr<Model> MakeGpuModel(const PolicyShape& shape, const std::vector<PlacementTask>& tasks, int32_t gpu) {
+  return ModelsOf(shape.kind).make_on_gpu(shape, tasks, gpu);
 }
 
 }  // namespace emplace

@@ -63,8 +63,6 @@ StepOutcome CudaEngine::Step(const UpdateInputs& inputs, std::span<float> values
 
 }  // namespace
 
-std::string WhyNoCuda() { return gpu::WhyNoGpu(); }
-
 std::unique_ptr<UpdateEngine> MakeCudaEngine(const std::vector<PlacementTask>& tasks, const PolicyWeights& initial) {
   return std::make_unique<CudaEngine>(tasks, initial);
 }

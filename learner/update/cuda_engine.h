@@ -2,7 +2,6 @@
 #pragma once
 
 #include <memory>
-#include <string>
 #include <vector>
 
 #include "learner/update/update_engine.h"
@@ -14,11 +13,8 @@ namespace emplace {
 // The kind of policy that the kernels are of.
 inline constexpr char kCudaEngineKind[] = "placeto";
 
-// Why no GPU can be used; empty when one can be used.
-std::string WhyNoCuda();
-
-// Throws RunFailed when the GPU fails or has too little memory. REQUIRES: WhyNoCuda() is empty; tasks outlive the
-// engine.
+// Throws RunFailed when the GPU fails or has too little memory. REQUIRES: WhyNoGpu(kCudaEngineKind) is empty; tasks
+// outlive the engine.
 std::unique_ptr<UpdateEngine> MakeCudaEngine(const std::vector<PlacementTask>& tasks, const PolicyWeights& initial);
 
 }  // namespace emplace

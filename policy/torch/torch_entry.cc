@@ -12,6 +12,7 @@
 #include "policy/rnn/rnn_model.h"
 #include "policy/rnn/rnn_player.h"
 #include "policy/sgdp/sgdp_network.h"
+#include "policy/torch/gpu_model.h"
 
 namespace emplace {
 namespace {
@@ -39,12 +40,18 @@ std::unique_ptr<Model> MakeModelHere(const PolicyShape& shape, const std::vector
   return KindOf(shape).make_model(shape, tasks, c10::DeviceType::CPU);
 }
 
+std::unique_ptr<Model> MakeGpuModelHere(const PolicyShape& shape, const std::vector<PlacementTask>& tasks,
+                                        int32_t gpu) {
+  return MakeModelOnGpu(gpu, [&](c10::Device device) { return KindOf(shape).make_model(shape, tasks, device); });
+}
+
 }  // namespace
 }  // namespace emplace
 
 extern "C" __attribute__((visibility("default"))) const emplace::TorchEntry* EmplaceTorchEntry() {
   // How many threads share a sum decides its bits.
   at::set_num_threads(1);
-  static const emplace::TorchEntry entry = {EMPLACE_VERSION, emplace::MakePlayerHere, emplace::MakeModelHere};
+  static const emplace::TorchEntry entry = {EMPLACE_VERSION, emplace::MakePlayerHere, emplace::MakeModelHere,
+                                            emplace::WhyNoGpuForModels, emplace::MakeGpuModelHere};
   return &entry;
 }

@@ -1,7 +1,9 @@
 // What libemplace_torch.so offers the programs: the players and models that are computed with LibTorch.
 #pragma once
 
+#include <cstdint>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "policy/model.h"
@@ -14,9 +16,13 @@ namespace emplace {
 struct TorchEntry {
   // EMPLACE_VERSION of the library. The rest may only be used by a program of the same version.
   const char* version;
-  // As MakePlayer and MakeModel. REQUIRES: the shape is of a kind that is computed with LibTorch.
+  // As MakePlayer, MakeModel, WhyNoGpu and MakeGpuModel. REQUIRES: the shape is of a kind that is computed with
+  // LibTorch.
   std::unique_ptr<Player> (*make_player)(const PolicyShape& shape);
   std::unique_ptr<Model> (*make_model)(const PolicyShape& shape, const std::vector<PlacementTask>& tasks);
+  std::string (*why_no_gpu)();
+  std::unique_ptr<Model> (*make_gpu_model)(const PolicyShape& shape, const std::vector<PlacementTask>& tasks,
+                                           int32_t gpu);
 };
 
 // The name of the library's one function, which returns the TorchEntry.

@@ -54,4 +54,11 @@ std::unique_ptr<Model> MakeTorchModel(const PolicyShape& shape, const std::vecto
   return Entry(shape.kind).make_model(shape, tasks);
 }
 
+std::string WhyNoTorchGpu(const std::string& kind) { return Entry(kind).why_no_gpu(); }
+
+std::unique_ptr<Model> MakeTorchGpuModel(const PolicyShape& shape, const std::vector<PlacementTask>& tasks,
+                                         int32_t gpu) {
+  return Entry(shape.kind).make_gpu_model(shape, tasks, gpu);
+}
+
 }  // namespace emplace

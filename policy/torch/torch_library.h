@@ -2,7 +2,9 @@
 // needed. It stays open until the process ends.
 #pragma once
 
+#include <cstdint>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "policy/model.h"
@@ -12,8 +14,12 @@
 
 namespace emplace {
 
-// Both throw RunFailed when the library is absent, cannot be opened, or is of another version. Thread-safe.
+// All throw RunFailed when the library is absent, cannot be opened, or is of another version. Thread-safe.
 std::unique_ptr<Player> MakeTorchPlayer(const PolicyShape& shape);
 std::unique_ptr<Model> MakeTorchModel(const PolicyShape& shape, const std::vector<PlacementTask>& tasks);
+// As WhyNoGpu and MakeGpuModel (policy/models.h).
+std::string WhyNoTorchGpu(const std::string& kind);
+std::unique_ptr<Model> MakeTorchGpuModel(const PolicyShape& shape, const std::vector<PlacementTask>& tasks,
+                                         int32_t gpu);
 
 }  // namespace emplace

@@ -23,6 +23,12 @@ says_what_is_missing() {
   [[ $? == 1 && $(wc -l <"$work/place.err") == 1 ]] && grep -q "there is no libemplace_torch.so in $work/bin" "$work/place.err"
 }
 
+says_that_there_is_no_gpu() {
+  build/bin/emplace-learner --config configs/smoke.yaml --dir "$work/gpu" --set policy.kind=rnn --set policy.hidden=16 \
+    --set training.device=cuda >"$work/gpu.out" 2>"$work/gpu.err"
+  [[ $? == 1 && $(wc -l <"$work/gpu.err") == 1 ]] && grep -q "training.device is cuda, but no GPU can be used: " "$work/gpu.err"
+}
+
 lockstep=(--set training.sync=lockstep)
 expect "lockstep with one actor" train sgdp one --actors 1 "${lockstep[@]}" --set training.iterations=40
 expect "lockstep with three actors, up to update 20" train sgdp three --actors 3 "${lockstep[@]}" --set training.iterations=20
@@ -36,6 +42,10 @@ place=(place --graph "$work/graphs/ptb_00.graph.json" --devices configs/clusters
   --policy "$work/one/policy.safetensors" --out "$work/placement.json" --json)
 expect "placing with it" build/bin/emplace "${place[@]}"
 expect "it says what is missing where there is no libemplace_torch.so" says_what_is_missing
+
+if ! nvidia-smi -L 2>/dev/null | grep -q GPU; then
+  expect "it says why a policy on LibTorch cannot be trained on a GPU" says_that_there_is_no_gpu
+fi
 
 for kind in rnn hierarchical; do
   for actors in 1 3; do

@@ -5,12 +5,13 @@
 
 #include "common/error.h"
 #include "learner/update/cuda_engine.h"
+#include "policy/models.h"
 
 namespace emplace {
 namespace {
 
 TEST(NcclCollective, OneRankKeepsWhatItHas) {
-  const std::string why_not = WhyNoCuda();
+  const std::string why_not = WhyNoGpu(kCudaEngineKind);
   if (!why_not.empty()) GTEST_SKIP() << "no GPU to test on: " << why_not;
   NcclCollective::Options options;
   options.ranks = 1;

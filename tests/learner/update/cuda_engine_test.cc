@@ -8,6 +8,7 @@
 
 #include "learner/update/make_engine.h"
 #include "learner/update/objective/reinforce_loss.h"
+#include "policy/models.h"
 #include "tests/learner/episodes.h"
 #include "tests/support/random_policy.h"
 
@@ -16,7 +17,7 @@ namespace {
 
 // By the recorded sequence, and by the model, whose gradient is in shards.
 void ExpectStepsOfTheCpu(int64_t shards) {
-  const std::string why_not = WhyNoCuda();
+  const std::string why_not = WhyNoGpu(kCudaEngineKind);
   if (!why_not.empty()) GTEST_SKIP() << "no GPU to test on: " << why_not;
   const std::vector<PlacementTask> tasks = TwoDeviceTasks(1, 5);
   Rng rng(3);

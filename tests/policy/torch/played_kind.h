@@ -1,0 +1,118 @@
+// Policies of every kind on LibTorch, and episodes that they have played, for tests of what is the same for all kinds.
+#pragma once
+
+#include <c10/core/Device.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "policy/hierarchical/hierarchical_model.h"
+#include "policy/hierarchical/hierarchical_player.h"
+#include "policy/policy_kinds.h"
+#include "policy/rnn/rnn_model.h"
+#include "policy/rnn/rnn_player.h"
+#include "policy/sample_choice.h"
+#include "policy/sgdp/sgdp_network.h"
+#include "tests/support/random_task.h"
+
+namespace emplace {
+
+struct TorchKindUnderTest {
+  const char* name;
+  std::unique_ptr<Player> (*make_player)(const PolicyShape& shape);
+  std::unique_ptr<Model> (*make_model)(const PolicyShape& shape, const std::vector<PlacementTask>& tasks,
+                                       c10::Device device);
+};
+
+inline constexpr TorchKindUnderTest kTorchKindsUnderTest[] = {
+    {"hierarchical", MakeHierarchicalPlayer, MakeHierarchicalModel},
+    {"rnn", MakeRnnPlayer, MakeRnnModel},
+    {"sgdp", MakeSgdpPlayer, MakeSgdpModel}};
+
+// A policy of the default sizes with random parameters, and episodes on graphs for three devices, one after the other.
+struct PlayedKind {
+  PlayedKind(const TorchKindUnderTest& kind, uint64_t seed) : rng(seed) {
+    while (tasks.size() < 3) {
+      PlacementTask task = RandomTask(rng, {.max_ops = 30, .max_groups = 12, .restricted = 0.2});
+      if (task.groups.num_devices == 3) tasks.push_back(std::move(task));
+    }
+    const PolicyConfig config{.kind = kind.name, .initial = "", .own = {}};
+    weights.shape = FindPolicyKind(kind.name).Shape(config, 3);
+    weights.values = FindPolicyKind(kind.name).InitialValues(weights.shape, config, rng);
+    for (float& value : weights.values) value += static_cast<float>(rng.Uniform(-0.05, 0.05));
+    const std::unique_ptr<Player> player = kind.make_player(weights.shape);
+    player->SetWeights(weights);
+    for (const GraphId graph : {0U, 0U, 2U, 1U, 1U}) {
+      samples.push_back({episodes.size(), 0});
+      episodes.push_back(Play(*player, graph));
+    }
+  }
+
+  Trajectory Play(Player& player, GraphId graph) {
+    Trajectory trajectory;
+    trajectory.graph = graph;
+    const std::unique_ptr<TaskView> view = player.View(tasks[graph]);
+    const std::unique_ptr<PlayedEpisode> episode = player.Begin(*view, {});
+    PlayedEpisode* const wave[] = {episode.get()};
+    Decisions decisions;
+    while (!episode->done()) {
+      player.Next(wave, decisions);
+      std::vector<uint8_t> choices;
+      ForEachDecision(decisions, [&](size_t, std::span<const float> row) {
+        choices.push_back(static_cast<uint8_t>(SampleChoice(row, rng).index));
+      });
+      player.Apply(wave, choices);
+      trajectory.actions.insert(trajectory.actions.end(), choices.begin(), choices.end());
+    }
+    return trajectory;
+  }
+
+  Rng rng;
+  std::vector<PlacementTask> tasks;
+  PolicyWeights weights;
+  std::vector<Trajectory> episodes;
+  std::vector<Sample> samples;
+};
+
+// What a model computes in an update.
+struct ComputedUpdate {
+  Decisions decisions;
+  std::vector<float> gradient;  // [parameters], of sum(logits * c) for numbers c that do not depend on the model.
+};
+
+inline ComputedUpdate ComputeUpdate(Model& model, const PlayedKind& played) {
+  ComputedUpdate update;
+  model.Forward(played.weights.values, played.episodes, played.samples, update.decisions);
+  std::vector<float> c;
+  for (const float logit : update.decisions.logits) {
+    c.push_back(std::isinf(logit) ? 0.0F : std::sin(static_cast<float>(c.size())));
+  }
+  update.gradient.resize(played.weights.values.size());
+  model.Backward(c, update.gradient);
+  return update;
+}
+
+// The values differ by at most `tolerance` times the largest of those expected.
+inline void ExpectNear(const std::vector<float>& values, const std::vector<float>& expected, double tolerance) {
+  ASSERT_EQ(values.size(), expected.size());
+  double largest = 0;
+  for (const float value : expected) {
+    if (!std::isinf(value)) largest = std::max(largest, std::abs(static_cast<double>(value)));
+  }
+  EXPECT_GT(largest, 0);
+  for (size_t i = 0; i < values.size(); ++i) {
+    if (std::isinf(expected[i])) {
+      ASSERT_EQ(values[i], expected[i]) << i;
+    } else {
+      ASSERT_NEAR(values[i], expected[i], tolerance * largest) << i;
+    }
+  }
+}
+
+}  // namespace emplace
