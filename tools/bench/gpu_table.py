@@ -48,6 +48,7 @@ def nccl(result):
 ROWS = {
     "tests_kernels": ("Tests of the kernels against LibTorch on the CPU, and against the same kernels on the host", "", tests),
     "tests_learner": ("Tests of the learner's engine, and of NCCL with one rank", "", tests),
+    "tests_torch": ("Tests of the kinds that LibTorch computes, against the CPU", "", tests),
     "update_512": ("An update of 512 states of a graph of 128 groups, 4 devices", "5 times LibTorch", update),
     "update_8192": ("An update of 8,192 states, messages 16 floats wide", "5 times LibTorch", update),
     "kernels_512": ("The kernels of an update of 512 states", "", kernels),
