@@ -31,7 +31,7 @@ struct Workload {
   std::vector<PlacementTask> validation;  // Copies of `train` under kSearch and kLast, for the learning curves.
   std::vector<PlacementTask> test;        // These decide nothing: they are for the learning curves alone.
   VersionChoice choice = VersionChoice::kValidation;
-  bool takes_last = false;  // Under VersionChoice::kLast, and where the configuration asks for it.
+  bool takes_last = false;            // Under VersionChoice::kLast, and where the configuration asks for it.
   std::vector<OpGraph> train_graphs;  // [train] for the names of ops: a placement is written by them.
   Cluster cluster;
   int32_t num_devices = 0;

@@ -58,8 +58,8 @@ TEST_F(HardwareCommand, RunPrintsMeasuredAndPredictedTimes) {
 }
 
 TEST_F(HardwareCommand, RunWritesTheTraceOfAMeasuredStep) {
-  const Outcome outcome = Emplace(std::string("run ") + kGraph +
-                                  "--devices cpus.yaml --placement split.json --steps 3 --trace trace.json");
+  const Outcome outcome =
+      Emplace(std::string("run ") + kGraph + "--devices cpus.yaml --placement split.json --steps 3 --trace trace.json");
   ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
   const nlohmann::json trace = nlohmann::json::parse(ReadFile(folder_ / "trace.json"));
   int32_t ops = 0;

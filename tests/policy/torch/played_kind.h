@@ -8,6 +8,7 @@
 #include <cmath>
 #include <cstdint>
 #include <memory>
+#include <ostream>
 #include <span>
 #include <utility>
 #include <vector>
@@ -29,6 +30,7 @@ struct TorchKindUnderTest {
   std::unique_ptr<Model> (*make_model)(const PolicyShape& shape, const std::vector<PlacementTask>& tasks,
                                        c10::Device device);
 };
+inline void PrintTo(const TorchKindUnderTest& kind, std::ostream* out) { *out << kind.name; }
 
 inline constexpr TorchKindUnderTest kTorchKindsUnderTest[] = {
     {"hierarchical", MakeHierarchicalPlayer, MakeHierarchicalModel},
