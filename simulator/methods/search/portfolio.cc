@@ -18,12 +18,9 @@ struct Member {
 };
 
 constexpr int32_t kAnySize = 1 << 30;
-constexpr Member kMembers[] = {{"m-etf", 4, 8, kAnySize},
-                               {"data-parallel", 0.6, 8, kAnySize, true},
-                               {"expert", 2, 8, kAnySize},
-                               {"heft", 2, 8, kAnySize},
-                               {"scotch", 8, 8, kAnySize},
-                               {"m-sct", 20, 8, 1000}};
+constexpr Member kMembers[] = {{"m-etf", 4, 8, kAnySize},  {"data-parallel", 0.6, 8, kAnySize, true},
+                               {"expert", 2, 8, kAnySize}, {"heft", 2, 8, kAnySize},
+                               {"scotch", 8, 8, kAnySize}, {"m-sct", 20, 8, 1000}};
 // A method may take this share of the search's time, by the estimate above.
 constexpr double kMostTimeShare = 0.5;
 
