@@ -16,6 +16,7 @@ import statistics
 import tempfile
 
 from networks import ROOT, call, graph_name, write_aside_and_rename
+from reality import profile
 from results import command_line, mean_interval, save_json
 from training import add_arguments, at_least_one, overrides_of, run_script, train
 
@@ -73,16 +74,12 @@ def last_policy(result):
 
 def placements_of(graph, devices, runs, arguments, folder):
     """{(row, seed): placement file}; the searches have no seed."""
-    emplace = arguments.programs / "emplace"
-    costs, measured, profiled = folder / "costs.csv", folder / f"{graph_name(graph)}.graph.json", folder / "profiled.yaml"
-    call([arguments.programs / "emplace-hardware", "profile", "--graph", graph, "--devices", devices, "--out", costs,
-          "--devices-out", profiled])
-    call([emplace, "costs", "--costs", costs, "--graph", graph, "--out", measured])
+    _, measured, profiled = profile(folder, graph, devices, arguments.programs)
     files = {}
 
     def place(row, seed, on, machine, *words):
         files[row, seed] = folder / f"placement{len(files)}.json"
-        call([emplace, "place", "--graph", on, "--devices", machine, "--out", files[row, seed], *words])
+        call([arguments.programs / "emplace", "place", "--graph", on, "--devices", machine, "--out", files[row, seed], *words])
 
     place(ROOFLINE, None, graph, devices)
     place(PROFILED, None, measured, profiled)

@@ -158,12 +158,12 @@ def rank_correlation(a, b):
     return statistics.correlation(a, b)
 
 
-def profile(folder, graph, devices):
+def profile(folder, graph, devices, programs=BIN):
     """What profiling finds, the graph with the measured costs, and the devices file with the measured links."""
     costs, measured, profiled = folder / "costs.csv", folder / "measured.graph.json", folder / "measured.yaml"
-    found = json.loads(call([BIN / "emplace-hardware", "profile", "--graph", graph, "--devices", devices, "--out", costs,
+    found = json.loads(call([programs / "emplace-hardware", "profile", "--graph", graph, "--devices", devices, "--out", costs,
                              "--devices-out", profiled, "--json"]))
-    call([BIN / "emplace", "costs", "--costs", costs, "--graph", graph, "--out", measured])
+    call([programs / "emplace", "costs", "--costs", costs, "--graph", graph, "--out", measured])
     return found, measured, profiled
 
 
