@@ -9,7 +9,6 @@
 #include <cstdint>
 #include <memory>
 #include <ostream>
-#include <span>
 #include <utility>
 #include <vector>
 
@@ -18,8 +17,8 @@
 #include "policy/policy_kinds.h"
 #include "policy/rnn/rnn_model.h"
 #include "policy/rnn/rnn_player.h"
-#include "policy/sample_choice.h"
 #include "policy/sgdp/sgdp_network.h"
+#include "tests/policy/torch/play_beside.h"
 #include "tests/support/random_task.h"
 
 namespace emplace {
@@ -39,11 +38,9 @@ inline constexpr TorchKindUnderTest kTorchKindsUnderTest[] = {
 
 // A policy of the default sizes with random parameters, and episodes on graphs for three devices, one after the other.
 struct PlayedKind {
-  PlayedKind(const TorchKindUnderTest& kind, uint64_t seed) : rng(seed) {
-    while (tasks.size() < 3) {
-      PlacementTask task = RandomTask(rng, {.max_ops = 30, .max_groups = 12, .restricted = 0.2});
-      if (task.groups.num_devices == 3) tasks.push_back(std::move(task));
-    }
+  PlayedKind(const TorchKindUnderTest& kind, uint64_t seed) {
+    Rng rng(seed);
+    tasks = RandomTasks(rng, 3, 3, {.max_ops = 30, .max_groups = 12, .restricted = 0.2});
     const PolicyConfig config{.kind = kind.name, .initial = "", .own = {}};
     weights.shape = FindPolicyKind(kind.name).Shape(config, 3);
     weights.values = FindPolicyKind(kind.name).InitialValues(weights.shape, config, rng);
@@ -51,31 +48,14 @@ struct PlayedKind {
     const std::unique_ptr<Player> player = kind.make_player(weights.shape);
     player->SetWeights(weights);
     for (const GraphId graph : {0U, 0U, 2U, 1U, 1U}) {
+      const std::unique_ptr<TaskView> view = player->View(tasks[graph]);
+      Trajectory episode = PlayBeside(*player, *view, 0, 100 * seed + episodes.size()).trajectory;
+      episode.graph = graph;
       samples.push_back({episodes.size(), 0});
-      episodes.push_back(Play(*player, graph));
+      episodes.push_back(std::move(episode));
     }
   }
 
-  Trajectory Play(Player& player, GraphId graph) {
-    Trajectory trajectory;
-    trajectory.graph = graph;
-    const std::unique_ptr<TaskView> view = player.View(tasks[graph]);
-    const std::unique_ptr<PlayedEpisode> episode = player.Begin(*view, {});
-    PlayedEpisode* const wave[] = {episode.get()};
-    Decisions decisions;
-    while (!episode->done()) {
-      player.Next(wave, decisions);
-      std::vector<uint8_t> choices;
-      ForEachDecision(decisions, [&](size_t, std::span<const float> row) {
-        choices.push_back(static_cast<uint8_t>(SampleChoice(row, rng).index));
-      });
-      player.Apply(wave, choices);
-      trajectory.actions.insert(trajectory.actions.end(), choices.begin(), choices.end());
-    }
-    return trajectory;
-  }
-
-  Rng rng;
   std::vector<PlacementTask> tasks;
   PolicyWeights weights;
   std::vector<Trajectory> episodes;
