@@ -21,11 +21,11 @@
 #include "simulator/families/ptb.h"
 #include "simulator/families/rnnlm.h"
 #include "simulator/families/training_step.h"
-#include "simulator/families/transformer_xl.h"
 #include "simulator/families/wavenet.h"
 #include "tests/actor/hardware/result_tensor.h"
 #include "tests/actor/hardware/two_cpus.h"
 #include "tests/simulator/families/run_program.h"
+#include "tests/simulator/families/small_networks.h"
 
 namespace emplace {
 namespace {
@@ -210,16 +210,7 @@ TEST(FamilyCalls, NasnetComputesItsProgram) {
 }
 
 TEST(FamilyCalls, TransformerXlComputesItsProgram) {
-  const TransformerXlModel model{.layers = 2,
-                                 .width = 8,
-                                 .heads = 2,
-                                 .head_width = 3,
-                                 .inner = 10,
-                                 .batch = 2,
-                                 .segment = 5,
-                                 .memory = 4,
-                                 .vocabulary = 11};
-  const Build build = [&](const StepOptions& options) { return BuildTransformerXl(model, options); };
+  const Build build = [&](const StepOptions& options) { return BuildTransformerXl(kSmallTransformerXl, options); };
   ExpectCallsComputeTheProgram(build, 2 * 5);
   ExpectCallsComputeTheProgram(build, 5, /*microbatches=*/2);
 }

@@ -18,9 +18,9 @@
 #include "simulator/families/nmt.h"
 #include "simulator/families/op_table.h"
 #include "simulator/families/rnnlm.h"
-#include "simulator/families/transformer_xl.h"
 #include "simulator/families/wavenet.h"
 #include "tests/simulator/families/run_program.h"
+#include "tests/simulator/families/small_networks.h"
 
 namespace emplace {
 namespace {
@@ -110,16 +110,6 @@ TEST(WorkloadAutograd, Gnmt) {
     ExpectAutogradAgrees(BuildGnmt(model), model.vocabulary, std::to_string(layers) + " layers");
   }
 }
-
-constexpr TransformerXlModel kSmallTransformerXl = {.layers = 2,
-                                                    .width = 8,
-                                                    .heads = 2,
-                                                    .head_width = 3,
-                                                    .inner = 10,
-                                                    .batch = 2,
-                                                    .segment = 5,
-                                                    .memory = 4,
-                                                    .vocabulary = 11};
 
 TEST(WorkloadAutograd, TransformerXl) {
   ExpectAutogradAgrees(BuildTransformerXl(kSmallTransformerXl), kSmallTransformerXl.vocabulary, "");
