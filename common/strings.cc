@@ -42,6 +42,8 @@ std::vector<std::string> Split(std::string_view text, char separator) {
   }
 }
 
+std::string FirstLine(std::string_view text) { return std::string(text.substr(0, text.find('\n'))); }
+
 bool IsUnicodeText(std::string_view text) {
   struct Form {  // Of a character's bytes.
     uint8_t lead_mask;

@@ -22,6 +22,8 @@ std::string Format(const char* format, ...) __attribute__((format(printf, 1, 2))
 // The parts with the separator between them: "a, b, c".
 std::string Join(const std::vector<std::string>& parts, std::string_view separator);
 std::vector<std::string> Split(std::string_view text, char separator);
+// Up to the first line break: what LibTorch's errors say before they explain themselves.
+std::string FirstLine(std::string_view text);
 
 // Whether the text is UTF-8 without surrogates and without code points that Unicode never assigns (U+FFFE, U+FDD0 and
 // others). Other text does not survive a YAML file: yaml-cpp writes U+FFFD in place of such bytes.

@@ -22,9 +22,6 @@ std::string Shown(const at::Tensor& tensor) {
   return StrCat(c10::toString(tensor.scalar_type()), " of shape ", tensor.sizes());
 }
 
-// The first line of an error of LibTorch, without its stack.
-std::string FirstLine(const std::string& text) { return text.substr(0, text.find('\n')); }
-
 // Does the work; an error of LibTorch becomes one line that begins with what `subject` returns.
 template <typename Subject, typename Work>
 void InOneLine(const Subject& subject, const Work& work) {

@@ -24,8 +24,6 @@ std::string WhyNoDriver() {
   return "";
 }
 
-std::string FirstLine(const std::string& text) { return text.substr(0, text.find('\n')); }
-
 // Keeps what LibTorch would print.
 class Remarks final : public c10::WarningHandler {
  public:
@@ -60,9 +58,6 @@ void ComputeReproducibly() {
   c10::utils::set_env("CUBLAS_WORKSPACE_CONFIG", ":4096:8", /*overwrite=*/false);
 }
 
-// LibTorch explains itself in several lines, of which the first says what has happened.
-std::string FirstLine(const c10::Error& error) { return FirstLine(std::string(error.what_without_backtrace())); }
-
 template <typename Work>
 auto Watched(const std::string& device, Work&& work) {
   try {
@@ -71,9 +66,9 @@ auto Watched(const std::string& device, Work&& work) {
     throw RunFailed(StrCat(device,
                            " has too little memory for an update, expected more, or more training.shards, "
                            "which are computed one after the other: ",
-                           FirstLine(error)));
+                           FirstLine(error.what_without_backtrace())));
   } catch (const c10::Error& error) {
-    throw RunFailed(StrCat(device, ": LibTorch cannot compute an update: ", FirstLine(error)));
+    throw RunFailed(StrCat(device, ": LibTorch cannot compute an update: ", FirstLine(error.what_without_backtrace())));
   }
 }
 

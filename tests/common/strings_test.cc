@@ -62,5 +62,12 @@ TEST(Strings, TheShortestDoubleReadsBackTheSame) {
   }
 }
 
+TEST(FirstLine, EndsBeforeTheFirstBreak) {
+  EXPECT_EQ(FirstLine("what\nwhere\n"), "what");
+  EXPECT_EQ(FirstLine("what"), "what");
+  EXPECT_EQ(FirstLine("\nwhere"), "");
+  EXPECT_EQ(FirstLine(""), "");
+}
+
 }  // namespace
 }  // namespace emplace
