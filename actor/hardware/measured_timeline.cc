@@ -2,23 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <set>
 
 namespace emplace {
-namespace {
-
-// [n] the outputs of each op that somebody reads, control signals last: as SimGraph orders an op's tensors.
-std::vector<std::set<int32_t>> OutputsRead(const OpGraph& graph) {
-  std::vector<std::set<int32_t>> read(static_cast<size_t>(graph.num_ops()));
-  for (const Op& op : graph.ops()) {
-    for (const OpInput& input : op.inputs) {
-      if (input.output != OpInput::kControl) read[static_cast<size_t>(input.producer)].insert(input.output);
-    }
-  }
-  return read;
-}
-
-}  // namespace
 
 Timeline MeasuredTimeline(const OpGraph& graph, const SimGraph& sim, const StepProgram& program,
                           const StepTimes& times) {
@@ -32,13 +17,10 @@ Timeline MeasuredTimeline(const OpGraph& graph, const SimGraph& sim, const StepP
     timeline.start_us[op] = at_us;
     timeline.finish_us[op] = at_us;
   }
-  const std::vector<std::set<int32_t>> read = OutputsRead(graph);
   for (size_t value = 0; value < program.values.size(); ++value) {
     const StepValue& copy = program.values[value];
     if (copy.source == StepValue::kNone || std::isnan(times.copy_end_us[value])) continue;
-    const auto op = static_cast<size_t>(copy.op);
-    const auto tensor = std::distance(read[op].begin(), read[op].find(copy.output));
-    timeline.transfers.push_back({.tensor = sim.tensor_begin[op] + static_cast<int32_t>(tensor),
+    timeline.transfers.push_back({.tensor = sim.TensorOf(graph, copy.op, copy.output),
                                   .from = program.values[static_cast<size_t>(copy.source)].device,
                                   .to = copy.device,
                                   .start_us = times.copy_begin_us[value],

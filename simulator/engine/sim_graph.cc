@@ -32,6 +32,13 @@ bool SimGraph::Fits(std::span<const int64_t> peak_bytes) const {
   return std::equal(peak_bytes.begin(), peak_bytes.end(), memory_bytes.begin(), std::less_equal<>());
 }
 
+int32_t SimGraph::TensorOf(const OpGraph& graph, OpIndex op, int32_t output) const {
+  const std::vector<std::vector<int32_t>> consumers = ConsumersByOutput(graph, op);
+  const auto before = std::span(consumers).first(static_cast<size_t>(output));
+  const auto unread = std::ranges::count_if(before, [](const std::vector<int32_t>& row) { return row.empty(); });
+  return tensor_begin[static_cast<size_t>(op)] + output - static_cast<int32_t>(unread);
+}
+
 SimGraph SimGraph::Compile(const OpGraph& graph, const Cluster& cluster) {
   SimGraph sim;
   sim.num_ops = graph.num_ops();

@@ -45,6 +45,9 @@ struct SimGraph {
   // Whether each device's peak fits its memory. peak_bytes: [D], as Simulator gives it.
   bool Fits(std::span<const int64_t> peak_bytes) const;
 
+  // The tensor of an op's output that somebody reads. REQUIRES: graph is what this was compiled from.
+  int32_t TensorOf(const OpGraph& graph, OpIndex op, int32_t output) const;
+
   // Throws BadInput when all times add up to 2^63 us or more: no such run could be simulated.
   static SimGraph Compile(const OpGraph& graph, const Cluster& cluster);
   // Checks a graph that came from the network. Throws BadInput unless sizes fit, indices are in range, rows ascend,
