@@ -13,6 +13,7 @@ during which none took a core of a device count alone, where there are some; the
 computer was.
 """
 import argparse
+import itertools
 import json
 import os
 import pathlib
@@ -196,10 +197,17 @@ def over_first(rows, key):
     return [statistics.median(time / first for time, first in zip(row[key], rows[0][key], strict=True)) for row in rows]
 
 
+def repeatability(rows):
+    """The rank correlation of two rounds of measurements with each other, mean over all pairs; None for one round."""
+    rounds = list(zip(*(row["measured_us"] for row in rows), strict=True))
+    pairs = list(itertools.combinations(rounds, 2))
+    return statistics.mean(rank_correlation(a, b) for a, b in pairs) if pairs else None
+
+
 def summary(rows):
     measured = over_first(rows, "measured_us")
     return {"median_error": statistics.median(abs(ratio_of(row) - 1) for row in rows),
-            "rank_correlation": rank_correlation(measured, over_first(rows, "predicted_us")),
+            "rank_correlation": rank_correlation(measured, over_first(rows, "predicted_us")), "repeatability": repeatability(rows),
             "gain": min(time for row, time in zip(rows, measured, strict=True) if row["placement"].endswith("alone")) / min(measured)}
 
 
@@ -218,7 +226,9 @@ def markdown(document):
         lines += ["", f"## {check_of['graph']}",
                   f"Median error of the prediction {100 * check_of['median_error']:.1f}% (goal: under {100 * GOAL_ERROR:.0f}%), rank "
                   f"correlation {check_of['rank_correlation']:.3f} (goal: over {GOAL_RANK}), best placement {check_of['gain']:.2f} "
-                  f"times as fast as one core. Overhead of an op {check_of['op_overhead_us']:.2f} us.", "",
+                  f"times as fast as one core. Overhead of an op {check_of['op_overhead_us']:.2f} us."
+                  + (f" Two rounds of measurements have a rank correlation of {check_of['repeatability']:.3f} with each other."
+                     if check_of["repeatability"] is not None else ""), "",
                   "| placement | measured, ms | lowest and highest round | undisturbed steps | predicted, ms | measured / predicted | the same of the "
                   "ops alone |", "| --- | ---: | ---: | ---: | ---: | ---: | ---: |"]
         for row in check_of["placements"]:

@@ -51,6 +51,7 @@ class Summary(unittest.TestCase):
         self.assertAlmostEqual(found["median_error"], 0.25)
         self.assertAlmostEqual(found["rank_correlation"], 1)
         self.assertAlmostEqual(found["gain"], 2)
+        self.assertAlmostEqual(found["repeatability"], 1)
         page = reality.markdown({"command": "c", "processor": "p", "load": [0, 1], "graphs": [
             {"graph": "g", "op_overhead_us": 0.5, "placements": rows} | found],
             "scaling": [{"op": "aten.mm.default", "side": 64, "op_us": 2, "gain": [1.5, 1.75, 2]}]})
@@ -60,6 +61,13 @@ class Summary(unittest.TestCase):
         rows[0]["measured_us"] = [90, 120, 32]  # One round that something disturbs changes nothing.
         self.assertAlmostEqual(reality.summary(rows)["rank_correlation"], 1)
         self.assertIn("Median error of the prediction 25.0% (goal: under 10%), rank correlation 1.000", page)
+        self.assertIn("Two rounds of measurements have a rank correlation of 1.000 with each other.", page)
+
+    def test_rounds_are_compared_with_each_other(self):
+        # Ranks 0 1 2, 0 2 1 and 2 1 0: 0.5, -1 and -0.5.
+        rows = [{"measured_us": times} for times in ([5, 1, 30], [6, 9, 20], [7, 8, 10])]
+        self.assertAlmostEqual(reality.repeatability(rows), -1 / 3)
+        self.assertIsNone(reality.repeatability([{"measured_us": [1]}, {"measured_us": [2]}]))
 
 
 if __name__ == "__main__":
