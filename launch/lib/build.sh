@@ -15,6 +15,10 @@ check_hardware_program() {
     bad_usage "--hardware needs $bin/emplace-hardware, which is not there: build it from the sources"
 }
 
+build_programs() {
+  cmake -S "$root" --preset "$preset" && cmake --build "$1" -j "${EMPLACE_JOBS:-$(nproc)}" --target programs
+}
+
 build() {
   choose_build
   if [[ -n ${EMPLACE_BIN:-} ]]; then check_hardware_program; return; fi
@@ -22,7 +26,8 @@ build() {
   local folder=${bin%/bin} log
   mkdir -p "$folder" || exit 1
   log=$folder/cluster-build.log
-  if ! { cmake -S "$root" --preset "$preset" && cmake --build "$folder" -j "${EMPLACE_JOBS:-$(nproc)}" --target programs; } >"$log" 2>&1; then
+  # Runs that are started together build one after the other.
+  if ! { flock 9 && build_programs "$folder" >"$log" 2>&1; } 9>"$folder/cluster-build.lock"; then
     tail -n 30 "$log" >&2
     echo "cluster.sh: the build failed; the whole log is $log" >&2
     exit 1
