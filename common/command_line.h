@@ -3,10 +3,13 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <charconv>
+#include <cstdint>
 #include <optional>
 #include <string>
 
 #include "common/error.h"
+#include "common/strings.h"
 
 namespace emplace {
 
@@ -21,6 +24,28 @@ inline std::optional<int> ParseCommandLine(CLI::App& app, int argc, const char* 
     throw BadInput(std::string(error.what()) + " (see --help)");
   }
   return std::nullopt;
+}
+
+// For an option that is a number from `low` to `high`. CLI::Range, which it is like, takes nan for one.
+inline CLI::Validator NumberIn(double low, double high) {
+  const auto check = [low, high](const std::string& text) -> std::string {
+    double value = 0;
+    if (CLI::detail::lexical_cast(text, value) && value >= low && value <= high) return "";
+    return StrCat("Value ", text, " not in range ", low, " to ", high);
+  };
+  return {check, StrCat("FLOAT in [", low, " - ", high, "]")};
+}
+
+// For an option that is a seed: a whole number below 2^64. By itself CLI11 takes -1 for 2^64 - 1.
+inline CLI::Validator Seed() {
+  const auto check = [](const std::string& text) -> std::string {
+    uint64_t value = 0;
+    const char* const end = text.data() + text.size();
+    const auto parsed = std::from_chars(text.data(), end, value);
+    if (parsed.ec == std::errc() && parsed.ptr == end) return "";
+    return StrCat("Value ", text, " is no whole number from 0 to 2^64 - 1");
+  };
+  return {check, ""};
 }
 
 }  // namespace emplace

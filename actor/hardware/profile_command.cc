@@ -11,6 +11,7 @@
 #include "actor/hardware/link_profile.h"
 #include "actor/hardware/local_devices.h"
 #include "actor/hardware/op_profile.h"
+#include "common/command_line.h"
 #include "common/error.h"
 #include "common/file_io.h"
 #include "common/strings.h"
@@ -202,7 +203,7 @@ void AddProfileCommand(CLI::App& app, std::function<int()>& run) {
   command
       ->add_option("--seconds", args->seconds,
                    "Time for the ops, in which as many steps are run as it allows, and at least three")
-      ->check(CLI::PositiveNumber)
+      ->check(NumberIn(1e-6, 1e6))
       ->capture_default_str();
   command->add_flag("--json", args->json, "Print the result as one JSON document");
   command->callback([args, &run] { run = [args] { return Profile(*args); }; });

@@ -12,7 +12,7 @@
 #include "actor/hardware/executor.h"
 #include "actor/hardware/measured_timeline.h"
 #include "actor/hardware/measurement.h"
-#include "common/error.h"
+#include "common/command_line.h"
 #include "common/file_io.h"
 #include "common/strings.h"
 #include "simulator/engine/trace_writer.h"
@@ -137,9 +137,6 @@ void WriteTrace(const std::string& path, const OpGraph& graph, const Cluster& cl
 }
 
 int Run(const RunArguments& args) {
-  for (const double value : {args.throttle.bandwidth_bytes_per_us, args.throttle.latency_us}) {
-    if (std::isnan(value)) throw BadInput("--throttle-bandwidth or --throttle-latency is nan, expected a number");
-  }
   const OpGraph graph = LoadGraph(args.graph);
   const Cluster cluster = LoadCluster(args.devices);
   const OrderedPlacement placement = LoadOrderedPlacement(args.placement, graph, cluster);
@@ -217,11 +214,11 @@ void AddRunCommand(CLI::App& app, std::function<int()>& run) {
       ->add_option("--throttle-bandwidth", args->throttle.bandwidth_bytes_per_us,
                    "Bandwidth in bytes per microsecond of an artificial link over which each device sends. Without it, "
                    "tensors travel as fast as memory is copied")
-      ->check(CLI::Range(1e-3, 1e9));
+      ->check(NumberIn(1e-3, 1e9));
   command
       ->add_option("--throttle-latency", args->throttle.latency_us,
                    "Latency of the artificial links in microseconds; needs --throttle-bandwidth")
-      ->check(CLI::Range(0.0, 1e9))
+      ->check(NumberIn(0, 1e9))
       ->needs("--throttle-bandwidth");
   command->add_flag("--by-op", args->by_op, "Also print measured and predicted times of the ops, with --json of each");
   command->add_flag("--by-link", args->by_link, "Also print what each device sends, and how long that takes");

@@ -382,6 +382,13 @@ TEST_F(CliTest, BadUsageGivesOneLine) {
   ExpectRefused("place --graph g.graph.json --devices d.yaml --seconds 0", "--seconds");
   ExpectRefused("place --graph g.graph.json --devices d.yaml --budget 0", "--budget");
   ExpectRefused("place --graph g.graph.json --devices d.yaml --method magic", "magic");
+  ExpectRefused("place --graph g.graph.json --devices d.yaml --seconds nan", "--seconds: Value nan");
+  ExpectRefused("evaluate --graphs g.graph.json --devices d.yaml --methods single --seconds nan", "--seconds");
+  for (const std::string seed : {"-1", "18446744073709551616", "1.5"}) {
+    ExpectRefused("place --graph g.graph.json --devices d.yaml --budget 1 --seed " + seed, "--seed: Value " + seed);
+    ExpectRefused("evaluate --graphs g.graph.json --devices d.yaml --methods single --seeds 1," + seed, seed);
+    ExpectRefused("generate ptb --size small --count 1 --out x --seed " + seed, "--seed");
+  }
   ExpectRefused("evaluate --graphs g.graph.json --devices d.yaml --methods single --budget 0", "--budget");
   ExpectRefused("evaluate --graphs nowhere --devices d.yaml --methods single", "nowhere");
   ExpectRefused("generate cifar --out x", "cifar");

@@ -10,6 +10,7 @@
 #include <optional>
 #include <thread>
 
+#include "common/command_line.h"
 #include "common/error.h"
 #include "common/file_io.h"
 #include "common/strings.h"
@@ -199,7 +200,7 @@ void AddEvaluateCommand(CLI::App& app, std::function<int()>& run) {
           "--seconds", args->seconds,
           "Time that each searching method may take for a graph; runs then come one after the other, each on all "
           "cores")
-      ->check(CLI::Range(1e-6, 1e6));
+      ->check(NumberIn(1e-6, 1e6));
   command
       ->add_option("--budget", args->budget,
                    "Placements that a searching method may try (default: 100, any with --seconds)")
@@ -208,9 +209,11 @@ void AddEvaluateCommand(CLI::App& app, std::function<int()>& run) {
       ->add_option("--max-groups", args->max_groups,
                    "Groups to decide on, 0 for every op by itself; default: as the policy was trained, or 128")
       ->check(CLI::Range(0, 1000000));
-  CLI::Option* const seed = command->add_option("--seed", args->seed, "Of everything random")->capture_default_str();
+  CLI::Option* const seed =
+      command->add_option("--seed", args->seed, "Of everything random")->check(Seed())->capture_default_str();
   command->add_option("--seeds", args->seeds, "Several, as 1,2,3: gives confidence intervals")
       ->delimiter(',')
+      ->check(Seed())
       ->excludes(seed);
   command
       ->add_option("--jobs", args->jobs,

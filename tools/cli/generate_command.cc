@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <memory>
 
+#include "common/command_line.h"
 #include "common/file_io.h"
 #include "common/strings.h"
 #include "simulator/families/cost_model.h"
@@ -75,6 +76,7 @@ void AddGenerateCommand(CLI::App& app, std::function<int()>& run) {
           ->check(CLI::Range(1, 10000))
           ->capture_default_str();
   command->add_option("--seed", args->options.seed, "Random seed from which the graphs are generated")
+      ->check(Seed())
       ->capture_default_str();
   command->add_option("--size", args->options.size, "Size of the networks, full or small (for quick tests)")
       ->capture_default_str();

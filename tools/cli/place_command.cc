@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "common/command_line.h"
 #include "common/error.h"
 #include "common/file_io.h"
 #include "common/strings.h"
@@ -198,7 +199,7 @@ void AddPlaceCommand(CLI::App& app, std::function<int()>& run) {
   command
       ->add_option("--seconds", args->seconds,
                    "Time that a searching method may take, after loading (default: 1, or any with --budget)")
-      ->check(CLI::Range(1e-6, 1e6));
+      ->check(NumberIn(1e-6, 1e6));
   command
       ->add_option(
           "--budget", args->budget,
@@ -211,7 +212,7 @@ void AddPlaceCommand(CLI::App& app, std::function<int()>& run) {
                    "Ops are placed in at most this many groups, 0 for every op by itself; default: as the policy was "
                    "trained, or 128")
       ->check(CLI::Range(0, 1000000));
-  command->add_option("--seed", args->seed, "Random seed of the method")->capture_default_str();
+  command->add_option("--seed", args->seed, "Random seed of the method")->check(Seed())->capture_default_str();
   command->add_flag("--json", args->json, "Print one JSON document");
   command->callback([args, method, &run] {
     if (method->count() == 0 && args->objective == "throughput") args->method = "dp";

@@ -116,6 +116,13 @@ TEST_F(HardwareCommand, RefusesGraphsThatCannotBeRun) {
                 "op 'a': call: op is \"aten.save.default\", expected an operator that may be run");
   ExpectRefused(std::string("run ") + kGraph + "--devices cpus.yaml --placement one.json --throttle-latency 3",
                 "--throttle");
+  ExpectRefused(std::string("run ") + kGraph + "--devices cpus.yaml --placement one.json --throttle-bandwidth nan",
+                "--throttle-bandwidth: Value nan");
+  for (const std::string seconds : {"nan", "0", "1e300"}) {
+    ExpectRefused(
+        std::string("profile ") + kGraph + "--devices cpus.yaml --out c.csv --devices-out d.yaml --seconds " + seconds,
+        "--seconds: Value " + seconds + " not in range 1e-06 to 1e+06");
+  }
 }
 
 }  // namespace
