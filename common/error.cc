@@ -5,6 +5,8 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
+#include <system_error>
 
 #include "common/log.h"
 
@@ -20,6 +22,25 @@ std::string OneLine(std::string text) {
   return text;
 }
 
+// Whether the path itself is at fault: none like it can be there, or we may not go there.
+bool IsWrongPath(const std::error_code& code) {
+  return code == std::errc::filename_too_long || code == std::errc::too_many_symbolic_link_levels ||
+         code == std::errc::permission_denied || code == std::errc::not_a_directory ||
+         code == std::errc::no_such_file_or_directory;
+}
+
+// What the standard library throws for a path that it cannot look at. Its own text has neither our order nor our words.
+Error FileError(const std::filesystem::filesystem_error& error) {
+  const std::string message = error.path1().string() + ": " + error.code().message();
+  return IsWrongPath(error.code()) ? BadInput(message) : RunFailed(message);
+}
+
+int Report(const std::string& program, const Error& error) {
+  FlushLog(kLogFarewell);
+  std::fprintf(stderr, "%s: %s\n", program.c_str(), error.what());
+  return error.exit_code();
+}
+
 }  // namespace
 
 Error::Error(Kind kind, const std::string& message) : std::runtime_error(OneLine(message)), kind_(kind) {}
@@ -33,13 +54,11 @@ int RunMain(const std::string& program, const std::function<int()>& body) {
   try {
     return body();
   } catch (const Error& error) {
-    FlushLog(kLogFarewell);
-    std::fprintf(stderr, "%s: %s\n", program.c_str(), error.what());
-    return error.exit_code();
+    return Report(program, error);
+  } catch (const std::filesystem::filesystem_error& error) {
+    return Report(program, FileError(error));
   } catch (const std::exception& error) {
-    FlushLog(kLogFarewell);
-    std::fprintf(stderr, "%s: unexpected failure: %s\n", program.c_str(), OneLine(error.what()).c_str());
-    return 1;
+    return Report(program, RunFailed(std::string("unexpected failure: ") + error.what()));
   }
 }
 

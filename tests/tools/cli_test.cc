@@ -349,6 +349,18 @@ TEST_F(CliTest, DamagedFilesGiveOneLine) {
   ExpectRefused("simulate --graph none.graph.json --devices d.yaml --placement two.json", "none.graph.json");
 }
 
+TEST_F(CliTest, PathsThatCannotBeFollowedGiveOneLine) {
+  fs::create_symlink("circle", folder_ / "circle");
+  for (const std::string& path : {std::string("circle"), std::string(300, 'a'), std::string("circle/x")}) {
+    ExpectRefused("inspect " + path, path);
+    ExpectRefused("evaluate --devices d.yaml --methods single --graphs " + path, path);
+    ExpectRefused("place --graph g.graph.json --devices d.yaml --budget 1 --policy " + path, path);
+    ExpectRefused("report --out r.html " + path, path);
+    ExpectRefused("export " + path, path);
+    ExpectRefused("keygen " + path, path);
+  }
+}
+
 TEST_F(CliTest, KeygenMakesKeysOnceAndShowsNone) {
   const Outcome made = Emplace("keygen keys --actors 2");
   EXPECT_EQ(made.exit_code, 0) << made.err;
