@@ -90,6 +90,10 @@ uint64_t WholeNumber(const Json& value, const std::string& place, uint64_t large
   return value.get<uint64_t>();
 }
 
+std::string JsonLine(const nlohmann::ordered_json& document) {
+  return document.dump(-1, ' ', /*ensure_ascii=*/false, nlohmann::ordered_json::error_handler_t::replace);
+}
+
 std::string ShownJson(const Json& value) {
   constexpr size_t kLongest = 60;
   std::string text = value.dump(-1, ' ', /*ensure_ascii=*/true, Json::error_handler_t::replace);

@@ -14,6 +14,7 @@
 #include "common/command_line.h"
 #include "common/error.h"
 #include "common/file_io.h"
+#include "common/json_text.h"
 #include "common/strings.h"
 #include "simulator/graph/graph_io.h"
 
@@ -173,7 +174,7 @@ int Profile(const ProfileArguments& args) {
   WriteFileAtomically(args.out, CostsToCsv(profiles));
   WriteFileAtomically(args.devices_out, ClusterToYaml(measured));
   if (args.json) {
-    std::printf("%s\n", ToJson(graph, measured, profiles, links, part.not_run).dump().c_str());
+    std::printf("%s\n", JsonLine(ToJson(graph, measured, profiles, links, part.not_run)).c_str());
   } else {
     Print(graph, measured, profiles, links, part.not_run);
   }

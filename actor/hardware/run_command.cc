@@ -14,6 +14,7 @@
 #include "actor/hardware/measurement.h"
 #include "common/command_line.h"
 #include "common/file_io.h"
+#include "common/json_text.h"
 #include "common/strings.h"
 #include "simulator/engine/trace_writer.h"
 #include "simulator/graph/graph_io.h"
@@ -165,7 +166,7 @@ int Run(const RunArguments& args) {
                             {"ops_left_out", executor.program().left_out.size()}};
     if (args.by_op) document["ops"] = OpsToJson(graph, placement.placement, cluster, executor, op_us);
     if (args.by_link) document["links"] = LinksToJson(cluster, links);
-    std::printf("%s\n", document.dump().c_str());
+    std::printf("%s\n", JsonLine(document).c_str());
     return 0;
   }
   std::printf("%s: %d ops on %d devices, %d steps after %d to warm up\n", graph.name().c_str(), graph.num_ops(),

@@ -349,6 +349,26 @@ TEST_F(CliTest, DamagedFilesGiveOneLine) {
   ExpectRefused("simulate --graph none.graph.json --devices d.yaml --placement two.json", "none.graph.json");
 }
 
+TEST_F(CliTest, FileNamesMayHoldAnyBytes) {
+  // A graph without a name is called like its file.
+  const std::string file = "caf\xe9.graph.json";
+  std::string text = kGraph;
+  text.erase(text.find(R"("name": "tiny", )"), std::string(R"("name": "tiny", )").size());
+  Write(file, text);
+  const auto name_in = [](const Outcome& outcome) {
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+    return Json::parse(outcome.out);
+  };
+  const std::string shown = "caf\xef\xbf\xbd.graph.json";
+  EXPECT_EQ(name_in(Emplace("place --json --budget 1 --devices d.yaml --graph " + file))["graph"], shown);
+  EXPECT_EQ(name_in(Emplace("inspect --json " + file))["name"], shown);
+  EXPECT_EQ(name_in(Emplace("evaluate --json --methods single --devices d.yaml --graphs " + file))["results"].size(),
+            1U);
+  Write("c.csv", "type,shapes,kind,us\naten.mm,,k80,7\n");
+  EXPECT_EQ(Emplace("costs --costs c.csv --out o.graph.json --graph " + file).exit_code, 0);
+  EXPECT_EQ(Json::parse(ReadFile(folder_ / "o.graph.json"))["name"], shown);
+}
+
 TEST_F(CliTest, PathsThatCannotBeFollowedGiveOneLine) {
   fs::create_symlink("circle", folder_ / "circle");
   for (const std::string& path : {std::string("circle"), std::string(300, 'a'), std::string("circle/x")}) {

@@ -12,6 +12,7 @@
 
 #include "common/error.h"
 #include "common/file_io.h"
+#include "common/json_text.h"
 #include "common/strings.h"
 #include "simulator/graph/graph_io.h"
 #include "simulator/graph/measured_costs.h"
@@ -149,7 +150,7 @@ void PrintJson(const std::vector<CostedFile>& files, const std::vector<Unmeasure
   }
   const OrderedJson document = {
       {"graphs", std::move(graphs)}, {"unmeasured_types", std::move(unmeasured)}, {"unused_rows", std::move(rows)}};
-  std::printf("%s\n", document.dump(-1, ' ', /*ensure_ascii=*/false, OrderedJson::error_handler_t::replace).c_str());
+  std::printf("%s\n", JsonLine(document).c_str());
 }
 
 void PrintCoverage(const std::vector<CostedFile>& files) {

@@ -13,6 +13,7 @@
 #include "common/command_line.h"
 #include "common/error.h"
 #include "common/file_io.h"
+#include "common/json_text.h"
 #include "common/strings.h"
 #include "policy/placer/policy_method.h"
 #include "policy/policy_weights.h"
@@ -92,7 +93,7 @@ class Results {
     if (!saved_ || Clock::now() - *saved_ >= kSaveEvery) Save();
   }
   void Save() {
-    if (!out_.empty()) WriteFileAtomically(out_, Document().dump() + "\n");
+    if (!out_.empty()) WriteFileAtomically(out_, JsonLine(Document()) + "\n");
     saved_ = Clock::now();
   }
 
@@ -173,7 +174,7 @@ int Evaluate(const EvaluateArguments& args) {
                            args.out.empty() ? "" : StrCat("; --out ", args.out, " --resume goes on")));
   }
   if (args.json) {
-    std::printf("%s\n", results.Document().dump().c_str());
+    std::printf("%s\n", JsonLine(results.Document()).c_str());
   } else {
     PrintTable(results.List(), results.Summaries(), plan.seeds.size() > 1);
   }

@@ -140,7 +140,7 @@ int Overview(const ExportArguments& args) {
     OrderedJson document = {{"policy", policy ? Described(*policy) : OrderedJson(nullptr)},
                             {"graphs", OrderedJson::array()}};
     for (const FoundGraph& graph : graphs) document["graphs"].push_back(graph.described);
-    std::printf("%s\n", document.dump().c_str());
+    std::printf("%s\n", JsonLine(document).c_str());
     return 0;
   }
   std::printf("%s\n", policy ? ShownPolicy(*policy).c_str() : "no policy yet: there is no checkpoint");
@@ -176,7 +176,7 @@ int Export(const ExportArguments& args) {
     document["placement"]["written"] = args.placement;
   }
   if (args.json) {
-    std::printf("%s\n", document.dump().c_str());
+    std::printf("%s\n", JsonLine(document).c_str());
     return 0;
   }
   for (const std::string& written : {args.policy, args.onnx}) {

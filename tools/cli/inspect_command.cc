@@ -11,6 +11,7 @@
 
 #include "common/error.h"
 #include "common/file_io.h"
+#include "common/json_text.h"
 #include "common/strings.h"
 #include "common/wire/keys.h"
 #include "policy/policy_kinds.h"
@@ -248,7 +249,7 @@ int Inspect(const std::string& path, const std::vector<std::string>& overrides, 
   // What has values to replace can only be a configuration.
   const OrderedJson described = overrides.empty() ? Describe(path) : DescribeConfiguration(path, overrides);
   if (json) {
-    std::printf("%s\n", described.dump().c_str());
+    std::printf("%s\n", JsonLine(described).c_str());
   } else {
     PrintText(described, 0);
   }

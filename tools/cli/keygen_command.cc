@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "common/json_text.h"
 #include "common/wire/keys.h"
 
 namespace emplace {
@@ -36,7 +37,7 @@ int Keygen(const KeygenArguments& args) {
   if (args.json) {
     nlohmann::ordered_json document = {{"learner", files[0].string()}, {"actors", nlohmann::ordered_json::array()}};
     for (size_t i = 1; i < files.size(); ++i) document["actors"].push_back(files[i].string());
-    std::printf("%s\n", document.dump().c_str());
+    std::printf("%s\n", JsonLine(document).c_str());
     return 0;
   }
   std::printf("learner: --set network.keys=%s\n", files[0].c_str());

@@ -10,6 +10,7 @@
 #include "common/command_line.h"
 #include "common/error.h"
 #include "common/file_io.h"
+#include "common/json_text.h"
 #include "common/strings.h"
 #include "policy/placer/policy_method.h"
 #include "policy/policy_weights.h"
@@ -124,7 +125,7 @@ int Place(const PlaceArguments& args) {
                                        {"evaluations", result.evaluations},
                                        {"seconds", seconds}};
     if (!discipline.empty()) document["order"] = discipline;
-    std::printf("%s\n", document.dump().c_str());
+    std::printf("%s\n", JsonLine(document).c_str());
     return 0;
   }
   std::printf("%s: %d ops on %d devices, method %s\n", graph.name().c_str(), graph.num_ops(), cluster.num_devices(),
