@@ -16,12 +16,14 @@ constexpr std::array<PassPlan, 1> kAutoPasses = {{
      .only_levels_that_pay = true},
 }};
 
+constexpr FewUnits kFewUnits = {.most_units = 500, .mix = {.neighbours = 0.15, .swap = 0.15}, .hot_by_units = 3};
+
 }  // namespace
 
 AutoMethod::AutoMethod(const MethodOptions& options) : options_(options) { CheckSearchLimits(options); }
 
 MethodResult AutoMethod::Place(const PlacementTask& task) {
-  return SearchFromPortfolio(task, options_, {.passes = kAutoPasses, .found_by = "search", .orders = true});
+  return SearchFromPortfolio(task, options_, {.passes = kAutoPasses, .few_units = kFewUnits, .found_by = "search", .orders = true});
 }
 
 }  // namespace emplace

@@ -142,14 +142,17 @@ class PortfolioSearch {
       return {plan_.found_by, walk.best(), walk.best_score()};
     };
     walk.Start(start.placement);
+    const auto units = static_cast<double>(space.levels()[0].movable.size());
+    const bool few = units <= plan_.few_units.most_units;
     for (size_t i = 0; i < plan_.passes.size(); ++i) {
       const PassPlan& pass = plan_.passes[i];
+      const double hotter = few ? std::max(1.0, plan_.few_units.hot_by_units / units / pass.hot) : 1;
       const double done = static_cast<double>(i + 1) / static_cast<double>(plan_.passes.size());
       RunPass(walk, space, limit_,
               {.finest = space.LevelWith(pass.most_groups),
-               .mix = pass.mix,
-               .hot = pass.hot,
-               .cold = pass.cold,
+               .mix = few ? plan_.few_units.mix : pass.mix,
+               .hot = pass.hot * hotter,
+               .cold = pass.cold * hotter,
                .until = begin + (until - begin) * done,
                .only_levels_that_pay = pass.only_levels_that_pay,
                .stop = [&] { return stop && stop(best()); }});

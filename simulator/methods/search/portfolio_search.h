@@ -18,9 +18,18 @@ struct PassPlan {
   bool only_levels_that_pay = false;
 };
 
+// A pass for graphs with few movable units: there a single move changes the makespan by a large share, so that a walk
+// has to be hotter to leave a placement that no single move improves, and needs moves of several groups.
+struct FewUnits {
+  int32_t most_units = 0;  // The graphs that these rules are for; 0: none.
+  MoveMix mix;
+  double hot_by_units = 0;  // The pass begins no colder than this over the number of units, and cools down as far.
+};
+
 struct SearchPlan {
   std::span<const PassPlan> passes;  // They have equal parts of what the portfolio leaves of the time or budget.
-  std::string found_by;              // The name under which a result of the walk is reported.
+  FewUnits few_units = {};
+  std::string found_by;  // The name under which a result of the walk is reported.
   // Whether to search for a placement with an order of its ops, too (disciplines.h), where the time or budget allows
   // it. The result has an order where that is better than running ops as they get ready.
   bool orders = false;

@@ -60,6 +60,22 @@ TYPED_TEST(SearchMethod, IsNeverWorseThanItsPortfolio) {
   }
 }
 
+TEST(AutoMethod, FindsTheBestPlacementOfMostTinyGraphs) {
+  int found = 0;
+  constexpr int kGraphs = 40;
+  for (uint64_t seed = 0; seed < kGraphs; ++seed) {
+    Rng rng(seed);
+    const RandomTaskSource source = RandomSource(rng, {.max_ops = 9, .max_devices = 3});
+    const PlacementTask task = PlacementTask::Make(source.graph, source.cluster, 0);
+    const MethodResult optimal = MakeMethod("optimal", {.budget = 1})->Place(task);
+    const MethodResult result = AutoMethod({.budget = 1000, .seed = seed}).Place(task);
+    ASSERT_TRUE(result.placement && optimal.placement);
+    const SearchScore score = PlacementScorer(task, result.orders).Score(*result.placement);
+    found += score <= PlacementScorer(task).Score(*optimal.placement) ? 1 : 0;
+  }
+  EXPECT_GE(found, kGraphs - 2) << found;
+}
+
 TEST(AutoMethod, HasAnOrderOnlyWhereThatIsBetter) {
   int ordered = 0;
   for (uint64_t seed = 0; seed < 40; ++seed) {  // All of them under a sanitizer, too: few have an order.
