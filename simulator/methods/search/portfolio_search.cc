@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "simulator/methods/disciplines.h"
+#include "simulator/methods/placement_scorer.h"
 #include "simulator/methods/search/order_evaluator.h"
 #include "simulator/methods/search/pass.h"
 #include "simulator/methods/search/portfolio.h"
@@ -47,10 +48,11 @@ class PortfolioSearch {
         team_(options.threads) {}
 
   MethodResult Run() {
-    const std::vector<PortfolioEntry> portfolio = MakePortfolio(task_, options_, limit_, team_);
+    std::vector<PortfolioEntry> portfolio = MakePortfolio(task_, options_, limit_, team_);
     if (!portfolio.empty()) {
-      Keep({portfolio.front(), {}, ""});
       const SearchSpace space(task_);
+      if (HasFewUnits(space) && portfolio.front().score.bytes_over > 0) AddAnnealed(portfolio);
+      Keep({portfolio.front(), {}, ""});
       if (space.any() && limit_.Progress() < 1) Improve(space, portfolio);
     }
     result_.evaluations = limit_.evaluations();
@@ -58,6 +60,31 @@ class PortfolioSearch {
   }
 
  private:
+  bool HasFewUnits(const SearchSpace& space) const {
+    return std::ssize(space.levels()[0].movable) <= plan_.few_units.most_units;
+  }
+
+  // For when nothing fits the memory. A walk only lowers the bytes that are missing, and may end where no move does;
+  // annealing begins hot from several placements. Its result becomes the front of the portfolio if it is better.
+  void AddAnnealed(std::vector<PortfolioEntry>& portfolio) {
+    constexpr double kShare = 0.25;  // Of what is left of the search.
+    MethodOptions options{.budget = 0, .seed = options_.seed, .stop = options_.stop};
+    if (options_.budget > 0) {
+      options.budget = static_cast<int64_t>(kShare * static_cast<double>(limit_.evaluations_left()));
+      if (options.budget < 1) return;
+    }
+    if (options_.seconds > 0) {
+      options.seconds = kShare * (options_.seconds - limit_.seconds());
+      if (options.seconds <= 0) return;
+    }
+    MethodResult result = MakeMethod("annealing", options)->Place(task_);
+    limit_.Count(result.evaluations);
+    if (!result.placement) return;
+    const SearchScore score = PlacementScorer(task_).Score(*result.placement);
+    if (!(score < portfolio.front().score)) return;
+    portfolio.insert(portfolio.begin(), PortfolioEntry{"annealing", std::move(*result.placement), score});
+  }
+
   void Keep(const OrderedEntry& found) {
     if (result_.placement && !(found.entry.score < score_)) return;
     score_ = found.entry.score;
@@ -143,7 +170,7 @@ class PortfolioSearch {
     };
     walk.Start(start.placement);
     const auto units = static_cast<double>(space.levels()[0].movable.size());
-    const bool few = units <= plan_.few_units.most_units;
+    const bool few = HasFewUnits(space);
     for (size_t i = 0; i < plan_.passes.size(); ++i) {
       const PassPlan& pass = plan_.passes[i];
       const double hotter = few ? std::max(1.0, plan_.few_units.hot_by_units / units / pass.hot) : 1;

@@ -76,6 +76,26 @@ TEST(AutoMethod, FindsTheBestPlacementOfMostTinyGraphs) {
   EXPECT_GE(found, kGraphs - 2) << found;
 }
 
+TEST(AutoMethod, FitsTheMemoryOfTinyMachinesWhereThatIsPossible) {
+  int tight = 0;
+  for (uint64_t seed = 0; seed < 200; ++seed) {
+    Rng rng(seed);
+    RandomTaskSource source = RandomSource(rng, {.max_ops = 8, .max_devices = 3});
+    const OpIndex ops = source.graph.num_ops();
+    // Every device has about half of what all ops need on one.
+    const MethodScore alone = Score(PlacementTask::Make(source.graph, source.cluster, 0),
+                                    {.placement = Placement(static_cast<size_t>(ops), 0)});
+    for (Device& device : source.cluster.devices) {
+      device.memory_bytes = static_cast<int64_t>(rng.Uniform(0.4, 0.7) * static_cast<double>(alone.peak_bytes[0]));
+    }
+    const PlacementTask task = PlacementTask::Make(source.graph, source.cluster, 0);
+    if (!Score(task, MakeMethod("optimal", {.budget = 1})->Place(task)).feasible) continue;
+    ++tight;
+    EXPECT_TRUE(Score(task, AutoMethod({.budget = 400, .seed = seed}).Place(task)).feasible) << "seed " << seed;
+  }
+  EXPECT_GT(tight, 0);
+}
+
 TEST(AutoMethod, HasAnOrderOnlyWhereThatIsBetter) {
   int ordered = 0;
   for (uint64_t seed = 0; seed < 40; ++seed) {  // All of them under a sanitizer, too: few have an order.
