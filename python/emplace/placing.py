@@ -13,13 +13,14 @@ _DEFAULT_SECONDS = 1.0
 
 
 def place(graph: _core.Graph, machine: _core.Machine, seconds: float | None = None, *, budget: int | None = None,
-          method: str = "auto", order: str | None = None, objective: str = "latency", policy: _core.Policy | str | os.PathLike | None = None,
+          method: str | None = None, order: str | None = None, objective: str = "latency", policy: _core.Policy | str | os.PathLike | None = None,
           samples: int = 0, threads: int | None = None, max_groups: int | None = None, seed: int = 1,
           stages: str | None = None, blocks: Sequence[str] | None = None, progress: bool | None = None) -> Plan:
     """Places a graph as `emplace place` does: never slower than the best single device.
 
     seconds: wall time that a searching method may take (1 without a budget). budget: number of placements that it may simulate;
-    the result is then the same for any number of threads. method: one of `emplace.methods()`. order: one of `emplace.orders()`,
+    the result is then the same for any number of threads. method: one of `emplace.methods()`; None is "auto", or
+    "dp" for the objective "throughput". order: one of `emplace.orders()`,
     which also decides in which order each device runs its ops, or "none"; None lets "auto" give an order where that is faster. objective: "latency", the time of one step, or "throughput", the
     time from step to step in a pipeline (method "dp"). policy: a trained policy, or the path of its file or run directory. samples: episodes
     that the method "policy" samples beside the greedy one. threads: None is one for each core. max_groups: ops are placed in at
@@ -35,6 +36,11 @@ def place(graph: _core.Graph, machine: _core.Machine, seconds: float | None = No
     """
     check_limit("seconds", seconds)
     check_limit("budget", budget)
+    _check_whole("threads", threads, 1)
+    _check_whole("samples", samples, 0)
+    _check_whole("seed", seed, 0)
+    if method is None:
+        method = "dp" if objective == "throughput" else "auto"
     wall_s = 0.0 if seconds is None and budget is not None else float(_DEFAULT_SECONDS if seconds is None else seconds)
     if blocks is not None and stages is None:
         raise _core.BadInput("blocks are given without stages, expected stages='modules' or 'contiguous'")
@@ -75,6 +81,12 @@ def as_policy(policy: _core.Policy | str | os.PathLike | None) -> _core.Policy |
 
 
 def check_limit(name: str, value: float | None) -> None:
-    """Raises BadInput for a limit that is given and not above 0."""
-    if value is not None and not value > 0:
+    """Raises BadInput for a limit that is given and not a finite number above 0."""
+    if value is not None and not 0 < value < math.inf:
         raise _core.BadInput(f"{name} is {value}, expected a number above 0")
+
+
+def _check_whole(name: str, value: int | None, least: int) -> None:
+    """Raises BadInput for a number that is given and below the least one."""
+    if value is not None and value < least:
+        raise _core.BadInput(f"{name} is {value}, expected a whole number of at least {least}")

@@ -80,10 +80,21 @@ def test_pictures(plan, tmp_path):
     ({"order": "sideways"}, "sideways"),
     ({"method": "policy"}, "--policy"),
     ({"policy": "no.safetensors"}, "no.safetensors"),
+    ({"seconds": float("inf")}, "seconds is inf, expected a number above 0"),
+    ({"threads": 0}, "threads is 0, expected a whole number of at least 1"),
+    ({"samples": -1}, "samples is -1, expected a whole number of at least 0"),
+    ({"seed": -1}, "seed is -1, expected a whole number of at least 0"),
 ])
 def test_bad_arguments(ptb, machine, arguments, error):
     with pytest.raises(emplace.BadInput, match=error):
         emplace.place(ptb, machine, **{"budget": 5} | arguments)
+
+
+def test_throughput_is_for_the_method_that_knows_it(ptb, machine):
+    assert emplace.place(ptb, machine, objective="throughput").method == "dp"
+    assert emplace.place(ptb, machine, budget=5).method == "auto"
+    with pytest.raises(emplace.BadInput, match="expected method dp"):
+        emplace.place(ptb, machine, objective="throughput", method="auto")
 
 
 def test_what_cannot_fit(diamond):
