@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "common/error.h"
 #include "common/strings.h"
@@ -20,6 +21,16 @@ inline std::optional<int> ParseCommandLine(CLI::App& app, int argc, const char* 
     app.parse(argc, argv);
   } catch (const CLI::Success& help) {
     return app.exit(help);
+  } catch (const CLI::RequiredError& error) {
+    std::vector<std::string> names;  // Of the subcommands that help shows.
+    for (const CLI::App* const command : app.get_subcommands([](const CLI::App*) { return true; })) {
+      if (!command->get_group().empty()) names.push_back(command->get_name());
+    }
+    const std::vector<std::string> rest = app.remaining();
+    if (names.empty() || rest.empty() || !app.get_subcommands().empty()) {
+      throw BadInput(std::string(error.what()) + " (see --help)");
+    }
+    throw BadInput(StrCat("there is no subcommand '", rest.front(), "', expected one of: ", Join(names, ", ")));
   } catch (const CLI::ParseError& error) {
     throw BadInput(std::string(error.what()) + " (see --help)");
   }

@@ -409,6 +409,7 @@ TEST_F(CliTest, TellsItsVersion) {
 
 TEST_F(CliTest, BadUsageGivesOneLine) {
   ExpectRefused("", "subcommand");
+  ExpectRefused("import torch", "there is no subcommand 'import', expected one of: generate, simulate");
   ExpectRefused("place --graph g.graph.json", "--devices");
   ExpectRefused("place --graph g.graph.json --devices d.yaml --method policy", "--policy");
   ExpectRefused("place --graph g.graph.json --devices d.yaml --seconds 0", "--seconds");
