@@ -25,8 +25,8 @@ const nlohmann::json& RequiredMember(const nlohmann::json& object, const std::st
 uint64_t WholeNumber(const nlohmann::json& value, const std::string& place,
                      uint64_t largest = std::numeric_limits<uint64_t>::max());
 
-// The document as one line. Bytes that are not UTF-8, such as names of files may have, become U+FFFD, where dump() of the
-// library would throw.
+// The document as one line. Bytes that are not UTF-8, such as names of files may have, become U+FFFD, where dump() of
+// the library would throw.
 std::string JsonLine(const nlohmann::ordered_json& document);
 
 // The value as one line of text for an error, shortened if it is long.

@@ -266,8 +266,7 @@ OpGraph LoadGraph(const std::filesystem::path& path) {
 }
 
 std::string GraphToJson(const OpGraph& graph) {
-  std::string out =
-      StrCat("{\"format\": \"", kGraphFormat, "\", \"name\": ", JsonLine(graph.name()), ", \"ops\": [\n");
+  std::string out = StrCat("{\"format\": \"", kGraphFormat, "\", \"name\": ", JsonLine(graph.name()), ", \"ops\": [\n");
   for (OpIndex o = 0; o < graph.num_ops(); ++o) {
     WriteOp(graph, graph.op(o), out);
     out += o + 1 < graph.num_ops() ? ",\n" : "\n";

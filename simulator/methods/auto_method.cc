@@ -23,7 +23,8 @@ constexpr FewUnits kFewUnits = {.most_units = 500, .mix = {.neighbours = 0.15, .
 AutoMethod::AutoMethod(const MethodOptions& options) : options_(options) { CheckSearchLimits(options); }
 
 MethodResult AutoMethod::Place(const PlacementTask& task) {
-  return SearchFromPortfolio(task, options_, {.passes = kAutoPasses, .few_units = kFewUnits, .found_by = "search", .orders = true});
+  return SearchFromPortfolio(task, options_,
+                             {.passes = kAutoPasses, .few_units = kFewUnits, .found_by = "search", .orders = true});
 }
 
 }  // namespace emplace
