@@ -12,6 +12,10 @@
 namespace emplace {
 namespace {
 
+// Up to here the ops of a chain, which are one unit, are also divided: a pipeline may be no more than a chain. In
+// larger graphs units are fine enough.
+constexpr OpIndex kMostOps = 1000;
+
 class DpSearch {
  public:
   DpSearch(const PlacementTask& task, Objective objective)
@@ -19,6 +23,7 @@ class DpSearch {
 
   MethodResult Run() {
     TryNodes(SplitNodes::kUnits);
+    if (task_.sim.num_ops <= kMostOps) TryNodes(SplitNodes::kBound);
     const std::vector<int32_t>& stages = task_.stage_of_op;
     if (std::any_of(stages.begin(), stages.end(), [](int32_t stage) { return stage >= 0; })) {
       TryNodes(SplitNodes::kStages);

@@ -47,6 +47,7 @@ std::vector<int32_t> StageNodes(const ScheduleGraph& graph) {
 std::vector<int32_t> NodesOfOps(const ScheduleGraph& graph, SplitNodes nodes) {
   if (nodes == SplitNodes::kUnits) return graph.task().unit_of_op;
   if (nodes == SplitNodes::kStages) return StageNodes(graph);
+  if (nodes == SplitNodes::kBound) return graph.task().search_levels[0];
   std::vector<int32_t> each(static_cast<size_t>(graph.num_ops()));
   for (size_t o = 0; o < each.size(); ++o) each[o] = static_cast<int32_t>(o);
   return each;
@@ -65,7 +66,7 @@ std::vector<SplitProblem::DeviceClass> Classes(const PlacementTask& task, std::s
 }
 
 // The nodes' costs and bytes.
-void AddOps(const ScheduleGraph& graph, SplitOfTask& split) {
+void AddOps(const ScheduleGraph& graph, SplitNodes nodes, SplitOfTask& split) {
   SplitProblem& problem = split.problem;
   problem.nodes.resize(static_cast<size_t>(1 + *std::max_element(split.node_of_op.begin(), split.node_of_op.end())));
   for (SplitProblem::Node& node : problem.nodes) node.cost_us.assign(problem.classes.size(), 0);
@@ -75,6 +76,11 @@ void AddOps(const ScheduleGraph& graph, SplitOfTask& split) {
     for (size_t c = 0; c < problem.classes.size(); ++c) {
       const double us = graph.CostUs(op, problem.classes[c].devices.front());
       node.cost_us[c] += std::isnan(us) ? std::numeric_limits<double>::infinity() : us;
+    }
+    if (nodes == SplitNodes::kBound) {
+      const auto o = static_cast<size_t>(op);
+      node.bytes += static_cast<double>(graph.task().sim.param_bytes[o] + graph.task().sim.output_bytes[o]);
+      continue;
     }
     const auto unit = static_cast<size_t>(graph.UnitOf(op));
     if (!counted[unit]) node.bytes += static_cast<double>(graph.UnitBytes(graph.UnitOf(op)));
@@ -106,7 +112,7 @@ SplitOfTask MakeSplitProblem(const ScheduleGraph& graph, SplitNodes nodes, std::
   SplitOfTask split;
   split.node_of_op = NodesOfOps(graph, nodes);
   split.problem.classes = Classes(graph.task(), room_bytes);
-  AddOps(graph, split);
+  AddOps(graph, nodes, split);
   AddTensors(graph, split);
   return split;
 }

@@ -141,6 +141,17 @@ TEST_F(CliTest, PlaceForThroughputLevelsTheLoads) {
   ExpectRefused("place --graph g.graph.json --devices d.yaml --method heft --objective throughput", "method dp");
 }
 
+TEST_F(CliTest, PlaceForThroughputDividesAChain) {
+  Write("chain.graph.json", R"({"format": "emplace.graph/1", "name": "chain", "ops": [
+    {"name": "d", "cost_us": 10, "inputs": ["c:0"]},
+    {"name": "c", "cost_us": 10, "inputs": ["b:0"], "outputs": [{"bytes": 1000}]},
+    {"name": "b", "cost_us": 10, "inputs": ["a:0"], "outputs": [{"bytes": 1000}]},
+    {"name": "a", "cost_us": 10, "outputs": [{"bytes": 1000}]}]})");
+  const Outcome outcome = Emplace("place --graph chain.graph.json --devices d.yaml --objective throughput --json");
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_EQ(Json::parse(outcome.out)["max_load_us"], 21.0);  // Two ops, and a tensor of 1 us.
+}
+
 TEST_F(CliTest, PlaceFindsTheSameWithABudgetAndAnyNumberOfThreads) {
   ASSERT_EQ(Emplace("generate ptb --out ptb --count 1 --size small").exit_code, 0);
   const std::string place = "place --graph ptb/ptb_00.graph.json --devices d.yaml --budget 300 --json --threads ";
