@@ -19,7 +19,7 @@ struct ActorKey {
   auto operator<=>(const ActorKey&) const = default;
 };
 
-// What the rewards of an episode are said to be, and so how the learner checks them.
+// What the rewards of an episode are said to be, and so how the learner checks them and what it compares them with.
 enum class Claim : uint8_t {
   kSimulated,  // The simulator's: whoever simulates again gets the same.
   kMeasured,   // Of real steps on hardware.

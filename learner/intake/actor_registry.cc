@@ -1,6 +1,8 @@
 #include "learner/intake/actor_registry.h"
 
 #include <algorithm>
+#include <iterator>
+#include <limits>
 #include <utility>
 
 #include "common/log.h"
@@ -46,7 +48,7 @@ bool ActorRegistry::Join(const ActorKey& key, const PeerId& peer, const std::str
   const double window_s = known == actors_.end() ? 0 : known->second.window_s;
   actors_[key] = {
       .peer = peer, .name = name, .last_heard = now, .measures = measures, .joined = now, .window_s = window_s};
-  if (measures) measuring_ids_.insert(key.actor_id);
+  any_measures_ = any_measures_ || measures;
   NoteWork(now);  // It is given time for some.
   return true;
 }
@@ -71,6 +73,15 @@ void ActorRegistry::NoteWindows(const ActorKey& key, double window_s, Time now) 
   found->second.window_s = std::min(window_s, SecondsBetween(found->second.joined, now));
 }
 
+std::optional<bool> ActorRegistry::Measures(const ActorKey& key) const {
+  const auto exact = actors_.find(key);
+  if (exact != actors_.end()) return exact->second.measures;
+  const auto after = actors_.upper_bound({key.actor_id, std::numeric_limits<uint32_t>::max()});
+  if (after == actors_.begin()) return std::nullopt;
+  const auto& [latest, actor] = *std::prev(after);
+  return latest.actor_id == key.actor_id ? std::optional(actor.measures) : std::nullopt;
+}
+
 std::vector<ActorKey> ActorRegistry::Measuring() const {
   std::vector<ActorKey> measuring;
   for (const auto& [key, actor] : actors_) {
@@ -80,7 +91,7 @@ std::vector<ActorKey> ActorRegistry::Measuring() const {
 }
 
 int64_t ActorRegistry::num_measuring() const {
-  if (measuring_ids_.empty()) return 0;  // As in most runs, with actors in hundreds.
+  if (!any_measures_) return 0;  // As in most runs, with actors in hundreds.
   return std::ranges::count_if(actors_, [](const auto& entry) { return entry.second.measures && !entry.second.gone; });
 }
 

@@ -7,7 +7,6 @@
 #include <functional>
 #include <map>
 #include <optional>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -38,8 +37,9 @@ class ActorRegistry {
   bool MarkHeard(const ActorKey& actor, const PeerId& peer, Time now);
   // Notes for how long the actor says its measuring windows were open; no more than there was time since it joined.
   void NoteWindows(const ActorKey& actor, double window_s, Time now);
-  // Whether an actor of this id has joined as one that measures.
-  bool Measures(uint32_t actor_id) const { return measuring_ids_.contains(actor_id); }
+  // Whether the actor has joined as one that measures. For an incarnation that has joined an earlier learner only: what
+  // the latest incarnation of its id has joined as. nullopt: no actor of this id has joined.
+  std::optional<bool> Measures(const ActorKey& actor) const;
   // The actors that measure and are not gone.
   std::vector<ActorKey> Measuring() const;
   int64_t num_measuring() const;  // Their number.
@@ -81,8 +81,8 @@ class ActorRegistry {
   const Limits limits_;
   const std::function<void(const ActorKey&)> on_gone_;
   std::map<ActorKey, Actor> actors_;
-  std::set<uint32_t> measuring_ids_;
-  int64_t alive_ = 0;  // Number of actors that are not gone.
+  bool any_measures_ = false;  // Whether an actor that measures has ever joined.
+  int64_t alive_ = 0;          // Number of actors that are not gone.
   Time last_work_;
   Time last_hang_check_;  // When FindHang was last called.
 };

@@ -361,9 +361,7 @@ void FrontEnd::Receive(LearnerEndpoint& endpoint, SentTrajectory sent) {
     return;
   }
   std::optional<std::string> reason = CheckShape(tasks_, kind_, trajectory);
-  if (!reason && trajectory.claim == Claim::kMeasured && !registry_.Measures(actor.actor_id)) {
-    reason = "its rewards are measured, and its actor has joined as one that simulates";
-  }
+  if (!reason) reason = WhyFalseMark(trajectory);
   if (!reason && trajectory.policy_version > announced_) {
     // Played for a learner that is no more, with weights that went with it.
     const bool possible = trajectory.policy_version <= static_cast<PolicyVersion>(config_.training.iterations);
@@ -381,6 +379,16 @@ void FrontEnd::Receive(LearnerEndpoint& endpoint, SentTrajectory sent) {
   if (trajectory.claim == Claim::kMeasured && HoldForAudit(endpoint, trajectory, sent.peer)) return;
   // There is room: this thread alone pushes, and it looked before it received. Closed: the check has failed.
   if (!queue_.Push(std::move(trajectory), std::move(sent.peer))) ledger_.CountStale(actor);
+}
+
+std::optional<std::string> FrontEnd::WhyFalseMark(const Trajectory& trajectory) const {
+  const bool measured = trajectory.claim == Claim::kMeasured;
+  const std::optional<bool> measures = registry_.Measures(trajectory.actor);
+  // Played for a learner before this one, by an actor that has not joined this one yet: it may be one that measures.
+  if (!measures) return measured ? WhyNoMeasuring() : std::nullopt;
+  if (*measures == measured) return std::nullopt;
+  return measured ? "its rewards are measured, and its actor has joined as one that simulates"
+                  : "its rewards are simulated, and its actor has joined as one that measures";
 }
 
 // Returns whether the audit has taken the trajectory.

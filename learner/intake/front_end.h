@@ -107,6 +107,9 @@ class FrontEnd {
   bool IsOf(const ActorKey& actor, const std::string& key);
   void RefuseBeyondCapacity(LearnerEndpoint& endpoint, const PeerId& id);
   void Receive(LearnerEndpoint& endpoint, SentTrajectory sent);
+  // Why the mark of the rewards, simulated or measured, contradicts what their actor has joined as; nullopt: it does
+  // not.
+  std::optional<std::string> WhyFalseMark(const Trajectory& trajectory) const;
   bool HoldForAudit(LearnerEndpoint& endpoint, Trajectory& trajectory, const PeerId& sender);
   void PassAudited();
   void AnnounceNewWeights(LearnerEndpoint& endpoint);

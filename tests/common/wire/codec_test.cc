@@ -31,6 +31,7 @@ Trajectory RandomTrajectory(Rng& rng, size_t steps) {
   trajectory.sequence = rng.Next();
   trajectory.policy_version = rng.Next();
   trajectory.index = static_cast<uint32_t>(rng.Next());
+  trajectory.claim = rng.UniformInt(0, 1) == 1 ? Claim::kMeasured : Claim::kSimulated;
   for (size_t t = 0; t < steps; ++t) {
     trajectory.start_placement.push_back(static_cast<uint8_t>(rng.Next()));
     trajectory.actions.push_back(static_cast<uint8_t>(rng.Next()));
@@ -86,6 +87,7 @@ void ExpectEqual(const Trajectory& a, const Trajectory& b) {
   EXPECT_EQ(a.sequence, b.sequence);
   EXPECT_EQ(a.policy_version, b.policy_version);
   EXPECT_EQ(a.index, b.index);
+  EXPECT_EQ(a.claim, b.claim);
   EXPECT_EQ(a.start_placement, b.start_placement);
   EXPECT_EQ(a.actions, b.actions);
   EXPECT_EQ(a.behaviour_log_prob, b.behaviour_log_prob);

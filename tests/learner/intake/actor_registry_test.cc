@@ -67,6 +67,21 @@ TEST_F(ActorRegistryTest, ALaterIncarnationTakesThePlaceOfTheEarlierOne) {
   EXPECT_EQ(Present(registry), (std::map<ActorKey, PeerId>{{kANext, "peer 3"}, {kB, "peer 2"}}));
 }
 
+TEST_F(ActorRegistryTest, KnowsWhatEachIncarnationHasJoinedAs) {
+  ActorRegistry registry = Make({.silent_s = 10, .hang_s = 0, .max_actors = 5});
+  EXPECT_EQ(registry.Measures(kA), std::nullopt);
+  registry.Join(kA, "peer 1", "a", kStart, true);
+  registry.Join(kANext, "peer 2", "a", kStart, false);
+  EXPECT_EQ(registry.Measures(kA), true);
+  EXPECT_EQ(registry.Measures(kANext), false);
+  // Of an earlier learner: as the latest of its id.
+  EXPECT_EQ(registry.Measures({kA.actor_id, kA.incarnation - 1}), false);
+  EXPECT_EQ(registry.Measures(kB), std::nullopt);
+  registry.Join(kB, "peer 3", "b", kStart, true);
+  EXPECT_EQ(registry.Measures({kB.actor_id, kB.incarnation - 1}), true);
+  EXPECT_EQ(registry.Measures({kB.actor_id + 1, 0}), std::nullopt);
+}
+
 TEST_F(ActorRegistryTest, WhenItIsFullOnlyThoseThatAreThereMayJoin) {
   ActorRegistry registry = Make({.silent_s = 10, .hang_s = 0, .max_actors = 1});
   EXPECT_TRUE(registry.Join(kA, "peer 1", "a", kStart));

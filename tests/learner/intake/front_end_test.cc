@@ -93,8 +93,10 @@ class Client {
     ++produced_;
     return true;
   }
-  bool Repeat(Trajectory episode, uint64_t sequence) {
-    episode.actor = key_;
+  bool Repeat(Trajectory episode, uint64_t sequence) { return SendAs(key_, std::move(episode), sequence); }
+  // Sends an episode that another incarnation of this process, say, has played.
+  bool SendAs(const ActorKey& actor, Trajectory episode, uint64_t sequence) {
+    episode.actor = actor;
     episode.sequence = sequence;
     return trajectories_->Send(episode, milliseconds(10'000));
   }
@@ -735,6 +737,42 @@ TEST_F(MeasuringTest, MeasuredRewardsOfWhoSimulatesAreRejected) {
   ASSERT_TRUE(actor.Produce(Measured(0)));
   EXPECT_TRUE(Await([&] { return ledger_.Total().rejected == 1; }));
   EXPECT_EQ(ledger_.Total().measured, 0U);
+}
+
+// What its sender says at the first look is true: they are the simulator's.
+TEST_F(MeasuringTest, SimulatedRewardsOfWhoMeasuresAreRejected) {
+  const auto front_end = StartForMeasuring();
+  Client actor(front_end->address(), "hardware", 1);
+  actor.Measure();
+  actor.Join();
+  Trajectory episode = Measured(0);
+  episode.claim = Claim::kSimulated;
+  ASSERT_TRUE(actor.Produce(episode));
+  EXPECT_TRUE(Await([&] { return ledger_.Total().rejected == 1; }));
+  ASSERT_TRUE(actor.Produce(Measured(1)));
+  EXPECT_TRUE(front_end->Pop(milliseconds(10'000)));
+}
+
+// The process connects again to a learner that was started anew, and may send what it has before it joins.
+TEST_F(MeasuringTest, BeforeItsActorHasJoinedAgainAnEpisodeMayBeMeasured) {
+  const ActorKey before = ledger_.Join("hardware", 1, 1);
+  const auto front_end = StartForMeasuring();
+  Client actor(front_end->address(), "another", 2);
+  actor.Join();
+  ASSERT_TRUE(actor.SendAs(before, Measured(0), 1));
+  const std::optional<Episode> episode = front_end->Pop(milliseconds(10'000));
+  ASSERT_TRUE(episode);
+  EXPECT_EQ(episode->proof, Proof::kUnverified);
+}
+
+TEST_F(MeasuringTest, InLockstepNoEpisodeIsMeasured) {
+  config_.training.sync = Sync::kLockstep;
+  const ActorKey before = ledger_.Join("hardware", 1, 1);
+  const auto front_end = StartForMeasuring();
+  Client actor(front_end->address(), "another", 2);
+  actor.Join();
+  ASSERT_TRUE(actor.SendAs(before, Measured(0), 1));
+  EXPECT_TRUE(Await([&] { return ledger_.Total().rejected == 1; }));
 }
 
 TEST_F(MeasuringTest, WithoutAnotherActorMeasuredRewardsAreUnverified) {
