@@ -197,9 +197,14 @@ std::vector<T> SafetensorsTensor::Values(const std::string& source) const {
   return values;
 }
 
-const SafetensorsTensor& SafetensorsFile::Get(const std::string& name, const std::string& source) const {
+const SafetensorsTensor* SafetensorsFile::Find(const std::string& name) const {
   const auto found = std::ranges::find(tensors, name, &SafetensorsTensor::name);
-  if (found == tensors.end()) throw BadInput(StrCat(source, ": lacks tensor ", Quote(name)));
+  return found == tensors.end() ? nullptr : &*found;
+}
+
+const SafetensorsTensor& SafetensorsFile::Get(const std::string& name, const std::string& source) const {
+  const SafetensorsTensor* const found = Find(name);
+  if (found == nullptr) throw BadInput(StrCat(source, ": lacks tensor ", Quote(name)));
   return *found;
 }
 

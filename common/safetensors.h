@@ -30,6 +30,7 @@ struct SafetensorsFile {
   std::map<std::string, std::string> metadata;
   std::vector<SafetensorsTensor> tensors;  // In the order in which the file lists them.
 
+  const SafetensorsTensor* Find(const std::string& name) const;  // nullptr: there is none.
   // Throws BadInput "source: lacks tensor 'name'".
   const SafetensorsTensor& Get(const std::string& name, const std::string& source) const;
 };

@@ -127,6 +127,8 @@ TEST(Safetensors, RefusesGapsOverlapsAndRepeats) {
 TEST(Safetensors, NamesTheTensorThatLacksOrHasAnotherType) {
   const SafetensorsFile file = MixedFile();
   EXPECT_THROW(file.Get("absent", "x"), Error);
+  EXPECT_EQ(file.Find("absent"), nullptr);
+  EXPECT_EQ(file.Find("floats"), &file.Get("floats", "x"));
   try {
     file.Get("floats", "x").Values<double>("x");
     FAIL();

@@ -21,6 +21,7 @@ constexpr char kMeanSquares[] = "advantage_mean_squares";
 constexpr char kBestRho[] = "best.rho";
 
 std::string ReturnsName(size_t graph) { return StrCat("returns.", graph); }
+std::string MeasuredReturnsName(size_t graph) { return StrCat("returns.", graph, ".measured"); }
 std::string BestStartName(size_t graph) { return StrCat("best.", graph, ".start"); }
 std::string BestActionsName(size_t graph) { return StrCat("best.", graph, ".actions"); }
 
@@ -111,11 +112,13 @@ SafetensorsFile PolicyGradient::Save() const {
   const auto add = [&]<typename T>(const std::string& name, const std::vector<T>& values) {
     state.tensors.push_back(SafetensorsTensor::Of<T>(name, {std::ssize(values)}, values));
   };
-  const std::vector<std::vector<float>> returns = baselines_.Save();
+  const Baselines::Returns returns = baselines_.Save();
   std::vector<float> best_rho;
   for (size_t graph = 0; graph < tasks_.size(); ++graph) {
     const BestEpisode& best = best_.best()[graph];
-    add(ReturnsName(graph), returns[graph]);
+    add(ReturnsName(graph), returns.simulated[graph]);
+    // Only where there are some, so that what has no measured rewards reads and writes what it always has.
+    if (!returns.measured[graph].empty()) add(MeasuredReturnsName(graph), returns.measured[graph]);
     add(BestStartName(graph), best.start_placement);
     add(BestActionsName(graph), best.actions);
     best_rho.push_back(best.rho);
@@ -135,11 +138,13 @@ void PolicyGradient::Load(const SafetensorsFile& state) {
   if (best_rho.size() != tasks_.size()) {
     throw BadInput(StrCat(kSource, ": best episodes of ", best_rho.size(), " graphs, expected ", tasks_.size()));
   }
-  std::vector<std::vector<float>> returns;
+  Baselines::Returns returns;
   std::vector<BestEpisode> best;
   std::vector<int32_t> steps;
   for (size_t graph = 0; graph < tasks_.size(); ++graph) {
-    returns.push_back(state.Get(ReturnsName(graph), kSource).Values<float>(kSource));
+    returns.simulated.push_back(state.Get(ReturnsName(graph), kSource).Values<float>(kSource));
+    const SafetensorsTensor* const measured = state.Find(MeasuredReturnsName(graph));
+    returns.measured.push_back(measured == nullptr ? std::vector<float>() : measured->Values<float>(kSource));
     best.push_back({state.Get(BestStartName(graph), kSource).Values<uint8_t>(kSource),
                     state.Get(BestActionsName(graph), kSource).Values<uint8_t>(kSource), best_rho[graph]});
     const auto decisions = static_cast<size_t>(tasks_[graph].groups.num_groups);

@@ -328,7 +328,9 @@ TEST(PolicyUpdater, GoesOnFromSavedStateBitForBit) {
   config.training.imitated_episodes = 3;
   PolicyUpdater unbroken(tasks, config, SmallPolicy(12), MakeEngine(TestConfig().training, tasks, SmallPolicy(12)));
   const auto batch_for = [&](int update, const PolicyWeights& weights) {
-    return Episodes(tasks, config.environment, weights, 5, Rng(static_cast<uint64_t>(update)));
+    auto batch = Episodes(tasks, config.environment, weights, 5, Rng(static_cast<uint64_t>(update)));
+    batch[0].claim = Claim::kMeasured;
+    return batch;
   };
   for (int update = 0; update < 3; ++update) unbroken.Update(batch_for(update, unbroken.weights()));
 

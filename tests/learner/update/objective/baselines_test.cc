@@ -9,7 +9,9 @@
 namespace emplace {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::ElementsAre;
+using ::testing::Field;
 using ::testing::HasSubstr;
 
 Trajectory EpisodeOf(GraphId graph, std::vector<float> rho) {
@@ -17,6 +19,11 @@ Trajectory EpisodeOf(GraphId graph, std::vector<float> rho) {
   trajectory.graph = graph;
   trajectory.actions.resize(rho.size() - 1);
   trajectory.rho = std::move(rho);
+  return trajectory;
+}
+
+Trajectory Measured(Trajectory trajectory) {
+  trajectory.claim = Claim::kMeasured;
   return trajectory;
 }
 
@@ -48,7 +55,39 @@ TEST(Baselines, OfABatchCompareEqualStarts) {
                     {episode(0, 0, 1), episode(0, 1, 5), episode(1, 0, 8), episode(0, 0, 4), episode(0, 1, 7)}),
                 ElementsAre(ElementsAre(-3), ElementsAre(-2), ElementsAre(0), ElementsAre(3), ElementsAre(2)));
   }
-  EXPECT_THAT(baselines.Save(), ElementsAre(ElementsAre(), ElementsAre()));
+  EXPECT_THAT(baselines.Save().simulated, ElementsAre(ElementsAre(), ElementsAre()));
+}
+
+// Hardware here takes twice what the simulator says: what is compared across the two would lose or win by that alone.
+TEST(Baselines, CompareMeasuredRewardsWithMeasuredOnes) {
+  Baselines baselines(1, BaselineKind::kGraph, 4, 1.0);
+  EXPECT_THAT(baselines.AdvantagesThenAdd({EpisodeOf(0, {5, 1}), Measured(EpisodeOf(0, {10, 2})), EpisodeOf(0, {5, 3}),
+                                           Measured(EpisodeOf(0, {10, 6}))}),
+              ElementsAre(ElementsAre(2), ElementsAre(4), ElementsAre(-2), ElementsAre(-4)));
+  EXPECT_THAT(baselines.Save(), AllOf(Field(&Baselines::Returns::simulated, ElementsAre(ElementsAre(4, 2))),
+                                      Field(&Baselines::Returns::measured, ElementsAre(ElementsAre(8, 4)))));
+  // In the windows, too: 3 - (4 + 2) / 2 and 7 - (8 + 4) / 2.
+  EXPECT_THAT(baselines.AdvantagesThenAdd({Measured(EpisodeOf(0, {10, 3})), EpisodeOf(0, {5, 2})}),
+              ElementsAre(ElementsAre(1), ElementsAre(0)));
+}
+
+TEST(Baselines, OfABatchCompareMeasuredRewardsWithMeasuredOnes) {
+  Baselines baselines(1, BaselineKind::kBatch, 4, 1.0);
+  // One more is measured from the same start, and so alone with another one.
+  EXPECT_THAT(baselines.AdvantagesThenAdd({EpisodeOf(0, {5, 1}), Measured(EpisodeOf(0, {10, 2})), EpisodeOf(0, {5, 3}),
+                                           Measured(EpisodeOf(0, {10, 6}))}),
+              ElementsAre(ElementsAre(2), ElementsAre(4), ElementsAre(-2), ElementsAre(-4)));
+  EXPECT_THAT(baselines.AdvantagesThenAdd({EpisodeOf(0, {5, 1}), Measured(EpisodeOf(0, {10, 2}))}),
+              ElementsAre(ElementsAre(0), ElementsAre(0)));
+}
+
+// A window is of one kind of rewards: those that come often push none of the others out.
+TEST(Baselines, KeepAWindowOfEachKindOfRewards) {
+  Baselines baselines(1, BaselineKind::kGraph, 2, 1.0);
+  baselines.AdvantagesThenAdd({Measured(EpisodeOf(0, {9, 1}))});
+  for (int i = 0; i < 5; ++i) baselines.AdvantagesThenAdd({EpisodeOf(0, {2, 1})});
+  EXPECT_THAT(baselines.Save().simulated, ElementsAre(ElementsAre(1, 1)));
+  EXPECT_THAT(baselines.AdvantagesThenAdd({Measured(EpisodeOf(0, {9, 2}))}), ElementsAre(ElementsAre(-1)));
 }
 
 TEST(Baselines, AreTheMeanOfTheOtherEpisodesInWindowAndBatch) {
@@ -89,8 +128,10 @@ TEST(Baselines, AreTheMeanOfTheOtherEpisodesInWindowAndBatch) {
 }
 
 TEST(Baselines, GoOnAfterALoadAsIfNothingHadHappened) {
-  const std::vector<Trajectory> first = {EpisodeOf(0, {3, 2, 1}), EpisodeOf(1, {7, 4}), EpisodeOf(0, {2, 9, 4})};
-  const std::vector<Trajectory> second = {EpisodeOf(1, {1, 4}), EpisodeOf(0, {5, 5, 2}), EpisodeOf(0, {1, 0, 2})};
+  const std::vector<Trajectory> first = {EpisodeOf(0, {3, 2, 1}), EpisodeOf(1, {7, 4}), EpisodeOf(0, {2, 9, 4}),
+                                         Measured(EpisodeOf(0, {8, 7, 5}))};
+  const std::vector<Trajectory> second = {EpisodeOf(1, {1, 4}), EpisodeOf(0, {5, 5, 2}), EpisodeOf(0, {1, 0, 2}),
+                                          Measured(EpisodeOf(0, {9, 6, 5}))};
   Baselines original(2, BaselineKind::kGraph, 2, 1.0);
   original.AdvantagesThenAdd(first);
   Baselines restored(2, BaselineKind::kGraph, 2, 1.0);
@@ -105,14 +146,14 @@ TEST(Baselines, ASmallerWindowThanTheSavedOneKeepsTheNewest) {
   Baselines narrow(1, BaselineKind::kGraph, 2, 1.0);
   narrow.Load(wide.Save(), {1});
   narrow.AdvantagesThenAdd({EpisodeOf(0, {4, 0})});
-  EXPECT_THAT(narrow.Save(), ElementsAre(ElementsAre(3, 4)));
+  EXPECT_THAT(narrow.Save().simulated, ElementsAre(ElementsAre(3, 4)));
 }
 
 TEST(Baselines, RefuseWhatDoesNotFitAndStayAsTheyWere) {
   Baselines baselines(2, BaselineKind::kGraph, 3, 1.0);
   baselines.AdvantagesThenAdd({EpisodeOf(0, {3, 2, 1})});
   const auto before = baselines.Save();
-  const auto complaint = [&](const std::vector<std::vector<float>>& saved) -> std::string {
+  const auto complaint = [&](const Baselines::Returns& saved) -> std::string {
     try {
       baselines.Load(saved, {2, 3});
     } catch (const Error& error) {
@@ -120,8 +161,12 @@ TEST(Baselines, RefuseWhatDoesNotFitAndStayAsTheyWere) {
     }
     return "";
   };
-  EXPECT_THAT(complaint({{1, 2}}), HasSubstr("1 graphs, expected 2"));
-  EXPECT_THAT(complaint({{1, 2}, {1, 2, 3, 4}}), HasSubstr("graph 1 have 4 entries, expected a multiple of 3"));
+  EXPECT_THAT(complaint({{{1, 2}}, {{}, {}}}), HasSubstr("1 graphs, expected 2"));
+  EXPECT_THAT(complaint({{{1, 2}, {1, 2, 3, 4}}, {{}, {}}}),
+              HasSubstr("graph 1 have 4 entries, expected a multiple of 3"));
+  EXPECT_THAT(complaint({{{1, 2}, {}}, {{1}, {}}}),
+              HasSubstr("baselines of measured rewards of graph 0 have 1 entries, expected a multiple of 2"));
+  EXPECT_THAT(complaint({{{1, 2}, {}}, {{}}}), HasSubstr("baselines of measured rewards of 1 graphs, expected 2"));
   EXPECT_EQ(baselines.Save(), before);
 }
 
