@@ -12,19 +12,29 @@ constexpr std::chrono::milliseconds kLongestPause(2000);
 
 }  // namespace
 
-bool PausingWork::Begin() {
-  if (!measuring_ || failed_) return false;
+void PausingWork::Begin() {
+  if (holds_ || !measuring_ || failed_) return;
   if (!lock_) {
     try {
       lock_.emplace();
     } catch (const Error& error) {
       LogWarning(StrCat(error.what(), "; measurements on this computer are disturbed by this process"));
       failed_ = true;
-      return false;
+      return;
     }
   }
   lock_->BeginWork(kLongestPause);
-  return true;
+  holds_ = true;
+}
+
+void PausingWork::End() {
+  if (!holds_) return;
+  lock_->EndWork();
+  holds_ = false;
+}
+
+void PausingWork::GoOn() {
+  if (in_unit_) Begin();
 }
 
 }  // namespace emplace

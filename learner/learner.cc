@@ -89,7 +89,8 @@ class Run {
         rng_(config.seed),
         placer_{.samples = 0, .start = config.environment.start, .seed = config.seed} {
     if (config.training.ranks > 1) {
-      ranks_.emplace(config, dir, options.await_ranks, [this] { stages_[Stage::kUpdate].Busy(); });
+      ranks_.emplace(
+          config, dir, options.await_ranks, [this] { stages_[Stage::kUpdate].Busy(); }, updating_);
     }
     if (options.resume) Restore();
     if (!updater_) updater_ = MakeUpdater(InitialWeights());
@@ -123,18 +124,18 @@ class Run {
   const PlacerOptions placer_;
   Ledger ledger_;
   StageClocks stages_;
-  std::optional<RankGroup> ranks_;  // Where there are several.
+  std::atomic<bool> measuring_ = false;  // Whether actors measure on hardware: heavy work pauses for their windows.
+  PausingWork updating_{measuring_};     // Used by the update stage alone.
+  std::optional<RankGroup> ranks_;       // Where there are several.
   std::unique_ptr<PolicyUpdater> updater_;
   std::vector<double> history_before_;  // Of earlier sittings: see Plateau.
   double seconds_before_ = 0;
 
   // While Train runs; those with threads last, so that they stop first.
   std::optional<RunClock> clock_;
-  double last_line_ = 0;                 // By clock_.
-  double last_placements_ = 0;           // By clock_.
-  std::atomic<bool> measuring_ = false;  // Whether actors measure on hardware: heavy work pauses for their windows.
-  PausingWork updating_{measuring_};     // Used by the update stage alone.
-  StageClock main_;                      // Of this thread, while it does what may hang.
+  double last_line_ = 0;        // By clock_.
+  double last_placements_ = 0;  // By clock_.
+  StageClock main_;             // Of this thread, while it does what may hang.
   std::optional<Metrics> metrics_;
   std::optional<Progress> progress_;
   std::optional<BestPolicy> best_;

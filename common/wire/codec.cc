@@ -205,6 +205,7 @@ void Fill(const RankData& data, schema::Message::Builder message, Frames& raw) {
   auto out = message.initRankData();
   out.setKind(static_cast<schema::RankDataKind>(data.kind));
   out.setStep(data.step);
+  out.setMeasuring(data.measuring);
   Put(data.arrays, out.initArrays(), raw);
 }
 
@@ -401,6 +402,7 @@ std::optional<RankData> ReadRankData(schema::RankData::Reader in, std::span<cons
   if (in.getKind() > schema::RankDataKind::SUM) return std::nullopt;  // An enumerant of a newer or of no schema.
   data.kind = static_cast<RankDataKind>(in.getKind());
   data.step = in.getStep();
+  data.measuring = in.getMeasuring();
   if (raw.size() > kMaxRankArrays || !Take(in.getArrays(), raw, data.arrays) || !raw.empty()) return std::nullopt;
   return data;
 }

@@ -171,9 +171,10 @@ enum RankDataKind {
 }
 
 struct RankData {        # Frames: one for each array.
-  kind   @0 :RankDataKind;
-  step   @1 :UInt64;
-  arrays @2 :Bundle;
+  kind      @0 :RankDataKind;
+  step      @1 :UInt64;
+  arrays    @2 :Bundle;
+  measuring @3 :Bool;
 }
 
 # Leader to rank. Refusal and stop too.

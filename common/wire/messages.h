@@ -126,6 +126,8 @@ struct RankData {
   RankDataKind kind = RankDataKind::kStep;
   uint64_t step = 0;   // Number of the optimizer step, counted from 1 in each process of the leader.
   ArrayBundle arrays;  // At least one array.
+  // With kStep: whether actors of this run measure on hardware, so that the rank pauses for their windows.
+  bool measuring = false;
 };
 using RankMessage = std::variant<RankHello, RankData, RankFailure>;
 

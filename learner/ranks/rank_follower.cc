@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <atomic>
 #include <chrono>
 #include <exception>
 #include <memory>
@@ -12,9 +13,11 @@
 #include "common/error.h"
 #include "common/host_name.h"
 #include "common/log.h"
+#include "common/pausing_work.h"
 #include "common/strings.h"
 #include "common/wire/rank_endpoint.h"
 #include "learner/ranks/make_nccl.h"
+#include "learner/ranks/pausing_collective.h"
 #include "learner/ranks/rank_state.h"
 #include "learner/ranks/shard_message.h"
 #include "learner/ranks/step_message.h"
@@ -134,8 +137,8 @@ class Follower final : public Collective {
     const PolicyKind& kind = FindPolicyKind(state.weights.shape.kind);
     const std::unique_ptr<Collective> nccl =
         MakeNccl({.rank = rank_, .config = config, .gpu = gpu_, .check = [this] { CheckLeader(); }}, state.nccl_id);
-    Collective* const collective = nccl ? nccl.get() : this;
-    const std::unique_ptr<UpdateEngine> engine = MakeEngine(config.training, tasks, state.weights, collective, gpu_);
+    PausingCollective collective(nccl ? *nccl : *this, work_);
+    const std::unique_ptr<UpdateEngine> engine = MakeEngine(config.training, tasks, state.weights, &collective, gpu_);
     engine->LoadAdam(state.adam);
     LogInfo(StrCat("rank ", rank_, " of ", ranks_, " follows ", leader_, " on ", engine->device()));
     ArrayBundle arrays;  // Of the step at hand.
@@ -145,6 +148,8 @@ class Follower final : public Collective {
         throw RunFailed(StrCat("the learner at ", leader_, " has not sent a step"));
       }
       step_ = data->step;
+      measuring_ = data->measuring;
+      const PausingWork::Unit unit(work_);
       TakeChanges(std::move(data->arrays), arrays);
       const ReceivedStep step(arrays, tasks, kind);
       if (step.values_hash() != HashOfValues(state.weights.values)) {
@@ -161,8 +166,10 @@ class Follower final : public Collective {
   const std::string leader_;
   RankEndpoint endpoint_;
   int64_t ranks_ = 0;
-  uint64_t step_ = 0;  // Of the step at hand.
-  bool gone_ = false;  // There is nobody to tell a failure to.
+  uint64_t step_ = 0;                    // Of the step at hand.
+  bool gone_ = false;                    // There is nobody to tell a failure to.
+  std::atomic<bool> measuring_ = false;  // Whether actors of the run measure.
+  PausingWork work_{measuring_};
 };
 
 }  // namespace

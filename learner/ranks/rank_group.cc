@@ -27,19 +27,19 @@ NetworkOptions NetworkOf(const RunConfig& config, const RunDirectory& dir, bool 
 }  // namespace
 
 RankGroup::RankGroup(const RunConfig& config, const RunDirectory& dir, bool started_elsewhere,
-                     std::function<void()> while_waiting)
+                     std::function<void()> while_waiting, PausingWork& updating)
     : leader_({.ranks = config.training.ranks,
                .network = NetworkOf(config, dir, started_elsewhere),
                .join_limit_s = kJoinLimit_s,
                .step_limit_s = config.learner.watchdog_s,
-               .while_waiting = std::move(while_waiting)}) {
+               .while_waiting = std::move(while_waiting),
+               .measuring = [&updating] { return updating.measuring(); }}) {
   nccl_id_ = NcclIdFor(config.training);
   by_nccl_ = MakeNccl({.rank = 0, .config = config, .gpu = 0, .check = [this] { leader_.Check(); }}, nccl_id_);
+  collective_.emplace(by_nccl_ ? *by_nccl_ : leader_, updating);
   if (started_elsewhere) return;
   processes_.emplace(config.training.ranks, leader_.address(), dir.rank_keys(), dir.log().parent_path());
 }
-
-Collective& RankGroup::collective() { return by_nccl_ ? *by_nccl_ : leader_; }
 
 void RankGroup::Admit(const RunConfig& config, const std::vector<PlacementTask>& tasks, RankState state,
                       const std::atomic<bool>& interrupted) {

@@ -119,7 +119,10 @@ void RankLeader::SendStep(const UpdateInputs& inputs, std::span<const float> val
   EMPLACE_CHECK(!peers_.empty());
   ++step_;
   ArrayBundle step = ToBundle(inputs, values);
-  SendToAll(RankData{RankDataKind::kStep, step_, ChangedArrays(sent_, step)});
+  SendToAll(RankData{.kind = RankDataKind::kStep,
+                     .step = step_,
+                     .arrays = ChangedArrays(sent_, step),
+                     .measuring = options_.measuring()});
   sent_ = std::move(step);
 }
 

@@ -27,6 +27,8 @@ class RankLeader final : public Collective {
     double step_limit_s = 0;  // How long a rank may let the others wait for its share of a step. 0: no limit.
     // Called several times a second while a step waits for other ranks; what it throws ends the wait.
     std::function<void()> while_waiting = [] {};
+    // Whether actors measure on hardware, so that ranks pause for their windows.
+    std::function<bool()> measuring = [] { return false; };
   };
 
   // Binds the socket. Throws as LeaderEndpoint does.

@@ -60,7 +60,7 @@ Welcome RandomWelcome(Rng& rng) {
 }
 
 RankData RandomRankData(Rng& rng, RankDataKind kind) {
-  RankData data{kind, rng.Next(), {}};
+  RankData data{.kind = kind, .step = rng.Next(), .arrays = {}, .measuring = rng.UniformInt(0, 1) == 1};
   data.arrays.Put("rows", std::vector<float>(static_cast<size_t>(rng.UniformInt(0, 20)), 0.5F));
   data.arrays.Put("losses", std::vector<double>(static_cast<size_t>(rng.UniformInt(0, 20)), rng.Uniform()));
   return data;
@@ -306,6 +306,7 @@ TEST(Codec, MessagesOfRanksRoundTrip) {
                                 std::get<RankData>(*DecodeLeaderMessage(Views(frames)))}) {
       EXPECT_EQ(got.kind, data.kind);
       EXPECT_EQ(got.step, data.step);
+      EXPECT_EQ(got.measuring, data.measuring);
       ExpectEqual(got.arrays, data.arrays);
     }
 

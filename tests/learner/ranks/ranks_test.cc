@@ -4,12 +4,14 @@
 #include <unistd.h>
 
 #include <array>
+#include <atomic>
 #include <future>
 #include <thread>
 #include <vector>
 #include <zmq.hpp>
 
 #include "common/error.h"
+#include "common/machine_lock.h"
 #include "common/strings.h"
 #include "common/wire/sockets.h"
 #include "learner/ranks/leading_engine.h"
@@ -19,6 +21,7 @@
 #include "learner/update/make_engine.h"
 #include "learner/update/objective/make_loss.h"
 #include "tests/learner/ranks/rank_lesson.h"
+#include "tests/support/own_machine_lock.h"
 
 namespace emplace {
 namespace {
@@ -139,6 +142,34 @@ TEST_F(Ranks, AnyNumberOfThemMakesTheStepsOfOne) {
     leader.Stop();
     for (std::future<void>& rank : others) rank.get();  // Throws what the rank has thrown.
   }
+}
+
+// The window is open when the step is sent: the other rank's share comes when it has closed.
+TEST_F(Ranks, OthersPauseForWindows) {
+  const OwnMachineLock lock;
+  const RunConfig config = lesson_.Config(2, 2);
+  RankLeader::Options options = LeaderOptions(2);
+  options.measuring = [] { return true; };
+  RankLeader leader(options);
+  std::future<void> other = std::async(std::launch::async, [options = Rank(1, leader)] { RunRank(options); });
+  leader.Admit(Welcome(config), [] {});
+  const std::unique_ptr<UpdateEngine> engine = EngineOf(leader, config);
+  std::vector<float> values = lesson_.weights.values;
+  engine->Step(lesson_.Inputs(*loss_), values);  // Both are under way now.
+  MachineLock window;
+  ASSERT_TRUE(window.OpenWindow(milliseconds(20'000)));
+  std::atomic<bool> closed = false;
+  std::thread measuring([&] {
+    std::this_thread::sleep_for(milliseconds(50));
+    closed = true;
+    window.CloseWindow();
+  });
+  engine->Step(lesson_.Inputs(*loss_), values);
+  EXPECT_TRUE(closed);
+  measuring.join();
+  leader.Stop();
+  other.get();
+  EXPECT_FALSE(lock.WorkIsUnderWay());
 }
 
 TEST_F(Ranks, OneThatIsNoRankOfTheRunIsTold) {
