@@ -86,8 +86,12 @@ std::vector<GoldenMessage> GoldenMessages() {
   trajectory.behaviour_log_prob = {-0.5F, -0.25F, -1.5F};
   trajectory.rho = {3, 2.5F, 2, 1.5F};
 
+  Trajectory measured = trajectory;
+  measured.claim = Claim::kMeasured;
+
   RankData share{RankDataKind::kShards, 7, {}};
   share.arrays.Put("rows", std::vector<float>{0.5F, -1});
+  RankData step{RankDataKind::kStep, 7, share.arrays, true};
   RankWelcome rank_welcome{.ranks = 2, .config_yaml = "name: golden\n", .tasks = welcome.tasks, .state = {}};
   rank_welcome.state.PutText("policy", "blob");
 
@@ -107,9 +111,11 @@ std::vector<GoldenMessage> GoldenMessages() {
           {"rank_hello", Encode(RankMessage(RankHello{kProtocolVersion, 1, "node1", 99, "avx2"}))},
           {"rank_failure", Encode(RankMessage(RankFailure{"no"}))},
           {"rank_data", Encode(RankMessage(share))},
+          {"rank_step", Encode(LeaderMessage(step))},
           {"rank_welcome", Encode(LeaderMessage(rank_welcome))},
           {"rank_ping", Encode(LeaderMessage(RankPing{}))},
-          {"trajectory", Encode(trajectory)}};
+          {"trajectory", Encode(trajectory)},
+          {"measured_trajectory", Encode(measured)}};
 }
 
 std::string JoinedFrames(const std::vector<Frame>& frames) {
