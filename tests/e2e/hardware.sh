@@ -73,7 +73,8 @@ expect "the share of windows is shown" grep -q "1 measure, windows open" "$work/
 no_process_left() { ! pgrep -f -- "$address|--dir $run"; }
 expect "nothing of it is left" no_process_left
 
-# A parameter that an op changes in place has to be on the op's device: some placements of this graph fail.
+# A parameter that an op changes in place has to be on the op's device: some placements of this graph fail. The learner has two
+# ranks, which pause for windows as it does, and wait for each other meanwhile.
 cat >"$work/fails.graph.json" <<'JSON'
 {"format": "emplace.graph/1", "name": "fails", "ops": [
  {"name": "w", "type": "emplace.parameter", "cost_us": 0, "inputs": [], "attrs": {"name": "w"}, "outputs": [{"bytes": 4096, "shape": [32, 32], "dtype": "f32"}]},
@@ -85,10 +86,13 @@ cat >"$work/fails.graph.json" <<'JSON'
 JSON
 run=$work/fails
 launch/cluster.sh configs/ptb_hardware.yaml --dir "$run" --actors 1 --hardware 1 "${small[@]}" --set grouping.max_groups=0 \
-  --set workload.family= --set "workload.train_graphs=[$work/fails.graph.json]" --set environment.start=random >"$work/fails.log" 2>&1 &
+  --set workload.family= --set "workload.train_graphs=[$work/fails.graph.json]" --set environment.start=random \
+  --set training.ranks=2 >"$work/fails.log" 2>&1 &
 launcher=$!
 expect "a placement that fails is a penalty" await 60 grep -q "expected a parameter on the op's own device" "$run/logs/hardware-0.log"
 expect "training goes on with it" await 60 measured_more_than "$run" 4
+expect "rank 1 takes part" grep -q "rank 1 of 2 follows" "$run/logs/rank-1.log"
+expect "rank 1 can have the lock" bash -c "! grep -q 'are disturbed by' '$run/logs/rank-1.log'"
 expect "no actor has died of it" bash -c "! grep -q died '$work/fails.log'"
 stop "$launcher" "$run"
 
