@@ -16,15 +16,6 @@ namespace {
 
 constexpr double kMostPlacements = 1 << 24;
 
-double CountPlacements(const GroupGraph& graph) {
-  double placements = 1;
-  for (size_t group = 0; group < static_cast<size_t>(graph.num_groups); ++group) {
-    const std::span<const uint8_t> allowed = graph.AllowedRow(group);
-    placements *= static_cast<double>(std::count(allowed.begin(), allowed.end(), 1));
-  }
-  return placements;
-}
-
 class BranchAndBound {
  public:
   explicit BranchAndBound(const PlacementTask& task)
@@ -105,8 +96,17 @@ class BranchAndBound {
 
 }  // namespace
 
+double CountGroupPlacements(const PlacementTask& task) {
+  double placements = 1;
+  for (size_t group = 0; group < static_cast<size_t>(task.groups.num_groups); ++group) {
+    const std::span<const uint8_t> allowed = task.groups.AllowedRow(group);
+    placements *= static_cast<double>(std::count(allowed.begin(), allowed.end(), 1));
+  }
+  return placements;
+}
+
 MethodResult OptimalMethod::Place(const PlacementTask& task) {
-  const double placements = CountPlacements(task.groups);
+  const double placements = CountGroupPlacements(task);
   if (placements > kMostPlacements) {
     throw BadInput(StrCat("method optimal: '", task.name, "' has ", task.groups.num_groups, " groups and ", placements,
                           " placements, expected at most ", kMostPlacements, "; --max-groups makes fewer groups"));

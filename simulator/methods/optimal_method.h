@@ -6,6 +6,9 @@
 
 namespace emplace {
 
+// The number of placements of the task's groups.
+double CountGroupPlacements(const PlacementTask& task);
+
 class OptimalMethod : public PlacementMethod {
  public:
   explicit OptimalMethod(const MethodOptions& /*options*/) {}

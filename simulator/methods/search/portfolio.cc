@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "simulator/methods/optimal_method.h"
 #include "simulator/methods/search/proposer.h"
 
 namespace emplace {
@@ -21,8 +22,20 @@ constexpr int32_t kAnySize = 1 << 30;
 constexpr Member kMembers[] = {{"m-etf", 4, 8, kAnySize},  {"data-parallel", 0.6, 8, kAnySize, true},
                                {"expert", 2, 8, kAnySize}, {"heft", 2, 8, kAnySize},
                                {"scotch", 8, 8, kAnySize}, {"m-sct", 20, 8, 1000}};
-// A method may take this share of the search's time, by the estimate above.
+// A method may take this share of the search's time, by the estimate above; the one below also of its budget.
 constexpr double kMostTimeShare = 0.5;
+// Graphs with so few placements are searched through. A run takes about as long for each op, and for the run itself.
+constexpr double kMostPlacements = 4096;
+constexpr double kRunUsPerOp = 0.1;
+constexpr double kRunUs = 1;
+
+std::optional<Member> SearchedThrough(const PlacementTask& task, const MethodOptions& options, int64_t evaluations) {
+  const double placements = CountGroupPlacements(task);
+  const double seconds = 1e-6 * placements * (kRunUs + kRunUsPerOp * task.sim.num_ops);
+  if (placements > std::min(kMostPlacements, kMostTimeShare * static_cast<double>(evaluations))) return std::nullopt;
+  if (options.seconds > 0 && seconds > kMostTimeShare * options.seconds) return std::nullopt;
+  return Member{"optimal", 0, static_cast<int64_t>(placements), kAnySize};
+}
 
 std::optional<PortfolioEntry> Scored(const PlacementTask& task, std::string name, Placement placement) {
   PlacementScorer scorer(task);
@@ -53,6 +66,10 @@ std::vector<PortfolioEntry> MakePortfolio(const PlacementTask& task, const Metho
     if (task.sim.num_ops > member.most_ops || ((too_long || too_many) && !needed)) continue;
     members.push_back(member);
     runs += member.most_runs;
+  }
+  if (const std::optional<Member> optimal = SearchedThrough(task, options, limit.evaluations_left() - runs)) {
+    members.push_back(*optimal);
+    runs += optimal->most_runs;
   }
   std::vector<std::optional<PortfolioEntry>> found(members.size() + 2);
   std::vector<int64_t> evaluations(found.size());

@@ -60,6 +60,20 @@ TYPED_TEST(SearchMethod, IsNeverWorseThanItsPortfolio) {
   }
 }
 
+TEST(AutoMethod, IsNeverWorseThanTheOptimumWhereThereAreFewPlacements) {
+  for (uint64_t seed = 0; seed < 100; ++seed) {
+    Rng rng(seed);
+    const RandomTaskSource source = RandomSource(rng, {.max_ops = 6, .max_devices = 3});
+    const PlacementTask task = PlacementTask::Make(source.graph, source.cluster, 0);  // 729 placements at most.
+    const MethodResult optimal = MakeMethod("optimal", {.budget = 1})->Place(task);
+    const MethodResult result = AutoMethod({.budget = 2000, .seed = seed}).Place(task);
+    ASSERT_TRUE(result.placement && optimal.placement);
+    EXPECT_LE(PlacementScorer(task, result.orders).Score(*result.placement),
+              PlacementScorer(task).Score(*optimal.placement))
+        << seed;
+  }
+}
+
 TEST(AutoMethod, FindsTheBestPlacementOfMostTinyGraphs) {
   int found = 0;
   constexpr int kGraphs = 40;
