@@ -13,7 +13,8 @@ constexpr std::array<PassPlan, 1> kAutoPasses = {{
      .mix = {},
      .hot = 0.002,
      .cold = 0.00002,
-     .only_levels_that_pay = true},
+     .only_levels_that_pay = true,
+     .most_heat = 10},
 }};
 
 constexpr FewUnits kFewUnits = {.most_units = 500, .mix = {.neighbours = 0.15, .swap = 0.15}, .hot_by_units = 3};

@@ -20,6 +20,12 @@ namespace {
 // Only the second one has been measured by itself.
 constexpr double kRankUsPerOp = 0.6;
 constexpr double kBestUsPerOp = 2.4;
+// About the time of a move without orders. With them a move takes at least kRankUsPerOp.
+constexpr double kMoveUsPerOp = 0.02;
+// The number of moves for each movable unit from which on more of them pay for a hotter walk. Up to it, and on graphs
+// of hundreds of units, walks of any heat from 0.2% to 2% of the makespan were as good as one another; with ten times as
+// many moves the hottest was 1% better.
+constexpr double kMovesToHeat = 13;
 // Orders are searched for if ordering the portfolio and the result takes no more than this share of the search.
 constexpr double kMostShareToOrder = 0.25;
 // The progress from which on the walk without orders then ends, after a level, if a placement with an order is better
@@ -97,7 +103,7 @@ class PortfolioSearch {
   void Improve(const SearchSpace& space, const std::vector<PortfolioEntry>& portfolio) {
     const auto without_orders = [&] { return std::make_unique<TrialEvaluator>(task_); };
     if (!plan_.orders || !options_.orders || !OrdersPay(portfolio.size())) {
-      Keep({WalkFrom(space, portfolio.front(), 1, without_orders), {}, ""});
+      Keep({WalkFrom(space, portfolio.front(), 1, kMoveUsPerOp, without_orders), {}, ""});
       return;
     }
     const ScheduleGraph graph(task_);
@@ -119,12 +125,12 @@ class PortfolioSearch {
                                              .makespan_us = (1 - kLeastGain) * found.score.makespan_us};
     };
     const double end = 1 - ShareToOrderResult();
-    const PortfolioEntry found = WalkFrom(space, portfolio.front(), end, without_orders, orders_gain);
+    const PortfolioEntry found = WalkFrom(space, portfolio.front(), end, kMoveUsPerOp, without_orders, orders_gain);
     Keep({found, {}, ""});
     Keep(least);
     PortfolioEntry last = found;
     if (limit_.Progress() < end) {
-      last = WalkFrom(space, least.entry, end, [&] { return std::make_unique<OrderEvaluator>(graph); });
+      last = WalkFrom(space, least.entry, end, kRankUsPerOp, [&] { return std::make_unique<OrderEvaluator>(graph); });
     }
     Keep(WithOrder(
         last, task_.HasMicrobatches() ? BestOrder(graph, last.placement) : OrderBy("rank", graph, last.placement)));
@@ -149,10 +155,18 @@ class PortfolioSearch {
     return Share(runs, static_cast<double>(runs) * kRankUsPerOp) + ShareToOrderResult() <= kMostShareToOrder;
   }
 
+  // The number of moves that a walk over this share of the search makes for each unit; a move takes us_per_op.
+  double MovesPerUnit(double share, double us_per_op, double units) const {
+    const double moves = options_.budget > 0
+                             ? static_cast<double>(options_.budget)
+                             : options_.seconds * 1e6 * team_.size() / (us_per_op * task_.sim.num_ops);
+    return share * moves / units;
+  }
+
   // The best placement of a walk from `start` that ends at this progress, or after a level where `stop`, if there is
-  // one, says so of the best placement by then.
+  // one, says so of the best placement by then. A move takes us_per_op for each op of the graph.
   PortfolioEntry WalkFrom(const SearchSpace& space, const PortfolioEntry& start, double until,
-                          const std::function<std::unique_ptr<MoveEvaluator>()>& make_evaluator,
+                          double us_per_op, const std::function<std::unique_ptr<MoveEvaluator>()>& make_evaluator,
                           const std::function<bool(const PortfolioEntry&)>& stop = nullptr) {
     const double begin = limit_.Progress();
     if (begin >= until) return start;
@@ -171,14 +185,16 @@ class PortfolioSearch {
     walk.Start(start.placement);
     const auto units = static_cast<double>(space.levels()[0].movable.size());
     const bool few = HasFewUnits(space);
+    const double moves = MovesPerUnit(until - begin, us_per_op, units);
     for (size_t i = 0; i < plan_.passes.size(); ++i) {
       const PassPlan& pass = plan_.passes[i];
       const double hotter = few ? std::max(1.0, plan_.few_units.hot_by_units / units / pass.hot) : 1;
+      const double heat = std::clamp(moves / kMovesToHeat, 1.0, pass.most_heat);
       const double done = static_cast<double>(i + 1) / static_cast<double>(plan_.passes.size());
       RunPass(walk, space, limit_,
               {.finest = space.LevelWith(pass.most_groups),
                .mix = few ? plan_.few_units.mix : pass.mix,
-               .hot = pass.hot * hotter,
+               .hot = pass.hot * std::max(heat, hotter),
                .cold = pass.cold * hotter,
                .until = begin + (until - begin) * done,
                .only_levels_that_pay = pass.only_levels_that_pay,

@@ -16,6 +16,7 @@ struct PassPlan {
   double hot;
   double cold;
   bool only_levels_that_pay = false;
+  double most_heat = 1;  // A search with time for many moves of each unit begins so many times as hot, at most.
 };
 
 // A pass for graphs with few movable units: there a single move changes the makespan by a large share, so that a walk
