@@ -31,6 +31,7 @@ def parse_arguments():
                         help="a graph, a folder of graphs, or a family or network to generate")
     parser.add_argument("--seconds", type=float, nargs="+", default=[0.01, 0.1, 1, 10], help="times (0.01 0.1 1 10)")
     parser.add_argument("--devices", type=int, nargs="*", default=[2, 4, 8], metavar="N", help="numbers of like devices (2 4 8)")
+    parser.add_argument("--kind", default="k80", help="device kind of these, as the graphs' costs name it (k80)")
     parser.add_argument("--links", type=int, nargs="+", default=LINKS, metavar="BYTES_PER_US", help="speeds of their links")
     parser.add_argument("--unlike", nargs="*", default=UNLIKE, metavar="CLUSTER", help="machines of configs/clusters/ besides")
     parser.add_argument("--methods", nargs="+", default=METHODS, help="methods to compare")
@@ -51,7 +52,7 @@ def machines(arguments, folder):
     found = {}
     for devices in arguments.devices:
         for link in arguments.links:
-            found[f"{devices} like, {link / 1000:g} GB/s"] = cluster_file(folder, "k80", devices, link)
+            found[f"{devices} like, {link / 1000:g} GB/s"] = cluster_file(folder, arguments.kind, devices, link)
     for name in arguments.unlike:
         found[name] = ROOT / f"configs/clusters/{name}.yaml"
     return found
