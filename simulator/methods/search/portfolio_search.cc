@@ -23,8 +23,8 @@ constexpr double kBestUsPerOp = 2.4;
 // About the time of a move without orders. With them a move takes at least kRankUsPerOp.
 constexpr double kMoveUsPerOp = 0.02;
 // The number of moves for each movable unit from which on more of them pay for a hotter walk. Up to it, and on graphs
-// of hundreds of units, walks of any heat from 0.2% to 2% of the makespan were as good as one another; with ten times as
-// many moves the hottest was 1% better.
+// of hundreds of units, walks of any heat from 0.2% to 2% of the makespan were as good as one another; with ten times
+// as many moves the hottest was 1% better.
 constexpr double kMovesToHeat = 13;
 // Orders are searched for if ordering the portfolio and the result takes no more than this share of the search.
 constexpr double kMostShareToOrder = 0.25;
@@ -157,16 +157,15 @@ class PortfolioSearch {
 
   // The number of moves that a walk over this share of the search makes for each unit; a move takes us_per_op.
   double MovesPerUnit(double share, double us_per_op, double units) const {
-    const double moves = options_.budget > 0
-                             ? static_cast<double>(options_.budget)
-                             : options_.seconds * 1e6 * team_.size() / (us_per_op * task_.sim.num_ops);
+    const double moves = options_.budget > 0 ? static_cast<double>(options_.budget)
+                                             : options_.seconds * 1e6 * team_.size() / (us_per_op * task_.sim.num_ops);
     return share * moves / units;
   }
 
   // The best placement of a walk from `start` that ends at this progress, or after a level where `stop`, if there is
   // one, says so of the best placement by then. A move takes us_per_op for each op of the graph.
-  PortfolioEntry WalkFrom(const SearchSpace& space, const PortfolioEntry& start, double until,
-                          double us_per_op, const std::function<std::unique_ptr<MoveEvaluator>()>& make_evaluator,
+  PortfolioEntry WalkFrom(const SearchSpace& space, const PortfolioEntry& start, double until, double us_per_op,
+                          const std::function<std::unique_ptr<MoveEvaluator>()>& make_evaluator,
                           const std::function<bool(const PortfolioEntry&)>& stop = nullptr) {
     const double begin = limit_.Progress();
     if (begin >= until) return start;
