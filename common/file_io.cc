@@ -48,14 +48,6 @@ bool WriteAll(int fd, std::string_view bytes) {
   return true;
 }
 
-// Whether it is a device or a pipe, such as /dev/null or /dev/stdout: a rename would replace it by a file.
-bool IsNoFile(const std::filesystem::path& path) {
-  std::error_code ignored;
-  const std::filesystem::file_status status = std::filesystem::status(path, ignored);
-  return std::filesystem::exists(status) && !std::filesystem::is_regular_file(status) &&
-         !std::filesystem::is_directory(status);
-}
-
 constexpr std::string_view kAside = ".tmp";
 
 // Two processes that write the same file do not meet.
@@ -73,6 +65,13 @@ bool IsNameAside(std::string_view name) {
 }
 
 }  // namespace
+
+bool IsDeviceOrPipe(const std::filesystem::path& path) {
+  std::error_code ignored;
+  const std::filesystem::file_status status = std::filesystem::status(path, ignored);
+  return std::filesystem::exists(status) && !std::filesystem::is_regular_file(status) &&
+         !std::filesystem::is_directory(status);
+}
 
 void SyncFolder(const std::filesystem::path& folder) {
   const FileDescriptor fd(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
@@ -92,7 +91,7 @@ std::string ReadFile(const std::filesystem::path& path) {
 }
 
 void WriteFileAtomically(const std::filesystem::path& path, std::string_view bytes, mode_t mode) {
-  if (IsNoFile(path)) {
+  if (IsDeviceOrPipe(path)) {  // A rename would replace it by a file.
     const FileDescriptor fd(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
     if (fd.get() < 0 || !WriteAll(fd.get(), bytes)) throw WriteError(path);
     return;

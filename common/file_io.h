@@ -13,9 +13,12 @@ namespace emplace {
 // or is a folder.
 std::string ReadFile(const std::filesystem::path& path);
 
+// Whether the path is that of a device or a pipe, such as /dev/null or /dev/stdout.
+bool IsDeviceOrPipe(const std::filesystem::path& path);
+
 // Writes a temporary file, fsyncs it, renames it to `path` and fsyncs the folder. The file has the permissions `mode`,
-// less the process's umask, from its first byte on. Throws RunFailed; `path` is then unchanged. A device or a pipe,
-// such as /dev/null, is written to and stays what it is.
+// less the process's umask, from its first byte on. Throws RunFailed; `path` is then unchanged. A device or a pipe
+// is written to and stays what it is.
 void WriteFileAtomically(const std::filesystem::path& path, std::string_view bytes, mode_t mode = 0644);
 
 // Removes the temporary files that killed processes have left in this folder, but not in folders below it. A folder

@@ -15,6 +15,7 @@
 #include "common/error.h"
 #include "common/file_io.h"
 #include "common/json_text.h"
+#include "common/output_files.h"
 #include "common/strings.h"
 #include "simulator/graph/graph_io.h"
 
@@ -159,6 +160,8 @@ void Print(const OpGraph& graph, const Cluster& measured, const std::vector<OpPr
 }
 
 int Profile(const ProfileArguments& args) {
+  CheckOutputFiles({{"--out", args.out}, {"--devices-out", args.devices_out}},
+                   {{"--graph", args.graph}, {"--devices", args.devices}});
   const OpGraph graph = LoadGraph(args.graph);
   const Cluster cluster = LoadCluster(args.devices);
   std::vector<Processor> processors;

@@ -15,6 +15,7 @@
 #include "common/command_line.h"
 #include "common/file_io.h"
 #include "common/json_text.h"
+#include "common/output_files.h"
 #include "common/strings.h"
 #include "simulator/engine/trace_writer.h"
 #include "simulator/graph/graph_io.h"
@@ -138,6 +139,8 @@ void WriteTrace(const std::string& path, const OpGraph& graph, const Cluster& cl
 }
 
 int Run(const RunArguments& args) {
+  CheckOutputFiles({{"--trace", args.trace}},
+                   {{"--graph", args.graph}, {"--devices", args.devices}, {"--placement", args.placement}});
   const OpGraph graph = LoadGraph(args.graph);
   const Cluster cluster = LoadCluster(args.devices);
   const OrderedPlacement placement = LoadOrderedPlacement(args.placement, graph, cluster);

@@ -412,6 +412,53 @@ TEST_F(CliTest, KeygenMakesKeysOnceAndShowsNone) {
   ExpectRefused("keygen more --actors 0", "--actors");
 }
 
+TEST_F(CliTest, NoCommandWritesOverWhatItReads) {
+  Write("p.json", "[0, 1, 1]");
+  Write("t.csv", "type,shapes,kind,us\naten.mm,,k80,30\n");
+  fs::create_directories(folder_ / "graphs");
+  Write("graphs/g.graph.json", kGraph);
+  Write("graphs/split.json", R"({"train": ["g.graph.json"], "test": ["g.graph.json"]})");
+  const Outcome evaluated = Emplace("evaluate --graphs g.graph.json --devices d.yaml --methods single --json");
+  ASSERT_EQ(evaluated.exit_code, 0) << evaluated.err;
+  Write("r.json", evaluated.out);
+  const std::vector<std::string> inputs = {
+      "g.graph.json", "graphs/g.graph.json", "graphs/split.json", "d.yaml", "p.json", "p.safetensors", "t.csv",
+      "r.json"};
+  std::map<std::string, std::string> before;
+  for (const std::string& input : inputs) before[input] = ReadFile(folder_ / input);
+
+  const std::string tiny = " --graph g.graph.json --devices d.yaml ";
+  const std::string place = "place --budget 1 --policy p.safetensors" + tiny;
+  ExpectRefused(place + "--out ./g.graph.json",
+                "--out is './g.graph.json', which belongs to --graph, expected another file");
+  ExpectRefused(place + "--out graphs/../d.yaml", "--out is 'graphs/../d.yaml', which belongs to --devices");
+  ExpectRefused(place + "--trace d.yaml", "--trace is 'd.yaml', which belongs to --devices");
+  ExpectRefused(place + "--out p.safetensors", "which belongs to --policy");
+  ExpectRefused(place + "--out new.json --trace ./new.json", "--trace is './new.json', which belongs to --out");
+  EXPECT_FALSE(fs::exists(folder_ / "new.json"));
+  for (const std::string input : {"g.graph.json", "d.yaml", "p.json"}) {
+    ExpectRefused(StrCat("simulate", tiny, "--placement p.json --trace ", input), StrCat("--trace is '", input, "'"));
+  }
+  const std::string evaluate = "evaluate --methods single --devices d.yaml --policy p.safetensors --graphs graphs ";
+  ExpectRefused(evaluate + "--out d.yaml", "which belongs to --devices");
+  ExpectRefused(evaluate + "--out p.safetensors", "which belongs to --policy");
+  ExpectRefused(evaluate + "--out graphs/g.graph.json", "which belongs to --graphs");
+  ExpectRefused(evaluate + "--split train --out graphs/split.json", "which belongs to --graphs");
+  ExpectRefused("costs --costs t.csv --graph g.graph.json --out ./t.csv", "which belongs to --costs");
+  const std::string report = "report r.json --placement p.json" + tiny;
+  ExpectRefused(report + "--out ./r.json", "--out is './r.json', which belongs to source 'r.json'");
+  for (const std::string input : {"g.graph.json", "d.yaml", "p.json"}) {
+    ExpectRefused(StrCat(report, "--out ", input), StrCat("--out is '", input, "'"));
+  }
+  for (const auto& [input, text] : before) EXPECT_EQ(ReadFile(folder_ / input), text) << input;
+
+  // Costs may go into the graph itself, and results on into their file.
+  EXPECT_EQ(Emplace("costs --costs t.csv --graph g.graph.json --out g.graph.json").exit_code, 0);
+  EXPECT_NE(ReadFile(folder_ / "g.graph.json"), before["g.graph.json"]);
+  EXPECT_EQ(Emplace(evaluate + "--out graphs/new.json").exit_code, 0);
+  EXPECT_EQ(Emplace(evaluate + "--out graphs/new.json --resume").exit_code, 0);
+}
+
 TEST_F(CliTest, TellsItsVersion) {
   const Outcome outcome = Emplace("--version");
   EXPECT_EQ(outcome.exit_code, 0);

@@ -133,6 +133,32 @@ TEST_F(ExportTest, ARunDirectoryStandsForItsBestPolicy) {
   EXPECT_EQ(by_run, by_file);
 }
 
+TEST_F(ExportTest, ARunIsNotWrittenOver) {
+  Sample(80);
+  WritePolicy("run/policy.safetensors", 60);
+  WritePolicy("run/checkpoints/best/policy.safetensors", 50);
+  const std::string policy = ReadFile(folder_ / "run/policy.safetensors");
+  ExpectRefused(
+      "export run --policy run/checkpoints/../policy.safetensors",
+      "--policy is 'run/checkpoints/../policy.safetensors', which belongs to run 'run', expected another file");
+  ExpectRefused("export run --onnx run/checkpoints/best/policy.safetensors", "which belongs to run 'run'");
+  ExpectRefused("export run --graph tiny_1 --placement run/placements/tiny_0.placement.json",
+                "--placement is 'run/placements/tiny_0.placement.json', which belongs to run 'run'");
+  ExpectRefused("export run --policy out --onnx ./out", "--onnx is './out', which belongs to --policy");
+  ExpectRefused("export run --policy out --graph tiny_1 --placement out", "--placement is 'out'");
+  ExpectRefused("place --graph tiny_0.graph.json --devices d.yaml --policy run --out run/summary.json",
+                "--out is 'run/summary.json', which belongs to --policy");
+  ExpectRefused("evaluate --graphs tiny_0.graph.json --devices d.yaml --policy run --out run/placements.jsonl",
+                "--out is 'run/placements.jsonl', which belongs to --policy");
+  ExpectRefused("report run --out run/config.yaml", "--out is 'run/config.yaml', which belongs to source 'run'");
+  EXPECT_EQ(ReadFile(folder_ / "run/config.yaml"), "name: x\n");
+  EXPECT_EQ(ReadFile(folder_ / "run/policy.safetensors"), policy);
+  // What others write there may be written again.
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_EQ(Emplace("export run --graph tiny_1 --placement run/best.json").exit_code, 0);
+  }
+}
+
 TEST_F(ExportTest, InspectSaysWhatTheFilesAre) {
   Sample(80);
   const auto what = [&](const std::string& file) { return Printed("inspect run/" + file).at("what"); };

@@ -13,6 +13,7 @@
 #include "common/error.h"
 #include "common/file_io.h"
 #include "common/json_text.h"
+#include "common/output_files.h"
 #include "common/strings.h"
 #include "simulator/graph/graph_io.h"
 #include "simulator/graph/measured_costs.h"
@@ -205,6 +206,10 @@ int PutCosts(const CostsArguments& args) {
     throw BadInput(StrCat("--kinds is '", args.kinds, "', expected names with a comma between them"));
   const std::vector<fs::path> graphs = FindGraphs(args.graphs);
   const std::vector<fs::path> outputs = OutputPaths(graphs, args.graphs, args.out);
+  // A graph may be written over: that puts the costs into it.
+  std::vector<FileArgument> written;
+  for (const fs::path& output : outputs) written.push_back({"--out", output});
+  CheckOutputFiles(written, {{"--costs", args.costs}});
   std::vector<CostedFile> files;
   for (size_t i = 0; i < graphs.size(); ++i) files.push_back({outputs[i], PutInto(graphs[i], costs, kinds)});
   // Everything is read and checked before the first file is written.

@@ -14,6 +14,7 @@
 #include "common/error.h"
 #include "common/file_io.h"
 #include "common/json_text.h"
+#include "common/output_files.h"
 #include "common/strings.h"
 #include "policy/placer/policy_method.h"
 #include "policy/policy_weights.h"
@@ -22,6 +23,7 @@
 #include "tools/evaluation/progress_bar.h"
 #include "tools/evaluation/results_file.h"
 #include "tools/evaluation/summary.h"
+#include "tools/run_files.h"
 #include "tools/task_inputs.h"
 
 namespace emplace {
@@ -70,6 +72,14 @@ EvaluationPlan MakePlan(const EvaluateArguments& args) {
   plan.max_groups = MaxGroups(args.max_groups, policy ? &*policy : nullptr);
   plan.graphs = FindGraphs(args.graphs, args.split);
   return plan;
+}
+
+void CheckEvaluateFiles(const EvaluateArguments& args, const EvaluationPlan& plan) {
+  std::vector<FileArgument> inputs = InputFiles("--policy", args.policy);
+  inputs.push_back({"--devices", args.devices});
+  for (const std::filesystem::path& graph : plan.graphs) inputs.push_back({"--graphs", graph});
+  for (const std::filesystem::path folder : args.graphs) inputs.push_back({"--graphs", folder / "split.json"});
+  CheckOutputFiles({{"--out", args.out}}, inputs);
 }
 
 // All results so far, in the order of the plan.
@@ -149,6 +159,7 @@ void PrintTable(const std::vector<RunResult>& results, const std::vector<MethodS
 
 int Evaluate(const EvaluateArguments& args) {
   const EvaluationPlan plan = MakePlan(args);
+  CheckEvaluateFiles(args, plan);
   Results results(args, plan);
   const std::vector<RunKey> missing = results.Missing();
   // With a time, every run has the machine for itself: runs side by side would take it from each other.

@@ -14,9 +14,11 @@
 #include "common/error.h"
 #include "common/file_io.h"
 #include "common/json_text.h"
+#include "common/output_files.h"
 #include "common/strings.h"
 #include "policy/policy_kinds.h"
 #include "policy/policy_weights.h"
+#include "tools/run_files.h"
 #include "tools/run_policy.h"
 
 namespace emplace {
@@ -153,6 +155,8 @@ int Export(const ExportArguments& args) {
   if (!fs::exists(run / "config.yaml")) throw BadInput(StrCat(args.run, ": holds no run, expected a run directory"));
   if (args.policy.empty() && args.onnx.empty() && args.placement.empty()) return Overview(args);
 
+  CheckOutputFiles({{"--policy", args.policy}, {"--onnx", args.onnx}, {"--placement", args.placement}},
+                   InputFiles(StrCat("run '", args.run, "'"), run));
   // All that can be wrong with what is asked for comes before the first file.
   std::optional<RunPolicy> policy;
   if (!args.policy.empty() || !args.onnx.empty()) policy = BestPolicy(run);

@@ -11,6 +11,7 @@
 #include "common/error.h"
 #include "common/file_io.h"
 #include "common/json_text.h"
+#include "common/output_files.h"
 #include "common/strings.h"
 #include "policy/placer/policy_method.h"
 #include "policy/policy_weights.h"
@@ -23,6 +24,7 @@
 #include "tools/cli/interrupt.h"
 #include "tools/cli/search_line.h"
 #include "tools/place_graph.h"
+#include "tools/run_files.h"
 #include "tools/task_inputs.h"
 
 namespace emplace {
@@ -71,7 +73,14 @@ std::string MissingMemory(const Cluster& cluster, const std::vector<int64_t>& pe
   return Join(missing, ", ");
 }
 
+void CheckPlaceFiles(const PlaceArguments& args) {
+  std::vector<FileArgument> inputs = InputFiles("--policy", args.policy);
+  inputs.insert(inputs.end(), {{"--graph", args.graph}, {"--devices", args.devices}});
+  CheckOutputFiles({{"--out", args.out}, {"--trace", args.trace}}, inputs);
+}
+
 int Place(const PlaceArguments& args) {
+  CheckPlaceFiles(args);
   MethodOptions options;
   options.budget = args.budget;
   options.seconds = args.seconds > 0 || args.budget > 0 ? args.seconds : kDefaultSeconds;

@@ -7,9 +7,11 @@
 
 #include "common/error.h"
 #include "common/file_io.h"
+#include "common/output_files.h"
 #include "common/strings.h"
 #include "tools/report/report_data.h"
 #include "tools/report/report_page.h"
+#include "tools/run_files.h"
 
 namespace emplace {
 namespace {
@@ -20,6 +22,16 @@ struct ReportArguments {
   std::string out;
 };
 
+void CheckReportFiles(const ReportArguments& args) {
+  std::vector<FileArgument> inputs = {
+      {"--graph", args.inputs.graph}, {"--devices", args.inputs.devices}, {"--placement", args.inputs.placement}};
+  for (const std::string& source : args.inputs.sources) {
+    const std::vector<FileArgument> files = InputFiles(StrCat("source '", source, "'"), source);
+    inputs.insert(inputs.end(), files.begin(), files.end());
+  }
+  CheckOutputFiles({{"--out", args.out}}, inputs);
+}
+
 int Report(const ReportArguments& args) {
   const std::filesystem::path folder = std::filesystem::path(args.out).parent_path();
   if (!folder.empty() && !std::filesystem::is_directory(folder)) {
@@ -27,6 +39,7 @@ int Report(const ReportArguments& args) {
   }
   if (std::filesystem::is_directory(args.out))
     throw BadInput(StrCat(args.out, ": is a folder, expected a file to write"));
+  CheckReportFiles(args);
   const std::string page = RenderReport(CollectReport(args.inputs), args.title);
   WriteFileAtomically(args.out, page);
   std::printf("%s written, %.1f MB\n", args.out.c_str(), static_cast<double>(page.size()) / 1e6);

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "common/file_io.h"
+#include "common/output_files.h"
 #include "simulator/engine/simulator.h"
 #include "simulator/engine/trace_writer.h"
 #include "simulator/graph/graph_io.h"
@@ -49,6 +50,8 @@ void PrintSummary(const OpGraph& graph, const Cluster& cluster, const SimGraph& 
 }
 
 int Simulate(const SimulateArguments& args) {
+  CheckOutputFiles({{"--trace", args.trace}},
+                   {{"--graph", args.graph}, {"--devices", args.devices}, {"--placement", args.placement}});
   const OpGraph graph = LoadGraph(args.graph);
   const Cluster cluster = LoadCluster(args.devices);
   const auto [placement, orders] = LoadOrderedPlacement(args.placement, graph, cluster);

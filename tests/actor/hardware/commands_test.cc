@@ -105,6 +105,22 @@ TEST_F(HardwareCommand, RefusesDevicesThatAreNotHere) {
   ExpectRefused(run + "both.yaml", "device 'cpu:1': core 0 is also one of 'cpu:0'");
 }
 
+TEST_F(HardwareCommand, WritesOverNothingThatItReads) {
+  std::filesystem::copy(EMPLACE_TEST_GRAPHS "/mlp.graph.json", folder_ / "g.graph.json");
+  const std::string machine = ReadFile(folder_ / "cpus.yaml");
+  const std::string profile = "profile --graph g.graph.json --devices cpus.yaml --seconds 0.01 ";
+  ExpectRefused(profile + "--out both --devices-out ./both", "--devices-out is './both', which belongs to --out");
+  ExpectRefused(profile + "--out g.graph.json --devices-out d.yaml",
+                "--out is 'g.graph.json', which belongs to --graph");
+  ExpectRefused(profile + "--out c.csv --devices-out ./cpus.yaml", "which belongs to --devices, expected another file");
+  const std::string run = "run --graph g.graph.json --devices cpus.yaml --placement one.json --steps 1 --trace ";
+  for (const std::string input : {"g.graph.json", "cpus.yaml", "one.json"}) {
+    ExpectRefused(run + input, "--trace is '" + input + "', which belongs to --");
+  }
+  EXPECT_EQ(ReadFile(folder_ / "cpus.yaml"), machine);
+  for (const char* output : {"both", "c.csv", "d.yaml"}) EXPECT_FALSE(std::filesystem::exists(folder_ / output));
+}
+
 TEST_F(HardwareCommand, RefusesGraphsThatCannotBeRun) {
   const std::string begin =
       R"({"format": "emplace.graph/1", "name": "g", "ops": [{"name": "a", "cost_us": 1, "inputs": [])";
