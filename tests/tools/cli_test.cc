@@ -197,6 +197,23 @@ TEST_F(CliTest, EvaluateTakesFoldersAndSplits) {
   EXPECT_EQ(Json::parse(train.out)["results"].size() + Json::parse(test.out)["results"].size(), 4u);
 }
 
+TEST_F(CliTest, EvaluateCountsNothingTwice) {
+  const std::string evaluate = "evaluate --devices d.yaml --budget 2 ";
+  ExpectRefused(evaluate + "--graphs g.graph.json --methods single,random,single",
+                "--methods names method 'single' twice, expected each once");
+  ExpectRefused(evaluate + "--graphs g.graph.json --methods random --seeds 1,2,1",
+                "--seeds names seed '1' twice, expected each once");
+  ExpectRefused(evaluate + "--graphs g.graph.json g.graph.json --methods single",
+                "--graphs names graph 'g.graph.json' twice, expected each once");
+  ExpectRefused(evaluate + "--graphs g.graph.json ./g.graph.json --methods single",
+                "--graphs names graph './g.graph.json' twice, also as 'g.graph.json', expected each once");
+  ExpectRefused(evaluate + "--graphs . g.graph.json --methods single", "--graphs names graph 'g.graph.json' twice");
+  Write("copy.graph.json", kGraph);  // Equal text is another graph.
+  const Outcome both = Emplace(evaluate + "--graphs g.graph.json copy.graph.json --methods random --seeds 1,2 --json");
+  ASSERT_EQ(both.exit_code, 0) << both.err;
+  EXPECT_EQ(Json::parse(both.out)["results"].size(), 4u);
+}
+
 TEST_F(CliTest, GenerateIsByteIdenticalForASeed) {
   ASSERT_EQ(Emplace("generate ptb --out one --count 3 --seed 7 --size small").exit_code, 0);
   ASSERT_EQ(Emplace("generate ptb --out two --count 3 --seed 7 --size small").exit_code, 0);

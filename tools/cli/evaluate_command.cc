@@ -8,6 +8,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <set>
 #include <thread>
 
 #include "common/command_line.h"
@@ -53,9 +54,32 @@ struct EvaluateArguments {
   bool json = false;
 };
 
+// What came twice would count twice in means, wins and intervals.
+template <typename Value>
+void CheckOnce(const std::string& option, const std::string& what, const std::vector<Value>& values) {
+  std::set<Value> seen;
+  for (const Value& value : values) {
+    if (!seen.insert(value).second)
+      throw BadInput(StrCat(option, " names ", what, " '", value, "' twice, expected each once"));
+  }
+}
+
+// A graph is the same under whatever name, such as ./x and x.
+void CheckGraphsOnce(const std::vector<std::filesystem::path>& graphs) {
+  std::map<std::filesystem::path, std::string> given;
+  for (const std::filesystem::path& graph : graphs) {
+    const auto [first, is_new] = given.emplace(std::filesystem::weakly_canonical(graph), graph.string());
+    if (is_new) continue;
+    const std::string also = first->second == graph.string() ? "" : StrCat(", also as '", first->second, "'");
+    throw BadInput(StrCat("--graphs names graph '", graph.string(), "' twice", also, ", expected each once"));
+  }
+}
+
 EvaluationPlan MakePlan(const EvaluateArguments& args) {
   EvaluationPlan plan;
   plan.methods = Split(args.methods, ',');
+  CheckOnce("--methods", "method", plan.methods);
+  CheckOnce("--seeds", "seed", args.seeds);
   plan.seeds = args.seeds.empty() ? std::vector<uint64_t>{args.seed} : args.seeds;
   plan.options.budget = args.budget > 0 || args.seconds > 0 ? args.budget : kDefaultBudget;
   plan.options.seconds = args.seconds;
@@ -71,6 +95,7 @@ EvaluationPlan MakePlan(const EvaluateArguments& args) {
   }
   plan.max_groups = MaxGroups(args.max_groups, policy ? &*policy : nullptr);
   plan.graphs = FindGraphs(args.graphs, args.split);
+  CheckGraphsOnce(plan.graphs);
   return plan;
 }
 
