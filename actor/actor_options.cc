@@ -5,9 +5,11 @@
 #include <atomic>
 #include <csignal>
 
+#include "common/error.h"
 #include "common/host_name.h"
 #include "common/log.h"
 #include "common/strings.h"
+#include "common/wire/actor_name.h"
 #include "common/wire/keys.h"
 
 namespace emplace {
@@ -33,6 +35,9 @@ void AddActorOptions(CLI::App& app, ActorArguments& arguments) {
 }
 
 int RunActorProgram(ActorArguments& arguments, RewardSource& rewards) {
+  // The learner would refuse it, but only once there is one.
+  const std::string& name = arguments.options.name;
+  if (!IsActorName(name)) throw BadInput(StrCat("--name is '", name, "', expected ", ActorNameRule()));
   if (!arguments.keys.empty()) arguments.options.keys = LoadActorKeys(arguments.keys);
   std::signal(SIGINT, Interrupt);
   std::signal(SIGTERM, Interrupt);

@@ -7,9 +7,26 @@
 #include <string>
 
 #include "actor/actor_options.h"
+#include "actor/hardware/executor.h"
 #include "actor/hardware/measured_rewards.h"
+#include "common/error.h"
+#include "common/strings.h"
 
 namespace emplace {
+namespace {
+
+// The measuring process looks for the devices, too, but it starts only when a learner has answered.
+Cluster LoadDevicesOfThisComputer(const std::string& path) {
+  Cluster cluster = LoadCluster(path);
+  try {
+    FindDevicesHere(cluster);
+  } catch (const Error& error) {
+    throw Error(error.kind(), StrCat(path, ": ", error.what()));
+  }
+  return cluster;
+}
+
+}  // namespace
 
 void AddActorCommand(CLI::App& app, std::function<int()>& run) {
   auto args = std::make_shared<ActorArguments>();
@@ -23,7 +40,7 @@ void AddActorCommand(CLI::App& app, std::function<int()>& run) {
   command->callback([args, devices, &run] {
     run = [args, devices] {
       std::optional<Cluster> machine;
-      if (!devices->empty()) machine = LoadCluster(*devices);
+      if (!devices->empty()) machine = LoadDevicesOfThisComputer(*devices);
       MeasuredRewards rewards({std::filesystem::read_symlink("/proc/self/exe").string(), "measure"},
                               std::move(machine));
       return RunActorProgram(*args, rewards);

@@ -2,7 +2,6 @@
 
 #include <pthread.h>
 
-#include <algorithm>
 #include <random>
 #include <utility>
 
@@ -10,6 +9,7 @@
 #include "common/log.h"
 #include "common/open_files.h"
 #include "common/strings.h"
+#include "common/wire/actor_name.h"
 #include "common/wire/codec.h"
 #include "policy/policy_kinds.h"
 #include "simulator/graph/graph_io.h"
@@ -26,9 +26,8 @@ constexpr std::chrono::milliseconds kQuiet(250);
 constexpr std::chrono::milliseconds kQuietWhileOwed(
     3000);  // The same while some of what actors say they sent is not here.
 constexpr std::chrono::milliseconds kActorCheckEvery(50);  // After silent actors.
-constexpr size_t kMaxNameBytes = 64;
-constexpr int64_t kConnectionsOfAnActor = 2;  // Control, trajectories.
-constexpr int64_t kOtherFiles = 100;          // What a learner has open besides, and handshakes under way.
+constexpr int64_t kConnectionsOfAnActor = 2;               // Control, trajectories.
+constexpr int64_t kOtherFiles = 100;                       // What a learner has open besides, and handshakes under way.
 constexpr std::chrono::seconds kConnectionCheckEvery(5);
 
 uint64_t RandomSession() {
@@ -47,12 +46,6 @@ NetworkOptions ToOptions(const RunConfig& config) {
 
 // Past the limit of open files no connections are taken.
 int64_t RoomForActors() { return (OpenFileLimit() - kOtherFiles) / kConnectionsOfAnActor; }
-
-// Names go into logs and JSON, so they are held to what every terminal and parser takes.
-bool IsGoodName(const std::string& name) {
-  return !name.empty() && name.size() <= kMaxNameBytes &&
-         std::all_of(name.begin(), name.end(), [](char c) { return c > ' ' && c <= '~'; });
-}
 
 }  // namespace
 
@@ -251,9 +244,8 @@ void FrontEnd::Handle(LearnerEndpoint& endpoint, const FromActor& from, const He
     endpoint.Send(id, Refusal{StrCat("the actor speaks protocol ", hello.protocol, ", expected ", kProtocolVersion)});
     return;
   }
-  if (!IsGoodName(hello.name)) {
-    endpoint.Send(id, Refusal{StrCat("the actor's name is not 1 to ", kMaxNameBytes,
-                                     " printable ASCII characters without spaces")});
+  if (!IsActorName(hello.name)) {
+    endpoint.Send(id, Refusal{StrCat("the actor's name is not ", ActorNameRule())});
     return;
   }
   if (!owners_.MayJoin(hello.name, from.key)) {

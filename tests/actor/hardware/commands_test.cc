@@ -121,6 +121,21 @@ TEST_F(HardwareCommand, WritesOverNothingThatItReads) {
   for (const char* output : {"both", "c.csv", "d.yaml"}) EXPECT_FALSE(std::filesystem::exists(folder_ / output));
 }
 
+TEST_F(HardwareCommand, TheActorChecksDevicesAndNameBeforeItJoins) {
+  // There is no learner there. Keys that do not exist are refused without one as well, but after what is tested.
+  const std::string actor = "actor --learner tcp://127.0.0.1:1 --keys none.keys ";
+  ExpectRefused(actor + "--devices cpus.yaml", "none.keys");
+  Write("others.yaml", Devices("gpu:0", "") + kLinks);
+  ExpectRefused(actor + "--devices others.yaml",
+                "others.yaml: device 'gpu:0': no device of this computer, expected a name such as cpu:0 or cuda:0");
+  Write("far.yaml", Devices("cpu:0", ", cores: [60000]") + kLinks);
+  ExpectRefused(actor + "--devices far.yaml", "far.yaml: device 'cpu:0': core 60000 is not there");
+  Write("gpus.yaml", Devices("cuda:99", "") + kLinks);
+  ExpectRefused(actor + "--devices gpus.yaml", "gpus.yaml: device 'cuda:99': ");
+  ExpectRefused(actor + "--name ''", "--name is '', expected 1 to 64 printable ASCII characters without spaces");
+  ExpectRefused(actor + "--name 'a b'", "--name is 'a b', expected 1 to 64");
+}
+
 TEST_F(HardwareCommand, RefusesGraphsThatCannotBeRun) {
   const std::string begin =
       R"({"format": "emplace.graph/1", "name": "g", "ops": [{"name": "a", "cost_us": 1, "inputs": [])";
