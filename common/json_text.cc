@@ -83,6 +83,15 @@ const Json& RequiredMember(const Json& object, const std::string& key, const std
   return *found;
 }
 
+void CheckKeys(const Json& object, std::initializer_list<std::string_view> known, const std::string& place) {
+  for (const auto& [key, value] : object.items()) {
+    if (std::find(known.begin(), known.end(), key) == known.end()) {
+      throw BadInput(
+          StrCat(place, ": unknown key '", key, "', expected one of ", Join({known.begin(), known.end()}, ", ")));
+    }
+  }
+}
+
 uint64_t WholeNumber(const Json& value, const std::string& place, uint64_t largest) {
   if (!value.is_number_unsigned() || value.get<uint64_t>() > largest) {
     throw BadInput(StrCat(place, " is ", ShownJson(value), ", expected a whole number in 0..", largest));

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <initializer_list>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -19,6 +20,10 @@ nlohmann::json ParseJson(std::string_view text, const std::string& source,
 
 // Returns the member, or throws BadInput "place: 'key' is missing". REQUIRES: object.is_object().
 const nlohmann::json& RequiredMember(const nlohmann::json& object, const std::string& key, const std::string& place);
+
+// Throws BadInput "place: unknown key 'x', expected one of ..." for a key that is not among the known ones, so that a
+// misspelt key is no silent default. REQUIRES: object.is_object().
+void CheckKeys(const nlohmann::json& object, std::initializer_list<std::string_view> known, const std::string& place);
 
 // Returns the value, or throws BadInput "place is x, expected a whole number in 0..largest". The library's own
 // conversion would silently turn -1 and 1.5 into other numbers.

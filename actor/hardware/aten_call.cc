@@ -1,6 +1,5 @@
 #include "actor/hardware/aten_call.h"
 
-#include <algorithm>
 #include <limits>
 
 #include "actor/hardware/allowed_ops.h"
@@ -23,7 +22,7 @@ class CallReader {
                             "emplace.torch.capture"));
     }
     const Json json = ParseJson(op_.call_json, place_);
-    CheckKeys(json, {"op", "args", "kwargs"});
+    CheckKeys(json, {"op", "args", "kwargs"}, place_);
     AtenCall call;
     call.op = OpName(RequiredMember(json, "op", place_), IsAllowedOp, "an operator that may be run");
     if (json.contains("args")) {
@@ -39,14 +38,6 @@ class CallReader {
  private:
   Error Wrong(const Json& value, const std::string& expected) const {
     return BadInput(StrCat(place_, ": ", ShownJson(value), ", expected ", expected));
-  }
-
-  void CheckKeys(const Json& object, const std::vector<std::string>& known) const {
-    for (const auto& [key, value] : object.items()) {
-      if (std::find(known.begin(), known.end(), key) == known.end()) {
-        throw BadInput(StrCat(place_, ": unknown key '", key, "', expected one of ", Join(known, ", ")));
-      }
-    }
   }
 
   const Json& List(const Json& value) const {
@@ -65,20 +56,20 @@ class CallReader {
   AtenArgument ReadArgument(const Json& value) const {
     if (value.is_object() && value.contains("in")) return {ReadTensor(value)};
     if (value.is_object() && value.contains("list")) {
-      CheckKeys(value, {"list"});
+      CheckKeys(value, {"list"}, place_);
       AtenList list;
       for (const Json& item : List(value["list"])) list.push_back(ReadArgument(item));
       return {std::move(list)};
     }
     if (value.is_object() && value.contains("const") && value.contains("as")) {
-      CheckKeys(value, {"const", "as"});
+      CheckKeys(value, {"const", "as"}, place_);
       return {ReadConstant(value)};
     }
     throw Wrong(value, "an argument with in, list, or const and as");
   }
 
   TensorArgument ReadTensor(const Json& value) const {
-    CheckKeys(value, {"in", "views"});
+    CheckKeys(value, {"in", "views"}, place_);
     const Json& in = value["in"];
     const auto is_data = [&](uint64_t input) {
       return input < op_.inputs.size() && op_.inputs[input].output != OpInput::kControl;

@@ -1,9 +1,7 @@
 #include "simulator/graph/graph_io.h"
 
-#include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <initializer_list>
 #include <limits>
 #include <unordered_map>
 
@@ -18,15 +16,6 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr char kGraphFormat[] = "emplace.graph/1";
-
-void CheckKeys(const Json& object, std::initializer_list<std::string_view> known, const std::string& place) {
-  for (const auto& [key, value] : object.items()) {
-    if (std::find(known.begin(), known.end(), key) == known.end()) {
-      throw BadInput(
-          StrCat(place, ": unknown key '", key, "', expected one of ", Join({known.begin(), known.end()}, ", ")));
-    }
-  }
-}
 
 double Number(const Json& value, const std::string& place) {
   if (!value.is_number()) throw BadInput(StrCat(place, " is ", ShownJson(value), ", expected a number"));

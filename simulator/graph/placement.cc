@@ -129,6 +129,7 @@ OrderedPlacement ParseOrderedPlacement(std::string_view text, const std::string&
     const Json& format = RequiredMember(root, "format", source);
     if (format != kPlacementFormat)
       throw BadInput(StrCat(source, ": format is ", ShownJson(format), ", expected \"", kPlacementFormat, "\""));
+    CheckKeys(root, {"format", "found", "devices", "ops", "order"}, source);
     if (root.contains("devices")) CheckDeviceNames(root["devices"], cluster, source);
     placement = ReadByName(RequiredMember(root, "ops", source), graph, cluster, source);
     if (root.contains("order")) read.orders = ReadOrders(root["order"], graph, cluster, placement, source);

@@ -27,7 +27,8 @@ struct OrderedPlacement {
 };
 
 // Reads emplace.placement/1, or a bare array of device indices in op order. If the file names devices, they must be
-// those of the cluster. Throws BadInput as CheckPlacement and CheckOrders do, and for a file that is not of this form.
+// those of the cluster. Throws BadInput as CheckPlacement and CheckOrders do, and for a file that is not of this form
+// or has an unknown key.
 OrderedPlacement LoadOrderedPlacement(const std::filesystem::path& path, const OpGraph& graph, const Cluster& cluster);
 OrderedPlacement ParseOrderedPlacement(std::string_view json, const std::string& source, const OpGraph& graph,
                                        const Cluster& cluster);

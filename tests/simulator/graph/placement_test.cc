@@ -77,6 +77,9 @@ TEST(Placement, RefusesAndNamesTheOp) {
   EXPECT_THAT(PlacementError(head + R"("ops": []})"), HasSubstr("'ops' is not an object"));
   EXPECT_THAT(PlacementError(head + R"("devices": ["d:1", "d:0"], "ops": {}})"),
               HasSubstr("expected those of the cluster: [\"d:0\",\"d:1\"]"));
+  EXPECT_EQ(PlacementError(head + R"("found": {"episodes": 3}, "ops": {"a": 0, "b": 0, "c": 0}})"), "");
+  EXPECT_EQ(PlacementError(head + R"("ops": {"a": 0, "b": 0, "c": 0}, "orders": {"d:0": ["c", "b", "a"]}})"),
+            "p.json: unknown key 'orders', expected one of format, found, devices, ops, order");
   EXPECT_THAT(PlacementError(R"({"format": "emplace.placement/9", "ops": {}})"),
               HasSubstr("expected \"emplace.placement/1\""));
   EXPECT_THAT(PlacementError("5"), HasSubstr("expected 'emplace.placement/1' or an array"));
