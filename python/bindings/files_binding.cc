@@ -1,14 +1,29 @@
 // Writing files as the C++ programs do.
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/filesystem.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
 
 #include "common/file_io.h"
+#include "common/output_files.h"
 #include "python/bindings/bindings.h"
 
 namespace nb = nanobind;
 using namespace nb::literals;
 
 namespace emplace::python {
+namespace {
+
+using NamedFiles = std::vector<std::pair<std::string, std::filesystem::path>>;  // (argument, path) each
+
+std::vector<FileArgument> ToArguments(const NamedFiles& files) {
+  std::vector<FileArgument> arguments;
+  for (const auto& [argument, path] : files) arguments.push_back({argument, path});
+  return arguments;
+}
+
+}  // namespace
 
 void BindFiles(nb::module_& module) {
   module.def(
@@ -19,6 +34,14 @@ void BindFiles(nb::module_& module) {
         WriteFileAtomically(path, view);
       },
       "path"_a, "bytes"_a, "Writes a whole file or none: aside first, then renamed. Raises RunFailed where it cannot.");
+  module.def(
+      "check_output_files",
+      [](const NamedFiles& outputs, const NamedFiles& inputs) {
+        CheckOutputFiles(ToArguments(outputs), ToArguments(inputs));
+      },
+      "outputs"_a, "inputs"_a,
+      "Takes (argument, path) pairs. Raises BadInput if an output is an input or another output; empty paths are "
+      "none.");
 }
 
 }  // namespace emplace::python

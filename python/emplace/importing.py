@@ -4,7 +4,7 @@ import json
 import warnings
 
 import emplace
-from emplace._core import BadInput, Graph
+from emplace._core import BadInput, Graph, check_output_files
 from emplace.command_line import Parser, call_factory
 
 
@@ -55,6 +55,11 @@ def _dims(texts: list[str]) -> dict[str, int]:
     return dims
 
 
+def _check_files(options: argparse.Namespace) -> None:
+    read = options.input.rpartition(":")[0] if options.source == "torch" else options.input
+    check_output_files([("--out", options.out)], [("the input", read), ("--times", getattr(options, "times", ""))])
+
+
 def _load(options: argparse.Namespace) -> Graph:
     if options.source == "torch":
         model, args, kwargs = call_factory(options.input)
@@ -75,6 +80,7 @@ def _load(options: argparse.Namespace) -> Graph:
 def run(arguments: list[str]) -> None:
     """The command's work. Raises BadInput."""
     options = _parser().parse_args(arguments)
+    _check_files(options)
     try:
         with warnings.catch_warnings(record=True) as notes:
             warnings.simplefilter("always", UserWarning)

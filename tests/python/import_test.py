@@ -56,6 +56,18 @@ def test_an_error_is_one_line(folder, arguments, error):
     assert not (folder / "g.graph.json").exists()
 
 
+@pytest.mark.parametrize("arguments, file", [
+    (["torch", "model.py:make"], "model.py"),
+    (["pipedream", "graph.txt"], "graph.txt"),
+    (["trace", "w.json", "--times", "graph.txt"], "graph.txt"),
+])
+def test_what_is_read_is_not_written_over(folder, arguments, file):
+    before = (folder / file).read_text()
+    done = emplace_command("import", *arguments, "--out", f"./{file}", folder=folder)
+    assert done.returncode == 2 and done.stderr.startswith(f"emplace: --out is './{file}', which belongs to "), done.stderr
+    assert done.stderr.count("\n") == 1 and (folder / file).read_text() == before
+
+
 def test_help_names_the_sources():
     done = emplace_command("import", "--help")
     assert done.returncode == 0
