@@ -5,8 +5,11 @@
 namespace emplace {
 namespace {
 
-// About as long as putting a thread to sleep and waking it up takes.
-constexpr int kSpins = 2000;
+// First as long as another thread may need for its piece of work, while it runs on a core of its own. Then other
+// threads may have the core: where this one is in the way of the very thread that it waits for, spinning would be in
+// vain. In all about as long as putting a thread to sleep and waking it up takes.
+constexpr int kSpins = 100;
+constexpr int kYields = 200;
 
 // Returns once `value` is no longer `old`.
 template <typename T>
@@ -16,6 +19,10 @@ void WaitWhile(const std::atomic<T>& value, T old) {
 #if defined(__x86_64__)
     __builtin_ia32_pause();
 #endif
+  }
+  for (int yields = 0; yields < kYields; ++yields) {
+    if (value.load(std::memory_order_acquire) != old) return;
+    std::this_thread::yield();
   }
   value.wait(old, std::memory_order_acquire);
 }

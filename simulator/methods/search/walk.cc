@@ -8,11 +8,6 @@
 #include "common/error.h"
 
 namespace emplace {
-namespace {
-
-constexpr size_t kMostTrialsPerThread = 16;
-
-}  // namespace
 
 struct Walk::Worker {
   Worker(const SearchSpace& space, std::unique_ptr<MoveEvaluator> own) : evaluator(std::move(own)), generator(space) {}
@@ -27,9 +22,8 @@ Walk::Walk(const SearchSpace& space, SearchLimit& limit, ThreadTeam& team, uint6
     : limit_(limit),
       team_(team),
       rng_(Rng(seed).Fork("walk")),
-      // A single thread never evaluates a move in vain.
-      trials_(team.size() > 1 ? kMostTrialsPerThread * static_cast<size_t>(team.size()) : 1),
-      num_trials_(static_cast<size_t>(team.size())) {
+      lookahead_(static_cast<size_t>(team.size())),
+      trials_(lookahead_.most()) {
   for (int thread = 0; thread < team.size(); ++thread)
     workers_.push_back(std::make_unique<Worker>(space, make_evaluator()));
 }
@@ -64,7 +58,8 @@ void Walk::Run(const WalkStage& stage) {
   while (limit_.Progress() < stage.until) {
     // No further ahead than the stage goes.
     size_t count = 1;
-    while (count < num_trials_ && limit_.Progress(static_cast<int64_t>(count)) < stage.until) ++count;
+    const size_t ahead = lookahead_.count();
+    while (count < ahead && limit_.Progress(static_cast<int64_t>(count)) < stage.until) ++count;
     std::atomic<size_t> taken = count;  // The first trial that is taken.
     team_.ForEach(count, [&](size_t thread, size_t i) {
       if (i > taken) return;
@@ -77,9 +72,7 @@ void Walk::Run(const WalkStage& stage) {
     number_ += used;
     limit_.Count(static_cast<int64_t>(used));
     if (taken < count) Take(trials_[taken].move, *trials_[taken].score);
-    // Looking far ahead pays where moves are seldom taken.
-    num_trials_ = taken < count ? std::max(num_trials_ / 2, std::min(trials_.size(), workers_.size()))
-                                : std::min(num_trials_ * 2, trials_.size());
+    lookahead_.Observe(used, taken < count);
     report_();
   }
 }

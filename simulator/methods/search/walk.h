@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "simulator/methods/search/lookahead.h"
 #include "simulator/methods/search/move_evaluator.h"
 #include "simulator/methods/search/move_generator.h"
 #include "simulator/methods/search/search_limit.h"
@@ -68,8 +69,8 @@ class Walk {
   Placement best_;
   SearchScore best_score_;
   std::vector<std::unique_ptr<Worker>> workers_;  // One a thread.
-  std::vector<Trial> trials_;                     // [most] the moves that are evaluated now
-  size_t num_trials_;                             // Number of moves that are evaluated at a time.
+  Lookahead lookahead_;
+  std::vector<Trial> trials_;  // [lookahead_.most()] the moves that are evaluated now
   std::function<void()> report_ = [] {};
 };
 
