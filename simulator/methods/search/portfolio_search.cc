@@ -1,7 +1,10 @@
 #include "simulator/methods/search/portfolio_search.h"
 
 #include <algorithm>
+#include <atomic>
+#include <cstdint>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -26,6 +29,9 @@ constexpr double kMoveUsPerOp = 0.02;
 // of hundreds of units, walks of any heat from 0.2% to 2% of the makespan were as good as one another; with ten times
 // as many moves the hottest was 1% better.
 constexpr double kMovesToHeat = 13;
+// From the seed of one walk to that of the next: odd, so that all are different, and no seed that people choose is
+// near.
+constexpr uint64_t kSeedsApart = 0x9E3779B97F4A7C15;
 // Orders are searched for if ordering the portfolio and the result takes no more than this share of the search.
 constexpr double kMostShareToOrder = 0.25;
 // The progress from which on the walk without orders then ends, after a level, if a placement with an order is better
@@ -103,7 +109,7 @@ class PortfolioSearch {
   void Improve(const SearchSpace& space, const std::vector<PortfolioEntry>& portfolio) {
     const auto without_orders = [&] { return std::make_unique<TrialEvaluator>(task_); };
     if (!plan_.orders || !options_.orders || !OrdersPay(portfolio.size())) {
-      Keep({WalkFrom(space, portfolio.front(), 1, kMoveUsPerOp, without_orders), {}, ""});
+      Keep({WalkFrom(space, {portfolio.front(), 1, kMoveUsPerOp, without_orders}), {}, ""});
       return;
     }
     const ScheduleGraph graph(task_);
@@ -125,12 +131,12 @@ class PortfolioSearch {
                                              .makespan_us = (1 - kLeastGain) * found.score.makespan_us};
     };
     const double end = 1 - ShareToOrderResult();
-    const PortfolioEntry found = WalkFrom(space, portfolio.front(), end, kMoveUsPerOp, without_orders, orders_gain);
+    const PortfolioEntry found = WalkFrom(space, {portfolio.front(), end, kMoveUsPerOp, without_orders, orders_gain});
     Keep({found, {}, ""});
     Keep(least);
     PortfolioEntry last = found;
     if (limit_.Progress() < end) {
-      last = WalkFrom(space, least.entry, end, kRankUsPerOp, [&] { return std::make_unique<OrderEvaluator>(graph); });
+      last = WalkFrom(space, {least.entry, end, kRankUsPerOp, [&] { return std::make_unique<OrderEvaluator>(graph); }});
     }
     Keep(WithOrder(
         last, task_.HasMicrobatches() ? BestOrder(graph, last.placement) : OrderBy("rank", graph, last.placement)));
@@ -158,48 +164,106 @@ class PortfolioSearch {
   // The number of moves that a walk over this share of the search makes for each unit; a move takes us_per_op.
   double MovesPerUnit(double share, double us_per_op, double units) const {
     const double moves = options_.budget > 0 ? static_cast<double>(options_.budget)
-                                             : options_.seconds * 1e6 * team_.size() / (us_per_op * task_.sim.num_ops);
+                                             : options_.seconds * 1e6 / (us_per_op * task_.sim.num_ops);
     return share * moves / units;
   }
 
-  // The best placement of a walk from `start` that ends at this progress, or after a level where `stop`, if there is
-  // one, says so of the best placement by then. A move takes us_per_op for each op of the graph.
-  PortfolioEntry WalkFrom(const SearchSpace& space, const PortfolioEntry& start, double until, double us_per_op,
-                          const std::function<std::unique_ptr<MoveEvaluator>()>& make_evaluator,
-                          const std::function<bool(const PortfolioEntry&)>& stop = nullptr) {
-    const double begin = limit_.Progress();
-    if (begin >= until) return start;
-    Walk walk(space, limit_, team_, options_.seed, make_evaluator);
-    if (options_.progress) {
-      walk.ReportTo([&] {
-        const bool improved = walk.best_score() < score_;
-        options_.progress({limit_.seconds(), limit_.evaluations(), std::min(walk.best_score(), score_).makespan_us,
-                           improved ? plan_.found_by : result_.found_by});
-      });
-    }
-    const auto best = [&]() -> PortfolioEntry {
-      if (!(walk.best_score() < start.score)) return start;
-      return {plan_.found_by, walk.best(), walk.best_score()};
+  // What a walk begins with, and ends by.
+  struct WalkPlan {
+    const PortfolioEntry& start;
+    double until;      // Progress.
+    double us_per_op;  // Time that a move takes for each op of the graph.
+    std::function<std::unique_ptr<MoveEvaluator>()> make_evaluator;
+    // Whether to end after a level with this best placement by then; empty: never. Called by this thread alone.
+    std::function<bool(const PortfolioEntry&)> stop = nullptr;
+  };
+
+  // The best placement found from the plan's start. A search with a budget must not depend on the number of threads,
+  // so they share one walk. But moves are often taken, and those behind them are then evaluated in vain. In a given
+  // time walks of their own, of which the best one counts, come farther.
+  PortfolioEntry WalkFrom(const SearchSpace& space, const WalkPlan& plan) {
+    if (limit_.Progress() >= plan.until) return plan.start;
+    return options_.budget > 0 || team_.size() == 1 ? WalkTogether(space, plan) : WalkApart(space, plan);
+  }
+
+  PortfolioEntry WalkTogether(const SearchSpace& space, const WalkPlan& plan) {
+    Walk walk(space, limit_, team_, options_.seed, plan.make_evaluator);
+    if (options_.progress) walk.ReportTo([&] { Report(limit_.evaluations(), walk.best_score()); });
+    walk.Start(plan.start.placement);
+    RunPasses(walk, space, limit_, plan, [&] { return plan.stop && plan.stop(BestOf(walk, plan.start)); });
+    return BestOf(walk, plan.start);
+  }
+
+  PortfolioEntry WalkApart(const SearchSpace& space, const WalkPlan& plan) {
+    // What the others see of a walk; each on a cache line of its own.
+    struct alignas(64) Seen {
+      std::atomic<int64_t> evaluations = 0;
+      std::atomic<double> makespan_us = std::numeric_limits<double>::infinity();  // Of a placement that fits.
     };
-    walk.Start(start.placement);
+    std::vector<PortfolioEntry> found(static_cast<size_t>(team_.size()), plan.start);
+    std::vector<Seen> seen(found.size());
+    std::atomic<bool> stopped = false;
+    team_.ForEach(found.size(), [&](size_t /*thread*/, size_t i) {
+      SearchLimit limit = limit_;
+      if (limit.Progress() >= plan.until) return;
+      const int64_t before = limit.evaluations();
+      ThreadTeam alone(1);
+      Walk walk(space, limit, alone, options_.seed + i * kSeedsApart, plan.make_evaluator);
+      walk.ReportTo([&] {
+        seen[i].evaluations.store(limit.evaluations() - before, std::memory_order_relaxed);
+        if (walk.best_score().bytes_over == 0)
+          seen[i].makespan_us.store(walk.best_score().makespan_us, std::memory_order_relaxed);
+        if (i > 0 || !options_.progress) return;
+        int64_t evaluations = before;
+        SearchScore best = walk.best_score();
+        for (const Seen& other : seen) {
+          evaluations += other.evaluations.load(std::memory_order_relaxed);
+          best = std::min(best, SearchScore{.makespan_us = other.makespan_us.load(std::memory_order_relaxed)});
+        }
+        Report(evaluations, best);
+      });
+      walk.Start(plan.start.placement);
+      RunPasses(walk, space, limit, plan, [&] {
+        if (i == 0 && plan.stop && plan.stop(BestOf(walk, plan.start))) stopped = true;
+        return stopped.load();
+      });
+      found[i] = BestOf(walk, plan.start);
+      seen[i].evaluations = limit.evaluations() - before;
+    });
+    for (const Seen& walk : seen) limit_.Count(walk.evaluations);
+    return std::move(*std::ranges::min_element(found, {}, [](const PortfolioEntry& entry) { return entry.score; }));
+  }
+
+  PortfolioEntry BestOf(const Walk& walk, const PortfolioEntry& start) const {
+    if (!(walk.best_score() < start.score)) return start;
+    return {plan_.found_by, walk.best(), walk.best_score()};
+  }
+
+  void Report(int64_t evaluations, const SearchScore& best) const {
+    options_.progress({limit_.seconds(), evaluations, std::min(best, score_).makespan_us,
+                       best < score_ ? plan_.found_by : result_.found_by});
+  }
+
+  void RunPasses(Walk& walk, const SearchSpace& space, const SearchLimit& limit, const WalkPlan& plan,
+                 const std::function<bool()>& stop) const {
+    const double begin = limit.Progress();
     const auto units = static_cast<double>(space.levels()[0].movable.size());
     const bool few = HasFewUnits(space);
-    const double moves = MovesPerUnit(until - begin, us_per_op, units);
+    const double moves = MovesPerUnit(plan.until - begin, plan.us_per_op, units);
     for (size_t i = 0; i < plan_.passes.size(); ++i) {
       const PassPlan& pass = plan_.passes[i];
       const double hotter = few ? std::max(1.0, plan_.few_units.hot_by_units / units / pass.hot) : 1;
       const double heat = std::clamp(moves / kMovesToHeat, 1.0, pass.most_heat);
       const double done = static_cast<double>(i + 1) / static_cast<double>(plan_.passes.size());
-      RunPass(walk, space, limit_,
+      RunPass(walk, space, limit,
               {.finest = space.LevelWith(pass.most_groups),
                .mix = few ? plan_.few_units.mix : pass.mix,
                .hot = pass.hot * std::max(heat, hotter),
                .cold = pass.cold * hotter,
-               .until = begin + (until - begin) * done,
+               .until = begin + (plan.until - begin) * done,
                .only_levels_that_pay = pass.only_levels_that_pay,
-               .stop = [&] { return stop && stop(best()); }});
+               .stop = stop});
     }
-    return best();
   }
 
   const PlacementTask& task_;

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <limits>
 
 #include "common/error.h"
 #include "simulator/graph/placement.h"
@@ -136,6 +137,33 @@ TYPED_TEST(SearchMethod, KeepsWithinAnyBudgetAndIsLegal) {
       EXPECT_TRUE(result.evaluations <= budget || task.single_device < 0);
       ASSERT_TRUE(result.placement);
       EXPECT_NO_THROW(CheckPlacement(source.graph, source.cluster, *result.placement));
+    }
+  }
+}
+
+// In a given time, each thread makes a walk of its own.
+TYPED_TEST(SearchMethod, ReportsAndReturnsTheBestOfSeveralWalks) {
+  for (uint64_t seed = 0; seed < 5; ++seed) {
+    const PlacementTask task = Task(seed);
+    SearchProgress last;
+    last.best_us = std::numeric_limits<double>::infinity();
+    const auto progress = [&](const SearchProgress& now) {
+      EXPECT_GE(now.seconds, last.seconds);
+      EXPECT_GE(now.evaluations, last.evaluations);
+      EXPECT_LE(now.best_us, last.best_us);
+      last = now;
+    };
+    const MethodResult result =
+        TypeParam({.budget = 0, .seconds = 0.05, .seed = seed, .threads = 3, .progress = progress}).Place(task);
+    ASSERT_TRUE(result.placement);
+    EXPECT_GE(result.evaluations, last.evaluations);
+    const SearchScore score = PlacementScorer(task, result.orders).Score(*result.placement);
+    const MethodResult single = MakeMethod("single", {})->Place(task);
+    if (single.placement) {
+      EXPECT_LE(score, PlacementScorer(task).Score(*single.placement));
+    }
+    if (score.bytes_over == 0 && last.evaluations > 0) {
+      EXPECT_LE(score.makespan_us, last.best_us) << seed;
     }
   }
 }
