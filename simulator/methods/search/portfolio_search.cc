@@ -23,6 +23,8 @@ namespace {
 // Only the second one has been measured by itself.
 constexpr double kRankUsPerOp = 0.6;
 constexpr double kBestUsPerOp = 2.4;
+// About the time to make a search space.
+constexpr double kSpaceUsPerOp = 1.2;
 // About the time of a move without orders. With them a move takes at least kRankUsPerOp.
 constexpr double kMoveUsPerOp = 0.02;
 // The number of moves for each movable unit from which on more of them pay for a hotter walk. Up to it, and on graphs
@@ -61,7 +63,8 @@ class PortfolioSearch {
 
   MethodResult Run() {
     std::vector<PortfolioEntry> portfolio = MakePortfolio(task_, options_, limit_, team_);
-    if (!portfolio.empty()) {
+    if (!portfolio.empty()) Keep({portfolio.front(), {}, ""});
+    if (!portfolio.empty() && limit_.Progress() + Share(0, kSpaceUsPerOp) < 1) {
       const SearchSpace space(task_);
       if (HasFewUnits(space) && portfolio.front().score.bytes_over > 0) AddAnnealed(portfolio);
       Keep({portfolio.front(), {}, ""});
