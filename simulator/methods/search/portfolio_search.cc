@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cmath>
 #include <cstdint>
 #include <functional>
 #include <limits>
@@ -34,6 +35,8 @@ constexpr double kMovesToHeat = 13;
 // From the seed of one walk to that of the next: odd, so that all are different, and no seed that people choose is
 // near.
 constexpr uint64_t kSeedsApart = 0x9E3779B97F4A7C15;
+// To look at what all threads have found takes them time.
+constexpr int64_t kMovesToReport = 16;
 // Orders are searched for if ordering the portfolio and the result takes no more than this share of the search.
 constexpr double kMostShareToOrder = 0.25;
 // The progress from which on the walk without orders then ends, after a level, if a placement with an order is better
@@ -206,28 +209,31 @@ class PortfolioSearch {
     std::vector<PortfolioEntry> found(static_cast<size_t>(team_.size()), plan.start);
     std::vector<Seen> seen(found.size());
     std::atomic<bool> stopped = false;
-    team_.ForEach(found.size(), [&](size_t /*thread*/, size_t i) {
+    team_.ForEach(found.size(), [&](size_t thread, size_t i) {
+      const bool leads = thread == 0;  // The thread of the caller, who is told of progress and asked whether to stop.
       SearchLimit limit = limit_;
-      if (limit.Progress() >= plan.until) return;
+      if (stopped || limit.Progress() >= plan.until) return;
       const int64_t before = limit.evaluations();
       ThreadTeam alone(1);
       Walk walk(space, limit, alone, options_.seed + i * kSeedsApart, plan.make_evaluator);
+      int64_t reports = 0;
       walk.ReportTo([&] {
         seen[i].evaluations.store(limit.evaluations() - before, std::memory_order_relaxed);
         if (walk.best_score().bytes_over == 0)
           seen[i].makespan_us.store(walk.best_score().makespan_us, std::memory_order_relaxed);
-        if (i > 0 || !options_.progress) return;
+        if (!leads || !options_.progress || ++reports % kMovesToReport != 0) return;
         int64_t evaluations = before;
         SearchScore best = walk.best_score();
         for (const Seen& other : seen) {
           evaluations += other.evaluations.load(std::memory_order_relaxed);
-          best = std::min(best, SearchScore{.makespan_us = other.makespan_us.load(std::memory_order_relaxed)});
+          const double makespan_us = other.makespan_us.load(std::memory_order_relaxed);
+          if (std::isfinite(makespan_us)) best = std::min(best, SearchScore{.makespan_us = makespan_us});
         }
         Report(evaluations, best);
       });
       walk.Start(plan.start.placement);
       RunPasses(walk, space, limit, plan, [&] {
-        if (i == 0 && plan.stop && plan.stop(BestOf(walk, plan.start))) stopped = true;
+        if (leads && plan.stop && plan.stop(BestOf(walk, plan.start))) stopped = true;
         return stopped.load();
       });
       found[i] = BestOf(walk, plan.start);

@@ -144,7 +144,10 @@ TYPED_TEST(SearchMethod, KeepsWithinAnyBudgetAndIsLegal) {
 // In a given time, each thread makes a walk of its own.
 TYPED_TEST(SearchMethod, ReportsAndReturnsTheBestOfSeveralWalks) {
   for (uint64_t seed = 0; seed < 5; ++seed) {
-    const PlacementTask task = Task(seed);
+    Rng rng(seed);
+    // All placements fit: else one that lacks fewer bytes is better, whatever its makespan.
+    const RandomTaskSource source = RandomSource(rng, {.max_ops = 200, .memory_bytes = int64_t{1} << 50});
+    const PlacementTask task = PlacementTask::Make(source.graph, source.cluster, 20);
     SearchProgress last;
     last.best_us = std::numeric_limits<double>::infinity();
     const auto progress = [&](const SearchProgress& now) {
@@ -162,7 +165,7 @@ TYPED_TEST(SearchMethod, ReportsAndReturnsTheBestOfSeveralWalks) {
     if (single.placement) {
       EXPECT_LE(score, PlacementScorer(task).Score(*single.placement));
     }
-    if (score.bytes_over == 0 && last.evaluations > 0) {
+    if (last.evaluations > 0) {
       EXPECT_LE(score.makespan_us, last.best_us) << seed;
     }
   }
