@@ -25,14 +25,15 @@ constexpr Member kMembers[] = {{"m-etf", 4, 8, kAnySize},  {"data-parallel", 0.6
 // A method may take this share of the search's time, by the estimate above; the one below also of its budget.
 constexpr double kMostTimeShare = 0.5;
 // Graphs with so few placements are searched through. A run takes about as long for each op, and for the run itself.
-constexpr double kMostPlacements = 4096;
+constexpr double kMostSearchedThrough = 4096;
 constexpr double kRunUsPerOp = 0.1;
 constexpr double kRunUs = 1;
 
 std::optional<Member> SearchedThrough(const PlacementTask& task, const MethodOptions& options, int64_t evaluations) {
   const double placements = CountGroupPlacements(task);
   const double seconds = 1e-6 * placements * (kRunUs + kRunUsPerOp * task.sim.num_ops);
-  if (placements > std::min(kMostPlacements, kMostTimeShare * static_cast<double>(evaluations))) return std::nullopt;
+  if (placements > std::min(kMostSearchedThrough, kMostTimeShare * static_cast<double>(evaluations)))
+    return std::nullopt;
   if (options.seconds > 0 && seconds > kMostTimeShare * options.seconds) return std::nullopt;
   return Member{"optimal", 0, static_cast<int64_t>(placements), kAnySize};
 }
