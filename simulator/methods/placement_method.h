@@ -50,8 +50,8 @@ struct MethodOptions {
   std::function<std::unique_ptr<Proposer>(uint64_t)> make_proposer = {};
   bool orders = true;                         // For `auto`: whether the result may have an order.
   Objective objective = Objective::kLatency;  // For `dp`; all others minimize the latency.
-  int threads = 1;                            // For `auto` and `multilevel`; with a budget, results do not depend on it.
-  const std::atomic<bool>* stop = nullptr;    // Ends a search, with the best result so far, when it gets true.
+  int threads = 1;                          // For `auto` and `multilevel`; with a budget, results do not depend on it.
+  const std::atomic<bool>* stop = nullptr;  // Ends a search, with the best result so far, when it gets true.
   std::function<void(const SearchProgress&)> progress = nullptr;  // Called by `auto` and `multilevel` now and then.
 };
 
