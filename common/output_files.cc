@@ -1,7 +1,11 @@
 #include "common/output_files.h"
 
-#include <span>
+#include <sys/stat.h>
+
+#include <map>
 #include <system_error>
+#include <utility>
+#include <variant>
 
 #include "common/error.h"
 #include "common/file_io.h"
@@ -23,26 +27,31 @@ fs::path Resolved(const fs::path& path) {
   return error ? absolute.lexically_normal() : resolved;
 }
 
-bool IsSameFile(const fs::path& a, const fs::path& b) {
-  std::error_code error;  // Where one of them does not exist.
-  return fs::equivalent(a, b, error) || Resolved(a) == Resolved(b);
-}
+// What a file is under whatever name: its inode, which hard links share, or where there is no file yet the resolved
+// path.
+using Inode = std::pair<dev_t, ino_t>;
+using Identity = std::variant<Inode, fs::path>;
 
-void CheckIsNoneOf(const FileArgument& output, std::span<const FileArgument> others) {
-  for (const FileArgument& other : others) {
-    if (other.path.empty() || !IsSameFile(output.path, other.path)) continue;
-    throw BadInput(StrCat(output.argument, " is '", output.path.string(), "', which belongs to ", other.argument,
-                          ", expected another file"));
-  }
+Identity IdentityOf(const fs::path& path) {
+  struct stat found = {};
+  if (::stat(path.c_str(), &found) == 0) return Inode{found.st_dev, found.st_ino};
+  return Resolved(path);
 }
 
 }  // namespace
 
 void CheckOutputFiles(const std::vector<FileArgument>& outputs, const std::vector<FileArgument>& inputs) {
-  for (size_t i = 0; i < outputs.size(); ++i) {
-    if (outputs[i].path.empty() || IsDeviceOrPipe(outputs[i].path)) continue;
-    CheckIsNoneOf(outputs[i], inputs);
-    CheckIsNoneOf(outputs[i], std::span(outputs).first(i));
+  // By identity, since a command may have thousands of files.
+  std::map<Identity, std::string> argument_of;
+  for (const FileArgument& input : inputs) {
+    if (!input.path.empty()) argument_of.emplace(IdentityOf(input.path), input.argument);
+  }
+  for (const FileArgument& output : outputs) {
+    if (output.path.empty() || IsDeviceOrPipe(output.path)) continue;
+    const auto [other, is_new] = argument_of.emplace(IdentityOf(output.path), output.argument);
+    if (is_new) continue;
+    throw BadInput(StrCat(output.argument, " is '", output.path.string(), "', which belongs to ", other->second,
+                          ", expected another file"));
   }
 }
 
