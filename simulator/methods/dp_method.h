@@ -1,6 +1,5 @@
 // `dp`: the contiguous division with the least load of the busiest device, by dynamic programming (Tarnawski et al.,
-// NeurIPS 2020; contiguous_split.h), over the units of the graph, over its stages, and over the ops
-// of small graphs.
+// NeurIPS 2020; contiguous_split.h), over the units of the graph, over its stages, and over the ops of small graphs.
 //
 // For Objective::kThroughput it returns the division with the least such load that fits the memory; for
 // Objective::kLatency the one with the shortest makespan, of the best divisions on one device, on two, and so on.

@@ -66,12 +66,9 @@ class PortfolioSearch {
 
   MethodResult Run() {
     std::vector<PortfolioEntry> portfolio = MakePortfolio(task_, options_, limit_, team_);
-    if (!portfolio.empty()) Keep({portfolio.front(), {}, ""});
-    if (!portfolio.empty() && limit_.Progress() + Share(0, kSpaceUsPerOp) < 1) {
-      const SearchSpace space(task_);
-      if (HasFewUnits(space) && portfolio.front().score.bytes_over > 0) AddAnnealed(portfolio);
+    if (!portfolio.empty()) {
       Keep({portfolio.front(), {}, ""});
-      if (space.any() && limit_.Progress() < 1) Improve(space, portfolio);
+      if (limit_.Progress() + Share(0, kSpaceUsPerOp) < 1) Search(portfolio);
     }
     result_.evaluations = limit_.evaluations();
     return std::move(result_);
@@ -80,6 +77,12 @@ class PortfolioSearch {
  private:
   bool HasFewUnits(const SearchSpace& space) const {
     return std::ssize(space.levels()[0].movable) <= plan_.few_units.most_units;
+  }
+
+  void Search(std::vector<PortfolioEntry>& portfolio) {
+    const SearchSpace space(task_);
+    if (HasFewUnits(space) && portfolio.front().score.bytes_over > 0) AddAnnealed(portfolio);
+    if (space.any() && limit_.Progress() < 1) Improve(space, portfolio);
   }
 
   // For when nothing fits the memory. A walk only lowers the bytes that are missing, and may end where no move does;
@@ -101,6 +104,7 @@ class PortfolioSearch {
     const SearchScore score = PlacementScorer(task_).Score(*result.placement);
     if (!(score < portfolio.front().score)) return;
     portfolio.insert(portfolio.begin(), PortfolioEntry{"annealing", std::move(*result.placement), score});
+    Keep({portfolio.front(), {}, ""});
   }
 
   void Keep(const OrderedEntry& found) {
