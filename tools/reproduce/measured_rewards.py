@@ -2,12 +2,13 @@
 """Whether measuring helps: step times on this computer's two cores, of policies that were trained on with measured rewards and
 without them, and of searches with measured costs and with those of the roofline model.
 
-Trains configs/ptb_hardware.yaml for each seed with simulated rewards, and from there twice: with an actor that measures, and with
-one that simulates. Test graphs, which no training has seen, are then placed by each policy and by `auto`,
-and all placements of a graph run in turns. Writes measured_rewards/results.json and measured_rewards.md. Finished trainings are
-kept, and a run that was stopped goes on where it was. Times need a quiet machine.
+Trains on the workload of configs/ptb_hardware.yaml for each seed with simulated rewards, and from there three times: with an actor
+that measures, with one that simulates, and with one that simulates graphs with measured costs. Test graphs, which no training has
+seen, are then placed by each policy and by `auto`, and all placements of a graph run in turns. Writes measured_rewards/results.json
+and measured_rewards.md. Finished trainings are kept, and a run that was stopped goes on where it was. Times need a quiet machine.
 """
 import argparse
+import dataclasses
 import json
 import math
 import os
@@ -18,19 +19,35 @@ import tempfile
 from networks import ROOT, call, graph_name, write_aside_and_rename
 from reality import profile
 from results import command_line, mean_interval, save_json
-from training import add_arguments, at_least_one, overrides_of, run_script, train
+from training import add_arguments, at_least_one, on_graphs, overrides_of, run_script, train
 
 CONFIG = ROOT / "configs/ptb_hardware.yaml"
-# The numbers of actors that simulate and that measure, of what follows the first training. Beside an actor that simulates, a
-# thousand times as fast, measured episodes would hardly count.
-MEASURED, SIMULATED = "trained on, with measured rewards", "trained on, with simulated rewards"
-ARMS = {MEASURED: (0, 1), SIMULATED: (1, 0)}
-FIRST = "before that"
+DEVICES = ROOT / "configs/clusters/cpux2.yaml"
 TRAIN = 4  # Training graphs.
-# A trained policy goes on with the entropy that it ended with.
-GOING_ON = {"training.entropy_start": 0.07, "training.entropy_end": 0.07}
+# A policy that decides all groups at once is rewarded once an episode. Placeto needs a measurement after each decision, so its
+# episodes would take some sixteen times as long.
+ONE_SHOT = {"policy.kind": "sgdp", "policy.output_scale": 1, "policy.graph_norm": True, "environment.episodes_per_start": 16,
+            "training.objective": "ppo", "training.baseline": "batch", "training.epochs": 4, "training.imitated_episodes": 0}
+# A trained policy begins to draw other placements again.
+GOING_ON = {"training.episodes_per_update": 32, "training.entropy_start": 0.2, "training.entropy_end": 0.02,
+            "training.learning_rate": 5e-4, "training.learning_rate_end": 1e-4, "training.learning_rate_decay_updates": 300}
 # Many episodes of few steps each: an update takes the mean of noise as well. Nothing else needs the time between windows.
 MEASURING = {"hardware.steps": 2, "hardware.share": 1}
+FIRST = "before that"
+
+
+@dataclasses.dataclass(frozen=True)
+class Arm:
+    """How the first training goes on."""
+    row: str
+    folder: str
+    actors: int    # Those that simulate. They make some hundred times as many episodes as one that measures.
+    hardware: int  # Those that measure.
+    profiled: bool = False
+
+
+ARMS = [Arm("trained on, with measured rewards", "measured", 0, 1), Arm("trained on, with simulated rewards", "simulated", 1, 0),
+        Arm("trained on, with simulated rewards of measured costs", "profiled", 1, 0, profiled=True)]
 ROOFLINE, PROFILED = "auto, roofline costs", "auto, measured costs"
 
 
@@ -46,11 +63,25 @@ def parse_arguments():
     return parser.parse_args()
 
 
+def profiled_workload(first, arguments):
+    """Overrides for the training graphs of a run with measured costs, on the measured machine. Both are measured once and kept."""
+    graphs, devices = [], None
+    for name in json.loads((first / "graphs/split.json").read_text())["train"]:
+        folder = arguments.runs / "profiled" / graph_name(pathlib.Path(name))
+        graph, machine = folder / "measured.graph.json", folder / "measured.yaml"
+        if not graph.exists():
+            folder.mkdir(parents=True, exist_ok=True)
+            profile(folder, first / "graphs" / name, DEVICES, arguments.programs)
+        graphs.append(graph)
+        devices = devices or machine
+    return {**on_graphs(graphs), "workload.devices": devices}
+
+
 def train_each(arguments):
     """{row: {seed: result of its training}}"""
-    settings = {"workload.train": TRAIN, "workload.count": TRAIN + arguments.graphs, "training.iterations": 1000000,
-                **overrides_of(arguments.settings)}
-    runs = {row: {} for row in (FIRST, *ARMS)}
+    settings = {"training.iterations": 1000000, **ONE_SHOT, **overrides_of(arguments.settings)}
+    family = {"workload.train": TRAIN, "workload.count": TRAIN + arguments.graphs}
+    runs = {row: {} for row in (FIRST, *(arm.row for arm in ARMS))}
 
     def run(row, seed, folder, overrides, actors, hardware):
         runs[row][seed] = train(arguments.runs / f"seed{seed}" / folder, CONFIG, {**settings, **overrides}, seed, actors, hardware,
@@ -58,12 +89,15 @@ def train_each(arguments):
         print(f"seed {seed}, {row}: {runs[row][seed]['updates']} updates", flush=True)
 
     for seed in arguments.seeds:
-        run(FIRST, seed, "first", {"training.max_minutes": arguments.first_minutes}, 1, 0)
-    for row, (actors, hardware) in ARMS.items():
+        run(FIRST, seed, "first", {**family, "training.max_minutes": arguments.first_minutes}, 1, 0)
+    # The graphs are the same for all seeds.
+    profiled = profiled_workload(runs[FIRST][arguments.seeds[0]]["run_dir"], arguments)
+    for arm in ARMS:
         for seed in arguments.seeds:
-            run(row, seed, "measured" if hardware else "simulated",
-                {**GOING_ON, **(MEASURING if hardware else {}), "policy.initial": runs[FIRST][seed]["run_dir"] / "policy.safetensors",
-                 "training.max_minutes": arguments.minutes}, actors, hardware)
+            overrides = {**(profiled if arm.profiled else family), **GOING_ON, **(MEASURING if arm.hardware else {}),
+                         "policy.initial": runs[FIRST][seed]["run_dir"] / "policy.safetensors",
+                         "training.max_minutes": arguments.minutes}
+            run(arm.row, seed, arm.folder, overrides, arm.actors, arm.hardware)
     return runs
 
 
@@ -72,25 +106,27 @@ def last_policy(result):
     return max((result["run_dir"] / "checkpoints").glob("update_*")) / "policy.safetensors"
 
 
-def placements_of(graph, devices, runs, arguments, folder):
-    """{(row, seed): placement file}; the searches have no seed."""
-    _, measured, profiled = profile(folder, graph, devices, arguments.programs)
+def placements_of(graph, runs, arguments, folder):
+    """{(row, seed): placement file}; the searches have no seed. A policy sees costs as its training did."""
+    _, measured, profiled = profile(folder, graph, DEVICES, arguments.programs)
+    with_measured_costs = {arm.row for arm in ARMS if arm.profiled}
     files = {}
 
     def place(row, seed, on, machine, *words):
         files[row, seed] = folder / f"placement{len(files)}.json"
         call([arguments.programs / "emplace", "place", "--graph", on, "--devices", machine, "--out", files[row, seed], *words])
 
-    place(ROOFLINE, None, graph, devices)
+    place(ROOFLINE, None, graph, DEVICES)
     place(PROFILED, None, measured, profiled)
     for row, by_seed in runs.items():
         for seed, result in by_seed.items():
             policy = result["run_dir"] / "policy.safetensors" if row == FIRST else last_policy(result)
-            place(row, seed, graph, devices, "--method", "policy", "--policy", policy)
+            on, machine = (measured, profiled) if row in with_measured_costs else (graph, DEVICES)
+            place(row, seed, on, machine, "--method", "policy", "--policy", policy)
     return files
 
 
-def measure(graph, devices, files, arguments, folder):
+def measure(graph, files, arguments, folder):
     """{(row, seed): step time over that of one core}: the median of rounds, in each of which one core has a turn too."""
     alone = folder / "alone.json"
     alone.write_text(json.dumps([0] * len(json.loads(graph.read_text())["ops"])))
@@ -98,7 +134,7 @@ def measure(graph, devices, files, arguments, folder):
     for _ in range(arguments.rounds):
         times = {}
         for key, path in {None: alone, **files}.items():
-            times[key] = json.loads(call([arguments.programs / "emplace-hardware", "run", "--graph", graph, "--devices", devices,
+            times[key] = json.loads(call([arguments.programs / "emplace-hardware", "run", "--graph", graph, "--devices", DEVICES,
                                           "--placement", path, "--steps", arguments.steps, "--json"]))["measured_us"]
         for key in files:
             ratios[key].append(times[key] / times[None])
@@ -110,15 +146,14 @@ def main():
     runs = train_each(arguments)
     first = runs[FIRST][arguments.seeds[0]]["run_dir"]
     split = json.loads((first / "graphs/split.json").read_text())
-    devices = ROOT / "configs/clusters/cpux2.yaml"
     load = [os.getloadavg()[0]]
     ratios = {}
     with tempfile.TemporaryDirectory(prefix="emplace_measured_") as scratch:
         for name in split["test"]:
             graph, folder = first / "graphs" / name, pathlib.Path(scratch) / graph_name(pathlib.Path(name))
             folder.mkdir()
-            files = placements_of(graph, devices, runs, arguments, folder)
-            for key, ratio in measure(graph, devices, files, arguments, folder).items():
+            files = placements_of(graph, runs, arguments, folder)
+            for key, ratio in measure(graph, files, arguments, folder).items():
                 ratios.setdefault(key, {})[graph_name(graph)] = ratio
             print(f"{graph_name(graph)} measured", flush=True)
     load.append(os.getloadavg()[0])
