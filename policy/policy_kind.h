@@ -69,6 +69,9 @@ class PolicyKind {
   virtual RewardTime reward_time() const = 0;
   // The most choices that a decision is between.
   virtual int32_t MostChoices(int32_t num_devices) const { return num_devices; }
+  // Whether a greedy placement is made by balanced_choice.h. If so, decision i of an episode's only block is the device
+  // of group i.
+  virtual bool Balances(const PolicyShape& /*shape*/) const { return false; }
   // Why the episode's start and decisions are none of this task, from the network as they are; nullopt: they are legal.
   // As it is here, decision t is the device of group t: one that the group may use.
   virtual std::optional<std::string> CheckDecisions(const PlacementTask& task, const Trajectory& trajectory) const;

@@ -8,6 +8,8 @@
 
 #include "common/error.h"
 #include "common/strings.h"
+#include "policy/balanced_choice.h"
+#include "policy/policy_kinds.h"
 #include "policy/sample_choice.h"
 #include "simulator/engine/simulator.h"
 #include "simulator/environment/start_placement.h"
@@ -27,6 +29,7 @@ class Search {
         task_(task),
         options_(options),
         root_(PlacerRng(task, options)),
+        balances_(FindPolicyKind(player.shape().kind).Balances(player.shape())),
         simulator_(task.sim),
         op_placement_(static_cast<size_t>(task.sim.num_ops)),
         peak_bytes_(static_cast<size_t>(task.sim.num_devices)) {}
@@ -42,6 +45,7 @@ class Search {
       episodes.push_back(player_.Begin(*view_, start));
     }
 
+    BalancedChoice balanced(static_cast<size_t>(task_.sim.num_devices));
     // No reward is needed on the way, so nothing is simulated before the end.
     Decisions decisions;
     std::vector<uint8_t> choices;
@@ -58,9 +62,13 @@ class Search {
       if (wave.empty()) break;
       player_.Next(wave, decisions);
       choices.clear();
+      const auto greedy = [&](std::span<const float> row) {
+        // The greedy episode is the first of the wave, so the choices so far are its own.
+        return balances_ ? balanced.Next(row, task_.groups.cost_us[choices.size()]) : GreedyChoice(row);
+      };
       ForEachDecision(decisions, [&](size_t i, std::span<const float> row) {
-        const bool greedy = begin + static_cast<int64_t>(running[i]) == 0;
-        choices.push_back(static_cast<uint8_t>(greedy ? GreedyChoice(row) : SampleChoice(row, rngs[running[i]]).index));
+        const bool first = begin + static_cast<int64_t>(running[i]) == 0;
+        choices.push_back(static_cast<uint8_t>(first ? greedy(row) : SampleChoice(row, rngs[running[i]]).index));
       });
       player_.Apply(wave, choices);
     }
@@ -88,6 +96,7 @@ class Search {
   const PlacementTask& task_;
   const PlacerOptions& options_;
   const Rng root_;
+  const bool balances_;
   Simulator simulator_;
   std::vector<DeviceIndex> op_placement_;  // [num_ops] scratch
   std::vector<int64_t> peak_bytes_;        // [D] scratch

@@ -18,6 +18,7 @@ struct SgdpConfig {
   int64_t segment = 128;
   bool superposition = true;
   bool graph_norm = false;
+  bool balanced = true;
   double output_scale = 0.1;
 };
 
@@ -44,6 +45,12 @@ FieldTable<SgdpConfig> SgdpFields() {
           "Whether each feature of a group is counted from its mean over the graph, in standard deviations, and the "
           "output layer reads how a group differs from that graph's mean. Without it, an untrained policy hardly tells "
           "groups apart.");
+  t.Field("balanced", &C::balanced)
+      .Help(
+          "Whether a greedy placement, where several devices are about as likely as the best, gives each its share of "
+          "the work. Without it, each group goes to its most likely device, and so all groups that look alike go to "
+          "the "
+          "same one.");
   AddOutputScale(t);
   return t;
 }
@@ -62,7 +69,8 @@ class Sgdp final : public FieldsKind<SgdpConfig> {
             {"segment", 1, 4096},
             {"superposition", 0, 1},
             // Without it a file is from before there was the choice.
-            {"graph_norm", 0, 1, /*if_absent=*/0}};
+            {"graph_norm", 0, 1, /*if_absent=*/0},
+            {"balanced", 0, 1, /*if_absent=*/0}};
   }
 
   PolicyShape Shape(const PolicyConfig& config, int32_t num_devices) const override {
@@ -78,8 +86,11 @@ class Sgdp final : public FieldsKind<SgdpConfig> {
                       {"heads", own.heads},
                       {"segment", own.segment},
                       {"superposition", own.superposition ? 1 : 0},
-                      {"graph_norm", own.graph_norm ? 1 : 0}}};
+                      {"graph_norm", own.graph_norm ? 1 : 0},
+                      {"balanced", own.balanced ? 1 : 0}}};
   }
+
+  bool Balances(const PolicyShape& shape) const override { return SgdpShape::Of(shape).balanced; }
 
   std::vector<ParameterSpec> Parameters(const PolicyShape& shape) const override {
     return SgdpParameters(SgdpShape::Of(shape));
@@ -107,7 +118,8 @@ SgdpShape SgdpShape::Of(const PolicyShape& shape) {
           .heads = size("heads"),
           .segment = size("segment"),
           .superposition = size("superposition") != 0,
-          .graph_norm = size("graph_norm") != 0};
+          .graph_norm = size("graph_norm") != 0,
+          .balanced = size("balanced") != 0};
 }
 
 std::vector<ParameterSpec> SgdpParameters(const SgdpShape& shape) {

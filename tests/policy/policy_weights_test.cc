@@ -80,6 +80,7 @@ TEST(PolicyWeights, AnOlderFileMeansWhatItMeant) {
   ExpectOlderFileMeans(SomePolicy(), "link_time", 0);
   Rng rng(4);
   ExpectOlderFileMeans(RandomSgdp(/*num_devices=*/3, rng), "graph_norm", 0);
+  ExpectOlderFileMeans(RandomSgdp(/*num_devices=*/3, rng), "balanced", 0);
 }
 
 TEST(PolicyWeights, AFileWithoutAKindIsPlaceto) {

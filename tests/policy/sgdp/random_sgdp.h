@@ -20,6 +20,7 @@ inline PolicyWeights RandomSgdp(int32_t num_devices, Rng& rng) {
                                     {"segment", size(1, 6)},
                                     {"superposition", rng.Uniform() < 0.5},
                                     {"graph_norm", rng.Uniform() < 0.5},
+                                    {"balanced", rng.Uniform() < 0.5},
                                     {"output_scale", 1.0}}};
   PolicyWeights weights;
   weights.shape = SgdpKind().Shape(config, num_devices);

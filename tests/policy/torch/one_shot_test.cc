@@ -5,6 +5,9 @@
 #include <cmath>
 #include <vector>
 
+#include "policy/balanced_choice.h"
+#include "policy/placer/policy_placer.h"
+#include "policy/sample_choice.h"
 #include "policy/sgdp/sgdp_network.h"
 #include "tests/policy/sgdp/random_sgdp.h"
 #include "tests/policy/torch/gradient_check.h"
@@ -100,6 +103,31 @@ TEST(OneShot, NewWeightsGiveNewLogits) {
   for (float& value : setting.weights.values) value += 0.1F;
   player->SetWeights(setting.weights);
   EXPECT_NE(LogitsOf(*player, *view), before);
+}
+
+TEST(OneShot, AGreedyPlacementIsBalancedIfThePolicySaysSo) {
+  int differ = 0;
+  for (uint64_t seed = 20; seed < 40; ++seed) {
+    Setting setting(seed);
+    const PlacementTask& task = setting.tasks[0];
+    std::vector<std::vector<uint8_t>> placements;
+    for (const bool balanced : {false, true}) {
+      setting.weights.shape.sizes["balanced"] = balanced ? 1 : 0;
+      const std::unique_ptr<Player> player = setting.MakePlayer();
+      std::vector<uint8_t> expected;
+      BalancedChoice choice(3);
+      const std::vector<float> logits = LogitsOf(*player, *player->View(task));
+      for (size_t g = 0; g < logits.size() / 3; ++g) {
+        const std::span<const float> row = std::span(logits).subspan(3 * g, 3);
+        expected.push_back(
+            static_cast<uint8_t>(balanced ? choice.Next(row, task.groups.cost_us[g]) : GreedyChoice(row)));
+      }
+      placements.push_back(PlaceWithPolicy(*player, task, {.samples = 0}).groups);
+      ASSERT_EQ(placements.back(), expected) << "seed " << seed;
+    }
+    differ += placements[0] != placements[1] ? 1 : 0;
+  }
+  EXPECT_GT(differ, 5);
 }
 
 // The graphs fit into one segment each: from the segment before no gradient would come back.

@@ -1,0 +1,37 @@
+#include "policy/balanced_choice.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "common/error.h"
+#include "policy/sample_choice.h"
+
+namespace emplace {
+namespace {
+
+// A device counts as about as likely as the best with this share of its probability. With 0.1 to 0.5 the placements of
+// validation graphs were as good as one another (configs/sgdp_gnmt.yaml), with 0.9 a fifth slower.
+constexpr double kLeastShare = 0.25;
+
+}  // namespace
+
+size_t BalancedChoice::Next(std::span<const float> logits, double work) {
+  EMPLACE_CHECK(logits.size() == owed_.size());
+  const auto largest = static_cast<double>(logits[GreedyChoice(logits)]);
+  double sum = 0;
+  for (size_t d = 0; d < logits.size(); ++d) {
+    const double weight = std::exp(static_cast<double>(logits[d]) - largest);  // -infinity becomes 0.
+    probabilities_[d] = weight < kLeastShare ? 0 : weight;
+    sum += probabilities_[d];
+  }
+  size_t chosen = logits.size();
+  for (size_t d = 0; d < logits.size(); ++d) {
+    if (probabilities_[d] == 0) continue;
+    owed_[d] += work * probabilities_[d] / sum;
+    if (chosen == logits.size() || owed_[d] > owed_[chosen]) chosen = d;
+  }
+  owed_[chosen] -= work;
+  return chosen;
+}
+
+}  // namespace emplace
