@@ -14,6 +14,7 @@ import json
 import math
 import pathlib
 import statistics
+import sys
 
 from networks import ROOT, call, cluster_file, write_aside_and_rename
 from results import command_line, evaluate, found_row, load_all, made_by, renamed, samples_to_near, save_json, time_of
@@ -30,6 +31,9 @@ ALONE, BATCH, TUNED, ZERO = "SGDP alone", "SGDP batch", "SGDP fine-tuned", "SGDP
 HIERARCHICAL = "hierarchical"
 TRAINED = [HIERARCHICAL, ALONE, BATCH, TUNED]
 COLUMNS = ["single", *BASELINES, *SEARCHES, *TRAINED, ZERO]
+# Columns that are made together, by a short name. Searches simulate as many placements as training alone.
+MADE_TOGETHER = {"baselines": ["single", *BASELINES], "hierarchical": [HIERARCHICAL], "alone": [*SEARCHES, ALONE], "batch": [BATCH],
+                 "others": [TUNED, ZERO]}
 # What the paper says of its table: SGDP alone is faster than the human expert and than the hierarchical placer by so much, and
 # converges so many times as fast as that.
 PUBLISHED = {"expert": 0.20, HIERARCHICAL: 0.18, "convergence": 15}
@@ -44,6 +48,9 @@ def parse_arguments():
                         help="number of updates of a training on several graphs (300)")
     parser.add_argument("--tuning-updates", type=at_least_one, default=50, metavar="N", help="number of updates of fine-tuning (50)")
     parser.add_argument("--groups", type=at_least_one, default=64, metavar="N", help="number of groups of a graph (64)")
+    parser.add_argument("--columns", nargs="+", choices=MADE_TOGETHER, default=list(MADE_TOGETHER),
+                        help="columns to make, 'others' for those of policies that are first trained on other workloads (default: "
+                             "all); the rest of a row stays as it is, and has to be there")
     add_arguments(parser)
     arguments = parser.parse_args()
     for name in arguments.workloads:
@@ -95,43 +102,62 @@ def first_tasks(files, seed, arguments):
     """{(what, workload or number of devices): task} of all trainings that start from nothing."""
     tasks = {}
     for name in arguments.workloads:
-        for kind, method in (("sgdp", ALONE), ("hierarchical", HIERARCHICAL)):
+        for kind, column, method in (("sgdp", "alone", ALONE), ("hierarchical", "hierarchical", HIERARCHICAL)):
+            if column not in arguments.columns:
+                continue
             tasks[method, name] = training_on(f"{name}_{kind}", kind, [files[name]], WORKLOADS[name], arguments.updates, seed,
                                               arguments)
     for devices in sorted({WORKLOADS[name] for name in arguments.workloads}):
-        tasks[BATCH, devices] = training_on(f"batch_{devices}", "sgdp", together(devices, files), devices,
-                                            arguments.batch_updates, seed, arguments)
-        tasks[ZERO, devices] = training_on(f"others_{devices}", "sgdp", smaller_of_others(devices, files), devices,
-                                           arguments.batch_updates, seed, arguments)
+        for column, method, graphs in (("batch", BATCH, together), ("others", ZERO, smaller_of_others)):
+            if column in arguments.columns:
+                tasks[method, devices] = training_on(f"{column}_{devices}", "sgdp", graphs(devices, files), devices,
+                                                     arguments.batch_updates, seed, arguments)
     return tasks
 
 
 def tuning_tasks(files, seed, pretrained, arguments):
-    """{workload: task}; pretrained: {number of devices: result of the training on others}."""
+    """{workload: task}; pretrained: {number of devices: result of the training on others}, empty if that column is not made."""
     return {name: training_on(f"{name}_tuned", "sgdp", [files[name]], WORKLOADS[name], arguments.tuning_updates, seed, arguments,
                               **{"policy.initial": pretrained[WORKLOADS[name]]["run_dir"] / "policy.safetensors",
                                  "training.entropy_start": 0.15})
-            for name in arguments.workloads}
+            for name in arguments.workloads if pretrained}
 
 
-def measure(name, graph, results, arguments):
-    """The document of a row. results: {seed: {method: result of the training that counts for it}}."""
+def earlier_row(path, arguments):
+    """What stays of a row: {"results", "samples_to_near", "command"}. Fails where it lacks columns that are not made now."""
+    made = {method for column in arguments.columns for method in MADE_TOGETHER[column]}
+    document = json.loads(path.read_text()) if path.exists() else {"results": [], "samples_to_near": {}, "command": None}
+    results = [row for row in document["results"] if row["method"] not in made]
+    missing = {*COLUMNS} - made - {row["method"] for row in results}
+    if missing:
+        sys.exit(f"{path}: without the columns {', '.join(sorted(missing))}, expected a row of an earlier call, or no --columns")
+    return {"results": results, "samples_to_near": document["samples_to_near"], "command": document["command"] if results else None}
+
+
+def measure(name, graph, results, earlier, arguments):
+    """The document of a row. results: {seed: {method: result of the training that counts for it}}; earlier: of earlier_row."""
     machine = cluster_file(None, "k80", WORKLOADS[name])
     groups = {"max_groups": arguments.groups}
-    placed = evaluate(arguments, [graph], machine, ["single", *BASELINES], arguments.seeds, **groups)
-    rows = list(placed["results"])
-    samples = {HIERARCHICAL: {}, ALONE: {}}
+    rows, samples = list(earlier["results"]), {**earlier["samples_to_near"]}
+    if "baselines" in arguments.columns:
+        rows = evaluate(arguments, [graph], machine, ["single", *BASELINES], arguments.seeds, **groups)["results"] + rows
+    of_graph = rows[0]
     for seed, runs in results.items():
-        found = {method: found_row(arguments, method, seed, rows[0], machine, runs[method]) for method in TRAINED}
+        found = {method: found_row(arguments, method, seed, of_graph, machine, run) for method, run in runs.items() if method in TRAINED}
         rows += found.values()
-        for method, counts in samples.items():
-            counts[str(seed)] = samples_to_near(runs[method]["improvements"].get(rows[0]["graph"]))
-        # Searches may simulate as many placements as training on the graph alone.
-        rows += evaluate(arguments, [graph], machine, SEARCHES, [seed], budget=found[ALONE]["evaluations"], **groups)["results"]
-        rows += renamed(evaluate(arguments, [graph], machine, ["policy"], [seed],
-                                 policy=runs[ZERO]["run_dir"] / "policy.safetensors", **groups)["results"], ZERO)
-    return {"format": FORMAT, "workload": name, "devices": WORKLOADS[name], "ops": num_ops(graph),
-            "results": rows, "samples_to_near": samples, "command": command_line()}
+        for method in (HIERARCHICAL, ALONE):
+            if method in runs:
+                counted = samples_to_near(runs[method]["improvements"].get(of_graph["graph"]))
+                samples[method] = {**samples.get(method, {}), str(seed): counted}
+        if ALONE in runs:
+            # Searches may simulate as many placements as training on the graph alone.
+            rows += evaluate(arguments, [graph], machine, SEARCHES, [seed], budget=found[ALONE]["evaluations"], **groups)["results"]
+        if ZERO in runs:
+            rows += renamed(evaluate(arguments, [graph], machine, ["policy"], [seed],
+                                     policy=runs[ZERO]["run_dir"] / "policy.safetensors", **groups)["results"], ZERO)
+    commands = {"command": earlier["command"], "further_command": command_line()} if earlier["command"] else {"command": command_line()}
+    return {"format": FORMAT, "workload": name, "devices": WORKLOADS[name], "ops": num_ops(graph), "results": rows,
+            "samples_to_near": samples, **commands}
 
 
 def times_of(document):
@@ -176,7 +202,7 @@ def markdown(documents):
     against = ["expert", HIERARCHICAL, "scotch", "annealing", "auto"]
     lines = [
         "# The workloads of the SGDP paper",
-        made_by(document["command"] for document in documents),
+        made_by(command for document in documents for command in (document["command"], document.get("further_command")) if command),
         "",
         "Simulated seconds a step on K80s with links of 7.6 GB/s, in brackets over one device (where the graph fits one); OOM: "
         "the placement does not fit the memory. The median over seeds; bold is the best of the row. *alone*, *batch*, "
@@ -204,6 +230,7 @@ def markdown(documents):
 def main():
     arguments = parse_arguments()
     folder = arguments.out / "sgdp_workloads"
+    earlier = {name: earlier_row(folder / f"{name}.json", arguments) for name in arguments.workloads}
     files = graph_files(arguments)
     first = {seed: first_tasks(files, seed, arguments) for seed in arguments.seeds}
     done = train_all([task for tasks in first.values() for task in tasks.values()], arguments)
@@ -214,10 +241,12 @@ def main():
         tuning[seed] = tuning_tasks(files, seed, pretrained, arguments)
     tuned = train_all([task for tasks in tuning.values() for task in tasks.values()], arguments)
     for name in arguments.workloads:
-        runs = {seed: {ALONE: result[seed][ALONE, name], HIERARCHICAL: result[seed][HIERARCHICAL, name],
-                       BATCH: result[seed][BATCH, WORKLOADS[name]], ZERO: result[seed][ZERO, WORKLOADS[name]],
-                       TUNED: tuned[tuning[seed][name].name]} for seed in arguments.seeds}
-        save_json(folder / f"{name}.json", measure(name, files[name], runs, arguments))
+        runs = {seed: {method: run for (method, of), run in result[seed].items() if of in (name, WORKLOADS[name])}
+                for seed in arguments.seeds}
+        for seed, tasks in tuning.items():
+            if name in tasks:
+                runs[seed][TUNED] = tuned[tasks[name].name]
+        save_json(folder / f"{name}.json", measure(name, files[name], runs, earlier[name], arguments))
     documents = sorted(load_all(folder), key=lambda document: list(WORKLOADS).index(document["workload"]))
     write_aside_and_rename(arguments.out / "sgdp_workloads.md", markdown(documents))
     print(f"written to {folder}/ and {arguments.out / 'sgdp_workloads.md'}")

@@ -3,6 +3,7 @@
 import json
 import pathlib
 import tempfile
+import types
 import unittest
 
 from support import cells, row
@@ -46,6 +47,23 @@ class SgdpWorkloads(unittest.TestCase):
         text = sgdp_workloads.markdown([document("gnmt4", TIMES, samples)])
         self.assertIn("sampled 4.0 times as many", text)
         self.assertIn("| published: SGDP alone | +20.0% | +18.0% |", text)
+
+    def test_columns_that_are_not_made_stay_and_have_to_be_there(self):
+        arguments = types.SimpleNamespace(columns=["others"])
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "gnmt4.json"
+            with self.assertRaisesRegex(SystemExit, "without the columns .*SGDP alone"):
+                sgdp_workloads.earlier_row(path, arguments)
+            path.write_text(json.dumps(document("gnmt4", TIMES)))
+            earlier = sgdp_workloads.earlier_row(path, arguments)
+            self.assertEqual({row["method"] for row in earlier["results"]}, set(TIMES) - {TUNED, ZERO})
+            self.assertEqual(earlier["command"], "make it")
+            arguments.columns = list(sgdp_workloads.MADE_TOGETHER)
+            self.assertEqual(sgdp_workloads.earlier_row(path, arguments)["results"], [])
+
+    def test_all_columns_are_made(self):
+        made = [method for columns in sgdp_workloads.MADE_TOGETHER.values() for method in columns]
+        self.assertEqual(sorted(made), sorted(sgdp_workloads.COLUMNS))
 
     def test_policies_for_others_see_none_of_what_they_are_judged_on(self):
         with tempfile.TemporaryDirectory() as folder:
