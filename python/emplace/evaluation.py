@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 from emplace import _core
-from emplace.placing import as_policy, check_limit
+from emplace.placing import as_policy, check_limit, check_whole
 
 _DEFAULT_BUDGET = 100
 
@@ -67,6 +67,12 @@ def evaluate(graphs: _core.Graph | Sequence[_core.Graph], machine: _core.Machine
     check_limit("budget", budget)
     if isinstance(methods, str):
         raise _core.BadInput(f"methods is '{methods}', expected a list of names, such as ['{methods}']")
+    _check_each_once("methods", methods)
+    _check_each_once("seeds", seeds)
+    for seed in seeds:
+        check_whole("seeds", seed, 0)
+    check_whole("samples", samples, 0)
+    check_whole("jobs", jobs, 1)
     if not budget and not seconds:
         budget = _DEFAULT_BUDGET
     trained = as_policy(policy)
@@ -92,3 +98,12 @@ def evaluate(graphs: _core.Graph | Sequence[_core.Graph], machine: _core.Machine
         return Evaluation(list(pool.map(run, keys)))
     finally:
         pool.shutdown(cancel_futures=True)  # What runs ends by its own limit.
+
+
+def _check_each_once(name: str, values: Sequence) -> None:
+    """Raises BadInput for a value that comes twice: it would count twice in means."""
+    seen = set()
+    for value in values:
+        if value in seen:
+            raise _core.BadInput(f"{name} has {value!r} twice, expected each once")
+        seen.add(value)

@@ -13,32 +13,33 @@ _DEFAULT_SECONDS = 1.0
 
 
 def place(graph: _core.Graph, machine: _core.Machine, seconds: float | None = None, *, budget: int | None = None,
-          method: str | None = None, order: str | None = None, objective: str = "latency", policy: _core.Policy | str | os.PathLike | None = None,
-          samples: int = 0, threads: int | None = None, max_groups: int | None = None, seed: int = 1,
-          stages: str | None = None, blocks: Sequence[str] | None = None, progress: bool | None = None) -> Plan:
+          method: str | None = None, order: str | None = None, objective: str = "latency",
+          policy: _core.Policy | str | os.PathLike | None = None, samples: int = 0, threads: int | None = None,
+          max_groups: int | None = None, seed: int = 1, stages: str | None = None, blocks: Sequence[str] | None = None,
+          progress: bool | None = None) -> Plan:
     """Places a graph as `emplace place` does: never slower than the best single device.
 
     seconds: wall time that a searching method may take (1 without a budget). budget: number of placements that it may simulate;
-    the result is then the same for any number of threads. method: one of `emplace.methods()`; None is "auto", or
-    "dp" for the objective "throughput". order: one of `emplace.orders()`,
-    which also decides in which order each device runs its ops, or "none"; None lets "auto" give an order where that is faster. objective: "latency", the time of one step, or "throughput", the
-    time from step to step in a pipeline (method "dp"). policy: a trained policy, or the path of its file or run directory. samples: episodes
-    that the method "policy" samples beside the greedy one. threads: None is one for each core. max_groups: ops are placed in at
-    most this many groups, or for 0 each by itself; None is as the policy was trained, or 128. stages: a constraint, for runtimes
-    that place modules of a captured graph as a whole: "modules" keeps each module on one device, and "contiguous" divides blocks
-    that follow each other into as many stages as are best, at most one for each device. blocks: names of modules that stay whole
-    with what is in them; None: for "contiguous" the model's row of numbered modules (layers.0, layers.1, ...), else none. Half of
-    the limits go to a placement without the constraint, whose time is the plan's free_makespan_us. progress: a progress bar of tqdm;
-    None: in terminals and notebooks.
+    the result is then the same for any number of threads. method: one of `emplace.methods()`; None is "auto", or "dp" for the
+    objective "throughput". order: one of `emplace.orders()`, which also decides in which order each device runs its ops, or
+    "none"; None lets "auto" give an order where that is faster. objective: "latency", the time of one step, or "throughput", the
+    time from step to step in a pipeline (method "dp"). policy: a trained policy, or the path of its file or run directory.
+    samples: episodes that the method "policy" samples beside the greedy one. threads: None is one for each core. max_groups: ops
+    are placed in at most this many groups, or for 0 each by itself; None is as the policy was trained, or 128. stages: a
+    constraint, for runtimes that place modules of a captured graph as a whole: "modules" keeps each module on one device, and
+    "contiguous" divides blocks that follow each other into as many stages as are best, at most one for each device. blocks: names
+    of modules that stay whole with what is in them; None: for "contiguous" the model's row of numbered modules (layers.0,
+    layers.1, ...), else none. Half of the limits go to a placement without the constraint, whose time is the plan's
+    free_makespan_us. progress: a progress bar of tqdm; None: in terminals and notebooks.
 
     Ctrl-C ends the search and raises KeyboardInterrupt; what was found so far is dropped. Raises BadInput for a machine that
     cannot hold or run the graph, and RunFailed where the method and all single devices find nothing.
     """
     check_limit("seconds", seconds)
     check_limit("budget", budget)
-    _check_whole("threads", threads, 1)
-    _check_whole("samples", samples, 0)
-    _check_whole("seed", seed, 0)
+    check_whole("threads", threads, 1)
+    check_whole("samples", samples, 0)
+    check_whole("seed", seed, 0)
     if method is None:
         method = "dp" if objective == "throughput" else "auto"
     wall_s = 0.0 if seconds is None and budget is not None else float(_DEFAULT_SECONDS if seconds is None else seconds)
@@ -86,7 +87,7 @@ def check_limit(name: str, value: float | None) -> None:
         raise _core.BadInput(f"{name} is {value}, expected a number above 0")
 
 
-def _check_whole(name: str, value: int | None, least: int) -> None:
+def check_whole(name: str, value: int | None, least: int) -> None:
     """Raises BadInput for a number that is given and below the least one."""
     if value is not None and value < least:
         raise _core.BadInput(f"{name} is {value}, expected a whole number of at least {least}")

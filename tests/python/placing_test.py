@@ -168,6 +168,12 @@ def test_evaluate(ptb, machine, diamond):
         row.makespan_us for row in result.rows if row.method == "random" and row.seed == 1]
     with pytest.raises(emplace.BadInput, match="a list of names"):
         emplace.evaluate(ptb, machine, "single")
+    with pytest.raises(emplace.BadInput, match="methods has 'single' twice, expected each once"):
+        emplace.evaluate(ptb, machine, ["single", "heft", "single"])
+    with pytest.raises(emplace.BadInput, match="seeds has 3 twice"):
+        emplace.evaluate(ptb, machine, ["random"], seeds=[3, 3])
+    with pytest.raises(emplace.BadInput, match="seeds is -1"):
+        emplace.evaluate(ptb, machine, ["random"], seeds=[1, -1])
 
 
 def test_auto_gives_an_order_only_where_it_may(ptb, machine):
