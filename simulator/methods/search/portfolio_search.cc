@@ -43,6 +43,10 @@ constexpr double kMostShareToOrder = 0.25;
 // than its best by more than the gain below.
 constexpr double kBeginOrders = 0.5;
 constexpr double kLeastGain = 0.02;  // The walk without orders goes on to find as much more, and costs far less.
+// In a large graph it makes too few moves to find much. A walk of fewer for each movable unit is left out if an order
+// gains this much on the portfolio. On 34,861 to 64,893 ops this took 3 to 29% off what 10 s find.
+constexpr double kFewMoves = 0.5;
+constexpr double kLargeGain = 0.05;
 
 // A placement with an order of its ops.
 struct OrderedEntry {
@@ -137,11 +141,14 @@ class PortfolioSearch {
       OrderedEntry with_order = WithOrder(found, OrderBy("rank", graph, found.placement));
       limit_.Count(1);
       if (with_order.entry.score < least.entry.score) least = std::move(with_order);
-      return least.entry.score < SearchScore{.bytes_over = found.score.bytes_over,
-                                             .makespan_us = (1 - kLeastGain) * found.score.makespan_us};
+      return Beats(least.entry.score, found.score, kLeastGain);
     };
     const double end = 1 - ShareToOrderResult();
-    const PortfolioEntry found = WalkFrom(space, {portfolio.front(), end, kMoveUsPerOp, without_orders, orders_gain});
+    const auto units = static_cast<double>(space.levels()[0].movable.size());
+    const bool too_few_moves = MovesPerUnit(end, kMoveUsPerOp, units) < kFewMoves;
+    PortfolioEntry found = portfolio.front();
+    if (!too_few_moves || !Beats(least.entry.score, found.score, kLargeGain))
+      found = WalkFrom(space, {portfolio.front(), end, kMoveUsPerOp, without_orders, orders_gain});
     Keep({found, {}, ""});
     Keep(least);
     PortfolioEntry last = found;
@@ -151,6 +158,11 @@ class PortfolioSearch {
     Keep(WithOrder(
         last, task_.HasMicrobatches() ? BestOrder(graph, last.placement) : OrderBy("rank", graph, last.placement)));
     limit_.Count(RunsToOrderResult());
+  }
+
+  // Whether a score is less than the other by more than this share of its makespan.
+  static bool Beats(const SearchScore& score, const SearchScore& other, double gain) {
+    return score < SearchScore{.bytes_over = other.bytes_over, .makespan_us = (1 - gain) * other.makespan_us};
   }
 
   // The disciplines differ most in steps of several micro-batches.
