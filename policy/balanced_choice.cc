@@ -1,8 +1,5 @@
 #include "policy/balanced_choice.h"
 
-#include <algorithm>
-#include <cmath>
-
 #include "common/error.h"
 #include "policy/sample_choice.h"
 
@@ -17,17 +14,13 @@ constexpr double kLeastShare = 0.25;
 
 size_t BalancedChoice::Next(std::span<const float> logits, double work) {
   EMPLACE_CHECK(logits.size() == owed_.size());
-  const auto largest = static_cast<double>(logits[GreedyChoice(logits)]);
+  RelativeProbabilities(logits, probability_);
   double sum = 0;
-  for (size_t d = 0; d < logits.size(); ++d) {
-    const double weight = std::exp(static_cast<double>(logits[d]) - largest);  // -infinity becomes 0.
-    probabilities_[d] = weight < kLeastShare ? 0 : weight;
-    sum += probabilities_[d];
-  }
+  for (const double probability : probability_) sum += probability < kLeastShare ? 0 : probability;
   size_t chosen = logits.size();
   for (size_t d = 0; d < logits.size(); ++d) {
-    if (probabilities_[d] == 0) continue;
-    owed_[d] += work * probabilities_[d] / sum;
+    if (probability_[d] < kLeastShare) continue;
+    owed_[d] += work * probability_[d] / sum;
     if (chosen == logits.size() || owed_[d] > owed_[chosen]) chosen = d;
   }
   owed_[chosen] -= work;

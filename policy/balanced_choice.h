@@ -15,15 +15,15 @@ namespace emplace {
 // Of one placement. Not thread-safe.
 class BalancedChoice {
  public:
-  explicit BalancedChoice(size_t num_devices) : owed_(num_devices), probabilities_(num_devices) {}
+  explicit BalancedChoice(size_t num_devices) : owed_(num_devices), probability_(num_devices) {}
 
   // The device of the next group. logits: [devices], -infinity where the group may not go; work: of the group, from 0,
   // in the unit of the other groups. Throws BadInput as GreedyChoice does.
   size_t Next(std::span<const float> logits, double work);
 
  private:
-  std::vector<double> owed_;           // [devices] work that a device was to have by now less the work that it has
-  std::vector<double> probabilities_;  // [devices] scratch
+  std::vector<double> owed_;         // [devices] work that a device was to have by now less the work that it has
+  std::vector<double> probability_;  // [devices] scratch; over that of the most likely device
 };
 
 }  // namespace emplace

@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <numeric>
 
 #include "common/error.h"
 #include "common/strings.h"
@@ -31,17 +32,22 @@ const float* LargestLogit(std::span<const float> logits) {
 
 Choice SampleChoice(std::span<const float> logits, Rng& rng) {
   EMPLACE_CHECK(!logits.empty() && logits.size() <= kMaxChoices);
-  const auto largest = static_cast<double>(*LargestLogit(logits));
-  std::array<double, kMaxChoices> weights;  // Of the choices there are; the rest is not set.
-  double sum = 0;
-  for (size_t i = 0; i < logits.size(); ++i) {
-    weights[i] = std::exp(static_cast<double>(logits[i]) - largest);  // -infinity becomes weight 0.
-    sum += weights[i];
-  }
-  const size_t index = rng.Categorical(std::span(weights).first(logits.size()));
+  std::array<double, kMaxChoices> of_choices;  // Of the choices there are; the rest is not set.
+  const std::span<double> weights = std::span(of_choices).first(logits.size());
+  const double largest = RelativeProbabilities(logits, weights);
+  const double sum = std::accumulate(weights.begin(), weights.end(), 0.0);
+  const size_t index = rng.Categorical(weights);
   return {index, static_cast<double>(logits[index]) - largest - std::log(sum)};
 }
 
 size_t GreedyChoice(std::span<const float> logits) { return static_cast<size_t>(LargestLogit(logits) - logits.data()); }
+
+double RelativeProbabilities(std::span<const float> logits, std::span<double> relative) {
+  const auto largest = static_cast<double>(*LargestLogit(logits));
+  for (size_t i = 0; i < logits.size(); ++i) {
+    relative[i] = std::exp(static_cast<double>(logits[i]) - largest);  // -infinity becomes 0.
+  }
+  return largest;
+}
 
 }  // namespace emplace

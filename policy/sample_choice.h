@@ -22,5 +22,8 @@ inline constexpr size_t kMaxChoices = 256;
 Choice SampleChoice(std::span<const float> logits, Rng& rng);
 // The index of the largest logit, the first of equals. Throws as above.
 size_t GreedyChoice(std::span<const float> logits);
+// Writes the probability of each choice over that of the most likely one: 0 to 1. Returns the largest logit. Throws as
+// above. REQUIRES: as many entries as logits.
+double RelativeProbabilities(std::span<const float> logits, std::span<double> relative);
 
 }  // namespace emplace

@@ -48,9 +48,7 @@ FieldTable<SgdpConfig> SgdpFields() {
   t.Field("balanced", &C::balanced)
       .Help(
           "Whether a greedy placement, where several devices are about as likely as the best, gives each its share of "
-          "the work. Without it, each group goes to its most likely device, and so all groups that look alike go to "
-          "the "
-          "same one.");
+          "the work. Without it, each group goes to its most likely device, so all groups that look alike go to one.");
   AddOutputScale(t);
   return t;
 }
@@ -90,7 +88,7 @@ class Sgdp final : public FieldsKind<SgdpConfig> {
                       {"balanced", own.balanced ? 1 : 0}}};
   }
 
-  bool Balances(const PolicyShape& shape) const override { return SgdpShape::Of(shape).balanced; }
+  bool Balances(const PolicyShape& shape) const override { return shape.sizes.at("balanced") != 0; }
 
   std::vector<ParameterSpec> Parameters(const PolicyShape& shape) const override {
     return SgdpParameters(SgdpShape::Of(shape));
@@ -118,8 +116,7 @@ SgdpShape SgdpShape::Of(const PolicyShape& shape) {
           .heads = size("heads"),
           .segment = size("segment"),
           .superposition = size("superposition") != 0,
-          .graph_norm = size("graph_norm") != 0,
-          .balanced = size("balanced") != 0};
+          .graph_norm = size("graph_norm") != 0};
 }
 
 std::vector<ParameterSpec> SgdpParameters(const SgdpShape& shape) {

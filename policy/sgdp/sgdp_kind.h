@@ -22,7 +22,6 @@ struct SgdpShape {
   // Whether each feature is standardized over the groups of a graph, and what the output layer reads has its mean over
   // the groups taken away.
   bool graph_norm = false;
-  bool balanced = true;  // Whether the greedy choice of devices is that of balanced_choice.h.
 
   static SgdpShape Of(const PolicyShape& shape);  // REQUIRES: it has the sizes of the kind.
 };

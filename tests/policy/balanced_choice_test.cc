@@ -8,7 +8,6 @@
 
 #include "common/error.h"
 #include "common/rng.h"
-#include "policy/sample_choice.h"
 
 namespace emplace {
 namespace {

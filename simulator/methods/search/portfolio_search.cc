@@ -79,9 +79,9 @@ class PortfolioSearch {
   }
 
  private:
-  bool HasFewUnits(const SearchSpace& space) const {
-    return std::ssize(space.levels()[0].movable) <= plan_.few_units.most_units;
-  }
+  // The number of movable units.
+  static double Units(const SearchSpace& space) { return static_cast<double>(space.levels()[0].movable.size()); }
+  bool HasFewUnits(const SearchSpace& space) const { return Units(space) <= plan_.few_units.most_units; }
 
   void Search(std::vector<PortfolioEntry>& portfolio) {
     const SearchSpace space(task_);
@@ -144,11 +144,11 @@ class PortfolioSearch {
       return Beats(least.entry.score, found.score, kLeastGain);
     };
     const double end = 1 - ShareToOrderResult();
-    const auto units = static_cast<double>(space.levels()[0].movable.size());
-    const bool too_few_moves = MovesPerUnit(end, kMoveUsPerOp, units) < kFewMoves;
-    PortfolioEntry found = portfolio.front();
-    if (!too_few_moves || !Beats(least.entry.score, found.score, kLargeGain))
-      found = WalkFrom(space, {portfolio.front(), end, kMoveUsPerOp, without_orders, orders_gain});
+    const bool orders_only = MovesPerUnit(end, kMoveUsPerOp, Units(space)) < kFewMoves &&
+                             Beats(least.entry.score, portfolio.front().score, kLargeGain);
+    const PortfolioEntry found =
+        orders_only ? portfolio.front()
+                    : WalkFrom(space, {portfolio.front(), end, kMoveUsPerOp, without_orders, orders_gain});
     Keep({found, {}, ""});
     Keep(least);
     PortfolioEntry last = found;
@@ -272,7 +272,7 @@ class PortfolioSearch {
   void RunPasses(Walk& walk, const SearchSpace& space, const SearchLimit& limit, const WalkPlan& plan,
                  const std::function<bool()>& stop) const {
     const double begin = limit.Progress();
-    const auto units = static_cast<double>(space.levels()[0].movable.size());
+    const double units = Units(space);
     const bool few = HasFewUnits(space);
     const double moves = MovesPerUnit(plan.until - begin, plan.us_per_op, units);
     for (size_t i = 0; i < plan_.passes.size(); ++i) {
