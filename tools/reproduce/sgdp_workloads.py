@@ -124,21 +124,22 @@ def tuning_tasks(files, seed, pretrained, arguments):
 
 
 def earlier_row(path, arguments):
-    """What stays of a row: {"results", "samples_to_near", "command"}. Fails where it lacks columns that are not made now."""
+    """What stays of a row: {"results", "samples_to_near", "commands"}. Fails where it lacks columns that are not made now."""
     made = {method for column in arguments.columns for method in MADE_TOGETHER[column]}
-    document = json.loads(path.read_text()) if path.exists() else {"results": [], "samples_to_near": {}, "command": None}
+    document = json.loads(path.read_text()) if path.exists() else {"results": [], "samples_to_near": {}, "commands": []}
     results = [row for row in document["results"] if row["method"] not in made]
     missing = {*COLUMNS} - made - {row["method"] for row in results}
     if missing:
         sys.exit(f"{path}: without the columns {', '.join(sorted(missing))}, expected a row of an earlier call, or no --columns")
-    return {"results": results, "samples_to_near": document["samples_to_near"], "command": document["command"] if results else None}
+    return {"results": results, "commands": document["commands"] if results else [],
+            "samples_to_near": {method: counts for method, counts in document["samples_to_near"].items() if method not in made}}
 
 
 def measure(name, graph, results, earlier, arguments):
     """The document of a row. results: {seed: {method: result of the training that counts for it}}; earlier: of earlier_row."""
     machine = cluster_file(None, "k80", WORKLOADS[name])
     groups = {"max_groups": arguments.groups}
-    rows, samples = list(earlier["results"]), {**earlier["samples_to_near"]}
+    rows, samples = earlier["results"], earlier["samples_to_near"]
     if "baselines" in arguments.columns:
         rows = evaluate(arguments, [graph], machine, ["single", *BASELINES], arguments.seeds, **groups)["results"] + rows
     of_graph = rows[0]
@@ -148,16 +149,15 @@ def measure(name, graph, results, earlier, arguments):
         for method in (HIERARCHICAL, ALONE):
             if method in runs:
                 counted = samples_to_near(runs[method]["improvements"].get(of_graph["graph"]))
-                samples[method] = {**samples.get(method, {}), str(seed): counted}
+                samples.setdefault(method, {})[str(seed)] = counted
         if ALONE in runs:
             # Searches may simulate as many placements as training on the graph alone.
             rows += evaluate(arguments, [graph], machine, SEARCHES, [seed], budget=found[ALONE]["evaluations"], **groups)["results"]
         if ZERO in runs:
             rows += renamed(evaluate(arguments, [graph], machine, ["policy"], [seed],
                                      policy=runs[ZERO]["run_dir"] / "policy.safetensors", **groups)["results"], ZERO)
-    commands = {"command": earlier["command"], "further_command": command_line()} if earlier["command"] else {"command": command_line()}
     return {"format": FORMAT, "workload": name, "devices": WORKLOADS[name], "ops": num_ops(graph), "results": rows,
-            "samples_to_near": samples, **commands}
+            "samples_to_near": samples, "commands": [*earlier["commands"], command_line()]}
 
 
 def times_of(document):
@@ -202,7 +202,7 @@ def markdown(documents):
     against = ["expert", HIERARCHICAL, "scotch", "annealing", "auto"]
     lines = [
         "# The workloads of the SGDP paper",
-        made_by(command for document in documents for command in (document["command"], document.get("further_command")) if command),
+        made_by(command for document in documents for command in document["commands"]),
         "",
         "Simulated seconds a step on K80s with links of 7.6 GB/s, in brackets over one device (where the graph fits one); OOM: "
         "the placement does not fit the memory. The median over seeds; bold is the best of the row. *alone*, *batch*, "

@@ -16,7 +16,7 @@ def document(name, times, samples=None):
     """times: {method: seconds; None: does not fit}"""
     rows = [row(name, method, 1, (seconds or 9) * 1e6, feasible=seconds is not None) for method, seconds in times.items()]
     return {"workload": name, "devices": sgdp_workloads.WORKLOADS[name], "ops": 1234, "results": rows,
-            "samples_to_near": samples or {HIERARCHICAL: {}, ALONE: {}}, "command": "make it"}
+            "samples_to_near": samples or {HIERARCHICAL: {}, ALONE: {}}, "commands": ["make it"]}
 
 
 TIMES = {"single": 2, "expert": 1.5, "scotch": None, "annealing": 1, "auto": 0.8, HIERARCHICAL: 1.8, ALONE: 1.2, BATCH: 1.3,
@@ -57,9 +57,9 @@ class SgdpWorkloads(unittest.TestCase):
             path.write_text(json.dumps(document("gnmt4", TIMES)))
             earlier = sgdp_workloads.earlier_row(path, arguments)
             self.assertEqual({row["method"] for row in earlier["results"]}, set(TIMES) - {TUNED, ZERO})
-            self.assertEqual(earlier["command"], "make it")
+            self.assertEqual(earlier["commands"], ["make it"])
             arguments.columns = list(sgdp_workloads.MADE_TOGETHER)
-            self.assertEqual(sgdp_workloads.earlier_row(path, arguments)["results"], [])
+            self.assertEqual(sgdp_workloads.earlier_row(path, arguments), {"results": [], "commands": [], "samples_to_near": {}})
 
     def test_all_columns_are_made(self):
         made = [method for columns in sgdp_workloads.MADE_TOGETHER.values() for method in columns]
