@@ -29,7 +29,7 @@ class Search {
         task_(task),
         options_(options),
         root_(PlacerRng(task, options)),
-        balances_(FindPolicyKind(player.shape().kind).Balances(player.shape())),
+        kind_(FindPolicyKind(player.shape().kind)),
         simulator_(task.sim),
         op_placement_(static_cast<size_t>(task.sim.num_ops)),
         peak_bytes_(static_cast<size_t>(task.sim.num_devices)) {}
@@ -45,7 +45,8 @@ class Search {
       episodes.push_back(player_.Begin(*view_, start));
     }
 
-    BalancedChoice balanced(static_cast<size_t>(task_.sim.num_devices));
+    BalancedChoice balanced(static_cast<size_t>(kind_.MostChoices(task_.sim.num_devices)));
+    bool balances = kind_.Balances(player_.shape());
     // No reward is needed on the way, so nothing is simulated before the end.
     Decisions decisions;
     std::vector<uint8_t> choices;
@@ -64,13 +65,14 @@ class Search {
       choices.clear();
       const auto greedy = [&](std::span<const float> row) {
         // The greedy episode is the first of the wave, so the choices so far are its own.
-        return balances_ ? balanced.Next(row, task_.groups.cost_us[choices.size()]) : GreedyChoice(row);
+        return balances ? balanced.Next(row, task_.groups.cost_us[choices.size()]) : GreedyChoice(row);
       };
       ForEachDecision(decisions, [&](size_t i, std::span<const float> row) {
         const bool first = begin + static_cast<int64_t>(running[i]) == 0;
         choices.push_back(static_cast<uint8_t>(first ? greedy(row) : SampleChoice(row, rngs[running[i]]).index));
       });
       player_.Apply(wave, choices);
+      balances = false;  // Those of later blocks are not of groups.
     }
     for (const auto& episode : episodes) Consider(episode->placement());
   }
@@ -96,7 +98,7 @@ class Search {
   const PlacementTask& task_;
   const PlacerOptions& options_;
   const Rng root_;
-  const bool balances_;
+  const PolicyKind& kind_;
   Simulator simulator_;
   std::vector<DeviceIndex> op_placement_;  // [num_ops] scratch
   std::vector<int64_t> peak_bytes_;        // [D] scratch

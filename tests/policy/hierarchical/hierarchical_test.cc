@@ -5,10 +5,13 @@
 #include <limits>
 #include <vector>
 
+#include "policy/balanced_choice.h"
 #include "policy/hierarchical/bins.h"
 #include "policy/hierarchical/hierarchical_kind.h"
 #include "policy/hierarchical/hierarchical_model.h"
 #include "policy/hierarchical/hierarchical_player.h"
+#include "policy/placer/policy_placer.h"
+#include "policy/sample_choice.h"
 #include "tests/policy/torch/gradient_check.h"
 #include "tests/policy/torch/naive_parameters.h"
 #include "tests/policy/torch/naive_sequence.h"
@@ -23,6 +26,7 @@ PolicyWeights RandomHierarchical(int32_t num_devices, Rng& rng) {
   const PolicyConfig config{.kind = "hierarchical",
                             .initial = "",
                             .own = {{"grouper_hidden", rng.UniformInt(1, 6)},
+                                    {"balanced", rng.Uniform() < 0.5},
                                     {"hidden", 2 * rng.UniformInt(1, 4)},
                                     {"tanh_constant", 0.5 * static_cast<double>(rng.UniformInt(1, 8))},
                                     {"temperature", 0.5 * static_cast<double>(rng.UniformInt(1, 4))},
@@ -156,6 +160,46 @@ TEST(Hierarchical, AnEpisodeHasTheSameBitsBesideOthers) {
     player->SetWeights(weights);
     ExpectSameBitsBesideOthers(*player, *player->View(task), seed);
   }
+}
+
+TEST(Hierarchical, AGreedyPlacementSharesTheBinsIfThePolicySaysSo) {
+  int differ = 0;
+  for (uint64_t seed = 0; seed < 20; ++seed) {
+    Rng rng(seed);
+    const PlacementTask task = RandomTask(rng, {.max_ops = 30, .max_groups = 15, .restricted = 0.2});
+    const auto n = static_cast<size_t>(task.groups.num_groups);
+    const auto num_bins = static_cast<size_t>(NumBins(task.groups.num_devices));
+    PolicyWeights weights = RandomHierarchical(task.groups.num_devices, rng);
+    std::vector<std::vector<uint8_t>> placements;
+    for (const bool balanced : {false, true}) {
+      weights.shape.sizes["balanced"] = balanced ? 1 : 0;
+      const std::unique_ptr<Player> player = MakeHierarchicalPlayer(weights.shape);
+      player->SetWeights(weights);
+      const std::unique_ptr<TaskView> view = player->View(task);
+      const std::unique_ptr<PlayedEpisode> episode = player->Begin(*view, std::vector<uint8_t>(n, 0));
+      const std::vector<PlayedEpisode*> wave = {episode.get()};
+      Decisions decisions;
+      player->Next(wave, decisions);
+      std::vector<uint8_t> bins;
+      BalancedChoice choice(num_bins);
+      for (size_t group = 0; group < n; ++group) {
+        const auto row = std::span<const float>(decisions.logits).subspan(group * num_bins, num_bins);
+        bins.push_back(
+            static_cast<uint8_t>(balanced ? choice.Next(row, task.groups.cost_us[group]) : GreedyChoice(row)));
+      }
+      player->Apply(wave, bins);
+      // The devices of the bins are the most likely ones, each by itself.
+      while (!episode->done()) {
+        player->Next(wave, decisions);
+        player->Apply(wave, std::vector<uint8_t>{static_cast<uint8_t>(GreedyChoice(decisions.logits))});
+      }
+      placements.push_back(PlaceWithPolicy(*player, task, {.samples = 0}).groups);
+      const auto expected = episode->placement();
+      ASSERT_EQ(placements.back(), std::vector<uint8_t>(expected.begin(), expected.end())) << "seed " << seed;
+    }
+    differ += placements[0] != placements[1] ? 1 : 0;
+  }
+  EXPECT_GT(differ, 5);
 }
 
 TEST(Hierarchical, GradientIsTheDerivative) {
