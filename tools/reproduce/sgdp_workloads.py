@@ -32,8 +32,8 @@ HIERARCHICAL = "hierarchical"
 TRAINED = [HIERARCHICAL, ALONE, BATCH, TUNED]
 COLUMNS = ["single", *BASELINES, *SEARCHES, *TRAINED, ZERO]
 # Columns that are made together, by a short name. Searches simulate as many placements as training alone.
-MADE_TOGETHER = {"baselines": ["single", *BASELINES], "hierarchical": [HIERARCHICAL], "alone": [*SEARCHES, ALONE], "batch": [BATCH],
-                 "others": [TUNED, ZERO]}
+MADE_TOGETHER = {"baselines": ["single", *BASELINES], "hierarchical": [HIERARCHICAL], "alone": [ALONE], "searches": SEARCHES,
+                 "batch": [BATCH], "others": [TUNED, ZERO]}
 # What the paper says of its table: SGDP alone is faster than the human expert and than the hierarchical placer by so much, and
 # converges so many times as fast as that.
 PUBLISHED = {"expert": 0.20, HIERARCHICAL: 0.18, "convergence": 15}
@@ -50,7 +50,7 @@ def parse_arguments():
     parser.add_argument("--groups", type=at_least_one, default=64, metavar="N", help="number of groups of a graph (64)")
     parser.add_argument("--columns", nargs="+", choices=MADE_TOGETHER, default=list(MADE_TOGETHER),
                         help="columns to make, 'others' for those of policies that are first trained on other workloads (default: "
-                             "all); the rest of a row stays as it is, and has to be there")
+                             "all); the rest of a row stays as it is, and has to be there, and so do seeds of earlier calls")
     add_arguments(parser)
     arguments = parser.parse_args()
     for name in arguments.workloads:
@@ -124,15 +124,22 @@ def tuning_tasks(files, seed, pretrained, arguments):
 
 
 def earlier_row(path, arguments):
-    """What stays of a row: {"results", "samples_to_near", "commands"}. Fails where it lacks columns that are not made now."""
+    """What stays of a row: {"results", "samples_to_near", "commands"}. Fails where it lacks what is not made now."""
     made = {method for column in arguments.columns for method in MADE_TOGETHER[column]}
     document = json.loads(path.read_text()) if path.exists() else {"results": [], "samples_to_near": {}, "commands": []}
-    results = [row for row in document["results"] if row["method"] not in made]
+    results = [row for row in document["results"] if row["method"] not in made or row["seed"] not in arguments.seeds]
     missing = {*COLUMNS} - made - {row["method"] for row in results}
     if missing:
         sys.exit(f"{path}: without the columns {', '.join(sorted(missing))}, expected a row of an earlier call, or no --columns")
-    return {"results": results, "commands": document["commands"] if results else [],
-            "samples_to_near": {method: counts for method, counts in document["samples_to_near"].items() if method not in made}}
+    if "searches" in arguments.columns and "alone" not in arguments.columns:
+        trained = {row["seed"] for row in results if row["method"] == ALONE}
+        for seed in arguments.seeds:
+            if seed not in trained:
+                sys.exit(f"{path}: no training alone with the seed {seed}, expected one that says how much searches may simulate")
+    made_now = {str(seed) for seed in arguments.seeds}
+    samples = {method: {seed: count for seed, count in counts.items() if method not in made or seed not in made_now}
+               for method, counts in document["samples_to_near"].items()}
+    return {"results": results, "commands": document["commands"] if results else [], "samples_to_near": samples}
 
 
 def measure(name, graph, results, earlier, arguments):
@@ -144,15 +151,15 @@ def measure(name, graph, results, earlier, arguments):
         rows = evaluate(arguments, [graph], machine, ["single", *BASELINES], arguments.seeds, **groups)["results"] + rows
     of_graph = rows[0]
     for seed, runs in results.items():
-        found = {method: found_row(arguments, method, seed, of_graph, machine, run) for method, run in runs.items() if method in TRAINED}
-        rows += found.values()
+        rows += [found_row(arguments, method, seed, of_graph, machine, run) for method, run in runs.items() if method in TRAINED]
         for method in (HIERARCHICAL, ALONE):
             if method in runs:
                 counted = samples_to_near(runs[method]["improvements"].get(of_graph["graph"]))
                 samples.setdefault(method, {})[str(seed)] = counted
-        if ALONE in runs:
-            # Searches may simulate as many placements as training on the graph alone.
-            rows += evaluate(arguments, [graph], machine, SEARCHES, [seed], budget=found[ALONE]["evaluations"], **groups)["results"]
+        if "searches" in arguments.columns:
+            # They may simulate as many placements as training on the graph alone.
+            budget = next(row["evaluations"] for row in rows if (row["method"], row["seed"]) == (ALONE, seed))
+            rows += evaluate(arguments, [graph], machine, SEARCHES, [seed], budget=budget, **groups)["results"]
         if ZERO in runs:
             rows += renamed(evaluate(arguments, [graph], machine, ["policy"], [seed],
                                      policy=runs[ZERO]["run_dir"] / "policy.safetensors", **groups)["results"], ZERO)

@@ -12,9 +12,10 @@ import sgdp_workloads
 from sgdp_workloads import ALONE, BATCH, HIERARCHICAL, TUNED, ZERO
 
 
-def document(name, times, samples=None):
+def document(name, times, samples=None, seeds=(1,)):
     """times: {method: seconds; None: does not fit}"""
-    rows = [row(name, method, 1, (seconds or 9) * 1e6, feasible=seconds is not None) for method, seconds in times.items()]
+    rows = [row(name, method, seed, (seconds or 9) * 1e6, feasible=seconds is not None) for method, seconds in times.items()
+            for seed in seeds]
     return {"workload": name, "devices": sgdp_workloads.WORKLOADS[name], "ops": 1234, "results": rows,
             "samples_to_near": samples or {HIERARCHICAL: {}, ALONE: {}}, "commands": ["make it"]}
 
@@ -49,7 +50,7 @@ class SgdpWorkloads(unittest.TestCase):
         self.assertIn("| published: SGDP alone | +20.0% | +18.0% |", text)
 
     def test_columns_that_are_not_made_stay_and_have_to_be_there(self):
-        arguments = types.SimpleNamespace(columns=["others"])
+        arguments = types.SimpleNamespace(columns=["others"], seeds=[1])
         with tempfile.TemporaryDirectory() as folder:
             path = pathlib.Path(folder) / "gnmt4.json"
             with self.assertRaisesRegex(SystemExit, "without the columns .*SGDP alone"):
@@ -59,7 +60,27 @@ class SgdpWorkloads(unittest.TestCase):
             self.assertEqual({row["method"] for row in earlier["results"]}, set(TIMES) - {TUNED, ZERO})
             self.assertEqual(earlier["commands"], ["make it"])
             arguments.columns = list(sgdp_workloads.MADE_TOGETHER)
-            self.assertEqual(sgdp_workloads.earlier_row(path, arguments), {"results": [], "commands": [], "samples_to_near": {}})
+            nothing = {"results": [], "commands": [], "samples_to_near": {HIERARCHICAL: {}, ALONE: {}}}
+            self.assertEqual(sgdp_workloads.earlier_row(path, arguments), nothing)
+
+    def test_seeds_that_are_not_made_stay(self):
+        arguments = types.SimpleNamespace(columns=list(sgdp_workloads.MADE_TOGETHER), seeds=[2])
+        samples = {HIERARCHICAL: {"1": 600, "2": None}, ALONE: {"1": 150, "2": 10}}
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "gnmt4.json"
+            path.write_text(json.dumps(document("gnmt4", TIMES, samples, seeds=[1, 2])))
+            earlier = sgdp_workloads.earlier_row(path, arguments)
+            self.assertEqual({(row["method"], row["seed"]) for row in earlier["results"]}, {(method, 1) for method in TIMES})
+            self.assertEqual(earlier["samples_to_near"], {HIERARCHICAL: {"1": 600}, ALONE: {"1": 150}})
+
+    def test_searches_need_a_training_to_be_compared_with(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "gnmt4.json"
+            path.write_text(json.dumps(document("gnmt4", TIMES)))
+            sgdp_workloads.earlier_row(path, types.SimpleNamespace(columns=["searches"], seeds=[1]))
+            with self.assertRaisesRegex(SystemExit, "gnmt4.json: no training alone with the seed 2"):
+                sgdp_workloads.earlier_row(path, types.SimpleNamespace(columns=["searches"], seeds=[1, 2]))
+            sgdp_workloads.earlier_row(path, types.SimpleNamespace(columns=["searches", "alone"], seeds=[1, 2]))
 
     def test_all_columns_are_made(self):
         made = [method for columns in sgdp_workloads.MADE_TOGETHER.values() for method in columns]
