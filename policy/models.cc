@@ -5,6 +5,7 @@
 
 #include "common/error.h"
 #include "policy/placeto/placeto_model.h"
+#include "policy/placeto/placeto_shape.h"
 #include "policy/torch/torch_library.h"
 #ifdef EMPLACE_CUDA
 #include "policy/placeto/cuda/placeto_cuda.h"
@@ -17,15 +18,19 @@ namespace {
 struct ModelEntry {
   const char* kind;
   std::unique_ptr<Model> (*make)(const PolicyShape& shape, const std::vector<PlacementTask>& tasks);
-  std::string (*why_no_gpu)(const std::string& kind);
+  std::string (*why_no_gpu)(const PolicyShape& shape);
   std::unique_ptr<Model> (*make_on_gpu)(const PolicyShape& shape, const std::vector<PlacementTask>& tasks, int32_t gpu);
 };
 
 #ifdef EMPLACE_CUDA
-std::string WhyNoPlacetoGpu(const std::string& /*kind*/) { return gpu::WhyNoGpu(); }
+std::string WhyNoPlacetoGpu(const PolicyShape& shape) {
+  // The kernels make the features of a state themselves, and do not simulate.
+  if (PlacetoShape::Of(shape).start_times) return "policy.start_times is for the CPU alone";
+  return gpu::WhyNoGpu();
+}
 constexpr ModelEntry kPlaceto = {"placeto", MakePlacetoModel, WhyNoPlacetoGpu, MakePlacetoCudaModel};
 #else
-std::string WhyNoPlacetoGpu(const std::string& /*kind*/) { return "this build is without CUDA"; }
+std::string WhyNoPlacetoGpu(const PolicyShape& /*shape*/) { return "this build is without CUDA"; }
 constexpr ModelEntry kPlaceto = {"placeto", MakePlacetoModel, WhyNoPlacetoGpu, nullptr};
 #endif
 
@@ -46,7 +51,7 @@ std::unique_ptr<Model> MakeModel(const PolicyShape& shape, const std::vector<Pla
   return ModelsOf(shape.kind).make(shape, tasks);
 }
 
-std::string WhyNoGpu(const std::string& kind) { return ModelsOf(kind).why_no_gpu(kind); }
+std::string WhyNoGpu(const PolicyShape& shape) { return ModelsOf(shape.kind).why_no_gpu(shape); }
 
 std::unique_ptr<Model> MakeGpuModel(const PolicyShape& shape, const std::vector<PlacementTask>& tasks, int32_t gpu) {
   return ModelsOf(shape.kind).make_on_gpu(shape, tasks, gpu);

@@ -15,11 +15,11 @@ namespace emplace {
 // A model on the CPU. `tasks` are those that episodes are of, index = GraphId. REQUIRES: tasks outlive the model.
 std::unique_ptr<Model> MakeModel(const PolicyShape& shape, const std::vector<PlacementTask>& tasks);
 
-// Why no model of this kind can compute on a GPU of this computer; empty: one can.
-std::string WhyNoGpu(const std::string& kind);
+// Why no model of this shape can compute on a GPU of this computer; empty: one can.
+std::string WhyNoGpu(const PolicyShape& shape);
 
 // A model on the GPU of this index, counted from 0. Throws RunFailed when there is no such GPU, or when it fails or has
-// too little memory; so do the model's functions. REQUIRES: WhyNoGpu(shape.kind) is empty; tasks outlive the model.
+// too little memory; so do the model's functions. REQUIRES: WhyNoGpu(shape) is empty; tasks outlive the model.
 std::unique_ptr<Model> MakeGpuModel(const PolicyShape& shape, const std::vector<PlacementTask>& tasks, int32_t gpu);
 
 }  // namespace emplace

@@ -69,8 +69,8 @@ class PolicyKind {
   virtual RewardTime reward_time() const = 0;
   // The most choices that a decision is between.
   virtual int32_t MostChoices(int32_t num_devices) const { return num_devices; }
-  // Whether the greedy choices of an episode's first block are made by balanced_choice.h. If so, decision i of that block
-  // is one of group i.
+  // Whether the greedy choices of an episode's first block are made by balanced_choice.h. If so, decision i of that
+  // block is one of group i.
   virtual bool Balances(const PolicyShape& /*shape*/) const { return false; }
   // Why the episode's start and decisions are none of this task, from the network as they are; nullopt: they are legal.
   // As it is here, decision t is the device of group t: one that the group may use.

@@ -13,7 +13,7 @@ namespace emplace {
 // The kind of policy that the kernels are of.
 inline constexpr char kCudaEngineKind[] = "placeto";
 
-// Throws RunFailed when the GPU fails or has too little memory. REQUIRES: WhyNoGpu(kCudaEngineKind) is empty; tasks
+// Throws RunFailed when the GPU fails or has too little memory. REQUIRES: WhyNoGpu(initial.shape) is empty; tasks
 // outlive the engine.
 std::unique_ptr<UpdateEngine> MakeCudaEngine(const std::vector<PlacementTask>& tasks, const PolicyWeights& initial);
 

@@ -28,7 +28,7 @@ std::unique_ptr<UpdateEngine> MakeEngine(const TrainingConfig& config, const std
                                          const PolicyWeights& initial, Collective* collective, int32_t gpu) {
   const std::string& kind = initial.shape.kind;
   if (config.device == LearnerDevice::kCuda || (config.device == LearnerDevice::kAuto && AutoMeansGpu(config, kind))) {
-    const std::string why_not = WhyNoGpu(kind);
+    const std::string why_not = WhyNoGpu(initial.shape);
 #ifdef EMPLACE_CUDA
     if (why_not.empty() && IsOfOneSequence(config, kind)) return MakeCudaEngine(tasks, initial);
 #endif

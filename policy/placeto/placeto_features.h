@@ -13,21 +13,29 @@ struct NodeFacts {
   float cost = 0;  // As in PlacetoGraph, as are the next two.
   float bytes = 0;
   float memory = 0;
+  float start_time = 0;  // As in PlacetoState.
   int32_t device = 0;
   int32_t node = 0;
   int32_t step = 0;  // The current node.
 };
 
-// Calls write(feature, value) for the features 0, 1, ... of a node: cost, bytes, [memory,] placement one-hot, visited,
-// current. PlacetoShape::num_features is their number.
+// Which of the optional features there are, and how many devices. Plain, for every processor.
+struct NodeFeatures {
+  int32_t num_devices = 0;
+  bool memory = false;
+  bool start_time = false;
+};
+
+// Calls write(feature, value) for the features 0, 1, ... of a node: cost, bytes, [memory,] [start time,] placement
+// one-hot, visited, current. PlacetoShape::num_features is their number.
 template <typename Write>
-EMPLACE_DEVICE void ForEachFeature(const NodeFacts& facts, int32_t num_devices, bool memory_feature,
-                                   const Write& write) {
+EMPLACE_DEVICE void ForEachFeature(const NodeFacts& facts, const NodeFeatures& features, const Write& write) {
   int32_t next = 0;
   write(next++, facts.cost);
   write(next++, facts.bytes);
-  if (memory_feature) write(next++, facts.memory);
-  for (int32_t device = 0; device < num_devices; ++device) write(next++, facts.device == device ? 1.0F : 0.0F);
+  if (features.memory) write(next++, facts.memory);
+  if (features.start_time) write(next++, facts.start_time);
+  for (int32_t device = 0; device < features.num_devices; ++device) write(next++, facts.device == device ? 1.0F : 0.0F);
   write(next++, facts.node < facts.step ? 1.0F : 0.0F);
   write(next++, facts.node == facts.step ? 1.0F : 0.0F);
 }

@@ -55,6 +55,7 @@ struct PlacetoState {
   const PlacetoGraph* graph = nullptr;
   const uint8_t* placement = nullptr;  // [num_nodes] devices
   int32_t step = 0;                    // The current node.
+  const float* start_times = nullptr;  // [num_nodes] as StartTimes has them; read only with PlacetoShape::start_times.
 };
 
 }  // namespace emplace

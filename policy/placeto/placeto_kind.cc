@@ -30,6 +30,12 @@ FieldTable<PlacetoConfig> PlacetoFields() {
       .Help(
           "Whether a group's output bytes are given as the time that they take over the machine's mean link, as a "
           "share of the largest cost of a group; with false as a share of the largest output bytes of a group.");
+  t.Field("start_times", &C::start_times)
+      .Help(
+          "Whether a feature of a group is when it starts in the simulated run of the placement that the policy sees, "
+          "as "
+          "a share of the makespan. Each state is then simulated once more, by the learner too, and only the CPU can "
+          "train.");
   AddOutputScale(t);
   return t;
 }
@@ -49,7 +55,8 @@ class Placeto final : public FieldsKind<PlacetoConfig> {
                         .message_width = static_cast<int32_t>(own.message_width),
                         .pooling = own.pooling,
                         .earlier_decisions = own.earlier_decisions,
-                        .link_time = own.link_time};
+                        .link_time = own.link_time,
+                        .start_times = own.start_times};
   }
 
   std::vector<ParameterSpec> Parameters(const PolicyShape& shape) const override {

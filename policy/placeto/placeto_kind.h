@@ -15,6 +15,7 @@ struct PlacetoConfig {
   bool pooling = true;
   bool earlier_decisions = true;
   bool link_time = false;
+  bool start_times = false;
   double output_scale = 1;
 };
 

@@ -1,10 +1,12 @@
 #include "policy/placeto/placeto_model.h"
 
 #include <limits>
+#include <memory>
 
 #include "policy/placeto/gradient/placeto_gradient.h"
 #include "policy/placeto/placeto_graph.h"
 #include "policy/placeto/placeto_shape.h"
+#include "policy/placeto/start_times.h"
 
 namespace emplace {
 namespace {
@@ -12,7 +14,10 @@ namespace {
 class PlacetoModel final : public Model {
  public:
   PlacetoModel(const PolicyShape& shape, const std::vector<PlacementTask>& tasks)
-      : shape_(PlacetoShape::Of(shape)), graphs_(MakePlacetoGraphs(tasks, shape_)), kernel_(shape_) {}
+      : shape_(PlacetoShape::Of(shape)), graphs_(MakePlacetoGraphs(tasks, shape_)), kernel_(shape_) {
+    if (!shape_.start_times) return;
+    for (const PlacementTask& task : tasks) start_times_.push_back(std::make_unique<StartTimes>(task));
+  }
 
   const std::string& device() const override { return device_; }
 
@@ -38,27 +43,36 @@ class PlacetoModel final : public Model {
   }
 
  private:
-  // The states of the samples; their placements go to placements_.
+  // The states of the samples; their placements go to placements_, and their start times to times_.
   void SetStates(std::span<const Trajectory> episodes, std::span<const Sample> samples) {
     size_t total = 0;
     for (const Sample& sample : samples) total += episodes[sample.episode].actions.size();
     placements_.resize(total);
+    times_.resize(shape_.start_times ? total : 0);
     states_.clear();
     std::span<uint8_t> rest = placements_;
+    std::span<float> rest_of_times = times_;
     for (const Sample& sample : samples) {
       const Trajectory& episode = episodes[sample.episode];
       const std::span<uint8_t> placement = rest.first(episode.actions.size());
       rest = rest.subspan(placement.size());
       PlacementAfter(episode, shape_.earlier_decisions ? static_cast<size_t>(sample.decision) : 0, placement);
       states_.push_back({&graphs_[episode.graph], placement.data(), sample.decision});
+      if (!shape_.start_times) continue;
+      const std::span<float> times = rest_of_times.first(placement.size());
+      rest_of_times = rest_of_times.subspan(times.size());
+      start_times_[episode.graph]->Of(placement, times);
+      states_.back().start_times = times.data();
     }
   }
 
   const std::string device_ = "cpu";
   const PlacetoShape shape_;
-  const std::vector<PlacetoGraph> graphs_;  // [tasks]
+  const std::vector<PlacetoGraph> graphs_;                // [tasks]
+  std::vector<std::unique_ptr<StartTimes>> start_times_;  // [tasks]; none where they are no feature
   PlacetoGradient kernel_;
   std::vector<uint8_t> placements_;
+  std::vector<float> times_;
   std::vector<PlacetoState> states_;  // Those of the last Forward.
 };
 

@@ -12,6 +12,7 @@ constexpr char kMessageWidth[] = "message_width";
 constexpr char kPooling[] = "pooling";
 constexpr char kEarlierDecisions[] = "earlier_decisions";
 constexpr char kLinkTime[] = "link_time";
+constexpr char kStartTimes[] = "start_times";
 
 void AddMlp(const std::string& name, const std::vector<int32_t>& widths, std::vector<LayerSpec>& layers) {
   for (size_t i = 0; i + 1 < widths.size(); ++i) layers.push_back({StrCat(name, ".", i), widths[i], widths[i + 1]});
@@ -26,7 +27,8 @@ std::vector<SizeField> PlacetoSizes() {
           // Without them a file is from before there was the choice, and means what all policies did then.
           {.name = kPooling, .low = 0, .high = 1, .if_absent = 1},
           {.name = kEarlierDecisions, .low = 0, .high = 1, .if_absent = 1},
-          {.name = kLinkTime, .low = 0, .high = 1, .if_absent = 0}};
+          {.name = kLinkTime, .low = 0, .high = 1, .if_absent = 0},
+          {.name = kStartTimes, .low = 0, .high = 1, .if_absent = 0}};
 }
 
 std::vector<LayerSpec> PlacetoLayers(const PlacetoShape& shape) {
@@ -60,7 +62,8 @@ PlacetoShape::operator PolicyShape() const {
                     {kMessageWidth, message_width},
                     {kPooling, pooling ? 1 : 0},
                     {kEarlierDecisions, earlier_decisions ? 1 : 0},
-                    {kLinkTime, link_time ? 1 : 0}}};
+                    {kLinkTime, link_time ? 1 : 0},
+                    {kStartTimes, start_times ? 1 : 0}}};
 }
 
 PlacetoShape PlacetoShape::Of(const PolicyShape& shape) {
@@ -71,7 +74,8 @@ PlacetoShape PlacetoShape::Of(const PolicyShape& shape) {
           .message_width = static_cast<int32_t>(shape.sizes.at(kMessageWidth)),
           .pooling = shape.sizes.at(kPooling) == 1,
           .earlier_decisions = shape.sizes.at(kEarlierDecisions) == 1,
-          .link_time = shape.sizes.at(kLinkTime) == 1};
+          .link_time = shape.sizes.at(kLinkTime) == 1,
+          .start_times = shape.sizes.at(kStartTimes) == 1};
 }
 
 }  // namespace emplace

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "policy/placeto/placeto_features.h"
 #include "policy/policy_kind.h"
 
 namespace emplace {
@@ -20,14 +21,18 @@ struct PlacetoShape {
   bool pooling = true;
   // false: in a state, groups that have been decided are where the episode started, as the others are.
   bool earlier_decisions = true;
-  bool link_time = false;  // PlacetoGraph::bytes is in link time.
+  bool link_time = false;    // PlacetoGraph::bytes is in link time.
+  bool start_times = false;  // PlacetoState::start_times is a feature.
 
   // The same as the shape of any policy, and back. REQUIRES: its kind is placeto, and it has the sizes of the kind.
   operator PolicyShape() const;  // NOLINT(google-explicit-constructor): a Placeto shape is a policy's.
   static PlacetoShape Of(const PolicyShape& shape);
 
-  // Order of a node's features: cost, bytes, [memory,] placement one-hot, visited, current.
-  int32_t num_features() const { return 4 + num_devices + (memory_feature ? 1 : 0); }
+  // The features of a node, in the order of placeto_features.h.
+  int32_t num_features() const { return 4 + num_devices + (memory_feature ? 1 : 0) + (start_times ? 1 : 0); }
+  NodeFeatures node_features() const {
+    return {.num_devices = num_devices, .memory = memory_feature, .start_time = start_times};
+  }
   int32_t width() const { return message_width > 0 ? message_width : num_features(); }  // m
   int32_t embedding_width() const { return 2 * width(); }                               // e: both directions
   int32_t pooled_width() const { return 4 * embedding_width(); }  // D: the three sets and the current node

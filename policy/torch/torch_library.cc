@@ -54,7 +54,7 @@ std::unique_ptr<Model> MakeTorchModel(const PolicyShape& shape, const std::vecto
   return Entry(shape.kind).make_model(shape, tasks);
 }
 
-std::string WhyNoTorchGpu(const std::string& kind) { return Entry(kind).why_no_gpu(); }
+std::string WhyNoTorchGpu(const PolicyShape& shape) { return Entry(shape.kind).why_no_gpu(); }
 
 std::unique_ptr<Model> MakeTorchGpuModel(const PolicyShape& shape, const std::vector<PlacementTask>& tasks,
                                          int32_t gpu) {

@@ -18,7 +18,7 @@ namespace emplace {
 std::unique_ptr<Player> MakeTorchPlayer(const PolicyShape& shape);
 std::unique_ptr<Model> MakeTorchModel(const PolicyShape& shape, const std::vector<PlacementTask>& tasks);
 // As WhyNoGpu and MakeGpuModel (policy/models.h).
-std::string WhyNoTorchGpu(const std::string& kind);
+std::string WhyNoTorchGpu(const PolicyShape& shape);
 std::unique_ptr<Model> MakeTorchGpuModel(const PolicyShape& shape, const std::vector<PlacementTask>& tasks,
                                          int32_t gpu);
 

@@ -83,6 +83,17 @@ TEST(PolicyWeights, AnOlderFileMeansWhatItMeant) {
   ExpectOlderFileMeans(RandomSgdp(/*num_devices=*/3, rng), "balanced", 0);
 }
 
+TEST(PolicyWeights, AnOlderFileHasNoStartTimes) {
+  SafetensorsFile file = ParseSafetensors(SerializePolicy(SomePolicy()), "x");
+  EXPECT_EQ(file.metadata.erase("shape.start_times"), 1U);
+  EXPECT_EQ(ParsePolicy(SerializeSafetensors(file), "x").shape, SomePolicy().shape);
+  PlacetoShape shape = PlacetoShape::Of(SomePolicy().shape);
+  shape.start_times = true;
+  Rng rng(5);
+  file = ParseSafetensors(SerializePolicy(RandomPlacetoWeights(shape, rng)), "x");
+  EXPECT_EQ(PlacetoShape::Of(ParsePolicy(SerializeSafetensors(file), "x").shape), shape);
+}
+
 TEST(PolicyWeights, AFileWithoutAKindIsPlaceto) {
   SafetensorsFile file = ParseSafetensors(SerializePolicy(SomePolicy()), "x");
   EXPECT_EQ(file.metadata.at("kind"), "placeto");

@@ -86,6 +86,7 @@ class NaivePolicy {
     const auto i = static_cast<size_t>(node);
     Vector x = {static_cast<double>(graph_.cost[i]), static_cast<double>(graph_.bytes[i])};
     if (shape_.memory_feature) x.push_back(static_cast<double>(graph_.memory[i]));
+    if (shape_.start_times) x.push_back(static_cast<double>(state_.start_times[i]));
     for (int32_t d = 0; d < shape_.num_devices; ++d) x.push_back(state_.placement[i] == d ? 1 : 0);
     x.push_back(node < state_.step ? 1 : 0);
     x.push_back(node == state_.step ? 1 : 0);

@@ -44,6 +44,12 @@ std::vector<gpu::EpisodeSource> RandomBatch::sources() const {
   return sources;
 }
 
+PlacetoShape RandomGpuShape(Rng& rng) {
+  PlacetoShape shape = RandomPlacetoShape(rng);
+  shape.start_times = false;
+  return shape;
+}
+
 std::vector<int32_t> RandomNodeCounts(Rng& rng) {
   std::vector<int32_t> counts = {1};
   for (int i = 0; i < 2; ++i) counts.push_back(static_cast<int32_t>(rng.UniformInt(2, 70)));

@@ -30,6 +30,9 @@ class RandomBatch {
   std::vector<gpu::EpisodeSource> sources() const;  // Views into `episodes`.
 };
 
+// As RandomPlacetoShape, of those that a GPU computes.
+PlacetoShape RandomGpuShape(Rng& rng);
+
 // Node counts for one graph of a single node, for which all three sets of pooling are empty, and two larger graphs of
 // up to 70 nodes.
 std::vector<int32_t> RandomNodeCounts(Rng& rng);

@@ -45,9 +45,12 @@ std::vector<PlacetoState> Views(const std::vector<OwnedState>& states) {
 }
 
 OwnedState RandomPlacetoState(const PlacetoGraph& graph, Rng& rng) {
-  OwnedState state{&graph, {}, static_cast<int32_t>(rng.UniformInt(0, graph.num_nodes - 1))};
+  OwnedState state{&graph, {}, static_cast<int32_t>(rng.UniformInt(0, graph.num_nodes - 1)), {}};
   for (int32_t node = 0; node < graph.num_nodes; ++node) {
     state.placement.push_back(static_cast<uint8_t>(rng.UniformInt(0, graph.num_devices - 1)));
+  }
+  for (int32_t node = 0; node < graph.num_nodes; ++node) {
+    state.start_times.push_back(static_cast<float>(rng.Uniform()));
   }
   return state;
 }
@@ -60,6 +63,7 @@ PlacetoShape RandomPlacetoShape(Rng& rng) {
   shape.message_rounds = static_cast<int32_t>(rng.UniformInt(0, 8));
   shape.message_width = kWidths[rng.UniformInt(0, 2)];
   shape.pooling = rng.Uniform() < 0.7;
+  shape.start_times = rng.Uniform() < 0.3;
   return shape;
 }
 

@@ -21,15 +21,16 @@ struct OwnedState {
   const PlacetoGraph* graph = nullptr;
   std::vector<uint8_t> placement;
   int32_t step = 0;
+  std::vector<float> start_times;  // Drawn, not simulated.
 
-  PlacetoState view() const { return {graph, placement.data(), step}; }
+  PlacetoState view() const { return {graph, placement.data(), step, start_times.data()}; }
 };
 // Views of the states. REQUIRES: the states outlive the views.
 std::vector<PlacetoState> Views(const std::vector<OwnedState>& states);
 OwnedState RandomPlacetoState(const PlacetoGraph& graph, Rng& rng);
 
-// A shape with 1..8 devices, message width 0, 5 or 16, 0..8 message rounds, with or without the memory feature and
-// pooling.
+// A shape with 1..8 devices, message width 0, 5 or 16, 0..8 message rounds, with or without the memory feature, pooling
+// and start times.
 PlacetoShape RandomPlacetoShape(Rng& rng);
 // Glorot weights with random biases. They are smaller where sums over many nodes would make logits too large: |logit|
 // is about 1..10.

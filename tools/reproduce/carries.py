@@ -22,7 +22,7 @@ from results import by_family_and_updates, command_line, evaluate, load_all, mad
 from training import add_arguments, at_least_one, resolved, run_script, train_all
 
 FORMAT = "emplace.carries/1"
-TRAINED = [SHIPPED, "no message passing, no pooling", "earlier decisions hidden", "bytes in link time"]
+TRAINED = [SHIPPED, "no message passing, no pooling", "earlier decisions hidden", "bytes in link time", "start times"]
 BY_RULE = {
     carried_over.RULE: "No network: a device for each position in the order of groups, the one that the best placement of most training graphs has there.",
     carried_over.SEARCHED_RULE: "No network: one rule of positions for all graphs, searched for on the training graphs as a whole.",

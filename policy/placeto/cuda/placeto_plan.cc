@@ -11,6 +11,7 @@ PlacetoPlan MakePlacetoPlan(const PlacetoShape& shape) {
   const std::vector<LayerSpec> specs = PlacetoLayers(shape);
   EMPLACE_CHECK(specs.size() == kNumLayers && specs[kDirections].name == "forward.f.0" &&
                 specs[kPools].name == "ancestors.F.0" && specs[kClassifier].name == "classifier.0");
+  EMPLACE_CHECK(!shape.start_times);
   // Offsets are 32 bits; the packed form is the longest.
   EMPLACE_CHECK(NumParameters(shape) < std::numeric_limits<int32_t>::max() / 8);
 

@@ -9,6 +9,7 @@
 #include <cstdint>
 
 #include "policy/placeto/kernel/network_parts.h"
+#include "policy/placeto/placeto_features.h"
 
 namespace emplace {
 
@@ -31,11 +32,10 @@ struct GradientLayer {
 using GradientMlp = MlpLayers<GradientLayer>;
 
 struct GradientPolicy {
-  int32_t num_devices = 0;
+  NodeFeatures features;
   int32_t num_features = 0;  // F
-  bool memory_feature = false;
-  int32_t rounds = 0;  // k
-  int32_t width = 0;   // m
+  int32_t rounds = 0;        // k
+  int32_t width = 0;         // m
   bool pooling = true;
   NetworkLayers<GradientLayer> layers;  // G of the pools and the classifier are head layers.
 };
@@ -51,6 +51,7 @@ struct GradientTile {
   const int32_t* receivers[2] = {};  // Nodes that hear at least one neighbour, ascending.
   int32_t num_receivers[2] = {};
   const uint8_t* placement[kMaxLanes] = {};
+  const float* start_times[kMaxLanes] = {};  // Null where they are no feature.
   int32_t step[kMaxLanes] = {};
   const uint64_t* ancestors[kMaxLanes] = {};    // [words] of the current node
   const uint64_t* descendants[kMaxLanes] = {};  // [words]

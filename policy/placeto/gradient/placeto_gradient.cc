@@ -53,9 +53,8 @@ struct PlacetoGradient::Impl {
 
 PlacetoGradient::Impl::Impl(const PlacetoShape& policy_shape, KernelPath kernel_path)
     : shape(policy_shape), path(PathOf(kernel_path)), values(static_cast<size_t>(NumParameters(shape))) {
-  policy.num_devices = shape.num_devices;
+  policy.features = shape.node_features();
   policy.num_features = shape.num_features();
-  policy.memory_feature = shape.memory_feature;
   policy.rounds = shape.message_rounds;
   policy.width = shape.width();
   policy.pooling = shape.pooling;
@@ -161,6 +160,7 @@ void PlacetoGradient::Impl::SetStates(std::span<const PlacetoState> states) {
     EMPLACE_CHECK(state.step >= 0 && state.step < graph.num_nodes);
     const auto row = static_cast<size_t>(state.step) * static_cast<size_t>(graph.words());
     tile.placement[lane] = state.placement;
+    tile.start_times[lane] = state.start_times;
     tile.step[lane] = state.step;
     tile.ancestors[lane] = graph.ancestors.data() + row;
     tile.descendants[lane] = graph.descendants.data() + row;

@@ -33,10 +33,14 @@ inline int32_t ListChanged(const StateView& state, EpisodeMemory& memory, const 
 }
 
 inline void FillFeatures(const PackedPolicy& policy, const StateView& state, int32_t node, float* row) {
-  const NodeFacts facts{state.cost[node], state.bytes[node], state.memory[node], state.placement[node], node,
+  const NodeFacts facts{state.cost[node],
+                        state.bytes[node],
+                        state.memory[node],
+                        state.start_times == nullptr ? 0.0F : state.start_times[node],
+                        state.placement[node],
+                        node,
                         state.step};
-  ForEachFeature(facts, policy.num_devices, policy.memory_feature,
-                 [row](int32_t feature, float value) { row[feature] = value; });
+  ForEachFeature(facts, policy.features, [row](int32_t feature, float value) { row[feature] = value; });
 }
 
 // Computes the self embedding of the first `count` nodes in scratch.order, tile by tile. Rows past the count are

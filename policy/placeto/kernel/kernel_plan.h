@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "policy/placeto/kernel/network_parts.h"
+#include "policy/placeto/placeto_features.h"
 
 namespace emplace {
 
@@ -29,8 +30,7 @@ using PackedDirection = DirectionLayers<PackedLayer>;
 using PackedPool = PoolLayers<PackedLayer>;
 
 struct PackedPolicy {
-  int32_t num_devices = 0;
-  bool memory_feature = false;
+  NodeFeatures features;
   int32_t rounds = 0;  // k
   int32_t width = 0;   // m
   bool pooling = true;
@@ -53,6 +53,7 @@ struct StateView {
   const float* bytes = nullptr;
   const float* memory = nullptr;
   const uint8_t* placement = nullptr;
+  const float* start_times = nullptr;  // Null where they are no feature.
   NeighbourView
       from[2];  // Neighbours that a node hears in each direction; the other direction lists those that hear it.
   const uint64_t* ancestors = nullptr;    // [words] the current node's row

@@ -72,8 +72,7 @@ class Packer {
 PackedPolicy Pack(const PolicyWeights& weights, float* packed) {
   const PlacetoShape shape = PlacetoShape::Of(weights.shape);
   PackedPolicy policy;
-  policy.num_devices = shape.num_devices;
-  policy.memory_feature = shape.memory_feature;
+  policy.features = shape.node_features();
   policy.rounds = shape.message_rounds;
   policy.width = shape.width();
   policy.pooling = shape.pooling;
@@ -98,6 +97,7 @@ StateView ViewOf(const PlacetoState& state) {
   view.bytes = graph.bytes.data();
   view.memory = graph.memory.data();
   view.placement = state.placement;
+  view.start_times = state.start_times;
   view.from[0] = {graph.parents.begin.data(), graph.parents.items.data()};
   view.from[1] = {graph.children.begin.data(), graph.children.items.data()};
   view.ancestors = graph.ancestors.data() + row;
@@ -257,7 +257,8 @@ void PlacetoKernel::Forward(std::span<const PlacetoState> states, std::span<Epis
     EMPLACE_CHECK(states[s].step >= 0 && states[s].step < graph.num_nodes);
     impl_->Reserve(graph.num_nodes);
     EpisodeMemory& memory = impl_->MemoryFor(graph, caches.empty() ? *impl_->no_episode.impl_ : *caches[s]->impl_);
-    if (caches.empty()) memory.valid = false;
+    // Start times change from state to state for all nodes, so nothing of the last state is left.
+    if (caches.empty() || impl_->shape.start_times) memory.valid = false;
     // In ascending order: a row's overhang is overwritten by the next row.
     float* const row = impl_->pooled + s * static_cast<size_t>(impl_->policy.pooled_stride);
     impl_->functions.pooled(impl_->policy, ViewOf(states[s]), memory, impl_->scratch, row);

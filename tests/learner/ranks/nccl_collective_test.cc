@@ -4,14 +4,14 @@
 #include <gtest/gtest.h>
 
 #include "common/error.h"
-#include "learner/update/cuda_engine.h"
 #include "policy/models.h"
+#include "policy/placeto/placeto_shape.h"
 
 namespace emplace {
 namespace {
 
 TEST(NcclCollective, OneRankKeepsWhatItHas) {
-  const std::string why_not = WhyNoGpu(kCudaEngineKind);
+  const std::string why_not = WhyNoGpu(PlacetoShape{});
   if (!why_not.empty()) GTEST_SKIP() << "no GPU to test on: " << why_not;
   NcclCollective::Options options;
   options.ranks = 1;

@@ -17,7 +17,7 @@ namespace {
 
 // By the recorded sequence, and by the model, whose gradient is in shards.
 void ExpectStepsOfTheCpu(int64_t shards) {
-  const std::string why_not = WhyNoGpu(kCudaEngineKind);
+  const std::string why_not = WhyNoGpu(PlacetoShape{});
   if (!why_not.empty()) GTEST_SKIP() << "no GPU to test on: " << why_not;
   const std::vector<PlacementTask> tasks = TwoDeviceTasks(1, 5);
   Rng rng(3);

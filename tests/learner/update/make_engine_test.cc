@@ -12,7 +12,7 @@ namespace emplace {
 namespace {
 
 TEST(MakeEngine, WithoutAGpuCudaIsRefusedAndAutoMeansTheCpu) {
-  const std::string why_not = WhyNoGpu("placeto");
+  const std::string why_not = WhyNoGpu(SmallPolicy(0).shape);
   if (why_not.empty()) GTEST_SKIP() << "this computer has a GPU";
   const std::vector<PlacementTask> tasks = TwoDeviceTasks(1, 2);
   TrainingConfig config;

@@ -31,6 +31,7 @@ void Wander(OwnedState& state, Rng& rng) {
       state.placement[static_cast<size_t>(state.step)] = device();
       state.step = (state.step + 1) % graph.num_nodes;
   }
+  if (rng.Uniform() < 0.5) state.start_times[0] = static_cast<float>(rng.Uniform());
 }
 
 TEST_P(EpisodeCacheOnEveryPath, NeverShowsInTheLogits) {

@@ -152,6 +152,7 @@ TEST(PlacetoKernel, WithoutPoolingNothingCountsThatNoMessageReachesTheCurrentGro
         (*values)[node] = static_cast<float>(rng.Uniform());
       }
       other.placement[node] = static_cast<uint8_t>(rng.UniformInt(0, shape.num_devices - 1));
+      other.start_times[node] = static_cast<float>(rng.Uniform());
     }
     for (const KernelPath path : KernelPaths()) {
       weights.shape.sizes["pooling"] = 0;

@@ -15,6 +15,7 @@ TEST(PlacetoShape, CountsTheFeaturesOfTheDesign) {
   EXPECT_EQ(PlacetoShape{}.num_features(), 6);
   EXPECT_EQ((PlacetoShape{.num_devices = 2, .memory_feature = true}).num_features(), 7);
   EXPECT_EQ((PlacetoShape{.num_devices = 5}).num_features(), 9);
+  EXPECT_EQ((PlacetoShape{.num_devices = 5, .memory_feature = true, .start_times = true}).num_features(), 11);
 }
 
 TEST(PlacetoShape, WidthIsTheNumberOfFeaturesUnlessConfigured) {

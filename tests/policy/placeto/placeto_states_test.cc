@@ -1,6 +1,7 @@
 // The states that the player and the model make of episodes are those that the shape says a policy sees.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <memory>
@@ -10,6 +11,7 @@
 #include "policy/placeto/placeto_graph.h"
 #include "policy/placeto/placeto_kind.h"
 #include "policy/players.h"
+#include "tests/support/event_queue_oracle.h"
 #include "tests/support/naive_policy.h"
 #include "tests/support/random_policy.h"
 #include "tests/support/random_task.h"
@@ -43,8 +45,24 @@ std::vector<float> LearnedLogits(const PolicyWeights& weights, const PlacementTa
   return decisions.logits;
 }
 
+// When the first op of each group starts, by the simulator of the tests, over the makespan.
+std::vector<float> ExpectedStartTimes(const RandomTaskSource& source, const PlacementTask& task,
+                                      const std::vector<uint8_t>& groups) {
+  Placement placement;
+  for (const GroupIndex group : task.group_of_op) placement.push_back(groups[static_cast<size_t>(group)]);
+  const OracleRun run = SimulateByEventQueue(source.graph, source.cluster, placement);
+  std::vector<float> times(groups.size(), 1.0F);
+  for (size_t op = 0; op < placement.size(); ++op) {
+    float& time = times[static_cast<size_t>(task.group_of_op[op])];
+    const double share = run.makespan_us > 0 ? run.start_us[op] / run.makespan_us : 0;
+    time = std::min(time, static_cast<float>(share));
+  }
+  return times;
+}
+
 // Features and placements made here once more, from the task alone.
-std::vector<double> ExpectedLogits(const PolicyWeights& weights, const PlacementTask& task, const Trajectory& episode) {
+std::vector<double> ExpectedLogits(const PolicyWeights& weights, const RandomTaskSource& source,
+                                   const PlacementTask& task, const Trajectory& episode) {
   const PlacetoShape shape = PlacetoShape::Of(weights.shape);
   PlacetoGraph graph(task.groups);
   if (shape.link_time) {
@@ -58,7 +76,8 @@ std::vector<double> ExpectedLogits(const PolicyWeights& weights, const Placement
   std::vector<double> logits;
   std::vector<uint8_t> seen = episode.start_placement;
   for (int32_t step = 0; step < graph.num_nodes; ++step) {
-    const std::vector<double> own = NaivePlacetoLogits(weights, {&graph, seen.data(), step});
+    const std::vector<float> start_times = ExpectedStartTimes(source, task, seen);
+    const std::vector<double> own = NaivePlacetoLogits(weights, {&graph, seen.data(), step, start_times.data()});
     logits.insert(logits.end(), own.begin(), own.end());
     const auto group = static_cast<size_t>(step);
     if (shape.earlier_decisions) seen[group] = episode.actions[group];
@@ -69,17 +88,19 @@ std::vector<double> ExpectedLogits(const PolicyWeights& weights, const Placement
 TEST(PlacetoStates, PlayerAndModelSeeWhatTheShapeSays) {
   for (uint64_t seed = 0; seed < 40; ++seed) {
     Rng rng(seed);
-    const PlacementTask task = RandomTask(rng, {.max_ops = 30, .restricted = 0.2});
+    const RandomTaskSource source = RandomSource(rng, {.max_ops = 30, .restricted = 0.2});
+    const PlacementTask task = PlacementTask::Make(source.graph, source.cluster, 12);
     PlacetoShape shape = RandomPlacetoShape(rng);
     shape.num_devices = task.groups.num_devices;
     shape.earlier_decisions = seed % 2 == 0;
     shape.link_time = seed % 4 < 2;
+    shape.start_times = seed % 3 == 0;
     const PolicyWeights weights = RandomPlacetoWeights(shape, rng);
     Trajectory episode;
     episode.start_placement = RandomGroups(task.groups, rng);
     episode.actions = RandomGroups(task.groups, rng);
 
-    const std::vector<double> expected = ExpectedLogits(weights, task, episode);
+    const std::vector<double> expected = ExpectedLogits(weights, source, task, episode);
     const std::vector<float> played = PlayedLogits(weights, task, episode);
     const std::vector<float> learned = LearnedLogits(weights, task, episode);
     ASSERT_EQ(played.size(), expected.size());

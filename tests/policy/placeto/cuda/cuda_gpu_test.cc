@@ -67,7 +67,7 @@ TEST_F(PlacetoCudaGpu, LogitsAndGradientsEqualLibTorch) {
   Rng rng(51);
   for (int trial = 0; trial < 20; ++trial) {
     SCOPED_TRACE(trial);
-    const PlacetoShape shape = RandomPlacetoShape(rng);
+    const PlacetoShape shape = RandomGpuShape(rng);
     const PolicyWeights weights = RandomPlacetoWeights(shape, rng);
     const RandomBatch batch(shape, RandomNodeCounts(rng), rng);
     PlacetoNet net(weights);

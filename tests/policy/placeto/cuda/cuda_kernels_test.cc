@@ -27,7 +27,7 @@ TEST_F(PlacetoCudaKernels, LogitsAndGradientsEqualLibTorch) {
   int moved = 0;  // Layers with a gradient worth comparing.
   for (int trial = 0; trial < 40; ++trial) {
     SCOPED_TRACE(trial);
-    const PlacetoShape shape = RandomPlacetoShape(rng);
+    const PlacetoShape shape = RandomGpuShape(rng);
     const PolicyWeights weights = RandomPlacetoWeights(shape, rng);
     const RandomBatch batch(shape, RandomNodeCounts(rng), rng);
     // All graphs in shared memory, or some, or none.
@@ -56,7 +56,7 @@ TEST_F(PlacetoCudaKernels, UpdateIsTheStepOfAdamOnTheGradientOfTheLoss) {
   Rng rng(44);
   for (int trial = 0; trial < 8; ++trial) {
     SCOPED_TRACE(trial);
-    const PlacetoShape shape = RandomPlacetoShape(rng);
+    const PlacetoShape shape = RandomGpuShape(rng);
     PolicyWeights weights = RandomPlacetoWeights(shape, rng);
     HostOptimizer optimizer(weights.values);
     std::vector<torch::Tensor> parameters = {torch::tensor(weights.values, torch::kFloat64).requires_grad_()};

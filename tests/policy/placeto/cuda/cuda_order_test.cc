@@ -19,7 +19,7 @@ namespace {
 TEST(PlacetoCudaOrder, OrderOfItemsDoesNotMatter) {
   Rng rng(42);
   for (uint64_t trial = 0; trial < Trials(6); ++trial) {
-    PlacetoShape shape = RandomPlacetoShape(rng);
+    PlacetoShape shape = RandomGpuShape(rng);
     shape.pooling = trial % 3 != 0;
     const PolicyWeights weights = RandomPlacetoWeights(shape, rng);
     const RandomBatch batch(shape, RandomNodeCounts(rng), rng);
@@ -66,7 +66,7 @@ TEST(PlacetoCudaOrder, LogitsAreTheSameInAnyBatch) {
 TEST(PlacetoCudaOrder, HiddenDecisionsAreWhereTheEpisodeStarted) {
   Rng rng(47);
   for (uint64_t trial = 0; trial < Trials(6); ++trial) {
-    PlacetoShape shape = RandomPlacetoShape(rng);
+    PlacetoShape shape = RandomGpuShape(rng);
     const PolicyWeights weights = RandomPlacetoWeights(shape, rng);
     const RandomBatch batch(shape, RandomNodeCounts(rng), rng);
     const gpu::LaunchSizes sizes = RandomLaunchSizes(40, rng);
@@ -88,7 +88,7 @@ TEST(PlacetoCudaOrder, HiddenDecisionsAreWhereTheEpisodeStarted) {
 TEST(PlacetoCudaOrder, WithoutPoolingItsParametersNeitherCountNorLearn) {
   Rng rng(46);
   for (uint64_t trial = 0; trial < Trials(6); ++trial) {
-    PlacetoShape shape = RandomPlacetoShape(rng);
+    PlacetoShape shape = RandomGpuShape(rng);
     shape.pooling = false;
     PolicyWeights weights = RandomPlacetoWeights(shape, rng);
     const RandomBatch batch(shape, RandomNodeCounts(rng), rng);
