@@ -7,6 +7,7 @@ anytime.json (everything, which `emplace report` draws) and anytime.md (tables).
 whatever else runs takes time from the searches.
 """
 import argparse
+import itertools
 import json
 import math
 import pathlib
@@ -36,7 +37,7 @@ def parse_arguments():
     parser.add_argument("--unlike", nargs="*", default=UNLIKE, metavar="CLUSTER", help="machines of configs/clusters/ besides")
     parser.add_argument("--methods", nargs="+", default=METHODS, help="methods to compare")
     parser.add_argument("--graphs", type=int, default=4, help="graphs of each network, evenly spaced (4)")
-    parser.add_argument("--seed", type=int, default=1, help="random seed of the searches (1)")
+    parser.add_argument("--seeds", type=int, nargs="+", default=[1], help="random seeds of the searches; each pair is run with all (1)")
     parser.add_argument("--out", type=pathlib.Path, default=HERE, help="folder for anytime.json and anytime.md")
     parser.add_argument("--emplace", type=pathlib.Path, default=ROOT / "build/bin/emplace", help="the command to run")
     parser.add_argument("--fresh", action="store_true", help="discard the runs in anytime.json")
@@ -90,10 +91,13 @@ def evaluate(arguments, run, graph, cluster):
     return run
 
 
-def in_time(run, method):
-    """The makespan that a method found within the time of the run; None if it found none that fits, or was late."""
-    result = run["methods"][method]
-    return result["makespan_us"] if result["feasible"] and result["in_time"] else None
+def in_time(runs, method):
+    """The makespan that a method found within the time of the runs, which differ by seed: the geometric mean; None if in one of
+    them it found none that fits, or was late."""
+    results = [run["methods"][method] for run in runs]
+    if not all(result["feasible"] and result["in_time"] for result in results):
+        return None
+    return geometric_mean([result["makespan_us"] for result in results])
 
 
 def by_pair(runs):
@@ -116,13 +120,14 @@ def table(runs, arguments):
     for pair, best_us in by_pair(runs):
         if not best_us:
             continue
-        for run in pair:
-            found = {method: in_time(run, method) for method in arguments.methods}
+        for seconds in arguments.seconds:
+            of_seconds = [run for run in pair if run["seconds"] == seconds]
+            found = {method: in_time(of_seconds, method) for method in arguments.methods}
             for method, us in found.items():
-                ratios.setdefault((method, run["seconds"]), []).append(us / best_us if us else None)
+                ratios.setdefault((method, seconds), []).append(us / best_us if us else None)
             others = [us for method, us in found.items() if us and method != "auto"]
             if found.get("auto") and others:
-                near.setdefault(run["seconds"], []).append(found["auto"] <= NEAR * min(others))
+                near.setdefault(seconds, []).append(found["auto"] <= NEAR * min(others))
     lines = ["| method | " + " | ".join(f"{seconds:g} s" for seconds in arguments.seconds) + " |",
              "| --- |" + " ---: |" * len(arguments.seconds)]
     for method in arguments.methods:
@@ -142,7 +147,8 @@ def table(runs, arguments):
 def markdown(runs, arguments, machine_names):
     lines = ["# What each method finds in a given time",
              f"Makespan over the best known one of the same graph and machine, geometric mean over {len(list(by_pair(runs)))} "
-             f"pairs of a graph and a machine, seed {arguments.seed}. Best known is what any method found in any of these times. "
+             f"pairs of a graph and a machine; seeds: {', '.join(map(str, arguments.seeds))}, of which a pair counts with the geometric "
+             "mean. Best known is what any method found in any of these times, with any seed. "
              f"Where a method took more than {LATE:g} times the given time, or found nothing that fits the memory, it has no result; "
              "the number of pairs with a result is then in brackets.", "", *table(runs, arguments)]
     for machine in machine_names:
@@ -163,14 +169,14 @@ def main():
         for seconds in sorted(arguments.seconds):
             for network in networks:
                 for graph in network.graphs:
-                    for machine, cluster in clusters.items():
-                        run = {"graph": graph_name(graph), "machine": machine, "seconds": seconds, "seed": arguments.seed}
+                    for (machine, cluster), seed in itertools.product(clusters.items(), arguments.seeds):
+                        run = {"graph": graph_name(graph), "machine": machine, "seconds": seconds, "seed": seed}
                         keys.append(key_of(run))
                         if key_of(run) in finished:
                             continue
                         finished[key_of(run)] = evaluate(arguments, run, graph, cluster)
                         save(path, finished)
-                        print(f"{run['graph']} on {machine}, {seconds:g} s", flush=True)
+                        print(f"{run['graph']} on {machine}, {seconds:g} s, seed {seed}", flush=True)
     runs = [finished[key] for key in keys]
     write_aside_and_rename(arguments.out / "anytime.md", markdown(runs, arguments, list(clusters)))
     print(f"written to {path} and {arguments.out / 'anytime.md'}")
