@@ -13,7 +13,8 @@ import statistics
 
 from networks import ROOT, write_aside_and_rename
 from results import by_family_and_updates, command_line, evaluate, load_all, made_by, mean_interval, save_json
-from training import Task, add_arguments, at_least_one, exactly, on_graphs, resolved, run_script, train_all
+from script import run_script
+from training import Task, add_arguments, at_least_one, exactly, on_graphs, resolved, train_all
 
 FORMAT = "emplace.ablations/1"
 SHIPPED = "shipped"
@@ -188,4 +189,4 @@ def main():
 
 
 if __name__ == "__main__":
-    run_script(main, "ablations.py")
+    run_script(main)

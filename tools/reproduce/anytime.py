@@ -11,10 +11,10 @@ import itertools
 import json
 import math
 import pathlib
-import sys
 import tempfile
 
 from networks import ROOT, Network, call, cluster_file, graph_name, write_aside_and_rename
+from script import BadInput, run_script
 
 HERE = pathlib.Path(__file__).resolve().parent
 FORMAT = "emplace.anytime/1"
@@ -68,7 +68,7 @@ def load_finished(path, arguments):
         return {}
     document = json.loads(path.read_text())
     if document.get("format") != FORMAT:
-        sys.exit(f"anytime.py: {path}: is no {FORMAT}; --fresh overwrites it")
+        raise BadInput(f"{path}: is no {FORMAT}; --fresh overwrites it")
     runs = [run for run in document["runs"] if set(arguments.methods) <= set(run["methods"])]
     for run in runs:
         for result in run["methods"].values():  # Older files do not say it.
@@ -183,7 +183,4 @@ def main():
 
 
 if __name__ == "__main__":
-    try:
-        main()
-    except KeyboardInterrupt:
-        sys.exit("anytime.py: stopped; the same command goes on from here")
+    run_script(main)

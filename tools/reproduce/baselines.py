@@ -8,9 +8,9 @@ of baselines/, and one table, baselines.md. A run that was stopped goes on where
 import argparse
 import json
 import pathlib
-import sys
 
 from networks import ROOT, Network, call, cluster_file, write_aside_and_rename
+from script import run_script
 
 HERE = pathlib.Path(__file__).resolve().parent
 METHODS = ["single", "expert", "scotch", "heft", "m-topo", "m-etf", "m-sct", "random", "local-search", "annealing"]
@@ -91,7 +91,4 @@ def main():
 
 
 if __name__ == "__main__":
-    try:
-        main()
-    except KeyboardInterrupt:
-        sys.exit("baselines.py: stopped; the same command goes on from here")
+    run_script(main)

@@ -19,7 +19,8 @@ import carried_over
 from ablations import SHIPPED, VARIANTS, slug, tasks_of, verdict
 from networks import ROOT, write_aside_and_rename
 from results import by_family_and_updates, command_line, evaluate, load_all, made_by, mean_interval, save_json
-from training import add_arguments, at_least_one, resolved, run_script, train_all
+from script import run_script
+from training import add_arguments, at_least_one, resolved, train_all
 
 FORMAT = "emplace.carries/1"
 TRAINED = [SHIPPED, "no message passing, no pooling", "earlier decisions hidden", "bytes in link time", "start times"]
@@ -158,4 +159,4 @@ def main():
 
 
 if __name__ == "__main__":
-    run_script(main, "carries.py")
+    run_script(main)

@@ -17,6 +17,7 @@ import sys
 import time
 
 from networks import write_aside_and_rename
+from script import run_script
 
 DEVICES = (2, 4, 8)
 MICROBATCHES = (1, 4, 8)
@@ -194,4 +195,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    run_script(main)

@@ -13,8 +13,8 @@ import pathlib
 from networks import ROOT, evenly_spaced, write_aside_and_rename
 from results import (GOAL_HEADER, Results, better, command_line, evaluate, found_row, goal_lines, load_all, made_by, renamed,
                      save_json, verdict)
-from training import (Task, add_arguments, at_least_one, exactly, on_graphs, overrides_of, resolved, run_script, sha256,
-                      train_all)
+from script import run_script
+from training import (Task, add_arguments, at_least_one, exactly, on_graphs, overrides_of, resolved, sha256, train_all)
 
 FORMAT = "emplace.generalization/1"
 SAMPLES = 8
@@ -234,4 +234,4 @@ def main():
 
 
 if __name__ == "__main__":
-    run_script(main, "generalization.py")
+    run_script(main)

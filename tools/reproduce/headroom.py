@@ -12,10 +12,10 @@ import hashlib
 import json
 import pathlib
 import statistics
-import sys
 import tempfile
 
 from networks import ROOT, Network, call, cluster_file, graph_name, write_aside_and_rename
+from script import BadInput, run_script
 
 HERE = pathlib.Path(__file__).resolve().parent
 FORMAT = "emplace.headroom/1"
@@ -65,7 +65,7 @@ def load_finished(path, fresh):
         return {}
     document = json.loads(path.read_text())
     if document.get("format") != FORMAT:
-        sys.exit(f"headroom.py: {path}: is no {FORMAT}; --fresh overwrites it")
+        raise BadInput(f"{path}: is no {FORMAT}; --fresh overwrites it")
     return {key_of(run): run for run in document["runs"]}
 
 
@@ -155,7 +155,4 @@ def main():
 
 
 if __name__ == "__main__":
-    try:
-        main()
-    except KeyboardInterrupt:
-        sys.exit("headroom.py: stopped; the same command goes on from here")
+    run_script(main)

@@ -19,7 +19,8 @@ import tempfile
 from networks import ROOT, call, graph_name, write_aside_and_rename
 from reality import profile
 from results import command_line, mean_interval, save_json
-from training import add_arguments, at_least_one, on_graphs, overrides_of, run_script, train
+from script import run_script
+from training import add_arguments, at_least_one, on_graphs, overrides_of, train
 
 CONFIG = ROOT / "configs/ptb_hardware.yaml"
 DEVICES = ROOT / "configs/clusters/cpux2.yaml"
@@ -181,4 +182,4 @@ def markdown(document):
 
 
 if __name__ == "__main__":
-    run_script(main, "measured_rewards.py")
+    run_script(main)

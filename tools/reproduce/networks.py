@@ -3,7 +3,8 @@ import os
 import pathlib
 import re
 import subprocess
-import sys
+
+from script import BadInput
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 
@@ -27,7 +28,7 @@ class Network:
             call([emplace, "generate", place, "--out", path])
         files = sorted([*path.glob("*.graph.json"), *path.glob("*.graph.json.zst")])
         if not files:
-            sys.exit(f"{place}: holds no *.graph.json")
+            raise BadInput(f"{place}: holds no *.graph.json")
         self.graphs = evenly_spaced(files, count)
 
 
@@ -57,7 +58,8 @@ def call(command):
     words = [str(below_root(word)) for word in command]
     done = subprocess.run(words, capture_output=True, text=True, check=False, cwd=ROOT)
     if done.returncode != 0:
-        raise SystemExit(f"{' '.join(words)}: exit code {done.returncode}: {done.stderr.strip()}")
+        what = f"{' '.join(words)}: exit code {done.returncode}: {done.stderr.strip()}"
+        raise BadInput(what) if done.returncode == 2 else SystemExit(what)
     return done.stdout
 
 
@@ -65,7 +67,7 @@ def cluster_file(folder, kind, devices, bytes_per_us=None):
     """The K80 machine with this many devices; with another kind of device or faster links where these are given."""
     path = ROOT / f"configs/clusters/k80x{devices}.yaml"
     if not path.exists():
-        sys.exit(f"{path}: does not exist, expected a machine of {devices} devices")
+        raise BadInput(f"{path}: does not exist, expected a machine of {devices} devices")
     if kind == "k80" and bytes_per_us is None:
         return path
     text = re.sub(r"kind: k80\b", f"kind: {kind}", path.read_text())

@@ -9,11 +9,11 @@ stopped goes on where it was.
 import argparse
 import pathlib
 import shutil
-import sys
 
 from networks import ROOT, cluster_file, graph_name, write_aside_and_rename
 from results import GOAL_HEADER, Results, command_line, evaluate, goal_lines, load_all, made_by, renamed, save_json
-from training import Task, add_arguments, exactly, on_graphs, resolved, run_script, train_all
+from script import BadInput, run_script
+from training import Task, add_arguments, exactly, on_graphs, resolved, train_all
 
 FORMAT = "emplace.profiles/1"
 SAMPLES = 8
@@ -46,11 +46,11 @@ def copied_graphs(places, folder):
     graphs = {}
     for file in files:
         if graph_name(file) in graphs:
-            sys.exit(f"{file}: a second graph of this name")
+            raise BadInput(f"{file}: a second graph of this name")
         graphs[graph_name(file)] = folder / file.name
         shutil.copyfile(file, folder / file.name)
     if len(graphs) < 2:
-        sys.exit(f"{len(graphs)} graphs given, expected two at least: one to leave out, and others to train on")
+        raise BadInput(f"{len(graphs)} graphs given, expected two at least: one to leave out, and others to train on")
     return graphs
 
 
@@ -124,7 +124,7 @@ def main():
     held_out = arguments.held_out or sorted(graphs)
     for name in held_out:
         if name not in graphs:
-            sys.exit(f"--held-out {name}: is none of {', '.join(sorted(graphs))}")
+            raise BadInput(f"--held-out {name}: is none of {', '.join(sorted(graphs))}")
     clusters = {devices: cluster_file(scratch, arguments.kind, devices) for devices in arguments.devices}
     tasks = {(name, devices, seed): task_of(graphs, name, devices, cluster, seed, arguments)
              for name in held_out for devices, cluster in clusters.items() for seed in arguments.seeds}
@@ -139,4 +139,4 @@ def main():
 
 
 if __name__ == "__main__":
-    run_script(main, "profiles.py")
+    run_script(main)

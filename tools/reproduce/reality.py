@@ -24,6 +24,7 @@ import tempfile
 
 from networks import ROOT, call, graph_name, write_aside_and_rename
 from results import save_json
+from script import run_script
 
 HERE = pathlib.Path(__file__).resolve().parent
 BIN = ROOT / "build/bin"
@@ -267,4 +268,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    run_script(main)

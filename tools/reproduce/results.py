@@ -13,6 +13,7 @@ import sys
 import typing
 
 from networks import ROOT, call, write_aside_and_rename
+from script import BadInput
 
 # Student's t for 95%, two-sided, by degrees of freedom from 1 on; beyond, the normal distribution's is near enough.
 STUDENT = [12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160, 2.145, 2.131, 2.120,
@@ -187,7 +188,7 @@ def found_row(arguments, method, task_seed, graph, devices, run):
            "feasible": False, "evaluations": run["simulations"], "seconds": run["seconds"], "path": graph["path"]}
     folder = run["run_dir"] / "placements"
     if not folder.is_dir():  # Of a learner that keeps none: that nothing fits would be the wrong thing to say.
-        sys.exit(f"{folder}: does not exist, expected the placements that training has found")
+        raise BadInput(f"{folder}: does not exist, expected the placements that training has found")
     improvements = run["improvements"].get(graph["graph"])
     if not improvements:
         return row

@@ -12,13 +12,12 @@ import argparse
 import functools
 import json
 import math
-import pathlib
 import statistics
-import sys
 
 from networks import ROOT, call, cluster_file, write_aside_and_rename
 from results import command_line, evaluate, found_row, load_all, made_by, renamed, samples_to_near, save_json, time_of
-from training import Task, add_arguments, at_least_one, exactly, on_graphs, run_script, train_all
+from script import BadInput, run_script
+from training import Task, add_arguments, at_least_one, exactly, on_graphs, train_all
 
 FORMAT = "emplace.sgdp_workloads/1"
 # The paper's table 1: the number of devices of each workload.
@@ -130,12 +129,12 @@ def earlier_row(path, arguments):
     results = [row for row in document["results"] if row["method"] not in made or row["seed"] not in arguments.seeds]
     missing = {*COLUMNS} - made - {row["method"] for row in results}
     if missing:
-        sys.exit(f"{path}: without the columns {', '.join(sorted(missing))}, expected a row of an earlier call, or no --columns")
+        raise BadInput(f"{path}: without the columns {', '.join(sorted(missing))}, expected a row of an earlier call, or no --columns")
     if "searches" in arguments.columns and "alone" not in arguments.columns:
         trained = {row["seed"] for row in results if row["method"] == ALONE}
         for seed in arguments.seeds:
             if seed not in trained:
-                sys.exit(f"{path}: no training alone with the seed {seed}, expected one that says how much searches may simulate")
+                raise BadInput(f"{path}: no training alone with the seed {seed}, expected one that says how much searches may simulate")
     made_now = {str(seed) for seed in arguments.seeds}
     samples = {method: {seed: count for seed, count in counts.items() if method not in made or seed not in made_now}
                for method, counts in document["samples_to_near"].items()}
@@ -260,4 +259,4 @@ def main():
 
 
 if __name__ == "__main__":
-    run_script(main, "sgdp_workloads.py")
+    run_script(main)

@@ -16,7 +16,8 @@ import statistics
 
 from networks import ROOT, cluster_file, write_aside_and_rename
 from results import command_line, evaluate, found_row, load_all, made_by, mean_interval, samples_to_near, save_json, time_of
-from training import Task, add_arguments, exactly, resolved, run_script, settings_in, train_all
+from script import run_script
+from training import Task, add_arguments, exactly, resolved, settings_in, train_all
 
 FORMAT = "emplace.single_networks/2"
 NETWORKS = ["inception_v3", "nmt_single", "nasnet"]
@@ -192,4 +193,4 @@ def main():
 
 
 if __name__ == "__main__":
-    run_script(main, "single_networks.py")
+    run_script(main)

@@ -13,13 +13,13 @@ import os
 import pathlib
 import re
 import shutil
-import signal
 import subprocess
 import sys
 import threading
 import time
 
 from networks import ROOT, below_root, write_aside_and_rename
+from script import BadInput
 
 FORMAT = "emplace.reproduce/1"
 POLL_S = 0.2
@@ -68,7 +68,7 @@ def overrides_of(settings):
     for text in settings:
         key, equals, value = text.partition("=")
         if not equals:
-            sys.exit(f"--set {text}: expected section.key=value")
+            raise BadInput(f"--set {text}: expected section.key=value")
         overrides[key] = value
     return overrides
 
@@ -178,18 +178,18 @@ def resolved(run_dir):
 def prepare(task, run_dir, actors, hardware, fresh):
     """Makes the folder ready and says whether to go on with the run in it; None: it is finished."""
     if not task.config.is_file():
-        sys.exit(f"{task.config}: does not exist, expected a configuration")
+        raise BadInput(f"{task.config}: does not exist, expected a configuration")
     mark = run_dir / "reproduce.json"
     record = record_of(task, actors, hardware)
     if run_dir.exists() and not mark.exists() and any(run_dir.iterdir()):
-        sys.exit(f"{run_dir}: is not a run of these scripts, expected another --runs")
+        raise BadInput(f"{run_dir}: is not a run of these scripts, expected another --runs")
     if fresh and run_dir.exists():
         shutil.rmtree(run_dir)
     begun = (run_dir / "config.yaml").exists()
     if begun:
         changed = difference(json.loads(mark.read_text()), record)
         if changed is not None:
-            sys.exit(f"{run_dir}: was trained with another '{changed}'; --fresh trains it again, --runs elsewhere")
+            raise BadInput(f"{run_dir}: was trained with another '{changed}'; --fresh trains it again, --runs elsewhere")
         if is_finished(run_dir):
             return None
     (run_dir / "logs").mkdir(parents=True, exist_ok=True)
@@ -292,19 +292,6 @@ def train_all(tasks, arguments, fresh=None):
             stop.set()
             pool.shutdown(cancel_futures=True)
     return results
-
-
-def run_script(main, name):
-    """main(), with SIGTERM and Ctrl-C taken as a wish to stop here and go on later."""
-    def interrupt(signum, frame):
-        raise KeyboardInterrupt
-
-    signal.signal(signal.SIGTERM, interrupt)
-    try:
-        main()
-    except KeyboardInterrupt:
-        fresh = ", without --fresh," if "--fresh" in sys.argv else ""
-        sys.exit(f"{name}: stopped; the same command{fresh} goes on from here")
 
 
 def at_least_one(text):

@@ -13,6 +13,7 @@ from support import ROOT, row
 
 import results
 from results import Results, mean_interval
+from script import BadInput
 
 
 def three_graphs():
@@ -125,7 +126,7 @@ class FoundInTraining(unittest.TestCase):
 
     def test_a_run_that_keeps_no_placements_is_an_error(self):
         (self.run_dir / "placements").rmdir()
-        with self.assertRaisesRegex(SystemExit, "expected the placements"):
+        with self.assertRaisesRegex(BadInput, "expected the placements"):
             self.found(80.0, {"makespan_us": 80.0, "peak_bytes": [1, 2]})
 
 

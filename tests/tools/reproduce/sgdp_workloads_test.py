@@ -9,6 +9,7 @@ import unittest
 from support import cells, row
 
 import sgdp_workloads
+from script import BadInput
 from sgdp_workloads import ALONE, BATCH, HIERARCHICAL, TUNED, ZERO
 
 
@@ -53,7 +54,7 @@ class SgdpWorkloads(unittest.TestCase):
         arguments = types.SimpleNamespace(columns=["others"], seeds=[1])
         with tempfile.TemporaryDirectory() as folder:
             path = pathlib.Path(folder) / "gnmt4.json"
-            with self.assertRaisesRegex(SystemExit, "without the columns .*SGDP alone"):
+            with self.assertRaisesRegex(BadInput, "without the columns .*SGDP alone"):
                 sgdp_workloads.earlier_row(path, arguments)
             path.write_text(json.dumps(document("gnmt4", TIMES)))
             earlier = sgdp_workloads.earlier_row(path, arguments)
@@ -78,7 +79,7 @@ class SgdpWorkloads(unittest.TestCase):
             path = pathlib.Path(folder) / "gnmt4.json"
             path.write_text(json.dumps(document("gnmt4", TIMES)))
             sgdp_workloads.earlier_row(path, types.SimpleNamespace(columns=["searches"], seeds=[1]))
-            with self.assertRaisesRegex(SystemExit, "gnmt4.json: no training alone with the seed 2"):
+            with self.assertRaisesRegex(BadInput, "gnmt4.json: no training alone with the seed 2"):
                 sgdp_workloads.earlier_row(path, types.SimpleNamespace(columns=["searches"], seeds=[1, 2]))
             sgdp_workloads.earlier_row(path, types.SimpleNamespace(columns=["searches", "alone"], seeds=[1, 2]))
 

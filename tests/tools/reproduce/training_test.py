@@ -10,6 +10,7 @@ import unittest
 
 import support  # noqa: F401  It says where the scripts are.
 import training
+from script import BadInput
 
 # Ends once an actor has come: with 13 updates it fails, with 14 it waits to be stopped, and leaves an interrupted run. Notes
 # each call.
@@ -87,23 +88,23 @@ class Runs(unittest.TestCase):
         graph.write_text("one")
         overrides = {"workload.train_graphs": [graph]}
         self.train(overrides)
-        with self.assertRaisesRegex(SystemExit, "another 'overrides.training.discount'"):
+        with self.assertRaisesRegex(BadInput, "another 'overrides.training.discount'"):
             self.train({**overrides, "training.discount": 1})
         self.config.write_text("# The same, explained.\n\ntraining: {iterations: 5}  # Five.\n")
         self.train(overrides)
         graph.write_text("two")
-        with self.assertRaisesRegex(SystemExit, "another 'overrides.workload.train_graphs'"):
+        with self.assertRaisesRegex(BadInput, "another 'overrides.workload.train_graphs'"):
             self.train(overrides)
         graph.write_text("one")
         self.config.write_text("training: {iterations: 6}\n")
-        with self.assertRaisesRegex(SystemExit, "another 'config'"):
+        with self.assertRaisesRegex(BadInput, "another 'config'"):
             self.train(overrides)
         self.assertEqual(len(self.calls()), 1)
 
     def test_a_folder_of_something_else_stays(self):
         self.run_dir.mkdir()
         (self.run_dir / "thesis.tex").write_text("years")
-        with self.assertRaisesRegex(SystemExit, "is not a run of these scripts"):
+        with self.assertRaisesRegex(BadInput, "is not a run of these scripts"):
             self.train(fresh=True)
         self.assertTrue((self.run_dir / "thesis.tex").exists())
 

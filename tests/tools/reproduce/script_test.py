@@ -1,0 +1,49 @@
+#!/usr/bin/env python3
+"""How the scripts of tools/reproduce end."""
+import contextlib
+import io
+import sys
+import unittest
+from unittest import mock
+
+import support  # noqa: F401  It says where the scripts are.
+import networks
+from script import BadInput, run_script
+
+
+def ended(main, *words):
+    """(exit code or last words of a script, its standard error)"""
+    stderr = io.StringIO()
+    with mock.patch.object(sys, "argv", ["/some/where/tables.py", *words]), contextlib.redirect_stderr(stderr):
+        try:
+            run_script(main)
+        except SystemExit as end:
+            return end.code, stderr.getvalue()
+    return 0, stderr.getvalue()
+
+
+class Script(unittest.TestCase):
+    def test_bad_input_is_one_line_and_exit_code_2(self):
+        def main():
+            raise BadInput("--seeds -1: expected numbers from 0")
+        self.assertEqual(ended(main), (2, "tables.py: --seeds -1: expected numbers from 0\n"))
+
+    def test_one_that_is_stopped_says_how_to_go_on(self):
+        def main():
+            raise KeyboardInterrupt
+        self.assertEqual(ended(main)[0], "tables.py: stopped; the same command goes on from here")
+        self.assertEqual(ended(main, "--fresh")[0], "tables.py: stopped; the same command, without --fresh, goes on from here")
+
+    def test_one_that_is_done(self):
+        self.assertEqual(ended(lambda: None), (0, ""))
+
+    def test_a_command_that_was_given_bad_input_passes_it_on(self):
+        def calling(code):
+            return lambda: networks.call(["sh", "-c", f"echo no such graph >&2; exit {code}"])
+        self.assertEqual(ended(calling(2))[0], 2)
+        self.assertIn("no such graph", ended(calling(2))[1])
+        self.assertIn("exit code 3: no such graph", ended(calling(3))[0])
+
+
+if __name__ == "__main__":
+    unittest.main()
