@@ -30,6 +30,7 @@ ALONE, BATCH, TUNED, ZERO = "SGDP alone", "SGDP batch", "SGDP fine-tuned", "SGDP
 HIERARCHICAL = "hierarchical"
 TRAINED = [HIERARCHICAL, ALONE, BATCH, TUNED]
 COLUMNS = ["single", *BASELINES, *SEARCHES, *TRAINED, ZERO]
+DRAWN = [*SEARCHES, *TRAINED, ZERO]  # Columns in which seeds differ.
 # Columns that are made together, by a short name. Searches simulate as many placements as training alone.
 MADE_TOGETHER = {"baselines": ["single", *BASELINES], "hierarchical": [HIERARCHICAL], "alone": [ALONE], "searches": SEARCHES,
                  "batch": [BATCH], "others": [TUNED, ZERO]}
@@ -166,10 +167,15 @@ def measure(name, graph, results, earlier, arguments):
             "samples_to_near": samples, "commands": [*earlier["commands"], command_line()]}
 
 
+def times_by_seed(document):
+    """{method: [us, of each seed]}; infinite where a placement does not fit."""
+    return {method: values for method in COLUMNS
+            if (values := [time_of(row) for row in document["results"] if row["method"] == method])}
+
+
 def times_of(document):
     """{method: median over seeds, us}; infinite where most do not fit."""
-    return {method: statistics.median(values) for method in COLUMNS
-            if (values := [time_of(row) for row in document["results"] if row["method"] == method])}
+    return {method: statistics.median(values) for method, values in times_by_seed(document).items()}
 
 
 def cell(time, single):
@@ -182,6 +188,14 @@ def line_of(document):
     cells = [cell(times[method], times["single"]) if method in times else "-" for method in COLUMNS]
     cells = [f"**{text}**" if times.get(method) == best else text for method, text in zip(COLUMNS, cells)]
     return "| " + " | ".join([document["workload"], f"{document['ops']:,}", str(document["devices"]), *cells]) + " |"
+
+
+def range_line(document):
+    """The least and the greatest of the seeds."""
+    by_seed = times_by_seed(document)
+    cells = [f"{cell(min(by_seed[method]), math.inf)} to {cell(max(by_seed[method]), math.inf)}" if method in by_seed else "-"
+             for method in DRAWN]
+    return "| " + " | ".join([document["workload"], str(len(by_seed[ALONE])), *cells]) + " |"
 
 
 def faster(documents, method, other):
@@ -218,6 +232,12 @@ def markdown(documents):
         "| workload | ops | devices | one device | " + " | ".join(COLUMNS[1:]) + " |",
         "| --- |" + " ---: |" * (len(COLUMNS) + 2),
         *(line_of(document) for document in documents),
+        "",
+        "The least and the greatest of the seeds, of workloads with several trainings alone, in seconds:",
+        "",
+        "| workload | seeds | " + " | ".join(DRAWN) + " |",
+        "| --- | ---: |" + " ---: |" * len(DRAWN),
+        *(range_line(document) for document in documents if len(times_by_seed(document).get(ALONE, [])) > 1),
         "",
         "How much faster than each of these methods, geometric mean over workloads where both fit:",
         "",

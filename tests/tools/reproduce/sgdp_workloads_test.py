@@ -35,6 +35,17 @@ class SgdpWorkloads(unittest.TestCase):
         line = cells(sgdp_workloads.line_of(document("gnmt4", {**TIMES, "single": None})))
         self.assertEqual(line[3:5], ["OOM", "1.5"])
 
+    def test_ranges_over_seeds(self):
+        made = document("gnmt4", TIMES, seeds=(1, 2))
+        of_second = next(found for found in made["results"] if (found["method"], found["seed"]) == (BATCH, 2))
+        of_second["makespan_us"] = 0.9e6
+        self.assertEqual(cells(sgdp_workloads.range_line(made)),
+                         ["gnmt4", "2", "1 to 1", "0.8 to 0.8", "1.8 to 1.8", "1.2 to 1.2", "0.9 to 1.3", "1.1 to 1.1", "1.25 to 1.25"])
+        of_second["feasible"] = False
+        self.assertEqual(cells(sgdp_workloads.range_line(made))[6], "1.3 to OOM")
+        self.assertEqual(sgdp_workloads.markdown([made]).count("| gnmt4 |"), 2)
+        self.assertEqual(sgdp_workloads.markdown([document("gnmt4", TIMES)]).count("| gnmt4 |"), 1)
+
     def test_faster_is_a_mean_over_workloads_where_both_fit(self):
         documents = [document("gnmt4", TIMES), document("gnmt8", {**TIMES, "expert": 2.4, "scotch": 2.4})]
         # 1.5 / 1.2 = 1.25 and 2.4 / 1.2 = 2: the square root of 2.5.
