@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "common/config/field_table.h"
+#include "common/strings.h"
 #include "policy/policy_config.h"
 #include "policy/policy_kind.h"
 
@@ -38,6 +39,17 @@ void AddOutputScale(FieldTable<Config>& table) {
       .Help(
           "Factor by which the last layer's initial weights are multiplied. A small one makes the first episodes "
           "choose devices almost at random.");
+}
+
+// Adds the key of Config::balanced (BalancedSize). choice: what a group is given, "device" or "bin".
+template <typename Config>
+void AddBalanced(FieldTable<Config>& table, const std::string& choice) {
+  table.Field(kBalanced, &Config::balanced)
+      .Help(
+          StrCat("Whether a greedy placement, where several ", choice,
+                 "s are about as likely as the best, gives each its share of the work. Without it, each group goes to "
+                 "its most likely ",
+                 choice, ", so all groups that look alike go to one."));
 }
 
 }  // namespace emplace

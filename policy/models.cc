@@ -5,11 +5,11 @@
 
 #include "common/error.h"
 #include "policy/placeto/placeto_model.h"
-#include "policy/placeto/placeto_shape.h"
 #include "policy/torch/torch_library.h"
 #ifdef EMPLACE_CUDA
 #include "policy/placeto/cuda/placeto_cuda.h"
 #include "policy/placeto/cuda/placeto_cuda_model.h"
+#include "policy/placeto/placeto_shape.h"
 #endif
 
 namespace emplace {

@@ -18,6 +18,13 @@ std::optional<std::string> CheckDevices(const GroupGraph& graph, const std::vect
 
 }  // namespace
 
+SizeField BalancedSize() { return {.name = kBalanced, .low = 0, .high = 1, .if_absent = 0}; }
+
+bool Balances(const PolicyShape& shape) {
+  const auto size = shape.sizes.find(kBalanced);
+  return size != shape.sizes.end() && size->second == 1;
+}
+
 std::string PolicyKind::ToOnnx(const PolicyWeights& /*weights*/) const {
   throw BadInput(StrCat("a policy of kind ", name(), " cannot be written as ONNX, expected one of kind placeto"));
 }

@@ -30,6 +30,13 @@ struct SizeField {
   std::optional<int64_t> if_absent = std::nullopt;  // For files from before it; nullopt: it has to be there.
 };
 
+// The size of kinds that can make the greedy choices of an episode's first block by balanced_choice.h: 1 if a policy
+// does so. Decision i of that block is one of group i. Without it a file is from before there was the choice.
+inline constexpr char kBalanced[] = "balanced";
+SizeField BalancedSize();
+// Whether the shape has this size, and it is 1.
+bool Balances(const PolicyShape& shape);
+
 // A parameter of the network. The flat vector of a policy's parameters holds them one after the other, row-major.
 struct ParameterSpec {
   std::string name;
@@ -69,9 +76,6 @@ class PolicyKind {
   virtual RewardTime reward_time() const = 0;
   // The most choices that a decision is between.
   virtual int32_t MostChoices(int32_t num_devices) const { return num_devices; }
-  // Whether the greedy choices of an episode's first block are made by balanced_choice.h. If so, decision i of that
-  // block is one of group i.
-  virtual bool Balances(const PolicyShape& /*shape*/) const { return false; }
   // Why the episode's start and decisions are none of this task, from the network as they are; nullopt: they are legal.
   // As it is here, decision t is the device of group t: one that the group may use.
   virtual std::optional<std::string> CheckDecisions(const PlacementTask& task, const Trajectory& trajectory) const;

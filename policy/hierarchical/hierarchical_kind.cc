@@ -29,10 +29,7 @@ FieldTable<HierarchicalConfig> HierarchicalFields() {
   t.Field("grouper_hidden", &C::grouper_hidden)
       .Range(1, 2048)
       .Help("Number of floats in the hidden layer of the grouper, which gives each group a bin.");
-  t.Field("balanced", &C::balanced)
-      .Help(
-          "Whether a greedy placement, where several bins are about as likely as the best, gives each its share of the "
-          "work. Without it, each group goes to its most likely bin, so all groups that look alike go to one.");
+  AddBalanced(t, "bin");
   AddSequenceFields(t);
   AddOutputScale(t);
   return t;
@@ -52,8 +49,7 @@ class Hierarchical final : public FieldsKind<HierarchicalConfig> {
   std::vector<SizeField> Sizes() const override {
     std::vector<SizeField> sizes = SequenceSizes();
     sizes.push_back({"grouper_hidden", 1, 2048});
-    // Without it a file is from before there was the choice.
-    sizes.push_back({"balanced", 0, 1, /*if_absent=*/0});
+    sizes.push_back(BalancedSize());
     return sizes;
   }
 
@@ -61,11 +57,9 @@ class Hierarchical final : public FieldsKind<HierarchicalConfig> {
     const auto own = OwnOf(config);
     PolicyShape shape{.kind = name(), .num_devices = num_devices, .sizes = SequenceSizesOf(own)};
     shape.sizes["grouper_hidden"] = own.grouper_hidden;
-    shape.sizes["balanced"] = own.balanced ? 1 : 0;
+    shape.sizes[kBalanced] = own.balanced ? 1 : 0;
     return shape;
   }
-
-  bool Balances(const PolicyShape& shape) const override { return shape.sizes.at("balanced") != 0; }
 
   std::vector<ParameterSpec> Parameters(const PolicyShape& shape) const override {
     const int64_t hidden = shape.sizes.at("grouper_hidden");

@@ -29,7 +29,6 @@ class Search {
         task_(task),
         options_(options),
         root_(PlacerRng(task, options)),
-        kind_(FindPolicyKind(player.shape().kind)),
         simulator_(task.sim),
         op_placement_(static_cast<size_t>(task.sim.num_ops)),
         peak_bytes_(static_cast<size_t>(task.sim.num_devices)) {}
@@ -45,8 +44,9 @@ class Search {
       episodes.push_back(player_.Begin(*view_, start));
     }
 
-    BalancedChoice balanced(static_cast<size_t>(kind_.MostChoices(task_.sim.num_devices)));
-    bool balances = kind_.Balances(player_.shape());
+    const PolicyKind& kind = FindPolicyKind(player_.shape().kind);
+    BalancedChoice balanced(static_cast<size_t>(kind.MostChoices(task_.sim.num_devices)));
+    bool balances = Balances(player_.shape());
     // No reward is needed on the way, so nothing is simulated before the end.
     Decisions decisions;
     std::vector<uint8_t> choices;
@@ -98,7 +98,6 @@ class Search {
   const PlacementTask& task_;
   const PlacerOptions& options_;
   const Rng root_;
-  const PolicyKind& kind_;
   Simulator simulator_;
   std::vector<DeviceIndex> op_placement_;  // [num_ops] scratch
   std::vector<int64_t> peak_bytes_;        // [D] scratch

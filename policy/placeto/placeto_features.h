@@ -13,10 +13,10 @@ struct NodeFacts {
   float cost = 0;  // As in PlacetoGraph, as are the next two.
   float bytes = 0;
   float memory = 0;
-  float start_time = 0;  // As in PlacetoState.
   int32_t device = 0;
   int32_t node = 0;
-  int32_t step = 0;  // The current node.
+  int32_t step = 0;                    // The current node.
+  const float* start_times = nullptr;  // As in PlacetoState.
 };
 
 // Which of the optional features there are, and how many devices. Plain, for every processor.
@@ -34,7 +34,7 @@ EMPLACE_DEVICE void ForEachFeature(const NodeFacts& facts, const NodeFeatures& f
   write(next++, facts.cost);
   write(next++, facts.bytes);
   if (features.memory) write(next++, facts.memory);
-  if (features.start_time) write(next++, facts.start_time);
+  if (features.start_time) write(next++, facts.start_times[facts.node]);
   for (int32_t device = 0; device < features.num_devices; ++device) write(next++, facts.device == device ? 1.0F : 0.0F);
   write(next++, facts.node < facts.step ? 1.0F : 0.0F);
   write(next++, facts.node == facts.step ? 1.0F : 0.0F);

@@ -45,10 +45,7 @@ FieldTable<SgdpConfig> SgdpFields() {
           "Whether each feature of a group is counted from its mean over the graph, in standard deviations, and the "
           "output layer reads how a group differs from that graph's mean. Without it, an untrained policy hardly tells "
           "groups apart.");
-  t.Field("balanced", &C::balanced)
-      .Help(
-          "Whether a greedy placement, where several devices are about as likely as the best, gives each its share of "
-          "the work. Without it, each group goes to its most likely device, so all groups that look alike go to one.");
+  AddBalanced(t, "device");
   AddOutputScale(t);
   return t;
 }
@@ -68,7 +65,7 @@ class Sgdp final : public FieldsKind<SgdpConfig> {
             {"superposition", 0, 1},
             // Without it a file is from before there was the choice.
             {"graph_norm", 0, 1, /*if_absent=*/0},
-            {"balanced", 0, 1, /*if_absent=*/0}};
+            BalancedSize()};
   }
 
   PolicyShape Shape(const PolicyConfig& config, int32_t num_devices) const override {
@@ -85,10 +82,8 @@ class Sgdp final : public FieldsKind<SgdpConfig> {
                       {"segment", own.segment},
                       {"superposition", own.superposition ? 1 : 0},
                       {"graph_norm", own.graph_norm ? 1 : 0},
-                      {"balanced", own.balanced ? 1 : 0}}};
+                      {kBalanced, own.balanced ? 1 : 0}}};
   }
-
-  bool Balances(const PolicyShape& shape) const override { return shape.sizes.at("balanced") != 0; }
 
   std::vector<ParameterSpec> Parameters(const PolicyShape& shape) const override {
     return SgdpParameters(SgdpShape::Of(shape));

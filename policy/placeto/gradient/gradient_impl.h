@@ -124,13 +124,8 @@ class TilePass {
     for (int32_t node = 0; node < n_; ++node) {
       float* const row = s_.features + node * (p_.num_features * kL);
       for (int32_t lane = 0; lane < Vec::kLanes; ++lane) {
-        const NodeFacts facts{t_.cost[node],
-                              t_.bytes[node],
-                              t_.memory[node],
-                              t_.start_times[lane] == nullptr ? 0.0F : t_.start_times[lane][node],
-                              t_.placement[lane][node],
-                              node,
-                              t_.step[lane]};
+        const NodeFacts facts{t_.cost[node], t_.bytes[node], t_.memory[node],     t_.placement[lane][node],
+                              node,          t_.step[lane],  t_.start_times[lane]};
         ForEachFeature(facts, p_.features, [=](int32_t feature, float value) { row[feature * kL + lane] = value; });
       }
     }

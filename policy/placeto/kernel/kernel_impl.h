@@ -33,13 +33,8 @@ inline int32_t ListChanged(const StateView& state, EpisodeMemory& memory, const 
 }
 
 inline void FillFeatures(const PackedPolicy& policy, const StateView& state, int32_t node, float* row) {
-  const NodeFacts facts{state.cost[node],
-                        state.bytes[node],
-                        state.memory[node],
-                        state.start_times == nullptr ? 0.0F : state.start_times[node],
-                        state.placement[node],
-                        node,
-                        state.step};
+  const NodeFacts facts{state.cost[node], state.bytes[node], state.memory[node], state.placement[node], node,
+                        state.step,       state.start_times};
   ForEachFeature(facts, policy.features, [row](int32_t feature, float value) { row[feature] = value; });
 }
 

@@ -48,9 +48,8 @@ PlacetoBatch MakePlacetoBatch(const PlacetoGraph& graph, std::span<const Placeto
     }
     for (int32_t node = 0; node < graph.num_nodes; ++node) {
       const auto i = static_cast<size_t>(node);
-      const float start_time = state.start_times == nullptr ? 0.0F : state.start_times[i];
-      const NodeFacts facts{graph.cost[i],      graph.bytes[i], graph.memory[i], start_time,
-                            state.placement[i], node,           state.step};
+      const NodeFacts facts{graph.cost[i], graph.bytes[i], graph.memory[i],  state.placement[i],
+                            node,          state.step,     state.start_times};
       ForEachFeature(facts, shape.node_features(), [&](int32_t next, float value) { feature[node][s][next] = value; });
       if (node == state.step) continue;  // In none of the three sets.
       auto& set = graph.IsAncestor(state.step, node)     ? ancestor
