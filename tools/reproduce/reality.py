@@ -268,4 +268,4 @@ def main():
 
 
 if __name__ == "__main__":
-    run_script(main)
+    run_script(main, goes_on=False)

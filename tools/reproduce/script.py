@@ -8,9 +8,9 @@ class BadInput(Exception):
     """What a user gave is wrong: one line that says what, where, and what was expected."""
 
 
-def run_script(main):
-    """main(), with SIGTERM and Ctrl-C taken as a wish to stop here and go on later; with bad input one line on standard error and
-    exit code 2, as the programs have it."""
+def run_script(main, goes_on=True):
+    """main(), with SIGTERM and Ctrl-C taken as a wish to stop here; with bad input one line on standard error and exit code 2, as
+    the programs have it. goes_on: whether the same command then goes on from where it was."""
     def interrupt(signum, frame):
         raise KeyboardInterrupt
 
@@ -23,4 +23,4 @@ def run_script(main):
         sys.exit(2)
     except KeyboardInterrupt:
         fresh = ", without --fresh," if "--fresh" in sys.argv else ""
-        sys.exit(f"{name}: stopped; the same command{fresh} goes on from here")
+        sys.exit(f"{name}: stopped; " + (f"the same command{fresh} goes on from here" if goes_on else "nothing is kept"))

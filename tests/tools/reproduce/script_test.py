@@ -11,12 +11,12 @@ import networks
 from script import BadInput, run_script
 
 
-def ended(main, *words):
+def ended(main, *words, **options):
     """(exit code or last words of a script, its standard error)"""
     stderr = io.StringIO()
     with mock.patch.object(sys, "argv", ["/some/where/tables.py", *words]), contextlib.redirect_stderr(stderr):
         try:
-            run_script(main)
+            run_script(main, **options)
         except SystemExit as end:
             return end.code, stderr.getvalue()
     return 0, stderr.getvalue()
@@ -33,6 +33,11 @@ class Script(unittest.TestCase):
             raise KeyboardInterrupt
         self.assertEqual(ended(main)[0], "tables.py: stopped; the same command goes on from here")
         self.assertEqual(ended(main, "--fresh")[0], "tables.py: stopped; the same command, without --fresh, goes on from here")
+
+    def test_one_that_keeps_nothing_says_so(self):
+        def main():
+            raise KeyboardInterrupt
+        self.assertEqual(ended(main, goes_on=False)[0], "tables.py: stopped; nothing is kept")
 
     def test_one_that_is_done(self):
         self.assertEqual(ended(lambda: None), (0, ""))
