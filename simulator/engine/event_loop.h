@@ -39,6 +39,8 @@ namespace emplace {
 class EventLoop {
  public:
   virtual ~EventLoop() = default;
+  // Replaces the orders. The next run is simulated whole, and there is no base.
+  virtual void SetOrders(const DeviceOrders& orders) = 0;
   // Simulates a placement. Writes the timeline, except peak_bytes, and each device's ops in the order in which they
   // started, to state().
   virtual void Run(std::span<const DeviceIndex> placement, bool keep_transfers) = 0;
@@ -68,6 +70,13 @@ class EventLoopOver final : public EventLoop {
         links_(graph),
         change_(graph),
         snapshots_(*this, run_.log.size()) {}
+
+  void SetOrders(const DeviceOrders& orders) override {
+    LeaveTry();
+    run_.SetOrders(orders);
+    snapshots_.Clear();
+    has_base_ = false;
+  }
 
   void Run(std::span<const DeviceIndex> placement, bool keep_transfers) override {
     EMPLACE_CHECK(placement.size() == run_.num_ops);

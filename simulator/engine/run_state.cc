@@ -9,7 +9,6 @@ RunState::RunState(const SimGraph& sim_graph, const DeviceOrders& orders, size_t
       num_ops(static_cast<size_t>(graph.num_ops)),
       num_devices(static_cast<size_t>(graph.num_devices)),
       link_slots(num_link_slots),
-      num_inputs(graph.num_inputs),
       events(num_devices + link_slots),
       ops(num_ops),
       device_queue(num_devices, num_ops),
@@ -17,6 +16,18 @@ RunState::RunState(const SimGraph& sim_graph, const DeviceOrders& orders, size_t
       idle_us(num_devices),
       log(num_ops + most_transfers) {
   EMPLACE_CHECK(num_devices + link_slots <= EventSlots::kMaxSlots);
+  for (size_t o = 0; o < num_ops; ++o)
+    producer_of.insert(producer_of.end(), static_cast<size_t>(graph.tensor_begin[o + 1] - graph.tensor_begin[o]),
+                       static_cast<OpIndex>(o));
+  SetOrders(orders);
+  timeline.transfers.reserve(most_transfers);
+  timeline.start_us.resize(num_ops);
+  timeline.finish_us.resize(num_ops);
+  timeline.peak_bytes.resize(num_devices);
+}
+
+void RunState::SetOrders(const DeviceOrders& orders) {
+  num_inputs = graph.num_inputs;
   std::vector<OpIndex> next_in_order(num_ops, -1);
   for (const std::vector<OpIndex>& order : orders) {
     for (size_t i = 1; i < order.size(); ++i) {
@@ -24,13 +35,13 @@ RunState::RunState(const SimGraph& sim_graph, const DeviceOrders& orders, size_t
       ++num_inputs[static_cast<size_t>(order[i])];
     }
   }
-  producer_of.reserve(graph.tensor_bytes.size());
+  consumers.begin.assign(1, 0);
   consumers.begin.reserve(num_ops + 1);
-  consumers.items.reserve(graph.tensor_consumers.items.size());
+  consumers.items.clear();
+  consumers.items.reserve(graph.tensor_consumers.items.size() + num_ops);
   for (size_t o = 0; o < num_ops; ++o) {
     const auto first = static_cast<std::ptrdiff_t>(consumers.items.size());
     for (int32_t tensor = graph.tensor_begin[o]; tensor < graph.tensor_begin[o + 1]; ++tensor) {
-      producer_of.push_back(static_cast<OpIndex>(o));
       const std::span<const int32_t> row = graph.tensor_consumers.Row(tensor);
       consumers.items.insert(consumers.items.end(), row.begin(), row.end());
     }
@@ -38,10 +49,6 @@ RunState::RunState(const SimGraph& sim_graph, const DeviceOrders& orders, size_t
     std::sort(consumers.items.begin() + first, consumers.items.end());
     consumers.begin.push_back(static_cast<int32_t>(consumers.items.size()));
   }
-  timeline.transfers.reserve(most_transfers);
-  timeline.start_us.resize(num_ops);
-  timeline.finish_us.resize(num_ops);
-  timeline.peak_bytes.resize(num_devices);
 }
 
 void RunState::Reset(std::span<const DeviceIndex> placement, bool keep_the_transfers) {

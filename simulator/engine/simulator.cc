@@ -38,6 +38,8 @@ Simulator::Simulator(const SimGraph& graph, const DeviceOrders& orders)
     : impl_(std::make_unique<Impl>(graph, orders)) {}
 Simulator::~Simulator() = default;
 
+void Simulator::SetOrders(const DeviceOrders& orders) { impl_->loop->SetOrders(orders); }
+
 double Simulator::Makespan(std::span<const DeviceIndex> placement) {
   impl_->loop->Run(placement, /*keep_transfers=*/false);
   return impl_->loop->state().timeline.makespan_us;

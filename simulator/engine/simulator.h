@@ -1,6 +1,7 @@
 // Simulates one step of a placed graph by the rules of docs/design-simulator.md. With the default link model the
 // results equal those of Placeto's published simulator. Deterministic. One Simulator serves any number of placements
-// and allocates only in its constructor. Not thread-safe: each thread needs its own, but the SimGraph may be shared.
+// and allocates only in its constructor, SetOrders, and the first SetBase. Not thread-safe: each thread needs its own,
+// but the SimGraph may be shared.
 //
 // If a placement differs little from that of the call before, as between two steps of an episode, Makespan and
 // MakespanAndPeak take over the run before up to the time when the difference has an effect (placement_change.h), and
@@ -32,6 +33,8 @@ class Simulator {
   // REQUIRES: graph outlives the simulator; orders can be followed (CheckOrders).
   explicit Simulator(const SimGraph& graph, const DeviceOrders& orders = {});
   ~Simulator();
+  // Replaces the orders. The next call simulates everything, and there is no base. REQUIRES: as of the constructor.
+  void SetOrders(const DeviceOrders& orders);
 
   // Returns the makespan in us. REQUIRES: placement is legal (CheckPlacement), has num_ops entries, and has
   // the ops of each order on the order's device.

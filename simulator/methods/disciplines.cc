@@ -20,8 +20,14 @@ DeviceOrders ByArrival(const ScheduleGraph& graph, std::span<const DeviceIndex> 
   return simulator.StartOrders();
 }
 
+DeviceOrders Dispatch(const ScheduleGraph& graph, std::span<const DeviceIndex> placement, const DispatchRule& rule) {
+  Dispatcher dispatcher(graph);
+  dispatcher.Run(placement, rule);
+  return dispatcher.orders();
+}
+
 DeviceOrders ByRank(const ScheduleGraph& graph, std::span<const DeviceIndex> placement) {
-  return DispatchByRank(graph, placement).orders;
+  return Dispatch(graph, placement, LongestWayFirst(graph, placement));
 }
 
 // The micro-batch of each op; of an op that is in none, the last one that it waits for, or -1.
@@ -68,13 +74,13 @@ DispatchRule EarliestMicrobatchFirst(const ScheduleGraph& graph, std::span<const
 }
 
 DeviceOrders DepthFirst(const ScheduleGraph& graph, std::span<const DeviceIndex> placement) {
-  return Dispatch(graph, placement, EarliestMicrobatchFirst(graph, placement)).orders;
+  return Dispatch(graph, placement, EarliestMicrobatchFirst(graph, placement));
 }
 
 DeviceOrders OneForwardOneBackward(const ScheduleGraph& graph, std::span<const DeviceIndex> placement) {
   DispatchRule rule = EarliestMicrobatchFirst(graph, placement);
   rule.most_begun = DevicesFromHereOn(graph, placement, rule.rank_us);
-  return Dispatch(graph, placement, rule).orders;
+  return Dispatch(graph, placement, rule);
 }
 
 struct Discipline {
@@ -94,11 +100,10 @@ ChosenOrder Choose(const Discipline& discipline, const ScheduleGraph& graph, std
 
 }  // namespace
 
-Dispatched DispatchByRank(const ScheduleGraph& graph, std::span<const DeviceIndex> placement, double limit_us) {
-  DispatchRule rule;
-  rule.wave.assign(placement.size(), 0);
-  rule.rank_us = PlacedUpwardRanksUs(graph, placement);
-  return Dispatch(graph, placement, rule, limit_us);
+DispatchRule LongestWayFirst(const ScheduleGraph& graph, std::span<const DeviceIndex> placement) {
+  return {.wave = std::vector<int32_t>(placement.size()),
+          .rank_us = PlacedUpwardRanksUs(graph, placement),
+          .most_begun = {}};
 }
 
 std::vector<std::string> DisciplineNames() {

@@ -9,7 +9,6 @@
 //   holds the activations of that many micro-batches, and not of all.
 #pragma once
 
-#include <limits>
 #include <span>
 #include <string>
 #include <vector>
@@ -38,10 +37,8 @@ ChosenOrder BestOrder(const PlacementTask& task, std::span<const DeviceIndex> pl
 ChosenOrder OrderBy(const std::string& discipline, const ScheduleGraph& graph, std::span<const DeviceIndex> placement);
 ChosenOrder BestOrder(const ScheduleGraph& graph, std::span<const DeviceIndex> placement);
 
-// The orders by rank, and the makespan that the dispatch estimates; given up where it will exceed limit_us (Dispatch).
-// REQUIRES: as of OrderBy.
-Dispatched DispatchByRank(const ScheduleGraph& graph, std::span<const DeviceIndex> placement,
-                          double limit_us = std::numeric_limits<double>::infinity());
+// The rule of `rank`.
+DispatchRule LongestWayFirst(const ScheduleGraph& graph, std::span<const DeviceIndex> placement);
 
 // The names above and `best`, for users; gives a method's result the order of this name, if it has a placement.
 std::vector<std::string> OrderNames();

@@ -3,16 +3,19 @@
 #include <limits>
 
 #include "simulator/methods/disciplines.h"
-#include "simulator/methods/dispatch.h"
 
 namespace emplace {
 namespace {
 
 constexpr double kNoLimit = std::numeric_limits<double>::infinity();
-// The makespan that a dispatch estimates may be too long by as much.
-constexpr double kTolerance = 1.02;
+// The makespan that a dispatch estimates may be too long by as much. The estimate is close unless senders share links,
+// as in a topology.
+double ToleranceOf(LinkModel links) { return links == LinkModel::kTopology ? 1.02 : 1.001; }
 
 }  // namespace
+
+OrderEvaluator::OrderEvaluator(const ScheduleGraph& graph)
+    : graph_(graph), tolerance_(ToleranceOf(graph.task().sim.link_model)), dispatcher_(graph), scorer_(graph.task()) {}
 
 SearchScore OrderEvaluator::SetBase(std::span<const DeviceIndex> placement) {
   SetBase(placement, {});
@@ -38,10 +41,11 @@ std::optional<SearchScore> OrderEvaluator::Try(const Move& move, double limit_us
   return score && MayTake(*score, base_score_, limit_us) ? score : std::nullopt;
 }
 
-std::optional<SearchScore> OrderEvaluator::ScoreOfPlacement(double limit_us) const {
-  const Dispatched dispatched = DispatchByRank(graph_, placement_, kTolerance * limit_us);
-  if (dispatched.makespan_us > kTolerance * limit_us) return std::nullopt;
-  return PlacementScorer(graph_.task(), dispatched.orders).Score(placement_);
+std::optional<SearchScore> OrderEvaluator::ScoreOfPlacement(double limit_us) {
+  const double most_us = tolerance_ * limit_us;
+  if (dispatcher_.Run(placement_, LongestWayFirst(graph_, placement_), most_us) > most_us) return std::nullopt;
+  scorer_.SetOrders(dispatcher_.orders());
+  return scorer_.Score(placement_);
 }
 
 }  // namespace emplace

@@ -6,7 +6,9 @@
 #include <span>
 #include <vector>
 
+#include "simulator/methods/dispatch.h"
 #include "simulator/methods/list_schedule.h"
+#include "simulator/methods/placement_scorer.h"
 #include "simulator/methods/search/move_evaluator.h"
 
 namespace emplace {
@@ -14,7 +16,7 @@ namespace emplace {
 class OrderEvaluator : public MoveEvaluator {
  public:
   // REQUIRES: graph outlives it.
-  explicit OrderEvaluator(const ScheduleGraph& graph) : graph_(graph) {}
+  explicit OrderEvaluator(const ScheduleGraph& graph);
 
   SearchScore SetBase(std::span<const DeviceIndex> placement) override;
   void SetBase(std::span<const DeviceIndex> placement, const SearchScore& score) override;
@@ -23,9 +25,12 @@ class OrderEvaluator : public MoveEvaluator {
 
  private:
   // nullopt: the makespan is likely to exceed limit_us by far.
-  std::optional<SearchScore> ScoreOfPlacement(double limit_us) const;
+  std::optional<SearchScore> ScoreOfPlacement(double limit_us);
 
   const ScheduleGraph& graph_;
+  const double tolerance_;
+  Dispatcher dispatcher_;
+  PlacementScorer scorer_;
   Placement placement_;  // The base, or the base with a move while that is tried.
   SearchScore base_score_;
   Move undo_;  // Scratch.
