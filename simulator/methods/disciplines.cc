@@ -101,9 +101,9 @@ ChosenOrder Choose(const Discipline& discipline, const ScheduleGraph& graph, std
 }  // namespace
 
 DispatchRule LongestWayFirst(const ScheduleGraph& graph, std::span<const DeviceIndex> placement) {
-  return {.wave = std::vector<int32_t>(placement.size()),
-          .rank_us = PlacedUpwardRanksUs(graph, placement),
-          .most_begun = {}};
+  DispatchRule rule;
+  rule.rank_us = PlacedUpwardRanksUs(graph, placement);
+  return rule;
 }
 
 std::vector<std::string> DisciplineNames() {

@@ -87,7 +87,7 @@ void Dispatcher::MayStartSoon(size_t device) {
 void Dispatcher::MakeReady(OpIndex op) {
   const auto o = static_cast<size_t>(op);
   std::vector<Ready>& ready = devices_[DeviceOf(op)].ready;
-  ready.push_back({rule_->rank_us[o], rule_->wave[o], op});
+  ready.push_back({rule_->rank_us[o], rule_->wave.empty() ? 0 : rule_->wave[o], op});
   std::push_heap(ready.begin(), ready.end());
   MayStartSoon(DeviceOf(op));
 }

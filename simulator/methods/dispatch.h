@@ -14,7 +14,7 @@ namespace emplace {
 
 // n ops, D devices.
 struct DispatchRule {
-  std::vector<int32_t> wave;    // [n] ops of lower waves go first
+  std::vector<int32_t> wave;    // [n] ops of lower waves go first. Empty: all are of one wave.
   std::vector<double> rank_us;  // [n] of one wave, ops of higher rank go first, then those of lower index
   // [D] the most micro-batches that a device has begun and not ended, counting only its own ops. Empty: no limit. With
   // a limit, a device begins micro-batches in their order, and waves must not fall from one micro-batch to the next.
