@@ -3,8 +3,9 @@
 
 Runs `emplace evaluate --seconds` on graphs (files, folders, or families by name, which are generated first) and machines:
 2, 4 and 8 like devices with links of three speeds, and two sets of unlike devices. Every run has all cores. Writes
-anytime.json (everything, which `emplace report` draws) and anytime.md (tables). A run that was stopped goes on where it was. Make it on a quiet machine:
-whatever else runs takes time from the searches.
+anytime.json (everything, which `emplace report` draws) and anytime.md (tables). A method's result that is in anytime.json
+already is not made again, so a run that was stopped goes on where it was; --again makes those of some methods anew, as after a
+change to them. Make it on a quiet machine: whatever else runs takes time from the searches.
 """
 import argparse
 import itertools
@@ -41,6 +42,7 @@ def parse_arguments():
     parser.add_argument("--out", type=pathlib.Path, default=HERE, help="folder for anytime.json and anytime.md")
     parser.add_argument("--emplace", type=pathlib.Path, default=ROOT / "build/bin/emplace", help="the command to run")
     parser.add_argument("--fresh", action="store_true", help="discard the runs in anytime.json")
+    parser.add_argument("--again", nargs="+", default=[], metavar="METHOD", help="methods whose results in anytime.json to discard")
     arguments = parser.parse_args()
     for name, numbers in (("--seconds", arguments.seconds), ("--graphs", [arguments.graphs]), ("--links", arguments.links)):
         if min(numbers) <= 0:
@@ -69,11 +71,11 @@ def load_finished(path, arguments):
     document = json.loads(path.read_text())
     if document.get("format") != FORMAT:
         raise BadInput(f"{path}: is no {FORMAT}; --fresh overwrites it")
-    runs = [run for run in document["runs"] if set(arguments.methods) <= set(run["methods"])]
-    for run in runs:
+    for run in document["runs"]:
+        run["methods"] = {method: result for method, result in run["methods"].items() if method not in arguments.again}
         for result in run["methods"].values():  # Older files do not say it.
             result.setdefault("in_time", result["seconds"] <= LATE * run["seconds"])
-    return {key_of(run): run for run in runs}
+    return {key_of(run): run for run in document["runs"]}
 
 
 def save(path, finished):
@@ -81,14 +83,13 @@ def save(path, finished):
     write_aside_and_rename(path, json.dumps({"format": FORMAT, "runs": runs}, indent=1) + "\n")
 
 
-def evaluate(arguments, run, graph, cluster):
-    """Fills in what the methods found on one graph and machine in one time."""
-    printed = json.loads(call([arguments.emplace, "evaluate", "--graphs", graph, "--devices", cluster, "--methods",
-                               ",".join(arguments.methods), "--seconds", run["seconds"], "--seed", run["seed"], "--json"]))
-    run["methods"] = {result["method"]: {**{key: result[key] for key in ("makespan_us", "feasible", "evaluations", "seconds")},
-                                         "in_time": result["seconds"] <= LATE * run["seconds"]}
-                      for result in printed["results"]}
-    return run
+def evaluate(emplace, run, methods, graph, cluster):
+    """Adds what these methods find on one graph and machine in one time to the run."""
+    printed = json.loads(call([emplace, "evaluate", "--graphs", graph, "--devices", cluster, "--methods", ",".join(methods),
+                               "--seconds", run["seconds"], "--seed", run["seed"], "--json"]))
+    for result in printed["results"]:
+        run["methods"][result["method"]] = {**{key: result[key] for key in ("makespan_us", "feasible", "evaluations", "seconds")},
+                                            "in_time": result["seconds"] <= LATE * run["seconds"]}
 
 
 def in_time(runs, method):
@@ -170,11 +171,13 @@ def main():
             for network in networks:
                 for graph in network.graphs:
                     for (machine, cluster), seed in itertools.product(clusters.items(), arguments.seeds):
-                        run = {"graph": graph_name(graph), "machine": machine, "seconds": seconds, "seed": seed}
+                        run = {"graph": graph_name(graph), "machine": machine, "seconds": seconds, "seed": seed, "methods": {}}
                         keys.append(key_of(run))
-                        if key_of(run) in finished:
+                        run = finished.setdefault(key_of(run), run)
+                        missing = [method for method in arguments.methods if method not in run["methods"]]
+                        if not missing:
                             continue
-                        finished[key_of(run)] = evaluate(arguments, run, graph, cluster)
+                        evaluate(arguments.emplace, run, missing, graph, cluster)
                         save(path, finished)
                         print(f"{run['graph']} on {machine}, {seconds:g} s, seed {seed}", flush=True)
     runs = [finished[key] for key in keys]

@@ -1,5 +1,8 @@
 #!/usr/bin/env python3
 """What tools/reproduce/anytime.py says of runs made by hand."""
+import json
+import pathlib
+import tempfile
 import types
 import unittest
 
@@ -53,6 +56,20 @@ class Anytime(unittest.TestCase):
         arguments = types.SimpleNamespace(methods=["auto"], seconds=[1], seeds=[3, 5])
         text = anytime.markdown(runs, arguments, ["a"])
         self.assertIn("over 1 pairs of a graph and a machine; seeds: 3, 5,", text)
+
+    def test_keeps_what_is_finished_but_the_methods_to_make_again(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "anytime.json"
+            anytime.save(path, {anytime.key_of(made): made for made in (run("a", 1, 1, auto=2, m_etf=4), run("b", 1, 1, m_etf=4))})
+
+            def methods(fresh=False, again=()):
+                finished = anytime.load_finished(path, types.SimpleNamespace(fresh=fresh, again=again))
+                return [set(made["methods"]) for made in finished.values()]
+
+            self.assertEqual(methods(), [{"auto", "m-etf"}, {"m-etf"}])
+            self.assertEqual(methods(again=["auto"]), [{"m-etf"}, {"m-etf"}])
+            self.assertEqual(methods(fresh=True), [])
+            self.assertEqual(len(json.loads(path.read_text())["runs"]), 2)
 
 
 if __name__ == "__main__":
