@@ -284,7 +284,7 @@ class PortfolioSearch {
               {.finest = space.LevelWith(pass.most_groups),
                .mix = few ? plan_.few_units.mix : pass.mix,
                .hot = pass.hot * std::max(heat, hotter),
-               .cold = pass.cold * hotter,
+               .cold = pass.cold * hotter * (others > 1 ? 1 : pass.warmer_end_on_two),
                .until = begin + (plan.until - begin) * done,
                .only_levels_that_pay = pass.only_levels_that_pay,
                .stop = stop});

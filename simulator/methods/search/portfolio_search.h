@@ -16,7 +16,8 @@ struct PassPlan {
   double hot;
   double cold;
   bool only_levels_that_pay = false;
-  double most_heat = 1;  // A search with time for many moves of each unit begins so many times as hot, at most.
+  double most_heat = 1;          // A search with time for many moves of each unit begins so many times as hot, at most.
+  double warmer_end_on_two = 1;  // On two devices the pass ends at so many times the temperature `cold`.
 };
 
 // A pass for graphs with few movable units: there a single move changes the makespan by a large share, so that a walk
