@@ -1,5 +1,11 @@
-// Processes the events of a run one after the other. The loop itself handles ops and devices; a link model (links/)
-// handles tensors. The model is a template argument, so that a run costs one virtual call and an event none.
+// Processes the events of a run one after the other. The loop itself handles ops; a kind of run (queues/) says which op
+// a device starts next, and a link model (links/) handles tensors. Both are template arguments, so that a run costs one
+// virtual call and an event none.
+//
+// A kind of run derives from RunState, whose members it may hide, and has these:
+//   QueueOp, PushOp           an op is ready; PushOp where its device will take its next op after this
+//   NoneWaits, StartNextOp    whether any op waits for a device; starts the next one
+//   EndOp                     the op that ends on a device, which then is the last of its `started`
 //
 // A link model allocates in its constructor only, and has these members:
 //   NumSlots, MostTransfers   the number of its event slots, and the largest number of transfers in a run
@@ -24,10 +30,12 @@
 #include <limits>
 #include <optional>
 #include <span>
+#include <type_traits>
 #include <vector>
 
 #include "common/error.h"
 #include "simulator/engine/placement_change.h"
+#include "simulator/engine/queues/priority_run.h"
 #include "simulator/engine/run_bound.h"
 #include "simulator/engine/run_forecast.h"
 #include "simulator/engine/run_snapshots.h"
@@ -41,44 +49,54 @@ class EventLoop {
   virtual ~EventLoop() = default;
   // Replaces the orders. The next run is simulated whole, and there is no base.
   virtual void SetOrders(const DeviceOrders& orders) = 0;
+  // Replaces the priority likewise (queues/priority_run.h). REQUIRES: the loop is over a PriorityRun.
+  virtual void SetPriority(std::span<const OpIndex> first_to_last) = 0;
   // Simulates a placement. Writes the timeline, except peak_bytes, and each device's ops in the order in which they
   // started, to state().
-  virtual void Run(std::span<const DeviceIndex> placement, bool keep_transfers) = 0;
-  // Simulates a placement as Run does, and makes it the base. Simulates nothing if it was the last one tried, and its
-  // run has ended.
+  virtual void Simulate(std::span<const DeviceIndex> placement, bool keep_transfers) = 0;
+  // Simulates a placement as Simulate does, and makes it the base. Simulates nothing if it was the last one tried, and
+  // its run has ended.
   virtual void Hold(std::span<const DeviceIndex> placement) = 0;
   // Simulates a placement from the base on. Returns false, with the run not ended, once the makespan is certain, or if
   // asked for likely, to be more than limit_us. The base stays. REQUIRES: there is a base.
   virtual bool Try(std::span<const DeviceIndex> placement, double limit_us, GiveUp when) = 0;
-  RunState& state() { return run_; }
+  virtual RunState& state() = 0;
+  // [n] RunForecast's of the base. REQUIRES: there is a base.
+  virtual std::span<const double> LatestStartsUs() const = 0;
   // Number of op ends and deliveries that the last run simulated; those taken over from the run before do not count.
-  size_t events() const { return run_.log_size - taken_over_; }
-
- protected:
-  EventLoop(const SimGraph& graph, const DeviceOrders& orders, size_t link_slots, size_t most_transfers)
-      : run_(graph, orders, link_slots, most_transfers) {}
-
-  RunState run_;
-  size_t taken_over_ = 0;
+  virtual size_t events() const = 0;
 };
 
-template <typename Links>
+template <typename Run, typename Links>
 class EventLoopOver final : public EventLoop {
  public:
   EventLoopOver(const SimGraph& graph, const DeviceOrders& orders)
-      : EventLoop(graph, orders, Links::NumSlots(graph), Links::MostTransfers(graph)),
+      : run_(graph, orders, Links::NumSlots(graph), Links::MostTransfers(graph)),
         links_(graph),
         change_(graph),
         snapshots_(*this, run_.log.size()) {}
 
   void SetOrders(const DeviceOrders& orders) override {
-    LeaveTry();
+    ForgetRuns();
     run_.SetOrders(orders);
-    snapshots_.Clear();
-    has_base_ = false;
   }
+  void SetPriority(std::span<const OpIndex> first_to_last) override {
+    if constexpr (std::is_same_v<Run, PriorityRun>) {
+      EMPLACE_CHECK(first_to_last.size() == run_.num_ops);
+      ForgetRuns();
+      run_.SetPriority(first_to_last);
+    } else {
+      CheckFailed(__FILE__, __LINE__, "this is a loop over a PriorityRun", "");
+    }
+  }
+  RunState& state() override { return run_; }
+  std::span<const double> LatestStartsUs() const override {
+    EMPLACE_CHECK(has_base_);
+    return searching_->forecast.latest_start_us();
+  }
+  size_t events() const override { return run_.log_size - taken_over_; }
 
-  void Run(std::span<const DeviceIndex> placement, bool keep_transfers) override {
+  void Simulate(std::span<const DeviceIndex> placement, bool keep_transfers) override {
     EMPLACE_CHECK(placement.size() == run_.num_ops);
     LeaveTry();
     // Snapshots hold no transfers.
@@ -99,7 +117,7 @@ class EventLoopOver final : public EventLoop {
     if (state_ == State::kTried && IsOfLastRun(placement)) {
       KeepTry();
     } else {
-      Run(placement, /*keep_transfers=*/false);
+      Simulate(placement, /*keep_transfers=*/false);
     }
     if (!searching_) {
       searching_.emplace(*this);
@@ -170,6 +188,11 @@ class EventLoopOver final : public EventLoop {
     typename Links::History links;
   };
 
+  void ForgetRuns() {
+    LeaveTry();
+    snapshots_.Clear();
+    has_base_ = false;
+  }
   void Reset(std::span<const DeviceIndex> placement, bool keep_transfers) {
     run_.Reset(placement, keep_transfers);
     links_.Reset();
@@ -253,7 +276,7 @@ class EventLoopOver final : public EventLoop {
 
   // Returns the op that has ended. Inlined, also into two callers: a call for each event costs a tenth of a run.
   [[gnu::always_inline]] OpIndex FinishOp(size_t device, double now) {
-    const OpIndex op = run_.device_queue.LastPopped(device);
+    const OpIndex op = run_.EndOp(device);
     run_.LogOpEnd(op);
     ++ended_;
     bool remote = false;
@@ -263,7 +286,7 @@ class EventLoopOver final : public EventLoop {
       // The consumer is queued only: this device takes its next op below.
       if (run_.TakeInput(consumer, local)) run_.PushOp(consumer, device);
     }
-    if (run_.device_queue.Empty(device)) {
+    if (run_.NoneWaits(device)) {
       run_.events.Cancel(device);
     } else {
       run_.StartNextOp(device, now);
@@ -272,8 +295,10 @@ class EventLoopOver final : public EventLoop {
     return op;
   }
 
+  Run run_;
   Links links_;
-  size_t ended_ = 0;  // Ops that have ended.
+  size_t taken_over_ = 0;  // Of the events of the last run, those taken over from the run before.
+  size_t ended_ = 0;       // Ops that have ended.
   PlacementChange change_;
   RunSnapshots snapshots_;
   std::optional<Search> searching_;  // Made by the first Hold.

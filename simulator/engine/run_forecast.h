@@ -23,6 +23,8 @@ class RunForecast {
 
   // run: the complete run with which later ones are compared.
   void SetBase(const RunState& run);
+  // [n] when each op of the base had to start at the latest.
+  std::span<const double> latest_start_us() const { return latest_start_us_; }
   // A run begins, which should take limit_us at most. REQUIRES: SetBase was called.
   void Begin(double limit_us);
   // Whether the run is likely to take longer. `op` has ended at now_us.
@@ -42,7 +44,7 @@ class RunForecast {
   const SimGraph& graph_;
   std::vector<double> sending_us_;       // [T] bytes / bandwidth; empty with a topology
   std::vector<double> latest_us_;        // [n] the latest end of each op of the base, as above
-  std::vector<double> latest_start_us_;  // [n] scratch: its cost earlier
+  std::vector<double> latest_start_us_;  // [n] its cost earlier
   std::vector<double> next_latest_us_;   // [D] scratch: the latest start of the op after the current one
   double makespan_us_ = 0;               // Of the base.
   double late_by_us_ = 0;                // An op that ends later than latest_us_ by more is late.

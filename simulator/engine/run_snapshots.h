@@ -133,7 +133,7 @@ class RunSnapshots {
   // With 64 snapshots a run resumes, on average, less than a hundredth of its events before the first difference. A
   // copy costs as much as two events.
   static constexpr size_t kMost = 64;
-  static constexpr size_t kMostBytes = size_t{1} << 18;
+  static constexpr size_t kMostBytes = size_t{1} << 20;
   static constexpr size_t kLeastInterval = 64;
 
   size_t state_bytes_ = 0;

@@ -11,7 +11,7 @@ RunState::RunState(const SimGraph& sim_graph, const DeviceOrders& orders, size_t
       link_slots(num_link_slots),
       events(num_devices + link_slots),
       ops(num_ops),
-      device_queue(num_devices, num_ops),
+      started(num_devices, num_ops),
       device_free_at(num_devices),
       idle_us(num_devices),
       log(num_ops + most_transfers) {
@@ -56,7 +56,7 @@ void RunState::Reset(std::span<const DeviceIndex> placement, bool keep_the_trans
   keep_transfers = keep_the_transfers;
   for (size_t o = 0; o < num_ops; ++o) ops[o] = {num_inputs[o], placement[o]};
   events.Clear();
-  device_queue.Clear();
+  started.Clear();
   std::fill(device_free_at.begin(), device_free_at.end(), 0.0);
   std::fill(idle_us.begin(), idle_us.end(), 0.0);
   log_size = 0;
@@ -65,7 +65,7 @@ void RunState::Reset(std::span<const DeviceIndex> placement, bool keep_the_trans
 
 RunState::History RunState::MakeHistory() const {
   return {.ops = std::vector<OpState>(num_ops),
-          .device_links = device_queue.MakeLinks(),
+          .device_links = started.MakeLinks(),
           .start_us = std::vector<double>(num_ops),
           .finish_us = std::vector<double>(num_ops),
           .log = std::vector<int32_t>(log.size())};
@@ -73,19 +73,19 @@ RunState::History RunState::MakeHistory() const {
 
 void RunState::SwapHistory(History& other) {
   ops.swap(other.ops);
-  device_queue.SwapLinks(other.device_links);
+  started.SwapLinks(other.device_links);
   timeline.start_us.swap(other.start_us);
   timeline.finish_us.swap(other.finish_us);
   log.swap(other.log);
 }
 
 void RunState::TakeQueued(const History& other) {
-  device_queue.TakeQueued(other.device_links, [](OpIndex) {});
+  started.TakeQueued(other.device_links, [](OpIndex) {});
 }
 
 void RunState::TakePast(const History& other, size_t log_events) {
   std::copy_n(other.log.begin(), log_events, log.begin());
-  device_queue.TakePopped(other.device_links, [&](OpIndex op) {
+  started.TakePopped(other.device_links, [&](OpIndex op) {
     const auto o = static_cast<size_t>(op);
     timeline.start_us[o] = other.start_us[o];
     timeline.finish_us[o] = other.finish_us[o];

@@ -17,11 +17,11 @@
 
 namespace emplace {
 
-// A device has one coming event, the end of its op, or idles. It takes its next op in advance, when the op before ends:
-// its queue is first come, first served, so nothing later can change which op that is or when it starts. Event slots:
-// devices [0, D), then the L slots of the link model. Events at equal times go by rank: ready inputs [0, n) by
-// producer, then link turns [n, n + L), then device turns [n + L, n + L + D). The end of an op that takes no time has
-// the rank of its device's turn, at which the op starts, so all inputs that get ready at that time come before.
+// A device has one coming event, the end of its op, or idles. It takes its next op in advance, when the op before ends;
+// which one, a kind of run says (queues/). Event slots: devices [0, D), then the L slots of the link model. Events at
+// equal times go by rank: ready inputs [0, n) by producer, then link turns [n, n + L), then device turns [n + L, n + L
+// + D). The end of an op that takes no time has the rank of its device's turn, at which the op starts, so all inputs
+// that get ready at that time come before.
 //
 // An op's end makes all its local consumers ready at once, and a delivery all readers that it serves. This is the order
 // by (producer, consumer) of docs/design-simulator.md: ranks go by producer, each event goes over its consumers in
@@ -57,32 +57,29 @@ struct RunState {
     state.missing -= static_cast<int32_t>(is_ready);
     return is_ready && state.missing == 0;
   }
-  void QueueOp(OpIndex op, double now) {
-    const size_t device = DeviceOf(op);
-    PushOp(op, device);
-    if (!events.Idle(device)) return;
-    idle_us[device] += std::max(0.0, now - device_free_at[device]);
-    StartNextOp(device, now);
-  }
-  // Queues an op on its device. REQUIRES: `device` is the op's device and does not idle. In a large graph the op's data
-  // is outside the caches, so it is prefetched here and in StartNextOp.
-  void PushOp(OpIndex op, size_t device) {
-    device_queue.Push(device, op);
+  // In a large graph the data of an op is outside the caches, so it is prefetched when the op is queued, and when it
+  // starts.
+  void PrefetchQueued(OpIndex op) const {
     __builtin_prefetch(&graph.cost_us[static_cast<size_t>(op) * num_devices]);
     __builtin_prefetch(&consumers.begin[static_cast<size_t>(op)]);
   }
-  // Starts the next op of the device's queue, now or when the device gets free. REQUIRES: the queue is not empty, and
-  // no op's end is scheduled.
-  void StartNextOp(size_t device, double now) {
-    const OpIndex op = device_queue.Pop(device);
+  // A device that idles gets an op.
+  void CountIdle(size_t device, double now) { idle_us[device] += std::max(0.0, now - device_free_at[device]); }
+  // Starts an op at this time, at which the device is free. REQUIRES: no op's end is scheduled on the device, or that
+  // of one that has not started.
+  void StartOp(OpIndex op, size_t device, double start) {
     __builtin_prefetch(consumers.items.data() + consumers.begin[static_cast<size_t>(op)]);
-    const double start = std::max(now, device_free_at[device]);
-    const double cost = graph.cost_us[static_cast<size_t>(op) * num_devices + device];
+    const double cost = WriteTimes(op, device, start);
     const double finish = start + cost;
-    timeline.start_us[static_cast<size_t>(op)] = start;
-    timeline.finish_us[static_cast<size_t>(op)] = finish;
     device_free_at[device] = cost == 0 ? finish : finish + graph.op_overhead_us;
     events.Schedule(device, finish, finish > start ? static_cast<size_t>(op) : num_ops + link_slots + device);
+  }
+  // Writes when an op starts and finishes. Returns its cost.
+  double WriteTimes(OpIndex op, size_t device, double start) {
+    const double cost = graph.cost_us[static_cast<size_t>(op) * num_devices + device];
+    timeline.start_us[static_cast<size_t>(op)] = start;
+    timeline.finish_us[static_cast<size_t>(op)] = start + cost;
+    return cost;
   }
 
   void LogOpEnd(OpIndex op) { log[log_size++] = op; }
@@ -93,7 +90,7 @@ struct RunState {
   template <typename Visit>
   void VisitState(Visit&& visit) {
     events.VisitState(visit);
-    device_queue.VisitState(visit);
+    started.VisitState(visit);
     visit(std::span(device_free_at));
     visit(std::span(idle_us));
     visit(std::span(&log_size, 1));
@@ -129,8 +126,8 @@ struct RunState {
 
   bool keep_transfers = false;  // Whether to write timeline.transfers.
   EventSlots events;
-  std::vector<OpState> ops;   // [n]
-  LinkedQueues device_queue;  // [D] queues of ops; the pushed ops are a device's ops in the order of their starts.
+  std::vector<OpState> ops;            // [n]
+  LinkedQueues started;                // [D] the ops of a device in the order of their starts, by the rules of queues/
   std::vector<double> device_free_at;  // [D] us; when the device can start its next op
   std::vector<double> idle_us;         // [D] for how long the device has had nothing to run before its last op
   std::vector<int32_t>

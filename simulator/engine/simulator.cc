@@ -9,18 +9,21 @@
 #include "simulator/engine/links/tensor_transfers.h"
 #include "simulator/engine/links/topology_links.h"
 #include "simulator/engine/peak_memory.h"
+#include "simulator/engine/queues/arrival_run.h"
+#include "simulator/engine/queues/priority_run.h"
 
 namespace emplace {
 namespace {
 
+template <typename Run>
 std::unique_ptr<EventLoop> MakeEventLoop(const SimGraph& graph, const DeviceOrders& orders) {
   switch (graph.link_model) {
     case LinkModel::kShared:
-      return std::make_unique<EventLoopOver<SenderLinks<TensorTransfers>>>(graph, orders);
+      return std::make_unique<EventLoopOver<Run, SenderLinks<TensorTransfers>>>(graph, orders);
     case LinkModel::kPerDestination:
-      return std::make_unique<EventLoopOver<SenderLinks<DestinationTransfers>>>(graph, orders);
+      return std::make_unique<EventLoopOver<Run, SenderLinks<DestinationTransfers>>>(graph, orders);
     case LinkModel::kTopology:
-      return std::make_unique<EventLoopOver<TopologyLinks>>(graph, orders);
+      return std::make_unique<EventLoopOver<Run, TopologyLinks>>(graph, orders);
   }
   CheckFailed(__FILE__, __LINE__, "link model is known", "");
 }
@@ -28,9 +31,12 @@ std::unique_ptr<EventLoop> MakeEventLoop(const SimGraph& graph, const DeviceOrde
 }  // namespace
 
 struct Simulator::Impl {
-  Impl(const SimGraph& graph, const DeviceOrders& orders) : loop(MakeEventLoop(graph, orders)), peak(graph) {}
+  Impl(const SimGraph& sim_graph, const DeviceOrders& orders)
+      : graph(sim_graph), loop(MakeEventLoop<ArrivalRun>(graph, orders)), peak(graph) {}
 
+  const SimGraph& graph;
   std::unique_ptr<EventLoop> loop;
+  bool by_priority = false;
   PeakMemory peak;
 };
 
@@ -40,22 +46,30 @@ Simulator::~Simulator() = default;
 
 void Simulator::SetOrders(const DeviceOrders& orders) { impl_->loop->SetOrders(orders); }
 
+void Simulator::SetPriority(std::span<const OpIndex> first_to_last) {
+  if (!impl_->by_priority) {
+    impl_->loop = MakeEventLoop<PriorityRun>(impl_->graph, {});
+    impl_->by_priority = true;
+  }
+  impl_->loop->SetPriority(first_to_last);
+}
+
 double Simulator::Makespan(std::span<const DeviceIndex> placement) {
-  impl_->loop->Run(placement, /*keep_transfers=*/false);
+  impl_->loop->Simulate(placement, /*keep_transfers=*/false);
   return impl_->loop->state().timeline.makespan_us;
 }
 
 double Simulator::MakespanAndPeak(std::span<const DeviceIndex> placement, std::span<int64_t> peak_bytes) {
-  impl_->loop->Run(placement, /*keep_transfers=*/false);
+  impl_->loop->Simulate(placement, /*keep_transfers=*/false);
   const RunState& run = impl_->loop->state();
-  impl_->peak.Compute(placement, run.device_queue, run.timeline, peak_bytes);
+  impl_->peak.Compute(placement, run.started, run.timeline, peak_bytes);
   return run.timeline.makespan_us;
 }
 
 const Timeline& Simulator::Run(std::span<const DeviceIndex> placement) {
-  impl_->loop->Run(placement, /*keep_transfers=*/true);
+  impl_->loop->Simulate(placement, /*keep_transfers=*/true);
   RunState& run = impl_->loop->state();
-  impl_->peak.Compute(placement, run.device_queue, run.timeline, run.timeline.peak_bytes);
+  impl_->peak.Compute(placement, run.started, run.timeline, run.timeline.peak_bytes);
   return run.timeline;
 }
 
@@ -63,7 +77,7 @@ DeviceOrders Simulator::StartOrders() const {
   const RunState& run = impl_->loop->state();
   DeviceOrders orders(run.num_devices);
   for (size_t device = 0; device < orders.size(); ++device) {
-    run.device_queue.ForEachPushed(device, [&](OpIndex op) { orders[device].push_back(op); });
+    run.started.ForEachPushed(device, [&](OpIndex op) { orders[device].push_back(op); });
   }
   return orders;
 }
@@ -81,8 +95,10 @@ double Simulator::Try(std::span<const DeviceIndex> placement, double limit_us, G
 
 void Simulator::Peak(std::span<const DeviceIndex> placement, std::span<int64_t> peak_bytes) {
   const RunState& run = impl_->loop->state();
-  impl_->peak.Compute(placement, run.device_queue, run.timeline, peak_bytes);
+  impl_->peak.Compute(placement, run.started, run.timeline, peak_bytes);
 }
+
+std::span<const double> Simulator::LatestStartsUs() const { return impl_->loop->LatestStartsUs(); }
 
 const Timeline& Simulator::timeline() const { return impl_->loop->state().timeline; }
 

@@ -35,6 +35,10 @@ class Simulator {
   ~Simulator();
   // Replaces the orders. The next call simulates everything, and there is no base. REQUIRES: as of the constructor.
   void SetOrders(const DeviceOrders& orders);
+  // From now on a device that gets free starts, of the ops that are ready, the one that is first in this list of all
+  // ops, in place of the one that got ready first. StartOrders then has orders that give the same run. The next call
+  // simulates everything, and there is no base. The first call allocates, and forgets orders.
+  void SetPriority(std::span<const OpIndex> first_to_last);
 
   // Returns the makespan in us. REQUIRES: placement is legal (CheckPlacement), has num_ops entries, and has
   // the ops of each order on the order's device.
@@ -53,6 +57,9 @@ class Simulator {
   // GiveUp::kWhenLikely it sometimes returns infinity for a makespan within the limit, too. REQUIRES: there is a base,
   // and placement is legal.
   double Try(std::span<const DeviceIndex> placement, double limit_us, GiveUp when);
+  // [n] when each op of the base had to start at the latest (us), for the same makespan if devices keep their order of
+  // ops and no transfer waits for another. REQUIRES: there is a base. Valid until the next SetBase.
+  std::span<const double> LatestStartsUs() const;
   // Writes the peak memory of each device to peak_bytes [D]. REQUIRES: the last call was SetBase, or Try within its
   // limit, of this placement.
   void Peak(std::span<const DeviceIndex> placement, std::span<int64_t> peak_bytes);

@@ -45,7 +45,8 @@ class SenderLinks {
     if (run.LinkIsIdle(device)) StartNext(run, device, now);
   }
 
-  [[gnu::always_inline]] void OnEvent(RunState& run, size_t device, bool /*delivery*/, double now) {
+  template <typename Run>
+  [[gnu::always_inline]] void OnEvent(Run& run, size_t device, bool /*delivery*/, double now) {
     const int32_t transfer = queue_.LastPopped(device);
     run.LogDelivery(transfer);
     transfers_.ForEachReader(run, transfer, device, [&](OpIndex reader, bool served) {

@@ -57,7 +57,8 @@ class TopologyLinks {
     run.ScheduleLinkTurn(network_slot_, now);
   }
 
-  [[gnu::always_inline]] void OnEvent(RunState& run, size_t slot, bool delivery, double now) {
+  template <typename Run>
+  [[gnu::always_inline]] void OnEvent(Run& run, size_t slot, bool delivery, double now) {
     if (delivery) {
       const UnderWay& arrived = under_way_[slot];
       run.LogDelivery(arrived.transfer);

@@ -1,0 +1,34 @@
+// A run whose devices serve their queues first come, first served.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+
+#include "simulator/engine/run_state.h"
+
+namespace emplace {
+
+// A device takes its next op in advance, when the op before ends: nothing later can change which op that is or when it
+// starts. So the ops of `started` that have not been popped wait, and the last one popped runs.
+struct ArrivalRun : RunState {
+  using RunState::RunState;
+
+  bool NoneWaits(size_t device) const { return started.Empty(device); }
+  OpIndex EndOp(size_t device) { return started.LastPopped(device); }
+  void PushOp(OpIndex op, size_t device) {
+    started.Push(device, op);
+    PrefetchQueued(op);
+  }
+  void QueueOp(OpIndex op, double now) {
+    const size_t device = DeviceOf(op);
+    PushOp(op, device);
+    if (!events.Idle(device)) return;
+    CountIdle(device, now);
+    StartNextOp(device, now);
+  }
+  void StartNextOp(size_t device, double now) {
+    StartOp(started.Pop(device), device, std::max(now, device_free_at[device]));
+  }
+};
+
+}  // namespace emplace
