@@ -21,6 +21,16 @@ constexpr std::array<PassPlan, 1> kAutoPasses = {{
      .warmer_end_on_two = 5},
 }};
 
+// Moves of several groups are worth 0.2 to 0.8% here (32 pairs of a graph and a machine, 1 s, two or three seeds). On
+// 16 pairs, three times the heat and a fifth of the cold end were level; a third of the heat, and an end five times as
+// warm, were 1% worse.
+constexpr PassPlan kOrderedPass = {.most_groups = std::numeric_limits<int32_t>::max(),
+                                   .mix = {.neighbours = 0.15, .swap = 0.15},
+                                   .hot = 0.002,
+                                   .cold = 0.00002,
+                                   .only_levels_that_pay = true,
+                                   .most_heat = 10};
+
 constexpr FewUnits kFewUnits = {.most_units = 500, .mix = {.neighbours = 0.15, .swap = 0.15}, .hot_by_units = 3};
 
 }  // namespace
@@ -28,8 +38,8 @@ constexpr FewUnits kFewUnits = {.most_units = 500, .mix = {.neighbours = 0.15, .
 AutoMethod::AutoMethod(const MethodOptions& options) : options_(options) { CheckSearchLimits(options); }
 
 MethodResult AutoMethod::Place(const PlacementTask& task) {
-  return SearchFromPortfolio(task, options_,
-                             {.passes = kAutoPasses, .few_units = kFewUnits, .found_by = "search", .orders = true});
+  return SearchFromPortfolio(
+      task, options_, {.passes = kAutoPasses, .few_units = kFewUnits, .found_by = "search", .ordered = &kOrderedPass});
 }
 
 }  // namespace emplace

@@ -7,6 +7,8 @@
 
 #include "common/error.h"
 #include "common/strings.h"
+#include "simulator/methods/dispatch.h"
+#include "simulator/methods/priority.h"
 #include "simulator/methods/upward_rank.h"
 
 namespace emplace {
@@ -20,14 +22,8 @@ DeviceOrders ByArrival(const ScheduleGraph& graph, std::span<const DeviceIndex> 
   return simulator.StartOrders();
 }
 
-DeviceOrders Dispatch(const ScheduleGraph& graph, std::span<const DeviceIndex> placement, const DispatchRule& rule) {
-  Dispatcher dispatcher(graph);
-  dispatcher.Run(placement, rule);
-  return dispatcher.orders();
-}
-
 DeviceOrders ByRank(const ScheduleGraph& graph, std::span<const DeviceIndex> placement) {
-  return Dispatch(graph, placement, LongestWayFirst(graph, placement));
+  return OrdersUnder(ByUpwardRank(graph, placement), graph.task().sim, placement);
 }
 
 // The micro-batch of each op; of an op that is in none, the last one that it waits for, or -1.
@@ -66,21 +62,19 @@ std::vector<int32_t> DevicesFromHereOn(const ScheduleGraph& graph, std::span<con
   return count;
 }
 
-DispatchRule EarliestMicrobatchFirst(const ScheduleGraph& graph, std::span<const DeviceIndex> placement) {
-  DispatchRule rule;
-  rule.wave = Waves(graph);
-  rule.rank_us = PlacedUpwardRanksUs(graph, placement);
-  return rule;
-}
-
 DeviceOrders DepthFirst(const ScheduleGraph& graph, std::span<const DeviceIndex> placement) {
-  return Dispatch(graph, placement, EarliestMicrobatchFirst(graph, placement));
+  const std::vector<int32_t> wave = Waves(graph);
+  Priority priority = ByUpwardRank(graph, placement);
+  std::ranges::stable_sort(priority, {}, [&](OpIndex op) { return wave[static_cast<size_t>(op)]; });
+  return OrdersUnder(priority, graph.task().sim, placement);
 }
 
 DeviceOrders OneForwardOneBackward(const ScheduleGraph& graph, std::span<const DeviceIndex> placement) {
-  DispatchRule rule = EarliestMicrobatchFirst(graph, placement);
+  DispatchRule rule{.wave = Waves(graph), .rank_us = PlacedUpwardRanksUs(graph, placement), .most_begun = {}};
   rule.most_begun = DevicesFromHereOn(graph, placement, rule.rank_us);
-  return Dispatch(graph, placement, rule);
+  Dispatcher dispatcher(graph);
+  dispatcher.Run(placement, rule);
+  return dispatcher.orders();
 }
 
 struct Discipline {
@@ -99,12 +93,6 @@ ChosenOrder Choose(const Discipline& discipline, const ScheduleGraph& graph, std
 }
 
 }  // namespace
-
-DispatchRule LongestWayFirst(const ScheduleGraph& graph, std::span<const DeviceIndex> placement) {
-  DispatchRule rule;
-  rule.rank_us = PlacedUpwardRanksUs(graph, placement);
-  return rule;
-}
 
 std::vector<std::string> DisciplineNames() {
   std::vector<std::string> names;

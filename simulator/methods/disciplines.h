@@ -15,7 +15,6 @@
 
 #include "simulator/environment/placement_task.h"
 #include "simulator/graph/device_order.h"
-#include "simulator/methods/dispatch.h"
 #include "simulator/methods/list_schedule.h"
 #include "simulator/methods/placement_method.h"
 #include "simulator/methods/placement_scorer.h"
@@ -36,9 +35,6 @@ ChosenOrder BestOrder(const PlacementTask& task, std::span<const DeviceIndex> pl
 // The same for who has the graph already: it depends on the task alone, and several threads may share it.
 ChosenOrder OrderBy(const std::string& discipline, const ScheduleGraph& graph, std::span<const DeviceIndex> placement);
 ChosenOrder BestOrder(const ScheduleGraph& graph, std::span<const DeviceIndex> placement);
-
-// The rule of `rank`.
-DispatchRule LongestWayFirst(const ScheduleGraph& graph, std::span<const DeviceIndex> placement);
 
 // The names above and `best`, for users; gives a method's result the order of this name, if it has a placement.
 std::vector<std::string> OrderNames();

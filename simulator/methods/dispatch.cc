@@ -22,19 +22,17 @@ Dispatcher::Dispatcher(const ScheduleGraph& graph)
       devices_(static_cast<size_t>(sim_.num_devices)),
       orders_(devices_.size()) {}
 
-void Dispatcher::Reset(std::span<const DeviceIndex> placement, const DispatchRule& rule, double limit_us) {
+void Dispatcher::Reset(std::span<const DeviceIndex> placement, const DispatchRule& rule) {
   placement_ = placement;
   rule_ = &rule;
-  limit_us_ = limit_us;
   events_.Clear();
   missing_ = sim_.num_inputs;
   started_ = 0;
-  given_up_ = false;
   may_start_.clear();
   for (std::vector<OpIndex>& order : orders_) order.clear();
   for (Device& device : devices_) {
     device.ready.clear();
-    device.free_us = device.idle_us = device.work_us = 0;
+    device.free_us = 0;
     device.may_start = false;
     device.link.asked.clear();
     device.link.delivered = 0;
@@ -42,19 +40,17 @@ void Dispatcher::Reset(std::span<const DeviceIndex> placement, const DispatchRul
     device.begun = {};
   }
   for (OpIndex op = 0; op < sim_.num_ops; ++op) {
-    Device& device = devices_[DeviceOf(op)];
-    device.work_us += graph_.CostUs(op, placement_[static_cast<size_t>(op)]);
     const int32_t microbatch = MicrobatchOf(op);
     if (microbatch < 0) continue;
-    std::vector<int32_t>& left = device.begun.ops_left;
+    std::vector<int32_t>& left = devices_[DeviceOf(op)].begun.ops_left;
     left.resize(std::max(left.size(), static_cast<size_t>(microbatch) + 1));
     ++left[static_cast<size_t>(microbatch)];
   }
   for (Device& device : devices_) device.begun.SkipAbsent();
 }
 
-double Dispatcher::Run(std::span<const DeviceIndex> placement, const DispatchRule& rule, double limit_us) {
-  Reset(placement, rule, limit_us);
+void Dispatcher::Run(std::span<const DeviceIndex> placement, const DispatchRule& rule) {
+  Reset(placement, rule);
   for (OpIndex op = 0; op < sim_.num_ops; ++op) {
     if (missing_[static_cast<size_t>(op)] == 0) MakeReady(op);
   }
@@ -68,15 +64,10 @@ double Dispatcher::Run(std::span<const DeviceIndex> placement, const DispatchRul
     now = events_.Next().time_us;
     while (!events_.Empty() && events_.Next().time_us == now) Handle(events_.Next().slot, now);
     StartOnFreeDevices(now);
-    if (given_up_) return std::numeric_limits<double>::infinity();
   }
-  for (const Device& device : devices_) now = std::max(now, device.free_us);
-  return now;
 }
 
-int32_t Dispatcher::MicrobatchOf(OpIndex op) const {
-  return rule_->most_begun.empty() ? -1 : graph_.task().microbatch_of_op[static_cast<size_t>(op)];
-}
+int32_t Dispatcher::MicrobatchOf(OpIndex op) const { return graph_.task().microbatch_of_op[static_cast<size_t>(op)]; }
 
 void Dispatcher::MayStartSoon(size_t device) {
   if (devices_[device].may_start) return;
@@ -87,7 +78,7 @@ void Dispatcher::MayStartSoon(size_t device) {
 void Dispatcher::MakeReady(OpIndex op) {
   const auto o = static_cast<size_t>(op);
   std::vector<Ready>& ready = devices_[DeviceOf(op)].ready;
-  ready.push_back({rule_->rank_us[o], rule_->wave.empty() ? 0 : rule_->wave[o], op});
+  ready.push_back({rule_->rank_us[o], rule_->wave[o], op});
   std::push_heap(ready.begin(), ready.end());
   MayStartSoon(DeviceOf(op));
 }
@@ -126,8 +117,6 @@ void Dispatcher::StartFirst(size_t index, double now) {
   std::pop_heap(device.ready.begin(), device.ready.end());
   device.ready.pop_back();
   device.running = op;
-  device.idle_us += now - device.free_us;
-  given_up_ |= now + rule_->rank_us[static_cast<size_t>(op)] > limit_us_ || device.idle_us + device.work_us > limit_us_;
   orders_[index].push_back(op);
   ++started_;
   const int32_t microbatch = MicrobatchOf(op);

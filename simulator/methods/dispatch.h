@@ -1,8 +1,8 @@
-// The orders that come of a rule by which free devices choose among the ops that are ready.
+// The orders that come of a rule by which free devices choose among the ops that are ready, where a device may not
+// begin any number of micro-batches. Without such a limit, a priority does (priority.h).
 #pragma once
 
 #include <cstdint>
-#include <limits>
 #include <span>
 #include <vector>
 
@@ -14,10 +14,10 @@ namespace emplace {
 
 // n ops, D devices.
 struct DispatchRule {
-  std::vector<int32_t> wave;    // [n] ops of lower waves go first. Empty: all are of one wave.
+  std::vector<int32_t> wave;    // [n] ops of lower waves go first
   std::vector<double> rank_us;  // [n] of one wave, ops of higher rank go first, then those of lower index
-  // [D] the most micro-batches that a device has begun and not ended, counting only its own ops. Empty: no limit. With
-  // a limit, a device begins micro-batches in their order, and waves must not fall from one micro-batch to the next.
+  // [D] the most micro-batches that a device has begun and not ended, counting only its own ops. It
+  // begins micro-batches in their order, and waves must not fall from one micro-batch to the next.
   std::vector<int32_t> most_begun;
 };
 
@@ -30,12 +30,9 @@ class Dispatcher {
   // REQUIRES: graph outlives it.
   explicit Dispatcher(const ScheduleGraph& graph);
 
-  // Returns the estimated makespan in us, or infinity if the run was given up. That is at the end of a moment in which
-  // an op starts whose rank lasts longer than until limit_us (ranks have to be upward ranks then), or on a device that
-  // has idled so long that all its work lasts longer. REQUIRES: placement [n] is legal.
-  double Run(std::span<const DeviceIndex> placement, const DispatchRule& rule,
-             double limit_us = std::numeric_limits<double>::infinity());
-  // Of the last run. They can be followed (CheckOrders) unless it was given up.
+  // REQUIRES: placement [n] is legal.
+  void Run(std::span<const DeviceIndex> placement, const DispatchRule& rule);
+  // Of the last run. They can be followed (CheckOrders).
   const DeviceOrders& orders() const { return orders_; }
 
  private:
@@ -72,8 +69,6 @@ class Dispatcher {
     std::vector<Ready> ready;  // A heap.
     OpIndex running = -1;      // The last op that started.
     double free_us = 0;
-    double idle_us = 0;      // Before the last op that started.
-    double work_us = 0;      // Of all its ops.
     bool may_start = false;  // Whether it is in may_start_.
     Link link;
     Begun begun;
@@ -81,7 +76,7 @@ class Dispatcher {
   // Slots of events_. Each device has one of each.
   enum Slot : size_t { kOpEnds, kDeviceFree, kDelivery, kSlots };
 
-  void Reset(std::span<const DeviceIndex> placement, const DispatchRule& rule, double limit_us);
+  void Reset(std::span<const DeviceIndex> placement, const DispatchRule& rule);
   size_t DeviceOf(OpIndex op) const { return static_cast<size_t>(placement_[static_cast<size_t>(op)]); }
   int32_t MicrobatchOf(OpIndex op) const;
   void Schedule(size_t device, Slot slot, double time_us) { events_.Schedule(device * kSlots + slot, time_us, 0); }
@@ -104,12 +99,10 @@ class Dispatcher {
   std::vector<Device> devices_;   // [D]
   DeviceOrders orders_;
   int32_t started_ = 0;
-  bool given_up_ = false;
   std::vector<size_t> may_start_;           // Devices that have got free, or an op that is ready, at this moment.
   std::vector<DeviceIndex> elsewhere_;      // Scratch: the other devices that read a tensor.
-  std::span<const DeviceIndex> placement_;  // These three are of the run.
+  std::span<const DeviceIndex> placement_;  // These two are of the run.
   const DispatchRule* rule_ = nullptr;
-  double limit_us_ = 0;
 };
 
 }  // namespace emplace

@@ -21,10 +21,10 @@ constexpr int64_t kCandidates = 1000;  // In a repetition, from coarse groups to
 constexpr int kSimulations = 100;
 
 // Walks from the expert's placement with the temperatures of `auto`. Returns where it ended.
-Placement WalkOnOneCore(const PlacementTask& task, const SearchSpace& space, const Placement& start) {
+Placement WalkOnOneCore(const SearchSpace& space, const Placement& start) {
   SearchLimit limit(kCandidates, 0, nullptr);
   ThreadTeam team(1);
-  Walk walk(space, limit, team, 1, [&] { return std::make_unique<TrialEvaluator>(task); });
+  Walk walk(space, limit, team, /*seed=*/1);
   walk.Start(start);
   RunPass(walk, space, limit, {.finest = 0, .mix = {}, .hot = 0.002, .cold = 0.00002});
   return walk.best();
@@ -54,12 +54,12 @@ std::vector<Figure> SearchFigures(const Effort& effort) {
       const PlacementTask task = PlacementTask::Make(FamilyGraphs(family, 1).front(), BenchCluster(cluster), 128);
       const SearchSpace space(task);
       const Placement start = *ExpertMethod({}).Place(task).placement;
-      const Placement found = WalkOnOneCore(task, space, start);
+      const Placement found = WalkOnOneCore(space, start);
       const Placement rotated = Rotated(task, found);
       std::vector<double> rates;
       std::vector<double> speedups;
       for (int i = 0; i < effort.Repetitions(3); ++i) {
-        const double walk_s = Seconds([&] { WalkOnOneCore(task, space, start); });
+        const double walk_s = Seconds([&] { WalkOnOneCore(space, start); });
         const double simulations_s = Seconds([&] { SimulateInTurns(task, {&found, &rotated}); });
         rates.push_back(static_cast<double>(kCandidates) / walk_s);
         speedups.push_back(rates.back() * simulations_s / kSimulations);

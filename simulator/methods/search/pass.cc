@@ -26,7 +26,7 @@ void RunPass(Walk& walk, const SearchSpace& space, const SearchLimit& limit, con
     walk.Run({.level = level, .mix = pass.mix, .hot = hot, .cold = cold, .until = at + part * (pass.until - at)});
     hot = cold;
     const double now = limit.Progress();
-    if (level == finest || now >= pass.until || (pass.stop && pass.stop())) return;
+    if (level == finest || now >= pass.until) return;
     if (!pass.only_levels_that_pay) continue;
     const auto done = static_cast<double>(limit.evaluations() - evaluations);
     finest = FinestThatPays(space, finest, level, done * (pass.until - now) / (now - begin));

@@ -1,8 +1,6 @@
 // A pass of a search: a walk that goes from coarse groups to fine ones while it cools down.
 #pragma once
 
-#include <functional>
-
 #include "simulator/methods/search/search_limit.h"
 #include "simulator/methods/search/search_space.h"
 #include "simulator/methods/search/walk.h"
@@ -19,7 +17,6 @@ struct SearchPass {
   // Whether to leave out fine levels that have more movable groups than evaluations are left, by the number that the
   // coarser levels have made so far: few of their groups would be tried at all.
   bool only_levels_that_pay = false;
-  std::function<bool()> stop = nullptr;  // Called after each level but the last; true ends the pass. Empty: never.
 };
 
 // Each level begins from the best placement so far, and has an equal part of the pass.

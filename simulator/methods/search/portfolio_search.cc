@@ -12,20 +12,21 @@
 
 #include "simulator/methods/disciplines.h"
 #include "simulator/methods/placement_scorer.h"
-#include "simulator/methods/search/order_evaluator.h"
+#include "simulator/methods/priority.h"
 #include "simulator/methods/search/pass.h"
 #include "simulator/methods/search/portfolio.h"
-#include "simulator/methods/search/trial_evaluator.h"
+#include "simulator/methods/search/walk.h"
 
 namespace emplace {
 namespace {
 
-// About the time to order a placement by rank, and to try all disciplines with it, on graphs of 1,264 to 64,893 ops.
+// About the time to score a placement with its ops by rank, and to try all disciplines with it, on graphs of 1,264 to
+// 64,893 ops.
 constexpr double kRankUsPerOp = 0.25;
 constexpr double kBestUsPerOp = 0.9;
 // About the time to make a search space.
 constexpr double kSpaceUsPerOp = 1.2;
-// About the time of a move without orders. With them a move takes at least kRankUsPerOp.
+// About the time of a move.
 constexpr double kMoveUsPerOp = 0.02;
 // The number of moves for each movable unit and device that it could move to from which on more of them pay for a
 // hotter walk. On 18 pairs of a graph with 2 to 8 devices 1.5 and 2 are 0.7% better than 13 for each unit alone (1 s),
@@ -38,20 +39,28 @@ constexpr uint64_t kSeedsApart = 0x9E3779B97F4A7C15;
 constexpr int64_t kMovesToReport = 16;
 // Orders are searched for if ordering the portfolio and the result takes no more than this share of the search.
 constexpr double kMostShareToOrder = 0.25;
-// The progress from which on the walk without orders then ends, after a level, if a placement with an order is better
-// than its best by more than the gain below.
-constexpr double kBeginOrders = 0.5;
-constexpr double kLeastGain = 0.02;  // The walk without orders goes on to find as much more, and costs far less.
-// In a large graph it makes too few moves to find much. A walk of fewer for each movable unit is left out if an order
-// gains this much on the portfolio. On 34,861 to 64,893 ops this took 3 to 29% off what 10 s find.
+// The progress at which the walk without orders then ends. Without it, the walk with orders ends 6 to 9% worse on some
+// graphs, for it begins from the order of a poor placement; 0.2 to 0.5 are level.
+constexpr double kBeginOrders = 0.25;
+// In a large graph the walk without orders makes too few moves to find much. A walk of fewer for each movable unit is
+// left out if an order gains this much on the portfolio. On 34,861 to 64,893 ops this took 3 to 29% off what 10 s find.
 constexpr double kFewMoves = 0.5;
 constexpr double kLargeGain = 0.05;
+
+// The name of an order that the search has chosen, beside those of disciplines.h.
+constexpr const char* kSearchedOrder = "searched";
 
 // A placement with an order of its ops.
 struct OrderedEntry {
   PortfolioEntry entry;  // Its score is with the order.
   DeviceOrders orders;
   std::string discipline;
+};
+
+// What a walk found.
+struct WalkResult {
+  PortfolioEntry entry;     // Its score is with the priority.
+  SharedPriority priority;  // null: none
 };
 
 OrderedEntry WithOrder(const PortfolioEntry& entry, ChosenOrder order) {
@@ -120,42 +129,43 @@ class PortfolioSearch {
   }
 
   void Improve(const SearchSpace& space, const std::vector<PortfolioEntry>& portfolio) {
-    const auto without_orders = [&] { return std::make_unique<TrialEvaluator>(task_); };
-    if (!plan_.orders || !options_.orders || !OrdersPay(portfolio.size())) {
-      Keep({WalkFrom(space, {portfolio.front(), 1, kMoveUsPerOp, without_orders}), {}, ""});
+    if (plan_.ordered == nullptr || !options_.orders || !OrdersPay(portfolio.size())) {
+      Keep({WalkFrom(space, {portfolio.front(), plan_.passes}).entry, {}, ""});
       return;
     }
     const ScheduleGraph graph(task_);
-    std::vector<OrderedEntry> ordered(portfolio.size());
-    team_.ForEach(ordered.size(), [&](size_t /*thread*/, size_t i) {
-      ordered[i] = WithOrder(portfolio[i], OrderBy("rank", graph, portfolio[i].placement));
-    });
-    limit_.Count(std::ssize(ordered));
-    OrderedEntry least = std::move(*std::ranges::min_element(
-        ordered, {}, [](const OrderedEntry& ordered_entry) { return ordered_entry.entry.score; }));
-    Keep(least);
-    // Whether an order gains more than the walk is likely to.
-    const auto orders_gain = [&](const PortfolioEntry& found) {
-      if (limit_.Progress() < kBeginOrders) return false;
-      OrderedEntry with_order = WithOrder(found, OrderBy("rank", graph, found.placement));
-      limit_.Count(1);
-      if (with_order.entry.score < least.entry.score) least = std::move(with_order);
-      return Beats(least.entry.score, found.score, kLeastGain);
-    };
+    std::vector<PortfolioEntry> ranked(portfolio.size());
+    team_.ForEach(ranked.size(), [&](size_t /*thread*/, size_t i) { ranked[i] = Ranked(graph, portfolio[i]); });
+    limit_.Count(std::ssize(ranked));
+    PortfolioEntry start = *std::ranges::min_element(ranked, {}, &PortfolioEntry::score);
     const double end = 1 - ShareToOrderResult();
-    const bool orders_only = MovesPerUnit(end, kMoveUsPerOp, Units(space)) < kFewMoves &&
-                             Beats(least.entry.score, portfolio.front().score, kLargeGain);
-    const PortfolioEntry found =
-        orders_only ? portfolio.front()
-                    : WalkFrom(space, {portfolio.front(), end, kMoveUsPerOp, without_orders, orders_gain});
-    Keep({found, {}, ""});
-    Keep(least);
-    PortfolioEntry last = found;
-    if (limit_.Progress() < end) {
-      last = WalkFrom(space, {least.entry, end, kRankUsPerOp, [&] { return std::make_unique<OrderEvaluator>(graph); }});
+    const bool ordered_only =
+        MovesPerUnit(end, Units(space)) < kFewMoves && Beats(start.score, portfolio.front().score, kLargeGain);
+    if (!ordered_only && limit_.Progress() < kBeginOrders) {
+      const PortfolioEntry found = WalkFrom(space, {portfolio.front(), plan_.passes, kBeginOrders}).entry;
+      Keep({found, {}, ""});
+      const PortfolioEntry found_ranked = Ranked(graph, found);
+      limit_.Count(1);
+      if (found_ranked.score < start.score) start = found_ranked;
     }
-    Keep(WithOrder(
-        last, task_.HasMicrobatches() ? BestOrder(graph, last.placement) : OrderBy("rank", graph, last.placement)));
+    KeepOrdered(graph, WalkFrom(space, {start, {plan_.ordered, 1}, end, &graph}));
+  }
+
+  // The entry with its ops by upward rank.
+  PortfolioEntry Ranked(const ScheduleGraph& graph, const PortfolioEntry& entry) const {
+    return {entry.found_by, entry.placement,
+            TrialEvaluator(task_).SetBase(entry.placement,
+                                          std::make_shared<const Priority>(ByUpwardRank(graph, entry.placement)))};
+  }
+
+  // Keeps the placement of a walk with orders: without an order if it is as good, else in the order that comes of its
+  // priority, or in that of a discipline.
+  void KeepOrdered(const ScheduleGraph& graph, const WalkResult& found) {
+    const Placement& placement = found.entry.placement;
+    Keep({{found.entry.found_by, placement, PlacementScorer(task_).Score(placement)}, {}, ""});
+    if (found.priority) Keep({found.entry, OrdersUnder(*found.priority, task_.sim, placement), kSearchedOrder});
+    Keep(WithOrder(found.entry,
+                   task_.HasMicrobatches() ? BestOrder(graph, placement) : OrderBy("rank", graph, placement)));
     limit_.Count(RunsToOrderResult());
   }
 
@@ -165,7 +175,7 @@ class PortfolioSearch {
   }
 
   // The disciplines differ most in steps of several micro-batches.
-  int64_t RunsToOrderResult() const { return task_.HasMicrobatches() ? std::ssize(DisciplineNames()) : 1; }
+  int64_t RunsToOrderResult() const { return 2 + (task_.HasMicrobatches() ? std::ssize(DisciplineNames()) : 1); }
 
   // Of the search, for work that takes so many runs or so many us for each op.
   double Share(int64_t runs, double us_per_op) const {
@@ -178,59 +188,57 @@ class PortfolioSearch {
     return Share(RunsToOrderResult(), task_.HasMicrobatches() ? kBestUsPerOp : kRankUsPerOp);
   }
   bool OrdersPay(size_t entries) const {
-    const auto runs = static_cast<int64_t>(entries) + 1;
-    return Share(runs, static_cast<double>(runs) * kRankUsPerOp) + ShareToOrderResult() <= kMostShareToOrder;
+    const auto runs = static_cast<int64_t>(entries) + 1;  // That of the first walk, too.
+    const double share = Share(runs, static_cast<double>(runs) * kRankUsPerOp) + ShareToOrderResult();
+    return share <= kMostShareToOrder && limit_.Progress() + share <= 1;
   }
 
-  // The number of moves that a walk over this share of the search makes for each unit; a move takes us_per_op.
-  double MovesPerUnit(double share, double us_per_op, double units) const {
+  // The number of moves that a walk over this share of the search makes for each unit.
+  double MovesPerUnit(double share, double units) const {
     const double moves = options_.budget > 0 ? static_cast<double>(options_.budget)
-                                             : options_.seconds * 1e6 / (us_per_op * task_.sim.num_ops);
+                                             : options_.seconds * 1e6 / (kMoveUsPerOp * task_.sim.num_ops);
     return share * moves / units;
   }
 
   // What a walk begins with, and ends by.
   struct WalkPlan {
     const PortfolioEntry& start;
-    double until;      // Progress.
-    double us_per_op;  // Time that a move takes for each op of the graph.
-    std::function<std::unique_ptr<MoveEvaluator>()> make_evaluator;
-    // Whether to end after a level with this best placement by then; empty: never. Called by this thread alone.
-    std::function<bool(const PortfolioEntry&)> stop = nullptr;
+    std::span<const PassPlan> passes;
+    double until = 1;                           // Progress.
+    const ScheduleGraph* priorities = nullptr;  // As of Walk.
   };
 
   // The best placement found from the plan's start. A search with a budget must not depend on the number of threads,
   // so they share one walk. But moves are often taken, and those behind them are then evaluated in vain. In a given
   // time walks of their own, of which the best one counts, come farther.
-  PortfolioEntry WalkFrom(const SearchSpace& space, const WalkPlan& plan) {
-    if (limit_.Progress() >= plan.until) return plan.start;
+  WalkResult WalkFrom(const SearchSpace& space, const WalkPlan& plan) {
+    if (limit_.Progress() >= plan.until) return {plan.start, nullptr};
     return options_.budget > 0 || team_.size() == 1 ? WalkTogether(space, plan) : WalkApart(space, plan);
   }
 
-  PortfolioEntry WalkTogether(const SearchSpace& space, const WalkPlan& plan) {
-    Walk walk(space, limit_, team_, options_.seed, plan.make_evaluator);
+  WalkResult WalkTogether(const SearchSpace& space, const WalkPlan& plan) {
+    Walk walk(space, limit_, team_, options_.seed, plan.priorities);
     if (options_.progress) walk.ReportTo([&] { Report(limit_.evaluations(), walk.best_score()); });
     walk.Start(plan.start.placement);
-    RunPasses(walk, space, limit_, plan, [&] { return plan.stop && plan.stop(BestOf(walk, plan.start)); });
+    RunPasses(walk, space, limit_, plan);
     return BestOf(walk, plan.start);
   }
 
-  PortfolioEntry WalkApart(const SearchSpace& space, const WalkPlan& plan) {
+  WalkResult WalkApart(const SearchSpace& space, const WalkPlan& plan) {
     // What the others see of a walk; each on a cache line of its own.
     struct alignas(64) Seen {
       std::atomic<int64_t> evaluations = 0;
       std::atomic<double> makespan_us = std::numeric_limits<double>::infinity();  // Of a placement that fits.
     };
-    std::vector<PortfolioEntry> found(static_cast<size_t>(team_.size()), plan.start);
+    std::vector<WalkResult> found(static_cast<size_t>(team_.size()), {plan.start, nullptr});
     std::vector<Seen> seen(found.size());
-    std::atomic<bool> stopped = false;
     team_.ForEach(found.size(), [&](size_t thread, size_t i) {
-      const bool leads = thread == 0;  // The thread of the caller, who is told of progress and asked whether to stop.
+      const bool leads = thread == 0;  // The thread of the caller, who is told of progress.
       SearchLimit limit = limit_;
-      if (stopped || limit.Progress() >= plan.until) return;
+      if (limit.Progress() >= plan.until) return;
       const int64_t before = limit.evaluations();
       ThreadTeam alone(1);
-      Walk walk(space, limit, alone, options_.seed + i * kSeedsApart, plan.make_evaluator);
+      Walk walk(space, limit, alone, options_.seed + i * kSeedsApart, plan.priorities);
       int64_t reports = 0;
       walk.ReportTo([&] {
         seen[i].evaluations.store(limit.evaluations() - before, std::memory_order_relaxed);
@@ -247,20 +255,18 @@ class PortfolioSearch {
         Report(evaluations, best);
       });
       walk.Start(plan.start.placement);
-      RunPasses(walk, space, limit, plan, [&] {
-        if (leads && plan.stop && plan.stop(BestOf(walk, plan.start))) stopped = true;
-        return stopped.load();
-      });
+      RunPasses(walk, space, limit, plan);
       found[i] = BestOf(walk, plan.start);
       seen[i].evaluations = limit.evaluations() - before;
     });
     for (const Seen& walk : seen) limit_.Count(walk.evaluations);
-    return std::move(*std::ranges::min_element(found, {}, [](const PortfolioEntry& entry) { return entry.score; }));
+    return std::move(*std::ranges::min_element(found, {}, [](const WalkResult& walk) { return walk.entry.score; }));
   }
 
-  PortfolioEntry BestOf(const Walk& walk, const PortfolioEntry& start) const {
-    if (!(walk.best_score() < start.score)) return start;
-    return {plan_.found_by, walk.best(), walk.best_score()};
+  // The start itself has its name, though the walk may have a priority for it.
+  WalkResult BestOf(const Walk& walk, const PortfolioEntry& start) const {
+    const bool better = walk.best_score() < start.score;
+    return {{better ? plan_.found_by : start.found_by, walk.best(), walk.best_score()}, walk.best_priority()};
   }
 
   void Report(int64_t evaluations, const SearchScore& best) const {
@@ -268,26 +274,25 @@ class PortfolioSearch {
                        best < score_ ? plan_.found_by : result_.found_by});
   }
 
-  void RunPasses(Walk& walk, const SearchSpace& space, const SearchLimit& limit, const WalkPlan& plan,
-                 const std::function<bool()>& stop) const {
+  void RunPasses(Walk& walk, const SearchSpace& space, const SearchLimit& limit, const WalkPlan& plan) const {
     const double begin = limit.Progress();
     const double units = Units(space);
     const double others = task_.sim.num_devices - 1;
     const bool few = HasFewUnits(space);
-    const double moves = MovesPerUnit(plan.until - begin, plan.us_per_op, units);
-    for (size_t i = 0; i < plan_.passes.size(); ++i) {
-      const PassPlan& pass = plan_.passes[i];
+    const double moves = MovesPerUnit(plan.until - begin, units);
+    for (size_t i = 0; i < plan.passes.size(); ++i) {
+      const PassPlan& pass = plan.passes[i];
       const double hotter = few ? std::max(1.0, plan_.few_units.hot_by_units / units / pass.hot) : 1;
       const double heat = std::clamp(moves / (kMovesToHeat * others), 1.0, pass.most_heat);
-      const double done = static_cast<double>(i + 1) / static_cast<double>(plan_.passes.size());
+      const double warmer_end = (plan.priorities == nullptr ? hotter : 1) * (others > 1 ? 1 : pass.warmer_end_on_two);
+      const double done = static_cast<double>(i + 1) / static_cast<double>(plan.passes.size());
       RunPass(walk, space, limit,
               {.finest = space.LevelWith(pass.most_groups),
                .mix = few ? plan_.few_units.mix : pass.mix,
                .hot = pass.hot * std::max(heat, hotter),
-               .cold = pass.cold * hotter * (others > 1 ? 1 : pass.warmer_end_on_two),
+               .cold = pass.cold * warmer_end,
                .until = begin + (plan.until - begin) * done,
-               .only_levels_that_pay = pass.only_levels_that_pay,
-               .stop = stop});
+               .only_levels_that_pay = pass.only_levels_that_pay});
     }
   }
 

@@ -26,16 +26,19 @@ struct PassPlan {
 struct FewUnits {
   int32_t most_units = 0;  // The graphs that these rules are for; 0: none.
   MoveMix mix;
-  double hot_by_units = 0;  // The pass begins no colder than this over the number of units, and cools down as far.
+  // The pass begins no colder than this over the number of units. It cools down as far, but for one with orders, which
+  // ends as cold as without this.
+  double hot_by_units = 0;
 };
 
 struct SearchPlan {
   std::span<const PassPlan> passes;  // They have equal parts of what the portfolio leaves of the time or budget.
   FewUnits few_units = {};
   std::string found_by;  // The name under which a result of the walk is reported.
-  // Whether to search for a placement with an order of its ops, too (disciplines.h), where the time or budget allows
-  // it. The result has an order where that is better than running ops as they get ready.
-  bool orders = false;
+  // A pass of a walk that also chooses in which order each device runs its ops (walk.h), where the time or budget
+  // allows it. The passes above then end early. The result has an order where that is better than running ops as they
+  // get ready. nullptr: no such pass.
+  const PassPlan* ordered = nullptr;
 };
 
 // The result is never worse than any of the portfolio, and with a budget alone does not depend on the number of

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <limits>
 
+#include "common/error.h"
+
 namespace emplace {
 namespace {
 
@@ -22,14 +24,20 @@ TrialEvaluator::TrialEvaluator(const PlacementTask& task)
       most_bytes_(least_bytes_.size()),
       peak_bytes_(least_bytes_.size()) {}
 
-SearchScore TrialEvaluator::SetBase(std::span<const DeviceIndex> placement) {
-  SetBase(placement, {});
+SearchScore TrialEvaluator::SetBase(std::span<const DeviceIndex> placement, const SharedPriority& priority) {
+  SetBase(placement, priority, {});
   base_score_.makespan_us = simulator_.timeline().makespan_us;
   base_score_.bytes_over = BytesOver();
   return base_score_;
 }
 
-void TrialEvaluator::SetBase(std::span<const DeviceIndex> placement, const SearchScore& score) {
+void TrialEvaluator::SetBase(std::span<const DeviceIndex> placement, const SharedPriority& priority,
+                             const SearchScore& score) {
+  if (priority != priority_) {
+    EMPLACE_CHECK(priority);
+    simulator_.SetPriority(*priority);
+    priority_ = priority;
+  }
   placement_.assign(placement.begin(), placement.end());
   base_score_ = score;
   std::fill(least_bytes_.begin(), least_bytes_.end(), 0);

@@ -134,7 +134,7 @@ TYPED_TEST(SearchMethod, KeepsWithinAnyBudgetAndIsLegal) {
     const PlacementTask task = PlacementTask::Make(source.graph, source.cluster, 20);
     for (const int64_t budget : {1, 2, 10, 50}) {
       const MethodResult result = TypeParam({.budget = budget, .seed = seed}).Place(task);
-      EXPECT_TRUE(result.evaluations <= budget || task.single_device < 0);
+      EXPECT_TRUE(result.evaluations <= budget || task.single_device < 0) << result.evaluations << " of " << budget;
       ASSERT_TRUE(result.placement);
       EXPECT_NO_THROW(CheckPlacement(source.graph, source.cluster, *result.placement));
     }

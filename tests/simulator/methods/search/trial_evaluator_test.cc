@@ -3,8 +3,10 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <memory>
 
 #include "simulator/methods/search/move_generator.h"
+#include "tests/support/random_priority.h"
 #include "tests/support/random_task.h"
 #include "tests/support/trials.h"
 
@@ -18,9 +20,19 @@ Placement Anywhere(const PlacementTask& task, Rng& rng) {
   return placement;
 }
 
+// The score of a full simulation by arrival, or with the orders that come of a priority.
+SearchScore FullScore(const PlacementTask& task, const SharedPriority& priority, const Placement& placement) {
+  return PlacementScorer(task, priority ? OrdersUnder(*priority, task.sim, placement) : DeviceOrders())
+      .Score(placement);
+}
+
 // Random walks, in which memory is often short: what an evaluator takes has the score of a full simulation, and what it
-// takes without a limit is no worse in memory than the base.
-TEST(TrialEvaluator, GivesTheScoreOfAFullSimulation) {
+// takes without a limit is no worse in memory than the base. Priorities change on the way.
+class TrialEvaluatorScores : public ::testing::TestWithParam<bool> {};
+INSTANTIATE_TEST_SUITE_P(Queues, TrialEvaluatorScores, ::testing::Values(false, true),
+                         [](const auto& tested) { return tested.param ? "ByPriority" : "ByArrival"; });
+
+TEST_P(TrialEvaluatorScores, AreThoseOfAFullSimulation) {
   int taken = 0;
   int refused = 0;
   for (uint64_t seed = 0; seed < Trials(200); ++seed) {
@@ -31,18 +43,21 @@ TEST(TrialEvaluator, GivesTheScoreOfAFullSimulation) {
     const SearchSpace space(task);
     if (!space.any()) continue;
     MoveGenerator generator(space);
-    PlacementScorer scorer(task);
+    const auto new_priority = [&] {
+      return GetParam() ? std::make_shared<const Priority>(RandomPriority(rng, task.sim.num_ops)) : nullptr;
+    };
+    SharedPriority priority = new_priority();
     TrialEvaluator evaluator(task);
     Placement base = Anywhere(task, rng);
-    SearchScore base_score = evaluator.SetBase(base);
-    ASSERT_EQ(base_score, scorer.Score(base));
+    SearchScore base_score = evaluator.SetBase(base, priority);
+    ASSERT_EQ(base_score, FullScore(task, priority, base));
     for (int step = 0; step < 40; ++step) {
       Move move;
       const auto level = static_cast<size_t>(rng.UniformInt(0, std::ssize(space.levels()) - 1));
       generator.Draw(rng, level, {.neighbours = 0.2, .swap = 0.2}, base, move);
       Placement moved = base;
       for (const OpMove& to : move) moved[static_cast<size_t>(to.op)] = to.device;
-      const SearchScore full = scorer.Score(moved);
+      const SearchScore full = FullScore(task, priority, moved);
       const double limit_us = base_score.makespan_us * rng.Uniform(0.9, 1.2);
       const std::optional<SearchScore> score = evaluator.Try(move, limit_us);
       ASSERT_EQ(evaluator.base(), base);
@@ -57,7 +72,11 @@ TEST(TrialEvaluator, GivesTheScoreOfAFullSimulation) {
       ASSERT_EQ(*score, full);
       base = moved;
       base_score = full;
-      evaluator.SetBase(base, base_score);
+      evaluator.SetBase(base, priority, base_score);
+      if (taken % 5 != 0) continue;
+      priority = new_priority();
+      base_score = evaluator.SetBase(base, priority);
+      ASSERT_EQ(base_score, FullScore(task, priority, base));
     }
   }
   EXPECT_GT(taken, 100);
