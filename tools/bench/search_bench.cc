@@ -20,11 +20,11 @@ namespace {
 constexpr int64_t kCandidates = 1000;  // In a repetition, from coarse groups to single ops.
 constexpr int kSimulations = 100;
 
-// Walks from the expert's placement with the temperatures of `auto`. Returns where it ended.
-Placement WalkOnOneCore(const SearchSpace& space, const Placement& start) {
+// Walks from the expert's placement with the temperatures of `auto`. priorities: as of Walk. Returns where it ended.
+Placement WalkOnOneCore(const SearchSpace& space, const Placement& start, const ScheduleGraph* priorities) {
   SearchLimit limit(kCandidates, 0, nullptr);
   ThreadTeam team(1);
-  Walk walk(space, limit, team, /*seed=*/1);
+  Walk walk(space, limit, team, /*seed=*/1, priorities);
   walk.Start(start);
   RunPass(walk, space, limit, {.finest = 0, .mix = {}, .hot = 0.002, .cold = 0.00002});
   return walk.best();
@@ -54,19 +54,22 @@ std::vector<Figure> SearchFigures(const Effort& effort) {
       const PlacementTask task = PlacementTask::Make(FamilyGraphs(family, 1).front(), BenchCluster(cluster), 128);
       const SearchSpace space(task);
       const Placement start = *ExpertMethod({}).Place(task).placement;
-      const Placement found = WalkOnOneCore(space, start);
-      const Placement rotated = Rotated(task, found);
-      std::vector<double> rates;
-      std::vector<double> speedups;
-      for (int i = 0; i < effort.Repetitions(3); ++i) {
-        const double walk_s = Seconds([&] { WalkOnOneCore(space, start); });
-        const double simulations_s = Seconds([&] { SimulateInTurns(task, {&found, &rotated}); });
-        rates.push_back(static_cast<double>(kCandidates) / walk_s);
-        speedups.push_back(rates.back() * simulations_s / kSimulations);
+      const ScheduleGraph graph(task);
+      for (const ScheduleGraph* const priorities : {static_cast<const ScheduleGraph*>(nullptr), &graph}) {
+        const Placement found = WalkOnOneCore(space, start, priorities);
+        const Placement rotated = Rotated(task, found);
+        std::vector<double> rates;
+        std::vector<double> speedups;
+        for (int i = 0; i < effort.Repetitions(3); ++i) {
+          const double walk_s = Seconds([&] { WalkOnOneCore(space, start, priorities); });
+          const double simulations_s = Seconds([&] { SimulateInTurns(task, {&found, &rotated}); });
+          rates.push_back(static_cast<double>(kCandidates) / walk_s);
+          speedups.push_back(rates.back() * simulations_s / kSimulations);
+        }
+        const std::string key = StrCat(priorities == nullptr ? "" : "ordered_", family, "_", cluster);
+        figures.push_back(Summarize(StrCat("search_candidates_per_s_", key), "1/s", rates));
+        figures.push_back(Summarize(StrCat("search_candidate_speedup_", key), "x", speedups));
       }
-      const std::string key = StrCat(family, "_", cluster);
-      figures.push_back(Summarize(StrCat("search_candidates_per_s_", key), "1/s", rates));
-      figures.push_back(Summarize(StrCat("search_candidate_speedup_", key), "x", speedups));
     }
   }
   return figures;

@@ -11,17 +11,19 @@ namespace {
 
 struct Member {
   const char* method;
-  // Upper limits by measurements on graphs of 1,000 to 50,000 ops.
-  double us_per_op;           // Time for one placement.
-  int64_t most_runs;          // Simulator runs.
+  // By measurements on graphs of 1,000 to 50,000 ops.
+  double us_per_op;           // About the longest time for one placement where one device has memory for everything.
+  int64_t most_runs;          // Simulator runs, at most.
   int32_t most_ops;           // In larger graphs the method takes too long.
   bool microbatches = false;  // Whether it is for graphs with micro-batches only.
 };
 
 constexpr int32_t kAnySize = 1 << 30;
-constexpr Member kMembers[] = {{"m-etf", 4, 8, kAnySize},  {"data-parallel", 0.6, 8, kAnySize, true},
-                               {"expert", 2, 8, kAnySize}, {"heft", 2, 8, kAnySize},
-                               {"scotch", 8, 8, kAnySize}, {"m-sct", 20, 8, 1000}};
+constexpr Member kMembers[] = {{"m-etf", 0.75, 8, kAnySize}, {"data-parallel", 0.6, 8, kAnySize, true},
+                               {"expert", 0.3, 8, kAnySize}, {"heft", 0.6, 8, kAnySize},
+                               {"scotch", 3, 8, kAnySize},   {"m-sct", 20, 8, 1000}};
+// Where it has not, methods try several limits of the memory, and take about so many times as long.
+constexpr double kTightMemory = 5;
 // A method may take this share of the search's time, by the estimate above; the one below also of its budget.
 constexpr double kMostTimeShare = 0.5;
 // Graphs with so few placements are searched through. A run takes about as long for each op, and for the run itself.
@@ -55,11 +57,15 @@ std::optional<PortfolioEntry> Propose(const PlacementTask& task, Proposer& propo
 
 std::vector<PortfolioEntry> MakePortfolio(const PlacementTask& task, const MethodOptions& options, SearchLimit& limit,
                                           ThreadTeam& team) {
+  std::optional<PortfolioEntry> single;
+  if (task.single_device >= 0)
+    single = Scored(task, "single", Placement(static_cast<size_t>(task.sim.num_ops), task.single_device));
+  const double longer = single && single->score.bytes_over == 0 ? 1 : kTightMemory;
   std::vector<Member> members;
   int64_t runs = 1;
   for (const Member& member : kMembers) {
     if (member.microbatches && !task.HasMicrobatches()) continue;
-    const double seconds = member.us_per_op * 1e-6 * task.sim.num_ops;
+    const double seconds = longer * member.us_per_op * 1e-6 * task.sim.num_ops;
     const bool too_long = options.seconds > 0 && seconds > kMostTimeShare * options.seconds;
     const bool too_many = runs + member.most_runs > limit.evaluations_left();
     // Where no device may run every op, a method is needed to have a placement at all.
@@ -74,10 +80,8 @@ std::vector<PortfolioEntry> MakePortfolio(const PlacementTask& task, const Metho
   }
   std::vector<std::optional<PortfolioEntry>> found(members.size() + 2);
   std::vector<int64_t> evaluations(found.size());
-  if (task.single_device >= 0) {
-    found[0] = Scored(task, "single", Placement(static_cast<size_t>(task.sim.num_ops), task.single_device));
-    evaluations[0] = 1;
-  }
+  evaluations[0] = single ? 1 : 0;
+  found[0] = std::move(single);
   team.ForEach(members.size(), [&](size_t /*thread*/, size_t i) {
     const bool needed = task.single_device < 0 && i == 0;
     if (!needed && limit.Progress() >= 1) return;
