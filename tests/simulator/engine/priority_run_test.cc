@@ -18,6 +18,26 @@
 namespace emplace {
 namespace {
 
+// A graph, a machine, a placement and a priority, which differ with the seed.
+struct RandomCase {
+  explicit RandomCase(uint64_t seed)
+      : rng(seed),
+        options{.max_ops = 80, .link_model = static_cast<LinkModel>(seed % 3)},
+        graph(RandomGraph(rng, options)),
+        cluster(RandomCluster(rng, options)),
+        sim(SimGraph::Compile(graph, cluster)),
+        placement(RandomPlacement(rng, graph, cluster)),
+        priority(RandomPriority(rng, sim.num_ops)) {}
+
+  Rng rng;
+  RandomGraphOptions options;
+  OpGraph graph;
+  Cluster cluster;
+  SimGraph sim;
+  Placement placement;
+  std::vector<OpIndex> priority;
+};
+
 // When an op's inputs are all there, by the times at which ops end and transfers are delivered.
 std::vector<double> ReadyUs(const SimGraph& sim, const Placement& placement, const Timeline& run) {
   std::vector<double> ready_us(placement.size(), 0);
@@ -44,17 +64,13 @@ TEST(PriorityRun, StartsTheReadyOpOfHighestPriority) {
   int passed_over = 0;
   for (uint64_t seed = 0; seed < Trials(200); ++seed) {
     SCOPED_TRACE(testing::Message() << "seed " << seed);
-    Rng rng(seed);
-    const RandomGraphOptions options{.max_ops = 80, .link_model = static_cast<LinkModel>(seed % 3)};
-    const OpGraph graph = RandomGraph(rng, options);
-    const Cluster cluster = RandomCluster(rng, options);
-    const SimGraph sim = SimGraph::Compile(graph, cluster);
-    const Placement placement = RandomPlacement(rng, graph, cluster);
-    const std::vector<OpIndex> priority = RandomPriority(rng, sim.num_ops);
-    Simulator simulator(sim);
+    const RandomCase random(seed);
+    const Placement& placement = random.placement;
+    const std::vector<OpIndex>& priority = random.priority;
+    Simulator simulator(random.sim);
     simulator.SetPriority(priority);
     const Timeline& run = simulator.Run(placement);
-    const std::vector<double> ready_us = ReadyUs(sim, placement, run);
+    const std::vector<double> ready_us = ReadyUs(random.sim, placement, run);
     for (size_t i = 0; i < priority.size(); ++i) {
       const auto first = static_cast<size_t>(priority[i]);
       EXPECT_GE(run.start_us[first], ready_us[first]);
@@ -73,28 +89,22 @@ TEST(PriorityRun, StartsTheReadyOpOfHighestPriority) {
 TEST(PriorityRun, IsTheRunOfItsOrders) {
   for (uint64_t seed = 0; seed < Trials(200); ++seed) {
     SCOPED_TRACE(testing::Message() << "seed " << seed);
-    Rng rng(seed);
-    const RandomGraphOptions options{.max_ops = 80, .link_model = static_cast<LinkModel>(seed % 3)};
-    const OpGraph graph = RandomGraph(rng, options);
-    const Cluster cluster = RandomCluster(rng, options);
-    const SimGraph sim = SimGraph::Compile(graph, cluster);
-    const Placement placement = RandomPlacement(rng, graph, cluster);
-    const std::vector<OpIndex> priority = RandomPriority(rng, sim.num_ops);
-    Simulator simulator(sim);
-    simulator.SetPriority(priority);
-    const Timeline run = simulator.Run(placement);
+    RandomCase random(seed);
+    Simulator simulator(random.sim);
+    simulator.SetPriority(random.priority);
+    const Timeline run = simulator.Run(random.placement);
     const DeviceOrders orders = simulator.StartOrders();
-    const OracleRun oracle = SimulateByEventQueue(graph, cluster, placement, orders);
+    const OracleRun oracle = SimulateByEventQueue(random.graph, random.cluster, random.placement, orders);
     EXPECT_EQ(run.makespan_us, oracle.makespan_us);
     EXPECT_EQ(run.start_us, oracle.start_us);
     EXPECT_EQ(run.finish_us, oracle.finish_us);
     EXPECT_EQ(run.peak_bytes, oracle.peak_bytes);
     EXPECT_EQ(run.transfers.size(), oracle.transfers);
     // Another one in between makes no difference.
-    simulator.SetPriority(RandomPriority(rng, sim.num_ops));
-    simulator.Makespan(placement);
-    simulator.SetPriority(priority);
-    EXPECT_EQ(simulator.Run(placement).start_us, run.start_us);
+    simulator.SetPriority(RandomPriority(random.rng, random.sim.num_ops));
+    simulator.Makespan(random.placement);
+    simulator.SetPriority(random.priority);
+    EXPECT_EQ(simulator.Run(random.placement).start_us, run.start_us);
   }
 }
 
