@@ -47,9 +47,8 @@ namespace emplace {
 class EventLoop {
  public:
   virtual ~EventLoop() = default;
-  // Replaces the orders. The next run is simulated whole, and there is no base.
-  virtual void SetOrders(const DeviceOrders& orders) = 0;
-  // Replaces the priority likewise (queues/priority_run.h). REQUIRES: the loop is over a PriorityRun.
+  // Replaces the priority (queues/priority_run.h). The next run is simulated whole, and there is no base. REQUIRES: the
+  // loop is over a PriorityRun.
   virtual void SetPriority(std::span<const OpIndex> first_to_last) = 0;
   // Simulates a placement. Writes the timeline, except peak_bytes, and each device's ops in the order in which they
   // started, to state().
@@ -76,14 +75,12 @@ class EventLoopOver final : public EventLoop {
         change_(graph),
         snapshots_(*this, run_.log.size()) {}
 
-  void SetOrders(const DeviceOrders& orders) override {
-    ForgetRuns();
-    run_.SetOrders(orders);
-  }
   void SetPriority(std::span<const OpIndex> first_to_last) override {
     if constexpr (std::is_same_v<Run, PriorityRun>) {
       EMPLACE_CHECK(first_to_last.size() == run_.num_ops);
-      ForgetRuns();
+      LeaveTry();
+      snapshots_.Clear();
+      has_base_ = false;
       run_.SetPriority(first_to_last);
     } else {
       CheckFailed(__FILE__, __LINE__, "this is a loop over a PriorityRun", "");
@@ -188,11 +185,6 @@ class EventLoopOver final : public EventLoop {
     typename Links::History links;
   };
 
-  void ForgetRuns() {
-    LeaveTry();
-    snapshots_.Clear();
-    has_base_ = false;
-  }
   void Reset(std::span<const DeviceIndex> placement, bool keep_transfers) {
     run_.Reset(placement, keep_transfers);
     links_.Reset();

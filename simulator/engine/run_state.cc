@@ -19,14 +19,14 @@ RunState::RunState(const SimGraph& sim_graph, const DeviceOrders& orders, size_t
   for (size_t o = 0; o < num_ops; ++o)
     producer_of.insert(producer_of.end(), static_cast<size_t>(graph.tensor_begin[o + 1] - graph.tensor_begin[o]),
                        static_cast<OpIndex>(o));
-  SetOrders(orders);
+  CompileOrders(orders);
   timeline.transfers.reserve(most_transfers);
   timeline.start_us.resize(num_ops);
   timeline.finish_us.resize(num_ops);
   timeline.peak_bytes.resize(num_devices);
 }
 
-void RunState::SetOrders(const DeviceOrders& orders) {
+void RunState::CompileOrders(const DeviceOrders& orders) {
   num_inputs = graph.num_inputs;
   std::vector<OpIndex> next_in_order(num_ops, -1);
   for (const std::vector<OpIndex>& order : orders) {

@@ -37,8 +37,8 @@ struct RunState {
 
   // REQUIRES: sim_graph outlives the state; a run delivers at most `most_transfers` transfers.
   RunState(const SimGraph& sim_graph, const DeviceOrders& orders, size_t num_link_slots, size_t most_transfers);
-  // Replaces the orders. What was run before does not count any more.
-  void SetOrders(const DeviceOrders& orders);
+  // The constructor's part for the orders: makes each one inputs of its ops.
+  void CompileOrders(const DeviceOrders& orders);
   void Reset(std::span<const DeviceIndex> placement, bool keep_the_transfers);
 
   size_t DeviceOf(OpIndex op) const { return static_cast<size_t>(ops[static_cast<size_t>(op)].device); }

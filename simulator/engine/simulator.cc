@@ -44,8 +44,6 @@ Simulator::Simulator(const SimGraph& graph, const DeviceOrders& orders)
     : impl_(std::make_unique<Impl>(graph, orders)) {}
 Simulator::~Simulator() = default;
 
-void Simulator::SetOrders(const DeviceOrders& orders) { impl_->loop->SetOrders(orders); }
-
 void Simulator::SetPriority(std::span<const OpIndex> first_to_last) {
   if (!impl_->by_priority) {
     impl_->loop = MakeEventLoop<PriorityRun>(impl_->graph, {});

@@ -1,7 +1,7 @@
 // Simulates one step of a placed graph by the rules of docs/design-simulator.md. With the default link model the
 // results equal those of Placeto's published simulator. Deterministic. One Simulator serves any number of placements
-// and allocates only in its constructor, SetOrders, and the first SetBase. Not thread-safe: each thread needs its own,
-// but the SimGraph may be shared.
+// and allocates only in its constructor, and in the first SetPriority and SetBase. Not thread-safe: each thread needs
+// its own, but the SimGraph may be shared.
 //
 // If a placement differs little from that of the call before, as between two steps of an episode, Makespan and
 // MakespanAndPeak take over the run before up to the time when the difference has an effect (placement_change.h), and
@@ -33,8 +33,6 @@ class Simulator {
   // REQUIRES: graph outlives the simulator; orders can be followed (CheckOrders).
   explicit Simulator(const SimGraph& graph, const DeviceOrders& orders = {});
   ~Simulator();
-  // Replaces the orders. The next call simulates everything, and there is no base. REQUIRES: as of the constructor.
-  void SetOrders(const DeviceOrders& orders);
   // From now on a device that gets free starts, of the ops that are ready, the one that is first in this list of all
   // ops, in place of the one that got ready first. StartOrders then has orders that give the same run. The next call
   // simulates everything, and there is no base. The first call allocates, and forgets orders.

@@ -19,14 +19,12 @@ struct SearchScore {
   auto operator<=>(const SearchScore&) const = default;
 };
 
-// Not thread-safe. Its constructor and SetOrders allocate, nothing else does.
+// Not thread-safe. Its constructor allocates, nothing else does.
 class PlacementScorer {
  public:
   // orders: as of Simulator. REQUIRES: task outlives it.
   explicit PlacementScorer(const PlacementTask& task, const DeviceOrders& orders = {});
 
-  // As Simulator's.
-  void SetOrders(const DeviceOrders& orders) { simulator_.SetOrders(orders); }
   // Makes one simulator run. REQUIRES: placement [num_ops] is legal.
   SearchScore Score(std::span<const DeviceIndex> placement);
   // [D] peak memory of the placement that was scored last.
