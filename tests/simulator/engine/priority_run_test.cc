@@ -11,6 +11,7 @@
 
 #include "simulator/engine/simulator.h"
 #include "tests/support/event_queue_oracle.h"
+#include "tests/support/make_op.h"
 #include "tests/support/random_graph.h"
 #include "tests/support/random_priority.h"
 #include "tests/support/trials.h"
@@ -130,15 +131,6 @@ TEST(PlaceSets, GiveTheirLeastPlace) {
   }
 }
 
-Op MakeOp(const std::string& name, double cost_us, std::vector<OpInput> inputs, int64_t bytes) {
-  Op op;
-  op.name = name;
-  op.cost = OpCost::Everywhere(cost_us);
-  op.inputs = std::move(inputs);
-  op.outputs.push_back({.bytes = bytes, .shape = {}, .dtype = ""});
-  return op;
-}
-
 TEST(PriorityRun, ChoosesUntilTheNextOpStarts) {
   // a and b are on d:0, x on d:1, which sends 100 B/us and then is busy for 0 us; y and z read from x, on d:0. Each
   // device is busy for 5 us after an op. Priority: z, y, b, a, x.
@@ -150,10 +142,8 @@ TEST(PriorityRun, ChoosesUntilTheNextOpStarts) {
   cluster.op_overhead_us = 5;
   cluster.transfer_overhead_us = 0;
   cluster.bandwidth_bytes_per_us = 100;
-  Op x = MakeOp("x", 6, {}, 100);
-  x.outputs.push_back({.bytes = 200, .shape = {}, .dtype = ""});
-  const OpGraph graph("g", {MakeOp("a", 10, {}, 0), MakeOp("b", 4, {}, 0), x, MakeOp("y", 4, {{2, 0}}, 0),
-                            MakeOp("z", 3, {{2, 1}}, 0)});
+  const OpGraph graph("g", {MakeOp("a", 10, {}, {0}), MakeOp("b", 4, {}, {0}), MakeOp("x", 6, {}, {100, 200}),
+                            MakeOp("y", 4, {{2, 0}}, {0}), MakeOp("z", 3, {{2, 1}}, {0})});
   const SimGraph sim = SimGraph::Compile(graph, cluster);
   Simulator simulator(sim);
   simulator.SetPriority(std::vector<OpIndex>{4, 3, 1, 0, 2});

@@ -4,21 +4,12 @@
 
 #include "tests/support/allocation_counter.h"
 #include "tests/support/event_queue_oracle.h"
+#include "tests/support/make_op.h"
 #include "tests/support/random_graph.h"
 #include "tests/support/trials.h"
 
 namespace emplace {
 namespace {
-
-Op MakeOp(const std::string& name, double cost_us, std::vector<OpInput> inputs, std::vector<int64_t> bytes) {
-  Op op;
-  op.name = name;
-  op.type = "t";
-  op.cost = OpCost::Everywhere(cost_us);
-  op.inputs = std::move(inputs);
-  for (const int64_t b : bytes) op.outputs.push_back({.bytes = b, .shape = {}, .dtype = ""});
-  return op;
-}
 
 // 100 B/us; overheads as given.
 Cluster MakeCluster(int devices, double op_overhead_us, double transfer_overhead_us) {

@@ -9,21 +9,12 @@
 
 #include "common/error.h"
 #include "common/strings.h"
+#include "tests/support/make_op.h"
 #include "tests/support/random_graph.h"
 #include "tests/support/trials.h"
 
 namespace emplace {
 namespace {
-
-Op MakeOp(const std::string& name, double cost_us, std::vector<OpInput> inputs, int64_t bytes = 10) {
-  Op op;
-  op.name = name;
-  op.type = "t";
-  op.cost = OpCost::Everywhere(cost_us);
-  op.inputs = std::move(inputs);
-  op.outputs = {{.bytes = bytes, .shape = {}, .dtype = ""}};
-  return op;
-}
 
 Cluster Machine(std::vector<std::string> kinds) {
   Cluster cluster;
@@ -76,7 +67,7 @@ TEST(Grouping, AChainBecomesOneGroup) {
 
 TEST(Grouping, ADiamondKeepsItsBranches) {
   //   a -> b -> d, a -> c -> d: no chain, and four groups are allowed.
-  const OpGraph graph("diamond", {MakeOp("a", 1, {}), MakeOp("b", 1, {{0, 0}}, 70), MakeOp("c", 1, {{0, 0}}, 50),
+  const OpGraph graph("diamond", {MakeOp("a", 1, {}), MakeOp("b", 1, {{0, 0}}, {70}), MakeOp("c", 1, {{0, 0}}, {50}),
                                   MakeOp("d", 1, {{1, 0}, {2, 0}})});
   EXPECT_EQ(GroupOps(graph, Machine({"x"}), 128).num_groups, 4);
   // Three: the heaviest edge b -> d goes first. a -> {b, d} and a -> c -> {b, d} remain.
@@ -89,7 +80,7 @@ TEST(Grouping, ADiamondKeepsItsBranches) {
 }
 
 TEST(Grouping, ZeroCostOpsGoWithTheirFirstReader) {
-  const OpGraph graph("w", {MakeOp("w", 0, {}, 400), MakeOp("a", 1, {{0, 0}}), MakeOp("b", 1, {{0, 0}, {1, 0}}),
+  const OpGraph graph("w", {MakeOp("w", 0, {}, {400}), MakeOp("a", 1, {{0, 0}}), MakeOp("b", 1, {{0, 0}, {1, 0}}),
                             MakeOp("c", 1, {{0, 0}, {1, 0}}), MakeOp("d", 1, {{2, 0}, {3, 0}})});
   const GroupedGraph grouped = GroupOps(graph, Machine({"x", "x"}), 128);
   EXPECT_EQ(grouped.group_of_op[0], grouped.group_of_op[1]);
@@ -98,7 +89,7 @@ TEST(Grouping, ZeroCostOpsGoWithTheirFirstReader) {
 
 TEST(Grouping, LabelsAreHonouredEvenWhereTheyPointBack) {
   // The update goes with its parameter: group {w, update} feeds the branches and reads from the end.
-  std::vector<Op> ops = {MakeOp("w", 0, {}, 400), MakeOp("a", 5, {{0, 0}}), MakeOp("b", 5, {{0, 0}}),
+  std::vector<Op> ops = {MakeOp("w", 0, {}, {400}), MakeOp("a", 5, {{0, 0}}), MakeOp("b", 5, {{0, 0}}),
                          MakeOp("grad", 5, {{1, 0}, {2, 0}}), MakeOp("update", 5, {{0, 0}, {3, 0}})};
   ops[0].group = ops[4].group = "w";
   const GroupedGraph grouped = GroupOps(OpGraph("u", ops), Machine({"x", "x"}), 4);
@@ -201,7 +192,7 @@ TEST(Grouping, DenseRandomGraphsStayEven) {
       for (int64_t j = i == 0 ? 0 : rng.UniformInt(0, 4); j > 0; --j) {
         inputs.push_back({static_cast<OpIndex>(rng.UniformInt(0, i - 1)), 0});
       }
-      ops.push_back(MakeOp(StrCat("o", i), rng.Uniform(1, 50), inputs, rng.UniformInt(0, 100000)));
+      ops.push_back(MakeOp(StrCat("o", i), rng.Uniform(1, 50), inputs, {rng.UniformInt(0, 100000)}));
     }
     const OpGraph graph("dense", ops);
     const GroupedGraph grouped = GroupOps(graph, Machine({"x", "x"}), 50);
@@ -216,13 +207,13 @@ TEST(Grouping, TenThousandOps) {
   // Many steps of a recurrent cell: w_i is read in every step, and each step follows the one before.
   std::vector<Op> ops;
   constexpr int kNodes = 20;
-  for (int i = 0; i < kNodes; ++i) ops.push_back(MakeOp(StrCat("w", i), 0, {}, 4000000));
+  for (int i = 0; i < kNodes; ++i) ops.push_back(MakeOp(StrCat("w", i), 0, {}, {4000000}));
   for (int t = 0; t < 500; ++t) {
     for (int i = 0; i < kNodes; ++i) {
       std::vector<OpInput> inputs = {{i, 0}};
       if (t > 0) inputs.push_back({static_cast<OpIndex>(ops.size()) - kNodes, 0});
       if (i > 0) inputs.push_back({static_cast<OpIndex>(ops.size()) - 1, 0});
-      ops.push_back(MakeOp(StrCat("t", t, "/", i), 20, inputs, 100000));
+      ops.push_back(MakeOp(StrCat("t", t, "/", i), 20, inputs, {100000}));
     }
   }
   const OpGraph graph("unrolled", ops);

@@ -8,19 +8,10 @@
 
 #include "common/error.h"
 #include "simulator/engine/simulator.h"
+#include "tests/support/make_op.h"
 
 namespace emplace {
 namespace {
-
-Op MakeOp(const std::string& name, OpCost cost, std::vector<OpInput> inputs, int64_t bytes) {
-  Op op;
-  op.name = name;
-  op.type = "t";
-  op.cost = std::move(cost);
-  op.inputs = std::move(inputs);
-  op.outputs = {{.bytes = bytes, .shape = {}, .dtype = ""}};
-  return op;
-}
 
 Cluster TwoDevices(const std::string& kind0, const std::string& kind1, int64_t memory_bytes) {
   Cluster cluster;
@@ -32,7 +23,7 @@ Cluster TwoDevices(const std::string& kind0, const std::string& kind1, int64_t m
 // Four ops of 8 us side by side.
 OpGraph Parallel(int64_t bytes) {
   std::vector<Op> ops;
-  for (int i = 0; i < 4; ++i) ops.push_back(MakeOp("op" + std::to_string(i), OpCost::Everywhere(8), {}, bytes));
+  for (int i = 0; i < 4; ++i) ops.push_back(MakeOp("op" + std::to_string(i), 8, {}, {bytes}));
   return OpGraph("parallel", std::move(ops));
 }
 
@@ -50,7 +41,7 @@ TEST(PlacementMethod, UnknownNamesAndMissingPoliciesAreRefused) {
 
 TEST(SingleMethod, TakesTheFasterDevice) {
   const OpCost cost = OpCost::ByKind({{"slow", 30}, {"fast", 10}});
-  const OpGraph graph("two", {MakeOp("a", cost, {}, 1), MakeOp("b", cost, {{0, 0}}, 1)});
+  const OpGraph graph("two", {MakeOp("a", cost, {}, {1}), MakeOp("b", cost, {{0, 0}}, {1})});
   const PlacementTask task = PlacementTask::Make(graph, TwoDevices("slow", "fast", 1000), 8);
   const MethodResult result = MakeMethod("single", {})->Place(task);
   ASSERT_TRUE(result.placement);
@@ -59,8 +50,8 @@ TEST(SingleMethod, TakesTheFasterDevice) {
 }
 
 TEST(SingleMethod, SaysWhenNoDeviceMayRunEverything) {
-  const OpGraph graph("split",
-                      {MakeOp("a", OpCost::ByKind({{"x", 1}}), {}, 1), MakeOp("b", OpCost::ByKind({{"y", 1}}), {}, 1)});
+  const OpGraph graph(
+      "split", {MakeOp("a", OpCost::ByKind({{"x", 1}}), {}, {1}), MakeOp("b", OpCost::ByKind({{"y", 1}}), {}, {1})});
   const PlacementTask task = PlacementTask::Make(graph, TwoDevices("x", "y", 1000), 8);
   const MethodResult result = MakeMethod("single", {})->Place(task);
   EXPECT_FALSE(result.placement);
@@ -90,7 +81,7 @@ TEST(RandomMethod, PrefersWhatFitsTheMemory) {
   // Each op holds 10 bytes while it runs; the parameters (40 bytes each) fit only two and two.
   std::vector<Op> ops;
   for (int i = 0; i < 4; ++i) {
-    ops.push_back(MakeOp("op" + std::to_string(i), OpCost::ByKind({{"slow", 80}, {"fast", 1}}), {}, 10));
+    ops.push_back(MakeOp("op" + std::to_string(i), OpCost::ByKind({{"slow", 80}, {"fast", 1}}), {}, {10}));
     ops.back().param_bytes = 40;
   }
   const PlacementTask task = PlacementTask::Make(OpGraph("memory", ops), TwoDevices("slow", "fast", 100), 8);
