@@ -54,4 +54,10 @@ std::vector<uint8_t> RandomGroups(const GroupGraph& graph, Rng& rng) {
   return groups;
 }
 
+Placement RandomGroupPlacement(const PlacementTask& task, Rng& rng) {
+  Placement placement(static_cast<size_t>(task.sim.num_ops));
+  task.Expand(RandomGroups(task.groups, rng), placement);
+  return placement;
+}
+
 }  // namespace emplace

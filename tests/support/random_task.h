@@ -8,6 +8,7 @@
 #include "common/rng.h"
 #include "simulator/environment/group_graph.h"
 #include "simulator/environment/placement_task.h"
+#include "simulator/graph/placement.h"
 
 namespace emplace {
 
@@ -34,5 +35,7 @@ std::vector<PlacementTask> RandomTasks(Rng& rng, size_t count, int32_t num_devic
 DeviceIndex RandomAllowedDevice(const GroupGraph& graph, int32_t node, Rng& rng);
 // [n] such a device for each group.
 std::vector<uint8_t> RandomGroups(const GroupGraph& graph, Rng& rng);
+// [num_ops] the device of each op when each group is on such a device.
+Placement RandomGroupPlacement(const PlacementTask& task, Rng& rng);
 
 }  // namespace emplace

@@ -13,13 +13,6 @@
 namespace emplace {
 namespace {
 
-Placement Anywhere(const PlacementTask& task, Rng& rng) {
-  std::vector<uint8_t> groups = RandomGroups(task.groups, rng);
-  Placement placement(static_cast<size_t>(task.sim.num_ops));
-  task.Expand(groups, placement);
-  return placement;
-}
-
 // The score of a full simulation by arrival, or with the orders that come of a priority.
 SearchScore FullScore(const PlacementTask& task, const SharedPriority& priority, const Placement& placement) {
   return PlacementScorer(task, priority ? OrdersUnder(*priority, task.sim, placement) : DeviceOrders())
@@ -37,9 +30,8 @@ TEST_P(TrialEvaluatorScores, AreThoseOfAFullSimulation) {
   int refused = 0;
   for (uint64_t seed = 0; seed < Trials(200); ++seed) {
     Rng rng(seed);
-    const RandomTaskSource source =
-        RandomSource(rng, {.max_ops = 120, .restricted = 0.1, .link_model = static_cast<LinkModel>(seed % 3)});
-    const PlacementTask task = PlacementTask::Make(source.graph, source.cluster, 12);
+    const PlacementTask task =
+        RandomTask(rng, {.max_ops = 120, .restricted = 0.1, .link_model = static_cast<LinkModel>(seed % 3)});
     const SearchSpace space(task);
     if (!space.any()) continue;
     MoveGenerator generator(space);
@@ -48,7 +40,7 @@ TEST_P(TrialEvaluatorScores, AreThoseOfAFullSimulation) {
     };
     SharedPriority priority = new_priority();
     TrialEvaluator evaluator(task);
-    Placement base = Anywhere(task, rng);
+    Placement base = RandomGroupPlacement(task, rng);
     SearchScore base_score = evaluator.SetBase(base, priority);
     ASSERT_EQ(base_score, FullScore(task, priority, base));
     for (int step = 0; step < 40; ++step) {

@@ -19,18 +19,15 @@ TEST_P(WalkScores, AreThoseOfTheBestPlacement) {
   for (uint64_t seed = 0; seed < Trials(40); ++seed) {
     SCOPED_TRACE(testing::Message() << "seed " << seed);
     Rng rng(seed);
-    const RandomTaskSource source =
-        RandomSource(rng, {.max_ops = 120, .restricted = 0.1, .link_model = static_cast<LinkModel>(seed % 3)});
-    const PlacementTask task = PlacementTask::Make(source.graph, source.cluster, 12);
+    const PlacementTask task =
+        RandomTask(rng, {.max_ops = 120, .restricted = 0.1, .link_model = static_cast<LinkModel>(seed % 3)});
     const SearchSpace space(task);
     if (!space.any()) continue;
     const ScheduleGraph graph(task);
     SearchLimit limit(1200, 0, nullptr);
     ThreadTeam team(static_cast<int>(1 + seed % 3));
     Walk walk(space, limit, team, seed, GetParam() ? &graph : nullptr);
-    Placement start(static_cast<size_t>(task.sim.num_ops));
-    task.Expand(RandomGroups(task.groups, rng), start);
-    walk.Start(start);
+    walk.Start(RandomGroupPlacement(task, rng));
     const SearchScore first = walk.best_score();
     walk.Run({.level = 0, .mix = {.neighbours = 0.1, .swap = 0.1}, .hot = 0.02, .cold = 0.0002, .until = 0.5});
     walk.ReturnToBest();
