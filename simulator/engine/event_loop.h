@@ -56,9 +56,11 @@ class EventLoop {
   // Simulates a placement as Simulate does, and makes it the base. Simulates nothing if it was the last one tried, and
   // its run has ended.
   virtual void Hold(std::span<const DeviceIndex> placement) = 0;
-  // Simulates a placement from the base on. Returns false, with the run not ended, once the makespan is certain, or if
-  // asked for likely, to be more than limit_us. The base stays. REQUIRES: there is a base.
-  virtual bool Try(std::span<const DeviceIndex> placement, double limit_us, GiveUp when) = 0;
+  // Simulates a placement from the base on, from which only the ops `changed` may differ. Returns false, with the run
+  // not ended, once the makespan is certain, or if asked for likely, to be more than limit_us. The base stays.
+  // REQUIRES: there is a base.
+  virtual bool Try(std::span<const DeviceIndex> placement, std::span<const OpIndex> changed, double limit_us,
+                   GiveUp when) = 0;
   virtual RunState& state() = 0;
   // [n] RunForecast's of the base. REQUIRES: there is a base.
   virtual std::span<const double> LatestStartsUs() const = 0;
@@ -73,7 +75,9 @@ class EventLoopOver final : public EventLoop {
       : run_(graph, orders, Links::NumSlots(graph), Links::MostTransfers(graph)),
         links_(graph),
         change_(graph),
-        snapshots_(*this, run_.log.size()) {}
+        snapshots_(*this, run_.log.size()) {
+    changed_.reserve(run_.num_ops);
+  }
 
   void SetPriority(std::span<const OpIndex> first_to_last) override {
     if constexpr (std::is_same_v<Run, PriorityRun>) {
@@ -97,7 +101,7 @@ class EventLoopOver final : public EventLoop {
     EMPLACE_CHECK(placement.size() == run_.num_ops);
     LeaveTry();
     // Snapshots hold no transfers.
-    const double same_until = keep_transfers ? 0 : FirstEffectUs(placement);
+    const double same_until = keep_transfers ? 0 : FirstEffectUs(placement, ChangedOps(placement));
     Reset(placement, keep_transfers);
     double last = 0;
     if (snapshots_.FirstTimeUs() < same_until) {
@@ -125,11 +129,12 @@ class EventLoopOver final : public EventLoop {
     has_base_ = true;
   }
 
-  bool Try(std::span<const DeviceIndex> placement, double limit_us, GiveUp when) override {
+  bool Try(std::span<const DeviceIndex> placement, std::span<const OpIndex> changed, double limit_us,
+           GiveUp when) override {
     EMPLACE_CHECK(placement.size() == run_.num_ops && has_base_);
     LeaveTry();
-    const double same_until = FirstEffectUs(placement);
-    searching_->bound.Begin(placement, limit_us);
+    const double same_until = FirstEffectUs(placement, changed);
+    searching_->bound.Begin(placement, changed, limit_us);
     searching_->forecast.Begin(when == GiveUp::kWhenLikely ? limit_us : std::numeric_limits<double>::infinity());
     SwapHistories();
     state_ = State::kGivenUp;
@@ -235,8 +240,16 @@ class EventLoopOver final : public EventLoop {
     return true;
   }
 
-  double FirstEffectUs(std::span<const DeviceIndex> placement) {
-    return change_.FirstEffectUs(run_, placement, snapshots_.FirstTimeUs(), [&](OpIndex op) {
+  // The ops that are on another device than in the last run. Valid until the next call.
+  std::span<const OpIndex> ChangedOps(std::span<const DeviceIndex> placement) {
+    changed_.clear();
+    for (size_t o = 0; o < placement.size(); ++o) {
+      if (placement[o] != run_.ops[o].device) changed_.push_back(static_cast<OpIndex>(o));
+    }
+    return changed_;
+  }
+  double FirstEffectUs(std::span<const DeviceIndex> placement, std::span<const OpIndex> changed) {
+    return change_.FirstEffectUs(run_, placement, changed, snapshots_.FirstTimeUs(), [&](OpIndex op) {
       return links_.SendsTheSame(run_, op, run_.DeviceOf(op), [&](OpIndex reader) {
         return static_cast<size_t>(placement[static_cast<size_t>(reader)]);
       });
@@ -292,6 +305,7 @@ class EventLoopOver final : public EventLoop {
   size_t taken_over_ = 0;  // Of the events of the last run, those taken over from the run before.
   size_t ended_ = 0;       // Ops that have ended.
   PlacementChange change_;
+  std::vector<OpIndex> changed_;  // Scratch of ChangedOps.
   RunSnapshots snapshots_;
   std::optional<Search> searching_;  // Made by the first Hold.
   bool has_base_ = false;

@@ -2,7 +2,7 @@
 
 namespace emplace {
 
-PlacementChange::PlacementChange(const SimGraph& graph) : compared_(static_cast<size_t>(graph.num_ops)) {
+PlacementChange::PlacementChange(const SimGraph& graph) : compared_in_(static_cast<size_t>(graph.num_ops)) {
   producers_ = CsrFromPairs(graph.num_ops, [&](auto visit) {
     for (OpIndex op = 0; op < graph.num_ops; ++op) {
       const auto o = static_cast<size_t>(op);

@@ -22,23 +22,26 @@ class PlacementChange {
   explicit PlacementChange(const SimGraph& graph);
 
   // Returns a time in us before which nothing in `last`, a complete run, differs under `placement`; infinity if the
-  // placements are equal. The result is not exact if it is at most `too_early_us`. sends_the_same(op): whether an op
-  // that stays on its device, and has readers elsewhere under both placements, requests the same transfers.
+  // placements are equal. changed: the ops that may be on another device. The result is not exact if it is at most
+  // `too_early_us`. sends_the_same(op): whether an op that stays on its device, and has readers elsewhere under both
+  // placements, requests the same transfers.
   template <typename SendsTheSame>
-  double FirstEffectUs(const RunState& last, std::span<const DeviceIndex> placement, double too_early_us,
-                       SendsTheSame sends_the_same) {
-    std::fill(compared_.begin(), compared_.end(), uint8_t{0});
+  double FirstEffectUs(const RunState& last, std::span<const DeviceIndex> placement, std::span<const OpIndex> changed,
+                       double too_early_us, SendsTheSame sends_the_same) {
+    ++comparison_;
     double first = std::numeric_limits<double>::infinity();
-    for (size_t o = 0; o < last.num_ops && first > too_early_us; ++o) {
+    for (const OpIndex op : changed) {
+      if (first <= too_early_us) break;
+      const auto o = static_cast<size_t>(op);
       if (placement[o] == last.ops[o].device) continue;
       double ready = -std::numeric_limits<double>::infinity();  // An op without inputs is ready before all events.
-      for (const OpIndex producer : producers_.Row(static_cast<int32_t>(o))) {
+      for (const OpIndex producer : producers_.Row(op)) {
         const auto p = static_cast<size_t>(producer);
         const double finish = last.timeline.finish_us[p];
         ready = std::max(ready, finish);
         // A producer that moves has its own effect, before it even starts.
-        if (finish >= first || compared_[p] != 0 || placement[p] != last.ops[p].device) continue;
-        compared_[p] = 1;
+        if (finish >= first || compared_in_[p] == comparison_ || placement[p] != last.ops[p].device) continue;
+        compared_in_[p] = comparison_;
         const bool remote = HasRemoteReaders(last, producer, [&](OpIndex reader) { return last.DeviceOf(reader); });
         const bool remains = HasRemoteReaders(last, producer, [&](OpIndex reader) {
           return static_cast<size_t>(placement[static_cast<size_t>(reader)]);
@@ -58,8 +61,9 @@ class PlacementChange {
                        [&](OpIndex reader) { return device_of(reader) != last.DeviceOf(op); });
   }
 
-  Csr producers_;                  // [n] the producer of each input
-  std::vector<uint8_t> compared_;  // [n] scratch: whether what the op sends was compared
+  Csr producers_;  // [n] the producer of each input
+  uint64_t comparison_ = 0;
+  std::vector<uint64_t> compared_in_;  // [n] the last comparison in which what the op sends was compared
 };
 
 }  // namespace emplace

@@ -26,14 +26,15 @@ void RunBound::SetBase(std::span<const DeviceIndex> placement) {
     base_us_[static_cast<size_t>(placement[o])] += graph_.BusyUs(static_cast<OpIndex>(o), placement[o]);
 }
 
-void RunBound::Begin(std::span<const DeviceIndex> placement, double limit_us) {
+void RunBound::Begin(std::span<const DeviceIndex> placement, std::span<const OpIndex> changed, double limit_us) {
   EMPLACE_CHECK(placement.size() == base_.size());
   limit_us_ = limit_us * kMargin;
   may_idle_us_ = base_us_;
-  for (size_t o = 0; o < placement.size(); ++o) {
-    if (placement[o] == base_[o]) continue;
-    may_idle_us_[static_cast<size_t>(base_[o])] -= graph_.BusyUs(static_cast<OpIndex>(o), base_[o]);
-    may_idle_us_[static_cast<size_t>(placement[o])] += graph_.BusyUs(static_cast<OpIndex>(o), placement[o]);
+  for (const OpIndex op : changed) {
+    const DeviceIndex from = base_[static_cast<size_t>(op)];
+    const DeviceIndex to = placement[static_cast<size_t>(op)];
+    may_idle_us_[static_cast<size_t>(from)] -= graph_.BusyUs(op, from);
+    may_idle_us_[static_cast<size_t>(to)] += graph_.BusyUs(op, to);
   }
   for (double& us : may_idle_us_) us = limit_us_ - us;
 }

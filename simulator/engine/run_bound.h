@@ -22,8 +22,9 @@ class RunBound {
 
   // The placement with which later ones are compared.
   void SetBase(std::span<const DeviceIndex> placement);
-  // A run of `placement` begins, which may take limit_us at most. REQUIRES: SetBase was called.
-  void Begin(std::span<const DeviceIndex> placement, double limit_us);
+  // A run of `placement` begins, which may take limit_us at most. changed: the ops that may be on another device than
+  // in the base. REQUIRES: SetBase was called.
+  void Begin(std::span<const DeviceIndex> placement, std::span<const OpIndex> changed, double limit_us);
   // Whether the run is certain to take longer. `op` has ended on `device` at now_us; idle_us: RunState's, of the
   // device.
   bool IsExceeded(OpIndex op, size_t device, double now_us, double idle_us) const {

@@ -85,8 +85,9 @@ double Simulator::SetBase(std::span<const DeviceIndex> placement) {
   return impl_->loop->state().timeline.makespan_us;
 }
 
-double Simulator::Try(std::span<const DeviceIndex> placement, double limit_us, GiveUp when) {
-  const bool ended = impl_->loop->Try(placement, limit_us, when);
+double Simulator::Try(std::span<const DeviceIndex> placement, std::span<const OpIndex> changed, double limit_us,
+                      GiveUp when) {
+  const bool ended = impl_->loop->Try(placement, changed, limit_us, when);
   const double makespan_us = impl_->loop->state().timeline.makespan_us;
   return ended && makespan_us <= limit_us ? makespan_us : std::numeric_limits<double>::infinity();
 }

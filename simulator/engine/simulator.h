@@ -52,9 +52,9 @@ class Simulator {
   // first call allocates. After a Try within its limit, of the same placement, nothing is simulated again.
   double SetBase(std::span<const DeviceIndex> placement);
   // Returns the makespan in us that Makespan would return if it is at most limit_us, and else infinity, sooner. With
-  // GiveUp::kWhenLikely it sometimes returns infinity for a makespan within the limit, too. REQUIRES: there is a base,
-  // and placement is legal.
-  double Try(std::span<const DeviceIndex> placement, double limit_us, GiveUp when);
+  // GiveUp::kWhenLikely it sometimes returns infinity for a makespan within the limit, too. changed: the ops that may
+  // be on another device than in the base, each once. REQUIRES: there is a base, and placement is legal.
+  double Try(std::span<const DeviceIndex> placement, std::span<const OpIndex> changed, double limit_us, GiveUp when);
   // [n] when each op of the base had to start at the latest (us), for the same makespan if devices keep their order of
   // ops and no transfer waits for another. REQUIRES: there is a base. Valid until the next SetBase.
   std::span<const double> LatestStartsUs() const;

@@ -52,7 +52,9 @@ void TrialEvaluator::SetBase(std::span<const DeviceIndex> placement, const Share
 
 std::optional<SearchScore> TrialEvaluator::Try(const Move& move, double limit_us) {
   undo_.clear();
+  changed_.clear();
   for (const OpMove& to : move) {
+    changed_.push_back(to.op);
     undo_.push_back({to.op, placement_[static_cast<size_t>(to.op)]});
     Assign(to);
   }
@@ -66,8 +68,8 @@ std::optional<SearchScore> TrialEvaluator::TryPlacement(double limit_us) {
   // What lacks less memory is taken with any makespan.
   const bool base_fits = base_score_.bytes_over == 0;
   SearchScore score;
-  score.makespan_us =
-      simulator_.Try(placement_, base_fits ? limit_us : std::numeric_limits<double>::infinity(), GiveUp::kWhenLikely);
+  score.makespan_us = simulator_.Try(
+      placement_, changed_, base_fits ? limit_us : std::numeric_limits<double>::infinity(), GiveUp::kWhenLikely);
   if (!std::isfinite(score.makespan_us)) return std::nullopt;
   score.bytes_over = BytesOver();
   return MayTake(score, base_score_, limit_us) ? std::optional(score) : std::nullopt;

@@ -56,6 +56,7 @@ class TrialEvaluator {
   std::vector<int64_t> most_bytes_;
   std::vector<int64_t> peak_bytes_;  // [D] scratch
   Move undo_;                        // Scratch.
+  std::vector<OpIndex> changed_;     // The ops of the move that is tried.
 };
 
 }  // namespace emplace

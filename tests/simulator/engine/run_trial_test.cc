@@ -1,10 +1,12 @@
 // A Try never shows: its makespan is that of a fresh Simulator, or that one is over the limit.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "simulator/engine/simulator.h"
 #include "tests/simulator/engine/long_runs.h"
@@ -41,15 +43,24 @@ INSTANTIATE_TEST_SUITE_P(Simulator, RunTrial,
                                   (tested.param.priority ? "_by_priority" : "");
                          });
 
+struct Change {
+  Placement placement;
+  std::vector<OpIndex> ops;  // That may be elsewhere now, in any order.
+};
+
 // One op, some ops in a row, or all of them somewhere else.
-Placement Changed(Rng& rng, Placement placement, int32_t num_devices) {
+Change Changed(Rng& rng, const Placement& base, int32_t num_devices) {
+  Change change{base, {}};
+  Placement& placement = change.placement;
   const auto last = static_cast<int64_t>(placement.size()) - 1;
   const int64_t first = rng.UniformInt(0, last);
   const int64_t length = std::vector<int64_t>{1, 1, 5, last + 1}[static_cast<size_t>(rng.UniformInt(0, 3))];
   for (int64_t o = first; o <= std::min(last, first + length - 1); ++o) {
     placement[static_cast<size_t>(o)] = static_cast<DeviceIndex>(rng.UniformInt(0, num_devices - 1));
+    change.ops.push_back(static_cast<OpIndex>(o));
   }
-  return placement;
+  if (rng.UniformInt(0, 1) == 0) std::ranges::reverse(change.ops);
+  return change;
 }
 
 TEST_P(RunTrial, IsWithinItsLimitAsAFreshRunIs) {
@@ -70,14 +81,14 @@ TEST_P(RunTrial, IsWithinItsLimitAsAFreshRunIs) {
     std::vector<int64_t> peak(cluster.devices.size());
     for (int step = 0; step < 60; ++step) {
       SCOPED_TRACE(testing::Message() << "seed " << seed << " step " << step);
-      const Placement placement = Changed(rng, base, sim.num_devices);
+      const auto& [placement, changed] = Changed(rng, base, sim.num_devices);
       const std::unique_ptr<Simulator> fresh_simulator = NewSimulator(sim, seed);
       const Timeline& fresh = fresh_simulator->Run(placement);
       // Half of the limits are the exact makespan of some run, where rounding must not matter.
       const double limits[] = {fresh.makespan_us, base_us, base_us * rng.Uniform(0.8, 1.3),
                                std::numeric_limits<double>::infinity()};
       const double limit_us = limits[rng.UniformInt(0, 3)];
-      const double tried_us = simulator.Try(placement, limit_us, GiveUp::kWhenCertain);
+      const double tried_us = simulator.Try(placement, changed, limit_us, GiveUp::kWhenCertain);
       tried_events += simulator.events();
       fresh_events += fresh_simulator->events();
       if (fresh.makespan_us > limit_us) {
@@ -126,11 +137,11 @@ TEST_P(RunTrial, BecomesTheBaseAsARunFromTheStartDoes) {
     fresh->SetBase(base);
     for (int step = 0; step < 40; ++step) {
       SCOPED_TRACE(testing::Message() << "seed " << seed << " step " << step);
-      const Placement placement = Changed(rng, base, sim.num_devices);
+      const auto& [placement, changed] = Changed(rng, base, sim.num_devices);
       const double limit_us = base_us * rng.Uniform(0.99, 1.2);
       const GiveUp when = step % 2 == 0 ? GiveUp::kWhenLikely : GiveUp::kWhenCertain;
-      const double tried_us = walking.Try(placement, limit_us, when);
-      ASSERT_EQ(tried_us, fresh->Try(placement, limit_us, when));
+      const double tried_us = walking.Try(placement, changed, limit_us, when);
+      ASSERT_EQ(tried_us, fresh->Try(placement, changed, limit_us, when));
       ASSERT_EQ(walking.events(), fresh->events());
       if (!std::isfinite(tried_us)) continue;
       ++taken;
@@ -167,10 +178,10 @@ TEST_P(RunTrial, WhatIsLikelyToExceedTheLimitMostlyDoes) {
     likely->SetBase(base);
     for (int step = 0; step < 60; ++step) {
       Placement placement = base;
-      const auto op = static_cast<size_t>(rng.UniformInt(0, sim.num_ops - 1));
-      placement[op] = static_cast<DeviceIndex>(rng.UniformInt(0, sim.num_devices - 1));
-      const double certain_us = certain->Try(placement, base_us, GiveUp::kWhenCertain);
-      const double likely_us = likely->Try(placement, base_us, GiveUp::kWhenLikely);
+      const std::vector<OpIndex> changed = {static_cast<OpIndex>(rng.UniformInt(0, sim.num_ops - 1))};
+      placement[static_cast<size_t>(changed[0])] = static_cast<DeviceIndex>(rng.UniformInt(0, sim.num_devices - 1));
+      const double certain_us = certain->Try(placement, changed, base_us, GiveUp::kWhenCertain);
+      const double likely_us = likely->Try(placement, changed, base_us, GiveUp::kWhenLikely);
       certain_events += certain->events();
       likely_events += likely->events();
       if (std::isfinite(certain_us)) ++within;
