@@ -3,9 +3,11 @@
 // virtual call and an event none.
 //
 // A kind of run derives from RunState, whose members it may hide, and has these:
+//   QueueLeading              the leading sources of a device will start (run_state.h)
 //   QueueOp, PushOp           an op is ready; PushOp where its device will take its next op after this
 //   NoneWaits, StartNextOp    whether any op waits for a device; starts the next one
-//   EndOp                     the op that ends on a device, which then is the last of its `started`
+//   EndOp                     the op that ends on a device, which then is the last of its `started`; none of the ops
+//                             if that is its leading sources
 //
 // A link model allocates in its constructor only, and has these members:
 //   NumSlots, MostTransfers   the number of its event slots, and the largest number of transfers in a run
@@ -64,7 +66,8 @@ class EventLoop {
   virtual RunState& state() = 0;
   // [n] RunForecast's of the base. REQUIRES: there is a base.
   virtual std::span<const double> LatestStartsUs() const = 0;
-  // Number of op ends and deliveries that the last run simulated; those taken over from the run before do not count.
+  // Number of op ends and deliveries that the last run simulated. Leading sources do not count, nor what was taken over
+  // from the run before.
   virtual size_t events() const = 0;
 };
 
@@ -225,13 +228,15 @@ class EventLoopOver final : public EventLoop {
       if (event.slot < run_.num_devices) {
         const OpIndex op = FinishOp(event.slot, last);
         if constexpr (kPurpose == Purpose::kTry) {
+          if (!run_.IsOp(op)) continue;
           if (searching_->bound.IsExceeded(op, event.slot, last, run_.idle_us[event.slot])) return false;
           if (searching_->forecast.IsExceeded(op, last)) return false;
         }
       } else {
         links_.OnEvent(run_, event.slot - run_.num_devices, /*delivery=*/event.rank < run_.num_ops, last);
       }
-      if (snapshots_.IsDue(run_.log_size)) snapshots_.Take(*this, {last, run_.log_size});
+      // At time 0 some of the leading sources, which are not logged, may not have ended.
+      if (snapshots_.IsDue(run_.log_size) && last > 0) snapshots_.Take(*this, {last, run_.log_size});
     }
     last = std::max(last, links_.Finish(run_));
     for (const double free_at : run_.device_free_at) last = std::max(last, free_at);
@@ -259,45 +264,70 @@ class EventLoopOver final : public EventLoop {
   void Start() {
     ended_ = 0;
     taken_over_ = 0;
-    for (OpIndex op = 0; op < run_.graph.num_ops; ++op) {
-      if (run_.num_inputs[static_cast<size_t>(op)] == 0) run_.QueueOp(op, 0.0);
+    for (const OpIndex op : run_.leading) {
+      const size_t device = run_.DeviceOf(op);
+      if (run_.events.Idle(device)) run_.QueueLeading(device);
     }
+    for (const OpIndex op : run_.first_queued) run_.QueueOp(op, 0.0);
   }
   // Counts ready inputs under the new placement, up to a snapshot that was restored, of the run with this log. Returns
   // the snapshot's time.
   double Replay(std::span<const int32_t> log, const RunSnapshots::Moment& moment) {
+    for (const OpIndex op : run_.leading) ReplayOpEnd(op);
     for (const int32_t entry : log.first(moment.events)) {
       if (entry < 0) {
         links_.Replay(run_, ~entry);
         continue;
       }
-      const size_t device = run_.DeviceOf(entry);
-      for (const OpIndex consumer : run_.consumers.Row(entry))
-        run_.TakeInput(consumer, run_.DeviceOf(consumer) == device);
+      ReplayOpEnd(entry);
     }
     taken_over_ = moment.events;
     return moment.time_us;
   }
 
-  // Returns the op that has ended. Inlined, also into two callers: a call for each event costs a tenth of a run.
+  void ReplayOpEnd(OpIndex op) {
+    const size_t device = run_.DeviceOf(op);
+    for (const OpIndex consumer : run_.consumers.Row(op)) run_.TakeInput(consumer, run_.DeviceOf(consumer) == device);
+  }
+
+  // Returns the op that has ended, or none of the ops (IsOp) if the device's leading sources have. Inlined, also into
+  // two callers: a call for each event costs a tenth of a run.
   [[gnu::always_inline]] OpIndex FinishOp(size_t device, double now) {
     const OpIndex op = run_.EndOp(device);
+    if (!run_.IsOp(op)) [[unlikely]] {
+      EndLeading(device);
+      return op;
+    }
     run_.LogOpEnd(op);
+    const bool remote = TellLocalConsumers(op, device);
+    TakeNextOp(device, now);
+    if (remote) links_.Send(run_, op, device, now);
+    return op;
+  }
+  void EndLeading(size_t device) {
+    for (const OpIndex op : run_.leading) {
+      if (run_.DeviceOf(op) == device && TellLocalConsumers(op, device)) links_.Send(run_, op, device, 0.0);
+    }
+    TakeNextOp(device, 0.0);
+  }
+  // The op has ended. Returns whether it has consumers on other devices.
+  [[gnu::always_inline]] bool TellLocalConsumers(OpIndex op, size_t device) {
     ++ended_;
     bool remote = false;
     for (const OpIndex consumer : run_.consumers.Row(op)) {
       const bool local = run_.DeviceOf(consumer) == device;
       remote |= !local;
-      // The consumer is queued only: this device takes its next op below.
+      // The consumer is queued only: this device takes its next op after that.
       if (run_.TakeInput(consumer, local)) run_.PushOp(consumer, device);
     }
+    return remote;
+  }
+  [[gnu::always_inline]] void TakeNextOp(size_t device, double now) {
     if (run_.NoneWaits(device)) {
       run_.events.Cancel(device);
     } else {
       run_.StartNextOp(device, now);
     }
-    if (remote) links_.Send(run_, op, device, now);
-    return op;
   }
 
   Run run_;

@@ -4,8 +4,6 @@
 #include <cmath>
 #include <cstddef>
 
-#include "simulator/engine/timeline.h"
-
 namespace emplace {
 
 namespace {
@@ -75,8 +73,8 @@ size_t PeakMemory::FirstAfter(const Row& row, double time_us) const {
                              start_us_.begin());
 }
 
-void PeakMemory::Compute(std::span<const DeviceIndex> placement, const LinkedQueues& started, const Timeline& timeline,
-                         std::span<int64_t> peak_bytes) {
+void PeakMemory::Compute(std::span<const DeviceIndex> placement, const RunState& run, std::span<int64_t> peak_bytes) {
+  const Timeline& timeline = run.timeline;
   for (size_t o = 0; o < read_until_.size(); ++o) {
     read_until_[o] = ReadUntil(timeline.start_us[o], CostUs(graph_, o, placement[o]));
   }
@@ -84,7 +82,7 @@ void PeakMemory::Compute(std::span<const DeviceIndex> placement, const LinkedQue
   for (size_t device = 0; device < peak_bytes.size(); ++device) {
     const size_t first = last;
     int64_t held_bytes = 0;
-    started.ForEachPushed(device, [&](OpIndex op) {
+    run.ForEachStarted(device, [&](OpIndex op) {
       const auto o = static_cast<size_t>(op);
       order_[last] = op;
       start_us_[last] = timeline.start_us[o];

@@ -10,12 +10,10 @@
 #include <vector>
 
 #include "common/ids.h"
-#include "simulator/engine/linked_queues.h"
+#include "simulator/engine/run_state.h"
 #include "simulator/engine/sim_graph.h"
 
 namespace emplace {
-
-struct Timeline;
 
 // The time in us until which `op` holds its outputs, by the rule above. start_us: [n].
 double HeldUntil(const SimGraph& graph, OpIndex op, std::span<const DeviceIndex> placement,
@@ -28,9 +26,8 @@ class PeakMemory {
   // REQUIRES: graph outlives it.
   explicit PeakMemory(const SimGraph& graph);
 
-  // started [D]: each device's ops in the order in which they started. Writes peak_bytes [D].
-  void Compute(std::span<const DeviceIndex> placement, const LinkedQueues& started, const Timeline& timeline,
-               std::span<int64_t> peak_bytes);
+  // run: a complete run of the placement. Writes peak_bytes [D].
+  void Compute(std::span<const DeviceIndex> placement, const RunState& run, std::span<int64_t> peak_bytes);
 
  private:
   // The ops that started on one device: [first, last) of order_ and start_us_.

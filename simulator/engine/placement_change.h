@@ -1,8 +1,9 @@
 // Finds the time from which a run under another placement differs from the last run.
 //
 // An op's device first matters to a run when the op gets ready, which is no sooner than its last producer ends. It
-// matters earlier, when a producer ends, if that producer then sends other tensors, or to other devices. A
-// change of an input from local to remote has no effect as long as the same tensors travel at the same times.
+// matters earlier, when a producer ends, if that producer then sends other tensors, or to other devices. The device of
+// a leading source (run_state.h) matters to nothing but what the source sends. A change of an input from local to
+// remote has no effect as long as the same tensors travel at the same times.
 #pragma once
 
 #include <algorithm>
@@ -30,11 +31,17 @@ class PlacementChange {
                        double too_early_us, SendsTheSame sends_the_same) {
     ++comparison_;
     double first = std::numeric_limits<double>::infinity();
+    const auto old_device_of = [&](OpIndex o) { return last.DeviceOf(o); };
+    const auto new_device_of = [&](OpIndex o) { return static_cast<size_t>(placement[static_cast<size_t>(o)]); };
     for (const OpIndex op : changed) {
       if (first <= too_early_us) break;
       const auto o = static_cast<size_t>(op);
       if (placement[o] == last.ops[o].device) continue;
       double ready = -std::numeric_limits<double>::infinity();  // An op without inputs is ready before all events.
+      if (last.leads[o] != 0 && !HasRemoteReaders(last, op, last.DeviceOf(op), old_device_of) &&
+          !HasRemoteReaders(last, op, new_device_of(op), new_device_of)) {
+        continue;
+      }
       for (const OpIndex producer : producers_.Row(op)) {
         const auto p = static_cast<size_t>(producer);
         const double finish = last.timeline.finish_us[p];
@@ -42,10 +49,8 @@ class PlacementChange {
         // A producer that moves has its own effect, before it even starts.
         if (finish >= first || compared_in_[p] == comparison_ || placement[p] != last.ops[p].device) continue;
         compared_in_[p] = comparison_;
-        const bool remote = HasRemoteReaders(last, producer, [&](OpIndex reader) { return last.DeviceOf(reader); });
-        const bool remains = HasRemoteReaders(last, producer, [&](OpIndex reader) {
-          return static_cast<size_t>(placement[static_cast<size_t>(reader)]);
-        });
+        const bool remote = HasRemoteReaders(last, producer, last.DeviceOf(producer), old_device_of);
+        const bool remains = HasRemoteReaders(last, producer, last.DeviceOf(producer), new_device_of);
         if (remote != remains || (remote && !sends_the_same(producer))) first = finish;
       }
       first = std::min(first, ready);
@@ -55,10 +60,9 @@ class PlacementChange {
 
  private:
   template <typename DeviceOf>
-  static bool HasRemoteReaders(const RunState& last, OpIndex op, DeviceOf device_of) {
+  static bool HasRemoteReaders(const RunState& last, OpIndex op, size_t device, DeviceOf device_of) {
     const std::span<const int32_t> readers = last.consumers.Row(op);
-    return std::any_of(readers.begin(), readers.end(),
-                       [&](OpIndex reader) { return device_of(reader) != last.DeviceOf(op); });
+    return std::any_of(readers.begin(), readers.end(), [&](OpIndex reader) { return device_of(reader) != device; });
   }
 
   Csr producers_;  // [n] the producer of each input

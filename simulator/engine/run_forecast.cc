@@ -1,6 +1,7 @@
 #include "simulator/engine/run_forecast.h"
 
 #include <algorithm>
+#include <limits>
 
 namespace emplace {
 
@@ -24,18 +25,28 @@ void RunForecast::SetBase(const RunState& run) {
     const size_t device = run.DeviceOf(op);
     const auto o = static_cast<size_t>(op);
     const double cost_us = graph_.cost_us[o * run.num_devices + device];
-    double latest_us = next_latest_us_[device] - (cost_us > 0 ? graph_.op_overhead_us : 0);
-    for (int32_t tensor = graph_.tensor_begin[o]; tensor < graph_.tensor_begin[o + 1]; ++tensor) {
-      for (const OpIndex reader : graph_.tensor_consumers.Row(tensor)) {
-        const size_t to = run.DeviceOf(reader);
-        const double start_us = latest_start_us_[static_cast<size_t>(reader)];
-        latest_us = std::min(latest_us, to == device ? start_us : start_us - TransferUs(tensor, device, to));
-      }
-    }
-    latest_us_[o] = latest_us;
-    latest_start_us_[o] = latest_us - cost_us;
+    const double next_us = next_latest_us_[device] - (cost_us > 0 ? graph_.op_overhead_us : 0);
+    latest_us_[o] = std::min(next_us, LatestForReaders(run, op, device));
+    latest_start_us_[o] = latest_us_[o] - cost_us;
     next_latest_us_[device] = latest_start_us_[o];
   }
+  for (const OpIndex op : run.leading) {
+    const auto o = static_cast<size_t>(op);
+    latest_start_us_[o] = latest_us_[o] = std::min(makespan_us_, LatestForReaders(run, op, run.DeviceOf(op)));
+  }
+}
+
+double RunForecast::LatestForReaders(const RunState& run, OpIndex op, size_t device) const {
+  double latest_us = std::numeric_limits<double>::infinity();
+  const auto o = static_cast<size_t>(op);
+  for (int32_t tensor = graph_.tensor_begin[o]; tensor < graph_.tensor_begin[o + 1]; ++tensor) {
+    for (const OpIndex reader : graph_.tensor_consumers.Row(tensor)) {
+      const size_t to = run.DeviceOf(reader);
+      const double start_us = latest_start_us_[static_cast<size_t>(reader)];
+      latest_us = std::min(latest_us, to == device ? start_us : start_us - TransferUs(tensor, device, to));
+    }
+  }
+  return latest_us;
 }
 
 void RunForecast::Begin(double limit_us) {

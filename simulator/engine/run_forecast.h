@@ -38,6 +38,9 @@ class RunForecast {
   static constexpr int kMostLateOps = 10;
   static constexpr double kTolerance = 0.005;  // Of the base's makespan.
 
+  // When an op on this device has to end at the latest for the sake of its readers, whose latest starts are known.
+  // Infinity if it has none.
+  double LatestForReaders(const RunState& run, OpIndex op, size_t device) const;
   // The time of a transfer without waiting.
   double TransferUs(int32_t tensor, size_t from, size_t to) const;
 

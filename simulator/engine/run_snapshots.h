@@ -41,7 +41,7 @@ class RunSnapshots {
   // The time of the first snapshot; infinity if there is none.
   double FirstTimeUs() const { return run_.empty() ? std::numeric_limits<double>::infinity() : run_[0].moment.time_us; }
 
-  bool IsDue(size_t events) const { return events == next_at_; }
+  bool IsDue(size_t events) const { return events >= next_at_; }
   // Takes a snapshot of the branch, if there is one.
   template <typename State>
   void Take(State& state, const Moment& moment) {
@@ -54,7 +54,7 @@ class RunSnapshots {
       std::memcpy(to, span.data(), span.size_bytes());
       to += span.size_bytes();
     });
-    next_at_ += interval_;
+    next_at_ = (branched_ ? shared_ + branch_.size() + 1 : run_.size() + 1) * interval_;
   }
 
   // Restores the last snapshot before `time_us`, and forgets later ones. REQUIRES: there is one (FirstTimeUs), and no

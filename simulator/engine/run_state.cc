@@ -1,6 +1,7 @@
 #include "simulator/engine/run_state.h"
 
 #include "common/error.h"
+#include "simulator/engine/free_sources.h"
 
 namespace emplace {
 
@@ -9,6 +10,8 @@ RunState::RunState(const SimGraph& sim_graph, const DeviceOrders& orders, size_t
       num_ops(static_cast<size_t>(graph.num_ops)),
       num_devices(static_cast<size_t>(graph.num_devices)),
       link_slots(num_link_slots),
+      is_free(FreeSources(sim_graph)),
+      leads(num_ops),
       events(num_devices + link_slots),
       ops(num_ops),
       started(num_devices, num_ops),
@@ -20,6 +23,13 @@ RunState::RunState(const SimGraph& sim_graph, const DeviceOrders& orders, size_t
     producer_of.insert(producer_of.end(), static_cast<size_t>(graph.tensor_begin[o + 1] - graph.tensor_begin[o]),
                        static_cast<OpIndex>(o));
   CompileOrders(orders);
+  std::vector<OpIndex> ready;
+  for (size_t o = 0; o < num_ops && orders.empty(); ++o) {
+    if (num_inputs[o] == 0) ready.push_back(static_cast<OpIndex>(o));
+  }
+  leading.reserve(ready.size());
+  first_queued.reserve(ready.size());
+  FindLeading(ready);
   timeline.transfers.reserve(most_transfers);
   timeline.start_us.resize(num_ops);
   timeline.finish_us.resize(num_ops);
@@ -51,6 +61,17 @@ void RunState::CompileOrders(const DeviceOrders& orders) {
   }
 }
 
+void RunState::FindLeading(std::span<const OpIndex> order) {
+  std::ranges::fill(leads, uint8_t{0});
+  const auto last = std::ranges::find_if(order, [this](OpIndex op) { return is_free[static_cast<size_t>(op)] == 0; });
+  leading.assign(order.begin(), last);
+  for (const OpIndex op : leading) leads[static_cast<size_t>(op)] = 1;
+  first_queued.clear();
+  for (size_t o = 0; o < num_ops; ++o) {
+    if (num_inputs[o] == 0 && leads[o] == 0) first_queued.push_back(static_cast<OpIndex>(o));
+  }
+}
+
 void RunState::Reset(std::span<const DeviceIndex> placement, bool keep_the_transfers) {
   EMPLACE_CHECK(placement.size() == num_ops);
   keep_transfers = keep_the_transfers;
@@ -60,6 +81,10 @@ void RunState::Reset(std::span<const DeviceIndex> placement, bool keep_the_trans
   std::fill(device_free_at.begin(), device_free_at.end(), 0.0);
   std::fill(idle_us.begin(), idle_us.end(), 0.0);
   log_size = 0;
+  for (const OpIndex op : leading) {
+    timeline.start_us[static_cast<size_t>(op)] = 0;
+    timeline.finish_us[static_cast<size_t>(op)] = 0;
+  }
   timeline.transfers.clear();
 }
 

@@ -27,6 +27,9 @@ namespace emplace {
 // by (producer, consumer) of docs/design-simulator.md: ranks go by producer, each event goes over its consumers in
 // ascending order, and two deliveries of one producer at one time go to different devices, whose queues are separate.
 //
+// Free sources (free_sources.h) that go before all else are not queued. Those of a device run as one event, at the
+// device's turn at time 0.
+//
 // The order of a device is as many inputs more: each op of the order, when it ends, makes one input of the next one
 // ready, on the same device, without a tensor. So at most one op is in the queue of such a device.
 struct RunState {
@@ -39,8 +42,23 @@ struct RunState {
   RunState(const SimGraph& sim_graph, const DeviceOrders& orders, size_t num_link_slots, size_t most_transfers);
   // The constructor's part for the orders: makes each one inputs of its ops.
   void CompileOrders(const DeviceOrders& orders);
+  // Finds the free sources that go before all else. order: the ops that may start at time 0, in the order in which a
+  // device starts those that are ready then.
+  void FindLeading(std::span<const OpIndex> order);
   void Reset(std::span<const DeviceIndex> placement, bool keep_the_transfers);
 
+  // Whether this is an op, rather than what stands for the leading sources of a device.
+  bool IsOp(OpIndex op) const { return op < graph.num_ops; }
+  // Schedules the event of the device's leading sources.
+  void QueueLeading(size_t device) { events.Schedule(device, 0, num_ops + link_slots + device); }
+  // Calls visit(op) for the ops of a device in the order in which they have started.
+  template <typename Visit>
+  void ForEachStarted(size_t device, Visit visit) const {
+    for (const OpIndex op : leading) {
+      if (DeviceOf(op) == device) visit(op);
+    }
+    started.ForEachPushed(device, visit);
+  }
   size_t DeviceOf(OpIndex op) const { return static_cast<size_t>(ops[static_cast<size_t>(op)].device); }
 
   void ScheduleDelivery(size_t link, double time_us, int32_t tensor) {
@@ -123,11 +141,17 @@ struct RunState {
   Csr consumers;
   std::vector<int32_t> num_inputs;   // [n] number of times that the op is listed in `consumers`
   std::vector<OpIndex> producer_of;  // [T]
+  std::vector<uint8_t> is_free;      // [n] FreeSources
+  // The free sources that go before all else, in their order on each device; and [n] 1: the op is one of them.
+  std::vector<OpIndex> leading;
+  std::vector<uint8_t> leads;
+  std::vector<OpIndex> first_queued;  // The other ops without inputs, ascending.
 
   bool keep_transfers = false;  // Whether to write timeline.transfers.
   EventSlots events;
-  std::vector<OpState> ops;            // [n]
-  LinkedQueues started;                // [D] the ops of a device in the order of their starts, by the rules of queues/
+  std::vector<OpState> ops;  // [n]
+  // [D] the ops of a device, but for the leading sources, in the order of their starts, by the rules of queues/
+  LinkedQueues started;
   std::vector<double> device_free_at;  // [D] us; when the device can start its next op
   std::vector<double> idle_us;         // [D] for how long the device has had nothing to run before its last op
   std::vector<int32_t>

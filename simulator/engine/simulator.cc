@@ -60,14 +60,14 @@ double Simulator::Makespan(std::span<const DeviceIndex> placement) {
 double Simulator::MakespanAndPeak(std::span<const DeviceIndex> placement, std::span<int64_t> peak_bytes) {
   impl_->loop->Simulate(placement, /*keep_transfers=*/false);
   const RunState& run = impl_->loop->state();
-  impl_->peak.Compute(placement, run.started, run.timeline, peak_bytes);
+  impl_->peak.Compute(placement, run, peak_bytes);
   return run.timeline.makespan_us;
 }
 
 const Timeline& Simulator::Run(std::span<const DeviceIndex> placement) {
   impl_->loop->Simulate(placement, /*keep_transfers=*/true);
   RunState& run = impl_->loop->state();
-  impl_->peak.Compute(placement, run.started, run.timeline, run.timeline.peak_bytes);
+  impl_->peak.Compute(placement, run, run.timeline.peak_bytes);
   return run.timeline;
 }
 
@@ -75,7 +75,7 @@ DeviceOrders Simulator::StartOrders() const {
   const RunState& run = impl_->loop->state();
   DeviceOrders orders(run.num_devices);
   for (size_t device = 0; device < orders.size(); ++device) {
-    run.started.ForEachPushed(device, [&](OpIndex op) { orders[device].push_back(op); });
+    run.ForEachStarted(device, [&](OpIndex op) { orders[device].push_back(op); });
   }
   return orders;
 }
@@ -94,7 +94,7 @@ double Simulator::Try(std::span<const DeviceIndex> placement, std::span<const Op
 
 void Simulator::Peak(std::span<const DeviceIndex> placement, std::span<int64_t> peak_bytes) {
   const RunState& run = impl_->loop->state();
-  impl_->peak.Compute(placement, run.started, run.timeline, peak_bytes);
+  impl_->peak.Compute(placement, run, peak_bytes);
 }
 
 std::span<const double> Simulator::LatestStartsUs() const { return impl_->loop->LatestStartsUs(); }

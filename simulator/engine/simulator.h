@@ -66,7 +66,8 @@ class Simulator {
   // exceeded its limit.
   const Timeline& timeline() const;
 
-  // Number of op ends and deliveries that the last call simulated; those taken over do not count.
+  // Number of op ends and deliveries that the last call simulated. Those taken over do not count, nor do free sources
+  // that went before all else (free_sources.h).
   size_t events() const;
 
  private:

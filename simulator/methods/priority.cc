@@ -4,30 +4,36 @@
 #include <functional>
 #include <numeric>
 
+#include "simulator/engine/free_sources.h"
 #include "simulator/engine/simulator.h"
 #include "simulator/methods/upward_rank.h"
 
 namespace emplace {
 namespace {
 
-// Ops whose keys are equal stay in the order of their indices.
+// Free sources first; ops whose keys are equal stay in the order of their indices.
 template <typename Before>
-Priority Sorted(std::span<const double> keys, Before before) {
+Priority Sorted(const SimGraph& graph, std::span<const double> keys, Before before) {
   Priority priority(keys.size());
   std::iota(priority.begin(), priority.end(), 0);
   std::stable_sort(priority.begin(), priority.end(), [&](OpIndex a, OpIndex b) {
     return before(keys[static_cast<size_t>(a)], keys[static_cast<size_t>(b)]);
   });
+  const std::vector<uint8_t> is_free = FreeSources(graph);
+  std::stable_partition(priority.begin(), priority.end(),
+                        [&](OpIndex op) { return is_free[static_cast<size_t>(op)] == 1; });
   return priority;
 }
 
 }  // namespace
 
 Priority ByUpwardRank(const ScheduleGraph& graph, std::span<const DeviceIndex> placement) {
-  return Sorted(PlacedUpwardRanksUs(graph, placement), std::greater<>());
+  return Sorted(graph.task().sim, PlacedUpwardRanksUs(graph, placement), std::greater<>());
 }
 
-Priority ByTime(std::span<const double> time_us) { return Sorted(time_us, std::less<>()); }
+Priority ByTime(const SimGraph& graph, std::span<const double> time_us) {
+  return Sorted(graph, time_us, std::less<>());
+}
 
 DeviceOrders OrdersUnder(const Priority& priority, const SimGraph& graph, std::span<const DeviceIndex> placement) {
   Simulator simulator(graph);

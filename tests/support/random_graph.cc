@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "common/strings.h"
+#include "tests/support/make_op.h"
 
 namespace emplace {
 namespace {
@@ -49,6 +50,24 @@ Topology RandomTopology(Rng& rng, const std::vector<Device>& devices) {
   return topology;
 }
 
+// Puts ops that cost and read nothing before the others. Each is read by one to three of those.
+void AddParameters(Rng& rng, int32_t count, std::vector<Op>& ops) {
+  for (Op& op : ops) {
+    for (OpInput& input : op.inputs) input.producer += count;
+  }
+  for (int32_t i = 0; i < count; ++i) {
+    for (int64_t readers = rng.UniformInt(1, 3); readers > 0; --readers)
+      ops[static_cast<size_t>(rng.UniformInt(0, std::ssize(ops) - 1))].inputs.push_back({i, 0});
+  }
+  std::vector<Op> parameters;
+  for (int32_t i = 0; i < count; ++i) {
+    const int64_t bytes = 100 * rng.UniformInt(1, 40);
+    parameters.push_back(MakeOp(StrCat("parameter", i), 0, {}, {bytes}));
+    parameters.back().param_bytes = bytes;
+  }
+  ops.insert(ops.begin(), parameters.begin(), parameters.end());
+}
+
 int64_t RandomBytes(Rng& rng) { return rng.UniformInt(0, 2) == 0 ? 0 : 100 * rng.UniformInt(1, 40); }
 
 }  // namespace
@@ -88,6 +107,7 @@ OpGraph RandomGraph(Rng& rng, const RandomGraphOptions& options) {
       ops[o].inputs.push_back({static_cast<OpIndex>(producer), output});
     }
   }
+  if (options.parameters > 0) AddParameters(rng, options.parameters, ops);
   return OpGraph("random", std::move(ops));
 }
 

@@ -13,6 +13,7 @@ struct RandomGraphOptions {
   int32_t max_ops = 30;
   int32_t max_devices = 4;
   double edge_density = 1.5;  // Mean number of inputs of an op.
+  int32_t parameters = 0;     // The graph begins with so many free sources (simulator/engine/free_sources.h) more.
   LinkModel link_model = LinkModel::kShared;
 };
 

@@ -1,6 +1,7 @@
-// A random priority of ops, for Simulator::SetPriority.
+// Random priorities of ops, for Simulator::SetPriority.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <numeric>
 #include <utility>
@@ -8,6 +9,7 @@
 
 #include "common/ids.h"
 #include "common/rng.h"
+#include "simulator/engine/free_sources.h"
 
 namespace emplace {
 
@@ -16,6 +18,14 @@ inline std::vector<OpIndex> RandomPriority(Rng& rng, int32_t num_ops) {
   std::iota(ops.begin(), ops.end(), 0);
   for (size_t i = ops.size(); i > 1; --i)
     std::swap(ops[i - 1], ops[static_cast<size_t>(rng.UniformInt(0, static_cast<int64_t>(i) - 1))]);
+  return ops;
+}
+
+// Free sources go before all other ops.
+inline std::vector<OpIndex> RandomPrioritySourcesFirst(Rng& rng, const SimGraph& graph) {
+  std::vector<OpIndex> ops = RandomPriority(rng, graph.num_ops);
+  const std::vector<uint8_t> is_free = FreeSources(graph);
+  std::stable_partition(ops.begin(), ops.end(), [&](OpIndex op) { return is_free[static_cast<size_t>(op)] == 1; });
   return ops;
 }
 

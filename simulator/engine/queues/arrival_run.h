@@ -14,7 +14,7 @@ struct ArrivalRun : RunState {
   using RunState::RunState;
 
   bool NoneWaits(size_t device) const { return started.Empty(device); }
-  OpIndex EndOp(size_t device) { return started.LastPopped(device); }
+  OpIndex EndOp(size_t device) { return started.LastPopped(device); }  // Before the first op, it is none (IsOp).
   void PushOp(OpIndex op, size_t device) {
     started.Push(device, op);
     PrefetchQueued(op);

@@ -24,6 +24,7 @@ struct PriorityRun : RunState {
     place_of.resize(op_at.size());
     for (size_t place = 0; place < op_at.size(); ++place)
       place_of[static_cast<size_t>(op_at[place])] = static_cast<int32_t>(place);
+    FindLeading(op_at);
   }
   void Reset(std::span<const DeviceIndex> placement, bool keep_the_transfers) {
     RunState::Reset(placement, keep_the_transfers);
@@ -32,8 +33,16 @@ struct PriorityRun : RunState {
 
   bool NoneWaits(size_t device) const { return waiting.Empty(device); }
   OpIndex EndOp(size_t device) {
-    started.Push(device, next[device].op);
-    return started.Pop(device);
+    const OpIndex op = next[device].op;
+    if (IsOp(op)) {
+      started.Push(device, op);
+      started.Pop(device);
+    }
+    return op;
+  }
+  void QueueLeading(size_t device) {
+    RunState::QueueLeading(device);
+    next[device] = {graph.num_ops, -1};  // No op; it has started.
   }
   void PushOp(OpIndex op, size_t device) {
     waiting.Add(device, PlaceOf(op));

@@ -114,8 +114,9 @@ void Walk::TryPriority(double temperature_us) {
   CatchUp(worker);
   Rng rng = RngOfMove(0);
   const double limit_us = DrawLimitUs(rng, temperature_us);
-  auto priority = std::make_shared<const Priority>(rank_next_ ? ByUpwardRank(*priorities_, current_.placement)
-                                                              : ByTime(worker.evaluator.LatestStartsUs()));
+  auto priority =
+      std::make_shared<const Priority>(rank_next_ ? ByUpwardRank(*priorities_, current_.placement)
+                                                  : ByTime(priorities_->task().sim, worker.evaluator.LatestStartsUs()));
   rank_next_ = !rank_next_;
   const SearchScore score = worker.evaluator.SetBase(current_.placement, priority);
   ++number_;

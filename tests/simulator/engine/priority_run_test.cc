@@ -23,12 +23,12 @@ namespace {
 struct RandomCase {
   explicit RandomCase(uint64_t seed)
       : rng(seed),
-        options{.max_ops = 80, .link_model = static_cast<LinkModel>(seed % 3)},
+        options{.max_ops = 80, .parameters = seed % 2 == 0 ? 20 : 0, .link_model = static_cast<LinkModel>(seed % 3)},
         graph(RandomGraph(rng, options)),
         cluster(RandomCluster(rng, options)),
         sim(SimGraph::Compile(graph, cluster)),
         placement(RandomPlacement(rng, graph, cluster)),
-        priority(RandomPriority(rng, sim.num_ops)) {}
+        priority(seed % 4 == 0 ? RandomPrioritySourcesFirst(rng, sim) : RandomPriority(rng, sim.num_ops)) {}
 
   Rng rng;
   RandomGraphOptions options;

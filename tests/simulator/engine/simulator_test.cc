@@ -189,6 +189,7 @@ TEST_P(EveryLinkModel, AgreesWithTheEventQueueOracle) {
     const RandomGraphOptions options{.max_ops = seed % 10 == 0 ? 120 : 25,
                                      .max_devices = seed % 7 == 0 ? 8 : 3,
                                      .edge_density = seed % 3 == 0 ? 3.0 : 1.5,
+                                     .parameters = seed % 2 == 0 ? 8 : 0,
                                      .link_model = GetParam()};
     const OpGraph graph = RandomGraph(rng, options);
     const Cluster cluster = RandomCluster(rng, options);
