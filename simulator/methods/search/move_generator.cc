@@ -11,6 +11,16 @@ constexpr double kToNeighbour = 0.5;
 constexpr size_t kMostNeighbours = 8;
 constexpr double kNeighbourComes = 0.5;
 
+// One of them, each as likely.
+template <typename T>
+const T& Any(Rng& rng, std::span<const T> items) {
+  return items[static_cast<size_t>(rng.UniformInt(0, std::ssize(items) - 1))];
+}
+
+DeviceIndex DeviceOfAny(Rng& rng, std::span<const OpIndex> ops, std::span<const DeviceIndex> placement) {
+  return placement[static_cast<size_t>(Any(rng, ops))];
+}
+
 }  // namespace
 
 MoveGenerator::MoveGenerator(const SearchSpace& space)
@@ -21,19 +31,16 @@ void MoveGenerator::Draw(Rng& rng, size_t level_index, const MoveMix& mix, std::
   move.clear();
   const SearchLevel& level = space_.levels()[level_index];
   if (level.movable.empty()) return;
-  const auto draw_group = [&] {
-    return level.movable[static_cast<size_t>(rng.UniformInt(0, std::ssize(level.movable) - 1))];
-  };
-  const auto device_of = [&](GroupIndex group) {
-    const std::span<const OpIndex> ops = level.ops.Row(group);
-    return placement[static_cast<size_t>(ops[static_cast<size_t>(rng.UniformInt(0, std::ssize(ops) - 1))])];
-  };
+  if (mix.family > 0 && !level.families.empty() && rng.Uniform() < mix.family) {
+    DrawFamily(rng, level, placement, move);
+    return;
+  }
   const double kind = rng.Uniform();
-  const GroupIndex group = draw_group();
-  const DeviceIndex from = device_of(group);
+  const GroupIndex group = Any(rng, std::span(level.movable));
+  const DeviceIndex from = DeviceOfAny(rng, level.ops.Row(group), placement);
   if (kind < mix.swap) {
-    const GroupIndex other = draw_group();
-    const DeviceIndex to = device_of(other);
+    const GroupIndex other = Any(rng, std::span(level.movable));
+    const DeviceIndex to = DeviceOfAny(rng, level.ops.Row(other), placement);
     if (other == group || to == from || !Allowed(level, group, to) || !Allowed(level, other, from)) return;
     AddGroup(level, group, from, to, placement, move);
     AddGroup(level, other, to, from, placement, move);
@@ -51,14 +58,23 @@ void MoveGenerator::Draw(Rng& rng, size_t level_index, const MoveMix& mix, std::
   }
 }
 
+void MoveGenerator::DrawFamily(Rng& rng, const SearchLevel& level, std::span<const DeviceIndex> placement,
+                               Move& move) const {
+  const std::span<const GroupIndex> family = Any(rng, std::span(level.families));
+  const GroupIndex group = Any(rng, family);
+  const DeviceIndex from = DeviceOfAny(rng, level.ops.Row(group), placement);
+  const DeviceIndex to = DrawDevice(rng, level, group, from, placement);
+  if (to < 0) return;
+  for (const GroupIndex member : family) {
+    if (Allowed(level, member, to)) AddGroup(level, member, from, to, placement, move);
+  }
+}
+
 DeviceIndex MoveGenerator::DrawDevice(Rng& rng, const SearchLevel& level, GroupIndex group, DeviceIndex from,
                                       std::span<const DeviceIndex> placement) const {
   const std::span<const GroupIndex> neighbours = level.neighbours.Row(group);
   if (devices_ > 2 && !neighbours.empty() && rng.Uniform() < kToNeighbour) {
-    const GroupIndex other = neighbours[static_cast<size_t>(rng.UniformInt(0, std::ssize(neighbours) - 1))];
-    const std::span<const OpIndex> ops = level.ops.Row(other);
-    const DeviceIndex to =
-        placement[static_cast<size_t>(ops[static_cast<size_t>(rng.UniformInt(0, std::ssize(ops) - 1))])];
+    const DeviceIndex to = DeviceOfAny(rng, level.ops.Row(Any(rng, neighbours)), placement);
     if (to != from && Allowed(level, group, to)) return to;
   }
   DeviceIndex to = -1;
@@ -71,7 +87,7 @@ DeviceIndex MoveGenerator::DrawDevice(Rng& rng, const SearchLevel& level, GroupI
 }
 
 void MoveGenerator::AddGroup(const SearchLevel& level, GroupIndex group, DeviceIndex from, DeviceIndex to,
-                             std::span<const DeviceIndex> placement, Move& move) {
+                             std::span<const DeviceIndex> placement, Move& move) const {
   for (const OpIndex op : level.ops.Row(group)) {
     if (placement[static_cast<size_t>(op)] == from) move.push_back({op, to});
   }

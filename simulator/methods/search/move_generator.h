@@ -11,8 +11,12 @@
 
 namespace emplace {
 
-// Which moves are drawn, as shares of all; the rest move one group.
+// Which moves are drawn.
 struct MoveMix {
+  // Of all moves: a family (SearchLevel::families), as far as it is on the same device. Such moves need no transfers of
+  // parameters, which moves of single groups do.
+  double family = 0;
+  // Of the others; the rest move one group.
   double neighbours = 0;  // A group with its neighbours on the same device.
   double swap = 0;        // Two groups change places.
 };
@@ -27,12 +31,14 @@ class MoveGenerator {
   void Draw(Rng& rng, size_t level, const MoveMix& mix, std::span<const DeviceIndex> placement, Move& move);
 
  private:
+  // Draws a move of a family of the level. REQUIRES: there is one.
+  void DrawFamily(Rng& rng, const SearchLevel& level, std::span<const DeviceIndex> placement, Move& move) const;
   // A device for the group other than `from`: any, or that of a neighbour. -1: none was found.
   DeviceIndex DrawDevice(Rng& rng, const SearchLevel& level, GroupIndex group, DeviceIndex from,
                          std::span<const DeviceIndex> placement) const;
   // Moves the ops of the group that are on `from`.
   void AddGroup(const SearchLevel& level, GroupIndex group, DeviceIndex from, DeviceIndex to,
-                std::span<const DeviceIndex> placement, Move& move);
+                std::span<const DeviceIndex> placement, Move& move) const;
   bool Allowed(const SearchLevel& level, GroupIndex group, DeviceIndex device) const {
     return level.allowed[static_cast<size_t>(group) * devices_ + static_cast<size_t>(device)] == 1;
   }

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
+
+#include "simulator/engine/free_sources.h"
 
 namespace emplace {
 namespace {
@@ -46,6 +49,23 @@ std::vector<Edge> EdgesOf(const SimGraph& sim, const std::vector<GroupIndex>& gr
   return summed;
 }
 
+std::vector<std::vector<GroupIndex>> FamiliesOf(const SimGraph& sim, const std::vector<GroupIndex>& group_of_op) {
+  std::vector<std::vector<GroupIndex>> families;
+  const std::vector<uint8_t> is_free = FreeSources(sim);
+  for (size_t source = 0; source < is_free.size(); ++source) {
+    if (is_free[source] == 0) continue;
+    std::vector<GroupIndex> family = {group_of_op[source]};
+    for (int32_t tensor = sim.tensor_begin[source]; tensor < sim.tensor_begin[source + 1]; ++tensor) {
+      for (const OpIndex reader : sim.tensor_consumers.Row(tensor))
+        family.push_back(group_of_op[static_cast<size_t>(reader)]);
+    }
+    std::ranges::sort(family);
+    family.erase(std::ranges::unique(family).begin(), family.end());
+    if (family.size() > 1 && family.size() <= SearchLevel::kMostInFamily) families.push_back(std::move(family));
+  }
+  return families;
+}
+
 SearchLevel MakeLevel(const SimGraph& sim, const std::vector<GroupIndex>& group_of_op) {
   const auto groups = static_cast<size_t>(1 + *std::max_element(group_of_op.begin(), group_of_op.end()));
   const auto devices = static_cast<size_t>(sim.num_devices);
@@ -71,6 +91,7 @@ SearchLevel MakeLevel(const SimGraph& sim, const std::vector<GroupIndex>& group_
     const auto allowed = level.allowed.begin() + static_cast<std::ptrdiff_t>(group * devices);
     if (std::count(allowed, allowed + sim.num_devices, 1) > 1) level.movable.push_back(static_cast<GroupIndex>(group));
   }
+  level.families = FamiliesOf(sim, group_of_op);
   return level;
 }
 
