@@ -6,8 +6,8 @@
 //   QueueLeading              the leading sources of a device will start (run_state.h)
 //   QueueOp, PushOp           an op is ready; PushOp where its device will take its next op after this
 //   NoneWaits, StartNextOp    whether any op waits for a device; starts the next one
-//   EndOp                     the op that ends on a device, which then is the last of its `started`; none of the ops
-//                             if that is its leading sources
+//   EndOp                     the op that ends on a device, which then is the last of its `started`; or a number that
+//                             is no op (IsOp) if its leading sources end
 //
 // A link model allocates in its constructor only, and has these members:
 //   NumSlots, MostTransfers   the number of its event slots, and the largest number of transfers in a run
@@ -58,8 +58,8 @@ class EventLoop {
   // Simulates a placement as Simulate does, and makes it the base. Simulates nothing if it was the last one tried, and
   // its run has ended.
   virtual void Hold(std::span<const DeviceIndex> placement) = 0;
-  // Simulates a placement from the base on, from which only the ops `changed` may differ. Returns false, with the run
-  // not ended, once the makespan is certain, or if asked for likely, to be more than limit_us. The base stays.
+  // Simulates a placement that differs from the base's at most in the ops `changed`, each once. Returns false, with the
+  // run not ended, once the makespan is certain, or if asked for likely, to be more than limit_us. The base stays.
   // REQUIRES: there is a base.
   virtual bool Try(std::span<const DeviceIndex> placement, std::span<const OpIndex> changed, double limit_us,
                    GiveUp when) = 0;
@@ -290,8 +290,8 @@ class EventLoopOver final : public EventLoop {
     for (const OpIndex consumer : run_.consumers.Row(op)) run_.TakeInput(consumer, run_.DeviceOf(consumer) == device);
   }
 
-  // Returns the op that has ended, or none of the ops (IsOp) if the device's leading sources have. Inlined, also into
-  // two callers: a call for each event costs a tenth of a run.
+  // Returns the op that has ended, or a number that is no op (IsOp) if the device's leading sources have. Inlined, also
+  // into two callers: a call for each event costs a tenth of a run.
   [[gnu::always_inline]] OpIndex FinishOp(size_t device, double now) {
     const OpIndex op = run_.EndOp(device);
     if (!run_.IsOp(op)) [[unlikely]] {
@@ -305,9 +305,9 @@ class EventLoopOver final : public EventLoop {
     return op;
   }
   void EndLeading(size_t device) {
-    for (const OpIndex op : run_.leading) {
-      if (run_.DeviceOf(op) == device && TellLocalConsumers(op, device)) links_.Send(run_, op, device, 0.0);
-    }
+    run_.ForEachLeading(device, [&](OpIndex op) {
+      if (TellLocalConsumers(op, device)) links_.Send(run_, op, device, 0.0);
+    });
     TakeNextOp(device, 0.0);
   }
   // The op has ended. Returns whether it has consumers on other devices.

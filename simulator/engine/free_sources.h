@@ -14,7 +14,8 @@
 
 namespace emplace {
 
-// [n] 1: the op costs nothing on any device, and has no inputs; to send any of its tensors takes time.
+// [n] 1: the op costs nothing where it may run, and has no inputs; to send any of its tensors takes time. Otherwise a
+// delivery at time 0 could come between two of a device's.
 std::vector<uint8_t> FreeSources(const SimGraph& graph);
 
 }  // namespace emplace

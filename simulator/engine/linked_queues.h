@@ -12,7 +12,9 @@ namespace emplace {
 
 class LinkedQueues {
  public:
-  LinkedQueues(size_t queues, size_t size) : size_(size), ends_(queues), next_(size + queues) { Clear(); }
+  LinkedQueues(size_t queues, size_t size) : size_(size), ends_(queues), taken_ends_(queues), next_(size + queues) {
+    Clear();
+  }
 
   void Clear() {
     for (size_t queue = 0; queue < ends_.size(); ++queue) ends_[queue] = {Sentinel(queue), Sentinel(queue)};
@@ -25,7 +27,7 @@ class LinkedQueues {
   // REQUIRES (Front and Pop): the queue is not empty.
   int32_t Front(size_t queue) const { return next_[static_cast<size_t>(ends_[queue].popped)]; }
   int32_t Pop(size_t queue) { return ends_[queue].popped = Front(queue); }
-  // REQUIRES: an item was popped.
+  // Before the first Pop, a number from size on.
   int32_t LastPopped(size_t queue) const { return ends_[queue].popped; }
 
   // Calls visit(item) for all items that were pushed since Clear, in the order of pushing.

@@ -33,6 +33,7 @@ void RunBound::Begin(std::span<const DeviceIndex> placement, std::span<const OpI
   for (const OpIndex op : changed) {
     const DeviceIndex from = base_[static_cast<size_t>(op)];
     const DeviceIndex to = placement[static_cast<size_t>(op)];
+    if (from == to) continue;
     may_idle_us_[static_cast<size_t>(from)] -= graph_.BusyUs(op, from);
     may_idle_us_[static_cast<size_t>(to)] += graph_.BusyUs(op, to);
   }

@@ -23,7 +23,7 @@ class RunBound {
   // The placement with which later ones are compared.
   void SetBase(std::span<const DeviceIndex> placement);
   // A run of `placement` begins, which may take limit_us at most. changed: the ops that may be on another device than
-  // in the base. REQUIRES: SetBase was called.
+  // in the base, each once. REQUIRES: SetBase was called.
   void Begin(std::span<const DeviceIndex> placement, std::span<const OpIndex> changed, double limit_us);
   // Whether the run is certain to take longer. `op` has ended on `device` at now_us; idle_us: RunState's, of the
   // device.

@@ -31,8 +31,7 @@ void RunForecast::SetBase(const RunState& run) {
     next_latest_us_[device] = latest_start_us_[o];
   }
   for (const OpIndex op : run.leading) {
-    const auto o = static_cast<size_t>(op);
-    latest_start_us_[o] = latest_us_[o] = std::min(makespan_us_, LatestForReaders(run, op, run.DeviceOf(op)));
+    latest_start_us_[static_cast<size_t>(op)] = std::min(makespan_us_, LatestForReaders(run, op, run.DeviceOf(op)));
   }
 }
 

@@ -54,7 +54,7 @@ class RunSnapshots {
       std::memcpy(to, span.data(), span.size_bytes());
       to += span.size_bytes();
     });
-    next_at_ = (branched_ ? shared_ + branch_.size() + 1 : run_.size() + 1) * interval_;
+    next_at_ = NextAfter(moment);
   }
 
   // Restores the last snapshot before `time_us`, and forgets later ones. REQUIRES: there is one (FirstTimeUs), and no
@@ -62,7 +62,7 @@ class RunSnapshots {
   template <typename State>
   Moment GoBack(State& state, double time_us) {
     Forget(run_, NumBefore(time_us));
-    next_at_ = (run_.size() + 1) * interval_;
+    next_at_ = NextAfter(run_.back().moment);
     return Restore(state, run_.back());
   }
 
@@ -111,10 +111,12 @@ class RunSnapshots {
     while (run_[count - 1].moment.time_us >= time_us) --count;
     return count;
   }
+  // When the next one is due: at a multiple of the interval that has had none.
+  size_t NextAfter(const Moment& last) const { return (last.events / interval_ + 1) * interval_; }
   void BeginBranch(size_t shared) {
     shared_ = shared;
     branched_ = true;
-    next_at_ = (shared_ + 1) * interval_;
+    next_at_ = shared_ == 0 ? interval_ : NextAfter(run_[shared_ - 1].moment);
   }
   // Forgets all but the first `left` snapshots.
   void Forget(std::vector<Snapshot>& snapshots, size_t left) {

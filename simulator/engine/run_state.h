@@ -42,8 +42,8 @@ struct RunState {
   RunState(const SimGraph& sim_graph, const DeviceOrders& orders, size_t num_link_slots, size_t most_transfers);
   // The constructor's part for the orders: makes each one inputs of its ops.
   void CompileOrders(const DeviceOrders& orders);
-  // Finds the free sources that go before all else. order: the ops that may start at time 0, in the order in which a
-  // device starts those that are ready then.
+  // Finds the free sources that go before all else. order: ops in the order in which a device starts those of them that
+  // are ready at time 0; all that are ready then, unless one before them in it is not free.
   void FindLeading(std::span<const OpIndex> order);
   void Reset(std::span<const DeviceIndex> placement, bool keep_the_transfers);
 
@@ -51,12 +51,16 @@ struct RunState {
   bool IsOp(OpIndex op) const { return op < graph.num_ops; }
   // Schedules the event of the device's leading sources.
   void QueueLeading(size_t device) { events.Schedule(device, 0, num_ops + link_slots + device); }
+  // Calls visit(op) for the leading sources of a device, in their order.
+  template <typename Visit>
+  void ForEachLeading(size_t device, Visit visit) const {
+    for (int32_t i = first_leading[device]; i >= 0; i = next_leading[static_cast<size_t>(i)])
+      visit(leading[static_cast<size_t>(i)]);
+  }
   // Calls visit(op) for the ops of a device in the order in which they have started.
   template <typename Visit>
   void ForEachStarted(size_t device, Visit visit) const {
-    for (const OpIndex op : leading) {
-      if (DeviceOf(op) == device) visit(op);
-    }
+    ForEachLeading(device, visit);
     started.ForEachPushed(device, visit);
   }
   size_t DeviceOf(OpIndex op) const { return static_cast<size_t>(ops[static_cast<size_t>(op)].device); }
@@ -145,6 +149,9 @@ struct RunState {
   // The free sources that go before all else, in their order on each device; and [n] 1: the op is one of them.
   std::vector<OpIndex> leading;
   std::vector<uint8_t> leads;
+  // [D] the position in `leading` of the first one of each device; [n] that of the next one of its device; -1: none.
+  std::vector<int32_t> first_leading;
+  std::vector<int32_t> next_leading;
   std::vector<OpIndex> first_queued;  // The other ops without inputs, ascending.
 
   bool keep_transfers = false;  // Whether to write timeline.transfers.

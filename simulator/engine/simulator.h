@@ -35,7 +35,8 @@ class Simulator {
   ~Simulator();
   // From now on a device that gets free starts, of the ops that are ready, the one that is first in this list of all
   // ops, in place of the one that got ready first. StartOrders then has orders that give the same run. The next call
-  // simulates everything, and there is no base. The first call allocates, and forgets orders.
+  // simulates everything, and there is no base. The first call allocates, as the first SetBase after it does, and
+  // forgets orders.
   void SetPriority(std::span<const OpIndex> first_to_last);
 
   // Returns the makespan in us. REQUIRES: placement is legal (CheckPlacement), has num_ops entries, and has
@@ -56,7 +57,8 @@ class Simulator {
   // be on another device than in the base, each once. REQUIRES: there is a base, and placement is legal.
   double Try(std::span<const DeviceIndex> placement, std::span<const OpIndex> changed, double limit_us, GiveUp when);
   // [n] when each op of the base had to start at the latest (us), for the same makespan if devices keep their order of
-  // ops and no transfer waits for another. REQUIRES: there is a base. Valid until the next SetBase.
+  // ops and no transfer waits for another; a free source that goes before all else, for the sake of its readers only.
+  // REQUIRES: there is a base. Valid until the next SetBase.
   std::span<const double> LatestStartsUs() const;
   // Writes the peak memory of each device to peak_bytes [D]. REQUIRES: the last call was SetBase, or Try within its
   // limit, of this placement.

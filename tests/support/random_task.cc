@@ -9,8 +9,10 @@
 namespace emplace {
 
 RandomTaskSource RandomSource(Rng& rng, const RandomTaskOptions& options) {
-  const RandomGraphOptions shape = {
-      .max_ops = options.max_ops, .max_devices = options.max_devices, .link_model = options.link_model};
+  const RandomGraphOptions shape = {.max_ops = options.max_ops,
+                                    .max_devices = options.max_devices,
+                                    .parameters = options.parameters,
+                                    .link_model = options.link_model};
   Cluster cluster = RandomCluster(rng, shape);
   // The first device runs whatever is restricted, so that no op is left without one.
   const std::string kind = cluster.devices.front().kind;

@@ -16,6 +16,7 @@ struct RandomTaskOptions {
   int32_t max_ops = 60;
   int32_t max_devices = 4;
   int32_t max_groups = 12;
+  int32_t parameters = 0;    // As of RandomGraphOptions.
   double restricted = 0;     // Share of ops that may run on one device kind only.
   int64_t memory_bytes = 0;  // Memory of every device; 0: random, and sometimes too little.
   LinkModel link_model = LinkModel::kShared;

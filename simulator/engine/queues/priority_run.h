@@ -42,7 +42,7 @@ struct PriorityRun : RunState {
   }
   void QueueLeading(size_t device) {
     RunState::QueueLeading(device);
-    next[device] = {graph.num_ops, -1};  // No op; it has started.
+    next[device] = {graph.num_ops, -1};  // No op; as if started, so that none takes its place.
   }
   void PushOp(OpIndex op, size_t device) {
     waiting.Add(device, PlaceOf(op));

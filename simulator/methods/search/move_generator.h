@@ -13,8 +13,8 @@ namespace emplace {
 
 // Which moves are drawn.
 struct MoveMix {
-  // Of all moves: a family (SearchLevel::families), as far as it is on the same device. Such moves need no transfers of
-  // parameters, which moves of single groups do.
+  // Of all moves: a family (SearchLevel::families), as far as it is on the same device. A family that is whole takes
+  // its parameter along, where a group that moves alone has to have it sent.
   double family = 0;
   // Of the others; the rest move one group.
   double neighbours = 0;  // A group with its neighbours on the same device.

@@ -49,18 +49,20 @@ std::vector<Edge> EdgesOf(const SimGraph& sim, const std::vector<GroupIndex>& gr
   return summed;
 }
 
-std::vector<std::vector<GroupIndex>> FamiliesOf(const SimGraph& sim, const std::vector<GroupIndex>& group_of_op) {
+// SearchLevel::families. REQUIRES: the level has the other members.
+std::vector<std::vector<GroupIndex>> FamiliesOf(const SimGraph& sim, const SearchLevel& level) {
   std::vector<std::vector<GroupIndex>> families;
   const std::vector<uint8_t> is_free = FreeSources(sim);
   for (size_t source = 0; source < is_free.size(); ++source) {
     if (is_free[source] == 0) continue;
-    std::vector<GroupIndex> family = {group_of_op[source]};
+    std::vector<GroupIndex> family = {level.group_of_op[source]};
     for (int32_t tensor = sim.tensor_begin[source]; tensor < sim.tensor_begin[source + 1]; ++tensor) {
       for (const OpIndex reader : sim.tensor_consumers.Row(tensor))
-        family.push_back(group_of_op[static_cast<size_t>(reader)]);
+        family.push_back(level.group_of_op[static_cast<size_t>(reader)]);
     }
     std::ranges::sort(family);
     family.erase(std::ranges::unique(family).begin(), family.end());
+    std::erase_if(family, [&](GroupIndex group) { return !std::ranges::binary_search(level.movable, group); });
     if (family.size() > 1 && family.size() <= SearchLevel::kMostInFamily) families.push_back(std::move(family));
   }
   return families;
@@ -91,7 +93,7 @@ SearchLevel MakeLevel(const SimGraph& sim, const std::vector<GroupIndex>& group_
     const auto allowed = level.allowed.begin() + static_cast<std::ptrdiff_t>(group * devices);
     if (std::count(allowed, allowed + sim.num_devices, 1) > 1) level.movable.push_back(static_cast<GroupIndex>(group));
   }
-  level.families = FamiliesOf(sim, group_of_op);
+  level.families = FamiliesOf(sim, level);
   return level;
 }
 

@@ -21,8 +21,9 @@ struct SearchLevel {
   Csr neighbours;                       // [g] groups that it exchanges tensors with, by decreasing bytes
   std::vector<uint8_t> allowed;         // [g * D] 1: every op of the group may run there; every row has a 1
   std::vector<GroupIndex> movable;      // Groups that may run on more than one device.
-  // For each free source (simulator/engine/free_sources.h), such as a parameter: the groups that hold or read it,
-  // ascending, if they are two to kMostInFamily. These often are a layer's ops in the forward and in the backward pass.
+  // For each free source (simulator/engine/free_sources.h), such as a parameter: the movable groups that hold or read
+  // it, ascending, if they are two to kMostInFamily. These often are a layer's ops in the forward and in the backward
+  // pass.
   std::vector<std::vector<GroupIndex>> families;
 
   int32_t num_groups() const { return ops.rows(); }

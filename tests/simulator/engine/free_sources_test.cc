@@ -23,12 +23,14 @@ Cluster TwoDevices() {
 }
 
 TEST(FreeSources, CostAndReadNothingAndTakeTimeToSend) {
+  Op only_on_x = MakeOp("only on x", OpCost::ByKind({{"x", 0}}), {}, {100});
+  only_on_x.allowed = {"x"};
   const OpGraph graph(
       "g", {MakeOp("free", 0, {}, {100}), MakeOp("costs", 1, {}, {100}),
             MakeOp("costs on y", OpCost::ByKind({{"x", 0}, {"y", 1}}), {}, {100}), MakeOp("sends nothing", 0, {}, {0}),
-            MakeOp("signals", 0, {}, {100}), MakeOp("reads", 0, {{0, 0}}, {100}),
-            MakeOp("last", 1, {{1, 0}, {2, 0}, {3, 0}, {4, OpInput::kControl}, {5, 0}}, {})});
-  EXPECT_THAT(FreeSources(SimGraph::Compile(graph, TwoDevices())), ElementsAre(1, 0, 0, 0, 0, 0, 0));
+            MakeOp("signals", 0, {}, {100}), MakeOp("reads", 0, {{0, 0}}, {100}), only_on_x,
+            MakeOp("last", 1, {{1, 0}, {2, 0}, {3, 0}, {4, OpInput::kControl}, {5, 0}, {6, 0}}, {})});
+  EXPECT_THAT(FreeSources(SimGraph::Compile(graph, TwoDevices())), ElementsAre(1, 0, 0, 0, 0, 0, 1, 0));
 }
 
 // A chain of 1,000 ops on one device, each with a parameter.
@@ -75,8 +77,8 @@ TEST(FreeSources, MoveWithTheirReadersWithoutASimulationFromTheStart) {
   }
 }
 
-// Enough ops to take a snapshot of the run end at time 0 on the first device, while the second one's parameter has yet
-// to end. A run that begins from a snapshot has that parameter once.
+// Enough ops for a snapshot end at time 0 on the first device, while the second one's parameter has yet to end. None is
+// taken then, for a run that began from it would have that parameter twice.
 TEST(FreeSources, HaveEndedInEverySnapshot) {
   std::vector<Op> ops = {MakeOp("parameter 0", 0, {}, {100}), MakeOp("parameter 1", 0, {}, {100})};
   ops.push_back(MakeOp("a", 10, {{1, 0}}, {100}));

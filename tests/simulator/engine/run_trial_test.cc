@@ -10,6 +10,7 @@
 
 #include "simulator/engine/simulator.h"
 #include "tests/simulator/engine/long_runs.h"
+#include "tests/support/allocation_counter.h"
 #include "tests/support/random_graph.h"
 #include "tests/support/random_priority.h"
 #include "tests/support/trials.h"
@@ -60,6 +61,18 @@ Change Changed(Rng& rng, const Placement& base, int32_t num_devices) {
     change.ops.push_back(static_cast<OpIndex>(o));
   }
   if (rng.UniformInt(0, 1) == 0) std::ranges::reverse(change.ops);
+  return change;
+}
+
+// Puts an op without inputs and all that reads it on one device.
+Change FamilyMoved(Rng& rng, const SimGraph& sim, const Placement& base, OpIndex source) {
+  Change change{base, {source}};
+  for (int32_t t = sim.tensor_begin[static_cast<size_t>(source)]; t < sim.tensor_begin[static_cast<size_t>(source) + 1];
+       ++t) {
+    for (const OpIndex reader : sim.tensor_consumers.Row(t)) change.ops.push_back(reader);
+  }
+  const auto device = static_cast<DeviceIndex>(rng.UniformInt(0, sim.num_devices - 1));
+  for (const OpIndex op : change.ops) change.placement[static_cast<size_t>(op)] = device;
   return change;
 }
 
@@ -156,6 +169,69 @@ TEST_P(RunTrial, BecomesTheBaseAsARunFromTheStartDoes) {
     }
   }
   EXPECT_GT(taken, static_cast<int>(Trials(60)));
+}
+
+// A parameter and its readers, from one device to another: from the second move on, none of them is sent at time 0.
+TEST_P(RunTrial, OfAParameterWithItsReadersIsThatOfAFreshRun) {
+  size_t tried_events = 0;
+  size_t fresh_events = 0;
+  for (uint64_t seed = 1; seed < Trials(100); ++seed) {
+    Rng rng(seed);
+    RandomGraphOptions options = LongRunOptions(seed, GetParam().links);
+    options.parameters = 40;
+    const OpGraph graph = RandomGraph(rng, options);
+    const Cluster cluster = RandomCluster(rng, options);
+    const SimGraph sim = SimGraph::Compile(graph, cluster);
+    const std::unique_ptr<Simulator> simulator = NewSimulator(sim, seed);
+    Placement base = RandomPlacement(rng, graph, cluster);
+    simulator->SetBase(base);
+    std::vector<int64_t> peak(cluster.devices.size());
+    for (int step = 0; step < 20; ++step) {
+      SCOPED_TRACE(testing::Message() << "seed " << seed << " step " << step);
+      const auto parameter = static_cast<OpIndex>(seed % 40);
+      const auto& [placement, changed] = FamilyMoved(rng, sim, base, parameter);
+      const std::unique_ptr<Simulator> fresh_simulator = NewSimulator(sim, seed);
+      const Timeline& fresh = fresh_simulator->Run(placement);
+      ASSERT_EQ(simulator->Try(placement, changed, 1e12, GiveUp::kWhenCertain), fresh.makespan_us);
+      if (step > 0) {
+        tried_events += simulator->events();
+        fresh_events += fresh_simulator->events();
+      }
+      simulator->Peak(placement, peak);
+      ASSERT_EQ(peak, fresh.peak_bytes);
+      ASSERT_EQ(simulator->timeline().start_us, fresh.start_us);
+      ASSERT_EQ(simulator->timeline().finish_us, fresh.finish_us);
+      ASSERT_EQ(simulator->StartOrders(), fresh_simulator->StartOrders());
+      if (step % 2 == 0) simulator->SetBase(base = placement);
+    }
+  }
+  EXPECT_LT(tried_events, fresh_events * 9 / 10);
+}
+
+TEST_P(RunTrial, AllocatesNothing) {
+  Rng rng(3);
+  const RandomGraphOptions options{.max_ops = 500, .parameters = 40, .link_model = GetParam().links};
+  const OpGraph graph = RandomGraph(rng, options);
+  Cluster cluster = RandomCluster(rng, options);
+  while (cluster.num_devices() < 3) cluster = RandomCluster(rng, options);
+  const SimGraph sim = SimGraph::Compile(graph, cluster);
+  const std::unique_ptr<Simulator> simulator = NewSimulator(sim, 1);
+  const std::vector<OpIndex> priority = RandomPriority(rng, sim.num_ops);
+  const Placement base = RandomPlacement(rng, graph, cluster);
+  simulator->SetBase(base);
+  std::vector<Change> changes;
+  for (int step = 0; step < 100; ++step) changes.push_back(Changed(rng, base, sim.num_devices));
+  const int64_t before = AllocationsSoFar();
+  for (const Change& change : changes) {
+    const double us = simulator->Try(change.placement, change.ops, 1e12, GiveUp::kWhenCertain);
+    if (us < 1e12 && change.ops.size() == 1) {
+      simulator->SetBase(change.placement);
+      simulator->SetBase(base);
+    }
+  }
+  if (GetParam().priority) simulator->SetPriority(priority);
+  simulator->SetBase(base);
+  EXPECT_EQ(AllocationsSoFar(), before);
 }
 
 // A forecast may be wrong, but only about placements that it gives up, and seldom: about one in twenty at most, or one

@@ -16,11 +16,13 @@ namespace {
 // Moves of all kinds, on every level: each op goes to a device where it may run, and is listed once.
 TEST(MoveGenerator, DrawsLegalMoves) {
   int moves = 0;
+  int levels_with_families = 0;
   for (uint64_t seed = 0; seed < Trials(100); ++seed) {
     Rng rng(seed);
-    const PlacementTask task = RandomTask(rng, {.max_ops = 120, .restricted = 0.1});
+    const PlacementTask task = RandomTask(rng, {.max_ops = 120, .parameters = 20, .restricted = 0.1});
     const SearchSpace space(task);
     if (!space.any()) continue;
+    for (const SearchLevel& level : space.levels()) levels_with_families += static_cast<int>(!level.families.empty());
     MoveGenerator generator(space);
     const Placement placement = RandomGroupPlacement(task, rng);
     for (int step = 0; step < 50; ++step) {
@@ -37,6 +39,7 @@ TEST(MoveGenerator, DrawsLegalMoves) {
     }
   }
   EXPECT_GT(moves, 1000);
+  EXPECT_GT(levels_with_families, 50);
 }
 
 // A parameter with two readers, one of which is elsewhere; and an op that reads something else.

@@ -30,8 +30,8 @@ TEST_P(TrialEvaluatorScores, AreThoseOfAFullSimulation) {
   int refused = 0;
   for (uint64_t seed = 0; seed < Trials(200); ++seed) {
     Rng rng(seed);
-    const PlacementTask task =
-        RandomTask(rng, {.max_ops = 120, .restricted = 0.1, .link_model = static_cast<LinkModel>(seed % 3)});
+    const PlacementTask task = RandomTask(
+        rng, {.max_ops = 120, .parameters = 20, .restricted = 0.1, .link_model = static_cast<LinkModel>(seed % 3)});
     const SearchSpace space(task);
     if (!space.any()) continue;
     MoveGenerator generator(space);
@@ -46,7 +46,7 @@ TEST_P(TrialEvaluatorScores, AreThoseOfAFullSimulation) {
     for (int step = 0; step < 40; ++step) {
       Move move;
       const auto level = static_cast<size_t>(rng.UniformInt(0, std::ssize(space.levels()) - 1));
-      generator.Draw(rng, level, {.neighbours = 0.2, .swap = 0.2}, base, move);
+      generator.Draw(rng, level, {.family = 0.3, .neighbours = 0.2, .swap = 0.2}, base, move);
       Placement moved = base;
       for (const OpMove& to : move) moved[static_cast<size_t>(to.op)] = to.device;
       const SearchScore full = FullScore(task, priority, moved);
