@@ -61,7 +61,7 @@ std::vector<std::vector<GroupIndex>> FamiliesOf(const SimGraph& sim, const Searc
         family.push_back(level.group_of_op[static_cast<size_t>(reader)]);
     }
     std::ranges::sort(family);
-    family.erase(std::ranges::unique(family).begin(), family.end());
+    family.erase(std::unique(family.begin(), family.end()), family.end());
     std::erase_if(family, [&](GroupIndex group) { return !std::ranges::binary_search(level.movable, group); });
     if (family.size() > 1 && family.size() <= SearchLevel::kMostInFamily) families.push_back(std::move(family));
   }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "simulator/engine/simulator.h"
+#include "simulator/graph/placement.h"
 #include "tests/support/make_op.h"
 
 namespace emplace {
@@ -15,7 +16,7 @@ namespace {
 
 using ::testing::ElementsAre;
 
-Cluster TwoDevices() {
+Cluster PairOfDevices() {
   Cluster cluster;
   cluster.devices = {{"d:0", "x", 1000000}, {"d:1", "y", 1000000}};
   cluster.bandwidth_bytes_per_us = 100;
@@ -30,7 +31,7 @@ TEST(FreeSources, CostAndReadNothingAndTakeTimeToSend) {
             MakeOp("costs on y", OpCost::ByKind({{"x", 0}, {"y", 1}}), {}, {100}), MakeOp("sends nothing", 0, {}, {0}),
             MakeOp("signals", 0, {}, {100}), MakeOp("reads", 0, {{0, 0}}, {100}), only_on_x,
             MakeOp("last", 1, {{1, 0}, {2, 0}, {3, 0}, {4, OpInput::kControl}, {5, 0}, {6, 0}}, {})});
-  EXPECT_THAT(FreeSources(SimGraph::Compile(graph, TwoDevices())), ElementsAre(1, 0, 0, 0, 0, 0, 1, 0));
+  EXPECT_THAT(FreeSources(SimGraph::Compile(graph, PairOfDevices())), ElementsAre(1, 0, 0, 0, 0, 0, 1, 0));
 }
 
 // A chain of 1,000 ops on one device, each with a parameter.
@@ -44,7 +45,7 @@ struct Chain {
       ops.push_back(MakeOp("op" + std::to_string(i), 10, {{i, 0}}, {100}));
       if (i > 0) ops.back().inputs.push_back({kLength + i - 1, 0});
     }
-    sim = SimGraph::Compile(OpGraph("chain", std::move(ops)), TwoDevices());
+    sim = SimGraph::Compile(OpGraph("chain", std::move(ops)), PairOfDevices());
     placement.assign(static_cast<size_t>(sim.num_ops), 0);
   }
   SimGraph sim;
@@ -85,7 +86,7 @@ TEST(FreeSources, HaveEndedInEverySnapshot) {
   ops.push_back(MakeOp("b", 10, {{2, 0}}, {100}));
   for (OpIndex input = 0; ops.size() < 300; input = static_cast<OpIndex>(ops.size()) - 1)
     ops.push_back(MakeOp("chain" + std::to_string(ops.size()), 0, {{input, 0}}, {100}));
-  const SimGraph sim = SimGraph::Compile(OpGraph("g", ops), TwoDevices());
+  const SimGraph sim = SimGraph::Compile(OpGraph("g", ops), PairOfDevices());
   Placement placement(ops.size(), 0);
   placement[1] = placement[2] = placement[3] = 1;
   Simulator simulator(sim);

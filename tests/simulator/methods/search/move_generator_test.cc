@@ -38,8 +38,8 @@ TEST(MoveGenerator, DrawsLegalMoves) {
       }
     }
   }
-  EXPECT_GT(moves, 1000);
-  EXPECT_GT(levels_with_families, 50);
+  EXPECT_GT(moves, static_cast<int>(10 * Trials(100)));
+  EXPECT_GT(levels_with_families, static_cast<int>(Trials(100)));
 }
 
 // A parameter with two readers, one of which is elsewhere; and an op that reads something else.
