@@ -16,7 +16,7 @@
 namespace emplace {
 namespace {
 
-Cluster Machine(std::vector<std::string> kinds) {
+Cluster Machine(const std::vector<std::string>& kinds) {
   Cluster cluster;
   for (const std::string& kind : kinds) {
     cluster.devices.push_back({StrCat("d:", cluster.devices.size()), kind, int64_t{1} << 40});
