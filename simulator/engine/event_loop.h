@@ -254,11 +254,10 @@ class EventLoopOver final : public EventLoop {
     return changed_;
   }
   double FirstEffectUs(std::span<const DeviceIndex> placement, std::span<const OpIndex> changed) {
-    return change_.FirstEffectUs(run_, placement, changed, snapshots_.FirstTimeUs(), [&](OpIndex op) {
-      return links_.SendsTheSame(run_, op, run_.DeviceOf(op), [&](OpIndex reader) {
-        return static_cast<size_t>(placement[static_cast<size_t>(reader)]);
-      });
-    });
+    return change_.FirstEffectUs(run_, placement, changed, snapshots_.FirstTimeUs(),
+                                 [&](OpIndex op, auto new_device_of) {
+                                   return links_.SendsTheSame(run_, op, run_.DeviceOf(op), new_device_of);
+                                 });
   }
 
   void Start() {

@@ -29,4 +29,9 @@ std::vector<uint8_t> FreeSources(const SimGraph& graph) {
   return free;
 }
 
+void PutFreeSourcesFirst(const SimGraph& graph, std::vector<OpIndex>& ops) {
+  const std::vector<uint8_t> is_free = FreeSources(graph);
+  std::stable_partition(ops.begin(), ops.end(), [&](OpIndex op) { return is_free[static_cast<size_t>(op)] == 1; });
+}
+
 }  // namespace emplace

@@ -18,4 +18,7 @@ namespace emplace {
 // delivery at time 0 could come between two of a device's.
 std::vector<uint8_t> FreeSources(const SimGraph& graph);
 
+// Puts the free sources among the ops before the others. Both keep their order.
+void PutFreeSourcesFirst(const SimGraph& graph, std::vector<OpIndex>& ops);
+
 }  // namespace emplace

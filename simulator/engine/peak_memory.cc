@@ -14,14 +14,6 @@ double ReadUntil(double start_us, double cost_us) {
   return floor(start_us) + floor(cost_us) - 1;
 }
 
-// All that read an output of `op`, once for each.
-std::span<const int32_t> ReadersOf(const SimGraph& graph, size_t op) {
-  const std::vector<int32_t>& begin = graph.tensor_consumers.begin;
-  const auto first = static_cast<size_t>(begin[static_cast<size_t>(graph.tensor_begin[op])]);
-  const auto last = static_cast<size_t>(begin[static_cast<size_t>(graph.tensor_begin[op + 1])]);
-  return std::span(graph.tensor_consumers.items).subspan(first, last - first);
-}
-
 double CostUs(const SimGraph& graph, size_t op, DeviceIndex device) {
   return graph.cost_us[op * static_cast<size_t>(graph.num_devices) + static_cast<size_t>(device)];
 }
@@ -31,7 +23,7 @@ double CostUs(const SimGraph& graph, size_t op, DeviceIndex device) {
 double HeldUntil(const SimGraph& graph, OpIndex op, std::span<const DeviceIndex> placement,
                  std::span<const double> start_us) {
   double until = start_us[static_cast<size_t>(op)];
-  for (const int32_t reader : ReadersOf(graph, static_cast<size_t>(op))) {
+  for (const int32_t reader : graph.ReadersOf(op)) {
     const auto r = static_cast<size_t>(reader);
     until = std::max(until, ReadUntil(start_us[r], CostUs(graph, r, placement[r])));
   }
@@ -99,7 +91,7 @@ void PeakMemory::Compute(std::span<const DeviceIndex> placement, const RunState&
       const auto o = static_cast<size_t>(order_[k]);
       if (graph_.output_bytes[o] > 0) {
         double until = start_us_[k];
-        for (const int32_t reader : ReadersOf(graph_, o))
+        for (const int32_t reader : graph_.ReadersOf(order_[k]))
           until = std::max(until, read_until_[static_cast<size_t>(reader)]);
         change_[FirstAfter(row, until)] -= graph_.output_bytes[o];
       }

@@ -24,8 +24,8 @@ class PlacementChange {
 
   // Returns a time in us before which nothing in `last`, a complete run, differs under `placement`; infinity if the
   // placements are equal. changed: the ops that may be on another device. The result is not exact if it is at most
-  // `too_early_us`. sends_the_same(op): whether an op that stays on its device, and has readers elsewhere under both
-  // placements, requests the same transfers.
+  // `too_early_us`. sends_the_same(op, new_device_of): whether an op that stays on its device, and has readers
+  // elsewhere under both placements, requests the same transfers when reader is on new_device_of(reader).
   template <typename SendsTheSame>
   double FirstEffectUs(const RunState& last, std::span<const DeviceIndex> placement, std::span<const OpIndex> changed,
                        double too_early_us, SendsTheSame sends_the_same) {
@@ -37,11 +37,11 @@ class PlacementChange {
       if (first <= too_early_us) break;
       const auto o = static_cast<size_t>(op);
       if (placement[o] == last.ops[o].device) continue;
-      double ready = -std::numeric_limits<double>::infinity();  // An op without inputs is ready before all events.
       if (last.leads[o] != 0 && !HasRemoteReaders(last, op, last.DeviceOf(op), old_device_of) &&
           !HasRemoteReaders(last, op, new_device_of(op), new_device_of)) {
         continue;
       }
+      double ready = -std::numeric_limits<double>::infinity();  // An op without inputs is ready before all events.
       for (const OpIndex producer : producers_.Row(op)) {
         const auto p = static_cast<size_t>(producer);
         const double finish = last.timeline.finish_us[p];
@@ -51,7 +51,7 @@ class PlacementChange {
         compared_in_[p] = comparison_;
         const bool remote = HasRemoteReaders(last, producer, last.DeviceOf(producer), old_device_of);
         const bool remains = HasRemoteReaders(last, producer, last.DeviceOf(producer), new_device_of);
-        if (remote != remains || (remote && !sends_the_same(producer))) first = finish;
+        if (remote != remains || (remote && !sends_the_same(producer, new_device_of))) first = finish;
       }
       first = std::min(first, ready);
     }

@@ -1,7 +1,5 @@
 #include "simulator/engine/run_state.h"
 
-#include <utility>
-
 #include "common/error.h"
 #include "simulator/engine/free_sources.h"
 
@@ -14,8 +12,7 @@ RunState::RunState(const SimGraph& sim_graph, const DeviceOrders& orders, size_t
       link_slots(num_link_slots),
       is_free(FreeSources(sim_graph)),
       leads(num_ops),
-      first_leading(num_devices),
-      next_leading(num_ops),
+      leading_of(num_devices, num_ops),
       events(num_devices + link_slots),
       ops(num_ops),
       started(num_devices, num_ops),
@@ -85,13 +82,11 @@ void RunState::Reset(std::span<const DeviceIndex> placement, bool keep_the_trans
   std::fill(device_free_at.begin(), device_free_at.end(), 0.0);
   std::fill(idle_us.begin(), idle_us.end(), 0.0);
   log_size = 0;
-  std::ranges::fill(first_leading, -1);
-  for (size_t i = leading.size(); i-- > 0;) {
-    const auto op = static_cast<size_t>(leading[i]);
-    timeline.start_us[op] = 0;
-    timeline.finish_us[op] = 0;
-    int32_t& first = first_leading[static_cast<size_t>(placement[op])];
-    next_leading[i] = std::exchange(first, static_cast<int32_t>(i));
+  leading_of.Clear();
+  for (const OpIndex op : leading) {
+    leading_of.Push(DeviceOf(op), op);
+    timeline.start_us[static_cast<size_t>(op)] = 0;
+    timeline.finish_us[static_cast<size_t>(op)] = 0;
   }
   timeline.transfers.clear();
 }

@@ -54,8 +54,7 @@ struct RunState {
   // Calls visit(op) for the leading sources of a device, in their order.
   template <typename Visit>
   void ForEachLeading(size_t device, Visit visit) const {
-    for (int32_t i = first_leading[device]; i >= 0; i = next_leading[static_cast<size_t>(i)])
-      visit(leading[static_cast<size_t>(i)]);
+    leading_of.ForEachPushed(device, visit);
   }
   // Calls visit(op) for the ops of a device in the order in which they have started.
   template <typename Visit>
@@ -149,9 +148,7 @@ struct RunState {
   // The free sources that go before all else, in their order on each device; and [n] 1: the op is one of them.
   std::vector<OpIndex> leading;
   std::vector<uint8_t> leads;
-  // [D] the position in `leading` of the first one of each device; [n] that of the next one of its device; -1: none.
-  std::vector<int32_t> first_leading;
-  std::vector<int32_t> next_leading;
+  LinkedQueues leading_of;            // [D] those of each device
   std::vector<OpIndex> first_queued;  // The other ops without inputs, ascending.
 
   bool keep_transfers = false;  // Whether to write timeline.transfers.

@@ -40,6 +40,13 @@ struct SimGraph {
     const double us = cost_us[static_cast<size_t>(op) * static_cast<size_t>(num_devices) + static_cast<size_t>(device)];
     return us > 0 ? us + op_overhead_us : us;
   }
+  // All that read an output of the op, once for each output.
+  std::span<const int32_t> ReadersOf(OpIndex op) const {
+    const auto o = static_cast<size_t>(op);
+    const auto first = static_cast<size_t>(tensor_consumers.begin[static_cast<size_t>(tensor_begin[o])]);
+    const auto last = static_cast<size_t>(tensor_consumers.begin[static_cast<size_t>(tensor_begin[o + 1])]);
+    return std::span(tensor_consumers.items).subspan(first, last - first);
+  }
   // Upper bound of the makespan of any placement: the times of all ops and all transfers, one after the other.
   double LongestRunUs() const;
   // Whether each device's peak fits its memory. peak_bytes: [D], as Simulator gives it.

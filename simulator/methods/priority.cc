@@ -19,9 +19,7 @@ Priority Sorted(const SimGraph& graph, std::span<const double> keys, Before befo
   std::stable_sort(priority.begin(), priority.end(), [&](OpIndex a, OpIndex b) {
     return before(keys[static_cast<size_t>(a)], keys[static_cast<size_t>(b)]);
   });
-  const std::vector<uint8_t> is_free = FreeSources(graph);
-  std::stable_partition(priority.begin(), priority.end(),
-                        [&](OpIndex op) { return is_free[static_cast<size_t>(op)] == 1; });
+  PutFreeSourcesFirst(graph, priority);
   return priority;
 }
 

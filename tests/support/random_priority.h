@@ -1,7 +1,6 @@
 // Random priorities of ops, for Simulator::SetPriority.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 #include <numeric>
 #include <utility>
@@ -24,8 +23,7 @@ inline std::vector<OpIndex> RandomPriority(Rng& rng, int32_t num_ops) {
 // Free sources go before all other ops.
 inline std::vector<OpIndex> RandomPrioritySourcesFirst(Rng& rng, const SimGraph& graph) {
   std::vector<OpIndex> ops = RandomPriority(rng, graph.num_ops);
-  const std::vector<uint8_t> is_free = FreeSources(graph);
-  std::stable_partition(ops.begin(), ops.end(), [&](OpIndex op) { return is_free[static_cast<size_t>(op)] == 1; });
+  PutFreeSourcesFirst(graph, ops);
   return ops;
 }
 

@@ -56,10 +56,8 @@ std::vector<std::vector<GroupIndex>> FamiliesOf(const SimGraph& sim, const Searc
   for (size_t source = 0; source < is_free.size(); ++source) {
     if (is_free[source] == 0) continue;
     std::vector<GroupIndex> family = {level.group_of_op[source]};
-    for (int32_t tensor = sim.tensor_begin[source]; tensor < sim.tensor_begin[source + 1]; ++tensor) {
-      for (const OpIndex reader : sim.tensor_consumers.Row(tensor))
-        family.push_back(level.group_of_op[static_cast<size_t>(reader)]);
-    }
+    for (const OpIndex reader : sim.ReadersOf(static_cast<OpIndex>(source)))
+      family.push_back(level.group_of_op[static_cast<size_t>(reader)]);
     std::ranges::sort(family);
     family.erase(std::unique(family.begin(), family.end()), family.end());
     std::erase_if(family, [&](GroupIndex group) { return !std::ranges::binary_search(level.movable, group); });

@@ -67,10 +67,7 @@ Change Changed(Rng& rng, const Placement& base, int32_t num_devices) {
 // Puts an op without inputs and all that reads it on one device.
 Change FamilyMoved(Rng& rng, const SimGraph& sim, const Placement& base, OpIndex source) {
   Change change{base, {source}};
-  for (int32_t t = sim.tensor_begin[static_cast<size_t>(source)]; t < sim.tensor_begin[static_cast<size_t>(source) + 1];
-       ++t) {
-    for (const OpIndex reader : sim.tensor_consumers.Row(t)) change.ops.push_back(reader);
-  }
+  for (const OpIndex reader : sim.ReadersOf(source)) change.ops.push_back(reader);
   const auto device = static_cast<DeviceIndex>(rng.UniformInt(0, sim.num_devices - 1));
   for (const OpIndex op : change.ops) change.placement[static_cast<size_t>(op)] = device;
   return change;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "simulator/environment/placement_task.h"
+#include "tests/support/make_op.h"
 
 namespace emplace {
 
@@ -39,13 +40,9 @@ inline Cluster HandCluster(int devices, int64_t memory_bytes = 1000000) {
 
 // With one output of `bytes`.
 inline Op HandOp(const std::string& name, double cost_us, const std::vector<OpIndex>& inputs, int64_t bytes = 100) {
-  Op op;
-  op.name = name;
-  op.type = "t";
-  op.cost = OpCost::Everywhere(cost_us);
-  for (const OpIndex input : inputs) op.inputs.push_back({input, 0});
-  op.outputs = {{.bytes = bytes, .shape = std::nullopt, .dtype = ""}};
-  return op;
+  std::vector<OpInput> first_outputs;
+  for (const OpIndex input : inputs) first_outputs.push_back({input, 0});
+  return MakeOp(name, cost_us, std::move(first_outputs), {bytes});
 }
 
 // a (10 us) -> b (20), c (30) -> d (10); every tensor takes 10 us to another device.

@@ -2,11 +2,10 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <cmath>
 #include <set>
 
-#include "tests/support/make_op.h"
+#include "tests/simulator/methods/hand_tasks.h"
 #include "tests/support/random_task.h"
 #include "tests/support/trials.h"
 
@@ -44,13 +43,10 @@ TEST(MoveGenerator, DrawsLegalMoves) {
 
 // A parameter with two readers, one of which is elsewhere; and an op that reads something else.
 TEST(MoveGenerator, MovesAFamilyThatIsOnOneDevice) {
-  Cluster cluster;
-  cluster.devices = {{"d:0", "x", 1000000}, {"d:1", "x", 1000000}};
-  cluster.bandwidth_bytes_per_us = 100;
-  const OpGraph graph("g", {MakeOp("parameter", 0, {}, {100}), MakeOp("forward", 10, {{0, 0}}, {100}),
-                            MakeOp("between", 10, {{1, 0}}, {100}), MakeOp("backward", 10, {{0, 0}, {2, 0}}, {100}),
-                            MakeOp("elsewhere", 10, {{0, 0}, {3, 0}}, {100})});
-  const PlacementTask task = PlacementTask::Make(graph, cluster, 5);
+  const PlacementTask task =
+      HandTask({HandOp("parameter", 0, {}), HandOp("forward", 10, {0}), HandOp("between", 10, {1}),
+                HandOp("backward", 10, {0, 2}), HandOp("elsewhere", 10, {0, 3})},
+               HandCluster(2));
   const SearchSpace space(task);
   ASSERT_EQ(space.levels()[0].num_groups(), 5);
   ASSERT_EQ(space.levels()[0].families.size(), 1u);
