@@ -47,6 +47,9 @@ def parse_arguments():
     for name, numbers in (("--seconds", arguments.seconds), ("--graphs", [arguments.graphs]), ("--links", arguments.links)):
         if min(numbers) <= 0:
             parser.error(f"{name} is {min(numbers)}, expected more than 0")
+    for method in arguments.again:
+        if method not in arguments.methods:
+            parser.error(f"--again {method}: expected one of --methods: {', '.join(arguments.methods)}")
     return arguments
 
 
