@@ -36,7 +36,7 @@ constexpr PassPlan kOrderedPass = {.most_groups = std::numeric_limits<int32_t>::
                                    .most_heat = 10};
 
 constexpr FewUnits kFewUnits = {
-    .most_units = 500, .mix = {.family = kFamily, .neighbours = 0.15, .swap = 0.15}, .hot_by_units = 3};
+    .most_units = 500, .mix = {.family = kFamily, .neighbours = 0.15, .swap = 0.15}, .hot_by_units = 1.5};
 
 }  // namespace
 
