@@ -22,7 +22,8 @@ struct PassPlan {
 
 // A pass for graphs with few movable units: there a single move changes the makespan by a large share, so that a walk
 // has to be hotter to leave a placement that no single move improves, and needs moves of several groups. If nothing in
-// the portfolio fits the memory there, annealing is tried, too.
+// the portfolio fits the memory there, annealing is tried, too. Where the first result gets worse by rank, a search in
+// a given time lets every second thread go on without orders.
 struct FewUnits {
   int32_t most_units = 0;  // The graphs that these rules are for; 0: none.
   MoveMix mix;
