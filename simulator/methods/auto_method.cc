@@ -12,9 +12,14 @@ namespace {
 // two K80s with a slow link, 4%; 0.25 and 0.4 are level.
 constexpr double kFamily = 0.3;
 
+// On eleven pairs (2 s, one thread, four seeds) this takes 4.8% off the makespan: up to 19% on networks of
+// convolutions, whose searches from one device otherwise often leave half of the graph there; on unrolled LSTMs on four
+// and eight devices it costs 1 to 4%. Equal shares of 0.3 on all levels take 3.7% off.
+constexpr double kColumn = 0.5;
+
 constexpr std::array<PassPlan, 1> kAutoPasses = {{
     {.most_groups = std::numeric_limits<int32_t>::max(),
-     .mix = {.family = kFamily},
+     .mix = {.family = kFamily, .column = kColumn},
      .hot = 0.002,
      .cold = 0.00002,
      .only_levels_that_pay = true,
@@ -29,14 +34,15 @@ constexpr std::array<PassPlan, 1> kAutoPasses = {{
 // 16 pairs, three times the heat and a fifth of the cold end were level; a third of the heat, and an end five times as
 // warm, were 1% worse.
 constexpr PassPlan kOrderedPass = {.most_groups = std::numeric_limits<int32_t>::max(),
-                                   .mix = {.family = kFamily, .neighbours = 0.15, .swap = 0.15},
+                                   .mix = {.family = kFamily, .neighbours = 0.15, .swap = 0.15, .column = kColumn},
                                    .hot = 0.002,
                                    .cold = 0.00002,
                                    .only_levels_that_pay = true,
                                    .most_heat = 10};
 
-constexpr FewUnits kFewUnits = {
-    .most_units = 500, .mix = {.family = kFamily, .neighbours = 0.15, .swap = 0.15}, .hot_by_units = 1.5};
+constexpr FewUnits kFewUnits = {.most_units = 500,
+                                .mix = {.family = kFamily, .neighbours = 0.15, .swap = 0.15, .column = kColumn},
+                                .hot_by_units = 1.5};
 
 }  // namespace
 
@@ -44,7 +50,8 @@ AutoMethod::AutoMethod(const MethodOptions& options) : options_(options) { Check
 
 MethodResult AutoMethod::Place(const PlacementTask& task) {
   return SearchFromPortfolio(
-      task, options_, {.passes = kAutoPasses, .few_units = kFewUnits, .found_by = "search", .ordered = &kOrderedPass});
+      task, options_,
+      {.passes = kAutoPasses, .few_units = kFewUnits, .found_by = "search", .ordered = &kOrderedPass, .columns = true});
 }
 
 }  // namespace emplace

@@ -29,7 +29,7 @@ MoveGenerator::MoveGenerator(const SearchSpace& space)
 void MoveGenerator::Draw(Rng& rng, size_t level_index, const MoveMix& mix, std::span<const DeviceIndex> placement,
                          Move& move) {
   move.clear();
-  const SearchLevel& level = space_.levels()[level_index];
+  const SearchLevel& level = DrawGroups(rng, level_index, mix.column);
   if (level.movable.empty()) return;
   if (mix.family > 0 && !level.families.empty() && rng.Uniform() < mix.family) {
     DrawFamily(rng, level, placement, move);
@@ -56,6 +56,15 @@ void MoveGenerator::Draw(Rng& rng, size_t level_index, const MoveMix& mix, std::
         AddGroup(level, other, from, to, placement, move);
     }
   }
+}
+
+const SearchLevel& MoveGenerator::DrawGroups(Rng& rng, size_t level, double column) const {
+  const size_t coarsest = space_.levels().size() - 1;
+  if (column > 0 && level > 0 && !space_.columns().empty()) {
+    const double height = static_cast<double>(level) / static_cast<double>(coarsest);
+    if (rng.Uniform() < column * height * height) return space_.columns()[level];
+  }
+  return space_.levels()[level];
 }
 
 void MoveGenerator::DrawFamily(Rng& rng, const SearchLevel& level, std::span<const DeviceIndex> placement,

@@ -19,12 +19,15 @@ struct MoveMix {
   // Of the others; the rest move one group.
   double neighbours = 0;  // A group with its neighbours on the same device.
   double swap = 0;        // Two groups change places.
+  // Of all moves at the coarsest level: of columns (columns.h) in place of groups, and without families. It falls with
+  // the square of the level to none at the finest.
+  double column = 0;
 };
 
 // Not thread-safe. The same generator of random numbers gives the same moves.
 class MoveGenerator {
  public:
-  // REQUIRES: space outlives it, and space.any().
+  // REQUIRES: space outlives it, and space.any(). Without columns it draws none.
   explicit MoveGenerator(const SearchSpace& space);
 
   // Draws a legal move of groups of the level. It may be empty.
@@ -33,6 +36,8 @@ class MoveGenerator {
  private:
   // Draws a move of a family of the level. REQUIRES: there is one.
   void DrawFamily(Rng& rng, const SearchLevel& level, std::span<const DeviceIndex> placement, Move& move) const;
+  // The groups or the columns of the level.
+  const SearchLevel& DrawGroups(Rng& rng, size_t level, double column) const;
   // A device for the group other than `from`: any, or that of a neighbour. -1: none was found.
   DeviceIndex DrawDevice(Rng& rng, const SearchLevel& level, GroupIndex group, DeviceIndex from,
                          std::span<const DeviceIndex> placement) const;

@@ -26,6 +26,9 @@ constexpr double kRankUsPerOp = 0.25;
 constexpr double kBestUsPerOp = 0.9;
 // About the time to make a search space.
 constexpr double kSpaceUsPerOp = 1.2;
+// About the time to make columns, and the share of a search that they may take.
+constexpr double kColumnsUsPerOp = 4;
+constexpr double kMostShareForColumns = 0.1;
 // About the time of a move.
 constexpr double kMoveUsPerOp = 0.02;
 // The number of moves for each movable unit and device that it could move to from which on more of them pay for a
@@ -96,7 +99,7 @@ class PortfolioSearch {
   bool HasFewUnits(const SearchSpace& space) const { return Units(space) <= plan_.few_units.most_units; }
 
   void Search(std::vector<PortfolioEntry>& portfolio) {
-    const SearchSpace space(task_);
+    const SearchSpace space(task_, plan_.columns && Share(0, kColumnsUsPerOp) <= kMostShareForColumns);
     if (HasFewUnits(space) && portfolio.front().score.bytes_over > 0) AddAnnealed(portfolio);
     if (space.any() && limit_.Progress() < 1) Improve(space, portfolio);
   }

@@ -5,49 +5,11 @@
 #include <utility>
 
 #include "simulator/engine/free_sources.h"
+#include "simulator/methods/search/columns.h"
+#include "simulator/methods/search/group_links.h"
 
 namespace emplace {
 namespace {
-
-// An op with more readers than this couples them loosely: only the first ones count as neighbours.
-constexpr size_t kMostReaders = 64;
-
-struct Edge {
-  GroupIndex from;
-  GroupIndex to;
-  double bytes;
-};
-
-// The edges of a level's groups, both ways: summed for each pair, the heaviest of a group first.
-std::vector<Edge> EdgesOf(const SimGraph& sim, const std::vector<GroupIndex>& group_of_op) {
-  std::vector<Edge> edges;
-  for (size_t producer = 0; producer < group_of_op.size(); ++producer) {
-    for (int32_t tensor = sim.tensor_begin[producer]; tensor < sim.tensor_begin[producer + 1]; ++tensor) {
-      const auto bytes = static_cast<double>(sim.tensor_bytes[static_cast<size_t>(tensor)]);
-      const std::span<const int32_t> readers = sim.tensor_consumers.Row(tensor);
-      for (const OpIndex reader : readers.first(std::min(readers.size(), kMostReaders))) {
-        const GroupIndex from = group_of_op[producer];
-        const GroupIndex to = group_of_op[static_cast<size_t>(reader)];
-        if (from == to) continue;
-        edges.push_back({from, to, bytes});
-        edges.push_back({to, from, bytes});
-      }
-    }
-  }
-  const auto by_pair = [](const Edge& a, const Edge& b) { return a.from != b.from ? a.from < b.from : a.to < b.to; };
-  std::sort(edges.begin(), edges.end(), by_pair);
-  std::vector<Edge> summed;
-  for (const Edge& edge : edges) {
-    if (!summed.empty() && summed.back().from == edge.from && summed.back().to == edge.to) {
-      summed.back().bytes += edge.bytes;
-    } else {
-      summed.push_back(edge);
-    }
-  }
-  std::stable_sort(summed.begin(), summed.end(),
-                   [](const Edge& a, const Edge& b) { return a.from != b.from ? a.from < b.from : a.bytes > b.bytes; });
-  return summed;
-}
 
 // SearchLevel::families. REQUIRES: the level has the other members.
 std::vector<std::vector<GroupIndex>> FamiliesOf(const SimGraph& sim, const SearchLevel& level) {
@@ -81,26 +43,31 @@ SearchLevel MakeLevel(const SimGraph& sim, const std::vector<GroupIndex>& group_
       if (std::isnan(sim.BusyUs(op, device))) level.allowed[group * devices + static_cast<size_t>(device)] = 0;
     }
   }
-  const std::vector<Edge> edges = EdgesOf(sim, group_of_op);
-  auto edge = edges.begin();
+  const std::vector<GroupLink> links = LinksBetween(sim, group_of_op);
+  auto link = links.begin();
   for (size_t group = 0; group < groups; ++group) {
-    for (; edge != edges.end() && static_cast<size_t>(edge->from) == group; ++edge) {
-      level.neighbours.items.push_back(edge->to);
+    for (; link != links.end() && static_cast<size_t>(link->from) == group; ++link) {
+      level.neighbours.items.push_back(link->to);
     }
     level.neighbours.begin.push_back(static_cast<int32_t>(level.neighbours.items.size()));
     const auto allowed = level.allowed.begin() + static_cast<std::ptrdiff_t>(group * devices);
     if (std::count(allowed, allowed + sim.num_devices, 1) > 1) level.movable.push_back(static_cast<GroupIndex>(group));
   }
-  level.families = FamiliesOf(sim, level);
   return level;
 }
 
 }  // namespace
 
-SearchSpace::SearchSpace(const PlacementTask& task) : task_(task) {
+SearchSpace::SearchSpace(const PlacementTask& task, bool with_columns) : task_(task) {
   for (const std::vector<GroupIndex>& group_of_op : task.search_levels) {
     levels_.push_back(MakeLevel(task.sim, group_of_op));
+    levels_.back().families = FamiliesOf(task.sim, levels_.back());
   }
+  if (!with_columns) return;
+  std::vector<int32_t> most;
+  for (const SearchLevel& level : levels_) most.push_back(level.num_groups());
+  for (const std::vector<GroupIndex>& column_of_op : ColumnsByLevel(task.sim, task.search_levels[0], most))
+    columns_.push_back(MakeLevel(task.sim, column_of_op));
 }
 
 size_t SearchSpace::LevelWith(int32_t groups) const {

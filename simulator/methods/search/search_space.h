@@ -32,12 +32,15 @@ struct SearchLevel {
 // Immutable once built; any thread may read one.
 class SearchSpace {
  public:
-  // REQUIRES: task has search_levels, and outlives the space.
-  explicit SearchSpace(const PlacementTask& task);
+  // with_columns: whether to make columns, which takes about as long as the levels. REQUIRES: task has search_levels,
+  // and outlives the space.
+  explicit SearchSpace(const PlacementTask& task, bool with_columns = false);
 
   const PlacementTask& task() const { return task_; }
   // From fine to coarse.
   const std::vector<SearchLevel>& levels() const { return levels_; }
+  // For each level the columns (columns.h), about as many as it has groups, without families; empty if not wanted.
+  const std::vector<SearchLevel>& columns() const { return columns_; }
   // The finest level with at most `groups` groups; the coarsest one if none has as few.
   size_t LevelWith(int32_t groups) const;
   // Whether there is more than one placement.
@@ -46,6 +49,7 @@ class SearchSpace {
  private:
   const PlacementTask& task_;
   std::vector<SearchLevel> levels_;
+  std::vector<SearchLevel> columns_;
 };
 
 }  // namespace emplace

@@ -19,7 +19,7 @@ TEST(MoveGenerator, DrawsLegalMoves) {
   for (uint64_t seed = 0; seed < Trials(100); ++seed) {
     Rng rng(seed);
     const PlacementTask task = RandomTask(rng, {.max_ops = 120, .parameters = 20, .restricted = 0.1});
-    const SearchSpace space(task);
+    const SearchSpace space(task, /*with_columns=*/true);
     if (!space.any()) continue;
     for (const SearchLevel& level : space.levels()) levels_with_families += static_cast<int>(!level.families.empty());
     MoveGenerator generator(space);
@@ -27,7 +27,7 @@ TEST(MoveGenerator, DrawsLegalMoves) {
     for (int step = 0; step < 50; ++step) {
       Move move;
       const auto level = static_cast<size_t>(rng.UniformInt(0, std::ssize(space.levels()) - 1));
-      generator.Draw(rng, level, {.family = 0.3, .neighbours = 0.3, .swap = 0.3}, placement, move);
+      generator.Draw(rng, level, {.family = 0.3, .neighbours = 0.3, .swap = 0.3, .column = 0.8}, placement, move);
       std::set<OpIndex> ops;
       for (const OpMove& to : move) {
         ASSERT_TRUE(ops.insert(to.op).second);

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "simulator/methods/search/columns.h"
+#include "tests/simulator/methods/hand_tasks.h"
 #include "tests/support/random_task.h"
 #include "tests/support/trials.h"
 
@@ -54,6 +56,45 @@ TEST(SearchSpace, LevelsAreNestedAndLegal) {
       }
     }
   }
+}
+
+TEST(SearchSpace, ColumnsAreNestedKeepUnitsAndHaveADevice) {
+  for (uint64_t seed = 0; seed < Trials(200); ++seed) {
+    Rng rng(seed);
+    const PlacementTask task = RandomTask(rng, {.max_ops = 300, .parameters = 20, .restricted = 0.1});
+    const SearchSpace space(task, /*with_columns=*/true);
+    ASSERT_EQ(space.columns().size(), space.levels().size());
+    for (size_t l = 0; l < space.columns().size(); ++l) {
+      const SearchLevel& columns = space.columns()[l];
+      const std::vector<GroupIndex>& finer =
+          l == 0 ? space.levels()[0].group_of_op : space.columns()[l - 1].group_of_op;
+      for (GroupIndex column = 0; column < columns.num_groups(); ++column) {
+        const std::span<const OpIndex> ops = columns.ops.Row(column);
+        ASSERT_FALSE(ops.empty());
+        const auto allowed = std::span(columns.allowed)
+                                 .subspan(static_cast<size_t>(column) * static_cast<size_t>(task.sim.num_devices),
+                                          static_cast<size_t>(task.sim.num_devices));
+        ASSERT_GT(std::ranges::count(allowed, 1), 0);
+      }
+      for (size_t a = 0; a < finer.size(); ++a) {
+        for (size_t b = 0; b < a; ++b) {
+          ASSERT_TRUE(finer[a] != finer[b] || columns.group_of_op[a] == columns.group_of_op[b]);
+        }
+      }
+    }
+  }
+}
+
+// A group of a level could not hold f0 and b0 alone: they run before and after the others. All but b1 and b0 send as
+// much, but f0 and b0 are cheaper than f1, which reads f0, too.
+TEST(SearchSpace, AColumnMayHoldForwardAndBackwardOfALayer) {
+  const PlacementTask task = HandTask({HandOp("f0", 10, {}, 1000), HandOp("f1", 40, {0}, 1000),
+                                       HandOp("b1", 40, {1}, 10), HandOp("b0", 10, {0, 2}, 10)},
+                                      HandCluster(2));
+  const std::vector<GroupIndex> units = {0, 1, 2, 3};
+  const std::vector<std::vector<GroupIndex>> columns = ColumnsByLevel(task.sim, units, {4, 3});
+  EXPECT_EQ(columns[0], units);
+  EXPECT_EQ(columns[1], (std::vector<GroupIndex>{0, 1, 2, 0}));
 }
 
 }  // namespace

@@ -1,0 +1,144 @@
+#include "simulator/methods/search/columns.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <utility>
+
+#include "simulator/methods/search/group_links.h"
+
+namespace emplace {
+namespace {
+
+// As in grouping.cc: columns begin with at most this multiple of the mean cost.
+constexpr double kFirstCostCap = 1.5;
+constexpr double kCostCapGrowth = 1.5;
+// Added to costs (us), so that what costs nothing has a rating.
+constexpr double kLeastUs = 1;
+
+class Joiner {
+ public:
+  Joiner(const SimGraph& sim, const std::vector<GroupIndex>& unit_of_op)
+      : sim_(sim),
+        unit_of_op_(unit_of_op),
+        left_(1 + *std::ranges::max_element(unit_of_op)),
+        columns_(static_cast<size_t>(left_)) {
+    const auto devices = static_cast<size_t>(sim.num_devices);
+    for (size_t unit = 0; unit < columns_.size(); ++unit)
+      columns_[unit] = {static_cast<int32_t>(unit), 0, std::vector<uint8_t>(devices, 1)};
+    for (OpIndex op = 0; op < sim.num_ops; ++op) AddOp(op);
+  }
+
+  // Joins until at most so many are left, or no two can be joined.
+  void JoinDown(int32_t most) {
+    double cap_us = kFirstCostCap * total_us_ / most;
+    while (left_ > most) {
+      const bool joined = JoinAlongLinks(most, cap_us);
+      if (!joined && cap_us >= total_us_) return;
+      cap_us *= kCostCapGrowth;
+    }
+  }
+
+  // [num_ops] numbered by first op.
+  std::vector<GroupIndex> ColumnOfOps() {
+    std::vector<GroupIndex> number(columns_.size(), -1);
+    std::vector<GroupIndex> column_of_op = RootOfOps();
+    GroupIndex next = 0;
+    for (GroupIndex& column : column_of_op) {
+      GroupIndex& its = number[static_cast<size_t>(column)];
+      if (its < 0) its = next++;
+      column = its;
+    }
+    return column_of_op;
+  }
+
+ private:
+  struct Column {
+    int32_t parent = 0;            // The column that it was joined to; itself if it is one still.
+    double cost_us = 0;            // Mean over the devices that may run the ops.
+    std::vector<uint8_t> allowed;  // [D]
+  };
+
+  Column& At(int32_t column) { return columns_[static_cast<size_t>(column)]; }
+
+  void AddOp(OpIndex op) {
+    Column& column = At(unit_of_op_[static_cast<size_t>(op)]);
+    double sum_us = 0;
+    int may_run = 0;
+    for (DeviceIndex device = 0; device < sim_.num_devices; ++device) {
+      const double us = sim_.BusyUs(op, device);
+      if (std::isnan(us)) {
+        column.allowed[static_cast<size_t>(device)] = 0;
+      } else {
+        sum_us += us;
+        ++may_run;
+      }
+    }
+    if (may_run == 0) return;
+    column.cost_us += sum_us / may_run;
+    total_us_ += sum_us / may_run;
+  }
+
+  int32_t Find(int32_t column) {
+    while (At(column).parent != column) {
+      At(column).parent = At(At(column).parent).parent;
+      column = At(column).parent;
+    }
+    return column;
+  }
+
+  std::vector<GroupIndex> RootOfOps() {
+    std::vector<GroupIndex> root_of_op(unit_of_op_.size());
+    for (size_t op = 0; op < root_of_op.size(); ++op) root_of_op[op] = Find(unit_of_op_[op]);
+    return root_of_op;
+  }
+
+  bool Join(int32_t a, int32_t b, double cap_us) {
+    const auto [kept, gone] = std::minmax({Find(a), Find(b)});
+    if (kept == gone || At(kept).cost_us + At(gone).cost_us > cap_us) return false;
+    std::vector<uint8_t> allowed = At(kept).allowed;
+    for (size_t d = 0; d < allowed.size(); ++d) allowed[d] &= At(gone).allowed[d];
+    if (std::ranges::count(allowed, 1) == 0) return false;
+    At(gone).parent = kept;
+    At(kept).cost_us += At(gone).cost_us;
+    At(kept).allowed = std::move(allowed);
+    --left_;
+    return true;
+  }
+
+  // One pass over the links. False: nothing joined.
+  bool JoinAlongLinks(int32_t most, double cap_us) {
+    std::vector<GroupLink> links = LinksBetween(sim_, RootOfOps());
+    std::erase_if(links, [](const GroupLink& link) { return link.from > link.to; });
+    for (GroupLink& link : links)
+      link.bytes /= std::sqrt((At(link.from).cost_us + kLeastUs) * (At(link.to).cost_us + kLeastUs));
+    std::ranges::stable_sort(links, std::ranges::greater(), &GroupLink::bytes);
+    bool joined = false;
+    for (const GroupLink& link : links) {
+      if (left_ <= most) break;
+      joined = Join(link.from, link.to, cap_us) || joined;
+    }
+    return joined;
+  }
+
+  const SimGraph& sim_;
+  const std::vector<GroupIndex>& unit_of_op_;
+  int32_t left_;
+  std::vector<Column> columns_;  // [units]
+  double total_us_ = 0;
+};
+
+}  // namespace
+
+std::vector<std::vector<GroupIndex>> ColumnsByLevel(const SimGraph& sim, const std::vector<GroupIndex>& unit_of_op,
+                                                    const std::vector<int32_t>& most) {
+  Joiner joiner(sim, unit_of_op);
+  std::vector<std::vector<GroupIndex>> levels;
+  for (const int32_t groups : most) {
+    joiner.JoinDown(groups);
+    levels.push_back(joiner.ColumnOfOps());
+  }
+  return levels;
+}
+
+}  // namespace emplace
