@@ -68,9 +68,10 @@ void Walk::Run(const WalkStage& stage) {
       next_priority = number_ + kMovesToPriority;
       continue;
     }
-    // No further ahead than the stage goes.
+    // No further ahead than the stage goes, and not past the next priority.
     size_t count = 1;
-    const size_t ahead = lookahead_.count();
+    size_t ahead = lookahead_.count();
+    if (priorities_ != nullptr) ahead = std::min(ahead, static_cast<size_t>(next_priority - number_));
     while (count < ahead && limit_.Progress(static_cast<int64_t>(count)) < stage.until) ++count;
     std::atomic<size_t> taken = count;  // The first trial that is taken.
     team_.ForEach(count, [&](size_t thread, size_t i) {

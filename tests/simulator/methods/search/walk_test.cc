@@ -45,5 +45,26 @@ TEST_P(WalkScores, AreThoseOfTheBestPlacement) {
   EXPECT_EQ(priorities > 0, GetParam());
 }
 
+// Over several priorities, which come after fixed numbers of moves.
+TEST_P(WalkScores, DoNotDependOnThreads) {
+  for (uint64_t seed = 0; seed < Trials(10); ++seed) {
+    const auto best = [&](int threads) {
+      Rng rng(seed);
+      const PlacementTask task = RandomTask(rng, {.max_ops = 120});
+      const SearchSpace space(task);
+      const ScheduleGraph graph(task);
+      SearchLimit limit(1500, 0, nullptr);
+      ThreadTeam team(threads);
+      Walk walk(space, limit, team, seed, GetParam() ? &graph : nullptr);
+      walk.Start(RandomGroupPlacement(task, rng));
+      walk.Run({.level = 0, .mix = {.swap = 0.1}, .hot = 0.002, .cold = 0.00002, .until = 1});
+      return walk.best();
+    };
+    const Placement alone = best(1);
+    EXPECT_EQ(best(2), alone) << "seed " << seed;
+    EXPECT_EQ(best(3), alone) << "seed " << seed;
+  }
+}
+
 }  // namespace
 }  // namespace emplace
