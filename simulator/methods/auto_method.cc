@@ -50,8 +50,7 @@ AutoMethod::AutoMethod(const MethodOptions& options) : options_(options) { Check
 
 MethodResult AutoMethod::Place(const PlacementTask& task) {
   return SearchFromPortfolio(
-      task, options_,
-      {.passes = kAutoPasses, .few_units = kFewUnits, .found_by = "search", .ordered = &kOrderedPass, .columns = true});
+      task, options_, {.passes = kAutoPasses, .few_units = kFewUnits, .found_by = "search", .ordered = &kOrderedPass});
 }
 
 }  // namespace emplace

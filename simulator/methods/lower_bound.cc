@@ -6,6 +6,7 @@
 #include <numeric>
 #include <vector>
 
+#include "common/disjoint_sets.h"
 #include "simulator/engine/graph_paths.h"
 
 namespace emplace {
@@ -205,29 +206,11 @@ bool MayHoldAll(const SimGraph& graph, DeviceIndex device) {
 }
 
 bool InOnePiece(const SimGraph& graph) {
-  std::vector<OpIndex> parent(static_cast<size_t>(graph.num_ops));
-  std::iota(parent.begin(), parent.end(), 0);
-  const auto find = [&](OpIndex op) {
-    while (parent[static_cast<size_t>(op)] != op) {
-      parent[static_cast<size_t>(op)] = parent[static_cast<size_t>(parent[static_cast<size_t>(op)])];
-      op = parent[static_cast<size_t>(op)];
-    }
-    return op;
-  };
-  OpIndex pieces = graph.num_ops;
+  DisjointSets pieces(graph.num_ops);
   for (OpIndex op = 0; op < graph.num_ops; ++op) {
-    const auto o = static_cast<size_t>(op);
-    for (int32_t tensor = graph.tensor_begin[o]; tensor < graph.tensor_begin[o + 1]; ++tensor) {
-      for (const OpIndex reader : graph.tensor_consumers.Row(tensor)) {
-        const OpIndex a = find(op);
-        const OpIndex b = find(reader);
-        if (a == b) continue;
-        parent[static_cast<size_t>(a)] = b;
-        --pieces;
-      }
-    }
+    for (const OpIndex reader : graph.ReadersOf(op)) pieces.Join(op, reader);
   }
-  return pieces == 1;
+  return pieces.sets() == 1;
 }
 
 // The least time in us of a transfer of so many bytes between two devices.

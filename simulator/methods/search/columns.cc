@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 #include <utility>
 
+#include "common/disjoint_sets.h"
 #include "simulator/methods/search/group_links.h"
 
 namespace emplace {
@@ -21,18 +21,16 @@ class Joiner {
   Joiner(const SimGraph& sim, const std::vector<GroupIndex>& unit_of_op)
       : sim_(sim),
         unit_of_op_(unit_of_op),
-        left_(1 + *std::ranges::max_element(unit_of_op)),
-        columns_(static_cast<size_t>(left_)) {
-    const auto devices = static_cast<size_t>(sim.num_devices);
-    for (size_t unit = 0; unit < columns_.size(); ++unit)
-      columns_[unit] = {static_cast<int32_t>(unit), 0, std::vector<uint8_t>(devices, 1)};
+        sets_(1 + *std::ranges::max_element(unit_of_op)),
+        columns_(static_cast<size_t>(sets_.sets()),
+                 {0, std::vector<uint8_t>(static_cast<size_t>(sim.num_devices), 1)}) {
     for (OpIndex op = 0; op < sim.num_ops; ++op) AddOp(op);
   }
 
   // Joins until at most so many are left, or no two can be joined.
   void JoinDown(int32_t most) {
     double cap_us = kFirstCostCap * total_us_ / most;
-    while (left_ > most) {
+    while (sets_.sets() > most) {
       const bool joined = JoinAlongLinks(most, cap_us);
       if (!joined && cap_us >= total_us_) return;
       cap_us *= kCostCapGrowth;
@@ -54,7 +52,6 @@ class Joiner {
 
  private:
   struct Column {
-    int32_t parent = 0;            // The column that it was joined to; itself if it is one still.
     double cost_us = 0;            // Mean over the devices that may run the ops.
     std::vector<uint8_t> allowed;  // [D]
   };
@@ -79,30 +76,21 @@ class Joiner {
     total_us_ += sum_us / may_run;
   }
 
-  int32_t Find(int32_t column) {
-    while (At(column).parent != column) {
-      At(column).parent = At(At(column).parent).parent;
-      column = At(column).parent;
-    }
-    return column;
-  }
-
   std::vector<GroupIndex> RootOfOps() {
     std::vector<GroupIndex> root_of_op(unit_of_op_.size());
-    for (size_t op = 0; op < root_of_op.size(); ++op) root_of_op[op] = Find(unit_of_op_[op]);
+    for (size_t op = 0; op < root_of_op.size(); ++op) root_of_op[op] = sets_.Find(unit_of_op_[op]);
     return root_of_op;
   }
 
   bool Join(int32_t a, int32_t b, double cap_us) {
-    const auto [kept, gone] = std::minmax({Find(a), Find(b)});
+    const auto [kept, gone] = std::minmax({sets_.Find(a), sets_.Find(b)});
     if (kept == gone || At(kept).cost_us + At(gone).cost_us > cap_us) return false;
     std::vector<uint8_t> allowed = At(kept).allowed;
     for (size_t d = 0; d < allowed.size(); ++d) allowed[d] &= At(gone).allowed[d];
     if (std::ranges::count(allowed, 1) == 0) return false;
-    At(gone).parent = kept;
+    sets_.Join(kept, gone);
     At(kept).cost_us += At(gone).cost_us;
     At(kept).allowed = std::move(allowed);
-    --left_;
     return true;
   }
 
@@ -115,7 +103,7 @@ class Joiner {
     std::ranges::stable_sort(links, std::ranges::greater(), &GroupLink::bytes);
     bool joined = false;
     for (const GroupLink& link : links) {
-      if (left_ <= most) break;
+      if (sets_.sets() <= most) break;
       joined = Join(link.from, link.to, cap_us) || joined;
     }
     return joined;
@@ -123,8 +111,8 @@ class Joiner {
 
   const SimGraph& sim_;
   const std::vector<GroupIndex>& unit_of_op_;
-  int32_t left_;
-  std::vector<Column> columns_;  // [units]
+  DisjointSets sets_;            // Of units: the columns.
+  std::vector<Column> columns_;  // [units] of the sets; of units that are not their set's name, what they were
   double total_us_ = 0;
 };
 

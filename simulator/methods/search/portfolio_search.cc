@@ -99,7 +99,7 @@ class PortfolioSearch {
   bool HasFewUnits(const SearchSpace& space) const { return Units(space) <= plan_.few_units.most_units; }
 
   void Search(std::vector<PortfolioEntry>& portfolio) {
-    const SearchSpace space(task_, plan_.columns && Share(0, kColumnsUsPerOp) <= kMostShareForColumns);
+    const SearchSpace space(task_, ColumnsPay());
     if (HasFewUnits(space) && portfolio.front().score.bytes_over > 0) AddAnnealed(portfolio);
     if (space.any() && limit_.Progress() < 1) Improve(space, portfolio);
   }
@@ -202,6 +202,11 @@ class PortfolioSearch {
     const auto runs = static_cast<int64_t>(entries) + 1;  // That of the first walk, too.
     const double share = Share(runs, static_cast<double>(runs) * kRankUsPerOp) + ShareToOrderResult();
     return share <= kMostShareToOrder && limit_.Progress() + share <= 1;
+  }
+
+  // Whether columns are moved, and there is time to make them.
+  bool ColumnsPay() const {
+    return plan_.passes.front().mix.column > 0 && Share(0, kColumnsUsPerOp) <= kMostShareForColumns;
   }
 
   // The number of moves that a walk over this share of the search makes for each unit.

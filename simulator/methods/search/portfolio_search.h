@@ -40,7 +40,6 @@ struct SearchPlan {
   // allows it. The passes above then end early. The result has an order where that is better than running ops as they
   // get ready. nullptr: no such pass.
   const PassPlan* ordered = nullptr;
-  bool columns = false;  // Whether a mix has columns. They are left out where there is little time for the graph.
 };
 
 // The result is never worse than any of the portfolio, and with a budget alone does not depend on the number of
