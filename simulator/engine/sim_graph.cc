@@ -39,6 +39,18 @@ int32_t SimGraph::TensorOf(const OpGraph& graph, OpIndex op, int32_t output) con
   return tensor_begin[static_cast<size_t>(op)] + output - static_cast<int32_t>(unread);
 }
 
+double SimGraph::MeanBusyUs(OpIndex op) const {
+  double sum_us = 0;
+  int may_run = 0;
+  for (DeviceIndex device = 0; device < num_devices; ++device) {
+    const double us = BusyUs(op, device);
+    if (std::isnan(us)) continue;
+    sum_us += us;
+    ++may_run;
+  }
+  return sum_us / may_run;
+}
+
 SimGraph SimGraph::Compile(const OpGraph& graph, const Cluster& cluster) {
   SimGraph sim;
   sim.num_ops = graph.num_ops();

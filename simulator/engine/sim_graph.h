@@ -40,6 +40,8 @@ struct SimGraph {
     const double us = cost_us[static_cast<size_t>(op) * static_cast<size_t>(num_devices) + static_cast<size_t>(device)];
     return us > 0 ? us + op_overhead_us : us;
   }
+  // Mean of BusyUs over the devices that may run the op; NaN if none may.
+  double MeanBusyUs(OpIndex op) const;
   // All that read an output of the op, once for each output.
   std::span<const int32_t> ReadersOf(OpIndex op) const {
     const auto o = static_cast<size_t>(op);

@@ -50,18 +50,11 @@ ScheduleGraph::ScheduleGraph(const PlacementTask& task) : task_(task), mean_link
     const auto unit = static_cast<size_t>(task.unit_of_op[o]);
     unit_bytes_[unit] += sim.param_bytes[o] + sim.output_bytes[o];
     workspace[unit] = std::max(workspace[unit], sim.temp_bytes[o]);
-    double sum = 0;
-    int may_run = 0;
     for (size_t d = 0; d < devices; ++d) {
-      const double us = CostUs(static_cast<OpIndex>(o), static_cast<DeviceIndex>(d));
-      if (std::isnan(us)) {
+      if (std::isnan(CostUs(static_cast<OpIndex>(o), static_cast<DeviceIndex>(d))))
         unit_allowed_[unit * devices + d] = 0;
-      } else {
-        sum += us;
-        ++may_run;
-      }
     }
-    mean_cost_us_.push_back(sum / may_run);
+    mean_cost_us_.push_back(sim.MeanBusyUs(static_cast<OpIndex>(o)));
   }
   for (size_t unit = 0; unit < units; ++unit) unit_bytes_[unit] += workspace[unit];
 }

@@ -60,20 +60,12 @@ class Joiner {
 
   void AddOp(OpIndex op) {
     Column& column = At(unit_of_op_[static_cast<size_t>(op)]);
-    double sum_us = 0;
-    int may_run = 0;
     for (DeviceIndex device = 0; device < sim_.num_devices; ++device) {
-      const double us = sim_.BusyUs(op, device);
-      if (std::isnan(us)) {
-        column.allowed[static_cast<size_t>(device)] = 0;
-      } else {
-        sum_us += us;
-        ++may_run;
-      }
+      if (std::isnan(sim_.BusyUs(op, device))) column.allowed[static_cast<size_t>(device)] = 0;
     }
-    if (may_run == 0) return;
-    column.cost_us += sum_us / may_run;
-    total_us_ += sum_us / may_run;
+    const double us = sim_.MeanBusyUs(op);
+    column.cost_us += us;
+    total_us_ += us;
   }
 
   std::vector<GroupIndex> RootOfOps() {

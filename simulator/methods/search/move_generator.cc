@@ -62,7 +62,7 @@ const SearchLevel& MoveGenerator::DrawGroups(Rng& rng, size_t level, double colu
   const size_t coarsest = space_.levels().size() - 1;
   if (column > 0 && level > 0 && !space_.columns().empty()) {
     const double height = static_cast<double>(level) / static_cast<double>(coarsest);
-    if (rng.Uniform() < column * height * height) return space_.columns()[level];
+    if (rng.Uniform() < column * height * height) return space_.columns()[level - 1];
   }
   return space_.levels()[level];
 }

@@ -65,7 +65,7 @@ SearchSpace::SearchSpace(const PlacementTask& task, bool with_columns) : task_(t
   }
   if (!with_columns) return;
   std::vector<int32_t> most;
-  for (const SearchLevel& level : levels_) most.push_back(level.num_groups());
+  for (size_t level = 1; level < levels_.size(); ++level) most.push_back(levels_[level].num_groups());
   for (const std::vector<GroupIndex>& column_of_op : ColumnsByLevel(task.sim, task.search_levels[0], most))
     columns_.push_back(MakeLevel(task.sim, column_of_op));
 }

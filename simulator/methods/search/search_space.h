@@ -39,7 +39,8 @@ class SearchSpace {
   const PlacementTask& task() const { return task_; }
   // From fine to coarse.
   const std::vector<SearchLevel>& levels() const { return levels_; }
-  // For each level the columns (columns.h), about as many as it has groups, without families; empty if not wanted.
+  // Beside each level but the finest, from fine to coarse, the columns (columns.h): about as many as the level has
+  // groups, without families. Empty if not wanted.
   const std::vector<SearchLevel>& columns() const { return columns_; }
   // The finest level with at most `groups` groups; the coarsest one if none has as few.
   size_t LevelWith(int32_t groups) const;

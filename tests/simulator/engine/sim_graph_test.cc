@@ -37,6 +37,24 @@ TEST(SimGraph, TensorsAreTheOutputsThatSomebodyReads) {
   EXPECT_EQ(sim.cost_us[1], 3);
 }
 
+TEST(SimGraph, MeanBusyTimeIsThatOfTheDevicesThatMayRunTheOp) {
+  std::vector<Op> ops(3);
+  for (Op& op : ops) op.cost = OpCost::ByKind({{"x", 2}, {"y", 6}});
+  ops[0].name = "both";
+  ops[1].name = "y_only";
+  ops[1].allowed = {"y"};
+  ops[2].name = "free";
+  ops[2].cost = OpCost::Everywhere(0);
+  Cluster cluster;
+  cluster.devices = {{"d:0", "x", 5}, {"d:1", "y", 6}};
+  cluster.bandwidth_bytes_per_us = 1;
+  cluster.op_overhead_us = 1;
+  const SimGraph sim = SimGraph::Compile(OpGraph("g", std::move(ops)), cluster);
+  EXPECT_EQ(sim.MeanBusyUs(0), 5);
+  EXPECT_EQ(sim.MeanBusyUs(1), 7);
+  EXPECT_EQ(sim.MeanBusyUs(2), 0);
+}
+
 TEST(SimGraph, RefusesTimesThatNoClockCouldShow) {
   std::vector<Op> ops(2);
   ops[0].name = "a";
