@@ -51,6 +51,18 @@ double SimGraph::MeanBusyUs(OpIndex op) const {
   return sum_us / may_run;
 }
 
+std::vector<uint8_t> SimGraph::AllowedOf(std::span<const GroupIndex> group_of_op, int32_t groups) const {
+  const auto devices = static_cast<size_t>(num_devices);
+  std::vector<uint8_t> allowed(static_cast<size_t>(groups) * devices, 1);
+  for (OpIndex op = 0; op < num_ops; ++op) {
+    const auto group = static_cast<size_t>(group_of_op[static_cast<size_t>(op)]);
+    for (DeviceIndex device = 0; device < num_devices; ++device) {
+      if (std::isnan(BusyUs(op, device))) allowed[group * devices + static_cast<size_t>(device)] = 0;
+    }
+  }
+  return allowed;
+}
+
 SimGraph SimGraph::Compile(const OpGraph& graph, const Cluster& cluster) {
   SimGraph sim;
   sim.num_ops = graph.num_ops();

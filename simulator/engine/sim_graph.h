@@ -42,6 +42,8 @@ struct SimGraph {
   }
   // Mean of BusyUs over the devices that may run the op; NaN if none may.
   double MeanBusyUs(OpIndex op) const;
+  // [groups * D] row-major: 1 where every op of the group may run, else 0. group_of_op: [n], below `groups`.
+  std::vector<uint8_t> AllowedOf(std::span<const GroupIndex> group_of_op, int32_t groups) const;
   // All that read an output of the op, once for each output.
   std::span<const int32_t> ReadersOf(OpIndex op) const {
     const auto o = static_cast<size_t>(op);

@@ -1,7 +1,6 @@
 #include "simulator/methods/list_schedule.h"
 
 #include <algorithm>
-#include <cmath>
 
 #include "common/error.h"
 #include "simulator/engine/graph_paths.h"
@@ -28,7 +27,6 @@ double BytesPerUs(const SimGraph& sim, DeviceIndex from, DeviceIndex to) {
 ScheduleGraph::ScheduleGraph(const PlacementTask& task) : task_(task), mean_link_(MeanLinkOf(task.sim)) {
   const SimGraph& sim = task.sim;
   const auto n = static_cast<size_t>(sim.num_ops);
-  const auto devices = static_cast<size_t>(sim.num_devices);
   EMPLACE_CHECK(task.unit_of_op.size() == n);
 
   for (size_t o = 0; o < n; ++o) {
@@ -44,16 +42,12 @@ ScheduleGraph::ScheduleGraph(const PlacementTask& task) : task_(task), mean_link
   topological_order_ = TopologicalOrder(sim);
   const auto units = static_cast<size_t>(1 + *std::max_element(task.unit_of_op.begin(), task.unit_of_op.end()));
   unit_bytes_.assign(units, 0);
-  unit_allowed_.assign(units * devices, 1);
+  unit_allowed_ = sim.AllowedOf(task.unit_of_op, static_cast<int32_t>(units));
   std::vector<int64_t> workspace(units);
   for (size_t o = 0; o < n; ++o) {
     const auto unit = static_cast<size_t>(task.unit_of_op[o]);
     unit_bytes_[unit] += sim.param_bytes[o] + sim.output_bytes[o];
     workspace[unit] = std::max(workspace[unit], sim.temp_bytes[o]);
-    for (size_t d = 0; d < devices; ++d) {
-      if (std::isnan(CostUs(static_cast<OpIndex>(o), static_cast<DeviceIndex>(d))))
-        unit_allowed_[unit * devices + d] = 0;
-    }
     mean_cost_us_.push_back(sim.MeanBusyUs(static_cast<OpIndex>(o)));
   }
   for (size_t unit = 0; unit < units; ++unit) unit_bytes_[unit] += workspace[unit];

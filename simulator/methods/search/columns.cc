@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <utility>
+#include <functional>
+#include <numeric>
+#include <span>
 
 #include "common/disjoint_sets.h"
 #include "simulator/methods/search/group_links.h"
@@ -22,9 +24,13 @@ class Joiner {
       : sim_(sim),
         unit_of_op_(unit_of_op),
         sets_(1 + *std::ranges::max_element(unit_of_op)),
-        columns_(static_cast<size_t>(sets_.sets()),
-                 {0, std::vector<uint8_t>(static_cast<size_t>(sim.num_devices), 1)}) {
-    for (OpIndex op = 0; op < sim.num_ops; ++op) AddOp(op);
+        cost_us_(static_cast<size_t>(sets_.sets())),
+        allowed_(sim.AllowedOf(unit_of_op, sets_.sets())) {
+    for (OpIndex op = 0; op < sim.num_ops; ++op) {
+      const double us = sim.MeanBusyUs(op);
+      CostUs(unit_of_op[static_cast<size_t>(op)]) += us;
+      total_us_ += us;
+    }
   }
 
   // Joins until at most so many are left, or no two can be joined.
@@ -39,7 +45,7 @@ class Joiner {
 
   // [num_ops] numbered by first op.
   std::vector<GroupIndex> ColumnOfOps() {
-    std::vector<GroupIndex> number(columns_.size(), -1);
+    std::vector<GroupIndex> number(cost_us_.size(), -1);
     std::vector<GroupIndex> column_of_op = RootOfOps();
     GroupIndex next = 0;
     for (GroupIndex& column : column_of_op) {
@@ -51,21 +57,10 @@ class Joiner {
   }
 
  private:
-  struct Column {
-    double cost_us = 0;            // Mean over the devices that may run the ops.
-    std::vector<uint8_t> allowed;  // [D]
-  };
-
-  Column& At(int32_t column) { return columns_[static_cast<size_t>(column)]; }
-
-  void AddOp(OpIndex op) {
-    Column& column = At(unit_of_op_[static_cast<size_t>(op)]);
-    for (DeviceIndex device = 0; device < sim_.num_devices; ++device) {
-      if (std::isnan(sim_.BusyUs(op, device))) column.allowed[static_cast<size_t>(device)] = 0;
-    }
-    const double us = sim_.MeanBusyUs(op);
-    column.cost_us += us;
-    total_us_ += us;
+  double& CostUs(int32_t column) { return cost_us_[static_cast<size_t>(column)]; }
+  std::span<uint8_t> Allowed(int32_t column) {
+    const auto devices = static_cast<size_t>(sim_.num_devices);
+    return std::span(allowed_).subspan(static_cast<size_t>(column) * devices, devices);
   }
 
   std::vector<GroupIndex> RootOfOps() {
@@ -76,13 +71,13 @@ class Joiner {
 
   bool Join(int32_t a, int32_t b, double cap_us) {
     const auto [kept, gone] = std::minmax({sets_.Find(a), sets_.Find(b)});
-    if (kept == gone || At(kept).cost_us + At(gone).cost_us > cap_us) return false;
-    std::vector<uint8_t> allowed = At(kept).allowed;
-    for (size_t d = 0; d < allowed.size(); ++d) allowed[d] &= At(gone).allowed[d];
-    if (std::ranges::count(allowed, 1) == 0) return false;
+    if (kept == gone || CostUs(kept) + CostUs(gone) > cap_us) return false;
+    const std::span<uint8_t> allowed = Allowed(kept);
+    const std::span<const uint8_t> other = Allowed(gone);
+    if (std::inner_product(allowed.begin(), allowed.end(), other.begin(), 0) == 0) return false;
+    std::ranges::transform(allowed, other, allowed.begin(), std::bit_and());
     sets_.Join(kept, gone);
-    At(kept).cost_us += At(gone).cost_us;
-    At(kept).allowed = std::move(allowed);
+    CostUs(kept) += CostUs(gone);
     return true;
   }
 
@@ -91,7 +86,7 @@ class Joiner {
     std::vector<GroupLink> links = LinksBetween(sim_, RootOfOps());
     std::erase_if(links, [](const GroupLink& link) { return link.from > link.to; });
     for (GroupLink& link : links)
-      link.bytes /= std::sqrt((At(link.from).cost_us + kLeastUs) * (At(link.to).cost_us + kLeastUs));
+      link.bytes /= std::sqrt((CostUs(link.from) + kLeastUs) * (CostUs(link.to) + kLeastUs));
     std::ranges::stable_sort(links, std::ranges::greater(), &GroupLink::bytes);
     bool joined = false;
     for (const GroupLink& link : links) {
@@ -103,8 +98,10 @@ class Joiner {
 
   const SimGraph& sim_;
   const std::vector<GroupIndex>& unit_of_op_;
-  DisjointSets sets_;            // Of units: the columns.
-  std::vector<Column> columns_;  // [units] of the sets; of units that are not their set's name, what they were
+  DisjointSets sets_;  // Of units: the columns.
+  // [units], [units * D] of the sets; of units that are not their set's name, what they were.
+  std::vector<double> cost_us_;  // Mean over the devices that may run the ops.
+  std::vector<uint8_t> allowed_;
   double total_us_ = 0;
 };
 

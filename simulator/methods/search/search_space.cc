@@ -1,7 +1,6 @@
 #include "simulator/methods/search/search_space.h"
 
 #include <algorithm>
-#include <cmath>
 #include <utility>
 
 #include "simulator/engine/free_sources.h"
@@ -36,13 +35,7 @@ SearchLevel MakeLevel(const SimGraph& sim, const std::vector<GroupIndex>& group_
   level.ops = CsrFromPairs(static_cast<int32_t>(groups), [&](auto visit) {
     for (OpIndex op = 0; op < sim.num_ops; ++op) visit(group_of_op[static_cast<size_t>(op)], op);
   });
-  level.allowed.assign(groups * devices, 1);
-  for (OpIndex op = 0; op < sim.num_ops; ++op) {
-    const auto group = static_cast<size_t>(group_of_op[static_cast<size_t>(op)]);
-    for (DeviceIndex device = 0; device < sim.num_devices; ++device) {
-      if (std::isnan(sim.BusyUs(op, device))) level.allowed[group * devices + static_cast<size_t>(device)] = 0;
-    }
-  }
+  level.allowed = sim.AllowedOf(group_of_op, static_cast<int32_t>(groups));
   const std::vector<GroupLink> links = LinksBetween(sim, group_of_op);
   auto link = links.begin();
   for (size_t group = 0; group < groups; ++group) {

@@ -37,7 +37,7 @@ TEST(SimGraph, TensorsAreTheOutputsThatSomebodyReads) {
   EXPECT_EQ(sim.cost_us[1], 3);
 }
 
-TEST(SimGraph, MeanBusyTimeIsThatOfTheDevicesThatMayRunTheOp) {
+TEST(SimGraph, MeanBusyTimeAndGroupsLeaveOutDevicesThatMayNotRunTheOp) {
   std::vector<Op> ops(3);
   for (Op& op : ops) op.cost = OpCost::ByKind({{"x", 2}, {"y", 6}});
   ops[0].name = "both";
@@ -53,6 +53,7 @@ TEST(SimGraph, MeanBusyTimeIsThatOfTheDevicesThatMayRunTheOp) {
   EXPECT_EQ(sim.MeanBusyUs(0), 5);
   EXPECT_EQ(sim.MeanBusyUs(1), 7);
   EXPECT_EQ(sim.MeanBusyUs(2), 0);
+  EXPECT_EQ(sim.AllowedOf(std::vector<GroupIndex>{0, 1, 1}, 3), (std::vector<uint8_t>{1, 1, 0, 1, 1, 1}));
 }
 
 TEST(SimGraph, RefusesTimesThatNoClockCouldShow) {
