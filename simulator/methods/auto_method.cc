@@ -12,10 +12,10 @@ namespace {
 // two K80s with a slow link, 4%; 0.25 and 0.4 are level.
 constexpr double kFamily = 0.3;
 
-// On 26 pairs of a graph and a machine (1 s, two threads, two and three seeds) this takes 3.2% off the makespan, up to
-// 19% on networks of convolutions, whose searches from one device otherwise often leave half of the graph there, and
-// from 3 to 9% with slow links; unrolled LSTMs on four and eight devices are 3% better to 5% worse. 0.5 is 0.8% worse,
-// 1 and other falls with the level (linear, cubic) are level, as are 0.5 and 0.8 at 0.15 s.
+// On 26 pairs of a graph and a machine (1 s, two threads, two seeds) this takes 3.2% off the makespan: up to 23% on
+// networks of convolutions, whose searches from one device otherwise often leave half of the graph there; unrolled
+// LSTMs on four and eight devices are 6% better to 5% worse. 0.5 is 0.8% worse (five seeds), most with slow links, and
+// level at 0.15 s; 1 is level.
 constexpr double kColumn = 0.8;
 
 constexpr std::array<PassPlan, 1> kAutoPasses = {{
