@@ -23,6 +23,7 @@ MethodResult BudgetedSearch::BestResult() const {
   MethodResult result;
   if (runs() == 0) return result;  // It was told to stop before it began.
   result.evaluations = runs();
+  result.score = best_score_;
   result.placement = Placement(placement_.size());
   task_.Expand(best_groups_, *result.placement);
   return result;

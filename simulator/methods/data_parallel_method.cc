@@ -171,13 +171,10 @@ MethodResult DataParallelMethod::Place(const PlacementTask& task) {
   MoveToHeavyParameters(graph, of_unit, wanted);
   if (wanted == before) return result;
   MethodResult moved = place();
-  moved.evaluations += result.evaluations + 2;
-  const MethodScore score = Score(task, result);
-  const MethodScore moved_score = Score(task, moved);
-  if (std::pair(!moved_score.feasible, moved_score.makespan_us) < std::pair(!score.feasible, score.makespan_us))
-    return moved;
-  result.evaluations = moved.evaluations;
-  return result;
+  const int64_t evaluations = result.evaluations + moved.evaluations;
+  MethodResult& better = *moved.score < *result.score ? moved : result;
+  better.evaluations = evaluations;
+  return std::move(better);
 }
 
 }  // namespace emplace

@@ -153,12 +153,7 @@ void ListSchedule::Place(OpIndex op, DeviceIndex device, double start_us) {
     if (!local) arrival_us_[ArrivalIndex(tensor, device)] = ArrivalUs(tensor, device, link_free_us_);
   }
   const double end_us = start_us + graph_.CostUs(op, device);
-  const int32_t unit = graph_.UnitOf(op);
-  if (device_of_unit_[static_cast<size_t>(unit)] < 0) {
-    device_of_unit_[static_cast<size_t>(unit)] = device;
-    used_bytes_[static_cast<size_t>(device)] += static_cast<double>(graph_.UnitBytes(unit));
-  }
-  device_of_op_[static_cast<size_t>(op)] = device;
+  Assign(op, device);
   finish_us_[static_cast<size_t>(op)] = end_us;
   if (end_us <= start_us) return;
   std::vector<Busy>& busy = busy_[static_cast<size_t>(device)];
@@ -167,13 +162,21 @@ void ListSchedule::Place(OpIndex op, DeviceIndex device, double start_us) {
       {start_us, end_us});
 }
 
+void ListSchedule::Assign(OpIndex op, DeviceIndex device) {
+  const int32_t unit = graph_.UnitOf(op);
+  if (device_of_unit_[static_cast<size_t>(unit)] < 0) {
+    device_of_unit_[static_cast<size_t>(unit)] = device;
+    used_bytes_[static_cast<size_t>(device)] += static_cast<double>(graph_.UnitBytes(unit));
+  }
+  device_of_op_[static_cast<size_t>(op)] = device;
+}
+
 Placement ListSchedule::PlaceAsWanted(std::span<const DeviceIndex> wanted) {
   for (const OpIndex op : graph_.topological_order()) {
     const std::vector<DeviceIndex>& candidates = Candidates(op);
     const DeviceIndex here = wanted[static_cast<size_t>(graph_.UnitOf(op))];
     const bool possible = std::find(candidates.begin(), candidates.end(), here) != candidates.end();
-    const DeviceIndex device = possible ? here : candidates.front();
-    Place(op, device, AppendedStartUs(op, device));
+    Assign(op, possible ? here : candidates.front());
   }
   return placement();
 }
@@ -200,15 +203,14 @@ MethodResult ScheduleWithinMemory(const ScheduleGraph& graph, const std::functio
   MemoryLimits limits(graph.task().sim.memory_bytes);
   PlacementScorer scorer(graph.task());
   MethodResult best;
-  SearchScore best_score;
   std::vector<double> used(static_cast<size_t>(graph.num_devices()));
   do {
     ListSchedule list(graph, limits.room_bytes());
     Placement placement = schedule(list);
     const SearchScore score = scorer.Score(placement);
     ++best.evaluations;
-    if (!best.placement || score < best_score) {
-      best_score = score;
+    if (!best.placement || score < *best.score) {
+      best.score = score;
       best.placement = std::move(placement);
     }
     if (score.bytes_over == 0) break;

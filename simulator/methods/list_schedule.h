@@ -75,7 +75,7 @@ class ListSchedule {
   void Place(OpIndex op, DeviceIndex device, double start_us);
 
   // Places every op, in topological order, on the device wanted [U] for its unit, or, if that is no candidate, on the
-  // first candidate.
+  // first candidate. No op gets a time.
   Placement PlaceAsWanted(std::span<const DeviceIndex> wanted);
 
   // REQUIRES: all ops are placed.
@@ -89,6 +89,8 @@ class ListSchedule {
     double end_us;
   };
 
+  // Puts the op, and with it its unit, on the device.
+  void Assign(OpIndex op, DeviceIndex device);
   // The time in us at which `tensor` is on `device` if it is sent over links that are free at link_free_us [D]. Updates
   // link_free_us.
   double ArrivalUs(int32_t tensor, DeviceIndex device, std::vector<double>& link_free_us) const;

@@ -61,14 +61,13 @@ class BranchAndBound {
   void Place(size_t group) {
     // Sums in another order than the simulator's differ in the last bits: the margin keeps equals.
     constexpr double kMargin = 1 - 1e-9;
-    if (best_.placement && best_score_.bytes_over == 0 && LowerBound(group) * kMargin >= best_score_.makespan_us)
-      return;
+    if (best_.score && best_.score->bytes_over == 0 && LowerBound(group) * kMargin >= best_.score->makespan_us) return;
     if (group == groups_.size()) {
       task_.Expand(groups_, ops_);
       const SearchScore score = scorer_.Score(ops_);
       ++best_.evaluations;
-      if (best_.placement && !(score < best_score_)) return;
-      best_score_ = score;
+      if (best_.score && !(score < *best_.score)) return;
+      best_.score = score;
       best_.placement = ops_;
       return;
     }
@@ -91,7 +90,6 @@ class BranchAndBound {
   std::vector<double> group_us_;  // [n * D]
   std::vector<double> rest_us_;   // [n + 1] of the groups from there on, each where it is fastest
   MethodResult best_;
-  SearchScore best_score_;
 };
 
 }  // namespace

@@ -13,6 +13,7 @@
 
 #include "simulator/environment/placement_task.h"
 #include "simulator/graph/placement.h"
+#include "simulator/methods/placement_scorer.h"
 
 namespace emplace {
 
@@ -58,7 +59,9 @@ struct MethodOptions {
 struct MethodResult {
   // nullopt: the method found no legal placement, for example because no single device may run an op.
   std::optional<Placement> placement;
-  int64_t evaluations = 0;    // Number of simulator runs.
+  int64_t evaluations = 0;  // Number of simulator runs.
+  // The simulated score of the placement without orders, if the method knows it.
+  std::optional<SearchScore> score = std::nullopt;
   std::string found_by = {};  // The method of a portfolio that found the placement; empty: the method itself.
   // The order in which devices run their ops, and the discipline that made it (disciplines.h); empty: none.
   DeviceOrders orders = {};

@@ -77,7 +77,7 @@ TEST(EveryMethod, IsNeverBetterThanTheOptimum) {
   for (const auto& [name, sum] : log_ratio) RecordProperty(name, std::to_string(std::exp(sum / tasks)));
 }
 
-TEST(EveryMethod, IsLegalAndDeterministic) {
+TEST(EveryMethod, IsLegalAndDeterministicAndKnowsItsScore) {
   for (uint64_t seed = 0; seed < Trials(60); ++seed) {
     Rng rng(seed);
     const RandomTaskSource source =
@@ -89,6 +89,9 @@ TEST(EveryMethod, IsLegalAndDeterministic) {
       if (!result.placement) continue;
       EXPECT_NO_THROW(CheckPlacement(source.graph, source.cluster, *result.placement)) << name;
       EXPECT_EQ(MakeMethod(name, options)->Place(task).placement, result.placement) << name;
+      if (result.score) {
+        EXPECT_EQ(*result.score, SearchScoreOf(task, result)) << name;
+      }
     }
   }
 }
