@@ -9,23 +9,37 @@
 namespace emplace {
 namespace {
 
+// A method may take this share of the search's time, by the estimate below, and optimal also of its budget.
+constexpr double kMostTimeShare = 0.5;
+// What nothing that ends sooner comes near may take nearly all.
+constexpr double kMostTimeShareOfBest = 0.9;
+
 struct Member {
   const char* method;
-  // About the longest time by measurements on graphs of 1,000 to 50,000 ops: where one device has memory for
-  // everything, and where none has, so that the method may have to try several limits of the memory.
+  // About the time by measurements on graphs of 1,000 to 10,000 ops: where one device has memory for everything, and
+  // where none has, so that the method may have to try several limits of the memory.
   double us_per_op;
   double tight_us_per_op;
-  int64_t most_runs;          // Simulator runs, at most.
-  int32_t most_ops;           // In larger graphs the method takes too long.
+  int64_t most_runs;  // Simulator runs, at most.
+  int32_t most_ops;   // In larger graphs the method takes too long.
+  double most_time_share = kMostTimeShare;
   bool microbatches = false;  // Whether it is for graphs with micro-batches only.
 };
 
 constexpr int32_t kAnySize = 1 << 30;
-constexpr Member kMembers[] = {{"m-etf", 0.75, 4, 8, kAnySize}, {"data-parallel", 0.6, 0.6, 8, kAnySize, true},
-                               {"expert", 0.3, 2, 8, kAnySize}, {"heft", 1.05, 2, 8, kAnySize},
-                               {"scotch", 3, 8, 8, kAnySize},   {"m-sct", 20, 20, 8, 1000}};
-// A method may take this share of the search's time, by the estimate above; the one below also of its budget.
-constexpr double kMostTimeShare = 0.5;
+constexpr Member kMembers[] = {{"data-parallel", 0.25, 0.35, 16, kAnySize, kMostTimeShareOfBest, true},
+                               {"m-etf", 0.75, 2.4, 8, kAnySize},
+                               {"expert", 0.13, 0.7, 8, kAnySize},
+                               {"heft", 0.4, 1.2, 8, kAnySize},
+                               {"scotch", 3, 5, 8, kAnySize},
+                               {"m-sct", 20, 20, 8, 1000}};
+// In a graph of so many ops, which caches no longer hold, each op takes so many times as long.
+constexpr int32_t kLargeOps = 20000;
+constexpr double kLargeSlowdown = 1.7;
+// About the longest time to score the single device on the computer of these measurements. Other work may hold up so
+// short a one by more than how slow a computer is.
+constexpr double kSingleUsPerOp = 0.08;
+constexpr double kMostPace = 4;
 // Graphs with so few placements are searched through. A run takes about as long for each op, and for the run itself.
 constexpr double kMostSearchedThrough = 4096;
 constexpr double kRunUsPerOp = 0.1;
@@ -40,10 +54,20 @@ std::optional<Member> SearchedThrough(const PlacementTask& task, const MethodOpt
   return Member{"optimal", 0, 0, static_cast<int64_t>(placements), kAnySize};
 }
 
-std::optional<PortfolioEntry> Scored(const PlacementTask& task, std::string name, Placement placement) {
-  PlacementScorer scorer(task);
-  const SearchScore score = scorer.Score(placement);
-  return PortfolioEntry{std::move(name), std::move(placement), score};
+PortfolioEntry Scored(const PlacementTask& task, std::string name, Placement placement) {
+  const SearchScore score = PlacementScorer(task).Score(placement);
+  return {std::move(name), std::move(placement), score};
+}
+
+PortfolioEntry Scored(const PlacementTask& task, std::string name, MethodResult result) {
+  if (!result.score) return Scored(task, std::move(name), std::move(*result.placement));
+  return {std::move(name), std::move(*result.placement), *result.score};
+}
+
+// About the time that work takes which takes so many us for each op of a small graph.
+double Seconds(const PlacementTask& task, double us_per_op) {
+  const int32_t ops = task.sim.num_ops;
+  return 1e-6 * us_per_op * ops * (ops < kLargeOps ? 1 : kLargeSlowdown);
 }
 
 std::optional<PortfolioEntry> Propose(const PlacementTask& task, Proposer& proposer, Placement start) {
@@ -55,21 +79,24 @@ std::optional<PortfolioEntry> Propose(const PlacementTask& task, Proposer& propo
 
 }  // namespace
 
-std::vector<PortfolioEntry> MakePortfolio(const PlacementTask& task, const MethodOptions& options, SearchLimit& limit,
-                                          ThreadTeam& team) {
+Portfolio MakePortfolio(const PlacementTask& task, const MethodOptions& options, SearchLimit& limit, ThreadTeam& team) {
+  Portfolio portfolio;
   std::optional<PortfolioEntry> single;
-  if (task.single_device >= 0)
+  if (task.single_device >= 0) {
+    const double begin = limit.seconds();
     single = Scored(task, "single", Placement(static_cast<size_t>(task.sim.num_ops), task.single_device));
+    portfolio.pace = std::clamp((limit.seconds() - begin) / Seconds(task, kSingleUsPerOp), 1.0, kMostPace);
+  }
   const bool tight = !single || single->score.bytes_over > 0;
   std::vector<Member> members;
   int64_t runs = 1;
   for (const Member& member : kMembers) {
     if (member.microbatches && !task.HasMicrobatches()) continue;
-    const double seconds = (tight ? member.tight_us_per_op : member.us_per_op) * 1e-6 * task.sim.num_ops;
-    const bool too_long = options.seconds > 0 && seconds > kMostTimeShare * options.seconds;
+    const double seconds = portfolio.pace * Seconds(task, tight ? member.tight_us_per_op : member.us_per_op);
+    const bool too_long = options.seconds > 0 && seconds > member.most_time_share * options.seconds;
     const bool too_many = runs + member.most_runs > limit.evaluations_left();
-    // Where no device may run every op, a method is needed to have a placement at all.
-    const bool needed = task.single_device < 0 && members.empty();
+    // Where no single device will do, a method is needed to have a placement at all, or one that fits the memory.
+    const bool needed = members.empty() && (!single || (tight && !too_many));
     if (task.sim.num_ops > member.most_ops || ((too_long || too_many) && !needed)) continue;
     members.push_back(member);
     runs += member.most_runs;
@@ -83,23 +110,23 @@ std::vector<PortfolioEntry> MakePortfolio(const PlacementTask& task, const Metho
   evaluations[0] = single ? 1 : 0;
   found[0] = std::move(single);
   team.ForEach(members.size(), [&](size_t /*thread*/, size_t i) {
-    const bool needed = task.single_device < 0 && i == 0;
+    const bool needed = tight && i == 0;
     if (!needed && limit.Progress() >= 1) return;
     MethodResult result = MakeMethod(members[i].method, {.seed = options.seed})->Place(task);
     evaluations[i + 1] = result.evaluations;
-    if (result.placement) found[i + 1] = Scored(task, members[i].method, std::move(*result.placement));
+    if (result.placement) found[i + 1] = Scored(task, members[i].method, std::move(result));
   });
   if (options.make_proposer && limit.Progress(runs + 1) <= 1) {
     const auto any = std::find_if(found.begin(), found.end(), [](const auto& entry) { return entry.has_value(); });
     if (any != found.end()) found.back() = Propose(task, *options.make_proposer(options.seed), (*any)->placement);
     evaluations.back() = found.back() ? 1 : 0;
   }
-  std::vector<PortfolioEntry> portfolio;
+  std::vector<PortfolioEntry>& entries = portfolio.entries;
   for (size_t i = 0; i < found.size(); ++i) {
     limit.Count(evaluations[i]);
-    if (found[i]) portfolio.push_back(std::move(*found[i]));
+    if (found[i]) entries.push_back(std::move(*found[i]));
   }
-  std::stable_sort(portfolio.begin(), portfolio.end(),
+  std::stable_sort(entries.begin(), entries.end(),
                    [](const PortfolioEntry& a, const PortfolioEntry& b) { return a.score < b.score; });
   return portfolio;
 }

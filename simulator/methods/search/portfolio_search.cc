@@ -88,10 +88,11 @@ class PortfolioSearch {
         team_(options.threads) {}
 
   MethodResult Run() {
-    std::vector<PortfolioEntry> portfolio = MakePortfolio(task_, options_, limit_, team_);
-    if (!portfolio.empty()) {
-      Keep({portfolio.front(), {}, ""});
-      if (limit_.Progress() + Share(0, kSpaceUsPerOp) < 1) Search(portfolio);
+    Portfolio portfolio = MakePortfolio(task_, options_, limit_, team_);
+    pace_ = portfolio.pace;
+    if (!portfolio.entries.empty()) {
+      Keep({portfolio.entries.front(), {}, ""});
+      if (limit_.Progress() + Share(0, kSpaceUsPerOp) < 1) Search(portfolio.entries);
     }
     result_.evaluations = limit_.evaluations();
     return std::move(result_);
@@ -124,9 +125,8 @@ class PortfolioSearch {
     MethodResult result = MakeMethod("annealing", options)->Place(task_);
     limit_.Count(result.evaluations);
     if (!result.placement) return;
-    const SearchScore score = PlacementScorer(task_).Score(*result.placement);
-    if (!(score < portfolio.front().score)) return;
-    portfolio.insert(portfolio.begin(), PortfolioEntry{"annealing", std::move(*result.placement), score});
+    if (!(*result.score < portfolio.front().score)) return;
+    portfolio.insert(portfolio.begin(), PortfolioEntry{"annealing", std::move(*result.placement), *result.score});
     Keep({portfolio.front(), {}, ""});
   }
 
@@ -194,11 +194,11 @@ class PortfolioSearch {
   // The disciplines differ most in steps of several micro-batches.
   int64_t RunsToOrderResult() const { return 2 + (task_.HasMicrobatches() ? std::ssize(DisciplineNames()) : 1); }
 
-  // Of the search, for work that takes so many runs or so many us for each op.
+  // Of the search, for work that takes so many runs or, on a computer of pace 1, so many us for each op.
   double Share(int64_t runs, double us_per_op) const {
     double share = 0;
     if (options_.budget > 0) share = static_cast<double>(runs) / static_cast<double>(options_.budget);
-    if (options_.seconds > 0) share = std::max(share, us_per_op * 1e-6 * task_.sim.num_ops / options_.seconds);
+    if (options_.seconds > 0) share = std::max(share, pace_ * us_per_op * 1e-6 * task_.sim.num_ops / options_.seconds);
     return share;
   }
   double ShareToOrderResult() const {
@@ -218,7 +218,7 @@ class PortfolioSearch {
   // The number of moves that a walk over this share of the search makes for each unit.
   double MovesPerUnit(double share, double units) const {
     const double moves = options_.budget > 0 ? static_cast<double>(options_.budget)
-                                             : options_.seconds * 1e6 / (kMoveUsPerOp * task_.sim.num_ops);
+                                             : options_.seconds * 1e6 / (pace_ * kMoveUsPerOp * task_.sim.num_ops);
     return share * moves / units;
   }
 
@@ -326,6 +326,7 @@ class PortfolioSearch {
   const SearchPlan& plan_;
   SearchLimit limit_;
   ThreadTeam team_;
+  double pace_ = 1;      // As of Portfolio.
   MethodResult result_;  // The best so far,
   SearchScore score_;    // and its score.
 };

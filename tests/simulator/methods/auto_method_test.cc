@@ -111,6 +111,13 @@ TEST(AutoMethod, FitsTheMemoryOfTinyMachinesWhereThatIsPossible) {
   EXPECT_GT(tight, 0);
 }
 
+TEST(AutoMethod, FitsTheMemoryHoweverShortTheTime) {
+  const PlacementTask task = HandTask(Diamond(), HandCluster(2, 250));  // Two outputs of 100 bytes fit, three do not.
+  const MethodScore alone = Score(task, {.placement = Placement(4, 0)});
+  ASSERT_FALSE(alone.feasible);
+  EXPECT_TRUE(Score(task, AutoMethod({.budget = 0, .seconds = 1e-9}).Place(task)).feasible);
+}
+
 TEST(AutoMethod, HasAnOrderOnlyWhereThatIsBetter) {
   int ordered = 0;
   for (uint64_t seed = 0; seed < 40; ++seed) {  // All of them under a sanitizer, too: few have an order.
