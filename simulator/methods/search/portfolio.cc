@@ -45,12 +45,11 @@ constexpr double kMostSearchedThrough = 4096;
 constexpr double kRunUsPerOp = 0.1;
 constexpr double kRunUs = 1;
 
-std::optional<Member> SearchedThrough(const PlacementTask& task, const MethodOptions& options, int64_t evaluations) {
+std::optional<Member> SearchedThrough(const PlacementTask& task, const SearchLimit& limit, int64_t evaluations) {
   const double placements = CountGroupPlacements(task);
-  const double seconds = 1e-6 * placements * (kRunUs + kRunUsPerOp * task.sim.num_ops);
   if (placements > std::min(kMostSearchedThrough, kMostTimeShare * static_cast<double>(evaluations)))
     return std::nullopt;
-  if (options.seconds > 0 && seconds > kMostTimeShare * options.seconds) return std::nullopt;
+  if (limit.Share(0, placements * (kRunUs + kRunUsPerOp * task.sim.num_ops)) > kMostTimeShare) return std::nullopt;
   return Member{"optimal", 0, 0, static_cast<int64_t>(placements), kAnySize};
 }
 
@@ -65,9 +64,9 @@ PortfolioEntry Scored(const PlacementTask& task, std::string name, MethodResult 
 }
 
 // About the time that work takes which takes so many us for each op of a small graph.
-double Seconds(const PlacementTask& task, double us_per_op) {
+double Us(const PlacementTask& task, double us_per_op) {
   const int32_t ops = task.sim.num_ops;
-  return 1e-6 * us_per_op * ops * (ops < kLargeOps ? 1 : kLargeSlowdown);
+  return us_per_op * ops * (ops < kLargeOps ? 1 : kLargeSlowdown);
 }
 
 std::optional<PortfolioEntry> Propose(const PlacementTask& task, Proposer& proposer, Placement start) {
@@ -79,21 +78,21 @@ std::optional<PortfolioEntry> Propose(const PlacementTask& task, Proposer& propo
 
 }  // namespace
 
-Portfolio MakePortfolio(const PlacementTask& task, const MethodOptions& options, SearchLimit& limit, ThreadTeam& team) {
-  Portfolio portfolio;
+std::vector<PortfolioEntry> MakePortfolio(const PlacementTask& task, const MethodOptions& options, SearchLimit& limit,
+                                          ThreadTeam& team) {
   std::optional<PortfolioEntry> single;
   if (task.single_device >= 0) {
     const double begin = limit.seconds();
     single = Scored(task, "single", Placement(static_cast<size_t>(task.sim.num_ops), task.single_device));
-    portfolio.pace = std::clamp((limit.seconds() - begin) / Seconds(task, kSingleUsPerOp), 1.0, kMostPace);
+    limit.SetPace(std::clamp(1e6 * (limit.seconds() - begin) / Us(task, kSingleUsPerOp), 1.0, kMostPace));
   }
   const bool tight = !single || single->score.bytes_over > 0;
   std::vector<Member> members;
   int64_t runs = 1;
   for (const Member& member : kMembers) {
     if (member.microbatches && !task.HasMicrobatches()) continue;
-    const double seconds = portfolio.pace * Seconds(task, tight ? member.tight_us_per_op : member.us_per_op);
-    const bool too_long = options.seconds > 0 && seconds > member.most_time_share * options.seconds;
+    const double us = Us(task, tight ? member.tight_us_per_op : member.us_per_op);
+    const bool too_long = limit.Share(0, us) > member.most_time_share;
     const bool too_many = runs + member.most_runs > limit.evaluations_left();
     // Where no single device will do, a method is needed to have a placement at all, or one that fits the memory.
     const bool needed = members.empty() && (!single || (tight && !too_many));
@@ -101,7 +100,7 @@ Portfolio MakePortfolio(const PlacementTask& task, const MethodOptions& options,
     members.push_back(member);
     runs += member.most_runs;
   }
-  if (const std::optional<Member> optimal = SearchedThrough(task, options, limit.evaluations_left() - runs)) {
+  if (const std::optional<Member> optimal = SearchedThrough(task, limit, limit.evaluations_left() - runs)) {
     members.push_back(*optimal);
     runs += optimal->most_runs;
   }
@@ -121,12 +120,12 @@ Portfolio MakePortfolio(const PlacementTask& task, const MethodOptions& options,
     if (any != found.end()) found.back() = Propose(task, *options.make_proposer(options.seed), (*any)->placement);
     evaluations.back() = found.back() ? 1 : 0;
   }
-  std::vector<PortfolioEntry>& entries = portfolio.entries;
+  std::vector<PortfolioEntry> portfolio;
   for (size_t i = 0; i < found.size(); ++i) {
     limit.Count(evaluations[i]);
-    if (found[i]) entries.push_back(std::move(*found[i]));
+    if (found[i]) portfolio.push_back(std::move(*found[i]));
   }
-  std::stable_sort(entries.begin(), entries.end(),
+  std::stable_sort(portfolio.begin(), portfolio.end(),
                    [](const PortfolioEntry& a, const PortfolioEntry& b) { return a.score < b.score; });
   return portfolio;
 }

@@ -17,16 +17,11 @@ struct PortfolioEntry {
   SearchScore score;
 };
 
-struct Portfolio {
-  std::vector<PortfolioEntry> entries;  // Best first, of equal ones the simpler method first.
-  // How many times as long as on the computer on which estimates of times were measured this one takes; at least 1.
-  // Known where there is a single device that may run every op.
-  double pace = 1;
-};
-
-// The single device comes whatever the limit is, if one may run
+// Best first, of equal ones the simpler method first. The single device comes whatever the limit is, if one may run
 // every op, and else the first method does; another method comes only while the limit allows it as many evaluations and
-// as much time as it may need. Empty only where no method found a legal placement. REQUIRES: task has unit_of_op.
-Portfolio MakePortfolio(const PlacementTask& task, const MethodOptions& options, SearchLimit& limit, ThreadTeam& team);
+// as much time as it may need. Empty only where no method found a legal placement. Sets the limit's pace, by how long
+// the single device takes. REQUIRES: task has unit_of_op.
+std::vector<PortfolioEntry> MakePortfolio(const PlacementTask& task, const MethodOptions& options, SearchLimit& limit,
+                                          ThreadTeam& team);
 
 }  // namespace emplace

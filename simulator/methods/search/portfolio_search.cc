@@ -1,11 +1,8 @@
 #include "simulator/methods/search/portfolio_search.h"
 
 #include <algorithm>
-#include <atomic>
 #include <cmath>
 #include <cstdint>
-#include <functional>
-#include <limits>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -13,9 +10,8 @@
 #include "simulator/methods/disciplines.h"
 #include "simulator/methods/placement_scorer.h"
 #include "simulator/methods/priority.h"
-#include "simulator/methods/search/pass.h"
 #include "simulator/methods/search/portfolio.h"
-#include "simulator/methods/search/walk.h"
+#include "simulator/methods/search/walks.h"
 
 namespace emplace {
 namespace {
@@ -29,17 +25,6 @@ constexpr double kSpaceUsPerOp = 1.2;
 // About the time to make columns, and the share of a search that they may take.
 constexpr double kColumnsUsPerOp = 4;
 constexpr double kMostShareForColumns = 0.1;
-// About the time of a move.
-constexpr double kMoveUsPerOp = 0.02;
-// The number of moves for each movable unit and device that it could move to from which on more of them pay for a
-// hotter walk. On 18 pairs of a graph with 2 to 8 devices 1.5 and 2 are 0.7% better than 13 for each unit alone (1 s),
-// which had been measured with 4 devices.
-constexpr double kMovesToHeat = 1.5;
-// From the seed of one walk to that of the next: odd, so that all are different, and no seed that people choose is
-// near.
-constexpr uint64_t kSeedsApart = 0x9E3779B97F4A7C15;
-// To look at what all threads have found takes them time.
-constexpr int64_t kMovesToReport = 16;
 // Orders are searched for if ordering the portfolio and the result takes no more than this share of the search.
 constexpr double kMostShareToOrder = 0.25;
 // The walk without orders then has this share of what is left; with two devices it lasts at least until this progress.
@@ -68,12 +53,6 @@ struct OrderedEntry {
   std::string discipline;
 };
 
-// What a walk found.
-struct WalkResult {
-  PortfolioEntry entry;     // Its score is with the priority.
-  SharedPriority priority;  // null: none
-};
-
 OrderedEntry WithOrder(const PortfolioEntry& entry, ChosenOrder order) {
   return {{entry.found_by, entry.placement, order.score}, std::move(order.orders), std::move(order.discipline)};
 }
@@ -85,27 +64,23 @@ class PortfolioSearch {
         options_(options),
         plan_(plan),
         limit_(options.budget, options.seconds, options.stop),
-        team_(options.threads) {}
+        team_(options.threads),
+        walks_(options, plan, limit_, team_) {}
 
   MethodResult Run() {
-    Portfolio portfolio = MakePortfolio(task_, options_, limit_, team_);
-    pace_ = portfolio.pace;
-    if (!portfolio.entries.empty()) {
-      Keep({portfolio.entries.front(), {}, ""});
-      if (limit_.Progress() + Share(0, kSpaceUsPerOp) < 1) Search(portfolio.entries);
+    std::vector<PortfolioEntry> portfolio = MakePortfolio(task_, options_, limit_, team_);
+    if (!portfolio.empty()) {
+      Keep({portfolio.front(), {}, ""});
+      if (limit_.Progress() + Share(0, kSpaceUsPerOp) < 1) Search(portfolio);
     }
     result_.evaluations = limit_.evaluations();
     return std::move(result_);
   }
 
  private:
-  // The number of movable units.
-  static double Units(const SearchSpace& space) { return static_cast<double>(space.levels()[0].movable.size()); }
-  bool HasFewUnits(const SearchSpace& space) const { return Units(space) <= plan_.few_units.most_units; }
-
   void Search(std::vector<PortfolioEntry>& portfolio) {
     const SearchSpace space(task_, ColumnsPay());
-    if (HasFewUnits(space) && portfolio.front().score.bytes_over > 0) AddAnnealed(portfolio);
+    if (walks_.HasFewUnits(space) && portfolio.front().score.bytes_over > 0) AddAnnealed(portfolio);
     if (space.any() && limit_.Progress() < 1) Improve(space, portfolio);
   }
 
@@ -141,7 +116,7 @@ class PortfolioSearch {
 
   void Improve(const SearchSpace& space, const std::vector<PortfolioEntry>& portfolio) {
     if (plan_.ordered == nullptr || !options_.orders || !OrdersPay(portfolio.size())) {
-      Keep({WalkFrom(space, {{portfolio.front(), plan_.passes}}).entry, {}, ""});
+      Keep({RunWalks(space, {{portfolio.front(), plan_.passes}}).entry, {}, ""});
       return;
     }
     const ScheduleGraph graph(task_);
@@ -151,21 +126,21 @@ class PortfolioSearch {
     PortfolioEntry start = *std::ranges::min_element(ranked, {}, &PortfolioEntry::score);
     const double end = 1 - ShareToOrderResult();
     const bool ordered_only =
-        MovesPerUnit(end, Units(space)) < kFewMoves && Beats(start.score, portfolio.front().score, kLargeGain);
+        walks_.MovesPerUnit(space, end) < kFewMoves && Beats(start.score, portfolio.front().score, kLargeGain);
     std::vector<WalkPlan> plans = {{start, {plan_.ordered, 1}, end, &graph}};
     PortfolioEntry found;
     if (const double progress = limit_.Progress(); !ordered_only && progress < end) {
       const double first_end = std::max(progress + kFirstShare * (end - progress),
                                         task_.sim.num_devices == 2 ? std::min(end, kFirstEndOnTwo) : 0);
-      found = WalkFrom(space, {{portfolio.front(), plan_.passes, first_end}}).entry;
+      found = RunWalks(space, {{portfolio.front(), plan_.passes, first_end}}).entry;
       Keep({found, {}, ""});
       const PortfolioEntry found_ranked = Ranked(graph, found);
       limit_.Count(1);
       if (found_ranked.score < start.score) start = found_ranked;
-      if (HasFewUnits(space) && Beats(found.score, found_ranked.score, kLargeLoss))
+      if (walks_.HasFewUnits(space) && Beats(found.score, found_ranked.score, kLargeLoss))
         plans.push_back({found, plan_.passes, end});
     }
-    KeepOrdered(graph, WalkFrom(space, plans));
+    KeepOrdered(graph, RunWalks(space, plans));
   }
 
   // The entry with its ops by upward rank.
@@ -194,13 +169,7 @@ class PortfolioSearch {
   // The disciplines differ most in steps of several micro-batches.
   int64_t RunsToOrderResult() const { return 2 + (task_.HasMicrobatches() ? std::ssize(DisciplineNames()) : 1); }
 
-  // Of the search, for work that takes so many runs or, on a computer of pace 1, so many us for each op.
-  double Share(int64_t runs, double us_per_op) const {
-    double share = 0;
-    if (options_.budget > 0) share = static_cast<double>(runs) / static_cast<double>(options_.budget);
-    if (options_.seconds > 0) share = std::max(share, pace_ * us_per_op * 1e-6 * task_.sim.num_ops / options_.seconds);
-    return share;
-  }
+  double Share(int64_t runs, double us_per_op) const { return limit_.Share(runs, us_per_op * task_.sim.num_ops); }
   double ShareToOrderResult() const {
     return Share(RunsToOrderResult(), task_.HasMicrobatches() ? kBestUsPerOp : kRankUsPerOp);
   }
@@ -215,83 +184,10 @@ class PortfolioSearch {
     return plan_.passes.front().mix.column > 0 && Share(0, kColumnsUsPerOp) <= kMostShareForColumns;
   }
 
-  // The number of moves that a walk over this share of the search makes for each unit.
-  double MovesPerUnit(double share, double units) const {
-    const double moves = options_.budget > 0 ? static_cast<double>(options_.budget)
-                                             : options_.seconds * 1e6 / (pace_ * kMoveUsPerOp * task_.sim.num_ops);
-    return share * moves / units;
-  }
-
-  // What a walk begins with, and ends by.
-  struct WalkPlan {
-    const PortfolioEntry& start;
-    std::span<const PassPlan> passes;
-    double until = 1;                           // Progress.
-    const ScheduleGraph* priorities = nullptr;  // As of Walk.
-  };
-
-  // The best placement found. A search with a budget must not depend on the number of threads, so they share one walk,
-  // by the first plan. But moves are often taken, and those behind them are then evaluated in vain. In a given time
-  // walks of their own, of which the best one counts, come farther; they share out the plans. REQUIRES: there is a
-  // plan, and all end at the same progress.
-  WalkResult WalkFrom(const SearchSpace& space, const std::vector<WalkPlan>& plans) {
-    const WalkPlan& first = plans.front();
-    if (limit_.Progress() >= first.until) return {first.start, nullptr};
-    return options_.budget > 0 || team_.size() == 1 ? WalkTogether(space, first) : WalkApart(space, plans);
-  }
-
-  WalkResult WalkTogether(const SearchSpace& space, const WalkPlan& plan) {
-    Walk walk(space, limit_, team_, options_.seed, plan.priorities);
-    if (options_.progress) walk.ReportTo([&] { Report(limit_.evaluations(), walk.best_score()); });
-    walk.Start(plan.start.placement);
-    RunPasses(walk, space, limit_, plan);
-    return BestOf(walk, plan.start);
-  }
-
-  WalkResult WalkApart(const SearchSpace& space, const std::vector<WalkPlan>& plans) {
-    // What the others see of a walk; each on a cache line of its own.
-    struct alignas(64) Seen {
-      std::atomic<int64_t> evaluations = 0;
-      std::atomic<double> makespan_us = std::numeric_limits<double>::infinity();  // Of a placement that fits.
-    };
-    std::vector<WalkResult> found(static_cast<size_t>(team_.size()), {plans.front().start, nullptr});
-    std::vector<Seen> seen(found.size());
-    team_.ForEach(found.size(), [&](size_t thread, size_t i) {
-      const WalkPlan& plan = plans[i % plans.size()];
-      const bool leads = thread == 0;  // The thread of the caller, who is told of progress.
-      SearchLimit limit = limit_;
-      if (limit.Progress() >= plan.until) return;
-      const int64_t before = limit.evaluations();
-      ThreadTeam alone(1);
-      Walk walk(space, limit, alone, options_.seed + i * kSeedsApart, plan.priorities);
-      int64_t reports = 0;
-      walk.ReportTo([&] {
-        seen[i].evaluations.store(limit.evaluations() - before, std::memory_order_relaxed);
-        if (walk.best_score().bytes_over == 0)
-          seen[i].makespan_us.store(walk.best_score().makespan_us, std::memory_order_relaxed);
-        if (!leads || !options_.progress || ++reports % kMovesToReport != 0) return;
-        int64_t evaluations = before;
-        SearchScore best = walk.best_score();
-        for (const Seen& other : seen) {
-          evaluations += other.evaluations.load(std::memory_order_relaxed);
-          const double makespan_us = other.makespan_us.load(std::memory_order_relaxed);
-          if (std::isfinite(makespan_us)) best = std::min(best, SearchScore{.makespan_us = makespan_us});
-        }
-        Report(evaluations, best);
-      });
-      walk.Start(plan.start.placement);
-      RunPasses(walk, space, limit, plan);
-      found[i] = BestOf(walk, plan.start);
-      seen[i].evaluations = limit.evaluations() - before;
-    });
-    for (const Seen& walk : seen) limit_.Count(walk.evaluations);
-    return std::move(*std::ranges::min_element(found, {}, [](const WalkResult& walk) { return walk.entry.score; }));
-  }
-
-  // The start itself has its name, though the walk may have a priority for it.
-  WalkResult BestOf(const Walk& walk, const PortfolioEntry& start) const {
-    const bool better = walk.best_score() < start.score;
-    return {{better ? plan_.found_by : start.found_by, walk.best(), walk.best_score()}, walk.best_priority()};
+  WalkResult RunWalks(const SearchSpace& space, const std::vector<WalkPlan>& plans) {
+    Walks::Report report;
+    if (options_.progress) report = [this](int64_t evaluations, const SearchScore& best) { Report(evaluations, best); };
+    return walks_.From(space, plans, report);
   }
 
   void Report(int64_t evaluations, const SearchScore& best) const {
@@ -299,34 +195,12 @@ class PortfolioSearch {
                        best < score_ ? plan_.found_by : result_.found_by});
   }
 
-  void RunPasses(Walk& walk, const SearchSpace& space, const SearchLimit& limit, const WalkPlan& plan) const {
-    const double begin = limit.Progress();
-    const double units = Units(space);
-    const double others = task_.sim.num_devices - 1;
-    const bool few = HasFewUnits(space);
-    const double moves = MovesPerUnit(plan.until - begin, units);
-    for (size_t i = 0; i < plan.passes.size(); ++i) {
-      const PassPlan& pass = plan.passes[i];
-      const double hotter = few ? std::max(1.0, plan_.few_units.hot_by_units / units / pass.hot) : 1;
-      const double heat = std::clamp(moves / (kMovesToHeat * others), 1.0, pass.most_heat);
-      const double warmer_end = (plan.priorities == nullptr ? hotter : 1) * (others > 1 ? 1 : pass.warmer_end_on_two);
-      const double done = static_cast<double>(i + 1) / static_cast<double>(plan.passes.size());
-      RunPass(walk, space, limit,
-              {.finest = space.LevelWith(pass.most_groups),
-               .mix = few ? plan_.few_units.mix : pass.mix,
-               .hot = pass.hot * std::max(heat, hotter),
-               .cold = pass.cold * warmer_end,
-               .until = begin + (plan.until - begin) * done,
-               .only_levels_that_pay = pass.only_levels_that_pay});
-    }
-  }
-
   const PlacementTask& task_;
   const MethodOptions& options_;
   const SearchPlan& plan_;
   SearchLimit limit_;
   ThreadTeam team_;
-  double pace_ = 1;      // As of Portfolio.
+  Walks walks_;
   MethodResult result_;  // The best so far,
   SearchScore score_;    // and its score.
 };

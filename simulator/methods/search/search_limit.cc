@@ -15,6 +15,17 @@ double SearchLimit::seconds() const {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count();
 }
 
+double SearchLimit::Share(int64_t evaluations, double us) const {
+  double share = 0;
+  if (budget_ > 0) share = static_cast<double>(evaluations) / static_cast<double>(budget_);
+  if (seconds_ > 0) share = std::max(share, 1e-6 * pace_ * us / seconds_);
+  return share;
+}
+
+double SearchLimit::Evaluations(double share, double us) const {
+  return share * (budget_ > 0 ? static_cast<double>(budget_) : 1e6 * seconds_ / (pace_ * us));
+}
+
 double SearchLimit::Progress(int64_t more) const {
   if (stop_ != nullptr && *stop_) return 1;
   double progress = 0;

@@ -21,6 +21,12 @@ class SearchLimit {
     return budget_ > 0 ? budget_ - evaluations_ : std::numeric_limits<int64_t>::max();
   }
   double seconds() const;  // Since the start.
+  // Tells how many times as long as on the computer of the estimates in this folder work takes on this one.
+  void SetPace(double pace) { pace_ = pace; }
+  // The share of the search that work takes which simulates so many placements, or, by estimate, lasts so many us.
+  double Share(int64_t evaluations, double us) const;
+  // The number of evaluations that so large a share of the search allows, each of about so many us.
+  double Evaluations(double share, double us) const;
   // The share of the search that is over when `more` further evaluations are made, from 0 on; 1 or more: it has ended.
   double Progress(int64_t more = 0) const;
 
@@ -30,6 +36,7 @@ class SearchLimit {
   const std::atomic<bool>* stop_;
   std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
   int64_t evaluations_ = 0;
+  double pace_ = 1;
 };
 
 }  // namespace emplace

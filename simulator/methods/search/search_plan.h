@@ -1,0 +1,45 @@
+// How `auto` and `multilevel` search: what the methods fix, beside what their user asks for.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "simulator/methods/search/move_generator.h"
+
+namespace emplace {
+
+// A pass as the methods fix it (search/pass.h).
+struct PassPlan {
+  int32_t most_groups;  // The pass ends at the finest level with as many groups at most.
+  MoveMix mix;
+  double hot;
+  double cold;
+  bool only_levels_that_pay = false;
+  double most_heat = 1;          // A search with time for many moves of each unit begins so many times as hot, at most.
+  double warmer_end_on_two = 1;  // On two devices the pass ends at so many times the temperature `cold`.
+};
+
+// A pass for graphs with few movable units: there a single move changes the makespan by a large share, so that a walk
+// has to be hotter to leave a placement that no single move improves, and needs moves of several groups. If nothing in
+// the portfolio fits the memory there, annealing is tried, too. Where the first result gets worse by rank, a search in
+// a given time lets every second thread go on without orders.
+struct FewUnits {
+  int32_t most_units = 0;  // The graphs that these rules are for; 0: none.
+  MoveMix mix;
+  // The pass begins no colder than this over the number of units. It cools down as far, but for one with orders, which
+  // ends as cold as without this.
+  double hot_by_units = 0;
+};
+
+struct SearchPlan {
+  std::span<const PassPlan> passes;  // They have equal parts of what the portfolio leaves of the time or budget.
+  FewUnits few_units = {};
+  std::string found_by;  // The name under which a result of the walk is reported.
+  // A pass of a walk that also chooses in which order each device runs its ops (walk.h), where the time or budget
+  // allows it. The passes above then end early. The result has an order where that is better than running ops as they
+  // get ready. nullptr: no such pass.
+  const PassPlan* ordered = nullptr;
+};
+
+}  // namespace emplace
