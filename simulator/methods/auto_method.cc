@@ -41,6 +41,13 @@ constexpr PassPlan kOrderedPass = {.most_groups = std::numeric_limits<int32_t>::
                                    .only_levels_that_pay = true,
                                    .most_heat = 10};
 
+constexpr PassPlan kCoarsePass = {.most_groups = std::numeric_limits<int32_t>::max(),
+                                  .mix = {.family = kFamily, .neighbours = 0.15, .swap = 0.15, .column = kColumn},
+                                  .hot = 0.002,
+                                  .cold = 0.00008,
+                                  .only_levels_that_pay = true,
+                                  .most_heat = 10};
+
 constexpr FewUnits kFewUnits = {.most_units = 500,
                                 .mix = {.family = kFamily, .neighbours = 0.15, .swap = 0.15, .column = kColumn},
                                 .hot_by_units = 1.5};
@@ -50,8 +57,12 @@ constexpr FewUnits kFewUnits = {.most_units = 500,
 AutoMethod::AutoMethod(const MethodOptions& options) : options_(options) { CheckSearchLimits(options); }
 
 MethodResult AutoMethod::Place(const PlacementTask& task) {
-  return SearchFromPortfolio(
-      task, options_, {.passes = kAutoPasses, .few_units = kFewUnits, .found_by = "search", .ordered = &kOrderedPass});
+  return SearchFromPortfolio(task, options_,
+                             {.passes = kAutoPasses,
+                              .few_units = kFewUnits,
+                              .found_by = "search",
+                              .ordered = &kOrderedPass,
+                              .coarse = &kCoarsePass});
 }
 
 }  // namespace emplace

@@ -10,6 +10,7 @@
 #include "simulator/methods/disciplines.h"
 #include "simulator/methods/placement_scorer.h"
 #include "simulator/methods/priority.h"
+#include "simulator/methods/search/coarse_task.h"
 #include "simulator/methods/search/portfolio.h"
 #include "simulator/methods/search/walks.h"
 
@@ -25,6 +26,17 @@ constexpr double kSpaceUsPerOp = 1.2;
 // About the time to make columns, and the share of a search that they may take.
 constexpr double kColumnsUsPerOp = 4;
 constexpr double kMostShareForColumns = 0.1;
+// A search that has orders begins on the contracted graph (coarse_task.h): of the finest level with so many groups at
+// most, if that leaves at most this share of the ops. It has this share of what is left of the search. With one thread,
+// over 30 pairs of a graph and a machine (two or three seeds), this takes 2% off the makespan at 0.1 and 1 s and 1% at
+// 5 s: 7 to 15% off that of networks of LSTMs, and -3 to 4% of convolutional ones. 600 groups, a share of 0.25, or two
+// contracted graphs, of 300 and 1,500 groups, are 0 to 0.7% worse; to go on with fine groups alone is 1 to 4% worse.
+constexpr int32_t kMostCoarseGroups = 1500;
+constexpr double kMostOpsLeft = 0.5;
+constexpr double kCoarseShare = 0.15;
+// About the time to make it with its search space, and the share of a search that that may take.
+constexpr double kCoarseUsPerOp = 1.2;
+constexpr double kMostShareForCoarse = 0.1;
 // Orders are searched for if ordering the portfolio and the result takes no more than this share of the search.
 constexpr double kMostShareToOrder = 0.25;
 // The walk without orders then has this share of what is left; with two devices it lasts at least until this progress.
@@ -114,11 +126,13 @@ class PortfolioSearch {
     result_.discipline = found.discipline;
   }
 
-  void Improve(const SearchSpace& space, const std::vector<PortfolioEntry>& portfolio) {
+  void Improve(const SearchSpace& space, std::vector<PortfolioEntry>& portfolio) {
     if (plan_.ordered == nullptr || !options_.orders || !OrdersPay(portfolio.size())) {
       Keep({RunWalks(space, {{portfolio.front(), plan_.passes}}).entry, {}, ""});
       return;
     }
+    if (plan_.coarse != nullptr && !task_.HasMicrobatches() && Share(0, kCoarseUsPerOp) <= kMostShareForCoarse)
+      AddCoarse(space.LevelWith(kMostCoarseGroups), portfolio);
     const ScheduleGraph graph(task_);
     std::vector<PortfolioEntry> ranked(portfolio.size());
     team_.ForEach(ranked.size(), [&](size_t /*thread*/, size_t i) { ranked[i] = Ranked(graph, portfolio[i]); });
@@ -143,11 +157,35 @@ class PortfolioSearch {
     KeepOrdered(graph, RunWalks(space, plans));
   }
 
+  // Adds what a walk finds on the graph contracted by this level, if that is much smaller than the whole.
+  void AddCoarse(size_t level, std::vector<PortfolioEntry>& portfolio) {
+    const CoarseTask coarse(task_, level);
+    if (coarse.task().sim.num_ops > kMostOpsLeft * task_.sim.num_ops) return;
+    const SearchSpace space(coarse.task(), plan_.coarse->mix.column > 0);
+    if (!space.any()) return;
+    const ScheduleGraph graph(coarse.task());
+    std::vector<PortfolioEntry> starts;
+    for (const PortfolioEntry& entry : portfolio)
+      starts.push_back(Ranked(graph, {entry.found_by, coarse.Coarsened(entry.placement), {}}));
+    limit_.Count(std::ssize(starts));
+    const PortfolioEntry& start = *std::ranges::min_element(starts, {}, &PortfolioEntry::score);
+    const double progress = limit_.Progress();
+    Walks::Report report;  // Scores on the contracted graph are not those of the placement.
+    if (options_.progress) report = [this](int64_t evaluations, const SearchScore&) { Report(evaluations, score_); };
+    const WalkResult found =
+        walks_.From(space, {{start, {plan_.coarse, 1}, progress + kCoarseShare * (1 - progress), &graph}}, report);
+    Placement placement = coarse.Expanded(found.entry.placement);
+    const SearchScore score = PlacementScorer(task_).Score(placement);
+    limit_.Count(1);
+    portfolio.push_back({plan_.found_by, std::move(placement), score});
+    std::ranges::stable_sort(portfolio, {}, &PortfolioEntry::score);
+    Keep({portfolio.front(), {}, ""});
+  }
+
   // The entry with its ops by upward rank.
-  PortfolioEntry Ranked(const ScheduleGraph& graph, const PortfolioEntry& entry) const {
-    return {entry.found_by, entry.placement,
-            TrialEvaluator(task_).SetBase(entry.placement,
-                                          std::make_shared<const Priority>(ByUpwardRank(graph, entry.placement)))};
+  static PortfolioEntry Ranked(const ScheduleGraph& graph, const PortfolioEntry& entry) {
+    auto priority = std::make_shared<const Priority>(ByUpwardRank(graph, entry.placement));
+    return {entry.found_by, entry.placement, TrialEvaluator(graph.task()).SetBase(entry.placement, priority)};
   }
 
   // Keeps the placement of a walk with orders: without an order if it is as good, else in the order that comes of its

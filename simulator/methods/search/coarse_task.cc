@@ -1,0 +1,52 @@
+#include "simulator/methods/search/coarse_task.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "simulator/engine/contraction.h"
+
+namespace emplace {
+
+CoarseTask::CoarseTask(const PlacementTask& whole, size_t level)
+    : whole_(whole), group_of_op_(whole.search_levels[level]) {
+  Contraction contraction = Contract(whole.sim, group_of_op_);
+  op_of_ = std::move(contraction.op_of);
+  task_.name = whole.name;
+  task_.sim = std::move(contraction.graph);
+  const auto ops = static_cast<size_t>(task_.sim.num_ops);
+  for (; level < whole.search_levels.size(); ++level) {
+    std::vector<GroupIndex>& groups = task_.search_levels.emplace_back(ops);
+    for (size_t op = 0; op < op_of_.size(); ++op)
+      groups[static_cast<size_t>(op_of_[op])] = whole.search_levels[level][op];
+  }
+  task_.unit_of_op = task_.search_levels.front();
+  task_.microbatch_of_op.assign(ops, -1);
+  task_.stage_of_op.assign(ops, -1);
+  task_.device_kinds = whole.device_kinds;
+}
+
+Placement CoarseTask::Coarsened(std::span<const DeviceIndex> whole_placement) const {
+  constexpr double kLeastUs = 1e-3;  // So that groups that cost nothing count, too.
+  const auto devices = static_cast<size_t>(whole_.sim.num_devices);
+  const auto groups = static_cast<size_t>(1 + *std::ranges::max_element(group_of_op_));
+  std::vector<double> work_us(groups * devices);
+  for (size_t op = 0; op < group_of_op_.size(); ++op) {
+    const size_t row = static_cast<size_t>(group_of_op_[op]) * devices;
+    work_us[row + static_cast<size_t>(whole_placement[op])] +=
+        kLeastUs + whole_.sim.MeanBusyUs(static_cast<OpIndex>(op));
+  }
+  Placement placement;
+  for (const GroupIndex group : task_.unit_of_op) {
+    const auto row = std::span(work_us).subspan(static_cast<size_t>(group) * devices, devices);
+    placement.push_back(static_cast<DeviceIndex>(std::ranges::max_element(row) - row.begin()));
+  }
+  return placement;
+}
+
+Placement CoarseTask::Expanded(std::span<const DeviceIndex> placement) const {
+  Placement whole(op_of_.size());
+  for (size_t op = 0; op < whole.size(); ++op) whole[op] = placement[static_cast<size_t>(op_of_[op])];
+  return whole;
+}
+
+}  // namespace emplace
