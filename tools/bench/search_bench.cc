@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -9,6 +10,7 @@
 #include "common/strings.h"
 #include "simulator/engine/simulator.h"
 #include "simulator/methods/expert_method.h"
+#include "simulator/methods/search/coarse_task.h"
 #include "simulator/methods/search/pass.h"
 #include "simulator/methods/search/trial_evaluator.h"
 #include "simulator/methods/search/walk.h"
@@ -45,6 +47,23 @@ void SimulateInTurns(const PlacementTask& task, const std::array<const Placement
   EMPLACE_CHECK(sum > 0);
 }
 
+// Candidates a second of a walk, which returns what it found, and the same over whole simulations a second of that.
+void AddFigures(const Effort& effort, const std::string& key, const PlacementTask& task,
+                const std::function<Placement()>& walk, std::vector<Figure>& figures) {
+  const Placement found = walk();
+  const Placement rotated = Rotated(task, found);
+  std::vector<double> rates;
+  std::vector<double> speedups;
+  for (int i = 0; i < effort.Repetitions(3); ++i) {
+    const double walk_s = Seconds([&] { walk(); });
+    const double simulations_s = Seconds([&] { SimulateInTurns(task, {&found, &rotated}); });
+    rates.push_back(static_cast<double>(kCandidates) / walk_s);
+    speedups.push_back(rates.back() * simulations_s / kSimulations);
+  }
+  figures.push_back(Summarize(StrCat("search_candidates_per_s_", key), "1/s", rates));
+  figures.push_back(Summarize(StrCat("search_candidate_speedup_", key), "x", speedups));
+}
+
 }  // namespace
 
 std::vector<Figure> SearchFigures(const Effort& effort) {
@@ -56,20 +75,17 @@ std::vector<Figure> SearchFigures(const Effort& effort) {
       const Placement start = *ExpertMethod({}).Place(task).placement;
       const ScheduleGraph graph(task);
       for (const ScheduleGraph* const priorities : {static_cast<const ScheduleGraph*>(nullptr), &graph}) {
-        const Placement found = WalkOnOneCore(space, start, priorities);
-        const Placement rotated = Rotated(task, found);
-        std::vector<double> rates;
-        std::vector<double> speedups;
-        for (int i = 0; i < effort.Repetitions(3); ++i) {
-          const double walk_s = Seconds([&] { WalkOnOneCore(space, start, priorities); });
-          const double simulations_s = Seconds([&] { SimulateInTurns(task, {&found, &rotated}); });
-          rates.push_back(static_cast<double>(kCandidates) / walk_s);
-          speedups.push_back(rates.back() * simulations_s / kSimulations);
-        }
-        const std::string key = StrCat(priorities == nullptr ? "" : "ordered_", family, "_", cluster);
-        figures.push_back(Summarize(StrCat("search_candidates_per_s_", key), "1/s", rates));
-        figures.push_back(Summarize(StrCat("search_candidate_speedup_", key), "x", speedups));
+        AddFigures(
+            effort, StrCat(priorities == nullptr ? "" : "ordered_", family, "_", cluster), task,
+            [&] { return WalkOnOneCore(space, start, priorities); }, figures);
       }
+      const CoarseTask coarse(task, space.LevelWith(kMostCoarseGroups));
+      const SearchSpace coarse_space(coarse.task());
+      const ScheduleGraph coarse_graph(coarse.task());
+      const Placement coarse_start = coarse.Coarsened(start);
+      AddFigures(
+          effort, StrCat("contracted_", family, "_", cluster), task,
+          [&] { return coarse.Expanded(WalkOnOneCore(coarse_space, coarse_start, &coarse_graph)); }, figures);
     }
   }
   return figures;

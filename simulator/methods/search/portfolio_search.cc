@@ -26,12 +26,10 @@ constexpr double kSpaceUsPerOp = 1.2;
 // About the time to make columns, and the share of a search that they may take.
 constexpr double kColumnsUsPerOp = 4;
 constexpr double kMostShareForColumns = 0.1;
-// A search that has orders begins on the contracted graph (coarse_task.h): of the finest level with so many groups at
-// most, if that leaves at most this share of the ops. It has this share of what is left of the search. With one thread,
-// over 30 pairs of a graph and a machine (two or three seeds), this takes 2% off the makespan at 0.1 and 1 s and 1% at
-// 5 s: 7 to 15% off that of networks of LSTMs, and -3 to 4% of convolutional ones. 600 groups, a share of 0.25, or two
-// contracted graphs, of 300 and 1,500 groups, are 0 to 0.7% worse; to go on with fine groups alone is 1 to 4% worse.
-constexpr int32_t kMostCoarseGroups = 1500;
+// A search that has orders begins on the contracted graph (coarse_task.h), if that has at most this share of the ops.
+// It has this share of what is left of the search. With one thread, over 30 pairs of a graph and a machine (two or
+// three seeds), this takes 2% off the makespan at 0.1 and 1 s and 1% at 5 s: 7 to 15% off that of networks of LSTMs,
+// and -3 to 4% of convolutional ones. A share of 0.25, or two contracted graphs, of 300 and 1,500 groups, are level.
 constexpr double kMostOpsLeft = 0.5;
 constexpr double kCoarseShare = 0.15;
 // About the time to make it with its search space, and the share of a search that that may take.

@@ -48,7 +48,7 @@ TEST(CoarseTask, GivesTheSameWithAnyNumberOfThreads) {
   const RandomTaskSource source =
       RandomSource(rng, {.max_ops = 9000, .max_devices = 3, .memory_bytes = int64_t{1} << 50});
   const PlacementTask task = PlacementTask::Make(source.graph, source.cluster, 20);
-  const CoarseTask coarse(task, SearchSpace(task).LevelWith(1500));
+  const CoarseTask coarse(task, SearchSpace(task).LevelWith(kMostCoarseGroups));
   ASSERT_LT(2 * coarse.task().sim.num_ops, task.sim.num_ops);
   const MethodResult alone = AutoMethod({.budget = 300, .seed = 1}).Place(task);
   const MethodResult together = AutoMethod({.budget = 300, .seed = 1, .threads = 3}).Place(task);
