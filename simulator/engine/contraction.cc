@@ -16,7 +16,7 @@ namespace {
 // Keeps the cost of what has ops that cost something above 0, so that the overhead comes on top.
 constexpr double kLeastCostUs = 1e-3;
 
-// [n] how often the op's group has to wait: along any path that number grows wherever the group's does not, so that by
+// [n] how often the op's group has to wait: along any path it grows wherever the group's number falls, so that by
 // (waits, group) no edge points back.
 std::vector<int32_t> WaitsOf(const SimGraph& whole, std::span<const GroupIndex> group_of_op,
                              const std::vector<uint8_t>& is_free) {
@@ -54,15 +54,21 @@ std::vector<OpIndex> OpsOfContraction(const SimGraph& whole, std::span<const Gro
   return op_of;
 }
 
+// As many bytes take as long to send as the pause between two transfers. With a topology that differs by route, and
+// transfers over other links do not wait: there pauses do not count.
+int64_t OverheadBytes(const SimGraph& whole) {
+  constexpr double kMostBytes = 1e12;  // So that sums stay far from overflow.
+  if (whole.link_model == LinkModel::kTopology) return 0;
+  return std::llround(std::min(kMostBytes, whole.transfer_overhead_us * whole.bandwidth_bytes_per_us));
+}
+
 class Contractor {
  public:
   Contractor(const SimGraph& whole, const std::vector<OpIndex>& op_of)
       : whole_(whole),
         op_of_(op_of),
         devices_(static_cast<size_t>(whole.num_devices)),
-        overhead_bytes_(whole.link_model == LinkModel::kTopology
-                            ? 0
-                            : std::llround(whole.transfer_overhead_us * whole.bandwidth_bytes_per_us)) {}
+        overhead_bytes_(OverheadBytes(whole)) {}
 
   SimGraph Make() {
     const auto ops = static_cast<size_t>(1 + *std::ranges::max_element(op_of_));
@@ -137,7 +143,7 @@ class Contractor {
   const SimGraph& whole_;
   const std::vector<OpIndex>& op_of_;
   const size_t devices_;
-  const int64_t overhead_bytes_;  // As many take as long to send as the pause between two transfers.
+  const int64_t overhead_bytes_;
   SimGraph graph_;
   std::map<std::vector<OpIndex>, int64_t> sent_;  // Bytes by who reads them, of the op being made.
 };

@@ -1,6 +1,7 @@
 #include "simulator/methods/search/coarse_task.h"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "simulator/engine/contraction.h"
@@ -26,10 +27,15 @@ CoarseTask::CoarseTask(const PlacementTask& whole, size_t level)
 }
 
 Placement CoarseTask::Coarsened(std::span<const DeviceIndex> whole_placement) const {
-  constexpr double kLeastUs = 1e-3;  // So that groups that cost nothing count, too.
+  constexpr double kLeastUs = 1e-3;  // So that ops that cost nothing count, too.
   const auto devices = static_cast<size_t>(whole_.sim.num_devices);
   const auto groups = static_cast<size_t>(1 + *std::ranges::max_element(group_of_op_));
-  std::vector<double> work_us(groups * devices);
+  // A group may run on fewer devices than its ops do: any of these comes before all others.
+  std::vector<double> work_us(groups * devices, -std::numeric_limits<double>::infinity());
+  const std::vector<uint8_t> allowed = whole_.sim.AllowedOf(group_of_op_, static_cast<int32_t>(groups));
+  for (size_t i = 0; i < work_us.size(); ++i) {
+    if (allowed[i] == 1) work_us[i] = 0;
+  }
   for (size_t op = 0; op < group_of_op_.size(); ++op) {
     const size_t row = static_cast<size_t>(group_of_op_[op]) * devices;
     work_us[row + static_cast<size_t>(whole_placement[op])] +=

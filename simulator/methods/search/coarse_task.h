@@ -24,7 +24,7 @@ class CoarseTask {
   // The contracted graph (simulator/engine/contraction.h), with the levels from `level` on. It has what a search space
   // and list schedules need, and no groups for a policy.
   const PlacementTask& task() const { return task_; }
-  // [ops of task()] each group of the level on the device that has most of its work.
+  // [ops of task()] each group of the level on the device that has most of its work, of those that may run the group.
   Placement Coarsened(std::span<const DeviceIndex> whole_placement) const;
   // [ops of the whole]
   Placement Expanded(std::span<const DeviceIndex> placement) const;

@@ -11,8 +11,8 @@ namespace {
 
 // A method may take this share of the search's time, by the estimate below, and optimal also of its budget.
 constexpr double kMostTimeShare = 0.5;
-// What nothing that ends sooner comes near may take nearly all.
-constexpr double kMostTimeShareOfBest = 0.9;
+// Data-parallel may take this share: with micro-batches nothing that ends sooner comes near its result.
+constexpr double kMostTimeShareOfDataParallel = 0.9;
 
 struct Member {
   const char* method;
@@ -27,7 +27,7 @@ struct Member {
 };
 
 constexpr int32_t kAnySize = 1 << 30;
-constexpr Member kMembers[] = {{"data-parallel", 0.25, 0.35, 16, kAnySize, kMostTimeShareOfBest, true},
+constexpr Member kMembers[] = {{"data-parallel", 0.25, 0.35, 16, kAnySize, kMostTimeShareOfDataParallel, true},
                                {"m-etf", 0.75, 2.4, 8, kAnySize},
                                {"expert", 0.13, 0.7, 8, kAnySize},
                                {"heft", 0.4, 1.2, 8, kAnySize},
@@ -40,6 +40,8 @@ constexpr double kLargeSlowdown = 1.7;
 // short a one by more than how slow a computer is.
 constexpr double kSingleUsPerOp = 0.08;
 constexpr double kMostPace = 4;
+// In smaller graphs what is fixed of that time hides how fast the computer is.
+constexpr int32_t kFewestOpsToPace = 10000;
 // Graphs with so few placements are searched through. A run takes about as long for each op, and for the run itself.
 constexpr double kMostSearchedThrough = 4096;
 constexpr double kRunUsPerOp = 0.1;
@@ -84,10 +86,12 @@ std::vector<PortfolioEntry> MakePortfolio(const PlacementTask& task, const Metho
   if (task.single_device >= 0) {
     const double begin = limit.seconds();
     single = Scored(task, "single", Placement(static_cast<size_t>(task.sim.num_ops), task.single_device));
-    limit.SetPace(std::clamp(1e6 * (limit.seconds() - begin) / Us(task, kSingleUsPerOp), 1.0, kMostPace));
+    const double pace = 1e6 * (limit.seconds() - begin) / Us(task, kSingleUsPerOp);
+    if (task.sim.num_ops >= kFewestOpsToPace) limit.SetPace(std::clamp(pace, 1.0, kMostPace));
   }
   const bool tight = !single || single->score.bytes_over > 0;
   std::vector<Member> members;
+  bool first_is_needed = false;
   int64_t runs = 1;
   for (const Member& member : kMembers) {
     if (member.microbatches && !task.HasMicrobatches()) continue;
@@ -97,6 +101,7 @@ std::vector<PortfolioEntry> MakePortfolio(const PlacementTask& task, const Metho
     // Where no single device will do, a method is needed to have a placement at all, or one that fits the memory.
     const bool needed = members.empty() && (!single || (tight && !too_many));
     if (task.sim.num_ops > member.most_ops || ((too_long || too_many) && !needed)) continue;
+    first_is_needed = first_is_needed || needed;
     members.push_back(member);
     runs += member.most_runs;
   }
@@ -109,7 +114,8 @@ std::vector<PortfolioEntry> MakePortfolio(const PlacementTask& task, const Metho
   evaluations[0] = single ? 1 : 0;
   found[0] = std::move(single);
   team.ForEach(members.size(), [&](size_t /*thread*/, size_t i) {
-    const bool needed = tight && i == 0;
+    const bool stopped = options.stop != nullptr && *options.stop;
+    const bool needed = first_is_needed && i == 0 && (task.single_device < 0 || !stopped);
     if (!needed && limit.Progress() >= 1) return;
     MethodResult result = MakeMethod(members[i].method, {.seed = options.seed})->Place(task);
     evaluations[i + 1] = result.evaluations;

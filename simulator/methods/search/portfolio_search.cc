@@ -1,12 +1,12 @@
 #include "simulator/methods/search/portfolio_search.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstdint>
 #include <memory>
 #include <utility>
 #include <vector>
 
+#include "common/error.h"
 #include "simulator/methods/disciplines.h"
 #include "simulator/methods/placement_scorer.h"
 #include "simulator/methods/priority.h"
@@ -33,7 +33,7 @@ constexpr double kMostShareForColumns = 0.1;
 constexpr double kMostOpsLeft = 0.5;
 constexpr double kCoarseShare = 0.15;
 // About the time to make it with its search space, and the share of a search that that may take.
-constexpr double kCoarseUsPerOp = 1.2;
+constexpr double kCoarseUsPerOp = 1.5;
 constexpr double kMostShareForCoarse = 0.1;
 // Orders are searched for if ordering the portfolio and the result takes no more than this share of the search.
 constexpr double kMostShareToOrder = 0.25;
@@ -110,6 +110,7 @@ class PortfolioSearch {
     MethodResult result = MakeMethod("annealing", options)->Place(task_);
     limit_.Count(result.evaluations);
     if (!result.placement) return;
+    EMPLACE_CHECK(result.score);
     if (!(*result.score < portfolio.front().score)) return;
     portfolio.insert(portfolio.begin(), PortfolioEntry{"annealing", std::move(*result.placement), *result.score});
     Keep({portfolio.front(), {}, ""});
@@ -125,18 +126,19 @@ class PortfolioSearch {
   }
 
   void Improve(const SearchSpace& space, std::vector<PortfolioEntry>& portfolio) {
-    if (plan_.ordered == nullptr || !options_.orders || !OrdersPay(portfolio.size())) {
+    if (OrdersPay(portfolio.size()) && CoarsePays(space, portfolio.size()))
+      AddCoarse(space.LevelWith(kMostCoarseGroups), portfolio);
+    if (!OrdersPay(portfolio.size())) {
       Keep({RunWalks(space, {{portfolio.front(), plan_.passes}}).entry, {}, ""});
       return;
     }
-    if (plan_.coarse != nullptr && !task_.HasMicrobatches() && Share(0, kCoarseUsPerOp) <= kMostShareForCoarse)
-      AddCoarse(space.LevelWith(kMostCoarseGroups), portfolio);
     const ScheduleGraph graph(task_);
     std::vector<PortfolioEntry> ranked(portfolio.size());
     team_.ForEach(ranked.size(), [&](size_t /*thread*/, size_t i) { ranked[i] = Ranked(graph, portfolio[i]); });
     limit_.Count(std::ssize(ranked));
     PortfolioEntry start = *std::ranges::min_element(ranked, {}, &PortfolioEntry::score);
-    const double end = 1 - ShareToOrderResult();
+    constexpr double kRounding = 1e-9;  // Of shares: no more than the budget.
+    const double end = 1 - ShareToOrderResult() - kRounding;
     const bool ordered_only =
         walks_.MovesPerUnit(space, end) < kFewMoves && Beats(start.score, portfolio.front().score, kLargeGain);
     std::vector<WalkPlan> plans = {{start, {plan_.ordered, 1}, end, &graph}};
@@ -210,9 +212,20 @@ class PortfolioSearch {
     return Share(RunsToOrderResult(), task_.HasMicrobatches() ? kBestUsPerOp : kRankUsPerOp);
   }
   bool OrdersPay(size_t entries) const {
+    if (plan_.ordered == nullptr || !options_.orders) return false;
     const auto runs = static_cast<int64_t>(entries) + 1;  // That of the first walk, too.
     const double share = Share(runs, static_cast<double>(runs) * kRankUsPerOp) + ShareToOrderResult();
     return share <= kMostShareToOrder && limit_.Progress() + share <= 1;
+  }
+
+  // Whether the graph gets much smaller, and there is time to contract it. In a step of several micro-batches
+  // data-parallel is so near the best that a contracted graph finds nothing better.
+  bool CoarsePays(const SearchSpace& space, size_t entries) const {
+    if (plan_.coarse == nullptr || task_.HasMicrobatches()) return false;
+    const int32_t groups = space.levels()[space.LevelWith(kMostCoarseGroups)].num_groups();
+    // Runs of the entries, of the start of the walk, of a priority and of the result.
+    const double share = Share(static_cast<int64_t>(entries) + 3, kCoarseUsPerOp);
+    return groups <= kMostOpsLeft * task_.sim.num_ops && share <= kMostShareForCoarse && limit_.Progress() + share <= 1;
   }
 
   // Whether columns are moved, and there is time to make them.

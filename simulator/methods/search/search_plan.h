@@ -40,8 +40,8 @@ struct SearchPlan {
   // allows it. The passes above then end early. The result has an order where that is better than running ops as they
   // get ready. nullptr: no such pass.
   const PassPlan* ordered = nullptr;
-  // A pass of a walk before these, with orders, on a contracted graph (coarse_task.h), where orders are searched for
-  // and the graph is large. nullptr: no such pass.
+  // A pass of a walk before these, with orders, on a contracted graph (coarse_task.h), where orders are searched
+  // for, the graph is large and has no micro-batches, and there is time to contract it. nullptr: no such pass.
   const PassPlan* coarse = nullptr;
 };
 

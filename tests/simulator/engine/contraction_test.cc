@@ -27,6 +27,14 @@ TEST(Contraction, MakesOneOpOfAGroup) {
   EXPECT_EQ(Simulator(graph).Makespan(Placement{0, 1, 0}), 100);
 }
 
+TEST(Contraction, CountsThePausesBetweenTensorsThatItJoins) {
+  Cluster cluster = HandCluster(2);
+  cluster.transfer_overhead_us = 3;
+  const SimGraph whole = SimGraph::Compile(OpGraph("hand", Diamond()), cluster);
+  const SimGraph graph = Contract(whole, std::vector<GroupIndex>{0, 0, 0, 1}).graph;
+  EXPECT_EQ(graph.tensor_bytes, (std::vector<int64_t>{230}));  // 3 us are worth 30 bytes.
+}
+
 TEST(Contraction, SplitsAGroupThatWaitsForItself) {
   // a -> b -> c, with a and c together.
   const SimGraph whole = HandGraph({HandOp("a", 10, {}), HandOp("b", 20, {0}), HandOp("c", 30, {1})});

@@ -2,8 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include "simulator/families/family.h"
+#include "simulator/graph/placement.h"
 #include "simulator/methods/auto_method.h"
-#include "simulator/methods/search/search_space.h"
+#include "simulator/methods/search/portfolio_search.h"
 #include "tests/simulator/methods/hand_tasks.h"
 #include "tests/support/random_task.h"
 #include "tests/support/trials.h"
@@ -42,20 +44,67 @@ TEST(CoarseTask, BringsAGroupToTheDeviceOfMostOfItsWork) {
   EXPECT_EQ(CoarseTask(whole, 1).Coarsened(Placement{0, 1, 1, 1}), (Placement{1, 1}));
 }
 
-// In graphs so large `auto` begins on a contracted one.
-TEST(CoarseTask, GivesTheSameWithAnyNumberOfThreads) {
-  Rng rng(2);
-  const RandomTaskSource source =
-      RandomSource(rng, {.max_ops = 9000, .max_devices = 3, .memory_bytes = int64_t{1} << 50});
-  const PlacementTask task = PlacementTask::Make(source.graph, source.cluster, 20);
-  const CoarseTask coarse(task, SearchSpace(task).LevelWith(kMostCoarseGroups));
-  ASSERT_LT(2 * coarse.task().sim.num_ops, task.sim.num_ops);
-  const MethodResult alone = AutoMethod({.budget = 300, .seed = 1}).Place(task);
-  const MethodResult together = AutoMethod({.budget = 300, .seed = 1, .threads = 3}).Place(task);
+// Methods that place units leave a group on several devices, some of which may not run all of it.
+TEST(CoarseTask, CoarsensOnlyToDevicesThatMayRunTheGroup) {
+  int elsewhere = 0;
+  for (uint64_t seed = 0; seed < Trials(60); ++seed) {
+    Rng rng(seed);
+    const RandomTaskSource source = RandomSource(rng, {.max_ops = 200, .restricted = 0.3});
+    const PlacementTask whole = PlacementTask::Make(source.graph, source.cluster, 12);
+    const Placement placement = *MakeMethod("heft", {})->Place(whole).placement;
+    for (size_t level = 2; level < whole.search_levels.size(); ++level) {
+      const CoarseTask coarse(whole, level);
+      const Placement coarsened = coarse.Coarsened(placement);
+      EXPECT_NO_THROW(CheckPlacement(source.graph, source.cluster, coarse.Expanded(coarsened))) << "seed " << seed;
+      elsewhere += coarse.Expanded(coarsened) != placement ? 1 : 0;
+    }
+  }
+  EXPECT_GT(elsewhere, 0);
+}
+
+// Graphs so large that `auto` begins on a contracted one.
+class LargeGraph : public ::testing::Test {
+ protected:
+  LargeGraph() : source_(Source()), task_(PlacementTask::Make(source_.graph, source_.cluster, 20)) {}
+
+  static RandomTaskSource Source() {
+    Rng rng(2);
+    return RandomSource(rng, {.max_ops = 9000, .max_devices = 3, .restricted = 0.02, .memory_bytes = int64_t{1} << 50});
+  }
+
+  const RandomTaskSource source_;
+  const PlacementTask task_;
+};
+
+TEST(CoarseSearch, ChangesWhatASearchOfALargeGraphFinds) {
+  const std::vector<OpGraph> graphs =
+      GenerateFamily({.family = "ptb", .count = 1, .train = 1}, LoadDeviceKinds(DefaultKindsFolder())).graphs;
+  Cluster cluster = HandCluster(4, int64_t{1} << 35);
+  for (Device& device : cluster.devices) device.kind = "k80";
+  cluster.bandwidth_bytes_per_us = 7600;
+  const PlacementTask task = PlacementTask::Make(graphs.front(), cluster, 20);
+  constexpr PassPlan kPass = {.most_groups = 1 << 30, .mix = {}, .hot = 0.002, .cold = 0.0001};
+  SearchPlan plan = {.passes = {&kPass, 1}, .found_by = "search", .ordered = &kPass};
+  const MethodOptions options{.budget = 400, .seed = 1};
+  const MethodResult without = SearchFromPortfolio(task, options, plan);
+  plan.coarse = &kPass;
+  EXPECT_NE(SearchFromPortfolio(task, options, plan).placement, without.placement);
+}
+
+TEST_F(LargeGraph, GivesTheSameWithAnyNumberOfThreads) {
+  const MethodResult alone = AutoMethod({.budget = 1000, .seed = 1}).Place(task_);
+  const MethodResult together = AutoMethod({.budget = 1000, .seed = 1, .threads = 3}).Place(task_);
   EXPECT_EQ(alone.placement, together.placement);
   EXPECT_EQ(alone.orders, together.orders);
   EXPECT_EQ(alone.evaluations, together.evaluations);
-  EXPECT_LE(alone.evaluations, 300);
+}
+
+TEST_F(LargeGraph, KeepsWithinAnyBudgetAndIsLegal) {
+  for (const int64_t budget : {1, 10, 30, 60, 90, 100, 120, 150, 200, 400}) {
+    const MethodResult result = AutoMethod({.budget = budget, .seed = 1}).Place(task_);
+    EXPECT_TRUE(result.evaluations <= budget || task_.single_device < 0) << result.evaluations << " of " << budget;
+    EXPECT_NO_THROW(CheckPlacement(source_.graph, source_.cluster, *result.placement));
+  }
 }
 
 }  // namespace
