@@ -72,20 +72,16 @@ class Contractor {
 
   SimGraph Make() {
     const auto ops = static_cast<size_t>(1 + *std::ranges::max_element(op_of_));
+    graph_ = whole_;  // The machine stays.
     graph_.num_ops = static_cast<int32_t>(ops);
-    graph_.num_devices = whole_.num_devices;
-    graph_.op_overhead_us = whole_.op_overhead_us;
-    graph_.link_model = whole_.link_model;
-    graph_.bandwidth_bytes_per_us = whole_.bandwidth_bytes_per_us;
-    graph_.transfer_overhead_us = whole_.transfer_overhead_us;
-    graph_.routes = whole_.routes;
-    graph_.memory_bytes = whole_.memory_bytes;
     graph_.cost_us.assign(ops * devices_, 0);
     graph_.param_bytes.assign(ops, 0);
     graph_.output_bytes.assign(ops, 0);
     graph_.temp_bytes.assign(ops, 0);
     graph_.num_inputs.assign(ops, 0);
-    graph_.tensor_begin.push_back(0);
+    graph_.tensor_begin = {0};
+    graph_.tensor_bytes.clear();
+    graph_.tensor_consumers = {};
     const Csr members = CsrFromPairs(graph_.num_ops, [&](auto visit) {
       for (OpIndex op = 0; op < whole_.num_ops; ++op) visit(op_of_[static_cast<size_t>(op)], op);
     });

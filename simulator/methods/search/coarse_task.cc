@@ -9,7 +9,9 @@
 namespace emplace {
 
 CoarseTask::CoarseTask(const PlacementTask& whole, size_t level)
-    : whole_(whole), group_of_op_(whole.search_levels[level]) {
+    : whole_(whole),
+      group_of_op_(whole.search_levels[level]),
+      allowed_(whole.sim.AllowedOf(group_of_op_, 1 + *std::ranges::max_element(group_of_op_))) {
   Contraction contraction = Contract(whole.sim, group_of_op_);
   op_of_ = std::move(contraction.op_of);
   task_.name = whole.name;
@@ -29,12 +31,10 @@ CoarseTask::CoarseTask(const PlacementTask& whole, size_t level)
 Placement CoarseTask::Coarsened(std::span<const DeviceIndex> whole_placement) const {
   constexpr double kLeastUs = 1e-3;  // So that ops that cost nothing count, too.
   const auto devices = static_cast<size_t>(whole_.sim.num_devices);
-  const auto groups = static_cast<size_t>(1 + *std::ranges::max_element(group_of_op_));
   // A group may run on fewer devices than its ops do: any of these comes before all others.
-  std::vector<double> work_us(groups * devices, -std::numeric_limits<double>::infinity());
-  const std::vector<uint8_t> allowed = whole_.sim.AllowedOf(group_of_op_, static_cast<int32_t>(groups));
+  std::vector<double> work_us(allowed_.size(), -std::numeric_limits<double>::infinity());
   for (size_t i = 0; i < work_us.size(); ++i) {
-    if (allowed[i] == 1) work_us[i] = 0;
+    if (allowed_[i] == 1) work_us[i] = 0;
   }
   for (size_t op = 0; op < group_of_op_.size(); ++op) {
     const size_t row = static_cast<size_t>(group_of_op_[op]) * devices;

@@ -114,8 +114,7 @@ std::vector<PortfolioEntry> MakePortfolio(const PlacementTask& task, const Metho
   evaluations[0] = single ? 1 : 0;
   found[0] = std::move(single);
   team.ForEach(members.size(), [&](size_t /*thread*/, size_t i) {
-    const bool stopped = options.stop != nullptr && *options.stop;
-    const bool needed = first_is_needed && i == 0 && (task.single_device < 0 || !stopped);
+    const bool needed = first_is_needed && i == 0 && (task.single_device < 0 || !limit.stopped());
     if (!needed && limit.Progress() >= 1) return;
     MethodResult result = MakeMethod(members[i].method, {.seed = options.seed})->Place(task);
     evaluations[i + 1] = result.evaluations;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -111,8 +112,14 @@ class PortfolioSearch {
     limit_.Count(result.evaluations);
     if (!result.placement) return;
     EMPLACE_CHECK(result.score);
-    if (!(*result.score < portfolio.front().score)) return;
-    portfolio.insert(portfolio.begin(), PortfolioEntry{"annealing", std::move(*result.placement), *result.score});
+    if (*result.score < portfolio.front().score)
+      Add({"annealing", std::move(*result.placement), *result.score}, portfolio);
+  }
+
+  // Adds an entry, behind those that are as good.
+  void Add(PortfolioEntry entry, std::vector<PortfolioEntry>& portfolio) {
+    const auto at = std::ranges::upper_bound(portfolio, entry.score, {}, &PortfolioEntry::score);
+    portfolio.insert(at, std::move(entry));
     Keep({portfolio.front(), {}, ""});
   }
 
@@ -126,17 +133,15 @@ class PortfolioSearch {
   }
 
   void Improve(const SearchSpace& space, std::vector<PortfolioEntry>& portfolio) {
-    if (OrdersPay(portfolio.size()) && CoarsePays(space, portfolio.size()))
-      AddCoarse(space.LevelWith(kMostCoarseGroups), portfolio);
+    if (OrdersPay(portfolio.size())) {
+      if (const std::optional<size_t> level = LevelToContract(space, portfolio.size())) AddCoarse(*level, portfolio);
+    }
     if (!OrdersPay(portfolio.size())) {
       Keep({RunWalks(space, {{portfolio.front(), plan_.passes}}).entry, {}, ""});
       return;
     }
     const ScheduleGraph graph(task_);
-    std::vector<PortfolioEntry> ranked(portfolio.size());
-    team_.ForEach(ranked.size(), [&](size_t /*thread*/, size_t i) { ranked[i] = Ranked(graph, portfolio[i]); });
-    limit_.Count(std::ssize(ranked));
-    PortfolioEntry start = *std::ranges::min_element(ranked, {}, &PortfolioEntry::score);
+    PortfolioEntry start = BestRanked(graph, portfolio);
     constexpr double kRounding = 1e-9;  // Of shares: no more than the budget.
     const double end = 1 - ShareToOrderResult() - kRounding;
     const bool ordered_only =
@@ -157,29 +162,32 @@ class PortfolioSearch {
     KeepOrdered(graph, RunWalks(space, plans));
   }
 
-  // Adds what a walk finds on the graph contracted by this level, if that is much smaller than the whole.
+  // Adds what a walk finds on the graph contracted by this level, if that is much smaller than the whole: it has more
+  // ops than the level has groups.
   void AddCoarse(size_t level, std::vector<PortfolioEntry>& portfolio) {
     const CoarseTask coarse(task_, level);
     if (coarse.task().sim.num_ops > kMostOpsLeft * task_.sim.num_ops) return;
     const SearchSpace space(coarse.task(), plan_.coarse->mix.column > 0);
     if (!space.any()) return;
     const ScheduleGraph graph(coarse.task());
-    std::vector<PortfolioEntry> starts;
-    for (const PortfolioEntry& entry : portfolio)
-      starts.push_back(Ranked(graph, {entry.found_by, coarse.Coarsened(entry.placement), {}}));
-    limit_.Count(std::ssize(starts));
-    const PortfolioEntry& start = *std::ranges::min_element(starts, {}, &PortfolioEntry::score);
+    std::vector<PortfolioEntry> starts = portfolio;
+    for (PortfolioEntry& start : starts) start.placement = coarse.Coarsened(start.placement);
+    const PortfolioEntry start = BestRanked(graph, starts);
     const double progress = limit_.Progress();
-    Walks::Report report;  // Scores on the contracted graph are not those of the placement.
-    if (options_.progress) report = [this](int64_t evaluations, const SearchScore&) { Report(evaluations, score_); };
     const WalkResult found =
-        walks_.From(space, {{start, {plan_.coarse, 1}, progress + kCoarseShare * (1 - progress), &graph}}, report);
+        RunWalks(space, {{start, {plan_.coarse, 1}, progress + kCoarseShare * (1 - progress), &graph}});
     Placement placement = coarse.Expanded(found.entry.placement);
     const SearchScore score = PlacementScorer(task_).Score(placement);
     limit_.Count(1);
-    portfolio.push_back({plan_.found_by, std::move(placement), score});
-    std::ranges::stable_sort(portfolio, {}, &PortfolioEntry::score);
-    Keep({portfolio.front(), {}, ""});
+    Add({plan_.found_by, std::move(placement), score}, portfolio);
+  }
+
+  // The best of the entries with their ops by upward rank.
+  PortfolioEntry BestRanked(const ScheduleGraph& graph, const std::vector<PortfolioEntry>& entries) {
+    std::vector<PortfolioEntry> ranked(entries.size());
+    team_.ForEach(ranked.size(), [&](size_t /*thread*/, size_t i) { ranked[i] = Ranked(graph, entries[i]); });
+    limit_.Count(std::ssize(ranked));
+    return std::move(*std::ranges::min_element(ranked, {}, &PortfolioEntry::score));
   }
 
   // The entry with its ops by upward rank.
@@ -218,14 +226,16 @@ class PortfolioSearch {
     return share <= kMostShareToOrder && limit_.Progress() + share <= 1;
   }
 
-  // Whether the graph gets much smaller, and there is time to contract it. In a step of several micro-batches
-  // data-parallel is so near the best that a contracted graph finds nothing better.
-  bool CoarsePays(const SearchSpace& space, size_t entries) const {
-    if (plan_.coarse == nullptr || task_.HasMicrobatches()) return false;
-    const int32_t groups = space.levels()[space.LevelWith(kMostCoarseGroups)].num_groups();
+  // The level by which to contract the graph, if it gets much smaller, and there is time. In a step of several
+  // micro-batches data-parallel is so near the best that a contracted graph finds nothing better.
+  std::optional<size_t> LevelToContract(const SearchSpace& space, size_t entries) const {
+    if (plan_.coarse == nullptr || task_.HasMicrobatches()) return std::nullopt;
+    const size_t level = space.LevelWith(kMostCoarseGroups);
+    if (space.levels()[level].num_groups() > kMostOpsLeft * task_.sim.num_ops) return std::nullopt;
     // Runs of the entries, of the start of the walk, of a priority and of the result.
     const double share = Share(static_cast<int64_t>(entries) + 3, kCoarseUsPerOp);
-    return groups <= kMostOpsLeft * task_.sim.num_ops && share <= kMostShareForCoarse && limit_.Progress() + share <= 1;
+    if (share > kMostShareForCoarse || limit_.Progress() + share > 1) return std::nullopt;
+    return level;
   }
 
   // Whether columns are moved, and there is time to make them.
@@ -233,9 +243,14 @@ class PortfolioSearch {
     return plan_.passes.front().mix.column > 0 && Share(0, kColumnsUsPerOp) <= kMostShareForColumns;
   }
 
+  // Tells of progress. What walks find on a contracted graph is no score of a placement, so it is not told.
   WalkResult RunWalks(const SearchSpace& space, const std::vector<WalkPlan>& plans) {
     Walks::Report report;
-    if (options_.progress) report = [this](int64_t evaluations, const SearchScore& best) { Report(evaluations, best); };
+    if (options_.progress) {
+      report = [&](int64_t evaluations, const SearchScore& best) {
+        Report(evaluations, &space.task() == &task_ ? best : score_);
+      };
+    }
     return walks_.From(space, plans, report);
   }
 

@@ -27,7 +27,7 @@ double SearchLimit::Evaluations(double share, double us) const {
 }
 
 double SearchLimit::Progress(int64_t more) const {
-  if (stop_ != nullptr && *stop_) return 1;
+  if (stopped()) return 1;
   double progress = 0;
   if (budget_ > 0) progress = static_cast<double>(evaluations_ + more) / static_cast<double>(budget_);
   if (seconds_ > 0) progress = std::max(progress, seconds() / seconds_);

@@ -21,6 +21,7 @@ class SearchLimit {
     return budget_ > 0 ? budget_ - evaluations_ : std::numeric_limits<int64_t>::max();
   }
   double seconds() const;  // Since the start.
+  bool stopped() const { return stop_ != nullptr && *stop_; }
   // Tells how many times as long as on the computer of the estimates in this folder work takes on this one.
   void SetPace(double pace) { pace_ = pace; }
   // The share of the search that work takes which simulates so many placements, or, by estimate, lasts so many us.

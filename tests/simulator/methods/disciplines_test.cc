@@ -170,9 +170,7 @@ TEST(Disciplines, MethodOrSingleDeviceComparesInTheOrder) {
   const std::vector<DeviceKind> kinds = LoadDeviceKinds(DefaultKindsFolder());
   const OpGraph graph =
       GenerateFamily({.family = "ptb", .count = 1, .train = 1, .size = "small", .microbatches = 4}, kinds).graphs[0];
-  Cluster cluster = HandCluster(2, 11'000'000'000);
-  for (Device& device : cluster.devices) device.kind = "k80";
-  cluster.bandwidth_bytes_per_us = 7600;
+  const Cluster cluster = K80Cluster(2);
   const PlacementTask task = PlacementTask::Make(graph, cluster, 128);
   MethodResult result = MakeMethod("expert", {})->Place(task);
   const MethodScore by_arrival = Score(task, result);

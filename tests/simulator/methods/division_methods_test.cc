@@ -51,9 +51,7 @@ TEST(Expert, WithoutStagesGoesByDepth) {
 
 TEST(Expert, EveryWorkloadNamesItsStages) {
   const std::vector<DeviceKind> kinds = LoadDeviceKinds(DefaultKindsFolder());
-  Cluster cluster = HandCluster(2, 11'000'000'000);
-  for (Device& device : cluster.devices) device.kind = "k80";
-  cluster.bandwidth_bytes_per_us = 7600;
+  const Cluster cluster = K80Cluster(2);
   for (const std::string& name : FamilyNames()) {
     if (name.ends_with('4') || name.ends_with('8')) continue;  // As the network with 2 layers or stacks, but larger.
     const Family family = GenerateFamily({.family = name, .count = 1, .train = 1}, kinds);
@@ -132,9 +130,7 @@ TEST(DataParallel, CutsNothingButSharedTensorsOfAFamily) {
   const std::vector<DeviceKind> kinds = LoadDeviceKinds(DefaultKindsFolder());
   const Family family =
       GenerateFamily({.family = "ptb", .count = 1, .train = 1, .size = "small", .microbatches = 6}, kinds);
-  Cluster cluster = HandCluster(3, 11'000'000'000);
-  for (Device& device : cluster.devices) device.kind = "k80";
-  cluster.bandwidth_bytes_per_us = 7600;
+  const Cluster cluster = K80Cluster(3);
   const PlacementTask task = PlacementTask::Make(family.graphs[0], cluster, 128);
   const Placement placement = *DataParallelMethod({}).Place(task).placement;
   std::vector<int> ops_on(18);  // [micro-batch][device]

@@ -38,6 +38,14 @@ inline Cluster HandCluster(int devices, int64_t memory_bytes = 1000000) {
   return cluster;
 }
 
+// K80s with links of 7.6 GB/s, for graphs of families.
+inline Cluster K80Cluster(int devices) {
+  Cluster cluster = HandCluster(devices, 11'000'000'000);
+  for (Device& device : cluster.devices) device.kind = "k80";
+  cluster.bandwidth_bytes_per_us = 7600;
+  return cluster;
+}
+
 // With one output of `bytes`.
 inline Op HandOp(const std::string& name, double cost_us, const std::vector<OpIndex>& inputs, int64_t bytes = 100) {
   std::vector<OpInput> first_outputs;

@@ -79,9 +79,7 @@ class LargeGraph : public ::testing::Test {
 TEST(CoarseSearch, ChangesWhatASearchOfALargeGraphFinds) {
   const std::vector<OpGraph> graphs =
       GenerateFamily({.family = "ptb", .count = 1, .train = 1}, LoadDeviceKinds(DefaultKindsFolder())).graphs;
-  Cluster cluster = HandCluster(4, int64_t{1} << 35);
-  for (Device& device : cluster.devices) device.kind = "k80";
-  cluster.bandwidth_bytes_per_us = 7600;
+  const Cluster cluster = K80Cluster(4);
   const PlacementTask task = PlacementTask::Make(graphs.front(), cluster, 20);
   constexpr PassPlan kPass = {.most_groups = 1 << 30, .mix = {}, .hot = 0.002, .cold = 0.0001};
   SearchPlan plan = {.passes = {&kPass, 1}, .found_by = "search", .ordered = &kPass};
