@@ -164,7 +164,7 @@ MethodResult DataParallelMethod::Place(const PlacementTask& task) {
   }
   SpreadShared(graph, of_unit, device_of_microbatch, wanted);
   const auto place = [&] {
-    return ScheduleWithinMemory(graph, [&](ListSchedule& schedule) { return schedule.PlaceAsWanted(wanted); });
+    return PlaceWithinMemory(graph, [&](UnitPlacement& placing) { return placing.PlaceAsWanted(wanted); });
   };
   MethodResult result = place();
   const std::vector<DeviceIndex> before = wanted;

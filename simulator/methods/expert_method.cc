@@ -112,7 +112,7 @@ MethodResult ExpertMethod::Place(const PlacementTask& task) {
   const std::vector<DeviceIndex> device_of_stage = Divide(cost_us, devices);
   std::vector<DeviceIndex> wanted;
   for (const int32_t stage : stage_of_unit) wanted.push_back(device_of_stage[static_cast<size_t>(stage)]);
-  return ScheduleWithinMemory(graph, [&](ListSchedule& schedule) { return schedule.PlaceAsWanted(wanted); });
+  return PlaceWithinMemory(graph, [&](UnitPlacement& placing) { return placing.PlaceAsWanted(wanted); });
 }
 
 }  // namespace emplace

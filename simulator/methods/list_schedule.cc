@@ -22,6 +22,28 @@ double BytesPerUs(const SimGraph& sim, DeviceIndex from, DeviceIndex to) {
                                                 : sim.bandwidth_bytes_per_us;
 }
 
+// Units: UnitPlacement or ListSchedule.
+template <typename Units>
+MethodResult WithinMemory(const ScheduleGraph& graph, const std::function<Placement(Units&)>& place) {
+  MemoryLimits limits(graph.task().sim.memory_bytes);
+  PlacementScorer scorer(graph.task());
+  MethodResult best;
+  std::vector<double> used(static_cast<size_t>(graph.num_devices()));
+  do {
+    Units units(graph, limits.room_bytes());
+    Placement placement = place(units);
+    const SearchScore score = scorer.Score(placement);
+    ++best.evaluations;
+    if (!best.placement || score < *best.score) {
+      best.score = score;
+      best.placement = std::move(placement);
+    }
+    if (score.bytes_over == 0) break;
+    for (size_t d = 0; d < used.size(); ++d) used[d] = units.used_bytes(static_cast<DeviceIndex>(d));
+  } while (limits.Lower(used, scorer.peak_bytes()));
+  return best;
+}
+
 }  // namespace
 
 ScheduleGraph::ScheduleGraph(const PlacementTask& task) : task_(task), mean_link_(MeanLinkOf(task.sim)) {
@@ -71,24 +93,14 @@ bool ScheduleGraph::UnitMayRunOn(int32_t unit, DeviceIndex device) const {
          1;
 }
 
-ListSchedule::ListSchedule(const ScheduleGraph& graph, std::span<const double> room_bytes)
+UnitPlacement::UnitPlacement(const ScheduleGraph& graph, std::span<const double> room_bytes)
     : graph_(graph),
       room_bytes_(room_bytes.begin(), room_bytes.end()),
       used_bytes_(room_bytes.size()),
       device_of_unit_(static_cast<size_t>(graph.num_units()), -1),
-      device_of_op_(static_cast<size_t>(graph.num_ops()), -1),
-      finish_us_(static_cast<size_t>(graph.num_ops())),
-      busy_(room_bytes.size()),
-      link_free_us_(room_bytes.size()),
-      arrival_us_(ArrivalIndex(static_cast<int32_t>(graph.task().sim.tensor_bytes.size()), 0), -1),
-      scratch_link_us_(room_bytes.size()) {}
+      device_of_op_(static_cast<size_t>(graph.num_ops()), -1) {}
 
-size_t ListSchedule::ArrivalIndex(int32_t tensor, DeviceIndex device) const {
-  if (graph_.task().sim.link_model == LinkModel::kShared) return static_cast<size_t>(tensor);
-  return static_cast<size_t>(tensor) * static_cast<size_t>(graph_.num_devices()) + static_cast<size_t>(device);
-}
-
-const std::vector<DeviceIndex>& ListSchedule::Candidates(OpIndex op) {
+const std::vector<DeviceIndex>& UnitPlacement::Candidates(OpIndex op) {
   candidates_.clear();
   const int32_t unit = graph_.UnitOf(op);
   if (device_of_unit_[static_cast<size_t>(unit)] >= 0) {
@@ -111,22 +123,54 @@ const std::vector<DeviceIndex>& ListSchedule::Candidates(OpIndex op) {
   return candidates_;
 }
 
+void UnitPlacement::Assign(OpIndex op, DeviceIndex device) {
+  const int32_t unit = graph_.UnitOf(op);
+  if (device_of_unit_[static_cast<size_t>(unit)] < 0) {
+    device_of_unit_[static_cast<size_t>(unit)] = device;
+    used_bytes_[static_cast<size_t>(device)] += static_cast<double>(graph_.UnitBytes(unit));
+  }
+  device_of_op_[static_cast<size_t>(op)] = device;
+}
+
+Placement UnitPlacement::PlaceAsWanted(std::span<const DeviceIndex> wanted) {
+  for (const OpIndex op : graph_.topological_order()) {
+    const std::vector<DeviceIndex>& candidates = Candidates(op);
+    const DeviceIndex here = wanted[static_cast<size_t>(graph_.UnitOf(op))];
+    const bool possible = std::find(candidates.begin(), candidates.end(), here) != candidates.end();
+    Assign(op, possible ? here : candidates.front());
+  }
+  return placement();
+}
+
+ListSchedule::ListSchedule(const ScheduleGraph& graph, std::span<const double> room_bytes)
+    : UnitPlacement(graph, room_bytes),
+      finish_us_(static_cast<size_t>(graph.num_ops())),
+      busy_(room_bytes.size()),
+      link_free_us_(room_bytes.size()),
+      arrival_us_(ArrivalIndex(static_cast<int32_t>(graph.task().sim.tensor_bytes.size()), 0), -1),
+      scratch_link_us_(room_bytes.size()) {}
+
+size_t ListSchedule::ArrivalIndex(int32_t tensor, DeviceIndex device) const {
+  if (graph().task().sim.link_model == LinkModel::kShared) return static_cast<size_t>(tensor);
+  return static_cast<size_t>(tensor) * static_cast<size_t>(graph().num_devices()) + static_cast<size_t>(device);
+}
+
 double ListSchedule::ArrivalUs(int32_t tensor, DeviceIndex device, std::vector<double>& link_free_us) const {
-  const OpIndex producer = graph_.ProducerOf(tensor);
-  const DeviceIndex from = device_of_op_[static_cast<size_t>(producer)];
+  const OpIndex producer = graph().ProducerOf(tensor);
+  const DeviceIndex from = DeviceOf(producer);
   if (from == device) return finish_us(producer);
   const double sent = arrival_us_[ArrivalIndex(tensor, device)];
   if (sent >= 0) return sent;
   double& link = link_free_us[static_cast<size_t>(from)];
-  const double arrival = std::max(link, finish_us(producer)) + graph_.TransferUs(tensor, from, device);
-  link = arrival + graph_.task().sim.transfer_overhead_us;
+  const double arrival = std::max(link, finish_us(producer)) + graph().TransferUs(tensor, from, device);
+  link = arrival + graph().task().sim.transfer_overhead_us;
   return arrival;
 }
 
 double ListSchedule::ReadyUs(OpIndex op, DeviceIndex device) {
   scratch_link_us_ = link_free_us_;
   double ready_us = 0;
-  for (const int32_t tensor : graph_.InputsOf(op)) {
+  for (const int32_t tensor : graph().InputsOf(op)) {
     ready_us = std::max(ready_us, ArrivalUs(tensor, device, scratch_link_us_));
   }
   return ready_us;
@@ -139,7 +183,7 @@ double ListSchedule::AppendedStartUs(OpIndex op, DeviceIndex device) {
 
 double ListSchedule::InsertedStartUs(OpIndex op, DeviceIndex device) {
   const std::vector<Busy>& busy = busy_[static_cast<size_t>(device)];
-  const double cost_us = graph_.CostUs(op, device);
+  const double cost_us = graph().CostUs(op, device);
   double start_us = ReadyUs(op, device);
   auto next =
       std::upper_bound(busy.begin(), busy.end(), start_us, [](double us, const Busy& b) { return us < b.end_us; });
@@ -148,11 +192,11 @@ double ListSchedule::InsertedStartUs(OpIndex op, DeviceIndex device) {
 }
 
 void ListSchedule::Place(OpIndex op, DeviceIndex device, double start_us) {
-  for (const int32_t tensor : graph_.InputsOf(op)) {
-    const bool local = device_of_op_[static_cast<size_t>(graph_.ProducerOf(tensor))] == device;
+  for (const int32_t tensor : graph().InputsOf(op)) {
+    const bool local = DeviceOf(graph().ProducerOf(tensor)) == device;
     if (!local) arrival_us_[ArrivalIndex(tensor, device)] = ArrivalUs(tensor, device, link_free_us_);
   }
-  const double end_us = start_us + graph_.CostUs(op, device);
+  const double end_us = start_us + graph().CostUs(op, device);
   Assign(op, device);
   finish_us_[static_cast<size_t>(op)] = end_us;
   if (end_us <= start_us) return;
@@ -160,25 +204,6 @@ void ListSchedule::Place(OpIndex op, DeviceIndex device, double start_us) {
   busy.insert(
       std::upper_bound(busy.begin(), busy.end(), start_us, [](double us, const Busy& b) { return us < b.start_us; }),
       {start_us, end_us});
-}
-
-void ListSchedule::Assign(OpIndex op, DeviceIndex device) {
-  const int32_t unit = graph_.UnitOf(op);
-  if (device_of_unit_[static_cast<size_t>(unit)] < 0) {
-    device_of_unit_[static_cast<size_t>(unit)] = device;
-    used_bytes_[static_cast<size_t>(device)] += static_cast<double>(graph_.UnitBytes(unit));
-  }
-  device_of_op_[static_cast<size_t>(op)] = device;
-}
-
-Placement ListSchedule::PlaceAsWanted(std::span<const DeviceIndex> wanted) {
-  for (const OpIndex op : graph_.topological_order()) {
-    const std::vector<DeviceIndex>& candidates = Candidates(op);
-    const DeviceIndex here = wanted[static_cast<size_t>(graph_.UnitOf(op))];
-    const bool possible = std::find(candidates.begin(), candidates.end(), here) != candidates.end();
-    Assign(op, possible ? here : candidates.front());
-  }
-  return placement();
 }
 
 std::vector<OpIndex> ReadyOps::First() const {
@@ -199,24 +224,12 @@ void ReadyOps::Placed(OpIndex op, std::vector<OpIndex>& ready) {
   }
 }
 
-MethodResult ScheduleWithinMemory(const ScheduleGraph& graph, const std::function<Placement(ListSchedule&)>& schedule) {
-  MemoryLimits limits(graph.task().sim.memory_bytes);
-  PlacementScorer scorer(graph.task());
-  MethodResult best;
-  std::vector<double> used(static_cast<size_t>(graph.num_devices()));
-  do {
-    ListSchedule list(graph, limits.room_bytes());
-    Placement placement = schedule(list);
-    const SearchScore score = scorer.Score(placement);
-    ++best.evaluations;
-    if (!best.placement || score < *best.score) {
-      best.score = score;
-      best.placement = std::move(placement);
-    }
-    if (score.bytes_over == 0) break;
-    for (size_t d = 0; d < used.size(); ++d) used[d] = list.used_bytes(static_cast<DeviceIndex>(d));
-  } while (limits.Lower(used, scorer.peak_bytes()));
-  return best;
+MethodResult PlaceWithinMemory(const ScheduleGraph& graph, const std::function<Placement(UnitPlacement&)>& place) {
+  return WithinMemory(graph, place);
+}
+
+MethodResult ScheduleWithinMemory(const ScheduleGraph& graph, const std::function<Placement(ListSchedule&)>& place) {
+  return WithinMemory(graph, place);
 }
 
 }  // namespace emplace

@@ -1,6 +1,7 @@
-// The part that all list schedulers share (HEFT and Baechi's): a graph as their papers see it, and a schedule that
-// grows op by op. Its times are estimates: of all links only the sender's own is ever busy, and a device runs its ops
-// in the schedule's order. Reported times come from the simulator.
+// The part that list schedulers (HEFT and Baechi's) and methods that divide a graph share: a graph as their papers see
+// it, a placement within the memory that grows op by op, and such a schedule. Its times are estimates: of all links
+// only the sender's own is ever busy, and a device runs its ops in the schedule's order. Reported times come from the
+// simulator.
 #pragma once
 
 #include <cstdint>
@@ -55,15 +56,43 @@ class ScheduleGraph {
   std::vector<uint8_t> unit_allowed_;       // [U * D]
 };
 
-// Not thread-safe.
-class ListSchedule {
+// Where ops go, unit by unit, within limits of the memory; ops have no times. Not thread-safe.
+class UnitPlacement {
  public:
-  // room_bytes [D]: upper limit of the UnitBytes on each device. REQUIRES: graph outlives the schedule.
-  ListSchedule(const ScheduleGraph& graph, std::span<const double> room_bytes);
+  // room_bytes [D]: upper limit of the UnitBytes on each device. REQUIRES: graph outlives this.
+  UnitPlacement(const ScheduleGraph& graph, std::span<const double> room_bytes);
 
   // The devices on which `op` may be placed. If another op of its unit has been placed, it is that device. Otherwise
   // these are the devices that may run the unit and have room for it, or, if none has room, the one with the most room.
   const std::vector<DeviceIndex>& Candidates(OpIndex op);
+  // Puts the op, and with it its unit, on the device. (In a ListSchedule, Place does.)
+  void Assign(OpIndex op, DeviceIndex device);
+  // Places every op, in topological order, on the device wanted [U] for its unit, or, if that is no candidate, on the
+  // first candidate.
+  Placement PlaceAsWanted(std::span<const DeviceIndex> wanted);
+
+  // REQUIRES: all ops are placed.
+  Placement placement() const { return device_of_op_; }
+  double used_bytes(DeviceIndex device) const { return used_bytes_[static_cast<size_t>(device)]; }
+
+ protected:
+  const ScheduleGraph& graph() const { return graph_; }
+  DeviceIndex DeviceOf(OpIndex op) const { return device_of_op_[static_cast<size_t>(op)]; }
+
+ private:
+  const ScheduleGraph& graph_;
+  std::vector<double> room_bytes_;           // [D]
+  std::vector<double> used_bytes_;           // [D]
+  std::vector<DeviceIndex> device_of_unit_;  // [U] -1: none yet
+  Placement device_of_op_;                   // [n] -1: none yet
+  std::vector<DeviceIndex> candidates_;      // Scratch.
+};
+
+// A placement whose ops have times. Not thread-safe.
+class ListSchedule : public UnitPlacement {
+ public:
+  // As of UnitPlacement.
+  ListSchedule(const ScheduleGraph& graph, std::span<const double> room_bytes);
 
   // The time in us at which all inputs of `op` can be on the device. An input that is sent for another op already
   // arrives with that transfer; the others queue at their senders' links. REQUIRES: the inputs' producers are placed.
@@ -74,14 +103,8 @@ class ListSchedule {
   double InsertedStartUs(OpIndex op, DeviceIndex device);
   void Place(OpIndex op, DeviceIndex device, double start_us);
 
-  // Places every op, in topological order, on the device wanted [U] for its unit, or, if that is no candidate, on the
-  // first candidate. No op gets a time.
-  Placement PlaceAsWanted(std::span<const DeviceIndex> wanted);
-
-  // REQUIRES: all ops are placed.
-  Placement placement() const { return device_of_op_; }
+  // REQUIRES: the op was placed.
   double finish_us(OpIndex op) const { return finish_us_[static_cast<size_t>(op)]; }
-  double used_bytes(DeviceIndex device) const { return used_bytes_[static_cast<size_t>(device)]; }
 
  private:
   struct Busy {
@@ -89,25 +112,17 @@ class ListSchedule {
     double end_us;
   };
 
-  // Puts the op, and with it its unit, on the device.
-  void Assign(OpIndex op, DeviceIndex device);
   // The time in us at which `tensor` is on `device` if it is sent over links that are free at link_free_us [D]. Updates
   // link_free_us.
   double ArrivalUs(int32_t tensor, DeviceIndex device, std::vector<double>& link_free_us) const;
   // Index of a tensor's arrival at a device; if one transfer serves all devices, they share an index.
   size_t ArrivalIndex(int32_t tensor, DeviceIndex device) const;
 
-  const ScheduleGraph& graph_;
-  std::vector<double> room_bytes_;           // [D]
-  std::vector<double> used_bytes_;           // [D]
-  std::vector<DeviceIndex> device_of_unit_;  // [U] -1: none yet
-  Placement device_of_op_;                   // [n]
-  std::vector<double> finish_us_;            // [n]
-  std::vector<std::vector<Busy>> busy_;      // [D] in order of time, not overlapping
-  std::vector<double> link_free_us_;         // [D] of the sending link
-  std::vector<double> arrival_us_;           // Arrival times by ArrivalIndex; -1: not sent
-  std::vector<DeviceIndex> candidates_;      // Scratch.
-  std::vector<double> scratch_link_us_;      // [D]
+  std::vector<double> finish_us_;        // [n]
+  std::vector<std::vector<Busy>> busy_;  // [D] in order of time, not overlapping
+  std::vector<double> link_free_us_;     // [D] of the sending link
+  std::vector<double> arrival_us_;       // Arrival times by ArrivalIndex; -1: not sent
+  std::vector<double> scratch_link_us_;  // [D]
 };
 
 // Which ops have all their inputs made, as a schedule goes on.
@@ -125,8 +140,9 @@ class ReadyOps {
   std::vector<int32_t> missing_;  // [n] number of inputs that are not made yet
 };
 
-// Calls `schedule` with the limits of memory_limits.h until the simulated peaks fit the memory, and returns the best
-// result.
-MethodResult ScheduleWithinMemory(const ScheduleGraph& graph, const std::function<Placement(ListSchedule&)>& schedule);
+// Both call `place` with the limits of memory_limits.h until the simulated peaks fit the memory, and return the best
+// result, with its score.
+MethodResult PlaceWithinMemory(const ScheduleGraph& graph, const std::function<Placement(UnitPlacement&)>& place);
+MethodResult ScheduleWithinMemory(const ScheduleGraph& graph, const std::function<Placement(ListSchedule&)>& place);
 
 }  // namespace emplace

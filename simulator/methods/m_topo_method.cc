@@ -18,18 +18,18 @@ MethodResult MTopoMethod::Place(const PlacementTask& task) {
   }
   // The paper's cap: what each device would get of an even split, and one op more, so that all find a place.
   const double cap = total / graph.num_devices() + largest;
-  return ScheduleWithinMemory(graph, [&](ListSchedule& schedule) {
+  return PlaceWithinMemory(graph, [&](UnitPlacement& placing) {
     DeviceIndex filling = 0;
     for (const OpIndex op : graph.topological_order()) {
-      const std::vector<DeviceIndex> candidates = schedule.Candidates(op);  // A copy: Place changes it.
+      const std::vector<DeviceIndex>& candidates = placing.Candidates(op);
       const auto bytes = static_cast<double>(graph.UnitBytes(graph.UnitOf(op)));
       const bool decided = candidates.size() == 1;
-      while (!decided && filling + 1 < graph.num_devices() && schedule.used_bytes(filling) + bytes > cap) ++filling;
+      while (!decided && filling + 1 < graph.num_devices() && placing.used_bytes(filling) + bytes > cap) ++filling;
       const auto at_or_after = std::lower_bound(candidates.begin(), candidates.end(), filling);
       const DeviceIndex device = at_or_after == candidates.end() ? candidates.back() : *at_or_after;
-      schedule.Place(op, device, schedule.AppendedStartUs(op, device));
+      placing.Assign(op, device);
     }
-    return schedule.placement();
+    return placing.placement();
   });
 }
 

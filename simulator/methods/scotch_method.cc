@@ -226,7 +226,7 @@ MethodResult ScotchMethod::Place(const PlacementTask& task) {
   // Its balance is of work; where memory is short, what no longer fits goes where there is room, in topological order.
   std::vector<DeviceIndex> wanted;
   for (const SCOTCH_Num device : part) wanted.push_back(static_cast<DeviceIndex>(std::max(0, device)));
-  return ScheduleWithinMemory(graph, [&](ListSchedule& schedule) { return schedule.PlaceAsWanted(wanted); });
+  return PlaceWithinMemory(graph, [&](UnitPlacement& placing) { return placing.PlaceAsWanted(wanted); });
 }
 
 }  // namespace emplace
