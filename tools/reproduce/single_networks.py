@@ -11,13 +11,12 @@ stopped goes on where it was.
 import argparse
 import json
 import math
-import pathlib
 import statistics
 
-from networks import ROOT, cluster_file, write_aside_and_rename
+from networks import ROOT, Network, cluster_file, write_aside_and_rename
 from results import command_line, evaluate, found_row, load_all, made_by, mean_interval, samples_to_near, save_json, time_of
 from script import run_script
-from training import Task, add_arguments, exactly, resolved, settings_in, train_all
+from training import Task, add_arguments, exactly, overrides_of, settings_in, train_all
 
 FORMAT = "emplace.single_networks/2"
 NETWORKS = ["inception_v3", "nmt_single", "nasnet"]
@@ -45,15 +44,20 @@ def parse_arguments():
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("networks", nargs="+", choices=NETWORKS, metavar="NETWORK", help="network to train on, one of: " + ", ".join(NETWORKS))
     parser.add_argument("--gpus", type=int, nargs="+", choices=[2, 4], default=[2, 4], help="numbers of GPUs, one row for each (2 4)")
-    parser.add_argument("--kinds", nargs="+", choices=KINDS, default=list(KINDS), help="kinds of policy to train (placeto rnn)")
+    parser.add_argument("--kinds", nargs="*", choices=KINDS, default=list(KINDS),
+                        help="kinds of policy to train (placeto rnn); none measures only what is not trained again")
     parser.add_argument("--updates", type=int, metavar="N", help="number of updates of each training (default: as its configuration says)")
     add_arguments(parser)
     return parser.parse_args()
 
 
+def config_of(network):
+    return ROOT / f"configs/{network}.yaml"
+
+
 def rnn_on(network):
     """What makes the configuration of the RNN on a family one on this network, with the groups and penalties that Placeto has."""
-    own = settings_in((ROOT / f"configs/{network}.yaml").read_text())
+    own = settings_in(config_of(network).read_text())
     shared = {key: own[key] for key in own if key.startswith("grouping.") or key.startswith("environment.memory_penalty")}
     return {"workload.family": network, "workload.count": 1, "workload.train": 1, "workload.validation": 0,
             "training.episodes_per_update": own["training.episodes_per_update"], **shared}
@@ -64,18 +68,17 @@ def task_of(network, gpus, kind, seed, arguments):
     if arguments.updates:
         overrides.update(exactly(arguments.updates))
     if kind == "placeto":
-        return Task(f"single_networks/{network}_{gpus}_seed{seed}", ROOT / f"configs/{network}.yaml", overrides, seed)
+        return Task(f"single_networks/{network}_{gpus}_seed{seed}", config_of(network), overrides, seed)
     return Task(f"single_networks/{network}_{gpus}_{kind}_seed{seed}", ROOT / "configs/rnn_ptb.yaml",
                 {**rnn_on(network), **overrides}, seed)
 
 
 def measure(network, gpus, runs, earlier, arguments):
     """The document of a row. runs: {kind: {seed: result of its training}}; earlier: the document before, or None."""
-    run_dir = runs[arguments.kinds[0]][arguments.seeds[0]]["run_dir"]  # The network depends on no seed and no kind.
-    settings = resolved(run_dir)
-    graphs = [run_dir / f"graphs/{name}" for name in sorted(path.name for path in (run_dir / "graphs").glob("*.graph.json"))]
+    graphs = Network(network, arguments.programs / "emplace", 1, arguments.runs / "single_networks/graphs").graphs
+    settings = {**settings_in(config_of(network).read_text()), **overrides_of(arguments.settings)}
     options = {"max_groups": settings["grouping.max_groups"]}
-    devices = pathlib.Path(settings["workload.devices"])
+    devices = cluster_file(None, "k80", gpus)
     placed = evaluate(arguments, graphs, devices, [*BASELINES, *SEARCHES], arguments.seeds, budget=BUDGET, **options)
     on_cpu = evaluate(arguments, graphs, ROOT / "configs/clusters/k80x2_cpu.yaml", ["cpu"], [1], **options)
     rows = on_cpu["results"] + placed["results"]

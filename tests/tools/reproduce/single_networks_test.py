@@ -1,6 +1,9 @@
 #!/usr/bin/env python3
 """What tools/reproduce/single_networks.py says of a document made by hand."""
+import pathlib
+import types
 import unittest
+import unittest.mock
 
 from support import cells, row
 
@@ -50,6 +53,19 @@ class SingleNetworks(unittest.TestCase):
         self.assertEqual(overrides["grouping.max_groups"], "16")
         self.assertEqual(overrides["environment.memory_penalty"], "1")
         self.assertNotIn("environment.start", overrides)
+
+    def test_without_a_training_what_was_trained_stays(self):
+        earlier = self.document(True)
+        arguments = types.SimpleNamespace(kinds=[], seeds=[1], settings=[], programs=pathlib.Path(), runs=pathlib.Path())
+        measured = {"results": [row("net", "auto", 1, 0.6e6)], "graphs": {}}
+        with unittest.mock.patch.object(single_networks, "Network"), \
+                unittest.mock.patch.object(single_networks, "evaluate", return_value=measured):
+            document = single_networks.measure("inception_v3", 2, {}, earlier, arguments)
+        times = [(result["method"], result["makespan_us"]) for result in document["results"]]
+        self.assertIn(("auto", 0.6e6), times)
+        self.assertNotIn(("auto", 0.7e6), times)
+        self.assertEqual([time for method, time in times if method == "placeto"], [1.1e6, 0.8e6, 0.9e6])
+        self.assertEqual(document["trained"], earlier["trained"])
 
     def test_every_network_has_its_published_row(self):
         for network in single_networks.NETWORKS:
