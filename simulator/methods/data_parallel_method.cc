@@ -79,77 +79,121 @@ void SpreadShared(const ScheduleGraph& graph, const std::vector<int32_t>& of_uni
   }
 }
 
-// Calls visit(from, to, bytes) for each tensor that ops of one unit make and those of another one read, once for each
-// such pair of units.
+// Whether units on one device that read a tensor, which is sent there once, have equal parts of that time, or each
+// counts it in full.
+enum class Counted : uint8_t { kInParts, kInFull };
+
+// Calls visit(from, to, us) for each tensor that ops of one unit make and those of another one read, once for each such
+// pair of units. us: the time of the transfer.
 template <typename Visit>
-void ForEachTensorBetweenUnits(const ScheduleGraph& graph, Visit visit) {
+void ForEachTensorBetweenUnits(const ScheduleGraph& graph, const std::vector<DeviceIndex>& device_of_unit,
+                               Counted counted, Visit visit) {
   const SimGraph& sim = graph.task().sim;
-  std::vector<int32_t> readers;
+  std::vector<std::pair<DeviceIndex, int32_t>> readers;  // Device and unit.
   for (int32_t tensor = 0; tensor < sim.tensor_consumers.rows(); ++tensor) {
     const int32_t from = graph.UnitOf(graph.ProducerOf(tensor));
     readers.clear();
-    for (const OpIndex reader : sim.tensor_consumers.Row(tensor)) readers.push_back(graph.UnitOf(reader));
+    for (const OpIndex reader : sim.tensor_consumers.Row(tensor)) {
+      const int32_t unit = graph.UnitOf(reader);
+      if (unit != from) readers.emplace_back(device_of_unit[static_cast<size_t>(unit)], unit);
+    }
     std::sort(readers.begin(), readers.end());
     readers.erase(std::unique(readers.begin(), readers.end()), readers.end());
-    for (const int32_t to : readers) {
-      if (to != from) visit(from, to, sim.tensor_bytes[static_cast<size_t>(tensor)]);
+    for (auto begin = readers.begin(); begin != readers.end();) {
+      const auto end =
+          std::find_if(begin, readers.end(), [&](const auto& reader) { return reader.first != begin->first; });
+      const double parts = counted == Counted::kInParts ? static_cast<double>(end - begin) : 1;
+      for (; begin != end; ++begin) visit(from, begin->second, graph.MeanTransferUs(tensor) / parts);
     }
   }
 }
 
-// [U] for a unit of a micro-batch, the shared unit with which it exchanges most bytes; -1: there is none.
-std::vector<int32_t> SharedPartners(const ScheduleGraph& graph, const std::vector<int32_t>& of_unit) {
-  struct Exchange {
+// What a unit of a micro-batch exchanges with the shared unit with which it exchanges most, and with all others.
+struct Exchange {
+  int32_t shared = -1;  // -1: with none.
+  double shared_us = 0;
+  double others_us = 0;
+};
+
+// [U]; only those of the units of micro-batches mean anything.
+std::vector<Exchange> ExchangesOfUnits(const ScheduleGraph& graph, const std::vector<int32_t>& of_unit,
+                                       const std::vector<DeviceIndex>& device_of_unit, Counted counted) {
+  struct WithShared {
     int32_t unit;
     int32_t shared;
-    int64_t bytes;
+    double us;
   };
-  std::vector<Exchange> exchanges;
-  ForEachTensorBetweenUnits(graph, [&](int32_t from, int32_t to, int64_t bytes) {
+  std::vector<WithShared> parts;
+  std::vector<Exchange> exchanges(of_unit.size());
+  ForEachTensorBetweenUnits(graph, device_of_unit, counted, [&](int32_t from, int32_t to, double us) {
+    exchanges[static_cast<size_t>(from)].others_us += us;
+    exchanges[static_cast<size_t>(to)].others_us += us;
     const bool to_shared = of_unit[static_cast<size_t>(to)] == kShared;
     if (to_shared == (of_unit[static_cast<size_t>(from)] == kShared)) return;
-    exchanges.push_back(to_shared ? Exchange{from, to, bytes} : Exchange{to, from, bytes});
+    parts.push_back(to_shared ? WithShared{from, to, us} : WithShared{to, from, us});
   });
-  std::ranges::sort(exchanges, {}, [](const Exchange& one) { return std::pair(one.unit, one.shared); });
-  std::vector<int32_t> partner(of_unit.size(), -1);
-  std::vector<int64_t> most(of_unit.size());
-  for (auto begin = exchanges.begin(); begin != exchanges.end();) {
-    int64_t bytes = 0;
+  std::ranges::stable_sort(parts, {}, [](const WithShared& part) { return std::pair(part.unit, part.shared); });
+  for (auto begin = parts.begin(); begin != parts.end();) {
+    double us = 0;
     auto end = begin;
-    for (; end != exchanges.end() && end->unit == begin->unit && end->shared == begin->shared; ++end)
-      bytes += end->bytes;
-    const auto own = static_cast<size_t>(begin->unit);
-    if (bytes > most[own]) {
-      most[own] = bytes;
-      partner[own] = begin->shared;
+    for (; end != parts.end() && end->unit == begin->unit && end->shared == begin->shared; ++end) us += end->us;
+    Exchange& own = exchanges[static_cast<size_t>(begin->unit)];
+    if (us > own.shared_us) {
+      own.shared = begin->shared;
+      own.shared_us = us;
     }
     begin = end;
   }
-  return partner;
+  for (Exchange& own : exchanges) own.others_us -= own.shared_us;
+  return exchanges;
 }
 
-// Moves what reads a parameter and makes its gradient to the parameter, of all micro-batches, where that exchanges more
-// bytes with the parameter than with the rest of its micro-batch. So are the fully connected layers of a convolutional
-// network best divided (Krizhevsky, "One weird trick for parallelizing convolutional neural networks", 2014).
-void MoveToHeavyParameters(const ScheduleGraph& graph, const std::vector<int32_t>& of_unit,
-                           std::vector<DeviceIndex>& wanted) {
-  const std::vector<int32_t> partner = SharedPartners(graph, of_unit);
-  std::vector<int64_t> gain_bytes(of_unit.size());  // Of the shared unit's partners, all together.
-  ForEachTensorBetweenUnits(graph, [&](int32_t from, int32_t to, int64_t bytes) {
-    const int32_t of_from = partner[static_cast<size_t>(from)];
-    const int32_t of_to = partner[static_cast<size_t>(to)];
+// `wanted` with units of all micro-batches that take little time, such as embeddings, moved to the parameter that they
+// read or whose gradient they make: where the transfers that this saves, shared out over the links of the devices, take
+// longer than the unit's ops.
+std::vector<DeviceIndex> WithLightUnitsAtParameters(const ScheduleGraph& graph, const std::vector<int32_t>& of_unit,
+                                                    const std::vector<DeviceIndex>& wanted) {
+  const std::vector<Exchange> exchanges = ExchangesOfUnits(graph, of_unit, wanted, Counted::kInParts);
+  std::vector<double> cost_us(of_unit.size());
+  for (OpIndex op = 0; op < graph.num_ops(); ++op)
+    cost_us[static_cast<size_t>(graph.UnitOf(op))] += graph.MeanCostUs(op);
+  std::vector<DeviceIndex> moved = wanted;
+  for (size_t unit = 0; unit < exchanges.size(); ++unit) {
+    const Exchange& own = exchanges[unit];
+    if (of_unit[unit] == kShared || own.shared < 0) continue;
+    const double saved_us = (own.shared_us - own.others_us) / graph.num_devices();
+    if (saved_us > cost_us[unit]) moved[unit] = wanted[static_cast<size_t>(own.shared)];
+  }
+  return moved;
+}
+
+// `wanted` with all units moved to a parameter that exchange more with it than with the rest of their micro-batch,
+// where each counts in full what it reads. The products of an unrolled layer then mostly run where the layer's
+// parameter is. That takes longer, but may fit a memory that is too short for the above.
+std::vector<DeviceIndex> WithUnitsAtHeavyParameters(const ScheduleGraph& graph, const std::vector<int32_t>& of_unit,
+                                                    const std::vector<DeviceIndex>& wanted) {
+  const std::vector<Exchange> exchanges = ExchangesOfUnits(graph, of_unit, wanted, Counted::kInFull);
+  const auto shared_of = [&](int32_t unit) {
+    return of_unit[static_cast<size_t>(unit)] == kShared ? -1 : exchanges[static_cast<size_t>(unit)].shared;
+  };
+  std::vector<double> gain_us(exchanges.size());  // Of all units together that would move to a shared one.
+  ForEachTensorBetweenUnits(graph, wanted, Counted::kInFull, [&](int32_t from, int32_t to, double us) {
+    const int32_t of_from = shared_of(from);
+    const int32_t of_to = shared_of(to);
     if (of_from == to || of_to == from) {
-      gain_bytes[static_cast<size_t>(of_from == to ? to : from)] += bytes;
+      gain_us[static_cast<size_t>(of_from == to ? to : from)] += us;
       return;
     }
     if (of_from == of_to) return;
-    if (of_from >= 0) gain_bytes[static_cast<size_t>(of_from)] -= bytes;
-    if (of_to >= 0) gain_bytes[static_cast<size_t>(of_to)] -= bytes;
+    if (of_from >= 0) gain_us[static_cast<size_t>(of_from)] -= us;
+    if (of_to >= 0) gain_us[static_cast<size_t>(of_to)] -= us;
   });
-  for (size_t unit = 0; unit < partner.size(); ++unit) {
-    const int32_t to = partner[unit];
-    if (to >= 0 && gain_bytes[static_cast<size_t>(to)] > 0) wanted[unit] = wanted[static_cast<size_t>(to)];
+  std::vector<DeviceIndex> moved = wanted;
+  for (size_t unit = 0; unit < exchanges.size(); ++unit) {
+    const int32_t to = shared_of(static_cast<int32_t>(unit));
+    if (to >= 0 && gain_us[static_cast<size_t>(to)] > 0) moved[unit] = wanted[static_cast<size_t>(to)];
   }
+  return moved;
 }
 
 }  // namespace
@@ -163,18 +207,28 @@ MethodResult DataParallelMethod::Place(const PlacementTask& task) {
     if (of_unit[unit] >= 0) wanted[unit] = device_of_microbatch[static_cast<size_t>(of_unit[unit])];
   }
   SpreadShared(graph, of_unit, device_of_microbatch, wanted);
-  const auto place = [&] {
-    return PlaceWithinMemory(graph, [&](UnitPlacement& placing) { return placing.PlaceAsWanted(wanted); });
+  MethodResult best;
+  const auto place = [&](const std::vector<DeviceIndex>& devices) {
+    MethodResult result =
+        PlaceWithinMemory(graph, [&](UnitPlacement& placing) { return placing.PlaceAsWanted(devices); });
+    result.evaluations += best.evaluations;
+    if (best.placement && !(*result.score < *best.score)) {
+      best.evaluations = result.evaluations;
+    } else {
+      best = std::move(result);
+    }
   };
-  MethodResult result = place();
-  const std::vector<DeviceIndex> before = wanted;
-  MoveToHeavyParameters(graph, of_unit, wanted);
-  if (wanted == before) return result;
-  MethodResult moved = place();
-  const int64_t evaluations = result.evaluations + moved.evaluations;
-  MethodResult& better = *moved.score < *result.score ? moved : result;
-  better.evaluations = evaluations;
-  return std::move(better);
+  const auto fits = [&] { return best.score->bytes_over == 0; };
+  const std::vector<DeviceIndex> light = WithLightUnitsAtParameters(graph, of_unit, wanted);
+  place(light);
+  if (!fits()) {
+    const std::vector<DeviceIndex> heavy = WithUnitsAtHeavyParameters(graph, of_unit, wanted);
+    if (heavy != light) place(heavy);
+  }
+  // Where memory is short, each takes several simulations, and `wanted` is rarely faster.
+  const bool fits_a_short_memory = fits() && best.evaluations > 1;
+  if (wanted != light && !fits_a_short_memory) place(wanted);
+  return best;
 }
 
 }  // namespace emplace

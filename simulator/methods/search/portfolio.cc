@@ -27,7 +27,7 @@ struct Member {
 };
 
 constexpr int32_t kAnySize = 1 << 30;
-constexpr Member kMembers[] = {{"data-parallel", 0.25, 0.35, 16, kAnySize, kMostTimeShareOfDataParallel, true},
+constexpr Member kMembers[] = {{"data-parallel", 0.25, 0.35, 24, kAnySize, kMostTimeShareOfDataParallel, true},
                                {"m-etf", 0.75, 2.4, 8, kAnySize},
                                {"expert", 0.13, 0.7, 8, kAnySize},
                                {"heft", 0.4, 1.2, 8, kAnySize},
