@@ -150,6 +150,10 @@ PlacementTask PlacementTask::Make(const OpGraph& graph, const Cluster& cluster, 
   task.unit_of_op = task.search_levels[1];
   for (const Op& op : graph.ops()) task.stage_of_op.push_back(StageOf(op));
   task.microbatch_of_op = Microbatches(graph);
+  for (OpIndex op = 0; op < graph.num_ops(); ++op) {
+    const OpIndex original = graph.ops()[static_cast<size_t>(op)].copy_of;
+    task.copy_of_op.push_back(original == Op::kNoCopy ? op : original);
+  }
   for (const Device& device : cluster.devices) task.device_kinds.push_back(device.kind);
   return task;
 }

@@ -32,6 +32,7 @@ struct PlacementTask {
   std::vector<std::vector<GroupIndex>> search_levels;
   std::vector<int32_t> stage_of_op;       // [num_ops] "stage" of the op's attrs, -1: none
   std::vector<int32_t> microbatch_of_op;  // [num_ops] counted from 0; -1: no op repeats this one, nor the reverse
+  std::vector<OpIndex> copy_of_op;        // [num_ops] the op of micro-batch 0 that this one repeats; else itself
   std::vector<std::string> device_kinds;  // [D]
 
   // Throws BadInput for a graph without ops, and as GroupOps and SimGraph::Compile do.

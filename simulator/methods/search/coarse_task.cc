@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <numeric>
 #include <utility>
 
 #include "simulator/engine/contraction.h"
@@ -25,6 +26,8 @@ CoarseTask::CoarseTask(const PlacementTask& whole, size_t level)
   task_.unit_of_op = task_.search_levels.front();
   task_.microbatch_of_op.assign(ops, -1);
   task_.stage_of_op.assign(ops, -1);
+  task_.copy_of_op.resize(ops);
+  std::iota(task_.copy_of_op.begin(), task_.copy_of_op.end(), 0);
   task_.device_kinds = whole.device_kinds;
 }
 

@@ -26,8 +26,16 @@ DeviceIndex DeviceOfAny(Rng& rng, std::span<const OpIndex> ops, std::span<const 
 MoveGenerator::MoveGenerator(const SearchSpace& space)
     : space_(space), devices_(static_cast<size_t>(space.task().sim.num_devices)) {}
 
-void MoveGenerator::Draw(Rng& rng, size_t level_index, const MoveMix& mix, std::span<const DeviceIndex> placement,
+void MoveGenerator::Draw(Rng& rng, size_t level, const MoveMix& mix, std::span<const DeviceIndex> placement,
                          Move& move) {
+  if (mix.replicas == nullptr) return DrawAlone(rng, level, mix, placement, move);
+  DrawAlone(rng, level, mix, placement, alone_);
+  mix.replicas->Mirror(alone_, move);
+  std::erase_if(move, [&](const OpMove& to) { return placement[static_cast<size_t>(to.op)] == to.device; });
+}
+
+void MoveGenerator::DrawAlone(Rng& rng, size_t level_index, const MoveMix& mix, std::span<const DeviceIndex> placement,
+                              Move& move) const {
   move.clear();
   const SearchLevel& level = DrawGroups(rng, level_index, mix.column);
   if (level.movable.empty()) return;

@@ -7,6 +7,7 @@
 
 #include "common/rng.h"
 #include "simulator/methods/search/move.h"
+#include "simulator/methods/search/replicas.h"
 #include "simulator/methods/search/search_space.h"
 
 namespace emplace {
@@ -22,6 +23,8 @@ struct MoveMix {
   // Of all moves at the coarsest level: of columns (columns.h) in place of groups, and without families. It falls with
   // the square of the level to none at the finest.
   double column = 0;
+  // All moves are mirrored by these; null: none is.
+  const Replicas* replicas = nullptr;
 };
 
 // Not thread-safe. The same generator of random numbers gives the same moves.
@@ -34,6 +37,8 @@ class MoveGenerator {
   void Draw(Rng& rng, size_t level, const MoveMix& mix, std::span<const DeviceIndex> placement, Move& move);
 
  private:
+  // As Draw, without mirroring.
+  void DrawAlone(Rng& rng, size_t level, const MoveMix& mix, std::span<const DeviceIndex> placement, Move& move) const;
   // Draws a move of a family of the level. REQUIRES: there is one.
   void DrawFamily(Rng& rng, const SearchLevel& level, std::span<const DeviceIndex> placement, Move& move) const;
   // The groups or the columns of the level.
@@ -50,6 +55,7 @@ class MoveGenerator {
 
   const SearchSpace& space_;
   const size_t devices_;
+  Move alone_;  // Scratch.
 };
 
 }  // namespace emplace

@@ -13,6 +13,8 @@
 #include "simulator/methods/priority.h"
 #include "simulator/methods/search/coarse_task.h"
 #include "simulator/methods/search/portfolio.h"
+#include "simulator/methods/search/replica_task.h"
+#include "simulator/methods/search/replicas.h"
 #include "simulator/methods/search/walks.h"
 
 namespace emplace {
@@ -36,6 +38,10 @@ constexpr double kCoarseShare = 0.15;
 // About the time to make it with its search space, and the share of a search that that may take.
 constexpr double kCoarseUsPerOp = 1.5;
 constexpr double kMostShareForCoarse = 0.1;
+// Where micro-batches make replicas, a search that has orders places one replica in this share of what is left of it,
+// and then all of them by mirrored moves in this share.
+constexpr double kReplicaShare = 0.2;
+constexpr double kMirroredShare = 0.5;
 // Orders are searched for if ordering the portfolio and the result takes no more than this share of the search.
 constexpr double kMostShareToOrder = 0.25;
 // The walk without orders then has this share of what is left; with two devices it lasts at least until this progress.
@@ -135,6 +141,10 @@ class PortfolioSearch {
   void Improve(const SearchSpace& space, std::vector<PortfolioEntry>& portfolio) {
     if (OrdersPay(portfolio.size())) {
       if (const std::optional<size_t> level = LevelToContract(space, portfolio.size())) AddCoarse(*level, portfolio);
+      if (const std::optional<Replicas> replicas = ReplicasThatPay(portfolio.size())) {
+        const bool wide = replicas->width() > 1;
+        AddMirrored(space, *replicas, wide ? std::vector{Replicated(*replicas)} : portfolio, portfolio);
+      }
     }
     if (!OrdersPay(portfolio.size())) {
       Keep({RunWalks(space, {{portfolio.front(), plan_.passes}}).entry, {}, ""});
@@ -182,6 +192,36 @@ class PortfolioSearch {
     Add({plan_.found_by, std::move(placement), score}, portfolio);
   }
 
+  // What a walk finds for one replica, repeated for all.
+  PortfolioEntry Replicated(const Replicas& replicas) {
+    const ReplicaTask replica(task_, replicas);
+    const SearchSpace space(replica.task(), plan_.ordered->mix.column > 0);
+    const ScheduleGraph graph(replica.task());
+    PortfolioEntry found =
+        Ranked(graph, {plan_.found_by, Placement(static_cast<size_t>(replica.task().sim.num_ops), 0), {}});
+    limit_.Count(1);
+    if (space.any()) {
+      const double progress = limit_.Progress();
+      found = RunWalks(space, {{found, {plan_.ordered, 1}, progress + kReplicaShare * (1 - progress), &graph}}).entry;
+    }
+    return {plan_.found_by, replica.Expanded(found.placement), {}};
+  }
+
+  // Adds what a walk finds from the best of `starts` in which all replicas do the same.
+  void AddMirrored(const SearchSpace& space, const Replicas& replicas, const std::vector<PortfolioEntry>& starts,
+                   std::vector<PortfolioEntry>& portfolio) {
+    const ScheduleGraph graph(task_);
+    const PortfolioEntry start = BestRanked(graph, starts);
+    const double progress = limit_.Progress();
+    const double until = progress + kMirroredShare * (1 - progress);
+    const WalkResult found = RunWalks(space, {{start, {plan_.ordered, 1}, until, &graph, &replicas}});
+    if (found.priority)
+      Keep({found.entry, OrdersUnder(*found.priority, task_.sim, found.entry.placement), kSearchedOrder});
+    const SearchScore score = PlacementScorer(task_).Score(found.entry.placement);
+    limit_.Count(1);
+    Add({found.entry.found_by, found.entry.placement, score}, portfolio);
+  }
+
   // The best of the entries with their ops by upward rank.
   PortfolioEntry BestRanked(const ScheduleGraph& graph, const std::vector<PortfolioEntry>& entries) {
     std::vector<PortfolioEntry> ranked(entries.size());
@@ -227,7 +267,7 @@ class PortfolioSearch {
   }
 
   // The level by which to contract the graph, if it gets much smaller, and there is time. In a step of several
-  // micro-batches data-parallel is so near the best that a contracted graph finds nothing better.
+  // micro-batches a contracted graph finds nothing better than data-parallel and mirrored moves.
   std::optional<size_t> LevelToContract(const SearchSpace& space, size_t entries) const {
     if (plan_.coarse == nullptr || task_.HasMicrobatches()) return std::nullopt;
     const size_t level = space.LevelWith(kMostCoarseGroups);
@@ -236,6 +276,14 @@ class PortfolioSearch {
     const double share = Share(static_cast<int64_t>(entries) + 3, kCoarseUsPerOp);
     if (share > kMostShareForCoarse || limit_.Progress() + share > 1) return std::nullopt;
     return level;
+  }
+
+  // The replicas of the micro-batches, if there is time for them.
+  std::optional<Replicas> ReplicasThatPay(size_t entries) const {
+    // Runs of the entries, and of the two walks' starts and results.
+    const double share = Share(static_cast<int64_t>(entries) + 6, kCoarseUsPerOp);
+    if (share > kMostShareForCoarse || limit_.Progress() + share > 1) return std::nullopt;
+    return Replicas::Of(task_);
   }
 
   // Whether columns are moved, and there is time to make them.

@@ -103,9 +103,11 @@ void Walks::RunPasses(Walk& walk, const SearchSpace& space, const SearchLimit& l
     const double heat = std::clamp(moves / (kMovesToHeat * others), 1.0, pass.most_heat);
     const double warmer_end = (plan.priorities == nullptr ? hotter : 1) * (others > 1 ? 1 : pass.warmer_end_on_two);
     const double done = static_cast<double>(i + 1) / static_cast<double>(plan.passes.size());
+    MoveMix mix = few ? plan_.few_units.mix : pass.mix;
+    mix.replicas = plan.replicas;
     RunPass(walk, space, limit,
             {.finest = space.LevelWith(pass.most_groups),
-             .mix = few ? plan_.few_units.mix : pass.mix,
+             .mix = mix,
              .hot = pass.hot * std::max(heat, hotter),
              .cold = pass.cold * warmer_end,
              .until = begin + (plan.until - begin) * done,

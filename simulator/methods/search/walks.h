@@ -21,6 +21,7 @@ struct WalkPlan {
   std::span<const PassPlan> passes;
   double until = 1;                           // Progress.
   const ScheduleGraph* priorities = nullptr;  // As of Walk.
+  const Replicas* replicas = nullptr;         // As of MoveMix.
 };
 
 // What a walk found.

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <numeric>
-#include <utility>
 
 #include "common/strings.h"
 #include "simulator/families/family.h"
@@ -12,6 +11,7 @@
 #include "simulator/methods/expert_method.h"
 #include "simulator/methods/scotch_method.h"
 #include "tests/simulator/methods/hand_tasks.h"
+#include "tests/simulator/methods/microbatches.h"
 
 namespace emplace {
 namespace {
@@ -107,25 +107,12 @@ TEST(DataParallel, GivesASlowDeviceFewerMicrobatchesOrNothing) {
   EXPECT_EQ(*DataParallelMethod({}).Place(FourMicrobatches(50)).placement, (Placement{0, 0, 0, 0, 0, 0, 0}));
 }
 
-// On two devices, a step of two micro-batches: the parameters, of this many bytes, and then the ops of each.
+// On two devices, a step of two micro-batches with parameters of this many bytes.
 PlacementTask TwoMicrobatches(const std::vector<int64_t>& parameter_bytes, const std::vector<Op>& ops_of_each) {
-  std::vector<Op> ops;
-  for (const int64_t bytes : parameter_bytes) ops.push_back(HandOp(StrCat("w", ops.size()), 0, {}, bytes));
-  const auto parameters = static_cast<OpIndex>(ops.size());
-  std::vector<int32_t> microbatch_of_op(ops.size(), -1);
-  for (int32_t m = 0; m < 2; ++m) {
-    const auto shift = m * static_cast<OpIndex>(ops_of_each.size());
-    for (Op op : ops_of_each) {
-      if (m == 1) op.copy_of = static_cast<OpIndex>(ops.size()) - shift;
-      op.name = StrCat(op.name, "/", m);
-      for (OpInput& input : op.inputs) input.producer += input.producer < parameters ? 0 : shift;
-      ops.push_back(std::move(op));
-      microbatch_of_op.push_back(m);
-    }
-  }
-  PlacementTask task = HandTask(ops, HandCluster(2));
-  task.microbatch_of_op = microbatch_of_op;
-  return task;
+  std::vector<Op> parameters;
+  for (const int64_t bytes : parameter_bytes)
+    parameters.push_back(HandOp(StrCat("w", parameters.size()), 0, {}, bytes));
+  return MicrobatchTask(parameters, ops_of_each, 2, HandCluster(2));
 }
 
 // An op of 50 us, whose output a product reads together with a parameter. To send the output takes 1 us, and to send

@@ -24,6 +24,8 @@ inline PlacementTask HandTask(const std::vector<Op>& ops, const Cluster& cluster
     task.unit_of_op.push_back(o);
     task.stage_of_op.push_back(-1);
     task.microbatch_of_op.push_back(-1);
+    const OpIndex original = ops[static_cast<size_t>(o)].copy_of;
+    task.copy_of_op.push_back(original == Op::kNoCopy ? o : original);
   }
   task.search_levels = {task.unit_of_op};
   for (const Device& device : cluster.devices) task.device_kinds.push_back(device.kind);

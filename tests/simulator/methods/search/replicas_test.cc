@@ -1,0 +1,143 @@
+#include "simulator/methods/search/replicas.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <utility>
+
+#include "simulator/engine/simulator.h"
+#include "simulator/methods/search/move_generator.h"
+#include "simulator/methods/search/replica_task.h"
+#include "tests/simulator/methods/microbatches.h"
+#include "tests/support/trials.h"
+
+namespace emplace {
+namespace {
+
+// A parameter, and in each micro-batch an op that reads it and two that read this one.
+PlacementTask Fork(int32_t microbatches, const Cluster& cluster) {
+  return MicrobatchTask({HandOp("w", 0, {}, 20)},
+                        {HandOp("a", 10, {0}, 20), HandOp("b", 30, {1}), HandOp("c", 30, {1})}, microbatches, cluster);
+}
+
+std::vector<std::pair<OpIndex, DeviceIndex>> Pairs(const Move& move) {
+  std::vector<std::pair<OpIndex, DeviceIndex>> pairs;
+  for (const OpMove& to : move) pairs.emplace_back(to.op, to.device);
+  return pairs;
+}
+
+TEST(Replicas, AreAsManyAsMicrobatchesWhereThatDividesTheDevices) {
+  const auto shape = [](int32_t microbatches, int devices) {
+    const std::optional<Replicas> replicas = Replicas::Of(Fork(microbatches, HandCluster(devices)));
+    return replicas ? std::pair(replicas->count(), replicas->width()) : std::pair(0, 0);
+  };
+  EXPECT_EQ(shape(4, 8), std::pair(4, 2));
+  EXPECT_EQ(shape(2, 8), std::pair(2, 4));
+  EXPECT_EQ(shape(3, 8), std::pair(2, 4));
+  EXPECT_EQ(shape(8, 8), std::pair(8, 1));
+  EXPECT_EQ(shape(5, 7), std::pair(0, 0));
+  EXPECT_EQ(shape(8, 4), std::pair(0, 0));
+  EXPECT_EQ(shape(1, 4), std::pair(0, 0));
+}
+
+TEST(Replicas, NeedDevicesThatAreAlike) {
+  Cluster cluster = HandCluster(4);
+  cluster.devices[3].memory_bytes /= 2;
+  EXPECT_FALSE(Replicas::Of(Fork(2, cluster)));
+  PlacementTask task = Fork(2, HandCluster(4));
+  task.sim.cost_us[4] += 1;
+  EXPECT_FALSE(Replicas::Of(task));
+}
+
+TEST(Replicas, MirrorAMoveToTheSamePlaceOfEachReplica) {
+  // Ops 1 to 3 in the first micro-batch, 4 to 6 in the second one, and 7 to 9 in the third one, which replica 0 has.
+  const PlacementTask task = Fork(3, HandCluster(4));
+  const std::optional<Replicas> replicas = Replicas::Of(task);
+  ASSERT_TRUE(replicas);
+  Move mirrored;
+  replicas->Mirror({{2, 1}, {0, 3}}, mirrored);
+  EXPECT_EQ(Pairs(mirrored), Pairs({{0, 3}, {2, 1}, {5, 3}, {8, 1}}));
+  replicas->Mirror({{5, 2}}, mirrored);
+  EXPECT_EQ(Pairs(mirrored), Pairs({{2, 0}, {5, 2}, {8, 0}}));
+  replicas->Mirror({{2, 1}, {5, 3}}, mirrored);  // Both ask for the same.
+  EXPECT_EQ(Pairs(mirrored), Pairs({{2, 1}, {5, 3}, {8, 1}}));
+  replicas->Mirror({{2, 1}, {5, 2}}, mirrored);
+  EXPECT_TRUE(mirrored.empty());
+}
+
+TEST(Replicas, OfOneDeviceMoveOpsAsManyDevicesFurther) {
+  const PlacementTask task = Fork(3, HandCluster(3));
+  const std::optional<Replicas> replicas = Replicas::Of(task);
+  ASSERT_TRUE(replicas);
+  Move mirrored;
+  replicas->Mirror({{5, 0}}, mirrored);  // From device 1.
+  EXPECT_EQ(Pairs(mirrored), Pairs({{2, 2}, {5, 0}, {8, 1}}));
+}
+
+TEST(Replicas, StayTheSameUnderMirroredMoves) {
+  for (uint64_t seed = 0; seed < Trials(20); ++seed) {
+    Rng rng(seed);
+    const PlacementTask task = Fork(4, HandCluster(8));
+    const SearchSpace space(task);
+    const std::optional<Replicas> replicas = Replicas::Of(task);
+    ASSERT_TRUE(replicas);
+    MoveGenerator generator(space);
+    Placement placement = {5};
+    for (DeviceIndex replica = 0; replica < 4; ++replica)
+      placement.insert(placement.end(), 3, static_cast<DeviceIndex>(2 * replica));
+    int moves = 0;
+    for (int step = 0; step < 100; ++step) {
+      Move move;
+      generator.Draw(rng, 0, {.family = 0.2, .neighbours = 0.2, .swap = 0.2, .replicas = &*replicas}, placement, move);
+      for (const OpMove& to : move) {
+        EXPECT_NE(placement[static_cast<size_t>(to.op)], to.device);
+        placement[static_cast<size_t>(to.op)] = to.device;
+      }
+      moves += static_cast<int>(!move.empty());
+      for (size_t op = 4; op < placement.size(); ++op) ASSERT_EQ(placement[op], placement[op - 3] + 2) << op;
+    }
+    EXPECT_GT(moves, 20);
+  }
+}
+
+TEST(ReplicaTask, HasOneReplicaOnItsDevices) {
+  const PlacementTask whole = Fork(3, HandCluster(4));
+  const std::optional<Replicas> replicas = Replicas::Of(whole);
+  ASSERT_TRUE(replicas);
+  const ReplicaTask replica(whole, *replicas);
+  const PlacementTask& task = replica.task();
+  EXPECT_EQ(task.sim.num_ops, 7);  // What is shared, and the first and the third micro-batch.
+  EXPECT_EQ(task.microbatch_of_op, (std::vector<int32_t>{-1, 0, 0, 0, 1, 1, 1}));
+  EXPECT_EQ(task.copy_of_op, (std::vector<OpIndex>{0, 1, 2, 3, 1, 2, 3}));
+  EXPECT_FALSE(std::isnan(task.sim.BusyUs(0, 1)));
+  EXPECT_TRUE(std::isnan(task.sim.BusyUs(0, 2)));
+  EXPECT_EQ(replica.Expanded(Placement{1, 0, 1, 0, 0, 0, 1}), (Placement{1, 0, 1, 0, 2, 3, 2, 0, 0, 1}));
+}
+
+TEST(ReplicaTask, TakesAsLongAsTheWholeWhereReplicasExchangeNothing) {
+  const PlacementTask whole =
+      MicrobatchTask({}, {HandOp("a", 10, {}, 20), HandOp("b", 30, {0}), HandOp("c", 30, {0})}, 3, HandCluster(6));
+  const std::optional<Replicas> replicas = Replicas::Of(whole);
+  ASSERT_TRUE(replicas);
+  const ReplicaTask replica(whole, *replicas);
+  for (const Placement& placement : {Placement{0, 0, 0}, Placement{0, 1, 0}, Placement{1, 0, 0}}) {
+    EXPECT_EQ(Simulator(replica.task().sim).Makespan(placement),
+              Simulator(whole.sim).Makespan(replica.Expanded(placement)));
+  }
+}
+
+TEST(ReplicaTask, ExpandsToLegalPlacementsWithWhatIsSharedSpreadOverReplicas) {
+  std::vector<Op> shared;
+  for (int i = 0; i < 8; ++i) shared.push_back(HandOp(StrCat("w", i), 0, {}, 100));
+  for (Op& op : shared) op.param_bytes = 800;
+  const PlacementTask whole = MicrobatchTask(shared, {HandOp("a", 10, {0, 1, 2, 3, 4, 5, 6, 7})}, 4, HandCluster(8));
+  const std::optional<Replicas> replicas = Replicas::Of(whole);
+  ASSERT_TRUE(replicas);
+  const ReplicaTask replica(whole, *replicas);
+  EXPECT_EQ(replica.task().sim.param_bytes[0], 200);
+  const Placement placement = replica.Expanded(Placement{0, 0, 0, 0, 1, 1, 1, 1, 1});
+  EXPECT_EQ(placement, (Placement{0, 2, 4, 6, 1, 3, 5, 7, 1, 3, 5, 7}));
+}
+
+}  // namespace
+}  // namespace emplace
