@@ -139,18 +139,12 @@ class PortfolioSearch {
   }
 
   void Improve(const SearchSpace& space, std::vector<PortfolioEntry>& portfolio) {
-    if (OrdersPay(portfolio.size())) {
-      if (const std::optional<size_t> level = LevelToContract(space, portfolio.size())) AddCoarse(*level, portfolio);
-      if (const std::optional<Replicas> replicas = ReplicasThatPay(portfolio.size())) {
-        const bool wide = replicas->width() > 1;
-        AddMirrored(space, *replicas, wide ? std::vector{Replicated(*replicas)} : portfolio, portfolio);
-      }
-    }
-    if (!OrdersPay(portfolio.size())) {
-      Keep({RunWalks(space, {{portfolio.front(), plan_.passes}}).entry, {}, ""});
-      return;
-    }
+    if (!OrdersPay(portfolio.size())) return ImproveWithoutOrders(space, portfolio.front());
     const ScheduleGraph graph(task_);
+    if (const std::optional<size_t> level = LevelToContract(space, portfolio.size())) AddCoarse(*level, portfolio);
+    if (const std::optional<Replicas> replicas = ReplicasThatPay(portfolio.size()))
+      AddMirrored(graph, space, *replicas, portfolio);
+    if (!OrdersPay(portfolio.size())) return ImproveWithoutOrders(space, portfolio.front());
     PortfolioEntry start = BestRanked(graph, portfolio);
     constexpr double kRounding = 1e-9;  // Of shares: no more than the budget.
     const double end = 1 - ShareToOrderResult() - kRounding;
@@ -170,6 +164,10 @@ class PortfolioSearch {
         plans.push_back({found, plan_.passes, end});
     }
     KeepOrdered(graph, RunWalks(space, plans));
+  }
+
+  void ImproveWithoutOrders(const SearchSpace& space, const PortfolioEntry& start) {
+    Keep({RunWalks(space, {{start, plan_.passes}}).entry, {}, ""});
   }
 
   // Adds what a walk finds on the graph contracted by this level, if that is much smaller than the whole: it has more
@@ -207,18 +205,18 @@ class PortfolioSearch {
     return {plan_.found_by, replica.Expanded(found.placement), {}};
   }
 
-  // Adds what a walk finds from the best of `starts` in which all replicas do the same.
-  void AddMirrored(const SearchSpace& space, const Replicas& replicas, const std::vector<PortfolioEntry>& starts,
+  // Adds what a walk finds in which all replicas do the same.
+  void AddMirrored(const ScheduleGraph& graph, const SearchSpace& space, const Replicas& replicas,
                    std::vector<PortfolioEntry>& portfolio) {
-    const ScheduleGraph graph(task_);
-    const PortfolioEntry start = BestRanked(graph, starts);
+    const bool wide = replicas.width() > 1;
+    const PortfolioEntry start = BestRanked(graph, wide ? std::vector{Replicated(replicas)} : portfolio);
     const double progress = limit_.Progress();
     const double until = progress + kMirroredShare * (1 - progress);
     const WalkResult found = RunWalks(space, {{start, {plan_.ordered, 1}, until, &graph, &replicas}});
     if (found.priority)
       Keep({found.entry, OrdersUnder(*found.priority, task_.sim, found.entry.placement), kSearchedOrder});
     const SearchScore score = PlacementScorer(task_).Score(found.entry.placement);
-    limit_.Count(1);
+    limit_.Count(2);
     Add({found.entry.found_by, found.entry.placement, score}, portfolio);
   }
 

@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "common/error.h"
+#include "simulator/families/family.h"
 #include "simulator/graph/placement.h"
 #include "simulator/methods/multilevel_method.h"
 #include "simulator/methods/placement_scorer.h"
@@ -206,6 +207,30 @@ class FixedProposer : public Proposer {
  private:
   Placement placement_;
 };
+
+// A step of four micro-batches on as many devices, and on twice as many.
+TEST(AutoMethod, SpreadsMicrobatchesOverAllDevices) {
+  const std::vector<DeviceKind> kinds = LoadDeviceKinds(DefaultKindsFolder());
+  const Family family =
+      GenerateFamily({.family = "ptb", .count = 1, .train = 1, .size = "small", .microbatches = 4}, kinds);
+  std::vector<double> found_us;
+  for (const int devices : {4, 8}) {
+    const PlacementTask task = PlacementTask::Make(family.graphs[0], K80Cluster(devices), 128);
+    for (const int64_t budget : {60, 200, 1000}) {
+      const MethodResult alone = AutoMethod({.budget = budget}).Place(task);
+      EXPECT_LE(alone.evaluations, budget) << devices;
+      const MethodResult result = AutoMethod({.budget = budget, .threads = 3}).Place(task);
+      EXPECT_EQ(result.placement, alone.placement) << devices << " devices, budget " << budget;
+      EXPECT_EQ(result.orders, alone.orders);
+      found_us.push_back(PlacementScorer(task, result.orders).Score(*result.placement).makespan_us);
+    }
+  }
+  const double data_parallel_us = MakeMethod("data-parallel", {})
+                                      ->Place(PlacementTask::Make(family.graphs[0], K80Cluster(8), 128))
+                                      .score->makespan_us;
+  EXPECT_LT(found_us[2], 0.95 * data_parallel_us);  // That uses four devices.
+  EXPECT_LT(found_us[5], 0.85 * found_us[2]);
+}
 
 TEST(AutoMethod, TakesWhatAProposerProposesIfItIsBest) {
   // Two chains: the best placement has one on each device. A budget of 2 leaves no run for another method.
