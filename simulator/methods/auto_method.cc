@@ -64,7 +64,8 @@ MethodResult AutoMethod::Place(const PlacementTask& task) {
                               .few_units = kFewUnits,
                               .found_by = "search",
                               .ordered = &kOrderedPass,
-                              .coarse = &kCoarsePass});
+                              .coarse = &kCoarsePass,
+                              .anneals_short_searches = true});
 }
 
 }  // namespace emplace

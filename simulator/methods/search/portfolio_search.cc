@@ -60,6 +60,10 @@ constexpr double kLargeGain = 0.05;
 // what 0.1 s find with two threads, and on 20 other pairs of such a graph and a machine it is level (eight seeds).
 constexpr double kLargeLoss = 0.05;
 
+// Where nothing fits the memory of a graph of few units, this share of what is left is annealing's. A walk only lowers
+// the bytes that are missing, and may end where no move does; annealing begins hot from several placements.
+constexpr double kShareToFit = 0.25;
+
 // The name of an order that the search has chosen, beside those of disciplines.h.
 constexpr const char* kSearchedOrder = "searched";
 
@@ -88,7 +92,11 @@ class PortfolioSearch {
     std::vector<PortfolioEntry> portfolio = MakePortfolio(task_, options_, limit_, team_);
     if (!portfolio.empty()) {
       Keep({portfolio.front(), {}, ""});
-      if (limit_.Progress() + Share(0, kSpaceUsPerOp) < 1) Search(portfolio);
+      if (limit_.Progress() + Share(0, kSpaceUsPerOp) < 1) {
+        Search(portfolio);
+      } else if (plan_.anneals_short_searches) {
+        AddAnnealed(1, portfolio);
+      }
     }
     result_.evaluations = limit_.evaluations();
     return std::move(result_);
@@ -97,21 +105,20 @@ class PortfolioSearch {
  private:
   void Search(std::vector<PortfolioEntry>& portfolio) {
     const SearchSpace space(task_, ColumnsPay());
-    if (walks_.HasFewUnits(space) && portfolio.front().score.bytes_over > 0) AddAnnealed(portfolio);
+    if (walks_.HasFewUnits(space) && portfolio.front().score.bytes_over > 0) AddAnnealed(kShareToFit, portfolio);
     if (space.any() && limit_.Progress() < 1) Improve(space, portfolio);
   }
 
-  // For when nothing fits the memory. A walk only lowers the bytes that are missing, and may end where no move does;
-  // annealing begins hot from several placements. Its result becomes the front of the portfolio if it is better.
-  void AddAnnealed(std::vector<PortfolioEntry>& portfolio) {
-    constexpr double kShare = 0.25;  // Of what is left of the search.
+  // Anneals the policy's groups in this share of what is left of the search. The result becomes the front of the
+  // portfolio if it is better.
+  void AddAnnealed(double share, std::vector<PortfolioEntry>& portfolio) {
     MethodOptions options{.budget = 0, .seed = options_.seed, .stop = options_.stop};
     if (options_.budget > 0) {
-      options.budget = static_cast<int64_t>(kShare * static_cast<double>(limit_.evaluations_left()));
+      options.budget = static_cast<int64_t>(share * static_cast<double>(limit_.evaluations_left()));
       if (options.budget < 1) return;
     }
     if (options_.seconds > 0) {
-      options.seconds = kShare * (options_.seconds - limit_.seconds());
+      options.seconds = share * (options_.seconds - limit_.seconds());
       if (options.seconds <= 0) return;
     }
     MethodResult result = MakeMethod("annealing", options)->Place(task_);

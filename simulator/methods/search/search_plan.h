@@ -44,6 +44,8 @@ struct SearchPlan {
   // A pass of a walk before these, with orders, on a contracted graph (coarse_task.h), where orders are searched
   // for, the graph is large and has no micro-batches, and there is time to contract it. nullptr: no such pass.
   const PassPlan* coarse = nullptr;
+  // Whether a search in a time that is too short to begin with walks anneals the policy's groups.
+  bool anneals_short_searches = false;
 };
 
 }  // namespace emplace
