@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <utility>
 #include <vector>
 
@@ -84,7 +85,7 @@ void SpreadShared(const ScheduleGraph& graph, const std::vector<int32_t>& of_uni
 enum class Counted : uint8_t { kInParts, kInFull };
 
 // Calls visit(from, to, us) for each tensor that ops of one unit make and those of another one read, once for each such
-// pair of units. us: the time of the transfer.
+// pair of units. us: the time of the transfer, or of the reader's part of it.
 template <typename Visit>
 void ForEachTensorBetweenUnits(const ScheduleGraph& graph, const std::vector<DeviceIndex>& device_of_unit,
                                Counted counted, Visit visit) {
@@ -167,9 +168,10 @@ std::vector<DeviceIndex> WithLightUnitsAtParameters(const ScheduleGraph& graph, 
   return moved;
 }
 
-// `wanted` with all units moved to a parameter that exchange more with it than with the rest of their micro-batch,
-// where each counts in full what it reads. The products of an unrolled layer then mostly run where the layer's
-// parameter is. That takes longer, but may fit a memory that is too short for the above.
+// `wanted` with the units moved to a parameter that exchange most with it, where all of these together exchange more
+// with it than with the rest of their micro-batches, and each counts in full what it reads. The products of an unrolled
+// layer then mostly run where the layer's parameter is. That takes longer than WithLightUnitsAtParameters, but may fit
+// a shorter memory.
 std::vector<DeviceIndex> WithUnitsAtHeavyParameters(const ScheduleGraph& graph, const std::vector<int32_t>& of_unit,
                                                     const std::vector<DeviceIndex>& wanted) {
   const std::vector<Exchange> exchanges = ExchangesOfUnits(graph, of_unit, wanted, Counted::kInFull);

@@ -35,7 +35,8 @@ constexpr double kMostShareForColumns = 0.1;
 // and -3 to 4% of convolutional ones. A share of 0.25, or two contracted graphs, of 300 and 1,500 groups, are level.
 constexpr double kMostOpsLeft = 0.5;
 constexpr double kCoarseShare = 0.15;
-// About the time to make it with its search space, and the share of a search that that may take.
+// About the time to make it, or the task of a replica, with its search space, and the share of a search that that may
+// take.
 constexpr double kCoarseUsPerOp = 1.5;
 constexpr double kMostShareForCoarse = 0.1;
 // Where micro-batches make replicas, a search that has orders places one replica in this share of what is left of it,
@@ -200,7 +201,7 @@ class PortfolioSearch {
   // What a walk finds for one replica, repeated for all.
   PortfolioEntry Replicated(const Replicas& replicas) {
     const ReplicaTask replica(task_, replicas);
-    const SearchSpace space(replica.task(), plan_.ordered->mix.column > 0);
+    const SearchSpace space(replica.task(), ColumnsPay());
     const ScheduleGraph graph(replica.task());
     PortfolioEntry found =
         Ranked(graph, {plan_.found_by, Placement(static_cast<size_t>(replica.task().sim.num_ops), 0), {}});
@@ -217,6 +218,7 @@ class PortfolioSearch {
                    std::vector<PortfolioEntry>& portfolio) {
     const bool wide = replicas.width() > 1;
     const PortfolioEntry start = BestRanked(graph, wide ? std::vector{Replicated(replicas)} : portfolio);
+    if (start.score.bytes_over > portfolio.front().score.bytes_over) return;
     const double progress = limit_.Progress();
     const double until = progress + kMirroredShare * (1 - progress);
     const WalkResult found = RunWalks(space, {{start, {plan_.ordered, 1}, until, &graph, &replicas}});
@@ -296,7 +298,8 @@ class PortfolioSearch {
     return plan_.passes.front().mix.column > 0 && Share(0, kColumnsUsPerOp) <= kMostShareForColumns;
   }
 
-  // Tells of progress. What walks find on a contracted graph is no score of a placement, so it is not told.
+  // Tells of progress. What walks find on a contracted graph or for one replica is no score of a placement, so it is
+  // not told.
   WalkResult RunWalks(const SearchSpace& space, const std::vector<WalkPlan>& plans) {
     Walks::Report report;
     if (options_.progress) {

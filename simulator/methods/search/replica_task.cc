@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "common/error.h"
 #include "simulator/engine/subgraph.h"
 
 namespace emplace {
@@ -24,14 +25,16 @@ std::vector<GroupIndex> GroupsOf(const std::vector<GroupIndex>& group_of_op, con
 
 ReplicaTask::ReplicaTask(const PlacementTask& whole, const Replicas& replicas) : whole_(whole), replicas_(replicas) {
   std::vector<OpIndex> kept;
-  std::vector<OpIndex> number(static_cast<size_t>(whole.sim.num_ops));
+  std::vector<OpIndex> number(static_cast<size_t>(whole.sim.num_ops), -1);
   for (OpIndex op = 0; op < whole.sim.num_ops; ++op) {
     if (replicas.ReplicaOf(op) > 0) continue;
     number[static_cast<size_t>(op)] = static_cast<OpIndex>(kept.size());
     kept.push_back(op);
   }
-  for (OpIndex op = 0; op < whole.sim.num_ops; ++op)
+  for (OpIndex op = 0; op < whole.sim.num_ops; ++op) {
     stand_in_.push_back(number[static_cast<size_t>(replicas.StandInOf(op))]);
+    EMPLACE_CHECK(stand_in_.back() >= 0);
+  }
   task_.name = whole.name;
   task_.sim = Subgraph(whole.sim, kept);
   const auto devices = static_cast<size_t>(whole.sim.num_devices);
@@ -39,7 +42,11 @@ ReplicaTask::ReplicaTask(const PlacementTask& whole, const Replicas& replicas) :
     if (i % devices >= static_cast<size_t>(replicas.width()))
       task_.sim.cost_us[i] = std::numeric_limits<double>::quiet_NaN();
   }
-  for (int64_t& bytes : task_.sim.param_bytes) bytes /= replicas.count();
+  for (size_t i = 0; i < kept.size(); ++i) {
+    if (replicas.ReplicaOf(kept[i]) >= 0) continue;
+    task_.sim.param_bytes[i] /= replicas.count();
+    task_.sim.output_bytes[i] /= replicas.count();
+  }
   for (const std::vector<GroupIndex>& level : whole.search_levels) task_.search_levels.push_back(GroupsOf(level, kept));
   task_.unit_of_op = GroupsOf(whole.unit_of_op, kept);
   for (const OpIndex op : kept) {
@@ -53,23 +60,20 @@ ReplicaTask::ReplicaTask(const PlacementTask& whole, const Replicas& replicas) :
 }
 
 Placement ReplicaTask::Expanded(std::span<const DeviceIndex> placement) const {
-  constexpr int32_t kUnseen = -2;
-  constexpr int32_t kShared = -1;
-  const auto units = static_cast<size_t>(1 + *std::ranges::max_element(whole_.unit_of_op));
-  std::vector<int32_t> replica_of_unit(units, kUnseen);
+  const std::vector<GroupIndex>& unit_of_op = whole_.search_levels.front();
+  const auto units = static_cast<size_t>(1 + *std::ranges::max_element(unit_of_op));
+  std::vector<int32_t> replica_of_unit(units);
   std::vector<int64_t> unit_bytes(units);
-  std::vector<DeviceIndex> device_of_unit(units);  // That of its last op, of the first replica.
+  std::vector<DeviceIndex> device_of_unit(units);  // Of the first replica.
   for (size_t op = 0; op < stand_in_.size(); ++op) {
-    const auto unit = static_cast<size_t>(whole_.unit_of_op[op]);
-    const int32_t own = replicas_.ReplicaOf(static_cast<OpIndex>(op));
-    int32_t& replica = replica_of_unit[unit];
-    replica = replica == kUnseen || replica == own ? own : kShared;
+    const auto unit = static_cast<size_t>(unit_of_op[op]);
+    replica_of_unit[unit] = replicas_.ReplicaOf(static_cast<OpIndex>(op));
     unit_bytes[unit] += whole_.sim.param_bytes[op] + whole_.sim.output_bytes[op];
     device_of_unit[unit] = placement[static_cast<size_t>(stand_in_[op])];
   }
   std::vector<size_t> shared;
   for (size_t unit = 0; unit < units; ++unit) {
-    if (replica_of_unit[unit] == kShared) shared.push_back(unit);
+    if (replica_of_unit[unit] < 0) shared.push_back(unit);
   }
   std::ranges::stable_sort(shared, [&](size_t a, size_t b) { return unit_bytes[a] > unit_bytes[b]; });
   std::vector<int64_t> bytes(static_cast<size_t>(whole_.sim.num_devices));
@@ -77,17 +81,17 @@ Placement ReplicaTask::Expanded(std::span<const DeviceIndex> placement) const {
     const auto bytes_in = [&](int32_t replica) -> int64_t& {
       return bytes[static_cast<size_t>(replica * replicas_.width() + device_of_unit[unit])];
     };
-    int32_t& least = replica_of_unit[unit];
-    least = 0;
+    int32_t least = 0;
     for (int32_t replica = 1; replica < replicas_.count(); ++replica) {
       if (bytes_in(replica) < bytes_in(least)) least = replica;
     }
     bytes_in(least) += unit_bytes[unit];
+    replica_of_unit[unit] = least;
   }
   Placement whole;
-  for (size_t op = 0; op < stand_in_.size(); ++op) {
-    const int32_t replica = replica_of_unit[static_cast<size_t>(whole_.unit_of_op[op])];
-    whole.push_back(replica * replicas_.width() + placement[static_cast<size_t>(stand_in_[op])]);
+  for (const GroupIndex unit : unit_of_op) {
+    const auto u = static_cast<size_t>(unit);
+    whole.push_back(replica_of_unit[u] * replicas_.width() + device_of_unit[u]);
   }
   return whole;
 }

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
+#include <numeric>
+#include <span>
 
 namespace emplace {
 namespace {
@@ -13,6 +16,59 @@ bool DevicesAreAlike(const SimGraph& sim) {
     if (!std::all_of(row, row + devices, [&](double us) { return same(us, *row); })) return false;
   }
   return std::ranges::adjacent_find(sim.memory_bytes, std::not_equal_to()) == sim.memory_bytes.end();
+}
+
+// Sets of ops, joined one by one (union-find).
+class JoinedOps {
+ public:
+  explicit JoinedOps(size_t ops) : parent_(ops) { std::iota(parent_.begin(), parent_.end(), 0); }
+
+  size_t Find(size_t op) {
+    while (parent_[op] != op) op = parent_[op] = parent_[parent_[op]];
+    return op;
+  }
+  void Join(size_t a, size_t b) { parent_[Find(a)] = Find(b); }
+
+ private:
+  std::vector<size_t> parent_;
+};
+
+// [n] the micro-batch of each op; -1 for those that are shared, and for those that must stay together with ops of which
+// not all micro-batches have a copy that stays together with the copies of the others.
+std::vector<int32_t> MatchingMicrobatches(const PlacementTask& task) {
+  const std::vector<GroupIndex>& unit_of_op = task.search_levels.front();
+  const Csr units = CsrFromPairs(1 + *std::ranges::max_element(unit_of_op), [&](auto visit) {
+    for (OpIndex op = 0; op < task.sim.num_ops; ++op) visit(unit_of_op[static_cast<size_t>(op)], op);
+  });
+  const auto microbatch = [&](OpIndex op) { return task.microbatch_of_op[static_cast<size_t>(op)]; };
+  std::vector<std::vector<OpIndex>> originals_of(static_cast<size_t>(units.rows()));  // What its ops repeat, in order.
+  std::vector<int32_t> first_unit_with(unit_of_op.size(), -1);                        // Of an op or a copy of it.
+  std::vector<uint8_t> differs(unit_of_op.size());
+  JoinedOps joined(unit_of_op.size());
+  for (int32_t unit = 0; unit < units.rows(); ++unit) {
+    const std::span<const OpIndex> ops = units.Row(unit);
+    std::vector<OpIndex>& originals = originals_of[static_cast<size_t>(unit)];
+    for (const OpIndex op : ops) originals.push_back(task.copy_of_op[static_cast<size_t>(op)]);
+    std::ranges::sort(originals);
+    const auto front = static_cast<size_t>(originals.front());
+    const int32_t first = first_unit_with[front];
+    bool matches = first < 0 || originals_of[static_cast<size_t>(first)] == originals;
+    for (const OpIndex op : ops) matches = matches && microbatch(op) == microbatch(ops.front());
+    for (const OpIndex original : originals) {
+      int32_t& first_with = first_unit_with[static_cast<size_t>(original)];
+      matches = matches && (first_with == first || first_with == unit);
+      if (first_with < 0) first_with = unit;
+      joined.Join(static_cast<size_t>(original), front);
+    }
+    if (!matches) differs[front] = 1;
+  }
+  std::vector<uint8_t> any_differs(unit_of_op.size());
+  for (size_t o = 0; o < differs.size(); ++o) any_differs[joined.Find(o)] |= differs[o];
+  std::vector<int32_t> microbatch_of_op = task.microbatch_of_op;
+  for (size_t o = 0; o < microbatch_of_op.size(); ++o) {
+    if (any_differs[joined.Find(static_cast<size_t>(task.copy_of_op[o]))] == 1) microbatch_of_op[o] = -1;
+  }
+  return microbatch_of_op;
 }
 
 }  // namespace
@@ -31,7 +87,7 @@ std::optional<Replicas> Replicas::Of(const PlacementTask& task) {
 Replicas::Replicas(const PlacementTask& task, int32_t count)
     : count_(count),
       width_(task.sim.num_devices / count),
-      microbatch_of_op_(task.microbatch_of_op),
+      microbatch_of_op_(MatchingMicrobatches(task)),
       copy_of_op_(task.copy_of_op),
       copies_(CsrFromPairs(task.sim.num_ops, [&](auto visit) {
         for (OpIndex op = 0; op < task.sim.num_ops; ++op) {

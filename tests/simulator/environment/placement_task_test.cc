@@ -9,6 +9,7 @@
 
 #include "common/error.h"
 #include "simulator/engine/simulator.h"
+#include "tests/support/make_op.h"
 #include "tests/support/random_task.h"
 #include "tests/support/trials.h"
 
@@ -54,6 +55,19 @@ PlacementTask SmallTask(LinkModel link_model = LinkModel::kShared) {
   cluster.link_model = link_model;
   if (link_model == LinkModel::kTopology) cluster.topology = {{"d:0", "d:1"}, {{"link", 0, 1, 100, 1}}};
   return PlacementTask::Make(OpGraph("small", ops), cluster, 8);
+}
+
+TEST(PlacementTask, KnowsMicrobatchesAndWhatTheyRepeat) {
+  std::vector<Op> ops;
+  for (const char* const name : {"w", "a", "b", "a1", "a2", "b1"}) ops.push_back(MakeOp(name, 1, {}));
+  for (const size_t copy : {size_t{3}, size_t{4}}) ops[copy].copy_of = 1;
+  ops[5].copy_of = 2;
+  Cluster cluster;
+  for (const char* const name : {"gpu:0", "gpu:1"}) cluster.devices.push_back({name, "gpu", 1000});
+  const PlacementTask task = PlacementTask::Make(OpGraph("g", ops), cluster, 4);
+  EXPECT_TRUE(task.HasMicrobatches());
+  EXPECT_EQ(task.microbatch_of_op, (std::vector<int32_t>{-1, 0, 0, 1, 2, 1}));
+  EXPECT_EQ(task.copy_of_op, (std::vector<OpIndex>{0, 1, 2, 1, 1, 2}));
 }
 
 TEST(PlacementTask, ADeviceThatMayRunNothingIsAnError) {

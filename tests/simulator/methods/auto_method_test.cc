@@ -222,6 +222,8 @@ TEST(AutoMethod, SpreadsMicrobatchesOverAllDevices) {
       const MethodResult result = AutoMethod({.budget = budget, .threads = 3}).Place(task);
       EXPECT_EQ(result.placement, alone.placement) << devices << " devices, budget " << budget;
       EXPECT_EQ(result.orders, alone.orders);
+      EXPECT_EQ(result.evaluations, alone.evaluations);
+      EXPECT_EQ(result.found_by, alone.found_by);
       found_us.push_back(PlacementScorer(task, result.orders).Score(*result.placement).makespan_us);
     }
   }

@@ -123,13 +123,17 @@ PlacementTask TwoProducts(int64_t parameter_bytes, double product_us) {
 
 TEST(DataParallel, MovesSmallActivationsToALargeParameter) {
   EXPECT_EQ(*DataParallelMethod({}).Place(TwoProducts(1000, 1)).placement, (Placement{0, 0, 0, 1, 0}));
-  EXPECT_EQ(*DataParallelMethod({}).Place(TwoProducts(5, 1)).placement, (Placement{0, 0, 0, 1, 1}));
+  const MethodResult small = DataParallelMethod({}).Place(TwoProducts(5, 1));
+  EXPECT_EQ(*small.placement, (Placement{0, 0, 0, 1, 1}));
+  EXPECT_EQ(small.evaluations, 1);  // Nothing else was tried.
 }
 
 TEST(DataParallel, LeavesOpsThatTakeLongerThanToSendTheirParameter) {
   // 99 us less to send, on two links, are 49.5 us.
   EXPECT_EQ(*DataParallelMethod({}).Place(TwoProducts(1000, 48)).placement, (Placement{0, 0, 0, 1, 0}));
-  EXPECT_EQ(*DataParallelMethod({}).Place(TwoProducts(1000, 51)).placement, (Placement{0, 0, 0, 1, 1}));
+  const MethodResult left = DataParallelMethod({}).Place(TwoProducts(1000, 51));
+  EXPECT_EQ(*left.placement, (Placement{0, 0, 0, 1, 1}));
+  EXPECT_EQ(left.evaluations, 1);
 }
 
 TEST(DataParallel, CountsOnceWhatManyOpsOfAMicrobatchRead) {

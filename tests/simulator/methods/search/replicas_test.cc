@@ -3,9 +3,12 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <numeric>
 #include <utility>
 
+#include "common/strings.h"
 #include "simulator/engine/simulator.h"
+#include "simulator/methods/auto_method.h"
 #include "simulator/methods/search/move_generator.h"
 #include "simulator/methods/search/replica_task.h"
 #include "tests/simulator/methods/microbatches.h"
@@ -137,6 +140,113 @@ TEST(ReplicaTask, ExpandsToLegalPlacementsWithWhatIsSharedSpreadOverReplicas) {
   EXPECT_EQ(replica.task().sim.param_bytes[0], 200);
   const Placement placement = replica.Expanded(Placement{0, 0, 0, 0, 1, 1, 1, 1, 1});
   EXPECT_EQ(placement, (Placement{0, 2, 4, 6, 1, 3, 5, 7, 1, 3, 5, 7}));
+}
+
+// A step of micro-batches as a user might write it: in any order of the ops, some without a copy in some micro-batch,
+// and random ops bound together, whatever micro-batches they are of.
+PlacementTask RandomMicrobatches(Rng& rng) {
+  const auto shared = static_cast<int32_t>(rng.UniformInt(1, 5));
+  const auto of_each = static_cast<int32_t>(rng.UniformInt(2, 12));
+  const auto microbatches = static_cast<int32_t>(rng.UniformInt(2, 4));
+  std::vector<Op> ops;
+  for (int32_t i = 0; i < shared; ++i) ops.push_back(HandOp(StrCat("w", i), 0, {}, 20));
+  std::vector<OpIndex> first(static_cast<size_t>(of_each));
+  for (int32_t m = 0; m < microbatches; ++m) {
+    std::vector<OpIndex> own(first.size(), -1);
+    for (size_t i = 0; i < own.size(); ++i) {
+      if (m > 0 && rng.Uniform() < 0.03) continue;
+      Op op = HandOp(StrCat("op", i, "/", m), 10, {static_cast<OpIndex>(i) % shared}, 20);
+      if (i > 0 && own[i - 1] >= 0) op.inputs.push_back({own[i - 1], 0});
+      if (m > 0) op.copy_of = first[i];
+      own[i] = static_cast<OpIndex>(ops.size());
+      ops.push_back(op);
+    }
+    if (m == 0) first = own;
+  }
+  const auto bindings = rng.UniformInt(0, 3);
+  for (int64_t label = 0; label < bindings; ++label) {
+    const bool in_all = rng.Uniform() < 0.5;  // Else only where it happens to be.
+    const auto a = static_cast<size_t>(rng.UniformInt(0, std::ssize(ops) - 1));
+    const auto b = static_cast<size_t>(rng.UniformInt(0, std::ssize(ops) - 1));
+    const auto original = [&](size_t op) {
+      return ops[op].copy_of == Op::kNoCopy ? static_cast<OpIndex>(op) : ops[op].copy_of;
+    };
+    for (size_t op = 0; op < ops.size(); ++op) {
+      const bool same = original(op) == original(a) || original(op) == original(b);
+      if (in_all ? same : op == a || op == b)
+        ops[op].group = StrCat("g", label, in_all ? ops[op].name.substr(ops[op].name.find('/') + 1) : "");
+    }
+  }
+  std::vector<OpIndex> at(ops.size());
+  std::iota(at.begin(), at.end(), 0);
+  for (size_t i = at.size(); i > 1; --i)
+    std::swap(at[i - 1], at[static_cast<size_t>(rng.UniformInt(0, static_cast<int64_t>(i) - 1))]);
+  std::vector<Op> shuffled(ops.size());
+  for (size_t op = 0; op < ops.size(); ++op) {
+    Op& to = shuffled[static_cast<size_t>(at[op])] = ops[op];
+    for (OpInput& input : to.inputs) input.producer = at[static_cast<size_t>(input.producer)];
+    if (to.copy_of != Op::kNoCopy) to.copy_of = at[static_cast<size_t>(to.copy_of)];
+  }
+  const int devices = microbatches * static_cast<int>(rng.UniformInt(1, 3));
+  return PlacementTask::Make(OpGraph("random", shuffled), HandCluster(devices), 12);
+}
+
+// Ops that must stay together do.
+bool IsBound(const PlacementTask& task, std::span<const DeviceIndex> placement) {
+  std::vector<DeviceIndex> device(task.search_levels[0].size(), -1);
+  for (size_t op = 0; op < placement.size(); ++op) {
+    DeviceIndex& of_unit = device[static_cast<size_t>(task.search_levels[0][op])];
+    if (of_unit >= 0 && of_unit != placement[op]) return false;
+    of_unit = placement[op];
+  }
+  return true;
+}
+
+TEST(Replicas, KeepOpsTogetherThatMustBe) {
+  int mirrored_moves = 0;
+  for (uint64_t seed = 0; seed < Trials(200); ++seed) {
+    Rng rng(seed);
+    const PlacementTask task = RandomMicrobatches(rng);
+    const std::optional<Replicas> replicas = Replicas::Of(task);
+    if (!replicas) continue;
+    const ReplicaTask replica(task, *replicas);
+    Placement of_one(static_cast<size_t>(replica.task().sim.num_ops));
+    for (size_t op = 0; op < of_one.size(); ++op) of_one[op] = replica.task().search_levels[0][op] % replicas->width();
+    Placement placement = replica.Expanded(of_one);
+    ASSERT_TRUE(IsBound(task, placement)) << "seed " << seed;
+    const SearchSpace space(task, /*with_columns=*/true);
+    MoveGenerator generator(space);
+    for (int step = 0; step < 40; ++step) {
+      const auto level = static_cast<size_t>(rng.UniformInt(0, std::ssize(space.levels()) - 1));
+      Move move;
+      generator.Draw(rng, level, {.family = 0.3, .neighbours = 0.3, .swap = 0.3, .column = 0.5, .replicas = &*replicas},
+                     placement, move);
+      for (const OpMove& to : move) placement[static_cast<size_t>(to.op)] = to.device;
+      ASSERT_TRUE(IsBound(task, placement)) << "seed " << seed << ", step " << step;
+      mirrored_moves += static_cast<int>(move.size() > 1);
+    }
+    const MethodResult result = AutoMethod({.budget = 250, .seed = seed}).Place(task);
+    EXPECT_TRUE(IsBound(task, *result.placement)) << "seed " << seed;
+  }
+  EXPECT_GT(mirrored_moves, static_cast<int>(10 * Trials(200)));
+}
+
+TEST(Replicas, OfOneDeviceStayRotated) {
+  for (uint64_t seed = 0; seed < Trials(20); ++seed) {
+    Rng rng(seed);
+    const PlacementTask task = Fork(4, HandCluster(4));
+    const SearchSpace space(task);
+    const std::optional<Replicas> replicas = Replicas::Of(task);
+    ASSERT_TRUE(replicas);
+    MoveGenerator generator(space);
+    Placement placement = {0, 0, 0, 0, 1, 1, 1, 2, 2, 2, 3, 3, 3};
+    for (int step = 0; step < 100; ++step) {
+      Move move;
+      generator.Draw(rng, 0, {.family = 0.2, .swap = 0.2, .replicas = &*replicas}, placement, move);
+      for (const OpMove& to : move) placement[static_cast<size_t>(to.op)] = to.device;
+      for (size_t op = 4; op < placement.size(); ++op) ASSERT_EQ(placement[op], (placement[op - 3] + 1) % 4) << op;
+    }
+  }
 }
 
 }  // namespace
