@@ -72,16 +72,13 @@ class Contractor {
 
   SimGraph Make() {
     const auto ops = static_cast<size_t>(1 + *std::ranges::max_element(op_of_));
-    graph_ = whole_;  // The machine stays.
+    graph_ = whole_.WithoutOps();
     graph_.num_ops = static_cast<int32_t>(ops);
     graph_.cost_us.assign(ops * devices_, 0);
     graph_.param_bytes.assign(ops, 0);
     graph_.output_bytes.assign(ops, 0);
     graph_.temp_bytes.assign(ops, 0);
     graph_.num_inputs.assign(ops, 0);
-    graph_.tensor_begin = {0};
-    graph_.tensor_bytes.clear();
-    graph_.tensor_consumers = {};
     const Csr members = CsrFromPairs(graph_.num_ops, [&](auto visit) {
       for (OpIndex op = 0; op < whole_.num_ops; ++op) visit(op_of_[static_cast<size_t>(op)], op);
     });

@@ -39,6 +39,19 @@ int32_t SimGraph::TensorOf(const OpGraph& graph, OpIndex op, int32_t output) con
   return tensor_begin[static_cast<size_t>(op)] + output - static_cast<int32_t>(unread);
 }
 
+SimGraph SimGraph::WithoutOps() const {
+  SimGraph graph;
+  graph.num_devices = num_devices;
+  graph.tensor_begin = {0};
+  graph.op_overhead_us = op_overhead_us;
+  graph.link_model = link_model;
+  graph.bandwidth_bytes_per_us = bandwidth_bytes_per_us;
+  graph.transfer_overhead_us = transfer_overhead_us;
+  graph.routes = routes;
+  graph.memory_bytes = memory_bytes;
+  return graph;
+}
+
 double SimGraph::MeanBusyUs(OpIndex op) const {
   double sum_us = 0;
   int may_run = 0;

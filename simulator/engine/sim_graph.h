@@ -34,6 +34,8 @@ struct SimGraph {
   Routes routes;                      // For LinkModel::kTopology, else empty.
   std::vector<int64_t> memory_bytes;  // [D]
 
+  // A graph without ops on the same machine.
+  SimGraph WithoutOps() const;
   // For how long an op keeps a device busy, in us: its cost, and the overhead after an op that costs something. NaN if
   // the device may not run the op.
   double BusyUs(OpIndex op, DeviceIndex device) const {

@@ -10,16 +10,9 @@ SimGraph Subgraph(const SimGraph& whole, std::span<const OpIndex> kept) {
   std::vector<OpIndex> number(static_cast<size_t>(whole.num_ops), kNone);
   for (size_t i = 0; i < kept.size(); ++i) number[static_cast<size_t>(kept[i])] = static_cast<OpIndex>(i);
   const auto devices = static_cast<size_t>(whole.num_devices);
-  SimGraph graph = whole;  // The machine stays.
+  SimGraph graph = whole.WithoutOps();
   graph.num_ops = static_cast<int32_t>(kept.size());
-  graph.cost_us.clear();
-  graph.output_bytes.clear();
-  graph.param_bytes.clear();
-  graph.temp_bytes.clear();
   graph.num_inputs.assign(kept.size(), 0);
-  graph.tensor_begin = {0};
-  graph.tensor_bytes.clear();
-  graph.tensor_consumers = {};
   for (const OpIndex op : kept) {
     const auto o = static_cast<size_t>(op);
     const auto costs = whole.cost_us.begin() + static_cast<std::ptrdiff_t>(o * devices);

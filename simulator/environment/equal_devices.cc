@@ -3,26 +3,27 @@
 #include <cmath>
 
 namespace emplace {
-namespace {
-
-bool Equal(const SimGraph& sim, size_t a, size_t b) {
-  if (sim.link_model == LinkModel::kTopology || sim.memory_bytes[a] != sim.memory_bytes[b]) return false;
+bool AreAlike(const SimGraph& sim, DeviceIndex a, DeviceIndex b) {
+  const auto first = static_cast<size_t>(a);
+  const auto second = static_cast<size_t>(b);
+  if (sim.memory_bytes[first] != sim.memory_bytes[second]) return false;
   const auto devices = static_cast<size_t>(sim.num_devices);
   for (size_t row = 0; row < sim.cost_us.size(); row += devices) {
-    const double of_a = sim.cost_us[row + a];
-    const double of_b = sim.cost_us[row + b];
+    const double of_a = sim.cost_us[row + first];
+    const double of_b = sim.cost_us[row + second];
     if (std::isnan(of_a) ? !std::isnan(of_b) : of_a != of_b) return false;
   }
   return true;
 }
 
-}  // namespace
-
 std::vector<int32_t> EqualDevices(const SimGraph& sim) {
+  const auto are_equal = [&](DeviceIndex a, DeviceIndex b) {
+    return sim.link_model != LinkModel::kTopology && AreAlike(sim, a, b);
+  };
   std::vector<int32_t> equal;
   for (int32_t device = 0; device < sim.num_devices; ++device) {
     int32_t first = 0;
-    while (first < device && !Equal(sim, static_cast<size_t>(first), static_cast<size_t>(device))) ++first;
+    while (first < device && !are_equal(first, device)) ++first;
     equal.push_back(first);
   }
   return equal;

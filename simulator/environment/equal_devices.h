@@ -6,9 +6,13 @@
 #include <span>
 #include <vector>
 
+#include "common/ids.h"
 #include "simulator/engine/sim_graph.h"
 
 namespace emplace {
+
+// Whether two devices have the same memory, and every op takes as long on one as on the other. Links are not compared.
+bool AreAlike(const SimGraph& sim, DeviceIndex a, DeviceIndex b);
 
 // [D] for each device the first one that is its equal: the same memory, the same cost of every op, and links alike.
 // With a topology every device counts as one of its own.

@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <iterator>
 #include <utility>
 #include <vector>
 
 #include "simulator/methods/list_schedule.h"
+#include "simulator/methods/spread_by_bytes.h"
 
 namespace emplace {
 namespace {
@@ -62,21 +64,19 @@ void SpreadShared(const ScheduleGraph& graph, const std::vector<int32_t>& of_uni
   std::sort(used.begin(), used.end());
   used.erase(std::unique(used.begin(), used.end()), used.end());
   std::vector<int32_t> shared;
+  std::vector<int64_t> bytes;
   for (int32_t unit = 0; unit < graph.num_units(); ++unit) {
+    bytes.push_back(graph.UnitBytes(unit));
     if (of_unit[static_cast<size_t>(unit)] == kShared) shared.push_back(unit);
   }
-  std::stable_sort(shared.begin(), shared.end(),
-                   [&](int32_t a, int32_t b) { return graph.UnitBytes(a) > graph.UnitBytes(b); });
-  std::vector<int64_t> bytes(static_cast<size_t>(graph.num_devices()));
-  for (const int32_t unit : shared) {
-    DeviceIndex least = -1;
-    for (const DeviceIndex device : used) {
-      if (!graph.UnitMayRunOn(unit, device)) continue;
-      if (least < 0 || bytes[static_cast<size_t>(device)] < bytes[static_cast<size_t>(least)]) least = device;
-    }
-    if (least < 0) continue;  // The schedule finds a device that may.
-    bytes[static_cast<size_t>(least)] += graph.UnitBytes(unit);
-    wanted[static_cast<size_t>(unit)] = least;
+  const std::vector<DeviceIndex> device_of = SpreadByBytes(shared, bytes, graph.num_devices(), [&](int32_t unit) {
+    std::vector<DeviceIndex> candidates;
+    std::ranges::copy_if(used, std::back_inserter(candidates),
+                         [&](DeviceIndex device) { return graph.UnitMayRunOn(unit, device); });
+    return candidates;
+  });
+  for (size_t unit = 0; unit < wanted.size(); ++unit) {
+    if (device_of[unit] >= 0) wanted[unit] = device_of[unit];  // Else the schedule finds a device that may.
   }
 }
 

@@ -1,23 +1,30 @@
 #include "simulator/methods/search/replica_task.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <limits>
 
 #include "common/error.h"
 #include "simulator/engine/subgraph.h"
+#include "simulator/methods/spread_by_bytes.h"
 
 namespace emplace {
 namespace {
 
 // [kept] the groups of these ops, numbered from 0 on in the same order.
 std::vector<GroupIndex> GroupsOf(const std::vector<GroupIndex>& group_of_op, const std::vector<OpIndex>& kept) {
+  constexpr GroupIndex kUnused = -1;
+  std::vector<GroupIndex> number(static_cast<size_t>(1 + *std::ranges::max_element(group_of_op)), kUnused);
+  const auto number_of = [&](OpIndex op) -> GroupIndex& {
+    return number[static_cast<size_t>(group_of_op[static_cast<size_t>(op)])];
+  };
+  for (const OpIndex op : kept) number_of(op) = 0;
+  GroupIndex next = 0;
+  for (GroupIndex& group : number) {
+    if (group != kUnused) group = next++;
+  }
   std::vector<GroupIndex> groups;
-  for (const OpIndex op : kept) groups.push_back(group_of_op[static_cast<size_t>(op)]);
-  std::vector<GroupIndex> known = groups;
-  std::ranges::sort(known);
-  known.erase(std::unique(known.begin(), known.end()), known.end());
-  for (GroupIndex& group : groups)
-    group = static_cast<GroupIndex>(std::ranges::lower_bound(known, group) - known.begin());
+  for (const OpIndex op : kept) groups.push_back(number_of(op));
   return groups;
 }
 
@@ -62,36 +69,30 @@ ReplicaTask::ReplicaTask(const PlacementTask& whole, const Replicas& replicas) :
 Placement ReplicaTask::Expanded(std::span<const DeviceIndex> placement) const {
   const std::vector<GroupIndex>& unit_of_op = whole_.search_levels.front();
   const auto units = static_cast<size_t>(1 + *std::ranges::max_element(unit_of_op));
-  std::vector<int32_t> replica_of_unit(units);
+  std::vector<DeviceIndex> device_of_unit(units);  // Of what is shared, first that in replica 0.
   std::vector<int64_t> unit_bytes(units);
-  std::vector<DeviceIndex> device_of_unit(units);  // Of the first replica.
+  std::vector<uint8_t> is_shared(units);
   for (size_t op = 0; op < stand_in_.size(); ++op) {
     const auto unit = static_cast<size_t>(unit_of_op[op]);
-    replica_of_unit[unit] = replicas_.ReplicaOf(static_cast<OpIndex>(op));
+    const int32_t replica = replicas_.ReplicaOf(static_cast<OpIndex>(op));
+    is_shared[unit] = static_cast<uint8_t>(replica < 0);
     unit_bytes[unit] += whole_.sim.param_bytes[op] + whole_.sim.output_bytes[op];
-    device_of_unit[unit] = placement[static_cast<size_t>(stand_in_[op])];
+    device_of_unit[unit] = std::max(replica, 0) * replicas_.width() + placement[static_cast<size_t>(stand_in_[op])];
   }
-  std::vector<size_t> shared;
+  std::vector<int32_t> shared;
   for (size_t unit = 0; unit < units; ++unit) {
-    if (replica_of_unit[unit] < 0) shared.push_back(unit);
+    if (is_shared[unit] == 1) shared.push_back(static_cast<int32_t>(unit));
   }
-  std::ranges::stable_sort(shared, [&](size_t a, size_t b) { return unit_bytes[a] > unit_bytes[b]; });
-  std::vector<int64_t> bytes(static_cast<size_t>(whole_.sim.num_devices));
-  for (const size_t unit : shared) {
-    const auto bytes_in = [&](int32_t replica) -> int64_t& {
-      return bytes[static_cast<size_t>(replica * replicas_.width() + device_of_unit[unit])];
-    };
-    int32_t least = 0;
-    for (int32_t replica = 1; replica < replicas_.count(); ++replica) {
-      if (bytes_in(replica) < bytes_in(least)) least = replica;
-    }
-    bytes_in(least) += unit_bytes[unit];
-    replica_of_unit[unit] = least;
-  }
+  const std::vector<DeviceIndex> spread = SpreadByBytes(shared, unit_bytes, whole_.sim.num_devices, [&](int32_t unit) {
+    std::vector<DeviceIndex> candidates;
+    for (int32_t replica = 0; replica < replicas_.count(); ++replica)
+      candidates.push_back(replica * replicas_.width() + device_of_unit[static_cast<size_t>(unit)]);
+    return candidates;
+  });
   Placement whole;
   for (const GroupIndex unit : unit_of_op) {
     const auto u = static_cast<size_t>(unit);
-    whole.push_back(replica_of_unit[u] * replicas_.width() + device_of_unit[u]);
+    whole.push_back(is_shared[u] == 1 ? spread[u] : device_of_unit[u]);
   }
   return whole;
 }

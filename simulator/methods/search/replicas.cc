@@ -1,37 +1,20 @@
 #include "simulator/methods/search/replicas.h"
 
 #include <algorithm>
-#include <cmath>
-#include <functional>
-#include <numeric>
 #include <span>
+
+#include "common/disjoint_sets.h"
+#include "simulator/environment/equal_devices.h"
 
 namespace emplace {
 namespace {
 
-bool DevicesAreAlike(const SimGraph& sim) {
-  const auto same = [](double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)); };
-  const auto devices = static_cast<std::ptrdiff_t>(sim.num_devices);
-  for (auto row = sim.cost_us.begin(); row != sim.cost_us.end(); row += devices) {
-    if (!std::all_of(row, row + devices, [&](double us) { return same(us, *row); })) return false;
+bool AllAreAlike(const SimGraph& sim) {
+  for (DeviceIndex device = 1; device < sim.num_devices; ++device) {
+    if (!AreAlike(sim, 0, device)) return false;
   }
-  return std::ranges::adjacent_find(sim.memory_bytes, std::not_equal_to()) == sim.memory_bytes.end();
+  return true;
 }
-
-// Sets of ops, joined one by one (union-find).
-class JoinedOps {
- public:
-  explicit JoinedOps(size_t ops) : parent_(ops) { std::iota(parent_.begin(), parent_.end(), 0); }
-
-  size_t Find(size_t op) {
-    while (parent_[op] != op) op = parent_[op] = parent_[parent_[op]];
-    return op;
-  }
-  void Join(size_t a, size_t b) { parent_[Find(a)] = Find(b); }
-
- private:
-  std::vector<size_t> parent_;
-};
 
 // [n] the micro-batch of each op; -1 for those that are shared, and for those that must stay together with ops of which
 // not all micro-batches have a copy that stays together with the copies of the others.
@@ -44,29 +27,30 @@ std::vector<int32_t> MatchingMicrobatches(const PlacementTask& task) {
   std::vector<std::vector<OpIndex>> originals_of(static_cast<size_t>(units.rows()));  // What its ops repeat, in order.
   std::vector<int32_t> first_unit_with(unit_of_op.size(), -1);                        // Of an op or a copy of it.
   std::vector<uint8_t> differs(unit_of_op.size());
-  JoinedOps joined(unit_of_op.size());
+  DisjointSets joined(task.sim.num_ops);  // Ops whose copies have to match together.
   for (int32_t unit = 0; unit < units.rows(); ++unit) {
     const std::span<const OpIndex> ops = units.Row(unit);
     std::vector<OpIndex>& originals = originals_of[static_cast<size_t>(unit)];
     for (const OpIndex op : ops) originals.push_back(task.copy_of_op[static_cast<size_t>(op)]);
     std::ranges::sort(originals);
-    const auto front = static_cast<size_t>(originals.front());
-    const int32_t first = first_unit_with[front];
+    const OpIndex front = originals.front();
+    const int32_t first = first_unit_with[static_cast<size_t>(front)];
     bool matches = first < 0 || originals_of[static_cast<size_t>(first)] == originals;
     for (const OpIndex op : ops) matches = matches && microbatch(op) == microbatch(ops.front());
     for (const OpIndex original : originals) {
       int32_t& first_with = first_unit_with[static_cast<size_t>(original)];
       matches = matches && (first_with == first || first_with == unit);
       if (first_with < 0) first_with = unit;
-      joined.Join(static_cast<size_t>(original), front);
+      joined.Join(original, front);
     }
-    if (!matches) differs[front] = 1;
+    if (!matches) differs[static_cast<size_t>(front)] = 1;
   }
   std::vector<uint8_t> any_differs(unit_of_op.size());
-  for (size_t o = 0; o < differs.size(); ++o) any_differs[joined.Find(o)] |= differs[o];
+  for (OpIndex op = 0; op < task.sim.num_ops; ++op)
+    any_differs[static_cast<size_t>(joined.Find(op))] |= differs[static_cast<size_t>(op)];
   std::vector<int32_t> microbatch_of_op = task.microbatch_of_op;
   for (size_t o = 0; o < microbatch_of_op.size(); ++o) {
-    if (any_differs[joined.Find(static_cast<size_t>(task.copy_of_op[o]))] == 1) microbatch_of_op[o] = -1;
+    if (any_differs[static_cast<size_t>(joined.Find(task.copy_of_op[o]))] == 1) microbatch_of_op[o] = -1;
   }
   return microbatch_of_op;
 }
@@ -77,7 +61,7 @@ std::optional<Replicas> Replicas::Of(const PlacementTask& task) {
   if (!task.HasMicrobatches()) return std::nullopt;
   const int32_t microbatches = 1 + *std::ranges::max_element(task.microbatch_of_op);
   const int32_t devices = task.sim.num_devices;
-  if (microbatches > devices || !DevicesAreAlike(task.sim)) return std::nullopt;
+  if (microbatches > devices || !AllAreAlike(task.sim)) return std::nullopt;
   int32_t count = microbatches;
   while (devices % count != 0) --count;
   if (count < 2) return std::nullopt;

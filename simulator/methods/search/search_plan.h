@@ -38,8 +38,8 @@ struct SearchPlan {
   std::string found_by;  // The name under which a result of the walk is reported.
   // A pass of a walk that also chooses in which order each device runs its ops (walk.h), where the time or budget
   // allows it. The passes above then end early. The result has an order where that is better than running ops as they
-  // get ready. Where micro-batches make replicas (replicas.h), such passes with these come first. nullptr: no such
-  // pass.
+  // get ready. Where micro-batches make replicas (replicas.h), two such passes come first: one
+  // places a single replica, and one moves ops in all of them. nullptr: no such pass.
   const PassPlan* ordered = nullptr;
   // A pass of a walk before these, with orders, on a contracted graph (coarse_task.h), where orders are searched
   // for, the graph is large and has no micro-batches, and there is time to contract it. nullptr: no such pass.

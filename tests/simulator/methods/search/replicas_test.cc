@@ -77,17 +77,17 @@ TEST(Replicas, OfOneDeviceMoveOpsAsManyDevicesFurther) {
   EXPECT_EQ(Pairs(mirrored), Pairs({{2, 2}, {5, 0}, {8, 1}}));
 }
 
-TEST(Replicas, StayTheSameUnderMirroredMoves) {
+// Moves ops of a Fork of four micro-batches by mirrored moves, from this placement, and looks at each that it comes to.
+template <typename Look>
+void MoveMirrored(int devices, const Placement& start, Look look) {
+  const PlacementTask task = Fork(4, HandCluster(devices));
+  const SearchSpace space(task);
+  const std::optional<Replicas> replicas = Replicas::Of(task);
+  ASSERT_TRUE(replicas);
   for (uint64_t seed = 0; seed < Trials(20); ++seed) {
     Rng rng(seed);
-    const PlacementTask task = Fork(4, HandCluster(8));
-    const SearchSpace space(task);
-    const std::optional<Replicas> replicas = Replicas::Of(task);
-    ASSERT_TRUE(replicas);
     MoveGenerator generator(space);
-    Placement placement = {5};
-    for (DeviceIndex replica = 0; replica < 4; ++replica)
-      placement.insert(placement.end(), 3, static_cast<DeviceIndex>(2 * replica));
+    Placement placement = start;
     int moves = 0;
     for (int step = 0; step < 100; ++step) {
       Move move;
@@ -97,10 +97,22 @@ TEST(Replicas, StayTheSameUnderMirroredMoves) {
         placement[static_cast<size_t>(to.op)] = to.device;
       }
       moves += static_cast<int>(!move.empty());
-      for (size_t op = 4; op < placement.size(); ++op) ASSERT_EQ(placement[op], placement[op - 3] + 2) << op;
+      look(placement);
     }
     EXPECT_GT(moves, 20);
   }
+}
+
+TEST(Replicas, StayTheSameUnderMirroredMoves) {
+  MoveMirrored(8, {5, 0, 0, 0, 2, 2, 2, 4, 4, 4, 6, 6, 6}, [](const Placement& placement) {
+    for (size_t op = 4; op < placement.size(); ++op) ASSERT_EQ(placement[op], placement[op - 3] + 2) << op;
+  });
+}
+
+TEST(Replicas, OfOneDeviceStayRotated) {
+  MoveMirrored(4, {0, 0, 0, 0, 1, 1, 1, 2, 2, 2, 3, 3, 3}, [](const Placement& placement) {
+    for (size_t op = 4; op < placement.size(); ++op) ASSERT_EQ(placement[op], (placement[op - 3] + 1) % 4) << op;
+  });
 }
 
 TEST(ReplicaTask, HasOneReplicaOnItsDevices) {
@@ -229,24 +241,6 @@ TEST(Replicas, KeepOpsTogetherThatMustBe) {
     EXPECT_TRUE(IsBound(task, *result.placement)) << "seed " << seed;
   }
   EXPECT_GT(mirrored_moves, static_cast<int>(10 * Trials(200)));
-}
-
-TEST(Replicas, OfOneDeviceStayRotated) {
-  for (uint64_t seed = 0; seed < Trials(20); ++seed) {
-    Rng rng(seed);
-    const PlacementTask task = Fork(4, HandCluster(4));
-    const SearchSpace space(task);
-    const std::optional<Replicas> replicas = Replicas::Of(task);
-    ASSERT_TRUE(replicas);
-    MoveGenerator generator(space);
-    Placement placement = {0, 0, 0, 0, 1, 1, 1, 2, 2, 2, 3, 3, 3};
-    for (int step = 0; step < 100; ++step) {
-      Move move;
-      generator.Draw(rng, 0, {.family = 0.2, .swap = 0.2, .replicas = &*replicas}, placement, move);
-      for (const OpMove& to : move) placement[static_cast<size_t>(to.op)] = to.device;
-      for (size_t op = 4; op < placement.size(); ++op) ASSERT_EQ(placement[op], (placement[op - 3] + 1) % 4) << op;
-    }
-  }
 }
 
 }  // namespace
