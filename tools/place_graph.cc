@@ -20,8 +20,7 @@ void CheckMemory(const OpGraph& graph, const Cluster& cluster, const std::string
   for (const Device& device : cluster.devices) memory_bytes += static_cast<double>(device.memory_bytes);
   for (const Op& op : graph.ops()) {
     param_bytes += static_cast<double>(op.param_bytes);
-    const double bytes = static_cast<double>(op.param_bytes) + static_cast<double>(op.temp_bytes) +
-                         static_cast<double>(op.OutputBytes());
+    const auto bytes = static_cast<double>(op.AllBytes());
     double most_bytes = 0;
     for (const Device& device : cluster.devices) {
       if (op.AllowedOn(device.kind)) most_bytes = std::max(most_bytes, static_cast<double>(device.memory_bytes));

@@ -115,6 +115,14 @@ const StepTimes& Executor::Step() {
   return impl_->runner.Run();
 }
 
+std::vector<int64_t> Executor::StepPeakBytes() {
+  impl_->backend.CountMemory(true);
+  Step();
+  std::vector<int64_t> peak_bytes = impl_->backend.PeakBytes();
+  impl_->backend.CountMemory(false);
+  return peak_bytes;
+}
+
 const StepProgram& Executor::program() const { return impl_->program; }
 const Timeline& Executor::predicted() const { return impl_->predicted; }
 

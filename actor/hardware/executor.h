@@ -52,6 +52,10 @@ class Executor {
   // op that fails, and BadInput for one whose outputs are not those of the graph; no step can be run after that.
   const StepTimes& Step();
 
+  // Runs one step as Step does, slower. Returns the most bytes that each device held at a time [D]: beside the tensors
+  // of the graph, what operators need while they run.
+  std::vector<int64_t> StepPeakBytes();
+
   const StepProgram& program() const;
   // The simulated step, with the costs of the graph; ops that are not run cost nothing.
   const Timeline& predicted() const;

@@ -94,7 +94,7 @@ void CheckGivenOp(const Op& op) {
   const auto element = static_cast<double>(c10::elementSize(DtypeNamed(op.outputs[0].dtype, place)));
   double bytes = element;
   for (const int64_t extent : *op.outputs[0].shape) bytes *= static_cast<double>(extent);
-  const double most = static_cast<double>(op.outputs[0].bytes) + static_cast<double>(op.param_bytes);
+  const auto most = static_cast<double>(op.AllBytes());
   if (bytes > most) {
     throw BadInput(StrCat(place, ": its shape takes ", bytes, " bytes, the graph says ", most));
   }

@@ -150,6 +150,7 @@ int Run(const RunArguments& args) {
   StepMeasurements measurement;
   for (int32_t step = 0; step < args.steps; ++step) measurement.Add(executor.Step());
 
+  const std::vector<int64_t> peak_bytes = executor.StepPeakBytes();
   const StepStatistics steps = measurement.Steps();
   const std::optional<StepStatistics> undisturbed = measurement.UndisturbedSteps();
   if (!args.trace.empty()) WriteTrace(args.trace, graph, cluster, placement.placement, executor, steps);
@@ -166,7 +167,9 @@ int Run(const RunArguments& args) {
                             {"outliers", steps.outliers},
                             {"undisturbed_steps", undisturbed ? undisturbed->steps : 0},
                             {"undisturbed_us", undisturbed ? OrderedJson(undisturbed->median_us) : OrderedJson()},
-                            {"ops_left_out", executor.program().left_out.size()}};
+                            {"ops_left_out", executor.program().left_out.size()},
+                            {"measured_peak_bytes", peak_bytes},
+                            {"predicted_peak_bytes", executor.predicted().peak_bytes}};
     if (args.by_op) document["ops"] = OpsToJson(graph, placement.placement, cluster, executor, op_us);
     if (args.by_link) document["links"] = LinksToJson(cluster, links);
     std::printf("%s\n", JsonLine(document).c_str());
@@ -183,6 +186,11 @@ int Run(const RunArguments& args) {
     std::printf("  other programs took a device's core in every one of them\n");
   }
   std::printf("  predicted %10.3f ms, measured / predicted %.3f\n", predicted_us / 1e3, steps.median_us / predicted_us);
+  for (size_t device = 0; device < peak_bytes.size(); ++device) {
+    std::printf("  %-8s held %10.3f MB at most, predicted %.3f MB\n", cluster.devices[device].name.c_str(),
+                static_cast<double>(peak_bytes[device]) / 1e6,
+                static_cast<double>(executor.predicted().peak_bytes[device]) / 1e6);
+  }
   if (!executor.program().left_out.empty()) {
     std::printf("  updates that are left to the optimizer, and in neither time: %zu\n",
                 executor.program().left_out.size());

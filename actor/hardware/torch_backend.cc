@@ -43,6 +43,7 @@ TorchBackend::TorchBackend(const OpGraph& graph, const StepProgram& program, std
     : graph_(graph),
       program_(program),
       devices_(std::move(devices)),
+      memory_(devices_),
       calls_(static_cast<size_t>(graph.num_ops())),
       checked_(static_cast<size_t>(graph.num_ops())),
       tensors_(program.values.size()) {
@@ -89,7 +90,10 @@ void TorchBackend::Prepare(const StepInstruction& instruction, DeviceIndex devic
   CheckGivenOp(op);
   const int32_t value = instruction.outputs.front();
   given_[instruction.op] = value;
-  At(value) = MakeGivenTensor(op, bounds[static_cast<size_t>(instruction.op)]).to(torch_device);
+  const at::Tensor made = MakeGivenTensor(op, bounds[static_cast<size_t>(instruction.op)]);
+  memory_.CountThreadFor(device);
+  At(value) = made.to(torch_device, /*non_blocking=*/false, /*copy=*/true);
+  memory_.CountThreadFor(std::nullopt);
 }
 
 void TorchBackend::PrepareChanges(const StepInstruction& instruction, DeviceIndex device) {
@@ -123,6 +127,7 @@ void TorchBackend::PrepareThread(DeviceIndex device) {
 }
 
 void TorchBackend::BeginStep(DeviceIndex device) {
+  memory_.CountThreadFor(counts_memory_ ? std::optional(device) : std::nullopt);
   if (IsGpu(device)) InOneLine([] { return "the GPU's clock"; }, [&] { gpus_->order.BeginStep(device); });
 }
 
@@ -206,11 +211,21 @@ void TorchBackend::AddTimes(std::chrono::steady_clock::time_point start, StepTim
   if (gpus_ != nullptr) gpus_->order.AddTimes(start, times);
 }
 
-void TorchBackend::PrepareStep() {
-  const c10::InferenceMode no_gradients;
+void TorchBackend::GiveUpResults() {
   for (size_t value = 0; value < tensors_.size(); ++value) {
     if (!given_.contains(program_.values[value].op)) tensors_[value].reset();
   }
+}
+
+void TorchBackend::CountMemory(bool count) {
+  GiveUpResults();
+  if (count) memory_.ResetPeaks();
+  counts_memory_ = count;
+}
+
+void TorchBackend::PrepareStep() {
+  const c10::InferenceMode no_gradients;
+  GiveUpResults();
   for (const auto& [value, tensor] : restored_) At(value).copy_(tensor);
   // What is given was made on streams of this thread.
   if (gpus_ != nullptr) gpus_->streams.DrainGpus();

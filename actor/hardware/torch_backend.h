@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "actor/hardware/boxed_call.h"
+#include "actor/hardware/device_memory.h"
 #include "actor/hardware/gpu_streams.h"
 #include "actor/hardware/local_devices.h"
 #include "actor/hardware/step_program.h"
@@ -39,6 +40,11 @@ class TorchBackend : public StepBackend {
 
   // Gives up the results of the step before, and restores what it changed in place. Call it while no step runs.
   void PrepareStep();
+  // Whether the steps to come count what each device allocates; those before the first call do not. What is given
+  // counts from the start. Call it while no step runs.
+  void CountMemory(bool count);
+  // [D] DeviceMemory::PeakBytes of the steps that were counted since the last CountMemory(true).
+  std::vector<int64_t> PeakBytes() const { return memory_.PeakBytes(); }
   // The tensor of a given op or a result; undefined for an output that is not there. Call it while no step runs.
   const at::Tensor& TensorOf(OpIndex op, int32_t output) const;
   // Replaces the tensor of a given op by one of the same type and shape.
@@ -58,6 +64,7 @@ class TorchBackend : public StepBackend {
   void RunCall(const StepInstruction& instruction);
   void CheckOutputs(const Op& op, const std::vector<at::Tensor>& outputs) const;
   void CopyByStream(int32_t value);
+  void GiveUpResults();
   at::Tensor& At(int32_t value) { return tensors_[static_cast<size_t>(value)]; }
   const StepValue& About(int32_t value) const { return program_.values[static_cast<size_t>(value)]; }
   bool IsGpu(DeviceIndex device) const { return devices_[static_cast<size_t>(device)].is_gpu(); }
@@ -65,6 +72,8 @@ class TorchBackend : public StepBackend {
   const OpGraph& graph_;
   const StepProgram& program_;
   const std::vector<LocalDevice> devices_;
+  DeviceMemory memory_;
+  bool counts_memory_ = false;
   std::vector<std::unique_ptr<const BoxedCall>> calls_;  // [n] nullptr for what is not run.
   std::vector<char> checked_;                            // [n] whether the op's outputs had the graph's shapes once.
   // [values] each written by its device's thread, or the sender's if that has streams; freed by any.

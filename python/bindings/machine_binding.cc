@@ -17,16 +17,15 @@ using namespace nb::literals;
 namespace emplace::python {
 namespace {
 
-// The checks are those of the file format.
-Cluster MakeCluster(std::vector<Device> devices, double bandwidth_bytes_per_us, double transfer_overhead_us,
-                    double op_overhead_us) {
-  Cluster cluster;
-  cluster.devices = std::move(devices);
-  cluster.bandwidth_bytes_per_us = bandwidth_bytes_per_us;
-  cluster.transfer_overhead_us = transfer_overhead_us;
-  cluster.op_overhead_us = op_overhead_us;
-  return ParseCluster(ClusterToYaml(cluster), "machine");
+MemoryRule MemoryRuleNamed(const std::string& name) {
+  for (const MemoryRule rule : {MemoryRule::kExecutor, MemoryRule::kPlaceto}) {
+    if (name == MemoryRuleName(rule)) return rule;
+  }
+  throw BadInput(StrCat("memory_rule is '", name, "', expected executor or placeto"));
 }
+
+// The other checks are those of the file format.
+Cluster Checked(const Cluster& cluster) { return ParseCluster(ClusterToYaml(cluster), "machine"); }
 
 }  // namespace
 
@@ -54,14 +53,21 @@ void BindMachine(nb::module_& module) {
                       "devices.")
       .def(
           "__init__",
-          [](Cluster* cluster, std::vector<Device> devices, double bandwidth, double transfer_overhead,
-             double op_overhead) {
-            new (cluster) Cluster(MakeCluster(std::move(devices), bandwidth, transfer_overhead, op_overhead));
+          [](Cluster* cluster, std::vector<Device> devices, double bandwidth, double transfer_latency,
+             double transfer_overhead, double op_overhead, const std::string& memory_rule) {
+            new (cluster) Cluster(Checked({.devices = std::move(devices),
+                                           .op_overhead_us = op_overhead,
+                                           .bandwidth_bytes_per_us = bandwidth,
+                                           .transfer_latency_us = transfer_latency,
+                                           .transfer_overhead_us = transfer_overhead,
+                                           .memory_rule = MemoryRuleNamed(memory_rule)}));
           },
-          "devices"_a, nb::kw_only(), "bandwidth_bytes_per_us"_a, "transfer_overhead_us"_a = 0.0,
-          "op_overhead_us"_a = 0.0,
-          "Devices that each have one sending link of this bandwidth, busy `transfer_overhead_us` after each\n"
-          "transfer. A device stays busy `op_overhead_us` after an op of nonzero cost.")
+          "devices"_a, nb::kw_only(), "bandwidth_bytes_per_us"_a, "transfer_latency_us"_a = 0.0,
+          "transfer_overhead_us"_a = 0.0, "op_overhead_us"_a = 0.0, "memory_rule"_a = "executor",
+          "Devices that each have one sending link of this bandwidth. A tensor arrives `transfer_latency_us` after\n"
+          "the link has sent it; the link stays busy `transfer_overhead_us` after each transfer. A device stays busy\n"
+          "`op_overhead_us` after an op of nonzero cost. memory_rule: executor counts what a real device holds,\n"
+          "placeto what Placeto's published simulator counts.")
       .def_static("load", &LoadCluster, "path"_a, "Reads a devices file (YAML). Raises BadInput with line and column.")
       .def_static("from_yaml", &ParseCluster, "text"_a, "source"_a = "machine",
                   "Reads the text of a devices file; `source` names it in errors.")
@@ -84,7 +90,11 @@ void BindMachine(nb::module_& module) {
       .def_ro("op_overhead_us", &Cluster::op_overhead_us)
       .def_ro("bandwidth_bytes_per_us", &Cluster::bandwidth_bytes_per_us,
               "Of each device's sending link; unused with a topology.")
+      .def_ro("transfer_latency_us", &Cluster::transfer_latency_us, "Unused with a topology.")
       .def_ro("transfer_overhead_us", &Cluster::transfer_overhead_us)
+      .def_prop_ro(
+          "memory_rule", [](const Cluster& cluster) { return MemoryRuleName(cluster.memory_rule); },
+          "executor or placeto")
       .def_prop_ro(
           "link_model", [](const Cluster& cluster) { return LinkModelName(cluster.link_model); },
           "shared, per_destination or topology")

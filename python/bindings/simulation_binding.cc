@@ -117,7 +117,7 @@ nb::dict Run(const OpGraph& graph, const Cluster& cluster, const OnePlacement& p
   nb::list transfers;
   for (const Transfer& transfer : timeline.transfers) {
     const auto tensor = static_cast<size_t>(transfer.tensor);
-    transfers.append(nb::make_tuple(producers[tensor], transfer.from, transfer.to, transfer.start_us,
+    transfers.append(nb::make_tuple(producers[tensor], transfer.from, transfer.to, transfer.start_us, transfer.sent_us,
                                     transfer.delivered_us, sim.tensor_bytes[tensor]));
   }
   nb::dict result;

@@ -74,8 +74,9 @@ def probe(*, gpus: bool = True, cpus: int = 1) -> Machine:
     """Describes this machine: a device for each GPU that torch sees, and `cpus` devices that share processor and memory evenly.
 
     GPUs are cuda:i, of a kind that emplace has costs for where their name says so; processors are cpu:i of kind cpu. The link is
-    the median over pairs of devices, measured with copies of 64 MiB (bandwidth) and 4 bytes (overhead); without a GPU it is the
-    memory's. Takes about a second. Raises BadInput where no device is asked for.
+    the median over pairs of devices, measured with copies of 64 MiB (bandwidth) and 4 bytes. The time of a small copy is the
+    latency, and the overhead as well, since the copies are made one after the other. Without a GPU the link is the memory's. Takes
+    about a second. Raises BadInput where no device is asked for.
     """
     if cpus < 0:
         raise BadInput(f"cpus is {cpus}, expected 0 or more")
@@ -90,7 +91,7 @@ def probe(*, gpus: bool = True, cpus: int = 1) -> Machine:
     small_us = statistics.median(measure(_SMALL_BYTES) for measure in copies)
     large_us = statistics.median(measure(_LARGE_BYTES) for measure in copies)
     return Machine(devices, bandwidth_bytes_per_us=round(_LARGE_BYTES / max(large_us - small_us, 1e-3), 1),
-                   transfer_overhead_us=round(small_us, 2))
+                   transfer_latency_us=round(small_us, 2), transfer_overhead_us=round(small_us, 2))
 
 
 def _parser() -> Parser:
@@ -110,9 +111,10 @@ def run(arguments: list[str]) -> None:
     rows = [{"name": device.name, "kind": device.kind, "memory_bytes": device.memory_bytes} for device in machine.devices]
     if options.json:
         print(json.dumps({"devices": rows, "bandwidth_bytes_per_us": machine.bandwidth_bytes_per_us,
+                          "transfer_latency_us": machine.transfer_latency_us,
                           "transfer_overhead_us": machine.transfer_overhead_us, "out": options.out}))
         return
     for row in rows:
         print(f"{row['name']:8} {row['kind']:8} {row['memory_bytes'] / 1e9:.1f} GB")
-    print(f"link: {machine.bandwidth_bytes_per_us / 1e3:.1f} GB/s, {machine.transfer_overhead_us:.1f} us for each transfer")
+    print(f"link: {machine.bandwidth_bytes_per_us / 1e3:.1f} GB/s, {machine.transfer_latency_us:.1f} us of latency")
     print(f"written to {options.out}")

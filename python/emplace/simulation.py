@@ -14,6 +14,7 @@ class Transfer:
     source: int  # Index of a device.
     target: int  # Index of a device; -1: one transfer serves all devices that read the tensor.
     start_us: float
+    sent_us: float  # When the sender's link has sent the last byte; on a machine with a topology, delivered_us.
     delivered_us: float
     bytes: int
 

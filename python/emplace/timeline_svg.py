@@ -52,7 +52,7 @@ def draw(graph: Graph, machine: Machine, placement: np.ndarray, timeline: Timeli
             for op in by_start if placement[op] == index and timeline.finish_us[op] > timeline.start_us[op]])
         sent = [transfer for transfer in timeline.transfers if transfer.source == index]
         if sent:
-            add_row(f"  {device.name} sends", [(transfer.start_us, transfer.delivered_us, "#888", f"{names[transfer.op]}: {transfer.bytes} bytes")
+            add_row(f"  {device.name} sends", [(transfer.start_us, transfer.sent_us, "#888", f"{names[transfer.op]}: {transfer.bytes} bytes")
                                               for transfer in sent])
     return f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{y}">{"".join(parts)}</svg>'
 

@@ -78,6 +78,7 @@ class Contractor {
     graph_.param_bytes.assign(ops, 0);
     graph_.output_bytes.assign(ops, 0);
     graph_.temp_bytes.assign(ops, 0);
+    graph_.staying_bytes.assign(ops, 0);
     graph_.num_inputs.assign(ops, 0);
     const Csr members = CsrFromPairs(graph_.num_ops, [&](auto visit) {
       for (OpIndex op = 0; op < whole_.num_ops; ++op) visit(op_of_[static_cast<size_t>(op)], op);
@@ -90,13 +91,20 @@ class Contractor {
   }
 
  private:
+  // A tensor of the contracted graph.
+  struct Sent {
+    int64_t bytes = 0;
+    int64_t held_bytes = 0;
+  };
+
   void Add(OpIndex op, OpIndex member) {
     const auto to = static_cast<size_t>(op);
     const auto from = static_cast<size_t>(member);
     for (size_t d = 0; d < devices_; ++d)
       graph_.cost_us[to * devices_ + d] += whole_.BusyUs(member, static_cast<DeviceIndex>(d));
     graph_.param_bytes[to] += whole_.param_bytes[from];
-    int64_t sent_bytes = 0;
+    const int64_t staying_bytes = whole_.staying_bytes[from];
+    int64_t held_bytes = 0;  // By tensors that are sent to other groups.
     for (int32_t tensor = whole_.tensor_begin[from]; tensor < whole_.tensor_begin[from + 1]; ++tensor) {
       std::vector<OpIndex> readers;
       for (const OpIndex reader : whole_.tensor_consumers.Row(tensor)) {
@@ -106,14 +114,17 @@ class Contractor {
       if (readers.empty()) continue;
       std::ranges::sort(readers);
       readers.erase(std::unique(readers.begin(), readers.end()), readers.end());
-      const int64_t bytes = whole_.tensor_bytes[static_cast<size_t>(tensor)];
-      const auto [sent, is_first] = sent_.try_emplace(std::move(readers), bytes);
-      if (!is_first) sent->second += bytes + overhead_bytes_;
-      sent_bytes += bytes;
+      const auto t = static_cast<size_t>(tensor);
+      const auto [sent, is_first] = sent_.try_emplace(std::move(readers));
+      if (!is_first) sent->second.bytes += overhead_bytes_;
+      sent->second.bytes += whole_.tensor_bytes[t];
+      sent->second.held_bytes += whole_.tensor_held_bytes[t];
+      held_bytes += whole_.tensor_held_bytes[t];
     }
-    graph_.output_bytes[to] += sent_bytes;
-    graph_.temp_bytes[to] =
-        std::max(graph_.temp_bytes[to], whole_.temp_bytes[from] + whole_.output_bytes[from] - sent_bytes);
+    graph_.output_bytes[to] += held_bytes + staying_bytes;
+    graph_.staying_bytes[to] += staying_bytes;
+    graph_.temp_bytes[to] = std::max(graph_.temp_bytes[to],
+                                     whole_.temp_bytes[from] + whole_.output_bytes[from] - held_bytes - staying_bytes);
   }
 
   void EndOp(size_t op) {
@@ -121,8 +132,9 @@ class Contractor {
       double& us = graph_.cost_us[op * devices_ + d];
       if (us > 0) us = std::max(us - whole_.op_overhead_us, kLeastCostUs);
     }
-    for (const auto& [readers, bytes] : sent_) {
-      graph_.tensor_bytes.push_back(bytes);
+    for (const auto& [readers, sent] : sent_) {
+      graph_.tensor_bytes.push_back(sent.bytes);
+      graph_.tensor_held_bytes.push_back(sent.held_bytes);
       for (const OpIndex reader : readers) {
         graph_.tensor_consumers.items.push_back(reader);
         ++graph_.num_inputs[static_cast<size_t>(reader)];
@@ -138,7 +150,7 @@ class Contractor {
   const size_t devices_;
   const int64_t overhead_bytes_;
   SimGraph graph_;
-  std::map<std::vector<OpIndex>, int64_t> sent_;  // Bytes by who reads them, of the op being made.
+  std::map<std::vector<OpIndex>, Sent> sent_;  // By who reads it, of the op being made.
 };
 
 }  // namespace

@@ -297,7 +297,7 @@ class EventLoopOver final : public EventLoop {
       EndLeading(device);
       return op;
     }
-    run_.LogOpEnd(op);
+    run_.LogOpEnd(op, now);
     const bool remote = TellLocalConsumers(op, device);
     TakeNextOp(device, now);
     if (remote) links_.Send(run_, op, device, now);

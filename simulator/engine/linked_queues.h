@@ -26,6 +26,17 @@ class LinkedQueues {
   }
   // REQUIRES (Front and Pop): the queue is not empty.
   int32_t Front(size_t queue) const { return next_[static_cast<size_t>(ends_[queue].popped)]; }
+  // Whether the queue holds at least two items.
+  bool HasSecond(size_t queue) const { return !Empty(queue) && Front(queue) != ends_[queue].pushed; }
+  int32_t Second(size_t queue) const { return next_[static_cast<size_t>(Front(queue))]; }  // REQUIRES: HasSecond.
+  // Calls visit(item) for the items of the queue, in their order, until it returns false.
+  template <typename Visit>
+  void ForEachQueuedWhile(size_t queue, Visit visit) const {
+    for (int32_t item = ends_[queue].popped; item != ends_[queue].pushed;) {
+      item = next_[static_cast<size_t>(item)];
+      if (!visit(item)) return;
+    }
+  }
   int32_t Pop(size_t queue) { return ends_[queue].popped = Front(queue); }
   // Before the first Pop, a number from size on.
   int32_t LastPopped(size_t queue) const { return ends_[queue].popped; }

@@ -9,7 +9,8 @@ namespace emplace {
 // Means over all ordered pairs of different devices; all zero for a machine of one device.
 struct MeanLink {
   double us_per_byte = 0;  // 1 / bandwidth; with a topology, that of the route's slowest link.
-  double fixed_us = 0;     // Latency of the route, and the overhead after a transfer.
+  double fixed_us = 0;     // Latency of the link or route, and the overhead after a transfer.
+  double busy_us = 0;      // What of that keeps links busy: a sending link's latency does not, a route's does.
 };
 MeanLink MeanLinkOf(const SimGraph& graph);
 

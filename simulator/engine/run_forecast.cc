@@ -9,11 +9,7 @@ RunForecast::RunForecast(const SimGraph& graph)
     : graph_(graph),
       latest_us_(static_cast<size_t>(graph.num_ops)),
       latest_start_us_(latest_us_.size()),
-      next_latest_us_(static_cast<size_t>(graph.num_devices)) {
-  if (graph.link_model == LinkModel::kTopology) return;
-  for (const int64_t bytes : graph.tensor_bytes)
-    sending_us_.push_back(static_cast<double>(bytes) / graph.bandwidth_bytes_per_us);
-}
+      next_latest_us_(static_cast<size_t>(graph.num_devices)) {}
 
 void RunForecast::SetBase(const RunState& run) {
   makespan_us_ = run.timeline.makespan_us;
@@ -41,8 +37,12 @@ double RunForecast::LatestForReaders(const RunState& run, OpIndex op, size_t dev
   for (int32_t tensor = graph_.tensor_begin[o]; tensor < graph_.tensor_begin[o + 1]; ++tensor) {
     for (const OpIndex reader : graph_.tensor_consumers.Row(tensor)) {
       const size_t to = run.DeviceOf(reader);
-      const double start_us = latest_start_us_[static_cast<size_t>(reader)];
-      latest_us = std::min(latest_us, to == device ? start_us : start_us - TransferUs(tensor, device, to));
+      double start_us = latest_start_us_[static_cast<size_t>(reader)];
+      if (to != device) {
+        const LinkTimes link = graph_.LinkTimesOf(static_cast<DeviceIndex>(device), static_cast<DeviceIndex>(to));
+        start_us -= link.TransferUs(graph_.tensor_bytes[static_cast<size_t>(tensor)]);
+      }
+      latest_us = std::min(latest_us, start_us);
     }
   }
   return latest_us;
@@ -51,13 +51,6 @@ double RunForecast::LatestForReaders(const RunState& run, OpIndex op, size_t dev
 void RunForecast::Begin(double limit_us) {
   late_by_us_ = limit_us - makespan_us_ + kTolerance * makespan_us_;
   late_ops_ = 0;
-}
-
-double RunForecast::TransferUs(int32_t tensor, size_t from, size_t to) const {
-  if (!sending_us_.empty()) return sending_us_[static_cast<size_t>(tensor)];
-  const auto bytes = static_cast<double>(graph_.tensor_bytes[static_cast<size_t>(tensor)]);
-  const size_t pair = from * static_cast<size_t>(graph_.num_devices) + to;
-  return graph_.routes.latency_us[pair] + bytes / graph_.routes.bandwidth_bytes_per_us[pair];
 }
 
 }  // namespace emplace

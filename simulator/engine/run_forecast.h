@@ -41,11 +41,7 @@ class RunForecast {
   // When an op on this device has to end at the latest for the sake of its readers, whose latest starts are known.
   // Infinity if it has none.
   double LatestForReaders(const RunState& run, OpIndex op, size_t device) const;
-  // The time of a transfer without waiting.
-  double TransferUs(int32_t tensor, size_t from, size_t to) const;
-
   const SimGraph& graph_;
-  std::vector<double> sending_us_;       // [T] bytes / bandwidth; empty with a topology
   std::vector<double> latest_us_;        // [n] the latest end of each op of the base, as above
   std::vector<double> latest_start_us_;  // [n] its cost earlier
   std::vector<double> next_latest_us_;   // [D] scratch: the latest start of the op after the current one

@@ -18,7 +18,8 @@ RunState::RunState(const SimGraph& sim_graph, const DeviceOrders& orders, size_t
       started(num_devices, num_ops),
       device_free_at(num_devices),
       idle_us(num_devices),
-      log(num_ops + most_transfers) {
+      log(num_ops + most_transfers),
+      log_us(log.size()) {
   EMPLACE_CHECK(num_devices + link_slots <= EventSlots::kMaxSlots);
   for (size_t o = 0; o < num_ops; ++o)
     producer_of.insert(producer_of.end(), static_cast<size_t>(graph.tensor_begin[o + 1] - graph.tensor_begin[o]),
@@ -96,7 +97,8 @@ RunState::History RunState::MakeHistory() const {
           .device_links = started.MakeLinks(),
           .start_us = std::vector<double>(num_ops),
           .finish_us = std::vector<double>(num_ops),
-          .log = std::vector<int32_t>(log.size())};
+          .log = std::vector<int32_t>(log.size()),
+          .log_us = std::vector<double>(log.size())};
 }
 
 void RunState::SwapHistory(History& other) {
@@ -105,6 +107,7 @@ void RunState::SwapHistory(History& other) {
   timeline.start_us.swap(other.start_us);
   timeline.finish_us.swap(other.finish_us);
   log.swap(other.log);
+  log_us.swap(other.log_us);
 }
 
 void RunState::TakeQueued(const History& other) {
@@ -113,6 +116,7 @@ void RunState::TakeQueued(const History& other) {
 
 void RunState::TakePast(const History& other, size_t log_events) {
   std::copy_n(other.log.begin(), log_events, log.begin());
+  std::copy_n(other.log_us.begin(), log_events, log_us.begin());
   started.TakePopped(other.device_links, [&](OpIndex op) {
     const auto o = static_cast<size_t>(op);
     timeline.start_us[o] = other.start_us[o];

@@ -103,8 +103,12 @@ struct RunState {
     return cost;
   }
 
-  void LogOpEnd(OpIndex op) { log[log_size++] = op; }
-  void LogDelivery(int32_t transfer) { log[log_size++] = ~transfer; }
+  void LogOpEnd(OpIndex op, double now) { Log(op, now); }
+  void LogDelivery(int32_t transfer, double now) { Log(~transfer, now); }
+  void Log(int32_t entry, double now) {
+    log_us[log_size] = now;
+    log[log_size++] = entry;
+  }
 
   // Calls visit(span) for all data that events change, except OpState::missing: the log and the placement determine
   // that number.
@@ -124,6 +128,7 @@ struct RunState {
     std::vector<double> start_us;
     std::vector<double> finish_us;
     std::vector<int32_t> log;
+    std::vector<double> log_us;
   };
   History MakeHistory() const;
   void SwapHistory(History& other);
@@ -160,6 +165,7 @@ struct RunState {
   std::vector<double> idle_us;         // [D] for how long the device has had nothing to run before its last op
   std::vector<int32_t>
       log;  // [n + most transfers] events that made inputs ready: op ends as op, deliveries as ~transfer
+  std::vector<double> log_us;  // [n + most transfers] when each of them was
   size_t log_size = 0;
   Timeline timeline;
 };

@@ -46,8 +46,10 @@ SimGraph SimGraph::WithoutOps() const {
   graph.op_overhead_us = op_overhead_us;
   graph.link_model = link_model;
   graph.bandwidth_bytes_per_us = bandwidth_bytes_per_us;
+  graph.transfer_latency_us = transfer_latency_us;
   graph.transfer_overhead_us = transfer_overhead_us;
   graph.routes = routes;
+  graph.memory_rule = memory_rule;
   graph.memory_bytes = memory_bytes;
   return graph;
 }
@@ -82,8 +84,10 @@ SimGraph SimGraph::Compile(const OpGraph& graph, const Cluster& cluster) {
   sim.num_devices = cluster.num_devices();
   sim.op_overhead_us = cluster.op_overhead_us;
   sim.bandwidth_bytes_per_us = cluster.bandwidth_bytes_per_us;
+  sim.transfer_latency_us = cluster.transfer_latency_us;
   sim.transfer_overhead_us = cluster.transfer_overhead_us;
   sim.link_model = cluster.link_model;
+  sim.memory_rule = cluster.memory_rule;
   if (sim.link_model == LinkModel::kTopology) sim.routes = FindRoutes(cluster.topology, sim.num_devices);
   for (const Device& device : cluster.devices) sim.memory_bytes.push_back(device.memory_bytes);
 
@@ -94,13 +98,17 @@ SimGraph SimGraph::Compile(const OpGraph& graph, const Cluster& cluster) {
     for (const Device& device : cluster.devices) {
       sim.cost_us.push_back(op.AllowedOn(device.kind) ? *op.cost.On(device.kind) : std::nan(""));
     }
-    sim.output_bytes.push_back(op.OutputBytes());
+    sim.output_bytes.push_back(op.OutputBytes() - op.ResidentOutputBytes());
     sim.param_bytes.push_back(op.param_bytes);
     sim.temp_bytes.push_back(op.temp_bytes);
+    const bool stay = sim.memory_rule == MemoryRule::kExecutor && OutputsStay(graph, o);
+    sim.staying_bytes.push_back(stay ? sim.output_bytes.back() : 0);
     const std::vector<std::vector<int32_t>> consumers = ConsumersByOutput(graph, o);
     for (size_t output = 0; output < consumers.size(); ++output) {
       if (consumers[output].empty()) continue;
-      sim.tensor_bytes.push_back(output < op.outputs.size() ? op.outputs[output].bytes : 0);
+      const bool is_data = output < op.outputs.size();
+      sim.tensor_bytes.push_back(is_data ? op.outputs[output].bytes : 0);
+      sim.tensor_held_bytes.push_back(stay || !is_data || op.outputs[output].resident ? 0 : sim.tensor_bytes.back());
       for (const int32_t consumer : consumers[output]) {
         sim.tensor_consumers.items.push_back(consumer);
         ++sim.num_inputs[static_cast<size_t>(consumer)];

@@ -13,6 +13,16 @@
 
 namespace emplace {
 
+// What a transfer from one device to another takes.
+struct LinkTimes {
+  double latency_us = 0;
+  double bandwidth_bytes_per_us = 0;  // With a topology, that of the route's slowest link.
+  double busy_after_us = 0;  // How long its links stay busy after the delivery; negative if they are free before it.
+
+  // From the start of a transfer of so many bytes until its delivery.
+  double TransferUs(int64_t bytes) const { return latency_us + static_cast<double>(bytes) / bandwidth_bytes_per_us; }
+};
+
 // n ops, D devices, T tensors. A tensor is an output that somebody reads; the control signal of an op counts as one
 // more output, of 0 bytes, after its data outputs. Tensors are ordered by producer, then by output index.
 struct SimGraph {
@@ -23,15 +33,21 @@ struct SimGraph {
   std::vector<int64_t> tensor_bytes;  // [T]
   Csr tensor_consumers;               // [T] ops that read it, ascending, no repeats
   std::vector<int32_t> num_inputs;    // [n] distinct (tensor, consumer) pairs that end here
-  std::vector<int64_t> output_bytes;  // [n] sum over all outputs, read or not
-  std::vector<int64_t> param_bytes;   // [n]
-  std::vector<int64_t> temp_bytes;    // [n]
+  // [T] bytes that the tensor takes on its op's device until its last reader there ends and it has been sent: 0 if it
+  // is resident, or stays.
+  std::vector<int64_t> tensor_held_bytes;
+  std::vector<int64_t> output_bytes;   // [n] sum over all outputs that are not resident, read or not
+  std::vector<int64_t> staying_bytes;  // [n] those of them that are held to the end of the step (OutputsStay)
+  std::vector<int64_t> param_bytes;    // [n]
+  std::vector<int64_t> temp_bytes;     // [n]
   // The machine.
   double op_overhead_us = 0;
   LinkModel link_model = LinkModel::kShared;
   double bandwidth_bytes_per_us = 1;  // Bandwidth of each device's sending link; unused with a topology.
+  double transfer_latency_us = 0;     // Unused with a topology.
   double transfer_overhead_us = 0;
-  Routes routes;                      // For LinkModel::kTopology, else empty.
+  Routes routes;  // For LinkModel::kTopology, else empty.
+  MemoryRule memory_rule = MemoryRule::kExecutor;
   std::vector<int64_t> memory_bytes;  // [D]
 
   // A graph without ops on the same machine.
@@ -41,6 +57,14 @@ struct SimGraph {
   double BusyUs(OpIndex op, DeviceIndex device) const {
     const double us = cost_us[static_cast<size_t>(op) * static_cast<size_t>(num_devices) + static_cast<size_t>(device)];
     return us > 0 ? us + op_overhead_us : us;
+  }
+  // REQUIRES: the devices differ.
+  LinkTimes LinkTimesOf(DeviceIndex from, DeviceIndex to) const {
+    if (link_model != LinkModel::kTopology) {
+      return {transfer_latency_us, bandwidth_bytes_per_us, transfer_overhead_us - transfer_latency_us};
+    }
+    const size_t pair = static_cast<size_t>(from) * static_cast<size_t>(num_devices) + static_cast<size_t>(to);
+    return {routes.latency_us[pair], routes.bandwidth_bytes_per_us[pair], transfer_overhead_us};
   }
   // Mean of BusyUs over the devices that may run the op; NaN if none may.
   double MeanBusyUs(OpIndex op) const;

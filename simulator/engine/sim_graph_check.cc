@@ -41,6 +41,24 @@ void CheckSum(const std::string& array, const std::vector<int64_t>& values) {
   }
 }
 
+// What an op's tensors hold and what stays are parts of its outputs.
+void CheckHeldBytes(const SimGraph& graph) {
+  for (size_t o = 0; o < graph.output_bytes.size(); ++o) {
+    int64_t left = graph.output_bytes[o] - graph.staying_bytes[o];
+    if (graph.staying_bytes[o] < 0 || left < 0) {
+      throw ArrayError("staying_bytes", StrCat("holds ", graph.staying_bytes[o], " for outputs of ",
+                                               graph.output_bytes[o], " bytes, expected 0 to as many"));
+    }
+    for (int32_t tensor = graph.tensor_begin[o]; tensor < graph.tensor_begin[o + 1]; ++tensor) {
+      const int64_t held = graph.tensor_held_bytes[static_cast<size_t>(tensor)];
+      if (held < 0 || held > left) {
+        throw ArrayError("tensor_held_bytes", StrCat("holds ", held, ", expected 0 to what the op's outputs have"));
+      }
+      left -= held;
+    }
+  }
+}
+
 void CheckRate(const std::string& name, double value, double at_least) {
   if (!std::isfinite(value) || value < at_least)
     throw ArrayError(name, StrCat("is ", value, ", expected a finite number of at least ", at_least));
@@ -77,6 +95,7 @@ void CheckRoutes(const Routes& routes, int64_t devices) {
 }
 
 void CheckLinks(const SimGraph& graph) {
+  CheckRate("transfer_latency_us", graph.transfer_latency_us, 0);
   CheckRate("transfer_overhead_us", graph.transfer_overhead_us, 0);
   switch (graph.link_model) {
     case LinkModel::kShared:
@@ -117,7 +136,7 @@ double SimGraph::LongestRunUs() const {
     for (size_t d = 0; d < devices; ++d) most = std::fmax(most, cost_us[o * devices + d]);  // fmax skips NaN.
     longest += most + op_overhead_us;
   }
-  double latency = 0;
+  double latency = transfer_latency_us;
   double bandwidth = bandwidth_bytes_per_us;
   if (link_model == LinkModel::kTopology) {
     bandwidth = std::numeric_limits<double>::infinity();
@@ -158,12 +177,15 @@ void SimGraph::Validate() const {
   CheckSize("num_inputs", num_inputs, num_ops);
   CheckSize("output_bytes", output_bytes, num_ops);
   CheckSize("param_bytes", param_bytes, num_ops);
+  CheckSize("staying_bytes", staying_bytes, num_ops);
   CheckSize("temp_bytes", temp_bytes, num_ops);
+  CheckSize("tensor_held_bytes", tensor_held_bytes, num_tensors);
   CheckSize("memory_bytes", memory_bytes, num_devices);
   CheckSum("tensor_bytes", tensor_bytes);
   CheckSum("output_bytes", output_bytes);
   CheckSum("param_bytes", param_bytes);
   CheckSum("temp_bytes", temp_bytes);
+  CheckHeldBytes(*this);
   for (const int64_t bytes : memory_bytes) {
     if (bytes < 0) throw ArrayError("memory_bytes", StrCat("holds ", bytes));
   }

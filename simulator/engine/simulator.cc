@@ -4,24 +4,32 @@
 
 #include "common/error.h"
 #include "simulator/engine/event_loop.h"
+#include "simulator/engine/links/delayed_links.h"
 #include "simulator/engine/links/destination_transfers.h"
 #include "simulator/engine/links/sender_links.h"
 #include "simulator/engine/links/tensor_transfers.h"
 #include "simulator/engine/links/topology_links.h"
-#include "simulator/engine/peak_memory.h"
+#include "simulator/engine/memory/peak_memory.h"
 #include "simulator/engine/queues/arrival_run.h"
 #include "simulator/engine/queues/priority_run.h"
 
 namespace emplace {
 namespace {
 
+template <typename Run, typename Transfers>
+std::unique_ptr<EventLoop> MakeLoopOverSenders(const SimGraph& graph, const DeviceOrders& orders) {
+  if (graph.transfer_latency_us > 0)
+    return std::make_unique<EventLoopOver<Run, DelayedLinks<Transfers>>>(graph, orders);
+  return std::make_unique<EventLoopOver<Run, SenderLinks<Transfers>>>(graph, orders);
+}
+
 template <typename Run>
 std::unique_ptr<EventLoop> MakeEventLoop(const SimGraph& graph, const DeviceOrders& orders) {
   switch (graph.link_model) {
     case LinkModel::kShared:
-      return std::make_unique<EventLoopOver<Run, SenderLinks<TensorTransfers>>>(graph, orders);
+      return MakeLoopOverSenders<Run, TensorTransfers>(graph, orders);
     case LinkModel::kPerDestination:
-      return std::make_unique<EventLoopOver<Run, SenderLinks<DestinationTransfers>>>(graph, orders);
+      return MakeLoopOverSenders<Run, DestinationTransfers>(graph, orders);
     case LinkModel::kTopology:
       return std::make_unique<EventLoopOver<Run, TopologyLinks>>(graph, orders);
   }
@@ -32,12 +40,12 @@ std::unique_ptr<EventLoop> MakeEventLoop(const SimGraph& graph, const DeviceOrde
 
 struct Simulator::Impl {
   Impl(const SimGraph& sim_graph, const DeviceOrders& orders)
-      : graph(sim_graph), loop(MakeEventLoop<ArrivalRun>(graph, orders)), peak(graph) {}
+      : graph(sim_graph), loop(MakeEventLoop<ArrivalRun>(graph, orders)), peak(MakePeakMemory(graph)) {}
 
   const SimGraph& graph;
   std::unique_ptr<EventLoop> loop;
   bool by_priority = false;
-  PeakMemory peak;
+  std::unique_ptr<PeakMemory> peak;
 };
 
 Simulator::Simulator(const SimGraph& graph, const DeviceOrders& orders)
@@ -60,14 +68,14 @@ double Simulator::Makespan(std::span<const DeviceIndex> placement) {
 double Simulator::MakespanAndPeak(std::span<const DeviceIndex> placement, std::span<int64_t> peak_bytes) {
   impl_->loop->Simulate(placement, /*keep_transfers=*/false);
   const RunState& run = impl_->loop->state();
-  impl_->peak.Compute(placement, run, peak_bytes);
+  impl_->peak->Compute(placement, run, peak_bytes);
   return run.timeline.makespan_us;
 }
 
 const Timeline& Simulator::Run(std::span<const DeviceIndex> placement) {
   impl_->loop->Simulate(placement, /*keep_transfers=*/true);
   RunState& run = impl_->loop->state();
-  impl_->peak.Compute(placement, run, run.timeline.peak_bytes);
+  impl_->peak->Compute(placement, run, run.timeline.peak_bytes);
   return run.timeline;
 }
 
@@ -94,7 +102,7 @@ double Simulator::Try(std::span<const DeviceIndex> placement, std::span<const Op
 
 void Simulator::Peak(std::span<const DeviceIndex> placement, std::span<int64_t> peak_bytes) {
   const RunState& run = impl_->loop->state();
-  impl_->peak.Compute(placement, run, peak_bytes);
+  impl_->peak->Compute(placement, run, peak_bytes);
 }
 
 std::span<const double> Simulator::LatestStartsUs() const { return impl_->loop->LatestStartsUs(); }

@@ -20,6 +20,7 @@ SimGraph Subgraph(const SimGraph& whole, std::span<const OpIndex> kept) {
     graph.output_bytes.push_back(whole.output_bytes[o]);
     graph.param_bytes.push_back(whole.param_bytes[o]);
     graph.temp_bytes.push_back(whole.temp_bytes[o]);
+    graph.staying_bytes.push_back(whole.staying_bytes[o]);
     for (int32_t tensor = whole.tensor_begin[o]; tensor < whole.tensor_begin[o + 1]; ++tensor) {
       std::vector<int32_t>& readers = graph.tensor_consumers.items;
       const size_t before = readers.size();
@@ -32,6 +33,7 @@ SimGraph Subgraph(const SimGraph& whole, std::span<const OpIndex> kept) {
       if (readers.size() == before) continue;
       graph.tensor_consumers.begin.push_back(static_cast<int32_t>(readers.size()));
       graph.tensor_bytes.push_back(whole.tensor_bytes[static_cast<size_t>(tensor)]);
+      graph.tensor_held_bytes.push_back(whole.tensor_held_bytes[static_cast<size_t>(tensor)]);
     }
     graph.tensor_begin.push_back(static_cast<int32_t>(graph.tensor_bytes.size()));
   }

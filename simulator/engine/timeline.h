@@ -16,8 +16,9 @@ struct Transfer {
   DeviceIndex from = 0;
   DeviceIndex to = kAllReaders;  // kAllReaders: one transfer serves every device that reads the tensor.
   double start_us = 0;
-  double delivered_us = 0;  // start_us + latency of the route + bytes / bandwidth
-  double free_us = 0;       // delivered_us + overhead
+  double sent_us = 0;       // When the last byte leaves a sending link; with a topology, delivered_us.
+  double delivered_us = 0;  // start_us + latency of the link or route + bytes / bandwidth
+  double free_us = 0;       // sent_us + overhead
 };
 
 struct Timeline {

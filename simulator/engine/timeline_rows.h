@@ -1,9 +1,8 @@
-// A simulated run as rows of a display, for the trace and the report: the links that a transfer occupies, the op that
-// made its tensor, and the memory that each device holds over time.
+// A simulated run as rows of a display, for the trace and the report: the links that a transfer occupies, and the op
+// that made its tensor.
 #pragma once
 
 #include <cstdint>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -21,16 +20,5 @@ std::vector<int32_t> LinksOf(const SimGraph& sim, const Transfer& transfer);
 
 // [T] the op that makes each tensor.
 std::vector<OpIndex> TensorProducers(const SimGraph& sim);
-
-// A device holds `bytes` from this time until the next sample.
-struct MemorySample {
-  double time_us = 0;
-  int64_t bytes = 0;
-};
-// The samples of each device [D], by the rule of peak_memory.h, so that a device's highest sample is its reported peak.
-// A time has up to two samples: one after memory is taken, and one after memory is released. REQUIRES: `timeline` is
-// the run of `placement`.
-std::vector<std::vector<MemorySample>> MemoryOverTime(const SimGraph& sim, std::span<const DeviceIndex> placement,
-                                                      const Timeline& timeline);
 
 }  // namespace emplace

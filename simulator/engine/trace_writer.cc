@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
+#include "simulator/engine/memory/memory_over_time.h"
 #include "simulator/engine/timeline_rows.h"
 
 namespace emplace {
@@ -92,7 +93,7 @@ class TraceBuilder {
                            {"pid", row.process},
                            {"tid", row.thread},
                            {"ts", transfer.start_us},
-                           {"dur", transfer.delivered_us - transfer.start_us},
+                           {"dur", transfer.sent_us - transfer.start_us},
                            {"args", {{"bytes", sim_.tensor_bytes[static_cast<size_t>(transfer.tensor)]}}}});
       }
       for (const int32_t reader : sim_.tensor_consumers.Row(transfer.tensor)) {

@@ -176,18 +176,21 @@ ArrayBundle ToBundle(const PlacementTask& task) {
   ArrayBundle bundle;
   bundle.PutText("name", task.name);
   bundle.Put("sim.sizes",
-             std::vector<int32_t>{task.sim.num_ops, task.sim.num_devices, static_cast<int32_t>(task.sim.link_model)});
+             std::vector<int32_t>{task.sim.num_ops, task.sim.num_devices, static_cast<int32_t>(task.sim.link_model),
+                                  static_cast<int32_t>(task.sim.memory_rule)});
   bundle.Put("sim.cost_us", task.sim.cost_us);
   bundle.Put("sim.tensor_begin", task.sim.tensor_begin);
   bundle.Put("sim.tensor_bytes", task.sim.tensor_bytes);
+  bundle.Put("sim.tensor_held_bytes", task.sim.tensor_held_bytes);
   bundle.Put("sim.consumers.begin", task.sim.tensor_consumers.begin);
   bundle.Put("sim.consumers.items", task.sim.tensor_consumers.items);
   bundle.Put("sim.num_inputs", task.sim.num_inputs);
   bundle.Put("sim.output_bytes", task.sim.output_bytes);
   bundle.Put("sim.param_bytes", task.sim.param_bytes);
   bundle.Put("sim.temp_bytes", task.sim.temp_bytes);
+  bundle.Put("sim.staying_bytes", task.sim.staying_bytes);
   bundle.Put("sim.machine", std::vector<double>{task.sim.op_overhead_us, task.sim.bandwidth_bytes_per_us,
-                                                task.sim.transfer_overhead_us});
+                                                task.sim.transfer_latency_us, task.sim.transfer_overhead_us});
   bundle.Put("sim.memory_bytes", task.sim.memory_bytes);
   if (task.sim.link_model == LinkModel::kTopology) PutRoutes(bundle, task.sim.routes);
   bundle.Put("group_of_op", task.group_of_op);
@@ -208,7 +211,7 @@ PlacementTask TaskFromBundle(const ArrayBundle& bundle) {
   task.name = bundle.GetText("name");
   const std::vector<int32_t> sizes = bundle.Get<int32_t>("sim.sizes");
   const std::vector<double> machine = bundle.Get<double>("sim.machine");
-  if (sizes.size() != 3 || machine.size() != 3) throw TaskError("'sim.sizes' or 'sim.machine' has another size");
+  if (sizes.size() != 4 || machine.size() != 4) throw TaskError("'sim.sizes' or 'sim.machine' has another size");
   SimGraph& sim = task.sim;
   sim.num_ops = sizes[0];
   sim.num_devices = sizes[1];
@@ -216,20 +219,27 @@ PlacementTask TaskFromBundle(const ArrayBundle& bundle) {
     throw TaskError(StrCat("link model ", sizes[2], " is unknown"));
   }
   sim.link_model = static_cast<LinkModel>(sizes[2]);
+  if (sizes[3] < 0 || sizes[3] > static_cast<int32_t>(MemoryRule::kPlaceto)) {
+    throw TaskError(StrCat("memory rule ", sizes[3], " is unknown"));
+  }
+  sim.memory_rule = static_cast<MemoryRule>(sizes[3]);
   if (sim.num_devices > kMaxDevices)
     throw TaskError(StrCat(sim.num_devices, " devices, expected at most ", kMaxDevices));
   sim.cost_us = bundle.Get<double>("sim.cost_us");
   sim.tensor_begin = bundle.Get<int32_t>("sim.tensor_begin");
   sim.tensor_bytes = bundle.Get<int64_t>("sim.tensor_bytes");
+  sim.tensor_held_bytes = bundle.Get<int64_t>("sim.tensor_held_bytes");
   sim.tensor_consumers.begin = bundle.Get<int32_t>("sim.consumers.begin");
   sim.tensor_consumers.items = bundle.Get<int32_t>("sim.consumers.items");
   sim.num_inputs = bundle.Get<int32_t>("sim.num_inputs");
   sim.output_bytes = bundle.Get<int64_t>("sim.output_bytes");
   sim.param_bytes = bundle.Get<int64_t>("sim.param_bytes");
   sim.temp_bytes = bundle.Get<int64_t>("sim.temp_bytes");
+  sim.staying_bytes = bundle.Get<int64_t>("sim.staying_bytes");
   sim.op_overhead_us = machine[0];
   sim.bandwidth_bytes_per_us = machine[1];
-  sim.transfer_overhead_us = machine[2];
+  sim.transfer_latency_us = machine[2];
+  sim.transfer_overhead_us = machine[3];
   sim.memory_bytes = bundle.Get<int64_t>("sim.memory_bytes");
   if (sim.link_model == LinkModel::kTopology) sim.routes = GetRoutes(bundle);
   sim.Validate();

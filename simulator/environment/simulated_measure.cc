@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "simulator/engine/memory/peak_memory.h"
+
 namespace emplace {
 
 SimulatedMeasure::SimulatedMeasure(const PlacementTask& task)
@@ -10,10 +12,9 @@ SimulatedMeasure::SimulatedMeasure(const PlacementTask& task)
       peak_bytes_(static_cast<size_t>(task.sim.num_devices)),
       group_bytes_(static_cast<size_t>(task.groups.num_groups)),
       placed_bytes_(peak_bytes_.size()) {
-  for (size_t o = 0; o < task.group_of_op.size(); ++o) {
-    for (const std::vector<int64_t>* bytes : {&task.sim.output_bytes, &task.sim.param_bytes, &task.sim.temp_bytes}) {
-      group_bytes_[static_cast<size_t>(task.group_of_op[o])] += static_cast<double>((*bytes)[o]);
-    }
+  const std::vector<int64_t> most_bytes = MostBytesOfOps(task.sim);
+  for (size_t o = 0; o < most_bytes.size(); ++o) {
+    group_bytes_[static_cast<size_t>(task.group_of_op[o])] += static_cast<double>(most_bytes[o]);
   }
 }
 

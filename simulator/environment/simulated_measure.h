@@ -27,7 +27,7 @@ class SimulatedMeasure : public Measure {
   const PlacementTask& task_;
   Simulator simulator_;
   std::vector<int64_t> peak_bytes_;   // [D] of the last placement; 0 if FitsAnyhow
-  std::vector<double> group_bytes_;   // [n] outputs, parameters and temporary bytes of all ops of the group
+  std::vector<double> group_bytes_;   // [n] MostBytesOfOps of the group
   std::vector<double> placed_bytes_;  // [D] scratch of FitsAnyhow
 };
 

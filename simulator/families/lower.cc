@@ -69,7 +69,10 @@ OpGraph Lower(const std::string& name, const TensorProgram& program, const std::
       op.outputs.resize(static_cast<size_t>(OutputsLeftOut(program, node)));
       op.outputs.push_back(OutputOf(program.tensor(node.output)));
       for (const TensorId output : node.further_outputs) op.outputs.push_back(OutputOf(program.tensor(output)));
-      if (node.type == kParameterType) op.param_bytes = program.tensor(node.output).bytes();
+      if (node.type == kParameterType || node.type == kInputType) {
+        op.outputs.back().resident = true;
+        op.param_bytes = op.outputs.back().bytes;
+      }
     }
     if (node.attributes.optimizer_slots > 0) {
       const SymbolicTensor& parameter = program.tensor(node.inputs[0]);

@@ -41,6 +41,11 @@ std::string Text(const Json& value, const std::string& place) {
   return value.get<std::string>();
 }
 
+bool Flag(const Json& value, const std::string& place) {
+  if (!value.is_boolean()) throw BadInput(StrCat(place, " is ", ShownJson(value), ", expected true or false"));
+  return value.get<bool>();
+}
+
 const Json& List(const Json& value, const std::string& place) {
   if (!value.is_array()) throw BadInput(StrCat(place, " is ", ShownJson(value), ", expected a list"));
   return value;
@@ -64,7 +69,7 @@ OpCost ReadCost(const Json& value, const std::string& place) {
 
 OpOutput ReadOutput(const Json& value, const std::string& place) {
   if (!value.is_object()) throw BadInput(StrCat(place, " is ", ShownJson(value), ", expected an object"));
-  CheckKeys(value, {"bytes", "shape", "dtype"}, place);
+  CheckKeys(value, {"bytes", "shape", "dtype", "resident"}, place);
   OpOutput output;
   output.bytes = Bytes(RequiredMember(value, "bytes", place), place + " bytes");
   if (value.contains("shape")) {
@@ -72,6 +77,7 @@ OpOutput ReadOutput(const Json& value, const std::string& place) {
     for (const Json& size : List(value["shape"], place + " shape")) shape.push_back(Bytes(size, place + " shape"));
   }
   if (value.contains("dtype")) output.dtype = Text(value["dtype"], place + " dtype");
+  if (value.contains("resident")) output.resident = Flag(value["resident"], place + " resident");
   return output;
 }
 
@@ -198,6 +204,7 @@ void WriteOp(const OpGraph& graph, const Op& op, std::string& out) {
     entry["bytes"] = output.bytes;
     if (output.shape) entry["shape"] = *output.shape;
     if (!output.dtype.empty()) entry["dtype"] = output.dtype;
+    if (output.resident) entry["resident"] = true;
     json["outputs"].push_back(std::move(entry));
   }
   if (op.flops != 0) json["flops"] = op.flops;

@@ -124,8 +124,7 @@ class Grouper {
           "': ", may_run == 0 ? "no device may run it" : "no device may run all ops of group '" + op.group + "'"));
     }
     unit.cost_us += total_us / static_cast<double>(may_run);
-    unit.bytes += static_cast<double>(op.param_bytes) + static_cast<double>(op.temp_bytes) +
-                  static_cast<double>(op.OutputBytes());
+    unit.bytes += static_cast<double>(op.AllBytes());
   }
 
   // Edges between the parts that `part_of_op` makes, both directions, by (from, to).
@@ -338,7 +337,7 @@ class Grouper {
       const auto group = static_cast<size_t>(grouped.group_of_op[o]);
       const Op& op = graph_.ops()[o];
       grouped.output_bytes[group] += op.OutputBytes();
-      grouped.memory_bytes[group] += op.OutputBytes() + op.param_bytes + op.temp_bytes;
+      grouped.memory_bytes[group] += op.AllBytes();
     }
     for (const GroupEdge& edge : EdgesBetween(grouped.group_of_op)) {
       (edge.from < edge.to ? grouped.edges : grouped.feedback_edges).push_back(edge);

@@ -29,7 +29,7 @@ struct GroupedGraph {
   std::vector<GroupIndex> group_of_op;  // [num_ops]
   std::vector<double> cost_us;          // [num_groups] sum over ops of their mean cost on the devices that may run them
   std::vector<int64_t> output_bytes;    // [num_groups] sum over ops
-  std::vector<int64_t> memory_bytes;    // [num_groups] sum of param_bytes, temp_bytes and output_bytes
+  std::vector<int64_t> memory_bytes;    // [num_groups] sum of Op::AllBytes
   std::vector<GroupEdge> edges;         // Sorted by (from, to), from < to: the forward edges.
   std::vector<GroupEdge> feedback_edges;  // Edges with from > to, which colocation forces.
   std::vector<uint8_t> allowed;           // [num_groups * num_devices] 1 where every op of the group may run

@@ -79,6 +79,10 @@ void CheckOp(const Op& op, const std::vector<Op>& ops, ByteSum& bytes) {
     CheckBytes(op, StrCat("output ", i, " bytes"), op.outputs[i].bytes);
     bytes.Add(op, op.outputs[i].bytes);
   }
+  if (op.ResidentOutputBytes() > op.param_bytes) {
+    throw OpError(op, StrCat("its resident outputs have ", op.ResidentOutputBytes(), " bytes, expected at most its ",
+                             "param_bytes, ", op.param_bytes));
+  }
   for (const OpInput& input : op.inputs) {
     if (input.producer < 0 || static_cast<size_t>(input.producer) >= ops.size()) {
       throw OpError(op, StrCat("input from op index ", input.producer, ", expected 0..", ops.size() - 1));
@@ -171,6 +175,18 @@ int64_t Op::OutputBytes() const {
   int64_t bytes = 0;
   for (const OpOutput& output : outputs) bytes += output.bytes;
   return bytes;
+}
+
+int64_t Op::ResidentOutputBytes() const {
+  int64_t bytes = 0;
+  for (const OpOutput& output : outputs) bytes += output.resident ? output.bytes : 0;
+  return bytes;
+}
+
+bool OutputsStay(const OpGraph& graph, OpIndex op) {
+  const std::string& type = graph.op(op).type;
+  return type == "emplace.output" || type == "emplace.gradient" || type == "emplace.buffer" ||
+         graph.consumers().Row(op).empty();
 }
 
 OpGraph::OpGraph(std::string name, std::vector<Op> ops) : name_(std::move(name)), ops_(std::move(ops)) {

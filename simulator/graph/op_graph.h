@@ -39,6 +39,8 @@ struct OpOutput {
   int64_t bytes = 0;
   std::optional<std::vector<int64_t>> shape;  // Empty for a scalar; nullopt when not known.
   std::string dtype;                          // "f32"; empty when not known.
+  // Whether the tensor is part of the op's param_bytes, as a parameter is: it takes no memory of its own there.
+  bool resident = false;
 };
 
 struct OpInput {
@@ -66,13 +68,16 @@ struct Op {
 
   bool AllowedOn(const std::string& kind) const;  // Whether `allowed` and `cost` let the kind run the op.
   int64_t OutputBytes() const;                    // Sum over outputs.
+  int64_t ResidentOutputBytes() const;            // Sum over those that are resident.
+  // All that the op needs on its device: parameters, workspace and outputs, what is resident once.
+  int64_t AllBytes() const { return param_bytes + temp_bytes + OutputBytes() - ResidentOutputBytes(); }
 };
 
 class OpGraph {
  public:
   // Throws BadInput, which names the op, for a name that is empty, used twice or starts with '^', an input out of
-  // range, a copy of itself or of another copy, a cycle, a number that is negative or not finite, and sums of bytes or
-  // microseconds of 2^63 or more.
+  // range, a copy of itself or of another copy, a cycle, a number that is negative or not finite, resident outputs of
+  // more bytes than param_bytes, and sums of bytes or microseconds of 2^63 or more.
   OpGraph(std::string name, std::vector<Op> ops);
 
   const std::string& name() const { return name_; }
@@ -90,5 +95,9 @@ class OpGraph {
   Csr consumers_;
   std::vector<OpIndex> topological_order_;
 };
+
+// Whether an op's outputs are what a step leaves: those of a type that says so (emplace.output, emplace.gradient,
+// emplace.buffer), and those of an op that no op reads.
+bool OutputsStay(const OpGraph& graph, OpIndex op);
 
 }  // namespace emplace

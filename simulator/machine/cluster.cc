@@ -66,6 +66,15 @@ LinkModel ReadSenderModel(const YamlReader& reader, const YAML::Node& transfer) 
   throw reader.At(transfer["model"], StrCat("model is '", name, "', expected shared or per_destination"));
 }
 
+MemoryRule ReadMemoryRule(const YamlReader& reader, const YAML::Node& root) {
+  if (!root["memory_rule"]) return MemoryRule::kExecutor;
+  const std::string name = reader.Text(root, "memory_rule");
+  for (const MemoryRule rule : {MemoryRule::kExecutor, MemoryRule::kPlaceto}) {
+    if (name == MemoryRuleName(rule)) return rule;
+  }
+  throw reader.At(root["memory_rule"], StrCat("memory_rule is '", name, "', expected executor or placeto"));
+}
+
 void ReadLinks(const YamlReader& reader, const YAML::Node& root, Cluster& cluster) {
   if (const YAML::Node node = root["topology"]) {
     if (root["transfer"])
@@ -80,17 +89,19 @@ void ReadLinks(const YamlReader& reader, const YAML::Node& root, Cluster& cluste
   }
   const YAML::Node transfer = root["transfer"];
   if (!transfer) throw reader.At(root, "'transfer' is missing, expected it, or 'topology' in its place");
-  reader.CheckMap(transfer, "transfer", {"bandwidth_bytes_per_us", "overhead_us", "model"});
+  reader.CheckMap(transfer, "transfer", {"bandwidth_bytes_per_us", "latency_us", "overhead_us", "model"});
   cluster.bandwidth_bytes_per_us = reader.Positive(transfer, "bandwidth_bytes_per_us");
+  if (transfer["latency_us"]) cluster.transfer_latency_us = reader.Number(transfer, "latency_us");
   cluster.transfer_overhead_us = reader.Number(transfer, "overhead_us");
   cluster.link_model = ReadSenderModel(reader, transfer);
 }
 
 Cluster ReadCluster(const YamlReader& reader, const YAML::Node& root) {
-  reader.CheckMap(root, "the file", {"devices", "op_overhead_us", "transfer", "topology"});
+  reader.CheckMap(root, "the file", {"devices", "op_overhead_us", "memory_rule", "transfer", "topology"});
   Cluster cluster;
   cluster.devices = ReadDevices(reader, reader.Member(root, "devices"));
   cluster.op_overhead_us = reader.Number(root, "op_overhead_us");
+  cluster.memory_rule = ReadMemoryRule(reader, root);
   ReadLinks(reader, root, cluster);
   return cluster;
 }
@@ -122,12 +133,14 @@ std::string ClusterToYaml(const Cluster& cluster) {
   }
   out << YAML::EndSeq;
   out << YAML::Key << "op_overhead_us" << YAML::Value << ShortestDouble(cluster.op_overhead_us);
+  out << YAML::Key << "memory_rule" << YAML::Value << MemoryRuleName(cluster.memory_rule);
   if (cluster.link_model == LinkModel::kTopology) {
     out << YAML::Key << "topology" << YAML::Value;
     WriteTopology(out, {cluster.topology, cluster.transfer_overhead_us}, cluster.devices.size());
   } else {
     out << YAML::Key << "transfer" << YAML::Value << YAML::BeginMap;
     out << YAML::Key << "bandwidth_bytes_per_us" << YAML::Value << ShortestDouble(cluster.bandwidth_bytes_per_us);
+    out << YAML::Key << "latency_us" << YAML::Value << ShortestDouble(cluster.transfer_latency_us);
     out << YAML::Key << "overhead_us" << YAML::Value << ShortestDouble(cluster.transfer_overhead_us);
     out << YAML::Key << "model" << YAML::Value << LinkModelName(cluster.link_model) << YAML::EndMap;
   }
@@ -146,5 +159,7 @@ std::string LinkModelName(LinkModel model) {
   }
   CheckFailed(__FILE__, __LINE__, "link model is known", "");
 }
+
+std::string MemoryRuleName(MemoryRule rule) { return rule == MemoryRule::kPlaceto ? "placeto" : "executor"; }
 
 }  // namespace emplace

@@ -25,9 +25,11 @@ struct Cluster {
   std::vector<Device> devices;
   double op_overhead_us = 0;          // A device stays busy this long after an op of nonzero cost.
   double bandwidth_bytes_per_us = 0;  // Bandwidth of each device's sending link; unused with a topology.
+  double transfer_latency_us = 0;     // From when a sending link has sent a tensor until the tensor has arrived.
   double transfer_overhead_us = 0;    // The links of a transfer stay busy this long after it.
   LinkModel link_model = LinkModel::kShared;
-  Topology topology = {};  // For LinkModel::kTopology: every device reaches every other.
+  Topology topology = {};  // For LinkModel::kTopology: every device reaches every other. Its links have the latencies.
+  MemoryRule memory_rule = MemoryRule::kExecutor;
 
   int32_t num_devices() const { return static_cast<int32_t>(devices.size()); }
 };
@@ -45,5 +47,7 @@ std::string ClusterToYaml(const Cluster& cluster);
 
 // "shared", "per_destination" or "topology"
 std::string LinkModelName(LinkModel model);
+// "executor" or "placeto"
+std::string MemoryRuleName(MemoryRule rule);
 
 }  // namespace emplace

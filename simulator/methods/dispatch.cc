@@ -190,7 +190,7 @@ void Dispatcher::Send(int32_t tensor, size_t from, double now) {
   Link& link = devices_[from].link;
   for (const DeviceIndex to : elsewhere_) {
     const double arrival = std::max(link.free_us, now) + graph_.TransferUs(tensor, static_cast<DeviceIndex>(from), to);
-    link.free_us = arrival + sim_.transfer_overhead_us;
+    link.free_us = arrival + sim_.LinkTimesOf(static_cast<DeviceIndex>(from), to).busy_after_us;
     if (link.delivered == link.asked.size()) Schedule(from, kDelivery, arrival);
     link.asked.push_back({arrival, tensor, once ? kEverywhere : to});
     if (once) break;

@@ -10,18 +10,6 @@
 namespace emplace {
 namespace {
 
-size_t Pair(const SimGraph& sim, DeviceIndex from, DeviceIndex to) {
-  return static_cast<size_t>(from) * static_cast<size_t>(sim.num_devices) + static_cast<size_t>(to);
-}
-
-double LatencyUs(const SimGraph& sim, DeviceIndex from, DeviceIndex to) {
-  return sim.link_model == LinkModel::kTopology ? sim.routes.latency_us[Pair(sim, from, to)] : 0;
-}
-double BytesPerUs(const SimGraph& sim, DeviceIndex from, DeviceIndex to) {
-  return sim.link_model == LinkModel::kTopology ? sim.routes.bandwidth_bytes_per_us[Pair(sim, from, to)]
-                                                : sim.bandwidth_bytes_per_us;
-}
-
 // Units: UnitPlacement or ListSchedule.
 template <typename Units>
 MethodResult WithinMemory(const ScheduleGraph& graph, const std::function<Placement(Units&)>& place) {
@@ -78,13 +66,16 @@ ScheduleGraph::ScheduleGraph(const PlacementTask& task) : task_(task), mean_link
 double ScheduleGraph::CostUs(OpIndex op, DeviceIndex device) const { return task_.sim.BusyUs(op, device); }
 
 double ScheduleGraph::TransferUs(int32_t tensor, DeviceIndex from, DeviceIndex to) const {
-  const SimGraph& sim = task_.sim;
-  return LatencyUs(sim, from, to) +
-         static_cast<double>(sim.tensor_bytes[static_cast<size_t>(tensor)]) / BytesPerUs(sim, from, to);
+  return task_.sim.LinkTimesOf(from, to).TransferUs(task_.sim.tensor_bytes[static_cast<size_t>(tensor)]);
 }
 
 double ScheduleGraph::MeanTransferUs(int32_t tensor) const {
   return mean_link_.fixed_us +
+         mean_link_.us_per_byte * static_cast<double>(task_.sim.tensor_bytes[static_cast<size_t>(tensor)]);
+}
+
+double ScheduleGraph::MeanLoadUs(int32_t tensor) const {
+  return mean_link_.busy_us +
          mean_link_.us_per_byte * static_cast<double>(task_.sim.tensor_bytes[static_cast<size_t>(tensor)]);
 }
 
@@ -163,7 +154,7 @@ double ListSchedule::ArrivalUs(int32_t tensor, DeviceIndex device, std::vector<d
   if (sent >= 0) return sent;
   double& link = link_free_us[static_cast<size_t>(from)];
   const double arrival = std::max(link, finish_us(producer)) + graph().TransferUs(tensor, from, device);
-  link = arrival + graph().task().sim.transfer_overhead_us;
+  link = arrival + graph().task().sim.LinkTimesOf(from, device).busy_after_us;
   return arrival;
 }
 

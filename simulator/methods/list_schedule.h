@@ -34,6 +34,7 @@ class ScheduleGraph {
   // Time of a transfer in us: latency + bytes / bandwidth. REQUIRES: the devices differ.
   double TransferUs(int32_t tensor, DeviceIndex from, DeviceIndex to) const;
   double MeanTransferUs(int32_t tensor) const;  // Mean over all pairs of devices, with the overhead.
+  double MeanLoadUs(int32_t tensor) const;      // Mean time for which a transfer keeps its links busy.
 
   std::span<const int32_t> InputsOf(OpIndex op) const { return inputs_.Row(op); }  // Tensors.
   OpIndex ProducerOf(int32_t tensor) const { return producer_of_[static_cast<size_t>(tensor)]; }

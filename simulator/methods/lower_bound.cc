@@ -213,17 +213,13 @@ bool InOnePiece(const SimGraph& graph) {
   return pieces.sets() == 1;
 }
 
-// The least time in us of a transfer of so many bytes between two devices.
+// The least time in us of a transfer of so many bytes between two devices. REQUIRES: there are two.
 double LeastTransferUs(const SimGraph& graph, int64_t bytes) {
-  if (graph.link_model != LinkModel::kTopology) return static_cast<double>(bytes) / graph.bandwidth_bytes_per_us;
-  const auto devices = static_cast<size_t>(graph.num_devices);
+  if (graph.link_model != LinkModel::kTopology) return graph.LinkTimesOf(0, 1).TransferUs(bytes);
   double least = kNever;
-  for (size_t from = 0; from < devices; ++from) {
-    for (size_t to = 0; to < devices; ++to) {
-      if (from == to) continue;
-      const size_t pair = from * devices + to;
-      least = std::min(least, graph.routes.latency_us[pair] +
-                                  static_cast<double>(bytes) / graph.routes.bandwidth_bytes_per_us[pair]);
+  for (DeviceIndex from = 0; from < graph.num_devices; ++from) {
+    for (DeviceIndex to = 0; to < graph.num_devices; ++to) {
+      if (from != to) least = std::min(least, graph.LinkTimesOf(from, to).TransferUs(bytes));
     }
   }
   return least;

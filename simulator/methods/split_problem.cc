@@ -98,7 +98,7 @@ void AddTensors(const ScheduleGraph& graph, SplitOfTask& split) {
     for (const OpIndex reader : sim.tensor_consumers.Row(tensor)) readers.insert(node_of(reader));
     readers.erase(maker);
     if (readers.empty()) continue;
-    split.problem.tensors.push_back({graph.MeanTransferUs(tensor), maker, {readers.begin(), readers.end()}});
+    split.problem.tensors.push_back({graph.MeanLoadUs(tensor), maker, {readers.begin(), readers.end()}});
     for (const int32_t reader : readers) {
       if (reader > maker) edges.emplace(maker, reader);
     }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <deque>
+#include <limits>
 #include <map>
 #include <queue>
 #include <set>
@@ -31,6 +32,11 @@ struct Request {
   const Tensor* tensor;
   size_t from;
   std::set<size_t> to;
+};
+
+struct Delivery {
+  Request request;
+  double time;
 };
 
 class Oracle {
@@ -99,7 +105,11 @@ class Oracle {
           break;
       }
     }
-    FindPeaks();
+    if (cluster_.memory_rule == MemoryRule::kPlaceto) {
+      FindPeaksByPlaceto();
+    } else {
+      FindPeaksOfExecutor();
+    }
     return run_;
   }
 
@@ -175,9 +185,9 @@ class Oracle {
     if (link_free_at_[d] > now || link_queue_[d].empty()) return;
     const Request request = link_queue_[d].front();
     link_queue_[d].pop_front();
-    const double delivered = now + static_cast<double>(request.tensor->bytes) / cluster_.bandwidth_bytes_per_us;
-    Deliver(request, delivered);
-    link_free_at_[d] = delivered + cluster_.transfer_overhead_us;
+    const double sent = now + static_cast<double>(request.tensor->bytes) / cluster_.bandwidth_bytes_per_us;
+    Deliver(request, sent + cluster_.transfer_latency_us);
+    link_free_at_[d] = sent + cluster_.transfer_overhead_us;
     events_.push({link_free_at_[d], Kind::kLink, device, 0});
   }
 
@@ -202,6 +212,7 @@ class Oracle {
 
   void Deliver(const Request& request, double time) {
     ++run_.transfers;
+    deliveries_.push_back({request, time});
     for (const int reader : request.tensor->readers) {
       if (request.to.count(DeviceOf(reader)) == 1) {
         events_.push({time, Kind::kInputReady, request.tensor->producer, reader});
@@ -220,8 +231,60 @@ class Oracle {
     return routes_.emplace(std::pair(from, to), route).first->second;
   }
 
+  // What a real device holds, by trying every moment at which something is taken.
+  void FindPeaksOfExecutor() {
+    struct Held {
+      size_t device;
+      double from;
+      double until;  // Not held any more then.
+      int64_t bytes;
+    };
+    constexpr double kEnd = std::numeric_limits<double>::infinity();
+    std::vector<Held> held;
+    const auto finish = [&](int op) { return run_.finish_us[static_cast<size_t>(op)]; };
+    for (int o = 0; o < n_; ++o) {
+      const Op& op = graph_.op(o);
+      const double start = run_.start_us[static_cast<size_t>(o)];
+      held.push_back({DeviceOf(o), 0, kEnd, op.param_bytes});
+      held.push_back({DeviceOf(o), start, finish(o), op.temp_bytes});
+      for (size_t output = 0; output < op.outputs.size(); ++output) {
+        const int64_t bytes = op.outputs[output].bytes;
+        if (op.outputs[output].resident) continue;
+        double until = OutputsStay(graph_, o) ? kEnd : finish(o);
+        for (const Tensor& tensor : tensors_of_[static_cast<size_t>(o)]) {
+          if (tensor.output != static_cast<int>(output)) continue;
+          for (const int reader : tensor.readers) {
+            if (DeviceOf(reader) == DeviceOf(o)) until = std::max(until, finish(reader));
+          }
+          for (const Delivery& delivery : deliveries_) {
+            if (delivery.request.tensor == &tensor) until = std::max(until, delivery.time);
+          }
+        }
+        held.push_back({DeviceOf(o), start, until, bytes});
+      }
+    }
+    for (const Delivery& delivery : deliveries_) {
+      for (const size_t device : delivery.request.to) {
+        double until = delivery.time;
+        for (const int reader : delivery.request.tensor->readers) {
+          if (DeviceOf(reader) == device) until = std::max(until, finish(reader));
+        }
+        held.push_back({device, delivery.time, until, delivery.request.tensor->bytes});
+      }
+    }
+    run_.peak_bytes.assign(cluster_.devices.size(), 0);
+    for (const Held& moment : held) {
+      int64_t total = 0;
+      for (const Held& other : held) {
+        if (other.device == moment.device && other.from <= moment.from && moment.from < other.until)
+          total += other.bytes;
+      }
+      run_.peak_bytes[moment.device] = std::max(run_.peak_bytes[moment.device], total);
+    }
+  }
+
   // Rule 8, by trying every moment at which something is taken.
-  void FindPeaks() {
+  void FindPeaksByPlaceto() {
     for (size_t d = 0; d < cluster_.devices.size(); ++d) {
       int64_t parameters = 0;
       std::vector<std::tuple<double, double, int64_t>> held;  // From, until (both included), bytes.
@@ -235,7 +298,8 @@ class Oracle {
           until =
               std::max(until, std::floor(run_.start_us[static_cast<size_t>(reader)]) + std::floor(CostOf(reader)) - 1);
         }
-        if (op.OutputBytes() > 0) held.push_back({start, until, op.OutputBytes()});
+        const int64_t bytes = op.OutputBytes() - op.ResidentOutputBytes();
+        if (bytes > 0) held.push_back({start, until, bytes});
         if (op.temp_bytes > 0) held.push_back({start, run_.finish_us[static_cast<size_t>(o)], op.temp_bytes});
       }
       int64_t peak = parameters;
@@ -266,6 +330,7 @@ class Oracle {
   std::vector<Request> started_;
   std::vector<bool> occupied_;  // [channels]
   std::map<std::pair<int32_t, int32_t>, NaiveRoute> routes_;
+  std::vector<Delivery> deliveries_;
   std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;
   OracleRun run_;
 };

@@ -68,6 +68,17 @@ void AddParameters(Rng& rng, int32_t count, std::vector<Op>& ops) {
   ops.insert(ops.begin(), parameters.begin(), parameters.end());
 }
 
+double RandomLatency(Rng& rng) {
+  switch (rng.UniformInt(0, 3)) {
+    case 0:
+      return rng.Uniform(0.1, 60);
+    case 1:
+      return static_cast<double>(rng.UniformInt(1, 40));
+    default:
+      return 0;
+  }
+}
+
 int64_t RandomBytes(Rng& rng) { return rng.UniformInt(0, 2) == 0 ? 0 : 100 * rng.UniformInt(1, 40); }
 
 }  // namespace
@@ -95,6 +106,7 @@ OpGraph RandomGraph(Rng& rng, const RandomGraphOptions& options) {
     for (int64_t i = 0; i < outputs; ++i) op.outputs.push_back({.bytes = RandomBytes(rng), .shape = {}, .dtype = ""});
     if (rng.UniformInt(0, 2) == 0) op.param_bytes = RandomBytes(rng);
     if (rng.UniformInt(0, 2) == 0) op.temp_bytes = RandomBytes(rng);
+    if (outputs > 0 && op.outputs[0].bytes <= op.param_bytes) op.outputs[0].resident = rng.UniformInt(0, 1) == 1;
   }
   for (size_t o = 0; o < n; ++o) {
     if (rank[o] == 0) continue;
@@ -121,6 +133,8 @@ Cluster RandomCluster(Rng& rng, const RandomGraphOptions& options) {
   cluster.transfer_overhead_us = rng.UniformInt(0, 1) == 0 ? 0 : static_cast<double>(rng.UniformInt(1, 30));
   cluster.bandwidth_bytes_per_us = rng.UniformInt(0, 1) == 0 ? 100 : rng.Uniform(1, 1000);
   cluster.link_model = options.link_model;
+  cluster.memory_rule = rng.UniformInt(0, 1) == 0 ? MemoryRule::kExecutor : MemoryRule::kPlaceto;
+  if (options.link_model != LinkModel::kTopology) cluster.transfer_latency_us = RandomLatency(rng);
   if (options.link_model == LinkModel::kTopology) cluster.topology = RandomTopology(rng, cluster.devices);
   return cluster;
 }

@@ -1,5 +1,6 @@
 // Random graphs and clusters with many of the cases that are easy to get wrong: equal costs (ties), zero costs, control
-// edges, several outputs, an output that one op reads twice, zero bytes, no overheads, parallel links, no latency.
+// edges, several outputs, an output that one op reads twice, zero bytes, no overheads, parallel links, no latency,
+// resident outputs. Both rules of memory.
 #pragma once
 
 #include "common/rng.h"

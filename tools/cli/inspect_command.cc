@@ -171,8 +171,10 @@ OrderedJson DescribeYaml(const fs::path& path) {
       described["links"] = DescribeLinks(cluster.topology);
     } else {
       described["bandwidth_bytes_per_us"] = cluster.bandwidth_bytes_per_us;
+      described["transfer_latency_us"] = cluster.transfer_latency_us;
     }
     described["transfer_overhead_us"] = cluster.transfer_overhead_us;
+    described["memory_rule"] = MemoryRuleName(cluster.memory_rule);
     return described;
   }
   if (root.IsMap() && root["kind"]) {

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <map>
 
+#include "simulator/engine/memory/memory_over_time.h"
 #include "simulator/engine/simulator.h"
 #include "simulator/engine/timeline_rows.h"
 #include "simulator/environment/placement_task.h"
@@ -76,7 +77,7 @@ OrderedJson Transfers(const SimGraph& sim, const Timeline& timeline) {
       transfers["op"].push_back(producers[tensor]);
       transfers["bytes"].push_back(sim.tensor_bytes[tensor]);
       transfers["start_us"].push_back(Rounded(transfer.start_us));
-      transfers["duration_us"].push_back(Rounded(transfer.delivered_us - transfer.start_us));
+      transfers["duration_us"].push_back(Rounded(transfer.sent_us - transfer.start_us));
     }
   }
   return transfers;

@@ -2,7 +2,7 @@
 
 Ops of their own kinds, besides those of ATen (`attrs` says which one of the model's):
 - emplace.parameter, attrs.name: a parameter or buffer, resident with the optimizer's state;
-- emplace.input, attrs.name, and attrs.slice = [part, parts] for the part of a micro-batch;
+- emplace.input, attrs.name, and attrs.slice = [part, parts] for the part of a micro-batch, resident as the caller holds it;
 - emplace.constant, attrs.name, value, dtype: a tensor that the model's code holds;
 - emplace.output, attrs.index: the loss, or a tensor of the model's output; attrs.structure of the first says how they make it up;
 - emplace.gradient, attrs.name: the whole gradient of a parameter;
@@ -71,13 +71,13 @@ class Assembly:
                 tensor = node.meta["val"]
                 trained = name in self._trace.gradients
                 grouped = trained or name in self._trace.new_buffers
-                added = self._add(name, type="emplace.parameter", outputs=[output_of(tensor)],
+                added = self._add(name, type="emplace.parameter", outputs=[_resident(tensor)],
                                   param_bytes=bytes_of(tensor) * (1 + optimizer_slots * trained),
                                   group=_group(name) if grouped else "", attrs={"name": name})
                 self._residents.add(added)
                 shared[Source(kind, name), 0] = (added, 0)
         for name, value in self._micro.constants.items():
-            added = self._add(name, type="emplace.constant", outputs=[output_of(value)],
+            added = self._add(name, type="emplace.constant", outputs=[_resident(value)], param_bytes=bytes_of(value),
                               attrs={"name": name, "value": value.tolist(), "dtype": name_of_dtype(value.dtype)})
             shared[Source("constant", name), 0] = (added, 0)
         for index, node in self._trace.arguments.items():
@@ -86,7 +86,9 @@ class Assembly:
 
     def _add_input(self, index: int, op_name: str, node, part: list[int] | None, copy_of: str | None) -> str:
         attrs = {"name": self._argument_names[index]} | ({"slice": part} if part else {})
-        return self._add(op_name, type="emplace.input", outputs=[output_of(node.meta["val"])], attrs=attrs, copy_of=copy_of)
+        tensor = node.meta["val"]
+        return self._add(op_name, type="emplace.input", outputs=[_resident(tensor)], param_bytes=bytes_of(tensor), attrs=attrs,
+                         copy_of=copy_of)
 
     def _add_part(self, part: int, parts: int) -> None:
         prefix = _prefix(part, parts)
@@ -171,6 +173,11 @@ class Assembly:
         for index, (ref, node) in enumerate(zip(self._micro.outputs, self._trace.outputs, strict=True)):
             attrs = {"index": index} | ({"structure": self._trace.structure} if index == 0 else {})
             self._add_alias(f"output{index}", [self._at(0, ref)], output_of(node.meta["val"]), "emplace.output", attrs, "")
+
+
+def _resident(tensor) -> dict:
+    """An output that is there before and after the step: it is the op's param_bytes themselves."""
+    return output_of(tensor) | {"resident": True}
 
 
 def _prefix(part: int, parts: int) -> str:

@@ -61,7 +61,7 @@ class TopologyLinks {
   [[gnu::always_inline]] void OnEvent(Run& run, size_t slot, bool delivery, double now) {
     if (delivery) {
       const UnderWay& arrived = under_way_[slot];
-      run.LogDelivery(arrived.transfer);
+      run.LogDelivery(arrived.transfer, now);
       transfers_.ForEachReader(run, arrived.transfer, arrived.pair / run.num_devices, [&](OpIndex reader, bool served) {
         if (run.TakeInput(reader, served)) run.QueueOp(reader, now);
       });
@@ -178,7 +178,7 @@ class TopologyLinks {
     run.ScheduleDelivery(first_channel, delivered, tensor);
     if (run.keep_transfers) {
       run.timeline.transfers.push_back({tensor, static_cast<DeviceIndex>(pair / run.num_devices),
-                                        transfers_.DestinationOf(run, transfer), now, delivered, free});
+                                        transfers_.DestinationOf(run, transfer), now, delivered, delivered, free});
     }
   }
 

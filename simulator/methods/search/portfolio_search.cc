@@ -66,7 +66,7 @@ constexpr double kLargeLoss = 0.05;
 
 // Where nothing fits the memory of a graph of few units, this share of what is left is annealing's. A walk only lowers
 // the bytes that are missing, and may end where no move does; annealing begins hot from several placements.
-constexpr double kShareToFit = 0.25;
+constexpr double kShareToFit = 0.5;
 
 // The name of an order that the search has chosen, beside those of disciplines.h.
 constexpr const char* kSearchedOrder = "searched";

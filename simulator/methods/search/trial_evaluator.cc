@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "common/error.h"
+#include "simulator/engine/memory/peak_memory.h"
 
 namespace emplace {
 namespace {
@@ -22,6 +23,7 @@ TrialEvaluator::TrialEvaluator(const PlacementTask& task)
       simulator_(task.sim),
       least_bytes_(static_cast<size_t>(task.sim.num_devices)),
       most_bytes_(least_bytes_.size()),
+      op_bytes_(MostBytesOfOps(task.sim)),
       peak_bytes_(least_bytes_.size()) {}
 
 SearchScore TrialEvaluator::SetBase(std::span<const DeviceIndex> placement, const SharedPriority& priority) {
@@ -45,7 +47,7 @@ void TrialEvaluator::SetBase(std::span<const DeviceIndex> placement, const Share
   for (size_t o = 0; o < placement.size(); ++o) {
     const auto device = static_cast<size_t>(placement[o]);
     least_bytes_[device] += task_.sim.param_bytes[o];
-    most_bytes_[device] += MostBytes(o);
+    most_bytes_[device] += op_bytes_[o];
   }
   simulator_.SetBase(placement_);
 }
@@ -75,18 +77,14 @@ std::optional<SearchScore> TrialEvaluator::TryPlacement(double limit_us) {
   return MayTake(score, base_score_, limit_us) ? std::optional(score) : std::nullopt;
 }
 
-int64_t TrialEvaluator::MostBytes(size_t op) const {
-  return task_.sim.param_bytes[op] + task_.sim.output_bytes[op] + task_.sim.temp_bytes[op];
-}
-
 void TrialEvaluator::Assign(const OpMove& to) {
   const auto op = static_cast<size_t>(to.op);
   const auto from = static_cast<size_t>(placement_[op]);
   const auto device = static_cast<size_t>(to.device);
   least_bytes_[from] -= task_.sim.param_bytes[op];
   least_bytes_[device] += task_.sim.param_bytes[op];
-  most_bytes_[from] -= MostBytes(op);
-  most_bytes_[device] += MostBytes(op);
+  most_bytes_[from] -= op_bytes_[op];
+  most_bytes_[device] += op_bytes_[op];
   placement_[op] = to.device;
 }
 

@@ -44,19 +44,19 @@ class TrialEvaluator {
   int64_t BytesOver();
   std::optional<SearchScore> TryPlacement(double limit_us);
   void Assign(const OpMove& to);
-  int64_t MostBytes(size_t op) const;
 
   const PlacementTask& task_;
   Simulator simulator_;
   Placement placement_;  // [num_ops] the base, or the base with a move while that is tried
   SharedPriority priority_;
   SearchScore base_score_;
-  // [D] limits of the peaks under placement_: what is resident, and all bytes of all ops, as if none were released.
+  // [D] limits of the peaks under placement_: what is resident, and the sum of op_bytes_.
   std::vector<int64_t> least_bytes_;
   std::vector<int64_t> most_bytes_;
-  std::vector<int64_t> peak_bytes_;  // [D] scratch
-  Move undo_;                        // Scratch.
-  std::vector<OpIndex> changed_;     // The ops of the move that is tried.
+  const std::vector<int64_t> op_bytes_;  // [num_ops] MostBytesOfOps
+  std::vector<int64_t> peak_bytes_;      // [D] scratch
+  Move undo_;                            // Scratch.
+  std::vector<OpIndex> changed_;         // The ops of the move that is tried.
 };
 
 }  // namespace emplace

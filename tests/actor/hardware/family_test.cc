@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <functional>
 #include <map>
 #include <set>
@@ -72,6 +73,7 @@ KeptGradients InDoublePrecision(const KeptGradients& kept) {
       output.dtype = "f64";
       output.bytes *= 2;
     }
+    op.param_bytes = std::max(op.param_bytes, op.ResidentOutputBytes());
     const size_t dtype = op.call_json.find(R"("f32")");
     if (dtype != std::string::npos) op.call_json.replace(dtype, 5, R"("f64")");
   }

@@ -61,7 +61,10 @@ TEST(Contraction, CountsWhatIsHeldForOthers) {
   ops[2].temp_bytes = 30;
   const SimGraph graph = Contract(HandGraph(ops), std::vector<GroupIndex>{0, 0, 1, 1}).graph;
   EXPECT_EQ(graph.param_bytes, (std::vector<int64_t>{12, 0}));
-  EXPECT_EQ(graph.output_bytes, (std::vector<int64_t>{200, 0}));  // a's and b's; c's goes no further.
+  // a's and b's; c's goes no further, and d's is what the step leaves.
+  EXPECT_EQ(graph.output_bytes, (std::vector<int64_t>{200, 100}));
+  EXPECT_EQ(graph.staying_bytes, (std::vector<int64_t>{0, 100}));
+  EXPECT_EQ(graph.tensor_held_bytes, (std::vector<int64_t>{200}));
   EXPECT_EQ(graph.temp_bytes, (std::vector<int64_t>{0, 130}));
 }
 

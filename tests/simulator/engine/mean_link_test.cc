@@ -14,7 +14,17 @@ TEST(MeanLink, IsTheDevicesOwnLinkWithoutATopology) {
     graph.link_model = model;
     EXPECT_NEAR(MeanLinkOf(graph).us_per_byte, 0.25, 1e-12);
     EXPECT_NEAR(MeanLinkOf(graph).fixed_us, 25, 1e-12);
+    EXPECT_NEAR(MeanLinkOf(graph).busy_us, 25, 1e-12);
   }
+}
+
+TEST(MeanLink, IsBusyForItsOverheadAndNotForItsLatency) {
+  SimGraph graph;
+  graph.num_devices = 2;
+  graph.transfer_latency_us = 10;
+  graph.transfer_overhead_us = 3;
+  EXPECT_NEAR(MeanLinkOf(graph).fixed_us, 13, 1e-12);
+  EXPECT_NEAR(MeanLinkOf(graph).busy_us, 3, 1e-12);
 }
 
 TEST(MeanLink, IsTheMeanOverPairsWithATopology) {
@@ -28,6 +38,7 @@ TEST(MeanLink, IsTheMeanOverPairsWithATopology) {
   graph.routes.latency_us = {0, 10, 20, 0};
   EXPECT_NEAR(MeanLinkOf(graph).us_per_byte, 0.3125, 1e-12);
   EXPECT_NEAR(MeanLinkOf(graph).fixed_us, 16, 1e-12);
+  EXPECT_NEAR(MeanLinkOf(graph).busy_us, 16, 1e-12);
 }
 
 TEST(MeanLink, IsZeroForOneDevice) {

@@ -21,6 +21,11 @@ Cluster MakeCluster(int devices, double op_overhead_us, double transfer_overhead
   return cluster;
 }
 
+Cluster ByPlacetosRule(Cluster cluster) {
+  cluster.memory_rule = MemoryRule::kPlaceto;
+  return cluster;
+}
+
 Timeline RunOn(const std::vector<Op>& ops, const Cluster& cluster, const Placement& placement) {
   const SimGraph sim = SimGraph::Compile(OpGraph("g", ops), cluster);
   Simulator simulator(sim);
@@ -53,6 +58,33 @@ TEST(Simulator, TransferWaitsForTheBusyLink) {
                              MakeCluster(2, 0, 5), {0, 0, 1, 1});
   EXPECT_EQ(run.start_us, (std::vector<double>{0, 10, 20, 35}));
   EXPECT_EQ(run.makespan_us, 40);
+}
+
+TEST(Simulator, ALatencyDelaysTheArrivalAndNotTheLink) {
+  // As above with 30 us of latency: a's bytes are sent 10..20 and arrive at 50, b's are sent 25..35 and arrive at 65.
+  // c: 50..51, d: 65..66, which is the last event.
+  Cluster cluster = MakeCluster(2, 0, 5);
+  cluster.transfer_latency_us = 30;
+  const Timeline run = RunOn({MakeOp("a", 10, {}, {1000}), MakeOp("b", 10, {}, {1000}), MakeOp("c", 1, {{0, 0}}, {}),
+                              MakeOp("d", 1, {{1, 0}}, {})},
+                             cluster, {0, 0, 1, 1});
+  EXPECT_EQ(run.start_us, (std::vector<double>{0, 10, 50, 65}));
+  EXPECT_EQ(run.makespan_us, 66);
+  EXPECT_EQ(run.transfers[1].start_us, 25);
+  EXPECT_EQ(run.transfers[1].delivered_us, 65);
+  EXPECT_EQ(run.transfers[1].free_us, 40);
+}
+
+TEST(Simulator, ArrivalsAtOneTimeGoByProducer) {
+  // On d:0, op 1 ends at 10 and op 0 at 10 as well, after it, as it costs nothing and is started by op 1. Both signals
+  // arrive at 13 on d:1, that of op 0 first: op 3, its reader, runs before op 2.
+  Cluster cluster = MakeCluster(2, 0, 0);
+  cluster.transfer_latency_us = 3;
+  const Timeline run =
+      RunOn({MakeOp("a", 0, {{1, OpInput::kControl}}, {}), MakeOp("b", 10, {}, {}),
+             MakeOp("c", 7, {{1, OpInput::kControl}}, {}), MakeOp("d", 7, {{0, OpInput::kControl}}, {})},
+            cluster, {0, 0, 1, 1});
+  EXPECT_EQ(run.start_us, (std::vector<double>{10, 0, 20, 13}));
 }
 
 TEST(Simulator, OneTransferServesAllRemoteReaders) {
@@ -156,7 +188,34 @@ TEST(Simulator, ARequestWhoseLinksAreFreePassesOneThatWaits) {
   EXPECT_EQ(run.start_us, (std::vector<double>{0, 0, 11, 34, 58, 24}));
 }
 
-TEST(Simulator, PeakMemoryHoldsAnOutputUntilItsLastReader) {
+TEST(Simulator, ADeviceHoldsWhatItMakesAndWhatItReceives) {
+  // a: 0..10 on d:0 makes 100 B, sent 10..11, which stay there until then. b: 10..30 on d:0 makes 10 B that nobody
+  // reads, so they stay. c: 11..16 on d:1 reads a's 100 B, makes 20 B, sent at 16 and read by d: 16.2..21.2 on d:0.
+  // d:0: at 10, 110 B; from 16.2 on 10 + 20. d:1: at 11, the copy and c's own: 120; d's 1 B with b's at the end.
+  const std::vector<Op> ops = {MakeOp("a", 10, {}, {100}), MakeOp("b", 20, {{0, OpInput::kControl}}, {10}),
+                               MakeOp("c", 5, {{0, 0}}, {20}), MakeOp("d", 5, {{2, 0}}, {1})};
+  EXPECT_EQ(RunOn(ops, MakeCluster(2, 0, 0), {0, 0, 1, 0}).peak_bytes, (std::vector<int64_t>{110, 120}));
+}
+
+TEST(Simulator, AResidentOutputIsThereOnce) {
+  // p's 400 B are its parameters. a reads them on d:0, which holds them once, and b a copy of them on d:1.
+  std::vector<Op> ops = {MakeOp("p", 0, {}, {400}), MakeOp("a", 10, {{0, 0}}, {}), MakeOp("b", 10, {{0, 0}}, {})};
+  ops[0].param_bytes = 400;
+  ops[0].outputs[0].resident = true;
+  EXPECT_EQ(RunOn(ops, MakeCluster(2, 0, 0), {0, 0, 1}).peak_bytes, (std::vector<int64_t>{400, 400}));
+}
+
+TEST(Simulator, WhatAStepLeavesStays) {
+  // Nobody reads a's 100 B: they are still there when b's 10 B, which c reads, are gone and c makes 50. The gradient g
+  // stays although d reads it.
+  std::vector<Op> ops = {MakeOp("a", 1, {}, {100}), MakeOp("b", 1, {}, {10}), MakeOp("c", 1, {{1, 0}}, {50}),
+                         MakeOp("g", 1, {{2, 0}}, {5}), MakeOp("d", 1, {{3, 0}}, {60})};
+  ops[3].type = "emplace.gradient";
+  // At 2, while c runs: 100 + 10 + 50. At 3, while g runs: 100 + 50 + 5. At 4, while d runs: 100 + 5 + 60.
+  EXPECT_EQ(RunOn(ops, MakeCluster(1, 0, 0), {0, 0, 0, 0, 0}).peak_bytes, (std::vector<int64_t>{165}));
+}
+
+TEST(Simulator, PlacetosPeakMemoryHoldsAnOutputUntilItsLastReader) {
   // One device. a: 0..10 holds 100 B until floor(30)+floor(10)-1 = 39 (reader c starts at 30); b: 10..30 holds 1000 B
   // until its own start 10, nobody reads it; c: 30..40, 10 B until 30. Parameters of b: 7 B; temp of c: 50 B.
   // At 0: 107. At 10: 100+1000+7 = 1107. At 30: 100+10+50+7 = 167.
@@ -165,15 +224,15 @@ TEST(Simulator, PeakMemoryHoldsAnOutputUntilItsLastReader) {
   ops[1].param_bytes = 7;
   ops[2].temp_bytes = 50;
   // b's output has a control reader, c, so it is held until 39 as well: at 30 it is 1167.
-  EXPECT_EQ(RunOn(ops, MakeCluster(1, 0, 0), {0, 0, 0}).peak_bytes, (std::vector<int64_t>{1167}));
+  EXPECT_EQ(RunOn(ops, ByPlacetosRule(MakeCluster(1, 0, 0)), {0, 0, 0}).peak_bytes, (std::vector<int64_t>{1167}));
 }
 
-TEST(Simulator, AdditionsComeBeforeReleasesAtOneTime) {
+TEST(Simulator, AdditionsComeBeforeReleasesAtOneTimeByPlacetosRule) {
   // a: 0..1 holds 100 B until floor(1)+floor(2)-1 = 2 (reader b: 1..3). c: starts at 3: 100 B are gone. b holds 10 B
   // until its reader c: floor(3)+floor(1)-1 = 3. At 1: 110. At 3: b's 10 still count with c's 200: 210.
   const Timeline run =
       RunOn({MakeOp("a", 1, {}, {100}), MakeOp("b", 2, {{0, 0}}, {10}), MakeOp("c", 1, {{1, 0}}, {200})},
-            MakeCluster(1, 0, 0), {0, 0, 0});
+            ByPlacetosRule(MakeCluster(1, 0, 0)), {0, 0, 0});
   EXPECT_EQ(run.peak_bytes, (std::vector<int64_t>{210}));
 }
 
@@ -216,6 +275,7 @@ TEST(Simulator, TwoDevicesOnOneLinkAreTheSameInEveryModel) {
     const OpGraph graph = RandomGraph(rng);
     Cluster cluster = RandomCluster(rng);
     cluster.devices = {{"d:0", "x", 1000000}, {"d:1", "y", 1000000}};
+    cluster.transfer_latency_us = 0;  // A topology's link is busy meanwhile.
     const Placement placement = RandomPlacement(rng, graph, cluster);
     const Timeline shared = RunOn(graph.ops(), cluster, placement);
     cluster.link_model = LinkModel::kPerDestination;

@@ -35,7 +35,7 @@ TEST(GraphIo, ReadsEveryFieldOfTheFormat) {
     {"name": "a", "type": "aten.mm", "cost_us": 12.5, "inputs": [],
      "outputs": [{"bytes": 4096, "shape": [32, 32], "dtype": "f32"}, {"bytes": 1.5e3}]},
     {"name": "b", "type": "aten.relu", "cost_us": {"k80": 3, "cpu": 40}, "inputs": ["a:1", "^a", "a"],
-     "outputs": [], "flops": 1e9, "param_bytes": 7, "temp_bytes": 8, "group": "grp", "allowed": ["k80"],
+     "outputs": [{"bytes": 5, "resident": true}, {"bytes": 3, "resident": false}], "flops": 1e9, "param_bytes": 7, "temp_bytes": 8, "group": "grp", "allowed": ["k80"],
      "copy_of": "a", "attrs": {"k": [1, {"x": null}]},
      "call": {"op": "aten.relu.default", "args": [{"in": 0}]}}]})",
                  "g.json");
@@ -55,6 +55,9 @@ TEST(GraphIo, ReadsEveryFieldOfTheFormat) {
   EXPECT_EQ(b.inputs[2].output, 0);  // No index means output 0.
   EXPECT_EQ(b.flops, 1e9);
   EXPECT_EQ(b.param_bytes, 7);
+  EXPECT_EQ(a.ResidentOutputBytes(), 0);
+  EXPECT_EQ(b.ResidentOutputBytes(), 5);
+  EXPECT_EQ(b.AllBytes(), 7 + 8 + 3);
   EXPECT_EQ(b.temp_bytes, 8);
   EXPECT_EQ(b.group, "grp");
   EXPECT_EQ(b.allowed, (std::vector<std::string>{"k80"}));
@@ -113,6 +116,7 @@ TEST(GraphIo, WhatIsWrittenReadsBackTheSameByteForByte) {
       // Exactly: doubles are written with as many digits as it takes.
       ASSERT_EQ(again.op(o).cost.On("x"), graph.op(o).cost.On("x"));
       ASSERT_EQ(again.op(o).OutputBytes(), graph.op(o).OutputBytes());
+      ASSERT_EQ(again.op(o).ResidentOutputBytes(), graph.op(o).ResidentOutputBytes());
       ASSERT_EQ(again.op(o).copy_of, graph.op(o).copy_of);
       ASSERT_EQ(again.op(o).inputs.size(), graph.op(o).inputs.size());
       for (size_t i = 0; i < graph.op(o).inputs.size(); ++i) {
@@ -173,6 +177,9 @@ TEST(GraphIo, WhatIsWrongWithAnOpNamesIt) {
       {R"("cost_us": 1, "inputs": ["first:4294967296"])", "'4294967296' is no output index"},
       {R"("cost_us": 1, "inputs": ["bad:0"], "outputs": [{"bytes": 1}])", "cycle"},
       {R"("cost_us": 1, "outputs": 5)", "outputs is 5"},
+      {R"("cost_us": 1, "outputs": [{"bytes": 1, "resident": 1}])", "output 0 resident is 1, expected true or false"},
+      {R"("cost_us": 1, "param_bytes": 3, "outputs": [{"bytes": 4, "resident": true}])",
+       "its resident outputs have 4 bytes, expected at most its param_bytes, 3"},
       {R"("cost_us": 1, "outputs": [5])", "output 0 is 5"},
       {R"("cost_us": 1, "outputs": [{}])", "output 0: 'bytes' is missing"},
       {R"("cost_us": 1, "outputs": [{"bytes": 1.5}])", "output 0 bytes is 1.5"},

@@ -44,6 +44,19 @@ transfer: {bandwidth_bytes_per_us: 7600, overhead_us: 25}
   EXPECT_EQ(cluster.link_model, LinkModel::kShared);
 }
 
+TEST(Cluster, ReadsLatencyAndMemoryRule) {
+  const auto read = [](const std::string& latency, const std::string& rule) {
+    const std::string transfer = "transfer: {bandwidth_bytes_per_us: 1, " + latency + "overhead_us: 3}\n";
+    return ParseCluster(kDevice + ("op_overhead_us: 1\n" + rule + transfer), "d.yaml");
+  };
+  EXPECT_EQ(read("", "").transfer_latency_us, 0);
+  EXPECT_EQ(read("latency_us: 12.5, ", "").transfer_latency_us, 12.5);
+  EXPECT_EQ(read("latency_us: 12.5, ", "").transfer_overhead_us, 3);
+  EXPECT_EQ(read("", "").memory_rule, MemoryRule::kExecutor);
+  EXPECT_EQ(read("", "memory_rule: executor\n").memory_rule, MemoryRule::kExecutor);
+  EXPECT_EQ(read("", "memory_rule: placeto\n").memory_rule, MemoryRule::kPlaceto);
+}
+
 TEST(Cluster, ReadsTheModelOfTheSendingLinks) {
   const auto model = [](const std::string& name) {
     const std::string transfer = "transfer: {bandwidth_bytes_per_us: 1, overhead_us: 0, model: " + name + "}\n";
@@ -135,7 +148,9 @@ TEST(Cluster, WhatIsWrittenReadsBackTheSame) {
     } else {
       ASSERT_EQ(again.bandwidth_bytes_per_us, cluster.bandwidth_bytes_per_us);
     }
+    ASSERT_EQ(again.transfer_latency_us, cluster.transfer_latency_us);
     ASSERT_EQ(again.transfer_overhead_us, cluster.transfer_overhead_us);
+    ASSERT_EQ(again.memory_rule, cluster.memory_rule);
     ASSERT_EQ(again.num_devices(), cluster.num_devices());
   }
 }
@@ -167,6 +182,11 @@ TEST(Cluster, RefusesWithLineAndColumn) {
   EXPECT_THAT(ClusterError(device + "op_overhead_us: 1\ntransfer: {bandwidth_bytes_per_us: 0, overhead_us: 0}\n"),
               StartsWith("d.yaml:3:36: bandwidth_bytes_per_us is 0"));
   EXPECT_THAT(ClusterError(device + "op_overhead_us: 1\ntransfer: 5\n"), HasSubstr("transfer: expected a map"));
+  EXPECT_THAT(ClusterError(device + "op_overhead_us: 1\n"
+                                    "transfer: {bandwidth_bytes_per_us: 1, latency_us: -2, overhead_us: 0}\n"),
+              StartsWith("d.yaml:3:51: latency_us is -2, expected a finite number of at least 0"));
+  EXPECT_THAT(ClusterError(device + "memory_rule: real\n" + rest),
+              StartsWith("d.yaml:2:14: memory_rule is 'real', expected executor or placeto"));
 }
 
 TEST(Cluster, RefusesATopologyWithLineAndColumn) {

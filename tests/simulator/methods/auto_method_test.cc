@@ -107,13 +107,16 @@ TEST(AutoMethod, FitsTheMemoryOfTinyMachinesWhereThatIsPossible) {
     const PlacementTask task = PlacementTask::Make(source.graph, source.cluster, 0);
     if (!Score(task, MakeMethod("optimal", {.budget = 1})->Place(task)).feasible) continue;
     ++tight;
-    EXPECT_TRUE(Score(task, AutoMethod({.budget = 400, .seed = seed}).Place(task)).feasible) << "seed " << seed;
+    EXPECT_TRUE(Score(task, AutoMethod({.budget = 800, .seed = seed}).Place(task)).feasible) << "seed " << seed;
   }
   EXPECT_GT(tight, 0);
 }
 
 TEST(AutoMethod, FitsTheMemoryHoweverShortTheTime) {
-  const PlacementTask task = HandTask(Diamond(), HandCluster(2, 250));  // Two outputs of 100 bytes fit, three do not.
+  // Parameters of 1000 bytes each: those of two ops fit a device, with the outputs of 100, those of three do not.
+  std::vector<Op> ops = Diamond();
+  for (Op& op : ops) op.param_bytes = 1000;
+  const PlacementTask task = HandTask(ops, HandCluster(2, 2500));
   const MethodScore alone = Score(task, {.placement = Placement(4, 0)});
   ASSERT_FALSE(alone.feasible);
   EXPECT_TRUE(Score(task, AutoMethod({.budget = 0, .seconds = 1e-9}).Place(task)).feasible);

@@ -104,7 +104,8 @@ TEST(Dp, AStageKeepsItsForwardAndBackwardOpsTogether) {
 }
 
 TEST(Dp, KeepsWithinTheMemory) {
-  // Every op holds its 100 bytes to the end, where `last` reads all of them: nine ops in rooms of 400.
+  // By Placeto's rule every op holds its 100 bytes to the end, where `last` reads all of them: nine ops in rooms of
+  // 400.
   std::vector<Op> ops;
   std::vector<OpIndex> all;
   for (OpIndex o = 0; o < 9; ++o) {
@@ -112,7 +113,9 @@ TEST(Dp, KeepsWithinTheMemory) {
     all.push_back(o);
   }
   ops.push_back(HandOp("last", 1, all, 0));
-  const PlacementTask task = HandTask(ops, HandCluster(3, 400));
+  Cluster cluster = HandCluster(3, 400);
+  cluster.memory_rule = MemoryRule::kPlaceto;
+  const PlacementTask task = HandTask(ops, cluster);
   for (const Objective objective : {Objective::kLatency, Objective::kThroughput}) {
     const MethodResult result = PlaceByDp(task, objective);
     EXPECT_TRUE(Score(task, result).feasible);

@@ -41,8 +41,8 @@ transfer: {bandwidth_bytes_per_us: 1000, overhead_us: 0}
   EXPECT_EQ(placed["devices"][1]["ops"], 2);
   EXPECT_EQ(placed["devices"][1]["busy_us"], 25.0);
   EXPECT_EQ(placed["devices"][0]["peak_bytes"], 1000);
-  // gpu:0 holds a's output from its start until floor(20) + floor(5) - 1.
-  EXPECT_EQ(placed["memory"][0], (OrderedJson{{"time_us", {0.0, 24.0}}, {"bytes", {1000, 0}}}));
+  // gpu:0 holds a's output from its start until it has been sent.
+  EXPECT_EQ(placed["memory"][0], (OrderedJson{{"time_us", {0.0, 11.0}}, {"bytes", {1000, 0}}}));
   EXPECT_EQ(placed["groups"]["ops"].size(), placed["groups"]["layer"].size());
   EXPECT_EQ(placed["groups"]["edges"]["from"].size(), placed["groups"]["edges"]["bytes"].size());
   // In the order b, a, c on one device a starts at 20.

@@ -1,4 +1,4 @@
-// Peak memory of each device in one simulated run.
+// Peak memory by the rule of Placeto's published simulator.
 //
 // An op with output bytes B > 0 holds B on its device from its start until the latest floor(start) + floor(cost) - 1
 // (us) over its consumers, by data or control, and at least at its start. temp_bytes are held from the op's start to
@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "common/ids.h"
+#include "simulator/engine/memory/peak_memory.h"
 #include "simulator/engine/run_state.h"
 #include "simulator/engine/sim_graph.h"
 
@@ -20,14 +21,12 @@ double HeldUntil(const SimGraph& graph, OpIndex op, std::span<const DeviceIndex>
                  std::span<const double> start_us);
 
 // Takes time linear in ops and edges, unless ops start so unevenly that many share one bucket of their device's time.
-// Not thread-safe. Allocates in its constructor only.
-class PeakMemory {
+class PlacetoMemory final : public PeakMemory {
  public:
   // REQUIRES: graph outlives it.
-  explicit PeakMemory(const SimGraph& graph);
+  explicit PlacetoMemory(const SimGraph& graph);
 
-  // run: a complete run of the placement. Writes peak_bytes [D].
-  void Compute(std::span<const DeviceIndex> placement, const RunState& run, std::span<int64_t> peak_bytes);
+  void Compute(std::span<const DeviceIndex> placement, const RunState& run, std::span<int64_t> peak_bytes) override;
 
  private:
   // The ops that started on one device: [first, last) of order_ and start_us_.

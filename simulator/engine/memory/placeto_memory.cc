@@ -1,4 +1,4 @@
-#include "simulator/engine/peak_memory.h"
+#include "simulator/engine/memory/placeto_memory.h"
 
 #include <algorithm>
 #include <cmath>
@@ -30,7 +30,7 @@ double HeldUntil(const SimGraph& graph, OpIndex op, std::span<const DeviceIndex>
   return until;
 }
 
-PeakMemory::PeakMemory(const SimGraph& graph) : graph_(graph) {
+PlacetoMemory::PlacetoMemory(const SimGraph& graph) : graph_(graph) {
   const auto n = static_cast<size_t>(graph.num_ops);
   read_until_.resize(n);
   order_.resize(n);
@@ -39,7 +39,7 @@ PeakMemory::PeakMemory(const SimGraph& graph) : graph_(graph) {
   bucket_first_.resize(n + 2);
 }
 
-PeakMemory::Row PeakMemory::IndexStarts(size_t first, size_t last) {
+PlacetoMemory::Row PlacetoMemory::IndexStarts(size_t first, size_t last) {
   const auto buckets = static_cast<double>(last - first);
   Row row{first, last, buckets / start_us_[last - 1]};
   if (!std::isfinite(row.buckets_per_us)) row.buckets_per_us = 0;  // All start at 0, or as good as.
@@ -50,7 +50,7 @@ PeakMemory::Row PeakMemory::IndexStarts(size_t first, size_t last) {
   return row;
 }
 
-size_t PeakMemory::FirstAfter(const Row& row, double time_us) const {
+size_t PlacetoMemory::FirstAfter(const Row& row, double time_us) const {
   if (time_us >= start_us_[row.last - 1]) return row.last;
   // Rounding keeps the order of times, so what is in an earlier bucket starts no later, what is in a later one starts
   // later.
@@ -65,7 +65,8 @@ size_t PeakMemory::FirstAfter(const Row& row, double time_us) const {
                              start_us_.begin());
 }
 
-void PeakMemory::Compute(std::span<const DeviceIndex> placement, const RunState& run, std::span<int64_t> peak_bytes) {
+void PlacetoMemory::Compute(std::span<const DeviceIndex> placement, const RunState& run,
+                            std::span<int64_t> peak_bytes) {
   const Timeline& timeline = run.timeline;
   for (size_t o = 0; o < read_until_.size(); ++o) {
     read_until_[o] = ReadUntil(timeline.start_us[o], CostUs(graph_, o, placement[o]));
