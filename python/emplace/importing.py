@@ -30,7 +30,8 @@ def _parser() -> Parser:
     torch.add_argument("--optimizer", help="with --train, the optimizer that keeps state and updates: sgd, momentum, adam, ...")
     add_costs(torch)
     onnx = add("onnx", "FILE.onnx", "read an ONNX model")
-    onnx.add_argument("--dim", action="append", default=[], metavar="NAME=SIZE", help="size of a symbolic dimension; may be repeated")
+    onnx.add_argument("--dim", action="append", default=[], metavar="NAME=SIZE", help="Size of a dimension that the inputs leave open, by name as in batch=8, or by place as in 'x[2]=48'. It may be "
+                      "given several times.")
     add_costs(onnx)
     trace = add("trace", "TRACE.json", "read an execution trace of PyTorch with the times of its profile")
     trace.add_argument("--times", required=True, help="profile of the same run, as export_chrome_trace of torch.profiler writes it")
@@ -96,5 +97,5 @@ def run(arguments: list[str]) -> None:
         return
     print(f"{graph.name}: {graph.num_ops} ops, {summary['gflop']:.3f} GFLOP, {summary['param_bytes'] / 1e6:.1f} MB of parameters")
     for note in unmapped:
-        print(f"  not known: {note}")
+        print(f"  note: {note}")
     print(f"  written to {options.out}")

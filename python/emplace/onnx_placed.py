@@ -13,7 +13,8 @@ import numpy as np
 from onnx import ModelProto, NodeProto
 
 from emplace._core import BadInput, write_file
-from emplace.onnx import infer_shapes, names_read, read_model
+from emplace.onnx import is_constant
+from emplace.onnx_model import infer_shapes, names_read, read_model
 from emplace.placements import device_type, gpu_index
 from emplace.plan import Plan
 from emplace.reading import read_json
@@ -21,6 +22,12 @@ from emplace.reading import read_json
 _ANNOTATION = "layer_ann"  # The key of ONNX Runtime's annotations among a node's metadata.
 _PARTS_FORMAT = "emplace.onnx_parts/1"
 _MOST_BYTES = 2**31 - 1  # Of a file of ONNX, as of every message of protocol buffers.
+
+
+def _is_op_of(op: dict, node: NodeProto) -> bool:
+    if is_constant(node):
+        return op["type"] == "emplace.parameter"
+    return op["type"].endswith(f".{node.op_type}")
 
 
 def device_of_nodes(model: ModelProto, plan: Plan, path: str | os.PathLike) -> list[str]:
@@ -32,7 +39,7 @@ def device_of_nodes(model: ModelProto, plan: Plan, path: str | os.PathLike) -> l
         index = op.get("attrs", {}).get("node")
         if index is not None:
             devices[index] = device
-            if index >= len(model.graph.node) or not op["type"].endswith(f".{model.graph.node[index].op_type}"):
+            if index >= len(model.graph.node) or not _is_op_of(op, model.graph.node[index]):
                 raise BadInput(f"{path}: node {index} is no {op['type']}, expected the model of which the plan's graph was read")
     if len(devices) != len(model.graph.node):
         raise BadInput(f"{path}: the model has {len(model.graph.node)} nodes and the plan's graph {len(devices)}, expected the model "

@@ -14,10 +14,11 @@ def gpus():
 
 
 def random_model(folder, nodes: int, seed: int):
-    """Nodes of one or two inputs, some of two outputs, one with bodies that read around them; weights that several nodes share."""
+    """Nodes of one or two inputs, some of two outputs, one with bodies that read around them; weights that several nodes share,
+    one of them in a node Constant."""
     rng = np.random.default_rng(seed)
     weights = [numpy_helper.from_array(rng.standard_normal((4, 4)).astype(np.float32), f"w{index}") for index in range(3)]
-    tensors, made = ["x"], []
+    tensors, made = ["x"], [helper.make_node("Constant", [], ["w2"], value=weights.pop())]
     for index in range(nodes):
         read = rng.choice(tensors, 2)
         kind = rng.integers(4)

@@ -1,5 +1,6 @@
 """emplace.onnx"""
 import pathlib
+import sys
 
 import emplace
 import numpy as np
@@ -50,12 +51,13 @@ def test_by_hand(tmp_path):
     graph = helper.make_graph(nodes, "g", [value("x", ["batch", 3])], [value("z", [20])], [
         helper.make_tensor("w", TensorProto.FLOAT, [3, 5], [0.0] * 15), helper.make_tensor("b", TensorProto.FLOAT, [5], [0.0] * 5), shape])
     onnx.save(helper.make_model(graph), tmp_path / "m.onnx")
-    with pytest.raises(emplace.BadInput, match=r"dimension 0 of input 'x' is 'batch', expected its size in dims=\{'batch': ...\}"):
+    with pytest.raises(emplace.BadInput, match=r"sizes of its inputs open: batch; expected dims=\{'batch': ...\}, .* --dim 'batch=...'"):
         emplace.onnx.load(tmp_path / "m.onnx")
     ops = {op["name"]: op for op in emplace.onnx.load(tmp_path / "m.onnx", dims={"batch": 4}).ops}
     assert ops["Gemm_0"]["inputs"] == ["x:0", "w:0", "b:0"] and ops["Gemm_0"]["flops"] == 2 * 4 * 5 * 3
     assert ops["Gemm_0"]["outputs"] == [{"bytes": 80, "shape": [4, 5], "dtype": "f32"}]
     assert ops["w"] | {"cost_us": 0} == ops["w"] and ops["w"]["param_bytes"] == 60
+    assert ops["x"]["outputs"] == [{"bytes": 48, "shape": [4, 3], "dtype": "f32"}]
     assert ops["act"]["type"] == "onnx.Relu" and ops["act"]["cost_us"]["k80"] > 4
     assert ops["Reshape_2"]["cost_us"] == 0 and ops["x"]["outputs"][0]["shape"] == [4, 3]
 
@@ -69,11 +71,127 @@ def test_bodies_read_tensors_around_them(tmp_path):
     assert set(ops["If_1"]["inputs"]) == {"c:0", "Abs_0:0", "x:0"}
 
 
-def test_unknown_shapes_are_told(tmp_path):
-    path = saved(tmp_path, [helper.make_node("NonZero", ["x"], ["i"]), helper.make_node("Cast", ["i"], ["y"], to=TensorProto.FLOAT)],
-                 [value("x", [2, 2])], [value("y", None)])
-    with pytest.warns(UserWarning, match="the shape of 2 of the tensors is not known.*: i, y"):
+@pytest.fixture
+def of_unknown_shape(tmp_path):
+    """The places of the numbers that are not 0: their count depends on the input."""
+    return saved(tmp_path, [helper.make_node("NonZero", ["x"], ["i"]), helper.make_node("Cast", ["i"], ["y"], to=TensorProto.FLOAT)],
+                 [value("x", [2, 3])], [value("y", None)])
+
+
+def test_unknown_shapes_come_from_a_run(of_unknown_shape):
+    with pytest.warns(UserWarning, match="the shape of 2 of the tensors comes from a run of ONNX Runtime on generated inputs.*: i, y"):
+        ops = {op["name"]: op for op in emplace.onnx.load(of_unknown_shape).ops}
+    # None of the 6 numbers that are generated is 0, and each has 2 coordinates.
+    assert ops["NonZero_0"]["outputs"] == [{"bytes": 2 * 6 * 8, "shape": [2, 6], "dtype": "i64"}]
+    assert ops["Cast_1"]["outputs"] == [{"bytes": 2 * 6 * 4, "shape": [2, 6], "dtype": "f32"}]
+
+
+def test_unknown_shapes_are_told_where_nothing_can_run(of_unknown_shape, monkeypatch):
+    monkeypatch.setitem(sys.modules, "onnxruntime", None)
+    with pytest.warns(UserWarning, match="the shape of 2 of the tensors is not known.*: i, y .*onnxruntime, .* is not installed"):
+        emplace.onnx.load(of_unknown_shape)
+
+
+def test_a_model_that_cannot_run_is_told(tmp_path):
+    path = saved(tmp_path, [helper.make_node("Mystery", ["x"], ["h"], domain="mine"), helper.make_node("Neg", ["h"], ["y"])],
+                 [value("x", [2])], [value("y", None)])
+    model = onnx.load(path)
+    model.opset_import.append(helper.make_opsetid("mine", 1))
+    onnx.save(model, path)
+    with pytest.warns(UserWarning, match="2 of the tensors is not known, and they count as empty: h, y .*cannot run the model: .*Mystery"):
         emplace.onnx.load(path)
+
+
+@pytest.mark.parametrize("shape, dims, expected", [
+    ([-1, 3], {"x[0]": 2}, [2, 3]),
+    (["?", "?"], {"x[0]": 48, "x[1]": 192}, [48, 192]),
+    (["?", "?"], {"?": 48}, [48, 48]),
+    (["n", "n"], {"n": 4, "x[1]": 5}, [4, 5]),
+    (["n", "n"], {"x[1]": 5}, [5, 5]),
+    (["n", "2*n + 1"], {"n": 4}, [4, 9]),
+    (["n", 3], {"n": 4, "x[1]": 3}, [4, 3]),
+    (None, {"x[0]": 2, "x[1]": 3}, [2, 3]),
+    ([None, "past length"], {"x[0]": 2, "past length": 7}, [2, 7]),
+])
+def test_open_sizes(shape, dims, expected, tmp_path):
+    path = saved(tmp_path, [helper.make_node("Relu", ["x"], ["y"])], [value("x", shape)], [value("y", shape)])
+    graph = emplace.onnx.load(path, dims=dims)
+    assert [op["outputs"][0]["shape"] for op in graph.ops] == [expected, expected]
+
+
+@pytest.mark.parametrize("shape, dims, error", [
+    (["?", "batch", -1, None, "batch + 1"], {}, r"open: x\[0\], batch, x\[2\], x\[3\]; expected dims=\{'x\[0\]': ..., 'batch': ..., "),
+    (["?", "batch", -1, None, "batch + 1"], {"batch": 1, "x[3]": 1}, r"open: x\[0\], x\[2\]; expected"),
+    (None, {}, r"open: x\[0\]; expected"),
+    (["n"], {"m": 3, "n": 3}, "no input has a size 'm', expected some of those that the model leaves open: n"),
+    ([3], {"x[0]": 4}, r"the size of x\[0\] is 4, expected 3, as the model has it"),
+    (["n"], {"n": 0}, "the size of 'n' is 0, expected a whole number of at least 1"),
+    (["n"], {"n": True}, "the size of 'n' is True, expected"),
+    (["n", "n - 3"], {"n": 2}, r"the size x\[1\], 'n - 3', is -1 with these dims"),
+])
+def test_sizes_that_are_wrong_or_missing(shape, dims, error, tmp_path):
+    path = saved(tmp_path, [helper.make_node("Relu", ["x"], ["y"])], [value("x", shape)], [value("y", None)])
+    with pytest.raises(emplace.BadInput, match=error):
+        emplace.onnx.load(path, dims=dims)
+
+
+def with_constants(model):
+    """The model with its initializers as nodes Constant."""
+    changed = onnx.ModelProto()
+    changed.CopyFrom(model)
+    del changed.graph.initializer[:], changed.graph.node[:], changed.graph.input[:]
+    weights = {tensor.name for tensor in model.graph.initializer}
+    changed.graph.input.extend(value for value in model.graph.input if value.name not in weights)
+    changed.graph.node.extend(helper.make_node("Constant", [], [tensor.name], value=tensor) for tensor in model.graph.initializer)
+    changed.graph.node.extend(model.graph.node)
+    return changed
+
+
+def of_compute(graph):
+    return [{key: value for key, value in op.items() if key not in ("attrs", "name")} for op in graph.ops if op["type"].startswith("onnx.")]
+
+
+def test_weights_are_counted_once_wherever_they_are(tmp_path):
+    weights = [("w", [3, 5]), ("b", [5])]
+    path = saved(tmp_path, [helper.make_node("Gemm", ["x", "w", "b"], ["y"])], [value("x", [4, 3])], [value("y", [4, 5])], weights)
+    onnx.save(with_constants(onnx.load(path)), tmp_path / "constants.onnx")
+    for file in ("m.onnx", "constants.onnx"):
+        graph = emplace.onnx.load(tmp_path / file)
+        ops = {op["name"]: op for op in graph.ops}
+        assert graph.param_bytes.sum() == sum(4 * np.prod(shape) for _, shape in weights)
+        for name, shape in weights:
+            assert ops[name]["type"] == "emplace.parameter" and ops[name]["cost_us"] == 0
+            assert ops[name]["outputs"] == [{"bytes": 4 * np.prod(shape), "shape": shape, "dtype": "f32", "resident": True}]
+    assert of_compute(emplace.onnx.load(path)) == of_compute(emplace.onnx.load(tmp_path / "constants.onnx"))
+
+
+@pytest.mark.parametrize("path", LIGHT, ids=lambda path: path.stem)
+def test_weights_of_light_models_have_their_bytes(path):
+    model = onnx.load(path)
+    tensors = [*model.graph.initializer, *(node.attribute[0].t for node in model.graph.node if node.op_type == "Constant")]
+    expected = sum(int(np.prod(tensor.dims)) * onnx.helper.tensor_dtype_to_np_dtype(tensor.data_type).itemsize for tensor in tensors)
+    assert emplace.onnx.load(path).param_bytes.sum() == expected > 0
+
+
+@pytest.mark.parametrize("attributes, held", [
+    ({"value_int": 3}, 8), ({"value_ints": [3, 4]}, 16), ({"value_float": 1.0}, 4), ({"value_floats": [1.0, 2.0, 3.0]}, 12),
+])
+def test_constants_of_numbers(attributes, held, tmp_path):
+    path = saved(tmp_path, [helper.make_node("Constant", [], ["c"], **attributes), helper.make_node("Identity", ["x"], ["y"])],
+                 [value("x", [2])], [value("y", [2])])
+    assert {op["name"]: op for op in emplace.onnx.load(path).ops}["c"]["param_bytes"] == held
+
+
+def test_weights_of_bodies_are_their_nodes(tmp_path):
+    def body(name):
+        weight = helper.make_tensor(f"w_{name}", TensorProto.FLOAT, [6], [0.0] * 6)
+        nodes = [helper.make_node("Constant", [], [f"c_{name}"], value=helper.make_tensor("c", TensorProto.FLOAT, [1], [0.0])),
+                 helper.make_node("Add", [f"w_{name}", f"c_{name}"], [f"t_{name}"])]
+        return helper.make_graph(nodes, name, [], [value(f"t_{name}", [6])], [weight])
+
+    path = saved(tmp_path, [helper.make_node("If", ["c"], ["y"], then_branch=body("then"), else_branch=body("else"))],
+                 [value("c", [], TensorProto.BOOL)], [value("y", [6])])
+    assert {op["name"]: op for op in emplace.onnx.load(path).ops}["If_0"]["param_bytes"] == 2 * (6 + 1) * 4
 
 
 def test_bad_files(tmp_path):

@@ -1,0 +1,127 @@
+"""Shapes of the tensors of an ONNX model: those that shape inference knows, and those that a run shows."""
+import math
+import os
+from collections.abc import Iterable
+
+import numpy as np
+import onnx
+from onnx import GraphProto, ModelProto, TensorProto, TypeProto
+
+from emplace._core import BadInput
+from emplace.onnx_model import first_line, given_inputs, names_read
+
+# Name and bits of an element.
+_ELEMENTS = {
+    "FLOAT": ("f32", 32), "DOUBLE": ("f64", 64), "FLOAT16": ("f16", 16), "BFLOAT16": ("bf16", 16), "INT64": ("i64", 64),
+    "INT32": ("i32", 32), "INT16": ("i16", 16), "INT8": ("i8", 8), "INT4": ("i4", 4), "UINT64": ("u64", 64), "UINT32": ("u32", 32),
+    "UINT16": ("u16", 16), "UINT8": ("u8", 8), "UINT4": ("u4", 4), "BOOL": ("bool", 8), "COMPLEX64": ("c64", 64),
+    "COMPLEX128": ("c128", 128), "FLOAT8E4M3FN": ("f8e4m3fn", 8), "FLOAT8E4M3FNUZ": ("f8e4m3fnuz", 8), "FLOAT8E5M2": ("f8e5m2", 8),
+    "FLOAT8E5M2FNUZ": ("f8e5m2fnuz", 8), "FLOAT4E2M1": ("f4e2m1", 4),
+}
+_ELEMENT_OF = {value: _ELEMENTS[name] for name, value in TensorProto.DataType.items() if name in _ELEMENTS}  # Older versions lack some.
+_LONGEST_LIST = 5
+
+
+class Tensor:
+    """Shape and element type of a tensor; one whose shape is not known counts as empty."""
+
+    def __init__(self, shape: list[int] | None, element: int):
+        self.shape, self.element = shape, element
+
+    @property
+    def numel(self) -> int:
+        return math.prod(self.shape) if self.shape is not None else 0
+
+    @property
+    def bytes(self) -> int:
+        return -(-self.numel * _ELEMENT_OF.get(self.element, ("", 32))[1] // 8)
+
+    def as_output(self) -> dict:
+        """An output of an op in the graph's file."""
+        output: dict = {"bytes": self.bytes}
+        if self.shape is not None:
+            output["shape"] = self.shape
+        if self.element in _ELEMENT_OF:
+            output["dtype"] = _ELEMENT_OF[self.element][0]
+        return output
+
+
+def _shape(value: TypeProto.Tensor) -> list[int] | None:
+    """None where a size is not known."""
+    if not value.HasField("shape") or not all(dim.HasField("dim_value") for dim in value.shape.dim):
+        return None
+    return [dim.dim_value for dim in value.shape.dim]
+
+
+def inferred_tensors(graph: GraphProto) -> dict[str, Tensor]:
+    """The tensors whose types the graph has, by name."""
+    tensors = {}
+    for value in (*graph.input, *graph.value_info, *graph.output):
+        if value.type.HasField("tensor_type"):
+            tensors[value.name] = Tensor(_shape(value.type.tensor_type), value.type.tensor_type.elem_type)
+    for weight in graph.initializer:
+        tensors[weight.name] = Tensor(list(weight.dims), weight.data_type)
+    for weight in graph.sparse_initializer:
+        tensors[weight.values.name] = Tensor(list(weight.dims), weight.values.data_type)
+    return tensors
+
+
+def unknown_tensors(graph: GraphProto, tensors: dict[str, Tensor]) -> list[str]:
+    """Tensors without a known shape that nodes make and somebody reads: others, such as Dropout's mask, often have none."""
+    read = {name for node in graph.node for name in names_read(node)} | {value.name for value in graph.output}
+    made = (name for node in graph.node for name in node.output)
+    return [name for name in made if name in read and (name not in tensors or tensors[name].shape is None)]
+
+
+def shown(names: Iterable[str]) -> str:
+    """The names for a message, cut after the first few."""
+    listed = list(names)
+    return ", ".join(listed[:_LONGEST_LIST]) + (", ..." if len(listed) > _LONGEST_LIST else "")
+
+
+def _generated(value: onnx.ValueInfoProto) -> np.ndarray:
+    """Numbers of 0 to 1 for an input of floating point; all others are 1, which is in the range of nearly all indices."""
+    if not value.type.HasField("tensor_type"):
+        raise BadInput(f"input '{value.name}' is no tensor")
+    tensor = value.type.tensor_type
+    if tensor.elem_type == TensorProto.STRING:
+        return np.full(_shape(tensor), "1", dtype=object)
+    dtype = onnx.helper.tensor_dtype_to_np_dtype(tensor.elem_type)
+    if np.issubdtype(dtype, np.floating):
+        return np.random.default_rng(0).random(_shape(tensor)).astype(dtype)
+    return np.ones(_shape(tensor), dtype)
+
+
+def _check_memory(tensors: Iterable[Tensor]) -> None:
+    """Raises BadInput where a run that holds these tensors would not fit into the machine's free memory."""
+    needed = sum(tensor.bytes for tensor in tensors)
+    free = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_AVPHYS_PAGES")
+    if needed > free:
+        raise BadInput(f"it needs about {needed / 1e9:.1f} GB of memory, and {free / 1e9:.1f} GB are free")
+
+
+def tensors_by_running(model: ModelProto, known: dict[str, Tensor], names: list[str], path: str | os.PathLike) -> dict[str, Tensor]:
+    """The named tensors as a run of ONNX Runtime on generated inputs makes them; those that are no tensors are left out.
+
+    model: as `infer_shapes` returns it, with known sizes of all inputs; its external data are beside `path`. known: what
+    `inferred_tensors` finds in it. Raises BadInput with the reason where it cannot run, and ModuleNotFoundError where onnxruntime
+    is not installed.
+    """
+    import onnxruntime
+    _check_memory(known.values())
+    running = ModelProto()
+    running.CopyFrom(model)
+    outputs = {value.name for value in running.graph.output}
+    running.graph.output.extend(onnx.ValueInfoProto(name=name) for name in names if name not in outputs)
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = 4  # Errors are raised; they need not be printed, too.
+    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL  # It would remove tensors.
+    options.add_session_config_entry("session.model_external_initializers_file_folder_path", os.path.dirname(os.path.abspath(path)))
+    try:
+        session = onnxruntime.InferenceSession(running.SerializeToString(), options, providers=["CPUExecutionProvider"])
+        feeds = {value.name: onnxruntime.OrtValue.ortvalue_from_numpy(_generated(value)) for value in given_inputs(running.graph)}
+        made = session.run_with_ort_values(names, feeds)
+    except Exception as error:  # ONNX Runtime's kinds of errors have no base of their own.
+        raise BadInput(first_line(error)) from error
+    return {name: Tensor(list(value.shape()), value.element_type()) for name, value in zip(names, made, strict=True)
+            if value.has_value() and value.is_tensor()}
