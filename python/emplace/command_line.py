@@ -1,11 +1,9 @@
 """What the commands that need Python have in common."""
 import argparse
-import importlib.util
-import pathlib
-import sys
 from typing import NoReturn
 
 from emplace._core import BadInput
+from emplace.reading import import_file
 
 
 class Parser(argparse.ArgumentParser):
@@ -20,18 +18,11 @@ def call_factory(text: str) -> tuple:
     path, _, name = text.rpartition(":")
     if not path or not name.isidentifier():
         raise BadInput(f"'{text}' is no FILE.py:FACTORY, such as model.py:make")
-    if not pathlib.Path(path).is_file():
-        raise BadInput(f"{path}: there is no such file")
-    spec = importlib.util.spec_from_file_location(pathlib.Path(path).stem, path)
-    if spec is None:
-        raise BadInput(f"{path}: is no Python file, expected a name that ends in .py")
-    module = importlib.util.module_from_spec(spec)
-    sys.path.insert(0, str(pathlib.Path(path).resolve().parent))  # It may import its neighbours.
+    factory = getattr(import_file(path), name, None)
+    if not callable(factory):
+        raise BadInput(f"{path}: has no function '{name}'")
     try:
-        spec.loader.exec_module(module)
-        if not callable(getattr(module, name, None)):
-            raise BadInput(f"{path}: has no function '{name}'")
-        made = getattr(module, name)()
+        made = factory()
     except BadInput:
         raise
     except Exception as error:

@@ -1,6 +1,7 @@
 """`emplace import`: graphs from models and from other people's formats."""
 import argparse
 import json
+import pathlib
 import warnings
 
 import emplace
@@ -24,13 +25,23 @@ def _parser() -> Parser:
         command.add_argument("--kinds", help="folder with the device kinds on which each op gets a cost (default: all that emplace has)")
         command.add_argument("--name", help="name of the graph")
 
-    torch = add("torch", "FILE.py:FACTORY", "capture the model that a function of a Python file returns as (model, args)")
-    torch.add_argument("--train", action="store_true", help="forward and backward pass; the model returns its loss")
-    torch.add_argument("--microbatches", type=int, default=1, help="number of parts in which a step processes its batch (default: 1)")
-    torch.add_argument("--optimizer", help="with --train, the optimizer that keeps state and updates: sgd, momentum, adam, ...")
+    def add_training(command: argparse.ArgumentParser, loss: str) -> None:
+        command.add_argument("--train", action="store_true", help=f"Make a graph of a training step: forward and backward pass. {loss}")
+        command.add_argument("--microbatches", type=int, default=1,
+                             help="Number of parts in which a training step processes its batch (default: 1).")
+        command.add_argument("--optimizer", help="With --train, the optimizer that keeps state and updates: sgd, momentum, adam, ...")
+
+    torch = add("torch", "FILE.py:FACTORY", "Captures the model that a function of a Python file returns as (model, args).")
+    add_training(torch, "The model returns its loss.")
     add_costs(torch)
-    onnx = add("onnx", "FILE.onnx", "read an ONNX model")
-    onnx.add_argument("--dim", action="append", default=[], metavar="NAME=SIZE", help="Size of a dimension that the inputs leave open, by name as in batch=8, or by place as in 'x[2]=48'. It may be "
+    fx = add("fx", "FOLDER_OR_FILE.py", "Captures an FX module that stands in a file of its own, such as model.py of a sample of GraphNet. The "
+             "files weight_meta.py and input_meta.py beside it say the shapes of its arguments. The module's file is run.")
+    add_training(fx, "The loss is the module's first output where that is one number, else the sum of the means of its outputs. Each "
+                 "micro-batch has the shapes that the files say.")
+    add_costs(fx)
+    onnx = add("onnx", "FILE.onnx", "Reads an ONNX model.")
+    onnx.add_argument("--dim", action="append", default=[], metavar="NAME=SIZE",
+                      help="Size of a dimension that the inputs leave open, by name as in batch=8, or by place as in 'x[2]=48'. It may be "
                       "given several times.")
     add_costs(onnx)
     trace = add("trace", "TRACE.json", "read an execution trace of PyTorch with the times of its profile")
@@ -61,11 +72,21 @@ def _check_files(options: argparse.Namespace) -> None:
     check_output_files([("--out", options.out)], [("the input", read), ("--times", getattr(options, "times", ""))])
 
 
+def _load_fx(options: argparse.Namespace) -> Graph:
+    model, args = emplace.torch.read_fx(options.input, train=options.train, microbatches=options.microbatches)
+    path = pathlib.Path(options.input).resolve()
+    name = options.name or (path.parent.name if path.name == "model.py" else path.stem)
+    return emplace.torch.capture(model, args, train=options.train, microbatches=options.microbatches, optimizer=options.optimizer,
+                                 kinds=options.kinds, name=name)
+
+
 def _load(options: argparse.Namespace) -> Graph:
     if options.source == "torch":
         model, args, kwargs = call_factory(options.input)
         return emplace.torch.capture(model, args, kwargs, train=options.train, microbatches=options.microbatches,
                                      optimizer=options.optimizer, kinds=options.kinds, name=options.name)
+    if options.source == "fx":
+        return _load_fx(options)
     if options.source == "onnx":
         return emplace.onnx.load(options.input, dims=_dims(options.dim), kinds=options.kinds, name=options.name)
     from emplace import formats

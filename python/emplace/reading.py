@@ -1,7 +1,10 @@
 """Reading other people's files."""
+import importlib.util
 import json
 import os
 import pathlib
+import sys
+import types
 
 from emplace._core import BadInput
 
@@ -25,3 +28,23 @@ def read_json(path: str | os.PathLike) -> dict:
     except RecursionError:
         raise BadInput(f"{path}: is nested too deeply") from None
     return root if isinstance(root, dict) else {}
+
+
+def import_file(path: str | os.PathLike) -> types.ModuleType:
+    """Runs a Python file, which may import its neighbours. Raises BadInput for one that there is not, or that fails."""
+    path = pathlib.Path(path)
+    if not path.is_file():
+        raise BadInput(f"{path}: there is no such file")
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    if spec is None:
+        raise BadInput(f"{path}: is no Python file, expected a name that ends in .py")
+    module = importlib.util.module_from_spec(spec)
+    sys.path.insert(0, str(path.resolve().parent))
+    try:
+        spec.loader.exec_module(module)
+    except BadInput:
+        raise
+    except Exception as error:
+        reason = (str(error).splitlines() or [""])[0]
+        raise BadInput(f"{path}: failed: {type(error).__name__}: {reason}") from error
+    return module

@@ -8,6 +8,7 @@
 Needs the user's torch: 2.9 or later for training graphs, 2.5 for inference.
 """
 from emplace.torch.capturing import capture
+from emplace.torch.fx_files import read_fx
 from emplace.torch.step import Step, apply
 
-__all__ = ["Step", "apply", "capture"]
+__all__ = ["Step", "apply", "capture", "read_fx"]
