@@ -60,6 +60,37 @@ def test_loss_gradients_and_buffers_are_those_of_the_plain_model(make, parts, se
                 assert torch.equal(mine, theirs), name
 
 
+class Shared(nn.Module):
+    """Layers of one weight, used in this order; one of them is a module under two names."""
+
+    def __init__(self, names, uses):
+        super().__init__()
+        self.layers = nn.ModuleList([nn.Linear(24, 24) for _ in range(names)])
+        for layer in self.layers[1:]:
+            layer.weight = self.layers[0].weight
+        self.last = self.layers[-1]
+        self.uses = uses
+
+    def forward(self, x):
+        for index in self.uses:
+            x = torch.tanh(self.layers[index](x))
+        return (self.last(x) @ self.layers[0].weight).square().mean()
+
+
+@pytest.mark.parametrize("names, uses", [(2, [0, 1]), (3, [0, 1, 2]), (3, [2, 0, 1, 0]), (4, [3, 1, 2, 0]), (5, [4, 0, 1, 0, 2, 3, 4])])
+def test_gradients_of_a_weight_with_several_names_add_up_in_autograds_order(names, uses, cpus):
+    torch.manual_seed(names)
+    model, x = Shared(names, uses), torch.randn(6, 24)
+    plain = copy.deepcopy(model)
+    graph = emplace.torch.capture(model, (x,), train=True)
+    with emplace.torch.apply(model, (x,), random_plan(graph, cpus, names)) as step:
+        for _ in range(2):
+            assert torch.equal(step(x), accumulate(plain, (x,), 1))
+    for (name, mine), (_, theirs) in zip(model.named_parameters(), plain.named_parameters(), strict=True):
+        assert torch.equal(mine.grad, theirs.grad), name
+    assert model.layers[-1] is model.last and model.layers[1].weight is model.layers[0].weight
+
+
 def test_a_training_loop_changes_by_two_lines(cpus):
     torch.manual_seed(3)
     model, args = models.transformer()

@@ -44,11 +44,10 @@ class Assembly:
                           self._trace.outputs[0].meta["val"], "emplace.output", {"index": 0}, "")
         else:
             self._add_outputs()
-        for name, refs in self._micro.gradients.items():
+        for name, ref in self._micro.gradients.items():
             tensor = self._trace.parameters[name].meta["val"]
-            terms = [self._add_terms(f"{_prefix(part, parts)}{name}/terms", [self._at(part, ref) for ref in refs], tensor,
-                                     _group(name)) for part in range(parts)]
-            gradient = self._add_sum(f"{name}/gradient", terms, tensor, "emplace.gradient", {"name": name}, _group(name))
+            gradient = self._add_sum(f"{name}/gradient", [self._at(part, ref) for part in range(parts)], tensor, "emplace.gradient",
+                                     {"name": name}, _group(name))
             if optimizer_slots is not None:
                 self._add_update(name, gradient, tensor, optimizer_slots)
         for name in self._micro.new_buffers:
@@ -128,12 +127,6 @@ class Assembly:
                 place, views = self._at(part - 1, earlier)
                 return place, views + ref.views
         return self._places[part][ref.tensor], ref.views
-
-    def _add_terms(self, name: str, terms: list, tensor, group: str) -> tuple:
-        """The sum of a micro-batch's gradients for a parameter that it uses under several names."""
-        if len(terms) == 1:
-            return terms[0]
-        return (self._add_sum(name, terms, tensor, "aten.add", {}, group), 0), ()
 
     def _add_sum(self, name: str, terms: list, tensor, op_type: str, attrs: dict, group: str) -> str:
         """Ops that add the terms up one after the other; one term is only passed on. Returns the name of the last."""

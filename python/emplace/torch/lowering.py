@@ -70,7 +70,7 @@ class MicroBatch:
     """The ops of one micro-batch, in an order in which they can run."""
     ops: list[MicroOp] = field(default_factory=list)
     outputs: list[Ref] = field(default_factory=list)
-    gradients: dict[str, list[Ref]] = field(default_factory=dict)  # The gradient is the sum.
+    gradients: dict[str, Ref] = field(default_factory=dict)
     new_buffers: dict[str, Ref] = field(default_factory=dict)
     constants: dict[str, torch.Tensor] = field(default_factory=dict)
 
@@ -103,8 +103,6 @@ class _Lowering:
         for kind, nodes in (("parameter", trace.parameters), ("buffer", trace.buffers), ("argument", trace.arguments)):
             for name, node in nodes.items():
                 self._refs[node] = Ref(Source(kind, name))
-        for node, name in trace.aliases.items():
-            self._refs[node] = Ref(Source("parameter" if name in trace.parameters else "buffer", name))
         if trace.tangent is not None:
             shape = list(trace.tangent.meta["val"].shape)
             self._add_op(trace.tangent, aten.ones.default, (shape,), {"dtype": trace.tangent.meta["val"].dtype})
@@ -113,14 +111,14 @@ class _Lowering:
             if node in needed and node.op in ("call_function", "get_attr"):
                 self._lower(node)
         self.result.outputs = [self._refs[node] for node in trace.outputs]
-        self.result.gradients = {name: [self._refs[node] for node in nodes] for name, nodes in trace.gradients.items()}
+        self.result.gradients = {name: self._refs[node] for name, node in trace.gradients.items()}
         self.result.new_buffers = {name: self._refs[node] for name, node in trace.new_buffers.items()}
         return self.result
 
     def _needed(self) -> set[fx.Node]:
         """What the results depend on."""
         trace = self._trace
-        left = [*trace.outputs, *sum(trace.gradients.values(), []), *trace.new_buffers.values()]
+        left = [*trace.outputs, *trace.gradients.values(), *trace.new_buffers.values()]
         needed = set(left)
         while left:
             for node in left.pop().all_input_nodes:

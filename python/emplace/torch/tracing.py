@@ -27,11 +27,40 @@ class Trace:
     arguments: dict[int, fx.Node] = field(default_factory=dict)
     tangent: fx.Node | None = None  # The gradient of the loss with respect to itself, 1.
     outputs: list[fx.Node] = field(default_factory=list)  # The loss alone, or the tensors of the model's output.
-    # By parameter; one that the loss does not depend on has none. A parameter with several names has the sum of these.
-    gradients: dict[str, list[fx.Node]] = field(default_factory=dict)
-    aliases: dict[fx.Node, str] = field(default_factory=dict)  # Further inputs for a parameter or buffer, by its first name.
+    gradients: dict[str, fx.Node] = field(default_factory=dict)  # By parameter; one that the loss does not depend on has none.
     new_buffers: dict[str, fx.Node] = field(default_factory=dict)  # By buffer that the model changes.
     structure: str = ""  # JSON of how the outputs make up the model's output: pytree's spec, and leaves that are no tensors.
+
+
+# What a module holds under a name, and where the model holds the same under an earlier name: holder, key, first holder, first key.
+FurtherName = tuple[dict, str, dict, str]
+
+
+def _further_names(model: nn.Module) -> list[FurtherName]:
+    """The further names of modules, parameters and buffers that the model has under several."""
+    first: dict[int, tuple[dict, str]] = {}
+    further: list[FurtherName] = []
+
+    def is_new(holder: dict, key: str) -> bool:
+        value = holder[key]
+        if value is None:
+            return False
+        if id(value) in first:
+            further.append((holder, key, *first[id(value)]))
+            return False
+        first[id(value)] = holder, key
+        return True
+
+    def visit(module: nn.Module) -> None:
+        for holder in (module._parameters, module._buffers):
+            for key in holder:
+                is_new(holder, key)
+        for key, child in module._modules.items():
+            if is_new(module._modules, key):
+                visit(child)
+
+    visit(model)
+    return further
 
 
 class _Inner(nn.Module):
@@ -40,9 +69,12 @@ class _Inner(nn.Module):
     def __init__(self, model: nn.Module, leaves: list[Any], spec: pytree.TreeSpec, microbatches: int | None):
         super().__init__()
         self.model = model
+        self.further_names: list[FurtherName] = []
         self._leaves, self._spec, self._microbatches = leaves, spec, microbatches
 
     def forward(self, *tensors: torch.Tensor):
+        for holder, key, first_holder, first_key in self.further_names:
+            holder[key] = first_holder[first_key]
         given = iter(tensors)
         leaves = [next(given) if isinstance(leaf, torch.Tensor) else leaf for leaf in self._leaves]
         args, kwargs = pytree.tree_unflatten(leaves, self._spec)
@@ -66,30 +98,32 @@ def loss_of(output: Any) -> torch.Tensor:
 
 
 @contextlib.contextmanager
-def _fake_tensors_of(model: nn.Module, mode: FakeTensorMode):
-    """Meanwhile the model's parameters and buffers are fake ones on the CPU; shared ones stay shared."""
-    fakes: dict[int, torch.Tensor] = {}
-    real: list[tuple[dict, str, torch.Tensor]] = []
+def _fake_tensors_of(inner: _Inner, mode: FakeTensorMode):
+    """Meanwhile the model's parameters and buffers are fake ones on the CPU. Its forward pass alone finds what it has under further
+    names, so that autograd sees one tensor and sums the gradients of all its uses up in the order of a plain backward pass."""
+    real: list[tuple[dict, str, Any]] = []
 
     def fake(tensor: torch.Tensor) -> torch.Tensor:
-        if id(tensor) not in fakes:
-            with mode:
-                empty = torch.empty_strided(tensor.size(), tensor.stride(), dtype=tensor.dtype, device="cpu")
-            fakes[id(tensor)] = nn.Parameter(empty, tensor.requires_grad) if isinstance(tensor, nn.Parameter) else empty
-        return fakes[id(tensor)]
+        with mode:
+            empty = torch.empty_strided(tensor.size(), tensor.stride(), dtype=tensor.dtype, device="cpu")
+        return nn.Parameter(empty, tensor.requires_grad) if isinstance(tensor, nn.Parameter) else empty
 
-    for module in model.modules():
-        for holder in (module._parameters, module._buffers):
-            for name, tensor in holder.items():
-                if tensor is not None:
-                    real.append((holder, name, tensor))
+    inner.further_names = _further_names(inner.model)
+    modules = list(inner.model.modules())
     try:
-        for holder, name, tensor in real:
-            holder[name] = fake(tensor)
+        for holder, name, *_ in inner.further_names:
+            real.append((holder, name, holder[name]))
+            holder[name] = None
+        for module in modules:
+            for holder in (module._parameters, module._buffers):
+                for name, tensor in holder.items():
+                    if tensor is not None:
+                        real.append((holder, name, tensor))
+                        holder[name] = fake(tensor)
         yield
     finally:
-        for holder, name, tensor in real:
-            holder[name] = tensor
+        for holder, name, value in real:
+            holder[name] = value
 
 
 class _ModuleNames:
@@ -117,25 +151,9 @@ class _ModuleNames:
         return f"module '{self.stack[-1]}'" if self.stack and self.stack[-1] else "the model"
 
 
-class _FirstNames:
-    """The name by which the trace knows a parameter or buffer: of several, the first one."""
-
-    def __init__(self, inner: _Inner):
-        first: dict[int, str] = {}
-        self._first = {}
-        for name, tensor in [*inner.named_parameters(remove_duplicate=False), *inner.named_buffers(remove_duplicate=False)]:
-            self._first[name] = first.setdefault(id(tensor), name.removeprefix("model."))
-
-    def add(self, nodes: dict[str, fx.Node], trace: Trace, name: str, node: fx.Node) -> None:
-        """Makes the node the input for this name, or one more of them."""
-        first = self._first[name]
-        if first in nodes:
-            trace.aliases[node] = first
-        else:
-            nodes[first] = node
-
-    def __getitem__(self, name: str) -> str:
-        return self._first[name]
+def _name_in_model(target: str) -> str:
+    """The model's name for a parameter or buffer of _Inner."""
+    return target.removeprefix("model.")
 
 
 def _fake_arguments(leaves: list[Any], microbatches: int, mode: FakeTensorMode) -> list[torch.Tensor]:
@@ -173,7 +191,6 @@ def _training_trace(inner: _Inner, tensors: list[torch.Tensor], mode: FakeTensor
         joint = aot_export_joint_with_descriptors(stack, inner, tuple(tensors))
         trace = Trace(joint.graph_module)
     nodes = trace.module.graph.nodes
-    names = _FirstNames(inner)
     for node in nodes:
         if node.op != "placeholder":
             continue
@@ -181,9 +198,9 @@ def _training_trace(inner: _Inner, tensors: list[torch.Tensor], mode: FakeTensor
         about = node.meta["desc"]
         kind = type(about).__name__
         if kind == "ParamAOTInput":
-            names.add(trace.parameters, trace, about.target, node)
+            trace.parameters[_name_in_model(about.target)] = node
         elif kind == "BufferAOTInput":
-            names.add(trace.buffers, trace, about.target, node)
+            trace.buffers[_name_in_model(about.target)] = node
         elif kind == "PlainAOTInput":
             trace.arguments[about.idx] = node
         elif kind == "TangentAOTInput":
@@ -199,12 +216,12 @@ def _training_trace(inner: _Inner, tensors: list[torch.Tensor], mode: FakeTensor
             trace.outputs.append(node)
         elif kind == "GradAOTOutput":
             if type(about.grad_of).__name__ == "ParamAOTInput":
-                trace.gradients.setdefault(names[about.grad_of.target], []).append(node)
+                trace.gradients[_name_in_model(about.grad_of.target)] = node
         elif kind == "InputMutationAOTOutput":
             changed = about.mutated_input
             if type(changed).__name__ != "BufferAOTInput":
                 raise BadInput(f"the model changes {changed}, expected changes of buffers alone")
-            trace.new_buffers[names[changed.target]] = node
+            trace.new_buffers[_name_in_model(changed.target)] = node
         else:
             raise BadInput(f"the model has an output of kind {kind}, which emplace does not know")
     return trace
@@ -236,21 +253,20 @@ def _inference_trace(inner: _Inner, tensors: list[torch.Tensor], mode: FakeTenso
         module = make_fx(functionalize(run), _allow_non_fake_inputs=True)(parameters, buffers, tensors)
     placeholders = [node for node in module.graph.nodes if node.op == "placeholder"]
     names = [*parameters, *buffers, *range(len(tensors))]
-    first_names = _FirstNames(inner)
     trace = Trace(module)
     for node, name in zip(placeholders, names, strict=True):
         if name in parameters:
-            trace.parameters[first_names[name]] = node
+            trace.parameters[_name_in_model(name)] = node
         elif name in buffers:
-            trace.buffers[first_names[name]] = node
+            trace.buffers[_name_in_model(name)] = node
         else:
             trace.arguments[name] = node
     flat, _ = pytree.tree_flatten(next(node for node in module.graph.nodes if node.op == "output").args[0])
     count = len(flat) - len(buffers)
     trace.outputs = flat[:count]
     for name, node in zip(buffers, flat[count:], strict=True):
-        if node is not trace.buffers[first_names[name]]:
-            trace.new_buffers[first_names[name]] = node
+        if node is not trace.buffers[_name_in_model(name)]:
+            trace.new_buffers[_name_in_model(name)] = node
     try:
         trace.structure = json.dumps({"spec": pytree.treespec_dumps(spec), "constants": constants})
     except NotImplementedError as error:
@@ -266,7 +282,7 @@ def trace_model(model: nn.Module, leaves: list[Any], spec: pytree.TreeSpec, trai
     inner.training = model.training
     names = _ModuleNames(model)
     try:
-        with _fake_tensors_of(model, mode), quiet("torch._subclasses.fake_tensor"):  # The error that is raised says what is wrong.
+        with _fake_tensors_of(inner, mode), quiet("torch._subclasses.fake_tensor"):  # The error that is raised says what is wrong.
             trace = (_training_trace if train else _inference_trace)(inner, tensors, mode)
     except BadInput:
         raise
