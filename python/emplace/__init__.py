@@ -13,6 +13,7 @@ import importlib as _importlib
 import typing as _typing
 
 if _typing.TYPE_CHECKING:
+    __version__: str
     from emplace._core import BadInput, Device, Error, Graph, Machine, RunFailed, families, methods, orders
     from emplace.evaluation import Evaluation, EvaluationRow, evaluate
     from emplace.generation import generate
@@ -39,6 +40,8 @@ __all__ = [
 def __getattr__(name: str):
     if name in _MODULES:
         return _importlib.import_module(f"emplace.{name}")
+    if name == "__version__":
+        return _importlib.import_module("importlib.metadata").version("emplace")
     if name not in _MODULE_OF:
         raise AttributeError(f"module 'emplace' has no attribute '{name}'")
     value = globals()[name] = getattr(_importlib.import_module(f"emplace.{_MODULE_OF[name]}"), name)
@@ -46,4 +49,4 @@ def __getattr__(name: str):
 
 
 def __dir__():
-    return sorted([*__all__, *_MODULES])
+    return sorted([*__all__, *_MODULES, "__version__"])

@@ -1,4 +1,5 @@
 """The command `emplace` of the installed package."""
+import importlib.metadata
 import json
 import os
 import pathlib
@@ -23,6 +24,7 @@ def test_it_is_the_program():
         assert command in help_text
     module = subprocess.run([sys.executable, "-m", "emplace", "--version"], capture_output=True, text=True, check=True)
     assert module.stdout == emplace_command("--version").stdout
+    assert emplace.__version__ == importlib.metadata.version("emplace")
 
 
 def test_it_generates_and_places_with_what_the_package_carries(tmp_path):

@@ -1,10 +1,11 @@
 """A graph from the ops of one micro-batch: its copies, what they share, the sums of their gradients, and the updates.
 
 Ops of their own kinds, besides those of ATen (`attrs` says which one of the model's):
-- emplace.parameter, attrs.name: a parameter or buffer, resident with the optimizer's state;
+- emplace.parameter, attrs.name: a parameter or buffer, resident with the optimizer's state; attrs.frozen where it is not trained;
 - emplace.input, attrs.name, and attrs.slice = [part, parts] for the part of a micro-batch, resident as the caller holds it;
 - emplace.constant, attrs.name, value, dtype: a tensor that the model's code holds;
-- emplace.output, attrs.index: the loss, or a tensor of the model's output; attrs.structure of the first says how they make it up;
+- emplace.output, attrs.index: the loss, or a tensor of the model's output; attrs.structure of the first says how they make it up,
+  attrs.modes whether modules were in training mode (by name, where it differs from the one around it; the model is "");
 - emplace.gradient, attrs.name: the whole gradient of a parameter;
 - emplace.buffer, attrs.name: the new value of a buffer;
 - emplace.update, attrs.name: the optimizer's update of a parameter.
@@ -41,7 +42,7 @@ class Assembly:
             self._add_part(part, parts)
         if train:
             self._add_sum("loss", [self._at(part, self._micro.outputs[0]) for part in range(parts)],
-                          self._trace.outputs[0].meta["val"], "emplace.output", {"index": 0}, "")
+                          self._trace.outputs[0].meta["val"], "emplace.output", self._output_attrs(0), "")
         else:
             self._add_outputs()
         for name, ref in self._micro.gradients.items():
@@ -72,7 +73,8 @@ class Assembly:
                 grouped = trained or name in self._trace.new_buffers
                 added = self._add(name, type="emplace.parameter", outputs=[_resident(tensor)],
                                   param_bytes=bytes_of(tensor) * (1 + optimizer_slots * trained),
-                                  group=_group(name) if grouped else "", attrs={"name": name})
+                                  group=_group(name) if grouped else "",
+                                  attrs={"name": name} | ({"frozen": True} if name in self._trace.frozen else {}))
                 self._residents.add(added)
                 shared[Source(kind, name), 0] = (added, 0)
         for name, value in self._micro.constants.items():
@@ -164,8 +166,14 @@ class Assembly:
 
     def _add_outputs(self) -> None:
         for index, (ref, node) in enumerate(zip(self._micro.outputs, self._trace.outputs, strict=True)):
-            attrs = {"index": index} | ({"structure": self._trace.structure} if index == 0 else {})
-            self._add_alias(f"output{index}", [self._at(0, ref)], output_of(node.meta["val"]), "emplace.output", attrs, "")
+            self._add_alias(f"output{index}", [self._at(0, ref)], output_of(node.meta["val"]), "emplace.output",
+                            self._output_attrs(index), "")
+
+    def _output_attrs(self, index: int) -> dict:
+        if index > 0:
+            return {"index": index}
+        structure = {"structure": self._trace.structure} if self._trace.structure else {}
+        return {"index": index, "modes": self._trace.modes} | structure
 
 
 def _resident(tensor) -> dict:

@@ -14,6 +14,7 @@ from torch.utils import _pytree as pytree
 from emplace._core import BadInput
 from emplace.plan import Plan
 from emplace.torch.calls import dtype_named
+from emplace.torch.captured_model import CapturedModel, check_tensor
 from emplace.torch.capturing import argument_names, flatten_arguments
 from emplace.torch.program import Instruction, Program, compile_plan
 
@@ -103,14 +104,12 @@ class Step:
         self.plan = plan
         self._program, self._leaves, self._spec = program, leaves, spec
         self._names = argument_names(leaves, spec)
-        self._parameters = dict(model.named_parameters(remove_duplicate=False))
-        self._buffers = dict(model.named_buffers(remove_duplicate=False))
+        self._model = CapturedModel(model, plan.graph.ops, plan.graph.name)
+        self._check_arguments()
         self._threads = []
         for index, device in enumerate(plan.machine.devices):
             own = (cores or {}).get(device.name)
             self._threads.append(ThreadPoolExecutor(1, f"emplace {device.name}", _prepare_thread, (program.devices[index], own)))
-        self._check_model()
-        self._check_arguments()
 
     def close(self) -> None:
         """Ends the devices' threads."""
@@ -134,6 +133,7 @@ class Step:
 
     def _run(self, args: tuple, kwargs: dict, seconds: dict[str, float] | None) -> _Run:
         tensors = self._tensors(args, kwargs)
+        self._model.refresh()
         run = _Run(self._program, seconds)
         for op, given in self._program.given.items():
             run.give(op, self._given(given, tensors))
@@ -161,18 +161,6 @@ class Step:
             if device.type == "cuda":
                 torch.cuda.synchronize(device)
 
-    def _check_model(self) -> None:
-        named = self._parameters | self._buffers
-        ops = self.plan.graph.ops
-        for op, given in self._program.given.items():
-            if given["type"] != "emplace.parameter":
-                continue
-            name, output = given["attrs"]["name"], ops[op]["outputs"][0]
-            if name not in named:
-                raise BadInput(f"the model has no parameter or buffer '{name}', expected the model of the plan's graph "
-                               f"'{self.plan.graph.name}'")
-            _check_tensor(f"'{name}' of the model", named[name], dtype_named(output["dtype"]), output["shape"], "in the plan's graph")
-
     def _check_arguments(self) -> None:
         """The graph has an input for each tensor among the arguments, or one for each micro-batch's part of it."""
         ops = self.plan.graph.ops
@@ -186,7 +174,7 @@ class Step:
             expected = list(output["shape"])
             if "slice" in attrs:
                 expected[0] *= attrs["slice"][1]
-            _check_tensor(attrs["name"], tensors[attrs["name"]], dtype_named(output["dtype"]), expected, "in the plan's graph")
+            check_tensor(attrs["name"], tensors[attrs["name"]], dtype_named(output["dtype"]), expected, "in the plan's graph")
 
     def _tensors(self, args: tuple, kwargs: dict) -> dict[str, torch.Tensor]:
         """The tensors among the arguments by name. Raises BadInput where they are not as those of the capture."""
@@ -201,15 +189,16 @@ class Step:
                     raise BadInput(f"an argument is {leaf!r}, expected {known!r} as captured")
                 continue
             name = next(names)
-            _check_tensor(name, leaf, known.dtype, known.shape, "captured")
+            check_tensor(name, leaf, known.dtype, known.shape, "captured")
+            if leaf.requires_grad and self._program.results["emplace.gradient"]:
+                raise BadInput(f"{name} requires a gradient, which a step computes for parameters alone; expected {name}.detach()")
             tensors[name] = leaf
         return tensors
 
     def _given(self, given: dict, tensors: dict[str, torch.Tensor]) -> torch.Tensor:
         attrs = given["attrs"]
         if given["type"] == "emplace.parameter":
-            name = attrs["name"]
-            tensor = self._parameters[name] if name in self._parameters else self._buffers[name]
+            tensor = self._model[attrs["name"]]
         elif given["type"] == "emplace.constant":
             tensor = torch.tensor(attrs["value"], dtype=dtype_named(attrs["dtype"]))
         else:
@@ -223,32 +212,31 @@ class Step:
     def _finish(self, run: _Run) -> Any:
         results = self._program.results
         for name, op in results["emplace.buffer"].items():
-            self._buffers[name].copy_(run.result(op))
+            self._model[name].copy_(run.result(op))
         seen: set[int] = set()
         for name, op in results["emplace.gradient"].items():
-            self._accumulate(self._parameters[name], run.result(op), seen)
+            _accumulate(self._model[name], run.result(op), seen)
         outputs = [run.result(results["emplace.output"][index]) for index in range(len(results["emplace.output"]))]
         return _rebuild(outputs, self._program.structure) if self._program.structure else outputs[0]
 
-    def _accumulate(self, parameter: nn.Parameter, gradient: torch.Tensor, seen: set[int]) -> None:
-        gradient = gradient.to(parameter.device)
-        if parameter.grad is not None:
-            parameter.grad += gradient
-            return
-        # Optimizers change gradients in place: each has memory of its own, laid out as its parameter.
-        storage = gradient.untyped_storage().data_ptr()
-        if storage in seen or gradient.stride() != parameter.stride() or gradient._is_view():
-            gradient = torch.empty_like(parameter).copy_(gradient)
-        seen.add(storage)
+
+def _accumulate(parameter: nn.Parameter, gradient: torch.Tensor, seen: set[int]) -> None:
+    """Adds to .grad, and calls the parameter's hooks, as a backward pass does. seen: addresses of the gradients so far."""
+    gradient = gradient.to(parameter.device)
+    # Hooks and optimizers change gradients in place: each has memory of its own, laid out as its parameter.
+    storage = gradient.untyped_storage().data_ptr()
+    if storage in seen or gradient.stride() != parameter.stride() or gradient._is_view():
+        gradient = torch.empty_like(parameter).copy_(gradient)
+    seen.add(storage)
+    for hook in list((parameter._backward_hooks or {}).values()):
+        replaced = hook(gradient)
+        gradient = gradient if replaced is None else replaced
+    if parameter.grad is None:
         parameter.grad = gradient
-
-
-def _check_tensor(name: str, value: Any, dtype: torch.dtype, shape: Sequence[int], source: str) -> None:
-    """Raises BadInput unless the value is a tensor of this type and shape, which it is as `source` says: "captured"."""
-    if isinstance(value, torch.Tensor) and value.dtype == dtype and list(value.shape) == list(shape):
-        return
-    what = f"{value.dtype} of shape {list(value.shape)}" if isinstance(value, torch.Tensor) else repr(value)
-    raise BadInput(f"{name} is {what}, expected {dtype} of shape {list(shape)}, as {source}")
+    else:
+        parameter.grad += gradient
+    for hook in list((parameter._post_accumulate_grad_hooks or {}).values()):
+        hook(parameter)
 
 
 def _rebuild(tensors: list[torch.Tensor], structure: str) -> Any:

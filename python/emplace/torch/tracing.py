@@ -14,6 +14,7 @@ from torch._subclasses.fake_tensor import DataDependentOutputException, DynamicO
 from torch.utils import _pytree as pytree
 
 from emplace._core import BadInput
+from emplace.torch.captured_model import modes_of, refuse_hooks
 from emplace.torch.logs import quiet
 
 
@@ -29,6 +30,8 @@ class Trace:
     outputs: list[fx.Node] = field(default_factory=list)  # The loss alone, or the tensors of the model's output.
     gradients: dict[str, fx.Node] = field(default_factory=dict)  # By parameter; one that the loss does not depend on has none.
     new_buffers: dict[str, fx.Node] = field(default_factory=dict)  # By buffer that the model changes.
+    frozen: set[str] = field(default_factory=set)  # Parameters for which no gradient was asked.
+    modes: dict[str, bool] = field(default_factory=dict)  # As of modes_of.
     structure: str = ""  # JSON of how the outputs make up the model's output: pytree's spec, and leaves that are no tensors.
 
 
@@ -276,6 +279,7 @@ def _inference_trace(inner: _Inner, tensors: list[torch.Tensor], mode: FakeTenso
 
 def trace_model(model: nn.Module, leaves: list[Any], spec: pytree.TreeSpec, train: bool, microbatches: int) -> Trace:
     """Records one micro-batch. leaves, spec: the flattened (args, kwargs). Raises BadInput, which names module and op."""
+    refuse_hooks(model)
     mode = FakeTensorMode(allow_non_fake_inputs=True)
     tensors = _fake_arguments(leaves, microbatches, mode)
     inner = _Inner(model, leaves, spec, microbatches if train else None)
@@ -294,4 +298,6 @@ def trace_model(model: nn.Module, leaves: list[Any], spec: pytree.TreeSpec, trai
         raise BadInput(f"{names} cannot be captured: {type(error).__name__}: {reason}") from error
     finally:
         names.remove()
+    trace.modes = modes_of(model)
+    trace.frozen = {name for name, parameter in model.named_parameters() if train and not parameter.requires_grad}
     return trace
