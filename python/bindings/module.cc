@@ -5,8 +5,8 @@
 
 NB_MODULE(_core, module) {
   module.doc() = "The C++ part of emplace.";
-  // A graph may outlive the interpreter without a fault of ours: a thread that still runs holds it, or a hook of PyTorch,
-  // whose reference Python's collector cannot see. nanobind would print a page that blames these bindings.
+  // A graph may outlive the interpreter without a fault of ours: a thread that still runs holds it, or a hook of
+  // PyTorch, whose reference Python's collector cannot see. nanobind would print a page that blames these bindings.
   nanobind::set_leak_warnings(false);
   emplace::python::BindErrors(module);
   emplace::python::BindFiles(module);

@@ -1,5 +1,7 @@
 """emplace.torch.apply: steps equal those of the plain model."""
+import contextlib
 import copy
+import gc
 import threading
 
 import emplace
@@ -7,6 +9,8 @@ import numpy as np
 import pytest
 import torch
 import torch_models as models
+from emplace.torch.device_code import DeviceCode
+from emplace.torch.program import compile_plan
 from emplace.torch.tracing import loss_of
 from torch import nn
 
@@ -89,6 +93,45 @@ def test_gradients_of_a_weight_with_several_names_add_up_in_autograds_order(name
     for (name, mine), (_, theirs) in zip(model.named_parameters(), plain.named_parameters(), strict=True):
         assert torch.equal(mine.grad, theirs.grad), name
     assert model.layers[-1] is model.last and model.layers[1].weight is model.layers[0].weight
+
+
+@pytest.mark.parametrize("devices", [1, 3, 5])
+@pytest.mark.parametrize("make", MAKERS)
+def test_devices_wait_for_each_other(make, devices):
+    torch.manual_seed(devices)
+    machine = emplace.Machine([emplace.Device(f"cpu:{i}", "cpu", 1e10) for i in range(devices)], bandwidth_bytes_per_us=10_000)
+    model, args = make()
+    plain = copy.deepcopy(model)
+    graph = emplace.torch.capture(model, args, train=True)
+    for seed in range(3):
+        with emplace.torch.apply(model, args, random_plan(graph, machine, seed)) as step:
+            assert torch.equal(step(*args), accumulate(plain, args, 1))
+    for (name, mine), (_, theirs) in zip(model.named_parameters(), plain.named_parameters(), strict=True):
+        assert torch.equal(mine.grad, theirs.grad), name
+
+
+def test_a_device_may_have_nothing_to_do(cpus):
+    model, args = models.mlp()
+    plan = emplace.place(emplace.torch.capture(model, args, train=True), cpus, method="single")
+    with emplace.torch.apply(model, args, plan) as step:
+        assert torch.equal(step(*args), model(*args)[0].detach())
+
+
+def test_tensors_go_after_their_last_reader(cpus):
+    model, x = nn.Sequential(*[nn.Tanh() for _ in range(20)]), torch.randn(3)
+    program = compile_plan(emplace.place(emplace.torch.capture(model, (x,)), cpus, method="single"), None)
+    living = []
+
+    @contextlib.contextmanager
+    def count(_):
+        yield
+        living.append(sum(isinstance(thing, torch.Tensor) for thing in gc.get_objects()))
+
+    busy = max(range(2), key=lambda device: len(program.instructions[device]))
+    slots = [None] * len(program.slots)
+    DeviceCode(program, busy, count).run({op: x for op in program.given}, slots, [], [])
+    assert torch.equal(slots[program.results["emplace.output"][0]], model(x))
+    assert len(living) == 21 and max(living[1:]) == living[1]  # Always an input and an output.
 
 
 def test_a_training_loop_changes_by_two_lines(cpus):
@@ -212,7 +255,7 @@ def setting(name, value):
 CHANGES = [
     (setting("norm.weight", nn.Parameter(torch.zeros(3))), r"'norm.weight' of the model is .*\[3\], expected .*\[32\]"),
     (nn.Module.double, "of the model is torch.float64 .* expected torch.float32"),
-    (nn.Module.eval, r"the model is in the mode of eval\(\), expected train\(\) as when its graph was captured; .* capture the model again"),
+    (nn.Module.eval, r"the model is in the mode of eval\(\), expected train\(\) as when .*; .* capture the model again"),
     (lambda model: model.blocks[0].norm1.eval(), r"module 'blocks.0.norm1' is in the mode of eval\(\)"),
     (lambda model: model.norm.requires_grad_(False), "parameter 'norm.*' requires no gradient.* capture the model again"),
     (lambda model: model.positions.requires_grad_(True), "parameter 'positions.weight' requires a gradient, expected a frozen one"),
@@ -374,12 +417,38 @@ def test_a_graph_that_cannot_run(ptb, cpus):
         emplace.torch.apply(nn.Linear(1, 1), (), emplace.place(ptb, only_cpu, budget=2))
 
 
+def test_an_op_that_fails_is_named(cpus):
+    def ops_of(graph):
+        ops = graph.ops
+        mm = next(op for op in ops if op["type"] == "aten.addmm")
+        mm["call"]["args"][1]["views"] = [["aten.view.default", [[-1, 3]]]]
+        return mm["name"], ops
+
+    model, args = models.mlp()
+    graph = emplace.torch.capture(model, args, train=True)
+    name, ops = ops_of(graph)
+    with emplace.torch.apply(model, args, random_plan(emplace.Graph.from_ops("bad", ops), cpus, 1)) as step:
+        for use in (step, step.profile):
+            with pytest.raises(RuntimeError, match=f"op '{name}' failed: .*3"):
+                use(*args)
+
+
+def test_times_of_ops(cpus):
+    model, args = models.cnn()
+    graph = emplace.torch.capture(model, args, train=True)
+    with emplace.torch.apply(model, args, random_plan(graph, cpus, 1)) as step:
+        seconds = step.profile(*args)
+    assert seconds.keys() == {op["name"] for op in graph.ops if "call" in op} and min(seconds.values()) > 0
+    assert model.head.weight.grad is None and not model.norm.running_mean.any()
+
+
 def test_a_failure_on_one_device_ends_all(cpus):
     model, args = models.transformer()
     plan = random_plan(emplace.torch.capture(model, args, train=True), cpus, 1)
     with emplace.torch.apply(model, args, plan) as step:
         bad = (args[0] + 100, args[1])  # Words that the embedding does not have.
-        with pytest.raises((RuntimeError, IndexError), match="index|range"):
-            step(*bad)
-        assert torch.isfinite(step(*args))
+        for _ in range(3):
+            with pytest.raises((RuntimeError, IndexError), match="index|range"):
+                step(*bad)
+            assert torch.isfinite(step(*args))
     assert not any(thread.name.startswith("emplace cpu") for thread in threading.enumerate())

@@ -105,37 +105,47 @@ def op_named(name: str, place: str) -> torch._ops.OpOverload:
         raise BadInput(f"{place}: there is no op '{name}' in torch {torch.__version__}") from None
 
 
-# From the tensors of an op's inputs to a value.
-Argument = Callable[[list[torch.Tensor]], Any]
+def returns_one_tensor(op: torch._ops.OpOverload) -> bool:
+    """False for an op that returns several tensors, or a list of them."""
+    returns = op._schema.returns
+    return len(returns) == 1 and isinstance(returns[0].type, torch.TensorType)
 
 
-def _decode_argument(value: dict, place: str) -> Argument:
-    if "in" in value:
-        index = value["in"]
-        views = [(op_named(name, place), args) for name, args in value.get("views", [])]
-        if not views:
-            return lambda inputs: inputs[index]
+class CallWriter:
+    """Writes calls for one device as Python's source code; `names` has what the code needs by name."""
 
-        def view(inputs: list[torch.Tensor]) -> torch.Tensor:
-            tensor = inputs[index]
-            for op, args in views:
-                tensor = op(tensor, *args)
-            return tensor
-        return view
-    if "list" in value:
-        items = [_decode_argument(item, place) for item in value["list"]]
-        return lambda inputs: [item(inputs) for item in items]
-    const = _decode(value, place)
-    return lambda inputs: const
+    def __init__(self, device: torch.device):
+        self.names: dict[str, Any] = {"device": device}
+        self._name_of: dict[Any, str] = {}
 
+    def call(self, call: dict, inputs: list[str], place: str) -> str:
+        """Calls the op with the variables that hold its inputs. Raises BadInput, which begins with `place`."""
+        op = op_named(call["op"], place)
+        args = [self._argument(arg, inputs, place) for arg in call.get("args", [])]
+        kwargs = {name: self._argument(arg, inputs, place) for name, arg in call.get("kwargs", {}).items()}
+        if any(argument.name == "device" for argument in op._schema.arguments):
+            kwargs["device"] = "device"
+        return f"{self._named(op)}({', '.join([*args, *(f'{name}={arg}' for name, arg in kwargs.items())])})"
 
-def decode_call(call: dict, device: torch.device, place: str) -> Callable[[list[torch.Tensor]], Any]:
-    """A function from the tensors of an op's inputs to what the op returns, on this device. Raises BadInput."""
-    op = op_named(call["op"], place)
-    args = [_decode_argument(arg, place) for arg in call.get("args", [])]
-    kwargs = {name: _decode_argument(arg, place) for name, arg in call.get("kwargs", {}).items()}
-    if any(argument.name == "device" for argument in op._schema.arguments):
-        kwargs["device"] = lambda inputs: device
-    if not kwargs:
-        return lambda inputs: op(*[arg(inputs) for arg in args])
-    return lambda inputs: op(*[arg(inputs) for arg in args], **{name: arg(inputs) for name, arg in kwargs.items()})
+    def _named(self, value: Any) -> str:
+        if value not in self._name_of:
+            self._name_of[value] = f"c{len(self._name_of)}"
+            self.names[self._name_of[value]] = value
+        return self._name_of[value]
+
+    def _argument(self, value: dict, inputs: list[str], place: str) -> str:
+        if "in" in value:
+            text = inputs[value["in"]]
+            for name, args in value.get("views", []):
+                text = f"{self._named(op_named(name, place))}({', '.join([text, *map(self._literal, args)])})"
+            return text
+        if "list" in value:
+            return f"[{', '.join(self._argument(item, inputs, place) for item in value['list'])}]"
+        return self._literal(_decode(value, place))
+
+    def _literal(self, value: Any) -> str:
+        if isinstance(value, list):
+            return f"[{', '.join(map(self._literal, value))}]"
+        if value is None or isinstance(value, (bool, int, str)) or (isinstance(value, float) and math.isfinite(value)):
+            return repr(value)
+        return self._named(value)

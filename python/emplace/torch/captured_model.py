@@ -117,7 +117,7 @@ class CapturedModel:
         for name, first in self._further:
             holder, key = self._places[name]
             if holder.get(key) is not self._tensors[first]:
-                raise BadInput(f"'{name}' and '{first}' are two tensors of the model, expected one as when its graph was captured; tie them, "
+                raise BadInput(f"'{name}' and '{first}' are two tensors of the model, expected one as at its capture; tie them, "
                                "or capture the model again")
         self._check_frozen()
 

@@ -1,8 +1,7 @@
-"""A plan as what each device does in turn: the calls of its ops, where their inputs come from, and when outputs can go."""
-import itertools
+"""A plan as what each device does in turn: its ops, where their inputs come from, and for which other devices it waits."""
 import re
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 import numpy as np
 import torch
@@ -10,12 +9,14 @@ import torch
 from emplace._core import BadInput
 from emplace.dataflow import producer, topological_rank
 from emplace.plan import Plan
-from emplace.torch.calls import decode_call
 
 # Ops that compute nothing here: their tensors come from the model or from the caller.
 GIVEN = ("emplace.parameter", "emplace.input", "emplace.constant")
 # The caller's optimizer does these.
 LEFT_OUT = ("emplace.update",)
+
+# An op, by its index in the graph, and one of its outputs.
+Value = tuple[int, int]
 
 
 @dataclass
@@ -23,21 +24,25 @@ class Instruction:
     """An op on its device."""
     op: int
     name: str
-    inputs: list[tuple[int, int]]  # Op and output of each tensor that it reads.
-    waits: list[int]  # Ops of other devices that have to end first.
-    awaited: bool  # Whether another device waits for this op.
-    call: Callable[[list[torch.Tensor]], object]
+    call: dict  # As in the graph's file.
+    inputs: list[Value]
+    num_outputs: int
+    waits: list[int] = field(default_factory=list)  # Gates that have to open before it runs.
+    opens: list[int] = field(default_factory=list)  # Gates that it opens once it has ended.
 
 
 @dataclass
 class Program:
-    """What a plan's devices do."""
+    """What a plan's devices do. Tensors go between devices, and to the results, through numbered slots."""
     devices: list[torch.device]  # Of each device of the machine, in its order.
     instructions: list[list[Instruction]]  # Of each device, in its order.
-    given: dict[int, dict]  # By op: type, attrs and device of what is given.
-    readers: list[int]  # [n] how many instructions read an op's outputs; results count as one more.
-    results: dict[str, dict]  # By type of op (emplace.output, ...) and then by attrs.name or attrs.index: the op.
-    structure: str  # As of emplace.output.
+    device_of: list[int]  # Of each op.
+    given: dict[int, dict] = field(default_factory=dict)  # By op: type and attrs of what is given.
+    num_gates: int = 0
+    # Slots by type of op and then by attrs.name or attrs.index.
+    results: dict[str, dict] = field(default_factory=lambda: {"emplace.output": {}, "emplace.gradient": {}, "emplace.buffer": {}})
+    structure: str = ""  # As of emplace.output.
+    slots: dict[tuple[Value, int | None], int] = field(default_factory=dict)  # By value, and the device that takes it; None: a result.
 
 
 def torch_devices(plan: Plan, devices: Mapping[str, str] | None) -> list[torch.device]:
@@ -72,43 +77,63 @@ def _order(plan: Plan) -> list[list[int]]:
     return orders
 
 
+class _Compilation:
+    """Makes the program of one plan."""
+
+    def __init__(self, plan: Plan, devices: Mapping[str, str] | None):
+        self._ops = plan.graph.ops
+        self._index_of = {op["name"]: index for index, op in enumerate(self._ops)}
+        self.program = Program(torch_devices(plan, devices), [], plan.placement.tolist())
+        for index, op in enumerate(self._ops):
+            self._add_op(index, op)
+        runs = [[index for index in order if "call" in self._ops[index]] for order in _order(plan)]
+        self._place = {op: place for order in runs for place, op in enumerate(order)}  # Of each op in its device's order.
+        self._instruction_of: dict[int, Instruction] = {}
+        for order in runs:
+            self.program.instructions.append([self._instruction(index) for index in order])
+        for device, instructions in enumerate(self.program.instructions):
+            self._add_waits(device, instructions)
+
+    def _add_op(self, index: int, op: dict) -> None:
+        program = self.program
+        if op["type"] in GIVEN:
+            program.given[index] = {"type": op["type"], "attrs": op["attrs"]}
+        elif op["type"] not in LEFT_OUT and "call" not in op:
+            raise BadInput(f"op '{op['name']}' has no call, expected a graph of emplace.torch.capture")
+        if op["type"] in program.results:
+            attrs = op["attrs"]
+            program.results[op["type"]][attrs.get("name", attrs.get("index"))] = self._slot((index, 0), None)
+            program.structure = attrs.get("structure", program.structure)
+
+    def _slot(self, value: Value, device: int | None) -> int:
+        return self.program.slots.setdefault((value, device), len(self.program.slots))
+
+    def _instruction(self, index: int) -> Instruction:
+        op = self._ops[index]
+        inputs = [(source, output) for source, output in self._sources(index) if output is not None]
+        self._instruction_of[index] = Instruction(index, op["name"], op["call"], inputs, len(op["outputs"]))
+        return self._instruction_of[index]
+
+    def _sources(self, index: int) -> list[tuple[int, int | None]]:
+        return [producer(text, self._index_of) for text in self._ops[index]["inputs"]]
+
+    def _add_waits(self, device: int, instructions: list[Instruction]) -> None:
+        """A device that has waited for an op need not wait for earlier ones of the same device."""
+        waited = [-1] * len(self.program.devices)
+        for instruction in instructions:
+            for source, output in self._sources(instruction.op):
+                there = self.program.device_of[source]
+                if there == device or source not in self._place:
+                    continue
+                if output is not None:
+                    self._slot((source, output), device)
+                if self._place[source] > waited[there]:
+                    waited[there] = self._place[source]
+                    instruction.waits.append(self.program.num_gates)
+                    self._instruction_of[source].opens.append(self.program.num_gates)
+                    self.program.num_gates += 1
+
+
 def compile_plan(plan: Plan, devices: Mapping[str, str] | None) -> Program:
     """Raises BadInput, which names the op, for a graph that cannot be run and for devices that are not there."""
-    ops = plan.graph.ops
-    index_of = {op["name"]: index for index, op in enumerate(ops)}
-    where = torch_devices(plan, devices)
-    given: dict[int, dict] = {}
-    results: dict[str, dict] = {"emplace.output": {}, "emplace.gradient": {}, "emplace.buffer": {}}
-    readers = [0] * len(ops)
-    structure = ""
-    left_out = {index for index, op in enumerate(ops) if op["type"] in LEFT_OUT}
-    for index, op in enumerate(ops):
-        if op["type"] in GIVEN:
-            given[index] = {"type": op["type"], "attrs": op["attrs"], "device": int(plan.placement[index])}
-        elif index not in left_out and "call" not in op:
-            raise BadInput(f"op '{op['name']}' has no call, expected a graph of emplace.torch.capture")
-        if op["type"] in results:
-            attrs = op["attrs"]
-            results[op["type"]][attrs.get("name", attrs.get("index"))] = index
-            structure = attrs.get("structure", structure)
-            readers[index] += 1
-    instructions: list[list[Instruction]] = []
-    awaited: set[int] = set()
-    for device, order in enumerate(_order(plan)):
-        instructions.append([])
-        for index in order:
-            if index in given or index in left_out:
-                continue
-            op = ops[index]
-            sources = [producer(text, index_of) for text in op["inputs"]]
-            inputs = [(source, output) for source, output in sources if output is not None]
-            waits = sorted({source for source, _ in sources
-                            if plan.placement[source] != device and source not in given and source not in left_out})
-            for source in {source for source, _ in inputs}:
-                readers[source] += 1
-            call = decode_call(op["call"], where[device], f"op '{op['name']}'")
-            awaited.update(waits)
-            instructions[-1].append(Instruction(index, op["name"], inputs, waits, False, call))
-    for instruction in itertools.chain.from_iterable(instructions):
-        instruction.awaited = instruction.op in awaited
-    return Program(where, instructions, given, readers, results, structure)
+    return _Compilation(plan, devices).program

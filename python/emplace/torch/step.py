@@ -1,10 +1,13 @@
 """emplace.torch.apply: a model run as planned."""
+import contextlib
+import ctypes
+import functools
 import json
 import os
-import threading
 import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from queue import SimpleQueue
 from typing import Any
 
 import torch
@@ -16,80 +19,61 @@ from emplace.plan import Plan
 from emplace.torch.calls import dtype_named
 from emplace.torch.captured_model import CapturedModel, check_tensor
 from emplace.torch.capturing import argument_names, flatten_arguments
-from emplace.torch.program import Instruction, Program, compile_plan
+from emplace.torch.device_code import DeviceCode, Stopped
+from emplace.torch.program import Program, compile_plan
 
 
-class _Stopped(Exception):
-    """Another device has failed, or the caller has been interrupted."""
+# Of glibc's malloc.h.
+_M_TRIM_THRESHOLD, _M_TOP_PAD, _M_MMAP_THRESHOLD = -1, -2, -3
 
 
 class _Run:
-    """One step: the tensors that are there, and which ops have ended. Its methods may be called by all devices' threads."""
+    """One step: the tensors that are there, and how far the devices are. Its methods may be called by all devices' threads."""
 
-    def __init__(self, program: Program, seconds: dict[str, float] | None = None):
-        """seconds: gets the time of each op by name, if it is given."""
-        self._program = program
-        self._seconds = seconds
-        self._outputs: dict[int, Any] = {}
-        self._left = list(program.readers)
-        self._lock = threading.Lock()
-        self._ended: set[int] = set()  # Of the ops for which another device waits.
-        self._changed = threading.Condition()
-        self._stop = False
-
-    def give(self, op: int, tensor: torch.Tensor) -> None:
-        self._outputs[op] = (tensor,)
+    def __init__(self, program: Program, given: dict[int, torch.Tensor]):
+        self.slots: list[torch.Tensor | None] = [None] * len(program.slots)
+        self.error: BaseException | None = None  # The first one.
+        self._given = given
+        self._gates = [SimpleQueue() for _ in range(program.num_gates)]
+        self._stop: list[bool] = []
 
     def stop(self) -> None:
-        with self._changed:
-            self._stop = True
-            self._changed.notify_all()
+        self._stop.append(True)
+        for gate in self._gates:
+            gate.put(None)
 
-    def result(self, op: int) -> torch.Tensor:
-        return self._outputs[op][0]
-
-    def execute(self, device: int, instructions: list[Instruction]) -> None:
+    def execute(self, code: DeviceCode) -> None:
         try:
-            for instruction in instructions:
-                self._wait(instruction.waits)
-                self._execute(device, instruction)
-        except BaseException:
+            code.run(self._given, self.slots, self._gates, self._stop)
+        except Stopped:
+            pass
+        except BaseException as error:
+            if not self._stop:
+                self.error = _with_op(error, code.op_of(error))
             self.stop()
-            raise
 
-    def _wait(self, ops: list[int]) -> None:
-        if self._stop:
-            raise _Stopped
-        if not ops:
-            return
-        with self._changed:
-            self._changed.wait_for(lambda: self._stop or self._ended.issuperset(ops))
-            if self._stop:
-                raise _Stopped
 
-    def _execute(self, device: int, instruction: Instruction) -> None:
-        where = self._program.devices[device]
-        inputs = [self._outputs[op][output] for op, output in instruction.inputs]
-        moved = [tensor if tensor.device == where else tensor.to(where) for tensor in inputs]
+def _with_op(error: BaseException, op: str | None) -> BaseException:
+    if op is None or not isinstance(error, RuntimeError):
+        return error
+    named = RuntimeError(f"op '{op}' failed: {error}")
+    named.__cause__ = error
+    return named
+
+
+class _Times:
+    """The seconds that each op takes, by name."""
+
+    def __init__(self, device: torch.device, seconds: dict[str, float]):
+        self._device, self._seconds = device, seconds
+
+    @contextlib.contextmanager
+    def __call__(self, op: str):
         begin = time.perf_counter()
-        try:
-            value = instruction.call(moved)
-        except RuntimeError as error:
-            raise RuntimeError(f"op '{instruction.name}' failed: {error}") from error
-        if self._seconds is not None:
-            if where.type == "cuda":
-                torch.cuda.synchronize(where)
-            self._seconds[instruction.name] = time.perf_counter() - begin
-        self._outputs[instruction.op] = value if isinstance(value, (tuple, list)) else (value,)
-        if instruction.awaited:
-            with self._changed:
-                self._ended.add(instruction.op)
-                self._changed.notify_all()
-        with self._lock:
-            for op in {op for op, _ in instruction.inputs}:
-                self._left[op] -= 1
-                if self._left[op] == 0:
-                    del self._outputs[op]
+        yield
+        if self._device.type == "cuda":
+            torch.cuda.synchronize(self._device)
+        self._seconds[op] = time.perf_counter() - begin
 
 
 class Step:
@@ -106,6 +90,9 @@ class Step:
         self._names = argument_names(leaves, spec)
         self._model = CapturedModel(model, plan.graph.ops, plan.graph.name)
         self._check_arguments()
+        self._codes = [DeviceCode(program, device) for device in range(len(program.devices))]
+        self._constants = {op: torch.tensor(given["attrs"]["value"], dtype=dtype_named(given["attrs"]["dtype"]))
+                           for op, given in program.given.items() if given["type"] == "emplace.constant"}
         self._threads = []
         for index, device in enumerate(plan.machine.devices):
             own = (cores or {}).get(device.name)
@@ -123,38 +110,31 @@ class Step:
         self.close()
 
     def __call__(self, *args, **kwargs) -> Any:
-        return self._finish(self._run(args, kwargs, None))
+        return self._finish(self._run(args, kwargs, self._codes))
 
     def profile(self, *args, **kwargs) -> dict[str, float]:
         """Runs a step, and returns the seconds that each op took by name, instead of the results; the model stays as it is."""
         seconds: dict[str, float] = {}
-        self._run(args, kwargs, seconds)
+        self._run(args, kwargs, [DeviceCode(self._program, index, _Times(device, seconds))
+                                 for index, device in enumerate(self._program.devices)])
         return seconds
 
-    def _run(self, args: tuple, kwargs: dict, seconds: dict[str, float] | None) -> _Run:
+    def _run(self, args: tuple, kwargs: dict, codes: list[DeviceCode]) -> list[torch.Tensor | None]:
+        """Runs a step by the devices' code; returns the slots, with the results."""
         tensors = self._tensors(args, kwargs)
         self._model.refresh()
-        run = _Run(self._program, seconds)
-        for op, given in self._program.given.items():
-            run.give(op, self._given(given, tensors))
-        running = [thread.submit(run.execute, index, instructions) for index, (thread, instructions)
-                   in enumerate(zip(self._threads, self._program.instructions, strict=True))]
-        failed = None
+        run = _Run(self._program, {op: self._given(op, given, tensors) for op, given in self._program.given.items()})
+        running = [thread.submit(run.execute, code) for thread, code in zip(self._threads, codes, strict=True)]
         try:
             for future in running:
-                try:
-                    future.result()
-                except _Stopped:
-                    pass
-                except Exception as error:
-                    failed = failed or error
+                future.result()
         except BaseException:
             run.stop()
             raise
-        if failed is not None:
-            raise failed
+        if run.error is not None:
+            raise run.error
         self._synchronize()
-        return run
+        return run.slots
 
     def _synchronize(self) -> None:
         for device in set(self._program.devices):
@@ -195,28 +175,28 @@ class Step:
             tensors[name] = leaf
         return tensors
 
-    def _given(self, given: dict, tensors: dict[str, torch.Tensor]) -> torch.Tensor:
+    def _given(self, op: int, given: dict, tensors: dict[str, torch.Tensor]) -> torch.Tensor:
         attrs = given["attrs"]
         if given["type"] == "emplace.parameter":
             tensor = self._model[attrs["name"]]
         elif given["type"] == "emplace.constant":
-            tensor = torch.tensor(attrs["value"], dtype=dtype_named(attrs["dtype"]))
+            tensor = self._constants[op]
         else:
             tensor = tensors[attrs["name"]]
             if "slice" in attrs:
                 part, parts = attrs["slice"]
                 tensor = tensor.chunk(parts)[part]
-        return tensor.detach().to(self._program.devices[given["device"]])
+        return tensor.detach().to(self._program.devices[self._program.device_of[op]])
 
     @torch.no_grad()
-    def _finish(self, run: _Run) -> Any:
+    def _finish(self, slots: list[torch.Tensor | None]) -> Any:
         results = self._program.results
-        for name, op in results["emplace.buffer"].items():
-            self._model[name].copy_(run.result(op))
+        for name, slot in results["emplace.buffer"].items():
+            self._model[name].copy_(slots[slot])
         seen: set[int] = set()
-        for name, op in results["emplace.gradient"].items():
-            _accumulate(self._model[name], run.result(op), seen)
-        outputs = [run.result(results["emplace.output"][index]) for index in range(len(results["emplace.output"]))]
+        for name, slot in results["emplace.gradient"].items():
+            _accumulate(self._model[name], slots[slot], seen)
+        outputs = [slots[results["emplace.output"][index]] for index in range(len(results["emplace.output"]))]
         return _rebuild(outputs, self._program.structure) if self._program.structure else outputs[0]
 
 
@@ -248,6 +228,16 @@ def _rebuild(tensors: list[torch.Tensor], structure: str) -> Any:
     return pytree.tree_unflatten(leaves, spec)
 
 
+@functools.cache
+def _keep_freed_memory() -> None:
+    """Lets the C library keep the memory that a step frees for the next step. It would give that of a device's thread back to the
+    system, and the system clear each page anew, for a tenth of the processor time of a step."""
+    mallopt = getattr(ctypes.CDLL(None), "mallopt", None)  # glibc has it.
+    if mallopt is not None:
+        for setting, number_of_bytes in ((_M_TRIM_THRESHOLD, 2**31 - 1), (_M_TOP_PAD, 64 << 20), (_M_MMAP_THRESHOLD, 32 << 20)):
+            mallopt(setting, number_of_bytes)
+
+
 def _prepare_thread(device: torch.device, cores: Sequence[int] | None) -> None:
     torch.set_grad_enabled(False)
     if device.type == "cuda":
@@ -277,4 +267,5 @@ def apply(model: nn.Module, args: tuple, plan: Plan, *, kwargs: Mapping[str, Any
         if not own or not here.issuperset(own):
             raise BadInput(f"cores of '{device}' are {list(own)}, expected some of {sorted(here)}")
     leaves, spec = flatten_arguments(args, kwargs)
+    _keep_freed_memory()
     return Step(model, plan, compile_plan(plan, devices), leaves, spec, cores)
