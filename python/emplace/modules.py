@@ -1,7 +1,9 @@
 """Plans for runtimes that place whole modules: which module each op of a captured graph belongs to, and what follows for modules.
 
-A module is known by its name in the model, such as layers.3.linear1. An op belongs to the module whose parameter it reads, or
-whose gradient it makes; any other op belongs where its first input comes from. Ops of the model's own code belong to "".
+A module is known by its name in the model, such as layers.3.linear1. An op belongs to the module that was running when it was
+captured, a backward op to that of its forward op (`attrs.module`); what belongs to a parameter or buffer, to the module that holds
+it. In graphs without attrs.module, any other op belongs to the module whose parameter it reads, or else to that of its first input.
+Ops of the model's own code belong to "".
 """
 from collections.abc import Sequence
 
@@ -23,8 +25,12 @@ def module_of_op(graph: Graph) -> list[str]:
     inputs = [[index for index, output in pairs if output is not None] for pairs in producers]
     module: dict[int, str] = dict(owner)
     for index, op in enumerate(ops):
+        attrs = op.get("attrs", {})
         if op["type"] in ("emplace.gradient", "emplace.update", "emplace.buffer"):
-            module[index] = op["attrs"]["name"].rpartition(".")[0]
+            module[index] = attrs["name"].rpartition(".")[0]
+        elif "module" in attrs:
+            module[index] = attrs["module"]
+    is_marked = any("module" in op.get("attrs", {}) for op in ops)
     # The sums of a parameter's gradients over micro-batches are in its group, and so are the parameter and its update.
     of_group = {op["group"]: module[index] for index, op in enumerate(ops) if "group" in op and index in module}
     for index, op in enumerate(ops):
@@ -35,7 +41,7 @@ def module_of_op(graph: Graph) -> list[str]:
     for index in graph.topological_order:
         if index not in module:
             known = [owner[source] for source in inputs[index] if source in owner]
-            module[index] = known[0] if known else module[inputs[index][0]] if inputs[index] else ""
+            module[index] = known[0] if known else module[inputs[index][0]] if inputs[index] and not is_marked else ""
     return [module[index] for index in range(len(ops))]
 
 

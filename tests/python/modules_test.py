@@ -201,8 +201,8 @@ def test_layers_for_vllm_and_llama_cpp(graph, three):
         assert [[name for name in part if name in BLOCKS] for part in parts] == [
             BLOCKS[sum(partition[:stage]):sum(partition[:stage + 1])] for stage in range(stages)]
         outside = {name: stage for stage, part in enumerate(parts) for name in part if name not in BLOCKS}
-        assert outside == {"embedding": 0, "positions": 0, "norm": stages - 1}  # The head is tied to the embedding.
-        assert sum(map(len, parts)) == len(BLOCKS) + 3
+        assert outside == {"embedding": 0, "positions": 0, "norm": stages - 1, "head": stages - 1}
+        assert sum(map(len, parts)) == len(BLOCKS) + 4
 
 
 def test_two_processes_run_a_split_by_gloo(tmp_path):

@@ -109,9 +109,10 @@ class Assembly:
                 moves.append((inputs.index(place) if place in inputs else len(inputs), views))
                 if place not in inputs:
                     inputs.append(place)
-            added = self._add(prefix + op.name, type=op.type, cost_us=op.cost_us, inputs=_texts(inputs), outputs=op.outputs,
+            waits = [f"^{places[other, 0][0]}" for other in op.after]
+            added = self._add(prefix + op.name, type=op.type, cost_us=op.cost_us, inputs=_texts(inputs) + waits, outputs=op.outputs,
                               flops=op.flops, copy_of=first[index, 0][0] if part else None,
-                              attrs={"pass": "backward" if op.backward else "forward"}, call=_moved(op, moves))
+                              attrs={"pass": "backward" if op.backward else "forward", "module": op.module}, call=_moved(op, moves))
             for place in inputs:
                 if place[0] in self._residents:
                     self._readers.setdefault(place, []).append(added)

@@ -8,7 +8,9 @@ from torch import fx
 
 from emplace._core import BadInput
 from emplace.torch.calls import encode_call, name_of_dtype
+from emplace.torch.checkpoints import region_of
 from emplace.torch.costs import CostModel, bytes_of
+from emplace.torch.running import is_backward
 from emplace.torch.tracing import Trace
 
 aten = torch.ops.aten
@@ -19,6 +21,8 @@ _VIEWS = {
     aten.permute.default, aten.expand.default, aten.slice.Tensor, aten.select.int, aten.unsqueeze.default, aten.squeeze.default,
     aten.squeeze.dim, aten.squeeze.dims, aten.diagonal.default, aten.as_strided.default, aten.lift_fresh.default,
 }
+# Ops that make tensors of nothing, as gradient checkpointing does for itself.
+_FACTORIES = {aten.empty.memory_format}
 _NO_CHANGE = {aten.alias.default, aten.detach.default, aten.lift_fresh.default}
 # Ops that return several views of their first argument.
 _SPLITS = {aten.split.Tensor, aten.split_with_sizes.default, aten.unbind.int, aten.split_copy.Tensor,
@@ -63,6 +67,8 @@ class MicroOp:
     inputs: list[Ref]  # Distinct tensors, without views; `call` names them by their index.
     call: dict
     backward: bool
+    module: str  # Name of the module that it is of; "" is the model.
+    after: list[int]  # Ops that end before it begins, though it reads nothing of theirs.
 
 
 @dataclass
@@ -96,6 +102,7 @@ class _Lowering:
         self._trace, self._costs = trace, costs
         self._refs: dict[fx.Node, Ref] = {}
         self._splits: dict[fx.Node, Ref] = {}
+        self._regions: list[int | None] = []  # By op, the call of gradient checkpointing that computes it again.
         self.result = MicroBatch()
 
     def run(self) -> MicroBatch:
@@ -116,9 +123,10 @@ class _Lowering:
         return self.result
 
     def _needed(self) -> set[fx.Node]:
-        """What the results depend on."""
+        """What the results depend on, and all that gradient checkpointing computes again."""
         trace = self._trace
-        left = [*trace.outputs, *trace.gradients.values(), *trace.new_buffers.values()]
+        left = [*trace.outputs, *trace.gradients.values(), *trace.new_buffers.values(),
+                *(node for node in trace.module.graph.nodes if region_of(node) is not None and node.target not in _VIEWS | _FACTORIES)]
         needed = set(left)
         while left:
             for node in left.pop().all_input_nodes:
@@ -187,12 +195,22 @@ class _Lowering:
         fake_args, fake_kwargs = fx.node.map_arg((args, kwargs), self._value)
         cost_us, flops = self._costs.of_op(target, fake_args, fake_kwargs, value)
         self._refs[node] = Ref(len(self.result.ops))
+        region = region_of(node)
+        self._regions.append(region)
         self.result.ops.append(MicroOp(
             name=node.name, type=f"{target.namespace}.{target._schema.name.split('::')[-1]}", cost_us=cost_us, flops=flops,
             # An output that an op leaves out (a gradient that nobody wants) keeps its place.
             outputs=[output_of(tensor) if isinstance(tensor, torch.Tensor) else {"bytes": 0} for tensor in outputs],
             inputs=inputs, call=call,
-            backward=node is self._trace.tangent or node.meta.get("partitioner_tag") == "is_backward"))
+            backward=node is self._trace.tangent or is_backward(node), module=self._trace.modules[node],
+            after=self._after(region, inputs)))
+
+    def _after(self, region: int | None, inputs: list[Ref]) -> list[int]:
+        """What the first ops of a second run of gradient checkpointing wait for."""
+        if region is None or any(self._regions[ref.producer] == region for ref in inputs if isinstance(ref.producer, int)):
+            return []
+        waits = {self._refs[node].producer for node in self._trace.begins_after.get(region, ())}
+        return sorted(waits - {ref.producer for ref in inputs})
 
 
 def _positional(op: torch._ops.OpOverload, args: tuple, kwargs: dict) -> tuple:

@@ -15,7 +15,9 @@ from torch.utils import _pytree as pytree
 
 from emplace._core import BadInput
 from emplace.torch.captured_model import modes_of, refuse_hooks
+from emplace.torch.checkpoints import begins_after, keep_random_numbers, record_now, recorded_checkpoints
 from emplace.torch.logs import quiet
+from emplace.torch.running import Running, modules_of
 
 
 @dataclass
@@ -32,6 +34,9 @@ class Trace:
     new_buffers: dict[str, fx.Node] = field(default_factory=dict)  # By buffer that the model changes.
     frozen: set[str] = field(default_factory=set)  # Parameters for which no gradient was asked.
     modes: dict[str, bool] = field(default_factory=dict)  # As of modes_of.
+    modules: dict[fx.Node, str] = field(default_factory=dict)  # As of modules_of.
+    # By call of gradient checkpointing (region_of), the nodes after which it computes again.
+    begins_after: dict[int, list[fx.Node]] = field(default_factory=dict)
     structure: str = ""  # JSON of how the outputs make up the model's output: pytree's spec, and leaves that are no tensors.
 
 
@@ -81,9 +86,10 @@ class _Inner(nn.Module):
         given = iter(tensors)
         leaves = [next(given) if isinstance(leaf, torch.Tensor) else leaf for leaf in self._leaves]
         args, kwargs = pytree.tree_unflatten(leaves, self._spec)
-        output = self.model(*args, **kwargs)
         if self._microbatches is None:
-            return output
+            return self.model(*args, **kwargs)
+        record_now()
+        output = self.model(*args, **kwargs)
         loss = loss_of(output)
         return loss / self._microbatches if self._microbatches > 1 else loss
 
@@ -129,31 +135,6 @@ def _fake_tensors_of(inner: _Inner, mode: FakeTensorMode):
             holder[name] = value
 
 
-class _ModuleNames:
-    """The module that runs now, by hooks; for errors."""
-
-    def __init__(self, model: nn.Module):
-        self.stack: list[str] = []
-        self._handles = []
-        for name, module in model.named_modules():
-            self._handles.append(module.register_forward_pre_hook(lambda *_, name=name: self._enter(name)))
-            self._handles.append(module.register_forward_hook(lambda *_: self._leave()))
-
-    def _enter(self, name: str) -> None:
-        self.stack.append(name)
-
-    def _leave(self) -> None:
-        # Without a result: what a hook returns replaces the module's output.
-        self.stack.pop()
-
-    def remove(self) -> None:
-        for handle in self._handles:
-            handle.remove()
-
-    def __str__(self) -> str:
-        return f"module '{self.stack[-1]}'" if self.stack and self.stack[-1] else "the model"
-
-
 def _name_in_model(target: str) -> str:
     """The model's name for a parameter or buffer of _Inner."""
     return target.removeprefix("model.")
@@ -185,14 +166,16 @@ def split_arguments(leaves: list[Any], microbatches: int) -> list[bool]:
     return [tensor.dim() > 0 and tensor.size(0) == batch for tensor in tensors]
 
 
-def _training_trace(inner: _Inner, tensors: list[torch.Tensor], mode: FakeTensorMode) -> Trace:
+def _training_trace(inner: _Inner, tensors: list[torch.Tensor], mode: FakeTensorMode, running: Running) -> Trace:
     try:
         from torch._functorch.aot_autograd import aot_export_joint_with_descriptors
     except ImportError:
         raise BadInput(f"torch is {torch.__version__}, expected 2.9 or later for train=True") from None
-    with contextlib.ExitStack() as stack, mode:
+    with contextlib.ExitStack() as stack, mode, recorded_checkpoints(running) as drawn_anew:
         joint = aot_export_joint_with_descriptors(stack, inner, tuple(tensors))
         trace = Trace(joint.graph_module)
+    keep_random_numbers(trace.module.graph, drawn_anew)
+    trace.begins_after = begins_after(trace.module.graph)
     nodes = trace.module.graph.nodes
     for node in nodes:
         if node.op != "placeholder":
@@ -230,9 +213,10 @@ def _training_trace(inner: _Inner, tensors: list[torch.Tensor], mode: FakeTensor
     return trace
 
 
-def _inference_trace(inner: _Inner, tensors: list[torch.Tensor], mode: FakeTensorMode) -> Trace:
+def _inference_trace(inner: _Inner, tensors: list[torch.Tensor], mode: FakeTensorMode, _: Running) -> Trace:
     from torch.func import functional_call, functionalize
     from torch.fx.experimental.proxy_tensor import make_fx
+    from torch.fx.traceback import preserve_node_meta
     parameters = dict(inner.named_parameters())
     buffers = dict(inner.named_buffers())
     spec = None
@@ -252,7 +236,7 @@ def _inference_trace(inner: _Inner, tensors: list[torch.Tensor], mode: FakeTenso
             constants[index] = leaf
         return [leaf for leaf in output if isinstance(leaf, torch.Tensor)], [held[name] for name in before]
 
-    with torch.no_grad(), mode:
+    with torch.no_grad(), mode, preserve_node_meta():
         module = make_fx(functionalize(run), _allow_non_fake_inputs=True)(parameters, buffers, tensors)
     placeholders = [node for node in module.graph.nodes if node.op == "placeholder"]
     names = [*parameters, *buffers, *range(len(tensors))]
@@ -284,20 +268,20 @@ def trace_model(model: nn.Module, leaves: list[Any], spec: pytree.TreeSpec, trai
     tensors = _fake_arguments(leaves, microbatches, mode)
     inner = _Inner(model, leaves, spec, microbatches if train else None)
     inner.training = model.training
-    names = _ModuleNames(model)
+    running = Running(model)
     try:
         with _fake_tensors_of(inner, mode), quiet("torch._subclasses.fake_tensor"):  # The error that is raised says what is wrong.
-            trace = (_training_trace if train else _inference_trace)(inner, tensors, mode)
+            trace = (_training_trace if train else _inference_trace)(inner, tensors, mode, running)
     except BadInput:
         raise
     except (DataDependentOutputException, DynamicOutputShapeException) as error:
-        raise BadInput(f"{names}: {error.func} needs the values of tensors, which a graph does not have; expected control flow "
+        raise BadInput(f"{running}: {error.func} needs the values of tensors, which a graph does not have; expected control flow "
                        "and shapes that depend on shapes alone") from error
     except Exception as error:  # Whatever the user's code raises; its first line says what.
         reason = next((line for line in str(error).splitlines() if line.strip()), type(error).__name__)
-        raise BadInput(f"{names} cannot be captured: {type(error).__name__}: {reason}") from error
+        raise BadInput(f"{running} cannot be captured: {type(error).__name__}: {reason}") from error
     finally:
-        names.remove()
-    trace.modes = modes_of(model)
+        running.remove()
+    trace.modes, trace.modules = modes_of(model), modules_of(trace.module.graph)
     trace.frozen = {name for name, parameter in model.named_parameters() if train and not parameter.requires_grad}
     return trace
