@@ -76,7 +76,7 @@ def _check_mode(name: str, module: nn.Module, expected: bool) -> None:
 def _structure_of(module: nn.Module) -> tuple:
     """What is the same as long as a module is as it was: its mode, the modules in it, hooks, and how many tensors it holds."""
     own = module.__dict__
-    return (own["training"], len(own["_parameters"]), len(own["_buffers"]), *own["_modules"].values(), *own["_forward_hooks"].values(),
+    return (module.training, len(own["_parameters"]), len(own["_buffers"]), *own["_modules"].values(), *own["_forward_hooks"].values(),
             *own["_forward_pre_hooks"].values(), *own["_backward_hooks"].values(), *own["_backward_pre_hooks"].values())
 
 

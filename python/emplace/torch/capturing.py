@@ -13,6 +13,7 @@ from emplace.torch.assembly import Assembly
 from emplace.torch.costs import CostModel
 from emplace.torch.lowering import lower
 from emplace.torch.tracing import split_arguments, trace_model
+from emplace.torch.wrappers import unwrapped
 
 # Numbers that an optimizer keeps for each number of a parameter.
 OPTIMIZER_SLOTS = {"sgd": 0, "momentum": 1, "adagrad": 1, "rmsprop": 1, "adam": 2, "adamw": 2}
@@ -64,6 +65,7 @@ def capture(model: nn.Module, args: tuple = (), kwargs: Mapping[str, Any] | None
     _check_version(train)
     if not isinstance(model, nn.Module):
         raise BadInput(f"model is a {type(model).__name__}, expected a torch.nn.Module")
+    model = unwrapped(model)
     leaves, spec = flatten_arguments(args, kwargs)
     if type(microbatches) is not int or microbatches < 1:
         raise BadInput(f"microbatches is {microbatches}, expected a whole number of at least 1")

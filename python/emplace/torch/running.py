@@ -20,7 +20,6 @@ class Running:
 
     def __init__(self, model: nn.Module):
         self.stack: list[str] = []
-        self.op = ""  # The last op that was begun.
         self._regions: Regions = (), ()
         self._num_regions = 0
         self._handles = []

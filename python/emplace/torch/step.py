@@ -21,6 +21,7 @@ from emplace.torch.captured_model import CapturedModel, check_tensor
 from emplace.torch.capturing import argument_names, flatten_arguments
 from emplace.torch.device_code import DeviceCode, Stopped
 from emplace.torch.program import Program, compile_plan
+from emplace.torch.wrappers import unwrapped
 
 
 # Of glibc's malloc.h.
@@ -268,4 +269,4 @@ def apply(model: nn.Module, args: tuple, plan: Plan, *, kwargs: Mapping[str, Any
             raise BadInput(f"cores of '{device}' are {list(own)}, expected some of {sorted(here)}")
     leaves, spec = flatten_arguments(args, kwargs)
     _keep_freed_memory()
-    return Step(model, plan, compile_plan(plan, devices), leaves, spec, cores)
+    return Step(unwrapped(model), plan, compile_plan(plan, devices), leaves, spec, cores)

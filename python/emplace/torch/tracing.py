@@ -10,13 +10,17 @@ from typing import Any
 
 import torch
 from torch import fx, nn
-from torch._subclasses.fake_tensor import DataDependentOutputException, DynamicOutputShapeException, FakeTensorMode
+from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.utils import _pytree as pytree
 
 from emplace._core import BadInput
 from emplace.torch.captured_model import modes_of, refuse_hooks
 from emplace.torch.checkpoints import begins_after, keep_random_numbers, record_now, recorded_checkpoints
+from emplace.torch.failures import describe_failure
+from emplace.torch.exporting import exporting_flags, has_exporting_flags
 from emplace.torch.logs import quiet
+from emplace.torch.one_cpu import OneCpuMode
+from emplace.torch.process_state import model_kept, process_kept
 from emplace.torch.running import Running, modules_of
 
 
@@ -262,26 +266,39 @@ def _inference_trace(inner: _Inner, tensors: list[torch.Tensor], mode: FakeTenso
 
 
 def trace_model(model: nn.Module, leaves: list[Any], spec: pytree.TreeSpec, train: bool, microbatches: int) -> Trace:
-    """Records one micro-batch. leaves, spec: the flattened (args, kwargs). Raises BadInput, which names module and op."""
+    """Records one micro-batch. leaves, spec: the flattened (args, kwargs). Raises BadInput, which names module and op.
+
+    The model's code runs as it is; where this fails, it runs once more as PyTorch's exporting has it run.
+    """
     refuse_hooks(model)
-    mode = FakeTensorMode(allow_non_fake_inputs=True)
-    tensors = _fake_arguments(leaves, microbatches, mode)
     inner = _Inner(model, leaves, spec, microbatches if train else None)
     inner.training = model.training
-    running = Running(model)
     try:
-        with _fake_tensors_of(inner, mode), quiet("torch._subclasses.fake_tensor"):  # The error that is raised says what is wrong.
-            trace = (_training_trace if train else _inference_trace)(inner, tensors, mode, running)
-    except BadInput:
-        raise
-    except (DataDependentOutputException, DynamicOutputShapeException) as error:
-        raise BadInput(f"{running}: {error.func} needs the values of tensors, which a graph does not have; expected control flow "
-                       "and shapes that depend on shapes alone") from error
-    except Exception as error:  # Whatever the user's code raises; its first line says what.
-        reason = next((line for line in str(error).splitlines() if line.strip()), type(error).__name__)
-        raise BadInput(f"{running} cannot be captured: {type(error).__name__}: {reason}") from error
-    finally:
-        running.remove()
+        trace = _record(inner, leaves, train, microbatches)
+    except BadInput as plain:
+        if not has_exporting_flags():
+            raise
+        try:
+            with exporting_flags():
+                trace = _record(inner, leaves, train, microbatches)
+        except BadInput:
+            raise plain from plain.__cause__
     trace.modes, trace.modules = modes_of(model), modules_of(trace.module.graph)
     trace.frozen = {name for name, parameter in model.named_parameters() if train and not parameter.requires_grad}
     return trace
+
+
+def _record(inner: _Inner, leaves: list[Any], train: bool, microbatches: int) -> Trace:
+    model = inner.model
+    mode = OneCpuMode(allow_non_fake_inputs=True)
+    with process_kept(), model_kept(model), torch.compiler.set_stance("force_eager"), quiet("torch._subclasses.fake_tensor"):
+        running = Running(model)
+        try:
+            with _fake_tensors_of(inner, mode):
+                return (_training_trace if train else _inference_trace)(inner, _fake_arguments(leaves, microbatches, mode), mode, running)
+        except BadInput:
+            raise
+        except Exception as error:  # Whatever the user's code raises.
+            raise BadInput(describe_failure(error, running, mode.op)) from error
+        finally:
+            running.remove()

@@ -1,0 +1,123 @@
+"""What a model's code may change while it is captured, put back: in the process (modes, settings) and in the model's attributes."""
+import contextlib
+from collections.abc import Iterator
+
+import torch
+from torch import nn
+from torch._C import _autograd, _functorch
+from torch.fx import traceback
+from torch.overrides import _get_current_function_mode_stack
+from torch.overrides import _pop_mode as _pop_function_mode
+from torch.overrides import _push_mode as _push_function_mode
+from torch.utils import _device
+from torch.utils._python_dispatch import _get_current_dispatch_mode_stack
+from torch.utils._python_dispatch import _pop_mode as _pop_dispatch_mode
+
+_DEVICE_TYPES = ("cpu", "cuda")
+# Kinds of dispatch modes that have a place of their own beside the stack.
+_PLACES = tuple(getattr(torch._C._TorchDispatchModeKey, name) for name in ("PROXY", "FUNCTIONAL", "FAKE"))
+
+
+@contextlib.contextmanager
+def _levels_closed() -> Iterator[None]:
+    """Closes levels of torch.func (vmap, grad, ...) that are left open."""
+    depth = _functorch.get_dynamic_layer_stack_depth()
+    try:
+        yield
+    finally:
+        while _functorch.get_dynamic_layer_stack_depth() > depth:
+            _functorch.pop_dynamic_layer_stack()
+
+
+@contextlib.contextmanager
+def _modes_left() -> Iterator[None]:
+    """Leaves modes that are left entered; the default device is one of them."""
+    in_place = {place: torch._C._get_dispatch_mode(place) for place in _PLACES}
+    depth, function_modes = len(_get_current_dispatch_mode_stack()), _get_current_function_mode_stack()
+    try:
+        yield
+    finally:
+        for place, mode in in_place.items():
+            if torch._C._get_dispatch_mode(place) is not mode:
+                torch._C._unset_dispatch_mode(place)
+                if mode is not None:
+                    torch._C._set_dispatch_mode(mode)
+        while len(_get_current_dispatch_mode_stack()) > depth:
+            _pop_dispatch_mode()
+        while _get_current_function_mode_stack():
+            _pop_function_mode()
+        for mode in function_modes:
+            _push_function_mode(mode)
+
+
+@contextlib.contextmanager
+def _saved_tensors_hooks_popped() -> Iterator[None]:
+    top = _autograd._top_saved_tensors_default_hooks(True)
+    tracing = _autograd._saved_tensors_hooks_set_tracing(False)
+    _autograd._saved_tensors_hooks_set_tracing(tracing)
+    try:
+        yield
+    finally:
+        while _autograd._top_saved_tensors_default_hooks(True) not in (None, top):
+            _autograd._pop_saved_tensors_default_hooks()
+        _autograd._saved_tensors_hooks_set_tracing(tracing)
+
+
+@contextlib.contextmanager
+def _settings_kept() -> Iterator[None]:
+    autocast = {kind: (torch.is_autocast_enabled(kind), torch.get_autocast_dtype(kind)) for kind in _DEVICE_TYPES}
+    cache, grad, dtype = torch.is_autocast_cache_enabled(), torch.is_grad_enabled(), torch.get_default_dtype()
+    anomaly = torch.is_anomaly_enabled(), torch.is_anomaly_check_nan_enabled()
+    device = _device.CURRENT_DEVICE, getattr(torch._GLOBAL_DEVICE_CONTEXT, "device_context", None)
+    meta, is_preserved = dict(traceback.current_meta), traceback.should_preserve_node_meta
+    random = torch.get_rng_state()
+    try:
+        yield
+    finally:
+        torch.set_rng_state(random)
+        traceback.current_meta, traceback.should_preserve_node_meta = meta, is_preserved
+        _device.CURRENT_DEVICE, torch._GLOBAL_DEVICE_CONTEXT.device_context = device
+        torch.autograd.set_detect_anomaly(*anomaly)
+        torch.set_default_dtype(dtype)
+        torch.set_grad_enabled(grad)
+        torch.set_autocast_cache_enabled(cache)
+        for kind, (is_enabled, kept) in autocast.items():
+            torch.set_autocast_enabled(kind, is_enabled)
+            torch.set_autocast_dtype(kind, kept)
+
+
+@contextlib.contextmanager
+def process_kept() -> Iterator[None]:
+    """Afterwards the process is as before: no levels and modes open, and all settings of the thread as they were."""
+    with _settings_kept(), _modes_left(), _saved_tensors_hooks_popped(), _levels_closed():
+        yield
+
+
+def _contents(value: object) -> object:
+    return value.copy() if type(value).__name__ in ("dict", "OrderedDict", "list", "set") else value
+
+
+def _put_back(value: object, contents: object) -> None:
+    """Gives a dict, list or set the contents that it had."""
+    if value is contents:
+        return
+    value.clear()
+    if isinstance(value, list):
+        value.extend(contents)
+    else:
+        value.update(contents)
+
+
+@contextlib.contextmanager
+def model_kept(model: nn.Module) -> Iterator[None]:
+    """Afterwards the attributes of all modules are as before: parameters, buffers, hooks, `training`, and what the model's code keeps
+    in them, such as tables that it makes when it is first called."""
+    kept = [(module, dict(module.__dict__), [(value, _contents(value)) for value in module.__dict__.values()]) for module in model.modules()]
+    try:
+        yield
+    finally:
+        for module, attributes, contents in kept:
+            module.__dict__.clear()
+            module.__dict__.update(attributes)
+            for value, before in contents:
+                _put_back(value, before)
