@@ -33,6 +33,7 @@ def _parser() -> Parser:
 
     torch = add("torch", "FILE.py:FACTORY", "Captures the model that a function of a Python file returns as (model, args).")
     add_training(torch, "The model returns its loss.")
+    torch.add_argument("--target", choices=["cpu", "cuda"], help="Devices whose kernels the graph calls (default: where the model is).")
     add_costs(torch)
     fx = add("fx", "FOLDER_OR_FILE.py", "Captures an FX module that stands in a file of its own, such as model.py of a sample of GraphNet. The "
              "files weight_meta.py and input_meta.py beside it say the shapes of its arguments. The module's file is run.")
@@ -84,7 +85,7 @@ def _load(options: argparse.Namespace) -> Graph:
     if options.source == "torch":
         model, args, kwargs = call_factory(options.input)
         return emplace.torch.capture(model, args, kwargs, train=options.train, microbatches=options.microbatches,
-                                     optimizer=options.optimizer, kinds=options.kinds, name=options.name)
+                                     optimizer=options.optimizer, kinds=options.kinds, name=options.name, target=options.target)
     if options.source == "fx":
         return _load_fx(options)
     if options.source == "onnx":

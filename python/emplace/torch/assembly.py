@@ -111,7 +111,7 @@ class Assembly:
                     inputs.append(place)
             waits = [f"^{places[other, 0][0]}" for other in op.after]
             added = self._add(prefix + op.name, type=op.type, cost_us=op.cost_us, inputs=_texts(inputs) + waits, outputs=op.outputs,
-                              flops=op.flops, copy_of=first[index, 0][0] if part else None,
+                              flops=op.flops, temp_bytes=op.temp_bytes or None, copy_of=first[index, 0][0] if part else None,
                               attrs={"pass": "backward" if op.backward else "forward", "module": op.module}, call=_moved(op, moves))
             for place in inputs:
                 if place[0] in self._residents:

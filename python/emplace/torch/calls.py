@@ -12,11 +12,12 @@ from typing import Any
 import torch
 
 from emplace._core import BadInput
+from emplace.torch.targets import check_runs_on
 
 _DTYPES = {
     torch.float32: "f32", torch.float64: "f64", torch.float16: "f16", torch.bfloat16: "bf16", torch.int64: "i64",
-    torch.int32: "i32", torch.int16: "i16", torch.int8: "i8", torch.uint8: "u8", torch.bool: "bool", torch.complex64: "c64",
-    torch.complex128: "c128",
+    torch.int32: "i32", torch.int16: "i16", torch.int8: "i8", torch.uint64: "u64", torch.uint8: "u8", torch.bool: "bool",
+    torch.complex64: "c64", torch.complex128: "c128",
 }
 _DTYPE_OF_NAME = {name: dtype for dtype, name in _DTYPES.items()}
 _MEMORY_FORMATS = {format: str(format).removeprefix("torch.") for format in (
@@ -121,6 +122,7 @@ class CallWriter:
     def call(self, call: dict, inputs: list[str], place: str) -> str:
         """Calls the op with the variables that hold its inputs. Raises BadInput, which begins with `place`."""
         op = op_named(call["op"], place)
+        check_runs_on(op, self.names["device"], place)
         args = [self._argument(arg, inputs, place) for arg in call.get("args", [])]
         kwargs = {name: self._argument(arg, inputs, place) for name, arg in call.get("kwargs", {}).items()}
         if any(argument.name == "device" for argument in op._schema.arguments):

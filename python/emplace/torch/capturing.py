@@ -12,6 +12,7 @@ from emplace._core import BadInput, Graph
 from emplace.torch.assembly import Assembly
 from emplace.torch.costs import CostModel
 from emplace.torch.lowering import lower
+from emplace.torch.targets import kernels_of, target_of
 from emplace.torch.tracing import split_arguments, trace_model
 from emplace.torch.wrappers import unwrapped
 
@@ -48,7 +49,7 @@ def argument_names(leaves: list[Any], spec: pytree.TreeSpec) -> list[str]:
 
 def capture(model: nn.Module, args: tuple = (), kwargs: Mapping[str, Any] | None = None, *, train: bool = False,
             microbatches: int = 1, optimizer: str | None = None, kinds: str | os.PathLike | None = None,
-            name: str | None = None) -> Graph:
+            name: str | None = None, target: str | None = None) -> Graph:
     """The graph of a model's forward pass, or with `train` of a training step, for `emplace.place` and `emplace.torch.apply`.
 
     args, kwargs: as the model is called. Only shapes and types of tensors count, so that model and arguments may be on the device
@@ -57,7 +58,8 @@ def capture(model: nn.Module, args: tuple = (), kwargs: Mapping[str, Any] | None
     dimension 0 of all tensors that are as long as the first one, as gradient accumulation does; the loss is the mean of theirs,
     and buffers are changed part by part. optimizer: sgd, momentum, adagrad, rmsprop, adam or adamw: parameters then occupy memory
     for its state, and each has an update. kinds: folder of the device kinds on which ops get costs, by a roofline model; None:
-    those that come with the package.
+    those that come with the package. target: "cpu" or "cuda", the devices whose kernels the graph calls where these have their
+    own, as for attention; None: "cuda" for a model whose first tensor is there, else "cpu".
 
     Views of tensors (transpose, slice, ...) are no ops, but part of the calls that read them. The group of a parameter has the
     sum of its gradient and its update. Raises BadInput, with the module or op, for what cannot be captured.
@@ -73,7 +75,9 @@ def capture(model: nn.Module, args: tuple = (), kwargs: Mapping[str, Any] | None
         raise BadInput(f"microbatches is {microbatches}, expected 1 without train=True")
     if optimizer is not None and (optimizer not in OPTIMIZER_SLOTS or not train):
         raise BadInput(f"optimizer is '{optimizer}', expected one of {', '.join(OPTIMIZER_SLOTS)}, and train=True")
-    trace = trace_model(model, leaves, spec, train, microbatches)
+    tensors = [*model.parameters(), *model.buffers(), *(leaf for leaf in leaves if isinstance(leaf, torch.Tensor))]
+    with kernels_of(target_of(tensors, target)):
+        trace = trace_model(model, leaves, spec, train, microbatches)
     costs = CostModel(kinds)
     assembly = Assembly(trace, lower(trace, costs), costs, argument_names(leaves, spec), split_arguments(leaves, microbatches))
     ops = assembly.build(train, microbatches, OPTIMIZER_SLOTS[optimizer] if optimizer else None)

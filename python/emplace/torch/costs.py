@@ -7,12 +7,14 @@ from torch.utils.flop_counter import flop_registry
 
 from emplace._core import OpClass
 from emplace.roofline import Roofline
+from emplace.torch.kernels import fused_flops
+from emplace.torch.targets import runs_on
 
 # By the words in the names of ops; the first that fits. All else streams through memory.
 _CLASSES = (
     (OpClass.CONVOLUTION, ("convolution",)),
     (OpClass.MATMUL, ("mm", "bmm", "addmm", "baddbmm", "addbmm", "mv", "addmv", "dot", "linear", "matmul", "flash_attention",
-                      "efficient_attention", "scaled_dot_product", "lstm", "gru")),
+                      "efficient_attention", "scaled_dot_product", "lstm", "gru", "rnn")),
     (OpClass.GATHER, ("embedding", "index", "gather", "scatter", "nll_loss", "take", "put", "sort", "topk", "searchsorted")),
     (OpClass.REDUCTION, ("sum", "mean", "var", "std", "norm", "softmax", "max", "min", "amax", "amin", "argmax", "argmin", "pool",
                          "pool2d", "logsumexp", "cumsum", "prod", "any", "all", "loss")),
@@ -57,16 +59,26 @@ def _held_bytes(tensor: torch.Tensor) -> int:
     return elements
 
 
+# The kind of devices that are processors; all others are GPUs.
+_CPU_KIND = "cpu"
+
+
 class CostModel(Roofline):
     """The roofline model for calls of ATen ops; one object for many ops."""
 
     def of_op(self, op: torch._ops.OpOverload, args: tuple, kwargs: dict, result: Any) -> tuple[dict, float]:
-        """Microseconds by kind, and FLOPs, of a call on (fake) tensors with this result. A multiply-add counts as two."""
+        """Microseconds by kind, and FLOPs, of a call on (fake) tensors with this result. A multiply-add counts as two.
+
+        An op that CPUs do not have has no time on them, so that it is not placed there.
+        """
         outputs = list(_tensors(result))
         inputs = list(_tensors((args, tuple(kwargs.values()))))
         op_class = _class_of(op, args)
         count = flop_registry.get(op._overloadpacket)
-        if count is not None:
+        fused = fused_flops(op, args, kwargs)
+        if fused is not None:
+            flops = fused
+        elif count is not None:
             flops = float(count(*args, **kwargs, out_val=tuple(result) if isinstance(result, list) else result))
         else:
             # One for each number read or written, whichever are more.
@@ -76,4 +88,7 @@ class CostModel(Roofline):
             # Only rows that are asked for are read.
             moved = min(moved, 2 * sum(map(bytes_of, outputs)) + sum(map(_held_bytes, inputs[1:])))
         half = any(t.dtype in (torch.float16, torch.bfloat16) for t in outputs)
-        return self.cost_us(op_class, half, flops, moved), flops
+        cost_us = self.cost_us(op_class, half, flops, moved)
+        if not runs_on(op, "cpu"):
+            cost_us.pop(_CPU_KIND, None)
+        return cost_us, flops

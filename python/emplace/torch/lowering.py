@@ -10,6 +10,7 @@ from emplace._core import BadInput
 from emplace.torch.calls import encode_call, name_of_dtype
 from emplace.torch.checkpoints import region_of
 from emplace.torch.costs import CostModel, bytes_of
+from emplace.torch.kernels import temporary_bytes
 from emplace.torch.running import is_backward
 from emplace.torch.tracing import Trace
 
@@ -69,6 +70,7 @@ class MicroOp:
     backward: bool
     module: str  # Name of the module that it is of; "" is the model.
     after: list[int]  # Ops that end before it begins, though it reads nothing of theirs.
+    temp_bytes: int  # Memory that it takes while it runs, beside inputs and outputs.
 
 
 @dataclass
@@ -201,7 +203,7 @@ class _Lowering:
             name=node.name, type=f"{target.namespace}.{target._schema.name.split('::')[-1]}", cost_us=cost_us, flops=flops,
             # An output that an op leaves out (a gradient that nobody wants) keeps its place.
             outputs=[output_of(tensor) if isinstance(tensor, torch.Tensor) else {"bytes": 0} for tensor in outputs],
-            inputs=inputs, call=call,
+            inputs=inputs, call=call, temp_bytes=temporary_bytes(target, fake_args, fake_kwargs),
             backward=node is self._trace.tangent or is_backward(node), module=self._trace.modules[node],
             after=self._after(region, inputs)))
 

@@ -1,0 +1,110 @@
+"""FLOPs and temporary memory of kernels that fuse many ops: attention and recurrent layers."""
+from typing import Any
+
+import torch
+
+# Sizes of the blocks in which kernels of attention work.
+_CPU_KEYS_BLOCK = 512
+_FLASH_ROWS, _FLASH_COLUMNS = 128, 32
+_EFFICIENT_WIDEST_IN_REGISTERS = 128
+
+
+def bound_arguments(op: torch._ops.OpOverload, args: tuple, kwargs: dict) -> dict[str, Any]:
+    """The arguments of a call by their names in the op's schema, defaults too."""
+    schema = op._schema.arguments
+    given = dict(zip((argument.name for argument in schema), args, strict=False)) | kwargs
+    return {argument.name: given.get(argument.name, argument.default_value) for argument in schema}
+
+
+def fused_flops(op: torch._ops.OpOverload, args: tuple, kwargs: dict) -> float | None:
+    """FLOPs of the products in a fused kernel; None for other ops. A multiply-add counts as two."""
+    name = _name(op)
+    if _is_attention(name):
+        return _attention_flops(bound_arguments(op, args, kwargs), "backward" in name)
+    if "_rnn" in name:
+        return _recurrent_flops(bound_arguments(op, args, kwargs), "backward" in name)
+    return None
+
+
+def temporary_bytes(op: torch._ops.OpOverload, args: tuple, kwargs: dict) -> int:
+    """Bytes that a fused kernel of attention allocates while it runs, on the CPU for one thread; 0 for other ops."""
+    name = _name(op)
+    if not _is_attention(name):
+        return 0
+    rule = next(rule for word, rule in _TEMPORARY_BYTES if word in name)
+    return int(rule(bound_arguments(op, args, kwargs), "backward" in name))
+
+
+def _name(op: torch._ops.OpOverload) -> str:
+    return op._schema.name.split("::")[-1]
+
+
+def _is_attention(name: str) -> bool:
+    return name.startswith("_scaled_dot_product_") and "_attention" in name and "math" not in name
+
+
+def _sizes(call: dict[str, Any]) -> tuple[int, int, int, int, int, int]:
+    """Batch, heads, length of query and of key, width of query and of value."""
+    batch, heads, length, width = call["query"].size()
+    return batch, heads, length, call["key"].size(2), width, call["value"].size(3)
+
+
+def _attention_flops(call: dict[str, Any], backward: bool) -> float:
+    batch, heads, length, keys, width, value_width = _sizes(call)
+    # Under a causal mask, query i sees i + 1 keys; kernels skip the others.
+    seen = min(length, keys)
+    pairs = seen * (seen + 1) // 2 + (length - seen) * keys if call["is_causal"] else length * keys
+    # Forward, Q K' and P V; backward, Q K' again, and the gradients of Q, K, P and V.
+    widths = 3 * width + 2 * value_width if backward else width + value_width
+    return 2.0 * batch * heads * pairs * widths
+
+
+def _recurrent_flops(call: dict[str, Any], backward: bool) -> float:
+    weights = [value for name, value in call.items() if name.startswith("weight")]
+    weights = [tensor for value in weights for tensor in (value if isinstance(value, (list, tuple)) else [value])]
+    # Each matrix is multiplied with a vector for each step of each example; backward, there are the gradients of both.
+    steps = call["input"].numel() // call["input"].size(-1)
+    elements = sum(tensor.numel() for tensor in weights if isinstance(tensor, torch.Tensor) and tensor.dim() == 2)
+    return 2.0 * steps * elements * (2 if backward else 1)
+
+
+def _cpu_attention_bytes(call: dict[str, Any], backward: bool) -> int:
+    batch, heads, length, keys, _, value_width = _sizes(call)
+    rows = min(length, 256 if length >= 768 else 64 if length >= 192 else 32)
+    scores = rows * min(keys, _CPU_KEYS_BLOCK)
+    if backward:  # Scores and their gradients, row sums, and a copy of the output's gradient that does not lie row by row.
+        gradient = call["grad_out"]
+        return 4 * (2 * scores + rows) + (0 if gradient.transpose(1, 2).is_contiguous() else gradient.nbytes)
+    half = scores * call["query"].element_size() if call["query"].element_size() < 4 else 0
+    return 4 * (scores + 2 * rows + rows * value_width) + half
+
+
+def _flash_attention_bytes(call: dict[str, Any], backward: bool) -> int:
+    if not backward:
+        return 0
+    batch, heads, length, keys, width, value_width = _sizes(call)
+    rows = _round_up(length, _FLASH_ROWS)
+    # In f32, the gradient of Q and the sums of each row; with groups of heads, gradients of K and V by head.
+    grouped = batch * heads * keys * (width + value_width) * call["query"].element_size() if call["key"].size(1) < heads else 0
+    return 4 * batch * heads * rows * (_round_up(width, _FLASH_COLUMNS) + 1) + grouped
+
+
+def _efficient_attention_bytes(call: dict[str, Any], backward: bool) -> int:
+    batch, heads, length, keys, width, value_width = _sizes(call)
+    rows = batch * heads * length
+    is_half = call["query"].element_size() < 4
+    wide = max(width, value_width) > _EFFICIENT_WIDEST_IN_REGISTERS
+    if not backward:
+        return 4 * rows * value_width if is_half and value_width > _EFFICIENT_WIDEST_IN_REGISTERS else 0
+    if not is_half:  # The product of output and gradient, and its sums by row in two layouts.
+        return 4 * rows * (value_width + 2)
+    # In f32, the sums by row and the gradient of Q, and of K and V where these do not fit the registers.
+    return 4 * rows * (1 + width) + (4 * batch * heads * keys * (width + value_width) if wide else 0)
+
+
+# By a word in the name of the op.
+_TEMPORARY_BYTES = (("for_cpu", _cpu_attention_bytes), ("efficient", _efficient_attention_bytes), ("", _flash_attention_bytes))
+
+
+def _round_up(number: int, multiple: int) -> int:
+    return -(-number // multiple) * multiple
