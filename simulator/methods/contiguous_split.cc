@@ -375,30 +375,4 @@ std::vector<GraphSplit> ContiguousSplits(const SplitProblem& problem, const Spli
   return splits;
 }
 
-std::vector<double> LoadsUs(const SplitProblem& problem, std::span<const DeviceIndex> device_of) {
-  size_t num_devices = 0;
-  for (const SplitProblem::DeviceClass& devices : problem.classes) num_devices += devices.devices.size();
-  std::vector<size_t> class_of(num_devices);
-  for (size_t c = 0; c < problem.classes.size(); ++c) {
-    for (const DeviceIndex device : problem.classes[c].devices) class_of[static_cast<size_t>(device)] = c;
-  }
-  std::vector<double> loads_us(num_devices);
-  for (size_t node = 0; node < device_of.size(); ++node) {
-    const auto device = static_cast<size_t>(device_of[node]);
-    loads_us[device] += problem.nodes[node].cost_us[class_of[device]];
-  }
-  for (const SplitProblem::Tensor& tensor : problem.tensors) {
-    std::vector<bool> has(num_devices);  // Devices that send or receive it.
-    const auto maker = static_cast<size_t>(device_of[static_cast<size_t>(tensor.maker)]);
-    for (const int32_t reader : tensor.readers) {
-      const auto device = static_cast<size_t>(device_of[static_cast<size_t>(reader)]);
-      if (device != maker) has[device] = has[maker] = true;
-    }
-    for (size_t device = 0; device < num_devices; ++device) {
-      if (has[device]) loads_us[device] += tensor.us;
-    }
-  }
-  return loads_us;
-}
-
 }  // namespace emplace

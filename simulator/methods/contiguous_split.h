@@ -8,8 +8,8 @@
 // greatest load.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
-#include <span>
 #include <utility>
 #include <vector>
 
@@ -53,8 +53,5 @@ struct SplitLimits {
   size_t most_stretches = 1000;
 };
 std::vector<GraphSplit> ContiguousSplits(const SplitProblem& problem, const SplitLimits& limits = {});
-
-// [devices of all classes] the load of each device under any division, by the number of the device.
-std::vector<double> LoadsUs(const SplitProblem& problem, std::span<const DeviceIndex> device_of);
 
 }  // namespace emplace

@@ -16,7 +16,7 @@ std::optional<ChosenPlacement> MethodOrSingleDevice(const PlacementTask& task, c
   const MethodScore single_score = Score(task, single);
   const auto rank = [&](const MethodResult& of, const MethodScore& by) {
     const bool by_load = objective == Objective::kThroughput && of.placement;
-    return std::tuple(!of.placement, !by.feasible, by_load ? MaxLoadUs(task, *of.placement) : by.makespan_us);
+    return std::tuple(!of.placement, !by.feasible, by_load ? MaxLoadUs(task.sim, *of.placement) : by.makespan_us);
   };
   const bool fallback = rank(single, single_score) < rank(result, score);
   const MethodResult& chosen = fallback ? single : result;

@@ -5,11 +5,12 @@
 
 #include <span>
 
-#include "simulator/environment/placement_task.h"
+#include "common/ids.h"
+#include "simulator/engine/sim_graph.h"
 
 namespace emplace {
 
-// In us. REQUIRES: task is from PlacementTask::Make; placement [num_ops] is legal.
-double MaxLoadUs(const PlacementTask& task, std::span<const DeviceIndex> placement);
+// In us. placement: [num_ops] a device of the machine for each op; infinity if a device may not run its op.
+double MaxLoadUs(const SimGraph& sim, std::span<const DeviceIndex> placement);
 
 }  // namespace emplace

@@ -139,8 +139,6 @@ TEST(ContiguousSplits, AreTheBestOfAllContiguousDivisions) {
       EXPECT_TRUE(IsContiguous(problem, splits[k].device_of)) << seed;
       EXPECT_TRUE(FitsRooms(problem, splits[k].device_of)) << seed;
       EXPECT_EQ(MaxLoad(problem, splits[k].device_of), expected[k]) << seed;
-      const std::vector<double> loads = LoadsUs(problem, splits[k].device_of);
-      EXPECT_EQ(*std::max_element(loads.begin(), loads.end()), expected[k]) << seed;
     }
   }
   EXPECT_GT(found, Trials(400) / 2);

@@ -27,9 +27,9 @@ TEST(MaxLoad, CountsWorkOverheadsAndEachTensorOnceAtEachEnd) {
   cluster.op_overhead_us = 2;
   cluster.transfer_overhead_us = 1;
   const PlacementTask task = HandTask(Diamond(), cluster);
-  EXPECT_EQ(MaxLoadUs(task, Placement{0, 1, 2, 0}), std::max(12.0 + 12 + 3 * 11, 32.0 + 2 * 11));
-  EXPECT_EQ(MaxLoadUs(task, Placement{0, 0, 2, 0}), 12.0 + 22 + 12 + 2 * 11);
-  EXPECT_EQ(MaxLoadUs(task, Placement{1, 1, 1, 1}), 12.0 + 22 + 32 + 12);
+  EXPECT_EQ(MaxLoadUs(task.sim, Placement{0, 1, 2, 0}), std::max(12.0 + 12 + 3 * 11, 32.0 + 2 * 11));
+  EXPECT_EQ(MaxLoadUs(task.sim, Placement{0, 0, 2, 0}), 12.0 + 22 + 12 + 2 * 11);
+  EXPECT_EQ(MaxLoadUs(task.sim, Placement{1, 1, 1, 1}), 12.0 + 22 + 32 + 12);
 }
 
 // Whether the devices have an order in which all tensors lead on.
@@ -66,12 +66,12 @@ TEST(Dp, HasTheLeastLoadOfAllContiguousPlacements) {
     double least_us = std::numeric_limits<double>::infinity();
     Placement placement(ops.size(), 0);
     for (size_t digit = 0; digit < placement.size();) {
-      if (LeadsOn(ops, placement, task.sim.num_devices)) least_us = std::min(least_us, MaxLoadUs(task, placement));
+      if (LeadsOn(ops, placement, task.sim.num_devices)) least_us = std::min(least_us, MaxLoadUs(task.sim, placement));
       for (digit = 0; digit < placement.size() && ++placement[digit] == task.sim.num_devices; ++digit) {
         placement[digit] = 0;
       }
     }
-    EXPECT_NEAR(MaxLoadUs(task, *PlaceByDp(task, Objective::kThroughput).placement), least_us, 1e-9) << seed;
+    EXPECT_NEAR(MaxLoadUs(task.sim, *PlaceByDp(task, Objective::kThroughput).placement), least_us, 1e-9) << seed;
   }
 }
 
@@ -83,10 +83,10 @@ TEST(Dp, EachObjectiveIsServedBestByItsOwnPlacement) {
     const MethodResult fast = PlaceByDp(task, Objective::kLatency);
     const MethodResult even = PlaceByDp(task, Objective::kThroughput);
     EXPECT_LE(Score(task, fast).makespan_us, Score(task, even).makespan_us) << seed;
-    EXPECT_LE(MaxLoadUs(task, *even.placement), MaxLoadUs(task, *fast.placement)) << seed;
+    EXPECT_LE(MaxLoadUs(task.sim, *even.placement), MaxLoadUs(task.sim, *fast.placement)) << seed;
     const MethodResult single = MakeMethod("single", {})->Place(task);
     if (!single.placement) continue;
-    EXPECT_LE(MaxLoadUs(task, *even.placement), MaxLoadUs(task, *single.placement) + 1e-6) << seed;
+    EXPECT_LE(MaxLoadUs(task.sim, *even.placement), MaxLoadUs(task.sim, *single.placement) + 1e-6) << seed;
   }
 }
 
@@ -96,11 +96,11 @@ TEST(Dp, AStageKeepsItsForwardAndBackwardOpsTogether) {
                          HandOp("g0", 20, {0, 2})};
   PlacementTask task = HandTask(ops, HandCluster(2));
   // f0 alone: 30 us there, and 20 + 20 + 20 + 10 elsewhere.
-  EXPECT_EQ(MaxLoadUs(task, *PlaceByDp(task, Objective::kThroughput).placement), 70);
+  EXPECT_EQ(MaxLoadUs(task.sim, *PlaceByDp(task, Objective::kThroughput).placement), 70);
   task.stage_of_op = {0, 1, 1, 0};
   const Placement placement = *PlaceByDp(task, Objective::kThroughput).placement;
   EXPECT_EQ(placement, (Placement{0, 1, 1, 0}));  // 40 us of work and two tensors each.
-  EXPECT_EQ(MaxLoadUs(task, placement), 60);
+  EXPECT_EQ(MaxLoadUs(task.sim, placement), 60);
 }
 
 TEST(Dp, KeepsWithinTheMemory) {
