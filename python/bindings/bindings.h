@@ -14,6 +14,7 @@ void BindCosts(nanobind::module_& module);        // OpClass, DeviceKind, load_d
 void BindSimulation(nanobind::module_& module);   // simulate, run
 void BindPolicy(nanobind::module_& module);       // Policy
 void BindPlacing(nanobind::module_& module);      // methods, place
+void BindStages(nanobind::module_& module);       // divide
 void BindEnvironment(nanobind::module_& module);  // Episodes
 
 }  // namespace emplace::python

@@ -17,5 +17,6 @@ NB_MODULE(_core, module) {
   emplace::python::BindSimulation(module);
   emplace::python::BindPolicy(module);
   emplace::python::BindPlacing(module);
+  emplace::python::BindStages(module);
   emplace::python::BindEnvironment(module);
 }

@@ -21,6 +21,7 @@
 #include "simulator/engine/trace_writer.h"
 #include "simulator/graph/placement.h"
 #include "simulator/methods/lower_bound.h"
+#include "simulator/methods/max_load.h"
 #include "tools/task_inputs.h"
 
 namespace nb = nanobind;
@@ -146,6 +147,12 @@ nb::dict Assess(const OpGraph& graph, const Cluster& cluster, const OnePlacement
   return result;
 }
 
+double LoadOfBusiest(const OpGraph& graph, const Cluster& cluster, const OnePlacement& placement) {
+  const std::span ops(placement.data(), placement.shape(0));
+  CheckPlacement(graph, cluster, ops);
+  return MaxLoadUs(SimGraph::Compile(graph, cluster), ops);
+}
+
 std::string Trace(const OpGraph& graph, const Cluster& cluster, const OnePlacement& placement,
                   const DeviceOrders& orders) {
   const std::span ops(placement.data(), placement.shape(0));
@@ -175,6 +182,8 @@ void BindSimulation(nb::module_& module) {
   module.def("assess", &Assess, "graph"_a, "machine"_a, "placement"_a, "orders"_a,
              "What a plan says of a given placement [n]: its makespan and peaks [D], whether these fit the memory, the "
              "makespan on the best single device, and a lower bound of all makespans.");
+  module.def("max_load_us", &LoadOfBusiest, "graph"_a, "machine"_a, "placement"_a,
+             "Time from step to step in a pipeline of many steps of a placement [n]: that of the busiest device.");
   module.def("trace", &Trace, "graph"_a, "machine"_a, "placement"_a, "orders"_a,
              "The timeline as Chrome trace events, JSON.");
   module.def("placement_to_json", &ToJson, "graph"_a, "machine"_a, "placement"_a, "orders"_a);
