@@ -11,6 +11,7 @@ import numpy as np
 
 from emplace._core import BadInput, Graph, Machine
 from emplace.dataflow import producer
+from emplace.simulation import missing_bytes, simulate
 
 
 def module_of_op(graph: Graph) -> list[str]:
@@ -64,17 +65,51 @@ def blocks_of_op(graph: Graph, blocks: Sequence[str]) -> list[str]:
 
 
 def device_of_module(graph: Graph, machine: Machine, placement: np.ndarray, blocks: Sequence[str]) -> dict[str, int]:
-    """Index of the device for each module with parameters, by where most of its computing time is; a block's modules together."""
+    """Index of the device for each module with parameters, by where most of its computing time is; a block's modules together.
+
+    Where modules as a whole need more memory there than a device has, some go elsewhere (_fitting). Raises BadInput where that is not
+    enough.
+    """
     names = blocks_of_op(graph, blocks)
-    cost_us = {device.kind: graph.cost_us(device.kind) for device in machine.devices}
-    parameter_bytes = graph.param_bytes
-    votes: dict[str, np.ndarray] = {}
-    for op, name in enumerate(names):
-        device = placement[op]
-        vote = votes.setdefault(name, np.zeros((len(machine), 2)))
-        vote[device] += (cost_us[machine.devices[device].kind][op], parameter_bytes[op])
+    index_of = {name: index for index, name in enumerate(dict.fromkeys(names))}
+    of_op = np.array([index_of[name] for name in names])
+    cost_us = np.array([graph.cost_us(device.kind) for device in machine.devices])[placement, np.arange(len(placement))]
+    votes = np.zeros((len(index_of), len(machine), 2))  # Of each module on each device: computing time, and bytes of parameters.
+    np.add.at(votes, (of_op, placement), np.stack([cost_us, graph.param_bytes], axis=1))
     # Modules that compute nothing go where most of their bytes are.
-    return {name: int(vote[:, 0].argmax() if vote[:, 0].any() else vote[:, 1].argmax()) for name, vote in votes.items()}
+    votes = np.where(votes[:, :, 0].any(axis=1, keepdims=True), votes[:, :, 0], votes[:, :, 1])
+    devices = votes.argmax(axis=1)
+    if not np.array_equal(devices[of_op], placement):
+        devices = _fitting(graph, machine, of_op, votes)
+    return {name: int(device) for name, device in zip(index_of, devices, strict=True)}
+
+
+def _fitting(graph: Graph, machine: Machine, of_op: np.ndarray, votes: np.ndarray) -> np.ndarray:
+    """[m] the device of each module with the most votes [m, D], but for modules that leave a device whose memory is too small.
+
+    Of a device's modules the one that has the smallest part of its votes there leaves first; it goes to the device with the most votes
+    of those that have room. of_op: [n] index of each op's module.
+    """
+    memory = np.array([device.memory_bytes for device in machine.devices])
+    param_bytes = np.bincount(of_op, weights=graph.param_bytes, minlength=len(votes))
+    runs = np.ones(votes.shape, dtype=bool)  # [m, D] whether the device may run the module
+    for index, device in enumerate(machine.devices):
+        runs[of_op[np.isnan(graph.cost_us(device.kind))], index] = False
+    devices = np.where(runs, votes, -1).argmax(axis=1)
+    leaving = np.argsort(votes[np.arange(len(votes)), devices] / np.maximum(votes.sum(axis=1), 1e-300), kind="stable").tolist()
+    while True:
+        peak_bytes = simulate(graph, machine, devices[of_op]).peak_bytes
+        room = memory - peak_bytes
+        if (room >= 0).all():
+            return devices
+        moves = ((module, target) for module in leaving if room[devices[module]] < 0
+                 for target in np.argsort(-votes[module], kind="stable") if runs[module, target] and room[target] >= param_bytes[module])
+        module, target = next(moves, (None, None))
+        if module is None:
+            raise BadInput(f"graph '{graph.name}': its modules as a whole do not fit the memory of the devices: they lack "
+                           f"{missing_bytes(machine, peak_bytes)}")
+        leaving.remove(module)
+        devices[module] = target
 
 
 def collapse(devices: dict[str, object]) -> dict[str, object]:

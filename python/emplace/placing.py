@@ -1,13 +1,14 @@
 """Placing a graph."""
 import math
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from emplace import _core
 from emplace.placements import order_to_names
+from emplace.pipeline import BlockRow
 from emplace.plan import Plan
 from emplace.progress import SearchBar
-from emplace.staging import constrained
+from emplace.staging import check_stages, whole_modules
 
 _DEFAULT_SECONDS = 1.0
 
@@ -27,13 +28,14 @@ def place(graph: _core.Graph, machine: _core.Machine, seconds: float | None = No
     samples: episodes that the method "policy" samples beside the greedy one. threads: None is one for each core. max_groups: ops
     are placed in at most this many groups, or for 0 each by itself; None is as the policy was trained, or 128. stages: a
     constraint, for runtimes that place modules of a captured graph as a whole: "modules" keeps each module on one device, and
-    "contiguous" divides blocks that follow each other into as many stages as are best, at most one for each device. blocks: names
-    of modules that stay whole with what is in them; None: for "contiguous" the model's row of numbered modules (layers.0,
-    layers.1, ...), else none. Half of the limits go to a placement without the constraint, whose time is the plan's
-    free_makespan_us. progress: a progress bar of tqdm; None: in terminals and notebooks.
+    "contiguous" gives each device blocks that follow each other, or none: of all such divisions that fit the memory, with the
+    devices in the machine's order or, where they are of few kinds, in any order, the best for the objective; `method` does not
+    matter to it. blocks: names of modules that stay whole with what is in them; None: for "contiguous" the model's row of numbered
+    modules (layers.0, layers.1, ...), else none. Half of the limits go to a placement without the constraint, whose figures are
+    the plan's free_makespan_us and free_max_load_us. progress: a progress bar of tqdm; None: in terminals and notebooks.
 
     Ctrl-C ends the search and raises KeyboardInterrupt; what was found so far is dropped. Raises BadInput for a machine that
-    cannot hold or run the graph, and RunFailed where the method and all single devices find nothing.
+    cannot hold or run the graph, for stages="contiguous" with the bytes that are missing on each device, and RunFailed where the method and all single devices find nothing.
     """
     check_limit("seconds", seconds)
     check_limit("budget", budget)
@@ -43,37 +45,26 @@ def place(graph: _core.Graph, machine: _core.Machine, seconds: float | None = No
     if method is None:
         method = "dp" if objective == "throughput" else "auto"
     wall_s = 0.0 if seconds is None and budget is not None else float(_DEFAULT_SECONDS if seconds is None else seconds)
-    if blocks is not None and stages is None:
-        raise _core.BadInput("blocks are given without stages, expected stages='modules' or 'contiguous'")
-    if stages is not None and objective != "latency":
-        raise _core.BadInput(f"objective is '{objective}' with stages, expected 'latency'")
-    allowed = [] if stages is None else constrained(graph, machine, stages, blocks)
+    check_stages(stages, blocks)
+    share = 1.0 if stages is None else 0.5
     trained = as_policy(policy)
     with SearchBar(progress, wall_s) as bar:
-        def search(given: _core.Graph, share: float) -> dict:
+        def search(given: _core.Graph) -> dict:
             return _core.place(given, machine, method=method, seconds=wall_s * share, budget=math.ceil((budget or 0) * share),
                                order=order or "", objective=objective, policy=trained, samples=samples,
                                threads=threads or 0, max_groups=max_groups, seed=seed, progress=bar.show)
-        free = search(graph, 0.5 if allowed else 1.0)
-        kept = _search_each(search, allowed, 0.5)
-    found = min(kept, key=lambda one: (not one["feasible"], one["makespan_us"]), default=free)
+        kept = None
+        if stages == "contiguous":
+            _, kept = BlockRow(graph, blocks).divide(machine, objective=objective, any_order=True, order=order, seconds=wall_s * share)
+        elif stages == "modules":
+            kept = search(whole_modules(graph, blocks))
+        free = search(graph)
+    found = kept or free
+    spent = [free, kept] if kept else [free]
     return Plan(graph, machine, found["placement"], found["makespan_us"], found["single_device_us"], found["lower_bound_us"],
-                found["peak_bytes"], found["feasible"], method, found["found_by"], sum(one["evaluations"] for one in [free, *kept]),
-                sum(one["seconds"] for one in [free, *kept]), order_to_names(found["orders"], graph, machine),
-                free["makespan_us"] if kept else None)
-
-
-def _search_each(search: Callable[[_core.Graph, float], dict], graphs: Sequence[_core.Graph], share: float) -> list[dict]:
-    """What is found for each of the graphs that can be placed; they divide the share. Raises BadInput where none can."""
-    found, refused = [], None
-    for graph in graphs:
-        try:
-            found.append(search(graph, share / len(graphs)))
-        except _core.BadInput as error:
-            refused = error  # Such as so few stages that no device may run one: more may do.
-    if refused is not None and not found:
-        raise refused
-    return found
+                found["peak_bytes"], found["feasible"], method, found["found_by"], sum(one["evaluations"] for one in spent),
+                sum(one["seconds"] for one in spent), order_to_names(found["orders"], graph, machine), stages, objective,
+                *((free["makespan_us"], _core.max_load_us(graph, machine, free["placement"])) if kept else (None, None)))
 
 
 def as_policy(policy: _core.Policy | str | os.PathLike | None) -> _core.Policy | None:

@@ -2,14 +2,15 @@
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 
 from emplace import _core, modules, timeline_svg
-from emplace.pipeline import BlockRow
+from emplace.pipeline import BlockRow, Division
 from emplace.placements import device_type, gpu_index, order_to_indices, order_to_names, to_array
 from emplace.reading import read_text
-from emplace.simulation import Timeline, run
+from emplace.simulation import Timeline, missing_bytes, run
 
 _WIDTH = 900  # Of a picture, in pixels.
 
@@ -30,8 +31,10 @@ class Plan:
     evaluations: int = 0  # Simulated placements.
     seconds: float = 0.0  # Wall time of the method.
     order: dict[str, list[str]] | None = field(default=None, repr=False)  # Ops of each device, first to last; None: as they get ready.
-
+    stages: str | None = None  # The constraint under which it was placed, as of place(stages=).
+    objective: str = "latency"  # What the placement is to minimize: makespan_us, or for "throughput" max_load_us.
     free_makespan_us: float | None = None  # With a constraint (stages=): the time of a step placed without it; None: there was none.
+    free_max_load_us: float | None = None  # The same for max_load_us.
 
     @classmethod
     def of(cls, graph: _core.Graph, machine: _core.Machine, placement, order=None) -> "Plan":
@@ -57,6 +60,11 @@ class Plan:
     def save_trace(self, path: str | os.PathLike) -> None:
         """Writes the timeline for Perfetto or chrome://tracing."""
         _core.write_file(path, _core.trace(self.graph, self.machine, self.placement, self._order_indices()).encode())
+
+    @cached_property
+    def max_load_us(self) -> float:
+        """Time from step to step in a pipeline of many steps: that of the busiest device, with all that it sends and receives."""
+        return _core.max_load_us(self.graph, self.machine, self.placement)
 
     @property
     def devices(self) -> list[str]:
@@ -97,32 +105,57 @@ class Plan:
             names.append(int(index or 0) if kind == "cuda" else "cpu" if kind == "cpu" else given)
         return modules.collapse({module: names[index] for module, index in found.items()})
 
-    def pipeline_split(self, blocks: Sequence[str], stages: int | None = None) -> list[str]:
-        """The blocks with which the second and later stages of a pipeline begin, one stage for each device of the machine.
+    def pipeline_split(self, blocks: Sequence[str] | None = None, stages: int | None = None) -> list[str]:
+        """The blocks with which the second and later stages of a pipeline begin; none where there is one stage.
 
         For a captured graph and torch.distributed.pipelining: split_spec={name: SplitPoint.BEGINNING for name in the result}.
-        blocks: names of modules in the order in which they run, such as layers.0, layers.1, ...; a stage is a contiguous part of
-        them. The division has the least time of the busiest stage; it follows from the graph's costs, not from the placement.
+        blocks: names of modules in the order in which they run; None: the model's row of numbered modules, such as layers.0,
+        layers.1, ... A stage is a contiguous part of them. Where the plan fits the memory and has such stages itself, on several
+        devices or because it was placed with stages="contiguous", these are they. Else, or for another number of stages=, they are the
+        best for the plan's objective that fit the memory, on devices in the machine's order: one for each device, or fewer where a
+        device is too small for a block. Raises BadInput where no division fits, which says how many bytes are missing on which devices.
         """
-        begins, _ = BlockRow(self.graph, blocks).divide(self.machine, stages)
-        return [blocks[begin] for begin in begins[1:]]
+        row, division = self._division(blocks, stages)
+        return [row.blocks[begin] for begin in division.begins[1:]]
 
-    def layer_partition(self, blocks: Sequence[str], stages: int | None = None) -> list[int]:
+    def stage_devices(self, blocks: Sequence[str] | None = None, stages: int | None = None) -> list[str]:
+        """The name of each stage's device, for the stages of pipeline_split."""
+        _, division = self._division(blocks, stages)
+        return [self.machine.devices[device].name for device in division.devices]
+
+    def layer_partition(self, blocks: Sequence[str] | None = None, stages: int | None = None) -> list[int]:
         """The number of blocks in each stage of pipeline_split, for vLLM: VLLM_PP_LAYER_PARTITION="12,10,10".
 
-        blocks: names of all hidden layers in the order in which they run. vLLM runs them with --pipeline-parallel-size=stages.
+        Without stages= there is a number for each device of the machine, 0 for one without blocks: in the machine's order, or, where
+        the plan's stages use devices in another one (stage_devices), in the order of the stages. vLLM runs them with
+        --pipeline-parallel-size=stages, and without devices that have no blocks.
         """
-        begins, _ = BlockRow(self.graph, blocks).divide(self.machine, stages)
-        return [end - begin for begin, end in zip(begins, [*begins[1:], len(blocks)], strict=True)]
+        _, division = self._division(blocks, stages)
+        sizes = dict(zip(division.devices, division.sizes, strict=True))
+        unused = [] if stages else [device for device in range(len(self.machine)) if device not in sizes]
+        in_turn = [*sizes, *unused]
+        return [sizes.get(device, 0) for device in (sorted(in_turn) if list(sizes) == sorted(sizes) else in_turn)]
 
-    def module_parts(self, blocks: Sequence[str], stages: int | None = None) -> list[list[str]]:
+    def module_parts(self, blocks: Sequence[str] | None = None, stages: int | None = None) -> list[list[str]]:
         """The names of the modules in each stage of pipeline_split, for torchtitan: module_fqns_per_model_part.
 
-        blocks: as of pipeline_split. Modules outside of them go with the first or the last stage, as the graph has them.
+        Modules outside of the blocks go with the first or the last stage, as the graph has them.
         """
+        row, division = self._division(blocks, stages)
+        return row.modules_of_stages(division)
+
+    def _division(self, blocks: Sequence[str] | None, stages: int | None) -> tuple[BlockRow, Division]:
         row = BlockRow(self.graph, blocks)
-        begins, _ = row.divide(self.machine, stages)
-        return row.modules_of_stages(begins)
+        own = row.division_of(self.machine, self.placement) if self.feasible else None
+        as_asked = stages is None and (self.stages == "contiguous" or own and len(own.begins) > 1)
+        if own and (as_asked or stages == len(own.begins)):
+            return row, own
+        if stages is None:
+            try:
+                return row, row.divide(self.machine, min(len(row.blocks), len(self.machine)), self.objective)[0]
+            except _core.BadInput:
+                pass  # Some device may be too small for any block.
+        return row, row.divide(self.machine, stages, self.objective)[0]
 
     def tensor_overrides(self, blocks: Sequence[str], devices: Mapping[str, str] | None = None) -> list[str]:
         """For each device, what llama.cpp's option -ot (--override-tensor) takes: "blk\\.(0|1|2)\\.=CUDA0".
@@ -140,21 +173,29 @@ class Plan:
             layers.setdefault(buffer, []).append(index)
         return [f"blk\\.({'|'.join(map(str, numbers))})\\.={buffer}" for buffer, numbers in layers.items()]
 
+    def _figure_us(self) -> float:
+        return self.max_load_us if self.objective == "throughput" else self.makespan_us
+
     def _title(self) -> str:
-        faster = self.single_device_us / self.makespan_us if self.makespan_us > 0 else 1.0
-        return (f"{self.graph.name}: {self.graph.num_ops} ops, {self.makespan_us / 1e3:.3f} ms a step, "
-                f"{faster:.3f} times as fast as the best single device ({self.single_device_us / 1e3:.3f} ms)")
+        name = f"{self.graph.name}: {self.graph.num_ops} ops"
+        single = f"the best single device ({self.single_device_us / 1e3:.3f} ms)"
+        figure_us = self._figure_us()
+        faster = self.single_device_us / figure_us if figure_us > 0 else 1.0
+        if self.objective == "throughput":
+            return (f"{name}, a step every {figure_us / 1e3:.3f} ms in a pipeline, {faster:.3f} times as often as {single}; "
+                    f"one step alone takes {self.makespan_us / 1e3:.3f} ms")
+        return f"{name}, {figure_us / 1e3:.3f} ms a step, {faster:.3f} times as fast as {single}"
 
     def __str__(self) -> str:
         lines = [self._title()]
-        if self.free_makespan_us:
-            lines.append(f"  {self.makespan_us / self.free_makespan_us:.3f} times as long as placed without the constraint "
-                         f"({self.free_makespan_us / 1e3:.3f} ms)")
+        free_us = self.free_max_load_us if self.objective == "throughput" else self.free_makespan_us
+        if free_us:
+            lines.append(f"  {self._figure_us() / free_us:.3f} times as long as placed without the constraint ({free_us / 1e3:.3f} ms)")
         for row in self.table():
             lines.append(f"  {row['device']:12} {row['ops']:6} ops, busy {row['busy_us'] / 1e3:.3f} ms, "
                          f"peak memory {row['peak_bytes'] / 1e9:.3f} of {row['memory_bytes'] / 1e9:.3f} GB")
         if not self.feasible:
-            lines.append("  it does not fit the devices' memory")
+            lines.append(f"  it does not fit the devices' memory: it lacks {missing_bytes(self.machine, self.peak_bytes)}")
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:

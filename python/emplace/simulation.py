@@ -1,4 +1,5 @@
 """Simulating placements."""
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -52,6 +53,12 @@ def simulate(graph: _core.Graph, machine: _core.Machine, placements, *, order: O
     if array.ndim == 1:
         return Simulation(float(makespan_us[0]), peak_bytes[0], bool(feasible[0]))
     return Simulation(makespan_us, peak_bytes, feasible)
+
+
+def missing_bytes(machine: _core.Machine, peak_bytes: Sequence[int]) -> str:
+    """Which devices lack memory for these peaks [D], and how much: "12 bytes on gpu:0, 34 bytes on gpu:1"."""
+    return ", ".join(f"{peak - device.memory_bytes} bytes on {device.name}"
+                     for device, peak in zip(machine.devices, peak_bytes, strict=True) if peak > device.memory_bytes)
 
 
 def run(graph: _core.Graph, machine: _core.Machine, placement, order: Order | None = None) -> Timeline:

@@ -1,32 +1,26 @@
 """Placing under a constraint: modules that stay whole, or pipeline stages of modules that follow each other."""
-import re
-from collections import defaultdict
 from collections.abc import Sequence
 
 from emplace import modules
-from emplace._core import BadInput, Graph, Machine
-from emplace.pipeline import BlockRow
+from emplace._core import BadInput, Graph
 
 STAGES = ("contiguous", "modules")
 
 
-def default_blocks(graph: Graph) -> list[str]:
-    """The model's row of numbered modules, such as layers.0, layers.1, ...: the longest one, of equals the outermost.
+def check_stages(stages: str | None, blocks: Sequence[str] | None) -> None:
+    """Raises BadInput for a constraint that there is not, and for blocks without one."""
+    if stages is None and blocks is not None:
+        raise BadInput("blocks are given without stages, expected stages='modules' or 'contiguous'")
+    if stages is not None and stages not in STAGES:
+        raise BadInput(f"stages is '{stages}', expected one of {', '.join(STAGES)}")
 
-    Raises BadInput for a model that has none.
+
+def whole_modules(graph: Graph, blocks: Sequence[str] | None) -> Graph:
+    """The graph with groups such that each module, or block with all that is in it, goes to one device as a whole.
+
+    Raises BadInput for a graph without modules.
     """
-    rows: dict[str, set[int]] = defaultdict(set)
-    for name in set(modules.module_of_op(graph)):
-        for match in re.finditer(r"(?:^|\.)(\d+)(?=\.|$)", name):
-            rows[name[:match.start(1)]].add(int(match[1]))
-    prefix = max(rows, key=lambda row: (len(rows[row]), -row.count(".")), default=None)
-    if prefix is None:
-        raise BadInput(f"graph '{graph.name}' has no row of numbered modules such as layers.0, layers.1; expected blocks=")
-    return [f"{prefix}{number}" for number in sorted(rows[prefix])]
-
-
-def _grouped(graph: Graph, labels: Sequence) -> Graph:
-    """The graph with groups such that ops of one label go together, as do those that did before."""
+    labels = modules.blocks_of_op(graph, blocks or ())
     parent: dict = {}
 
     def root(key):
@@ -42,19 +36,3 @@ def _grouped(graph: Graph, labels: Sequence) -> Graph:
     for op, label in zip(ops, labels, strict=True):
         op["group"] = names.setdefault(root(("label", label)), f"together {len(names)}")
     return Graph.from_ops(graph.name, ops)
-
-
-def constrained(graph: Graph, machine: Machine, stages: str, blocks: Sequence[str] | None) -> list[Graph]:
-    """Graphs whose placements are those of this graph that the constraint allows, or the best of them; to be placed in turn.
-
-    "modules": each module, or block with all that is in it, goes to one device as a whole. "contiguous": blocks are divided into
-    stages that follow each other, with the least time of the busiest stage; a graph for each number of stages up to that of the
-    devices. Raises BadInput for another name, and for a graph without modules.
-    """
-    if stages not in STAGES:
-        raise BadInput(f"stages is '{stages}', expected one of {', '.join(STAGES)}")
-    if stages == "modules":
-        return [_grouped(graph, modules.blocks_of_op(graph, blocks or ()))]
-    row = BlockRow(graph, blocks or default_blocks(graph))
-    divisions = (row.divide(machine, count)[0] for count in range(1, min(len(machine), len(row.blocks)) + 1))
-    return [_grouped(graph, row.stage_of_op(begins).tolist()) for begins in divisions]

@@ -12,7 +12,6 @@ import pytest
 import torch
 import torch_models as models
 from emplace import modules
-from emplace.pipeline import BlockRow
 
 BLOCKS = [f"blocks.{index}" for index in range(5)]
 
@@ -81,28 +80,6 @@ def test_blocks_stay_whole(graph, three):
         plan.device_map(blocks=["nobody"])
 
 
-@pytest.mark.parametrize("stages", [1, 2, 3])
-def test_no_other_division_has_a_shorter_busiest_stage(graph, three, stages):
-    row = BlockRow(graph, BLOCKS)
-    begins, times_us = row.divide(three, stages)
-    assert begins[0] == 0 and len(begins) == len(times_us) == stages
-    # Every op counts once, so one stage is the sum of all costs.
-    _, (whole_us,) = row.divide(three, 1)
-    assert whole_us == pytest.approx(np.nansum(graph.cost_us("v100")))
-    # By hand: the time of each block on its own, on either kind.
-    def alone(kind):
-        owners = modules.module_of_op(graph)
-        cost_us = graph.cost_us(kind)
-        per_block = [sum(cost_us[op] for op, owner in enumerate(owners) if (owner + ".").startswith(block + ".")) for block in BLOCKS]
-        outside = sum(cost_us) - sum(per_block)
-        return per_block, outside
-    slack = max(alone("v100")[1], alone("k80")[1])  # What is in no block is at either end.
-    for cuts in itertools.combinations(range(1, 5), stages - 1):
-        ends = [0, *cuts, 5]
-        busiest = max(sum(alone(three.devices[s].kind)[0][ends[s]:ends[s + 1]]) for s in range(stages))
-        assert max(times_us) <= busiest + slack + 1e-6
-
-
 def test_a_split_runs_in_torchs_pipeline():
     from torch.distributed.pipelining import SplitPoint, pipeline
     model = torch.nn.Sequential(*[torch.nn.Linear(8, 8) for _ in range(6)])
@@ -134,16 +111,11 @@ def test_blocks_have_nothing_in_common(graph, three, blocks):
         emplace.place(graph, three, budget=20, stages="modules", blocks=blocks)
 
 
-def test_stages_are_placed_for_latency_alone(graph, three):
-    with pytest.raises(emplace.BadInput, match="objective is 'throughput' with stages, expected 'latency'"):
-        emplace.place(graph, three, method="dp", objective="throughput", stages="modules")
-
-
 def test_stages_stay_contiguous(graph, three):
     # Micro-batches, and links that are fast beside so small tensors: stages are worth it.
     graph = emplace.torch.capture(*models.transformer(5), train=True, microbatches=4)
     three = emplace.Machine(three.devices, bandwidth_bytes_per_us=1e6)
-    plan = emplace.place(graph, three, budget=200, stages="contiguous", method="multilevel")
+    plan = emplace.place(graph, three, budget=200, stages="contiguous")
     stage_of_block = [set() for _ in BLOCKS]
     for index, op_block in enumerate(modules.blocks_of_op(graph, BLOCKS)):
         if op_block in BLOCKS:
@@ -192,7 +164,7 @@ def test_layers_for_vllm_and_llama_cpp(graph, three):
     assert overrides == [r"blk\.(0|2)\.=CUDA0", r"blk\.(1)\.=CUDA2", r"blk\.(3|4)\.=CPU"]
     pattern, _, device = overrides[0].partition("=")
     assert device == "CUDA0" and [i for i in range(25) if re.search(pattern, f"blk.{i}.attn_q.weight")] == [0, 2]
-    for stages in (1, 2, 3):
+    for stages in (1, 2, 3):  # The plan's blocks have gaps, so these are the best divisions.
         partition = plan.layer_partition(BLOCKS, stages)
         assert sum(partition) == len(BLOCKS) and len(partition) == stages
         begins = [BLOCKS[sum(partition[:stage])] for stage in range(1, stages)]
