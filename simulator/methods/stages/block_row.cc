@@ -17,13 +17,6 @@ void SumUp(std::span<T> values) {
   for (size_t i = 1; i < values.size(); ++i) values[i] += values[i - 1];
 }
 
-double LatencyUs(const SimGraph& sim, size_t pair) {
-  return sim.link_model == LinkModel::kTopology ? sim.routes.latency_us[pair] : 0;
-}
-double BytesPerUs(const SimGraph& sim, size_t pair) {
-  return sim.link_model == LinkModel::kTopology ? sim.routes.bandwidth_bytes_per_us[pair] : sim.bandwidth_bytes_per_us;
-}
-
 }  // namespace
 
 BlockRow::BlockRow(const PlacementTask& task, std::vector<int32_t> block_of_op, int32_t num_blocks)
@@ -78,7 +71,7 @@ void BlockRow::AddTensors() {
       parts.erase(std::unique(parts.begin(), parts.end()), parts.end());
       if (parts.size() == 1) continue;
       const int64_t bytes = sim.tensor_bytes[static_cast<size_t>(tensor)];
-      AddTransfer(link.fixed_us + link.us_per_byte * static_cast<double>(bytes), parts);
+      AddTransfer(link.busy_us + link.us_per_byte * static_cast<double>(bytes), parts);
       const auto add = [&](Border& border) {
         border.bytes += static_cast<double>(bytes);
         ++border.tensors;
@@ -149,11 +142,11 @@ double BlockRow::CrossingUs(DeviceIndex from, DeviceIndex to, int32_t at) const 
 double BlockRow::DelayUs(const Border& border, DeviceIndex from, DeviceIndex to) const {
   if (border.tensors == 0) return 0;
   const SimGraph& sim = task_.sim;
-  const size_t pair = static_cast<size_t>(from) * static_cast<size_t>(sim.num_devices) + static_cast<size_t>(to);
+  const LinkTimes link = sim.LinkTimesOf(from, to);
   // Each micro-batch waits for its last tensor, and those before keep the link busy a little longer.
   const int32_t last = std::min(border.tensors, microbatches_);
-  return Rounded(border.bytes / BytesPerUs(sim, pair) + (border.tensors - last) * sim.transfer_overhead_us +
-                 last * (LatencyUs(sim, pair) - sim.op_overhead_us));
+  return Rounded(border.bytes / link.bandwidth_bytes_per_us + (border.tensors - last) * sim.transfer_overhead_us +
+                 last * (link.latency_us - sim.op_overhead_us));
 }
 
 }  // namespace emplace

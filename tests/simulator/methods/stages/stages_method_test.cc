@@ -39,6 +39,7 @@ Cluster RandomMachine(Rng& rng, int32_t devices, int64_t all_bytes, bool unlike)
     if (tight) device.memory_bytes = all_bytes * rng.UniformInt(20, 110) / 100;
   }
   cluster.op_overhead_us = static_cast<double>(rng.UniformInt(0, 2));
+  cluster.transfer_latency_us = static_cast<double>(rng.UniformInt(0, 20));
   cluster.transfer_overhead_us = static_cast<double>(rng.UniformInt(0, 3));
   return cluster;
 }
