@@ -2,10 +2,14 @@
 
 #include <c10/core/CPUAllocator.h>
 #include <c10/core/CachingDeviceAllocator.h>
+#include <c10/core/impl/alloc_cpu.h>
 
 #include <algorithm>
 #include <atomic>
-#include <utility>
+#include <cstddef>
+#include <new>
+
+#include "common/error.h"
 
 namespace emplace {
 
@@ -25,56 +29,55 @@ namespace {
 
 // The counts that the calling thread's allocations belong to. Of any type, since DeviceMemory::Held is private.
 struct Counted {
-  void (*add)(void* held, int64_t bytes);
+  void (*add)(void* held, int64_t bytes) = nullptr;
   std::shared_ptr<void> held;
 };
 thread_local Counted counted;
 
-// LibTorch's allocator on the CPU, with a count of what threads allocate that work for a device.
+// LibTorch's allocator on the CPU, with a note before each block of which device it counts for.
 class CountingAllocator final : public c10::Allocator {
  public:
-  explicit CountingAllocator(c10::Allocator& plain) : plain_(plain) {}
-
   c10::DataPtr allocate(size_t bytes) override {
-    c10::DataPtr data = plain_.allocate(bytes);
-    if (counted.held == nullptr) return data;
-    auto block = std::make_unique<Block>(Block{std::move(data), static_cast<int64_t>(bytes), counted});
-    block->counted.add(block->counted.held.get(), block->bytes);
-    void* const address = block->data.get();
-    return {address, block.release(), &Free, c10::Device(c10::DeviceType::CPU)};
+    if (bytes == 0) return {nullptr, nullptr, &Free, c10::Device(c10::DeviceType::CPU)};
+    auto* const block = new (c10::alloc_cpu(bytes + kNoteBytes)) Note{static_cast<int64_t>(bytes), counted};
+    if (block->counted.held != nullptr) block->counted.add(block->counted.held.get(), block->bytes);
+    void* const data = reinterpret_cast<std::byte*>(block) + kNoteBytes;
+    return {data, data, &Free, c10::Device(c10::DeviceType::CPU)};
   }
+  // Operators that keep bare pointers free them by this.
+  c10::DeleterFnPtr raw_deleter() const override { return &Free; }
   void copy_data(void* to, const void* from, size_t bytes) const override { default_copy_data(to, from, bytes); }
 
  private:
-  struct Block {
-    c10::DataPtr data;
+  struct Note {
     int64_t bytes;
     Counted counted;
   };
+  static constexpr size_t kNoteBytes = 64;  // The blocks of LibTorch begin at multiples of this.
+  static_assert(sizeof(Note) <= kNoteBytes);
 
-  static void Free(void* context) {
-    const std::unique_ptr<Block> block(static_cast<Block*>(context));
-    block->counted.add(block->counted.held.get(), -block->bytes);
+  static void Free(void* data) {
+    if (data == nullptr) return;
+    auto* const block = reinterpret_cast<Note*>(static_cast<std::byte*>(data) - kNoteBytes);
+    if (block->counted.held != nullptr) block->counted.add(block->counted.held.get(), -block->bytes);
+    block->~Note();
+    c10::free_cpu(block);
   }
-
-  c10::Allocator& plain_;
 };
 
-// The process keeps it: tensors that it has made may live as long.
-void LookAtAllocations() {
-  static CountingAllocator* const allocator = [] {
-    auto* const counting = new CountingAllocator(*c10::GetCPUAllocator());
-    c10::SetCPUAllocator(counting, /*priority=*/1);
-    return counting;
-  }();
-  static_cast<void>(allocator);
-}
+// Set before main, and for as long as the process lives: what an operator allocates by one allocator it may free by the
+// one that is set then.
+const bool allocator_is_set = [] {
+  static CountingAllocator allocator;
+  c10::SetCPUAllocator(&allocator, /*priority=*/1);
+  return true;
+}();
 
 }  // namespace
 
 DeviceMemory::DeviceMemory(const std::vector<LocalDevice>& devices) : devices_(devices) {
+  EMPLACE_CHECK(allocator_is_set);
   for (size_t device = 0; device < devices.size(); ++device) held_.push_back(std::make_shared<Held>());
-  LookAtAllocations();
 }
 
 DeviceMemory::~DeviceMemory() = default;

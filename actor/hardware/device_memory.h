@@ -1,7 +1,8 @@
 // How much memory LibTorch holds for each device of a step, to compare with the simulated peaks.
 //
-// What a thread that works for a device of the CPU allocates counts for that device until it is freed, by any thread.
-// For GPUs it is what LibTorch's own allocator counts.
+// What a thread that works for a device of the CPU allocates counts for that device until it is freed, by any thread: a
+// program that links this file has an allocator of its own below LibTorch, from before main on. For GPUs it is what
+// LibTorch's own allocator counts.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +19,6 @@ namespace emplace {
 // Functions are called by any thread, unless they say otherwise.
 class DeviceMemory {
  public:
-  // From the first one on, each allocation of LibTorch on the CPU is looked at, for as long as the process lives.
   explicit DeviceMemory(const std::vector<LocalDevice>& devices);
   ~DeviceMemory();
   DeviceMemory(const DeviceMemory&) = delete;

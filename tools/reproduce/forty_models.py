@@ -126,9 +126,9 @@ def measure(name, seconds):
         row["capture_s"][parts] = time.perf_counter() - begin
         row["ops"][parts] = graph.num_ops
         for count in DEVICES:
-            # V100 with 32 GB; each sends 25 GB/s, 10 us for each transfer: an NVLink 2.0 each way.
+            # V100 with 32 GB; each sends 25 GB/s, and a small tensor takes 10 us: an NVLink 2.0 each way.
             machine = emplace.Machine([emplace.Device(f"gpu:{i}", "v100", 32e9) for i in range(count)], bandwidth_bytes_per_us=25_000,
-                                      transfer_overhead_us=10, op_overhead_us=5.7)
+                                      transfer_latency_us=10, transfer_overhead_us=10, op_overhead_us=5.7)
             plan = emplace.place(graph, machine, seconds=seconds)
             row["gain"][f"{count}x{parts}"] = plan.single_device_us / plan.makespan_us if plan.feasible else None
             row.setdefault("single_device_ms", plan.single_device_us / 1e3)
