@@ -35,7 +35,8 @@ def place(graph: _core.Graph, machine: _core.Machine, seconds: float | None = No
     the plan's free_makespan_us and free_max_load_us. progress: a progress bar of tqdm; None: in terminals and notebooks.
 
     Ctrl-C ends the search and raises KeyboardInterrupt; what was found so far is dropped. Raises BadInput for a machine that
-    cannot hold or run the graph, for stages="contiguous" with the bytes that are missing on each device, and RunFailed where the method and all single devices find nothing.
+    cannot hold or run the graph, for stages="contiguous" with the bytes that are missing on each device, and RunFailed where the
+    method and all single devices find nothing.
     """
     check_limit("seconds", seconds)
     check_limit("budget", budget)

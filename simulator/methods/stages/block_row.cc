@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "common/error.h"
+#include "simulator/engine/mean_link.h"
 
 namespace emplace {
 namespace {

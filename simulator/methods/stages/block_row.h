@@ -6,8 +6,8 @@
 #include <span>
 #include <vector>
 
-#include "simulator/engine/mean_link.h"
 #include "simulator/environment/placement_task.h"
+#include "simulator/graph/placement.h"
 
 namespace emplace {
 
