@@ -1,6 +1,8 @@
 """emplace.Graph and the generators."""
 import json
 import pickle
+import subprocess
+import sys
 
 import emplace
 import numpy as np
@@ -89,3 +91,13 @@ def test_call_survives(tmp_path):
 def test_ranges_have_two_ends(ends):
     with pytest.raises(emplace.BadInput, match="ranges: 'steps' is .*, expected its two ends"):
         emplace.generate("ptb", ranges={"steps": ends})
+
+
+@pytest.mark.parametrize("keep", [
+    "threading.Thread(target=lambda graph: time.sleep(1000), args=(graph,), daemon=True).start()",  # Runs as the interpreter ends.
+    "ctypes.pythonapi.Py_IncRef(ctypes.py_object(graph))",  # As libraries do that lose a reference.
+])
+def test_graphs_that_outlive_the_interpreter_print_nothing(keep):
+    done = subprocess.run([sys.executable, "-c", f"import ctypes, emplace, threading, time\ngraph = emplace.generate('ptb')[0]\n{keep}"],
+                          capture_output=True, text=True, check=True)
+    assert done.stdout == done.stderr == ""

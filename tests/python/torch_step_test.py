@@ -370,6 +370,37 @@ def test_hooks_of_parameters_run(cpus):
     assert told[model] == told[plain] and len(told[model]["one"]) == len(told[model]["sum"]) == 2
 
 
+class _Same(torch.autograd.Function):
+    """The sum of a product, whose gradient is its other factor."""
+
+    @staticmethod
+    def forward(ctx, weight, x):
+        ctx.save_for_backward(x)
+        return (weight * x).sum()
+
+    @staticmethod
+    def backward(ctx, _):
+        return ctx.saved_tensors[0], None
+
+
+def test_gradients_have_memory_of_their_own(cpus):
+    class Factors(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.first, self.second = nn.Parameter(torch.randn(3)), nn.Parameter(torch.randn(3))
+            self.one, self.other = nn.Parameter(torch.randn(())), nn.Parameter(torch.randn(()))
+
+        def forward(self, x):
+            return _Same.apply(self.first, x) + _Same.apply(self.second, x) + self.one + self.other
+
+    model, x = Factors(), torch.randn(3)
+    with placed(model, (x,), cpus, train=True) as step:
+        loss = step(x)
+    tensors = [loss, x, *model.parameters(), *(parameter.grad for parameter in model.parameters())]
+    assert len({tensor.data_ptr() for tensor in tensors}) == len(tensors)
+    assert torch.equal(model.first.grad, x) and torch.equal(model.second.grad, x) and model.one.grad == model.other.grad == 1
+
+
 def test_arguments_get_no_gradient(cpus):
     model, (x, y) = models.mlp()
     with placed(model, (x, y), cpus, train=True) as step:

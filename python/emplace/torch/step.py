@@ -33,8 +33,8 @@ class _Run:
 
     def __init__(self, program: Program, given: dict[int, torch.Tensor]):
         self.slots: list[torch.Tensor | None] = [None] * len(program.slots)
+        self.given = given
         self.error: BaseException | None = None  # The first one.
-        self._given = given
         self._gates = [SimpleQueue() for _ in range(program.num_gates)]
         self._stop: list[bool] = []
 
@@ -45,7 +45,7 @@ class _Run:
 
     def execute(self, code: DeviceCode) -> None:
         try:
-            code.run(self._given, self.slots, self._gates, self._stop)
+            code.run(self.given, self.slots, self._gates, self._stop)
         except Stopped:
             pass
         except BaseException as error:
@@ -120,8 +120,8 @@ class Step:
                                  for index, device in enumerate(self._program.devices)])
         return seconds
 
-    def _run(self, args: tuple, kwargs: dict, codes: list[DeviceCode]) -> list[torch.Tensor | None]:
-        """Runs a step by the devices' code; returns the slots, with the results."""
+    def _run(self, args: tuple, kwargs: dict, codes: list[DeviceCode]) -> _Run:
+        """Runs a step by the devices' code."""
         tensors = self._tensors(args, kwargs)
         self._model.refresh()
         run = _Run(self._program, {op: self._given(op, given, tensors) for op, given in self._program.given.items()})
@@ -135,7 +135,7 @@ class Step:
         if run.error is not None:
             raise run.error
         self._synchronize()
-        return run.slots
+        return run
 
     def _synchronize(self) -> None:
         for device in set(self._program.devices):
@@ -190,25 +190,30 @@ class Step:
         return tensor.detach().to(self._program.devices[self._program.device_of[op]])
 
     @torch.no_grad()
-    def _finish(self, slots: list[torch.Tensor | None]) -> Any:
-        results = self._program.results
-        for name, slot in results["emplace.buffer"].items():
-            self._model[name].copy_(slots[slot])
-        seen: set[int] = set()
-        for name, slot in results["emplace.gradient"].items():
-            _accumulate(self._model[name], slots[slot], seen)
-        outputs = [slots[results["emplace.output"][index]] for index in range(len(results["emplace.output"]))]
+    def _finish(self, run: _Run) -> Any:
+        results = {kind: {key: run.slots[slot] for key, slot in slots.items()} for kind, slots in self._program.results.items()}
+        outputs = [results["emplace.output"][index] for index in range(len(results["emplace.output"]))]
+        for name, tensor in results["emplace.buffer"].items():
+            self._model[name].copy_(tensor)
+        taken = {_address(tensor) for tensor in [*run.given.values(), *outputs]}
+        for name, gradient in results["emplace.gradient"].items():
+            _accumulate(self._model[name], gradient, taken)
         return _rebuild(outputs, self._program.structure) if self._program.structure else outputs[0]
 
 
-def _accumulate(parameter: nn.Parameter, gradient: torch.Tensor, seen: set[int]) -> None:
-    """Adds to .grad, and calls the parameter's hooks, as a backward pass does. seen: addresses of the gradients so far."""
+def _address(tensor: torch.Tensor) -> int:
+    return tensor.untyped_storage().data_ptr()
+
+
+def _accumulate(parameter: nn.Parameter, gradient: torch.Tensor, taken: set[int]) -> None:
+    """Adds to .grad, and calls the parameter's hooks, as a backward pass does. taken: addresses of memory that others have."""
     gradient = gradient.to(parameter.device)
-    # Hooks and optimizers change gradients in place: each has memory of its own, laid out as its parameter.
-    storage = gradient.untyped_storage().data_ptr()
-    if storage in seen or gradient.stride() != parameter.stride() or gradient._is_view():
-        gradient = torch.empty_like(parameter).copy_(gradient)
-    seen.add(storage)
+    if parameter.grad is None or parameter._backward_hooks:
+        # Hooks and optimizers change gradients in place: each has memory of its own, laid out as its parameter.
+        whole = gradient.untyped_storage().nbytes() == gradient.nbytes
+        if not whole or _address(gradient) in taken or gradient.stride() != parameter.stride():
+            gradient = torch.empty_like(parameter).copy_(gradient)
+        taken.add(_address(gradient))
     for hook in list((parameter._backward_hooks or {}).values()):
         replaced = hook(gradient)
         gradient = gradient if replaced is None else replaced
