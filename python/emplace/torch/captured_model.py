@@ -26,8 +26,10 @@ def _named(module: str) -> str:
 
 
 def _is_recorded(hook: Any) -> bool:
-    """Whether a hook only computes what the forward pass needs, so that a graph has all that it does: weight_norm's and such."""
-    return getattr(hook, "__module__", "").startswith("torch.nn.utils.")
+    """Whether a hook only computes what the forward pass needs, so that a graph has all that it does: weight_norm's and such, and the
+    one with which transformers lets embeddings require gradients."""
+    return (getattr(hook, "__module__", "").startswith("torch.nn.utils.")
+            or getattr(hook, "__qualname__", "").endswith(".make_inputs_require_grads"))
 
 
 def _refuse_hooks_of(holder: Any, prefix: str, where: str) -> None:

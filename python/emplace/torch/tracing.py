@@ -234,9 +234,10 @@ def _inference_trace(inner: _Inner, tensors: list[torch.Tensor], mode: FakeTenso
         for index, leaf in enumerate(output):
             if isinstance(leaf, torch.Tensor):
                 continue
+            if type(leaf).__name__.endswith("Cache"):
+                leaf = None  # What models of transformers keep for the next token: no part of a step.
             if leaf is not None and not isinstance(leaf, (bool, int, float, str)):
-                raise BadInput(f"output {index} of the model is a {type(leaf).__name__}, expected tensors and plain values "
-                               "(models of transformers: use_cache=False)")
+                raise BadInput(f"output {index} of the model is a {type(leaf).__name__}, expected tensors and plain values")
             constants[index] = leaf
         return [leaf for leaf in output if isinstance(leaf, torch.Tensor)], [held[name] for name in before]
 
@@ -281,8 +282,9 @@ def trace_model(model: nn.Module, leaves: list[Any], spec: pytree.TreeSpec, trai
         try:
             with exporting_flags():
                 trace = _record(inner, leaves, train, microbatches)
-        except BadInput:
-            raise plain from plain.__cause__
+        except BadInput as exported:
+            more = f"; with the flags of torch.export, {exported}" if str(exported) != str(plain) else ""
+            raise BadInput(f"{plain}{more}") from plain.__cause__
     trace.modes, trace.modules = modes_of(model), modules_of(trace.module.graph)
     trace.frozen = {name for name, parameter in model.named_parameters() if train and not parameter.requires_grad}
     return trace

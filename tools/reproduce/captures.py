@@ -1,0 +1,149 @@
+#!/usr/bin/env python3
+"""Which models of transformers, diffusers and timm can be captured: small configurations with random weights, called as their pages
+call them, for inference and for training with 1 and 4 micro-batches, and whether a placed step has the bits of the plain model.
+
+Runs in an environment with the package `emplace`, torch, torchvision, timm, transformers and diffusers; nothing is downloaded:
+  pip install . torch==2.11.0 torchvision==0.26.0 timm transformers diffusers
+  python tools/reproduce/captures.py
+Each model is a process of its own. It can be stopped at any time, and the same command goes on; --fresh tries all again. Writes
+captures.csv: a row for each model and way, with the number of ops or the reason why there is no graph; the column `equal` says whether
+the loss and all gradients, or the outputs, of emplace.torch.apply equal the plain model's bit for bit (empty: not compared).
+"""
+import argparse
+import csv
+import io
+import json
+import pathlib
+import subprocess
+import sys
+
+from capture_models import NAMES, make
+from networks import write_aside_and_rename
+from script import run_script
+
+WAYS = ("inference", "training", "training, 4 micro-batches")
+FIELDS = ("model", "way", "ops", "equal", "reason")
+
+
+def leaves_of(value):
+    import torch
+    from torch.utils import _pytree
+    return [leaf for leaf in _pytree.tree_leaves(value) if isinstance(leaf, torch.Tensor)]
+
+
+def same_bits(model, args, kwargs, graph, train):
+    """Whether a placed step gives what the plain model gives, from the same random numbers."""
+    import copy
+
+    import emplace
+    import torch
+    from emplace.torch.tracing import loss_of
+    machine = emplace.Machine([emplace.Device("cpu:0", "cpu", 64e9)], bandwidth_bytes_per_us=10_000)
+    plain = copy.deepcopy(model)
+    # In the order of the capture, in which random numbers are drawn as in the plain model.
+    plan = emplace.Plan.of(graph, machine, [0] * graph.num_ops, order={"cpu:0": graph.op_names})
+    with emplace.torch.apply(model, args, plan, kwargs=kwargs) as step:
+        torch.manual_seed(1)
+        placed = step(*args, **kwargs)
+    torch.manual_seed(1)
+    if train:
+        expected = loss_of(plain(*args, **kwargs))
+        expected.backward()
+        pairs = [(placed, expected), *((one.grad, other.grad) for one, other in zip(model.parameters(), plain.parameters(), strict=True))]
+    else:
+        with torch.no_grad():
+            pairs = list(zip(leaves_of(placed), leaves_of(plain(*args, **kwargs)), strict=True))
+    return all(one is other or (one is not None and other is not None and torch.equal(one.nan_to_num(), other.nan_to_num()))
+               for one, other in pairs)
+
+
+def measure(name):
+    """The rows of a model."""
+    import emplace
+    import torch
+    rows = []
+    for way in WAYS:
+        train = way != WAYS[0]
+        row = {"model": name, "way": way}
+        rows.append(row)
+        try:
+            torch.manual_seed(0)
+            model, args, kwargs = make(name, train)
+            graph = emplace.torch.capture(model, args, kwargs, train=train, microbatches=4 if way == WAYS[2] else 1)
+            row["ops"] = graph.num_ops
+            if way != WAYS[2]:
+                row["equal"] = same_bits(model, args, kwargs, graph, train)
+        except Exception as error:
+            row["reason"] = f"{'' if isinstance(error, emplace.BadInput) else type(error).__name__ + ': '}{error}".splitlines()[0]
+    return rows
+
+
+def rows_of(name, timeout):
+    """The rows of a model by a process of its own."""
+    try:
+        done = subprocess.run([sys.executable, __file__, "--row", name], capture_output=True, text=True, timeout=timeout, check=False)
+    except subprocess.TimeoutExpired:
+        return [{"model": name, "way": way, "reason": f"not done after {timeout:.0f} s"} for way in WAYS]
+    if done.returncode == 0:
+        return json.loads(done.stdout.splitlines()[-1])
+    said = (done.stderr.strip().splitlines() or [f"exit code {done.returncode}"])[-1]
+    return [{"model": name, "way": way, "reason": said} for way in WAYS]
+
+
+def read(path):
+    """Rows by model, of a file of this script's; none where there is no file."""
+    known = {}
+    for row in csv.DictReader(path.read_text().splitlines()) if path.exists() else ():
+        known.setdefault(row["model"], []).append(row)
+    return known
+
+
+def as_csv(rows):
+    text = io.StringIO()
+    writer = csv.DictWriter(text, FIELDS, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    return text.getvalue()
+
+
+def summary(rows):
+    """One line for each library: how many of its models were captured in each way, and how many comparisons were equal."""
+    lines = []
+    for library in dict.fromkeys(row["model"].partition("/")[0] for row in rows):
+        own = [row for row in rows if row["model"].startswith(library + "/")]
+        parts = []
+        for way in WAYS:
+            of_way = [row for row in own if row["way"] == way]
+            parts.append(f"{sum(bool(row.get('ops')) for row in of_way)} of {len(of_way)} in {way}")
+        compared = [str(row["equal"]) for row in own if str(row.get("equal", "")) in ("True", "False")]
+        lines.append(f"{library}: captured {', '.join(parts)}; {compared.count('True')} of {len(compared)} comparisons equal bit for bit")
+    return "\n".join(lines)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("models", nargs="*", help="LIBRARY/NAME of some of the models (default: all)")
+    parser.add_argument("--timeout", type=float, default=180, help="most seconds for one model (default: 180)")
+    parser.add_argument("--out", type=pathlib.Path, default=pathlib.Path(__file__).parent / "captures.csv", help="the result file")
+    parser.add_argument("--fresh", action="store_true", help="try again what has been tried")
+    parser.add_argument("--row", help=argparse.SUPPRESS)  # The process of one model.
+    options = parser.parse_args()
+    if options.row:
+        print(json.dumps(measure(options.row)))
+        return
+    unknown = set(options.models) - set(NAMES)
+    if unknown:
+        parser.error(f"there is no model {min(unknown)}, expected some of {', '.join(NAMES)}")
+    known = read(options.out)
+    for name in options.models or NAMES:
+        if name in known and not options.fresh:
+            continue
+        known[name] = rows_of(name, options.timeout)
+        write_aside_and_rename(options.out, as_csv([row for other in NAMES for row in known.get(other, ())]))
+        for row in known[name]:
+            print(name, row["way"], row.get("ops") or row.get("reason"), row.get("equal", ""), flush=True)
+    print(summary([row for other in NAMES for row in known.get(other, ())]))
+
+
+if __name__ == "__main__":
+    run_script(main)
