@@ -22,12 +22,13 @@ struct NamedDtype {
   c10::ScalarType type;
 };
 constexpr std::array kDtypes = {
-    NamedDtype{"f32", c10::ScalarType::Float},        NamedDtype{"f64", c10::ScalarType::Double},
-    NamedDtype{"f16", c10::ScalarType::Half},         NamedDtype{"bf16", c10::ScalarType::BFloat16},
-    NamedDtype{"i64", c10::ScalarType::Long},         NamedDtype{"i32", c10::ScalarType::Int},
-    NamedDtype{"i16", c10::ScalarType::Short},        NamedDtype{"i8", c10::ScalarType::Char},
-    NamedDtype{"u8", c10::ScalarType::Byte},          NamedDtype{"bool", c10::ScalarType::Bool},
-    NamedDtype{"c64", c10::ScalarType::ComplexFloat}, NamedDtype{"c128", c10::ScalarType::ComplexDouble}};
+    NamedDtype{"f32", c10::ScalarType::Float},         NamedDtype{"f64", c10::ScalarType::Double},
+    NamedDtype{"f16", c10::ScalarType::Half},          NamedDtype{"bf16", c10::ScalarType::BFloat16},
+    NamedDtype{"i64", c10::ScalarType::Long},          NamedDtype{"i32", c10::ScalarType::Int},
+    NamedDtype{"i16", c10::ScalarType::Short},         NamedDtype{"i8", c10::ScalarType::Char},
+    NamedDtype{"u8", c10::ScalarType::Byte},           NamedDtype{"u64", c10::ScalarType::UInt64},
+    NamedDtype{"bool", c10::ScalarType::Bool},         NamedDtype{"c64", c10::ScalarType::ComplexFloat},
+    NamedDtype{"c128", c10::ScalarType::ComplexDouble}};
 
 struct NamedFormat {
   const char* name;
@@ -197,8 +198,9 @@ class BoxedCall::Builder {
 
   void Build(const AtenCall& call) {
     made_.op_ = FindOperator(call.op, place_);
-    if (device_.is_cuda() && !made_.op_.hasComputedKernelForDispatchKey(c10::DispatchKey::CUDA)) {
-      throw BadInput(StrCat(place_, ": '", call.op, "' cannot be run on a GPU"));
+    const c10::DispatchKey key = device_.is_cuda() ? c10::DispatchKey::CUDA : c10::DispatchKey::CPU;
+    if (!made_.op_.hasComputedKernelForDispatchKey(key)) {
+      throw BadInput(StrCat(place_, ": '", call.op, "' cannot be run on a ", device_.is_cuda() ? "GPU" : "CPU"));
     }
     const std::vector<c10::Argument>& schema = made_.op_.schema().arguments();
     if (call.args.size() > schema.size()) {

@@ -183,6 +183,17 @@ TEST(Executor, RefusesWhatItCannotRun) {
   EXPECT_THAT(RunError(good, other), HasSubstr("device 'cuda:99': "));
 }
 
+TEST(Executor, AnOperatorThatOnlyGpusHaveIsRefusedOnACpu) {
+  Op op;
+  op.name = "y";
+  op.inputs = {{0, 0}, {0, 1}, {0, 2}};
+  for (const char* name : {"flash", "efficient", "cudnn"}) {
+    op.call_json = R"({"op": "aten._scaled_dot_product_)" + std::string(name) +
+                   R"(_attention.default", "args": [{"in": 0}, {"in": 1}, {"in": 2}]})";
+    EXPECT_THAT(WhyItCannotRun(op, Processor::kCpu), HasSubstr("_attention.default' cannot be run on a CPU")) << name;
+  }
+}
+
 TEST(Executor, RefusesAnOpThatReadsWhatIsNotRun) {
   const OpGraph graph = Graph(R"({"name": "u", "type": "emplace.update", "cost_us": 0, "outputs": [{"bytes": 4}]},
                                  {"name": "r", "cost_us": 1, "inputs": ["u:0"], "outputs": [{"bytes": 4}],
