@@ -127,6 +127,7 @@ def test_dropout_passes_its_random_state_from_forward_to_backward(dtype):
     forward, backward = (op for op in graph.ops if "attention" in op["type"])
     states = {f"{forward['name']}:{index}" for index, output in enumerate(forward["outputs"]) if output.get("shape") in ([], [2])}
     assert len(states) == 2 and states <= set(backward["inputs"])
+    assert forward["group"] == backward["group"] == f"random state of {forward['name']}"
     with gpu_kernels.on_the_cpu(), emplace.torch.apply(model, args, in_turn(graph, gpus())) as step:
         assert len({step(*args).item() for _ in range(8)}) > 1
     if dtype == torch.float32:

@@ -112,6 +112,7 @@ class Assembly:
             waits = [f"^{places[other, 0][0]}" for other in op.after]
             added = self._add(prefix + op.name, type=op.type, cost_us=op.cost_us, inputs=_texts(inputs) + waits, outputs=op.outputs,
                               flops=op.flops, temp_bytes=op.temp_bytes or None, copy_of=first[index, 0][0] if part else None,
+                              group=prefix + op.group if op.group else "",
                               attrs={"pass": "backward" if op.backward else "forward", "module": op.module}, call=_moved(op, moves))
             for place in inputs:
                 if place[0] in self._residents:

@@ -10,7 +10,7 @@ from emplace._core import BadInput
 from emplace.torch.calls import encode_call, name_of_dtype
 from emplace.torch.checkpoints import region_of
 from emplace.torch.costs import CostModel, bytes_of
-from emplace.torch.kernels import temporary_bytes
+from emplace.torch.kernels import bound_arguments, temporary_bytes
 from emplace.torch.running import is_backward
 from emplace.torch.tracing import Trace
 
@@ -71,6 +71,7 @@ class MicroOp:
     module: str  # Name of the module that it is of; "" is the model.
     after: list[int]  # Ops that end before it begins, though it reads nothing of theirs.
     temp_bytes: int  # Memory that it takes while it runs, beside inputs and outputs.
+    group: str = ""  # Ops of one group stay on one device.
 
 
 @dataclass
@@ -199,11 +200,12 @@ class _Lowering:
         self._refs[node] = Ref(len(self.result.ops))
         region = region_of(node)
         self._regions.append(region)
+        group = self._group_of_random_state(target, args, kwargs)
         self.result.ops.append(MicroOp(
             name=node.name, type=f"{target.namespace}.{target._schema.name.split('::')[-1]}", cost_us=cost_us, flops=flops,
             # An output that an op leaves out (a gradient that nobody wants) keeps its place.
             outputs=[output_of(tensor) if isinstance(tensor, torch.Tensor) else {"bytes": 0} for tensor in outputs],
-            inputs=inputs, call=call, temp_bytes=temporary_bytes(target, fake_args, fake_kwargs),
+            inputs=inputs, call=call, temp_bytes=temporary_bytes(target, fake_args, fake_kwargs), group=group,
             backward=node is self._trace.tangent or is_backward(node), module=self._trace.modules[node],
             after=self._after(region, inputs)))
 
@@ -213,6 +215,18 @@ class _Lowering:
             return []
         waits = {self._refs[node].producer for node in self._trace.begins_after.get(region, ())}
         return sorted(waits - {ref.producer for ref in inputs})
+
+    def _group_of_random_state(self, target: torch._ops.OpOverload, args: tuple, kwargs: dict) -> str:
+        """The group of an op that repeats the dropout of an earlier one, which joins it; "" for other ops.
+
+        Kernels of GPUs leave the state of the random numbers on the CPU, so that no device has it but the one that drew them.
+        """
+        call = bound_arguments(target, args, kwargs)
+        if not isinstance(call.get("philox_seed"), fx.Node) or not call["dropout_p"]:
+            return ""
+        drew = self.result.ops[self._refs[call["philox_seed"]].producer]
+        drew.group = f"random state of {drew.name}"
+        return drew.group
 
 
 def _positional(op: torch._ops.OpOverload, args: tuple, kwargs: dict) -> tuple:
