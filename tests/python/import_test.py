@@ -28,7 +28,7 @@ def folder(tmp_path):
 
 
 @pytest.mark.parametrize("arguments, ops", [
-    (["torch", "model.py:make", "--train", "--optimizer", "adam", "--name", "mine"], None),
+    (["torch", "model.py:make", "--train", "--optimizer", "adam", "--name", "mine", "--target", "cuda"], None),
     (["onnx", str(LIGHT[0])], None),
     (["partitioning", "w.json", "--bandwidth", "4"], 3),
     (["pipedream", "graph.txt", "--inference"], 3),

@@ -6,7 +6,8 @@ import gpu_kernels
 import pytest
 import torch
 import torch_models as models
-from emplace.torch.targets import check_runs_on
+from emplace.torch.calls import op_named
+from emplace.torch.targets import check_runs_on, runs_on
 from emplace.torch.tracing import loss_of
 from torch import nn
 from torch.nn import functional
@@ -269,3 +270,35 @@ def test_interpolation_stays_one_op(mode, dims, target):
     model = nn.Sequential(nn.Upsample(scale_factor=2, mode=mode), nn.Flatten(0), nn.Linear(2 * 8**dims, 1), nn.Flatten(0))
     args = (torch.randn(2, *[4] * dims).unsqueeze(1),)
     assert count(emplace.torch.capture(model, args, train=True, target=target), "upsample")[0] == 1
+
+
+class Recurrent(nn.Module):
+    """A recurrent layer of this class; returns its loss."""
+
+    def __init__(self, layer, **about):
+        super().__init__()
+        self.layer = layer(4, 8, **about)
+
+    def forward(self, x):
+        return self.layer(x)[0].square().mean()
+
+
+MODELS = {
+    "mlp": models.mlp, "cnn": models.cnn, "transformer": models.transformer,
+    "lstm": lambda: (Recurrent(nn.LSTM, num_layers=2, bidirectional=True, batch_first=True), (torch.randn(3, 5, 4),)),
+    "gru": lambda: (Recurrent(nn.GRU), (torch.randn(5, 3, 4),)),
+    "lstm cell": lambda: (Recurrent(nn.LSTMCell), (torch.randn(3, 4),)),
+}
+
+
+@pytest.mark.skipif(not torch.backends.cuda.is_built(), reason="this torch knows no kernels of GPUs")
+@pytest.mark.parametrize("train", [True, False])
+@pytest.mark.parametrize("name", MODELS)
+def test_all_calls_are_those_that_gpus_have(name, train):
+    torch.manual_seed(1)
+    model, args = MODELS[name]()
+    graph = emplace.torch.capture(model, args, train=train, target="cuda")
+    calls = {op["call"]["op"] for op in graph.ops if "call" in op}
+    assert calls and all(runs_on(op_named(call, "here"), "cuda") for call in calls)
+    if train:
+        assert_equals_plain(model, args, graph)

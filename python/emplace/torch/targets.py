@@ -63,6 +63,9 @@ def kernels_of(target: str):
         if target == "cuda":
             stack.enter_context(_python_kernel(aten.scaled_dot_product_attention.default, _attention))
             stack.enter_context(enable_python_dispatcher())
+            # oneDNN's recurrent layers are kernels of CPUs.
+            stack.callback(torch._C._set_mkldnn_enabled, torch._C._get_mkldnn_enabled())
+            torch._C._set_mkldnn_enabled(False)
         yield
 
 
