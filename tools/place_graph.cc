@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <memory>
 #include <optional>
 #include <utility>
 
@@ -13,6 +14,10 @@
 
 namespace emplace {
 namespace {
+
+// Shares of a search's time that grouping the ops may take, and that with the lower bound.
+constexpr double kMostShareToGroup = 0.3;
+constexpr double kMostShareToPrepare = 0.4;
 
 void CheckMemory(const OpGraph& graph, const Cluster& cluster, const std::string& devices_source) {
   double param_bytes = 0;
@@ -46,16 +51,20 @@ std::string OrderAsked(const std::string& said, MethodOptions& options) {
 }
 
 PlacedGraph PlaceGraph(const OpGraph& graph, const Cluster& cluster, const PlaceRequest& request,
-                       PlacementMethod& method) {
+                       const MethodOptions& options) {
+  MethodOptions timed = options;
+  timed.begin = Stop::Clock::now();
+  const std::unique_ptr<PlacementMethod> method = MakeMethod(request.method, timed);
+  const double seconds = method->searches() ? options.seconds : 0;
   CheckKinds(graph, cluster);
   CheckMemory(graph, cluster, request.devices_source);
   PlacedGraph placed;
-  placed.task = PlacementTask::Make(graph, cluster, request.max_groups);
-
-  const auto begin = std::chrono::steady_clock::now();
-  placed.result = method.Place(placed.task);
+  placed.task = PlacementTask::Make(graph, cluster, request.max_groups,
+                                    options.stop.After(*timed.begin, kMostShareToGroup * seconds));
+  placed.lower_bound_us =
+      LowerBoundUs(placed.task.sim, options.stop.After(*timed.begin, kMostShareToPrepare * seconds));
+  placed.result = method->Place(placed.task);
   if (!request.order.empty()) SetOrder(request.order, placed.task, placed.result);
-  placed.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
 
   placed.found = Score(placed.task, placed.result);
   std::optional<ChosenPlacement> chosen =
@@ -65,10 +74,10 @@ PlacedGraph PlaceGraph(const OpGraph& graph, const Cluster& cluster, const Place
                            request.devices_source, ", and no single device may run every op"));
   }
   placed.chosen = std::move(*chosen);
-  placed.lower_bound_us = LowerBoundUs(placed.task.sim);
   placed.found_by = placed.chosen.fallback           ? "single"
                     : placed.result.found_by.empty() ? request.method
                                                      : placed.result.found_by;
+  placed.seconds = std::chrono::duration<double>(Stop::Clock::now() - *timed.begin).count();
   return placed;
 }
 

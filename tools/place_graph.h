@@ -32,7 +32,7 @@ struct PlacedGraph {
   ChosenPlacement chosen;  // What is handed out.
   std::string found_by;    // The method that found it; of a portfolio, the part that did.
   double lower_bound_us = 0;
-  double seconds = 0;  // Wall time of the method and the order, without the preparation of the task.
+  double seconds = 0;  // Wall time of all of it.
 };
 
 // The order to ask PlaceGraph for, of what a user said: one of OrderNames, kNoOrder, or nothing, which lets methods
@@ -41,9 +41,12 @@ std::string OrderAsked(const std::string& said, MethodOptions& options);
 
 // Throws BadInput for a device whose kind may run no op, and where no placement can fit the memory: parameters alone
 // need more than all devices have, or one op needs more than any device that may run it. Throws RunFailed where neither
-// the method nor any single device gives a legal placement. REQUIRES: graph and cluster outlive the result's task.
+// the method nor any single device gives a legal placement. Throws Stopped where options.stop ends the method before it
+// has a placement. The method's time begins with the call, so that all of it takes options.seconds, and as long as a
+// simulation of the graph. options: of the method, but for `begin`. REQUIRES: graph and cluster outlive the result's
+// task.
 PlacedGraph PlaceGraph(const OpGraph& graph, const Cluster& cluster, const PlaceRequest& request,
-                       PlacementMethod& method);
+                       const MethodOptions& options);
 
 // "1234 bytes" or "1.234 GB"
 std::string ShownBytes(double bytes);

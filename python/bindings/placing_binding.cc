@@ -85,7 +85,7 @@ nb::dict Place(const OpGraph& graph, const Cluster& cluster, const std::string& 
   std::optional<PlacedGraph> placed;
   const auto work = [&](const std::atomic<bool>& stop) {
     options.stop = &stop;
-    placed = PlaceGraph(graph, cluster, request, *MakeMethod(method_name, options));
+    placed = PlaceGraph(graph, cluster, request, options);
   };
   const auto show = [&] {
     if (const auto now = latest.Get()) progress(now->seconds, now->evaluations, now->best_us, now->found_by);

@@ -14,13 +14,9 @@ namespace {
 std::vector<std::vector<int32_t>> ConsumersByOutput(const OpGraph& graph, OpIndex producer) {
   const size_t outputs = graph.op(producer).outputs.size();
   std::vector<std::vector<int32_t>> consumers(outputs + 1);
-  for (const int32_t consumer : graph.consumers().Row(producer)) {
-    for (const OpInput& input : graph.op(consumer).inputs) {
-      if (input.producer != producer) continue;
-      std::vector<int32_t>& row =
-          consumers[input.output == OpInput::kControl ? outputs : static_cast<size_t>(input.output)];
-      if (row.empty() || row.back() != consumer) row.push_back(consumer);
-    }
+  for (const auto& [reader, output] : graph.ReadsOf(producer)) {
+    std::vector<int32_t>& row = consumers[output == OpInput::kControl ? outputs : static_cast<size_t>(output)];
+    if (row.empty() || row.back() != reader) row.push_back(reader);
   }
   return consumers;
 }

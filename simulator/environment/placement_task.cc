@@ -5,6 +5,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <utility>
 
 #include "common/error.h"
 #include "common/strings.h"
@@ -130,23 +131,33 @@ void CheckKinds(const OpGraph& graph, const Cluster& cluster) {
 }
 
 PlacementTask PlacementTask::MakeForEpisodes(const OpGraph& graph, const Cluster& cluster, int32_t max_groups) {
+  PlacementTask task = Ungrouped(graph, cluster);
+  task.SetGroups(GroupOps(graph, cluster, max_groups));
+  return task;
+}
+
+PlacementTask PlacementTask::Ungrouped(const OpGraph& graph, const Cluster& cluster) {
   if (graph.num_ops() == 0)
     throw BadInput(StrCat("graph '", graph.name(), "' has no ops, expected something to place"));
   PlacementTask task;
   task.name = graph.name();
   task.sim = SimGraph::Compile(graph, cluster);
-  const GroupedGraph grouped = GroupOps(graph, cluster, max_groups);
-  task.group_of_op = grouped.group_of_op;
-  task.groups = MakeGroupGraph(grouped, cluster.num_devices());
   const SingleDevice single = FindSingleDevice(task.sim);
   task.single_device = single.device;
   task.single_device_us = single.makespan_us;
   return task;
 }
 
-PlacementTask PlacementTask::Make(const OpGraph& graph, const Cluster& cluster, int32_t max_groups) {
-  PlacementTask task = MakeForEpisodes(graph, cluster, max_groups);
-  task.search_levels = GroupOpsByLevel(graph, cluster, kFewestGroups);
+void PlacementTask::SetGroups(const GroupedGraph& grouped) {
+  group_of_op = grouped.group_of_op;
+  groups = MakeGroupGraph(grouped, sim.num_devices);
+}
+
+PlacementTask PlacementTask::Make(const OpGraph& graph, const Cluster& cluster, int32_t max_groups, const Stop& stop) {
+  PlacementTask task = Ungrouped(graph, cluster);
+  Groupings groupings = GroupOpsBothWays(graph, cluster, max_groups, kFewestGroups, stop);
+  task.SetGroups(groupings.groups);
+  task.search_levels = std::move(groupings.levels);
   task.unit_of_op = task.search_levels[1];
   for (const Op& op : graph.ops()) task.stage_of_op.push_back(StageOf(op));
   task.microbatch_of_op = Microbatches(graph);

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "common/stop.h"
 #include "common/wire/array_bundle.h"
 #include "simulator/engine/sim_graph.h"
 #include "simulator/environment/group_graph.h"
@@ -36,7 +37,8 @@ struct PlacementTask {
   std::vector<std::string> device_kinds;  // [D]
 
   // Throws BadInput for a graph without ops, and as GroupOps and SimGraph::Compile do.
-  static PlacementTask Make(const OpGraph& graph, const Cluster& cluster, int32_t max_groups);
+  // Where `stop` ends the grouping early, groups are coarser cuts, and coarse search levels are missing.
+  static PlacementTask Make(const OpGraph& graph, const Cluster& cluster, int32_t max_groups, const Stop& stop = {});
   // Does the same without the fields for methods, which need a second grouping.
   static PlacementTask MakeForEpisodes(const OpGraph& graph, const Cluster& cluster, int32_t max_groups);
   // makespan / one device: lower is better. NaN if no device may run every op.
@@ -45,6 +47,10 @@ struct PlacementTask {
   bool HasMicrobatches() const;
   // Writes the placement of the ops [num_ops] that follows from a placement of the groups [n].
   void Expand(std::span<const uint8_t> placement, std::span<DeviceIndex> ops) const;
+
+ private:
+  static PlacementTask Ungrouped(const OpGraph& graph, const Cluster& cluster);
+  void SetGroups(const GroupedGraph& grouped);
 };
 
 ArrayBundle ToBundle(const PlacementTask& task);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 #include <numeric>
+#include <utility>
 
 #include "common/error.h"
 
@@ -17,12 +18,17 @@ void SortUnique(std::vector<int32_t>& values) {
   values.erase(std::unique(values.begin(), values.end()), values.end());
 }
 
+// Puts a lower value in the place of one that is there.
 void Replace(std::vector<int32_t>& values, int32_t old_value, int32_t new_value) {
   const auto at = std::lower_bound(values.begin(), values.end(), old_value);
-  EMPLACE_CHECK(at != values.end() && *at == old_value);
-  values.erase(at);
-  const auto to = std::lower_bound(values.begin(), values.end(), new_value);
-  if (to == values.end() || *to != new_value) values.insert(to, new_value);
+  EMPLACE_CHECK(at != values.end() && *at == old_value && new_value < old_value);
+  const auto to = std::lower_bound(values.begin(), at, new_value);
+  if (*to == new_value) {
+    values.erase(at);
+    return;
+  }
+  std::move_backward(to, at, at + 1);
+  *to = new_value;
 }
 
 }  // namespace
@@ -132,6 +138,32 @@ void AcyclicContraction::MergeNeighbours(int32_t first, int32_t second) {
   const int32_t merged = Find(first);
   position_[static_cast<size_t>(merged)] = low;
   node_at_[static_cast<size_t>(low)] = merged;
+}
+
+void AcyclicContraction::MergeRuns(const std::vector<int32_t>& order, const std::vector<bool>& with_next) {
+  for (size_t first = 0, last = 0; first < order.size(); first = last + 1) {
+    for (last = first; with_next[last];) ++last;
+    const int32_t position = position_[static_cast<size_t>(order[first])];
+    const auto run = std::span(order).subspan(first, last + 1 - first);
+    const int32_t kept = *std::ranges::min_element(run);
+    for (const int32_t node : run) {
+      merged_into_[static_cast<size_t>(node)] = kept;
+      node_at_[static_cast<size_t>(position_[static_cast<size_t>(node)])] = -1;
+    }
+    position_[static_cast<size_t>(kept)] = position;
+    node_at_[static_cast<size_t>(position)] = kept;
+  }
+  for (auto* const lists : {&successors_, &predecessors_}) {
+    const std::vector<std::vector<int32_t>> before =
+        std::exchange(*lists, std::vector<std::vector<int32_t>>(lists->size()));
+    for (const int32_t node : order) {
+      const int32_t kept = Find(node);
+      for (const int32_t neighbour : before[static_cast<size_t>(node)]) {
+        if (Find(neighbour) != kept) (*lists)[static_cast<size_t>(kept)].push_back(Find(neighbour));
+      }
+    }
+    for (std::vector<int32_t>& list : *lists) SortUnique(list);
+  }
 }
 
 void AcyclicContraction::Join(int32_t from, int32_t to) {

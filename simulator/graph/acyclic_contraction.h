@@ -22,6 +22,9 @@ class AcyclicContraction {
   bool TryMergeAlong(int32_t from, int32_t to);
   // Merges two nodes that follow each other in the current topological order, which is always possible.
   void MergeNeighbours(int32_t first, int32_t second);
+  // Merges each node of `order` (Order()) for which with_next is true with the one that follows it. Takes time for the
+  // whole graph, however many merge. with_next: [order.size()], false for the last.
+  void MergeRuns(const std::vector<int32_t>& order, const std::vector<bool>& with_next);
 
   int32_t Find(int32_t node) const;  // The number under which the node is alive.
   bool alive(int32_t node) const { return merged_into_[static_cast<size_t>(node)] == node; }

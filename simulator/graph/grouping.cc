@@ -7,6 +7,7 @@
 #include <queue>
 #include <tuple>
 #include <unordered_map>
+#include <utility>
 
 #include "common/error.h"
 #include "common/strings.h"
@@ -37,17 +38,16 @@ struct WeightedEdge {
 
 class Grouper {
  public:
-  Grouper(const OpGraph& graph, const Cluster& cluster) : graph_(graph), cluster_(cluster) {}
+  Grouper(const OpGraph& graph, const Cluster& cluster, const Stop& stop)
+      : graph_(graph), cluster_(cluster), stop_(stop) {}
 
   GroupedGraph Run(int32_t max_groups) {
     MakeUnits();
     AcyclicContraction dag(num_units_, forward_edges_);
-    if (max_groups > 0) {
-      FoldZeroCost(dag);
-      ContractChains(dag);
-      MergeDown(dag, max_groups);
-    }
-    return MakeGroups(dag);
+    if (max_groups == 0) return MakeGroups(dag);
+    FoldZeroCost(dag);
+    ContractChains(dag);
+    return MergeToGroups(dag, max_groups);
   }
 
   std::vector<std::vector<GroupIndex>> RunByLevel(int32_t fewest) {
@@ -56,17 +56,45 @@ class Grouper {
     std::vector<std::vector<GroupIndex>> levels = {NumberOps(dag, NodesInOrder(dag))};
     FoldZeroCost(dag);
     ContractChains(dag);
-    levels.push_back(NumberOps(dag, NodesInOrder(dag)));
-    while (groups_left_ >= 2 * fewest) {
-      const int32_t most = std::max(fewest, groups_left_ / 2);
-      MergeDown(dag, most);
-      if (groups_left_ > most) break;  // `allowed` forbids every further merge.
-      levels.push_back(NumberOps(dag, NodesInOrder(dag)));
-    }
+    AddLevels(dag, fewest, levels);
     return levels;
   }
 
+  // What both of the above give: they begin alike.
+  Groupings RunBoth(int32_t max_groups, int32_t fewest) {
+    MakeUnits();
+    AcyclicContraction dag(num_units_, forward_edges_);
+    Groupings both;
+    both.levels = {NumberOps(dag, NodesInOrder(dag))};
+    if (max_groups == 0) both.groups = MakeGroups(dag);
+    FoldZeroCost(dag);
+    ContractChains(dag);
+    if (max_groups > 0 && stop_.Now()) {
+      both.groups = CutInOrder(dag, max_groups);
+    } else if (max_groups > 0) {
+      AcyclicContraction merged = dag;
+      both.groups = Grouper(*this).MergeToGroups(merged, max_groups);
+    }
+    AddLevels(dag, fewest, both.levels);
+    return both;
+  }
+
  private:
+  GroupedGraph MergeToGroups(AcyclicContraction& dag, int32_t max_groups) {
+    MergeDown(dag, max_groups);
+    return stop_.Now() ? CutInOrder(dag, max_groups) : MakeGroups(dag);
+  }
+
+  void AddLevels(AcyclicContraction& dag, int32_t fewest, std::vector<std::vector<GroupIndex>>& levels) {
+    levels.push_back(NumberOps(dag, NodesInOrder(dag)));
+    while (groups_left_ >= 2 * fewest && !stop_.Now()) {
+      const int32_t most = std::max(fewest, groups_left_ / 2);
+      MergeDown(dag, most);
+      if (groups_left_ > most) break;  // `allowed` forbids every further merge, or there is no time for it.
+      levels.push_back(NumberOps(dag, NodesInOrder(dag)));
+    }
+  }
+
   // Units are the sets of ops that share a label. They are numbered in the order of unit_order.h, for which they first
   // get numbers by their first op's topological position.
   void MakeUnits() {
@@ -130,16 +158,14 @@ class Grouper {
   // Edges between the parts that `part_of_op` makes, both directions, by (from, to).
   std::vector<GroupEdge> EdgesBetween(const std::vector<int32_t>& part_of_op) const {
     std::vector<GroupEdge> edges;
+    std::vector<std::pair<int32_t, int32_t>> reads;
     for (OpIndex producer = 0; producer < graph_.num_ops(); ++producer) {
       const int32_t from = part_of_op[static_cast<size_t>(producer)];
       // (part, output) pairs, so that a tensor with several readers in one part counts once.
-      std::vector<std::pair<int32_t, int32_t>> reads;
-      for (const int32_t reader : graph_.consumers().Row(producer)) {
+      reads.clear();
+      for (const auto& [reader, output] : graph_.ReadsOf(producer)) {
         const int32_t to = part_of_op[static_cast<size_t>(reader)];
-        if (to == from) continue;
-        for (const OpInput& input : graph_.op(reader).inputs) {
-          if (input.producer == producer) reads.push_back({to, input.output});
-        }
+        if (to != from) reads.push_back({to, output});
       }
       std::sort(reads.begin(), reads.end());
       reads.erase(std::unique(reads.begin(), reads.end()), reads.end());
@@ -163,19 +189,22 @@ class Grouper {
 
   Unit& UnitAt(int32_t node) { return units_[static_cast<size_t>(node)]; }
 
-  bool ShareADevice(int32_t a, int32_t b) {
-    for (size_t d = 0; d < cluster_.devices.size(); ++d) {
-      if (UnitAt(a).allowed[d] == 1 && UnitAt(b).allowed[d] == 1) return true;
+  static bool ShareADevice(const Unit& a, const Unit& b) {
+    for (size_t d = 0; d < a.allowed.size(); ++d) {
+      if (a.allowed[d] == 1 && b.allowed[d] == 1) return true;
     }
     return false;
   }
+  bool ShareADevice(int32_t a, int32_t b) { return ShareADevice(UnitAt(a), UnitAt(b)); }
 
-  void Absorb(int32_t a, int32_t b) {
-    Unit& kept = UnitAt(std::min(a, b));
-    const Unit& gone = UnitAt(std::max(a, b));
+  static void Add(const Unit& gone, Unit& kept) {
     kept.cost_us += gone.cost_us;
     kept.bytes += gone.bytes;
     for (size_t d = 0; d < kept.allowed.size(); ++d) kept.allowed[d] &= gone.allowed[d];
+  }
+
+  void Absorb(int32_t a, int32_t b) {
+    Add(UnitAt(std::max(a, b)), UnitAt(std::min(a, b)));
     --groups_left_;
   }
 
@@ -187,7 +216,7 @@ class Grouper {
 
   // What costs nothing is not worth a decision of its own: it goes with its first reader, or else with a producer.
   void FoldZeroCost(AcyclicContraction& dag) {
-    for (int32_t node = num_units_ - 1; node >= 0; --node) {
+    for (int32_t node = num_units_ - 1; node >= 0 && !stop_.Now(); --node) {
       if (!dag.alive(node) || UnitAt(node).cost_us > 0) continue;
       if (TryFold(dag, node, dag.Successors(node), /*forward=*/true)) continue;
       TryFold(dag, node, dag.Predecessors(node), /*forward=*/false);
@@ -207,6 +236,7 @@ class Grouper {
     for (const Device& device : cluster_.devices) smallest = std::min(smallest, device.memory_bytes);
     const double most_bytes = kChainMemoryShare * static_cast<double>(smallest);
     for (const int32_t start : dag.Order()) {
+      if (stop_.Now()) return;
       int32_t node = start;
       while (dag.alive(node) && dag.Successors(node).size() == 1) {
         const int32_t next = dag.Successors(node).front();
@@ -224,7 +254,7 @@ class Grouper {
     double total_us = 0;
     for (int32_t node = 0; node < num_units_; ++node) total_us += dag.alive(node) ? UnitAt(node).cost_us : 0;
     double cap_us = kFirstCostCap * total_us / max_groups;
-    while (groups_left_ > max_groups) {
+    while (groups_left_ > max_groups && !stop_.Now()) {
       const bool by_edge = MergeHeavyEdges(dag, max_groups, cap_us);
       const bool by_order = MergeInOrder(dag, max_groups, cap_us);
       if (!by_edge && !by_order && cap_us >= total_us) return;  // `allowed` forbids every further merge.
@@ -236,7 +266,7 @@ class Grouper {
   bool MergeHeavyEdges(AcyclicContraction& dag, int32_t max_groups, double cap_us) {
     bool merged = false;
     for (const WeightedEdge& edge : HeaviestFirst(dag)) {
-      if (groups_left_ <= max_groups) break;
+      if (groups_left_ <= max_groups || stop_.Now()) break;
       const int32_t from = dag.Find(edge.from);
       const int32_t to = dag.Find(edge.to);
       // An earlier merge of this pass may have joined them or taken the edge away.
@@ -267,7 +297,7 @@ class Grouper {
   // pairs, until no pair is left under the cap. False: nothing merged.
   bool MergeInOrder(AcyclicContraction& dag, int32_t max_groups, double cap_us) {
     bool merged = false;
-    while (groups_left_ > max_groups) {
+    while (groups_left_ > max_groups && !stop_.Now()) {
       const std::vector<int32_t> order = dag.Order();
       std::vector<std::pair<double, size_t>> pairs;  // Cost of the pair, index of its first.
       for (size_t i = 0; i + 1 < order.size(); ++i) {
@@ -277,17 +307,54 @@ class Grouper {
       if (pairs.empty()) return merged;
       std::sort(pairs.begin(), pairs.end());
       std::vector<bool> taken(order.size());
+      std::vector<size_t> firsts;
       const size_t at_once = std::max<size_t>(1, pairs.size() / 4);
       for (size_t i = 0; i < at_once && groups_left_ > max_groups; ++i) {
         const size_t at = pairs[i].second;
         if (taken[at] || taken[at + 1]) continue;
         taken[at] = taken[at + 1] = true;
-        dag.MergeNeighbours(order[at], order[at + 1]);
+        firsts.push_back(at);
         Absorb(order[at], order[at + 1]);
-        merged = true;
       }
+      MergePairs(dag, order, firsts);
+      merged = true;
     }
     return merged;
+  }
+
+  // Merges each of these places in the order with the next one. Neighbours of many nodes are dear to merge one by one.
+  static void MergePairs(AcyclicContraction& dag, const std::vector<int32_t>& order,
+                         const std::vector<size_t>& firsts) {
+    constexpr size_t kMany = 16;  // A pass over the whole graph costs about as much as order.size() / kMany merges.
+    if (firsts.size() < order.size() / kMany) {
+      for (const size_t at : firsts) dag.MergeNeighbours(order[at], order[at + 1]);
+      return;
+    }
+    std::vector<bool> with_next(order.size());
+    for (const size_t at : firsts) with_next[at] = true;
+    dag.MergeRuns(order, with_next);
+  }
+
+  // Where there is no time to merge: stretches of the order, filled one after the other up to an even cost.
+  GroupedGraph CutInOrder(const AcyclicContraction& dag, int32_t max_groups) const {
+    double total_us = 0;
+    for (const int32_t node : dag.Order()) total_us += units_[static_cast<size_t>(node)].cost_us;
+    // Two stretches next to each other cost more than this, so there are no more than max_groups.
+    const double cap_us = 2 * total_us / max_groups;
+    std::vector<Unit> stretches;
+    std::vector<GroupIndex> number(static_cast<size_t>(num_units_), -1);
+    for (const int32_t node : dag.Order()) {
+      const Unit& unit = units_[static_cast<size_t>(node)];
+      const bool fits = !stretches.empty() && stretches.back().cost_us + unit.cost_us <= cap_us &&
+                        ShareADevice(stretches.back(), unit);
+      if (fits) {
+        Add(unit, stretches.back());
+      } else {
+        stretches.push_back(unit);
+      }
+      number[static_cast<size_t>(node)] = static_cast<GroupIndex>(stretches.size()) - 1;
+    }
+    return MakeGroups(NumbersOfOps(dag, number), stretches);
   }
 
   // The nodes that are left, in topological order: of the ready ones, the one with the earliest op first.
@@ -316,6 +383,11 @@ class Grouper {
   std::vector<GroupIndex> NumberOps(const AcyclicContraction& dag, const std::vector<int32_t>& nodes) const {
     std::vector<GroupIndex> number(static_cast<size_t>(num_units_), -1);
     for (size_t i = 0; i < nodes.size(); ++i) number[static_cast<size_t>(nodes[i])] = static_cast<GroupIndex>(i);
+    return NumbersOfOps(dag, number);
+  }
+
+  // [num_ops] the number [num_units] of each op's node.
+  std::vector<GroupIndex> NumbersOfOps(const AcyclicContraction& dag, const std::vector<GroupIndex>& number) const {
     std::vector<GroupIndex> group_of_op = GroupOfOps(dag);
     for (GroupIndex& group : group_of_op) group = number[static_cast<size_t>(group)];
     return group_of_op;
@@ -323,16 +395,21 @@ class Grouper {
 
   GroupedGraph MakeGroups(const AcyclicContraction& dag) const {
     const std::vector<int32_t> nodes = NodesInOrder(dag);
+    std::vector<Unit> groups;
+    for (const int32_t node : nodes) groups.push_back(units_[static_cast<size_t>(node)]);
+    return MakeGroups(NumberOps(dag, nodes), groups);
+  }
+
+  GroupedGraph MakeGroups(std::vector<GroupIndex> group_of_op, const std::vector<Unit>& groups) const {
     GroupedGraph grouped;
-    grouped.num_groups = static_cast<int32_t>(nodes.size());
-    grouped.group_of_op = NumberOps(dag, nodes);
-    for (const int32_t node : nodes) {
-      const Unit& unit = units_[static_cast<size_t>(node)];
-      grouped.cost_us.push_back(unit.cost_us);
-      grouped.allowed.insert(grouped.allowed.end(), unit.allowed.begin(), unit.allowed.end());
+    grouped.num_groups = static_cast<int32_t>(groups.size());
+    grouped.group_of_op = std::move(group_of_op);
+    for (const Unit& group : groups) {
+      grouped.cost_us.push_back(group.cost_us);
+      grouped.allowed.insert(grouped.allowed.end(), group.allowed.begin(), group.allowed.end());
     }
-    grouped.output_bytes.resize(nodes.size());
-    grouped.memory_bytes.resize(nodes.size());
+    grouped.output_bytes.resize(groups.size());
+    grouped.memory_bytes.resize(groups.size());
     for (size_t o = 0; o < grouped.group_of_op.size(); ++o) {
       const auto group = static_cast<size_t>(grouped.group_of_op[o]);
       const Op& op = graph_.ops()[o];
@@ -347,6 +424,7 @@ class Grouper {
 
   const OpGraph& graph_;
   const Cluster& cluster_;
+  const Stop& stop_;
   int32_t num_units_ = 0;
   int32_t groups_left_ = 0;
   std::vector<int32_t> unit_of_op_;      // [num_ops]
@@ -356,14 +434,21 @@ class Grouper {
 
 }  // namespace
 
-GroupedGraph GroupOps(const OpGraph& graph, const Cluster& cluster, int32_t max_groups) {
+GroupedGraph GroupOps(const OpGraph& graph, const Cluster& cluster, int32_t max_groups, const Stop& stop) {
   EMPLACE_CHECK(max_groups >= 0);
-  return Grouper(graph, cluster).Run(max_groups);
+  return Grouper(graph, cluster, stop).Run(max_groups);
 }
 
-std::vector<std::vector<GroupIndex>> GroupOpsByLevel(const OpGraph& graph, const Cluster& cluster, int32_t fewest) {
+std::vector<std::vector<GroupIndex>> GroupOpsByLevel(const OpGraph& graph, const Cluster& cluster, int32_t fewest,
+                                                     const Stop& stop) {
   EMPLACE_CHECK(fewest >= 1);
-  return Grouper(graph, cluster).RunByLevel(fewest);
+  return Grouper(graph, cluster, stop).RunByLevel(fewest);
+}
+
+Groupings GroupOpsBothWays(const OpGraph& graph, const Cluster& cluster, int32_t max_groups, int32_t fewest,
+                           const Stop& stop) {
+  EMPLACE_CHECK(max_groups >= 0 && fewest >= 1);
+  return Grouper(graph, cluster, stop).RunBoth(max_groups, fewest);
 }
 
 }  // namespace emplace

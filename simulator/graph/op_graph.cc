@@ -205,7 +205,22 @@ OpGraph::OpGraph(std::string name, std::vector<Op> ops) : name_(std::move(name))
     costs.Add(ops_[o]);
   }
   consumers_ = Consumers(ops_);
+  IndexReads();
   topological_order_ = TopologicalOrder(ops_, consumers_);
+}
+
+void OpGraph::IndexReads() {
+  reads_begin_.assign(ops_.size() + 1, 0);
+  for (const Op& op : ops_) {
+    for (const OpInput& input : op.inputs) ++reads_begin_[static_cast<size_t>(input.producer) + 1];
+  }
+  for (size_t o = 0; o < ops_.size(); ++o) reads_begin_[o + 1] += reads_begin_[o];
+  reads_.resize(reads_begin_.back());
+  std::vector<size_t> next = reads_begin_;
+  for (OpIndex reader = 0; reader < num_ops(); ++reader) {
+    for (const OpInput& input : op(reader).inputs)
+      reads_[next[static_cast<size_t>(input.producer)]++] = {reader, input.output};
+  }
 }
 
 }  // namespace emplace

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -73,6 +74,12 @@ struct Op {
   int64_t AllBytes() const { return param_bytes + temp_bytes + OutputBytes() - ResidentOutputBytes(); }
 };
 
+// That an op reads an output of another one.
+struct OpRead {
+  OpIndex reader = 0;
+  int32_t output = 0;  // As OpInput::output.
+};
+
 class OpGraph {
  public:
   // Throws BadInput, which names the op, for a name that is empty, used twice or starts with '^', an input out of
@@ -86,13 +93,22 @@ class OpGraph {
   const Op& op(OpIndex index) const { return ops_[static_cast<size_t>(index)]; }
   // Row o: the ops that read o (data or control), ascending, no repeats.
   const Csr& consumers() const { return consumers_; }
+  // What ops read of this one, in ascending order of the readers; each reader's in the order of its inputs.
+  std::span<const OpRead> ReadsOf(OpIndex producer) const {
+    const auto p = static_cast<size_t>(producer);
+    return std::span(reads_).subspan(reads_begin_[p], reads_begin_[p + 1] - reads_begin_[p]);
+  }
   // A topological order (Kahn's); of the ops that are ready, the lowest index comes first.
   const std::vector<OpIndex>& topological_order() const { return topological_order_; }
 
  private:
+  void IndexReads();
+
   std::string name_;
   std::vector<Op> ops_;
   Csr consumers_;
+  std::vector<size_t> reads_begin_;  // [n + 1] into reads_
+  std::vector<OpRead> reads_;
   std::vector<OpIndex> topological_order_;
 };
 

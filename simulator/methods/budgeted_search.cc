@@ -4,7 +4,7 @@ namespace emplace {
 
 BudgetedSearch::BudgetedSearch(const PlacementTask& task, const MethodOptions& options)
     : task_(task),
-      limit_(options.budget, options.seconds, options.stop),
+      limit_(options.budget, options.seconds, options.stop, options.begin),
       scorer_(task),
       placement_(static_cast<size_t>(task.sim.num_ops)) {}
 

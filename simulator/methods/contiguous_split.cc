@@ -44,7 +44,7 @@ struct Ideals {
 };
 
 // nullopt: there are more than `most`.
-std::optional<Ideals> FindIdeals(const SplitProblem& problem, size_t most) {
+std::optional<Ideals> FindIdeals(const SplitProblem& problem, size_t most, const Stop& stop) {
   if (problem.nodes.size() >= most) return std::nullopt;  // The prefixes of any topological order are ideals.
   const Neighbours next = Successors(problem);
   const std::vector<int32_t> predecessors = CountPredecessors(next);
@@ -52,6 +52,7 @@ std::optional<Ideals> FindIdeals(const SplitProblem& problem, size_t most) {
   std::map<std::vector<bool>, int32_t> number = {{members[0], 0}};
   Ideals ideals;
   for (size_t at = 0; at < members.size(); ++at) {
+    stop.Poll();
     std::vector<bool> ideal = members[at];
     std::vector<int32_t> missing = predecessors;
     for (size_t node = 0; node < ideal.size(); ++node) {
@@ -247,9 +248,10 @@ class Program {
     entries_[0].load_us = 0;
   }
 
-  std::vector<GraphSplit> Run() {
+  std::vector<GraphSplit> Run(const Stop& stop) {
     // Ideals come after those that they contain.
     for (size_t ideal = 0; ideal < ideals_.steps.size(); ++ideal) {
+      stop.Poll();
       from_ = static_cast<int32_t>(ideal);
       Extend(from_);
     }
@@ -360,12 +362,13 @@ class Program {
 
 std::vector<GraphSplit> ContiguousSplits(const SplitProblem& problem, const SplitLimits& limits) {
   EMPLACE_CHECK(!problem.nodes.empty() && limits.most_stretches >= 2);
-  if (const std::optional<Ideals> ideals = FindIdeals(problem, limits.most_ideals)) {
-    return Program(problem, *ideals).Run();
+  if (const std::optional<Ideals> ideals = FindIdeals(problem, limits.most_ideals, limits.stop)) {
+    return Program(problem, *ideals).Run(limits.stop);
   }
   const std::vector<int32_t> stretch_of = Stretches(problem, limits.most_stretches);
   const SplitProblem chain = Chain(problem, stretch_of);
-  std::vector<GraphSplit> splits = Program(chain, *FindIdeals(chain, chain.nodes.size() + 1)).Run();
+  std::vector<GraphSplit> splits =
+      Program(chain, *FindIdeals(chain, chain.nodes.size() + 1, limits.stop)).Run(limits.stop);
   for (GraphSplit& split : splits) {
     if (split.device_of.empty()) continue;
     std::vector<DeviceIndex> device_of;

@@ -201,7 +201,7 @@ std::vector<DeviceIndex> WithUnitsAtHeavyParameters(const ScheduleGraph& graph, 
 }  // namespace
 
 MethodResult DataParallelMethod::Place(const PlacementTask& task) {
-  const ScheduleGraph graph(task);
+  const ScheduleGraph graph(task, stop_);
   const std::vector<int32_t> of_unit = MicrobatchesOfUnits(graph);
   const std::vector<DeviceIndex> device_of_microbatch = DevicesOfMicrobatches(graph, of_unit);
   std::vector<DeviceIndex> wanted(of_unit.size());

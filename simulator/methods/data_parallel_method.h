@@ -13,8 +13,11 @@ namespace emplace {
 
 class DataParallelMethod : public PlacementMethod {
  public:
-  explicit DataParallelMethod(const MethodOptions& /*options*/) {}
+  explicit DataParallelMethod(const MethodOptions& options) : stop_(options.stop) {}
   MethodResult Place(const PlacementTask& task) override;
+
+ private:
+  Stop stop_;
 };
 
 }  // namespace emplace

@@ -18,15 +18,14 @@ constexpr OpIndex kMostOps = 1000;
 
 class DpSearch {
  public:
-  DpSearch(const PlacementTask& task, Objective objective)
-      : task_(task), objective_(objective), graph_(task), scorer_(task) {}
+  DpSearch(const PlacementTask& task, Objective objective, const Stop& stop)
+      : task_(task), objective_(objective), graph_(task, stop), scorer_(task) {}
 
   MethodResult Run() {
-    TryNodes(SplitNodes::kUnits);
-    if (task_.sim.num_ops <= kMostOps) TryNodes(SplitNodes::kBound);
-    const std::vector<int32_t>& stages = task_.stage_of_op;
-    if (std::any_of(stages.begin(), stages.end(), [](int32_t stage) { return stage >= 0; })) {
-      TryNodes(SplitNodes::kStages);
+    try {
+      TryAllNodes();
+    } catch (const Stopped&) {
+      if (!best_.placement) throw;
     }
     return std::move(best_);
   }
@@ -34,6 +33,15 @@ class DpSearch {
  private:
   // Bytes over the memory, then what the objective minimizes.
   using Value = std::pair<int64_t, double>;
+
+  void TryAllNodes() {
+    TryNodes(SplitNodes::kUnits);
+    if (task_.sim.num_ops <= kMostOps) TryNodes(SplitNodes::kBound);
+    const std::vector<int32_t>& stages = task_.stage_of_op;
+    if (std::any_of(stages.begin(), stages.end(), [](int32_t stage) { return stage >= 0; })) {
+      TryNodes(SplitNodes::kStages);
+    }
+  }
 
   void TryNodes(SplitNodes nodes) {
     MemoryLimits limits(task_.sim.memory_bytes);
@@ -43,7 +51,7 @@ class DpSearch {
     while (found && !fits) {
       const SplitOfTask split = MakeSplitProblem(graph_, nodes, limits.room_bytes());
       found = false;
-      for (const GraphSplit& best_on : ContiguousSplits(split.problem)) {
+      for (const GraphSplit& best_on : ContiguousSplits(split.problem, {.stop = graph_.stop()})) {
         if (best_on.device_of.empty()) continue;
         found = true;
         fits = Try(split, best_on) || fits;
@@ -89,6 +97,6 @@ class DpSearch {
 
 }  // namespace
 
-MethodResult DpMethod::Place(const PlacementTask& task) { return DpSearch(task, objective_).Run(); }
+MethodResult DpMethod::Place(const PlacementTask& task) { return DpSearch(task, objective_, stop_).Run(); }
 
 }  // namespace emplace

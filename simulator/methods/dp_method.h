@@ -11,11 +11,12 @@ namespace emplace {
 
 class DpMethod : public PlacementMethod {
  public:
-  explicit DpMethod(const MethodOptions& options) : objective_(options.objective) {}
+  explicit DpMethod(const MethodOptions& options) : objective_(options.objective), stop_(options.stop) {}
   MethodResult Place(const PlacementTask& task) override;
 
  private:
   const Objective objective_;
+  const Stop stop_;
 };
 
 }  // namespace emplace

@@ -85,7 +85,7 @@ std::vector<DeviceIndex> Divide(const std::vector<double>& cost_us, size_t devic
 }  // namespace
 
 MethodResult ExpertMethod::Place(const PlacementTask& task) {
-  const ScheduleGraph graph(task);
+  const ScheduleGraph graph(task, stop_);
   const auto devices = static_cast<size_t>(graph.num_devices());
   const std::vector<int32_t> stages = Stages(graph);
   const auto num_stages = static_cast<size_t>(1 + *std::max_element(stages.begin(), stages.end()));

@@ -11,8 +11,11 @@ namespace emplace {
 
 class ExpertMethod : public PlacementMethod {
  public:
-  explicit ExpertMethod(const MethodOptions& /*options*/) {}
+  explicit ExpertMethod(const MethodOptions& options) : stop_(options.stop) {}
   MethodResult Place(const PlacementTask& task) override;
+
+ private:
+  Stop stop_;
 };
 
 }  // namespace emplace

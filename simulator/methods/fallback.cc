@@ -11,6 +11,8 @@ namespace emplace {
 std::optional<ChosenPlacement> MethodOrSingleDevice(const PlacementTask& task, const MethodResult& result,
                                                     const MethodScore& score, const std::string& order,
                                                     Objective objective) {
+  if (order.empty() && objective == Objective::kLatency && score.feasible && score.makespan_us <= task.single_device_us)
+    return ChosenPlacement{*result.placement, score, result.orders, result.discipline, false};
   MethodResult single = SingleMethod(MethodOptions()).Place(task);
   if (!order.empty()) SetOrder(order, task, single);
   const MethodScore single_score = Score(task, single);

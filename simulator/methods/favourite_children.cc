@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <coin/ClpSimplex.hpp>
 #include <coin/CoinPackedMatrix.hpp>
-#include <map>
+#include <memory>
+#include <tuple>
 #include <utility>
 
+#include "common/abandonable.h"
 #include "common/error.h"
 
 namespace emplace {
@@ -20,17 +22,19 @@ struct Dependency {
 };
 
 std::vector<Dependency> Dependencies(const ScheduleGraph& graph) {
-  std::map<std::pair<OpIndex, OpIndex>, double> transfer_us;
+  std::vector<Dependency> dependencies;
   for (OpIndex op = 0; op < graph.num_ops(); ++op) {
     for (const int32_t tensor : graph.InputsOf(op)) {
       const OpIndex producer = graph.ProducerOf(tensor);
       const double us = graph.UnitOf(producer) == graph.UnitOf(op) ? 0 : graph.MeanTransferUs(tensor);
-      double& longest = transfer_us[{producer, op}];
-      longest = std::max(longest, us);
+      dependencies.push_back({producer, op, us});
     }
   }
-  std::vector<Dependency> dependencies;
-  for (const auto& [pair, us] : transfer_us) dependencies.push_back({pair.first, pair.second, us});
+  const auto pair = [](const Dependency& d) { return std::pair(d.from, d.to); };
+  // Of several tensors between two ops, the one that takes longest.
+  std::ranges::sort(dependencies, {}, [&](const Dependency& d) { return std::tuple(d.from, d.to, -d.transfer_us); });
+  const auto repeats = std::ranges::unique(dependencies, {}, pair);
+  dependencies.erase(repeats.begin(), repeats.end());
   return dependencies;
 }
 
@@ -100,22 +104,25 @@ std::vector<OpIndex> FavouriteChildren(const ScheduleGraph& graph) {
   std::fill(upper.begin() + n + 1, upper.end(), 1.0);
   std::vector<double> cost(static_cast<size_t>(columns), 0.0);
   cost[static_cast<size_t>(w)] = 1;
-  const std::vector<double> row_upper(rows.bounds().size(), COIN_DBL_MAX);
-  ClpSimplex program;
-  program.setLogLevel(0);
-  program.loadProblem(rows.Matrix(columns), lower.data(), upper.data(), cost.data(), rows.bounds().data(),
-                      row_upper.data());
-  program.initialDualSolve();
-  if (!program.isProvenOptimal()) throw RunFailed("the linear program of m-sct has no solution");
+  const auto solve = [matrix = rows.Matrix(columns), bounds = rows.bounds(), lower, upper, cost] {
+    const std::vector<double> row_upper(bounds.size(), COIN_DBL_MAX);
+    ClpSimplex program;
+    program.setLogLevel(0);
+    program.loadProblem(matrix, lower.data(), upper.data(), cost.data(), bounds.data(), row_upper.data());
+    program.initialDualSolve();
+    if (!program.isProvenOptimal()) throw RunFailed("the linear program of m-sct has no solution");
+    return std::vector<double>(program.getColSolution(), program.getColSolution() + cost.size());
+  };
+  const std::vector<double> solution = RunOrAbandon(solve, graph.stop());
 
   // Half and half would give two favourites: the smaller x wins, then the earlier dependency.
-  const double* const solution = program.getColSolution();
   std::vector<size_t> candidates;
   for (size_t i = 0; i < dependencies.size(); ++i) {
-    if (x_of[i] >= 0 && solution[x_of[i]] < kFavourite) candidates.push_back(i);
+    if (x_of[i] >= 0 && solution[static_cast<size_t>(x_of[i])] < kFavourite) candidates.push_back(i);
   }
-  std::stable_sort(candidates.begin(), candidates.end(),
-                   [&](size_t a, size_t b) { return solution[x_of[a]] < solution[x_of[b]]; });
+  std::stable_sort(candidates.begin(), candidates.end(), [&](size_t a, size_t b) {
+    return solution[static_cast<size_t>(x_of[a])] < solution[static_cast<size_t>(x_of[b])];
+  });
   std::vector<OpIndex> favourite(static_cast<size_t>(n), -1);
   std::vector<bool> taken(static_cast<size_t>(n));
   for (const size_t i : candidates) {

@@ -10,6 +10,7 @@
 namespace emplace {
 
 // Returns [n] the favourite child of each op, -1: none. Each op is the favourite of at most one other. Deterministic.
+// Throws Stopped once the graph's stop says so.
 //
 // The relaxed program has start times s, costs k, transfer times c, and x_ij = 0 if j is the favourite of i:
 //   min w;  s_i + k_i <= w;  s_i + k_i + c_ij x_ij <= s_j;  0 <= x <= 1

@@ -22,7 +22,7 @@ std::vector<OpIndex> ByUpwardRank(const ScheduleGraph& graph) {
 }  // namespace
 
 MethodResult HeftMethod::Place(const PlacementTask& task) {
-  const ScheduleGraph graph(task);
+  const ScheduleGraph graph(task, stop_);
   const std::vector<OpIndex> by_rank = ByUpwardRank(graph);
   return ScheduleWithinMemory(graph, [&](ListSchedule& schedule) {
     for (const OpIndex op : by_rank) {

@@ -9,8 +9,11 @@ namespace emplace {
 
 class HeftMethod : public PlacementMethod {
  public:
-  explicit HeftMethod(const MethodOptions& /*options*/) {}
+  explicit HeftMethod(const MethodOptions& options) : stop_(options.stop) {}
   MethodResult Place(const PlacementTask& task) override;
+
+ private:
+  Stop stop_;
 };
 
 }  // namespace emplace

@@ -1,6 +1,8 @@
 #include "simulator/methods/list_schedule.h"
 
 #include <algorithm>
+#include <iterator>
+#include <utility>
 
 #include "common/error.h"
 #include "simulator/engine/graph_paths.h"
@@ -19,7 +21,13 @@ MethodResult WithinMemory(const ScheduleGraph& graph, const std::function<Placem
   std::vector<double> used(static_cast<size_t>(graph.num_devices()));
   do {
     Units units(graph, limits.room_bytes());
-    Placement placement = place(units);
+    Placement placement;
+    try {
+      placement = place(units);
+    } catch (const Stopped&) {
+      if (!best.placement) throw;
+      break;
+    }
     const SearchScore score = scorer.Score(placement);
     ++best.evaluations;
     if (!best.placement || score < *best.score) {
@@ -34,7 +42,8 @@ MethodResult WithinMemory(const ScheduleGraph& graph, const std::function<Placem
 
 }  // namespace
 
-ScheduleGraph::ScheduleGraph(const PlacementTask& task) : task_(task), mean_link_(MeanLinkOf(task.sim)) {
+ScheduleGraph::ScheduleGraph(const PlacementTask& task, Stop stop)
+    : task_(task), stop_(std::move(stop)), mean_link_(MeanLinkOf(task.sim)) {
   const SimGraph& sim = task.sim;
   const auto n = static_cast<size_t>(sim.num_ops);
   EMPLACE_CHECK(task.unit_of_op.size() == n);
@@ -92,6 +101,7 @@ UnitPlacement::UnitPlacement(const ScheduleGraph& graph, std::span<const double>
       device_of_op_(static_cast<size_t>(graph.num_ops()), -1) {}
 
 const std::vector<DeviceIndex>& UnitPlacement::Candidates(OpIndex op) {
+  graph_.stop().Poll();
   candidates_.clear();
   const int32_t unit = graph_.UnitOf(op);
   if (device_of_unit_[static_cast<size_t>(unit)] >= 0) {
@@ -168,17 +178,20 @@ double ListSchedule::ReadyUs(OpIndex op, DeviceIndex device) {
 }
 
 double ListSchedule::AppendedStartUs(OpIndex op, DeviceIndex device) {
-  const std::vector<Busy>& busy = busy_[static_cast<size_t>(device)];
-  return std::max(ReadyUs(op, device), busy.empty() ? 0 : busy.back().end_us);
+  const Intervals& blocks = busy_[static_cast<size_t>(device)].blocks;
+  return std::max(ReadyUs(op, device), blocks.empty() ? 0 : blocks.rbegin()->second);
 }
 
 double ListSchedule::InsertedStartUs(OpIndex op, DeviceIndex device) {
-  const std::vector<Busy>& busy = busy_[static_cast<size_t>(device)];
   const double cost_us = graph().CostUs(op, device);
   double start_us = ReadyUs(op, device);
-  auto next =
-      std::upper_bound(busy.begin(), busy.end(), start_us, [](double us, const Busy& b) { return us < b.end_us; });
-  for (; next != busy.end() && start_us + cost_us > next->start_us; ++next) start_us = std::max(start_us, next->end_us);
+  // What takes no time also fits between two ops that touch.
+  const Busy& busy = busy_[static_cast<size_t>(device)];
+  const Intervals& intervals = start_us + cost_us > start_us ? busy.blocks : busy.ops;
+  auto next = intervals.upper_bound(start_us);
+  if (next != intervals.begin() && std::prev(next)->second > start_us) --next;
+  for (; next != intervals.end() && start_us + cost_us > next->first; ++next)
+    start_us = std::max(start_us, next->second);
   return start_us;
 }
 
@@ -191,10 +204,17 @@ void ListSchedule::Place(OpIndex op, DeviceIndex device, double start_us) {
   Assign(op, device);
   finish_us_[static_cast<size_t>(op)] = end_us;
   if (end_us <= start_us) return;
-  std::vector<Busy>& busy = busy_[static_cast<size_t>(device)];
-  busy.insert(
-      std::upper_bound(busy.begin(), busy.end(), start_us, [](double us, const Busy& b) { return us < b.start_us; }),
-      {start_us, end_us});
+  Busy& busy = busy_[static_cast<size_t>(device)];
+  busy.ops.emplace(start_us, end_us);
+  auto next = busy.blocks.upper_bound(start_us);
+  const bool touches = next != busy.blocks.end() && next->first == end_us;
+  const double block_end_us = touches ? next->second : end_us;
+  if (touches) next = busy.blocks.erase(next);
+  if (next != busy.blocks.begin() && std::prev(next)->second == start_us) {
+    std::prev(next)->second = block_end_us;
+  } else {
+    busy.blocks.emplace_hint(next, start_us, block_end_us);
+  }
 }
 
 std::vector<OpIndex> ReadyOps::First() const {

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
 #include <span>
 #include <vector>
@@ -21,10 +22,11 @@ namespace emplace {
 // n ops, D devices, U units: ops that must stay together (PlacementTask::unit_of_op).
 class ScheduleGraph {
  public:
-  // REQUIRES: task outlives it.
-  explicit ScheduleGraph(const PlacementTask& task);
+  // stop: ends the placing of ops on the graph early. REQUIRES: task outlives it.
+  explicit ScheduleGraph(const PlacementTask& task, Stop stop = {});
 
   const PlacementTask& task() const { return task_; }
+  const Stop& stop() const { return stop_; }
   int32_t num_ops() const { return task_.sim.num_ops; }
   int32_t num_devices() const { return task_.sim.num_devices; }
   // The op's cost in us, with the overhead after it; NaN if the device may not run the op.
@@ -48,6 +50,7 @@ class ScheduleGraph {
 
  private:
   const PlacementTask& task_;
+  const Stop stop_;
   const MeanLink mean_link_;
   std::vector<double> mean_cost_us_;        // [n]
   std::vector<OpIndex> producer_of_;        // [T]
@@ -65,6 +68,7 @@ class UnitPlacement {
 
   // The devices on which `op` may be placed. If another op of its unit has been placed, it is that device. Otherwise
   // these are the devices that may run the unit and have room for it, or, if none has room, the one with the most room.
+  // Throws Stopped when placing has to end.
   const std::vector<DeviceIndex>& Candidates(OpIndex op);
   // Puts the op, and with it its unit, on the device. (In a ListSchedule, Place does.)
   void Assign(OpIndex op, DeviceIndex device);
@@ -108,9 +112,11 @@ class ListSchedule : public UnitPlacement {
   double finish_us(OpIndex op) const { return finish_us_[static_cast<size_t>(op)]; }
 
  private:
+  // When a device is busy: start and end in us, not overlapping.
+  using Intervals = std::map<double, double>;
   struct Busy {
-    double start_us;
-    double end_us;
+    Intervals ops;     // Of each op that takes any time.
+    Intervals blocks;  // The same, those that touch as one: between any two there is a gap.
   };
 
   // The time in us at which `tensor` is on `device` if it is sent over links that are free at link_free_us [D]. Updates
@@ -120,7 +126,7 @@ class ListSchedule : public UnitPlacement {
   size_t ArrivalIndex(int32_t tensor, DeviceIndex device) const;
 
   std::vector<double> finish_us_;        // [n]
-  std::vector<std::vector<Busy>> busy_;  // [D] in order of time, not overlapping
+  std::vector<Busy> busy_;               // [D]
   std::vector<double> link_free_us_;     // [D] of the sending link
   std::vector<double> arrival_us_;       // Arrival times by ArrivalIndex; -1: not sent
   std::vector<double> scratch_link_us_;  // [D]
@@ -141,8 +147,8 @@ class ReadyOps {
   std::vector<int32_t> missing_;  // [n] number of inputs that are not made yet
 };
 
-// Both call `place` with the limits of memory_limits.h until the simulated peaks fit the memory, and return the best
-// result, with its score.
+// Both call `place` with the limits of memory_limits.h until the simulated peaks fit the memory, or the graph's stop
+// says so, and return the best result, with its score. Throw Stopped where there is none.
 MethodResult PlaceWithinMemory(const ScheduleGraph& graph, const std::function<Placement(UnitPlacement&)>& place);
 MethodResult ScheduleWithinMemory(const ScheduleGraph& graph, const std::function<Placement(ListSchedule&)>& place);
 

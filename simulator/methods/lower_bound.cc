@@ -46,7 +46,7 @@ std::vector<DeviceClass> ClassesOf(const SimGraph& graph) {
 // parameters. For any weights and prices, shares of all ops less the prices of all memory are a lower bound.
 class Relaxation {
  public:
-  explicit Relaxation(const SimGraph& graph) : graph_(graph), classes_(ClassesOf(graph)) {
+  Relaxation(const SimGraph& graph, const Stop& stop) : graph_(graph), stop_(stop), classes_(ClassesOf(graph)) {
     double bytes = 0;
     for (const DeviceClass& c : classes_) bytes += c.memory_bytes;
     const double param_bytes = std::accumulate(graph.param_bytes.begin(), graph.param_bytes.end(), 0.0);
@@ -116,8 +116,8 @@ class Relaxation {
     }
   }
   void TryFactors(double& number) {
-    for (double factor = 4; factor > 1.001; factor = std::sqrt(factor)) {
-      while (TryValue(number, number * factor) || TryValue(number, number / factor)) {
+    for (double factor = 4; factor > 1.001 && !stop_.Now(); factor = std::sqrt(factor)) {
+      while (!stop_.Now() && (TryValue(number, number * factor) || TryValue(number, number / factor))) {
       }
     }
   }
@@ -135,6 +135,7 @@ class Relaxation {
   }
 
   const SimGraph& graph_;
+  const Stop& stop_;
   const std::vector<DeviceClass> classes_;
   bool memory_matters_ = false;
   std::vector<double> weights_;  // Of a device of each class, before they are scaled to a sum of 1.
@@ -248,13 +249,13 @@ double SplitBoundUs(const SimGraph& graph, const std::vector<double>& cost_us, c
 
 }  // namespace
 
-double LowerBoundUs(const SimGraph& graph) {
+double LowerBoundUs(const SimGraph& graph, const Stop& stop) {
   const std::vector<double> cost_us = LeastCostsUs(graph);
   const std::vector<double> head_us = HeadsUs(graph, cost_us);
   const std::vector<double> tail_us = TailsUs(graph);
   double bound = 0;
   for (size_t o = 0; o < cost_us.size(); ++o) bound = std::max(bound, head_us[o] + cost_us[o] + tail_us[o]);
-  const Relaxation relaxation(graph);
+  const Relaxation relaxation(graph, stop);
   bound = std::max(bound, relaxation.best_us());
   bound = std::max(bound, WindowBoundUs(graph, head_us, tail_us, relaxation.Shares()));
   bound = std::max(bound, SplitBoundUs(graph, cost_us, head_us, tail_us));

@@ -1,6 +1,7 @@
 // A lower bound of the makespans of all placements that fit the memory: how far a placement can be from the best one.
 #pragma once
 
+#include "common/stop.h"
 #include "simulator/engine/sim_graph.h"
 
 namespace emplace {
@@ -16,6 +17,6 @@ namespace emplace {
 // - where no single device may hold all ops, or run them, and the graph is in one piece: the shortest path through some
 //   tensor's transfer.
 // The result is a little less than these, so that rounding does not matter. Takes time near-linear in ops.
-double LowerBoundUs(const SimGraph& graph);
+double LowerBoundUs(const SimGraph& graph, const Stop& stop = {});
 
 }  // namespace emplace

@@ -8,8 +8,11 @@ namespace emplace {
 
 class MEtfMethod : public PlacementMethod {
  public:
-  explicit MEtfMethod(const MethodOptions& /*options*/) {}
+  explicit MEtfMethod(const MethodOptions& options) : stop_(options.stop) {}
   MethodResult Place(const PlacementTask& task) override;
+
+ private:
+  Stop stop_;
 };
 
 }  // namespace emplace

@@ -9,9 +9,12 @@ namespace emplace {
 
 class MSctMethod : public PlacementMethod {
  public:
-  explicit MSctMethod(const MethodOptions& /*options*/) {}
+  explicit MSctMethod(const MethodOptions& options) : stop_(options.stop) {}
   // Solves a linear program with a variable for each op and each dependency, which takes seconds for thousands of ops.
   MethodResult Place(const PlacementTask& task) override;
+
+ private:
+  Stop stop_;
 };
 
 }  // namespace emplace

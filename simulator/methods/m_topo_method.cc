@@ -8,7 +8,7 @@
 namespace emplace {
 
 MethodResult MTopoMethod::Place(const PlacementTask& task) {
-  const ScheduleGraph graph(task);
+  const ScheduleGraph graph(task, stop_);
   double total = 0;
   double largest = 0;
   for (int32_t unit = 0; unit < graph.num_units(); ++unit) {

@@ -8,8 +8,11 @@ namespace emplace {
 
 class MTopoMethod : public PlacementMethod {
  public:
-  explicit MTopoMethod(const MethodOptions& /*options*/) {}
+  explicit MTopoMethod(const MethodOptions& options) : stop_(options.stop) {}
   MethodResult Place(const PlacementTask& task) override;
+
+ private:
+  Stop stop_;
 };
 
 }  // namespace emplace

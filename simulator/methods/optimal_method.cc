@@ -18,8 +18,9 @@ constexpr double kMostPlacements = 1 << 24;
 
 class BranchAndBound {
  public:
-  explicit BranchAndBound(const PlacementTask& task)
+  BranchAndBound(const PlacementTask& task, const Stop& stop)
       : task_(task),
+        stop_(stop),
         scorer_(task),
         devices_(static_cast<size_t>(task.sim.num_devices)),
         groups_(static_cast<size_t>(task.groups.num_groups)),
@@ -42,6 +43,7 @@ class BranchAndBound {
 
   MethodResult Run() {
     Place(0);
+    if (!best_.placement) stop_.Poll();
     return std::move(best_);
   }
 
@@ -59,6 +61,7 @@ class BranchAndBound {
   }
 
   void Place(size_t group) {
+    if (stop_.Now()) return;
     // Sums in another order than the simulator's differ in the last bits: the margin keeps equals.
     constexpr double kMargin = 1 - 1e-9;
     if (best_.score && best_.score->bytes_over == 0 && LowerBound(group) * kMargin >= best_.score->makespan_us) return;
@@ -82,6 +85,7 @@ class BranchAndBound {
   }
 
   const PlacementTask& task_;
+  const Stop& stop_;
   PlacementScorer scorer_;
   const size_t devices_;
   std::vector<uint8_t> groups_;   // [n] decided up to the current one
@@ -109,7 +113,7 @@ MethodResult OptimalMethod::Place(const PlacementTask& task) {
     throw BadInput(StrCat("method optimal: '", task.name, "' has ", task.groups.num_groups, " groups and ", placements,
                           " placements, expected at most ", kMostPlacements, "; --max-groups makes fewer groups"));
   }
-  return BranchAndBound(task).Run();
+  return BranchAndBound(task, stop_).Run();
 }
 
 }  // namespace emplace

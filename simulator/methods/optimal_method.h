@@ -11,9 +11,12 @@ double CountGroupPlacements(const PlacementTask& task);
 
 class OptimalMethod : public PlacementMethod {
  public:
-  explicit OptimalMethod(const MethodOptions& /*options*/) {}
+  explicit OptimalMethod(const MethodOptions& options) : stop_(options.stop) {}
   // Throws BadInput if there are more than 2^24 placements (24 groups on two devices, 12 on four).
   MethodResult Place(const PlacementTask& task) override;
+
+ private:
+  Stop stop_;
 };
 
 }  // namespace emplace

@@ -3,7 +3,6 @@
 // --methods` then know its name.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -11,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "common/stop.h"
 #include "simulator/environment/placement_task.h"
 #include "simulator/graph/placement.h"
 #include "simulator/methods/placement_scorer.h"
@@ -42,6 +42,8 @@ struct SearchProgress {
 struct MethodOptions {
   int64_t budget = 100;  // Placements that a searching method may simulate; 0: any number.
   double seconds = 0;    // Time that a searching method may take; 0: any time.
+  // When that time began; nullopt: it begins when the method places.
+  std::optional<Stop::Clock::time_point> begin = std::nullopt;
   uint64_t seed = 1;
   int32_t samples = 0;  // For `policy`: sampled episodes beside the greedy one.
   // Makes the method `policy`. Policies lie above this folder, so policy/placer/policy_method.h hands it in; empty:
@@ -51,8 +53,9 @@ struct MethodOptions {
   std::function<std::unique_ptr<Proposer>(uint64_t)> make_proposer = {};
   bool orders = true;                         // For `auto`: whether the result may have an order.
   Objective objective = Objective::kLatency;  // For `dp`; all others minimize the latency.
-  int threads = 1;                          // For `auto` and `multilevel`; with a budget, results do not depend on it.
-  const std::atomic<bool>* stop = nullptr;  // Ends a search, with the best result so far, when it gets true.
+  int threads = 1;  // For `auto` and `multilevel`; with a budget, results do not depend on it.
+  // Ends a method early. One that searches, or has a placement already, returns the best result so far.
+  Stop stop = {};
   std::function<void(const SearchProgress&)> progress = nullptr;  // Called by `auto` and `multilevel` now and then.
 };
 
@@ -76,7 +79,8 @@ class PlacementMethod {
   virtual bool draws() const { return false; }
   // Whether it goes on until its budget or time is over, or until it is told to stop.
   virtual bool searches() const { return false; }
-  // Deterministic in (task, options). A placement that fits every device's memory beats any that does not.
+  // Deterministic in (task, options) unless it is stopped, or has a time. Throws Stopped where it is stopped before it
+  // has a result. A placement that fits every device's memory beats any that does not.
   virtual MethodResult Place(const PlacementTask& task) = 0;
 };
 

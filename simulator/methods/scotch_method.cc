@@ -5,11 +5,12 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
-#include <map>
+#include <memory>
 #include <numeric>
 #include <utility>
 #include <vector>
 
+#include "common/abandonable.h"
 #include "common/error.h"
 #include "common/mutex.h"
 #include "simulator/methods/list_schedule.h"
@@ -40,26 +41,28 @@ class UnitGraph {
   explicit UnitGraph(const ScheduleGraph& graph) {
     const auto units = static_cast<size_t>(graph.num_units());
     std::vector<double> cost_us(units);
-    std::map<std::pair<int32_t, int32_t>, double> bytes;  // Of unordered pairs, lower unit first.
+    std::vector<UnitPair> pairs;
     for (OpIndex op = 0; op < graph.num_ops(); ++op) {
       cost_us[static_cast<size_t>(graph.UnitOf(op))] += graph.MeanCostUs(op);
       for (const int32_t tensor : graph.InputsOf(op)) {
         const int32_t a = graph.UnitOf(graph.ProducerOf(tensor));
         const int32_t b = graph.UnitOf(op);
-        if (a != b)
-          bytes[std::minmax(a, b)] += static_cast<double>(graph.task().sim.tensor_bytes[static_cast<size_t>(tensor)]);
+        if (a == b) continue;
+        pairs.push_back({std::min(a, b), std::max(a, b),
+                         static_cast<double>(graph.task().sim.tensor_bytes[static_cast<size_t>(tensor)])});
       }
     }
     const double total_us = std::accumulate(cost_us.begin(), cost_us.end(), 0.0);
+    Sum(pairs);
     double total_bytes = 0;
-    for (const auto& [pair, weight] : bytes) total_bytes += weight;
+    for (const UnitPair& pair : pairs) total_bytes += pair.bytes;
     for (const double us : cost_us) vertex_load_.push_back(Scaled(us, total_us));
 
     std::vector<std::vector<std::pair<SCOTCH_Num, SCOTCH_Num>>> rows(units);
-    for (const auto& [pair, weight] : bytes) {
-      const SCOTCH_Num load = Scaled(weight, total_bytes);
-      rows[static_cast<size_t>(pair.first)].emplace_back(pair.second, load);
-      rows[static_cast<size_t>(pair.second)].emplace_back(pair.first, load);
+    for (const auto& [low, high, bytes] : pairs) {
+      const SCOTCH_Num load = Scaled(bytes, total_bytes);
+      rows[static_cast<size_t>(low)].emplace_back(high, load);
+      rows[static_cast<size_t>(high)].emplace_back(low, load);
     }
     begin_.push_back(0);
     for (const auto& row : rows) {
@@ -81,6 +84,27 @@ class UnitGraph {
   SCOTCH_Graph* get() { return &graph_; }
 
  private:
+  // What two units exchange.
+  struct UnitPair {
+    int32_t low;
+    int32_t high;
+    double bytes;
+  };
+
+  // Leaves each pair once, by its units.
+  static void Sum(std::vector<UnitPair>& pairs) {
+    std::ranges::stable_sort(pairs, {}, [](const UnitPair& pair) { return std::pair(pair.low, pair.high); });
+    size_t kept = 0;
+    for (size_t i = 0; i < pairs.size(); ++i) {
+      if (i > 0 && pairs[i].low == pairs[kept - 1].low && pairs[i].high == pairs[kept - 1].high) {
+        pairs[kept - 1].bytes += pairs[i].bytes;
+      } else {
+        pairs[kept++] = pairs[i];
+      }
+    }
+    pairs.resize(kept);
+  }
+
   std::vector<SCOTCH_Num> begin_;
   std::vector<SCOTCH_Num> neighbour_;
   std::vector<SCOTCH_Num> edge_load_;
@@ -119,18 +143,17 @@ class OneThread {
 // The devices: every pair as far apart as a byte takes from one to the other, each device as strong as it is fast.
 class DeviceArch {
  public:
-  DeviceArch(const ScheduleGraph& graph, uint64_t seed) {
-    const auto devices = static_cast<size_t>(graph.num_devices());
+  // speeds: [D] in thousandths of the fastest one's. bandwidth: [D * D] bytes/us; empty: all pairs are alike.
+  DeviceArch(std::vector<SCOTCH_Num> speeds, const std::vector<double>& bandwidth, uint64_t seed) {
+    const size_t devices = speeds.size();
     Check(SCOTCH_archInit(&arch_), "archInit");
-    if (graph.task().sim.link_model != LinkModel::kTopology) {
-      std::vector<SCOTCH_Num> speeds = Speeds(graph);
+    if (bandwidth.empty()) {
       Check(SCOTCH_archCmpltw(&arch_, static_cast<SCOTCH_Num>(devices), speeds.data()), "archCmpltw");
       return;
     }
     std::vector<SCOTCH_Num> begin = {0};
     std::vector<SCOTCH_Num> neighbour;
     std::vector<SCOTCH_Num> distance;
-    const std::vector<double>& bandwidth = graph.task().sim.routes.bandwidth_bytes_per_us;
     double fastest = 0;
     for (const double rate : bandwidth) fastest = std::max(fastest, std::isfinite(rate) ? rate : 0);
     for (size_t from = 0; from < devices; ++from) {
@@ -147,7 +170,6 @@ class DeviceArch {
     SCOTCH_Strat strategy;
     Check(SCOTCH_graphInit(&map), "graphInit");
     Check(SCOTCH_stratInit(&strategy), "stratInit");
-    std::vector<SCOTCH_Num> speeds = Speeds(graph);
     Check(SCOTCH_graphBuild(&map, 0, static_cast<SCOTCH_Num>(devices), begin.data(), nullptr, speeds.data(), nullptr,
                             static_cast<SCOTCH_Num>(neighbour.size()), neighbour.data(), distance.data()),
           "graphBuild of the devices");
@@ -165,27 +187,27 @@ class DeviceArch {
   const SCOTCH_Arch* get() const { return &arch_; }
 
  private:
-  // In thousandths of the fastest one's, by the time that the ops take which every device may run.
-  static std::vector<SCOTCH_Num> Speeds(const ScheduleGraph& graph) {
-    const auto devices = static_cast<size_t>(graph.num_devices());
-    std::vector<double> us(devices);
-    for (OpIndex op = 0; op < graph.num_ops(); ++op) {
-      std::vector<double> row;
-      for (DeviceIndex device = 0; device < graph.num_devices(); ++device) row.push_back(graph.CostUs(op, device));
-      if (std::any_of(row.begin(), row.end(), [](double value) { return std::isnan(value); })) continue;
-      for (size_t d = 0; d < devices; ++d) us[d] += row[d];
-    }
-    const double least = *std::min_element(us.begin(), us.end());
-    std::vector<SCOTCH_Num> speeds;
-    for (const double of_device : us) {
-      speeds.push_back(
-          of_device > 0 ? std::max<SCOTCH_Num>(1, static_cast<SCOTCH_Num>(std::llround(1000 * least / of_device))) : 1);
-    }
-    return speeds;
-  }
-
   SCOTCH_Arch arch_;
 };
+
+// Of each device in thousandths of the fastest one's, by the time that the ops take which every device may run.
+std::vector<SCOTCH_Num> Speeds(const ScheduleGraph& graph) {
+  const auto devices = static_cast<size_t>(graph.num_devices());
+  std::vector<double> us(devices);
+  for (OpIndex op = 0; op < graph.num_ops(); ++op) {
+    std::vector<double> row;
+    for (DeviceIndex device = 0; device < graph.num_devices(); ++device) row.push_back(graph.CostUs(op, device));
+    if (std::any_of(row.begin(), row.end(), [](double value) { return std::isnan(value); })) continue;
+    for (size_t d = 0; d < devices; ++d) us[d] += row[d];
+  }
+  const double least = *std::min_element(us.begin(), us.end());
+  std::vector<SCOTCH_Num> speeds;
+  for (const double of_device : us) {
+    speeds.push_back(
+        of_device > 0 ? std::max<SCOTCH_Num>(1, static_cast<SCOTCH_Num>(std::llround(1000 * least / of_device))) : 1);
+  }
+  return speeds;
+}
 
 // -1: free; units that may run in one place only are fixed there.
 std::vector<SCOTCH_Num> FixedUnits(const ScheduleGraph& graph) {
@@ -203,25 +225,48 @@ std::vector<SCOTCH_Num> FixedUnits(const ScheduleGraph& graph) {
   return part;
 }
 
-}  // namespace
+// What a call of the library works with. It owns all of it, for the call may be abandoned.
+class Mapping {
+ public:
+  Mapping(const ScheduleGraph& graph, uint64_t seed)
+      : seed_(seed), part_(FixedUnits(graph)), units_(graph), speeds_(Speeds(graph)) {
+    const SimGraph& sim = graph.task().sim;
+    if (sim.link_model == LinkModel::kTopology) bandwidth_ = sim.routes.bandwidth_bytes_per_us;
+  }
 
-ScotchMethod::ScotchMethod(const MethodOptions& options) : seed_(options.seed) {}
-
-MethodResult ScotchMethod::Place(const PlacementTask& task) {
-  const ScheduleGraph graph(task);
-  std::vector<SCOTCH_Num> part = FixedUnits(graph);
-  if (std::count(part.begin(), part.end(), -1) > 0 && graph.num_devices() > 1) {
+  // [U] the device of each unit.
+  std::vector<SCOTCH_Num> Map() {
     const MutexLock lock(LibraryLock());
-    UnitGraph units(graph);
-    const DeviceArch devices(graph, seed_);
-    OneThread work(units.get(), seed_);
+    const DeviceArch devices(speeds_, bandwidth_, seed_);
+    OneThread work(units_.get(), seed_);
     SCOTCH_Strat strategy;
     Check(SCOTCH_stratInit(&strategy), "stratInit");
-    const bool any_fixed = std::any_of(part.begin(), part.end(), [](SCOTCH_Num fixed) { return fixed >= 0; });
-    Check(any_fixed ? SCOTCH_graphMapFixed(work.graph(), devices.get(), &strategy, part.data())
-                    : SCOTCH_graphMap(work.graph(), devices.get(), &strategy, part.data()),
+    const bool any_fixed = std::any_of(part_.begin(), part_.end(), [](SCOTCH_Num fixed) { return fixed >= 0; });
+    Check(any_fixed ? SCOTCH_graphMapFixed(work.graph(), devices.get(), &strategy, part_.data())
+                    : SCOTCH_graphMap(work.graph(), devices.get(), &strategy, part_.data()),
           "graphMap");
     SCOTCH_stratExit(&strategy);
+    return part_;
+  }
+
+ private:
+  const uint64_t seed_;
+  std::vector<SCOTCH_Num> part_;
+  UnitGraph units_;
+  const std::vector<SCOTCH_Num> speeds_;
+  std::vector<double> bandwidth_;
+};
+
+}  // namespace
+
+ScotchMethod::ScotchMethod(const MethodOptions& options) : seed_(options.seed), stop_(options.stop) {}
+
+MethodResult ScotchMethod::Place(const PlacementTask& task) {
+  const ScheduleGraph graph(task, stop_);
+  std::vector<SCOTCH_Num> part = FixedUnits(graph);
+  if (std::count(part.begin(), part.end(), -1) > 0 && graph.num_devices() > 1) {
+    const auto mapping = std::make_shared<Mapping>(graph, seed_);
+    part = RunOrAbandon([mapping] { return mapping->Map(); }, stop_);
   }
   // Its balance is of work; where memory is short, what no longer fits goes where there is room, in topological order.
   std::vector<DeviceIndex> wanted;

@@ -12,11 +12,13 @@ class ScotchMethod : public PlacementMethod {
  public:
   explicit ScotchMethod(const MethodOptions& options);
   bool draws() const override { return true; }
-  // libscotch has global state, so calls from several threads wait for each other.
+  // libscotch has global state, so calls from several threads wait for each other. A call that is stopped goes on in a
+  // thread of its own, and its result is dropped.
   MethodResult Place(const PlacementTask& task) override;
 
  private:
   uint64_t seed_;
+  Stop stop_;
 };
 
 }  // namespace emplace

@@ -47,10 +47,7 @@ std::vector<int32_t> StageNodes(const ScheduleGraph& graph) {
 std::vector<int32_t> NodesOfOps(const ScheduleGraph& graph, SplitNodes nodes) {
   if (nodes == SplitNodes::kUnits) return graph.task().unit_of_op;
   if (nodes == SplitNodes::kStages) return StageNodes(graph);
-  if (nodes == SplitNodes::kBound) return graph.task().search_levels[0];
-  std::vector<int32_t> each(static_cast<size_t>(graph.num_ops()));
-  for (size_t o = 0; o < each.size(); ++o) each[o] = static_cast<int32_t>(o);
-  return each;
+  return graph.task().search_levels[0];
 }
 
 // Devices of one kind with as much memory and room.

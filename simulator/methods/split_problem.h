@@ -12,7 +12,6 @@ namespace emplace {
 
 // Which ops are one node of the problem.
 enum class SplitNodes {
-  kOps,     // Each op.
   kBound,   // The ops that have to stay together: the finest level of a search.
   kUnits,   // The ops of a unit, which stay together.
   kStages,  // The units of a stage (PlacementTask::stage_of_op), so that a layer's forward and backward ops are one
@@ -26,10 +25,9 @@ struct SplitOfTask {
 };
 
 // Costs include the overhead after an op, and a tensor takes the mean time of a transfer (ScheduleGraph). A node's
-// bytes are those of its units if nothing is released; for kOps each unit's are at its first op, and for
-// kBound they are those of its ops. Nodes are in the order
-// of their units or stages; only edges to higher ones order them, since in a training step those that lead back belong
-// to the backward pass. room_bytes: [D].
+// bytes are those of its units if nothing is released; for kBound they are those of its ops. Nodes are in the order of
+// their units or stages; only edges to higher ones order them, since in a training step those that lead back belong to
+// the backward pass. room_bytes: [D].
 SplitOfTask MakeSplitProblem(const ScheduleGraph& graph, SplitNodes nodes, std::span<const double> room_bytes);
 
 }  // namespace emplace

@@ -98,9 +98,8 @@ int Place(const PlaceArguments& args) {
   options.progress = [&](const SearchProgress& progress) { line->Show(progress); };
   options.stop = &Interrupted();
   const std::string order = OrderAsked(args.order, options);
-  const std::unique_ptr<PlacementMethod> method = MakeMethod(args.method, options);
+  MakeMethod(args.method, options);  // Wrong options, before the graph is read.
   const OpGraph graph = LoadGraph(args.graph);
-  if (method->searches()) CatchInterrupts();
   line.emplace();
   const PlacedGraph placed = PlaceGraph(graph, cluster,
                                         {.graph_source = args.graph,
@@ -109,7 +108,7 @@ int Place(const PlaceArguments& args) {
                                          .order = order,
                                          .objective = options.objective,
                                          .max_groups = MaxGroups(args.max_groups, policy ? &*policy : nullptr)},
-                                        *method);
+                                        options);
   line.reset();
   const auto& [task, result, found, chosen, found_by, lower_bound_us, seconds] = placed;
   const auto& [placement, score, orders, discipline, fallback] = chosen;

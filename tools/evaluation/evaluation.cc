@@ -25,7 +25,8 @@ class SharedTask {
     if (!task_) {
       const OpGraph graph = LoadGraph(path);
       CheckKinds(graph, plan.cluster);
-      task_ = std::make_shared<const PlacementTask>(PlacementTask::Make(graph, plan.cluster, plan.max_groups));
+      task_ = std::make_shared<const PlacementTask>(
+          PlacementTask::Make(graph, plan.cluster, plan.max_groups, plan.options.stop));
     }
     std::shared_ptr<const PlacementTask> task = task_;
     if (--runs_left_ == 0) task_ = nullptr;
@@ -91,10 +92,11 @@ void RunEvaluation(const EvaluationPlan& plan, const std::vector<RunKey>& keys, 
       if (i >= keys.size()) return;
       try {
         const RunResult result = RunOne(plan, keys[i], *tasks.at(keys[i].path).Get(plan, keys[i].path));
-        // A search that was told to stop has not had its time.
-        if (stop && MakeMethod(keys[i].method, plan.options)->searches()) return;
+        if (stop) return;  // It may have been told to stop before it was done.
         const MutexLock lock(mu);
         done(result);
+      } catch (const Stopped&) {
+        return;
       } catch (...) {
         const MutexLock lock(mu);
         if (!failed.exchange(true)) failure = std::current_exception();

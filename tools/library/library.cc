@@ -79,7 +79,7 @@ Plan Place(const Graph& graph, const Machine& machine, const PlaceOptions& asked
                                      .method = asked.method,
                                      .order = order,
                                      .max_groups = MaxGroups(asked.max_groups, policy ? &*policy : nullptr)},
-                                    *MakeMethod(asked.method, options));
+                                    options);
     return Plan{.placement = std::move(placed.chosen.placement),
                 .orders = std::move(placed.chosen.orders),
                 .makespan_us = placed.chosen.score.makespan_us,

@@ -20,8 +20,9 @@ constexpr double kLeastUs = 1;
 
 class Joiner {
  public:
-  Joiner(const SimGraph& sim, const std::vector<GroupIndex>& unit_of_op)
+  Joiner(const SimGraph& sim, const std::vector<GroupIndex>& unit_of_op, const Stop& stop)
       : sim_(sim),
+        stop_(stop),
         unit_of_op_(unit_of_op),
         sets_(1 + *std::ranges::max_element(unit_of_op)),
         cost_us_(static_cast<size_t>(sets_.sets())),
@@ -37,6 +38,7 @@ class Joiner {
   void JoinDown(int32_t most) {
     double cap_us = kFirstCostCap * total_us_ / most;
     while (sets_.sets() > most) {
+      stop_.Poll();
       const bool joined = JoinAlongLinks(most, cap_us);
       if (!joined && cap_us >= total_us_) return;
       cap_us *= kCostCapGrowth;
@@ -97,6 +99,7 @@ class Joiner {
   }
 
   const SimGraph& sim_;
+  const Stop& stop_;
   const std::vector<GroupIndex>& unit_of_op_;
   DisjointSets sets_;  // Of units: the columns.
   // [units], [units * D] of the sets; of units that are not their set's name, what they were.
@@ -108,8 +111,8 @@ class Joiner {
 }  // namespace
 
 std::vector<std::vector<GroupIndex>> ColumnsByLevel(const SimGraph& sim, const std::vector<GroupIndex>& unit_of_op,
-                                                    const std::vector<int32_t>& most) {
-  Joiner joiner(sim, unit_of_op);
+                                                    const std::vector<int32_t>& most, const Stop& stop) {
+  Joiner joiner(sim, unit_of_op, stop);
   std::vector<std::vector<GroupIndex>> levels;
   for (const int32_t groups : most) {
     joiner.JoinDown(groups);

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "common/ids.h"
+#include "common/stop.h"
 #include "simulator/engine/sim_graph.h"
 
 namespace emplace {
@@ -17,8 +18,8 @@ namespace emplace {
 // at most so many where they can be joined. Groups of `unit_of_op` stay together. Columns are joined along the heaviest
 // links first, by bytes over the square root of the product of their costs, as multilevel graph partitioning rates
 // edges, under a limit of a column's cost that grows. Every column has a device that may run all of its ops.
-// Deterministic. REQUIRES: so has every unit.
+// Deterministic. Throws Stopped once `stop` says so. REQUIRES: so has every unit.
 std::vector<std::vector<GroupIndex>> ColumnsByLevel(const SimGraph& sim, const std::vector<GroupIndex>& unit_of_op,
-                                                    const std::vector<int32_t>& most);
+                                                    const std::vector<int32_t>& most, const Stop& stop = {});
 
 }  // namespace emplace

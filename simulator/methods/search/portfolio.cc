@@ -33,6 +33,8 @@ constexpr Member kMembers[] = {{"data-parallel", 0.25, 0.35, 24, kAnySize, kMost
                                {"heft", 0.4, 1.2, 8, kAnySize},
                                {"scotch", 3, 5, 8, kAnySize},
                                {"m-sct", 20, 20, 8, 1000}};
+// Places in about the time of its simulations, whatever the graph: so there is a placement where nothing else had time.
+constexpr const char* kQuickest = "m-topo";
 // In a graph of so many ops, which caches no longer hold, each op takes so many times as long.
 constexpr int32_t kLargeOps = 20000;
 constexpr double kLargeSlowdown = 1.7;
@@ -71,6 +73,17 @@ double Us(const PlacementTask& task, double us_per_op) {
   return us_per_op * ops * (ops < kLargeOps ? 1 : kLargeSlowdown);
 }
 
+// What the method finds until then; nothing if it is stopped before it has a placement.
+MethodResult PlacedBefore(const Stop& stop, const std::string& method, uint64_t seed, const PlacementTask& task) {
+  try {
+    return MakeMethod(method, {.seed = seed, .stop = stop})->Place(task);
+  } catch (const Stopped&) {
+    return {};
+  }
+}
+
+bool Fits(const std::optional<PortfolioEntry>& entry) { return entry && entry->score.bytes_over == 0; }
+
 std::optional<PortfolioEntry> Propose(const PlacementTask& task, Proposer& proposer, Placement start) {
   const std::vector<Move> moves = proposer.Candidates(task, {}, start);
   if (moves.empty()) return std::nullopt;
@@ -96,7 +109,8 @@ std::vector<PortfolioEntry> MakePortfolio(const PlacementTask& task, const Metho
   for (const Member& member : kMembers) {
     if (member.microbatches && !task.HasMicrobatches()) continue;
     const double us = Us(task, tight ? member.tight_us_per_op : member.us_per_op);
-    const bool too_long = limit.Share(0, us) > member.most_time_share;
+    const double share = limit.Share(0, us);
+    const bool too_long = share > member.most_time_share || limit.Progress() + share > 1;
     const bool too_many = runs + member.most_runs > limit.evaluations_left();
     // Where no single device will do, a method is needed to have a placement at all, or one that fits the memory.
     const bool needed = members.empty() && (!single || (tight && !too_many));
@@ -116,7 +130,7 @@ std::vector<PortfolioEntry> MakePortfolio(const PlacementTask& task, const Metho
   team.ForEach(members.size(), [&](size_t /*thread*/, size_t i) {
     const bool needed = first_is_needed && i == 0 && (task.single_device < 0 || !limit.stopped());
     if (!needed && limit.Progress() >= 1) return;
-    MethodResult result = MakeMethod(members[i].method, {.seed = options.seed})->Place(task);
+    MethodResult result = PlacedBefore(limit.stop(), members[i].method, options.seed, task);
     evaluations[i + 1] = result.evaluations;
     if (result.placement) found[i + 1] = Scored(task, members[i].method, std::move(result));
   });
@@ -124,6 +138,12 @@ std::vector<PortfolioEntry> MakePortfolio(const PlacementTask& task, const Metho
     const auto any = std::find_if(found.begin(), found.end(), [](const auto& entry) { return entry.has_value(); });
     if (any != found.end()) found.back() = Propose(task, *options.make_proposer(options.seed), (*any)->placement);
     evaluations.back() = found.back() ? 1 : 0;
+  }
+  if (limit.stop().Now() && std::ranges::none_of(found, Fits)) {
+    MethodResult result = MakeMethod(kQuickest, {})->Place(task);
+    evaluations.push_back(result.evaluations);
+    found.emplace_back();
+    if (result.placement) found.back() = Scored(task, kQuickest, std::move(result));
   }
   std::vector<PortfolioEntry> portfolio;
   for (size_t i = 0; i < found.size(); ++i) {

@@ -88,7 +88,7 @@ class PortfolioSearch {
       : task_(task),
         options_(options),
         plan_(plan),
-        limit_(options.budget, options.seconds, options.stop),
+        limit_(options.budget, options.seconds, options.stop, options.begin),
         team_(options.threads),
         walks_(options, plan, limit_, team_) {}
 
@@ -97,7 +97,7 @@ class PortfolioSearch {
     if (!portfolio.empty()) {
       Keep({portfolio.front(), {}, ""});
       if (limit_.Progress() + Share(0, kSpaceUsPerOp) < 1) {
-        Search(portfolio);
+        SearchUntilStopped(portfolio);
       } else if (plan_.anneals_short_searches) {
         AddAnnealed(1, portfolio);
       }
@@ -107,8 +107,15 @@ class PortfolioSearch {
   }
 
  private:
+  void SearchUntilStopped(std::vector<PortfolioEntry>& portfolio) {
+    try {
+      Search(portfolio);
+    } catch (const Stopped&) {  // The best so far is kept.
+    }
+  }
+
   void Search(std::vector<PortfolioEntry>& portfolio) {
-    const SearchSpace space(task_, ColumnsPay());
+    const SearchSpace space(task_, ColumnsPay(), limit_.stop());
     if (walks_.HasFewUnits(space) && portfolio.front().score.bytes_over > 0) AddAnnealed(kShareToFit, portfolio);
     if (space.any() && limit_.Progress() < 1) Improve(space, portfolio);
   }
@@ -186,7 +193,7 @@ class PortfolioSearch {
   void AddCoarse(size_t level, std::vector<PortfolioEntry>& portfolio) {
     const CoarseTask coarse(task_, level);
     if (coarse.task().sim.num_ops > kMostOpsLeft * task_.sim.num_ops) return;
-    const SearchSpace space(coarse.task(), plan_.coarse->mix.column > 0);
+    const SearchSpace space(coarse.task(), plan_.coarse->mix.column > 0, limit_.stop());
     if (!space.any()) return;
     const ScheduleGraph graph(coarse.task());
     std::vector<PortfolioEntry> starts = portfolio;
@@ -204,7 +211,7 @@ class PortfolioSearch {
   // What a walk finds for one replica, repeated for all.
   PortfolioEntry Replicated(const Replicas& replicas) {
     const ReplicaTask replica(task_, replicas);
-    const SearchSpace space(replica.task(), ColumnsPay());
+    const SearchSpace space(replica.task(), ColumnsPay(), limit_.stop());
     const ScheduleGraph graph(replica.task());
     PortfolioEntry found =
         Ranked(graph, {plan_.found_by, Placement(static_cast<size_t>(replica.task().sim.num_ops), 0), {}});

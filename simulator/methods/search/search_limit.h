@@ -1,19 +1,21 @@
 // When a search ends: after a number of evaluations, after a time, or when it is told to stop.
 #pragma once
 
-#include <atomic>
-#include <chrono>
 #include <cstdint>
 #include <limits>
+#include <optional>
+
+#include "common/stop.h"
 
 namespace emplace {
 
 // A search that is limited by evaluations alone does the same on every machine. Not thread-safe.
 class SearchLimit {
  public:
-  // budget: most evaluations, 0: any number. seconds: most time from now on, 0: any time. stop: ends the search when it
-  // gets true; may be null. REQUIRES: budget or seconds is above 0, and stop outlives the limit.
-  SearchLimit(int64_t budget, double seconds, const std::atomic<bool>* stop);
+  // budget: most evaluations, 0: any number. seconds: most time from `begin` on, 0: any time. begin: nullopt: now.
+  // stop: ends the search earlier. REQUIRES: budget or seconds is above 0.
+  SearchLimit(int64_t budget, double seconds, const Stop& stop,
+              const std::optional<Stop::Clock::time_point>& begin = std::nullopt);
 
   void Count(int64_t evaluations) { evaluations_ += evaluations; }
   int64_t evaluations() const { return evaluations_; }
@@ -21,7 +23,9 @@ class SearchLimit {
     return budget_ > 0 ? budget_ - evaluations_ : std::numeric_limits<int64_t>::max();
   }
   double seconds() const;  // Since the start.
-  bool stopped() const { return stop_ != nullptr && *stop_; }
+  bool stopped() const { return stop_.Asked(); }
+  // Ends work at the end of the search. A budget does not: work is to be the same on every machine.
+  Stop stop() const { return stop_.After(begin_, seconds_); }
   // Tells how many times as long as on the computer of the estimates in this folder work takes on this one.
   void SetPace(double pace) { pace_ = pace; }
   // The share of the search that work takes which simulates so many placements, or, by estimate, lasts so many us.
@@ -34,8 +38,8 @@ class SearchLimit {
  private:
   int64_t budget_;
   double seconds_;
-  const std::atomic<bool>* stop_;
-  std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
+  Stop stop_;
+  Stop::Clock::time_point begin_;
   int64_t evaluations_ = 0;
   double pace_ = 1;
 };

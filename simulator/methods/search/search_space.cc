@@ -51,16 +51,19 @@ SearchLevel MakeLevel(const SimGraph& sim, const std::vector<GroupIndex>& group_
 
 }  // namespace
 
-SearchSpace::SearchSpace(const PlacementTask& task, bool with_columns) : task_(task) {
+SearchSpace::SearchSpace(const PlacementTask& task, bool with_columns, const Stop& stop) : task_(task) {
   for (const std::vector<GroupIndex>& group_of_op : task.search_levels) {
+    stop.Poll();
     levels_.push_back(MakeLevel(task.sim, group_of_op));
     levels_.back().families = FamiliesOf(task.sim, levels_.back());
   }
   if (!with_columns) return;
   std::vector<int32_t> most;
   for (size_t level = 1; level < levels_.size(); ++level) most.push_back(levels_[level].num_groups());
-  for (const std::vector<GroupIndex>& column_of_op : ColumnsByLevel(task.sim, task.search_levels[0], most))
+  for (const std::vector<GroupIndex>& column_of_op : ColumnsByLevel(task.sim, task.search_levels[0], most, stop)) {
+    stop.Poll();
     columns_.push_back(MakeLevel(task.sim, column_of_op));
+  }
 }
 
 size_t SearchSpace::LevelWith(int32_t groups) const {

@@ -8,6 +8,7 @@
 
 #include "common/csr.h"
 #include "common/ids.h"
+#include "common/stop.h"
 #include "simulator/environment/placement_task.h"
 
 namespace emplace {
@@ -32,9 +33,9 @@ struct SearchLevel {
 // Immutable once built; any thread may read one.
 class SearchSpace {
  public:
-  // with_columns: whether to make columns, which takes about as long as the levels. REQUIRES: task has search_levels,
-  // and outlives the space.
-  explicit SearchSpace(const PlacementTask& task, bool with_columns = false);
+  // with_columns: whether to make columns, which takes about as long as the levels. Throws Stopped once `stop` says so.
+  // REQUIRES: task has search_levels, and outlives the space.
+  explicit SearchSpace(const PlacementTask& task, bool with_columns = false, const Stop& stop = {});
 
   const PlacementTask& task() const { return task_; }
   // From fine to coarse.

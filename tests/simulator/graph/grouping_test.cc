@@ -203,6 +203,36 @@ TEST(Grouping, DenseRandomGraphsStayEven) {
   }
 }
 
+TEST(Grouping, EndsEarlyWithLegalGroups) {
+  for (uint64_t seed = 0; seed < Trials(50); ++seed) {
+    const OpGraph graph = RandomOps(seed, 200, 2.0);
+    for (const int64_t until : {0, 1, 30, 300}) {
+      int64_t asked = 0;
+      const Stop stop([&] { return ++asked > until; });
+      const GroupedGraph grouped = GroupOps(graph, Machine({"x", "y"}), 10, stop);
+      ASSERT_LE(grouped.num_groups, 10);
+      ASSERT_TRUE(QuotientIsAcyclic(graph, grouped));
+      ASSERT_LE(asked, until + 100);
+      asked = 0;
+      const Groupings both = GroupOpsBothWays(graph, Machine({"x", "y"}), 10, 2, stop);
+      ASSERT_TRUE(QuotientIsAcyclic(graph, both.groups));
+      ASSERT_GE(both.levels.size(), 2);
+      ASSERT_EQ(both.levels[0], GroupOpsByLevel(graph, Machine({"x", "y"}), 2)[0]);
+    }
+  }
+}
+
+TEST(Grouping, BothWaysAreTheTwoWays) {
+  for (uint64_t seed = 0; seed < Trials(50); ++seed) {
+    const OpGraph graph = RandomOps(seed, 200, 2.0);
+    for (const int32_t most : {0, 7}) {
+      const Groupings both = GroupOpsBothWays(graph, Machine({"x", "y"}), most, 2);
+      ASSERT_EQ(both.groups.group_of_op, GroupOps(graph, Machine({"x", "y"}), most).group_of_op);
+      ASSERT_EQ(both.levels, GroupOpsByLevel(graph, Machine({"x", "y"}), 2));
+    }
+  }
+}
+
 TEST(Grouping, TenThousandOps) {
   // Many steps of a recurrent cell: w_i is read in every step, and each step follows the one before.
   std::vector<Op> ops;

@@ -1,0 +1,48 @@
+#include "common/abandonable.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <future>
+#include <memory>
+
+namespace emplace {
+namespace {
+
+TEST(Abandonable, ReturnsAndThrowsWhatTheWorkDoes) {
+  EXPECT_EQ(RunOrAbandon([] { return 3; }, {}), 3);
+  EXPECT_THROW(RunOrAbandon([]() -> int { throw BadInput("no"); }, {}), Error);
+}
+
+TEST(Abandonable, DoesNotWaitForWorkOnceItIsStopped) {
+  const auto release = std::make_shared<std::promise<void>>();
+  const auto ended = std::make_shared<std::promise<void>>();
+  const auto work = [release, ended] {
+    release->get_future().wait();
+    ended->set_value();
+    return 0;
+  };
+  const std::atomic<bool> stop = true;
+  EXPECT_THROW(RunOrAbandon(work, &stop), Stopped);  // Would wait forever: nothing has released it.
+  release->set_value();
+  ended->get_future().wait();
+}
+
+TEST(Stop, SaysSoAtItsTimeOrWhenItIsAsked) {
+  const Stop::Clock::time_point now = Stop::Clock::now();
+  EXPECT_FALSE(Stop().Now());
+  EXPECT_FALSE(Stop().After(now, 1000).Now());
+  EXPECT_FALSE(Stop().After(now, 0).Now());  // 0: any time.
+  EXPECT_TRUE(Stop().At(now - std::chrono::seconds(1)).Now());
+  EXPECT_FALSE(Stop().At(now - std::chrono::seconds(1)).Asked());
+  std::atomic<bool> flag = false;
+  const Stop stop = Stop(&flag).After(now, 1000);
+  EXPECT_FALSE(stop.Now());
+  flag = true;
+  EXPECT_TRUE(stop.Now());
+  EXPECT_THROW(stop.Poll(), Stopped);
+}
+
+}  // namespace
+}  // namespace emplace
