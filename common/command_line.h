@@ -5,7 +5,9 @@
 #include <CLI/CLI.hpp>
 #include <charconv>
 #include <cstdint>
+#include <cstdio>
 #include <optional>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -20,7 +22,10 @@ inline std::optional<int> ParseCommandLine(CLI::App& app, int argc, const char* 
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& help) {
-    return app.exit(help);
+    std::ostringstream text;
+    const int exit_code = app.exit(help, text, text);
+    std::fputs(text.str().c_str(), stdout);  // RunMain sees what becomes of it.
+    return exit_code;
   } catch (const CLI::RequiredError& error) {
     std::vector<std::string> names;  // Of the subcommands that help shows.
     for (const CLI::App* const command : app.get_subcommands([](const CLI::App*) { return true; })) {

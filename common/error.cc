@@ -1,10 +1,15 @@
 #include "common/error.h"
 
+#include <poll.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <system_error>
 
@@ -41,6 +46,22 @@ int Report(const std::string& program, const Error& error) {
   return error.exit_code();
 }
 
+// Whether nobody reads what stdout leads to any more, as behind `| head`.
+bool ReaderHasLeft() {
+  pollfd out = {.fd = STDOUT_FILENO, .events = POLLOUT, .revents = 0};
+  return ::poll(&out, 1, 0) == 1 && (out.revents & POLLERR) != 0;
+}
+
+// Throws RunFailed if something that was printed is lost, as on a full disk. Nothing is lost of a reader that had
+// enough.
+void CheckOutputWritten() {
+  const bool lost = std::fflush(stdout) != 0;
+  const int reason = errno;
+  if ((!lost && std::ferror(stdout) == 0) || ReaderHasLeft()) return;
+  throw RunFailed(std::string("standard output: cannot be written") +
+                  (lost ? std::string(": ") + std::strerror(reason) : ""));
+}
+
 }  // namespace
 
 Error::Error(Kind kind, const std::string& message) : std::runtime_error(OneLine(message)), kind_(kind) {}
@@ -52,7 +73,9 @@ int RunMain(const std::string& program, const std::function<int()>& body) {
   // Who reads our output may end before us; what else is to be done is done all the same.
   std::signal(SIGPIPE, SIG_IGN);
   try {
-    return body();
+    const int exit_code = body();
+    CheckOutputWritten();
+    return exit_code;
   } catch (const Error& error) {
     return Report(program, error);
   } catch (const std::filesystem::filesystem_error& error) {

@@ -8,9 +8,12 @@
 #include <cstring>
 #include <fstream>
 #include <memory>
+#include <set>
+#include <utility>
 #include <vector>
 
 #include "common/error.h"
+#include "common/mutex.h"
 #include "common/strings.h"
 
 namespace emplace {
@@ -64,7 +67,46 @@ bool IsNameAside(std::string_view name) {
   return dot > 1 && !pid.empty() && pid.find_first_not_of("0123456789") == std::string_view::npos;
 }
 
+// The temporary files that are being written. Never destroyed: a thread may end the process at any time.
+class Unfinished {
+ public:
+  static Unfinished& Files() {
+    static auto& files = *new Unfinished();
+    return files;
+  }
+  void Add(const std::string& path) {
+    const MutexLock lock(mu_);
+    paths_.insert(path);
+  }
+  void Forget(const std::string& path) {
+    const MutexLock lock(mu_);
+    paths_.erase(path);
+  }
+  void RemoveAll() {
+    const MutexLock lock(mu_);
+    for (const std::string& path : paths_) ::unlink(path.c_str());
+  }
+
+ private:
+  Mutex mu_;
+  std::set<std::string> paths_ EMPLACE_GUARDED_BY(mu_);
+};
+
+// A file is unfinished while this lives.
+class WhileWriting {
+ public:
+  explicit WhileWriting(std::string path) : path_(std::move(path)) { Unfinished::Files().Add(path_); }
+  ~WhileWriting() { Unfinished::Files().Forget(path_); }
+  WhileWriting(const WhileWriting&) = delete;
+  WhileWriting& operator=(const WhileWriting&) = delete;
+
+ private:
+  const std::string path_;
+};
+
 }  // namespace
+
+void RemoveUnfinishedFiles() { Unfinished::Files().RemoveAll(); }
 
 bool IsDeviceOrPipe(const std::filesystem::path& path) {
   std::error_code ignored;
@@ -98,6 +140,7 @@ void WriteFileAtomically(const std::filesystem::path& path, std::string_view byt
   }
   const std::filesystem::path folder = path.has_parent_path() ? path.parent_path() : std::filesystem::path(".");
   const std::filesystem::path aside = folder / NameAside(path);
+  const WhileWriting unfinished(aside.string());
   {
     const FileDescriptor fd(::open(aside.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, mode));
     if (fd.get() < 0) throw WriteError(path);

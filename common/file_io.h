@@ -21,6 +21,9 @@ bool IsDeviceOrPipe(const std::filesystem::path& path);
 // is written to and stays what it is.
 void WriteFileAtomically(const std::filesystem::path& path, std::string_view bytes, mode_t mode = 0644);
 
+// Removes what WriteFileAtomically is writing now, in any thread, for a process that ends at once.
+void RemoveUnfinishedFiles();
+
 // Removes the temporary files that killed processes have left in this folder, but not in folders below it. A folder
 // that does not exist is no error. REQUIRES: no other process is writing in the folder.
 void RemoveHalfWritten(const std::filesystem::path& folder);

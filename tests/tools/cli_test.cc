@@ -105,6 +105,56 @@ TEST_F(CliTest, PlaceWritesAPlacementThatSimulatesToWhatItPrinted) {
   EXPECT_TRUE(Json::parse(ReadFile(folder_ / "t.json")).contains("traceEvents"));
 }
 
+TEST_F(CliTest, OutputThatIsLostIsAFailure) {
+  if (!fs::exists("/dev/full")) GTEST_SKIP() << "this system has no /dev/full";
+  ASSERT_EQ(Emplace("place --graph g.graph.json --devices d.yaml --method single --out placed.json").exit_code, 0);
+  ASSERT_EQ(Emplace("evaluate --graphs g.graph.json --devices d.yaml --methods single --out results.json").exit_code,
+            0);
+  const std::string inputs = "--graph g.graph.json --devices d.yaml ";
+  for (const std::string& arguments :
+       {std::string("--help"), std::string("--version"), std::string("place --help"),
+        "place " + inputs + "--method single", "place " + inputs + "--method single --json",
+        "place " + inputs + "--method single --out /dev/stdout", "simulate " + inputs + "--placement placed.json",
+        "simulate " + inputs + "--placement placed.json --json",
+        std::string("evaluate --graphs g.graph.json --devices d.yaml --methods single"),
+        std::string("evaluate --graphs g.graph.json --devices d.yaml --methods single --json"),
+        std::string("inspect g.graph.json"), std::string("inspect g.graph.json --json"),
+        std::string("report results.json --out r.html"), std::string("generate ptb --out made --count 1 --size small"),
+        std::string("keygen keys")}) {
+    const Outcome outcome = Emplace(arguments + " >/dev/full 2>lost.txt; echo $? >code.txt; true");
+    const std::string line = ReadFile(folder_ / "lost.txt");
+    EXPECT_EQ(ReadFile(folder_ / "code.txt"), "1\n") << arguments << "\n" << line;
+    EXPECT_EQ(std::count(line.begin(), line.end(), '\n'), 1) << arguments << "\n" << line;
+    EXPECT_THAT(line, AllOf(HasSubstr("cannot be written"), HasSubstr("No space left on device"))) << arguments;
+  }
+}
+
+TEST_F(CliTest, AReaderThatHadEnoughIsNoFailure) {
+  // The shell's job: its output goes to a pipe that `:` does not read.
+  const std::string late =
+      StrCat("(sleep 0.2; '", EMPLACE_BINARY, "' inspect g.graph.json --json; echo $? >code.txt) | :");
+  Emplace(StrCat("--version >v.txt; ", late, "; sleep 1; true"));
+  EXPECT_EQ(ReadFile(folder_ / "code.txt"), "0\n");
+}
+
+TEST_F(CliTest, ASearchThatIsInterruptedHandsOutItsBest) {
+  Emplace(
+      "place --graph g.graph.json --devices d.yaml --seconds 1000 --json --out best.json >o.txt 2>e.txt & "
+      "sleep 1; kill -TERM $!; wait $!; echo $? >code.txt");
+  EXPECT_EQ(ReadFile(folder_ / "code.txt"), "0\n");
+  EXPECT_EQ(Json::parse(ReadFile(folder_ / "o.txt"))["makespan_us"], 25.0);
+  EXPECT_TRUE(fs::exists(folder_ / "best.json"));
+}
+
+TEST_F(CliTest, AnInterruptedCommandLeavesNothingHalfWritten) {
+  // It does not look whether it is interrupted, and would take minutes.
+  Emplace("generate nmt --out many --count 100000 >o.txt 2>e.txt & sleep 1; kill -TERM $!; wait $!; echo $? >code.txt");
+  EXPECT_EQ(ReadFile(folder_ / "code.txt"), "1\n");
+  EXPECT_EQ(ReadFile(folder_ / "e.txt"), "emplace: interrupted\n");
+  for (const fs::path file : fs::recursive_directory_iterator(folder_ / "many"))
+    EXPECT_NE(file.filename().string().front(), '.') << file;
+}
+
 TEST_F(CliTest, PlaceWritesTheOrderThatItIsAskedFor) {
   ASSERT_EQ(Emplace("generate ptb --out parts --count 1 --size small --microbatches 4").exit_code, 0);
   const std::string inputs = "--graph parts/ptb_00.graph.json --devices d.yaml ";

@@ -190,7 +190,6 @@ int Evaluate(const EvaluateArguments& args) {
   // With a time, every run has the machine for itself: runs side by side would take it from each other.
   const bool timed = args.seconds > 0;
   const int jobs = timed ? 1 : Threads(args.jobs);
-  CatchInterrupts();
   try {
     ProgressBar bar(std::ssize(missing));
     RunEvaluation(

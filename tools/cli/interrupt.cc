@@ -1,15 +1,33 @@
 #include "tools/cli/interrupt.h"
 
+#include <pthread.h>
+#include <unistd.h>
+
 #include <csignal>
+#include <ctime>
+#include <string_view>
+#include <thread>
+
+#include "common/file_io.h"
 
 namespace emplace {
 namespace {
 
-// A signal handler can reach nothing but a global.
+// All commands end within half a second, also on a busy machine.
+constexpr timespec kToEndWell = {.tv_sec = 0, .tv_nsec = 330'000'000};
+constexpr std::string_view kLine = "emplace: interrupted\n";
+
 std::atomic<bool> interrupted = false;
-void Interrupt(int signal) {
+
+[[noreturn]] void Watch(const sigset_t& signals) {
+  int signal = 0;
+  while (::sigwait(&signals, &signal) != 0) {
+  }
   interrupted = true;
-  std::signal(signal, SIG_DFL);
+  ::sigtimedwait(&signals, nullptr, &kToEndWell);
+  RemoveUnfinishedFiles();
+  [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, kLine.data(), kLine.size());
+  ::_exit(1);
 }
 
 }  // namespace
@@ -17,8 +35,12 @@ void Interrupt(int signal) {
 const std::atomic<bool>& Interrupted() { return interrupted; }
 
 void CatchInterrupts() {
-  std::signal(SIGINT, Interrupt);
-  std::signal(SIGTERM, Interrupt);
+  sigset_t signals;
+  ::sigemptyset(&signals);
+  ::sigaddset(&signals, SIGINT);
+  ::sigaddset(&signals, SIGTERM);
+  ::pthread_sigmask(SIG_BLOCK, &signals, nullptr);  // Threads inherit it, so that only the one below gets them.
+  std::thread([signals] { Watch(signals); }).detach();
 }
 
 }  // namespace emplace

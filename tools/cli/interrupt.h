@@ -1,4 +1,4 @@
-// Ctrl-C and SIGTERM as a flag, for commands that end well with what they have.
+// Ctrl-C and SIGTERM: a flag for commands that end well with what they have, and a quick end for all others.
 #pragma once
 
 #include <atomic>
@@ -7,7 +7,9 @@ namespace emplace {
 
 // Whether a signal came since CatchInterrupts was called.
 const std::atomic<bool>& Interrupted();
-// From now on, SIGINT and SIGTERM set the flag instead of ending the process; a second signal ends it.
+// From now on, SIGINT and SIGTERM set the flag. A command that has not ended a third of a second later, or at a second
+// signal, ends then with the exit code 1: with one line on stderr, and without files that are half written. REQUIRES:
+// the process has no other thread yet.
 void CatchInterrupts();
 
 }  // namespace emplace
