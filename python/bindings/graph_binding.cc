@@ -5,11 +5,14 @@
 #include <nanobind/stl/string_view.h>
 #include <nanobind/stl/vector.h>
 
+#include <filesystem>
 #include <limits>
+#include <string>
 
 #include "common/file_io.h"
 #include "python/bindings/arrays.h"
 #include "python/bindings/bindings.h"
+#include "python/bindings/interruptible.h"
 #include "simulator/graph/graph_io.h"
 
 namespace nb = nanobind;
@@ -32,12 +35,20 @@ void Save(const OpGraph& graph, const std::filesystem::path& path) {
   WriteFileAtomically(path, path.extension() == ".zst" ? CompressZstd(json) : json);
 }
 
+OpGraph Load(const std::filesystem::path& path) {
+  return RunOrLeave([path] { return LoadGraph(path); });
+}
+
+OpGraph FromJson(const std::string& json, const std::string& source) {
+  return RunOrLeave([json, source] { return ParseGraph(json, source); });
+}
+
 OpGraph FromOps(const std::string& name, const nb::list& ops) {
   nb::dict document;
   document["format"] = "emplace.graph/1";
   document["name"] = name;
   document["ops"] = ops;
-  return ParseGraph(nb::cast<std::string>(nb::module_::import_("json").attr("dumps")(document)), name);
+  return FromJson(nb::cast<std::string>(nb::module_::import_("json").attr("dumps")(document)), name);
 }
 
 nb::object ToDict(const OpGraph& graph) { return nb::module_::import_("json").attr("loads")(GraphToJson(graph)); }
@@ -60,9 +71,9 @@ void BindGraph(nb::module_& module) {
   nb::class_<OpGraph>(module, "Graph",
                       "A computation graph: ops, the tensors that they make, and the cost of each op on each kind of\n"
                       "device (format emplace.graph/1). Immutable; any thread may read it. n is the number of ops.")
-      .def_static("load", &LoadGraph, "path"_a,
+      .def_static("load", &Load, "path"_a,
                   "Reads *.graph.json or *.graph.json.zst. Raises BadInput, which names the op, for a bad file.")
-      .def_static("from_json", &ParseGraph, "text"_a, "source"_a = "graph",
+      .def_static("from_json", &FromJson, "text"_a, "source"_a = "graph",
                   "Reads the text of a graph file; `source` names it in errors.")
       .def_static("from_ops", &FromOps, "name"_a, "ops"_a,
                   "Makes a graph from a list of ops, each a dict with the keys of the file format: name, cost_us (a\n"

@@ -1,8 +1,14 @@
 // Long calls without the interpreter's lock, which Ctrl-C ends.
 #pragma once
 
+#include <nanobind/nanobind.h>
+
 #include <atomic>
 #include <functional>
+#include <type_traits>
+#include <utility>
+
+#include "common/abandonable.h"
 
 namespace emplace::python {
 
@@ -12,5 +18,22 @@ namespace emplace::python {
 // exception. An exception of `work` is thrown on. REQUIRES: the caller has the lock.
 void RunInterruptibly(const std::function<void(const std::atomic<bool>& stop)>& work,
                       const std::function<void()>& tick = nullptr);
+
+// Returns what work() returns, for work that cannot be told to end: it runs as by RunInterruptibly, but a signal
+// handler that raises is not kept waiting, and the thread goes on alone. REQUIRES: the caller has the lock; `work` owns
+// all that it touches, and touches nothing of Python.
+template <typename Work>
+std::invoke_result_t<Work> RunOrLeave(Work work) {
+  const Stop at_signal([] {
+    const nanobind::gil_scoped_acquire acquired;
+    return PyErr_CheckSignals() != 0;
+  });
+  try {
+    const nanobind::gil_scoped_release released;
+    return RunOrAbandon(std::move(work), at_signal);
+  } catch (const Stopped&) {
+    nanobind::raise_python_error();  // The handler's.
+  }
+}
 
 }  // namespace emplace::python

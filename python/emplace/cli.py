@@ -1,4 +1,6 @@
 """The command `emplace`: the C++ program, and what needs Python."""
+import contextlib
+import errno
 import importlib
 import os
 import sys
@@ -7,6 +9,8 @@ from emplace import shipped
 from emplace._core import BadInput, RunFailed
 
 _COMMANDS = {"apply": "applying", "import": "importing", "probe": "probing"}  # Those that need Python, and their modules.
+
+_LOST_OUTPUT = (errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EPIPE)
 
 
 def main() -> int:
@@ -21,8 +25,28 @@ def main() -> int:
 def _run_here(module: str, arguments: list[str]) -> int:
     try:
         # Only here: every other command starts without it.
-        importlib.import_module(f"emplace.{module}").run(arguments)
+        with _written_output():
+            importlib.import_module(f"emplace.{module}").run(arguments)
     except (BadInput, RunFailed) as error:
         print(f"emplace: {error}", file=sys.stderr)
         return 2 if isinstance(error, BadInput) else 1
+    except KeyboardInterrupt:
+        print("emplace: interrupted", file=sys.stderr)
+        return 1
     return 0
+
+
+@contextlib.contextmanager
+def _written_output():
+    """Raises RunFailed if what is printed inside is lost, as on a full disk. A reader that had enough is fine."""
+    try:
+        try:
+            yield
+        finally:
+            sys.stdout.flush()
+    except OSError as error:
+        if error.filename is not None or error.errno not in _LOST_OUTPUT:
+            raise
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # Or the interpreter tries once more, and complains, at its end.
+        if error.errno != errno.EPIPE:
+            raise RunFailed(f"standard output: cannot be written: {error.strerror}") from error

@@ -27,6 +27,15 @@ def test_it_is_the_program():
     assert emplace.__version__ == importlib.metadata.version("emplace")
 
 
+@pytest.mark.skipif(not pathlib.Path("/dev/full").exists(), reason="this system has no /dev/full")
+@pytest.mark.parametrize("arguments", [("--version",), ("--help",), ("import", "--help"), ("probe", "--help"), ("apply", "--help")])
+def test_output_that_is_lost_is_a_failure(arguments):
+    with open("/dev/full", "w") as full:
+        done = subprocess.run([COMMAND, *arguments], stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert done.returncode == 1
+    assert done.stderr == "emplace: standard output: cannot be written: No space left on device\n"
+
+
 def test_it_generates_and_places_with_what_the_package_carries(tmp_path):
     done = emplace_command("generate", "ptb", "--count", 1, "--size", "small", "--out", tmp_path)
     assert done.returncode == 0, done.stderr
