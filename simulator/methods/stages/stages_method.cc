@@ -242,7 +242,7 @@ class StageSearch {
   // The first division is tried in any case.
   bool MayTry() const {
     if (!best_) return true;
-    if (options_.stop != nullptr && *options_.stop) return false;
+    if (options_.stop.Now()) return false;
     const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - begin_;
     if (options_.seconds > 0 && passed.count() > options_.seconds) return false;
     return simulated_ops_ < kMostSimulatedOps;
