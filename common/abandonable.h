@@ -15,7 +15,7 @@ namespace emplace {
 // throws Stopped at once; the thread then goes on by itself and what it returns is dropped. REQUIRES: `work` owns all
 // that it touches.
 template <typename Work>
-std::invoke_result_t<Work> RunOrAbandon(Work work, const Stop& stop) {
+std::invoke_result_t<Work> RunOrAbandon(Work work, const StopSignal& stop) {
   constexpr std::chrono::milliseconds kBetweenLooks(10);
   std::packaged_task<std::invoke_result_t<Work>()> task(std::move(work));
   std::future<std::invoke_result_t<Work>> result = task.get_future();  // Does not wait in its destructor.

@@ -20,15 +20,16 @@ class Stopped : public Error {
 };
 
 // Work asks it at least every few milliseconds. Copies ask the same. Any thread may use one.
-class Stop {
+class StopSignal {
  public:
   using Clock = std::chrono::steady_clock;
 
-  Stop() = default;  // Never.
+  StopSignal() = default;  // Never.
   // asked: whether to end; empty: nobody asks. REQUIRES: any thread may call it.
-  explicit Stop(std::function<bool()> asked) : asked_(std::move(asked)) {}
+  explicit StopSignal(std::function<bool()> asked) : asked_(std::move(asked)) {}
   // When *flag gets true; null: never. REQUIRES: it outlives this and all copies.
-  Stop(const std::atomic<bool>* flag) {  // NOLINT(google-explicit-constructor): a flag is all that most callers have.
+  StopSignal(
+      const std::atomic<bool>* flag) {  // NOLINT(google-explicit-constructor): a flag is all that most callers have.
     if (flag != nullptr) asked_ = [flag] { return flag->load(std::memory_order_relaxed); };
   }
 
@@ -40,13 +41,13 @@ class Stop {
     if (Now()) throw Stopped();
   }
   // The same, but no later than at this time.
-  Stop At(Clock::time_point time) const {
-    Stop stop = *this;
+  StopSignal At(Clock::time_point time) const {
+    StopSignal stop = *this;
     stop.at_ = std::min(at_, time);
     return stop;
   }
   // The same, but no later than so many seconds after `begin`; 0: at any time.
-  Stop After(Clock::time_point begin, double seconds) const {
+  StopSignal After(Clock::time_point begin, double seconds) const {
     constexpr double kLongest = 1e8;  // Three years: more would not be a time point.
     if (seconds <= 0 || seconds > kLongest) return *this;
     return At(begin + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds)));

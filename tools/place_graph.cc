@@ -53,7 +53,7 @@ std::string OrderAsked(const std::string& said, MethodOptions& options) {
 PlacedGraph PlaceGraph(const OpGraph& graph, const Cluster& cluster, const PlaceRequest& request,
                        const MethodOptions& options) {
   MethodOptions timed = options;
-  timed.begin = Stop::Clock::now();
+  timed.begin = StopSignal::Clock::now();
   const std::unique_ptr<PlacementMethod> method = MakeMethod(request.method, timed);
   const double seconds = method->searches() ? options.seconds : 0;
   CheckKinds(graph, cluster);
@@ -77,7 +77,7 @@ PlacedGraph PlaceGraph(const OpGraph& graph, const Cluster& cluster, const Place
   placed.found_by = placed.chosen.fallback           ? "single"
                     : placed.result.found_by.empty() ? request.method
                                                      : placed.result.found_by;
-  placed.seconds = std::chrono::duration<double>(Stop::Clock::now() - *timed.begin).count();
+  placed.seconds = std::chrono::duration<double>(StopSignal::Clock::now() - *timed.begin).count();
   return placed;
 }
 

@@ -24,7 +24,7 @@ void RunInterruptibly(const std::function<void(const std::atomic<bool>& stop)>& 
 // all that it touches, and touches nothing of Python.
 template <typename Work>
 std::invoke_result_t<Work> RunOrLeave(Work work) {
-  const Stop at_signal([] {
+  const StopSignal at_signal([] {
     const nanobind::gil_scoped_acquire acquired;
     return PyErr_CheckSignals() != 0;
   });

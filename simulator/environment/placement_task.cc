@@ -153,7 +153,8 @@ void PlacementTask::SetGroups(const GroupedGraph& grouped) {
   groups = MakeGroupGraph(grouped, sim.num_devices);
 }
 
-PlacementTask PlacementTask::Make(const OpGraph& graph, const Cluster& cluster, int32_t max_groups, const Stop& stop) {
+PlacementTask PlacementTask::Make(const OpGraph& graph, const Cluster& cluster, int32_t max_groups,
+                                  const StopSignal& stop) {
   PlacementTask task = Ungrouped(graph, cluster);
   Groupings groupings = GroupOpsBothWays(graph, cluster, max_groups, kFewestGroups, stop);
   task.SetGroups(groupings.groups);

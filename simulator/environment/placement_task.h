@@ -38,7 +38,8 @@ struct PlacementTask {
 
   // Throws BadInput for a graph without ops, and as GroupOps and SimGraph::Compile do.
   // Where `stop` ends the grouping early, groups are coarser cuts, and coarse search levels are missing.
-  static PlacementTask Make(const OpGraph& graph, const Cluster& cluster, int32_t max_groups, const Stop& stop = {});
+  static PlacementTask Make(const OpGraph& graph, const Cluster& cluster, int32_t max_groups,
+                            const StopSignal& stop = {});
   // Does the same without the fields for methods, which need a second grouping.
   static PlacementTask MakeForEpisodes(const OpGraph& graph, const Cluster& cluster, int32_t max_groups);
   // makespan / one device: lower is better. NaN if no device may run every op.

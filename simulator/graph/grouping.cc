@@ -38,7 +38,7 @@ struct WeightedEdge {
 
 class Grouper {
  public:
-  Grouper(const OpGraph& graph, const Cluster& cluster, const Stop& stop)
+  Grouper(const OpGraph& graph, const Cluster& cluster, const StopSignal& stop)
       : graph_(graph), cluster_(cluster), stop_(stop) {}
 
   GroupedGraph Run(int32_t max_groups) {
@@ -424,7 +424,7 @@ class Grouper {
 
   const OpGraph& graph_;
   const Cluster& cluster_;
-  const Stop& stop_;
+  const StopSignal& stop_;
   int32_t num_units_ = 0;
   int32_t groups_left_ = 0;
   std::vector<int32_t> unit_of_op_;      // [num_ops]
@@ -434,19 +434,19 @@ class Grouper {
 
 }  // namespace
 
-GroupedGraph GroupOps(const OpGraph& graph, const Cluster& cluster, int32_t max_groups, const Stop& stop) {
+GroupedGraph GroupOps(const OpGraph& graph, const Cluster& cluster, int32_t max_groups, const StopSignal& stop) {
   EMPLACE_CHECK(max_groups >= 0);
   return Grouper(graph, cluster, stop).Run(max_groups);
 }
 
 std::vector<std::vector<GroupIndex>> GroupOpsByLevel(const OpGraph& graph, const Cluster& cluster, int32_t fewest,
-                                                     const Stop& stop) {
+                                                     const StopSignal& stop) {
   EMPLACE_CHECK(fewest >= 1);
   return Grouper(graph, cluster, stop).RunByLevel(fewest);
 }
 
 Groupings GroupOpsBothWays(const OpGraph& graph, const Cluster& cluster, int32_t max_groups, int32_t fewest,
-                           const Stop& stop) {
+                           const StopSignal& stop) {
   EMPLACE_CHECK(max_groups >= 0 && fewest >= 1);
   return Grouper(graph, cluster, stop).RunBoth(max_groups, fewest);
 }

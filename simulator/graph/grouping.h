@@ -39,14 +39,14 @@ struct GroupedGraph {
 // max_groups: 0: only ops that have to be together are. Throws BadInput, which names an op, when ops that have to be
 // together have no device in common. Where `stop` ends it early, what is left is cut into stretches of the topological
 // order.
-GroupedGraph GroupOps(const OpGraph& graph, const Cluster& cluster, int32_t max_groups, const Stop& stop = {});
+GroupedGraph GroupOps(const OpGraph& graph, const Cluster& cluster, int32_t max_groups, const StopSignal& stop = {});
 
 // Nested groupings for searches, from fine to coarse, each as the group of every op [num_ops]. The first has the
 // smallest sets of ops that have to be together; the second also merges ops of zero cost and chains; each further one
 // has at most half as many groups as the one before, down to `fewest`. Where `stop` ends it early, the second merges
 // less, and coarser ones are missing. Throws as GroupOps does.
 std::vector<std::vector<GroupIndex>> GroupOpsByLevel(const OpGraph& graph, const Cluster& cluster, int32_t fewest,
-                                                     const Stop& stop = {});
+                                                     const StopSignal& stop = {});
 
 // Both in less time than one after the other.
 struct Groupings {
@@ -54,6 +54,6 @@ struct Groupings {
   std::vector<std::vector<GroupIndex>> levels;  // As of GroupOpsByLevel.
 };
 Groupings GroupOpsBothWays(const OpGraph& graph, const Cluster& cluster, int32_t max_groups, int32_t fewest,
-                           const Stop& stop = {});
+                           const StopSignal& stop = {});
 
 }  // namespace emplace

@@ -44,7 +44,7 @@ struct Ideals {
 };
 
 // nullopt: there are more than `most`.
-std::optional<Ideals> FindIdeals(const SplitProblem& problem, size_t most, const Stop& stop) {
+std::optional<Ideals> FindIdeals(const SplitProblem& problem, size_t most, const StopSignal& stop) {
   if (problem.nodes.size() >= most) return std::nullopt;  // The prefixes of any topological order are ideals.
   const Neighbours next = Successors(problem);
   const std::vector<int32_t> predecessors = CountPredecessors(next);
@@ -248,7 +248,7 @@ class Program {
     entries_[0].load_us = 0;
   }
 
-  std::vector<GraphSplit> Run(const Stop& stop) {
+  std::vector<GraphSplit> Run(const StopSignal& stop) {
     // Ideals come after those that they contain.
     for (size_t ideal = 0; ideal < ideals_.steps.size(); ++ideal) {
       stop.Poll();

@@ -52,7 +52,7 @@ struct GraphSplit {
 struct SplitLimits {
   size_t most_ideals = 3000;
   size_t most_stretches = 1000;
-  Stop stop = {};  // Throws Stopped.
+  StopSignal stop = {};  // Throws Stopped.
 };
 std::vector<GraphSplit> ContiguousSplits(const SplitProblem& problem, const SplitLimits& limits = {});
 

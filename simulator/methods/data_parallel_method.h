@@ -17,7 +17,7 @@ class DataParallelMethod : public PlacementMethod {
   MethodResult Place(const PlacementTask& task) override;
 
  private:
-  Stop stop_;
+  StopSignal stop_;
 };
 
 }  // namespace emplace

@@ -18,7 +18,7 @@ constexpr OpIndex kMostOps = 1000;
 
 class DpSearch {
  public:
-  DpSearch(const PlacementTask& task, Objective objective, const Stop& stop)
+  DpSearch(const PlacementTask& task, Objective objective, const StopSignal& stop)
       : task_(task), objective_(objective), graph_(task, stop), scorer_(task) {}
 
   MethodResult Run() {

@@ -16,7 +16,7 @@ class DpMethod : public PlacementMethod {
 
  private:
   const Objective objective_;
-  const Stop stop_;
+  const StopSignal stop_;
 };
 
 }  // namespace emplace

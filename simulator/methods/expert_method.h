@@ -15,7 +15,7 @@ class ExpertMethod : public PlacementMethod {
   MethodResult Place(const PlacementTask& task) override;
 
  private:
-  Stop stop_;
+  StopSignal stop_;
 };
 
 }  // namespace emplace

@@ -13,7 +13,7 @@ class HeftMethod : public PlacementMethod {
   MethodResult Place(const PlacementTask& task) override;
 
  private:
-  Stop stop_;
+  StopSignal stop_;
 };
 
 }  // namespace emplace

@@ -42,7 +42,7 @@ MethodResult WithinMemory(const ScheduleGraph& graph, const std::function<Placem
 
 }  // namespace
 
-ScheduleGraph::ScheduleGraph(const PlacementTask& task, Stop stop)
+ScheduleGraph::ScheduleGraph(const PlacementTask& task, StopSignal stop)
     : task_(task), stop_(std::move(stop)), mean_link_(MeanLinkOf(task.sim)) {
   const SimGraph& sim = task.sim;
   const auto n = static_cast<size_t>(sim.num_ops);

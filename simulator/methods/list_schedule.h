@@ -23,10 +23,10 @@ namespace emplace {
 class ScheduleGraph {
  public:
   // stop: ends the placing of ops on the graph early. REQUIRES: task outlives it.
-  explicit ScheduleGraph(const PlacementTask& task, Stop stop = {});
+  explicit ScheduleGraph(const PlacementTask& task, StopSignal stop = {});
 
   const PlacementTask& task() const { return task_; }
-  const Stop& stop() const { return stop_; }
+  const StopSignal& stop() const { return stop_; }
   int32_t num_ops() const { return task_.sim.num_ops; }
   int32_t num_devices() const { return task_.sim.num_devices; }
   // The op's cost in us, with the overhead after it; NaN if the device may not run the op.
@@ -50,7 +50,7 @@ class ScheduleGraph {
 
  private:
   const PlacementTask& task_;
-  const Stop stop_;
+  const StopSignal stop_;
   const MeanLink mean_link_;
   std::vector<double> mean_cost_us_;        // [n]
   std::vector<OpIndex> producer_of_;        // [T]

@@ -46,7 +46,7 @@ std::vector<DeviceClass> ClassesOf(const SimGraph& graph) {
 // parameters. For any weights and prices, shares of all ops less the prices of all memory are a lower bound.
 class Relaxation {
  public:
-  Relaxation(const SimGraph& graph, const Stop& stop) : graph_(graph), stop_(stop), classes_(ClassesOf(graph)) {
+  Relaxation(const SimGraph& graph, const StopSignal& stop) : graph_(graph), stop_(stop), classes_(ClassesOf(graph)) {
     double bytes = 0;
     for (const DeviceClass& c : classes_) bytes += c.memory_bytes;
     const double param_bytes = std::accumulate(graph.param_bytes.begin(), graph.param_bytes.end(), 0.0);
@@ -135,7 +135,7 @@ class Relaxation {
   }
 
   const SimGraph& graph_;
-  const Stop& stop_;
+  const StopSignal& stop_;
   const std::vector<DeviceClass> classes_;
   bool memory_matters_ = false;
   std::vector<double> weights_;  // Of a device of each class, before they are scaled to a sum of 1.
@@ -249,7 +249,7 @@ double SplitBoundUs(const SimGraph& graph, const std::vector<double>& cost_us, c
 
 }  // namespace
 
-double LowerBoundUs(const SimGraph& graph, const Stop& stop) {
+double LowerBoundUs(const SimGraph& graph, const StopSignal& stop) {
   const std::vector<double> cost_us = LeastCostsUs(graph);
   const std::vector<double> head_us = HeadsUs(graph, cost_us);
   const std::vector<double> tail_us = TailsUs(graph);

@@ -17,6 +17,6 @@ namespace emplace {
 // - where no single device may hold all ops, or run them, and the graph is in one piece: the shortest path through some
 //   tensor's transfer.
 // The result is a little less than these, so that rounding does not matter. Takes time near-linear in ops.
-double LowerBoundUs(const SimGraph& graph, const Stop& stop = {});
+double LowerBoundUs(const SimGraph& graph, const StopSignal& stop = {});
 
 }  // namespace emplace

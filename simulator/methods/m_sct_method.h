@@ -14,7 +14,7 @@ class MSctMethod : public PlacementMethod {
   MethodResult Place(const PlacementTask& task) override;
 
  private:
-  Stop stop_;
+  StopSignal stop_;
 };
 
 }  // namespace emplace

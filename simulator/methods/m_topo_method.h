@@ -12,7 +12,7 @@ class MTopoMethod : public PlacementMethod {
   MethodResult Place(const PlacementTask& task) override;
 
  private:
-  Stop stop_;
+  StopSignal stop_;
 };
 
 }  // namespace emplace

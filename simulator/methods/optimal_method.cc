@@ -18,7 +18,7 @@ constexpr double kMostPlacements = 1 << 24;
 
 class BranchAndBound {
  public:
-  BranchAndBound(const PlacementTask& task, const Stop& stop)
+  BranchAndBound(const PlacementTask& task, const StopSignal& stop)
       : task_(task),
         stop_(stop),
         scorer_(task),
@@ -85,7 +85,7 @@ class BranchAndBound {
   }
 
   const PlacementTask& task_;
-  const Stop& stop_;
+  const StopSignal& stop_;
   PlacementScorer scorer_;
   const size_t devices_;
   std::vector<uint8_t> groups_;   // [n] decided up to the current one

@@ -43,7 +43,7 @@ struct MethodOptions {
   int64_t budget = 100;  // Placements that a searching method may simulate; 0: any number.
   double seconds = 0;    // Time that a searching method may take; 0: any time.
   // When that time began; nullopt: it begins when the method places.
-  std::optional<Stop::Clock::time_point> begin = std::nullopt;
+  std::optional<StopSignal::Clock::time_point> begin = std::nullopt;
   uint64_t seed = 1;
   int32_t samples = 0;  // For `policy`: sampled episodes beside the greedy one.
   // Makes the method `policy`. Policies lie above this folder, so policy/placer/policy_method.h hands it in; empty:
@@ -55,7 +55,7 @@ struct MethodOptions {
   Objective objective = Objective::kLatency;  // For `dp`; all others minimize the latency.
   int threads = 1;  // For `auto` and `multilevel`; with a budget, results do not depend on it.
   // Ends a method early. One that searches, or has a placement already, returns the best result so far.
-  Stop stop = {};
+  StopSignal stop = {};
   std::function<void(const SearchProgress&)> progress = nullptr;  // Called by `auto` and `multilevel` now and then.
 };
 

@@ -18,7 +18,7 @@ class ScotchMethod : public PlacementMethod {
 
  private:
   uint64_t seed_;
-  Stop stop_;
+  StopSignal stop_;
 };
 
 }  // namespace emplace

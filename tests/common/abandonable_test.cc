@@ -29,15 +29,15 @@ TEST(Abandonable, DoesNotWaitForWorkOnceItIsStopped) {
   ended->get_future().wait();
 }
 
-TEST(Stop, SaysSoAtItsTimeOrWhenItIsAsked) {
-  const Stop::Clock::time_point now = Stop::Clock::now();
-  EXPECT_FALSE(Stop().Now());
-  EXPECT_FALSE(Stop().After(now, 1000).Now());
-  EXPECT_FALSE(Stop().After(now, 0).Now());  // 0: any time.
-  EXPECT_TRUE(Stop().At(now - std::chrono::seconds(1)).Now());
-  EXPECT_FALSE(Stop().At(now - std::chrono::seconds(1)).Asked());
+TEST(StopSignal, SaysSoAtItsTimeOrWhenItIsAsked) {
+  const StopSignal::Clock::time_point now = StopSignal::Clock::now();
+  EXPECT_FALSE(StopSignal().Now());
+  EXPECT_FALSE(StopSignal().After(now, 1000).Now());
+  EXPECT_FALSE(StopSignal().After(now, 0).Now());  // 0: any time.
+  EXPECT_TRUE(StopSignal().At(now - std::chrono::seconds(1)).Now());
+  EXPECT_FALSE(StopSignal().At(now - std::chrono::seconds(1)).Asked());
   std::atomic<bool> flag = false;
-  const Stop stop = Stop(&flag).After(now, 1000);
+  const StopSignal stop = StopSignal(&flag).After(now, 1000);
   EXPECT_FALSE(stop.Now());
   flag = true;
   EXPECT_TRUE(stop.Now());

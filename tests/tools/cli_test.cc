@@ -151,8 +151,8 @@ TEST_F(CliTest, AnInterruptedCommandLeavesNothingHalfWritten) {
   Emplace("generate nmt --out many --count 100000 >o.txt 2>e.txt & sleep 1; kill -TERM $!; wait $!; echo $? >code.txt");
   EXPECT_EQ(ReadFile(folder_ / "code.txt"), "1\n");
   EXPECT_EQ(ReadFile(folder_ / "e.txt"), "emplace: interrupted\n");
-  for (const fs::path file : fs::recursive_directory_iterator(folder_ / "many"))
-    EXPECT_NE(file.filename().string().front(), '.') << file;
+  for (const fs::directory_entry& file : fs::recursive_directory_iterator(folder_ / "many"))
+    EXPECT_NE(file.path().filename().string().front(), '.') << file;
 }
 
 TEST_F(CliTest, PlaceWritesTheOrderThatItIsAskedFor) {

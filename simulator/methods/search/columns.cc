@@ -20,7 +20,7 @@ constexpr double kLeastUs = 1;
 
 class Joiner {
  public:
-  Joiner(const SimGraph& sim, const std::vector<GroupIndex>& unit_of_op, const Stop& stop)
+  Joiner(const SimGraph& sim, const std::vector<GroupIndex>& unit_of_op, const StopSignal& stop)
       : sim_(sim),
         stop_(stop),
         unit_of_op_(unit_of_op),
@@ -99,7 +99,7 @@ class Joiner {
   }
 
   const SimGraph& sim_;
-  const Stop& stop_;
+  const StopSignal& stop_;
   const std::vector<GroupIndex>& unit_of_op_;
   DisjointSets sets_;  // Of units: the columns.
   // [units], [units * D] of the sets; of units that are not their set's name, what they were.
@@ -111,7 +111,7 @@ class Joiner {
 }  // namespace
 
 std::vector<std::vector<GroupIndex>> ColumnsByLevel(const SimGraph& sim, const std::vector<GroupIndex>& unit_of_op,
-                                                    const std::vector<int32_t>& most, const Stop& stop) {
+                                                    const std::vector<int32_t>& most, const StopSignal& stop) {
   Joiner joiner(sim, unit_of_op, stop);
   std::vector<std::vector<GroupIndex>> levels;
   for (const int32_t groups : most) {

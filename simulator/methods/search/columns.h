@@ -20,6 +20,6 @@ namespace emplace {
 // edges, under a limit of a column's cost that grows. Every column has a device that may run all of its ops.
 // Deterministic. Throws Stopped once `stop` says so. REQUIRES: so has every unit.
 std::vector<std::vector<GroupIndex>> ColumnsByLevel(const SimGraph& sim, const std::vector<GroupIndex>& unit_of_op,
-                                                    const std::vector<int32_t>& most, const Stop& stop = {});
+                                                    const std::vector<int32_t>& most, const StopSignal& stop = {});
 
 }  // namespace emplace

@@ -74,7 +74,7 @@ double Us(const PlacementTask& task, double us_per_op) {
 }
 
 // What the method finds until then; nothing if it is stopped before it has a placement.
-MethodResult PlacedBefore(const Stop& stop, const std::string& method, uint64_t seed, const PlacementTask& task) {
+MethodResult PlacedBefore(const StopSignal& stop, const std::string& method, uint64_t seed, const PlacementTask& task) {
   try {
     return MakeMethod(method, {.seed = seed, .stop = stop})->Place(task);
   } catch (const Stopped&) {

@@ -6,13 +6,13 @@
 
 namespace emplace {
 
-SearchLimit::SearchLimit(int64_t budget, double seconds, const Stop& stop,
-                         const std::optional<Stop::Clock::time_point>& begin)
-    : budget_(budget), seconds_(seconds), stop_(stop), begin_(begin.value_or(Stop::Clock::now())) {
+SearchLimit::SearchLimit(int64_t budget, double seconds, const StopSignal& stop,
+                         const std::optional<StopSignal::Clock::time_point>& begin)
+    : budget_(budget), seconds_(seconds), stop_(stop), begin_(begin.value_or(StopSignal::Clock::now())) {
   EMPLACE_CHECK(budget > 0 || seconds > 0);
 }
 
-double SearchLimit::seconds() const { return std::chrono::duration<double>(Stop::Clock::now() - begin_).count(); }
+double SearchLimit::seconds() const { return std::chrono::duration<double>(StopSignal::Clock::now() - begin_).count(); }
 
 double SearchLimit::Share(int64_t evaluations, double us) const {
   double share = 0;

@@ -14,8 +14,8 @@ class SearchLimit {
  public:
   // budget: most evaluations, 0: any number. seconds: most time from `begin` on, 0: any time. begin: nullopt: now.
   // stop: ends the search earlier. REQUIRES: budget or seconds is above 0.
-  SearchLimit(int64_t budget, double seconds, const Stop& stop,
-              const std::optional<Stop::Clock::time_point>& begin = std::nullopt);
+  SearchLimit(int64_t budget, double seconds, const StopSignal& stop,
+              const std::optional<StopSignal::Clock::time_point>& begin = std::nullopt);
 
   void Count(int64_t evaluations) { evaluations_ += evaluations; }
   int64_t evaluations() const { return evaluations_; }
@@ -25,7 +25,7 @@ class SearchLimit {
   double seconds() const;  // Since the start.
   bool stopped() const { return stop_.Asked(); }
   // Ends work at the end of the search. A budget does not: work is to be the same on every machine.
-  Stop stop() const { return stop_.After(begin_, seconds_); }
+  StopSignal stop() const { return stop_.After(begin_, seconds_); }
   // Tells how many times as long as on the computer of the estimates in this folder work takes on this one.
   void SetPace(double pace) { pace_ = pace; }
   // The share of the search that work takes which simulates so many placements, or, by estimate, lasts so many us.
@@ -38,8 +38,8 @@ class SearchLimit {
  private:
   int64_t budget_;
   double seconds_;
-  Stop stop_;
-  Stop::Clock::time_point begin_;
+  StopSignal stop_;
+  StopSignal::Clock::time_point begin_;
   int64_t evaluations_ = 0;
   double pace_ = 1;
 };

@@ -51,7 +51,7 @@ SearchLevel MakeLevel(const SimGraph& sim, const std::vector<GroupIndex>& group_
 
 }  // namespace
 
-SearchSpace::SearchSpace(const PlacementTask& task, bool with_columns, const Stop& stop) : task_(task) {
+SearchSpace::SearchSpace(const PlacementTask& task, bool with_columns, const StopSignal& stop) : task_(task) {
   for (const std::vector<GroupIndex>& group_of_op : task.search_levels) {
     stop.Poll();
     levels_.push_back(MakeLevel(task.sim, group_of_op));

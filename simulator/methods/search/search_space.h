@@ -35,7 +35,7 @@ class SearchSpace {
  public:
   // with_columns: whether to make columns, which takes about as long as the levels. Throws Stopped once `stop` says so.
   // REQUIRES: task has search_levels, and outlives the space.
-  explicit SearchSpace(const PlacementTask& task, bool with_columns = false, const Stop& stop = {});
+  explicit SearchSpace(const PlacementTask& task, bool with_columns = false, const StopSignal& stop = {});
 
   const PlacementTask& task() const { return task_; }
   // From fine to coarse.

@@ -125,9 +125,10 @@ TEST(PlacementTask, OneWithoutOpsIsRefused) {
   Cluster cluster;
   cluster.devices = {{"d:0", "x", 1000}};
   cluster.bandwidth_bytes_per_us = 1;
-  for (const auto make : {PlacementTask::Make, PlacementTask::MakeForEpisodes}) {
+  for (const bool for_episodes : {false, true}) {
     try {
-      make(OpGraph("none", {}), cluster, 4);
+      const OpGraph graph("none", {});
+      for_episodes ? PlacementTask::MakeForEpisodes(graph, cluster, 4) : PlacementTask::Make(graph, cluster, 4);
       ADD_FAILURE() << "made";
     } catch (const Error& error) {
       EXPECT_STREQ(error.what(), "graph 'none' has no ops, expected something to place");

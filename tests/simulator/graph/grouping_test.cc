@@ -208,7 +208,7 @@ TEST(Grouping, EndsEarlyWithLegalGroups) {
     const OpGraph graph = RandomOps(seed, 200, 2.0);
     for (const int64_t until : {0, 1, 30, 300}) {
       int64_t asked = 0;
-      const Stop stop([&] { return ++asked > until; });
+      const StopSignal stop([&] { return ++asked > until; });
       const GroupedGraph grouped = GroupOps(graph, Machine({"x", "y"}), 10, stop);
       ASSERT_LE(grouped.num_groups, 10);
       ASSERT_TRUE(QuotientIsAcyclic(graph, grouped));

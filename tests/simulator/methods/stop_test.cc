@@ -23,8 +23,8 @@ struct Counter {
   int64_t until;
   std::atomic<int64_t> asked = 0;
 
-  Stop stop() {
-    return Stop([this] { return ++asked > until; });
+  StopSignal stop() {
+    return StopSignal([this] { return ++asked > until; });
   }
 };
 
