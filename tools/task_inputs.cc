@@ -8,6 +8,7 @@
 
 #include "common/error.h"
 #include "common/file_io.h"
+#include "common/json_text.h"
 #include "common/strings.h"
 #include "tools/run_policy.h"
 
@@ -33,7 +34,7 @@ std::vector<fs::path> GraphsOfFolder(const fs::path& folder) {
 
 std::vector<fs::path> GraphsOfSplit(const fs::path& folder, const std::string& split) {
   const fs::path path = folder / "split.json";
-  const nlohmann::json file = nlohmann::json::parse(ReadFile(path), nullptr, /*allow_exceptions=*/false);
+  const nlohmann::json file = ParseJson(ReadFile(path), path.string());
   if (!file.is_object() || !file.contains(split) || !file[split].is_array()) {
     throw BadInput(StrCat(path.string(), ": has no list '", split, "', expected emplace.split/1 with train and test"));
   }

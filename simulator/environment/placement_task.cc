@@ -12,6 +12,7 @@
 #include "common/trajectory.h"
 #include "simulator/engine/single_device.h"
 #include "simulator/graph/grouping.h"
+#include "simulator/graph/placement.h"
 
 namespace emplace {
 namespace {
@@ -116,7 +117,10 @@ void CheckAllowed(const GroupGraph& graph) {
 
 void CheckKinds(const OpGraph& graph, const Cluster& cluster) {
   for (const Device& device : cluster.devices) {
-    const auto runs = [&](const Op& op) { return op.AllowedOn(device.kind) && op.cost.On(device.kind) > 0; };
+    // What costs nothing on any kind, such as a parameter, says nothing of this one.
+    const auto runs = [&](const Op& op) {
+      return op.AllowedOn(device.kind) && (!op.cost.is_uniform() || op.cost.On("") > 0);
+    };
     const auto costs = [](const Op& op) { return !op.cost.is_uniform() || op.cost.On("") > 0; };
     if (std::any_of(graph.ops().begin(), graph.ops().end(), runs)) continue;
     if (std::none_of(graph.ops().begin(), graph.ops().end(), costs)) continue;  // Nothing costs anything anywhere.
@@ -126,7 +130,12 @@ void CheckKinds(const OpGraph& graph, const Cluster& cluster) {
       known.insert(op.allowed.begin(), op.allowed.end());
     }
     throw BadInput(StrCat("device '", device.name, "' is of kind '", device.kind, "', which may run no op of graph '",
-                          graph.name(), "', expected one of: ", Join({known.begin(), known.end()}, ", ")));
+                          graph.name(),
+                          "' that has a cost, expected one of: ", Join({known.begin(), known.end()}, ", ")));
+  }
+  for (const Op& op : graph.ops()) {
+    const auto runs = [&](const Device& device) { return op.AllowedOn(device.kind); };
+    if (std::none_of(cluster.devices.begin(), cluster.devices.end(), runs)) throw NoDeviceFor(op, cluster);
   }
 }
 

@@ -12,6 +12,7 @@
 #include "common/error.h"
 #include "common/strings.h"
 #include "simulator/graph/acyclic_contraction.h"
+#include "simulator/graph/placement.h"
 #include "simulator/graph/unit_order.h"
 
 namespace emplace {
@@ -147,9 +148,8 @@ class Grouper {
       }
     }
     if (std::count(unit.allowed.begin(), unit.allowed.end(), 1) == 0) {
-      throw BadInput(StrCat(
-          "op '", op.name,
-          "': ", may_run == 0 ? "no device may run it" : "no device may run all ops of group '" + op.group + "'"));
+      if (may_run == 0) throw NoDeviceFor(op, cluster_);
+      throw BadInput(StrCat("op '", op.name, "': no device may run all ops of group '", op.group, "'"));
     }
     unit.cost_us += total_us / static_cast<double>(may_run);
     unit.bytes += static_cast<double>(op.AllBytes());

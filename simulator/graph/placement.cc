@@ -1,6 +1,7 @@
 #include "simulator/graph/placement.h"
 
 #include <algorithm>
+#include <set>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -15,6 +16,16 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr char kPlacementFormat[] = "emplace.placement/1";
+
+// The kinds that may run an op, for an error about one that may not.
+std::string KindsOf(const Op& op) {
+  if (op.cost.is_uniform()) return Join(op.allowed, ", ");
+  std::vector<std::string> kinds;
+  for (const auto& [kind, us] : op.cost.by_kind()) {
+    if (op.AllowedOn(kind)) kinds.push_back(kind);
+  }
+  return kinds.empty() ? "that both cost_us and allowed have (none does)" : Join(kinds, ", ");
+}
 
 DeviceIndex ReadDevice(const Json& value, const std::string& op, const Cluster& cluster, const std::string& source) {
   const bool fits =
@@ -93,6 +104,13 @@ DeviceOrders ReadOrders(const Json& orders, const OpGraph& graph, const Cluster&
 
 }  // namespace
 
+Error NoDeviceFor(const Op& op, const Cluster& cluster) {
+  std::set<std::string> kinds;
+  for (const Device& device : cluster.devices) kinds.insert(device.kind);
+  return BadInput(StrCat("op '", op.name, "': no device may run it, expected one of kind ", KindsOf(op),
+                         "; the devices are of kind ", Join({kinds.begin(), kinds.end()}, ", ")));
+}
+
 void CheckPlacement(const OpGraph& graph, const Cluster& cluster, std::span<const DeviceIndex> placement) {
   if (placement.size() != static_cast<size_t>(graph.num_ops())) {
     // Name the first op that lacks a device, where there is one.
@@ -110,7 +128,8 @@ void CheckPlacement(const OpGraph& graph, const Cluster& cluster, std::span<cons
     }
     const Device& device = cluster.devices[static_cast<size_t>(placement[o])];
     if (!op.AllowedOn(device.kind)) {
-      throw BadInput(StrCat("op '", op.name, "': may not run on '", device.name, "' of kind '", device.kind, "'"));
+      throw BadInput(StrCat("op '", op.name, "': may not run on '", device.name, "' of kind '", device.kind,
+                            "', expected a device of kind ", KindsOf(op)));
     }
   }
 }

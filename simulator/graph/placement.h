@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "common/error.h"
 #include "simulator/graph/device_order.h"
 #include "simulator/graph/op_graph.h"
 #include "simulator/machine/cluster.h"
@@ -14,6 +15,9 @@
 namespace emplace {
 
 using Placement = std::vector<DeviceIndex>;  // [num_ops]
+
+// The error for an op that no device of the cluster may run: it says which kinds may, and which the devices are of.
+Error NoDeviceFor(const Op& op, const Cluster& cluster);
 
 // Throws BadInput, which names the op, for a wrong length, a device index out of range and a device kind not allowed.
 void CheckPlacement(const OpGraph& graph, const Cluster& cluster, std::span<const DeviceIndex> placement);

@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <cstdio>
 #include <map>
 #include <memory>
@@ -151,6 +152,9 @@ class Results {
   std::optional<Clock::time_point> saved_;  // None: nothing is written yet.
 };
 
+// "-" where there is no ratio: no device may run every op, or the graph takes no time.
+std::string ShownRatio(double ratio) { return std::isfinite(ratio) && ratio > 0 ? Format("%.3f", ratio) : "-"; }
+
 void PrintTable(const std::vector<RunResult>& results, const std::vector<MethodSummary>& summaries,
                 bool several_seeds) {
   size_t graph_width = 5;
@@ -159,18 +163,18 @@ void PrintTable(const std::vector<RunResult>& results, const std::vector<MethodS
   std::printf("%-*s  %-13s %5s %13s %12s %6s %12s %10s\n", width, "graph", "method", "seed", "makespan ms",
               "/ 1 device", "fits", "evaluations", "time");
   for (const RunResult& result : results) {
-    std::printf("%-*s  %-13s %5llu %13.3f %12.3f %6s %12lld %10s\n", width, result.graph.c_str(),
+    std::printf("%-*s  %-13s %5llu %13.3f %12s %6s %12lld %10s\n", width, result.graph.c_str(),
                 result.key.method.c_str(), static_cast<unsigned long long>(result.key.seed),
-                result.score.makespan_us / 1e3, result.score.makespan_us / result.single_device_us,
+                result.score.makespan_us / 1e3, ShownRatio(result.score.makespan_us / result.single_device_us).c_str(),
                 result.score.feasible ? "yes" : "no", static_cast<long long>(result.evaluations),
                 ShownSeconds(result.seconds).c_str());
   }
   std::printf("\n%-13s %7s %6s %9s %5s %26s%s %12s %10s\n", "method", "graphs", "runs", "feasible", "wins",
               "geometric mean / 1 device", several_seeds ? "    95% interval" : "", "evaluations", "time");
   for (const MethodSummary& summary : summaries) {
-    std::printf("%-13s %7lld %6lld %9lld %5lld %26.3f", summary.method.c_str(), static_cast<long long>(summary.graphs),
+    std::printf("%-13s %7lld %6lld %9lld %5lld %26s", summary.method.c_str(), static_cast<long long>(summary.graphs),
                 static_cast<long long>(summary.runs), static_cast<long long>(summary.feasible),
-                static_cast<long long>(summary.wins), summary.ratio.mean);
+                static_cast<long long>(summary.wins), ShownRatio(summary.ratio.mean).c_str());
     if (several_seeds) std::printf("  %6.3f..%-6.3f", summary.ratio.low, summary.ratio.high);
     std::printf(" %12lld %10s\n", static_cast<long long>(summary.evaluations), ShownSeconds(summary.seconds).c_str());
   }

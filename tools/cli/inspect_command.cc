@@ -103,6 +103,7 @@ OrderedJson DescribeJson(const fs::path& path) {
   const std::string format =
       file.contains("format") && file["format"].is_string() ? file["format"].get<std::string>() : "";
   if (format.starts_with("emplace.graph/")) return DescribeGraph(path);
+  ParseJson(text, path.string());  // Refuses a key that is given twice.
   if (format.starts_with("emplace.placement/")) return DescribePlacement(file, path);
   if (format.starts_with("emplace.split/")) {
     return {{"what", "split of a graph family (emplace.split/1)"},

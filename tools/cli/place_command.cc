@@ -145,9 +145,11 @@ int Place(const PlaceArguments& args) {
   }
   if (!discipline.empty()) std::printf("  order of the ops     %s\n", discipline.c_str());
   if (task.single_device >= 0) {
-    std::printf("  best single device   %.3f ms on %s: %.3f times as fast\n", task.single_device_us / 1e3,
-                cluster.devices[static_cast<size_t>(task.single_device)].name.c_str(),
-                task.single_device_us / score.makespan_us);
+    std::printf("  best single device   %.3f ms on %s", task.single_device_us / 1e3,
+                cluster.devices[static_cast<size_t>(task.single_device)].name.c_str());
+    // A graph of ops that cost nothing takes no time anywhere.
+    if (score.makespan_us > 0) std::printf(": %.3f times as fast", task.single_device_us / score.makespan_us);
+    std::printf("\n");
   } else {
     std::printf("  best single device   none may run every op\n");
   }

@@ -70,6 +70,24 @@ TEST(PlacementTask, KnowsMicrobatchesAndWhatTheyRepeat) {
   EXPECT_EQ(task.copy_of_op, (std::vector<OpIndex>{0, 1, 2, 1, 1, 2}));
 }
 
+TEST(PlacementTask, AnOpThatNoDeviceMayRunIsAnError) {
+  Op any, other;
+  any.name = "a";
+  any.cost = OpCost::Everywhere(3);
+  other.name = "b";
+  other.cost = OpCost::ByKind({{"tpu", 1}, {"cpu", 2}});
+  other.allowed = {"tpu", "gpu"};
+  Cluster cluster;
+  cluster.devices = {{"d:0", "x", 1000}, {"d:1", "y", 1000}};
+  cluster.bandwidth_bytes_per_us = 100;
+  try {
+    CheckKinds(OpGraph("g", {any, other}), cluster);
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_STREQ(error.what(), "op 'b': no device may run it, expected one of kind tpu; the devices are of kind x, y");
+  }
+}
+
 TEST(PlacementTask, ADeviceThatMayRunNothingIsAnError) {
   Op op;
   op.name = "a";
@@ -82,8 +100,12 @@ TEST(PlacementTask, ADeviceThatMayRunNothingIsAnError) {
     CheckKinds(OpGraph("g", {op}), cluster);
     FAIL();
   } catch (const Error& error) {
-    EXPECT_STREQ(error.what(), "device 'd:1' is of kind 'z', which may run no op of graph 'g', expected one of: x, y");
+    EXPECT_STREQ(
+        error.what(),
+        "device 'd:1' is of kind 'z', which may run no op of graph 'g' that has a cost, expected one of: x, y");
   }
+  op.cost = OpCost::ByKind({{"x", 0}, {"z", 0}});  // A kind that is named may run it, even if it costs nothing.
+  CheckKinds(OpGraph("g", {op}), cluster);
   op.cost = OpCost::Everywhere(0);  // Nobody works here anyway.
   CheckKinds(OpGraph("g", {op}), cluster);
 }

@@ -68,7 +68,8 @@ TEST(Placement, RefusesAndNamesTheOp) {
   EXPECT_THAT(PlacementError("[0, 18446744073709551615, 0]"), HasSubstr("op 'b'"));
   EXPECT_THAT(PlacementError("[0, 0.5, 0]"), HasSubstr("op 'b'"));
   EXPECT_THAT(PlacementError("[0, \"0\", 0]"), HasSubstr("op 'b'"));
-  EXPECT_THAT(PlacementError("[0, 0, 1]"), AllOf(HasSubstr("op 'c'"), HasSubstr("may not run on 'd:1' of kind 'y'")));
+  EXPECT_THAT(PlacementError("[0, 0, 1]"),
+              AllOf(HasSubstr("op 'c'"), HasSubstr("may not run on 'd:1' of kind 'y', expected")));
   const std::string head = R"({"format": "emplace.placement/1", )";
   EXPECT_THAT(PlacementError(head + R"("ops": {"a": 0, "b": 0}})"), HasSubstr("op 'c' has no device"));
   EXPECT_THAT(PlacementError(head + R"("ops": {"a": 0, "b": 0, "c": 0, "z": 0}})"),
