@@ -45,8 +45,9 @@ def _parser() -> Parser:
                       help="Size of a dimension that the inputs leave open, by name as in batch=8, or by place as in 'x[2]=48'. It may be "
                       "given several times.")
     add_costs(onnx)
-    trace = add("trace", "TRACE.json", "read an execution trace of PyTorch with the times of its profile")
-    trace.add_argument("--times", required=True, help="profile of the same run, as export_chrome_trace of torch.profiler writes it")
+    trace = add("trace", "TRACE.json", "Reads an execution trace of PyTorch with the times of its profile, or a trace of MLCommons Chakra in "
+                "JSON, which has times itself. The files may be compressed by gzip.")
+    trace.add_argument("--times", help="Profile of the same run of PyTorch, as export_chrome_trace of torch.profiler writes it.")
     trace.add_argument("--kind", help="device kind on which it ran (default: any)")
     partitioning = add("partitioning", "FILE.json", "read a workload of dnn-partitioning (NeurIPS 2020)")
     partitioning.add_argument("--bandwidth", type=float, required=True, metavar="BYTES_PER_US",
@@ -70,7 +71,7 @@ def _dims(texts: list[str]) -> dict[str, int]:
 
 def _check_files(options: argparse.Namespace) -> None:
     read = options.input.rpartition(":")[0] if options.source == "torch" else options.input
-    check_output_files([("--out", options.out)], [("the input", read), ("--times", getattr(options, "times", ""))])
+    check_output_files([("--out", options.out)], [("the input", read), ("--times", getattr(options, "times", None) or "")])
 
 
 def _load_fx(options: argparse.Namespace) -> Graph:

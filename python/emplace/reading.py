@@ -1,33 +1,90 @@
 """Reading other people's files."""
+import gzip
 import importlib.util
 import json
 import os
 import pathlib
+import re
 import sys
 import types
+import zlib
+from typing import Any
 
 from emplace._core import BadInput
 
 
+_GZIP = b"\x1f\x8b"
+_TOKENS = re.compile(r'"(?:[^"\\]|\\.)*"|[{}]', re.DOTALL)
+_SPACE = re.compile(r"\s*")
+
+
 def read_text(path: str | os.PathLike) -> str:
-    """Raises BadInput for a file that cannot be read, or that is no text in UTF-8."""
+    """The file's text, also of one that gzip has compressed. Raises BadInput where it cannot be read, or is no text in UTF-8."""
     try:
-        return pathlib.Path(path).read_text(encoding="utf-8")
-    except OSError as error:
-        raise BadInput(f"{path}: cannot be read: {error.strerror}") from error
+        data = pathlib.Path(path).read_bytes()
+        return (gzip.decompress(data) if data.startswith(_GZIP) else data).decode()
     except UnicodeDecodeError as error:
         raise BadInput(f"{path}: cannot be read: byte {error.start} is no text in UTF-8") from error
+    except (OSError, EOFError, zlib.error) as error:
+        raise BadInput(f"{path}: cannot be read: {getattr(error, 'strerror', None) or error}") from error
 
 
-def read_json(path: str | os.PathLike) -> dict:
-    """The file's object; an empty one where it holds something else. Raises BadInput for what is no JSON."""
+class _KeyTwiceError(Exception):
+    pass
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict:
+    made = dict(pairs)
+    if len(made) != len(pairs):
+        raise _KeyTwiceError
+    return made
+
+
+def _key_twice(text: str) -> tuple[int, str]:
+    """Offset and text of the first key of a JSON text that its object has already had."""
+    keys: list[set[str]] = []
+    for token in _TOKENS.finditer(text):
+        if token[0] == "{":
+            keys.append(set())
+        elif token[0] == "}":
+            keys.pop()
+        elif keys and text.startswith(":", _SPACE.match(text, token.end()).end()):
+            key = json.loads(token[0])
+            if key in keys[-1]:
+                return token.start(), token[0]
+            keys[-1].add(key)
+    raise AssertionError("no key is there twice")
+
+
+def read_json_documents(path: str | os.PathLike) -> list:
+    """The JSON values that a file holds one after the other. Raises BadInput for what is no JSON, and for a key given twice."""
+    text = read_text(path)
+    decoder = json.JSONDecoder(object_pairs_hook=_unique)
+    found, at = [], _SPACE.match(text).end()
     try:
-        root = json.loads(read_text(path))
+        while at < len(text) or not found:
+            value, at = decoder.raw_decode(text, at)
+            found.append(value)
+            at = _SPACE.match(text, at).end()
     except json.JSONDecodeError as error:
         raise BadInput(f"{path}:{error.lineno}:{error.colno}: is no JSON: {error.msg}") from None
     except RecursionError:
         raise BadInput(f"{path}: is nested too deeply") from None
-    return root if isinstance(root, dict) else {}
+    except _KeyTwiceError:
+        offset, key = _key_twice(text)
+        line, column = text.count("\n", 0, offset) + 1, offset - text.rfind("\n", 0, offset)
+        raise BadInput(f"{path}:{line}:{column}: key {key} is given twice, expected once") from None
+    except ValueError as error:  # Such as a whole number of thousands of digits.
+        raise BadInput(f"{path}: is no JSON that can be read: {error}") from None
+    return found
+
+
+def read_json(path: str | os.PathLike) -> dict:
+    """The file's object; an empty one where it holds something else. Raises BadInput as `read_json_documents` does."""
+    documents = read_json_documents(path)
+    if len(documents) > 1:
+        raise BadInput(f"{path}: holds {len(documents)} JSON values one after the other, expected one")
+    return documents[0] if isinstance(documents[0], dict) else {}
 
 
 def import_file(path: str | os.PathLike) -> types.ModuleType:

@@ -14,7 +14,8 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 from emplace._core import BadInput, Graph
-from emplace.reading import read_json
+from emplace.chakra import chakra_graph, is_chakra
+from emplace.reading import read_json, read_json_documents
 
 _ON_GPU = ("kernel", "gpu_memcpy", "gpu_memset")
 
@@ -76,19 +77,25 @@ def _times_us(path: str | os.PathLike) -> tuple[dict[int, float], dict[int, floa
     return on_cpu, on_gpu
 
 
-def load_trace(path: str | os.PathLike, times: str | os.PathLike, *, kind: str | None = None) -> Graph:
-    """Reads an execution trace with the times of the same run.
+def load_trace(path: str | os.PathLike, times: str | os.PathLike | None = None, *, kind: str | None = None) -> Graph:
+    """Reads an execution trace of PyTorch with the times of the same run, or one of Chakra, which has its times itself.
 
     Each outermost op (aten::linear with all that it calls) is an op, and takes the time of the GPU's work that it started, or
     where the run has none on a GPU, its time on the CPU. Who reads whose tensors follows from their storages; one that nobody in
     the trace has made is an op `emplace.input`. kind: the device kind on which it ran; None: any. A warning says how many ops
-    the times do not have; these cost nothing. Raises BadInput for files of another form.
+    the times do not have; these cost nothing. A trace of Chakra becomes a graph as `emplace.chakra` says. Files may be compressed
+    by gzip. Raises BadInput for files of another form, and where there are no times at all.
     """
-    root = read_json(path)
+    documents = read_json_documents(path)
+    if is_chakra(documents):
+        return chakra_graph(documents, path, kind)
+    root = documents[0] if isinstance(documents[0], dict) else {}
     schema = str(root.get("schema", ""))
     if not schema.startswith("1.1.") or not isinstance(root.get("nodes"), list):
         raise BadInput(f"{path}: schema is '{schema}', expected an execution trace of PyTorch with schema 1.1")
     nodes = {node.id: node for node in (_Node(entry, f"{path}: node {index}") for index, entry in enumerate(root["nodes"]))}
+    if times is None:
+        raise BadInput(f"{path}: has no times, expected those of the same run, as export_chrome_trace of torch.profiler writes them")
     on_cpu, on_gpu = _times_us(times)
 
     def outermost(node: _Node) -> _Node | None:
@@ -130,6 +137,8 @@ def load_trace(path: str | os.PathLike, times: str | os.PathLike, *, kind: str |
             outputs.append({"bytes": sizes[storage]})
         ops.append({"name": name, "type": node.name.replace("::", "."), "cost_us": {kind: cost_us} if kind else cost_us,
                     "inputs": inputs, "outputs": outputs, "attrs": {"record": node.record}})
+    if inside and unknown == len(inside):
+        raise BadInput(f"{times}: has no time for any op of {path}, expected the profile of the same run")
     if unknown:
         warnings.warn(f"{path}: {times} has no time for {unknown} of {len(inside)} ops; they cost nothing", stacklevel=2)
     return Graph.from_ops(pathlib.Path(path).stem, ops)

@@ -58,6 +58,29 @@ def test_text_that_is_no_json(tmp_path):
         emplace.formats.load_partitioning(tmp_path / "w.json", bandwidth_bytes_per_us=1)
 
 
+@pytest.mark.parametrize("text, place", [
+    ('{"nodes": [], "edges": [],\n "nodes": []}', r'2:2: key "nodes"'),
+    ('{"edges": [{"a\\"}{": 1, "b": {"b": "b"}, "a\\"}{" : 2}]}', r'1:42: key "a\"}{"'),
+    ('{"\\u0061": 1, "a": 2}', '1:15: key "a"'),
+])
+def test_a_key_that_is_given_twice(text, place, tmp_path):
+    (tmp_path / "w.json").write_text(text)
+    with pytest.raises(emplace.BadInput) as raised:
+        emplace.formats.load_partitioning(tmp_path / "w.json", bandwidth_bytes_per_us=1)
+    assert str(raised.value).endswith(f"w.json:{place} is given twice, expected once")
+
+
+@pytest.mark.parametrize("data, error", [
+    (b"", "1:1: is no JSON"), (b"\xff{}", "byte 0 is no text in UTF-8"), (b"[" * 100_000, "nested too deeply"),
+    (b"1" * 10_000, "is no JSON that can be read"), (b"{} {}", "holds 2 JSON values"), (b"\x1f\x8b\x08", "cannot be read"), (b"NaN", "no lists"),
+])
+def test_damaged_json(data, error, tmp_path):
+    (tmp_path / "w.json").write_bytes(data)
+    with pytest.raises(emplace.BadInput, match=error) as raised:
+        emplace.formats.load_partitioning(tmp_path / "w.json", bandwidth_bytes_per_us=1)
+    assert "\n" not in str(raised.value)
+
+
 def test_pipedream(tmp_path):
     (tmp_path / "graph.txt").write_text(PIPEDREAM)
     ops = by_name(emplace.formats.load_pipedream(tmp_path / "graph.txt"))

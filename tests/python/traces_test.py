@@ -1,4 +1,5 @@
 """Execution traces of PyTorch."""
+import gzip
 import json
 import warnings
 
@@ -68,8 +69,8 @@ def test_an_op_in_place_is_read_by_those_after_it(tmp_path):
              node(3, "aten::t", "aten::t(Tensor(a) self) -> Tensor(a)", [1], [1]),
              node(4, "aten::mul", "aten::mul.Tensor(Tensor self, Tensor other) -> Tensor", [1, 2], [3])]
     (tmp_path / "trace.json").write_text(json.dumps({"schema": "1.1.1-chakra.0.0.4", "nodes": nodes}))
-    (tmp_path / "times.json").write_text('{"traceEvents": []}')
-    with pytest.warns(UserWarning, match="no time for 3 of 3 ops"):
+    (tmp_path / "times.json").write_text('{"traceEvents": [{"cat": "cpu_op", "dur": 5, "args": {"Record function id": 3}}]}')
+    with pytest.warns(UserWarning, match="no time for 2 of 3 ops"):
         ops = {op["name"]: op for op in emplace.formats.load_trace(tmp_path / "trace.json", tmp_path / "times.json").ops}
     assert ops["aten::add_ 2"]["inputs"] == ["storage 1:0", "storage 2:0"] and ops["aten::add_ 2"]["outputs"] == [{"bytes": 20}]
     assert ops["aten::t 3"]["inputs"] == ["aten::add_ 2:0"] and ops["aten::t 3"]["outputs"] == []
@@ -89,6 +90,57 @@ def test_bad_files(trace, times, error, tmp_path):
     (tmp_path / "times.json").write_text(times)
     with pytest.raises(emplace.BadInput, match=error):
         emplace.formats.load_trace(tmp_path / "trace.json", tmp_path / "times.json")
+
+
+def test_a_trace_without_any_times_is_an_error(recorded, tmp_path):
+    (tmp_path / "times.json").write_text('{"traceEvents": []}')
+    with pytest.raises(emplace.BadInput, match=r"times\.json: has no time for any op of"):
+        emplace.formats.load_trace(recorded / "trace.json", tmp_path / "times.json")
+    with pytest.raises(emplace.BadInput, match=r"trace\.json: has no times, expected those of the same run"):
+        emplace.formats.load_trace(recorded / "trace.json")
+
+
+def test_compressed_files(recorded, tmp_path):
+    for name in ("trace.json", "times.json"):
+        (tmp_path / f"{name}.gz").write_bytes(gzip.compress((recorded / name).read_bytes()))
+    plain = emplace.formats.load_trace(recorded / "trace.json", recorded / "times.json")
+    assert emplace.formats.load_trace(tmp_path / "trace.json.gz", tmp_path / "times.json.gz").ops == plain.ops
+    (tmp_path / "cut.json.gz").write_bytes((tmp_path / "trace.json.gz").read_bytes()[:100])
+    with pytest.raises(emplace.BadInput, match=r"cut\.json\.gz: cannot be read: "):
+        emplace.formats.load_trace(tmp_path / "cut.json.gz", tmp_path / "times.json.gz")
+
+
+CHAKRA = [{"id": "0", "name": "load", "type": "MEM_LOAD_NODE", "attr": [{"name": "tensor_size", "uint64Val": "64"}]},
+          {"id": "1", "name": "mm", "type": "COMP_NODE", "dataDeps": ["0"], "durationMicros": "7",
+           "outputs": {"values": "[[1]]", "shapes": "[[4, 2], []]", "types": "['Tensor(float)', 'Int']"}},
+          {"id": "5", "name": "send", "type": "COMM_COLL_NODE", "data_deps": [1], "ctrl_deps": [0, 1], "duration_micros": 2.5}]
+
+
+@pytest.mark.parametrize("text", [json.dumps({"nodes": CHAKRA}), "\n".join(json.dumps(part, indent=2) for part in [{"version": "0.0.4"}, *CHAKRA])])
+def test_chakra(text, tmp_path):
+    (tmp_path / "run.0.json").write_text(text)
+    with pytest.warns(UserWarning, match="1 of 3 nodes have no duration_micros"):
+        graph = emplace.formats.load_trace(tmp_path / "run.0.json", kind="h100")
+    load, mm, send = graph.ops
+    assert [op["name"] for op in graph.ops] == ["load 0", "mm 1", "send 5"] and graph.name == "run"
+    assert [op["cost_us"] for op in graph.ops] == [{"h100": 0}, {"h100": 7}, {"h100": 2.5}]
+    assert load["outputs"] == [{"bytes": 64}] and mm["outputs"] == [{"bytes": 4 * 2 * 4 + 4}] and send["type"] == "COMM_COLL_NODE"
+    assert mm["inputs"] == ["load 0:0"] and send["inputs"] == ["mm 1:0", "^load 0"]
+
+
+@pytest.mark.parametrize("change, error", [
+    ({"durationMicros": None, "duration_micros": None}, "no node has a duration_micros"),
+    ({"durationMicros": "soon"}, 'node 0: duration_micros is "soon", expected a finite number'),
+    ({"durationMicros": -1}, "node 0: duration_micros is -1"),
+    ({"data_deps": [77]}, "node 0: data_deps: there is no node 77"),
+    ({"data_deps": 3}, "node 0: data_deps is 3, expected a list of ids"),
+    ({"id": True}, "node 0: id is true"),
+    ({"attr": [{"name": "comm_size", "int64_val": "x"}]}, 'node 0: comm_size is "x"'),
+])
+def test_bad_chakra(change, error, tmp_path):
+    (tmp_path / "t.json").write_text(json.dumps({"nodes": [{"id": 1, "name": "a", **change}]}))
+    with pytest.raises(emplace.BadInput, match=error):
+        emplace.formats.load_trace(tmp_path / "t.json")
 
 
 def test_the_command(recorded, tmp_path):
