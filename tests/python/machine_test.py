@@ -18,6 +18,22 @@ def test_fields(machine, pair):
     assert pair.transfer_overhead_us == 5 and pair.op_overhead_us == 0
 
 
+def test_a_latency_keeps_dependent_ops_together():
+    # Each op is ready on the other device 4096 / 7600 us after the one before ends, plus the latency: with that, a chain of ops
+    # of 5 us, each with 5.7 us of overhead on its device, gains nothing from a second device, and 40 ops take 40 (5 + 5.7) us.
+    graph = emplace.Graph.from_ops("chain", [
+        {"name": f"a{i}", "cost_us": 5, "inputs": [f"a{i - 1}:0"] if i else [], "outputs": [{"bytes": 4096}]} for i in range(40)])
+    devices = [emplace.Device(f"gpu:{i}", "gpu", 11e9) for i in (0, 1)]
+    machine = emplace.Machine(devices, bandwidth_bytes_per_us=7600, transfer_latency_us=10, transfer_overhead_us=25, op_overhead_us=5.7)
+    plan = emplace.place(graph, machine, budget=500)
+    assert len(set(plan.devices)) == 1 and plan.makespan_us == pytest.approx(40 * 10.7)
+    one_apart = emplace.simulate(graph, machine, [0] * 20 + [1] * 20)
+    assert one_apart.makespan_us == pytest.approx(19 * 10.7 + 5 + 4096 / 7600 + 10 + 20 * 10.7)
+    assert (machine.transfer_latency_us, machine.memory_rule) == (10, "executor")
+    with pytest.raises(emplace.BadInput, match="memory_rule is 'real', expected executor or placeto"):
+        emplace.Machine(devices, bandwidth_bytes_per_us=1, memory_rule="real")
+
+
 @pytest.mark.parametrize("path", sorted((ROOT / "configs/clusters").glob("*.yaml")), ids=lambda path: path.stem)
 def test_shipped_machines_read_back_equal(path, tmp_path):
     machine = emplace.Machine.load(path)

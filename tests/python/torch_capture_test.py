@@ -39,6 +39,20 @@ def test_shapes_alone_decide(make, tmp_path):
     assert all("call" in op or op["type"].startswith("emplace.") for op in graph.ops)
 
 
+def test_weights_are_in_memory_once():
+    graph = emplace.torch.capture(nn.Linear(1000, 1000, bias=False), (torch.empty(1, 1000),))
+    fits = {}
+    for megabytes in (4.1, 4.0):
+        machine = emplace.Machine([emplace.Device("gpu:0", "a100", megabytes * 1e6)], bandwidth_bytes_per_us=12000)
+        run = emplace.simulate(graph, machine, np.zeros(graph.num_ops, int))
+        # The weights, x and the product.
+        assert run.peak_bytes[0] == 4 * 1000 * 1000 + 4 * 1000 + 4 * 1000
+        fits[megabytes] = run.feasible
+    assert fits == {4.1: True, 4.0: False}
+    parameter = next(op for op in graph.ops if op["type"] == "emplace.parameter")
+    assert parameter["outputs"][0]["resident"] is True
+
+
 def test_parameters_hold_the_optimizers_state():
     model, args = models.mlp()
     sizes = {name: 4 * parameter.numel() for name, parameter in model.named_parameters()}
