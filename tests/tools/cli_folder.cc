@@ -25,9 +25,15 @@ void CliFolder::Write(const std::string& name, const std::string& text) const {
   WriteFileAtomically(folder_ / name, text);
 }
 
-Outcome CliFolder::Emplace(const std::string& arguments) const {
-  const std::string command =
-      StrCat("cd '", folder_.string(), "' && '", EMPLACE_BINARY, "' ", arguments, " >out.txt 2>err.txt </dev/null");
+Outcome CliFolder::Emplace(const std::string& arguments) const { return Run("", arguments); }
+
+Outcome CliFolder::EmplaceInterrupted(const std::string& arguments) const {
+  return Run("timeout --signal=TERM --preserve-status 1 ", arguments);
+}
+
+Outcome CliFolder::Run(const std::string& before, const std::string& arguments) const {
+  const std::string command = StrCat("cd '", folder_.string(), "' && ", before, "'", EMPLACE_BINARY, "' ", arguments,
+                                     " >out.txt 2>err.txt </dev/null");
   const int status = std::system(command.c_str());
   return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, ReadFile(folder_ / "out.txt"), ReadFile(folder_ / "err.txt")};
 }

@@ -138,21 +138,20 @@ TEST_F(CliTest, AReaderThatHadEnoughIsNoFailure) {
 }
 
 TEST_F(CliTest, ASearchThatIsInterruptedHandsOutItsBest) {
-  Emplace(
-      "place --graph g.graph.json --devices d.yaml --seconds 1000 --json --out best.json >o.txt 2>e.txt & "
-      "sleep 1; kill -TERM $!; wait $!; echo $? >code.txt");
-  EXPECT_EQ(ReadFile(folder_ / "code.txt"), "0\n");
-  EXPECT_EQ(Json::parse(ReadFile(folder_ / "o.txt"))["makespan_us"], 25.0);
+  const Outcome outcome =
+      EmplaceInterrupted("place --graph g.graph.json --devices d.yaml --seconds 1000 --json --out best.json");
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_EQ(Json::parse(outcome.out)["makespan_us"], 25.0);
   EXPECT_TRUE(fs::exists(folder_ / "best.json"));
 }
 
 TEST_F(CliTest, AnInterruptedCommandLeavesNothingHalfWritten) {
   // It does not look whether it is interrupted, and would take minutes.
-  Emplace("generate nmt --out many --count 100000 >o.txt 2>e.txt & sleep 1; kill -TERM $!; wait $!; echo $? >code.txt");
-  EXPECT_EQ(ReadFile(folder_ / "code.txt"), "1\n");
-  EXPECT_EQ(ReadFile(folder_ / "e.txt"), "emplace: interrupted\n");
-  for (const fs::directory_entry& file : fs::recursive_directory_iterator(folder_ / "many"))
-    EXPECT_NE(file.path().filename().string().front(), '.') << file;
+  const Outcome outcome = EmplaceInterrupted("generate nmt --out many --count 10000");
+  EXPECT_EQ(outcome.exit_code, 1);
+  EXPECT_EQ(outcome.err, "emplace: interrupted\n");
+  for (const fs::directory_entry& file : fs::recursive_directory_iterator(folder_))
+    EXPECT_NE(file.path().filename().string().front(), '.') << file.path();
 }
 
 TEST_F(CliTest, PlaceWritesTheOrderThatItIsAskedFor) {
