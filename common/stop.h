@@ -28,8 +28,7 @@ class StopSignal {
   // asked: whether to end; empty: nobody asks. REQUIRES: any thread may call it.
   explicit StopSignal(std::function<bool()> asked) : asked_(std::move(asked)) {}
   // When *flag gets true; null: never. REQUIRES: it outlives this and all copies.
-  StopSignal(
-      const std::atomic<bool>* flag) {  // NOLINT(google-explicit-constructor): a flag is all that most callers have.
+  StopSignal(const std::atomic<bool>* flag) {  // NOLINT(google-explicit-constructor): most have a flag.
     if (flag != nullptr) asked_ = [flag] { return flag->load(std::memory_order_relaxed); };
   }
 
