@@ -24,6 +24,7 @@ Timeline MeasuredTimeline(const OpGraph& graph, const SimGraph& sim, const StepP
                                   .from = program.values[static_cast<size_t>(copy.source)].device,
                                   .to = copy.device,
                                   .start_us = times.copy_begin_us[value],
+                                  .sent_us = times.copy_end_us[value],
                                   .delivered_us = times.copy_end_us[value],
                                   .free_us = times.copy_end_us[value]});
   }

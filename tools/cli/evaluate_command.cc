@@ -153,7 +153,7 @@ class Results {
 };
 
 // "-" where there is no ratio: no device may run every op, or the graph takes no time.
-std::string ShownRatio(double ratio) { return std::isfinite(ratio) && ratio > 0 ? Format("%.3f", ratio) : "-"; }
+std::string RatioOrDash(double ratio) { return std::isfinite(ratio) && ratio > 0 ? Format("%.3f", ratio) : "-"; }
 
 void PrintTable(const std::vector<RunResult>& results, const std::vector<MethodSummary>& summaries,
                 bool several_seeds) {
@@ -165,7 +165,7 @@ void PrintTable(const std::vector<RunResult>& results, const std::vector<MethodS
   for (const RunResult& result : results) {
     std::printf("%-*s  %-13s %5llu %13.3f %12s %6s %12lld %10s\n", width, result.graph.c_str(),
                 result.key.method.c_str(), static_cast<unsigned long long>(result.key.seed),
-                result.score.makespan_us / 1e3, ShownRatio(result.score.makespan_us / result.single_device_us).c_str(),
+                result.score.makespan_us / 1e3, RatioOrDash(result.score.makespan_us / result.single_device_us).c_str(),
                 result.score.feasible ? "yes" : "no", static_cast<long long>(result.evaluations),
                 ShownSeconds(result.seconds).c_str());
   }
@@ -174,7 +174,7 @@ void PrintTable(const std::vector<RunResult>& results, const std::vector<MethodS
   for (const MethodSummary& summary : summaries) {
     std::printf("%-13s %7lld %6lld %9lld %5lld %26s", summary.method.c_str(), static_cast<long long>(summary.graphs),
                 static_cast<long long>(summary.runs), static_cast<long long>(summary.feasible),
-                static_cast<long long>(summary.wins), ShownRatio(summary.ratio.mean).c_str());
+                static_cast<long long>(summary.wins), RatioOrDash(summary.ratio.mean).c_str());
     if (several_seeds) std::printf("  %6.3f..%-6.3f", summary.ratio.low, summary.ratio.high);
     std::printf(" %12lld %10s\n", static_cast<long long>(summary.evaluations), ShownSeconds(summary.seconds).c_str());
   }
