@@ -30,11 +30,10 @@ std::vector<Dependency> Dependencies(const ScheduleGraph& graph) {
       dependencies.push_back({producer, op, us});
     }
   }
-  const auto pair = [](const Dependency& d) { return std::pair(d.from, d.to); };
   // Of several tensors between two ops, the one that takes longest.
   std::ranges::sort(dependencies, {}, [&](const Dependency& d) { return std::tuple(d.from, d.to, -d.transfer_us); });
-  const auto repeats = std::ranges::unique(dependencies, {}, pair);
-  dependencies.erase(repeats.begin(), repeats.end());
+  const auto repeats = [](const Dependency& a, const Dependency& b) { return a.from == b.from && a.to == b.to; };
+  dependencies.erase(std::unique(dependencies.begin(), dependencies.end(), repeats), dependencies.end());
   return dependencies;
 }
 

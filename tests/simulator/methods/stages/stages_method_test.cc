@@ -6,6 +6,7 @@
 #include <limits>
 #include <set>
 
+#include "common/rng.h"
 #include "simulator/methods/max_load.h"
 #include "simulator/methods/placement_scorer.h"
 #include "simulator/methods/stages/device_steps.h"
