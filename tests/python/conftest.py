@@ -41,3 +41,10 @@ def pair():
 def random_placements(graph, machine, count: int, seed: int) -> np.ndarray:
     """int32 [count, n]"""
     return np.random.default_rng(seed).integers(0, len(machine), (count, graph.num_ops), dtype=np.int32)
+
+
+@pytest.fixture(scope="module")
+def three():
+    """Three devices, one of them slower."""
+    kinds = ("v100", "v100", "k80")
+    return emplace.Machine([emplace.Device(f"cuda:{i}", kind, 1e10) for i, kind in enumerate(kinds)], bandwidth_bytes_per_us=10_000)

@@ -21,13 +21,6 @@ def graph():
     return emplace.torch.capture(*models.transformer(5), train=True)
 
 
-@pytest.fixture(scope="module")
-def three():
-    """Three devices, one of them slower."""
-    kinds = ("v100", "v100", "k80")
-    return emplace.Machine([emplace.Device(f"cuda:{i}", kind, 1e10) for i, kind in enumerate(kinds)], bandwidth_bytes_per_us=10_000)
-
-
 def test_ops_belong_to_the_modules_of_their_parameters(graph):
     owners = modules.module_of_op(graph)
     model, _ = models.transformer(5)

@@ -116,12 +116,6 @@ def graph():
     return emplace.torch.capture(*models.transformer(5), train=True)
 
 
-@pytest.fixture(scope="module")
-def three():
-    kinds = ("v100", "v100", "k80")
-    return emplace.Machine([emplace.Device(f"cuda:{i}", kind, 1e10) for i, kind in enumerate(kinds)], bandwidth_bytes_per_us=10_000)
-
-
 def test_a_contiguous_plan_is_followed(graph, three):
     row = BlockRow(graph)
     for begins, devices in every_division(5, 3, any_order=True):
