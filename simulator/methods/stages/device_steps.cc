@@ -6,16 +6,16 @@
 namespace emplace {
 namespace {
 
-struct DeviceClass {
+struct SameDevices {
   DeviceIndex first = 0;
   size_t devices = 0;
   size_t stride = 1;  // Of its digit in a state.
 };
 
-std::vector<DeviceClass> Classes(std::span<const int32_t> equal) {
-  std::vector<DeviceClass> classes;
+std::vector<SameDevices> Classes(std::span<const int32_t> equal) {
+  std::vector<SameDevices> classes;
   for (size_t device = 0; device < equal.size(); ++device) {
-    const auto same = [&](const DeviceClass& one) { return one.first == equal[device]; };
+    const auto same = [&](const SameDevices& one) { return one.first == equal[device]; };
     const auto found = std::find_if(classes.begin(), classes.end(), same);
     if (found == classes.end()) {
       classes.push_back({equal[device], 1});
@@ -83,9 +83,9 @@ std::optional<DeviceSteps> InAnyOrder(std::span<const int32_t> equal, int32_t mo
   DeviceSteps order;
   order.equal.assign(equal.begin(), equal.end());
   // A state is how many devices of each class are used, as the digits of a number.
-  std::vector<DeviceClass> classes = Classes(equal);
+  std::vector<SameDevices> classes = Classes(equal);
   size_t states = 1;
-  for (DeviceClass& one : classes) {
+  for (SameDevices& one : classes) {
     one.stride = states;
     states *= one.devices + 1;
     if (states > most_steps) return std::nullopt;
@@ -93,9 +93,9 @@ std::optional<DeviceSteps> InAnyOrder(std::span<const int32_t> equal, int32_t mo
   std::vector<std::vector<int32_t>> steps_to(states);  // Steps after which so many are used.
   for (size_t state = 1; state < states; ++state) {
     int32_t stages = 0;
-    for (const DeviceClass& one : classes) stages += static_cast<int32_t>(state / one.stride % (one.devices + 1));
+    for (const SameDevices& one : classes) stages += static_cast<int32_t>(state / one.stride % (one.devices + 1));
     if (stages > most) continue;
-    for (const DeviceClass& one : classes) {
+    for (const SameDevices& one : classes) {
       if (state / one.stride % (one.devices + 1) == 0) continue;
       if (order.steps.size() == most_steps) return std::nullopt;
       steps_to[state].push_back(static_cast<int32_t>(order.steps.size()));

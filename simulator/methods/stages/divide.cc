@@ -18,8 +18,8 @@ struct Value {
   }
 };
 
-// A value, and how it came about: the last stage's begin, and the step before it.
-struct Entry {
+// The best division of the first blocks: its value, where its last stage begins, and the step before that.
+struct PartialDivision {
   Value value;
   int32_t begin = -1;
   int32_t before = -1;
@@ -47,11 +47,11 @@ class RowProgram {
   }
 
  private:
-  Entry& At(size_t step, int32_t end) { return entries_[step * width_ + static_cast<size_t>(end)]; }
+  PartialDivision& At(size_t step, int32_t end) { return entries_[step * width_ + static_cast<size_t>(end)]; }
 
   // The best of what may come before a stage that begins here, with the crossing to it.
-  Entry Before(const DeviceSteps::Step& step, int32_t begin) {
-    Entry best;
+  PartialDivision Before(const DeviceSteps::Step& step, int32_t begin) {
+    PartialDivision best;
     if (step.first && begin == 0) best.value = {0, 0};
     for (const int32_t before : step.before) {
       Value value = At(static_cast<size_t>(before), begin).value;
@@ -67,12 +67,12 @@ class RowProgram {
   void Extend(size_t step) {
     const DeviceSteps::Step& at = order_.steps[step];
     for (int32_t begin = at.stages - 1; begin < row_.num_blocks(); ++begin) {
-      const Entry before = Before(at, begin);
+      const PartialDivision before = Before(at, begin);
       if (!(before.value.first < kNone)) continue;
       for (int32_t end = begin + 1; end <= row_.num_blocks(); ++end) {
         const Value value = With(before.value, {at.device, begin, end});
         if (!(value.first < kNone)) break;  // More blocks fit no better.
-        Entry& entry = At(step, end);
+        PartialDivision& entry = At(step, end);
         if (value < entry.value) entry = {value, begin, before.before};
       }
     }
@@ -97,7 +97,7 @@ class RowProgram {
   Division Trace(size_t step) {
     Division division;
     for (int32_t end = row_.num_blocks(); end > 0;) {
-      const Entry& entry = At(step, end);
+      const PartialDivision& entry = At(step, end);
       division.push_back({order_.steps[step].device, entry.begin, end});
       end = entry.begin;
       step = static_cast<size_t>(entry.before);
@@ -111,8 +111,8 @@ class RowProgram {
   const DeviceSteps& order_;
   const StageBytes& bytes_;
   const DivideBy by_;
-  const size_t width_;          // B + 1
-  std::vector<Entry> entries_;  // [steps * (B + 1)] by the end of the step's stage
+  const size_t width_;                    // B + 1
+  std::vector<PartialDivision> entries_;  // [steps * (B + 1)] by the end of the step's stage
 };
 
 }  // namespace

@@ -28,7 +28,7 @@ constexpr int kRoundsWithoutFit = 12;
 constexpr int kRoundsForEachNumber = 2;
 // What it takes to find the best order and to simulate with it, in simulations.
 constexpr int64_t kOrderSimulations = 20;
-constexpr double kRounding = 1e-9;
+constexpr double kValueMargin = 1e-9;  // Values that differ by less of themselves are equal but for rounding.
 
 // A division as the simulator sees it.
 struct Tried {
@@ -45,7 +45,7 @@ struct Tried {
 // Fewer bytes over the memory, or else faster by more than rounding.
 bool IsBetter(const Tried& tried, const Tried& than) {
   if (tried.bytes_over != than.bytes_over) return tried.bytes_over < than.bytes_over;
-  return tried.us < than.us * (1 - kRounding);
+  return tried.us < than.us * (1 - kValueMargin);
 }
 
 class StageSearch {
