@@ -13,7 +13,7 @@
 
 namespace emplace {
 
-struct DeviceMemory::Held {
+struct HeldMemory {
   std::atomic<int64_t> bytes = 0;
   std::atomic<int64_t> peak_bytes = 0;
 
@@ -27,12 +27,8 @@ struct DeviceMemory::Held {
 
 namespace {
 
-// The counts that the calling thread's allocations belong to. Of any type, since DeviceMemory::Held is private.
-struct Counted {
-  void (*add)(void* held, int64_t bytes) = nullptr;
-  std::shared_ptr<void> held;
-};
-thread_local Counted counted;
+// Of the device that the calling thread's allocations count for; null for none.
+thread_local std::shared_ptr<HeldMemory> counted;
 
 // LibTorch's allocator on the CPU, with a note before each block of which device it counts for.
 class CountingAllocator final : public c10::Allocator {
@@ -40,7 +36,7 @@ class CountingAllocator final : public c10::Allocator {
   c10::DataPtr allocate(size_t bytes) override {
     if (bytes == 0) return {nullptr, nullptr, &Free, c10::Device(c10::DeviceType::CPU)};
     auto* const block = new (c10::alloc_cpu(bytes + kNoteBytes)) Note{static_cast<int64_t>(bytes), counted};
-    if (block->counted.held != nullptr) block->counted.add(block->counted.held.get(), block->bytes);
+    if (block->counted != nullptr) block->counted->Add(block->bytes);
     void* const data = reinterpret_cast<std::byte*>(block) + kNoteBytes;
     return {data, data, &Free, c10::Device(c10::DeviceType::CPU)};
   }
@@ -51,7 +47,7 @@ class CountingAllocator final : public c10::Allocator {
  private:
   struct Note {
     int64_t bytes;
-    Counted counted;
+    std::shared_ptr<HeldMemory> counted;
   };
   static constexpr size_t kNoteBytes = 64;  // The blocks of LibTorch begin at multiples of this.
   static_assert(sizeof(Note) <= kNoteBytes);
@@ -59,7 +55,7 @@ class CountingAllocator final : public c10::Allocator {
   static void Free(void* data) {
     if (data == nullptr) return;
     auto* const block = reinterpret_cast<Note*>(static_cast<std::byte*>(data) - kNoteBytes);
-    if (block->counted.held != nullptr) block->counted.add(block->counted.held.get(), -block->bytes);
+    if (block->counted != nullptr) block->counted->Add(-block->bytes);
     block->~Note();
     c10::free_cpu(block);
   }
@@ -77,18 +73,17 @@ const bool allocator_is_set = [] {
 
 DeviceMemory::DeviceMemory(const std::vector<LocalDevice>& devices) : devices_(devices) {
   EMPLACE_CHECK(allocator_is_set);
-  for (size_t device = 0; device < devices.size(); ++device) held_.push_back(std::make_shared<Held>());
+  for (size_t device = 0; device < devices.size(); ++device) held_.push_back(std::make_shared<HeldMemory>());
 }
 
 DeviceMemory::~DeviceMemory() = default;
 
 void DeviceMemory::CountThreadFor(std::optional<DeviceIndex> device) {
   if (!device || devices_[static_cast<size_t>(*device)].is_gpu()) {
-    counted = {};
-    return;
+    counted = nullptr;
+  } else {
+    counted = held_[static_cast<size_t>(*device)];
   }
-  counted = {[](void* held, int64_t bytes) { static_cast<Held*>(held)->Add(bytes); },
-             held_[static_cast<size_t>(*device)]};
 }
 
 void DeviceMemory::ResetPeaks() {

@@ -16,6 +16,8 @@
 
 namespace emplace {
 
+struct HeldMemory;  // What is counted for one device.
+
 // Functions are called by any thread, unless they say otherwise.
 class DeviceMemory {
  public:
@@ -32,10 +34,8 @@ class DeviceMemory {
   std::vector<int64_t> PeakBytes() const;
 
  private:
-  struct Held;
-
   const std::vector<LocalDevice> devices_;
-  std::vector<std::shared_ptr<Held>> held_;  // [D]
+  std::vector<std::shared_ptr<HeldMemory>> held_;  // [D]
 };
 
 }  // namespace emplace
