@@ -17,10 +17,8 @@ using namespace nb::literals;
 namespace emplace::python {
 namespace {
 
-MemoryRule MemoryRuleNamed(const std::string& name) {
-  for (const MemoryRule rule : {MemoryRule::kExecutor, MemoryRule::kPlaceto}) {
-    if (name == MemoryRuleName(rule)) return rule;
-  }
+MemoryRule ReadMemoryRule(const std::string& name) {
+  if (const std::optional<MemoryRule> rule = MemoryRuleNamed(name)) return *rule;
   throw BadInput(StrCat("memory_rule is '", name, "', expected executor or placeto"));
 }
 
@@ -60,7 +58,7 @@ void BindMachine(nb::module_& module) {
                                            .bandwidth_bytes_per_us = bandwidth,
                                            .transfer_latency_us = transfer_latency,
                                            .transfer_overhead_us = transfer_overhead,
-                                           .memory_rule = MemoryRuleNamed(memory_rule)}));
+                                           .memory_rule = ReadMemoryRule(memory_rule)}));
           },
           "devices"_a, nb::kw_only(), "bandwidth_bytes_per_us"_a, "transfer_latency_us"_a = 0.0,
           "transfer_overhead_us"_a = 0.0, "op_overhead_us"_a = 0.0, "memory_rule"_a = "executor",

@@ -69,9 +69,7 @@ LinkModel ReadSenderModel(const YamlReader& reader, const YAML::Node& transfer) 
 MemoryRule ReadMemoryRule(const YamlReader& reader, const YAML::Node& root) {
   if (!root["memory_rule"]) return MemoryRule::kExecutor;
   const std::string name = reader.Text(root, "memory_rule");
-  for (const MemoryRule rule : {MemoryRule::kExecutor, MemoryRule::kPlaceto}) {
-    if (name == MemoryRuleName(rule)) return rule;
-  }
+  if (const std::optional<MemoryRule> rule = MemoryRuleNamed(name)) return *rule;
   throw reader.At(root["memory_rule"], StrCat("memory_rule is '", name, "', expected executor or placeto"));
 }
 
@@ -161,5 +159,12 @@ std::string LinkModelName(LinkModel model) {
 }
 
 std::string MemoryRuleName(MemoryRule rule) { return rule == MemoryRule::kPlaceto ? "placeto" : "executor"; }
+
+std::optional<MemoryRule> MemoryRuleNamed(std::string_view name) {
+  for (const MemoryRule rule : {MemoryRule::kExecutor, MemoryRule::kPlaceto}) {
+    if (name == MemoryRuleName(rule)) return rule;
+  }
+  return std::nullopt;
+}
 
 }  // namespace emplace

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -49,5 +50,7 @@ std::string ClusterToYaml(const Cluster& cluster);
 std::string LinkModelName(LinkModel model);
 // "executor" or "placeto"
 std::string MemoryRuleName(MemoryRule rule);
+// The rule of that name; nullopt if there is none.
+std::optional<MemoryRule> MemoryRuleNamed(std::string_view name);
 
 }  // namespace emplace
