@@ -20,11 +20,11 @@ constexpr double kMostShareToGroup = 0.3;
 constexpr double kMostShareToPrepare = 0.4;
 
 void CheckMemory(const OpGraph& graph, const Cluster& cluster, const std::string& devices_source) {
-  double param_bytes = 0;
+  double resident_bytes = 0;
   double memory_bytes = 0;
   for (const Device& device : cluster.devices) memory_bytes += static_cast<double>(device.memory_bytes);
   for (const Op& op : graph.ops()) {
-    param_bytes += static_cast<double>(op.param_bytes);
+    resident_bytes += static_cast<double>(op.param_bytes);
     const auto bytes = static_cast<double>(op.AllBytes());
     double most_bytes = 0;
     for (const Device& device : cluster.devices) {
@@ -34,8 +34,9 @@ void CheckMemory(const OpGraph& graph, const Cluster& cluster, const std::string
     throw BadInput(StrCat(devices_source, ": op '", op.name, "' needs ", ShownBytes(bytes), ", expected at most ",
                           ShownBytes(most_bytes), ", the most that a device which may run it has"));
   }
-  if (param_bytes <= memory_bytes) return;
-  throw BadInput(StrCat(devices_source, ": the parameters of '", graph.name(), "' need ", ShownBytes(param_bytes),
+  if (resident_bytes <= memory_bytes) return;
+  throw BadInput(StrCat(devices_source, ": what '", graph.name(),
+                        "' holds for the whole step (parameters, inputs) needs ", ShownBytes(resident_bytes),
                         ", expected at most ", ShownBytes(memory_bytes), ", what all devices have together"));
 }
 
