@@ -1,6 +1,5 @@
-// Finds out why a learner refuses a connection, and that one has ended. ZeroMQ itself says nothing and tries again for
-// ever. Include
-// this in .cc files of this folder only, because it includes ZeroMQ.
+// Finds out why a learner refuses a connection, and that one has begun or ended. ZeroMQ itself says nothing and tries
+// again for ever. Include this in .cc files of this folder only, because it includes ZeroMQ.
 #pragma once
 
 #include <cstdint>
@@ -23,6 +22,8 @@ class HandshakeMonitor {
   // after a handshake that succeeded. Takes up to half a second where handshakes end without a reason: it asks the
   // peer.
   std::optional<KeyProblem> Next();
+  // Whether a handshake with the peer has succeeded, as far as Next has come.
+  bool connected() const { return connected_; }
   // Whether a connection with the peer has ended, as far as Next has come.
   bool lost() const { return lost_; }
 
@@ -32,7 +33,7 @@ class HandshakeMonitor {
   const TcpAddress peer_;
   const bool encrypted_;
   zmq::socket_t events_;
-  bool connected_ = false;  // A handshake has succeeded.
+  bool connected_ = false;
   bool lost_ = false;
   int silent_ = 0;  // Handshakes in a row that ended without a reason.
 };

@@ -128,13 +128,23 @@ struct RankEndpoint::Impl {
   zmq::context_t context{1};
   zmq::socket_t socket{context, zmq::socket_type::dealer};
   HandshakeMonitor monitor;
+  std::optional<KeyProblem> problem;  // That Problem has not told yet.
   int64_t malformed = 0;
+
+  // Not by ZMQ_IMMEDIATE: with it libzmq 4.3.4 can drop the rest of a message that is being read when the connection
+  // ends, and then aborts the process.
+  bool Connected() {
+    HearMonitor();
+    return monitor.connected() && !monitor.lost();
+  }
+  void HearMonitor() {
+    if (!problem) problem = monitor.Next();
+  }
 };
 
 RankEndpoint::RankEndpoint(const std::string& leader, const ActorKeys& keys) : impl_(std::make_unique<Impl>(leader)) {
   SetKeys(impl_->socket, keys);
   SetRankLimits(impl_->socket);
-  impl_->socket.set(zmq::sockopt::immediate, true);
   impl_->socket.connect(impl_->address.text());
 }
 
@@ -143,7 +153,7 @@ RankEndpoint::~RankEndpoint() = default;
 bool RankEndpoint::Send(const RankMessage& message, milliseconds timeout) {
   const Clock::time_point deadline = Clock::now() + timeout;
   const std::vector<Frame> frames = Encode(message);
-  while (!SendFrames(impl_->socket, frames, zmq::send_flags::dontwait)) {
+  while (!impl_->Connected() || !SendFrames(impl_->socket, frames, zmq::send_flags::dontwait)) {
     if (Clock::now() >= deadline) return false;
     std::this_thread::sleep_for(kLookAgain);
   }
@@ -167,7 +177,8 @@ std::optional<LeaderMessage> RankEndpoint::Receive(milliseconds timeout) {
 int64_t RankEndpoint::malformed() const { return impl_->malformed; }
 
 std::optional<std::string> RankEndpoint::Problem() {
-  if (const std::optional<KeyProblem> problem = impl_->monitor.Next()) {
+  impl_->HearMonitor();
+  if (const std::optional<KeyProblem> problem = std::exchange(impl_->problem, std::nullopt)) {
     return StrCat("the learner at ", impl_->address.text(), " refuses it: ", problem->why);
   }
   if (impl_->monitor.lost()) return StrCat("the learner at ", impl_->address.text(), " is gone");
