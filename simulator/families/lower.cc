@@ -74,7 +74,7 @@ OpGraph Lower(const std::string& name, const TensorProgram& program, const std::
         op.param_bytes = op.outputs.back().bytes;
       }
     }
-    if (node.attributes.optimizer_slots > 0) {
+    if (node.attributes.optimizer_slots > 0 && !program.runnable()) {
       const SymbolicTensor& parameter = program.tensor(node.inputs[0]);
       ops[static_cast<size_t>(parameter.node)].param_bytes += node.attributes.optimizer_slots * parameter.bytes();
     }

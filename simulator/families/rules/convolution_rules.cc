@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "common/error.h"
 #include "simulator/families/rules/rule_parts.h"
 
@@ -39,9 +41,17 @@ int64_t Unfolded(const SymbolicTensor& output, const Shape& weight) {
   if (weight[1] == 1 || weight[2] * weight[3] == 1) return 0;
   return output.shape[2] * output.shape[3] * (NumElements(weight) / weight[0]) * SizeOf(output.type);
 }
-int64_t ForwardWorkspace(const OpCall& call) { return Unfolded(call.output(), call.input(1).shape); }
-int64_t InputGradientWorkspace(const OpCall& call) { return Unfolded(call.input(0), call.input(1).shape); }
-int64_t WeightGradientWorkspace(const OpCall& call) { return Unfolded(call.input(0), call.output().shape); }
+// A library has the weights in its own order besides, and their gradient once more before it is in ATen's order, as
+// oneDNN does.
+int64_t ForwardWorkspace(const OpCall& call) {
+  return std::max(Unfolded(call.output(), call.input(1).shape), call.input(1).bytes());
+}
+int64_t InputGradientWorkspace(const OpCall& call) {
+  return std::max(Unfolded(call.input(0), call.input(1).shape), call.input(1).bytes());
+}
+int64_t WeightGradientWorkspace(const OpCall& call) {
+  return std::max(Unfolded(call.input(0), call.output().shape), 2 * call.output().bytes());
+}
 
 // Two convolutions, and sums for the bias. ATen has them in one op, aten.convolution_backward, whose output mask asks
 // for some or all.

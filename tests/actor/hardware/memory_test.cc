@@ -12,6 +12,7 @@
 #include "simulator/families/lower.h"
 #include "simulator/families/ptb.h"
 #include "simulator/families/training_step.h"
+#include "simulator/families/transformer_xl.h"
 #include "tests/support/random_priority.h"
 
 namespace emplace {
@@ -38,7 +39,17 @@ std::vector<OpGraph> Graphs(int64_t microbatches) {
   ptb.vocabulary = 500;
   Cifar10Model cifar10 = SampleCifar10(rng, Cifar10Ranges(/*small=*/true));
   cifar10.batch = 8;
-  return {Lowered(BuildPtb(ptb, options)), Lowered(BuildCifar10(cifar10, options))};
+  const TransformerXlModel transformer{.layers = 2,
+                                       .width = 64,
+                                       .heads = 2,
+                                       .head_width = 32,
+                                       .inner = 128,
+                                       .batch = 4,
+                                       .segment = 64,
+                                       .memory = 64,
+                                       .vocabulary = 50};
+  return {Lowered(BuildPtb(ptb, options)), Lowered(BuildCifar10(cifar10, options)),
+          Lowered(BuildTransformerXl(transformer, options))};
 }
 
 DeviceOrders RandomOrdersOf(Rng& rng, const OpGraph& graph, const Cluster& cluster, const Placement& placement) {
