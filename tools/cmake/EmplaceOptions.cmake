@@ -11,6 +11,13 @@ option(EMPLACE_TORCH "Build what links LibTorch: the reference of the policy, an
 option(EMPLACE_PYTHON "Build the module of the Python package; pip asks for it (pyproject.toml)" OFF)
 option(EMPLACE_CUDA "The learner on NVIDIA GPUs: its kernels by nvcc, and LibTorch's CUDA half to compare with" OFF)
 set(EMPLACE_SANITIZER "" CACHE STRING "Sanitizer of own code: empty, address or thread; the latter two need clang")
+# A newer compiler has warnings that nobody has seen yet: they must not stop a user.
+set(EMPLACE_KNOWN_COMPILER OFF)
+if((CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
+   OR (CMAKE_CXX_COMPILER_ID STREQUAL "Clang" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 15))
+  set(EMPLACE_KNOWN_COMPILER ON)
+endif()
+option(EMPLACE_WERROR "Warnings are errors; off by default with compilers newer than those of Debian 12" ${EMPLACE_KNOWN_COMPILER})
 option(EMPLACE_UNITY "Compile several source files of a target at once: from nothing, in a third of the time" ON)
 set(EMPLACE_TORCH_VENV "" CACHE PATH "Virtual environment that holds the torch wheel (tools/setup.sh makes it)")
 

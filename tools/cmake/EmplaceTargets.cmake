@@ -14,7 +14,7 @@
 add_library(emplace_warnings INTERFACE)
 target_compile_options(emplace_warnings INTERFACE
   -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion -Wold-style-cast -Wnon-virtual-dtor
-  -Woverloaded-virtual -Wcast-align -Wdouble-promotion -Wformat=2 -Werror)
+  -Woverloaded-virtual -Wcast-align -Wdouble-promotion -Wformat=2 $<$<BOOL:${EMPLACE_WERROR}>:-Werror>)
 # g++ 12 reports these inside the standard library at -O2 (GCC bugs 105562, 105651).
 target_compile_options(emplace_warnings INTERFACE $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict -Wno-maybe-uninitialized>)
 # clang takes for slips: a comparison of constants where a template's two parameters are one type, and a list of one output, {8}.

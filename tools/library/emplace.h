@@ -99,7 +99,7 @@ EMPLACE_API Simulation Simulate(const Graph& graph, const Machine& machine, cons
 // The text of a plan's file (format emplace.placement/1).
 EMPLACE_API std::string ToJson(const Graph& graph, const Machine& machine, const Plan& plan);
 
-// "0.1.0"
+// "0.2.0"
 EMPLACE_API std::string Version();
 
 }  // namespace emplace
