@@ -130,7 +130,8 @@ MethodResult AnnealingMethod::Place(const PlacementTask& task) {
   Annealer annealer(task, search, moves, rng);
   for (size_t i = 0; i < starts.size(); ++i) {
     const double until = (1 - kGreedyShare) * static_cast<double>(i + 1) / static_cast<double>(starts.size());
-    if (search.Progress() < until) annealer.Anneal(starts[i], until);
+    const bool first = search.runs() == 0 && !search.Ended();  // Even where most of the time is over already.
+    if (first || search.Progress() < until) annealer.Anneal(starts[i], until);
   }
   annealer.Descend();
   return search.BestResult();

@@ -77,8 +77,12 @@ Objective ObjectiveNamed(const std::string& name) {
   throw BadInput(StrCat("unknown objective '", name, "', expected one of: ", Join(ObjectiveNames(), ", ")));
 }
 
+bool CanMinimize(const std::string& method, Objective objective) {
+  return objective == Objective::kLatency || method == "dp";
+}
+
 std::unique_ptr<PlacementMethod> MakeMethod(const std::string& name, const MethodOptions& options) {
-  if (options.objective == Objective::kThroughput && name != "dp") {
+  if (!CanMinimize(name, options.objective)) {
     throw BadInput(
         StrCat("method '", name, "' minimizes the latency alone, expected method dp for the objective ", "throughput"));
   }

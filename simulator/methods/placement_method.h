@@ -88,6 +88,8 @@ class PlacementMethod {
 // that the method does not know.
 std::unique_ptr<PlacementMethod> MakeMethod(const std::string& name, const MethodOptions& options);
 std::vector<std::string> MethodNames();
+// Whether the method of that name can minimize this.
+bool CanMinimize(const std::string& method, Objective objective);
 // Throws BadInput unless a searching method has a budget or a time, and neither is negative.
 void CheckSearchLimits(const MethodOptions& options);
 

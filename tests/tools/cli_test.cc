@@ -9,9 +9,7 @@
 #include "common/file_io.h"
 #include "common/strings.h"
 #include "common/wire/keys.h"
-#include "policy/placeto/placeto_kind.h"
-#include "policy/policy_weights.h"
-#include "tests/tools/cli_folder.h"
+#include "tests/tools/tiny_graph.h"
 
 namespace emplace {
 namespace {
@@ -22,37 +20,7 @@ using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
 
-// Two independent ops, then a join: on two devices with free transfers it takes max(10, 20) + 5.
-constexpr char kGraph[] = R"({"format": "emplace.graph/1", "name": "tiny", "ops": [
-  {"name": "a", "type": "aten.mm", "cost_us": 10, "inputs": [], "outputs": [{"bytes": 0}]},
-  {"name": "b", "type": "aten.mm", "cost_us": 20, "inputs": [], "outputs": [{"bytes": 0}]},
-  {"name": "c", "type": "aten.add", "cost_us": 5, "inputs": ["a:0", "b:0"], "outputs": []}]})";
-constexpr char kDevices[] = R"(
-devices:
-  - {name: "gpu:0", kind: k80, memory_bytes: 11.0e9}
-  - {name: "gpu:1", kind: k80, memory_bytes: 11.0e9}
-op_overhead_us: 0
-transfer: {bandwidth_bytes_per_us: 1000, overhead_us: 0}
-)";
-constexpr char kThreeDevices[] = R"(
-devices:
-  - {name: "gpu:0", kind: k80, memory_bytes: 11.0e9}
-  - {name: "gpu:1", kind: k80, memory_bytes: 11.0e9}
-  - {name: "gpu:2", kind: k80, memory_bytes: 11.0e9}
-op_overhead_us: 0
-transfer: {bandwidth_bytes_per_us: 1000, overhead_us: 0}
-)";
-
-class CliTest : public CliFolder {
- protected:
-  CliTest() {
-    Write("g.graph.json", kGraph);
-    Write("d.yaml", kDevices);
-    Write("d3.yaml", kThreeDevices);
-    WriteFileAtomically(folder_ / "p.safetensors",
-                        SerializePolicy(InitialPlaceto(PlacetoShape{.num_devices = 2}, Rng(1))));
-  }
-};
+using CliTest = TinyGraphFolder;
 
 TEST_F(CliTest, SimulatePrintsTheDocumentedJson) {
   Write("p.json",
@@ -216,51 +184,6 @@ TEST_F(CliTest, PlaceSaysHowMuchMemoryIsMissing) {
   Write("large.graph.json",
         R"({"format": "emplace.graph/1", "name": "large", "ops": [{"name": "a", "cost_us": 1, "param_bytes": 5}]})");
   ExpectRefused("place --graph large.graph.json --devices small.yaml", "'a' needs 5 bytes, expected at most 1 bytes");
-}
-
-TEST_F(CliTest, EvaluatePrintsTheDocumentedJson) {
-  const Outcome outcome = Emplace(
-      "evaluate --graphs g.graph.json --devices d.yaml --policy p.safetensors --methods single,random,policy --budget "
-      "50 "
-      "--json");
-  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
-  const Json printed = Json::parse(outcome.out);
-  ASSERT_EQ(printed["results"].size(), 3u);
-  for (const char* key : {"graph", "method", "makespan_us", "peak_bytes", "feasible", "evaluations", "seconds"}) {
-    for (const Json& result : printed["results"]) EXPECT_TRUE(result.contains(key)) << key;
-  }
-  EXPECT_EQ(printed["results"][0]["makespan_us"], 35.0);  // single: 10 + 20 + 5 one after the other
-  EXPECT_EQ(printed["results"][1]["method"], "random");
-  EXPECT_EQ(printed["results"][1]["evaluations"], 50);
-  EXPECT_TRUE(printed["summary"].contains("policy"));
-}
-
-TEST_F(CliTest, EvaluateTakesFoldersAndSplits) {
-  const Outcome generated = Emplace("generate ptb --out ptb --count 4 --size small");
-  ASSERT_EQ(generated.exit_code, 0) << generated.err;
-  const Outcome all = Emplace("evaluate --graphs ptb --devices d.yaml --methods single --json");
-  ASSERT_EQ(all.exit_code, 0) << all.err;
-  EXPECT_EQ(Json::parse(all.out)["results"].size(), 4u);
-  const Outcome train = Emplace("evaluate --graphs ptb --split train --devices d.yaml --methods single --json");
-  const Outcome test = Emplace("evaluate --graphs ptb --split test --devices d.yaml --methods single --json");
-  EXPECT_EQ(Json::parse(train.out)["results"].size() + Json::parse(test.out)["results"].size(), 4u);
-}
-
-TEST_F(CliTest, EvaluateCountsNothingTwice) {
-  const std::string evaluate = "evaluate --devices d.yaml --budget 2 ";
-  ExpectRefused(evaluate + "--graphs g.graph.json --methods single,random,single",
-                "--methods names method 'single' twice, expected each once");
-  ExpectRefused(evaluate + "--graphs g.graph.json --methods random --seeds 1,2,1",
-                "--seeds names seed '1' twice, expected each once");
-  ExpectRefused(evaluate + "--graphs g.graph.json g.graph.json --methods single",
-                "--graphs names graph 'g.graph.json' twice, expected each once");
-  ExpectRefused(evaluate + "--graphs g.graph.json ./g.graph.json --methods single",
-                "--graphs names graph './g.graph.json' twice, also as 'g.graph.json', expected each once");
-  ExpectRefused(evaluate + "--graphs . g.graph.json --methods single", "--graphs names graph 'g.graph.json' twice");
-  Write("copy.graph.json", kGraph);  // Equal text is another graph.
-  const Outcome both = Emplace(evaluate + "--graphs g.graph.json copy.graph.json --methods random --seeds 1,2 --json");
-  ASSERT_EQ(both.exit_code, 0) << both.err;
-  EXPECT_EQ(Json::parse(both.out)["results"].size(), 4u);
 }
 
 TEST_F(CliTest, GenerateIsByteIdenticalForASeed) {

@@ -154,6 +154,7 @@ TEST_F(EvaluationTest, ResultsReadBackUnderTheSameSettingsOnly) {
   for (size_t i = 0; i < results.size(); ++i) {
     EXPECT_EQ(again[i].key, results[i].key);
     EXPECT_EQ(again[i].score.makespan_us, results[i].score.makespan_us);
+    EXPECT_EQ(again[i].max_load_us, results[i].max_load_us);
     EXPECT_EQ(again[i].score.peak_bytes, results[i].score.peak_bytes);
     EXPECT_EQ(again[i].score.feasible, results[i].score.feasible);
     EXPECT_EQ(again[i].single_device_us, results[i].single_device_us);
@@ -168,6 +169,9 @@ TEST_F(EvaluationTest, ResultsReadBackUnderTheSameSettingsOnly) {
   };
   plan_.options.budget = 51;
   EXPECT_THAT(complaint(SettingsOf(plan_, "")), HasSubstr("another 'budget', expected 51, it says 50"));
+  plan_.options.budget = 50;
+  plan_.order = "rank";
+  EXPECT_THAT(complaint(SettingsOf(plan_, "")), HasSubstr("another 'order', expected \"rank\", it says \"\""));
   WriteFileAtomically(file, "{\"results\": [");
   EXPECT_THAT(complaint(settings), HasSubstr("results.json:1:"));
   WriteFileAtomically(file, "{\"results\": []}");

@@ -5,6 +5,7 @@
 #include "common/command_line.h"
 #include "common/error.h"
 #include "common/log.h"
+#include "tools/cli/config_command.h"
 #include "tools/cli/costs_command.h"
 #include "tools/cli/evaluate_command.h"
 #include "tools/cli/export_command.h"
@@ -29,6 +30,7 @@ int main(int argc, char** argv) {
     emplace::AddSimulateCommand(app, run);
     emplace::AddPlaceCommand(app, run);
     emplace::AddEvaluateCommand(app, run);
+    emplace::AddConfigCommand(app, run);
     emplace::AddCostsCommand(app, run);
     emplace::AddExportCommand(app, run);
     emplace::AddInspectCommand(app, run);

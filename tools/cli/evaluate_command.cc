@@ -21,10 +21,12 @@
 #include "policy/placer/policy_method.h"
 #include "policy/policy_weights.h"
 #include "tools/cli/interrupt.h"
+#include "tools/cli/placing_options.h"
 #include "tools/evaluation/evaluation.h"
 #include "tools/evaluation/progress_bar.h"
 #include "tools/evaluation/results_file.h"
 #include "tools/evaluation/summary.h"
+#include "tools/place_graph.h"
 #include "tools/run_files.h"
 #include "tools/task_inputs.h"
 
@@ -43,6 +45,8 @@ struct EvaluateArguments {
   std::string devices;
   std::string policy;
   std::string methods = "single,random,policy";
+  std::string order;
+  std::string objective = "latency";
   int32_t samples = 0;
   int64_t budget = 0;
   double seconds = 0;
@@ -87,6 +91,8 @@ EvaluationPlan MakePlan(const EvaluateArguments& args) {
   plan.options.samples = args.samples;
   plan.options.threads = args.seconds > 0 ? Threads(args.jobs) : 1;
   plan.options.stop = &Interrupted();
+  plan.options.objective = ObjectiveNamed(args.objective);
+  plan.order = OrderAsked(args.order, plan.options);
   const std::optional<PolicyWeights> policy = LoadPolicyIfAny(args.policy);
   plan.cluster = LoadCluster(args.devices);
   if (policy) {
@@ -112,7 +118,11 @@ void CheckEvaluateFiles(const EvaluateArguments& args, const EvaluationPlan& pla
 class Results {
  public:
   Results(const EvaluateArguments& args, const EvaluationPlan& plan)
-      : out_(args.out), keys_(plan.Keys()), methods_(plan.methods), settings_(SettingsOf(plan, args.policy)) {
+      : out_(args.out),
+        keys_(plan.Keys()),
+        methods_(plan.methods),
+        objective_(plan.options.objective),
+        settings_(SettingsOf(plan, args.policy)) {
     if (!args.resume) return;
     if (out_.empty()) throw BadInput("--resume needs --out, the results to go on with");
     for (RunResult& result : LoadResults(out_, settings_)) by_key_[result.key] = std::move(result);
@@ -140,13 +150,14 @@ class Results {
     }
     return list;
   }
-  std::vector<MethodSummary> Summaries() const { return Summarize(List(), methods_); }
+  std::vector<MethodSummary> Summaries() const { return Summarize(List(), methods_, objective_); }
   nlohmann::ordered_json Document() const { return ToDocument(List(), Summaries(), settings_); }
 
  private:
   const std::string out_;  // Empty: kept nowhere.
   const std::vector<RunKey> keys_;
   const std::vector<std::string> methods_;
+  const Objective objective_;
   const nlohmann::ordered_json settings_;
   std::map<RunKey, RunResult> by_key_;
   std::optional<Clock::time_point> saved_;  // None: nothing is written yet.
@@ -155,17 +166,18 @@ class Results {
 // "-" where there is no ratio: no device may run every op, or the graph takes no time.
 std::string RatioOrDash(double ratio) { return std::isfinite(ratio) && ratio > 0 ? Format("%.3f", ratio) : "-"; }
 
-void PrintTable(const std::vector<RunResult>& results, const std::vector<MethodSummary>& summaries,
+void PrintTable(const std::vector<RunResult>& results, const std::vector<MethodSummary>& summaries, Objective objective,
                 bool several_seeds) {
   size_t graph_width = 5;
   for (const RunResult& result : results) graph_width = std::max(graph_width, result.graph.size());
   const int width = static_cast<int>(graph_width);
-  std::printf("%-*s  %-13s %5s %13s %12s %6s %12s %10s\n", width, "graph", "method", "seed", "makespan ms",
-              "/ 1 device", "fits", "evaluations", "time");
+  std::printf("%-*s  %-13s %5s %13s %12s %6s %12s %10s\n", width, "graph", "method", "seed",
+              objective == Objective::kLatency ? "makespan ms" : "max load ms", "/ 1 device", "fits", "evaluations",
+              "time");
   for (const RunResult& result : results) {
     std::printf("%-*s  %-13s %5llu %13.3f %12s %6s %12lld %10s\n", width, result.graph.c_str(),
-                result.key.method.c_str(), static_cast<unsigned long long>(result.key.seed),
-                result.score.makespan_us / 1e3, RatioOrDash(result.score.makespan_us / result.single_device_us).c_str(),
+                result.key.method.c_str(), static_cast<unsigned long long>(result.key.seed), result.Us(objective) / 1e3,
+                RatioOrDash(result.Us(objective) / result.single_device_us).c_str(),
                 result.score.feasible ? "yes" : "no", static_cast<long long>(result.evaluations),
                 ShownSeconds(result.seconds).c_str());
   }
@@ -215,7 +227,7 @@ int Evaluate(const EvaluateArguments& args) {
   if (args.json) {
     std::printf("%s\n", JsonLine(results.Document()).c_str());
   } else {
-    PrintTable(results.List(), results.Summaries(), plan.seeds.size() > 1);
+    PrintTable(results.List(), results.Summaries(), plan.options.objective, plan.seeds.size() > 1);
   }
   return 0;
 }
@@ -225,43 +237,59 @@ int Evaluate(const EvaluateArguments& args) {
 void AddEvaluateCommand(CLI::App& app, std::function<int()>& run) {
   auto args = std::make_shared<EvaluateArguments>();
   CLI::App* command = app.add_subcommand("evaluate", "Compare placement methods on graphs");
-  command->add_option("--graphs", args->graphs, "Graphs, or folders of graphs")->required();
-  command->add_option("--split", args->split, "Of each folder only this part of its split.json")
+  command->add_option("--graphs", args->graphs, "Graph files, or folders that hold graph files; may be repeated")
+      ->required();
+  command
+      ->add_option("--split", args->split,
+                   "Take from each folder only the training or the test graphs that its split.json names")
       ->check(CLI::IsMember({"train", "test"}));
-  command->add_option("--devices", args->devices, "Devices, YAML")->required();
+  command->add_option("--devices", args->devices, "Cluster file, YAML: the machine on which graphs are placed")
+      ->required();
   command->add_option("--policy", args->policy,
-                      "Policy file, *.safetensors, or a run directory, of which the best policy so far is taken");
-  command->add_option("--methods", args->methods, "Comma-separated, of: " + Join(MethodNames(), ", "))
+                      "Policy file, *.safetensors, or a run directory, whose best policy so far is used");
+  command
+      ->add_option("--methods", args->methods,
+                   "Methods to compare, separated by commas, each one of: " + Join(MethodNames(), ", "))
       ->capture_default_str();
-  command->add_option("--samples", args->samples, "For `policy`: sampled episodes beside the greedy one")
+  AddOrderOption(*command, args->order);
+  AddObjectiveOption(*command, args->objective);
+  command
+      ->add_option("--samples", args->samples,
+                   "Number of episodes that the method `policy` samples beside its greedy one")
       ->check(CLI::Range(0, 1000000));
   command
       ->add_option(
           "--seconds", args->seconds,
-          "Time that each searching method may take for a graph; runs then come one after the other, each on all "
+          "Seconds that each searching method may take for a graph; runs then come one after the other, each on all "
           "cores")
       ->check(NumberIn(1e-6, 1e6));
   command
-      ->add_option("--budget", args->budget,
-                   "Placements that a searching method may try (default: 100, any with --seconds)")
+      ->add_option(
+          "--budget", args->budget,
+          "Number of placements that a searching method may simulate (default: 100, or any number with --seconds)")
       ->check(CLI::Range(1, 1000000000));
   command
-      ->add_option("--max-groups", args->max_groups,
-                   "Groups to decide on, 0 for every op by itself; default: as the policy was trained, or 128")
+      ->add_option(
+          "--max-groups", args->max_groups,
+          "Upper limit of the groups into which ops are merged, 0 for every op by itself (default: as the policy was "
+          "trained, or 128)")
       ->check(CLI::Range(0, 1000000));
   CLI::Option* const seed =
-      command->add_option("--seed", args->seed, "Of everything random")->check(Seed())->capture_default_str();
-  command->add_option("--seeds", args->seeds, "Several, as 1,2,3: gives confidence intervals")
+      command->add_option("--seed", args->seed, "Random seed of the methods")->check(Seed())->capture_default_str();
+  command
+      ->add_option("--seeds", args->seeds,
+                   "Several random seeds, such as 1,2,3; the table then has confidence intervals")
       ->delimiter(',')
       ->check(Seed())
       ->excludes(seed);
   command
-      ->add_option("--jobs", args->jobs,
-                   "Runs side by side, or with --seconds the threads of a run (default: one a core)")
+      ->add_option(
+          "--jobs", args->jobs,
+          "Number of runs at the same time, or with --seconds the threads of a run (default: one for each core)")
       ->check(CLI::Range(1, 1024));
-  command->add_option("--out", args->out, "File that keeps the results, as JSON, while they come");
-  command->add_flag("--resume", args->resume, "Go on with the results in --out");
-  command->add_flag("--json", args->json, "Print one JSON document");
+  command->add_option("--out", args->out, "JSON file to which results are written while the evaluation goes on");
+  command->add_flag("--resume", args->resume, "Leave out the runs whose results are in --out already");
+  command->add_flag("--json", args->json, "Print the results as one JSON document");
   command->callback([args, &run] { run = [args] { return Evaluate(*args); }; });
 }
 

@@ -18,10 +18,10 @@
 #include "simulator/engine/simulator.h"
 #include "simulator/engine/trace_writer.h"
 #include "simulator/graph/graph_io.h"
-#include "simulator/methods/disciplines.h"
 #include "simulator/methods/max_load.h"
 #include "simulator/methods/placement_method.h"
 #include "tools/cli/interrupt.h"
+#include "tools/cli/placing_options.h"
 #include "tools/cli/search_line.h"
 #include "tools/place_graph.h"
 #include "tools/run_files.h"
@@ -185,22 +185,9 @@ void AddPlaceCommand(CLI::App& app, std::function<int()>& run) {
                       "Policy file, *.safetensors, or a run directory, of which the best policy so far is taken: auto "
                       "tries its placement, too");
   command->add_option("--method", args->method, "One of: " + Join(MethodNames(), ", "))->capture_default_str();
-  std::vector<std::string> orders = OrderNames();
-  orders.insert(orders.begin(), kNoOrder);
-  command
-      ->add_option("--order", args->order,
-                   "Order in which each device runs its ops, one of: " + Join(orders, ", ") + "; " + kNoOrder +
-                       " lets ops run as they get ready (default: auto gives an order where that is faster, and other "
-                       "methods give none)")
-      ->check(CLI::IsMember(orders));
   CLI::Option* const method = command->get_option("--method");
-  command
-      ->add_option(
-          "--objective", args->objective,
-          "What to minimize: latency, the time of one step, or throughput, the load of the busiest device, which "
-          "is the time from step to step in a pipeline (method dp)")
-      ->check(CLI::IsMember(ObjectiveNames()))
-      ->capture_default_str();
+  AddOrderOption(*command, args->order);
+  AddObjectiveOption(*command, args->objective);
   command->add_option("--out", args->out, "Where to write the placement (emplace.placement/1)");
   command->add_option("--trace", args->trace, "Where to write a timeline for Perfetto or chrome://tracing");
   command

@@ -12,7 +12,9 @@
 
 #include "common/mutex.h"
 #include "simulator/graph/graph_io.h"
+#include "simulator/methods/disciplines.h"
 #include "simulator/methods/fallback.h"
+#include "simulator/methods/max_load.h"
 
 namespace emplace {
 namespace {
@@ -44,18 +46,22 @@ class SharedTask {
 };
 
 RunResult RunOne(const EvaluationPlan& plan, const RunKey& key, const PlacementTask& task) {
-  MethodOptions options = plan.options;
-  options.seed = key.seed;
-  const std::unique_ptr<PlacementMethod> method = MakeMethod(key.method, options);
+  const std::unique_ptr<PlacementMethod> method = plan.Method(key.method, key.seed);
   const auto begin = std::chrono::steady_clock::now();
-  const MethodResult placed = method->Place(task);
+  MethodResult placed = method->Place(task);
+  if (!plan.order.empty()) SetOrder(plan.order, task, placed);
   RunResult result;
   result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   result.key = key;
   result.graph = task.name;
   result.score = Score(task, placed);
-  const std::optional<ChosenPlacement> chosen = MethodOrSingleDevice(task, placed, result.score);
-  result.placed_us = chosen ? chosen->score.makespan_us : std::numeric_limits<double>::infinity();
+  constexpr double kNever = std::numeric_limits<double>::infinity();
+  result.max_load_us = placed.placement ? MaxLoadUs(task.sim, *placed.placement) : kNever;
+  const Objective objective = plan.options.objective;
+  const std::optional<ChosenPlacement> chosen = MethodOrSingleDevice(task, placed, result.score, plan.order, objective);
+  result.placed_us = !chosen                            ? kNever
+                     : objective == Objective::kLatency ? chosen->score.makespan_us
+                                                        : MaxLoadUs(task.sim, chosen->placement);
   result.placed_feasible = chosen && chosen->score.feasible;
   result.evaluations = placed.evaluations;
   result.single_device_us = task.single_device_us;
@@ -64,11 +70,18 @@ RunResult RunOne(const EvaluationPlan& plan, const RunKey& key, const PlacementT
 
 }  // namespace
 
+std::unique_ptr<PlacementMethod> EvaluationPlan::Method(const std::string& name, uint64_t seed) const {
+  MethodOptions of_run = options;
+  of_run.seed = seed;
+  if (!CanMinimize(name, options.objective)) of_run.objective = Objective::kLatency;
+  return MakeMethod(name, of_run);
+}
+
 std::vector<RunKey> EvaluationPlan::Keys() const {
   std::vector<RunKey> keys;
   for (const std::filesystem::path& path : graphs) {
     for (const std::string& method : methods) {
-      const bool draws = MakeMethod(method, options)->draws();
+      const bool draws = Method(method, /*seed=*/1)->draws();
       for (const uint64_t seed : seeds) {
         keys.push_back({path.string(), method, seed});
         if (!draws) break;

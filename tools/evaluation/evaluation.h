@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <tuple>
@@ -28,26 +29,34 @@ struct RunKey {
 // What it came to.
 struct RunResult {
   RunKey key;
-  std::string graph;     // Its name.
-  MethodScore score;     // By the simulator, of the method's placement.
-  double placed_us = 0;  // Makespan of what `emplace place` hands out: that, or the best single device's if better.
+  std::string graph;       // Its name.
+  MethodScore score;       // By the simulator, of the method's placement.
+  double max_load_us = 0;  // Of that placement (max_load.h); infinity if there is none.
+  // What the objective minimizes, of what `emplace place` hands out: that placement, or the best single device's if
+  // that is better.
+  double placed_us = 0;
   bool placed_feasible = false;
   int64_t evaluations = 0;      // Simulator runs that the method used.
   double seconds = 0;           // Of the method alone.
   double single_device_us = 0;  // Best single device; infinity when no device may run every op.
+
+  // What the objective minimizes.
+  double Us(Objective objective) const { return objective == Objective::kLatency ? score.makespan_us : max_load_us; }
 };
 
 struct EvaluationPlan {
   std::vector<std::filesystem::path> graphs;
   std::vector<std::string> methods;
-  std::vector<uint64_t> seeds;                  // One at least; a method that draws nothing runs once.
-  MethodOptions options;                        // Its seed is not used.
+  std::vector<uint64_t> seeds;  // One at least; a method that draws nothing runs once.
+  MethodOptions options;  // Its seed is not used. Methods that cannot minimize its objective minimize the latency.
+  std::string order;      // One of OrderNames (disciplines.h), in which all placements run; empty: as methods give it.
   std::optional<PolicyVersion> policy_version;  // Of the policy in options, if there is one.
   Cluster cluster;
   int32_t max_groups = 128;
 
   // Graph by graph, in the order of the lists.
   std::vector<RunKey> Keys() const;
+  std::unique_ptr<PlacementMethod> Method(const std::string& name, uint64_t seed) const;
 };
 
 // Runs these keys of the plan on `jobs` threads, calling done(result) for each, one at a time, in the order in which

@@ -16,6 +16,9 @@ using OrderedJson = nlohmann::ordered_json;
 
 OrderedJson NumberOrNull(double value) { return std::isfinite(value) ? OrderedJson(value) : OrderedJson(nullptr); }
 
+// What files say that are from before evaluations had these settings.
+const nlohmann::json kSettingsOfOldFiles = {{"order", ""}, {"objective", "latency"}};
+
 double NumberOrInfinity(const nlohmann::json& value) {
   return value.is_null() ? std::numeric_limits<double>::infinity() : value.get<double>();
 }
@@ -27,6 +30,7 @@ RunResult FromJson(const nlohmann::json& entry, const nlohmann::json& graphs) {
   entry.at("method").get_to(result.key.method);
   entry.at("seed").get_to(result.key.seed);
   result.score.makespan_us = NumberOrInfinity(entry.at("makespan_us"));
+  result.max_load_us = NumberOrInfinity(entry.value("max_load_us", nlohmann::json()));
   entry.at("peak_bytes").get_to(result.score.peak_bytes);
   entry.at("feasible").get_to(result.score.feasible);
   result.placed_us = NumberOrInfinity(entry.at("placed_us"));
@@ -46,6 +50,8 @@ OrderedJson SettingsOf(const EvaluationPlan& plan, const std::string& policy_pat
           {"samples", plan.options.samples},
           {"budget", plan.options.budget},
           {"seconds", plan.options.seconds},
+          {"order", plan.order},
+          {"objective", ObjectiveNames().at(static_cast<size_t>(plan.options.objective))},
           {"max_groups", plan.max_groups}};
 }
 
@@ -58,6 +64,7 @@ OrderedJson ToDocument(const std::vector<RunResult>& results, const std::vector<
                     {"method", result.key.method},
                     {"seed", result.key.seed},
                     {"makespan_us", NumberOrNull(result.score.makespan_us)},
+                    {"max_load_us", NumberOrNull(result.max_load_us)},
                     {"peak_bytes", result.score.peak_bytes},
                     {"feasible", result.score.feasible},
                     {"placed_us", NumberOrNull(result.placed_us)},
@@ -88,7 +95,8 @@ std::vector<RunResult> LoadResults(const std::filesystem::path& path, const Orde
   const nlohmann::json document = ParseJson(ReadFile(path), path.string());
   std::vector<RunResult> results;
   try {
-    const nlohmann::json& made_with = document.at("settings");
+    nlohmann::json made_with = kSettingsOfOldFiles;
+    made_with.update(document.at("settings"));
     for (const auto& [key, value] : settings.items()) {
       if (made_with.at(key) == nlohmann::json(value)) continue;
       throw BadInput(StrCat(path.string(), ": was made with another '", key, "', expected ", ShownJson(value),

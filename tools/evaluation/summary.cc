@@ -11,16 +11,16 @@
 namespace emplace {
 namespace {
 
-std::map<std::string, int64_t> WinsByMethod(const std::vector<RunResult>& results) {
+std::map<std::string, int64_t> WinsByMethod(const std::vector<RunResult>& results, Objective objective) {
   Wins wins;
   for (const RunResult& result : results) {
-    wins.Add(result.key.path, result.key.method, result.score.makespan_us, result.score.feasible);
+    wins.Add(result.key.path, result.key.method, result.Us(objective), result.score.feasible);
   }
   return wins.ByMethod();
 }
 
 // All but its wins.
-MethodSummary SummarizeMethod(const std::vector<RunResult>& results, const std::string& method) {
+MethodSummary SummarizeMethod(const std::vector<RunResult>& results, const std::string& method, Objective objective) {
   MethodSummary summary;
   summary.method = method;
   std::set<std::string> graphs;
@@ -32,7 +32,7 @@ MethodSummary SummarizeMethod(const std::vector<RunResult>& results, const std::
     summary.seconds += result.seconds;
     summary.evaluations += result.evaluations;
     if (result.score.feasible) ++summary.feasible;
-    const double ratio = result.score.makespan_us / result.single_device_us;
+    const double ratio = result.Us(objective) / result.single_device_us;
     if (!std::isfinite(ratio) || ratio <= 0) continue;
     auto& [sum, count] = log_ratios[result.key.seed];
     sum += std::log(ratio);
@@ -52,6 +52,7 @@ std::vector<RunResult> AsHandedOut(std::vector<RunResult> results) {
     if (result.key.method != "policy") continue;
     result.key.method = kPolicyOrSingle;
     result.score.makespan_us = result.placed_us;
+    result.max_load_us = result.placed_us;
     result.score.feasible = result.placed_feasible;
   }
   return results;
@@ -59,16 +60,17 @@ std::vector<RunResult> AsHandedOut(std::vector<RunResult> results) {
 
 }  // namespace
 
-std::vector<MethodSummary> Summarize(const std::vector<RunResult>& results, const std::vector<std::string>& methods) {
-  std::map<std::string, int64_t> wins = WinsByMethod(results);
+std::vector<MethodSummary> Summarize(const std::vector<RunResult>& results, const std::vector<std::string>& methods,
+                                     Objective objective) {
+  std::map<std::string, int64_t> wins = WinsByMethod(results, objective);
   std::vector<MethodSummary> summaries;
   for (const std::string& method : methods) {
-    summaries.push_back(SummarizeMethod(results, method));
+    summaries.push_back(SummarizeMethod(results, method, objective));
     summaries.back().wins = wins[method];
     if (method != "policy") continue;
     const std::vector<RunResult> handed_out = AsHandedOut(results);
-    summaries.push_back(SummarizeMethod(handed_out, kPolicyOrSingle));
-    summaries.back().wins = WinsByMethod(handed_out)[kPolicyOrSingle];
+    summaries.push_back(SummarizeMethod(handed_out, kPolicyOrSingle, objective));
+    summaries.back().wins = WinsByMethod(handed_out, objective)[kPolicyOrSingle];
   }
   return summaries;
 }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cmath>
 #include <map>
 #include <optional>
@@ -50,6 +51,22 @@ TEST(EveryMethod, MayBeToldToStopBeforeItBegins) {
       if (result.placement) CheckPlacement(source.graph, source.cluster, *result.placement);
     } catch (const Stopped&) {
       EXPECT_FALSE(method->searches()) << name;  // These return what they have, if it is nothing.
+    }
+  }
+}
+
+// As where another thread had the core since the time began.
+TEST(EveryMethod, MayBeginWhenMostOfItsTimeIsOver) {
+  Rng rng(1);
+  const RandomTaskSource source = RandomSource(rng, {.max_ops = 40, .max_devices = 3});
+  const PlacementTask task = PlacementTask::Make(source.graph, source.cluster, source.graph.num_ops());
+  for (const std::string& name : NamesWithoutPolicy()) {
+    for (const double share : {0.5, 0.8, 0.95, 2.0}) {
+      MethodOptions options{.budget = 0, .seconds = 0.05};
+      const std::chrono::duration<double> over(share * options.seconds);
+      options.begin = StopSignal::Clock::now() - std::chrono::duration_cast<StopSignal::Clock::duration>(over);
+      const MethodResult result = MakeMethod(name, options)->Place(task);
+      if (result.placement) CheckPlacement(source.graph, source.cluster, *result.placement);
     }
   }
 }

@@ -1,0 +1,48 @@
+#include "tools/cli/config_command.h"
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "common/error.h"
+#include "policy/run_config.h"
+
+namespace emplace {
+namespace {
+
+struct ConfigArguments {
+  std::string file;
+  std::vector<std::string> overrides;
+};
+
+int Config(const ConfigArguments& args) {
+  if (args.file.empty() && !args.overrides.empty()) {
+    throw BadInput("--set replaces values of a configuration, expected its file as well");
+  }
+  const std::string shown =
+      args.file.empty() ? RunConfigHelp() : RunConfigToYaml(LoadRunConfig(args.file, args.overrides));
+  std::fputs(shown.c_str(), stdout);
+  return 0;
+}
+
+}  // namespace
+
+void AddConfigCommand(CLI::App& app, std::function<int()>& run) {
+  auto args = std::make_shared<ConfigArguments>();
+  CLI::App* command = app.add_subcommand(
+      "config", "Print every key of a run's configuration, or all values that a configuration file comes to");
+  command->add_option("file", args->file,
+                      "Configuration file, YAML. Its values are printed with all defaults, as the run directory's "
+                      "config.yaml would have them. Without a file, every key is printed with its default, range and "
+                      "help");
+  command
+      ->add_option("--set", args->overrides,
+                   "Replace a value of the configuration, as section.key=value; may be repeated")
+      ->take_all();
+  command->footer([] { return "Keys of a configuration, each with default, range and help:\n" + RunConfigHelp(); });
+  command->callback([args, &run] { run = [args] { return Config(*args); }; });
+}
+
+}  // namespace emplace

@@ -1,0 +1,33 @@
+#include "tools/cli/placing_options.h"
+
+#include <CLI/CLI.hpp>
+#include <vector>
+
+#include "common/strings.h"
+#include "simulator/methods/disciplines.h"
+#include "simulator/methods/placement_method.h"
+#include "tools/place_graph.h"
+
+namespace emplace {
+
+void AddOrderOption(CLI::App& command, std::string& order) {
+  std::vector<std::string> orders = OrderNames();
+  orders.insert(orders.begin(), kNoOrder);
+  command
+      .add_option("--order", order,
+                  "Order in which each device runs its ops, one of: " + Join(orders, ", ") + "; " + kNoOrder +
+                      " lets ops run as they get ready (default: auto gives an order where that is faster, and other "
+                      "methods give none)")
+      ->check(CLI::IsMember(orders));
+}
+
+void AddObjectiveOption(CLI::App& command, std::string& objective) {
+  command
+      .add_option("--objective", objective,
+                  "What is minimized: latency, the time of one step, or throughput, the load of the busiest device, "
+                  "which is the time from step to step in a pipeline and which method dp minimizes")
+      ->check(CLI::IsMember(ObjectiveNames()))
+      ->capture_default_str();
+}
+
+}  // namespace emplace
