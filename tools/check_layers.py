@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Prints which folder includes which, and fails where an include points against the layers.
 
-common <- simulator <- policy <- actor, learner <- tools <- python; launch holds no code. Inside policy/ each kind has a folder, which
+common <- simulator <- policy <- actor, learner, api <- tools, python; launch holds no code. Inside policy/ each kind has a folder, which
 only the tables of kinds, players and models, and the learner's update name. Heavy packages stay in their own corner.
 tools/bench measures everything, so it alone may include everything, and nothing includes it.
 Usage: tools/check_layers.py [--quiet]
@@ -18,9 +18,10 @@ MAY_INCLUDE = {
     "policy": {"common", "simulator", "policy"},
     "actor": {"common", "simulator", "policy", "actor"},
     "learner": {"common", "simulator", "policy", "learner"},
-    "tools": {"common", "simulator", "policy", "tools"},
-    "python": {"common", "simulator", "policy", "tools", "python"},
-    "tools/bench": {"common", "simulator", "policy", "actor", "learner", "tools/bench"},
+    "api": {"common", "simulator", "policy", "api"},
+    "tools": {"common", "simulator", "policy", "api", "tools"},
+    "python": {"common", "simulator", "policy", "api", "python"},
+    "tools/bench": {"common", "simulator", "policy", "actor", "learner", "api", "tools/bench"},
 }
 # Header pattern -> the only places whose files may include it.
 CORNERS = {

@@ -9,13 +9,13 @@
 #include <optional>
 #include <vector>
 
+#include "api/task_inputs.h"
 #include "common/error.h"
 #include "common/rng.h"
 #include "common/strings.h"
 #include "python/bindings/arrays.h"
 #include "python/bindings/bindings.h"
 #include "simulator/environment/placement_env.h"
-#include "tools/task_inputs.h"
 
 namespace nb = nanobind;
 using namespace nb::literals;

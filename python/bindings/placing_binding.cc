@@ -8,6 +8,8 @@
 #include <mutex>
 #include <optional>
 
+#include "api/place_graph.h"
+#include "api/task_inputs.h"
 #include "common/error.h"
 #include "common/strings.h"
 #include "policy/placer/policy_method.h"
@@ -16,8 +18,6 @@
 #include "python/bindings/interruptible.h"
 #include "python/bindings/loaded_policy.h"
 #include "simulator/methods/disciplines.h"
-#include "tools/place_graph.h"
-#include "tools/task_inputs.h"
 
 namespace nb = nanobind;
 using namespace nb::literals;

@@ -9,6 +9,7 @@
 #include <optional>
 #include <vector>
 
+#include "api/task_inputs.h"
 #include "common/error.h"
 #include "common/file_io.h"
 #include "common/strings.h"
@@ -18,7 +19,6 @@
 #include "python/bindings/bindings.h"
 #include "python/bindings/loaded_policy.h"
 #include "simulator/environment/placement_task.h"
-#include "tools/task_inputs.h"
 
 namespace nb = nanobind;
 using namespace nb::literals;

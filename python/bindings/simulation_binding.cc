@@ -10,6 +10,7 @@
 #include <mutex>
 #include <thread>
 
+#include "api/task_inputs.h"
 #include "common/error.h"
 #include "common/strings.h"
 #include "python/bindings/arrays.h"
@@ -22,7 +23,6 @@
 #include "simulator/graph/placement.h"
 #include "simulator/methods/lower_bound.h"
 #include "simulator/methods/max_load.h"
-#include "tools/task_inputs.h"
 
 namespace nb = nanobind;
 using namespace nb::literals;

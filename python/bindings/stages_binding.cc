@@ -7,6 +7,7 @@
 #include <optional>
 #include <utility>
 
+#include "api/place_graph.h"
 #include "common/error.h"
 #include "common/strings.h"
 #include "python/bindings/arrays.h"
@@ -15,7 +16,6 @@
 #include "simulator/methods/disciplines.h"
 #include "simulator/methods/lower_bound.h"
 #include "simulator/methods/stages/stages_method.h"
-#include "tools/place_graph.h"
 
 namespace nb = nanobind;
 using namespace nb::literals;

@@ -10,6 +10,7 @@
 #include <set>
 #include <utility>
 
+#include "api/task_inputs.h"
 #include "common/error.h"
 #include "common/file_io.h"
 #include "common/json_text.h"
@@ -17,7 +18,6 @@
 #include "common/strings.h"
 #include "simulator/graph/graph_io.h"
 #include "simulator/graph/measured_costs.h"
-#include "tools/task_inputs.h"
 
 namespace emplace {
 namespace {

@@ -12,6 +12,12 @@
 #include <set>
 #include <thread>
 
+#include "api/evaluation/evaluation.h"
+#include "api/evaluation/results_file.h"
+#include "api/evaluation/summary.h"
+#include "api/place_graph.h"
+#include "api/run_files.h"
+#include "api/task_inputs.h"
 #include "common/command_line.h"
 #include "common/error.h"
 #include "common/file_io.h"
@@ -22,13 +28,7 @@
 #include "policy/policy_weights.h"
 #include "tools/cli/interrupt.h"
 #include "tools/cli/placing_options.h"
-#include "tools/evaluation/evaluation.h"
-#include "tools/evaluation/progress_bar.h"
-#include "tools/evaluation/results_file.h"
-#include "tools/evaluation/summary.h"
-#include "tools/place_graph.h"
-#include "tools/run_files.h"
-#include "tools/task_inputs.h"
+#include "tools/cli/progress_bar.h"
 
 namespace emplace {
 namespace {

@@ -10,6 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "api/run_files.h"
+#include "api/run_policy.h"
 #include "common/config/field_table.h"
 #include "common/error.h"
 #include "common/file_io.h"
@@ -18,8 +20,6 @@
 #include "common/strings.h"
 #include "policy/policy_kinds.h"
 #include "policy/policy_weights.h"
-#include "tools/run_files.h"
-#include "tools/run_policy.h"
 
 namespace emplace {
 namespace {

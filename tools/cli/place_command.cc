@@ -7,6 +7,9 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "api/place_graph.h"
+#include "api/run_files.h"
+#include "api/task_inputs.h"
 #include "common/command_line.h"
 #include "common/error.h"
 #include "common/file_io.h"
@@ -23,9 +26,6 @@
 #include "tools/cli/interrupt.h"
 #include "tools/cli/placing_options.h"
 #include "tools/cli/search_line.h"
-#include "tools/place_graph.h"
-#include "tools/run_files.h"
-#include "tools/task_inputs.h"
 
 namespace emplace {
 namespace {

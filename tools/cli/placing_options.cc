@@ -3,10 +3,10 @@
 #include <CLI/CLI.hpp>
 #include <vector>
 
+#include "api/place_graph.h"
 #include "common/strings.h"
 #include "simulator/methods/disciplines.h"
 #include "simulator/methods/placement_method.h"
-#include "tools/place_graph.h"
 
 namespace emplace {
 

@@ -5,13 +5,13 @@
 #include <filesystem>
 #include <memory>
 
+#include "api/run_files.h"
 #include "common/error.h"
 #include "common/file_io.h"
 #include "common/output_files.h"
 #include "common/strings.h"
 #include "tools/report/report_data.h"
 #include "tools/report/report_page.h"
-#include "tools/run_files.h"
 
 namespace emplace {
 namespace {

@@ -28,9 +28,9 @@ if(TARGET emplace_shared)
   install(RUNTIME_DEPENDENCY_SET emplace_library_dependencies PRE_EXCLUDE_REGEXES ${of_the_machine}
     LIBRARY DESTINATION lib COMPONENT library-dependencies)
   install(EXPORT EmplaceTargets NAMESPACE Emplace:: DESTINATION ${package} COMPONENT library)
-  install(FILES tools/library/EmplaceConfig.cmake ${PROJECT_BINARY_DIR}/EmplaceConfigVersion.cmake
+  install(FILES api/library/EmplaceConfig.cmake ${PROJECT_BINARY_DIR}/EmplaceConfigVersion.cmake
     DESTINATION ${package} COMPONENT library)
-  install(FILES tools/library/emplace.h DESTINATION include/emplace COMPONENT library)
+  install(FILES api/library/emplace.h DESTINATION include/emplace COMPONENT library)
 endif()
 
 install(DIRECTORY configs launch DESTINATION . USE_SOURCE_PERMISSIONS)

@@ -7,10 +7,10 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "api/evaluation/wins.h"
 #include "common/error.h"
 #include "common/json_text.h"
 #include "common/strings.h"
-#include "tools/evaluation/wins.h"
 #include "tools/report/result_fields.h"
 
 namespace emplace {

@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <optional>
 
+#include "api/task_inputs.h"
 #include "common/error.h"
 #include "common/file_io.h"
 #include "common/strings.h"
@@ -13,7 +14,6 @@
 #include "tools/report/method_results.h"
 #include "tools/report/placed_graph.h"
 #include "tools/report/run_report.h"
-#include "tools/task_inputs.h"
 
 namespace emplace {
 namespace {

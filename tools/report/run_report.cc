@@ -2,6 +2,7 @@
 
 #include <limits>
 
+#include "api/task_inputs.h"
 #include "common/error.h"
 #include "common/file_io.h"
 #include "common/json_text.h"
@@ -9,7 +10,6 @@
 #include "policy/run_config.h"
 #include "tools/report/curve_band.h"
 #include "tools/report/metrics_series.h"
-#include "tools/task_inputs.h"
 
 namespace emplace {
 namespace {

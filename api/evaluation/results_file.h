@@ -12,8 +12,8 @@
 #include <string>
 #include <vector>
 
-#include "tools/evaluation/evaluation.h"
-#include "tools/evaluation/summary.h"
+#include "api/evaluation/evaluation.h"
+#include "api/evaluation/summary.h"
 
 namespace emplace {
 

@@ -1,4 +1,4 @@
-#include "tools/run_files.h"
+#include "api/run_files.h"
 
 #include <system_error>
 

@@ -1,4 +1,4 @@
-#include "tools/task_inputs.h"
+#include "api/task_inputs.h"
 
 #include <algorithm>
 #include <charconv>
@@ -6,11 +6,11 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
+#include "api/run_policy.h"
 #include "common/error.h"
 #include "common/file_io.h"
 #include "common/json_text.h"
 #include "common/strings.h"
-#include "tools/run_policy.h"
 
 namespace emplace {
 namespace {

@@ -1,4 +1,4 @@
-#include "tools/evaluation/results_file.h"
+#include "api/evaluation/results_file.h"
 
 #include <cmath>
 #include <limits>

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "api/evaluation/evaluation.h"
 #include "common/interval.h"
-#include "tools/evaluation/evaluation.h"
 
 namespace emplace {
 

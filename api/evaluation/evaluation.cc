@@ -1,4 +1,4 @@
-#include "tools/evaluation/evaluation.h"
+#include "api/evaluation/evaluation.h"
 
 #include <algorithm>
 #include <chrono>

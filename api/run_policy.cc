@@ -1,4 +1,4 @@
-#include "tools/run_policy.h"
+#include "api/run_policy.h"
 
 #include <algorithm>
 #include <utility>

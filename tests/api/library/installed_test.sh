@@ -16,7 +16,7 @@ expect "the header is not self-contained" \
 exported=$(nm -DC --defined-only "$work/installed/lib/libemplace.so" | grep ' [TVWBD] ' | grep -vE ' std::| for std::| emplace::(Graph|Machine|Place|Simulate|ToJson|Version)\b' || true)
 expect "the library also exports $exported" test -z "$exported"
 
-{ cmake -S tools/library/example -B "$work/example" -DCMAKE_PREFIX_PATH="$work/installed" &&
+{ cmake -S api/library/example -B "$work/example" -DCMAKE_PREFIX_PATH="$work/installed" &&
   cmake --build "$work/example"; } >"$work/log" 2>&1 || { cat "$work/log"; exit 1; }
 
 cat >"$work/my.graph.json" <<'JSON'
@@ -45,7 +45,7 @@ cmake --install "$build" --prefix "$work/installed" --component library-dependen
 elsewhere=$(ldd "$work/installed/lib/libemplace.so" | grep ' => ' | grep -vE "=> $work/installed/lib/|^\s*lib(c|m|dl|rt|pthread)\.so" || true)
 expect "these are not beside the library: $elsewhere" test -z "$elsewhere"
 
-cp -r tools/library/example "$work/newer"
+cp -r api/library/example "$work/newer"
 sed -i 's/Emplace 0.1/Emplace 9.0/' "$work/newer/CMakeLists.txt"
 expect "version 9.0 is found, too" bash -c "! cmake -S '$work/newer' -B '$work/none' -DCMAKE_PREFIX_PATH='$work/installed' >'$work/log' 2>&1"
 expect "it is not the version that is wrong: $(cat "$work/log")" grep -q 'requested version "9.0"' "$work/log"

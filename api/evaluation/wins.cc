@@ -1,4 +1,4 @@
-#include "tools/evaluation/wins.h"
+#include "api/evaluation/wins.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "tools/evaluation/summary.h"
+#include "api/evaluation/summary.h"
 
 #include <cmath>
 #include <iterator>
@@ -6,7 +6,7 @@
 #include <set>
 #include <utility>
 
-#include "tools/evaluation/wins.h"
+#include "api/evaluation/wins.h"
 
 namespace emplace {
 namespace {

@@ -1,4 +1,4 @@
-#include "tools/evaluation/progress_bar.h"
+#include "tools/cli/progress_bar.h"
 
 #include <unistd.h>
 

@@ -1,4 +1,4 @@
-#include "tools/evaluation/evaluation.h"
+#include "api/evaluation/evaluation.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -9,12 +9,12 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "api/evaluation/results_file.h"
+#include "api/evaluation/summary.h"
 #include "common/error.h"
 #include "common/file_io.h"
 #include "simulator/graph/graph_io.h"
 #include "tests/support/random_graph.h"
-#include "tools/evaluation/results_file.h"
-#include "tools/evaluation/summary.h"
 
 namespace emplace {
 namespace {

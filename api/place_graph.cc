@@ -1,4 +1,4 @@
-#include "tools/place_graph.h"
+#include "api/place_graph.h"
 
 #include <algorithm>
 #include <chrono>

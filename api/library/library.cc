@@ -2,6 +2,9 @@
 #include <stdexcept>
 #include <utility>
 
+#include "api/library/emplace.h"
+#include "api/place_graph.h"
+#include "api/task_inputs.h"
 #include "common/error.h"
 #include "policy/placer/policy_method.h"
 #include "simulator/engine/simulator.h"
@@ -9,9 +12,6 @@
 #include "simulator/graph/placement.h"
 #include "simulator/machine/cluster.h"
 #include "simulator/methods/placement_method.h"
-#include "tools/library/emplace.h"
-#include "tools/place_graph.h"
-#include "tools/task_inputs.h"
 
 namespace emplace {
 namespace {
