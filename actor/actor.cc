@@ -15,9 +15,9 @@
 #include "actor/trajectory_sender.h"
 #include "common/error.h"
 #include "common/log.h"
-#include "common/pausing_work.h"
 #include "common/rng.h"
 #include "common/strings.h"
+#include "common/threads/pausing_work.h"
 #include "policy/policy_weights.h"
 
 namespace emplace {

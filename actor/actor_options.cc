@@ -6,9 +6,9 @@
 #include <csignal>
 
 #include "common/error.h"
-#include "common/host_name.h"
 #include "common/log.h"
 #include "common/strings.h"
+#include "common/threads/host_name.h"
 #include "common/wire/actor_name.h"
 #include "common/wire/keys.h"
 

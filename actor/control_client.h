@@ -18,14 +18,14 @@
 #include <vector>
 
 #include "common/error.h"
-#include "common/mutex.h"
+#include "common/threads/mutex.h"
 #include "common/wire/keys.h"
 #include "common/wire/messages.h"
 #include "policy/policy_weights.h"
 #include "policy/run_config.h"
-#include "simulator/environment/placement_task.h"
 #include "simulator/graph/op_graph.h"
 #include "simulator/machine/cluster.h"
+#include "simulator/task/placement_task.h"
 
 namespace emplace {
 

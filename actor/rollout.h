@@ -22,8 +22,8 @@
 #include "simulator/environment/environment_config.h"
 #include "simulator/environment/measure.h"
 #include "simulator/environment/placement_env.h"
-#include "simulator/environment/placement_task.h"
 #include "simulator/environment/simulated_measure.h"
+#include "simulator/task/placement_task.h"
 
 namespace emplace {
 

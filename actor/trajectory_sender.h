@@ -8,8 +8,8 @@
 #include <string>
 #include <thread>
 
-#include "common/mutex.h"
-#include "common/queue.h"
+#include "common/threads/mutex.h"
+#include "common/threads/queue.h"
 #include "common/trajectory.h"
 #include "common/wire/actor_endpoint.h"
 

@@ -9,8 +9,8 @@
 
 #include "common/error.h"
 #include "common/strings.h"
-#include "simulator/methods/disciplines.h"
-#include "simulator/methods/lower_bound.h"
+#include "simulator/methods/exact/lower_bound.h"
+#include "simulator/methods/lists/disciplines.h"
 
 namespace emplace {
 namespace {

@@ -5,11 +5,11 @@
 #include <cstdint>
 #include <string>
 
-#include "simulator/environment/placement_task.h"
 #include "simulator/graph/op_graph.h"
 #include "simulator/machine/cluster.h"
 #include "simulator/methods/fallback.h"
 #include "simulator/methods/placement_method.h"
+#include "simulator/task/placement_task.h"
 
 namespace emplace {
 

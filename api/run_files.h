@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "common/output_files.h"
+#include "common/files/output_files.h"
 
 namespace emplace {
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "common/error.h"
-#include "common/file_io.h"
+#include "common/files/file_io.h"
 #include "common/strings.h"
 
 namespace emplace {

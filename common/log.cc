@@ -8,7 +8,7 @@
 #include <mutex>
 
 #include "common/error.h"
-#include "common/line_writer.h"
+#include "common/threads/line_writer.h"
 
 namespace emplace {
 namespace {

@@ -12,11 +12,11 @@
 #include <utility>
 
 #include "common/error.h"
-#include "common/file_io.h"
-#include "common/line_writer.h"
+#include "common/files/file_io.h"
 #include "common/log.h"
-#include "common/pausing_work.h"
 #include "common/strings.h"
+#include "common/threads/line_writer.h"
+#include "common/threads/pausing_work.h"
 #include "learner/best_policy.h"
 #include "learner/checkpoint.h"
 #include "learner/evaluation/evaluation_thread.h"

@@ -7,8 +7,8 @@
 
 #include "common/command_line.h"
 #include "common/error.h"
+#include "common/files/open_files.h"
 #include "common/log.h"
-#include "common/open_files.h"
 #include "common/strings.h"
 #include "common/wire/keys.h"
 #include "common/wire/messages.h"

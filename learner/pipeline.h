@@ -14,8 +14,8 @@
 #include <string>
 #include <thread>
 
-#include "common/mutex.h"
-#include "common/queue.h"
+#include "common/threads/mutex.h"
+#include "common/threads/queue.h"
 #include "learner/intake/batcher.h"
 #include "learner/stage_clock.h"
 #include "learner/update/update_stage.h"

@@ -3,7 +3,7 @@
 #include <memory>
 #include <utility>
 
-#include "common/file_io.h"
+#include "common/files/file_io.h"
 #include "common/strings.h"
 #include "policy/policy_weights.h"
 #include "policy/simd/kernel_path.h"

@@ -8,8 +8,8 @@
 #include <memory>
 #include <optional>
 
-#include "common/line_writer.h"
 #include "common/rng.h"
+#include "common/threads/line_writer.h"
 #include "learner/best_policy.h"
 #include "learner/checkpoint.h"
 #include "learner/evaluation/evaluation_thread.h"

@@ -11,7 +11,7 @@
 #include <utility>
 
 #include "common/error.h"
-#include "common/file_io.h"
+#include "common/files/file_io.h"
 #include "common/log.h"
 #include "common/strings.h"
 

@@ -8,7 +8,7 @@
 #include <optional>
 
 #include "common/metrics_keys.h"
-#include "common/mutex.h"
+#include "common/threads/mutex.h"
 
 namespace emplace {
 

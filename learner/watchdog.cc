@@ -10,8 +10,8 @@
 #include <optional>
 #include <utility>
 
-#include "common/host_name.h"
 #include "common/strings.h"
+#include "common/threads/host_name.h"
 
 namespace emplace {
 namespace {

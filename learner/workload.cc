@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "common/error.h"
-#include "common/file_io.h"
+#include "common/files/file_io.h"
 #include "common/strings.h"
 #include "simulator/families/cost_model.h"
 #include "simulator/families/family.h"

@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "policy/run_config.h"
-#include "simulator/environment/placement_task.h"
 #include "simulator/graph/op_graph.h"
 #include "simulator/machine/cluster.h"
+#include "simulator/task/placement_task.h"
 
 namespace emplace {
 

@@ -5,7 +5,7 @@
 
 #include "common/error.h"
 #include "policy/placeto/placeto_model.h"
-#include "policy/torch/torch_library.h"
+#include "policy/torch_library.h"
 #ifdef EMPLACE_CUDA
 #include "policy/placeto/cuda/placeto_cuda.h"
 #include "policy/placeto/cuda/placeto_cuda_model.h"

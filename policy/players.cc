@@ -5,7 +5,7 @@
 #include "common/error.h"
 #include "policy/placeto/placeto_player.h"
 #include "policy/policy_weights.h"
-#include "policy/torch/torch_library.h"
+#include "policy/torch_library.h"
 
 namespace emplace {
 namespace {

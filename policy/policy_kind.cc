@@ -4,7 +4,7 @@
 
 #include "common/error.h"
 #include "common/strings.h"
-#include "simulator/environment/group_graph.h"
+#include "simulator/task/group_graph.h"
 
 namespace emplace {
 namespace {

@@ -16,7 +16,7 @@
 #include "common/trajectory.h"
 #include "policy/policy_config.h"
 #include "policy/policy_shape.h"
-#include "simulator/environment/placement_task.h"
+#include "simulator/task/placement_task.h"
 
 namespace emplace {
 

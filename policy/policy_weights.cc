@@ -5,9 +5,9 @@
 #include <span>
 
 #include "common/error.h"
-#include "common/file_io.h"
-#include "common/format_version.h"
-#include "common/safetensors.h"
+#include "common/files/file_io.h"
+#include "common/files/format_version.h"
+#include "common/files/safetensors.h"
 #include "common/strings.h"
 #include "common/trajectory.h"
 #include "policy/policy_kind.h"

@@ -12,7 +12,7 @@
 
 #include "common/config/field_table.h"
 #include "common/error.h"
-#include "common/file_io.h"
+#include "common/files/file_io.h"
 #include "common/strings.h"
 #include "policy/policy_kind.h"
 #include "policy/policy_kinds.h"

@@ -29,7 +29,7 @@ CORNERS = {
     r"nanobind/": ("python/bindings/",),
     r"cuda_runtime": ("policy/placeto/cuda/", "learner/ranks/nccl_collective", "tools/bench/cuda/"),
     r"nccl\.h": ("learner/ranks/nccl_collective",),
-    r"torch/|ATen/|c10/": ("policy/placeto/reference/", "policy/torch/", "policy/sgdp/sgdp_network", "policy/hierarchical/hierarchical_model",
+    r"torch/|ATen/|c10/": ("policy/placeto/reference/", "policy/torch/", "policy/torch_entry", "policy/sgdp/sgdp_network", "policy/hierarchical/hierarchical_model",
                            "policy/hierarchical/hierarchical_network", "policy/rnn/rnn_model", "tools/bench/libtorch/", "actor/hardware/"),
 }
 INCLUDE = re.compile(r'^\s*#\s*include\s+["<]([^">]+)[">]', re.M)

@@ -5,9 +5,9 @@
 
 #include <cstring>
 
-#include "actor/hardware/given_tensors.h"
-#include "actor/hardware/local_gpus.h"
-#include "actor/hardware/torch_backend.h"
+#include "actor/hardware/devices/local_gpus.h"
+#include "actor/hardware/devices/torch_backend.h"
+#include "actor/hardware/program/given_tensors.h"
 #include "common/error.h"
 #include "common/strings.h"
 #include "simulator/engine/simulator.h"

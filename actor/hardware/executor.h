@@ -12,8 +12,8 @@
 #include <string>
 #include <vector>
 
-#include "actor/hardware/local_devices.h"
-#include "actor/hardware/step_program.h"
+#include "actor/hardware/devices/local_devices.h"
+#include "actor/hardware/program/step_program.h"
 #include "actor/hardware/step_runner.h"
 #include "simulator/engine/timeline.h"
 #include "simulator/graph/placement.h"

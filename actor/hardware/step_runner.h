@@ -19,8 +19,8 @@
 #include <thread>
 #include <vector>
 
-#include "actor/hardware/step_program.h"
-#include "common/mutex.h"
+#include "actor/hardware/program/step_program.h"
+#include "common/threads/mutex.h"
 
 namespace emplace {
 

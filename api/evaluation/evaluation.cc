@@ -10,11 +10,11 @@
 #include <optional>
 #include <thread>
 
-#include "common/mutex.h"
+#include "common/threads/mutex.h"
 #include "simulator/graph/graph_io.h"
-#include "simulator/methods/disciplines.h"
+#include "simulator/methods/exact/max_load.h"
 #include "simulator/methods/fallback.h"
-#include "simulator/methods/max_load.h"
+#include "simulator/methods/lists/disciplines.h"
 
 namespace emplace {
 namespace {

@@ -5,8 +5,8 @@
 #include <nlohmann/json.hpp>
 
 #include "common/error.h"
-#include "common/file_io.h"
-#include "common/json_text.h"
+#include "common/files/file_io.h"
+#include "common/files/json_text.h"
 #include "common/strings.h"
 
 namespace emplace {

@@ -6,7 +6,7 @@
 #include <vector>
 #include <zmq.hpp>
 
-#include "common/warning_limit.h"
+#include "common/threads/warning_limit.h"
 #include "common/wire/peer_guard.h"
 #include "common/wire/zap_handler.h"
 

@@ -10,9 +10,9 @@
 #include <sstream>
 
 #include "common/error.h"
-#include "common/file_io.h"
-#include "common/format_version.h"
-#include "common/json_text.h"
+#include "common/files/file_io.h"
+#include "common/files/format_version.h"
+#include "common/files/json_text.h"
 #include "common/strings.h"
 
 namespace emplace {

@@ -13,9 +13,9 @@
 #include <variant>
 #include <vector>
 
+#include "common/array_bundle.h"
 #include "common/ids.h"
 #include "common/trajectory.h"
-#include "common/wire/array_bundle.h"
 
 namespace emplace {
 
@@ -68,7 +68,7 @@ struct Welcome {
   std::string config_yaml;            // The resolved run configuration.
   std::string trajectories_endpoint;  // "tcp://127.0.0.1:40001"
   std::vector<ArrayBundle>
-      tasks;  // [graphs] PlacementTasks by GraphId, as simulator/environment/placement_task.h bundles them.
+      tasks;  // [graphs] PlacementTasks by GraphId, as simulator/task/placement_task.h bundles them.
   // For an actor that measures, else empty:
   std::string machine = {};              // The devices, as a YAML text of simulator/machine/cluster.h.
   std::vector<std::string> graphs = {};  // [graphs] by GraphId, as JSON texts of simulator/graph/graph_io.h.

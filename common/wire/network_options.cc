@@ -1,8 +1,8 @@
 #include "common/wire/network_options.h"
 
 #include "common/error.h"
-#include "common/host_name.h"
 #include "common/strings.h"
+#include "common/threads/host_name.h"
 #include "common/wire/address.h"
 
 namespace emplace {

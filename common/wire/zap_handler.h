@@ -10,8 +10,8 @@
 #include <vector>
 #include <zmq.hpp>
 
-#include "common/mutex.h"
-#include "common/warning_limit.h"
+#include "common/threads/mutex.h"
+#include "common/threads/warning_limit.h"
 
 namespace emplace {
 

@@ -8,8 +8,8 @@
 #include <string>
 #include <thread>
 
-#include "common/mutex.h"
-#include "common/pausing_work.h"
+#include "common/threads/mutex.h"
+#include "common/threads/pausing_work.h"
 #include "learner/evaluation/evaluator.h"
 #include "learner/stage_clock.h"
 #include "learner/workload.h"

@@ -8,7 +8,7 @@
 
 #include "policy/placer/policy_placer.h"
 #include "policy/policy_weights.h"
-#include "simulator/environment/placement_task.h"
+#include "simulator/task/placement_task.h"
 
 namespace emplace {
 

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "common/mutex.h"
+#include "common/threads/mutex.h"
 
 namespace emplace {
 

@@ -9,13 +9,13 @@
 #include <string>
 #include <vector>
 
-#include "common/mutex.h"
+#include "common/threads/mutex.h"
 #include "common/trajectory.h"
 #include "learner/intake/trajectory_check.h"
 #include "learner/run_clock.h"
 #include "policy/policy_kind.h"
 #include "simulator/environment/environment_config.h"
-#include "simulator/environment/placement_task.h"
+#include "simulator/task/placement_task.h"
 
 namespace emplace {
 

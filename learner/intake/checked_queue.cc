@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "common/error.h"
-#include "common/pausing_work.h"
 #include "common/strings.h"
+#include "common/threads/pausing_work.h"
 #include "policy/policy_kind.h"
 #include "simulator/environment/environment_config.h"
 

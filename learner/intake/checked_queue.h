@@ -12,9 +12,9 @@
 #include <thread>
 #include <vector>
 
-#include "common/mutex.h"
+#include "common/threads/mutex.h"
+#include "common/threads/warning_limit.h"
 #include "common/trajectory.h"
-#include "common/warning_limit.h"
 #include "learner/intake/best_placements.h"
 #include "learner/intake/episode.h"
 #include "learner/intake/ledger.h"
@@ -23,7 +23,7 @@
 #include "policy/policy_kind.h"
 #include "policy/run_config.h"
 #include "simulator/environment/environment_config.h"
-#include "simulator/environment/placement_task.h"
+#include "simulator/task/placement_task.h"
 
 namespace emplace {
 

@@ -10,7 +10,7 @@
 #include <optional>
 #include <vector>
 
-#include "common/mutex.h"
+#include "common/threads/mutex.h"
 #include "common/trajectory.h"
 
 namespace emplace {

@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "common/error.h"
+#include "common/files/open_files.h"
 #include "common/log.h"
-#include "common/open_files.h"
 #include "common/strings.h"
 #include "common/wire/actor_name.h"
 #include "common/wire/codec.h"

@@ -14,9 +14,9 @@
 #include <thread>
 #include <vector>
 
-#include "common/mutex.h"
+#include "common/threads/mutex.h"
+#include "common/threads/warning_limit.h"
 #include "common/trajectory.h"
-#include "common/warning_limit.h"
 #include "common/wire/learner_endpoint.h"
 #include "common/wire/peer_guard.h"
 #include "learner/intake/actor_owners.h"
@@ -31,9 +31,9 @@
 #include "policy/policy_kind.h"
 #include "policy/policy_weights.h"
 #include "policy/run_config.h"
-#include "simulator/environment/placement_task.h"
 #include "simulator/graph/op_graph.h"
 #include "simulator/machine/cluster.h"
+#include "simulator/task/placement_task.h"
 
 namespace emplace {
 

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "common/error.h"
-#include "common/json_text.h"
+#include "common/files/json_text.h"
 #include "common/strings.h"
 
 namespace emplace {

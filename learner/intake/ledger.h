@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "common/mutex.h"
+#include "common/threads/mutex.h"
 #include "common/trajectory.h"
 
 namespace emplace {

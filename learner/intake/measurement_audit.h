@@ -18,7 +18,7 @@
 #include "learner/intake/trajectory_check.h"
 #include "policy/policy_kind.h"
 #include "policy/run_config.h"
-#include "simulator/environment/placement_task.h"
+#include "simulator/task/placement_task.h"
 
 namespace emplace {
 

@@ -10,8 +10,8 @@
 #include <utility>
 
 #include "common/error.h"
-#include "common/file_io.h"
-#include "common/json_text.h"
+#include "common/files/file_io.h"
+#include "common/files/json_text.h"
 #include "common/log.h"
 #include "common/strings.h"
 #include "simulator/engine/simulator.h"

@@ -17,7 +17,7 @@
 #include "policy/run_config.h"
 #include "simulator/environment/environment_config.h"
 #include "simulator/environment/measure.h"
-#include "simulator/environment/placement_task.h"
+#include "simulator/task/placement_task.h"
 
 namespace emplace {
 

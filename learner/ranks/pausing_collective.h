@@ -1,11 +1,12 @@
-// Lets windows of measurements open while a rank waits for other ranks (common/pausing_work.h). Those of one computer
-// pause for the same window: if one held the window off while it waits for another that pauses, both would stand still.
+// Lets windows of measurements open while a rank waits for other ranks (common/threads/pausing_work.h). Those of one
+// computer pause for the same window: if one held the window off while it waits for another that pauses, both would
+// stand still.
 #pragma once
 
 #include <cstdint>
 #include <span>
 
-#include "common/pausing_work.h"
+#include "common/threads/pausing_work.h"
 #include "learner/update/collective.h"
 
 namespace emplace {

@@ -11,10 +11,10 @@
 #include <vector>
 
 #include "common/error.h"
-#include "common/host_name.h"
 #include "common/log.h"
-#include "common/pausing_work.h"
 #include "common/strings.h"
+#include "common/threads/host_name.h"
+#include "common/threads/pausing_work.h"
 #include "common/wire/rank_endpoint.h"
 #include "learner/ranks/make_nccl.h"
 #include "learner/ranks/pausing_collective.h"

@@ -10,14 +10,14 @@
 #include <string>
 #include <vector>
 
-#include "common/pausing_work.h"
+#include "common/threads/pausing_work.h"
 #include "learner/ranks/pausing_collective.h"
 #include "learner/ranks/rank_leader.h"
 #include "learner/ranks/rank_processes.h"
 #include "learner/ranks/rank_state.h"
 #include "learner/run_directory.h"
 #include "policy/run_config.h"
-#include "simulator/environment/placement_task.h"
+#include "simulator/task/placement_task.h"
 
 namespace emplace {
 

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "common/wire/array_bundle.h"
+#include "common/array_bundle.h"
 #include "common/wire/network_options.h"
 #include "common/wire/rank_endpoint.h"
 #include "learner/update/collective.h"

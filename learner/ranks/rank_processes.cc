@@ -11,8 +11,8 @@
 #include <thread>
 
 #include "common/error.h"
-#include "common/host_name.h"
 #include "common/strings.h"
+#include "common/threads/host_name.h"
 
 extern char** environ;
 

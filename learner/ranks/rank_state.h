@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "common/wire/array_bundle.h"
+#include "common/array_bundle.h"
 #include "policy/adam.h"
 #include "policy/policy_weights.h"
 

@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "common/wire/array_bundle.h"
+#include "common/array_bundle.h"
 #include "learner/update/shard_sums.h"
 
 namespace emplace {

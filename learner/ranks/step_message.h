@@ -7,11 +7,11 @@
 #include <span>
 #include <vector>
 
+#include "common/array_bundle.h"
 #include "common/trajectory.h"
-#include "common/wire/array_bundle.h"
 #include "learner/update/update_engine.h"
 #include "policy/policy_kind.h"
-#include "simulator/environment/placement_task.h"
+#include "simulator/task/placement_task.h"
 
 namespace emplace {
 

@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "common/error.h"
-#include "common/file_end.h"
+#include "common/files/file_end.h"
 #include "common/metrics_keys.h"
 #include "common/strings.h"
 

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "common/tensorboard_writer.h"
+#include "common/files/tensorboard_writer.h"
 
 namespace emplace {
 

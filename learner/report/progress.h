@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string>
 
-#include "common/mutex.h"
+#include "common/threads/mutex.h"
 #include "learner/intake/episode_batch.h"
 #include "learner/intake/front_end.h"
 #include "learner/intake/ledger.h"

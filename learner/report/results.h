@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string>
 
-#include "common/line_writer.h"
+#include "common/threads/line_writer.h"
 #include "learner/intake/front_end.h"
 #include "learner/intake/ledger.h"
 #include "learner/workload.h"

@@ -6,13 +6,13 @@
 #include <string>
 #include <vector>
 
-#include "common/safetensors.h"
+#include "common/files/safetensors.h"
 #include "common/trajectory.h"
 #include "learner/update/objective/objective.h"
 #include "learner/update/update_engine.h"
 #include "policy/policy_weights.h"
 #include "policy/run_config.h"
-#include "simulator/environment/placement_task.h"
+#include "simulator/task/placement_task.h"
 
 namespace emplace {
 

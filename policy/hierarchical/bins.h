@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "simulator/environment/group_graph.h"
+#include "simulator/task/group_graph.h"
 
 namespace emplace {
 

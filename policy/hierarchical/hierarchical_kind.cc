@@ -5,10 +5,10 @@
 #include <span>
 
 #include "common/strings.h"
+#include "policy/features/group_features.h"
 #include "policy/fields_kind.h"
 #include "policy/hierarchical/bins.h"
-#include "policy/torch/group_features.h"
-#include "policy/torch/initial_values.h"
+#include "policy/initial_values.h"
 
 namespace emplace {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "policy/model.h"
 #include "policy/policy_shape.h"
-#include "simulator/environment/placement_task.h"
+#include "simulator/task/placement_task.h"
 
 namespace emplace {
 

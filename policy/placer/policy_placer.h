@@ -9,7 +9,7 @@
 #include "policy/player.h"
 #include "policy/policy_weights.h"
 #include "simulator/environment/environment_config.h"
-#include "simulator/environment/placement_task.h"
+#include "simulator/task/placement_task.h"
 
 namespace emplace {
 

@@ -7,8 +7,8 @@
 
 #include "common/csr.h"
 #include "policy/placeto/placeto_shape.h"
-#include "simulator/environment/group_graph.h"
-#include "simulator/environment/placement_task.h"
+#include "simulator/task/group_graph.h"
+#include "simulator/task/placement_task.h"
 
 namespace emplace {
 

@@ -4,7 +4,7 @@
 #include <map>
 #include <span>
 
-#include "common/onnx_writer.h"
+#include "common/files/onnx_writer.h"
 #include "common/strings.h"
 #include "policy/placeto/placeto_kind.h"
 #include "policy/placeto/placeto_shape.h"

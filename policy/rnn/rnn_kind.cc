@@ -1,8 +1,8 @@
 #include "policy/rnn/rnn_kind.h"
 
+#include "policy/features/group_features.h"
 #include "policy/fields_kind.h"
-#include "policy/torch/group_features.h"
-#include "policy/torch/initial_values.h"
+#include "policy/initial_values.h"
 
 namespace emplace {
 namespace {

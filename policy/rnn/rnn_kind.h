@@ -4,7 +4,7 @@
 
 #include "policy/policy_kind.h"
 #include "policy/policy_shape.h"
-#include "policy/torch/sequence_shape.h"
+#include "policy/sequence_shape.h"
 
 namespace emplace {
 

@@ -2,9 +2,9 @@
 
 #include "common/error.h"
 #include "common/strings.h"
+#include "policy/features/group_features.h"
 #include "policy/fields_kind.h"
-#include "policy/torch/group_features.h"
-#include "policy/torch/initial_values.h"
+#include "policy/initial_values.h"
 
 namespace emplace {
 namespace {

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "common/ids.h"
-#include "policy/torch/group_features.h"
-#include "simulator/environment/placement_task.h"
+#include "policy/features/group_features.h"
+#include "simulator/task/placement_task.h"
 
 namespace emplace {
 

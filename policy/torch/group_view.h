@@ -5,7 +5,7 @@
 
 #include "policy/player.h"
 #include "policy/torch/group_tensors.h"
-#include "simulator/environment/group_graph.h"
+#include "simulator/task/group_graph.h"
 
 namespace emplace {
 

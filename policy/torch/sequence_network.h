@@ -9,8 +9,8 @@
 #include <span>
 #include <vector>
 
+#include "policy/sequence_shape.h"
 #include "policy/torch/parameters.h"
-#include "policy/torch/sequence_shape.h"
 
 namespace emplace {
 

@@ -5,8 +5,8 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
-#include "common/file_io.h"
-#include "common/output_files.h"
+#include "common/files/file_io.h"
+#include "common/files/output_files.h"
 #include "python/bindings/bindings.h"
 
 namespace nb = nanobind;

@@ -9,7 +9,7 @@
 #include <limits>
 #include <string>
 
-#include "common/file_io.h"
+#include "common/files/file_io.h"
 #include "python/bindings/arrays.h"
 #include "python/bindings/bindings.h"
 #include "python/bindings/interruptible.h"

@@ -8,7 +8,7 @@
 #include <type_traits>
 #include <utility>
 
-#include "common/abandonable.h"
+#include "common/threads/abandonable.h"
 
 namespace emplace::python {
 

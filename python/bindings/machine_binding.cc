@@ -6,7 +6,7 @@
 #include <nanobind/stl/vector.h>
 
 #include "common/error.h"
-#include "common/file_io.h"
+#include "common/files/file_io.h"
 #include "common/strings.h"
 #include "python/bindings/bindings.h"
 #include "simulator/machine/cluster.h"

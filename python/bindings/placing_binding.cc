@@ -17,7 +17,7 @@
 #include "python/bindings/bindings.h"
 #include "python/bindings/interruptible.h"
 #include "python/bindings/loaded_policy.h"
-#include "simulator/methods/disciplines.h"
+#include "simulator/methods/lists/disciplines.h"
 
 namespace nb = nanobind;
 using namespace nb::literals;

@@ -11,14 +11,14 @@
 
 #include "api/task_inputs.h"
 #include "common/error.h"
-#include "common/file_io.h"
+#include "common/files/file_io.h"
 #include "common/strings.h"
 #include "policy/players.h"
 #include "policy/policy_kinds.h"
 #include "python/bindings/arrays.h"
 #include "python/bindings/bindings.h"
 #include "python/bindings/loaded_policy.h"
-#include "simulator/environment/placement_task.h"
+#include "simulator/task/placement_task.h"
 
 namespace nb = nanobind;
 using namespace nb::literals;

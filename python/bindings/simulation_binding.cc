@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cmath>
 #include <exception>
 #include <mutex>
 #include <thread>
@@ -21,8 +20,8 @@
 #include "simulator/engine/timeline_rows.h"
 #include "simulator/engine/trace_writer.h"
 #include "simulator/graph/placement.h"
-#include "simulator/methods/lower_bound.h"
-#include "simulator/methods/max_load.h"
+#include "simulator/methods/exact/lower_bound.h"
+#include "simulator/methods/exact/max_load.h"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -45,7 +44,7 @@ void CheckQuickly(const OpGraph& graph, const Cluster& cluster, const SimGraph& 
   const auto devices = static_cast<size_t>(sim.num_devices);
   for (size_t o = 0; o < placement.size(); ++o) {
     const DeviceIndex device = placement[o];
-    if (device >= 0 && device < sim.num_devices && !std::isnan(sim.cost_us[o * devices + static_cast<size_t>(device)]))
+    if (device >= 0 && device < sim.num_devices && MayRunAt(sim.cost_us[o * devices + static_cast<size_t>(device)]))
       continue;
     CheckPlacement(graph, cluster, placement);  // Throws, and says what is wrong.
   }

@@ -13,8 +13,8 @@
 #include "python/bindings/arrays.h"
 #include "python/bindings/bindings.h"
 #include "python/bindings/interruptible.h"
-#include "simulator/methods/disciplines.h"
-#include "simulator/methods/lower_bound.h"
+#include "simulator/methods/exact/lower_bound.h"
+#include "simulator/methods/lists/disciplines.h"
 #include "simulator/methods/stages/stages_method.h"
 
 namespace nb = nanobind;

@@ -1,7 +1,6 @@
 #include "simulator/engine/free_sources.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstddef>
 
 namespace emplace {
@@ -10,7 +9,7 @@ namespace {
 bool IsFree(const SimGraph& graph, size_t op) {
   const auto devices = static_cast<size_t>(graph.num_devices);
   return std::ranges::all_of(std::span(graph.cost_us).subspan(op * devices, devices),
-                             [](double us) { return us == 0 || std::isnan(us); });
+                             [](double us) { return us == 0 || !MayRunAt(us); });
 }
 
 bool SendingTakesTime(const SimGraph& graph, size_t op) {

@@ -55,7 +55,7 @@ double SimGraph::MeanBusyUs(OpIndex op) const {
   int may_run = 0;
   for (DeviceIndex device = 0; device < num_devices; ++device) {
     const double us = BusyUs(op, device);
-    if (std::isnan(us)) continue;
+    if (!MayRunAt(us)) continue;
     sum_us += us;
     ++may_run;
   }
@@ -68,7 +68,7 @@ std::vector<uint8_t> SimGraph::AllowedOf(std::span<const GroupIndex> group_of_op
   for (OpIndex op = 0; op < num_ops; ++op) {
     const auto group = static_cast<size_t>(group_of_op[static_cast<size_t>(op)]);
     for (DeviceIndex device = 0; device < num_devices; ++device) {
-      if (std::isnan(BusyUs(op, device))) allowed[group * devices + static_cast<size_t>(device)] = 0;
+      if (!MayRun(op, device)) allowed[group * devices + static_cast<size_t>(device)] = 0;
     }
   }
   return allowed;

@@ -2,6 +2,7 @@
 // which twenty graphs of 10,000 ops take a few MB.
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -23,12 +24,15 @@ struct LinkTimes {
   double TransferUs(int64_t bytes) const { return latency_us + static_cast<double>(bytes) / bandwidth_bytes_per_us; }
 };
 
+// The cost of an op on a device that may not run it is NaN.
+inline bool MayRunAt(double cost_us) { return !std::isnan(cost_us); }
+
 // n ops, D devices, T tensors. A tensor is an output that somebody reads; the control signal of an op counts as one
 // more output, of 0 bytes, after its data outputs. Tensors are ordered by producer, then by output index.
 struct SimGraph {
   int32_t num_ops = 0;
   int32_t num_devices = 0;
-  std::vector<double> cost_us;        // [n * D] row-major; NaN where the op may not run
+  std::vector<double> cost_us;        // [n * D] row-major; MayRunAt
   std::vector<int32_t> tensor_begin;  // [n + 1] tensors of op o: [tensor_begin[o], tensor_begin[o + 1])
   std::vector<int64_t> tensor_bytes;  // [T]
   Csr tensor_consumers;               // [T] ops that read it, ascending, no repeats
@@ -58,6 +62,7 @@ struct SimGraph {
     const double us = cost_us[static_cast<size_t>(op) * static_cast<size_t>(num_devices) + static_cast<size_t>(device)];
     return us > 0 ? us + op_overhead_us : us;
   }
+  bool MayRun(OpIndex op, DeviceIndex device) const { return MayRunAt(BusyUs(op, device)); }
   // REQUIRES: the devices differ.
   LinkTimes LinkTimesOf(DeviceIndex from, DeviceIndex to) const {
     if (link_model != LinkModel::kTopology) {

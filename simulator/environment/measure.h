@@ -8,7 +8,7 @@
 #include <span>
 
 #include "common/ids.h"
-#include "simulator/environment/placement_task.h"
+#include "simulator/task/placement_task.h"
 
 namespace emplace {
 

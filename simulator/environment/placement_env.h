@@ -10,9 +10,9 @@
 #include "common/rng.h"
 #include "simulator/environment/environment_config.h"
 #include "simulator/environment/measure.h"
-#include "simulator/environment/placement_task.h"
 #include "simulator/environment/simulated_measure.h"
 #include "simulator/environment/start_placement.h"
+#include "simulator/task/placement_task.h"
 
 namespace emplace {
 

@@ -8,7 +8,7 @@
 
 #include "simulator/engine/simulator.h"
 #include "simulator/environment/measure.h"
-#include "simulator/environment/placement_task.h"
+#include "simulator/task/placement_task.h"
 
 namespace emplace {
 

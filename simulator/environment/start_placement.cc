@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <span>
 
-#include "simulator/environment/group_graph.h"
+#include "simulator/task/group_graph.h"
 
 namespace emplace {
 namespace {

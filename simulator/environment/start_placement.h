@@ -6,7 +6,7 @@
 
 #include "common/rng.h"
 #include "simulator/environment/environment_config.h"
-#include "simulator/environment/placement_task.h"
+#include "simulator/task/placement_task.h"
 
 namespace emplace {
 

@@ -4,8 +4,8 @@
 #include <set>
 
 #include "common/error.h"
-#include "common/file_io.h"
-#include "common/shipped_files.h"
+#include "common/files/file_io.h"
+#include "common/files/shipped_files.h"
 #include "common/strings.h"
 #include "simulator/families/cost_model.h"
 #include "simulator/machine/yaml_reader.h"

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "common/ids.h"
-#include "common/stop.h"
+#include "common/threads/stop.h"
 #include "simulator/graph/op_graph.h"
 #include "simulator/machine/cluster.h"
 

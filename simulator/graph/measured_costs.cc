@@ -5,7 +5,7 @@
 #include <cmath>
 #include <numeric>
 
-#include "common/csv.h"
+#include "common/files/csv.h"
 #include "common/strings.h"
 
 namespace emplace {

@@ -6,8 +6,8 @@
 #include <unordered_set>
 
 #include "common/error.h"
-#include "common/file_io.h"
-#include "common/json_text.h"
+#include "common/files/file_io.h"
+#include "common/files/json_text.h"
 #include "common/strings.h"
 
 namespace emplace {

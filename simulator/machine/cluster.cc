@@ -4,7 +4,7 @@
 #include <set>
 
 #include "common/error.h"
-#include "common/file_io.h"
+#include "common/files/file_io.h"
 #include "common/strings.h"
 #include "common/trajectory.h"
 #include "simulator/machine/topology_yaml.h"

@@ -5,7 +5,7 @@
 #include <set>
 #include <system_error>
 
-#include "common/file_io.h"
+#include "common/files/file_io.h"
 #include "common/strings.h"
 
 namespace emplace {

@@ -2,8 +2,8 @@
 
 #include <tuple>
 
-#include "simulator/methods/disciplines.h"
-#include "simulator/methods/max_load.h"
+#include "simulator/methods/exact/max_load.h"
+#include "simulator/methods/lists/disciplines.h"
 #include "simulator/methods/single_method.h"
 
 namespace emplace {

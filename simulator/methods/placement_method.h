@@ -10,10 +10,10 @@
 #include <string>
 #include <vector>
 
-#include "common/stop.h"
-#include "simulator/environment/placement_task.h"
+#include "common/threads/stop.h"
 #include "simulator/graph/placement.h"
 #include "simulator/methods/placement_scorer.h"
+#include "simulator/task/placement_task.h"
 
 namespace emplace {
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "simulator/engine/simulator.h"
-#include "simulator/environment/placement_task.h"
+#include "simulator/task/placement_task.h"
 
 namespace emplace {
 

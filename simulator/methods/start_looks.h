@@ -9,7 +9,7 @@
 #include <cstdint>
 
 #include "common/ids.h"
-#include "simulator/methods/list_schedule.h"
+#include "simulator/methods/lists/list_schedule.h"
 
 namespace emplace {
 

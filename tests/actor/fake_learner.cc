@@ -5,7 +5,7 @@
 
 #include "common/wire/codec.h"
 #include "policy/policy_weights.h"
-#include "simulator/environment/placement_task.h"
+#include "simulator/task/placement_task.h"
 #include "tests/actor/small_tasks.h"
 
 namespace emplace {

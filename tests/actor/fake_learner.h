@@ -11,7 +11,7 @@
 #include <thread>
 #include <vector>
 
-#include "common/mutex.h"
+#include "common/threads/mutex.h"
 #include "common/wire/learner_endpoint.h"
 
 namespace emplace {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "policy/policy_weights.h"
-#include "simulator/environment/placement_task.h"
+#include "simulator/task/placement_task.h"
 
 namespace emplace {
 

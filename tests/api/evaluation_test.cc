@@ -12,7 +12,7 @@
 #include "api/evaluation/results_file.h"
 #include "api/evaluation/summary.h"
 #include "common/error.h"
-#include "common/file_io.h"
+#include "common/files/file_io.h"
 #include "simulator/graph/graph_io.h"
 #include "tests/support/random_graph.h"
 

@@ -6,9 +6,9 @@
 #include <map>
 
 #include "common/error.h"
-#include "common/file_io.h"
+#include "common/files/file_io.h"
+#include "common/files/safetensors.h"
 #include "common/rng.h"
-#include "common/safetensors.h"
 #include "common/strings.h"
 #include "common/wire/codec.h"
 #include "learner/checkpoint.h"

@@ -5,7 +5,7 @@
 #include "common/trajectory.h"
 #include "policy/run_config.h"
 #include "simulator/environment/environment_config.h"
-#include "simulator/environment/placement_task.h"
+#include "simulator/task/placement_task.h"
 
 namespace emplace {
 

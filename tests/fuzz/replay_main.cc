@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <vector>
 
-#include "common/file_io.h"
+#include "common/files/file_io.h"
 #include "tests/fuzz/fuzz_target.h"
 
 int main(int argc, char** argv) {

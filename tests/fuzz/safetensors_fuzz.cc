@@ -1,5 +1,5 @@
 // Safetensors files.
-#include "common/safetensors.h"
+#include "common/files/safetensors.h"
 #include "tests/fuzz/fuzz_target.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "common/wire/array_bundle.h"
+#include "common/array_bundle.h"
 
 namespace emplace {
 

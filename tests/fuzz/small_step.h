@@ -4,11 +4,11 @@
 #include <memory>
 #include <vector>
 
-#include "common/wire/array_bundle.h"
+#include "common/array_bundle.h"
 #include "learner/update/objective/decision_loss.h"
 #include "learner/update/update_engine.h"
 #include "policy/policy_weights.h"
-#include "simulator/environment/placement_task.h"
+#include "simulator/task/placement_task.h"
 
 namespace emplace {
 

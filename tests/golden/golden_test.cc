@@ -12,8 +12,8 @@
 #include <set>
 
 #include "common/error.h"
-#include "common/file_io.h"
-#include "common/format_version.h"
+#include "common/files/file_io.h"
+#include "common/files/format_version.h"
 #include "common/strings.h"
 #include "tests/golden/golden_objects.h"
 #include "tests/learner/episodes.h"

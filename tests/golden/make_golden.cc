@@ -2,7 +2,7 @@
 #include <filesystem>
 
 #include "common/error.h"
-#include "common/file_io.h"
+#include "common/files/file_io.h"
 #include "tests/golden/golden_objects.h"
 
 int main(int argc, char** argv) {

@@ -7,7 +7,7 @@
 #include <filesystem>
 #include <limits>
 
-#include "common/file_io.h"
+#include "common/files/file_io.h"
 #include "common/rng.h"
 #include "tests/learner/episodes.h"
 

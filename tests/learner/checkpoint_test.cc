@@ -9,7 +9,7 @@
 #include <fstream>
 
 #include "common/error.h"
-#include "common/file_io.h"
+#include "common/files/file_io.h"
 #include "common/strings.h"
 #include "tests/learner/episodes.h"
 

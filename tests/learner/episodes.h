@@ -11,7 +11,7 @@
 #include "policy/policy_weights.h"
 #include "policy/run_config.h"
 #include "simulator/environment/environment_config.h"
-#include "simulator/environment/placement_task.h"
+#include "simulator/task/placement_task.h"
 
 namespace emplace {
 

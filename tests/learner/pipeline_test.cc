@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "common/error.h"
-#include "common/queue.h"
 #include "common/rng.h"
+#include "common/threads/queue.h"
 #include "policy/policy_weights.h"
 
 namespace emplace {

@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "common/file_io.h"
+#include "common/files/file_io.h"
 #include "common/strings.h"
 #include "common/wire/actor_endpoint.h"
 #include "policy/placeto/placeto_kind.h"

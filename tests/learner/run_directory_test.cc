@@ -10,7 +10,7 @@
 #include <thread>
 
 #include "common/error.h"
-#include "common/file_io.h"
+#include "common/files/file_io.h"
 
 namespace emplace {
 namespace {

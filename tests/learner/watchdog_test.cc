@@ -7,8 +7,8 @@
 #include <future>
 #include <thread>
 
-#include "common/host_name.h"
 #include "common/strings.h"
+#include "common/threads/host_name.h"
 
 namespace emplace {
 namespace {

@@ -10,8 +10,8 @@
 #include <limits>
 
 #include "common/error.h"
-#include "common/file_io.h"
-#include "common/safetensors.h"
+#include "common/files/file_io.h"
+#include "common/files/safetensors.h"
 #include "policy/placeto/placeto_kind.h"
 #include "policy/policy_kinds.h"
 #include "tests/policy/sgdp/random_sgdp.h"

@@ -1,4 +1,5 @@
-// A machine lock (common/machine_lock.h) of a test's own, while the object lives: what runs beside the test has others.
+// A machine lock (common/threads/machine_lock.h) of a test's own, while the object lives: what runs beside the test has
+// others.
 #pragma once
 
 #include <fcntl.h>

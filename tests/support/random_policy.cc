@@ -5,7 +5,7 @@
 #include <string>
 
 #include "policy/placeto/placeto_shape.h"
-#include "simulator/environment/group_graph.h"
+#include "simulator/task/group_graph.h"
 
 namespace emplace {
 

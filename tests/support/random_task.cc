@@ -3,7 +3,7 @@
 #include <utility>
 #include <vector>
 
-#include "simulator/environment/group_graph.h"
+#include "simulator/task/group_graph.h"
 #include "tests/support/random_graph.h"
 
 namespace emplace {

@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "common/rng.h"
-#include "simulator/environment/group_graph.h"
-#include "simulator/environment/placement_task.h"
 #include "simulator/graph/placement.h"
+#include "simulator/task/group_graph.h"
+#include "simulator/task/placement_task.h"
 
 namespace emplace {
 

@@ -6,7 +6,7 @@
 #include <cstdlib>
 
 #include "common/error.h"
-#include "common/file_io.h"
+#include "common/files/file_io.h"
 #include "common/strings.h"
 
 namespace emplace {

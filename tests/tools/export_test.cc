@@ -4,7 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "common/file_io.h"
+#include "common/files/file_io.h"
 #include "common/strings.h"
 #include "learner/intake/placement_files.h"
 #include "policy/placeto/placeto_kind.h"

@@ -1,7 +1,7 @@
 // A folder for tests of the command, with a graph of three ops, machines of two and of three devices, and a policy.
 #pragma once
 
-#include "common/file_io.h"
+#include "common/files/file_io.h"
 #include "policy/placeto/placeto_kind.h"
 #include "policy/policy_weights.h"
 #include "tests/tools/cli_folder.h"

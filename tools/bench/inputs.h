@@ -9,10 +9,10 @@
 #include "common/rng.h"
 #include "common/trajectory.h"
 #include "policy/policy_weights.h"
-#include "simulator/environment/placement_task.h"
 #include "simulator/graph/op_graph.h"
 #include "simulator/graph/placement.h"
 #include "simulator/machine/cluster.h"
+#include "simulator/task/placement_task.h"
 
 namespace emplace::bench {
 

@@ -9,7 +9,7 @@
 #include "common/error.h"
 #include "common/strings.h"
 #include "simulator/engine/simulator.h"
-#include "simulator/methods/expert_method.h"
+#include "simulator/methods/groups/expert_method.h"
 #include "simulator/methods/search/coarse_task.h"
 #include "simulator/methods/search/pass.h"
 #include "simulator/methods/search/trial_evaluator.h"

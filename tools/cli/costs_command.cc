@@ -12,9 +12,9 @@
 
 #include "api/task_inputs.h"
 #include "common/error.h"
-#include "common/file_io.h"
-#include "common/json_text.h"
-#include "common/output_files.h"
+#include "common/files/file_io.h"
+#include "common/files/json_text.h"
+#include "common/files/output_files.h"
 #include "common/strings.h"
 #include "simulator/graph/graph_io.h"
 #include "simulator/graph/measured_costs.h"

@@ -7,7 +7,7 @@
 #include <memory>
 
 #include "common/command_line.h"
-#include "common/file_io.h"
+#include "common/files/file_io.h"
 #include "common/strings.h"
 #include "simulator/families/cost_model.h"
 #include "simulator/families/family.h"

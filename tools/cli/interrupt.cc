@@ -8,7 +8,7 @@
 #include <string_view>
 #include <thread>
 
-#include "common/file_io.h"
+#include "common/files/file_io.h"
 
 namespace emplace {
 namespace {

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "common/json_text.h"
+#include "common/files/json_text.h"
 #include "common/wire/keys.h"
 
 namespace emplace {

@@ -5,7 +5,7 @@
 
 #include "api/place_graph.h"
 #include "common/strings.h"
-#include "simulator/methods/disciplines.h"
+#include "simulator/methods/lists/disciplines.h"
 #include "simulator/methods/placement_method.h"
 
 namespace emplace {

@@ -7,8 +7,8 @@
 
 #include "api/run_files.h"
 #include "common/error.h"
-#include "common/file_io.h"
-#include "common/output_files.h"
+#include "common/files/file_io.h"
+#include "common/files/output_files.h"
 #include "common/strings.h"
 #include "tools/report/report_data.h"
 #include "tools/report/report_page.h"

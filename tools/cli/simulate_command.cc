@@ -5,8 +5,8 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "common/file_io.h"
-#include "common/output_files.h"
+#include "common/files/file_io.h"
+#include "common/files/output_files.h"
 #include "simulator/engine/simulator.h"
 #include "simulator/engine/trace_writer.h"
 #include "simulator/graph/graph_io.h"

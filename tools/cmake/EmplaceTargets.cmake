@@ -19,7 +19,7 @@ target_compile_options(emplace_warnings INTERFACE
 target_compile_options(emplace_warnings INTERFACE $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict -Wno-maybe-uninitialized>)
 # clang takes for slips: a comparison of constants where a template's two parameters are one type, and a list of one output, {8}.
 target_compile_options(emplace_warnings INTERFACE $<$<CXX_COMPILER_ID:Clang>:-Wno-tautological-compare;-Wno-braced-scalar-init>)
-# It checks what common/mutex.h annotates: which mutex a member needs.
+# It checks what common/threads/mutex.h annotates: which mutex a member needs.
 target_compile_options(emplace_warnings INTERFACE $<$<CXX_COMPILER_ID:Clang>:-Wthread-safety>)
 
 # Where a sanitizer is at work, only what takes most of a test's time is worth the optimizer's: it is slow on such code. And what

@@ -9,7 +9,7 @@
 
 #include "api/evaluation/wins.h"
 #include "common/error.h"
-#include "common/json_text.h"
+#include "common/files/json_text.h"
 #include "common/strings.h"
 #include "tools/report/result_fields.h"
 

@@ -7,8 +7,8 @@
 #include "simulator/engine/memory/memory_over_time.h"
 #include "simulator/engine/simulator.h"
 #include "simulator/engine/timeline_rows.h"
-#include "simulator/environment/placement_task.h"
 #include "simulator/graph/grouping.h"
+#include "simulator/task/placement_task.h"
 #include "tools/report/layered_layout.h"
 
 namespace emplace {

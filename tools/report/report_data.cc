@@ -5,7 +5,7 @@
 
 #include "api/task_inputs.h"
 #include "common/error.h"
-#include "common/file_io.h"
+#include "common/files/file_io.h"
 #include "common/strings.h"
 #include "policy/placer/policy_method.h"
 #include "policy/policy_weights.h"

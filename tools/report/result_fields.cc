@@ -1,7 +1,7 @@
 #include "tools/report/result_fields.h"
 
 #include "common/error.h"
-#include "common/json_text.h"
+#include "common/files/json_text.h"
 #include "common/strings.h"
 
 namespace emplace {

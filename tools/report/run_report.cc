@@ -4,8 +4,8 @@
 
 #include "api/task_inputs.h"
 #include "common/error.h"
-#include "common/file_io.h"
-#include "common/json_text.h"
+#include "common/files/file_io.h"
+#include "common/files/json_text.h"
 #include "common/strings.h"
 #include "policy/run_config.h"
 #include "tools/report/curve_band.h"

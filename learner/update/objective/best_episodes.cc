@@ -11,7 +11,7 @@
 #include "common/strings.h"
 #include "learner/claims.h"
 #include "simulator/engine/simulator.h"
-#include "simulator/environment/equal_devices.h"
+#include "simulator/task/equal_devices.h"
 
 namespace emplace {
 

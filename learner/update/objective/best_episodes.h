@@ -11,7 +11,7 @@
 #include "common/rng.h"
 #include "common/trajectory.h"
 #include "policy/policy_kind.h"
-#include "simulator/environment/placement_task.h"
+#include "simulator/task/placement_task.h"
 
 namespace emplace {
 

@@ -5,8 +5,8 @@
 #include <span>
 #include <vector>
 
+#include "common/files/safetensors.h"
 #include "common/ids.h"
-#include "common/safetensors.h"
 #include "common/trajectory.h"
 #include "learner/update/objective/decision_loss.h"
 #include "policy/model.h"

@@ -14,7 +14,7 @@
 #include "policy/policy_kind.h"
 #include "policy/policy_shape.h"
 #include "policy/run_config.h"
-#include "simulator/environment/placement_task.h"
+#include "simulator/task/placement_task.h"
 
 namespace emplace {
 

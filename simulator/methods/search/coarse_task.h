@@ -7,8 +7,8 @@
 #include <span>
 #include <vector>
 
-#include "simulator/environment/placement_task.h"
 #include "simulator/graph/placement.h"
+#include "simulator/task/placement_task.h"
 
 namespace emplace {
 

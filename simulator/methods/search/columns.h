@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "common/ids.h"
-#include "common/stop.h"
+#include "common/threads/stop.h"
 #include "simulator/engine/sim_graph.h"
 
 namespace emplace {

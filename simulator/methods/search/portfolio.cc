@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <optional>
 
-#include "simulator/methods/optimal_method.h"
+#include "simulator/methods/exact/optimal_method.h"
 #include "simulator/methods/search/proposer.h"
 
 namespace emplace {

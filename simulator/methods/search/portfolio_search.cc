@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "common/error.h"
-#include "simulator/methods/disciplines.h"
+#include "simulator/methods/lists/disciplines.h"
+#include "simulator/methods/lists/priority.h"
 #include "simulator/methods/placement_scorer.h"
-#include "simulator/methods/priority.h"
 #include "simulator/methods/search/coarse_task.h"
 #include "simulator/methods/search/portfolio.h"
 #include "simulator/methods/search/replica_task.h"

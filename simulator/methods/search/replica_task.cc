@@ -6,7 +6,7 @@
 
 #include "common/error.h"
 #include "simulator/engine/subgraph.h"
-#include "simulator/methods/spread_by_bytes.h"
+#include "simulator/methods/groups/spread_by_bytes.h"
 
 namespace emplace {
 namespace {

@@ -6,9 +6,9 @@
 #include <span>
 #include <vector>
 
-#include "simulator/environment/placement_task.h"
 #include "simulator/graph/placement.h"
 #include "simulator/methods/search/replicas.h"
+#include "simulator/task/placement_task.h"
 
 namespace emplace {
 

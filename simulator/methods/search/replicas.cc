@@ -4,7 +4,7 @@
 #include <span>
 
 #include "common/disjoint_sets.h"
-#include "simulator/environment/equal_devices.h"
+#include "simulator/task/equal_devices.h"
 
 namespace emplace {
 namespace {

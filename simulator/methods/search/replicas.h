@@ -8,8 +8,8 @@
 
 #include "common/csr.h"
 #include "common/ids.h"
-#include "simulator/environment/placement_task.h"
 #include "simulator/methods/search/move.h"
+#include "simulator/task/placement_task.h"
 
 namespace emplace {
 

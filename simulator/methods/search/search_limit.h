@@ -5,7 +5,7 @@
 #include <limits>
 #include <optional>
 
-#include "common/stop.h"
+#include "common/threads/stop.h"
 
 namespace emplace {
 

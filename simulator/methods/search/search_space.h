@@ -8,8 +8,8 @@
 
 #include "common/csr.h"
 #include "common/ids.h"
-#include "common/stop.h"
-#include "simulator/environment/placement_task.h"
+#include "common/threads/stop.h"
+#include "simulator/task/placement_task.h"
 
 namespace emplace {
 

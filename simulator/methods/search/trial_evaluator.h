@@ -11,8 +11,8 @@
 
 #include "simulator/engine/simulator.h"
 #include "simulator/graph/placement.h"
+#include "simulator/methods/lists/priority.h"
 #include "simulator/methods/placement_scorer.h"
-#include "simulator/methods/priority.h"
 #include "simulator/methods/search/move.h"
 
 namespace emplace {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "simulator/methods/priority.h"
+#include "simulator/methods/lists/priority.h"
 #include "simulator/methods/search/lookahead.h"
 #include "simulator/methods/search/move_generator.h"
 #include "simulator/methods/search/search_limit.h"

@@ -43,7 +43,7 @@ void BlockRow::AddOps() {
     most_bytes_[behind] += sim.param_bytes[o] + sim.output_bytes[o] + sim.temp_bytes[o];
     for (size_t device = 0; device < devices; ++device) {
       const double us = sim.BusyUs(op, static_cast<DeviceIndex>(device));
-      (std::isnan(us) ? forbidden_[device * row + behind] += 1 : work_us_[device * row + behind] += us);
+      (MayRunAt(us) ? work_us_[device * row + behind] += us : forbidden_[device * row + behind] += 1);
     }
   }
   for (double& us : work_us_) us = Rounded(us);

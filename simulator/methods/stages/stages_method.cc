@@ -7,12 +7,12 @@
 #include <set>
 #include <utility>
 
-#include "simulator/environment/equal_devices.h"
-#include "simulator/methods/disciplines.h"
-#include "simulator/methods/max_load.h"
+#include "simulator/methods/exact/max_load.h"
+#include "simulator/methods/lists/disciplines.h"
 #include "simulator/methods/placement_scorer.h"
 #include "simulator/methods/stages/device_steps.h"
 #include "simulator/methods/stages/divide.h"
+#include "simulator/task/equal_devices.h"
 
 namespace emplace {
 namespace {

@@ -6,9 +6,9 @@
 #include <filesystem>
 #include <map>
 
-#include "actor/hardware/allowed_ops.h"
 #include "actor/hardware/executor.h"
-#include "common/json_text.h"
+#include "actor/hardware/program/allowed_ops.h"
+#include "common/files/json_text.h"
 #include "common/strings.h"
 #include "simulator/graph/graph_io.h"
 #include "tests/actor/hardware/result_tensor.h"

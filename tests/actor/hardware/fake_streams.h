@@ -9,9 +9,9 @@
 #include <thread>
 #include <vector>
 
-#include "actor/hardware/stream_order.h"
-#include "common/mutex.h"
+#include "actor/hardware/devices/stream_order.h"
 #include "common/rng.h"
+#include "common/threads/mutex.h"
 
 namespace emplace {
 

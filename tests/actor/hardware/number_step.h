@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "actor/hardware/step_program.h"
+#include "actor/hardware/program/step_program.h"
 #include "common/rng.h"
 #include "simulator/graph/op_graph.h"
 #include "simulator/graph/placement.h"

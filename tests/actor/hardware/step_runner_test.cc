@@ -8,7 +8,7 @@
 #include <optional>
 #include <set>
 
-#include "actor/hardware/step_program.h"
+#include "actor/hardware/program/step_program.h"
 #include "common/error.h"
 #include "tests/actor/hardware/number_step.h"
 #include "tests/support/trials.h"

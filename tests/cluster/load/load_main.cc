@@ -7,8 +7,8 @@
 #include <string>
 
 #include "common/error.h"
+#include "common/files/open_files.h"
 #include "common/log.h"
-#include "common/open_files.h"
 #include "common/wire/keys.h"
 #include "tests/cluster/load/fleet.h"
 

@@ -8,7 +8,7 @@
 #include <string>
 
 #include "common/error.h"
-#include "common/file_io.h"
+#include "common/files/file_io.h"
 #include "common/strings.h"
 
 namespace emplace {

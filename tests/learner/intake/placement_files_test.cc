@@ -11,7 +11,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "common/file_io.h"
+#include "common/files/file_io.h"
 #include "common/strings.h"
 #include "policy/placeto/placeto_kind.h"
 #include "simulator/engine/simulator.h"

@@ -11,8 +11,8 @@
 #include <zmq.hpp>
 
 #include "common/error.h"
-#include "common/machine_lock.h"
 #include "common/strings.h"
+#include "common/threads/machine_lock.h"
 #include "common/wire/sockets.h"
 #include "learner/ranks/leading_engine.h"
 #include "learner/ranks/rank_follower.h"

@@ -8,7 +8,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
-#include "common/file_io.h"
+#include "common/files/file_io.h"
 #include "common/rng.h"
 #include "common/strings.h"
 #include "tests/support/trials.h"

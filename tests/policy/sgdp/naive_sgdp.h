@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "policy/policy_weights.h"
-#include "simulator/environment/group_graph.h"
+#include "simulator/task/group_graph.h"
 
 namespace emplace {
 

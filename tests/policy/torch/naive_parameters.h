@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "policy/features/group_features.h"
 #include "policy/policy_kind.h"
-#include "policy/torch/group_features.h"
 
 namespace emplace {
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "policy/torch/sequence_shape.h"
+#include "policy/sequence_shape.h"
 #include "tests/policy/torch/naive_parameters.h"
 
 namespace emplace {

@@ -7,7 +7,7 @@
 #include <memory>
 
 #include "common/error.h"
-#include "common/file_io.h"
+#include "common/files/file_io.h"
 
 namespace emplace {
 namespace {

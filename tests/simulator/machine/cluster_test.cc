@@ -6,7 +6,7 @@
 #include <filesystem>
 
 #include "common/error.h"
-#include "common/file_io.h"
+#include "common/files/file_io.h"
 #include "tests/support/bad_input.h"
 #include "tests/support/random_graph.h"
 #include "tests/support/trials.h"

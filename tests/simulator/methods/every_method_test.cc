@@ -11,7 +11,7 @@
 
 #include "common/error.h"
 #include "simulator/graph/placement.h"
-#include "simulator/methods/optimal_method.h"
+#include "simulator/methods/exact/optimal_method.h"
 #include "simulator/methods/placement_scorer.h"
 #include "tests/simulator/methods/hand_tasks.h"
 #include "tests/support/random_task.h"

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "simulator/environment/placement_task.h"
+#include "simulator/task/placement_task.h"
 #include "tests/support/make_op.h"
 
 namespace emplace {

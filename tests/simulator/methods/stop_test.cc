@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "simulator/methods/list_schedule.h"
+#include "simulator/methods/lists/list_schedule.h"
 #include "simulator/methods/placement_method.h"
 #include "tests/simulator/methods/hand_tasks.h"
 #include "tests/support/random_task.h"

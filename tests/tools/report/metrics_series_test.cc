@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "common/error.h"
-#include "common/file_io.h"
+#include "common/files/file_io.h"
 #include "tests/support/bad_input.h"
 
 namespace emplace {

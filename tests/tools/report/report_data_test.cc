@@ -6,7 +6,7 @@
 #include <filesystem>
 
 #include "common/error.h"
-#include "common/file_io.h"
+#include "common/files/file_io.h"
 #include "common/strings.h"
 #include "policy/run_config.h"
 #include "tests/support/bad_input.h"

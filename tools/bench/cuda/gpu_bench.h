@@ -12,7 +12,7 @@
 #include "policy/placeto/placeto_graph.h"
 #include "policy/placeto/placeto_shape.h"
 #include "policy/policy_weights.h"
-#include "simulator/environment/placement_task.h"
+#include "simulator/task/placement_task.h"
 
 namespace emplace {
 

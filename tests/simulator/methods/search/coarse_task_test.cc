@@ -4,7 +4,7 @@
 
 #include "simulator/families/family.h"
 #include "simulator/graph/placement.h"
-#include "simulator/methods/auto_method.h"
+#include "simulator/methods/search/auto_method.h"
 #include "simulator/methods/search/portfolio_search.h"
 #include "tests/simulator/methods/hand_tasks.h"
 #include "tests/support/random_task.h"

@@ -1,0 +1,243 @@
+#include "actor/hardware/commands/run_command.h"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <map>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "actor/hardware/executor.h"
+#include "actor/hardware/measuring/measured_timeline.h"
+#include "actor/hardware/measuring/measurement.h"
+#include "common/command_line.h"
+#include "common/files/file_io.h"
+#include "common/files/json_text.h"
+#include "common/files/output_files.h"
+#include "common/strings.h"
+#include "simulator/engine/trace_writer.h"
+#include "simulator/graph/graph_io.h"
+
+namespace emplace {
+namespace {
+
+using OrderedJson = nlohmann::ordered_json;
+
+struct RunArguments {
+  std::string graph;
+  std::string devices;
+  std::string placement;
+  int32_t steps = 20;
+  int32_t warmup = 3;
+  bool by_op = false;
+  bool by_link = false;
+  bool json = false;
+  std::string trace;
+  LinkThrottle throttle;
+};
+
+// The tensors that a device sends in a step, and how long they travel.
+struct LinkUse {
+  int64_t copies = 0;
+  int64_t bytes = 0;
+  double measured_us = 0;   // Sum over the copies, of the time that the reading device copies.
+  double predicted_us = 0;  // Sum over the simulated transfers.
+};
+
+std::vector<LinkUse> UseOfLinks(const OpGraph& graph, const Placement& placement, int32_t num_devices,
+                                const Executor& executor, const StepMeasurements& measurement) {
+  std::vector<LinkUse> links(static_cast<size_t>(num_devices));
+  const std::vector<double> copy_us = measurement.MedianCopyUs();
+  for (size_t value = 0; value < copy_us.size(); ++value) {
+    const StepValue& about = executor.program().values[value];
+    if (about.source == StepValue::kNone) continue;
+    LinkUse& link = links[static_cast<size_t>(placement[static_cast<size_t>(about.op)])];
+    ++link.copies;
+    link.bytes += graph.op(about.op).outputs[static_cast<size_t>(about.output)].bytes;
+    link.measured_us += copy_us[value];
+  }
+  for (const Transfer& transfer : executor.predicted().transfers) {
+    links[static_cast<size_t>(transfer.from)].predicted_us += transfer.delivered_us - transfer.start_us;
+  }
+  return links;
+}
+
+double PredictedUs(const Timeline& timeline, size_t op) { return timeline.finish_us[op] - timeline.start_us[op]; }
+
+OrderedJson OpsToJson(const OpGraph& graph, const Placement& placement, const Cluster& cluster,
+                      const Executor& executor, const std::vector<double>& op_us) {
+  OrderedJson ops = OrderedJson::array();
+  for (size_t op = 0; op < op_us.size(); ++op) {
+    if (std::isnan(op_us[op])) continue;
+    ops.push_back({{"name", graph.ops()[op].name},
+                   {"type", graph.ops()[op].type},
+                   {"device", cluster.devices[static_cast<size_t>(placement[op])].name},
+                   {"measured_us", op_us[op]},
+                   {"predicted_us", PredictedUs(executor.predicted(), op)}});
+  }
+  return ops;
+}
+
+OrderedJson LinksToJson(const Cluster& cluster, const std::vector<LinkUse>& links) {
+  OrderedJson json = OrderedJson::array();
+  for (size_t device = 0; device < links.size(); ++device) {
+    json.push_back({{"from", cluster.devices[device].name},
+                    {"copies", links[device].copies},
+                    {"bytes", links[device].bytes},
+                    {"measured_us", links[device].measured_us},
+                    {"predicted_us", links[device].predicted_us}});
+  }
+  return json;
+}
+
+// The types of op, those first that take most time.
+void PrintTypes(const OpGraph& graph, const Executor& executor, const std::vector<double>& op_us) {
+  struct TypeUse {
+    int64_t ops = 0;
+    double measured_us = 0;
+    double predicted_us = 0;
+  };
+  std::map<std::string, TypeUse> by_type;
+  for (size_t op = 0; op < op_us.size(); ++op) {
+    if (std::isnan(op_us[op])) continue;
+    TypeUse& use = by_type[graph.ops()[op].type];
+    ++use.ops;
+    use.measured_us += op_us[op];
+    use.predicted_us += PredictedUs(executor.predicted(), op);
+  }
+  std::vector<std::pair<std::string, TypeUse>> types(by_type.begin(), by_type.end());
+  std::stable_sort(types.begin(), types.end(),
+                   [](const auto& a, const auto& b) { return a.second.measured_us > b.second.measured_us; });
+  std::printf("\n%-44s %8s %14s %14s\n", "type", "ops", "measured, us", "predicted, us");
+  for (const auto& [type, use] : types) {
+    std::printf("%-44s %8lld %14.1f %14.1f\n", type.c_str(), static_cast<long long>(use.ops), use.measured_us,
+                use.predicted_us);
+  }
+}
+
+void PrintLinks(const Cluster& cluster, const std::vector<LinkUse>& links) {
+  std::printf("\n%-12s %8s %12s %14s %14s\n", "sent by", "copies", "MB", "measured, us", "predicted, us");
+  for (size_t device = 0; device < links.size(); ++device) {
+    std::printf("%-12s %8lld %12.3f %14.1f %14.1f\n", cluster.devices[device].name.c_str(),
+                static_cast<long long>(links[device].copies), static_cast<double>(links[device].bytes) / 1e6,
+                links[device].measured_us, links[device].predicted_us);
+  }
+}
+
+// Runs steps until one takes about as long as those that were timed, and writes it as a trace.
+void WriteTrace(const std::string& path, const OpGraph& graph, const Cluster& cluster, const Placement& placement,
+                Executor& executor, const StepStatistics& timed) {
+  constexpr int32_t kMostTries = 50;
+  const auto usual = [&](double us) { return us >= timed.lower_quartile_us && us <= timed.upper_quartile_us; };
+  const StepTimes* step = &executor.Step();
+  for (int32_t tries = 1; tries < kMostTries && !usual(step->step_us); ++tries) step = &executor.Step();
+  const SimGraph sim = SimGraph::Compile(graph, cluster);
+  WriteFileAtomically(
+      path, TraceToJson(graph, cluster, sim, placement, MeasuredTimeline(graph, sim, executor.program(), *step)));
+}
+
+int Run(const RunArguments& args) {
+  CheckOutputFiles({{"--trace", args.trace}},
+                   {{"--graph", args.graph}, {"--devices", args.devices}, {"--placement", args.placement}});
+  const OpGraph graph = LoadGraph(args.graph);
+  const Cluster cluster = LoadCluster(args.devices);
+  const OrderedPlacement placement = LoadOrderedPlacement(args.placement, graph, cluster);
+  const bool op_times = args.by_op || args.by_link || !args.trace.empty();
+  Executor executor(graph, cluster, placement, {.throttle = args.throttle, .gpu_times = op_times});
+  for (int32_t step = 0; step < args.warmup; ++step) executor.Step();
+  StepMeasurements measurement;
+  for (int32_t step = 0; step < args.steps; ++step) measurement.Add(executor.Step());
+
+  const std::vector<int64_t> peak_bytes = executor.StepPeakBytes();
+  const StepStatistics steps = measurement.Steps();
+  const std::optional<StepStatistics> undisturbed = measurement.UndisturbedSteps();
+  if (!args.trace.empty()) WriteTrace(args.trace, graph, cluster, placement.placement, executor, steps);
+  const double predicted_us = executor.predicted().makespan_us;
+  const std::vector<double> op_us = measurement.MedianOpUs();
+  const std::vector<LinkUse> links =
+      UseOfLinks(graph, placement.placement, cluster.num_devices(), executor, measurement);
+  if (args.json) {
+    OrderedJson document = {{"graph", graph.name()},
+                            {"measured_us", steps.median_us},
+                            {"predicted_us", predicted_us},
+                            {"spread_us", steps.spread_us()},
+                            {"steps", steps.steps},
+                            {"outliers", steps.outliers},
+                            {"undisturbed_steps", undisturbed ? undisturbed->steps : 0},
+                            {"undisturbed_us", undisturbed ? OrderedJson(undisturbed->median_us) : OrderedJson()},
+                            {"ops_left_out", executor.program().left_out.size()},
+                            {"measured_peak_bytes", peak_bytes},
+                            {"predicted_peak_bytes", executor.predicted().peak_bytes}};
+    if (args.by_op) document["ops"] = OpsToJson(graph, placement.placement, cluster, executor, op_us);
+    if (args.by_link) document["links"] = LinksToJson(cluster, links);
+    std::printf("%s\n", JsonLine(document).c_str());
+    return 0;
+  }
+  std::printf("%s: %d ops on %d devices, %d steps after %d to warm up\n", graph.name().c_str(), graph.num_ops(),
+              cluster.num_devices(), steps.steps, args.warmup);
+  std::printf("  measured  %10.3f ms (median; half of the steps took %.3f to %.3f ms, outliers: %d)\n",
+              steps.median_us / 1e3, steps.lower_quartile_us / 1e3, steps.upper_quartile_us / 1e3, steps.outliers);
+  if (undisturbed && undisturbed->steps < steps.steps) {
+    std::printf("  %d of them were not disturbed by other programs: %.3f ms (median)\n", undisturbed->steps,
+                undisturbed->median_us / 1e3);
+  } else if (!undisturbed) {
+    std::printf("  other programs took a device's core in every one of them\n");
+  }
+  std::printf("  predicted %10.3f ms, measured / predicted %.3f\n", predicted_us / 1e3, steps.median_us / predicted_us);
+  for (size_t device = 0; device < peak_bytes.size(); ++device) {
+    std::printf("  %-8s held %10.3f MB at most, predicted %.3f MB\n", cluster.devices[device].name.c_str(),
+                static_cast<double>(peak_bytes[device]) / 1e6,
+                static_cast<double>(executor.predicted().peak_bytes[device]) / 1e6);
+  }
+  if (!executor.program().left_out.empty()) {
+    std::printf("  updates that are left to the optimizer, and in neither time: %zu\n",
+                executor.program().left_out.size());
+  }
+  if (args.by_op) PrintTypes(graph, executor, op_us);
+  if (args.by_link) PrintLinks(cluster, links);
+  return 0;
+}
+
+}  // namespace
+
+void AddRunCommand(CLI::App& app, std::function<int()>& run) {
+  auto args = std::make_shared<RunArguments>();
+  CLI::App* command =
+      app.add_subcommand("run", "Run a placed graph on this computer and print its step time beside the simulated one");
+  command->add_option("--graph", args->graph, "Graph file whose ops have calls, *.graph.json or *.graph.json.zst")
+      ->required();
+  command
+      ->add_option("--devices", args->devices,
+                   "Cluster file, YAML. Devices are called cpu:i, with the cores of each, and cuda:i")
+      ->required();
+  command
+      ->add_option("--placement", args->placement,
+                   "Placement file, JSON. Devices without an order in it run their ops in the order of the simulation")
+      ->required();
+  command->add_option("--steps", args->steps, "Number of steps that are timed")
+      ->check(CLI::Range(1, 1000000))
+      ->capture_default_str();
+  command->add_option("--warmup", args->warmup, "Number of steps before them that are not timed")
+      ->check(CLI::Range(0, 1000000))
+      ->capture_default_str();
+  command
+      ->add_option("--throttle-bandwidth", args->throttle.bandwidth_bytes_per_us,
+                   "Bandwidth in bytes per microsecond of an artificial link over which each device sends. Without it, "
+                   "tensors travel as fast as memory is copied")
+      ->check(NumberIn(1e-3, 1e9));
+  command
+      ->add_option("--throttle-latency", args->throttle.latency_us,
+                   "Latency of the artificial links in microseconds; needs --throttle-bandwidth")
+      ->check(NumberIn(0, 1e9))
+      ->needs("--throttle-bandwidth");
+  command->add_flag("--by-op", args->by_op, "Also print measured and predicted times of the ops, with --json of each");
+  command->add_flag("--by-link", args->by_link, "Also print what each device sends, and how long that takes");
+  command->add_option("--trace", args->trace,
+                      "Where to write the timeline of a measured step, for Perfetto or chrome://tracing");
+  command->add_flag("--json", args->json, "Print the result as one JSON document");
+  command->callback([args, &run] { run = [args] { return Run(*args); }; });
+}
+
+}  // namespace emplace

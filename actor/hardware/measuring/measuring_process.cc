@@ -1,0 +1,147 @@
+#include "actor/hardware/measuring/measuring_process.h"
+
+#include <fcntl.h>
+#include <spawn.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "actor/reward_source.h"
+#include "common/error.h"
+#include "common/files/json_text.h"
+#include "common/log.h"
+#include "common/strings.h"
+#include "simulator/graph/graph_io.h"
+
+namespace emplace {
+namespace {
+
+using Json = nlohmann::json;
+
+// Starts the program with the socket as its standard input.
+pid_t Spawn(const std::vector<std::string>& command, int socket) {
+  std::vector<char*> arguments;
+  for (const std::string& word : command) arguments.push_back(const_cast<char*>(word.c_str()));
+  arguments.push_back(nullptr);
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_adddup2(&actions, socket, STDIN_FILENO);
+  pid_t pid = -1;
+  const int error = ::posix_spawn(&pid, command[0].c_str(), &actions, nullptr, arguments.data(), environ);
+  posix_spawn_file_actions_destroy(&actions);
+  if (error != 0) throw RunFailed(StrCat(command[0], ": cannot be started: ", std::strerror(error)));
+  return pid;
+}
+
+std::string HowItEnded(int status) {
+  if (WIFSIGNALED(status)) return StrCat("its process was ended by signal ", WTERMSIG(status));
+  return StrCat("its process ended with exit code ", WEXITSTATUS(status));
+}
+
+}  // namespace
+
+MeasuringProcess::MeasuringProcess(const std::vector<OpGraph>& graphs, const Cluster& machine,
+                                   const std::vector<DeviceIndex>& references, Options options)
+    : options_(std::move(options)) {
+  EMPLACE_CHECK(graphs.size() == references.size());
+  Json setup = {{"machine", ClusterToYaml(machine)}, {"references", references}, {"graphs", Json::array()}};
+  for (const OpGraph& graph : graphs) setup["graphs"].push_back(GraphToJson(graph));
+  setup_ = setup.dump();
+  Start();
+}
+
+MeasuringProcess::~MeasuringProcess() { End(); }
+
+void MeasuringProcess::Start() {
+  int sockets[2];
+  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets) != 0) {
+    throw RunFailed(StrCat("a socket for the measuring process: ", std::strerror(errno)));
+  }
+  channel_ = std::make_unique<MessageChannel>(sockets[0]);
+  try {
+    pid_ = Spawn(options_.command, sockets[1]);
+  } catch (...) {
+    ::close(sockets[1]);
+    throw;
+  }
+  ::close(sockets[1]);
+  Ask(setup_);
+}
+
+void MeasuringProcess::End() {
+  channel_.reset();
+  if (pid_ < 0) return;
+  ::kill(pid_, SIGKILL);
+  while (::waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
+  }
+  pid_ = -1;
+}
+
+std::string MeasuringProcess::Ask(const std::string& request) {
+  const MessageChannel::Wait wait{.deadline = std::chrono::steady_clock::now() + options_.timeout,
+                                  .is_over = options_.is_over};
+  std::string answer;
+  MessageChannel::Result result = channel_->Send(request, wait);
+  if (result == MessageChannel::Result::kDone) result = channel_->Receive(answer, wait);
+  if (result == MessageChannel::Result::kLate) {
+    End();
+    if (options_.is_over && options_.is_over()) throw MeasurementCancelled();
+    throw StepFailed(StrCat("it has not ended within hardware.timeout_s, ",
+                            std::chrono::duration<double>(options_.timeout).count(), " s"));
+  }
+  if (result == MessageChannel::Result::kClosed) {
+    int status = 0;
+    channel_.reset();
+    while (::waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
+    }
+    pid_ = -1;
+    throw StepFailed(HowItEnded(status));
+  }
+  const Json parsed = ParseJson(answer, "answer of the measuring process");
+  if (const auto bad = parsed.find("bad_input"); bad != parsed.end()) {
+    End();
+    throw BadInput(bad->get<std::string>());
+  }
+  if (const auto failed = parsed.find("failed"); failed != parsed.end()) {
+    End();
+    throw StepFailed(failed->get<std::string>());
+  }
+  return answer;
+}
+
+void MeasuringProcess::Prepare(size_t graph, std::span<const DeviceIndex> ops) {
+  // By itself: where the reference cannot be run, nothing can be said about any placement of the graph.
+  const std::string reference = Json{{"reference", graph}}.dump();
+  try {
+    if (pid_ < 0) Start();
+    Ask(reference);
+  } catch (const StepFailed& failure) {
+    LogWarning(StrCat("the reference placement of graph ", graph, ", all on one device: ", failure.what(),
+                      "; it is tried once more"));
+    try {
+      Start();
+      Ask(reference);
+    } catch (const StepFailed& again) {
+      throw RunFailed(StrCat("the reference placement of graph ", graph, ", all on one device: ", again.what()));
+    }
+  }
+  Ask(Json{{"prepare", graph}, {"ops", std::vector<DeviceIndex>(ops.begin(), ops.end())}}.dump());
+}
+
+StepSamples MeasuringProcess::Time(const StepPlan& plan) {
+  if (pid_ < 0) throw StepFailed("it was not prepared");
+  const Json answer = ParseJson(
+      Ask(Json{{"warmup", plan.warmup}, {"steps", plan.steps}, {"window_s", plan.window_s}}.dump()), "step times");
+  StepSamples samples;
+  answer.at("reference_us").get_to(samples.reference_us);
+  answer.at("placement_us").get_to(samples.placement_us);
+  return samples;
+}
+
+}  // namespace emplace

@@ -1,0 +1,55 @@
+// Times steps in a process of its own, `emplace-hardware measure` (measuring_command.h): a step that hangs, that is
+// ended for want of memory or that fails takes this process with it and nothing else, and the next placement gets a
+// fresh one. It dies with the process that started it, however that one ends.
+#pragma once
+
+#include <sys/types.h>
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "actor/hardware/measuring/message_channel.h"
+#include "actor/hardware/step_timer.h"
+#include "simulator/graph/op_graph.h"
+#include "simulator/machine/cluster.h"
+
+namespace emplace {
+
+class MeasuringProcess : public StepTimer {
+ public:
+  struct Options {
+    std::vector<std::string> command;           // Program and arguments.
+    std::chrono::milliseconds timeout{30'000};  // For each of the functions below, after which the process is ended.
+    std::function<bool()> is_over;              // Whether to give up what is waited for.
+  };
+  // references: [graphs] the device of each graph's reference placement. Starts the process, which checks that all
+  // graphs can be run on the machine's devices; throws BadInput, in one line, where they cannot, and StepFailed.
+  // Copies what it needs of graphs and machine.
+  MeasuringProcess(const std::vector<OpGraph>& graphs, const Cluster& machine,
+                   const std::vector<DeviceIndex>& references, Options options);
+  ~MeasuringProcess() override;
+  MeasuringProcess(const MeasuringProcess&) = delete;
+  MeasuringProcess& operator=(const MeasuringProcess&) = delete;
+
+  void Prepare(size_t graph, std::span<const DeviceIndex> ops) override;
+  StepSamples Time(const StepPlan& plan) override;
+
+  pid_t pid() const { return pid_; }  // -1: there is none now.
+
+ private:
+  void Start();
+  void End();
+  // Sends a request and returns the answer. Ends the process where it does not answer in time.
+  std::string Ask(const std::string& request);
+
+  const Options options_;
+  std::string setup_;  // The first message to a fresh process.
+  pid_t pid_ = -1;
+  std::unique_ptr<MessageChannel> channel_;
+};
+
+}  // namespace emplace

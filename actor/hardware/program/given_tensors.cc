@@ -1,0 +1,115 @@
+#include "actor/hardware/program/given_tensors.h"
+
+#include <ATen/ops/empty.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <type_traits>
+#include <vector>
+
+#include "actor/hardware/program/boxed_call.h"
+#include "common/error.h"
+#include "common/files/json_text.h"
+#include "common/rng.h"
+#include "common/strings.h"
+
+namespace emplace {
+namespace {
+
+using Json = nlohmann::json;
+
+// The numbers of nested lists, in order. Number: int64_t or double.
+template <typename Number>
+void Flatten(const Json& value, std::vector<Number>& numbers, const std::string& place) {
+  constexpr bool kWhole = std::is_same_v<Number, int64_t>;
+  if (value.is_array()) {
+    for (const Json& item : value) Flatten(item, numbers, place);
+  } else if (value.is_boolean()) {
+    numbers.push_back(value.get<bool>() ? 1 : 0);
+  } else if (kWhole ? value.is_number_integer() : value.is_number()) {
+    numbers.push_back(value.get<Number>());
+  } else {
+    throw BadInput(StrCat(place, ": value holds ", ShownJson(value), ", expected ", kWhole ? "whole " : "", "numbers"));
+  }
+}
+
+template <typename Number>
+void FillConstantOf(at::Tensor& tensor, const Json& value, const std::string& place) {
+  std::vector<Number> numbers;
+  Flatten(value, numbers, place);
+  if (numbers.size() != static_cast<size_t>(tensor.numel())) {
+    throw BadInput(StrCat(place, ": value has ", numbers.size(), " numbers, expected ", tensor.numel(),
+                          " by the shape of its output"));
+  }
+  at::Tensor wide = at::empty(tensor.sizes(), c10::CppTypeToScalarType<Number>::value);
+  std::copy(numbers.begin(), numbers.end(), wide.data_ptr<Number>());
+  tensor.copy_(wide);
+}
+
+// Half of the width of a uniform distribution around 0 with this variance.
+double HalfWidth(double variance) { return std::sqrt(3 * variance); }
+
+void FillRandom(at::Tensor& tensor, const Op& op, int64_t index_bound) {
+  // Doubles have room for all that the narrower types hold; they are rounded on the way.
+  at::Tensor wide = at::empty(tensor.sizes(), at::kDouble);
+  double* const numbers = wide.data_ptr<double>();
+  const int64_t count = wide.numel();
+  Rng rng = Rng(0).Fork(op.name);
+  if (tensor.scalar_type() == at::kBool) {
+    std::fill(numbers, numbers + count, 1);
+  } else if (!tensor.is_floating_point() && !tensor.is_complex()) {
+    const int64_t largest = tensor.element_size() == 1 ? 127 : index_bound;  // What a byte with a sign holds.
+    const double bound = static_cast<double>(std::min(index_bound, largest));
+    for (int64_t i = 0; i < count; ++i) numbers[i] = std::floor(rng.Uniform() * bound);
+  } else if (op.type == "emplace.parameter" && tensor.dim() < 2) {
+    for (int64_t i = 0; i < count; ++i) numbers[i] = rng.Uniform(0.5, 1.5);
+  } else {
+    const int64_t row = op.type == "emplace.parameter" && tensor.size(0) > 0 ? count / tensor.size(0) : 1;
+    const double half = HalfWidth(1.0 / static_cast<double>(std::max<int64_t>(row, 1)));
+    for (int64_t i = 0; i < count; ++i) numbers[i] = rng.Uniform(-half, half);
+  }
+  tensor.copy_(wide);
+}
+
+void FillConstant(at::Tensor& tensor, const Op& op, const std::string& place) {
+  const Json attrs = op.attrs_json.empty() ? Json::object() : ParseJson(op.attrs_json, place);
+  const Json& value = RequiredMember(attrs, "value", place);
+  // Doubles do not hold all whole numbers.
+  if (c10::isIntegralType(tensor.scalar_type(), /*includeBool=*/true)) {
+    FillConstantOf<int64_t>(tensor, value, place);
+  } else {
+    FillConstantOf<double>(tensor, value, place);
+  }
+}
+
+}  // namespace
+
+void CheckGivenOp(const Op& op) {
+  const std::string place = "op '" + op.name + "'";
+  if (op.outputs.size() != 1 || !op.outputs[0].shape || op.outputs[0].dtype.empty()) {
+    throw BadInput(StrCat(place, ": ", op.type, " has no shape or dtype, expected one output with both"));
+  }
+  // The memory that a step needs is known by the bytes, so the shape may not ask for more.
+  const auto element = static_cast<double>(c10::elementSize(DtypeNamed(op.outputs[0].dtype, place)));
+  double bytes = element;
+  for (const int64_t extent : *op.outputs[0].shape) bytes *= static_cast<double>(extent);
+  const auto most = static_cast<double>(op.AllBytes());
+  if (bytes > most) {
+    throw BadInput(StrCat(place, ": its shape takes ", bytes, " bytes, the graph says ", most));
+  }
+}
+
+at::Tensor MakeGivenTensor(const Op& op, int64_t index_bound) {
+  CheckGivenOp(op);
+  const std::string place = "op '" + op.name + "'";
+  at::Tensor tensor = at::empty(*op.outputs[0].shape, DtypeNamed(op.outputs[0].dtype, place));
+  if (op.type == "emplace.constant") {
+    FillConstant(tensor, op, place);
+  } else {
+    FillRandom(tensor, op, index_bound);
+  }
+  return tensor;
+}
+
+}  // namespace emplace

@@ -1,0 +1,109 @@
+#include "common/threads/machine_lock.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <thread>
+
+#include "common/error.h"
+#include "common/strings.h"
+
+namespace emplace {
+namespace {
+
+namespace fs = std::filesystem;
+using Clock = std::chrono::steady_clock;
+
+constexpr std::chrono::milliseconds kLookAgain(
+    1);                                  // While a lock is held: flock itself cannot wait for a limited time.
+constexpr mode_t kReadableByAll = 0644;  // Whoever may read a file may lock it.
+
+// A link that another user has put there is not followed.
+int Open(const fs::path& path) {
+  constexpr int kFlags = O_RDONLY | O_CLOEXEC | O_NOFOLLOW;
+  // First without O_CREAT: Linux refuses it for other users' files in folders that everybody may write to.
+  int file = ::open(path.c_str(), kFlags);
+  if (file < 0 && errno == ENOENT) {
+    file = ::open(path.c_str(), kFlags | O_CREAT | O_EXCL, kReadableByAll);
+    if (file >= 0) ::fchmod(file, kReadableByAll);                         // Whatever the process's umask is.
+    if (file < 0 && errno == EEXIST) file = ::open(path.c_str(), kFlags);  // Another process was faster.
+  }
+  if (file < 0) throw RunFailed(StrCat(path.string(), ": cannot open the lock file: ", std::strerror(errno)));
+  return file;
+}
+
+// Whether the lock is held now: LOCK_SH or LOCK_EX.
+bool TryLock(int file, int kind) {
+  while (::flock(file, kind | LOCK_NB) != 0) {
+    if (errno != EINTR) return false;
+  }
+  return true;
+}
+
+bool LockUntil(int file, int kind, Clock::time_point deadline) {
+  while (!TryLock(file, kind)) {
+    if (Clock::now() >= deadline) return false;
+    std::this_thread::sleep_for(kLookAgain);
+  }
+  return true;
+}
+
+void Unlock(int file) { ::flock(file, LOCK_UN); }
+
+}  // namespace
+
+fs::path MachineLockFolder() {
+  const char* const given = std::getenv("EMPLACE_LOCK_FOLDER");
+  if (given != nullptr && *given != '\0') return given;
+  constexpr char kOfTheSystem[] = "/run/lock";
+  return ::access(kOfTheSystem, W_OK | X_OK) == 0 ? kOfTheSystem : "/tmp";
+}
+
+MachineLock::MachineLock(const fs::path& folder) {
+  gate_ = Open(folder / "emplace-measuring.lock");
+  try {
+    work_ = Open(folder / "emplace-working.lock");
+  } catch (...) {
+    ::close(gate_);
+    throw;
+  }
+}
+
+MachineLock::~MachineLock() {
+  ::close(gate_);
+  ::close(work_);
+}
+
+bool MachineLock::OpenWindow(std::chrono::milliseconds patience) {
+  if (!LockUntil(gate_, LOCK_EX, Clock::now() + patience)) return false;
+  LockUntil(work_, LOCK_EX, Clock::now() + patience);
+  return true;
+}
+
+void MachineLock::CloseWindow() {
+  Unlock(work_);
+  Unlock(gate_);
+}
+
+std::chrono::nanoseconds MachineLock::BeginWork(std::chrono::milliseconds patience) {
+  std::chrono::nanoseconds waited(0);
+  if (!TryLock(gate_, LOCK_SH)) {
+    const Clock::time_point begin = Clock::now();
+    LockUntil(gate_, LOCK_SH, begin + patience);
+    waited = Clock::now() - begin;
+  }
+  // Held already only by a window that has been open for longer than our patience.
+  TryLock(work_, LOCK_SH);
+  Unlock(gate_);
+  return waited;
+}
+
+void MachineLock::EndWork() { Unlock(work_); }
+
+}  // namespace emplace

@@ -1,0 +1,39 @@
+#include "policy/sequence_shape.h"
+
+namespace emplace {
+
+SequenceShape SequenceShape::Of(const PolicyShape& shape, int32_t inputs) {
+  const auto size = [&](const char* name) { return static_cast<int32_t>(shape.sizes.at(name)); };
+  return {.num_devices = shape.num_devices,
+          .inputs = inputs,
+          .hidden = size("hidden"),
+          .tanh_tenths = size("tanh_tenths"),
+          .temperature_tenths = size("temperature_tenths")};
+}
+
+std::vector<SizeField> SequenceSizes() {
+  return {{"hidden", 2, 2048}, {"tanh_tenths", 1, 10000}, {"temperature_tenths", 1, 10000}};
+}
+
+std::vector<ParameterSpec> SequenceParameters(const SequenceShape& shape) {
+  const int64_t width = shape.hidden;
+  std::vector<ParameterSpec> specs;
+  const auto linear = [&](const std::string& name, int64_t in, int64_t out) { AddLinear(name, in, out, specs); };
+  const auto lstm = [&](const std::string& name, int64_t in, int64_t out) {
+    linear(name + ".input", in, 4 * out);
+    linear(name + ".state", out, 4 * out);
+  };
+  linear("input", shape.inputs, width);
+  lstm("encoder.forward", width, width / 2);
+  lstm("encoder.backward", width, width / 2);
+  // One row for each device that the item before may have got, and one for the first item.
+  specs.push_back({"device.weight", {shape.num_devices + 1, width}});
+  lstm("decoder", 2 * width, width);
+  linear("attention.key", width, width);
+  linear("attention.query", width, width);
+  specs.push_back({"attention.score.weight", {1, width}});
+  linear("output", 2 * width, shape.num_devices);
+  return specs;
+}
+
+}  // namespace emplace

@@ -1,0 +1,265 @@
+#include "simulator/methods/exact/lower_bound.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+#include <vector>
+
+#include "common/disjoint_sets.h"
+#include "simulator/engine/graph_paths.h"
+
+namespace emplace {
+namespace {
+
+constexpr double kMargin = 1 - 1e-9;  // Sums in another order than the simulator's differ in their last bits.
+constexpr double kNever = std::numeric_limits<double>::infinity();
+
+// Devices on which every op takes the same time, and their memory together.
+struct DeviceClass {
+  DeviceIndex first;
+  double devices = 0;
+  double memory_bytes = 0;
+};
+
+std::vector<DeviceClass> ClassesOf(const SimGraph& graph) {
+  std::vector<DeviceClass> classes;
+  for (DeviceIndex device = 0; device < graph.num_devices; ++device) {
+    const auto same = [&](const DeviceClass& known) {
+      for (OpIndex op = 0; op < graph.num_ops; ++op) {
+        const double a = graph.BusyUs(op, device);
+        const double b = graph.BusyUs(op, known.first);
+        if (a != b && (MayRunAt(a) || MayRunAt(b))) return false;
+      }
+      return true;
+    };
+    auto found = std::find_if(classes.begin(), classes.end(), same);
+    if (found == classes.end()) found = classes.insert(found, DeviceClass{device});
+    found->devices += 1;
+    found->memory_bytes += static_cast<double>(graph.memory_bytes[static_cast<size_t>(device)]);
+  }
+  return classes;
+}
+
+// The dual of the assignment's relaxation. A device of class c has the weight w_c >= 0, with a sum over devices of 1,
+// and a byte of its memory the price p_c >= 0. An op's share of the makespan is the least of w_c * its time + p_c * its
+// parameters. For any weights and prices, shares of all ops less the prices of all memory are a lower bound.
+class Relaxation {
+ public:
+  Relaxation(const SimGraph& graph, const StopSignal& stop) : graph_(graph), stop_(stop), classes_(ClassesOf(graph)) {
+    double bytes = 0;
+    for (const DeviceClass& c : classes_) bytes += c.memory_bytes;
+    const double param_bytes = std::accumulate(graph.param_bytes.begin(), graph.param_bytes.end(), 0.0);
+    memory_matters_ = param_bytes > 0 && std::any_of(classes_.begin(), classes_.end(), [&](const DeviceClass& c) {
+                        return param_bytes > c.memory_bytes;
+                      });
+    weights_.assign(classes_.size(), 1);
+    prices_.assign(classes_.size(), 0);
+    price_scale_ = bytes > 0 ? ShareOfAll() / bytes : 0;
+    best_us_ = Value();
+    if (classes_.size() > 1) Maximize();
+  }
+
+  double best_us() const { return best_us_; }
+  // [n] shares without prices, which a bound for some of the ops may add up.
+  std::vector<double> Shares() const {
+    std::vector<double> shares(static_cast<size_t>(graph_.num_ops));
+    const double sum = WeightOfAll();
+    for (OpIndex op = 0; op < graph_.num_ops; ++op) {
+      double least = kNever;
+      for (size_t c = 0; c < classes_.size(); ++c)
+        least = std::fmin(least, weights_[c] / sum * graph_.BusyUs(op, classes_[c].first));
+      shares[static_cast<size_t>(op)] = least;
+    }
+    return shares;
+  }
+
+ private:
+  double WeightOfAll() const {
+    double sum = 0;
+    for (size_t c = 0; c < classes_.size(); ++c) sum += weights_[c] * classes_[c].devices;
+    return sum;
+  }
+  double ShareOfAll() const {
+    const std::vector<double> shares = Shares();
+    return std::accumulate(shares.begin(), shares.end(), 0.0);
+  }
+
+  double Value() const {
+    const double sum = WeightOfAll();
+    double value = 0;
+    for (OpIndex op = 0; op < graph_.num_ops; ++op) {
+      const auto bytes = static_cast<double>(graph_.param_bytes[static_cast<size_t>(op)]);
+      double least = kNever;
+      for (size_t c = 0; c < classes_.size(); ++c) {
+        least = std::fmin(least, weights_[c] / sum * graph_.BusyUs(op, classes_[c].first) + prices_[c] * bytes);
+      }
+      value += least;
+    }
+    for (size_t c = 0; c < classes_.size(); ++c) value -= prices_[c] * classes_[c].memory_bytes;
+    return value;
+  }
+
+  // Raises one number after the other. The dual is concave in the prices and in the ratios of the weights.
+  void Maximize() {
+    constexpr int kSweeps = 3;
+    for (int sweep = 0; sweep < kSweeps; ++sweep) {
+      const double before = best_us_;
+      for (double& weight : weights_) TryFactors(weight);
+      if (memory_matters_) {
+        for (double& price : prices_) {
+          if (price == 0) TryValue(price, price_scale_);
+          TryFactors(price);
+        }
+      }
+      if (best_us_ <= before * (1 + 1e-6)) return;
+    }
+  }
+  void TryFactors(double& number) {
+    for (double factor = 4; factor > 1.001 && !stop_.Now(); factor = std::sqrt(factor)) {
+      while (!stop_.Now() && (TryValue(number, number * factor) || TryValue(number, number / factor))) {
+      }
+    }
+  }
+  // Keeps the value if it is better by more than rounding.
+  bool TryValue(double& number, double value) {
+    const double old = number;
+    number = value;
+    const double us = Value();
+    if (us > best_us_ * (1 + 1e-9) && std::isfinite(us)) {
+      best_us_ = us;
+      return true;
+    }
+    number = old;
+    return false;
+  }
+
+  const SimGraph& graph_;
+  const StopSignal& stop_;
+  const std::vector<DeviceClass> classes_;
+  bool memory_matters_ = false;
+  std::vector<double> weights_;  // Of a device of each class, before they are scaled to a sum of 1.
+  std::vector<double> prices_;   // us a byte
+  double price_scale_ = 0;       // The price at which all memory costs as much as all work.
+  double best_us_ = 0;
+};
+
+// The longest path in us before each op starts, with each op at its least cost.
+std::vector<double> HeadsUs(const SimGraph& graph, const std::vector<double>& cost_us) {
+  std::vector<double> head_us(cost_us.size());
+  for (const OpIndex op : TopologicalOrder(graph)) {
+    const auto o = static_cast<size_t>(op);
+    for (int32_t tensor = graph.tensor_begin[o]; tensor < graph.tensor_begin[o + 1]; ++tensor) {
+      for (const OpIndex reader : graph.tensor_consumers.Row(tensor)) {
+        double& head = head_us[static_cast<size_t>(reader)];
+        head = std::max(head, head_us[o] + cost_us[o]);
+      }
+    }
+  }
+  return head_us;
+}
+
+// Thresholds at which a value is cut into steps: evenly spaced ranks, from the least value on.
+std::vector<double> Thresholds(std::vector<double> values) {
+  constexpr size_t kMost = 64;
+  std::sort(values.begin(), values.end());
+  std::vector<double> thresholds;
+  for (size_t i = 0; i < kMost; ++i) thresholds.push_back(values[i * values.size() / kMost]);
+  thresholds.erase(std::unique(thresholds.begin(), thresholds.end()), thresholds.end());
+  return thresholds;
+}
+
+// Ops with a head of at least h and a tail of at least t: nothing of them runs before h, some device is busy for their
+// shares or longer, and t follows the last of them, though not the overhead after it.
+double WindowBoundUs(const SimGraph& graph, const std::vector<double>& head_us, const std::vector<double>& tail_us,
+                     const std::vector<double>& shares) {
+  const std::vector<double> heads = Thresholds(head_us);
+  const std::vector<double> tails = Thresholds(tail_us);
+  const auto step = [](const std::vector<double>& thresholds, double value) {
+    return static_cast<size_t>(std::upper_bound(thresholds.begin(), thresholds.end(), value) - thresholds.begin()) - 1;
+  };
+  std::vector<double> sum(heads.size() * tails.size());
+  for (size_t o = 0; o < shares.size(); ++o) {
+    sum[step(heads, head_us[o]) * tails.size() + step(tails, tail_us[o])] += shares[o];
+  }
+  double best = 0;
+  for (size_t h = heads.size(); h-- > 0;) {
+    for (size_t t = tails.size(); t-- > 0;) {
+      double& work = sum[h * tails.size() + t];
+      if (h + 1 < heads.size()) work += sum[(h + 1) * tails.size() + t];
+      if (t + 1 < tails.size()) work += sum[h * tails.size() + t + 1];
+      if (h + 1 < heads.size() && t + 1 < tails.size()) work -= sum[(h + 1) * tails.size() + t + 1];
+      if (work <= 0) continue;
+      const double follows = std::max(0.0, tails[t] - graph.op_overhead_us);
+      best = std::max(best, heads[h] + work + follows);
+    }
+  }
+  return best;
+}
+
+bool MayHoldAll(const SimGraph& graph, DeviceIndex device) {
+  double bytes = 0;
+  for (OpIndex op = 0; op < graph.num_ops; ++op) {
+    if (!graph.MayRun(op, device)) return false;
+    bytes += static_cast<double>(graph.param_bytes[static_cast<size_t>(op)]);
+  }
+  return bytes <= static_cast<double>(graph.memory_bytes[static_cast<size_t>(device)]);
+}
+
+bool InOnePiece(const SimGraph& graph) {
+  DisjointSets pieces(graph.num_ops);
+  for (OpIndex op = 0; op < graph.num_ops; ++op) {
+    for (const OpIndex reader : graph.ReadersOf(op)) pieces.Join(op, reader);
+  }
+  return pieces.sets() == 1;
+}
+
+// The least time in us of a transfer of so many bytes between two devices. REQUIRES: there are two.
+double LeastTransferUs(const SimGraph& graph, int64_t bytes) {
+  if (graph.link_model != LinkModel::kTopology) return graph.LinkTimesOf(0, 1).TransferUs(bytes);
+  double least = kNever;
+  for (DeviceIndex from = 0; from < graph.num_devices; ++from) {
+    for (DeviceIndex to = 0; to < graph.num_devices; ++to) {
+      if (from != to) least = std::min(least, graph.LinkTimesOf(from, to).TransferUs(bytes));
+    }
+  }
+  return least;
+}
+
+double SplitBoundUs(const SimGraph& graph, const std::vector<double>& cost_us, const std::vector<double>& head_us,
+                    const std::vector<double>& tail_us) {
+  for (DeviceIndex device = 0; device < graph.num_devices; ++device) {
+    if (MayHoldAll(graph, device)) return 0;
+  }
+  if (graph.num_devices < 2 || !InOnePiece(graph)) return 0;
+  double least = kNever;
+  for (size_t o = 0; o < cost_us.size(); ++o) {
+    for (int32_t tensor = graph.tensor_begin[o]; tensor < graph.tensor_begin[o + 1]; ++tensor) {
+      double after_us = kNever;
+      for (const OpIndex reader : graph.tensor_consumers.Row(tensor)) {
+        const auto r = static_cast<size_t>(reader);
+        after_us = std::min(after_us, cost_us[r] + tail_us[r]);
+      }
+      const double transfer_us = LeastTransferUs(graph, graph.tensor_bytes[static_cast<size_t>(tensor)]);
+      least = std::min(least, head_us[o] + cost_us[o] + transfer_us + after_us);
+    }
+  }
+  return std::isfinite(least) ? least : 0;
+}
+
+}  // namespace
+
+double LowerBoundUs(const SimGraph& graph, const StopSignal& stop) {
+  const std::vector<double> cost_us = LeastCostsUs(graph);
+  const std::vector<double> head_us = HeadsUs(graph, cost_us);
+  const std::vector<double> tail_us = TailsUs(graph);
+  double bound = 0;
+  for (size_t o = 0; o < cost_us.size(); ++o) bound = std::max(bound, head_us[o] + cost_us[o] + tail_us[o]);
+  const Relaxation relaxation(graph, stop);
+  bound = std::max(bound, relaxation.best_us());
+  bound = std::max(bound, WindowBoundUs(graph, head_us, tail_us, relaxation.Shares()));
+  bound = std::max(bound, SplitBoundUs(graph, cost_us, head_us, tail_us));
+  return bound * kMargin;
+}
+
+}  // namespace emplace

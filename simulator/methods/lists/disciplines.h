@@ -1,0 +1,43 @@
+// Disciplines: ways to choose the order in which the devices of a placement run their ops.
+//
+// `arrival`: in the order in which ops get ready, as without an order.
+// `rank`: of the ops that are ready, the one with the longest way to the end of the graph (upward_rank.h).
+// `depth-first`: of the ops that are ready, one of the earliest micro-batch, and of these by rank. So backward passes
+//   go before later forward passes.
+// `1f1b`: one forward, one backward (Narayanan et al., "PipeDream", SOSP 2019, section 3.2): the same, but a device has
+//   at most as many micro-batches begun and not ended as there are devices that a micro-batch reaches no earlier. It
+//   holds the activations of that many micro-batches, and not of all.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "simulator/graph/device_order.h"
+#include "simulator/methods/lists/list_schedule.h"
+#include "simulator/methods/placement_method.h"
+#include "simulator/methods/placement_scorer.h"
+#include "simulator/task/placement_task.h"
+
+namespace emplace {
+
+struct ChosenOrder {
+  std::string discipline;
+  DeviceOrders orders;  // Of all devices; they can be followed.
+  SearchScore score;    // Of the simulated run.
+};
+
+std::vector<std::string> DisciplineNames();
+// REQUIRES (all): task is from PlacementTask::Make; placement [num_ops] is legal. Throws BadInput for an unknown name.
+ChosenOrder OrderBy(const std::string& discipline, const PlacementTask& task, std::span<const DeviceIndex> placement);
+// The best of all disciplines: the shortest makespan of those that fit the memory.
+ChosenOrder BestOrder(const PlacementTask& task, std::span<const DeviceIndex> placement);
+// The same for who has the graph already: it depends on the task alone, and several threads may share it.
+ChosenOrder OrderBy(const std::string& discipline, const ScheduleGraph& graph, std::span<const DeviceIndex> placement);
+ChosenOrder BestOrder(const ScheduleGraph& graph, std::span<const DeviceIndex> placement);
+
+// The names above and `best`, for users; gives a method's result the order of this name, if it has a placement.
+std::vector<std::string> OrderNames();
+void SetOrder(const std::string& name, const PlacementTask& task, MethodResult& result);
+
+}  // namespace emplace

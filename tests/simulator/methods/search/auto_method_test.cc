@@ -1,0 +1,255 @@
+#include "simulator/methods/search/auto_method.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <limits>
+
+#include "common/error.h"
+#include "simulator/families/family.h"
+#include "simulator/graph/placement.h"
+#include "simulator/methods/placement_scorer.h"
+#include "simulator/methods/search/multilevel_method.h"
+#include "simulator/methods/search/proposer.h"
+#include "tests/simulator/methods/hand_tasks.h"
+#include "tests/support/random_task.h"
+#include "tests/support/trials.h"
+
+namespace emplace {
+namespace {
+
+RandomTaskSource Source(uint64_t seed) {
+  Rng rng(seed);
+  return RandomSource(rng, {.max_ops = 200, .restricted = 0.1, .link_model = static_cast<LinkModel>(seed % 3)});
+}
+
+PlacementTask Task(uint64_t seed) {
+  const RandomTaskSource source = Source(seed);
+  return PlacementTask::Make(source.graph, source.cluster, 20);
+}
+
+template <typename Method>
+class SearchMethod : public ::testing::Test {};
+using SearchMethods = ::testing::Types<AutoMethod, MultilevelMethod>;
+TYPED_TEST_SUITE(SearchMethod, SearchMethods);
+
+TYPED_TEST(SearchMethod, FindsTheSameWithAnyNumberOfThreads) {
+  for (uint64_t seed = 0; seed < Trials(24); ++seed) {
+    const PlacementTask task = Task(seed);
+    const MethodResult alone = TypeParam({.budget = 400, .seed = seed}).Place(task);
+    for (const int threads : {2, 4}) {
+      const MethodResult result = TypeParam({.budget = 400, .seed = seed, .threads = threads}).Place(task);
+      EXPECT_EQ(result.placement, alone.placement) << "seed " << seed << ", " << threads << " threads";
+      EXPECT_EQ(result.orders, alone.orders);
+      EXPECT_EQ(result.evaluations, alone.evaluations);
+      EXPECT_EQ(result.found_by, alone.found_by);
+    }
+  }
+}
+
+TYPED_TEST(SearchMethod, IsNeverWorseThanItsPortfolio) {
+  for (uint64_t seed = 0; seed < Trials(100); ++seed) {
+    const PlacementTask task = Task(seed);
+    const MethodResult result = TypeParam({.budget = 100, .seed = seed}).Place(task);
+    PlacementScorer with_order(task, result.orders);
+    PlacementScorer scorer(task);
+    for (const char* const name : {"single", "m-etf", "expert", "heft", "scotch", "m-sct"}) {
+      const MethodResult member = MakeMethod(name, {.seed = seed})->Place(task);
+      if (!member.placement) continue;
+      ASSERT_TRUE(result.placement);
+      EXPECT_LE(with_order.Score(*result.placement), scorer.Score(*member.placement)) << name << ", seed " << seed;
+    }
+  }
+}
+
+TEST(AutoMethod, IsNeverWorseThanTheOptimumWhereThereAreFewPlacements) {
+  for (uint64_t seed = 0; seed < 100; ++seed) {
+    Rng rng(seed);
+    const RandomTaskSource source = RandomSource(rng, {.max_ops = 6, .max_devices = 3});
+    const PlacementTask task = PlacementTask::Make(source.graph, source.cluster, 0);  // 729 placements at most.
+    const MethodResult optimal = MakeMethod("optimal", {.budget = 1})->Place(task);
+    const MethodResult result = AutoMethod({.budget = 2000, .seed = seed}).Place(task);
+    ASSERT_TRUE(result.placement && optimal.placement);
+    EXPECT_LE(PlacementScorer(task, result.orders).Score(*result.placement),
+              PlacementScorer(task).Score(*optimal.placement))
+        << seed;
+  }
+}
+
+TEST(AutoMethod, FindsTheBestPlacementOfMostTinyGraphs) {
+  int found = 0;
+  constexpr int kGraphs = 40;
+  for (uint64_t seed = 0; seed < kGraphs; ++seed) {
+    Rng rng(seed);
+    const RandomTaskSource source = RandomSource(rng, {.max_ops = 9, .max_devices = 3});
+    const PlacementTask task = PlacementTask::Make(source.graph, source.cluster, 0);
+    const MethodResult optimal = MakeMethod("optimal", {.budget = 1})->Place(task);
+    const MethodResult result = AutoMethod({.budget = 1000, .seed = seed}).Place(task);
+    ASSERT_TRUE(result.placement && optimal.placement);
+    const SearchScore score = PlacementScorer(task, result.orders).Score(*result.placement);
+    found += score <= PlacementScorer(task).Score(*optimal.placement) ? 1 : 0;
+  }
+  EXPECT_GE(found, kGraphs - 2) << found;
+}
+
+TEST(AutoMethod, FitsTheMemoryOfTinyMachinesWhereThatIsPossible) {
+  int tight = 0;
+  for (uint64_t seed = 0; seed < 200; ++seed) {
+    Rng rng(seed);
+    RandomTaskSource source = RandomSource(rng, {.max_ops = 8, .max_devices = 3});
+    const OpIndex ops = source.graph.num_ops();
+    // Every device has about half of what all ops need on one.
+    const MethodScore alone = Score(PlacementTask::Make(source.graph, source.cluster, 0),
+                                    {.placement = Placement(static_cast<size_t>(ops), 0)});
+    for (Device& device : source.cluster.devices) {
+      device.memory_bytes = static_cast<int64_t>(rng.Uniform(0.4, 0.7) * static_cast<double>(alone.peak_bytes[0]));
+    }
+    const PlacementTask task = PlacementTask::Make(source.graph, source.cluster, 0);
+    if (!Score(task, MakeMethod("optimal", {.budget = 1})->Place(task)).feasible) continue;
+    ++tight;
+    EXPECT_TRUE(Score(task, AutoMethod({.budget = 800, .seed = seed}).Place(task)).feasible) << "seed " << seed;
+  }
+  EXPECT_GT(tight, 0);
+}
+
+TEST(AutoMethod, FitsTheMemoryHoweverShortTheTime) {
+  // Parameters of 1000 bytes each: those of two ops fit a device, with the outputs of 100, those of three do not.
+  std::vector<Op> ops = Diamond();
+  for (Op& op : ops) op.param_bytes = 1000;
+  const PlacementTask task = HandTask(ops, HandCluster(2, 2500));
+  const MethodScore alone = Score(task, {.placement = Placement(4, 0)});
+  ASSERT_FALSE(alone.feasible);
+  EXPECT_TRUE(Score(task, AutoMethod({.budget = 0, .seconds = 1e-9}).Place(task)).feasible);
+}
+
+TEST(AutoMethod, HasAnOrderOnlyWhereThatIsBetter) {
+  int ordered = 0;
+  for (uint64_t seed = 0; seed < 40; ++seed) {  // All of them under a sanitizer, too: few have an order.
+    const RandomTaskSource source = Source(seed);
+    const PlacementTask task = PlacementTask::Make(source.graph, source.cluster, 20);
+    const MethodResult result = AutoMethod({.budget = 400, .seed = seed}).Place(task);
+    ASSERT_TRUE(result.placement);
+    EXPECT_EQ(result.orders.empty(), result.discipline.empty());
+    if (result.orders.empty()) continue;
+    ++ordered;
+    EXPECT_NO_THROW(CheckOrders(source.graph, source.cluster, *result.placement, result.orders));
+    EXPECT_LE(PlacementScorer(task, result.orders).Score(*result.placement),
+              PlacementScorer(task).Score(*result.placement));
+  }
+  EXPECT_GT(ordered, 0);
+}
+
+TYPED_TEST(SearchMethod, KeepsWithinAnyBudgetAndIsLegal) {
+  for (uint64_t seed = 0; seed < Trials(40); ++seed) {
+    const RandomTaskSource source = Source(seed);
+    const PlacementTask task = PlacementTask::Make(source.graph, source.cluster, 20);
+    for (const int64_t budget : {1, 2, 10, 50}) {
+      const MethodResult result = TypeParam({.budget = budget, .seed = seed}).Place(task);
+      EXPECT_TRUE(result.evaluations <= budget || task.single_device < 0) << result.evaluations << " of " << budget;
+      ASSERT_TRUE(result.placement);
+      EXPECT_NO_THROW(CheckPlacement(source.graph, source.cluster, *result.placement));
+    }
+  }
+}
+
+// In a given time, each thread makes a walk of its own.
+TYPED_TEST(SearchMethod, ReportsAndReturnsTheBestOfSeveralWalks) {
+  for (uint64_t seed = 0; seed < 5; ++seed) {
+    Rng rng(seed);
+    // All placements fit: else one that lacks fewer bytes is better, whatever its makespan.
+    const RandomTaskSource source = RandomSource(rng, {.max_ops = 200, .memory_bytes = int64_t{1} << 50});
+    const PlacementTask task = PlacementTask::Make(source.graph, source.cluster, 20);
+    SearchProgress last;
+    last.best_us = std::numeric_limits<double>::infinity();
+    const auto progress = [&](const SearchProgress& now) {
+      EXPECT_GE(now.seconds, last.seconds);
+      EXPECT_GE(now.evaluations, last.evaluations);
+      EXPECT_LE(now.best_us, last.best_us);
+      last = now;
+    };
+    const MethodResult result =
+        TypeParam({.budget = 0, .seconds = 0.05, .seed = seed, .threads = 3, .progress = progress}).Place(task);
+    ASSERT_TRUE(result.placement);
+    EXPECT_GE(result.evaluations, last.evaluations);
+    const SearchScore score = PlacementScorer(task, result.orders).Score(*result.placement);
+    const MethodResult single = MakeMethod("single", {})->Place(task);
+    if (single.placement) {
+      EXPECT_LE(score, PlacementScorer(task).Score(*single.placement));
+    }
+    if (last.evaluations > 0) {
+      EXPECT_LE(score.makespan_us, last.best_us) << seed;
+    }
+  }
+}
+
+TYPED_TEST(SearchMethod, EndsWhenItIsToldTo) {
+  const std::atomic<bool> stop = true;
+  const MethodResult result = TypeParam({.budget = 0, .seconds = 1e6, .stop = &stop}).Place(Task(1));
+  EXPECT_TRUE(result.placement);
+}
+
+TYPED_TEST(SearchMethod, NeedsALimit) {
+  EXPECT_THROW(TypeParam({.budget = 0}), Error);
+  EXPECT_THROW(TypeParam({.budget = -1}), Error);
+  EXPECT_THROW(TypeParam({.budget = 1, .seconds = -1}), Error);
+}
+
+// Proposes one placement of all ops.
+class FixedProposer : public Proposer {
+ public:
+  explicit FixedProposer(Placement placement) : placement_(std::move(placement)) {}
+  std::string name() const override { return "fixed"; }
+  std::vector<Move> Candidates(const PlacementTask&, std::span<const OpIndex> region,
+                               std::span<const DeviceIndex>) override {
+    EXPECT_TRUE(region.empty());
+    Move move;
+    for (size_t o = 0; o < placement_.size(); ++o) move.push_back({static_cast<OpIndex>(o), placement_[o]});
+    return {move};
+  }
+
+ private:
+  Placement placement_;
+};
+
+// A step of four micro-batches on as many devices, and on twice as many.
+TEST(AutoMethod, SpreadsMicrobatchesOverAllDevices) {
+  const std::vector<DeviceKind> kinds = LoadDeviceKinds(DefaultKindsFolder());
+  const Family family =
+      GenerateFamily({.family = "ptb", .count = 1, .train = 1, .size = "small", .microbatches = 4}, kinds);
+  std::vector<double> found_us;
+  for (const int devices : {4, 8}) {
+    const PlacementTask task = PlacementTask::Make(family.graphs[0], K80Cluster(devices), 128);
+    for (const int64_t budget : {60, 200, 1000}) {
+      const MethodResult alone = AutoMethod({.budget = budget}).Place(task);
+      EXPECT_LE(alone.evaluations, budget) << devices;
+      const MethodResult result = AutoMethod({.budget = budget, .threads = 3}).Place(task);
+      EXPECT_EQ(result.placement, alone.placement) << devices << " devices, budget " << budget;
+      EXPECT_EQ(result.orders, alone.orders);
+      EXPECT_EQ(result.evaluations, alone.evaluations);
+      EXPECT_EQ(result.found_by, alone.found_by);
+      found_us.push_back(PlacementScorer(task, result.orders).Score(*result.placement).makespan_us);
+    }
+  }
+  const double data_parallel_us = MakeMethod("data-parallel", {})
+                                      ->Place(PlacementTask::Make(family.graphs[0], K80Cluster(8), 128))
+                                      .score->makespan_us;
+  EXPECT_LT(found_us[2], 0.95 * data_parallel_us);  // That uses four devices.
+  EXPECT_LT(found_us[5], 0.85 * found_us[2]);
+}
+
+TEST(AutoMethod, TakesWhatAProposerProposesIfItIsBest) {
+  // Two chains: the best placement has one on each device. A budget of 2 leaves no run for another method.
+  const std::vector<OpIndex> none;
+  std::vector<Op> ops;
+  for (int o = 0; o < 6; ++o)
+    ops.push_back(HandOp("op" + std::to_string(o), 10, o < 2 ? none : std::vector<OpIndex>{o - 2}));
+  const PlacementTask task = HandTask(ops, HandCluster(2));
+  const Placement best = {0, 1, 0, 1, 0, 1};
+  const auto make_proposer = [&](uint64_t) { return std::make_unique<FixedProposer>(best); };
+  const MethodResult result = AutoMethod({.budget = 2, .make_proposer = make_proposer}).Place(task);
+  EXPECT_EQ(result.placement, best);
+  EXPECT_EQ(result.found_by, "fixed");
+}
+
+}  // namespace
+}  // namespace emplace
