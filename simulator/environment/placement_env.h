@@ -16,8 +16,9 @@
 
 namespace emplace {
 
-// rho of one run of a placed step: the makespan in seconds, or its natural logarithm, + memory_penalty * GB over the
-// limit on the fullest device (capped at memory_penalty_cap). Rewards are differences of rho.
+// rho of one run of a placed step: the makespan in seconds, its natural logarithm or its square root, as
+// environment.reward says, + memory_penalty * GB over the limit on the fullest device (capped at memory_penalty_cap).
+// Rewards are differences of rho.
 double Rho(const EnvironmentConfig& config, double makespan_us, std::span<const int64_t> peak_bytes,
            std::span<const int64_t> memory_bytes);
 

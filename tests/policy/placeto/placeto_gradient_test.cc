@@ -1,5 +1,5 @@
 // What the gradient kernel promises without LibTorch: the derivative, and its memory.
-// tests/policy/placeto/fused_policy_test.cc compares it with autograd.
+// gradient_parity_test.cc compares it with autograd.
 #include "policy/placeto/gradient/placeto_gradient.h"
 
 #include <gtest/gtest.h>
