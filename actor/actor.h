@@ -8,7 +8,7 @@
 
 #include "actor/reward_source.h"
 #include "common/wire/keys.h"
-#include "policy/run_config.h"
+#include "policy/config/run_config.h"
 
 namespace emplace {
 

@@ -42,10 +42,10 @@
 #include "learner/update/update_stage.h"
 #include "learner/watchdog.h"
 #include "learner/workload.h"
+#include "policy/config/run_config.h"
 #include "policy/policy_kind.h"
 #include "policy/policy_kinds.h"
 #include "policy/policy_weights.h"
-#include "policy/run_config.h"
 #include "policy/simd/kernel_path.h"
 
 namespace emplace {

@@ -22,8 +22,8 @@
 #include "learner/run_directory.h"
 #include "learner/stage_clock.h"
 #include "learner/update/update_stage.h"
+#include "policy/config/run_config.h"
 #include "policy/policy_weights.h"
-#include "policy/run_config.h"
 
 namespace emplace {
 

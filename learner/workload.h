@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "policy/run_config.h"
+#include "policy/config/run_config.h"
 #include "simulator/graph/op_graph.h"
 #include "simulator/machine/cluster.h"
 #include "simulator/task/placement_task.h"

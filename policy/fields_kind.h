@@ -8,7 +8,7 @@
 
 #include "common/config/field_table.h"
 #include "common/strings.h"
-#include "policy/policy_config.h"
+#include "policy/config/policy_config.h"
 #include "policy/policy_kind.h"
 
 namespace emplace {

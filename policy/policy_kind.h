@@ -14,7 +14,7 @@
 #include "common/config/field_table.h"
 #include "common/rng.h"
 #include "common/trajectory.h"
-#include "policy/policy_config.h"
+#include "policy/config/policy_config.h"
 #include "policy/policy_shape.h"
 #include "simulator/task/placement_task.h"
 

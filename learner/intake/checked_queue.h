@@ -20,8 +20,8 @@
 #include "learner/intake/ledger.h"
 #include "learner/intake/trajectory_check.h"
 #include "learner/stage_clock.h"
+#include "policy/config/run_config.h"
 #include "policy/policy_kind.h"
-#include "policy/run_config.h"
 #include "simulator/environment/environment_config.h"
 #include "simulator/task/placement_task.h"
 

@@ -16,8 +16,8 @@
 #include "common/trajectory.h"
 #include "common/wire/messages.h"
 #include "learner/intake/trajectory_check.h"
+#include "policy/config/run_config.h"
 #include "policy/policy_kind.h"
-#include "policy/run_config.h"
 #include "simulator/task/placement_task.h"
 
 namespace emplace {

@@ -13,8 +13,8 @@
 
 #include "common/rng.h"
 #include "common/trajectory.h"
+#include "policy/config/run_config.h"
 #include "policy/policy_kind.h"
-#include "policy/run_config.h"
 #include "simulator/environment/environment_config.h"
 #include "simulator/environment/measure.h"
 #include "simulator/task/placement_task.h"

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "learner/update/collective.h"
-#include "policy/run_config.h"
+#include "policy/config/run_config.h"
 
 namespace emplace {
 

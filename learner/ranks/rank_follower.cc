@@ -22,8 +22,8 @@
 #include "learner/ranks/shard_message.h"
 #include "learner/ranks/step_message.h"
 #include "learner/update/make_engine.h"
+#include "policy/config/run_config.h"
 #include "policy/policy_kinds.h"
-#include "policy/run_config.h"
 #include "policy/simd/kernel_path.h"
 
 namespace emplace {

@@ -16,7 +16,7 @@
 #include "learner/ranks/rank_processes.h"
 #include "learner/ranks/rank_state.h"
 #include "learner/run_directory.h"
-#include "policy/run_config.h"
+#include "policy/config/run_config.h"
 #include "simulator/task/placement_task.h"
 
 namespace emplace {

@@ -9,7 +9,7 @@
 #include "learner/intake/front_end.h"
 #include "learner/intake/ledger.h"
 #include "learner/stage_clock.h"
-#include "policy/run_config.h"
+#include "policy/config/run_config.h"
 
 namespace emplace {
 

@@ -10,8 +10,8 @@
 #include "common/trajectory.h"
 #include "learner/update/objective/objective.h"
 #include "learner/update/update_engine.h"
+#include "policy/config/run_config.h"
 #include "policy/policy_weights.h"
-#include "policy/run_config.h"
 #include "simulator/task/placement_task.h"
 
 namespace emplace {

@@ -14,7 +14,7 @@
 #include "learner/checkpoint.h"
 #include "learner/intake/ledger.h"
 #include "learner/ranks/step_message.h"
-#include "policy/run_config.h"
+#include "policy/config/run_config.h"
 #include "simulator/graph/graph_io.h"
 #include "simulator/graph/placement.h"
 #include "simulator/machine/cluster.h"

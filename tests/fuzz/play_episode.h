@@ -3,7 +3,7 @@
 #include <cstdint>
 
 #include "common/trajectory.h"
-#include "policy/run_config.h"
+#include "policy/config/run_config.h"
 #include "simulator/environment/environment_config.h"
 #include "simulator/task/placement_task.h"
 

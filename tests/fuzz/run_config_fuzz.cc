@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "common/strings.h"
-#include "policy/run_config.h"
+#include "policy/config/run_config.h"
 #include "tests/fuzz/fuzz_target.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {

@@ -8,8 +8,8 @@
 #include "common/trajectory.h"
 #include "learner/update/policy_updater.h"
 #include "learner/workload.h"
+#include "policy/config/run_config.h"
 #include "policy/policy_weights.h"
-#include "policy/run_config.h"
 #include "simulator/environment/environment_config.h"
 #include "simulator/task/placement_task.h"
 

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "common/strings.h"
-#include "policy/run_config.h"
+#include "policy/config/run_config.h"
 #include "tests/tools/cli_folder.h"
 
 namespace emplace {

@@ -12,9 +12,9 @@
 #include "common/strings.h"
 #include "common/wire/actor_endpoint.h"
 #include "learner/intake/front_end.h"
+#include "policy/config/run_config.h"
 #include "policy/placeto/placeto_kind.h"
 #include "policy/policy_weights.h"
-#include "policy/run_config.h"
 #include "tools/bench/inputs.h"
 #include "tools/bench/thread_times.h"
 

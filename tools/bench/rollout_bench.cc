@@ -3,8 +3,8 @@
 #include <memory>
 
 #include "actor/rollout.h"
+#include "policy/config/run_config.h"
 #include "policy/policy_weights.h"
-#include "policy/run_config.h"
 #include "simulator/environment/environment_config.h"
 #include "tools/bench/inputs.h"
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "common/error.h"
-#include "policy/run_config.h"
+#include "policy/config/run_config.h"
 
 namespace emplace {
 namespace {

@@ -7,7 +7,7 @@
 #include "common/files/file_io.h"
 #include "common/files/json_text.h"
 #include "common/strings.h"
-#include "policy/run_config.h"
+#include "policy/config/run_config.h"
 #include "tools/report/curve_band.h"
 #include "tools/report/metrics_series.h"
 

@@ -16,7 +16,7 @@
 
 #include "actor/hardware/step_timer.h"
 #include "common/threads/machine_lock.h"
-#include "policy/run_config.h"
+#include "policy/config/run_config.h"
 #include "simulator/environment/measure.h"
 #include "simulator/environment/simulated_measure.h"
 #include "simulator/task/placement_task.h"

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "common/trajectory.h"
-#include "policy/run_config.h"
+#include "policy/config/run_config.h"
 
 namespace emplace {
 

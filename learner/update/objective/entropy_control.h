@@ -5,7 +5,7 @@
 #pragma once
 
 #include "common/ids.h"
-#include "policy/run_config.h"
+#include "policy/config/run_config.h"
 
 namespace emplace {
 

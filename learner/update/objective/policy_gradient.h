@@ -11,9 +11,9 @@
 #include "learner/update/objective/best_episodes.h"
 #include "learner/update/objective/entropy_control.h"
 #include "learner/update/objective/objective.h"
+#include "policy/config/run_config.h"
 #include "policy/policy_kind.h"
 #include "policy/policy_shape.h"
-#include "policy/run_config.h"
 #include "simulator/task/placement_task.h"
 
 namespace emplace {

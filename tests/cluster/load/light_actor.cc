@@ -7,7 +7,7 @@
 #include "common/error.h"
 #include "common/strings.h"
 #include "common/wire/codec.h"
-#include "policy/run_config.h"
+#include "policy/config/run_config.h"
 
 namespace emplace::load {
 namespace {

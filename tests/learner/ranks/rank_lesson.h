@@ -1,7 +1,7 @@
 // What ranks learn from in tests: a small policy, and configurations of runs with ranks.
 #pragma once
 
-#include "policy/run_config.h"
+#include "policy/config/run_config.h"
 #include "tests/learner/update/update_lesson.h"
 
 namespace emplace {

@@ -8,7 +8,7 @@
 #include "common/error.h"
 #include "common/files/file_io.h"
 #include "common/strings.h"
-#include "policy/run_config.h"
+#include "policy/config/run_config.h"
 #include "tests/support/bad_input.h"
 
 namespace emplace {

@@ -11,10 +11,10 @@
 #include "learner/update/make_engine.h"
 #include "learner/update/objective/baselines.h"
 #include "learner/update/policy_updater.h"
+#include "policy/config/run_config.h"
 #include "policy/placeto/placeto_graph.h"
 #include "policy/placeto/reference/placeto_net.h"
 #include "policy/policy_weights.h"
-#include "policy/run_config.h"
 #include "tools/bench/inputs.h"
 
 namespace emplace::bench {

@@ -1,4 +1,4 @@
-#include "policy/run_config.h"
+#include "policy/config/run_config.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
