@@ -9,6 +9,7 @@
 #ifdef EMPLACE_CUDA
 #include "policy/placeto/cuda/placeto_cuda.h"
 #include "policy/placeto/cuda/placeto_cuda_model.h"
+#include "policy/placeto/cuda/placeto_whole_step.h"
 #include "policy/placeto/placeto_shape.h"
 #endif
 
@@ -20,6 +21,9 @@ struct ModelEntry {
   std::unique_ptr<Model> (*make)(const PolicyShape& shape, const std::vector<PlacementTask>& tasks);
   std::string (*why_no_gpu)(const PolicyShape& shape);
   std::unique_ptr<Model> (*make_on_gpu)(const PolicyShape& shape, const std::vector<PlacementTask>& tasks, int32_t gpu);
+  // Null: the kind has no whole step.
+  std::unique_ptr<WholeStep> (*make_whole_step)(const PolicyWeights& initial,
+                                                const std::vector<PlacementTask>& tasks) = nullptr;
 };
 
 #ifdef EMPLACE_CUDA
@@ -28,7 +32,8 @@ std::string WhyNoPlacetoGpu(const PolicyShape& shape) {
   if (PlacetoShape::Of(shape).start_times) return "policy.start_times is for the CPU alone";
   return gpu::WhyNoGpu();
 }
-constexpr ModelEntry kPlaceto = {"placeto", MakePlacetoModel, WhyNoPlacetoGpu, MakePlacetoCudaModel};
+constexpr ModelEntry kPlaceto = {"placeto", MakePlacetoModel, WhyNoPlacetoGpu, MakePlacetoCudaModel,
+                                 MakePlacetoWholeStep};
 #else
 std::string WhyNoPlacetoGpu(const PolicyShape& /*shape*/) { return "this build is without CUDA"; }
 constexpr ModelEntry kPlaceto = {"placeto", MakePlacetoModel, WhyNoPlacetoGpu, nullptr};
@@ -55,6 +60,12 @@ std::string WhyNoGpu(const PolicyShape& shape) { return ModelsOf(shape.kind).why
 
 std::unique_ptr<Model> MakeGpuModel(const PolicyShape& shape, const std::vector<PlacementTask>& tasks, int32_t gpu) {
   return ModelsOf(shape.kind).make_on_gpu(shape, tasks, gpu);
+}
+
+bool HasWholeStep(const std::string& kind) { return ModelsOf(kind).make_whole_step != nullptr; }
+
+std::unique_ptr<WholeStep> MakeWholeStep(const PolicyWeights& initial, const std::vector<PlacementTask>& tasks) {
+  return ModelsOf(initial.shape.kind).make_whole_step(initial, tasks);
 }
 
 }  // namespace emplace

@@ -88,7 +88,7 @@ run_everything() {
   PATH=$PATH:/usr/local/cuda/bin
   needs nvcc "GPU kernels compile" && check "GPU kernels compile for sm_80 and sm_90" build cuda-kernels
   if nvidia-smi -L 2>/dev/null | grep -q GPU; then
-    check "cuda build" build cuda && run_ctest build-cuda -R 'PlacetoCudaGpu|CudaEngine|NcclCollective'
+    check "cuda build" build cuda && run_ctest build-cuda -R 'PlacetoCudaGpu|GpuEngine|NcclCollective'
   else
     record skipped 0 "the learner on a GPU" "there is no NVIDIA GPU"
   fi

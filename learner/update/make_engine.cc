@@ -4,22 +4,22 @@
 
 #include "common/error.h"
 #include "common/strings.h"
-#include "learner/update/cuda_engine.h"
 #include "learner/update/model_engine.h"
+#include "learner/update/whole_step_engine.h"
 #include "policy/models.h"
 
 namespace emplace {
 namespace {
 
-// Whether a recorded sequence of kernels can make the whole step: in one piece, on one rank, by one loss.
-bool IsOfOneSequence(const TrainingConfig& config, const std::string& kind) {
-  return kind == kCudaEngineKind && config.objective == TrainingObjective::kReinforce && config.shards == 1;
+// Whether a model can make the whole step at once: in one piece, on one rank, by one loss.
+bool IsOneWholeStep(const TrainingConfig& config, const std::string& kind) {
+  return HasWholeStep(kind) && config.objective == TrainingObjective::kReinforce && config.shards == 1;
 }
 
-// Whether `auto` means a GPU where there is one. Whether Placeto's kernels pay where the sequence is not theirs alone
-// has not been measured.
+// Whether `auto` means a GPU where there is one. Whether a kind with whole steps gains by a GPU without them has not
+// been measured.
 bool AutoMeansGpu(const TrainingConfig& config, const std::string& kind) {
-  return kind == kCudaEngineKind ? IsOfOneSequence(config, kind) : config.shards == 1;
+  return HasWholeStep(kind) ? IsOneWholeStep(config, kind) : config.shards == 1;
 }
 
 }  // namespace
@@ -29,9 +29,7 @@ std::unique_ptr<UpdateEngine> MakeEngine(const TrainingConfig& config, const std
   const std::string& kind = initial.shape.kind;
   if (config.device == LearnerDevice::kCuda || (config.device == LearnerDevice::kAuto && AutoMeansGpu(config, kind))) {
     const std::string why_not = WhyNoGpu(initial.shape);
-#ifdef EMPLACE_CUDA
-    if (why_not.empty() && IsOfOneSequence(config, kind)) return MakeCudaEngine(tasks, initial);
-#endif
+    if (why_not.empty() && IsOneWholeStep(config, kind)) return MakeWholeStepEngine(MakeWholeStep(initial, tasks));
     if (why_not.empty()) {
       return MakeModelEngine(MakeGpuModel(initial.shape, tasks, gpu), initial, config.shards, collective);
     }

@@ -8,8 +8,8 @@
 
 #include "common/trajectory.h"
 #include "learner/update/objective/decision_loss.h"
-#include "policy/adam.h"
 #include "policy/model.h"
+#include "policy/whole_step.h"
 
 namespace emplace {
 
@@ -21,13 +21,6 @@ struct UpdateInputs {
   const DecisionLoss& loss;
   double gradient_clip = 0;  // The largest norm of the whole gradient.
   double learning_rate = 0;
-};
-
-struct StepOutcome {
-  double loss = 0;
-  double entropy = 0;          // Mean over decisions, in nats.
-  double mean_importance = 0;  // Mean importance weight before clipping.
-  double gradient_norm = 0;    // Norm before clipping; when it is not finite, the step was left out.
 };
 
 // Not thread-safe.

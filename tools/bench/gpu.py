@@ -187,7 +187,7 @@ LEARNER = ("bin/emplace-learner", "bin/emplace-actor")
 WIDE = ("--states", "8192", "--width", "16")
 SECTIONS = {
     "tests_kernels": Section(30, gtest("placeto_cuda_gpu_test"), ("tests/placeto_cuda_gpu_test",), torch=True),
-    "tests_learner": Section(30, gtest("cuda_engine_test"), ("tests/cuda_engine_test",)),
+    "tests_learner": Section(30, gtest("gpu_engine_test"), ("tests/gpu_engine_test",)),
     "tests_torch": Section(30, gtest("torch_gpu_test"), ("tests/torch_gpu_test",), torch=True),
     "update_512": Section(40, bench("emplace-bench-cuda-libtorch", "--states", "512"), ("bin/emplace-bench-cuda-libtorch",), torch=True),
     "update_8192": Section(40, bench("emplace-bench-cuda-libtorch", *WIDE), ("bin/emplace-bench-cuda-libtorch",), torch=True),

@@ -33,7 +33,7 @@ done
 build=$root/build-cuda
 mkdir -p "$build"
 if ! { cmake -S "$root" --preset cuda -DCMAKE_CUDA_ARCHITECTURES="$arch" &&
-  cmake --build "$build" -j "${EMPLACE_JOBS:-$(nproc)}" --target programs placeto_cuda_gpu_test cuda_engine_test torch_gpu_test; } >"$build/gpu.log" 2>&1; then
+  cmake --build "$build" -j "${EMPLACE_JOBS:-$(nproc)}" --target programs placeto_cuda_gpu_test gpu_engine_test torch_gpu_test; } >"$build/gpu.log" 2>&1; then
   tail -n 30 "$build/gpu.log" >&2
   echo "gpu.sh: the build failed; the whole log is $build/gpu.log" >&2
   exit 1

@@ -18,7 +18,7 @@ import report
 
 PROGRAMS = ["bin/emplace", "bin/emplace-actor", "bin/emplace-learner", "bin/emplace-hardware", "bin/emplace-bench-cuda",
             "bin/emplace-bench-cuda-libtorch", "bin/emplace-bench-nccl", "bin/libemplace_torch.so", "tests/placeto_cuda_gpu_test",
-            "tests/cuda_engine_test", "tests/torch_gpu_test"]
+            "tests/gpu_engine_test", "tests/torch_gpu_test"]
 RUNTIME = re.compile(r"(ld-linux.*|linux-vdso|lib(c|m|dl|rt|pthread|util|resolv|anl|nsl|mvec|stdc\+\+|gcc_s))\.so")
 DRIVER = re.compile(r"lib(cuda|nvidia-ml)\.so")
 WHEEL = "/site-packages/"

@@ -1,7 +1,5 @@
 // The learner's engine on a GPU makes the steps of the one on the CPU. Skips itself, and says so, where there is no
 // GPU.
-#include "learner/update/cuda_engine.h"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -15,7 +13,7 @@
 namespace emplace {
 namespace {
 
-// By the recorded sequence, and by the model, whose gradient is in shards.
+// By whole steps, and by the model, whose gradient is in shards.
 void ExpectStepsOfTheCpu(int64_t shards) {
   const std::string why_not = WhyNoGpu(PlacetoShape{});
   if (!why_not.empty()) GTEST_SKIP() << "no GPU to test on: " << why_not;
@@ -69,8 +67,8 @@ void ExpectStepsOfTheCpu(int64_t shards) {
   }
 }
 
-TEST(CudaEngine, StepsAsTheCpuEngineDoes) { ExpectStepsOfTheCpu(1); }
-TEST(CudaEngine, InShardsItStepsAsTheCpuEngineDoes) { ExpectStepsOfTheCpu(3); }
+TEST(GpuEngine, StepsAsTheCpuEngineDoes) { ExpectStepsOfTheCpu(1); }
+TEST(GpuEngine, InShardsItStepsAsTheCpuEngineDoes) { ExpectStepsOfTheCpu(3); }
 
 }  // namespace
 }  // namespace emplace

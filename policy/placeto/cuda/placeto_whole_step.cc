@@ -1,6 +1,5 @@
-#include "learner/update/cuda_engine.h"
+#include "policy/placeto/cuda/placeto_whole_step.h"
 
-#include "common/error.h"
 #include "policy/placeto/cuda/update_cuda.h"
 #include "policy/placeto/placeto_graph.h"
 #include "policy/placeto/placeto_shape.h"
@@ -14,13 +13,13 @@ std::vector<const PlacetoGraph*> Pointers(const std::vector<PlacetoGraph>& graph
   return pointers;
 }
 
-class CudaEngine final : public UpdateEngine {
+class PlacetoWholeStep final : public WholeStep {
  public:
-  CudaEngine(const std::vector<PlacementTask>& tasks, const PolicyWeights& initial)
+  PlacetoWholeStep(const PolicyWeights& initial, const std::vector<PlacementTask>& tasks)
       : graphs_(MakePlacetoGraphs(tasks, PlacetoShape::Of(initial.shape))),
         update_(PlacetoShape::Of(initial.shape), Pointers(graphs_), initial.values) {}
 
-  StepOutcome Step(const UpdateInputs& inputs, std::span<float> values) override;
+  StepOutcome Step(const WholeStepInputs& inputs, std::span<float> values) override;
   AdamState SaveAdam() const override { return update_.SaveAdam(); }
   void LoadAdam(const AdamState& state) override { update_.LoadAdam(state); }
   const std::string& device() const override { return device_; }
@@ -31,7 +30,7 @@ class CudaEngine final : public UpdateEngine {
   gpu::UpdateCuda update_;
 };
 
-StepOutcome CudaEngine::Step(const UpdateInputs& inputs, std::span<float> values) {
+StepOutcome PlacetoWholeStep::Step(const WholeStepInputs& inputs, std::span<float> values) {
   std::vector<gpu::EpisodeSource> episodes;
   episodes.reserve(inputs.episodes.size());
   for (const Trajectory& episode : inputs.episodes) {
@@ -47,13 +46,11 @@ StepOutcome CudaEngine::Step(const UpdateInputs& inputs, std::span<float> values
                       .behaviour_log_prob = inputs.episodes[episode].behaviour_log_prob[static_cast<size_t>(step)],
                       .lag = inputs.lags[i]});
   }
-  const LossSpec loss = inputs.loss.spec();
-  EMPLACE_CHECK(loss.kind == LossKind::kReinforce);  // MakeEngine takes this engine for no other.
   update_.Submit(episodes, states,
                  {.learning_rate = inputs.learning_rate,
                   .gradient_clip = inputs.gradient_clip,
-                  .entropy_weight = static_cast<float>(loss.entropy_weight),
-                  .importance_clip = static_cast<float>(loss.clip)});
+                  .entropy_weight = static_cast<float>(inputs.entropy_weight),
+                  .importance_clip = static_cast<float>(inputs.importance_clip)});
   const gpu::UpdateReport report = update_.Collect(values);
   return {.loss = report.loss,
           .entropy = report.entropy,
@@ -63,8 +60,8 @@ StepOutcome CudaEngine::Step(const UpdateInputs& inputs, std::span<float> values
 
 }  // namespace
 
-std::unique_ptr<UpdateEngine> MakeCudaEngine(const std::vector<PlacementTask>& tasks, const PolicyWeights& initial) {
-  return std::make_unique<CudaEngine>(tasks, initial);
+std::unique_ptr<WholeStep> MakePlacetoWholeStep(const PolicyWeights& initial, const std::vector<PlacementTask>& tasks) {
+  return std::make_unique<PlacetoWholeStep>(initial, tasks);
 }
 
 }  // namespace emplace

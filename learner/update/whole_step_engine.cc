@@ -1,0 +1,41 @@
+#include "learner/update/whole_step_engine.h"
+
+#include <utility>
+
+#include "common/error.h"
+
+namespace emplace {
+namespace {
+
+class WholeStepEngine final : public UpdateEngine {
+ public:
+  explicit WholeStepEngine(std::unique_ptr<WholeStep> whole) : whole_(std::move(whole)) {}
+
+  StepOutcome Step(const UpdateInputs& inputs, std::span<float> values) override {
+    const LossSpec loss = inputs.loss.spec();
+    EMPLACE_CHECK(loss.kind == LossKind::kReinforce);
+    return whole_->Step({.episodes = inputs.episodes,
+                         .samples = inputs.samples,
+                         .advantages = inputs.advantages,
+                         .lags = inputs.lags,
+                         .importance_clip = loss.clip,
+                         .entropy_weight = loss.entropy_weight,
+                         .gradient_clip = inputs.gradient_clip,
+                         .learning_rate = inputs.learning_rate},
+                        values);
+  }
+  AdamState SaveAdam() const override { return whole_->SaveAdam(); }
+  void LoadAdam(const AdamState& state) override { whole_->LoadAdam(state); }
+  const std::string& device() const override { return whole_->device(); }
+
+ private:
+  const std::unique_ptr<WholeStep> whole_;
+};
+
+}  // namespace
+
+std::unique_ptr<UpdateEngine> MakeWholeStepEngine(std::unique_ptr<WholeStep> whole) {
+  return std::make_unique<WholeStepEngine>(std::move(whole));
+}
+
+}  // namespace emplace
