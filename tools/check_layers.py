@@ -2,7 +2,7 @@
 """Prints which folder includes which, and fails where an include points against the layers.
 
 common <- simulator <- policy <- actor, learner, api <- tools, python; launch holds no code. Inside policy/ each kind has a folder, which
-only the tables of kinds, players and models, and the learner's update name. Heavy packages stay in their own corner.
+only the tables of kinds, players and models name. Heavy packages stay in their own corner.
 tools/bench measures everything, so it alone may include everything, and nothing includes it.
 Usage: tools/check_layers.py [--quiet]
 """
@@ -32,6 +32,8 @@ CORNERS = {
     r"torch/|ATen/|c10/": ("policy/placeto/reference/", "policy/torch/", "policy/torch_entry", "policy/sgdp/sgdp_network", "policy/hierarchical/hierarchical_model",
                            "policy/hierarchical/hierarchical_network", "policy/rnn/rnn_model", "tools/bench/libtorch/", "actor/hardware/"),
 }
+# The only files outside a kind's folder that may name the kind. tools/bench measures kernels of kinds.
+KIND_TABLES = ("policy/policy_kinds.cc", "policy/players.cc", "policy/models.cc", "policy/torch_entry.cc", "tools/bench/")
 INCLUDE = re.compile(r'^\s*#\s*include\s+["<]([^">]+)[">]', re.M)
 
 
@@ -41,7 +43,13 @@ def folder_of(name: str) -> str:
     return max(holders, key=len, default=name.split("/")[0])
 
 
+def kind_folders() -> list[str]:
+    """The folders of kinds: those that have a KIND_kind.h."""
+    return sorted(path.parent.relative_to(ROOT).as_posix() + "/" for path in (ROOT / "policy").glob("*/*_kind.h"))
+
+
 def main() -> int:
+    kinds = kind_folders()
     matrix = collections.Counter()
     problems = []
     for folder, allowed in MAY_INCLUDE.items():
@@ -57,6 +65,9 @@ def main() -> int:
                     matrix[folder, target] += 1
                     if target not in allowed:
                         problems.append(f"{name}: includes {included}; {folder}/ may include {', '.join(sorted(allowed))}")
+                for kind in kinds:
+                    if included.startswith(kind) and not name.startswith((kind, *KIND_TABLES)):
+                        problems.append(f"{name}: includes {included}, which only {kind} and {', '.join(KIND_TABLES)} may")
                 for pattern, corners in CORNERS.items():
                     if re.match(pattern, included) and not name.startswith(corners):
                         problems.append(f"{name}: includes {included}, which only {', '.join(corners)} may")
