@@ -3,7 +3,7 @@
 namespace emplace {
 namespace {
 
-constexpr double kMany = 1e9;
+constexpr double kMostUpdates = 1e9;
 
 }  // namespace
 
@@ -33,7 +33,7 @@ FieldTable<LearnerConfig> LearnerFields() {
 FieldTable<EvaluationConfig> EvaluationFields() {
   FieldTable<EvaluationConfig> t;
   t.Field("every", &EvaluationConfig::every)
-      .Range(0, kMany)
+      .Range(0, kMostUpdates)
       .Help("Number of updates between two evaluations. 0: only one evaluation, at the end.");
   t.Field("final_policy", &EvaluationConfig::final_policy, {{FinalPolicy::kBest, "best"}, {FinalPolicy::kLast, "last"}})
       .Help(
@@ -53,7 +53,7 @@ FieldTable<EvaluationConfig> EvaluationFields() {
 FieldTable<CheckpointConfig> CheckpointFields() {
   using C = CheckpointConfig;
   FieldTable<C> t;
-  t.Field("every", &C::every).Range(1, kMany).Help("Number of updates between two checkpoints.");
+  t.Field("every", &C::every).Range(1, kMostUpdates).Help("Number of updates between two checkpoints.");
   t.Field("keep", &C::keep)
       .Range(1, 1e6)
       .Help("Number of latest checkpoints that are kept; the best policy is kept besides.");

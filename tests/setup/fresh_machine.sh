@@ -3,6 +3,9 @@
 # it unpacks and runs the archive of tools/package.sh, then sets up, builds and trains from a copy of this checkout. The compiler
 # cache and the environment with LibTorch are this machine's, so that this takes minutes. Prints a line for each step, ok or
 # FAILED; exit code 0 when all are ok, 77 when this machine cannot do it (the last line says why).
+#
+#   tests/setup/fresh_machine.sh            of the Debian that this machine has
+#   tests/setup/fresh_machine.sh trixie     of another one, from the same servers; without the archive, which is made for this one
 # shellcheck disable=SC2016,SC2317  # apt and the other bash expand these; `try` calls the functions.
 set -uo pipefail
 cd "$(dirname "$0")/../.." || exit 1
@@ -17,8 +20,10 @@ cannot() {
 unshare --mount --pid --fork --mount-proc true 2>/dev/null || cannot "this machine lets nobody mount, not even root"
 # All that follows sees mounts and processes of its own, and none outlives it.
 if [[ -z ${EMPLACE_FRESH_MACHINE:-} ]]; then
-  EMPLACE_FRESH_MACHINE=1 exec unshare --mount --pid --fork --kill-child --mount-proc "$checkout/tests/setup/fresh_machine.sh"
+  EMPLACE_FRESH_MACHINE=1 exec unshare --mount --pid --fork --kill-child --mount-proc "$checkout/tests/setup/fresh_machine.sh" "$@"
 fi
+own_suite=$(. /etc/os-release && echo "$VERSION_CODENAME")
+suite=${1:-$own_suite}
 
 work=$(mktemp -d)
 machine=$work/machine
@@ -55,14 +60,15 @@ inside() {  # inside FOLDER COMMAND...
 
 # Debian's own sources alone, as this machine knows them; other ones would bring other versions.
 sources() {
-  apt-get indextargets --format 'deb $(REPO_URI) $(RELEASE) $(COMPONENT) $(ORIGIN)' 'Created-By: Packages' | sed -n 's/ Debian$//p'
+  apt-get indextargets --format 'deb $(REPO_URI) $(RELEASE) $(COMPONENT) $(ORIGIN)' 'Created-By: Packages' |
+    sed -n "s/\\b$own_suite\\b/$suite/; s/ Debian\$//p"
 }
 make_machine() {
   [[ -n $(sources) ]] || apt-get update -q
   sources >"$work/sources.list"
   cat "$work/sources.list"
   apt-config dump | grep -E '^Acquire::(http|https)::' >"$work/apt.conf"  # A proxy, its certificate.
-  mmdebstrap --variant=apt --quiet --aptopt="$work/apt.conf" "$(. /etc/os-release && echo "$VERSION_CODENAME")" "$machine" \
+  mmdebstrap --variant=apt --quiet --aptopt="$work/apt.conf" "$suite" "$machine" \
     - <"$work/sources.list"
 }
 try "a machine with nothing on it" make_machine || exit 1
@@ -85,7 +91,7 @@ place_unseen() {  # place_unseen FOLDER EMPLACE
   inside "$1" "$2" place --graph "/tmp/run/graphs/$graph" --devices configs/clusters/k80x2.yaml \
     --policy /tmp/run/policy.safetensors --out /tmp/placement.json
 }
-if try "tools/package.sh, unpacked" unpack; then
+if [[ $suite == "$own_suite" ]] && try "tools/package.sh, unpacked" unpack; then
   try "the archive trains configs/smoke.yaml" inside /opt/emplace "${train[@]}"
   try "the archive places a graph" place_unseen /opt/emplace bin/emplace
 fi
