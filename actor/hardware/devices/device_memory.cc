@@ -63,7 +63,7 @@ class CountingAllocator final : public c10::Allocator {
 
 // Set before main, and for as long as the process lives: what an operator allocates by one allocator it may free by the
 // one that is set then.
-const bool allocator_is_set = [] {
+const bool kAllocatorIsSet = [] {
   static CountingAllocator allocator;
   c10::SetCPUAllocator(&allocator, /*priority=*/1);
   return true;
@@ -72,7 +72,7 @@ const bool allocator_is_set = [] {
 }  // namespace
 
 DeviceMemory::DeviceMemory(const std::vector<LocalDevice>& devices) : devices_(devices) {
-  EMPLACE_CHECK(allocator_is_set);
+  EMPLACE_CHECK(kAllocatorIsSet);
   for (size_t device = 0; device < devices.size(); ++device) held_.push_back(std::make_shared<HeldMemory>());
 }
 
