@@ -23,10 +23,17 @@ size_t EditDistance(const std::string& a, const std::string& b) {
   return row.back();
 }
 
+// "100000" rather than the shorter "1e+05".
+std::string ShownBound(double value) {
+  constexpr double kMostDigits = 1e15;
+  const bool is_whole = std::abs(value) < kMostDigits && value == std::floor(value);
+  return is_whole ? Format("%.0f", value) : ShortestDouble(value);
+}
+
 }  // namespace
 
 std::string ConfigField::Expected(const Value& like) const {
-  if (has_range) return StrCat(ShortestDouble(low), "..", ShortestDouble(high));
+  if (has_range) return StrCat(ShownBound(low), "..", ShownBound(high));
   if (!choices.empty()) return StrCat("one of ", Join(choices, ", "));
   if (std::holds_alternative<int64_t>(like) || std::holds_alternative<uint64_t>(like)) return "a whole number";
   if (std::holds_alternative<double>(like)) return "a number";

@@ -46,7 +46,7 @@ elsewhere=$(ldd "$work/installed/lib/libemplace.so" | grep ' => ' | grep -vE "=>
 expect "these are not beside the library: $elsewhere" test -z "$elsewhere"
 
 cp -r api/library/example "$work/newer"
-sed -i 's/Emplace 0.1/Emplace 9.0/' "$work/newer/CMakeLists.txt"
+sed -i 's/Emplace 0.2/Emplace 9.0/' "$work/newer/CMakeLists.txt"
 expect "version 9.0 is found, too" bash -c "! cmake -S '$work/newer' -B '$work/none' -DCMAKE_PREFIX_PATH='$work/installed' >'$work/log' 2>&1"
 expect "it is not the version that is wrong: $(cat "$work/log")" grep -q 'requested version "9.0"' "$work/log"
 exit "$wrong"
