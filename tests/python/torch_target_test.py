@@ -176,6 +176,18 @@ def test_a_causal_mask_halves_the_work():
     assert flops == [2 * 2 * 64 * 64 * 32, 2 * 2 * (64 * 65 // 2) * 32]
 
 
+@pytest.mark.parametrize(("channels", "copies"), [(3, 4), (8, 1)])
+def test_a_convolution_has_its_weights_in_the_librarys_order_besides(channels, copies):
+    class Convolution(nn.Conv2d):
+        def forward(self, x):
+            return super().forward(x).square().mean()
+
+    graph = emplace.torch.capture(Convolution(channels, 6, 4), (torch.randn(2, channels, 8, 8),), train=True)
+    weight = 6 * channels * 4 * 4 * 4
+    assert {op["type"]: op["temp_bytes"] for op in graph.ops if op.get("temp_bytes")} == {
+        "aten.convolution": weight, "aten.convolution_backward": copies * weight}
+
+
 def test_flash_attention_accumulates_gradients_in_f32():
     model, args = Attention(dtype=torch.bfloat16, groups=2), (torch.randn(2, 100, 32, dtype=torch.bfloat16),)
     graph = emplace.torch.capture(model, args, train=True, target="cuda")

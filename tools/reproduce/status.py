@@ -37,6 +37,7 @@ TABLES = (
     Table("reproduce/headroom.json", SEARCH),
     Table("reproduce/kinds", TRAINING),
     Table("reproduce/measured_rewards", (*TRAINING, "actor/hardware")),
+    Table("reproduce/memory.csv", (*SEARCH, "actor/hardware", "python/emplace/torch")),
     Table("reproduce/profiled", SEARCH),
     Table("reproduce/profiles", TRAINING),
     Table("reproduce/reality", (*SEARCH, "actor/hardware")),

@@ -1,0 +1,95 @@
+#!/usr/bin/env python3
+"""The simulated peak of each device beside the bytes that LibTorch allocates there, on training steps of captured models.
+
+Captures small models of transformers, diffusers and timm (capture_models.py) with 1 and 4 micro-batches, places each on one device
+and, by `dp`, on two, and runs the step with `emplace-hardware run`. Runs in an environment with the Python package, torch, timm,
+transformers and diffusers. Writes memory.csv, a line for each device that holds anything, and prints how far the two are apart.
+"""
+import argparse
+import csv
+import io
+import json
+import pathlib
+import subprocess
+import tempfile
+
+from captures import make
+from networks import ROOT, call, write_aside_and_rename
+from script import run_script
+
+MODELS = ("transformers/gpt2", "transformers/llama", "transformers/bert", "transformers/t5", "transformers/mixtral", "transformers/vit",
+          "transformers/swin", "diffusers/UNet2DConditionModel", "diffusers/AutoencoderKL", "diffusers/DiTTransformer2DModel", "timm/resnet18",
+          "timm/mobilenetv2_100", "timm/densenet121", "timm/vit_tiny_patch16_224")
+METHODS = ("single", "dp")
+MICROBATCHES = (1, 4)
+FIELDS = ("model", "microbatches", "method", "device", "predicted_bytes", "allocated_bytes", "reason")
+DEVICES = """devices:
+  - {name: "cpu:0", kind: cpu, memory_bytes: 2.0e10, cores: [0]}
+  - {name: "cpu:1", kind: cpu, memory_bytes: 2.0e10, cores: [1]}
+op_overhead_us: 2
+transfer: {bandwidth_bytes_per_us: 5000, latency_us: 5, overhead_us: 5}
+"""
+
+
+def rows_of(name, microbatches, programs, folder):
+    """The rows of a model; one with a reason where it cannot be captured or run."""
+    import emplace
+    import torch
+    row = {"model": name, "microbatches": microbatches}
+    graph, devices, placement = folder / "g.graph.json", folder / "devices.yaml", folder / "placement.json"
+    devices.write_text(DEVICES)
+    try:
+        torch.manual_seed(0)
+        model, args, kwargs = make(name, True)
+        emplace.torch.capture(model, args, kwargs, train=True, microbatches=microbatches).save(graph)
+    except Exception as error:
+        return [{**row, "reason": str(error).splitlines()[0]}]
+    rows = []
+    for method in METHODS:
+        call([programs / "emplace", "place", "--graph", graph, "--devices", devices, "--method", method, "--out", placement])
+        done = subprocess.run([programs / "emplace-hardware", "run", "--graph", graph, "--devices", devices, "--placement", placement,
+                               "--steps", "2", "--warmup", "1", "--json"], capture_output=True, text=True)
+        if done.returncode != 0:
+            rows.append({**row, "method": method, "reason": done.stderr.strip().splitlines()[-1]})
+            continue
+        run = json.loads(done.stdout)
+        for device, (predicted, allocated) in enumerate(zip(run["predicted_peak_bytes"], run["measured_peak_bytes"])):
+            if predicted or allocated:
+                rows.append({**row, "method": method, "device": f"cpu:{device}", "predicted_bytes": predicted, "allocated_bytes": allocated})
+    return rows
+
+
+def summary(rows, method):
+    """A line about one method: how many devices are within 1, 5 and 10%, and the largest difference."""
+    apart = [row["predicted_bytes"] / row["allocated_bytes"] - 1 for row in rows if row.get("method") == method and "reason" not in row]
+    if not apart:
+        return f"{method}: no step could be run"
+    within = ", ".join(f"{sum(abs(one) <= share for one in apart)} within {share:.0%}" for share in (0.01, 0.05, 0.1))
+    return f"{method}: of {len(apart)} devices {within}; the farthest is predicted {max(apart, key=abs):+.1%} beside what is allocated"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
+    parser.add_argument("models", nargs="*", default=MODELS, metavar="LIBRARY/NAME", help="models of capture_models.py (default: fourteen)")
+    parser.add_argument("--programs", type=pathlib.Path, default=ROOT / "build/bin", help="folder of the programs")
+    parser.add_argument("--out", type=pathlib.Path, default=pathlib.Path(__file__).parent / "memory.csv", help="the result file")
+    options = parser.parse_args()
+    rows = []
+    with tempfile.TemporaryDirectory(prefix="emplace_memory_") as folder:
+        for name in options.models:
+            for microbatches in MICROBATCHES:
+                new = rows_of(name, microbatches, options.programs, pathlib.Path(folder))
+                rows += new
+                print(name, microbatches, "; ".join(row.get("reason") or f"{row['method']} {row['device']} {row['predicted_bytes']:,} for "
+                                                    f"{row['allocated_bytes']:,}" for row in new), flush=True)
+    text = io.StringIO()
+    writer = csv.DictWriter(text, FIELDS, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    write_aside_and_rename(options.out, text.getvalue())
+    for method in METHODS:
+        print(summary(rows, method))
+
+
+if __name__ == "__main__":
+    run_script(main, goes_on=False)
