@@ -23,14 +23,15 @@ MAY_INCLUDE = {
     "python": {"common", "simulator", "policy", "api", "python"},
     "tools/bench": {"common", "simulator", "policy", "actor", "learner", "api", "tools/bench"},
 }
-# Header pattern -> the only places whose files may include it.
+# Header pattern -> patterns of the only files that may include it.
 CORNERS = {
     r"zmq\.hpp|capnp/|kj/": ("common/wire/",),
     r"nanobind/": ("python/bindings/",),
     r"cuda_runtime": ("policy/placeto/cuda/", "learner/ranks/nccl_collective", "tools/bench/cuda/"),
     r"nccl\.h": ("learner/ranks/nccl_collective",),
-    r"torch/|ATen/|c10/": ("policy/placeto/reference/", "policy/torch/", "policy/torch_entry", "policy/sgdp/sgdp_network", "policy/hierarchical/hierarchical_model",
-                           "policy/hierarchical/hierarchical_network", "policy/rnn/rnn_model", "tools/bench/libtorch/", "actor/hardware/"),
+    # Of a kind that is computed with LibTorch: KIND_network, KIND_model and KIND_player.
+    r"torch/|ATen/|c10/": ("policy/placeto/reference/", "policy/torch/", "policy/torch_entry", r"policy/(\w+)/\1_(network|model|player)\b",
+                           "tools/bench/libtorch/", "actor/hardware/"),
 }
 # The only files outside a kind's folder that may name the kind. tools/bench measures kernels of kinds.
 KIND_TABLES = ("policy/policy_kinds.cc", "policy/players.cc", "policy/models.cc", "policy/torch_entry.cc", "tools/bench/")
@@ -69,7 +70,7 @@ def main() -> int:
                     if included.startswith(kind) and not name.startswith((kind, *KIND_TABLES)):
                         problems.append(f"{name}: includes {included}, which only {kind} and {', '.join(KIND_TABLES)} may")
                 for pattern, corners in CORNERS.items():
-                    if re.match(pattern, included) and not name.startswith(corners):
+                    if re.match(pattern, included) and not any(re.match(corner, name) for corner in corners):
                         problems.append(f"{name}: includes {included}, which only {', '.join(corners)} may")
     if "--quiet" not in sys.argv[1:]:
         folders = list(MAY_INCLUDE)
