@@ -71,7 +71,12 @@ make_machine() {
   mmdebstrap --variant=apt --quiet --aptopt="$work/apt.conf" "$suite" "$machine" \
     - <"$work/sources.list"
 }
-try "a machine with nothing on it" make_machine || exit 1
+if [[ $suite == "$own_suite" ]]; then
+  try "a machine with nothing on it" make_machine || exit 1
+elif ! make_machine >"$work/log" 2>&1; then
+  tail -n 5 "$work/log"
+  cannot "these servers give no machine of $suite"
+fi
 cp -L /etc/resolv.conf "$machine/etc/resolv.conf"
 mount -t proc proc "$machine/proc" && mount --rbind /sys "$machine/sys" && mount --rbind /dev "$machine/dev" || exit 1
 mount --make-rslave "$machine/sys" && mount --make-rslave "$machine/dev" || exit 1
