@@ -11,15 +11,19 @@
 
 namespace emplace {
 
-struct WholeStepInputs {
+// What every optimizer step is made from, whatever its loss.
+struct StepInputs {
   std::span<const Trajectory> episodes;
   std::span<const Sample> samples;    // Sorted so that those of one graph are together, by decision.
   std::span<const float> advantages;  // [S] of the samples' decisions
   std::span<const float> lags;        // [S] 1 where an older version chose the action, else 0
-  double importance_clip = 0;         // Upper limit of an importance weight.
-  double entropy_weight = 0;          // Weight of the entropy bonus.
   double gradient_clip = 0;           // The largest norm of the whole gradient.
   double learning_rate = 0;
+};
+
+struct WholeStepInputs : StepInputs {
+  double importance_clip = 0;  // Upper limit of an importance weight.
+  double entropy_weight = 0;   // Weight of the entropy bonus.
 };
 
 struct StepOutcome {

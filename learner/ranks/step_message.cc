@@ -206,13 +206,13 @@ void ReceivedStep::ReadSamples(const ArrayBundle& bundle, const PolicyKind& kind
 }
 
 UpdateInputs ReceivedStep::inputs() const {
-  return {.episodes = episodes_,
-          .samples = samples_,
-          .advantages = advantages_,
-          .lags = lags_,
-          .loss = *loss_,
-          .gradient_clip = gradient_clip_,
-          .learning_rate = learning_rate_};
+  return {{.episodes = episodes_,
+           .samples = samples_,
+           .advantages = advantages_,
+           .lags = lags_,
+           .gradient_clip = gradient_clip_,
+           .learning_rate = learning_rate_},
+          *loss_};
 }
 
 }  // namespace emplace

@@ -30,14 +30,14 @@ UpdateStats PolicyUpdater::Update(const std::vector<Trajectory>& batch) {
   EMPLACE_CHECK(!batch.empty());
   const PolicyVersion done = weights_.version;
   const Lesson& lesson = objective_->Prepare(batch, done);
-  UpdateInputs inputs{.episodes = lesson.episodes,
-                      .samples = lesson.samples,
-                      .advantages = lesson.advantages,
-                      .lags = lesson.lags,
-                      .loss = objective_->loss(),
-                      .gradient_clip = config_.gradient_clip,
-                      .learning_rate = LinearSchedule(config_.learning_rate, config_.learning_rate_end,
-                                                      config_.learning_rate_decay_updates, done)};
+  UpdateInputs inputs{{.episodes = lesson.episodes,
+                       .samples = lesson.samples,
+                       .advantages = lesson.advantages,
+                       .lags = lesson.lags,
+                       .gradient_clip = config_.gradient_clip,
+                       .learning_rate = LinearSchedule(config_.learning_rate, config_.learning_rate_end,
+                                                       config_.learning_rate_decay_updates, done)},
+                      objective_->loss()};
   const StepOutcome outcome = Step(inputs);
   inputs.lags = lesson.later_lags;
   for (int64_t epoch = 1; epoch < config_.epochs; ++epoch) Step(inputs);

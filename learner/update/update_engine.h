@@ -13,14 +13,8 @@
 
 namespace emplace {
 
-struct UpdateInputs {
-  std::span<const Trajectory> episodes;
-  std::span<const Sample> samples;    // Sorted so that those of one graph are together, by decision.
-  std::span<const float> advantages;  // [S] of the samples' decisions
-  std::span<const float> lags;        // [S] 1 where an older version chose the action, else 0
+struct UpdateInputs : StepInputs {
   const DecisionLoss& loss;
-  double gradient_clip = 0;  // The largest norm of the whole gradient.
-  double learning_rate = 0;
 };
 
 // Not thread-safe.

@@ -14,15 +14,7 @@ class WholeStepEngine final : public UpdateEngine {
   StepOutcome Step(const UpdateInputs& inputs, std::span<float> values) override {
     const LossSpec loss = inputs.loss.spec();
     EMPLACE_CHECK(loss.kind == LossKind::kReinforce);
-    return whole_->Step({.episodes = inputs.episodes,
-                         .samples = inputs.samples,
-                         .advantages = inputs.advantages,
-                         .lags = inputs.lags,
-                         .importance_clip = loss.clip,
-                         .entropy_weight = loss.entropy_weight,
-                         .gradient_clip = inputs.gradient_clip,
-                         .learning_rate = inputs.learning_rate},
-                        values);
+    return whole_->Step({inputs, /*importance_clip=*/loss.clip, loss.entropy_weight}, values);
   }
   AdamState SaveAdam() const override { return whole_->SaveAdam(); }
   void LoadAdam(const AdamState& state) override { whole_->LoadAdam(state); }

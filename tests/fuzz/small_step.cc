@@ -34,13 +34,13 @@ SmallStep::SmallStep(const std::vector<PlacementTask>& tasks) : loss_(MakeLoss({
 }
 
 ArrayBundle SmallStep::ToArrays(const std::vector<float>& values) const {
-  return ToBundle(UpdateInputs{.episodes = episodes_,
-                               .samples = samples_,
-                               .advantages = advantages_,
-                               .lags = lags_,
-                               .loss = *loss_,
-                               .gradient_clip = 1,
-                               .learning_rate = 1e-3},
+  return ToBundle(UpdateInputs{{.episodes = episodes_,
+                                .samples = samples_,
+                                .advantages = advantages_,
+                                .lags = lags_,
+                                .gradient_clip = 1,
+                                .learning_rate = 1e-3},
+                               *loss_},
                   values);
 }
 

@@ -44,13 +44,13 @@ void ExpectStepsOfTheCpu(int64_t shards) {
   std::vector<float> values(weights.values.size());
   const ReinforceLoss loss(/*clip=*/2, /*entropy=*/0.05);
   for (int step = 0; step < 3; ++step) {
-    const UpdateInputs inputs{.episodes = episodes,
-                              .samples = samples,
-                              .advantages = advantages,
-                              .lags = lags,
-                              .loss = loss,
-                              .gradient_clip = 1,
-                              .learning_rate = 1e-3};
+    const UpdateInputs inputs{{.episodes = episodes,
+                               .samples = samples,
+                               .advantages = advantages,
+                               .lags = lags,
+                               .gradient_clip = 1,
+                               .learning_rate = 1e-3},
+                              loss};
     const StepOutcome on_cpu = cpu->Step(inputs, expected);
     const StepOutcome on_cuda = cuda->Step(inputs, values);
     EXPECT_NEAR(on_cuda.loss, on_cpu.loss, 1e-4);

@@ -20,13 +20,13 @@ UpdateLesson::UpdateLesson(PolicyWeights policy) : tasks(TwoDeviceTasks(1, 4)), 
 }
 
 UpdateInputs UpdateLesson::Inputs(const DecisionLoss& loss, double gradient_clip, double learning_rate) const {
-  return {.episodes = episodes,
-          .samples = samples,
-          .advantages = advantages,
-          .lags = lags,
-          .loss = loss,
-          .gradient_clip = gradient_clip,
-          .learning_rate = learning_rate};
+  return {{.episodes = episodes,
+           .samples = samples,
+           .advantages = advantages,
+           .lags = lags,
+           .gradient_clip = gradient_clip,
+           .learning_rate = learning_rate},
+          loss};
 }
 
 }  // namespace emplace
