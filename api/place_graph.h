@@ -39,12 +39,12 @@ struct PlacedGraph {
 // that can give an order where that is faster. Sets MethodOptions::orders.
 std::string OrderAsked(const std::string& said, MethodOptions& options);
 
-// Throws BadInput for a device whose kind may run no op, and where no placement can fit the memory: parameters alone
-// need more than all devices have, or one op needs more than any device that may run it. Throws RunFailed where neither
-// the method nor any single device gives a legal placement. Throws Stopped where options.stop ends the method before it
-// has a placement. The method's time begins with the call, so that all of it takes options.seconds, and as long as a
-// simulation of the graph. options: of the method, but for `begin`. REQUIRES: graph and cluster outlive the result's
-// task.
+// Throws BadInput for a device whose kind may run no op, and where no placement can fit the memory: what is held
+// for the whole step needs more than all devices have, or one op needs more than any device that may run it. Throws
+// RunFailed where neither the method nor any single device gives a legal placement. Throws Stopped where options.stop
+// ends the method before it has a placement. The method's time begins with the call, so that all of it takes
+// options.seconds, and as long as a simulation of the graph. options: of the method, but for `begin`. REQUIRES: graph
+// and cluster outlive the result's task.
 PlacedGraph PlaceGraph(const OpGraph& graph, const Cluster& cluster, const PlaceRequest& request,
                        const MethodOptions& options);
 

@@ -12,7 +12,6 @@
 
 #include "common/threads/mutex.h"
 #include "simulator/graph/graph_io.h"
-#include "simulator/methods/exact/max_load.h"
 #include "simulator/methods/fallback.h"
 #include "simulator/methods/lists/disciplines.h"
 
@@ -55,13 +54,9 @@ RunResult RunOne(const EvaluationPlan& plan, const RunKey& key, const PlacementT
   result.key = key;
   result.graph = task.name;
   result.score = Score(task, placed);
-  constexpr double kNever = std::numeric_limits<double>::infinity();
-  result.max_load_us = placed.placement ? MaxLoadUs(task.sim, *placed.placement) : kNever;
   const Objective objective = plan.options.objective;
   const std::optional<ChosenPlacement> chosen = MethodOrSingleDevice(task, placed, result.score, plan.order, objective);
-  result.placed_us = !chosen                            ? kNever
-                     : objective == Objective::kLatency ? chosen->score.makespan_us
-                                                        : MaxLoadUs(task.sim, chosen->placement);
+  result.placed_us = chosen ? chosen->score.Us(objective) : std::numeric_limits<double>::infinity();
   result.placed_feasible = chosen && chosen->score.feasible;
   result.evaluations = placed.evaluations;
   result.single_device_us = task.single_device_us;

@@ -29,9 +29,8 @@ struct RunKey {
 // What it came to.
 struct RunResult {
   RunKey key;
-  std::string graph;       // Its name.
-  MethodScore score;       // By the simulator, of the method's placement.
-  double max_load_us = 0;  // Of that placement (max_load.h); infinity if there is none.
+  std::string graph;  // Its name.
+  MethodScore score;  // By the simulator, of the method's placement.
   // What the objective minimizes, of what `emplace place` hands out: that placement, or the best single device's if
   // that is better.
   double placed_us = 0;
@@ -39,9 +38,6 @@ struct RunResult {
   int64_t evaluations = 0;      // Simulator runs that the method used.
   double seconds = 0;           // Of the method alone.
   double single_device_us = 0;  // Best single device; infinity when no device may run every op.
-
-  // What the objective minimizes.
-  double Us(Objective objective) const { return objective == Objective::kLatency ? score.makespan_us : max_load_us; }
 };
 
 struct EvaluationPlan {

@@ -4,6 +4,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "api/place_graph.h"
 #include "common/error.h"
 #include "common/files/file_io.h"
 #include "common/files/json_text.h"
@@ -30,7 +31,7 @@ RunResult FromJson(const nlohmann::json& entry, const nlohmann::json& graphs) {
   entry.at("method").get_to(result.key.method);
   entry.at("seed").get_to(result.key.seed);
   result.score.makespan_us = NumberOrInfinity(entry.at("makespan_us"));
-  result.max_load_us = NumberOrInfinity(entry.value("max_load_us", nlohmann::json()));
+  result.score.max_load_us = NumberOrInfinity(entry.value("max_load_us", nlohmann::json()));
   entry.at("peak_bytes").get_to(result.score.peak_bytes);
   entry.at("feasible").get_to(result.score.feasible);
   result.placed_us = NumberOrInfinity(entry.at("placed_us"));
@@ -50,7 +51,7 @@ OrderedJson SettingsOf(const EvaluationPlan& plan, const std::string& policy_pat
           {"samples", plan.options.samples},
           {"budget", plan.options.budget},
           {"seconds", plan.options.seconds},
-          {"order", plan.order},
+          {"order", plan.order.empty() && !plan.options.orders ? kNoOrder : plan.order},
           {"objective", ObjectiveNames().at(static_cast<size_t>(plan.options.objective))},
           {"max_groups", plan.max_groups}};
 }
@@ -64,7 +65,7 @@ OrderedJson ToDocument(const std::vector<RunResult>& results, const std::vector<
                     {"method", result.key.method},
                     {"seed", result.key.seed},
                     {"makespan_us", NumberOrNull(result.score.makespan_us)},
-                    {"max_load_us", NumberOrNull(result.max_load_us)},
+                    {"max_load_us", NumberOrNull(result.score.max_load_us)},
                     {"peak_bytes", result.score.peak_bytes},
                     {"feasible", result.score.feasible},
                     {"placed_us", NumberOrNull(result.placed_us)},

@@ -14,7 +14,7 @@ namespace {
 std::map<std::string, int64_t> WinsByMethod(const std::vector<RunResult>& results, Objective objective) {
   Wins wins;
   for (const RunResult& result : results) {
-    wins.Add(result.key.path, result.key.method, result.Us(objective), result.score.feasible);
+    wins.Add(result.key.path, result.key.method, result.score.Us(objective), result.score.feasible);
   }
   return wins.ByMethod();
 }
@@ -32,7 +32,7 @@ MethodSummary SummarizeMethod(const std::vector<RunResult>& results, const std::
     summary.seconds += result.seconds;
     summary.evaluations += result.evaluations;
     if (result.score.feasible) ++summary.feasible;
-    const double ratio = result.Us(objective) / result.single_device_us;
+    const double ratio = result.score.Us(objective) / result.single_device_us;
     if (!std::isfinite(ratio) || ratio <= 0) continue;
     auto& [sum, count] = log_ratios[result.key.seed];
     sum += std::log(ratio);
@@ -52,7 +52,7 @@ std::vector<RunResult> AsHandedOut(std::vector<RunResult> results) {
     if (result.key.method != "policy") continue;
     result.key.method = kPolicyOrSingle;
     result.score.makespan_us = result.placed_us;
-    result.max_load_us = result.placed_us;
+    result.score.max_load_us = result.placed_us;
     result.score.feasible = result.placed_feasible;
   }
   return results;

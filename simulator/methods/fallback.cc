@@ -2,7 +2,6 @@
 
 #include <tuple>
 
-#include "simulator/methods/exact/max_load.h"
 #include "simulator/methods/lists/disciplines.h"
 #include "simulator/methods/single_method.h"
 
@@ -17,8 +16,7 @@ std::optional<ChosenPlacement> MethodOrSingleDevice(const PlacementTask& task, c
   if (!order.empty()) SetOrder(order, task, single);
   const MethodScore single_score = Score(task, single);
   const auto rank = [&](const MethodResult& of, const MethodScore& by) {
-    const bool by_load = objective == Objective::kThroughput && of.placement;
-    return std::tuple(!of.placement, !by.feasible, by_load ? MaxLoadUs(task.sim, *of.placement) : by.makespan_us);
+    return std::tuple(!of.placement, !by.feasible, by.Us(objective));
   };
   const bool fallback = rank(single, single_score) < rank(result, score);
   const MethodResult& chosen = fallback ? single : result;

@@ -8,6 +8,7 @@
 #include "simulator/engine/simulator.h"
 #include "simulator/methods/cpu_method.h"
 #include "simulator/methods/exact/dp_method.h"
+#include "simulator/methods/exact/max_load.h"
 #include "simulator/methods/exact/optimal_method.h"
 #include "simulator/methods/groups/annealing_method.h"
 #include "simulator/methods/groups/data_parallel_method.h"
@@ -102,12 +103,13 @@ void CheckSearchLimits(const MethodOptions& options) {
 MethodScore Score(const PlacementTask& task, const MethodResult& result) {
   MethodScore score;
   if (!result.placement) {
-    score.makespan_us = std::numeric_limits<double>::infinity();
+    score.makespan_us = score.max_load_us = std::numeric_limits<double>::infinity();
     return score;
   }
   Simulator simulator(task.sim, result.orders);
   score.peak_bytes.resize(static_cast<size_t>(task.sim.num_devices));
   score.makespan_us = simulator.MakespanAndPeak(*result.placement, score.peak_bytes);
+  score.max_load_us = MaxLoadUs(task.sim, *result.placement);
   score.feasible = task.sim.Fits(score.peak_bytes);
   return score;
 }

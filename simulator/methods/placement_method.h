@@ -96,8 +96,12 @@ void CheckSearchLimits(const MethodOptions& options);
 // The simulated result of a method's placement. All printed figures come from here.
 struct MethodScore {
   double makespan_us = 0;           // Infinity if there is no placement.
+  double max_load_us = 0;           // Of the busiest device (max_load.h); infinity if there is no placement.
   std::vector<int64_t> peak_bytes;  // [D]; empty if there is no placement.
   bool feasible = false;            // There is a placement and every device's peak fits its memory.
+
+  // What the objective minimizes.
+  double Us(Objective objective) const { return objective == Objective::kLatency ? makespan_us : max_load_us; }
 };
 MethodScore Score(const PlacementTask& task, const MethodResult& result);
 

@@ -27,7 +27,7 @@ RunResult Result(const std::string& graph, const std::string& method, uint64_t s
   RunResult result;
   result.key = {graph + ".graph.json", method, seed};
   result.graph = graph;
-  result.score = {makespan_us, {1, 2}, feasible};
+  result.score = {.makespan_us = makespan_us, .peak_bytes = {1, 2}, .feasible = feasible};
   result.placed_us = makespan_us;
   result.placed_feasible = feasible;
   result.evaluations = 3;
@@ -154,7 +154,7 @@ TEST_F(EvaluationTest, ResultsReadBackUnderTheSameSettingsOnly) {
   for (size_t i = 0; i < results.size(); ++i) {
     EXPECT_EQ(again[i].key, results[i].key);
     EXPECT_EQ(again[i].score.makespan_us, results[i].score.makespan_us);
-    EXPECT_EQ(again[i].max_load_us, results[i].max_load_us);
+    EXPECT_EQ(again[i].score.max_load_us, results[i].score.max_load_us);
     EXPECT_EQ(again[i].score.peak_bytes, results[i].score.peak_bytes);
     EXPECT_EQ(again[i].score.feasible, results[i].score.feasible);
     EXPECT_EQ(again[i].single_device_us, results[i].single_device_us);
@@ -170,6 +170,8 @@ TEST_F(EvaluationTest, ResultsReadBackUnderTheSameSettingsOnly) {
   plan_.options.budget = 51;
   EXPECT_THAT(complaint(SettingsOf(plan_, "")), HasSubstr("another 'budget', expected 51, it says 50"));
   plan_.options.budget = 50;
+  plan_.options.orders = false;
+  EXPECT_THAT(complaint(SettingsOf(plan_, "")), HasSubstr("another 'order', expected \"none\", it says \"\""));
   plan_.order = "rank";
   EXPECT_THAT(complaint(SettingsOf(plan_, "")), HasSubstr("another 'order', expected \"rank\", it says \"\""));
   WriteFileAtomically(file, "{\"results\": [");

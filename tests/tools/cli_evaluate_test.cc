@@ -74,7 +74,7 @@ TEST_F(EvaluateCommand, ComparesByTheObjective) {
   ExpectRefused(evaluate + "--objective speed", "speed");
 }
 
-// Of two chains on one device, 1 us each, one sends 10 us to the other device: it should go first.
+// Of two ops of 10 us on one device, one has a reader of 10 us on the other device: it should run first.
 TEST_F(EvaluateCommand, GivesAllPlacementsTheOrder) {
   Write("order.graph.json", R"({"format": "emplace.graph/1", "name": "order", "ops": [
     {"name": "late", "cost_us": 10, "allowed": ["x"]},

@@ -175,11 +175,11 @@ void PrintTable(const std::vector<RunResult>& results, const std::vector<MethodS
               objective == Objective::kLatency ? "makespan ms" : "max load ms", "/ 1 device", "fits", "evaluations",
               "time");
   for (const RunResult& result : results) {
-    std::printf("%-*s  %-13s %5llu %13.3f %12s %6s %12lld %10s\n", width, result.graph.c_str(),
-                result.key.method.c_str(), static_cast<unsigned long long>(result.key.seed), result.Us(objective) / 1e3,
-                RatioOrDash(result.Us(objective) / result.single_device_us).c_str(),
-                result.score.feasible ? "yes" : "no", static_cast<long long>(result.evaluations),
-                ShownSeconds(result.seconds).c_str());
+    std::printf(
+        "%-*s  %-13s %5llu %13.3f %12s %6s %12lld %10s\n", width, result.graph.c_str(), result.key.method.c_str(),
+        static_cast<unsigned long long>(result.key.seed), result.score.Us(objective) / 1e3,
+        RatioOrDash(result.score.Us(objective) / result.single_device_us).c_str(), result.score.feasible ? "yes" : "no",
+        static_cast<long long>(result.evaluations), ShownSeconds(result.seconds).c_str());
   }
   std::printf("\n%-13s %7s %6s %9s %5s %26s%s %12s %10s\n", "method", "graphs", "runs", "feasible", "wins",
               "geometric mean / 1 device", several_seeds ? "    95% interval" : "", "evaluations", "time");

@@ -21,7 +21,6 @@
 #include "simulator/engine/simulator.h"
 #include "simulator/engine/trace_writer.h"
 #include "simulator/graph/graph_io.h"
-#include "simulator/methods/exact/max_load.h"
 #include "simulator/methods/placement_method.h"
 #include "tools/cli/interrupt.h"
 #include "tools/cli/placing_options.h"
@@ -124,7 +123,7 @@ int Place(const PlaceArguments& args) {
                                        {"method", args.method},
                                        {"found_by", found_by},
                                        {"makespan_us", score.makespan_us},
-                                       {"max_load_us", MaxLoadUs(task.sim, placement)},
+                                       {"max_load_us", score.max_load_us},
                                        {"single_device_us", task.single_device_us},
                                        {"lower_bound_us", lower_bound_us},
                                        {"peak_bytes", score.peak_bytes},
@@ -141,7 +140,7 @@ int Place(const PlaceArguments& args) {
   if (fallback) PrintFallback(args.method, result, found);
   std::printf("  predicted step time  %.3f ms\n", score.makespan_us / 1e3);
   if (options.objective == Objective::kThroughput) {
-    std::printf("  busiest device       %.3f ms for each step of a pipeline\n", MaxLoadUs(task.sim, placement) / 1e3);
+    std::printf("  busiest device       %.3f ms for each step of a pipeline\n", score.max_load_us / 1e3);
   }
   if (!discipline.empty()) std::printf("  order of the ops     %s\n", discipline.c_str());
   if (task.single_device >= 0) {
