@@ -113,10 +113,8 @@ def run(arguments: list[str]) -> None:
         raise BadInput(f"import {options.source}: there is no Python package '{error.name}', expected it installed beside emplace") from error
     unmapped = [str(note.message) for note in notes if str(note.message).startswith(options.input)]
     graph.save(options.out)
-    param_bytes = sum(size for size, op_type in zip(graph.param_bytes.tolist(), graph.op_types)
-                      if op_type not in ("emplace.input", "emplace.constant"))
     summary = {"graph": graph.name, "ops": graph.num_ops, "gflop": graph.flops.sum() / 1e9,
-               "param_bytes": param_bytes, "out": options.out, "unmapped": unmapped}
+               "param_bytes": graph.parameter_bytes, "out": options.out, "unmapped": unmapped}
     if options.json:
         print(json.dumps(summary))
         return

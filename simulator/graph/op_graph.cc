@@ -209,6 +209,14 @@ OpGraph::OpGraph(std::string name, std::vector<Op> ops) : name_(std::move(name))
   topological_order_ = TopologicalOrder(ops_, consumers_);
 }
 
+int64_t OpGraph::ParameterBytes() const {
+  int64_t bytes = 0;
+  for (const Op& op : ops_) {
+    if (op.type != "emplace.input" && op.type != "emplace.constant") bytes += op.param_bytes;
+  }
+  return bytes;
+}
+
 void OpGraph::IndexReads() {
   reads_begin_.assign(ops_.size() + 1, 0);
   for (const Op& op : ops_) {

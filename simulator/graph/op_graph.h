@@ -91,6 +91,9 @@ class OpGraph {
   const std::vector<Op>& ops() const { return ops_; }
   int32_t num_ops() const { return static_cast<int32_t>(ops_.size()); }
   const Op& op(OpIndex index) const { return ops_[static_cast<size_t>(index)]; }
+  // The sum of param_bytes but of what a step is given, ops of type emplace.input and emplace.constant: parameters,
+  // buffers, and what the optimizer keeps of them.
+  int64_t ParameterBytes() const;
   // Row o: the ops that read o (data or control), ascending, no repeats.
   const Csr& consumers() const { return consumers_; }
   // What ops read of this one, in ascending order of the readers; each reader's in the order of its inputs.

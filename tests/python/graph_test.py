@@ -17,6 +17,7 @@ def test_fields_of_ops_in_arrays(diamond):
     np.testing.assert_array_equal(diamond.cost_us("y"), [10, 20, np.nan, 5])
     np.testing.assert_array_equal(diamond.output_bytes, [100, 200, 300, 1])
     np.testing.assert_array_equal(diamond.param_bytes, [0, 0, 7, 0])
+    assert diamond.parameter_bytes == 7
     np.testing.assert_array_equal(diamond.flops, [0, 0, 0, 9])
     np.testing.assert_array_equal(diamond.copy_of, [-1] * 4)
     np.testing.assert_array_equal(diamond.edges(), [[0, 1], [0, 2], [1, 3], [2, 3]])

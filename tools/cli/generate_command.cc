@@ -11,7 +11,6 @@
 #include "common/strings.h"
 #include "simulator/families/cost_model.h"
 #include "simulator/families/family.h"
-#include "simulator/families/op_table.h"
 #include "simulator/graph/graph_io.h"
 
 namespace emplace {
@@ -29,14 +28,13 @@ int64_t DefaultTrain(int64_t count) { return std::llround(static_cast<double>(co
 
 void PrintRow(const OpGraph& graph, const std::vector<DeviceKind>& kinds) {
   double flops = 0;
-  double param_bytes = 0;
   std::vector<double> cost_us(kinds.size());
   for (const Op& op : graph.ops()) {
     flops += op.flops;
-    if (op.type != kInputType) param_bytes += static_cast<double>(op.param_bytes);
     for (size_t k = 0; k < kinds.size(); ++k) cost_us[k] += op.cost.On(kinds[k].name).value_or(0);
   }
-  std::printf("%-20s %7d %10.1f %12.1f", graph.name().c_str(), graph.num_ops(), flops / 1e9, param_bytes / 1e6);
+  std::printf("%-20s %7d %10.1f %12.1f", graph.name().c_str(), graph.num_ops(), flops / 1e9,
+              static_cast<double>(graph.ParameterBytes()) / 1e6);
   for (const double us : cost_us) std::printf(" %10.1f", us / 1e3);
   std::printf("\n");
 }

@@ -35,13 +35,11 @@ OrderedJson DescribeGraph(const fs::path& path) {
   double everywhere_us = 0;
   int64_t edges = 0;
   int64_t output_bytes = 0;
-  int64_t param_bytes = 0;
   double flops = 0;
   std::map<std::string, int64_t> types;
   for (const Op& op : graph.ops()) {
     edges += static_cast<int64_t>(op.inputs.size());
     output_bytes += op.OutputBytes();
-    param_bytes += op.param_bytes;
     flops += op.flops;
     ++types[op.type];
     if (op.cost.is_uniform()) everywhere_us += op.cost.On("").value();
@@ -57,7 +55,7 @@ OrderedJson DescribeGraph(const fs::path& path) {
           {"total_cost_us", total},
           {"flops", flops},
           {"output_bytes", output_bytes},
-          {"param_bytes", param_bytes},
+          {"param_bytes", graph.ParameterBytes()},
           {"op_types", types}};
 }
 

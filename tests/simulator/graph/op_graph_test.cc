@@ -153,5 +153,15 @@ TEST(Op, RunsWhereBothItsCostAndItsListAllow) {
   EXPECT_FALSE(op.AllowedOn("z"));  // Listed, but it has no cost there.
 }
 
+TEST(OpGraph, WhatAStepIsGivenIsNoParameter) {
+  std::vector<Op> ops;
+  for (const std::string type : {"emplace.parameter", "emplace.input", "emplace.constant", "aten.mm"}) {
+    ops.push_back(Named(type));
+    ops.back().type = type;
+    ops.back().param_bytes = int64_t{1} << (4 * ops.size());
+  }
+  EXPECT_EQ(OpGraph("g", ops).ParameterBytes(), 0x10 + 0x10000);
+}
+
 }  // namespace
 }  // namespace emplace
