@@ -13,12 +13,16 @@ def copy_ambiguous_images(graph: fx.Graph) -> None:
     of no layout, by a stride that addresses nothing. PyTorch copies it where it counts as the latter. Fake tensors have another such
     stride than real ones, so that the copy is not recorded, and the op would fail.
     """
+    copies: dict[fx.Node, fx.Node] = {}  # The backward op reads the forward op's copy, as autograd has it.
     for node in list(graph.nodes):
         for index in _IMAGES.get(node.target, ()):
-            image = node.args[index].meta["val"]
+            source = node.args[index]
+            image = source.meta["val"]
             if image.dim() < 4 or image.size(0) != 1 or image.is_contiguous():
                 continue
-            with graph.inserting_before(node):
-                copy = graph.call_function(torch.ops.aten.clone.default, (node.args[index],), {"memory_format": torch.contiguous_format})
-            copy.meta = node.meta | {"val": image.clone(memory_format=torch.contiguous_format)}
-            node.update_arg(index, copy)
+            if source not in copies:
+                layout = {"memory_format": torch.contiguous_format}
+                with graph.inserting_before(node):
+                    copies[source] = graph.call_function(torch.ops.aten.clone.default, (source,), layout)
+                copies[source].meta = node.meta | {"val": image.clone(**layout)}
+            node.update_arg(index, copies[source])
