@@ -98,9 +98,9 @@ def read(path):
     return known
 
 
-def as_csv(rows):
+def as_csv(rows, fields=FIELDS):
     text = io.StringIO()
-    writer = csv.DictWriter(text, FIELDS, lineterminator="\n")
+    writer = csv.DictWriter(text, fields, lineterminator="\n")
     writer.writeheader()
     writer.writerows(rows)
     return text.getvalue()

@@ -6,14 +6,13 @@ and, by `dp`, on two, and runs the step with `emplace-hardware run`. Runs in an 
 transformers and diffusers. Writes memory.csv, a line for each device that holds anything, and prints how far the two are apart.
 """
 import argparse
-import csv
-import io
 import json
 import pathlib
 import subprocess
 import tempfile
 
-from captures import make
+from capture_models import make
+from captures import as_csv
 from networks import ROOT, call, write_aside_and_rename
 from script import run_script
 
@@ -82,11 +81,7 @@ def main():
                 rows += new
                 print(name, microbatches, "; ".join(row.get("reason") or f"{row['method']} {row['device']} {row['predicted_bytes']:,} for "
                                                     f"{row['allocated_bytes']:,}" for row in new), flush=True)
-    text = io.StringIO()
-    writer = csv.DictWriter(text, FIELDS, lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(rows)
-    write_aside_and_rename(options.out, text.getvalue())
+    write_aside_and_rename(options.out, as_csv(rows, FIELDS))
     for method in METHODS:
         print(summary(rows, method))
 
