@@ -29,8 +29,8 @@ CORNERS = {
     r"nanobind/": ("python/bindings/",),
     r"cuda_runtime": ("policy/placeto/cuda/", "learner/ranks/nccl_collective", "tools/bench/cuda/"),
     r"nccl\.h": ("learner/ranks/nccl_collective",),
-    # Of a kind that is computed with LibTorch: KIND_network, KIND_model and KIND_player.
-    r"torch/|ATen/|c10/": ("policy/placeto/reference/", "policy/torch/", "policy/torch_entry", r"policy/(\w+)/\1_(network|model|player)\b",
+    # Of a kind that is computed with LibTorch: KIND_network, KIND_model and KIND_player. Placeto has kernels of its own.
+    r"torch/|ATen/|c10/": ("policy/placeto/reference/", "policy/torch/", "policy/torch_entry", r"policy/(?!placeto/)(\w+)/\1_(network|model|player)\b",
                            "tools/bench/libtorch/", "actor/hardware/"),
 }
 # The only files outside a kind's folder that may name the kind. tools/bench measures kernels of kinds.
