@@ -58,7 +58,6 @@ ConfigSection PolicySection() {
 
 std::vector<ConfigField> FieldsOfEveryKind() { return PolicyFields().fields(); }
 
-// Their values are in a PolicyConfig by name.
 std::vector<ConfigField> FieldsOfKind(const std::string& name) {
   const PolicyKind& kind = FindPolicyKind(name);
   std::vector<ConfigField> fields = kind.fields();
@@ -95,7 +94,6 @@ const std::vector<ConfigSection>& ConfigSections() {
   return sections;
 }
 
-// Whether other keys of its section exist or not by the value of this one.
 bool DecidesKeys(const std::string& full_name) { return full_name == "policy.kind"; }
 
 std::string FullName(const ConfigSection& section, const std::string& key) {

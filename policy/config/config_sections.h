@@ -20,7 +20,8 @@ struct ConfigSection {
 
 // In the order of the resolved file; the first is the top level.
 const std::vector<ConfigSection>& ConfigSections();
-// The keys of section `policy` that every kind has, and those that only this kind has.
+// The keys of section `policy` that every kind has, and those that only this kind has, whose values are in a
+// PolicyConfig by name.
 std::vector<ConfigField> FieldsOfEveryKind();
 std::vector<ConfigField> FieldsOfKind(const std::string& kind);
 
