@@ -98,6 +98,13 @@ def read(path):
     return known
 
 
+def refuse_unknown(parser, models, known=NAMES):
+    """Ends the script where a model is none of these."""
+    unknown = set(models) - set(known)
+    if unknown:
+        parser.error(f"there is no model {min(unknown)}, expected some of {', '.join(known)}")
+
+
 def as_csv(rows, fields=FIELDS):
     text = io.StringIO()
     writer = csv.DictWriter(text, fields, lineterminator="\n")
@@ -131,9 +138,7 @@ def main():
     if options.row:
         print(json.dumps(measure(options.row)))
         return
-    unknown = set(options.models) - set(NAMES)
-    if unknown:
-        parser.error(f"there is no model {min(unknown)}, expected some of {', '.join(NAMES)}")
+    refuse_unknown(parser, options.models)
     known = read(options.out)
     for name in options.models or NAMES:
         if name in known and not options.fresh:

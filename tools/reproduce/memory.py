@@ -6,15 +6,16 @@ and, by `dp`, on two, and runs the step with `emplace-hardware run`. Runs in an 
 transformers and diffusers. Writes memory.csv, a line for each device that holds anything, and prints how far the two are apart.
 """
 import argparse
+import importlib.util
 import json
 import pathlib
 import subprocess
 import tempfile
 
-from capture_models import make
-from captures import as_csv
+from capture_models import NAMES, make
+from captures import as_csv, refuse_unknown
 from networks import ROOT, call, write_aside_and_rename
-from script import run_script
+from script import BadInput, run_script
 
 MODELS = ("transformers/gpt2", "transformers/llama", "transformers/bert", "transformers/t5", "transformers/mixtral", "transformers/vit",
           "transformers/swin", "diffusers/UNet2DConditionModel", "diffusers/AutoencoderKL", "diffusers/DiTTransformer2DModel", "timm/resnet18",
@@ -73,6 +74,10 @@ def main():
     parser.add_argument("--programs", type=pathlib.Path, default=ROOT / "build/bin", help="folder of the programs")
     parser.add_argument("--out", type=pathlib.Path, default=pathlib.Path(__file__).parent / "memory.csv", help="the result file")
     options = parser.parse_args()
+    refuse_unknown(parser, options.models, dict.fromkeys((*MODELS, *NAMES)))
+    for package in ("emplace", "torch"):
+        if importlib.util.find_spec(package) is None:
+            raise BadInput(f"there is no Python package {package}, expected it in this environment")
     rows = []
     with tempfile.TemporaryDirectory(prefix="emplace_memory_") as folder:
         for name in options.models:
