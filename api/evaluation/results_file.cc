@@ -17,7 +17,11 @@ using OrderedJson = nlohmann::ordered_json;
 
 OrderedJson NumberOrNull(double value) { return std::isfinite(value) ? OrderedJson(value) : OrderedJson(nullptr); }
 
-// What files say that are from before evaluations had these settings.
+OrderedJson ToJson(const ConfigField::Value& value) {
+  return std::visit([](const auto& held) { return OrderedJson(held); }, value);
+}
+
+// What files say that are from before evaluations had these settings; options of methods have their defaults there.
 const nlohmann::json kSettingsOfOldFiles = {{"order", ""}, {"objective", "latency"}};
 
 double NumberOrInfinity(const nlohmann::json& value) {
@@ -45,15 +49,20 @@ RunResult FromJson(const nlohmann::json& entry, const nlohmann::json& graphs) {
 }  // namespace
 
 OrderedJson SettingsOf(const EvaluationPlan& plan, const std::string& policy_path) {
-  return {{"devices", ClusterToYaml(plan.cluster)},
-          {"policy", policy_path},
-          {"policy_version", plan.policy_version ? OrderedJson(*plan.policy_version) : OrderedJson(nullptr)},
-          {"samples", plan.options.samples},
+  OrderedJson settings = {
+      {"devices", ClusterToYaml(plan.cluster)},
+      {"policy", policy_path},
+      {"policy_version", plan.policy_version ? OrderedJson(*plan.policy_version) : OrderedJson(nullptr)},
           {"budget", plan.options.budget},
           {"seconds", plan.options.seconds},
           {"order", plan.order.empty() && !plan.options.orders ? kNoOrder : plan.order},
           {"objective", ObjectiveNames().at(static_cast<size_t>(plan.options.objective))},
           {"max_groups", plan.max_groups}};
+  for (const OwnOption& option : OwnOptions()) {
+    const auto given = plan.options.own.find(option.field.name);
+    settings[option.field.name] = ToJson(given == plan.options.own.end() ? option.value : given->second);
+  }
+  return settings;
 }
 
 OrderedJson ToDocument(const std::vector<RunResult>& results, const std::vector<MethodSummary>& summaries,
@@ -97,6 +106,7 @@ std::vector<RunResult> LoadResults(const std::filesystem::path& path, const Orde
   std::vector<RunResult> results;
   try {
     nlohmann::json made_with = kSettingsOfOldFiles;
+    for (const OwnOption& option : OwnOptions()) made_with[option.field.name] = ToJson(option.value);
     made_with.update(document.at("settings"));
     for (const auto& [key, value] : settings.items()) {
       if (made_with.at(key) == nlohmann::json(value)) continue;

@@ -13,6 +13,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -64,7 +65,8 @@ struct PlaceOptions {
   int64_t budget = 0;   // Number of placements that it may simulate; 0: any number.
   std::string order;    // A discipline in whose order devices run their ops, or "none"; empty: `auto` may give one.
   std::string policy;   // Path of a policy.safetensors or a run directory; empty: none.
-  int32_t samples = 0;  // Episodes that the method "policy" samples beside the greedy one.
+  // Options that some methods alone have, such as {"samples", "8"} of "policy", as flags of `emplace place --help`.
+  std::map<std::string, std::string> method_options;
   std::optional<int64_t> max_groups;  // Ops are placed in at most this many groups, or for 0 each by itself.
   int threads = 0;                    // 0: one for each core.
   uint64_t seed = 1;

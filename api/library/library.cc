@@ -64,7 +64,7 @@ Plan Place(const Graph& graph, const Machine& machine, const PlaceOptions& asked
     options.seconds = asked.seconds;
     options.threads = Threads(asked.threads);
     options.seed = asked.seed;
-    options.samples = asked.samples;
+    SetOwnOptions(asked.method_options, {asked.method}, options);
     if (!(asked.seconds > 0) && asked.budget <= 0)
       throw BadInput("neither PlaceOptions::seconds nor budget is above 0, expected one that ends the search");
     const std::optional<PolicyWeights> policy = LoadPolicyIfAny(asked.policy);

@@ -1,8 +1,12 @@
 #include "common/config/field_table.h"
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
+#include <optional>
+#include <type_traits>
 
+#include "common/error.h"
 #include "common/strings.h"
 
 namespace emplace {
@@ -30,6 +34,25 @@ std::string ShownBound(double value) {
   return is_whole ? Format("%.0f", value) : ShortestDouble(value);
 }
 
+template <typename T>
+std::optional<ConfigField::Value> ParsedAs(const std::string& text) {
+  if constexpr (std::is_same_v<T, bool>) {
+    if (text == "true") return true;
+    if (text == "false") return false;
+    return std::nullopt;
+  } else if constexpr (std::is_arithmetic_v<T>) {
+    T number{};
+    const char* const end = text.data() + text.size();
+    const auto [parsed, error] = std::from_chars(text.data(), end, number);
+    if (error != std::errc() || parsed != end) return std::nullopt;
+    return number;
+  } else if constexpr (std::is_same_v<T, std::string>) {
+    return text;
+  } else {
+    return std::nullopt;
+  }
+}
+
 }  // namespace
 
 std::string ConfigField::Expected(const Value& like) const {
@@ -54,6 +77,27 @@ std::string ConfigField::Check(const Value& value) const {
     if (std::find(choices.begin(), choices.end(), text) == choices.end()) return Expected(value);
   }
   return "";
+}
+
+ConfigField::Value ConfigField::Parse(const std::string& text, const Value& like) const {
+  const std::optional<Value> value =
+      std::visit([&](const auto& kind) { return ParsedAs<std::decay_t<decltype(kind)>>(text); }, like);
+  const std::string expected = value ? Check(*value) : Expected(like);
+  if (!expected.empty()) throw BadInput(StrCat(name, " is '", text, "', expected ", expected));
+  return *value;
+}
+
+std::string TextOf(const ConfigField::Value& value) {
+  return std::visit(
+      [](const auto& held) -> std::string {
+        using T = std::decay_t<decltype(held)>;
+        if constexpr (std::is_same_v<T, bool>) return held ? "true" : "false";
+        if constexpr (std::is_same_v<T, double>) return ShortestDouble(held);
+        if constexpr (std::is_same_v<T, std::string>) return held;
+        if constexpr (std::is_integral_v<T>) return std::to_string(held);
+        return "";
+      },
+      value);
 }
 
 std::string NearestName(const std::string& word, const std::vector<std::string>& candidates) {

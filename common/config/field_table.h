@@ -32,6 +32,9 @@ struct ConfigField {
   std::string Expected(const Value& like) const;
   // Empty when the value is allowed; otherwise the text of Expected.
   std::string Check(const Value& value) const;
+  // The value that a text stands for, of the type of `like`; throws BadInput "NAME is 'TEXT', expected ..." where it
+  // stands for none that is allowed. REQUIRES: `like` is no list.
+  Value Parse(const std::string& text, const Value& like) const;
 };
 
 // The text that stands for a value. REQUIRES: there is one.
@@ -94,6 +97,15 @@ class FieldTable {
   }
 
   const std::vector<ConfigField>& fields() const { return fields_; }
+  // A section in which these values, by name, are set; what the table does not know is left out. REQUIRES: each has
+  // the type of its field.
+  Section Filled(const std::map<std::string, ConfigField::Value>& values) const {
+    Section section;
+    for (const ConfigField& field : fields_) {
+      if (const auto found = values.find(field.name); found != values.end()) field.set(&section, found->second);
+    }
+    return section;
+  }
   // The values of a section with nothing set, by name.
   std::map<std::string, ConfigField::Value> Defaults() const {
     const Section section;
@@ -105,6 +117,9 @@ class FieldTable {
  private:
   std::vector<ConfigField> fields_;
 };
+
+// A value as a text, which ConfigField::Parse reads again. REQUIRES: it is no list.
+std::string TextOf(const ConfigField::Value& value);
 
 // The candidate that is closest to `word` by edit distance; empty when none is close enough to be meant.
 std::string NearestName(const std::string& word, const std::vector<std::string>& candidates);

@@ -5,15 +5,20 @@
 #include "policy/placer/policy_placer.h"
 #include "policy/placer/policy_proposer.h"
 #include "policy/players.h"
+#include "simulator/methods/policy_method_options.h"
 
 namespace emplace {
 namespace {
+
+int32_t Samples(const MethodOptions& options) {
+  return static_cast<int32_t>(PolicyMethodOptions::Table().Filled(options.own).samples);
+}
 
 class PolicyMethod final : public PlacementMethod {
  public:
   PolicyMethod(const PolicyWeights& weights, const MethodOptions& options)
       : player_(MakePlayer(weights)),
-        placer_{.samples = options.samples, .start = StartOfEpisodes(weights), .seed = options.seed} {}
+        placer_{.samples = Samples(options), .start = StartOfEpisodes(weights), .seed = options.seed} {}
 
   bool draws() const override { return true; }  // The start placement is drawn, if nothing else.
 

@@ -1,9 +1,11 @@
 // What emplace.place and emplace.evaluate are made of.
 #include <nanobind/nanobind.h>
+#include <nanobind/stl/map.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -61,14 +63,14 @@ nb::dict PlacedToDict(PlacedGraph placed) {
 
 nb::dict Place(const OpGraph& graph, const Cluster& cluster, const std::string& method_name, double seconds,
                int64_t budget, const std::string& order, const std::string& objective, const LoadedPolicy* policy,
-               int32_t samples, int threads, std::optional<int64_t> max_groups, uint64_t seed,
+               const std::map<std::string, std::string>& method_options, int threads, std::optional<int64_t> max_groups, uint64_t seed,
                const nb::object& progress) {
   MethodOptions options;
   options.budget = budget;
   options.seconds = seconds;
   options.threads = Threads(threads);
   options.seed = seed;
-  options.samples = samples;
+  SetOwnOptions(method_options, {method_name}, options);
   options.objective = ObjectiveNamed(objective);
   if (policy) {
     CheckPolicyFits(policy->weights, policy->source, cluster, "the machine");
@@ -98,13 +100,42 @@ nb::dict Place(const OpGraph& graph, const Cluster& cluster, const std::string& 
   return PlacedToDict(std::move(*placed));
 }
 
+std::map<std::string, OwnOption> MethodOptionsByName() {
+  std::map<std::string, OwnOption> options;
+  for (OwnOption& option : OwnOptions()) options.emplace(option.field.name, std::move(option));
+  return options;
+}
+
+void CheckMethodOptions(const std::map<std::string, std::string>& texts, const std::vector<std::string>& methods) {
+  MethodOptions unused;
+  SetOwnOptions(texts, methods, unused);
+}
+
 }  // namespace
 
 void BindPlacing(nb::module_& module) {
   module.def("methods", &MethodNames, "Names of the ways to place a graph; `auto` is the best for a given time.");
   module.def("orders", &OrderNames, "Names of the disciplines by which devices may order their ops.");
+  nb::class_<OwnOption>(module, "MethodOption", "An option that some methods alone have.")
+      .def_ro("methods", &OwnOption::methods, "Names of the methods that have it.")
+      .def_prop_ro("help", [](const OwnOption& option) { return option.field.help; })
+      .def_prop_ro("expected", [](const OwnOption& option) { return option.field.Expected(option.value); })
+      .def_prop_ro("default", [](const OwnOption& option) { return TextOf(option.value); })
+      .def("__repr__", [](const OwnOption& option) {
+        return StrCat("<MethodOption of ", Join(option.methods, ", "), ": ", option.field.help, "; expected ",
+                      option.field.Expected(option.value), ", default ", TextOf(option.value), ">");
+      });
+  module.def("method_options", &MethodOptionsByName, "By name, the options that some methods alone have.");
+  module.def("check_method_options", &CheckMethodOptions, "texts"_a, "methods"_a,
+             "Raises BadInput for an option that none of these methods has, and for a value that is not allowed.");
+  module.def(
+      "can_minimize",
+      [](const std::string& method, const std::string& objective) {
+        return CanMinimize(method, ObjectiveNamed(objective));
+      },
+      "method"_a, "objective"_a, "Whether the method can minimize the objective.");
   module.def("place", &Place, "graph"_a, "machine"_a, nb::kw_only(), "method"_a, "seconds"_a = 0.0, "budget"_a = 0,
-             "order"_a = "", "objective"_a = "latency", "policy"_a.none() = nb::none(), "samples"_a = 0,
+             "order"_a = "", "objective"_a = "latency", "policy"_a.none() = nb::none(), "method_options"_a = std::map<std::string, std::string>(),
              "threads"_a = 0, "max_groups"_a.none() = nb::none(), "seed"_a = 1, "progress"_a.none() = nb::none());
 }
 

@@ -14,7 +14,7 @@ import typing as _typing
 
 if _typing.TYPE_CHECKING:
     __version__: str
-    from emplace._core import BadInput, Device, Error, Graph, Machine, RunFailed, families, methods, orders
+    from emplace._core import BadInput, Device, Error, Graph, Machine, RunFailed, families, method_options, methods, orders
     from emplace.evaluation import Evaluation, EvaluationRow, evaluate
     from emplace.generation import generate
     from emplace.placing import place
@@ -24,7 +24,8 @@ if _typing.TYPE_CHECKING:
 
 # By module, what is the package's own. Each is imported when it is first used, so that the command starts at once.
 _NAMES = {
-    "_core": ("BadInput", "Device", "Error", "Graph", "Machine", "RunFailed", "families", "methods", "orders"),
+    "_core": ("BadInput", "Device", "Error", "Graph", "Machine", "RunFailed", "families", "method_options", "methods",
+              "orders"),
     "evaluation": ("Evaluation", "EvaluationRow", "evaluate"), "generation": ("generate",), "placing": ("place",), "plan": ("Plan",),
     "policy": ("Policy",), "simulation": ("Simulation", "simulate"),
 }
@@ -33,7 +34,7 @@ _MODULES = ("formats", "gym", "onnx", "onnx_placed", "torch")
 
 __all__ = [
     "BadInput", "Device", "Error", "Evaluation", "EvaluationRow", "Graph", "Machine", "Plan", "Policy", "RunFailed", "Simulation",
-    "evaluate", "families", "generate", "methods", "orders", "place", "simulate",
+    "evaluate", "families", "generate", "method_options", "methods", "orders", "place", "simulate",
 ]
 
 

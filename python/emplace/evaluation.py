@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 from emplace import _core
-from emplace.placing import as_policy, check_limit, check_whole
+from emplace.placing import as_policy, as_texts, check_limit, check_whole
 
 _DEFAULT_BUDGET = 100
 
@@ -55,12 +55,13 @@ class Evaluation:
 
 def evaluate(graphs: _core.Graph | Sequence[_core.Graph], machine: _core.Machine, methods: Sequence[str], *,
              seconds: float | None = None, budget: int | None = None, seeds: Sequence[int] = (1,),
-             policy: _core.Policy | str | os.PathLike | None = None, samples: int = 0, max_groups: int | None = None,
-             jobs: int | None = None) -> Evaluation:
+             order: str | None = None, objective: str = "latency", policy: _core.Policy | str | os.PathLike | None = None,
+             max_groups: int | None = None, jobs: int | None = None, **options: float | str) -> Evaluation:
     """Runs each method on each graph, once for each seed.
 
     With `seconds`, every searching method has this time for each graph, and runs come one after the other, each on all cores.
     Else runs are side by side on `jobs` threads (None: one for each core), and each simulates `budget` placements (default: 100).
+    A method that cannot minimize the objective minimizes the latency, and one that lacks an option of `options` runs without it.
     The other arguments are those of `place`. Ctrl-C ends it and raises KeyboardInterrupt.
     """
     check_limit("seconds", seconds)
@@ -71,20 +72,24 @@ def evaluate(graphs: _core.Graph | Sequence[_core.Graph], machine: _core.Machine
     _check_each_once("seeds", seeds)
     for seed in seeds:
         check_whole("seeds", seed, 0)
-    check_whole("samples", samples, 0)
     check_whole("jobs", jobs, 1)
     if not budget and not seconds:
         budget = _DEFAULT_BUDGET
     trained = as_policy(policy)
     cores = os.cpu_count() or 1
+    texts = as_texts(options)
+    _core.check_method_options(texts, methods)
+    having = {name: option.methods for name, option in _core.method_options().items()}
     keys = [(graph, method, seed) for graph in ([graphs] if isinstance(graphs, _core.Graph) else graphs)
             for method in methods for seed in seeds]
 
     def run(key) -> EvaluationRow:
         graph, method, seed = key
         try:
-            found = _core.place(graph, machine, method=method, seconds=seconds or 0.0, budget=budget or 0, policy=trained,
-                                samples=samples, threads=cores if seconds else 1, max_groups=max_groups, seed=seed)
+            found = _core.place(graph, machine, method=method, seconds=seconds or 0.0, budget=budget or 0, order=order or "",
+                                objective=objective if _core.can_minimize(method, objective) else "latency", policy=trained,
+                                method_options={name: text for name, text in texts.items() if method in having[name]},
+                                threads=cores if seconds else 1, max_groups=max_groups, seed=seed)
         except _core.RunFailed:
             return EvaluationRow(graph.name, method, seed, math.inf, False, math.inf, math.inf, 0, 0.0)
         return EvaluationRow(graph.name, method, seed, found["method_makespan_us"], found["method_feasible"],

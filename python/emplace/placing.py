@@ -1,7 +1,7 @@
 """Placing a graph."""
 import math
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from emplace import _core
 from emplace.placements import order_to_names
@@ -15,9 +15,9 @@ _DEFAULT_SECONDS = 1.0
 
 def place(graph: _core.Graph, machine: _core.Machine, seconds: float | None = None, *, budget: int | None = None,
           method: str | None = None, order: str | None = None, objective: str = "latency",
-          policy: _core.Policy | str | os.PathLike | None = None, samples: int = 0, threads: int | None = None,
-          max_groups: int | None = None, seed: int = 1, stages: str | None = None, blocks: Sequence[str] | None = None,
-          progress: bool | None = None) -> Plan:
+          policy: _core.Policy | str | os.PathLike | None = None, threads: int | None = None, max_groups: int | None = None,
+          seed: int = 1, stages: str | None = None, blocks: Sequence[str] | None = None, progress: bool | None = None,
+          **options: float | str) -> Plan:
     """Places a graph as `emplace place` does: never slower than the best single device.
 
     seconds: wall time that a searching method may take (1 without a budget). budget: number of placements that it may simulate;
@@ -25,14 +25,15 @@ def place(graph: _core.Graph, machine: _core.Machine, seconds: float | None = No
     objective "throughput". order: one of `emplace.orders()`, which also decides in which order each device runs its ops, or
     "none"; None lets "auto" give an order where that is faster. objective: "latency", the time of one step, or "throughput", the
     time from step to step in a pipeline (method "dp"). policy: a trained policy, or the path of its file or run directory.
-    samples: episodes that the method "policy" samples beside the greedy one. threads: None is one for each core. max_groups: ops
+    threads: None is one for each core. max_groups: ops
     are placed in at most this many groups, or for 0 each by itself; None is as the policy was trained, or 128. stages: a
     constraint, for runtimes that place modules of a captured graph as a whole: "modules" keeps each module on one device, and
     "contiguous" gives each device blocks that follow each other, or none: of all such divisions that fit the memory, with the
     devices in the machine's order or, where they are of few kinds, in any order, the best for the objective; `method` does not
     matter to it. blocks: names of modules that stay whole with what is in them; None: for "contiguous" the model's row of numbered
     modules (layers.0, layers.1, ...), else none. Half of the limits go to a placement without the constraint, whose figures are
-    the plan's free_makespan_us and free_max_load_us. progress: a progress bar of tqdm; None: in terminals and notebooks.
+    the plan's free_makespan_us and free_max_load_us. progress: a progress bar of tqdm; None: in terminals and notebooks. options:
+    those that some methods alone have, such as samples=8 of "policy"; `emplace.method_options()` lists them.
 
     Ctrl-C ends the search and raises KeyboardInterrupt; what was found so far is dropped. Raises BadInput for a machine that
     cannot hold or run the graph, for stages="contiguous" with the bytes that are missing on each device, and RunFailed where the
@@ -41,7 +42,6 @@ def place(graph: _core.Graph, machine: _core.Machine, seconds: float | None = No
     check_limit("seconds", seconds)
     check_limit("budget", budget)
     check_whole("threads", threads, 1)
-    check_whole("samples", samples, 0)
     check_whole("seed", seed, 0)
     if method is None:
         method = "dp" if objective == "throughput" else "auto"
@@ -52,7 +52,7 @@ def place(graph: _core.Graph, machine: _core.Machine, seconds: float | None = No
     with SearchBar(progress, wall_s) as bar:
         def search(given: _core.Graph) -> dict:
             return _core.place(given, machine, method=method, seconds=wall_s * share, budget=math.ceil((budget or 0) * share),
-                               order=order or "", objective=objective, policy=trained, samples=samples,
+                               order=order or "", objective=objective, policy=trained, method_options=as_texts(options),
                                threads=threads or 0, max_groups=max_groups, seed=seed, progress=bar.show)
         kept = None
         if stages == "contiguous":
@@ -66,6 +66,11 @@ def place(graph: _core.Graph, machine: _core.Machine, seconds: float | None = No
                 found["peak_bytes"], found["feasible"], method, found["found_by"], sum(one["evaluations"] for one in spent),
                 sum(one["seconds"] for one in spent), order_to_names(found["orders"], graph, machine), stages, objective,
                 *((free["makespan_us"], _core.max_load_us(graph, machine, free["placement"])) if kept else (None, None)))
+
+
+def as_texts(options: Mapping[str, float | str]) -> dict[str, str]:
+    """Values of methods' own options, as the commands take them."""
+    return {name: str(value).lower() if isinstance(value, bool) else str(value) for name, value in options.items()}
 
 
 def as_policy(policy: _core.Policy | str | os.PathLike | None) -> _core.Policy | None:

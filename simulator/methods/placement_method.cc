@@ -1,5 +1,6 @@
 #include "simulator/methods/placement_method.h"
 
+#include <algorithm>
 #include <functional>
 #include <limits>
 
@@ -22,19 +23,35 @@
 #include "simulator/methods/lists/m_topo_method.h"
 #include "simulator/methods/search/auto_method.h"
 #include "simulator/methods/search/multilevel_method.h"
+#include "simulator/methods/policy_method_options.h"
 #include "simulator/methods/single_method.h"
 
 namespace emplace {
 namespace {
 
+template <typename Section>
+std::vector<OwnOption> OwnOptionsOf(const FieldTable<Section>& table, const std::string& method) {
+  std::vector<OwnOption> options;
+  const Section defaults;
+  for (const ConfigField& field : table.fields())
+    options.push_back({.field = field, .value = field.get(&defaults), .methods = {method}});
+  return options;
+}
+
 struct MethodEntry {
   std::string name;
   std::function<std::unique_ptr<PlacementMethod>(const MethodOptions&)> make;
+  std::vector<Objective> objectives = {Objective::kLatency};  // What it can minimize.
+  std::vector<OwnOption> options = {};
 };
 
+// With its options, if it declares any: `static FieldTable<...> Options()`.
 template <typename Method>
-MethodEntry Entry(const std::string& name) {
-  return {name, [](const MethodOptions& options) { return std::make_unique<Method>(options); }};
+MethodEntry Entry(const std::string& name, const std::vector<Objective>& objectives = {Objective::kLatency}) {
+  MethodEntry entry = {
+      name, [](const MethodOptions& options) { return std::make_unique<Method>(options); }, objectives};
+  if constexpr (requires { Method::Options(); }) entry.options = OwnOptionsOf(Method::Options(), name);
+  return entry;
 }
 
 std::unique_ptr<PlacementMethod> MakePolicyMethod(const MethodOptions& options) {
@@ -48,7 +65,7 @@ std::vector<MethodEntry> Methods() {
           Entry<CpuMethod>("cpu"),
           Entry<ExpertMethod>("expert"),
           Entry<DataParallelMethod>("data-parallel"),
-          Entry<DpMethod>("dp"),
+          Entry<DpMethod>("dp", {Objective::kLatency, Objective::kThroughput}),
           Entry<ScotchMethod>("scotch"),
           Entry<HeftMethod>("heft"),
           Entry<MTopoMethod>("m-topo"),
@@ -59,7 +76,17 @@ std::vector<MethodEntry> Methods() {
           Entry<AnnealingMethod>("annealing"),
           Entry<MultilevelMethod>("multilevel"),
           Entry<OptimalMethod>("optimal"),
-          {"policy", MakePolicyMethod}};
+          {.name = "policy",
+           .make = MakePolicyMethod,
+           .options = OwnOptionsOf(PolicyMethodOptions::Table(), "policy")}};
+}
+
+// Throws BadInput where there is none of that name.
+MethodEntry MethodNamed(const std::string& name) {
+  for (MethodEntry& entry : Methods()) {
+    if (entry.name == name) return std::move(entry);
+  }
+  throw BadInput(StrCat("unknown method '", name, "', expected one of: ", Join(MethodNames(), ", ")));
 }
 
 }  // namespace
@@ -79,7 +106,8 @@ Objective ObjectiveNamed(const std::string& name) {
 }
 
 bool CanMinimize(const std::string& method, Objective objective) {
-  return objective == Objective::kLatency || method == "dp";
+  const std::vector<Objective> objectives = MethodNamed(method).objectives;
+  return std::ranges::find(objectives, objective) != objectives.end();
 }
 
 std::unique_ptr<PlacementMethod> MakeMethod(const std::string& name, const MethodOptions& options) {
@@ -87,10 +115,40 @@ std::unique_ptr<PlacementMethod> MakeMethod(const std::string& name, const Metho
     throw BadInput(
         StrCat("method '", name, "' minimizes the latency alone, expected method dp for the objective ", "throughput"));
   }
-  for (const MethodEntry& entry : Methods()) {
-    if (entry.name == name) return entry.make(options);
+  return MethodNamed(name).make(options);
+}
+
+std::vector<OwnOption> OwnOptions() {
+  std::vector<OwnOption> options;
+  for (MethodEntry& entry : Methods()) {
+    for (OwnOption& option : entry.options) {
+      const auto same = std::ranges::find(options, option.field.name, [](const OwnOption& o) { return o.field.name; });
+      if (same == options.end()) {
+        options.push_back(std::move(option));
+      } else {
+        same->methods.push_back(entry.name);
+      }
+    }
   }
-  throw BadInput(StrCat("unknown method '", name, "', expected one of: ", Join(MethodNames(), ", ")));
+  return options;
+}
+
+void SetOwnOptions(const std::map<std::string, std::string>& texts, const std::vector<std::string>& methods,
+                   MethodOptions& options) {
+  const std::vector<OwnOption> all = OwnOptions();
+  for (const auto& [name, text] : texts) {
+    const auto option = std::ranges::find(all, name, [](const OwnOption& o) { return o.field.name; });
+    if (option == all.end()) {
+      std::vector<std::string> names;
+      for (const OwnOption& known : all) names.push_back(known.field.name);
+      throw BadInput(StrCat("unknown option '", name, "' of a method", DidYouMean(name, names)));
+    }
+    if (std::ranges::find_first_of(methods, option->methods) == methods.end()) {
+      throw BadInput(StrCat("option '", name, "' is given to method ", Join(methods, ", "), ", expected method ",
+                            Join(option->methods, " or ")));
+    }
+    options.own[name] = option->field.Parse(text, option->value);
+  }
 }
 
 void CheckSearchLimits(const MethodOptions& options) {

@@ -1,15 +1,17 @@
 // The interface of the ways to place a graph; each method is a class in a file of its own. To add one, derive from
-// PlacementMethod and add it to the table in placement_method.cc. `emplace place --method` and `emplace evaluate
-// --methods` then know its name.
+// PlacementMethod and add it to the table in placement_method.cc. The commands, the Python package and the C++ library
+// then know its name, and the options that it alone has.
 #pragma once
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "common/config/field_table.h"
 #include "common/threads/stop.h"
 #include "simulator/graph/placement.h"
 #include "simulator/methods/placement_scorer.h"
@@ -45,18 +47,20 @@ struct MethodOptions {
   // When that time began; nullopt: it begins when the method places.
   std::optional<StopSignal::Clock::time_point> begin = std::nullopt;
   uint64_t seed = 1;
-  int32_t samples = 0;  // For `policy`: sampled episodes beside the greedy one.
+  // Values of options that some methods alone have (OwnOptions), by name, as SetOwnOptions sets them. A method takes
+  // its own out of them by its table (FieldTable::Filled).
+  std::map<std::string, ConfigField::Value> own = {};
   // Makes the method `policy`. Policies lie above this folder, so policy/placer/policy_method.h hands it in; empty:
   // there is no policy.
   std::function<std::unique_ptr<PlacementMethod>(const MethodOptions&)> make_policy = {};
-  // For `auto` and `multilevel`: makes, from a seed, what proposes a placement to them; empty: nothing does.
+  // Makes, from a seed, what proposes a placement to a search; empty: nothing does.
   std::function<std::unique_ptr<Proposer>(uint64_t)> make_proposer = {};
-  bool orders = true;                         // For `auto`: whether the result may have an order.
-  Objective objective = Objective::kLatency;  // For `dp`; all others minimize the latency.
-  int threads = 1;  // For `auto` and `multilevel`; with a budget, results do not depend on it.
+  bool orders = true;                         // Whether the result may have an order.
+  Objective objective = Objective::kLatency;  // What CanMinimize allows.
+  int threads = 1;  // Of a searching method at most; with a budget, results do not depend on it.
   // Ends a method early. One that searches, or has a placement already, returns the best result so far.
   StopSignal stop = {};
-  std::function<void(const SearchProgress&)> progress = nullptr;  // Called by `auto` and `multilevel` now and then.
+  std::function<void(const SearchProgress&)> progress = nullptr;  // Called by long searches now and then.
 };
 
 struct MethodResult {
@@ -88,6 +92,19 @@ class PlacementMethod {
 // that the method does not know.
 std::unique_ptr<PlacementMethod> MakeMethod(const std::string& name, const MethodOptions& options);
 std::vector<std::string> MethodNames();
+// An option that some methods alone have, beside MethodOptions.
+struct OwnOption {
+  ConfigField field;
+  ConfigField::Value value;          // That of a method that is told nothing.
+  std::vector<std::string> methods;  // Those that have it.
+};
+// Those of all methods, each name once. What offers methods to a user offers these, by their names.
+std::vector<OwnOption> OwnOptions();
+// Sets options.own to what these texts, by option, say to methods of these names. Throws BadInput for an option that
+// none of them has, and for a value that is not allowed.
+void SetOwnOptions(const std::map<std::string, std::string>& texts, const std::vector<std::string>& methods,
+                   MethodOptions& options);
+
 // Whether the method of that name can minimize this.
 bool CanMinimize(const std::string& method, Objective objective);
 // Throws BadInput unless a searching method has a budget or a time, and neither is negative.

@@ -82,7 +82,9 @@ def test_pictures(plan, tmp_path):
     ({"policy": "no.safetensors"}, "no.safetensors"),
     ({"seconds": float("inf")}, "seconds is inf, expected a number above 0"),
     ({"threads": 0}, "threads is 0, expected a whole number of at least 1"),
-    ({"samples": -1}, "samples is -1, expected a whole number of at least 0"),
+    ({"method": "policy", "samples": -1}, "samples is '-1', expected 0..1000000"),
+    ({"samples": 3}, "option 'samples' is given to method auto, expected method policy"),
+    ({"sample": 3}, "unknown option 'sample' of a method, did you mean 'samples'"),
     ({"seed": -1}, "seed is -1, expected a whole number of at least 0"),
 ])
 def test_bad_arguments(ptb, machine, arguments, error):
@@ -95,6 +97,26 @@ def test_throughput_is_for_the_method_that_knows_it(ptb, machine):
     assert emplace.place(ptb, machine, budget=5).method == "auto"
     with pytest.raises(emplace.BadInput, match="expected method dp"):
         emplace.place(ptb, machine, objective="throughput", method="auto")
+
+
+def test_options_of_single_methods():
+    samples = emplace.method_options()["samples"]
+    assert (samples.methods, samples.default, samples.expected) == (["policy"], "0", "0..1000000")
+    assert "episodes" in samples.help
+    assert "policy" in repr(samples)
+
+
+def test_evaluate_by_objective_and_order(ptb, machine):
+    for objective in ("latency", "throughput"):
+        row, = emplace.evaluate(ptb, machine, ["dp"], objective=objective).rows
+        plan = emplace.place(ptb, machine, method="dp", objective=objective)
+        assert (row.placed_us, row.method) == (plan.makespan_us, "dp")
+    other, = emplace.evaluate(ptb, machine, ["random"], objective="throughput", budget=5).rows
+    assert other.placed_us == emplace.place(ptb, machine, method="random", budget=5).makespan_us
+    ordered, = emplace.evaluate(ptb, machine, ["expert"], order="rank").rows
+    assert ordered.placed_us == emplace.place(ptb, machine, method="expert", order="rank").makespan_us
+    with pytest.raises(emplace.BadInput, match="option 'samples' is given to method single, expected method policy"):
+        emplace.evaluate(ptb, machine, ["single"], samples=2)
 
 
 def test_what_cannot_fit(diamond):

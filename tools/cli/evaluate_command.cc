@@ -47,7 +47,7 @@ struct EvaluateArguments {
   std::string methods = "single,random,policy";
   std::string order;
   std::string objective = "latency";
-  int32_t samples = 0;
+  std::map<std::string, std::string> own;  // Options that some methods alone have.
   int64_t budget = 0;
   double seconds = 0;
   std::optional<int64_t> max_groups;
@@ -88,7 +88,7 @@ EvaluationPlan MakePlan(const EvaluateArguments& args) {
   plan.seeds = args.seeds.empty() ? std::vector<uint64_t>{args.seed} : args.seeds;
   plan.options.budget = args.budget > 0 || args.seconds > 0 ? args.budget : kDefaultBudget;
   plan.options.seconds = args.seconds;
-  plan.options.samples = args.samples;
+  SetOwnOptions(args.own, plan.methods, plan.options);
   plan.options.threads = args.seconds > 0 ? Threads(args.jobs) : 1;
   plan.options.stop = &Interrupted();
   plan.options.objective = ObjectiveNamed(args.objective);
@@ -253,10 +253,7 @@ void AddEvaluateCommand(CLI::App& app, std::function<int()>& run) {
       ->capture_default_str();
   AddOrderOption(*command, args->order);
   AddObjectiveOption(*command, args->objective);
-  command
-      ->add_option("--samples", args->samples,
-                   "Number of episodes that the method `policy` samples beside its greedy one")
-      ->check(CLI::Range(0, 1000000));
+  AddOwnOptions(*command, args->own);
   command
       ->add_option(
           "--seconds", args->seconds,

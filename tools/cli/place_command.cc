@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
+#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -40,7 +41,7 @@ struct PlaceArguments {
   std::string order;
   std::string out;
   std::string trace;
-  int32_t samples = 0;
+  std::map<std::string, std::string> own;  // Options that some methods alone have.
   int64_t budget = 0;
   double seconds = 0;
   int threads = 0;
@@ -85,7 +86,7 @@ int Place(const PlaceArguments& args) {
   options.seconds = args.seconds > 0 || args.budget > 0 ? args.seconds : kDefaultSeconds;
   options.threads = Threads(args.threads);
   options.seed = args.seed;
-  options.samples = args.samples;
+  SetOwnOptions(args.own, {args.method}, options);
   options.objective = ObjectiveNamed(args.objective);
   const std::optional<PolicyWeights> policy = LoadPolicyIfAny(args.policy);
   const Cluster cluster = LoadCluster(args.devices);
@@ -189,10 +190,7 @@ void AddPlaceCommand(CLI::App& app, std::function<int()>& run) {
   AddObjectiveOption(*command, args->objective);
   command->add_option("--out", args->out, "Where to write the placement (emplace.placement/1)");
   command->add_option("--trace", args->trace, "Where to write a timeline for Perfetto or chrome://tracing");
-  command
-      ->add_option("--samples", args->samples,
-                   "Episodes to sample from the policy besides its greedy one; the best placement is kept")
-      ->check(CLI::Range(0, 1000000));
+  AddOwnOptions(*command, args->own);
   command
       ->add_option("--seconds", args->seconds,
                    "Time that a searching method may take, after loading (default: 1, or any with --budget)")

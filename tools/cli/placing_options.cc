@@ -21,6 +21,17 @@ void AddOrderOption(CLI::App& command, std::string& order) {
       ->check(CLI::IsMember(orders));
 }
 
+void AddOwnOptions(CLI::App& command, std::map<std::string, std::string>& values) {
+  for (const OwnOption& option : OwnOptions()) {
+    command
+        .add_option_function<std::string>(
+            "--" + option.field.name,
+            [&values, name = option.field.name](const std::string& text) { values[name] = text; },
+            StrCat(option.field.help, " (method ", Join(option.methods, ", "), "; default: ", TextOf(option.value), ")"))
+        ->type_name(option.field.Expected(option.value));
+  }
+}
+
 void AddObjectiveOption(CLI::App& command, std::string& objective) {
   command
       .add_option("--objective", objective,

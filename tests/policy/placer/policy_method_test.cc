@@ -36,7 +36,7 @@ TEST(PolicyMethod, SamplesNeverMakeItWorse) {
     const PlacementTask task = RandomTask(rng, {.memory_bytes = 1000000000});
     MethodOptions options = With(InitialPlaceto(PlacetoShape{.num_devices = task.sim.num_devices}, Rng(seed)));
     const double greedy_us = Score(task, MakeMethod("policy", options)->Place(task)).makespan_us;
-    options.samples = 32;
+    SetOwnOptions({{"samples", "32"}}, {"policy"}, options);
     EXPECT_LE(Score(task, MakeMethod("policy", options)->Place(task)).makespan_us, greedy_us);
   }
 }

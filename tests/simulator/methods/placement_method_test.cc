@@ -5,9 +5,11 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
 
 #include "common/error.h"
 #include "simulator/engine/simulator.h"
+#include "simulator/methods/policy_method_options.h"
 #include "tests/support/make_op.h"
 
 namespace emplace {
@@ -37,6 +39,46 @@ TEST(PlacementMethod, UnknownNamesAndMissingPoliciesAreRefused) {
   EXPECT_THROW(MakeMethod("magic", {}), Error);
   EXPECT_THROW(MakeMethod("policy", {}), Error);
   EXPECT_THROW(MakeMethod("random", {.budget = 0}), Error);
+}
+
+// The text of the error; empty: none.
+std::string ErrorOfOwnOptions(const std::map<std::string, std::string>& texts,
+                              const std::vector<std::string>& methods) {
+  try {
+    MethodOptions options;
+    SetOwnOptions(texts, methods, options);
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(OwnOptions, AreOfKnownMethodsAndHaveDefaultsThatAreAllowed) {
+  const std::vector<std::string> methods = MethodNames();
+  for (const OwnOption& option : OwnOptions()) {
+    EXPECT_FALSE(option.field.help.empty()) << option.field.name;
+    EXPECT_EQ(option.field.Parse(TextOf(option.value), option.value), option.value) << option.field.name;
+    for (const std::string& method : option.methods)
+      EXPECT_TRUE(std::ranges::find(methods, method) != methods.end()) << method;
+  }
+}
+
+TEST(OwnOptions, AreSetByText) {
+  MethodOptions options;
+  SetOwnOptions({{"samples", "8"}}, {"single", "policy"}, options);
+  EXPECT_EQ(PolicyMethodOptions::Table().Filled(options.own).samples, 8);
+  EXPECT_EQ(PolicyMethodOptions::Table().Filled({}).samples, 0);
+}
+
+TEST(OwnOptions, AreRefusedWhereTheMethodLacksThemOrTheValueIsNotAllowed) {
+  EXPECT_EQ(ErrorOfOwnOptions({{"samples", "8"}}, {"single", "heft"}),
+            "option 'samples' is given to method single, heft, expected method policy");
+  EXPECT_EQ(ErrorOfOwnOptions({{"sample", "8"}}, {"policy"}),
+            "unknown option 'sample' of a method, did you mean 'samples'?");
+  for (const std::string bad : {"-1", "8.5", "", "many", "1000001"}) {
+    EXPECT_EQ(ErrorOfOwnOptions({{"samples", bad}}, {"policy"}),
+              "samples is '" + bad + "', expected 0..1000000");
+  }
 }
 
 TEST(SingleMethod, TakesTheFasterDevice) {
