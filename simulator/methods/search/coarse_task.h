@@ -12,10 +12,6 @@
 
 namespace emplace {
 
-// A search contracts to the finest level with so many groups at most. 600 were 0 to 0.7% worse (30 pairs of a graph and
-// a machine, 1 s, two or three seeds).
-inline constexpr int32_t kMostCoarseGroups = 1500;
-
 class CoarseTask {
  public:
   // level: of whole.search_levels. REQUIRES: whole outlives this.

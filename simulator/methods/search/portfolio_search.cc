@@ -20,54 +20,6 @@
 namespace emplace {
 namespace {
 
-// About the time to score a placement with its ops by rank, and to try all disciplines with it, on graphs of 1,264 to
-// 64,893 ops.
-constexpr double kRankUsPerOp = 0.25;
-constexpr double kBestUsPerOp = 0.9;
-// About the time to make a search space.
-constexpr double kSpaceUsPerOp = 1.2;
-// About the time to make columns, and the share of a search that they may take.
-constexpr double kColumnsUsPerOp = 4;
-constexpr double kMostShareForColumns = 0.1;
-// A search that has orders begins on the contracted graph (coarse_task.h), if that has at most this share of the ops.
-// It has this share of what is left of the search. With one thread, over 30 pairs of a graph and a machine (two or
-// three seeds), this takes 2% off the makespan at 0.1 and 1 s and 1% at 5 s: 7 to 15% off that of networks of LSTMs,
-// and -3 to 4% of convolutional ones. A share of 0.25, or two contracted graphs, of 300 and 1,500 groups, are level.
-constexpr double kMostOpsLeft = 0.5;
-constexpr double kCoarseShare = 0.15;
-// About the time to make it, or the task of a replica, with its search space, and the share of a search that that may
-// take.
-constexpr double kCoarseUsPerOp = 1.5;
-constexpr double kMostShareForCoarse = 0.1;
-// Where micro-batches make replicas (replicas.h), a search that has orders places one of them in the first share of
-// what is left of it, if it has several devices, and then all of them by mirrored moves in the second one. On twelve
-// captured models in four micro-batches on two machines of eight GPUs this takes 9% off the makespan (1 s, two seeds: 1
-// to 23% off each), and on ten in eight micro-batches, where a replica has one device, 5% (-0.3 to 30%). A mirrored
-// share of 0.3 was 4% worse, 0.7 was 2% worse, and replica shares of 0.1 and 0.35 were 2 and 3% worse (six models).
-constexpr double kReplicaShare = 0.2;
-constexpr double kMirroredShare = 0.5;
-// Orders are searched for if ordering the portfolio and the result takes no more than this share of the search.
-constexpr double kMostShareToOrder = 0.25;
-// The walk without orders then has this share of what is left; with two devices it lasts at least until this progress.
-// Without it the walk with orders ends 7 to 9% worse on GNMT, where orders gain nothing. Over 26 pairs of a graph and a
-// machine, 15 of them with more than two devices (1 s, two and three seeds), to end it at a progress of 0.25 was 0.7 to
-// 0.9% worse than at 0.05, and at 0.1 it was 0.1 to 0.7% worse. With two devices a share of 0.07 was 0.4% worse than
-// one of 0.25, and 0.4 was 0.7% worse (four pairs, 5 s, two seeds).
-constexpr double kFirstShare = 0.07;
-constexpr double kFirstEndOnTwo = 0.25;
-// In a large graph the walk without orders makes too few moves to find much. A walk of fewer for each movable unit is
-// left out if an order gains this much on the portfolio. On 34,861 to 64,893 ops this took 3 to 29% off what 10 s find.
-constexpr double kFewMoves = 0.5;
-constexpr double kLargeGain = 0.05;
-// On a graph of few units whose first result gets worse by this share when its ops go by rank, a search in a given time
-// lets every second thread go on without orders. On GNMT, whose results get 9 to 21% worse, this takes 0.6 to 1.8% off
-// what 0.1 s find with two threads, and on 20 other pairs of such a graph and a machine it is level (eight seeds).
-constexpr double kLargeLoss = 0.05;
-
-// Where nothing fits the memory of a graph of few units, this share of what is left is annealing's. A walk only lowers
-// the bytes that are missing, and may end where no move does; annealing begins hot from several placements.
-constexpr double kShareToFit = 0.5;
-
 // The name of an order that the search has chosen, beside those of disciplines.h.
 constexpr const char* kSearchedOrder = "searched";
 
@@ -96,7 +48,7 @@ class PortfolioSearch {
     std::vector<PortfolioEntry> portfolio = MakePortfolio(task_, options_, limit_, team_);
     if (!portfolio.empty()) {
       Keep({portfolio.front(), {}, ""});
-      if (limit_.Progress() + Share(0, kSpaceUsPerOp) < 1) {
+      if (limit_.Progress() + Share(0, plan_.phases.space_us_per_op) < 1) {
         SearchUntilStopped(portfolio);
       } else if (plan_.anneals_short_searches) {
         AddAnnealed(1, portfolio);
@@ -116,7 +68,7 @@ class PortfolioSearch {
 
   void Search(std::vector<PortfolioEntry>& portfolio) {
     const SearchSpace space(task_, ColumnsPay(), limit_.stop());
-    if (walks_.HasFewUnits(space) && portfolio.front().score.bytes_over > 0) AddAnnealed(kShareToFit, portfolio);
+    if (walks_.HasFewUnits(space) && portfolio.front().score.bytes_over > 0) AddAnnealed(plan_.phases.share_to_fit, portfolio);
     if (space.any() && limit_.Progress() < 1) Improve(space, portfolio);
   }
 
@@ -167,18 +119,18 @@ class PortfolioSearch {
     constexpr double kRounding = 1e-9;  // Of shares: no more than the budget.
     const double end = 1 - ShareToOrderResult() - kRounding;
     const bool ordered_only =
-        walks_.MovesPerUnit(space, end) < kFewMoves && Beats(start.score, portfolio.front().score, kLargeGain);
+        walks_.MovesPerUnit(space, end) < plan_.phases.few_moves && Beats(start.score, portfolio.front().score, plan_.phases.large_gain);
     std::vector<WalkPlan> plans = {{start, {plan_.ordered, 1}, end, &graph}};
     PortfolioEntry found;
     if (const double progress = limit_.Progress(); !ordered_only && progress < end) {
-      const double first_end = std::max(progress + kFirstShare * (end - progress),
-                                        task_.sim.num_devices == 2 ? std::min(end, kFirstEndOnTwo) : 0);
+      const double first_end = std::max(progress + plan_.phases.first_share * (end - progress),
+                                        task_.sim.num_devices == 2 ? std::min(end, plan_.phases.first_end_on_two) : 0);
       found = RunWalks(space, {{portfolio.front(), plan_.passes, first_end}}).entry;
       Keep({found, {}, ""});
       const PortfolioEntry found_ranked = Ranked(graph, found);
       limit_.Count(1);
       if (found_ranked.score < start.score) start = found_ranked;
-      if (walks_.HasFewUnits(space) && Beats(found.score, found_ranked.score, kLargeLoss))
+      if (walks_.HasFewUnits(space) && Beats(found.score, found_ranked.score, plan_.phases.large_loss))
         plans.push_back({found, plan_.passes, end});
     }
     KeepOrdered(graph, RunWalks(space, plans));
@@ -192,7 +144,7 @@ class PortfolioSearch {
   // ops than the level has groups.
   void AddCoarse(size_t level, std::vector<PortfolioEntry>& portfolio) {
     const CoarseTask coarse(task_, level);
-    if (coarse.task().sim.num_ops > kMostOpsLeft * task_.sim.num_ops) return;
+    if (coarse.task().sim.num_ops > plan_.phases.most_ops_left * task_.sim.num_ops) return;
     const SearchSpace space(coarse.task(), plan_.coarse->mix.column > 0, limit_.stop());
     if (!space.any()) return;
     const ScheduleGraph graph(coarse.task());
@@ -201,7 +153,7 @@ class PortfolioSearch {
     const PortfolioEntry start = BestRanked(graph, starts);
     const double progress = limit_.Progress();
     const WalkResult found =
-        RunWalks(space, {{start, {plan_.coarse, 1}, progress + kCoarseShare * (1 - progress), &graph}});
+        RunWalks(space, {{start, {plan_.coarse, 1}, progress + plan_.phases.coarse_share * (1 - progress), &graph}});
     Placement placement = coarse.Expanded(found.entry.placement);
     const SearchScore score = PlacementScorer(task_).Score(placement);
     limit_.Count(1);
@@ -218,7 +170,7 @@ class PortfolioSearch {
     limit_.Count(1);
     if (space.any()) {
       const double progress = limit_.Progress();
-      found = RunWalks(space, {{found, {plan_.ordered, 1}, progress + kReplicaShare * (1 - progress), &graph}}).entry;
+      found = RunWalks(space, {{found, {plan_.ordered, 1}, progress + plan_.phases.replica_share * (1 - progress), &graph}}).entry;
     }
     return {plan_.found_by, replica.Expanded(found.placement), {}};
   }
@@ -235,7 +187,7 @@ class PortfolioSearch {
       if (start.score.bytes_over > portfolio.front().score.bytes_over) return ranked;
     }
     const double progress = limit_.Progress();
-    const double until = progress + kMirroredShare * (1 - progress);
+    const double until = progress + plan_.phases.mirrored_share * (1 - progress);
     const WalkResult found = RunWalks(space, {{start, {plan_.ordered, 1}, until, &graph, &replicas}});
     Add({found.entry.found_by, found.entry.placement, KeepFound(found)}, portfolio);
     const PortfolioEntry found_ranked = Ranked(graph, found.entry);
@@ -288,38 +240,38 @@ class PortfolioSearch {
 
   double Share(int64_t runs, double us_per_op) const { return limit_.Share(runs, us_per_op * task_.sim.num_ops); }
   double ShareToOrderResult() const {
-    return Share(RunsToOrderResult(), task_.HasMicrobatches() ? kBestUsPerOp : kRankUsPerOp);
+    return Share(RunsToOrderResult(), task_.HasMicrobatches() ? plan_.phases.best_order_us_per_op : plan_.phases.rank_us_per_op);
   }
   bool OrdersPay(size_t entries) const {
     if (plan_.ordered == nullptr || !options_.orders) return false;
     const auto runs = static_cast<int64_t>(entries) + 1;  // That of the first walk, too.
-    const double share = Share(runs, static_cast<double>(runs) * kRankUsPerOp) + ShareToOrderResult();
-    return share <= kMostShareToOrder && limit_.Progress() + share <= 1;
+    const double share = Share(runs, static_cast<double>(runs) * plan_.phases.rank_us_per_op) + ShareToOrderResult();
+    return share <= plan_.phases.most_share_to_order && limit_.Progress() + share <= 1;
   }
 
   // The level by which to contract the graph, if it gets much smaller, and there is time. In a step of several
   // micro-batches a contracted graph finds nothing better than data-parallel and mirrored moves.
   std::optional<size_t> LevelToContract(const SearchSpace& space, size_t entries) const {
     if (plan_.coarse == nullptr || task_.HasMicrobatches()) return std::nullopt;
-    const size_t level = space.LevelWith(kMostCoarseGroups);
-    if (space.levels()[level].num_groups() > kMostOpsLeft * task_.sim.num_ops) return std::nullopt;
+    const size_t level = space.LevelWith(plan_.phases.most_coarse_groups);
+    if (space.levels()[level].num_groups() > plan_.phases.most_ops_left * task_.sim.num_ops) return std::nullopt;
     // Runs of the entries, of the start of the walk, of a priority and of the result.
-    const double share = Share(static_cast<int64_t>(entries) + 3, kCoarseUsPerOp);
-    if (share > kMostShareForCoarse || limit_.Progress() + share > 1) return std::nullopt;
+    const double share = Share(static_cast<int64_t>(entries) + 3, plan_.phases.coarse_us_per_op);
+    if (share > plan_.phases.most_share_for_coarse || limit_.Progress() + share > 1) return std::nullopt;
     return level;
   }
 
   // The replicas of the micro-batches, if there is time for them.
   std::optional<Replicas> ReplicasThatPay() const {
     // Runs of what the two walks begin from, ranked and at their starts, and of the result.
-    const double share = Share(4 + kRunsToKeepFound + 1, kCoarseUsPerOp);
-    if (share > kMostShareForCoarse || limit_.Progress() + share > 1) return std::nullopt;
+    const double share = Share(4 + kRunsToKeepFound + 1, plan_.phases.coarse_us_per_op);
+    if (share > plan_.phases.most_share_for_coarse || limit_.Progress() + share > 1) return std::nullopt;
     return Replicas::Of(task_);
   }
 
   // Whether columns are moved, and there is time to make them.
   bool ColumnsPay() const {
-    return plan_.passes.front().mix.column > 0 && Share(0, kColumnsUsPerOp) <= kMostShareForColumns;
+    return plan_.passes.front().mix.column > 0 && Share(0, plan_.phases.columns_us_per_op) <= plan_.phases.most_share_for_columns;
   }
 
   // Tells of progress. What walks find on a contracted graph or for one replica is no score of a placement, so it is

@@ -32,7 +32,41 @@ struct FewUnits {
   double hot_by_units = 0;
 };
 
+// When a search goes through which of its phases, in this order, and for how long. Shares are of the time or budget.
+struct PhaseRules {
+  // About the time of what the phases need, us for each op of the graph, by graphs of 1,264 to 64,893 ops.
+  double space_us_per_op = 1.2;       // To make a search space,
+  double columns_us_per_op = 4;       // its columns,
+  double coarse_us_per_op = 1.5;      // and a contracted graph, or the task of a replica, with its space.
+  double rank_us_per_op = 0.25;       // To score a placement with its ops by rank,
+  double best_order_us_per_op = 0.9;  // and with all disciplines.
+  // What these may take; where they would take more, the search goes without.
+  double most_share_for_columns = 0.1;
+  double most_share_for_coarse = 0.1;
+  double most_share_to_order = 0.25;  // To order the portfolio and the result.
+
+  // Annealing, where nothing fits the memory of a graph of few units: share of what is left.
+  double share_to_fit = 0.5;
+  // The contracted graph: its ops at most; if they are at most this share of the graph's; share of what is left.
+  int32_t most_coarse_groups = 1500;
+  double most_ops_left = 0.5;
+  double coarse_share = 0.15;
+  // One replica alone, if it has several devices, and then all of them by mirrored moves: shares of what is left.
+  double replica_share = 0.2;
+  double mirrored_share = 0.5;
+  // Without orders: share of what is left, and with two devices the least progress at which it ends.
+  double first_share = 0.07;
+  double first_end_on_two = 0.25;
+  // That is left out where a walk has fewer moves for each unit, and an order gains this share of the makespan.
+  double few_moves = 0.5;
+  double large_gain = 0.05;
+  // With orders, to the end. On a graph of few units every second thread goes on without, where ranks make the first
+  // result longer by this share of it.
+  double large_loss = 0.05;
+};
+
 struct SearchPlan {
+  PhaseRules phases = {};
   std::span<const PassPlan> passes;  // They have equal parts of what the portfolio leaves of the time or budget.
   FewUnits few_units = {};
   std::string found_by;  // The name under which a result of the walk is reported.

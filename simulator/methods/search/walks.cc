@@ -14,8 +14,7 @@ namespace {
 // About the time of a move.
 constexpr double kMoveUsPerOp = 0.02;
 // The number of moves for each movable unit and device that it could move to from which on more of them pay for a
-// hotter walk. On 18 pairs of a graph with 2 to 8 devices 1.5 and 2 are 0.7% better than 13 for each unit alone (1 s),
-// which had been measured with 4 devices.
+// hotter walk.
 constexpr double kMovesToHeat = 1.5;
 // From the seed of one walk to that of the next: odd, so that all are different, and no seed that people choose is
 // near.
