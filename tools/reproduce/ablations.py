@@ -2,8 +2,8 @@
 """What the parts of a configuration are worth: the same training without each of them, judged on the validation graphs.
 
 For each variant and seed it trains configs/FAMILY.yaml with what the variant changes, for the same number of updates. Test
-graphs decide nothing here. Writes ablations/FAMILY_VARIANT.json for each row and a table, ablations.md. Finished trainings are
-kept, and a run that was stopped goes on where it was.
+graphs decide nothing here. Writes a table, and beside it a .md that shows it. Finished trainings are kept, and a run that was stopped
+goes on where it was.
 """
 import argparse
 import json
@@ -11,12 +11,15 @@ import math
 import pathlib
 import statistics
 
-from networks import ROOT, write_aside_and_rename
-from results import by_family_and_updates, command_line, evaluate, load_all, made_by, mean_interval, save_json
-from script import run_script
-from training import Task, add_arguments, at_least_one, exactly, on_graphs, resolved, train_all
+from lib.networks import ROOT
+from lib.results import Results, evaluate, mean_interval
+from lib.script import run_script
+from lib.table import TRAINING, Table, grouped, made_by
+from lib.training import Task, add_arguments, at_least_one, exactly, on_graphs, resolved, train_all
 
-FORMAT = "emplace.ablations/1"
+# ratio: makespan / one device, geometric mean over graphs; reference: the same of what it is held against; infeasible: placements that
+# do not fit; graphs: how many the ratio is of, if these are not all validation graphs.
+COLUMNS = {"family": str, "updates": int, "variant": str, "seed": int, "ratio": float, "reference": float, "infeasible": int, "graphs": int}
 SHIPPED = "shipped"
 # Name -> what it changes, and why it is of interest. To add a variant, add a line.
 VARIANTS = {
@@ -55,7 +58,7 @@ def parse_arguments():
     parser.add_argument("--validation", type=at_least_one, default=12, metavar="N", help="number of validation graphs to judge on (12)")
     parser.add_argument("--per-graph", type=at_least_one, default=4, metavar="N",
                         help=f"number of validation graphs for the row '{PER_GRAPH}' (4)")
-    add_arguments(parser)
+    add_arguments(parser, "ablations")
     return parser.parse_args()
 
 
@@ -79,22 +82,21 @@ def tasks_of(variant, arguments):
             for seed in arguments.seeds}
 
 
-def document_of(variant, arguments, ratios, infeasible, reference):
-    """ratios: {seed: geometric mean over graphs of makespan / one device}; reference: likewise, of what it is held against;
-    infeasible: placements that do not fit, of all seeds."""
-    return {"format": FORMAT, "family": arguments.family, "variant": variant, "updates": arguments.updates,
-            "ratios": {str(seed): ratio for seed, ratio in ratios.items()}, "infeasible": infeasible,
-            "reference": {str(seed): ratio for seed, ratio in reference.items()}, "command": command_line()}
+def rows_of(variant, arguments, judged, reference, graphs=None):
+    """judged: {seed: (geometric mean over graphs of makespan / one device, placements that do not fit)}; reference: {seed: such a mean}
+    of what it is held against."""
+    return [{"family": arguments.family, "updates": arguments.updates, "variant": variant, "seed": seed, "ratio": ratio,
+             "reference": reference[seed], "infeasible": infeasible, "graphs": graphs} for seed, (ratio, infeasible) in judged.items()]
 
 
-def judge(runs):
-    """({seed: ratio on the validation graphs}, placements that do not fit) of trainings by seed."""
-    parts = {seed: run["summary"]["validation"] for seed, run in runs.items()}
-    return {seed: part["policy"] for seed, part in parts.items()}, sum(part["infeasible"] for part in parts.values())
+def judge(run):
+    """(ratio on the validation graphs, placements that do not fit) of a training."""
+    part = run["summary"]["validation"]
+    return part["policy"], part["infeasible"]
 
 
 def per_graph(shipped, arguments):
-    """The document of a policy for each of the first validation graphs, held against the shared one on the same graphs."""
+    """Rows of a policy for each of the first validation graphs, held against the shared one on the same graphs."""
     run_dir = shipped[arguments.seeds[0]]["run_dir"]
     split = json.loads((run_dir / "graphs/split.json").read_text())
     graphs = [run_dir / "graphs" / name for name in split["validation"][:arguments.per_graph]]
@@ -103,15 +105,14 @@ def per_graph(shipped, arguments):
                                  config_of(arguments), {**exactly(arguments.updates), **on_graphs([graph])}, seed)
              for graph in graphs for seed in arguments.seeds}
     results = train_all(tasks.values(), arguments)
-    ratios, reference, infeasible = {}, {}, 0
+    judged, reference = {}, {}
     for seed in arguments.seeds:
-        alone, misfits = judge({graph: results[tasks[graph, seed].name] for graph in graphs})
-        ratios[seed] = statistics.geometric_mean(alone.values())
-        infeasible += misfits
+        ratios, infeasible = zip(*(judge(results[tasks[graph, seed].name]) for graph in graphs))
+        judged[seed] = statistics.geometric_mean(ratios), sum(infeasible)
         shared = evaluate(arguments, graphs, pathlib.Path(settings["workload.devices"]), ["policy"], [seed],
                           policy=shipped[seed]["run_dir"] / "policy.safetensors")
-        reference[seed] = shared["summary"]["policy"]["geometric_mean_ratio_to_single"]
-    return {**document_of(PER_GRAPH, arguments, ratios, infeasible, reference), "graphs": [graph.name for graph in graphs]}
+        reference[seed] = Results(shared).summary()["policy"]["geometric_mean_ratio_to_single"]
+    return rows_of(PER_GRAPH, arguments, judged, reference, len(graphs))
 
 
 def difference(ratios, reference):
@@ -126,34 +127,34 @@ def verdict(interval):
     return "worse" if interval.low > 0 else "better" if interval.high < 0 else "no clear difference"
 
 
-def line_of(name, document, ratios, reference, note):
+def line_of(variant, rows):
+    ratios = {row["seed"]: row["ratio"] for row in rows}
+    reference = {row["seed"]: row["reference"] for row in rows}
+    if variant == PER_GRAPH:
+        shown = f"{variant}, on {rows[0]['graphs']} of the validation graphs"
+        note = f"The shipped policy on the same graphs: {mean_interval(reference.values()).text()}."
+    else:
+        shown, note = variant, VARIANTS[variant][1]
     change = difference(ratios, reference)
-    judged = "" if ratios is reference else f"{change.text('{:+.3f}')} | {verdict(change)}"
-    return (f"| {name} | {len(ratios)} | {mean_interval(ratios.values()).text()} | {document['infeasible']} | "
-            f"{judged or ' | '} | {note} |")
+    judged = " | " if variant == SHIPPED else f"{change.text('{:+.3f}')} | {verdict(change)}"
+    return (f"| {shown} | {len(ratios)} | {mean_interval(ratios.values()).text()} | {sum(row['infeasible'] for row in rows)} | "
+            f"{judged} | {note} |")
 
 
-def section(documents):
-    family = documents[0]["family"]
-    lines = [
-        f"## {family}, {documents[0]['updates']} updates",
-        made_by(document["command"] for document in documents),
+def section(family, updates, rows):
+    by_variant = grouped(rows, "variant")
+    return [
+        f"## {family}, {updates} updates",
+        made_by(rows),
         "",
         "| variant | seeds | ratio | do not fit | difference | | |",
         "| --- | ---: | ---: | ---: | ---: | --- | --- |",
+        *(line_of(variant, by_variant[variant,]) for variant in ROWS if (variant,) in by_variant),
+        "",
     ]
-    for document in sorted(documents, key=lambda document: ROWS.index(document["variant"])):
-        name, ratios, reference = document["variant"], document["ratios"], document["reference"]
-        if name == PER_GRAPH:
-            shown = f"{name}, on {len(document['graphs'])} of the validation graphs"
-            note = f"The shipped policy on the same graphs: {mean_interval(reference.values()).text()}."
-        else:
-            shown, note = name, VARIANTS[name][1]
-        lines.append(line_of(shown, document, ratios, ratios if name == SHIPPED else reference, note))
-    return [*lines, ""]
 
 
-def markdown(documents):
+def markdown(rows):
     lines = [
         "# What the parts are worth",
         "Makespan / one device on the validation graphs, geometric mean, greedy, of the best version of a training: mean over "
@@ -161,14 +162,14 @@ def markdown(documents):
         "the same seeds. The validation graphs also choose the version, for all variants alike.",
         "",
     ]
-    for together in by_family_and_updates(documents):
-        lines += section(together)
+    for cells, together in sorted(grouped(rows, "family", "updates").items()):
+        lines += section(*cells, together)
     return "\n".join(lines)
 
 
 def main():
     arguments = parse_arguments()
-    folder = arguments.out / "ablations"
+    table = Table(arguments.out, COLUMNS, TRAINING)
     wanted = list(dict.fromkeys([SHIPPED, *(variant for variant in arguments.variants if variant != PER_GRAPH)]))
     tasks = {variant: tasks_of(variant, arguments) for variant in wanted}  # All differences are to the shipped one.
     fresh = {SHIPPED: SHIPPED in arguments.variants and arguments.fresh}
@@ -178,14 +179,15 @@ def main():
                   if fresh.get(variant, arguments.fresh) == freshly]
         results.update(train_all(chosen, arguments, freshly))
     runs = {variant: {seed: results[task.name] for seed, task in tasks[variant].items()} for variant in wanted}
-    reference = judge(runs[SHIPPED])[0]
-    documents = {variant: document_of(variant, arguments, *judge(runs[variant]), reference) for variant in wanted}
+    reference = {seed: judge(run)[0] for seed, run in runs[SHIPPED].items()}
+    rows = {variant: rows_of(variant, arguments, {seed: judge(run) for seed, run in runs[variant].items()}, reference)
+            for variant in wanted}
     if PER_GRAPH in arguments.variants:
-        documents[PER_GRAPH] = per_graph(runs[SHIPPED], arguments)
-    for variant, document in documents.items():
-        save_json(folder / f"{arguments.family}_{arguments.updates}_{slug(variant)}.json", document)
-    write_aside_and_rename(arguments.out / "ablations.md", markdown(load_all(folder)))
-    print(f"written to {folder}/ and {arguments.out / 'ablations.md'}")
+        rows[PER_GRAPH] = per_graph(runs[SHIPPED], arguments)
+    for variant, made in rows.items():
+        table.remove(family=arguments.family, updates=arguments.updates, variant=variant)
+        table.add(made)
+    table.save(markdown(table.rows))
 
 
 if __name__ == "__main__":

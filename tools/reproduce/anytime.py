@@ -3,9 +3,9 @@
 
 Runs `emplace evaluate --seconds` on graphs (files, folders, or families by name, which are generated first) and machines:
 2, 4 and 8 like devices with links of three speeds, and two sets of unlike devices. Every run has all cores. Writes
-anytime.json (everything, which `emplace report` draws) and anytime.md (tables). A method's result that is in anytime.json
-already is not made again, so a run that was stopped goes on where it was; --again makes those of some methods anew, as after a
-change to them. Make it on a quiet machine: whatever else runs takes time from the searches.
+a table with a line for each result, which report.py draws, and beside it a .md that shows it. A method's result that is in the
+table already is not made again, so a run that was stopped goes on where it was; --again makes those of some methods anew, as
+after a change to them. Make it on a quiet machine: whatever else runs takes time from the searches.
 """
 import argparse
 import itertools
@@ -14,15 +14,18 @@ import math
 import pathlib
 import tempfile
 
-from networks import ROOT, Network, call, cluster_file, graph_name, write_aside_and_rename
-from script import BadInput, run_script
+from lib.networks import ROOT, Network, call, cluster_file, graph_name
+from lib.script import run_script
+from lib.table import SEARCH, Table, add_out, grouped
 
-HERE = pathlib.Path(__file__).resolve().parent
-FORMAT = "emplace.anytime/1"
+# given_s: the time that the method was given, of which it took `seconds`.
+COLUMNS = {"graph": str, "machine": str, "given_s": float, "seed": int, "method": str, "makespan_us": float, "feasible": bool,
+           "evaluations": int, "seconds": float, "in_time": bool}
 METHODS = ["auto", "multilevel", "annealing", "local-search", "random", "m-etf", "m-sct", "heft", "expert", "data-parallel",
            "scotch", "single"]
 LINKS = [1900, 7600, 30400]  # bytes a microsecond; the middle one is that of configs/clusters/k80x2.yaml
 UNLIKE = ["p100_k80", "k80x2_cpu"]  # in configs/clusters/
+KEY = ("graph", "machine", "given_s", "seed", "method")
 LATE = 1.5  # A method that took this many times the given time has no result for it.
 NEAR = 1.005  # auto should be within this of every other method.
 
@@ -39,10 +42,10 @@ def parse_arguments():
     parser.add_argument("--methods", nargs="+", default=METHODS, help="methods to compare")
     parser.add_argument("--graphs", type=int, default=4, help="graphs of each network, evenly spaced (4)")
     parser.add_argument("--seeds", type=int, nargs="+", default=[1], help="random seeds of the searches; each pair is run with all (1)")
-    parser.add_argument("--out", type=pathlib.Path, default=HERE, help="folder for anytime.json and anytime.md")
+    add_out(parser, "anytime")
     parser.add_argument("--emplace", type=pathlib.Path, default=ROOT / "build/bin/emplace", help="the command to run")
-    parser.add_argument("--fresh", action="store_true", help="discard the runs in anytime.json")
-    parser.add_argument("--again", nargs="+", default=[], metavar="METHOD", help="methods whose results in anytime.json to discard")
+    parser.add_argument("--fresh", action="store_true", help="discard the results in the table")
+    parser.add_argument("--again", nargs="+", default=[], metavar="METHOD", help="methods whose results in the table to discard")
     arguments = parser.parse_args()
     for name, numbers in (("--seconds", arguments.seconds), ("--graphs", [arguments.graphs]), ("--links", arguments.links)):
         if min(numbers) <= 0:
@@ -64,79 +67,58 @@ def machines(arguments, folder):
     return found
 
 
-def key_of(run):
-    return run["graph"], run["machine"], run["seconds"], run["seed"]
+def load(path, arguments):
+    """The table of what is finished."""
+    results = Table(path, COLUMNS, SEARCH, arguments.fresh)
+    for method in arguments.again:
+        results.remove(method=method)
+    return results
 
 
-def load_finished(path, arguments):
-    if arguments.fresh or not path.exists():
-        return {}
-    document = json.loads(path.read_text())
-    if document.get("format") != FORMAT:
-        raise BadInput(f"{path}: is no {FORMAT}; --fresh overwrites it")
-    for run in document["runs"]:
-        run["methods"] = {method: result for method, result in run["methods"].items() if method not in arguments.again}
-        for result in run["methods"].values():  # Older files do not say it.
-            result.setdefault("in_time", result["seconds"] <= LATE * run["seconds"])
-    return {key_of(run): run for run in document["runs"]}
-
-
-def save(path, finished):
-    runs = [finished[key] for key in sorted(finished)]
-    write_aside_and_rename(path, json.dumps({"format": FORMAT, "runs": runs}, indent=1) + "\n")
-
-
-def evaluate(emplace, run, methods, graph, cluster):
-    """Adds what these methods find on one graph and machine in one time to the run."""
+def evaluate(emplace, of_run, methods, graph, cluster):
+    """Rows of what these methods find in one run. of_run: its cells "graph", "machine", "given_s" and "seed"."""
     printed = json.loads(call([emplace, "evaluate", "--graphs", graph, "--devices", cluster, "--methods", ",".join(methods),
-                               "--seconds", run["seconds"], "--seed", run["seed"], "--json"]))
-    for result in printed["results"]:
-        run["methods"][result["method"]] = {**{key: result[key] for key in ("makespan_us", "feasible", "evaluations", "seconds")},
-                                            "in_time": result["seconds"] <= LATE * run["seconds"]}
+                               "--seconds", of_run["given_s"], "--seed", of_run["seed"], "--json"]))
+    return [{**of_run, **{name: result[name] for name in ("method", "makespan_us", "feasible", "evaluations", "seconds")},
+             "in_time": result["seconds"] <= LATE * of_run["given_s"]} for result in printed["results"]]
 
 
-def in_time(runs, method):
-    """The makespan that a method found within the time of the runs, which differ by seed: the geometric mean; None if in one of
-    them it found none that fits, or was late."""
-    results = [run["methods"][method] for run in runs]
+def found_in_time(results):
+    """The makespan that a method found within the given time, of results that differ by seed: the geometric mean; None if with one
+    of the seeds it found none that fits, or was late."""
     if not all(result["feasible"] and result["in_time"] for result in results):
         return None
     return geometric_mean([result["makespan_us"] for result in results])
 
 
-def by_pair(runs):
-    """The runs of each graph and machine, with the best makespan that any of them found."""
-    pairs = {}
-    for run in runs:
-        pairs.setdefault((run["graph"], run["machine"]), []).append(run)
-    for pair in pairs.values():
-        times = [result["makespan_us"] for run in pair for result in run["methods"].values() if result["feasible"]]
-        yield pair, min(times, default=None)
+def by_pair(rows):
+    """The rows of each graph and machine, with the best makespan among them."""
+    for pair in grouped(rows, "graph", "machine").values():
+        yield pair, min((row["makespan_us"] for row in pair if row["feasible"]), default=None)
 
 
 def geometric_mean(ratios):
     return math.exp(sum(map(math.log, ratios)) / len(ratios)) if ratios else None
 
 
-def table(runs, arguments):
+def table(rows):
+    methods, times = dict.fromkeys(row["method"] for row in rows), sorted({row["given_s"] for row in rows})
     ratios = {}
     near = {}
-    for pair, best_us in by_pair(runs):
+    for pair, best_us in by_pair(rows):
         if not best_us:
             continue
-        for seconds in arguments.seconds:
-            of_seconds = [run for run in pair if run["seconds"] == seconds]
-            found = {method: in_time(of_seconds, method) for method in arguments.methods}
+        for (seconds,), of_seconds in grouped(pair, "given_s").items():
+            found = {method: found_in_time(results) for (method,), results in grouped(of_seconds, "method").items()}
             for method, us in found.items():
                 ratios.setdefault((method, seconds), []).append(us / best_us if us else None)
             others = [us for method, us in found.items() if us and method != "auto"]
             if found.get("auto") and others:
                 near.setdefault(seconds, []).append(found["auto"] <= NEAR * min(others))
-    lines = ["| method | " + " | ".join(f"{seconds:g} s" for seconds in arguments.seconds) + " |",
-             "| --- |" + " ---: |" * len(arguments.seconds)]
-    for method in arguments.methods:
+    lines = ["| method | " + " | ".join(f"{seconds:g} s" for seconds in times) + " |", "| --- |" + " ---: |" * len(times)]
+    for method in methods:
         cells = []
-        for seconds in arguments.seconds:
+        for seconds in times:
             values = ratios.get((method, seconds), [])
             known = [value for value in values if value]
             cells.append(f"{geometric_mean(known):.3f}" + ("" if len(known) == len(values) else f" ({len(known)} of {len(values)})")
@@ -144,48 +126,42 @@ def table(runs, arguments):
         lines.append(f"| `{method}` | " + " | ".join(cells) + " |")
     if near:
         lines.append("| pairs on which `auto` is within 0.5% of every other method | "
-                     + " | ".join(f"{sum(near[s])} of {len(near[s])}" if s in near else "-" for s in arguments.seconds) + " |")
+                     + " | ".join(f"{sum(near[s])} of {len(near[s])}" if s in near else "-" for s in times) + " |")
     return lines
 
 
-def markdown(runs, arguments, machine_names):
+def markdown(rows):
+    seeds = ", ".join(str(seed) for seed in sorted({row["seed"] for row in rows}))
     lines = ["# What each method finds in a given time",
-             f"Makespan over the best known one of the same graph and machine, geometric mean over {len(list(by_pair(runs)))} "
-             f"pairs of a graph and a machine; seeds: {', '.join(map(str, arguments.seeds))}, of which a pair counts with the geometric "
+             f"Makespan over the best known one of the same graph and machine, geometric mean over {len(grouped(rows, 'graph', 'machine'))} "
+             f"pairs of a graph and a machine; seeds: {seeds}, of which a pair counts with the geometric "
              "mean. Best known is what any method found in any of these times, with any seed. "
              f"Where a method took more than {LATE:g} times the given time, or found nothing that fits the memory, it has no result; "
-             "the number of pairs with a result is then in brackets.", "", *table(runs, arguments)]
-    for machine in machine_names:
-        lines += ["", f"## {machine}", *table([run for run in runs if run["machine"] == machine], arguments)]
+             "the number of pairs with a result is then in brackets.", "", *table(rows)]
+    for (machine,), of_machine in grouped(rows, "machine").items():
+        lines += ["", f"## {machine}", *table(of_machine)]
     return "\n".join(lines) + "\n"
 
 
 def main():
     arguments = parse_arguments()
-    arguments.out.mkdir(parents=True, exist_ok=True)
-    path = arguments.out / "anytime.json"
-    finished = load_finished(path, arguments)
-    keys = []
+    results = load(arguments.out, arguments)
+    known = {tuple(row[name] for name in KEY) for row in results.rows}
     with tempfile.TemporaryDirectory(prefix="emplace_anytime_") as folder:
         scratch = pathlib.Path(folder)
         clusters = machines(arguments, scratch)
         networks = [Network(text, arguments.emplace, arguments.graphs, scratch) for text in arguments.networks]
         for seconds in sorted(arguments.seconds):
-            for network in networks:
-                for graph in network.graphs:
-                    for (machine, cluster), seed in itertools.product(clusters.items(), arguments.seeds):
-                        run = {"graph": graph_name(graph), "machine": machine, "seconds": seconds, "seed": seed, "methods": {}}
-                        keys.append(key_of(run))
-                        run = finished.setdefault(key_of(run), run)
-                        missing = [method for method in arguments.methods if method not in run["methods"]]
-                        if not missing:
-                            continue
-                        evaluate(arguments.emplace, run, missing, graph, cluster)
-                        save(path, finished)
-                        print(f"{run['graph']} on {machine}, {seconds:g} s, seed {seed}", flush=True)
-    runs = [finished[key] for key in keys]
-    write_aside_and_rename(arguments.out / "anytime.md", markdown(runs, arguments, list(clusters)))
-    print(f"written to {path} and {arguments.out / 'anytime.md'}")
+            for graph in itertools.chain.from_iterable(network.graphs for network in networks):
+                for (machine, cluster), seed in itertools.product(clusters.items(), arguments.seeds):
+                    of_run = {"graph": graph_name(graph), "machine": machine, "given_s": seconds, "seed": seed}
+                    missing = [method for method in arguments.methods if (*of_run.values(), method) not in known]
+                    if not missing:
+                        continue
+                    results.add(evaluate(arguments.emplace, of_run, missing, graph, cluster))
+                    results.save()
+                    print(f"{of_run['graph']} on {machine}, {seconds:g} s, seed {seed}", flush=True)
+    results.save(markdown(results.rows))
 
 
 if __name__ == "__main__":

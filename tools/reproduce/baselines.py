@@ -2,17 +2,19 @@
 """All placement methods on all networks, by number of devices and bandwidth of the links between them.
 
 For each network (a graph, a folder of graphs, or the name of a family or network, which is generated first), number of
-devices and bandwidth it runs `emplace evaluate` with every method and several seeds. Writes each evaluation to a file
-of baselines/, and one table, baselines.md. A run that was stopped goes on where it was.
+devices and bandwidth it runs `emplace evaluate` with every method and several seeds. Writes a table, which report.py draws, and
+beside it a .md that shows it. A run that was stopped goes on where it was.
 """
 import argparse
 import json
 import pathlib
 
-from networks import ROOT, Network, call, cluster_file, write_aside_and_rename
-from script import run_script
+from lib.networks import ROOT, Network, call, cluster_file, graph_name
+from lib.results import EVALUATED, Results, rows_of
+from lib.script import run_script
+from lib.table import SEARCH, Table, add_out, grouped
 
-HERE = pathlib.Path(__file__).resolve().parent
+COLUMNS = {"network": str, "devices": int, "gb_per_s": float, "budget": int, **EVALUATED}
 METHODS = ["single", "expert", "scotch", "heft", "m-topo", "m-etf", "m-sct", "random", "local-search", "annealing"]
 
 
@@ -27,67 +29,84 @@ def parse_arguments():
     parser.add_argument("--graphs", type=int, default=8, help="graphs of each network, evenly spaced (8)")
     parser.add_argument("--budget", type=int, default=2000, help="placements that each search method may simulate (2000)")
     parser.add_argument("--seeds", type=int, nargs="+", default=[1, 2, 3], help="random seeds of the methods that draw (1 2 3)")
-    parser.add_argument("--methods", nargs="+", default=METHODS, help="methods, in the order of the table")
-    parser.add_argument("--out", type=pathlib.Path, default=HERE, help="folder for baselines/ and baselines.md")
+    parser.add_argument("--methods", nargs="+", default=METHODS, help="methods to run; the table has those of earlier calls too")
+    add_out(parser, "baselines")
     parser.add_argument("--emplace", type=pathlib.Path, default=ROOT / "build/bin/emplace", help="the command to run")
     parser.add_argument("--fresh", action="store_true", help="discard the results of earlier runs")
     return parser.parse_args()
 
 
-def evaluate(arguments, network, cluster, path):
-    """The document of one evaluation, kept at `path` while it comes."""
+def missing_methods(rows, graphs, arguments):
+    """The methods that lack a graph among the rows of a network and machine; all of them, where seeds are new."""
+    if set(arguments.seeds) - {row["seed"] for row in rows}:
+        return arguments.methods
+    have = {(row["method"], row["graph"]) for row in rows}
+    return [method for method in arguments.methods if any((method, graph) not in have for graph in graphs)]
+
+
+def evaluate(arguments, network, cluster, methods, path):
+    """Rows of one evaluation, kept at `path` while it comes: one that was stopped goes on."""
     command = [arguments.emplace, "evaluate", "--graphs", *network.graphs, "--devices", cluster,
-               "--methods", ",".join(arguments.methods), "--budget", arguments.budget,
+               "--methods", ",".join(methods), "--budget", arguments.budget,
                "--seeds", ",".join(str(seed) for seed in arguments.seeds), "--out", path, "--json"]
     if path.exists() and not arguments.fresh:
         command.append("--resume")
-    return json.loads(call(command))
+    return rows_of(json.loads(call(command)))
 
 
 def cell(summary):
-    """Geometric mean of step time / one device; a star where some placement did not fit."""
-    ratio = summary["geometric_mean_ratio_to_single"]
+    """Geometric mean of step time / one device; a star where some placement did not fit; of a method that did not run nothing."""
+    ratio = summary["geometric_mean_ratio_to_single"] if summary else None
     if ratio is None:
         return "-"
     return f"{ratio:.3f}" + ("*" if summary["feasible"] < summary["runs"] else "")
 
 
-def markdown(rows, arguments):
-    seeds = ", ".join(str(seed) for seed in arguments.seeds)
+def markdown(rows):
+    seeds = ", ".join(str(seed) for seed in sorted({row["seed"] for row in rows}))
+    budgets = " or ".join(f"{budget:,}" for budget in sorted({row["budget"] for row in rows}))
+    methods = dict.fromkeys(row["method"] for row in rows)
     lines = [
         "# All methods, all networks",
         "Simulated step time / best single device, geometric mean over graphs and seeds; lower is better, the best of a row "
-        f"that always fits is bold. Searching methods simulate {arguments.budget:,} placements (seeds {seeds}); the others draw nothing, or, "
+        f"that always fits is bold. Searching methods simulate {budgets} placements (seeds {seeds}); the others draw nothing, or, "
         "as scotch, run once a seed. A star: not every placement fits the memory.",
         "",
-        "| network | graphs | devices | GB/s | " + " | ".join(arguments.methods) + " |",
-        "| --- | ---: | ---: | ---: |" + " ---: |" * len(arguments.methods),
+        "| network | graphs | devices | GB/s | " + " | ".join(methods) + " |",
+        "| --- | ---: | ---: | ---: |" + " ---: |" * len(methods),
     ]
-    for name, graphs, devices, bandwidth, summary in rows:
-        texts = [cell(summary[method]) for method in arguments.methods]
+    for (name, devices, bandwidth), of_machine in grouped(rows, "network", "devices", "gb_per_s").items():
+        results = Results(of_machine)
+        summary = results.summary()
+        texts = [cell(summary.get(method)) for method in methods]
         best = min((text for text in texts if text[-1] not in "*-"), default=None)
         cells = [f"**{text}**" if text == best else text for text in texts]
-        lines.append(f"| {name} | {graphs} | {devices} | {bandwidth:g} | " + " | ".join(cells) + " |")
+        lines.append(f"| {name} | {len(results.single_us)} | {devices} | {bandwidth:g} | " + " | ".join(cells) + " |")
     return "\n".join(lines) + "\n"
 
 
 def main():
     arguments = parse_arguments()
-    folder = arguments.out / "baselines"
-    folder.mkdir(parents=True, exist_ok=True)
     scratch = ROOT / "build/reproduce"  # Stays: an evaluation goes on only with graphs at the same place.
     scratch.mkdir(parents=True, exist_ok=True)
-    rows = []
+    table = Table(arguments.out, COLUMNS, SEARCH)
     for network in [Network(text, arguments.emplace, arguments.graphs, scratch) for text in arguments.networks]:
         for devices in arguments.devices:
             for bandwidth in arguments.gb_per_s:
-                cluster = cluster_file(scratch, network.kind, devices, round(1000 * bandwidth))
-                path = folder / f"{network.name}_{devices}_{bandwidth:g}.json"
-                document = evaluate(arguments, network, cluster, path)
-                rows.append((network.name, len(network.graphs), devices, bandwidth, document["summary"]))
+                cells = {"network": network.name, "devices": devices, "gb_per_s": bandwidth}
+                rows = [row for row in table.rows if cells.items() <= row.items() and row["budget"] == arguments.budget]
+                methods = missing_methods([] if arguments.fresh else rows, [graph_name(path) for path in network.graphs], arguments)
+                if not methods:
+                    continue
+                path = scratch / f"{network.name}_{devices}_{bandwidth:g}.evaluation.json"
+                found = evaluate(arguments, network, cluster_file(scratch, network.kind, devices, round(1000 * bandwidth)), methods, path)
+                for method in methods:
+                    table.remove(**cells, method=method)
+                table.add({**cells, "budget": arguments.budget, **row} for row in found)
+                table.save()
+                path.unlink(missing_ok=True)
                 print(f"{network.name} on {devices} devices with {bandwidth:g} GB/s", flush=True)
-    write_aside_and_rename(arguments.out / "baselines.md", markdown(rows, arguments))
-    print(f"written to {folder}/ and {arguments.out / 'baselines.md'}")
+    table.save(markdown(table.rows))
 
 
 if __name__ == "__main__":

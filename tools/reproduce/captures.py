@@ -6,23 +6,21 @@ Runs in an environment with the package `emplace`, torch, torchvision, timm, tra
   pip install . torch==2.11.0 torchvision==0.26.0 timm transformers diffusers
   python tools/reproduce/captures.py
 Each model is a process of its own. It can be stopped at any time, and the same command goes on; --fresh tries all again. Writes
-captures.csv: a row for each model and way, with the number of ops or the reason why there is no graph; the column `equal` says whether
+a table: a row for each model and way, with the number of ops or the reason why there is no graph; the column `equal` says whether
 the loss and all gradients, or the outputs, of emplace.torch.apply equal the plain model's bit for bit (empty: not compared).
 """
 import argparse
-import csv
-import io
 import json
-import pathlib
 import subprocess
 import sys
 
-from capture_models import NAMES, make
-from networks import write_aside_and_rename
-from script import run_script
+from lib.capture_models import NAMES, make, refuse_unknown
+from lib.script import run_script
+from lib.table import Table, add_out
 
 WAYS = ("inference", "training", "training, 4 micro-batches")
-FIELDS = ("model", "way", "ops", "equal", "reason")
+COLUMNS = {"model": str, "way": str, "ops": int, "equal": bool, "reason": str}
+DEPENDS = ("python/emplace/torch",)
 
 
 def leaves_of(value):
@@ -90,29 +88,6 @@ def rows_of(name, timeout):
     return [{"model": name, "way": way, "reason": said} for way in WAYS]
 
 
-def read(path):
-    """Rows by model, of a file of this script's; none where there is no file."""
-    known = {}
-    for row in csv.DictReader(path.read_text().splitlines()) if path.exists() else ():
-        known.setdefault(row["model"], []).append(row)
-    return known
-
-
-def refuse_unknown(parser, models, known=NAMES):
-    """Ends the script where a model is none of these."""
-    unknown = set(models) - set(known)
-    if unknown:
-        parser.error(f"there is no model {min(unknown)}, expected some of {', '.join(known)}")
-
-
-def as_csv(rows, fields=FIELDS):
-    text = io.StringIO()
-    writer = csv.DictWriter(text, fields, lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(rows)
-    return text.getvalue()
-
-
 def summary(rows):
     """One line for each library: how many of its models were captured in each way, and how many comparisons were equal."""
     lines = []
@@ -121,9 +96,9 @@ def summary(rows):
         parts = []
         for way in WAYS:
             of_way = [row for row in own if row["way"] == way]
-            parts.append(f"{sum(bool(row.get('ops')) for row in of_way)} of {len(of_way)} in {way}")
-        compared = [str(row["equal"]) for row in own if str(row.get("equal", "")) in ("True", "False")]
-        lines.append(f"{library}: captured {', '.join(parts)}; {compared.count('True')} of {len(compared)} comparisons equal bit for bit")
+            parts.append(f"{sum(bool(row['ops']) for row in of_way)} of {len(of_way)} in {way}")
+        compared = [row["equal"] for row in own if row["equal"] is not None]
+        lines.append(f"{library}: captured {', '.join(parts)}; {sum(compared)} of {len(compared)} comparisons equal bit for bit")
     return "\n".join(lines)
 
 
@@ -131,7 +106,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("models", nargs="*", help="LIBRARY/NAME of some of the models (default: all)")
     parser.add_argument("--timeout", type=float, default=180, help="most seconds for one model (default: 180)")
-    parser.add_argument("--out", type=pathlib.Path, default=pathlib.Path(__file__).parent / "captures.csv", help="the result file")
+    add_out(parser, "captures", shown=False)
     parser.add_argument("--fresh", action="store_true", help="try again what has been tried")
     parser.add_argument("--row", help=argparse.SUPPRESS)  # The process of one model.
     options = parser.parse_args()
@@ -139,15 +114,19 @@ def main():
         print(json.dumps(measure(options.row)))
         return
     refuse_unknown(parser, options.models)
-    known = read(options.out)
+    table = Table(options.out, COLUMNS, DEPENDS)
+    known = {row["model"] for row in table.rows}
     for name in options.models or NAMES:
         if name in known and not options.fresh:
             continue
-        known[name] = rows_of(name, options.timeout)
-        write_aside_and_rename(options.out, as_csv([row for other in NAMES for row in known.get(other, ())]))
-        for row in known[name]:
+        rows = rows_of(name, options.timeout)
+        table.remove(model=name)
+        table.add(rows)
+        table.rows.sort(key=lambda row: NAMES.index(row["model"]))  # Stable.
+        table.save()
+        for row in rows:
             print(name, row["way"], row.get("ops") or row.get("reason"), row.get("equal", ""), flush=True)
-    print(summary([row for other in NAMES for row in known.get(other, ())]))
+    print(summary(table.rows))
 
 
 if __name__ == "__main__":

@@ -4,8 +4,7 @@
 Trains configs/FAMILY.yaml in lockstep, as it is and with less or other input, and makes placements without a network by the rules
 of carried_over.py, which see the training graphs alone, with the placements that the shipped training has found for them. All are
 judged on the validation graphs, graph by graph beside the shipped configuration; test graphs decide nothing. Writes
-carries/FAMILY_UPDATES_ROW.json for each row and a table, carries.md. Finished trainings are kept, and a run that was stopped goes
-on where it was.
+a table, and beside it a .md that shows it. Finished trainings are kept, and a run that was stopped goes on where it was.
 
 The rows without a network need the package `emplace` with gymnasium: `pip install . gymnasium` in a virtual environment.
 """
@@ -15,14 +14,16 @@ import math
 import pathlib
 import statistics
 
-import carried_over
-from ablations import SHIPPED, VARIANTS, slug, tasks_of, verdict
-from networks import ROOT, write_aside_and_rename
-from results import by_family_and_updates, command_line, evaluate, load_all, made_by, mean_interval, save_json
-from script import run_script
-from training import add_arguments, at_least_one, resolved, train_all
+from ablations import SHIPPED, VARIANTS, tasks_of, verdict
+from lib import carried_over
+from lib.networks import ROOT
+from lib.results import evaluate, mean_interval
+from lib.script import run_script
+from lib.table import TRAINING, Table, grouped, made_by
+from lib.training import add_arguments, at_least_one, resolved, train_all
 
-FORMAT = "emplace.carries/1"
+# ratio: makespan / one device. The rules of a row without a network are the facts of "FAMILY UPDATES ROW": {seed: device of each position}.
+COLUMNS = {"family": str, "updates": int, "row": str, "seed": int, "graph": str, "ratio": float, "fits": bool}
 TRAINED = [SHIPPED, "no message passing, no pooling", "earlier decisions hidden", "bytes in link time", "start times"]
 BY_RULE = {
     carried_over.RULE: "No network: a device for each position in the order of groups, the one that the best placement of most training graphs has there.",
@@ -41,32 +42,30 @@ def parse_arguments():
     parser.add_argument("--validation", type=at_least_one, default=24, metavar="N", help="number of validation graphs to judge on (24)")
     parser.add_argument("--rules", type=at_least_one, default=2000, metavar="N",
                         help=f"number of rules that the row '{carried_over.SEARCHED_RULE}' tries on all training graphs (2000)")
-    add_arguments(parser)
+    add_arguments(parser, "carries")
     parser.set_defaults(runs=ROOT / "runs/carries")
     return parser.parse_args()
 
 
 def judged_policy(run, seed, arguments):
-    """({validation graph: makespan / one device}, number of placements that do not fit) of the policy of a finished run."""
+    """{validation graph: (makespan / one device, whether it fits)} of the policy of a finished run."""
     folder = run["run_dir"] / "graphs"
     split = json.loads((folder / "split.json").read_text())
     devices = pathlib.Path(resolved(run["run_dir"])["workload.devices"])
     judged = evaluate(arguments, [folder / name for name in split["validation"]], devices, ["policy"], [seed],
                       policy=run["run_dir"] / "policy.safetensors")
-    single = {name: graph["single_device_us"] for name, graph in judged["graphs"].items()}
-    return ({row["graph"]: row["makespan_us"] / single[row["graph"]] for row in judged["results"]},
-            sum(not row["feasible"] for row in judged["results"]))
+    return {row["graph"]: (row["makespan_us"] / row["single_device_us"], row["feasible"]) for row in judged}
 
 
-def document_of(row, arguments, judged, **more):
-    """judged: {seed: ({graph: ratio}, placements that do not fit)}"""
-    return {"format": FORMAT, "family": arguments.family, "updates": arguments.updates, "row": row,
-            "ratios": {str(seed): ratios for seed, (ratios, _) in judged.items()},
-            "infeasible": sum(infeasible for _, infeasible in judged.values()), **more, "command": command_line()}
+def rows_of(row, arguments, judged):
+    """judged: {seed: {graph: (ratio, whether it fits)}}"""
+    return [{"family": arguments.family, "updates": arguments.updates, "row": row, "seed": seed, "graph": graph, "ratio": ratio, "fits": fits}
+            for seed, of_graphs in judged.items() for graph, (ratio, fits) in of_graphs.items()]
 
 
-def carried_over_documents(runs, arguments):
-    """The documents of the rows without a network that are wanted. runs: {seed: a finished run}, which have the same graphs."""
+def carried_over_rows(runs, arguments):
+    """(rows of the rows without a network that are wanted, {row: {seed: its rule}}). runs: {seed: a finished run}, which have the same
+    graphs."""
     import emplace
     run_dir = runs[arguments.seeds[0]]["run_dir"]
     folder = run_dir / "graphs"
@@ -75,23 +74,22 @@ def carried_over_documents(runs, arguments):
     machine = emplace.Machine.load(settings["workload.devices"])
     train, judged = ({name.split(".")[0]: carried_over.GroupedGraph(folder / name, machine, int(settings["grouping.max_groups"]))
                       for name in split[part]} for part in ("train", "validation"))
-    documents = []
+    made, rules = {}, {}
     if carried_over.SEARCHED_RULE in arguments.rows:
-        rules = {seed: carried_over.search_rule(list(train.values()), max(carried_over.BINS), arguments.rules, seed)
+        found = {seed: carried_over.search_rule(list(train.values()), max(carried_over.BINS), arguments.rules, seed)
                  for seed in arguments.seeds}
-        documents.append(document_of(
-            carried_over.SEARCHED_RULE, arguments, {seed: carried_over.judged_by_rule(rule, judged) for seed, rule in rules.items()},
-            rules={str(seed): rule for seed, rule in rules.items()}, tried=arguments.rules))
+        rules[carried_over.SEARCHED_RULE] = found
+        made[carried_over.SEARCHED_RULE] = {seed: carried_over.judged_by_rule(rule, judged) for seed, rule in found.items()}
     if carried_over.RULE in arguments.rows or carried_over.NEAREST in arguments.rows:
         found = {seed: carried_over.place_all(
             list(train.values()),
             [graph.placed(json.loads((run["run_dir"] / f"placements/{name}.placement.json").read_text())) for name, graph in train.items()],
             judged) for seed, run in runs.items()}
-        documents += [
-            document_of(carried_over.RULE, arguments, {seed: placed.by_rule for seed, placed in found.items()},
-                        rules={str(seed): placed.rule for seed, placed in found.items()}),
-            document_of(carried_over.NEAREST, arguments, {seed: placed.by_nearest for seed, placed in found.items()})]
-    return [document for document in documents if document["row"] in arguments.rows]
+        rules[carried_over.RULE] = {seed: placed.rule for seed, placed in found.items()}
+        made[carried_over.RULE] = {seed: placed.by_rule for seed, placed in found.items()}
+        made[carried_over.NEAREST] = {seed: placed.by_nearest for seed, placed in found.items()}
+    return ([row for name, by_seed in made.items() if name in arguments.rows for row in rows_of(name, arguments, by_seed)],
+            {name: by_seed for name, by_seed in rules.items() if name in arguments.rows})
 
 
 def paired(ratios, reference):
@@ -105,25 +103,29 @@ def paired(ratios, reference):
     return logs._replace(mean=math.expm1(logs.mean), low=math.expm1(logs.low), high=math.expm1(logs.high))
 
 
-def line_of(document, shipped):
-    row, ratios = document["row"], document["ratios"]
-    by_seed = ", ".join(f"{statistics.geometric_mean(ratios[seed].values()):.3f}" for seed in sorted(ratios, key=int))
-    change = paired(ratios, shipped["ratios"]) if shipped else mean_interval([])
+def ratios_of(rows):
+    """{seed: {graph: ratio}}"""
+    return {seed: {row["graph"]: row["ratio"] for row in of_seed} for (seed,), of_seed in grouped(rows, "seed").items()}
+
+
+def line_of(row, rows, shipped):
+    ratios = ratios_of(rows)
+    by_seed = ", ".join(f"{statistics.geometric_mean(ratios[seed].values()):.3f}" for seed in sorted(ratios))
+    change = paired(ratios, ratios_of(shipped)) if shipped else mean_interval([])
     judged = " | " if row == SHIPPED else f"{change.text('{:+.1%}')} | {verdict(change)}"
     note = BY_RULE[row] if row in BY_RULE else VARIANTS[row][1]
-    return f"| {row} | {by_seed} | {document['infeasible']} | {judged} | {note} |"
+    return f"| {row} | {by_seed} | {sum(not one['fits'] for one in rows)} | {judged} | {note} |"
 
 
-def section(documents):
-    family, updates = documents[0]["family"], documents[0]["updates"]
-    shipped = next((document for document in documents if document["row"] == SHIPPED), None)
-    return [f"## {family}, {updates} updates", made_by(document["command"] for document in documents), "",
+def section(family, updates, rows):
+    by_row = grouped(rows, "row")
+    return [f"## {family}, {updates} updates", made_by(rows), "",
             "| row | ratio, by seed | do not fit | longer than shipped, over graphs | | |",
             "| --- | ---: | ---: | ---: | --- | --- |",
-            *(line_of(document, shipped) for document in sorted(documents, key=lambda document: ROWS.index(document["row"]))), ""]
+            *(line_of(row, by_row[row,], by_row.get((SHIPPED,))) for row in ROWS if (row,) in by_row), ""]
 
 
-def markdown(documents):
+def markdown(rows):
     lines = [
         "# What carries Placeto",
         "Makespan / one device on validation graphs, geometric mean over graphs, greedy, of the best version of each training; lower "
@@ -134,28 +136,32 @@ def markdown(documents):
         "without a network do not have.",
         "",
     ]
-    for together in by_family_and_updates(documents):
-        lines += section(together)
+    for cells, together in sorted(grouped(rows, "family", "updates").items()):
+        lines += section(*cells, together)
     return "\n".join(lines)
 
 
 def main():
     arguments = parse_arguments()
     arguments.settings = ["training.sync=lockstep", *arguments.settings]
-    folder = arguments.out / "carries"
+    table = Table(arguments.out, COLUMNS, TRAINING)
     trained = [row for row in TRAINED if row in arguments.rows]
     # The rows without a network take graphs, and the placements that training has found, from the shipped configuration.
     needed = [SHIPPED, *trained] if any(row in BY_RULE for row in arguments.rows) else trained
     tasks = {row: tasks_of(row, arguments) for row in dict.fromkeys(needed)}
     runs = train_all([task for by_seed in tasks.values() for task in by_seed.values()], arguments)
-    documents = [document_of(row, arguments, {seed: judged_policy(runs[tasks[row][seed].name], seed, arguments)
-                                              for seed in arguments.seeds}) for row in trained]
+    rows, rules = [], {}
+    for row in trained:
+        rows += rows_of(row, arguments, {seed: judged_policy(runs[tasks[row][seed].name], seed, arguments) for seed in arguments.seeds})
     if any(row in BY_RULE for row in arguments.rows):
-        documents += carried_over_documents({seed: runs[task.name] for seed, task in tasks[SHIPPED].items()}, arguments)
-    for document in documents:
-        save_json(folder / f"{arguments.family}_{arguments.updates}_{slug(document['row'])}.json", document)
-    write_aside_and_rename(arguments.out / "carries.md", markdown(load_all(folder)))
-    print(f"written to {folder}/ and {arguments.out / 'carries.md'}")
+        more, rules = carried_over_rows({seed: runs[task.name] for seed, task in tasks[SHIPPED].items()}, arguments)
+        rows += more
+    for row in arguments.rows:
+        table.remove(family=arguments.family, updates=arguments.updates, row=row)
+    table.add(rows)
+    for row, by_seed in rules.items():
+        table.facts[f"{arguments.family} {arguments.updates} {row}"] = by_seed
+    table.save(markdown(table.rows))
 
 
 if __name__ == "__main__":

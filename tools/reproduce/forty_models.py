@@ -5,22 +5,26 @@ and diffusers, captured on meta tensors and placed on 2, 4 and 8 simulated GPUs 
 Runs in an environment with the package `emplace`, torch 2.11, torchvision 0.26, timm, transformers and diffusers:
   pip install . torch==2.11.0 torchvision==0.26.0 timm transformers diffusers
   python tools/reproduce/forty_models.py
-Each model is a process of its own. It can be stopped at any time, and the same command goes on; --fresh measures again. Writes
-forty_models.json, and forty_models.md with the table.
+Each model is a process of its own. It can be stopped at any time, and the same command goes on; --fresh measures again. Writes a
+table with a line for each model, and beside it a .md that shows it.
 """
 import argparse
 import json
-import pathlib
 import statistics
 import subprocess
 import sys
 import time
 
-from networks import write_aside_and_rename
-from script import run_script
+from lib.script import run_script
+from lib.table import SEARCH, Table, add_out
 
 DEVICES = (2, 4, 8)
 MICROBATCHES = (1, 4, 8)
+# gain_4x8: the gain on four GPUs with eight micro-batches; seconds: the time for each placement.
+COLUMNS = {"model": str, "seconds": float, "parameters": int, "single_device_ms": float,
+           **{f"ops_{parts}": int for parts in MICROBATCHES}, **{f"capture_s_{parts}": float for parts in MICROBATCHES},
+           **{f"gain_{count}x{parts}": float for parts in MICROBATCHES for count in DEVICES}, "error": str}
+DEPENDS = (*SEARCH, "python/emplace/torch")
 BATCH = 32  # Examples in a step, in all micro-batches together.
 TOKENS = 128  # Length of a sequence.
 TORCHVISION = (
@@ -119,18 +123,18 @@ def measure(name, seconds):
     """The row of a model."""
     import emplace
     model, args, kwargs = make(name)
-    row = {"model": name, "parameters": sum(p.numel() for p in model.parameters()), "capture_s": {}, "ops": {}, "gain": {}}
+    row = {"model": name, "seconds": seconds, "parameters": sum(p.numel() for p in model.parameters())}
     for parts in MICROBATCHES:
         begin = time.perf_counter()
         graph = emplace.torch.capture(model, args, kwargs, train=True, microbatches=parts)
-        row["capture_s"][parts] = time.perf_counter() - begin
-        row["ops"][parts] = graph.num_ops
+        row[f"capture_s_{parts}"] = time.perf_counter() - begin
+        row[f"ops_{parts}"] = graph.num_ops
         for count in DEVICES:
             # V100 with 32 GB; each sends 25 GB/s, and a small tensor takes 10 us: an NVLink 2.0 each way.
             machine = emplace.Machine([emplace.Device(f"gpu:{i}", "v100", 32e9) for i in range(count)], bandwidth_bytes_per_us=25_000,
                                       transfer_latency_us=10, transfer_overhead_us=10, op_overhead_us=5.7)
             plan = emplace.place(graph, machine, seconds=seconds)
-            row["gain"][f"{count}x{parts}"] = plan.single_device_us / plan.makespan_us if plan.feasible else None
+            row[f"gain_{count}x{parts}"] = plan.single_device_us / plan.makespan_us if plan.feasible else None
             row.setdefault("single_device_ms", plan.single_device_us / 1e3)
     return row
 
@@ -142,16 +146,16 @@ def table(rows):
     lines = ["| model | ops | ops, 8 micro-batches | seconds to capture | the same | " + " | ".join(head) + " |",
              "| --- " * (5 + len(head)) + "|"]
     for row in rows:
-        if "error" in row:
+        if row["error"]:
             lines.append(f"| {row['model']} | {row['error']} |" + " |" * (3 + len(head)))
             continue
-        gains = [row["gain"][f"{count}x{parts}"] for count in DEVICES for parts in MICROBATCHES]
-        lines.append(f"| {row['model']} | {row['ops']['1']:,} | {row['ops']['8']:,} | {row['capture_s']['1']:.1f} | {row['capture_s']['8']:.1f} | "
+        gains = [row[f"gain_{count}x{parts}"] for count in DEVICES for parts in MICROBATCHES]
+        lines.append(f"| {row['model']} | {row['ops_1']:,} | {row['ops_8']:,} | {row['capture_s_1']:.1f} | {row['capture_s_8']:.1f} | "
                      + " | ".join("-" if gain is None else f"{gain:.2f}" for gain in gains) + " |")
     means = []
     for count in DEVICES:
         for parts in MICROBATCHES:
-            known = [row["gain"][f"{count}x{parts}"] for row in rows if "error" not in row and row["gain"][f"{count}x{parts}"]]
+            known = [row[f"gain_{count}x{parts}"] for row in rows if row[f"gain_{count}x{parts}"]]
             means.append(f"{statistics.geometric_mean(known):.2f}" if known else "-")
     lines.append("| geometric mean | | | | | " + " | ".join(means) + " |")
     return "\n".join(lines) + "\n"
@@ -162,8 +166,7 @@ def main():
     parser.add_argument("models", nargs="*", help="LIBRARY/NAME of some of the models (default: all forty)")
     parser.add_argument("--seconds", type=float, default=1, help="time for each placement (default: 1)")
     parser.add_argument("--timeout", type=float, default=300, help="most seconds for one model (default: 300)")
-    parser.add_argument("--out", type=pathlib.Path, default=pathlib.Path(__file__).parent / "forty_models",
-                        help="what the result files are called, without .json and .md")
+    add_out(parser, "forty_models")
     parser.add_argument("--fresh", action="store_true", help="measure again what has been measured")
     parser.add_argument("--row", help=argparse.SUPPRESS)  # The process of one model.
     options = parser.parse_args()
@@ -173,25 +176,26 @@ def main():
     unknown = set(options.models) - set(NAMES)
     if unknown:
         parser.error(f"there is no model {min(unknown)}, expected some of {', '.join(NAMES)}")
-    document = options.out.with_suffix(".json")
-    before = json.loads(document.read_text()) if document.exists() else {}
-    if before and before["seconds"] != options.seconds and not options.fresh:
-        parser.error(f"{document} was made with --seconds {before['seconds']}, expected the same, --fresh or another --out")
-    rows = {row["model"]: row for row in before.get("rows", ()) if before["seconds"] == options.seconds}
+    results = Table(options.out, COLUMNS, DEPENDS)
     for name in options.models or NAMES:
-        if name in rows and "error" not in rows[name] and not options.fresh:
+        known = next((row for row in results.rows if row["model"] == name), None)
+        if known and not known["error"] and not options.fresh:
+            if known["seconds"] != options.seconds:
+                parser.error(f"{options.out} has {name} with --seconds {known['seconds']:g}, expected the same, --fresh or another --out")
             continue
         try:
             done = subprocess.run([sys.executable, __file__, "--row", name, "--seconds", str(options.seconds)], capture_output=True,
                                   text=True, timeout=options.timeout, check=False)
             said = (done.stderr.strip().splitlines() or ["no output"])[-1]
-            rows[name] = json.loads(done.stdout.splitlines()[-1]) if done.returncode == 0 else {"model": name, "error": said}
+            row = json.loads(done.stdout.splitlines()[-1]) if done.returncode == 0 else {"model": name, "error": said}
         except subprocess.TimeoutExpired:
-            rows[name] = {"model": name, "error": f"not done after {options.timeout:.0f} s"}
-        ordered = [rows[known] for known in NAMES if known in rows]
-        write_aside_and_rename(document, json.dumps({"seconds": options.seconds, "rows": ordered}, indent=1) + "\n")
-        write_aside_and_rename(options.out.with_suffix(".md"), table(ordered))
-        print(name, rows[name].get("error", rows[name].get("gain")), flush=True)
+            row = {"model": name, "error": f"not done after {options.timeout:.0f} s"}
+        results.remove(model=name)
+        results.add([row])
+        results.rows.sort(key=lambda row: NAMES.index(row["model"]))
+        results.save()
+        print(", ".join(f"{column} {value}" for column, value in row.items()), flush=True)
+    results.save(table(results.rows))
 
 
 if __name__ == "__main__":

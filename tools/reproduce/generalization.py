@@ -3,20 +3,22 @@
 
 For each family and seed it trains configs/FAMILY.yaml; the validation graphs choose the version. Then, on each test graph:
 the policy in one pass and the best of 8 samples, fine-tuned for some updates, a policy trained on that graph alone, searches
-and heuristics. Writes generalization/FAMILY.json, which `emplace report` draws, and a table, generalization.md. Finished
-trainings are kept, and a run that was stopped goes on where it was.
+and heuristics. Writes a table, which report.py draws, and beside it a .md that shows it. Finished trainings are kept, and a run
+that was stopped goes on where it was.
 """
 import argparse
 import json
+import math
 import pathlib
 
-from networks import ROOT, evenly_spaced, write_aside_and_rename
-from results import (GOAL_HEADER, Results, better, command_line, evaluate, found_row, goal_lines, load_all, made_by, renamed,
-                     save_json, verdict)
-from script import run_script
-from training import (Task, add_arguments, at_least_one, exactly, on_graphs, overrides_of, resolved, sha256, train_all)
+from lib.networks import ROOT, evenly_spaced
+from lib.results import EQUAL, EVALUATED, GOAL_HEADER, Results, better, evaluate, found_row, goal_lines, renamed, verdict
+from lib.script import run_script
+from lib.table import TRAINING, Table, grouped, made_by
+from lib.training import (Task, add_arguments, at_least_one, exactly, on_graphs, overrides_of, resolved, sha256, train_all)
 
-FORMAT = "emplace.generalization/1"
+# The facts of a family, by its name, are what its rows were made with: "set", "max_groups", and "policies", {seed: SHA-256}.
+COLUMNS = {"family": str, **EVALUATED}
 SAMPLES = 8
 ZERO_SHOT = "policy"
 SAMPLED = f"policy best of {SAMPLES}"
@@ -46,7 +48,7 @@ def parse_arguments():
     parser.add_argument("--alone-seeds", type=int, nargs="+", help="random seeds of the policies trained on one graph alone (default: the first of --seeds)")
     parser.add_argument("--alone-graphs", type=at_least_one, metavar="N",
                         help="number of test graphs, evenly spaced, on which a policy is trained alone (default: all)")
-    add_arguments(parser)
+    add_arguments(parser, "generalization")
     arguments = parser.parse_args()
     arguments.alone_seeds = arguments.alone_seeds or arguments.seeds[:1]
     return arguments
@@ -74,18 +76,14 @@ class Family:
         return self.runs[seed] / "policy.safetensors"
 
     def place(self, samples):
-        """Rows of the policies of all seeds, and graphs. One job: the seconds shall be those of a quiet machine."""
-        rows, graphs = [], {}
-        for seed in self.runs:
-            document = evaluate(self.arguments, self.graphs.values(), self.devices, ["policy"], [seed],
-                                policy=self.policy(seed), samples=samples, jobs=1)
-            rows += document["results"]
-            graphs.update(document["graphs"])
-        return rows, graphs
+        """Rows of the policies of all seeds. One job: the seconds shall be those of a quiet machine."""
+        return [row for seed in self.runs
+                for row in evaluate(self.arguments, self.graphs.values(), self.devices, ["policy"], [seed],
+                                    policy=self.policy(seed), samples=samples, jobs=1)]
 
     def search(self, method, budget):
         return evaluate(self.arguments, self.graphs.values(), self.devices, [method], self.runs, budget=budget,
-                        max_groups=self.max_groups)["results"]
+                        max_groups=self.max_groups)
 
     def train_on_one(self, kind, names, seeds, overrides_for):
         """{(graph, seed): result of a training on this graph alone}."""
@@ -108,7 +106,7 @@ def fine_tuned_rows(family, zero_shot):
     rows = []
     for start in zero_shot:
         run = runs[start["graph"], start["seed"]]
-        found = found_row(arguments, FINE_TUNED, start["seed"], start, family.devices, run)
+        found = found_row(arguments, FINE_TUNED, start["seed"], start, family.graphs[start["graph"]], family.devices, run)
         best = better(start, found)
         rows.append({**best, "method": FINE_TUNED, "evaluations": found["evaluations"] + start["evaluations"],
                      "seconds": found["seconds"] + start["seconds"]})
@@ -123,16 +121,17 @@ def alone_rows(family, zero_shot):
     overrides = {**exactly(arguments.alone_updates), **overrides_of(arguments.alone_set)}
     runs = family.train_on_one(ALONE, names, arguments.alone_seeds, lambda seed: overrides)
     rows_of = {row["graph"]: row for row in zero_shot}
-    return [found_row(arguments, ALONE, seed, rows_of[name], family.devices, run) for (name, seed), run in runs.items()]
+    return [found_row(arguments, ALONE, seed, rows_of[name], family.graphs[name], family.devices, run)
+            for (name, seed), run in runs.items()]
 
 
 def measure(family, arguments):
-    """Rows of the methods wanted, in the order of METHODS, and graphs."""
-    zero_shot, graphs = family.place(0)
+    """Rows of the methods wanted, in the order of METHODS."""
+    zero_shot = family.place(0)
     budget = arguments.fine_tune_updates * int(family.settings["training.episodes_per_update"])
     rows_of = {
         ZERO_SHOT: lambda: zero_shot,
-        SAMPLED: lambda: family.place(SAMPLES)[0],
+        SAMPLED: lambda: family.place(SAMPLES),
         FINE_TUNED: lambda: fine_tuned_rows(family, zero_shot),
         ALONE: lambda: alone_rows(family, zero_shot),
         ANNEALING: lambda: family.search("annealing", budget),
@@ -145,26 +144,29 @@ def measure(family, arguments):
             made = rows_of[method]() if method in rows_of else family.search(method, 1)
             rows += renamed(made, method)
             print(f"{family.name}: {method}", flush=True)
-    return rows, graphs
+    return rows
 
 
-def merged(path, rows, graphs, arguments, settings):
-    """The document of a family: these rows, and those of methods that this call does not make, of earlier calls; of earlier
-    policies, only of methods that need none."""
-    commands = {}
+def same_graphs(rows, others):
+    """Whether no graph that both have takes another time on one device."""
+    times = {row["graph"]: row["single_device_us"] for row in others}
+    return all(math.isclose(row["single_device_us"], times[row["graph"]], rel_tol=EQUAL) for row in rows if row["graph"] in times)
+
+
+def merge(table, family, rows, arguments, settings):
+    """Puts the rows of a family into the table. Rows of methods that this call does not make stay: those of earlier policies, only
+    of methods that need none."""
+    before = table.facts.get(family)
+    old = [row for row in table.rows if row["family"] == family]
     kept = []
-    if path.exists():
-        old = json.loads(path.read_text())
-        before = old["settings"]
-        if {**before, "policies": None} == {**settings, "policies": None} and old["graphs"] == graphs:
-            same_policies = before["policies"] == settings["policies"]
-            kept = [row for row in old["results"] if row["method"] not in arguments.methods
-                    and (same_policies or row["method"] not in TRAINED)]
-            commands = {row["method"]: old["commands"][row["method"]] for row in kept}
-    commands.update({row["method"]: command_line() for row in rows})
-    rows = sorted(rows + kept, key=lambda row: METHODS.index(row["method"]))  # Stable.
-    return {"format": FORMAT, "results": rows, "summary": Results(rows, graphs).summary(), "graphs": graphs,
-            "settings": settings, "commands": commands}
+    if before and {**before, "policies": None} == {**settings, "policies": None} and same_graphs(old, rows):
+        kept = [row for row in old if row["method"] not in arguments.methods
+                and (before["policies"] == settings["policies"] or row["method"] not in TRAINED)]
+    table.remove(family=family)
+    table.rows += kept
+    table.add({"family": family, **row} for row in rows)
+    table.rows.sort(key=lambda row: (row["family"], METHODS.index(row["method"])))  # Stable.
+    table.facts[family] = settings
 
 
 def method_line(results, method, summary):
@@ -185,12 +187,12 @@ def goals(results):
     return lines + goal_lines(results, ZERO_SHOT, SAMPLED, HEURISTICS, ["scotch", "single", RANDOM])
 
 
-def section(document):
-    results = Results(document["results"], document["graphs"])
-    summary = document["summary"]
+def section(family, rows):
+    results = Results(rows)
+    summary = results.summary()
     return [
-        f"## {document['settings']['family']}",
-        made_by(document["commands"].values()),
+        f"## {family}",
+        made_by(rows),
         "",
         "| method | graphs | seeds | median | geometric mean | do not fit | fastest on | simulated | seconds |",
         "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |",
@@ -202,7 +204,7 @@ def section(document):
     ]
 
 
-def markdown(documents):
+def markdown(rows):
     lines = [
         "# Graphs that a policy has not seen",
         "Simulated step time / best single device on the test graphs: the median over graphs and the geometric mean, each as "
@@ -214,23 +216,21 @@ def markdown(documents):
         "episode went through; *seconds* are those a graph, of a training with one actor, beside other trainings.",
         "",
     ]
-    for document in documents:
-        lines += section(document)
+    for (family,), of_family in grouped(rows, "family").items():
+        lines += section(family, of_family)
     return "\n".join(lines)
 
 
 def main():
     arguments = parse_arguments()
-    folder = arguments.out / "generalization"
+    table = Table(arguments.out, COLUMNS, TRAINING)
     for name in arguments.families:
         family = Family(name, arguments)
-        rows, graphs = measure(family, arguments)
-        settings = {"family": name, "set": arguments.settings, "max_groups": family.max_groups,
+        rows = measure(family, arguments)
+        settings = {"set": arguments.settings, "max_groups": family.max_groups,
                     "policies": {str(seed): sha256(family.policy(seed)) for seed in family.runs}}
-        path = folder / f"{name}.json"
-        save_json(path, merged(path, rows, graphs, arguments, settings))
-        write_aside_and_rename(arguments.out / "generalization.md", markdown(load_all(folder)))
-    print(f"written to {folder}/ and {arguments.out / 'generalization.md'}")
+        merge(table, name, rows, arguments, settings)
+        table.save(markdown(table.rows))
 
 
 if __name__ == "__main__":

@@ -3,8 +3,7 @@
 
 For each network (a graph, a folder of graphs, or the name of a family, which is generated first) and each number of
 devices it runs `emplace evaluate --methods single,annealing` on some of the graphs with several seeds, and writes what it finds to
-headroom.json (everything) and headroom.md (a table). A run that was stopped goes on where it was: finished runs are
-kept in headroom.json.
+a table, and beside it to a .md that shows it. A run that was stopped goes on where it was: finished runs are kept in the table.
 """
 import argparse
 import concurrent.futures
@@ -14,11 +13,13 @@ import pathlib
 import statistics
 import tempfile
 
-from networks import ROOT, Network, call, cluster_file, graph_name, write_aside_and_rename
-from script import BadInput, run_script
+from lib.networks import ROOT, Network, call, cluster_file, graph_name
+from lib.script import run_script
+from lib.table import SEARCH, Table, add_out, grouped
 
-HERE = pathlib.Path(__file__).resolve().parent
-FORMAT = "emplace.headroom/1"
+# What a search is of. The hash, the first 16 digits of that of the file, makes a graph that has changed since a new one.
+KEY = {"network": str, "kind": str, "devices": int, "graph": str, "graph_sha256": str, "budget": int, "seed": int}
+COLUMNS = {**KEY, "method": str, "makespan_us": float, "feasible": bool, "evaluations": int, "seconds": float}
 PROCESSES = 2
 
 
@@ -31,9 +32,9 @@ def parse_arguments():
     parser.add_argument("--graphs", type=int, default=8, help="graphs of each network, evenly spaced (8)")
     parser.add_argument("--budget", type=int, default=20000, help="placements that one search may simulate (20000)")
     parser.add_argument("--seeds", type=int, nargs="+", default=[1, 2, 3], help="random seeds of the search (1 2 3)")
-    parser.add_argument("--out", type=pathlib.Path, default=HERE, help="folder for headroom.json and headroom.md")
+    add_out(parser, "headroom")
     parser.add_argument("--emplace", type=pathlib.Path, default=ROOT / "build/bin/emplace", help="the command to run")
-    parser.add_argument("--fresh", action="store_true", help="discard the runs in headroom.json")
+    parser.add_argument("--fresh", action="store_true", help="discard the searches in the table")
     arguments = parser.parse_args()
     for name, numbers in (("--devices", arguments.devices), ("--seeds", arguments.seeds),
                           ("--graphs", [arguments.graphs]), ("--budget", [arguments.budget])):
@@ -43,99 +44,83 @@ def parse_arguments():
 
 
 def sha256(path):
-    return hashlib.sha256(path.read_bytes()).hexdigest()
+    return hashlib.sha256(path.read_bytes()).hexdigest()[:16]
 
 
 def search(arguments, run, graph, cluster):
-    """Fills in what one search on one graph found."""
+    """The rows of one search on one graph, and of one device."""
     printed = json.loads(call([arguments.emplace, "evaluate", "--graphs", graph, "--devices", cluster,
                                "--methods", "single,annealing", "--budget", run["budget"], "--seed", run["seed"], "--json"]))
-    for result in printed["results"]:
-        run[result["method"]] = {key: result[key] for key in ("makespan_us", "feasible", "evaluations", "seconds")}
-    return run
+    return [{**run, **{name: result[name] for name in ("method", "makespan_us", "feasible", "evaluations", "seconds")}}
+            for result in printed["results"]]
 
 
-def key_of(run):
-    """What a search is of. The hash makes a graph that has changed since a new one."""
-    return tuple(run[part] for part in ("network", "kind", "devices", "graph", "graph_sha256", "budget", "seed"))
+def key_of(row):
+    return tuple(row[name] for name in KEY)
 
 
-def load_finished(path, fresh):
-    if fresh or not path.exists():
-        return {}
-    document = json.loads(path.read_text())
-    if document.get("format") != FORMAT:
-        raise BadInput(f"{path}: is no {FORMAT}; --fresh overwrites it")
-    return {key_of(run): run for run in document["runs"]}
-
-
-def save(path, finished):
-    runs = [finished[key] for key in sorted(finished)]
-    write_aside_and_rename(path, json.dumps({"format": FORMAT, "runs": runs}, indent=1) + "\n")
-
-
-def run_all(arguments, jobs, finished, path):
+def run_all(arguments, jobs, table):
     """Searches for what is not finished yet, two at a time, saving after each."""
+    hashes = {(run["network"], run["kind"], run["graph"]): run["graph_sha256"] for run, _, _ in jobs}
+    table.rows = [row for row in table.rows
+                  if hashes.get((row["network"], row["kind"], row["graph"]), row["graph_sha256"]) == row["graph_sha256"]]
+    finished = set(map(key_of, table.rows))
     waiting = [job for job in jobs if key_of(job[0]) not in finished]
     print(f"{len(jobs)} searches, {len(jobs) - len(waiting)} of them finished before", flush=True)
     with concurrent.futures.ThreadPoolExecutor(PROCESSES) as pool:
         futures = [pool.submit(search, arguments, *job) for job in waiting]
         try:
             for count, future in enumerate(concurrent.futures.as_completed(futures), 1):
-                run = future.result()
-                finished[key_of(run)] = run
-                save(path, finished)
-                print(f"{count}/{len(waiting)} {run['graph']} on {run['devices']}, seed {run['seed']}", flush=True)
+                rows = future.result()
+                table.add(rows)
+                table.save()
+                print(f"{count}/{len(waiting)} {rows[0]['graph']} on {rows[0]['devices']}, seed {rows[0]['seed']}", flush=True)
         finally:
             pool.shutdown(cancel_futures=True)  # On an error or Ctrl-C, what has not begun never does.
 
 
-def best_known(runs):
+def best_known(rows):
     """The fastest placement of a graph that fits, of all searches; None where none does."""
-    times = [run["annealing"]["makespan_us"] for run in runs if run["annealing"]["feasible"]]
+    times = [row["makespan_us"] for row in rows if row["method"] == "annealing" and row["feasible"]]
     return min(times, default=None)
 
 
-def table_row(name, devices, runs_of_graph):
+def table_row(name, devices, rows):
     """One line of the table. Graphs that no device may run whole, or that fit nowhere, have no ratio."""
     ratios = []
     single_does_not_fit = 0
-    for runs in runs_of_graph.values():
-        single = runs[0]["single"]
-        best = best_known(runs)
+    of_graphs = grouped(rows, "graph").values()
+    for of_graph in of_graphs:
+        single = next(row for row in of_graph if row["method"] == "single")
+        best = best_known(of_graph)
         if not single["feasible"]:
             single_does_not_fit += 1
         if single["makespan_us"] is not None and best:
             ratios.append(single["makespan_us"] / best)
     shown = [f"{pick(ratios):.2f}" if ratios else "-" for pick in (statistics.median, min, max)]
-    return [name, str(devices), str(len(runs_of_graph)), *shown, str(single_does_not_fit)]
+    return [name, str(devices), str(len(of_graphs)), *shown, str(single_does_not_fit)]
 
 
-def markdown(runs, arguments):
-    by_row = {}
-    for run in runs:
-        row = by_row.setdefault((run["network"], run["kind"], run["devices"]), {})
-        row.setdefault(run["graph"], []).append(run)
-    seeds = ", ".join(str(seed) for seed in arguments.seeds)
+def markdown(rows):
+    seeds = ", ".join(str(seed) for seed in sorted({row["seed"] for row in rows}))
+    budgets = " or ".join(f"{budget:,}" for budget in sorted({row["budget"] for row in rows}))
     lines = [
         "# What placement can gain",
         "Simulated step time on the best single device / of the best placement known, which is the best that fits of "
-        f"annealing with {arguments.budget:,} simulated placements (seeds {seeds}): 1.5 means that half as long again is "
+        f"annealing with {budgets} simulated placements (seeds {seeds}): 1.5 means that half as long again is "
         "spent on one device. Where a graph fits no single device's memory, the time on one counts as if it did.",
         "",
         "| network | devices | graphs | median | min | max | fit on no single device |",
         "| --- | ---: | ---: | ---: | ---: | ---: | ---: |",
     ]
-    for (name, _, devices), runs_of_graph in by_row.items():
-        lines.append("| " + " | ".join(table_row(name, devices, runs_of_graph)) + " |")
+    for (name, _, devices), of_row in grouped(rows, "network", "kind", "devices").items():
+        lines.append("| " + " | ".join(table_row(name, devices, of_row)) + " |")
     return "\n".join(lines) + "\n"
 
 
 def main():
     arguments = parse_arguments()
-    arguments.out.mkdir(parents=True, exist_ok=True)
-    path = arguments.out / "headroom.json"
-    finished = load_finished(path, arguments.fresh)
+    table = Table(arguments.out, COLUMNS, SEARCH, arguments.fresh)
     with tempfile.TemporaryDirectory(prefix="emplace_headroom_") as folder:
         scratch = pathlib.Path(folder)
         jobs = []
@@ -148,10 +133,8 @@ def main():
                                "graph": graph_name(graph), "graph_sha256": sha256(graph),
                                "budget": arguments.budget, "seed": seed}
                         jobs.append((run, graph, cluster))
-        run_all(arguments, jobs, finished, path)
-    table = markdown([finished[key_of(run)] for run, _, _ in jobs], arguments)
-    write_aside_and_rename(arguments.out / "headroom.md", table)
-    print(f"written to {path} and {arguments.out / 'headroom.md'}")
+        run_all(arguments, jobs, table)
+    table.save(markdown(table.rows))
 
 
 if __name__ == "__main__":

@@ -4,8 +4,8 @@ without them, and of searches with measured costs and with those of the roofline
 
 Trains on the workload of configs/ptb_hardware.yaml for each seed with simulated rewards, and from there three times: with an actor
 that measures, with one that simulates, and with one that simulates graphs with measured costs. Test graphs, which no training has
-seen, are then placed by each policy and by `auto`, and all placements of a graph run in turns. Writes measured_rewards/results.json
-and measured_rewards.md. Finished trainings are kept, and a run that was stopped goes on where it was. Times need a quiet machine.
+seen, are then placed by each policy and by `auto`, and all placements of a graph run in turns. Writes a table, and beside it a .md
+that shows it. Finished trainings are kept, and a run that was stopped goes on where it was. Times need a quiet machine.
 """
 import argparse
 import dataclasses
@@ -16,12 +16,17 @@ import pathlib
 import statistics
 import tempfile
 
-from networks import ROOT, call, graph_name, write_aside_and_rename
+from lib.networks import ROOT, call, graph_name
+from lib.results import mean_interval
+from lib.script import run_script
+from lib.table import TRAINING, Table, grouped
+from lib.training import add_arguments, at_least_one, on_graphs, overrides_of, train
 from reality import profile
-from results import command_line, mean_interval, save_json
-from script import run_script
-from training import add_arguments, at_least_one, on_graphs, overrides_of, train
 
+# ratio: measured step time over that of one core; updates: of the training. Searches have neither a seed nor updates. The fact "load"
+# has the load averages before the measurement and after it.
+COLUMNS = {"placement": str, "seed": int, "graph": str, "ratio": float, "updates": int}
+DEPENDS = (*TRAINING, "actor/hardware")
 CONFIG = ROOT / "configs/ptb_hardware.yaml"
 DEVICES = ROOT / "configs/clusters/cpux2.yaml"
 TRAIN = 4  # Training graphs.
@@ -59,7 +64,7 @@ def parse_arguments():
     parser.add_argument("--graphs", type=at_least_one, default=4, metavar="N", help="number of test graphs (4)")
     parser.add_argument("--rounds", type=at_least_one, default=3, help="turns in which each placement is run (3)")
     parser.add_argument("--steps", type=at_least_one, default=60, help="timed steps in one turn (60)")
-    add_arguments(parser)
+    add_arguments(parser, "measured_rewards")
     parser.set_defaults(runs=ROOT / "runs/measured_rewards", jobs=1)
     return parser.parse_args()
 
@@ -158,26 +163,26 @@ def main():
                 ratios.setdefault(key, {})[graph_name(graph)] = ratio
             print(f"{graph_name(graph)} measured", flush=True)
     load.append(os.getloadavg()[0])
-    rows = {}
-    for (row, seed), by_graph in ratios.items():
-        rows.setdefault(row, []).append({"seed": seed, "ratios": by_graph})
-    updates = {row: [result["updates"] for result in by_seed.values()] for row, by_seed in runs.items()}
-    document = {"format": "emplace.measured_rewards/1", "command": command_line(), "load": load, "rows": rows, "updates": updates}
-    save_json(arguments.out / "measured_rewards/results.json", document)
-    write_aside_and_rename(arguments.out / "measured_rewards.md", markdown(document))
-    print(f"written to {arguments.out / 'measured_rewards.md'}")
+    table = Table(arguments.out, COLUMNS, DEPENDS, fresh=True)
+    table.facts["load"] = load
+    table.add({"placement": row, "seed": seed, "graph": graph, "ratio": ratio,
+               "updates": runs[row][seed]["updates"] if row in runs else None}
+              for (row, seed), by_graph in ratios.items() for graph, ratio in by_graph.items())
+    table.save(markdown(table))
 
 
-def markdown(document):
+def markdown(table):
+    load = table.facts["load"]
     lines = ["# Training and searching with measured times", "",
-             f"Made by `{document['command']}`. Step time on two cores over that on one, measured: geometric mean over graphs that no "
+             f"Made by `{table.rows[0]['call'].command}`. Step time on two cores over that on one, measured: geometric mean over graphs that no "
              "training has seen, and over seeds the mean with its 95% interval. Load averages: "
-             f"{document['load'][0]:.1f} before the measurement, {document['load'][1]:.1f} after it.", "",
+             f"{load[0]:.1f} before the measurement, {load[1]:.1f} after it.", "",
              "| placement | measured / one core | updates |", "| --- | ---: | ---: |"]
-    for row, results in document["rows"].items():
-        means = [math.exp(statistics.fmean(map(math.log, result["ratios"].values()))) for result in results]
-        updates = ", ".join(map(str, document["updates"].get(row, [])))
-        lines.append(f"| {row} | {mean_interval(means).text()} | {updates} |")
+    for (placement,), rows in grouped(table.rows, "placement").items():
+        by_seed = grouped(rows, "seed").values()
+        means = [math.exp(statistics.fmean(math.log(row["ratio"]) for row in of_seed)) for of_seed in by_seed]
+        updates = ", ".join(str(of_seed[0]["updates"]) for of_seed in by_seed if of_seed[0]["updates"] is not None)
+        lines.append(f"| {placement} | {mean_interval(means).text()} | {updates} |")
     return "\n".join(lines) + "\n"
 
 

@@ -3,7 +3,7 @@
 
 Captures small models of transformers, diffusers and timm (capture_models.py) with 1 and 4 micro-batches, places each on one device
 and, by `dp`, on two, and runs the step with `emplace-hardware run`. Runs in an environment with the Python package, torch, timm,
-transformers and diffusers. Writes memory.csv, a line for each device that holds anything, and prints how far the two are apart.
+transformers and diffusers. Writes a table, a line for each device that holds anything, and prints how far the two are apart.
 """
 import argparse
 import importlib.util
@@ -12,17 +12,18 @@ import pathlib
 import subprocess
 import tempfile
 
-from capture_models import NAMES, make
-from captures import as_csv, refuse_unknown
-from networks import ROOT, call, write_aside_and_rename
-from script import BadInput, run_script
+from lib.capture_models import NAMES, make, refuse_unknown
+from lib.networks import ROOT, call
+from lib.script import BadInput, run_script
+from lib.table import SEARCH, Table, add_out
 
 MODELS = ("transformers/gpt2", "transformers/llama", "transformers/bert", "transformers/t5", "transformers/mixtral", "transformers/vit",
           "transformers/swin", "diffusers/UNet2DConditionModel", "diffusers/AutoencoderKL", "diffusers/DiTTransformer2DModel", "timm/resnet18",
           "timm/mobilenetv2_100", "timm/densenet121", "timm/vit_tiny_patch16_224")
 METHODS = ("single", "dp")
 MICROBATCHES = (1, 4)
-FIELDS = ("model", "microbatches", "method", "device", "predicted_bytes", "allocated_bytes", "reason")
+COLUMNS = {"model": str, "microbatches": int, "method": str, "device": str, "predicted_bytes": int, "allocated_bytes": int, "reason": str}
+DEPENDS = (*SEARCH, "actor/hardware", "python/emplace/torch")
 DEVICES = """devices:
   - {name: "cpu:0", kind: cpu, memory_bytes: 2.0e10, cores: [0]}
   - {name: "cpu:1", kind: cpu, memory_bytes: 2.0e10, cores: [1]}
@@ -61,7 +62,7 @@ def rows_of(name, microbatches, programs, folder):
 
 def summary(rows, method):
     """A line about one method: how many devices are within 1, 5 and 10%, and the largest difference."""
-    apart = [row["predicted_bytes"] / row["allocated_bytes"] - 1 for row in rows if row.get("method") == method and "reason" not in row]
+    apart = [row["predicted_bytes"] / row["allocated_bytes"] - 1 for row in rows if row["method"] == method and row["reason"] is None]
     if not apart:
         return f"{method}: no step could be run"
     within = ", ".join(f"{sum(abs(one) <= share for one in apart)} within {share:.0%}" for share in (0.01, 0.05, 0.1))
@@ -72,23 +73,23 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("models", nargs="*", default=MODELS, metavar="LIBRARY/NAME", help="models of capture_models.py (default: fourteen)")
     parser.add_argument("--programs", type=pathlib.Path, default=ROOT / "build/bin", help="folder of the programs")
-    parser.add_argument("--out", type=pathlib.Path, default=pathlib.Path(__file__).parent / "memory.csv", help="the result file")
+    add_out(parser, "memory", shown=False)
     options = parser.parse_args()
     refuse_unknown(parser, options.models, dict.fromkeys((*MODELS, *NAMES)))
     for package in ("emplace", "torch"):
         if importlib.util.find_spec(package) is None:
             raise BadInput(f"there is no Python package {package}, expected it in this environment")
-    rows = []
+    table = Table(options.out, COLUMNS, DEPENDS, fresh=True)
     with tempfile.TemporaryDirectory(prefix="emplace_memory_") as folder:
         for name in options.models:
             for microbatches in MICROBATCHES:
                 new = rows_of(name, microbatches, options.programs, pathlib.Path(folder))
-                rows += new
+                table.add(new)
                 print(name, microbatches, "; ".join(row.get("reason") or f"{row['method']} {row['device']} {row['predicted_bytes']:,} for "
                                                     f"{row['allocated_bytes']:,}" for row in new), flush=True)
-    write_aside_and_rename(options.out, as_csv(rows, FIELDS))
+    table.save()
     for method in METHODS:
-        print(summary(rows, method))
+        print(summary(table.rows, method))
 
 
 if __name__ == "__main__":

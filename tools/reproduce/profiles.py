@@ -3,19 +3,20 @@
 
 Leave one out: for each graph, number of devices and seed it trains a policy on all other graphs; those serve for validation
 too, and the one left out decides nothing. Then that graph is placed in one pass, by the best of 8 samples, and by each
-baseline. Writes profiles/GRAPH_N.json for each row and a table, profiles.md. Finished trainings are kept, and a run that was
-stopped goes on where it was.
+baseline. Writes a table, and beside it a .md that shows it. Finished trainings are kept, and a run that was stopped goes on where
+it was.
 """
 import argparse
 import pathlib
 import shutil
 
-from networks import ROOT, cluster_file, graph_name, write_aside_and_rename
-from results import GOAL_HEADER, Results, command_line, evaluate, goal_lines, load_all, made_by, renamed, save_json
-from script import BadInput, run_script
-from training import Task, add_arguments, exactly, on_graphs, resolved, train_all
+from lib.networks import ROOT, cluster_file, graph_name
+from lib.results import EVALUATED, GOAL_HEADER, Results, evaluate, goal_lines, renamed
+from lib.script import BadInput, run_script
+from lib.table import TRAINING, Table, grouped, made_by
+from lib.training import Task, add_arguments, exactly, on_graphs, resolved, train_all
 
-FORMAT = "emplace.profiles/1"
+COLUMNS = {"devices": int, "kind": str, **EVALUATED}  # The graph is the one that was left out.
 SAMPLES = 8
 ZERO_SHOT = "policy"
 SAMPLED = f"policy best of {SAMPLES}"
@@ -34,7 +35,7 @@ def parse_arguments():
                         help="configuration of the trainings, apart from graphs and devices (configs/profiled.yaml)")
     parser.add_argument("--updates", type=int, metavar="N", help="number of updates of each training (default: as the configuration says)")
     parser.add_argument("--budget", type=int, default=2000, help="placements that each search method may simulate (2000)")
-    add_arguments(parser)
+    add_arguments(parser, "profiles")
     return parser.parse_args()
 
 
@@ -64,40 +65,29 @@ def task_of(graphs, held_out, devices, cluster, seed, arguments):
 
 
 def measure(graph, devices, cluster, runs, arguments):
-    """The document of a row. runs: {seed: result of a training on the other graphs}."""
+    """The rows of a graph. runs: {seed: result of a training on the other graphs}."""
     max_groups = resolved(runs[arguments.seeds[0]]["run_dir"])["grouping.max_groups"]
     rows = []
     for method, samples in ((ZERO_SHOT, 0), (SAMPLED, SAMPLES)):
         for seed, run in runs.items():  # One job: the seconds shall be those of a quiet machine.
-            document = evaluate(arguments, [graph], cluster, ["policy"], [seed], policy=run["run_dir"] / "policy.safetensors",
-                                samples=samples, jobs=1)
-            rows += renamed(document["results"], method)
-    placed = evaluate(arguments, [graph], cluster, BASELINES, arguments.seeds, budget=arguments.budget, max_groups=max_groups)
-    rows += placed["results"]
-    return {"format": FORMAT, "devices": devices, "kind": arguments.kind, "results": rows,
-            "summary": Results(rows, placed["graphs"]).summary(), "graphs": placed["graphs"], "command": command_line()}
+            rows += renamed(evaluate(arguments, [graph], cluster, ["policy"], [seed], policy=run["run_dir"] / "policy.safetensors",
+                                     samples=samples, jobs=1), method)
+    rows += evaluate(arguments, [graph], cluster, BASELINES, arguments.seeds, budget=arguments.budget, max_groups=max_groups)
+    return [{"devices": devices, "kind": arguments.kind, **row} for row in rows]
 
 
-def row_text(document):
+def row_text(graph, devices, rows):
     """A line of the table: ratios to the best single device, each the mean over seeds with its interval."""
-    results = Results(document["results"], document["graphs"])
+    results = Results(rows)
     cells = [results.median_ratio(method).text() for method in (ZERO_SHOT, SAMPLED, *BASELINES)]
-    return "| " + " | ".join([next(iter(document["graphs"])), str(document["devices"]), *cells]) + " |"
+    return "| " + " | ".join([graph, str(devices), *cells]) + " |"
 
 
-def together(documents):
-    """All rows of one number of devices."""
-    graphs = {}
-    for document in documents:
-        graphs.update(document["graphs"])
-    return Results([row for document in documents for row in document["results"]], graphs)
-
-
-def markdown(documents):
+def markdown(rows):
     methods = [ZERO_SHOT, SAMPLED, *BASELINES]
     lines = [
         "# Profiled graphs, each left out of training",
-        made_by(document["command"] for document in documents),
+        made_by(rows),
         "",
         "Simulated step time / best single device, mean over seeds with its 95% interval (Student's t); lower is better, OOM: "
         "does not fit. The policy was trained on all other graphs and has never seen this one: one greedy pass, and the best "
@@ -105,19 +95,18 @@ def markdown(documents):
         "",
         "| left out | devices | " + " | ".join(methods) + " |",
         "| --- | ---: |" + " ---: |" * len(methods),
-        *(row_text(document) for document in documents),
+        *(row_text(*cells, of_graph) for cells, of_graph in grouped(rows, "graph", "devices").items()),
         "",
     ]
-    for devices in sorted({document["devices"] for document in documents}):
-        results = together([document for document in documents if document["devices"] == devices])
+    for (devices,), of_devices in grouped(rows, "devices").items():
         lines += [f"On {devices} devices:", "", *GOAL_HEADER,
-                  *goal_lines(results, ZERO_SHOT, SAMPLED, HEURISTICS, ["scotch", "single"]), ""]
+                  *goal_lines(Results(of_devices), ZERO_SHOT, SAMPLED, HEURISTICS, ["scotch", "single"]), ""]
     return "\n".join(lines)
 
 
 def main():
     arguments = parse_arguments()
-    folder = arguments.out / "profiles"
+    table = Table(arguments.out, COLUMNS, TRAINING)
     scratch = ROOT / "build/reproduce/profiles"
     scratch.mkdir(parents=True, exist_ok=True)
     graphs = copied_graphs(arguments.graphs, scratch)
@@ -132,10 +121,12 @@ def main():
     for devices, cluster in clusters.items():
         for name in held_out:
             runs = {seed: results[tasks[name, devices, seed].name] for seed in arguments.seeds}
-            save_json(folder / f"{name}_{devices}.json", measure(graphs[name], devices, cluster, runs, arguments))
-    documents = sorted(load_all(folder), key=lambda document: (document["devices"], next(iter(document["graphs"]))))
-    write_aside_and_rename(arguments.out / "profiles.md", markdown(documents))
-    print(f"written to {folder}/ and {arguments.out / 'profiles.md'}")
+            rows = measure(graphs[name], devices, cluster, runs, arguments)
+            table.remove(graph=name, devices=devices)
+            table.add(rows)
+            table.rows.sort(key=lambda row: (row["devices"], row["graph"]))  # Stable.
+            table.save()
+    table.save(markdown(table.rows))
 
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@
 First it measures how two pinned cores scale on independent matrix products and element-wise ops, against one core. Then it
 profiles each graph, puts the measured costs into it, makes placements (single devices, what methods find, and cuts at random
 places), and runs each with `emplace-hardware run`, in turns. Each round has a profile of its own, for a computer's speed may drift
-by more within minutes than the simulator is wrong. It writes reality/reality.json (everything) and reality.md (the tables).
+by more within minutes than the simulator is wrong. Writes a table, and beside it a .md that shows it.
 Graphs need ops with calls, such as those of emplace.torch.capture.
 
 Times of steps mean little while other programs use the cores. The medians of single ops, which mostly end before another program
@@ -22,13 +22,17 @@ import statistics
 import subprocess
 import tempfile
 
-from networks import ROOT, call, graph_name, write_aside_and_rename
-from results import save_json
-from script import run_script
+from lib.networks import ROOT, call, graph_name
+from lib.script import run_script
+from lib.table import SEARCH, Numbers, Table, add_out, grouped
 
-HERE = pathlib.Path(__file__).resolve().parent
+# A line for each placement, with a number for each round: see check(). The facts: "load", load averages at the begin and at the end;
+# "scaling", see scaling(); "profiles", {graph: {"op_overhead_us", "links"} of its first profile}.
+COLUMNS = {"graph": str, "placement": str, "measured_us": Numbers, "predicted_us": Numbers, "spread_us": Numbers, "undisturbed_steps": int,
+           "op_ratio": Numbers}
+DEPENDS = (*SEARCH, "actor/hardware")
 BIN = ROOT / "build/bin"
-GRAPHS = [HERE / "reality" / f"{name}.graph.json.zst" for name in ("transformer_small", "inception_small")]
+GRAPHS = [ROOT / f"tools/reproduce/graphs/{name}.graph.json.zst" for name in ("transformer_small", "inception_small")]
 METHODS = ("expert", "m-etf", "heft", "scotch", "auto")
 GOAL_ERROR, GOAL_RANK = 0.10, 0.90
 
@@ -36,13 +40,13 @@ GOAL_ERROR, GOAL_RANK = 0.10, 0.90
 def parse_arguments():
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n", maxsplit=1)[0])
     parser.add_argument("graphs", nargs="*", type=pathlib.Path, default=GRAPHS,
-                        help="graphs whose ops have calls (a transformer and an Inception-like one, of reality/)")
+                        help="graphs whose ops have calls (a transformer and an Inception-like one, of graphs/)")
     parser.add_argument("--cores", type=int, nargs=2, default=[0, 1], help="the core of each device (0 1)")
     parser.add_argument("--placements", type=int, default=20, help="placements of each graph (20)")
     parser.add_argument("--rounds", type=int, default=3, help="turns, each with a profile and a run of each placement (3)")
     parser.add_argument("--steps", type=int, default=15, help="timed steps in one turn (15)")
     parser.add_argument("--seed", type=int, default=1, help="random seed of the cuts (1)")
-    parser.add_argument("--out", type=pathlib.Path, default=HERE, help="folder for reality.md and reality/reality.json")
+    add_out(parser, "reality")
     arguments = parser.parse_args()
     if min(arguments.placements, arguments.rounds, arguments.steps) < 1:
         parser.error("--placements, --rounds and --steps are at least 1")
@@ -170,10 +174,11 @@ def profile(folder, graph, devices, programs=BIN):
 
 
 def check(arguments, folder, graph, devices):
-    """Measured and predicted times of one graph's placements. The placements are those of the first profile."""
+    """(rows of one graph's placements, with measured and predicted times; what its first profile says). The placements are those of the
+    first profile."""
     found, measured, profiled = profile(folder, graph, devices)
     files = placements(arguments, folder, graph, measured, profiled)
-    rows = [{"placement": name, "measured_us": [], "predicted_us": [], "spread_us": [], "undisturbed_steps": 0, "op_ratio": []}
+    rows = [{"graph": graph_name(graph), "placement": name, "measured_us": [], "predicted_us": [], "spread_us": [], "undisturbed_steps": 0, "op_ratio": []}
             for name, _ in files]
     for turn in range(arguments.rounds):
         if turn > 0:
@@ -185,7 +190,7 @@ def check(arguments, folder, graph, devices):
             row["undisturbed_steps"] += result["undisturbed_steps"]
             row["op_ratio"].append(sum(op["measured_us"] for op in result["ops"]) / sum(op["predicted_us"] for op in result["ops"]))
             row["spread_us"].append(result["spread_us"])
-    return {"graph": graph_name(graph), "op_overhead_us": found["op_overhead_us"], "links": found["links"], "placements": rows} | summary(rows)
+    return rows, {"op_overhead_us": found["op_overhead_us"], "links": found["links"]}
 
 
 def ratio_of(row):
@@ -212,27 +217,30 @@ def summary(rows):
             "gain": min(time for row, time in zip(rows, measured, strict=True) if row["placement"].endswith("alone")) / min(measured)}
 
 
-def markdown(document):
+def markdown(table):
+    call_of = table.rows[0]["call"]
+    load = table.facts["load"]
     lines = ["# The simulator against this computer", "",
-             f"Made by `{document['command']}` on two cores of {document['processor']}. Load averages of the computer, which the "
-             f"measurement itself raises to 2 at most: {document['load'][0]:.1f} at the begin, {document['load'][1]:.1f} at the end.",
+             f"Made by `{call_of.command}` on two cores of {call_of.processor.partition(',')[0]}. Load averages of the computer, which the "
+             f"measurement itself raises to 2 at most: {load[0]:.1f} at the begin, {load[1]:.1f} at the end.",
              "", "## What two cores gain on ops that have nothing in common",
              "Time of both chains on one core over that on two. 2 is the most; repetitions in turns.", "",
              "| op | matrix | time of an op, us | gain: median | lowest | highest |", "| --- | ---: | ---: | ---: | ---: | ---: |"]
-    for row in document["scaling"]:
+    for row in table.facts["scaling"]:
         gain = row["gain"]
         lines.append(f"| {row['op']} | {row['side']} x {row['side']} | {row['op_us']:.1f} | {statistics.median(gain):.2f} | "
                      f"{gain[0]:.2f} | {gain[-1]:.2f} |")
-    for check_of in document["graphs"]:
-        lines += ["", f"## {check_of['graph']}",
+    for (name,), rows in grouped(table.rows, "graph").items():
+        check_of = summary(rows)
+        lines += ["", f"## {name}",
                   f"Median error of the prediction {100 * check_of['median_error']:.1f}% (goal: under {100 * GOAL_ERROR:.0f}%), rank "
                   f"correlation {check_of['rank_correlation']:.3f} (goal: over {GOAL_RANK}), best placement {check_of['gain']:.2f} "
-                  f"times as fast as one core. Overhead of an op {check_of['op_overhead_us']:.2f} us."
+                  f"times as fast as one core. Overhead of an op {table.facts['profiles'][name]['op_overhead_us']:.2f} us."
                   + (f" Two rounds of measurements have a rank correlation of {check_of['repeatability']:.3f} with each other."
                      if check_of["repeatability"] is not None else ""), "",
                   "| placement | measured, ms | lowest and highest round | undisturbed steps | predicted, ms | measured / predicted | the same of the "
                   "ops alone |", "| --- | ---: | ---: | ---: | ---: | ---: | ---: |"]
-        for row in check_of["placements"]:
+        for row in rows:
             times = sorted(row["measured_us"])
             lines.append(f"| {row['placement']} | {statistics.median(times) / 1e3:.2f} | {times[0] / 1e3:.2f} to {times[-1] / 1e3:.2f} | "
                          f"{row['undisturbed_steps']} | {statistics.median(row['predicted_us']) / 1e3:.2f} | {ratio_of(row):.3f} | "
@@ -240,31 +248,23 @@ def markdown(document):
     return "\n".join(lines) + "\n"
 
 
-def processor():
-    for line in pathlib.Path("/proc/cpuinfo").read_text().splitlines():
-        if line.startswith("model name"):
-            return line.partition(":")[2].strip()
-    return "an unknown processor"
-
-
 def main():
     arguments = parse_arguments()
-    names = " ".join(str(path) for path in arguments.graphs) if arguments.graphs != GRAPHS else ""
-    command = (f"tools/reproduce/reality.py {names} --placements {arguments.placements} --rounds {arguments.rounds} "
-               f"--steps {arguments.steps} --seed {arguments.seed}").replace("  ", " ")
+    table = Table(arguments.out, COLUMNS, DEPENDS, fresh=True)
     load = [os.getloadavg()[0]]
+    profiles = {}
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         devices = folder / "devices.yaml"
         devices.write_text(machine(arguments.cores))
-        scales = scaling(arguments, folder, devices)
-        graphs = [check(arguments, folder, graph, devices) for graph in arguments.graphs]
-    load.append(os.getloadavg()[0])
-    document = {"format": "emplace.reality/1", "command": command, "processor": processor(), "load": load, "scaling": scales,
-                "graphs": graphs}
-    save_json(arguments.out / "reality/reality.json", document)
-    write_aside_and_rename(arguments.out / "reality.md", markdown(document))
-    print(markdown(document))
+        table.facts["scaling"] = scaling(arguments, folder, devices)
+        for graph in arguments.graphs:
+            rows, profiles[graph_name(graph)] = check(arguments, folder, graph, devices)
+            table.add(rows)
+    table.facts["profiles"] = profiles
+    table.facts["load"] = [*load, os.getloadavg()[0]]
+    table.save(markdown(table))
+    print(markdown(table))
 
 
 if __name__ == "__main__":

@@ -5,8 +5,8 @@ SGDP in the four ways of that paper.
 *alone* trains on one graph, *batch* on all workloads with this number of devices at once; both count the best placement that
 training came through. *zero-shot* is one pass of a policy that was trained with this number of devices on the smaller workloads
 that the paper has with other numbers; *fine-tuned* is the best placement that training goes through which starts from that
-policy. Every method but `auto` places the same groups. Writes sgdp_workloads/WORKLOAD.json for each row and a table,
-sgdp_workloads.md. Finished trainings are kept, and a run that was stopped goes on where it was.
+policy. Every method but `auto` places the same groups. Writes a table, and beside it a .md that shows it. Finished trainings are
+kept, and a run that was stopped goes on where it was.
 """
 import argparse
 import functools
@@ -14,12 +14,14 @@ import json
 import math
 import statistics
 
-from networks import ROOT, call, cluster_file, write_aside_and_rename
-from results import command_line, evaluate, found_row, load_all, made_by, renamed, samples_to_near, save_json, time_of
-from script import BadInput, run_script
-from training import Task, add_arguments, at_least_one, exactly, on_graphs, train_all
+from lib.networks import ROOT, call, cluster_file
+from lib.results import EVALUATED, evaluate, found_row, renamed, samples_to_near, time_of
+from lib.script import BadInput, run_script
+from lib.table import TRAINING, Table, grouped, made_by
+from lib.training import Task, add_arguments, at_least_one, exactly, on_graphs, train_all
 
-FORMAT = "emplace.sgdp_workloads/1"
+# samples_to_near: placements sampled until the best one was within 1% of the best of all, of trainings on one graph.
+COLUMNS = {"workload": str, "devices": int, "ops": int, **EVALUATED, "samples_to_near": int}
 # The paper's table 1: the number of devices of each workload.
 WORKLOADS = {"rnnlm2": 2, "rnnlm4": 4, "rnnlm8": 8, "gnmt2": 2, "gnmt4": 4, "gnmt8": 8, "txl2": 2, "txl4": 4, "txl8": 8,
              "inception_v3": 2, "amoebanet": 4, "wavenet2": 2, "wavenet4": 4}
@@ -29,7 +31,7 @@ BASELINES = ["expert", "scotch"]
 ALONE, BATCH, TUNED, ZERO = "SGDP alone", "SGDP batch", "SGDP fine-tuned", "SGDP zero-shot"
 HIERARCHICAL = "hierarchical"
 TRAINED = [HIERARCHICAL, ALONE, BATCH, TUNED]
-COLUMNS = ["single", *BASELINES, *SEARCHES, *TRAINED, ZERO]
+COLUMNS_SHOWN = ["single", *BASELINES, *SEARCHES, *TRAINED, ZERO]
 DRAWN = [*SEARCHES, *TRAINED, ZERO]  # Columns in which seeds differ.
 # Columns that are made together, by a short name. Searches simulate as many placements as training alone.
 MADE_TOGETHER = {"baselines": ["single", *BASELINES], "hierarchical": [HIERARCHICAL], "alone": [ALONE], "searches": SEARCHES,
@@ -51,7 +53,7 @@ def parse_arguments():
     parser.add_argument("--columns", nargs="+", choices=MADE_TOGETHER, default=list(MADE_TOGETHER),
                         help="columns to make, 'others' for those of policies that are first trained on other workloads (default: "
                              "all); the rest of a row stays as it is, and has to be there, and so do seeds of earlier calls")
-    add_arguments(parser)
+    add_arguments(parser, "sgdp_workloads")
     arguments = parser.parse_args()
     for name in arguments.workloads:
         if name not in WORKLOADS:
@@ -123,93 +125,92 @@ def tuning_tasks(files, seed, pretrained, arguments):
             for name in arguments.workloads if pretrained}
 
 
-def earlier_row(path, arguments):
-    """What stays of a row: {"results", "samples_to_near", "commands"}. Fails where it lacks what is not made now."""
+def kept_rows(name, table, arguments):
+    """The rows of a workload that stay. Fails where they lack what is not made now."""
     made = {method for column in arguments.columns for method in MADE_TOGETHER[column]}
-    document = json.loads(path.read_text()) if path.exists() else {"results": [], "samples_to_near": {}, "commands": []}
-    results = [row for row in document["results"] if row["method"] not in made or row["seed"] not in arguments.seeds]
-    missing = {*COLUMNS} - made - {row["method"] for row in results}
+    rows = [row for row in table.rows if row["workload"] == name and (row["method"] not in made or row["seed"] not in arguments.seeds)]
+    missing = {*COLUMNS_SHOWN} - made - {row["method"] for row in rows}
     if missing:
-        raise BadInput(f"{path}: without the columns {', '.join(sorted(missing))}, expected a row of an earlier call, or no --columns")
+        raise BadInput(f"{table.path}: {name} is without the columns {', '.join(sorted(missing))}, expected a row of an earlier call, or no "
+                       "--columns")
     if "searches" in arguments.columns and "alone" not in arguments.columns:
-        trained = {row["seed"] for row in results if row["method"] == ALONE}
+        trained = {row["seed"] for row in rows if row["method"] == ALONE}
         for seed in arguments.seeds:
             if seed not in trained:
-                raise BadInput(f"{path}: no training alone with the seed {seed}, expected one that says how much searches may simulate")
-    made_now = {str(seed) for seed in arguments.seeds}
-    samples = {method: {seed: count for seed, count in counts.items() if method not in made or seed not in made_now}
-               for method, counts in document["samples_to_near"].items()}
-    return {"results": results, "commands": document["commands"] if results else [], "samples_to_near": samples}
+                raise BadInput(f"{table.path}: {name} has no training alone with the seed {seed}, expected one that says how much searches may "
+                               "simulate")
+    return rows
 
 
-def measure(name, graph, results, earlier, arguments):
-    """The document of a row. results: {seed: {method: result of the training that counts for it}}; earlier: of earlier_row."""
+def measure(name, graph, results, kept, arguments):
+    """The new rows of a workload. results: {seed: {method: result of the training that counts for it}}; kept: of kept_rows."""
     machine = cluster_file(None, "k80", WORKLOADS[name])
     groups = {"max_groups": arguments.groups}
-    rows, samples = earlier["results"], earlier["samples_to_near"]
+    rows = []
     if "baselines" in arguments.columns:
-        rows = evaluate(arguments, [graph], machine, ["single", *BASELINES], arguments.seeds, **groups)["results"] + rows
-    of_graph = rows[0]
+        rows += evaluate(arguments, [graph], machine, ["single", *BASELINES], arguments.seeds, **groups)
+    of_graph = (rows + kept)[0]
     for seed, runs in results.items():
-        rows += [found_row(arguments, method, seed, of_graph, machine, run) for method, run in runs.items() if method in TRAINED]
-        for method in (HIERARCHICAL, ALONE):
-            if method in runs:
-                counted = samples_to_near(runs[method]["improvements"].get(of_graph["graph"]))
-                samples.setdefault(method, {})[str(seed)] = counted
+        for method, run in runs.items():
+            if method in TRAINED:
+                rows.append(found_row(arguments, method, seed, of_graph, graph, machine, run))
+            if method in (HIERARCHICAL, ALONE):
+                rows[-1]["samples_to_near"] = samples_to_near(run["improvements"].get(of_graph["graph"]))
         if "searches" in arguments.columns:
             # They may simulate as many placements as training on the graph alone.
-            budget = next(row["evaluations"] for row in rows if (row["method"], row["seed"]) == (ALONE, seed))
-            rows += evaluate(arguments, [graph], machine, SEARCHES, [seed], budget=budget, **groups)["results"]
+            budget = next(row["evaluations"] for row in kept + rows if (row["method"], row["seed"]) == (ALONE, seed))
+            rows += evaluate(arguments, [graph], machine, SEARCHES, [seed], budget=budget, **groups)
         if ZERO in runs:
             rows += renamed(evaluate(arguments, [graph], machine, ["policy"], [seed],
-                                     policy=runs[ZERO]["run_dir"] / "policy.safetensors", **groups)["results"], ZERO)
-    return {"format": FORMAT, "workload": name, "devices": WORKLOADS[name], "ops": num_ops(graph), "results": rows,
-            "samples_to_near": samples, "commands": [*earlier["commands"], command_line()]}
+                                     policy=runs[ZERO]["run_dir"] / "policy.safetensors", **groups), ZERO)
+    return [{"workload": name, "devices": WORKLOADS[name], "ops": num_ops(graph), **row} for row in rows]
 
 
-def times_by_seed(document):
+def times_by_seed(rows):
     """{method: [us, of each seed]}; infinite where a placement does not fit."""
-    return {method: values for method in COLUMNS
-            if (values := [time_of(row) for row in document["results"] if row["method"] == method])}
+    return {method: values for method in COLUMNS_SHOWN if (values := [time_of(row) for row in rows if row["method"] == method])}
 
 
-def times_of(document):
+def times_of(rows):
     """{method: median over seeds, us}; infinite where most do not fit."""
-    return {method: statistics.median(values) for method, values in times_by_seed(document).items()}
+    return {method: statistics.median(values) for method, values in times_by_seed(rows).items()}
 
 
 def cell(time, single):
     return "OOM" if not math.isfinite(time) else f"{time / 1e6:.3g}" + (f" ({time / single:.3f})" if math.isfinite(single) else "")
 
 
-def line_of(document):
-    times = times_of(document)
+def line_of(rows):
+    """Of one workload."""
+    times = times_of(rows)
     best = min(times.values())
-    cells = [cell(times[method], times["single"]) if method in times else "-" for method in COLUMNS]
-    cells = [f"**{text}**" if times.get(method) == best else text for method, text in zip(COLUMNS, cells)]
-    return "| " + " | ".join([document["workload"], f"{document['ops']:,}", str(document["devices"]), *cells]) + " |"
+    cells = [cell(times[method], times["single"]) if method in times else "-" for method in COLUMNS_SHOWN]
+    cells = [f"**{text}**" if times.get(method) == best else text for method, text in zip(COLUMNS_SHOWN, cells)]
+    return "| " + " | ".join([rows[0]["workload"], f"{rows[0]['ops']:,}", str(rows[0]["devices"]), *cells]) + " |"
 
 
-def range_line(document):
+def range_line(rows):
     """The least and the greatest of the seeds."""
-    by_seed = times_by_seed(document)
+    by_seed = times_by_seed(rows)
     cells = [f"{cell(min(by_seed[method]), math.inf)} to {cell(max(by_seed[method]), math.inf)}" if method in by_seed else "-"
              for method in DRAWN]
-    return "| " + " | ".join([document["workload"], str(len(by_seed[ALONE])), *cells]) + " |"
+    return "| " + " | ".join([rows[0]["workload"], str(len(by_seed[ALONE])), *cells]) + " |"
 
 
-def faster(documents, method, other):
-    """By how much the method is faster than the other, geometric mean over workloads where both fit: 0.2 is 20%. None: nowhere."""
-    ratios = [times[other] / times[method] for document in documents
-              if math.isfinite((times := times_of(document))[method]) and math.isfinite(times[other])]
+def faster(workloads, method, other):
+    """By how much the method is faster than the other, geometric mean over workloads, each a list of rows, where both fit: 0.2 is 20%.
+    None: nowhere."""
+    ratios = [times[other] / times[method] for rows in workloads
+              if math.isfinite((times := times_of(rows))[method]) and math.isfinite(times[other])]
     return statistics.geometric_mean(ratios) - 1 if ratios else None
 
 
-def convergence(documents):
+def convergence(rows):
     """How many times as many placements the hierarchical placer sampled as SGDP alone until within 1% of its own best, geometric
     mean over workloads and seeds. None: nothing to compare."""
-    ratios = [counts[HIERARCHICAL][seed] / count for document in documents if (counts := document["samples_to_near"])
-              for seed, count in counts[ALONE].items() if count and counts[HIERARCHICAL].get(seed)]
+    samples = {(row["method"], row["workload"], row["seed"]): row["samples_to_near"] for row in rows if row["samples_to_near"]}
+    ratios = [samples[HIERARCHICAL, name, seed] / count for (method, name, seed), count in samples.items()
+              if method == ALONE and (HIERARCHICAL, name, seed) in samples]
     return statistics.geometric_mean(ratios) if ratios else None
 
 
@@ -217,33 +218,34 @@ def percent(value):
     return "-" if value is None else f"{value:+.1%}"
 
 
-def markdown(documents):
-    ratio = convergence(documents)
+def markdown(rows):
+    workloads = list(grouped(rows, "workload").values())
+    ratio = convergence(rows)
     against = ["expert", HIERARCHICAL, "scotch", "annealing", "auto"]
     lines = [
         "# The workloads of the SGDP paper",
-        made_by(command for document in documents for command in document["commands"]),
+        made_by(rows),
         "",
         "Simulated seconds a step on K80s with links of 7.6 GB/s, in brackets over one device (where the graph fits one); OOM: "
         "the placement does not fit the memory. The median over seeds; bold is the best of the row. *alone*, *batch*, "
         "*fine-tuned* and *hierarchical* are the best placement that training came through, *zero-shot* is one pass of a policy "
         "that has not seen the graph. *annealing* and *auto* simulate as many placements as *SGDP alone*.",
         "",
-        "| workload | ops | devices | one device | " + " | ".join(COLUMNS[1:]) + " |",
-        "| --- |" + " ---: |" * (len(COLUMNS) + 2),
-        *(line_of(document) for document in documents),
+        "| workload | ops | devices | one device | " + " | ".join(COLUMNS_SHOWN[1:]) + " |",
+        "| --- |" + " ---: |" * (len(COLUMNS_SHOWN) + 2),
+        *map(line_of, workloads),
         "",
         "The least and the greatest of the seeds, of workloads with several trainings alone, in seconds:",
         "",
         "| workload | seeds | " + " | ".join(DRAWN) + " |",
         "| --- | ---: |" + " ---: |" * len(DRAWN),
-        *(range_line(document) for document in documents if len(times_by_seed(document).get(ALONE, [])) > 1),
+        *(range_line(of_workload) for of_workload in workloads if len(times_by_seed(of_workload).get(ALONE, [])) > 1),
         "",
         "How much faster than each of these methods, geometric mean over workloads where both fit:",
         "",
         "| | " + " | ".join(against) + " |",
         "| --- |" + " ---: |" * len(against),
-        *("| " + " | ".join([method, *(percent(faster(documents, method, other)) for other in against)]) + " |"
+        *("| " + " | ".join([method, *(percent(faster(workloads, method, other)) for other in against)]) + " |"
           for method in (ALONE, BATCH, TUNED, ZERO)),
         f"| published: SGDP alone | {percent(PUBLISHED['expert'])} | {percent(PUBLISHED[HIERARCHICAL])} | - | - | - |",
         "",
@@ -255,8 +257,8 @@ def markdown(documents):
 
 def main():
     arguments = parse_arguments()
-    folder = arguments.out / "sgdp_workloads"
-    earlier = {name: earlier_row(folder / f"{name}.json", arguments) for name in arguments.workloads}
+    table = Table(arguments.out, COLUMNS, TRAINING)
+    kept = {name: kept_rows(name, table, arguments) for name in arguments.workloads}
     files = graph_files(arguments)
     first = {seed: first_tasks(files, seed, arguments) for seed in arguments.seeds}
     done = train_all([task for tasks in first.values() for task in tasks.values()], arguments)
@@ -272,10 +274,13 @@ def main():
         for seed, tasks in tuning.items():
             if name in tasks:
                 runs[seed][TUNED] = tuned[tasks[name].name]
-        save_json(folder / f"{name}.json", measure(name, files[name], runs, earlier[name], arguments))
-    documents = sorted(load_all(folder), key=lambda document: list(WORKLOADS).index(document["workload"]))
-    write_aside_and_rename(arguments.out / "sgdp_workloads.md", markdown(documents))
-    print(f"written to {folder}/ and {arguments.out / 'sgdp_workloads.md'}")
+        made = measure(name, files[name], runs, kept[name], arguments)
+        table.remove(workload=name)
+        table.rows += kept[name]
+        table.add(made)
+        table.rows.sort(key=lambda row: list(WORKLOADS).index(row["workload"]))  # Stable.
+        table.save()
+    table.save(markdown(table.rows))
 
 
 if __name__ == "__main__":

@@ -4,27 +4,27 @@ those that training finds, with Placeto and with the RNN.
 
 For each network, number of GPUs, kind of policy and seed it trains on configs/clusters/k80xN.yaml, and takes the best placement
 that the training came through and how many it sampled until it was within 1% of that. Placeto trains with configs/NETWORK.yaml,
-the RNN on the same groups with configs/rnn_ptb.yaml. Writes single_networks/NETWORK_N.json for each row and a table,
-single_networks.md. Kinds that are not trained in this call stay as they are. Finished trainings are kept, and a run that was
-stopped goes on where it was.
+the RNN on the same groups with configs/rnn_ptb.yaml. Writes a table, and beside it a .md that shows it. Kinds that are not trained in
+this call stay as they are. Finished trainings are kept, and a run that was stopped goes on where it was.
 """
 import argparse
-import json
 import math
 import statistics
 
-from networks import ROOT, Network, cluster_file, write_aside_and_rename
-from results import command_line, evaluate, found_row, load_all, made_by, mean_interval, samples_to_near, save_json, time_of
-from script import run_script
-from training import Task, add_arguments, exactly, overrides_of, settings_in, train_all
+from lib.networks import ROOT, Network, cluster_file
+from lib.results import EVALUATED, evaluate, found_row, mean_interval, samples_to_near, time_of
+from lib.script import run_script
+from lib.table import TRAINING, Table, grouped, made_by
+from lib.training import Task, add_arguments, exactly, overrides_of, settings_in, train_all
 
-FORMAT = "emplace.single_networks/2"
+# Of trainings: episodes, and samples_to_near, those until the best placement was within 1% of the best of all.
+COLUMNS = {"network": str, "gpus": int, **EVALUATED, "samples_to_near": int, "episodes": int}
 NETWORKS = ["inception_v3", "nmt_single", "nasnet"]
 KINDS = {"placeto": "Placeto", "rnn": "RNN"}
 BASELINES = ["single", "expert", "scotch"]
 SEARCHES = ["annealing", "auto"]
 BUDGET = 20_000  # Placements that each of the searches simulates.
-COLUMNS = ["cpu", *BASELINES, *SEARCHES, *KINDS]
+COLUMNS_SHOWN = ["cpu", *BASELINES, *SEARCHES, *KINDS]
 OOM = math.inf
 # Placeto (Addanki et al., 2019), table 1: seconds a step, and placements sampled until within a percent of the end.
 PUBLISHED = {
@@ -47,7 +47,7 @@ def parse_arguments():
     parser.add_argument("--kinds", nargs="*", choices=KINDS, default=list(KINDS),
                         help="kinds of policy to train (placeto rnn); none measures only what is not trained again")
     parser.add_argument("--updates", type=int, metavar="N", help="number of updates of each training (default: as its configuration says)")
-    add_arguments(parser)
+    add_arguments(parser, "single_networks")
     return parser.parse_args()
 
 
@@ -73,29 +73,31 @@ def task_of(network, gpus, kind, seed, arguments):
                 {**rnn_on(network), **overrides}, seed)
 
 
-def measure(network, gpus, runs, earlier, arguments):
-    """The document of a row. runs: {kind: {seed: result of its training}}; earlier: the document before, or None."""
+def measure(network, gpus, runs, arguments):
+    """The new rows of a network on so many GPUs. runs: {kind: {seed: result of its training}}."""
     graphs = Network(network, arguments.programs / "emplace", 1, arguments.runs / "single_networks/graphs").graphs
     settings = {**settings_in(config_of(network).read_text()), **overrides_of(arguments.settings)}
     options = {"max_groups": settings["grouping.max_groups"]}
     devices = cluster_file(None, "k80", gpus)
-    placed = evaluate(arguments, graphs, devices, [*BASELINES, *SEARCHES], arguments.seeds, budget=BUDGET, **options)
-    on_cpu = evaluate(arguments, graphs, ROOT / "configs/clusters/k80x2_cpu.yaml", ["cpu"], [1], **options)
-    rows = on_cpu["results"] + placed["results"]
-    trained = {}
-    for kind in KINDS:
-        if kind in runs:
-            found = {seed: found_row(arguments, kind, seed, rows[0], devices, run) for seed, run in runs[kind].items()}
-            rows += found.values()
-            improvements = {seed: run["improvements"].get(rows[0]["graph"]) for seed, run in runs[kind].items()}
-            trained[kind] = {"samples_to_near": {str(seed): samples_to_near(lines) for seed, lines in improvements.items()},
-                             "episodes": {str(seed): run["episodes"] for seed, run in runs[kind].items()},
-                             "command": command_line()}
-        elif earlier is not None and kind in earlier["trained"]:
-            rows += [row for row in earlier["results"] if row["method"] == kind]
-            trained[kind] = earlier["trained"][kind]
-    return {"format": FORMAT, "network": network, "gpus": gpus, "results": rows, "graphs": placed["graphs"], "trained": trained,
-            "command": command_line()}
+    rows = evaluate(arguments, graphs, ROOT / "configs/clusters/k80x2_cpu.yaml", ["cpu"], [1], **options)
+    rows += evaluate(arguments, graphs, devices, [*BASELINES, *SEARCHES], arguments.seeds, budget=BUDGET, **options)
+    of_graph = rows[-1]
+    for kind, by_seed in runs.items():
+        for seed, run in by_seed.items():
+            rows.append({**found_row(arguments, kind, seed, of_graph, graphs[0], devices, run), "episodes": run["episodes"],
+                         "samples_to_near": samples_to_near(run["improvements"].get(of_graph["graph"]))})
+    return [{"network": network, "gpus": gpus, **row} for row in rows]
+
+
+def merge(table, network, gpus, rows):
+    """Puts new rows into the table. What has been trained stays, unless that kind has been trained again."""
+    trained_again = {row["method"] for row in rows}
+    kept = [row for row in table.rows if (row["network"], row["gpus"]) == (network, gpus) and row["method"] in KINDS
+            and row["method"] not in trained_again]
+    table.remove(network=network, gpus=gpus)
+    table.rows += kept
+    table.add(rows)
+    table.rows.sort(key=lambda row: (NETWORKS.index(row["network"]), row["gpus"], COLUMNS_SHOWN.index(row["method"])))  # Stable.
 
 
 def seconds_text(seconds, single):
@@ -113,50 +115,43 @@ def count_text(count):
     return f"{count:,.0f}" if count < 1000 else f"{count / 1000:,.1f}K"
 
 
-def lines_of(document):
+def lines_of(network, gpus, rows):
     """Two lines of the table: what is measured here, and what is published."""
-    times = {method: [time_of(row) / 1e6 for row in document["results"] if row["method"] == method] for method in COLUMNS}
+    times = {method: [time_of(row) / 1e6 for row in rows if row["method"] == method] for method in COLUMNS_SHOWN}
     seconds = {method: statistics.median(values) if values else None for method, values in times.items()}
-    cells = {method: seconds_text(seconds[method], seconds["single"]) for method in COLUMNS}
+    cells = {method: seconds_text(seconds[method], seconds["single"]) for method in COLUMNS_SHOWN}
     for kind in KINDS:
         if len(times[kind]) > 1:
             cells[kind] += f"; best {seconds_text(min(times[kind]), None)}, mean {mean_interval(times[kind]).text('{:.2f}')}"
-        samples = document["trained"].get(kind, {}).get("samples_to_near", {}).values()
-        known = [count for count in samples if count is not None]
+        known = [row["samples_to_near"] for row in rows if row["method"] == kind and row["samples_to_near"] is not None]
         cells[f"{kind}_samples"] = count_text(statistics.median(known) if known else None)
-    network, gpus = document["network"], document["gpus"]
     published = PUBLISHED[network] | PUBLISHED[network][gpus]
-    printed = [seconds_text(published.get(method), published["single"]) for method in COLUMNS]
+    printed = [seconds_text(published.get(method), published["single"]) for method in COLUMNS_SHOWN]
     printed += [count_text(published[f"{kind}_samples"]) for kind in KINDS]
     return ["| " + " | ".join([network, str(gpus), "here", *cells.values()]) + " |",
             "| " + " | ".join(["", "", "published", *printed]) + " |"]
 
 
-def goal_line(document, kind):
+def goal_line(network, gpus, rows, kind):
     """Whether training this kind found what is as fast as each other method: by the median over seeds. None: was not trained."""
-    if kind not in document["trained"]:
-        return None
     times = {}
-    for row in document["results"]:
+    for row in rows:
         times.setdefault(row["method"], []).append(time_of(row))
+    if kind not in times:
+        return None
     own = statistics.median(times[kind])
     cells = ["-" if method not in times else "met" if math.isfinite(own) and own <= statistics.median(times[method]) else "missed"
              for method in [*BASELINES, *SEARCHES]]
-    return "| " + " | ".join([document["network"], str(document["gpus"]), KINDS[kind], *cells]) + " |"
+    return "| " + " | ".join([network, str(gpus), KINDS[kind], *cells]) + " |"
 
 
-def commands_of(documents):
-    """The calls that made the table."""
-    return [command for document in documents
-            for command in [*(kind["command"] for kind in document["trained"].values()), document["command"]]]
-
-
-def markdown(documents):
+def markdown(rows):
     learned = " | ".join(KINDS.values())
-    goals = [line for document in documents for kind in KINDS if (line := goal_line(document, kind)) is not None]
+    by_row = grouped(rows, "network", "gpus")
+    goals = [line for cells, of_row in by_row.items() for kind in KINDS if (line := goal_line(*cells, of_row, kind)) is not None]
     lines = [
         "# Single networks, beside the published table",
-        made_by(commands_of(documents)),
+        made_by(rows),
         "",
         "Simulated seconds a step, in brackets over one GPU (where it fits); OOM: the placement does not fit the memory. "
         "*Placeto* and *RNN* are the best placement that training came through: the median over seeds, the best, and the mean "
@@ -169,8 +164,8 @@ def markdown(documents):
         f"| network | GPUs | | CPU only | one GPU | expert | Scotch | annealing | auto | {learned} | Placeto samples | RNN samples |",
         "| --- | ---: | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |",
     ]
-    for document in documents:
-        lines += lines_of(document)
+    for cells, of_row in by_row.items():
+        lines += lines_of(*cells, of_row)
     lines += ["", "Goal: what training finds is not slower than", "",
               "| network | GPUs | kind | one GPU | expert | Scotch | annealing | auto |",
               "| --- | ---: | --- | --- | --- | --- | --- | --- |", *goals]
@@ -179,7 +174,7 @@ def markdown(documents):
 
 def main():
     arguments = parse_arguments()
-    folder = arguments.out / "single_networks"
+    table = Table(arguments.out, COLUMNS, TRAINING)
     rows = [(network, gpus) for network in arguments.networks for gpus in arguments.gpus]
     tasks = {(network, gpus, kind, seed): task_of(network, gpus, kind, seed, arguments)
              for network, gpus in rows for kind in arguments.kinds for seed in arguments.seeds}
@@ -187,12 +182,9 @@ def main():
     for network, gpus in rows:
         runs = {kind: {seed: results[tasks[network, gpus, kind, seed].name] for seed in arguments.seeds}
                 for kind in arguments.kinds}
-        path = folder / f"{network}_{gpus}.json"
-        earlier = json.loads(path.read_text()) if path.exists() else None
-        save_json(path, measure(network, gpus, runs, earlier, arguments))
-    documents = sorted(load_all(folder), key=lambda document: (NETWORKS.index(document["network"]), document["gpus"]))
-    write_aside_and_rename(arguments.out / "single_networks.md", markdown(documents))
-    print(f"written to {folder}/ and {arguments.out / 'single_networks.md'}")
+        merge(table, network, gpus, measure(network, gpus, runs, arguments))
+        table.save()
+    table.save(markdown(table.rows))
 
 
 if __name__ == "__main__":

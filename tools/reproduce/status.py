@@ -1,80 +1,74 @@
 #!/usr/bin/env python3
 """When each table was made, and what has changed under it since.
 
-Asks git alone, in well under a second a table: the last commit that wrote a table's numbers, its date, and how many later commits touch
-the folders on which the numbers depend. A count above 0 does not say that the numbers are wrong: somebody has to look at what these
-commits are. `git log COMMIT.. -- FOLDERS` lists them.
+Lists every table of results/ with the commits by which its rows were made, as the head of the table has them, and how many commits
+since have touched the files and folders on which its numbers depend. Asks git alone, in well under a second. A count above 0 does not
+say that the numbers are wrong: somebody has to look at what these commits are. `git log COMMIT.. -- FOLDERS` lists them.
 """
 import argparse
+import datetime
 import json
-import subprocess
-import typing
+import pathlib
 
-from networks import ROOT
-from script import BadInput, run_script
+from lib.script import BadInput, run_script
+from lib.table import RESULTS, ROOT, UNKNOWN, Table, git
 
-SEARCH = ("simulator/engine", "simulator/graph", "simulator/machine", "simulator/methods", "simulator/task")
-TRAINING = (*SEARCH, "simulator/environment", "policy", "learner/update", "actor/rollout.cc")
-
-
-class Table(typing.NamedTuple):
-    numbers: str  # A file or folder with its numbers, below tools/.
-    depends_on: tuple[str, ...]
+# Numbers that are kept elsewhere, without a stamp: those of the last commit that wrote them.
+OTHERS = {"tools/bench/instructions.json": ("simulator", "policy", "common")}
 
 
-TABLES = (
-    Table("reproduce/ablations", TRAINING),
-    Table("reproduce/anytime/families", SEARCH),
-    Table("reproduce/anytime/microbatches", SEARCH),
-    Table("reproduce/anytime/minute", SEARCH),
-    Table("reproduce/anytime/profiled", SEARCH),
-    Table("reproduce/anytime/ten_seconds", SEARCH),
-    Table("reproduce/baselines", SEARCH),
-    Table("reproduce/captures.csv", ("python/emplace/torch",)),
-    Table("reproduce/carries", TRAINING),
-    Table("reproduce/forty_models.json", (*SEARCH, "python/emplace/torch")),
-    Table("reproduce/generalization", TRAINING),
-    Table("reproduce/headroom.json", SEARCH),
-    Table("reproduce/kinds", TRAINING),
-    Table("reproduce/measured_rewards", (*TRAINING, "actor/hardware")),
-    Table("reproduce/memory.csv", (*SEARCH, "actor/hardware", "python/emplace/torch")),
-    Table("reproduce/profiled", SEARCH),
-    Table("reproduce/profiles", TRAINING),
-    Table("reproduce/reality", (*SEARCH, "actor/hardware")),
-    Table("reproduce/sgdp_workloads", TRAINING),
-    Table("reproduce/single_networks", TRAINING),
-    Table("bench/instructions.json", ("simulator", "policy", "common")),
-)
+def commits_since(commit, depends):
+    """To these files and folders; None: the clone has no such commit."""
+    counted = git("rev-list", "--count", f"{commit}..HEAD", "--", *depends)
+    return None if counted is None else int(counted)
 
 
-def git(*arguments: str) -> str:
-    done = subprocess.run(["git", "-C", ROOT, *arguments], capture_output=True, text=True)
-    if done.returncode != 0:
-        raise BadInput(f"git {arguments[0]}: {done.stderr.strip().splitlines()[-1]}, expected a clone with its history")
-    return done.stdout.strip()
+def line(name, rows, date, commit, depends):
+    """rows: how many; None: of a file that is no table."""
+    known = commit.split()[0]
+    return {"table": name, "rows": rows, "made": date, "age_days": (datetime.date.today() - datetime.date.fromisoformat(date)).days,
+            "commit": commit, "commits_since": None if known == UNKNOWN else commits_since(known, depends), "depends": list(depends)}
 
 
-def status_of(table: Table) -> dict:
-    commit, _, date = git("log", "-1", "--format=%h %cs", "--", f"tools/{table.numbers}").partition(" ")
+def lines_of(path):
+    """A line for each commit by which rows of a table were made, the oldest first."""
+    table = Table(path)
+    counts = {}
+    for row in table.rows:
+        key = row["call"].date, row["call"].commit
+        counts[key] = counts.get(key, 0) + 1
+    lines = [line(path.stem, count, date, commit, table.depends) for (date, commit), count in counts.items()]
+    return sorted(lines, key=lambda one: (one["made"], -(one["commits_since"] or 0)))
+
+
+def other_line(name, depends):
+    commit, _, date = (git("log", "-1", "--format=%h %cs", "--", name) or "").partition(" ")
     if not commit:
-        raise BadInput(f"tools/{table.numbers}: is in no commit, expected a table that is committed")
-    changes = git("rev-list", "--count", f"{commit}..HEAD", "--", *table.depends_on)
-    return {"table": f"tools/{table.numbers}", "made": date, "commit": commit, "commits_since": int(changes),
-            "depends_on": list(table.depends_on)}
+        raise BadInput(f"{name}: is in no commit, expected a file that is committed")
+    return line(name, None, date, f"{commit} or before", depends)
 
 
-def main() -> None:
+def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
+    parser.add_argument("tables", nargs="*", type=pathlib.Path, metavar="TABLE.csv", help="tables to list (default: all of results/)")
     parser.add_argument("--json", action="store_true", help="print one JSON document")
     options = parser.parse_args()
-    rows = [status_of(table) for table in TABLES]
+    if git("rev-parse", "HEAD") is None:
+        raise BadInput(f"{ROOT}: git does not know it, expected a clone with its history")
+    lines = [one for path in options.tables or sorted(RESULTS.glob("*.csv")) for one in lines_of(path)]
+    if not options.tables:
+        lines += [other_line(*other) for other in OTHERS.items()]
     if options.json:
-        print(json.dumps(rows))
+        print(json.dumps(lines))
         return
-    width = max(len(row["table"]) for row in rows)
-    print(f"{'table':{width}}  {'made':10}  {'commit':9}  commits since to what it depends on")
-    for row in rows:
-        print(f"{row['table']:{width}}  {row['made']:10}  {row['commit']:9}  {row['commits_since']:3}  {', '.join(row['depends_on'])}")
+    width = max((len(one["table"]) for one in lines), default=0)
+    print(f"{'table':{width}}   rows  made        days  commit             commits since to what it depends on")
+    table = None
+    for one in lines:
+        since = "?" if one["commits_since"] is None else one["commits_since"]
+        depends = " ".join(one["depends"]) if one["table"] != table else ""
+        table = one["table"]
+        print(f"{table:{width}}  {one['rows'] or '-':>5}  {one['made']}  {one['age_days']:4}  {one['commit']:17}  {since:>4}  {depends}".rstrip())
 
 
 if __name__ == "__main__":

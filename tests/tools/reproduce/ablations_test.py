@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""What tools/reproduce/ablations.py says of documents made by hand."""
+"""What tools/reproduce/ablations.py says of rows made by hand."""
 import unittest
 
-from support import cells
+from support import CALL, cells
 
 import ablations
 
@@ -23,20 +23,18 @@ class Ablations(unittest.TestCase):
         self.assertEqual(ablations.verdict(ablations.difference({"1": 0.5}, reference)), "one seed")
 
     def test_table(self):
-        def document(variant, ratios, reference, **more):
-            return {"family": "ptb", "updates": 9, "variant": variant, "ratios": ratios, "reference": reference,
-                    "infeasible": 2, "command": "made", **more}
+        def rows(variant, ratios, reference, graphs=None):
+            return [{"call": CALL, "family": "ptb", "updates": 9, "variant": variant, "seed": seed, "ratio": ratio, "reference": held_against,
+                     "infeasible": 1, "graphs": graphs} for seed, (ratio, held_against) in enumerate(zip(ratios, reference), 1)]
 
-        shipped = {"1": 0.7, "2": 0.7}
-        text = ablations.markdown([document("discount 1", {"1": 0.8, "2": 0.8}, shipped),
-                                   document("shipped", shipped, shipped),
-                                   document(ablations.PER_GRAPH, {"1": 0.6}, {"1": 0.65}, graphs=["a", "b"])])
+        text = ablations.markdown([*rows("discount 1", (0.8, 0.8), (0.7, 0.7)), *rows("shipped", (0.7, 0.7), (0.7, 0.7)),
+                                   *rows(ablations.PER_GRAPH, (0.6,), (0.65,), graphs=2)])
         lines = [cells(line) for line in text.splitlines() if line.startswith("| ")][2:]
         self.assertEqual(lines[0][:6], ["shipped", "2", "0.700 (0.700..0.700)", "2", "", ""])
         self.assertEqual(lines[1][:6], ["discount 1", "2", "0.800 (0.800..0.800)", "2", "+0.100 (+0.100..+0.100)", "worse"])
-        self.assertEqual(lines[2][1:6], ["1", "0.600", "2", "-0.050", "one seed"])
+        self.assertEqual(lines[2][:6], [f"{ablations.PER_GRAPH}, on 2 of the validation graphs", "1", "0.600", "1", "-0.050", "one seed"])
 
-    def test_file_names(self):
+    def test_folder_names(self):
         self.assertEqual(len({ablations.slug(variant) for variant in ablations.ROWS}), len(ablations.ROWS))
 
 

@@ -1,26 +1,29 @@
 #!/usr/bin/env python3
 """What tools/reproduce/anytime.py says of runs made by hand."""
-import json
 import pathlib
+import sys
 import tempfile
 import types
 import unittest
+from unittest import mock
 
-from support import cells
+from support import CALL, cells
 
 import anytime
+from lib.table import Table
 
 
 def run(machine, seconds, seed, late=(), **found):
-    """found: {method: us; None: does not fit}"""
-    methods = {name.replace("_", "-"): {"makespan_us": us or 1.0, "feasible": us is not None, "evaluations": 1, "seconds": seconds,
-                                        "in_time": name not in late} for name, us in found.items()}
-    return {"graph": "g", "machine": machine, "seconds": seconds, "seed": seed, "methods": methods}
+    """Rows; found: {method: us; None: does not fit}"""
+    return [{"call": CALL, "graph": "g", "machine": machine, "given_s": seconds, "seed": seed, "method": name.replace("_", "-"),
+             "makespan_us": us or 1.0, "feasible": us is not None, "evaluations": 1, "seconds": seconds, "in_time": name not in late}
+            for name, us in found.items()]
 
 
-def rows(runs, seconds, methods=("auto", "m-etf")):
-    lines = anytime.table(runs, types.SimpleNamespace(methods=methods, seconds=seconds))
-    return {line[0]: line[1:] for line in map(cells, lines[2:])}
+def lines(*runs):
+    """{first cell: the others} of the table of these runs."""
+    text = anytime.table([row for rows in runs for row in rows])
+    return {line[0]: line[1:] for line in map(cells, text[2:])}
 
 
 NEAR = "pairs on which `auto` is within 0.5% of every other method"
@@ -30,7 +33,7 @@ class Anytime(unittest.TestCase):
     def test_makespans_are_over_the_best_of_the_pair_in_any_time_and_with_any_seed(self):
         runs = [run("a", 0.1, 1, auto=4, m_etf=8), run("a", 1, 1, auto=2, m_etf=8), run("b", 0.1, 1, auto=5, m_etf=5),
                 run("b", 1, 1, auto=5, m_etf=5)]
-        table = rows(runs, [0.1, 1])
+        table = lines(*runs)
         self.assertEqual(table["`auto`"], ["1.414", "1.000"])  # 2 and 1; 1 and 1
         self.assertEqual(table["`m-etf`"], ["2.000", "2.000"])
         self.assertEqual(table[NEAR], ["2 of 2", "2 of 2"])
@@ -38,38 +41,60 @@ class Anytime(unittest.TestCase):
     def test_a_pair_counts_with_the_geometric_mean_over_seeds(self):
         # The seeds of auto come to 2 and 8, so 4; the best known is 2.
         runs = [run("a", 1, 1, auto=2, m_etf=4.1), run("a", 1, 2, auto=8, m_etf=4.1)]
-        table = rows(runs, [1])
+        table = lines(*runs)
         self.assertEqual(table["`auto`"], ["2.000"])
         self.assertEqual(table[NEAR], ["1 of 1"])
-        self.assertEqual(rows([*runs, run("b", 1, 1, auto=5, m_etf=4), run("b", 1, 2, auto=5, m_etf=4)], [1])[NEAR], ["1 of 2"])
+        self.assertEqual(lines(*runs, run("b", 1, 1, auto=5, m_etf=4), run("b", 1, 2, auto=5, m_etf=4))[NEAR], ["1 of 2"])
 
     def test_what_does_not_fit_or_is_late_with_any_seed_has_no_result(self):
         runs = [run("a", 1, 1, auto=2, m_etf=None), run("a", 1, 2, auto=2, m_etf=3), run("b", 1, 1, auto=2, m_etf=2),
                 run("b", 1, 2, late=["auto"], auto=1, m_etf=2)]
-        table = rows(runs, [1])
+        table = lines(*runs)
         self.assertEqual(table["`auto`"], ["1.000 (1 of 2)"])
         self.assertEqual(table["`m-etf`"], ["2.000 (1 of 2)"])
         self.assertNotIn(NEAR, table)
 
     def test_the_head_names_seeds_and_pairs(self):
-        runs = [run("a", 1, seed, auto=2) for seed in (3, 5)]
-        arguments = types.SimpleNamespace(methods=["auto"], seconds=[1], seeds=[3, 5])
-        text = anytime.markdown(runs, arguments, ["a"])
+        text = anytime.markdown([*run("a", 1, 3, auto=2), *run("a", 1, 5, auto=2)])
         self.assertIn("over 1 pairs of a graph and a machine; seeds: 3, 5,", text)
 
     def test_keeps_what_is_finished_but_the_methods_to_make_again(self):
         with tempfile.TemporaryDirectory() as folder:
-            path = pathlib.Path(folder) / "anytime.json"
-            anytime.save(path, {anytime.key_of(made): made for made in (run("a", 1, 1, auto=2, m_etf=4), run("b", 1, 1, m_etf=4))})
+            path = pathlib.Path(folder) / "anytime.csv"
+            made = Table(path, anytime.COLUMNS)
+            made.rows = [*run("a", 1, 1, auto=2, m_etf=4), *run("b", 1, 1, m_etf=4)]
+            made.save()
 
-            def methods(fresh=False, again=()):
-                finished = anytime.load_finished(path, types.SimpleNamespace(fresh=fresh, again=again))
-                return [set(made["methods"]) for made in finished.values()]
+            def found(fresh=False, again=()):
+                results = anytime.load(path, types.SimpleNamespace(fresh=fresh, again=again))
+                return [(row["machine"], row["method"]) for row in results.rows]
 
-            self.assertEqual(methods(), [{"auto", "m-etf"}, {"m-etf"}])
-            self.assertEqual(methods(again=["auto"]), [{"m-etf"}, {"m-etf"}])
-            self.assertEqual(methods(fresh=True), [])
-            self.assertEqual(len(json.loads(path.read_text())["runs"]), 2)
+            self.assertEqual(found(), [("a", "auto"), ("a", "m-etf"), ("b", "m-etf")])
+            self.assertEqual(found(again=["auto"]), [("a", "m-etf"), ("b", "m-etf")])
+            self.assertEqual(found(fresh=True), [])
+
+    def test_runs_only_what_is_missing(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "anytime.csv"
+            (path.parent / "g.graph.json").write_text("{}")
+            asked = []
+
+            def evaluate(emplace, of_run, methods, graph, cluster):
+                asked.append((of_run["seed"], methods))
+                return [{**of_run, "method": method, "makespan_us": 3.0, "feasible": True, "evaluations": 1, "seconds": 0.5, "in_time": True}
+                        for method in methods]
+
+            def main(*words):
+                argv = ["anytime.py", str(path.parent / "g.graph.json"), "--seconds", "1", "--devices", "--unlike", "k80x2_cpu",
+                        "--out", str(path), *words]
+                with mock.patch.object(sys, "argv", argv), mock.patch.object(anytime, "evaluate", evaluate), mock.patch("builtins.print"):
+                    anytime.main()
+
+            main("--methods", "auto", "heft")
+            main("--methods", "auto", "heft", "single", "--seeds", "1", "2", "--again", "heft")
+            self.assertEqual(asked, [(1, ["auto", "heft"]), (1, ["heft", "single"]), (2, ["auto", "heft", "single"])])
+            self.assertEqual(len(Table(path, anytime.COLUMNS).rows), 6)
+            self.assertIn("| `single` | 1.000 |", path.with_suffix(".md").read_text())
 
 
 if __name__ == "__main__":

@@ -5,8 +5,8 @@ import unittest
 
 import support  # noqa: F401  finds the scripts
 
-import carried_over
-from carried_over import Placed
+from lib import carried_over
+from lib.carried_over import Placed
 
 
 class ByHand:
@@ -78,8 +78,8 @@ class CarriedOver(unittest.TestCase):
         judged = {"small": ByHand([0, 0, 1, 1], 11, 110.0), "large": ByHand([0, 0, 1, 1], 900, 9e3)}
         found = carried_over.place_all(train, placed, judged)
         self.assertEqual(found.rule, [0, 0, 1, 1])
-        self.assertEqual(found.by_rule, ({"small": 0.5, "large": 0.5}, 0))
-        self.assertEqual(found.by_nearest, ({"small": 0.5, "large": 0.5 * 1.01}, 0))
+        self.assertEqual(found.by_rule, {"small": (0.5, True), "large": (0.5, True)})
+        self.assertEqual(found.by_nearest, {"small": (0.5, True), "large": (0.5 * 1.01, True)})
 
 
 if __name__ == "__main__":

@@ -7,24 +7,29 @@ import types
 import unittest
 from unittest import mock
 
-from support import cells
+from support import CALL, cells
 
 import measured_rewards
+from lib.table import Table
 
 MEASURED = measured_rewards.ARMS[0].row
 
 
 class Page(unittest.TestCase):
     def test_says_the_mean_over_graphs_and_seeds(self):
-        page = measured_rewards.markdown({
-            "command": "c", "load": [0.25, 1.5], "updates": {MEASURED: [10, 20]},
-            "rows": {measured_rewards.PROFILED: [{"seed": None, "ratios": {"a": 0.5, "b": 0.32}}],
-                     MEASURED: [{"seed": 1, "ratios": {"a": 0.9, "b": 0.4}}, {"seed": 2, "ratios": {"a": 0.8, "b": 0.8}}]}})
+        table = Table("x.csv", measured_rewards.COLUMNS)
+        table.facts["load"] = [0.25, 1.5]
+        for placement, seed, ratios, updates in ((measured_rewards.PROFILED, None, (0.5, 0.32), None), (MEASURED, 1, (0.9, 0.4), 10),
+                                                 (MEASURED, 2, (0.8, 0.8), 20)):
+            table.rows += [{"call": CALL, "placement": placement, "seed": seed, "graph": graph, "ratio": ratio, "updates": updates}
+                           for graph, ratio in zip("ab", ratios)]
+        page = measured_rewards.markdown(table)
         rows = [cells(line) for line in page.splitlines() if line.startswith("|")]
         self.assertIn([measured_rewards.PROFILED, "0.400", ""], rows)  # sqrt(0.5 * 0.32)
         # 0.6 and 0.8: half a difference of 0.2, times Student's 12.706 for two seeds.
         self.assertIn([MEASURED, "0.700 (-0.571..1.971)", "10, 20"], rows)
         self.assertIn("Load averages: 0.2 before the measurement, 1.5 after it.", page)
+
 
 class ProfiledWorkload(unittest.TestCase):
     def test_measures_each_training_graph_once(self):

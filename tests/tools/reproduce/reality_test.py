@@ -3,9 +3,10 @@
 import random
 import unittest
 
-from support import cells
+from support import CALL, cells
 
 import reality
+from lib.table import Table
 
 
 class Ranks(unittest.TestCase):
@@ -52,9 +53,12 @@ class Summary(unittest.TestCase):
         self.assertAlmostEqual(found["rank_correlation"], 1)
         self.assertAlmostEqual(found["gain"], 2)
         self.assertAlmostEqual(found["repeatability"], 1)
-        page = reality.markdown({"command": "c", "processor": "p", "load": [0, 1], "graphs": [
-            {"graph": "g", "op_overhead_us": 0.5, "placements": rows} | found],
-            "scaling": [{"op": "aten.mm.default", "side": 64, "op_us": 2, "gain": [1.5, 1.75, 2]}]})
+        table = Table("x.csv", reality.COLUMNS)
+        table.rows = [{"call": CALL._replace(processor="p, 2 cores"), "graph": "g", **row} for row in rows]
+        table.facts = {"load": [0, 1], "profiles": {"g": {"op_overhead_us": 0.5}},
+                       "scaling": [{"op": "aten.mm.default", "side": 64, "op_us": 2, "gain": [1.5, 1.75, 2]}]}
+        page = reality.markdown(table)
+        self.assertIn("Made by `made` on two cores of p. Load", page)
         tables = [cells(line) for line in page.splitlines() if line.startswith("|")]
         self.assertIn(["aten.mm.default", "64 x 64", "2.0", "1.75", "1.50", "2.00"], tables)
         self.assertIn(["cpu:0 alone", "0.12", "0.09 to 0.16", "7", "0.10", "1.250", "1.100"], tables)

@@ -7,8 +7,8 @@ import unittest
 from unittest import mock
 
 import support  # noqa: F401  It says where the scripts are.
-import networks
-from script import BadInput, run_script
+from lib import networks
+from lib.script import BadInput, run_script
 
 
 def ended(main, *words, **options):

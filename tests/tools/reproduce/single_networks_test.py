@@ -1,26 +1,27 @@
 #!/usr/bin/env python3
-"""What tools/reproduce/single_networks.py says of a document made by hand."""
+"""What tools/reproduce/single_networks.py says of rows made by hand."""
 import pathlib
 import types
 import unittest
 import unittest.mock
 
-from support import cells, row
+from support import CALL, cells, row
 
 import single_networks
+from lib.table import Table
 
 
 class SingleNetworks(unittest.TestCase):
-    def document(self, single_fits):
+    def rows(self, single_fits=True):
         rows = [row("net", "cpu", 1, 9e6), row("net", "single", 1, 2e6, feasible=single_fits), row("net", "expert", 1, 1e6),
-                row("net", "scotch", 1, 3e6, feasible=False), row("net", "annealing", 1, 0.9e6), row("net", "auto", 1, 0.7e6),
-                row("net", "placeto", 1, 1.1e6), row("net", "placeto", 2, 0.8e6), row("net", "placeto", 3, 0.9e6)]
-        return {"network": "inception_v3", "gpus": 2, "results": rows, "graphs": {"net": {"single_device_us": 2e6}},
-                "trained": {"placeto": {"samples_to_near": {"1": 1500, "2": None, "3": 700}, "command": "train"}},
-                "command": "place"}
+                row("net", "scotch", 1, 3e6, feasible=False), row("net", "annealing", 1, 0.9e6), row("net", "auto", 1, 0.7e6)]
+        trained = CALL._replace(command="train")
+        rows += [{**row("net", "placeto", seed, time, samples_to_near=samples), "call": trained}
+                 for seed, time, samples in ((1, 1.1e6, 1500), (2, 0.8e6, None), (3, 0.9e6, 700))]
+        return [{"network": "inception_v3", "gpus": 2, "samples_to_near": None, "episodes": None, **one} for one in rows]
 
     def test_measured_and_published(self):
-        here, published = single_networks.lines_of(self.document(True))
+        here, published = single_networks.lines_of("inception_v3", 2, self.rows())
         # Mean of 0.8, 0.9, 1.1: 0.93, -+ 4.303 * 0.1528 / sqrt(3) = 0.38.
         self.assertEqual(cells(here), ["inception_v3", "2", "here", "9.00 (4.50)", "2.00 (1.00)", "1.00 (0.50)", "OOM",
                                        "0.90 (0.45)", "0.70 (0.35)", "0.90 (0.45); best 0.80, mean 0.93 (0.55..1.31)", "-",
@@ -29,22 +30,21 @@ class SingleNetworks(unittest.TestCase):
                                                 "-", "1.18 (0.76)", "1.17 (0.75)", "1.6K", "7.8K"])
 
     def test_no_ratio_to_what_does_not_fit(self):
-        here = cells(single_networks.lines_of(self.document(False))[0])
+        here = cells(single_networks.lines_of("inception_v3", 2, self.rows(single_fits=False))[0])
         self.assertEqual(here[3:6], ["9.00", "OOM", "1.00"])
 
     def test_goals(self):
-        document = self.document(True)
-        self.assertEqual(cells(single_networks.goal_line(document, "placeto"))[2:],
+        rows = self.rows()
+        self.assertEqual(cells(single_networks.goal_line("inception_v3", 2, rows, "placeto"))[2:],
                          ["Placeto", "met", "met", "met", "met", "missed"])
-        document["results"][2]["makespan_us"] = 0.85e6  # The expert's, below the median but not below the best.
-        self.assertEqual(cells(single_networks.goal_line(document, "placeto"))[2:],
+        rows[2]["makespan_us"] = 0.85e6  # The expert's, below the median but not below the best.
+        self.assertEqual(cells(single_networks.goal_line("inception_v3", 2, rows, "placeto"))[2:],
                          ["Placeto", "met", "missed", "met", "met", "missed"])
 
     def test_a_kind_that_was_not_trained_has_no_goal_and_an_empty_cell(self):
-        document = self.document(True)
-        self.assertIsNone(single_networks.goal_line(document, "rnn"))
-        text = single_networks.markdown([document])
-        self.assertIn("By `train` and `place`.", text)
+        self.assertIsNone(single_networks.goal_line("inception_v3", 2, self.rows(), "rnn"))
+        text = single_networks.markdown(self.rows())
+        self.assertIn("By `made` and `train`.", text)
         self.assertNotIn("| RNN | met", text)
 
     def test_the_rnn_has_the_groups_and_penalties_of_the_network(self):
@@ -55,17 +55,20 @@ class SingleNetworks(unittest.TestCase):
         self.assertNotIn("environment.start", overrides)
 
     def test_without_a_training_what_was_trained_stays(self):
-        earlier = self.document(True)
         arguments = types.SimpleNamespace(kinds=[], seeds=[1], settings=[], programs=pathlib.Path(), runs=pathlib.Path())
-        measured = {"results": [row("net", "auto", 1, 0.6e6)], "graphs": {}}
+
+        def evaluate(arguments, graphs, devices, methods, seeds, **options):
+            return [{"graph": "net", "method": methods[-1], "seed": 1, "makespan_us": 0.6e6}]
+
+        table = Table("x.csv", single_networks.COLUMNS, ["policy"])
+        table.rows = [*self.rows(), {**self.rows()[0], "gpus": 4}]
         with unittest.mock.patch.object(single_networks, "Network"), \
-                unittest.mock.patch.object(single_networks, "evaluate", return_value=measured):
-            document = single_networks.measure("inception_v3", 2, {}, earlier, arguments)
-        times = [(result["method"], result["makespan_us"]) for result in document["results"]]
-        self.assertIn(("auto", 0.6e6), times)
-        self.assertNotIn(("auto", 0.7e6), times)
-        self.assertEqual([time for method, time in times if method == "placeto"], [1.1e6, 0.8e6, 0.9e6])
-        self.assertEqual(document["trained"], earlier["trained"])
+                unittest.mock.patch.object(single_networks, "evaluate", side_effect=evaluate):
+            made = single_networks.measure("inception_v3", 2, {}, arguments)
+        single_networks.merge(table, "inception_v3", 2, made)
+        self.assertEqual([(one["gpus"], one["method"], one["makespan_us"]) for one in table.rows],
+                         [(2, "cpu", 0.6e6), (2, "auto", 0.6e6), (2, "placeto", 1.1e6), (2, "placeto", 0.8e6), (2, "placeto", 0.9e6),
+                          (4, "cpu", 9e6)])
 
     def test_every_network_has_its_published_row(self):
         for network in single_networks.NETWORKS:

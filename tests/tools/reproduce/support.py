@@ -5,10 +5,15 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 sys.path.insert(0, str(ROOT / "tools/reproduce"))
 
+from lib.table import UNKNOWN, Call  # noqa: E402  Now that it can be found.
 
-def row(graph, method, seed, makespan_us, feasible=True, seconds=0.5):
-    return {"graph": graph, "method": method, "seed": seed, "makespan_us": makespan_us, "peak_bytes": [], "feasible": feasible,
-            "evaluations": 4, "seconds": seconds, "path": f"{graph}.graph.json"}
+
+CALL = Call("made", "2026-11-21", "c3d3653 or before", UNKNOWN)
+
+
+def row(graph, method, seed, makespan_us, feasible=True, seconds=0.5, single_device_us=100.0, **more):
+    return {"call": CALL, "graph": graph, "method": method, "seed": seed, "makespan_us": makespan_us, "feasible": feasible,
+            "evaluations": 4, "seconds": seconds, "single_device_us": single_device_us, **more}
 
 
 def cells(line):

@@ -9,8 +9,8 @@ import time
 import unittest
 
 import support  # noqa: F401  It says where the scripts are.
-import training
-from script import BadInput
+from lib import training
+from lib.script import BadInput
 
 # Ends once an actor has come: with 13 updates it fails, with 14 it waits to be stopped, and leaves an interrupted run. Notes
 # each call.
