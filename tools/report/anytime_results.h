@@ -1,4 +1,5 @@
-// Reads what tools/reproduce/anytime.py writes, and sums up what each method found in each time, as a report shows it.
+// Reads what methods found in given times, as tools/reproduce/report.py gives it of a table of anytime.py, and sums it up as a report
+// shows it.
 #pragma once
 
 #include <cstdint>

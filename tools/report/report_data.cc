@@ -98,7 +98,7 @@ OrderedJson CollectReport(const ReportInputs& inputs) {
     if (!fs::exists(source)) {
       throw BadInput(
           StrCat(source, ": does not exist, expected a run directory, or a file of results as emplace evaluate --json",
-                 " or anytime.py writes it"));
+                 " writes it"));
     }
     if (fs::is_directory(source)) {
       runs.push_back(RunToJson(source));

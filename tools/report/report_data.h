@@ -10,7 +10,7 @@
 namespace emplace {
 
 struct ReportInputs {
-  // Run directories, outputs of `emplace evaluate --json`, and what tools/reproduce/anytime.py writes.
+  // Run directories, outputs of `emplace evaluate --json`, and emplace.anytime/1 (anytime_results.h).
   std::vector<std::string> sources = {};
   // All three are given, or none. If none is, the policy of the first run that has one places that run's first test
   // graph.
