@@ -16,7 +16,7 @@ import tempfile
 
 from lib.networks import ROOT, Network, call, cluster_file, graph_name
 from lib.script import run_script
-from lib.table import SEARCH, Table, add_out, grouped
+from lib.table import SEARCH, Table, add_out, grouped, made_by
 
 # given_s: the time that the method was given, of which it took `seconds`.
 COLUMNS = {"graph": str, "machine": str, "given_s": float, "seed": int, "method": str, "makespan_us": float, "feasible": bool,
@@ -137,7 +137,7 @@ def markdown(rows):
              f"pairs of a graph and a machine; seeds: {seeds}, of which a pair counts with the geometric "
              "mean. Best known is what any method found in any of these times, with any seed. "
              f"Where a method took more than {LATE:g} times the given time, or found nothing that fits the memory, it has no result; "
-             "the number of pairs with a result is then in brackets.", "", *table(rows)]
+             "the number of pairs with a result is then in brackets.", "", made_by(rows), "", *table(rows)]
     for (machine,), of_machine in grouped(rows, "machine").items():
         lines += ["", f"## {machine}", *table(of_machine)]
     return "\n".join(lines) + "\n"

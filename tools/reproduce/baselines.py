@@ -12,7 +12,7 @@ import pathlib
 from lib.networks import ROOT, Network, call, cluster_file, graph_name
 from lib.results import EVALUATED, Results, rows_of
 from lib.script import run_script
-from lib.table import SEARCH, Table, add_out, grouped
+from lib.table import SEARCH, Table, add_out, grouped, made_by
 
 COLUMNS = {"network": str, "devices": int, "gb_per_s": float, "budget": int, **EVALUATED}
 METHODS = ["single", "expert", "scotch", "heft", "m-topo", "m-etf", "m-sct", "random", "local-search", "annealing"]
@@ -71,6 +71,8 @@ def markdown(rows):
         "Simulated step time / best single device, geometric mean over graphs and seeds; lower is better, the best of a row "
         f"that always fits is bold. Searching methods simulate {budgets} placements (seeds {seeds}); the others draw nothing, or, "
         "as scotch, run once a seed. A star: not every placement fits the memory.",
+        "",
+        made_by(rows),
         "",
         "| network | graphs | devices | GB/s | " + " | ".join(methods) + " |",
         "| --- | ---: | ---: | ---: |" + " ---: |" * len(methods),

@@ -16,7 +16,7 @@ import sys
 import time
 
 from lib.script import run_script
-from lib.table import SEARCH, Table, add_out
+from lib.table import SEARCH, Table, add_out, made_by
 
 DEVICES = (2, 4, 8)
 MICROBATCHES = (1, 4, 8)
@@ -140,8 +140,7 @@ def measure(name, seconds):
 
 
 def table(rows):
-    """Markdown text. A gain is the time on the best single GPU over that of the plan, with as many micro-batches in both; "-": the
-    plan does not fit the memory."""
+    """Markdown text."""
     head = [f"{count} GPUs, {parts}" for count in DEVICES for parts in MICROBATCHES]
     lines = ["| model | ops | ops, 8 micro-batches | seconds to capture | the same | " + " | ".join(head) + " |",
              "| --- " * (5 + len(head)) + "|"]
@@ -159,6 +158,11 @@ def table(rows):
             means.append(f"{statistics.geometric_mean(known):.2f}" if known else "-")
     lines.append("| geometric mean | | | | | " + " | ".join(means) + " |")
     return "\n".join(lines) + "\n"
+
+
+def markdown(rows):
+    return ("# What placement gains on forty models\nThe time of a step on the best single GPU over that of the plan, with as many micro-batches "
+            f"in both; -: the plan does not fit the memory.\n\n{made_by(rows)}\n\n{table(rows)}")
 
 
 def main():
@@ -195,7 +199,7 @@ def main():
         results.rows.sort(key=lambda row: NAMES.index(row["model"]))
         results.save()
         print(", ".join(f"{column} {value}" for column, value in row.items()), flush=True)
-    results.save(table(results.rows))
+    results.save(markdown(results.rows))
 
 
 if __name__ == "__main__":

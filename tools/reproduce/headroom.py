@@ -15,7 +15,7 @@ import tempfile
 
 from lib.networks import ROOT, Network, call, cluster_file, graph_name
 from lib.script import run_script
-from lib.table import SEARCH, Table, add_out, grouped
+from lib.table import SEARCH, Table, add_out, grouped, made_by
 
 # What a search is of. The hash, the first 16 digits of that of the file, makes a graph that has changed since a new one.
 KEY = {"network": str, "kind": str, "devices": int, "graph": str, "graph_sha256": str, "budget": int, "seed": int}
@@ -109,6 +109,8 @@ def markdown(rows):
         "Simulated step time on the best single device / of the best placement known, which is the best that fits of "
         f"annealing with {budgets} simulated placements (seeds {seeds}): 1.5 means that half as long again is "
         "spent on one device. Where a graph fits no single device's memory, the time on one counts as if it did.",
+        "",
+        made_by(rows),
         "",
         "| network | devices | graphs | median | min | max | fit on no single device |",
         "| --- | ---: | ---: | ---: | ---: | ---: | ---: |",

@@ -19,7 +19,7 @@ import tempfile
 from lib.networks import ROOT, call, graph_name
 from lib.results import mean_interval
 from lib.script import run_script
-from lib.table import TRAINING, Table, grouped
+from lib.table import TRAINING, Table, grouped, made_by
 from lib.training import add_arguments, at_least_one, on_graphs, overrides_of, train
 from reality import profile
 
@@ -174,7 +174,7 @@ def main():
 def markdown(table):
     load = table.facts["load"]
     lines = ["# Training and searching with measured times", "",
-             f"Made by `{table.rows[0]['call'].command}`. Step time on two cores over that on one, measured: geometric mean over graphs that no "
+             f"{made_by(table.rows)} Step time on two cores over that on one, measured: geometric mean over graphs that no "
              "training has seen, and over seeds the mean with its 95% interval. Load averages: "
              f"{load[0]:.1f} before the measurement, {load[1]:.1f} after it.", "",
              "| placement | measured / one core | updates |", "| --- | ---: | ---: |"]

@@ -24,7 +24,7 @@ import tempfile
 
 from lib.networks import ROOT, call, graph_name
 from lib.script import run_script
-from lib.table import SEARCH, Numbers, Table, add_out, grouped
+from lib.table import SEARCH, Numbers, Table, add_out, grouped, made_by
 
 # A line for each placement, with a number for each round: see check(). The facts: "load", load averages at the begin and at the end;
 # "scaling", see scaling(); "profiles", {graph: {"op_overhead_us", "links"} of its first profile}.
@@ -218,10 +218,9 @@ def summary(rows):
 
 
 def markdown(table):
-    call_of = table.rows[0]["call"]
     load = table.facts["load"]
     lines = ["# The simulator against this computer", "",
-             f"Made by `{call_of.command}` on two cores of {call_of.processor.partition(',')[0]}. Load averages of the computer, which the "
+             f"{made_by(table.rows)} On two cores of {table.rows[0]['call'].processor.partition(',')[0]}. Load averages of the computer, which the "
              f"measurement itself raises to 2 at most: {load[0]:.1f} at the begin, {load[1]:.1f} at the end.",
              "", "## What two cores gain on ops that have nothing in common",
              "Time of both chains on one core over that on two. 2 is the most; repetitions in turns.", "",

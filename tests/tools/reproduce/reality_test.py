@@ -58,7 +58,7 @@ class Summary(unittest.TestCase):
         table.facts = {"load": [0, 1], "profiles": {"g": {"op_overhead_us": 0.5}},
                        "scaling": [{"op": "aten.mm.default", "side": 64, "op_us": 2, "gain": [1.5, 1.75, 2]}]}
         page = reality.markdown(table)
-        self.assertIn("Made by `made` on two cores of p. Load", page)
+        self.assertIn("By `made` (2026-11-21, commit c3d3653 or before). On two cores of p. Load", page)
         tables = [cells(line) for line in page.splitlines() if line.startswith("|")]
         self.assertIn(["aten.mm.default", "64 x 64", "2.0", "1.75", "1.50", "2.00"], tables)
         self.assertIn(["cpu:0 alone", "0.12", "0.09 to 0.16", "7", "0.10", "1.250", "1.100"], tables)

@@ -44,7 +44,7 @@ class SingleNetworks(unittest.TestCase):
     def test_a_kind_that_was_not_trained_has_no_goal_and_an_empty_cell(self):
         self.assertIsNone(single_networks.goal_line("inception_v3", 2, self.rows(), "rnn"))
         text = single_networks.markdown(self.rows())
-        self.assertIn("By `made` and `train`.", text)
+        self.assertIn("By `made` (2026-11-21, commit c3d3653 or before) and `train` (", text)
         self.assertNotIn("| RNN | met", text)
 
     def test_the_rnn_has_the_groups_and_penalties_of_the_network(self):

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """Result tables, as tools/reproduce/lib/table.py writes and reads them."""
+import importlib
 import pathlib
 import re
 import subprocess
@@ -126,8 +127,10 @@ class Stamp(unittest.TestCase):
             self.assertEqual(table.this_call(["a"]).commit, commit + " with changes")
 
     def test_made_by_names_each_command_once(self):
-        first, second = (Call(command, "2026-11-21", "c", "p") for command in ("x", "y"))
-        self.assertEqual(table.made_by([{"call": first}, {"call": second}, {"call": first}]), "By `x` and `y`.")
+        calls = [Call("x", "2026-11-21", "a", "p"), Call("y", "2026-11-22", "b", "p"), Call("x", "2026-11-21", "a", "p"),
+                 Call("x", "2026-11-23", "c or before", "p")]
+        self.assertEqual(table.made_by({"call": call} for call in calls),
+                         "By `x` (2026-11-21, commit a; 2026-11-23, commit c or before) and `y` (2026-11-22, commit b).")
 
 
 class Shipped(unittest.TestCase):
@@ -141,6 +144,16 @@ class Shipped(unittest.TestCase):
             for name in shipped.depends:
                 self.assertTrue((table.ROOT / name).exists(), (path, name))
         self.assertLess(sum(path.stat().st_size for path in paths), 2e6)
+
+    def test_texts_beside_them_show_their_rows(self):
+        scripts = {path.stem for path in (table.ROOT / "tools/reproduce").glob("*.py")}
+        texts = sorted(table.RESULTS.glob("*.md"))
+        self.assertGreater(len(texts), 10)
+        for path in texts:
+            script = importlib.import_module(max(name for name in scripts if path.stem.startswith(name)))
+            shipped = Table(path.with_suffix(".csv"), script.COLUMNS)
+            of_table = script.__name__ in ("measured_rewards", "reality")  # Their heads say more than rows do.
+            self.assertEqual(script.markdown(shipped if of_table else shipped.rows), path.read_text(), path)
 
 
 if __name__ == "__main__":

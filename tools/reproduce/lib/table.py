@@ -46,9 +46,6 @@ class Call(typing.NamedTuple):
     commit: str     # An abbreviated hash, perhaps with " or before" or " with changes"; UNKNOWN outside a clone.
     processor: str  # With its number of cores, or UNKNOWN.
 
-    def made(self):
-        return f"{self.date}, commit {self.commit}"
-
 
 class Numbers:
     """The type of a column whose cells are lists of numbers."""
@@ -245,5 +242,8 @@ def grouped(rows, *names):
 
 
 def made_by(rows):
-    """A line that names the calls that made these rows, each once."""
-    return "By " + " and ".join(f"`{command}`" for command in dict.fromkeys(row["call"].command for row in rows)) + "."
+    """A line that names the commands that made these rows, each once, and says when and with which commits."""
+    stamps = {}
+    for call in dict.fromkeys(row["call"] for row in rows):
+        stamps.setdefault(call.command, {})[f"{call.date}, commit {call.commit}"] = None
+    return "By " + " and ".join(f"`{command}` ({'; '.join(of_command)})" for command, of_command in stamps.items()) + "."
