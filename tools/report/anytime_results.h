@@ -1,5 +1,5 @@
-// Reads what methods found in given times, as tools/reproduce/report.py gives it of a table of anytime.py, and sums it up as a report
-// shows it.
+// Reads what methods found in given times, as tools/reproduce/report.py gives it of a table of anytime.py, and sums it
+// up as a report shows it.
 #pragma once
 
 #include <cstdint>
