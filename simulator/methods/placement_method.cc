@@ -18,6 +18,7 @@
 #include "simulator/methods/groups/random_method.h"
 #include "simulator/methods/groups/scotch_method.h"
 #include "simulator/methods/lists/heft_method.h"
+#include "simulator/methods/lists/list_method.h"
 #include "simulator/methods/lists/m_etf_method.h"
 #include "simulator/methods/lists/m_sct_method.h"
 #include "simulator/methods/lists/m_topo_method.h"
@@ -67,6 +68,7 @@ std::vector<MethodEntry> Methods() {
           Entry<DataParallelMethod>("data-parallel"),
           Entry<DpMethod>("dp", {Objective::kLatency, Objective::kThroughput}),
           Entry<ScotchMethod>("scotch"),
+          Entry<ListMethod>("list"),
           Entry<HeftMethod>("heft"),
           Entry<MTopoMethod>("m-topo"),
           Entry<MEtfMethod>("m-etf"),

@@ -10,7 +10,7 @@
 #include "common/strings.h"
 #include "simulator/engine/simulator.h"
 #include "simulator/methods/groups/expert_method.h"
-#include "simulator/methods/search/coarse_task.h"
+#include "simulator/task/coarse_task.h"
 #include "simulator/methods/search/pass.h"
 #include "simulator/methods/search/trial_evaluator.h"
 #include "simulator/methods/search/walk.h"
@@ -79,7 +79,8 @@ std::vector<Figure> SearchFigures(const Effort& effort) {
             effort, StrCat(priorities == nullptr ? "" : "ordered_", family, "_", cluster), task,
             [&] { return WalkOnOneCore(space, start, priorities); }, figures);
       }
-      const CoarseTask coarse(task, space.LevelWith(kMostCoarseGroups));
+      const auto level = static_cast<std::ptrdiff_t>(space.LevelWith(PhaseRules().most_coarse_groups));
+      const CoarseTask coarse(task, {task.search_levels.begin() + level, task.search_levels.end()});
       const SearchSpace coarse_space(coarse.task());
       const ScheduleGraph coarse_graph(coarse.task());
       const Placement coarse_start = coarse.Coarsened(start);

@@ -1,29 +1,14 @@
 #include "simulator/methods/lists/heft_method.h"
 
-#include <algorithm>
 #include <limits>
 
 #include "simulator/methods/lists/list_schedule.h"
 #include "simulator/methods/lists/upward_rank.h"
 
 namespace emplace {
-namespace {
-
-// Ops in decreasing order of upward rank; equal ranks in topological order.
-std::vector<OpIndex> ByUpwardRank(const ScheduleGraph& graph) {
-  const std::vector<double> rank_us = MeanUpwardRanksUs(graph);
-  std::vector<OpIndex> by_rank(graph.topological_order().begin(), graph.topological_order().end());
-  std::stable_sort(by_rank.begin(), by_rank.end(), [&](OpIndex a, OpIndex b) {
-    return rank_us[static_cast<size_t>(a)] > rank_us[static_cast<size_t>(b)];
-  });
-  return by_rank;
-}
-
-}  // namespace
-
 MethodResult HeftMethod::Place(const PlacementTask& task) {
   const ScheduleGraph graph(task, stop_);
-  const std::vector<OpIndex> by_rank = ByUpwardRank(graph);
+  const std::vector<OpIndex> by_rank = ByMeanUpwardRank(graph);
   return ScheduleWithinMemory(graph, [&](ListSchedule& schedule) {
     for (const OpIndex op : by_rank) {
       DeviceIndex best = -1;

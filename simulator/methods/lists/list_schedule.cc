@@ -10,20 +10,15 @@
 #include "simulator/methods/placement_scorer.h"
 
 namespace emplace {
-namespace {
-
-// Units: UnitPlacement or ListSchedule.
-template <typename Units>
-MethodResult WithinMemory(const ScheduleGraph& graph, const std::function<Placement(Units&)>& place) {
-  MemoryLimits limits(graph.task().sim.memory_bytes);
-  PlacementScorer scorer(graph.task());
+MethodResult WithinMemory(const PlacementTask& task, const PlaceInRoom& place) {
+  MemoryLimits limits(task.sim.memory_bytes);
+  PlacementScorer scorer(task);
   MethodResult best;
-  std::vector<double> used(static_cast<size_t>(graph.num_devices()));
+  std::vector<double> used(static_cast<size_t>(task.sim.num_devices));
   do {
-    Units units(graph, limits.room_bytes());
     Placement placement;
     try {
-      placement = place(units);
+      placement = place(limits.room_bytes(), used);
     } catch (const Stopped&) {
       if (!best.placement) throw;
       break;
@@ -35,9 +30,21 @@ MethodResult WithinMemory(const ScheduleGraph& graph, const std::function<Placem
       best.placement = std::move(placement);
     }
     if (score.bytes_over == 0) break;
-    for (size_t d = 0; d < used.size(); ++d) used[d] = units.used_bytes(static_cast<DeviceIndex>(d));
   } while (limits.Lower(used, scorer.peak_bytes()));
   return best;
+}
+
+namespace {
+
+// Units: UnitPlacement or ListSchedule.
+template <typename Units>
+MethodResult WithinMemoryBy(const ScheduleGraph& graph, const std::function<Placement(Units&)>& place) {
+  return WithinMemory(graph.task(), [&](std::span<const double> room_bytes, std::span<double> used_bytes) {
+    Units units(graph, room_bytes);
+    Placement placement = place(units);
+    for (size_t d = 0; d < used_bytes.size(); ++d) used_bytes[d] = units.used_bytes(static_cast<DeviceIndex>(d));
+    return placement;
+  });
 }
 
 }  // namespace
@@ -121,6 +128,20 @@ const std::vector<DeviceIndex>& UnitPlacement::Candidates(OpIndex op) {
     }
   }
   if (candidates_.empty()) candidates_.push_back(roomiest);
+  return candidates_;
+}
+
+const std::vector<DeviceIndex>& UnitPlacement::CandidatesWith(OpIndex op, std::span<const OpIndex> others) {
+  Candidates(op);
+  if (IsDecided(op)) return candidates_;
+  auto bytes = static_cast<double>(graph_.UnitBytes(graph_.UnitOf(op)));
+  for (const OpIndex other : others) bytes += static_cast<double>(graph_.UnitBytes(graph_.UnitOf(other)));
+  const auto has_place_for_all = [&](DeviceIndex device) {
+    return used_bytes(device) + bytes <= room_bytes_[static_cast<size_t>(device)] &&
+           std::ranges::all_of(others, [&](OpIndex o) { return graph_.UnitMayRunOn(graph_.UnitOf(o), device); });
+  };
+  if (std::ranges::any_of(candidates_, has_place_for_all))
+    std::erase_if(candidates_, [&](DeviceIndex device) { return !has_place_for_all(device); });
   return candidates_;
 }
 
@@ -236,11 +257,11 @@ void ReadyOps::Placed(OpIndex op, std::vector<OpIndex>& ready) {
 }
 
 MethodResult PlaceWithinMemory(const ScheduleGraph& graph, const std::function<Placement(UnitPlacement&)>& place) {
-  return WithinMemory(graph, place);
+  return WithinMemoryBy(graph, place);
 }
 
 MethodResult ScheduleWithinMemory(const ScheduleGraph& graph, const std::function<Placement(ListSchedule&)>& place) {
-  return WithinMemory(graph, place);
+  return WithinMemoryBy(graph, place);
 }
 
 }  // namespace emplace

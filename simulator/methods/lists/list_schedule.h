@@ -70,19 +70,26 @@ class UnitPlacement {
   // these are the devices that may run the unit and have room for it, or, if none has room, the one with the most room.
   // Throws Stopped when placing has to end.
   const std::vector<DeviceIndex>& Candidates(OpIndex op);
+  // Of these, where `op`'s unit has no device yet, those which may run these ops' units too and have room for all; if
+  // there are none, Candidates(op).
+  const std::vector<DeviceIndex>& CandidatesWith(OpIndex op, std::span<const OpIndex> others);
   // Puts the op, and with it its unit, on the device. (In a ListSchedule, Place does.)
   void Assign(OpIndex op, DeviceIndex device);
   // Places every op, in topological order, on the device wanted [U] for its unit, or, if that is no candidate, on the
   // first candidate.
   Placement PlaceAsWanted(std::span<const DeviceIndex> wanted);
 
+  bool IsPlaced(OpIndex op) const { return DeviceOf(op) >= 0; }
+  // Whether an op of its unit is placed, so that it has to go there.
+  bool IsDecided(OpIndex op) const { return device_of_unit_[static_cast<size_t>(graph_.UnitOf(op))] >= 0; }
+  // -1: it is not placed.
+  DeviceIndex DeviceOf(OpIndex op) const { return device_of_op_[static_cast<size_t>(op)]; }
   // REQUIRES: all ops are placed.
   Placement placement() const { return device_of_op_; }
   double used_bytes(DeviceIndex device) const { return used_bytes_[static_cast<size_t>(device)]; }
 
  protected:
   const ScheduleGraph& graph() const { return graph_; }
-  DeviceIndex DeviceOf(OpIndex op) const { return device_of_op_[static_cast<size_t>(op)]; }
 
  private:
   const ScheduleGraph& graph_;
@@ -147,6 +154,11 @@ class ReadyOps {
   std::vector<int32_t> missing_;  // [n] number of inputs that are not made yet
 };
 
+// Calls place(room_bytes [D], used_bytes [D]) with the limits of memory_limits.h until the simulated peaks of the
+// placement of the task's ops that it returns fit the memory, or it throws Stopped, and returns the best result, with
+// its score. `place` writes what it gave each device. Throws Stopped where there is no result.
+using PlaceInRoom = std::function<Placement(std::span<const double> room_bytes, std::span<double> used_bytes)>;
+MethodResult WithinMemory(const PlacementTask& task, const PlaceInRoom& place);
 // Both call `place` with the limits of memory_limits.h until the simulated peaks fit the memory, or the graph's stop
 // says so, and return the best result, with its score. Throw Stopped where there is none.
 MethodResult PlaceWithinMemory(const ScheduleGraph& graph, const std::function<Placement(UnitPlacement&)>& place);

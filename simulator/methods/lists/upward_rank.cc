@@ -1,6 +1,7 @@
 #include "simulator/methods/lists/upward_rank.h"
 
 #include <algorithm>
+#include <functional>
 
 namespace emplace {
 namespace {
@@ -21,12 +22,22 @@ std::vector<double> RanksUs(const ScheduleGraph& graph, CostUs cost_us, Transfer
   return rank_us;
 }
 
+std::vector<OpIndex> ByFalling(const std::vector<double>& rank_us, const ScheduleGraph& graph) {
+  std::vector<OpIndex> by_rank(graph.topological_order().begin(), graph.topological_order().end());
+  std::ranges::stable_sort(by_rank, std::greater<>(), [&](OpIndex op) { return rank_us[static_cast<size_t>(op)]; });
+  return by_rank;
+}
+
 }  // namespace
 
-std::vector<double> MeanUpwardRanksUs(const ScheduleGraph& graph) {
+std::vector<double> MeanUpwardRanksUs(const ScheduleGraph& graph, double transfer_weight) {
   return RanksUs(
       graph, [&](OpIndex op) { return graph.MeanCostUs(op); },
-      [&](int32_t tensor, OpIndex /*reader*/) { return graph.MeanTransferUs(tensor); });
+      [&](int32_t tensor, OpIndex /*reader*/) { return transfer_weight * graph.MeanTransferUs(tensor); });
+}
+
+std::vector<OpIndex> ByMeanUpwardRank(const ScheduleGraph& graph, double transfer_weight) {
+  return ByFalling(MeanUpwardRanksUs(graph, transfer_weight), graph);
 }
 
 std::vector<double> PlacedUpwardRanksUs(const ScheduleGraph& graph, std::span<const DeviceIndex> placement) {
@@ -38,6 +49,10 @@ std::vector<double> PlacedUpwardRanksUs(const ScheduleGraph& graph, std::span<co
         const DeviceIndex to = device_of(reader);
         return from == to ? 0 : graph.TransferUs(tensor, from, to);
       });
+}
+
+std::vector<OpIndex> ByPlacedUpwardRank(const ScheduleGraph& graph, std::span<const DeviceIndex> placement) {
+  return ByFalling(PlacedUpwardRanksUs(graph, placement), graph);
 }
 
 }  // namespace emplace

@@ -9,9 +9,13 @@
 
 namespace emplace {
 
-// [n] by mean costs and mean transfer times over devices, as in the paper.
-std::vector<double> MeanUpwardRanksUs(const ScheduleGraph& graph);
+// [n] by mean costs and mean transfer times over devices, as in the paper; transfers count so many times.
+std::vector<double> MeanUpwardRanksUs(const ScheduleGraph& graph, double transfer_weight = 1);
+// Ops in decreasing order of these, which is topological; equal ranks in topological order.
+std::vector<OpIndex> ByMeanUpwardRank(const ScheduleGraph& graph, double transfer_weight = 1);
 // [n] by the costs of a placement, and its transfers between devices.
 std::vector<double> PlacedUpwardRanksUs(const ScheduleGraph& graph, std::span<const DeviceIndex> placement);
+// Ops in decreasing order of these, as above.
+std::vector<OpIndex> ByPlacedUpwardRank(const ScheduleGraph& graph, std::span<const DeviceIndex> placement);
 
 }  // namespace emplace

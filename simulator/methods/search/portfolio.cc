@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <string_view>
 
 #include "simulator/methods/exact/optimal_method.h"
 #include "simulator/methods/search/proposer.h"
@@ -24,10 +25,16 @@ struct Member {
   int32_t most_ops;   // In larger graphs the method takes too long.
   double most_time_share = kMostTimeShare;
   bool microbatches = false;  // Whether it is for graphs with micro-batches only.
+  int64_t passes = 0;         // Of `list`.
 };
 
 constexpr int32_t kAnySize = 1 << 30;
+// In a graph of so many ops, which caches no longer hold, each op takes so many times as long.
+constexpr int32_t kLargeOps = 20000;
+constexpr double kLargeSlowdown = 1.7;
 constexpr Member kMembers[] = {{"data-parallel", 0.25, 0.35, 24, kAnySize, kMostTimeShareOfDataParallel, true},
+                               {"list", 5, 9, 44, kLargeOps},
+                               {"list", 2, 3, 16, kAnySize, kMostTimeShare, false, 1},
                                {"m-etf", 0.75, 2.4, 8, kAnySize},
                                {"expert", 0.13, 0.7, 8, kAnySize},
                                {"heft", 0.4, 1.2, 8, kAnySize},
@@ -35,9 +42,6 @@ constexpr Member kMembers[] = {{"data-parallel", 0.25, 0.35, 24, kAnySize, kMost
                                {"m-sct", 20, 20, 8, 1000}};
 // Places in about the time of its simulations, whatever the graph: so there is a placement where nothing else had time.
 constexpr const char* kQuickest = "m-topo";
-// In a graph of so many ops, which caches no longer hold, each op takes so many times as long.
-constexpr int32_t kLargeOps = 20000;
-constexpr double kLargeSlowdown = 1.7;
 // About the longest time to score the single device on the computer of these measurements. Other work may hold up so
 // short a one by more than how slow a computer is.
 constexpr double kSingleUsPerOp = 0.08;
@@ -74,9 +78,9 @@ double Us(const PlacementTask& task, double us_per_op) {
 }
 
 // What the method finds until then; nothing if it is stopped before it has a placement.
-MethodResult PlacedBefore(const StopSignal& stop, const std::string& method, uint64_t seed, const PlacementTask& task) {
+MethodResult PlacedBefore(const StopSignal& stop, const Member& member, uint64_t seed, const PlacementTask& task) {
   try {
-    return MakeMethod(method, {.seed = seed, .stop = stop})->Place(task);
+    return MakeMethod(member.method, {.seed = seed, .own = {{"passes", member.passes}}, .stop = stop})->Place(task);
   } catch (const Stopped&) {
     return {};
   }
@@ -108,6 +112,8 @@ std::vector<PortfolioEntry> MakePortfolio(const PlacementTask& task, const Metho
   int64_t runs = 1;
   for (const Member& member : kMembers) {
     if (member.microbatches && !task.HasMicrobatches()) continue;
+    // One with fewer passes is for where there is no time for more.
+    if (!members.empty() && std::string_view(members.back().method) == member.method) continue;
     const double us = Us(task, tight ? member.tight_us_per_op : member.us_per_op);
     const double share = limit.Share(0, us);
     const bool too_long = share > member.most_time_share || limit.Progress() + share > 1;
@@ -130,7 +136,7 @@ std::vector<PortfolioEntry> MakePortfolio(const PlacementTask& task, const Metho
   team.ForEach(members.size(), [&](size_t /*thread*/, size_t i) {
     const bool needed = first_is_needed && i == 0 && (task.single_device < 0 || !limit.stopped());
     if (!needed && limit.Progress() >= 1) return;
-    MethodResult result = PlacedBefore(limit.stop(), members[i].method, options.seed, task);
+    MethodResult result = PlacedBefore(limit.stop(), members[i], options.seed, task);
     evaluations[i + 1] = result.evaluations;
     if (result.placement) found[i + 1] = Scored(task, members[i].method, std::move(result));
   });

@@ -11,7 +11,7 @@
 #include "simulator/methods/lists/disciplines.h"
 #include "simulator/methods/lists/priority.h"
 #include "simulator/methods/placement_scorer.h"
-#include "simulator/methods/search/coarse_task.h"
+#include "simulator/task/coarse_task.h"
 #include "simulator/methods/search/portfolio.h"
 #include "simulator/methods/search/replica_task.h"
 #include "simulator/methods/search/replicas.h"
@@ -48,6 +48,7 @@ class PortfolioSearch {
     std::vector<PortfolioEntry> portfolio = MakePortfolio(task_, options_, limit_, team_);
     if (!portfolio.empty()) {
       Keep({portfolio.front(), {}, ""});
+      if (options_.orders && plan_.ordered != nullptr && !OrdersPay(portfolio.size())) KeepRanked(portfolio);
       if (limit_.Progress() + Share(0, plan_.phases.space_us_per_op) < 1) {
         SearchUntilStopped(portfolio);
       } else if (plan_.anneals_short_searches) {
@@ -90,6 +91,17 @@ class PortfolioSearch {
     EMPLACE_CHECK(result.score);
     if (*result.score < portfolio.front().score)
       Add({"annealing", std::move(*result.placement), *result.score}, portfolio);
+  }
+
+  // Keeps the entries in the order of their upward ranks, as many as there is time for, from the best one on.
+  void KeepRanked(const std::vector<PortfolioEntry>& portfolio) {
+    if (limit_.Progress() + Share(1, kRunsToRankFirst * plan_.phases.rank_us_per_op) > 1) return;
+    const ScheduleGraph graph(task_);
+    for (const PortfolioEntry& entry : portfolio) {
+      if (limit_.Progress() + Share(1, plan_.phases.rank_us_per_op) > 1) return;
+      Keep(WithOrder(entry, OrderBy("rank", graph, entry.placement)));
+      limit_.Count(1);
+    }
   }
 
   // Adds an entry, behind those that are as good.
@@ -143,7 +155,7 @@ class PortfolioSearch {
   // Adds what a walk finds on the graph contracted by this level, if that is much smaller than the whole: it has more
   // ops than the level has groups.
   void AddCoarse(size_t level, std::vector<PortfolioEntry>& portfolio) {
-    const CoarseTask coarse(task_, level);
+    const CoarseTask coarse(task_, {task_.search_levels.begin() + static_cast<std::ptrdiff_t>(level), task_.search_levels.end()});
     if (coarse.task().sim.num_ops > plan_.phases.most_ops_left * task_.sim.num_ops) return;
     const SearchSpace space(coarse.task(), plan_.coarse->mix.column > 0, limit_.stop());
     if (!space.any()) return;
@@ -291,6 +303,7 @@ class PortfolioSearch {
                        best < score_ ? plan_.found_by : result_.found_by});
   }
 
+  static constexpr double kRunsToRankFirst = 2;   // What is needed to rank takes as long as a run.
   static constexpr int64_t kRunsToKeepFound = 2;  // Of KeepFound.
 
   const PlacementTask& task_;

@@ -1,4 +1,4 @@
-#include "simulator/methods/search/coarse_task.h"
+#include "simulator/task/coarse_task.h"
 
 #include <algorithm>
 #include <limits>
@@ -9,19 +9,18 @@
 
 namespace emplace {
 
-CoarseTask::CoarseTask(const PlacementTask& whole, size_t level)
+CoarseTask::CoarseTask(const PlacementTask& whole, std::vector<std::vector<GroupIndex>> levels)
     : whole_(whole),
-      group_of_op_(whole.search_levels[level]),
+      group_of_op_(levels.front()),
       allowed_(whole.sim.AllowedOf(group_of_op_, 1 + *std::ranges::max_element(group_of_op_))) {
   Contraction contraction = Contract(whole.sim, group_of_op_);
   op_of_ = std::move(contraction.op_of);
   task_.name = whole.name;
   task_.sim = std::move(contraction.graph);
   const auto ops = static_cast<size_t>(task_.sim.num_ops);
-  for (; level < whole.search_levels.size(); ++level) {
+  for (const std::vector<GroupIndex>& level : levels) {
     std::vector<GroupIndex>& groups = task_.search_levels.emplace_back(ops);
-    for (size_t op = 0; op < op_of_.size(); ++op)
-      groups[static_cast<size_t>(op_of_[op])] = whole.search_levels[level][op];
+    for (size_t op = 0; op < op_of_.size(); ++op) groups[static_cast<size_t>(op_of_[op])] = level[op];
   }
   task_.unit_of_op = task_.search_levels.front();
   task_.microbatch_of_op.assign(ops, -1);

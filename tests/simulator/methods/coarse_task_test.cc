@@ -1,4 +1,4 @@
-#include "simulator/methods/search/coarse_task.h"
+#include "simulator/task/coarse_task.h"
 
 #include <gtest/gtest.h>
 
@@ -13,13 +13,17 @@
 namespace emplace {
 namespace {
 
+std::vector<std::vector<GroupIndex>> LevelsFrom(const PlacementTask& task, size_t level) {
+  return {task.search_levels.begin() + static_cast<std::ptrdiff_t>(level), task.search_levels.end()};
+}
+
 TEST(CoarseTask, ExpandsToWhatItIsMadeOf) {
   for (uint64_t seed = 0; seed < Trials(60); ++seed) {
     Rng rng(seed);
     const RandomTaskSource source = RandomSource(rng, {.max_ops = 200, .parameters = 5, .restricted = 0.1});
     const PlacementTask whole = PlacementTask::Make(source.graph, source.cluster, 12);
     for (size_t level = 1; level < whole.search_levels.size(); ++level) {
-      const CoarseTask coarse(whole, level);
+      const CoarseTask coarse(whole, LevelsFrom(whole, level));
       EXPECT_EQ(coarse.task().search_levels.size(), whole.search_levels.size() - level);
       EXPECT_LE(coarse.task().sim.num_ops, whole.sim.num_ops);
       // Every group of the level on one device.
@@ -40,8 +44,8 @@ TEST(CoarseTask, ExpandsToWhatItIsMadeOf) {
 TEST(CoarseTask, BringsAGroupToTheDeviceOfMostOfItsWork) {
   PlacementTask whole = HandTask(Diamond(), HandCluster(2));
   whole.search_levels.push_back({0, 0, 0, 1});  // 10, 20 and 30 us, and 10.
-  EXPECT_EQ(CoarseTask(whole, 1).Coarsened(Placement{0, 0, 1, 0}), (Placement{0, 0}));
-  EXPECT_EQ(CoarseTask(whole, 1).Coarsened(Placement{0, 1, 1, 1}), (Placement{1, 1}));
+  EXPECT_EQ(CoarseTask(whole, LevelsFrom(whole, 1)).Coarsened(Placement{0, 0, 1, 0}), (Placement{0, 0}));
+  EXPECT_EQ(CoarseTask(whole, LevelsFrom(whole, 1)).Coarsened(Placement{0, 1, 1, 1}), (Placement{1, 1}));
 }
 
 // Methods that place units leave a group on several devices, some of which may not run all of it.
@@ -53,7 +57,7 @@ TEST(CoarseTask, CoarsensOnlyToDevicesThatMayRunTheGroup) {
     const PlacementTask whole = PlacementTask::Make(source.graph, source.cluster, 12);
     const Placement placement = *MakeMethod("heft", {})->Place(whole).placement;
     for (size_t level = 2; level < whole.search_levels.size(); ++level) {
-      const CoarseTask coarse(whole, level);
+      const CoarseTask coarse(whole, LevelsFrom(whole, level));
       const Placement coarsened = coarse.Coarsened(placement);
       EXPECT_NO_THROW(CheckPlacement(source.graph, source.cluster, coarse.Expanded(coarsened))) << "seed " << seed;
       elsewhere += coarse.Expanded(coarsened) != placement ? 1 : 0;

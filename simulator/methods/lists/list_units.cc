@@ -1,0 +1,249 @@
+#include "simulator/methods/lists/list_units.h"
+
+#include <algorithm>
+#include <limits>
+#include <queue>
+#include <utility>
+
+#include "simulator/engine/mean_link.h"
+#include "simulator/graph/unit_order.h"
+
+namespace emplace {
+namespace {
+
+// A unit of more producers hardly ever gets to have just one that reads anything.
+constexpr size_t kFewProducers = 8;
+
+class UnitJoiner {
+ public:
+  UnitJoiner(const PlacementTask& task, const UnitLimits& limits, const StopSignal& stop)
+      : task_(task), limits_(limits), stop_(stop), unit_of_op_(task.search_levels.front()) {
+    MakeUnits();
+    MakeEdges();
+  }
+
+  std::vector<GroupIndex> Run() {
+    for (int32_t unit = 0; unit < static_cast<int32_t>(units_.size()); ++unit) {
+      for (const Edge& edge : UnitAt(unit).readers) Offer(unit, edge.unit);
+    }
+    while (!queue_.empty()) {
+      stop_.Poll();
+      const Candidate best = queue_.top();
+      queue_.pop();
+      // Either may have been joined since, or have grown.
+      if (!Alive(best.from) || !Alive(best.to)) continue;
+      const double ratio = RatioOf(best.from, best.to);
+      if (ratio < best.ratio) {
+        Offer(best.from, best.to);
+      } else if (ratio == best.ratio && MayJoin(best.from, best.to)) {
+        Join(best.from, best.to);
+      }
+    }
+    return Numbered();
+  }
+
+ private:
+  struct Edge {
+    int32_t unit;
+    double send_us;  // Of all tensors that it reads.
+  };
+  struct Unit {
+    std::vector<Edge> readers;       // Ascending.
+    std::vector<int32_t> producers;  // Ascending.
+    double work_us = 0;
+    double bytes = 0;
+    int32_t ops = 0;  // Of the largest set in it that has to be together.
+    std::vector<uint8_t> allowed;
+  };
+  struct Candidate {
+    double ratio;
+    int32_t from;
+    int32_t to;
+    bool operator<(const Candidate& other) const {
+      if (ratio != other.ratio) return ratio < other.ratio;
+      return std::pair(from, to) > std::pair(other.from, other.to);
+    }
+  };
+
+  Unit& UnitAt(int32_t unit) { return units_[static_cast<size_t>(unit)]; }
+  bool Alive(int32_t unit) const { return joined_to_[static_cast<size_t>(unit)] == unit; }
+
+  void MakeUnits() {
+    const SimGraph& sim = task_.sim;
+    const int32_t units = 1 + *std::ranges::max_element(unit_of_op_);
+    units_.resize(static_cast<size_t>(units));
+    joined_to_.resize(units_.size());
+    for (int32_t unit = 0; unit < units; ++unit) joined_to_[static_cast<size_t>(unit)] = unit;
+    const std::vector<uint8_t> allowed = sim.AllowedOf(unit_of_op_, units);
+    for (int32_t unit = 0; unit < units; ++unit) {
+      const auto row = allowed.begin() + std::ptrdiff_t{unit} * sim.num_devices;
+      UnitAt(unit).allowed.assign(row, row + sim.num_devices);
+    }
+    double all_work_us = 0;
+    for (size_t op = 0; op < unit_of_op_.size(); ++op) {
+      Unit& unit = UnitAt(unit_of_op_[op]);
+      unit.work_us += sim.MeanBusyUs(static_cast<OpIndex>(op));
+      unit.bytes += static_cast<double>(sim.param_bytes[op] + sim.output_bytes[op] + sim.temp_bytes[op]);
+      ++unit.ops;
+      all_work_us += sim.MeanBusyUs(static_cast<OpIndex>(op));
+    }
+    most_work_us_ = limits_.most_work * all_work_us;
+    most_bytes_ = limits_.most_memory * static_cast<double>(*std::ranges::min_element(sim.memory_bytes));
+  }
+
+  // Edges to units of lower numbers, such as from a parameter's gradient to it, order nothing (unit_order.h).
+  void MakeEdges() {
+    const SimGraph& sim = task_.sim;
+    const MeanLink link = MeanLinkOf(sim);
+    std::vector<int32_t> readers;
+    for (OpIndex op = 0; op < sim.num_ops; ++op) {
+      const int32_t from = unit_of_op_[static_cast<size_t>(op)];
+      for (int32_t t = sim.tensor_begin[static_cast<size_t>(op)]; t < sim.tensor_begin[static_cast<size_t>(op) + 1];
+           ++t) {
+        const double us =
+            link.fixed_us + link.us_per_byte * static_cast<double>(sim.tensor_bytes[static_cast<size_t>(t)]);
+        readers.clear();
+        for (const OpIndex reader : sim.tensor_consumers.Row(t))
+          readers.push_back(unit_of_op_[static_cast<size_t>(reader)]);
+        std::ranges::sort(readers);
+        readers.erase(std::unique(readers.begin(), readers.end()), readers.end());
+        for (const int32_t to : readers) {
+          if (to > from) UnitAt(from).readers.push_back({to, us});
+        }
+      }
+    }
+    for (int32_t from = 0; from < static_cast<int32_t>(units_.size()); ++from) {
+      Unite(UnitAt(from).readers);
+      for (const Edge& edge : UnitAt(from).readers) UnitAt(edge.unit).producers.push_back(from);
+    }
+  }
+
+  // Sorts edges, and adds up those that lead to one unit.
+  static void Unite(std::vector<Edge>& edges) {
+    std::ranges::stable_sort(edges, {}, &Edge::unit);
+    size_t kept = 0;
+    for (size_t i = 0; i < edges.size(); ++i) {
+      if (kept > 0 && edges[kept - 1].unit == edges[i].unit) {
+        edges[kept - 1].send_us += edges[i].send_us;
+      } else {
+        edges[kept++] = edges[i];
+      }
+    }
+    edges.resize(kept);
+  }
+
+  // Sending over computing; -1: there is no such edge.
+  double RatioOf(int32_t from, int32_t to) {
+    const std::vector<Edge>& readers = UnitAt(from).readers;
+    const auto edge = std::ranges::lower_bound(readers, to, {}, &Edge::unit);
+    if (edge == readers.end() || edge->unit != to) return -1;
+    const double compute_us = std::min(UnitAt(from).work_us, UnitAt(to).work_us);
+    return compute_us > 0 ? edge->send_us / compute_us : std::numeric_limits<double>::infinity();
+  }
+
+  void Offer(int32_t from, int32_t to) {
+    const double ratio = RatioOf(from, to);
+    if (ratio >= limits_.send_over_compute) queue_.push({ratio, from, to});
+  }
+
+  // Whether no path but the edge leads from the one to the other, by what the two can see.
+  bool IsOnlyPath(int32_t from, int32_t to) {
+    if (UnitAt(from).readers.size() == 1) return true;
+    return std::ranges::all_of(UnitAt(to).producers, [&](int32_t producer) {
+      return producer == from || UnitAt(producer).producers.empty();
+    });
+  }
+
+  bool MayJoin(int32_t from, int32_t to) {
+    const Unit& a = UnitAt(from);
+    const Unit& b = UnitAt(to);
+    if (a.work_us + b.work_us > most_work_us_ || a.bytes + b.bytes > most_bytes_ || (a.ops > 1 && b.ops > 1))
+      return false;
+    bool together = false;
+    for (size_t d = 0; d < a.allowed.size(); ++d) together = together || (a.allowed[d] == 1 && b.allowed[d] == 1);
+    return together && IsOnlyPath(from, to);
+  }
+
+  static void Replace(std::vector<int32_t>& list, int32_t old, int32_t now) {
+    list.erase(std::ranges::lower_bound(list, old));
+    const auto at = std::ranges::lower_bound(list, now);
+    if (at == list.end() || *at != now) list.insert(at, now);
+  }
+
+  void Join(int32_t from, int32_t to) {
+    const int32_t kept = std::min(from, to);
+    const int32_t gone = std::max(from, to);
+    Unit& into = UnitAt(kept);
+    Unit out = std::exchange(UnitAt(gone), {});
+    joined_to_[static_cast<size_t>(gone)] = kept;
+    for (const Edge& edge : out.readers) {
+      if (edge.unit != kept) Replace(UnitAt(edge.unit).producers, gone, kept);
+    }
+    for (const int32_t producer : out.producers) {
+      if (producer == kept) continue;
+      for (Edge& edge : UnitAt(producer).readers) {
+        if (edge.unit == gone) edge.unit = kept;
+      }
+      Unite(UnitAt(producer).readers);
+    }
+    into.readers.insert(into.readers.end(), out.readers.begin(), out.readers.end());
+    std::erase_if(into.readers, [&](const Edge& edge) { return edge.unit == kept || edge.unit == gone; });
+    Unite(into.readers);
+    std::vector<int32_t> producers;
+    std::ranges::set_union(into.producers, out.producers, std::back_inserter(producers));
+    std::erase_if(producers, [&](int32_t unit) { return unit == kept || unit == gone; });
+    into.producers = std::move(producers);
+    into.work_us += out.work_us;
+    into.bytes += out.bytes;
+    into.ops = std::max(into.ops, out.ops);
+    for (size_t d = 0; d < into.allowed.size(); ++d) into.allowed[d] = into.allowed[d] & out.allowed[d];
+    // These edges are new, or may be joined now that the unit or its neighbour has fewer. The ratios of others fell.
+    for (const Edge& edge : out.readers) Offer(kept, edge.unit);
+    if (into.readers.size() == 1) Offer(kept, into.readers.front().unit);
+    const bool few = into.producers.size() <= kFewProducers;
+    for (const int32_t producer : few ? into.producers : out.producers) {
+      if (producer != kept) Offer(producer, kept);
+    }
+  }
+
+  std::vector<GroupIndex> Numbered() {
+    std::vector<int32_t> number(units_.size(), -1);
+    int32_t next = 0;
+    for (size_t unit = 0; unit < units_.size(); ++unit) {
+      if (joined_to_[unit] == static_cast<int32_t>(unit)) number[unit] = next++;
+    }
+    std::vector<GroupIndex> groups;
+    for (int32_t unit : unit_of_op_) {
+      while (!Alive(unit)) unit = joined_to_[static_cast<size_t>(unit)];
+      groups.push_back(number[static_cast<size_t>(unit)]);
+    }
+    std::vector<UnitEdge> edges;
+    for (OpIndex op = 0; op < task_.sim.num_ops; ++op) {
+      for (const OpIndex reader : task_.sim.ReadersOf(op)) {
+        const UnitEdge edge = {groups[static_cast<size_t>(op)], groups[static_cast<size_t>(reader)]};
+        if (edge.first != edge.second) edges.push_back(edge);
+      }
+    }
+    const std::vector<int32_t> place = OrderUnits(next, edges);
+    for (GroupIndex& group : groups) group = place[static_cast<size_t>(group)];
+    return groups;
+  }
+
+  const PlacementTask& task_;
+  const UnitLimits limits_;
+  const StopSignal& stop_;
+  const std::vector<GroupIndex>& unit_of_op_;  // Before any is joined.
+  std::vector<Unit> units_;
+  std::vector<int32_t> joined_to_;  // Its own number while it is there.
+  double most_work_us_ = 0;
+  double most_bytes_ = 0;
+  std::priority_queue<Candidate> queue_;
+};
+
+}  // namespace
+
+std::vector<GroupIndex> ListUnits(const PlacementTask& task, const UnitLimits& limits, const StopSignal& stop) {
+  return UnitJoiner(task, limits, stop).Run();
+}
+
+}  // namespace emplace
