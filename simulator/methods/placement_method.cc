@@ -60,8 +60,17 @@ std::unique_ptr<PlacementMethod> MakePolicyMethod(const MethodOptions& options) 
   return options.make_policy(options);
 }
 
+// One that begins with a portfolio, and hands its members their options.
+template <typename Method>
+MethodEntry PortfolioEntryOf(const std::string& name) {
+  MethodEntry entry = Entry<Method>(name);
+  entry.options = OwnOptionsOf(ListMethod::Options(), name);
+  for (OwnOption& option : OwnOptionsOf(PolicyMethodOptions::Table(), name)) entry.options.push_back(std::move(option));
+  return entry;
+}
+
 std::vector<MethodEntry> Methods() {
-  return {Entry<AutoMethod>("auto"),
+  return {PortfolioEntryOf<AutoMethod>("auto"),
           Entry<SingleMethod>("single"),
           Entry<CpuMethod>("cpu"),
           Entry<ExpertMethod>("expert"),
@@ -76,7 +85,7 @@ std::vector<MethodEntry> Methods() {
           Entry<RandomMethod>("random"),
           Entry<LocalSearchMethod>("local-search"),
           Entry<AnnealingMethod>("annealing"),
-          Entry<MultilevelMethod>("multilevel"),
+          PortfolioEntryOf<MultilevelMethod>("multilevel"),
           Entry<OptimalMethod>("optimal"),
           {.name = "policy",
            .make = MakePolicyMethod,

@@ -98,7 +98,8 @@ struct OwnOption {
   ConfigField::Value value;          // That of a method that is told nothing.
   std::vector<std::string> methods;  // Those that have it.
 };
-// Those of all methods, each name once. What offers methods to a user offers these, by their names.
+// Those of all methods, each name once, in lower case with underscores. What offers methods to a user offers these, by
+// their names; flags have dashes in place of underscores.
 std::vector<OwnOption> OwnOptions();
 // Sets options.own to what these texts, by option, say to methods of these names. Throws BadInput for an option that
 // none of them has, and for a value that is not allowed.

@@ -83,7 +83,7 @@ def test_pictures(plan, tmp_path):
     ({"seconds": float("inf")}, "seconds is inf, expected a number above 0"),
     ({"threads": 0}, "threads is 0, expected a whole number of at least 1"),
     ({"method": "policy", "samples": -1}, "samples is '-1', expected 0..1000000"),
-    ({"samples": 3}, "option 'samples' is given to method auto, expected method policy"),
+    ({"method": "heft", "samples": 3}, "option 'samples' is given to method heft, expected method auto or multilevel or policy"),
     ({"sample": 3}, "unknown option 'sample' of a method, did you mean 'samples'"),
     ({"seed": -1}, "seed is -1, expected a whole number of at least 0"),
 ])
@@ -101,7 +101,7 @@ def test_throughput_is_for_the_method_that_knows_it(ptb, machine):
 
 def test_options_of_single_methods():
     samples = emplace.method_options()["samples"]
-    assert (samples.methods, samples.default, samples.expected) == (["policy"], "0", "0..1000000")
+    assert (samples.methods, samples.default, samples.expected) == (["auto", "multilevel", "policy"], "0", "0..1000000")
     assert "episodes" in samples.help
     assert "policy" in repr(samples)
 
@@ -115,7 +115,7 @@ def test_evaluate_by_objective_and_order(ptb, machine):
     assert other.placed_us == emplace.place(ptb, machine, method="random", budget=5).makespan_us
     ordered, = emplace.evaluate(ptb, machine, ["expert"], order="rank").rows
     assert ordered.placed_us == emplace.place(ptb, machine, method="expert", order="rank").makespan_us
-    with pytest.raises(emplace.BadInput, match="option 'samples' is given to method single, expected method policy"):
+    with pytest.raises(emplace.BadInput, match="option 'samples' is given to method single"):
         emplace.evaluate(ptb, machine, ["single"], samples=2)
 
 

@@ -1,6 +1,7 @@
 #include "tools/cli/placing_options.h"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <vector>
 
 #include "api/place_graph.h"
@@ -23,9 +24,11 @@ void AddOrderOption(CLI::App& command, std::string& order) {
 
 void AddOwnOptions(CLI::App& command, std::map<std::string, std::string>& values) {
   for (const OwnOption& option : OwnOptions()) {
+    std::string flag = "--" + option.field.name;
+    std::ranges::replace(flag, '_', '-');
     command
         .add_option_function<std::string>(
-            "--" + option.field.name,
+            flag,
             [&values, name = option.field.name](const std::string& text) { values[name] = text; },
             StrCat(option.field.help, " (method ", Join(option.methods, ", "), "; default: ", TextOf(option.value), ")"))
         ->type_name(option.field.Expected(option.value));

@@ -250,7 +250,7 @@ FieldTable<ListOptions> ListMethod::Options() {
   table.Field("join", &ListOptions::join)
       .Range(0, 1e9)
       .Help("Ops join where to send takes at least so many times as long as the smaller of the two computations");
-  table.Field("most-work", &ListOptions::most_work)
+  table.Field("most_work", &ListOptions::most_work)
       .Range(0, 1)
       .Help("Share of all work that ops which are joined have together at most");
   table.Field("passes", &ListOptions::passes)

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "simulator/methods/exact/optimal_method.h"
+#include "simulator/methods/policy_method_options.h"
 #include "simulator/methods/search/proposer.h"
 
 namespace emplace {
@@ -78,9 +79,12 @@ double Us(const PlacementTask& task, double us_per_op) {
 }
 
 // What the method finds until then; nothing if it is stopped before it has a placement.
-MethodResult PlacedBefore(const StopSignal& stop, const Member& member, uint64_t seed, const PlacementTask& task) {
+MethodResult PlacedBefore(const StopSignal& stop, const Member& member, const MethodOptions& options,
+                          const PlacementTask& task) {
+  MethodOptions own = {.seed = options.seed, .own = options.own, .stop = stop};
+  own.own.try_emplace("passes", member.passes);
   try {
-    return MakeMethod(member.method, {.seed = seed, .own = {{"passes", member.passes}}, .stop = stop})->Place(task);
+    return MakeMethod(member.method, own)->Place(task);
   } catch (const Stopped&) {
     return {};
   }
@@ -136,11 +140,16 @@ std::vector<PortfolioEntry> MakePortfolio(const PlacementTask& task, const Metho
   team.ForEach(members.size(), [&](size_t /*thread*/, size_t i) {
     const bool needed = first_is_needed && i == 0 && (task.single_device < 0 || !limit.stopped());
     if (!needed && limit.Progress() >= 1) return;
-    MethodResult result = PlacedBefore(limit.stop(), members[i], options.seed, task);
+    MethodResult result = PlacedBefore(limit.stop(), members[i], options, task);
     evaluations[i + 1] = result.evaluations;
     if (result.placement) found[i + 1] = Scored(task, members[i].method, std::move(result));
   });
-  if (options.make_proposer && limit.Progress(runs + 1) <= 1) {
+  const int64_t samples = PolicyMethodOptions::Table().Filled(options.own).samples;
+  if (options.make_policy && samples > 0 && limit.Progress(runs + samples + 1) <= 1) {
+    MethodResult result = options.make_policy(options)->Place(task);
+    evaluations.back() = result.evaluations;
+    if (result.placement) found.back() = Scored(task, "policy", std::move(result));
+  } else if (options.make_proposer && limit.Progress(runs + 1) <= 1) {
     const auto any = std::find_if(found.begin(), found.end(), [](const auto& entry) { return entry.has_value(); });
     if (any != found.end()) found.back() = Propose(task, *options.make_proposer(options.seed), (*any)->placement);
     evaluations.back() = found.back() ? 1 : 0;

@@ -70,6 +70,7 @@ class PortfolioSearch {
   void Search(std::vector<PortfolioEntry>& portfolio) {
     const SearchSpace space(task_, ColumnsPay(), limit_.stop());
     if (walks_.HasFewUnits(space) && portfolio.front().score.bytes_over > 0) AddAnnealed(plan_.phases.share_to_fit, portfolio);
+    if (!space.any() && OrdersPay(portfolio.size())) KeepRanked(portfolio);
     if (space.any() && limit_.Progress() < 1) Improve(space, portfolio);
   }
 

@@ -53,5 +53,18 @@ TEST(PolicyProposer, LetsASearchBeNoWorseThanThePolicy) {
   }
 }
 
+TEST(PolicyProposer, LetsASearchTakeSamplesOfThePolicyToo) {
+  for (uint64_t seed = 0; seed < 20; ++seed) {
+    Rng rng(seed);
+    const RandomTaskSource source = RandomSource(rng, {.memory_bytes = 1000000000});
+    const PlacementTask task = PlacementTask::Make(source.graph, source.cluster, 12);
+    MethodOptions options{.budget = 40, .seed = seed};
+    UsePolicy(WeightsFor(task, seed), options);
+    SetOwnOptions({{"samples", "16"}}, {"auto", "policy"}, options);
+    EXPECT_LE(Score(task, MakeMethod("auto", options)->Place(task)).makespan_us,
+              Score(task, MakeMethod("policy", options)->Place(task)).makespan_us);
+  }
+}
+
 }  // namespace
 }  // namespace emplace

@@ -72,7 +72,7 @@ TEST(OwnOptions, AreSetByText) {
 
 TEST(OwnOptions, AreRefusedWhereTheMethodLacksThemOrTheValueIsNotAllowed) {
   EXPECT_EQ(ErrorOfOwnOptions({{"samples", "8"}}, {"single", "heft"}),
-            "option 'samples' is given to method single, heft, expected method policy");
+            "option 'samples' is given to method single, heft, expected method auto or multilevel or policy");
   EXPECT_EQ(ErrorOfOwnOptions({{"sample", "8"}}, {"policy"}),
             "unknown option 'sample' of a method, did you mean 'samples'?");
   for (const std::string bad : {"-1", "8.5", "", "many", "1000001"}) {

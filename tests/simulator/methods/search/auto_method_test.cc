@@ -8,6 +8,7 @@
 #include "common/error.h"
 #include "simulator/families/family.h"
 #include "simulator/graph/placement.h"
+#include "simulator/methods/lists/disciplines.h"
 #include "simulator/methods/placement_scorer.h"
 #include "simulator/methods/search/multilevel_method.h"
 #include "simulator/methods/search/proposer.h"
@@ -53,11 +54,26 @@ TYPED_TEST(SearchMethod, IsNeverWorseThanItsPortfolio) {
     const MethodResult result = TypeParam({.budget = 100, .seed = seed}).Place(task);
     PlacementScorer with_order(task, result.orders);
     PlacementScorer scorer(task);
-    for (const char* const name : {"single", "m-etf", "expert", "heft", "scotch", "m-sct"}) {
+    for (const char* const name : {"single", "list", "m-etf", "expert", "heft", "scotch", "m-sct"}) {
       const MethodResult member = MakeMethod(name, {.seed = seed})->Place(task);
       if (!member.placement) continue;
       ASSERT_TRUE(result.placement);
       EXPECT_LE(with_order.Score(*result.placement), scorer.Score(*member.placement)) << name << ", seed " << seed;
+    }
+  }
+}
+
+TEST(AutoMethod, IsNeverWorseThanAMemberInTheOrderOfItsRanks) {
+  for (uint64_t seed = 0; seed < Trials(100); ++seed) {
+    const PlacementTask task = Task(seed);
+    const MethodResult result = AutoMethod({.budget = 200, .seed = seed}).Place(task);
+    for (const char* const name : {"list", "m-etf", "expert", "heft", "scotch"}) {
+      MethodResult member = MakeMethod(name, {.seed = seed})->Place(task);
+      if (!member.placement) continue;
+      SetOrder("rank", task, member);
+      EXPECT_LE(PlacementScorer(task, result.orders).Score(*result.placement),
+                PlacementScorer(task, member.orders).Score(*member.placement))
+          << name << ", seed " << seed;
     }
   }
 }
