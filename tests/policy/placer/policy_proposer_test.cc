@@ -58,7 +58,7 @@ TEST(PolicyProposer, LetsASearchTakeSamplesOfThePolicyToo) {
     Rng rng(seed);
     const RandomTaskSource source = RandomSource(rng, {.memory_bytes = 1000000000});
     const PlacementTask task = PlacementTask::Make(source.graph, source.cluster, 12);
-    MethodOptions options{.budget = 40, .seed = seed};
+    MethodOptions options{.budget = 200, .seed = seed};
     UsePolicy(WeightsFor(task, seed), options);
     SetOwnOptions({{"samples", "16"}}, {"auto", "policy"}, options);
     EXPECT_LE(Score(task, MakeMethod("auto", options)->Place(task)).makespan_us,
