@@ -17,16 +17,18 @@
 #include "common/strings.h"
 #include "common/threads/line_writer.h"
 #include "common/threads/pausing_work.h"
+#include "learner/actors/actor_sessions.h"
+#include "learner/actors/episode_dealer.h"
+#include "learner/actors/weights_broadcast.h"
 #include "learner/best_policy.h"
 #include "learner/checkpoint.h"
 #include "learner/evaluation/evaluation_thread.h"
 #include "learner/evaluation/plateau.h"
+#include "learner/front_end.h"
 #include "learner/intake/batcher.h"
 #include "learner/intake/best_placements.h"
-#include "learner/intake/episode_dealer.h"
-#include "learner/intake/front_end.h"
-#include "learner/intake/ledger.h"
 #include "learner/intake/placement_files.h"
+#include "learner/ledger.h"
 #include "learner/pipeline.h"
 #include "learner/publisher.h"
 #include "learner/ranks/leading_engine.h"
@@ -143,6 +145,9 @@ class Run {
   std::optional<BestPlacements> placements_;
   std::optional<PlacementFiles> placement_files_;
   std::optional<EpisodeDealer> dealer_;  // In lockstep.
+  std::optional<ActorSessions> sessions_;
+  std::optional<WeightsBroadcast> weights_;
+  std::optional<TrajectoryIntake> intake_;
   std::optional<FrontEnd> front_end_;
   std::optional<EvaluationThread> evaluation_;
   std::optional<Batcher> batcher_;
@@ -263,7 +268,8 @@ void Run::StartPipeline(const std::shared_ptr<const PolicyWeights>& initial) {
   batcher_.emplace(source, plan, ledger_, stages_[Stage::kBatch], dealer());
   update_.emplace(*updater_, config_.checkpoint.every, ledger_, *clock_);
   publisher_.emplace(config_, rng_,
-                     Publisher::Outputs{.front_end = *front_end_,
+                     Publisher::Outputs{.weights = *weights_,
+                                        .front_end = *front_end_,
                                         .evaluation = *evaluation_,
                                         .metrics = *metrics_,
                                         .progress = *progress_,
@@ -318,11 +324,16 @@ void Run::Train() {
   placements_.emplace(workload_.train, FindPolicyKind(config_.policy.kind), config_.environment, *clock_);
   placement_files_.emplace(dir_, workload_, *placements_);
   if (config_.training.lockstep()) dealer_.emplace(initial->version, config_.training.episodes_per_update);
-  front_end_.emplace(workload_.train, config_, ledger_, *placements_, initial, stages_, dealer(),
-                     RunnableGraphs{workload_.train_graphs, workload_.cluster}, &measuring_);
+  sessions_.emplace(workload_.train, config_, ledger_,
+                    ActorSessions::Extras{.dealer = dealer(),
+                                          .runnable = RunnableGraphs{workload_.train_graphs, workload_.cluster},
+                                          .measuring = &measuring_});
+  weights_.emplace(initial, *sessions_);
+  intake_.emplace(workload_.train, config_, ledger_, *placements_, *sessions_, stages_[Stage::kCheck]);
+  front_end_.emplace(config_.network, *sessions_, *weights_, *intake_, stages_[Stage::kReceive]);
   // Once everything in it has proven good, so that a failed start leaves nothing that looks like a run.
   WriteFileAtomically(dir_.config(), RunConfigToYaml(config_));
-  dir_.WriteLearnerFile(front_end_->address(), front_end_->session(), ranks_ ? ranks_->address_for_others() : "");
+  dir_.WriteLearnerFile(front_end_->address(), sessions_->session(), ranks_ ? ranks_->address_for_others() : "");
   out_.Write(StrCat("training on ", workload_.train.size(), " graphs, ", workload_.NumValidation(), " for validation, ",
                     workload_.test.size(), " for testing; ", initial->values.size(), " parameters on ",
                     updater_->device(), ranks_ ? StrCat(" in ", config_.training.ranks, " ranks") : "",

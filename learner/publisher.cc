@@ -28,11 +28,11 @@ void Publisher::Evaluate(std::shared_ptr<const PolicyWeights> weights) {
 }
 
 void Publisher::Publish(const UpdateResult& result) {
-  if (!lockstep_) outputs_.front_end.Publish(result.weights);
+  if (!lockstep_) outputs_.weights.Publish(result.weights);
   const int64_t every = config_.evaluation.every;
   if (every > 0 && static_cast<int64_t>(result.weights->version) % every == 0) Evaluate(result.weights);
   TakeReport();
-  if (lockstep_ && !outputs_.plateau.reason()) outputs_.front_end.Publish(result.weights);
+  if (lockstep_ && !outputs_.plateau.reason()) outputs_.weights.Publish(result.weights);
   outputs_.progress.AddBatch(result.batch_stats);
   if (HasLine(static_cast<int64_t>(result.weights->version))) WriteMetrics(result);
   if (result.snapshot) WriteCheckpoint(*result.snapshot);
@@ -63,14 +63,14 @@ void Publisher::WriteMetrics(const UpdateResult& result) {
                      {"malformed", static_cast<double>(front_end.malformed)},
                      {"cut_off", static_cast<double>(front_end.cut_off)},
                      {"refused", static_cast<double>(front_end.refused)},
-                     {"actors_alive", static_cast<double>(front_end.actors_alive)},
-                     {"actors_gone", static_cast<double>(front_end.actors_gone)},
+                     {"actors_alive", static_cast<double>(front_end.actors.alive)},
+                     {"actors_gone", static_cast<double>(front_end.actors.gone)},
                      {metrics::kBlockedSeconds, front_end.blocked_s}};
-  if (front_end.measuring > 0 || ledger.measured > 0) {
+  if (front_end.actors.measuring > 0 || ledger.measured > 0) {
     scalars.emplace_back(metrics::kMeasuredEpisodes, static_cast<double>(batch.measured));
     scalars.emplace_back(metrics::kMeasuredAgain, static_cast<double>(batch.measured_again));
     scalars.emplace_back(metrics::kMeasuredRatio, batch.mean_measured_ratio);
-    scalars.emplace_back(metrics::kWindowSeconds, front_end.window_s);
+    scalars.emplace_back(metrics::kWindowSeconds, front_end.actors.window_s);
   }
   const StageTimes times = outputs_.clocks.Read();
   const StageTimes since = times - last_times_;

@@ -10,12 +10,13 @@
 
 #include "common/rng.h"
 #include "common/threads/line_writer.h"
+#include "learner/actors/weights_broadcast.h"
 #include "learner/best_policy.h"
 #include "learner/checkpoint.h"
 #include "learner/evaluation/evaluation_thread.h"
 #include "learner/evaluation/plateau.h"
-#include "learner/intake/front_end.h"
-#include "learner/intake/ledger.h"
+#include "learner/front_end.h"
+#include "learner/ledger.h"
 #include "learner/report/metrics.h"
 #include "learner/report/progress.h"
 #include "learner/run_clock.h"
@@ -32,7 +33,8 @@ class Publisher {
  public:
   // Where results go, and the sources of the other numbers in metrics and checkpoints. All outlive the publisher.
   struct Outputs {
-    FrontEnd& front_end;
+    WeightsBroadcast& weights;
+    const FrontEnd& front_end;
     EvaluationThread& evaluation;
     Metrics& metrics;
     Progress& progress;

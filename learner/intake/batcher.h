@@ -15,10 +15,10 @@
 #include <vector>
 
 #include "common/trajectory.h"
+#include "learner/actors/episode_dealer.h"
 #include "learner/intake/episode.h"
 #include "learner/intake/episode_batch.h"
-#include "learner/intake/episode_dealer.h"
-#include "learner/intake/ledger.h"
+#include "learner/ledger.h"
 #include "learner/stage_clock.h"
 
 namespace emplace {

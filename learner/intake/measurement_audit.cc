@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "common/strings.h"
-#include "learner/intake/ledger.h"
+#include "learner/ledger.h"
 
 namespace emplace {
 namespace {

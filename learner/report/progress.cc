@@ -56,7 +56,7 @@ std::string Progress::Limit(const Totals& totals) const {
     shares += Format("%s%s %.0f%%", shares.empty() ? "" : ", ", NameOf(stage), 100 * since[stage].busy / interval_s);
   }
   // When the learner waits: are finished episodes held up between the actors and here, or are there none?
-  const bool held_up = 2 * totals.front_end.under_way > totals.front_end.actors_alive * send_queue_;
+  const bool held_up = 2 * totals.front_end.actors.under_way > totals.front_end.actors.alive * send_queue_;
   const char* const limit = since[busiest].busy > kFullShare * interval_s ? NameOf(busiest)
                             : held_up                                     ? "network"
                                                                           : "actors";
@@ -89,14 +89,15 @@ std::string Progress::Line(const Totals& totals) {
     line += "no update since the last line";
   }
   const LedgerCounts& ledger = totals.ledger;
-  if (totals.front_end.measuring > 0) {
-    line += Format(" | %lld measure, windows open %.0f%%", static_cast<long long>(totals.front_end.measuring),
-                   100 * std::max(0.0, totals.front_end.window_s - last_.front_end.window_s) / interval_s);
+  if (totals.front_end.actors.measuring > 0) {
+    line +=
+        Format(" | %lld measure, windows open %.0f%%", static_cast<long long>(totals.front_end.actors.measuring),
+               100 * std::max(0.0, totals.front_end.actors.window_s - last_.front_end.actors.window_s) / interval_s);
   }
   line += Format(
       " | limited by %s | actors %lld (%lld gone) | %llu episodes: %llu trained %llu stale %llu rejected | %s left",
-      Limit(totals).c_str(), static_cast<long long>(totals.front_end.actors_alive),
-      static_cast<long long>(totals.front_end.actors_gone), static_cast<unsigned long long>(ledger.produced),
+      Limit(totals).c_str(), static_cast<long long>(totals.front_end.actors.alive),
+      static_cast<long long>(totals.front_end.actors.gone), static_cast<unsigned long long>(ledger.produced),
       static_cast<unsigned long long>(ledger.trained), static_cast<unsigned long long>(ledger.stale),
       static_cast<unsigned long long>(ledger.rejected), TimeLeft(totals).c_str());
   last_ = totals;

@@ -5,9 +5,9 @@
 #include <string>
 
 #include "common/threads/mutex.h"
+#include "learner/front_end.h"
 #include "learner/intake/episode_batch.h"
-#include "learner/intake/front_end.h"
-#include "learner/intake/ledger.h"
+#include "learner/ledger.h"
 #include "learner/stage_clock.h"
 #include "policy/config/run_config.h"
 

@@ -9,7 +9,7 @@
 #include <string>
 
 #include "learner/intake/batcher.h"
-#include "learner/intake/ledger.h"
+#include "learner/ledger.h"
 #include "learner/run_clock.h"
 #include "learner/update/policy_updater.h"
 #include "policy/policy_weights.h"

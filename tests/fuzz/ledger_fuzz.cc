@@ -1,7 +1,7 @@
 // The ledger that a checkpoint holds, and what a resumed run does with it. The input is its JSON.
 #include <initializer_list>
 
-#include "learner/intake/ledger.h"
+#include "learner/ledger.h"
 #include "tests/fuzz/fuzz_target.h"
 
 namespace {

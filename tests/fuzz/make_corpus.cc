@@ -12,7 +12,7 @@
 #include "common/strings.h"
 #include "common/wire/codec.h"
 #include "learner/checkpoint.h"
-#include "learner/intake/ledger.h"
+#include "learner/ledger.h"
 #include "learner/ranks/step_message.h"
 #include "policy/config/run_config.h"
 #include "simulator/graph/graph_io.h"

@@ -4,7 +4,7 @@
 #include <cstring>
 
 #include "common/error.h"
-#include "learner/intake/ledger.h"
+#include "learner/ledger.h"
 #include "policy/placeto/placeto_shape.h"
 
 namespace emplace {

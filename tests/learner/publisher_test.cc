@@ -44,13 +44,15 @@ class PublisherTest : public testing::Test {
     metrics_.emplace(folder_, 0);
     progress_.emplace(config_, 0, 0);
     placements_.emplace(workload_.train, PlacetoKind(), config_.environment, clock_);
-    front_end_.emplace(workload_.train, config_, ledger_, *placements_, std::make_shared<const PolicyWeights>(initial),
-                       clocks_);
+    sessions_.emplace(workload_.train, config_, ledger_, ActorSessions::Extras{});
+    weights_.emplace(std::make_shared<const PolicyWeights>(initial), *sessions_);
+    intake_.emplace(workload_.train, config_, ledger_, *placements_, *sessions_, clocks_[Stage::kCheck]);
+    front_end_.emplace(config_.network, *sessions_, *weights_, *intake_, clocks_[Stage::kReceive]);
     evaluation_.emplace(workload_, PlacerOptions(), clocks_[Stage::kEvaluate], measuring_);
     update_.emplace(*updater_, config_.checkpoint.every, ledger_, clock_);
     publisher_.emplace(config_, Rng(5),
-                       Publisher::Outputs{*front_end_, *evaluation_, *metrics_, *progress_, *store_, *best_, *plateau_,
-                                          *dir_, ledger_, clocks_, clock_, out_});
+                       Publisher::Outputs{*weights_, *front_end_, *evaluation_, *metrics_, *progress_, *store_, *best_,
+                                          *plateau_, *dir_, ledger_, clocks_, clock_, out_});
   }
   ~PublisherTest() override { fs::remove_all(folder_); }
 
@@ -99,6 +101,9 @@ class PublisherTest : public testing::Test {
   std::optional<Metrics> metrics_;
   std::optional<Progress> progress_;
   std::optional<BestPlacements> placements_;
+  std::optional<ActorSessions> sessions_;
+  std::optional<WeightsBroadcast> weights_;
+  std::optional<TrajectoryIntake> intake_;
   std::optional<FrontEnd> front_end_;
   const std::atomic<bool> measuring_ = false;
   std::optional<EvaluationThread> evaluation_;

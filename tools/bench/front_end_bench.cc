@@ -11,7 +11,7 @@
 #include "common/error.h"
 #include "common/strings.h"
 #include "common/wire/actor_endpoint.h"
-#include "learner/intake/front_end.h"
+#include "learner/front_end.h"
 #include "policy/config/run_config.h"
 #include "policy/placeto/placeto_kind.h"
 #include "policy/policy_weights.h"
@@ -72,7 +72,10 @@ Replay Run(const std::vector<PlacementTask>& tasks, const std::shared_ptr<const 
   const std::set<ThreadId> others = LiveThreads();
   const RunClock clock(0);
   BestPlacements placements(tasks, PlacetoKind(), config.environment, clock);
-  FrontEnd front_end(tasks, config, ledger, placements, weights, clocks);
+  ActorSessions sessions(tasks, config, ledger, {});
+  WeightsBroadcast broadcast(weights, sessions);
+  TrajectoryIntake intake(tasks, config, ledger, placements, sessions, clocks[Stage::kCheck]);
+  FrontEnd front_end(config.network, sessions, broadcast, intake, clocks[Stage::kReceive]);
   std::set<ThreadId> threads = LiveThreads();
   for (const ThreadId other : others) threads.erase(other);
   std::vector<std::unique_ptr<Player>> players;

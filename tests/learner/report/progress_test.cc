@@ -30,8 +30,8 @@ TEST(Progress, ALineTellsOfTheTimeSinceTheLineBefore) {
   totals.seconds = 5;
   totals.front_end.episodes = 50;
   totals.front_end.steps = 1000;
-  totals.front_end.actors_alive = 2;
-  totals.front_end.actors_gone = 1;
+  totals.front_end.actors.alive = 2;
+  totals.front_end.actors.gone = 1;
   totals.ledger = {60, 40, 5, 3, 12};
   totals.stages[Stage::kUpdate].busy = 4.5;
   totals.stages[Stage::kReceive].busy = 0.5;
@@ -59,12 +59,12 @@ TEST(Progress, ALineTellsOfTheTimeSinceTheLineBefore) {
 // A line's "limited by X (busy: ...)", where each stage was busy for such a share of the time since the line before.
 class ProgressLimitTest : public testing::Test {
  protected:
-  ProgressLimitTest() { totals_.front_end.actors_alive = 2; }
+  ProgressLimitTest() { totals_.front_end.actors.alive = 2; }
 
   std::string Limit(const std::vector<std::pair<Stage, double>>& shares, int64_t under_way) {
     totals_.seconds += 10;
     for (const auto& [stage, share] : shares) totals_.stages[stage].busy += 10 * share;
-    totals_.front_end.under_way = under_way;
+    totals_.front_end.actors.under_way = under_way;
     const std::string line = progress_.Line(totals_);
     const size_t at = line.find("limited by ") + 11;
     return line.substr(at, line.find(" |", at) - at);

@@ -1,4 +1,4 @@
-#include "learner/intake/episode_dealer.h"
+#include "learner/actors/episode_dealer.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "learner/intake/ledger.h"
+#include "learner/ledger.h"
 
 #include <algorithm>
 #include <limits>

@@ -1,4 +1,4 @@
-#include "learner/intake/actor_owners.h"
+#include "learner/actors/actor_owners.h"
 
 #include "common/error.h"
 

@@ -1,4 +1,4 @@
-#include "learner/intake/actor_registry.h"
+#include "learner/actors/actor_registry.h"
 
 #include <algorithm>
 #include <iterator>
@@ -7,7 +7,7 @@
 
 #include "common/log.h"
 #include "common/strings.h"
-#include "learner/intake/ledger.h"
+#include "learner/ledger.h"
 
 namespace emplace {
 namespace {

@@ -1,4 +1,4 @@
-#include "learner/intake/actor_registry.h"
+#include "learner/actors/actor_registry.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

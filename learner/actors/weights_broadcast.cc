@@ -1,0 +1,45 @@
+#include "learner/actors/weights_broadcast.h"
+
+#include <utility>
+
+#include "common/wire/codec.h"
+
+namespace emplace {
+
+WeightsBroadcast::WeightsBroadcast(std::shared_ptr<const PolicyWeights> initial, const ActorSessions& sessions)
+    : sessions_(sessions), newest_(std::move(initial)) {}
+
+void WeightsBroadcast::Publish(std::shared_ptr<const PolicyWeights> weights) {
+  const MutexLock lock(mu_);
+  newest_ = std::move(weights);
+}
+
+std::shared_ptr<const PolicyWeights> WeightsBroadcast::newest() const {
+  const MutexLock lock(mu_);
+  return newest_;
+}
+
+Notice WeightsBroadcast::MakeNotice() const {
+  return {sessions_.session(), announced_, sessions_.registry().num_measuring() > 0};
+}
+
+void WeightsBroadcast::AnnounceNew(LearnerEndpoint& endpoint) {
+  const std::shared_ptr<const PolicyWeights> weights = newest();
+  if (encoded_ && weights->version == announced_) return;
+  WeightsReply reply{.version = weights->version, .blob = SerializePolicy(*weights)};
+  reply.hash = WeightsHash(reply.blob);
+  encoded_.emplace(reply);
+  announced_ = weights->version;
+  const SharedMessage notice(MakeNotice());
+  sessions_.registry().ForEachAlive([&](const ActorKey&, const PeerId& peer) { endpoint.Send(peer, notice); });
+}
+
+void WeightsBroadcast::SendNotice(LearnerEndpoint& endpoint, const PeerId& peer) const {
+  endpoint.Send(peer, MakeNotice());
+}
+
+void WeightsBroadcast::SendWeights(LearnerEndpoint& endpoint, const PeerId& peer) const {
+  endpoint.Send(peer, *encoded_);
+}
+
+}  // namespace emplace

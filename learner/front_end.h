@@ -1,0 +1,95 @@
+// The receive stage: the learner's side of the network, on a thread of its own. It reads the actors' messages and hands
+// each to the part that it is for: to their sessions (actors/actor_sessions.h), to the broadcast of weights
+// (actors/weights_broadcast.h), or to the intake of trajectories (intake/trajectory_intake.h). While the intake has no
+// room, no trajectories are received, so that the actors wait.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <future>
+#include <optional>
+#include <string>
+#include <thread>
+
+#include "common/threads/mutex.h"
+#include "common/wire/learner_endpoint.h"
+#include "learner/actors/actor_sessions.h"
+#include "learner/actors/weights_broadcast.h"
+#include "learner/intake/episode.h"
+#include "learner/intake/trajectory_intake.h"
+#include "learner/stage_clock.h"
+#include "policy/config/learner_config.h"
+
+namespace emplace {
+
+struct FrontEndStats {
+  int64_t episodes = 0;    // Episodes that have passed all checks.
+  int64_t steps = 0;       // Steps of these episodes.
+  int64_t duplicates = 0;  // Trajectories that came a second time.
+  // Messages that cannot be decoded, or speak for actors that have not joined or are of another key.
+  int64_t malformed = 0;
+  int64_t ignored = 0;  // Messages of peers that send too much or were cut off.
+  int64_t cut_off = 0;  // Connections that were cut off.
+  int64_t refused = 0;  // Connections without a valid key.
+  ActorSessions::Counts actors;
+  double blocked_s = 0;  // Seconds with a full queue.
+};
+
+class FrontEnd {
+ public:
+  // Opens the ports; throws RunFailed when one is taken. `clock` is the one of Stage::kReceive. REQUIRES: all that is
+  // handed in by reference, but config, outlives the front end, whose thread alone uses it where it says so.
+  FrontEnd(const NetworkConfig& config, ActorSessions& sessions, WeightsBroadcast& weights, TrajectoryIntake& intake,
+           StageClock& clock);
+  ~FrontEnd();
+
+  const std::string& address() const { return address_; }  // The control address, which actors are started with.
+
+  // Any thread may call the functions below, but Pop is for one thread at a time.
+  // Returns the oldest checked episode; waits for at most `timeout`. Throws RunFailed when the thread ended by an
+  // error.
+  std::optional<Episode> Pop(std::chrono::milliseconds timeout);
+  FrontEndStats stats() const;
+  // Tells the actors to stop, waits for at most `timeout` until each has said Goodbye or is gone, and closes the
+  // sockets. Episodes that arrive meanwhile count as stale, since no update is left for them. REQUIRES: it is called at
+  // most once.
+  void Finish(std::chrono::milliseconds timeout);
+
+ private:
+  void Run(const NetworkConfig& config, std::promise<std::string> bound);
+  void Serve(LearnerEndpoint& endpoint);
+  void ReceiveOne(LearnerEndpoint& endpoint);
+  bool WaitForRoom();  // Returns whether the intake has room; waits only for a moment.
+  void WaitForMessage(LearnerEndpoint& endpoint);
+  // One for each message of an actor: hands it to the part that it is for.
+  void Handle(LearnerEndpoint& endpoint, const FromActor& from, const Hello& hello);
+  void Handle(LearnerEndpoint& endpoint, const FromActor& from, const Heartbeat& heartbeat);
+  void Handle(LearnerEndpoint& endpoint, const FromActor& from, const WeightsRequest& request);
+  void Handle(LearnerEndpoint& endpoint, const FromActor& from, const WorkRequest& request);
+  void Handle(LearnerEndpoint& endpoint, const FromActor& from, const Goodbye& goodbye);
+  void Handle(LearnerEndpoint& endpoint, const FromActor& from, const MeasureReply& reply);
+  void CheckActors(LearnerEndpoint& endpoint);
+  void TakeStats(const LearnerEndpoint::Counts& counts);
+  bool DiscardOne(std::chrono::milliseconds timeout);
+
+  ActorSessions& sessions_;
+  WeightsBroadcast& weights_;
+  TrajectoryIntake& intake_;
+  StageClock& clock_;
+  std::string address_;
+
+  // Used by the front end's thread alone:
+  double blocked_s_ = 0;
+  std::chrono::steady_clock::time_point next_actor_check_;  // When CheckActors next does its work.
+
+  mutable Mutex mu_;
+  FrontEndStats stats_ EMPLACE_GUARDED_BY(mu_);  // Without episodes and steps, which the intake counts.
+  std::string failure_ EMPLACE_GUARDED_BY(mu_);  // The error that ended the thread; empty: none.
+
+  std::atomic<bool> stopping_ = false;  // Set when the actors are to stop.
+  std::atomic<bool> done_ = false;      // Set when the thread is to end.
+  std::thread thread_;                  // The last member: it uses everything above.
+};
+
+}  // namespace emplace
