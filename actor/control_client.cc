@@ -7,7 +7,7 @@
 #include "common/log.h"
 #include "common/strings.h"
 #include "common/wire/actor_endpoint.h"
-#include "common/wire/codec.h"
+#include "common/wire/weights_hash.h"
 #include "simulator/graph/graph_io.h"
 
 namespace emplace {

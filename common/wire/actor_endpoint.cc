@@ -4,9 +4,10 @@
 
 #include "common/error.h"
 #include "common/wire/address.h"
-#include "common/wire/codec.h"
+#include "common/wire/control_codec.h"
 #include "common/wire/handshake_monitor.h"
 #include "common/wire/sockets.h"
+#include "common/wire/trajectory_codec.h"
 
 namespace emplace {
 namespace {

@@ -7,10 +7,11 @@
 
 #include "common/error.h"
 #include "common/wire/address.h"
-#include "common/wire/codec.h"
+#include "common/wire/control_codec.h"
 #include "common/wire/guarded_socket.h"
 #include "common/wire/peer_guard.h"
 #include "common/wire/sockets.h"
+#include "common/wire/trajectory_codec.h"
 #include "common/wire/zap_handler.h"
 
 namespace emplace {

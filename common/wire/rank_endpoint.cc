@@ -9,9 +9,9 @@
 #include "common/error.h"
 #include "common/strings.h"
 #include "common/wire/address.h"
-#include "common/wire/codec.h"
 #include "common/wire/guarded_socket.h"
 #include "common/wire/handshake_monitor.h"
+#include "common/wire/rank_codec.h"
 #include "common/wire/sockets.h"
 #include "common/wire/zap_handler.h"
 

@@ -9,7 +9,7 @@
 #include <vector>
 #include <zmq.hpp>
 
-#include "common/wire/codec.h"
+#include "common/wire/frames.h"
 #include "common/wire/keys.h"
 
 namespace emplace {

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "common/wire/codec.h"
+#include "common/wire/weights_hash.h"
 
 namespace emplace {
 

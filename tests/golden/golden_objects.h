@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "common/wire/codec.h"
+#include "common/wire/frames.h"
 #include "learner/checkpoint.h"
 #include "policy/policy_weights.h"
 

@@ -15,6 +15,9 @@
 #include "common/files/file_io.h"
 #include "common/files/format_version.h"
 #include "common/strings.h"
+#include "common/wire/control_codec.h"
+#include "common/wire/rank_codec.h"
+#include "common/wire/trajectory_codec.h"
 #include "tests/golden/golden_objects.h"
 #include "tests/learner/episodes.h"
 

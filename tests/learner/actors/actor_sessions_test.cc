@@ -9,8 +9,8 @@
 
 #include "common/error.h"
 #include "common/strings.h"
-#include "common/wire/codec.h"
 #include "common/wire/keys.h"
+#include "common/wire/weights_hash.h"
 #include "tests/learner/front_end_fixture.h"
 
 namespace emplace {
