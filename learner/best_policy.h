@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "learner/checkpoint.h"
+#include "learner/checkpoint_store.h"
 #include "learner/evaluation/evaluation_thread.h"
 
 namespace emplace {

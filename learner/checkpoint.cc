@@ -1,18 +1,14 @@
 #include "learner/checkpoint.h"
 
-#include <fcntl.h>
 #include <xxhash.h>
 
-#include <algorithm>
 #include <limits>
 #include <utility>
 
 #include "common/error.h"
-#include "common/files/file_io.h"
 #include "common/files/format_version.h"
 #include "common/files/json_text.h"
 #include "common/files/safetensors.h"
-#include "common/log.h"
 #include "common/strings.h"
 
 namespace emplace {
@@ -24,14 +20,8 @@ using OrderedJson = nlohmann::ordered_json;
 constexpr char kFormat[] = "emplace.checkpoint/3";
 constexpr char kFormatBefore[] = "emplace.checkpoint/2";  // With numbers of the objective in state.json.
 constexpr char kFirstFormat[] = "emplace.checkpoint/1";   // And without a checksum of state.json itself.
-constexpr char kPrefix[] = "update_";
-constexpr char kPolicyFile[] = "policy.safetensors";
-constexpr char kOptimizerFile[] = "optimizer.safetensors";
-constexpr char kStateFile[] = "state.json";
 constexpr char kAdamMean[] = "adam.mean";
 constexpr char kAdamVariance[] = "adam.variance";
-constexpr char kTemporary[] = ".tmp";
-constexpr char kSetAside[] = ".old";
 // The last entry of state.json, of all text before it. No text inside a JSON string looks like this: quotes are
 // escaped.
 constexpr char kStateChecksum[] = ",\n \"state_xxh64\": \"";
@@ -113,90 +103,6 @@ void CheckState(std::string_view text, const nlohmann::json& state, const std::s
   CheckChecksum(text.substr(0, text.rfind(kStateChecksum)), source, state.at("state_xxh64"));
 }
 
-void RemoveOrWarn(const fs::path& path) {
-  std::error_code error;
-  fs::remove_all(path, error);
-  if (error) LogWarning(StrCat(path.string(), ": cannot be removed: ", error.message()));
-}
-
-// `target` with a name under which LoadNewest finds it again when the run is killed before another has taken its place.
-fs::path AsideOf(const fs::path& target) {
-  return target.parent_path() / StrCat(".", target.filename().string(), kSetAside);
-}
-
-// Of a folder that was set aside, the folder whose place it had; nullopt for any other.
-std::optional<fs::path> PlaceOf(const fs::path& aside) {
-  const std::string name = aside.filename().string();
-  if (!name.starts_with(StrCat(".", kPrefix)) || !name.ends_with(kSetAside)) return std::nullopt;
-  return aside.parent_path() / name.substr(1, name.size() - 1 - std::string_view(kSetAside).size());
-}
-
-// Puts back what had been set aside for a folder that never came.
-void RestoreSetAside(const fs::path& folder) {
-  std::error_code ignored;  // Who may only read the folder does without.
-  for (const fs::directory_entry& entry : fs::directory_iterator(folder, ignored)) {
-    const std::optional<fs::path> place = PlaceOf(entry.path());
-    if (place && !fs::exists(*place)) fs::rename(entry.path(), *place, ignored);
-  }
-}
-
-// Makes the complete folder `aside` the folder `target`. One that is there already was left by a run that was resumed
-// from before it. The two change places in one step where the file system can; on others (NFS) the old one is set aside
-// first.
-void MoveIntoPlace(const fs::path& aside, const fs::path& target) {
-  fs::path old = aside;  // What is no longer needed once the new one is on disk.
-  if (!fs::exists(target)) {
-    fs::rename(aside, target);
-  } else if (::renameat2(AT_FDCWD, aside.c_str(), AT_FDCWD, target.c_str(), RENAME_EXCHANGE) != 0) {
-    old = AsideOf(target);
-    fs::remove_all(old);
-    fs::rename(target, old);
-    fs::rename(aside, target);
-  }
-  SyncFolder(target.parent_path());
-  RemoveOrWarn(old);
-}
-
-// A complete folder under a name of its own, moved into place.
-void WriteFolder(const fs::path& target, const fs::path& aside, const Checkpoint& checkpoint) {
-  fs::create_directories(aside);
-  const CheckpointFiles files = SerializeCheckpoint(checkpoint);
-  WriteFileAtomically(aside / kPolicyFile, files.policy);
-  WriteFileAtomically(aside / kOptimizerFile, files.optimizer);
-  WriteFileAtomically(aside / kStateFile, files.state);
-  MoveIntoPlace(aside, target);
-}
-
-// What a killed run left half-written, or set aside for a checkpoint that is there.
-void RemoveTemporaries(const fs::path& folder) {
-  for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
-    const std::string name = entry.path().filename().string();
-    const std::optional<fs::path> place = PlaceOf(entry.path());
-    const bool replaced = place && fs::exists(*place);
-    const bool half_written = name.starts_with(StrCat(".", kPrefix)) && name.ends_with(kTemporary);
-    if (replaced || half_written) RemoveOrWarn(entry.path());
-  }
-}
-
-// update_00000100 -> 100; -1 for anything else.
-int64_t UpdateOf(const fs::path& folder) {
-  const std::string name = folder.filename().string();
-  if (!name.starts_with(kPrefix) || name.size() != std::string(kPrefix).size() + 8) return -1;
-  const std::string digits = name.substr(std::string(kPrefix).size());
-  if (!std::all_of(digits.begin(), digits.end(), [](char c) { return c >= '0' && c <= '9'; })) return -1;
-  return std::stoll(digits);
-}
-
-std::vector<fs::path> NewestFirst(const fs::path& folder) {
-  std::vector<fs::path> found;
-  if (!fs::exists(folder)) return found;
-  for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
-    if (entry.is_directory() && UpdateOf(entry.path()) >= 0) found.push_back(entry.path());
-  }
-  std::sort(found.begin(), found.end(), [](const fs::path& a, const fs::path& b) { return UpdateOf(a) > UpdateOf(b); });
-  return found;
-}
-
 }  // namespace
 
 CheckpointFiles SerializeCheckpoint(const Checkpoint& checkpoint) {
@@ -205,74 +111,8 @@ CheckpointFiles SerializeCheckpoint(const Checkpoint& checkpoint) {
   return files;
 }
 
-CheckpointStore::CheckpointStore(fs::path folder, int64_t keep) : folder_(std::move(folder)), keep_(keep) {}
-
-void CheckpointStore::Write(const Checkpoint& checkpoint) const {
-  try {
-    fs::create_directories(folder_);
-    RestoreSetAside(folder_);
-    RemoveTemporaries(folder_);
-    const std::string name = Format("%s%08lld", kPrefix, static_cast<long long>(checkpoint.updates));
-    const fs::path aside = folder_ / StrCat(".", name, kTemporary);
-    try {
-      WriteFolder(folder_ / name, aside, checkpoint);
-    } catch (...) {
-      std::error_code ignored;  // The first error is the one to tell.
-      fs::remove_all(aside, ignored);
-      throw;
-    }
-    // Damaged ones that a resumed run has passed over may be newer than this one: they do not count among the kept.
-    int64_t kept = 0;
-    for (const fs::path& old : NewestFirst(folder_)) {
-      if (UpdateOf(old) <= checkpoint.updates && ++kept > keep_) RemoveOrWarn(old);
-    }
-  } catch (const fs::filesystem_error& error) {
-    throw RunFailed(StrCat(folder_.string(), ": cannot write a checkpoint: ", error.code().message()));
-  }
-}
-
-void CheckpointStore::WriteBest(const PolicyWeights& policy) const {
-  std::error_code ignored;  // The write right after says what is wrong.
-  fs::create_directories(folder_ / "best", ignored);
-  WriteFileAtomically(folder_ / "best" / kPolicyFile, SerializePolicy(policy));
-}
-
-std::optional<PolicyWeights> CheckpointStore::LoadBest() const {
-  const fs::path path = folder_ / "best" / kPolicyFile;
-  if (!fs::exists(path)) return std::nullopt;
-  try {
-    return LoadPolicy(path);
-  } catch (const OtherVersion&) {
-    throw;
-  } catch (const Error& error) {
-    LogWarning(StrCat("the best policy is damaged, and the next that is evaluated takes its place: ", error.what()));
-    return std::nullopt;
-  }
-}
-
-std::optional<Checkpoint> CheckpointStore::LoadNewest() const {
-  RestoreSetAside(folder_);
-  const std::vector<fs::path> all = NewestFirst(folder_);
-  for (const fs::path& folder : all) {
-    try {
-      return LoadCheckpoint(folder);
-    } catch (const OtherVersion&) {
-      throw;  // Not damaged: to go on from an older one would throw away what a newer Emplace has done.
-    } catch (const Error& error) {
-      LogWarning(StrCat("checkpoint is damaged, trying the one before: ", error.what()));
-    }
-  }
-  if (!all.empty()) throw BadInput(StrCat(folder_.string(), ": every checkpoint in it is damaged"));
-  return std::nullopt;
-}
-
-Checkpoint LoadCheckpoint(const fs::path& folder) {
-  return ParseCheckpoint(
-      {ReadFile(folder / kPolicyFile), ReadFile(folder / kOptimizerFile), ReadFile(folder / kStateFile)}, folder);
-}
-
 Checkpoint ParseCheckpoint(const CheckpointFiles& files, const fs::path& folder) {
-  const fs::path path = folder / kStateFile;
+  const fs::path path = folder / CheckpointFiles::kState;
   const nlohmann::json state = ParseJson(files.state, path.string());
   Checkpoint checkpoint;
   std::string policy_checksum;
@@ -306,10 +146,10 @@ Checkpoint ParseCheckpoint(const CheckpointFiles& files, const fs::path& folder)
   } catch (const nlohmann::json::exception& error) {
     throw BadInput(StrCat(path.string(), ": damaged: ", error.what()));
   }
-  const std::string policy = (folder / kPolicyFile).string();
+  const std::string policy = (folder / CheckpointFiles::kPolicy).string();
   CheckChecksum(files.policy, policy, policy_checksum);
   checkpoint.policy = ParsePolicy(files.policy, policy);
-  const std::string optimizer = (folder / kOptimizerFile).string();
+  const std::string optimizer = (folder / CheckpointFiles::kOptimizer).string();
   CheckChecksum(files.optimizer, optimizer, optimizer_checksum);
   ParseOptimizer(files.optimizer, optimizer, checkpoint.updater);
   return checkpoint;

@@ -1,12 +1,10 @@
-// A checkpoint is a folder, such as RUN_DIR/checkpoints/update_00000100/, with policy.safetensors,
-// optimizer.safetensors (Adam's moments, the objective's state) and state.json (counters, RNG, ledger, kernel path,
-// configuration). It is written under another name, fsynced and renamed; state.json holds checksums of all three files.
-// The last K checkpoints are kept, and so is the policy that is best on the validation graphs, in
-// RUN_DIR/checkpoints/best/policy.safetensors.
+// A checkpoint holds all that a run needs to go on as if it had not ended. As bytes it is the three files of a folder
+// such as RUN_DIR/checkpoints/update_00000100/: policy.safetensors, optimizer.safetensors (Adam's moments, the
+// objective's state) and state.json (counters, RNG, ledger, kernel path, configuration), which holds checksums of all
+// three. checkpoint_store.h says where they lie.
 #pragma once
 
 #include <filesystem>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -34,33 +32,16 @@ struct Checkpoint {
 
 // The contents of the files in a checkpoint folder.
 struct CheckpointFiles {
-  std::string policy;     // policy.safetensors
-  std::string optimizer;  // optimizer.safetensors
-  std::string state;      // state.json
+  static constexpr char kPolicy[] = "policy.safetensors";
+  static constexpr char kOptimizer[] = "optimizer.safetensors";
+  static constexpr char kState[] = "state.json";
+
+  std::string policy;
+  std::string optimizer;
+  std::string state;
 };
 CheckpointFiles SerializeCheckpoint(const Checkpoint& checkpoint);
 // Errors name the files by `folder`; nothing is read from there. Throws BadInput that names the file.
 Checkpoint ParseCheckpoint(const CheckpointFiles& files, const std::filesystem::path& folder);
-
-// Manages RUN_DIR/checkpoints.
-class CheckpointStore {
- public:
-  CheckpointStore(std::filesystem::path folder, int64_t keep);
-  // Writes the folder update_<n> and removes all checkpoints but the last `keep`. Throws RunFailed.
-  void Write(const Checkpoint& checkpoint) const;
-  void WriteBest(const PolicyWeights& policy) const;
-  // nullopt: there is no best policy yet, or it is damaged, which is logged.
-  std::optional<PolicyWeights> LoadBest() const;
-  // The newest checkpoint that is not damaged; each damaged one is logged. nullopt: there is no checkpoint. Throws
-  // BadInput when all are damaged, or when one has another format version.
-  std::optional<Checkpoint> LoadNewest() const;
-
- private:
-  std::filesystem::path folder_;
-  int64_t keep_;
-};
-
-// Throws BadInput that names the file.
-Checkpoint LoadCheckpoint(const std::filesystem::path& folder);
 
 }  // namespace emplace

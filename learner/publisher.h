@@ -12,7 +12,7 @@
 #include "common/threads/line_writer.h"
 #include "learner/actors/weights_broadcast.h"
 #include "learner/best_policy.h"
-#include "learner/checkpoint.h"
+#include "learner/checkpoint_store.h"
 #include "learner/evaluation/evaluation_thread.h"
 #include "learner/evaluation/plateau.h"
 #include "learner/front_end.h"
