@@ -1,0 +1,31 @@
+// What a run has learned so far: the policy with its optimizer, and what else a checkpoint holds. A new run begins with
+// a new policy, or with the one that the configuration names; a resumed run goes on from its newest checkpoint.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "common/rng.h"
+#include "learner/checkpoint_store.h"
+#include "learner/ledger.h"
+#include "learner/ranks/rank_group.h"
+#include "learner/update/policy_updater.h"
+#include "learner/workload.h"
+#include "policy/config/run_config.h"
+
+namespace emplace {
+
+struct LearningState {
+  // `ranks` is nullptr where one process computes the updates. Throws BadInput for a policy or a checkpoint that does
+  // not fit the configuration. REQUIRES: workload and ranks outlive the state.
+  LearningState(const RunConfig& config, const Workload& workload, const CheckpointStore& store, bool resume,
+                RankGroup* ranks);
+
+  Rng rng;
+  Ledger ledger;
+  std::vector<double> validation_history;  // Of earlier sittings: see Plateau::history.
+  double train_seconds = 0;                // Of earlier sittings.
+  std::unique_ptr<PolicyUpdater> updater;
+};
+
+}  // namespace emplace
