@@ -45,7 +45,7 @@ class SessionRollouts {
   bool lockstep() const { return session_->config.training.lockstep(); }
 
   // In lockstep: goes on with what the learner gave to play, or starts it. False when all of it is done, and sent.
-  bool StartOrContinueWork(const ControlClient::State& state) {
+  bool StartOrContinueWork(const ControlState& state) {
     if (!finished_.empty()) return true;
     if (!state.work) return false;  // There are newer weights: what is in flight is of no use any more.
     if (state.work->version != version_) {
@@ -126,14 +126,18 @@ void AnswerMeasureRequests(ControlClient& client, const SessionRollouts& rollout
 }  // namespace
 
 void RunActor(const ActorOptions& options, const std::atomic<bool>& interrupted, RewardSource& rewards) {
-  ControlClient client(options.learner, options.name, options.patience, options.keys, rewards.measures());
+  ControlClient client({.learner_address = options.learner,
+                        .name = options.name,
+                        .patience = options.patience,
+                        .keys = options.keys,
+                        .measures = rewards.measures()});
   const auto is_over = [&] { return interrupted || client.state().ending; };
   std::optional<TrajectorySender>
       sender;  // Outlives sessions: what an old one queued is still sent, under its own key.
   std::optional<SessionRollouts> rollouts;
   std::atomic<bool> measuring = false;  // Whether others are: whoever measures has windows of its own.
   PausingWork work(measuring);
-  ControlClient::State state;
+  ControlState state;
   while (!interrupted && !state.ending) {
     state = client.state();
     measuring = state.measuring && !rewards.measures();
@@ -165,7 +169,10 @@ void RunActor(const ActorOptions& options, const std::atomic<bool>& interrupted,
       state = client.state();
       break;
     }
-    client.Report(rollouts->session()->id, rollouts->produced(), state.weights->version, rewards.window_time());
+    client.Report({.session = rollouts->session()->id,
+                   .produced = rollouts->produced(),
+                   .version = state.weights->version,
+                   .window_us = static_cast<uint64_t>(rewards.window_time().count())});
   }
   if (state.ending && state.ending->failed) throw Error(state.ending->kind, state.ending->reason);
   if (!rollouts) return;

@@ -6,7 +6,7 @@
 #include <functional>
 #include <memory>
 
-#include "actor/control_client.h"
+#include "actor/session.h"
 #include "simulator/environment/measure.h"
 #include "simulator/environment/simulated_measure.h"
 

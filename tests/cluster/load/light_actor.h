@@ -9,7 +9,7 @@
 #include <optional>
 #include <string>
 
-#include "actor/control_client.h"
+#include "actor/session.h"
 #include "common/trajectory.h"
 #include "common/wire/actor_endpoint.h"
 
