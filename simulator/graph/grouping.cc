@@ -2,17 +2,14 @@
 
 #include <algorithm>
 #include <functional>
-#include <map>
 #include <numeric>
 #include <queue>
 #include <tuple>
-#include <unordered_map>
 #include <utility>
 
 #include "common/error.h"
-#include "common/strings.h"
 #include "simulator/graph/acyclic_contraction.h"
-#include "simulator/graph/placement.h"
+#include "simulator/graph/op_units.h"
 #include "simulator/graph/unit_order.h"
 
 namespace emplace {
@@ -24,13 +21,6 @@ constexpr double kChainMemoryShare = 0.25;
 constexpr double kFirstCostCap = 1.5;
 constexpr double kCostCapGrowth = 1.5;
 
-// What a unit (then group) carries while it merges.
-struct Unit {
-  double cost_us = 0;
-  double bytes = 0;              // Parameters, temporaries and outputs.
-  std::vector<uint8_t> allowed;  // [D]
-};
-
 struct WeightedEdge {
   int64_t bytes;
   int32_t from;
@@ -40,10 +30,9 @@ struct WeightedEdge {
 class Grouper {
  public:
   Grouper(const OpGraph& graph, const Cluster& cluster, const StopSignal& stop)
-      : graph_(graph), cluster_(cluster), stop_(stop) {}
+      : Grouper(graph, cluster, stop, MakeUnits(graph, cluster)) {}
 
   GroupedGraph Run(int32_t max_groups) {
-    MakeUnits();
     AcyclicContraction dag(num_units_, forward_edges_);
     if (max_groups == 0) return MakeGroups(dag);
     FoldZeroCost(dag);
@@ -52,7 +41,6 @@ class Grouper {
   }
 
   std::vector<std::vector<GroupIndex>> RunByLevel(int32_t fewest) {
-    MakeUnits();
     AcyclicContraction dag(num_units_, forward_edges_);
     std::vector<std::vector<GroupIndex>> levels = {NumberOps(dag, NodesInOrder(dag))};
     FoldZeroCost(dag);
@@ -63,7 +51,6 @@ class Grouper {
 
   // What both of the above give: they begin alike.
   Groupings RunBoth(int32_t max_groups, int32_t fewest) {
-    MakeUnits();
     AcyclicContraction dag(num_units_, forward_edges_);
     Groupings both;
     both.levels = {NumberOps(dag, NodesInOrder(dag))};
@@ -81,6 +68,16 @@ class Grouper {
   }
 
  private:
+  Grouper(const OpGraph& graph, const Cluster& cluster, const StopSignal& stop, OpUnits made)
+      : graph_(graph),
+        cluster_(cluster),
+        stop_(stop),
+        num_units_(static_cast<int32_t>(made.units.size())),
+        groups_left_(num_units_),
+        unit_of_op_(std::move(made.unit_of_op)),
+        units_(std::move(made.units)),
+        forward_edges_(std::move(made.forward_edges)) {}
+
   GroupedGraph MergeToGroups(AcyclicContraction& dag, int32_t max_groups) {
     MergeDown(dag, max_groups);
     return stop_.Now() ? CutInOrder(dag, max_groups) : MakeGroups(dag);
@@ -96,121 +93,18 @@ class Grouper {
     }
   }
 
-  // Units are the sets of ops that share a label. They are numbered in the order of unit_order.h, for which they first
-  // get numbers by their first op's topological position.
-  void MakeUnits() {
-    const auto n = static_cast<size_t>(graph_.num_ops());
-    unit_of_op_.assign(n, -1);
-    std::unordered_map<std::string, int32_t> unit_of_label;
-    for (const OpIndex o : graph_.topological_order()) {
-      const std::string& label = graph_.op(o).group;
-      int32_t unit = num_units_;
-      if (!label.empty()) unit = unit_of_label.try_emplace(label, num_units_).first->second;
-      if (unit == num_units_) {
-        ++num_units_;
-        units_.push_back({0, 0, std::vector<uint8_t>(cluster_.devices.size(), 1)});
-      }
-      unit_of_op_[static_cast<size_t>(o)] = unit;
-      AddOp(graph_.op(o), units_[static_cast<size_t>(unit)]);
-    }
-    const std::vector<UnitEdge> edges = PairsOf(EdgesBetween(unit_of_op_));
-    const std::vector<int32_t> place = OrderUnits(num_units_, edges);
-    std::vector<Unit> placed(units_.size());
-    for (size_t unit = 0; unit < units_.size(); ++unit) {
-      placed[static_cast<size_t>(place[unit])] = std::move(units_[unit]);
-    }
-    units_ = std::move(placed);
-    for (int32_t& unit : unit_of_op_) unit = place[static_cast<size_t>(unit)];
-    for (const auto& [from, to] : edges) {
-      const UnitEdge edge = {place[static_cast<size_t>(from)], place[static_cast<size_t>(to)]};
-      if (edge.first < edge.second) forward_edges_.push_back(edge);
-    }
-    groups_left_ = num_units_;
-  }
+  OpUnit& UnitAt(int32_t node) { return units_[static_cast<size_t>(node)]; }
 
-  static std::vector<UnitEdge> PairsOf(const std::vector<GroupEdge>& edges) {
-    std::vector<UnitEdge> pairs;
-    pairs.reserve(edges.size());
-    for (const GroupEdge& edge : edges) pairs.emplace_back(edge.from, edge.to);
-    return pairs;
-  }
+  bool MayJoin(int32_t a, int32_t b) { return ShareADevice(UnitAt(a), UnitAt(b)); }
 
-  void AddOp(const Op& op, Unit& unit) const {
-    double total_us = 0;
-    int64_t may_run = 0;
-    for (size_t d = 0; d < cluster_.devices.size(); ++d) {
-      const std::string& kind = cluster_.devices[d].kind;
-      if (op.AllowedOn(kind)) {
-        total_us += *op.cost.On(kind);
-        ++may_run;
-      } else {
-        unit.allowed[d] = 0;
-      }
-    }
-    if (std::count(unit.allowed.begin(), unit.allowed.end(), 1) == 0) {
-      if (may_run == 0) throw NoDeviceFor(op, cluster_);
-      throw BadInput(StrCat("op '", op.name, "': no device may run all ops of group '", op.group, "'"));
-    }
-    unit.cost_us += total_us / static_cast<double>(may_run);
-    unit.bytes += static_cast<double>(op.AllBytes());
-  }
-
-  // Edges between the parts that `part_of_op` makes, both directions, by (from, to).
-  std::vector<GroupEdge> EdgesBetween(const std::vector<int32_t>& part_of_op) const {
-    std::vector<GroupEdge> edges;
-    std::vector<std::pair<int32_t, int32_t>> reads;
-    for (OpIndex producer = 0; producer < graph_.num_ops(); ++producer) {
-      const int32_t from = part_of_op[static_cast<size_t>(producer)];
-      // (part, output) pairs, so that a tensor with several readers in one part counts once.
-      reads.clear();
-      for (const auto& [reader, output] : graph_.ReadsOf(producer)) {
-        const int32_t to = part_of_op[static_cast<size_t>(reader)];
-        if (to != from) reads.push_back({to, output});
-      }
-      std::sort(reads.begin(), reads.end());
-      reads.erase(std::unique(reads.begin(), reads.end()), reads.end());
-      for (const auto& [to, output] : reads) {
-        const bool control = output == OpInput::kControl;
-        edges.push_back({from, to, control ? 0 : graph_.op(producer).outputs[static_cast<size_t>(output)].bytes});
-      }
-    }
-    std::sort(edges.begin(), edges.end(),
-              [](const GroupEdge& a, const GroupEdge& b) { return std::tie(a.from, a.to) < std::tie(b.from, b.to); });
-    std::vector<GroupEdge> summed;
-    for (const GroupEdge& edge : edges) {
-      if (!summed.empty() && summed.back().from == edge.from && summed.back().to == edge.to) {
-        summed.back().bytes += edge.bytes;
-      } else {
-        summed.push_back(edge);
-      }
-    }
-    return summed;
-  }
-
-  Unit& UnitAt(int32_t node) { return units_[static_cast<size_t>(node)]; }
-
-  static bool ShareADevice(const Unit& a, const Unit& b) {
-    for (size_t d = 0; d < a.allowed.size(); ++d) {
-      if (a.allowed[d] == 1 && b.allowed[d] == 1) return true;
-    }
-    return false;
-  }
-  bool ShareADevice(int32_t a, int32_t b) { return ShareADevice(UnitAt(a), UnitAt(b)); }
-
-  static void Add(const Unit& gone, Unit& kept) {
-    kept.cost_us += gone.cost_us;
-    kept.bytes += gone.bytes;
-    for (size_t d = 0; d < kept.allowed.size(); ++d) kept.allowed[d] &= gone.allowed[d];
-  }
-
-  void Absorb(int32_t a, int32_t b) {
-    Add(UnitAt(std::max(a, b)), UnitAt(std::min(a, b)));
+  void Join(int32_t a, int32_t b) {
+    Absorb(UnitAt(std::max(a, b)), UnitAt(std::min(a, b)));
     --groups_left_;
   }
 
   bool TryMerge(AcyclicContraction& dag, int32_t from, int32_t to) {
-    if (!ShareADevice(from, to) || !dag.TryMergeAlong(from, to)) return false;
-    Absorb(from, to);
+    if (!MayJoin(from, to) || !dag.TryMergeAlong(from, to)) return false;
+    Join(from, to);
     return true;
   }
 
@@ -280,7 +174,9 @@ class Grouper {
 
   std::vector<WeightedEdge> HeaviestFirst(const AcyclicContraction& dag) const {
     std::vector<WeightedEdge> edges;
-    for (const GroupEdge& edge : EdgesBetween(GroupOfOps(dag))) edges.push_back({edge.bytes, edge.from, edge.to});
+    for (const GroupEdge& edge : EdgesBetween(graph_, GroupOfOps(dag))) {
+      edges.push_back({edge.bytes, edge.from, edge.to});
+    }
     std::sort(edges.begin(), edges.end(), [](const WeightedEdge& a, const WeightedEdge& b) {
       return std::tuple(-a.bytes, a.from, a.to) < std::tuple(-b.bytes, b.from, b.to);
     });
@@ -302,7 +198,7 @@ class Grouper {
       std::vector<std::pair<double, size_t>> pairs;  // Cost of the pair, index of its first.
       for (size_t i = 0; i + 1 < order.size(); ++i) {
         const double cost_us = UnitAt(order[i]).cost_us + UnitAt(order[i + 1]).cost_us;
-        if (cost_us <= cap_us && ShareADevice(order[i], order[i + 1])) pairs.push_back({cost_us, i});
+        if (cost_us <= cap_us && MayJoin(order[i], order[i + 1])) pairs.push_back({cost_us, i});
       }
       if (pairs.empty()) return merged;
       std::sort(pairs.begin(), pairs.end());
@@ -314,7 +210,7 @@ class Grouper {
         if (taken[at] || taken[at + 1]) continue;
         taken[at] = taken[at + 1] = true;
         firsts.push_back(at);
-        Absorb(order[at], order[at + 1]);
+        Join(order[at], order[at + 1]);
       }
       MergePairs(dag, order, firsts);
       merged = true;
@@ -341,14 +237,14 @@ class Grouper {
     for (const int32_t node : dag.Order()) total_us += units_[static_cast<size_t>(node)].cost_us;
     // Two stretches next to each other cost more than this, so there are no more than max_groups.
     const double cap_us = 2 * total_us / max_groups;
-    std::vector<Unit> stretches;
+    std::vector<OpUnit> stretches;
     std::vector<GroupIndex> number(static_cast<size_t>(num_units_), -1);
     for (const int32_t node : dag.Order()) {
-      const Unit& unit = units_[static_cast<size_t>(node)];
+      const OpUnit& unit = units_[static_cast<size_t>(node)];
       const bool fits = !stretches.empty() && stretches.back().cost_us + unit.cost_us <= cap_us &&
                         ShareADevice(stretches.back(), unit);
       if (fits) {
-        Add(unit, stretches.back());
+        Absorb(unit, stretches.back());
       } else {
         stretches.push_back(unit);
       }
@@ -395,16 +291,16 @@ class Grouper {
 
   GroupedGraph MakeGroups(const AcyclicContraction& dag) const {
     const std::vector<int32_t> nodes = NodesInOrder(dag);
-    std::vector<Unit> groups;
+    std::vector<OpUnit> groups;
     for (const int32_t node : nodes) groups.push_back(units_[static_cast<size_t>(node)]);
     return MakeGroups(NumberOps(dag, nodes), groups);
   }
 
-  GroupedGraph MakeGroups(std::vector<GroupIndex> group_of_op, const std::vector<Unit>& groups) const {
+  GroupedGraph MakeGroups(std::vector<GroupIndex> group_of_op, const std::vector<OpUnit>& groups) const {
     GroupedGraph grouped;
     grouped.num_groups = static_cast<int32_t>(groups.size());
     grouped.group_of_op = std::move(group_of_op);
-    for (const Unit& group : groups) {
+    for (const OpUnit& group : groups) {
       grouped.cost_us.push_back(group.cost_us);
       grouped.allowed.insert(grouped.allowed.end(), group.allowed.begin(), group.allowed.end());
     }
@@ -416,7 +312,7 @@ class Grouper {
       grouped.output_bytes[group] += op.OutputBytes();
       grouped.memory_bytes[group] += op.AllBytes();
     }
-    for (const GroupEdge& edge : EdgesBetween(grouped.group_of_op)) {
+    for (const GroupEdge& edge : EdgesBetween(graph_, grouped.group_of_op)) {
       (edge.from < edge.to ? grouped.edges : grouped.feedback_edges).push_back(edge);
     }
     return grouped;
@@ -425,10 +321,10 @@ class Grouper {
   const OpGraph& graph_;
   const Cluster& cluster_;
   const StopSignal& stop_;
-  int32_t num_units_ = 0;
-  int32_t groups_left_ = 0;
+  int32_t num_units_;
+  int32_t groups_left_;
   std::vector<int32_t> unit_of_op_;      // [num_ops]
-  std::vector<Unit> units_;              // [num_units]; of dead ones, what they were
+  std::vector<OpUnit> units_;            // [num_units]; of dead ones, what they were
   std::vector<UnitEdge> forward_edges_;  // Between units, to higher ones.
 };
 
