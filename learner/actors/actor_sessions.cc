@@ -15,7 +15,7 @@ uint64_t RandomSession() {
   return uint64_t{device()} << 32 | device();
 }
 
-int64_t UnixSeconds() {
+int64_t WholeUnixSeconds() {
   return std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch()).count();
 }
 
@@ -45,7 +45,7 @@ std::optional<std::string> ActorSessions::WhyRefused(const Hello& hello, const s
     return StrCat("an actor with another key has joined as '", hello.name, "', expected a name for each actor");
   }
   if (hello.measures) {
-    if (const std::optional<std::string> why = WhyNoMeasuring()) return why;
+    if (std::optional<std::string> why = WhyNoMeasuring()) return why;
   }
   if (!registry_.HasRoomFor(hello.name)) {
     return connections_.RefuseOneMore(registry_.alive(), registry_.capacity());
@@ -65,7 +65,7 @@ void ActorSessions::Handle(LearnerEndpoint& endpoint, const FromActor& from, con
     endpoint.Send(from.peer, Refusal{*why});
     return;
   }
-  const int64_t unix_seconds = UnixSeconds();
+  const int64_t unix_seconds = WholeUnixSeconds();
   const ActorKey actor = ledger_.Join(hello.name, hello.nonce, unix_seconds);
   owners_.NoteJoined(hello.name, actor.actor_id, from.key);
   for (const Incarnation& earlier : hello.earlier) {

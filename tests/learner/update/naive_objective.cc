@@ -9,13 +9,7 @@
 #include "tests/support/naive_policy.h"
 
 namespace emplace {
-namespace {
 
-struct NaiveState {
-  std::vector<double> log_probs;
-  double chosen = 0;
-  double entropy = 0;
-};
 NaiveState EvaluateNaively(const PolicyWeights& weights, const PlacementTask& task, const Trajectory& episode,
                            int32_t t) {
   std::vector<uint8_t> placement = episode.start_placement;
@@ -33,8 +27,6 @@ NaiveState EvaluateNaively(const PolicyWeights& weights, const PlacementTask& ta
   state.chosen = state.log_probs[episode.actions[static_cast<size_t>(t)]];
   return state;
 }
-
-}  // namespace
 
 NaiveObjective::NaiveObjective(const std::vector<PlacementTask>& tasks, const RunConfig& config,
                                const PolicyWeights& weights, const std::vector<Trajectory>& batch)

@@ -12,6 +12,16 @@
 
 namespace emplace {
 
+// The policy in one state.
+struct NaiveState {
+  std::vector<double> log_probs;
+  double chosen = 0;
+  double entropy = 0;
+};
+// In the state before step t of the episode.
+NaiveState EvaluateNaively(const PolicyWeights& weights, const PlacementTask& task, const Trajectory& episode,
+                           int32_t t);
+
 struct NaiveSample {
   size_t episode;
   int32_t step;
