@@ -3,7 +3,7 @@
 
 common <- simulator <- policy <- actor, learner, api <- tools, python; launch holds no code. Inside policy/ each kind has a folder, which
 only the tables of kinds, players and models name. Heavy packages stay in their own corner.
-tools/bench measures everything, so it alone may include everything, and nothing includes it.
+tools/bench measures everything, so it alone may include everything, what tests compare with too, and nothing includes it.
 Usage: tools/check_layers.py [--quiet]
 """
 import collections
@@ -21,7 +21,7 @@ MAY_INCLUDE = {
     "api": {"common", "simulator", "policy", "api"},
     "tools": {"common", "simulator", "policy", "api", "tools"},
     "python": {"common", "simulator", "policy", "api", "python"},
-    "tools/bench": {"common", "simulator", "policy", "actor", "learner", "api", "tools/bench"},
+    "tools/bench": {"common", "simulator", "policy", "actor", "learner", "api", "tests", "tools/bench"},
 }
 # Header pattern -> patterns of the only files that may include it.
 CORNERS = {
@@ -30,7 +30,7 @@ CORNERS = {
     r"cuda_runtime": ("policy/placeto/cuda/", "learner/ranks/nccl_collective", "tools/bench/cuda/"),
     r"nccl\.h": ("learner/ranks/nccl_collective",),
     # Of a kind that is computed with LibTorch: KIND_network, KIND_model and KIND_player. Placeto has kernels of its own.
-    r"torch/|ATen/|c10/": ("policy/placeto/reference/", "policy/torch/", "policy/torch_entry", r"policy/(?!placeto/)(\w+)/\1_(network|model|player)\b",
+    r"torch/|ATen/|c10/": ("policy/torch/", "policy/torch_entry", r"policy/(?!placeto/)(\w+)/\1_(network|model|player)\b",
                            "tools/bench/libtorch/", "actor/hardware/"),
 }
 # The only files outside a kind's folder that may name the kind. tools/bench measures kernels of kinds.
@@ -64,8 +64,8 @@ def main() -> int:
                 target = folder_of(included)
                 if target in MAY_INCLUDE:
                     matrix[folder, target] += 1
-                    if target not in allowed:
-                        problems.append(f"{name}: includes {included}; {folder}/ may include {', '.join(sorted(allowed))}")
+                if target in {*MAY_INCLUDE, "tests"} - allowed:
+                    problems.append(f"{name}: includes {included}; {folder}/ may include {', '.join(sorted(allowed))}")
                 for kind in kinds:
                     if included.startswith(kind) and not name.startswith((kind, *KIND_TABLES)):
                         problems.append(f"{name}: includes {included}, which only {kind} and {', '.join(KIND_TABLES)} may")

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "policy/placeto/placeto_shape.h"
-#include "policy/placeto/reference/placeto_net.h"
+#include "tests/support/placeto_net.h"
 #include "policy/policy_weights.h"
 #include "tests/support/random_batch.h"
 

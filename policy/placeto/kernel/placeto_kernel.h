@@ -1,5 +1,5 @@
 // The policy's forward pass without LibTorch: what actors and `emplace place` run.
-// Proven equal (1e-5) to the LibTorch reference in policy/placeto/reference/placeto_net.h by
+// Proven equal (1e-5) to the LibTorch reference in tests/support/placeto_net.h by
 // tests/policy/placeto/placeto_parity_test.cc.
 #pragma once
 

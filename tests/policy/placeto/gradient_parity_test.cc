@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "policy/placeto/gradient/placeto_gradient.h"
-#include "policy/placeto/reference/placeto_net.h"
+#include "tests/support/placeto_net.h"
 #include "tests/support/random_policy.h"
 
 namespace emplace {

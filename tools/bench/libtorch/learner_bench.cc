@@ -13,7 +13,7 @@
 #include "learner/update/policy_updater.h"
 #include "policy/config/run_config.h"
 #include "policy/placeto/placeto_graph.h"
-#include "policy/placeto/reference/placeto_net.h"
+#include "tests/support/placeto_net.h"
 #include "policy/policy_weights.h"
 #include "tools/bench/inputs.h"
 

@@ -1,4 +1,4 @@
-#include "policy/placeto/reference/placeto_net.h"
+#include "tests/support/placeto_net.h"
 
 #include <algorithm>
 #include <limits>

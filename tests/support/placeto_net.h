@@ -1,5 +1,5 @@
-// The Placeto policy in plain LibTorch: the reference that the kernels are tested and measured against. Only tests and
-// benchmarks include it, because LibTorch's headers are large.
+// The Placeto policy in plain LibTorch: the reference that the kernels are tested and measured against, by tests and by
+// the benchmarks in tools/bench. LibTorch's headers are large.
 #pragma once
 
 #include <torch/types.h>
