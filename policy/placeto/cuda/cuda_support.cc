@@ -36,16 +36,9 @@ Stream::Stream() { Check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocki
 Stream::~Stream() { cudaStreamDestroy(stream_); }
 void Stream::Synchronize() const { Check(cudaStreamSynchronize(stream_), "work on the device failed"); }
 
-Event::Event(Kind kind) {
-  const unsigned flags = kind == Kind::kTimed ? cudaEventDefault : cudaEventDisableTiming;
-  Check(cudaEventCreateWithFlags(&event_, flags), "cannot create an event");
-}
+Event::Event() { Check(cudaEventCreate(&event_), "cannot create an event"); }
 Event::~Event() { cudaEventDestroy(event_); }
 void Event::Record(const Stream& stream) { Check(cudaEventRecord(event_, stream.get()), "cannot record an event"); }
-void Event::MakeWait(const Stream& stream) const {
-  Check(cudaStreamWaitEvent(stream.get(), event_, 0), "cannot wait for an event");
-}
-void Event::Synchronize() const { Check(cudaEventSynchronize(event_), "work on the device failed"); }
 double Event::UsSince(const Event& earlier) const {
   float ms = 0;
   Check(cudaEventElapsedTime(&ms, earlier.event_, event_), "cannot ask for the time of an event");

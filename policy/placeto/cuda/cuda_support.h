@@ -55,21 +55,16 @@ class Stream {
   cudaStream_t stream_ = nullptr;
 };
 
-// A point in a stream.
+// A point in a stream, to measure from.
 class Event {
  public:
-  // Only a timed one can be asked for the time; the others cost less.
-  enum class Kind { kUntimed, kTimed };
-
-  explicit Event(Kind kind = Kind::kUntimed);
+  Event();
   ~Event();
   Event(const Event&) = delete;
   Event& operator=(const Event&) = delete;
 
   void Record(const Stream& stream);
-  void MakeWait(const Stream& stream) const;  // Later work on the stream waits for the point.
-  void Synchronize() const;                   // Makes the host wait for the point.
-  // Microseconds from the earlier point to this one. REQUIRES: both are timed, and the stream has passed them.
+  // Microseconds from the earlier point to this one. REQUIRES: the stream has passed both.
   double UsSince(const Event& earlier) const;
 
  private:

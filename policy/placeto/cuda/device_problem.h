@@ -1,7 +1,6 @@
-// A policy's graphs, batches and working memory on the current device. Only files of this folder include this header.
+// A policy's graphs, batch and working memory on the current device. Only files of this folder include this header.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <span>
 
@@ -13,9 +12,6 @@
 
 namespace emplace::gpu {
 
-// Batches that may be under way at the same time.
-inline constexpr int32_t kBatchSlots = 2;
-
 class DeviceProblem {
  public:
   // Throws RunFailed when the device fails or has too little memory. The graphs must be as CompactGraphs requires.
@@ -25,28 +21,23 @@ class DeviceProblem {
   bool Holds(const BatchCapacity& needed) const { return capacity_.Holds(needed); }
   // Allocates memory for such batches, and for larger ones. REQUIRES: the device uses none of the memory.
   void Grow(const BatchCapacity& needed);
-  // Starts the copy of a batch to the slot's device memory. REQUIRES: it fits, and the slot's last copy has finished.
-  void CopyBatch(int32_t slot, std::span<const EpisodeSource> episodes, std::span<const StateEntry> states,
+  // Starts the copy of a batch to the device's memory. REQUIRES: it fits, and the last copy has finished.
+  void CopyBatch(std::span<const EpisodeSource> episodes, std::span<const StateEntry> states,
                  const UpdateScalars& scalars, cudaStream_t stream);
 
   const CompactGraphs& graphs() const { return graphs_; }
-  const PlacetoPlan& plan() const { return common_.plan; }
-  const LaunchSizes& sizes() const { return common_.sizes; }
-  Problem problem(int32_t slot) const;
+  const PlacetoPlan& plan() const { return problem_.plan; }
+  const LaunchSizes& sizes() const { return problem_.sizes; }
+  const Problem& problem() const { return problem_; }
 
  private:
-  struct Slot {
-    PinnedMemory host;
-    DeviceMemory device;
-    BatchView view{};  // Points into `device`
-  };
-
   CompactGraphs graphs_;
-  Problem common_;
+  Problem problem_;  // Points into the device's memory
   BatchCapacity capacity_;
   DeviceMemory graph_memory_;
+  PinnedMemory host_batch_;
+  DeviceMemory batch_memory_;
   DeviceMemory work_memory_;
-  std::array<Slot, kBatchSlots> slots_;
 };
 
 }  // namespace emplace::gpu

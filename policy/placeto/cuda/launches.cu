@@ -97,7 +97,7 @@ class TimingLauncher {
     Mark();
     launcher_.Launch(kernel, blocks, threads, shared_bytes);
   }
-  void Mark() { events_.emplace_back(Event::Kind::kTimed).Record(stream_); }
+  void Mark() { events_.emplace_back().Record(stream_); }
 
   // Microseconds from each mark to the next. REQUIRES: the stream has passed the last one.
   std::vector<double> Times() const {

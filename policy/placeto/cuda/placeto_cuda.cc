@@ -26,13 +26,13 @@ void PlacetoCuda::SetBatch(std::span<const EpisodeSource> episodes, std::span<co
   const BatchCapacity needed = CapacityFor(device.graphs(), episodes, states.size());
   Check(cudaDeviceSynchronize(), "work on the device failed");
   if (!device.Holds(needed)) device.Grow(needed);
-  device.CopyBatch(0, episodes, states, {}, static_cast<cudaStream_t>(stream));
+  device.CopyBatch(episodes, states, {}, static_cast<cudaStream_t>(stream));
   impl_->states = needed.states;
 }
 
 void PlacetoCuda::Forward(const float* values, float* logits, void* stream) {
   const auto on = static_cast<cudaStream_t>(stream);
-  const Problem problem = impl_->device.problem(0);
+  const Problem& problem = impl_->device.problem();
   ForwardOnStream(on, problem, values);
   const size_t row = static_cast<size_t>(problem.plan.num_devices) * sizeof(float);
   const size_t padded_row = static_cast<size_t>(problem.plan.devices_padded) * sizeof(float);
@@ -43,7 +43,7 @@ void PlacetoCuda::Forward(const float* values, float* logits, void* stream) {
 
 void PlacetoCuda::Backward(const float* d_logits, float* gradient, void* stream) {
   const auto on = static_cast<cudaStream_t>(stream);
-  const Problem problem = impl_->device.problem(0);
+  const Problem& problem = impl_->device.problem();
   const auto states = static_cast<size_t>(impl_->states);
   const size_t row = static_cast<size_t>(problem.plan.num_devices) * sizeof(float);
   const size_t padded_row = static_cast<size_t>(problem.plan.devices_padded) * sizeof(float);

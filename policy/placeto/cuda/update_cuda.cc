@@ -1,7 +1,6 @@
 #include "policy/placeto/cuda/update_cuda.h"
 
 #include <algorithm>
-#include <array>
 
 #include "common/error.h"
 #include "policy/placeto/cuda/device_problem.h"
@@ -11,8 +10,6 @@
 
 namespace emplace::gpu {
 namespace {
-
-static_assert(UpdateCuda::kInFlight == kBatchSlots);
 
 // What comes back from an update: the report and the new weights.
 struct Output {
@@ -45,29 +42,18 @@ size_t OptimizerBytes(size_t parameters) {
 }  // namespace
 
 struct UpdateCuda::Impl {
-  struct Slot {
-    Event copied_in;
-    Event computed;
-    Event copied_out;
-    DeviceMemory device_output;
-    PinnedMemory host_output;
-    Recording recording;
-  };
-
   Impl(const PlacetoShape& shape, std::span<const PlacetoGraph* const> graphs, std::span<const float> values,
        int64_t shared_limit)
       : device(shape, graphs, shared_limit),
         parameters(static_cast<size_t>(device.plan().parameters)),
-        optimizer_memory(OptimizerBytes(parameters)) {
+        optimizer_memory(OptimizerBytes(parameters)),
+        device_output(OutputBytes(parameters)),
+        host_output(OutputBytes(parameters)) {
     EMPLACE_CHECK(values.size() == parameters);
     Carver carver(optimizer_memory.data());
     optimizer = CarveOptimizer(parameters, carver);
     Check(cudaMemset(optimizer_memory.data(), 0, OptimizerBytes(parameters)), "cannot clear the optimizer");
     ToDevice(optimizer.values, values.data());
-    for (Slot& slot : slots) {
-      slot.device_output = DeviceMemory(OutputBytes(parameters));
-      slot.host_output = PinnedMemory(OutputBytes(parameters));
-    }
   }
   ~Impl() { cudaDeviceSynchronize(); }
 
@@ -86,23 +72,19 @@ struct UpdateCuda::Impl {
   void MakeRoom(std::span<const EpisodeSource> episodes, std::span<const StateEntry> states) {
     const BatchCapacity needed = CapacityFor(device.graphs(), episodes, states.size());
     if (device.Holds(needed)) return;
-    in.Synchronize();
-    compute.Synchronize();
+    stream.Synchronize();
     device.Grow(needed);
-    for (Slot& slot : slots) slot.recording.Clear();  // Its pointers are no longer valid.
+    recording.Clear();  // Its pointers are no longer valid.
   }
 
   DeviceProblem device;
   const size_t parameters;
   DeviceMemory optimizer_memory;
   OptimizerState optimizer{};
-  // Three streams, so that copies run beside the kernels of another update.
-  Stream in;
-  Stream compute;
-  Stream out;
-  std::array<Slot, kInFlight> slots;
-  int64_t submitted = 0;
-  int64_t collected = 0;
+  DeviceMemory device_output;
+  PinnedMemory host_output;
+  Stream stream;
+  Recording recording;
 };
 
 UpdateCuda::UpdateCuda(const PlacetoShape& shape, std::span<const PlacetoGraph* const> graphs,
@@ -110,54 +92,36 @@ UpdateCuda::UpdateCuda(const PlacetoShape& shape, std::span<const PlacetoGraph* 
     : impl_(std::make_unique<Impl>(shape, graphs, values, shared_limit)) {}
 UpdateCuda::~UpdateCuda() = default;
 
-void UpdateCuda::Submit(std::span<const EpisodeSource> episodes, std::span<const StateEntry> states,
-                        const UpdateScalars& scalars) {
-  EMPLACE_CHECK(in_flight() < kInFlight);
+UpdateReport UpdateCuda::Update(std::span<const EpisodeSource> episodes, std::span<const StateEntry> states,
+                                const UpdateScalars& scalars, std::span<float> values) {
   Impl& impl = *impl_;
+  EMPLACE_CHECK(values.size() == impl.parameters);
   impl.MakeRoom(episodes, states);
-  const auto index = static_cast<int32_t>(impl.submitted % kInFlight);
-  Impl::Slot& slot = impl.slots[static_cast<size_t>(index)];
-  if (slot.recording.empty()) {
-    const Output output = OutputAt(impl.parameters, slot.device_output.data());
-    slot.recording.Capture(impl.compute, [&] {
-      UpdateOnStream(impl.compute.get(), impl.device.problem(index), impl.optimizer, output.report, output.values);
+  if (impl.recording.empty()) {
+    const Output output = OutputAt(impl.parameters, impl.device_output.data());
+    impl.recording.Capture(impl.stream, [&] {
+      UpdateOnStream(impl.stream.get(), impl.device.problem(), impl.optimizer, output.report, output.values);
     });
   }
-  // The slot's last update was collected, so nothing reads or writes its memory any more.
-  impl.device.CopyBatch(index, episodes, states, scalars, impl.in.get());
-  slot.copied_in.Record(impl.in);
-  slot.copied_in.MakeWait(impl.compute);
-  slot.recording.Replay(impl.compute);
-  slot.computed.Record(impl.compute);
-  slot.computed.MakeWait(impl.out);
-  Check(cudaMemcpyAsync(slot.host_output.data(), slot.device_output.data(), OutputBytes(impl.parameters),
-                        cudaMemcpyDeviceToHost, impl.out.get()),
+  impl.device.CopyBatch(episodes, states, scalars, impl.stream.get());
+  impl.recording.Replay(impl.stream);
+  Check(cudaMemcpyAsync(impl.host_output.data(), impl.device_output.data(), OutputBytes(impl.parameters),
+                        cudaMemcpyDeviceToHost, impl.stream.get()),
         "cannot copy the weights");
-  slot.copied_out.Record(impl.out);
-  ++impl.submitted;
-}
-
-UpdateReport UpdateCuda::Collect(std::span<float> values) {
-  EMPLACE_CHECK(in_flight() > 0 && values.size() == impl_->parameters);
-  const Impl::Slot& slot = impl_->slots[static_cast<size_t>(impl_->collected % kInFlight)];
-  slot.copied_out.Synchronize();
-  ++impl_->collected;
-  const Output output = OutputAt(impl_->parameters, slot.host_output.data());
+  impl.stream.Synchronize();
+  const Output output = OutputAt(impl.parameters, impl.host_output.data());
   std::copy_n(output.values, values.size(), values.begin());
   return *output.report;
 }
 
-int32_t UpdateCuda::in_flight() const { return static_cast<int32_t>(impl_->submitted - impl_->collected); }
-
 std::vector<KernelTime> UpdateCuda::TimeKernels(std::span<const EpisodeSource> episodes,
                                                 std::span<const StateEntry> states, const UpdateScalars& scalars) {
-  EMPLACE_CHECK(in_flight() == 0);
   Impl& impl = *impl_;
   impl.MakeRoom(episodes, states);
-  impl.device.CopyBatch(0, episodes, states, scalars, impl.compute.get());
-  const Problem problem = impl.device.problem(0);
-  const Output output = OutputAt(impl.parameters, impl.slots.front().device_output.data());
-  const std::vector<double> us = TimeUpdate(impl.compute, problem, impl.optimizer, output.report, output.values);
+  impl.device.CopyBatch(episodes, states, scalars, impl.stream.get());
+  const Problem& problem = impl.device.problem();
+  const Output output = OutputAt(impl.parameters, impl.device_output.data());
+  const std::vector<double> us = TimeUpdate(impl.stream, problem, impl.optimizer, output.report, output.values);
   const std::vector<KernelWork> work =
       UpdateWork(problem, LoadOf(impl.device.graphs(), episodes, states, problem.sizes.small_nodes));
   EMPLACE_CHECK(us.size() == work.size());
@@ -167,7 +131,6 @@ std::vector<KernelTime> UpdateCuda::TimeKernels(std::span<const EpisodeSource> e
 }
 
 AdamState UpdateCuda::SaveAdam() const {
-  EMPLACE_CHECK(in_flight() == 0);
   AdamState state;
   Check(cudaMemcpy(&state.steps, impl_->optimizer.adam_steps, sizeof(int64_t), cudaMemcpyDeviceToHost),
         "cannot copy from the device");
@@ -177,7 +140,6 @@ AdamState UpdateCuda::SaveAdam() const {
 }
 
 void UpdateCuda::LoadAdam(const AdamState& state) {
-  EMPLACE_CHECK(in_flight() == 0);
   EMPLACE_CHECK(state.mean.size() == impl_->parameters && state.variance.size() == impl_->parameters);
   Check(cudaMemcpy(impl_->optimizer.adam_steps, &state.steps, sizeof(int64_t), cudaMemcpyHostToDevice),
         "cannot copy to the device");

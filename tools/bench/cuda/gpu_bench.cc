@@ -93,14 +93,7 @@ double PerSecond(double seconds, const std::function<void()>& once, const std::f
 double UpdatesPerSecond(gpu::UpdateCuda& update, const GpuBatch& batch, double seconds) {
   std::vector<float> values(batch.weights.values.size());
   return PerSecond(
-      seconds,
-      [&] {
-        if (update.in_flight() == gpu::UpdateCuda::kInFlight) update.Collect(values);
-        update.Submit(batch.episodes, batch.states, batch.scalars);
-      },
-      [&] {
-        while (update.in_flight() > 0) update.Collect(values);
-      });
+      seconds, [&] { update.Update(batch.episodes, batch.states, batch.scalars, values); }, [] {});
 }
 
 double Median(std::vector<double> values) {

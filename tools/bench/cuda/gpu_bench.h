@@ -50,7 +50,7 @@ class GpuBatch {
 
 // Calls `once` until `seconds` have passed; calls a second. `wait` ends what is still under way.
 double PerSecond(double seconds, const std::function<void()>& once, const std::function<void()>& wait);
-// Updates a second, with as many in flight as there may be. REQUIRES: none is in flight.
+// Updates a second, one after the other.
 double UpdatesPerSecond(gpu::UpdateCuda& update, const GpuBatch& batch, double seconds);
 
 double Median(std::vector<double> values);  // REQUIRES: at least one
