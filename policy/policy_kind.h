@@ -30,6 +30,13 @@ struct SizeField {
   std::optional<int64_t> if_absent = std::nullopt;  // For files from before it; nullopt: it has to be there.
 };
 
+// A size that there no longer is, because one of its values alone was kept. Files of the kind go on saying it, so that a
+// policy's bytes stay those that they were, and a file with another value is refused.
+struct RetiredSize {
+  std::string name;
+  int64_t value = 0;  // The one that was kept, and that a file without the size means.
+};
+
 // The size of kinds that can make the greedy choices of an episode's first block by balanced_choice.h: 1 if a policy
 // does so. Decision i of that block is one of group i. Without it a file is from before there was the choice.
 inline constexpr char kBalanced[] = "balanced";
@@ -64,6 +71,7 @@ class PolicyKind {
   virtual std::map<std::string, ConfigField::Value> Defaults() const = 0;
 
   virtual std::vector<SizeField> Sizes() const = 0;
+  virtual std::vector<RetiredSize> RetiredSizes() const { return {}; }
   virtual PolicyShape Shape(const PolicyConfig& config, int32_t num_devices) const = 0;
   virtual std::vector<ParameterSpec> Parameters(const PolicyShape& shape) const = 0;
   // A new policy's parameters, in the order of Parameters.

@@ -85,6 +85,15 @@ PolicyShape TakeShape(std::map<std::string, std::string>& metadata, const std::s
   };
   shape.num_devices = static_cast<int32_t>(take({.name = kNumDevices, .low = 1, .high = kMaxDevices}));
   for (const SizeField& size : kind->Sizes()) shape.sizes[size.name] = take(size);
+  for (const RetiredSize& size : kind->RetiredSizes()) {
+    const std::string key = ShapeKey(size.name);
+    if (!metadata.contains(key)) continue;
+    const std::string text = TakeText(metadata, key, name);
+    if (text != StrCat(size.value)) {
+      throw BadInput(StrCat(name, ": policy metadata ", key, " is '", text, "', expected ", size.value,
+                            ": policies with another value are of emplace 0.1.0"));
+    }
+  }
   return shape;
 }
 
@@ -98,6 +107,9 @@ std::string SerializePolicy(const PolicyWeights& weights) {
                                             {kVersionKey, StrCat(weights.version)},
                                             {ShapeKey(kNumDevices), StrCat(weights.shape.num_devices)}};
   for (const auto& [size, value] : weights.shape.sizes) own[ShapeKey(size)] = StrCat(value);
+  for (const RetiredSize& size : FindPolicyKind(weights.shape.kind).RetiredSizes()) {
+    own[ShapeKey(size.name)] = StrCat(size.value);
+  }
   file.metadata = weights.metadata;
   for (const auto& [key, text] : own) EMPLACE_CHECK(file.metadata.emplace(key, text).second);
 

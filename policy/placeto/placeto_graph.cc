@@ -2,31 +2,19 @@
 
 #include <algorithm>
 
-#include "simulator/engine/mean_link.h"
-
 namespace emplace {
 namespace {
-
-template <typename T>
-double Largest(const std::vector<T>& values) {
-  return values.empty() ? 0 : static_cast<double>(*std::max_element(values.begin(), values.end()));
-}
-
-// Values / unit; all zero where the unit is zero.
-template <typename T>
-std::vector<float> InUnits(const std::vector<T>& values, double unit) {
-  std::vector<float> scaled;
-  scaled.reserve(values.size());
-  for (const T value : values) {
-    scaled.push_back(unit > 0 ? static_cast<float>(static_cast<double>(value) / unit) : 0.0F);
-  }
-  return scaled;
-}
 
 // Divided by the maximum over the graph; all zero where that is zero.
 template <typename T>
 std::vector<float> Normalized(const std::vector<T>& values) {
-  return InUnits(values, Largest(values));
+  const double largest = values.empty() ? 0 : static_cast<double>(*std::max_element(values.begin(), values.end()));
+  std::vector<float> scaled;
+  scaled.reserve(values.size());
+  for (const T value : values) {
+    scaled.push_back(largest > 0 ? static_cast<float>(static_cast<double>(value) / largest) : 0.0F);
+  }
+  return scaled;
 }
 
 }  // namespace
@@ -43,17 +31,9 @@ PlacetoGraph::PlacetoGraph(const GroupGraph& groups)
   DeriveClosure();
 }
 
-PlacetoGraph::PlacetoGraph(const PlacementTask& task, const PlacetoShape& shape) : PlacetoGraph(task.groups) {
-  if (!shape.link_time) return;
-  const double us_per_byte = MeanLinkOf(task.sim).us_per_byte;
-  // Bytes that the mean link sends while the costliest group runs; none between devices of which there is one.
-  const double unit = us_per_byte > 0 ? Largest(task.groups.cost_us) / us_per_byte : 0;
-  bytes = InUnits(task.groups.output_bytes, unit);
-}
-
-std::vector<PlacetoGraph> MakePlacetoGraphs(const std::vector<PlacementTask>& tasks, const PlacetoShape& shape) {
+std::vector<PlacetoGraph> MakePlacetoGraphs(const std::vector<PlacementTask>& tasks) {
   std::vector<PlacetoGraph> graphs;
-  for (const PlacementTask& task : tasks) graphs.emplace_back(task, shape);
+  for (const PlacementTask& task : tasks) graphs.emplace_back(task.groups);
   return graphs;
 }
 

@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "common/csr.h"
-#include "policy/placeto/placeto_shape.h"
 #include "simulator/task/group_graph.h"
 #include "simulator/task/placement_task.h"
 
@@ -17,7 +16,7 @@ struct PlacetoGraph {
   int32_t num_nodes = 0;
   int32_t num_devices = 0;
   std::vector<float> cost;            // [n] total cost / the graph's maximum
-  std::vector<float> bytes;           // [n] total output bytes / the graph's maximum; or in link time (see below)
+  std::vector<float> bytes;           // [n] total output bytes / the graph's maximum
   std::vector<float> memory;          // [n] resident and temporary bytes / the graph's maximum
   Csr parents;                        // [n] ascending, no repeats
   Csr children;                       // [n] ascending, no repeats; the transpose of `parents`
@@ -28,10 +27,6 @@ struct PlacetoGraph {
   PlacetoGraph() = default;  // Empty.
   // Takes a quarter of n^2 bytes and as long as that: a policy makes it once for each task.
   explicit PlacetoGraph(const GroupGraph& groups);
-  // As a policy of this shape sees the task. With shape.link_time, `bytes` is the time in us that the output bytes take
-  // over the mean link (MeanLinkOf), without its latency, / the largest cost in us of a group: of the scale of `cost`,
-  // and above 1 where sending takes longer than any group.
-  PlacetoGraph(const PlacementTask& task, const PlacetoShape& shape);
 
   int32_t words() const { return (num_nodes + 63) / 64; }
   bool IsAncestor(int32_t node, int32_t other) const { return Bit(ancestors, node, other); }
@@ -47,10 +42,9 @@ struct PlacetoGraph {
 };
 
 // One for each task.
-std::vector<PlacetoGraph> MakePlacetoGraphs(const std::vector<PlacementTask>& tasks, const PlacetoShape& shape);
+std::vector<PlacetoGraph> MakePlacetoGraphs(const std::vector<PlacementTask>& tasks);
 
 // A state of an episode: nodes [0, step) have been decided, node `step` is current, and every node has a device.
-// Whoever makes a state heeds PlacetoShape::earlier_decisions; the network takes the placement as it is.
 struct PlacetoState {
   const PlacetoGraph* graph = nullptr;
   const uint8_t* placement = nullptr;  // [num_nodes] devices

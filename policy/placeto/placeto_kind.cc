@@ -22,14 +22,6 @@ FieldTable<PlacetoConfig> PlacetoFields() {
       .Help(
           "Whether the policy pools over ancestors, descendants and the other groups; false serves to measure what "
           "pooling is worth.");
-  t.Field("earlier_decisions", &C::earlier_decisions)
-      .Help(
-          "Whether the policy sees where earlier decisions of the episode have put groups; with false it sees every "
-          "group where the episode started, which serves to measure what seeing them is worth.");
-  t.Field("link_time", &C::link_time)
-      .Help(
-          "Whether a group's output bytes are given as the time that they take over the machine's mean link, as a "
-          "share of the largest cost of a group; with false as a share of the largest output bytes of a group.");
   t.Field("start_times", &C::start_times)
       .Help(
           "Whether a feature of a group is when it starts in the simulated run of the placement that the policy sees, "
@@ -45,6 +37,7 @@ class Placeto final : public FieldsKind<PlacetoConfig> {
   Placeto() : FieldsKind("placeto", PlacetoFields()) {}
 
   std::vector<SizeField> Sizes() const override { return PlacetoSizes(); }
+  std::vector<RetiredSize> RetiredSizes() const override { return {{"earlier_decisions", 1}, {"link_time", 0}}; }
   RewardTime reward_time() const override { return RewardTime::kEachDecision; }
 
   PolicyShape Shape(const PolicyConfig& config, int32_t num_devices) const override {
@@ -54,8 +47,6 @@ class Placeto final : public FieldsKind<PlacetoConfig> {
                         .message_rounds = static_cast<int32_t>(own.message_rounds),
                         .message_width = static_cast<int32_t>(own.message_width),
                         .pooling = own.pooling,
-                        .earlier_decisions = own.earlier_decisions,
-                        .link_time = own.link_time,
                         .start_times = own.start_times};
   }
 

@@ -13,8 +13,6 @@ struct PlacetoConfig {
   int64_t message_width = 0;
   bool memory_feature = false;
   bool pooling = true;
-  bool earlier_decisions = true;
-  bool link_time = false;
   bool start_times = false;
   double output_scale = 1;
 };

@@ -14,7 +14,7 @@ namespace {
 class PlacetoModel final : public Model {
  public:
   PlacetoModel(const PolicyShape& shape, const std::vector<PlacementTask>& tasks)
-      : shape_(PlacetoShape::Of(shape)), graphs_(MakePlacetoGraphs(tasks, shape_)), kernel_(shape_) {
+      : shape_(PlacetoShape::Of(shape)), graphs_(MakePlacetoGraphs(tasks)), kernel_(shape_) {
     if (!shape_.start_times) return;
     for (const PlacementTask& task : tasks) start_times_.push_back(std::make_unique<StartTimes>(task));
   }
@@ -56,7 +56,7 @@ class PlacetoModel final : public Model {
       const Trajectory& episode = episodes[sample.episode];
       const std::span<uint8_t> placement = rest.first(episode.actions.size());
       rest = rest.subspan(placement.size());
-      PlacementAfter(episode, shape_.earlier_decisions ? static_cast<size_t>(sample.decision) : 0, placement);
+      PlacementAfter(episode, static_cast<size_t>(sample.decision), placement);
       states_.push_back({&graphs_[episode.graph], placement.data(), sample.decision});
       if (!shape_.start_times) continue;
       const std::span<float> times = rest_of_times.first(placement.size());

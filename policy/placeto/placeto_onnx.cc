@@ -61,12 +61,10 @@ class PlacetoNetwork {
   void AddInputs() {
     onnx_.AddInput(
         "features", OnnxType::kFloat, {"n", shape_.num_features()},
-        StrCat("of each group: cost over the largest of the graph; output bytes over ",
-               shape_.link_time ? "the bytes that the mean link sends in the largest cost" : "the largest of the graph",
+        StrCat("of each group: cost over the largest of the graph; output bytes over the largest of the graph",
                shape_.memory_feature ? "; memory over the largest of the graph" : "",
                shape_.start_times ? "; when it starts in the simulated run of the placement, over the makespan" : "",
-               "; its device", shape_.earlier_decisions ? "" : " where the episode started",
-               ", one-hot; 1 if it has been decided; 1 if it is the current one"));
+               "; its device, one-hot; 1 if it has been decided; 1 if it is the current one"));
     onnx_.AddInput("edges", OnnxType::kInt64, {"E", 2}, "parent and child");
     onnx_.AddInput("ancestors", OnnxType::kBool, {"n"}, "whether a path leads from the group to the current one");
     onnx_.AddInput("descendants", OnnxType::kBool, {"n"}, "whether a path leads from the current group to the group");

@@ -7,6 +7,7 @@
 #include "common/error.h"
 #include "policy/placeto/kernel/placeto_kernel.h"
 #include "policy/placeto/placeto_graph.h"
+#include "policy/placeto/placeto_shape.h"
 #include "policy/placeto/start_times.h"
 #include "policy/policy_weights.h"
 
@@ -18,17 +19,15 @@ using SpareCaches = std::vector<EpisodeCache>;
 
 struct PlacetoView final : TaskView {
   PlacetoView(const PlacementTask& task, const PlacetoShape& shape)
-      : graph(task, shape), start_times(shape.start_times ? std::make_unique<StartTimes>(task) : nullptr) {}
+      : graph(task.groups), start_times(shape.start_times ? std::make_unique<StartTimes>(task) : nullptr) {}
   const PlacetoGraph graph;
   const std::unique_ptr<StartTimes> start_times;  // Null where they are no feature.
 };
 
 class PlacetoEpisode final : public PlayedEpisode {
  public:
-  // sees_decisions: PlacetoShape::earlier_decisions.
-  PlacetoEpisode(const PlacetoView& view, std::span<const uint8_t> start, bool sees_decisions, SpareCaches& spare)
+  PlacetoEpisode(const PlacetoView& view, std::span<const uint8_t> start, SpareCaches& spare)
       : view_(view), placement_(start.begin(), start.end()), spare_(spare) {
-    if (!sees_decisions) start_ = placement_;
     if (view.start_times != nullptr) start_times_.resize(start.size());
     if (spare.empty()) return;
     cache_ = std::move(spare.back());
@@ -43,18 +42,16 @@ class PlacetoEpisode final : public PlayedEpisode {
 
   // Valid until the next call.
   PlacetoState state() {
-    const std::vector<uint8_t>& seen = start_ ? *start_ : placement_;
-    if (view_.start_times != nullptr) view_.start_times->Of(seen, start_times_);
-    return {&view_.graph, seen.data(), step_, start_times_.data()};
+    if (view_.start_times != nullptr) view_.start_times->Of(placement_, start_times_);
+    return {&view_.graph, placement_.data(), step_, start_times_.data()};
   }
   EpisodeCache& cache() { return cache_; }
   void Place(uint8_t device) { placement_[static_cast<size_t>(step_++)] = device; }
 
  private:
   const PlacetoView& view_;
-  std::vector<uint8_t> placement_;             // [n]
-  std::optional<std::vector<uint8_t>> start_;  // [n] what the policy sees in its place; nullopt: it sees placement_
-  std::vector<float> start_times_;             // [n] of the state; empty where they are no feature
+  std::vector<uint8_t> placement_;  // [n]
+  std::vector<float> start_times_;  // [n] of the state; empty where they are no feature
   int32_t step_ = 0;
   SpareCaches& spare_;
   EpisodeCache cache_;
@@ -79,8 +76,7 @@ class PlacetoPlayer final : public Player {
   }
 
   std::unique_ptr<PlayedEpisode> Begin(const TaskView& view, std::span<const uint8_t> start) override {
-    return std::make_unique<PlacetoEpisode>(static_cast<const PlacetoView&>(view), start, own_shape_.earlier_decisions,
-                                            spare_);
+    return std::make_unique<PlacetoEpisode>(static_cast<const PlacetoView&>(view), start, spare_);
   }
 
   void Next(std::span<PlayedEpisode* const> episodes, Decisions& decisions) override {

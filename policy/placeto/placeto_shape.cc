@@ -10,8 +10,6 @@ constexpr char kMemoryFeature[] = "memory_feature";
 constexpr char kMessageRounds[] = "message_rounds";
 constexpr char kMessageWidth[] = "message_width";
 constexpr char kPooling[] = "pooling";
-constexpr char kEarlierDecisions[] = "earlier_decisions";
-constexpr char kLinkTime[] = "link_time";
 constexpr char kStartTimes[] = "start_times";
 
 void AddMlp(const std::string& name, const std::vector<int32_t>& widths, std::vector<LayerSpec>& layers) {
@@ -26,8 +24,6 @@ std::vector<SizeField> PlacetoSizes() {
           {.name = kMessageWidth, .low = 0, .high = 4096},
           // Without them a file is from before there was the choice, and means what all policies did then.
           {.name = kPooling, .low = 0, .high = 1, .if_absent = 1},
-          {.name = kEarlierDecisions, .low = 0, .high = 1, .if_absent = 1},
-          {.name = kLinkTime, .low = 0, .high = 1, .if_absent = 0},
           {.name = kStartTimes, .low = 0, .high = 1, .if_absent = 0}};
 }
 
@@ -61,8 +57,6 @@ PlacetoShape::operator PolicyShape() const {
                     {kMessageRounds, message_rounds},
                     {kMessageWidth, message_width},
                     {kPooling, pooling ? 1 : 0},
-                    {kEarlierDecisions, earlier_decisions ? 1 : 0},
-                    {kLinkTime, link_time ? 1 : 0},
                     {kStartTimes, start_times ? 1 : 0}}};
 }
 
@@ -73,8 +67,6 @@ PlacetoShape PlacetoShape::Of(const PolicyShape& shape) {
           .message_rounds = static_cast<int32_t>(shape.sizes.at(kMessageRounds)),
           .message_width = static_cast<int32_t>(shape.sizes.at(kMessageWidth)),
           .pooling = shape.sizes.at(kPooling) == 1,
-          .earlier_decisions = shape.sizes.at(kEarlierDecisions) == 1,
-          .link_time = shape.sizes.at(kLinkTime) == 1,
           .start_times = shape.sizes.at(kStartTimes) == 1};
 }
 

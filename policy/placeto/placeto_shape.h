@@ -19,9 +19,6 @@ struct PlacetoShape {
   // false: the outputs of G for the three sets are zeros. The layers of the pools and the classifier's columns for them
   // stay, but have no effect and do not learn.
   bool pooling = true;
-  // false: in a state, groups that have been decided are where the episode started, as the others are.
-  bool earlier_decisions = true;
-  bool link_time = false;    // PlacetoGraph::bytes is in link time.
   bool start_times = false;  // PlacetoState::start_times is a feature.
 
   // The same as the shape of any policy, and back. REQUIRES: its kind is placeto, and it has the sizes of the kind.

@@ -8,10 +8,12 @@
 #include <filesystem>
 #include <functional>
 #include <limits>
+#include <tuple>
 
 #include "common/error.h"
 #include "common/files/file_io.h"
 #include "common/files/safetensors.h"
+#include "common/strings.h"
 #include "policy/placeto/placeto_kind.h"
 #include "policy/policy_kinds.h"
 #include "tests/policy/sgdp/random_sgdp.h"
@@ -76,11 +78,26 @@ void ExpectOlderFileMeans(PolicyWeights weights, const std::string& size, int64_
 
 TEST(PolicyWeights, AnOlderFileMeansWhatItMeant) {
   ExpectOlderFileMeans(SomePolicy(), "pooling", 1);
-  ExpectOlderFileMeans(SomePolicy(), "earlier_decisions", 1);
-  ExpectOlderFileMeans(SomePolicy(), "link_time", 0);
   Rng rng(4);
   ExpectOlderFileMeans(RandomSgdp(/*num_devices=*/3, rng), "graph_norm", 0);
   ExpectOlderFileMeans(RandomSgdp(/*num_devices=*/3, rng), "balanced", 0);
+}
+
+// Version 0.1.0 could hide earlier decisions from a policy, and give it bytes in link time.
+TEST(PolicyWeights, AChoiceThatIsGoneIsRefusedUnlessItWasTheUsualOne) {
+  for (const auto& [key, usual, other] :
+       {std::tuple("shape.earlier_decisions", "1", "0"), std::tuple("shape.link_time", "0", "1")}) {
+    SafetensorsFile file = ParseSafetensors(SerializePolicy(SomePolicy()), "x");
+    EXPECT_EQ(file.metadata.at(key), usual);
+    file.metadata.erase(key);
+    const PolicyWeights without = ParsePolicy(SerializeSafetensors(file), "x");
+    EXPECT_EQ(without.shape, SomePolicy().shape);
+    EXPECT_EQ(without.metadata, SomePolicy().metadata);
+    for (const char* unusual : {other, "", "01", "true"}) {
+      EXPECT_THAT(ErrorAfter([&](SafetensorsFile& changed) { changed.metadata[key] = unusual; }),
+                  HasSubstr(StrCat("policy metadata ", key, " is '", unusual, "', expected ", usual, ": policies")));
+    }
+  }
 }
 
 TEST(PolicyWeights, AnOlderFileHasNoStartTimes) {

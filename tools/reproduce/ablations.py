@@ -28,8 +28,6 @@ VARIANTS = {
     "no pooling": ({"policy.pooling": False}, "A group knows what messages bring from k rounds around it."),
     "no message passing, no pooling": ({"policy.message_rounds": 0, "policy.pooling": False},
                                        "A group knows its own features, and nothing of the other groups."),
-    "earlier decisions hidden": ({"policy.earlier_decisions": False}, "A group does not know where earlier groups have been put."),
-    "bytes in link time": ({"policy.link_time": True}, "A group's bytes are on the scale of its cost."),
     "start times": ({"policy.start_times": True}, "A group knows when it starts in the simulated run of the placement so far."),
     "no imitation": ({"training.imitated_episodes": 0}, "An episode counts once, by its advantages."),
     "one step a batch": ({"training.epochs": 1}, "One optimizer step in place of three."),

@@ -50,7 +50,7 @@ class PlacetoCudaModel final : public Model {
   PlacetoCudaModel(const PolicyShape& shape, const std::vector<PlacementTask>& tasks, int32_t gpu)
       : gpu_(Chosen(gpu)),
         device_(StrCat("cuda:", gpu)),
-        graphs_(MakePlacetoGraphs(tasks, PlacetoShape::Of(shape))),
+        graphs_(MakePlacetoGraphs(tasks)),
         policy_(PlacetoShape::Of(shape), PointersTo(graphs_)),
         num_devices_(shape.num_devices) {}
 

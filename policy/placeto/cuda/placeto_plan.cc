@@ -20,7 +20,6 @@ PlacetoPlan MakePlacetoPlan(const PlacetoShape& shape) {
   plan.devices_padded = PadToFour(shape.num_devices);
   plan.memory_feature = shape.memory_feature ? 1 : 0;
   plan.pooling = shape.pooling ? 1 : 0;
-  plan.earlier_decisions = shape.earlier_decisions ? 1 : 0;
   plan.rounds = shape.message_rounds;
   plan.features = shape.num_features();
   plan.features_padded = PadToFour(plan.features);

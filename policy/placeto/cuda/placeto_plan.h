@@ -42,11 +42,10 @@ EMPLACE_HOST_DEVICE constexpr bool IsHeadLayer(int32_t layer) {
 struct PlacetoPlan {
   int32_t num_devices;
   int32_t devices_padded;
-  int32_t memory_feature;     // 0 or 1
-  int32_t pooling;            // 0 or 1
-  int32_t earlier_decisions;  // 0 or 1
-  int32_t rounds;             // k
-  int32_t features;           // F
+  int32_t memory_feature;  // 0 or 1
+  int32_t pooling;         // 0 or 1
+  int32_t rounds;          // k
+  int32_t features;        // F
   int32_t features_padded;
   int32_t width;  // m
   int32_t width_padded;

@@ -16,7 +16,7 @@ std::vector<const PlacetoGraph*> Pointers(const std::vector<PlacetoGraph>& graph
 class PlacetoWholeStep final : public WholeStep {
  public:
   PlacetoWholeStep(const PolicyWeights& initial, const std::vector<PlacementTask>& tasks)
-      : graphs_(MakePlacetoGraphs(tasks, PlacetoShape::Of(initial.shape))),
+      : graphs_(MakePlacetoGraphs(tasks)),
         update_(PlacetoShape::Of(initial.shape), Pointers(graphs_), initial.values) {}
 
   StepOutcome Step(const WholeStepInputs& inputs, std::span<float> values) override;

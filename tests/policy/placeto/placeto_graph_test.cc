@@ -39,27 +39,6 @@ TEST(PlacetoGraph, FeaturesAreDividedByTheirMaximum) {
   EXPECT_EQ(graph.allowed, groups.allowed);
 }
 
-TEST(PlacetoGraph, BytesInLinkTimeAreOnTheScaleOfTheCost) {
-  PlacementTask task;
-  task.sim.num_devices = 2;
-  task.sim.bandwidth_bytes_per_us = 100;
-  task.groups.num_groups = 2;
-  task.groups.num_devices = 2;
-  task.groups.cost_us = {2, 8};
-  task.groups.output_bytes = {400, 1600};  // 4 us and 16 us, of the 8 us of the costliest group.
-  task.groups.memory_bytes = {1, 2};
-  task.groups.allowed = {1, 1, 1, 1};
-  task.groups.parents.begin = {0, 0, 0};
-  task.groups.DeriveChildren();
-  const PlacetoGraph graph(task, {.link_time = true});
-  EXPECT_EQ(graph.bytes, (std::vector<float>{0.5F, 2}));
-  EXPECT_EQ(graph.cost, (std::vector<float>{0.25F, 1}));
-  EXPECT_EQ(graph.memory, (std::vector<float>{0.5F, 1}));
-  EXPECT_EQ(PlacetoGraph(task, PlacetoShape{}).bytes, (std::vector<float>{0.25F, 1}));
-  task.groups.cost_us = {0, 0};
-  EXPECT_EQ(PlacetoGraph(task, {.link_time = true}).bytes, (std::vector<float>{0, 0}));
-}
-
 TEST(PlacetoGraph, AnEmptyGraphHasNoRows) {
   const PlacetoGraph graph = FromParents({});
   EXPECT_EQ(graph.children.rows(), 0);

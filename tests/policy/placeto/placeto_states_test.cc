@@ -63,16 +63,7 @@ std::vector<float> ExpectedStartTimes(const RandomTaskSource& source, const Plac
 // Features and placements made here once more, from the task alone.
 std::vector<double> ExpectedLogits(const PolicyWeights& weights, const RandomTaskSource& source,
                                    const PlacementTask& task, const Trajectory& episode) {
-  const PlacetoShape shape = PlacetoShape::Of(weights.shape);
-  PlacetoGraph graph(task.groups);
-  if (shape.link_time) {
-    double most_us = 0;
-    for (const double cost : task.groups.cost_us) most_us = std::max(most_us, cost);
-    for (size_t group = 0; group < graph.bytes.size(); ++group) {
-      const double sent_us = static_cast<double>(task.groups.output_bytes[group]) / task.sim.bandwidth_bytes_per_us;
-      graph.bytes[group] = most_us > 0 && task.sim.num_devices > 1 ? static_cast<float>(sent_us / most_us) : 0.0F;
-    }
-  }
+  const PlacetoGraph graph(task.groups);
   std::vector<double> logits;
   std::vector<uint8_t> seen = episode.start_placement;
   for (int32_t step = 0; step < graph.num_nodes; ++step) {
@@ -80,7 +71,7 @@ std::vector<double> ExpectedLogits(const PolicyWeights& weights, const RandomTas
     const std::vector<double> own = NaivePlacetoLogits(weights, {&graph, seen.data(), step, start_times.data()});
     logits.insert(logits.end(), own.begin(), own.end());
     const auto group = static_cast<size_t>(step);
-    if (shape.earlier_decisions) seen[group] = episode.actions[group];
+    seen[group] = episode.actions[group];
   }
   return logits;
 }
@@ -92,8 +83,6 @@ TEST(PlacetoStates, PlayerAndModelSeeWhatTheShapeSays) {
     const PlacementTask task = PlacementTask::Make(source.graph, source.cluster, 12);
     PlacetoShape shape = RandomPlacetoShape(rng);
     shape.num_devices = task.groups.num_devices;
-    shape.earlier_decisions = seed % 2 == 0;
-    shape.link_time = seed % 4 < 2;
     shape.start_times = seed % 3 == 0;
     const PolicyWeights weights = RandomPlacetoWeights(shape, rng);
     Trajectory episode;

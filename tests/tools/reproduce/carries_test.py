@@ -34,10 +34,15 @@ class Carries(unittest.TestCase):
     def test_table(self):
         shipped = rows(carries.SHIPPED, {1: {"a": 0.5, "b": 0.5}, 10: {"a": 0.6, "b": 0.6}, 2: {"a": 0.5, "b": 0.5}}, misfits=1)
         rule = rows("rule by position", {seed: {"a": 0.6, "b": 0.6} for seed in (1, 2)})
-        text = carries.markdown([*rule, *shipped])
+        kept = rows("bytes in link time", {1: {"a": 0.5, "b": 0.5}})
+        text = carries.markdown([*rule, *kept, *shipped])
         lines = [cells(line) for line in text.splitlines() if line.startswith("| ")][2:]
         self.assertEqual(lines[0][:6], ["shipped", "0.500, 0.500, 0.600", "1", "", "", "The configuration as it is."])
         self.assertEqual(lines[1][:5], ["rule by position", "0.600, 0.600", "0", "+20.0% (+20.0%..+20.0%)", "worse"])
+        self.assertIn("version 0.1.0", lines[2][5])
+
+    def test_kept_rows_are_not_offered(self):
+        self.assertFalse(carries.KEPT.keys() & {*carries.ROWS, *carries.VARIANTS})
 
 
 if __name__ == "__main__":

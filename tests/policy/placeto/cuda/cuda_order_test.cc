@@ -61,30 +61,6 @@ TEST(PlacetoCudaOrder, LogitsAreTheSameInAnyBatch) {
   }
 }
 
-// A policy that does not see earlier decisions computes as if every group were where the episode started, and learns
-// so.
-TEST(PlacetoCudaOrder, HiddenDecisionsAreWhereTheEpisodeStarted) {
-  Rng rng(47);
-  for (uint64_t trial = 0; trial < Trials(6); ++trial) {
-    PlacetoShape shape = RandomGpuShape(rng);
-    const PolicyWeights weights = RandomPlacetoWeights(shape, rng);
-    const RandomBatch batch(shape, RandomNodeCounts(rng), rng);
-    const gpu::LaunchSizes sizes = RandomLaunchSizes(40, rng);
-    std::vector<float> d_logits(batch.states.size() * static_cast<size_t>(shape.num_devices));
-    for (float& d : d_logits) d = static_cast<float>(rng.Uniform(-1, 1));
-
-    RandomBatch unmoved = batch;
-    for (RandomBatch::Episode& episode : unmoved.episodes) episode.actions = episode.start;
-    HostPolicy expected(shape, unmoved.graph_pointers(), sizes, 1);
-    expected.SetBatch(unmoved.sources(), unmoved.states);
-    shape.earlier_decisions = false;
-    HostPolicy hidden(shape, batch.graph_pointers(), sizes, 1);
-    hidden.SetBatch(batch.sources(), batch.states);
-    EXPECT_EQ(hidden.Forward(weights.values), expected.Forward(weights.values));
-    EXPECT_EQ(hidden.Backward(d_logits), expected.Backward(d_logits));
-  }
-}
-
 TEST(PlacetoCudaOrder, WithoutPoolingItsParametersNeitherCountNorLearn) {
   Rng rng(46);
   for (uint64_t trial = 0; trial < Trials(6); ++trial) {
