@@ -18,8 +18,6 @@ std::optional<std::string> CheckDevices(const GroupGraph& graph, const std::vect
 
 }  // namespace
 
-SizeField BalancedSize() { return {.name = kBalanced, .low = 0, .high = 1, .if_absent = 0}; }
-
 bool Balances(const PolicyShape& shape) {
   const auto size = shape.sizes.find(kBalanced);
   return size != shape.sizes.end() && size->second == 1;

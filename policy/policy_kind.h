@@ -22,10 +22,11 @@ namespace emplace {
 
 struct PolicyWeights;
 
-// A number of a shape, as policy.safetensors holds it: "shape." + name in its metadata.
+// A number of a shape, as policy.safetensors holds it: "shape." + name in its metadata. The range keeps a hostile file
+// from asking for absurd work.
 struct SizeField {
   std::string name;
-  int64_t low = 0;  // Far above any use, `high` keeps a hostile file from asking for absurd work.
+  int64_t low = 0;
   int64_t high = 0;
   std::optional<int64_t> if_absent = std::nullopt;  // For files from before it; nullopt: it has to be there.
 };
@@ -38,9 +39,8 @@ struct RetiredSize {
 };
 
 // The size of kinds that can make the greedy choices of an episode's first block by balanced_choice.h: 1 if a policy
-// does so. Decision i of that block is one of group i. Without it a file is from before there was the choice.
+// does so. Decision i of that block is one of group i.
 inline constexpr char kBalanced[] = "balanced";
-SizeField BalancedSize();
 // Whether the shape has this size, and it is 1.
 bool Balances(const PolicyShape& shape);
 

@@ -1,18 +1,12 @@
 #include "policy/sequence_shape.h"
 
+#include "common/error.h"
+#include "common/strings.h"
+
 namespace emplace {
 
-SequenceShape SequenceShape::Of(const PolicyShape& shape, int32_t inputs) {
-  const auto size = [&](const char* name) { return static_cast<int32_t>(shape.sizes.at(name)); };
-  return {.num_devices = shape.num_devices,
-          .inputs = inputs,
-          .hidden = size("hidden"),
-          .tanh_tenths = size("tanh_tenths"),
-          .temperature_tenths = size("temperature_tenths")};
-}
-
-std::vector<SizeField> SequenceSizes() {
-  return {{"hidden", 2, 2048}, {"tanh_tenths", 1, 10000}, {"temperature_tenths", 1, 10000}};
+void CheckSequenceKeys(const SequenceKeys& keys) {
+  if (keys.hidden % 2 != 0) throw BadInput(StrCat("policy.hidden is ", keys.hidden, ", expected an even number"));
 }
 
 std::vector<ParameterSpec> SequenceParameters(const SequenceShape& shape) {

@@ -8,12 +8,21 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <variant>
 #include <vector>
 
 namespace emplace {
+
+// How a file keeps a field's value as a whole number, for a value that is a size of a policy's network.
+struct FieldSize {
+  std::string name = "";    // Empty: that of the field.
+  int64_t per_unit = 1;     // The file's number is the value times this: 10 for tenths. A truth value is 0 or 1.
+  std::optional<int64_t> if_absent = std::nullopt;  // For files from before the field; nullopt: the number has to be there.
+};
 
 // One key of a section. Its value is a whole number, a number, a truth value, a text or a list of texts.
 struct ConfigField {
@@ -25,6 +34,7 @@ struct ConfigField {
   double high = 0;  // Greatest allowed number.
   bool has_range = false;
   std::vector<std::string> choices;  // The allowed texts; empty: every text is allowed.
+  std::optional<FieldSize> size;     // nullopt: the value is no size.
   std::function<Value(const void* section)> get;
   std::function<void(void* section, const Value&)> set;  // REQUIRES: the value has the type that `get` returns.
 
@@ -43,6 +53,10 @@ std::string TextOf(E value, const std::vector<std::pair<E, std::string>>& names)
   return std::ranges::find_if(names, [&](const auto& pair) { return pair.first == value; })->second;
 }
 
+// What a member of type T is as a ConfigField::Value.
+template <typename T>
+using FieldValue = std::conditional_t<std::is_same_v<T, int32_t>, int64_t, T>;
+
 template <typename Section>
 class FieldTable {
  public:
@@ -59,21 +73,28 @@ class FieldTable {
       field_.choices = std::move(choices);
       return *this;
     }
+    // REQUIRES: the value is a truth value, or a number with a range.
+    FieldRef& Size(FieldSize size = {}) {
+      if (size.name.empty()) size.name = field_.name;
+      field_.size = std::move(size);
+      return *this;
+    }
     void Help(const std::string& help) { field_.help = help; }
 
    private:
     ConfigField& field_;
   };
 
-  template <typename T>
-  FieldRef Field(const std::string& name, T Section::*member) {
+  // Owner: Section, or a base of it. REQUIRES: an int32_t is given a range that it holds.
+  template <typename Owner, typename T>
+  FieldRef Field(const std::string& name, T Owner::*member) {
     ConfigField field;
     field.name = name;
     field.get = [member](const void* section) {
-      return ConfigField::Value(static_cast<const Section*>(section)->*member);
+      return ConfigField::Value(static_cast<FieldValue<T>>(static_cast<const Section*>(section)->*member));
     };
     field.set = [member](void* section, const ConfigField::Value& value) {
-      static_cast<Section*>(section)->*member = std::get<T>(value);
+      static_cast<Section*>(section)->*member = static_cast<T>(std::get<FieldValue<T>>(value));
     };
     fields_.push_back(std::move(field));
     return FieldRef(fields_.back());

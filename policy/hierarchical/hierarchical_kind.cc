@@ -14,20 +14,17 @@ namespace emplace {
 namespace {
 
 // The keys of section `policy`.
-struct HierarchicalConfig {
-  int64_t grouper_hidden = 64;
-  int64_t hidden = 64;
+struct HierarchicalKeys : SequenceKeys {
+  int32_t grouper_hidden = 64;
   bool balanced = true;
-  double tanh_constant = 5;
-  double temperature = 1;
   double output_scale = 0.1;
 };
 
-FieldTable<HierarchicalConfig> HierarchicalFields() {
-  using C = HierarchicalConfig;
-  FieldTable<C> t;
-  t.Field("grouper_hidden", &C::grouper_hidden)
+FieldTable<HierarchicalKeys> HierarchicalTable() {
+  FieldTable<HierarchicalKeys> t;
+  t.Field("grouper_hidden", &HierarchicalKeys::grouper_hidden)
       .Range(1, 2048)
+      .Size()
       .Help("Number of floats in the hidden layer of the grouper, which gives each group a bin.");
   AddBalanced(t, "bin");
   AddSequenceFields(t);
@@ -39,30 +36,15 @@ std::span<const uint8_t> BinsOf(const PlacementTask& task, const Trajectory& tra
   return std::span(trajectory.actions).first(static_cast<size_t>(task.groups.num_groups));
 }
 
-class Hierarchical final : public FieldsKind<HierarchicalConfig> {
+class Hierarchical final : public FieldsKind<HierarchicalKeys> {
  public:
-  Hierarchical() : FieldsKind("hierarchical", HierarchicalFields()) {}
+  Hierarchical() : FieldsKind("hierarchical", HierarchicalTable()) {}
 
   RewardTime reward_time() const override { return RewardTime::kEnd; }
   int32_t MostChoices(int32_t num_devices) const override { return NumBins(num_devices); }
 
-  std::vector<SizeField> Sizes() const override {
-    std::vector<SizeField> sizes = SequenceSizes();
-    sizes.push_back({"grouper_hidden", 1, 2048});
-    sizes.push_back(BalancedSize());
-    return sizes;
-  }
-
-  PolicyShape Shape(const PolicyConfig& config, int32_t num_devices) const override {
-    const auto own = OwnOf(config);
-    PolicyShape shape{.kind = name(), .num_devices = num_devices, .sizes = SequenceSizesOf(own)};
-    shape.sizes["grouper_hidden"] = own.grouper_hidden;
-    shape.sizes[kBalanced] = own.balanced ? 1 : 0;
-    return shape;
-  }
-
   std::vector<ParameterSpec> Parameters(const PolicyShape& shape) const override {
-    const int64_t hidden = shape.sizes.at("grouper_hidden");
+    const int64_t hidden = KeysOf(shape).grouper_hidden;
     const int64_t bins = NumBins(shape.num_devices);
     std::vector<ParameterSpec> specs;
     AddLinear("grouper.hidden", kNumGroupFeatures, hidden, specs);
@@ -72,7 +54,7 @@ class Hierarchical final : public FieldsKind<HierarchicalConfig> {
   }
 
   std::vector<float> InitialValues(const PolicyShape& shape, const PolicyConfig& config, Rng rng) const override {
-    return GlorotValues(Parameters(shape), OwnOf(config).output_scale, rng);
+    return GlorotValues(Parameters(shape), KeysOf(config).output_scale, rng);
   }
 
   std::optional<std::string> CheckDecisions(const PlacementTask& task, const Trajectory& trajectory) const override {
@@ -105,19 +87,24 @@ class Hierarchical final : public FieldsKind<HierarchicalConfig> {
     const UsedBins used(task.groups, BinsOf(task, trajectory));
     used.Place(task.groups, std::span(trajectory.actions).last(used.size()), groups);
   }
+
+ private:
+  void CheckKeys(const HierarchicalKeys& keys) const override { CheckSequenceKeys(keys); }
 };
+
+const Hierarchical& TheHierarchical() {
+  static const Hierarchical kind;
+  return kind;
+}
 
 }  // namespace
 
 int32_t NumBinFeatures(int32_t num_devices) { return kNumGroupFeatures + 1 + NumBins(num_devices); }
 
 SequenceShape HierarchicalPlacer(const PolicyShape& shape) {
-  return SequenceShape::Of(shape, NumBinFeatures(shape.num_devices));
+  return {TheHierarchical().KeysOf(shape), shape.num_devices, NumBinFeatures(shape.num_devices)};
 }
 
-const PolicyKind& HierarchicalKind() {
-  static const Hierarchical kind;
-  return kind;
-}
+const PolicyKind& HierarchicalKind() { return TheHierarchical(); }
 
 }  // namespace emplace

@@ -8,21 +8,32 @@
 namespace emplace {
 namespace {
 
-FieldTable<PlacetoConfig> PlacetoFields() {
-  using C = PlacetoConfig;
-  FieldTable<C> t;
-  t.Field("message_rounds", &C::message_rounds)
+struct PlacetoKeys : PlacetoShape {
+  double output_scale = 1;
+};
+
+FieldTable<PlacetoKeys> PlacetoTable() {
+  using K = PlacetoKeys;
+  FieldTable<K> t;
+  t.Field("message_rounds", &K::message_rounds)
       .Range(0, 64)
+      .Size()
       .Help("Number of rounds of message passing in each direction (k).");
-  t.Field("message_width", &C::message_width)
+  t.Field("message_width", &K::message_width)
       .Range(0, 256)
+      .Size()
       .Help("Number of floats in a message (m). 0: as many as a group has features.");
-  t.Field("memory_feature", &C::memory_feature).Help("Whether the memory that a group needs is one of its features.");
-  t.Field("pooling", &C::pooling)
+  t.Field("memory_feature", &K::memory_feature)
+      .Size()
+      .Help("Whether the memory that a group needs is one of its features.");
+  // Without the following sizes a file is from before there was the choice, and means what all policies did then.
+  t.Field("pooling", &K::pooling)
+      .Size({.if_absent = 1})
       .Help(
           "Whether the policy pools over ancestors, descendants and the other groups; false serves to measure what "
           "pooling is worth.");
-  t.Field("start_times", &C::start_times)
+  t.Field("start_times", &K::start_times)
+      .Size({.if_absent = 0})
       .Help(
           "Whether a feature of a group is when it starts in the simulated run of the placement that the policy sees, "
           "as "
@@ -32,23 +43,12 @@ FieldTable<PlacetoConfig> PlacetoFields() {
   return t;
 }
 
-class Placeto final : public FieldsKind<PlacetoConfig> {
+class Placeto final : public FieldsKind<PlacetoKeys> {
  public:
-  Placeto() : FieldsKind("placeto", PlacetoFields()) {}
+  Placeto() : FieldsKind("placeto", PlacetoTable()) {}
 
-  std::vector<SizeField> Sizes() const override { return PlacetoSizes(); }
   std::vector<RetiredSize> RetiredSizes() const override { return {{"earlier_decisions", 1}, {"link_time", 0}}; }
   RewardTime reward_time() const override { return RewardTime::kEachDecision; }
-
-  PolicyShape Shape(const PolicyConfig& config, int32_t num_devices) const override {
-    const auto own = OwnOf(config);
-    return PlacetoShape{.num_devices = num_devices,
-                        .memory_feature = own.memory_feature,
-                        .message_rounds = static_cast<int32_t>(own.message_rounds),
-                        .message_width = static_cast<int32_t>(own.message_width),
-                        .pooling = own.pooling,
-                        .start_times = own.start_times};
-  }
 
   std::vector<ParameterSpec> Parameters(const PolicyShape& shape) const override {
     std::vector<ParameterSpec> parameters;
@@ -59,17 +59,31 @@ class Placeto final : public FieldsKind<PlacetoConfig> {
   }
 
   std::vector<float> InitialValues(const PolicyShape& shape, const PolicyConfig& config, Rng rng) const override {
-    return InitialPlaceto(PlacetoShape::Of(shape), rng, OwnOf(config).output_scale).values;
+    return InitialPlaceto(PlacetoShape::Of(shape), rng, KeysOf(config).output_scale).values;
   }
 
   std::string ToOnnx(const PolicyWeights& weights) const override { return PlacetoToOnnx(weights); }
 };
 
-}  // namespace
-
-const PolicyKind& PlacetoKind() {
+const Placeto& ThePlaceto() {
   static const Placeto kind;
   return kind;
+}
+
+}  // namespace
+
+const PolicyKind& PlacetoKind() { return ThePlaceto(); }
+
+PlacetoShape::operator PolicyShape() const {
+  PlacetoKeys keys;
+  static_cast<PlacetoShape&>(keys) = *this;
+  return ThePlaceto().ShapeOf(keys, num_devices);
+}
+
+PlacetoShape PlacetoShape::Of(const PolicyShape& shape) {
+  PlacetoShape own = ThePlaceto().KeysOf(shape);
+  own.num_devices = shape.num_devices;
+  return own;
 }
 
 PolicyWeights InitialPlaceto(const PlacetoShape& shape, Rng rng, double output_scale) {

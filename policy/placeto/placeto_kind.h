@@ -7,16 +7,6 @@
 
 namespace emplace {
 
-// The keys of section `policy`.
-struct PlacetoConfig {
-  int64_t message_rounds = 8;
-  int64_t message_width = 0;
-  bool memory_feature = false;
-  bool pooling = true;
-  bool start_times = false;
-  double output_scale = 1;
-};
-
 const PolicyKind& PlacetoKind();
 
 // A new policy with Glorot-uniform weights and zero biases. output_scale: factor of the last layer's weights, and so of

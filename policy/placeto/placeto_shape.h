@@ -7,10 +7,11 @@
 #include <vector>
 
 #include "policy/placeto/placeto_features.h"
-#include "policy/policy_kind.h"
+#include "policy/policy_shape.h"
 
 namespace emplace {
 
+// All but num_devices are keys of section `policy`; the table in placeto_kind.cc has their ranges.
 struct PlacetoShape {
   int32_t num_devices = 2;
   bool memory_feature = false;
@@ -36,9 +37,6 @@ struct PlacetoShape {
 
   bool operator==(const PlacetoShape&) const = default;
 };
-
-// What policy.safetensors holds of a shape.
-std::vector<SizeField> PlacetoSizes();
 
 // A fully connected layer y = W x + b; weight is [out, in] row-major as in torch.nn.Linear.
 struct LayerSpec {

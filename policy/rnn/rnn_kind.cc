@@ -8,49 +8,46 @@ namespace emplace {
 namespace {
 
 // The keys of section `policy`.
-struct RnnConfig {
-  int64_t hidden = 64;
-  double tanh_constant = 5;
-  double temperature = 1;
+struct RnnKeys : SequenceKeys {
   double output_scale = 0.1;
 };
 
-FieldTable<RnnConfig> RnnFields() {
-  using C = RnnConfig;
-  FieldTable<C> t;
+FieldTable<RnnKeys> RnnTable() {
+  FieldTable<RnnKeys> t;
   AddSequenceFields(t);
   AddOutputScale(t);
   return t;
 }
 
-class Rnn final : public FieldsKind<RnnConfig> {
+class Rnn final : public FieldsKind<RnnKeys> {
  public:
-  Rnn() : FieldsKind("rnn", RnnFields()) {}
+  Rnn() : FieldsKind("rnn", RnnTable()) {}
 
   RewardTime reward_time() const override { return RewardTime::kEnd; }
-
-  std::vector<SizeField> Sizes() const override { return SequenceSizes(); }
-
-  PolicyShape Shape(const PolicyConfig& config, int32_t num_devices) const override {
-    return {.kind = name(), .num_devices = num_devices, .sizes = SequenceSizesOf(OwnOf(config))};
-  }
 
   std::vector<ParameterSpec> Parameters(const PolicyShape& shape) const override {
     return SequenceParameters(RnnSequence(shape));
   }
 
   std::vector<float> InitialValues(const PolicyShape& shape, const PolicyConfig& config, Rng rng) const override {
-    return GlorotValues(Parameters(shape), OwnOf(config).output_scale, rng);
+    return GlorotValues(Parameters(shape), KeysOf(config).output_scale, rng);
   }
+
+ private:
+  void CheckKeys(const RnnKeys& keys) const override { CheckSequenceKeys(keys); }
 };
 
-}  // namespace
-
-SequenceShape RnnSequence(const PolicyShape& shape) { return SequenceShape::Of(shape, kNumGroupFeatures); }
-
-const PolicyKind& RnnKind() {
+const Rnn& TheRnn() {
   static const Rnn kind;
   return kind;
 }
+
+}  // namespace
+
+SequenceShape RnnSequence(const PolicyShape& shape) {
+  return {TheRnn().KeysOf(shape), shape.num_devices, kNumGroupFeatures};
+}
+
+const PolicyKind& RnnKind() { return TheRnn(); }
 
 }  // namespace emplace

@@ -10,37 +10,35 @@ namespace emplace {
 namespace {
 
 // The keys of section `policy`.
-struct SgdpConfig {
-  int64_t hidden = 64;
-  int64_t graph_layers = 3;
-  int64_t placer_layers = 2;
-  int64_t heads = 4;
-  int64_t segment = 128;
-  bool superposition = true;
-  bool graph_norm = false;
+struct SgdpKeys : SgdpShape {
   bool balanced = true;
   double output_scale = 0.1;
 };
 
-FieldTable<SgdpConfig> SgdpFields() {
-  using C = SgdpConfig;
-  FieldTable<C> t;
-  t.Field("hidden", &C::hidden)
+FieldTable<SgdpKeys> SgdpTable() {
+  using K = SgdpKeys;
+  FieldTable<K> t;
+  t.Field("hidden", &K::hidden)
       .Range(4, 1024)
+      .Size()
       .Help("Number of floats in the embedding of a group. policy.heads divides it.");
-  t.Field("graph_layers", &C::graph_layers)
+  t.Field("graph_layers", &K::graph_layers)
       .Range(0, 32)
+      .Size()
       .Help("Number of layers of the graph network, and so of the edges that a group sees far.");
-  t.Field("placer_layers", &C::placer_layers).Range(0, 32).Help("Number of layers of the placer.");
-  t.Field("heads", &C::heads).Range(1, 64).Help("Number of attention heads of each layer of the placer.");
-  t.Field("segment", &C::segment)
+  t.Field("placer_layers", &K::placer_layers).Range(0, 32).Size().Help("Number of layers of the placer.");
+  t.Field("heads", &K::heads).Range(1, 64).Size().Help("Number of attention heads of each layer of the placer.");
+  t.Field("segment", &K::segment)
       .Range(1, 4096)
+      .Size()
       .Help("Number of groups in a segment of the placer, which attends to itself and to the segment before.");
-  t.Field("superposition", &C::superposition)
+  t.Field("superposition", &K::superposition)
+      .Size()
       .Help(
           "Whether the graph's embedding scales the inputs of the placer's layers, so that one network holds many "
           "families.");
-  t.Field("graph_norm", &C::graph_norm)
+  t.Field("graph_norm", &K::graph_norm)
+      .Size({.if_absent = 0})  // Without it a file is from before there was the choice.
       .Help(
           "Whether each feature of a group is counted from its mean over the graph, in standard deviations, and the "
           "output layer reads how a group differs from that graph's mean. Without it, an untrained policy hardly tells "
@@ -50,40 +48,11 @@ FieldTable<SgdpConfig> SgdpFields() {
   return t;
 }
 
-class Sgdp final : public FieldsKind<SgdpConfig> {
+class Sgdp final : public FieldsKind<SgdpKeys> {
  public:
-  Sgdp() : FieldsKind("sgdp", SgdpFields()) {}
+  Sgdp() : FieldsKind("sgdp", SgdpTable()) {}
 
   RewardTime reward_time() const override { return RewardTime::kEnd; }
-
-  std::vector<SizeField> Sizes() const override {
-    return {{"hidden", 4, 1024},
-            {"graph_layers", 0, 32},
-            {"placer_layers", 0, 32},
-            {"heads", 1, 64},
-            {"segment", 1, 4096},
-            {"superposition", 0, 1},
-            // Without it a file is from before there was the choice.
-            {"graph_norm", 0, 1, /*if_absent=*/0},
-            BalancedSize()};
-  }
-
-  PolicyShape Shape(const PolicyConfig& config, int32_t num_devices) const override {
-    const auto own = OwnOf(config);
-    if (own.hidden % own.heads != 0) {
-      throw BadInput(StrCat("policy.heads is ", own.heads, ", expected a divisor of policy.hidden, ", own.hidden));
-    }
-    return {.kind = name(),
-            .num_devices = num_devices,
-            .sizes = {{"hidden", own.hidden},
-                      {"graph_layers", own.graph_layers},
-                      {"placer_layers", own.placer_layers},
-                      {"heads", own.heads},
-                      {"segment", own.segment},
-                      {"superposition", own.superposition ? 1 : 0},
-                      {"graph_norm", own.graph_norm ? 1 : 0},
-                      {kBalanced, own.balanced ? 1 : 0}}};
-  }
 
   std::vector<ParameterSpec> Parameters(const PolicyShape& shape) const override {
     return SgdpParameters(SgdpShape::Of(shape));
@@ -91,27 +60,32 @@ class Sgdp final : public FieldsKind<SgdpConfig> {
 
   // The conditions' weights start at 0, so that every graph's condition is 1 at first.
   std::vector<float> InitialValues(const PolicyShape& shape, const PolicyConfig& config, Rng rng) const override {
-    const double output_scale = OwnOf(config).output_scale;
+    const double output_scale = KeysOf(config).output_scale;
     const auto scale_of = [&](const std::string& name) {
       const bool condition = name.find("condition") != std::string::npos;
       return condition ? 0 : name == "output.weight" ? output_scale : 1;
     };
     return GlorotValues(Parameters(shape), scale_of, rng);
   }
+
+ private:
+  void CheckKeys(const SgdpKeys& keys) const override {
+    if (keys.hidden % keys.heads == 0) return;
+    throw BadInput(StrCat("policy.heads is ", keys.heads, ", expected a divisor of policy.hidden, ", keys.hidden));
+  }
 };
+
+const Sgdp& TheSgdp() {
+  static const Sgdp kind;
+  return kind;
+}
 
 }  // namespace
 
 SgdpShape SgdpShape::Of(const PolicyShape& shape) {
-  const auto size = [&](const char* name) { return static_cast<int32_t>(shape.sizes.at(name)); };
-  return {.num_devices = shape.num_devices,
-          .hidden = size("hidden"),
-          .graph_layers = size("graph_layers"),
-          .placer_layers = size("placer_layers"),
-          .heads = size("heads"),
-          .segment = size("segment"),
-          .superposition = size("superposition") != 0,
-          .graph_norm = size("graph_norm") != 0};
+  SgdpShape own = TheSgdp().KeysOf(shape);
+  own.num_devices = shape.num_devices;
+  return own;
 }
 
 std::vector<ParameterSpec> SgdpParameters(const SgdpShape& shape) {
@@ -141,9 +115,6 @@ std::vector<ParameterSpec> SgdpParameters(const SgdpShape& shape) {
   return specs;
 }
 
-const PolicyKind& SgdpKind() {
-  static const Sgdp kind;
-  return kind;
-}
+const PolicyKind& SgdpKind() { return TheSgdp(); }
 
 }  // namespace emplace

@@ -11,6 +11,7 @@
 
 namespace emplace {
 
+// The sizes of a policy. All but num_devices are keys of section `policy`; the table in sgdp_kind.cc has their ranges.
 struct SgdpShape {
   int32_t num_devices = 2;
   int32_t hidden = 64;        // H: width of every embedding.

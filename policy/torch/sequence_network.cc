@@ -87,7 +87,7 @@ Tensor SequenceNetwork::Step(const TorchParameters& parameters, const EncodedSeq
   const Tensor scores = torch::matmul(compared, parameters["attention.score.weight"][0]);  // [B, n]
   const Tensor context = Attended(encoded, scores);                                        // [B, H]
   const Tensor x = Linear(parameters, "output", torch::cat({state.hidden, context}, 1));   // [B, D]
-  return 0.1 * shape_.tanh_tenths * torch::tanh(x / (0.1 * shape_.temperature_tenths));
+  return shape_.tanh_constant * torch::tanh(x / shape_.temperature);
 }
 
 Tensor SequenceNetwork::Replay(const TorchParameters& parameters, const EncodedSequence& encoded,

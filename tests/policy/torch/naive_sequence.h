@@ -34,7 +34,7 @@ class NaiveSequence {
       NaiveVector both = state.hidden;
       for (const double value : Attend(encoded, state.hidden)) both.push_back(value);
       logits.push_back(parameters_.Linear("output", both));
-      for (double& x : logits.back()) x = shape_.tanh_tenths / 10.0 * std::tanh(x / (shape_.temperature_tenths / 10.0));
+      for (double& x : logits.back()) x = shape_.tanh_constant * std::tanh(x / shape_.temperature);
     }
     return logits;
   }
