@@ -1,11 +1,10 @@
 #include "policy/models.h"
 
 #include <algorithm>
-#include <iterator>
+#include <span>
 
 #include "common/error.h"
-#include "policy/placeto/placeto_model.h"
-#include "policy/torch_library.h"
+#include "policy/policy_kinds.h"
 #ifdef EMPLACE_CUDA
 #include "policy/placeto/cuda/placeto_cuda.h"
 #include "policy/placeto/cuda/placeto_cuda_model.h"
@@ -16,14 +15,12 @@
 namespace emplace {
 namespace {
 
-struct ModelEntry {
+// A kind with kernels of our own for a GPU.
+struct CudaKind {
   const char* kind;
-  std::unique_ptr<Model> (*make)(const PolicyShape& shape, const std::vector<PlacementTask>& tasks);
   std::string (*why_no_gpu)(const PolicyShape& shape);
-  std::unique_ptr<Model> (*make_on_gpu)(const PolicyShape& shape, const std::vector<PlacementTask>& tasks, int32_t gpu);
-  // Null: the kind has no whole step.
-  std::unique_ptr<WholeStep> (*make_whole_step)(const PolicyWeights& initial,
-                                                const std::vector<PlacementTask>& tasks) = nullptr;
+  std::unique_ptr<Model> (*make_model)(const PolicyShape& shape, const std::vector<PlacementTask>& tasks, int32_t gpu);
+  std::unique_ptr<WholeStep> (*make_whole_step)(const PolicyWeights& initial, const std::vector<PlacementTask>& tasks);
 };
 
 #ifdef EMPLACE_CUDA
@@ -32,40 +29,44 @@ std::string WhyNoPlacetoGpu(const PolicyShape& shape) {
   if (PlacetoShape::Of(shape).start_times) return "policy.start_times is for the CPU alone";
   return gpu::WhyNoGpu();
 }
-constexpr ModelEntry kPlaceto = {"placeto", MakePlacetoModel, WhyNoPlacetoGpu, MakePlacetoCudaModel,
-                                 MakePlacetoWholeStep};
+
+std::span<const CudaKind> CudaKinds() {
+  static constexpr CudaKind kKinds[] = {{"placeto", WhyNoPlacetoGpu, MakePlacetoCudaModel, MakePlacetoWholeStep}};
+  return kKinds;
+}
 #else
-std::string WhyNoPlacetoGpu(const PolicyShape& /*shape*/) { return "this build is without CUDA"; }
-constexpr ModelEntry kPlaceto = {"placeto", MakePlacetoModel, WhyNoPlacetoGpu, nullptr};
+std::span<const CudaKind> CudaKinds() { return {}; }
 #endif
 
-constexpr ModelEntry kModels[] = {kPlaceto,
-                                  {"sgdp", MakeTorchModel, WhyNoTorchGpu, MakeTorchGpuModel},
-                                  {"rnn", MakeTorchModel, WhyNoTorchGpu, MakeTorchGpuModel},
-                                  {"hierarchical", MakeTorchModel, WhyNoTorchGpu, MakeTorchGpuModel}};
-
-const ModelEntry& ModelsOf(const std::string& kind) {
-  const auto* const found = std::ranges::find(kModels, kind, &ModelEntry::kind);
-  EMPLACE_CHECK(found != std::end(kModels));
-  return *found;
+// nullptr: the kind has none in this build.
+const CudaKind* FindCudaKind(const std::string& kind) {
+  const std::span<const CudaKind> kinds = CudaKinds();
+  const auto found = std::ranges::find(kinds, kind, &CudaKind::kind);
+  return found == kinds.end() ? nullptr : &*found;
 }
 
 }  // namespace
 
 std::unique_ptr<Model> MakeModel(const PolicyShape& shape, const std::vector<PlacementTask>& tasks) {
-  return ModelsOf(shape.kind).make(shape, tasks);
+  return FindPolicyKind(shape.kind).MakeModel(shape, tasks);
 }
 
-std::string WhyNoGpu(const PolicyShape& shape) { return ModelsOf(shape.kind).why_no_gpu(shape); }
+std::string WhyNoGpu(const PolicyShape& shape) {
+  const CudaKind* const cuda = FindCudaKind(shape.kind);
+  return cuda != nullptr ? cuda->why_no_gpu(shape) : FindPolicyKind(shape.kind).WhyNoGpu(shape);
+}
 
 std::unique_ptr<Model> MakeGpuModel(const PolicyShape& shape, const std::vector<PlacementTask>& tasks, int32_t gpu) {
-  return ModelsOf(shape.kind).make_on_gpu(shape, tasks, gpu);
+  const CudaKind* const cuda = FindCudaKind(shape.kind);
+  return cuda != nullptr ? cuda->make_model(shape, tasks, gpu)
+                         : FindPolicyKind(shape.kind).MakeGpuModel(shape, tasks, gpu);
 }
 
-bool HasWholeStep(const std::string& kind) { return ModelsOf(kind).make_whole_step != nullptr; }
+bool HasWholeStep(const std::string& kind) { return FindCudaKind(kind) != nullptr; }
 
 std::unique_ptr<WholeStep> MakeWholeStep(const PolicyWeights& initial, const std::vector<PlacementTask>& tasks) {
-  return ModelsOf(initial.shape.kind).make_whole_step(initial, tasks);
+  EMPLACE_CHECK(HasWholeStep(initial.shape.kind));
+  return FindCudaKind(initial.shape.kind)->make_whole_step(initial, tasks);
 }
 
 }  // namespace emplace

@@ -1,4 +1,4 @@
-// The models that there are, by kind.
+// Learning with a policy of any kind, on the CPU or on a GPU. Only the learner links this.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// The players that there are, by kind.
+// A player for a policy of any kind.
 #pragma once
 
 #include <memory>

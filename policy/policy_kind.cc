@@ -4,6 +4,8 @@
 
 #include "common/error.h"
 #include "common/strings.h"
+#include "policy/model.h"
+#include "policy/player.h"
 #include "simulator/task/group_graph.h"
 
 namespace emplace {
@@ -21,6 +23,15 @@ std::optional<std::string> CheckDevices(const GroupGraph& graph, const std::vect
 bool Balances(const PolicyShape& shape) {
   const auto size = shape.sizes.find(kBalanced);
   return size != shape.sizes.end() && size->second == 1;
+}
+
+std::string PolicyKind::WhyNoGpu(const PolicyShape& /*shape*/) const {
+  return StrCat("policies of kind ", name(), " learn on the CPU alone");
+}
+
+std::unique_ptr<Model> PolicyKind::MakeGpuModel(const PolicyShape& shape, const std::vector<PlacementTask>& /*tasks*/,
+                                                int32_t /*gpu*/) const {
+  throw RunFailed(WhyNoGpu(shape));
 }
 
 std::string PolicyKind::ToOnnx(const PolicyWeights& /*weights*/) const {

@@ -1,11 +1,12 @@
-// What the rest of the program has to know of an architecture beside acting and learning: its keys, its sizes, its
-// parameters, and what its episodes look like. One object for each kind, in the kind's folder; policy_kinds.h lists
-// them. How a policy acts is behind player.h, how it learns behind model.h.
+// All that the rest of the program has to know of an architecture: its keys, its sizes, its parameters, what its
+// episodes look like, and who acts and learns with it. One object for each kind, in the kind's folder; policy_kinds.h
+// lists them. How a policy acts is behind player.h, how it learns behind model.h.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -20,6 +21,8 @@
 
 namespace emplace {
 
+class Model;
+class Player;
 struct PolicyWeights;
 
 // A number of a shape, as policy.safetensors holds it: "shape." + name in its metadata. The range keeps a hostile file
@@ -76,6 +79,18 @@ class PolicyKind {
   virtual std::vector<ParameterSpec> Parameters(const PolicyShape& shape) const = 0;
   // A new policy's parameters, in the order of Parameters.
   virtual std::vector<float> InitialValues(const PolicyShape& shape, const PolicyConfig& config, Rng rng) const = 0;
+
+  // Acting with a policy of this shape, once it is given weights. REQUIRES, as of all that follow: the shape is of this
+  // kind.
+  virtual std::unique_ptr<Player> MakePlayer(const PolicyShape& shape) const = 0;
+  // Learning on the CPU. `tasks` are those that episodes are of, index = GraphId. REQUIRES: tasks outlive the model.
+  virtual std::unique_ptr<Model> MakeModel(const PolicyShape& shape, const std::vector<PlacementTask>& tasks) const = 0;
+  // Why no policy of this shape can learn on a GPU of this computer; empty: one can. As it is here, the kind learns on
+  // the CPU alone. (Kernels of our own for a GPU, which only the learner links, are listed in models.cc.)
+  virtual std::string WhyNoGpu(const PolicyShape& shape) const;
+  // Learning on the GPU of this index, as MakeGpuModel in models.h. REQUIRES: WhyNoGpu(shape) is empty.
+  virtual std::unique_ptr<Model> MakeGpuModel(const PolicyShape& shape, const std::vector<PlacementTask>& tasks,
+                                              int32_t gpu) const;
 
   // The bytes of an ONNX model of the network, for runtimes other than ours; the kind says what goes in and comes out.
   // As it is here, throws BadInput: the kind has none. REQUIRES: weights are of this kind.

@@ -9,7 +9,14 @@
 namespace emplace {
 namespace {
 
-std::vector<const PolicyKind*> Kinds() { return {&PlacetoKind(), &SgdpKind(), &RnnKind(), &HierarchicalKind()}; }
+std::vector<const PolicyKind*> Kinds() {
+  return {
+      &PlacetoKind(),
+      &SgdpKind(),
+      &RnnKind(),
+      &HierarchicalKind(),
+  };
+}
 
 }  // namespace
 

@@ -1,5 +1,5 @@
 // The kinds of policy that there are, by the name that policy.kind and policy.safetensors give. To add one, add its
-// line to each of the three tables: policy_kinds.cc, players.cc and models.cc.
+// line to the list in policy_kinds.cc.
 #pragma once
 
 #include <cstdint>

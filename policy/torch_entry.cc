@@ -1,36 +1,22 @@
-// The one function of libemplace_torch.so, and the kinds that it has.
+// The one function of libemplace_torch.so.
 #include "policy/torch_entry.h"
 
 #include <ATen/Parallel.h>
 
 #include <algorithm>
-#include <iterator>
+#include <span>
 
 #include "common/error.h"
-#include "policy/hierarchical/hierarchical_model.h"
-#include "policy/hierarchical/hierarchical_player.h"
-#include "policy/rnn/rnn_model.h"
-#include "policy/rnn/rnn_player.h"
-#include "policy/sgdp/sgdp_network.h"
 #include "policy/torch/gpu_model.h"
+#include "policy/torch/torch_kinds.h"
 
 namespace emplace {
 namespace {
 
-struct TorchKind {
-  const char* name;
-  std::unique_ptr<Player> (*make_player)(const PolicyShape& shape);
-  std::unique_ptr<Model> (*make_model)(const PolicyShape& shape, const std::vector<PlacementTask>& tasks,
-                                       c10::Device device);
-};
-
-constexpr TorchKind kKinds[] = {{"hierarchical", MakeHierarchicalPlayer, MakeHierarchicalModel},
-                                {"rnn", MakeRnnPlayer, MakeRnnModel},
-                                {"sgdp", MakeSgdpPlayer, MakeSgdpModel}};
-
-const TorchKind& KindOf(const PolicyShape& shape) {
-  const auto* const kind = std::ranges::find(kKinds, shape.kind, &TorchKind::name);
-  EMPLACE_CHECK(kind != std::end(kKinds));
+const TorchKindEntry& KindOf(const PolicyShape& shape) {
+  const std::span<const TorchKindEntry> kinds = TorchKinds();
+  const auto kind = std::ranges::find(kinds, shape.kind, &TorchKindEntry::name);
+  EMPLACE_CHECK(kind != kinds.end());
   return *kind;
 }
 

@@ -2,7 +2,7 @@
 """Prints which folder includes which, and fails where an include points against the layers.
 
 common <- simulator <- policy <- actor, learner, api <- tools, python; launch holds no code. Inside policy/ each kind has a folder, which
-only the tables of kinds, players and models name. Heavy packages stay in their own corner.
+only the lists of kinds name. Heavy packages stay in their own corner.
 tools/bench measures everything, so it alone may include everything, what tests compare with too, and nothing includes it.
 Usage: tools/check_layers.py [--quiet]
 """
@@ -33,8 +33,9 @@ CORNERS = {
     r"torch/|ATen/|c10/": ("policy/torch/", "policy/torch_entry", r"policy/(?!placeto/)(\w+)/\1_(network|model|player)\b",
                            "tools/bench/libtorch/", "actor/hardware/"),
 }
-# The only files outside a kind's folder that may name the kind. tools/bench measures kernels of kinds.
-KIND_TABLES = ("policy/policy_kinds.cc", "policy/players.cc", "policy/models.cc", "policy/torch_entry.cc", "tools/bench/")
+# The only files outside a kind's folder that may name the kind: the list of all, that of those on LibTorch, and that of those with
+# kernels for a GPU. tools/bench measures kernels of kinds.
+KIND_LISTS = ("policy/policy_kinds.cc", "policy/torch/torch_kinds.cc", "policy/models.cc", "tools/bench/")
 INCLUDE = re.compile(r'^\s*#\s*include\s+["<]([^">]+)[">]', re.M)
 
 
@@ -67,8 +68,8 @@ def main() -> int:
                 if target in {*MAY_INCLUDE, "tests"} - allowed:
                     problems.append(f"{name}: includes {included}; {folder}/ may include {', '.join(sorted(allowed))}")
                 for kind in kinds:
-                    if included.startswith(kind) and not name.startswith((kind, *KIND_TABLES)):
-                        problems.append(f"{name}: includes {included}, which only {kind} and {', '.join(KIND_TABLES)} may")
+                    if included.startswith(kind) and not name.startswith((kind, *KIND_LISTS)):
+                        problems.append(f"{name}: includes {included}, which only {kind} and {', '.join(KIND_LISTS)} may")
                 for pattern, corners in CORNERS.items():
                     if re.match(pattern, included) and not any(re.match(corner, name) for corner in corners):
                         problems.append(f"{name}: includes {included}, which only {', '.join(corners)} may")

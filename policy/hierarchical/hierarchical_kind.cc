@@ -6,9 +6,9 @@
 
 #include "common/strings.h"
 #include "policy/features/group_features.h"
-#include "policy/fields_kind.h"
 #include "policy/hierarchical/bins.h"
 #include "policy/initial_values.h"
+#include "policy/torch_kind.h"
 
 namespace emplace {
 namespace {
@@ -36,9 +36,9 @@ std::span<const uint8_t> BinsOf(const PlacementTask& task, const Trajectory& tra
   return std::span(trajectory.actions).first(static_cast<size_t>(task.groups.num_groups));
 }
 
-class Hierarchical final : public FieldsKind<HierarchicalKeys> {
+class Hierarchical final : public TorchKind<HierarchicalKeys> {
  public:
-  Hierarchical() : FieldsKind("hierarchical", HierarchicalTable()) {}
+  Hierarchical() : TorchKind("hierarchical", HierarchicalTable()) {}
 
   RewardTime reward_time() const override { return RewardTime::kEnd; }
   int32_t MostChoices(int32_t num_devices) const override { return NumBins(num_devices); }

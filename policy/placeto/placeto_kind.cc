@@ -3,7 +3,9 @@
 #include <cmath>
 
 #include "policy/fields_kind.h"
+#include "policy/placeto/placeto_model.h"
 #include "policy/placeto/placeto_onnx.h"
+#include "policy/placeto/placeto_player.h"
 
 namespace emplace {
 namespace {
@@ -61,6 +63,12 @@ class Placeto final : public FieldsKind<PlacetoKeys> {
   std::vector<float> InitialValues(const PolicyShape& shape, const PolicyConfig& config, Rng rng) const override {
     return InitialPlaceto(PlacetoShape::Of(shape), rng, KeysOf(config).output_scale).values;
   }
+
+  std::unique_ptr<Player> MakePlayer(const PolicyShape& shape) const override { return MakePlacetoPlayer(shape); }
+  std::unique_ptr<Model> MakeModel(const PolicyShape& shape, const std::vector<PlacementTask>& tasks) const override {
+    return MakePlacetoModel(shape, tasks);
+  }
+  std::string WhyNoGpu(const PolicyShape& /*shape*/) const override { return "this build is without CUDA"; }
 
   std::string ToOnnx(const PolicyWeights& weights) const override { return PlacetoToOnnx(weights); }
 };

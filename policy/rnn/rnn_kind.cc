@@ -1,8 +1,8 @@
 #include "policy/rnn/rnn_kind.h"
 
 #include "policy/features/group_features.h"
-#include "policy/fields_kind.h"
 #include "policy/initial_values.h"
+#include "policy/torch_kind.h"
 
 namespace emplace {
 namespace {
@@ -19,9 +19,9 @@ FieldTable<RnnKeys> RnnTable() {
   return t;
 }
 
-class Rnn final : public FieldsKind<RnnKeys> {
+class Rnn final : public TorchKind<RnnKeys> {
  public:
-  Rnn() : FieldsKind("rnn", RnnTable()) {}
+  Rnn() : TorchKind("rnn", RnnTable()) {}
 
   RewardTime reward_time() const override { return RewardTime::kEnd; }
 

@@ -3,8 +3,8 @@
 #include "common/error.h"
 #include "common/strings.h"
 #include "policy/features/group_features.h"
-#include "policy/fields_kind.h"
 #include "policy/initial_values.h"
+#include "policy/torch_kind.h"
 
 namespace emplace {
 namespace {
@@ -48,9 +48,9 @@ FieldTable<SgdpKeys> SgdpTable() {
   return t;
 }
 
-class Sgdp final : public FieldsKind<SgdpKeys> {
+class Sgdp final : public TorchKind<SgdpKeys> {
  public:
-  Sgdp() : FieldsKind("sgdp", SgdpTable()) {}
+  Sgdp() : TorchKind("sgdp", SgdpTable()) {}
 
   RewardTime reward_time() const override { return RewardTime::kEnd; }
 

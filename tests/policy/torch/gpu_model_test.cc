@@ -79,7 +79,7 @@ TEST(OtherDeviceDeathTest, KeepsItsTensorsApartFromThoseOfTheCpu) {
 }
 
 TEST(GpuModel, OnAnotherDeviceEachKindComputesWhatItComputesOnTheCpu) {
-  for (const TorchKindUnderTest& kind : kTorchKindsUnderTest) {
+  for (const TorchKindEntry& kind : TorchKinds()) {
     SCOPED_TRACE(kind.name);
     const PlayedKind played(kind, 1);
     const std::unique_ptr<Model> on_cpu = kind.make_model(played.weights.shape, played.tasks, c10::DeviceType::CPU);
@@ -103,7 +103,7 @@ TEST(GpuModel, GraphsStayOnTheDevice) {
   };
   const std::map<std::string, Copies> expected = {
       {"hierarchical", {1 + 3 + 1 + 3, 1 + 3 + 1 + 3}}, {"rnn", {1 + 3 + 3, 3 + 3}}, {"sgdp", {1 + 3, 3 + 3}}};
-  for (const TorchKindUnderTest& kind : kTorchKindsUnderTest) {
+  for (const TorchKindEntry& kind : TorchKinds()) {
     SCOPED_TRACE(kind.name);
     const PlayedKind played(kind, 2);
     const std::unique_ptr<Model> there = kind.make_model(played.weights.shape, played.tasks, OtherDevice());

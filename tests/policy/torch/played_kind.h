@@ -1,7 +1,6 @@
 // Policies of every kind on LibTorch, and episodes that they have played, for tests of what is the same for all kinds.
 #pragma once
 
-#include <c10/core/Device.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -12,33 +11,18 @@
 #include <utility>
 #include <vector>
 
-#include "policy/hierarchical/hierarchical_model.h"
-#include "policy/hierarchical/hierarchical_player.h"
 #include "policy/policy_kinds.h"
-#include "policy/rnn/rnn_model.h"
-#include "policy/rnn/rnn_player.h"
-#include "policy/sgdp/sgdp_network.h"
+#include "policy/torch/torch_kinds.h"
 #include "tests/policy/torch/play_beside.h"
 #include "tests/support/random_task.h"
 
 namespace emplace {
 
-struct TorchKindUnderTest {
-  const char* name;
-  std::unique_ptr<Player> (*make_player)(const PolicyShape& shape);
-  std::unique_ptr<Model> (*make_model)(const PolicyShape& shape, const std::vector<PlacementTask>& tasks,
-                                       c10::Device device);
-};
-inline void PrintTo(const TorchKindUnderTest& kind, std::ostream* out) { *out << kind.name; }
-
-inline constexpr TorchKindUnderTest kTorchKindsUnderTest[] = {
-    {"hierarchical", MakeHierarchicalPlayer, MakeHierarchicalModel},
-    {"rnn", MakeRnnPlayer, MakeRnnModel},
-    {"sgdp", MakeSgdpPlayer, MakeSgdpModel}};
+inline void PrintTo(const TorchKindEntry& kind, std::ostream* out) { *out << kind.name; }
 
 // A policy of the default sizes with random parameters, and episodes on graphs for three devices, one after the other.
 struct PlayedKind {
-  PlayedKind(const TorchKindUnderTest& kind, uint64_t seed) {
+  PlayedKind(const TorchKindEntry& kind, uint64_t seed) {
     Rng rng(seed);
     tasks = RandomTasks(rng, 3, 3, {.max_ops = 30, .max_groups = 12, .restricted = 0.2});
     const PolicyConfig config{.kind = kind.name, .initial = "", .own = {}};

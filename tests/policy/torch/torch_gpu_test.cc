@@ -10,7 +10,7 @@
 namespace emplace {
 namespace {
 
-class TorchGpu : public ::testing::TestWithParam<TorchKindUnderTest> {
+class TorchGpu : public ::testing::TestWithParam<TorchKindEntry> {
  protected:
   void SetUp() override {
     if (const std::string why_not = WhyNoGpuForModels(); !why_not.empty()) {
@@ -46,7 +46,7 @@ TEST_P(TorchGpu, EqualInputGivesEqualBits) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Kinds, TorchGpu, ::testing::ValuesIn(kTorchKindsUnderTest),
+INSTANTIATE_TEST_SUITE_P(Kinds, TorchGpu, ::testing::ValuesIn(TorchKinds()),
                          [](const auto& kind) { return std::string(kind.param.name); });
 
 }  // namespace
