@@ -140,7 +140,7 @@ ReceivedStep::ReceivedStep(const ArrayBundle& bundle, const std::vector<Placemen
   ReadEpisodes(bundle, tasks, kind);
   ReadSamples(bundle, kind);
   const std::vector<uint8_t> loss_kind = bundle.Get<uint8_t>(kLossKind);
-  if (loss_kind.size() != 1 || loss_kind[0] > static_cast<uint8_t>(LossKind::kPpo)) throw NoStep("its loss is unknown");
+  if (loss_kind.size() != 1 || loss_kind[0] > static_cast<uint8_t>(kLastLossKind)) throw NoStep("its loss is unknown");
   const std::vector<double> scalars = bundle.Get<double>(kScalars);
   const std::vector<uint64_t> hash = bundle.Get<uint64_t>(kValuesHash);
   if (scalars.size() != kScalarCount || hash.size() != 1) throw NoStep("it lacks some of its numbers");

@@ -18,7 +18,11 @@ FieldTable<TrainingConfig> TrainingFields() {
   t.Field("max_minutes", &C::max_minutes)
       .Range(0, 1e6)
       .Help("Wall time in minutes after which training ends. 0: no limit.");
-  t.Field("objective", &C::objective, {{TrainingObjective::kReinforce, "reinforce"}, {TrainingObjective::kPpo, "ppo"}})
+  t.Field("objective", &C::objective,
+          {
+              {TrainingObjective::kReinforce, "reinforce"},
+              {TrainingObjective::kPpo, "ppo"},
+          })
       .Help(
           "Loss that an update minimizes: reinforce, with importance weights up to importance_clip, or ppo, which "
           "leaves out what has moved further than proximal_clip already and so allows several epochs.");

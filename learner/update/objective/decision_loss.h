@@ -34,6 +34,7 @@ struct LossSums {
 };
 
 enum class LossKind : uint8_t { kReinforce, kPpo };
+inline constexpr LossKind kLastLossKind = LossKind::kPpo;
 
 // A loss as plain numbers, from which make_loss.h makes it again: what other ranks are told of it.
 struct LossSpec {

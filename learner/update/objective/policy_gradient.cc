@@ -76,8 +76,14 @@ std::vector<Sample> PolicyGradient::DrawSamples(std::span<const Trajectory> epis
 }
 
 LossSpec PolicyGradient::Loss(double entropy_weight) const {
-  if (config_.objective == TrainingObjective::kPpo) return {LossKind::kPpo, config_.proximal_clip, entropy_weight};
-  return {LossKind::kReinforce, config_.importance_clip, entropy_weight};
+  switch (config_.objective) {
+    case TrainingObjective::kReinforce:
+      return {LossKind::kReinforce, config_.importance_clip, entropy_weight};
+    case TrainingObjective::kPpo:
+      return {LossKind::kPpo, config_.proximal_clip, entropy_weight};
+  }
+  EMPLACE_CHECK(false);
+  return {};
 }
 
 const Lesson& PolicyGradient::Prepare(const std::vector<Trajectory>& batch, PolicyVersion version) {
