@@ -1,5 +1,5 @@
-// What a kind of policy has by its name and the one table of its keys. A line of the table has everything that is said of
-// a key: its name, the member with its default, its range and help, and whether it is a size of the network, which
+// What a kind of policy has by its name and the one table of its keys. A line of the table has everything that is said
+// of a key: its name, the member with its default, its range and help, and whether it is a size of the network, which
 // policy.safetensors then holds:
 //
 //   table.Field("hidden", &Keys::hidden).Range(1, 1024).Size().Help("Number of floats in the hidden layer.");

@@ -34,8 +34,8 @@ struct SizeField {
   std::optional<int64_t> if_absent = std::nullopt;  // For files from before it; nullopt: it has to be there.
 };
 
-// A size that there no longer is, because one of its values alone was kept. Files of the kind go on saying it, so that a
-// policy's bytes stay those that they were, and a file with another value is refused.
+// A size that there no longer is, because one of its values alone was kept. Files of the kind go on saying it, so that
+// a policy's bytes stay those that they were, and a file with another value is refused.
 struct RetiredSize {
   std::string name;
   int64_t value = 0;  // The one that was kept, and that a file without the size means.

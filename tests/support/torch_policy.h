@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "policy/placeto/placeto_shape.h"
-#include "tests/support/placeto_net.h"
 #include "policy/policy_weights.h"
+#include "tests/support/placeto_net.h"
 #include "tests/support/random_batch.h"
 
 namespace emplace {

@@ -41,15 +41,17 @@ void DeviceProblem::Grow(const BatchCapacity& needed) {
   problem_.batch = ViewBatch(capacity_, batch_memory_.data());
   work_memory_ = DeviceMemory();  // Before the larger one is taken.
   work_memory_ = DeviceMemory(WorkspaceBytes(problem_.plan, problem_.sizes, problem_.max_nodes, capacity_.states));
-  problem_.work = ViewWorkspace(problem_.plan, problem_.sizes, problem_.max_nodes, capacity_.states, work_memory_.data());
+  problem_.work =
+      ViewWorkspace(problem_.plan, problem_.sizes, problem_.max_nodes, capacity_.states, work_memory_.data());
 }
 
 void DeviceProblem::CopyBatch(std::span<const EpisodeSource> episodes, std::span<const StateEntry> states,
                               const UpdateScalars& scalars, cudaStream_t stream) {
   EMPLACE_CHECK(!states.empty());
   WriteBatch(graphs_, episodes, states, scalars, problem_.sizes.small_nodes, ViewBatch(capacity_, host_batch_.data()));
-  Check(cudaMemcpyAsync(batch_memory_.data(), host_batch_.data(), BatchBytes(capacity_), cudaMemcpyHostToDevice, stream),
-        "cannot copy a batch");
+  Check(
+      cudaMemcpyAsync(batch_memory_.data(), host_batch_.data(), BatchBytes(capacity_), cudaMemcpyHostToDevice, stream),
+      "cannot copy a batch");
 }
 
 }  // namespace emplace::gpu

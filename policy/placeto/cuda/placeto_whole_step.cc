@@ -46,13 +46,12 @@ StepOutcome PlacetoWholeStep::Step(const WholeStepInputs& inputs, std::span<floa
                       .behaviour_log_prob = inputs.episodes[episode].behaviour_log_prob[static_cast<size_t>(step)],
                       .lag = inputs.lags[i]});
   }
-  const gpu::UpdateReport report =
-      update_.Update(episodes, states,
-                     {.learning_rate = inputs.learning_rate,
-                      .gradient_clip = inputs.gradient_clip,
-                      .entropy_weight = static_cast<float>(inputs.entropy_weight),
-                      .importance_clip = static_cast<float>(inputs.importance_clip)},
-                     values);
+  const gpu::UpdateReport report = update_.Update(episodes, states,
+                                                  {.learning_rate = inputs.learning_rate,
+                                                   .gradient_clip = inputs.gradient_clip,
+                                                   .entropy_weight = static_cast<float>(inputs.entropy_weight),
+                                                   .importance_clip = static_cast<float>(inputs.importance_clip)},
+                                                  values);
   return {.loss = report.loss,
           .entropy = report.entropy,
           .mean_importance = report.mean_importance,

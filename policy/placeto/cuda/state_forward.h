@@ -116,8 +116,8 @@ EMPLACE_DEVICE void FillFeatures(Block& block, const PlacetoPlan& plan, const St
   block.ForEach(state.num_nodes, [&](int32_t node) {
     float* const row = features[node];
     int32_t count = 0;
-    const NodeFacts facts{
-        state.cost[node], state.bytes[node], state.memory[node], state.Device(node), node, state.step};
+    const NodeFacts facts{state.cost[node], state.bytes[node], state.memory[node], state.Device(node), node,
+                          state.step};
     const NodeFeatures present{.num_devices = plan.num_devices, .memory = plan.memory_feature != 0};
     ForEachFeature(facts, present, [&](int32_t feature, float value) {
       row[feature] = value;

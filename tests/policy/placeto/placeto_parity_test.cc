@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "policy/placeto/kernel/placeto_kernel.h"
-#include "tests/support/placeto_net.h"
 #include "tests/support/naive_policy.h"
+#include "tests/support/placeto_net.h"
 #include "tests/support/random_policy.h"
 
 namespace emplace {

@@ -13,8 +13,8 @@
 #include "learner/update/policy_updater.h"
 #include "policy/config/run_config.h"
 #include "policy/placeto/placeto_graph.h"
-#include "tests/support/placeto_net.h"
 #include "policy/policy_weights.h"
+#include "tests/support/placeto_net.h"
 #include "tools/bench/inputs.h"
 
 namespace emplace::bench {

@@ -11,10 +11,10 @@
 #include "policy/placeto/kernel/placeto_kernel.h"
 #include "policy/placeto/placeto_graph.h"
 #include "policy/placeto/placeto_shape.h"
-#include "tests/support/placeto_net.h"
 #include "policy/policy_weights.h"
 #include "simulator/environment/environment_config.h"
 #include "simulator/environment/placement_env.h"
+#include "tests/support/placeto_net.h"
 #include "tools/bench/inputs.h"
 
 namespace emplace::bench {
