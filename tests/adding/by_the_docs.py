@@ -33,8 +33,7 @@ def with_sources(*names):
     return "".join(f" {name}" for name in names)
 
 
-# To test one more section of docs/adding.md, add its toy: a placement method with an option of its own goes here too, and `place`
-# below then asks for it.
+# To test one more section of docs/adding.md, add its toy.
 TOYS = [
     Toy("A policy", "KIND",
         [f"policy/toy/toy_{part}.{suffix}" for part in ("kind", "player", "model") for suffix in ("h", "cc")],
@@ -42,6 +41,13 @@ TOYS = [
          ("policy/policy_kinds.cc", "      &HierarchicalKind(),\n", "      &HierarchicalKind(),\n      &ToyKind(),\n"),
          ("policy/CMakeLists.txt", "SOURCES policy_kinds.cc",
           "SOURCES policy_kinds.cc" + with_sources("toy/toy_kind.cc", "toy/toy_model.cc", "toy/toy_player.cc"))]),
+    Toy("A placement method", "METHOD",
+        [f"simulator/methods/toy_method.{suffix}" for suffix in ("h", "cc")],
+        [("simulator/methods/placement_method.cc", '#include "simulator/methods/single_method.h"\n',
+          '#include "simulator/methods/single_method.h"\n#include "simulator/methods/toy_method.h"\n'),
+         ("simulator/methods/placement_method.cc", '          Entry<CpuMethod>("cpu"),\n',
+          '          Entry<CpuMethod>("cpu"),\n          Entry<ToyMethod>("toy"),\n'),
+         ("simulator/methods/CMakeLists.txt", "cpu_method.cc", "cpu_method.cc" + with_sources("toy_method.cc"))]),
     Toy("A loss", "LOSS",
         [f"learner/update/objective/toy_loss.{suffix}" for suffix in ("h", "cc")],
         [("learner/update/objective/decision_loss.h", "{ kReinforce, kPpo }", "{ kReinforce, kPpo, kToy }"),
@@ -147,6 +153,11 @@ def place(tree):
                            "--method", "policy", "--policy", tree / "run/policy.safetensors", "--out", tree / "placement.json"], tree)
     if not (tree / "placement.json").is_file():
         fail(f"placing wrote no placement, and said: {said}")
+    # With all ops on one device its placement is as good as the best single device, so that it counts.
+    said = run("placing by the method", [program, "place", "--graph", tree / "graphs/ptb_00.graph.json",
+                                         "--devices", "configs/clusters/k80x2.yaml", "--method", NAME, "--stride", "1000000"], tree)
+    if f"found by {NAME}" not in said:
+        fail(f"placing by the method and its option found something else: {said}")
     if NAME not in run("inspecting the policy", [program, "inspect", tree / "run/policy.safetensors"], tree):
         fail("`emplace inspect` does not tell the policy's kind")
 
