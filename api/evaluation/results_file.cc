@@ -53,11 +53,11 @@ OrderedJson SettingsOf(const EvaluationPlan& plan, const std::string& policy_pat
       {"devices", ClusterToYaml(plan.cluster)},
       {"policy", policy_path},
       {"policy_version", plan.policy_version ? OrderedJson(*plan.policy_version) : OrderedJson(nullptr)},
-          {"budget", plan.options.budget},
-          {"seconds", plan.options.seconds},
-          {"order", plan.order.empty() && !plan.options.orders ? kNoOrder : plan.order},
-          {"objective", ObjectiveNames().at(static_cast<size_t>(plan.options.objective))},
-          {"max_groups", plan.max_groups}};
+      {"budget", plan.options.budget},
+      {"seconds", plan.options.seconds},
+      {"order", plan.order.empty() && !plan.options.orders ? kNoOrder : plan.order},
+      {"objective", ObjectiveNames().at(static_cast<size_t>(plan.options.objective))},
+      {"max_groups", plan.max_groups}};
   for (const OwnOption& option : OwnOptions()) {
     const auto given = plan.options.own.find(option.field.name);
     settings[option.field.name] = ToJson(given == plan.options.own.end() ? option.value : given->second);

@@ -63,8 +63,8 @@ nb::dict PlacedToDict(PlacedGraph placed) {
 
 nb::dict Place(const OpGraph& graph, const Cluster& cluster, const std::string& method_name, double seconds,
                int64_t budget, const std::string& order, const std::string& objective, const LoadedPolicy* policy,
-               const std::map<std::string, std::string>& method_options, int threads, std::optional<int64_t> max_groups, uint64_t seed,
-               const nb::object& progress) {
+               const std::map<std::string, std::string>& method_options, int threads, std::optional<int64_t> max_groups,
+               uint64_t seed, const nb::object& progress) {
   MethodOptions options;
   options.budget = budget;
   options.seconds = seconds;
@@ -135,8 +135,9 @@ void BindPlacing(nb::module_& module) {
       },
       "method"_a, "objective"_a, "Whether the method can minimize the objective.");
   module.def("place", &Place, "graph"_a, "machine"_a, nb::kw_only(), "method"_a, "seconds"_a = 0.0, "budget"_a = 0,
-             "order"_a = "", "objective"_a = "latency", "policy"_a.none() = nb::none(), "method_options"_a = std::map<std::string, std::string>(),
-             "threads"_a = 0, "max_groups"_a.none() = nb::none(), "seed"_a = 1, "progress"_a.none() = nb::none());
+             "order"_a = "", "objective"_a = "latency", "policy"_a.none() = nb::none(),
+             "method_options"_a = std::map<std::string, std::string>(), "threads"_a = 0,
+             "max_groups"_a.none() = nb::none(), "seed"_a = 1, "progress"_a.none() = nb::none());
 }
 
 }  // namespace emplace::python

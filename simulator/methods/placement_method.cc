@@ -22,9 +22,9 @@
 #include "simulator/methods/lists/m_etf_method.h"
 #include "simulator/methods/lists/m_sct_method.h"
 #include "simulator/methods/lists/m_topo_method.h"
+#include "simulator/methods/policy_method_options.h"
 #include "simulator/methods/search/auto_method.h"
 #include "simulator/methods/search/multilevel_method.h"
-#include "simulator/methods/policy_method_options.h"
 #include "simulator/methods/single_method.h"
 
 namespace emplace {
@@ -49,8 +49,8 @@ struct MethodEntry {
 // With its options, if it declares any: `static FieldTable<...> Options()`.
 template <typename Method>
 MethodEntry Entry(const std::string& name, const std::vector<Objective>& objectives = {Objective::kLatency}) {
-  MethodEntry entry = {
-      name, [](const MethodOptions& options) { return std::make_unique<Method>(options); }, objectives};
+  MethodEntry entry = {name, [](const MethodOptions& options) { return std::make_unique<Method>(options); },
+                       objectives};
   if constexpr (requires { Method::Options(); }) entry.options = OwnOptionsOf(Method::Options(), name);
   return entry;
 }
@@ -70,26 +70,25 @@ MethodEntry PortfolioEntryOf(const std::string& name) {
 }
 
 std::vector<MethodEntry> Methods() {
-  return {PortfolioEntryOf<AutoMethod>("auto"),
-          Entry<SingleMethod>("single"),
-          Entry<CpuMethod>("cpu"),
-          Entry<ExpertMethod>("expert"),
-          Entry<DataParallelMethod>("data-parallel"),
-          Entry<DpMethod>("dp", {Objective::kLatency, Objective::kThroughput}),
-          Entry<ScotchMethod>("scotch"),
-          Entry<ListMethod>("list"),
-          Entry<HeftMethod>("heft"),
-          Entry<MTopoMethod>("m-topo"),
-          Entry<MEtfMethod>("m-etf"),
-          Entry<MSctMethod>("m-sct"),
-          Entry<RandomMethod>("random"),
-          Entry<LocalSearchMethod>("local-search"),
-          Entry<AnnealingMethod>("annealing"),
-          PortfolioEntryOf<MultilevelMethod>("multilevel"),
-          Entry<OptimalMethod>("optimal"),
-          {.name = "policy",
-           .make = MakePolicyMethod,
-           .options = OwnOptionsOf(PolicyMethodOptions::Table(), "policy")}};
+  return {
+      PortfolioEntryOf<AutoMethod>("auto"),
+      Entry<SingleMethod>("single"),
+      Entry<CpuMethod>("cpu"),
+      Entry<ExpertMethod>("expert"),
+      Entry<DataParallelMethod>("data-parallel"),
+      Entry<DpMethod>("dp", {Objective::kLatency, Objective::kThroughput}),
+      Entry<ScotchMethod>("scotch"),
+      Entry<ListMethod>("list"),
+      Entry<HeftMethod>("heft"),
+      Entry<MTopoMethod>("m-topo"),
+      Entry<MEtfMethod>("m-etf"),
+      Entry<MSctMethod>("m-sct"),
+      Entry<RandomMethod>("random"),
+      Entry<LocalSearchMethod>("local-search"),
+      Entry<AnnealingMethod>("annealing"),
+      PortfolioEntryOf<MultilevelMethod>("multilevel"),
+      Entry<OptimalMethod>("optimal"),
+      {.name = "policy", .make = MakePolicyMethod, .options = OwnOptionsOf(PolicyMethodOptions::Table(), "policy")}};
 }
 
 // Throws BadInput where there is none of that name.

@@ -28,7 +28,7 @@ class CoarseTask {
  private:
   const PlacementTask& whole_;
   const std::vector<GroupIndex> group_of_op_;  // Of the whole's ops.
-  const std::vector<uint8_t> allowed_;          // [groups * D], as of SearchLevel
+  const std::vector<uint8_t> allowed_;         // [groups * D], as of SearchLevel
   PlacementTask task_;
   std::vector<OpIndex> op_of_;  // [ops of the whole]
 };

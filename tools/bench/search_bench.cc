@@ -10,11 +10,11 @@
 #include "common/strings.h"
 #include "simulator/engine/simulator.h"
 #include "simulator/methods/groups/expert_method.h"
-#include "simulator/methods/search/search_plan.h"
-#include "simulator/task/coarse_task.h"
 #include "simulator/methods/search/pass.h"
+#include "simulator/methods/search/search_plan.h"
 #include "simulator/methods/search/trial_evaluator.h"
 #include "simulator/methods/search/walk.h"
+#include "simulator/task/coarse_task.h"
 #include "tools/bench/inputs.h"
 
 namespace emplace::bench {

@@ -28,9 +28,9 @@ void AddOwnOptions(CLI::App& command, std::map<std::string, std::string>& values
     std::ranges::replace(flag, '_', '-');
     command
         .add_option_function<std::string>(
-            flag,
-            [&values, name = option.field.name](const std::string& text) { values[name] = text; },
-            StrCat(option.field.help, " (method ", Join(option.methods, ", "), "; default: ", TextOf(option.value), ")"))
+            flag, [&values, name = option.field.name](const std::string& text) { values[name] = text; },
+            StrCat(option.field.help, " (method ", Join(option.methods, ", "), "; default: ", TextOf(option.value),
+                   ")"))
         ->type_name(option.field.Expected(option.value));
   }
 }

@@ -28,8 +28,8 @@ class UnitScheduler {
         is_free_(is_free),
         units_(graph, room_bytes),
         devices_(static_cast<size_t>(sim_.num_devices)),
-        link_free_us_(static_cast<size_t>(sim_.link_model == LinkModel::kTopology ? sim_.routes.num_channels
-                                                                                  : sim_.num_devices)),
+        link_free_us_(
+            static_cast<size_t>(sim_.link_model == LinkModel::kTopology ? sim_.routes.num_channels : sim_.num_devices)),
         finish_us_(static_cast<size_t>(sim_.num_ops)),
         arrival_us_(ArrivalIndex(static_cast<int32_t>(sim_.tensor_bytes.size()), 0), -1) {}
 
@@ -106,7 +106,8 @@ class UnitScheduler {
 
   // Takes back what Fit has sent.
   void Unsend() {
-    for (; !changed_links_.empty(); changed_links_.pop_back()) *changed_links_.back().first = changed_links_.back().second;
+    for (; !changed_links_.empty(); changed_links_.pop_back())
+      *changed_links_.back().first = changed_links_.back().second;
   }
 
   // The parameters that the op is the first to read, and that may still go anywhere.
@@ -130,7 +131,8 @@ class UnitScheduler {
     for (const DeviceIndex device : units_.CandidatesWith(op, parameters_)) {
       const Slot slot = Fit(op, device);
       Unsend();
-      if (best_device >= 0 && std::pair(slot.finish_us, slot.sent_us) >= std::pair(best.finish_us, best.sent_us)) continue;
+      if (best_device >= 0 && std::pair(slot.finish_us, slot.sent_us) >= std::pair(best.finish_us, best.sent_us))
+        continue;
       best = slot;
       best_device = device;
     }
@@ -150,10 +152,10 @@ class UnitScheduler {
   const SimGraph& sim_;
   const std::vector<uint8_t>& is_free_;  // [n] free_sources.h
   UnitPlacement units_;
-  std::vector<GapLine> devices_;      // [D]
-  std::vector<double> link_free_us_;  // Of each link.
-  std::vector<double> finish_us_;     // [n]
-  std::vector<double> arrival_us_;    // By ArrivalIndex; -1: not sent.
+  std::vector<GapLine> devices_;                           // [D]
+  std::vector<double> link_free_us_;                       // Of each link.
+  std::vector<double> finish_us_;                          // [n]
+  std::vector<double> arrival_us_;                         // By ArrivalIndex; -1: not sent.
   std::vector<std::pair<double*, double>> changed_links_;  // By Fit, in the two above, and what was there before.
   std::vector<OpIndex> parameters_;                        // Scratch.
   int32_t own_link_ = 0;                                   // Scratch.
@@ -255,7 +257,9 @@ FieldTable<ListOptions> ListMethod::Options() {
       .Help("Share of all work that ops which are joined have together at most");
   table.Field("passes", &ListOptions::passes)
       .Range(0, 1000)
-      .Help("Number of passes, each by the ranks of the placement before; from 5 on single ops are placed, too; 0: by the size of the graph");
+      .Help(
+          "Number of passes, each by the ranks of the placement before; from 5 on single ops are placed, too; 0: by "
+          "the size of the graph");
   return table;
 }
 

@@ -149,9 +149,8 @@ class UnitJoiner {
   // Whether no path but the edge leads from the one to the other, by what the two can see.
   bool IsOnlyPath(int32_t from, int32_t to) {
     if (UnitAt(from).readers.size() == 1) return true;
-    return std::ranges::all_of(UnitAt(to).producers, [&](int32_t producer) {
-      return producer == from || UnitAt(producer).producers.empty();
-    });
+    return std::ranges::all_of(
+        UnitAt(to).producers, [&](int32_t producer) { return producer == from || UnitAt(producer).producers.empty(); });
   }
 
   bool MayJoin(int32_t from, int32_t to) {

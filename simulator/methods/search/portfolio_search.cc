@@ -11,11 +11,11 @@
 #include "simulator/methods/lists/disciplines.h"
 #include "simulator/methods/lists/priority.h"
 #include "simulator/methods/placement_scorer.h"
-#include "simulator/task/coarse_task.h"
 #include "simulator/methods/search/portfolio.h"
 #include "simulator/methods/search/replica_task.h"
 #include "simulator/methods/search/replicas.h"
 #include "simulator/methods/search/walks.h"
+#include "simulator/task/coarse_task.h"
 
 namespace emplace {
 namespace {
@@ -69,7 +69,8 @@ class PortfolioSearch {
 
   void Search(std::vector<PortfolioEntry>& portfolio) {
     const SearchSpace space(task_, ColumnsPay(), limit_.stop());
-    if (walks_.HasFewUnits(space) && portfolio.front().score.bytes_over > 0) AddAnnealed(plan_.phases.share_to_fit, portfolio);
+    if (walks_.HasFewUnits(space) && portfolio.front().score.bytes_over > 0)
+      AddAnnealed(plan_.phases.share_to_fit, portfolio);
     if (!space.any() && OrdersPay(portfolio.size())) KeepRanked(portfolio);
     if (space.any() && limit_.Progress() < 1) Improve(space, portfolio);
   }
@@ -131,8 +132,8 @@ class PortfolioSearch {
       start = BestMirrored(graph, space, *replicas, start, portfolio);
     constexpr double kRounding = 1e-9;  // Of shares: no more than the budget.
     const double end = 1 - ShareToOrderResult() - kRounding;
-    const bool ordered_only =
-        walks_.MovesPerUnit(space, end) < plan_.phases.few_moves && Beats(start.score, portfolio.front().score, plan_.phases.large_gain);
+    const bool ordered_only = walks_.MovesPerUnit(space, end) < plan_.phases.few_moves &&
+                              Beats(start.score, portfolio.front().score, plan_.phases.large_gain);
     std::vector<WalkPlan> plans = {{start, {plan_.ordered, 1}, end, &graph}};
     PortfolioEntry found;
     if (const double progress = limit_.Progress(); !ordered_only && progress < end) {
@@ -156,7 +157,8 @@ class PortfolioSearch {
   // Adds what a walk finds on the graph contracted by this level, if that is much smaller than the whole: it has more
   // ops than the level has groups.
   void AddCoarse(size_t level, std::vector<PortfolioEntry>& portfolio) {
-    const CoarseTask coarse(task_, {task_.search_levels.begin() + static_cast<std::ptrdiff_t>(level), task_.search_levels.end()});
+    const CoarseTask coarse(
+        task_, {task_.search_levels.begin() + static_cast<std::ptrdiff_t>(level), task_.search_levels.end()});
     if (coarse.task().sim.num_ops > plan_.phases.most_ops_left * task_.sim.num_ops) return;
     const SearchSpace space(coarse.task(), plan_.coarse->mix.column > 0, limit_.stop());
     if (!space.any()) return;
@@ -183,7 +185,9 @@ class PortfolioSearch {
     limit_.Count(1);
     if (space.any()) {
       const double progress = limit_.Progress();
-      found = RunWalks(space, {{found, {plan_.ordered, 1}, progress + plan_.phases.replica_share * (1 - progress), &graph}}).entry;
+      found =
+          RunWalks(space, {{found, {plan_.ordered, 1}, progress + plan_.phases.replica_share * (1 - progress), &graph}})
+              .entry;
     }
     return {plan_.found_by, replica.Expanded(found.placement), {}};
   }
@@ -253,7 +257,8 @@ class PortfolioSearch {
 
   double Share(int64_t runs, double us_per_op) const { return limit_.Share(runs, us_per_op * task_.sim.num_ops); }
   double ShareToOrderResult() const {
-    return Share(RunsToOrderResult(), task_.HasMicrobatches() ? plan_.phases.best_order_us_per_op : plan_.phases.rank_us_per_op);
+    return Share(RunsToOrderResult(),
+                 task_.HasMicrobatches() ? plan_.phases.best_order_us_per_op : plan_.phases.rank_us_per_op);
   }
   bool OrdersPay(size_t entries) const {
     if (plan_.ordered == nullptr || !options_.orders) return false;
@@ -284,7 +289,8 @@ class PortfolioSearch {
 
   // Whether columns are moved, and there is time to make them.
   bool ColumnsPay() const {
-    return plan_.passes.front().mix.column > 0 && Share(0, plan_.phases.columns_us_per_op) <= plan_.phases.most_share_for_columns;
+    return plan_.passes.front().mix.column > 0 &&
+           Share(0, plan_.phases.columns_us_per_op) <= plan_.phases.most_share_for_columns;
   }
 
   // Tells of progress. What walks find on a contracted graph or for one replica is no score of a placement, so it is

@@ -76,8 +76,7 @@ TEST(OwnOptions, AreRefusedWhereTheMethodLacksThemOrTheValueIsNotAllowed) {
   EXPECT_EQ(ErrorOfOwnOptions({{"sample", "8"}}, {"policy"}),
             "unknown option 'sample' of a method, did you mean 'samples'?");
   for (const std::string bad : {"-1", "8.5", "", "many", "1000001"}) {
-    EXPECT_EQ(ErrorOfOwnOptions({{"samples", bad}}, {"policy"}),
-              "samples is '" + bad + "', expected 0..1000000");
+    EXPECT_EQ(ErrorOfOwnOptions({{"samples", bad}}, {"policy"}), "samples is '" + bad + "', expected 0..1000000");
   }
 }
 

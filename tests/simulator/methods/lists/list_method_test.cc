@@ -22,8 +22,8 @@ MethodResult ListOf(const PlacementTask& task, double join = 1e9) {
 }
 
 TEST(ListMethod, GoesByUpwardRankAndEarliestFinish) {
-  // As HEFT on this graph, worked out in list_schedulers_test.cc: with transfers twice as long the ranks are d 10, b 50,
-  // c 60, a 90, and nothing else differs.
+  // As HEFT on this graph, worked out in list_schedulers_test.cc: with transfers twice as long the ranks are d 10, b
+  // 50, c 60, a 90, and nothing else differs.
   const PlacementTask task = HandTask(Diamond(), HandCluster(2));
   const MethodResult result = ListOf(task);
   EXPECT_EQ(*result.placement, (Placement{0, 1, 0, 0}));
@@ -64,8 +64,8 @@ MethodResult InRankOrder(const std::string& method, const PlacementTask& task) {
 TEST(ListMethod, BeatsEachOtherConstructorInTheOrderOfItsRanks) {
   std::map<std::string, double> log_ratio;  // Sum over pairs of a graph and a machine.
   for (const std::string family : {"ptb", "nmt", "cifar10"}) {
-    const OpGraph graph = GenerateFamily({.family = family, .count = 1, .train = 1},
-                                         LoadDeviceKinds(DefaultKindsFolder())).graphs[0];
+    const OpGraph graph =
+        GenerateFamily({.family = family, .count = 1, .train = 1}, LoadDeviceKinds(DefaultKindsFolder())).graphs[0];
     for (const int devices : {2, 4}) {
       const PlacementTask task = PlacementTask::Make(graph, K80Cluster(devices), 128);
       const double list_us = Score(task, ListMethod({}).Place(task)).makespan_us;
