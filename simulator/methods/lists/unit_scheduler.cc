@@ -1,0 +1,119 @@
+#include "simulator/methods/lists/unit_scheduler.h"
+
+#include <algorithm>
+
+namespace emplace {
+
+UnitScheduler::UnitScheduler(const ScheduleGraph& graph, const std::vector<uint8_t>& is_free,
+                             std::span<const double> room_bytes)
+    : graph_(graph),
+      sim_(graph.task().sim),
+      is_free_(is_free),
+      units_(graph, room_bytes),
+      devices_(static_cast<size_t>(sim_.num_devices)),
+      link_free_us_(
+          static_cast<size_t>(sim_.link_model == LinkModel::kTopology ? sim_.routes.num_channels : sim_.num_devices)),
+      finish_us_(static_cast<size_t>(sim_.num_ops)),
+      arrival_us_(ArrivalIndex(static_cast<int32_t>(sim_.tensor_bytes.size()), 0), -1) {}
+
+void UnitScheduler::Run(std::span<const OpIndex> by_rank) {
+  for (const OpIndex op : by_rank) {
+    if (is_free_[static_cast<size_t>(op)] == 0) PlaceWhereItEndsFirst(op);
+  }
+  for (const OpIndex op : by_rank) {
+    if (!units_.IsPlaced(op)) units_.Assign(op, units_.Candidates(op).front());
+  }
+}
+
+size_t UnitScheduler::ArrivalIndex(int32_t tensor, DeviceIndex device) const {
+  if (sim_.link_model == LinkModel::kShared) return static_cast<size_t>(tensor);
+  return static_cast<size_t>(tensor) * static_cast<size_t>(sim_.num_devices) + static_cast<size_t>(device);
+}
+
+std::span<const int32_t> UnitScheduler::LinksOf(DeviceIndex from, DeviceIndex to) {
+  if (sim_.link_model == LinkModel::kTopology) return sim_.routes.channels.Row(from * sim_.num_devices + to);
+  own_link_ = from;
+  return {&own_link_, 1};
+}
+
+double UnitScheduler::Send(int32_t tensor, DeviceIndex from, DeviceIndex to, double ready_us, Slot& slot) {
+  double& arrival_us = arrival_us_[ArrivalIndex(tensor, to)];
+  if (arrival_us >= 0) return arrival_us;
+  const double transfer_us = graph_.TransferUs(tensor, from, to);
+  double start_us = ready_us;
+  const std::span<const int32_t> links = LinksOf(from, to);
+  for (const int32_t link : links) start_us = std::max(start_us, link_free_us_[static_cast<size_t>(link)]);
+  for (const int32_t link : links) {
+    double& free_us = link_free_us_[static_cast<size_t>(link)];
+    changed_links_.push_back({&free_us, free_us});
+    free_us = start_us + transfer_us + sim_.LinkTimesOf(from, to).busy_after_us;
+  }
+  changed_links_.push_back({&arrival_us, arrival_us});
+  slot.sent_us += transfer_us;
+  return arrival_us = start_us + transfer_us;
+}
+
+// A parameter is there from the begin on. To send it so early would hold up all that its device sends, so it counts as
+// sent when the op has all else.
+UnitScheduler::Slot UnitScheduler::Fit(OpIndex op, DeviceIndex device) {
+  Slot slot;
+  for (const bool parameters : {false, true}) {
+    for (const int32_t tensor : graph_.InputsOf(op)) {
+      const OpIndex producer = graph_.ProducerOf(tensor);
+      const auto p = static_cast<size_t>(producer);
+      if ((is_free_[p] == 1) != parameters || !units_.IsPlaced(producer)) continue;
+      const DeviceIndex from = units_.DeviceOf(producer);
+      const double ready_us = parameters ? slot.start_us : finish_us_[p];
+      slot.start_us =
+          std::max(slot.start_us, from == device ? finish_us_[p] : Send(tensor, from, device, ready_us, slot));
+    }
+  }
+  const double cost_us = graph_.CostUs(op, device);
+  slot.start_us = devices_[static_cast<size_t>(device)].EarliestStartUs(slot.start_us, cost_us);
+  slot.finish_us = slot.start_us + cost_us;
+  return slot;
+}
+
+void UnitScheduler::Unsend() {
+  for (; !changed_links_.empty(); changed_links_.pop_back())
+    *changed_links_.back().first = changed_links_.back().second;
+}
+
+void UnitScheduler::CollectNewParameters(OpIndex op) {
+  parameters_.clear();
+  for (const int32_t tensor : graph_.InputsOf(op)) {
+    const OpIndex producer = graph_.ProducerOf(tensor);
+    if (units_.IsPlaced(producer)) continue;
+    if (units_.IsDecided(producer)) {
+      units_.Assign(producer, units_.Candidates(producer).front());
+    } else {
+      parameters_.push_back(producer);
+    }
+  }
+}
+
+void UnitScheduler::PlaceWhereItEndsFirst(OpIndex op) {
+  CollectNewParameters(op);
+  DeviceIndex best_device = -1;
+  Slot best;
+  for (const DeviceIndex device : units_.CandidatesWith(op, parameters_)) {
+    const Slot slot = Fit(op, device);
+    Unsend();
+    if (best_device >= 0 && std::pair(slot.finish_us, slot.sent_us) >= std::pair(best.finish_us, best.sent_us))
+      continue;
+    best = slot;
+    best_device = device;
+  }
+  for (const OpIndex parameter : parameters_) {
+    const std::vector<DeviceIndex>& candidates = units_.Candidates(parameter);
+    const bool follows = std::ranges::find(candidates, best_device) != candidates.end();
+    units_.Assign(parameter, follows ? best_device : candidates.front());
+  }
+  const Slot slot = Fit(op, best_device);
+  changed_links_.clear();
+  units_.Assign(op, best_device);
+  devices_[static_cast<size_t>(best_device)].Add(slot.start_us, slot.finish_us);
+  finish_us_[static_cast<size_t>(op)] = slot.finish_us;
+}
+
+}  // namespace emplace

@@ -1,0 +1,60 @@
+// The schedule that the method `list` makes of a contracted graph: unit by unit, each where it ends first.
+#pragma once
+
+#include <limits>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "simulator/methods/lists/gap_line.h"
+#include "simulator/methods/lists/list_schedule.h"
+
+namespace emplace {
+
+// A device runs its ops in the gaps that are left. A link sends one tensor after the other, in the order in which they
+// were scheduled: a run sends tensors as they get ready, so that gaps before others would often not be there. Not
+// thread-safe. n ops, D devices.
+class UnitScheduler {
+ public:
+  // is_free: [n] free_sources.h. room_bytes: [D] as of UnitPlacement. REQUIRES: graph and is_free outlive this.
+  UnitScheduler(const ScheduleGraph& graph, const std::vector<uint8_t>& is_free, std::span<const double> room_bytes);
+
+  // Places all ops. by_rank: a topological order. Throws Stopped once the graph's stop says so.
+  void Run(std::span<const OpIndex> by_rank);
+  const UnitPlacement& units() const { return units_; }
+
+ private:
+  struct Slot {
+    double start_us = 0;
+    double finish_us = std::numeric_limits<double>::infinity();
+    double sent_us = 0;  // Time of the transfers that it has to wait for.
+  };
+
+  // Index of a tensor's arrival at a device; if one transfer serves all devices, they share an index.
+  size_t ArrivalIndex(int32_t tensor, DeviceIndex device) const;
+  // The links that a transfer keeps busy.
+  std::span<const int32_t> LinksOf(DeviceIndex from, DeviceIndex to);
+  // Sends a tensor to a device that does not have it, from ready_us on, unless it has been sent. Returns its arrival.
+  double Send(int32_t tensor, DeviceIndex from, DeviceIndex to, double ready_us, Slot& slot);
+  // Where the op fits on the device first, with the transfers that it waits for, which are sent.
+  Slot Fit(OpIndex op, DeviceIndex device);
+  // Takes back what Fit has sent.
+  void Unsend();
+  // The parameters that the op is the first to read, and that may still go anywhere.
+  void CollectNewParameters(OpIndex op);
+  void PlaceWhereItEndsFirst(OpIndex op);
+
+  const ScheduleGraph& graph_;
+  const SimGraph& sim_;
+  const std::vector<uint8_t>& is_free_;
+  UnitPlacement units_;
+  std::vector<GapLine> devices_;                           // [D]
+  std::vector<double> link_free_us_;                       // Of each link.
+  std::vector<double> finish_us_;                          // [n]
+  std::vector<double> arrival_us_;                         // By ArrivalIndex; -1: not sent.
+  std::vector<std::pair<double*, double>> changed_links_;  // By Fit, in the two above, and what was there before.
+  std::vector<OpIndex> parameters_;                        // Scratch.
+  int32_t own_link_ = 0;                                   // Scratch.
+};
+
+}  // namespace emplace
