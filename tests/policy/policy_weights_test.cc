@@ -94,7 +94,7 @@ TEST(PolicyWeights, AChoiceThatIsGoneIsRefusedUnlessItWasTheUsualOne) {
     EXPECT_EQ(without.shape, SomePolicy().shape);
     EXPECT_EQ(without.metadata, SomePolicy().metadata);
     for (const char* unusual : {other, "", "01", "true"}) {
-      EXPECT_THAT(ErrorAfter([&](SafetensorsFile& changed) { changed.metadata[key] = unusual; }),
+      EXPECT_THAT(ErrorAfter([key = key, unusual](SafetensorsFile& changed) { changed.metadata[key] = unusual; }),
                   HasSubstr(StrCat("policy metadata ", key, " is '", unusual, "', expected ", usual, ": policies")));
     }
   }
