@@ -12,8 +12,11 @@
 #include "simulator/environment/environment_config.h"
 
 namespace emplace {
+namespace {
 
 using Clock = std::chrono::steady_clock;
+
+}  // namespace
 
 void CheckedQueue::Reject(const Trajectory& trajectory, const std::string& reason) {
   rejections_.Warn(
