@@ -5,7 +5,9 @@
 #include <queue>
 #include <utility>
 
+#include "common/disjoint_sets.h"
 #include "simulator/engine/mean_link.h"
+#include "simulator/graph/op_units.h"
 #include "simulator/graph/unit_order.h"
 
 namespace emplace {
@@ -17,7 +19,12 @@ constexpr size_t kFewProducers = 8;
 class UnitJoiner {
  public:
   UnitJoiner(const PlacementTask& task, const UnitLimits& limits, const StopSignal& stop)
-      : task_(task), limits_(limits), stop_(stop), unit_of_op_(task.search_levels.front()) {
+      : task_(task),
+        limits_(limits),
+        stop_(stop),
+        unit_of_op_(task.search_levels.front()),
+        units_(1 + static_cast<size_t>(*std::ranges::max_element(unit_of_op_))),
+        joined_(static_cast<int32_t>(units_.size())) {
     MakeUnits();
     MakeEdges();
   }
@@ -50,10 +57,8 @@ class UnitJoiner {
   struct Unit {
     std::vector<Edge> readers;       // Ascending.
     std::vector<int32_t> producers;  // Ascending.
-    double work_us = 0;
-    double bytes = 0;
+    OpUnit sum;
     int32_t ops = 0;  // Of the largest set in it that has to be together.
-    std::vector<uint8_t> allowed;
   };
   struct Candidate {
     double ratio;
@@ -66,24 +71,21 @@ class UnitJoiner {
   };
 
   Unit& UnitAt(int32_t unit) { return units_[static_cast<size_t>(unit)]; }
-  bool Alive(int32_t unit) const { return joined_to_[static_cast<size_t>(unit)] == unit; }
+  bool Alive(int32_t unit) { return joined_.Find(unit) == unit; }
 
   void MakeUnits() {
     const SimGraph& sim = task_.sim;
-    const int32_t units = 1 + *std::ranges::max_element(unit_of_op_);
-    units_.resize(static_cast<size_t>(units));
-    joined_to_.resize(units_.size());
-    for (int32_t unit = 0; unit < units; ++unit) joined_to_[static_cast<size_t>(unit)] = unit;
+    const auto units = static_cast<int32_t>(units_.size());
     const std::vector<uint8_t> allowed = sim.AllowedOf(unit_of_op_, units);
     for (int32_t unit = 0; unit < units; ++unit) {
       const auto row = allowed.begin() + std::ptrdiff_t{unit} * sim.num_devices;
-      UnitAt(unit).allowed.assign(row, row + sim.num_devices);
+      UnitAt(unit).sum.allowed.assign(row, row + sim.num_devices);
     }
     double all_work_us = 0;
     for (size_t op = 0; op < unit_of_op_.size(); ++op) {
       Unit& unit = UnitAt(unit_of_op_[op]);
-      unit.work_us += sim.MeanBusyUs(static_cast<OpIndex>(op));
-      unit.bytes += static_cast<double>(sim.param_bytes[op] + sim.output_bytes[op] + sim.temp_bytes[op]);
+      unit.sum.cost_us += sim.MeanBusyUs(static_cast<OpIndex>(op));
+      unit.sum.bytes += static_cast<double>(sim.param_bytes[op] + sim.output_bytes[op] + sim.temp_bytes[op]);
       ++unit.ops;
       all_work_us += sim.MeanBusyUs(static_cast<OpIndex>(op));
     }
@@ -137,7 +139,7 @@ class UnitJoiner {
     const std::vector<Edge>& readers = UnitAt(from).readers;
     const auto edge = std::ranges::lower_bound(readers, to, {}, &Edge::unit);
     if (edge == readers.end() || edge->unit != to) return -1;
-    const double compute_us = std::min(UnitAt(from).work_us, UnitAt(to).work_us);
+    const double compute_us = std::min(UnitAt(from).sum.cost_us, UnitAt(to).sum.cost_us);
     return compute_us > 0 ? edge->send_us / compute_us : std::numeric_limits<double>::infinity();
   }
 
@@ -156,11 +158,8 @@ class UnitJoiner {
   bool MayJoin(int32_t from, int32_t to) {
     const Unit& a = UnitAt(from);
     const Unit& b = UnitAt(to);
-    if (a.work_us + b.work_us > most_work_us_ || a.bytes + b.bytes > most_bytes_ || (a.ops > 1 && b.ops > 1))
-      return false;
-    bool together = false;
-    for (size_t d = 0; d < a.allowed.size(); ++d) together = together || (a.allowed[d] == 1 && b.allowed[d] == 1);
-    return together && IsOnlyPath(from, to);
+    const bool small = a.sum.cost_us + b.sum.cost_us <= most_work_us_ && a.sum.bytes + b.sum.bytes <= most_bytes_;
+    return small && (a.ops == 1 || b.ops == 1) && ShareADevice(a.sum, b.sum) && IsOnlyPath(from, to);
   }
 
   static void Replace(std::vector<int32_t>& list, int32_t old, int32_t now) {
@@ -174,7 +173,7 @@ class UnitJoiner {
     const int32_t gone = std::max(from, to);
     Unit& into = UnitAt(kept);
     Unit out = std::exchange(UnitAt(gone), {});
-    joined_to_[static_cast<size_t>(gone)] = kept;
+    joined_.Join(from, to);
     for (const Edge& edge : out.readers) {
       if (edge.unit != kept) Replace(UnitAt(edge.unit).producers, gone, kept);
     }
@@ -192,10 +191,8 @@ class UnitJoiner {
     std::ranges::set_union(into.producers, out.producers, std::back_inserter(producers));
     std::erase_if(producers, [&](int32_t unit) { return unit == kept || unit == gone; });
     into.producers = std::move(producers);
-    into.work_us += out.work_us;
-    into.bytes += out.bytes;
+    Absorb(out.sum, into.sum);
     into.ops = std::max(into.ops, out.ops);
-    for (size_t d = 0; d < into.allowed.size(); ++d) into.allowed[d] = into.allowed[d] & out.allowed[d];
     // These edges are new, or may be joined now that the unit or its neighbour has fewer. The ratios of others fell.
     for (const Edge& edge : out.readers) Offer(kept, edge.unit);
     if (into.readers.size() == 1) Offer(kept, into.readers.front().unit);
@@ -209,13 +206,10 @@ class UnitJoiner {
     std::vector<int32_t> number(units_.size(), -1);
     int32_t next = 0;
     for (size_t unit = 0; unit < units_.size(); ++unit) {
-      if (joined_to_[unit] == static_cast<int32_t>(unit)) number[unit] = next++;
+      if (Alive(static_cast<int32_t>(unit))) number[unit] = next++;
     }
     std::vector<GroupIndex> groups;
-    for (int32_t unit : unit_of_op_) {
-      while (!Alive(unit)) unit = joined_to_[static_cast<size_t>(unit)];
-      groups.push_back(number[static_cast<size_t>(unit)]);
-    }
+    for (const int32_t unit : unit_of_op_) groups.push_back(number[static_cast<size_t>(joined_.Find(unit))]);
     std::vector<UnitEdge> edges;
     for (OpIndex op = 0; op < task_.sim.num_ops; ++op) {
       for (const OpIndex reader : task_.sim.ReadersOf(op)) {
@@ -233,7 +227,7 @@ class UnitJoiner {
   const StopSignal& stop_;
   const std::vector<GroupIndex>& unit_of_op_;  // Before any is joined.
   std::vector<Unit> units_;
-  std::vector<int32_t> joined_to_;  // Its own number while it is there.
+  DisjointSets joined_;  // A unit is there while it stands for its set.
   double most_work_us_ = 0;
   double most_bytes_ = 0;
   std::priority_queue<Candidate> queue_;
