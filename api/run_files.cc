@@ -7,7 +7,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// learner/run_directory.h says what they are. The learner and its report write them.
+// learner/storage/run_directory.h says what they are. The learner and its report write them.
 constexpr const char* kRunFiles[] = {"config.yaml",   "learner.json",     "ledger.json",        "lock",
                                      "metrics.jsonl", "placements.jsonl", "policy.safetensors", "ranks.keys",
                                      "summary.json"};

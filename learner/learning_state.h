@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "common/rng.h"
-#include "learner/checkpoint_store.h"
 #include "learner/ledger.h"
 #include "learner/ranks/rank_group.h"
+#include "learner/storage/checkpoint_store.h"
 #include "learner/update/policy_updater.h"
 #include "learner/workload.h"
 #include "policy/config/run_config.h"

@@ -6,9 +6,9 @@
 #include <string>
 
 #include "learner/learning_state.h"
-#include "learner/pipeline.h"
+#include "learner/pipeline/pipeline.h"
+#include "learner/pipeline/stage_clock.h"
 #include "learner/run_parts.h"
-#include "learner/stage_clock.h"
 
 namespace emplace {
 

@@ -19,7 +19,7 @@
 #include "learner/intake/episode.h"
 #include "learner/intake/trajectory_check.h"
 #include "learner/ledger.h"
-#include "learner/stage_clock.h"
+#include "learner/pipeline/stage_clock.h"
 #include "policy/config/run_config.h"
 #include "policy/policy_kind.h"
 #include "simulator/environment/environment_config.h"

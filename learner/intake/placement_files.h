@@ -19,7 +19,7 @@
 #include <vector>
 
 #include "learner/intake/best_placements.h"
-#include "learner/run_directory.h"
+#include "learner/storage/run_directory.h"
 #include "learner/workload.h"
 #include "simulator/graph/placement.h"
 

@@ -18,7 +18,7 @@
 #include "learner/intake/episode.h"
 #include "learner/intake/measurement_audit.h"
 #include "learner/ledger.h"
-#include "learner/stage_clock.h"
+#include "learner/pipeline/stage_clock.h"
 #include "policy/config/run_config.h"
 #include "policy/policy_kind.h"
 #include "simulator/task/placement_task.h"

@@ -15,7 +15,7 @@
 #include "learner/ranks/rank_leader.h"
 #include "learner/ranks/rank_processes.h"
 #include "learner/ranks/rank_state.h"
-#include "learner/run_directory.h"
+#include "learner/storage/run_directory.h"
 #include "policy/config/run_config.h"
 #include "simulator/task/placement_task.h"
 

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "common/rng.h"
-#include "learner/checkpoint.h"
+#include "learner/storage/checkpoint.h"
 #include "tests/fuzz/frames.h"
 #include "tests/fuzz/fuzz_target.h"
 

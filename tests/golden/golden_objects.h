@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "common/wire/frames.h"
-#include "learner/checkpoint.h"
+#include "learner/storage/checkpoint.h"
 #include "policy/policy_weights.h"
 
 namespace emplace {

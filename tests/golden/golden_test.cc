@@ -18,7 +18,7 @@
 #include "common/wire/control_codec.h"
 #include "common/wire/rank_codec.h"
 #include "common/wire/trajectory_codec.h"
-#include "learner/checkpoint_store.h"
+#include "learner/storage/checkpoint_store.h"
 #include "tests/golden/golden_objects.h"
 #include "tests/learner/episodes.h"
 

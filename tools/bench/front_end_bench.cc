@@ -11,7 +11,7 @@
 #include "common/error.h"
 #include "common/strings.h"
 #include "common/wire/actor_endpoint.h"
-#include "learner/front_end.h"
+#include "learner/pipeline/front_end.h"
 #include "policy/config/run_config.h"
 #include "policy/placeto/placeto_kind.h"
 #include "policy/policy_weights.h"

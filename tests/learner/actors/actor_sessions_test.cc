@@ -11,7 +11,7 @@
 #include "common/strings.h"
 #include "common/wire/keys.h"
 #include "common/wire/weights_hash.h"
-#include "tests/learner/front_end_fixture.h"
+#include "tests/learner/pipeline/front_end_fixture.h"
 
 namespace emplace {
 namespace {

@@ -6,7 +6,7 @@
 #include <memory>
 #include <optional>
 
-#include "tests/learner/front_end_fixture.h"
+#include "tests/learner/pipeline/front_end_fixture.h"
 
 namespace emplace {
 namespace {

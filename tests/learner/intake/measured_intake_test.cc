@@ -8,7 +8,7 @@
 #include "learner/intake/trajectory_intake.h"
 #include "simulator/environment/simulated_measure.h"
 #include "simulator/graph/graph_io.h"
-#include "tests/learner/front_end_fixture.h"
+#include "tests/learner/pipeline/front_end_fixture.h"
 
 namespace emplace {
 namespace {

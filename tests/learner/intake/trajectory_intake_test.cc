@@ -6,7 +6,7 @@
 #include <cmath>
 #include <zmq.hpp>
 
-#include "tests/learner/front_end_fixture.h"
+#include "tests/learner/pipeline/front_end_fixture.h"
 
 namespace emplace {
 namespace {

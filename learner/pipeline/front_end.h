@@ -18,7 +18,7 @@
 #include "learner/actors/weights_broadcast.h"
 #include "learner/intake/episode.h"
 #include "learner/intake/trajectory_intake.h"
-#include "learner/stage_clock.h"
+#include "learner/pipeline/stage_clock.h"
 #include "policy/config/learner_config.h"
 
 namespace emplace {

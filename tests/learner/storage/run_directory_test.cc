@@ -1,4 +1,4 @@
-#include "learner/run_directory.h"
+#include "learner/storage/run_directory.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "learner/pipeline.h"
+#include "learner/pipeline/pipeline.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

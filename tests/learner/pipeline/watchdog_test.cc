@@ -1,4 +1,4 @@
-#include "learner/watchdog.h"
+#include "learner/pipeline/watchdog.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "learner/publisher.h"
+#include "learner/pipeline/publisher.h"
 
 #include <memory>
 #include <utility>

@@ -1,4 +1,4 @@
-#include "learner/checkpoint.h"
+#include "learner/storage/checkpoint.h"
 
 #include <xxhash.h>
 

@@ -1,4 +1,4 @@
-#include "learner/checkpoint_store.h"
+#include "learner/storage/checkpoint_store.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -11,7 +11,7 @@
 #include "common/files/file_io.h"
 #include "common/strings.h"
 #include "tests/learner/episodes.h"
-#include "tests/learner/sample_checkpoint.h"
+#include "tests/learner/storage/sample_checkpoint.h"
 
 namespace emplace {
 namespace {

@@ -7,7 +7,7 @@
 #include <filesystem>
 #include <optional>
 
-#include "learner/checkpoint.h"
+#include "learner/storage/checkpoint.h"
 #include "policy/policy_weights.h"
 
 namespace emplace {

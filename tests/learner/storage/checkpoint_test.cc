@@ -1,11 +1,11 @@
-#include "learner/checkpoint.h"
+#include "learner/storage/checkpoint.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "common/error.h"
 #include "common/strings.h"
-#include "tests/learner/sample_checkpoint.h"
+#include "tests/learner/storage/sample_checkpoint.h"
 
 namespace emplace {
 namespace {

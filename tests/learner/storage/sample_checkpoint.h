@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "learner/checkpoint.h"
+#include "learner/storage/checkpoint.h"
 
 namespace emplace {
 

@@ -1,4 +1,4 @@
-#include "learner/run_directory.h"
+#include "learner/storage/run_directory.h"
 
 #include <fcntl.h>
 #include <sys/file.h>

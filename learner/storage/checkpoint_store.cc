@@ -1,4 +1,4 @@
-#include "learner/checkpoint_store.h"
+#include "learner/storage/checkpoint_store.h"
 
 #include <fcntl.h>
 

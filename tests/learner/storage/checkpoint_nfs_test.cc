@@ -9,7 +9,7 @@
 #include <filesystem>
 
 #include "common/strings.h"
-#include "learner/checkpoint_store.h"
+#include "learner/storage/checkpoint_store.h"
 #include "tests/learner/episodes.h"
 
 namespace {

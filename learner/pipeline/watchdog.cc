@@ -1,4 +1,4 @@
-#include "learner/watchdog.h"
+#include "learner/pipeline/watchdog.h"
 
 #include <pthread.h>
 #include <unistd.h>

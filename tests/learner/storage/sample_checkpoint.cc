@@ -1,4 +1,4 @@
-#include "tests/learner/sample_checkpoint.h"
+#include "tests/learner/storage/sample_checkpoint.h"
 
 #include "common/files/safetensors.h"
 #include "common/rng.h"

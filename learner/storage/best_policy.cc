@@ -1,4 +1,4 @@
-#include "learner/best_policy.h"
+#include "learner/storage/best_policy.h"
 
 #include <cstdlib>
 #include <optional>

@@ -1,4 +1,4 @@
-#include "learner/front_end.h"
+#include "learner/pipeline/front_end.h"
 
 #include <pthread.h>
 

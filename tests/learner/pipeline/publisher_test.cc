@@ -1,4 +1,4 @@
-#include "learner/publisher.h"
+#include "learner/pipeline/publisher.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "learner/front_end.h"
+#include "learner/pipeline/front_end.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -9,7 +9,7 @@
 #include <thread>
 
 #include "common/error.h"
-#include "tests/learner/front_end_fixture.h"
+#include "tests/learner/pipeline/front_end_fixture.h"
 
 namespace emplace {
 namespace {

@@ -3,8 +3,8 @@
 
 #include <cstdint>
 
-#include "learner/checkpoint_store.h"
 #include "learner/evaluation/evaluation_thread.h"
+#include "learner/storage/checkpoint_store.h"
 
 namespace emplace {
 
