@@ -7,7 +7,7 @@
 #include <string>
 
 #include "actor/reward_source.h"
-#include "common/wire/keys.h"
+#include "common/wire/access/keys.h"
 #include "policy/config/run_config.h"
 
 namespace emplace {

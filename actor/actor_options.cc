@@ -9,8 +9,8 @@
 #include "common/log.h"
 #include "common/strings.h"
 #include "common/threads/host_name.h"
-#include "common/wire/actor_name.h"
-#include "common/wire/keys.h"
+#include "common/wire/access/actor_name.h"
+#include "common/wire/access/keys.h"
 
 namespace emplace {
 namespace {

@@ -14,7 +14,7 @@
 
 #include "actor/control_exchange.h"
 #include "actor/conversation.h"
-#include "common/wire/messages.h"
+#include "common/wire/messages/messages.h"
 
 namespace emplace {
 

@@ -14,7 +14,7 @@
 #include "common/error.h"
 #include "common/threads/mutex.h"
 #include "common/trajectory.h"
-#include "common/wire/messages.h"
+#include "common/wire/messages/messages.h"
 #include "policy/policy_weights.h"
 
 namespace emplace {

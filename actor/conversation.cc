@@ -7,7 +7,7 @@
 #include "common/error.h"
 #include "common/log.h"
 #include "common/strings.h"
-#include "common/wire/weights_hash.h"
+#include "common/wire/messages/weights_hash.h"
 
 namespace emplace {
 namespace {

@@ -13,9 +13,9 @@
 #include "actor/control_exchange.h"
 #include "actor/session.h"
 #include "common/trajectory.h"
+#include "common/wire/access/keys.h"
 #include "common/wire/actor_endpoint.h"
-#include "common/wire/keys.h"
-#include "common/wire/messages.h"
+#include "common/wire/messages/messages.h"
 
 namespace emplace {
 

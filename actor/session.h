@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "common/trajectory.h"
-#include "common/wire/messages.h"
+#include "common/wire/messages/messages.h"
 #include "policy/config/run_config.h"
 #include "simulator/graph/op_graph.h"
 #include "simulator/machine/cluster.h"

@@ -10,8 +10,8 @@
 #include "common/files/open_files.h"
 #include "common/log.h"
 #include "common/strings.h"
-#include "common/wire/keys.h"
-#include "common/wire/messages.h"
+#include "common/wire/access/keys.h"
+#include "common/wire/messages/messages.h"
 #include "learner/learner.h"
 #include "learner/ranks/rank_follower.h"
 

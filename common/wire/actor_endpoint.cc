@@ -3,11 +3,11 @@
 #include <utility>
 
 #include "common/error.h"
+#include "common/wire/access/handshake_monitor.h"
 #include "common/wire/address.h"
-#include "common/wire/control_codec.h"
-#include "common/wire/handshake_monitor.h"
+#include "common/wire/messages/control_codec.h"
+#include "common/wire/messages/trajectory_codec.h"
 #include "common/wire/sockets.h"
-#include "common/wire/trajectory_codec.h"
 
 namespace emplace {
 namespace {

@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "common/wire/keys.h"
-#include "common/wire/messages.h"
+#include "common/wire/access/keys.h"
+#include "common/wire/messages/messages.h"
 
 namespace emplace {
 

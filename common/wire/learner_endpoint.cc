@@ -6,13 +6,13 @@
 #include <vector>
 
 #include "common/error.h"
+#include "common/wire/access/guarded_socket.h"
+#include "common/wire/access/peer_guard.h"
+#include "common/wire/access/zap_handler.h"
 #include "common/wire/address.h"
-#include "common/wire/control_codec.h"
-#include "common/wire/guarded_socket.h"
-#include "common/wire/peer_guard.h"
+#include "common/wire/messages/control_codec.h"
+#include "common/wire/messages/trajectory_codec.h"
 #include "common/wire/sockets.h"
-#include "common/wire/trajectory_codec.h"
-#include "common/wire/zap_handler.h"
 
 namespace emplace {
 namespace {

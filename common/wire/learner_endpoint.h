@@ -9,7 +9,7 @@
 #include <string>
 #include <variant>
 
-#include "common/wire/messages.h"
+#include "common/wire/messages/messages.h"
 #include "common/wire/network_options.h"
 
 namespace emplace {

@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "common/wire/keys.h"
+#include "common/wire/access/keys.h"
 
 namespace emplace {
 

@@ -8,12 +8,12 @@
 
 #include "common/error.h"
 #include "common/strings.h"
+#include "common/wire/access/guarded_socket.h"
+#include "common/wire/access/handshake_monitor.h"
+#include "common/wire/access/zap_handler.h"
 #include "common/wire/address.h"
-#include "common/wire/guarded_socket.h"
-#include "common/wire/handshake_monitor.h"
-#include "common/wire/rank_codec.h"
+#include "common/wire/messages/rank_codec.h"
 #include "common/wire/sockets.h"
-#include "common/wire/zap_handler.h"
 
 namespace emplace {
 namespace {

@@ -10,9 +10,9 @@
 #include <span>
 #include <string>
 
-#include "common/wire/keys.h"
+#include "common/wire/access/keys.h"
 #include "common/wire/learner_endpoint.h"
-#include "common/wire/messages.h"
+#include "common/wire/messages/messages.h"
 
 namespace emplace {
 

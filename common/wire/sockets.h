@@ -1,4 +1,4 @@
-// Functions that both endpoints use. Include this in .cc files of this folder only, because it includes ZeroMQ.
+// Functions that both endpoints use. Include this in .cc files of common/wire only, because it includes ZeroMQ.
 #pragma once
 
 #include <chrono>
@@ -9,8 +9,8 @@
 #include <vector>
 #include <zmq.hpp>
 
-#include "common/wire/frames.h"
-#include "common/wire/keys.h"
+#include "common/wire/access/keys.h"
+#include "common/wire/messages/frames.h"
 
 namespace emplace {
 

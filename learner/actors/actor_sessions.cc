@@ -5,7 +5,7 @@
 #include "common/error.h"
 #include "common/log.h"
 #include "common/strings.h"
-#include "common/wire/actor_name.h"
+#include "common/wire/access/actor_name.h"
 
 namespace emplace {
 namespace {

@@ -12,8 +12,8 @@
 
 #include "common/threads/warning_limit.h"
 #include "common/trajectory.h"
+#include "common/wire/access/peer_guard.h"
 #include "common/wire/learner_endpoint.h"
-#include "common/wire/peer_guard.h"
 #include "learner/actors/actor_owners.h"
 #include "learner/actors/actor_registry.h"
 #include "learner/actors/connection_limit.h"

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "common/wire/weights_hash.h"
+#include "common/wire/messages/weights_hash.h"
 
 namespace emplace {
 

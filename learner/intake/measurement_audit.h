@@ -14,7 +14,7 @@
 
 #include "common/rng.h"
 #include "common/trajectory.h"
-#include "common/wire/messages.h"
+#include "common/wire/messages/messages.h"
 #include "learner/intake/trajectory_check.h"
 #include "policy/config/run_config.h"
 #include "policy/policy_kind.h"

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string>
 
-#include "common/wire/keys.h"
+#include "common/wire/access/keys.h"
 
 namespace emplace {
 

@@ -10,7 +10,7 @@
 
 #include "common/error.h"
 #include "common/strings.h"
-#include "common/wire/weights_hash.h"
+#include "common/wire/messages/weights_hash.h"
 #include "learner/update/objective/make_loss.h"
 
 namespace emplace {

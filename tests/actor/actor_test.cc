@@ -13,7 +13,7 @@
 
 #include "common/error.h"
 #include "common/strings.h"
-#include "common/wire/keys.h"
+#include "common/wire/access/keys.h"
 #include "common/wire/learner_endpoint.h"
 #include "tests/actor/fake_learner.h"
 #include "tests/actor/small_tasks.h"

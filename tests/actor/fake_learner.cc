@@ -3,7 +3,7 @@
 #include <future>
 #include <utility>
 
-#include "common/wire/weights_hash.h"
+#include "common/wire/messages/weights_hash.h"
 #include "policy/policy_weights.h"
 #include "simulator/task/placement_task.h"
 #include "tests/actor/small_tasks.h"

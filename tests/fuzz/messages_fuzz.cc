@@ -1,9 +1,9 @@
 // Every message between processes, as the frames of a multipart message, through every decoder.
 #include <optional>
 
-#include "common/wire/control_codec.h"
-#include "common/wire/rank_codec.h"
-#include "common/wire/trajectory_codec.h"
+#include "common/wire/messages/control_codec.h"
+#include "common/wire/messages/rank_codec.h"
+#include "common/wire/messages/trajectory_codec.h"
 #include "tests/fuzz/frames.h"
 #include "tests/fuzz/fuzz_target.h"
 

@@ -1,7 +1,7 @@
 // A trajectory from an actor, as frames: decoded, then checked against the small tasks as the learner checks it.
 #include <cmath>
 
-#include "common/wire/trajectory_codec.h"
+#include "common/wire/messages/trajectory_codec.h"
 #include "learner/intake/trajectory_check.h"
 #include "policy/placeto/placeto_kind.h"
 #include "tests/fuzz/frames.h"

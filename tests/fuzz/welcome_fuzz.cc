@@ -1,6 +1,6 @@
 // A Welcome, as an actor gets it from whoever says to be the learner: decoded, unpacked, and one episode of each graph.
 #include "actor/session.h"
-#include "common/wire/control_codec.h"
+#include "common/wire/messages/control_codec.h"
 #include "tests/fuzz/frames.h"
 #include "tests/fuzz/fuzz_target.h"
 #include "tests/fuzz/play_episode.h"

@@ -4,10 +4,10 @@
 #include <cstring>
 
 #include "common/error.h"
-#include "common/wire/control_codec.h"
-#include "common/wire/rank_codec.h"
-#include "common/wire/trajectory_codec.h"
-#include "common/wire/weights_hash.h"
+#include "common/wire/messages/control_codec.h"
+#include "common/wire/messages/rank_codec.h"
+#include "common/wire/messages/trajectory_codec.h"
+#include "common/wire/messages/weights_hash.h"
 #include "learner/ledger.h"
 #include "policy/placeto/placeto_shape.h"
 

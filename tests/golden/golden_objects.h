@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "common/wire/frames.h"
+#include "common/wire/messages/frames.h"
 #include "learner/storage/checkpoint.h"
 #include "policy/policy_weights.h"
 

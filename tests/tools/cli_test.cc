@@ -8,7 +8,7 @@
 
 #include "common/files/file_io.h"
 #include "common/strings.h"
-#include "common/wire/keys.h"
+#include "common/wire/access/keys.h"
 #include "tests/tools/tiny_graph.h"
 
 namespace emplace {

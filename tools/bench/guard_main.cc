@@ -10,7 +10,7 @@
 
 #include "common/error.h"
 #include "common/strings.h"
-#include "common/wire/trajectory_codec.h"
+#include "common/wire/messages/trajectory_codec.h"
 #include "learner/intake/trajectory_check.h"
 #include "policy/placeto/kernel/placeto_kernel.h"
 #include "policy/placeto/placeto_graph.h"

@@ -3,7 +3,7 @@
 #include <memory>
 
 #include "common/error.h"
-#include "common/wire/trajectory_codec.h"
+#include "common/wire/messages/trajectory_codec.h"
 #include "policy/policy_weights.h"
 #include "tools/bench/inputs.h"
 

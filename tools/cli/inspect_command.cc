@@ -13,7 +13,7 @@
 #include "common/files/file_io.h"
 #include "common/files/json_text.h"
 #include "common/strings.h"
-#include "common/wire/keys.h"
+#include "common/wire/access/keys.h"
 #include "policy/config/run_config.h"
 #include "policy/policy_kinds.h"
 #include "policy/policy_weights.h"

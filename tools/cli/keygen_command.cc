@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "common/files/json_text.h"
-#include "common/wire/keys.h"
+#include "common/wire/access/keys.h"
 
 namespace emplace {
 namespace {

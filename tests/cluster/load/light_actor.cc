@@ -6,7 +6,7 @@
 
 #include "common/error.h"
 #include "common/strings.h"
-#include "common/wire/weights_hash.h"
+#include "common/wire/messages/weights_hash.h"
 #include "policy/config/run_config.h"
 
 namespace emplace::load {

@@ -9,7 +9,7 @@
 #include "common/error.h"
 #include "common/files/open_files.h"
 #include "common/log.h"
-#include "common/wire/keys.h"
+#include "common/wire/access/keys.h"
 #include "tests/cluster/load/fleet.h"
 
 namespace {

@@ -9,8 +9,8 @@
 
 #include "common/error.h"
 #include "common/strings.h"
-#include "common/wire/keys.h"
-#include "common/wire/weights_hash.h"
+#include "common/wire/access/keys.h"
+#include "common/wire/messages/weights_hash.h"
 #include "tests/learner/pipeline/front_end_fixture.h"
 
 namespace emplace {

@@ -13,7 +13,7 @@
 #include "common/error.h"
 #include "common/strings.h"
 #include "common/threads/machine_lock.h"
-#include "common/wire/rank_codec.h"
+#include "common/wire/messages/rank_codec.h"
 #include "common/wire/sockets.h"
 #include "learner/ranks/leading_engine.h"
 #include "learner/ranks/rank_follower.h"
