@@ -5,8 +5,8 @@
 #include "common/error.h"
 #include "common/files/file_io.h"
 #include "common/strings.h"
-#include "simulator/families/cost_model.h"
 #include "simulator/families/family.h"
+#include "simulator/families/program/cost_model.h"
 #include "simulator/graph/graph_io.h"
 
 namespace emplace {

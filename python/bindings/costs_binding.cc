@@ -5,7 +5,7 @@
 #include <nanobind/stl/vector.h>
 
 #include "python/bindings/bindings.h"
-#include "simulator/families/cost_model.h"
+#include "simulator/families/program/cost_model.h"
 
 namespace nb = nanobind;
 using namespace nb::literals;

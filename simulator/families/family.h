@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "simulator/families/cost_model.h"
-#include "simulator/families/ranges.h"
+#include "simulator/families/program/cost_model.h"
+#include "simulator/families/workloads/ranges.h"
 #include "simulator/graph/op_graph.h"
 
 namespace emplace {

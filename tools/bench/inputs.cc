@@ -10,8 +10,8 @@
 #include "policy/placeto/placeto_kind.h"
 #include "policy/placeto/placeto_shape.h"
 #include "simulator/environment/environment_config.h"
-#include "simulator/families/cost_model.h"
 #include "simulator/families/family.h"
+#include "simulator/families/program/cost_model.h"
 
 namespace emplace::bench {
 

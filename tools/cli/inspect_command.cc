@@ -17,7 +17,7 @@
 #include "policy/config/run_config.h"
 #include "policy/policy_kinds.h"
 #include "policy/policy_weights.h"
-#include "simulator/families/cost_model.h"
+#include "simulator/families/program/cost_model.h"
 #include "simulator/graph/graph_io.h"
 #include "simulator/machine/cluster.h"
 

@@ -8,11 +8,11 @@
 #include "common/rng.h"
 #include "common/strings.h"
 #include "simulator/engine/simulator.h"
-#include "simulator/families/cifar10.h"
-#include "simulator/families/lower.h"
-#include "simulator/families/ptb.h"
-#include "simulator/families/training_step.h"
-#include "simulator/families/transformer_xl.h"
+#include "simulator/families/program/lower.h"
+#include "simulator/families/program/training_step.h"
+#include "simulator/families/workloads/cifar10.h"
+#include "simulator/families/workloads/ptb.h"
+#include "simulator/families/workloads/transformer_xl.h"
 #include "tests/support/random_priority.h"
 
 namespace emplace {

@@ -1,0 +1,53 @@
+// The cost of an op on a device kind, by a roofline model (Williams et al. 2009): the larger of FLOPs / attainable rate
+// and bytes / attainable bandwidth, plus the time of a launch. The attainable shares depend on the op's class, and the
+// rate also on its size.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "simulator/families/program/op_table.h"
+
+namespace emplace {
+
+// The shares of a device's peak rates that ops of a class attain.
+struct ClassEfficiency {
+  double compute = 1;          // Share of the peak rate that large ops reach, 0..1
+  double memory = 1;           // Share of the memory bandwidth, 0..1
+  double half_rate_mflop = 0;  // An op of this size reaches half of that rate: r(f) = compute * peak * f / (f + half)
+};
+
+struct DeviceKind {
+  std::string name;         // "k80"
+  double memory_bytes = 0;  // Memory of one device; a cluster file says how much of it a run may use.
+  double peak_gflops_f32 = 0;
+  double peak_gflops_f16 = 0;
+  double memory_gb_per_s = 0;
+  double launch_us = 0;
+  std::array<ClassEfficiency, kNumOpClasses> efficiency;  // By OpClass; kResident is unused.
+};
+
+// Reads one file. Throws BadInput "path:line:col: ...".
+DeviceKind LoadDeviceKind(const std::filesystem::path& path);
+// Reads all *.yaml files of a folder, in the order of their names. Throws BadInput when there is none.
+std::vector<DeviceKind> LoadDeviceKinds(const std::filesystem::path& folder);
+// The folder `devices` of the configurations that come with the programs (ShippedFolder; $EMPLACE_CONFIG_DIR overrides
+// it). Throws BadInput when there is none.
+std::filesystem::path DefaultKindsFolder();
+
+// The properties of an op that determine its cost.
+struct OpWork {
+  OpClass op_class = OpClass::kElementwise;
+  ElementType type = ElementType::kFloat32;  // Type of the numbers that the op computes with.
+  double flops = 0;
+  int64_t bytes = 0;
+};
+OpWork WorkOf(const OpCall& call);
+
+// The cost in us, rounded to nanoseconds; 0 for OpClass::kResident.
+double CostUs(const DeviceKind& kind, const OpWork& work);
+
+}  // namespace emplace

@@ -1,0 +1,68 @@
+// Reading configs/devices/*.yaml.
+#include <iterator>
+#include <map>
+#include <set>
+
+#include "common/error.h"
+#include "common/files/file_io.h"
+#include "common/files/shipped_files.h"
+#include "common/strings.h"
+#include "simulator/families/program/cost_model.h"
+#include "simulator/machine/yaml_reader.h"
+
+namespace emplace {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kClassNames[] = {"matmul", "convolution", "depthwise", "elementwise", "reduction", "gather"};
+static_assert(std::size(kClassNames) + 1 == kNumOpClasses);  // All but kResident.
+
+DeviceKind ReadKind(const YamlReader& reader, const YAML::Node& root) {
+  reader.CheckMap(root, "a device kind",
+                  {"kind", "memory_bytes", "memory_gb_per_s", "launch_us", "peak_gflops", "efficiency"});
+  DeviceKind kind;
+  kind.name = reader.Text(root, "kind");
+  kind.memory_bytes = reader.Positive(root, "memory_bytes");
+  kind.memory_gb_per_s = reader.Positive(root, "memory_gb_per_s");
+  kind.launch_us = reader.Positive(root, "launch_us");
+
+  const YAML::Node peak = reader.Member(root, "peak_gflops");
+  reader.CheckMap(peak, "peak_gflops", {"f32", "f16"});
+  kind.peak_gflops_f32 = reader.Positive(peak, "f32");
+  kind.peak_gflops_f16 = reader.Positive(peak, "f16");
+
+  const YAML::Node classes = reader.Member(root, "efficiency");
+  reader.CheckMap(classes, "efficiency", {std::begin(kClassNames), std::end(kClassNames)});
+  for (size_t i = 0; i < std::size(kClassNames); ++i) {
+    const YAML::Node entry = reader.Member(classes, kClassNames[i]);
+    reader.CheckMap(entry, kClassNames[i], {"compute", "memory", "half_rate_mflop"});
+    kind.efficiency[i + 1] = {reader.Share(entry, "compute"), reader.Share(entry, "memory"),
+                              reader.Number(entry, "half_rate_mflop")};
+  }
+  return kind;
+}
+
+}  // namespace
+
+DeviceKind LoadDeviceKind(const fs::path& path) { return ReadYaml(ReadFile(path), path.string(), ReadKind); }
+
+std::vector<DeviceKind> LoadDeviceKinds(const fs::path& folder) {
+  if (!fs::is_directory(folder))
+    throw BadInput(StrCat(folder.string(), ": no such folder, expected device kinds, *.yaml"));
+  std::map<std::string, DeviceKind> by_name;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
+    if (entry.path().extension() != ".yaml") continue;
+    const DeviceKind kind = LoadDeviceKind(entry.path());
+    if (!by_name.emplace(kind.name, kind).second)
+      throw BadInput(StrCat(entry.path().string(), ": kind '", kind.name, "' is defined twice"));
+  }
+  if (by_name.empty()) throw BadInput(StrCat(folder.string(), ": holds no device kind, expected *.yaml"));
+  std::vector<DeviceKind> kinds;
+  for (const auto& [name, kind] : by_name) kinds.push_back(kind);
+  return kinds;
+}
+
+fs::path DefaultKindsFolder() { return ShippedFolder("configs", "EMPLACE_CONFIG_DIR") / "devices"; }
+
+}  // namespace emplace
