@@ -3,7 +3,6 @@
 #include <limits>
 
 #include "common/error.h"
-#include "simulator/engine/event_loop.h"
 #include "simulator/engine/links/delayed_links.h"
 #include "simulator/engine/links/destination_transfers.h"
 #include "simulator/engine/links/sender_links.h"
@@ -12,6 +11,7 @@
 #include "simulator/engine/memory/peak_memory.h"
 #include "simulator/engine/queues/arrival_run.h"
 #include "simulator/engine/queues/priority_run.h"
+#include "simulator/engine/run/event_loop.h"
 
 namespace emplace {
 namespace {

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "simulator/engine/run_state.h"
+#include "simulator/engine/run/run_state.h"
 
 namespace emplace {
 

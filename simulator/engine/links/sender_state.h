@@ -7,9 +7,9 @@
 #include <span>
 #include <vector>
 
-#include "simulator/engine/linked_queues.h"
 #include "simulator/engine/links/request_comparison.h"
-#include "simulator/engine/run_state.h"
+#include "simulator/engine/run/linked_queues.h"
+#include "simulator/engine/run/run_state.h"
 
 namespace emplace {
 

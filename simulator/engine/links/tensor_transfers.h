@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "simulator/engine/links/outgoing.h"
-#include "simulator/engine/run_state.h"
+#include "simulator/engine/run/run_state.h"
 
 namespace emplace {
 

@@ -13,10 +13,10 @@
 #include <span>
 #include <vector>
 
-#include "simulator/engine/linked_queues.h"
 #include "simulator/engine/links/destination_transfers.h"
 #include "simulator/engine/links/request_comparison.h"
-#include "simulator/engine/run_state.h"
+#include "simulator/engine/run/linked_queues.h"
+#include "simulator/engine/run/run_state.h"
 
 namespace emplace {
 

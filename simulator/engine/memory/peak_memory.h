@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "common/ids.h"
-#include "simulator/engine/run_state.h"
+#include "simulator/engine/run/run_state.h"
 #include "simulator/engine/sim_graph.h"
 
 namespace emplace {

@@ -11,7 +11,7 @@
 
 #include "common/ids.h"
 #include "simulator/engine/memory/peak_memory.h"
-#include "simulator/engine/run_state.h"
+#include "simulator/engine/run/run_state.h"
 #include "simulator/engine/sim_graph.h"
 
 namespace emplace {

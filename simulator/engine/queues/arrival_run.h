@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 
-#include "simulator/engine/run_state.h"
+#include "simulator/engine/run/run_state.h"
 
 namespace emplace {
 

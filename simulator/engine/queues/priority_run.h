@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "simulator/engine/queues/place_sets.h"
-#include "simulator/engine/run_state.h"
+#include "simulator/engine/run/run_state.h"
 
 namespace emplace {
 

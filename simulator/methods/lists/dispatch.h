@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "simulator/engine/event_slots.h"
+#include "simulator/engine/run/event_slots.h"
 #include "simulator/graph/device_order.h"
 #include "simulator/methods/lists/list_schedule.h"
 

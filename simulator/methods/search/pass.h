@@ -1,8 +1,8 @@
 // A pass of a search: a walk that goes from coarse groups to fine ones while it cools down.
 #pragma once
 
+#include "simulator/methods/search/moves/search_space.h"
 #include "simulator/methods/search/search_limit.h"
-#include "simulator/methods/search/search_space.h"
 #include "simulator/methods/search/walk.h"
 
 namespace emplace {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "simulator/graph/placement.h"
-#include "simulator/methods/search/move.h"
+#include "simulator/methods/search/moves/move.h"
 #include "simulator/task/placement_task.h"
 
 namespace emplace {

@@ -8,7 +8,7 @@
 
 #include "common/csr.h"
 #include "common/ids.h"
-#include "simulator/methods/search/move.h"
+#include "simulator/methods/search/moves/move.h"
 #include "simulator/task/placement_task.h"
 
 namespace emplace {

@@ -5,7 +5,7 @@
 #include <span>
 #include <string>
 
-#include "simulator/methods/search/move_generator.h"
+#include "simulator/methods/search/moves/move_generator.h"
 
 namespace emplace {
 

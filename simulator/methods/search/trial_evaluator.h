@@ -13,7 +13,7 @@
 #include "simulator/graph/placement.h"
 #include "simulator/methods/lists/priority.h"
 #include "simulator/methods/placement_scorer.h"
-#include "simulator/methods/search/move.h"
+#include "simulator/methods/search/moves/move.h"
 
 namespace emplace {
 

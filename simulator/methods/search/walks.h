@@ -6,10 +6,10 @@
 #include <span>
 #include <vector>
 
+#include "simulator/methods/search/moves/search_space.h"
 #include "simulator/methods/search/portfolio.h"
 #include "simulator/methods/search/search_limit.h"
 #include "simulator/methods/search/search_plan.h"
-#include "simulator/methods/search/search_space.h"
 #include "simulator/methods/search/thread_team.h"
 #include "simulator/methods/search/walk.h"
 

@@ -9,7 +9,7 @@
 #include "common/strings.h"
 #include "simulator/engine/simulator.h"
 #include "simulator/methods/search/auto_method.h"
-#include "simulator/methods/search/move_generator.h"
+#include "simulator/methods/search/moves/move_generator.h"
 #include "simulator/methods/search/replica_task.h"
 #include "tests/simulator/methods/microbatches.h"
 #include "tests/support/trials.h"

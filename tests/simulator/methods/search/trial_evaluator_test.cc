@@ -5,7 +5,7 @@
 #include <cmath>
 #include <memory>
 
-#include "simulator/methods/search/move_generator.h"
+#include "simulator/methods/search/moves/move_generator.h"
 #include "tests/support/random_priority.h"
 #include "tests/support/random_task.h"
 #include "tests/support/trials.h"

@@ -1,4 +1,4 @@
-#include "simulator/engine/run_state.h"
+#include "simulator/engine/run/run_state.h"
 
 #include "common/error.h"
 #include "simulator/engine/free_sources.h"

@@ -1,10 +1,10 @@
-#include "simulator/methods/search/search_space.h"
+#include "simulator/methods/search/moves/search_space.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
-#include "simulator/methods/search/columns.h"
+#include "simulator/methods/search/moves/columns.h"
 #include "tests/simulator/methods/hand_tasks.h"
 #include "tests/support/random_task.h"
 #include "tests/support/trials.h"

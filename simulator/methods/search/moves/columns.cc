@@ -1,4 +1,4 @@
-#include "simulator/methods/search/columns.h"
+#include "simulator/methods/search/moves/columns.h"
 
 #include <algorithm>
 #include <cmath>
@@ -7,7 +7,7 @@
 #include <span>
 
 #include "common/disjoint_sets.h"
-#include "simulator/methods/search/group_links.h"
+#include "simulator/methods/search/moves/group_links.h"
 
 namespace emplace {
 namespace {

@@ -1,11 +1,11 @@
-#include "simulator/methods/search/search_space.h"
+#include "simulator/methods/search/moves/search_space.h"
 
 #include <algorithm>
 #include <utility>
 
 #include "simulator/engine/free_sources.h"
-#include "simulator/methods/search/columns.h"
-#include "simulator/methods/search/group_links.h"
+#include "simulator/methods/search/moves/columns.h"
+#include "simulator/methods/search/moves/group_links.h"
 
 namespace emplace {
 namespace {

@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "common/rng.h"
-#include "simulator/methods/search/move.h"
+#include "simulator/methods/search/moves/move.h"
+#include "simulator/methods/search/moves/search_space.h"
 #include "simulator/methods/search/replicas.h"
-#include "simulator/methods/search/search_space.h"
 
 namespace emplace {
 

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "common/ids.h"
-#include "simulator/engine/run_state.h"
+#include "simulator/engine/run/run_state.h"
 
 namespace emplace {
 

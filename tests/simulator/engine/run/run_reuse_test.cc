@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "simulator/engine/simulator.h"
-#include "tests/simulator/engine/long_runs.h"
+#include "tests/simulator/engine/run/long_runs.h"
 #include "tests/support/allocation_counter.h"
 #include "tests/support/random_graph.h"
 #include "tests/support/trials.h"

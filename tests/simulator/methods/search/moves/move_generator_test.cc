@@ -1,4 +1,4 @@
-#include "simulator/methods/search/move_generator.h"
+#include "simulator/methods/search/moves/move_generator.h"
 
 #include <gtest/gtest.h>
 

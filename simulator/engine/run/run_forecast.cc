@@ -1,4 +1,4 @@
-#include "simulator/engine/run_forecast.h"
+#include "simulator/engine/run/run_forecast.h"
 
 #include <algorithm>
 #include <limits>

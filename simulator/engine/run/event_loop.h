@@ -36,12 +36,12 @@
 #include <vector>
 
 #include "common/error.h"
-#include "simulator/engine/placement_change.h"
 #include "simulator/engine/queues/priority_run.h"
-#include "simulator/engine/run_bound.h"
-#include "simulator/engine/run_forecast.h"
-#include "simulator/engine/run_snapshots.h"
-#include "simulator/engine/run_state.h"
+#include "simulator/engine/run/placement_change.h"
+#include "simulator/engine/run/run_bound.h"
+#include "simulator/engine/run/run_forecast.h"
+#include "simulator/engine/run/run_snapshots.h"
+#include "simulator/engine/run/run_state.h"
 #include "simulator/engine/simulator.h"
 
 namespace emplace {

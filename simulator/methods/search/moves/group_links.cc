@@ -1,4 +1,4 @@
-#include "simulator/methods/search/group_links.h"
+#include "simulator/methods/search/moves/group_links.h"
 
 #include <algorithm>
 #include <span>

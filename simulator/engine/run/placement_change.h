@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "common/csr.h"
-#include "simulator/engine/run_state.h"
+#include "simulator/engine/run/run_state.h"
 
 namespace emplace {
 

@@ -1,4 +1,4 @@
-#include "simulator/engine/run_bound.h"
+#include "simulator/engine/run/run_bound.h"
 
 #include "common/error.h"
 #include "simulator/engine/graph_paths.h"

@@ -1,4 +1,4 @@
-#include "simulator/engine/placement_change.h"
+#include "simulator/engine/run/placement_change.h"
 
 namespace emplace {
 
