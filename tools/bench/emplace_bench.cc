@@ -1,5 +1,5 @@
 // emplace-bench: what can be measured without LibTorch.
-#include "tools/bench/bench_main.h"
+#include "tools/bench/harness/bench_main.h"
 #include "tools/bench/rollout_bench.h"
 #include "tools/bench/search_bench.h"
 #include "tools/bench/simulator_bench.h"

@@ -18,7 +18,7 @@
 #include "simulator/engine/simulator.h"
 #include "simulator/environment/environment_config.h"
 #include "simulator/environment/start_placement.h"
-#include "tools/bench/inputs.h"
+#include "tools/bench/harness/inputs.h"
 
 // Callgrind is told this name. Not inlined, and not to be merged with a copy.
 extern "C" [[gnu::noinline, gnu::noclone]] void emplace_guard_measured(const std::function<void()>& path) {

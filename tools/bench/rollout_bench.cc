@@ -6,7 +6,7 @@
 #include "policy/config/run_config.h"
 #include "policy/policy_weights.h"
 #include "simulator/environment/environment_config.h"
-#include "tools/bench/inputs.h"
+#include "tools/bench/harness/inputs.h"
 
 namespace emplace::bench {
 

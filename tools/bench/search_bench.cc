@@ -15,7 +15,7 @@
 #include "simulator/methods/search/trial_evaluator.h"
 #include "simulator/methods/search/walk.h"
 #include "simulator/task/coarse_task.h"
-#include "tools/bench/inputs.h"
+#include "tools/bench/harness/inputs.h"
 
 namespace emplace::bench {
 namespace {

@@ -10,7 +10,7 @@
 #include "simulator/environment/environment_config.h"
 #include "simulator/environment/placement_env.h"
 #include "simulator/environment/start_placement.h"
-#include "tools/bench/inputs.h"
+#include "tools/bench/harness/inputs.h"
 
 namespace emplace::bench {
 namespace {

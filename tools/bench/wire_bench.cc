@@ -5,7 +5,7 @@
 #include "common/error.h"
 #include "common/wire/messages/trajectory_codec.h"
 #include "policy/policy_weights.h"
-#include "tools/bench/inputs.h"
+#include "tools/bench/harness/inputs.h"
 
 namespace emplace::bench {
 namespace {

@@ -2,7 +2,7 @@
 #include <ATen/Parallel.h>
 #include <torch/types.h>
 
-#include "tools/bench/bench_main.h"
+#include "tools/bench/harness/bench_main.h"
 #include "tools/bench/libtorch/learner_bench.h"
 #include "tools/bench/libtorch/policy_bench.h"
 

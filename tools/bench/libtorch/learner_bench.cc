@@ -15,7 +15,7 @@
 #include "policy/placeto/placeto_graph.h"
 #include "policy/policy_weights.h"
 #include "tests/support/placeto_net.h"
-#include "tools/bench/inputs.h"
+#include "tools/bench/harness/inputs.h"
 
 namespace emplace::bench {
 namespace {

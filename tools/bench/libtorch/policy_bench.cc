@@ -15,7 +15,7 @@
 #include "simulator/environment/environment_config.h"
 #include "simulator/environment/placement_env.h"
 #include "tests/support/placeto_net.h"
-#include "tools/bench/inputs.h"
+#include "tools/bench/harness/inputs.h"
 
 namespace emplace::bench {
 namespace {

@@ -1,4 +1,4 @@
-#include "tools/bench/bench_main.h"
+#include "tools/bench/harness/bench_main.h"
 
 #include <CLI/CLI.hpp>
 #include <algorithm>

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "tools/bench/measure.h"
+#include "tools/bench/harness/measure.h"
 
 namespace emplace::bench {
 

@@ -1,4 +1,4 @@
-#include "tools/bench/front_end_bench.h"
+#include "tools/bench/scaling/front_end_bench.h"
 
 #include <chrono>
 #include <map>
@@ -15,8 +15,8 @@
 #include "policy/config/run_config.h"
 #include "policy/placeto/placeto_kind.h"
 #include "policy/policy_weights.h"
-#include "tools/bench/inputs.h"
-#include "tools/bench/thread_times.h"
+#include "tools/bench/harness/inputs.h"
+#include "tools/bench/scaling/thread_times.h"
 
 namespace emplace::bench {
 namespace {

@@ -1,4 +1,4 @@
-#include "tools/bench/thread_times.h"
+#include "tools/bench/scaling/thread_times.h"
 
 #include <filesystem>
 #include <fstream>

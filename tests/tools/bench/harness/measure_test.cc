@@ -1,4 +1,4 @@
-#include "tools/bench/measure.h"
+#include "tools/bench/harness/measure.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "tools/bench/growth_bench.h"
+#include "tools/bench/scaling/growth_bench.h"
 
 #include <algorithm>
 #include <string>
@@ -9,7 +9,7 @@
 #include "simulator/engine/simulator.h"
 #include "simulator/environment/environment_config.h"
 #include "simulator/environment/start_placement.h"
-#include "tools/bench/inputs.h"
+#include "tools/bench/harness/inputs.h"
 
 namespace emplace::bench {
 namespace {

@@ -1,4 +1,4 @@
-#include "tools/bench/inputs.h"
+#include "tools/bench/harness/inputs.h"
 
 #include <algorithm>
 #include <utility>

@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "tools/bench/bench_main.h"
+#include "tools/bench/harness/bench_main.h"
 
 namespace emplace::bench {
 
