@@ -7,7 +7,7 @@
 
 #include "common/error.h"
 #include "common/strings.h"
-#include "policy/torch_entry.h"
+#include "policy/torch/torch_entry.h"
 
 namespace emplace {
 namespace {

@@ -30,7 +30,7 @@ CORNERS = {
     r"cuda_runtime": ("policy/placeto/cuda/", "learner/ranks/nccl_collective", "tools/bench/cuda/"),
     r"nccl\.h": ("learner/ranks/nccl_collective",),
     # Of a kind that is computed with LibTorch: KIND_network, KIND_model and KIND_player. Placeto has kernels of its own.
-    r"torch/|ATen/|c10/": ("policy/torch/", "policy/torch_entry", r"policy/(?!placeto/)(\w+)/\1_(network|model|player)\b",
+    r"torch/|ATen/|c10/": ("policy/torch/", r"policy/(?!placeto/)(\w+)/\1_(network|model|player)\b",
                            "tools/bench/libtorch/", "actor/hardware/"),
 }
 # The only files outside a kind's folder that may name the kind: the list of all, that of those on LibTorch, and that of those with

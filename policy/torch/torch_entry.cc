@@ -1,5 +1,5 @@
 // The one function of libemplace_torch.so.
-#include "policy/torch_entry.h"
+#include "policy/torch/torch_entry.h"
 
 #include <ATen/Parallel.h>
 
