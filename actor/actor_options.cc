@@ -30,7 +30,8 @@ void AddActorOptions(CLI::App& app, ActorArguments& arguments) {
   app.add_option("--keys", arguments.keys,
                  "Key file of an actor, made by emplace keygen; needed when the learner is on another machine")
       ->envname("EMPLACE_KEYS");
-  app.add_option("--name", options.name, "Name of this actor; an actor that replaces it has the same name")
+  app.add_option("--name", options.name,
+                 "Name of this actor. An actor that is started in the place of one that has ended needs the same name")
       ->capture_default_str();
 }
 

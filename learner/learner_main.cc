@@ -31,18 +31,20 @@ struct Options {
 void AddOptions(Options& options, CLI::App& app) {
   CLI::Option* const rank =
       app.add_option("--rank", options.rank.rank,
-                     "Be this rank, 1 or more, of a learner with several (training.ranks): it has everything from rank "
-                     "0, and needs --leader and --keys alone")
+                     "Run as this rank, 1 or more, of a learner that consists of several processes (training.ranks). "
+                     "Rank 0 sends it all that it needs, so it takes only --leader, --keys and --gpu")
           ->check(CLI::Range(1, static_cast<int>(emplace::kMaxRanks) - 1));
-  app.add_option("--leader", options.rank.leader, "Address of rank 0 for this rank, such as tcp://127.0.0.1:40002")
+  app.add_option("--leader", options.rank.leader,
+                 "Address of rank 0, to which this rank connects, such as tcp://127.0.0.1:40002")
       ->needs(rank);
   app.add_option("--keys", options.rank_keys, "Key file of the ranks, which rank 0 writes as RUN_DIR/ranks.keys")
       ->envname("EMPLACE_KEYS");
   app.add_option("--gpu", options.rank.gpu, "Index of the GPU for this rank, where training.device is cuda")
       ->needs(rank)
       ->check(CLI::NonNegativeNumber);
-  app.add_option("--config", options.learner.config,
-                 "Configuration of the run, YAML; with --resume, the one in the run directory counts")
+  app.add_option(
+         "--config", options.learner.config,
+         "Configuration file of the run, YAML. With --resume, the run keeps the configuration in its run directory")
       ->excludes(rank);
   app.add_option("--dir", options.learner.run_dir,
                  "Run directory, to which everything is written; made if it is missing")
@@ -54,7 +56,8 @@ void AddOptions(Options& options, CLI::App& app) {
       ->take_all()
       ->excludes(rank);
   app.add_flag("--await-ranks", options.learner.await_ranks,
-               "Do not start the other ranks (training.ranks) on this machine: somebody else starts them, with --rank")
+               "Wait for the other ranks (training.ranks), which are started with --rank, instead of starting them on "
+               "this machine")
       ->excludes(rank);
 }
 

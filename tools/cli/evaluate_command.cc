@@ -266,10 +266,9 @@ void AddEvaluateCommand(CLI::App& app, std::function<int()>& run) {
           "Number of placements that a searching method may simulate (default: 100, or any number with --seconds)")
       ->check(CLI::Range(1, 1000000000));
   command
-      ->add_option(
-          "--max-groups", args->max_groups,
-          "Upper limit of the groups into which ops are merged, 0 for every op by itself (default: as the policy was "
-          "trained, or 128)")
+      ->add_option("--max-groups", args->max_groups,
+                   "Upper limit of the groups into which ops are merged, 0 for every op by itself (default: as many as "
+                   "the policy was trained with, or 128 without a policy)")
       ->check(CLI::Range(0, 1000000));
   CLI::Option* const seed =
       command->add_option("--seed", args->seed, "Random seed of the methods")->check(Seed())->capture_default_str();

@@ -179,36 +179,38 @@ void AddPlaceCommand(CLI::App& app, std::function<int()>& run) {
   auto args = std::make_shared<PlaceArguments>();
   CLI::App* command = app.add_subcommand(
       "place", "Place one graph as well as the given time allows; never slower than the best single device");
-  command->add_option("--graph", args->graph, "Graph, *.graph.json[.zst]")->required();
-  command->add_option("--devices", args->devices, "Devices, YAML")->required();
+  command->add_option("--graph", args->graph, "Graph file, *.graph.json or *.graph.json.zst")->required();
+  command->add_option("--devices", args->devices, "Cluster file with the devices and links, YAML")->required();
   command->add_option("--policy", args->policy,
-                      "Policy file, *.safetensors, or a run directory, of which the best policy so far is taken: auto "
-                      "tries its placement, too");
-  command->add_option("--method", args->method, "One of: " + Join(MethodNames(), ", "))->capture_default_str();
+                      "Policy file, *.safetensors, or a run directory, whose best policy so far is used. Method policy "
+                      "places the graph with it, and method auto tries its placement among others");
+  command->add_option("--method", args->method, "Method that places the graph, one of: " + Join(MethodNames(), ", "))
+      ->capture_default_str();
   CLI::Option* const method = command->get_option("--method");
   AddOrderOption(*command, args->order);
   AddObjectiveOption(*command, args->objective);
-  command->add_option("--out", args->out, "Where to write the placement (emplace.placement/1)");
-  command->add_option("--trace", args->trace, "Where to write a timeline for Perfetto or chrome://tracing");
+  command->add_option("--out", args->out, "File to write the placement to, JSON (emplace.placement/1)");
+  command->add_option("--trace", args->trace, "File to write the timeline to, for Perfetto or chrome://tracing");
   AddOwnOptions(*command, args->own);
   command
       ->add_option("--seconds", args->seconds,
-                   "Time that a searching method may take, after loading (default: 1, or any with --budget)")
+                   "Seconds that a searching method may take after the graph is loaded (default: 1, or any number with "
+                   "--budget)")
       ->check(NumberIn(1e-6, 1e6));
   command
       ->add_option(
           "--budget", args->budget,
           "Number of placements that a searching method may simulate; the result is then the same on every machine")
       ->check(CLI::Range(1, 1000000000));
-  command->add_option("--threads", args->threads, "Threads that search (default: one a core)")
+  command->add_option("--threads", args->threads, "Number of threads that search (default: one for each core)")
       ->check(CLI::Range(1, 1024));
   command
       ->add_option("--max-groups", args->max_groups,
-                   "Ops are placed in at most this many groups, 0 for every op by itself; default: as the policy was "
-                   "trained, or 128")
+                   "Upper limit of the groups into which ops are merged, 0 for every op by itself (default: as many as "
+                   "the policy was trained with, or 128 without a policy)")
       ->check(CLI::Range(0, 1000000));
   command->add_option("--seed", args->seed, "Random seed of the method")->check(Seed())->capture_default_str();
-  command->add_flag("--json", args->json, "Print one JSON document");
+  command->add_flag("--json", args->json, "Print the result as one JSON document");
   command->callback([args, method, &run] {
     if (method->count() == 0 && args->objective == "throughput") args->method = "dp";
     run = [args] { return Place(*args); };

@@ -63,9 +63,8 @@ void AddReportCommand(CLI::App& app, std::function<int()>& run) {
   command->add_option("--placement", args->inputs.placement, "Placement of --graph, JSON");
   command
       ->add_option("--max-groups", args->inputs.max_groups,
-                   "Most groups into which the shown graph is divided, 0 for every op by itself (default: as many as "
-                   "its policy was trained with, or "
-                   "128)")
+                   "Upper limit of the groups into which the ops of the shown graph are merged, 0 for every op by "
+                   "itself (default: as many as the policy was trained with, or 128 without a policy)")
       ->check(CLI::Range(0, 1000000));
   command->callback([args, &run] { run = [args] { return Report(*args); }; });
 }

@@ -194,8 +194,8 @@ void AddProfileCommand(CLI::App& app, std::function<int()>& run) {
       ->required();
   command
       ->add_option("--devices", args->devices,
-                   "Cluster file, YAML. Devices are called cpu:i, with the cores of each, and cuda:i; ops are "
-                   "timed on the first one of each kind")
+                   "Cluster file with this computer's devices, YAML. A device is called cpu:i, and says which cores it "
+                   "has, or cuda:i. Ops are timed on the first device of each kind")
       ->required();
   command->add_option("--out", args->out, "File to write the times of the ops to, CSV, for `emplace costs --costs`")
       ->required();
@@ -206,7 +206,7 @@ void AddProfileCommand(CLI::App& app, std::function<int()>& run) {
       ->required();
   command
       ->add_option("--seconds", args->seconds,
-                   "Time for the ops, in which as many steps are run as it allows, and at least three")
+                   "Seconds for which steps are run to time the ops; at least three steps are run")
       ->check(NumberIn(1e-6, 1e6))
       ->capture_default_str();
   command->add_flag("--json", args->json, "Print the result as one JSON document");

@@ -210,16 +210,18 @@ void AddRunCommand(CLI::App& app, std::function<int()>& run) {
       ->required();
   command
       ->add_option("--devices", args->devices,
-                   "Cluster file, YAML. Devices are called cpu:i, with the cores of each, and cuda:i")
+                   "Cluster file with this computer's devices, YAML. A device is called cpu:i, and says which cores it "
+                   "has, or cuda:i")
       ->required();
   command
-      ->add_option("--placement", args->placement,
-                   "Placement file, JSON. Devices without an order in it run their ops in the order of the simulation")
+      ->add_option(
+          "--placement", args->placement,
+          "Placement file, JSON. A device for which it has no order runs its ops in the order of the simulation")
       ->required();
   command->add_option("--steps", args->steps, "Number of steps that are timed")
       ->check(CLI::Range(1, 1000000))
       ->capture_default_str();
-  command->add_option("--warmup", args->warmup, "Number of steps before them that are not timed")
+  command->add_option("--warmup", args->warmup, "Number of steps that run before the timed ones")
       ->check(CLI::Range(0, 1000000))
       ->capture_default_str();
   command
@@ -232,10 +234,11 @@ void AddRunCommand(CLI::App& app, std::function<int()>& run) {
                    "Latency of the artificial links in microseconds; needs --throttle-bandwidth")
       ->check(NumberIn(0, 1e9))
       ->needs("--throttle-bandwidth");
-  command->add_flag("--by-op", args->by_op, "Also print measured and predicted times of the ops, with --json of each");
+  command->add_flag("--by-op", args->by_op,
+                    "Also print measured and predicted times of the ops, added up by type, or with --json of each op");
   command->add_flag("--by-link", args->by_link, "Also print what each device sends, and how long that takes");
   command->add_option("--trace", args->trace,
-                      "Where to write the timeline of a measured step, for Perfetto or chrome://tracing");
+                      "File to write the timeline of a measured step to, for Perfetto or chrome://tracing");
   command->add_flag("--json", args->json, "Print the result as one JSON document");
   command->callback([args, &run] { run = [args] { return Run(*args); }; });
 }

@@ -108,18 +108,20 @@ FieldTable<ListOptions> ListMethod::Options() {
   FieldTable<ListOptions> table;
   table.Field("alpha", &ListOptions::alpha)
       .Range(0, 100)
-      .Help("How many times transfers, of which it is not known yet between which devices they go, count in ranks");
+      .Help("Factor by which the ranks of ops count the time of a transfer while its devices are not known yet");
   table.Field("join", &ListOptions::join)
       .Range(0, 1e9)
-      .Help("Ops join where to send takes at least so many times as long as the smaller of the two computations");
+      .Help(
+          "Two ops are placed together when sending a tensor from one to the other takes at least this many times as "
+          "long as the shorter of the two ops");
   table.Field("most_work", &ListOptions::most_work)
       .Range(0, 1)
-      .Help("Share of all work that ops which are joined have together at most");
+      .Help("Upper limit of the work of ops that are placed together, as a share of the work of all ops");
   table.Field("passes", &ListOptions::passes)
       .Range(0, 1000)
       .Help(
-          "Number of passes, each by the ranks of the placement before; from 5 on single ops are placed, too; 0: by "
-          "the size of the graph");
+          "Number of passes, each of which ranks ops by the placement of the pass before. With 5 or more, the method "
+          "also tries to place every op by itself. 0: the size of the graph decides");
   return table;
 }
 
