@@ -48,3 +48,9 @@ def three():
     """Three devices, one of them slower."""
     kinds = ("v100", "v100", "k80")
     return emplace.Machine([emplace.Device(f"cuda:{i}", kind, 1e10) for i, kind in enumerate(kinds)], bandwidth_bytes_per_us=10_000)
+
+
+@pytest.fixture(scope="module")
+def cpus():
+    """Two threads of the CPU."""
+    return emplace.Machine([emplace.Device(f"cpu:{i}", "cpu", 1e10) for i in range(2)], bandwidth_bytes_per_us=10_000)

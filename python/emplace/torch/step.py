@@ -4,8 +4,9 @@ import ctypes
 import functools
 import json
 import os
+import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from queue import SimpleQueue
 from typing import Any
@@ -244,13 +245,28 @@ def _keep_freed_memory() -> None:
             mallopt(setting, number_of_bytes)
 
 
+def _in_a_new_thread(call: Callable[[], Any]) -> Any:
+    with ThreadPoolExecutor(1) as thread:
+        return thread.submit(call).result()
+
+
+# Held while a thread sets its number of PyTorch's threads, so that no other device's thread begins with that number.
+_setting_threads = threading.Lock()
+
+
 def _prepare_thread(device: torch.device, cores: Sequence[int] | None) -> None:
     torch.set_grad_enabled(False)
     if device.type == "cuda":
         torch.cuda.set_device(device)
-    if cores is not None:
-        os.sched_setaffinity(0, cores)
+    with _setting_threads:
+        usual = torch.get_num_threads()  # What a new thread takes. From here on this thread keeps its own number.
+        if cores is None:
+            return
         torch.set_num_threads(len(cores))
+        # A thread that begins later takes the number that was set last in the process, and with another number its results may
+        # differ in their last bits. So the usual number is set again, by a thread that then ends.
+        _in_a_new_thread(lambda: torch.set_num_threads(usual))
+    os.sched_setaffinity(0, cores)
 
 
 def apply(model: nn.Module, args: tuple, plan: Plan, *, kwargs: Mapping[str, Any] | None = None,
