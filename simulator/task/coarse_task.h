@@ -20,6 +20,8 @@ class CoarseTask {
   // The contracted graph (simulator/engine/contraction.h), with these levels. It has what a search space
   // and list schedules need, and no groups for a policy.
   const PlacementTask& task() const { return task_; }
+  // [ops of the whole] the op of task() that each is part of.
+  std::span<const OpIndex> op_of() const { return op_of_; }
   // [ops of task()] each group on the device that has most of its work, of those that may run the group.
   Placement Coarsened(std::span<const DeviceIndex> whole_placement) const;
   // [ops of the whole]

@@ -2,14 +2,18 @@
 
 #include <algorithm>
 #include <limits>
+#include <optional>
 #include <utility>
 #include <vector>
 
+#include "common/rng.h"
 #include "simulator/engine/free_sources.h"
 #include "simulator/methods/lists/disciplines.h"
 #include "simulator/methods/lists/list_schedule.h"
 #include "simulator/methods/lists/list_units.h"
+#include "simulator/methods/lists/unit_facts.h"
 #include "simulator/methods/lists/unit_scheduler.h"
+#include "simulator/methods/lists/unit_scorer.h"
 #include "simulator/methods/lists/upward_rank.h"
 #include "simulator/methods/placement_scorer.h"
 #include "simulator/task/coarse_task.h"
@@ -28,17 +32,28 @@ int64_t PassesOver(const PlacementTask& task, const ListOptions& own) {
   return own.passes > 0 ? own.passes : std::clamp(kOpsOfAllPasses / task.sim.num_ops, 1, kMostPasses);
 }
 
+// How units are made and placed.
+struct UnitPlan {
+  UnitLimits limits;
+  double alpha = 0;
+  UnitScorerOptions scorer;
+  int64_t passes = 0;
+  bool orders = true;
+  Rng rng;
+};
+
 // Places units of one kind, and scores placements of the whole.
 class UnitPlacer {
  public:
-  UnitPlacer(const ScheduleGraph& whole, const UnitLimits& limits, double alpha, int64_t passes, bool orders)
+  UnitPlacer(const ScheduleGraph& whole, const UnitPlan& plan)
       : whole_(whole),
-        passes_(passes),
-        orders_(orders),
-        coarse_(whole.task(), {ListUnits(whole.task(), limits, whole.stop())}),
+        plan_(plan),
+        coarse_(whole.task(), {ListUnits(whole.task(), plan.limits, whole.stop())}),
         graph_(coarse_.task(), whole.stop()),
         is_free_(FreeSources(coarse_.task().sim)),
-        by_rank_(ByMeanUpwardRank(graph_, alpha)) {}
+        by_rank_(ByMeanUpwardRank(graph_, plan.alpha)) {
+    if (!plan.scorer.TakesFirstFinish()) facts_ = MakeUnitFacts(whole.task(), coarse_.op_of(), graph_);
+  }
 
   // The result, and its score in its order.
   std::pair<MethodResult, SearchScore> Run() {
@@ -49,7 +64,7 @@ class UnitPlacer {
         });
     result.evaluations += evaluations;
     SearchScore score = *result.score;
-    if (!orders_) return {std::move(result), score};
+    if (!plan_.orders) return {std::move(result), score};
     ChosenOrder order = OrderBy("rank", whole_, *result.placement);
     ++result.evaluations;
     if (order.score < score) {
@@ -65,8 +80,10 @@ class UnitPlacer {
     Placement best;
     SearchScore best_score;
     std::vector<OpIndex> by_rank = by_rank_;
-    for (int64_t pass = 0; pass < passes_; ++pass) {
-      UnitScheduler scheduler(graph_, is_free_, room_bytes);
+    for (int64_t pass = 0; pass < plan_.passes; ++pass) {
+      std::optional<UnitScorer> scorer;
+      if (facts_) scorer.emplace(graph_, *facts_, plan_.scorer, plan_.rng.Fork("pass", static_cast<uint64_t>(pass)));
+      UnitScheduler scheduler(graph_, is_free_, room_bytes, scorer ? &*scorer : nullptr);
       try {
         scheduler.Run(by_rank);
       } catch (const Stopped&) {
@@ -75,8 +92,8 @@ class UnitPlacer {
       }
       const Placement units = scheduler.units().placement();
       Placement placement = coarse_.Expanded(units);
-      const SearchScore score = passes_ > 1 ? ScoreOf(placement) : SearchScore();
-      evaluations += passes_ > 1 ? 1 : 0;
+      const SearchScore score = plan_.passes > 1 ? ScoreOf(placement) : SearchScore();
+      evaluations += plan_.passes > 1 ? 1 : 0;
       if (best.empty() || score < best_score) {
         best = std::move(placement);
         best_score = score;
@@ -84,22 +101,22 @@ class UnitPlacer {
           used_bytes[d] = scheduler.units().used_bytes(static_cast<DeviceIndex>(d));
       }
       if (best_score.bytes_over > 0) break;  // Limits of the memory come before shorter times.
-      if (pass + 1 < passes_) by_rank = ByPlacedUpwardRank(graph_, units);
+      if (pass + 1 < plan_.passes) by_rank = ByPlacedUpwardRank(graph_, units);
     }
     return best;
   }
 
   SearchScore ScoreOf(const Placement& placement) const {
-    return orders_ ? OrderBy("rank", whole_, placement).score : PlacementScorer(whole_.task()).Score(placement);
+    return plan_.orders ? OrderBy("rank", whole_, placement).score : PlacementScorer(whole_.task()).Score(placement);
   }
 
   const ScheduleGraph& whole_;
-  const int64_t passes_;
-  const bool orders_;
+  const UnitPlan plan_;
   const CoarseTask coarse_;
   const ScheduleGraph graph_;  // Of coarse_.
   const std::vector<uint8_t> is_free_;
   const std::vector<OpIndex> by_rank_;
+  std::optional<UnitFacts> facts_;  // Of graph_, where units are scored by them.
 };
 
 }  // namespace
@@ -122,6 +139,11 @@ FieldTable<ListOptions> ListMethod::Options() {
       .Help(
           "Number of passes, each of which ranks ops by the placement of the pass before. With 5 or more, the method "
           "also tries to place every op by itself. 0: the size of the graph decides");
+  table.Field("temperature", &ListOptions::temperature)
+      .Range(0, 1e6)
+      .Help(
+          "0: every op goes to the device with the best score. Otherwise devices are drawn, each with a probability in "
+          "proportion to exp(score / temperature)");
   return table;
 }
 
@@ -132,7 +154,12 @@ MethodResult ListMethod::Place(const PlacementTask& task) {
   int64_t evaluations = 0;
   const int64_t passes = PassesOver(task, own_);
   const auto consider = [&](double join) {
-    UnitPlacer placer(whole, {.send_over_compute = join, .most_work = own_.most_work}, own_.alpha, passes, orders_);
+    UnitPlacer placer(whole, {.limits = {.send_over_compute = join, .most_work = own_.most_work},
+                              .alpha = own_.alpha,
+                              .scorer = {.temperature = own_.temperature},
+                              .passes = passes,
+                              .orders = orders_,
+                              .rng = Rng(seed_)});
     auto [result, score] = placer.Run();
     evaluations += result.evaluations;
     if (best.placement && !(score < best_score)) return;

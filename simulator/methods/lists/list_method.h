@@ -1,9 +1,12 @@
 // `list`: the constructor that searches begin with. It joins ops to units (list_units.h), takes units by decreasing
 // upward rank, in which transfers count `alpha` times, since where they will go is not known yet, and puts each on the
-// device where it ends first, in gaps of its schedule too. A unit of parameters goes where it is read first. Further
-// passes take the units by the ranks of the placement before. On graphs of up to 20,000 ops all of this is done with
-// single ops, too. The best placement counts; it runs by its upward ranks where that is faster.
+// device where it ends first, in gaps of its schedule too, or on one by a score (unit_scorer.h). A unit of parameters
+// goes where it is read first. Further passes take the units by the ranks of the placement before. On graphs of up to
+// 20,000 ops all of this is done with single ops, too. The best placement counts; it runs by its upward ranks where
+// that is faster.
 #pragma once
+
+#include <cstdint>
 
 #include "common/config/field_table.h"
 #include "simulator/methods/lists/list_units.h"
@@ -15,7 +18,8 @@ struct ListOptions {
   double alpha = 2;  // How many times mean transfers count in ranks.
   double join = UnitLimits().send_over_compute;
   double most_work = UnitLimits().most_work;
-  int64_t passes = 0;  // 0: by the size of the graph.
+  int64_t passes = 0;      // 0: by the size of the graph.
+  double temperature = 0;  // As of UnitScorerOptions.
 };
 
 class ListMethod : public PlacementMethod {
@@ -23,12 +27,14 @@ class ListMethod : public PlacementMethod {
   static FieldTable<ListOptions> Options();
 
   explicit ListMethod(const MethodOptions& options)
-      : own_(Options().Filled(options.own)), orders_(options.orders), stop_(options.stop) {}
+      : own_(Options().Filled(options.own)), orders_(options.orders), seed_(options.seed), stop_(options.stop) {}
+  bool draws() const override { return own_.temperature > 0; }
   MethodResult Place(const PlacementTask& task) override;
 
  private:
   const ListOptions own_;
   const bool orders_;
+  const uint64_t seed_;
   const StopSignal stop_;
 };
 

@@ -87,6 +87,7 @@ class UnitPlacement {
   // REQUIRES: all ops are placed.
   Placement placement() const { return device_of_op_; }
   double used_bytes(DeviceIndex device) const { return used_bytes_[static_cast<size_t>(device)]; }
+  double room_bytes(DeviceIndex device) const { return room_bytes_[static_cast<size_t>(device)]; }
 
  protected:
   const ScheduleGraph& graph() const { return graph_; }

@@ -5,10 +5,11 @@
 namespace emplace {
 
 UnitScheduler::UnitScheduler(const ScheduleGraph& graph, const std::vector<uint8_t>& is_free,
-                             std::span<const double> room_bytes)
+                             std::span<const double> room_bytes, UnitScorer* scorer)
     : graph_(graph),
       sim_(graph.task().sim),
       is_free_(is_free),
+      scorer_(scorer),
       units_(graph, room_bytes),
       devices_(static_cast<size_t>(sim_.num_devices)),
       link_free_us_(
@@ -18,7 +19,7 @@ UnitScheduler::UnitScheduler(const ScheduleGraph& graph, const std::vector<uint8
 
 void UnitScheduler::Run(std::span<const OpIndex> by_rank) {
   for (const OpIndex op : by_rank) {
-    if (is_free_[static_cast<size_t>(op)] == 0) PlaceWhereItEndsFirst(op);
+    if (is_free_[static_cast<size_t>(op)] == 0) PlaceNext(op);
   }
   for (const OpIndex op : by_rank) {
     if (!units_.IsPlaced(op)) units_.Assign(op, units_.Candidates(op).front());
@@ -36,7 +37,7 @@ std::span<const int32_t> UnitScheduler::LinksOf(DeviceIndex from, DeviceIndex to
   return {&own_link_, 1};
 }
 
-double UnitScheduler::Send(int32_t tensor, DeviceIndex from, DeviceIndex to, double ready_us, Slot& slot) {
+double UnitScheduler::Send(int32_t tensor, DeviceIndex from, DeviceIndex to, double ready_us, UnitFit& fit) {
   double& arrival_us = arrival_us_[ArrivalIndex(tensor, to)];
   if (arrival_us >= 0) return arrival_us;
   const double transfer_us = graph_.TransferUs(tensor, from, to);
@@ -49,29 +50,30 @@ double UnitScheduler::Send(int32_t tensor, DeviceIndex from, DeviceIndex to, dou
     free_us = start_us + transfer_us + sim_.LinkTimesOf(from, to).busy_after_us;
   }
   changed_links_.push_back({&arrival_us, arrival_us});
-  slot.sent_us += transfer_us;
+  fit.sent_us += transfer_us;
+  fit.sent_bytes += static_cast<double>(sim_.tensor_bytes[static_cast<size_t>(tensor)]);
   return arrival_us = start_us + transfer_us;
 }
 
 // A parameter is there from the begin on. To send it so early would hold up all that its device sends, so it counts as
 // sent when the op has all else.
-UnitScheduler::Slot UnitScheduler::Fit(OpIndex op, DeviceIndex device) {
-  Slot slot;
+UnitFit UnitScheduler::Fit(OpIndex op, DeviceIndex device) {
+  UnitFit fit;
+  fit.device = device;
+  fit.cost_us = graph_.CostUs(op, device);
   for (const bool parameters : {false, true}) {
     for (const int32_t tensor : graph_.InputsOf(op)) {
       const OpIndex producer = graph_.ProducerOf(tensor);
       const auto p = static_cast<size_t>(producer);
       if ((is_free_[p] == 1) != parameters || !units_.IsPlaced(producer)) continue;
       const DeviceIndex from = units_.DeviceOf(producer);
-      const double ready_us = parameters ? slot.start_us : finish_us_[p];
-      slot.start_us =
-          std::max(slot.start_us, from == device ? finish_us_[p] : Send(tensor, from, device, ready_us, slot));
+      const double ready_us = parameters ? fit.start_us : finish_us_[p];
+      fit.start_us = std::max(fit.start_us, from == device ? finish_us_[p] : Send(tensor, from, device, ready_us, fit));
     }
   }
-  const double cost_us = graph_.CostUs(op, device);
-  slot.start_us = devices_[static_cast<size_t>(device)].EarliestStartUs(slot.start_us, cost_us);
-  slot.finish_us = slot.start_us + cost_us;
-  return slot;
+  fit.start_us = devices_[static_cast<size_t>(device)].EarliestStartUs(fit.start_us, fit.cost_us);
+  fit.finish_us = fit.start_us + fit.cost_us;
+  return fit;
 }
 
 void UnitScheduler::Unsend() {
@@ -92,28 +94,40 @@ void UnitScheduler::CollectNewParameters(OpIndex op) {
   }
 }
 
-void UnitScheduler::PlaceWhereItEndsFirst(OpIndex op) {
-  CollectNewParameters(op);
-  DeviceIndex best_device = -1;
-  Slot best;
+DeviceIndex UnitScheduler::ChooseDevice(OpIndex op) {
+  fits_.clear();
   for (const DeviceIndex device : units_.CandidatesWith(op, parameters_)) {
-    const Slot slot = Fit(op, device);
+    fits_.push_back(Fit(op, device));
     Unsend();
-    if (best_device >= 0 && std::pair(slot.finish_us, slot.sent_us) >= std::pair(best.finish_us, best.sent_us))
-      continue;
-    best = slot;
-    best_device = device;
   }
+  if (scorer_ != nullptr) return fits_[scorer_->Choose(op, fits_, parameters_, units_)].device;
+  return std::ranges::min_element(fits_, EndsBefore)->device;
+}
+
+void UnitScheduler::PlaceNext(OpIndex op) {
+  CollectNewParameters(op);
+  const DeviceIndex device = ChooseDevice(op);
   for (const OpIndex parameter : parameters_) {
     const std::vector<DeviceIndex>& candidates = units_.Candidates(parameter);
-    const bool follows = std::ranges::find(candidates, best_device) != candidates.end();
-    units_.Assign(parameter, follows ? best_device : candidates.front());
+    const bool follows = std::ranges::find(candidates, device) != candidates.end();
+    units_.Assign(parameter, follows ? device : candidates.front());
   }
-  const Slot slot = Fit(op, best_device);
+  const UnitFit fit = Fit(op, device);
   changed_links_.clear();
-  units_.Assign(op, best_device);
-  devices_[static_cast<size_t>(best_device)].Add(slot.start_us, slot.finish_us);
-  finish_us_[static_cast<size_t>(op)] = slot.finish_us;
+  units_.Assign(op, device);
+  devices_[static_cast<size_t>(device)].Add(fit.start_us, fit.finish_us);
+  finish_us_[static_cast<size_t>(op)] = fit.finish_us;
+  if (scorer_ != nullptr) TellScorer(op, fit);
+}
+
+void UnitScheduler::TellScorer(OpIndex op, const UnitFit& fit) {
+  scorer_->Placed(op, fit);
+  for (const int32_t tensor : graph_.InputsOf(op)) {
+    const DeviceIndex from = units_.DeviceOf(graph_.ProducerOf(tensor));
+    if (from == fit.device) continue;
+    scorer_->Sent(from,
+                  arrival_us_[ArrivalIndex(tensor, fit.device)] + sim_.LinkTimesOf(from, fit.device).busy_after_us);
+  }
 }
 
 }  // namespace emplace

@@ -1,13 +1,14 @@
-// The schedule that the method `list` makes of a contracted graph: unit by unit, each where it ends first.
+// The schedule that the method `list` makes of a contracted graph: unit by unit, each where it ends first or where a
+// scorer says.
 #pragma once
 
-#include <limits>
 #include <span>
 #include <utility>
 #include <vector>
 
 #include "simulator/methods/lists/gap_line.h"
 #include "simulator/methods/lists/list_schedule.h"
+#include "simulator/methods/lists/unit_scorer.h"
 
 namespace emplace {
 
@@ -16,37 +17,36 @@ namespace emplace {
 // thread-safe. n ops, D devices.
 class UnitScheduler {
  public:
-  // is_free: [n] free_sources.h. room_bytes: [D] as of UnitPlacement. REQUIRES: graph and is_free outlive this.
-  UnitScheduler(const ScheduleGraph& graph, const std::vector<uint8_t>& is_free, std::span<const double> room_bytes);
+  // is_free: [n] free_sources.h. room_bytes: [D] as of UnitPlacement. scorer: of the same graph, told of no unit so
+  // far; null: each unit goes where it ends first. REQUIRES: graph, is_free and scorer outlive this.
+  UnitScheduler(const ScheduleGraph& graph, const std::vector<uint8_t>& is_free, std::span<const double> room_bytes,
+                UnitScorer* scorer = nullptr);
 
   // Places all ops. by_rank: a topological order. Throws Stopped once the graph's stop says so.
   void Run(std::span<const OpIndex> by_rank);
   const UnitPlacement& units() const { return units_; }
 
  private:
-  struct Slot {
-    double start_us = 0;
-    double finish_us = std::numeric_limits<double>::infinity();
-    double sent_us = 0;  // Time of the transfers that it has to wait for.
-  };
-
   // Index of a tensor's arrival at a device; if one transfer serves all devices, they share an index.
   size_t ArrivalIndex(int32_t tensor, DeviceIndex device) const;
   // The links that a transfer keeps busy.
   std::span<const int32_t> LinksOf(DeviceIndex from, DeviceIndex to);
   // Sends a tensor to a device that does not have it, from ready_us on, unless it has been sent. Returns its arrival.
-  double Send(int32_t tensor, DeviceIndex from, DeviceIndex to, double ready_us, Slot& slot);
+  double Send(int32_t tensor, DeviceIndex from, DeviceIndex to, double ready_us, UnitFit& fit);
   // Where the op fits on the device first, with the transfers that it waits for, which are sent.
-  Slot Fit(OpIndex op, DeviceIndex device);
+  UnitFit Fit(OpIndex op, DeviceIndex device);
   // Takes back what Fit has sent.
   void Unsend();
   // The parameters that the op is the first to read, and that may still go anywhere.
   void CollectNewParameters(OpIndex op);
-  void PlaceWhereItEndsFirst(OpIndex op);
+  DeviceIndex ChooseDevice(OpIndex op);
+  void PlaceNext(OpIndex op);
+  void TellScorer(OpIndex op, const UnitFit& fit);
 
   const ScheduleGraph& graph_;
   const SimGraph& sim_;
   const std::vector<uint8_t>& is_free_;
+  UnitScorer* const scorer_;
   UnitPlacement units_;
   std::vector<GapLine> devices_;                           // [D]
   std::vector<double> link_free_us_;                       // Of each link.
@@ -54,6 +54,7 @@ class UnitScheduler {
   std::vector<double> arrival_us_;                         // By ArrivalIndex; -1: not sent.
   std::vector<std::pair<double*, double>> changed_links_;  // By Fit, in the two above, and what was there before.
   std::vector<OpIndex> parameters_;                        // Scratch.
+  std::vector<UnitFit> fits_;                              // Scratch.
   int32_t own_link_ = 0;                                   // Scratch.
 };
 
