@@ -1,5 +1,6 @@
 // emplace-bench: what can be measured without LibTorch.
 #include "tools/bench/harness/bench_main.h"
+#include "tools/bench/list_bench.h"
 #include "tools/bench/rollout_bench.h"
 #include "tools/bench/search_bench.h"
 #include "tools/bench/simulator_bench.h"
@@ -10,6 +11,7 @@ int main(int argc, char** argv) {
   return BenchMain("emplace-bench", argc, argv,
                    {{"simulator", SimulatorFigures},
                     {"incremental", IncrementalFigures},
+                    {"list", ListFigures},
                     {"search", SearchFigures},
                     {"rollout", RolloutFigures},
                     {"wire", WireFigures}});
