@@ -119,10 +119,9 @@ class FieldTable {
   }
 
   const std::vector<ConfigField>& fields() const { return fields_; }
-  // A section in which these values, by name, are set; what the table does not know is left out. REQUIRES: each has
-  // the type of its field.
-  Section Filled(const std::map<std::string, ConfigField::Value>& values) const {
-    Section section;
+  // The section with these values, by name, set in it; what the table does not know is left out. REQUIRES: each has the
+  // type of its field.
+  Section Filled(const std::map<std::string, ConfigField::Value>& values, Section section = {}) const {
     for (const ConfigField& field : fields_) {
       if (const auto found = values.find(field.name); found != values.end()) field.set(&section, found->second);
     }

@@ -31,7 +31,8 @@ std::vector<std::string> ObjectiveNames();  // latency, throughput
 Objective ObjectiveNamed(const std::string& name);
 
 class PlacementMethod;
-class Proposer;  // search/proposer.h
+class Proposer;            // search/proposer.h
+struct PlannerParameters;  // planner_parameters.h
 
 // How far a search is.
 struct SearchProgress {
@@ -50,6 +51,8 @@ struct MethodOptions {
   // Values of options that some methods alone have (OwnOptions), by name, as SetOwnOptions sets them. A method takes
   // its own out of them by its table (FieldTable::Filled).
   std::map<std::string, ConfigField::Value> own = {};
+  // What `list` and `auto` go by, where `own` says nothing else; null: what is set by hand.
+  std::shared_ptr<const PlannerParameters> planner = nullptr;
   // Makes the method `policy`. Policies lie above this folder, so policy/placer/policy_method.h hands it in; empty:
   // there is no policy.
   std::function<std::unique_ptr<PlacementMethod>(const MethodOptions&)> make_policy = {};

@@ -147,6 +147,15 @@ FieldTable<ListOptions> ListMethod::Options() {
   return table;
 }
 
+ListMethod::ListMethod(const MethodOptions& options)
+    : planner_(options.planner ? *options.planner : PlannerParameters()),
+      own_(Options().Filled(options.own, {.alpha = planner_.list.alpha,
+                                          .join = planner_.list.units.send_over_compute,
+                                          .most_work = planner_.list.units.most_work})),
+      orders_(options.orders),
+      seed_(options.seed),
+      stop_(options.stop) {}
+
 MethodResult ListMethod::Place(const PlacementTask& task) {
   const ScheduleGraph whole(task, stop_);
   MethodResult best;
@@ -154,9 +163,12 @@ MethodResult ListMethod::Place(const PlacementTask& task) {
   int64_t evaluations = 0;
   const int64_t passes = PassesOver(task, own_);
   const auto consider = [&](double join) {
-    UnitPlacer placer(whole, {.limits = {.send_over_compute = join, .most_work = own_.most_work},
+    UnitLimits limits = planner_.list.units;
+    limits.send_over_compute = join;
+    limits.most_work = own_.most_work;
+    UnitPlacer placer(whole, {.limits = limits,
                               .alpha = own_.alpha,
-                              .scorer = {.temperature = own_.temperature},
+                              .scorer = {.weights = planner_.scorer, .temperature = own_.temperature},
                               .passes = passes,
                               .orders = orders_,
                               .rng = Rng(seed_)});

@@ -11,11 +11,12 @@
 #include "common/config/field_table.h"
 #include "simulator/methods/lists/list_units.h"
 #include "simulator/methods/placement_method.h"
+#include "simulator/methods/planner_parameters.h"
 
 namespace emplace {
 
 struct ListOptions {
-  double alpha = 2;  // How many times mean transfers count in ranks.
+  double alpha = ListParameters().alpha;
   double join = UnitLimits().send_over_compute;
   double most_work = UnitLimits().most_work;
   int64_t passes = 0;      // 0: by the size of the graph.
@@ -26,12 +27,12 @@ class ListMethod : public PlacementMethod {
  public:
   static FieldTable<ListOptions> Options();
 
-  explicit ListMethod(const MethodOptions& options)
-      : own_(Options().Filled(options.own)), orders_(options.orders), seed_(options.seed), stop_(options.stop) {}
+  explicit ListMethod(const MethodOptions& options);
   bool draws() const override { return own_.temperature > 0; }
   MethodResult Place(const PlacementTask& task) override;
 
  private:
+  const PlannerParameters planner_;
   const ListOptions own_;
   const bool orders_;
   const uint64_t seed_;

@@ -3,55 +3,48 @@
 #include <array>
 #include <limits>
 
+#include "simulator/methods/planner_parameters.h"
 #include "simulator/methods/search/portfolio_search.h"
 
 namespace emplace {
 namespace {
 
-// What each was measured against: docs/design-search.md.
-constexpr double kFamily = 0.3;
-constexpr double kColumn = 0.8;
+PassPlan PassOf(const MoveMix& mix, const WalkHeat& heat) {
+  return {.most_groups = std::numeric_limits<int32_t>::max(),
+          .mix = mix,
+          .hot = heat.hot,
+          .cold = heat.cold,
+          .only_levels_that_pay = true,
+          .most_heat = heat.most_heat};
+}
 
-constexpr std::array<PassPlan, 1> kAutoPasses = {{
-    {.most_groups = std::numeric_limits<int32_t>::max(),
-     .mix = {.family = kFamily, .column = kColumn},
-     .hot = 0.002,
-     .cold = 0.00002,
-     .only_levels_that_pay = true,
-     .most_heat = 10,
-     .warmer_end_on_two = 5},
-}};
-
-constexpr MoveMix kSeveralGroups = {.family = kFamily, .neighbours = 0.15, .swap = 0.15, .column = kColumn};
-
-constexpr PassPlan kOrderedPass = {.most_groups = std::numeric_limits<int32_t>::max(),
-                                   .mix = kSeveralGroups,
-                                   .hot = 0.002,
-                                   .cold = 0.00002,
-                                   .only_levels_that_pay = true,
-                                   .most_heat = 10};
-
-// It leaves the small differences to the whole graph.
-constexpr PassPlan kCoarsePass = [] {
-  PassPlan pass = kOrderedPass;
-  pass.cold = 0.00008;
+PassPlan FirstPass(const SearchParameters& search) {
+  MoveMix mix = search.mix;
+  mix.neighbours = 0;
+  mix.swap = 0;
+  PassPlan pass = PassOf(mix, search.first);
+  pass.warmer_end_on_two = search.warmer_end_on_two;
   return pass;
-}();
-
-constexpr FewUnits kFewUnits = {.most_units = 500, .mix = kSeveralGroups, .hot_by_units = 1.5};
+}
 
 }  // namespace
 
 AutoMethod::AutoMethod(const MethodOptions& options) : options_(options) { CheckSearchLimits(options); }
 
 MethodResult AutoMethod::Place(const PlacementTask& task) {
-  return SearchFromPortfolio(task, options_,
-                             {.passes = kAutoPasses,
-                              .few_units = kFewUnits,
-                              .found_by = "search",
-                              .ordered = &kOrderedPass,
-                              .coarse = &kCoarsePass,
-                              .anneals_short_searches = true});
+  const SearchParameters search = options_.planner ? options_.planner->search : SearchParameters();
+  const std::array<PassPlan, 1> passes = {FirstPass(search)};
+  const PassPlan ordered = PassOf(search.mix, search.ordered);
+  const PassPlan coarse = PassOf(search.mix, search.coarse);
+  return SearchFromPortfolio(
+      task, options_,
+      {.phases = search.phases,
+       .passes = passes,
+       .few_units = {.most_units = search.few_units, .mix = search.mix, .hot_by_units = search.few_units_hot},
+       .found_by = "search",
+       .ordered = &ordered,
+       .coarse = &coarse,
+       .anneals_short_searches = true});
 }
 
 }  // namespace emplace

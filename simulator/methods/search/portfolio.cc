@@ -81,7 +81,8 @@ double Us(const PlacementTask& task, double us_per_op) {
 // What the method finds until then; nothing if it is stopped before it has a placement.
 MethodResult PlacedBefore(const StopSignal& stop, const Member& member, const MethodOptions& options,
                           const PlacementTask& task) {
-  MethodOptions own = {.seed = options.seed, .own = options.own, .orders = options.orders, .stop = stop};
+  MethodOptions own = {
+      .seed = options.seed, .own = options.own, .planner = options.planner, .orders = options.orders, .stop = stop};
   own.own.try_emplace("passes", member.passes);
   try {
     return MakeMethod(member.method, own)->Place(task);

@@ -5,11 +5,8 @@
 namespace emplace {
 namespace {
 
-// Of single moves, those that go where a neighbour is rather than anywhere.
-constexpr double kToNeighbour = 0.5;
-// A move with neighbours takes each of the first ones with this chance.
+// A move with neighbours may take the first ones along.
 constexpr size_t kMostNeighbours = 8;
-constexpr double kNeighbourComes = 0.5;
 
 // One of them, each as likely.
 template <typename T>
@@ -40,7 +37,7 @@ void MoveGenerator::DrawAlone(Rng& rng, size_t level_index, const MoveMix& mix, 
   const SearchLevel& level = DrawGroups(rng, level_index, mix.column);
   if (level.movable.empty()) return;
   if (mix.family > 0 && !level.families.empty() && rng.Uniform() < mix.family) {
-    DrawFamily(rng, level, placement, move);
+    DrawFamily(rng, level, mix, placement, move);
     return;
   }
   const double kind = rng.Uniform();
@@ -54,13 +51,13 @@ void MoveGenerator::DrawAlone(Rng& rng, size_t level_index, const MoveMix& mix, 
     AddGroup(level, other, to, from, placement, move);
     return;
   }
-  const DeviceIndex to = DrawDevice(rng, level, group, from, placement);
+  const DeviceIndex to = DrawDevice(rng, level, mix, group, from, placement);
   if (to < 0) return;
   AddGroup(level, group, from, to, placement, move);
   if (kind >= 1 - mix.neighbours) {
     const std::span<const GroupIndex> neighbours = level.neighbours.Row(group);
     for (const GroupIndex other : neighbours.first(std::min(neighbours.size(), kMostNeighbours))) {
-      if (rng.Uniform() < kNeighbourComes && Allowed(level, other, to))
+      if (rng.Uniform() < mix.neighbour_comes && Allowed(level, other, to))
         AddGroup(level, other, from, to, placement, move);
     }
   }
@@ -75,22 +72,22 @@ const SearchLevel& MoveGenerator::DrawGroups(Rng& rng, size_t level, double colu
   return space_.levels()[level];
 }
 
-void MoveGenerator::DrawFamily(Rng& rng, const SearchLevel& level, std::span<const DeviceIndex> placement,
-                               Move& move) const {
+void MoveGenerator::DrawFamily(Rng& rng, const SearchLevel& level, const MoveMix& mix,
+                               std::span<const DeviceIndex> placement, Move& move) const {
   const std::span<const GroupIndex> family = Any(rng, std::span(level.families));
   const GroupIndex group = Any(rng, family);
   const DeviceIndex from = DeviceOfAny(rng, level.ops.Row(group), placement);
-  const DeviceIndex to = DrawDevice(rng, level, group, from, placement);
+  const DeviceIndex to = DrawDevice(rng, level, mix, group, from, placement);
   if (to < 0) return;
   for (const GroupIndex member : family) {
     if (Allowed(level, member, to)) AddGroup(level, member, from, to, placement, move);
   }
 }
 
-DeviceIndex MoveGenerator::DrawDevice(Rng& rng, const SearchLevel& level, GroupIndex group, DeviceIndex from,
-                                      std::span<const DeviceIndex> placement) const {
+DeviceIndex MoveGenerator::DrawDevice(Rng& rng, const SearchLevel& level, const MoveMix& mix, GroupIndex group,
+                                      DeviceIndex from, std::span<const DeviceIndex> placement) const {
   const std::span<const GroupIndex> neighbours = level.neighbours.Row(group);
-  if (devices_ > 2 && !neighbours.empty() && rng.Uniform() < kToNeighbour) {
+  if (devices_ > 2 && !neighbours.empty() && rng.Uniform() < mix.to_neighbour) {
     const DeviceIndex to = DeviceOfAny(rng, level.ops.Row(Any(rng, neighbours)), placement);
     if (to != from && Allowed(level, group, to)) return to;
   }

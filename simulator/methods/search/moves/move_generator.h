@@ -18,8 +18,11 @@ struct MoveMix {
   // its parameter along, where a group that moves alone has to have it sent.
   double family = 0;
   // Of the others; the rest move one group.
-  double neighbours = 0;  // A group with its neighbours on the same device.
-  double swap = 0;        // Two groups change places.
+  double neighbours = 0;         // A group with its neighbours on the same device,
+  double neighbour_comes = 0.5;  // of which each of the first ones comes with this chance.
+  double swap = 0;               // Two groups change places.
+  // Of moves that do not swap, those that go where a neighbour is rather than anywhere.
+  double to_neighbour = 0.5;
   // Of all moves at the coarsest level: of columns (columns.h) in place of groups, and without families. It falls with
   // the square of the level to none at the finest.
   double column = 0;
@@ -40,11 +43,12 @@ class MoveGenerator {
   // As Draw, without mirroring.
   void DrawAlone(Rng& rng, size_t level, const MoveMix& mix, std::span<const DeviceIndex> placement, Move& move) const;
   // Draws a move of a family of the level. REQUIRES: there is one.
-  void DrawFamily(Rng& rng, const SearchLevel& level, std::span<const DeviceIndex> placement, Move& move) const;
+  void DrawFamily(Rng& rng, const SearchLevel& level, const MoveMix& mix, std::span<const DeviceIndex> placement,
+                  Move& move) const;
   // The groups or the columns of the level.
   const SearchLevel& DrawGroups(Rng& rng, size_t level, double column) const;
   // A device for the group other than `from`: any, or that of a neighbour. -1: none was found.
-  DeviceIndex DrawDevice(Rng& rng, const SearchLevel& level, GroupIndex group, DeviceIndex from,
+  DeviceIndex DrawDevice(Rng& rng, const SearchLevel& level, const MoveMix& mix, GroupIndex group, DeviceIndex from,
                          std::span<const DeviceIndex> placement) const;
   // Moves the ops of the group that are on `from`.
   void AddGroup(const SearchLevel& level, GroupIndex group, DeviceIndex from, DeviceIndex to,
