@@ -107,13 +107,13 @@ class Backward : public GradientSink {
   std::map<TensorId, int> sums_;                            // Names of the sums.
 };
 
-// Which nodes have run whenever `tensor` is there? Nodes are in an order in which they could run: one sweep back finds
-// them.
-std::vector<bool> RunBefore(const TensorProgram& program, TensorId tensor) {
+// Which nodes, of those from `first` on, have run whenever `tensor` is there? Nodes are in an order in which they could
+// run: one sweep back finds them.
+std::vector<bool> RunBefore(const TensorProgram& program, TensorId tensor, int32_t first) {
   std::vector<bool> run(program.nodes().size());
   const int32_t last = program.tensor(tensor).node;
   run[static_cast<size_t>(last)] = true;
-  for (auto at = static_cast<size_t>(last) + 1; at-- > 0;) {
+  for (auto at = static_cast<size_t>(last) + 1; at-- > static_cast<size_t>(first);) {
     if (!run[at]) continue;
     for (const TensorId input : program.nodes()[at].inputs) run[static_cast<size_t>(program.tensor(input).node)] = true;
   }
@@ -159,9 +159,10 @@ void AddUpdates(TensorProgram& program, const std::vector<std::pair<TensorId, Te
     const int32_t node = program.tensor(parameter).node;
     // Most readers have run when the gradient is there; the others, as the product that takes the gradient on to the
     // first step's input, would read the new weight if the update overtook them.
-    const std::vector<bool> run = RunBefore(program, gradient);
+    const std::vector<int32_t>& readers_of_parameter = readers.at(node);
+    const std::vector<bool> run = RunBefore(program, gradient, readers_of_parameter.front());
     std::vector<int32_t> after;
-    for (const int32_t reader : readers.at(node)) {
+    for (const int32_t reader : readers_of_parameter) {
       if (!run[static_cast<size_t>(reader)]) after.push_back(reader);
     }
     const std::string name = program.nodes()[static_cast<size_t>(node)].name;

@@ -19,7 +19,9 @@ TensorProgram BuildTrainingStep(const StepOptions& options, int64_t batch, Optim
   for (int64_t i = 0; i < options.microbatches; ++i) {
     program.SetMicrobatch(static_cast<int32_t>(i));
     const int64_t examples = batch / options.microbatches + (i < batch % options.microbatches ? 1 : 0);
-    const auto gradients = AddBackward(program, forward(program, examples));
+    const TensorId loss = forward(program, examples);
+    if (options.forward_only) continue;
+    const auto gradients = AddBackward(program, loss);
     program.SetMicrobatch(0);
     if (i == 0) {
       sums = gradients;

@@ -14,6 +14,7 @@ struct StepOptions {
   ElementType float_type = ElementType::kFloat32;  // Of parameters and activations.
   int64_t microbatches = 1;                        // K, 1..batch
   bool runnable = false;                           // Whether ops get the calls by which they can be run (aten_calls.h).
+  bool forward_only = false;                       // Whether backward pass and updates are left out, for inference.
 };
 
 // forward(program, batch): adds the forward pass for so many examples, and returns the loss. It must add the same ops
