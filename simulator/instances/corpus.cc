@@ -1,0 +1,106 @@
+#include "simulator/instances/corpus.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <filesystem>
+#include <set>
+#include <string_view>
+#include <utility>
+
+#include "common/error.h"
+#include "common/files/file_io.h"
+#include "common/strings.h"
+#include "simulator/graph/graph_io.h"
+
+namespace emplace {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr size_t kMostBytes = size_t{1} << 31;  // Of a graph file when it is unpacked.
+
+constexpr std::array<std::string_view, 9> kReserved = {"resnet",     "densenet",   "inception", "vgg", "alexnet",
+                                                       "squeezenet", "shufflenet", "zfnet",     "gnmt"};
+
+OpGraph Parsed(const std::string& path, const std::string& bytes) {
+  if (path.ends_with(".zst")) return ParseGraph(DecompressZstd(bytes, path, kMostBytes), path);
+  return ParseGraph(bytes, path);
+}
+
+// In the graph's topological order.
+std::vector<Op> OrderedOps(const OpGraph& graph) {
+  const std::vector<OpIndex>& order = graph.topological_order();
+  std::vector<OpIndex> place(order.size());
+  for (size_t i = 0; i < order.size(); ++i) place[static_cast<size_t>(order[i])] = static_cast<OpIndex>(i);
+  std::vector<Op> ops;
+  for (const OpIndex op : order) {
+    ops.push_back(graph.op(op));
+    for (OpInput& input : ops.back().inputs) input.producer = place[static_cast<size_t>(input.producer)];
+    if (ops.back().copy_of != Op::kNoCopy) ops.back().copy_of = place[static_cast<size_t>(ops.back().copy_of)];
+  }
+  return ops;
+}
+
+// Gives each op its cost on one kind; on another where it has none there.
+void KeepOneKind(Rng& rng, std::vector<Op>& ops) {
+  std::set<std::string> names;
+  for (const Op& op : ops) {
+    for (const auto& [kind, us] : op.cost.by_kind()) names.insert(kind);
+  }
+  const std::vector<std::string> kinds(names.begin(), names.end());
+  const std::string kind = kinds.empty() ? "" : kinds[static_cast<size_t>(rng.UniformInt(0, std::ssize(kinds) - 1))];
+  for (Op& op : ops) {
+    const std::optional<double> us = op.cost.On(kind);
+    const double other = op.cost.by_kind().empty() ? 0 : op.cost.by_kind().begin()->second;
+    op.cost = OpCost::Everywhere(us.value_or(other));
+    op.allowed.clear();
+  }
+}
+
+}  // namespace
+
+bool IsReserved(const std::string& graph_name) {
+  std::string name = graph_name;
+  std::ranges::transform(name, name.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  if (std::ranges::any_of(kReserved, [&](std::string_view word) { return name.find(word) != std::string::npos; })) {
+    return true;
+  }
+  // Only the plain BERT is reserved, and its name is part of those of its many successors.
+  const size_t at = name.find("bert");
+  if (at == std::string::npos) return false;
+  return at == 0 || std::isalnum(static_cast<unsigned char>(name[at - 1])) == 0;
+}
+
+Corpus::Corpus(const std::string& folder, InstancePart part, int32_t min_ops) {
+  if (folder.empty()) return;
+  if (!fs::is_directory(folder)) throw BadInput(StrCat("corpus ", folder, ": is no folder"));
+  const fs::path of_part = fs::path(folder) / NameOf(part);
+  if (!fs::is_directory(of_part)) return;
+  std::vector<std::string> paths;
+  for (const fs::directory_entry& entry : fs::directory_iterator(of_part)) {
+    const std::string path = entry.path().string();
+    if (path.ends_with(".graph.json") || path.ends_with(".graph.json.zst")) paths.push_back(path);
+  }
+  std::ranges::sort(paths);
+  for (const std::string& path : paths) {
+    std::string name = fs::path(path).filename().string();
+    name.resize(name.rfind(".graph.json"));
+    if (part == InstancePart::kTrain && IsReserved(name)) {
+      throw BadInput(StrCat(path, ": is a graph of an architecture that training may not see (simulator/instances/",
+                            "README.md), expected none in this folder"));
+    }
+    std::string bytes = ReadFile(path);
+    if (Parsed(path, bytes).num_ops() >= min_ops) files_.push_back({path, name, std::move(bytes)});
+  }
+}
+
+Corpus::Draw Corpus::DrawOps(Rng& rng) const {
+  const File& file = files_[static_cast<size_t>(rng.UniformInt(0, std::ssize(files_) - 1))];
+  const OpGraph graph = Parsed(file.path, file.bytes);
+  Draw draw = {file.name, OrderedOps(graph)};
+  KeepOneKind(rng, draw.ops);
+  return draw;
+}
+
+}  // namespace emplace

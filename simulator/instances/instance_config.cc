@@ -1,0 +1,75 @@
+#include "simulator/instances/instance_config.h"
+
+#include "common/error.h"
+#include "common/strings.h"
+
+namespace emplace {
+namespace {
+
+constexpr int32_t kLeastOps = 16;
+constexpr int32_t kMostOps = 200000;
+constexpr int32_t kLeastDevices = 2;
+constexpr int32_t kMostDevices = 16;
+
+}  // namespace
+
+std::string NameOf(InstancePart part) {
+  switch (part) {
+    case InstancePart::kTrain:
+      return "train";
+    case InstancePart::kValidation:
+      return "validation";
+    case InstancePart::kTest:
+      break;
+  }
+  return "test";
+}
+
+InstancePart InstancePartNamed(const std::string& name) {
+  for (const InstancePart part : kInstanceParts) {
+    if (name == NameOf(part)) return part;
+  }
+  throw BadInput(StrCat("part is '", name, "', expected train, validation or test"));
+}
+
+FieldTable<InstanceConfig> InstanceFields() {
+  using C = InstanceConfig;
+  FieldTable<C> t;
+  t.Field("min_ops", &C::min_ops).Range(kLeastOps, kMostOps).Help("Least number of ops of an instance's graph.");
+  t.Field("max_ops", &C::max_ops)
+      .Range(kLeastOps, kMostOps)
+      .Help("Greatest number of ops of an instance's graph. The logarithm of the number is about uniform.");
+  t.Field("min_devices", &C::min_devices)
+      .Range(kLeastDevices, kMostDevices)
+      .Help("Least number of devices of a machine.");
+  t.Field("max_devices", &C::max_devices)
+      .Range(kLeastDevices, kMostDevices)
+      .Help("Greatest number of devices of a machine.");
+  t.Field("corpus", &C::corpus)
+      .Help(
+          "Folder of captured graphs, in its folders train, validation and test, from which some instances are made. "
+          "Empty: all graphs are generated.");
+  t.Field("corpus_share", &C::corpus_share)
+      .Range(0, 1)
+      .Help("Share of the instances whose graphs come from the corpus, in a part that has graphs there.");
+  return t;
+}
+
+const InstanceConfig& Checked(const InstanceConfig& config) {
+  const FieldTable<InstanceConfig> table = InstanceFields();
+  for (const ConfigField& field : table.fields()) {
+    const ConfigField::Value value = field.get(&config);
+    const std::string expected = field.Check(value);
+    if (!expected.empty()) throw BadInput(StrCat(field.name, " is ", TextOf(value), ", expected ", expected));
+  }
+  if (config.min_ops > config.max_ops) {
+    throw BadInput(StrCat("min_ops is ", config.min_ops, ", expected at most max_ops, ", config.max_ops));
+  }
+  if (config.min_devices > config.max_devices) {
+    throw BadInput(
+        StrCat("min_devices is ", config.min_devices, ", expected at most max_devices, ", config.max_devices));
+  }
+  return config;
+}
+
+}  // namespace emplace

@@ -1,0 +1,34 @@
+// What instances are drawn from, and within which limits.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+
+#include "common/config/field_table.h"
+
+namespace emplace {
+
+// Three parts that share no generator and no architecture.
+enum class InstancePart { kTrain, kValidation, kTest };
+inline constexpr std::array<InstancePart, 3> kInstanceParts = {InstancePart::kTrain, InstancePart::kValidation,
+                                                               InstancePart::kTest};
+std::string NameOf(InstancePart part);  // "train", "validation" or "test"
+// The part of that name. Throws BadInput.
+InstancePart InstancePartNamed(const std::string& name);
+
+struct InstanceConfig {
+  int32_t min_ops = 100;
+  int32_t max_ops = 2000;
+  int32_t min_devices = 2;
+  int32_t max_devices = 8;
+  std::string corpus = "";    // Folder with the folders train, validation and test of graph files; empty: none.
+  double corpus_share = 0.3;  // Of the instances, where the part has graphs in the corpus.
+};
+
+FieldTable<InstanceConfig> InstanceFields();
+
+// Returns the configuration. Throws BadInput for a value out of its range, and for limits in the wrong order.
+const InstanceConfig& Checked(const InstanceConfig& config);
+
+}  // namespace emplace
