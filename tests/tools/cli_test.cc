@@ -112,6 +112,31 @@ TEST_F(CliTest, GenerateDividesStepsIntoMicrobatches) {
   ExpectRefused("generate ptb --out none --microbatches 0", "--microbatches");
 }
 
+TEST_F(CliTest, GenerateInstancesWritesGraphsAndMachinesThatCanBePlaced) {
+  const std::string limits = " --max-ops 150 --max-devices 4";
+  const Outcome made = Emplace("generate instances --part test --count 3 --seed 5 --out some" + limits);
+  ASSERT_EQ(made.exit_code, 0) << made.err;
+  ASSERT_EQ(Emplace("generate instances --part test --first 2 --count 1 --seed 5 --out last" + limits).exit_code, 0);
+  size_t graphs = 0;
+  for (const fs::directory_entry& file : fs::directory_iterator(folder_ / "some")) {
+    const std::string path = file.path().string();
+    if (!path.ends_with(".graph.json")) continue;
+    ++graphs;
+    const std::string stem = path.substr(0, path.size() - std::string(".graph.json").size());
+    EXPECT_THAT(made.out, HasSubstr(fs::path(stem).filename().string()));
+    EXPECT_EQ(Emplace(StrCat("place --graph ", path, " --devices ", stem, ".devices.yaml --budget 20")).exit_code, 0);
+  }
+  EXPECT_EQ(graphs, 3u);
+  for (const fs::directory_entry& file : fs::directory_iterator(folder_ / "last"))
+    EXPECT_EQ(ReadFile(file.path()), ReadFile(folder_ / "some" / file.path().filename()));
+  ExpectRefused("generate instances", "--out is required");
+  ExpectRefused("generate instances --out x --part all", "part is 'all', expected train, validation or test");
+  ExpectRefused("generate instances --out x --max-ops 3", "max_ops is '3', expected 16..");
+  ExpectRefused("generate instances --out x --min-ops 3000", "min_ops is 3000, expected at most max_ops, 2000");
+  ExpectRefused("generate --out x", "family is required");
+  ExpectRefused("generate ptb", "--out is required");
+}
+
 TEST_F(CliTest, ImportPutsMeasuredCostsIntoAGraph) {
   // On k80 a and b cost 30 each now, c still 5; the row for aten.relu finds no op.
   Write("t.csv", "type,shapes,kind,us\naten.mm,,k80,29\naten.mm,,k80,31\naten.relu,4x4,k80,1\n");

@@ -12,6 +12,7 @@
 #include "simulator/families/family.h"
 #include "simulator/families/program/cost_model.h"
 #include "simulator/graph/graph_io.h"
+#include "tools/cli/instances_command.h"
 
 namespace emplace {
 namespace {
@@ -64,11 +65,11 @@ int Generate(GenerateArguments args) {
 void AddGenerateCommand(CLI::App& app, std::function<int()>& run) {
   auto args = std::make_shared<GenerateArguments>();
   CLI::App* command = app.add_subcommand("generate", "Generate the graphs of a family, or of a single network");
-  command
-      ->add_option("family", args->options.family,
-                   "Name of the family or single network, one of: " + Join(FamilyNames(), ", "))
-      ->required();
-  command->add_option("--out", args->out, "Folder to write the graphs to; made if it is missing")->required();
+  AddInstancesCommand(*command, run);
+  CLI::Option* const family = command->add_option(
+      "family", args->options.family, "Name of the family or single network, one of: " + Join(FamilyNames(), ", "));
+  CLI::Option* const out =
+      command->add_option("--out", args->out, "Folder to write the graphs to; made if it is missing");
   CLI::Option* const count =
       command
           ->add_option("--count", args->options.count, "Number of graphs to generate (default for a single network: 1)")
@@ -95,7 +96,11 @@ void AddGenerateCommand(CLI::App& app, std::function<int()>& run) {
   command->add_flag("--calls", args->options.calls, "Give the ops the calls by which emplace-hardware can run them");
   command->add_option("--kinds", args->kinds,
                       "Folder with the device kinds on which each op gets a cost (default: configs/devices)");
-  command->callback([args, count, &run] {
+  command->callback([args, command, family, out, count, &run] {
+    if (!command->get_subcommands().empty()) return;
+    for (const CLI::Option* const needed : {family, out}) {
+      if (needed->count() == 0) throw CLI::RequiredError(needed->get_name());
+    }
     args->count_given = count->count() > 0;
     run = [args] { return Generate(*args); };
   });
