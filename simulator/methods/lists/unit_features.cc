@@ -139,12 +139,11 @@ UnitFeatureMaker::UnitView UnitFeatureMaker::View(OpIndex unit, std::span<const 
   return view;
 }
 
-UnitFeatures UnitFeatureMaker::OfFit(OpIndex unit, const UnitFit& fit, const UnitView& view, bool has_parameters,
-                                     const UnitPlacement& units) const {
+void UnitFeatureMaker::WriteFit(OpIndex unit, const UnitFit& fit, const UnitView& view, bool has_parameters,
+                                const UnitPlacement& units, UnitFeatures& f) const {
   const auto u = static_cast<size_t>(unit);
   const auto d = static_cast<size_t>(fit.device);
   const double behind_us = fit.finish_us - view.first_finish_us;
-  UnitFeatures f;
   f.finish_behind = behind_us * view.per_unit;
   f.finish_behind_path = behind_us * per_path_;
   f.finish_behind_log = LogOf(f.finish_behind);
@@ -168,22 +167,21 @@ UnitFeatures UnitFeatureMaker::OfFit(OpIndex unit, const UnitFit& fit, const Uni
   f.lengthens = std::max(0.0, fit.finish_us + facts_.follows_us[u] - end_estimate_us_) * per_path_;
   f.co_producers_there = co_inputs_from_[d] * view.per_co_input;
   f.earlier_there = view.earlier_on == fit.device ? 1 : 0;
-  if (view.per_microbatch > 0)
-    f.microbatch_there = microbatch_work_.Us(facts_.microbatch[u], fit.device) * view.per_microbatch;
+  f.microbatch_there =
+      view.per_microbatch > 0 ? microbatch_work_.Us(facts_.microbatch[u], fit.device) * view.per_microbatch : 0;
   f.parameters_finish = has_parameters ? f.finish_behind_path : 0;
   f.memory = (units.used_bytes(fit.device) + view.new_bytes) * Per(units.room_bytes(fit.device));
   f.late_finish = facts_.depth[u] * f.finish_behind_path;
   f.late_load = facts_.depth[u] * f.load;
   f.part_there = part_work_[0].Us(facts_.part[0][u], fit.device) * view.per_part[0];
   f.fine_part_there = part_work_[1].Us(facts_.part[1][u], fit.device) * view.per_part[1];
-  return f;
 }
 
 std::span<const UnitFeatures> UnitFeatureMaker::Of(OpIndex unit, std::span<const UnitFit> fits,
                                                    std::span<const OpIndex> parameters, const UnitPlacement& units) {
   const UnitView view = View(unit, fits, parameters, units);
-  features_.clear();
-  for (const UnitFit& fit : fits) features_.push_back(OfFit(unit, fit, view, !parameters.empty(), units));
+  features_.resize(fits.size());
+  for (size_t i = 0; i < fits.size(); ++i) WriteFit(unit, fits[i], view, !parameters.empty(), units, features_[i]);
   return features_;
 }
 

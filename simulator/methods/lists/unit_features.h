@@ -124,8 +124,9 @@ class UnitFeatureMaker {
 
   UnitView View(OpIndex unit, std::span<const UnitFit> fits, std::span<const OpIndex> parameters,
                 const UnitPlacement& units);
-  UnitFeatures OfFit(OpIndex unit, const UnitFit& fit, const UnitView& view, bool has_parameters,
-                     const UnitPlacement& units) const;
+  // Writes all features of a fit to f.
+  void WriteFit(OpIndex unit, const UnitFit& fit, const UnitView& view, bool has_parameters, const UnitPlacement& units,
+                UnitFeatures& f) const;
 
   const ScheduleGraph& graph_;
   const UnitFacts& facts_;
