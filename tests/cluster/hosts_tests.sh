@@ -18,6 +18,8 @@ begin_long_run() {  # begin_long_run NAME OPTION...; sets launcher and script
   train "$@" "${long[@]}" --hosts "$work/hosts" &
   launcher=$!
   wait_for 60 it_trains "$1" && script=$(launcher_of "$1")
+  # On a busy machine updates are made with the first host's actor before the second one's has joined.
+  wait_for 60 grep -q "'hostB/0' joins" "$work/$1/logs/learner.log"
 }
 
 interrupted_over_ssh() {
