@@ -4,11 +4,12 @@
 
 #include <cstdio>
 
+#include "tools/cli/clear_line.h"
+
 namespace emplace {
 namespace {
 
 constexpr int64_t kWidth = 30;
-constexpr char kClearLine[] = "\r\x1b[K";
 
 }  // namespace
 

@@ -2,11 +2,12 @@
 
 #include <unistd.h>
 
+#include "tools/cli/clear_line.h"
+
 namespace emplace {
 namespace {
 
 constexpr std::chrono::milliseconds kEvery(100);
-constexpr char kClearLine[] = "\r\x1b[K";
 
 }  // namespace
 
