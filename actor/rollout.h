@@ -1,4 +1,4 @@
-// Makes trajectories from environments and a policy. Knows no socket and no thread.
+// Makes trajectories from environments and a policy.
 //
 // Episodes are played in waves: `episodes_in_flight` of them start together with the newest weights, and each step
 // makes one forward pass over the states of all episodes that still run. So one version chooses every action of an
@@ -13,6 +13,7 @@
 #include <span>
 #include <vector>
 
+#include "actor/episode_player.h"
 #include "actor/logits_noise.h"
 #include "common/rng.h"
 #include "common/trajectory.h"
@@ -27,9 +28,9 @@
 
 namespace emplace {
 
-// Not thread-safe. The trajectories depend only on the constructor's arguments and the weights at the start of each
+// The trajectories depend only on the constructor's arguments and the weights at the start of each
 // wave.
-class Rollout {
+class Rollout final : public EpisodePlayer {
  public:
   // Each episode draws from a Fork of `rng`, and has a Measure of its own. REQUIRES: tasks outlive the rollout and are
   // not empty, and all have the same number of devices; episodes_in_flight > 0.
@@ -37,21 +38,13 @@ class Rollout {
           const ActorKey& actor, const Rng& rng, MeasureFactory make_measure = MakeSimulatedMeasure,
           LogitsNoise noise = {});
 
-  // Sets the weights for the next wave and those after it. REQUIRES: the policy is for the tasks'
-  // number of devices, and of the same shape as any before.
-  void SetWeights(std::shared_ptr<const PolicyWeights> weights);
-
-  // Starts a wave of the episodes with these numbers, of the version of the weights; a wave in flight is dropped.
-  // `seed` is the seed of the run. REQUIRES: SetWeights was called; there are 1 to episodes_in_flight numbers;
-  // environment.start is not "best", which depends on earlier episodes; measures are reproducible.
-  void StartLockstep(std::span<const uint32_t> indices, uint64_t seed);
-
-  // Whether no episode is in flight.
-  bool idle() const { return wave_.empty(); }
-
-  // Makes one step of every episode in flight; when there is none, it starts a wave first. Returns the episodes that
-  // ended with this step, without sequence numbers. REQUIRES: SetWeights was called.
-  std::vector<Trajectory> Advance();
+  void SetWeights(std::shared_ptr<const PolicyWeights> weights) override;
+  // REQUIRES besides: environment.start is not "best", which depends on earlier episodes; measures are reproducible.
+  void StartLockstep(std::span<const uint32_t> indices, uint64_t seed) override;
+  bool idle() const override { return wave_.empty(); }
+  // Makes one step of every episode in flight; when there is none, it starts a wave first. REQUIRES: SetWeights was
+  // called.
+  std::vector<Trajectory> Advance() override;
 
   int64_t steps() const { return steps_; }  // Actions chosen so far.
 

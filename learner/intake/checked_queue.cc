@@ -8,8 +8,6 @@
 #include "common/error.h"
 #include "common/strings.h"
 #include "common/threads/pausing_work.h"
-#include "policy/policy_kind.h"
-#include "simulator/environment/environment_config.h"
 
 namespace emplace {
 namespace {
@@ -30,19 +28,11 @@ void CheckedQueue::RejectFalse(const Trajectory& trajectory, const std::string& 
   if (!sender.empty()) accused_.push_back(std::move(sender));
 }
 
-CheckedQueue::CheckedQueue(const std::vector<PlacementTask>& tasks, const PolicyKind& kind,
-                           const EnvironmentConfig& environment, const Options& options, Ledger& ledger,
-                           BestPlacements& placements, StageClock& clock)
-    : tasks_(tasks),
-      kind_(kind),
-      options_(options),
-      ledger_(ledger),
-      placements_(placements),
-      clock_(clock),
-      unchecked_(items_.end()) {
+CheckedQueue::CheckedQueue(const EpisodeRules& rules, const Options& options, Ledger& ledger, StageClock& clock)
+    : rules_(rules), options_(options), ledger_(ledger), clock_(clock), unchecked_(items_.end()) {
   EMPLACE_CHECK(options.capacity > 0 && options.threads > 0);
   clock_.SetThreads(static_cast<int>(options.threads));
-  for (size_t i = 0; i < options.threads; ++i) threads_.emplace_back([this, environment] { Run(environment); });
+  for (size_t i = 0; i < options.threads; ++i) threads_.emplace_back([this] { Run(); });
 }
 
 CheckedQueue::~CheckedQueue() { Close(); }
@@ -105,11 +95,10 @@ CheckedQueue::Counts CheckedQueue::counts() const {
   return counts_;
 }
 
-void CheckedQueue::Run(const EnvironmentConfig& environment) {
+void CheckedQueue::Run() {
   pthread_setname_np(pthread_self(), "checks");  // For profilers and top.
   try {
-    TrajectoryChecker checker(tasks_, kind_, environment, options_.hardware);
-    CheckAll(checker);
+    CheckAll(*rules_.MakeChecker());
   } catch (const std::exception& error) {
     const MutexLock lock(mu_);
     failure_ = StrCat("check of trajectories: ", error.what());
@@ -120,7 +109,7 @@ void CheckedQueue::Run(const EnvironmentConfig& environment) {
   }
 }
 
-void CheckedQueue::CheckAll(TrajectoryChecker& checker) {
+void CheckedQueue::CheckAll(EpisodeChecker& checker) {
   static const std::atomic<bool> never = false;
   PausingWork pausing(options_.measuring != nullptr ? *options_.measuring : never);
   while (true) {
@@ -134,28 +123,25 @@ void CheckedQueue::CheckAll(TrajectoryChecker& checker) {
     const PausingWork::Unit unit(pausing);
     const StageWork work(clock_);
     // Until it is sound, nobody else touches the item.
-    TrajectoryChecker::Outcome outcome = checker.Check(item->episode.trajectory);
-    if (!outcome.reason) outcome.reason = placements_.Consider(item->episode.trajectory, outcome, checker);
-    if (outcome.reason) Reject(item->episode.trajectory, *outcome.reason);
+    const EpisodeWorth worth = checker.Check(item->episode.trajectory);
+    if (worth.reason) Reject(item->episode.trajectory, *worth.reason);
     const MutexLock lock(mu_);
-    if (outcome.reason) {
+    if (worth.reason) {
       if (!item->sender.empty()) accused_.push_back(std::move(item->sender));
       items_.erase(item);
       room_.NotifyOne();
     } else {
-      MarkSound(*item, outcome);
+      MarkSound(*item, worth);
     }
     if (!items_.empty() && items_.front().sound) ready_.NotifyOne();
   }
 }
 
-void CheckedQueue::MarkSound(Item& item, const TrajectoryChecker::Outcome& outcome) {
+void CheckedQueue::MarkSound(Item& item, const EpisodeWorth& worth) {
   Episode& episode = item.episode;
-  const PlacementTask& task = tasks_[episode.trajectory.graph];
-  episode.makespan_us = outcome.makespan_us;
-  episode.ratio = task.RatioToSingleDevice(outcome.makespan_us);
-  episode.feasible = outcome.feasible;
-  episode.measured_ratio = outcome.measured_ratio;
+  episode.ratio = worth.ratio;
+  episode.feasible = worth.feasible;
+  episode.measured_ratio = worth.measured_ratio;
   if (episode.proof != Proof::kSimulated) {
     ledger_.CountMeasured(episode.trajectory.actor, episode.proof == Proof::kMeasuredAgain);
   }

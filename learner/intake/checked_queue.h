@@ -1,5 +1,5 @@
 // The queue between the front end and the batch stage. Trajectories whose shape is checked go in. Threads of the queue
-// check their rewards (trajectory_check.h), and episodes whose claims are true come out, in the same order. So the
+// check their rewards (episode_rules.h), and episodes whose claims are true come out, in the same order. So the
 // receiving thread does nothing that takes long, and updates are computed while the next episodes are checked.
 #pragma once
 
@@ -15,15 +15,10 @@
 #include "common/threads/mutex.h"
 #include "common/threads/warning_limit.h"
 #include "common/trajectory.h"
-#include "learner/intake/best_placements.h"
 #include "learner/intake/episode.h"
-#include "learner/intake/trajectory_check.h"
+#include "learner/intake/episode_rules.h"
 #include "learner/ledger.h"
 #include "learner/pipeline/stage_clock.h"
-#include "policy/config/run_config.h"
-#include "policy/policy_kind.h"
-#include "simulator/environment/environment_config.h"
-#include "simulator/task/placement_task.h"
 
 namespace emplace {
 
@@ -36,21 +31,19 @@ class CheckedQueue {
   };
   struct Options {
     size_t capacity = 1;  // The most trajectories in the queue, those being checked included.
-    size_t threads = 1;   // Number of checking threads; each has simulators of its own.
-    HardwareConfig hardware = {};
+    size_t threads = 1;   // Number of checking threads; each has a checker of its own.
     // Whether actors measure on hardware: the checks then pause for their windows on this computer. nullptr: none do.
     const std::atomic<bool>* measuring = nullptr;
   };
 
-  // `clock` counts as busy while all threads check, since others then wait for them. `placements` considers every
-  // episode that passes. REQUIRES: both options are above 0; tasks, ledger, placements and clock outlive the queue.
-  CheckedQueue(const std::vector<PlacementTask>& tasks, const PolicyKind& kind, const EnvironmentConfig& environment,
-               const Options& options, Ledger& ledger, BestPlacements& placements, StageClock& clock);
+  // `clock` counts as busy while all threads check, since others then wait for them. REQUIRES: both options are above
+  // 0; rules, ledger and clock outlive the queue.
+  CheckedQueue(const EpisodeRules& rules, const Options& options, Ledger& ledger, StageClock& clock);
   ~CheckedQueue();
 
   // Returns false when there is no room or the queue is closed; the trajectory is then unchanged. REQUIRES: the
-  // trajectory has passed CheckShape, and the ledger has admitted it. sender: the peer that sent it, for TakeAccused.
-  // measured_again: another actor has confirmed its measured rewards.
+  // trajectory's shape has been checked, and the ledger has admitted it. sender: the peer that sent it, for
+  // TakeAccused. measured_again: another actor has confirmed its measured rewards.
   bool Push(Trajectory&& trajectory, std::string sender = "", bool measured_again = false);
   // Returns whether there is room; waits for it for at most `timeout`.
   bool HasRoom(std::chrono::milliseconds timeout = std::chrono::milliseconds(0)) const;
@@ -81,16 +74,14 @@ class CheckedQueue {
   };
   using Items = std::list<Item>;  // A list: the item that a thread checks stays valid while others come and go.
 
-  void Run(const EnvironmentConfig& environment);
-  void CheckAll(TrajectoryChecker& checker);
-  void MarkSound(Item& item, const TrajectoryChecker::Outcome& outcome) EMPLACE_REQUIRES(mu_);
+  void Run();
+  void CheckAll(EpisodeChecker& checker);
+  void MarkSound(Item& item, const EpisodeWorth& worth) EMPLACE_REQUIRES(mu_);
 
-  const std::vector<PlacementTask>& tasks_;
-  const PolicyKind& kind_;
+  const EpisodeRules& rules_;
   const Options options_;
   Ledger& ledger_;
   WarningLimit rejections_;
-  BestPlacements& placements_;
   StageClock& clock_;
 
   mutable Mutex mu_;

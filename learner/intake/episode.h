@@ -1,4 +1,4 @@
-// A trajectory that passed all checks, and the makespan of its final placement.
+// A trajectory that passed all checks, and what its final placement is worth.
 #pragma once
 
 #include <cstdint>
@@ -18,9 +18,8 @@ enum class Proof : uint8_t {
 struct Episode {
   Trajectory trajectory;
   Proof proof = Proof::kSimulated;
-  double makespan_us = 0;  // Of the final placement, simulated, in microseconds.
-  double ratio = 0;        // makespan / best single device, lower is better; NaN where no device may run every op
-  bool feasible = true;    // The final placement fits in memory, and did not fail when it was measured.
+  double ratio = 0;      // makespan / best single device, lower is better; NaN where no device may run every op
+  bool feasible = true;  // The final placement fits in memory, and did not fail when it was measured.
   // The same ratio, measured; NaN: the rewards are simulated, or the final placement is not feasible.
   double measured_ratio = std::numeric_limits<double>::quiet_NaN();
 };

@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "common/strings.h"
-#include "learner/intake/trajectory_check.h"
 #include "policy/policy_kinds.h"
 
 namespace emplace {
@@ -18,20 +17,19 @@ uint64_t AuditSeed() {
 
 }  // namespace
 
-TrajectoryIntake::TrajectoryIntake(const std::vector<PlacementTask>& tasks, const RunConfig& config, Ledger& ledger,
-                                   BestPlacements& placements, ActorSessions& sessions, StageClock& check_clock)
-    : tasks_(tasks),
-      kind_(FindPolicyKind(config.policy.kind)),
+TrajectoryIntake::TrajectoryIntake(const EpisodeRules& rules, const std::vector<PlacementTask>& tasks,
+                                   const RunConfig& config, Ledger& ledger, ActorSessions& sessions,
+                                   StageClock& check_clock)
+    : rules_(rules),
       last_version_(static_cast<PolicyVersion>(config.training.iterations)),
       ledger_(ledger),
       sessions_(sessions),
-      queue_(tasks, kind_, config.environment,
+      queue_(rules,
              {.capacity = static_cast<size_t>(config.learner.buffer),
               .threads = static_cast<size_t>(config.learner.check_threads),
-              .hardware = config.hardware,
               .measuring = sessions.measuring()},
-             ledger, placements, check_clock),
-      audit_(tasks, kind_, config.environment, config.hardware, AuditSeed()) {}
+             ledger, check_clock),
+      audit_(tasks, FindPolicyKind(config.policy.kind), config.environment, config.hardware, AuditSeed()) {}
 
 void TrajectoryIntake::Receive(LearnerEndpoint& endpoint, SentTrajectory sent, PolicyVersion announced) {
   Trajectory& trajectory = sent.trajectory;
@@ -47,7 +45,7 @@ void TrajectoryIntake::Receive(LearnerEndpoint& endpoint, SentTrajectory sent, P
     ++duplicates_;
     return;
   }
-  std::optional<std::string> reason = CheckShape(tasks_, kind_, trajectory);
+  std::optional<std::string> reason = rules_.CheckShape(trajectory);
   if (!reason) reason = WhyFalseMark(trajectory);
   if (!reason && trajectory.policy_version > announced) {
     // Played for a learner that is no more, with weights that went with it.

@@ -13,14 +13,13 @@
 #include "common/trajectory.h"
 #include "common/wire/learner_endpoint.h"
 #include "learner/actors/actor_sessions.h"
-#include "learner/intake/best_placements.h"
 #include "learner/intake/checked_queue.h"
 #include "learner/intake/episode.h"
+#include "learner/intake/episode_rules.h"
 #include "learner/intake/measurement_audit.h"
 #include "learner/ledger.h"
 #include "learner/pipeline/stage_clock.h"
 #include "policy/config/run_config.h"
-#include "policy/policy_kind.h"
 #include "simulator/task/placement_task.h"
 
 namespace emplace {
@@ -28,10 +27,10 @@ namespace emplace {
 // Belongs to the front end's thread, except what says that any thread may call it.
 class TrajectoryIntake {
  public:
-  // `check_clock` is the one of Stage::kCheck. REQUIRES: all that is handed in by reference, but config, outlives the
-  // intake.
-  TrajectoryIntake(const std::vector<PlacementTask>& tasks, const RunConfig& config, Ledger& ledger,
-                   BestPlacements& placements, ActorSessions& sessions, StageClock& check_clock);
+  // tasks: of the episodes. `check_clock` is the one of Stage::kCheck. REQUIRES: all that is handed in by reference,
+  // but config, outlives the intake.
+  TrajectoryIntake(const EpisodeRules& rules, const std::vector<PlacementTask>& tasks, const RunConfig& config,
+                   Ledger& ledger, ActorSessions& sessions, StageClock& check_clock);
 
   // Returns whether there is room for one more; waits for it for at most `timeout`.
   bool HasRoom(std::chrono::milliseconds timeout = std::chrono::milliseconds(0)) const {
@@ -69,8 +68,7 @@ class TrajectoryIntake {
   std::optional<std::string> WhyFalseMark(const Trajectory& trajectory) const;
   bool HoldForAudit(LearnerEndpoint& endpoint, Trajectory& trajectory, const PeerId& sender);
 
-  const std::vector<PlacementTask>& tasks_;
-  const PolicyKind& kind_;
+  const EpisodeRules& rules_;
   const PolicyVersion last_version_;  // That training can reach.
   Ledger& ledger_;
   ActorSessions& sessions_;

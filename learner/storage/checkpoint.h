@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "common/rng.h"
-#include "learner/update/policy_updater.h"
+#include "learner/update/updater.h"
 #include "policy/policy_weights.h"
 
 namespace emplace {

@@ -1,4 +1,4 @@
-// The learner's update: makes the next version of the policy from a batch of trajectories. An Objective says what is
+// The update by a gradient: an Objective says what is
 // learned from the batch and by which loss, an UpdateEngine does the arithmetic.
 #pragma once
 
@@ -6,48 +6,30 @@
 #include <string>
 #include <vector>
 
-#include "common/files/safetensors.h"
 #include "common/trajectory.h"
 #include "learner/update/objective/objective.h"
 #include "learner/update/update_engine.h"
+#include "learner/update/updater.h"
 #include "policy/config/run_config.h"
 #include "policy/policy_weights.h"
 #include "simulator/task/placement_task.h"
 
 namespace emplace {
 
-struct UpdateStats {
-  double loss = 0;
-  double entropy = 0;  // Mean over states, in nats.
-  double entropy_weight = 0;
-  double learning_rate = 0;
-  double gradient_norm = 0;    // Norm of the gradient before clipping.
-  double mean_importance = 0;  // Mean importance weight before clipping; 1 when no trajectory lags.
-  double advantage_std = 0;    // Standard deviation of the advantages before normalization.
-  int64_t states = 0;          // Number of samples learned from.
-};
-
-// Everything but the policy that the next update depends on. Checkpoints hold it.
-struct UpdaterState {
-  AdamState adam;
-  SafetensorsFile objective;  // Objective::Save. No name begins with "adam.".
-};
-
 // Not thread-safe.
-class PolicyUpdater {
+class PolicyUpdater final : public Updater {
  public:
   // REQUIRES: tasks outlive the updater; the engine is for `initial`.
   PolicyUpdater(const std::vector<PlacementTask>& tasks, const RunConfig& config, PolicyWeights initial,
                 std::unique_ptr<UpdateEngine> engine);
 
-  // Makes one update from these episodes, in `training.epochs` optimizer steps, and raises the version by one.
-  // REQUIRES: each episode has passed CheckShape.
-  UpdateStats Update(const std::vector<Trajectory>& batch);
-  const PolicyWeights& weights() const { return weights_; }
-  const std::string& device() const { return engine_->device(); }
+  // In `training.epochs` optimizer steps.
+  UpdateStats Update(const std::vector<Trajectory>& batch) override;
+  const PolicyWeights& weights() const override { return weights_; }
+  const std::string& device() const override { return engine_->device(); }
 
-  UpdaterState SaveState() const;
-  void LoadState(const UpdaterState& state);  // Throws BadInput when the state does not fit the policy or the graphs.
+  UpdaterState SaveState() const override;
+  void LoadState(const UpdaterState& state) override;
 
  private:
   StepOutcome Step(const UpdateInputs& inputs);

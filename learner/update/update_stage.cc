@@ -12,7 +12,7 @@ constexpr int64_t kMostSkipped = 100;  // Updates in a row.
 
 }  // namespace
 
-UpdateStage::UpdateStage(PolicyUpdater& updater, int64_t checkpoint_every, Ledger& ledger, const RunClock& clock)
+UpdateStage::UpdateStage(Updater& updater, int64_t checkpoint_every, Ledger& ledger, const RunClock& clock)
     : updater_(updater),
       checkpoint_every_(checkpoint_every),
       ledger_(ledger),

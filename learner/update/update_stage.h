@@ -11,7 +11,7 @@
 #include "learner/intake/batcher.h"
 #include "learner/ledger.h"
 #include "learner/pipeline/run_clock.h"
-#include "learner/update/policy_updater.h"
+#include "learner/update/updater.h"
 #include "policy/policy_weights.h"
 
 namespace emplace {
@@ -36,7 +36,7 @@ struct UpdateResult {
 class UpdateStage {
  public:
   // A checkpoint is due every `checkpoint_every` updates. REQUIRES: updater, ledger and clock outlive the stage.
-  UpdateStage(PolicyUpdater& updater, int64_t checkpoint_every, Ledger& ledger, const RunClock& clock);
+  UpdateStage(Updater& updater, int64_t checkpoint_every, Ledger& ledger, const RunClock& clock);
 
   // Makes the update of a batch. An update whose gradient is no finite number is skipped: the weights stay. Throws
   // RunFailed when a hundred in a row were, for then nothing is learned any more. REQUIRES: the batch is for the
@@ -48,7 +48,7 @@ class UpdateStage {
   int64_t updates() const { return updates_; }  // Updates in all sittings. Any thread may call it.
 
  private:
-  PolicyUpdater& updater_;
+  Updater& updater_;
   const int64_t checkpoint_every_;
   Ledger& ledger_;
   const RunClock& clock_;

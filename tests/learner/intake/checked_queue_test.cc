@@ -6,6 +6,8 @@
 #include <thread>
 #include <vector>
 
+#include "learner/intake/best_placements.h"
+#include "learner/intake/placement_episodes.h"
 #include "policy/placeto/placeto_kind.h"
 #include "tests/learner/episodes.h"
 
@@ -36,6 +38,8 @@ class CheckedQueueTest : public testing::Test {
   Ledger ledger_;
   const RunClock run_clock_{0};
   BestPlacements placements_{tasks_, PlacetoKind(), {}, run_clock_};
+  const RunConfig config_;
+  const PlacementEpisodes rules_{tasks_, config_, placements_};
   StageClock clock_;
   const ActorKey actor_;
 };
@@ -45,7 +49,7 @@ TEST_F(CheckedQueueTest, KeepsTheOrderAndRejectsWhatIsNotSo) {
   std::vector<Trajectory> episodes = Admitted(kCount);
   uint64_t rejected = 0;
   for (const size_t threads : {size_t{1}, size_t{4}}) {
-    CheckedQueue queue(tasks_, PlacetoKind(), {}, {.capacity = 8, .threads = threads}, ledger_, placements_, clock_);
+    CheckedQueue queue(rules_, {.capacity = 8, .threads = threads}, ledger_, clock_);
     std::thread pusher([&] {
       for (Trajectory episode : episodes) {
         EXPECT_TRUE(queue.HasRoom(kLong));
@@ -72,7 +76,7 @@ TEST_F(CheckedQueueTest, KeepsTheOrderAndRejectsWhatIsNotSo) {
 
 // The best known is infinitely slow at first, so every claim on the way is looked at.
 TEST_F(CheckedQueueTest, AFalseClaimOnTheWayIsRejectedLikeOneOfTheEnd) {
-  CheckedQueue queue(tasks_, PlacetoKind(), {}, {.capacity = 8, .threads = 1}, ledger_, placements_, clock_);
+  CheckedQueue queue(rules_, {.capacity = 8, .threads = 1}, ledger_, clock_);
   std::vector<Trajectory> episodes = Admitted(2);
   episodes[0].rho.front() = -100;
   for (Trajectory& episode : episodes) EXPECT_TRUE(queue.Push(std::move(episode)));
@@ -84,7 +88,7 @@ TEST_F(CheckedQueueTest, AFalseClaimOnTheWayIsRejectedLikeOneOfTheEnd) {
 }
 
 TEST_F(CheckedQueueTest, HasRoomForItsCapacityWhateverIsCheckedOrNot) {
-  CheckedQueue queue(tasks_, PlacetoKind(), {}, {.capacity = 3, .threads = 1}, ledger_, placements_, clock_);
+  CheckedQueue queue(rules_, {.capacity = 3, .threads = 1}, ledger_, clock_);
   std::vector<Trajectory> episodes = Admitted(8);
   const auto push = [&](size_t i) { EXPECT_TRUE(queue.Push(std::move(episodes[i]))); };
   push(0);
@@ -106,7 +110,7 @@ TEST_F(CheckedQueueTest, HasRoomForItsCapacityWhateverIsCheckedOrNot) {
 }
 
 TEST_F(CheckedQueueTest, WhatIsInsideWhenItClosesCanStillBePopped) {
-  CheckedQueue queue(tasks_, PlacetoKind(), {}, {.capacity = 8, .threads = 2}, ledger_, placements_, clock_);
+  CheckedQueue queue(rules_, {.capacity = 8, .threads = 2}, ledger_, clock_);
   std::vector<Trajectory> episodes = Admitted(8);
   for (size_t i = 0; i < 7; ++i) EXPECT_TRUE(queue.Push(std::move(episodes[i])));
   queue.Close();

@@ -19,6 +19,7 @@
 #include "learner/actors/actor_sessions.h"
 #include "learner/actors/weights_broadcast.h"
 #include "learner/intake/best_placements.h"
+#include "learner/intake/placement_episodes.h"
 #include "learner/intake/trajectory_intake.h"
 #include "learner/ledger.h"
 #include "learner/pipeline/front_end.h"
@@ -136,7 +137,8 @@ class WholeFrontEnd {
                 const ActorSessions::Extras& extras = {})
       : sessions_(tasks, config, ledger, extras),
         weights_(std::move(weights), sessions_),
-        intake_(tasks, config, ledger, placements, sessions_, clocks[Stage::kCheck]),
+        rules_(tasks, config, placements),
+        intake_(rules_, tasks, config, ledger, sessions_, clocks[Stage::kCheck]),
         front_end_(config.network, sessions_, weights_, intake_, clocks[Stage::kReceive]) {}
 
   uint64_t session() const { return sessions_.session(); }
@@ -149,6 +151,7 @@ class WholeFrontEnd {
  private:
   ActorSessions sessions_;
   WeightsBroadcast weights_;
+  const PlacementEpisodes rules_;
   TrajectoryIntake intake_;
   FrontEnd front_end_;
 };

@@ -46,7 +46,8 @@ class PublisherTest : public testing::Test {
     placements_.emplace(workload_.train, PlacetoKind(), config_.environment, clock_);
     sessions_.emplace(workload_.train, config_, ledger_, ActorSessions::Extras{});
     weights_.emplace(std::make_shared<const PolicyWeights>(initial), *sessions_);
-    intake_.emplace(workload_.train, config_, ledger_, *placements_, *sessions_, clocks_[Stage::kCheck]);
+    rules_.emplace(workload_.train, config_, *placements_);
+    intake_.emplace(*rules_, workload_.train, config_, ledger_, *sessions_, clocks_[Stage::kCheck]);
     front_end_.emplace(config_.network, *sessions_, *weights_, *intake_, clocks_[Stage::kReceive]);
     evaluation_.emplace(workload_, PlacerOptions(), clocks_[Stage::kEvaluate], measuring_);
     update_.emplace(*updater_, config_.checkpoint.every, ledger_, clock_);
@@ -103,6 +104,7 @@ class PublisherTest : public testing::Test {
   std::optional<BestPlacements> placements_;
   std::optional<ActorSessions> sessions_;
   std::optional<WeightsBroadcast> weights_;
+  std::optional<PlacementEpisodes> rules_;
   std::optional<TrajectoryIntake> intake_;
   std::optional<FrontEnd> front_end_;
   const std::atomic<bool> measuring_ = false;
