@@ -10,12 +10,15 @@
 #include "common/error.h"
 #include "common/files/file_io.h"
 #include "common/files/json_text.h"
+#include "common/files/shipped_files.h"
 #include "common/strings.h"
 
 namespace emplace {
 namespace {
 
 namespace fs = std::filesystem;
+
+constexpr char kShippedPlanner[] = "planner.safetensors";
 
 bool IsGraphFile(const fs::path& path) {
   const std::string name = path.filename().string();
@@ -64,9 +67,16 @@ std::vector<fs::path> FindGraphs(const std::vector<std::string>& paths, const st
   return graphs;
 }
 
-std::optional<PolicyWeights> LoadPolicyIfAny(const std::string& path) {
-  if (path.empty()) return std::nullopt;
+PolicyWeights LoadPolicyOf(const std::string& path) {
   return fs::is_directory(path) ? BestPolicy(path).weights : LoadPolicy(path);
+}
+
+std::optional<PolicyWeights> PolicyAsked(const std::string& said) {
+  if (said == kNoPolicy) return std::nullopt;
+  if (!said.empty()) return LoadPolicyOf(said);
+  const std::optional<fs::path> models = ShippedFolderIfAny("models", "EMPLACE_MODEL_DIR");
+  if (!models || !fs::exists(*models / kShippedPlanner)) return std::nullopt;
+  return LoadPolicy(*models / kShippedPlanner);
 }
 
 int32_t MaxGroups(std::optional<int64_t> wanted, const PolicyWeights* policy) {
@@ -94,7 +104,7 @@ int Threads(int wanted) {
 
 void CheckPolicyFits(const PolicyWeights& policy, const std::string& policy_path, const Cluster& cluster,
                      const std::string& devices_path) {
-  if (policy.shape.num_devices == cluster.num_devices()) return;
+  if (policy.shape.FitsDevices(cluster.num_devices())) return;
   throw BadInput(StrCat(policy_path, ": the policy is for ", policy.shape.num_devices, " devices, ", devices_path,
                         " has ", cluster.num_devices()));
 }

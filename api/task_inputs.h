@@ -16,8 +16,15 @@ namespace emplace {
 // a graph.
 std::vector<std::filesystem::path> FindGraphs(const std::vector<std::string>& paths, const std::string& split = "");
 
-// The policy of this file, or the best one of this run directory; nullopt where the path is empty.
-std::optional<PolicyWeights> LoadPolicyIfAny(const std::string& path);
+// The policy of this file, or the best one of this run directory.
+PolicyWeights LoadPolicyOf(const std::string& path);
+
+// What a user says in place of a policy's path to have none, not even the planner that comes with the programs.
+inline constexpr char kNoPolicy[] = "none";
+// The policy to place with, of what a user said: a path as above, kNoPolicy, or nothing, which stands for the trained
+// planner that comes with the programs, models/planner.safetensors ($EMPLACE_MODEL_DIR overrides its folder), where it
+// is there.
+std::optional<PolicyWeights> PolicyAsked(const std::string& said);
 
 // The most groups into which ops are merged, as GroupOps takes it: `wanted`, else the number with which the policy was
 // trained, else 128. policy: nullptr where there is none. Throws BadInput for one that is out of range.

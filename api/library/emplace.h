@@ -64,7 +64,9 @@ struct PlaceOptions {
   double seconds = 1;  // Wall time that a searching method may take; 0: `budget` ends it.
   int64_t budget = 0;  // Number of placements that it may simulate; 0: any number.
   std::string order;   // A discipline in whose order devices run their ops, or "none"; empty: `auto` may give one.
-  std::string policy;  // Path of a policy.safetensors or a run directory; empty: none.
+  // Path of a policy.safetensors or a run directory; "none": no policy; empty: the trained planner that is installed
+  // with the library.
+  std::string policy;
   // Options that some methods alone have, such as {"samples", "8"} of "policy", as flags of `emplace place --help`.
   std::map<std::string, std::string> method_options;
   std::optional<int64_t> max_groups;  // Ops are placed in at most this many groups, or for 0 each by itself.

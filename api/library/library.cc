@@ -67,7 +67,7 @@ Plan Place(const Graph& graph, const Machine& machine, const PlaceOptions& asked
     SetOwnOptions(asked.method_options, {asked.method}, options);
     if (!(asked.seconds > 0) && asked.budget <= 0)
       throw BadInput("neither PlaceOptions::seconds nor budget is above 0, expected one that ends the search");
-    const std::optional<PolicyWeights> policy = LoadPolicyIfAny(asked.policy);
+    const std::optional<PolicyWeights> policy = PolicyAsked(asked.policy);
     if (policy) {
       CheckPolicyFits(*policy, asked.policy, machine.internal(), "the machine");
       UsePolicy(*policy, options);

@@ -2,13 +2,16 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <string>
 
 namespace emplace {
 
-// The path of the folder `name`. The environment variable `variable` decides if it is set. Otherwise the folder is
-// beside that of this program, as in an installation (PREFIX/bin, PREFIX/configs), or beside the build folder, as in a
-// checkout (build/bin, configs). Throws BadInput when there is no such folder.
+// The path of the folder `name`; nullopt: there is none. The environment variable `variable` decides if it is set.
+// Otherwise the folder is beside that of this program, or of the shared library that this code is in, as in an
+// installation (PREFIX/bin, PREFIX/configs), or up to two folders above, as in a checkout (build/bin, configs).
+std::optional<std::filesystem::path> ShippedFolderIfAny(const std::string& name, const char* variable);
+// The same. Throws BadInput when there is no such folder.
 std::filesystem::path ShippedFolder(const std::string& name, const char* variable);
 
 }  // namespace emplace

@@ -76,9 +76,8 @@ void BindPolicy(nb::module_& module) {
       .def(
           "__init__",
           [](LoadedPolicy* policy, const std::filesystem::path& path) {
-            auto weights = LoadPolicyIfAny(path.string());
-            if (!weights) throw BadInput("the path of the policy is empty, expected a file or a run directory");
-            new (policy) LoadedPolicy{path.string(), *std::move(weights)};
+            if (path.empty()) throw BadInput("the path of the policy is empty, expected a file or a run directory");
+            new (policy) LoadedPolicy{path.string(), LoadPolicyOf(path.string())};
           },
           "path"_a, "Reads a policy.safetensors, or the best policy so far of a run directory.")
       .def_prop_ro(
@@ -86,7 +85,7 @@ void BindPolicy(nb::module_& module) {
           "Its architecture: placeto, ...")
       .def_prop_ro(
           "num_devices", [](const LoadedPolicy& policy) { return policy.weights.shape.num_devices; },
-          "Number of devices of the machines on which it places.")
+          "Number of devices of the machines on which it places; 0: any number.")
       .def_prop_ro(
           "version", [](const LoadedPolicy& policy) { return policy.weights.version; },
           "Number of updates of its training.")
@@ -104,6 +103,14 @@ void BindPolicy(nb::module_& module) {
            "float32 [n, D] logits of the n decisions of an episode that begins with the groups at start (int32 [n])\n"
            "and puts them at choices (int32 [n]) one after the other; -infinity where a device may not run the group.\n"
            "max_groups: as of place.");
+  module.def(
+      "shipped_policy",
+      []() -> std::optional<LoadedPolicy> {
+        std::optional<PolicyWeights> weights = PolicyAsked("");
+        if (!weights) return std::nullopt;
+        return LoadedPolicy{"the shipped planner", *std::move(weights)};
+      },
+      "The trained planner that comes with the package; None where it is not there.");
 }
 
 }  // namespace emplace::python

@@ -24,9 +24,8 @@ def place(graph: _core.Graph, machine: _core.Machine, seconds: float | None = No
     the result is then the same for any number of threads. method: one of `emplace.methods()`; None is "auto", or "dp" for the
     objective "throughput". order: one of `emplace.orders()`, which also decides in which order each device runs its ops, or
     "none"; None lets "auto" give an order where that is faster. objective: "latency", the time of one step, or "throughput", the
-    time from step to step in a pipeline (method "dp"). policy: a trained policy, or the path of its file or run directory.
-    threads: None is one for each core. max_groups: ops
-    are placed in at most this many groups, or for 0 each by itself; None is as the policy was trained, or 128. stages: a
+    time from step to step in a pipeline (method "dp"). policy: a trained policy, or the path of its file or run directory; None is
+    the trained planner that comes with the package, "none" no policy. threads: None is one for each core. max_groups: ops are placed in at most this many groups, or for 0 each by itself; None is as the policy was trained, or 128. stages: a
     constraint, for runtimes that place modules of a captured graph as a whole: "modules" keeps each module on one device, and
     "contiguous" gives each device blocks that follow each other, or none: of all such divisions that fit the memory, with the
     devices in the machine's order or, where they are of few kinds, in any order, the best for the objective; `method` does not
@@ -74,8 +73,12 @@ def as_texts(options: Mapping[str, float | str]) -> dict[str, str]:
 
 
 def as_policy(policy: _core.Policy | str | os.PathLike | None) -> _core.Policy | None:
-    """The policy that an argument `policy` stands for."""
-    return policy if policy is None or isinstance(policy, _core.Policy) else _core.Policy(policy)
+    """The policy that an argument `policy` stands for: None for the planner that comes with the package, "none" for none."""
+    if policy is None:
+        return _core.shipped_policy()
+    if policy == "none":
+        return None
+    return policy if isinstance(policy, _core.Policy) else _core.Policy(policy)
 
 
 def check_limit(name: str, value: float | None) -> None:

@@ -93,7 +93,7 @@ EvaluationPlan MakePlan(const EvaluateArguments& args) {
   plan.options.stop = &Interrupted();
   plan.options.objective = ObjectiveNamed(args.objective);
   plan.order = OrderAsked(args.order, plan.options);
-  const std::optional<PolicyWeights> policy = LoadPolicyIfAny(args.policy);
+  const std::optional<PolicyWeights> policy = PolicyAsked(args.policy);
   plan.cluster = LoadCluster(args.devices);
   if (policy) {
     CheckPolicyFits(*policy, args.policy, plan.cluster, args.devices);
@@ -245,8 +245,10 @@ void AddEvaluateCommand(CLI::App& app, std::function<int()>& run) {
       ->check(CLI::IsMember({"train", "test"}));
   command->add_option("--devices", args->devices, "Cluster file, YAML: the machine on which graphs are placed")
       ->required();
-  command->add_option("--policy", args->policy,
-                      "Policy file, *.safetensors, or a run directory, whose best policy so far is used");
+  command->add_option(
+      "--policy", args->policy,
+      "Policy file, *.safetensors, or a run directory, whose best policy so far is used; none: no policy "
+      "(default: the trained planner that comes with the programs, for methods auto, list and policy)");
   command
       ->add_option("--methods", args->methods,
                    "Methods to compare, separated by commas, each one of: " + Join(MethodNames(), ", "))

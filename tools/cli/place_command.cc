@@ -88,7 +88,7 @@ int Place(const PlaceArguments& args) {
   options.seed = args.seed;
   SetOwnOptions(args.own, {args.method}, options);
   options.objective = ObjectiveNamed(args.objective);
-  const std::optional<PolicyWeights> policy = LoadPolicyIfAny(args.policy);
+  const std::optional<PolicyWeights> policy = PolicyAsked(args.policy);
   const Cluster cluster = LoadCluster(args.devices);
   if (policy) {
     CheckPolicyFits(*policy, args.policy, cluster, args.devices);
@@ -181,9 +181,11 @@ void AddPlaceCommand(CLI::App& app, std::function<int()>& run) {
       "place", "Place one graph as well as the given time allows; never slower than the best single device");
   command->add_option("--graph", args->graph, "Graph file, *.graph.json or *.graph.json.zst")->required();
   command->add_option("--devices", args->devices, "Cluster file with the devices and links, YAML")->required();
-  command->add_option("--policy", args->policy,
-                      "Policy file, *.safetensors, or a run directory, whose best policy so far is used. Method policy "
-                      "places the graph with it, and method auto tries its placement among others");
+  command->add_option(
+      "--policy", args->policy,
+      "Policy file, *.safetensors, or a run directory, whose best policy so far is used; none: no policy "
+      "(default: the trained planner that comes with the programs). Method policy places the graph with "
+      "it. Methods auto and list plan as a planner says; of another policy, auto tries its placement");
   command->add_option("--method", args->method, "Method that places the graph, one of: " + Join(MethodNames(), ", "))
       ->capture_default_str();
   CLI::Option* const method = command->get_option("--method");

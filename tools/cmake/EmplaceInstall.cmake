@@ -33,6 +33,6 @@ if(TARGET emplace_shared)
   install(FILES api/library/emplace.h DESTINATION include/emplace COMPONENT library)
 endif()
 
-install(DIRECTORY configs launch DESTINATION . USE_SOURCE_PERMISSIONS)
+install(DIRECTORY configs launch models DESTINATION . USE_SOURCE_PERMISSIONS)
 install(FILES README.md DESTINATION .)
 install(DIRECTORY docs DESTINATION .)
