@@ -1,0 +1,59 @@
+#!/usr/bin/env python3
+"""What tools/reproduce/planner.py and planner_families.py say of rows made by hand."""
+import unittest
+
+from support import CALL, cells
+
+import planner
+import planner_families
+
+
+def on_instance(instance, source, way, makespan_us, budget=0, feasible=True):
+    return {"call": CALL, "part": "test", "seed": 1, "instance": instance, "source": source, "ops": 9, "devices": 2, "way": way,
+            "budget": budget, "makespan_us": makespan_us, "feasible": feasible, "seconds": 0.01, "single_device_us": 100.0}
+
+
+def of_family(way, seed, graph, makespan_us, budget=0, feasible=True):
+    return {"call": CALL, "family": "ptb", "devices": "k80x2", "updates": 60, "training_s": 200.0, "way": way, "budget": budget,
+            "seed": seed, "graph": graph, "makespan_us": makespan_us, "feasible": feasible, "seconds": 0.01, "single_device_us": 100.0}
+
+
+class Planner(unittest.TestCase):
+    def test_a_way_is_held_against_the_best_that_is_not_learned_and_fits(self):
+        rows = [on_instance("a", "tree", "heft", 80.0), on_instance("a", "tree", "list", 50.0, feasible=False),
+                on_instance("a", "tree", planner.LEARNED, 40.0), on_instance("b", "grid", "heft", 80.0),
+                on_instance("b", "grid", "list", 40.0), on_instance("b", "grid", planner.LEARNED, 80.0)]
+        line = next(line for line in planner.markdown(rows).splitlines() if line.startswith(f"| {planner.LEARNED}"))
+        self.assertEqual(cells(line), [planner.LEARNED, "1.000", "0.500 to 2.000", "50%", "2.00"])
+
+    def test_auto_is_held_against_itself_at_the_same_budget(self):
+        rows = [on_instance("a", "tree", planner.AUTO_BY_HAND, 80.0, 30), on_instance("a", "tree", planner.AUTO_LEARNED, 60.0, 30),
+                on_instance("a", "tree", planner.AUTO_BY_HAND, 50.0, 100), on_instance("a", "tree", planner.AUTO_LEARNED, 50.0, 100)]
+        lines = planner.markdown(rows).splitlines()
+        self.assertEqual(cells(lines[-2]), ["30", "0.750", "0.750 to 0.750", "100%", "0.75"])
+        self.assertEqual(cells(lines[-1]), ["100", "1.000", "1.000 to 1.000", "100%", "1.00"])
+
+    def test_the_better_order_counts_and_one_that_fits_comes_first(self):
+        def result(makespan_us, feasible, seconds):
+            return {"makespan_us": makespan_us, "feasible": feasible, "seconds": seconds}
+
+        self.assertEqual(planner.better(result(9.0, True, 1), result(8.0, True, 2)), result(8.0, True, 1))
+        self.assertEqual(planner.better(result(9.0, True, 1), result(8.0, False, 2)), result(9.0, True, 1))
+        self.assertEqual(planner.better(result(None, False, 1), result(8.0, True, 2)), result(8.0, True, 1))
+
+
+class PlannerFamilies(unittest.TestCase):
+    def test_a_family_has_the_mean_over_seeds_of_the_means_over_graphs(self):
+        rows = [of_family("heft", 1, "g", 90.0), of_family("heft", 1, "h", 40.0)]
+        rows += [of_family(planner_families.LEARNED, seed, graph, us) for seed, us in ((1, 50.0), (2, 60.0)) for graph in "gh"]
+        lines = planner_families.markdown(rows).splitlines()
+        self.assertEqual(cells(lines[-2]), ["heft", "", "0.600", "0.010", ""])
+        self.assertEqual(cells(lines[-1])[2][:9], "**0.550 (")
+
+    def test_what_does_not_fit_is_counted(self):
+        rows = [of_family(planner_families.LEARNED, 1, "g", 50.0), of_family(planner_families.AUTO_BY_HAND, 1, "g", 90.0, 100, feasible=False)]
+        self.assertEqual(cells(planner_families.markdown(rows).splitlines()[-1])[-3:], ["OOM", "0.010", "1"])
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,183 @@
+#!/usr/bin/env python3
+"""What the trained planner is worth on graphs and machines that its training has never seen.
+
+It makes instances of the part `test` (simulator/instances: generators that no training uses), places each of them with every
+method, and with `list`, `policy` and `auto` as they are set by hand and as the trained planner plans, and writes what it finds to a
+table, and beside it a .md that shows it. A method counts with the better of its two orders: as ops get ready, and by rank.
+A run that was stopped goes on where it was.
+"""
+import argparse
+import json
+import math
+import pathlib
+import random
+import tempfile
+
+from lib.networks import ROOT, call
+from lib.script import BadInput, run_script
+from lib.table import SEARCH, Table, add_out, grouped, made_by
+
+COLUMNS = {"part": str, "seed": int, "instance": str, "source": str, "ops": int, "devices": int, "way": str, "budget": int,
+           "makespan_us": float, "feasible": bool, "seconds": float, "single_device_us": float}
+# One pass each, without a search.
+METHODS = ["single", "expert", "scotch", "heft", "m-etf", "data-parallel", "list"]
+BY_HAND, LEARNED, BEST_OF_8 = "list by hand, one pass", "planner, one pass", "planner, best of 8"
+AUTO_BY_HAND, AUTO_LEARNED = "auto by hand", "auto, planner"
+RESAMPLES = 2000
+
+
+def parse_arguments():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
+    parser.add_argument("--part", choices=["validation", "test"], default="test", help="the instances' part (test)")
+    parser.add_argument("--count", type=int, default=200, metavar="N", help="number of instances (200)")
+    parser.add_argument("--seed", type=int, default=1, help="the instances' seed (1)")
+    parser.add_argument("--budgets", type=int, nargs="+", default=[30, 100, 300, 1000], metavar="B",
+                        help="placements that auto may simulate (30 100 300 1000)")
+    parser.add_argument("--policy", type=pathlib.Path, default=ROOT / "models/planner.safetensors",
+                        help="the trained planner (models/planner.safetensors)")
+    add_out(parser, "planner")
+    parser.add_argument("--emplace", type=pathlib.Path, default=ROOT / "build/bin/emplace", help="the command to run")
+    parser.add_argument("--fresh", action="store_true", help="discard the rows in the table")
+    arguments = parser.parse_args()
+    if min(arguments.count, *arguments.budgets) < 1:
+        parser.error("--count and --budgets are at least 1 each")
+    if not arguments.policy.is_file():
+        raise BadInput(f"{arguments.policy}: does not exist, expected a trained planner")
+    return arguments
+
+
+def evaluated(arguments, graph, devices, methods, policy, *options):
+    """The results of `emplace evaluate` of these methods on one graph."""
+    document = json.loads(call([arguments.emplace, "evaluate", "--graphs", graph, "--devices", devices, "--methods",
+                                ",".join(methods), "--policy", policy, "--jobs", 1, "--json", *options]))
+    single_us = next(iter(document["graphs"].values()))["single_device_us"]
+    return [{"makespan_us": one["makespan_us"], "feasible": one["feasible"], "seconds": one["seconds"], "method": one["method"],
+             "single_device_us": single_us} for one in document["results"]]
+
+
+def better(first, second):
+    """Of two results of a method; seconds are those of the first."""
+    worth = [(not one["feasible"], math.inf if one["makespan_us"] is None else one["makespan_us"]) for one in (first, second)]
+    return first if worth[0] <= worth[1] else {**second, "seconds": first["seconds"]}
+
+
+def rows_of(arguments, graph, devices):
+    """What every way finds on one instance: {"way", "budget", ...}."""
+    rows = []
+
+    def add(way, budget, results):
+        for one in results:
+            method = one.pop("method")
+            rows.append({"way": way or method, "budget": budget, **one})
+
+    as_ready = evaluated(arguments, graph, devices, METHODS, "none")
+    by_rank = evaluated(arguments, graph, devices, METHODS, "none", "--order", "rank")
+    add(None, 0, [better(*pair) for pair in zip(as_ready, by_rank)])
+    add(BY_HAND, 0, evaluated(arguments, graph, devices, ["list"], "none", "--passes", 1))
+    add(LEARNED, 0, evaluated(arguments, graph, devices, ["policy"], arguments.policy))
+    add(BEST_OF_8, 0, evaluated(arguments, graph, devices, ["policy"], arguments.policy, "--samples", 7))
+    for budget in arguments.budgets:
+        add(AUTO_BY_HAND, budget, evaluated(arguments, graph, devices, ["auto"], "none", "--budget", budget))
+        add(AUTO_LEARNED, budget, evaluated(arguments, graph, devices, ["auto"], arguments.policy, "--budget", budget))
+    return rows
+
+
+def time_of(row):
+    return row["makespan_us"] if row["feasible"] and row["makespan_us"] else None
+
+
+class Comparison:
+    """The ratios of one way to another over instances where both have a placement that fits."""
+
+    def __init__(self, instances, way, other):
+        """instances: [{(way, budget): row}]. way, other: such keys, or other a list of them, of which the best counts."""
+        others = other if isinstance(other, list) else [other]
+        self.logs = {}  # {source: [ln ratio]}
+        for rows in instances:
+            mine = time_of(rows[way]) if way in rows else None
+            best = min((time for key in others if key in rows and (time := time_of(rows[key]))), default=None)
+            if mine and best:
+                self.logs.setdefault(rows[way]["source"], []).append(math.log(mine / best))
+
+    @property
+    def all(self):
+        return [log for logs in self.logs.values() for log in logs]
+
+    def mean(self):
+        return math.exp(sum(self.all) / len(self.all)) if self.all else None
+
+    def interval(self):
+        """95%, by resampling the sources of graphs: graphs of one source are alike."""
+        rng, sources, means = random.Random(1), list(self.logs.values()), []
+        for _ in range(RESAMPLES):
+            logs = [log for _ in sources for log in rng.choice(sources)]
+            means.append(math.exp(sum(logs) / len(logs)))
+        means.sort()
+        return means[int(0.025 * RESAMPLES)], means[int(0.975 * RESAMPLES)]
+
+    def cells(self):
+        if not self.all:
+            return ["-"] * 4
+        low, high = self.interval()
+        near = sum(log <= math.log(1.01) for log in self.all) / len(self.all)
+        return [f"{self.mean():.3f}", f"{low:.3f} to {high:.3f}", f"{near:.0%}", f"{math.exp(max(self.all)):.2f}"]
+
+
+def instances_of(rows):
+    return [{(row["way"], row["budget"]): row for row in of_one} for of_one in grouped(rows, "part", "seed", "instance").values()]
+
+
+def markdown(rows):
+    instances = instances_of(rows)
+    best_not_learned = [(method, 0) for method in METHODS]
+    sources = len({row["source"] for row in rows})
+    lines = [
+        "# What the trained planner is worth",
+        f"Makespans on {len(instances)} instances of {sources} sources that no training uses, as ratios, of which the geometric mean "
+        "is shown with its 95% interval over resampled sources, the share of instances where it is at most 1.01, and the greatest. "
+        "Every method counts with the better of its two orders.",
+        "",
+        made_by(rows),
+        "",
+        "## One pass, without a search",
+        f"Against the best of {', '.join(METHODS)} on each instance.",
+        "",
+        "| | ratio | interval | within 1% | worst |",
+        "| --- | ---: | ---: | ---: | ---: |",
+    ]
+    for way in [*METHODS, BY_HAND, LEARNED, BEST_OF_8]:
+        lines.append(f"| {way} | " + " | ".join(Comparison(instances, (way, 0), best_not_learned).cells()) + " |")
+    lines += ["", "## auto", "As the trained planner plans, against itself as set by hand, by the number of placements that it simulates.", "",
+              "| placements | ratio | interval | within 1% | worst |", "| ---: | ---: | ---: | ---: | ---: |"]
+    for budget in sorted({row["budget"] for row in rows} - {0}):
+        cells = Comparison(instances, (AUTO_LEARNED, budget), (AUTO_BY_HAND, budget)).cells()
+        lines.append(f"| {budget:,} | " + " | ".join(cells) + " |")
+    return "\n".join(lines) + "\n"
+
+
+def main():
+    arguments = parse_arguments()
+    table = Table(arguments.out, COLUMNS, (*SEARCH, "simulator/instances", "models/planner.safetensors"), arguments.fresh)
+    finished = {(row["part"], row["seed"], row["instance"]) for row in table.rows}
+    with tempfile.TemporaryDirectory(prefix="emplace_planner_") as folder:
+        scratch = pathlib.Path(folder)
+        call([arguments.emplace, "generate", "instances", "--part", arguments.part, "--count", arguments.count, "--seed",
+              arguments.seed, "--out", scratch])
+        graphs = sorted(scratch.glob("*.graph.json"))
+        for number, graph in enumerate(graphs, 1):
+            name = graph.name.removesuffix(".graph.json")
+            if (arguments.part, arguments.seed, name) in finished:
+                continue
+            devices = graph.with_name(f"{name}.devices.yaml")
+            document = json.loads(graph.read_text())
+            machine = devices.read_text().count("kind:")
+            common = {"part": arguments.part, "seed": arguments.seed, "instance": name, "source": name.split("_", 1)[1],
+                      "ops": len(document["ops"]), "devices": machine}
+            table.add([{**common, **row} for row in rows_of(arguments, graph, devices)])
+            table.save()
+            print(f"{number}/{len(graphs)} {name}", flush=True)
+    table.save(markdown(table.rows))
+
+
+if __name__ == "__main__":
+    run_script(main)

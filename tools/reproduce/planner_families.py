@@ -1,0 +1,140 @@
+#!/usr/bin/env python3
+"""What a planner learns in minutes from the training graphs of a family, on the family's test graphs.
+
+Trains configs/ptb_planner.yaml on each family and machine with several seeds, then places the test graphs with what was learned, and
+with every method as it is set by hand. Writes a table, and beside it a .md that shows it. Finished trainings are kept, and a run that
+was stopped goes on where it was.
+"""
+import argparse
+import json
+import math
+import pathlib
+
+from lib.networks import ROOT
+from lib.results import better, evaluate, mean_interval, time_of
+from lib.script import run_script
+from lib.table import TRAINING, Table, grouped, made_by
+from lib.training import Task, add_arguments, at_least_one, exactly, train_all
+
+CONFIG = ROOT / "configs/ptb_planner.yaml"
+COLUMNS = {"family": str, "devices": str, "updates": int, "training_s": float, "way": str, "budget": int, "seed": int, "graph": str,
+           "makespan_us": float, "feasible": bool, "seconds": float, "single_device_us": float}
+HEURISTICS = ["expert", "scotch", "heft", "m-etf"]
+ONE_PASS_BY_HAND, LIST_BY_HAND, AUTO_BY_HAND = "list by hand, one pass", "list by hand", "auto by hand"
+LEARNED, BEST_OF_8, AUTO_LEARNED = "planner, one pass", "planner, best of 8", "auto, planner"
+LEARNED_WAYS = {LEARNED, BEST_OF_8, AUTO_LEARNED}
+
+
+def parse_arguments():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
+    parser.add_argument("families", nargs="+", metavar="FAMILY=MACHINE", type=family_and_machine,
+                        help="family and machine of configs/clusters to train and judge on, such as ptb=k80x2")
+    parser.add_argument("--updates", type=at_least_one, default=60, metavar="N", help="number of generations of each training (60)")
+    parser.add_argument("--budgets", type=at_least_one, nargs="+", default=[100, 1000], metavar="B",
+                        help="placements that auto may simulate (100 1000)")
+    add_arguments(parser, "planner_families")
+    parser.set_defaults(runs=ROOT / "runs/planner_families")
+    return parser.parse_args()
+
+
+def family_and_machine(text):
+    family, equals, machine = text.partition("=")
+    if not equals or not (ROOT / f"configs/clusters/{machine}.yaml").is_file():
+        raise argparse.ArgumentTypeError(f"is '{text}', expected a family and a machine of configs/clusters, such as ptb=k80x2")
+    return family, machine
+
+
+def tasks_of(arguments):
+    """{(family, machine, seed): task}"""
+    return {(family, machine, seed): Task(f"{family}_{machine}_seed{seed}", CONFIG,
+                                          {"name": f"{family} planner", "workload.family": family,
+                                           "workload.devices": ROOT / f"configs/clusters/{machine}.yaml", **exactly(arguments.updates)}, seed)
+            for family, machine in arguments.families for seed in arguments.seeds}
+
+
+def judged(arguments, run, seed):
+    """{(way, budget): rows} of the test graphs of a training, by what it has learned."""
+    graphs, devices = test_graphs(run)
+    policy = run["run_dir"] / "policy.safetensors"
+    ways = {(LEARNED, 0): evaluate(arguments, graphs, devices, ["policy"], [seed], policy=policy, jobs=1),
+            (BEST_OF_8, 0): evaluate(arguments, graphs, devices, ["policy"], [seed], policy=policy, samples=7, jobs=1)}
+    for budget in arguments.budgets:
+        ways[AUTO_LEARNED, budget] = evaluate(arguments, graphs, devices, ["auto"], [seed], policy=policy, budget=budget, jobs=1)
+    return ways
+
+
+def by_hand(arguments, run):
+    """The same by methods as they are set by hand: heuristics count with the better of their two orders."""
+    graphs, devices = test_graphs(run)
+    ways = {}
+    for method in HEURISTICS:
+        orders = [evaluate(arguments, graphs, devices, [method], [1], policy="none", jobs=1, **order) for order in ({}, {"order": "rank"})]
+        ways[method, 0] = [better(*pair) for pair in zip(*orders)]
+    ways[ONE_PASS_BY_HAND, 0] = evaluate(arguments, graphs, devices, ["list"], [1], policy="none", passes=1, jobs=1)
+    ways[LIST_BY_HAND, 0] = evaluate(arguments, graphs, devices, ["list"], [1], policy="none", jobs=1)
+    for budget in arguments.budgets:
+        ways[AUTO_BY_HAND, budget] = evaluate(arguments, graphs, devices, ["auto"], arguments.seeds, policy="none", budget=budget, jobs=1)
+    return ways
+
+
+def test_graphs(run):
+    folder = run["run_dir"] / "graphs"
+    split = json.loads((folder / "split.json").read_text())
+    settings = (run["run_dir"] / "config.yaml").read_text()
+    devices = next(line.split('"')[1] for line in settings.splitlines() if line.strip().startswith("devices:"))
+    return [folder / name for name in split["test"]], pathlib.Path(devices)
+
+
+def table_rows(family, machine, run, updates, ways):
+    kept = ("seed", "graph", "makespan_us", "feasible", "seconds", "single_device_us")
+    return [{"family": family, "devices": machine, "updates": updates, "training_s": run["seconds"], "way": way, "budget": budget,
+             **{name: row[name] for name in kept}} for (way, budget), rows in ways.items() for row in rows]
+
+
+def interval_of(rows):
+    """An Interval over seeds of the geometric mean over graphs of makespan / one device; infinite where one does not fit."""
+    logs = {}
+    for row in rows:
+        logs.setdefault(row["seed"], []).append(math.log(time_of(row) / row["single_device_us"]))
+    return mean_interval(math.exp(sum(of_seed) / len(of_seed)) for of_seed in logs.values())
+
+
+def markdown(rows):
+    lines = [
+        "# What a planner learns from a family",
+        "Makespan / one device on the test graphs of a family, geometric mean, with the 95% interval over seeds where there are several, "
+        "and seconds for each graph, of the method alone. Heuristics count with the better of their two orders.",
+        "",
+        made_by(rows),
+    ]
+    for (family, machine), of_family in grouped(rows, "family", "devices").items():
+        trained = [row["training_s"] for row in of_family if row["way"] in LEARNED_WAYS]
+        lines += ["", f"## {family} on {machine}",
+                  f"Trained for {of_family[0]['updates']} generations, {min(trained):.0f} to {max(trained):.0f} s.", "",
+                  "| | placements | makespan / one device | seconds | does not fit |", "| --- | ---: | ---: | ---: | ---: |"]
+        for (way, budget), of_way in grouped(of_family, "way", "budget").items():
+            seconds = sum(row["seconds"] for row in of_way) / len(of_way)
+            misfits = sum(not row["feasible"] for row in of_way)
+            shown = f"**{interval_of(of_way).text()}**" if way in LEARNED_WAYS else interval_of(of_way).text()
+            lines.append(f"| {way} | {f'{budget:,}' if budget else ''} | {shown} | {seconds:.3f} | {misfits or ''} |")
+    return "\n".join(lines) + "\n"
+
+
+def main():
+    arguments = parse_arguments()
+    table = Table(arguments.out, COLUMNS, (*TRAINING, "policy", "simulator/families"))
+    tasks = tasks_of(arguments)
+    runs = train_all(list(tasks.values()), arguments)
+    for family, machine in arguments.families:
+        table.remove(family=family, devices=machine)
+        of_family = {seed: runs[task.name] for (name, place, seed), task in tasks.items() if (name, place) == (family, machine)}
+        first = of_family[arguments.seeds[0]]
+        table.add(table_rows(family, machine, first, arguments.updates, by_hand(arguments, first)))
+        for seed, run in of_family.items():
+            table.add(table_rows(family, machine, run, arguments.updates, judged(arguments, run, seed)))
+        table.save()
+    table.save(markdown(table.rows))
+
+
+if __name__ == "__main__":
+    run_script(main)
