@@ -13,6 +13,7 @@
 #include "actor/control_client.h"
 #include "actor/rollout.h"
 #include "actor/trajectory_sender.h"
+#include "actor/trial_rollout.h"
 #include "common/error.h"
 #include "common/log.h"
 #include "common/rng.h"
@@ -36,8 +37,7 @@ class SessionRollouts {
       : session_(std::move(session)),
         make_measure_(make_measure),
         next_sequence_(session_->first_sequence),
-        rollout_(session_->tasks, session_->config.environment, session_->config.actor.episodes_in_flight,
-                 session_->actor, RngOf(*session_), make_measure, NoiseOf(session_->config.training)) {}
+        player_(MakePlayerOf(*session_, make_measure)) {}
 
   const std::shared_ptr<const Session>& session() const { return session_; }
   uint64_t produced() const { return next_sequence_ - 1; }
@@ -51,14 +51,14 @@ class SessionRollouts {
     if (state.work->version != version_) {
       version_ = state.work->version;
       taken_ = 0;
-    } else if (!rollout_.idle()) {
+    } else if (!player_->idle()) {
       return true;
     }
     const auto open = std::span(state.work->episodes).subspan(taken_);
     if (open.empty()) return false;
     const auto next = open.first(std::min(static_cast<size_t>(session_->config.actor.episodes_in_flight), open.size()));
-    rollout_.SetWeights(state.weights);
-    rollout_.StartLockstep(next, session_->config.seed);
+    player_->SetWeights(state.weights);
+    player_->StartLockstep(next, session_->config.seed);
     taken_ += next.size();
     return true;
   }
@@ -79,8 +79,8 @@ class SessionRollouts {
   void Advance(const std::shared_ptr<const PolicyWeights>& weights, TrajectorySender& sender, PausingWork& work) {
     if (finished_.empty()) {
       const PausingWork::Unit unit(work);
-      if (!lockstep()) rollout_.SetWeights(weights);
-      for (Trajectory& trajectory : rollout_.Advance()) finished_.push_back(std::move(trajectory));
+      if (!lockstep()) player_->SetWeights(weights);
+      for (Trajectory& trajectory : player_->Advance()) finished_.push_back(std::move(trajectory));
     }
     while (!finished_.empty()) {
       finished_.front().sequence = next_sequence_;
@@ -91,20 +91,21 @@ class SessionRollouts {
   }
 
  private:
-  static Rng RngOf(const Session& session) {
-    return Rng(session.config.seed)
-        .Fork("actor", session.actor.actor_id)
-        .Fork("incarnation", session.actor.incarnation);
-  }
-
-  static LogitsNoise NoiseOf(const TrainingConfig& training) {
-    return {.deviation = training.logits_noise, .decay_updates = training.logits_noise_decay_updates};
+  static std::unique_ptr<EpisodePlayer> MakePlayerOf(const Session& session, const MeasureFactory& make_measure) {
+    const RunConfig& config = session.config;
+    if (config.training.evolves()) return std::make_unique<TrialRollout>(session.tasks, config, session.actor);
+    const Rng rng =
+        Rng(config.seed).Fork("actor", session.actor.actor_id).Fork("incarnation", session.actor.incarnation);
+    const LogitsNoise noise = {.deviation = config.training.logits_noise,
+                               .decay_updates = config.training.logits_noise_decay_updates};
+    return std::make_unique<Rollout>(session.tasks, config.environment, config.actor.episodes_in_flight, session.actor,
+                                     rng, make_measure, noise);
   }
 
   std::shared_ptr<const Session> session_;
   const MeasureFactory make_measure_;
   uint64_t next_sequence_;
-  Rollout rollout_;
+  const std::unique_ptr<EpisodePlayer> player_;
   std::optional<PolicyVersion> version_;  // In lockstep: whose episodes are played,
   size_t taken_ = 0;                      // and how many of those given have been started.
   std::deque<Trajectory> finished_;       // Not in the queue yet.

@@ -136,8 +136,8 @@ void Conversation::Handle(const WeightsReply& reply) {
   }
   try {
     auto weights = std::make_shared<PolicyWeights>(ParsePolicy(reply.blob, "weights from the learner"));
-    const int32_t devices = session_->tasks[0].groups.num_devices;
-    if (weights->shape.num_devices != devices || weights->version != reply.version) {
+    const int32_t devices = session_->tasks.empty() ? 0 : session_->tasks[0].groups.num_devices;
+    if (!weights->shape.FitsDevices(devices) || weights->version != reply.version) {
       throw BadInput(StrCat("weights from the learner are version ", weights->version, " for ",
                             weights->shape.num_devices, " devices, expected version ", reply.version, " for ",
                             devices));

@@ -32,6 +32,21 @@ void UnpackGraphs(Welcome& welcome, Session& session) {
   }
 }
 
+// The tasks of trials. Methods that place whole graphs need more of a task than what is sent of it.
+void MakeTasks(const Welcome& welcome, Session& session) {
+  if (welcome.graphs.empty() != session.config.workload.endless()) {
+    throw BadInput(StrCat("welcome from the learner: it has ", welcome.graphs.size(), " graphs, expected ",
+                          session.config.workload.endless() ? "none, as instances are made here" : "at least 1"));
+  }
+  if (welcome.graphs.empty()) return;
+  session.machine = ParseClusterWithoutFiles(welcome.machine, "machine from the learner");
+  for (const std::string& text : welcome.graphs) {
+    const OpGraph graph = ParseGraph(text, "graph from the learner");
+    session.tasks.push_back(
+        PlacementTask::Make(graph, session.machine, static_cast<int32_t>(session.config.grouping.max_groups)));
+  }
+}
+
 }  // namespace
 
 Session UnpackWelcome(Welcome&& welcome) {
@@ -42,6 +57,10 @@ Session UnpackWelcome(Welcome&& welcome) {
   session.first_sequence = welcome.first_sequence;
   session.config = ParseRunConfig(welcome.config_yaml, source, {});
   session.trajectories_address = std::move(welcome.trajectories_endpoint);
+  if (session.config.training.evolves()) {
+    MakeTasks(welcome, session);
+    return session;
+  }
   if (welcome.tasks.empty()) throw BadInput("welcome from the learner: it has 0 graphs, expected at least 1");
   session.tasks.reserve(welcome.tasks.size());
   for (ArrayBundle& bundle : welcome.tasks) {

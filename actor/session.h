@@ -20,7 +20,8 @@ struct Session {
   uint64_t id = 0;
   uint64_t first_sequence = 1;
   RunConfig config;
-  std::vector<PlacementTask> tasks;  // [GraphId] at least one; all are for the same number of devices.
+  // [GraphId] all are for the same number of devices; at least one, but where trials are played on instances.
+  std::vector<PlacementTask> tasks;
   std::string trajectories_address;
   // For an actor that measures, else empty:
   Cluster machine;

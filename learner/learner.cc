@@ -61,11 +61,11 @@ void AnnounceRun(const RunContext& run, const LearningState& state, const ActorS
   WriteFileAtomically(run.dir.config(), RunConfigToYaml(run.config));
   run.dir.WriteLearnerFile(actors.front_end.address(), actors.sessions.session(), ranks_address);
   const int64_t ranks = run.config.training.ranks;
-  run.out.Write(StrCat("training on ", run.workload.train.size(), " graphs, ", run.workload.NumValidation(),
-                       " for validation, ", run.workload.test.size(), " for testing; ",
-                       state.updater->weights().values.size(), " parameters on ", state.updater->device(),
-                       ranks > 1 ? StrCat(" in ", ranks, " ranks") : "", "; listening at ",
-                       actors.front_end.address()));
+  const std::string graphs = run.config.workload.endless() ? "instances" : StrCat(run.workload.train.size(), " graphs");
+  run.out.Write(StrCat("training on ", graphs, ", ", run.workload.NumValidation(), " for validation, ",
+                       run.workload.test.size(), " for testing; ", state.updater->weights().values.size(),
+                       " parameters on ", state.updater->device(), ranks > 1 ? StrCat(" in ", ranks, " ranks") : "",
+                       "; listening at ", actors.front_end.address()));
   run.out.Write(DescribeChoice(run.workload));
   run.out.Write("makespan / one device: lower is better; lag: in policy versions, min/mean/max");
 }
@@ -93,7 +93,10 @@ void Train(const RunDirectory& dir, const RunConfig& config, const LearnerOption
                        .dir = dir,
                        .workload = workload,
                        .store = store,
-                       .placer = {.samples = 0, .start = config.environment.start, .seed = config.seed},
+                       .placer = {.samples = 0,
+                                  .start = config.environment.start,
+                                  .seed = config.seed,
+                                  .budget = config.evolution.evaluation_budget},
                        .clocks = clocks,
                        .measuring = measuring,
                        .updating = updating,

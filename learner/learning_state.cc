@@ -9,7 +9,10 @@
 #include "common/log.h"
 #include "common/strings.h"
 #include "learner/ranks/leading_engine.h"
+#include "learner/update/evolution/evolution_updater.h"
 #include "learner/update/make_engine.h"
+#include "learner/update/policy_updater.h"
+#include "policy/gaussian.h"
 #include "policy/policy_kind.h"
 #include "policy/policy_kinds.h"
 #include "policy/policy_weights.h"
@@ -26,34 +29,48 @@ PolicyWeights NewNetwork(const RunConfig& config, const Workload& workload, cons
   return weights;
 }
 
+// Of a policy that plans: what it has learned is narrower than what a new problem may need.
+void WidenSpread(double factor, PolicyWeights& weights) {
+  const size_t parameters = Gaussian(weights.values).mean.size();
+  for (float& value : std::span(weights.values).subspan(parameters)) value *= static_cast<float>(factor);
+}
+
 PolicyWeights LoadInitialPolicy(const RunConfig& config, const Workload& workload) {
   PolicyWeights weights = LoadPolicy(config.policy.initial);
   if (weights.shape.kind != config.policy.kind) {
     throw BadInput(StrCat(config.policy.initial, ": a policy of kind ", weights.shape.kind, ", expected ",
                           config.policy.kind, ", as policy.kind says"));
   }
-  if (weights.shape.num_devices != workload.num_devices) {
+  if (!weights.shape.FitsDevices(workload.num_devices)) {
     throw BadInput(StrCat(config.policy.initial, ": a policy for ", weights.shape.num_devices,
                           " devices, expected one for ", workload.num_devices, ", as many as in ",
                           config.workload.devices));
   }
   weights.version = 0;
+  if (config.training.evolves()) WidenSpread(config.evolution.initial_spread, weights);
   return weights;
 }
+
+std::string FamilyName(const WorkloadConfig& workload) { return workload.family.empty() ? "files" : workload.family; }
 
 PolicyWeights InitialWeights(const RunConfig& config, const Workload& workload, const Rng& rng) {
   PolicyWeights weights =
       config.policy.initial.empty() ? NewNetwork(config, workload, rng) : LoadInitialPolicy(config, workload);
+  if (config.training.evolves()) {
+    weights.metadata = {{"run", config.name}, {"workload", FamilyName(config.workload)}};
+    return weights;
+  }
   weights.metadata = {{"run", config.name},
-                      {"workload", config.workload.family.empty() ? "files" : config.workload.family},
+                      {"workload", FamilyName(config.workload)},
                       {"devices", std::filesystem::path(config.workload.devices).filename().string()},
                       {"grouping.max_groups", std::to_string(config.grouping.max_groups)},
                       {"environment.start", ToString(config.environment.start)}};
   return weights;
 }
 
-std::unique_ptr<PolicyUpdater> MakeUpdater(const RunConfig& config, const Workload& workload, PolicyWeights weights,
-                                           RankGroup* ranks) {
+std::unique_ptr<Updater> MakeUpdater(const RunConfig& config, const Workload& workload, PolicyWeights weights,
+                                     RankGroup* ranks) {
+  if (config.training.evolves()) return std::make_unique<EvolutionUpdater>(config, std::move(weights));
   Collective* const collective = ranks != nullptr ? &ranks->collective() : nullptr;
   std::unique_ptr<UpdateEngine> engine = MakeEngine(config.training, workload.train, weights, collective);
   if (ranks != nullptr) engine = MakeLeadingEngine(std::move(engine), ranks->leader());

@@ -9,7 +9,7 @@
 #include "learner/ledger.h"
 #include "learner/ranks/rank_group.h"
 #include "learner/storage/checkpoint_store.h"
-#include "learner/update/policy_updater.h"
+#include "learner/update/updater.h"
 #include "learner/workload.h"
 #include "policy/config/run_config.h"
 
@@ -25,7 +25,7 @@ struct LearningState {
   Ledger ledger;
   std::vector<double> validation_history;  // Of earlier sittings: see Plateau::history.
   double train_seconds = 0;                // Of earlier sittings.
-  std::unique_ptr<PolicyUpdater> updater;
+  std::unique_ptr<Updater> updater;
 };
 
 }  // namespace emplace

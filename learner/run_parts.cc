@@ -5,6 +5,8 @@
 #include <stop_token>
 #include <utility>
 
+#include "learner/intake/placement_episodes.h"
+#include "learner/intake/trial_episodes.h"
 #include "policy/policy_kinds.h"
 
 namespace emplace {
@@ -17,6 +19,14 @@ BatchPlan PlanBatches(const RunConfig& config, const LearningState& state) {
           .end = static_cast<PolicyVersion>(config.training.iterations),
           .episodes = config.training.episodes_per_update,
           .max_lag = config.training.max_lag};
+}
+
+std::unique_ptr<const EpisodeRules> MakeRules(const RunContext& run, RunRecords& records,
+                                              const WeightsBroadcast& weights) {
+  if (!run.config.training.evolves()) {
+    return std::make_unique<PlacementEpisodes>(run.workload.train, run.config, records.placements);
+  }
+  return std::make_unique<TrialEpisodes>(run.workload.train, run.config, [&weights] { return weights.newest(); });
 }
 
 }  // namespace
@@ -44,7 +54,8 @@ ActorSide::ActorSide(const RunContext& run, LearningState& state, RunRecords& re
                 .runnable = RunnableGraphs{run.workload.train_graphs, run.workload.cluster},
                 .measuring = &run.measuring}),
       weights(std::move(initial), sessions),
-      intake(run.workload.train, run.config, state.ledger, records.placements, sessions, run.clocks[Stage::kCheck]),
+      rules(MakeRules(run, records, weights)),
+      intake(*rules, run.workload.train, run.config, state.ledger, sessions, run.clocks[Stage::kCheck]),
       front_end(run.config.network, sessions, weights, intake, run.clocks[Stage::kReceive]) {}
 
 TrainingStages::TrainingStages(const RunContext& run, LearningState& state, RunRecords& records, ActorSide& actors)

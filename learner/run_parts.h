@@ -15,6 +15,7 @@
 #include "learner/evaluation/plateau.h"
 #include "learner/intake/batcher.h"
 #include "learner/intake/best_placements.h"
+#include "learner/intake/episode_rules.h"
 #include "learner/intake/placement_files.h"
 #include "learner/intake/trajectory_intake.h"
 #include "learner/learning_state.h"
@@ -70,6 +71,7 @@ struct ActorSide {
   std::unique_ptr<EpisodeDealer> dealer;  // In lockstep; else nullptr.
   ActorSessions sessions;
   WeightsBroadcast weights;
+  std::unique_ptr<const EpisodeRules> rules;
   TrajectoryIntake intake;
   FrontEnd front_end;
 };

@@ -8,6 +8,7 @@
 #include "simulator/families/family.h"
 #include "simulator/families/program/cost_model.h"
 #include "simulator/graph/graph_io.h"
+#include "simulator/instances/instance_source.h"
 
 namespace emplace {
 namespace {
@@ -21,12 +22,16 @@ class WorkloadBuilder {
  public:
   WorkloadBuilder(const RunConfig& config, const fs::path& graphs_folder)
       : config_(config), graphs_folder_(graphs_folder) {
+    if (config.workload.endless()) return;
     workload_.cluster = LoadCluster(config.workload.devices);
     workload_.num_devices = workload_.cluster.num_devices();
   }
 
   Workload Build() {
-    if (config_.workload.family.empty()) {
+    if (config_.workload.endless()) {
+      AddInstances(InstancePart::kValidation, config_.evolution.validation_instances, workload_.validation);
+      AddInstances(InstancePart::kTest, config_.evolution.test_instances, workload_.test);
+    } else if (config_.workload.family.empty()) {
       for (const std::string& path : config_.workload.train_graphs) AddForTraining(LoadGraph(path), path);
       AddFiles(config_.workload.validation_graphs, workload_.validation);
       AddFiles(config_.workload.test_graphs, workload_.test);
@@ -43,11 +48,18 @@ class WorkloadBuilder {
   void Add(const OpGraph& graph, const std::string& source, std::vector<PlacementTask>& tasks) const {
     try {
       CheckKinds(graph, workload_.cluster);
-      tasks.push_back(
-          PlacementTask::MakeForEpisodes(graph, workload_.cluster, static_cast<int32_t>(config_.grouping.max_groups)));
+      const auto max_groups = static_cast<int32_t>(config_.grouping.max_groups);
+      tasks.push_back(config_.training.evolves()
+                          ? PlacementTask::Make(graph, workload_.cluster, max_groups)
+                          : PlacementTask::MakeForEpisodes(graph, workload_.cluster, max_groups));
     } catch (const Error& error) {
       throw BadInput(StrCat(source, " on ", config_.workload.devices, ": ", error.what()));
     }
+  }
+
+  void AddInstances(InstancePart part, int64_t count, std::vector<PlacementTask>& tasks) const {
+    const InstanceSource source(config_.instances, part, config_.seed);
+    for (int64_t i = 0; i < count; ++i) tasks.push_back(TaskOf(source.Make(static_cast<uint64_t>(i))));
   }
 
   void AddForTraining(OpGraph graph, const std::string& source) {

@@ -27,14 +27,14 @@ inline bool ValidatesOnOthers(VersionChoice choice) {
 }
 
 struct Workload {
-  std::vector<PlacementTask> train;       // Index = GraphId.
+  std::vector<PlacementTask> train;       // Index = GraphId. Empty where a run trains on instances without end.
   std::vector<PlacementTask> validation;  // Copies of `train` under kSearch and kLast, for the learning curves.
   std::vector<PlacementTask> test;        // These decide nothing: they are for the learning curves alone.
   VersionChoice choice = VersionChoice::kValidation;
   bool takes_last = false;            // Under VersionChoice::kLast, and where the configuration asks for it.
   std::vector<OpGraph> train_graphs;  // [train] for the names of ops: a placement is written by them.
   Cluster cluster;
-  int32_t num_devices = 0;
+  int32_t num_devices = 0;  // Of the cluster; 0: each instance has its own.
 
   // Validation graphs that are no training graphs.
   size_t NumValidation() const { return ValidatesOnOthers(choice) ? validation.size() : 0; }

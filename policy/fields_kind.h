@@ -36,7 +36,7 @@ class FieldsKind : public PolicyKind {
   }
 
   PolicyShape ShapeOf(const Keys& keys, int32_t num_devices) const {
-    return {.kind = name_, .num_devices = num_devices, .sizes = SizesIn(fields(), &keys)};
+    return {.kind = name_, .num_devices = plans() ? 0 : num_devices, .sizes = SizesIn(fields(), &keys)};
   }
   // The sizes of a policy, as the keys that they come from; the other keys have their defaults. REQUIRES: the shape is
   // of this kind.

@@ -6,6 +6,7 @@
 #include "common/strings.h"
 #include "policy/model.h"
 #include "policy/player.h"
+#include "simulator/methods/planner_parameters.h"
 #include "simulator/task/group_graph.h"
 
 namespace emplace {
@@ -23,6 +24,20 @@ std::optional<std::string> CheckDevices(const GroupGraph& graph, const std::vect
 bool Balances(const PolicyShape& shape) {
   const auto size = shape.sizes.find(kBalanced);
   return size != shape.sizes.end() && size->second == 1;
+}
+
+PlannerParameters PolicyKind::PlannerOf(std::span<const float> /*parameters*/) const {
+  EMPLACE_CHECK(false);
+  return {};
+}
+
+std::unique_ptr<Player> PolicyKind::MakePlayer(const PolicyShape& /*shape*/) const {
+  throw BadInput(StrCat("a policy of kind ", name(), " places whole graphs, expected one that decides for groups"));
+}
+
+std::unique_ptr<Model> PolicyKind::MakeModel(const PolicyShape& /*shape*/,
+                                             const std::vector<PlacementTask>& /*tasks*/) const {
+  throw BadInput(StrCat("a policy of kind ", name(), " has no gradient, expected training.objective: evolution"));
 }
 
 std::string PolicyKind::WhyNoGpu(const PolicyShape& /*shape*/) const {

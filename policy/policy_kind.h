@@ -23,6 +23,7 @@ namespace emplace {
 
 class Model;
 class Player;
+struct PlannerParameters;  // simulator/methods/planner_parameters.h
 struct PolicyWeights;
 
 // A number of a shape, as policy.safetensors holds it: "shape." + name in its metadata. The range keeps a hostile file
@@ -80,11 +81,18 @@ class PolicyKind {
   // A new policy's parameters, in the order of Parameters.
   virtual std::vector<float> InitialValues(const PolicyShape& shape, const PolicyConfig& config, Rng rng) const = 0;
 
+  // Whether a policy places whole graphs, for any number of devices, in place of deciding for group after group. Then
+  // it is a normal distribution over N parameters of a planner (gaussian.h), which evolution trains
+  // (training.objective), and has neither players nor models.
+  virtual bool plans() const { return false; }
+  // The planner with these parameters, [N]. REQUIRES: plans().
+  virtual PlannerParameters PlannerOf(std::span<const float> parameters) const;
+
   // Acting with a policy of this shape, once it is given weights. REQUIRES, as of all that follow: the shape is of this
-  // kind.
-  virtual std::unique_ptr<Player> MakePlayer(const PolicyShape& shape) const = 0;
+  // kind, and plans() is false.
+  virtual std::unique_ptr<Player> MakePlayer(const PolicyShape& shape) const;
   // Learning on the CPU. `tasks` are those that episodes are of, index = GraphId. REQUIRES: tasks outlive the model.
-  virtual std::unique_ptr<Model> MakeModel(const PolicyShape& shape, const std::vector<PlacementTask>& tasks) const = 0;
+  virtual std::unique_ptr<Model> MakeModel(const PolicyShape& shape, const std::vector<PlacementTask>& tasks) const;
   // Why no policy of this shape can learn on a GPU of this computer; empty: one can. As it is here, the kind learns on
   // the CPU alone. (Kernels of our own for a GPU, which only the learner links, are listed in models.cc.)
   virtual std::string WhyNoGpu(const PolicyShape& shape) const;

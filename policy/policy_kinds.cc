@@ -3,6 +3,7 @@
 #include "common/error.h"
 #include "policy/hierarchical/hierarchical_kind.h"
 #include "policy/placeto/placeto_kind.h"
+#include "policy/planner/planner_kind.h"
 #include "policy/rnn/rnn_kind.h"
 #include "policy/sgdp/sgdp_kind.h"
 
@@ -11,10 +12,7 @@ namespace {
 
 std::vector<const PolicyKind*> Kinds() {
   return {
-      &PlacetoKind(),
-      &SgdpKind(),
-      &RnnKind(),
-      &HierarchicalKind(),
+      &PlacetoKind(), &SgdpKind(), &RnnKind(), &HierarchicalKind(), &PlannerKind(),
   };
 }
 

@@ -8,9 +8,11 @@
 namespace emplace {
 
 struct PolicyShape {
-  std::string kind = "placeto";  // A name of policy/policy_kinds.h.
-  int32_t num_devices = 0;
+  std::string kind = "placeto";          // A name of policy/policy_kinds.h.
+  int32_t num_devices = 0;               // 0: it places on any number of devices.
   std::map<std::string, int64_t> sizes;  // Those of PolicyKind::Sizes, by name: "message_rounds" -> 8.
+
+  bool FitsDevices(int32_t devices) const { return num_devices == 0 || num_devices == devices; }
   bool operator==(const PolicyShape&) const = default;
 };
 

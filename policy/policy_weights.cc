@@ -83,7 +83,9 @@ PolicyShape TakeShape(std::map<std::string, std::string>& metadata, const std::s
     return static_cast<int64_t>(
         TakeInteger(metadata, key, static_cast<uint64_t>(size.low), static_cast<uint64_t>(size.high), name));
   };
-  shape.num_devices = static_cast<int32_t>(take({.name = kNumDevices, .low = 1, .high = kMaxDevices}));
+  const SizeField devices = {
+      .name = kNumDevices, .low = kind->plans() ? 0 : 1, .high = kind->plans() ? 0 : kMaxDevices};
+  shape.num_devices = static_cast<int32_t>(take(devices));
   for (const SizeField& size : kind->Sizes()) shape.sizes[size.name] = take(size);
   for (const RetiredSize& size : kind->RetiredSizes()) {
     const std::string key = ShapeKey(size.name);

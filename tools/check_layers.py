@@ -28,6 +28,7 @@ CORNERS = {
     r"zmq\.hpp|capnp/|kj/": ("common/wire/",),
     r"nanobind/": ("python/bindings/",),
     r"cuda_runtime": ("policy/placeto/cuda/", "learner/ranks/nccl_collective", "tools/bench/cuda/"),
+    r"Eigen/": ("learner/update/evolution/cma",),
     r"nccl\.h": ("learner/ranks/nccl_collective",),
     # Of a kind that is computed with LibTorch: KIND_network, KIND_model and KIND_player. Placeto has kernels of its own.
     r"torch/|ATen/|c10/": ("policy/torch/", r"policy/(?!placeto/)(\w+)/\1_(network|model|player)\b",

@@ -21,6 +21,8 @@ class WeightsBroadcast {
 
   // Makes these the weights that actors get. Any thread may call it.
   void Publish(std::shared_ptr<const PolicyWeights> weights);
+  // Those that were published last. Any thread may call it.
+  std::shared_ptr<const PolicyWeights> newest() const;
 
   // The rest belongs to the front end's thread.
   // Encodes the weights that were published since the last call, if any, and tells all live actors of their version.
@@ -33,7 +35,6 @@ class WeightsBroadcast {
   void SendWeights(LearnerEndpoint& endpoint, const PeerId& peer) const;
 
  private:
-  std::shared_ptr<const PolicyWeights> newest() const;
   Notice MakeNotice() const;
 
   const ActorSessions& sessions_;

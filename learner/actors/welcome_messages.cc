@@ -8,6 +8,7 @@ WelcomeMessages::WelcomeMessages(const std::vector<PlacementTask>& tasks, const 
                                  const std::optional<RunnableGraphs>& runnable)
     : tasks_(tasks),
       lockstep_(config.training.lockstep()),
+      trials_(config.training.evolves()),
       config_yaml_(RunConfigToYaml(config)),
       session_(session),
       runnable_(runnable) {}
@@ -22,15 +23,24 @@ Welcome WelcomeMessages::ForAll() const {
   welcome.session = session_;
   welcome.config_yaml = config_yaml_;
   welcome.trajectories_endpoint = trajectories_address_;
+  if (trials_) {
+    if (runnable_) AddGraphs(welcome);
+    return welcome;
+  }
   for (const PlacementTask& task : tasks_) welcome.tasks.push_back(ToBundle(task));
   return welcome;
+}
+
+void WelcomeMessages::AddGraphs(Welcome& welcome) const {
+  if (runnable_->graphs.empty()) return;
+  welcome.machine = ClusterToYaml(runnable_->machine);
+  for (const OpGraph& graph : runnable_->graphs) welcome.graphs.push_back(GraphToJson(graph));
 }
 
 const SharedMessage& WelcomeMessages::ForMeasuring() {
   if (!measuring_) {
     Welcome welcome = ForAll();
-    welcome.machine = ClusterToYaml(runnable_->machine);
-    for (const OpGraph& graph : runnable_->graphs) welcome.graphs.push_back(GraphToJson(graph));
+    AddGraphs(welcome);
     measuring_.emplace(welcome);
   }
   return *measuring_;

@@ -41,10 +41,12 @@ class WelcomeMessages {
 
  private:
   Welcome ForAll() const;
+  void AddGraphs(Welcome& welcome) const;
   const SharedMessage& ForMeasuring();
 
   const std::vector<PlacementTask>& tasks_;
   const bool lockstep_;
+  const bool trials_;  // Whether actors play trials, for which they make the tasks themselves from the graphs.
   const std::string config_yaml_;
   const uint64_t session_;
   const std::optional<RunnableGraphs> runnable_;

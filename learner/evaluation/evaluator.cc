@@ -3,7 +3,9 @@
 #include <cmath>
 #include <memory>
 
+#include "policy/placer/planner_method.h"
 #include "policy/players.h"
+#include "policy/policy_kinds.h"
 #include "simulator/engine/simulator.h"
 #include "simulator/environment/start_placement.h"
 
@@ -13,6 +15,15 @@ namespace {
 void AddGraph(const PlacementTask& task, double makespan_us, bool feasible, EvaluationResult& result) {
   result.ratios.push_back(task.RatioToSingleDevice(makespan_us));
   if (!feasible) ++result.infeasible;
+}
+
+void EvaluatePlanner(const PolicyWeights& weights, const std::vector<PlacementTask>& tasks,
+                     const PlacerOptions& options, EvaluationResult& result) {
+  const auto method = MakePlannerMethod({.seed = options.seed, .planner = MeanPlanner(weights)}, options.budget);
+  for (const PlacementTask& task : tasks) {
+    const MethodScore score = Score(task, method->Place(task));
+    AddGraph(task, score.makespan_us, score.feasible, result);
+  }
 }
 
 }  // namespace
@@ -30,12 +41,16 @@ double GeometricMeanRatio(std::span<const double> ratios) {
 
 EvaluationResult Evaluate(const PolicyWeights& weights, const std::vector<PlacementTask>& tasks,
                           const PlacerOptions& options) {
-  const std::unique_ptr<Player> player = MakePlayer(weights);
   EvaluationResult result;
   result.version = weights.version;
-  for (const PlacementTask& task : tasks) {
-    const PlacerResult placed = PlaceWithPolicy(*player, task, options);
-    AddGraph(task, placed.makespan_us, placed.feasible, result);
+  if (FindPolicyKind(weights.shape.kind).plans()) {
+    EvaluatePlanner(weights, tasks, options, result);
+  } else {
+    const std::unique_ptr<Player> player = MakePlayer(weights);
+    for (const PlacementTask& task : tasks) {
+      const PlacerResult placed = PlaceWithPolicy(*player, task, options);
+      AddGraph(task, placed.makespan_us, placed.feasible, result);
+    }
   }
   result.geometric_mean_ratio = GeometricMeanRatio(result.ratios);
   return result;

@@ -84,6 +84,8 @@ const std::vector<ConfigSection>& ConfigSections() {
       MakeSection("environment", EnvironmentFields(), &RunConfig::environment),
       PolicySection(),
       MakeSection("training", TrainingFields(), &RunConfig::training),
+      MakeSection("evolution", EvolutionFields(), &RunConfig::evolution),
+      MakeSection("instances", InstanceFields(), &RunConfig::instances),
       MakeSection("actor", ActorFields(), &RunConfig::actor),
       MakeSection("learner", LearnerFields(), &RunConfig::learner),
       MakeSection("hardware", HardwareFields(), &RunConfig::hardware),

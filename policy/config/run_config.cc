@@ -10,6 +10,7 @@
 #include "common/strings.h"
 #include "policy/config/config_reader.h"
 #include "policy/config/config_sections.h"
+#include "policy/policy_kind.h"
 #include "policy/policy_kinds.h"
 
 namespace emplace {
@@ -59,6 +60,41 @@ void CheckTogether(const RunConfig& config, const std::string& source) {
   }
 }
 
+// What goes with training.objective evolution, and nothing else.
+void CheckEvolution(const RunConfig& config, const std::string& source) {
+  const TrainingConfig& training = config.training;
+  const bool plans = FindPolicyKind(config.policy.kind).plans();
+  if (plans != training.evolves()) {
+    throw BadInput(StrCat(source, ": policy.kind is ", config.policy.kind, ", expected ",
+                          plans ? "training.objective: evolution, by which alone it is trained"
+                                : "planner, as training.objective is evolution"));
+  }
+  if (config.workload.endless() && !training.evolves()) {
+    throw BadInput(
+        StrCat(source, ": workload.family is ", kInstances, ", expected a family with any objective but evolution"));
+  }
+  if (!training.evolves()) return;
+  if (!training.lockstep()) {
+    throw BadInput(StrCat(source,
+                          ": training.sync is async, expected lockstep with training.objective: evolution, since "
+                          "a generation's candidates are compared with each other"));
+  }
+  if (training.ranks > 1) {
+    throw BadInput(StrCat(source, ": training.ranks is ", training.ranks,
+                          ", expected 1 with training.objective: evolution, whose updates take milliseconds"));
+  }
+  const EvolutionConfig& evolution = config.evolution;
+  if (training.episodes_per_update % evolution.population != 0) {
+    throw BadInput(StrCat(source, ": training.episodes_per_update is ", training.episodes_per_update,
+                          ", expected a multiple of evolution.population, ", evolution.population,
+                          ", because all candidates place the same problems"));
+  }
+  if (evolution.least_budget > evolution.most_budget) {
+    throw BadInput(StrCat(source, ": evolution.least_budget is ", evolution.least_budget,
+                          ", expected at most evolution.most_budget, ", evolution.most_budget));
+  }
+}
+
 void EmitValue(YAML::Emitter& out, const ConfigField::Value& value) {
   if (const auto* real = std::get_if<double>(&value)) {
     out << ShortestDouble(*real);
@@ -93,8 +129,10 @@ RunConfig ParseRunConfig(std::string_view yaml, const std::string& source, const
     config.training.shards = config.training.ranks;
   }
   CheckTogether(config, source);
+  CheckEvolution(config, source);
   ResolvePath(config.workload.devices, base_folder);
   ResolvePath(config.policy.initial, base_folder);
+  ResolvePath(config.instances.corpus, base_folder);
   for (auto* const paths :
        {&config.workload.train_graphs, &config.workload.validation_graphs, &config.workload.test_graphs}) {
     for (std::string& path : *paths) ResolvePath(path, base_folder);

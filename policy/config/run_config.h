@@ -10,11 +10,13 @@
 #include <vector>
 
 #include "policy/config/actor_config.h"
+#include "policy/config/evolution_config.h"
 #include "policy/config/learner_config.h"
 #include "policy/config/policy_config.h"
 #include "policy/config/training_config.h"
 #include "policy/config/workload_config.h"
 #include "simulator/environment/environment_config.h"
+#include "simulator/instances/instance_config.h"
 
 namespace emplace {
 
@@ -26,6 +28,8 @@ struct RunConfig {
   EnvironmentConfig environment;
   PolicyConfig policy;
   TrainingConfig training;
+  EvolutionConfig evolution;
+  InstanceConfig instances;
   ActorConfig actor;
   LearnerConfig learner;
   HardwareConfig hardware;

@@ -22,10 +22,14 @@ FieldTable<TrainingConfig> TrainingFields() {
           {
               {TrainingObjective::kReinforce, "reinforce"},
               {TrainingObjective::kPpo, "ppo"},
+              {TrainingObjective::kEvolution, "evolution"},
           })
       .Help(
           "Loss that an update minimizes: reinforce, with importance weights up to importance_clip, or ppo, which "
-          "leaves out what has moved further than proximal_clip already and so allows several epochs.");
+          "leaves out what has moved further than proximal_clip already and so allows several epochs. evolution: no "
+          "loss; "
+          "the policy, of a kind that plans, moves to where candidates drawn from it place better than others (section "
+          "evolution).");
   t.Field("episodes_per_update", &C::episodes_per_update)
       .Range(1, 4096)
       .Help("Number of episodes in the batch of one update (B).");

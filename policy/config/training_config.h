@@ -12,8 +12,9 @@ enum class Sync {
   kAsync,     // Actors go on while the learner computes.
   kLockstep,  // Each update uses only episodes of its own version, so that a seed gives the same policy bit for bit.
 };
-// What an update minimizes: policy_gradient.h in learner/update/objective.
-enum class TrainingObjective { kReinforce, kPpo };
+// What an update minimizes, by the gradient (policy_gradient.h in learner/update/objective); or kEvolution: it moves
+// the policy to where candidates drawn from it were better than others (learner/update/evolution).
+enum class TrainingObjective { kReinforce, kPpo, kEvolution };
 // What an episode's returns are compared with: recent episodes on the graph, or those of the batch with the same start.
 enum class BaselineKind { kGraph, kBatch };
 // What advantages are divided by: nothing, their spread over the batch, or the size of their graph's recent ones.
@@ -29,6 +30,7 @@ struct TrainingConfig {
   int64_t iterations = 1000;
   double max_minutes = 0;
   TrainingObjective objective = TrainingObjective::kReinforce;
+  bool evolves() const { return objective == TrainingObjective::kEvolution; }
   int64_t episodes_per_update = 16;
   int64_t max_states_per_update = 512;
   double discount = 1;

@@ -8,7 +8,9 @@ FieldTable<WorkloadConfig> WorkloadFields() {
   t.Field("family", &C::family)
       .Help(
           "Family of graphs, or single network, that is generated, such as ptb or nasnet; `emplace generate --help` "
-          "lists all names. Empty: the graphs are read from workload.train_graphs.");
+          "lists all names. Empty: the graphs are read from workload.train_graphs. instances: training.objective "
+          "evolution trains on graphs and machines without end (section instances), which this section then says "
+          "nothing of.");
   t.Field("count", &C::count).Range(1, 10000).Help("Number of generated graphs, training and test graphs together.");
   t.Field("train", &C::train)
       .Range(1, 10000)

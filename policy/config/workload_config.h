@@ -9,8 +9,12 @@
 
 namespace emplace {
 
+// The family of a run that trains on instances without end (simulator/instances), by evolution.
+inline constexpr char kInstances[] = "instances";
+
 struct WorkloadConfig {
   std::string family = "ptb";
+  bool endless() const { return family == kInstances; }
   int64_t count = 32;
   int64_t train = 20;
   int64_t validation = 4;

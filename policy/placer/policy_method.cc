@@ -2,9 +2,11 @@
 
 #include <utility>
 
+#include "policy/placer/planner_method.h"
 #include "policy/placer/policy_placer.h"
 #include "policy/placer/policy_proposer.h"
 #include "policy/players.h"
+#include "policy/policy_kinds.h"
 #include "simulator/methods/policy_method_options.h"
 
 namespace emplace {
@@ -39,12 +41,17 @@ class PolicyMethod final : public PlacementMethod {
 }  // namespace
 
 std::unique_ptr<PlacementMethod> MakePolicyMethod(const PolicyWeights& weights, const MethodOptions& options) {
+  if (FindPolicyKind(weights.shape.kind).plans()) return MakePlannerPolicyMethod(weights, options);
   return std::make_unique<PolicyMethod>(weights, options);
 }
 
 void UsePolicy(PolicyWeights weights, MethodOptions& options) {
   const auto shared = std::make_shared<const PolicyWeights>(std::move(weights));
   options.make_policy = [shared](const MethodOptions& own) { return MakePolicyMethod(*shared, own); };
+  if (FindPolicyKind(shared->shape.kind).plans()) {
+    options.planner = MeanPlanner(*shared);
+    return;
+  }
   options.make_proposer = [shared](uint64_t seed) { return std::make_unique<PolicyProposer>(*shared, seed); };
 }
 

@@ -118,7 +118,7 @@ Rng PlacerRng(const PlacementTask& task, const PlacerOptions& options) {
 }
 
 PlacerResult PlaceWithPolicy(Player& player, const PlacementTask& task, const PlacerOptions& options) {
-  if (player.shape().num_devices != task.sim.num_devices) {
+  if (!player.shape().FitsDevices(task.sim.num_devices)) {
     throw BadInput(StrCat("the policy is for ", player.shape().num_devices, " devices, expected one for ",
                           task.sim.num_devices, ", as many as the cluster has"));
   }

@@ -17,6 +17,7 @@ struct PlacerOptions {
   int32_t samples = 0;           // Number of sampled episodes beside the greedy one; the best result counts.
   Start start = Start::kRandom;  // As environment.start; a random one is drawn from `seed`.
   uint64_t seed = 1;
+  int64_t budget = 1;  // Of a policy that plans: placements that it may simulate for each graph; 1: a single pass.
 };
 
 // The start placement with which the policy was trained, PlacerOptions::start of a policy that does not say.

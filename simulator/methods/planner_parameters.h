@@ -63,7 +63,7 @@ struct PlannerParameter {
   double At(double steps) const;
 };
 
-// All of them. A file keeps them by name: lines may be added anywhere.
+// All of them. A policy's file keeps them by their places: lines are only added at the end.
 const std::vector<PlannerParameter>& PlannerParameterTable();
 // Each parameter so many steps from its start. steps: one for each line of the table; all 0: the defaults. Throws
 // BadInput for another number of them, and for one that is no number.

@@ -57,7 +57,7 @@ TOYS = [
           "    case LossKind::kToy:\n      return std::make_unique<ToyLoss>(spec.entropy_weight);\n    case LossKind::kPpo:\n"),
          ("learner/update/objective/policy_gradient.cc", "    case TrainingObjective::kPpo:\n",
           "    case TrainingObjective::kToy:\n      return {LossKind::kToy, 0, entropy_weight};\n    case TrainingObjective::kPpo:\n"),
-         ("policy/config/training_config.h", "{ kReinforce, kPpo }", "{ kReinforce, kPpo, kToy }"),
+         ("policy/config/training_config.h", "{ kReinforce, kPpo, kEvolution }", "{ kReinforce, kPpo, kEvolution, kToy }"),
          ("policy/config/training_config.cc", '{TrainingObjective::kPpo, "ppo"},\n',
           '{TrainingObjective::kPpo, "ppo"},\n              {TrainingObjective::kToy, "toy"},\n'),
          ("learner/CMakeLists.txt", "update/objective/reinforce_loss.cc", "update/objective/reinforce_loss.cc update/objective/toy_loss.cc")]),

@@ -15,11 +15,13 @@
 #include "common/strings.h"
 #include "common/wire/access/keys.h"
 #include "policy/config/run_config.h"
+#include "policy/placer/planner_method.h"
 #include "policy/policy_kinds.h"
 #include "policy/policy_weights.h"
 #include "simulator/families/program/cost_model.h"
 #include "simulator/graph/graph_io.h"
 #include "simulator/machine/cluster.h"
+#include "simulator/methods/planner_parameters.h"
 
 namespace emplace {
 namespace {
@@ -59,6 +61,16 @@ OrderedJson DescribeGraph(const fs::path& path) {
           {"op_types", types}};
 }
 
+// Each of the planner's parameters: what it is, and what it was before it was learned.
+OrderedJson DescribePlanner(const PolicyWeights& policy) {
+  const std::shared_ptr<const PlannerParameters> learned = MeanPlanner(policy);
+  OrderedJson description = OrderedJson::object();
+  for (const PlannerParameter& parameter : PlannerParameterTable()) {
+    description[parameter.name] = {{"value", parameter.get(*learned)}, {"by_hand", parameter.start}};
+  }
+  return description;
+}
+
 OrderedJson DescribePolicy(const fs::path& path) {
   const PolicyWeights policy = LoadPolicy(path);
   OrderedJson description = {{"what", "policy (emplace.policy/1)"},
@@ -71,6 +83,7 @@ OrderedJson DescribePolicy(const fs::path& path) {
     const bool is_truth_value = size.low == 0 && size.high == 1;
     description[size.name] = is_truth_value ? OrderedJson(value == 1) : OrderedJson(value);
   }
+  if (FindPolicyKind(policy.shape.kind).plans()) description["planner"] = DescribePlanner(policy);
   description["metadata"] = policy.metadata;
   return description;
 }

@@ -4,6 +4,7 @@ find_package(Threads REQUIRED)
 find_package(yaml-cpp REQUIRED)
 find_package(nlohmann_json REQUIRED)
 find_package(spdlog REQUIRED)
+find_package(Eigen3 REQUIRED NO_MODULE)
 find_package(CLI11 REQUIRED)
 find_program(EMPLACE_CAPNP capnp REQUIRED)
 # Debian's CapnProtoConfig.cmake fails where libatomic is not in its search path; pkg-config does not.

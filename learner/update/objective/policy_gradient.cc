@@ -81,6 +81,8 @@ LossSpec PolicyGradient::Loss(double entropy_weight) const {
       return {LossKind::kReinforce, config_.importance_clip, entropy_weight};
     case TrainingObjective::kPpo:
       return {LossKind::kPpo, config_.proximal_clip, entropy_weight};
+    case TrainingObjective::kEvolution:  // It has no loss (evolution_updater.h).
+      break;
   }
   EMPLACE_CHECK(false);
   return {};

@@ -1,0 +1,39 @@
+// The update by evolution: moves a policy that is a normal distribution (policy/gaussian.h) to where candidates drawn
+// from it did better than others on the same problems. A batch is a generation: all trials (policy/trials/trial.h) of
+// the version.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "learner/update/evolution/cma.h"
+#include "learner/update/updater.h"
+#include "policy/config/run_config.h"
+#include "policy/policy_weights.h"
+
+namespace emplace {
+
+class EvolutionUpdater final : public Updater {
+ public:
+  // REQUIRES: the policy's kind plans.
+  EvolutionUpdater(const RunConfig& config, PolicyWeights initial);
+
+  // A candidate's loss is the mean over problems of its score less that of the median candidate, within
+  // evolution.score_clip. REQUIRES besides: the batch has every trial of the version once, by index.
+  UpdateStats Update(const std::vector<Trajectory>& batch) override;
+  const PolicyWeights& weights() const override { return weights_; }
+  const std::string& device() const override { return device_; }
+
+  UpdaterState SaveState() const override;
+  void LoadState(const UpdaterState& state) override;
+
+ private:
+  std::vector<double> LossesOf(const std::vector<Trajectory>& batch) const;
+
+  const RunConfig config_;
+  const std::string device_ = "cpu";
+  PolicyWeights weights_;
+  Cma cma_;
+};
+
+}  // namespace emplace

@@ -1,0 +1,49 @@
+#include "policy/config/evolution_config.h"
+
+namespace emplace {
+namespace {
+
+constexpr double kMostBudget = 1e6;
+
+}  // namespace
+
+FieldTable<EvolutionConfig> EvolutionFields() {
+  using C = EvolutionConfig;
+  FieldTable<C> t;
+  t.Field("population", &C::population)
+      .Range(2, 4096)
+      .Help(
+          "Number of candidates in a generation. Each places training.episodes_per_update / population problems, all "
+          "of them the same ones.");
+  t.Field("least_budget", &C::least_budget)
+      .Range(1, kMostBudget)
+      .Help(
+          "Least number of placements that a planner may simulate for a problem; 1: it makes a single pass. Each "
+          "problem's number is drawn between this and most_budget, by its logarithm.");
+  t.Field("most_budget", &C::most_budget)
+      .Range(1, kMostBudget)
+      .Help("Greatest number of placements that a planner may simulate for a problem.");
+  t.Field("score_clip", &C::score_clip)
+      .Range(1e-3, 100)
+      .Help(
+          "By how much ln(makespan) of a candidate may count as better or worse than the median candidate on a "
+          "problem, so that no single problem decides.");
+  t.Field("initial_spread", &C::initial_spread)
+      .Range(1e-3, 1e3)
+      .Help(
+          "Factor by which the spread of policy.initial is multiplied at the start, since what it has learned is "
+          "narrower than what other problems may need.");
+  t.Field("checked", &C::checked).Range(0, 1).Help("Share of the trials that the learner runs again to check them.");
+  t.Field("evaluation_budget", &C::evaluation_budget)
+      .Range(1, kMostBudget)
+      .Help("Placements that the planner may simulate for each graph of an evaluation; 1: it makes a single pass.");
+  t.Field("validation_instances", &C::validation_instances)
+      .Range(1, 1e5)
+      .Help("Number of instances on which the best policy is chosen, with workload.family instances.");
+  t.Field("test_instances", &C::test_instances)
+      .Range(0, 1e5)
+      .Help("Number of instances on which the policy is judged, with workload.family instances.");
+  return t;
+}
+
+}  // namespace emplace

@@ -1,0 +1,110 @@
+#include "learner/update/evolution/evolution_updater.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "common/error.h"
+#include "policy/gaussian.h"
+#include "policy/policy_kinds.h"
+#include "policy/trials/trial_runner.h"
+
+namespace emplace {
+namespace {
+
+class EvolutionUpdaterTest : public testing::Test {
+ protected:
+  EvolutionUpdaterTest() {
+    config_.policy.kind = "planner";
+    config_.training.objective = TrainingObjective::kEvolution;
+    config_.training.sync = Sync::kLockstep;
+    config_.training.episodes_per_update = kPopulation * kProblems;
+    config_.evolution.population = kPopulation;
+    const PolicyKind& kind = FindPolicyKind("planner");
+    policy_.shape = kind.Shape(config_.policy, 0);
+    policy_.values = kind.InitialValues(policy_.shape, config_.policy, Rng(1));
+  }
+
+  // The trials of a version, where a candidate is worth what `score` says of its parameters and the problem.
+  template <typename Score>
+  std::vector<Trajectory> Generation(const PolicyWeights& weights, Score&& score) const {
+    std::vector<Trajectory> batch;
+    for (uint32_t index = 0; index < kPopulation * kProblems; ++index) {
+      Trajectory trial;
+      trial.index = index;
+      trial.policy_version = weights.version;
+      trial.rho = {
+          static_cast<float>(score(CandidateOf(weights, config_.seed, index % kPopulation), index / kPopulation))};
+      batch.push_back(std::move(trial));
+    }
+    return batch;
+  }
+
+  static constexpr int64_t kPopulation = 12;
+  static constexpr int64_t kProblems = 3;
+  RunConfig config_;
+  PolicyWeights policy_;
+};
+
+double Distance(std::span<const float> x) {
+  double sum = 0;
+  for (const float value : x) sum += std::pow(static_cast<double>(value) - 1, 2);
+  return std::sqrt(sum / static_cast<double>(x.size()));
+}
+
+// Problems differ by far more than candidates do on one of them.
+double FarApart(std::span<const float> x, uint32_t problem) { return 0.1 * Distance(x) - 2.0 * problem; }
+
+TEST_F(EvolutionUpdaterTest, MovesToWhereCandidatesAreBetterWhateverTheProblemIsWorth) {
+  EvolutionUpdater updater(config_, policy_);
+  const double before = Distance(Gaussian(updater.weights().values).mean);
+  for (int i = 0; i < 150; ++i) updater.Update(Generation(updater.weights(), FarApart));
+  EXPECT_EQ(updater.weights().version, 150U);
+  EXPECT_LT(Distance(Gaussian(updater.weights().values).mean), 0.5 * before);
+}
+
+TEST_F(EvolutionUpdaterTest, OneProblemCannotDecide) {
+  config_.evolution.score_clip = 0.01;
+  EvolutionUpdater clipped(config_, policy_);
+  EvolutionUpdater without(config_, policy_);
+  // On problem 0 one candidate is far worse than it looks on the others; within the clip that changes nothing.
+  const auto with_freak = [&](double freak) {
+    return [freak](std::span<const float> x, uint32_t problem) {
+      return x[0] > 0 && problem == 0 ? freak : problem == 0 ? 0.0 : 0.1 * Distance(x);
+    };
+  };
+  clipped.Update(Generation(policy_, with_freak(2.5)));
+  without.Update(Generation(policy_, with_freak(0.5)));
+  EXPECT_EQ(clipped.weights().values, without.weights().values);
+}
+
+TEST_F(EvolutionUpdaterTest, GoesOnFromItsStateBitForBit) {
+  EvolutionUpdater whole(config_, policy_);
+  for (int i = 0; i < 5; ++i) whole.Update(Generation(whole.weights(), FarApart));
+  EvolutionUpdater resumed(config_, whole.weights());
+  resumed.LoadState(whole.SaveState());
+  for (EvolutionUpdater* const updater : {&whole, &resumed}) {
+    for (int i = 0; i < 5; ++i) updater->Update(Generation(updater->weights(), FarApart));
+  }
+  EXPECT_EQ(whole.weights().values, resumed.weights().values);
+  EXPECT_EQ(whole.weights().version, 10U);
+}
+
+TEST_F(EvolutionUpdaterTest, RefusesAStateOfAnotherObjective) {
+  EvolutionUpdater updater(config_, policy_);
+  EXPECT_THROW(updater.LoadState({}), Error);
+}
+
+TEST_F(EvolutionUpdaterTest, TellsWhatItDid) {
+  EvolutionUpdater updater(config_, policy_);
+  const UpdateStats stats = updater.Update(Generation(policy_, FarApart));
+  EXPECT_EQ(stats.states, kPopulation * kProblems);
+  EXPECT_LT(stats.loss, -1.5);
+  EXPECT_GT(stats.loss, -2.1);
+  EXPECT_GT(stats.gradient_norm, 0);
+  EXPECT_GT(stats.advantage_std, 0);
+  EXPECT_NEAR(stats.learning_rate, 0.5, 0.1);
+}
+
+}  // namespace
+}  // namespace emplace
