@@ -75,6 +75,8 @@ std::vector<PlannerParameter> MakeTable() {
       "search.to_neighbour", [](auto& p) -> auto& { return p.search.mix.to_neighbour; }));
   table.push_back(Share(
       "search.column", [](auto& p) -> auto& { return p.search.mix.column; }));
+  table.push_back(Share(
+      "search.window", [](auto& p) -> auto& { return p.search.mix.window; }));
   AddHeat("first", &SearchParameters::first, table);
   AddHeat("ordered", &SearchParameters::ordered, table);
   AddHeat("coarse", &SearchParameters::coarse, table);

@@ -10,8 +10,9 @@ class AutoMethod : public PlacementMethod {
   explicit AutoMethod(const MethodOptions& options);  // Throws BadInput without a budget or seconds.
   bool draws() const override { return true; }
   bool searches() const override { return true; }
-  // The result is never worse than that of a method of the portfolio (search/portfolio.h). With a budget alone it does
-  // not depend on the number of threads.
+  // The result is never worse than that of a method of the portfolio (search/portfolio.h), in the order in which its
+  // ops get ready or in that of their ranks. With a budget alone it does not depend on the number of threads, and is
+  // never worse than with a smaller budget.
   MethodResult Place(const PlacementTask& task) override;
 
  private:

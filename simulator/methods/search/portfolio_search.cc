@@ -1,6 +1,7 @@
 #include "simulator/methods/search/portfolio_search.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -8,6 +9,7 @@
 #include <vector>
 
 #include "common/error.h"
+#include "simulator/methods/exact/optimal_method.h"
 #include "simulator/methods/lists/disciplines.h"
 #include "simulator/methods/lists/priority.h"
 #include "simulator/methods/placement_scorer.h"
@@ -34,6 +36,26 @@ OrderedEntry WithOrder(const PortfolioEntry& entry, ChosenOrder order) {
   return {{entry.found_by, entry.placement, order.score}, std::move(order.orders), std::move(order.discipline)};
 }
 
+// The entry with its ops by upward rank.
+WalkResult Ranked(const ScheduleGraph& graph, const PortfolioEntry& entry) {
+  auto priority = std::make_shared<const Priority>(ByUpwardRank(graph, entry.placement));
+  const SearchScore score = TrialEvaluator(graph.task()).SetBase(entry.placement, priority);
+  return {{entry.found_by, entry.placement, score}, std::move(priority)};
+}
+
+// A smaller task on which walks cost less, and the best that they have found there.
+template <typename Task>
+struct SmallerTask {
+  template <typename... Args>
+  SmallerTask(bool columns, const StopSignal& stop, Args&&... args)
+      : task(std::forward<Args>(args)...), space(task.task(), columns, stop), graph(task.task()) {}
+
+  const Task task;
+  const SearchSpace space;
+  const ScheduleGraph graph;
+  std::optional<WalkResult> best;
+};
+
 class PortfolioSearch {
  public:
   PortfolioSearch(const PlacementTask& task, const MethodOptions& options, const SearchPlan& plan)
@@ -45,14 +67,18 @@ class PortfolioSearch {
         walks_(options, plan, limit_, team_) {}
 
   MethodResult Run() {
-    std::vector<PortfolioEntry> portfolio = MakePortfolio(task_, options_, limit_, team_);
-    if (!portfolio.empty()) {
-      Keep({portfolio.front(), {}, ""});
-      if (options_.orders && plan_.ordered != nullptr && !OrdersPay(portfolio.size())) KeepRanked(portfolio);
+    if (MayOrder() && Share(0, kRunsToRankFirst * plan_.phases.rank_us_per_op) < plan_.phases.most_share_to_rank)
+      graph_.emplace(task_);
+    portfolio_ = MakePortfolio(task_, options_, graph_ ? &*graph_ : nullptr, limit_, team_);
+    if (!portfolio_.empty()) {
+      KeepPortfolio();
       if (limit_.Progress() + Share(0, plan_.phases.space_us_per_op) < 1) {
-        SearchUntilStopped(portfolio);
+        try {
+          Search();
+        } catch (const Stopped&) {  // The best so far is kept.
+        }
       } else if (plan_.anneals_short_searches) {
-        AddAnnealed(1, portfolio);
+        AddAnnealed(1);
       }
     }
     result_.evaluations = limit_.evaluations();
@@ -60,57 +86,98 @@ class PortfolioSearch {
   }
 
  private:
-  void SearchUntilStopped(std::vector<PortfolioEntry>& portfolio) {
-    try {
-      Search(portfolio);
-    } catch (const Stopped&) {  // The best so far is kept.
+  void KeepPortfolio() {
+    Add(portfolio_.front());
+    const auto best = std::ranges::min_element(
+        portfolio_, [](const auto& a, const auto& b) { return a.ranked && (!b.ranked || *a.ranked < *b.ranked); });
+    if (best->ranked) KeepRanked(*best);
+  }
+
+  // Keeps the entry in the order of its ranks, too.
+  void KeepRanked(const PortfolioEntry& entry) {
+    KeepOrderedStart(Ranked(*graph_, entry));
+    if (ordered_->entry.score < score_) Keep(WithOrder(entry, OrderBy("rank", *graph_, entry.placement)));
+  }
+
+  void Search() {
+    std::optional<SearchSpace> space;
+    for (int round = 0; BeginRound(round); ++round) {
+      const bool columns = ColumnsPay();
+      if (!space || (columns && space->columns().empty())) space.emplace(task_, columns, limit_.stop());
+      if (!space->any()) return;
+      if (round > 0) walks_.NextRound();
+      AddOptimal();
+      if (walks_.HasFewUnits(*space) && unordered_->score.bytes_over > 0) AddAnnealed(plan_.phases.share_to_fit);
+      Improve(*space);
     }
   }
 
-  void Search(std::vector<PortfolioEntry>& portfolio) {
-    const SearchSpace space(task_, ColumnsPay(), limit_.stop());
-    if (walks_.HasFewUnits(space) && portfolio.front().score.bytes_over > 0)
-      AddAnnealed(plan_.phases.share_to_fit, portfolio);
-    if (!space.any() && OrdersPay(portfolio.size())) KeepRanked(portfolio);
-    if (space.any() && limit_.Progress() < 1) Improve(space, portfolio);
+  // Begins the next round, if anything is left of the search. Rounds do not depend on the budget, nor on the time but
+  // for the last one, which fits into what is left.
+  bool BeginRound(int round) {
+    const double left_us = static_cast<double>(RunsToOrderResult()) * OrderUsPerOp() * task_.sim.num_ops;
+    int64_t evaluations = 0;
+    double seconds = 0;
+    if (options_.budget > 0) evaluations = plan_.phases.first_round << round;
+    if (options_.seconds > 0) {
+      const double now = limit_.seconds();
+      seconds = std::min(options_.seconds, std::exp2(std::ceil(std::log2(plan_.phases.least_growth * now)))) - now;
+      if (seconds <= 0) return false;
+    }
+    limit_.BeginRound(evaluations, seconds, kRunsToKeepFound, left_us);
+    return !limit_.Ended();
   }
 
-  // Anneals the policy's groups in this share of what is left of the search. The result becomes the front of the
-  // portfolio if it is better.
-  void AddAnnealed(double share, std::vector<PortfolioEntry>& portfolio) {
+  // Whether so many evaluations are left of the budget. Where they are not, the search ends: else it would go on with
+  // what a larger budget comes to later.
+  bool Affords(int64_t evaluations) {
+    const int64_t left = limit_.evaluations_left() - kRunsToKeepFound;
+    if (evaluations <= left) return true;
+    limit_.Count(std::max<int64_t>(0, left));
+    return false;
+  }
+
+  // Searches tiny graphs through.
+  void AddOptimal() {
+    const double placements = CountGroupPlacements(task_);
+    if (searched_through_ || placements > plan_.phases.most_searched_through) return;
+    const double us = placements * (kRunUs + kRunUsPerOp * task_.sim.num_ops);
+    if (limit_.Share(static_cast<int64_t>(placements), us) > 1) return;
+    searched_through_ = true;
+    if (!Affords(static_cast<int64_t>(placements))) return;
+    MethodResult result = MakeMethod("optimal", {.budget = 1, .stop = limit_.stop()})->Place(task_);
+    AddResult("optimal", std::move(result));
+  }
+
+  // Anneals the policy's groups in this share of the round.
+  void AddAnnealed(double share) {
     MethodOptions options{.budget = 0, .seed = options_.seed, .stop = options_.stop};
     if (options_.budget > 0) {
-      options.budget = static_cast<int64_t>(share * static_cast<double>(limit_.evaluations_left()));
-      if (options.budget < 1) return;
+      options.budget = static_cast<int64_t>(limit_.Evaluations(share, 0));
+      if (options.budget < 1 || !Affords(options.budget)) return;
     }
     if (options_.seconds > 0) {
-      options.seconds = share * (options_.seconds - limit_.seconds());
+      options.seconds = std::min(share * limit_.RoundSeconds(), options_.seconds - limit_.seconds());
       if (options.seconds <= 0) return;
     }
-    MethodResult result = MakeMethod("annealing", options)->Place(task_);
+    AddResult("annealing", MakeMethod("annealing", options)->Place(task_));
+  }
+
+  void AddResult(const char* name, MethodResult result) {
     limit_.Count(result.evaluations);
     if (!result.placement) return;
-    EMPLACE_CHECK(result.score);
-    if (*result.score < portfolio.front().score)
-      Add({"annealing", std::move(*result.placement), *result.score}, portfolio);
+    const SearchScore score = result.score ? *result.score : PlacementScorer(task_).Score(*result.placement);
+    Add({name, std::move(*result.placement), score});
   }
 
-  // Keeps the entries in the order of their upward ranks, as many as there is time for, from the best one on.
-  void KeepRanked(const std::vector<PortfolioEntry>& portfolio) {
-    if (limit_.Progress() + Share(1, kRunsToRankFirst * plan_.phases.rank_us_per_op) > 1) return;
-    const ScheduleGraph graph(task_);
-    for (const PortfolioEntry& entry : portfolio) {
-      if (limit_.Progress() + Share(1, plan_.phases.rank_us_per_op) > 1) return;
-      Keep(WithOrder(entry, OrderBy("rank", graph, entry.placement)));
-      limit_.Count(1);
-    }
+  // Keeps an entry without an order.
+  void Add(const PortfolioEntry& entry) {
+    if (!unordered_ || entry.score < unordered_->score) unordered_ = entry;
+    Keep({entry, {}, ""});
   }
 
-  // Adds an entry, behind those that are as good.
-  void Add(PortfolioEntry entry, std::vector<PortfolioEntry>& portfolio) {
-    const auto at = std::ranges::upper_bound(portfolio, entry.score, {}, &PortfolioEntry::score);
-    portfolio.insert(at, std::move(entry));
-    Keep({portfolio.front(), {}, ""});
+  void KeepOrderedStart(WalkResult found) {
+    if (!ordered_ || found.entry.score < ordered_->entry.score) ordered_ = std::move(found);
   }
 
   void Keep(const OrderedEntry& found) {
@@ -122,127 +189,159 @@ class PortfolioSearch {
     result_.discipline = found.discipline;
   }
 
-  void Improve(const SearchSpace& space, std::vector<PortfolioEntry>& portfolio) {
-    if (!OrdersPay(portfolio.size())) return ImproveWithoutOrders(space, portfolio.front());
-    const ScheduleGraph graph(task_);
-    if (const std::optional<size_t> level = LevelToContract(space, portfolio.size())) AddCoarse(*level, portfolio);
-    if (!OrdersPay(portfolio.size())) return ImproveWithoutOrders(space, portfolio.front());
-    PortfolioEntry start = BestRanked(graph, portfolio);
-    if (const std::optional<Replicas> replicas = ReplicasThatPay())
-      start = BestMirrored(graph, space, *replicas, start, portfolio);
-    constexpr double kRounding = 1e-9;  // Of shares: no more than the budget.
+  void Improve(const SearchSpace& space) {
+    if (!OrdersPay()) return ImproveWithoutOrders(space);
+    if (!graph_) graph_.emplace(task_);
+    if (!ordered_) {
+      KeepRanked(*unordered_);
+      limit_.Count(1);
+    }
+    OrderPortfolio();
+    if (const std::optional<size_t> level = LevelToContract(space)) AddCoarse(*level);
+    if (ReplicasPay()) AddMirrored(space);
+    constexpr double kRounding = 1e-9;  // Of shares: no more than the round.
     const double end = 1 - ShareToOrderResult() - kRounding;
     const bool ordered_only = walks_.MovesPerUnit(space, end) < plan_.phases.few_moves &&
-                              Beats(start.score, portfolio.front().score, plan_.phases.large_gain);
-    std::vector<WalkPlan> plans = {{start, {plan_.ordered, 1}, end, &graph}};
-    PortfolioEntry found;
+                              Beats(ordered_->entry.score, unordered_->score, plan_.phases.large_gain);
+    bool without = false;  // Whether some threads go on without orders.
     if (const double progress = limit_.Progress(); !ordered_only && progress < end) {
       const double first_end = std::max(progress + plan_.phases.first_share * (end - progress),
                                         task_.sim.num_devices == 2 ? std::min(end, plan_.phases.first_end_on_two) : 0);
-      found = RunWalks(space, {{portfolio.front(), plan_.passes, first_end}}).entry;
-      Keep({found, {}, ""});
-      const PortfolioEntry found_ranked = Ranked(graph, found);
+      const WalkResult found = RunWalks(space, {{*unordered_, nullptr, plan_.passes, first_end}});
+      Add(found.entry);
+      if (limit_.Ended()) return;
+      WalkResult ranked = Ranked(*graph_, found.entry);
       limit_.Count(1);
-      if (found_ranked.score < start.score) start = found_ranked;
-      if (walks_.HasFewUnits(space) && Beats(found.score, found_ranked.score, plan_.phases.large_loss))
-        plans.push_back({found, plan_.passes, end});
+      without = walks_.HasFewUnits(space) && Beats(found.entry.score, ranked.entry.score, plan_.phases.large_loss);
+      KeepOrderedStart(std::move(ranked));
     }
-    KeepOrdered(graph, RunWalks(space, plans));
+    const WalkResult start = *ordered_;
+    std::vector<WalkPlan> plans = {{start.entry, start.priority, {plan_.ordered, 1}, end, &*graph_}};
+    if (without) plans.push_back({*unordered_, nullptr, plan_.passes, end});
+    KeepOrdered(RunWalks(space, plans));
   }
 
-  void ImproveWithoutOrders(const SearchSpace& space, const PortfolioEntry& start) {
-    Keep({RunWalks(space, {{start, plan_.passes}}).entry, {}, ""});
+  void ImproveWithoutOrders(const SearchSpace& space) {
+    const PortfolioEntry start = *unordered_;
+    Add(RunWalks(space, {{start, nullptr, plan_.passes}}).entry);
+  }
+
+  // Steps of several micro-batches: keeps the portfolio's entries in the order of the best discipline, once there is
+  // time.
+  void OrderPortfolio() {
+    if (portfolio_ordered_ || !task_.HasMicrobatches()) return;
+    const auto runs = std::ssize(DisciplineNames());
+    const double us = static_cast<double>(std::ssize(portfolio_)) * plan_.phases.best_order_us_per_op;
+    if (Share(std::ssize(portfolio_) * runs, us) > plan_.phases.most_share_to_order) return;
+    portfolio_ordered_ = true;
+    for (const PortfolioEntry& entry : portfolio_) {
+      if (limit_.Ended() || !Affords(runs)) return;
+      Keep(WithOrder(entry, BestOrder(*graph_, entry.placement)));
+      limit_.Count(runs);
+    }
   }
 
   // Adds what a walk finds on the graph contracted by this level, if that is much smaller than the whole: it has more
   // ops than the level has groups.
-  void AddCoarse(size_t level, std::vector<PortfolioEntry>& portfolio) {
-    const CoarseTask coarse(
-        task_, {task_.search_levels.begin() + static_cast<std::ptrdiff_t>(level), task_.search_levels.end()});
-    if (coarse.task().sim.num_ops > plan_.phases.most_ops_left * task_.sim.num_ops) return;
-    const SearchSpace space(coarse.task(), plan_.coarse->mix.column > 0, limit_.stop());
-    if (!space.any()) return;
-    const ScheduleGraph graph(coarse.task());
-    std::vector<PortfolioEntry> starts = portfolio;
-    for (PortfolioEntry& start : starts) start.placement = coarse.Coarsened(start.placement);
-    const PortfolioEntry start = BestRanked(graph, starts);
-    const double progress = limit_.Progress();
-    const WalkResult found =
-        RunWalks(space, {{start, {plan_.coarse, 1}, progress + plan_.phases.coarse_share * (1 - progress), &graph}});
-    Placement placement = coarse.Expanded(found.entry.placement);
-    const SearchScore score = PlacementScorer(task_).Score(placement);
-    limit_.Count(1);
-    Add({plan_.found_by, std::move(placement), score}, portfolio);
-  }
-
-  // What a walk finds for one replica, repeated for all.
-  PortfolioEntry Replicated(const Replicas& replicas) {
-    const ReplicaTask replica(task_, replicas);
-    const SearchSpace space(replica.task(), ColumnsPay(), limit_.stop());
-    const ScheduleGraph graph(replica.task());
-    PortfolioEntry found =
-        Ranked(graph, {plan_.found_by, Placement(static_cast<size_t>(replica.task().sim.num_ops), 0), {}});
-    limit_.Count(1);
-    if (space.any()) {
-      const double progress = limit_.Progress();
-      found =
-          RunWalks(space, {{found, {plan_.ordered, 1}, progress + plan_.phases.replica_share * (1 - progress), &graph}})
-              .entry;
+  void AddCoarse(size_t level) {
+    if (!coarse_) {
+      const auto levels = task_.search_levels.begin() + static_cast<std::ptrdiff_t>(level);
+      coarse_ = std::make_unique<SmallerTask<CoarseTask>>(
+          plan_.coarse->mix.column > 0, limit_.stop(), task_,
+          std::vector<std::vector<GroupIndex>>(levels, task_.search_levels.end()));
     }
-    return {plan_.found_by, replica.Expanded(found.placement), {}};
+    if (coarse_->task.task().sim.num_ops > plan_.phases.most_ops_left * task_.sim.num_ops || !coarse_->space.any())
+      return;
+    std::vector<PortfolioEntry> entries = coarse_->best ? std::vector<PortfolioEntry>() : portfolio_;
+    entries.push_back(ordered_->entry);
+    if (!Affords(std::ssize(entries))) return;
+    std::vector<WalkResult> starts(entries.size());
+    team_.ForEach(entries.size(), [&](size_t /*thread*/, size_t i) {
+      entries[i].placement = coarse_->task.Coarsened(entries[i].placement);
+      starts[i] = Ranked(coarse_->graph, entries[i]);
+    });
+    limit_.Count(std::ssize(starts));
+    if (coarse_->best) starts.push_back(std::move(*coarse_->best));
+    const WalkResult& start =
+        *std::ranges::min_element(starts, {}, [](const WalkResult& found) { return found.entry.score; });
+    const double progress = limit_.Progress();
+    coarse_->best = RunWalks(coarse_->space, {{start.entry,
+                                               start.priority,
+                                               {plan_.coarse, 1},
+                                               progress + plan_.phases.coarse_share * (1 - progress),
+                                               &coarse_->graph}});
+    if (limit_.Ended() || !Affords(2)) return;
+    PortfolioEntry found = {plan_.found_by, coarse_->task.Expanded(coarse_->best->entry.placement), {}};
+    found.score = PlacementScorer(task_).Score(found.placement);
+    limit_.Count(2);
+    Add(found);
+    KeepRanked(found);
   }
 
-  // Adds what a walk finds in which all replicas do the same: from one replica that is repeated, or, with replicas of
-  // one device, from `ranked`. Returns the better one of `ranked`, the best with its ops by upward rank, and what was
-  // found.
-  PortfolioEntry BestMirrored(const ScheduleGraph& graph, const SearchSpace& space, const Replicas& replicas,
-                              const PortfolioEntry& ranked, std::vector<PortfolioEntry>& portfolio) {
-    PortfolioEntry start = ranked;
-    if (replicas.width() > 1) {
-      start = Ranked(graph, Replicated(replicas));
+  // Goes on with the walk for one replica. Returns whether that has found something better.
+  bool ImproveReplica() {
+    if (!replica_)
+      replica_ = std::make_unique<SmallerTask<ReplicaTask>>(ColumnsPay(), limit_.stop(), task_, *replicas_);
+    const bool first = !replica_->best;
+    if (first) {
+      const auto ops = static_cast<size_t>(replica_->task.task().sim.num_ops);
+      replica_->best = Ranked(replica_->graph, {plan_.found_by, Placement(ops, 0), {}});
       limit_.Count(1);
-      if (start.score.bytes_over > portfolio.front().score.bytes_over) return ranked;
+    }
+    if (!replica_->space.any()) return first;
+    const double progress = limit_.Progress();
+    const WalkResult start = *replica_->best;
+    replica_->best = RunWalks(replica_->space, {{start.entry,
+                                                 start.priority,
+                                                 {plan_.ordered, 1},
+                                                 progress + plan_.phases.replica_share * (1 - progress),
+                                                 &replica_->graph}});
+    return first || replica_->best->entry.score < start.entry.score;
+  }
+
+  // Adds what a walk finds in which all replicas do the same: from the best such walk before, or from one replica that
+  // is repeated, if that is better, or with replicas of one device first from the best with an order.
+  void AddMirrored(const SearchSpace& space) {
+    WalkResult start = mirrored_ ? *mirrored_ : *ordered_;
+    if (replicas_->width() > 1 && ImproveReplica()) {
+      if (limit_.Ended() || !Affords(1)) return;
+      WalkResult found =
+          Ranked(*graph_, {plan_.found_by, replica_->task.Expanded(replica_->best->entry.placement), {}});
+      limit_.Count(1);
+      if (!mirrored_ || found.entry.score < start.entry.score) start = std::move(found);
+      if (start.entry.score.bytes_over > unordered_->score.bytes_over) return;
     }
     const double progress = limit_.Progress();
     const double until = progress + plan_.phases.mirrored_share * (1 - progress);
-    const WalkResult found = RunWalks(space, {{start, {plan_.ordered, 1}, until, &graph, &replicas}});
-    Add({found.entry.found_by, found.entry.placement, KeepFound(found)}, portfolio);
-    const PortfolioEntry found_ranked = Ranked(graph, found.entry);
-    limit_.Count(kRunsToKeepFound + 1);
-    return std::min(ranked, found_ranked, [](const auto& a, const auto& b) { return a.score < b.score; });
-  }
-
-  // The best of the entries with their ops by upward rank.
-  PortfolioEntry BestRanked(const ScheduleGraph& graph, const std::vector<PortfolioEntry>& entries) {
-    std::vector<PortfolioEntry> ranked(entries.size());
-    team_.ForEach(ranked.size(), [&](size_t /*thread*/, size_t i) { ranked[i] = Ranked(graph, entries[i]); });
-    limit_.Count(std::ssize(ranked));
-    return std::move(*std::ranges::min_element(ranked, {}, &PortfolioEntry::score));
-  }
-
-  // The entry with its ops by upward rank.
-  static PortfolioEntry Ranked(const ScheduleGraph& graph, const PortfolioEntry& entry) {
-    auto priority = std::make_shared<const Priority>(ByUpwardRank(graph, entry.placement));
-    return {entry.found_by, entry.placement, TrialEvaluator(graph.task()).SetBase(entry.placement, priority)};
+    WalkResult found =
+        RunWalks(space, {{start.entry, start.priority, {plan_.ordered, 1}, until, &*graph_, &*replicas_}});
+    KeepOrderedStart(found);
+    KeepFound(found);
+    if (!mirrored_ || found.entry.score < mirrored_->entry.score) mirrored_ = std::move(found);
   }
 
   // Keeps the placement of a walk with orders: without an order if it is as good, else in the order that comes of its
-  // priority. Returns its score without an order.
-  SearchScore KeepFound(const WalkResult& found) {
-    const Placement& placement = found.entry.placement;
-    const SearchScore score = PlacementScorer(task_).Score(placement);
-    Keep({{found.entry.found_by, placement, score}, {}, ""});
-    if (found.priority) Keep({found.entry, OrdersUnder(*found.priority, task_.sim, placement), kSearchedOrder});
-    return score;
+  // priority.
+  void KeepFound(const WalkResult& found) {
+    if (!found.priority) return Add(found.entry);
+    if (!(found.entry.score < score_)) return;
+    limit_.Count(kRunsToKeepFound);
+    if (!limit_.Ended()) {
+      const SearchScore score = PlacementScorer(task_).Score(found.entry.placement);
+      Add({found.entry.found_by, found.entry.placement, score});
+    }
+    Keep({found.entry, OrdersUnder(*found.priority, task_.sim, found.entry.placement), kSearchedOrder});
   }
 
   // Does the same, or keeps it in the order of a discipline if that is better.
-  void KeepOrdered(const ScheduleGraph& graph, const WalkResult& found) {
-    const Placement& placement = found.entry.placement;
+  void KeepOrdered(const WalkResult& found) {
+    if (found.priority) KeepOrderedStart(found);
     KeepFound(found);
+    if ((options_.budget > 0 && limit_.Ended()) || !Affords(RunsToOrderResult() - kRunsToKeepFound)) return;
+    const Placement& placement = found.entry.placement;
     Keep(WithOrder(found.entry,
-                   task_.HasMicrobatches() ? BestOrder(graph, placement) : OrderBy("rank", graph, placement)));
-    limit_.Count(RunsToOrderResult());
+                   task_.HasMicrobatches() ? BestOrder(*graph_, placement) : OrderBy("rank", *graph_, placement)));
+    limit_.Count(RunsToOrderResult() - kRunsToKeepFound);
   }
 
   // Whether a score is less than the other by more than this share of its makespan.
@@ -250,41 +349,41 @@ class PortfolioSearch {
     return score < SearchScore{.bytes_over = other.bytes_over, .makespan_us = (1 - gain) * other.makespan_us};
   }
 
+  bool MayOrder() const { return plan_.ordered != nullptr && options_.orders; }
   // The disciplines differ most in steps of several micro-batches.
   int64_t RunsToOrderResult() const {
     return kRunsToKeepFound + (task_.HasMicrobatches() ? std::ssize(DisciplineNames()) : 1);
   }
+  double OrderUsPerOp() const {
+    return task_.HasMicrobatches() ? plan_.phases.best_order_us_per_op : plan_.phases.rank_us_per_op;
+  }
 
   double Share(int64_t runs, double us_per_op) const { return limit_.Share(runs, us_per_op * task_.sim.num_ops); }
-  double ShareToOrderResult() const {
-    return Share(RunsToOrderResult(),
-                 task_.HasMicrobatches() ? plan_.phases.best_order_us_per_op : plan_.phases.rank_us_per_op);
-  }
-  bool OrdersPay(size_t entries) const {
-    if (plan_.ordered == nullptr || !options_.orders) return false;
-    const auto runs = static_cast<int64_t>(entries) + 1;  // That of the first walk, too.
-    const double share = Share(runs, static_cast<double>(runs) * plan_.phases.rank_us_per_op) + ShareToOrderResult();
-    return share <= plan_.phases.most_share_to_order && limit_.Progress() + share <= 1;
+  double ShareToOrderResult() const { return Share(RunsToOrderResult(), OrderUsPerOp()); }
+  bool OrdersPay() const {
+    if (!MayOrder()) return false;
+    const double share = Share(1, plan_.phases.rank_us_per_op) + ShareToOrderResult();  // The first walk's run, too.
+    return share <= plan_.phases.most_share_to_order;
   }
 
   // The level by which to contract the graph, if it gets much smaller, and there is time. In a step of several
   // micro-batches a contracted graph finds nothing better than data-parallel and mirrored moves.
-  std::optional<size_t> LevelToContract(const SearchSpace& space, size_t entries) const {
+  std::optional<size_t> LevelToContract(const SearchSpace& space) const {
     if (plan_.coarse == nullptr || task_.HasMicrobatches()) return std::nullopt;
     const size_t level = space.LevelWith(plan_.phases.most_coarse_groups);
     if (space.levels()[level].num_groups() > plan_.phases.most_ops_left * task_.sim.num_ops) return std::nullopt;
     // Runs of the entries, of the start of the walk, of a priority and of the result.
-    const double share = Share(static_cast<int64_t>(entries) + 3, plan_.phases.coarse_us_per_op);
-    if (share > plan_.phases.most_share_for_coarse || limit_.Progress() + share > 1) return std::nullopt;
-    return level;
+    const double share = Share(coarse_ ? 5 : std::ssize(portfolio_) + 5, coarse_ ? 0 : plan_.phases.coarse_us_per_op);
+    return share > plan_.phases.most_share_for_coarse ? std::nullopt : std::optional(level);
   }
 
-  // The replicas of the micro-batches, if there is time for them.
-  std::optional<Replicas> ReplicasThatPay() const {
+  // Whether micro-batches have replicas, and there is time for them.
+  bool ReplicasPay() {
     // Runs of what the two walks begin from, ranked and at their starts, and of the result.
     const double share = Share(4 + kRunsToKeepFound + 1, plan_.phases.coarse_us_per_op);
-    if (share > plan_.phases.most_share_for_coarse || limit_.Progress() + share > 1) return std::nullopt;
-    return Replicas::Of(task_);
+    if (share > plan_.phases.most_share_for_coarse) return false;
+    if (!replicas_) replicas_ = Replicas::Of(task_);
+    return replicas_.has_value();
   }
 
   // Whether columns are moved, and there is time to make them.
@@ -312,6 +411,9 @@ class PortfolioSearch {
 
   static constexpr double kRunsToRankFirst = 2;   // What is needed to rank takes as long as a run.
   static constexpr int64_t kRunsToKeepFound = 2;  // Of KeepFound.
+  // About the time of a run on a tiny graph, for each op and for itself.
+  static constexpr double kRunUsPerOp = 0.1;
+  static constexpr double kRunUs = 1;
 
   const PlacementTask& task_;
   const MethodOptions& options_;
@@ -319,7 +421,18 @@ class PortfolioSearch {
   SearchLimit limit_;
   ThreadTeam team_;
   Walks walks_;
-  MethodResult result_;  // The best so far,
+  std::optional<ScheduleGraph> graph_;  // Where ops are ordered.
+  std::vector<PortfolioEntry> portfolio_;
+  bool portfolio_ordered_ = false;
+  bool searched_through_ = false;
+  std::unique_ptr<SmallerTask<CoarseTask>> coarse_;
+  std::optional<Replicas> replicas_;
+  std::unique_ptr<SmallerTask<ReplicaTask>> replica_;
+  // The best so far: without an order, with one, and with one where all replicas do the same.
+  std::optional<PortfolioEntry> unordered_;
+  std::optional<WalkResult> ordered_;
+  std::optional<WalkResult> mirrored_;
+  MethodResult result_;  // The best of all,
   SearchScore score_;    // and its score.
 };
 

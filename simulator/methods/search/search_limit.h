@@ -1,4 +1,4 @@
-// When a search ends: after a number of evaluations, after a time, or when it is told to stop.
+// When a search ends: after a number of evaluations, after a time, or when it is told to stop. It may go in rounds.
 #pragma once
 
 #include <cstdint>
@@ -17,6 +17,13 @@ class SearchLimit {
   SearchLimit(int64_t budget, double seconds, const StopSignal& stop,
               const std::optional<StopSignal::Clock::time_point>& begin = std::nullopt);
 
+  // Shares and progress are from now on those of a round of so many evaluations or seconds, from now on; 0: any number.
+  // It ends earlier where so many evaluations, or us, are left of the search.
+  void BeginRound(int64_t evaluations, double seconds, int64_t left_evaluations, double left_us);
+  double RoundSeconds() const { return round_.seconds; }
+  // Whether no more of the search is left than what the round leaves.
+  bool Ended() const { return Whole(0) >= 1; }
+
   void Count(int64_t evaluations) { evaluations_ += evaluations; }
   int64_t evaluations() const { return evaluations_; }
   int64_t evaluations_left() const {
@@ -28,20 +35,35 @@ class SearchLimit {
   StopSignal stop() const { return stop_.After(begin_, seconds_); }
   // Tells how many times as long as on the computer of the estimates in this folder work takes on this one.
   void SetPace(double pace) { pace_ = pace; }
-  // The share of the search that work takes which simulates so many placements, or, by estimate, lasts so many us.
+  // Of the round, or without one of the search: the share that work takes which simulates so many placements, or, by
+  // estimate, lasts so many us.
   double Share(int64_t evaluations, double us) const;
-  // The number of evaluations that so large a share of the search allows, each of about so many us.
+  // The number of evaluations that so large a share allows, each of about so many us.
   double Evaluations(double share, double us) const;
-  // The share of the search that is over when `more` further evaluations are made, from 0 on; 1 or more: it has ended.
+  // The share that is over when `more` further evaluations are made, from 0 on; 1 or more: it has ended.
   double Progress(int64_t more = 0) const;
 
  private:
+  // Evaluations and seconds, 0: any number, from a point on.
+  struct Extent {
+    int64_t begin_evaluations = 0;
+    double begin_seconds = 0;
+    int64_t evaluations = 0;
+    double seconds = 0;
+  };
+
+  double PartOf(const Extent& extent, int64_t more) const;
+  // The part of the search that is over.
+  double Whole(int64_t more) const;
+
   int64_t budget_;
   double seconds_;
   StopSignal stop_;
   StopSignal::Clock::time_point begin_;
   int64_t evaluations_ = 0;
   double pace_ = 1;
+  Extent search_;  // But for what is left of it.
+  Extent round_;
 };
 
 }  // namespace emplace

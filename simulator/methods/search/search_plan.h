@@ -32,8 +32,18 @@ struct FewUnits {
   double hot_by_units = 0;
 };
 
-// When a search goes through which of its phases, in this order, and for how long. Shares are of the time or budget.
+// A search goes in rounds, each longer than the one before, and each from the best so far. What it does in a round does
+// not depend on the budget, which only ends it: so with a larger one it finds what it finds with a smaller one. In a
+// time the last round alone is fitted to what is left.
+//
+// When a round goes through which of its phases, in this order, and for how long. Shares are of the round.
 struct PhaseRules {
+  int64_t first_round = 64;  // Evaluations. Each further round has twice as many.
+  // With a time, rounds end at powers of two of a second; the next one when so many times as long is over, at least.
+  double least_growth = 1.5;
+  // Graphs with so few placements are searched through.
+  double most_searched_through = 4096;
+
   // About the time of what the phases need, us for each op of the graph, by graphs of 1,264 to 64,893 ops.
   double space_us_per_op = 1.2;       // To make a search space,
   double columns_us_per_op = 4;       // its columns,
@@ -43,7 +53,8 @@ struct PhaseRules {
   // What these may take; where they would take more, the search goes without.
   double most_share_for_columns = 0.1;
   double most_share_for_coarse = 0.1;
-  double most_share_to_order = 0.25;  // To order the portfolio and the result.
+  double most_share_to_order = 0.25;  // To order the result.
+  double most_share_to_rank = 0.5;    // Of the whole search: to make what is needed for ranks.
 
   // Annealing, where nothing fits the memory of a graph of few units: share of what is left.
   double share_to_fit = 0.5;

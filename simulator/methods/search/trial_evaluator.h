@@ -36,6 +36,8 @@ class TrialEvaluator {
   // The score of the base with `move`, if MayTake. REQUIRES: there is a base, and the move is legal.
   std::optional<SearchScore> Try(const Move& move, double limit_us);
   const Placement& base() const { return placement_; }
+  // Of the base. REQUIRES: the last call was SetBase.
+  const Timeline& timeline() const { return simulator_.timeline(); }
   // [num_ops] as Simulator's. REQUIRES: there is a base.
   std::span<const double> LatestStartsUs() const { return simulator_.LatestStartsUs(); }
 

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "common/error.h"
+#include "simulator/methods/search/moves/window_moves.h"
 
 namespace emplace {
 namespace {
@@ -16,11 +17,25 @@ constexpr uint64_t kMovesToPriority = 200;
 }  // namespace
 
 struct Walk::Worker {
-  explicit Worker(const SearchSpace& space) : evaluator(space.task()), generator(space) {}
+  Worker(const SearchSpace& space, const ScheduleGraph* graph) : evaluator(space.task()), generator(space) {
+    if (graph != nullptr && !space.task().HasMicrobatches()) windows.emplace(space, *graph);
+  }
+
+  // Makes the placement the base; with a score that is known, or else returns it.
+  SearchScore SetBase(const Placement& placement, const SharedPriority& priority) {
+    const SearchScore score = evaluator.SetBase(placement, priority);
+    if (windows) windows->SetBase(placement, evaluator.timeline());
+    return score;
+  }
+  void SetBase(const Placement& placement, const SharedPriority& priority, const SearchScore& score) {
+    evaluator.SetBase(placement, priority, score);
+    if (windows) windows->SetBase(placement, evaluator.timeline());
+  }
 
   TrialEvaluator evaluator;
   MoveGenerator generator;
-  uint64_t version = 0;  // Of the evaluator's base.
+  std::optional<WindowMoves> windows;  // Without orders, or with micro-batches: none.
+  uint64_t version = 0;                // Of the evaluator's base.
 };
 
 Walk::Walk(const SearchSpace& space, SearchLimit& limit, ThreadTeam& team, uint64_t seed,
@@ -31,17 +46,18 @@ Walk::Walk(const SearchSpace& space, SearchLimit& limit, ThreadTeam& team, uint6
       priorities_(priorities),
       lookahead_(static_cast<size_t>(team.size())),
       trials_(lookahead_.most()) {
-  for (int thread = 0; thread < team.size(); ++thread) workers_.push_back(std::make_unique<Worker>(space));
+  for (int thread = 0; thread < team.size(); ++thread) workers_.push_back(std::make_unique<Worker>(space, priorities));
 }
 
 Walk::~Walk() = default;
 
-void Walk::Start(const Placement& placement) {
+void Walk::Start(const Placement& placement, const SharedPriority& priority) {
   Worker& worker = *workers_[0];
   current_.placement = placement;
-  if (priorities_ != nullptr)
+  current_.priority = priority;
+  if (priorities_ != nullptr && priority == nullptr)
     current_.priority = std::make_shared<const Priority>(ByUpwardRank(*priorities_, placement));
-  current_.score = worker.evaluator.SetBase(current_.placement, current_.priority);
+  current_.score = worker.SetBase(current_.placement, current_.priority);
   worker.version = ++version_;
   limit_.Count(1);
   if (best_.placement.empty()) best_ = current_;
@@ -97,7 +113,7 @@ double Walk::DrawLimitUs(Rng& rng, double temperature_us) const {
 
 void Walk::CatchUp(Worker& worker) {
   if (worker.version == version_) return;
-  worker.evaluator.SetBase(current_.placement, current_.priority, current_.score);
+  worker.SetBase(current_.placement, current_.priority, current_.score);
   worker.version = version_;
 }
 
@@ -105,7 +121,11 @@ void Walk::Evaluate(Worker& worker, const WalkStage& stage, size_t ahead, double
   CatchUp(worker);
   Rng rng = RngOfMove(ahead);
   Trial& trial = trials_[ahead];
-  worker.generator.Draw(rng, stage.level, stage.mix, worker.evaluator.base(), trial.move);
+  if (worker.windows && rng.Uniform() < stage.mix.window) {
+    worker.windows->Draw(rng, worker.evaluator.LatestStartsUs(), trial.move);
+  } else {
+    worker.generator.Draw(rng, stage.level, stage.mix, worker.evaluator.base(), trial.move);
+  }
   const double limit_us = DrawLimitUs(rng, temperature_us);
   trial.score = trial.move.empty() ? std::nullopt : worker.evaluator.Try(trial.move, limit_us);
 }
@@ -119,7 +139,7 @@ void Walk::TryPriority(double temperature_us) {
       std::make_shared<const Priority>(rank_next_ ? ByUpwardRank(*priorities_, current_.placement)
                                                   : ByTime(priorities_->task().sim, worker.evaluator.LatestStartsUs()));
   rank_next_ = !rank_next_;
-  const SearchScore score = worker.evaluator.SetBase(current_.placement, priority);
+  const SearchScore score = worker.SetBase(current_.placement, priority);
   ++number_;
   limit_.Count(1);
   ++version_;

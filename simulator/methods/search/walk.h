@@ -31,7 +31,7 @@ struct WalkStage {
 // current placement are evaluated ahead, from that placement, as many at a time as pays; the first one within its limit
 // is taken, and those behind it are forgotten. So the walk is the one that a single thread would make.
 //
-// A walk may also choose priorities. It then begins with the upward ranks of its placement. Every few hundred moves it
+// A walk may also choose priorities. It then begins with one. Every few hundred moves it
 // tries, in place of a move, the upward ranks of the placement that it has come to, or the latest starts of its run, in
 // turns, and takes them as it takes moves.
 class Walk {
@@ -42,8 +42,9 @@ class Walk {
        const ScheduleGraph* priorities = nullptr);
   ~Walk();
 
-  // Goes on from this placement. It counts as an evaluation.
-  void Start(const Placement& placement);
+  // Goes on from this placement. It counts as an evaluation. priority: null: its upward ranks, where the walk uses
+  // priorities.
+  void Start(const Placement& placement, const SharedPriority& priority = nullptr);
   // Goes on from the best placement so far. REQUIRES (this and Run): Start was called.
   void ReturnToBest();
   void Run(const WalkStage& stage);

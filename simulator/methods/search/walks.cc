@@ -16,9 +16,10 @@ constexpr double kMoveUsPerOp = 0.02;
 // The number of moves for each movable unit and device that it could move to from which on more of them pay for a
 // hotter walk.
 constexpr double kMovesToHeat = 1.5;
-// From the seed of one walk to that of the next: odd, so that all are different, and no seed that people choose is
-// near.
+// From the seed of one walk, or of one round, to that of the next: odd, so that all are different, and no seed that
+// people choose is near.
 constexpr uint64_t kSeedsApart = 0x9E3779B97F4A7C15;
+constexpr uint64_t kRoundsApart = 0xD1342543DE82EF95;
 // To look at what all threads have found takes them time.
 constexpr int64_t kMovesToReport = 16;
 
@@ -28,7 +29,7 @@ double Units(const SearchSpace& space) { return static_cast<double>(space.levels
 
 WalkResult Walks::From(const SearchSpace& space, const std::vector<WalkPlan>& plans, const Report& report) {
   const WalkPlan& first = plans.front();
-  if (limit_.Progress() >= first.until) return {first.start, nullptr};
+  if (limit_.Progress() >= first.until) return {first.start, first.priority};
   return options_.budget > 0 || team_.size() == 1 ? Together(space, first, report) : Apart(space, plans, report);
 }
 
@@ -38,10 +39,12 @@ double Walks::MovesPerUnit(const SearchSpace& space, double share) const {
 
 bool Walks::HasFewUnits(const SearchSpace& space) const { return Units(space) <= plan_.few_units.most_units; }
 
+uint64_t Walks::SeedOf(size_t thread) const { return options_.seed + thread * kSeedsApart + round_ * kRoundsApart; }
+
 WalkResult Walks::Together(const SearchSpace& space, const WalkPlan& plan, const Report& report) {
-  Walk walk(space, limit_, team_, options_.seed, plan.priorities);
+  Walk walk(space, limit_, team_, SeedOf(0), plan.priorities);
   if (report) walk.ReportTo([&] { report(limit_.evaluations(), walk.best_score()); });
-  walk.Start(plan.start.placement);
+  walk.Start(plan.start.placement, plan.priority);
   RunPasses(walk, space, limit_, plan);
   return BestOf(walk, plan.start);
 }
@@ -52,7 +55,7 @@ WalkResult Walks::Apart(const SearchSpace& space, const std::vector<WalkPlan>& p
     std::atomic<int64_t> evaluations = 0;
     std::atomic<double> makespan_us = std::numeric_limits<double>::infinity();  // Of a placement that fits.
   };
-  std::vector<WalkResult> found(static_cast<size_t>(team_.size()), {plans.front().start, nullptr});
+  std::vector<WalkResult> found(static_cast<size_t>(team_.size()), {plans.front().start, plans.front().priority});
   std::vector<Seen> seen(found.size());
   team_.ForEach(found.size(), [&](size_t thread, size_t i) {
     const WalkPlan& plan = plans[i % plans.size()];
@@ -61,7 +64,7 @@ WalkResult Walks::Apart(const SearchSpace& space, const std::vector<WalkPlan>& p
     if (limit.Progress() >= plan.until) return;
     const int64_t before = limit.evaluations();
     ThreadTeam alone(1);
-    Walk walk(space, limit, alone, options_.seed + i * kSeedsApart, plan.priorities);
+    Walk walk(space, limit, alone, SeedOf(i), plan.priorities);
     int64_t reports = 0;
     walk.ReportTo([&] {
       seen[i].evaluations.store(limit.evaluations() - before, std::memory_order_relaxed);
@@ -77,7 +80,7 @@ WalkResult Walks::Apart(const SearchSpace& space, const std::vector<WalkPlan>& p
       }
       report(evaluations, best);
     });
-    walk.Start(plan.start.placement);
+    walk.Start(plan.start.placement, plan.priority);
     RunPasses(walk, space, limit, plan);
     found[i] = BestOf(walk, plan.start);
     seen[i].evaluations = limit.evaluations() - before;

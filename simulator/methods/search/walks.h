@@ -18,6 +18,7 @@ namespace emplace {
 // What a walk begins with, and ends by.
 struct WalkPlan {
   const PortfolioEntry& start;
+  SharedPriority priority = nullptr;  // Of the start, as of Walk::Start.
   std::span<const PassPlan> passes;
   double until = 1;                           // Progress.
   const ScheduleGraph* priorities = nullptr;  // As of Walk.
@@ -48,8 +49,12 @@ class Walks {
   // The number of moves that a walk over this share of the search makes for each movable unit.
   double MovesPerUnit(const SearchSpace& space, double share) const;
   bool HasFewUnits(const SearchSpace& space) const;
+  // From now on walks draw other moves.
+  void NextRound() { ++round_; }
 
  private:
+  // Of the walk of a thread.
+  uint64_t SeedOf(size_t thread) const;
   WalkResult Together(const SearchSpace& space, const WalkPlan& plan, const Report& report);
   WalkResult Apart(const SearchSpace& space, const std::vector<WalkPlan>& plans, const Report& report);
   // The start itself has its name, though the walk may have a priority for it.
@@ -60,6 +65,7 @@ class Walks {
   const SearchPlan& plan_;
   SearchLimit& limit_;
   ThreadTeam& team_;
+  uint64_t round_ = 0;
 };
 
 }  // namespace emplace

@@ -68,6 +68,7 @@ TEST(PlannerParameters, KeepTheirPlaces) {
                                           "search.swap",
                                           "search.to_neighbour",
                                           "search.column",
+                                          "search.window",
                                           "search.first_hot",
                                           "search.first_cold",
                                           "search.first_most_heat",
@@ -205,12 +206,13 @@ TEST(PlannerParameters, SteerTheScorerOfTheMethodList) {
 TEST(PlannerParameters, SteerTheSearchOfAuto) {
   std::set<std::string> without_effect;
   for (const std::string name : {"search.family", "search.first_hot", "search.ordered_cold", "search.few_units"}) {
+    const bool orders = name != "search.first_hot";  // Without orders the walk that it is for is the whole search.
     bool differs = false;
     for (uint64_t seed = 0; seed < 10 && !differs; ++seed) {
       Rng rng(seed);
       const PlacementTask task = RandomTask(rng, {.max_ops = 200, .parameters = 4});
-      const MethodResult moved = AutoMethod({.budget = 400, .planner = Moved(name, -10)}).Place(task);
-      const MethodResult by_hand = AutoMethod({.budget = 400}).Place(task);
+      const MethodResult moved = AutoMethod({.budget = 400, .planner = Moved(name, -10), .orders = orders}).Place(task);
+      const MethodResult by_hand = AutoMethod({.budget = 400, .orders = orders}).Place(task);
       differs = moved.placement != by_hand.placement || moved.orders != by_hand.orders;
     }
     if (!differs) without_effect.insert(name);

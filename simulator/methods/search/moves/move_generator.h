@@ -26,6 +26,9 @@ struct MoveMix {
   // Of all moves at the coarsest level: of columns (columns.h) in place of groups, and without families. It falls with
   // the square of the level to none at the finest.
   double column = 0;
+  // Of all moves of a walk with orders, without micro-batches: a window of the schedule that is decided again
+  // (window_moves.h).
+  double window = 0;
   // All moves are mirrored by these; null: none is.
   const Replicas* replicas = nullptr;
 };
