@@ -11,7 +11,10 @@
 #include "common/error.h"
 #include "common/strings.h"
 #include "common/wire/actor_endpoint.h"
+#include "learner/intake/best_placements.h"
+#include "learner/intake/placement_episodes.h"
 #include "learner/pipeline/front_end.h"
+#include "learner/pipeline/run_clock.h"
 #include "policy/config/run_config.h"
 #include "policy/placeto/placeto_kind.h"
 #include "policy/policy_weights.h"
@@ -74,7 +77,8 @@ Replay Run(const std::vector<PlacementTask>& tasks, const std::shared_ptr<const 
   BestPlacements placements(tasks, PlacetoKind(), config.environment, clock);
   ActorSessions sessions(tasks, config, ledger, {});
   WeightsBroadcast broadcast(weights, sessions);
-  TrajectoryIntake intake(tasks, config, ledger, placements, sessions, clocks[Stage::kCheck]);
+  const PlacementEpisodes rules(tasks, config, placements);
+  TrajectoryIntake intake(rules, tasks, config, ledger, sessions, clocks[Stage::kCheck]);
   FrontEnd front_end(config.network, sessions, broadcast, intake, clocks[Stage::kReceive]);
   std::set<ThreadId> threads = LiveThreads();
   for (const ThreadId other : others) threads.erase(other);
