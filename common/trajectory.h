@@ -26,7 +26,8 @@ enum class Claim : uint8_t {
 };
 
 // n: the number of the graph's groups, T: of the episode's decisions. What a decision is depends on the kind of the
-// policy (policy/policy_kind.h); with most, decision t is the device of group t, and T = n.
+// policy (policy/policy_kind.h); with most, decision t is the device of group t, and T = n. A trial of an evolution
+// (policy/trials/trial.h) has no decisions: its arrays are empty but for one rho, its score.
 struct Trajectory {
   GraphId graph = 0;
   ActorKey actor;
