@@ -1,5 +1,5 @@
-// The update by a gradient: an Objective says what is
-// learned from the batch and by which loss, an UpdateEngine does the arithmetic.
+// The update by a gradient: a LearningObjective says what is learned from the batch and by which loss, an UpdateEngine
+// does the arithmetic.
 #pragma once
 
 #include <memory>
@@ -37,7 +37,7 @@ class PolicyUpdater final : public Updater {
   const TrainingConfig config_;
   PolicyWeights weights_;
   const std::unique_ptr<UpdateEngine> engine_;
-  const std::unique_ptr<Objective> objective_;
+  const std::unique_ptr<LearningObjective> objective_;
 };
 
 }  // namespace emplace

@@ -26,9 +26,9 @@ struct Lesson {
 };
 
 // Not thread-safe.
-class Objective {
+class LearningObjective {
  public:
-  virtual ~Objective() = default;
+  virtual ~LearningObjective() = default;
 
   // Makes the lesson of the update that starts from `version`. REQUIRES: each episode of the batch has passed
   // CheckShape; the batch outlives the lesson.

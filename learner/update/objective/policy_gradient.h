@@ -19,7 +19,7 @@
 namespace emplace {
 
 // Not thread-safe.
-class PolicyGradient final : public Objective {
+class PolicyGradient final : public LearningObjective {
  public:
   // REQUIRES: tasks outlive it; index = GraphId.
   PolicyGradient(const std::vector<PlacementTask>& tasks, const RunConfig& config, const PolicyShape& shape);
