@@ -44,10 +44,15 @@ class NasnetBuilder {
       return layers_.SeparableTwice(n + part, x, filters, kernel, 1);
     };
     const auto average = [&](const char* part, TensorId x) { return layers_.AveragePool(n + part, x, 3, 1, 1); };
-    const TensorId b1 = layers_.Sum(n + "/b1", separable("/b1/left", h, 5), separable("/b1/right", p, 3));
-    const TensorId b2 = layers_.Sum(n + "/b2", separable("/b2/left", p, 5), separable("/b2/right", p, 3));
+    // The right one first: ops are numbered as they are made, and compilers differ in which argument they compute
+    // first.
+    const TensorId right1 = separable("/b1/right", p, 3);
+    const TensorId b1 = layers_.Sum(n + "/b1", separable("/b1/left", h, 5), right1);
+    const TensorId right2 = separable("/b2/right", p, 3);
+    const TensorId b2 = layers_.Sum(n + "/b2", separable("/b2/left", p, 5), right2);
     const TensorId b3 = layers_.Sum(n + "/b3", average("/b3/left", h), p);
-    const TensorId b4 = layers_.Sum(n + "/b4", average("/b4/left", p), average("/b4/right", p));
+    const TensorId right4 = average("/b4/right", p);
+    const TensorId b4 = layers_.Sum(n + "/b4", average("/b4/left", p), right4);
     const TensorId b5 = layers_.Sum(n + "/b5", separable("/b5/left", h, 3), h);
     return layers_.Concatenate(n + "/cat", {p, b1, b2, b3, b4, b5});
   }
@@ -59,14 +64,15 @@ class NasnetBuilder {
     const auto separable = [&](const char* part, TensorId x, int64_t kernel, int64_t stride) {
       return layers_.SeparableTwice(n + part, x, filters, kernel, stride);
     };
-    const TensorId b1 = layers_.Sum(n + "/b1", separable("/b1/left", h, 5, 2), separable("/b1/right", p, 7, 2));
-    const TensorId b2 =
-        layers_.Sum(n + "/b2", layers_.MaxPool(n + "/b2/left", h, 3, 2, 1), separable("/b2/right", p, 7, 2));
-    const TensorId b3 =
-        layers_.Sum(n + "/b3", layers_.AveragePool(n + "/b3/left", h, 3, 2, 1), separable("/b3/right", p, 5, 2));
+    const TensorId right1 = separable("/b1/right", p, 7, 2);
+    const TensorId b1 = layers_.Sum(n + "/b1", separable("/b1/left", h, 5, 2), right1);
+    const TensorId right2 = separable("/b2/right", p, 7, 2);
+    const TensorId b2 = layers_.Sum(n + "/b2", layers_.MaxPool(n + "/b2/left", h, 3, 2, 1), right2);
+    const TensorId right3 = separable("/b3/right", p, 5, 2);
+    const TensorId b3 = layers_.Sum(n + "/b3", layers_.AveragePool(n + "/b3/left", h, 3, 2, 1), right3);
     const TensorId b4 = layers_.Sum(n + "/b4", layers_.AveragePool(n + "/b4/left", b1, 3, 1, 1), b2);
-    const TensorId b5 =
-        layers_.Sum(n + "/b5", separable("/b5/left", b1, 3, 1), layers_.MaxPool(n + "/b5/right", h, 3, 2, 1));
+    const TensorId right5 = layers_.MaxPool(n + "/b5/right", h, 3, 2, 1);
+    const TensorId b5 = layers_.Sum(n + "/b5", separable("/b5/left", b1, 3, 1), right5);
     return layers_.Concatenate(n + "/cat", {b2, b3, b4, b5});
   }
 
