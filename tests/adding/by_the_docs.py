@@ -38,7 +38,7 @@ TOYS = [
     Toy("A policy", "KIND",
         [f"policy/toy/toy_{part}.{suffix}" for part in ("kind", "player", "model") for suffix in ("h", "cc")],
         [("policy/policy_kinds.cc", '#include "policy/sgdp/sgdp_kind.h"\n', '#include "policy/sgdp/sgdp_kind.h"\n#include "policy/toy/toy_kind.h"\n'),
-         ("policy/policy_kinds.cc", "      &HierarchicalKind(),\n", "      &HierarchicalKind(),\n      &ToyKind(),\n"),
+         ("policy/policy_kinds.cc", "&HierarchicalKind(), ", "&HierarchicalKind(), &ToyKind(), "),
          ("policy/CMakeLists.txt", "SOURCES policy_kinds.cc",
           "SOURCES policy_kinds.cc" + with_sources("toy/toy_kind.cc", "toy/toy_model.cc", "toy/toy_player.cc"))]),
     Toy("A placement method", "METHOD",
