@@ -35,6 +35,21 @@ std::map<std::string, Op> ByName(const OpGraph& graph) {
   return ops;
 }
 
+TEST(TrainingStep, InferenceIsTheForwardPassOfTheTrainingStep) {
+  for (const int64_t microbatches : {1, 3}) {
+    const TensorProgram training = BuildPtb(SmallPtb(6), {.microbatches = microbatches});
+    std::vector<std::string> forward;
+    for (const SymbolicNode& node : training.nodes()) {
+      const std::string name = OpName(node);
+      if (name.find("grad/") == std::string::npos && !name.starts_with("update/")) forward.push_back(name);
+    }
+    std::vector<std::string> inference;
+    const TensorProgram program = BuildPtb(SmallPtb(6), {.microbatches = microbatches, .forward_only = true});
+    for (const SymbolicNode& node : program.nodes()) inference.push_back(OpName(node));
+    EXPECT_EQ(inference, forward);
+  }
+}
+
 TEST(TrainingStep, EveryCopyIsTheStepOfItsPartOfTheBatch) {
   // 22 examples in 4 micro-batches: 6, 6, 5 and 5. A step with 6 or 5 examples has the same ops, once.
   const OpGraph graph = PtbGraph(22, 4);
