@@ -39,9 +39,10 @@ int64_t LogUniformInt(Rng& rng, int64_t low, int64_t high) {
 
 double LogNormal(Rng& rng, double sigma) {
   constexpr int kSummed = 12;  // Uniform numbers, whose variances are a twelfth each.
+  constexpr double kMean = 6;
   double sum = 0;
   for (int i = 0; i < kSummed; ++i) sum += rng.Uniform();
-  return Power(kE, sigma * (sum - kSummed / 2));
+  return Power(kE, sigma * (sum - kMean));
 }
 
 bool Chance(Rng& rng, double probability) { return rng.Uniform() < probability; }

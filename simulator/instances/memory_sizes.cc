@@ -53,7 +53,8 @@ class ByteSpreader {
     int64_t least = cluster.devices.front().memory_bytes;
     for (const Device& device : cluster.devices) least = std::min(least, device.memory_bytes);
     for (const Device& device : cluster.devices) {
-      weights_.push_back(static_cast<double>(device.memory_bytes / least));  // 1, 2 or 4, whatever the scale.
+      const int64_t weight = device.memory_bytes / least;  // 1, 2 or 4, whatever the scale.
+      weights_.push_back(static_cast<double>(weight));
     }
   }
 

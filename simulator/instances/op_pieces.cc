@@ -18,7 +18,7 @@ bool IsFreeSource(const Op& op) { return op.inputs.empty() && CostsNothing(op); 
 
 class Contractor {
  public:
-  Contractor(const std::vector<Op>& ops)
+  explicit Contractor(const std::vector<Op>& ops)
       : ops_(ops), nodes_(static_cast<int32_t>(ops.size())), dag_(nodes_, EdgesOf(ops)), size_(ops.size(), 1) {
     for (const Op& op : ops) groups_.push_back(op.group);
   }

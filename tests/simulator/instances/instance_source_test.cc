@@ -169,13 +169,13 @@ TEST(InstanceSource, SpreadsOverSizesGeneratorsAndMachines) {
   }
   EXPECT_THAT(names, testing::UnorderedElementsAreArray(GeneratorNames(InstancePart::kTrain)));
   EXPECT_EQ(devices.size(), 7u);
-  for (const auto& [count, instances] : devices) EXPECT_NEAR(instances, kCount / 7, 30) << count;
+  for (const auto& [count, instances] : devices) EXPECT_NEAR(instances, kCount / 7.0, 30) << count;
   EXPECT_NEAR(kinds[1], 250, 50);
   EXPECT_EQ(kinds.rbegin()->first, 4u);
   EXPECT_NEAR(link_models[LinkModel::kShared], 175, 40);
   EXPECT_NEAR(link_models[LinkModel::kPerDestination], 125, 40);
   EXPECT_NEAR(link_models[LinkModel::kTopology], 200, 40);
-  for (const int count : by_size) EXPECT_NEAR(count, kCount / 4, 45);
+  for (const int count : by_size) EXPECT_NEAR(count, kCount / 4.0, 45);
   EXPECT_NEAR(training, 300, 60);
   EXPECT_NEAR(microbatches, 200, 60);
   EXPECT_NEAR(pieces, 110, 40);  // 30% of the families, and those whose shortest network is too large.

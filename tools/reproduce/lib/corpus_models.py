@@ -30,6 +30,7 @@ VISION = {
                  "davit_tiny", "mvitv2_tiny", "sequencer2d_s", "starnet_s1"),
     },
 }
+PLAIN_MASK = ("bloom", "falcon")  # They make a whole mask themselves.
 CAUSAL, MASKED, TO_TEXT = "CausalLM", "MaskedLM", "Seq2SeqLM"  # Auto classes of transformers.
 LANGUAGE = {
     "train": {"gpt2": CAUSAL, "gpt_neo": CAUSAL, "opt": CAUSAL, "llama": CAUSAL, "mistral": CAUSAL, "mixtral": CAUSAL, "qwen2": CAUSAL,
@@ -117,7 +118,8 @@ def _language(name, train):
     batch = {"input_ids": ids}
     if kind != TO_TEXT:
         # A whole mask: without one, the models look at the values of what they are given.
-        batch["attention_mask"] = torch.empty(BATCH, 1, TOKENS, TOKENS, device="meta")
+        shape = (BATCH, TOKENS) if name in PLAIN_MASK else (BATCH, 1, TOKENS, TOKENS)
+        batch["attention_mask"] = torch.empty(shape, device="meta")
     elif not train:
         batch["decoder_input_ids"] = ids
     return model, (), batch | ({"labels": ids} if train else {})
