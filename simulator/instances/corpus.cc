@@ -9,7 +9,6 @@
 #include <utility>
 
 #include "common/error.h"
-#include "common/files/file_io.h"
 #include "common/strings.h"
 #include "simulator/graph/graph_io.h"
 
@@ -18,17 +17,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr size_t kMostBytes = size_t{1} << 31;  // Of a graph file when it is unpacked.
-
 constexpr std::array<std::string_view, 9> kReserved = {"resnet",     "densenet",   "inception", "vgg", "alexnet",
                                                        "squeezenet", "shufflenet", "zfnet",     "gnmt"};
 
-OpGraph Parsed(const std::string& path, const std::string& bytes) {
-  if (path.ends_with(".zst")) return ParseGraph(DecompressZstd(bytes, path, kMostBytes), path);
-  return ParseGraph(bytes, path);
-}
-
-// In the graph's topological order.
+// In the graph's topological order, without calls and shapes.
 std::vector<Op> OrderedOps(const OpGraph& graph) {
   const std::vector<OpIndex>& order = graph.topological_order();
   std::vector<OpIndex> place(order.size());
@@ -37,6 +29,8 @@ std::vector<Op> OrderedOps(const OpGraph& graph) {
   for (const OpIndex op : order) {
     ops.push_back(graph.op(op));
     for (OpInput& input : ops.back().inputs) input.producer = place[static_cast<size_t>(input.producer)];
+    ops.back().call_json.clear();
+    for (OpOutput& output : ops.back().outputs) output.shape.reset();
     if (ops.back().copy_of != Op::kNoCopy) ops.back().copy_of = place[static_cast<size_t>(ops.back().copy_of)];
   }
   return ops;
@@ -72,7 +66,7 @@ bool IsReserved(const std::string& graph_name) {
   return at == 0 || std::isalnum(static_cast<unsigned char>(name[at - 1])) == 0;
 }
 
-Corpus::Corpus(const std::string& folder, InstancePart part, int32_t min_ops) {
+Corpus::Corpus(const std::string& folder, InstancePart part, int32_t min_ops, int32_t most_ops) {
   if (folder.empty()) return;
   if (!fs::is_directory(folder)) throw BadInput(StrCat("corpus ", folder, ": is no folder"));
   const fs::path of_part = fs::path(folder) / NameOf(part);
@@ -90,15 +84,15 @@ Corpus::Corpus(const std::string& folder, InstancePart part, int32_t min_ops) {
       throw BadInput(StrCat(path, ": is a graph of an architecture that training may not see (simulator/instances/",
                             "README.md), expected none in this folder"));
     }
-    std::string bytes = ReadFile(path);
-    if (Parsed(path, bytes).num_ops() >= min_ops) files_.push_back({path, name, std::move(bytes)});
+    const OpGraph graph = LoadGraph(path);
+    if (graph.num_ops() < min_ops || graph.num_ops() > most_ops) continue;
+    files_.push_back({path, name, GraphToJson(OpGraph(graph.name(), OrderedOps(graph)))});
   }
 }
 
 Corpus::Draw Corpus::DrawOps(Rng& rng) const {
   const File& file = files_[static_cast<size_t>(rng.UniformInt(0, std::ssize(files_) - 1))];
-  const OpGraph graph = Parsed(file.path, file.bytes);
-  Draw draw = {file.name, OrderedOps(graph)};
+  Draw draw = {file.name, ParseGraph(file.json, file.path).ops()};
   KeepOneKind(rng, draw.ops);
   return draw;
 }

@@ -11,14 +11,15 @@
 
 namespace emplace {
 
-// Constant after construction; any thread may call it. Keeps the files as they are, packed or not: a graph takes less
-// memory so than its ops do.
+// Constant after construction; any thread may call it. Keeps graphs as JSON text without calls and shapes, which takes
+// less memory than ops do and is read sooner than the files.
 class Corpus {
  public:
   // Reads the files *.graph.json and *.graph.json.zst in the folder of this part; an empty path or a part without a
-  // folder has none. Graphs of fewer ops are left out. Throws BadInput for a folder or a file that cannot be read, and
-  // in the part kTrain for a file of an architecture that is for judging (IsReserved).
-  Corpus(const std::string& folder, InstancePart part, int32_t min_ops);
+  // folder has none. Graphs of fewer than min_ops or more than most_ops ops are left out. Throws BadInput for a folder
+  // or a file that cannot be read, and in the part kTrain for a file of an architecture that is for judging
+  // (IsReserved).
+  Corpus(const std::string& folder, InstancePart part, int32_t min_ops, int32_t most_ops);
 
   size_t size() const { return files_.size(); }
   // The name of a file that is drawn, without its endings, and its ops in a topological order, with costs in us that
@@ -34,7 +35,7 @@ class Corpus {
   struct File {
     std::string path;
     std::string name;  // Of the file, without .graph.json and .zst.
-    std::string bytes;
+    std::string json;  // Ops are in a topological order.
   };
   std::vector<File> files_;  // By path.
 };

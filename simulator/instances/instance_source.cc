@@ -18,6 +18,7 @@ namespace {
 
 constexpr int32_t kMaxGroups = 128;
 constexpr double kFamilyShare = 0.4;  // Of what is not from the corpus.
+constexpr int32_t kMostOfCorpus = 4;  // Graphs of the corpus have up to so many times max_ops.
 constexpr double kCutShare = 0.15;    // Of families and corpus.
 constexpr double kContractedShare = 0.15;
 
@@ -32,7 +33,7 @@ InstanceSource::InstanceSource(const InstanceConfig& config, InstancePart part, 
     : config_(Checked(config)),
       part_(part),
       root_(Rng(seed).Fork("instances/" + NameOf(part))),
-      corpus_(config.corpus, part, config.min_ops) {}
+      corpus_(config.corpus, part, config.min_ops, kMostOfCorpus * config.max_ops) {}
 
 InstanceSource::Source InstanceSource::DrawSource(Rng& rng) const {
   const auto ops = static_cast<int32_t>(LogUniformInt(rng, config_.min_ops, config_.max_ops));

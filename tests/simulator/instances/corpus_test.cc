@@ -34,10 +34,11 @@ TEST(Corpus, DrawsGraphsOfItsPartInATopologicalOrder) {
   WriteFileAtomically(folder.path() / "train/packed.graph.json.zst",
                       CompressZstd(GraphToJson(Backwards("packed", 20))));
   WriteFileAtomically(folder.path() / "train/small.graph.json", GraphToJson(Backwards("small", 19)));
-  const Corpus corpus(folder.path(), InstancePart::kTrain, 20);
-  EXPECT_EQ(corpus.size(), 2u);  // The small one is left out.
-  EXPECT_EQ(Corpus(folder.path(), InstancePart::kTest, 20).size(), 0u);
-  EXPECT_EQ(Corpus("", InstancePart::kTrain, 20).size(), 0u);
+  WriteFileAtomically(folder.path() / "train/large.graph.json", GraphToJson(Backwards("large", 21)));
+  const Corpus corpus(folder.path(), InstancePart::kTrain, 20, 20);
+  EXPECT_EQ(corpus.size(), 2u);  // The small one and the large one are left out.
+  EXPECT_EQ(Corpus(folder.path(), InstancePart::kTest, 20, 20).size(), 0u);
+  EXPECT_EQ(Corpus("", InstancePart::kTrain, 20, 20).size(), 0u);
 
   Rng rng(1);
   bool seen_x = false;
@@ -61,10 +62,11 @@ TEST(Corpus, RefusesReservedArchitecturesForTrainingAlone) {
     MakeFolder(folder.path() / part);
     WriteFileAtomically(folder.path() / part / "resnet18.graph.json", GraphToJson(Backwards("net", 20)));
   }
-  EXPECT_EQ(Corpus(folder.path(), InstancePart::kTest, 1).size(), 1u);
-  EXPECT_THAT(BadInputOf([&] { Corpus(folder.path(), InstancePart::kTrain, 1); }, folder.path()),
+  EXPECT_EQ(Corpus(folder.path(), InstancePart::kTest, 1, 100).size(), 1u);
+  EXPECT_THAT(BadInputOf([&] { Corpus(folder.path(), InstancePart::kTrain, 1, 100); }, folder.path()),
               HasSubstr("training may not see"));
-  EXPECT_THAT(BadInputOf([&] { Corpus(folder.path() / "none", InstancePart::kTrain, 1); }), HasSubstr("no folder"));
+  EXPECT_THAT(BadInputOf([&] { Corpus(folder.path() / "none", InstancePart::kTrain, 1, 100); }),
+              HasSubstr("no folder"));
 }
 
 TEST(Corpus, ReservesPlainBertButNotItsSuccessors) {
