@@ -68,7 +68,7 @@ expect "the ledger still balances" balanced "$work/run/ledger.json"
 # (What bash starts in the background ignores SIGINT unless told otherwise.)
 env --default-signal=INT launch/cluster.sh configs/smoke.yaml --dir "$work/piped" --actors 1 --set training.iterations=100000 \
   --set training.max_minutes=10 --set evaluation.patience=0 2>&1 | head -n 8 >"$work/piped.log" &
-until [[ $(wc -l <"$work/piped.log") -ge 8 ]]; do sleep 0.1; done
+for _ in $(seq 1200); do [[ $(wc -l <"$work/piped.log") -ge 8 ]] && break; sleep 0.1; done
 piped=$(pgrep -f -- "^bash .*launch/cluster.sh .*--dir $work/piped ")
 expect "a run outlives who reads its output" kill -INT "$piped"
 for _ in $(seq 600); do [[ -d /proc/$piped ]] || break; sleep 0.1; done
