@@ -74,7 +74,7 @@ PolicyWeights LoadPolicyOf(const std::string& path) {
 std::optional<PolicyWeights> PolicyAsked(const std::string& said) {
   if (said == kNoPolicy) return std::nullopt;
   if (!said.empty()) return LoadPolicyOf(said);
-  const std::optional<fs::path> models = ShippedFolderIfAny("models", "EMPLACE_MODEL_DIR");
+  const std::optional<fs::path> models = ShippedFolderIfAny("models", "EMPLACE_MODELS");
   if (!models || !fs::exists(*models / kShippedPlanner)) return std::nullopt;
   return LoadPolicy(*models / kShippedPlanner);
 }

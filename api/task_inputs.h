@@ -22,7 +22,7 @@ PolicyWeights LoadPolicyOf(const std::string& path);
 // What a user says in place of a policy's path to have none, not even the planner that comes with the programs.
 inline constexpr char kNoPolicy[] = "none";
 // The policy to place with, of what a user said: a path as above, kNoPolicy, or nothing, which stands for the trained
-// planner that comes with the programs, models/planner.safetensors ($EMPLACE_MODEL_DIR overrides its folder), where it
+// planner that comes with the programs, models/planner.safetensors ($EMPLACE_MODELS overrides its folder), where it
 // is there.
 std::optional<PolicyWeights> PolicyAsked(const std::string& said);
 

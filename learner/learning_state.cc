@@ -10,9 +10,9 @@
 #include "common/strings.h"
 #include "learner/ranks/leading_engine.h"
 #include "learner/update/evolution/evolution_updater.h"
+#include "learner/update/evolution/widened_planner.h"
 #include "learner/update/make_engine.h"
 #include "learner/update/policy_updater.h"
-#include "policy/gaussian.h"
 #include "policy/policy_kind.h"
 #include "policy/policy_kinds.h"
 #include "policy/policy_weights.h"
@@ -29,13 +29,7 @@ PolicyWeights NewNetwork(const RunConfig& config, const Workload& workload, cons
   return weights;
 }
 
-// Of a policy that plans: what it has learned is narrower than what a new problem may need.
-void WidenSpread(double factor, PolicyWeights& weights) {
-  const size_t parameters = Gaussian(weights.values).mean.size();
-  for (float& value : std::span(weights.values).subspan(parameters)) value *= static_cast<float>(factor);
-}
-
-PolicyWeights LoadInitialPolicy(const RunConfig& config, const Workload& workload) {
+PolicyWeights LoadInitialPolicy(const RunConfig& config, const Workload& workload, const Rng& rng) {
   PolicyWeights weights = LoadPolicy(config.policy.initial);
   if (weights.shape.kind != config.policy.kind) {
     throw BadInput(StrCat(config.policy.initial, ": a policy of kind ", weights.shape.kind, ", expected ",
@@ -46,16 +40,18 @@ PolicyWeights LoadInitialPolicy(const RunConfig& config, const Workload& workloa
                           " devices, expected one for ", workload.num_devices, ", as many as in ",
                           config.workload.devices));
   }
-  weights.version = 0;
-  if (config.training.evolves()) WidenSpread(config.evolution.initial_spread, weights);
-  return weights;
+  if (!config.training.evolves()) {
+    weights.version = 0;
+    return weights;
+  }
+  return WidenedPlanner(weights, NewNetwork(config, workload, rng), config.evolution.initial_spread);
 }
 
 std::string FamilyName(const WorkloadConfig& workload) { return workload.family.empty() ? "files" : workload.family; }
 
 PolicyWeights InitialWeights(const RunConfig& config, const Workload& workload, const Rng& rng) {
   PolicyWeights weights =
-      config.policy.initial.empty() ? NewNetwork(config, workload, rng) : LoadInitialPolicy(config, workload);
+      config.policy.initial.empty() ? NewNetwork(config, workload, rng) : LoadInitialPolicy(config, workload, rng);
   if (config.training.evolves()) {
     weights.metadata = {{"run", config.name}, {"workload", FamilyName(config.workload)}};
     return weights;

@@ -24,7 +24,7 @@ FieldTable<PlannerKeys> PlannerTable() {
       .Size()
       .Help(
           "Number of the planner's parameters that are learned, in the order in which `emplace inspect` lists them; "
-          "those after them stay as they are set by hand.");
+          "those after them stay as in policy.initial, or as they are set by hand.");
   t.Field("deviation", &K::deviation)
       .Range(1e-3, 10)
       .Help(

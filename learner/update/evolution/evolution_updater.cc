@@ -6,6 +6,7 @@
 
 #include "common/error.h"
 #include "policy/gaussian.h"
+#include "policy/policy_kinds.h"
 #include "policy/trials/trial_runner.h"
 
 namespace emplace {
@@ -21,9 +22,20 @@ constexpr char kGenerations[] = "cma.generations";
 
 std::vector<double> Doubles(std::span<const float> values) { return {values.begin(), values.end()}; }
 
-Cma CmaOf(const PolicyWeights& weights) {
+Cma CmaOf(const PolicyWeights& weights, size_t learned) {
   const Gaussian policy(weights.values);
-  return Cma(Doubles(policy.mean), Doubles(policy.spread));
+  const size_t n = policy.mean.size();
+  std::vector<double> spread;
+  for (size_t row = 0; row < learned; ++row) {
+    const std::vector<double> block = Doubles(policy.spread.subspan(row * n, learned));
+    spread.insert(spread.end(), block.begin(), block.end());
+  }
+  return Cma(Doubles(policy.mean.first(learned)), spread);
+}
+
+size_t LearnedOf(const RunConfig& config) {
+  const PolicyKind& kind = FindPolicyKind(config.policy.kind);
+  return static_cast<size_t>(kind.Parameters(kind.Shape(config.policy, 0)).front().shape.front());
 }
 
 double Median(std::vector<double> values) {
@@ -41,7 +53,10 @@ double RootMeanSquare(std::span<const double> values, double count) {
 }  // namespace
 
 EvolutionUpdater::EvolutionUpdater(const RunConfig& config, PolicyWeights initial)
-    : config_(config), weights_(std::move(initial)), cma_(CmaOf(weights_)) {}
+    : config_(config),
+      weights_(std::move(initial)),
+      learned_(LearnedOf(config)),
+      cma_(CmaOf(weights_, learned_)) {}
 
 std::vector<double> EvolutionUpdater::LossesOf(const std::vector<Trajectory>& batch) const {
   const auto population = static_cast<size_t>(config_.evolution.population);
@@ -69,16 +84,20 @@ UpdateStats EvolutionUpdater::Update(const std::vector<Trajectory>& batch) {
   std::vector<double> candidates;
   for (size_t candidate = 0; candidate < losses.size(); ++candidate) {
     const std::vector<float> drawn = CandidateOf(weights_, config_.seed, static_cast<int64_t>(candidate));
-    candidates.insert(candidates.end(), drawn.begin(), drawn.end());
+    candidates.insert(candidates.end(), drawn.begin(), drawn.begin() + static_cast<ptrdiff_t>(learned_));
   }
   const std::vector<double> before = cma_.state().mean;
   cma_.Update(candidates, losses);
 
   const std::vector<double>& mean = cma_.state().mean;
   const std::vector<double> spread = cma_.Spread();
-  std::ranges::transform(mean, weights_.values.begin(), [](double value) { return static_cast<float>(value); });
-  std::ranges::transform(spread, weights_.values.begin() + std::ssize(mean),
-                         [](double value) { return static_cast<float>(value); });
+  const auto narrow = [](double value) { return static_cast<float>(value); };
+  const size_t n = Gaussian(weights_.values).mean.size();
+  std::ranges::transform(mean, weights_.values.begin(), narrow);
+  for (size_t row = 0; row < learned_; ++row) {
+    std::ranges::transform(std::span(spread).subspan(row * learned_, learned_),
+                           weights_.values.begin() + static_cast<ptrdiff_t>(n + row * n), narrow);
+  }
   ++weights_.version;
 
   UpdateStats stats = {.learning_rate = RootMeanSquare(spread, static_cast<double>(mean.size())),

@@ -15,7 +15,8 @@ namespace emplace {
 
 class EvolutionUpdater final : public Updater {
  public:
-  // REQUIRES: the policy's kind plans.
+  // Learns the first parameters, as many as a policy of config.policy has; others stay as they are, and the policy does
+  // not spread them. REQUIRES: the policy's kind plans, and it has as many parameters as are learned.
   EvolutionUpdater(const RunConfig& config, PolicyWeights initial);
 
   // A candidate's loss is the mean over problems of its score less that of the median candidate, within
@@ -33,7 +34,8 @@ class EvolutionUpdater final : public Updater {
   const RunConfig config_;
   const std::string device_ = "cpu";
   PolicyWeights weights_;
-  Cma cma_;
+  const size_t learned_;
+  Cma cma_;  // Of the first `learned_` parameters.
 };
 
 }  // namespace emplace

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "common/error.h"
+#include "learner/update/evolution/widened_planner.h"
 #include "policy/gaussian.h"
 #include "policy/policy_kinds.h"
 #include "policy/trials/trial_runner.h"
@@ -88,6 +89,36 @@ TEST_F(EvolutionUpdaterTest, GoesOnFromItsStateBitForBit) {
   }
   EXPECT_EQ(whole.weights().values, resumed.weights().values);
   EXPECT_EQ(whole.weights().version, 10U);
+}
+
+TEST_F(EvolutionUpdaterTest, LeavesParametersAloneThatItDoesNotLearn) {
+  const PolicyWeights whole = policy_;
+  config_.policy.own["parameters"] = int64_t{5};
+  const PolicyKind& kind = FindPolicyKind("planner");
+  PolicyWeights few = policy_;
+  few.shape = kind.Shape(config_.policy, 0);
+  few.values = kind.InitialValues(few.shape, config_.policy, Rng(1));
+  PolicyWeights many = WidenedPlanner(whole, few, 1);
+  ASSERT_EQ(many.shape, whole.shape);
+  const size_t n = Gaussian(many.values).mean.size();
+  many.values[5] = 0.25F;
+
+  EvolutionUpdater updater(config_, many);
+  for (int i = 0; i < 3; ++i) {
+    const auto first_five = [](std::span<const float> x, uint32_t /*problem*/) { return Distance(x.first(5)); };
+    updater.Update(Generation(updater.weights(), first_five));
+  }
+  const Gaussian learned(updater.weights().values);
+  ASSERT_EQ(learned.mean.size(), n);
+  EXPECT_NE(learned.mean[4], 0);
+  EXPECT_EQ(learned.mean[5], 0.25F);
+  EXPECT_EQ(learned.mean[n - 1], Gaussian(whole.values).mean[n - 1]);
+  for (size_t i = 0; i < n; ++i) {
+    for (size_t j = 0; j < n; ++j) EXPECT_EQ(learned.spread[i * n + j] != 0, i < 5 && j < 5);
+  }
+  EvolutionUpdater resumed(config_, updater.weights());
+  resumed.LoadState(updater.SaveState());
+  EXPECT_EQ(resumed.weights().values, updater.weights().values);
 }
 
 TEST_F(EvolutionUpdaterTest, RefusesAStateOfAnotherObjective) {

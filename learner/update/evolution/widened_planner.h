@@ -1,0 +1,14 @@
+// Where evolution starts that goes on from a policy that has learned before (policy.initial).
+#pragma once
+
+#include "policy/policy_weights.h"
+
+namespace emplace {
+
+// A policy with the mean of `initial` and `factor` times its spread, since what has been learned is narrower than what
+// a new problem may need. Only as many parameters are spread as `fresh` has, a new policy of the run: those that
+// `initial` lacks are as in `fresh`, those that `fresh` lacks are as in `initial` and stay so. REQUIRES: both are
+// normal distributions (policy/gaussian.h) of one kind.
+PolicyWeights WidenedPlanner(const PolicyWeights& initial, const PolicyWeights& fresh, double factor);
+
+}  // namespace emplace
