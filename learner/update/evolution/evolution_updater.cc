@@ -53,10 +53,7 @@ double RootMeanSquare(std::span<const double> values, double count) {
 }  // namespace
 
 EvolutionUpdater::EvolutionUpdater(const RunConfig& config, PolicyWeights initial)
-    : config_(config),
-      weights_(std::move(initial)),
-      learned_(LearnedOf(config)),
-      cma_(CmaOf(weights_, learned_)) {}
+    : config_(config), weights_(std::move(initial)), learned_(LearnedOf(config)), cma_(CmaOf(weights_, learned_)) {}
 
 std::vector<double> EvolutionUpdater::LossesOf(const std::vector<Trajectory>& batch) const {
   const auto population = static_cast<size_t>(config_.evolution.population);

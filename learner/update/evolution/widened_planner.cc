@@ -21,8 +21,8 @@ PolicyWeights WidenedPlanner(const PolicyWeights& initial, const PolicyWeights& 
   for (size_t row = 0; row < learned; ++row) {
     for (size_t column = 0; column < learned; ++column) {
       const bool both = row < known && column < known;
-      widened.values[n + row * n + column] = both ? static_cast<float>(factor) * from.spread[row * known + column]
-                                                  : to.spread[row * learned + column];
+      widened.values[n + row * n + column] =
+          both ? static_cast<float>(factor) * from.spread[row * known + column] : to.spread[row * learned + column];
     }
   }
   return widened;

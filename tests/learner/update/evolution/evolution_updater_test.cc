@@ -17,6 +17,7 @@ class EvolutionUpdaterTest : public testing::Test {
  protected:
   EvolutionUpdaterTest() {
     config_.policy.kind = "planner";
+    config_.policy.own["parameters"] = int64_t{20};
     config_.training.objective = TrainingObjective::kEvolution;
     config_.training.sync = Sync::kLockstep;
     config_.training.episodes_per_update = kPopulation * kProblems;
