@@ -14,7 +14,7 @@ train() {  # train CONFIG RUN OPTION...
   launch/cluster.sh "configs/$config.yaml" --dir "$work/$run" --set training.max_minutes=5 "${small[@]}" "$@"
 }
 on_instances() {
-  train planner "$@" --set instances.max_ops=150 --set evolution.most_budget=20 --set evolution.validation_instances=5 --set evolution.test_instances=2
+  train planner "$@" --set policy.parameters=67 --set instances.max_ops=150 --set evolution.most_budget=20 --set evolution.validation_instances=5 --set evolution.test_instances=2
 }
 on_family() {
   train ptb_planner "$@" --set policy.initial= --set workload.size=small --set workload.count=6 --set workload.train=4 --set workload.validation=2
@@ -54,6 +54,6 @@ expect "a look at it" build/bin/emplace inspect "$work/family/policy.safetensors
 expect "async is refused" refused "training.sync is async, expected lockstep" --set training.sync=async
 expect "another kind is refused" refused "policy.kind is placeto, expected planner" --set policy.kind=placeto
 expect "another objective is refused" refused "policy.kind is planner, expected training.objective: evolution" --set training.objective=ppo
-expect "a part of a population is refused" refused "expected a multiple of evolution.population, 16" --set training.episodes_per_update=50
+expect "a part of a population is refused" refused "expected a multiple of evolution.population, 24" --set training.episodes_per_update=50
 
 (( failures == 0 ))
