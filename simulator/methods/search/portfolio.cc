@@ -5,6 +5,8 @@
 #include <string_view>
 
 #include "simulator/methods/lists/priority.h"
+#include "simulator/methods/lists/unit_scorer.h"
+#include "simulator/methods/planner_parameters.h"
 #include "simulator/methods/policy_method_options.h"
 #include "simulator/methods/search/part_task.h"
 #include "simulator/methods/search/proposer.h"
@@ -23,6 +25,7 @@ constexpr double kMostTimeShareOfScotch = 0.2;
 constexpr double kMostTimeShareOfParts = 0.1;
 // Of `list`: with so many it places single ops, too.
 constexpr int64_t kAllPasses = 5;
+constexpr int64_t kFewPasses = 3;
 
 struct Member {
   const char* method;
@@ -35,6 +38,8 @@ struct Member {
   bool microbatches = false;  // Whether it is for graphs with micro-batches only.
   int64_t passes = 0;         // Of `list`.
   int32_t divisor = 1;        // It places on this part of the devices.
+  bool by_hand =
+      false;  // As set by hand, beside what a planner has learned, for graphs that are unlike its training's.
 };
 
 constexpr int32_t kAnySize = 1 << 30;
@@ -48,6 +53,7 @@ constexpr Member kMembers[] = {{"data-parallel", 0.25, 0.35, kAnySize, kMostTime
                                {"m-etf", 0.75, 2.4, kAnySize},
                                {"list", 5, 9, kAnySize, kMostTimeShare, false, kAllPasses},
                                {"list", 2, 3, kAnySize, kMostTimeShare, false, 1},
+                               {"list", 3, 5, kAnySize, kMostTimeShare, false, kFewPasses, 1, true},
                                {"scotch", 3, 5, kAnySize, kMostTimeShareOfScotch},
                                {"m-sct", 20, 20, 1000},
                                {"list", 2, 3, kAnySize, kMostTimeShareOfParts, false, 1, 2},
@@ -60,6 +66,8 @@ constexpr double kSingleUsPerOp = 0.08;
 constexpr double kMostPace = 4;
 // In smaller graphs what is fixed of that time hides how fast the computer is.
 constexpr int32_t kFewestOpsToPace = 10000;
+// So many times as long `list` takes where a planner scores devices.
+constexpr double kScorerSlowdown = 2.2;
 // About the time to score a placement with its ops by rank.
 constexpr double kRankUsPerOp = 0.25;
 
@@ -72,8 +80,8 @@ double Us(const PlacementTask& task, double us_per_op) {
 // What the method finds until then; nothing if it is stopped before it has a placement.
 MethodResult PlacedBefore(const StopSignal& stop, const Member& member, const MethodOptions& options,
                           const PlacementTask& task) {
-  MethodOptions own = {
-      .seed = options.seed, .own = options.own, .planner = options.planner, .orders = options.orders, .stop = stop};
+  MethodOptions own = {.seed = options.seed, .own = options.own, .orders = options.orders, .stop = stop};
+  if (!member.by_hand) own.planner = options.planner;
   own.own.try_emplace("passes", member.passes);
   const std::unique_ptr<PlacementMethod> method = MakeMethod(member.method, own);
   try {
@@ -169,16 +177,25 @@ class PortfolioMaker {
     Add(FoundBy(proposer.name(), {.placement = std::move(placement)}, true));
   }
 
+  // Whether a planner scores devices for `list` by more than when a unit ends on them.
+  bool Scores() const {
+    return options_.planner && !UnitScorerOptions{.weights = options_.planner->scorer}.TakesFirstFinish();
+  }
+
   // The members for which there is time.
   std::vector<Member> Members() const {
     std::vector<Member> members;
     const bool tight = Tight();
+    const bool scores = Scores();
     for (const Member& member : kMembers) {
-      if (member.microbatches && !task_.HasMicrobatches()) continue;
+      if ((member.microbatches && !task_.HasMicrobatches()) || (member.by_hand && !scores)) continue;
       if (member.divisor > 1 && task_.sim.num_devices < 2 * member.divisor) continue;  // One device is there already.
       // One with fewer passes is for where there is no time for more.
-      if (!members.empty() && member.divisor == 1 && std::string_view(members.back().method) == member.method) continue;
-      const double share = limit_.Share(0, Us(task_, tight ? member.tight_us_per_op : member.us_per_op));
+      const bool fewer_passes = member.divisor == 1 && !member.by_hand;
+      if (!members.empty() && fewer_passes && std::string_view(members.back().method) == member.method) continue;
+      const double slowdown = member.passes > 0 && !member.by_hand && scores ? kScorerSlowdown : 1;
+      const double us_per_op = slowdown * (tight ? member.tight_us_per_op : member.us_per_op);
+      const double share = limit_.Share(0, Us(task_, us_per_op));
       const bool too_long = share > member.most_time_share || limit_.Progress() + share > 1;
       if (task_.sim.num_ops > member.most_ops || (too_long && !(tight && members.empty()))) continue;
       members.push_back(member);
