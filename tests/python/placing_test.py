@@ -78,7 +78,7 @@ def test_pictures(plan, tmp_path):
     ({"budget": -3}, "budget is -3"),
     ({"objective": "beauty"}, "unknown objective"),
     ({"order": "sideways"}, "sideways"),
-    ({"method": "policy"}, "--policy"),
+    ({"method": "policy", "policy": "none"}, "--policy"),
     ({"policy": "no.safetensors"}, "no.safetensors"),
     ({"seconds": float("inf")}, "seconds is inf, expected a number above 0"),
     ({"threads": 0}, "threads is 0, expected a whole number of at least 1"),
@@ -90,6 +90,11 @@ def test_pictures(plan, tmp_path):
 def test_bad_arguments(ptb, machine, arguments, error):
     with pytest.raises(emplace.BadInput, match=error):
         emplace.place(ptb, machine, **{"budget": 5} | arguments)
+
+
+def test_the_planner_that_comes_with_the_package_is_the_policy(ptb, machine):
+    plan = emplace.place(ptb, machine, method="policy")
+    assert plan.feasible and plan.makespan_us <= plan.single_device_us
 
 
 def test_throughput_is_for_the_method_that_knows_it(ptb, machine):

@@ -392,7 +392,7 @@ TEST_F(CliTest, BadUsageGivesOneLine) {
   ExpectRefused("", "subcommand");
   ExpectRefused("import torch", "there is no subcommand 'import', expected one of: generate, simulate");
   ExpectRefused("place --graph g.graph.json", "--devices");
-  ExpectRefused("place --graph g.graph.json --devices d.yaml --method policy", "--policy");
+  ExpectRefused("place --graph g.graph.json --devices d.yaml --method policy --policy none", "--policy");
   ExpectRefused("place --graph g.graph.json --devices d.yaml --seconds 0", "--seconds");
   ExpectRefused("place --graph g.graph.json --devices d.yaml --budget 0", "--budget");
   ExpectRefused("place --graph g.graph.json --devices d.yaml --method magic", "magic");
