@@ -86,41 +86,35 @@ def time_of(row):
     return row["makespan_us"] if row["feasible"] and row["makespan_us"] else None
 
 
+def mean_ratio(logs):
+    return math.exp(sum(logs) / len(logs))
+
+
 class Comparison:
     """The ratios of one way to another over instances where both have a placement that fits."""
 
     def __init__(self, instances, way, other):
         """instances: [{(way, budget): row}]. way, other: such keys, or other a list of them, of which the best counts."""
         others = other if isinstance(other, list) else [other]
-        self.logs = {}  # {source: [ln ratio]}
+        self.logs = []  # ln ratio
         for rows in instances:
             mine = time_of(rows[way]) if way in rows else None
             best = min((time for key in others if key in rows and (time := time_of(rows[key]))), default=None)
             if mine and best:
-                self.logs.setdefault(rows[way]["source"], []).append(math.log(mine / best))
-
-    @property
-    def all(self):
-        return [log for logs in self.logs.values() for log in logs]
-
-    def mean(self):
-        return math.exp(sum(self.all) / len(self.all)) if self.all else None
+                self.logs.append(math.log(mine / best))
 
     def interval(self):
-        """95%, by resampling the sources of graphs: graphs of one source are alike."""
-        rng, sources, means = random.Random(1), list(self.logs.values()), []
-        for _ in range(RESAMPLES):
-            logs = [log for _ in sources for log in rng.choice(sources)]
-            means.append(math.exp(sum(logs) / len(logs)))
-        means.sort()
+        """95%, by resampling the instances, each of which has a graph and a machine of its own."""
+        rng = random.Random(1)
+        means = sorted(mean_ratio(rng.choices(self.logs, k=len(self.logs))) for _ in range(RESAMPLES))
         return means[int(0.025 * RESAMPLES)], means[int(0.975 * RESAMPLES)]
 
     def cells(self):
-        if not self.all:
+        if not self.logs:
             return ["-"] * 4
         low, high = self.interval()
-        near = sum(log <= math.log(1.01) for log in self.all) / len(self.all)
-        return [f"{self.mean():.3f}", f"{low:.3f} to {high:.3f}", f"{near:.0%}", f"{math.exp(max(self.all)):.2f}"]
+        near = sum(log <= math.log(1.01) for log in self.logs) / len(self.logs)
+        return [f"{mean_ratio(self.logs):.3f}", f"{low:.3f} to {high:.3f}", f"{near:.0%}", f"{math.exp(max(self.logs)):.2f}"]
 
 
 def instances_of(rows):
@@ -133,8 +127,8 @@ def markdown(rows):
     sources = len({row["source"] for row in rows})
     lines = [
         "# What the trained planner is worth",
-        f"Makespans on {len(instances)} instances of {sources} sources that no training uses, as ratios, of which the geometric mean "
-        "is shown with its 95% interval over resampled sources, the share of instances where it is at most 1.01, and the greatest. "
+        f"Makespans on {len(instances)} instances of {sources} generators that no training uses, as ratios, of which the geometric mean "
+        "is shown with its 95% interval over resampled instances, the share of instances where it is at most 1.01, and the greatest. "
         "Every method counts with the better of its two orders.",
         "",
         made_by(rows),
@@ -171,7 +165,7 @@ def main():
             devices = graph.with_name(f"{name}.devices.yaml")
             document = json.loads(graph.read_text())
             machine = devices.read_text().count("kind:")
-            common = {"part": arguments.part, "seed": arguments.seed, "instance": name, "source": name.split("_", 1)[1],
+            common = {"part": arguments.part, "seed": arguments.seed, "instance": name, "source": name.split("_")[2],
                       "ops": len(document["ops"]), "devices": machine}
             table.add([{**common, **row} for row in rows_of(arguments, graph, devices)])
             table.save()
