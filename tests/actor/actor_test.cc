@@ -163,7 +163,11 @@ TEST(Actor, AFullBufferPausesIt) {
 }
 
 TEST(Actor, ALearnerThatReturnsGetsANewIncarnation) {
-  std::optional<FakeLearner> first(Options());
+  FakeLearnerOptions first_options = Options();
+  // Below those that connections get by chance: an actor that tries to reach the port while nobody listens could get it
+  // as its own, and would be connected to itself.
+  first_options.port = 20000 + ::getpid() % 12000;
+  std::optional<FakeLearner> first(first_options);
   RunningActor actor(first->address());
   EXPECT_TRUE(first->Await([](const Received& received) { return received.trajectories.size() >= 10; }));
   const uint64_t old_nonce = first->received().hellos[0].nonce;

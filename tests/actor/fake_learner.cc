@@ -17,8 +17,7 @@ using std::chrono::milliseconds;
 
 namespace {
 
-// While no learner listens on its port, a connection may have taken the port for a moment, even an actor's that tries
-// to reach it: that one gets its own port by chance.
+// A port that a test asks for may be taken for a moment.
 std::unique_ptr<LearnerEndpoint> ListenOn(const NetworkOptions& network) {
   for (int tries = 1;; ++tries) {
     try {
