@@ -165,8 +165,8 @@ TEST(Actor, AFullBufferPausesIt) {
 TEST(Actor, ALearnerThatReturnsGetsANewIncarnation) {
   FakeLearnerOptions first_options = Options();
   // Below those that connections get by chance: an actor that tries to reach the port while nobody listens could get it
-  // as its own, and would be connected to itself.
-  first_options.port = 20000 + ::getpid() % 12000;
+  // as its own, and would be connected to itself. A learner listens on two ports.
+  first_options.port = 20000 + 2 * (::getpid() % 6000);
   std::optional<FakeLearner> first(first_options);
   RunningActor actor(first->address());
   EXPECT_TRUE(first->Await([](const Received& received) { return received.trajectories.size() >= 10; }));

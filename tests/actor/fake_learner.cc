@@ -1,11 +1,8 @@
 #include "tests/actor/fake_learner.h"
 
 #include <future>
-#include <memory>
-#include <thread>
 #include <utility>
 
-#include "common/error.h"
 #include "common/wire/messages/weights_hash.h"
 #include "policy/policy_weights.h"
 #include "simulator/task/placement_task.h"
@@ -15,22 +12,6 @@ namespace emplace {
 
 using std::chrono::milliseconds;
 
-namespace {
-
-// A port that a test asks for may be taken for a moment.
-std::unique_ptr<LearnerEndpoint> ListenOn(const NetworkOptions& network) {
-  for (int tries = 1;; ++tries) {
-    try {
-      return std::make_unique<LearnerEndpoint>(network);
-    } catch (const Error&) {
-      if (network.port == 0 || tries == 200) throw;
-      std::this_thread::sleep_for(milliseconds(50));
-    }
-  }
-}
-
-}  // namespace
-
 FakeLearner::FakeLearner(FakeLearnerOptions options) : options_(std::move(options)) {
   std::promise<std::string> address;
   std::future<std::string> ready = address.get_future();
@@ -38,8 +19,7 @@ FakeLearner::FakeLearner(FakeLearnerOptions options) : options_(std::move(option
     NetworkOptions network;
     network.port = options_.port;
     network.trajectory_queue = 4;
-    const std::unique_ptr<LearnerEndpoint> listening = ListenOn(network);
-    LearnerEndpoint& endpoint = *listening;
+    LearnerEndpoint endpoint(network);
     promise.set_value(endpoint.control_address());
     while (!stop.stop_requested()) {
       const auto received = endpoint.Receive(milliseconds(5), accept_);
