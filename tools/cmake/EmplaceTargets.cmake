@@ -22,13 +22,6 @@ target_compile_options(emplace_warnings INTERFACE $<$<CXX_COMPILER_ID:Clang>:-Wn
 # It checks what common/threads/mutex.h annotates: which mutex a member needs.
 target_compile_options(emplace_warnings INTERFACE $<$<CXX_COMPILER_ID:Clang>:-Wthread-safety>)
 
-# Tests' own code runs for moments: the optimizer would take longer than it saves. (Building the tests takes as long as all else.)
-function(emplace_compile_test_code name)
-  if(NOT EMPLACE_SANITIZER)
-    target_compile_options(${name} PRIVATE -O0)
-  endif()
-endfunction()
-
 # Where a sanitizer is at work, only what takes most of a test's time is worth the optimizer's: it is slow on such code. And what
 # tests are made of is not to count among what a fuzz target has reached.
 function(emplace_compile_for_sanitizer name)
@@ -112,7 +105,10 @@ function(emplace_test name)
   target_link_libraries(${name} PRIVATE GTest::gtest GTest::gmock GTest::gtest_main)
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
   emplace_compile_for_sanitizer(${name})
-  emplace_compile_test_code(${name})
+  if(NOT EMPLACE_SANITIZER)
+    # Tests' own code runs for moments: the optimizer would take longer than it saves.
+    target_compile_options(${name} PRIVATE -O0)
+  endif()
   emplace_test_properties(${ARG_LABEL})
   if(ARG_LABEL MATCHES "fast|threads")
     add_dependencies(fast_tests ${name})

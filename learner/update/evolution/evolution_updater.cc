@@ -53,7 +53,7 @@ double RootMeanSquare(std::span<const double> values, double count) {
 }  // namespace
 
 EvolutionUpdater::EvolutionUpdater(const RunConfig& config, PolicyWeights initial)
-    : config_(config), weights_(std::move(initial)), learned_(LearnedOf(config)), cma_(CmaOf(weights_, learned_)) {}
+    : config_(config), weights_(std::move(initial)), cma_(CmaOf(weights_, LearnedOf(config))) {}
 
 std::vector<double> EvolutionUpdater::LossesOf(const std::vector<Trajectory>& batch) const {
   const auto population = static_cast<size_t>(config_.evolution.population);
@@ -78,12 +78,13 @@ std::vector<double> EvolutionUpdater::LossesOf(const std::vector<Trajectory>& ba
 UpdateStats EvolutionUpdater::Update(const std::vector<Trajectory>& batch) {
   EMPLACE_CHECK(std::ssize(batch) == config_.training.episodes_per_update);
   const std::vector<double> losses = LossesOf(batch);
+  const std::vector<double> before = cma_.state().mean;
+  const size_t learned = before.size();
   std::vector<double> candidates;
   for (size_t candidate = 0; candidate < losses.size(); ++candidate) {
     const std::vector<float> drawn = CandidateOf(weights_, config_.seed, static_cast<int64_t>(candidate));
-    candidates.insert(candidates.end(), drawn.begin(), drawn.begin() + static_cast<ptrdiff_t>(learned_));
+    candidates.insert(candidates.end(), drawn.begin(), drawn.begin() + static_cast<ptrdiff_t>(learned));
   }
-  const std::vector<double> before = cma_.state().mean;
   cma_.Update(candidates, losses);
 
   const std::vector<double>& mean = cma_.state().mean;
@@ -91,8 +92,8 @@ UpdateStats EvolutionUpdater::Update(const std::vector<Trajectory>& batch) {
   const auto narrow = [](double value) { return static_cast<float>(value); };
   const size_t n = Gaussian(weights_.values).mean.size();
   std::ranges::transform(mean, weights_.values.begin(), narrow);
-  for (size_t row = 0; row < learned_; ++row) {
-    std::ranges::transform(std::span(spread).subspan(row * learned_, learned_),
+  for (size_t row = 0; row < learned; ++row) {
+    std::ranges::transform(std::span(spread).subspan(row * learned, learned),
                            weights_.values.begin() + static_cast<ptrdiff_t>(n + row * n), narrow);
   }
   ++weights_.version;

@@ -34,8 +34,7 @@ class EvolutionUpdater final : public Updater {
   const RunConfig config_;
   const std::string device_ = "cpu";
   PolicyWeights weights_;
-  const size_t learned_;
-  Cma cma_;  // Of the first `learned_` parameters.
+  Cma cma_;  // Of the parameters that are learned.
 };
 
 }  // namespace emplace

@@ -38,8 +38,8 @@ struct Member {
   bool microbatches = false;  // Whether it is for graphs with micro-batches only.
   int64_t passes = 0;         // Of `list`.
   int32_t divisor = 1;        // It places on this part of the devices.
-  bool by_hand =
-      false;  // As set by hand, beside what a planner has learned, for graphs that are unlike its training's.
+  // As set by hand, beside what a planner has learned, for graphs that are unlike those of its training.
+  bool by_hand = false;
 };
 
 constexpr int32_t kAnySize = 1 << 30;

@@ -22,9 +22,15 @@ class EvolutionUpdaterTest : public testing::Test {
     config_.training.sync = Sync::kLockstep;
     config_.training.episodes_per_update = kPopulation * kProblems;
     config_.evolution.population = kPopulation;
+    policy_ = NewPolicy();
+  }
+
+  PolicyWeights NewPolicy() const {
     const PolicyKind& kind = FindPolicyKind("planner");
-    policy_.shape = kind.Shape(config_.policy, 0);
-    policy_.values = kind.InitialValues(policy_.shape, config_.policy, Rng(1));
+    PolicyWeights policy;
+    policy.shape = kind.Shape(config_.policy, 0);
+    policy.values = kind.InitialValues(policy.shape, config_.policy, Rng(1));
+    return policy;
   }
 
   // The trials of a version, where a candidate is worth what `score` says of its parameters and the problem.
@@ -93,14 +99,9 @@ TEST_F(EvolutionUpdaterTest, GoesOnFromItsStateBitForBit) {
 }
 
 TEST_F(EvolutionUpdaterTest, LeavesParametersAloneThatItDoesNotLearn) {
-  const PolicyWeights whole = policy_;
   config_.policy.own["parameters"] = int64_t{5};
-  const PolicyKind& kind = FindPolicyKind("planner");
-  PolicyWeights few = policy_;
-  few.shape = kind.Shape(config_.policy, 0);
-  few.values = kind.InitialValues(few.shape, config_.policy, Rng(1));
-  PolicyWeights many = WidenedPlanner(whole, few, 1);
-  ASSERT_EQ(many.shape, whole.shape);
+  PolicyWeights many = WidenedPlanner(policy_, NewPolicy(), 1);
+  ASSERT_EQ(many.shape, policy_.shape);
   const size_t n = Gaussian(many.values).mean.size();
   many.values[5] = 0.25F;
 
@@ -113,7 +114,7 @@ TEST_F(EvolutionUpdaterTest, LeavesParametersAloneThatItDoesNotLearn) {
   ASSERT_EQ(learned.mean.size(), n);
   EXPECT_NE(learned.mean[4], 0);
   EXPECT_EQ(learned.mean[5], 0.25F);
-  EXPECT_EQ(learned.mean[n - 1], Gaussian(whole.values).mean[n - 1]);
+  EXPECT_EQ(learned.mean[n - 1], Gaussian(policy_.values).mean[n - 1]);
   for (size_t i = 0; i < n; ++i) {
     for (size_t j = 0; j < n; ++j) EXPECT_EQ(learned.spread[i * n + j] != 0, i < 5 && j < 5);
   }

@@ -55,7 +55,7 @@ TEST(AnytimeAuto, IsNeverWorseWithALargerBudgetOnNetworks) {
                                           .microbatches = microbatches},
                                          kinds);
     for (const int devices : {2, 8}) {
-      if (Trials(8) < 8 && devices == 8) continue;  // Under a sanitizer it takes minutes.
+      if (kSanitized && devices == 8) continue;  // Under a sanitizer it takes minutes.
       const PlacementTask task = PlacementTask::Make(family.graphs[0], K80Cluster(devices), 128);
       ExpectNeverWorse<AutoMethod>(task, {10, 20, 40, 60, 75, 90, 100, 150, 200, 300, 400, 800}, 1);
     }
