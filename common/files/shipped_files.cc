@@ -33,8 +33,11 @@ fs::path FolderOfCode() {
 }  // namespace
 
 std::optional<fs::path> ShippedFolderIfAny(const std::string& name, const char* variable) {
-  if (const char* const given = std::getenv(variable); given != nullptr && *given != '\0') return given;
   std::error_code unknown;
+  if (const char* const given = std::getenv(variable); given != nullptr && *given != '\0') {
+    if (fs::is_directory(given, unknown)) return given;
+    throw BadInput(StrCat(variable, " is '", given, "', expected a folder"));
+  }
   for (fs::path root : {FolderOfProgram(), FolderOfCode()}) {
     for (int level = 0; level <= kMostLevels && root.has_relative_path(); ++level, root = root.parent_path()) {
       if (fs::is_directory(root / name, unknown)) return root / name;
