@@ -1,5 +1,7 @@
 #include "policy/config/training_config.h"
 
+#include "common/wire/messages/frames.h"
+
 namespace emplace {
 namespace {
 
@@ -31,7 +33,7 @@ FieldTable<TrainingConfig> TrainingFields() {
           "the policy, of a kind that plans, moves to where candidates drawn from it place better than others (section "
           "evolution).");
   t.Field("episodes_per_update", &C::episodes_per_update)
-      .Range(1, 4096)
+      .Range(1, kMaxWork)
       .Help("Number of episodes in the batch of one update (B).");
   t.Field("max_states_per_update", &C::max_states_per_update)
       .Range(0, kMany)
