@@ -230,6 +230,8 @@ OpGraph ParseGraph(std::string_view text, const std::string& source) {
   CheckKeys(root, {"format", "name", "ops", "meta"}, source);
   const std::string name = root.contains("name") ? Text(root["name"], source + ": name") : source;
 
+  const std::string meta = ObjectText(root, "meta", source);
+
   const Json& list = List(RequiredMember(root, "ops", source), source + ": ops");
   std::vector<Op> ops;
   ops.reserve(list.size());
@@ -251,7 +253,7 @@ OpGraph ParseGraph(std::string_view text, const std::string& source) {
     }
   }
   try {
-    return OpGraph(name, std::move(ops));
+    return OpGraph(name, std::move(ops), meta);
   } catch (const Error& error) {
     throw BadInput(StrCat(source, ": ", error.what()));
   }
@@ -262,7 +264,9 @@ OpGraph LoadGraph(const std::filesystem::path& path) {
 }
 
 std::string GraphToJson(const OpGraph& graph) {
-  std::string out = StrCat("{\"format\": \"", kGraphFormat, "\", \"name\": ", JsonLine(graph.name()), ", \"ops\": [\n");
+  std::string out = StrCat("{\"format\": \"", kGraphFormat, "\", \"name\": ", JsonLine(graph.name()), ", ");
+  if (!graph.meta_json().empty()) out += StrCat("\"meta\": ", graph.meta_json(), ", ");
+  out += "\"ops\": [\n";
   for (OpIndex o = 0; o < graph.num_ops(); ++o) {
     WriteOp(graph, graph.op(o), out);
     out += o + 1 < graph.num_ops() ? ",\n" : "\n";

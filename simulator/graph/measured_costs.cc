@@ -208,7 +208,7 @@ MeasuredGraph ApplyMeasuredCosts(const OpGraph& graph, const MeasuredCosts& meas
     }
     for (KindCoverage& of_kind : coverage) Count(op, replaced.contains(of_kind.kind), of_kind);
   }
-  return {OpGraph(graph.name(), std::move(ops)), std::move(coverage), std::move(used)};
+  return {OpGraph(graph.name(), std::move(ops), graph.meta_json()), std::move(coverage), std::move(used)};
 }
 
 }  // namespace emplace

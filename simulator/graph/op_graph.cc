@@ -189,7 +189,8 @@ bool OutputsStay(const OpGraph& graph, OpIndex op) {
          graph.consumers().Row(op).empty();
 }
 
-OpGraph::OpGraph(std::string name, std::vector<Op> ops) : name_(std::move(name)), ops_(std::move(ops)) {
+OpGraph::OpGraph(std::string name, std::vector<Op> ops, std::string meta_json)
+    : name_(std::move(name)), meta_json_(std::move(meta_json)), ops_(std::move(ops)) {
   if (ops_.size() > static_cast<size_t>(std::numeric_limits<int32_t>::max())) {
     throw BadInput(StrCat("the graph has ", ops_.size(), " ops, expected less than 2^31"));
   }

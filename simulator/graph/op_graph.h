@@ -85,9 +85,11 @@ class OpGraph {
   // Throws BadInput, which names the op, for a name that is empty, used twice or starts with '^', an input out of
   // range, a copy of itself or of another copy, a cycle, a number that is negative or not finite, resident outputs of
   // more bytes than param_bytes, and sums of bytes or microseconds of 2^63 or more.
-  OpGraph(std::string name, std::vector<Op> ops);
+  OpGraph(std::string name, std::vector<Op> ops, std::string meta_json = "");
 
   const std::string& name() const { return name_; }
+  // What the file's `meta` says of the graph as a whole, as compact JSON text of an object; empty when absent.
+  const std::string& meta_json() const { return meta_json_; }
   const std::vector<Op>& ops() const { return ops_; }
   int32_t num_ops() const { return static_cast<int32_t>(ops_.size()); }
   const Op& op(OpIndex index) const { return ops_[static_cast<size_t>(index)]; }
@@ -108,6 +110,7 @@ class OpGraph {
   void IndexReads();
 
   std::string name_;
+  std::string meta_json_;
   std::vector<Op> ops_;
   Csr consumers_;
   std::vector<size_t> reads_begin_;  // [n + 1] into reads_

@@ -40,6 +40,8 @@ TEST(GraphIo, ReadsEveryFieldOfTheFormat) {
      "call": {"op": "aten.relu.default", "args": [{"in": 0}]}}]})",
                  "g.json");
   EXPECT_EQ(graph.name(), "tiny");
+  EXPECT_EQ(graph.meta_json(), R"({"made":"by hand"})");
+  EXPECT_EQ(ParseGraph(GraphToJson(graph), "again").meta_json(), graph.meta_json());
   const Op& a = graph.op(0);
   EXPECT_EQ(a.type, "aten.mm");
   EXPECT_EQ(a.cost.On("whatever"), 12.5);
@@ -215,6 +217,8 @@ TEST(GraphIo, WhatIsWrongWithTheFileIsSaid) {
   EXPECT_THAT(GraphError(R"({"format": "emplace.graph/1"})"), HasSubstr("'ops' is missing"));
   EXPECT_THAT(GraphError(R"({"format": "emplace.graph/1", "ops": {}})"), HasSubstr("ops is {}, expected a list"));
   EXPECT_THAT(GraphError(R"({"format": "emplace.graph/1", "nodes": [], "ops": []})"), HasSubstr("unknown key 'nodes'"));
+  EXPECT_THAT(GraphError(R"({"format": "emplace.graph/1", "meta": 3, "ops": []})"),
+              HasSubstr("meta is 3, expected an object"));
 }
 
 TEST(GraphIo, DeepNestingIsAnErrorAndNotACrash) {
