@@ -189,9 +189,11 @@ OrderedJson DescribeYaml(const fs::path& path) {
     described["memory_rule"] = MemoryRuleName(cluster.memory_rule);
     return described;
   }
-  if (root.IsMap() && root["kind"]) {
-    const DeviceKind kind = LoadDeviceKind(path);
-    return {{"what", "device kind (cost model)"}, {"kind", kind.name}};
+  if (root.IsMap() && (root["kind"] || root["kinds"])) {
+    OrderedJson names;
+    for (const DeviceKind& kind : LoadKindsOfFile(path)) names.push_back(kind.name);
+    if (root["kind"]) return {{"what", "device kind (cost model)"}, {"kind", names.front()}};
+    return {{"what", "device kinds (cost model)"}, {"kinds", std::move(names)}};
   }
   return DescribeConfiguration(path, {});
 }

@@ -30,9 +30,11 @@ struct DeviceKind {
   std::array<ClassEfficiency, kNumOpClasses> efficiency;  // By OpClass; kResident is unused.
 };
 
-// Reads one file. Throws BadInput "path:line:col: ...".
-DeviceKind LoadDeviceKind(const std::filesystem::path& path);
-// Reads all *.yaml files of a folder, in the order of their names. Throws BadInput when there is none.
+// Reads one file, of one kind or of several that share their launch_us and efficiency. Throws BadInput
+// "path:line:col: ...".
+std::vector<DeviceKind> LoadKindsOfFile(const std::filesystem::path& path);
+// Reads all *.yaml files of a folder, in the order of the kinds' names. Throws BadInput when there is none, and for a
+// kind that is there twice.
 std::vector<DeviceKind> LoadDeviceKinds(const std::filesystem::path& folder);
 // The folder `devices` of the configurations that come with the programs (ShippedFolder; $EMPLACE_CONFIG_DIR overrides
 // it). Throws BadInput when there is none.

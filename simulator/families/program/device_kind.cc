@@ -18,20 +18,10 @@ namespace fs = std::filesystem;
 constexpr const char* kClassNames[] = {"matmul", "convolution", "depthwise", "elementwise", "reduction", "gather"};
 static_assert(std::size(kClassNames) + 1 == kNumOpClasses);  // All but kResident.
 
-DeviceKind ReadKind(const YamlReader& reader, const YAML::Node& root) {
-  reader.CheckMap(root, "a device kind",
-                  {"kind", "memory_bytes", "memory_gb_per_s", "launch_us", "peak_gflops", "efficiency"});
+// What kinds of one file may share: launch_us and efficiency.
+DeviceKind ReadShared(const YamlReader& reader, const YAML::Node& root) {
   DeviceKind kind;
-  kind.name = reader.Text(root, "kind");
-  kind.memory_bytes = reader.Positive(root, "memory_bytes");
-  kind.memory_gb_per_s = reader.Positive(root, "memory_gb_per_s");
   kind.launch_us = reader.Positive(root, "launch_us");
-
-  const YAML::Node peak = reader.Member(root, "peak_gflops");
-  reader.CheckMap(peak, "peak_gflops", {"f32", "f16"});
-  kind.peak_gflops_f32 = reader.Positive(peak, "f32");
-  kind.peak_gflops_f16 = reader.Positive(peak, "f16");
-
   const YAML::Node classes = reader.Member(root, "efficiency");
   reader.CheckMap(classes, "efficiency", {std::begin(kClassNames), std::end(kClassNames)});
   for (size_t i = 0; i < std::size(kClassNames); ++i) {
@@ -43,9 +33,42 @@ DeviceKind ReadKind(const YamlReader& reader, const YAML::Node& root) {
   return kind;
 }
 
+// Adds what is a kind's own. rates: where its peak rates are.
+DeviceKind WithOwn(DeviceKind kind, const YamlReader& reader, const YAML::Node& node, const YAML::Node& rates) {
+  kind.name = reader.Text(node, "kind");
+  kind.memory_bytes = reader.Positive(node, "memory_bytes");
+  kind.memory_gb_per_s = reader.Positive(node, "memory_gb_per_s");
+  kind.peak_gflops_f32 = reader.Positive(rates, "f32");
+  kind.peak_gflops_f16 = reader.Positive(rates, "f16");
+  return kind;
+}
+
+std::vector<DeviceKind> ReadKinds(const YamlReader& reader, const YAML::Node& root) {
+  if (!root.IsMap() || !root["kinds"]) {
+    reader.CheckMap(root, "a device kind",
+                    {"kind", "memory_bytes", "memory_gb_per_s", "launch_us", "peak_gflops", "efficiency"});
+    const YAML::Node peak = reader.Member(root, "peak_gflops");
+    reader.CheckMap(peak, "peak_gflops", {"f32", "f16"});
+    return {WithOwn(ReadShared(reader, root), reader, root, peak)};
+  }
+  reader.CheckMap(root, "device kinds", {"launch_us", "efficiency", "kinds"});
+  const DeviceKind shared = ReadShared(reader, root);
+  if (!root["kinds"].IsSequence() || root["kinds"].size() == 0) {
+    throw reader.At(root["kinds"], "kinds: expected a list of at least one device kind");
+  }
+  std::vector<DeviceKind> kinds;
+  for (const YAML::Node& node : root["kinds"]) {
+    reader.CheckMap(node, "a device kind", {"kind", "memory_bytes", "memory_gb_per_s", "f32", "f16"});
+    kinds.push_back(WithOwn(shared, reader, node, node));
+  }
+  return kinds;
+}
+
 }  // namespace
 
-DeviceKind LoadDeviceKind(const fs::path& path) { return ReadYaml(ReadFile(path), path.string(), ReadKind); }
+std::vector<DeviceKind> LoadKindsOfFile(const fs::path& path) {
+  return ReadYaml(ReadFile(path), path.string(), ReadKinds);
+}
 
 std::vector<DeviceKind> LoadDeviceKinds(const fs::path& folder) {
   if (!fs::is_directory(folder))
@@ -53,9 +76,10 @@ std::vector<DeviceKind> LoadDeviceKinds(const fs::path& folder) {
   std::map<std::string, DeviceKind> by_name;
   for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
     if (entry.path().extension() != ".yaml") continue;
-    const DeviceKind kind = LoadDeviceKind(entry.path());
-    if (!by_name.emplace(kind.name, kind).second)
-      throw BadInput(StrCat(entry.path().string(), ": kind '", kind.name, "' is defined twice"));
+    for (const DeviceKind& kind : LoadKindsOfFile(entry.path())) {
+      if (!by_name.emplace(kind.name, kind).second)
+        throw BadInput(StrCat(entry.path().string(), ": kind '", kind.name, "' is defined twice"));
+    }
   }
   if (by_name.empty()) throw BadInput(StrCat(folder.string(), ": holds no device kind, expected *.yaml"));
   std::vector<DeviceKind> kinds;

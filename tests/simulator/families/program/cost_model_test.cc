@@ -1,13 +1,16 @@
 #include "simulator/families/program/cost_model.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
 
 #include <filesystem>
 #include <memory>
+#include <set>
 
 #include "common/error.h"
 #include "common/files/file_io.h"
+#include "tests/support/bad_input.h"
 
 namespace emplace {
 namespace {
@@ -27,14 +30,16 @@ efficiency:
   gather: {compute: 0.5, memory: 0.1, half_rate_mflop: 0}
 )";
 
-DeviceKind Parse(const std::string& text) {
+std::vector<DeviceKind> ParseAll(const std::string& text) {
   // One file a process: the cases run side by side.
   const std::filesystem::path path =
       std::filesystem::temp_directory_path() / ("emplace_kind_" + std::to_string(getpid()) + ".yaml");
   WriteFileAtomically(path, text);
   const std::shared_ptr<void> removed_at_the_end(nullptr, [&](void*) { std::filesystem::remove(path); });
-  return LoadDeviceKind(path);
+  return LoadKindsOfFile(path);
 }
+
+DeviceKind Parse(const std::string& text) { return ParseAll(text).front(); }
 
 // What is said of kKind with `from` replaced by `to`.
 std::string ErrorWith(const std::string& from, const std::string& to) {
@@ -102,10 +107,50 @@ TEST(CostModel, ErrorsNamePlaceAndValue) {
   }
 }
 
+constexpr char kPair[] = R"(launch_us: 3
+efficiency:
+  matmul: {compute: 0.5, memory: 0.5, half_rate_mflop: 3}
+  convolution: {compute: 0.5, memory: 0.5, half_rate_mflop: 0}
+  depthwise: {compute: 0.05, memory: 0.5, half_rate_mflop: 0}
+  elementwise: {compute: 0.5, memory: 0.5, half_rate_mflop: 0}
+  reduction: {compute: 0.5, memory: 0.25, half_rate_mflop: 0}
+  gather: {compute: 0.5, memory: 0.1, half_rate_mflop: 0}
+kinds:
+  - {kind: small, memory_bytes: 8.0e9, memory_gb_per_s: 100, f32: 1000, f16: 2000}
+  - {kind: large, memory_bytes: 16.0e9, memory_gb_per_s: 200, f32: 2000, f16: 4000}
+)";
+
+TEST(CostModel, KindsOfOneFileShareTheirEfficiency) {
+  const std::vector<DeviceKind> kinds = ParseAll(kPair);
+  ASSERT_EQ(kinds.size(), 2u);
+  EXPECT_EQ(kinds[0].name, "small");
+  EXPECT_EQ(kinds[1].memory_bytes, 16e9);
+  // A transfer of 100 MB within the memory takes half as long on the one that is twice as fast, but for the launch.
+  const OpWork streams = {.op_class = OpClass::kElementwise, .bytes = 100'000'000};
+  EXPECT_DOUBLE_EQ(CostUs(kinds[0], streams), 2003);
+  EXPECT_DOUBLE_EQ(CostUs(kinds[1], streams), 1003);
+}
+
+TEST(CostModel, ErrorsInAListOfKindsNameThePlace) {
+  const auto error = [](const std::string& from, const std::string& to) {
+    std::string text = kPair;
+    text.replace(text.find(from), from.size(), to);
+    return BadInputOf([&] { ParseAll(text); });
+  };
+  EXPECT_THAT(error("f32: 1000, ", ""), testing::HasSubstr(":10:5: 'f32' is missing"));
+  EXPECT_THAT(error("f32: 2000", "f32: -1"), testing::HasSubstr(":11:"));
+  EXPECT_THAT(error("launch_us: 3", "launch: 3"), testing::HasSubstr("launch"));
+}
+
 TEST(CostModel, TheShippedKindsLoad) {
   std::vector<std::string> names;
   for (const DeviceKind& kind : LoadDeviceKinds(DefaultKindsFolder())) names.push_back(kind.name);
   EXPECT_EQ(names, (std::vector<std::string>{"a100", "cpu", "h100", "k80", "p100", "v100"}));
+  std::set<std::string> all(names.begin(), names.end());
+  for (const DeviceKind& kind : LoadDeviceKinds(DefaultKindsFolder() / "consumer")) {
+    EXPECT_TRUE(all.insert(kind.name).second) << kind.name << " is a kind of the workloads too";
+  }
+  EXPECT_GT(all.size(), 100u);
 }
 
 }  // namespace

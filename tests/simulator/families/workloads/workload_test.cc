@@ -353,7 +353,7 @@ TEST(CostModel, TheNetworksOfTheTalkTakeAboutTheirTimeOnOneK80) {
   const auto seconds = [](const TensorProgram& program) {
     double us = 0;
     for (const SymbolicNode& node : program.nodes()) {
-      static const DeviceKind k80 = LoadDeviceKind(DefaultKindsFolder() / "k80.yaml");
+      static const DeviceKind k80 = LoadKindsOfFile(DefaultKindsFolder() / "k80.yaml").front();
       us += CostUs(k80, WorkOf({program, node})) + 5.7;
     }
     return us / 1e6;
