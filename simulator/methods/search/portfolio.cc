@@ -11,6 +11,7 @@
 #include "simulator/methods/search/part_task.h"
 #include "simulator/methods/search/proposer.h"
 #include "simulator/methods/search/trial_evaluator.h"
+#include "simulator/methods/stages/chain.h"
 
 namespace emplace {
 namespace {
@@ -68,6 +69,9 @@ constexpr double kMostPace = 4;
 constexpr int32_t kFewestOpsToPace = 10000;
 // So many times as long `list` takes where a planner scores devices.
 constexpr double kScorerSlowdown = 2.2;
+// About the longest time to divide a chain of a few hundred ops, and the share of the search's time that it may take.
+constexpr double kChainUs = 200'000;
+constexpr double kChainTimeShare = 0.25;
 // About the time to score a placement with its ops by rank.
 constexpr double kRankUsPerOp = 0.25;
 
@@ -106,7 +110,9 @@ class PortfolioMaker {
   std::vector<PortfolioEntry> Make() {
     AddSingle();
     if (!found_.empty()) AddPolicy();
+    const bool tight = Tight();
     AddMembers();
+    if (tight) AddChain();
     if (found_.empty()) AddPolicy();
     if (limit_.stop().Now() && std::ranges::none_of(found_, Fits)) {
       if (std::optional<Found> found = FoundBy(kQuickest, MakeMethod(kQuickest, {})->Place(task_), false))
@@ -218,6 +224,18 @@ class PortfolioMaker {
     });
     for (size_t i = 0; i < count; ++i) Add(std::move(found[i]), none && i == 0);
     if (count < members.size()) limit_.Count(Left());
+  }
+
+  // The exact division of a chain, such as a language model's layers: where memory decides, moves of single groups have
+  // a hard time to find it. Not with a budget, of which it would take no share that is known before.
+  void AddChain() {
+    if (options_.budget > 0 || limit_.Progress() + limit_.Share(0, kChainUs) > kMostTimeShare) return;
+    MethodOptions own = {.seconds = kChainTimeShare * options_.seconds, .stop = limit_.stop()};
+    try {
+      Add(FoundBy("chain", ChainMethod(own).Place(task_), true));
+    } catch (const Stopped&) {
+      return;
+    }
   }
 
   const PlacementTask& task_;

@@ -1,0 +1,132 @@
+#include "simulator/methods/stages/chain.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "simulator/methods/stages/stages_method.h"
+
+namespace emplace {
+namespace {
+
+constexpr int32_t kMostBlocks = 128;
+
+// [n] the number of ops on the longest way from each op to the end of the step. What nothing precedes, such as
+// parameters, so comes right before what reads it.
+std::vector<int32_t> DistanceToEnd(const SimGraph& sim) {
+  const auto n = static_cast<size_t>(sim.num_ops);
+  std::vector<int32_t> waits(n);  // Readers that have no distance yet, once for each output that they read.
+  std::vector<std::vector<OpIndex>> makers(n);
+  for (OpIndex o = 0; o < sim.num_ops; ++o) {
+    for (const OpIndex reader : sim.ReadersOf(o)) {
+      ++waits[static_cast<size_t>(o)];
+      makers[static_cast<size_t>(reader)].push_back(o);
+    }
+  }
+  std::vector<int32_t> distance(n, 0);
+  std::vector<OpIndex> ready;
+  for (OpIndex o = 0; o < sim.num_ops; ++o) {
+    if (waits[static_cast<size_t>(o)] == 0) ready.push_back(o);
+  }
+  while (!ready.empty()) {
+    const auto reader = static_cast<size_t>(ready.back());
+    ready.pop_back();
+    for (const OpIndex maker : makers[reader]) {
+      const auto m = static_cast<size_t>(maker);
+      distance[m] = std::max(distance[m], distance[reader] + 1);
+      if (--waits[m] == 0) ready.push_back(maker);
+    }
+  }
+  return distance;
+}
+
+// Counts what crosses the places between neighbours in an order: at[p] is between places p - 1 and p.
+class Crossings {
+ public:
+  explicit Crossings(size_t places) : change_(places + 1, 0) {}
+  void Add(size_t from, size_t to) {
+    if (from >= to) return;
+    ++change_[from + 1];
+    --change_[to + 1];
+  }
+  std::vector<int32_t> Counts() const {
+    std::vector<int32_t> counts(change_.size());
+    std::partial_sum(change_.begin(), change_.end(), counts.begin());
+    return counts;
+  }
+
+ private:
+  std::vector<int32_t> change_;
+};
+
+}  // namespace
+
+std::optional<ChainBlocks> ChainOf(const PlacementTask& task, int32_t most_blocks) {
+  const SimGraph& sim = task.sim;
+  const auto n = static_cast<size_t>(sim.num_ops);
+  const std::vector<int32_t> distance = DistanceToEnd(sim);
+  std::vector<OpIndex> order(n);
+  std::iota(order.begin(), order.end(), 0);
+  std::ranges::stable_sort(order, std::greater<>(), [&](OpIndex o) { return distance[static_cast<size_t>(o)]; });
+  std::vector<size_t> place(n);
+  for (size_t p = 0; p < n; ++p) place[static_cast<size_t>(order[p])] = p;
+
+  Crossings tensors(n);
+  for (OpIndex o = 0; o < sim.num_ops; ++o) {
+    const auto first = static_cast<size_t>(sim.tensor_begin[static_cast<size_t>(o)]);
+    const auto last = static_cast<size_t>(sim.tensor_begin[static_cast<size_t>(o) + 1]);
+    for (size_t t = first; t < last; ++t) {
+      size_t until = 0;
+      for (const OpIndex reader : sim.tensor_consumers.Row(static_cast<int32_t>(t))) {
+        until = std::max(until, place[static_cast<size_t>(reader)]);
+      }
+      tensors.Add(place[static_cast<size_t>(o)], until);
+    }
+  }
+  const std::vector<GroupIndex>& together = task.search_levels.front();
+  const auto sets = static_cast<size_t>(*std::ranges::max_element(together)) + 1;
+  std::vector<size_t> begins(sets, n);
+  std::vector<size_t> ends(sets, 0);
+  for (size_t o = 0; o < n; ++o) {
+    const auto set = static_cast<size_t>(together[o]);
+    begins[set] = std::min(begins[set], place[o]);
+    ends[set] = std::max(ends[set], place[o]);
+  }
+  Crossings inside(n);
+  for (size_t set = 0; set < sets; ++set) inside.Add(begins[set], ends[set]);
+
+  const std::vector<int32_t> passing = tensors.Counts();
+  const std::vector<int32_t> divided = inside.Counts();
+  double total_us = 0;
+  for (OpIndex o = 0; o < sim.num_ops; ++o) total_us += sim.MeanBusyUs(o);
+  if (!(total_us > 0)) return std::nullopt;
+  ChainBlocks chain = {.block_of_op = std::vector<int32_t>(n)};
+  double us = 0;  // Of the blocks before, and of the one that is being filled.
+  bool empty = true;
+  for (size_t p = 0; p < n; ++p) {
+    const bool long_enough = us * most_blocks >= total_us * (chain.num_blocks + 0.5);
+    const bool few = static_cast<int32_t>(n) <= most_blocks;
+    if (!empty && passing[p] == 1 && divided[p] == 0 && (few || long_enough)) ++chain.num_blocks;
+    chain.block_of_op[static_cast<size_t>(order[p])] = chain.num_blocks;
+    us += sim.MeanBusyUs(order[p]);
+    empty = false;
+  }
+  ++chain.num_blocks;
+  if (chain.num_blocks < 2) return std::nullopt;
+  return chain;
+}
+
+MethodResult ChainMethod::Place(const PlacementTask& task) {
+  std::optional<ChainBlocks> chain = ChainOf(task, kMostBlocks);
+  if (!chain) return {};
+  MethodOptions options = options_;
+  options.objective = Objective::kLatency;
+  StagesRequest request;
+  request.block_of_op = std::move(chain->block_of_op);
+  request.num_blocks = chain->num_blocks;
+  request.any_order = true;
+  StagesMethod stages(std::move(request), options);
+  return stages.Place(task);
+}
+
+}  // namespace emplace
