@@ -10,6 +10,7 @@
 
 #include "api/place_graph.h"
 #include "api/run_files.h"
+#include "api/serving.h"
 #include "api/task_inputs.h"
 #include "common/command_line.h"
 #include "common/error.h"
@@ -119,6 +120,15 @@ int Place(const PlaceArguments& args) {
     WriteFileAtomically(args.trace, TraceToJson(graph, cluster, task.sim, placement, simulator.Run(placement)));
   }
 
+  std::optional<ServingFigures> serving;
+  if (const std::optional<ServedStep> step = ServedStepOf(graph)) {
+    serving = Serving(graph, cluster, *step, placement, score.peak_bytes, score.makespan_us, score.max_load_us);
+  }
+  std::vector<int64_t> left_bytes;  // [D]
+  for (size_t d = 0; d < cluster.devices.size(); ++d) {
+    left_bytes.push_back(cluster.devices[d].memory_bytes - score.peak_bytes[d]);
+  }
+
   if (args.json) {
     nlohmann::ordered_json document = {{"graph", graph.name()},
                                        {"method", args.method},
@@ -128,11 +138,19 @@ int Place(const PlaceArguments& args) {
                                        {"single_device_us", task.single_device_us},
                                        {"lower_bound_us", lower_bound_us},
                                        {"peak_bytes", score.peak_bytes},
+                                       {"left_bytes", left_bytes},
                                        {"feasible", score.feasible},
                                        {"groups", task.groups.num_groups},
                                        {"evaluations", result.evaluations},
                                        {"seconds", seconds}};
     if (!discipline.empty()) document["order"] = discipline;
+    if (serving) {
+      document["llm"] = {{"stream_tokens_per_s", serving->stream_tokens_per_s},
+                         {"pipeline_tokens_per_s", serving->pipeline_tokens_per_s},
+                         {"first_token_s", serving->first_token_s},
+                         {"longest_context", serving->longest_context},
+                         {"limited_by", serving->limited_by}};
+    }
     std::printf("%s\n", JsonLine(document).c_str());
     return 0;
   }
@@ -144,6 +162,7 @@ int Place(const PlaceArguments& args) {
     std::printf("  busiest device       %.3f ms for each step of a pipeline\n", score.max_load_us / 1e3);
   }
   if (!discipline.empty()) std::printf("  order of the ops     %s\n", discipline.c_str());
+  if (serving) std::printf("%s", ShownServing(*serving, "  ").c_str());
   if (task.single_device >= 0) {
     std::printf("  best single device   %.3f ms on %s", task.single_device_us / 1e3,
                 cluster.devices[static_cast<size_t>(task.single_device)].name.c_str());
@@ -159,9 +178,10 @@ int Place(const PlaceArguments& args) {
   }
   for (size_t d = 0; d < cluster.devices.size(); ++d) {
     const auto ops = std::count(placement.begin(), placement.end(), static_cast<DeviceIndex>(d));
-    std::printf("  %-12s %6td ops, peak memory %.2f of %.2f GB\n", cluster.devices[d].name.c_str(), ops,
+    std::printf("  %-12s %6td ops, peak memory %.2f of %.2f GB%s\n", cluster.devices[d].name.c_str(), ops,
                 static_cast<double>(score.peak_bytes[d]) / 1e9,
-                static_cast<double>(cluster.devices[d].memory_bytes) / 1e9);
+                static_cast<double>(cluster.devices[d].memory_bytes) / 1e9,
+                left_bytes[d] < 0 ? "" : Format(", %.2f left", static_cast<double>(left_bytes[d]) / 1e9).c_str());
   }
   if (!score.feasible) {
     std::printf("  WARNING: it does not fit the devices' memory: it lacks %s\n",

@@ -1,0 +1,49 @@
+// What a placement of a language model's step is worth in the units in which such models are served: tokens/s, seconds
+// to the first token, and the longest context whose cache still fits the memory.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "simulator/graph/op_graph.h"
+#include "simulator/graph/placement.h"
+#include "simulator/machine/cluster.h"
+
+namespace emplace {
+
+// What a graph's `meta.llm` says of its step.
+struct ServedStep {
+  enum class Phase { kDecode, kPrefill, kBoth };
+  Phase phase = Phase::kDecode;
+  int64_t streams = 1;       // Requests that a step serves at once.
+  int64_t prompt = 0;        // Tokens of each stream's prompt; of kPrefill and kBoth.
+  int64_t tokens = 1;        // Tokens that the step makes for each stream; of kDecode and kBoth.
+  int64_t context = 0;       // Tokens for which each stream's cache has room.
+  int64_t most_context = 0;  // Tokens of context that the model was made for.
+};
+
+// nullopt: the graph is of no language model. Throws BadInput for a `meta.llm` that lacks one of the numbers, or has a
+// wrong one.
+std::optional<ServedStep> ServedStepOf(const OpGraph& graph);
+
+struct ServingFigures {
+  ServedStep step;
+  double stream_tokens_per_s = 0;  // Of one stream while its step runs alone; 0 for kPrefill.
+  double pipeline_tokens_per_s =
+      0;                        // Of all streams, with so many steps in flight that the busiest device never waits.
+  double first_token_s = 0;     // Of kPrefill: the prompt's time. Else 0.
+  int64_t longest_context = 0;  // Tokens for each stream; 0: not even the weights fit.
+  std::string limited_by = "";  // The device that limits longest_context; empty: the model does.
+};
+
+// placement: [n]. peak_bytes: [D] of that placement. The cache grows by attrs.cache_bytes_per_token of each op.
+// Throws BadInput where that is no number of bytes.
+ServingFigures Serving(const OpGraph& graph, const Cluster& cluster, const ServedStep& step, const Placement& placement,
+                       const std::vector<int64_t>& peak_bytes, double makespan_us, double max_load_us);
+
+// A line for each figure, each with `indent` before it and a line end after it.
+std::string ShownServing(const ServingFigures& figures, const std::string& indent);
+
+}  // namespace emplace

@@ -1,0 +1,93 @@
+#include "api/serving.h"
+
+#include <gtest/gtest.h>
+
+#include "common/strings.h"
+#include "simulator/graph/graph_io.h"
+#include "tests/support/bad_input.h"
+
+namespace emplace {
+namespace {
+
+// Two ops, of which the cache of the first grows by 10 bytes a token and that of the second by 20.
+OpGraph GraphWith(const std::string& llm) {
+  return ParseGraph(StrCat(R"({"format": "emplace.graph/1", "name": "m", "meta": {"llm": )", llm, R"(}, "ops": [
+    {"name": "a", "cost_us": 1, "param_bytes": 100, "attrs": {"cache_bytes_per_token": 10}},
+    {"name": "b", "cost_us": 1, "param_bytes": 200, "attrs": {"cache_bytes_per_token": 20}},
+    {"name": "c", "cost_us": 1}]})"),
+                    "m.json");
+}
+
+Cluster TwoDevices(int64_t first, int64_t second) {
+  Cluster cluster;
+  cluster.devices = {{.name = "x:0", .kind = "x", .memory_bytes = first},
+                     {.name = "x:1", .kind = "x", .memory_bytes = second}};
+  return cluster;
+}
+
+ServingFigures FiguresOf(const std::string& llm, const Cluster& cluster, const Placement& placement,
+                         const std::vector<int64_t>& peaks) {
+  const OpGraph graph = GraphWith(llm);
+  return Serving(graph, cluster, *ServedStepOf(graph), placement, peaks, /*makespan_us=*/50'000,
+                 /*max_load_us=*/20'000);
+}
+
+constexpr char kDecode[] = R"({"phase": "decode", "streams": 4, "tokens": 1, "context": 10, "most_context": 1000})";
+
+TEST(Serving, ADecodeStepMakesATokenForEachStream) {
+  const ServingFigures figures = FiguresOf(kDecode, TwoDevices(10'000'000, 10'000'000), {0, 1, 0}, {100, 200});
+  EXPECT_DOUBLE_EQ(figures.stream_tokens_per_s, 20);
+  EXPECT_DOUBLE_EQ(figures.pipeline_tokens_per_s, 200);
+  EXPECT_EQ(figures.longest_context, 1000);
+  EXPECT_EQ(figures.limited_by, "");
+  EXPECT_EQ(ShownServing(figures, "  "),
+            "  one stream           20.00 tokens/s\n"
+            "  many streams         up to 200.00 tokens/s in all, 4 in each stage of a pipeline\n"
+            "  longest context      1000 tokens, limited by the model\n");
+}
+
+TEST(Serving, APromptIsTheTimeToTheFirstToken) {
+  const ServingFigures figures =
+      FiguresOf(R"({"phase": "prefill", "streams": 1, "prompt": 64, "context": 100, "most_context": 1000})",
+                TwoDevices(10'000'000, 10'000'000), {0, 0, 0}, {300, 0});
+  EXPECT_DOUBLE_EQ(figures.first_token_s, 0.05);
+  EXPECT_DOUBLE_EQ(figures.pipeline_tokens_per_s, 3200);
+  EXPECT_EQ(figures.stream_tokens_per_s, 0);
+  EXPECT_NE(ShownServing(figures, "").find("first token          0.050 s after a prompt of 64 tokens"),
+            std::string::npos);
+}
+
+TEST(Serving, TheFullestDeviceLimitsTheContext) {
+  // 45 bytes left on x:0 are 4 tokens of `a`, 190 on x:1 are 9 of `b`.
+  ServingFigures figures = FiguresOf(kDecode, TwoDevices(145, 390), {0, 1, 0}, {100, 200});
+  EXPECT_EQ(figures.longest_context, 14);
+  EXPECT_EQ(figures.limited_by, "x:0");
+  figures = FiguresOf(kDecode, TwoDevices(145, 1000), {1, 1, 0}, {0, 300});
+  EXPECT_EQ(figures.longest_context, 10 + 700 / 30);
+  EXPECT_EQ(figures.limited_by, "x:1");
+  // Too full already: so many tokens less. Without any cache there, nothing helps.
+  figures = FiguresOf(kDecode, TwoDevices(70, 1000), {0, 1, 0}, {100, 200});
+  EXPECT_EQ(figures.longest_context, 7);
+  figures = FiguresOf(kDecode, TwoDevices(70, 1000), {1, 1, 0}, {100, 200});
+  EXPECT_EQ(figures.longest_context, 0);
+}
+
+TEST(Serving, OtherGraphsServeNothing) {
+  EXPECT_FALSE(ServedStepOf(ParseGraph(R"({"format": "emplace.graph/1", "meta": {"by": "me"}, "ops": []})", "g")));
+  EXPECT_FALSE(ServedStepOf(ParseGraph(R"({"format": "emplace.graph/1", "ops": []})", "g")));
+}
+
+TEST(Serving, ErrorsNameWhatIsWrong) {
+  const auto error = [](const std::string& llm) { return BadInputOf([&] { ServedStepOf(GraphWith(llm)); }); };
+  EXPECT_EQ(error("3"), "m: meta.llm is 3, expected an object");
+  EXPECT_EQ(error(R"({"phase": "chat"})"), "m: meta.llm.phase is 'chat', expected decode, prefill or both");
+  EXPECT_EQ(error(R"({"phase": "decode", "streams": 0})"),
+            "m: meta.llm.streams is 0, expected a whole number of at least 1");
+  EXPECT_EQ(error(R"({"phase": "decode", "streams": 1, "context": 2.5})"),
+            "m: meta.llm.context is 2.5, expected a whole number of at least 1");
+  EXPECT_EQ(error(R"({"phase": "both", "streams": 1, "context": 2, "most_context": 3})"),
+            "m: meta.llm.prompt is missing, expected a whole number of at least 1");
+}
+
+}  // namespace
+}  // namespace emplace
