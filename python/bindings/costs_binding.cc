@@ -35,6 +35,7 @@ void BindCosts(nb::module_& module) {
           "op_class"_a, "half"_a, "flops"_a, "bytes"_a,
           "Microseconds of an op by the roofline model: the larger of FLOPs / attainable rate and bytes / attainable\n"
           "bandwidth, plus a launch. half: it computes with 16-bit numbers. bytes: read and written.");
+  module.def("load_device_kinds_of_file", &LoadKindsOfFile, "path"_a, "The device kinds of a file, in its order.");
   module.def("load_device_kinds", &LoadDeviceKinds, "folder"_a, "The device kinds of a folder, sorted by file name.");
 }
 

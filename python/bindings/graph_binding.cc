@@ -43,10 +43,11 @@ OpGraph FromJson(const std::string& json, const std::string& source) {
   return RunOrLeave([json, source] { return ParseGraph(json, source); });
 }
 
-OpGraph FromOps(const std::string& name, const nb::list& ops) {
+OpGraph FromOps(const std::string& name, const nb::list& ops, const nb::dict& meta) {
   nb::dict document;
   document["format"] = "emplace.graph/1";
   document["name"] = name;
+  if (nb::len(meta) > 0) document["meta"] = meta;
   document["ops"] = ops;
   return FromJson(nb::cast<std::string>(nb::module_::import_("json").attr("dumps")(document)), name);
 }
@@ -75,11 +76,11 @@ void BindGraph(nb::module_& module) {
                   "Reads *.graph.json or *.graph.json.zst. Raises BadInput, which names the op, for a bad file.")
       .def_static("from_json", &FromJson, "text"_a, "source"_a = "graph",
                   "Reads the text of a graph file; `source` names it in errors.")
-      .def_static("from_ops", &FromOps, "name"_a, "ops"_a,
+      .def_static("from_ops", &FromOps, "name"_a, "ops"_a, "meta"_a = nb::dict(),
                   "Makes a graph from a list of ops, each a dict with the keys of the file format: name, cost_us (a\n"
                   "number of microseconds, or a dict from device kind to it), and optionally type, inputs, outputs\n"
                   "(dicts with bytes, shape, dtype), param_bytes, temp_bytes, flops, group, allowed, copy_of, attrs,\n"
-                  "call.")
+                  "call. meta: what there is to say of the graph as a whole.")
       .def("save", &Save, "path"_a, "Writes the graph's file, compressed where the name ends in .zst.")
       .def("to_json", &GraphToJson, "The text of the graph's file.")
       .def("to_dict", &ToDict, "The graph's file as dicts and lists.")
@@ -89,6 +90,13 @@ void BindGraph(nb::module_& module) {
       .def_prop_ro(
           "ops", [](const OpGraph& graph) { return nb::list(ToDict(graph)["ops"]); },
           nb::sig("def ops(self) -> list[dict]"), "The ops as dicts of the file format, made anew at each call.")
+      .def_prop_ro(
+          "meta",
+          [](const OpGraph& graph) {
+            const std::string text = graph.meta_json().empty() ? "{}" : graph.meta_json();
+            return nb::module_::import_("json").attr("loads")(text);
+          },
+          nb::sig("def meta(self) -> dict"), "What the file says of the graph as a whole, made anew at each call.")
       .def_prop_ro(
           "op_names",
           [](const OpGraph& graph) {

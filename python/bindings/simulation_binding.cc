@@ -9,6 +9,7 @@
 #include <mutex>
 #include <thread>
 
+#include "api/serving.h"
 #include "api/task_inputs.h"
 #include "common/error.h"
 #include "common/strings.h"
@@ -152,6 +153,37 @@ double LoadOfBusiest(const OpGraph& graph, const Cluster& cluster, const OnePlac
   return MaxLoadUs(SimGraph::Compile(graph, cluster), ops);
 }
 
+NumpyArray<double> LoadsOfBusiest(const OpGraph& graph, const Cluster& cluster, const Placements& placements) {
+  const SimGraph sim = SimGraph::Compile(graph, cluster);
+  std::vector<double> loads;
+  for (size_t k = 0; k < placements.shape(0); ++k) {
+    const std::span ops(placements.data() + k * placements.shape(1), placements.shape(1));
+    CheckPlacement(graph, cluster, ops);
+    loads.push_back(MaxLoadUs(sim, ops));
+  }
+  return ToNumpy(std::move(loads));
+}
+
+// None for a graph of no language model.
+nb::object ServingOf(const OpGraph& graph, const Cluster& cluster, const OnePlacement& placement,
+                     const InputArray<int64_t, 1>& peak_bytes, double makespan_us, double max_load_us) {
+  const std::optional<ServedStep> step = ServedStepOf(graph);
+  if (!step) return nb::none();
+  const std::span ops(placement.data(), placement.shape(0));
+  CheckPlacement(graph, cluster, ops);
+  const ServingFigures figures =
+      Serving(graph, cluster, *step, Placement(ops.begin(), ops.end()),
+              {peak_bytes.data(), peak_bytes.data() + peak_bytes.shape(0)}, makespan_us, max_load_us);
+  nb::dict result;
+  result["stream_tokens_per_s"] = figures.stream_tokens_per_s;
+  result["pipeline_tokens_per_s"] = figures.pipeline_tokens_per_s;
+  result["first_token_s"] = figures.first_token_s;
+  result["longest_context"] = figures.longest_context;
+  result["limited_by"] = figures.limited_by;
+  result["text"] = ShownServing(figures, "");
+  return result;
+}
+
 std::string Trace(const OpGraph& graph, const Cluster& cluster, const OnePlacement& placement,
                   const DeviceOrders& orders) {
   const std::span ops(placement.data(), placement.shape(0));
@@ -183,6 +215,11 @@ void BindSimulation(nb::module_& module) {
              "makespan on the best single device, and a lower bound of all makespans.");
   module.def("max_load_us", &LoadOfBusiest, "graph"_a, "machine"_a, "placement"_a,
              "Time from step to step in a pipeline of many steps of a placement [n]: that of the busiest device.");
+  module.def("max_loads_us", &LoadsOfBusiest, "graph"_a, "machine"_a, "placements"_a,
+             "The same for each of k placements [k, n].");
+  module.def("serving", &ServingOf, "graph"_a, "machine"_a, "placement"_a, "peak_bytes"_a, "makespan_us"_a,
+             "max_load_us"_a,
+             "What a placement of a language model is worth in tokens/s, and as text; None for other graphs.");
   module.def("trace", &Trace, "graph"_a, "machine"_a, "placement"_a, "orders"_a,
              "The timeline as Chrome trace events, JSON.");
   module.def("placement_to_json", &ToJson, "graph"_a, "machine"_a, "placement"_a, "orders"_a);

@@ -8,7 +8,7 @@ import sys
 from emplace import shipped
 from emplace._core import BadInput, RunFailed
 
-_COMMANDS = {"apply": "applying", "import": "importing", "probe": "probing"}  # Those that need Python, and their modules.
+_COMMANDS = {"apply": "applying", "flags": "llm.command", "import": "importing", "probe": "probing"}  # Those that need Python, and their modules.
 
 _LOST_OUTPUT = (errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EPIPE)
 

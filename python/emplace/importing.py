@@ -22,7 +22,8 @@ def _parser() -> Parser:
         return command
 
     def add_costs(command: argparse.ArgumentParser) -> None:
-        command.add_argument("--kinds", help="folder with the device kinds on which each op gets a cost (default: all that emplace has)")
+        command.add_argument("--kinds", help="device kinds on which each op gets a cost: their names, files or folders, with commas "
+                             "between them (default: all that emplace has)")
         command.add_argument("--name", help="name of the graph")
 
     def add_training(command: argparse.ArgumentParser, loss: str) -> None:
@@ -45,6 +46,28 @@ def _parser() -> Parser:
                       help="Size of a dimension that the inputs leave open, by name as in batch=8, or by place as in 'x[2]=48'. It may be "
                       "given several times.")
     add_costs(onnx)
+    llm = add("llm", "MODEL", "Makes the graph of a step of a large language model, from the header of a GGUF file, a config.json, a folder "
+              "with one, or a model.safetensors.index.json beside one. Weights are not read.")
+    llm.add_argument("--context", type=int, help="tokens for which each stream's cache has room (default: what the model was made for, "
+                     "at most 8192)")
+    llm.add_argument("--streams", "--batch", type=int, default=1, help="requests that are served at once (default: 1)")
+    llm.add_argument("--phase", choices=["decode", "prefill", "both"], default="decode", help="decode: a step that makes one more token "
+                     "for each stream; prefill: the step of the prompt; both: a prompt and then --tokens steps (default: decode)")
+    llm.add_argument("--prompt", type=int, default=512, help="tokens of a prompt (default: 512)")
+    llm.add_argument("--tokens", type=int, default=16, help="tokens that follow a prompt, with --phase both (default: 16)")
+    llm.add_argument("--kv-type", default="F16", help="type of the numbers in the cache, by its name in GGUF (default: F16)")
+    llm.add_argument("--weight-type", help="type that the matrices of a config.json are to have, by its name in GGUF, such as Q4_K "
+                     "(default: as the file says)")
+    llm.add_argument("--together", choices=["attention", "layers", "nothing"], default="attention", help="what goes to one device as a "
+                     "whole: attention, all of a layer but the products of its feed-forward network or experts; layers, a whole layer; or "
+                     "nothing (default: attention)")
+    llm.add_argument("--each-expert", action="store_true", help="make an op for each expert, not one for all of a layer")
+    llm.add_argument("--stream-weights", action="store_true", help="make the weights of feed-forward networks ops of their own: where they "
+                     "are on another device than what computes with them, they are sent there for each step")
+    llm.add_argument("--routing", help="JSON file with the share of tokens that each expert of a layer gets, such as "
+                     '{"blk.3": [0.4, 0.3, 0.2, 0.1]} (default: all the same)')
+    llm.add_argument("--chunk", type=int, default=512, help="tokens of a prompt that are processed at once (default: 512)")
+    add_costs(llm)
     trace = add("trace", "TRACE.json", "Reads an execution trace of PyTorch with the times of its profile, or a trace of MLCommons Chakra in "
                 "JSON, which has times itself. The files may be compressed by gzip.")
     trace.add_argument("--times", help="Profile of the same run of PyTorch, as export_chrome_trace of torch.profiler writes it.")
@@ -71,7 +94,8 @@ def _dims(texts: list[str]) -> dict[str, int]:
 
 def _check_files(options: argparse.Namespace) -> None:
     read = options.input.rpartition(":")[0] if options.source == "torch" else options.input
-    check_output_files([("--out", options.out)], [("the input", read), ("--times", getattr(options, "times", None) or "")])
+    check_output_files([("--out", options.out)], [("the input", read), ("--times", getattr(options, "times", None) or ""),
+                                                 ("--routing", getattr(options, "routing", None) or "")])
 
 
 def _load_fx(options: argparse.Namespace) -> Graph:
@@ -91,6 +115,11 @@ def _load(options: argparse.Namespace) -> Graph:
         return _load_fx(options)
     if options.source == "onnx":
         return emplace.onnx.load(options.input, dims=_dims(options.dim), kinds=options.kinds, name=options.name)
+    if options.source == "llm":
+        return emplace.llm.load(options.input, context=options.context, streams=options.streams, phase=options.phase, prompt=options.prompt,
+                                tokens=options.tokens, kv_type=options.kv_type, weight_type=options.weight_type,
+                                each_expert=options.each_expert, together=options.together, stream_weights=options.stream_weights,
+                                routing=options.routing, chunk=options.chunk, kinds=options.kinds, name=options.name)
     from emplace import formats
     if options.source == "trace":
         return formats.load_trace(options.input, options.times, kind=options.kind)

@@ -17,6 +17,8 @@ from emplace.simulation import missing_bytes, simulate
 def module_of_op(graph: Graph) -> list[str]:
     """[n] name of each op's module. Raises BadInput for a graph without parameters of a model."""
     ops = graph.ops
+    if ops and all("module" in op.get("attrs", {}) for op in ops):
+        return [op["attrs"]["module"] for op in ops]
     index_of = {op["name"]: index for index, op in enumerate(ops)}
     owner = {index: op["attrs"]["name"].rpartition(".")[0] for index, op in enumerate(ops)
              if op["type"] == "emplace.parameter" and "name" in op.get("attrs", {})}

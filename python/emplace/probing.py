@@ -9,10 +9,9 @@ from collections.abc import Callable
 
 import numpy as np
 
-from emplace import _core
-from emplace._core import BadInput, Device, Machine
+from emplace._core import BadInput, Device, Machine, check_output_files, write_file
 from emplace.command_line import Parser
-from emplace.shipped import device_kinds_folder
+from emplace.roofline import Roofline
 from emplace.timing import times_us
 
 _LARGE_BYTES = 64 * 2**20
@@ -23,7 +22,7 @@ _REPEATS = 5
 def _kind_named(name: str) -> str:
     """The device kind of a GPU that calls itself so: one that emplace has costs for, or the model's own name, such as l4."""
     words = re.findall(r"[a-z0-9]+", name.lower())
-    for kind in _core.load_device_kinds(device_kinds_folder()):
+    for kind in Roofline().kinds:
         if kind.name in words:
             return kind.name
     makers = ("nvidia", "amd", "tesla", "geforce", "rtx", "radeon", "instinct", "quadro")
@@ -80,7 +79,7 @@ def probe(*, gpus: bool = True, cpus: int = 1) -> Machine:
     """
     if cpus < 0:
         raise BadInput(f"cpus is {cpus}, expected 0 or more")
-    memory_bytes = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    memory_bytes = _memory_bytes()
     devices = _gpus() if gpus else []
     devices += [Device(f"cpu:{index}", "cpu", memory_bytes // cpus) for index in range(cpus)]
     if not devices:
@@ -94,9 +93,53 @@ def probe(*, gpus: bool = True, cpus: int = 1) -> Machine:
                    transfer_latency_us=round(small_us, 2), transfer_overhead_us=round(small_us, 2))
 
 
+_KIND = """\
+# This computer's processor, {threads} thread{s}, measured with numpy's products by `emplace probe --kind {name}`.
+kind: {name}
+memory_bytes: {memory_bytes:.4g}
+memory_gb_per_s: {gb_per_s:.4g}  # {rows} x {columns} numbers of 32 bits, read once for a product with a vector
+launch_us: {launch_us:.3g}         # a product of 8 x 8 numbers
+peak_gflops:
+  f32: {gflops:.4g}              # a product of two matrices of {columns} x {columns}
+  f16: {gflops:.4g}
+efficiency:                 # shares of what was measured, not of a data sheet
+  matmul: {{compute: 1, memory: 1, half_rate_mflop: 0}}
+  convolution: {{compute: 0.6, memory: 1, half_rate_mflop: 0}}
+  depthwise: {{compute: 0.1, memory: 0.7, half_rate_mflop: 0}}
+  elementwise: {{compute: 0.3, memory: 1, half_rate_mflop: 0}}
+  reduction: {{compute: 0.2, memory: 0.8, half_rate_mflop: 0}}
+  gather: {{compute: 0.1, memory: 0.4, half_rate_mflop: 0}}
+"""
+_ROWS, _COLUMNS = 32768, 2048  # 256 MiB: more than any cache holds.
+
+
+def probe_kind(name: str) -> str:
+    """Measures this computer's processor, and returns the text of a device kind's file.
+
+    It has the threads that this process may use: `taskset -c 0` before the command leaves one. Memory is read by products of a large
+    matrix with a vector, as in a step of a language model. Takes some seconds. Raises BadInput for a name that is no word.
+    """
+    if not re.fullmatch(r"[a-z0-9_]+", name):
+        raise BadInput(f"the kind's name is '{name}', expected lower-case letters, digits and underscores")
+    large, vector = np.ones((_ROWS, _COLUMNS), dtype=np.float32), np.ones(_COLUMNS, dtype=np.float32)
+    square, small = large[:_COLUMNS], np.ones((8, 8), dtype=np.float32)
+    read_us, product_us, launch_us = (_median_us(product) for product in (
+        lambda: large @ vector, lambda: square @ square, lambda: small @ small))
+    threads = len(os.sched_getaffinity(0))
+    return _KIND.format(name=name, threads=threads, s="" if threads == 1 else "s", memory_bytes=_memory_bytes(), rows=_ROWS, columns=_COLUMNS,
+                        gb_per_s=large.nbytes / read_us / 1e3, launch_us=launch_us, gflops=2 * _COLUMNS**3 / product_us / 1e3)
+
+
+def _memory_bytes() -> int:
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+
+
 def _parser() -> Parser:
-    parser = Parser(prog="emplace probe", description="Write the devices file of this machine.")
-    parser.add_argument("--out", required=True, help="file to write the devices to, *.yaml")
+    parser = Parser(prog="emplace probe", description="Write the devices file of this machine, or with --kind a device kind's for its "
+                    "processor.")
+    parser.add_argument("--out", required=True, help="file to write to, *.yaml")
+    parser.add_argument("--kind", metavar="NAME", help="measure the processor, with the threads that this process may use, and write it as "
+                        "a device kind of this name, for `emplace import --kinds`")
     parser.add_argument("--cpus", type=int, default=1, help="number of devices that the processor is divided into (default: 1)")
     parser.add_argument("--no-gpus", action="store_true", help="leave the GPUs out")
     parser.add_argument("--json", action="store_true", help="print one JSON document")
@@ -106,6 +149,11 @@ def _parser() -> Parser:
 def run(arguments: list[str]) -> None:
     """The command's work. Raises BadInput."""
     options = _parser().parse_args(arguments)
+    check_output_files([("--out", options.out)], [])
+    if options.kind is not None:
+        write_file(options.out, probe_kind(options.kind).encode())
+        print(json.dumps({"kind": options.kind, "out": options.out}) if options.json else f"{options.kind} written to {options.out}")
+        return
     machine = probe(gpus=not options.no_gpus, cpus=options.cpus)
     machine.save(options.out)
     rows = [{"name": device.name, "kind": device.kind, "memory_bytes": device.memory_bytes} for device in machine.devices]

@@ -1,18 +1,38 @@
 """The roofline cost model of emplace's generators, for graphs that are read from elsewhere."""
+import difflib
 import os
 
 from emplace import _core
-from emplace._core import DeviceKind, OpClass
-from emplace.shipped import device_kinds_folder
+from emplace._core import BadInput, DeviceKind, OpClass
+from emplace.shipped import device_kinds_folders
 
 
 class Roofline:
     """Microseconds of ops on each of some device kinds."""
 
     def __init__(self, kinds: str | os.PathLike | None = None):
-        """kinds: folder of device kinds; None: those that come with the package. Raises BadInput."""
-        self.kinds: list[DeviceKind] = _core.load_device_kinds(kinds or device_kinds_folder())
+        """kinds: a folder of device kinds, one of their files, or the name of a kind, or several with commas between them; None: all
+        kinds that come with the package.
+
+        Raises BadInput for a folder without kinds, and for a name that no kind has.
+        """
+        parts = device_kinds_folders() if kinds is None else os.fspath(kinds).split(",")
+        found = [kind for part in parts for kind in _kinds_of(part)]
+        self.kinds: list[DeviceKind] = list({kind.name: kind for kind in found}.values())
 
     def cost_us(self, op_class: OpClass, half: bool, flops: float, moved_bytes: int) -> dict[str, float]:
         """Microseconds by kind. half: the op computes with 16-bit numbers. moved_bytes: read and written."""
         return {kind.name: kind.cost_us(op_class, half, float(flops), moved_bytes) for kind in self.kinds}
+
+
+def _kinds_of(part: str | os.PathLike) -> list[DeviceKind]:
+    """The kinds of a folder or a file, or the one of this name."""
+    if os.path.isdir(part):
+        return _core.load_device_kinds(part)
+    if os.path.isfile(part):
+        return _core.load_device_kinds_of_file(part)
+    known = {kind.name: kind for folder in device_kinds_folders() for kind in _core.load_device_kinds(folder)}
+    if part not in known:
+        near = ", ".join(difflib.get_close_matches(str(part), known)) or f"rtx4090 or one of {len(known) - 1} more in configs/devices"
+        raise BadInput(f"kinds: '{part}' is no folder, no file and no device kind, expected such as {near}")
+    return [known[part]]

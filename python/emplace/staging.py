@@ -35,4 +35,4 @@ def whole_modules(graph: Graph, blocks: Sequence[str] | None) -> Graph:
     names: dict = {}
     for op, label in zip(ops, labels, strict=True):
         op["group"] = names.setdefault(root(("label", label)), f"together {len(names)}")
-    return Graph.from_ops(graph.name, ops)
+    return Graph.from_ops(graph.name, ops, graph.meta)

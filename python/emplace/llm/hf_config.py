@@ -1,0 +1,322 @@
+"""Language models by the config.json of transformers: the sizes and tensors that a GGUF file of the same model lists.
+
+https://huggingface.co/docs/transformers/main_classes/configuration has the format; convert_hf_to_gguf.py of llama.cpp the names.
+"""
+import json
+import math
+import os
+import pathlib
+import re
+import warnings
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from emplace._core import BadInput
+from emplace.llm.checkpoint import Checkpoint, Tensor, type_sizes
+from emplace.reading import read_json
+
+_MAX_LAYERS = 10_000
+_TOLERANCE = 0.03  # Between the bytes that an index has and those of the tensors.
+_DTYPES = {"bfloat16": "BF16", "float16": "F16", "float32": "F32"}
+# By the method and the bits of quantization_config: the type whose blocks take about as many bytes. 0: the method has one size.
+_QUANTIZED = {("fp8", 0): "I8", ("mxfp4", 0): "MXFP4", ("awq", 4): "Q4_0", ("gptq", 4): "Q4_0", ("gptq", 8): "Q8_0"}
+# What llama.cpp takes for rows that are not whole blocks of 256 (llama-quant.cpp, tensor_type_fallback).
+_FALLBACKS = {"Q4_K": "Q5_0", "Q5_K": "Q5_1", "Q6_K": "Q8_0", "TQ1_0": "Q4_0", "TQ2_0": "Q4_0"}
+_OUTER = ("dtype", "torch_dtype", "quantization_config", "tie_word_embeddings")  # Keys that a model around a text model decides.
+_QKV = ("attn_q", "attn_k", "attn_v")
+_FEED_FORWARD = ("ffn_gate", "ffn_up", "ffn_down")
+
+
+@dataclass(frozen=True)
+class _Family:
+    """How models of a kind differ from a Llama. A flag is a fixed answer, or the name of the key of config.json that has it."""
+    architecture: str  # GGUF's name.
+    biases: Mapping[str, bool | str] = field(default_factory=dict)  # By tensor: a flag, whether it has a bias.
+    defaults: Mapping[str, Any] = field(default_factory=dict)  # Of keys that config.json may leave out.
+    norms: tuple[str, ...] = ("attn_norm", "ffn_norm")  # As wide as the hidden state.
+    head_norms: bool | str = False  # A flag: queries and keys have a norm, as wide as a head.
+    wide_norms: bool = False  # Queries and keys have a norm, as wide as all heads.
+    fused: bool = False  # Queries, keys and values are one matrix, and so are gate and up.
+    latent: bool = False  # Keys and values are made of a short latent vector, as DeepSeek's are.
+    sinks: bool = False  # Each head has a logit that takes attention to nothing.
+    expert_width: str = ""  # The key that has the width of an expert; without one there are no experts.
+    expert_probs_bias: bool = False  # The router has a bias that only the choice of experts sees.
+    shared_gate: bool = False  # A gate weighs the experts that each token goes through.
+    full_every: int = 0  # How often a layer sees more than a window; 0: each does.
+
+
+_BY_KEY = dict.fromkeys((*_QKV, "attn_output"), "attention_bias")
+_LATENT = dict.fromkeys(("attn_q_a", "attn_kv_a_mqa", "attn_output"), "attention_bias")
+_MLP = dict.fromkeys((*_FEED_FORWARD, *(f"{name}_shexp" for name in _FEED_FORWARD)), "mlp_bias")
+_EXPERTS = dict.fromkeys(("ffn_gate_inp", *(f"{name}_exps" for name in _FEED_FORWARD)), True)
+_AROUND = ("attn_norm", "post_attention_norm", "ffn_norm", "post_ffw_norm")
+_BEFORE = ("attn_norm", "post_attention_norm")
+_MOE = {"expert_width": "moe_intermediate_size"}
+_GEMMA_3 = _Family("gemma3", _BY_KEY, {
+    "vocab_size": 262_208, "num_attention_heads": 8, "num_key_value_heads": 4, "head_dim": 256, "max_position_embeddings": 131_072,
+    "tie_word_embeddings": True}, _AROUND, head_norms=True, full_every=6)
+_OLMO_2 = _Family("olmo2", _BY_KEY, norms=("post_attention_norm", "post_ffw_norm"), wide_norms=True)
+_FAMILIES = {
+    "llama": _Family("llama", _BY_KEY | _MLP),
+    "mistral": _Family("llama"),
+    "mixtral": _Family("llama", expert_width="intermediate_size"),
+    "qwen2": _Family("qwen2", dict.fromkeys(_QKV, True)),
+    "qwen2_moe": _Family("qwen2moe", dict.fromkeys(_QKV, "qkv_bias"), {"qkv_bias": True}, shared_gate=True, **_MOE),
+    "qwen3": _Family("qwen3", _BY_KEY, {"head_dim": 128}, head_norms=True),
+    "qwen3_moe": _Family("qwen3moe", _BY_KEY, head_norms=True, **_MOE),
+    "gemma2": _Family("gemma2", _BY_KEY, {"head_dim": 256, "tie_word_embeddings": True}, _AROUND, full_every=2),
+    "gemma3": _GEMMA_3,
+    "gemma3_text": _GEMMA_3,
+    "phi3": _Family("phi3", fused=True),
+    "olmo2": _OLMO_2,
+    "glm4_moe": _Family("glm4moe", dict.fromkeys(_QKV, "attention_bias"), {"partial_rotary_factor": 0.5}, _BEFORE, "use_qk_norm",
+                        expert_probs_bias=True, **_MOE),
+    "deepseek_v2": _Family("deepseek2", _LATENT | _MLP, latent=True, **_MOE),
+    "deepseek_v3": _Family("deepseek2", _LATENT, latent=True, expert_probs_bias=True, **_MOE),
+    "gpt_oss": _Family("gpt-oss", _BY_KEY | _EXPERTS, {"attention_bias": True, "head_dim": 64, "num_key_value_heads": 8}, _BEFORE,
+                       sinks=True, expert_width="intermediate_size", full_every=2),
+}
+_Shape = tuple[str, tuple[int, ...]]  # A tensor's name within its layer, and its shape.
+
+
+class _Config:
+    """Values of a config.json, each checked where it is read, and the sizes that several tensors need."""
+
+    def __init__(self, path: pathlib.Path) -> None:
+        root = read_json(path)
+        self.path, self.nested = path, isinstance(root.get("text_config"), dict)
+        self.values: dict = dict(root)
+        if self.nested:
+            self.values = root["text_config"] | {key: root[key] for key in _OUTER if root.get(key) is not None}
+        kind = self.values.get("model_type") or root.get("model_type")
+        if kind is None and isinstance(classes := root.get("architectures"), list) and classes and isinstance(classes[0], str):
+            kind = re.sub(r"(?<!^)(?=[A-Z])", "_", classes[0].split("For")[0]).lower()  # Such as qwen3_moe of Qwen3MoeForCausalLM.
+        if not isinstance(kind, str) or kind not in _FAMILIES:
+            raise self.error("model_type", kind, f"one of {', '.join(_FAMILIES)}")
+        self.family = family = _FAMILIES[kind]
+        self.values = dict(family.defaults) | self.values
+        self.hidden, self.heads = self.count("hidden_size"), self.count("num_attention_heads")
+        self.layers = self.count("num_hidden_layers", most=_MAX_LAYERS)
+        if family.expert_width:
+            self.experts = self.count("num_experts", "num_local_experts", "n_routed_experts")
+            self.expert_width = self.count(family.expert_width)
+            self.shared_width = self.count("shared_expert_intermediate_size") if family.shared_gate else \
+                self.count("n_shared_experts", default=0, least=0) * self.expert_width
+        if family.latent:
+            self.rank, self.plain, self.rotary, self.value = (
+                self.count(key) for key in ("kv_lora_rank", "qk_nope_head_dim", "qk_rope_head_dim", "v_head_dim"))
+        else:
+            self.key_heads = self.count("num_key_value_heads", default=self.heads)
+            if self.get("head_dim") is None and self.hidden % self.heads:
+                raise self.error("num_attention_heads", self.heads, f"a divisor of hidden_size, {self.hidden}, or a head_dim")
+            self.width = self.count("head_dim", default=self.hidden // self.heads)
+
+    def error(self, key: str, value: Any, expected: str) -> BadInput:
+        """One line about a value; None: there is none."""
+        shown = "missing" if value is None else f"'{value}'" if isinstance(value, str) else json.dumps(value)
+        place = "text_config." if self.nested and key.split(".")[0] not in _OUTER else ""
+        return BadInput(f"{self.path}: {place}{key} is {shown[:80]}, expected {expected}")
+
+    def get(self, *keys: str) -> Any:
+        """The value of the first of these keys that has one; None where none has."""
+        return next((self.values[key] for key in keys if self.values.get(key) is not None), None)
+
+    def count(self, *keys: str, default: int | None = None, least: int = 1, most: int = 2**31 - 1) -> int:
+        """A whole number; default: where there is none. Raises BadInput for anything else."""
+        key = next((key for key in keys if self.get(key) is not None), keys[0])
+        value = default if self.get(key) is None else self.get(key)
+        if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
+            raise self.error(key, value, f"a whole number from {least} to {most}")
+        return value
+
+    def flag(self, flag: bool | str) -> bool:
+        """A fixed answer, or what this key has: false where it is not there. Raises BadInput for what is neither true nor false."""
+        value = self.get(flag) if isinstance(flag, str) else flag
+        if not isinstance(value, bool | None):
+            raise self.error(str(flag), value, "true or false")
+        return bool(value)
+
+    def window_pattern(self) -> int | list[bool]:
+        """How often a layer sees more than a window, or by layer whether it has the window, where that is no such rule."""
+        every = self.count("sliding_window_pattern", "_sliding_window_pattern", default=self.family.full_every)
+        if (kinds := self.get("layer_types")) is None:
+            return every
+        if not isinstance(kinds, list) or len(kinds) != self.layers:
+            raise self.error("layer_types", kinds, f"a list with the kind of attention of each of {self.layers} layers")
+        windows = [kind != "full_attention" for kind in kinds]
+        return every if windows == [layer % every != 0 for layer in range(1, self.layers + 1)] else windows
+
+    def rotated(self) -> int:
+        """Numbers of a head's query that rotate with the token's position."""
+        parameters, part = self.get("rope_parameters"), self.get("partial_rotary_factor")
+        if isinstance(parameters, dict):
+            part = parameters.get("partial_rotary_factor", part)
+        part = 1 if part is None else part
+        if isinstance(part, bool) or not isinstance(part, int | float) or not 0 < part <= 1:
+            raise self.error("partial_rotary_factor", part, "a number above 0, up to 1")
+        return int(self.width * part)
+
+    def with_experts(self) -> list[bool]:
+        """By layer: whether it has experts."""
+        dense, step = self.count("first_k_dense_replace", default=0, least=0), self.count("decoder_sparse_step", default=1)
+        skipped = self.get("mlp_only_layers") or []
+        if not isinstance(skipped, list):
+            raise self.error("mlp_only_layers", skipped, "a list of layers")
+        return [bool(self.family.expert_width) and layer >= dense and (layer + 1) % step == 0 and layer not in skipped
+                for layer in range(self.layers)]
+
+    def quantized_type(self) -> str | None:
+        """The type of the quantized matrices of the layers, None where there are none. Raises BadInput for an unknown method."""
+        quantization = self.get("quantization_config")
+        if quantization is None:
+            return None
+        method, bits = (quantization.get(key) if isinstance(quantization, dict) else None for key in ("quant_method", "bits"))
+        sizes = {size: found for (name, size), found in _QUANTIZED.items() if name == method}
+        if not sizes:
+            raise self.error("quantization_config.quant_method", method,
+                             f"{', '.join(sorted({name for name, _ in _QUANTIZED}))}, or a weight type to be given")
+        if 0 not in sizes and (not isinstance(bits, int) or bits not in sizes):
+            raise self.error("quantization_config.bits", bits, f"{' or '.join(map(str, sizes))}, or a weight type to be given")
+        return sizes[0] if 0 in sizes else sizes[bits]
+
+
+def _attention(config: _Config) -> Iterator[_Shape]:
+    queries, keys, family = config.heads * config.width, config.key_heads * config.width, config.family
+    if family.fused:
+        yield "attn_qkv", (queries + 2 * keys, config.hidden)
+    else:
+        yield "attn_q", (queries, config.hidden)
+        yield "attn_k", (keys, config.hidden)
+        yield "attn_v", (keys, config.hidden)
+    yield "attn_output", (config.hidden, queries)
+    if family.wide_norms or config.flag(family.head_norms):
+        yield "attn_q_norm", (queries if family.wide_norms else config.width,)
+        yield "attn_k_norm", (keys if family.wide_norms else config.width,)
+    if family.sinks:
+        yield "attn_sinks", (config.heads,)
+
+
+def _latent_attention(config: _Config) -> Iterator[_Shape]:
+    queries = config.heads * (config.plain + config.rotary)
+    if "q_lora_rank" in config.values and config.get("q_lora_rank") is None:
+        yield "attn_q", (queries, config.hidden)
+    else:
+        query_rank = config.count("q_lora_rank")
+        yield "attn_q_a", (query_rank, config.hidden)
+        yield "attn_q_a_norm", (query_rank,)
+        yield "attn_q_b", (queries, query_rank)
+    yield "attn_kv_a_mqa", (config.rank + config.rotary, config.hidden)
+    yield "attn_kv_a_norm", (config.rank,)
+    yield "attn_k_b", (config.heads, config.rank, config.plain)
+    yield "attn_v_b", (config.heads, config.value, config.rank)
+    yield "attn_output", (config.hidden, config.heads * config.value)
+
+
+def _feed_forward(config: _Config, suffix: str, width: int, *experts: int) -> Iterator[_Shape]:
+    if not config.family.fused:
+        yield f"ffn_gate{suffix}", (*experts, width, config.hidden)
+    yield f"ffn_up{suffix}", (*experts, width * (2 if config.family.fused else 1), config.hidden)
+    yield f"ffn_down{suffix}", (*experts, config.hidden, width)
+
+
+def _experts(config: _Config) -> Iterator[_Shape]:
+    yield "ffn_gate_inp", (config.experts, config.hidden)
+    if config.family.expert_probs_bias:
+        yield "exp_probs_b.bias", (config.experts,)
+    yield from _feed_forward(config, "_exps", config.expert_width, config.experts)
+    if config.shared_width:
+        yield from _feed_forward(config, "_shexp", config.shared_width)
+    if config.family.shared_gate:
+        yield "ffn_gate_inp_shexp", (config.hidden,)
+
+
+def _layer(config: _Config, experts: bool) -> list[_Shape]:
+    found: list[_Shape] = [(name, (config.hidden,)) for name in config.family.norms]
+    found += _latent_attention(config) if config.family.latent else _attention(config)
+    found += _experts(config) if experts else _feed_forward(config, "", config.count("intermediate_size"))
+    biases = [(f"{name}.bias", shape[:-1]) for name, shape in found if config.flag(config.family.biases.get(name, False))]
+    return [(name if "." in name else f"{name}.weight", shape) for name, shape in found] + biases
+
+
+def _that_fits(wanted: str, row: int) -> str:
+    """The type, or the one that llama.cpp takes where a row of so many numbers is not whole blocks of it."""
+    if row % type_sizes(wanted)[0]:
+        wanted = _FALLBACKS.get(wanted, "IQ4_NL")
+    return "F16" if row % type_sizes(wanted)[0] else wanted
+
+
+def _metadata(config: _Config, with_experts: list[bool]) -> dict[str, int | float | str | list]:
+    made = {"block_count": config.layers, "embedding_length": config.hidden, "vocab_size": config.count("vocab_size"),
+            "context_length": config.count("max_position_embeddings"), "feed_forward_length": config.count("intermediate_size"),
+            "attention.head_count": config.heads}
+    if config.family.latent:  # A cache holds the latent vectors, as keys and values of one head.
+        made |= {"attention.head_count_kv": 1, "attention.key_length": config.rank + config.rotary, "attention.value_length": config.rank,
+                 "attention.key_length_mla": config.plain + config.rotary, "attention.value_length_mla": config.value,
+                 "attention.kv_lora_rank": config.rank, "rope.dimension_count": config.rotary}
+    else:
+        made |= {"attention.head_count_kv": config.key_heads, "attention.key_length": config.width, "attention.value_length": config.width,
+                 "rope.dimension_count": config.rotated()}
+    if config.family.full_every and config.get("sliding_window") is not None:
+        made |= {"attention.sliding_window": config.count("sliding_window"), "attention.sliding_window_pattern": config.window_pattern()}
+    if config.family.expert_width:
+        made |= {"expert_count": config.experts, "expert_feed_forward_length": config.expert_width,
+                 "expert_used_count": config.count("num_experts_per_tok", "experts_per_token", most=config.experts),
+                 "leading_dense_block_count": [*with_experts, True].index(True)}
+        if config.shared_width:
+            made |= {"expert_shared_count": config.count("n_shared_experts", default=1),
+                     "expert_shared_feed_forward_length": config.shared_width}
+    return made
+
+
+def read_config(path: str | os.PathLike, *, weight_type: str | None = None) -> Checkpoint:
+    """Reads a config.json of transformers, or that of a folder, or the one beside a model.safetensors.index.json.
+
+    weight_type: GGUF's type of all matrices, such as "Q4_K"; norms, biases and routers are F32 then, and matrices whose rows are not
+    whole blocks of the type get the one that llama.cpp takes then. None: what the config has. Of a model that also sees images it is the text model alone. Layers that
+    guess further tokens (DeepSeek V3, GLM 4.5) are left out, and so is a window that all layers have (Mistral 0.1, Phi 3): llama.cpp
+    uses neither. An index whose total_size differs from the tensors' bytes by more than 3% makes a UserWarning where the two can be
+    compared: not with a weight_type, quantized weights, or parts left out. Raises BadInput for what is no config of a known model.
+    """
+    given = pathlib.Path(path)
+    is_index = given.name.endswith(".index.json")
+    config = _Config(given / "config.json" if given.is_dir() else given.with_name("config.json") if is_index else given)
+    small, quantized = "F32", None
+    if weight_type is not None:
+        type_sizes(weight_type)  # Raises for an unknown one.
+    else:
+        quantized, dtype = config.quantized_type(), config.get("dtype", "torch_dtype")
+        if not isinstance(dtype, str) or dtype not in _DTYPES:
+            raise config.error("dtype", dtype, f"{', '.join(_DTYPES)}, or a weight type to be given")
+        small = _DTYPES[dtype]
+
+    def tensor(name: str, shape: tuple[int, ...]) -> Tensor:
+        if len(shape) < 2 or name.endswith((".bias", ".ffn_gate_inp.weight")):
+            return Tensor(name, shape, small)
+        inside = quantized is not None and name.startswith("blk.") and (quantized != "MXFP4" or "_exps." in name)
+        wanted = quantized if inside else weight_type or small
+        return Tensor(name, shape, _that_fits(wanted, shape[-1]))
+
+    with_experts = config.with_experts()
+    layers = {experts: _layer(config, experts) for experts in set(with_experts)}
+    table = (config.count("vocab_size"), config.hidden)
+    tensors = [tensor("token_embd.weight", table), tensor("output_norm.weight", table[1:])]
+    if not config.flag("tie_word_embeddings"):
+        tensors.append(tensor("output.weight", table))
+    tensors += [tensor(f"blk.{layer}.{name}", shape) for layer, experts in enumerate(with_experts) for name, shape in layers[experts]]
+    if is_index and weight_type is None and not quantized and not config.nested and not config.get("num_nextn_predict_layers"):
+        _compare(given, sum(tensor.bytes for tensor in tensors))
+    file = config.path.resolve()
+    return Checkpoint(file.parent.name if file.name == "config.json" else file.stem, config.family.architecture,
+                      _metadata(config, with_experts), tensors)
+
+
+def _compare(index: pathlib.Path, expected: int) -> None:
+    """Warns where an index has another number of bytes than this. Raises BadInput for one that has none."""
+    metadata = read_json(index).get("metadata")
+    total = metadata.get("total_size") if isinstance(metadata, dict) else None
+    if isinstance(total, bool) or not isinstance(total, int | float) or not math.isfinite(total):
+        raise BadInput(f"{index}: metadata.total_size is {'missing' if total is None else json.dumps(total)}, expected a number of bytes")
+    if abs(total - expected) > _TOLERANCE * expected:
+        warnings.warn(f"{index}: metadata.total_size is {total}, expected about {expected} by {index.with_name('config.json')}",
+                      UserWarning, stacklevel=3)

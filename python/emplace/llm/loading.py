@@ -1,0 +1,84 @@
+"""Graphs of language models."""
+import os
+import pathlib
+import warnings
+
+from emplace._core import BadInput, Graph
+from emplace.llm.checkpoint import Checkpoint
+from emplace.llm.gguf_file import read_gguf
+from emplace.llm.hf_config import read_config
+from emplace.llm.routing import read_routing
+from emplace.llm.steps import Pass, Settings, layers_of
+from emplace.roofline import Roofline
+
+PHASES = ("decode", "prefill", "both")
+_HF_ACTIVATION_BYTES = 2  # Runtimes of safetensors keep what goes from layer to layer in 16 bits, llama.cpp in 32.
+
+
+def read_checkpoint(path: str | os.PathLike, *, weight_type: str | None = None) -> Checkpoint:
+    """A model's sizes and tensors, from a GGUF file, a config.json, a folder with one, or a model.safetensors.index.json beside one.
+
+    weight_type: type that the matrices of a config.json are to have, such as "Q4_K"; None: as it says. Raises BadInput.
+    """
+    if pathlib.Path(path).suffix == ".gguf":
+        if weight_type is not None:
+            raise BadInput(f"{path}: says itself of which types its tensors are, expected no weight type beside a GGUF file")
+        return read_gguf(path)
+    return read_config(path, weight_type=weight_type and weight_type.upper())
+
+
+def load(path: str | os.PathLike, *, context: int | None = None, streams: int = 1, phase: str = "decode", prompt: int = 512,
+         tokens: int = 16, kv_type: str = "F16", weight_type: str | None = None, each_expert: bool = False, together: str = "attention",
+         stream_weights: bool = False, routing: str | os.PathLike | None = None, chunk: int = 512,
+         kinds: str | os.PathLike | None = None, name: str | None = None) -> Graph:
+    """The graph of a step of a language model, with the costs of its ops by the roofline model on every device kind.
+
+    path: as of `read_checkpoint`; of a GGUF file only header and list of tensors are read. context: tokens for which each stream's
+    cache has room (None: what the model was made for, 8,192 at most). streams: requests that are served at once. phase: "decode",
+    a step that makes one more token for each stream with a cache that is full; "prefill", the prompt's; "both", a prompt and then
+    `tokens` steps, each of which begins when the one before has ended. prompt: tokens of each stream's prompt. kv_type,
+    weight_type: types of numbers by their names in GGUF. each_expert: an op for each expert rather than one for all of a layer.
+    together: what goes to one device as a whole, "layers", "attention" (of a layer all but the products of the feed-forward network)
+    or "nothing". stream_weights: the feed-forward networks' weights are ops of their own; one on another device than what computes
+    with it is sent there for each step. routing: JSON file with the share of tokens that each expert gets (`routing.read_routing`);
+    None: all the same. chunk: tokens of a prompt that are processed at once. kinds: as of `Roofline`.
+
+    Raises BadInput for files that are no model or of an architecture that is not known here, and for a context, a prompt or a type
+    that there cannot be.
+    """
+    if phase not in PHASES:
+        raise BadInput(f"phase is '{phase}', expected one of {', '.join(PHASES)}")
+    checkpoint = read_checkpoint(path, weight_type=weight_type)
+    most = checkpoint.number("context_length", 8192)
+    context = min(most, 8192) if context is None else context
+    is_gguf = pathlib.Path(path).suffix == ".gguf"
+    settings = Settings(context, streams, kv_type.upper(), 4 if is_gguf else _HF_ACTIVATION_BYTES, chunk, each_expert, stream_weights, together)
+    settings.check()
+    prompt, tokens = (prompt if phase != "decode" else 0), (tokens if phase == "both" else 1 if phase == "decode" else 0)
+    if prompt + tokens > context or (phase != "decode" and prompt < 1) or (phase == "both" and tokens < 1):
+        raise BadInput(f"a prompt of {prompt} tokens and {tokens} more do not go into a context of {context}, expected at least 1 of each "
+                       "and no more than the context in all")
+    if context > most:
+        warnings.warn(f"{path}: a context of {context} tokens is asked for, and the model was made for {most}", UserWarning, stacklevel=2)
+    layers, roofline = layers_of(checkpoint), Roofline(kinds)
+    shares = read_routing(routing) if routing is not None else {}
+    ops: list[dict] = []
+
+    def write(prefix: str, size: int, end: int, after: str) -> str:
+        return Pass(checkpoint, layers, settings, roofline, shares, ops, prefix=prefix, tokens=size, context=end,
+                    holds=not ops, after=after).write()
+    last = ""
+    if phase == "decode":
+        write("", 1, context, "")
+    else:
+        last = write("" if phase == "prefill" else "prompt.", prompt, prompt, "")
+    if phase == "both":
+        for token in range(tokens):
+            last = write(f"token.{token}.", 1, prompt + token + 1, last)
+    served = {"phase": phase, "context": context, "most_context": most, "streams": streams, "kv_type": settings.kv_type,
+              "chunk": chunk, "architecture": checkpoint.architecture, "layers": len(layers), "together": together, "gguf": is_gguf}
+    if phase != "decode":
+        served["prompt"] = prompt
+    if tokens:
+        served["tokens"] = tokens
+    return Graph.from_ops(name or checkpoint.name, ops, {"llm": served})

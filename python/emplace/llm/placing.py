@@ -1,0 +1,210 @@
+"""Placing a language model as a runtime can run it."""
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from emplace import _core
+from emplace._core import BadInput, Graph, Machine
+from emplace.llm.layout import host_devices, served
+from emplace.pipeline import BlockRow
+from emplace.placing import place
+from emplace.plan import Plan
+from emplace.simulation import missing_bytes, simulate
+
+ON_HOSTS = ("llama.cpp", "accelerate", "exo")  # Runtimes that also compute on processors.
+_ROUNDS = 200  # Of a descent; each takes the best of all neighbours, so that a few dozen are enough.
+_LEAST_ROUNDS = 5  # However busy the computer is.
+
+
+@dataclass(frozen=True)
+class _Split:
+    """A division of L layers into stages, with products of feed-forward networks apart from their layers."""
+    devices: tuple[int, ...]  # [S] of the stages' attention; each at most once.
+    sizes: tuple[int, ...]  # [S] number of layers of each stage, 0 or more.
+    apart: tuple[int, ...]  # [S] of how many layers of each stage the feed-forward network lies on `spill`: its first ones.
+    spill: int  # Index of a device.
+
+
+class _Model:
+    """Which ops of a graph belong to which layer, and how a split becomes a placement."""
+
+    def __init__(self, graph: Graph, machine: Machine, spread: bool, on_hosts: bool):
+        """spread: feed-forward networks may lie apart from their layers. on_hosts: processors may have layers."""
+        self.graph, self.machine, self.spread = graph, machine, spread
+        self.layers = int(served(graph)["layers"])
+        modules = [op["attrs"]["module"] for op in graph.ops]
+        self._layer = np.array([int(module.split(".")[1]) if module.startswith("blk.") else -1 for module in modules])  # [n]
+        self._is_product = np.array([module.rpartition(".")[2] in ("ffn_up", "ffn_down", "ffn_experts", "ffn_shared")
+                                     for module in modules])  # [n]
+        self._embedding = np.array([module == "token_embd" for module in modules])  # [n]
+        self.hosts = host_devices(machine)
+        # Indices of the devices that may run the whole model.
+        self.devices = tuple(index for index, device in enumerate(machine.devices)
+                             if not np.isnan(graph.cost_us(device.kind)).any() and (on_hosts or index not in self.hosts))
+        if not self.devices:
+            raise BadInput(f"graph '{graph.name}': no device of the machine may run it all, expected one that is no processor and whose "
+                           "kind the graph has costs for")
+
+    def placement(self, split: _Split) -> np.ndarray:
+        """[n] the device of each op."""
+        attention = np.repeat(split.devices, split.sizes)
+        products = attention.copy()
+        begin = 0
+        for size, apart in zip(split.sizes, split.apart, strict=True):
+            products[begin:begin + apart] = split.spill
+            begin += size
+        found = np.where(self._is_product, products[self._layer], attention[self._layer])  # Index -1 is the last layer.
+        found[self._layer < 0] = attention[-1]
+        found[self._embedding] = self.hosts[0] if self.spread and self.hosts else attention[0]
+        return found.astype(np.int32)
+
+    def split_like(self, placement: np.ndarray) -> _Split:
+        """The split in which each device has as many layers, and as many of them divided, as it has in a free placement."""
+        attention, products = self._votes(placement, ~self._is_product), self._votes(placement, self._is_product)
+        divided = (attention != products) & self.spread
+        sizes, apart = (np.bincount(attention[chosen], minlength=len(self.machine))[list(self.devices)]
+                        for chosen in (np.ones_like(divided), divided))
+        sizes[0] += self.layers - sizes.sum()  # Of devices that the runtime cannot use.
+        spill = int(np.bincount(products[divided], minlength=len(self.machine)).argmax())
+        return _Split(self.devices, tuple(sizes.tolist()), tuple(apart.tolist()), spill)
+
+    def _votes(self, placement: np.ndarray, part: np.ndarray) -> np.ndarray:
+        """[L] the device on which most bytes of these ops of each layer are."""
+        votes = np.zeros((self.layers, len(self.machine)))
+        chosen = part & (self._layer >= 0)
+        np.add.at(votes, (self._layer[chosen], placement[chosen]), 1 + self.graph.param_bytes[chosen])
+        return votes.argmax(axis=1)
+
+    def neighbours(self, split: _Split) -> Iterator[_Split]:
+        """Splits in which one thing is different."""
+        stages = range(len(split.devices))
+        for source in stages:
+            for step in (1, 2, 4, 8):
+                for target in stages:
+                    if source != target and split.sizes[source] >= step:
+                        sizes = list(split.sizes)
+                        sizes[source] -= step
+                        sizes[target] += step
+                        moved = replace(split, sizes=tuple(sizes), apart=tuple(map(min, split.apart, sizes)))
+                        yield moved
+                        if self.spread and moved.apart[source] >= step:  # Those that are whole elsewhere now make room for as many.
+                            yield self._with_apart(moved, source, moved.apart[source] - step)
+                if not self.spread or split.devices[source] == split.spill:
+                    continue
+                for apart in (split.apart[source] - step, split.apart[source] + step):
+                    if 0 <= apart <= split.sizes[source]:
+                        yield self._with_apart(split, source, apart)
+        for one in stages:
+            for other in range(one + 1, len(split.devices)):
+                order = list(stages)
+                order[one], order[other] = other, one
+                yield self._reordered(split, order)
+                yield replace(self._reordered(split, order), sizes=split.sizes, apart=tuple(map(min, split.apart, split.sizes)))
+        if self.spread:
+            for device in self.devices:
+                yield replace(split, spill=device)
+
+    @staticmethod
+    def _with_apart(split: _Split, stage: int, apart: int) -> _Split:
+        return replace(split, apart=(*split.apart[:stage], apart, *split.apart[stage + 1:]))
+
+    @staticmethod
+    def _reordered(split: _Split, order: list[int]) -> _Split:
+        return replace(split, devices=tuple(split.devices[stage] for stage in order), sizes=tuple(split.sizes[stage] for stage in order),
+                       apart=tuple(split.apart[stage] for stage in order))
+
+    def hosts_first(self, split: _Split) -> _Split:
+        """The split with processors before the other devices, as llama.cpp has them."""
+        return self._reordered(split, sorted(range(len(split.devices)), key=lambda stage: split.devices[stage] not in self.hosts))
+
+
+class _Descent:
+    """Looks for a better split among those in which one thing is different, until there is none or the time is over."""
+
+    def __init__(self, model: _Model, objective: str, hosts_first: bool):
+        self._model, self._objective, self._hosts_first = model, objective, hosts_first
+        self._memory = np.array([device.memory_bytes for device in model.machine.devices])  # [D]
+        self.evaluations = 0
+
+    def scores(self, splits: list[_Split]) -> list[tuple[float, float]]:
+        """For each split the bytes that are missing, and the time that the objective is about."""
+        placements = np.array([self._model.placement(split) for split in splits])
+        self.evaluations += len(splits)
+        found = simulate(self._model.graph, self._model.machine, placements)
+        missing = np.maximum(found.peak_bytes - self._memory, 0).sum(axis=1)
+        times = found.makespan_us if self._objective == "latency" else _core.max_loads_us(
+            self._model.graph, self._model.machine, placements)
+        return list(zip(missing.tolist(), times.tolist(), strict=True))
+
+    def _allowed(self, split: _Split) -> bool:
+        used = [device for device, size in zip(split.devices, split.sizes, strict=True) if size]
+        return not self._hosts_first or [device in self._model.hosts for device in used] == sorted(
+            (device in self._model.hosts for device in used), reverse=True)
+
+    def run(self, split: _Split, until: float) -> tuple[tuple[float, float], _Split]:
+        """The best split found from this one, with its score. until: of time.monotonic; some rounds are always made."""
+        best, score = split, self.scores([split])[0]
+        for number in range(_ROUNDS):
+            near = [other for other in dict.fromkeys(self._model.neighbours(best)) if self._allowed(other)]
+            scores = self.scores(near) if near else []
+            index = min(range(len(near)), key=scores.__getitem__, default=None)
+            if index is None or scores[index] >= score:
+                break
+            best, score = near[index], scores[index]
+            if number >= _LEAST_ROUNDS and time.monotonic() >= until:
+                break
+        return score, best
+
+
+def _starts(model: _Model, machine: Machine, objective: str, seconds: float) -> list[_Split]:
+    """Splits to begin with: the best division of whole layers, one by memory, and that with all feed-forward networks apart."""
+    starts = []
+    row = BlockRow(model.graph, [f"blk.{layer}" for layer in range(model.layers)])
+    devices = model.devices
+    try:
+        division, _ = row.divide(machine, objective=objective, any_order=True, seconds=seconds)
+        unused = [device for device in devices if device not in division.devices]
+        starts.append(_Split((*division.devices, *unused), (*division.sizes, *[0] * len(unused)), (0,) * (len(division.devices) + len(unused)),
+                             devices[0]))
+    except BadInput:
+        pass  # Whole layers fit nowhere; feed-forward networks apart from them may.
+    fast = [device for device in devices if device not in model.hosts] or list(devices)
+    memory = np.array([machine.devices[device].memory_bytes if device in fast else 0 for device in devices], dtype=float)
+    cuts = np.round(np.cumsum(memory) / memory.sum() * model.layers).astype(int)
+    sizes = tuple(np.diff(cuts, prepend=0).tolist())
+    if model.spread and model.hosts:
+        starts.append(_Split(devices, sizes, sizes, model.hosts[0]))
+    starts.append(_Split(devices, sizes, (0,) * len(devices), devices[0]))
+    return starts
+
+
+def place_for(runtime: str, graph: Graph, machine: Machine, seconds: float = 1.0, *, objective: str = "latency") -> Plan:
+    """Places a language model under what a runtime can do, one of `emplace.llm.RUNTIMES`.
+
+    Every layer's attention is on the device of the layers around it, so that each device has layers that follow each other, or
+    none. With "llama.cpp" processors come first, and feed-forward networks of some layers of a device may lie on one other device;
+    with all others layers are whole, and those that run on GPUs alone leave processors out. objective: as of `emplace.place`. A third
+    of the time goes to a placement without these constraints, whose figures are the plan's free_makespan_us and free_max_load_us.
+
+    Raises BadInput for a graph of no language model, for a machine without a device that the runtime can use, and where nothing fits
+    the memory, with the bytes that are missing.
+    """
+    began = time.monotonic()
+    is_llama_cpp = runtime == "llama.cpp"
+    model = _Model(graph, machine, spread=is_llama_cpp, on_hosts=runtime in ON_HOSTS)
+    descent = _Descent(model, objective, hosts_first=is_llama_cpp)
+
+    def descend(split: _Split, share: float) -> tuple[tuple[float, float], _Split]:
+        return descent.run(model.hosts_first(split) if is_llama_cpp else split, began + share * seconds)
+    found = [descend(split, 0.6) for split in _starts(model, machine, objective, seconds / 5)]
+    free = place(graph, machine, seconds / 3, objective=objective)
+    found.append(descend(model.split_like(free.placement), 1.0))
+    _, best = min(found, key=lambda pair: pair[0])
+    plan = Plan.of(graph, machine, model.placement(best))
+    if not plan.feasible:
+        raise BadInput(f"graph '{graph.name}': the model does not fit the memory as {runtime} places it; the best placement lacks "
+                       f"{missing_bytes(machine, plan.peak_bytes)}")
+    return replace(plan, method=runtime, found_by="stages", evaluations=descent.evaluations + free.evaluations, objective=objective,
+                   seconds=time.monotonic() - began, free_makespan_us=free.makespan_us, free_max_load_us=free.max_load_us)

@@ -1,0 +1,164 @@
+"""What programs that keep layers whole take for a placement, by program (STAGE_RUNTIMES): a shell command, or a file.
+
+MODEL, MODULE and CONFIG in a command are for its reader to fill in. A command has CUDA_VISIBLE_DEVICES where GPUs are named by their
+numbers, such as cuda:1, and those of ranks 0, 1, ... are not 0, 1, ...; these numbers follow CUDA_DEVICE_ORDER. Where GPUs have other
+names, a comment has these by rank. KTransformers is not here: since November 2025 it takes how many experts of each layer are on GPUs,
+and no longer a file with devices by layer.
+"""
+import itertools
+import json
+import re
+from collections.abc import Callable, Mapping
+
+from emplace._core import BadInput
+from emplace.llm.layout import Layout, kinds_of, backend_names, host_devices
+
+_NUMBERED_GPU = re.compile(r"(?:gpu|cuda):(\d+)")
+_EXO = "http://localhost:52415/instance"
+
+
+def _gpu_numbers(layout: Layout, devices: list[int]) -> list[int] | None:
+    """The numbers in the devices' names; None where a name is none of a numbered GPU."""
+    found = [_NUMBERED_GPU.fullmatch(layout.machine.devices[device].name) for device in devices]
+    return [int(match[1]) for match in found] if all(found) else None
+
+
+def _ranks(layout: Layout, runtime: str, *, ends_apart: bool = False) -> list[int]:
+    """The devices in the order of a pipeline. ends_apart: the embedding and the output head may each be alone on one.
+
+    Raises BadInput for devices that are no GPUs, and for a placement that is no pipeline.
+    """
+    stages = layout.whole_stages(runtime)
+    parts = [layout.embedding, *(stage.device for stage in stages), layout.output]
+    devices = [device for device, _ in itertools.groupby(parts)]
+    names, hosts = [device.name for device in layout.machine.devices], host_devices(layout.machine)
+    host = next((device for device in devices if device in hosts), None)
+    if host is not None:
+        raise BadInput(f"{runtime} divides a model among GPUs, and {names[host]} is a processor or a disk; expected a placement on GPUs, "
+                       "such as one for a machine without others")
+    if len(set(devices)) < len(devices) or (len(devices) > len(stages) and not ends_apart):
+        alone = ", or each alone on a device" if ends_apart else ""
+        raise BadInput(f"{runtime} has the embedding with the first layers and the output head with the last ones{alone}, and here they "
+                       f"are on {names[layout.embedding]} and {names[layout.output]}, and these layers on {names[stages[0].device]} and "
+                       f"{names[stages[-1].device]}; expected a placement under what it can do, as without --placement")
+    return devices
+
+
+def _command(layout: Layout, ranks: list[int], variables: Mapping[str, str], command: str) -> str:
+    """A shell command with environment variables, whose processes are on these devices by rank."""
+    numbers, comment = _gpu_numbers(layout, ranks), ""
+    if numbers is None and len(ranks) > 1:
+        comment = f"# Devices by rank: {', '.join(layout.machine.devices[device].name for device in ranks)}\n"
+    elif numbers is not None and numbers != list(range(len(ranks))):
+        variables = {"CUDA_VISIBLE_DEVICES": ",".join(map(str, numbers)), **variables}
+    return comment + "".join(f'{name}="{value}" ' for name, value in variables.items()) + command + "\n"
+
+
+def _sizes(layout: Layout, ranks: list[int]) -> str:
+    """How many layers each rank has."""
+    return ",".join(str(layout.attention.count(device)) for device in ranks)
+
+
+def _vllm(layout: Layout) -> str:
+    """A command of vLLM, which has a number of layers for each rank (get_pp_indices in vllm/distributed/utils.py)."""
+    ranks = _ranks(layout, "vllm")
+    return _command(layout, ranks, {"VLLM_PP_LAYER_PARTITION": _sizes(layout, ranks)},
+                    f"vllm serve MODEL --pipeline-parallel-size {len(ranks)}")
+
+
+def _sglang(layout: Layout) -> str:
+    """A command of SGLang, which has a number of layers for each rank (get_pp_indices in sglang/srt/distributed/utils.py)."""
+    ranks = _ranks(layout, "sglang")
+    return _command(layout, ranks, {"SGLANG_PP_LAYER_PARTITION": _sizes(layout, ranks)},
+                    f"python3 -m sglang.launch_server --model-path MODEL --pp-size {len(ranks)}")
+
+
+def _megatron(layout: Layout) -> str:
+    """A command of Megatron-LM: E is the embedding, t a layer, L the output head with the loss, and | is between ranks.
+
+    megatron/core/transformer/pipeline_parallel_layer_layout.py reads it.
+    """
+    ranks = _ranks(layout, "megatron", ends_apart=True)
+    parts = []
+    for device in ranks:
+        layers = layout.attention.count(device)
+        parts.append("E" * (device == layout.embedding) + ("t" if layers == 1 else f"t*{layers}") * (layers > 0)
+                     + "L" * (device == layout.output))
+    return _command(layout, ranks, {}, f"torchrun --nproc-per-node {len(ranks)} pretrain_gpt.py --num-layers {len(layout.attention)} "
+                    f'--pipeline-model-parallel-size {len(ranks)} --pipeline-model-parallel-layout "{"|".join(parts)}"')
+
+
+def _torchtitan(layout: Layout) -> str:
+    """A command of torchtitan 0.3, which has the modules of each rank; a schedule such as 1F1B has one part on each.
+
+    In torchtitan 0.2 the output head is called output, and its files are TOML.
+    """
+    ranks = _ranks(layout, "torchtitan", ends_apart=True)
+    parts = [["tok_embeddings"] * (device == layout.embedding)
+             + [f"layers.{layer}" for layer, place in enumerate(layout.attention) if place == device]
+             + ["norm", "lm_head"] * (device == layout.output) for device in ranks]
+    return _command(layout, ranks, {}, f"torchrun --nproc-per-node {len(ranks)} -m torchtitan.train --module MODULE --config CONFIG "
+                    f"--parallelism.pipeline_parallel_degree {len(ranks)} --parallelism.pipeline_parallel_schedule 1F1B "
+                    f"--parallelism.module_fqns_per_model_part {' '.join(map(','.join, parts))}")
+
+
+def _exo(layout: Layout) -> str:
+    """Commands that start a model on exo's nodes. Each node has the embedding and the output head besides its layers.
+
+    exo has no flag or file for layers by node. It takes an instance (POST /instance) as it proposes one (GET /instance/placement),
+    and here each rank's layers are changed in between. Which node has which rank is exo's choice: the third command prints it.
+    """
+    stages = layout.whole_stages("exo")
+    ranks = ", ".join(f"{rank} is {layout.machine.devices[stage.device].name} with layers {stage.begin} to {stage.end - 1}"
+                      for rank, stage in enumerate(stages))
+    layers = json.dumps([[stage.begin, stage.end] for stage in stages], separators=(",", ":"))
+    return f"""# Ranks of nodes: {ranks}. Start the model (last command) where exo's nodes have these ranks.
+curl -s "{_EXO}/placement?model_id=MODEL&sharding=Pipeline&instance_meta=MlxRing&min_nodes={len(stages)}" > proposed.json
+jq '{{instance: (.MlxRingInstance.shardAssignments.runnerToShard[].PipelineShardMetadata |= \
+({layers}[.deviceRank] as [$from, $to] | .startLayer = $from | .endLayer = $to))}}' proposed.json > instance.json
+jq '.instance.MlxRingInstance.shardAssignments | .runnerToShard as $shards | .nodeToRunner | \
+map_values($shards[.].PipelineShardMetadata.deviceRank)' instance.json
+curl -s -X POST {_EXO} -H "Content-Type: application/json" -d @instance.json
+"""
+
+
+def _accelerate(layout: Layout) -> str:
+    """A `device_map` for from_pretrained and dispatch_model, JSON, for models whose layers are called model.layers.N.
+
+    Any layer may be on any device of a machine. GPUs are numbers: those in their names where all have one, and else by order. With
+    a GPU in the map, weights on "cpu" or "disk" are copied to one of the GPUs for each step, and computed with there. "disk" needs
+    an offload_folder. Raises BadInput for layers that are not whole, and for devices of other machines.
+    """
+    if layout.apart():
+        raise BadInput(f"accelerate has whole layers on devices here, and {next(iter(layout.apart()))} is not on the device of its "
+                       "layer; expected a placement under what it can do, as without --placement")
+    backends, disks = backend_names(layout.machine), kinds_of("disk")
+    gpus = [index for index, backend in enumerate(backends) if backend != "CPU"]
+    numbers = dict(zip(gpus, _gpu_numbers(layout, gpus) or range(len(gpus)), strict=True))
+    modules = {"model.embed_tokens": layout.embedding, **{f"model.layers.{layer}": device for layer, device in enumerate(layout.attention)},
+               "model.norm": layout.output, "lm_head": layout.output}
+    device_map: dict[str, int | str] = {}
+    for module, index in modules.items():
+        device = layout.machine.devices[index]
+        if backends[index].startswith("RPC"):
+            raise BadInput(f"accelerate has all layers on one machine, and {module} is on {device.name}; expected a placement on devices "
+                           "that are not named HOST:PORT")
+        device_map[module] = numbers.get(index, "disk" if device.kind in disks else "cpu")
+    return json.dumps(device_map, indent=2) + "\n"
+
+
+STAGE_RUNTIMES: dict[str, Callable[[Layout], str]] = {
+    "vllm": _vllm,
+    "sglang": _sglang,
+    "exo": _exo,
+    "accelerate": _accelerate,
+    "megatron": _megatron,
+    "torchtitan": _torchtitan,
+}
+
+
+def flags(runtime: str, layout: Layout) -> str:
+    """What one of STAGE_RUNTIMES takes: a command or the content of a file. Raises BadInput where it cannot run the model so."""
+    if runtime not in STAGE_RUNTIMES:
+        raise BadInput(f"runtime is '{runtime}', expected one of {', '.join(STAGE_RUNTIMES)}")
+    return STAGE_RUNTIMES[runtime](layout)

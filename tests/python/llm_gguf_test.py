@@ -1,0 +1,99 @@
+"""emplace.llm.gguf_file, held against the package gguf."""
+import random
+
+import emplace
+import gguf
+import numpy as np
+import pytest
+from emplace.llm.checkpoint import TYPE_SIZES, Tensor
+from emplace.llm.gguf_file import read_gguf
+from llm_models import write_gguf
+
+
+def test_the_types_sizes_are_those_of_gguf():
+    assert TYPE_SIZES == {kind.name: sizes for kind, sizes in gguf.GGML_QUANT_SIZES.items()}
+
+
+def test_types_go_by_their_numbers():
+    from emplace.llm.gguf_file import _TENSOR_TYPES
+    assert {number: name for number, name in _TENSOR_TYPES.items()} == {kind.value: kind.name for kind in gguf.GGML_QUANT_SIZES}
+
+
+def test_bytes_are_of_whole_blocks():
+    assert Tensor("a", (3, 300), "Q4_K").bytes == 3 * 2 * 144
+    assert Tensor("a", (7,), "F32").bytes == 28
+    assert Tensor("a", (2, 5, 32), "Q8_0").bytes == 340
+
+
+@pytest.mark.parametrize("kind", ["F16", "Q8_0", "Q4_K", "BF16"])
+def test_it_reads_what_the_package_reads(kind, tmp_path):
+    path = write_gguf(tmp_path / "m.gguf", layers=3, kind=kind, vocabulary=50)
+    found, reader = read_gguf(path), gguf.GGUFReader(path)
+    assert [(tensor.name, tensor.shape, tensor.type, tensor.bytes) for tensor in found.tensors] == [
+        (tensor.name, tuple(reversed(tensor.shape.tolist())), tensor.tensor_type.name, tensor.n_bytes) for tensor in reader.tensors]
+    assert found.architecture == "llama" and found.name == "tiny"
+    for key in ("block_count", "embedding_length", "attention.head_count_kv", "context_length"):
+        assert found.metadata[key] == reader.fields[f"llama.{key}"].contents()
+
+
+def test_a_split_model_is_read_from_any_of_its_files(tmp_path):
+    whole = read_gguf(write_gguf(tmp_path / "m.gguf", layers=2))
+    writer = gguf.GGUFWriter(tmp_path / "s.gguf", "llama", split_max_tensors=5)
+    write_gguf(None, layers=2, writer=writer)
+    parts = sorted(tmp_path.glob("s-*.gguf"))
+    assert len(parts) > 2
+    for part in (parts[0], parts[-1]):
+        found = read_gguf(part)
+        assert sorted(found.tensors, key=lambda tensor: tensor.name) == sorted(whole.tensors, key=lambda tensor: tensor.name)
+        assert found.metadata == whole.metadata
+    parts[1].unlink()
+    with pytest.raises(emplace.BadInput, match=r"s-00002-of-0000\d\.gguf: cannot be read: No such file"):
+        read_gguf(parts[0])
+
+
+def test_a_file_that_is_cut_off_is_an_error_wherever(tmp_path):
+    data = write_gguf(tmp_path / "m.gguf", layers=1, vocabulary=5).read_bytes()
+    for size in [*range(0, 4000, 7), len(data) - 1]:
+        (tmp_path / "cut.gguf").write_bytes(data[:size])
+        with pytest.raises(emplace.BadInput, match=r"cut\.gguf: ") as error:
+            read_gguf(tmp_path / "cut.gguf")
+        assert "\n" not in str(error.value)
+
+
+def test_damaged_headers_are_refused_or_read(tmp_path):
+    """Whatever a header holds, there is a model or one line that says what is wrong."""
+    data = write_gguf(tmp_path / "m.gguf", layers=1, vocabulary=5).read_bytes()
+    rng = random.Random(1)
+    refused = 0
+    for _ in range(1500):
+        damaged = bytearray(data)
+        for _ in range(rng.choice([1, 1, 2, 8])):
+            damaged[rng.randrange(2500)] = rng.choice([0, 1, 255, rng.randrange(256)])
+        (tmp_path / "d.gguf").write_bytes(damaged)
+        try:
+            emplace.llm.load(tmp_path / "d.gguf", kinds="rtx4090")
+        except emplace.BadInput as error:
+            refused += 1
+            assert "\n" not in str(error)
+        except UserWarning:
+            pass
+    assert 500 < refused < 1500
+
+
+@pytest.mark.parametrize("content, error", [
+    (b"", "is empty, expected a GGUF file"),
+    (b"PK\x03\x04 and more", r"begins with b'PK\\x03\\x04', expected b'GGUF'"),
+    (b"GGUF" + np.uint32(1).tobytes() + bytes(16), "is of version 1 of GGUF, expected 2 or 3"),
+    (b"GGUF" + np.uint32(3).tobytes() + np.uint64(1 << 40).tobytes() + bytes(8), "expected at most 16777216"),
+])
+def test_what_is_no_gguf(content, error, tmp_path):
+    (tmp_path / "m.gguf").write_bytes(content)
+    with pytest.raises(emplace.BadInput, match=error):
+        read_gguf(tmp_path / "m.gguf")
+
+
+def test_an_architecture_that_is_not_known(tmp_path):
+    writer = gguf.GGUFWriter(tmp_path / "m.gguf", "mamba")
+    write_gguf(None, layers=1, writer=writer, more={"blk.0.ssm_in.weight": (8, 8)}, architecture="mamba")
+    with pytest.raises(emplace.BadInput, match=r"architecture 'mamba' has a tensor 'blk\.0\.ssm_in\.weight'"):
+        emplace.llm.load(tmp_path / "m.gguf")

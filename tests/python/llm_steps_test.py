@@ -1,0 +1,204 @@
+"""emplace.llm.load: what the ops of a language model's step compute, read and keep."""
+import json
+import warnings
+
+import emplace
+import numpy as np
+import pytest
+from emplace.llm.checkpoint import TYPE_SIZES
+from emplace.llm.routing import reached
+from llm_models import LLAMA_8B, QWEN3_30B, write_config, write_gguf
+
+
+@pytest.fixture
+def llama(tmp_path):
+    return write_config(tmp_path / "llama", LLAMA_8B)
+
+
+@pytest.fixture
+def qwen(tmp_path):
+    return write_config(tmp_path / "qwen", QWEN3_30B)
+
+
+def by_name(graph):
+    return {op["name"]: op for op in graph.ops}
+
+
+def held(graph):
+    return sum(op.get("param_bytes", 0) for op in graph.ops)
+
+
+def test_a_decode_step_holds_weights_and_cache_and_computes_two_flops_a_weight(llama):
+    graph = emplace.llm.load(llama, context=4096, kinds="rtx4090,ddr5_2ch")
+    checkpoint = emplace.llm.read_checkpoint(llama)
+    cache = 32 * 4096 * 2 * 8 * 128 * 2  # Layers, tokens, keys and values, heads, width of a head, bytes.
+    assert held(graph) == sum(tensor.bytes for tensor in checkpoint.tensors) + cache
+    matrices = sum(tensor.numbers for tensor in checkpoint.tensors if len(tensor.shape) > 1 and tensor.name != "token_embd.weight")
+    attention = 32 * 2 * 4096 * 32 * 256  # Layers, two FLOPs a product, tokens, heads, key and value of a head.
+    norms = 65 * 4096 + 64 * 4096  # Two norms a layer and one at the end, and two sums a layer.
+    assert graph.flops.sum() == 2 * matrices + attention + norms
+    # All that is held but the table of the embedding is read once, at 85% of 1,008 GB/s, and each op takes a launch.
+    read_us = (held(graph) - 128256 * 4096 * 2) / (0.85 * 1008e3)
+    assert read_us < graph.cost_us("rtx4090").sum() < 1.3 * read_us
+    assert graph.meta["llm"] == {"phase": "decode", "context": 4096, "most_context": 131072, "streams": 1, "kv_type": "F16", "chunk": 512,
+                                 "architecture": "llama", "layers": 32, "together": "attention", "gguf": False, "tokens": 1}
+
+
+def test_the_graph_goes_through_the_layers_in_turn(llama):
+    graph = emplace.llm.load(llama, kinds="rtx4090")
+    order = [graph.op_names[index] for index in graph.topological_order]
+    assert order[0] == "token_embd" and order[-1] == "output"
+    ops = by_name(graph)
+    assert ops["blk.3.attn_norm"]["inputs"] == ["blk.2.ffn_add:0"]
+    assert ops["blk.3.ffn_add"]["inputs"] == ["blk.3.ffn_down:0", "blk.3.attn_add:0"]
+    assert ops["blk.3.ffn_up"]["outputs"] == [{"bytes": 14336 * 2}] and ops["output"]["outputs"] == [{"bytes": 128256 * 2}]
+
+
+def test_more_streams_read_the_weights_once_and_their_caches_each(llama):
+    one, eight = (by_name(emplace.llm.load(llama, context=1024, streams=streams, kinds="rtx4090")) for streams in (1, 8))
+    assert eight["blk.0.ffn_up"]["param_bytes"] == one["blk.0.ffn_up"]["param_bytes"]
+    assert eight["blk.0.ffn_up"]["cost_us"]["rtx4090"] < 1.1 * one["blk.0.ffn_up"]["cost_us"]["rtx4090"]
+    assert eight["blk.0.attn"]["param_bytes"] == 8 * one["blk.0.attn"]["param_bytes"]
+    assert eight["blk.0.attn"]["attrs"]["cache_bytes_per_token"] == 8 * one["blk.0.attn"]["attrs"]["cache_bytes_per_token"]
+
+
+def test_a_prompt_is_read_in_chunks(llama):
+    short, long = (by_name(emplace.llm.load(llama, phase="prefill", prompt=prompt, kinds="ddr5_2ch")) for prompt in (512, 2048))
+    ratio = long["blk.0.ffn_up"]["cost_us"]["ddr5_2ch"] / short["blk.0.ffn_up"]["cost_us"]["ddr5_2ch"]
+    assert ratio == pytest.approx(4, rel=1e-3)
+    assert long["blk.0.attn"]["flops"] == pytest.approx(16 * short["blk.0.attn"]["flops"], rel=2e-3)  # By the square.
+    assert long["output"]["flops"] == short["output"]["flops"]  # Of the last token alone.
+
+
+def test_both_phases_share_weights_and_follow_each_other(llama):
+    graph = emplace.llm.load(llama, phase="both", prompt=100, tokens=3, kinds="rtx4090")
+    decode = emplace.llm.load(llama, kinds="rtx4090")
+    assert held(graph) == held(decode) and graph.num_ops == 4 * decode.num_ops
+    ops = by_name(graph)
+    assert ops["token.0.token_embd"]["inputs"] == ["prompt.output:0"] and ops["token.2.token_embd"]["inputs"] == ["token.1.output:0"]
+    assert ops["prompt.blk.3.attn"]["group"] == ops["token.2.blk.3.attn"]["group"]
+    assert "cache_bytes_per_token" not in ops["token.0.blk.0.attn"]["attrs"]
+
+
+def test_experts_are_read_as_often_as_tokens_reach_them(qwen):
+    one = by_name(emplace.llm.load(qwen, kinds="rtx4090"))["blk.0.ffn_experts"]
+    many = by_name(emplace.llm.load(qwen, streams=64, context=512, kinds="rtx4090"))["blk.0.ffn_experts"]
+    held_bytes = 128 * 3 * 768 * 2048 * 2
+    assert one["param_bytes"] == many["param_bytes"] == held_bytes
+    assert one["flops"] == 2 * 8 * 3 * 768 * 2048
+    assert one["cost_us"]["rtx4090"] == pytest.approx(held_bytes * 8 / 128 / (0.85 * 1008e3), rel=0.3)
+    assert many["cost_us"]["rtx4090"] == pytest.approx(held_bytes * (1 - (1 - 8 / 128) ** 64) / (0.85 * 1008e3), rel=0.1)
+
+
+def test_each_expert_by_itself_adds_up(qwen, tmp_path):
+    routing = tmp_path / "routing.json"
+    shares = np.random.default_rng(1).dirichlet(np.ones(128) * 0.3)
+    routing.write_text(json.dumps({"blk.0": shares.tolist()}))
+    arguments = {"routing": routing, "kinds": "rtx4090", "streams": 4, "context": 512}
+    together = by_name(emplace.llm.load(qwen, **arguments))["blk.0.ffn_experts"]
+    graph = emplace.llm.load(qwen, each_expert=True, **arguments)
+    alone = [op for op in graph.ops if op["name"].startswith("blk.0.ffn_experts.")]
+    assert len(alone) == 128 and sum(op["param_bytes"] for op in alone) == together["param_bytes"]
+    assert sum(op["flops"] for op in alone) == pytest.approx(together["flops"])
+    busiest = int(shares.argmax())
+    assert max(alone, key=lambda op: op["flops"])["name"] == f"blk.0.ffn_experts.{busiest}"
+
+
+def test_the_number_of_experts_that_are_reached():
+    """Against drawing them."""
+    rng = np.random.default_rng(3)
+    drawn = np.zeros(16)
+    for _ in range(4000):
+        hit = {expert for _ in range(5) for expert in rng.choice(16, size=2, replace=False)}
+        drawn[list(hit)] += 1
+    np.testing.assert_allclose(reached(5, 2, [1 / 16] * 16), drawn / 4000, atol=0.04)
+
+
+def test_layers_with_a_window_keep_no_more_than_that(tmp_path):
+    config = {"model_type": "gemma3_text", "hidden_size": 512, "intermediate_size": 1024, "num_hidden_layers": 12, "num_attention_heads": 4,
+              "num_key_value_heads": 2, "head_dim": 128, "vocab_size": 1000, "max_position_embeddings": 32768, "sliding_window": 256,
+              "torch_dtype": "bfloat16"}
+    graph = emplace.llm.load(write_config(tmp_path / "g", config), context=8192, kinds="m2_max")
+    caches = [op["param_bytes"] for op in graph.ops if op["type"] == "llm.attn"]
+    a_token = 2 * 2 * 128 * 2
+    assert caches == [a_token * (8192 if layer in (5, 11) else 256 + 512) for layer in range(12)]
+    grows = [op["attrs"]["cache_bytes_per_token"] for op in graph.ops if op["type"] == "llm.attn"]
+    assert grows == [a_token if layer in (5, 11) else 0 for layer in range(12)]
+
+
+def test_latent_attention_keeps_one_row_a_token(tmp_path):
+    config = {"model_type": "deepseek_v2", "hidden_size": 256, "intermediate_size": 512, "moe_intermediate_size": 64, "num_hidden_layers": 2,
+              "num_attention_heads": 4, "num_key_value_heads": 4, "q_lora_rank": None, "kv_lora_rank": 64, "qk_nope_head_dim": 32,
+              "qk_rope_head_dim": 16, "v_head_dim": 32, "n_routed_experts": 8, "num_experts_per_tok": 2, "n_shared_experts": 1,
+              "first_k_dense_replace": 1, "vocab_size": 500, "max_position_embeddings": 2048, "torch_dtype": "bfloat16"}
+    graph = emplace.llm.load(write_config(tmp_path / "d", config), context=1000, kinds="h100")
+    ops = by_name(graph)
+    assert ops["blk.0.attn"]["param_bytes"] == 1000 * (64 + 16) * 2
+    assert "blk.0.ffn_up" in ops and {"blk.1.ffn_router", "blk.1.ffn_experts", "blk.1.ffn_shared"} <= set(ops)
+
+
+@pytest.mark.parametrize("kind", sorted({"Q8_0", "Q4_0", "F16"} & set(TYPE_SIZES)))
+def test_a_cache_of_another_type(kind, llama):
+    graph = emplace.llm.load(llama, context=1024, kv_type=kind.lower(), kinds="h100")
+    block, size = TYPE_SIZES[kind]
+    assert by_name(graph)["blk.0.attn"]["param_bytes"] == 1024 * 2048 // block * size
+
+
+def test_weights_that_are_sent(tmp_path):
+    """What computes on one device with weights that lie on another waits for them; on the same device nothing is different."""
+    path = write_gguf(tmp_path / "m.gguf", layers=4)
+    plain, streamed = (emplace.llm.load(path, kinds="h100,cpu", stream_weights=stream) for stream in (False, True))
+    machine = emplace.Machine([emplace.Device("gpu:0", "h100", 1e9), emplace.Device("cpu", "cpu", 1e9)], bandwidth_bytes_per_us=10)
+    together = emplace.simulate(streamed, machine, np.zeros(streamed.num_ops, dtype=int))
+    assert together.makespan_us == emplace.simulate(plain, machine, np.zeros(plain.num_ops, dtype=int)).makespan_us
+    elsewhere = np.array([op["type"] == "llm.weights" for op in streamed.ops]).astype(int)
+    sent = emplace.simulate(streamed, machine, elsewhere)
+    weights = sum(op["param_bytes"] for op in streamed.ops if op["type"] == "llm.weights")
+    assert sent.makespan_us >= weights / 10 and sent.peak_bytes[1] == weights
+    # Never more than what lies there and two layers' weights on their way.
+    assert sent.peak_bytes[0] < together.peak_bytes[0] - weights + 2.5 * weights / 4
+
+
+def test_what_stays_together(qwen):
+    for together, groups in (("layers", 48 + 3), ("attention", 2 * 48 + 3), ("nothing", 9 * 48 + 3)):
+        graph = emplace.llm.load(qwen, together=together, kinds="h100")
+        assert len({op["group"] for op in graph.ops}) == groups, together
+
+
+@pytest.mark.parametrize("arguments, error", [
+    ({"context": 0}, "context is 0, expected a whole number of at least 1"),
+    ({"streams": -1}, "streams is -1"),
+    ({"phase": "chat"}, "phase is 'chat', expected one of decode, prefill, both"),
+    ({"phase": "prefill", "prompt": 5000, "context": 4096}, "a prompt of 5000 tokens and 0 more do not go into a context of 4096"),
+    ({"kv_type": "Q9"}, "the type of numbers is 'Q9', expected one of"),
+    ({"weight_type": "Q9"}, "the type of numbers is 'Q9', expected one of"),
+    ({"together": "all"}, "together is 'all', expected one of layers, attention, nothing"),
+    ({"kinds": "rtx4909"}, "'rtx4909' is no folder, no file and no device kind, expected such as rtx4090"),
+    ({"routing": "routing.json"}, r"routing\.json: cannot be read"),
+])
+def test_what_cannot_be(arguments, error, llama):
+    with pytest.raises(emplace.BadInput, match=error):
+        emplace.llm.load(llama, **arguments)
+
+
+@pytest.mark.parametrize("routing, error", [
+    ({"blk.0": [0.5, 0.5]}, "blk.0 has 128 experts, of which a token uses 8 and for which 2 shares are given"),
+    ({"blk.0": [0.5, 0.1]}, "blk.0: the shares add up to 0.600, expected 1"),
+    ({"blk.0": "all"}, 'blk.0 is "all", expected a list of shares from 0 to 1'),
+])
+def test_wrong_shares(routing, error, qwen, tmp_path):
+    (tmp_path / "r.json").write_text(json.dumps(routing))
+    with pytest.raises(emplace.BadInput, match=error):
+        emplace.llm.load(qwen, routing=tmp_path / "r.json", kinds="h100")
+
+
+def test_a_context_beyond_the_models_own_is_said(llama):
+    with warnings.catch_warnings(record=True) as notes:
+        warnings.simplefilter("always")
+        emplace.llm.load(llama, context=200_000, kinds="h100")
+    assert "a context of 200000 tokens is asked for, and the model was made for 131072" in str(notes[0].message)
+
+
+def test_a_weight_type_beside_a_gguf_file(tmp_path):
+    with pytest.raises(emplace.BadInput, match="expected no weight type beside a GGUF file"):
+        emplace.llm.load(write_gguf(tmp_path / "m.gguf"), weight_type="Q4_K")
