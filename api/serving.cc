@@ -34,7 +34,8 @@ Phase PhaseOf(const OpGraph& graph, const Json& llm) {
 }
 
 // Bytes by which the memory of each device grows with each token of context.
-std::vector<double> CacheBytesPerToken(const OpGraph& graph, const Placement& placement, size_t num_devices) {
+std::vector<double> BytesPerToken(const OpGraph& graph, const ServedStep& step, const Placement& placement,
+                                  size_t num_devices) {
   std::vector<double> rate(num_devices, 0.0);
   for (OpIndex o = 0; o < graph.num_ops(); ++o) {
     if (graph.op(o).attrs_json.empty()) continue;
@@ -46,6 +47,9 @@ std::vector<double> CacheBytesPerToken(const OpGraph& graph, const Placement& pl
                             ", expected a number of bytes"));
     }
     rate[static_cast<size_t>(placement[static_cast<size_t>(o)])] += found->get<double>();
+  }
+  for (double& bytes : rate) {
+    if (bytes > 0) bytes += static_cast<double>(step.room_bytes_per_token);
   }
   return rate;
 }
@@ -62,6 +66,7 @@ std::optional<ServedStep> ServedStepOf(const OpGraph& graph) {
                      .streams = Count(graph, *llm, "streams", 1),
                      .context = Count(graph, *llm, "context", 1),
                      .most_context = Count(graph, *llm, "most_context", 1)};
+  if (llm->contains("room_bytes_per_token")) step.room_bytes_per_token = Count(graph, *llm, "room_bytes_per_token", 0);
   if (step.phase != Phase::kDecode) step.prompt = Count(graph, *llm, "prompt", 1);
   if (step.phase != Phase::kPrefill) step.tokens = Count(graph, *llm, "tokens", 1);
   return step;
@@ -79,7 +84,7 @@ ServingFigures Serving(const OpGraph& graph, const Cluster& cluster, const Serve
   if (max_load_us > 0) {
     figures.pipeline_tokens_per_s = static_cast<double>(step.streams) * tokens * kUsPerSecond / max_load_us;
   }
-  const std::vector<double> rate = CacheBytesPerToken(graph, placement, cluster.devices.size());
+  const std::vector<double> rate = BytesPerToken(graph, step, placement, cluster.devices.size());
   for (size_t d = 0; d < rate.size(); ++d) {
     const auto room = static_cast<double>(cluster.devices[d].memory_bytes - peak_bytes[d]);
     double longest = static_cast<double>(figures.longest_context);

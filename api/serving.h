@@ -22,6 +22,8 @@ struct ServedStep {
   int64_t tokens = 1;        // Tokens that the step makes for each stream; of kDecode and kBoth.
   int64_t context = 0;       // Tokens for which each stream's cache has room.
   int64_t most_context = 0;  // Tokens of context that the model was made for.
+  // Bytes by which what a device needs beside caches grows with each token of context, where it has caches.
+  int64_t room_bytes_per_token = 0;
 };
 
 // nullopt: the graph is of no language model. Throws BadInput for a `meta.llm` that lacks one of the numbers, or has a

@@ -65,6 +65,12 @@ TEST(Serving, TheFullestDeviceLimitsTheContext) {
   figures = FiguresOf(kDecode, TwoDevices(145, 1000), {1, 1, 0}, {0, 300});
   EXPECT_EQ(figures.longest_context, 10 + 700 / 30);
   EXPECT_EQ(figures.limited_by, "x:1");
+  // 170 bytes left on x:1 are 7 tokens of 20 bytes and 4 that the device needs beside.
+  figures = FiguresOf(R"({"phase": "decode", "streams": 1, "tokens": 1, "context": 10, "most_context": 99,
+                          "room_bytes_per_token": 4})",
+                      TwoDevices(1000, 370), {0, 1, 0}, {100, 200});
+  EXPECT_EQ(figures.longest_context, 17);
+  EXPECT_EQ(figures.limited_by, "x:1");
   // Too full already: so many tokens less. Without any cache there, nothing helps.
   figures = FiguresOf(kDecode, TwoDevices(70, 1000), {0, 1, 0}, {100, 200});
   EXPECT_EQ(figures.longest_context, 7);

@@ -5,6 +5,7 @@ import sys
 
 import pytest
 from conftest import ROOT
+from llm_models import write_gguf
 from onnx_test import LIGHT
 
 EXAMPLES = ROOT / "python/examples"
@@ -40,3 +41,9 @@ def test_own_policy():
 def test_measured_costs():
     lines = run_example("measured_costs.py")
     assert sum("modelled" in line for line in lines) == 4 and lines[-1].split()[0] == "cpu:1"
+
+
+def test_llm_flags(tmp_path):
+    lines = run_example("llm_flags.py", write_gguf(tmp_path / "m.gguf", layers=2), 512)
+    assert lines[0].startswith("llama-server -m") and "-ngl" in lines[0]
+    assert any("tokens/s" in line for line in lines) and lines[-1].startswith("cpu: ")

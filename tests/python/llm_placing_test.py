@@ -88,7 +88,7 @@ def test_no_split_is_better(seed, tmp_path):
     """Against all of them, on devices that hold only a part each."""
     rng = np.random.default_rng(seed)
     layers = 4
-    graph = emplace.llm.load(write_gguf(tmp_path / "m.gguf", layers=layers, experts=4), kinds="rtx4090,rtx2080,ddr4_2ch", context=256)
+    graph = emplace.llm.load(write_gguf(tmp_path / "m.gguf", layers=layers, experts=4), kinds="rtx4090,rtx2080,ddr4_2ch", context=256, chunk=1)
     size = sum(op.get("param_bytes", 0) for op in graph.ops)
     machine = machine_of(("gpu:0", "rtx4090", size * rng.uniform(0.3, 0.7)), ("gpu:1", "rtx2080", size * rng.uniform(0.2, 0.5)),
                          ("cpu", "ddr4_2ch", size), latency=rng.uniform(1, 20))
@@ -141,7 +141,7 @@ def test_what_fits_nowhere_says_what_is_missing(llama):
         emplace.llm.place_for("llama.cpp", graph, machine, 0.2)
     assert "\n" not in str(error.value)
     # Enough in all, but not for whole layers.
-    machine = machine_of(*((f"gpu:{i}", "rtx4090", 1.2e9) for i in range(20)))
+    machine = machine_of(*((f"gpu:{i}", "rtx4090", 1.3e9) for i in range(20)))
     with pytest.raises(emplace.BadInput, match=r"graph 'llama': the model does not fit .* lacks \d+ bytes on gpu:\d+"):
         emplace.llm.place_for("vllm", emplace.llm.load(llama, context=8192), machine, 0.2)
 

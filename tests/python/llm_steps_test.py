@@ -41,7 +41,8 @@ def test_a_decode_step_holds_weights_and_cache_and_computes_two_flops_a_weight(l
     read_us = (held(graph) - 128256 * 4096 * 2) / (0.85 * 1008e3)
     assert read_us < graph.cost_us("rtx4090").sum() < 1.3 * read_us
     assert graph.meta["llm"] == {"phase": "decode", "context": 4096, "most_context": 131072, "streams": 1, "kv_type": "F16", "chunk": 512,
-                                 "architecture": "llama", "layers": 32, "together": "attention", "gguf": False, "tokens": 1}
+                                 "architecture": "llama", "layers": 32, "together": "attention", "gguf": False, "room_bytes_per_token": 4096,
+                                 "tokens": 1}
 
 
 def test_the_graph_goes_through_the_layers_in_turn(llama):

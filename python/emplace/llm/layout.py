@@ -12,6 +12,7 @@ from emplace._core import BadInput, Graph, Machine
 from emplace.shipped import device_kinds_folder
 
 _HOST_AND_PORT = re.compile(r"[\w.-]+:(\d{4,5})")
+_PROCESSOR = re.compile(r"cpu(:\d+)?")
 # How llama.cpp calls devices of a maker, whose kinds are in the file of that name.
 _BACKENDS = {"nvidia": "CUDA", "amd": "ROCm", "intel": "SYCL", "apple": "MTL"}
 
@@ -23,9 +24,9 @@ def kinds_of(maker: str) -> set[str]:
 
 
 def host_devices(machine: Machine) -> list[int]:
-    """Indices of the devices that are processors, or disks whose weights a processor computes with."""
+    """Indices of the devices that are processors, by their kind or a name such as cpu:0, or disks whose weights one computes with."""
     kinds = kinds_of("cpu") | kinds_of("disk") | {"cpu"}
-    return [index for index, device in enumerate(machine.devices) if device.kind in kinds]
+    return [index for index, device in enumerate(machine.devices) if device.kind in kinds or _PROCESSOR.fullmatch(device.name)]
 
 
 def backend_names(machine: Machine) -> list[str]:

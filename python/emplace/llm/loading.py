@@ -8,7 +8,7 @@ from emplace.llm.checkpoint import Checkpoint
 from emplace.llm.gguf_file import read_gguf
 from emplace.llm.hf_config import read_config
 from emplace.llm.routing import read_routing
-from emplace.llm.steps import Pass, Settings, layers_of
+from emplace.llm.steps import Pass, Settings, arriving_bytes, layers_of
 from emplace.roofline import Roofline
 
 PHASES = ("decode", "prefill", "both")
@@ -76,7 +76,8 @@ def load(path: str | os.PathLike, *, context: int | None = None, streams: int = 
         for token in range(tokens):
             last = write(f"token.{token}.", 1, prompt + token + 1, last)
     served = {"phase": phase, "context": context, "most_context": most, "streams": streams, "kv_type": settings.kv_type,
-              "chunk": chunk, "architecture": checkpoint.architecture, "layers": len(layers), "together": together, "gguf": is_gguf}
+              "chunk": chunk, "architecture": checkpoint.architecture, "layers": len(layers), "together": together, "gguf": is_gguf,
+              "room_bytes_per_token": arriving_bytes(settings, 0, 1)}
     if phase != "decode":
         served["prompt"] = prompt
     if tokens:

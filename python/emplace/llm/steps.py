@@ -28,6 +28,8 @@ _READ_BY = {
     "ffn_shared": {"ffn_gate_shexp", "ffn_up_shexp", "ffn_down_shexp"},
 }
 _OP_OF_TENSOR = {tensor: op for op, tensors in _READ_BY.items() for tensor in tensors}
+_MASK_BYTES = 2  # Of each pair of tokens, which says whether one attends to the other.
+_CHUNKS_ON_THEIR_WAY = 4  # GGML_SCHED_MAX_COPIES of llama.cpp.
 _PRODUCTS = ("ffn_up", "ffn_down", "ffn_experts", "ffn_shared")  # Those of the feed-forward network, which may lie apart.
 
 
@@ -111,6 +113,11 @@ class Layer:
         return settings.streams * tokens * math.ceil(self.cache_numbers / block) * size
 
 
+def arriving_bytes(settings: Settings, width: int, kept: int) -> int:
+    """Bytes for what a device is sent with each chunk on its way: hidden numbers, and a mask of as many tokens as a cache keeps."""
+    return _CHUNKS_ON_THEIR_WAY * settings.chunk * (settings.activation_bytes * width + kept * _MASK_BYTES)
+
+
 def layers_of(checkpoint: Checkpoint) -> list[Layer]:
     """The model's layers. Raises BadInput where a layer is missing, or is none of attention and a feed-forward network."""
     count = checkpoint.number("block_count")
@@ -174,7 +181,14 @@ class Pass:
         self._ops.append(entry)
         return name
 
-    def _product(self, block: str, op: str, tensors: Sequence[Tensor], source: str, tokens: int | None = None, temp: int = 0) -> str:
+    def _room(self, numbers: int) -> int:
+        """Bytes for so many numbers of each token of a chunk: programs keep them free for prompts also while they make tokens."""
+        return self._settings.chunk * self._settings.activation_bytes * numbers
+
+    def _arriving(self, kept: int) -> int:
+        return arriving_bytes(self._settings, self._width, kept)
+
+    def _product(self, block: str, op: str, tensors: Sequence[Tensor], source: str, tokens: int | None = None) -> str:
         """Products of tokens with matrices; the output is as wide as the outputs of the first matrix, or of all that read `source`."""
         tokens = self._tokens if tokens is None else tokens
         weights = sum(tensor.bytes for tensor in tensors)
@@ -184,6 +198,8 @@ class Pass:
         inputs = [source]
         if self._settings.stream_weights and op in _PRODUCTS:
             inputs.append(self._weights(block, op, tensors))
+        rows = sum(tensor.shape[0] for tensor in tensors if len(tensor.shape) > 1)
+        temp = self._room(2 * self._width + rows) + self._arriving(self._settings.context) if op in ("ffn_up", "ffn_shared", "") else 0
         return self._add(block, op, OpClass.MATMUL, inputs, flops=2.0 * tokens * sum(tensor.numbers for tensor in tensors),
                          moved=weights + (self._hidden_bytes(tokens) + sent) / chunks, out_bytes=sent, tensors=tensors,
                          held=0 if len(inputs) > 1 else None, chunks=chunks, temp=temp)
@@ -215,7 +231,7 @@ class Pass:
         if table is None:
             raise BadInput(f"{self._checkpoint.name}: there is no tensor 'token_embd.weight'")
         name = self._add("token_embd", "", OpClass.GATHER, [], flops=0.0, moved=2 * self._hidden_bytes() / self._chunks,
-                         out_bytes=self._hidden_bytes(), tensors=[table])
+                         out_bytes=self._hidden_bytes(), tensors=[table], temp=self._room(self._width) + self._arriving(self._settings.context))
         if self._after:
             self._ops[-1]["inputs"] = [f"{self._after}:0"]
         return name
@@ -240,6 +256,7 @@ class Pass:
         return self._add(layer.name, "attn", OpClass.MATMUL, [qkv], flops=2.0 * self._tokens * seen * layer.score_numbers,
                          moved=layer.cache_bytes(settings, 1) * seen + 2 * self._hidden_bytes() / self._chunks,
                          out_bytes=self._hidden_bytes(), tensors=layer.tensors.get("attn", ()), held=layer.cache_bytes(settings, kept),
+                         temp=self._room(3 * self._width) + self._arriving(kept),
                          attrs={"cache_bytes_per_token": grows} if self._holds else None)
 
     def _experts(self, layer: Layer, normed: str) -> list[str]:
@@ -265,12 +282,13 @@ class Pass:
         """One or all experts. read: share of their bytes that a chunk reads. used: experts that a token uses of them. part: of all."""
         held = round(sum(tensor.bytes for tensor in tensors) * part)
         of_one = sum(tensor.numbers / tensor.shape[0] for tensor in tensors)
+        rows = sum(tensor.shape[1] for tensor in tensors if len(tensor.shape) > 2)
         inputs = [source]
         if self._settings.stream_weights and part == 1:
             inputs.append(self._weights(block, op, tensors))
         return self._add(block, op, OpClass.MATMUL, inputs, flops=2.0 * self._tokens * used * of_one,
                          moved=held * read + 2 * self._hidden_bytes() / self._chunks, out_bytes=self._hidden_bytes(), tensors=tensors,
-                         held=0 if len(inputs) > 1 else held)
+                         held=0 if len(inputs) > 1 else held, temp=self._room(2 * self._width + math.ceil(used) * rows) + self._arriving(0))
 
     def _head(self, hidden: str) -> str:
         known, streams = self._checkpoint.by_name, self._settings.streams
