@@ -14,6 +14,7 @@
 #include "simulator/methods/groups/annealing_method.h"
 #include "simulator/methods/groups/data_parallel_method.h"
 #include "simulator/methods/groups/expert_method.h"
+#include "simulator/methods/groups/knapsack_method.h"
 #include "simulator/methods/groups/local_search_method.h"
 #include "simulator/methods/groups/random_method.h"
 #include "simulator/methods/groups/scotch_method.h"
@@ -75,6 +76,7 @@ std::vector<MethodEntry> Methods() {
       Entry<SingleMethod>("single"),
       Entry<CpuMethod>("cpu"),
       Entry<ExpertMethod>("expert"),
+      Entry<KnapsackMethod>("knapsack"),
       Entry<DataParallelMethod>("data-parallel"),
       Entry<DpMethod>("dp", {Objective::kLatency, Objective::kThroughput}),
       Entry<ScotchMethod>("scotch"),

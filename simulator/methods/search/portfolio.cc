@@ -1,6 +1,7 @@
 #include "simulator/methods/search/portfolio.h"
 
 #include <algorithm>
+#include <functional>
 #include <optional>
 #include <string_view>
 
@@ -41,6 +42,8 @@ struct Member {
   int32_t divisor = 1;        // It places on this part of the devices.
   // As set by hand, beside what a planner has learned, for graphs that are unlike those of its training.
   bool by_hand = false;
+  // Whether it is only for unlike devices of which no single one has memory for everything.
+  bool unlike_and_tight = false;
 };
 
 constexpr int32_t kAnySize = 1 << 30;
@@ -58,7 +61,8 @@ constexpr Member kMembers[] = {{"data-parallel", 0.25, 0.35, kAnySize, kMostTime
                                {"scotch", 3, 5, kAnySize, kMostTimeShareOfScotch},
                                {"m-sct", 20, 20, 1000},
                                {"list", 2, 3, kAnySize, kMostTimeShareOfParts, false, 1, 2},
-                               {"list", 2, 3, kAnySize, kMostTimeShareOfParts, false, 1, 4}};
+                               {"list", 2, 3, kAnySize, kMostTimeShareOfParts, false, 1, 4},
+                               {"knapsack", 10, 10, kAnySize, kMostTimeShare, false, 0, 1, false, true}};
 // Places in about the time of its simulations, whatever the graph: so there is a placement where nothing else had time.
 constexpr const char* kQuickest = "m-topo";
 // About the longest time to score the single device on the computer of these measurements. Other work may hold up so
@@ -193,8 +197,12 @@ class PortfolioMaker {
     std::vector<Member> members;
     const bool tight = Tight();
     const bool scores = Scores();
+    const bool unlike =
+        std::ranges::adjacent_find(task_.device_kinds, std::ranges::not_equal_to()) != task_.device_kinds.end();
     for (const Member& member : kMembers) {
-      if ((member.microbatches && !task_.HasMicrobatches()) || (member.by_hand && !scores)) continue;
+      if ((member.microbatches && !task_.HasMicrobatches()) || (member.by_hand && !scores) ||
+          (member.unlike_and_tight && !(tight && unlike)))
+        continue;
       if (member.divisor > 1 && task_.sim.num_devices < 2 * member.divisor) continue;  // One device is there already.
       // One with fewer passes is for where there is no time for more.
       const bool fewer_passes = member.divisor == 1 && !member.by_hand;
