@@ -64,6 +64,10 @@ PlacedGraph PlaceGraph(const OpGraph& graph, const Cluster& cluster, const Place
                                     options.stop.After(*timed.begin, kMostShareToGroup * seconds));
   placed.lower_bound_us =
       LowerBoundUs(placed.task.sim, options.stop.After(*timed.begin, kMostShareToPrepare * seconds));
+  if (request.objective == Objective::kThroughput) {
+    placed.load_bound_us =
+        LoadBoundUs(placed.task.sim, options.stop.After(*timed.begin, kMostShareToPrepare * seconds));
+  }
   placed.result = method->Place(placed.task);
   if (!request.order.empty()) SetOrder(request.order, placed.task, placed.result);
 

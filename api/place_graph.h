@@ -31,7 +31,8 @@ struct PlacedGraph {
   MethodScore found;       // Score of that.
   ChosenPlacement chosen;  // What is handed out.
   std::string found_by;    // The method that found it; of a portfolio, the part that did.
-  double lower_bound_us = 0;
+  double lower_bound_us = 0;  // Of the makespan.
+  double load_bound_us = 0;   // Of the load of the busiest device, with Objective::kThroughput; else 0.
   double seconds = 0;  // Wall time of all of it.
 };
 

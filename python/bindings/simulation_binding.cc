@@ -217,6 +217,10 @@ void BindSimulation(nb::module_& module) {
              "Time from step to step in a pipeline of many steps of a placement [n]: that of the busiest device.");
   module.def("max_loads_us", &LoadsOfBusiest, "graph"_a, "machine"_a, "placements"_a,
              "The same for each of k placements [k, n].");
+  module.def(
+      "load_bound_us",
+      [](const OpGraph& graph, const Cluster& cluster) { return LoadBoundUs(SimGraph::Compile(graph, cluster)); },
+      "graph"_a, "machine"_a, "No placement that fits the memory has a busiest device with less to do, in us.");
   module.def("serving", &ServingOf, "graph"_a, "machine"_a, "placement"_a, "peak_bytes"_a, "makespan_us"_a,
              "max_load_us"_a,
              "What a placement of a language model is worth in tokens/s, and as text; None for other graphs.");

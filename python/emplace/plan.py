@@ -67,6 +67,11 @@ class Plan:
         return _core.max_load_us(self.graph, self.machine, self.placement)
 
     @cached_property
+    def load_bound_us(self) -> float:
+        """No placement that fits the memory has a smaller max_load_us."""
+        return _core.load_bound_us(self.graph, self.machine)
+
+    @cached_property
     def serving(self) -> dict | None:
         """Of a language model's step (`emplace.llm.load`): its speed in the units in which such models are served, else None.
 

@@ -41,22 +41,32 @@ std::vector<DeviceClass> ClassesOf(const SimGraph& graph) {
   return classes;
 }
 
+// Whether some devices that take the same times lack memory for all parameters.
+bool MemoryMatters(const SimGraph& graph, const std::vector<DeviceClass>& classes) {
+  const double param_bytes = std::accumulate(graph.param_bytes.begin(), graph.param_bytes.end(), 0.0);
+  return param_bytes > 0 &&
+         std::ranges::any_of(classes, [&](const DeviceClass& c) { return param_bytes > c.memory_bytes; });
+}
+
 // The dual of the assignment's relaxation. A device of class c has the weight w_c >= 0, with a sum over devices of 1,
 // and a byte of its memory the price p_c >= 0. An op's share of the makespan is the least of w_c * its time + p_c * its
 // parameters. For any weights and prices, shares of all ops less the prices of all memory are a lower bound.
+//
+// Ops on one path run one after the other wherever they are: there the weights are 1 for each device, and the ops
+// beside the path take no time, though memory.
 class Relaxation {
  public:
-  Relaxation(const SimGraph& graph, const StopSignal& stop) : graph_(graph), stop_(stop), classes_(ClassesOf(graph)) {
+  // path: [n] whether an op is on the path; empty: the bound is of all work, shared out.
+  Relaxation(const SimGraph& graph, const StopSignal& stop, const std::vector<DeviceClass>& classes,
+             std::vector<bool> path = {})
+      : graph_(graph), stop_(stop), classes_(classes), path_(std::move(path)) {
     double bytes = 0;
     for (const DeviceClass& c : classes_) bytes += c.memory_bytes;
-    const double param_bytes = std::accumulate(graph.param_bytes.begin(), graph.param_bytes.end(), 0.0);
-    memory_matters_ = param_bytes > 0 && std::any_of(classes_.begin(), classes_.end(), [&](const DeviceClass& c) {
-                        return param_bytes > c.memory_bytes;
-                      });
+    memory_matters_ = MemoryMatters(graph, classes_);
     weights_.assign(classes_.size(), 1);
     prices_.assign(classes_.size(), 0);
-    price_scale_ = bytes > 0 ? ShareOfAll() / bytes : 0;
     best_us_ = Value();
+    price_scale_ = bytes > 0 ? best_us_ / bytes : 0;
     if (classes_.size() > 1) Maximize();
   }
 
@@ -80,9 +90,13 @@ class Relaxation {
     for (size_t c = 0; c < classes_.size(); ++c) sum += weights_[c] * classes_[c].devices;
     return sum;
   }
-  double ShareOfAll() const {
-    const std::vector<double> shares = Shares();
-    return std::accumulate(shares.begin(), shares.end(), 0.0);
+  // An op's part of the bound on a device of the class, but for its memory; NaN if it may not run there.
+  double PartUs(OpIndex op, size_t c, double weight_of_all) const {
+    const double busy_us = graph_.BusyUs(op, classes_[c].first);
+    if (path_.empty()) return weights_[c] / weight_of_all * busy_us;
+    // The overhead after an op delays nothing on another device.
+    if (!MayRunAt(busy_us)) return busy_us;
+    return path_[static_cast<size_t>(op)] && busy_us > 0 ? busy_us - graph_.op_overhead_us : 0;
   }
 
   double Value() const {
@@ -92,7 +106,7 @@ class Relaxation {
       const auto bytes = static_cast<double>(graph_.param_bytes[static_cast<size_t>(op)]);
       double least = kNever;
       for (size_t c = 0; c < classes_.size(); ++c) {
-        least = std::fmin(least, weights_[c] / sum * graph_.BusyUs(op, classes_[c].first) + prices_[c] * bytes);
+        least = std::fmin(least, PartUs(op, c, sum) + prices_[c] * bytes);
       }
       value += least;
     }
@@ -105,7 +119,9 @@ class Relaxation {
     constexpr int kSweeps = 3;
     for (int sweep = 0; sweep < kSweeps; ++sweep) {
       const double before = best_us_;
-      for (double& weight : weights_) TryFactors(weight);
+      for (double& weight : weights_) {
+        if (path_.empty()) TryFactors(weight);
+      }
       if (memory_matters_) {
         for (double& price : prices_) {
           if (price == 0) TryValue(price, price_scale_);
@@ -136,7 +152,8 @@ class Relaxation {
 
   const SimGraph& graph_;
   const StopSignal& stop_;
-  const std::vector<DeviceClass> classes_;
+  const std::vector<DeviceClass>& classes_;
+  const std::vector<bool> path_;  // [n] or empty
   bool memory_matters_ = false;
   std::vector<double> weights_;  // Of a device of each class, before they are scaled to a sum of 1.
   std::vector<double> prices_;   // us a byte
@@ -157,6 +174,35 @@ std::vector<double> HeadsUs(const SimGraph& graph, const std::vector<double>& co
     }
   }
   return head_us;
+}
+
+// [n] whether an op is on a longest path, where op o takes us[o].
+std::vector<bool> LongestPath(const SimGraph& graph, const std::vector<double>& us) {
+  const std::vector<double> head_us = HeadsUs(graph, us);
+  std::vector<OpIndex> before(us.size(), -1);  // The op before on a longest path to each op.
+  OpIndex last = 0;
+  for (OpIndex op = 0; op < graph.num_ops; ++op) {
+    const auto o = static_cast<size_t>(op);
+    for (const OpIndex reader : graph.ReadersOf(op)) {
+      if (head_us[o] + us[o] == head_us[static_cast<size_t>(reader)]) before[static_cast<size_t>(reader)] = op;
+    }
+    const auto l = static_cast<size_t>(last);
+    if (head_us[o] + us[o] > head_us[l] + us[l]) last = op;
+  }
+  std::vector<bool> path(us.size(), false);
+  for (OpIndex op = last; op >= 0; op = before[static_cast<size_t>(op)]) path[static_cast<size_t>(op)] = true;
+  return path;
+}
+
+// [n] the time of each op on the device that takes longest for it.
+std::vector<double> GreatestCostsUs(const SimGraph& graph) {
+  std::vector<double> us(static_cast<size_t>(graph.num_ops), 0);
+  for (size_t o = 0; o < us.size(); ++o) {
+    for (size_t d = 0; d < static_cast<size_t>(graph.num_devices); ++d) {
+      us[o] = std::fmax(us[o], graph.cost_us[o * static_cast<size_t>(graph.num_devices) + d]);
+    }
+  }
+  return us;
 }
 
 // Thresholds at which a value is cut into steps: evenly spaced ranks, from the least value on.
@@ -255,11 +301,21 @@ double LowerBoundUs(const SimGraph& graph, const StopSignal& stop) {
   const std::vector<double> tail_us = TailsUs(graph);
   double bound = 0;
   for (size_t o = 0; o < cost_us.size(); ++o) bound = std::max(bound, head_us[o] + cost_us[o] + tail_us[o]);
-  const Relaxation relaxation(graph, stop);
+  const std::vector<DeviceClass> classes = ClassesOf(graph);
+  const Relaxation relaxation(graph, stop, classes);
   bound = std::max(bound, relaxation.best_us());
+  if (classes.size() > 1 && MemoryMatters(graph, classes)) {
+    for (const std::vector<double>& us : {cost_us, GreatestCostsUs(graph)}) {
+      bound = std::max(bound, Relaxation(graph, stop, classes, LongestPath(graph, us)).best_us());
+    }
+  }
   bound = std::max(bound, WindowBoundUs(graph, head_us, tail_us, relaxation.Shares()));
   bound = std::max(bound, SplitBoundUs(graph, cost_us, head_us, tail_us));
   return bound * kMargin;
+}
+
+double LoadBoundUs(const SimGraph& graph, const StopSignal& stop) {
+  return Relaxation(graph, stop, ClassesOf(graph)).best_us() * kMargin;
 }
 
 }  // namespace emplace

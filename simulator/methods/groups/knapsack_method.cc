@@ -11,16 +11,16 @@
 namespace emplace {
 namespace {
 
-constexpr double kNever = std::numeric_limits<double>::infinity();
+constexpr double kCannotRun = std::numeric_limits<double>::infinity();
 // With more devices not all orders are tried, and not each device as the one for the rest.
 constexpr size_t kMostInAnyOrder = 4;
 // Until a placement fits the memory.
-constexpr int kMostTries = 6;
+constexpr int kMostFills = 6;
 
 // The ops that have to be together, in the order in which they run.
 struct OpSet {
   std::vector<OpIndex> ops;
-  std::vector<double> us;  // [D] kNever: some op may not run there
+  std::vector<double> us;  // [D] kCannotRun: some op may not run there
   double bytes = 0;        // Held for the whole step.
 };
 
@@ -35,7 +35,7 @@ std::vector<OpSet> SetsOf(const PlacementTask& task) {
     set.us.resize(devices, 0);
     for (size_t d = 0; d < devices; ++d) {
       const double us = sim.BusyUs(o, static_cast<DeviceIndex>(d));
-      set.us[d] += MayRunAt(us) ? us : kNever;
+      set.us[d] += MayRunAt(us) ? us : kCannotRun;
     }
     set.bytes += static_cast<double>(sim.param_bytes[static_cast<size_t>(o)]);
   }
@@ -51,8 +51,8 @@ class Filler {
   void Try(DeviceIndex rest, const std::vector<DeviceIndex>& order) {
     const SimGraph& sim = task_.sim;
     std::vector<double> room(sim.memory_bytes.begin(), sim.memory_bytes.end());
-    for (int tries = 0; tries < kMostTries; ++tries) {
-      if (tries + 1 == kMostTries) std::ranges::fill(room, 0.0);  // All that the rest's device may run is there.
+    for (int tries = 0; tries < kMostFills; ++tries) {
+      if (tries + 1 == kMostFills) std::ranges::fill(room, 0.0);  // All that the rest's device may run is there.
       const std::optional<Placement> placement = Fill(rest, order, room);
       if (!placement) return;
       const SearchScore score = scorer_.Score(*placement);
@@ -73,7 +73,7 @@ class Filler {
     const auto devices = static_cast<size_t>(task_.sim.num_devices);
     std::vector<double> us(devices, 0);
     for (const OpSet& set : sets_) {
-      if (std::ranges::find(set.us, kNever) != set.us.end()) continue;
+      if (std::ranges::find(set.us, kCannotRun) != set.us.end()) continue;
       for (size_t d = 0; d < devices; ++d) us[d] += set.us[d];
     }
     std::vector<DeviceIndex> order(devices);
@@ -120,11 +120,11 @@ class Filler {
     std::vector<double> saved(sets_.size());  // For each byte.
     std::vector<size_t> by_saved;
     for (size_t s = 0; s < sets_.size(); ++s) {
-      double fastest = kNever;
+      double fastest = kCannotRun;
       for (const DeviceIndex d : order) fastest = std::min(fastest, sets_[s].us[static_cast<size_t>(d)]);
       const double there = sets_[s].us[static_cast<size_t>(rest)];
-      if (fastest == kNever || fastest > there) continue;
-      saved[s] = there == kNever ? kNever : (there - fastest) / std::max(sets_[s].bytes, 1.0);
+      if (fastest == kCannotRun || fastest > there) continue;
+      saved[s] = there == kCannotRun ? kCannotRun : (there - fastest) / std::max(sets_[s].bytes, 1.0);
       by_saved.push_back(s);
     }
     std::ranges::stable_sort(by_saved, std::greater<>(), [&](size_t s) { return saved[s]; });
@@ -146,7 +146,7 @@ class Filler {
       const OpSet& set = sets_[s];
       const auto takes = [&](size_t i) {
         const auto d = static_cast<size_t>(order[i]);
-        return set.us[d] < kNever && set.bytes <= room[d];
+        return set.us[d] < kCannotRun && set.bytes <= room[d];
       };
       DeviceIndex device = rest;
       if (chosen[s]) {
@@ -155,7 +155,7 @@ class Filler {
         for (size_t earlier = 0; !takes(i) && earlier < order.size(); ++earlier) i = earlier;
         if (takes(i)) device = order[i];
       }
-      if (set.us[static_cast<size_t>(device)] == kNever) return std::nullopt;
+      if (set.us[static_cast<size_t>(device)] == kCannotRun) return std::nullopt;
       room[static_cast<size_t>(device)] -= set.bytes;
       for (const OpIndex o : set.ops) placement[static_cast<size_t>(o)] = device;
     }

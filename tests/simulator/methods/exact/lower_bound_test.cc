@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "simulator/methods/exact/max_load.h"
 #include "simulator/methods/exact/optimal_method.h"
 #include "simulator/methods/placement_scorer.h"
 #include "tests/simulator/methods/hand_tasks.h"
@@ -34,6 +35,40 @@ TEST(LowerBound, NoPlacementThatFitsIsBetter) {
   }
   EXPECT_GT(tasks, Trials(1000));
   RecordProperty("mean_optimum_over_bound", std::to_string(gap / tasks));
+}
+
+TEST(LowerBound, KnowsWhatAChainTakesThatDoesNotFitTheFastDevice) {
+  // Six ops one after the other; the fast device has room for two, and those save 90 us each.
+  Cluster cluster = HandCluster(2);
+  cluster.devices[0].memory_bytes = 200;
+  cluster.devices[1].kind = "slow";
+  std::vector<Op> ops;
+  for (OpIndex o = 0; o < 6; ++o) {
+    ops.push_back(
+        HandOp("op" + std::to_string(o), 0, o == 0 ? std::vector<OpIndex>() : std::vector<OpIndex>{o - 1}, 0));
+    ops.back().cost = OpCost::ByKind({{"x", 10}, {"slow", 100}});
+    ops.back().param_bytes = 100;
+  }
+  EXPECT_NEAR(LowerBoundUs(HandTask(ops, cluster).sim), 2 * 10 + 4 * 100, 1);
+}
+
+TEST(LowerBound, NoBusiestDeviceHasLessToDo) {
+  for (uint64_t seed = 0; seed < Trials(1000); ++seed) {
+    Rng rng(seed);
+    const RandomTaskSource source = RandomSource(rng, {.max_ops = 7, .max_devices = 3});
+    const PlacementTask task = HandTask(source.graph.ops(), source.cluster);
+    const double bound_us = LoadBoundUs(task.sim);
+    PlacementScorer scorer(task);
+    Placement placement(source.graph.ops().size(), 0);
+    while (true) {  // All of them, counted up like numbers.
+      if (scorer.Score(placement).bytes_over == 0) {
+        ASSERT_GE(MaxLoadUs(task.sim, placement), bound_us) << seed;
+      }
+      size_t o = 0;
+      while (o < placement.size() && ++placement[o] == task.sim.num_devices) placement[o++] = 0;
+      if (o == placement.size()) break;
+    }
+  }
 }
 
 TEST(LowerBound, IsTheWorkSharedOutEvenly) {
