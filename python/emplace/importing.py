@@ -144,10 +144,16 @@ def run(arguments: list[str]) -> None:
     graph.save(options.out)
     summary = {"graph": graph.name, "ops": graph.num_ops, "gflop": graph.flops.sum() / 1e9,
                "param_bytes": graph.parameter_bytes, "out": options.out, "unmapped": unmapped}
+    if options.source == "llm":
+        summary["cache_bytes"] = int(graph.param_bytes[[kind == "llm.attn" for kind in graph.op_types]].sum())
     if options.json:
         print(json.dumps(summary))
         return
-    print(f"{graph.name}: {graph.num_ops} ops, {summary['gflop']:.3f} GFLOP, {summary['param_bytes'] / 1e6:.1f} MB of parameters")
+    held = f"{summary['param_bytes'] / 1e6:.1f} MB of parameters"
+    if options.source == "llm":
+        caches = summary["cache_bytes"]
+        held = f"{(summary['param_bytes'] - caches) / 1e6:.1f} MB of weights and {caches / 1e6:.1f} MB of caches"
+    print(f"{graph.name}: {graph.num_ops} ops, {summary['gflop']:.3f} GFLOP, {held}")
     for note in unmapped:
         print(f"  note: {note}")
     print(f"  written to {options.out}")

@@ -8,7 +8,7 @@ import emplace
 import numpy as np
 import pytest
 from command_test import emplace_command
-from emplace.llm.layout import layout_of
+from emplace.llm.layout import backend_names, host_devices, layout_of
 from llm_models import LLAMA_8B, QWEN3_30B, write_config, write_gguf
 
 
@@ -44,7 +44,7 @@ def split_of_llama_cpp(flags: str, layers: int) -> tuple[list[str], str, dict[st
 
     def device(layer):
         return "CPU" if layer < begin else names[bisect.bisect_right(splits, np.float32(layer - begin) / np.float32(count))]
-    overrides = [override.rpartition("=") for override in re.findall(r'-ot "([^"]+)"', flags)]
+    overrides = [override.rpartition("=") for found in re.findall(r'-ot "([^"]+)"', flags) for override in found.split(",")]
     return [device(layer) for layer in range(layers)], device(layers), {pattern: target for pattern, _, target in overrides}
 
 
@@ -150,8 +150,51 @@ def test_processors_are_left_out_where_a_runtime_has_gpus_alone(llama):
     graph = emplace.llm.load(llama, context=2048)
     machine = machine_of(("cpu", "ddr5_2ch", 60e9), ("gpu:0", "rtx4090", 12e9), ("gpu:1", "rtx3060", 10e9))
     assert "--pipeline-parallel-size 2" in emplace.llm.flags("vllm", emplace.llm.place_for("vllm", graph, machine, 0.3))
-    with pytest.raises(emplace.BadInput, match="no device of the machine may run it all, expected one that is no processor"):
+    with pytest.raises(emplace.BadInput, match="no device of the machine may run it all, expected one that the runtime can use"):
         emplace.llm.place_for("vllm", graph, machine_of(("cpu", "ddr5_2ch", 60e9)), 0.1)
+
+
+def test_flags_are_for_the_step_that_was_planned(tmp_path):
+    graph = emplace.llm.load(write_gguf(tmp_path / "m.gguf"), context=256, streams=4, kv_type="q8_0", chunk=64, kinds="rtx4090")
+    machine = machine_of(("gpu:0", "rtx4090", 1e9))
+    plan = emplace.llm.place_for("llama.cpp", graph, machine, 0.1)
+    assert emplace.llm.flags("llama.cpp", plan) == "-dev CUDA0 -ngl 3 -c 1024 -np 4 -b 2048 -ub 64 -fa on -ctk q8_0 -ctv q8_0\n"
+    assert emplace.llm.flags("vllm", plan).endswith("--pipeline-parallel-size 1 --max-model-len 256\n")
+
+
+def test_devices_go_by_their_names():
+    """Whatever the order in the file; a server whose device is a processor is a server."""
+    machine = machine_of(("gpu:1", "rtx2080", 1e9), ("gpu:0", "rtx4090", 1e9), ("10.0.0.2:50052", "ddr5_8ch", 1e9), ("my card", "rx6800", 1e9),
+                         ("cpu:0", "ddr4_2ch", 1e9), ("disk", "nvme4", 1e12))
+    assert backend_names(machine) == ["CUDA1", "CUDA0", "RPC0", "ROCm0", "CPU", "CPU"]
+    assert host_devices(machine) == [4, 5]
+
+
+def test_tensors_on_a_server_go_by_its_buffer(tmp_path):
+    graph = emplace.llm.load(write_gguf(tmp_path / "m.gguf"), context=256, kinds="rtx4090")
+    machine = machine_of(("gpu:0", "rtx4090", 1e9), ("10.0.0.2:50052", "rtx4090", 1e9))
+    placement = np.array([op["attrs"]["module"] == "blk.0.ffn_down" for op in graph.ops]).astype(int)
+    assert emplace.llm.flags("llama.cpp", emplace.Plan.of(graph, machine, placement)) == (
+        r'--rpc 10.0.0.2:50052 -dev CUDA0,RPC0 -ngl 3 -sm layer -ts 3,0 -ot "blk\.0\.(ffn_down\.weight)=RPC0[10.0.0.2:50052]" -c 256' "\n")
+
+
+def test_layers_that_were_to_stay_whole_do(qwen):
+    graph = emplace.llm.load(qwen, weight_type="Q4_K", context=2048, together="layers")
+    machine = machine_of(("gpu:0", "rtx3060", 9e9), ("cpu", "ddr4_2ch", 60e9))
+    plan = emplace.llm.place_for("llama.cpp", graph, machine, 0.2)
+    assert not layout_of(graph, machine, plan.placement).apart() and plan.makespan_us >= plan.free_makespan_us
+
+
+@pytest.mark.parametrize("meta, attrs, error", [
+    ({"llm": {}}, {}, "is of no language model"),
+    ({"llm": {"layers": 1}}, {}, "op 'a' says of no layer or part"),
+    ({"llm": {"layers": 1}}, {"module": "blk.7.attn"}, "op 'a' says of no layer or part"),
+    ({"llm": {"layers": 1}}, {"module": "blk.0.attn"}, "has no token_embd or no output"),
+])
+def test_graphs_that_only_look_like_one(meta, attrs, error, pair):
+    graph = emplace.Graph.from_ops("odd", [{"name": "a", "cost_us": 1, "attrs": attrs}], meta)
+    with pytest.raises(emplace.BadInput, match=error):
+        emplace.llm.flags("llama.cpp", emplace.Plan.of(graph, pair, np.zeros(1, dtype=int)))
 
 
 def test_a_graph_of_no_language_model(diamond, pair):
@@ -167,20 +210,26 @@ def test_placements_that_llama_cpp_cannot_do(tmp_path):
 
     def flags_of(devices, **changes):
         placement = np.array(devices)[layer]
+        placement[0] = 2  # The embedding.
         for name, device in changes.items():
             placement[graph.op_names.index(name)] = device
         return emplace.llm.flags("llama.cpp", emplace.Plan.of(graph, machine, placement))
-    assert flags_of([2, 0, 0, 1]) == "-dev CUDA0,CUDA1 -ngl 4 -sm layer -ts 2,2\n"
-    assert flags_of([2, 2, 2, 2]) == "-ngl 0\n"
+    assert flags_of([2, 0, 0, 1]) == "-dev CUDA0,CUDA1 -ngl 4 -sm layer -ts 2,2 -c 1024\n"
+    assert flags_of([2, 2, 2, 2]) == "-ngl 0 -c 1024\n"
+    # A device that has tensors and no layers is used with a share of 0.
     assert flags_of([0, 0, 0, 0], **{"blk.1.ffn_up": 2, "blk.1.ffn_down": 2, "blk.2.ffn_down": 1}) == (
-        r'-dev CUDA0 -ngl 5 -ot "blk\.1\.(ffn_down\.weight|ffn_gate\.weight|ffn_up\.weight)=CPU" -ot "blk\.2\.(ffn_down\.weight)=CUDA1"'
-        "\n")
+        r'-dev CUDA0,CUDA1 -ngl 5 -sm layer -ts 5,0 -ot "blk\.1\.(ffn_down\.weight|ffn_gate\.weight|ffn_up\.weight)=CPU,'
+        r'blk\.2\.(ffn_down\.weight)=CUDA1" -c 1024' "\n")
     with pytest.raises(emplace.BadInput, match="gives each device layers that follow each other, and those of gpu:0 do not"):
         flags_of([0, 1, 0, 1])
     with pytest.raises(emplace.BadInput, match="keeps a model's first layers on the processor, and here layer 2 is on it"):
         flags_of([0, 0, 2, 2])
     with pytest.raises(emplace.BadInput, match="has the output head on the device of the last layer, CUDA1, and here it is on CUDA0"):
         flags_of([0, 0, 0, 1], output=0)
+    with pytest.raises(emplace.BadInput, match="has the embedding on the processor, and here it is on CUDA0"):
+        flags_of([0, 0, 0, 0], token_embd=0)
+    with pytest.raises(emplace.BadInput, match="has the output head on the device of the last layer, CPU, and here it is on CUDA0"):
+        flags_of([2, 2, 2, 2], output=0)
     with pytest.raises(emplace.BadInput, match="layer 1: .* is not on the device of the layer's attention"):
         flags_of([0, 0, 0, 0], **{"blk.1.attn": 1})
 
@@ -194,7 +243,7 @@ def test_the_commands_from_file_to_flags(tmp_path):
     done = emplace_command("flags", "llama.cpp", "--graph", graph, "--devices", tmp_path / "d.yaml", "--placement-out", placement)
     assert done.returncode == 0, done.stderr
     flags, *figures = done.stdout.splitlines()
-    assert flags.startswith("--rpc 192.168.1.7:50052 -dev RPC0 -ngl 4")
+    assert flags.startswith("--rpc 192.168.1.7:50052 -dev RPC0 -ngl 4 -c 512")
     assert all(line.startswith("# ") for line in figures) and "tokens/s" in figures[1]
     again = emplace_command("flags", "llama.cpp", "--graph", graph, "--devices", tmp_path / "d.yaml", "--placement", placement, "--json")
     assert json.loads(again.stdout)["flags"] == flags + "\n"

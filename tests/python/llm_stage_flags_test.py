@@ -9,10 +9,15 @@ import subprocess
 import emplace
 import pytest
 from emplace.llm.layout import Layout
-from emplace.llm.stage_flags import STAGE_RUNTIMES, flags
+from emplace.llm.runtimes import check_runtime
+from emplace.llm.stage_flags import STAGE_RUNTIMES
 
 KINDS = {"cpu": "ddr4_2ch", "ram": "ddr4_2ch", "ssd": "nvme4"}
 ON_GPUS = ["vllm", "sglang", "megatron", "torchtitan"]
+
+
+def flags(runtime, where):
+    return STAGE_RUNTIMES[runtime](where)
 
 
 def layout(names, attention, *, embedding=None, output=None, products=None):
@@ -196,5 +201,5 @@ def test_accelerate_is_on_one_machine():
 
 
 def test_a_runtime_is_known():
-    with pytest.raises(emplace.BadInput, match="runtime is 'ollama', expected one of vllm, sglang, exo, accelerate, megatron, torchtitan"):
-        flags("ollama", TWO)
+    with pytest.raises(emplace.BadInput, match="runtime is 'ollama', expected one of llama.cpp, vllm, sglang, exo, accelerate, megatron, torchtitan"):
+        check_runtime("ollama")

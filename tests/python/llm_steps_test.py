@@ -41,7 +41,7 @@ def test_a_decode_step_holds_weights_and_cache_and_computes_two_flops_a_weight(l
     read_us = (held(graph) - 128256 * 4096 * 2) / (0.85 * 1008e3)
     assert read_us < graph.cost_us("rtx4090").sum() < 1.3 * read_us
     assert graph.meta["llm"] == {"phase": "decode", "context": 4096, "most_context": 131072, "streams": 1, "kv_type": "F16", "chunk": 512,
-                                 "architecture": "llama", "layers": 32, "together": "attention", "gguf": False, "room_bytes_per_token": 4096,
+                                 "architecture": "llama", "layers": 32, "together": "attention", "room_bytes_per_token": 4096,
                                  "tokens": 1}
 
 
@@ -93,7 +93,7 @@ def test_experts_are_read_as_often_as_tokens_reach_them(qwen):
 
 def test_each_expert_by_itself_adds_up(qwen, tmp_path):
     routing = tmp_path / "routing.json"
-    shares = np.random.default_rng(1).dirichlet(np.ones(128) * 0.3)
+    shares = np.random.default_rng(1).dirichlet(np.ones(128) * 20)
     routing.write_text(json.dumps({"blk.0": shares.tolist()}))
     arguments = {"routing": routing, "kinds": "rtx4090", "streams": 4, "context": 512}
     together = by_name(emplace.llm.load(qwen, **arguments))["blk.0.ffn_experts"]
@@ -101,6 +101,8 @@ def test_each_expert_by_itself_adds_up(qwen, tmp_path):
     alone = [op for op in graph.ops if op["name"].startswith("blk.0.ffn_experts.")]
     assert len(alone) == 128 and sum(op["param_bytes"] for op in alone) == together["param_bytes"]
     assert sum(op["flops"] for op in alone) == pytest.approx(together["flops"])
+    # The step is as long as with one op, but for rounding.
+    assert sum(op["cost_us"]["rtx4090"] for op in alone) == pytest.approx(together["cost_us"]["rtx4090"], abs=0.2)
     busiest = int(shares.argmax())
     assert max(alone, key=lambda op: op["flops"])["name"] == f"blk.0.ffn_experts.{busiest}"
 
@@ -168,6 +170,10 @@ def test_what_stays_together(qwen):
 
 @pytest.mark.parametrize("arguments, error", [
     ({"context": 0}, "context is 0, expected a whole number of at least 1"),
+    ({"context": 10**19}, "context is 10000000000000000000, expected a whole number of at least 1 and below 2\\^31"),
+    ({"context": "4096"}, "context is 4096, expected a whole number"),
+    ({"phase": "prefill", "prompt": 2.5}, "prompt is 2.5, expected a whole number"),
+    ({"phase": "both", "tokens": 0}, "tokens is 0, expected a whole number"),
     ({"streams": -1}, "streams is -1"),
     ({"phase": "chat"}, "phase is 'chat', expected one of decode, prefill, both"),
     ({"phase": "prefill", "prompt": 5000, "context": 4096}, "a prompt of 5000 tokens and 0 more do not go into a context of 4096"),
@@ -183,8 +189,11 @@ def test_what_cannot_be(arguments, error, llama):
 
 
 @pytest.mark.parametrize("routing, error", [
-    ({"blk.0": [0.5, 0.5]}, "blk.0 has 128 experts, of which a token uses 8 and for which 2 shares are given"),
+    ({"blk.0": [0.5, 0.5]}, "blk.0 has 128 experts, of which a token uses 8 and for which 2 shares up to 0.5 are given"),
     ({"blk.0": [0.5, 0.1]}, "blk.0: the shares add up to 0.600, expected 1"),
+    ({"blk.0": [0.5, *[0.5 / 127] * 127]}, "blk.0 has 128 experts, .* 128 shares up to 0.5 are given, expected 128 of at most 1/8"),
+    ({"blk.99": [1.0]}, r"r\.json: blk\.99 is no layer with experts of qwen"),
+    ([1], "holds no layers"),
     ({"blk.0": "all"}, 'blk.0 is "all", expected a list of shares from 0 to 1'),
 ])
 def test_wrong_shares(routing, error, qwen, tmp_path):

@@ -31,7 +31,8 @@ from llm_models import write_gguf  # noqa: E402
 
 COLUMNS = {"model": str, "split": str, "predicted_tokens_per_s": float, "measured_tokens_per_s": float, "predicted_servers_mib": float,
            "servers_mib": float, "predicted_cpu_mib": float, "cpu_mib": float}
-DEPENDS = ("python/emplace/llm", "python/emplace/probing.py", "simulator/engine", "tools/reproduce/lib/llama_cpp_run.py")
+DEPENDS = ("python/emplace/llm", "python/emplace/probing.py", "simulator/engine", "tests/python/llm_models.py",
+           "tools/reproduce/lib/llama_cpp_run.py")
 _CONTEXT, _STEPS = 1024, 40
 _PORTS = (50071, 50072)
 _MIB = 2**20
@@ -55,7 +56,7 @@ class Runner:
                    for core, port in enumerate(_PORTS)] if "--rpc" in flags else []
         time.sleep(2 if servers else 0)
         try:
-            done = subprocess.run(self._command(0, "run", str(model), str(_CONTEXT), str(_STEPS), flags), capture_output=True, text=True,
+            done = subprocess.run(self._command(0, "run", str(model), str(_CONTEXT), str(_STEPS), flags), stdout=subprocess.PIPE, text=True,
                                   check=True)
         finally:
             for server in servers:

@@ -12,7 +12,7 @@ import struct
 from emplace._core import BadInput
 from emplace.llm.checkpoint import TYPE_SIZES, Checkpoint, Tensor
 
-_MAGIC = b"GGUF"
+MAGIC = b"GGUF"
 _VERSIONS = (2, 3)
 _MAX_DIMENSIONS = 4
 _MAX_COUNT = 1 << 24  # Of tensors and of keys: far more than there are.
@@ -129,8 +129,8 @@ def _read_one(path: pathlib.Path) -> tuple[dict, list[Tensor]]:
 
 def _parse(path: pathlib.Path, data) -> tuple[dict, list[Tensor]]:
     file = _Bytes(path, data)
-    if data[:4] != _MAGIC:
-        raise BadInput(f"{path}: begins with {bytes(data[:4])!r}, expected {_MAGIC!r}: it is no GGUF file")
+    if data[:4] != MAGIC:
+        raise BadInput(f"{path}: begins with {bytes(data[:4])!r}, expected {MAGIC!r}: it is no GGUF file")
     file.skip(4)
     version = file.number("I")
     if version not in _VERSIONS:

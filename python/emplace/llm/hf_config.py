@@ -257,6 +257,9 @@ def _metadata(config: _Config, with_experts: list[bool]) -> dict[str, int | floa
     else:
         made |= {"attention.head_count_kv": config.key_heads, "attention.key_length": config.width, "attention.value_length": config.width,
                  "rope.dimension_count": config.rotated()}
+    if config.family.architecture == "glm4moe" and config.get("num_nextn_predict_layers"):
+        extra = config.count("num_nextn_predict_layers")  # In GGUF files they are layers behind the last one.
+        made |= {"block_count": config.layers + extra, "nextn_predict_layers": extra}
     if config.family.full_every and config.get("sliding_window") is not None:
         made |= {"attention.sliding_window": config.count("sliding_window"), "attention.sliding_window_pattern": config.window_pattern()}
     if config.family.expert_width:

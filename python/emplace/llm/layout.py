@@ -1,17 +1,19 @@
 """Where a placement has put a language model's parts: each layer's attention, and each product of its feed-forward network."""
 import dataclasses
-import pathlib
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from emplace import _core
 from emplace._core import BadInput, Graph, Machine
+from emplace.llm.steps import PRODUCTS
 from emplace.shipped import device_kinds_folder
 
 _HOST_AND_PORT = re.compile(r"[\w.-]+:(\d{4,5})")
+_MODULE = re.compile(r"(?:blk\.(\d{1,6})\.)?(\w+)")
+_NUMBERED = re.compile(r"(?:gpu|cuda|rocm|xpu|sycl|mtl|metal):(\d+)")
 _PROCESSOR = re.compile(r"cpu(:\d+)?")
 # How llama.cpp calls devices of a maker, whose kinds are in the file of that name.
 _BACKENDS = {"nvidia": "CUDA", "amd": "ROCm", "intel": "SYCL", "apple": "MTL"}
@@ -26,18 +28,33 @@ def kinds_of(maker: str) -> set[str]:
 def host_devices(machine: Machine) -> list[int]:
     """Indices of the devices that are processors, by their kind or a name such as cpu:0, or disks whose weights one computes with."""
     kinds = kinds_of("cpu") | kinds_of("disk") | {"cpu"}
-    return [index for index, device in enumerate(machine.devices) if device.kind in kinds or _PROCESSOR.fullmatch(device.name)]
+    return [index for index, device in enumerate(machine.devices)
+            if (device.kind in kinds or _PROCESSOR.fullmatch(device.name)) and not has_address(device.name)]
+
+
+def has_address(name: str) -> bool:
+    """Whether a device is named like the address of a server, HOST:PORT."""
+    port = _HOST_AND_PORT.fullmatch(name)
+    return port is not None and int(port[1]) >= 1024
 
 
 def backend_names(machine: Machine) -> list[str]:
-    """[D] llama.cpp's name of each device: CPU, CUDA0, CUDA1, ROCm0, ..., or RPC0, ... for a device named HOST:PORT."""
+    """[D] llama.cpp's name of each device: CPU, CUDA0, CUDA1, ROCm0, ..., or RPC0, ... for a device named HOST:PORT.
+
+    GPUs of a maker are numbered as their names say, such as gpu:1, where all have such names, or else in the machine's order.
+    """
     makers = {kind: backend for maker, backend in _BACKENDS.items() for kind in kinds_of(maker)}
-    hosts, seen, names = set(host_devices(machine)), {}, []
-    for index, device in enumerate(machine.devices):
-        port = _HOST_AND_PORT.fullmatch(device.name)
-        backend = "RPC" if port and int(port[1]) >= 1024 else "CPU" if index in hosts else makers.get(device.kind, "CUDA")
-        number = seen[backend] = seen.get(backend, -1) + 1
-        names.append("CPU" if backend == "CPU" else f"{backend}{number}")
+    hosts = set(host_devices(machine))
+    backends = ["RPC" if has_address(device.name) else "CPU" if index in hosts else makers.get(device.kind, "CUDA")
+                for index, device in enumerate(machine.devices)]
+    names = ["CPU"] * len(backends)
+    for backend in set(backends) - {"CPU"}:
+        of_backend = [index for index, other in enumerate(backends) if other == backend]
+        numbers = [_NUMBERED.fullmatch(machine.devices[index].name) for index in of_backend]
+        known = [int(number[1]) for number in numbers if number] if backend != "RPC" else []
+        counted = known if len(set(known)) == len(of_backend) else range(len(of_backend))
+        for index, number in zip(of_backend, counted, strict=True):
+            names[index] = f"{backend}{number}"
     return names
 
 
@@ -57,6 +74,7 @@ class Layout:
     products: list[dict[str, int]]  # [L] by tensor of the feed-forward network, such as "blk.3.ffn_up_exps.weight"
     embedding: int
     output: int
+    served: Mapping = field(default_factory=dict)  # What the graph says of the step: context, streams, kv_type, chunk, ...
 
     def stages(self) -> list[Stage]:
         """The layers by the device of their attention, first to last."""
@@ -73,12 +91,16 @@ class Layout:
         return {tensor: device for layer, products in enumerate(self.products) for tensor, device in products.items()
                 if device != self.attention[layer]}
 
-    def whole_stages(self, runtime: str) -> list[Stage]:
-        """The stages, where each device has at most one and layers are whole. Raises BadInput, which names the runtime, elsewhere."""
-        if self.apart():
-            tensor = next(iter(self.apart()))
+    def check_whole(self, runtime: str) -> None:
+        """Raises BadInput, which names the runtime, where a feed-forward network is apart from its layer."""
+        tensor = next(iter(self.apart()), None)
+        if tensor:
             raise BadInput(f"{runtime} places whole layers, and {tensor} is not on the device of its layer; expected a placement under "
                            f"what it can do, as without --placement")
+
+    def whole_stages(self, runtime: str) -> list[Stage]:
+        """The stages, where each device has at most one and layers are whole. Raises BadInput, which names the runtime, elsewhere."""
+        self.check_whole(runtime)
         return self.stages_once(runtime)
 
     def stages_once(self, runtime: str) -> list[Stage]:
@@ -95,31 +117,49 @@ class Layout:
 def served(graph: Graph) -> Mapping:
     """What the graph's meta.llm says. Raises BadInput for a graph of no language model."""
     found = graph.meta.get("llm")
-    if not isinstance(found, dict):
+    if not isinstance(found, dict) or not isinstance(found.get("layers"), int) or found["layers"] < 1:
         raise BadInput(f"graph '{graph.name}' is of no language model, expected one of `emplace import llm`")
+    return found
+
+
+def modules_of(graph: Graph) -> list[tuple[int, str]]:
+    """[n] each op's layer and part, such as (3, "ffn_up"); layer -1 for what is in none, such as (-1, "token_embd").
+
+    Raises BadInput for an op that says neither.
+    """
+    layers, found = served(graph)["layers"], []
+    for op in graph.ops:
+        match = _MODULE.fullmatch(op.get("attrs", {}).get("module") or "?")
+        if not match or (match[1] and int(match[1]) >= layers):
+            raise BadInput(f"graph '{graph.name}': op '{op['name']}' says of no layer or part of a model that it is of it, expected a graph "
+                           "of `emplace import llm`")
+        found.append((int(match[1]) if match[1] else -1, match[2]))
+    if not {(-1, "token_embd"), (-1, "output")} <= set(found):
+        raise BadInput(f"graph '{graph.name}' has no token_embd or no output, expected a graph of `emplace import llm`")
     return found
 
 
 def layout_of(graph: Graph, machine: Machine, placement: np.ndarray) -> Layout:
     """Where a placement [n] has put the model. Raises BadInput where a layer's attention is on several devices."""
-    layers = int(served(graph)["layers"])
-    attention: list[int | None] = [None] * layers
-    products: list[dict[str, int]] = [{} for _ in range(layers)]
+    step = served(graph)
+    attention: list[int | None] = [None] * step["layers"]
+    products: list[dict[str, int]] = [{} for _ in attention]
     ends: dict[str, int] = {}
-    for op, device in zip(graph.ops, placement.tolist(), strict=True):
-        block, _, part = op["attrs"]["module"].rpartition(".")
-        if not block.startswith("blk."):
-            ends[op["attrs"]["module"]] = device
-            continue
-        layer = int(block.partition(".")[2])
-        if part in ("ffn_up", "ffn_down", "ffn_experts", "ffn_shared"):
+    for op, (layer, part), device in zip(graph.ops, modules_of(graph), placement.tolist(), strict=True):
+        name = machine.devices[device].name
+        if layer < 0:
+            ends[part] = device
+        elif part in PRODUCTS:
             for tensor in op["attrs"].get("tensors", ()):
-                if products[layer].setdefault(tensor, device) != device:
-                    raise BadInput(f"{tensor} is on {machine.devices[products[layer][tensor]].name} and on {machine.devices[device].name}: "
-                                   "no runtime here divides a layer's experts")
+                other = products[layer].setdefault(tensor, device)
+                if other != device:
+                    raise BadInput(f"{tensor} is on {machine.devices[other].name} and on {name}: no runtime here divides a layer's experts, "
+                                   "or is told to send weights to where they are computed with")
         elif attention[layer] is None:
             attention[layer] = device
         elif attention[layer] != device:
             raise BadInput(f"layer {layer}: {op['name']} is not on the device of the layer's attention; expected a graph in which that is "
                            "whole (--together attention or layers)")
-    return Layout(machine, attention, products, ends["token_embd"], ends["output"])
+    if None in attention:
+        raise BadInput(f"graph '{graph.name}' has no attention in layer {attention.index(None)}, expected a graph of `emplace import llm`")
+    return Layout(machine, attention, products, ends["token_embd"], ends["output"], step)

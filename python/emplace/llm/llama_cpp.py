@@ -2,14 +2,17 @@
 
 How it divides a model (llama-model.cpp, load_tensors): the last `-ngl` of its layers, of which the output head is one more, go to the
 devices of `-dev` in that order, by the shares `-ts`; layers before those stay on the processor, as the embedding always does. `-ot`
-then names tensors that lie elsewhere, and what is computed with them is computed there.
+then names tensors that lie elsewhere, by the type of buffer, and what is computed with them is computed there. (For prompts of some
+dozen tokens and more llama.cpp sends weights that lie in the processor's memory to a GPU, if that has a backend for it.)
 """
 import re
 from collections import defaultdict
+from collections.abc import Mapping
 
 from emplace._core import BadInput
-from emplace.llm.layout import Layout, backend_names, host_devices
+from emplace.llm.layout import Layout, Stage, backend_names, host_devices
 
+_CHUNK, _BATCH = 512, 2048  # llama.cpp's own -ub and -b.
 _LAYER = re.compile(r"blk\.(\d+)\.(\w+)\.(weight|bias)")
 
 
@@ -17,21 +20,44 @@ def _layers_pattern(layers: list[int]) -> str:
     return str(layers[0]) if len(layers) == 1 else f"({'|'.join(map(str, layers))})"
 
 
-def _overrides(layout: Layout, names: list[str]) -> list[str]:
-    """The arguments of `-ot`: for each device and set of layers, which tensors of theirs lie there."""
-    tensors: dict[tuple[str, int], set[str]] = defaultdict(set)  # By device and layer.
+def _overrides(layout: Layout, targets: list[str]) -> str:
+    """The argument of `-ot`: for each set of layers, which tensors of theirs lie on another device. targets: [D] types of buffers."""
+    tensors: dict[tuple[str, int], set[str]] = defaultdict(set)  # By target and layer.
     for tensor, device in layout.apart().items():
         match = _LAYER.fullmatch(tensor)
-        tensors[names[device], int(match[1])].add(f"{match[2]}.{match[3]}")
-    layers: dict[tuple[str, tuple[str, ...]], list[int]] = defaultdict(list)  # By device and tensors.
-    for (device, layer), found in sorted(tensors.items()):
-        layers[device, tuple(sorted(found))].append(layer)
-    return [rf"blk\.{_layers_pattern(of)}\.({'|'.join(re.escape(name) for name in found)})={device}"
-            for (device, found), of in layers.items()]
+        tensors[targets[device], int(match[1])].add(f"{match[2]}.{match[3]}")
+    layers: dict[tuple[str, tuple[str, ...]], list[int]] = defaultdict(list)  # By target and tensors.
+    for (target, layer), found in sorted(tensors.items()):
+        layers[target, tuple(sorted(found))].append(layer)
+    return ",".join(rf"blk\.{_layers_pattern(of)}\.({'|'.join(re.escape(name) for name in found)})={target}"
+                    for (target, found), of in layers.items())
+
+
+def _check_ends(layout: Layout, on_devices: list[Stage], names: list[str], hosts: set[int]) -> None:
+    """Raises BadInput for an embedding or an output head where llama.cpp never has them."""
+    last = on_devices[-1].device if on_devices else next(iter(hosts), layout.output)
+    if layout.output != last:
+        raise BadInput(f"llama.cpp has the output head on the device of the last layer, {names[last]}, and here it is on "
+                       f"{names[layout.output]}; expected a placement under what it can do, as without --placement")
+    if hosts and layout.embedding not in hosts:
+        raise BadInput(f"llama.cpp has the embedding on the processor, and here it is on {names[layout.embedding]}; expected a placement "
+                       "under what it can do, as without --placement")
+
+
+def _step(served: Mapping) -> list[str]:
+    """Arguments for the context, the streams and the types for which the model was placed."""
+    found = []
+    if "context" in served:
+        found.append(f"-c {served['context'] * served['streams']}" + (f" -np {served['streams']}" if served["streams"] > 1 else ""))
+        if served["chunk"] != _CHUNK:
+            found.append(f"-b {max(served['chunk'], _BATCH)} -ub {served['chunk']}")
+        if served["kv_type"] != "F16":
+            found.append("-fa on -ctk {0} -ctv {0}".format(served["kv_type"].lower()))
+    return found
 
 
 def flags(layout: Layout) -> str:
-    """A line of arguments for llama-server, llama-cli and llama-bench. Raises BadInput for what llama.cpp cannot do."""
+    """A line of arguments for llama-server and llama-cli. Raises BadInput for what llama.cpp cannot do."""
     names, hosts = backend_names(layout.machine), set(host_devices(layout.machine))
     stages = layout.stages_once("llama.cpp")
     on_host = [stage for stage in stages if stage.device in hosts]
@@ -40,20 +66,22 @@ def flags(layout: Layout) -> str:
     if late:
         raise BadInput(f"llama.cpp keeps a model's first layers on the processor, and here layer {late[0].begin} is on it after others; "
                        "expected a placement under what it can do, as without --placement")
+    _check_ends(layout, on_devices, names, hosts)
+    addresses = {names[index]: device.name for index, device in enumerate(layout.machine.devices) if names[index].startswith("RPC")}
+    shares = [stage.end - stage.begin for stage in on_devices]
+    if shares:
+        shares[-1] += 1 + layout.served.get("extra_layers", 0)  # The output head, and layers behind the last one, go with it.
     used = [names[stage.device] for stage in on_devices]
-    arguments = []
-    if any(name.startswith("RPC") for name in names):
-        arguments.append("--rpc " + ",".join(device.name for device, name in zip(layout.machine.devices, names, strict=True)
-                                             if name.startswith("RPC")))
-    counts = [stage.end - stage.begin for stage in on_devices]
-    if counts:
-        counts[-1] += 1  # The output head goes with the last layer.
-        if layout.output != on_devices[-1].device:
-            raise BadInput(f"llama.cpp has the output head on the device of the last layer, {used[-1]}, and here it is on "
-                           f"{names[layout.output]}; expected a placement under what it can do, as without --placement")
+    for device in dict.fromkeys(layout.apart().values()):
+        if device not in hosts and names[device] not in used:  # It has tensors, and no layer.
+            used.append(names[device])
+            shares.append(0)
+    arguments = ["--rpc " + ",".join(addresses.values())] if addresses else []
+    if used:
         arguments.append("-dev " + ",".join(used))
-    arguments.append(f"-ngl {sum(counts)}")
-    if len(counts) > 1:
-        arguments.append("-sm layer -ts " + ",".join(map(str, counts)))
-    arguments += [f'-ot "{override}"' for override in _overrides(layout, names)]
-    return " ".join(arguments) + "\n"
+    arguments.append(f"-ngl {sum(shares)}")
+    if len(used) > 1:
+        arguments.append("-sm layer -ts " + ",".join(map(str, shares)))
+    # A server's buffers are counted from 0 for each server (ggml_backend_rpc_buffer_type).
+    overrides = _overrides(layout, [f"RPC0[{addresses[name]}]" if name in addresses else name for name in names])
+    return " ".join([*arguments, *([f'-ot "{overrides}"'] if overrides else []), *_step(layout.served)]) + "\n"

@@ -5,14 +5,14 @@ import warnings
 
 from emplace._core import BadInput, Graph
 from emplace.llm.checkpoint import Checkpoint
-from emplace.llm.gguf_file import read_gguf
+from emplace.llm.gguf_file import MAGIC, read_gguf
 from emplace.llm.hf_config import read_config
 from emplace.llm.routing import read_routing
-from emplace.llm.steps import Pass, Settings, arriving_bytes, layers_of
+from emplace.llm.steps import Pass, Settings, arriving_bytes, check_count, extra_layers, layers_of
 from emplace.roofline import Roofline
 
 PHASES = ("decode", "prefill", "both")
-_HF_ACTIVATION_BYTES = 2  # Runtimes of safetensors keep what goes from layer to layer in 16 bits, llama.cpp in 32.
+_HF_ACTIVATION_BYTES = 2  # Runtimes of safetensors keep what goes from layer to layer in 16 bits, and llama.cpp in 32.
 
 
 def read_checkpoint(path: str | os.PathLike, *, weight_type: str | None = None) -> Checkpoint:
@@ -20,11 +20,20 @@ def read_checkpoint(path: str | os.PathLike, *, weight_type: str | None = None) 
 
     weight_type: type that the matrices of a config.json are to have, such as "Q4_K"; None: as it says. Raises BadInput.
     """
-    if pathlib.Path(path).suffix == ".gguf":
+    if _is_gguf(path):
         if weight_type is not None:
             raise BadInput(f"{path}: says itself of which types its tensors are, expected no weight type beside a GGUF file")
         return read_gguf(path)
     return read_config(path, weight_type=weight_type and weight_type.upper())
+
+
+def _is_gguf(path: str | os.PathLike) -> bool:
+    """Whether a file is a GGUF file, by its name or by how it begins."""
+    try:
+        with open(path, "rb") as stream:
+            return pathlib.Path(path).suffix == ".gguf" or stream.read(4) == MAGIC
+    except OSError:  # A folder, or what cannot be read and has an error of its own.
+        return pathlib.Path(path).suffix == ".gguf"
 
 
 def load(path: str | os.PathLike, *, context: int | None = None, streams: int = 1, phase: str = "decode", prompt: int = 512,
@@ -51,17 +60,25 @@ def load(path: str | os.PathLike, *, context: int | None = None, streams: int = 
     checkpoint = read_checkpoint(path, weight_type=weight_type)
     most = checkpoint.number("context_length", 8192)
     context = min(most, 8192) if context is None else context
-    is_gguf = pathlib.Path(path).suffix == ".gguf"
-    settings = Settings(context, streams, kv_type.upper(), 4 if is_gguf else _HF_ACTIVATION_BYTES, chunk, each_expert, stream_weights, together)
+    is_gguf = _is_gguf(path)
+    for_llama_cpp = is_gguf or weight_type is not None
+    settings = Settings(context, streams, str(kv_type).upper(), 4 if for_llama_cpp else _HF_ACTIVATION_BYTES, chunk, each_expert, stream_weights, together)
     settings.check()
     prompt, tokens = (prompt if phase != "decode" else 0), (tokens if phase == "both" else 1 if phase == "decode" else 0)
-    if prompt + tokens > context or (phase != "decode" and prompt < 1) or (phase == "both" and tokens < 1):
-        raise BadInput(f"a prompt of {prompt} tokens and {tokens} more do not go into a context of {context}, expected at least 1 of each "
-                       "and no more than the context in all")
+    if phase != "decode":
+        check_count("prompt", prompt)
+    if phase == "both":
+        check_count("tokens", tokens)
+    if prompt + tokens > context:
+        raise BadInput(f"a prompt of {prompt} tokens and {tokens} more do not go into a context of {context}, expected no more "
+                       "than that in all")
     if context > most:
         warnings.warn(f"{path}: a context of {context} tokens is asked for, and the model was made for {most}", UserWarning, stacklevel=2)
     layers, roofline = layers_of(checkpoint), Roofline(kinds)
     shares = read_routing(routing) if routing is not None else {}
+    for name in shares:
+        if name not in [layer.name for layer in layers if "ffn_experts" in layer.tensors]:
+            raise BadInput(f"{os.fspath(routing)}: {name} is no layer with experts of {checkpoint.name}")
     ops: list[dict] = []
 
     def write(prefix: str, size: int, end: int, after: str) -> str:
@@ -76,8 +93,10 @@ def load(path: str | os.PathLike, *, context: int | None = None, streams: int = 
         for token in range(tokens):
             last = write(f"token.{token}.", 1, prompt + token + 1, last)
     served = {"phase": phase, "context": context, "most_context": most, "streams": streams, "kv_type": settings.kv_type,
-              "chunk": chunk, "architecture": checkpoint.architecture, "layers": len(layers), "together": together, "gguf": is_gguf,
+              "chunk": chunk, "architecture": checkpoint.architecture, "layers": len(layers), "together": together,
               "room_bytes_per_token": arriving_bytes(settings, 0, 1)}
+    if extra_layers(checkpoint):
+        served["extra_layers"] = extra_layers(checkpoint)
     if phase != "decode":
         served["prompt"] = prompt
     if tokens:

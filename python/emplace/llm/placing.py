@@ -1,19 +1,22 @@
 """Placing a language model as a runtime can run it."""
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from emplace import _core
 from emplace._core import BadInput, Graph, Machine
-from emplace.llm.layout import host_devices, served
+from emplace.llm.layout import has_address, host_devices, kinds_of, modules_of, served
+from emplace.llm.runtimes import check_runtime
+from emplace.llm.steps import PRODUCTS
 from emplace.pipeline import BlockRow
-from emplace.placing import place
+from emplace.placing import check_limit, place
 from emplace.plan import Plan
 from emplace.simulation import missing_bytes, simulate
 
-ON_HOSTS = ("llama.cpp", "accelerate", "exo")  # Runtimes that also compute on processors.
+_ON_HOSTS = ("llama.cpp", "accelerate", "exo")  # Runtimes that also compute on processors.
+_ON_SERVERS = ("llama.cpp", "exo", "vllm", "sglang", "megatron", "torchtitan")  # Runtimes that also compute on other machines.
 _ROUNDS = 200  # Of a descent; each takes the best of all neighbours, so that a few dozen are enough.
 _LEAST_ROUNDS = 5  # However busy the computer is.
 
@@ -30,22 +33,22 @@ class _Split:
 class _Model:
     """Which ops of a graph belong to which layer, and how a split becomes a placement."""
 
-    def __init__(self, graph: Graph, machine: Machine, spread: bool, on_hosts: bool):
-        """spread: feed-forward networks may lie apart from their layers. on_hosts: processors may have layers."""
+    def __init__(self, graph: Graph, machine: Machine, spread: bool, usable: Callable[[int], bool]):
+        """spread: feed-forward networks may lie apart from their layers. usable: whether a device may have layers, by its index."""
         self.graph, self.machine, self.spread = graph, machine, spread
-        self.layers = int(served(graph)["layers"])
-        modules = [op["attrs"]["module"] for op in graph.ops]
-        self._layer = np.array([int(module.split(".")[1]) if module.startswith("blk.") else -1 for module in modules])  # [n]
-        self._is_product = np.array([module.rpartition(".")[2] in ("ffn_up", "ffn_down", "ffn_experts", "ffn_shared")
-                                     for module in modules])  # [n]
-        self._embedding = np.array([module == "token_embd" for module in modules])  # [n]
-        self.hosts = host_devices(machine)
+        self.layers = served(graph)["layers"]
+        modules = modules_of(graph)
+        self._layer = np.array([layer for layer, _ in modules])  # [n]
+        self._is_product = np.array([part in PRODUCTS for _, part in modules])  # [n]
+        self._embedding = np.array([part == "token_embd" for _, part in modules])  # [n]
+        disks = kinds_of("disk")
+        self.hosts = sorted(host_devices(machine), key=lambda index: machine.devices[index].kind in disks)  # Processors first.
         # Indices of the devices that may run the whole model.
         self.devices = tuple(index for index, device in enumerate(machine.devices)
-                             if not np.isnan(graph.cost_us(device.kind)).any() and (on_hosts or index not in self.hosts))
+                             if not np.isnan(graph.cost_us(device.kind)).any() and usable(index))
         if not self.devices:
-            raise BadInput(f"graph '{graph.name}': no device of the machine may run it all, expected one that is no processor and whose "
-                           "kind the graph has costs for")
+            raise BadInput(f"graph '{graph.name}': no device of the machine may run it all, expected one that the "
+                           "runtime can use and whose kind the graph has costs for")
 
     def placement(self, split: _Split) -> np.ndarray:
         """[n] the device of each op."""
@@ -67,7 +70,8 @@ class _Model:
         sizes, apart = (np.bincount(attention[chosen], minlength=len(self.machine))[list(self.devices)]
                         for chosen in (np.ones_like(divided), divided))
         sizes[0] += self.layers - sizes.sum()  # Of devices that the runtime cannot use.
-        spill = int(np.bincount(products[divided], minlength=len(self.machine)).argmax())
+        votes = np.bincount(products[divided], minlength=len(self.machine))
+        spill = max(self.devices, key=lambda device: votes[device])
         return _Split(self.devices, tuple(sizes.tolist()), tuple(apart.tolist()), spill)
 
     def _votes(self, placement: np.ndarray, part: np.ndarray) -> np.ndarray:
@@ -100,11 +104,20 @@ class _Model:
             for other in range(one + 1, len(split.devices)):
                 order = list(stages)
                 order[one], order[other] = other, one
-                yield self._reordered(split, order)
-                yield replace(self._reordered(split, order), sizes=split.sizes, apart=tuple(map(min, split.apart, split.sizes)))
+                swapped = self._reordered(split, order)
+                yield from self._with_less_on(swapped, (one, other))
+                yield replace(swapped, sizes=split.sizes, apart=tuple(map(min, split.apart, split.sizes)))
         if self.spread:
             for device in self.devices:
                 yield replace(split, spill=device)
+
+    def _with_less_on(self, split: _Split, stages: tuple[int, int]) -> Iterator[_Split]:
+        """The split, and with up to two layers more whose feed-forward network is apart in one of these stages: a head needs room."""
+        yield split
+        for stage in stages:
+            for more in (1, 2):
+                if self.spread and split.apart[stage] + more <= split.sizes[stage]:
+                    yield self._with_apart(split, stage, split.apart[stage] + more)
 
     @staticmethod
     def _with_apart(split: _Split, stage: int, apart: int) -> _Split:
@@ -166,16 +179,17 @@ def _starts(model: _Model, machine: Machine, objective: str, seconds: float) -> 
     try:
         division, _ = row.divide(machine, objective=objective, any_order=True, seconds=seconds)
         unused = [device for device in devices if device not in division.devices]
-        starts.append(_Split((*division.devices, *unused), (*division.sizes, *[0] * len(unused)), (0,) * (len(division.devices) + len(unused)),
-                             devices[0]))
+        if set(division.devices) <= set(devices):
+            starts.append(_Split((*division.devices, *unused), (*division.sizes, *[0] * len(unused)),
+                                 (0,) * (len(division.devices) + len(unused)), devices[0]))
     except BadInput:
         pass  # Whole layers fit nowhere; feed-forward networks apart from them may.
     fast = [device for device in devices if device not in model.hosts] or list(devices)
     memory = np.array([machine.devices[device].memory_bytes if device in fast else 0 for device in devices], dtype=float)
     cuts = np.round(np.cumsum(memory) / memory.sum() * model.layers).astype(int)
     sizes = tuple(np.diff(cuts, prepend=0).tolist())
-    if model.spread and model.hosts:
-        starts.append(_Split(devices, sizes, sizes, model.hosts[0]))
+    if model.spread and set(model.hosts) & set(devices):
+        starts.append(_Split(devices, sizes, sizes, next(host for host in model.hosts if host in devices)))
     starts.append(_Split(devices, sizes, (0,) * len(devices), devices[0]))
     return starts
 
@@ -185,15 +199,21 @@ def place_for(runtime: str, graph: Graph, machine: Machine, seconds: float = 1.0
 
     Every layer's attention is on the device of the layers around it, so that each device has layers that follow each other, or
     none. With "llama.cpp" processors come first, and feed-forward networks of some layers of a device may lie on one other device;
-    with all others layers are whole, and those that run on GPUs alone leave processors out. objective: as of `emplace.place`. A third
+    with all others layers are whole, and those that run on GPUs alone leave processors out. A graph with --together layers keeps them whole. objective: as of `emplace.place`. A third
     of the time goes to a placement without these constraints, whose figures are the plan's free_makespan_us and free_max_load_us.
 
     Raises BadInput for a graph of no language model, for a machine without a device that the runtime can use, and where nothing fits
     the memory, with the bytes that are missing.
     """
     began = time.monotonic()
+    check_runtime(runtime)
+    check_limit("seconds", seconds)
     is_llama_cpp = runtime == "llama.cpp"
-    model = _Model(graph, machine, spread=is_llama_cpp, on_hosts=runtime in ON_HOSTS)
+    hosts = host_devices(machine)
+
+    def usable(index: int) -> bool:
+        return (runtime in _ON_HOSTS or index not in hosts) and (runtime in _ON_SERVERS or not has_address(machine.devices[index].name))
+    model = _Model(graph, machine, is_llama_cpp and served(graph)["together"] != "layers", usable)
     descent = _Descent(model, objective, hosts_first=is_llama_cpp)
 
     def descend(split: _Split, share: float) -> tuple[tuple[float, float], _Split]:
@@ -207,4 +227,5 @@ def place_for(runtime: str, graph: Graph, machine: Machine, seconds: float = 1.0
         raise BadInput(f"graph '{graph.name}': the model does not fit the memory as {runtime} places it; the best placement lacks "
                        f"{missing_bytes(machine, plan.peak_bytes)}")
     return replace(plan, method=runtime, found_by="stages", evaluations=descent.evaluations + free.evaluations, objective=objective,
-                   seconds=time.monotonic() - began, free_makespan_us=free.makespan_us, free_max_load_us=free.max_load_us)
+                   seconds=time.monotonic() - began, free_makespan_us=min(free.makespan_us, plan.makespan_us),
+                   free_max_load_us=min(free.max_load_us, plan.max_load_us))

@@ -15,6 +15,8 @@ def read_routing(path: str | os.PathLike) -> dict[str, list[float]]:
     Layers that it leaves out treat their experts alike. Raises BadInput for what is no list of shares that add up to 1.
     """
     found = read_json(path)
+    if not found:
+        raise BadInput(f"{path}: holds no layers, expected such as {{\"blk.3\": [0.4, 0.3, 0.2, 0.1]}}")
     for layer, shares in found.items():
         place = f"{path}: {layer}"
         if not isinstance(shares, list) or not all(isinstance(share, (int, float)) and not isinstance(share, bool)

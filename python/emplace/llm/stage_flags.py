@@ -47,11 +47,16 @@ def _ranks(layout: Layout, runtime: str, *, ends_apart: bool = False) -> list[in
 def _command(layout: Layout, ranks: list[int], variables: Mapping[str, str], command: str) -> str:
     """A shell command with environment variables, whose processes are on these devices by rank."""
     numbers, comment = _gpu_numbers(layout, ranks), ""
-    if numbers is None and len(ranks) > 1:
+    if numbers is None and len(layout.machine.devices) > 1:
         comment = f"# Devices by rank: {', '.join(layout.machine.devices[device].name for device in ranks)}\n"
     elif numbers is not None and numbers != list(range(len(ranks))):
         variables = {"CUDA_VISIBLE_DEVICES": ",".join(map(str, numbers)), **variables}
     return comment + "".join(f'{name}="{value}" ' for name, value in variables.items()) + command + "\n"
+
+
+def _context(layout: Layout, flag: str) -> str:
+    """The context for which the model was placed, with this flag before it."""
+    return f" {flag} {layout.served['context']}" if "context" in layout.served else ""
 
 
 def _sizes(layout: Layout, ranks: list[int]) -> str:
@@ -63,14 +68,14 @@ def _vllm(layout: Layout) -> str:
     """A command of vLLM, which has a number of layers for each rank (get_pp_indices in vllm/distributed/utils.py)."""
     ranks = _ranks(layout, "vllm")
     return _command(layout, ranks, {"VLLM_PP_LAYER_PARTITION": _sizes(layout, ranks)},
-                    f"vllm serve MODEL --pipeline-parallel-size {len(ranks)}")
+                    f"vllm serve MODEL --pipeline-parallel-size {len(ranks)}{_context(layout, '--max-model-len')}")
 
 
 def _sglang(layout: Layout) -> str:
     """A command of SGLang, which has a number of layers for each rank (get_pp_indices in sglang/srt/distributed/utils.py)."""
     ranks = _ranks(layout, "sglang")
     return _command(layout, ranks, {"SGLANG_PP_LAYER_PARTITION": _sizes(layout, ranks)},
-                    f"python3 -m sglang.launch_server --model-path MODEL --pp-size {len(ranks)}")
+                    f"python3 -m sglang.launch_server --model-path MODEL --pp-size {len(ranks)}{_context(layout, '--context-length')}")
 
 
 def _megatron(layout: Layout) -> str:
@@ -129,9 +134,7 @@ def _accelerate(layout: Layout) -> str:
     a GPU in the map, weights on "cpu" or "disk" are copied to one of the GPUs for each step, and computed with there. "disk" needs
     an offload_folder. Raises BadInput for layers that are not whole, and for devices of other machines.
     """
-    if layout.apart():
-        raise BadInput(f"accelerate has whole layers on devices here, and {next(iter(layout.apart()))} is not on the device of its "
-                       "layer; expected a placement under what it can do, as without --placement")
+    layout.check_whole("accelerate")
     backends, disks = backend_names(layout.machine), kinds_of("disk")
     gpus = [index for index, backend in enumerate(backends) if backend != "CPU"]
     numbers = dict(zip(gpus, _gpu_numbers(layout, gpus) or range(len(gpus)), strict=True))
@@ -155,10 +158,3 @@ STAGE_RUNTIMES: dict[str, Callable[[Layout], str]] = {
     "megatron": _megatron,
     "torchtitan": _torchtitan,
 }
-
-
-def flags(runtime: str, layout: Layout) -> str:
-    """What one of STAGE_RUNTIMES takes: a command or the content of a file. Raises BadInput where it cannot run the model so."""
-    if runtime not in STAGE_RUNTIMES:
-        raise BadInput(f"runtime is '{runtime}', expected one of {', '.join(STAGE_RUNTIMES)}")
-    return STAGE_RUNTIMES[runtime](layout)

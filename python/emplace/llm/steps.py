@@ -28,9 +28,17 @@ _READ_BY = {
     "ffn_shared": {"ffn_gate_shexp", "ffn_up_shexp", "ffn_down_shexp"},
 }
 _OP_OF_TENSOR = {tensor: op for op, tensors in _READ_BY.items() for tensor in tensors}
+_MOST_LAYERS, _MOST_EXPERTS = 10_000, 65_536
+_MATRICES = ("attn_qkv", "attn_output", "ffn_up", "ffn_down", "ffn_shared", "ffn_experts")
 _MASK_BYTES = 2  # Of each pair of tokens, which says whether one attends to the other.
 _CHUNKS_ON_THEIR_WAY = 4  # GGML_SCHED_MAX_COPIES of llama.cpp.
-_PRODUCTS = ("ffn_up", "ffn_down", "ffn_experts", "ffn_shared")  # Those of the feed-forward network, which may lie apart.
+PRODUCTS = ("ffn_up", "ffn_down", "ffn_experts", "ffn_shared")  # Those of the feed-forward network, which may lie apart.
+
+
+def check_count(name: str, value) -> None:
+    """Raises BadInput for what is no whole number from 1 to 2**31 - 1."""
+    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value < 2**31:
+        raise BadInput(f"{name} is {value}, expected a whole number of at least 1 and below 2^31")
 
 
 @dataclass(frozen=True)
@@ -47,8 +55,7 @@ class Settings:
 
     def check(self) -> None:
         for name in ("context", "streams", "chunk"):
-            if getattr(self, name) < 1:
-                raise BadInput(f"{name} is {getattr(self, name)}, expected a whole number of at least 1")
+            check_count(name, getattr(self, name))
         type_sizes(self.kv_type)
         if self.together not in GROUPS:
             raise BadInput(f"together is '{self.together}', expected one of {', '.join(GROUPS)}")
@@ -57,7 +64,7 @@ class Settings:
 # What goes to one device as a whole: each layer; of each layer all but the products of its feed-forward network; or no two ops.
 GROUPS: dict[str, Callable[[str, str], str]] = {
     "layers": lambda block, op: block,
-    "attention": lambda block, op: f"{block}.{op}" if op.partition(".")[0] in _PRODUCTS else block,
+    "attention": lambda block, op: f"{block}.{op}" if op.partition(".")[0] in PRODUCTS else block,
     "nothing": lambda block, op: f"{block}.{op}",
 }
 
@@ -74,6 +81,9 @@ class Layer:
             if op is None:
                 raise BadInput(f"{checkpoint.name}: architecture '{checkpoint.architecture}' has a tensor '{tensor.name}', and what is "
                                "computed with it is not known here, expected attention and a feed-forward network or experts")
+            rank = 3 if name[2].endswith("_exps") else 2 if op in _MATRICES and "norm" not in name[2] else 1
+            if tensor.name.endswith(".weight") and len(tensor.shape) < rank:
+                raise BadInput(f"{checkpoint.name}: {tensor.name} has the shape {list(tensor.shape)}, expected {rank} dimensions")
             self.tensors.setdefault(op, []).append(tensor)
         needed = {"attn_qkv", "attn_output", *({"ffn_experts"} if "ffn_experts" in self.tensors else {"ffn_up", "ffn_down"})}
         missing = sorted(needed - set(self.tensors))
@@ -86,7 +96,6 @@ class Layer:
         width, heads = number("embedding_length"), number("attention.head_count", layer=self.index)
         kv_heads = number("attention.head_count_kv", heads, layer=self.index)
         key = number("attention.key_length", width // max(heads, 1))
-        self.heads = heads
         lora = number("attention.kv_lora_rank", 0)
         if lora:  # Latent attention: one short row a token, from which all heads' keys and values come.
             rotated = number("rope.dimension_count", 64)
@@ -120,16 +129,23 @@ def arriving_bytes(settings: Settings, width: int, kept: int) -> int:
 
 def layers_of(checkpoint: Checkpoint) -> list[Layer]:
     """The model's layers. Raises BadInput where a layer is missing, or is none of attention and a feed-forward network."""
-    count = checkpoint.number("block_count")
+    count = checkpoint.number("block_count") - extra_layers(checkpoint)
+    if not 1 <= count <= _MOST_LAYERS:
+        raise BadInput(f"{checkpoint.name}: {checkpoint.architecture}.block_count is {count}, expected 1 to {_MOST_LAYERS} layers")
     tensors: dict[int, list[Tensor]] = {}
     for tensor in checkpoint.tensors:
         name = re.match(r"blk\.(\d+)\.", tensor.name)
-        if name and ".nextn." not in tensor.name:  # Those guess further tokens, and only a few runtimes use them.
+        if name:
             tensors.setdefault(int(name[1]), []).append(tensor)
-    missing = [index for index in range(count) if index not in tensors]
-    if missing or not count:
-        raise BadInput(f"{checkpoint.name}: there are no tensors of layer {missing[0] if missing else 0}, expected {count} layers")
+    for index in range(count):
+        if index not in tensors:
+            raise BadInput(f"{checkpoint.name}: there are no tensors of layer {index}, expected {count} layers")
     return [Layer(checkpoint, index, tensors[index]) for index in range(count)]
+
+
+def extra_layers(checkpoint: Checkpoint) -> int:
+    """Layers at the end that guess further tokens, which are left out: only a few runtimes use them, but llama.cpp counts them."""
+    return checkpoint.number("nextn_predict_layers", 0)
 
 
 class Pass:
@@ -158,14 +174,17 @@ class Pass:
 
     def _add(self, block: str, op: str, op_class: OpClass, inputs: list[str], *, flops: float, moved: float, out_bytes: int,
              tensors: Sequence[Tensor] = (), held: int | None = None, chunks: int | None = None, temp: int = 0,
-             attrs: dict | None = None) -> str:
-        """An op of the pass. moved: bytes that each chunk reads and writes. held: bytes that stay; None: those of the tensors."""
+             attrs: dict | None = None, part: float = 1.0) -> str:
+        """An op of the pass. moved: bytes that each chunk reads and writes. held: bytes that stay; None: those of the tensors.
+
+        part: of the time of work that several ops share.
+        """
         chunks = self._chunks if chunks is None else chunks
         name = f"{self._prefix}{block}.{op}" if op else f"{self._prefix}{block}"
         cost_us = self._roofline.cost_us(op_class, True, flops / chunks, round(moved))
         held = sum(tensor.bytes for tensor in tensors) if held is None else held
         entry = {"name": name, "type": f"llm.{op.partition('.')[0] or block}",
-                 "cost_us": {kind: round(us * chunks, 3) for kind, us in cost_us.items()},
+                 "cost_us": {kind: round(us * chunks * part, 3) for kind, us in cost_us.items()},
                  "inputs": [f"{source}:0" for source in inputs], "outputs": [{"bytes": out_bytes}], "flops": flops,
                  "attrs": {"module": f"{block}.{op.partition('.')[0]}" if op else block} | (attrs or {})}
         if self._holds and held:
@@ -189,16 +208,18 @@ class Pass:
         return arriving_bytes(self._settings, self._width, kept)
 
     def _product(self, block: str, op: str, tensors: Sequence[Tensor], source: str, tokens: int | None = None) -> str:
-        """Products of tokens with matrices; the output is as wide as the outputs of the first matrix, or of all that read `source`."""
+        """Products of tokens with matrices. What is sent on is what the next op reads: a gated half of `ffn_up`, all rows of queries, keys
+        and values, or else the outputs of the last matrix."""
         tokens = self._tokens if tokens is None else tokens
         weights = sum(tensor.bytes for tensor in tensors)
         chunks = min(self._chunks, tokens)
-        out = max(tensor.shape[0] for tensor in tensors if len(tensor.shape) > 1) if op in ("ffn_up", "") else self._width
+        rows = sum(tensor.shape[0] for tensor in tensors if len(tensor.shape) > 1)
+        widest = max((tensor.shape[0] for tensor in tensors if len(tensor.shape) > 1), default=self._width)
+        out = rows if op == "attn_qkv" else widest if op in ("ffn_up", "") else self._width
         sent = tokens * out * self._settings.activation_bytes
         inputs = [source]
-        if self._settings.stream_weights and op in _PRODUCTS:
+        if self._settings.stream_weights and op in PRODUCTS:
             inputs.append(self._weights(block, op, tensors))
-        rows = sum(tensor.shape[0] for tensor in tensors if len(tensor.shape) > 1)
         temp = self._room(2 * self._width + rows) + self._arriving(self._settings.context) if op in ("ffn_up", "ffn_shared", "") else 0
         return self._add(block, op, OpClass.MATMUL, inputs, flops=2.0 * tokens * sum(tensor.numbers for tensor in tensors),
                          moved=weights + (self._hidden_bytes(tokens) + sent) / chunks, out_bytes=sent, tensors=tensors,
@@ -228,8 +249,8 @@ class Pass:
 
     def _embedding(self) -> str:
         table = self._checkpoint.by_name.get("token_embd.weight")
-        if table is None:
-            raise BadInput(f"{self._checkpoint.name}: there is no tensor 'token_embd.weight'")
+        if table is None or len(table.shape) != 2:
+            raise BadInput(f"{self._checkpoint.name}: there is no matrix 'token_embd.weight', expected one")
         name = self._add("token_embd", "", OpClass.GATHER, [], flops=0.0, moved=2 * self._hidden_bytes() / self._chunks,
                          out_bytes=self._hidden_bytes(), tensors=[table], temp=self._room(self._width) + self._arriving(self._settings.context))
         if self._after:
@@ -262,33 +283,40 @@ class Pass:
     def _experts(self, layer: Layer, normed: str) -> list[str]:
         block, tensors = layer.name, layer.tensors["ffn_experts"]
         count, used = tensors[0].shape[0], self._checkpoint.number("expert_used_count")
+        if not 0 < used <= count <= _MOST_EXPERTS:
+            raise BadInput(f"{self._checkpoint.name}: {block} has {count} experts, of which a token uses {used}, expected 1 to {_MOST_EXPERTS} "
+                           "and no more than there are")
         shares = self._routing.get(block, [1 / count] * count)
-        if len(shares) != count or not 0 < used <= count:
+        if len(shares) != count or max(shares) * used > 1 + 1e-6:
             raise BadInput(f"{self._checkpoint.name}: {block} has {count} experts, of which a token uses {used} and for which "
-                           f"{len(shares)} shares are given, expected 1 to {count} and {count}")
+                           f"{len(shares)} shares up to {max(shares, default=0):.4g} are given, expected {count} of at most 1/{used}")
         router = self._product(block, "ffn_router", layer.tensors["ffn_router"], normed) if "ffn_router" in layer.tensors else normed
         hit = reached(math.ceil(self._tokens / self._chunks), used, shares)
         made = []
         if self._settings.each_expert:
-            made = [self._some_experts(block, f"ffn_experts.{expert}", tensors, router, hit[expert], used * shares[expert], 1 / count)
-                    for expert in range(count)]
+            made = [self._some_experts(block, f"ffn_experts.{expert}", tensors, router, sum(hit) / count, used, hit[expert] / sum(hit),
+                                       1 / count) for expert in range(count)]
         else:
-            made = [self._some_experts(block, "ffn_experts", tensors, router, sum(hit) / count, used, 1.0)]
+            made = [self._some_experts(block, "ffn_experts", tensors, router, sum(hit) / count, used, 1.0, 1.0)]
         if "ffn_shared" in layer.tensors:
             made.append(self._product(block, "ffn_shared", layer.tensors["ffn_shared"], normed))
         return made
 
-    def _some_experts(self, block: str, op: str, tensors: list[Tensor], source: str, read: float, used: float, part: float) -> str:
-        """One or all experts. read: share of their bytes that a chunk reads. used: experts that a token uses of them. part: of all."""
-        held = round(sum(tensor.bytes for tensor in tensors) * part)
+    def _some_experts(self, block: str, op: str, tensors: list[Tensor], source: str, read: float, used: int, work: float, part: float) -> str:
+        """One or all experts. read: share of all experts' bytes that a chunk reads. used: experts of a token. work: share of all experts'
+        time and FLOPs. part: share of their bytes."""
+        all_bytes = sum(tensor.bytes for tensor in tensors)
+        held = round(all_bytes * part)
         of_one = sum(tensor.numbers / tensor.shape[0] for tensor in tensors)
         rows = sum(tensor.shape[1] for tensor in tensors if len(tensor.shape) > 2)
         inputs = [source]
         if self._settings.stream_weights and part == 1:
             inputs.append(self._weights(block, op, tensors))
-        return self._add(block, op, OpClass.MATMUL, inputs, flops=2.0 * self._tokens * used * of_one,
-                         moved=held * read + 2 * self._hidden_bytes() / self._chunks, out_bytes=self._hidden_bytes(), tensors=tensors,
-                         held=0 if len(inputs) > 1 else held, temp=self._room(2 * self._width + math.ceil(used) * rows) + self._arriving(0))
+        name = self._add(block, op, OpClass.MATMUL, inputs, flops=2.0 * self._tokens * used * of_one,
+                         moved=all_bytes * read + 2 * self._hidden_bytes() / self._chunks, out_bytes=self._hidden_bytes(), tensors=tensors,
+                         held=0 if len(inputs) > 1 else held, temp=self._room(2 * self._width + used * rows) + self._arriving(0), part=work)
+        self._ops[-1]["flops"] *= work
+        return name
 
     def _head(self, hidden: str) -> str:
         known, streams = self._checkpoint.by_name, self._settings.streams

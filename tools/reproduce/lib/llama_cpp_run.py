@@ -45,10 +45,9 @@ def _serve(address: str) -> None:
 
 def _options(flags: str) -> argparse.Namespace:
     parser = argparse.ArgumentParser()
-    for name in ("--rpc", "-dev", "-sm", "-ts"):
+    for name in ("--rpc", "-dev", "-sm", "-ts", "-ot", "-c"):
         parser.add_argument(name, default="")
     parser.add_argument("-ngl", type=int, default=0)
-    parser.add_argument("-ot", action="append", default=[])
     return parser.parse_args(shlex.split(flags))
 
 
@@ -66,9 +65,12 @@ def _run(model: str, context: int, steps: int, flags: str) -> dict:
     used = [by_name[name] for name in options.dev.split(",") if name]
     devices = (_pointer * (len(used) + 1))(*used, None)
     shares = (ctypes.c_float * 128)(*(float(share) for share in (options.ts or "1").split(",")))
-    overrides = (_Override * (len(options.ot) + 1))(*(
-        (pattern.encode(), _base.ggml_backend_dev_buffer_type(by_name[target])) for pattern, _, target in
-        (text.rpartition("=") for text in options.ot)), (None, None))
+    addresses = [address for address in options.rpc.split(",") if address]
+    by_buffer = {f"RPC0[{address}]": server for address, server in zip(addresses, servers, strict=True)} | {"CPU": by_name["CPU"]}
+    overridden = [text for text in options.ot.split(",") if text]
+    overrides = (_Override * (len(overridden) + 1))(*(
+        (pattern.encode(), _base.ggml_backend_dev_buffer_type(by_buffer[target])) for pattern, _, target in
+        (text.rpartition("=") for text in overridden)), (None, None))
     parameters.devices = ctypes.cast(devices, _pointer)
     parameters.tensor_split = ctypes.cast(shares, ctypes.POINTER(ctypes.c_float))
     parameters.tensor_buft_overrides = ctypes.cast(overrides, _pointer)
