@@ -115,6 +115,22 @@ void CheckAllowed(const GroupGraph& graph) {
 
 }  // namespace
 
+namespace {
+
+// The kinds, or of many those that begin like `wanted`, and how many there are besides.
+std::string NearKinds(const std::set<std::string>& known, const std::string& wanted) {
+  constexpr size_t kMost = 12;
+  constexpr size_t kAlike = 4;  // Letters at the beginning.
+  std::vector<std::string> shown(known.begin(), known.end());
+  if (shown.size() <= kMost) return Join(shown, ", ");
+  std::ranges::stable_partition(
+      shown, [&](const std::string& kind) { return kind.substr(0, kAlike) == wanted.substr(0, kAlike); });
+  shown.resize(kMost);
+  return StrCat(Join(shown, ", "), " or ", known.size() - kMost, " more");
+}
+
+}  // namespace
+
 void CheckKinds(const OpGraph& graph, const Cluster& cluster) {
   for (const Device& device : cluster.devices) {
     // What costs nothing on any kind, such as a parameter, says nothing of this one.
@@ -130,8 +146,7 @@ void CheckKinds(const OpGraph& graph, const Cluster& cluster) {
       known.insert(op.allowed.begin(), op.allowed.end());
     }
     throw BadInput(StrCat("device '", device.name, "' is of kind '", device.kind, "', which may run no op of graph '",
-                          graph.name(),
-                          "' that has a cost, expected one of: ", Join({known.begin(), known.end()}, ", ")));
+                          graph.name(), "' that has a cost, expected one of: ", NearKinds(known, device.kind)));
   }
   for (const Op& op : graph.ops()) {
     const auto runs = [&](const Device& device) { return op.AllowedOn(device.kind); };

@@ -42,7 +42,7 @@ TEST(Serving, ADecodeStepMakesATokenForEachStream) {
   EXPECT_EQ(figures.limited_by, "");
   EXPECT_EQ(ShownServing(figures, "  "),
             "  one stream           20.00 tokens/s\n"
-            "  many streams         up to 200.00 tokens/s in all, 4 in each stage of a pipeline\n"
+            "  many streams         up to 200.00 tokens/s in all, with 4 and memory for their caches in each stage\n"
             "  longest context      1000 tokens, limited by the model\n");
 }
 

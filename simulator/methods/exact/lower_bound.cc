@@ -117,6 +117,7 @@ class Relaxation {
   // Raises one number after the other. The dual is concave in the prices and in the ratios of the weights.
   void Maximize() {
     constexpr int kSweeps = 3;
+    if (memory_matters_) TryPricesByRest();
     for (int sweep = 0; sweep < kSweeps; ++sweep) {
       const double before = best_us_;
       for (double& weight : weights_) {
@@ -130,6 +131,46 @@ class Relaxation {
       }
       if (best_us_ <= before * (1 + 1e-6)) return;
     }
+  }
+  // Prices at which it is equal, in the mean, whether bytes are on the class that takes the rest or on a faster one:
+  // raised one after the other, ops only move from a class to the next that is still free.
+  void TryPricesByRest() {
+    constexpr double kMostScale = 256;
+    const double weight_of_all = WeightOfAll();
+    const double param_bytes = std::accumulate(graph_.param_bytes.begin(), graph_.param_bytes.end(), 0.0);
+    std::vector<double> us(classes_.size(), 0);
+    for (OpIndex op = 0; op < graph_.num_ops; ++op) {
+      for (size_t c = 0; c < classes_.size(); ++c) {
+        const double part_us = PartUs(op, c, weight_of_all);
+        if (MayRunAt(part_us)) us[c] += part_us;
+      }
+    }
+    for (const double rest_us : us) {
+      std::vector<double> prices(classes_.size());
+      for (size_t c = 0; c < classes_.size(); ++c) prices[c] = std::max(0.0, rest_us - us[c]) / param_bytes;
+      // The ops at the border between the classes may save more or less for each byte than the mean.
+      double best_scale = 0;
+      for (double scale = 1.0 / kMostScale; scale <= kMostScale && !stop_.Now(); scale *= 2) {
+        if (TryPrices(prices, scale)) best_scale = scale;
+      }
+      for (double factor = std::sqrt(2); best_scale > 0 && factor > 1.001 && !stop_.Now(); factor = std::sqrt(factor)) {
+        for (const double scale : {best_scale * factor, best_scale / factor}) {
+          if (TryPrices(prices, scale)) best_scale = scale;
+        }
+      }
+    }
+  }
+  // Keeps the prices, times `scale`, if they are better.
+  bool TryPrices(const std::vector<double>& prices, double scale) {
+    std::vector<double> old = prices_;
+    for (size_t c = 0; c < prices.size(); ++c) prices_[c] = scale * prices[c];
+    const double us = Value();
+    if (us > best_us_ * (1 + 1e-9) && std::isfinite(us)) {
+      best_us_ = us;
+      return true;
+    }
+    prices_ = std::move(old);
+    return false;
   }
   void TryFactors(double& number) {
     for (double factor = 4; factor > 1.001 && !stop_.Now(); factor = std::sqrt(factor)) {

@@ -116,7 +116,7 @@ class Filler {
   std::vector<bool> Chosen(DeviceIndex rest, const std::vector<DeviceIndex>& order,
                            const std::vector<double>& room) const {
     double left = 0;
-    for (const DeviceIndex d : order) left += room[static_cast<size_t>(d)];
+    for (const DeviceIndex d : order) left += std::max(0.0, room[static_cast<size_t>(d)]);
     std::vector<double> saved(sets_.size());  // For each byte.
     std::vector<size_t> by_saved;
     for (size_t s = 0; s < sets_.size(); ++s) {

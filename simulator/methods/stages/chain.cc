@@ -103,9 +103,9 @@ std::optional<ChainBlocks> ChainOf(const PlacementTask& task, int32_t most_block
   ChainBlocks chain = {.block_of_op = std::vector<int32_t>(n)};
   double us = 0;  // Of the blocks before, and of the one that is being filled.
   bool empty = true;
+  const bool few = static_cast<int32_t>(n) <= most_blocks;
   for (size_t p = 0; p < n; ++p) {
     const bool long_enough = us * most_blocks >= total_us * (chain.num_blocks + 0.5);
-    const bool few = static_cast<int32_t>(n) <= most_blocks;
     if (!empty && passing[p] == 1 && divided[p] == 0 && (few || long_enough)) ++chain.num_blocks;
     chain.block_of_op[static_cast<size_t>(order[p])] = chain.num_blocks;
     us += sim.MeanBusyUs(order[p]);
