@@ -231,7 +231,9 @@ def measure(situation, seconds):
         graph, machine = load(situation, pathlib.Path(folder))
     rows = [row_of(situation, name, emplace.Plan.of(graph, machine, place_as(graph, machine, split, situation.runtime)))
             for name, split in situation.splits.items()]
-    for name, search in ((OURS, lambda: emplace.llm.place_for(situation.runtime, graph, machine, seconds, objective=situation.objective)),
+    # What other programs do with whole layers on computers of a network is what exo does.
+    runtime = situation.runtime if situation.runtime in emplace.llm.RUNTIMES else "exo"
+    for name, search in ((OURS, lambda: emplace.llm.place_for(runtime, graph, machine, seconds, objective=situation.objective)),
                          (FREE, lambda: emplace.place(graph, machine, seconds, objective=situation.objective))):
         began = time.monotonic()
         rows.append(row_of(situation, name, search(), time.monotonic() - began))
