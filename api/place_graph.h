@@ -27,13 +27,13 @@ struct PlaceRequest {
 
 struct PlacedGraph {
   PlacementTask task;
-  MethodResult result;     // What the method found.
-  MethodScore found;       // Score of that.
-  ChosenPlacement chosen;  // What is handed out.
-  std::string found_by;    // The method that found it; of a portfolio, the part that did.
+  MethodResult result;        // What the method found.
+  MethodScore found;          // Score of that.
+  ChosenPlacement chosen;     // What is handed out.
+  std::string found_by;       // The method that found it; of a portfolio, the part that did.
   double lower_bound_us = 0;  // Of the makespan.
   double load_bound_us = 0;   // Of the load of the busiest device, with Objective::kThroughput; else 0.
-  double seconds = 0;  // Wall time of all of it.
+  double seconds = 0;         // Wall time of all of it.
 };
 
 // The order to ask PlaceGraph for, of what a user said: one of OrderNames, kNoOrder, or nothing, which lets methods

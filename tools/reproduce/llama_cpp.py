@@ -13,21 +13,16 @@ import argparse
 import json
 import os
 import pathlib
+import shutil
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
 
-import emplace
-import numpy as np
-from emplace.probing import probe_kind
-
+from lib.networks import ROOT
 from lib.script import run_script
-from lib.table import ROOT, Table, add_out, made_by
-
-sys.path.insert(0, str(ROOT / "tests/python"))
-from llm_models import write_gguf  # noqa: E402
+from lib.table import Table, add_out, made_by
 
 COLUMNS = {"model": str, "split": str, "predicted_tokens_per_s": float, "measured_tokens_per_s": float, "predicted_servers_mib": float,
            "servers_mib": float, "predicted_cpu_mib": float, "cpu_mib": float}
@@ -67,9 +62,17 @@ class Runner:
         return found
 
 
+def _write_model(path: pathlib.Path, shape: dict) -> pathlib.Path:
+    sys.path.insert(0, str(ROOT / "tests/python"))
+    from llm_models import write_gguf
+    return write_gguf(path, **shape)
+
+
 def _calibrate(runner: Runner, folder: pathlib.Path, kind: str) -> tuple[str, float]:
     """The text of a device kind for weights of this type, and what the way to a server adds to a step, in us."""
-    model = write_gguf(folder / f"small_{kind}.gguf", **_SMALL[kind])
+    import emplace
+    from emplace.probing import probe_kind
+    model = _write_model(folder / f"small_{kind}.gguf", _SMALL[kind])
     alone_us, remote_us = (min(runner.run(model, flags)["us"] for _ in range(_CALIBRATIONS)) for flags in (
         "-ngl 0", f"--rpc 127.0.0.1:{_PORTS[1]} -dev RPC0 -ngl 9"))
     read = emplace.llm.load(model, context=_CONTEXT, kinds="cpu").param_bytes.sum() - _SMALL[kind]["vocabulary"] * _SMALL[kind]["width"] * 2
@@ -78,8 +81,9 @@ def _calibrate(runner: Runner, folder: pathlib.Path, kind: str) -> tuple[str, fl
     return text + "\n", max(0.0, remote_us - alone_us)
 
 
-def _splits(graph: emplace.Graph) -> dict[str, np.ndarray]:
+def _splits(graph) -> dict:
     """Placements on server 0, server 1 and the processor (2) by name."""
+    import numpy as np
     modules = [op["attrs"]["module"].split(".") for op in graph.ops]
     layers = graph.meta["llm"]["layers"]
 
@@ -94,11 +98,12 @@ def _splits(graph: emplace.Graph) -> dict[str, np.ndarray]:
 
 
 def _rows(runner: Runner, folder: pathlib.Path):
+    import emplace
     kinds = {kind: _calibrate(runner, folder, kind) for kind in _SMALL}
     for name, shape in _MODELS.items():
         text, server_us = kinds[shape["kind"]]
         (folder / "core.yaml").write_text(text)
-        model, core = write_gguf(folder / "m.gguf", **shape), f"core_{shape['kind'].lower()}"
+        model, core = _write_model(folder / "m.gguf", shape), f"core_{shape['kind'].lower()}"
         graph = emplace.llm.load(model, context=_CONTEXT, kinds=str(folder / "core.yaml"))
         machine = emplace.Machine([*(emplace.Device(f"127.0.0.1:{port}", core, 8e9) for port in _PORTS), emplace.Device("cpu", core, 8e9)],
                                   bandwidth_bytes_per_us=1000, transfer_latency_us=server_us)
@@ -128,6 +133,8 @@ def main() -> None:
     parser.add_argument("--python", required=True, help="interpreter of an environment with llama-cpp-python")
     add_out(parser, "llama_cpp")
     options = parser.parse_args()
+    if shutil.which(options.python) is None:
+        parser.error(f"--python is '{options.python}', expected a program")
     os.sched_setaffinity(0, {0})  # The probe's products run on one core.
     table = Table(options.out, COLUMNS, DEPENDS, fresh=True)
     with tempfile.TemporaryDirectory() as folder:
