@@ -123,8 +123,8 @@ std::string NearKinds(const std::set<std::string>& known, const std::string& wan
   constexpr size_t kAlike = 4;  // Letters at the beginning.
   std::vector<std::string> shown(known.begin(), known.end());
   if (shown.size() <= kMost) return Join(shown, ", ");
-  std::ranges::stable_partition(
-      shown, [&](const std::string& kind) { return kind.substr(0, kAlike) == wanted.substr(0, kAlike); });
+  std::stable_partition(shown.begin(), shown.end(),
+                        [&](const std::string& kind) { return kind.substr(0, kAlike) == wanted.substr(0, kAlike); });
   shown.resize(kMost);
   return StrCat(Join(shown, ", "), " or ", known.size() - kMost, " more");
 }
