@@ -33,8 +33,9 @@ std::optional<ServedStep> ServedStepOf(const OpGraph& graph);
 struct ServingFigures {
   ServedStep step;
   double stream_tokens_per_s = 0;  // Of one stream while its step runs alone; 0 for kPrefill.
-  double pipeline_tokens_per_s =
-      0;                        // Of all streams, with so many steps in flight that the busiest device never waits.
+  // Of all streams, with so many steps in flight that the busiest device never waits. Each has caches of its own then,
+  // and the memory of those beside the first step's is not counted.
+  double pipeline_tokens_per_s = 0;
   double first_token_s = 0;     // Of kPrefill: the prompt's time. Else 0.
   int64_t longest_context = 0;  // Tokens for each stream; 0: not even the weights fit.
   std::string limited_by = "";  // The device that limits longest_context; empty: the model does.

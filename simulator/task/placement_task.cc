@@ -113,10 +113,6 @@ void CheckAllowed(const GroupGraph& graph) {
   }
 }
 
-}  // namespace
-
-namespace {
-
 // The kinds, or of many those that begin like `wanted`, and how many there are besides.
 std::string NearKinds(const std::set<std::string>& known, const std::string& wanted) {
   constexpr size_t kMost = 12;

@@ -6,6 +6,7 @@
 #include <optional>
 #include <vector>
 
+#include "simulator/engine/graph_paths.h"
 #include "simulator/methods/placement_scorer.h"
 
 namespace emplace {
@@ -92,17 +93,10 @@ class Filler {
   void SortByStart() {
     // The number of ops on the longest way to each op.
     std::vector<int32_t> depth(static_cast<size_t>(task_.sim.num_ops), 0);
-    std::vector<int32_t> waits = task_.sim.num_inputs;
-    std::vector<OpIndex> ready;
-    for (OpIndex o = 0; o < task_.sim.num_ops; ++o) {
-      if (waits[static_cast<size_t>(o)] == 0) ready.push_back(o);
-    }
-    for (size_t next = 0; next < ready.size(); ++next) {
-      const auto maker = static_cast<size_t>(ready[next]);
-      for (const OpIndex reader : task_.sim.ReadersOf(ready[next])) {
-        auto& own = depth[static_cast<size_t>(reader)];
-        own = std::max(own, depth[maker] + 1);
-        if (--waits[static_cast<size_t>(reader)] == 0) ready.push_back(reader);
+    for (const OpIndex op : TopologicalOrder(task_.sim)) {
+      for (const OpIndex reader : task_.sim.ReadersOf(op)) {
+        int32_t& own = depth[static_cast<size_t>(reader)];
+        own = std::max(own, depth[static_cast<size_t>(op)] + 1);
       }
     }
     std::ranges::stable_sort(sets_, {}, [&](const OpSet& set) {

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "simulator/engine/graph_paths.h"
 #include "simulator/methods/stages/stages_method.h"
 
 namespace emplace {
@@ -14,28 +15,11 @@ constexpr int32_t kMostBlocks = 128;
 // [n] the number of ops on the longest way from each op to the end of the step. What nothing precedes, such as
 // parameters, so comes right before what reads it.
 std::vector<int32_t> DistanceToEnd(const SimGraph& sim) {
-  const auto n = static_cast<size_t>(sim.num_ops);
-  std::vector<int32_t> waits(n);  // Readers that have no distance yet, once for each output that they read.
-  std::vector<std::vector<OpIndex>> makers(n);
-  for (OpIndex o = 0; o < sim.num_ops; ++o) {
-    for (const OpIndex reader : sim.ReadersOf(o)) {
-      ++waits[static_cast<size_t>(o)];
-      makers[static_cast<size_t>(reader)].push_back(o);
-    }
-  }
-  std::vector<int32_t> distance(n, 0);
-  std::vector<OpIndex> ready;
-  for (OpIndex o = 0; o < sim.num_ops; ++o) {
-    if (waits[static_cast<size_t>(o)] == 0) ready.push_back(o);
-  }
-  while (!ready.empty()) {
-    const auto reader = static_cast<size_t>(ready.back());
-    ready.pop_back();
-    for (const OpIndex maker : makers[reader]) {
-      const auto m = static_cast<size_t>(maker);
-      distance[m] = std::max(distance[m], distance[reader] + 1);
-      if (--waits[m] == 0) ready.push_back(maker);
-    }
+  std::vector<int32_t> distance(static_cast<size_t>(sim.num_ops), 0);
+  const std::vector<OpIndex> order = TopologicalOrder(sim);
+  for (auto op = order.rbegin(); op != order.rend(); ++op) {
+    int32_t& own = distance[static_cast<size_t>(*op)];
+    for (const OpIndex reader : sim.ReadersOf(*op)) own = std::max(own, distance[static_cast<size_t>(reader)] + 1);
   }
   return distance;
 }
