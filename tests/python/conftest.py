@@ -54,3 +54,17 @@ def three():
 def cpus():
     """Two threads of the CPU."""
     return emplace.Machine([emplace.Device(f"cpu:{i}", "cpu", 1e10) for i in range(2)], bandwidth_bytes_per_us=10_000)
+
+
+@pytest.fixture
+def llama(tmp_path):
+    """The folder of a configuration of a dense language model."""
+    from llm_models import LLAMA_8B, write_config
+    return write_config(tmp_path / "llama", LLAMA_8B)
+
+
+@pytest.fixture
+def qwen(tmp_path):
+    """The folder of a configuration of a language model with experts."""
+    from llm_models import QWEN3_30B, write_config
+    return write_config(tmp_path / "qwen", QWEN3_30B)

@@ -9,22 +9,12 @@ import numpy as np
 import pytest
 from command_test import emplace_command
 from emplace.llm.layout import backend_names, host_devices, layout_of
-from llm_models import LLAMA_8B, QWEN3_30B, write_config, write_gguf
+from llm_models import write_gguf
 
 
 def machine_of(*devices, bandwidth=10_000.0, latency=10.0):
     return emplace.Machine([emplace.Device(name, kind, memory) for name, kind, memory in devices], bandwidth_bytes_per_us=bandwidth,
                            transfer_latency_us=latency)
-
-
-@pytest.fixture
-def llama(tmp_path):
-    return write_config(tmp_path / "llama", LLAMA_8B)
-
-
-@pytest.fixture
-def qwen(tmp_path):
-    return write_config(tmp_path / "qwen", QWEN3_30B)
 
 
 def split_of_llama_cpp(flags: str, layers: int) -> tuple[list[str], str, dict[str, str]]:

@@ -7,17 +7,7 @@ import numpy as np
 import pytest
 from emplace.llm.checkpoint import TYPE_SIZES
 from emplace.llm.routing import reached
-from llm_models import LLAMA_8B, QWEN3_30B, write_config, write_gguf
-
-
-@pytest.fixture
-def llama(tmp_path):
-    return write_config(tmp_path / "llama", LLAMA_8B)
-
-
-@pytest.fixture
-def qwen(tmp_path):
-    return write_config(tmp_path / "qwen", QWEN3_30B)
+from llm_models import write_config, write_gguf
 
 
 def by_name(graph):
