@@ -45,6 +45,7 @@ SimGraph SimGraph::WithoutOps() const {
   graph.transfer_latency_us = transfer_latency_us;
   graph.transfer_overhead_us = transfer_overhead_us;
   graph.routes = routes;
+  graph.blocking = blocking;
   graph.memory_rule = memory_rule;
   graph.memory_bytes = memory_bytes;
   return graph;
@@ -84,7 +85,13 @@ SimGraph SimGraph::Compile(const OpGraph& graph, const Cluster& cluster) {
   sim.transfer_overhead_us = cluster.transfer_overhead_us;
   sim.link_model = cluster.link_model;
   sim.memory_rule = cluster.memory_rule;
-  if (sim.link_model == LinkModel::kTopology) sim.routes = FindRoutes(cluster.topology, sim.num_devices);
+  sim.blocking = cluster.blocking;
+  if (sim.link_model == LinkModel::kTopology) {
+    sim.routes = FindRoutes(cluster.topology, sim.num_devices);
+  } else if (sim.blocking > 0) {
+    sim.link_model = LinkModel::kTopology;
+    sim.routes = RoutesOfSenders(sim.num_devices, cluster.transfer_latency_us, cluster.bandwidth_bytes_per_us);
+  }
   for (const Device& device : cluster.devices) sim.memory_bytes.push_back(device.memory_bytes);
 
   sim.num_inputs.assign(static_cast<size_t>(sim.num_ops), 0);

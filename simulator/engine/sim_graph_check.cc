@@ -104,6 +104,9 @@ void CheckLinks(const SimGraph& graph) {
       return;
     case LinkModel::kTopology:
       CheckRoutes(graph.routes, graph.num_devices);
+      if (!(graph.blocking >= 0 && graph.blocking <= 1)) {
+        throw ArrayError("blocking", StrCat("is ", graph.blocking, ", expected 0 to 1"));
+      }
       return;
   }
   throw ArrayError("link_model", StrCat("is ", static_cast<int>(graph.link_model)));

@@ -11,6 +11,7 @@
 #include "simulator/engine/memory/peak_memory.h"
 #include "simulator/engine/queues/arrival_run.h"
 #include "simulator/engine/queues/priority_run.h"
+#include "simulator/engine/queues/turn_run.h"
 #include "simulator/engine/run/event_loop.h"
 
 namespace emplace {
@@ -31,6 +32,7 @@ std::unique_ptr<EventLoop> MakeEventLoop(const SimGraph& graph, const DeviceOrde
     case LinkModel::kPerDestination:
       return MakeLoopOverSenders<Run, DestinationTransfers>(graph, orders);
     case LinkModel::kTopology:
+      if (graph.blocking > 0) return std::make_unique<EventLoopOver<TurnRun<Run>, TopologyLinks>>(graph, orders);
       return std::make_unique<EventLoopOver<Run, TopologyLinks>>(graph, orders);
   }
   CheckFailed(__FILE__, __LINE__, "link model is known", "");

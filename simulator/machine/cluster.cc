@@ -58,10 +58,17 @@ std::vector<Device> ReadDevices(const YamlReader& reader, const YAML::Node& list
 }
 
 LinkModel ReadSenderModel(const YamlReader& reader, const YAML::Node& transfer) {
-  if (!transfer["model"]) return LinkModel::kShared;
+  const bool blocks = transfer["blocking"].IsDefined();
+  if (!transfer["model"]) return blocks ? LinkModel::kPerDestination : LinkModel::kShared;
   const std::string name = reader.Text(transfer, "model");
   for (const LinkModel model : {LinkModel::kShared, LinkModel::kPerDestination}) {
-    if (name == LinkModelName(model)) return model;
+    if (name != LinkModelName(model)) continue;
+    if (blocks && model == LinkModel::kShared) {
+      throw reader.At(transfer["model"],
+                      "model is 'shared', in which a transfer has no single receiver that it could block, expected "
+                      "per_destination beside 'blocking'");
+    }
+    return model;
   }
   throw reader.At(transfer["model"], StrCat("model is '", name, "', expected shared or per_destination"));
 }
@@ -83,15 +90,17 @@ void ReadLinks(const YamlReader& reader, const YAML::Node& root, Cluster& cluste
     cluster.link_model = LinkModel::kTopology;
     cluster.topology = std::move(section.topology);
     cluster.transfer_overhead_us = section.overhead_us;
+    cluster.blocking = section.blocking;
     return;
   }
   const YAML::Node transfer = root["transfer"];
   if (!transfer) throw reader.At(root, "'transfer' is missing, expected it, or 'topology' in its place");
-  reader.CheckMap(transfer, "transfer", {"bandwidth_bytes_per_us", "latency_us", "overhead_us", "model"});
+  reader.CheckMap(transfer, "transfer", {"bandwidth_bytes_per_us", "latency_us", "overhead_us", "model", "blocking"});
   cluster.bandwidth_bytes_per_us = reader.Positive(transfer, "bandwidth_bytes_per_us");
   if (transfer["latency_us"]) cluster.transfer_latency_us = reader.Number(transfer, "latency_us");
   cluster.transfer_overhead_us = reader.Number(transfer, "overhead_us");
   cluster.link_model = ReadSenderModel(reader, transfer);
+  if (transfer["blocking"]) cluster.blocking = reader.Share(transfer, "blocking");
 }
 
 Cluster ReadCluster(const YamlReader& reader, const YAML::Node& root) {
@@ -134,13 +143,15 @@ std::string ClusterToYaml(const Cluster& cluster) {
   out << YAML::Key << "memory_rule" << YAML::Value << MemoryRuleName(cluster.memory_rule);
   if (cluster.link_model == LinkModel::kTopology) {
     out << YAML::Key << "topology" << YAML::Value;
-    WriteTopology(out, {cluster.topology, cluster.transfer_overhead_us}, cluster.devices.size());
+    WriteTopology(out, {cluster.topology, cluster.transfer_overhead_us, cluster.blocking}, cluster.devices.size());
   } else {
     out << YAML::Key << "transfer" << YAML::Value << YAML::BeginMap;
     out << YAML::Key << "bandwidth_bytes_per_us" << YAML::Value << ShortestDouble(cluster.bandwidth_bytes_per_us);
     out << YAML::Key << "latency_us" << YAML::Value << ShortestDouble(cluster.transfer_latency_us);
     out << YAML::Key << "overhead_us" << YAML::Value << ShortestDouble(cluster.transfer_overhead_us);
-    out << YAML::Key << "model" << YAML::Value << LinkModelName(cluster.link_model) << YAML::EndMap;
+    out << YAML::Key << "model" << YAML::Value << LinkModelName(cluster.link_model);
+    if (cluster.blocking > 0) out << YAML::Key << "blocking" << YAML::Value << ShortestDouble(cluster.blocking);
+    out << YAML::EndMap;
   }
   out << YAML::EndMap;
   return std::string(out.c_str()) + "\n";

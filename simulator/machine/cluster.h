@@ -29,6 +29,9 @@ struct Cluster {
   double transfer_latency_us = 0;     // From when a sending link has sent a tensor until the tensor has arrived.
   double transfer_overhead_us = 0;    // The links of a transfer stay busy this long after it.
   LinkModel link_model = LinkModel::kShared;
+  // For what share of a transfer both of its devices run nothing else, from its start on: 0 (they compute as tensors
+  // travel) to 1 (sends and receives that block). Above 0, the model is not kShared.
+  double blocking = 0;
   Topology topology = {};  // For LinkModel::kTopology: every device reaches every other. Its links have the latencies.
   MemoryRule memory_rule = MemoryRule::kExecutor;
 

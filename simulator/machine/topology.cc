@@ -166,6 +166,21 @@ Routes FindRoutes(const Topology& topology, int32_t num_devices) {
   return routes;
 }
 
+Routes RoutesOfSenders(int32_t num_devices, double latency_us, double bandwidth_bytes_per_us) {
+  const auto pairs = static_cast<size_t>(num_devices) * static_cast<size_t>(num_devices);
+  Routes routes;
+  routes.num_channels = num_devices;
+  routes.latency_us.assign(pairs, latency_us);
+  routes.bandwidth_bytes_per_us.assign(pairs, bandwidth_bytes_per_us);
+  for (int32_t from = 0; from < num_devices; ++from) {
+    for (int32_t to = 0; to < num_devices; ++to) {
+      if (from != to) routes.channels.items.push_back(from);
+      routes.channels.begin.push_back(static_cast<int32_t>(routes.channels.items.size()));
+    }
+  }
+  return routes;
+}
+
 std::string ChannelName(const Topology& topology, int32_t channel) {
   const TopologyLink& link = topology.links[static_cast<size_t>(channel / 2)];
   const std::string& a = topology.nodes[static_cast<size_t>(link.a)];

@@ -45,6 +45,9 @@ struct Routes {
 // devices. Throws BadInput when the routes have more than kMaxRouteChannels channels in all.
 Routes FindRoutes(const Topology& topology, int32_t num_devices);
 
+// The routes of devices that have one sending link each, of channel `from`, with these times for every pair.
+Routes RoutesOfSenders(int32_t num_devices, double latency_us, double bandwidth_bytes_per_us);
+
 // "nvlink0, gpu:0 to gpu:1"
 std::string ChannelName(const Topology& topology, int32_t channel);
 

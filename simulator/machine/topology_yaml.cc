@@ -53,9 +53,10 @@ void CheckAllReachable(const YamlReader& reader, const YAML::Node& links, const 
 }
 
 TopologySection ReadMap(const YamlReader& reader, const YAML::Node& root, const std::vector<std::string>& devices) {
-  reader.CheckMap(root, "topology", {"overhead_us", "nodes", "links"});
+  reader.CheckMap(root, "topology", {"overhead_us", "blocking", "nodes", "links"});
   TopologySection section;
   section.overhead_us = reader.Number(root, "overhead_us");
+  if (root["blocking"]) section.blocking = reader.Share(root, "blocking");
   Topology& topology = section.topology;
   topology.nodes = devices;
   std::map<std::string, int32_t> index;
@@ -103,6 +104,7 @@ TopologySection ReadTopology(const YamlReader& reader, const YAML::Node& node,
 void WriteTopology(YAML::Emitter& out, const TopologySection& section, size_t num_devices) {
   const std::vector<std::string>& nodes = section.topology.nodes;
   out << YAML::BeginMap << YAML::Key << "overhead_us" << YAML::Value << ShortestDouble(section.overhead_us);
+  if (section.blocking > 0) out << YAML::Key << "blocking" << YAML::Value << ShortestDouble(section.blocking);
   out << YAML::Key << "nodes" << YAML::Value << YAML::Flow << YAML::BeginSeq;
   for (size_t i = num_devices; i < nodes.size(); ++i) out << YAML::DoubleQuoted << nodes[i];
   out << YAML::EndSeq << YAML::Key << "links" << YAML::Value << YAML::BeginSeq;

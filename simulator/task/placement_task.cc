@@ -221,8 +221,9 @@ ArrayBundle ToBundle(const PlacementTask& task) {
   bundle.Put("sim.param_bytes", task.sim.param_bytes);
   bundle.Put("sim.temp_bytes", task.sim.temp_bytes);
   bundle.Put("sim.staying_bytes", task.sim.staying_bytes);
-  bundle.Put("sim.machine", std::vector<double>{task.sim.op_overhead_us, task.sim.bandwidth_bytes_per_us,
-                                                task.sim.transfer_latency_us, task.sim.transfer_overhead_us});
+  bundle.Put("sim.machine",
+             std::vector<double>{task.sim.op_overhead_us, task.sim.bandwidth_bytes_per_us, task.sim.transfer_latency_us,
+                                 task.sim.transfer_overhead_us, task.sim.blocking});
   bundle.Put("sim.memory_bytes", task.sim.memory_bytes);
   if (task.sim.link_model == LinkModel::kTopology) PutRoutes(bundle, task.sim.routes);
   bundle.Put("group_of_op", task.group_of_op);
@@ -243,7 +244,7 @@ PlacementTask TaskFromBundle(const ArrayBundle& bundle) {
   task.name = bundle.GetText("name");
   const std::vector<int32_t> sizes = bundle.Get<int32_t>("sim.sizes");
   const std::vector<double> machine = bundle.Get<double>("sim.machine");
-  if (sizes.size() != 4 || machine.size() != 4) throw TaskError("'sim.sizes' or 'sim.machine' has another size");
+  if (sizes.size() != 4 || machine.size() != 5) throw TaskError("'sim.sizes' or 'sim.machine' has another size");
   SimGraph& sim = task.sim;
   sim.num_ops = sizes[0];
   sim.num_devices = sizes[1];
@@ -272,6 +273,7 @@ PlacementTask TaskFromBundle(const ArrayBundle& bundle) {
   sim.bandwidth_bytes_per_us = machine[1];
   sim.transfer_latency_us = machine[2];
   sim.transfer_overhead_us = machine[3];
+  sim.blocking = machine[4];
   sim.memory_bytes = bundle.Get<int64_t>("sim.memory_bytes");
   if (sim.link_model == LinkModel::kTopology) sim.routes = GetRoutes(bundle);
   sim.Validate();

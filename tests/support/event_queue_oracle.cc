@@ -14,10 +14,10 @@
 namespace emplace {
 namespace {
 
-enum class Kind { kInputReady, kSend, kFree, kLink, kDevice };
+enum class Kind { kInputReady, kSend, kFree, kUnblock, kLink, kDevice };
 
 // Ordered as rule 6 orders events. (a, b): producer and consumer; the op that sends; the transfer whose channels get
-// free; the device of a link, or 0 for the network; a device.
+// free; the transfer that blocks its devices no more; the device of a link, or 0 for the network; a device.
 using Event = std::tuple<double, Kind, int, int>;
 
 struct Tensor {
@@ -69,7 +69,9 @@ class Oracle {
     link_queue_.resize(devices);
     device_free_at_.assign(devices, 0);
     link_free_at_.assign(devices, 0);
-    occupied_.assign(2 * cluster.topology.links.size(), false);
+    unsent_.assign(devices, 0);
+    in_transfer_.assign(devices, false);
+    occupied_.assign(2 * cluster.topology.links.size() + devices, false);
     run_.start_us.resize(static_cast<size_t>(n_));
     run_.finish_us.resize(static_cast<size_t>(n_));
   }
@@ -93,8 +95,15 @@ class Oracle {
           for (const int32_t channel : RouteOf(started_[static_cast<size_t>(a)]).channels) Occupy(channel, false);
           events_.push({time, Kind::kLink, 0, 0});
           break;
+        case Kind::kUnblock:
+          for (const size_t device : EndsOf(started_[static_cast<size_t>(a)])) {
+            in_transfer_[device] = false;
+            events_.push({time, Kind::kDevice, static_cast<int>(device), 0});
+          }
+          events_.push({time, Kind::kLink, 0, 0});
+          break;
         case Kind::kLink:
-          if (HasTopology()) {
+          if (HasNetwork()) {
             ServeNetwork(time);
           } else {
             ServeLink(a, time);
@@ -140,7 +149,7 @@ class Oracle {
   // An event that finds its device or link busy, or nothing to do, does nothing: another follows when it is free.
   void ServeDevice(int device, double now) {
     const auto d = static_cast<size_t>(device);
-    if (device_free_at_[d] > now) return;
+    if (device_free_at_[d] > now || unsent_[d] > 0 || in_transfer_[d]) return;
     const int op = TakeNextOp(d);
     if (op < 0) return;
     const double cost = CostOf(op);
@@ -148,6 +157,7 @@ class Oracle {
     run_.start_us[static_cast<size_t>(op)] = now;
     run_.finish_us[static_cast<size_t>(op)] = finish;
     device_free_at_[d] = cost == 0 ? finish : finish + cluster_.op_overhead_us;
+    if (HasNetwork()) events_.push({device_free_at_[d], Kind::kLink, 0, 0});
     events_.push({device_free_at_[d], Kind::kDevice, device, 0});
 
     events_.push({finish, Kind::kSend, op, 0});
@@ -175,9 +185,10 @@ class Oracle {
       }
     }
     for (const auto& [order, request] : outgoing) {
-      (HasTopology() ? requests_ : link_queue_[from]).push_back(request);
+      (HasNetwork() ? requests_ : link_queue_[from]).push_back(request);
+      if (Blocks(request)) ++unsent_[from];
     }
-    if (!outgoing.empty()) events_.push({now, Kind::kLink, HasTopology() ? 0 : static_cast<int>(from), 0});
+    if (!outgoing.empty()) events_.push({now, Kind::kLink, HasNetwork() ? 0 : static_cast<int>(from), 0});
   }
 
   void ServeLink(int device, double now) {
@@ -191,18 +202,31 @@ class Oracle {
     events_.push({link_free_at_[d], Kind::kLink, device, 0});
   }
 
-  // Every request in the list, in order, each against every channel of its route.
+  // Every request in the list, in order, each against every channel of its route, and its devices if it blocks them.
+  // None overtakes one between the same devices.
   void ServeNetwork(double now) {
+    std::set<std::vector<size_t>> waiting;
     for (auto request = requests_.begin(); request != requests_.end();) {
       const NaiveRoute& route = RouteOf(*request);
-      if (std::any_of(route.channels.begin(), route.channels.end(),
-                      [this](int32_t channel) { return occupied_[static_cast<size_t>(channel)]; })) {
+      bool waits = std::any_of(route.channels.begin(), route.channels.end(),
+                               [this](int32_t channel) { return occupied_[static_cast<size_t>(channel)]; });
+      for (const size_t device : EndsOf(*request)) {
+        waits = waits || (Blocks(*request) && (in_transfer_[device] || device_free_at_[device] > now));
+      }
+      if (waits || waiting.contains(EndsOf(*request))) {
+        waiting.insert(EndsOf(*request));
         ++request;
         continue;
       }
       for (const int32_t channel : route.channels) Occupy(channel, true);
-      const double delivered =
-          now + (route.latency_us + static_cast<double>(request->tensor->bytes) / route.bandwidth_bytes_per_us);
+      const double transfer_us =
+          route.latency_us + static_cast<double>(request->tensor->bytes) / route.bandwidth_bytes_per_us;
+      const double delivered = now + transfer_us;
+      if (Blocks(*request)) {
+        --unsent_[request->from];
+        for (const size_t device : EndsOf(*request)) in_transfer_[device] = true;
+        events_.push({now + cluster_.blocking * transfer_us, Kind::kUnblock, static_cast<int>(started_.size()), 0});
+      }
       Deliver(*request, delivered);
       events_.push({delivered + cluster_.transfer_overhead_us, Kind::kFree, static_cast<int>(started_.size()), 0});
       started_.push_back(*request);
@@ -220,14 +244,19 @@ class Oracle {
     }
   }
 
-  bool HasTopology() const { return cluster_.link_model == LinkModel::kTopology; }
+  bool HasNetwork() const { return cluster_.link_model == LinkModel::kTopology || cluster_.blocking > 0; }
+  bool Blocks(const Request& request) const { return cluster_.blocking > 0 && request.tensor->bytes > 0; }
+  static std::vector<size_t> EndsOf(const Request& request) { return {request.from, *request.to.begin()}; }
   void Occupy(int32_t channel, bool occupied) { occupied_[static_cast<size_t>(channel)] = occupied; }
   const NaiveRoute& RouteOf(const Request& request) {
     const auto from = static_cast<int32_t>(request.from);
     const auto to = static_cast<int32_t>(*request.to.begin());
     const auto known = routes_.find({from, to});
     if (known != routes_.end()) return known->second;
-    const NaiveRoute route = FindNaiveRoute(cluster_.topology, static_cast<int32_t>(cluster_.devices.size()), from, to);
+    const NaiveRoute route =
+        cluster_.link_model == LinkModel::kTopology
+            ? FindNaiveRoute(cluster_.topology, static_cast<int32_t>(cluster_.devices.size()), from, to)
+            : NaiveRoute{{from}, cluster_.transfer_latency_us, cluster_.bandwidth_bytes_per_us};
     return routes_.emplace(std::pair(from, to), route).first->second;
   }
 
@@ -325,10 +354,12 @@ class Oracle {
   std::vector<std::deque<Request>> link_queue_;
   std::vector<double> device_free_at_;
   std::vector<double> link_free_at_;
-  // Of a topology.
+  // Of a network, which is a topology, or sending links whose transfers block devices.
   std::deque<Request> requests_;
   std::vector<Request> started_;
-  std::vector<bool> occupied_;  // [channels]
+  std::vector<bool> occupied_;     // [channels]
+  std::vector<int> unsent_;        // [D] requests that will block the device, which sends
+  std::vector<bool> in_transfer_;  // [D]
   std::map<std::pair<int32_t, int32_t>, NaiveRoute> routes_;
   std::vector<Delivery> deliveries_;
   std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;

@@ -136,6 +136,7 @@ Cluster RandomCluster(Rng& rng, const RandomGraphOptions& options) {
   cluster.memory_rule = rng.UniformInt(0, 1) == 0 ? MemoryRule::kExecutor : MemoryRule::kPlaceto;
   if (options.link_model != LinkModel::kTopology) cluster.transfer_latency_us = RandomLatency(rng);
   if (options.link_model == LinkModel::kTopology) cluster.topology = RandomTopology(rng, cluster.devices);
+  if (options.blocking) cluster.blocking = rng.UniformInt(0, 1) == 0 ? 1 : rng.Uniform(0.1, 1);
   return cluster;
 }
 

@@ -16,6 +16,7 @@ struct RandomGraphOptions {
   double edge_density = 1.5;  // Mean number of inputs of an op.
   int32_t parameters = 0;     // The graph begins with so many free sources (simulator/engine/free_sources.h) more.
   LinkModel link_model = LinkModel::kShared;
+  bool blocking = false;  // Whether transfers block devices, for all of their time or a part of it.
 };
 
 OpGraph RandomGraph(Rng& rng, const RandomGraphOptions& options = {});

@@ -19,7 +19,7 @@
 
 namespace emplace {
 
-inline constexpr uint32_t kProtocolVersion = 6;
+inline constexpr uint32_t kProtocolVersion = 7;
 
 // actor -> learner, control
 struct Incarnation {

@@ -6,6 +6,9 @@
 // all inputs that get ready at that time and before the devices' turns. In its turn it goes through the list in
 // order and starts every transfer whose channels are all free. A transfer of no duration, too, occupies its
 // channels until that turn ends.
+//
+// Where transfers block devices (SimGraph::blocking), a transfer needs its two devices as well: it starts when they run
+// nothing and are in no other transfer, and occupies them for that share of its time. One of no bytes does not.
 #pragma once
 
 #include <algorithm>
@@ -23,21 +26,24 @@ namespace emplace {
 // The requests of a pair of devices use the same channels, so only the oldest request of each pair can start. The
 // list is therefore a queue for each pair, and the pairs in the order of their oldest requests. Event slots: a
 // transfer under way uses the slot of its first channel, which no other transfer uses at that time; the network's
-// turn uses the last slot.
+// turn uses the last slot, after those of devices that get free (queues/turn_run.h).
 class TopologyLinks {
  public:
-  static size_t NumSlots(const SimGraph& graph) { return static_cast<size_t>(graph.routes.num_channels) + 1; }
+  static size_t NumSlots(const SimGraph& graph) {
+    const int32_t blocked = graph.blocking > 0 ? graph.num_devices : 0;
+    return static_cast<size_t>(graph.routes.num_channels + blocked) + 1;
+  }
   static size_t MostTransfers(const SimGraph& graph) { return DestinationTransfers::Most(graph); }
 
   explicit TopologyLinks(const SimGraph& graph)
       : transfers_(graph),
         comparison_(DestinationTransfers::MostOfAnOp(graph)),
-        network_slot_(static_cast<size_t>(graph.routes.num_channels)),
+        network_slot_(NumSlots(graph) - 1),
         queue_(NumPairs(graph), DestinationTransfers::Numbers(graph)),
         waiting_(NumPairs(graph)),
         request_(DestinationTransfers::Numbers(graph)),
-        occupied_(network_slot_),
-        under_way_(network_slot_) {}
+        occupied_(static_cast<size_t>(graph.routes.num_channels)),
+        under_way_(occupied_.size()) {}
 
   void Reset() {
     queue_.Clear();
@@ -46,19 +52,26 @@ class TopologyLinks {
     std::fill(occupied_.begin(), occupied_.end(), uint8_t{0});
   }
 
-  void Send(RunState& run, OpIndex op, size_t device, double now) {
+  template <typename Run>
+  void Send(Run& run, OpIndex op, size_t device, double now) {
     const auto device_of = [&](OpIndex reader) { return run.DeviceOf(reader); };
     transfers_.ForEachOf(run.graph, device_of, op, device, [&](int32_t transfer) {
       const size_t pair = device * run.num_devices + static_cast<size_t>(transfers_.DestinationOf(run, transfer));
       request_[static_cast<size_t>(transfer)] = requests_++;
       if (queue_.Empty(pair)) waiting_[num_waiting_++] = pair;
       queue_.Push(pair, transfer);
+      if constexpr (Run::kByTurns) {
+        if (HasBytes(run, transfer)) run.AddWaitingSend(device);
+      }
     });
     run.ScheduleLinkTurn(network_slot_, now);
   }
 
   template <typename Run>
   [[gnu::always_inline]] void OnEvent(Run& run, size_t slot, bool delivery, double now) {
+    if constexpr (Run::kByTurns) {
+      if (slot >= occupied_.size() && slot != network_slot_) return run.Free(slot - occupied_.size(), now);
+    }
     if (delivery) {
       const UnderWay& arrived = under_way_[slot];
       run.LogDelivery(arrived.transfer, now);
@@ -133,17 +146,26 @@ class TopologyLinks {
   std::span<const int32_t> Route(const RunState& run, size_t pair) const {
     return run.graph.routes.channels.Row(static_cast<int32_t>(pair));
   }
-  bool IsFree(const RunState& run, size_t pair) const {
+  template <typename Run>
+  bool IsFree(const Run& run, size_t pair) const {
+    if constexpr (Run::kByTurns) {
+      const bool has_devices = run.MayTransfer(pair / run.num_devices) && run.MayTransfer(pair % run.num_devices);
+      if (!has_devices && HasBytes(run, queue_.Front(pair))) return false;
+    }
     const std::span<const int32_t> route = Route(run, pair);
     return std::none_of(route.begin(), route.end(),
                         [this](int32_t c) { return occupied_[static_cast<size_t>(c)] != 0; });
+  }
+  bool HasBytes(const RunState& run, int32_t transfer) const {
+    return run.graph.tensor_bytes[static_cast<size_t>(transfers_.TensorOf(transfer))] > 0;
   }
   void Occupy(const RunState& run, size_t pair, uint8_t occupied) {
     for (const int32_t channel : Route(run, pair)) occupied_[static_cast<size_t>(channel)] = occupied;
   }
   int32_t OldestRequest(size_t pair) const { return request_[static_cast<size_t>(queue_.Front(pair))]; }
 
-  void StartWaiting(RunState& run, double now) {
+  template <typename Run>
+  void StartWaiting(Run& run, double now) {
     for (size_t i = 0; i < num_waiting_;) {
       const size_t pair = waiting_[i];
       if (!IsFree(run, pair)) {
@@ -166,16 +188,26 @@ class TopologyLinks {
     }
   }
 
-  void Start(RunState& run, size_t pair, int32_t transfer, double now) {
+  template <typename Run>
+  void Start(Run& run, size_t pair, int32_t transfer, double now) {
     const Routes& routes = run.graph.routes;
     const int32_t tensor = transfers_.TensorOf(transfer);
     const auto bytes = static_cast<double>(run.graph.tensor_bytes[static_cast<size_t>(tensor)]);
-    const double delivered = now + (routes.latency_us[pair] + bytes / routes.bandwidth_bytes_per_us[pair]);
+    const double transfer_us = routes.latency_us[pair] + bytes / routes.bandwidth_bytes_per_us[pair];
+    const double delivered = now + transfer_us;
     const double free = delivered + run.graph.transfer_overhead_us;
     const auto first_channel = static_cast<size_t>(Route(run, pair).front());
     Occupy(run, pair, 1);
     under_way_[first_channel] = {transfer, pair, free};
     run.ScheduleDelivery(first_channel, delivered, tensor);
+    if constexpr (Run::kByTurns) {
+      if (bytes > 0) {
+        const double free_at = now + run.graph.blocking * transfer_us;
+        run.EndWaitingSend(pair / run.num_devices);
+        run.Occupy(pair / run.num_devices, free_at);
+        run.Occupy(pair % run.num_devices, free_at);
+      }
+    }
     if (run.keep_transfers) {
       run.timeline.transfers.push_back({tensor, static_cast<DeviceIndex>(pair / run.num_devices),
                                         transfers_.DestinationOf(run, transfer), now, delivered, delivered, free});

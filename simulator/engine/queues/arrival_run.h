@@ -26,8 +26,9 @@ struct ArrivalRun : RunState {
     CountIdle(device, now);
     StartNextOp(device, now);
   }
+  OpIndex TakeNext(size_t device) { return started.Pop(device); }
   void StartNextOp(size_t device, double now) {
-    StartOp(started.Pop(device), device, std::max(now, device_free_at[device]));
+    StartOp(TakeNext(device), device, std::max(now, device_free_at[device]));
   }
 };
 

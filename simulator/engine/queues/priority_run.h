@@ -60,8 +60,9 @@ struct PriorityRun : RunState {
       PushOp(op, device);
     }
   }
+  OpIndex TakeNext(size_t device) { return op_at[waiting.TakeLeast(device)]; }
   void StartNextOp(size_t device, double now) {
-    Start(op_at[waiting.TakeLeast(device)], device, std::max(now, device_free_at[device]));
+    Start(TakeNext(device), device, std::max(now, device_free_at[device]));
   }
 
   template <typename Visit>

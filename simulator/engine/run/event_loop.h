@@ -8,6 +8,7 @@
 //   NoneWaits, StartNextOp    whether any op waits for a device; starts the next one
 //   EndOp                     the op that ends on a device, which then is the last of its `started`; or a number that
 //                             is no op (IsOp) if its leading sources end
+//   kByTurns                  the event of a device that runs nothing is its turn: TakeTurn (queues/turn_run.h)
 //
 // A link model allocates in its constructor only, and has these members:
 //   NumSlots, MostTransfers   the number of its event slots, and the largest number of transfers in a run
@@ -83,7 +84,7 @@ class EventLoopOver final : public EventLoop {
   }
 
   void SetPriority(std::span<const OpIndex> first_to_last) override {
-    if constexpr (std::is_same_v<Run, PriorityRun>) {
+    if constexpr (std::is_base_of_v<PriorityRun, Run>) {
       EMPLACE_CHECK(first_to_last.size() == run_.num_ops);
       LeaveTry();
       snapshots_.Clear();
@@ -226,6 +227,12 @@ class EventLoopOver final : public EventLoop {
       const EventSlots::Event event = run_.events.Next();
       last = event.time_us;
       if (event.slot < run_.num_devices) {
+        if constexpr (Run::kByTurns) {
+          if (!run_.Runs(event.slot)) {
+            run_.TakeTurn(event.slot, last);
+            continue;
+          }
+        }
         const OpIndex op = FinishOp(event.slot, last);
         if constexpr (kPurpose == Purpose::kTry) {
           if (!run_.IsOp(op)) continue;

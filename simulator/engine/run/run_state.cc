@@ -65,7 +65,9 @@ void RunState::CompileOrders(const DeviceOrders& orders) {
 
 void RunState::FindLeading(std::span<const OpIndex> order) {
   std::ranges::fill(leads, uint8_t{0});
-  const auto last = std::ranges::find_if(order, [this](OpIndex op) { return is_free[static_cast<size_t>(op)] == 0; });
+  // Where transfers block devices, a source that is sent holds up its device, like any op.
+  const auto last = std::ranges::find_if(
+      order, [this](OpIndex op) { return graph.blocking > 0 || is_free[static_cast<size_t>(op)] == 0; });
   leading.assign(order.begin(), last);
   for (const OpIndex op : leading) leads[static_cast<size_t>(op)] = 1;
   first_queued.clear();

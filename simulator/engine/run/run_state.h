@@ -33,6 +33,8 @@ namespace emplace {
 // The order of a device is as many inputs more: each op of the order, when it ends, makes one input of the next one
 // ready, on the same device, without a tensor. So at most one op is in the queue of such a device.
 struct RunState {
+  static constexpr bool kByTurns = false;  // Whether a device waits for its turn before it starts an op (turn_run.h).
+
   struct OpState {
     int32_t missing;  // Number of inputs that are not ready.
     DeviceIndex device;
@@ -137,8 +139,9 @@ struct RunState {
   // Takes over the rest of what was written before the first `log_events` events.
   void TakePast(const History& other, size_t log_events);
 
-  // There is a slot for each device, for each channel of a topology, and for the network's turn.
-  static_assert(kMaxDevices + 2 * kMaxTopologyLinks + 1 <= static_cast<int>(EventSlots::kMaxSlots));
+  // There is a slot for each device, for each channel of a topology, for the network's turn, and, if transfers block
+  // devices, for the moment at which each gets free.
+  static_assert(2 * kMaxDevices + 2 * kMaxTopologyLinks + 1 <= static_cast<int>(EventSlots::kMaxSlots));
 
   const SimGraph& graph;
   const size_t num_ops;

@@ -37,6 +37,14 @@ std::span<const int32_t> UnitScheduler::LinksOf(DeviceIndex from, DeviceIndex to
   return {&own_link_, 1};
 }
 
+double UnitScheduler::BothFreeUs(DeviceIndex from, DeviceIndex to, double ready_us, double duration_us) const {
+  while (true) {
+    const double of_from_us = devices_[static_cast<size_t>(from)].EarliestStartUs(ready_us, duration_us);
+    ready_us = devices_[static_cast<size_t>(to)].EarliestStartUs(of_from_us, duration_us);
+    if (ready_us == of_from_us) return ready_us;
+  }
+}
+
 double UnitScheduler::Send(int32_t tensor, DeviceIndex from, DeviceIndex to, double ready_us, UnitFit& fit) {
   double& arrival_us = arrival_us_[ArrivalIndex(tensor, to)];
   if (arrival_us >= 0) return arrival_us;
@@ -44,6 +52,12 @@ double UnitScheduler::Send(int32_t tensor, DeviceIndex from, DeviceIndex to, dou
   double start_us = ready_us;
   const std::span<const int32_t> links = LinksOf(from, to);
   for (const int32_t link : links) start_us = std::max(start_us, link_free_us_[static_cast<size_t>(link)]);
+  if (sim_.blocking > 0 && sim_.tensor_bytes[static_cast<size_t>(tensor)] > 0) {
+    const double blocked_us = sim_.blocking * transfer_us;
+    if (!blocked_.empty()) start_us = std::max(start_us, blocked_.back().end_us);  // The receiver is the same.
+    start_us = BothFreeUs(from, to, start_us, blocked_us);
+    for (const DeviceIndex device : {from, to}) blocked_.push_back({device, start_us, start_us + blocked_us});
+  }
   for (const int32_t link : links) {
     double& free_us = link_free_us_[static_cast<size_t>(link)];
     changed_links_.push_back({&free_us, free_us});
@@ -79,6 +93,7 @@ UnitFit UnitScheduler::Fit(OpIndex op, DeviceIndex device) {
 void UnitScheduler::Unsend() {
   for (; !changed_links_.empty(); changed_links_.pop_back())
     *changed_links_.back().first = changed_links_.back().second;
+  blocked_.clear();
 }
 
 void UnitScheduler::CollectNewParameters(OpIndex op) {
@@ -114,6 +129,9 @@ void UnitScheduler::PlaceNext(OpIndex op) {
   }
   const UnitFit fit = Fit(op, device);
   changed_links_.clear();
+  for (const Blocked& blocked : blocked_)
+    devices_[static_cast<size_t>(blocked.device)].Add(blocked.start_us, blocked.end_us);
+  blocked_.clear();
   units_.Assign(op, device);
   devices_[static_cast<size_t>(device)].Add(fit.start_us, fit.finish_us);
   finish_us_[static_cast<size_t>(op)] = fit.finish_us;

@@ -13,8 +13,8 @@
 namespace emplace {
 
 // A device runs its ops in the gaps that are left. A link sends one tensor after the other, in the order in which they
-// were scheduled: a run sends tensors as they get ready, so that gaps before others would often not be there. Not
-// thread-safe. n ops, D devices.
+// were scheduled: a run sends tensors as they get ready, so that gaps before others would often not be there. Where
+// transfers block devices, they too need gaps, in both of their devices. Not thread-safe. n ops, D devices.
 class UnitScheduler {
  public:
   // is_free: [n] free_sources.h. room_bytes: [D] as of UnitPlacement. scorer: of the same graph, told of no unit so
@@ -27,10 +27,18 @@ class UnitScheduler {
   const UnitPlacement& units() const { return units_; }
 
  private:
+  struct Blocked {
+    DeviceIndex device;
+    double start_us;
+    double end_us;
+  };
+
   // Index of a tensor's arrival at a device; if one transfer serves all devices, they share an index.
   size_t ArrivalIndex(int32_t tensor, DeviceIndex device) const;
   // The links that a transfer keeps busy.
   std::span<const int32_t> LinksOf(DeviceIndex from, DeviceIndex to);
+  // When both devices are free first, from ready_us on, for so long.
+  double BothFreeUs(DeviceIndex from, DeviceIndex to, double ready_us, double duration_us) const;
   // Sends a tensor to a device that does not have it, from ready_us on, unless it has been sent. Returns its arrival.
   double Send(int32_t tensor, DeviceIndex from, DeviceIndex to, double ready_us, UnitFit& fit);
   // Where the op fits on the device first, with the transfers that it waits for, which are sent.
@@ -53,6 +61,7 @@ class UnitScheduler {
   std::vector<double> finish_us_;                          // [n]
   std::vector<double> arrival_us_;                         // By ArrivalIndex; -1: not sent.
   std::vector<std::pair<double*, double>> changed_links_;  // By Fit, in the two above, and what was there before.
+  std::vector<Blocked> blocked_;                           // By the transfers of Fit, one after the other.
   std::vector<OpIndex> parameters_;                        // Scratch.
   std::vector<UnitFit> fits_;                              // Scratch.
   int32_t own_link_ = 0;                                   // Scratch.

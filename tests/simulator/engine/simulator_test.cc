@@ -4,6 +4,7 @@
 
 #include "tests/support/allocation_counter.h"
 #include "tests/support/event_queue_oracle.h"
+#include "tests/support/link_rules.h"
 #include "tests/support/make_op.h"
 #include "tests/support/random_graph.h"
 #include "tests/support/trials.h"
@@ -188,6 +189,43 @@ TEST(Simulator, ARequestWhoseLinksAreFreePassesOneThatWaits) {
   EXPECT_EQ(run.start_us, (std::vector<double>{0, 0, 11, 34, 58, 24}));
 }
 
+// Each transfer of 1000 B takes 10 us, for `blocking` of which it occupies both devices.
+Cluster MakeBlocking(int devices, double blocking) {
+  Cluster cluster = MakeCluster(devices, 0, 0);
+  cluster.link_model = LinkModel::kPerDestination;
+  cluster.blocking = blocking;
+  return cluster;
+}
+
+TEST(Simulator, ATransferThatBlocksWaitsForItsReceiverAndHoldsUpItsSender) {
+  // a ends at 10 on d:0, but d:1 runs b until 25: a's bytes go 25..35, and meanwhile d:0 may not run c, though it is
+  // ready: 35..40. d reads a's bytes on d:1, 35..36.
+  const std::vector<Op> ops = {MakeOp("a", 10, {}, {1000}), MakeOp("b", 25, {}, {}), MakeOp("c", 5, {}, {}),
+                               MakeOp("d", 1, {{0, 0}}, {})};
+  const Timeline run = RunOn(ops, MakeBlocking(2, 1), {0, 1, 0, 1});
+  EXPECT_EQ(run.start_us, (std::vector<double>{0, 0, 35, 35}));
+  EXPECT_EQ(run.makespan_us, 40);
+  // For a quarter of its time: c starts at 27.5, and d where the bytes are there.
+  EXPECT_EQ(RunOn(ops, MakeBlocking(2, 0.25), {0, 1, 0, 1}).start_us, (std::vector<double>{0, 0, 27.5, 35}));
+}
+
+TEST(Simulator, ADeviceThatWaitsToSendReceivesAndRunsNothing) {
+  // a on d:0 and b on d:1 end at 10, and each sends to the other: the first request goes first, 10..20, then 20..30.
+  // Until then neither runs another op: c, which reads b's bytes, and d, which reads a's, start at 30, and so does e.
+  const Timeline run = RunOn({MakeOp("a", 10, {}, {1000}), MakeOp("b", 10, {}, {1000}), MakeOp("c", 1, {{1, 0}}, {}),
+                              MakeOp("d", 1, {{0, 0}}, {}), MakeOp("e", 1, {{0, OpInput::kControl}}, {})},
+                             MakeBlocking(2, 1), {0, 1, 0, 1, 0});
+  EXPECT_EQ(run.start_us, (std::vector<double>{0, 0, 31, 30, 30}));
+}
+
+TEST(Simulator, ASignalBlocksNobody) {
+  // a's control signal reaches d:1 at 10, though d:1 runs b; c starts when that ends, and d at once.
+  const Timeline run = RunOn({MakeOp("a", 10, {}, {1000}), MakeOp("b", 25, {}, {}),
+                              MakeOp("c", 1, {{0, OpInput::kControl}}, {}), MakeOp("d", 1, {}, {})},
+                             MakeBlocking(2, 1), {0, 1, 1, 0});
+  EXPECT_EQ(run.start_us, (std::vector<double>{0, 0, 25, 10}));
+}
+
 TEST(Simulator, ADeviceHoldsWhatItMakesAndWhatItReceives) {
   // a: 0..10 on d:0 makes 100 B, sent 10..11, which stay there until then. b: 10..30 on d:0 makes 10 B that nobody
   // reads, so they stay. c: 11..16 on d:1 reads a's 100 B, makes 20 B, sent at 16 and read by d: 16.2..21.2 on d:0.
@@ -236,10 +274,9 @@ TEST(Simulator, AdditionsComeBeforeReleasesAtOneTimeByPlacetosRule) {
   EXPECT_EQ(run.peak_bytes, (std::vector<int64_t>{210}));
 }
 
-class EveryLinkModel : public ::testing::TestWithParam<LinkModel> {};
-INSTANTIATE_TEST_SUITE_P(Simulator, EveryLinkModel,
-                         ::testing::Values(LinkModel::kShared, LinkModel::kPerDestination, LinkModel::kTopology),
-                         [](const auto& tested) { return LinkModelName(tested.param); });
+class EveryLinkModel : public ::testing::TestWithParam<LinkRules> {};
+INSTANTIATE_TEST_SUITE_P(Simulator, EveryLinkModel, ::testing::ValuesIn(kEveryLinkRules),
+                         [](const auto& tested) { return LinkRulesName(tested.param); });
 
 // Thousands of random graphs against the plain second implementation.
 TEST_P(EveryLinkModel, AgreesWithTheEventQueueOracle) {
@@ -249,7 +286,8 @@ TEST_P(EveryLinkModel, AgreesWithTheEventQueueOracle) {
                                      .max_devices = seed % 7 == 0 ? 8 : 3,
                                      .edge_density = seed % 3 == 0 ? 3.0 : 1.5,
                                      .parameters = seed % 2 == 0 ? 8 : 0,
-                                     .link_model = GetParam()};
+                                     .link_model = GetParam().model,
+                                     .blocking = GetParam().blocking};
     const OpGraph graph = RandomGraph(rng, options);
     const Cluster cluster = RandomCluster(rng, options);
     const Placement placement = RandomPlacement(rng, graph, cluster);
@@ -292,7 +330,7 @@ TEST(Simulator, TwoDevicesOnOneLinkAreTheSameInEveryModel) {
 
 TEST_P(EveryLinkModel, IsReusedWithoutAllocatingAndGivesEqualResults) {
   Rng rng(5);
-  const RandomGraphOptions options{.max_ops = 200, .link_model = GetParam()};
+  const RandomGraphOptions options{.max_ops = 200, .link_model = GetParam().model, .blocking = GetParam().blocking};
   const OpGraph graph = RandomGraph(rng, options);
   Cluster cluster = RandomCluster(rng, options);
   while (cluster.num_devices() < 3) cluster = RandomCluster(rng, options);

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <tuple>
 
+#include "tests/support/link_rules.h"
 #include "tests/support/random_graph.h"
 #include "tests/support/trials.h"
 
@@ -18,7 +19,8 @@ TEST(TraceWriter, ShowsTheRunAsItWas) {
   for (uint64_t seed = 0; seed < Trials(200); ++seed) {
     Rng rng(seed);
     const OpGraph graph = RandomGraph(rng);
-    const Cluster cluster = RandomCluster(rng, {.link_model = static_cast<LinkModel>(seed % 3)});
+    const LinkRules& links = kEveryLinkRules[seed % kEveryLinkRules.size()];
+    const Cluster cluster = RandomCluster(rng, {.link_model = links.model, .blocking = links.blocking});
     const Placement placement = RandomPlacement(rng, graph, cluster);
     const SimGraph sim = SimGraph::Compile(graph, cluster);
     Simulator simulator(sim);

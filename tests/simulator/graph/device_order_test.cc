@@ -8,6 +8,7 @@
 #include "simulator/graph/placement.h"
 #include "tests/support/bad_input.h"
 #include "tests/support/event_queue_oracle.h"
+#include "tests/support/link_rules.h"
 #include "tests/support/random_graph.h"
 #include "tests/support/trials.h"
 
@@ -70,15 +71,17 @@ TEST(DeviceOrder, BackwardBeforeTheNextForwardHoldsFewerActivations) {
   EXPECT_EQ(run.peak_bytes, (std::vector<int64_t>{1000}));
 }
 
-class OrderOnEveryLinkModel : public ::testing::TestWithParam<LinkModel> {};
-INSTANTIATE_TEST_SUITE_P(DeviceOrder, OrderOnEveryLinkModel,
-                         ::testing::Values(LinkModel::kShared, LinkModel::kPerDestination, LinkModel::kTopology),
-                         [](const auto& tested) { return LinkModelName(tested.param); });
+class OrderOnEveryLinkModel : public ::testing::TestWithParam<LinkRules> {};
+INSTANTIATE_TEST_SUITE_P(DeviceOrder, OrderOnEveryLinkModel, ::testing::ValuesIn(kEveryLinkRules),
+                         [](const auto& tested) { return LinkRulesName(tested.param); });
 
 TEST_P(OrderOnEveryLinkModel, RandomOrdersRunAsInTheOracle) {
   for (uint64_t seed = 0; seed < Trials(2000); ++seed) {
     Rng rng(seed);
-    const RandomGraphOptions options{.max_ops = seed % 10 == 0 ? 120 : 30, .max_devices = 5, .link_model = GetParam()};
+    const RandomGraphOptions options{.max_ops = seed % 10 == 0 ? 120 : 30,
+                                     .max_devices = 5,
+                                     .link_model = GetParam().model,
+                                     .blocking = GetParam().blocking};
     const OpGraph graph = RandomGraph(rng, options);
     const Cluster cluster = RandomCluster(rng, options);
     const Placement placement = RandomPlacement(rng, graph, cluster);
@@ -103,7 +106,7 @@ TEST_P(OrderOnEveryLinkModel, RandomOrdersRunAsInTheOracle) {
 TEST_P(OrderOnEveryLinkModel, TheOrderOfArrivalChangesNothing) {
   for (uint64_t seed = 0; seed < Trials(1000); ++seed) {
     Rng rng(seed);
-    const RandomGraphOptions options{.max_ops = 60, .link_model = GetParam()};
+    const RandomGraphOptions options{.max_ops = 60, .link_model = GetParam().model, .blocking = GetParam().blocking};
     const OpGraph graph = RandomGraph(rng, options);
     const Cluster cluster = RandomCluster(rng, options);
     const Placement placement = RandomPlacement(rng, graph, cluster);
@@ -125,7 +128,8 @@ TEST_P(OrderOnEveryLinkModel, TheOrderOfArrivalChangesNothing) {
 TEST_P(OrderOnEveryLinkModel, RunsAreReusedAsWithoutOrders) {
   for (uint64_t seed = 0; seed < Trials(100); ++seed) {
     Rng rng(seed);
-    const RandomGraphOptions options{.max_ops = 400, .max_devices = 5, .link_model = GetParam()};
+    const RandomGraphOptions options{
+        .max_ops = 400, .max_devices = 5, .link_model = GetParam().model, .blocking = GetParam().blocking};
     const OpGraph graph = RandomGraph(rng, options);
     const Cluster cluster = RandomCluster(rng, options);
     Placement placement = RandomPlacement(rng, graph, cluster);

@@ -8,6 +8,7 @@
 #include "common/error.h"
 #include "common/files/file_io.h"
 #include "tests/support/bad_input.h"
+#include "tests/support/link_rules.h"
 #include "tests/support/random_graph.h"
 #include "tests/support/trials.h"
 
@@ -64,6 +65,22 @@ TEST(Cluster, ReadsTheModelOfTheSendingLinks) {
   };
   EXPECT_EQ(model("shared"), LinkModel::kShared);
   EXPECT_EQ(model("per_destination"), LinkModel::kPerDestination);
+}
+
+TEST(Cluster, ReadsWhetherTransfersBlockDevices) {
+  const auto read = [](const std::string& more) {
+    return ParseCluster(
+        kDevice + ("op_overhead_us: 1\ntransfer: {bandwidth_bytes_per_us: 1, overhead_us: 0" + more + "}\n"), "d.yaml");
+  };
+  EXPECT_EQ(read("").blocking, 0);
+  EXPECT_EQ(read(", blocking: 0.25").blocking, 0.25);
+  EXPECT_EQ(read(", blocking: 1").link_model, LinkModel::kPerDestination);  // For each receiver that it blocks, one.
+  const std::string topology = "topology: {overhead_us: 0, blocking: 0.5, links: []}\n";
+  EXPECT_EQ(ParseCluster(kDevice + ("op_overhead_us: 1\n" + topology), "d.yaml").blocking, 0.5);
+  const std::string before = std::string(kDevice) + "op_overhead_us: 1\ntransfer: {bandwidth_bytes_per_us: 1, ";
+  EXPECT_THAT(ClusterError(before + "overhead_us: 0, blocking: 2}\n"), HasSubstr("blocking is 2, expected at most 1"));
+  EXPECT_THAT(ClusterError(before + "overhead_us: 0, blocking: 1, model: shared}\n"),
+              HasSubstr("expected per_destination beside 'blocking'"));
 }
 
 TEST(Cluster, ReadsAndWritesTheCoresOfADevice) {
@@ -137,7 +154,8 @@ TEST(Cluster, EveryMachineOfConfigsLoads) {
 TEST(Cluster, WhatIsWrittenReadsBackTheSame) {
   for (uint64_t seed = 0; seed < 100; ++seed) {
     Rng rng(seed);
-    const Cluster cluster = RandomCluster(rng, {.link_model = static_cast<LinkModel>(seed % 3)});
+    const LinkRules& links = kEveryLinkRules[seed % kEveryLinkRules.size()];
+    const Cluster cluster = RandomCluster(rng, {.link_model = links.model, .blocking = links.blocking});
     const std::string yaml = ClusterToYaml(cluster);
     const Cluster again = ParseCluster(yaml, "d.yaml");
     ASSERT_EQ(ClusterToYaml(again), yaml);
@@ -150,6 +168,7 @@ TEST(Cluster, WhatIsWrittenReadsBackTheSame) {
     }
     ASSERT_EQ(again.transfer_latency_us, cluster.transfer_latency_us);
     ASSERT_EQ(again.transfer_overhead_us, cluster.transfer_overhead_us);
+    ASSERT_EQ(again.blocking, cluster.blocking);
     ASSERT_EQ(again.memory_rule, cluster.memory_rule);
     ASSERT_EQ(again.num_devices(), cluster.num_devices());
   }

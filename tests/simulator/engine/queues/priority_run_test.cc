@@ -11,6 +11,7 @@
 
 #include "simulator/engine/simulator.h"
 #include "tests/support/event_queue_oracle.h"
+#include "tests/support/link_rules.h"
 #include "tests/support/make_op.h"
 #include "tests/support/random_graph.h"
 #include "tests/support/random_priority.h"
@@ -23,7 +24,9 @@ namespace {
 struct RandomCase {
   explicit RandomCase(uint64_t seed)
       : rng(seed),
-        options{.max_ops = 80, .parameters = seed % 2 == 0 ? 20 : 0, .link_model = static_cast<LinkModel>(seed % 3)},
+        links(kEveryLinkRules[seed % kEveryLinkRules.size()]),
+        options{
+            .max_ops = 80, .parameters = seed % 2 == 0 ? 20 : 0, .link_model = links.model, .blocking = links.blocking},
         graph(RandomGraph(rng, options)),
         cluster(RandomCluster(rng, options)),
         sim(SimGraph::Compile(graph, cluster)),
@@ -31,6 +34,7 @@ struct RandomCase {
         priority(seed % 4 == 0 ? RandomPrioritySourcesFirst(rng, sim) : RandomPriority(rng, sim.num_ops)) {}
 
   Rng rng;
+  LinkRules links;
   RandomGraphOptions options;
   OpGraph graph;
   Cluster cluster;

@@ -3,17 +3,19 @@
 
 #include <cstdint>
 
+#include "tests/support/link_rules.h"
 #include "tests/support/random_graph.h"
 
 namespace emplace {
 
 // Differ with the seed; a fifth of the graphs are short, and half have parameters.
-inline RandomGraphOptions LongRunOptions(uint64_t seed, LinkModel link_model) {
+inline RandomGraphOptions LongRunOptions(uint64_t seed, const LinkRules& links) {
   return {.max_ops = seed % 5 == 0 ? 60 : 500,
           .max_devices = seed % 7 == 0 ? 8 : 4,
           .edge_density = seed % 3 == 0 ? 3.0 : 1.5,
           .parameters = seed % 2 == 0 ? 40 : 0,
-          .link_model = link_model};
+          .link_model = links.model,
+          .blocking = links.blocking};
 }
 
 }  // namespace emplace

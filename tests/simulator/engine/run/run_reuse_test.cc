@@ -6,16 +6,16 @@
 #include "simulator/engine/simulator.h"
 #include "tests/simulator/engine/run/long_runs.h"
 #include "tests/support/allocation_counter.h"
+#include "tests/support/link_rules.h"
 #include "tests/support/random_graph.h"
 #include "tests/support/trials.h"
 
 namespace emplace {
 namespace {
 
-class RunReuse : public ::testing::TestWithParam<LinkModel> {};
-INSTANTIATE_TEST_SUITE_P(Simulator, RunReuse,
-                         ::testing::Values(LinkModel::kShared, LinkModel::kPerDestination, LinkModel::kTopology),
-                         [](const auto& tested) { return LinkModelName(tested.param); });
+class RunReuse : public ::testing::TestWithParam<LinkRules> {};
+INSTANTIATE_TEST_SUITE_P(Simulator, RunReuse, ::testing::ValuesIn(kEveryLinkRules),
+                         [](const auto& tested) { return LinkRulesName(tested.param); });
 
 // Changes `placement` as searches and episodes do: a single op, a run of neighbours, ops that start late, many, all,
 // none.
@@ -126,7 +126,8 @@ TEST_P(RunReuse, SimulatesLittleMoreThanWhatDiffers) {
   Cluster cluster;
   cluster.devices = {{"d:0", "x", 1000000}, {"d:1", "x", 1000000}};
   cluster.bandwidth_bytes_per_us = 100;
-  cluster.link_model = GetParam();
+  cluster.link_model = GetParam().model;
+  cluster.blocking = GetParam().blocking ? 1 : 0;
   cluster.topology = {{"d:0", "d:1"}, {{"link", 0, 1, 100, 0}}};
   const SimGraph sim = SimGraph::Compile(OpGraph("chain", ops), cluster);
   Simulator simulator(sim);
@@ -146,7 +147,7 @@ TEST_P(RunReuse, SimulatesLittleMoreThanWhatDiffers) {
 
 TEST_P(RunReuse, AllocatesNothing) {
   Rng rng(3);
-  const RandomGraphOptions options{.max_ops = 500, .link_model = GetParam()};
+  const RandomGraphOptions options{.max_ops = 500, .link_model = GetParam().model, .blocking = GetParam().blocking};
   const OpGraph graph = RandomGraph(rng, options);
   Cluster cluster = RandomCluster(rng, options);
   while (cluster.num_devices() < 3) cluster = RandomCluster(rng, options);

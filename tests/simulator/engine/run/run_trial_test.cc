@@ -11,6 +11,7 @@
 #include "simulator/engine/simulator.h"
 #include "tests/simulator/engine/run/long_runs.h"
 #include "tests/support/allocation_counter.h"
+#include "tests/support/link_rules.h"
 #include "tests/support/random_graph.h"
 #include "tests/support/random_priority.h"
 #include "tests/support/trials.h"
@@ -19,9 +20,17 @@ namespace emplace {
 namespace {
 
 struct Rules {
-  LinkModel links;
+  LinkRules links;
   bool priority;  // Whether devices go by a priority rather than by arrival.
 };
+
+std::vector<Rules> EveryRules() {
+  std::vector<Rules> every;
+  for (const bool priority : {false, true}) {
+    for (const LinkRules& links : kEveryLinkRules) every.push_back({links, priority});
+  }
+  return every;
+}
 
 class RunTrial : public ::testing::TestWithParam<Rules> {
  protected:
@@ -35,14 +44,9 @@ class RunTrial : public ::testing::TestWithParam<Rules> {
     return simulator;
   }
 };
-INSTANTIATE_TEST_SUITE_P(Simulator, RunTrial,
-                         ::testing::Values(Rules{LinkModel::kShared, false}, Rules{LinkModel::kPerDestination, false},
-                                           Rules{LinkModel::kTopology, false}, Rules{LinkModel::kShared, true},
-                                           Rules{LinkModel::kPerDestination, true}, Rules{LinkModel::kTopology, true}),
-                         [](const auto& tested) {
-                           return std::string(LinkModelName(tested.param.links)) +
-                                  (tested.param.priority ? "_by_priority" : "");
-                         });
+INSTANTIATE_TEST_SUITE_P(Simulator, RunTrial, ::testing::ValuesIn(EveryRules()), [](const auto& tested) {
+  return std::string(LinkRulesName(tested.param.links)) + (tested.param.priority ? "_by_priority" : "");
+});
 
 struct Change {
   Placement placement;
@@ -78,7 +82,7 @@ TEST_P(RunTrial, IsWithinItsLimitAsAFreshRunIs) {
   int within = 0;
   size_t tried_events = 0;
   size_t fresh_events = 0;
-  for (uint64_t seed = 0; seed < Trials(250); ++seed) {
+  for (uint64_t seed = 0; seed < Trials(150); ++seed) {
     Rng rng(seed);
     const RandomGraphOptions options = LongRunOptions(seed, GetParam().links);
     const OpGraph graph = RandomGraph(rng, options);
@@ -207,7 +211,8 @@ TEST_P(RunTrial, OfAParameterWithItsReadersIsThatOfAFreshRun) {
 
 TEST_P(RunTrial, AllocatesNothing) {
   Rng rng(3);
-  const RandomGraphOptions options{.max_ops = 500, .parameters = 40, .link_model = GetParam().links};
+  const RandomGraphOptions options{
+      .max_ops = 500, .parameters = 40, .link_model = GetParam().links.model, .blocking = GetParam().links.blocking};
   const OpGraph graph = RandomGraph(rng, options);
   Cluster cluster = RandomCluster(rng, options);
   while (cluster.num_devices() < 3) cluster = RandomCluster(rng, options);
@@ -241,7 +246,8 @@ TEST_P(RunTrial, WhatIsLikelyToExceedTheLimitMostlyDoes) {
   size_t likely_events = 0;
   for (uint64_t seed = 0; seed < kGraphs; ++seed) {
     Rng rng(seed);
-    const RandomGraphOptions options{.max_ops = 500, .link_model = GetParam().links};
+    const RandomGraphOptions options{
+        .max_ops = 500, .link_model = GetParam().links.model, .blocking = GetParam().links.blocking};
     const OpGraph graph = RandomGraph(rng, options);
     const Cluster cluster = RandomCluster(rng, options);
     const SimGraph sim = SimGraph::Compile(graph, cluster);
