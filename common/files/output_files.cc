@@ -40,7 +40,7 @@ Identity IdentityOf(const fs::path& path) {
 
 }  // namespace
 
-void CheckOutputFiles(const std::vector<FileArgument>& outputs, const std::vector<FileArgument>& inputs) {
+void CheckFilesDiffer(const std::vector<FileArgument>& outputs, const std::vector<FileArgument>& inputs) {
   // By identity, since a command may have thousands of files.
   std::map<Identity, std::string> argument_of;
   for (const FileArgument& input : inputs) {
@@ -52,6 +52,20 @@ void CheckOutputFiles(const std::vector<FileArgument>& outputs, const std::vecto
     if (is_new) continue;
     throw BadInput(StrCat(output.argument, " is '", output.path.string(), "', which belongs to ", other->second,
                           ", expected another file"));
+  }
+}
+
+void CheckOutputFiles(const std::vector<FileArgument>& outputs, const std::vector<FileArgument>& inputs) {
+  CheckFilesDiffer(outputs, inputs);
+  for (const auto& [argument, path] : outputs) {
+    const fs::path folder = path.parent_path();
+    std::error_code ignored;  // Whatever it is, there is no such folder.
+    if (!folder.empty() && !fs::is_directory(folder, ignored)) {
+      throw BadInput(StrCat(argument, " is '", path.string(), "': there is no folder '", folder.string(),
+                            "', expected an existing one"));
+    }
+    if (!path.empty() && fs::is_directory(path, ignored))
+      throw BadInput(StrCat(argument, " is '", path.string(), "', which is a folder, expected a file to write"));
   }
 }
 

@@ -1,4 +1,5 @@
-// Keeps a command from writing over what it reads, and from writing two things to one file.
+// Keeps a command from writing over what it reads, from writing two things to one file, and from hours of work whose
+// result no file can take.
 #pragma once
 
 #include <filesystem>
@@ -17,6 +18,9 @@ struct FileArgument {
 // is one of the inputs or another output, under whatever name: ./x, a symbolic link or a hard link. The files need not
 // exist. An output that is a device or a pipe, such as /dev/null, may be named more than once. Call it before anything
 // is written, with all files of the command.
+void CheckFilesDiffer(const std::vector<FileArgument>& outputs, const std::vector<FileArgument>& inputs);
+
+// Does the same, and throws BadInput if an output is a folder, or its folder does not exist.
 void CheckOutputFiles(const std::vector<FileArgument>& outputs, const std::vector<FileArgument>& inputs);
 
 }  // namespace emplace

@@ -40,8 +40,8 @@ void BindFiles(nb::module_& module) {
         CheckOutputFiles(ToArguments(outputs), ToArguments(inputs));
       },
       "outputs"_a, "inputs"_a,
-      "Takes (argument, path) pairs. Raises BadInput if an output is an input or another output; empty paths are "
-      "none.");
+      "Takes (argument, path) pairs. Raises BadInput if an output is an input, another output or a folder, or if its "
+      "folder does not exist; empty paths are none.");
 }
 
 }  // namespace emplace::python

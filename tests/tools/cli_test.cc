@@ -218,7 +218,7 @@ TEST_F(CliTest, ReportWritesNothingOnAnError) {
   ExpectRefused("report broken.json --out r.html", "broken.json:1:");
   ExpectRefused("report g.graph.json --out r.html", "g.graph.json: has no list 'results', expected");
   ExpectRefused("report results.json --out r.html --graph g.graph.json", "expected all three or none");
-  ExpectRefused("report results.json --out none/r.html", "none/r.html: there is no folder 'none'");
+  ExpectRefused("report results.json --out none/r.html", "--out is 'none/r.html': there is no folder 'none'");
   EXPECT_FALSE(fs::exists(folder_ / "r.html"));
 }
 

@@ -209,7 +209,7 @@ int PutCosts(const CostsArguments& args) {
   // A graph may be written over: that puts the costs into it.
   std::vector<FileArgument> written;
   for (const fs::path& output : outputs) written.push_back({"--out", output});
-  CheckOutputFiles(written, {{"--costs", args.costs}});
+  CheckFilesDiffer(written, {{"--costs", args.costs}});
   std::vector<CostedFile> files;
   for (size_t i = 0; i < graphs.size(); ++i) files.push_back({outputs[i], PutInto(graphs[i], costs, kinds)});
   // Everything is read and checked before the first file is written.

@@ -6,7 +6,6 @@
 #include <memory>
 
 #include "api/run_files.h"
-#include "common/error.h"
 #include "common/files/file_io.h"
 #include "common/files/output_files.h"
 #include "common/strings.h"
@@ -33,12 +32,6 @@ void CheckReportFiles(const ReportArguments& args) {
 }
 
 int Report(const ReportArguments& args) {
-  const std::filesystem::path folder = std::filesystem::path(args.out).parent_path();
-  if (!folder.empty() && !std::filesystem::is_directory(folder)) {
-    throw BadInput(StrCat(args.out, ": there is no folder '", folder.string(), "', expected an existing one"));
-  }
-  if (std::filesystem::is_directory(args.out))
-    throw BadInput(StrCat(args.out, ": is a folder, expected a file to write"));
   CheckReportFiles(args);
   const std::string page = RenderReport(CollectReport(args.inputs), args.title);
   WriteFileAtomically(args.out, page);

@@ -24,7 +24,7 @@ class OutputFiles : public ::testing::Test {
     return BadInputOf([&] { CheckOutputFiles(outputs, inputs); });
   }
   static bool Refuses(const fs::path& output, const fs::path& input) {
-    return !ErrorOf({{"--out", output}}, {{"--graph", input}}).empty();
+    return !BadInputOf([&] { CheckFilesDiffer({{"--out", output}}, {{"--graph", input}}); }).empty();
   }
 
   const fs::path folder_;
@@ -38,6 +38,15 @@ TEST_F(OutputFiles, SaysWhichArgumentsHaveOneFile) {
   EXPECT_EQ(ErrorOf({{"--out", "a"}, {"--trace", "c"}}, {{"--graph", "b"}}), "");
   // Two inputs may be one file.
   EXPECT_EQ(ErrorOf({{"--out", "a"}}, {{"--devices", "b"}, {"--graph", "b"}}), "");
+}
+
+TEST_F(OutputFiles, WantsAFolderForEach) {
+  EXPECT_EQ(ErrorOf({{"--out", "none/such/a"}}, {}),
+            "--out is 'none/such/a': there is no folder 'none/such', expected an existing one");
+  EXPECT_EQ(ErrorOf({{"--out", folder_ / "in" / "a"}}, {}).substr(0, 10), "--out is '");
+  EXPECT_EQ(ErrorOf({{"--out", folder_}}, {}),
+            "--out is '" + folder_.string() + "', which is a folder, expected a file to write");
+  EXPECT_EQ(ErrorOf({{"--out", folder_ / "sub" / "a"}, {"--trace", ""}, {"--json", "/dev/null"}}, {}), "");
 }
 
 TEST_F(OutputFiles, KnowsAFileByAllItsNames) {
