@@ -8,7 +8,7 @@ import numpy as np
 
 from emplace import _core
 from emplace._core import BadInput, Graph, Machine
-from emplace.llm.steps import PRODUCTS
+from emplace.llm.settings import PRODUCTS
 from emplace.shipped import device_kinds_folder
 
 _HOST_AND_PORT = re.compile(r"[\w.-]+:(\d{4,5})")

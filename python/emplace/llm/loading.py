@@ -7,8 +7,11 @@ from emplace._core import BadInput, Graph
 from emplace.llm.checkpoint import Checkpoint
 from emplace.llm.gguf_file import MAGIC, read_gguf
 from emplace.llm.hf_config import read_config
+from emplace.llm.layers import extra_layers, layers_of
+from emplace.llm.op_writer import arriving_bytes
 from emplace.llm.routing import read_routing
-from emplace.llm.steps import Pass, Settings, arriving_bytes, check_count, extra_layers, layers_of
+from emplace.llm.settings import Settings, check_count
+from emplace.llm.steps import Pass
 from emplace.roofline import Roofline
 
 PHASES = ("decode", "prefill", "both")

@@ -9,7 +9,7 @@ from emplace import _core
 from emplace._core import BadInput, Graph, Machine
 from emplace.llm.layout import has_address, host_devices, kinds_of, modules_of, served
 from emplace.llm.runtimes import check_runtime
-from emplace.llm.steps import PRODUCTS
+from emplace.llm.settings import PRODUCTS
 from emplace.pipeline import BlockRow
 from emplace.placing import check_limit, place
 from emplace.plan import Plan

@@ -1,0 +1,104 @@
+"""The layers of a language model: the tensors that each op of a layer reads, and what its attention keeps."""
+import math
+import re
+from collections.abc import Sequence
+
+from emplace._core import BadInput
+from emplace.llm.checkpoint import Checkpoint, Tensor, type_sizes
+from emplace.llm.settings import Settings
+
+# How often a layer attends to all tokens and not to a window, where the file does not say it (llama-model.cpp of llama.cpp).
+_FULL_ATTENTION_EACH = {"gemma2": 2, "gemma3": 6, "gpt-oss": 2, "cohere2": 4}
+_LAYER_TENSOR = re.compile(r"blk\.(\d+)\.(\w+)\.(?:weight|bias)")
+# Tensors of a layer by the op that reads them.
+_READ_BY = {
+    "attn_norm": {"attn_norm", "attn_norm_2"},
+    "attn_qkv": {"attn_q", "attn_k", "attn_v", "attn_qkv", "attn_q_norm", "attn_k_norm", "attn_q_a", "attn_q_a_norm", "attn_q_b",
+                 "attn_kv_a_mqa", "attn_kv_a_norm", "attn_k_b", "attn_v_b", "attn_kv_b"},
+    "attn": {"attn_sinks", "attn_rot_embd", "rope_freqs", "attn_factors_short", "attn_factors_long", "rope_factors_long",
+             "rope_factors_short"},
+    "attn_output": {"attn_output", "attn_output_norm", "attn_out", "post_attention_norm"},
+    "ffn_norm": {"ffn_norm"},
+    "ffn_up": {"ffn_gate", "ffn_up"},
+    "ffn_down": {"ffn_down", "post_ffw_norm", "ffn_post_norm"},
+    "ffn_router": {"ffn_gate_inp", "exp_probs_b", "ffn_gate_inp_shexp"},
+    "ffn_experts": {"ffn_gate_exps", "ffn_up_exps", "ffn_down_exps", "ffn_gate_up_exps"},
+    "ffn_shared": {"ffn_gate_shexp", "ffn_up_shexp", "ffn_down_shexp"},
+}
+_OP_OF_TENSOR = {tensor: op for op, tensors in _READ_BY.items() for tensor in tensors}
+_MOST_LAYERS = 10_000
+_MATRICES = ("attn_qkv", "attn_output", "ffn_up", "ffn_down", "ffn_shared", "ffn_experts")
+
+
+class Layer:
+    """A layer's tensors by the op that reads them, and its attention."""
+
+    def __init__(self, checkpoint: Checkpoint, index: int, tensors: Sequence[Tensor]):
+        self.index, self.name = index, f"blk.{index}"
+        self.tensors: dict[str, list[Tensor]] = {}  # By op.
+        for tensor in tensors:
+            name = _LAYER_TENSOR.fullmatch(tensor.name)
+            op = _OP_OF_TENSOR.get(name[2]) if name else None
+            if op is None:
+                raise BadInput(f"{checkpoint.name}: architecture '{checkpoint.architecture}' has a tensor '{tensor.name}', and what is "
+                               "computed with it is not known here, expected attention and a feed-forward network or experts")
+            rank = 3 if name[2].endswith("_exps") else 2 if op in _MATRICES and "norm" not in name[2] else 1
+            if tensor.name.endswith(".weight") and len(tensor.shape) < rank:
+                raise BadInput(f"{checkpoint.name}: {tensor.name} has the shape {list(tensor.shape)}, expected {rank} dimensions")
+            self.tensors.setdefault(op, []).append(tensor)
+        needed = {"attn_qkv", "attn_output", *({"ffn_experts"} if "ffn_experts" in self.tensors else {"ffn_up", "ffn_down"})}
+        missing = sorted(needed - set(self.tensors))
+        if missing:
+            raise BadInput(f"{checkpoint.name}: {self.name} has no tensors of {missing[0]}, expected attention and a feed-forward network")
+        self._read_attention(checkpoint)
+
+    def _read_attention(self, checkpoint: Checkpoint) -> None:
+        number = checkpoint.number
+        width, heads = number("embedding_length"), number("attention.head_count", layer=self.index)
+        kv_heads = number("attention.head_count_kv", heads, layer=self.index)
+        key = number("attention.key_length", width // max(heads, 1))
+        lora = number("attention.kv_lora_rank", 0)
+        if lora:  # Latent attention: one short row a token, from which all heads' keys and values come.
+            rotated = number("rope.dimension_count", 64)
+            self.cache_numbers, self.score_numbers = lora + rotated, heads * (2 * lora + rotated)
+        else:
+            value = number("attention.value_length", key)
+            self.cache_numbers, self.score_numbers = kv_heads * (key + value), heads * (key + value)
+        self.window = 0
+        every = checkpoint.metadata.get("attention.sliding_window_pattern", _FULL_ATTENTION_EACH.get(checkpoint.architecture))
+        if isinstance(every, list):
+            windowed = bool(every[self.index]) if self.index < len(every) else False
+        else:
+            windowed = isinstance(every, int) and every > 1 and (self.index + 1) % every != 0
+        if windowed:
+            self.window = number("attention.sliding_window", 0)
+
+    def kept_tokens(self, settings: Settings) -> int:
+        """Tokens of a stream for which this layer's cache has room: with a window, those and a chunk of new ones."""
+        return min(settings.context, self.window + settings.chunk) if self.window else settings.context
+
+    def cache_bytes(self, settings: Settings, tokens: int) -> int:
+        """Bytes of the cache of that many tokens of each stream."""
+        block, size = type_sizes(settings.kv_type)
+        return settings.streams * tokens * math.ceil(self.cache_numbers / block) * size
+
+
+def layers_of(checkpoint: Checkpoint) -> list[Layer]:
+    """The model's layers. Raises BadInput where a layer is missing, or is none of attention and a feed-forward network."""
+    count = checkpoint.number("block_count") - extra_layers(checkpoint)
+    if not 1 <= count <= _MOST_LAYERS:
+        raise BadInput(f"{checkpoint.name}: {checkpoint.architecture}.block_count is {count}, expected 1 to {_MOST_LAYERS} layers")
+    tensors: dict[int, list[Tensor]] = {}
+    for tensor in checkpoint.tensors:
+        name = re.match(r"blk\.(\d+)\.", tensor.name)
+        if name:
+            tensors.setdefault(int(name[1]), []).append(tensor)
+    for index in range(count):
+        if index not in tensors:
+            raise BadInput(f"{checkpoint.name}: there are no tensors of layer {index}, expected {count} layers")
+    return [Layer(checkpoint, index, tensors[index]) for index in range(count)]
+
+
+def extra_layers(checkpoint: Checkpoint) -> int:
+    """Layers at the end that guess further tokens, which are left out: only a few runtimes use them, but llama.cpp counts them."""
+    return checkpoint.number("nextn_predict_layers", 0)

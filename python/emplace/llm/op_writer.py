@@ -1,0 +1,106 @@
+"""Writes single ops of a language model's step, with their times, their bytes, and what they keep in memory."""
+import math
+from collections.abc import Sequence
+
+from emplace._core import OpClass
+from emplace.llm.checkpoint import Checkpoint, Tensor
+from emplace.llm.settings import GROUPS, PRODUCTS, Settings
+from emplace.roofline import Roofline
+
+_MASK_BYTES = 2  # Of each pair of tokens, which says whether one attends to the other.
+_CHUNKS_ON_THEIR_WAY = 4  # GGML_SCHED_MAX_COPIES of llama.cpp.
+
+
+def arriving_bytes(settings: Settings, width: int, kept: int) -> int:
+    """Bytes for what a device is sent with each chunk on its way: hidden numbers, and a mask of as many tokens as a cache keeps."""
+    return _CHUNKS_ON_THEIR_WAY * settings.chunk * (settings.activation_bytes * width + kept * _MASK_BYTES)
+
+
+class OpWriter:
+    """Appends to `ops` the ops of one pass of tokens through a model."""
+
+    def __init__(self, checkpoint: Checkpoint, settings: Settings, roofline: Roofline, ops: list[dict], *, prefix: str, tokens: int,
+                 holds: bool):
+        """prefix: of the ops' names. tokens: of each stream. holds: the ops hold weights and caches, which other passes share."""
+        self.settings, self.tokens, self.holds = settings, tokens * settings.streams, holds
+        self.chunks = math.ceil(self.tokens / settings.chunk)
+        self.width = checkpoint.number("embedding_length")
+        self._roofline, self._ops, self._prefix = roofline, ops, prefix
+
+    def hidden_bytes(self, tokens: int | None = None) -> int:
+        return (self.tokens if tokens is None else tokens) * self.width * self.settings.activation_bytes
+
+    def add(self, block: str, op: str, op_class: OpClass, inputs: list[str], *, flops: float, moved: float, out_bytes: int,
+            tensors: Sequence[Tensor] = (), held: int | None = None, chunks: int | None = None, temp: int = 0,
+            attrs: dict | None = None, part: float = 1.0) -> str:
+        """An op of the pass. moved: bytes that each chunk reads and writes. held: bytes that stay; None: those of the tensors.
+
+        part: of the time and the FLOPs of work that several ops share.
+        """
+        chunks = self.chunks if chunks is None else chunks
+        name = f"{self._prefix}{block}.{op}" if op else f"{self._prefix}{block}"
+        cost_us = self._roofline.cost_us(op_class, True, flops / chunks, round(moved))
+        held = sum(tensor.bytes for tensor in tensors) if held is None else held
+        entry = {"name": name, "type": f"llm.{op.partition('.')[0] or block}",
+                 "cost_us": {kind: round(us * chunks * part, 3) for kind, us in cost_us.items()},
+                 "inputs": [f"{source}:0" for source in inputs], "outputs": [{"bytes": out_bytes}], "flops": flops * part,
+                 "attrs": {"module": f"{block}.{op.partition('.')[0]}" if op else block} | (attrs or {})}
+        if self.holds and held:
+            entry["param_bytes"] = held
+        if temp:
+            entry["temp_bytes"] = temp
+        if tensors:
+            entry["attrs"]["tensors"] = [tensor.name for tensor in tensors]
+        if block.startswith("blk."):
+            entry["group"] = GROUPS[self.settings.together](block, op)
+        else:
+            entry["group"] = block
+        self._ops.append(entry)
+        return name
+
+    def room(self, numbers: int) -> int:
+        """Bytes for so many numbers of each token of a chunk: programs keep them free for prompts also while they make tokens."""
+        return self.settings.chunk * self.settings.activation_bytes * numbers
+
+    def arriving(self, kept: int) -> int:
+        return arriving_bytes(self.settings, self.width, kept)
+
+    def product(self, block: str, op: str, tensors: Sequence[Tensor], source: str, tokens: int | None = None) -> str:
+        """Products of tokens with matrices. What is sent on is what the next op reads: a gated half of `ffn_up`, all rows of queries, keys
+        and values, or else the outputs of the last matrix."""
+        tokens = self.tokens if tokens is None else tokens
+        weights = sum(tensor.bytes for tensor in tensors)
+        chunks = min(self.chunks, tokens)
+        rows = sum(tensor.shape[0] for tensor in tensors if len(tensor.shape) > 1)
+        widest = max((tensor.shape[0] for tensor in tensors if len(tensor.shape) > 1), default=self.width)
+        out = rows if op == "attn_qkv" else widest if op in ("ffn_up", "") else self.width
+        sent = tokens * out * self.settings.activation_bytes
+        inputs = [source]
+        if self.settings.stream_weights and op in PRODUCTS:
+            inputs.append(self.weights(block, op, tensors))
+        temp = self.room(2 * self.width + rows) + self.arriving(self.settings.context) if op in ("ffn_up", "ffn_shared", "") else 0
+        return self.add(block, op, OpClass.MATMUL, inputs, flops=2.0 * tokens * sum(tensor.numbers for tensor in tensors),
+                        moved=weights + (self.hidden_bytes(tokens) + sent) / chunks, out_bytes=sent, tensors=tensors,
+                        held=0 if len(inputs) > 1 else None, chunks=chunks, temp=temp)
+
+    def weights(self, block: str, op: str, tensors: Sequence[Tensor]) -> str:
+        """An op that holds weights and may lie on another device than what computes with them: they are sent for each pass.
+
+        It waits for the layer before last, so that no more than two layers' weights are on their way.
+        """
+        size, name = sum(tensor.bytes for tensor in tensors), f"{self._prefix}{block}.{op}.weights"
+        index = int(block.partition(".")[2])
+        entry = {"name": name, "type": "llm.weights", "cost_us": 0, "group": f"{block}.{op}.weights",
+                 "inputs": [f"^{self._prefix}blk.{index - 1}.attn_norm"] if index else [], "outputs": [{"bytes": size}],
+                 "attrs": {"module": f"{block}.{op}", "tensors": [tensor.name for tensor in tensors]}}
+        if self.holds:
+            entry["param_bytes"] = size
+            entry["outputs"][0]["resident"] = True
+        self._ops.append(entry)
+        return name
+
+    def small(self, block: str, op: str, inputs: list[str], op_class: OpClass, tensors: Sequence[Tensor] = ()) -> str:
+        """A norm or a sum: it streams the hidden numbers."""
+        moved = (len(inputs) + 1) * self.hidden_bytes() / self.chunks
+        return self.add(block, op, op_class, inputs, flops=float(self.tokens * self.width), moved=moved,
+                        out_bytes=self.hidden_bytes(), tensors=tensors)
