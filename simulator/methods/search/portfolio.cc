@@ -116,7 +116,7 @@ class PortfolioMaker {
     if (!found_.empty()) AddPolicy();
     const bool tight = Tight();
     AddMembers();
-    if (tight) AddChain();
+    if (tight || task_.HasMicrobatches()) AddChain();
     if (found_.empty()) AddPolicy();
     if (limit_.stop().Now() && std::ranges::none_of(found_, Fits)) {
       if (std::optional<Found> found = FoundBy(kQuickest, MakeMethod(kQuickest, {})->Place(task_), false))
@@ -234,8 +234,9 @@ class PortfolioMaker {
     if (count < members.size()) limit_.Count(Left());
   }
 
-  // The exact division of a chain, such as a language model's layers: where memory decides, moves of single groups have
-  // a hard time to find it. Not with a budget, of which it would take no share that is known before.
+  // The exact division of a chain, such as a language model's layers: where memory decides, or with micro-batches,
+  // moves of single groups have a hard time to find it. Not with a budget, of which it would take no share that is
+  // known before.
   void AddChain() {
     if (options_.budget > 0 || limit_.Progress() + limit_.Share(0, kChainUs) > kMostTimeShare) return;
     MethodOptions own = {.seconds = kChainTimeShare * options_.seconds, .stop = limit_.stop()};

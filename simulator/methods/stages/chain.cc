@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <numeric>
+#include <span>
 
 #include "simulator/engine/graph_paths.h"
 #include "simulator/methods/stages/stages_method.h"
@@ -22,6 +24,17 @@ std::vector<int32_t> DistanceToEnd(const SimGraph& sim) {
     for (const OpIndex reader : sim.ReadersOf(*op)) own = std::max(own, distance[static_cast<size_t>(reader)] + 1);
   }
   return distance;
+}
+
+// Moves the ops of each set to its first one.
+void GatherSets(std::span<const GroupIndex> set_of_op, std::vector<OpIndex>& order) {
+  std::vector<size_t> first(order.size(), order.size());  // Of each set, in the order.
+  for (size_t p = 0; p < order.size(); ++p) {
+    size_t& of_set = first[static_cast<size_t>(set_of_op[static_cast<size_t>(order[p])])];
+    of_set = std::min(of_set, p);
+  }
+  std::ranges::stable_sort(order, {},
+                           [&](OpIndex op) { return first[static_cast<size_t>(set_of_op[static_cast<size_t>(op)])]; });
 }
 
 // Counts what crosses the places between neighbours in an order: at[p] is between places p - 1 and p.
@@ -52,22 +65,32 @@ std::optional<ChainBlocks> ChainOf(const PlacementTask& task, int32_t most_block
   std::vector<OpIndex> order(n);
   std::iota(order.begin(), order.end(), 0);
   std::ranges::stable_sort(order, std::greater<>(), [&](OpIndex o) { return distance[static_cast<size_t>(o)]; });
+  const std::vector<GroupIndex>& together = task.search_levels.front();
+  int32_t waves = 1;
+  if (task.HasMicrobatches()) {
+    waves = 1 + *std::ranges::max_element(task.microbatch_of_op);
+    GatherSets(together, order);
+  }
   std::vector<size_t> place(n);
   for (size_t p = 0; p < n; ++p) place[static_cast<size_t>(order[p])] = p;
 
   Crossings tensors(n);
+  Crossings back(n);
   for (OpIndex o = 0; o < sim.num_ops; ++o) {
     const auto first = static_cast<size_t>(sim.tensor_begin[static_cast<size_t>(o)]);
     const auto last = static_cast<size_t>(sim.tensor_begin[static_cast<size_t>(o) + 1]);
     for (size_t t = first; t < last; ++t) {
-      size_t until = 0;
+      const size_t at = place[static_cast<size_t>(o)];
+      size_t from = at;
+      size_t until = at;
       for (const OpIndex reader : sim.tensor_consumers.Row(static_cast<int32_t>(t))) {
+        from = std::min(from, place[static_cast<size_t>(reader)]);
         until = std::max(until, place[static_cast<size_t>(reader)]);
       }
-      tensors.Add(place[static_cast<size_t>(o)], until);
+      tensors.Add(at, until);
+      back.Add(from, at);
     }
   }
-  const std::vector<GroupIndex>& together = task.search_levels.front();
   const auto sets = static_cast<size_t>(*std::ranges::max_element(together)) + 1;
   std::vector<size_t> begins(sets, n);
   std::vector<size_t> ends(sets, 0);
@@ -80,6 +103,7 @@ std::optional<ChainBlocks> ChainOf(const PlacementTask& task, int32_t most_block
   for (size_t set = 0; set < sets; ++set) inside.Add(begins[set], ends[set]);
 
   const std::vector<int32_t> passing = tensors.Counts();
+  const std::vector<int32_t> returning = back.Counts();
   const std::vector<int32_t> divided = inside.Counts();
   double total_us = 0;
   for (OpIndex o = 0; o < sim.num_ops; ++o) total_us += sim.MeanBusyUs(o);
@@ -90,7 +114,8 @@ std::optional<ChainBlocks> ChainOf(const PlacementTask& task, int32_t most_block
   const bool few = static_cast<int32_t>(n) <= most_blocks;
   for (size_t p = 0; p < n; ++p) {
     const bool long_enough = us * most_blocks >= total_us * (chain.num_blocks + 0.5);
-    if (!empty && passing[p] == 1 && divided[p] == 0 && (few || long_enough)) ++chain.num_blocks;
+    const bool narrow = passing[p] == waves && returning[p] <= waves && divided[p] == 0;
+    if (!empty && narrow && (few || long_enough)) ++chain.num_blocks;
     chain.block_of_op[static_cast<size_t>(order[p])] = chain.num_blocks;
     us += sim.MeanBusyUs(order[p]);
     empty = false;
@@ -109,6 +134,7 @@ MethodResult ChainMethod::Place(const PlacementTask& task) {
   request.block_of_op = std::move(chain->block_of_op);
   request.num_blocks = chain->num_blocks;
   request.any_order = true;
+  request.may_order = task.HasMicrobatches();
   StagesMethod stages(std::move(request), options);
   return stages.Place(task);
 }

@@ -1,5 +1,7 @@
 // Finds the blocks of a graph that is a chain of them, such as the layers of a network: between two blocks no more
-// than one tensor passes on, so that a step which does not fit one device is best divided there.
+// than one tensor passes on, so that a step which does not fit one device is best divided there. In a step of
+// micro-batches one of each passes on, and one of each may come back: a gradient, to ops that have to be together with
+// those of its layer's forward pass.
 #pragma once
 
 #include <cstdint>

@@ -6,6 +6,8 @@
 #include <set>
 
 #include "common/rng.h"
+#include "common/strings.h"
+#include "simulator/methods/lists/disciplines.h"
 #include "simulator/methods/placement_scorer.h"
 #include "tests/simulator/methods/hand_tasks.h"
 #include "tests/support/trials.h"
@@ -60,6 +62,64 @@ TEST(Chain, OpsThatHaveToBeTogetherAreInOneBlock) {
   const std::optional<ChainBlocks> chain = ChainOf(task, 100);
   ASSERT_TRUE(chain);
   EXPECT_EQ(chain->block_of_op, (std::vector<int32_t>{0, 1, 1, 1, 1, 1, 1, 2, 2, 2, 3, 3, 3}));
+}
+
+// Passes of micro-batches forward and back through layers of these times; a layer's passes are in one group.
+std::vector<Op> RoundTrips(const std::vector<double>& layers_us, int32_t microbatches) {
+  std::vector<Op> ops;
+  for (int32_t microbatch = 0; microbatch < microbatches; ++microbatch) {
+    const size_t first = ops.size();
+    const auto add = [&](const char* pass, size_t layer, double us, OpIndex forward) {
+      std::vector<OpIndex> inputs;
+      if (ops.size() > first) inputs.push_back(static_cast<OpIndex>(ops.size()) - 1);
+      ops.push_back(HandOp(StrCat(pass, layer, ".", microbatch), us, inputs, 20));
+      if (forward >= 0) ops.back().inputs.push_back({forward, OpInput::kControl});
+      ops.back().group = StrCat("layer", layer);
+      if (microbatch > 0) ops.back().copy_of = static_cast<OpIndex>(ops.size() - 1 - first);
+    };
+    for (size_t layer = 0; layer < layers_us.size(); ++layer) add("f", layer, layers_us[layer], -1);
+    for (size_t layer = layers_us.size(); layer-- > 0;)
+      add("b", layer, 2 * layers_us[layer], static_cast<OpIndex>(first + layer));
+  }
+  return ops;
+}
+
+TEST(Chain, OfMicrobatchesALayersPassesAreABlock) {
+  const PlacementTask task = TaskOf(RoundTrips({3, 1, 2}, 4), HandCluster(2));
+  const std::optional<ChainBlocks> chain = ChainOf(task, 100);
+  ASSERT_TRUE(chain);
+  EXPECT_EQ(chain->num_blocks, 3);
+  for (OpIndex o = 0; o < task.sim.num_ops; ++o) {
+    const int32_t pass = o % 6;
+    EXPECT_EQ(chain->block_of_op[static_cast<size_t>(o)], pass < 3 ? pass : 5 - pass);
+  }
+}
+
+// Against every division over two devices, each in its best order. Sums of times do not say how passes overlap, so the
+// best one may be missed by a little.
+TEST(Chain, OfMicrobatchesItIsDividedAsWellAsCanBe) {
+  for (uint64_t seed = 0; seed < Trials(30); ++seed) {
+    Rng rng(seed);
+    std::vector<double> layers_us;
+    for (int i = 0; i < 6; ++i) layers_us.push_back(static_cast<double>(rng.UniformInt(1, 30)));
+    Cluster cluster = HandCluster(2);
+    if (seed % 2 == 0) {
+      cluster.link_model = LinkModel::kPerDestination;
+      cluster.blocking = 1;
+    }
+    const PlacementTask task = TaskOf(RoundTrips(layers_us, 4), cluster);
+    const MethodResult found = ChainMethod({}).Place(task);
+    ASSERT_TRUE(found.placement);
+    const double found_us = PlacementScorer(task, found.orders).Score(*found.placement).makespan_us;
+    double least_us = task.single_device_us;
+    const std::optional<ChainBlocks> chain = ChainOf(task, 100);
+    for (int32_t first = 1; first < 6; ++first) {
+      Placement divided;
+      for (const int32_t block : chain->block_of_op) divided.push_back(block < first ? 0 : 1);
+      least_us = std::min(least_us, BestOrder(task, divided).score.makespan_us);
+    }
+    EXPECT_LE(found_us, 1.001 * least_us) << "seed " << seed;
+  }
 }
 
 TEST(Chain, WhereNothingPassesOnThereIsNoChain) {
