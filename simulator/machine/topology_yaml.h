@@ -1,7 +1,7 @@
 // Reads and writes the `topology` part of a devices file, which is inline or a file of its own:
 //
 //   overhead_us: 5               # the links of a route stay busy this long after each transfer
-//   blocking: 1                  # the share of a transfer in which its devices run nothing (Cluster::blocking), or none
+//   blocking: 1                  # the share of a transfer in which its devices run nothing; 0 if missing
 //   nodes: [host:0, pcie:0]      # switches and hosts; devices are nodes already
 //   links:
 //     - {name: pcie0, between: ["gpu:0", pcie:0], bandwidth_bytes_per_us: 12000, latency_us: 1}
