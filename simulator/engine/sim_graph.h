@@ -50,7 +50,7 @@ struct SimGraph {
   double bandwidth_bytes_per_us = 1;  // Bandwidth of each device's sending link; unused with a topology.
   double transfer_latency_us = 0;     // Unused with a topology.
   double transfer_overhead_us = 0;
-  Routes routes;  // For LinkModel::kTopology, else empty.
+  Routes routes;        // For LinkModel::kTopology, else empty.
   double blocking = 0;  // Cluster::blocking. Above 0, link_model is kTopology, with routes of any model.
   MemoryRule memory_rule = MemoryRule::kExecutor;
   std::vector<int64_t> memory_bytes;  // [D]
