@@ -21,10 +21,9 @@ def place(graph: _core.Graph, machine: _core.Machine, seconds: float | None = No
     """Places a graph as `emplace place` does: never slower than the best single device.
 
     seconds: wall time that a searching method may take (1 without a budget). budget: number of placements that it may simulate;
-    the result is then the same for any number of threads. method: one of `emplace.methods()`; None is "auto", or "dp" for the
-    objective "throughput". order: one of `emplace.orders()`, which also decides in which order each device runs its ops, or
+    the result is then the same for any number of threads. method: one of `emplace.methods()`; None is "auto". order: one of `emplace.orders()`, which also decides in which order each device runs its ops, or
     "none"; None lets "auto" give an order where that is faster. objective: "latency", the time of one step, or "throughput", the
-    time from step to step in a pipeline (method "dp"). policy: a trained policy, or the path of its file or run directory; None is
+    time from step to step in a pipeline (methods "auto" and "dp"). policy: a trained policy, or the path of its file or run directory; None is
     the trained planner that comes with the package, "none" no policy. threads: None is one for each core. max_groups: ops are placed in at most this many groups, or for 0 each by itself; None is as the policy was trained, or 128. stages: a
     constraint, for runtimes that place modules of a captured graph as a whole: "modules" keeps each module on one device, and
     "contiguous" gives each device blocks that follow each other, or none: of all such divisions that fit the memory, with the
@@ -43,7 +42,7 @@ def place(graph: _core.Graph, machine: _core.Machine, seconds: float | None = No
     check_whole("threads", threads, 1)
     check_whole("seed", seed, 0)
     if method is None:
-        method = "dp" if objective == "throughput" else "auto"
+        method = "auto"
     wall_s = 0.0 if seconds is None and budget is not None else float(_DEFAULT_SECONDS if seconds is None else seconds)
     check_stages(stages, blocks)
     share = 1.0 if stages is None else 0.5

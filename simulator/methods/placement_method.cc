@@ -63,8 +63,9 @@ std::unique_ptr<PlacementMethod> MakePolicyMethod(const MethodOptions& options) 
 
 // One that begins with a portfolio, and hands its members their options.
 template <typename Method>
-MethodEntry PortfolioEntryOf(const std::string& name) {
-  MethodEntry entry = Entry<Method>(name);
+MethodEntry PortfolioEntryOf(const std::string& name,
+                             const std::vector<Objective>& objectives = {Objective::kLatency}) {
+  MethodEntry entry = Entry<Method>(name, objectives);
   entry.options = OwnOptionsOf(ListMethod::Options(), name);
   for (OwnOption& option : OwnOptionsOf(PolicyMethodOptions::Table(), name)) entry.options.push_back(std::move(option));
   return entry;
@@ -72,7 +73,7 @@ MethodEntry PortfolioEntryOf(const std::string& name) {
 
 std::vector<MethodEntry> Methods() {
   return {
-      PortfolioEntryOf<AutoMethod>("auto"),
+      PortfolioEntryOf<AutoMethod>("auto", {Objective::kLatency, Objective::kThroughput}),
       Entry<SingleMethod>("single"),
       Entry<CpuMethod>("cpu"),
       Entry<ExpertMethod>("expert"),
@@ -124,8 +125,8 @@ bool CanMinimize(const std::string& method, Objective objective) {
 
 std::unique_ptr<PlacementMethod> MakeMethod(const std::string& name, const MethodOptions& options) {
   if (!CanMinimize(name, options.objective)) {
-    throw BadInput(
-        StrCat("method '", name, "' minimizes the latency alone, expected method dp for the objective ", "throughput"));
+    throw BadInput(StrCat("method '", name, "' minimizes the latency alone, expected auto or dp for the objective ",
+                          "throughput"));
   }
   return MethodNamed(name).make(options);
 }

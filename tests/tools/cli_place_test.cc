@@ -73,10 +73,11 @@ TEST_F(CliPlaceTest, PlaceForThroughputLevelsTheLoads) {
   // a (10 us), b (20), c (5): the best cut leaves 20 us on the busiest device.
   const Outcome placed = Emplace("place --graph g.graph.json --devices d.yaml --objective throughput --json");
   ASSERT_EQ(placed.exit_code, 0) << placed.err;
-  EXPECT_EQ(Json::parse(placed.out)["method"], "dp");
+  EXPECT_EQ(Json::parse(placed.out)["method"], "auto");
   EXPECT_EQ(Json::parse(placed.out)["max_load_us"], 20.0);
   ExpectRefused("place --graph g.graph.json --devices d.yaml --objective speed", "speed");
-  ExpectRefused("place --graph g.graph.json --devices d.yaml --method heft --objective throughput", "method dp");
+  ExpectRefused("place --graph g.graph.json --devices d.yaml --method heft --objective throughput",
+                "expected auto or dp");
 }
 
 TEST_F(CliPlaceTest, PlaceForThroughputDividesAChain) {

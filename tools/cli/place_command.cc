@@ -210,7 +210,6 @@ void AddPlaceCommand(CLI::App& app, std::function<int()>& run) {
       "it. Methods auto and list plan as a planner says; of another policy, auto tries its placement");
   command->add_option("--method", args->method, "Method that places the graph, one of: " + Join(MethodNames(), ", "))
       ->capture_default_str();
-  CLI::Option* const method = command->get_option("--method");
   AddOrderOption(*command, args->order);
   AddObjectiveOption(*command, args->objective);
   command->add_option("--out", args->out, "File to write the placement to, JSON (emplace.placement/1)");
@@ -235,10 +234,7 @@ void AddPlaceCommand(CLI::App& app, std::function<int()>& run) {
       ->check(CLI::Range(0, 1000000));
   command->add_option("--seed", args->seed, "Random seed of the method")->check(Seed())->capture_default_str();
   command->add_flag("--json", args->json, "Print the result as one JSON document");
-  command->callback([args, method, &run] {
-    if (method->count() == 0 && args->objective == "throughput") args->method = "dp";
-    run = [args] { return Place(*args); };
-  });
+  command->callback([args, &run] { run = [args] { return Place(*args); }; });
 }
 
 }  // namespace emplace

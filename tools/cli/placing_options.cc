@@ -39,7 +39,7 @@ void AddObjectiveOption(CLI::App& command, std::string& objective) {
   command
       .add_option("--objective", objective,
                   "What is minimized: latency, the time of one step, or throughput, the load of the busiest device, "
-                  "which is the time from step to step in a pipeline and which method dp minimizes")
+                  "which is the time from step to step in a pipeline and which methods auto and dp minimize")
       ->check(CLI::IsMember(ObjectiveNames()))
       ->capture_default_str();
 }

@@ -5,6 +5,7 @@
 
 #include "simulator/methods/planner_parameters.h"
 #include "simulator/methods/search/portfolio_search.h"
+#include "simulator/methods/search/throughput_search.h"
 
 namespace emplace {
 namespace {
@@ -32,6 +33,7 @@ PassPlan FirstPass(const SearchParameters& search) {
 AutoMethod::AutoMethod(const MethodOptions& options) : options_(options) { CheckSearchLimits(options); }
 
 MethodResult AutoMethod::Place(const PlacementTask& task) {
+  if (options_.objective == Objective::kThroughput) return SearchForThroughput(task, options_);
   const SearchParameters search = options_.planner ? options_.planner->search : SearchParameters();
   const std::array<PassPlan, 1> passes = {FirstPass(search)};
   const PassPlan ordered = PassOf(search.mix, search.ordered);

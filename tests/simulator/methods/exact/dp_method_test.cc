@@ -129,7 +129,7 @@ TEST(Objective, IsOneThatTheMethodKnows) {
   EXPECT_THAT(BadInputOf([] { ObjectiveNamed("speed"); }),
               testing::HasSubstr("unknown objective 'speed', expected one of: latency, throughput"));
   EXPECT_THAT(BadInputOf([] { MakeMethod("heft", {.objective = Objective::kThroughput}); }),
-              testing::HasSubstr("method 'heft' minimizes the latency alone, expected method dp"));
+              testing::HasSubstr("method 'heft' minimizes the latency alone, expected auto or dp"));
 }
 
 }  // namespace

@@ -1,0 +1,143 @@
+#include "simulator/methods/search/load_state.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "simulator/engine/mean_link.h"
+
+namespace emplace {
+namespace {
+
+template <typename T>
+void SortAndUnify(std::vector<T>& items) {
+  std::ranges::sort(items);
+  items.erase(std::unique(items.begin(), items.end()), items.end());
+}
+
+template <typename Pairs>
+Csr CsrOf(int32_t rows, const Pairs& pairs) {
+  return CsrFromPairs(rows, [&](auto visit) {
+    for (const auto& [row, item] : pairs) visit(row, item);
+  });
+}
+
+}  // namespace
+
+LoadState::LoadState(const PlacementTask& task) : set_of_op_(task.search_levels.front()) {
+  const SimGraph& sim = task.sim;
+  const auto devices = static_cast<size_t>(sim.num_devices);
+  const auto sets = static_cast<size_t>(*std::ranges::max_element(set_of_op_)) + 1;
+  work_us_.resize(sets * devices);
+  set_bytes_.resize(sets);
+  device_of_.resize(sets);
+  loads_us_.resize(devices);
+  param_bytes_.resize(devices);
+  const MeanLink link = MeanLinkOf(sim);
+  std::vector<std::pair<int32_t, int32_t>> made;
+  std::vector<std::pair<int32_t, int32_t>> read;
+  std::vector<std::pair<int32_t, int32_t>> adjacent;
+  std::vector<int32_t> readers;
+  for (OpIndex op = 0; op < sim.num_ops; ++op) {
+    const auto o = static_cast<size_t>(op);
+    const int32_t maker = set_of_op_[o];
+    set_bytes_[static_cast<size_t>(maker)] += sim.param_bytes[o];
+    for (size_t d = 0; d < devices; ++d)
+      work_us_[static_cast<size_t>(maker) * devices + d] += sim.BusyUs(op, static_cast<DeviceIndex>(d));
+    for (int32_t t = sim.tensor_begin[o]; t < sim.tensor_begin[o + 1]; ++t) {
+      readers.clear();
+      for (const OpIndex reader : sim.tensor_consumers.Row(t)) {
+        const int32_t set = set_of_op_[static_cast<size_t>(reader)];
+        if (set != maker) readers.push_back(set);
+      }
+      SortAndUnify(readers);
+      if (readers.empty()) continue;
+      const auto tensor = static_cast<int32_t>(maker_of_.size());
+      maker_of_.push_back(maker);
+      tensor_us_.push_back(link.busy_us +
+                           link.us_per_byte * static_cast<double>(sim.tensor_bytes[static_cast<size_t>(t)]));
+      made.emplace_back(maker, tensor);
+      for (const int32_t reader : readers) {
+        read.emplace_back(reader, tensor);
+        adjacent.emplace_back(maker, reader);
+        adjacent.emplace_back(reader, maker);
+      }
+    }
+  }
+  made_by_ = CsrOf(num_sets(), made);
+  read_by_ = CsrOf(num_sets(), read);
+  SortAndUnify(adjacent);
+  neighbours_ = CsrOf(num_sets(), adjacent);
+  readers_on_.resize(maker_of_.size() * devices);
+}
+
+bool LoadState::MayRun(int32_t set, DeviceIndex device) const {
+  return MayRunAt(work_us_[static_cast<size_t>(set) * loads_us_.size() + static_cast<size_t>(device)]);
+}
+
+void LoadState::Reset(std::span<const DeviceIndex> placement) {
+  for (size_t o = 0; o < placement.size(); ++o) device_of_[static_cast<size_t>(set_of_op_[o])] = placement[o];
+  std::ranges::fill(loads_us_, 0.0);
+  std::ranges::fill(param_bytes_, 0);
+  std::ranges::fill(readers_on_, 0);
+  for (int32_t set = 0; set < num_sets(); ++set) {
+    const DeviceIndex device = DeviceOf(set);
+    loads_us_[static_cast<size_t>(device)] +=
+        work_us_[static_cast<size_t>(set) * loads_us_.size() + static_cast<size_t>(device)];
+    param_bytes_[static_cast<size_t>(device)] += ParamBytesOf(set);
+    for (const int32_t tensor : read_by_.Row(set)) ++Readers(tensor, device);
+  }
+  for (size_t tensor = 0; tensor < maker_of_.size(); ++tensor)
+    CountMade(static_cast<int32_t>(tensor), DeviceOf(maker_of_[tensor]), 1);
+}
+
+Placement LoadState::PlacementOf() const {
+  Placement placement;
+  placement.reserve(set_of_op_.size());
+  for (const GroupIndex set : set_of_op_) placement.push_back(DeviceOf(set));
+  return placement;
+}
+
+void LoadState::CountMade(int32_t tensor, DeviceIndex maker, double sign) {
+  const double us = sign * tensor_us_[static_cast<size_t>(tensor)];
+  bool sent = false;
+  for (size_t d = 0; d < loads_us_.size(); ++d) {
+    if (static_cast<DeviceIndex>(d) == maker || Readers(tensor, static_cast<DeviceIndex>(d)) == 0) continue;
+    loads_us_[d] += us;
+    sent = true;
+  }
+  if (sent) loads_us_[static_cast<size_t>(maker)] += us;
+}
+
+void LoadState::MoveReader(int32_t tensor, DeviceIndex from, DeviceIndex to) {
+  const DeviceIndex maker = DeviceOf(maker_of_[static_cast<size_t>(tensor)]);
+  const bool leaves = --Readers(tensor, from) == 0 && from != maker;
+  const bool comes = Readers(tensor, to)++ == 0 && to != maker;
+  const double us = tensor_us_[static_cast<size_t>(tensor)];
+  if (leaves) loads_us_[static_cast<size_t>(from)] -= us;
+  if (comes) loads_us_[static_cast<size_t>(to)] += us;
+  if (leaves == comes) return;
+  // The maker sends it to one device more or less: that counts if it is the only one.
+  int32_t others = 0;
+  for (DeviceIndex d = 0; d < static_cast<DeviceIndex>(loads_us_.size()) && others < 2; ++d)
+    others += d != maker && Readers(tensor, d) > 0 ? 1 : 0;
+  if (comes && others == 1) loads_us_[static_cast<size_t>(maker)] += us;
+  if (leaves && others == 0) loads_us_[static_cast<size_t>(maker)] -= us;
+}
+
+void LoadState::Move(int32_t set, DeviceIndex to) {
+  const DeviceIndex from = DeviceOf(set);
+  if (from == to) return;
+  const size_t row = static_cast<size_t>(set) * loads_us_.size();
+  loads_us_[static_cast<size_t>(from)] -= work_us_[row + static_cast<size_t>(from)];
+  loads_us_[static_cast<size_t>(to)] += work_us_[row + static_cast<size_t>(to)];
+  param_bytes_[static_cast<size_t>(from)] -= ParamBytesOf(set);
+  param_bytes_[static_cast<size_t>(to)] += ParamBytesOf(set);
+  for (const int32_t tensor : read_by_.Row(set)) MoveReader(tensor, from, to);
+  for (const int32_t tensor : made_by_.Row(set)) {
+    CountMade(tensor, from, -1);
+    CountMade(tensor, to, 1);
+  }
+  device_of_[static_cast<size_t>(set)] = to;
+}
+
+}  // namespace emplace
