@@ -3,9 +3,10 @@
 
 Takes the path of a checkout, of a folder with its mlp.csv files, or of a table of several GPUs as `emplace costs --from vidur` reads it.
 For each GPU it judges on one half of the ops the device kind as it was before any fit, one that is fitted to the other half, and the one
-that comes with emplace; and a kind that is fitted to half of the models on the other models. Runs in a clone, in an environment with the
-package `emplace`: `pip install .`, then
-  python tools/reproduce/measured_gpus.py vidur/
+that comes with emplace; and a kind that is fitted to half of the models on the other models. With --products it also judges the kinds
+before and now on products of matrices that aiconfigurator measured (github.com/ai-dynamo/aiconfigurator), to which nothing is fitted.
+Runs in a clone, in an environment with the package `emplace`: `pip install '.[costs]'`, then
+  python tools/reproduce/measured_gpus.py vidur/ --products aiconfigurator/
 Writes a table with a line for each GPU, kind of op and range of tokens, and beside it a .md that shows it. A run takes some minutes.
 """
 import argparse
@@ -32,7 +33,7 @@ NOW = {"a40": "configs/devices/consumer/a40.yaml", "a100_80gb": "configs/devices
        "h100": "configs/devices/h100.yaml"}
 RANGES = ((1, 128), (129, 1024), (1025, 4096))
 EVERY = (1, 4096)
-PRODUCTS, REST = "products", "all other ops"
+PRODUCTS, REST, OF_OTHERS = "products", "all other ops", "products of aiconfigurator"
 GOALS = {PRODUCTS: 0.10, REST: 0.20}
 
 
@@ -56,7 +57,7 @@ def judge(ops, predict, **cells):
     ratios = [(op.group, op.tokens, predict(op) / op.us) for op in ops]
     groups = sorted({group for group, _, _ in ratios}, key=lambda group: (group != PRODUCTS, group))
     rows = []
-    for name in [*groups, REST]:
+    for name in groups if groups == [PRODUCTS] else [*groups, REST]:
         for low, high in (*RANGES, EVERY):
             found = [ratio for group, tokens, ratio in ratios if (group == name or (name == REST and group != PRODUCTS))
                      and low <= tokens <= high]
@@ -85,19 +86,31 @@ def earlier(gpu):
     return predictor(text, name)
 
 
+def shipped(gpu):
+    """Of the kind that comes with emplace."""
+    return predictor((ROOT / NOW[gpu]).read_text(), gpu)
+
+
 def measure(gpu, ops):
     """(rows of a GPU, the file of the kind that is fitted to half of the ops)."""
     from emplace.measured.data_sheets import DATA_SHEETS
     from emplace.measured.fitting import fit
     fit_to, judged = halves(ops, models=False)
     text = fit(gpu, DATA_SHEETS[gpu], fit_to).text(f"half of {len(ops)} times of Vidur")
-    kinds = {BEFORE: earlier(gpu), FITTED: predictor(text, gpu), SHIPPED: predictor((ROOT / NOW[gpu]).read_text(), gpu)}
+    kinds = {BEFORE: earlier(gpu), FITTED: predictor(text, gpu), SHIPPED: shipped(gpu)}
     rows = [row for constants, predict in kinds.items() for row in judge(judged, predict, gpu=gpu, constants=constants)]
     fit_to, judged = halves(ops, models=True)
     if judged:
         there = fit(gpu, DATA_SHEETS[gpu], fit_to).text("other models")
         rows += judge(judged, predictor(there, gpu), gpu=gpu, constants=OTHER_MODELS)
     return rows, text
+
+
+def judge_products(gpu, ops):
+    """Rows of a GPU on products to which nothing is fitted."""
+    rows = [row for constants, predict in ((BEFORE, earlier(gpu)), (SHIPPED, shipped(gpu)))
+            for row in judge(ops, predict, gpu=gpu, constants=constants)]
+    return [{**row, "ops": OF_OTHERS} for row in rows]
 
 
 def cell(row):
@@ -110,7 +123,9 @@ def markdown(table):
         "Vidur (github.com/microsoft/vidur) measured the ops of language models on GPUs, in 16-bit numbers. Each cell is predicted / "
         "measured, and the error |predicted / measured - 1|: medians over ops. *Before*: the device kind as it was. *Fitted*: a kind "
         "fitted to half of the ops. *Shipped*: the kind of `configs/devices`. These are judged on the other half. *Fitted to other "
-        "models*: a kind fitted to the ops of half of the models, judged on those of the other half. Goals are about *shipped*.", "",
+        "models*: a kind fitted to the ops of half of the models, judged on those of the other half. Goals are about *shipped*. Products of aiconfigurator "
+        "(github.com/ai-dynamo/aiconfigurator), where there are any, were measured by others on the same GPUs, and nothing is fitted to them.",
+        "",
         made_by(table.rows)]
     for (gpu,), rows in grouped(table.rows, "gpu").items():
         found = {(row["ops"], row["tokens_from"], row["tokens_to"], row["constants"]): row for row in rows}
@@ -131,12 +146,15 @@ def markdown(table):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("path", help="a checkout of github.com/microsoft/vidur, or its mlp.csv files")
+    parser.add_argument("--products", metavar="PATH", help="a checkout of github.com/ai-dynamo/aiconfigurator, or its gemm_perf.parquet "
+                        "files")
     add_out(parser, "measured_gpus")
     options = parser.parse_args()
     import emplace
-    from emplace.measured import vidur
+    from emplace.measured import aiconfigurator, vidur
     try:
         ops = vidur.read(options.path, EARLIER)
+        products = aiconfigurator.read(options.products, EARLIER) if options.products else []
     except emplace.BadInput as error:
         raise BadInput(str(error)) from error
     table = Table(options.out, COLUMNS, DEPENDS, fresh=True)
@@ -147,6 +165,9 @@ def main():
             rows, table.facts["kinds"][gpu] = measure(gpu, of_gpu)
             table.add(rows)
             print(f"{gpu}: {len(of_gpu)} ops", flush=True)
+        others = [op for op in products if op.kind == gpu]
+        if of_gpu and others:
+            table.add(judge_products(gpu, others))
     if not table.rows:
         raise BadInput(f"{options.path}: has no ops on {', '.join(EARLIER)}")
     table.save(markdown(table))

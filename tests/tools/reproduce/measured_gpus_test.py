@@ -41,6 +41,10 @@ class Judge(unittest.TestCase):
         self.assertNotIn(("products", 129, 1024), rows)
         self.assertEqual((rows["all other ops", 129, 1024]["ratio"], rows["all other ops", 129, 1024]["error"]), (0.625, 0.375))
 
+    def test_products_alone_have_no_rest(self):
+        rows = measured_gpus.judge([op("products", 5, 2.0)], lambda _: 3.0, gpu="a40")
+        self.assertEqual({row["ops"] for row in rows}, {"products"})
+
 
 class Text(unittest.TestCase):
     def test_shows_all_constants_and_judges_the_shipped_ones(self):
