@@ -123,9 +123,9 @@ def markdown(table):
         "Vidur (github.com/microsoft/vidur) measured the ops of language models on GPUs, in 16-bit numbers. Each cell is predicted / "
         "measured, and the error |predicted / measured - 1|: medians over ops. *Before*: the device kind as it was. *Fitted*: a kind "
         "fitted to half of the ops. *Shipped*: the kind of `configs/devices`. These are judged on the other half. *Fitted to other "
-        "models*: a kind fitted to the ops of half of the models, judged on those of the other half. Goals are about *shipped*. Products of aiconfigurator "
-        "(github.com/ai-dynamo/aiconfigurator), where there are any, were measured by others on the same GPUs, and nothing is fitted to them.",
-        "",
+        "models*: a kind fitted to the ops of half of the models, judged on those of the other half. Goals are about *shipped*. Products of "
+        "aiconfigurator (github.com/ai-dynamo/aiconfigurator), where there are any, were measured by others on the same GPUs, and nothing "
+        "is fitted to them.", "",
         made_by(table.rows)]
     for (gpu,), rows in grouped(table.rows, "gpu").items():
         found = {(row["ops"], row["tokens_from"], row["tokens_to"], row["constants"]): row for row in rows}
