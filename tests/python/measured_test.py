@@ -30,9 +30,9 @@ def write_vidur(folder, gpu="a40", rows=((16, 2),), times=TIMES, gated=True):
     return path
 
 
-def write_sailor(folder, gpus=("GH-96",), layers=3):
-    """Profiles and sizes as Sailor's repository has them, of a model with micro-batches of 2 and tensor parallelism 1."""
-    planner = folder / "sailor/Planner"
+def write_sailor(folder, gpus=("GH-96",)):
+    """Profiles and sizes as Sailor's repository has them, of a model of three layers with micro-batches of 2 and tensor parallelism 1."""
+    planner, layers = folder / "sailor/Planner", 3
     for gpu in gpus:
         path = planner / "sailor_planner/profiles/TINY" / gpu / "profile.json"
         path.parent.mkdir(parents=True)
@@ -272,6 +272,20 @@ def test_profiles_without_sizes_and_wrong_ones_are_errors(tmp_path):
     profile.write_text('{"2": {"1": {"0": [0.1, -1, 0]}}}')
     with pytest.raises(emplace.BadInput, match="layer 0 is .* expected the seconds"):
         sailor.load(tmp_path, step)
+    with pytest.raises(emplace.BadInput, match="no sizes of TINY with tensor parallelism 2"):
+        sailor.load(tmp_path, sailor.Step(microbatch=2, tensor_parallel=2))
+
+
+def test_a_profile_with_other_layers_is_left_out(tmp_path):
+    write_sailor(tmp_path, ("GH-96", "V100-16"))
+    next(tmp_path.rglob("V100-16/profile.json")).write_text('{"2": {"1": {"0": [0.1, 0.1, 0]}}}')
+    with pytest.warns(UserWarning, match="v100 is left out: its profile has 1 layers, and TINY has 3"):
+        graph = sailor.load(tmp_path, sailor.Step(microbatch=2))
+    assert set(graph.ops[0]["cost_us"]) == {"gh200"}
+    done = emplace_command("costs", "--from", "sailor", tmp_path, "--out", tmp_path / "out", "--microbatch", 2)
+    assert done.returncode == 0 and "note: v100 is left out" in done.stdout
+    done = emplace_command("costs", "--from", "sailor", tmp_path, "--out", tmp_path / "out", "--microbatch", 2, "--kinds", "v100")
+    assert done.returncode == 2 and "no GPU has times of TINY" in done.stderr
 
 
 def test_help_says_both_ways():

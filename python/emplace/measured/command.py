@@ -3,6 +3,7 @@ import argparse
 import json
 import pathlib
 import subprocess
+import warnings
 
 from emplace import shipped
 from emplace._core import BadInput, RunFailed, check_output_files, write_file
@@ -49,7 +50,7 @@ def run(arguments: list[str]) -> None:
     if options.json:
         print(json.dumps(told))
         return
-    for line in told.get("notes", []):
+    for line in told["notes"]:
         print(f"  note: {line}")
     print("written to " + ", ".join(told["files"]))
 
@@ -104,9 +105,12 @@ def _write_costs(options: argparse.Namespace, kinds: list[str] | None) -> dict:
 
 def _write_graph(options: argparse.Namespace, kinds: list[str] | None) -> dict:
     step = sailor.Step(*(1 if value is None else value for value in (options.microbatch, options.microbatches, options.tensor_parallel)))
-    graph = sailor.load(options.path, step, model=options.model, kinds=kinds)
+    with warnings.catch_warnings(record=True) as notes:
+        warnings.simplefilter("always", UserWarning)
+        graph = sailor.load(options.path, step, model=options.model, kinds=kinds)
     path = pathlib.Path(options.out) / f"{graph.name}.graph.json"
     check_output_files([("--out", str(path))], [("PATH", options.path)])
     _make_folder(path.parent)
     graph.save(path)
-    return {"graph": graph.name, "ops": graph.num_ops, "kinds": sorted(graph.ops[0]["cost_us"]), "files": [str(path)]}
+    return {"graph": graph.name, "ops": graph.num_ops, "kinds": sorted(graph.ops[0]["cost_us"]),
+            "notes": [str(note.message) for note in notes], "files": [str(path)]}

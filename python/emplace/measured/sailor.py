@@ -6,6 +6,7 @@ micro-batch and tensor parallelism; sailor/Planner/llm_info.json has each layer'
 import math
 import os
 import pathlib
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -42,33 +43,39 @@ def load(path: str | os.PathLike, step: Step, *, model: str | None = None, kinds
     An op has a cost for each device kind whose profile has this micro-batch and tensor parallelism. A layer's ops are a group. Between
     layers pass activations and their gradients; what a layer keeps for its backward pass is an output too. path: a checkout, a folder
     with profile.json files, or one of them. model: as Sailor names it; None: the only one there is. kinds: of which costs are wanted;
-    None: all. Raises BadInput for anything else.
+    None: all. Raises BadInput for anything else. Warns of a profile with another number of layers than the model has, and leaves it out.
     """
     step.check()
-    profiles = files_named(path, "profile.json", EXPECTED)
-    profiles = [file for file in profiles if len(file.resolve().parts) > 3]
-    models = sorted({file.resolve().parts[-3] for file in profiles})
-    if model is None and len(models) == 1:
-        model = models[0]
-    if model not in models:
-        raise BadInput(f"--model is {'missing' if model is None else repr(model)}, expected one of {', '.join(models)}")
+    profiles = _profiles(path, model)
+    model = profiles[0].parts[-3]
+    sizes = _sizes(_info_above(profiles[0]), model, step)
     times: dict[str, list[list[float]]] = {}
     for file in profiles:
-        gpu = file.resolve().parts[-2]
+        gpu = file.parts[-2]
         kind = _KINDS.get(gpu, gpu.lower())
-        if file.resolve().parts[-3] == model and (kinds is None or kind in kinds):
-            measured = _layer_times(file, step)
-            if measured is not None:
-                times[kind] = measured
+        measured = _layer_times(file, step) if kinds is None or kind in kinds else None
+        if measured is not None and len(measured) != len(sizes):
+            warnings.warn(f"{kind} is left out: its profile has {len(measured)} layers, and {model} has {len(sizes)}", stacklevel=2)
+        elif measured is not None:
+            times[kind] = measured
     if not times:
         raise BadInput(f"{path}: no GPU has times of {model} with a micro-batch of {step.microbatch} and tensor parallelism "
                        f"{step.tensor_parallel}" + (f" among {', '.join(kinds)}" if kinds else ""))
-    layers = {len(measured) for measured in times.values()}
-    if len(layers) != 1:
-        raise BadInput(f"{path}: {model} has {' and '.join(map(str, sorted(layers)))} layers on different GPUs, expected as many on each")
-    sizes = _sizes(_info_beside(profiles[0]), model, step, layers.pop())
     name = f"{model}_microbatch{step.microbatch}x{step.microbatches}_tp{step.tensor_parallel}"
     return Graph.from_ops(name, _ops(times, sizes, step))
+
+
+def _profiles(path: str | os.PathLike, model: str | None) -> list[pathlib.Path]:
+    """The profiles of a model, MODEL/GPU/profile.json. Raises BadInput where there is none, or several models and none is chosen."""
+    by_model: dict[str, list[pathlib.Path]] = {}
+    for file in files_named(path, "profile.json", EXPECTED):
+        if len(file.resolve().parts) > 3:
+            by_model.setdefault(file.resolve().parts[-3], []).append(file.resolve())
+    if model is None and len(by_model) == 1:
+        model = next(iter(by_model))
+    if model not in by_model:
+        raise BadInput(f"--model is {'missing' if model is None else repr(model)}, expected one of {', '.join(sorted(by_model))}")
+    return by_model[model]
 
 
 def _layer_times(path: pathlib.Path, step: Step) -> list[list[float]] | None:
@@ -95,21 +102,23 @@ def _is_time(value: Any) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value < math.inf
 
 
-def _info_beside(profile: pathlib.Path) -> pathlib.Path:
+def _info_above(profile: pathlib.Path) -> pathlib.Path:
     """llm_info.json, in one of the folders above the profile."""
-    for folder in profile.resolve().parents:
+    for folder in profile.parents:
         if (folder / "llm_info.json").is_file():
             return folder / "llm_info.json"
     raise BadInput(f"{profile}: no folder above it has llm_info.json, expected Sailor's sizes of layers there (sailor/Planner)")
 
 
-def _sizes(path: pathlib.Path, model: str, step: Step, layers: int) -> list[dict[str, int]]:
+def _sizes(path: pathlib.Path, model: str, step: Step) -> list[dict[str, int]]:
     """[layers] the numbers that a layer has and makes for one sequence, on one of the GPUs that share it."""
     entry: Any = read_json(path)
     for key in (model, str(step.tensor_parallel)):
         entry = entry.get(key) if isinstance(entry, dict) else None
+    if not isinstance(entry, dict) or not entry:
+        raise BadInput(f"{path}: has no sizes of {model} with tensor parallelism {step.tensor_parallel}")
     names = ("params_floats", "act_output_floats", "act_mem_floats")
-    sizes = [entry.get(str(index)) if isinstance(entry, dict) else None for index in range(layers)]
+    sizes = [entry.get(str(index)) for index in range(len(entry))]
     for index, size in enumerate(sizes):
         if not isinstance(size, dict) or not all(isinstance(size.get(name), int) and size[name] >= 0 for name in names):
             raise BadInput(f"{path}: {model}, tensor parallelism {step.tensor_parallel}: layer {index} has no {', '.join(names)}")
