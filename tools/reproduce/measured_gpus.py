@@ -62,8 +62,10 @@ def judge(ops, predict, **cells):
             found = [ratio for group, tokens, ratio in ratios if (group == name or (name == REST and group != PRODUCTS))
                      and low <= tokens <= high]
             if found:
+                # Rounded, so that a text of the table's digits is that of the numbers.
                 rows.append({**cells, "ops": name, "tokens_from": low, "tokens_to": high, "judged_ops": len(found),
-                             "ratio": statistics.median(found), "error": statistics.median(abs(ratio - 1) for ratio in found)})
+                             "ratio": round(statistics.median(found), 6),
+                             "error": round(statistics.median(abs(ratio - 1) for ratio in found), 6)})
     return rows
 
 
