@@ -9,6 +9,7 @@ from emplace import shipped
 from emplace._core import BadInput, RunFailed
 
 _COMMANDS = {"apply": "applying", "flags": "llm.command", "import": "importing", "probe": "probing"}  # Those that need Python, and their modules.
+_FROM_OTHERS = "measured.command"  # The module of `emplace costs --from`; without --from, costs is the C++ program's.
 
 _LOST_OUTPUT = (errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EPIPE)
 
@@ -18,6 +19,8 @@ def main() -> int:
     arguments = sys.argv[1:]
     if arguments and arguments[0] in _COMMANDS:
         return _run_here(_COMMANDS[arguments[0]], arguments[1:])
+    if arguments[:1] == ["costs"] and any(word.partition("=")[0] in ("--from", "--help", "-h") for word in arguments):
+        return _run_here(_FROM_OTHERS, arguments[1:])
     program = str(shipped.program())
     os.execv(program, [program, *arguments])
 

@@ -22,9 +22,9 @@ _REPEATS = 5
 def _kind_named(name: str) -> str:
     """The device kind of a GPU that calls itself so: one that emplace has costs for, or the model's own name, such as l4."""
     words = re.findall(r"[a-z0-9]+", name.lower())
-    for kind in Roofline().kinds:
-        if kind.name in words:
-            return kind.name
+    known = [kind.name for kind in Roofline().kinds if set(kind.name.split("_")) <= set(words)]
+    if known:
+        return max(known, key=len)  # a100_80gb, and not a100.
     makers = ("nvidia", "amd", "tesla", "geforce", "rtx", "radeon", "instinct", "quadro")
     return next((word for word in words if word not in makers), "gpu")
 

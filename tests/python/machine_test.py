@@ -79,7 +79,8 @@ def test_this_machine(tmp_path):
     assert json.loads(done.stdout)["devices"][0]["kind"] == "cpu"
 
 
-@pytest.mark.parametrize(("name", "kind"), [("NVIDIA A100-SXM4-40GB", "a100"), ("Tesla V100-SXM2-16GB", "v100"), ("NVIDIA H200", "h200"),
+@pytest.mark.parametrize(("name", "kind"), [("NVIDIA A100-SXM4-40GB", "a100"), ("NVIDIA A100 80GB PCIe", "a100_80gb"),
+                                            ("Tesla V100-SXM2-16GB", "v100"), ("NVIDIA H200", "h200"),
                                             ("NVIDIA GeForce RTX 4090", "4090"), ("", "gpu")])
 def test_kinds_are_found_in_names(name, kind):
     assert probing._kind_named(name) == kind
