@@ -11,8 +11,8 @@ def load_stg(path: str | os.PathLike, *, time_unit_us: float = 1.0) -> Graph:
     """Reads a task graph of the Standard Task Graph Set, in its format without communication.
 
     The first line has the number of tasks. Each further one is a task: its number, its processing time, the number of its
-    predecessors, and theirs. What follows a # is a comment. The two tasks of no time, with which each graph of the set begins and ends,
-    are not counted. Tasks wait for their predecessors and receive nothing. time_unit_us: length of a unit of time in microseconds.
+    predecessors, and theirs. What follows a # is a comment. The two tasks of no time, with which each graph of the set begins and
+    ends, are not counted. Tasks wait for their predecessors and receive nothing. time_unit_us: length of a unit of time in microseconds.
     """
     lines = [(number, line.split("#")[0].split()) for number, line in enumerate(read_text(path).splitlines(), 1)]
     lines = [(f"{path}:{number}", words) for number, words in lines if words]
@@ -20,7 +20,7 @@ def load_stg(path: str | os.PathLike, *, time_unit_us: float = 1.0) -> Graph:
         raise BadInput(f"{path}: begins with no number of tasks, expected a graph of the Standard Task Graph Set")
     count = _whole(lines[0][1][0], lines[0][0])
     if len(lines) - 1 not in (count, count + 2):
-        raise BadInput(f"{path}: has {len(lines) - 1} tasks, expected {count + 2}, or {count} without the first and the last one of no time")
+        raise BadInput(f"{path}: has {len(lines) - 1} tasks, expected {count + 2}, or {count} without the first and last one of no time")
     ops: dict[int, dict] = {}
     for place, words in lines[1:]:
         if len(words) < 3 or len(words) != 3 + _whole(words[2], place):

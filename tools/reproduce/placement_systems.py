@@ -63,6 +63,10 @@ def layers_of(graph):
     return list(found)
 
 
+def cells_of(makespan_us, feasible, peak_bytes):
+    return {"makespan_us": makespan_us, "fits": bool(feasible), "peak_gb": [peak / 1e9 for peak in peak_bytes.tolist()]}
+
+
 def simulated(graph, machine, placement, order=None):
     """The cells of a placement [n] on all devices. order: as of emplace.place."""
     import emplace
@@ -70,11 +74,10 @@ def simulated(graph, machine, placement, order=None):
     placement = numpy.asarray(placement, dtype=numpy.int32)
     if order:  # A division with as many stages as devices leaves nothing to choose but the order.
         from emplace import _core
-        found = _core.divide(graph, machine, placement, len(machine), stages=len(machine), objective="latency", any_order=False, order=order,
-                             seconds=0.0)
-        return {"makespan_us": found["makespan_us"], "fits": bool(found["feasible"]), "peak_gb": [peak / 1e9 for peak in found["peak_bytes"].tolist()]}
+        found = _core.divide(graph, machine, placement, len(machine), stages=len(machine), order=order)
+        return cells_of(found["makespan_us"], found["feasible"], found["peak_bytes"])
     plan = emplace.Plan.of(graph, machine, placement)
-    return {"makespan_us": plan.makespan_us, "fits": plan.feasible, "peak_gb": [peak / 1e9 for peak in plan.peak_bytes.tolist()]}
+    return cells_of(plan.makespan_us, plan.feasible, plan.peak_bytes)
 
 
 def one_device(graph, machine):
@@ -142,7 +145,7 @@ def microbatch_of(op):
 
 
 def sharded_placement(graph, count):
-    """[n] each micro-batch on a device of its own, and each parameter with the sum of its gradients on one, as even in bytes as can be."""
+    """[n] each micro-batch on a device of its own, and each parameter with the sum of its gradients on one, evenly by bytes."""
     owner, load = {}, [0] * count
     param_bytes = dict(zip((op["name"] for op in graph.ops), graph.param_bytes.tolist(), strict=True))
     shared = [op for op in graph.ops if microbatch_of(op) is None]
@@ -175,7 +178,8 @@ def measure(name, seconds):
     """Yields the rows of a model."""
     import emplace
     model, args, kwargs = forty_models.make(name)
-    graphs = {parts: emplace.torch.capture(model, args, kwargs, train=True, microbatches=parts, kinds="v100,p100") for parts in (1, 2, 4, 8)}
+    graphs = {parts: emplace.torch.capture(model, args, kwargs, train=True, microbatches=parts, kinds="v100,p100")
+              for parts in (1, 2, 4, MICROBATCHES)}
     whole_bytes = simulated(graphs[1], machine_of("2 like", AMPLE, 0), [0] * len(graphs[1]))["peak_gb"][0] * 1e9
     for machine_name, memory in [(one, AMPLE) for one in MACHINES] + [(one, TIGHT) for one in TIGHT_PART]:
         machine = machine_of(machine_name, memory, whole_bytes)
@@ -197,26 +201,32 @@ def time_of(row):
     return row["makespan_us"] if row["fits"] and row["makespan_us"] else math.inf
 
 
+def best_rival(case):
+    return min((case[system] for system in RIVALS if system in case), key=time_of)
+
+
+def is_faster(first, second):
+    return time_of(first) < time_of(second) * (1 - EQUAL)
+
+
 def behind(cases):
     """Lines about where another system is faster than `auto`. cases: [{system: row}]"""
-    lost = []
-    for case in cases:
-        rival = min((case[system] for system in RIVALS if system in case), key=time_of, default=None)
-        if rival and AUTO in case and time_of(rival) < time_of(case[AUTO]) * (1 - EQUAL):
-            lost.append(f"{rival['model']} on {rival['machine']}, {rival['memory']} memory: {rival['system']} "
-                        f"({time_of(rival) / time_of(case[AUTO]):.3f} of its step)")
-    lines = [f"**Behind:** another system is faster than `auto` on {len(lost)} of {len(cases)} cases" + (": " + "; ".join(lost) if lost else "") + "."]
-    slower = sum(PLANNER in case and time_of(min((case[system] for system in RIVALS if system in case), key=time_of)) < time_of(case[PLANNER]) * (1 - EQUAL)
-                 for case in cases)
-    return [*lines, f"One pass of the planner is slower than the best of the other systems on {slower}."]
+    lost = [case for case in cases if is_faster(best_rival(case), case[AUTO])]
+    texts = [f"{best['model']} on {best['machine']}, {best['memory']} memory: {best['system']} "
+             f"({time_of(best) / time_of(case[AUTO]):.3f} of its step)" for case in lost for best in [best_rival(case)]]
+    slower = sum(is_faster(best_rival(case), case[PLANNER]) for case in cases)
+    return [f"**Behind:** another system is faster than `auto` on {len(lost)} of {len(cases)} cases{': ' * bool(lost)}{'; '.join(texts)}.",
+            f"One pass of the planner is slower than the best of the other systems on {slower}."]
 
 
 def cell(row, auto):
+    """A time over that of `auto`; without it, in ms."""
     if row is None:
         return "-"
     if not row["makespan_us"]:
         return row["note"]
-    text = f"{row['makespan_us'] / 1e3:.1f}" if auto is None or not math.isfinite(time_of(auto)) else f"{row['makespan_us'] / time_of(auto):.2f}"
+    in_ms = auto is None or not math.isfinite(time_of(auto))
+    text = f"{row['makespan_us'] / 1e3:.1f}" if in_ms else f"{row['makespan_us'] / time_of(auto):.2f}"
     return text if row["fits"] else f"({text})"
 
 
@@ -224,12 +234,12 @@ def markdown(rows, versions):
     cases = [{row["system"]: row for row in case} for case in grouped(rows, "model", "machine", "memory").values()]
     lines = [
         "# What people use to divide a model, beside `auto`",
-        "Simulated time of a training step of 32 examples over that of `auto`; in brackets where the placement does not fit the memory. `accelerate` "
-        "is the device map of `device_map=\"auto\"` for the whole batch. The even pipeline has the same number of layers on each device, eight "
-        "micro-batches, and one forward and one backward at a time. Data parallel has a micro-batch for each device and hides all of the ring "
-        "that it can behind the backward pass. Fully sharded has each parameter whole on one device, which sends it to all others once a step "
-        "and adds up its gradients; PyTorch cuts each parameter into slices and gathers it twice, for the same bytes in each direction a time. "
-        "`auto` and the planner have the better of eight micro-batches and one for each device, with the time shared between the two.", "",
+        "Simulated time of a training step of 32 examples over that of `auto`; in brackets where the placement does not fit the memory. "
+        "`accelerate` is the device map of `device_map=\"auto\"` for the whole batch. The even pipeline has the same number of layers on "
+        "each device, eight micro-batches, and one forward and one backward at a time. Data parallel has a micro-batch for each device, "
+        "and hides all of the ring that it can behind the backward pass. Fully sharded has each parameter whole on one device, which sends "
+        "it to all others once a step and adds up its gradients; PyTorch cuts each parameter into slices and gathers it twice. `auto` and "
+        "the planner have the better of eight micro-batches and one for each device, with the time shared between the two.", "",
         made_by(rows), f"With {', '.join(f'{name} {version}' for name, version in versions.items())}.", "", *behind(cases)]
     for (machine, memory), of_machine in grouped(rows, "machine", "memory").items():
         lines += ["", f"## {machine}, {memory} memory", "| model | " + " | ".join(SYSTEMS) + " | `auto`, ms | seconds of the planner |",
@@ -243,7 +253,7 @@ def markdown(rows, versions):
                     ratios[system].append(time_of(case[system]) / time_of(auto))
             lines.append(f"| {model} | " + " | ".join(cell(case.get(system), auto) for system in SYSTEMS) + f" | {cell(auto, None)} | "
                          + (f"{case[PLANNER]['seconds']:.2f}" if PLANNER in case and case[PLANNER]["seconds"] else "-") + " |")
-        means = [f"{statistics.geometric_mean(ratios[system]):.2f} ({len(ratios[system])})" if ratios[system] else "-" for system in SYSTEMS]
+        means = [f"{statistics.geometric_mean(of_system):.2f} ({len(of_system)})" if of_system else "-" for of_system in ratios.values()]
         lines.append("| geometric mean of those that fit | " + " | ".join(means) + " | | |")
     return "\n".join(lines) + "\n"
 

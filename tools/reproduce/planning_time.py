@@ -3,7 +3,7 @@
 
 Generates the graphs and places them on two and on eight K80s. Runs in an environment with the package `emplace`: `pip install .`, then
   python tools/reproduce/planning_time.py
-A method that is not done after --timeout seconds has no placement. It can be stopped at any time, and the same command goes on. Writes
+A method that is not done after --timeout seconds of processor time has no placement. It can be stopped at any time, and the same command goes on. Writes
 a table with a line for each result, and beside it a .md that shows it.
 """
 import argparse
@@ -41,7 +41,9 @@ def parse_arguments():
     parser.add_argument("graphs", nargs="*", metavar="GRAPH", help=f"some of the graphs: {'; '.join(GRAPHS)} (default: all)")
     parser.add_argument("--devices", type=int, nargs="+", default=[2, 8], metavar="N", help="numbers of K80s, of 2, 4 and 8 (default: 2 8)")
     parser.add_argument("--seconds", type=float, nargs="+", default=[0.1, 1, 10], help="times of auto (default: 0.1 1 10)")
-    parser.add_argument("--timeout", type=float, default=20, help="most seconds of a method that does not search (default: 20)")
+    parser.add_argument("--methods", nargs="+", choices=[*CONSTRUCTORS, "auto"], default=[*CONSTRUCTORS, "auto"], metavar="METHOD",
+                        help="methods to measure (default: all)")
+    parser.add_argument("--timeout", type=float, default=20, help="most seconds of processor time of a method that does not search (default: 20)")
     add_out(parser, "planning_time")
     parser.add_argument("--emplace", type=pathlib.Path, default=ROOT / "build/bin/emplace", help="the command that generates graphs")
     parser.add_argument("--fresh", action="store_true", help="discard the results in the table")
@@ -64,20 +66,25 @@ def measure(graph, machine, method, given_s, timeout):
 
     def late(signum, frame):
         raise TimeoutError
-    signal.signal(signal.SIGALRM, late)
+    signal.signal(signal.SIGPROF, late)
     cells = {"method": method, "given_s": given_s, "load": os.getloadavg()[0]}
     began, began_cpu = time.monotonic(), time.process_time()
-    signal.setitimer(signal.ITIMER_REAL, 10 * given_s + timeout if given_s else timeout)
+    signal.setitimer(signal.ITIMER_PROF, 0 if given_s else timeout)  # Processor time: other programs do not count.
     try:
         plan = emplace.place(graph, machine, given_s, method=method, progress=False)
     except TimeoutError:
-        return {**cells, "error": f"not done after {timeout:.0f} s"}
+        return {**cells, "cpu_s": time.process_time() - began_cpu, "error": f"not done after {timeout:.0f} s"}
     except emplace.RunFailed as error:
         return {**cells, "seconds": time.monotonic() - began, "error": str(error)}
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.setitimer(signal.ITIMER_PROF, 0)
     return {**cells, "seconds": plan.seconds, "cpu_s": time.process_time() - began_cpu, "makespan_us": plan.makespan_us,
             "lower_bound_us": plan.lower_bound_us, "found_by": plan.found_by}
+
+
+def way_rank(row):
+    """By which the rows of a graph and a machine are in order."""
+    return CONSTRUCTORS.index(row["method"]) if row["method"] in CONSTRUCTORS else len(CONSTRUCTORS) + row["given_s"]
 
 
 def method_name(row):
@@ -105,8 +112,8 @@ def behind(rows):
                                   f"({best['makespan_us'] / row['makespan_us']:.3f} of its step)")
     if late:
         worst = max(late, key=lambda row: row["seconds"] / row["given_s"])
-        text = (f"`auto` took more than {LATE:g} times the given time on {len(late)} of {len(autos)} results, at worst {worst['seconds']:.2f} s "
-                f"of {worst['given_s']:g} ({worst['graph']} on {worst['devices']}).")
+        text = (f"`auto` took more than {LATE:g} times the given time on {len(late)} of {len(autos)} results, at worst "
+                f"{worst['seconds']:.2f} s of {worst['given_s']:g} ({worst['graph']} on {worst['devices']}).")
     else:
         text = f"`auto` never took more than {LATE:g} times the given time."
     return [f"**Behind:** {text} A method without a search found a faster step in no more time "
@@ -118,7 +125,8 @@ def table(rows):
     lines = []
     for (devices,), of_devices in grouped(rows, "devices").items():
         graphs = grouped(of_devices, "graph", "ops")
-        lines += ["", f"## {devices} K80s", "| method | " + " | ".join(f"{graph}: {ops:,} ops" for graph, ops in graphs) + " | geometric mean |",
+        lines += ["", f"## {devices} K80s",
+                  "| method | " + " | ".join(f"{graph}: {ops:,} ops" for graph, ops in graphs) + " | geometric mean |",
                   "| --- |" + " ---: |" * (len(graphs) + 1)]
         bounds = [f"{best_of(pair) / max(row['lower_bound_us'] or 0 for row in pair):.3f}" for pair in graphs.values()]
         for method in dict.fromkeys(method_name(row) for row in of_devices):
@@ -141,8 +149,9 @@ def markdown(rows):
     return "\n".join([
         "# Seconds to a placement",
         "Makespan over the best that any of these methods found for the same graph and machine, in the wall time that the method took once "
-        f"the graph was loaded, and in brackets its processor time, of all threads. {min(loads):.1f} to {max(loads):.1f} processes were running or waiting "
-        "(the load average), so where wall time is longer than processor time, other programs had the difference.", "", made_by(rows), "",
+        "the graph was loaded, and in brackets its processor time, of all threads, with that of the lower bound. The load average was "
+        f"{min(loads):.1f} to {max(loads):.1f}: where wall time is longer than processor time, other programs had the difference.", "",
+        made_by(rows), "",
         *behind(rows), *table(rows)]) + "\n"
 
 
@@ -151,7 +160,8 @@ def main():
     results = Table(arguments.out, COLUMNS, DEPENDS, arguments.fresh)
     import emplace
     known = {(row["graph"], row["devices"], row["method"], row["given_s"]) for row in results.rows}
-    wanted = [(method, None) for method in CONSTRUCTORS] + [("auto", given) for given in sorted(arguments.seconds)]
+    ways = [(method, None) for method in CONSTRUCTORS] + [("auto", given) for given in sorted(arguments.seconds)]
+    wanted = [way for way in ways if way[0] in arguments.methods]
     for name in arguments.graphs or GRAPHS:
         missing = [(devices, *way) for devices, way in itertools.product(arguments.devices, wanted) if (name, devices, *way) not in known]
         if not missing:
@@ -163,11 +173,10 @@ def main():
             row = {"graph": name, "ops": len(graph), "devices": devices, **measure(graph, machine, method, given_s, arguments.timeout)}
             results.add([row])
             results.save()
-            print(f"{name} on {devices}: {method_name(results.rows[-1])} {results.rows[-1]['makespan_us']} us, {results.rows[-1]['seconds']} s",
-                  flush=True)
+            made = results.rows[-1]
+            print(f"{name} on {devices}: {method_name(made)} {made['makespan_us']} us, {made['seconds']} s", flush=True)
     names = list(GRAPHS)
-    results.rows.sort(key=lambda row: (names.index(row["graph"]), row["devices"], wanted.index((row["method"], row["given_s"]))
-                                       if (row["method"], row["given_s"]) in wanted else len(wanted)))
+    results.rows.sort(key=lambda row: (names.index(row["graph"]), row["devices"], way_rank(row)))
     results.save(markdown(results.rows))
 
 

@@ -183,12 +183,12 @@ def behind(pairs):
     missed = [row for row in autos if not is_known(row)]
     above = [row for row in missed if row["optimum_us"]]
     slower, faster = (sum(sign * (row["makespan_us"] - row["published_us"]) > 0 for row in still_open) for sign in (1, -1))
-    lines = [f"**Behind:** with its longest time `auto` is slower than the published optimum on {len(above)} of {len(with_optimum)} pairs of "
-             "an instance and a number of devices that have one, and above the lower bound, which may be out of reach, on "
+    lines = [f"**Behind:** with its longest time `auto` is slower than the published optimum on {len(above)} of {len(with_optimum)} pairs "
+             "of an instance and a number of devices that have one, and above the lower bound, which may be out of reach, on "
              f"{len(missed) - len(above)} of the other {len(autos) - len(with_optimum)}."]
     if still_open:
-        lines.append(f"Of {len(still_open)} pairs whose optimum is not known, it is slower than the best published schedule on {slower}, and faster "
-                     f"on {faster}.")
+        lines.append(f"Of {len(still_open)} pairs whose optimum is not known, it is slower than the best published schedule on {slower}, "
+                     f"and faster on {faster}.")
     below = sum(row["makespan_us"] < row["optimum_us"] * (1 - EQUAL) for row in with_optimum)
     if below:
         lines.append(f"On {below} pairs it is faster than the published optimum, so the simulation or the table is wrong there.")
@@ -206,10 +206,11 @@ def markdown(rows):
     pairs = with_longer_times(rows)
     return "\n".join([
         "# Public instances whose optimum or bound is known",
-        "Makespan over the published optimum where there is one, else over the lower bound that `emplace place` prints, for the set rounded up "
-        "to a whole number as its times are: the geometric mean, and in brackets on how many pairs no faster placement exists and the worst. HEFT and "
-        "`list` have the best of all orders. A longer time of `auto` is tried only where the shorter one did not come to the optimum or bound, and "
-        "counts as the shorter one elsewhere.", "", made_by(rows), "", *behind(pairs), "", *summary(pairs)]) + "\n"
+        "Makespan over the published optimum where there is one, else over the lower bound that `emplace place` prints, for the set "
+        "rounded up to a whole number as its times are: the geometric mean, and in brackets on how many pairs no faster placement exists "
+        "and the worst. HEFT and `list` have the best of all orders. A longer time of `auto` is tried only where the shorter one did not "
+        "come to the optimum or bound, and counts as the shorter one elsewhere.", "", made_by(rows), "",
+        *behind(pairs), "", *summary(pairs)]) + "\n"
 
 
 def main():
