@@ -73,7 +73,7 @@ def measure(graph, machine, method, given_s, timeout):
     try:
         plan = emplace.place(graph, machine, given_s, method=method, progress=False)
     except TimeoutError:
-        return {**cells, "cpu_s": time.process_time() - began_cpu, "error": f"not done after {timeout:.0f} s"}
+        return {**cells, "cpu_s": time.process_time() - began_cpu, "error": f"not done after {timeout:g} s of processor time"}
     except emplace.RunFailed as error:
         return {**cells, "seconds": time.monotonic() - began, "error": str(error)}
     finally:
