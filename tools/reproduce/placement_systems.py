@@ -212,11 +212,15 @@ def is_faster(first, second):
 def behind(cases):
     """Lines about where another system is faster than `auto`. cases: [{system: row}]"""
     lost = [case for case in cases if is_faster(best_rival(case), case[AUTO])]
-    texts = [f"{best['model']} on {best['machine']}, {best['memory']} memory: {best['system']} "
-             f"({time_of(best) / time_of(case[AUTO]):.3f} of its step)" for case in lost for best in [best_rival(case)]]
     slower = sum(is_faster(best_rival(case), case[PLANNER]) for case in cases)
-    return [f"**Behind:** another system is faster than `auto` on {len(lost)} of {len(cases)} cases{': ' * bool(lost)}{'; '.join(texts)}.",
-            f"One pass of the planner is slower than the best of the other systems on {slower}."]
+    lines = [f"**Behind:** another system is faster than `auto` on {len(lost)} of {len(cases)} cases, "
+             f"and than one pass of the planner on {slower}."]
+    by_machine = {}
+    for case in lost:
+        best = best_rival(case)
+        by_machine.setdefault((best["machine"], best["memory"], best["system"]), []).append(time_of(best) / time_of(case[AUTO]))
+    return lines + [f"- {machine}, {memory} memory: {system} on {len(ratios)}, in {min(ratios):.3f} to {max(ratios):.3f} of the time "
+                    "of `auto`." for (machine, memory, system), ratios in by_machine.items()]
 
 
 def cell(row, auto):
