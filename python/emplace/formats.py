@@ -7,9 +7,11 @@ import re
 
 from emplace._core import BadInput, Graph
 from emplace.reading import read_json, read_text
+from emplace.stg import load_stg
 from emplace.traces import load_trace
+from emplace.wfcommons import load_wfcommons
 
-__all__ = ["load_partitioning", "load_pipedream", "load_trace"]
+__all__ = ["load_partitioning", "load_pipedream", "load_stg", "load_trace", "load_wfcommons"]
 _US_PER_MS = 1000.0
 
 

@@ -1,6 +1,7 @@
 """`emplace import`: graphs from models and from other people's formats."""
 import argparse
 import json
+import math
 import pathlib
 import warnings
 
@@ -79,6 +80,9 @@ def _parser() -> Parser:
     pipedream = add("pipedream", "graph.txt", "read a profile of PipeDream (SOSP 2019)")
     pipedream.add_argument("--inference", action="store_true", help="the forward pass alone")
     pipedream.add_argument("--kind", help="device kind that was profiled (default: any)")
+    stg = add("stg", "FILE.stg", "Reads a task graph of the Standard Task Graph Set, without communication.")
+    stg.add_argument("--time-unit-us", type=float, default=1, help="length of its unit of time in microseconds (default: 1)")
+    add("wfcommons", "FILE.json", "Reads a recorded workflow of WfCommons, WfFormat 1.5, such as those of WfInstances.")
     return parser
 
 
@@ -127,6 +131,12 @@ def _load(options: argparse.Namespace) -> Graph:
         if not options.bandwidth > 0 or not options.time_unit_us > 0:
             raise BadInput("--bandwidth and --time-unit-us are numbers above 0")
         return formats.load_partitioning(options.input, bandwidth_bytes_per_us=options.bandwidth, time_unit_us=options.time_unit_us)
+    if options.source == "stg":
+        if not 0 < options.time_unit_us < math.inf:
+            raise BadInput("--time-unit-us is a number above 0")
+        return formats.load_stg(options.input, time_unit_us=options.time_unit_us)
+    if options.source == "wfcommons":
+        return formats.load_wfcommons(options.input)
     return formats.load_pipedream(options.input, train=not options.inference, kind=options.kind)
 
 

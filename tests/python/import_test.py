@@ -6,6 +6,7 @@ import pytest
 from command_test import emplace_command
 from formats_test import PARTITIONING, PIPEDREAM
 from onnx_test import LIGHT
+from workflows_test import STG, WORKFLOW
 
 FACTORY = """\
 import torch
@@ -24,6 +25,8 @@ def folder(tmp_path):
     (tmp_path / "model.py").write_text(FACTORY)
     (tmp_path / "w.json").write_text(json.dumps(PARTITIONING))
     (tmp_path / "graph.txt").write_text(PIPEDREAM)
+    (tmp_path / "t.stg").write_text(STG)
+    (tmp_path / "workflow.json").write_text(json.dumps(WORKFLOW))
     return tmp_path
 
 
@@ -32,6 +35,8 @@ def folder(tmp_path):
     (["onnx", str(LIGHT[0])], None),
     (["partitioning", "w.json", "--bandwidth", "4"], 3),
     (["pipedream", "graph.txt", "--inference"], 3),
+    (["stg", "t.stg", "--time-unit-us", "10"], 4),
+    (["wfcommons", "workflow.json"], 3),
 ])
 def test_graphs_are_written(folder, arguments, ops):
     done = emplace_command("import", *arguments, "--out", "g.graph.json", "--json", folder=folder)
@@ -49,6 +54,9 @@ def test_graphs_are_written(folder, arguments, ops):
     (["onnx", "none.onnx", "--dim", "n"], "--dim is 'n', expected NAME=SIZE"),
     (["pipedream"], "required"),
     (["partitioning", "w.json", "--bandwidth", "0"], "--bandwidth"),
+    (["stg", "graph.txt"], "graph.txt: begins with no number of tasks"),
+    (["stg", "t.stg", "--time-unit-us", "nan"], "--time-unit-us is a number above 0"),
+    (["wfcommons", "w.json"], "w.json: is no recorded workflow"),
 ])
 def test_an_error_is_one_line(folder, arguments, error):
     done = emplace_command("import", *arguments, "--out", "g.graph.json", folder=folder)
@@ -71,7 +79,7 @@ def test_what_is_read_is_not_written_over(folder, arguments, file):
 def test_help_names_the_sources():
     done = emplace_command("import", "--help")
     assert done.returncode == 0
-    for source in ("torch", "onnx", "partitioning", "pipedream"):
+    for source in ("torch", "onnx", "partitioning", "pipedream", "stg", "wfcommons"):
         assert source in done.stdout
 
 
