@@ -1,7 +1,7 @@
 // What `auto` does for Objective::kThroughput: the least load of the busiest device (max_load.h) that annealing finds,
 // from the best of `single`, `expert` and the contiguous division of `dp`, or, where none of them fits the memory, of a
-// search for what fits. Stages need not be contiguous: a device may have several parts of the graph, as Tarnawski et al.
-// allow in the second of their problems (NeurIPS 2020).
+// search for what fits. Stages need not be contiguous: a device may have several parts of the graph, as Tarnawski et
+// al. allow in the second of their problems (NeurIPS 2020).
 #pragma once
 
 #include "simulator/methods/placement_method.h"
