@@ -8,6 +8,7 @@ A run is a folder. While it trains a system writes log.jsonl and, every few seco
 after the run, so that judging takes no time from training: python task.py FOLDER --graphs GRAPHS.
 """
 import argparse
+import functools
 import json
 import os
 import pathlib
@@ -27,6 +28,7 @@ WEIGHTS_EVERY_S = 5
 CHECKPOINT_EVERY_S = 10
 
 
+@functools.cache
 def load_graphs(folder, split):
     """The graphs of "train", "validation" or "test" of a folder as a run of emplace-learner makes it."""
     names = json.loads((pathlib.Path(folder) / "split.json").read_text())[split]
