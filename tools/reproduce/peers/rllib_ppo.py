@@ -19,8 +19,8 @@ ENVS = 16  # In all env runners together, or one in each where there are more of
 
 
 def configuration(run):
-    graphs = str(run.graphs.resolve())
-    register_env("placement", lambda _: task.TrainingEnv(task.load_graphs(graphs, "train")))
+    graphs = run.graphs
+    register_env("placement", lambda _: task.TrainingEnv(graphs))
     runners = run.workers if run.workers > 1 else 0
     return (PPOConfig()
             .environment("placement")
@@ -46,7 +46,7 @@ def main():
     ray.init(num_cpus=max(2, run.workers + 1), include_dashboard=False, log_to_driver=False,
              runtime_env={"env_vars": {"PYTHONPATH": str(task.ROOT / "tools/reproduce/peers"), "OMP_NUM_THREADS": "1"}})
     algorithm = configuration(run).build_algo()
-    checkpoint = run.folder.resolve() / "checkpoint"
+    checkpoint = run.folder / "checkpoint"
     steps = updates = 0
     if run.resume:
         algorithm.restore_from_path(str(checkpoint))

@@ -12,7 +12,6 @@ import functools
 import json
 import os
 import pathlib
-import signal
 import time
 
 import emplace
@@ -28,7 +27,6 @@ WEIGHTS_EVERY_S = 5
 CHECKPOINT_EVERY_S = 10
 
 
-@functools.cache
 def load_graphs(folder, split):
     """The graphs of "train", "validation" or "test" of a folder as a run of emplace-learner makes it."""
     names = json.loads((pathlib.Path(folder) / "split.json").read_text())[split]
@@ -40,19 +38,45 @@ def placement_env(graph):
     return emplace.gym.PlacementEnv(graph, machine, max_groups=GROUPS, start="single")
 
 
+class Episodes:
+    """Makes PlacementEnvs of some graphs when they are wanted and keeps those that are not in use: it takes long to make one."""
+
+    def __init__(self, graphs):
+        self._graphs = graphs
+        self._free = [[] for _ in graphs]
+
+    def take(self, index):
+        return self._free[index].pop() if self._free[index] else placement_env(self._graphs[index])
+
+    def give_back(self, index, env):
+        self._free[index].append(env)
+
+    def __len__(self):
+        return len(self._graphs)
+
+
+@functools.cache
+def training_episodes(folder):
+    """One for all environments of a process."""
+    return Episodes(load_graphs(folder, "train"))
+
+
 class TrainingEnv(gymnasium.Env):
-    """Each episode is that of one of the graphs. Observation: float32 [192]."""
+    """Each episode is that of one of the training graphs. Observation: float32 [192]."""
     metadata = {"render_modes": []}
     observation_space = gymnasium.spaces.Box(0.0, 1.0, (INPUTS,), np.float32)
     action_space = gymnasium.spaces.Discrete(DEVICES)
 
-    def __init__(self, graphs):
-        self._envs = [placement_env(graph) for graph in graphs]
-        self._env = self._envs[0]
+    def __init__(self, folder):
+        self._episodes = training_episodes(folder)
+        self._index, self._env = None, None
 
     def reset(self, *, seed=None, options=None):
         super().reset(seed=seed)
-        self._env = self._envs[self.np_random.integers(len(self._envs))]
+        if self._env is not None:
+            self._episodes.give_back(self._index, self._env)
+        self._index = int(self.np_random.integers(len(self._episodes)))
+        self._env = self._episodes.take(self._index)
         return self._env.reset()[0].reshape(-1), {}
 
     def step(self, action):
@@ -115,6 +139,19 @@ class Judge:
         return float(np.exp(np.log(makespans / self._single_us).mean()))
 
 
+def write_line(folder, **values):
+    """Adds a line to a run's log, with the time unless it is given."""
+    with open(folder / "log.jsonl", "a") as log:
+        log.write(json.dumps({"time": time.time(), **values}) + "\n")
+
+
+def write_weights(folder, layers):
+    """Returns the name of the file."""
+    name = f"weights_{time.time():.3f}.npz"
+    np.savez(folder / name, *layers)
+    return name
+
+
 class Run:
     """A run's folder, clock and log.
 
@@ -124,47 +161,37 @@ class Run:
     """
 
     def __init__(self, options):
-        self.folder, self.graphs, self.seed, self.workers = options.folder, options.graphs, options.seed, options.workers
+        self.folder, self.graphs, self.seed, self.workers = options.folder.resolve(), options.graphs.resolve(), options.seed, options.workers
         self.resume = options.resume
         self.end = time.time() + options.seconds
         self._weights_at = self._checkpoint_at = 0.0
         self.folder.mkdir(parents=True, exist_ok=True)
-        self._log = open(self.folder / "log.jsonl", "a")
-        signal.signal(signal.SIGTERM, lambda *_: setattr(self, "end", 0.0))
 
     def train_env(self):
-        """A function that makes a TrainingEnv. Its graphs are read at once, so that processes that are forked share them."""
-        graphs = load_graphs(self.graphs, "train")
-        return lambda: TrainingEnv(graphs)
+        """A function that makes a TrainingEnv. The graphs are read at once, so that processes that are forked share them."""
+        training_episodes(self.graphs)
+        return lambda: TrainingEnv(self.graphs)
 
     def over(self):
         return time.time() >= self.end
 
-    def line(self, **values):
-        self._log.write(json.dumps({"time": time.time(), **values}) + "\n")
-        self._log.flush()
-
     def resumed(self, steps, layers):
-        self.line(resumed_steps=steps, weights=self._write(layers))
+        """Before the first update of a resumed run. layers: those of the actor."""
+        write_line(self.folder, resumed_steps=steps, weights=write_weights(self.folder, layers))
 
     def progress(self, steps, trained, updates, layers, lag=None):
         """After an update. layers: a function that gives those of the actor."""
         path = None
         if time.time() >= self._weights_at or self.over():
-            path = self._write(layers())
+            path = write_weights(self.folder, layers())
             self._weights_at = time.time() + WEIGHTS_EVERY_S
-        self.line(steps=steps, trained=trained, updates=updates, lag=lag, weights=path)
+        write_line(self.folder, steps=steps, trained=trained, updates=updates, lag=lag, weights=path)
 
     def checkpoint_due(self):
         due = time.time() >= self._checkpoint_at
         if due:
             self._checkpoint_at = time.time() + CHECKPOINT_EVERY_S
         return due
-
-    def _write(self, layers):
-        name = f"weights_{time.time():.3f}.npz"
-        np.savez(self.folder / name, *layers)
-        return name
 
 
 def arguments(description):
