@@ -6,6 +6,7 @@ import torch
 from gymnasium.vector import AsyncVectorEnv, AutoresetMode, SyncVectorEnv
 
 import task
+from run import start, write_checkpoint
 from settings import CLIP, DISCOUNT, ENTROPY, EPOCHS, GAE, GRADIENT_CLIP, LEARNING_RATE, MINIBATCHES, STEPS_PER_UPDATE, VALUE_WEIGHT
 
 ENVS_IN_PROCESS = 16  # With one worker.
@@ -58,14 +59,14 @@ class Learner:
 
 
 def make_envs(run):
-    make = run.train_env()
+    make = task.train_env(run.graphs)
     if run.workers == 1:
         return SyncVectorEnv([make] * ENVS_IN_PROCESS, autoreset_mode=AutoresetMode.SAME_STEP)
     return AsyncVectorEnv([make] * run.workers, context="fork", autoreset_mode=AutoresetMode.SAME_STEP)
 
 
 def main():
-    run = task.start(__doc__)
+    run = start(__doc__)
     torch.set_num_threads(1)
     torch.manual_seed(run.seed)
     envs = make_envs(run)
@@ -98,10 +99,9 @@ def main():
                        (advantages + values).flatten())
         steps += length * count
         updates += 1
-        run.progress(steps, steps, updates, learner.layers, lag=[0, 0, 0])
-        if run.checkpoint_due():
+        if run.progress(steps, steps, updates, learner.layers, lag=[0, 0, 0]):
             state = {"learner": learner.state(), "steps": steps, "updates": updates}
-            task.write_checkpoint(checkpoint, lambda path: torch.save(state, path))
+            write_checkpoint(checkpoint, lambda path: torch.save(state, path))
     envs.close()
 
 

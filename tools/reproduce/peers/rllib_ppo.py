@@ -13,6 +13,7 @@ from ray.rllib.core.rl_module.default_model_config import DefaultModelConfig
 from ray.tune.registry import register_env
 
 import task
+from run import start
 from settings import CLIP, DISCOUNT, ENTROPY, EPOCHS, GAE, GRADIENT_CLIP, LEARNING_RATE, MINIBATCHES, STEPS_PER_UPDATE, VALUE_WEIGHT
 
 ENVS = 16  # In all env runners together, or one in each where there are more of them.
@@ -42,7 +43,7 @@ def layers(algorithm):
 
 
 def main():
-    run = task.start(__doc__)
+    run = start(__doc__)
     ray.init(num_cpus=max(2, run.workers + 1), include_dashboard=False, log_to_driver=False,
              runtime_env={"env_vars": {"PYTHONPATH": str(task.ROOT / "tools/reproduce/peers"), "OMP_NUM_THREADS": "1"}})
     algorithm = configuration(run).build_algo()
@@ -57,8 +58,7 @@ def main():
         result = algorithm.train()
         steps = int(result["num_env_steps_sampled_lifetime"])
         updates += 1
-        run.progress(steps, steps, updates, lambda: layers(algorithm), lag=[0, 0, 0])
-        if run.checkpoint_due():
+        if run.progress(steps, steps, updates, lambda: layers(algorithm), lag=[0, 0, 0]):
             algorithm.save_to_path(str(checkpoint))
     algorithm.stop()
     ray.shutdown()

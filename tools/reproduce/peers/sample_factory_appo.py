@@ -17,6 +17,7 @@ from sample_factory.envs.env_utils import register_env
 from sample_factory.train import make_runner
 
 import task
+from run import WEIGHTS_EVERY_S, start, write_line, write_process, write_weights
 from settings import CLIP, DISCOUNT, ENTROPY, EPOCHS, GAE, GRADIENT_CLIP, LEARNING_RATE, MINIBATCHES, STEPS_PER_UPDATE, VALUE_WEIGHT
 
 ENVS_PER_WORKER = 16  # In two halves: one acts while the other waits for its actions.
@@ -29,13 +30,14 @@ def make_env(name, config, env_config, render_mode=None):
 
 
 def on_load(load):
-    """Learner._load_state, which then says what it has loaded. Called in the learner's process."""
+    """Learner._load_state, which then says who it is and what it has loaded. Called in the learner's process."""
     def wrapped(learner, checkpoint, **options):
         load(learner, checkpoint, **options)
+        folder = pathlib.Path(learner.cfg.train_dir)
+        write_process(folder, "learner")
         if learner.cfg.restart_behavior == "resume":  # A fresh learner loads what it has just saved.
-            folder = pathlib.Path(learner.cfg.train_dir)
             layers = task.layers_of(learner.actor_critic.state_dict(), LAYERS)
-            task.write_line(folder, resumed_steps=learner.env_steps, weights=task.write_weights(folder, layers))
+            write_line(folder, resumed_steps=learner.env_steps, weights=write_weights(folder, layers))
     return wrapped
 
 
@@ -49,8 +51,8 @@ def keep_weights(folder):
         if not path.with_suffix(".kept").exists():
             layers = task.layers_of(torch.load(path, map_location="cpu", weights_only=False)["model"], LAYERS)
             _, updates, steps = path.stem.split("_")
-            task.write_line(folder, time=path.stat().st_mtime, trained=int(steps), updates=int(updates),
-                            weights=task.write_weights(folder, layers))
+            write_line(folder, time=path.stat().st_mtime, trained=int(steps), updates=int(updates),
+                            weights=write_weights(folder, layers))
             path.with_suffix(".kept").touch()
 
 
@@ -67,14 +69,14 @@ class Watch(AlgoObserver):
             lag = [float(runner.policy_lag[0].get(f"version_diff_{name}", 0)) for name in ("min", "avg", "max")]
             trained = runner.env_steps[0]
             steps = trained - runner.total_env_steps_since_resume + runner.samples_collected[0]
-            task.write_line(self._run.folder, steps=steps, trained=trained, updates=training_iteration_since_resume, lag=lag, weights=None)
+            write_line(self._run.folder, steps=steps, trained=trained, updates=training_iteration_since_resume, lag=lag, weights=None)
             self._next = time.time() + 1
 
 
 def configuration(run):
     settings = {
         "env": "placement", "experiment": EXPERIMENT, "train_dir": str(run.folder), "seed": run.seed, "device": "cpu",
-        "restart_behavior": "resume" if run.resume else "overwrite", "save_every_sec": task.WEIGHTS_EVERY_S, "keep_checkpoints": 100000,
+        "restart_behavior": "resume" if run.resume else "overwrite", "save_every_sec": WEIGHTS_EVERY_S, "keep_checkpoints": 100000,
         "save_best_every_sec": 100000, "num_workers": run.workers, "num_envs_per_worker": ENVS_PER_WORKER, "rollout": task.GROUPS,
         "batch_size": STEPS_PER_UPDATE // MINIBATCHES, "num_batches_per_epoch": MINIBATCHES, "num_epochs": EPOCHS,
         "learning_rate": LEARNING_RATE, "gamma": DISCOUNT, "gae_lambda": GAE, "ppo_clip_ratio": CLIP,
@@ -87,7 +89,7 @@ def configuration(run):
 
 
 def main():
-    run = task.start(__doc__)
+    run = start(__doc__)
     register_env("placement", make_env)
     keep_weights(run.folder)
     config, runner = make_runner(configuration(run))

@@ -5,6 +5,7 @@ from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.vec_env import DummyVecEnv, SubprocVecEnv
 
 import task
+from run import start, write_checkpoint
 from settings import CLIP, DISCOUNT, ENTROPY, EPOCHS, GAE, GRADIENT_CLIP, LEARNING_RATE, MINIBATCHES, STEPS_PER_UPDATE, VALUE_WEIGHT
 
 ENVS_IN_PROCESS = 16  # With one worker.
@@ -25,9 +26,8 @@ class Watch(BaseCallback):
         if self.model._n_updates == 0:
             return
         steps = self.model.num_timesteps
-        self._run.progress(steps, steps, self.model._n_updates // EPOCHS, lambda: layers(self.model), lag=[0, 0, 0])
-        if self._run.checkpoint_due():
-            task.write_checkpoint(self._checkpoint, self.model.save)
+        if self._run.progress(steps, steps, self.model._n_updates // EPOCHS, lambda: layers(self.model), lag=[0, 0, 0]):
+            write_checkpoint(self._checkpoint, self.model.save)
 
     def _on_step(self):
         return not self._run.over()
@@ -41,9 +41,9 @@ def fresh_model(run, envs):
 
 
 def main():
-    run = task.start(__doc__)
+    run = start(__doc__)
     torch.set_num_threads(1)
-    make = run.train_env()
+    make = task.train_env(run.graphs)
     if run.workers == 1:
         envs = DummyVecEnv([make] * ENVS_IN_PROCESS)
     else:

@@ -4,27 +4,25 @@ The task: ptb's 20 training graphs on two K80s, 32 groups, as emplace.gym.Placem
 random. The policy sees the environment's observation as one row of 192 numbers. It is a perceptron with as many parameters as
 the policy of configs/ptb.yaml has (11,714 for 11,792); a second one of the same width estimates values.
 
-A run is a folder. While it trains a system writes log.jsonl and, every few seconds, the weights of its policy. These are judged
-after the run, so that judging takes no time from training: python task.py FOLDER --graphs GRAPHS.
+To judge the weights of a run: python task.py FOLDER --graphs GRAPHS.
 """
 import argparse
 import functools
 import json
 import os
 import pathlib
-import time
 
 import emplace
 import emplace.gym
 import gymnasium
 import numpy as np
 
+from run import FOLDER, write_process
+
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 GROUPS, DEVICES = 32, 2
 INPUTS = GROUPS * (4 + DEVICES)
 HIDDEN = [48, 48]
-WEIGHTS_EVERY_S = 5
-CHECKPOINT_EVERY_S = 10
 
 
 def load_graphs(folder, split):
@@ -61,6 +59,13 @@ def training_episodes(folder):
     return Episodes(load_graphs(folder, "train"))
 
 
+@functools.cache
+def say_worker(pid):
+    """Says once that this process plays episodes."""
+    if FOLDER in os.environ:
+        write_process(pathlib.Path(os.environ[FOLDER]), "worker", pid)
+
+
 class TrainingEnv(gymnasium.Env):
     """Each episode is that of one of the training graphs. Observation: float32 [192]."""
     metadata = {"render_modes": []}
@@ -70,6 +75,7 @@ class TrainingEnv(gymnasium.Env):
     def __init__(self, folder):
         self._episodes = training_episodes(folder)
         self._index, self._env = None, None
+        say_worker(os.getpid())
 
     def reset(self, *, seed=None, options=None):
         super().reset(seed=seed)
@@ -82,6 +88,12 @@ class TrainingEnv(gymnasium.Env):
     def step(self, action):
         observation, reward, terminated, truncated, _ = self._env.step(action)
         return observation.reshape(-1), reward, terminated, truncated, {}
+
+
+def train_env(folder):
+    """A function that makes a TrainingEnv. The graphs are read at once, so that processes that are forked share them."""
+    training_episodes(folder)
+    return lambda: TrainingEnv(folder)
 
 
 def perceptron(outputs, last_gain):
@@ -137,84 +149,6 @@ class Judge:
             observations = np.stack([step[0].reshape(-1) for step in steps])
         makespans = np.array([step[4]["makespan_us"] for step in steps])
         return float(np.exp(np.log(makespans / self._single_us).mean()))
-
-
-def write_line(folder, **values):
-    """Adds a line to a run's log, with the time unless it is given."""
-    with open(folder / "log.jsonl", "a") as log:
-        log.write(json.dumps({"time": time.time(), **values}) + "\n")
-
-
-def write_weights(folder, layers):
-    """Returns the name of the file."""
-    name = f"weights_{time.time():.3f}.npz"
-    np.savez(folder / name, *layers)
-    return name
-
-
-class Run:
-    """A run's folder, clock and log.
-
-    log.jsonl has lines {"time": Unix time, "steps": environment steps so far, "trained": those of them that an update has learned
-    from, each counted once, "updates", "lag": policy versions between acting and learning as [least, mean, most] or null where the
-    system does not say, "weights": file or null}. Before these, {"time", "resumed_steps", "weights"} where a run was resumed.
-    """
-
-    def __init__(self, options):
-        self.folder, self.graphs, self.seed, self.workers = options.folder.resolve(), options.graphs.resolve(), options.seed, options.workers
-        self.resume = options.resume
-        self.end = time.time() + options.seconds
-        self._weights_at = self._checkpoint_at = 0.0
-        self.folder.mkdir(parents=True, exist_ok=True)
-
-    def train_env(self):
-        """A function that makes a TrainingEnv. The graphs are read at once, so that processes that are forked share them."""
-        training_episodes(self.graphs)
-        return lambda: TrainingEnv(self.graphs)
-
-    def over(self):
-        return time.time() >= self.end
-
-    def resumed(self, steps, layers):
-        """Before the first update of a resumed run. layers: those of the actor."""
-        write_line(self.folder, resumed_steps=steps, weights=write_weights(self.folder, layers))
-
-    def progress(self, steps, trained, updates, layers, lag=None):
-        """After an update. layers: a function that gives those of the actor."""
-        path = None
-        if time.time() >= self._weights_at or self.over():
-            path = write_weights(self.folder, layers())
-            self._weights_at = time.time() + WEIGHTS_EVERY_S
-        write_line(self.folder, steps=steps, trained=trained, updates=updates, lag=lag, weights=path)
-
-    def checkpoint_due(self):
-        due = time.time() >= self._checkpoint_at
-        if due:
-            self._checkpoint_at = time.time() + CHECKPOINT_EVERY_S
-        return due
-
-
-def arguments(description):
-    parser = argparse.ArgumentParser(description=description.split("\n\n")[0])
-    parser.add_argument("--folder", type=pathlib.Path, required=True, help="folder of the run")
-    parser.add_argument("--graphs", type=pathlib.Path, required=True, help="folder of the graphs, with split.json")
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--workers", type=int, default=2, help="number of processes that play episodes")
-    parser.add_argument("--seconds", type=float, default=600, help="seconds after which the run ends")
-    parser.add_argument("--resume", action="store_true", help="go on from the last checkpoint")
-    return parser.parse_args()
-
-
-def start(description):
-    """The run that the command line asks for."""
-    return Run(arguments(description))
-
-
-def write_checkpoint(path, write):
-    """write(path) to a file aside, which then replaces the last one: a process may be killed meanwhile."""
-    aside = path.with_name("new_" + path.name)
-    write(aside)
-    os.replace(aside, path)
 
 
 def judge(folder, graphs):

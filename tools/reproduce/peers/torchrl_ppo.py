@@ -13,6 +13,7 @@ from torchrl.objectives import ClipPPOLoss
 from torchrl.objectives.value import GAE as AdvantageEstimate
 
 import task
+from run import start, write_checkpoint
 from settings import CLIP, DISCOUNT, ENTROPY, EPOCHS, GAE, GRADIENT_CLIP, LEARNING_RATE, MINIBATCHES, STEPS_PER_UPDATE, VALUE_WEIGHT
 
 ENVS = 16  # In all workers together, or one in each where there are more workers.
@@ -57,7 +58,7 @@ class Learner:
 
 
 def make_collector(run, policy):
-    make = run.train_env()
+    make = task.train_env(run.graphs)
 
     def envs_of_worker():
         envs = SyncVectorEnv([make] * max(1, ENVS // run.workers), autoreset_mode=AutoresetMode.DISABLED)  # The collector resets.
@@ -71,7 +72,7 @@ def make_collector(run, policy):
 
 
 def main():
-    run = task.start(__doc__)
+    run = start(__doc__)
     torch.set_num_threads(1)
     torch.manual_seed(run.seed)
     learner = Learner()
@@ -89,10 +90,9 @@ def main():
         collector.update_policy_weights_()
         steps += batch.numel()
         updates += 1
-        run.progress(steps, steps, updates, learner.layers, lag=[0, 0, 0])
-        if run.checkpoint_due():
+        if run.progress(steps, steps, updates, learner.layers, lag=[0, 0, 0]):
             state = {"learner": learner.state(), "steps": steps, "updates": updates}
-            task.write_checkpoint(checkpoint, lambda path: torch.save(state, path))
+            write_checkpoint(checkpoint, lambda path: torch.save(state, path))
         if run.over():
             break
     collector.shutdown()
