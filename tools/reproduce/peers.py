@@ -24,7 +24,7 @@ from lib.training import json_lines, train
 # Script in peers/ -> name and version.
 SYSTEMS = {"emplace_run": "Emplace", "plain_ppo": "plain PPO", "stable_baselines3_ppo": "Stable-Baselines3 2.9.2",
            "torchrl_ppo": "TorchRL 0.14.1", "rllib_ppo": "RLlib 2.60.0", "sample_factory_appo": "Sample Factory 2.1.1",
-           "pufferlib_ppo": "PufferLib 3.0.0"}
+           "pufferlib_ppo": "PufferLib 1.0.1"}
 EMPLACE = "emplace_run"
 JUDGE = "plain_ppo"  # Its environment judges weights.
 GOALS = {"to_080_s": 0.80, "to_075_s": 0.75, "to_072_s": 0.72}

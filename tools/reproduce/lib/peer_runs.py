@@ -44,13 +44,14 @@ def make_environment(folder, name, package):
         shutil.rmtree(environment, ignore_errors=True)
         subprocess.run([sys.executable, "-m", "venv", environment], check=True)
         (next(environment.glob("lib/python3*/site-packages")) / "torch.pth").write_text(f"{torch_packages()}\n")
-        # As pip builds what has no wheel, in this environment: else it fetches another torch for the build.
+        # What has no wheel is built in this environment, else pip fetches another torch for the build.
         pip = [environment / "bin/python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
         subprocess.run([*pip, "setuptools", "wheel", "Cython"], check=True)
         done = subprocess.run([*pip, "--no-build-isolation", "-r", requirements], capture_output=True, text=True, check=False)
         if done.returncode != 0:
             raise NoEnvironment(reason(done.stderr))
-        subprocess.run([*pip, package], check=True)
+        # Without its dependencies, numpy: PufferLib wants an older one than the package asks for, which works as well.
+        subprocess.run([*pip, "--no-deps", package], check=True)
         mark.write_text(wanted)
     return environment / "bin/python"
 

@@ -65,11 +65,39 @@ def make_envs(run):
     return AsyncVectorEnv([make] * run.workers, context="fork", autoreset_mode=AutoresetMode.SAME_STEP)
 
 
-def main():
-    run = start(__doc__)
-    torch.set_num_threads(1)
+class Rollouts:
+    """Plays with some environments. later_reset: the step after the end of an episode begins the next one, and its action counts
+    nothing; such steps are left out."""
+
+    def __init__(self, envs, seed, later_reset=False):
+        self._envs, self._later_reset = envs, later_reset
+        self._observation = torch.from_numpy(envs.reset(seed=seed)[0].copy())
+        self._ended = torch.zeros(envs.num_envs)
+
+    def play(self, learner):
+        """What Learner.update takes, of about STEPS_PER_UPDATE steps."""
+        count, length = self._envs.num_envs, STEPS_PER_UPDATE // self._envs.num_envs
+        observations = torch.zeros(length, count, task.INPUTS)
+        actions = torch.zeros(length, count, dtype=torch.int64)
+        log_probs, rewards, values, dones = (torch.zeros(length, count) for _ in range(4))
+        kept = torch.ones(length, count, dtype=torch.bool)
+        with torch.no_grad():
+            for t in range(length):
+                distribution = torch.distributions.Categorical(logits=learner.actor(self._observation))
+                action = distribution.sample()
+                observations[t], actions[t], log_probs[t] = self._observation, action, distribution.log_prob(action)
+                values[t] = learner.critic(self._observation).squeeze(1)
+                if self._later_reset:
+                    kept[t] = self._ended == 0
+                following, reward, terminated, _, _ = self._envs.step(action.numpy())
+                rewards[t], dones[t] = torch.from_numpy(reward), torch.from_numpy(terminated)
+                self._observation, self._ended = torch.from_numpy(following.copy()), dones[t]
+            advantages = advantages_of(rewards, values, dones, learner.critic(self._observation).squeeze(1))
+        return observations[kept], actions[kept], log_probs[kept], advantages[kept], (advantages + values)[kept]
+
+
+def train(run, envs, later_reset=False):
     torch.manual_seed(run.seed)
-    envs = make_envs(run)
     learner = Learner()
     steps = updates = 0
     checkpoint = run.folder / "checkpoint.pt"
@@ -78,31 +106,22 @@ def main():
         learner.load(saved["learner"])
         steps, updates = saved["steps"], saved["updates"]
         run.resumed(steps, learner.layers())
-
-    count, length = envs.num_envs, STEPS_PER_UPDATE // envs.num_envs
-    observations = torch.zeros(length, count, task.INPUTS)
-    actions = torch.zeros(length, count, dtype=torch.int64)
-    log_probs, rewards, values, dones = (torch.zeros(length, count) for _ in range(4))
-    observation = torch.from_numpy(envs.reset(seed=run.seed)[0])
+    rollouts = Rollouts(envs, run.seed, later_reset)
     while not run.over():
-        with torch.no_grad():
-            for t in range(length):
-                distribution = torch.distributions.Categorical(logits=learner.actor(observation))
-                action = distribution.sample()
-                observations[t], actions[t], log_probs[t] = observation, action, distribution.log_prob(action)
-                values[t] = learner.critic(observation).squeeze(1)
-                following, reward, terminated, _, _ = envs.step(action.numpy())
-                rewards[t], dones[t] = torch.from_numpy(reward), torch.from_numpy(terminated)
-                observation = torch.from_numpy(following)
-            advantages = advantages_of(rewards, values, dones, learner.critic(observation).squeeze(1))
-        learner.update(observations.flatten(0, 1), actions.flatten(), log_probs.flatten(), advantages.flatten(),
-                       (advantages + values).flatten())
-        steps += length * count
+        batch = rollouts.play(learner)
+        learner.update(*batch)
+        steps += len(batch[0])
         updates += 1
         if run.progress(steps, steps, updates, learner.layers, lag=[0, 0, 0]):
             state = {"learner": learner.state(), "steps": steps, "updates": updates}
             write_checkpoint(checkpoint, lambda path: torch.save(state, path))
     envs.close()
+
+
+def main():
+    run = start(__doc__)
+    torch.set_num_threads(1)
+    train(run, make_envs(run))
 
 
 if __name__ == "__main__":

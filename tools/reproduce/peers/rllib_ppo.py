@@ -1,12 +1,6 @@
 """RLlib's PPO (its new API stack): one local learner, and env runners as Ray actors with several environments each. With one worker
 the algorithm's own process plays.
 """
-import os
-import warnings
-
-os.environ.setdefault("RAY_DEDUP_LOGS", "0")
-warnings.simplefilter("ignore")
-
 import ray
 from ray.rllib.algorithms.ppo import PPO, PPOConfig
 from ray.rllib.core.rl_module.default_model_config import DefaultModelConfig
@@ -44,8 +38,7 @@ def layers(algorithm):
 
 def main():
     run = start(__doc__)
-    ray.init(num_cpus=max(2, run.workers + 1), include_dashboard=False, log_to_driver=False,
-             runtime_env={"env_vars": {"PYTHONPATH": str(task.ROOT / "tools/reproduce/peers"), "OMP_NUM_THREADS": "1"}})
+    ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False)
     algorithm = configuration(run).build_algo()
     checkpoint = run.folder / "checkpoint"
     steps = updates = 0

@@ -1,13 +1,8 @@
 """Sample Factory's APPO: rollout workers, an inference worker and a learner, each a process, that do not wait for one another."""
 import pathlib
 import time
-import types
 
-import gymnasium.vector
-
-if not hasattr(gymnasium.vector, "AutoresetMode"):
-    # Sample Factory wants a gymnasium before 1.0; emplace.gym names this at its import, for environments that are not used here.
-    gymnasium.vector.AutoresetMode = types.SimpleNamespace(NEXT_STEP=None)
+import old_gymnasium  # isort: skip
 
 import torch
 from sample_factory.algo.learning.learner import Learner
