@@ -26,6 +26,7 @@ SYSTEMS = {"emplace_run": "Emplace", "plain_ppo": "plain PPO", "stable_baselines
            "torchrl_ppo": "TorchRL 0.14.1", "rllib_ppo": "RLlib 2.60.0", "sample_factory_appo": "Sample Factory 2.1.1",
            "pufferlib_ppo": "PufferLib 1.0.1"}
 EMPLACE = "emplace_run"
+KINDS = {EMPLACE: ("worker", "learner"), "sample_factory_appo": ("worker", "learner", "driver")}  # Elsewhere the driver learns.
 JUDGE = "plain_ppo"  # Its environment judges weights.
 GOALS = {"to_080_s": 0.80, "to_075_s": 0.75, "to_072_s": 0.72}
 COLUMNS = {"system": str, "workers": int, "seed": int, "seconds": float, "steps_per_s": float, "trained_per_s": float,
@@ -129,7 +130,8 @@ class Bench:
             run.end()
         resumed = Run(system, interpreter, folder, self.graphs, 1, workers, BEFORE_KILL_S, resume=True)
         try:
-            resumed.watch(lambda: not resumed.alive() or resumed.steps() > 0, FIRST_UPDATE_S)
+            if resumed.watch(lambda: not resumed.alive() or resumed.steps() > 0, FIRST_UPDATE_S):
+                resumed.watch(lambda: not resumed.alive(), SETTLE_S)  # Emplace judges what it goes on with.
         finally:
             resumed.end()
         return {**row, **resumption(json_lines(folder / "log.jsonl"), folder)}
@@ -259,7 +261,7 @@ def measure_faults(arguments):
     table = Table(arguments.out.with_name(arguments.out.stem + "_faults.csv"), FAULT_COLUMNS, DEPENDS)
     bench = Bench(arguments)
     for system in arguments.systems:
-        for kind in ("worker", "learner", "driver"):
+        for kind in KINDS.get(system, ("worker", "driver")):
             if arguments.fresh or not any((row["system"], row["killed"]) == (system, kind) for row in table.rows):
                 row = bench.kill(system, (arguments.workers or [2])[0], kind)
                 table.remove(system=system, killed=kind)

@@ -38,7 +38,7 @@ class Log:
             at = self._began + line["seconds"]
             if line["kind"] == "update":
                 self._steps_before = (line["update"] - 1) * STEPS_PER_UPDATE if self._steps_before is None else self._steps_before
-                write_line(self._folder, time=at, steps=self._steps_before + line["steps"], trained=line["update"] * STEPS_PER_UPDATE,
+                write_line(self._folder, time=at, steps=self._steps_before + int(line["steps"]), trained=line["update"] * STEPS_PER_UPDATE,
                            updates=line["update"], lag=[line["min_lag"], line["mean_lag"], line["max_lag"]], weights=None)
             elif line["kind"] == "evaluation":
                 write_line(self._folder, time=at, ratio=line["validation_ratio"])
