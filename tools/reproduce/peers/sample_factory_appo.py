@@ -25,18 +25,18 @@ def make_env(name, config, env_config, render_mode=None):
 
 
 def on_load(load):
-    """Learner._load_state, which then says who it is and what it has loaded. Called in the learner's process."""
-    def wrapped(learner, checkpoint, **options):
-        load(learner, checkpoint, **options)
+    """Learner.load_from_checkpoint, which then says who it is and what it has loaded. Called in the learner's process."""
+    def wrapped(learner, *arguments, **options):
+        load(learner, *arguments, **options)
         folder = pathlib.Path(learner.cfg.train_dir)
         write_process(folder, "learner")
-        if learner.cfg.restart_behavior == "resume":  # A fresh learner loads what it has just saved.
+        if learner.cfg.restart_behavior == "resume":
             layers = task.layers_of(learner.actor_critic.state_dict(), LAYERS)
             write_line(folder, resumed_steps=learner.env_steps, weights=write_weights(folder, layers))
     return wrapped
 
 
-Learner._load_state = on_load(Learner._load_state)
+Learner.load_from_checkpoint = on_load(Learner.load_from_checkpoint)
 
 
 def keep_weights(folder):
