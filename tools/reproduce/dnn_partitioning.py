@@ -82,12 +82,12 @@ def machine_text(workload):
 
 
 def our_rows(name, checkout, emplace, seconds, folder):
-    import emplace as package
+    from emplace import formats
     path = checkout / f"throughput-inputs/{name}.json"
     text = json.loads(path.read_text())
     kind = name.partition("/")[0]
     graph, devices = folder / "workload.graph.json", folder / "devices.yaml"
-    package.load_partitioning(path, bandwidth_bytes_per_us=BYTES_PER_UNIT[kind] / US_PER_UNIT).save(graph)
+    formats.load_partitioning(path, bandwidth_bytes_per_us=BYTES_PER_UNIT[kind] / US_PER_UNIT).save(graph)
     devices.write_text(machine_text({"folder": kind, "memory": text["maxSizePerFPGA"], "gpus": text["maxFPGAs"], "cpus": text["maxCPUs"]}))
     rows = []
     for method, words in OURS.items():
