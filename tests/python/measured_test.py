@@ -209,8 +209,8 @@ def test_sailors_layers_become_a_step(tmp_path):
     ops = {op["name"]: op for op in graph.ops}
     assert len(ops) == 3 * (3 + 3) + 3
     assert ops["1/forward.2"]["cost_us"] == {"a100": 3000, "gh200": 3000} and ops["1/forward.2"]["copy_of"] == "0/forward.2"
-    assert [output["bytes"] for output in ops["0/forward.0"]["outputs"]] == [2 * 2 * 100, 2 * 2 * 1000]
-    assert ops["0/backward.1"]["inputs"] == ["0/forward.1:1", "0/backward.2:0"] and ops["0/backward.1"]["outputs"][0]["bytes"] == 400
+    assert [output["bytes"] for output in ops["0/forward.0"]["outputs"]] == [2 * 4 * 100, 2 * 4 * 1000]
+    assert ops["0/backward.1"]["inputs"] == ["0/forward.1:1", "0/backward.2:0"] and ops["0/backward.1"]["outputs"][0]["bytes"] == 800
     assert graph.parameter_bytes == 3 * 10 * 24
     machine = emplace.Machine([emplace.Device(f"gpu:{i}", "gh200", 1e9) for i in range(2)], bandwidth_bytes_per_us=1e4)
     alone = emplace.Plan.of(graph, machine, np.zeros(len(graph), dtype=np.int32))
@@ -274,6 +274,18 @@ def test_profiles_without_sizes_and_wrong_ones_are_errors(tmp_path):
         sailor.load(tmp_path, step)
     with pytest.raises(emplace.BadInput, match="no sizes of TINY with tensor parallelism 2"):
         sailor.load(tmp_path, sailor.Step(microbatch=2, tensor_parallel=2))
+
+
+def test_of_a_checkout_the_times_count_by_which_sailor_validates(tmp_path):
+    write_sailor(tmp_path)
+    validated = tmp_path / "sailor/Planner/simulations/profiles_tmp.json"
+    validated.parent.mkdir()
+    layers = {str(layer): [0.1, 0.2, 0.3] for layer in range(3)}
+    validated.write_text(json.dumps({"TINY": {"V100-16": {"2": {"1": layers}}}, "OTHER": {"V100-16": {"2": {"1": layers}}}}))
+    graph = sailor.load(tmp_path, sailor.Step(microbatch=2), model="TINY")
+    assert graph.ops[0]["cost_us"] == {"v100": 1e5}
+    with pytest.raises(emplace.BadInput, match="expected one of OTHER, TINY"):
+        sailor.load(tmp_path, sailor.Step(microbatch=2))
 
 
 def test_a_profile_with_other_layers_is_left_out(tmp_path):

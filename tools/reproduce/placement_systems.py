@@ -234,7 +234,8 @@ def cell(row, auto):
     return text if row["fits"] else f"({text})"
 
 
-def markdown(rows, versions):
+def markdown(table):
+    rows, versions = table.rows, table.facts["versions"]
     cases = [{row["system"]: row for row in case} for case in grouped(rows, "model", "machine", "memory").values()]
     lines = [
         "# What people use to divide a model, beside `auto`",
@@ -290,7 +291,7 @@ def main():
         results.add([json.loads(line) for line in made.stdout.splitlines() if line.startswith("{")])
         results.save()
         print(name, flush=True)
-    results.save(markdown(results.rows, results.facts["versions"]))
+    results.save(markdown(results))
 
 
 if __name__ == "__main__":

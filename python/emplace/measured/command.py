@@ -64,9 +64,10 @@ def _print_both_helps() -> None:
 def _write(out: pathlib.Path, files: dict[str, str], read: str) -> list[str]:
     """Writes texts to files of the folder, and returns their paths."""
     paths = {out / name: text for name, text in files.items()}
+    for path in paths:
+        _make_folder(path.parent)
     check_output_files([("--out", str(path)) for path in paths], [("PATH", read)])
     for path, text in paths.items():
-        _make_folder(path.parent)
         write_file(path, text.encode())
     return [str(path) for path in paths]
 

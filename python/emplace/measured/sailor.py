@@ -1,7 +1,9 @@
 """Layer times that Sailor measured (github.com/eth-easl/sailor), as the graph of a training step.
 
-sailor/Planner/sailor_planner/profiles/MODEL/GPU/profile.json has the seconds of each layer's forward pass, backward pass and update by
-micro-batch and tensor parallelism; sailor/Planner/llm_info.json has each layer's sizes for a micro-batch of one sequence.
+sailor/Planner/simulations/profiles_tmp.json has the seconds of each layer's forward pass, backward pass and update by model, GPU,
+micro-batch and tensor parallelism. By it Sailor validates its own simulator, and its planner's profiles, profile.json of each MODEL/GPU in
+sailor_planner/profiles, are older or of another model here and there. sailor/Planner/llm_info.json has each layer's sizes for a
+micro-batch of one sequence.
 """
 import math
 import os
@@ -19,8 +21,9 @@ from emplace.reading import read_json
 _KINDS = {"A100-40": "a100", "A100-80": "a100_80gb", "GH-96": "gh200", "RTX-2080": "rtx2080", "RTX-3090": "rtx3090",
           "Titan-RTX": "titan_rtx", "V100-16": "v100"}
 _US_PER_S = 1e6
-_NUMBER_BYTES = 2  # Of an activation.
+_NUMBER_BYTES = 4  # Of an activation: Sailor trains in 32 bits (act_output_bytes in llm_info.json).
 _PARAMETER_BYTES = 24  # Of a parameter, as Sailor counts: weight, gradient, Adam's two moments and two copies, of 32 bits each.
+_VALIDATED = "sailor/Planner/simulations/profiles_tmp.json"
 EXPECTED = "a checkout of github.com/eth-easl/sailor, or its profile.json files"
 
 
@@ -40,20 +43,18 @@ class Step:
 def load(path: str | os.PathLike, step: Step, *, model: str | None = None, kinds: Sequence[str] | None = None) -> Graph:
     """The step's graph: a forward and a backward op of each layer and micro-batch, and an update of each layer.
 
-    An op has a cost for each device kind whose profile has this micro-batch and tensor parallelism. A layer's ops are a group. Between
-    layers pass activations and their gradients; what a layer keeps for its backward pass is an output too. path: a checkout, a folder
-    with profile.json files, or one of them. model: as Sailor names it; None: the only one there is. kinds: of which costs are wanted;
+    An op has a cost for each device kind that was measured with this micro-batch and tensor parallelism. A layer's ops are a group. Between
+    layers pass activations and their gradients; what a layer keeps for its backward pass is an output too. path: a checkout, whose
+    profiles_tmp.json counts, or a folder with profile.json files, or one of them. model: as Sailor names it; None: the only one there is. kinds: of which costs are wanted;
     None: all. Raises BadInput for anything else. Warns of a profile with another number of layers than the model has, and leaves it out.
     """
     step.check()
-    profiles = _profiles(path, model)
-    model = profiles[0].parts[-3]
-    sizes = _sizes(_info_above(profiles[0]), model, step)
+    model, profiles = _profiles(path, model)
+    sizes = _sizes(_info_above(next(iter(profiles.values()))[0]), model, step)
     times: dict[str, list[list[float]]] = {}
-    for file in profiles:
-        gpu = file.parts[-2]
+    for gpu, (file, by_microbatch) in profiles.items():
         kind = _KINDS.get(gpu, gpu.lower())
-        measured = _layer_times(file, step) if kinds is None or kind in kinds else None
+        measured = _layer_times(file, by_microbatch, step) if kinds is None or kind in kinds else None
         if measured is not None and len(measured) != len(sizes):
             warnings.warn(f"{kind} is left out: its profile has {len(measured)} layers, and {model} has {len(sizes)}", stacklevel=2)
         elif measured is not None:
@@ -65,23 +66,33 @@ def load(path: str | os.PathLike, step: Step, *, model: str | None = None, kinds
     return Graph.from_ops(name, _ops(times, sizes, step))
 
 
-def _profiles(path: str | os.PathLike, model: str | None) -> list[pathlib.Path]:
-    """The profiles of a model, MODEL/GPU/profile.json. Raises BadInput where there is none, or several models and none is chosen."""
-    by_model: dict[str, list[pathlib.Path]] = {}
-    for file in files_named(path, "profile.json", EXPECTED):
-        if len(file.resolve().parts) > 3:
-            by_model.setdefault(file.resolve().parts[-3], []).append(file.resolve())
+def _profiles(path: str | os.PathLike, model: str | None) -> tuple[str, dict[str, tuple[pathlib.Path, Any]]]:
+    """The model, and by GPU the file with its times, and these: {micro-batch: {tensor parallelism: layers}}.
+
+    Raises BadInput where there is none, or several models and none is chosen.
+    """
+    by_model: dict[str, dict[str, tuple[pathlib.Path, Any]]] = {}
+    validated = pathlib.Path(path).resolve() / _VALIDATED
+    if validated.is_file():
+        refuse_pointer(validated)
+        for name, gpus in read_json(validated).items():
+            by_model[name] = {gpu: (validated, times) for gpu, times in gpus.items()} if isinstance(gpus, dict) else {}
+    else:
+        for file in files_named(path, "profile.json", EXPECTED):
+            parts = file.resolve().parts
+            refuse_pointer(file)
+            if len(parts) > 3:
+                by_model.setdefault(parts[-3], {})[parts[-2]] = (file.resolve(), read_json(file))
     if model is None and len(by_model) == 1:
         model = next(iter(by_model))
-    if model not in by_model:
+    if not by_model.get(model or ""):
         raise BadInput(f"--model is {'missing' if model is None else repr(model)}, expected one of {', '.join(sorted(by_model))}")
-    return by_model[model]
+    return model, by_model[model]
 
 
-def _layer_times(path: pathlib.Path, step: Step) -> list[list[float]] | None:
-    """[layers][3] microseconds of forward, backward and update; None: not measured with these settings."""
-    refuse_pointer(path)
-    layers: Any = read_json(path)
+def _layer_times(path: pathlib.Path, by_microbatch: Any, step: Step) -> list[list[float]] | None:
+    """[layers][3] microseconds of forward, backward and update; None: not measured with these settings. path: names them in errors."""
+    layers = by_microbatch
     for key in (str(step.microbatch), str(step.tensor_parallel)):
         layers = layers.get(key) if isinstance(layers, dict) else None
     if layers is None:

@@ -2,6 +2,7 @@
 """What tools/reproduce/placement_systems.py places where, and what it says of rows made by hand, without any of the systems."""
 import array
 import types
+import types
 import unittest
 
 from support import CALL, cells
@@ -33,7 +34,7 @@ class PlacementSystems(unittest.TestCase):
     def test_a_line_has_the_times_over_that_of_auto(self):
         rows = [row("one device", 150, fits=False), row("accelerate", None, fits=False, note="leaves modules to the disk"),
                 row("even pipeline, 1F1B", 130), row("planner, one pass", 110), row("auto", 100)]
-        lines = placement_systems.markdown(rows, {"accelerate": "1.0"}).splitlines()
+        lines = placement_systems.markdown(types.SimpleNamespace(rows=rows, facts={"versions": {"accelerate": "1.0"}})).splitlines()
         self.assertIn("With accelerate 1.0.", lines)
         model = next(line for line in lines if line.startswith("| timm/a"))
         self.assertEqual(cells(model)[1:], ["(1.50)", "leaves modules to the disk", "1.30", "-", "-", "1.10", "1.00", "0.1", "0.50"])
