@@ -110,8 +110,8 @@ def _write_graph(options: argparse.Namespace, kinds: list[str] | None) -> dict:
         warnings.simplefilter("always", UserWarning)
         graph = sailor.load(options.path, step, model=options.model, kinds=kinds)
     path = pathlib.Path(options.out) / f"{graph.name}.graph.json"
-    check_output_files([("--out", str(path))], [("PATH", options.path)])
     _make_folder(path.parent)
+    check_output_files([("--out", str(path))], [("PATH", options.path)])
     graph.save(path)
     return {"graph": graph.name, "ops": graph.num_ops, "kinds": sorted(graph.ops[0]["cost_us"]),
             "notes": [str(note.message) for note in notes], "files": [str(path)]}
