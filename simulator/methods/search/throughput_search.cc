@@ -22,7 +22,7 @@ namespace {
 
 // Moves of the first round; each further one has twice as many.
 constexpr int64_t kFirstMoves = 20'000;
-constexpr int kMostRounds = 40;
+constexpr int kMostAnnealings = 40;
 // About as many moves take as long as a simulation, and count as one evaluation.
 constexpr int64_t kMovesOfEvaluation = 200;
 constexpr int64_t kMovesBetweenLooks = 64;
@@ -47,28 +47,28 @@ constexpr double kTimeShareToFit = 0.2;
 constexpr double kGain = 1 - 1e-9;  // Less is rounding.
 
 // A placement as the objective sees it.
-struct Candidate {
+struct LoadCandidate {
   Placement placement;
   int64_t bytes_over = 0;
   double load_us = 0;
   std::string found_by;
 
-  bool operator<(const Candidate& other) const {
+  bool operator<(const LoadCandidate& other) const {
     if (bytes_over != other.bytes_over) return bytes_over < other.bytes_over;
     return load_us < kGain * other.load_us;
   }
 };
 
-Candidate Scored(const PlacementTask& task, Placement placement, std::string found_by, PlacementScorer& scorer) {
+LoadCandidate Scored(const PlacementTask& task, Placement placement, std::string found_by, PlacementScorer& scorer) {
   const int64_t bytes_over = scorer.Score(placement).bytes_over;
   const double load_us = MaxLoadUs(task.sim, placement);
   return {std::move(placement), bytes_over, load_us, std::move(found_by)};
 }
 
 // The annealing of one thread.
-class Annealer {
+class LoadAnnealer {
  public:
-  Annealer(const PlacementTask& task, const StopSignal& stop)
+  LoadAnnealer(const PlacementTask& task, const StopSignal& stop)
       : task_(task),
         stop_(stop),
         state_(task),
@@ -92,7 +92,7 @@ class Annealer {
 
   // One round from `best`, which it replaces if it finds something better that fits the memory. Returns the moves made,
   // of which there are `most` at most: as far as it goes, a round that ends early is the same.
-  int64_t Round(uint64_t seed, int64_t moves, int64_t most, Candidate& best) {
+  int64_t Round(uint64_t seed, int64_t moves, int64_t most, LoadCandidate& best) {
     Rng rng(seed);
     state_.Reset(best.placement);
     least_us_ = best.load_us * kGain;
@@ -109,7 +109,7 @@ class Annealer {
       Try(rng, kHot * std::pow(kCold / kHot, part));
     }
     if (found_) {
-      Candidate candidate = Scored(task_, std::move(*found_), "search", scorer_);
+      LoadCandidate candidate = Scored(task_, std::move(*found_), "search", scorer_);
       if (candidate < best) best = std::move(candidate);
     }
     return move;
@@ -249,7 +249,7 @@ class ThroughputSearch {
     try {
       MethodResult result = MakeMethod(name, options)->Place(task_);
       if (!result.placement) return;
-      Candidate candidate = Scored(task_, std::move(*result.placement), name, scorer_);
+      LoadCandidate candidate = Scored(task_, std::move(*result.placement), name, scorer_);
       if (!best_ || candidate < *best_) best_ = std::move(candidate);
     } catch (const Stopped&) {
       if (options_.stop.Asked() && !best_) throw;
@@ -271,7 +271,7 @@ class ThroughputSearch {
       const DeviceIndex from = state.DeviceOf(set);
       if (to == from || !state.MayRun(set, to)) continue;
       state.Move(set, to);
-      Candidate candidate = Scored(task_, state.PlacementOf(), "search", scorer_);
+      LoadCandidate candidate = Scored(task_, state.PlacementOf(), "search", scorer_);
       if (candidate.bytes_over > best_->bytes_over) {
         state.Move(set, from);
       } else {
@@ -288,14 +288,14 @@ class ThroughputSearch {
     // With a budget one thread: results are not to depend on their number.
     const int threads = options_.budget > 0 ? 1 : options_.threads;
     ThreadTeam team(threads);
-    std::vector<Candidate> best(static_cast<size_t>(threads), *best_);
+    std::vector<LoadCandidate> best(static_cast<size_t>(threads), *best_);
     std::vector<int64_t> moves(best.size());
     team.ForEach(best.size(), [&](size_t /*thread*/, size_t i) {
-      Annealer annealer(task_, limit_.stop());
+      LoadAnnealer annealer(task_, limit_.stop());
       int64_t left =
           options_.budget > 0 ? limit_.evaluations_left() * kMovesOfEvaluation : std::numeric_limits<int64_t>::max();
       const Rng seeds = Rng(options_.seed).Fork("throughput", i);
-      for (int round = 0; left > 0 && !limit_.stop().Now() && round < kMostRounds; ++round) {
+      for (int round = 0; left > 0 && !limit_.stop().Now() && round < kMostAnnealings; ++round) {
         const int64_t whole = kFirstMoves << round;
         const uint64_t seed = seeds.Fork("round", static_cast<uint64_t>(round)).Next();
         const int64_t made = annealer.Round(seed, whole, std::min(whole, left), best[i]);
@@ -313,7 +313,7 @@ class ThroughputSearch {
   const MethodOptions& options_;
   SearchLimit limit_;
   PlacementScorer scorer_;
-  std::optional<Candidate> best_;
+  std::optional<LoadCandidate> best_;
 };
 
 }  // namespace
