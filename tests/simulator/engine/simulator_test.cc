@@ -280,7 +280,7 @@ INSTANTIATE_TEST_SUITE_P(Simulator, EveryLinkModel, ::testing::ValuesIn(kEveryLi
 
 // Thousands of random graphs against the plain second implementation.
 TEST_P(EveryLinkModel, AgreesWithTheEventQueueOracle) {
-  for (uint64_t seed = 0; seed < Trials(6000); ++seed) {
+  for (uint64_t seed = 0; seed < Trials(3600); ++seed) {
     Rng rng(seed);
     const RandomGraphOptions options{.max_ops = seed % 10 == 0 ? 120 : 25,
                                      .max_devices = seed % 7 == 0 ? 8 : 3,

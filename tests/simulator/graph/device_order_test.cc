@@ -76,7 +76,7 @@ INSTANTIATE_TEST_SUITE_P(DeviceOrder, OrderOnEveryLinkModel, ::testing::ValuesIn
                          [](const auto& tested) { return LinkRulesName(tested.param); });
 
 TEST_P(OrderOnEveryLinkModel, RandomOrdersRunAsInTheOracle) {
-  for (uint64_t seed = 0; seed < Trials(2000); ++seed) {
+  for (uint64_t seed = 0; seed < Trials(1200); ++seed) {
     Rng rng(seed);
     const RandomGraphOptions options{.max_ops = seed % 10 == 0 ? 120 : 30,
                                      .max_devices = 5,
@@ -104,7 +104,7 @@ TEST_P(OrderOnEveryLinkModel, RandomOrdersRunAsInTheOracle) {
 }
 
 TEST_P(OrderOnEveryLinkModel, TheOrderOfArrivalChangesNothing) {
-  for (uint64_t seed = 0; seed < Trials(1000); ++seed) {
+  for (uint64_t seed = 0; seed < Trials(600); ++seed) {
     Rng rng(seed);
     const RandomGraphOptions options{.max_ops = 60, .link_model = GetParam().model, .blocking = GetParam().blocking};
     const OpGraph graph = RandomGraph(rng, options);

@@ -72,7 +72,7 @@ void ExpectEqual(const Timeline& run, const Timeline& fresh) {
 // Sequences of moves, and of ways back to earlier placements, against a new Simulator for each.
 TEST_P(RunReuse, EveryResultIsThatOfAFreshSimulator) {
   size_t taken_over = 0;
-  for (uint64_t seed = 0; seed < Trials(250); ++seed) {
+  for (uint64_t seed = 0; seed < Trials(150); ++seed) {
     Rng rng(seed);
     const RandomGraphOptions options = LongRunOptions(seed, GetParam());
     const OpGraph graph = RandomGraph(rng, options);

@@ -137,7 +137,7 @@ TEST_P(RunTrial, IsWithinItsLimitAsAFreshRunIs) {
 // A try that becomes the base leaves what a run from the start leaves: results, snapshots and forecast of later tries.
 TEST_P(RunTrial, BecomesTheBaseAsARunFromTheStartDoes) {
   int taken = 0;
-  for (uint64_t seed = 0; seed < Trials(60); ++seed) {
+  for (uint64_t seed = 0; seed < Trials(36); ++seed) {
     Rng rng(seed);
     const RandomGraphOptions options = LongRunOptions(seed, GetParam().links);
     const OpGraph graph = RandomGraph(rng, options);
@@ -169,14 +169,14 @@ TEST_P(RunTrial, BecomesTheBaseAsARunFromTheStartDoes) {
       ASSERT_EQ(walking.StartOrders(), fresh->StartOrders());
     }
   }
-  EXPECT_GT(taken, static_cast<int>(Trials(60)));
+  EXPECT_GT(taken, static_cast<int>(Trials(36)));
 }
 
 // A parameter and its readers, from one device to another: from the second move on, none of them is sent at time 0.
 TEST_P(RunTrial, OfAParameterWithItsReadersIsThatOfAFreshRun) {
   size_t tried_events = 0;
   size_t fresh_events = 0;
-  for (uint64_t seed = 1; seed < Trials(100); ++seed) {
+  for (uint64_t seed = 1; seed < Trials(60); ++seed) {
     Rng rng(seed);
     RandomGraphOptions options = LongRunOptions(seed, GetParam().links);
     options.parameters = 40;
