@@ -18,7 +18,7 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-Op Node(const std::string& name, double cost_us, std::vector<OpIndex> inputs, int64_t bytes = 0) {
+Op Node(const std::string& name, double cost_us, const std::vector<OpIndex>& inputs, int64_t bytes = 0) {
   Op op;
   op.name = name;
   op.cost = OpCost::Everywhere(cost_us);
