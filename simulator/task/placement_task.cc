@@ -194,6 +194,12 @@ bool PlacementTask::HasMicrobatches() const {
   return std::any_of(microbatch_of_op.begin(), microbatch_of_op.end(), [](int32_t i) { return i > 0; });
 }
 
+int32_t PlacementTask::NumMicrobatches() const {
+  int32_t microbatches = 1;
+  for (const int32_t microbatch : microbatch_of_op) microbatches = std::max(microbatches, microbatch + 1);
+  return microbatches;
+}
+
 double PlacementTask::RatioToSingleDevice(double makespan_us) const {
   const bool comparable = single_device >= 0 && single_device_us > 0;
   return comparable ? makespan_us / single_device_us : std::nan("");

@@ -46,6 +46,7 @@ struct PlacementTask {
   double RatioToSingleDevice(double makespan_us) const;
   // Whether ops repeat one another for micro-batches.
   bool HasMicrobatches() const;
+  int32_t NumMicrobatches() const;  // At least 1.
   // Writes the placement of the ops [num_ops] that follows from a placement of the groups [n].
   void Expand(std::span<const uint8_t> placement, std::span<DeviceIndex> ops) const;
 

@@ -53,8 +53,7 @@ struct TurnRun : Queue {
     if (this->device_free_at[device] > now) {
       Occupy(device, this->device_free_at[device]);
     } else {
-      this->ScheduleLinkTurn(this->link_slots - 1, now);
-      AskForTurn(device, now);
+      BeFree(device, now);
     }
   }
   void QueueOp(OpIndex op, double now) {
@@ -69,13 +68,12 @@ struct TurnRun : Queue {
   void EndWaitingSend(size_t device) { --devices[device].waiting_sends; }
   void Occupy(size_t device, double until_us) {
     devices[device].occupied = true;
-    this->ScheduleLinkTurn(this->link_slots - 1 - this->num_devices + device, until_us);
+    this->ScheduleLinkTurn(SlotOf(device), until_us);
   }
   void Free(size_t device, double now) {
     devices[device].occupied = false;
-    this->CancelLink(this->link_slots - 1 - this->num_devices + device);
-    this->ScheduleLinkTurn(this->link_slots - 1, now);
-    AskForTurn(device, now);
+    this->CancelLink(SlotOf(device));
+    BeFree(device, now);
   }
 
   template <typename Visit>
@@ -93,8 +91,14 @@ struct TurnRun : Queue {
   };
 
   bool MayStart(size_t device) const { return MayTransfer(device) && devices[device].waiting_sends == 0; }
+  size_t SlotOf(size_t device) const { return this->link_slots - 1 - this->num_devices + device; }
+  // The network has its turn first: a transfer may take the device.
+  void BeFree(size_t device, double now) {
+    this->ScheduleLinkTurn(this->link_slots - 1, now);
+    AskForTurn(device, now);
+  }
   void AskForTurn(size_t device, double now) {
-    if (MayStart(device)) this->events.Schedule(device, now, this->num_ops + this->link_slots + device);
+    if (MayStart(device)) this->ScheduleDeviceTurn(device, now);
   }
 
   std::vector<DeviceState> devices = std::vector<DeviceState>(this->num_devices);

@@ -52,7 +52,7 @@ struct RunState {
   // Whether this is an op, rather than what stands for the leading sources of a device.
   bool IsOp(OpIndex op) const { return op < graph.num_ops; }
   // Schedules the event of the device's leading sources.
-  void QueueLeading(size_t device) { events.Schedule(device, 0, num_ops + link_slots + device); }
+  void QueueLeading(size_t device) { ScheduleDeviceTurn(device, 0); }
   // Calls visit(op) for the leading sources of a device, in their order.
   template <typename Visit>
   void ForEachLeading(size_t device, Visit visit) const {
@@ -70,6 +70,9 @@ struct RunState {
     events.Schedule(num_devices + link, time_us, static_cast<size_t>(producer_of[static_cast<size_t>(tensor)]));
   }
   void ScheduleLinkTurn(size_t link, double time_us) { events.Schedule(num_devices + link, time_us, num_ops + link); }
+  void ScheduleDeviceTurn(size_t device, double time_us) {
+    events.Schedule(device, time_us, num_ops + link_slots + device);
+  }
   bool LinkIsIdle(size_t link) const { return events.Idle(num_devices + link); }
   void CancelLink(size_t link) { events.Cancel(num_devices + link); }
 

@@ -24,8 +24,7 @@ void AddTransfers(const SimGraph& sim, std::span<const DeviceIndex> placement, s
     const DeviceIndex maker = placement[static_cast<size_t>(op)];
     for (int32_t tensor = sim.tensor_begin[static_cast<size_t>(op)];
          tensor < sim.tensor_begin[static_cast<size_t>(op) + 1]; ++tensor) {
-      const double us =
-          link.busy_us + link.us_per_byte * static_cast<double>(sim.tensor_bytes[static_cast<size_t>(tensor)]);
+      const double us = link.BusyUs(sim.tensor_bytes[static_cast<size_t>(tensor)]);
       const auto count = [&](DeviceIndex device) {
         const auto d = static_cast<size_t>(device);
         if (counted_for[d] == tensor) return;

@@ -86,13 +86,11 @@ double ScheduleGraph::TransferUs(int32_t tensor, DeviceIndex from, DeviceIndex t
 }
 
 double ScheduleGraph::MeanTransferUs(int32_t tensor) const {
-  return mean_link_.fixed_us +
-         mean_link_.us_per_byte * static_cast<double>(task_.sim.tensor_bytes[static_cast<size_t>(tensor)]);
+  return mean_link_.TransferUs(task_.sim.tensor_bytes[static_cast<size_t>(tensor)]);
 }
 
 double ScheduleGraph::MeanLoadUs(int32_t tensor) const {
-  return mean_link_.busy_us +
-         mean_link_.us_per_byte * static_cast<double>(task_.sim.tensor_bytes[static_cast<size_t>(tensor)]);
+  return mean_link_.BusyUs(task_.sim.tensor_bytes[static_cast<size_t>(tensor)]);
 }
 
 bool ScheduleGraph::UnitMayRunOn(int32_t unit, DeviceIndex device) const {

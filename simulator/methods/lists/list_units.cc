@@ -102,8 +102,7 @@ class UnitJoiner {
       const int32_t from = unit_of_op_[static_cast<size_t>(op)];
       for (int32_t t = sim.tensor_begin[static_cast<size_t>(op)]; t < sim.tensor_begin[static_cast<size_t>(op) + 1];
            ++t) {
-        const double us =
-            link.fixed_us + link.us_per_byte * static_cast<double>(sim.tensor_bytes[static_cast<size_t>(t)]);
+        const double us = link.TransferUs(sim.tensor_bytes[static_cast<size_t>(t)]);
         readers.clear();
         for (const OpIndex reader : sim.tensor_consumers.Row(t))
           readers.push_back(unit_of_op_[static_cast<size_t>(reader)]);

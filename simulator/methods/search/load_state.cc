@@ -53,8 +53,7 @@ LoadState::LoadState(const PlacementTask& task) : set_of_op_(task.search_levels.
       if (readers.empty()) continue;
       const auto tensor = static_cast<int32_t>(maker_of_.size());
       maker_of_.push_back(maker);
-      tensor_us_.push_back(link.busy_us +
-                           link.us_per_byte * static_cast<double>(sim.tensor_bytes[static_cast<size_t>(t)]));
+      tensor_us_.push_back(link.BusyUs(sim.tensor_bytes[static_cast<size_t>(t)]));
       made.emplace_back(maker, tensor);
       for (const int32_t reader : readers) {
         read.emplace_back(reader, tensor);

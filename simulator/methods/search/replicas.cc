@@ -58,8 +58,8 @@ std::vector<int32_t> MatchingMicrobatches(const PlacementTask& task) {
 }  // namespace
 
 std::optional<Replicas> Replicas::Of(const PlacementTask& task) {
-  if (!task.HasMicrobatches()) return std::nullopt;
-  const int32_t microbatches = 1 + *std::ranges::max_element(task.microbatch_of_op);
+  const int32_t microbatches = task.NumMicrobatches();
+  if (microbatches == 1) return std::nullopt;
   const int32_t devices = task.sim.num_devices;
   if (microbatches > devices || !AllAreAlike(task.sim)) return std::nullopt;
   int32_t count = microbatches;

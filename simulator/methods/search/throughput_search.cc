@@ -182,9 +182,10 @@ class LoadAnnealer {
       if (state_.DeviceOf(other) == to)
         legal = MoveGroup(levels_[level].Row(group_of_set_[level][static_cast<size_t>(other)]), from);
     }
-    const double energy = legal ? Energy() : 0;
+    if (!legal) return Undo();
+    const double energy = Energy();
     const double worse = std::log(energy / energy_) / static_cast<double>(1 << doublings_);
-    if (!legal || worse > -heat * std::log(1 - rng.Uniform())) return Undo();
+    if (worse > -heat * std::log(1 - rng.Uniform())) return Undo();
     const double load_us = MaxLoad();
     if (load_us < least_us_) {
       if (!Fits()) return Undo();  // Parameters, which MoveGroup counts, are not all that devices hold.
@@ -224,10 +225,7 @@ class ThroughputSearch {
   MethodResult Run() {
     AddMethod("single", options_.stop);
     AddMethod("expert", limit_.stop());
-    AddMethod("dp", options_.seconds > 0
-                        ? limit_.stop().After(StopSignal::Clock::now(),
-                                              kMostTimeShareOfDp * (options_.seconds - limit_.seconds()))
-                        : options_.stop);
+    AddMethod("dp", StopAfterShare(kMostTimeShareOfDp));
     if (!best_ || best_->bytes_over > 0) {
       // The second places in about the time of a simulation.
       limit_.Progress() < 1 ? AddMethod("auto", limit_.stop()) : AddMethod("m-topo", options_.stop);
@@ -243,6 +241,11 @@ class ThroughputSearch {
   }
 
  private:
+  // Ends work after this share of the time that is left, if the search has a time.
+  StopSignal StopAfterShare(double share) const {
+    return limit_.stop().After(StopSignal::Clock::now(), share * (options_.seconds - limit_.seconds()));
+  }
+
   void AddMethod(const char* name, const StopSignal& stop) {
     MethodOptions options{.budget = kBudgetToFit, .seed = options_.seed, .orders = false, .stop = stop};
     if (std::string_view(name) == "dp") options.objective = Objective::kThroughput;
@@ -258,10 +261,7 @@ class ThroughputSearch {
 
   // Moves single sets while no more bytes are over the memory.
   void MoveUntilItFits() {
-    const StopSignal stop =
-        options_.seconds > 0
-            ? limit_.stop().After(StopSignal::Clock::now(), kTimeShareToFit * (options_.seconds - limit_.seconds()))
-            : options_.stop;
+    const StopSignal stop = StopAfterShare(kTimeShareToFit);
     LoadState state(task_);
     state.Reset(best_->placement);
     Rng rng = Rng(options_.seed).Fork("fit");

@@ -21,9 +21,11 @@ void SumUp(std::span<T> values) {
 }  // namespace
 
 BlockRow::BlockRow(const PlacementTask& task, std::vector<int32_t> block_of_op, int32_t num_blocks)
-    : task_(task), block_of_op_(std::move(block_of_op)), num_blocks_(num_blocks) {
+    : task_(task),
+      block_of_op_(std::move(block_of_op)),
+      num_blocks_(num_blocks),
+      microbatches_(task.NumMicrobatches()) {
   EMPLACE_CHECK(block_of_op_.size() == static_cast<size_t>(task.sim.num_ops));
-  for (const int32_t microbatch : task.microbatch_of_op) microbatches_ = std::max(microbatches_, microbatch + 1);
   AddOps();
   AddTensors();
 }
@@ -72,7 +74,7 @@ void BlockRow::AddTensors() {
       parts.erase(std::unique(parts.begin(), parts.end()), parts.end());
       if (parts.size() == 1) continue;
       const int64_t bytes = sim.tensor_bytes[static_cast<size_t>(tensor)];
-      AddTransfer(link.busy_us + link.us_per_byte * static_cast<double>(bytes), parts);
+      AddTransfer(link.BusyUs(bytes), parts);
       const auto add = [&](Border& border) {
         border.bytes += static_cast<double>(bytes);
         ++border.tensors;

@@ -69,7 +69,7 @@ class BlockRow {
   const PlacementTask& task_;
   const std::vector<int32_t> block_of_op_;
   const int32_t num_blocks_;
-  int32_t microbatches_ = 1;
+  const int32_t microbatches_;
   std::vector<double> work_us_;       // [D * (B + 1)] sums over the blocks before
   std::vector<int32_t> forbidden_;    // [D * (B + 1)] number of ops before that may not run there
   std::vector<double> transfers_us_;  // [(B + 1) * (B + 1)] by begin and end

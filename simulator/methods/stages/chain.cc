@@ -66,11 +66,8 @@ std::optional<ChainBlocks> ChainOf(const PlacementTask& task, int32_t most_block
   std::iota(order.begin(), order.end(), 0);
   std::ranges::stable_sort(order, std::greater<>(), [&](OpIndex o) { return distance[static_cast<size_t>(o)]; });
   const std::vector<GroupIndex>& together = task.search_levels.front();
-  int32_t waves = 1;
-  if (task.HasMicrobatches()) {
-    waves = 1 + *std::ranges::max_element(task.microbatch_of_op);
-    GatherSets(together, order);
-  }
+  const int32_t waves = task.NumMicrobatches();
+  if (waves > 1) GatherSets(together, order);
   std::vector<size_t> place(n);
   for (size_t p = 0; p < n; ++p) place[static_cast<size_t>(order[p])] = p;
 
