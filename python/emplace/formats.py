@@ -1,24 +1,17 @@
 """Graphs in the formats of other people's tools."""
 import json
-import math
 import os
 import pathlib
 import re
 
 from emplace._core import BadInput, Graph
-from emplace.reading import read_json, read_text
+from emplace.reading import finite_number, read_json, read_text
 from emplace.stg import load_stg
 from emplace.traces import load_trace
 from emplace.wfcommons import load_wfcommons
 
 __all__ = ["load_partitioning", "load_pipedream", "load_stg", "load_trace", "load_wfcommons"]
 _US_PER_MS = 1000.0
-
-
-def _number(value, place: str) -> float:
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value) or value < 0:
-        raise BadInput(f"{place} is {json.dumps(value)}, expected a finite number of at least 0")
-    return float(value)
 
 
 def load_partitioning(path: str | os.PathLike, *, bandwidth_bytes_per_us: float, accelerator: str = "gpu", cpu: str = "cpu",
@@ -42,11 +35,11 @@ def load_partitioning(path: str | os.PathLike, *, bandwidth_bytes_per_us: float,
             raise BadInput(f"{place}: id is {json.dumps(node['id'])}, expected a number or a text")
         if node["id"] in ops:
             raise BadInput(f"{place}: id {node['id']} is used twice")
-        cost_us = {cpu: _number(node["cpuLatency"], f"{place}: cpuLatency") * time_unit_us}
+        cost_us = {cpu: finite_number(node["cpuLatency"], f"{place}: cpuLatency") * time_unit_us}
         if node["supportedOnFpga"]:
-            cost_us[accelerator] = _number(node["fpgaLatency"], f"{place}: fpgaLatency") * time_unit_us
+            cost_us[accelerator] = finite_number(node["fpgaLatency"], f"{place}: fpgaLatency") * time_unit_us
         op = {"name": str(node["id"]), "cost_us": cost_us, "inputs": [], "outputs": [{"bytes": 0}],
-              "param_bytes": round(_number(node.get("size", 0), f"{place}: size")),
+              "param_bytes": round(finite_number(node.get("size", 0), f"{place}: size")),
               "attrs": {"name": str(node.get("name", node["id"])), "pass": "backward" if node.get("isBackwardNode") else "forward"}}
         if node.get("colorClass") is not None:
             op["group"] = f"color {node['colorClass']}"
@@ -57,7 +50,7 @@ def load_partitioning(path: str | os.PathLike, *, bandwidth_bytes_per_us: float,
             if not isinstance(edge, dict) or not isinstance(edge.get(key), (int, str)) or edge[key] not in ops:
                 raise BadInput(f"{place}: {key} is {json.dumps(edge.get(key) if isinstance(edge, dict) else edge)}, expected the id of a node")
         source, target = ops[edge["sourceId"]], ops[edge["destId"]]
-        size = round(_number(edge.get("cost", 0), f"{place}: cost") * time_unit_us * bandwidth_bytes_per_us)
+        size = round(finite_number(edge.get("cost", 0), f"{place}: cost") * time_unit_us * bandwidth_bytes_per_us)
         # All edges of a node are the same tensor.
         source["outputs"][0]["bytes"] = max(source["outputs"][0]["bytes"], size)
         text = f"{source['name']}:0"
@@ -128,7 +121,7 @@ def _layer(name: str, node: dict, time_us: float, kind: str | None) -> dict:
 def _pipedream_node(node: re.Match, place: str) -> dict:
     def number(key: str) -> float:
         try:
-            return _number(float(node[key]), f"{place}: {key}")
+            return finite_number(float(node[key]), f"{place}: {key}")
         except ValueError:
             raise BadInput(f"{place}: {key} is '{node[key]}', expected a number") from None
 
@@ -141,5 +134,5 @@ def _pipedream_node(node: re.Match, place: str) -> dict:
     return {"description": description, "type": re.split(r"[(\s]", description)[0], "is_input": is_input,
             "forward": 0.0 if is_input else number("forward") * _US_PER_MS,
             "backward": 0.0 if is_input else number("backward") * _US_PER_MS,
-            "activation": 0 if is_input else round(sum(_number(size, f"{place}: activation_size") for size in sizes)),
+            "activation": 0 if is_input else round(sum(finite_number(size, f"{place}: activation_size") for size in sizes)),
             "parameter": round(number("parameter"))}

@@ -2,6 +2,7 @@
 import gzip
 import importlib.util
 import json
+import math
 import os
 import pathlib
 import re
@@ -27,6 +28,17 @@ def read_text(path: str | os.PathLike) -> str:
         raise BadInput(f"{path}: cannot be read: byte {error.start} is no text in UTF-8") from error
     except (OSError, EOFError, zlib.error) as error:
         raise BadInput(f"{path}: cannot be read: {getattr(error, 'strerror', None) or error}") from error
+
+
+def finite_number(value: Any, place: str) -> float:
+    """The value of a JSON file as a number. Raises BadInput where it is none, below 0 or infinite; place: names it."""
+    try:
+        number = float(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else math.nan
+    except OverflowError:
+        number = math.nan
+    if not 0 <= number < math.inf:
+        raise BadInput(f"{place} is {json.dumps(value)[:60]}, expected a finite number of at least 0")
+    return number
 
 
 class _KeyTwiceError(Exception):

@@ -1,11 +1,9 @@
 """Recorded workflows of WfCommons in its WfFormat 1.5, such as those of WfInstances."""
-import json
-import math
 import os
 import pathlib
 
 from emplace._core import BadInput, Graph
-from emplace.reading import read_json
+from emplace.reading import finite_number, read_json
 
 _US_PER_S = 1e6
 
@@ -40,8 +38,8 @@ def load_wfcommons(path: str | os.PathLike) -> Graph:
         senders = {tensor.rpartition(":")[0] for tensor in inputs}
         inputs += [f"^{parent}" for parent in parents[index] if parent not in senders]
         ops.append({"name": name, "type": str(task.get("name", "")), "inputs": list(dict.fromkeys(inputs)),
-                    "cost_us": _number(seconds.get(name), f"{place}: runtimeInSeconds") * _US_PER_S,
-                    "outputs": [{"bytes": round(_number(bytes_of.get(file), f"{place}: the size of {file}"))} for file in writes[index]]})
+                    "cost_us": finite_number(seconds.get(name), f"{place}: runtimeInSeconds") * _US_PER_S,
+                    "outputs": [{"bytes": round(finite_number(bytes_of.get(file), f"{place}: the size of {file}"))} for file in writes[index]]})
     return Graph.from_ops(pathlib.Path(path).name.partition(".")[0], ops)
 
 
@@ -50,9 +48,3 @@ def _texts(value) -> list[str]:
     if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
         raise TypeError
     return value
-
-
-def _number(value, place: str) -> float:
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value < math.inf:
-        raise BadInput(f"{place} is {json.dumps(value)[:60]}, expected a finite number of at least 0")
-    return float(value)
