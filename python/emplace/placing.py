@@ -21,10 +21,10 @@ def place(graph: _core.Graph, machine: _core.Machine, seconds: float | None = No
     """Places a graph as `emplace place` does: never slower than the best single device.
 
     seconds: wall time that a searching method may take (1 without a budget). budget: number of placements that it may simulate;
-    the result is then the same for any number of threads. method: one of `emplace.methods()`; None is "auto". order: one of `emplace.orders()`, which also decides in which order each device runs its ops, or
-    "none"; None lets "auto" give an order where that is faster. objective: "latency", the time of one step, or "throughput", the
-    time from step to step in a pipeline (methods "auto" and "dp"). policy: a trained policy, or the path of its file or run directory; None is
-    the trained planner that comes with the package, "none" no policy. threads: None is one for each core. max_groups: ops are placed in at most this many groups, or for 0 each by itself; None is as the policy was trained, or 128. stages: a
+    the result is then the same for any number of threads. method: one of `emplace.methods()`; None is "auto". order: one of
+    `emplace.orders()`, which also decides in which order each device runs its ops, or "none"; None lets "auto" give an order where that
+    is faster. objective: "latency", the time of one step, or "throughput", the time from step to step in a pipeline (methods "auto" and
+    "dp"). policy: a trained policy, or the path of its file or run directory; None is the trained planner that comes with the package, "none" no policy. threads: None is one for each core. max_groups: ops are placed in at most this many groups, or for 0 each by itself; None is as the policy was trained, or 128. stages: a
     constraint, for runtimes that place modules of a captured graph as a whole: "modules" keeps each module on one device, and
     "contiguous" gives each device blocks that follow each other, or none: of all such divisions that fit the memory, with the
     devices in the machine's order or, where they are of few kinds, in any order, the best for the objective; `method` does not

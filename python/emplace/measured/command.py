@@ -4,6 +4,7 @@ import json
 import pathlib
 import subprocess
 import warnings
+from collections.abc import Collection
 
 from emplace import shipped
 from emplace._core import BadInput, RunFailed, check_output_files, write_file
@@ -64,21 +65,22 @@ def _print_both_helps() -> None:
 def _write(out: pathlib.Path, files: dict[str, str], read: str) -> list[str]:
     """Writes texts to files of the folder, and returns their paths."""
     paths = {out / name: text for name, text in files.items()}
-    for path in paths:
-        _make_folder(path.parent)
-    check_output_files([("--out", str(path)) for path in paths], [("PATH", read)])
+    _make_ready(paths, read)
     for path, text in paths.items():
         write_file(path, text.encode())
     return [str(path) for path in paths]
 
 
-def _make_folder(path: pathlib.Path) -> None:
-    try:
-        path.mkdir(parents=True, exist_ok=True)
-    except FileExistsError as error:
-        raise BadInput(f"--out: {path} is no folder") from error
-    except OSError as error:
-        raise RunFailed(f"{path}: cannot be made: {error.strerror}") from error
+def _make_ready(paths: Collection[pathlib.Path], read: str) -> None:
+    """Makes the folders of files to write, none of which may be what was read."""
+    for folder in {path.parent: None for path in paths}:
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except FileExistsError as error:
+            raise BadInput(f"--out: {folder} is no folder") from error
+        except OSError as error:
+            raise RunFailed(f"{folder}: cannot be made: {error.strerror}") from error
+    check_output_files([("--out", str(path)) for path in paths], [("PATH", read)])
 
 
 def _write_costs(options: argparse.Namespace, kinds: list[str] | None) -> dict:
@@ -110,8 +112,7 @@ def _write_graph(options: argparse.Namespace, kinds: list[str] | None) -> dict:
         warnings.simplefilter("always", UserWarning)
         graph = sailor.load(options.path, step, model=options.model, kinds=kinds)
     path = pathlib.Path(options.out) / f"{graph.name}.graph.json"
-    _make_folder(path.parent)
-    check_output_files([("--out", str(path))], [("PATH", options.path)])
+    _make_ready([path], options.path)
     graph.save(path)
     return {"graph": graph.name, "ops": graph.num_ops, "kinds": sorted(graph.ops[0]["cost_us"]),
             "notes": [str(note.message) for note in notes], "files": [str(path)]}
