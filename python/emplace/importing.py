@@ -133,7 +133,7 @@ def _load(options: argparse.Namespace) -> Graph:
         return formats.load_partitioning(options.input, bandwidth_bytes_per_us=options.bandwidth, time_unit_us=options.time_unit_us)
     if options.source == "stg":
         if not 0 < options.time_unit_us < math.inf:
-            raise BadInput("--time-unit-us is a number above 0")
+            raise BadInput(f"--time-unit-us is {options.time_unit_us:g}, expected a number above 0")
         return formats.load_stg(options.input, time_unit_us=options.time_unit_us)
     if options.source == "wfcommons":
         return formats.load_wfcommons(options.input)

@@ -55,7 +55,7 @@ def test_graphs_are_written(folder, arguments, ops):
     (["pipedream"], "required"),
     (["partitioning", "w.json", "--bandwidth", "0"], "--bandwidth"),
     (["stg", "graph.txt"], "graph.txt: begins with no number of tasks"),
-    (["stg", "t.stg", "--time-unit-us", "nan"], "--time-unit-us is a number above 0"),
+    (["stg", "t.stg", "--time-unit-us", "nan"], "--time-unit-us is nan, expected a number above 0"),
     (["wfcommons", "w.json"], "w.json: is no recorded workflow"),
 ])
 def test_an_error_is_one_line(folder, arguments, error):
