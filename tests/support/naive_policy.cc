@@ -4,8 +4,10 @@
 #include <functional>
 #include <limits>
 #include <map>
+#include <numeric>
 #include <string>
 
+#include "common/error.h"
 #include "policy/placeto/placeto_shape.h"
 
 namespace emplace {
@@ -73,7 +75,9 @@ class NaivePolicy {
     const Layer& layer = layers_.at(name);
     Vector y = layer.bias;
     for (size_t out = 0; out < y.size(); ++out) {
-      for (size_t in = 0; in < x.size(); ++in) y[out] += layer.rows[out].at(in) * x[in];
+      const Vector& row = layer.rows[out];
+      EMPLACE_CHECK(row.size() == x.size());
+      y[out] = std::inner_product(x.begin(), x.end(), row.begin(), y[out]);
     }
     return y;
   }
