@@ -42,6 +42,12 @@ if(NOT EMPLACE_SANITIZER)
   add_compile_options($<$<COMPILE_LANG_AND_ID:CXX,GNU,Clang>:-fno-semantic-interposition>)
 endif()
 
+# Debian's linker takes several times as long.
+find_program(EMPLACE_MOLD mold)
+if(EMPLACE_MOLD)
+  add_link_options(-fuse-ld=mold)
+endif()
+
 find_program(EMPLACE_CCACHE ccache)
 if(EMPLACE_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
   set(CMAKE_CXX_COMPILER_LAUNCHER ${EMPLACE_CCACHE})
