@@ -7,7 +7,6 @@ cd "$(dirname "$0")/../.." || exit 1
 source tests/e2e/lib.sh
 export EMPLACE_LOCK_FOLDER=$work  # Runs beside this test are none of its business.
 bin=build/bin
-export EMPLACE_BIN=$bin
 # Short episodes, of few steps each, and as many of them as it takes.
 small=(--set grouping.max_groups=4 --set hardware.steps=2 --set hardware.warmup=0 --set training.iterations=1000000
   --set training.max_minutes=5 --set training.max_lag=1000000 --set evaluation.every=0 --set checkpoint.every=5)

@@ -3,6 +3,7 @@
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 failures=0
+export EMPLACE_BIN=build/bin  # No test builds beside another one.
 
 expect() {  # expect NAME COMMAND...
   local name=$1

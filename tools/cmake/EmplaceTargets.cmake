@@ -3,8 +3,8 @@
 # emplace_bench(NAME SOURCES ... [DEPS ...])                        a program over the harness of tools/bench, in build/bin/
 # emplace_test(NAME SOURCES ... [DEPS ...] [LABEL ...])            one GoogleTest binary, one ctest entry per case
 #   TORCH, after the name of any of these: its files include LibTorch
-# emplace_script_test(NAME COMMAND ... [LABEL ...] [SERIAL])       one ctest entry: a script; exit code 77 means skipped; SERIAL:
-#                                                                   nothing else runs beside it
+# emplace_script_test(NAME COMMAND ... [LABEL ...] [SERIAL] [LONG]) one ctest entry: a script; exit code 77 means skipped; SERIAL:
+#                                                                   nothing else runs beside it; LONG: it is begun before others
 # emplace_fuzz(NAME [FRAMES] [DEPS ...])                            NAME_fuzz.cc as a ctest entry that replays its committed
 #                                                                   inputs, and in the preset `asan` as a libFuzzer program
 #
@@ -106,8 +106,10 @@ function(emplace_test name)
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
   emplace_compile_for_sanitizer(${name})
   if(NOT EMPLACE_SANITIZER)
-    # Tests' own code runs for moments: the optimizer would take longer than it saves.
+    # Tests' own code runs for moments: the optimizer would take longer than it saves. What is left to do for a compiler
+    # is mostly to read headers, so it does that for more files at once.
     target_compile_options(${name} PRIVATE -O0)
+    set_target_properties(${name} PROPERTIES UNITY_BUILD_BATCH_SIZE 24)
   endif()
   emplace_test_properties(${ARG_LABEL})
   if(ARG_LABEL MATCHES "fast|threads")
@@ -127,13 +129,16 @@ endfunction()
 
 # A script is the same under a sanitizer, so it runs without one.
 function(emplace_script_test name)
-  cmake_parse_arguments(ARG "SERIAL" "LABEL" "COMMAND" ${ARGN})
+  cmake_parse_arguments(ARG "SERIAL;LONG" "LABEL" "COMMAND" ${ARGN})
   if(NOT ARG_LABEL)
     set(ARG_LABEL fast)
   endif()
   if(NOT EMPLACE_SANITIZER)
     emplace_add_test(${name} ${ARG_LABEL} ${ARG_COMMAND})
     set_tests_properties(${name} PROPERTIES RUN_SERIAL ${ARG_SERIAL})
+    if(ARG_LONG)
+      set_tests_properties(${name} PROPERTIES COST 1000)
+    endif()
   endif()
 endfunction()
 
