@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "common/csr.h"
+#include "common/sort_unique.h"
 #include "simulator/engine/free_sources.h"
 #include "simulator/engine/graph_paths.h"
 
@@ -112,8 +113,7 @@ class Contractor {
         if (by != op) readers.push_back(by);
       }
       if (readers.empty()) continue;
-      std::ranges::sort(readers);
-      readers.erase(std::unique(readers.begin(), readers.end()), readers.end());
+      SortUnique(readers);
       const auto t = static_cast<size_t>(tensor);
       const auto [sent, is_first] = sent_.try_emplace(std::move(readers));
       if (!is_first) sent->second.bytes += overhead_bytes_;

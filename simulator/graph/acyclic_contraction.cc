@@ -6,17 +6,13 @@
 #include <utility>
 
 #include "common/error.h"
+#include "common/sort_unique.h"
 
 namespace emplace {
 namespace {
 
 // Nodes that one search may see. Past it the merge is refused: rather a few heavier cuts than quadratic time.
 constexpr size_t kSearchLimit = 256;
-
-void SortUnique(std::vector<int32_t>& values) {
-  std::sort(values.begin(), values.end());
-  values.erase(std::unique(values.begin(), values.end()), values.end());
-}
 
 // Puts a lower value in the place of one that is there.
 void Replace(std::vector<int32_t>& values, int32_t old_value, int32_t new_value) {

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "common/error.h"
+#include "common/sort_unique.h"
 #include "common/strings.h"
 #include "simulator/graph/grouping.h"
 #include "simulator/graph/placement.h"
@@ -88,8 +89,7 @@ std::vector<GroupEdge> EdgesBetween(const OpGraph& graph, const std::vector<int3
       const int32_t to = part_of_op[static_cast<size_t>(reader)];
       if (to != from) reads.push_back({to, output});
     }
-    std::sort(reads.begin(), reads.end());
-    reads.erase(std::unique(reads.begin(), reads.end()), reads.end());
+    SortUnique(reads);
     for (const auto& [to, output] : reads) {
       const bool control = output == OpInput::kControl;
       edges.push_back({from, to, control ? 0 : graph.op(producer).outputs[static_cast<size_t>(output)].bytes});

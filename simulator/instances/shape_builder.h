@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "common/rng.h"
+#include "common/sort_unique.h"
 #include "simulator/instances/dag_shapes.h"
 
 namespace emplace {
@@ -23,8 +24,7 @@ class ShapeBuilder {
   // Returns the new node. reads: nodes, in any order and repeated; what is below 0 is left out.
   int32_t Add(std::vector<int32_t> reads, int32_t role, int32_t stage) {
     std::erase_if(reads, [](int32_t node) { return node < 0; });
-    std::ranges::sort(reads);
-    reads.erase(std::unique(reads.begin(), reads.end()), reads.end());
+    SortUnique(reads);
     shape_.reads.push_back(std::move(reads));
     shape_.role.push_back(role);
     shape_.stage.push_back(stage);

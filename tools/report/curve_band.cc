@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "common/error.h"
+#include "common/sort_unique.h"
 
 namespace emplace {
 namespace {
@@ -46,8 +47,7 @@ CurveBand BandOf(const std::vector<Curve>& curves, size_t most_points) {
     std::copy_if(curve.x.begin(), curve.x.end(), std::back_inserter(grid),
                  [&](double x) { return begin <= x && x <= end; });
   }
-  std::sort(grid.begin(), grid.end());
-  grid.erase(std::unique(grid.begin(), grid.end()), grid.end());
+  SortUnique(grid);
 
   CurveBand band;
   const size_t points = std::min(most_points, grid.size());

@@ -4,6 +4,8 @@
 #include <map>
 #include <tuple>
 
+#include "common/sort_unique.h"
+
 namespace emplace {
 namespace {
 
@@ -72,8 +74,7 @@ class Compiler {
       OpIndex& first_reader = first_reader_.try_emplace(value, op).first->second;
       first_reader = std::min(first_reader, op);
     }
-    std::sort(instruction.reads.begin(), instruction.reads.end());
-    instruction.reads.erase(std::unique(instruction.reads.begin(), instruction.reads.end()), instruction.reads.end());
+    SortUnique(instruction.reads);
     for (const int32_t value : instruction.reads) ++Value(value).readers;
     return instruction;
   }

@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "common/error.h"
+#include "common/sort_unique.h"
 
 namespace emplace {
 namespace {
@@ -20,8 +21,7 @@ Neighbours Successors(const SplitProblem& problem) {
   Neighbours next(problem.nodes.size());
   for (const auto& [from, to] : problem.edges) next[static_cast<size_t>(from)].push_back(to);
   for (std::vector<int32_t>& row : next) {
-    std::sort(row.begin(), row.end());
-    row.erase(std::unique(row.begin(), row.end()), row.end());
+    SortUnique(row);
   }
   return next;
 }
@@ -119,8 +119,7 @@ SplitProblem Chain(const SplitProblem& problem, const std::vector<int32_t>& stre
       const int32_t stretch = stretch_of[static_cast<size_t>(reader)];
       if (stretch != joined.maker) joined.readers.push_back(stretch);
     }
-    std::sort(joined.readers.begin(), joined.readers.end());
-    joined.readers.erase(std::unique(joined.readers.begin(), joined.readers.end()), joined.readers.end());
+    SortUnique(joined.readers);
     if (!joined.readers.empty()) chain.tensors.push_back(std::move(joined));
   }
   for (int32_t stretch = 1; stretch < stretches; ++stretch) chain.edges.emplace_back(stretch - 1, stretch);

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "common/sort_unique.h"
 #include "simulator/methods/groups/spread_by_bytes.h"
 #include "simulator/methods/lists/list_schedule.h"
 
@@ -60,8 +61,7 @@ std::vector<DeviceIndex> DevicesOfMicrobatches(const ScheduleGraph& graph, const
 void SpreadShared(const ScheduleGraph& graph, const std::vector<int32_t>& of_unit,
                   const std::vector<DeviceIndex>& device_of_microbatch, std::vector<DeviceIndex>& wanted) {
   std::vector<DeviceIndex> used = device_of_microbatch;
-  std::sort(used.begin(), used.end());
-  used.erase(std::unique(used.begin(), used.end()), used.end());
+  SortUnique(used);
   std::vector<int32_t> shared;
   std::vector<int64_t> bytes;
   for (int32_t unit = 0; unit < graph.num_units(); ++unit) {
@@ -97,8 +97,7 @@ void ForEachTensorBetweenUnits(const ScheduleGraph& graph, const std::vector<Dev
       const int32_t unit = graph.UnitOf(reader);
       if (unit != from) readers.emplace_back(device_of_unit[static_cast<size_t>(unit)], unit);
     }
-    std::sort(readers.begin(), readers.end());
-    readers.erase(std::unique(readers.begin(), readers.end()), readers.end());
+    SortUnique(readers);
     for (auto begin = readers.begin(); begin != readers.end();) {
       const auto end =
           std::find_if(begin, readers.end(), [&](const auto& reader) { return reader.first != begin->first; });

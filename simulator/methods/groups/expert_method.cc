@@ -4,6 +4,7 @@
 #include <limits>
 #include <vector>
 
+#include "common/sort_unique.h"
 #include "simulator/methods/lists/list_schedule.h"
 
 namespace emplace {
@@ -15,8 +16,7 @@ constexpr int64_t kMostStages = 512;  // Where a graph names more, neighbours co
 // Numbers the stages that occur from 0 on, in their order; -1 stays. Returns how many there are.
 int32_t Renumber(std::vector<int32_t>& stages) {
   std::vector<int32_t> known = stages;
-  std::sort(known.begin(), known.end());
-  known.erase(std::unique(known.begin(), known.end()), known.end());
+  SortUnique(known);
   if (!known.empty() && known.front() < 0) known.erase(known.begin());
   const auto count = static_cast<int64_t>(known.size());
   const int64_t kept = std::min(kMostStages, count);

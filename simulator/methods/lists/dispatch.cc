@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "common/error.h"
+#include "common/sort_unique.h"
 
 namespace emplace {
 namespace {
@@ -184,8 +185,7 @@ void Dispatcher::EndOp(OpIndex op, double now) {
 void Dispatcher::Send(int32_t tensor, size_t from, double now) {
   const bool once = sim_.link_model == LinkModel::kShared;
   if (!once) {
-    std::sort(elsewhere_.begin(), elsewhere_.end());
-    elsewhere_.erase(std::unique(elsewhere_.begin(), elsewhere_.end()), elsewhere_.end());
+    SortUnique(elsewhere_);
   }
   Link& link = devices_[from].link;
   for (const DeviceIndex to : elsewhere_) {

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "common/disjoint_sets.h"
+#include "common/sort_unique.h"
 #include "simulator/engine/mean_link.h"
 #include "simulator/graph/op_units.h"
 #include "simulator/graph/unit_order.h"
@@ -106,8 +107,7 @@ class UnitJoiner {
         readers.clear();
         for (const OpIndex reader : sim.tensor_consumers.Row(t))
           readers.push_back(unit_of_op_[static_cast<size_t>(reader)]);
-        std::ranges::sort(readers);
-        readers.erase(std::unique(readers.begin(), readers.end()), readers.end());
+        SortUnique(readers);
         for (const int32_t to : readers) {
           if (to > from) UnitAt(from).readers.push_back({to, us});
         }

@@ -3,16 +3,11 @@
 #include <algorithm>
 #include <utility>
 
+#include "common/sort_unique.h"
 #include "simulator/engine/mean_link.h"
 
 namespace emplace {
 namespace {
-
-template <typename T>
-void SortAndUnify(std::vector<T>& items) {
-  std::ranges::sort(items);
-  items.erase(std::unique(items.begin(), items.end()), items.end());
-}
 
 template <typename Pairs>
 Csr CsrOf(int32_t rows, const Pairs& pairs) {
@@ -49,7 +44,7 @@ LoadState::LoadState(const PlacementTask& task) : set_of_op_(task.search_levels.
         const int32_t set = set_of_op_[static_cast<size_t>(reader)];
         if (set != maker) readers.push_back(set);
       }
-      SortAndUnify(readers);
+      SortUnique(readers);
       if (readers.empty()) continue;
       const auto tensor = static_cast<int32_t>(maker_of_.size());
       maker_of_.push_back(maker);
@@ -64,7 +59,7 @@ LoadState::LoadState(const PlacementTask& task) : set_of_op_(task.search_levels.
   }
   made_by_ = CsrOf(num_sets(), made);
   read_by_ = CsrOf(num_sets(), read);
-  SortAndUnify(adjacent);
+  SortUnique(adjacent);
   neighbours_ = CsrOf(num_sets(), adjacent);
   readers_on_.resize(maker_of_.size() * devices);
 }

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "common/error.h"
+#include "common/sort_unique.h"
 #include "simulator/engine/mean_link.h"
 
 namespace emplace {
@@ -70,8 +71,7 @@ void BlockRow::AddTensors() {
       for (const OpIndex reader : sim.tensor_consumers.Row(tensor)) {
         parts.push_back(block_of_op_[static_cast<size_t>(reader)]);
       }
-      std::sort(parts.begin(), parts.end());
-      parts.erase(std::unique(parts.begin(), parts.end()), parts.end());
+      SortUnique(parts);
       if (parts.size() == 1) continue;
       const int64_t bytes = sim.tensor_bytes[static_cast<size_t>(tensor)];
       AddTransfer(link.BusyUs(bytes), parts);

@@ -7,6 +7,7 @@
 #include <limits>
 #include <vector>
 
+#include "common/sort_unique.h"
 #include "tests/support/allocation_counter.h"
 #include "tests/support/naive_policy.h"
 #include "tests/support/random_policy.h"
@@ -123,8 +124,7 @@ std::vector<bool> Within(const PlacetoGraph& graph, int32_t node, int32_t hops) 
         within[static_cast<size_t>(one)] = true;
         next.insert(next.end(), edges->Row(one).begin(), edges->Row(one).end());
       }
-      std::ranges::sort(next);
-      next.erase(std::unique(next.begin(), next.end()), next.end());
+      SortUnique(next);
       front = next;
     }
   }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "common/sort_unique.h"
 #include "simulator/engine/free_sources.h"
 #include "simulator/methods/search/moves/columns.h"
 #include "simulator/methods/search/moves/group_links.h"
@@ -19,8 +20,7 @@ std::vector<std::vector<GroupIndex>> FamiliesOf(const SimGraph& sim, const Searc
     std::vector<GroupIndex> family = {level.group_of_op[source]};
     for (const OpIndex reader : sim.ReadersOf(static_cast<OpIndex>(source)))
       family.push_back(level.group_of_op[static_cast<size_t>(reader)]);
-    std::ranges::sort(family);
-    family.erase(std::unique(family.begin(), family.end()), family.end());
+    SortUnique(family);
     std::erase_if(family, [&](GroupIndex group) { return !std::ranges::binary_search(level.movable, group); });
     if (family.size() > 1 && family.size() <= SearchLevel::kMostInFamily) families.push_back(std::move(family));
   }
