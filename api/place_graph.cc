@@ -1,6 +1,7 @@
 #include "api/place_graph.h"
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cstdio>
 #include <memory>
@@ -18,6 +19,8 @@ namespace {
 // Shares of a search's time that grouping the ops may take, and that with the lower bound.
 constexpr double kMostShareToGroup = 0.3;
 constexpr double kMostShareToPrepare = 0.4;
+// A search ends when it is above the bound by this share at most.
+constexpr double kAtBound = 1e-6;
 
 void CheckMemory(const OpGraph& graph, const Cluster& cluster, const std::string& devices_source) {
   double resident_bytes = 0;
@@ -55,6 +58,13 @@ PlacedGraph PlaceGraph(const OpGraph& graph, const Cluster& cluster, const Place
                        const MethodOptions& options) {
   MethodOptions timed = options;
   timed.begin = StopSignal::Clock::now();
+  double bound_us = 0;
+  std::atomic<bool> at_bound = false;
+  timed.stop = StopSignal([&] { return at_bound.load(std::memory_order_relaxed) || options.stop.Now(); });
+  timed.progress = [&](const SearchProgress& progress) {
+    if (options.progress) options.progress(progress);
+    if (progress.fits && progress.best_us <= (1 + kAtBound) * bound_us) at_bound = true;
+  };
   const std::unique_ptr<PlacementMethod> method = MakeMethod(request.method, timed);
   const double seconds = method->searches() ? options.seconds : 0;
   CheckKinds(graph, cluster);
@@ -68,6 +78,7 @@ PlacedGraph PlaceGraph(const OpGraph& graph, const Cluster& cluster, const Place
     placed.load_bound_us =
         LoadBoundUs(placed.task.sim, options.stop.After(*timed.begin, kMostShareToPrepare * seconds));
   }
+  bound_us = request.objective == Objective::kThroughput ? placed.load_bound_us : placed.lower_bound_us;
   placed.result = method->Place(placed.task);
   if (!request.order.empty()) SetOrder(request.order, placed.task, placed.result);
 

@@ -38,7 +38,8 @@ struct PlannerParameters;  // planner_parameters.h
 struct SearchProgress {
   double seconds = 0;
   int64_t evaluations = 0;
-  double best_us = 0;    // Least makespan so far.
+  double best_us = 0;    // Least so far of what is to be minimized: makespan, or load of the busiest device.
+  bool fits = true;      // Whether that placement fits the memory.
   std::string found_by;  // What found it.
 };
 

@@ -216,9 +216,10 @@ void AddPlaceCommand(CLI::App& app, std::function<int()>& run) {
   command->add_option("--trace", args->trace, "File to write the timeline to, for Perfetto or chrome://tracing");
   AddOwnOptions(*command, args->own);
   command
-      ->add_option("--seconds", args->seconds,
-                   "Seconds that a searching method may take after the graph is loaded (default: 1, or any number with "
-                   "--budget)")
+      ->add_option(
+          "--seconds", args->seconds,
+          "Most seconds that a searching method may take after the graph is loaded (default: 1, or any number with "
+          "--budget)")
       ->check(NumberIn(1e-6, 1e6));
   command
       ->add_option(

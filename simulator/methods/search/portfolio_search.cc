@@ -72,12 +72,13 @@ class PortfolioSearch {
     portfolio_ = MakePortfolio(task_, options_, graph_ ? &*graph_ : nullptr, limit_, team_);
     if (!portfolio_.empty()) {
       KeepPortfolio();
+      if (options_.progress) Report(limit_.evaluations(), score_);
       if (limit_.Progress() + Share(0, plan_.phases.space_us_per_op) < 1) {
         try {
           Search();
         } catch (const Stopped&) {  // The best so far is kept.
         }
-      } else if (plan_.anneals_short_searches) {
+      } else if (plan_.anneals_short_searches && !limit_.stopped()) {
         AddAnnealed(1);
       }
     }
@@ -405,8 +406,12 @@ class PortfolioSearch {
   }
 
   void Report(int64_t evaluations, const SearchScore& best) const {
-    options_.progress({limit_.seconds(), evaluations, std::min(best, score_).makespan_us,
-                       best < score_ ? plan_.found_by : result_.found_by});
+    const SearchScore least = std::min(best, score_);
+    options_.progress({.seconds = limit_.seconds(),
+                       .evaluations = evaluations,
+                       .best_us = least.makespan_us,
+                       .fits = least.bytes_over == 0,
+                       .found_by = best < score_ ? plan_.found_by : result_.found_by});
   }
 
   static constexpr double kRunsToRankFirst = 2;   // What is needed to rank takes as long as a run.

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "common/rng.h"
+#include "common/sort_unique.h"
 #include "simulator/methods/exact/max_load.h"
 #include "simulator/methods/placement_scorer.h"
 #include "simulator/methods/search/load_state.h"
@@ -78,8 +79,7 @@ class LoadAnnealer {
     for (const std::vector<GroupIndex>& level : task.search_levels) {
       std::vector<std::pair<int32_t, int32_t>> sets_of_group;
       for (size_t o = 0; o < level.size(); ++o) sets_of_group.emplace_back(level[o], finest[o]);
-      std::ranges::sort(sets_of_group);
-      sets_of_group.erase(std::unique(sets_of_group.begin(), sets_of_group.end()), sets_of_group.end());
+      SortUnique(sets_of_group);
       levels_.push_back(CsrFromPairs(*std::ranges::max_element(level) + 1, [&](auto visit) {
         for (const auto& [group, set] : sets_of_group) visit(group, set);
       }));
@@ -231,6 +231,7 @@ class ThroughputSearch {
       limit_.Progress() < 1 ? AddMethod("auto", limit_.stop()) : AddMethod("m-topo", options_.stop);
     }
     if (best_ && best_->bytes_over > 0 && limit_.Progress() < 1) MoveUntilItFits();
+    if (best_) Report(*best_, limit_.evaluations());
     if (best_ && best_->bytes_over == 0 && task_.sim.num_devices > 1) Anneal();
     MethodResult result;
     result.evaluations = limit_.evaluations();
@@ -301,12 +302,24 @@ class ThroughputSearch {
         const int64_t made = annealer.Round(seed, whole, std::min(whole, left), best[i]);
         moves[i] += made;
         left -= made;
+        if (i == 0) Report(best[i], Evaluations(moves[i]));  // The thread of the caller, who is told.
       }
     });
     for (size_t i = 0; i < best.size(); ++i) {
-      limit_.Count((moves[i] + kMovesOfEvaluation - 1) / kMovesOfEvaluation);
+      limit_.Count(Evaluations(moves[i]));
       if (best[i] < *best_) best_ = std::move(best[i]);
     }
+  }
+
+  static int64_t Evaluations(int64_t moves) { return (moves + kMovesOfEvaluation - 1) / kMovesOfEvaluation; }
+
+  void Report(const LoadCandidate& best, int64_t evaluations) const {
+    if (!options_.progress) return;
+    options_.progress({.seconds = limit_.seconds(),
+                       .evaluations = evaluations,
+                       .best_us = best.load_us,
+                       .fits = best.bytes_over == 0,
+                       .found_by = best.found_by});
   }
 
   const PlacementTask& task_;
