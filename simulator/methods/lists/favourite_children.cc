@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <coin/ClpSimplex.hpp>
+#include <coin/ClpSolve.hpp>
 #include <coin/CoinPackedMatrix.hpp>
 #include <memory>
 #include <tuple>
@@ -108,7 +109,10 @@ std::vector<OpIndex> FavouriteChildren(const ScheduleGraph& graph) {
     ClpSimplex program;
     program.setLogLevel(0);
     program.loadProblem(matrix, lower.data(), upper.data(), cost.data(), bounds.data(), row_upper.data());
-    program.initialDualSolve();
+    ClpSolve options;
+    options.setSolveType(ClpSolve::useDual);
+    options.setSpecialOption(2, 1);  // No handler for SIGINT: Ctrl-C is the program's.
+    program.initialSolve(options);
     if (!program.isProvenOptimal()) throw RunFailed("the linear program of m-sct has no solution");
     return std::vector<double>(program.getColSolution(), program.getColSolution() + cost.size());
   };

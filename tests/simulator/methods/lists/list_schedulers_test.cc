@@ -1,12 +1,18 @@
 // HEFT, m-ETF, m-SCT and m-TOPO on examples worked out by hand from their papers' definitions.
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <chrono>
+#include <csignal>
+#include <thread>
+
 #include "simulator/methods/lists/favourite_children.h"
 #include "simulator/methods/lists/heft_method.h"
 #include "simulator/methods/lists/m_etf_method.h"
 #include "simulator/methods/lists/m_sct_method.h"
 #include "simulator/methods/lists/m_topo_method.h"
 #include "tests/simulator/methods/hand_tasks.h"
+#include "tests/support/random_task.h"
 
 namespace emplace {
 namespace {
@@ -73,6 +79,28 @@ TEST(MSct, WaitsForTheFavouriteChild) {
   EXPECT_EQ(Score(task, result).makespan_us, 50);
   // m-etf takes b first, for it has the lower index, and ends later.
   EXPECT_GT(Score(task, PlaceBy<MEtfMethod>(task)).makespan_us, 50);
+}
+
+TEST(MSct, LeavesInterruptsToTheProgram) {
+  static std::atomic<int> seen = 0;
+  const auto before = std::signal(SIGINT, [](int /*signal*/) { ++seen; });
+  std::atomic<bool> done = false;
+  int raised = 0;
+  std::thread interrupts([&] {
+    for (; !done; ++raised) {
+      std::raise(SIGINT);
+      std::this_thread::sleep_for(std::chrono::microseconds(100));
+    }
+  });
+  Rng rng(1);
+  for (int trial = 0; trial < 20; ++trial) {
+    const PlacementTask task = RandomTask(rng, {.max_ops = 300});
+    EXPECT_NO_THROW(FavouriteChildren(ScheduleGraph(task)));
+  }
+  done = true;
+  interrupts.join();
+  std::signal(SIGINT, before);
+  EXPECT_EQ(seen, raised);
 }
 
 TEST(MTopo, FillsOneDeviceAfterTheOtherUpToTheCap) {
