@@ -129,7 +129,7 @@ nothing_to_do() {
 try "tools/setup.sh once more has nothing to do" nothing_to_do
 configure=(cmake --preset dev)
 if [[ $suite != "$own_suite" ]]; then
-  configure+=(-DCMAKE_BUILD_TYPE=Debug)
+  configure+=(-DCMAKE_BUILD_TYPE=Debug -DCMAKE_CXX_FLAGS_DEBUG=-O0)
   train=(env EMPLACE_BIN=build/bin "${train[@]}")  # The launcher would build with the preset's flags.
 fi
 try "configure" inside "$checkout" "${configure[@]}"

@@ -1,5 +1,6 @@
 # emplace_library(NAME SOURCES ... [DEPS ...] [PRIVATE_DEPS ...])   a static library and its alias emplace::<rest of NAME>
-# emplace_program(NAME SOURCES ... [DEPS ...])                      a binary in build/bin/
+# emplace_executable(NAME SOURCES ... [DEPS ...])                   a binary in build/bin/, which tests and developers call
+# emplace_program(NAME SOURCES ... [DEPS ...])                      the same, which users call: the target `programs` builds it
 # emplace_bench(NAME SOURCES ... [DEPS ...])                        a program over the harness of tools/bench, in build/bin/
 # emplace_test(NAME SOURCES ... [DEPS ...] [LABEL ...])            one GoogleTest binary, one ctest entry per case
 #   TORCH, after the name of any of these: its files include LibTorch
@@ -51,7 +52,7 @@ function(emplace_library name)
   endif()
 endfunction()
 
-# What emplace_program, emplace_bench and emplace_test have in common: `ARGN` is theirs, without what only a test has.
+# Also what emplace_program, emplace_bench and emplace_test have in common: `ARGN` is theirs, without what only a test has.
 function(emplace_executable name)
   cmake_parse_arguments(ARG "TORCH" "" "SOURCES;DEPS" ${ARGN})
   add_executable(${name} ${ARG_SOURCES})
