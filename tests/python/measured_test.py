@@ -118,9 +118,9 @@ def synthetic_ops(name, cost_us, noise, seed):
 
 
 @pytest.mark.parametrize("noise", [0.0, 0.1])
-@pytest.mark.parametrize(("launch_us", "matmul", "elementwise", "reduction", "gather"), [
-    (2.0, (0.85, 0.85), 0.88, 0.7, 0.45), (5.0, (0.5, 0.9), 0.6, 0.3, 0.15), (1.0, (0.95, 0.4), 0.9, 0.9, 0.8)])
-def test_a_fit_finds_the_constants_that_made_the_times(tmp_path, noise, launch_us, matmul, elementwise, reduction, gather):
+@pytest.mark.parametrize(("launch_us", "matmul", "exposed", "elementwise", "reduction", "gather"), [
+    (2.0, (0.85, 0.85), 0.3, 0.88, 0.7, 0.45), (5.0, (0.5, 0.9), 0.0, 0.6, 0.3, 0.15), (1.0, (0.95, 0.4), 0.8, 0.9, 0.9, 0.8)])
+def test_a_fit_finds_the_constants_that_made_the_times(tmp_path, noise, launch_us, matmul, exposed, elementwise, reduction, gather):
     sheet = DATA_SHEETS["a100_80gb"]
     shares = {OpClass.MATMUL: matmul, OpClass.ELEMENTWISE: (1.0, elementwise), OpClass.REDUCTION: (1.0, reduction),
               OpClass.GATHER: (1.0, gather)}
@@ -128,20 +128,24 @@ def test_a_fit_finds_the_constants_that_made_the_times(tmp_path, noise, launch_u
     def cost_us(op_class, flops, moved):
         compute, memory = shares[op_class]
         ramped = flops + sheet.half_rate_mflop * 1e6 if flops else 0
-        return max(ramped / (sheet.f16_gflops * 1e3 * compute), moved / (sheet.memory_gb_per_s * 1e3 * memory)) + launch_us
+        parts = ramped / (sheet.f16_gflops * 1e3 * compute), moved / (sheet.memory_gb_per_s * 1e3 * memory)
+        return max(parts) + exposed * min(parts) + launch_us
 
     kind = fit("a100_80gb", sheet, synthetic_ops("a100_80gb", cost_us, noise, seed=3))
     # The median of some hundred ops is known to a tenth of their noise.
     tolerance = 0.01 + 0.3 * noise
     assert kind.launch_us == pytest.approx(launch_us, rel=tolerance)
     assert kind.shares[OpClass.MATMUL] == pytest.approx(matmul, rel=tolerance)
+    assert kind.exposed == pytest.approx(exposed, abs=0.02 + 0.5 * noise)
     for op_class in (OpClass.ELEMENTWISE, OpClass.REDUCTION, OpClass.GATHER):
         assert kind.shares[op_class][1] == pytest.approx(shares[op_class][1], rel=tolerance)
     # Its file says the same to the cost model.
     (tmp_path / "kind.yaml").write_text(kind.text("nobody"))
     us = Roofline(tmp_path / "kind.yaml").cost_us(OpClass.MATMUL, True, 1e12, 10**6)["a100_80gb"]
-    rate = sheet.f16_gflops * 1e3 * kind.shares[OpClass.MATMUL][0]
-    assert us == pytest.approx((1e12 + sheet.half_rate_mflop * 1e6) / rate + kind.launch_us, abs=1e-3)
+    compute, memory = kind.shares[OpClass.MATMUL]
+    moving_us = 10**6 / (sheet.memory_gb_per_s * 1e3 * memory)
+    computing_us = (1e12 + sheet.half_rate_mflop * 1e6) / (sheet.f16_gflops * 1e3 * compute)
+    assert us == pytest.approx(computing_us + kind.exposed * moving_us + kind.launch_us, abs=1e-3)
 
 
 def test_one_wild_time_sways_no_fit():

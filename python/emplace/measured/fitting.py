@@ -13,6 +13,7 @@ _UNMEASURED = {OpClass.MATMUL: (0.85, 0.85), OpClass.CONVOLUTION: (0.6, 0.85), O
                OpClass.ELEMENTWISE: (0.4, 0.88), OpClass.REDUCTION: (0.2, 0.7), OpClass.GATHER: (0.2, 0.45)}
 _RAMPED = (OpClass.MATMUL, OpClass.CONVOLUTION)  # Classes whose rate depends on the size of the op.
 _LAUNCH_US = 2.0
+_EXPOSED = 0.3
 _FEWEST = 8  # Ops of a class that a fit needs.
 _FIRST_STEP, _LAST_STEP = 0.3, 0.002  # Of the search, in natural logarithms.
 
@@ -24,6 +25,7 @@ class FittedKind:
     sheet: DataSheet
     launch_us: float
     shares: dict[OpClass, tuple[float, float]]  # Of the peak rate and of the memory's bandwidth.
+    exposed: float  # Of products: the share of the shorter of computing and moving that the longer one does not hide.
     fitted: dict[OpClass, int]  # Numbers of ops that the shares of a class were fitted to; other classes have usual shares.
 
     def text(self, source: str) -> str:
@@ -36,9 +38,10 @@ class FittedKind:
         for op_class, (compute, memory) in self.shares.items():
             what = "not measured"
             if op_class in self.fitted:
-                what = f"{'both shares' if op_class == OpClass.MATMUL else 'memory'} fitted to {self.fitted[op_class]} ops"
+                what = f"{'shares' if op_class == OpClass.MATMUL else 'memory'} fitted to {self.fitted[op_class]} ops"
             half = sheet.half_rate_mflop if op_class in _RAMPED else 0
-            lines.append(f"  {op_class.name.lower()}: {{compute: {compute:.3g}, memory: {memory:.3g}, half_rate_mflop: {half:g}}}"
+            exposed = f", exposed: {self.exposed:.3g}" if op_class == OpClass.MATMUL and self.exposed > 0 else ""
+            lines.append(f"  {op_class.name.lower()}: {{compute: {compute:.3g}, memory: {memory:.3g}, half_rate_mflop: {half:g}{exposed}}}"
                          f"  # {what}")
         return "\n".join(lines) + "\n"
 
@@ -47,7 +50,7 @@ def fit(name: str, sheet: DataSheet, ops: Sequence[MeasuredOp]) -> FittedKind:
     """Fits the launch and the shares of the classes that were measured.
 
     It minimizes the mean of |log(predicted / measured)|, which single bad measurements do not sway. Each class counts alike, and in it
-    each octave of tokens. Of products both shares are fitted, of other classes that of the memory. The size at which products reach half
+    each octave of tokens. Of products all shares are fitted, of other classes that of the memory. The size at which products reach half
     of their rate stays: one that is fitted to 16-bit numbers is far too long a time for 32-bit ones, whose peak rate is lower. Only ops
     that a graph can have are fitted to. Raises BadInput where there are none.
     """
@@ -57,17 +60,19 @@ def fit(name: str, sheet: DataSheet, ops: Sequence[MeasuredOp]) -> FittedKind:
         raise BadInput(f"{name}: {len(ops)} ops were measured, expected at least {_FEWEST} of a class to fit to")
 
     def unpacked(logs: np.ndarray) -> FittedKind:
-        shares, values = dict(_UNMEASURED), iter(np.exp(logs[1:]))
+        launch_us, exposed, *values = (float(value) for value in np.exp(logs))
+        shares, of_parts = dict(_UNMEASURED), iter(values)
         for part in parts:
-            compute = float(next(values)) if part.op_class == OpClass.MATMUL else shares[part.op_class][0]
-            shares[part.op_class] = (min(compute, 1.0), min(float(next(values)), 1.0))
-        return FittedKind(name, sheet, float(np.exp(logs[0])), shares, {part.op_class: part.count for part in parts})
+            compute = next(of_parts) if part.op_class == OpClass.MATMUL else shares[part.op_class][0]
+            shares[part.op_class] = (min(compute, 1.0), min(next(of_parts), 1.0))
+        fitted = {part.op_class: part.count for part in parts}
+        return FittedKind(name, sheet, launch_us, shares, min(exposed, 1.0) if OpClass.MATMUL in fitted else 0.0, fitted)
 
     def loss(logs: np.ndarray) -> float:
         kind = unpacked(logs)
         return sum(part.loss(kind) for part in parts)
 
-    start = [_LAUNCH_US, *(share for part in parts for share in _UNMEASURED[part.op_class][part.op_class != OpClass.MATMUL:])]
+    start = [_LAUNCH_US, _EXPOSED, *(share for part in parts for share in _UNMEASURED[part.op_class][part.op_class != OpClass.MATMUL:])]
     return _rounded(unpacked(_search(loss, np.log(start))))
 
 
@@ -87,7 +92,10 @@ class _Part:
 
     def loss(self, kind: FittedKind) -> float:
         compute, memory = kind.shares[self.op_class]
-        us = np.maximum(self._peak_compute_us / compute, self._peak_memory_us / memory) + kind.launch_us
+        compute_us, memory_us = self._peak_compute_us / compute, self._peak_memory_us / memory
+        us = np.maximum(compute_us, memory_us) + kind.launch_us
+        if self.op_class == OpClass.MATMUL:
+            us += kind.exposed * np.minimum(compute_us, memory_us)
         return float(self._weights @ np.abs(np.log(us) - self._log_us))
 
 
@@ -110,5 +118,5 @@ def _rounded(kind: FittedKind) -> FittedKind:
     def digits(value: float) -> float:
         return float(f"{value:.3g}")
 
-    return replace(kind, launch_us=digits(kind.launch_us),
+    return replace(kind, launch_us=digits(kind.launch_us), exposed=digits(kind.exposed),
                    shares={op_class: (digits(compute), digits(memory)) for op_class, (compute, memory) in kind.shares.items()})

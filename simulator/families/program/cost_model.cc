@@ -20,7 +20,8 @@ double CostUs(const DeviceKind& kind, const OpWork& work) {
   const double ramped = work.flops > 0 ? work.flops + attained.half_rate_mflop * 1e6 : 0;
   const double compute_us = ramped / (peak * 1e3 * attained.compute);
   const double memory_us = static_cast<double>(work.bytes) / (kind.memory_gb_per_s * 1e3 * attained.memory);
-  return std::round((std::max(compute_us, memory_us) + kind.launch_us) * 1e3) / 1e3;
+  const auto [shorter_us, longer_us] = std::minmax(compute_us, memory_us);
+  return std::round((longer_us + attained.exposed * shorter_us + kind.launch_us) * 1e3) / 1e3;
 }
 
 }  // namespace emplace

@@ -1,6 +1,6 @@
 // The cost of an op on a device kind, by a roofline model (Williams et al. 2009): the larger of FLOPs / attainable rate
-// and bytes / attainable bandwidth, plus the time of a launch. The attainable shares depend on the op's class, and the
-// rate also on its size.
+// and bytes / attainable bandwidth, a share of the smaller, and the time of a launch. The attainable shares depend on
+// the op's class, and the rate also on its size.
 #pragma once
 
 #include <array>
@@ -18,6 +18,7 @@ struct ClassEfficiency {
   double compute = 1;          // Share of the peak rate that large ops reach, 0..1
   double memory = 1;           // Share of the memory bandwidth, 0..1
   double half_rate_mflop = 0;  // An op of this size reaches half of that rate: r(f) = compute * peak * f / (f + half)
+  double exposed = 0;          // Share of the shorter of computing and moving that the longer one does not hide, 0..1
 };
 
 struct DeviceKind {

@@ -26,9 +26,11 @@ DeviceKind ReadShared(const YamlReader& reader, const YAML::Node& root) {
   reader.CheckMap(classes, "efficiency", {std::begin(kClassNames), std::end(kClassNames)});
   for (size_t i = 0; i < std::size(kClassNames); ++i) {
     const YAML::Node entry = reader.Member(classes, kClassNames[i]);
-    reader.CheckMap(entry, kClassNames[i], {"compute", "memory", "half_rate_mflop"});
-    kind.efficiency[i + 1] = {reader.Share(entry, "compute"), reader.Share(entry, "memory"),
-                              reader.Number(entry, "half_rate_mflop")};
+    reader.CheckMap(entry, kClassNames[i], {"compute", "memory", "half_rate_mflop", "exposed"});
+    kind.efficiency[i + 1] = {.compute = reader.Share(entry, "compute"),
+                              .memory = reader.Share(entry, "memory"),
+                              .half_rate_mflop = reader.Number(entry, "half_rate_mflop"),
+                              .exposed = entry["exposed"] ? reader.Share(entry, "exposed") : 0};
   }
   return kind;
 }

@@ -66,6 +66,18 @@ TEST(CostModel, TakesTheLargerOfComputeAndMemoryAndAddsTheLaunch) {
   EXPECT_EQ(cost(1, 1), 3);         // Rounded to a nanosecond.
 }
 
+TEST(CostModel, AddsWhatTheLongerOfTheTwoDoesNotHide) {
+  std::string text = kKind;
+  text.replace(text.find("elementwise: {"), 14, "elementwise: {exposed: 0.25, ");
+  const DeviceKind toy = Parse(text);
+  const auto cost = [&](OpClass op_class) {
+    return std::pair(CostUs(toy, {op_class, ElementType::kFloat32, 2e6, 400000}),   // 2 us, 4 us
+                     CostUs(toy, {op_class, ElementType::kFloat32, 4e6, 200000}));  // 4 us, 2 us
+  };
+  EXPECT_EQ(cost(OpClass::kElementwise), std::pair(7.5, 7.5));
+  EXPECT_EQ(cost(OpClass::kConvolution), std::pair(7.0, 7.0));
+}
+
 TEST(CostModel, EfficiencyGoesByClassTypeAndSize) {
   const DeviceKind toy = Parse(kKind);
   const auto cost = [&](OpClass op_class, ElementType type, double flops, int64_t bytes) {
@@ -98,6 +110,7 @@ TEST(CostModel, ErrorsNamePlaceAndValue) {
       {{"  depthwise: {compute: 0.05, memory: 0.5, half_rate_mflop: 0}\n", ""}, "'depthwise' is missing"},
       {{"  gather", "  scatter"}, ":12:3: unknown key 'scatter' in efficiency"},
       {{"compute: 0.05", "compute: 1.5"}, ":9:24: compute is 1.5, expected at most 1"},
+      {{"half_rate_mflop: 3", "half_rate_mflop: 3, exposed: 0"}, "exposed is 0, expected a number above 0"},
       {{"half_rate_mflop: 3", "half_rate_mflop: -3"}, "half_rate_mflop is -3, expected a finite number of at least 0"},
   };
   for (const auto& [change, expected] : cases) {
