@@ -63,8 +63,11 @@ OpCost ReadCost(const Json& value, const std::string& place) {
   if (!value.is_object()) return OpCost::Everywhere(Number(value, place));
   std::map<std::string, double> by_kind;
   // Files have many costs, so that their places are not put together by StrCat. Keys come sorted.
-  for (const auto& [kind, us] : value.items())
-    by_kind.emplace_hint(by_kind.end(), kind, Number(us, place + " of '" + kind + "'"));
+  for (const auto& [kind, us] : value.items()) {
+    std::string of_kind = place;
+    of_kind.append(" of '").append(kind).append("'");
+    by_kind.emplace_hint(by_kind.end(), kind, Number(us, of_kind));
+  }
   if (by_kind.empty()) throw BadInput(StrCat(place, " is an empty map, expected a cost for at least one device kind"));
   return OpCost::ByKind(std::move(by_kind));
 }
