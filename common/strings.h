@@ -4,16 +4,24 @@
 #include <sstream>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 namespace emplace {
 
-// Concatenates all parts; each needs an operator<<. Doubles print with up to six significant digits.
+// Concatenates all parts; each needs an operator<<. Doubles print with up to six significant digits. Text alone takes no
+// stream, which costs more than all else in this.
 template <typename... Parts>
 std::string StrCat(const Parts&... parts) {
-  std::ostringstream out;
-  (out << ... << parts);
-  return out.str();
+  if constexpr ((std::is_convertible_v<const Parts&, std::string_view> && ...)) {
+    std::string text;
+    (text.append(std::string_view(parts)), ...);
+    return text;
+  } else {
+    std::ostringstream out;
+    (out << ... << parts);
+    return out.str();
+  }
 }
 
 // What printf would print.

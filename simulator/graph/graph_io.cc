@@ -62,12 +62,7 @@ std::string ObjectText(const Json& value, const std::string& key, const std::str
 OpCost ReadCost(const Json& value, const std::string& place) {
   if (!value.is_object()) return OpCost::Everywhere(Number(value, place));
   std::map<std::string, double> by_kind;
-  // Files have many costs, so that their places are not put together by StrCat. Keys come sorted.
-  for (const auto& [kind, us] : value.items()) {
-    std::string of_kind = place;
-    of_kind.append(" of '").append(kind).append("'");
-    by_kind.emplace_hint(by_kind.end(), kind, Number(us, of_kind));
-  }
+  for (const auto& [kind, us] : value.items()) by_kind[kind] = Number(us, StrCat(place, " of '", kind, "'"));
   if (by_kind.empty()) throw BadInput(StrCat(place, " is an empty map, expected a cost for at least one device kind"));
   return OpCost::ByKind(std::move(by_kind));
 }
@@ -92,7 +87,7 @@ Op ReadOp(const Json& value, size_t index, const std::string& source) {
   if (!value.is_object()) throw BadInput(StrCat(by_index, " is ", ShownJson(value), ", expected an object"));
   Op op;
   op.name = Text(RequiredMember(value, "name", by_index), by_index + ": name");
-  const std::string place = source + ": op '" + op.name + "'";  // Nor here.
+  const std::string place = StrCat(source, ": op '", op.name, "'");
   CheckKeys(value,
             {"name", "type", "cost_us", "inputs", "outputs", "flops", "param_bytes", "temp_bytes", "group", "allowed",
              "copy_of", "attrs", "call"},

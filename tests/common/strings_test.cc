@@ -16,6 +16,7 @@ TEST(Strings, JoinAndSplit) {
   EXPECT_EQ(Split("a,,b", ','), (std::vector<std::string>{"a", "", "b"}));
   EXPECT_EQ(Split("alone", ','), (std::vector<std::string>{"alone"}));
   EXPECT_EQ(StrCat("x", 3, '=', 1.5), "x3=1.5");
+  EXPECT_EQ(StrCat("a", std::string("b\0c", 3), std::string_view("d")), std::string("ab\0cd", 5));
 }
 
 TEST(Strings, FormatIsPrintf) {
