@@ -4,8 +4,11 @@
 # emplace_bench(NAME SOURCES ... [DEPS ...])                        a program over the harness of tools/bench, in build/bin/
 # emplace_test(NAME SOURCES ... [DEPS ...] [LABEL ...])            one GoogleTest binary, one ctest entry per case
 #   TORCH, after the name of any of these: its files include LibTorch
-# emplace_script_test(NAME COMMAND ... [LABEL ...] [SERIAL] [LONG]) one ctest entry: a script; exit code 77 means skipped; SERIAL:
-#                                                                   nothing else runs beside it; LONG: it is begun before others
+# emplace_script_test(NAME COMMAND ... [LABEL ...] [SERIAL] [LONG] [BUILDS])
+#                                                                   one ctest entry: a script; exit code 77 means skipped; SERIAL:
+#                                                                   nothing else runs beside it; LONG: it is begun before others;
+#                                                                   BUILDS: it configures, builds or installs in the build folder,
+#                                                                   as one test at a time may
 # emplace_fuzz(NAME [FRAMES] [DEPS ...])                            NAME_fuzz.cc as a ctest entry that replays its committed
 #                                                                   inputs, and in the preset `asan` as a libFuzzer program
 #
@@ -130,7 +133,7 @@ endfunction()
 
 # A script is the same under a sanitizer, so it runs without one.
 function(emplace_script_test name)
-  cmake_parse_arguments(ARG "SERIAL;LONG" "LABEL" "COMMAND" ${ARGN})
+  cmake_parse_arguments(ARG "SERIAL;LONG;BUILDS" "LABEL" "COMMAND" ${ARGN})
   if(NOT ARG_LABEL)
     set(ARG_LABEL fast)
   endif()
@@ -139,6 +142,9 @@ function(emplace_script_test name)
     set_tests_properties(${name} PROPERTIES RUN_SERIAL ${ARG_SERIAL})
     if(ARG_LONG)
       set_tests_properties(${name} PROPERTIES COST 1000)
+    endif()
+    if(ARG_BUILDS)
+      set_tests_properties(${name} PROPERTIES RESOURCE_LOCK build_folder)
     endif()
   endif()
 endfunction()
