@@ -4,10 +4,8 @@
 #include <functional>
 #include <limits>
 #include <map>
-#include <numeric>
 #include <string>
 
-#include "common/error.h"
 #include "policy/placeto/placeto_shape.h"
 
 namespace emplace {
@@ -75,9 +73,7 @@ class NaivePolicy {
     const Layer& layer = layers_.at(name);
     Vector y = layer.bias;
     for (size_t out = 0; out < y.size(); ++out) {
-      const Vector& row = layer.rows[out];
-      EMPLACE_CHECK(row.size() == x.size());
-      y[out] = std::inner_product(x.begin(), x.end(), row.begin(), y[out]);
+      for (size_t in = 0; in < x.size(); ++in) y[out] += layer.rows[out].at(in) * x[in];
     }
     return y;
   }
