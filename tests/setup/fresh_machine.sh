@@ -5,8 +5,7 @@
 # FAILED; exit code 0 when all are ok, 77 when this machine cannot do it (the last line says why).
 #
 #   tests/setup/fresh_machine.sh            of the Debian that this machine has
-#   tests/setup/fresh_machine.sh trixie     of another one, from the same servers; without the archive, which is made for this one.
-#                                           Its compiler finds nothing in the cache, so it compiles without optimizing, which is quicker
+#   tests/setup/fresh_machine.sh trixie     of another one, from the same servers; without the archive, which is made for this one
 # shellcheck disable=SC2016,SC2317  # apt and the other bash expand these; `try` calls the functions.
 set -uo pipefail
 cd "$(dirname "$0")/../.." || exit 1
@@ -127,13 +126,7 @@ nothing_to_do() {
   inside "$checkout" tools/setup.sh >"$work/second" 2>&1 && [[ ! -s $work/second ]]
 }
 try "tools/setup.sh once more has nothing to do" nothing_to_do
-configure=(cmake --preset dev)
-if [[ $suite != "$own_suite" ]]; then
-  configure+=(-DCMAKE_BUILD_TYPE=Debug -DCMAKE_CXX_FLAGS_DEBUG=-O0)
-  train=(env EMPLACE_BIN=build/bin "${train[@]}")  # The launcher would build with the preset's flags.
-fi
-try "configure" inside "$checkout" "${configure[@]}"
-try "build" inside "$checkout" bash -c 'cmake --build --preset dev --target programs -j "$EMPLACE_JOBS"'
+try "configure and build" inside "$checkout" bash -c 'cmake --preset dev && cmake --build --preset dev --target programs -j "$EMPLACE_JOBS"'
 if try "configs/smoke.yaml trains to its end" inside "$checkout" "${train[@]}"; then
   try "the trained policy places a graph" place_unseen "$checkout" build/bin/emplace
 fi
