@@ -44,8 +44,8 @@ std::string OrderAsked(const std::string& said, MethodOptions& options);
 // for the whole step needs more than all devices have, or one op needs more than any device that may run it. Throws
 // RunFailed where neither the method nor any single device gives a legal placement. Throws Stopped where options.stop
 // ends the method before it has a placement. The method's time begins with the call, so that all of it takes
-// options.seconds, and as long as a simulation of the graph; `auto` takes less where it finds what no placement can be
-// better than. options: of the method, but for `begin`. REQUIRES: graph and cluster outlive the result's task.
+// options.seconds, and as long as a simulation of the graph; a search that reports progress ends earlier where it is at
+// the lower bound. options: of the method, but for `begin`. REQUIRES: graph and cluster outlive the result's task.
 PlacedGraph PlaceGraph(const OpGraph& graph, const Cluster& cluster, const PlaceRequest& request,
                        const MethodOptions& options);
 
