@@ -9,8 +9,8 @@
 
 namespace emplace {
 
-// Concatenates all parts; each needs an operator<<. Doubles print with up to six significant digits. Text alone takes no
-// stream, which costs more than all else in this.
+// Concatenates all parts; each needs an operator<<. Doubles print with up to six significant digits. Text alone takes
+// no stream, which costs more than all else in this.
 template <typename... Parts>
 std::string StrCat(const Parts&... parts) {
   if constexpr ((std::is_convertible_v<const Parts&, std::string_view> && ...)) {
