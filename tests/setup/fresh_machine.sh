@@ -113,6 +113,8 @@ for folder in "${caches[@]}"; do
   mkdir -p "$folder" "$machine$folder"
   mount --bind "$folder" "$machine$folder" && shared+=("$folder")
 done
+# Set up otherwise, the compiler cache would find nothing that this machine has compiled.
+[[ -z $(command -v ccache) ]] || ccache --show-config | sed '/^(default)/d; s/^([^)]*) //' >"$machine/etc/ccache.conf"
 
 says_it_needs_root() {
   local code=0
