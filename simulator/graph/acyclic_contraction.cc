@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "common/error.h"
-#include "common/sort_unique.h"
 
 namespace emplace {
 namespace {
@@ -14,38 +13,28 @@ namespace {
 // Nodes that one search may see. Past it the merge is refused: rather a few heavier cuts than quadratic time.
 constexpr size_t kSearchLimit = 256;
 
-// Puts a lower value in the place of one that is there.
-void Replace(std::vector<int32_t>& values, int32_t old_value, int32_t new_value) {
-  const auto at = std::lower_bound(values.begin(), values.end(), old_value);
-  EMPLACE_CHECK(at != values.end() && *at == old_value && new_value < old_value);
-  const auto to = std::lower_bound(values.begin(), at, new_value);
-  if (*to == new_value) {
-    values.erase(at);
-    return;
-  }
-  std::move_backward(to, at, at + 1);
-  *to = new_value;
+using Edges = std::span<const std::pair<int32_t, int32_t>>;
+
+std::vector<std::pair<int32_t, int32_t>> Reversed(Edges edges) {
+  std::vector<std::pair<int32_t, int32_t>> reversed;
+  reversed.reserve(edges.size());
+  for (const auto& [from, to] : edges) reversed.emplace_back(to, from);
+  return reversed;
 }
 
 }  // namespace
 
-AcyclicContraction::AcyclicContraction(int32_t nodes, std::span<const std::pair<int32_t, int32_t>> edges)
+AcyclicContraction::AcyclicContraction(int32_t nodes, Edges edges)
     : merged_into_(static_cast<size_t>(nodes)),
-      successors_(static_cast<size_t>(nodes)),
-      predecessors_(static_cast<size_t>(nodes)),
+      successors_(nodes, edges),
+      predecessors_(nodes, Reversed(edges)),
       position_(static_cast<size_t>(nodes)),
       node_at_(static_cast<size_t>(nodes)),
       seen_in_(static_cast<size_t>(nodes)) {
+  EMPLACE_CHECK(std::ranges::all_of(edges, [](const auto& edge) { return edge.first < edge.second; }));
   std::iota(merged_into_.begin(), merged_into_.end(), 0);
   std::iota(position_.begin(), position_.end(), 0);
   std::iota(node_at_.begin(), node_at_.end(), 0);
-  for (const auto& [from, to] : edges) {
-    EMPLACE_CHECK(from < to);
-    successors_[static_cast<size_t>(from)].push_back(to);
-    predecessors_[static_cast<size_t>(to)].push_back(from);
-  }
-  for (std::vector<int32_t>& row : successors_) SortUnique(row);
-  for (std::vector<int32_t>& row : predecessors_) SortUnique(row);
 }
 
 int32_t AcyclicContraction::Find(int32_t node) const {
@@ -59,8 +48,8 @@ int32_t AcyclicContraction::Find(int32_t node) const {
 
 // All nodes reached from `start` over `next`, not over the edge to `skip`, at positions low < p < high. False: reached
 // `skip` again, or too many.
-bool AcyclicContraction::CollectBetween(int32_t start, const std::vector<std::vector<int32_t>>& next, int32_t skip,
-                                        int32_t low, int32_t high, std::vector<int32_t>& found) {
+bool AcyclicContraction::CollectBetween(int32_t start, const NeighbourLists& next, int32_t skip, int32_t low,
+                                        int32_t high, std::vector<int32_t>& found) {
   ++search_;
   found.clear();
   const auto visit = [&](int32_t node) {
@@ -69,13 +58,13 @@ bool AcyclicContraction::CollectBetween(int32_t start, const std::vector<std::ve
     seen_in_[static_cast<size_t>(node)] = search_;
     found.push_back(node);
   };
-  for (const int32_t node : next[static_cast<size_t>(start)]) {
+  for (const int32_t node : next.At(start)) {
     if (node != skip) visit(node);
     if (found.size() > kSearchLimit) return false;
   }
   for (size_t done = 0; done < found.size(); ++done) {
     if (found.size() > kSearchLimit) return false;
-    for (const int32_t node : next[static_cast<size_t>(found[done])]) {
+    for (const int32_t node : next.At(found[done])) {
       if (node == skip) return false;
       visit(node);
     }
@@ -87,10 +76,9 @@ bool AcyclicContraction::TryMergeAlong(int32_t from, int32_t to) {
   const int32_t low = position_[static_cast<size_t>(from)];
   const int32_t high = position_[static_cast<size_t>(to)];
   EMPLACE_CHECK(alive(from) && alive(to) && low < high);
-  std::vector<int32_t> after;   // Must come after the merged node: reached from `from`.
-  std::vector<int32_t> before;  // Must come before it: they reach `to`.
-  if (!CollectBetween(from, successors_, to, low, high, after)) return false;
-  if (after.empty()) {
+  // What is reached from `from` must come after the merged node, and what reaches `to` before it.
+  if (!CollectBetween(from, successors_, to, low, high, after_)) return false;
+  if (after_.empty()) {
     // Nothing between them depends on `from`: the merged node stands where `to` stood.
     node_at_[static_cast<size_t>(low)] = -1;
     Join(from, to);
@@ -99,16 +87,16 @@ bool AcyclicContraction::TryMergeAlong(int32_t from, int32_t to) {
     node_at_[static_cast<size_t>(high)] = merged;
     return true;
   }
-  if (!CollectBetween(to, predecessors_, from, low, high, before)) return false;
+  if (!CollectBetween(to, predecessors_, from, low, high, before_)) return false;
 
   const auto by_position = [&](int32_t a, int32_t b) {
     return position_[static_cast<size_t>(a)] < position_[static_cast<size_t>(b)];
   };
-  std::sort(after.begin(), after.end(), by_position);
-  std::sort(before.begin(), before.end(), by_position);
+  std::sort(after_.begin(), after_.end(), by_position);
+  std::sort(before_.begin(), before_.end(), by_position);
   std::vector<int32_t> positions = {low, high};
-  for (const int32_t node : before) positions.push_back(position_[static_cast<size_t>(node)]);
-  for (const int32_t node : after) positions.push_back(position_[static_cast<size_t>(node)]);
+  for (const int32_t node : before_) positions.push_back(position_[static_cast<size_t>(node)]);
+  for (const int32_t node : after_) positions.push_back(position_[static_cast<size_t>(node)]);
   std::sort(positions.begin(), positions.end());
   for (const int32_t position : positions) node_at_[static_cast<size_t>(position)] = -1;
 
@@ -119,9 +107,9 @@ bool AcyclicContraction::TryMergeAlong(int32_t from, int32_t to) {
     node_at_[static_cast<size_t>(positions[next])] = node;
     ++next;
   };
-  for (const int32_t node : before) place(node);
+  for (const int32_t node : before_) place(node);
   place(Find(from));
-  for (const int32_t node : after) place(node);
+  for (const int32_t node : after_) place(node);
   return true;
 }
 
@@ -149,17 +137,19 @@ void AcyclicContraction::MergeRuns(const std::vector<int32_t>& order, const std:
     position_[static_cast<size_t>(kept)] = position;
     node_at_[static_cast<size_t>(position)] = kept;
   }
-  for (auto* const lists : {&successors_, &predecessors_}) {
-    const std::vector<std::vector<int32_t>> before =
-        std::exchange(*lists, std::vector<std::vector<int32_t>>(lists->size()));
-    for (const int32_t node : order) {
-      const int32_t kept = Find(node);
-      for (const int32_t neighbour : before[static_cast<size_t>(node)]) {
-        if (Find(neighbour) != kept) (*lists)[static_cast<size_t>(kept)].push_back(Find(neighbour));
-      }
+  successors_ = Renamed(successors_, order);
+  predecessors_ = Renamed(predecessors_, order);
+}
+
+NeighbourLists AcyclicContraction::Renamed(const NeighbourLists& lists, const std::vector<int32_t>& order) const {
+  std::vector<std::pair<int32_t, int32_t>> pairs;
+  for (const int32_t node : order) {
+    const int32_t kept = Find(node);
+    for (const int32_t neighbour : lists.At(node)) {
+      if (Find(neighbour) != kept) pairs.emplace_back(kept, Find(neighbour));
     }
-    for (std::vector<int32_t>& list : *lists) SortUnique(list);
   }
+  return {static_cast<int32_t>(merged_into_.size()), pairs};
 }
 
 void AcyclicContraction::Join(int32_t from, int32_t to) {
@@ -168,17 +158,13 @@ void AcyclicContraction::Join(int32_t from, int32_t to) {
   merged_into_[static_cast<size_t>(gone)] = kept;
   for (auto* const lists : {&successors_, &predecessors_}) {
     auto& other_lists = lists == &successors_ ? predecessors_ : successors_;
-    std::vector<int32_t>& into = (*lists)[static_cast<size_t>(kept)];
-    std::vector<int32_t>& from_list = (*lists)[static_cast<size_t>(gone)];
-    for (const int32_t neighbour : from_list) {
-      if (neighbour != kept) Replace(other_lists[static_cast<size_t>(neighbour)], gone, kept);
+    for (const int32_t neighbour : lists->At(gone)) {
+      if (neighbour != kept) other_lists.Replace(neighbour, gone, kept);
     }
-    std::vector<int32_t> both;
-    both.reserve(into.size() + from_list.size());
-    std::set_union(into.begin(), into.end(), from_list.begin(), from_list.end(), std::back_inserter(both));
-    std::erase_if(both, [&](int32_t node) { return node == kept || node == gone; });
-    into = std::move(both);
-    from_list = {};
+    joined_.clear();
+    std::ranges::set_union(lists->At(kept), lists->At(gone), std::back_inserter(joined_));
+    std::erase_if(joined_, [&](int32_t node) { return node == kept || node == gone; });
+    lists->Set(kept, joined_);
   }
 }
 

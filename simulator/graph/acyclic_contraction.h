@@ -8,6 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include "simulator/graph/neighbour_lists.h"
+
 namespace emplace {
 
 // Nodes are 0..n-1. Two merged nodes are known by the lower of their numbers. Not thread-safe.
@@ -28,23 +30,28 @@ class AcyclicContraction {
 
   int32_t Find(int32_t node) const;  // The number under which the node is alive.
   bool alive(int32_t node) const { return merged_into_[static_cast<size_t>(node)] == node; }
-  // The alive neighbours of an alive node, ascending, no repeats.
-  std::span<const int32_t> Successors(int32_t node) const { return successors_[static_cast<size_t>(node)]; }
-  std::span<const int32_t> Predecessors(int32_t node) const { return predecessors_[static_cast<size_t>(node)]; }
+  // The alive neighbours of an alive node, ascending, no repeats. They hold until the next merge.
+  std::span<const int32_t> Successors(int32_t node) const { return successors_.At(node); }
+  std::span<const int32_t> Predecessors(int32_t node) const { return predecessors_.At(node); }
   std::vector<int32_t> Order() const;  // The alive nodes in topological order.
 
  private:
-  bool CollectBetween(int32_t start, const std::vector<std::vector<int32_t>>& next, int32_t skip, int32_t low,
-                      int32_t high, std::vector<int32_t>& found);
+  bool CollectBetween(int32_t start, const NeighbourLists& next, int32_t skip, int32_t low, int32_t high,
+                      std::vector<int32_t>& found);
   void Join(int32_t from, int32_t to);
+  // The lists of the nodes that are left once those of `order` have been merged.
+  NeighbourLists Renamed(const NeighbourLists& lists, const std::vector<int32_t>& order) const;
 
-  mutable std::vector<int32_t> merged_into_;        // [n] path-halved by Find
-  std::vector<std::vector<int32_t>> successors_;    // [n]
-  std::vector<std::vector<int32_t>> predecessors_;  // [n]
-  std::vector<int32_t> position_;                   // [n] in the topological order; gaps where nodes were merged
-  std::vector<int32_t> node_at_;                    // [n] -1 where there is a gap
-  std::vector<uint32_t> seen_in_;                   // [n] number of the search that saw it last
+  mutable std::vector<int32_t> merged_into_;  // [n] path-halved by Find
+  NeighbourLists successors_;
+  NeighbourLists predecessors_;
+  std::vector<int32_t> position_;  // [n] in the topological order; gaps where nodes were merged
+  std::vector<int32_t> node_at_;   // [n] -1 where there is a gap
+  std::vector<uint32_t> seen_in_;  // [n] number of the search that saw it last
   uint32_t search_ = 0;
+  std::vector<int32_t> after_;   // Of TryMergeAlong: what it reaches from the one node,
+  std::vector<int32_t> before_;  // and what reaches the other one.
+  std::vector<int32_t> joined_;  // Of Join.
 };
 
 }  // namespace emplace

@@ -21,12 +21,6 @@ constexpr double kChainMemoryShare = 0.25;
 constexpr double kFirstCostCap = 1.5;
 constexpr double kCostCapGrowth = 1.5;
 
-struct WeightedEdge {
-  int64_t bytes;
-  int32_t from;
-  int32_t to;
-};
-
 class Grouper {
  public:
   Grouper(const OpGraph& graph, const Cluster& cluster, const StopSignal& stop)
@@ -76,7 +70,8 @@ class Grouper {
         groups_left_(num_units_),
         unit_of_op_(std::move(made.unit_of_op)),
         units_(std::move(made.units)),
-        forward_edges_(std::move(made.forward_edges)) {}
+        forward_edges_(std::move(made.forward_edges)),
+        reads_(std::move(made.reads)) {}
 
   GroupedGraph MergeToGroups(AcyclicContraction& dag, int32_t max_groups) {
     MergeDown(dag, max_groups);
@@ -159,7 +154,7 @@ class Grouper {
   // One pass over the edges. False: nothing merged.
   bool MergeHeavyEdges(AcyclicContraction& dag, int32_t max_groups, double cap_us) {
     bool merged = false;
-    for (const WeightedEdge& edge : HeaviestFirst(dag)) {
+    for (const GroupEdge& edge : HeaviestFirst(dag)) {
       if (groups_left_ <= max_groups || stop_.Now()) break;
       const int32_t from = dag.Find(edge.from);
       const int32_t to = dag.Find(edge.to);
@@ -172,14 +167,11 @@ class Grouper {
     return merged;
   }
 
-  std::vector<WeightedEdge> HeaviestFirst(const AcyclicContraction& dag) const {
-    std::vector<WeightedEdge> edges;
-    for (const GroupEdge& edge : EdgesBetween(graph_, GroupOfOps(dag))) {
-      edges.push_back({edge.bytes, edge.from, edge.to});
-    }
-    std::sort(edges.begin(), edges.end(), [](const WeightedEdge& a, const WeightedEdge& b) {
-      return std::tuple(-a.bytes, a.from, a.to) < std::tuple(-b.bytes, b.from, b.to);
-    });
+  std::vector<GroupEdge> HeaviestFirst(const AcyclicContraction& dag) {
+    reads_.Rename([&](int32_t node) { return dag.Find(node); });
+    std::vector<GroupEdge> edges = reads_.Edges();
+    std::ranges::sort(edges, {},
+                      [](const GroupEdge& edge) { return std::tuple(-edge.bytes, edge.from, edge.to); });
     return edges;
   }
 
@@ -312,7 +304,7 @@ class Grouper {
       grouped.output_bytes[group] += op.OutputBytes();
       grouped.memory_bytes[group] += op.AllBytes();
     }
-    for (const GroupEdge& edge : EdgesBetween(graph_, grouped.group_of_op)) {
+    for (const GroupEdge& edge : GroupReads(graph_, grouped.group_of_op).Edges()) {
       (edge.from < edge.to ? grouped.edges : grouped.feedback_edges).push_back(edge);
     }
     return grouped;
@@ -326,6 +318,7 @@ class Grouper {
   std::vector<int32_t> unit_of_op_;      // [num_ops]
   std::vector<OpUnit> units_;            // [num_units]; of dead ones, what they were
   std::vector<UnitEdge> forward_edges_;  // Between units, to higher ones.
+  GroupReads reads_;                     // Of units, by the nodes that they were at the last look.
 };
 
 }  // namespace

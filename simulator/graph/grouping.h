@@ -13,16 +13,11 @@
 
 #include "common/ids.h"
 #include "common/threads/stop.h"
+#include "simulator/graph/group_reads.h"
 #include "simulator/graph/op_graph.h"
 #include "simulator/machine/cluster.h"
 
 namespace emplace {
-
-struct GroupEdge {
-  GroupIndex from = 0;
-  GroupIndex to = 0;
-  int64_t bytes = 0;  // Sum over distinct tensors; a tensor with several readers in `to` counts once.
-};
 
 // Groups are numbered in topological order of the forward edges.
 struct GroupedGraph {

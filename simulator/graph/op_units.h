@@ -6,13 +6,12 @@
 #include <cstdint>
 #include <vector>
 
+#include "simulator/graph/group_reads.h"
 #include "simulator/graph/op_graph.h"
 #include "simulator/graph/unit_order.h"
 #include "simulator/machine/cluster.h"
 
 namespace emplace {
-
-struct GroupEdge;  // grouping.h
 
 struct OpUnit {
   double cost_us = 0;            // Sum over ops of their mean cost on the devices that may run them.
@@ -39,12 +38,10 @@ struct OpUnits {
   std::vector<OpUnit> units;            // In the order of unit_order.h.
   std::vector<int32_t> unit_of_op;      // [num_ops]
   std::vector<UnitEdge> forward_edges;  // Between units, to higher ones.
+  GroupReads reads;                     // Of units.
 };
 
 // Throws BadInput, which names an op, when the ops of a unit have no device in common.
 OpUnits MakeUnits(const OpGraph& graph, const Cluster& cluster);
-
-// Edges between the parts into which `part_of_op` [num_ops] divides the graph, in both directions, by (from, to).
-std::vector<GroupEdge> EdgesBetween(const OpGraph& graph, const std::vector<int32_t>& part_of_op);
 
 }  // namespace emplace
