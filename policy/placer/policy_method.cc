@@ -23,6 +23,7 @@ class PolicyMethod final : public PlacementMethod {
         placer_{.samples = Samples(options), .start = StartOfEpisodes(weights), .seed = options.seed} {}
 
   bool draws() const override { return true; }  // The start placement is drawn, if nothing else.
+  bool places_groups() const override { return true; }
 
   MethodResult Place(const PlacementTask& task) override {
     const PlacerResult placed = PlaceWithPolicy(*player_, task, placer_);

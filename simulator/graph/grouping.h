@@ -9,12 +9,15 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
+#include <memory>
 #include <vector>
 
 #include "common/ids.h"
 #include "common/threads/stop.h"
 #include "simulator/graph/group_reads.h"
 #include "simulator/graph/op_graph.h"
+#include "simulator/graph/search_levels.h"
 #include "simulator/machine/cluster.h"
 
 namespace emplace {
@@ -36,19 +39,20 @@ struct GroupedGraph {
 // order.
 GroupedGraph GroupOps(const OpGraph& graph, const Cluster& cluster, int32_t max_groups, const StopSignal& stop = {});
 
-// Nested groupings for searches, from fine to coarse, each as the group of every op [num_ops]. The first has the
-// smallest sets of ops that have to be together; the second also merges ops of zero cost and chains; each further one
-// has at most half as many groups as the one before, down to `fewest`. Where `stop` ends it early, the second merges
-// less, and coarser ones are missing. Throws as GroupOps does.
-std::vector<std::vector<GroupIndex>> GroupOpsByLevel(const OpGraph& graph, const Cluster& cluster, int32_t fewest,
-                                                     const StopSignal& stop = {});
-
-// Both in less time than one after the other.
-struct Groupings {
-  GroupedGraph groups;                          // As of GroupOps.
-  std::vector<std::vector<GroupIndex>> levels;  // As of GroupOpsByLevel.
+struct GroupingLimits {
+  int32_t max_groups = 0;  // As of GroupOps.
+  // Where more groups than these are left of ops of zero cost and chains, they are not merged, which takes seconds for
+  // 100,000, but cut as where there is no time.
+  int32_t most_to_merge = std::numeric_limits<int32_t>::max();
+  int32_t fewest = 1;  // Groups of the coarsest search level.
 };
-Groupings GroupOpsBothWays(const OpGraph& graph, const Cluster& cluster, int32_t max_groups, int32_t fewest,
+struct Groupings {
+  GroupedGraph groups;                         // As of GroupOps.
+  std::shared_ptr<const SearchLevels> levels;  // Where `stop` ends the grouping early, the second merges less.
+  std::vector<GroupIndex> units;               // The second level.
+};
+// Groups for policies and for searches, in less time than one after the other.
+Groupings GroupOpsBothWays(const OpGraph& graph, const Cluster& cluster, const GroupingLimits& limits,
                            const StopSignal& stop = {});
 
 }  // namespace emplace

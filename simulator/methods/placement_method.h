@@ -87,6 +87,8 @@ class PlacementMethod {
   virtual bool draws() const { return false; }
   // Whether it goes on until its budget or time is over, or until it is told to stop.
   virtual bool searches() const { return false; }
+  // Whether it places PlacementTask::groups as a policy does, so that their cuts matter.
+  virtual bool places_groups() const { return false; }
   // Deterministic in (task, options) unless it is stopped, or has a time. Throws Stopped where it is stopped before it
   // has a result. A placement that fits every device's memory beats any that does not.
   virtual MethodResult Place(const PlacementTask& task) = 0;

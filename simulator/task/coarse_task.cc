@@ -18,11 +18,13 @@ CoarseTask::CoarseTask(const PlacementTask& whole, std::vector<std::vector<Group
   task_.name = whole.name;
   task_.sim = std::move(contraction.graph);
   const auto ops = static_cast<size_t>(task_.sim.num_ops);
-  for (const std::vector<GroupIndex>& level : levels) {
-    std::vector<GroupIndex>& groups = task_.search_levels.emplace_back(ops);
+  for (std::vector<GroupIndex>& level : levels) {
+    std::vector<GroupIndex> groups(ops);
     for (size_t op = 0; op < op_of_.size(); ++op) groups[static_cast<size_t>(op_of_[op])] = level[op];
+    level = std::move(groups);
   }
-  task_.unit_of_op = task_.search_levels.front();
+  task_.unit_of_op = levels.front();
+  task_.levels = std::make_shared<const SearchLevels>(std::move(levels));
   task_.microbatch_of_op.assign(ops, -1);
   task_.stage_of_op.assign(ops, -1);
   task_.copy_of_op.resize(ops);

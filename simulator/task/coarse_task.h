@@ -14,7 +14,7 @@ namespace emplace {
 class CoarseTask {
  public:
   // levels: nested groupings of the whole's ops, from fine to coarse, of which the first becomes ops. Groups of the
-  // first are numbered as those of PlacementTask::search_levels. REQUIRES: there is a level; whole outlives this.
+  // first are numbered as those of SearchLevels. REQUIRES: there is a level; whole outlives this.
   CoarseTask(const PlacementTask& whole, std::vector<std::vector<GroupIndex>> levels);
 
   // The contracted graph (simulator/engine/contraction.h), with these levels. It has what a search space

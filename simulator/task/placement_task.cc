@@ -19,6 +19,8 @@ namespace {
 
 // Of the coarsest search level.
 constexpr int32_t kFewestGroups = 16;
+// More than these are not merged for nobody: that would take a tenth of a second and more.
+constexpr int32_t kManyGroups = 5000;
 
 // -1: none.
 int32_t StageOf(const Op& op) {
@@ -174,12 +176,14 @@ void PlacementTask::SetGroups(const GroupedGraph& grouped) {
 }
 
 PlacementTask PlacementTask::Make(const OpGraph& graph, const Cluster& cluster, int32_t max_groups,
-                                  const StopSignal& stop) {
+                                  const StopSignal& stop, bool places_groups) {
   PlacementTask task = Ungrouped(graph, cluster);
-  Groupings groupings = GroupOpsBothWays(graph, cluster, max_groups, kFewestGroups, stop);
+  GroupingLimits limits = {.max_groups = max_groups, .fewest = kFewestGroups};
+  if (!places_groups) limits.most_to_merge = kManyGroups;
+  Groupings groupings = GroupOpsBothWays(graph, cluster, limits, stop);
   task.SetGroups(groupings.groups);
-  task.search_levels = std::move(groupings.levels);
-  task.unit_of_op = task.search_levels[1];
+  task.levels = std::move(groupings.levels);
+  task.unit_of_op = std::move(groupings.units);
   for (const Op& op : graph.ops()) task.stage_of_op.push_back(StageOf(op));
   task.microbatch_of_op = Microbatches(graph);
   for (OpIndex op = 0; op < graph.num_ops(); ++op) {

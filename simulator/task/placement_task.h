@@ -2,6 +2,7 @@
 // tasks to actors, and `emplace place` makes one from files.
 #pragma once
 
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
@@ -10,6 +11,7 @@
 #include "common/threads/stop.h"
 #include "simulator/engine/sim_graph.h"
 #include "simulator/graph/op_graph.h"
+#include "simulator/graph/search_levels.h"
 #include "simulator/machine/cluster.h"
 #include "simulator/task/group_graph.h"
 
@@ -29,17 +31,17 @@ struct PlacementTask {
   DeviceIndex single_device = 0;
   // For methods that place ops. Only Make fills these in, and actors do not get them.
   std::vector<GroupIndex> unit_of_op;  // [num_ops] sets of ops that are best placed together, such as chains
-  // Nested groupings for searches, fine to coarse, each [num_ops] (GroupOpsByLevel).
-  std::vector<std::vector<GroupIndex>> search_levels;
+  std::shared_ptr<const SearchLevels> levels;  // Of a search.
   std::vector<int32_t> stage_of_op;       // [num_ops] "stage" of the op's attrs, -1: none
   std::vector<int32_t> microbatch_of_op;  // [num_ops] counted from 0; -1: no op repeats this one, nor the reverse
   std::vector<OpIndex> copy_of_op;        // [num_ops] the op of micro-batch 0 that this one repeats; else itself
   std::vector<std::string> device_kinds;  // [D]
 
   // Throws BadInput for a graph without ops, and as GroupOps and SimGraph::Compile do.
-  // Where `stop` ends the grouping early, groups are coarser cuts, and coarse search levels are missing.
+  // Where `stop` ends the grouping early, groups are coarser cuts. So they are in large graphs where nobody places
+  // groups.
   static PlacementTask Make(const OpGraph& graph, const Cluster& cluster, int32_t max_groups,
-                            const StopSignal& stop = {});
+                            const StopSignal& stop = {}, bool places_groups = true);
   // Does the same without the fields for methods, which need a second grouping.
   static PlacementTask MakeForEpisodes(const OpGraph& graph, const Cluster& cluster, int32_t max_groups);
   // makespan / one device: lower is better. NaN if no device may run every op.

@@ -81,7 +81,7 @@ std::vector<Figure> SearchFigures(const Effort& effort) {
             [&] { return WalkOnOneCore(space, start, priorities); }, figures);
       }
       const auto level = static_cast<std::ptrdiff_t>(space.LevelWith(PhaseRules().most_coarse_groups));
-      const CoarseTask coarse(task, {task.search_levels.begin() + level, task.search_levels.end()});
+      const CoarseTask coarse(task, {task.levels->All().begin() + level, task.levels->All().end()});
       const SearchSpace coarse_space(coarse.task());
       const ScheduleGraph coarse_graph(coarse.task());
       const Placement coarse_start = coarse.Coarsened(start);

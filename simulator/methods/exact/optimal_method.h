@@ -12,6 +12,7 @@ double CountGroupPlacements(const PlacementTask& task);
 class OptimalMethod : public PlacementMethod {
  public:
   explicit OptimalMethod(const MethodOptions& options) : stop_(options.stop) {}
+  bool places_groups() const override { return true; }
   // Throws BadInput if there are more than 2^24 placements (24 groups on two devices, 12 on four).
   MethodResult Place(const PlacementTask& task) override;
 

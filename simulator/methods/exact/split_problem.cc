@@ -46,7 +46,7 @@ std::vector<int32_t> StageNodes(const ScheduleGraph& graph) {
 std::vector<int32_t> NodesOfOps(const ScheduleGraph& graph, SplitNodes nodes) {
   if (nodes == SplitNodes::kUnits) return graph.task().unit_of_op;
   if (nodes == SplitNodes::kStages) return StageNodes(graph);
-  return graph.task().search_levels[0];
+  return graph.task().levels->Finest();
 }
 
 // Devices of one kind with as much memory and room.

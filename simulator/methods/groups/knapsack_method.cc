@@ -27,7 +27,7 @@ struct OpSet {
 
 std::vector<OpSet> SetsOf(const PlacementTask& task) {
   const SimGraph& sim = task.sim;
-  const std::vector<GroupIndex>& set_of_op = task.search_levels.front();
+  const std::vector<GroupIndex>& set_of_op = task.levels->Finest();
   const auto devices = static_cast<size_t>(sim.num_devices);
   std::vector<OpSet> sets(static_cast<size_t>(*std::ranges::max_element(set_of_op)) + 1);
   for (OpIndex o = 0; o < sim.num_ops; ++o) {

@@ -10,6 +10,7 @@ class RandomMethod : public PlacementMethod {
   explicit RandomMethod(const MethodOptions& options);  // Throws BadInput without a budget or seconds.
   bool draws() const override { return true; }
   bool searches() const override { return true; }
+  bool places_groups() const override { return true; }
   MethodResult Place(const PlacementTask& task) override;
 
  private:

@@ -23,7 +23,7 @@ class UnitJoiner {
       : task_(task),
         limits_(limits),
         stop_(stop),
-        unit_of_op_(task.search_levels.front()),
+        unit_of_op_(task.levels->Finest()),
         units_(1 + static_cast<size_t>(*std::ranges::max_element(unit_of_op_))),
         joined_(static_cast<int32_t>(units_.size())) {
     MakeUnits();
@@ -31,9 +31,7 @@ class UnitJoiner {
   }
 
   std::vector<GroupIndex> Run() {
-    for (int32_t unit = 0; unit < static_cast<int32_t>(units_.size()); ++unit) {
-      for (const Edge& edge : UnitAt(unit).readers) Offer(unit, edge.unit);
-    }
+    OfferAll();
     while (!queue_.empty()) {
       stop_.Poll();
       const Candidate best = queue_.top();
@@ -55,8 +53,13 @@ class UnitJoiner {
     int32_t unit;
     double send_us;  // Of all tensors that it reads.
   };
+  // From a unit of lower number to one of a higher.
+  struct Send {
+    int32_t from;
+    Edge to;
+  };
   struct Unit {
-    std::vector<Edge> readers;       // Ascending.
+    std::vector<Edge> readers;       // Ascending, no repeats.
     std::vector<int32_t> producers;  // Ascending.
     OpUnit sum;
     int32_t ops = 0;  // Of the largest set in it that has to be together.
@@ -94,10 +97,25 @@ class UnitJoiner {
     most_bytes_ = limits_.most_memory * static_cast<double>(*std::ranges::min_element(sim.memory_bytes));
   }
 
-  // Edges to units of lower numbers, such as from a parameter's gradient to it, order nothing (unit_order.h).
   void MakeEdges() {
+    std::vector<Send> sends = Sends();
+    std::ranges::stable_sort(sends, {}, [](const Send& send) { return std::pair(send.from, send.to.unit); });
+    for (size_t first = 0, last = 0; first < sends.size(); first = last) {
+      const Send& send = sends[first];
+      double us = 0;
+      for (; last < sends.size() && sends[last].from == send.from && sends[last].to.unit == send.to.unit; ++last)
+        us += sends[last].to.send_us;
+      UnitAt(send.from).readers.push_back({send.to.unit, us});
+      UnitAt(send.to.unit).producers.push_back(send.from);
+    }
+  }
+
+  // One of each tensor to each unit that reads it. What leads to units of lower numbers, such as from a parameter's
+  // gradient to it, orders nothing (unit_order.h) and is left out.
+  std::vector<Send> Sends() const {
     const SimGraph& sim = task_.sim;
     const MeanLink link = MeanLinkOf(sim);
+    std::vector<Send> sends;
     std::vector<int32_t> readers;
     for (OpIndex op = 0; op < sim.num_ops; ++op) {
       const int32_t from = unit_of_op_[static_cast<size_t>(op)];
@@ -109,37 +127,63 @@ class UnitJoiner {
           readers.push_back(unit_of_op_[static_cast<size_t>(reader)]);
         SortUnique(readers);
         for (const int32_t to : readers) {
-          if (to > from) UnitAt(from).readers.push_back({to, us});
+          if (to > from) sends.push_back({from, {to, us}});
         }
       }
     }
-    for (int32_t from = 0; from < static_cast<int32_t>(units_.size()); ++from) {
-      Unite(UnitAt(from).readers);
-      for (const Edge& edge : UnitAt(from).readers) UnitAt(edge.unit).producers.push_back(from);
+    return sends;
+  }
+
+  // Adds an edge, or what it sends to that which leads to the same unit.
+  static void AddEdge(const Edge& edge, std::vector<Edge>& edges) {
+    const auto at = std::ranges::lower_bound(edges, edge.unit, {}, &Edge::unit);
+    if (at != edges.end() && at->unit == edge.unit) {
+      at->send_us += edge.send_us;
+    } else {
+      edges.insert(at, edge);
     }
   }
 
-  // Sorts edges, and adds up those that lead to one unit.
-  static void Unite(std::vector<Edge>& edges) {
-    std::ranges::stable_sort(edges, {}, &Edge::unit);
-    size_t kept = 0;
-    for (size_t i = 0; i < edges.size(); ++i) {
-      if (kept > 0 && edges[kept - 1].unit == edges[i].unit) {
-        edges[kept - 1].send_us += edges[i].send_us;
+  // The edges of both, but for those to these two units.
+  std::vector<Edge> United(const std::vector<Edge>& a, const std::vector<Edge>& b, int32_t kept, int32_t gone) {
+    std::vector<Edge> both;
+    both.reserve(a.size() + b.size());
+    std::ranges::merge(a, b, std::back_inserter(both), {}, &Edge::unit, &Edge::unit);
+    size_t count = 0;
+    for (const Edge& edge : both) {
+      if (edge.unit == kept || edge.unit == gone) continue;
+      if (count > 0 && both[count - 1].unit == edge.unit) {
+        both[count - 1].send_us += edge.send_us;
       } else {
-        edges[kept++] = edges[i];
+        both[count++] = edge;
       }
     }
-    edges.resize(kept);
+    both.resize(count);
+    return both;
+  }
+
+  // As many Offer()s, at less cost.
+  void OfferAll() {
+    std::vector<Candidate> candidates;
+    for (int32_t unit = 0; unit < static_cast<int32_t>(units_.size()); ++unit) {
+      for (const Edge& edge : UnitAt(unit).readers) {
+        const double ratio = RatioOf(unit, edge);
+        if (ratio >= limits_.send_over_compute) candidates.push_back({ratio, unit, edge.unit});
+      }
+    }
+    queue_ = std::priority_queue<Candidate>(std::less<Candidate>(), std::move(candidates));
   }
 
   // Sending over computing; -1: there is no such edge.
   double RatioOf(int32_t from, int32_t to) {
     const std::vector<Edge>& readers = UnitAt(from).readers;
     const auto edge = std::ranges::lower_bound(readers, to, {}, &Edge::unit);
-    if (edge == readers.end() || edge->unit != to) return -1;
-    const double compute_us = std::min(UnitAt(from).sum.cost_us, UnitAt(to).sum.cost_us);
-    return compute_us > 0 ? edge->send_us / compute_us : std::numeric_limits<double>::infinity();
+    return edge == readers.end() || edge->unit != to ? -1 : RatioOf(from, *edge);
+  }
+
+  double RatioOf(int32_t from, const Edge& edge) {
+    const double compute_us = std::min(UnitAt(from).sum.cost_us, UnitAt(edge.unit).sum.cost_us);
+    return compute_us > 0 ? edge.send_us / compute_us : std::numeric_limits<double>::infinity();
   }
 
   void Offer(int32_t from, int32_t to) {
@@ -178,15 +222,15 @@ class UnitJoiner {
     }
     for (const int32_t producer : out.producers) {
       if (producer == kept) continue;
-      for (Edge& edge : UnitAt(producer).readers) {
-        if (edge.unit == gone) edge.unit = kept;
-      }
-      Unite(UnitAt(producer).readers);
+      std::vector<Edge>& readers = UnitAt(producer).readers;
+      const auto at = std::ranges::lower_bound(readers, gone, {}, &Edge::unit);
+      const Edge edge = {kept, at->send_us};
+      readers.erase(at);
+      AddEdge(edge, readers);
     }
-    into.readers.insert(into.readers.end(), out.readers.begin(), out.readers.end());
-    std::erase_if(into.readers, [&](const Edge& edge) { return edge.unit == kept || edge.unit == gone; });
-    Unite(into.readers);
+    into.readers = United(into.readers, out.readers, kept, gone);
     std::vector<int32_t> producers;
+    producers.reserve(into.producers.size() + out.producers.size());
     std::ranges::set_union(into.producers, out.producers, std::back_inserter(producers));
     std::erase_if(producers, [&](int32_t unit) { return unit == kept || unit == gone; });
     into.producers = std::move(producers);

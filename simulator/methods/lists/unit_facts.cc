@@ -13,11 +13,11 @@ constexpr std::array<size_t, UnitFacts::kNumParts> kGroupsPerDevice = {4, 16};
 int32_t GroupsIn(const std::vector<GroupIndex>& level) { return 1 + *std::ranges::max_element(level); }
 
 // The finest level with at most so many groups; the coarsest if none has as few.
-const std::vector<GroupIndex>& LevelWith(const PlacementTask& task, size_t groups) {
-  for (const std::vector<GroupIndex>& level : task.search_levels) {
+const std::vector<GroupIndex>& LevelWith(const PlacementTask& task, size_t groups, const StopSignal& stop) {
+  for (const std::vector<GroupIndex>& level : task.levels->All(stop)) {
     if (static_cast<size_t>(GroupsIn(level)) <= groups) return level;
   }
-  return task.search_levels.back();
+  return task.levels->All().back();
 }
 
 }  // namespace
@@ -43,7 +43,7 @@ UnitFacts MakeUnitFacts(const PlacementTask& whole, std::span<const OpIndex> op_
   }
   for (size_t i = 0; i < UnitFacts::kNumParts; ++i) {
     const std::vector<GroupIndex>& level =
-        LevelWith(whole, kGroupsPerDevice[i] * static_cast<size_t>(units.num_devices()));
+        LevelWith(whole, kGroupsPerDevice[i] * static_cast<size_t>(units.num_devices()), units.stop());
     facts.part[i].assign(n, -1);
     for (size_t op = 0; op < op_of.size(); ++op) {
       int32_t& part = facts.part[i][static_cast<size_t>(op_of[op])];

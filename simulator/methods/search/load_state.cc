@@ -18,7 +18,7 @@ Csr CsrOf(int32_t rows, const Pairs& pairs) {
 
 }  // namespace
 
-LoadState::LoadState(const PlacementTask& task) : set_of_op_(task.search_levels.front()) {
+LoadState::LoadState(const PlacementTask& task) : set_of_op_(task.levels->Finest()) {
   const SimGraph& sim = task.sim;
   const auto devices = static_cast<size_t>(sim.num_devices);
   const auto sets = static_cast<size_t>(*std::ranges::max_element(set_of_op_)) + 1;

@@ -16,7 +16,7 @@ namespace emplace {
 // which moves add up. Not thread-safe. S sets, D devices, T tensors between sets.
 class LoadState {
  public:
-  // REQUIRES: task has search_levels and outlives this.
+  // REQUIRES: task has levels and outlives this.
   explicit LoadState(const PlacementTask& task);
 
   int32_t num_sets() const { return static_cast<int32_t>(device_of_.size()); }

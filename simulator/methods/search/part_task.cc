@@ -66,7 +66,7 @@ std::optional<std::vector<DeviceIndex>> DevicesTogether(const PlacementTask& tas
     chosen.push_back(best);
   }
   std::ranges::sort(chosen);
-  const std::vector<GroupIndex>& groups = task.search_levels.front();
+  const std::vector<GroupIndex>& groups = task.levels->Finest();
   const int32_t num_groups = 1 + *std::ranges::max_element(groups);
   const std::vector<uint8_t> allowed = sim.AllowedOf(groups, num_groups);
   for (int32_t group = 0; group < num_groups; ++group) {

@@ -246,10 +246,10 @@ class PortfolioSearch {
   // ops than the level has groups.
   void AddCoarse(size_t level) {
     if (!coarse_) {
-      const auto levels = task_.search_levels.begin() + static_cast<std::ptrdiff_t>(level);
+      const std::vector<std::vector<GroupIndex>>& all = task_.levels->All();
       coarse_ = std::make_unique<SmallerTask<CoarseTask>>(
           plan_.coarse->mix.column > 0, limit_.stop(), task_,
-          std::vector<std::vector<GroupIndex>>(levels, task_.search_levels.end()));
+          std::vector<std::vector<GroupIndex>>(all.begin() + static_cast<std::ptrdiff_t>(level), all.end()));
     }
     if (coarse_->task.task().sim.num_ops > plan_.phases.most_ops_left * task_.sim.num_ops || !coarse_->space.any())
       return;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstdint>
 #include <limits>
+#include <memory>
+#include <utility>
 
 #include "common/error.h"
 #include "simulator/engine/subgraph.h"
@@ -54,7 +56,9 @@ ReplicaTask::ReplicaTask(const PlacementTask& whole, const Replicas& replicas) :
     task_.sim.param_bytes[i] /= replicas.count();
     task_.sim.output_bytes[i] /= replicas.count();
   }
-  for (const std::vector<GroupIndex>& level : whole.search_levels) task_.search_levels.push_back(GroupsOf(level, kept));
+  std::vector<std::vector<GroupIndex>> levels;
+  for (const std::vector<GroupIndex>& level : whole.levels->All()) levels.push_back(GroupsOf(level, kept));
+  task_.levels = std::make_shared<const SearchLevels>(std::move(levels));
   task_.unit_of_op = GroupsOf(whole.unit_of_op, kept);
   for (const OpIndex op : kept) {
     const auto o = static_cast<size_t>(op);
@@ -67,7 +71,7 @@ ReplicaTask::ReplicaTask(const PlacementTask& whole, const Replicas& replicas) :
 }
 
 Placement ReplicaTask::Expanded(std::span<const DeviceIndex> placement) const {
-  const std::vector<GroupIndex>& unit_of_op = whole_.search_levels.front();
+  const std::vector<GroupIndex>& unit_of_op = whole_.levels->Finest();
   const auto units = static_cast<size_t>(1 + *std::ranges::max_element(unit_of_op));
   std::vector<DeviceIndex> device_of_unit(units);  // Of what is shared, first that in replica 0.
   std::vector<int64_t> unit_bytes(units);

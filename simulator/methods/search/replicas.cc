@@ -19,7 +19,7 @@ bool AllAreAlike(const SimGraph& sim) {
 // [n] the micro-batch of each op; -1 for those that are shared, and for those that must stay together with ops of which
 // not all micro-batches have a copy that stays together with the copies of the others.
 std::vector<int32_t> MatchingMicrobatches(const PlacementTask& task) {
-  const std::vector<GroupIndex>& unit_of_op = task.search_levels.front();
+  const std::vector<GroupIndex>& unit_of_op = task.levels->Finest();
   const Csr units = CsrFromPairs(1 + *std::ranges::max_element(unit_of_op), [&](auto visit) {
     for (OpIndex op = 0; op < task.sim.num_ops; ++op) visit(unit_of_op[static_cast<size_t>(op)], op);
   });

@@ -75,8 +75,8 @@ class LoadAnnealer {
         state_(task),
         scorer_(task),
         always_fits_(MostBytes(task.sim) <= *std::ranges::min_element(task.sim.memory_bytes)) {
-    const std::vector<GroupIndex>& finest = task.search_levels.front();
-    for (const std::vector<GroupIndex>& level : task.search_levels) {
+    const std::vector<GroupIndex>& finest = task.levels->Finest();
+    for (const std::vector<GroupIndex>& level : task.levels->All(stop)) {
       std::vector<std::pair<int32_t, int32_t>> sets_of_group;
       for (size_t o = 0; o < level.size(); ++o) sets_of_group.emplace_back(level[o], finest[o]);
       SortUnique(sets_of_group);

@@ -10,7 +10,7 @@ namespace emplace {
 
 // Of the options it follows budget (moves that are tried), seconds, seed, threads and stop. With a budget alone the
 // result is the same for any number of threads, and never worse than with a smaller one. REQUIRES: task has
-// search_levels.
+// levels.
 MethodResult SearchForThroughput(const PlacementTask& task, const MethodOptions& options);
 
 }  // namespace emplace

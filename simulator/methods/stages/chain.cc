@@ -65,7 +65,7 @@ std::optional<ChainBlocks> ChainOf(const PlacementTask& task, int32_t most_block
   std::vector<OpIndex> order(n);
   std::iota(order.begin(), order.end(), 0);
   std::ranges::stable_sort(order, std::greater<>(), [&](OpIndex o) { return distance[static_cast<size_t>(o)]; });
-  const std::vector<GroupIndex>& together = task.search_levels.front();
+  const std::vector<GroupIndex>& together = task.levels->Finest();
   const int32_t waves = task.NumMicrobatches();
   if (waves > 1) GatherSets(together, order);
   std::vector<size_t> place(n);

@@ -20,7 +20,7 @@ struct ChainBlocks {
 
 // The blocks between the places where one tensor passes on and that divide no ops which have to be together; where
 // there are more than `most_blocks`, neighbours are joined to blocks of about equal time. nullopt: there are none.
-// REQUIRES: task has search_levels.
+// REQUIRES: task has levels.
 std::optional<ChainBlocks> ChainOf(const PlacementTask& task, int32_t most_blocks);
 
 // Divides a chain into stages as StagesMethod does, with devices in any order, so that the step is as short as

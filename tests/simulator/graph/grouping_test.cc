@@ -171,7 +171,7 @@ TEST(Grouping, RandomLabelsAreHonoured) {
     }
     const GroupedGraph apart = GroupOps(graph, Machine({"x", "y"}), 0);
     ASSERT_EQ(apart.num_groups, unlabelled + static_cast<int32_t>(labels.size()));
-    ASSERT_EQ(apart.group_of_op, GroupOpsByLevel(graph, Machine({"x", "y"}), 1).front());
+    ASSERT_EQ(apart.group_of_op, GroupOpsBothWays(graph, Machine({"x", "y"}), {}).levels->Finest());
     std::map<std::string, GroupIndex> group_of_label;
     for (size_t o = 0; o < ops.size(); ++o) {
       if (ops[o].group.empty()) continue;
@@ -214,22 +214,34 @@ TEST(Grouping, EndsEarlyWithLegalGroups) {
       ASSERT_TRUE(QuotientIsAcyclic(graph, grouped));
       ASSERT_LE(asked, until + 100);
       asked = 0;
-      const Groupings both = GroupOpsBothWays(graph, Machine({"x", "y"}), 10, 2, stop);
+      const Groupings both = GroupOpsBothWays(graph, Machine({"x", "y"}), {.max_groups = 10, .fewest = 2}, stop);
       ASSERT_TRUE(QuotientIsAcyclic(graph, both.groups));
-      ASSERT_GE(both.levels.size(), 2);
-      ASSERT_EQ(both.levels[0], GroupOpsByLevel(graph, Machine({"x", "y"}), 2)[0]);
+      ASSERT_GE(both.levels->All(stop).size(), 2);
+      ASSERT_EQ(both.levels->Finest(), GroupOps(graph, Machine({"x", "y"}), 0).group_of_op);
     }
   }
 }
 
-TEST(Grouping, BothWaysAreTheTwoWays) {
+TEST(Grouping, BothWaysGiveTheGroupsOfOneWay) {
   for (uint64_t seed = 0; seed < Trials(50); ++seed) {
     const OpGraph graph = RandomOps(seed, 200, 2.0);
     for (const int32_t most : {0, 7}) {
-      const Groupings both = GroupOpsBothWays(graph, Machine({"x", "y"}), most, 2);
+      const Groupings both = GroupOpsBothWays(graph, Machine({"x", "y"}), {.max_groups = most, .fewest = 2});
       ASSERT_EQ(both.groups.group_of_op, GroupOps(graph, Machine({"x", "y"}), most).group_of_op);
-      ASSERT_EQ(both.levels, GroupOpsByLevel(graph, Machine({"x", "y"}), 2));
     }
+  }
+}
+
+TEST(Grouping, CutsManyGroupsThatNobodyPlaces) {
+  for (uint64_t seed = 0; seed < Trials(50); ++seed) {
+    const OpGraph graph = RandomOps(seed, 200, 2.0);
+    const Cluster cluster = Machine({"x", "y"});
+    const Groupings merged = GroupOpsBothWays(graph, cluster, {.max_groups = 10, .most_to_merge = 200, .fewest = 2});
+    const Groupings cut = GroupOpsBothWays(graph, cluster, {.max_groups = 10, .most_to_merge = 20, .fewest = 2});
+    ASSERT_EQ(merged.groups.group_of_op, GroupOps(graph, cluster, 10).group_of_op);
+    ASSERT_LE(cut.groups.num_groups, 10);
+    ASSERT_TRUE(QuotientIsAcyclic(graph, cut.groups));
+    ASSERT_EQ(cut.levels->All(), merged.levels->All());
   }
 }
 

@@ -14,7 +14,8 @@ namespace emplace {
 namespace {
 
 std::vector<std::vector<GroupIndex>> LevelsFrom(const PlacementTask& task, size_t level) {
-  return {task.search_levels.begin() + static_cast<std::ptrdiff_t>(level), task.search_levels.end()};
+  const std::vector<std::vector<GroupIndex>>& all = task.levels->All();
+  return {all.begin() + static_cast<std::ptrdiff_t>(level), all.end()};
 }
 
 TEST(CoarseTask, ExpandsToWhatItIsMadeOf) {
@@ -22,12 +23,13 @@ TEST(CoarseTask, ExpandsToWhatItIsMadeOf) {
     Rng rng(seed);
     const RandomTaskSource source = RandomSource(rng, {.max_ops = 200, .parameters = 5, .restricted = 0.1});
     const PlacementTask whole = PlacementTask::Make(source.graph, source.cluster, 12);
-    for (size_t level = 1; level < whole.search_levels.size(); ++level) {
+    const std::vector<std::vector<GroupIndex>>& levels = whole.levels->All();
+    for (size_t level = 1; level < levels.size(); ++level) {
       const CoarseTask coarse(whole, LevelsFrom(whole, level));
-      EXPECT_EQ(coarse.task().search_levels.size(), whole.search_levels.size() - level);
+      EXPECT_EQ(coarse.task().levels->All().size(), levels.size() - level);
       EXPECT_LE(coarse.task().sim.num_ops, whole.sim.num_ops);
       // Every group of the level on one device.
-      const std::vector<GroupIndex>& groups = whole.search_levels[level];
+      const std::vector<GroupIndex>& groups = levels[level];
       const std::vector<uint8_t> allowed = whole.sim.AllowedOf(groups, whole.sim.num_ops);
       Placement placement;
       for (const GroupIndex group : groups) {
@@ -42,10 +44,10 @@ TEST(CoarseTask, ExpandsToWhatItIsMadeOf) {
 }
 
 TEST(CoarseTask, BringsAGroupToTheDeviceOfMostOfItsWork) {
-  PlacementTask whole = HandTask(Diamond(), HandCluster(2));
-  whole.search_levels.push_back({0, 0, 0, 1});  // 10, 20 and 30 us, and 10.
-  EXPECT_EQ(CoarseTask(whole, LevelsFrom(whole, 1)).Coarsened(Placement{0, 0, 1, 0}), (Placement{0, 0}));
-  EXPECT_EQ(CoarseTask(whole, LevelsFrom(whole, 1)).Coarsened(Placement{0, 1, 1, 1}), (Placement{1, 1}));
+  const PlacementTask whole = HandTask(Diamond(), HandCluster(2));
+  const CoarseTask coarse(whole, {{0, 0, 0, 1}});  // 10, 20 and 30 us, and 10.
+  EXPECT_EQ(coarse.Coarsened(Placement{0, 0, 1, 0}), (Placement{0, 0}));
+  EXPECT_EQ(coarse.Coarsened(Placement{0, 1, 1, 1}), (Placement{1, 1}));
 }
 
 // Methods that place units leave a group on several devices, some of which may not run all of it.
@@ -56,7 +58,7 @@ TEST(CoarseTask, CoarsensOnlyToDevicesThatMayRunTheGroup) {
     const RandomTaskSource source = RandomSource(rng, {.max_ops = 200, .restricted = 0.3});
     const PlacementTask whole = PlacementTask::Make(source.graph, source.cluster, 12);
     const Placement placement = *MakeMethod("heft", {})->Place(whole).placement;
-    for (size_t level = 2; level < whole.search_levels.size(); ++level) {
+    for (size_t level = 2; level < whole.levels->All().size(); ++level) {
       const CoarseTask coarse(whole, LevelsFrom(whole, level));
       const Placement coarsened = coarse.Coarsened(placement);
       EXPECT_NO_THROW(CheckPlacement(source.graph, source.cluster, coarse.Expanded(coarsened))) << "seed " << seed;

@@ -27,7 +27,7 @@ inline PlacementTask HandTask(const std::vector<Op>& ops, const Cluster& cluster
     const OpIndex original = ops[static_cast<size_t>(o)].copy_of;
     task.copy_of_op.push_back(original == Op::kNoCopy ? o : original);
   }
-  task.search_levels = {task.unit_of_op};
+  task.levels = std::make_shared<const SearchLevels>(std::vector<std::vector<GroupIndex>>{task.unit_of_op});
   for (const Device& device : cluster.devices) task.device_kinds.push_back(device.kind);
   return task;
 }

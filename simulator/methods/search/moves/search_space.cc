@@ -52,7 +52,7 @@ SearchLevel MakeLevel(const SimGraph& sim, const std::vector<GroupIndex>& group_
 }  // namespace
 
 SearchSpace::SearchSpace(const PlacementTask& task, bool with_columns, const StopSignal& stop) : task_(task) {
-  for (const std::vector<GroupIndex>& group_of_op : task.search_levels) {
+  for (const std::vector<GroupIndex>& group_of_op : task.levels->All(stop)) {
     stop.Poll();
     levels_.push_back(MakeLevel(task.sim, group_of_op));
     levels_.back().families = FamiliesOf(task.sim, levels_.back());
@@ -60,7 +60,7 @@ SearchSpace::SearchSpace(const PlacementTask& task, bool with_columns, const Sto
   if (!with_columns) return;
   std::vector<int32_t> most;
   for (size_t level = 1; level < levels_.size(); ++level) most.push_back(levels_[level].num_groups());
-  for (const std::vector<GroupIndex>& column_of_op : ColumnsByLevel(task.sim, task.search_levels[0], most, stop)) {
+  for (const std::vector<GroupIndex>& column_of_op : ColumnsByLevel(task.sim, task.levels->Finest(), most, stop)) {
     stop.Poll();
     columns_.push_back(MakeLevel(task.sim, column_of_op));
   }

@@ -34,7 +34,7 @@ struct SearchLevel {
 class SearchSpace {
  public:
   // with_columns: whether to make columns, which takes about as long as the levels. Throws Stopped once `stop` says so.
-  // REQUIRES: task has search_levels, and outlives the space.
+  // REQUIRES: task has levels, and outlives the space.
   explicit SearchSpace(const PlacementTask& task, bool with_columns = false, const StopSignal& stop = {});
 
   const PlacementTask& task() const { return task_; }

@@ -54,7 +54,7 @@ TEST(ListUnits, AreNumberedInOrderAndMayRunSomewhereAndKeepTogetherWhatHasToBe) 
         RandomSource(rng, {.max_ops = 120, .max_devices = 3, .parameters = seed % 2 == 0 ? 5 : 0, .restricted = 0.1});
     const PlacementTask task = PlacementTask::Make(source.graph, source.cluster, 12);
     const std::vector<GroupIndex> units = ListUnits(task, {});
-    const std::vector<GroupIndex>& together = task.search_levels.front();
+    const std::vector<GroupIndex>& together = task.levels->Finest();
     const int32_t count = 1 + *std::ranges::max_element(units);
     joined += static_cast<size_t>(1 + *std::ranges::max_element(together) - count);
     std::map<GroupIndex, GroupIndex> unit_of;

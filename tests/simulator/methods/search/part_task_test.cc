@@ -22,7 +22,7 @@ TEST(PartTask, ScoresAPlacementAsTheWholeDoes) {
     const PartTask part(task, *devices);
     ASSERT_EQ(part.task().sim.num_devices, std::ssize(*devices));
     // Every unit on the first of the part's devices that may run it.
-    const std::vector<GroupIndex>& units = part.task().search_levels.front();
+    const std::vector<GroupIndex>& units = part.task().levels->Finest();
     const int32_t num_units = 1 + *std::ranges::max_element(units);
     const std::vector<uint8_t> allowed = part.task().sim.AllowedOf(units, num_units);
     Placement placement;

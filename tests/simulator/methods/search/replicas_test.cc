@@ -205,9 +205,9 @@ PlacementTask RandomMicrobatches(Rng& rng) {
 
 // Ops that must stay together do.
 bool IsBound(const PlacementTask& task, std::span<const DeviceIndex> placement) {
-  std::vector<DeviceIndex> device(task.search_levels[0].size(), -1);
+  std::vector<DeviceIndex> device(task.levels->Finest().size(), -1);
   for (size_t op = 0; op < placement.size(); ++op) {
-    DeviceIndex& of_unit = device[static_cast<size_t>(task.search_levels[0][op])];
+    DeviceIndex& of_unit = device[static_cast<size_t>(task.levels->Finest()[op])];
     if (of_unit >= 0 && of_unit != placement[op]) return false;
     of_unit = placement[op];
   }
@@ -223,7 +223,7 @@ TEST(Replicas, KeepOpsTogetherThatMustBe) {
     if (!replicas) continue;
     const ReplicaTask replica(task, *replicas);
     Placement of_one(static_cast<size_t>(replica.task().sim.num_ops));
-    for (size_t op = 0; op < of_one.size(); ++op) of_one[op] = replica.task().search_levels[0][op] % replicas->width();
+    for (size_t op = 0; op < of_one.size(); ++op) of_one[op] = replica.task().levels->Finest()[op] % replicas->width();
     Placement placement = replica.Expanded(of_one);
     ASSERT_TRUE(IsBound(task, placement)) << "seed " << seed;
     const SearchSpace space(task, /*with_columns=*/true);

@@ -16,7 +16,7 @@
 namespace emplace {
 namespace {
 
-std::vector<GroupIndex> SetsOf(const PlacementTask& task) { return task.search_levels.front(); }
+std::vector<GroupIndex> SetsOf(const PlacementTask& task) { return task.levels->Finest(); }
 
 // Whatever has moved, the greatest load is that of max_load.h.
 TEST(LoadState, IsTheLoadOfThePlacement) {
