@@ -70,9 +70,9 @@ PlacedGraph PlaceGraph(const OpGraph& graph, const Cluster& cluster, const Place
   CheckKinds(graph, cluster);
   CheckMemory(graph, cluster, request.devices_source);
   PlacedGraph placed;
-  placed.task = PlacementTask::Make(graph, cluster, request.max_groups,
-                                    options.stop.After(*timed.begin, kMostShareToGroup * seconds),
-                                    method->places_groups());
+  placed.task =
+      PlacementTask::Make(graph, cluster, request.max_groups,
+                          options.stop.After(*timed.begin, kMostShareToGroup * seconds), method->places_groups());
   placed.lower_bound_us =
       LowerBoundUs(placed.task.sim, options.stop.After(*timed.begin, kMostShareToPrepare * seconds));
   if (request.objective == Objective::kThroughput) {

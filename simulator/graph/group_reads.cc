@@ -18,9 +18,8 @@ GroupReads::GroupReads(const OpGraph& graph, const std::vector<GroupIndex>& grou
       const bool control = output == OpInput::kControl;
       const size_t begin = readers_.size();
       for (; last < reads.size() && reads[last].first == output; ++last) readers_.push_back(reads[last].second);
-      tensors_.push_back(
-          {.from = group_of_op[static_cast<size_t>(producer)],
-           .bytes = control ? 0 : graph.op(producer).outputs[static_cast<size_t>(output)].bytes});
+      tensors_.push_back({.from = group_of_op[static_cast<size_t>(producer)],
+                          .bytes = control ? 0 : graph.op(producer).outputs[static_cast<size_t>(output)].bytes});
       Close(tensors_, readers_, begin);
     }
   }

@@ -49,8 +49,8 @@ class UnitFiller {
 
  private:
   const Cluster& cluster_;
-  std::vector<std::string> kinds_;      // Each once.
-  std::vector<size_t> kind_of_device_;  // [num_devices] index into kinds_
+  std::vector<std::string> kinds_;                 // Each once.
+  std::vector<size_t> kind_of_device_;             // [num_devices] index into kinds_
   std::vector<std::optional<double>> us_of_kind_;  // [kinds] of the op that is added; nullopt: it may not run there
 };
 

@@ -10,10 +10,12 @@ SearchLevels::SearchLevels(std::vector<std::vector<GroupIndex>> levels)
 
 SearchLevels::SearchLevels(std::vector<GroupIndex> first, std::vector<GroupIndex> second, UnitMerger merger,
                            int32_t fewest)
-    : finest_(std::move(first)),
-      fewest_(fewest),
-      merger_(std::move(merger)),
-      levels_({finest_, std::move(second)}) {}
+    : finest_(std::move(first)), fewest_(fewest), merger_(std::move(merger)), levels_({finest_, std::move(second)}) {}
+
+bool SearchLevels::AllMade() const {
+  const std::scoped_lock lock(mutex_);
+  return !merger_;
+}
 
 const std::vector<std::vector<GroupIndex>>& SearchLevels::All(const StopSignal& stop) const {
   const std::scoped_lock lock(mutex_);

@@ -23,6 +23,8 @@ class SearchLevels {
   SearchLevels(std::vector<GroupIndex> first, std::vector<GroupIndex> second, UnitMerger merger, int32_t fewest);
 
   const std::vector<GroupIndex>& Finest() const { return finest_; }
+  // Whether All() has been called.
+  bool AllMade() const;
   // All levels. Where `stop` ends the first call early, the coarser ones are missing from then on.
   const std::vector<std::vector<GroupIndex>>& All(const StopSignal& stop = {}) const;
 

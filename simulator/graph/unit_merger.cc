@@ -155,8 +155,8 @@ MergedUnits UnitMerger::CutInOrder(int32_t most_groups) const {
   std::vector<GroupIndex> number(units_.size(), -1);
   for (const int32_t node : dag_.Order()) {
     const OpUnit& unit = units_[static_cast<size_t>(node)];
-    const bool fits = !stretches.empty() && stretches.back().cost_us + unit.cost_us <= cap_us &&
-                      ShareADevice(stretches.back(), unit);
+    const bool fits =
+        !stretches.empty() && stretches.back().cost_us + unit.cost_us <= cap_us && ShareADevice(stretches.back(), unit);
     if (fits) {
       Absorb(unit, stretches.back());
     } else {

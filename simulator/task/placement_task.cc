@@ -32,6 +32,17 @@ int32_t StageOf(const Op& op) {
   return given ? stage->get<int32_t>() : -1;
 }
 
+// [num_ops] Neighbours in a graph often have the same attrs, which are read once then.
+std::vector<int32_t> Stages(const OpGraph& graph) {
+  std::vector<int32_t> stages;
+  const std::string* read = nullptr;
+  for (const Op& op : graph.ops()) {
+    stages.push_back(read != nullptr && *read == op.attrs_json ? stages.back() : StageOf(op));
+    read = &op.attrs_json;
+  }
+  return stages;
+}
+
 // An op that others repeat is in the first micro-batch; those that repeat it are in the next ones, in their order.
 std::vector<int32_t> Microbatches(const OpGraph& graph) {
   std::vector<int32_t> microbatch(static_cast<size_t>(graph.num_ops()), -1);
@@ -184,7 +195,7 @@ PlacementTask PlacementTask::Make(const OpGraph& graph, const Cluster& cluster, 
   task.SetGroups(groupings.groups);
   task.levels = std::move(groupings.levels);
   task.unit_of_op = std::move(groupings.units);
-  for (const Op& op : graph.ops()) task.stage_of_op.push_back(StageOf(op));
+  task.stage_of_op = Stages(graph);
   task.microbatch_of_op = Microbatches(graph);
   for (OpIndex op = 0; op < graph.num_ops(); ++op) {
     const OpIndex original = graph.ops()[static_cast<size_t>(op)].copy_of;

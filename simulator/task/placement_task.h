@@ -30,12 +30,12 @@ struct PlacementTask {
   double single_device_us = 0;
   DeviceIndex single_device = 0;
   // For methods that place ops. Only Make fills these in, and actors do not get them.
-  std::vector<GroupIndex> unit_of_op;  // [num_ops] sets of ops that are best placed together, such as chains
+  std::vector<GroupIndex> unit_of_op;          // [num_ops] sets of ops that are best placed together, such as chains
   std::shared_ptr<const SearchLevels> levels;  // Of a search.
-  std::vector<int32_t> stage_of_op;       // [num_ops] "stage" of the op's attrs, -1: none
-  std::vector<int32_t> microbatch_of_op;  // [num_ops] counted from 0; -1: no op repeats this one, nor the reverse
-  std::vector<OpIndex> copy_of_op;        // [num_ops] the op of micro-batch 0 that this one repeats; else itself
-  std::vector<std::string> device_kinds;  // [D]
+  std::vector<int32_t> stage_of_op;            // [num_ops] "stage" of the op's attrs, -1: none
+  std::vector<int32_t> microbatch_of_op;       // [num_ops] counted from 0; -1: no op repeats this one, nor the reverse
+  std::vector<OpIndex> copy_of_op;             // [num_ops] the op of micro-batch 0 that this one repeats; else itself
+  std::vector<std::string> device_kinds;       // [D]
 
   // Throws BadInput for a graph without ops, and as GroupOps and SimGraph::Compile do.
   // Where `stop` ends the grouping early, groups are coarser cuts. So they are in large graphs where nobody places

@@ -1,6 +1,8 @@
 #include "simulator/methods/lists/list_units.h"
 
 #include <algorithm>
+#include <functional>
+#include <iterator>
 #include <limits>
 #include <queue>
 #include <utility>
@@ -144,22 +146,18 @@ class UnitJoiner {
     }
   }
 
-  // The edges of both, but for those to these two units.
-  std::vector<Edge> United(const std::vector<Edge>& a, const std::vector<Edge>& b, int32_t kept, int32_t gone) {
-    std::vector<Edge> both;
-    both.reserve(a.size() + b.size());
-    std::ranges::merge(a, b, std::back_inserter(both), {}, &Edge::unit, &Edge::unit);
-    size_t count = 0;
-    for (const Edge& edge : both) {
-      if (edge.unit == kept || edge.unit == gone) continue;
-      if (count > 0 && both[count - 1].unit == edge.unit) {
-        both[count - 1].send_us += edge.send_us;
+  // Adds the other edges to the first ones.
+  void Unite(std::vector<Edge>& edges, const std::vector<Edge>& others) {
+    both_edges_.clear();
+    std::ranges::merge(edges, others, std::back_inserter(both_edges_), {}, &Edge::unit, &Edge::unit);
+    edges.clear();
+    for (const Edge& edge : both_edges_) {
+      if (!edges.empty() && edges.back().unit == edge.unit) {
+        edges.back().send_us += edge.send_us;
       } else {
-        both[count++] = edge;
+        edges.push_back(edge);
       }
     }
-    both.resize(count);
-    return both;
   }
 
   // As many Offer()s, at less cost.
@@ -228,12 +226,12 @@ class UnitJoiner {
       readers.erase(at);
       AddEdge(edge, readers);
     }
-    into.readers = United(into.readers, out.readers, kept, gone);
-    std::vector<int32_t> producers;
-    producers.reserve(into.producers.size() + out.producers.size());
-    std::ranges::set_union(into.producers, out.producers, std::back_inserter(producers));
-    std::erase_if(producers, [&](int32_t unit) { return unit == kept || unit == gone; });
-    into.producers = std::move(producers);
+    Unite(into.readers, out.readers);
+    std::erase_if(into.readers, [&](const Edge& edge) { return edge.unit == kept || edge.unit == gone; });
+    both_producers_.clear();
+    std::ranges::set_union(into.producers, out.producers, std::back_inserter(both_producers_));
+    std::erase_if(both_producers_, [&](int32_t unit) { return unit == kept || unit == gone; });
+    into.producers.assign(both_producers_.begin(), both_producers_.end());
     Absorb(out.sum, into.sum);
     into.ops = std::max(into.ops, out.ops);
     // These edges are new, or may be joined now that the unit or its neighbour has fewer. The ratios of others fell.
@@ -274,6 +272,8 @@ class UnitJoiner {
   double most_work_us_ = 0;
   double most_bytes_ = 0;
   std::priority_queue<Candidate> queue_;
+  std::vector<Edge> both_edges_;  // Of Unite.
+  std::vector<int32_t> both_producers_;
 };
 
 }  // namespace

@@ -19,9 +19,9 @@ namespace {
 
 // A method may take this share of the search's time, by the estimate below.
 constexpr double kMostTimeShare = 0.5;
-// Data-parallel may take this share: with micro-batches nothing that ends sooner comes near its result.
-constexpr double kMostTimeShareOfDataParallel = 0.9;
-
+// These may take this share, since nothing that ends sooner comes near their results: data-parallel with micro-batches,
+// and one pass of `list`.
+constexpr double kMostTimeShareOfTheBest = 0.9;
 // Those that are seldom the best may take this share: Scotch where `list` has had time, and what leaves out devices.
 constexpr double kMostTimeShareOfScotch = 0.2;
 constexpr double kMostTimeShareOfParts = 0.1;
@@ -51,13 +51,14 @@ constexpr int32_t kAnySize = 1 << 30;
 constexpr int32_t kLargeOps = 20000;
 constexpr double kLargeSlowdown = 1.7;
 // With a budget, in this order.
-constexpr Member kMembers[] = {{"data-parallel", 0.25, 0.35, kAnySize, kMostTimeShareOfDataParallel, true},
+constexpr Member kMembers[] = {{"data-parallel", 0.25, 0.35, kAnySize, kMostTimeShareOfTheBest, true},
                                {"expert", 0.13, 0.7, kAnySize},
                                {"heft", 0.4, 1.2, kAnySize},
                                {"m-etf", 0.75, 2.4, kAnySize},
                                {"list", 5, 9, kAnySize, kMostTimeShare, false, kAllPasses},
                                {"list", 2, 3, kAnySize, kMostTimeShare, false, 1},
                                {"list", 3, 5, kAnySize, kMostTimeShare, false, kFewPasses, 1, true},
+                               {"list", 1.6, 2.2, kAnySize, kMostTimeShareOfTheBest, false, 1, 1, true},
                                {"scotch", 3, 5, kAnySize, kMostTimeShareOfScotch},
                                {"m-sct", 20, 20, 1000},
                                {"list", 2, 3, kAnySize, kMostTimeShareOfParts, false, 1, 2},
@@ -71,8 +72,10 @@ constexpr double kSingleUsPerOp = 0.08;
 constexpr double kMostPace = 4;
 // In smaller graphs what is fixed of that time hides how fast the computer is.
 constexpr int32_t kFewestOpsToPace = 10000;
-// So many times as long `list` takes where a planner scores devices.
+// So many times as long `list` takes where a planner scores devices, and about the time to make the search levels, by
+// which it does so.
 constexpr double kScorerSlowdown = 2.2;
+constexpr double kLevelsUsPerOp = 3;
 // About the longest time to divide a chain of a few hundred ops, and the share of the search's time that it may take.
 constexpr double kChainUs = 200'000;
 constexpr double kChainTimeShare = 0.25;
@@ -205,10 +208,10 @@ class PortfolioMaker {
         continue;
       if (member.divisor > 1 && task_.sim.num_devices < 2 * member.divisor) continue;  // One device is there already.
       // One with fewer passes is for where there is no time for more.
-      const bool fewer_passes = member.divisor == 1 && !member.by_hand;
-      if (!members.empty() && fewer_passes && std::string_view(members.back().method) == member.method) continue;
-      const double slowdown = member.passes > 0 && !member.by_hand && scores ? kScorerSlowdown : 1;
-      const double us_per_op = slowdown * (tight ? member.tight_us_per_op : member.us_per_op);
+      if (!members.empty() && IsQuicker(member, members.back())) continue;
+      double us_per_op = tight ? member.tight_us_per_op : member.us_per_op;
+      if (member.passes > 0 && !member.by_hand && scores)
+        us_per_op = kScorerSlowdown * us_per_op + (task_.levels->AllMade() ? 0 : kLevelsUsPerOp);
       const double share = limit_.Share(0, Us(task_, us_per_op));
       const bool too_long = share > member.most_time_share || limit_.Progress() + share > 1;
       if (task_.sim.num_ops > member.most_ops || (too_long && !(tight && members.empty()))) continue;
@@ -217,10 +220,20 @@ class PortfolioMaker {
     return members;
   }
 
+  // Whether it is the same method with fewer passes.
+  static bool IsQuicker(const Member& member, const Member& than) {
+    return std::string_view(member.method) == than.method && member.divisor == 1 && member.by_hand == than.by_hand;
+  }
+
   void AddMembers() {
-    const std::vector<Member> members = Members();
+    std::vector<Member> members = Members();
     // Where no single device will do, a method is needed to have a placement at all, or one that fits the memory.
     const bool tight = Tight();
+    // In a short time what is best comes first.
+    if (options_.budget == 0 && !members.empty()) {
+      std::stable_partition(members.begin() + (tight ? 1 : 0), members.end(),
+                            [](const Member& member) { return member.most_time_share == kMostTimeShareOfTheBest; });
+    }
     const bool none = found_.empty();
     // Of those that have no part of the budget none is begun.
     const auto count = static_cast<size_t>(std::min<int64_t>(std::ssize(members), Left() + (none ? 1 : 0)));

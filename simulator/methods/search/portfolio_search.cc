@@ -73,7 +73,8 @@ class PortfolioSearch {
     if (!portfolio_.empty()) {
       KeepPortfolio();
       if (options_.progress) Report(limit_.evaluations(), score_);
-      if (limit_.Progress() + Share(0, plan_.phases.space_us_per_op) < 1) {
+      const double levels_us_per_op = task_.levels->AllMade() ? 0 : plan_.phases.levels_us_per_op;
+      if (limit_.Progress() + Share(0, levels_us_per_op + plan_.phases.space_us_per_op) < 1) {
         try {
           Search();
         } catch (const Stopped&) {  // The best so far is kept.
