@@ -3,13 +3,16 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <cmath>
 #include <cstdio>
 #include <memory>
 #include <optional>
+#include <span>
 #include <utility>
 
 #include "common/error.h"
 #include "common/strings.h"
+#include "simulator/graph/device_costs.h"
 #include "simulator/methods/exact/lower_bound.h"
 #include "simulator/methods/lists/disciplines.h"
 
@@ -25,13 +28,16 @@ constexpr double kAtBound = 1e-6;
 void CheckMemory(const OpGraph& graph, const Cluster& cluster, const std::string& devices_source) {
   double resident_bytes = 0;
   double memory_bytes = 0;
+  DeviceCosts costs(cluster);
   for (const Device& device : cluster.devices) memory_bytes += static_cast<double>(device.memory_bytes);
   for (const Op& op : graph.ops()) {
     resident_bytes += static_cast<double>(op.param_bytes);
     const auto bytes = static_cast<double>(op.AllBytes());
     double most_bytes = 0;
-    for (const Device& device : cluster.devices) {
-      if (op.AllowedOn(device.kind)) most_bytes = std::max(most_bytes, static_cast<double>(device.memory_bytes));
+    const std::span<const double> cost_us = costs.Of(op);
+    for (size_t d = 0; d < cost_us.size(); ++d) {
+      if (!std::isnan(cost_us[d]))
+        most_bytes = std::max(most_bytes, static_cast<double>(cluster.devices[d].memory_bytes));
     }
     if (bytes <= most_bytes) continue;
     throw BadInput(StrCat(devices_source, ": op '", op.name, "' needs ", ShownBytes(bytes), ", expected at most ",

@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <span>
 
 #include "common/error.h"
 #include "simulator/engine/sim_graph_check.h"
+#include "simulator/graph/device_costs.h"
 
 namespace emplace {
 namespace {
@@ -94,13 +96,13 @@ SimGraph SimGraph::Compile(const OpGraph& graph, const Cluster& cluster) {
   }
   for (const Device& device : cluster.devices) sim.memory_bytes.push_back(device.memory_bytes);
 
+  DeviceCosts costs(cluster);
   sim.num_inputs.assign(static_cast<size_t>(sim.num_ops), 0);
   sim.tensor_begin.push_back(0);
   for (OpIndex o = 0; o < sim.num_ops; ++o) {
     const Op& op = graph.op(o);
-    for (const Device& device : cluster.devices) {
-      sim.cost_us.push_back(op.AllowedOn(device.kind) ? *op.cost.On(device.kind) : std::nan(""));
-    }
+    const std::span<const double> cost_us = costs.Of(op);
+    sim.cost_us.insert(sim.cost_us.end(), cost_us.begin(), cost_us.end());
     sim.output_bytes.push_back(op.OutputBytes() - op.ResidentOutputBytes());
     sim.param_bytes.push_back(op.param_bytes);
     sim.temp_bytes.push_back(op.temp_bytes);

@@ -1,62 +1,43 @@
 #include "simulator/graph/op_units.h"
 
 #include <algorithm>
-#include <optional>
+#include <cmath>
+#include <span>
 #include <string>
 #include <unordered_map>
 #include <utility>
 
 #include "common/error.h"
 #include "common/strings.h"
+#include "simulator/graph/device_costs.h"
 #include "simulator/graph/placement.h"
 
 namespace emplace {
 namespace {
 
-// Adds ops to units, with their costs by device.
-class UnitFiller {
- public:
-  explicit UnitFiller(const Cluster& cluster) : cluster_(cluster) {
-    for (const Device& device : cluster.devices) {
-      const auto known = std::ranges::find(kinds_, device.kind);
-      kind_of_device_.push_back(static_cast<size_t>(known - kinds_.begin()));
-      if (known == kinds_.end()) kinds_.push_back(device.kind);
+// us: [num_devices] the op's costs.
+void AddOp(const Op& op, std::span<const double> us, const Cluster& cluster, OpUnit& unit) {
+  double total_us = 0;
+  int64_t may_run = 0;
+  for (size_t d = 0; d < us.size(); ++d) {
+    if (std::isnan(us[d])) {
+      unit.allowed[d] = 0;
+    } else {
+      total_us += us[d];
+      ++may_run;
     }
-    us_of_kind_.resize(kinds_.size());
   }
-
-  OpUnit NewUnit() const { return {.allowed = std::vector<uint8_t>(kind_of_device_.size(), 1)}; }
-
-  void Add(const Op& op, OpUnit& unit) {
-    for (size_t kind = 0; kind < kinds_.size(); ++kind) {
-      us_of_kind_[kind] = op.AllowedOn(kinds_[kind]) ? op.cost.On(kinds_[kind]) : std::nullopt;
-    }
-    double total_us = 0;
-    int64_t may_run = 0;
-    for (size_t d = 0; d < kind_of_device_.size(); ++d) {
-      const std::optional<double>& us = us_of_kind_[kind_of_device_[d]];
-      total_us += us.value_or(0);
-      may_run += us ? 1 : 0;
-      if (!us) unit.allowed[d] = 0;
-    }
-    if (std::ranges::count(unit.allowed, 1) == 0) {
-      if (may_run == 0) throw NoDeviceFor(op, cluster_);
-      throw BadInput(StrCat("op '", op.name, "': no device may run all ops of group '", op.group, "'"));
-    }
-    unit.cost_us += total_us / static_cast<double>(may_run);
-    unit.bytes += static_cast<double>(op.AllBytes());
+  if (std::ranges::count(unit.allowed, 1) == 0) {
+    if (may_run == 0) throw NoDeviceFor(op, cluster);
+    throw BadInput(StrCat("op '", op.name, "': no device may run all ops of group '", op.group, "'"));
   }
-
- private:
-  const Cluster& cluster_;
-  std::vector<std::string> kinds_;                 // Each once.
-  std::vector<size_t> kind_of_device_;             // [num_devices] index into kinds_
-  std::vector<std::optional<double>> us_of_kind_;  // [kinds] of the op that is added; nullopt: it may not run there
-};
+  unit.cost_us += total_us / static_cast<double>(may_run);
+  unit.bytes += static_cast<double>(op.AllBytes());
+}
 
 // Fills unit_of_op [num_ops]. Units are numbered by their first op's topological position.
 std::vector<OpUnit> UnitsByFirstOp(const OpGraph& graph, const Cluster& cluster, std::vector<int32_t>& unit_of_op) {
-  UnitFiller filler(cluster);
+  DeviceCosts costs(cluster);
   std::vector<OpUnit> units;
   unit_of_op.assign(static_cast<size_t>(graph.num_ops()), -1);
   std::unordered_map<std::string, int32_t> unit_of_label;
@@ -65,9 +46,9 @@ std::vector<OpUnit> UnitsByFirstOp(const OpGraph& graph, const Cluster& cluster,
     const auto next = static_cast<int32_t>(units.size());
     int32_t unit = next;
     if (!label.empty()) unit = unit_of_label.try_emplace(label, next).first->second;
-    if (unit == next) units.push_back(filler.NewUnit());
+    if (unit == next) units.push_back({0, 0, std::vector<uint8_t>(cluster.devices.size(), 1)});
     unit_of_op[static_cast<size_t>(o)] = unit;
-    filler.Add(graph.op(o), units[static_cast<size_t>(unit)]);
+    AddOp(graph.op(o), costs.Of(graph.op(o)), cluster, units[static_cast<size_t>(unit)]);
   }
   return units;
 }

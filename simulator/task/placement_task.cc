@@ -11,6 +11,7 @@
 #include "common/strings.h"
 #include "common/trajectory.h"
 #include "simulator/engine/single_device.h"
+#include "simulator/graph/device_costs.h"
 #include "simulator/graph/grouping.h"
 #include "simulator/graph/placement.h"
 
@@ -157,9 +158,9 @@ void CheckKinds(const OpGraph& graph, const Cluster& cluster) {
     throw BadInput(StrCat("device '", device.name, "' is of kind '", device.kind, "', which may run no op of graph '",
                           graph.name(), "' that has a cost, expected one of: ", NearKinds(known, device.kind)));
   }
+  DeviceCosts costs(cluster);
   for (const Op& op : graph.ops()) {
-    const auto runs = [&](const Device& device) { return op.AllowedOn(device.kind); };
-    if (std::none_of(cluster.devices.begin(), cluster.devices.end(), runs)) throw NoDeviceFor(op, cluster);
+    if (std::ranges::all_of(costs.Of(op), [](double us) { return std::isnan(us); })) throw NoDeviceFor(op, cluster);
   }
 }
 
