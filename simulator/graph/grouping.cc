@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <optional>
 #include <utility>
 
 #include "common/error.h"
@@ -68,16 +69,16 @@ Groupings GroupOpsBothWays(const OpGraph& graph, const Cluster& cluster, const G
                            const StopSignal& stop) {
   EMPLACE_CHECK(limits.max_groups >= 0 && limits.fewest >= 1);
   UnitMerger merger(MakeUnits(graph, cluster));
-  MergedUnits sets = merger.Merged();
-  std::vector<GroupIndex> finest = sets.group_of_op;
+  std::optional<MergedUnits> groups;
+  if (limits.max_groups == 0) groups = merger.Merged();
+  std::vector<GroupIndex> finest = merger.GroupOfOp();
   Fold(merger, cluster, stop);
-  std::vector<GroupIndex> units = merger.Merged().group_of_op;
-  const auto groups = [&] {
-    if (limits.max_groups == 0) return std::move(sets);
-    if (stop.Now() || merger.groups_left() > limits.most_to_merge) return merger.CutInOrder(limits.max_groups);
-    return MergedTo(merger, limits.max_groups, stop);
-  };
-  return {.groups = Grouped(graph, groups()),
+  std::vector<GroupIndex> units = merger.GroupOfOp();
+  if (!groups) {
+    const bool cut = stop.Now() || merger.groups_left() > limits.most_to_merge;
+    groups = cut ? merger.CutInOrder(limits.max_groups) : MergedTo(merger, limits.max_groups, stop);
+  }
+  return {.groups = Grouped(graph, *std::move(groups)),
           .levels = std::make_shared<const SearchLevels>(std::move(finest), units, std::move(merger), limits.fewest),
           .units = std::move(units)};
 }

@@ -23,7 +23,7 @@ const std::vector<std::vector<GroupIndex>>& SearchLevels::All(const StopSignal& 
     const int32_t most = std::max(fewest_, merger_->groups_left() / 2);
     merger_->MergeDown(most, stop);
     if (merger_->groups_left() > most) break;  // `allowed` forbids every further merge, or there is no time for it.
-    levels_.push_back(merger_->Merged().group_of_op);
+    levels_.push_back(merger_->GroupOfOp());
   }
   merger_.reset();
   return levels_;

@@ -191,14 +191,16 @@ std::vector<int32_t> UnitMerger::NodesInOrder() const {
 }
 
 MergedUnits UnitMerger::Merged() const {
-  MergedUnits merged;
-  std::vector<GroupIndex> number(units_.size(), -1);
-  for (const int32_t node : NodesInOrder()) {
-    number[static_cast<size_t>(node)] = static_cast<GroupIndex>(merged.groups.size());
-    merged.groups.push_back(units_[static_cast<size_t>(node)]);
-  }
-  merged.group_of_op = NumbersOfOps(number);
+  MergedUnits merged = {.group_of_op = GroupOfOp(), .groups = {}};
+  for (const int32_t node : NodesInOrder()) merged.groups.push_back(units_[static_cast<size_t>(node)]);
   return merged;
+}
+
+std::vector<GroupIndex> UnitMerger::GroupOfOp() const {
+  std::vector<GroupIndex> number(units_.size(), -1);
+  GroupIndex next = 0;
+  for (const int32_t node : NodesInOrder()) number[static_cast<size_t>(node)] = next++;
+  return NumbersOfOps(number);
 }
 
 // [num_ops] the number [units] of each op's node.

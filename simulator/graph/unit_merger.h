@@ -38,6 +38,7 @@ class UnitMerger {
   void MergeDown(int32_t most_groups, const StopSignal& stop);
 
   MergedUnits Merged() const;
+  std::vector<GroupIndex> GroupOfOp() const;  // That of Merged().
   // Where there is no time to merge: at most so many stretches of the order, filled one after the other up to an even
   // cost.
   MergedUnits CutInOrder(int32_t most_groups) const;

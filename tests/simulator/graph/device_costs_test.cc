@@ -22,7 +22,9 @@ TEST(DeviceCosts, AreThoseOfEachDevicesKind) {
       for (size_t device = 0; device < us.size(); ++device) {
         const std::string& kind = source.cluster.devices[device].kind;
         ASSERT_EQ(!std::isnan(us[device]), op.AllowedOn(kind));
-        if (op.AllowedOn(kind)) ASSERT_EQ(us[device], *op.cost.On(kind));
+        if (op.AllowedOn(kind)) {
+          ASSERT_EQ(us[device], *op.cost.On(kind));
+        }
         forbidden += op.AllowedOn(kind) ? 0 : 1;
       }
     }
