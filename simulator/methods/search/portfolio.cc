@@ -58,7 +58,7 @@ constexpr Member kMembers[] = {{"data-parallel", 0.25, 0.35, kAnySize, kMostTime
                                {"list", 5, 9, kAnySize, kMostTimeShare, false, kAllPasses},
                                {"list", 2, 3, kAnySize, kMostTimeShare, false, 1},
                                {"list", 3, 5, kAnySize, kMostTimeShare, false, kFewPasses, 1, true},
-                               {"list", 1.6, 2.2, kAnySize, kMostTimeShareOfTheBest, false, 1, 1, true},
+                               {"list", 1.2, 1.5, kAnySize, kMostTimeShareOfTheBest, false, 1, 1, true},
                                {"scotch", 3, 5, kAnySize, kMostTimeShareOfScotch},
                                {"m-sct", 20, 20, 1000},
                                {"list", 2, 3, kAnySize, kMostTimeShareOfParts, false, 1, 2},
