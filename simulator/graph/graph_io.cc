@@ -7,67 +7,70 @@
 
 #include "common/error.h"
 #include "common/files/file_io.h"
+#include "common/files/json_document.h"
 #include "common/files/json_text.h"
-#include "common/files/json_tree.h"
 #include "common/strings.h"
 #include "simulator/graph/op_names.h"
 
 namespace emplace {
 namespace {
 
+using simdjson::dom::element_type;
+
 constexpr char kGraphFormat[] = "emplace.graph/1";
 
-Error Unexpected(const JsonValue& value, const JsonPlace& place, std::string_view expected) {
+Error Unexpected(const JsonElement& value, const JsonPlace& place, std::string_view expected) {
   return BadInput(StrCat(place.Words(), " is ", ShownJson(value), ", expected ", expected));
 }
 
-void CheckKind(const JsonValue& value, JsonKind kind, const JsonPlace& place, std::string_view expected) {
-  if (value.kind() != kind) throw Unexpected(value, place, expected);
+// The value as a T, such as a double.
+template <typename T>
+T Get(const JsonElement& value, const JsonPlace& place, std::string_view expected) {
+  T found;
+  if (value.get(found) != simdjson::SUCCESS) throw Unexpected(value, place, expected);
+  return found;
 }
 
-double Number(const JsonValue& value, const JsonPlace& place) {
-  CheckKind(value, JsonKind::kNumber, place, "a number");
-  const double number = value.Number();
+double Number(const JsonElement& value, const JsonPlace& place) {
+  const auto number = Get<double>(value, place, "a number");
   if (number < 0) throw Unexpected(value, place, "a finite number of at least 0");
   return number;
 }
 
-int64_t Bytes(const JsonValue& value, const JsonPlace& place) {
+int64_t Bytes(const JsonElement& value, const JsonPlace& place) {
   const double number = Number(value, place);
-  if (const auto whole = value.WholeNumber()) return *whole;
+  int64_t whole = 0;
+  if (value.get(whole) == simdjson::SUCCESS) return whole;
   if (number >= 0x1p63) throw Unexpected(value, place, "less than 2^63");
   if (number != std::floor(number)) throw Unexpected(value, place, "a whole number of bytes");
   return static_cast<int64_t>(number);
 }
 
-std::string Text(const JsonValue& value, const JsonPlace& place) {
-  CheckKind(value, JsonKind::kString, place, "a string");
-  return std::string(value.text());
+std::string_view Text(const JsonElement& value, const JsonPlace& place) {
+  return Get<std::string_view>(value, place, "a string");
 }
 
-bool Flag(const JsonValue& value, const JsonPlace& place) {
-  CheckKind(value, JsonKind::kBoolean, place, "true or false");
-  return value.text() == "true";
-}
+bool Flag(const JsonElement& value, const JsonPlace& place) { return Get<bool>(value, place, "true or false"); }
 
-const JsonValue& List(const JsonValue& value, const JsonPlace& place) {
-  CheckKind(value, JsonKind::kList, place, "a list");
-  return value;
+JsonList List(const JsonElement& value, const JsonPlace& place) { return Get<JsonList>(value, place, "a list"); }
+
+void CheckIsObject(const JsonElement& value, const JsonPlace& place, std::string_view expected = "an object") {
+  if (value.type() != element_type::OBJECT) throw Unexpected(value, place, expected);
 }
 
 // The object under `key` as compact JSON text; empty where there is none.
-std::string ObjectText(const JsonValue& value, std::string_view key, const JsonPlace& place) {
-  const JsonValue* const found = value.Find(key);
-  if (found == nullptr) return "";
-  CheckKind(*found, JsonKind::kObject, place.At(": ", key), "an object");
-  return found->Dump();
+std::string ObjectText(const JsonElement& value, std::string_view key, const JsonPlace& place, JsonWriter& writer) {
+  const auto found = FindMember(value, key);
+  if (!found) return "";
+  CheckIsObject(*found, place.At(": ", key));
+  return writer.Write(*found);
 }
 
-OpCost ReadCost(const JsonValue& value, const JsonPlace& place) {
+OpCost ReadCost(const JsonElement& value, const JsonPlace& place) {
   if (!value.is_object()) return OpCost::Everywhere(Number(value, place));
   std::map<std::string, double> by_kind;
-  for (const JsonValue* const us : value.ByKey()) {
-    by_kind.emplace_hint(by_kind.end(), us->key(), Number(*us, place.At(" of '", us->key(), "'")));
+  for (const JsonMember& us : MembersByKey(value)) {
+    by_kind.emplace_hint(by_kind.end(), us.key, Number(us.value, place.At(" of '", us.key, "'")));
   }
   if (by_kind.empty()) {
     throw BadInput(StrCat(place.Words(), " is an empty map, expected a cost for at least one device kind"));
@@ -75,60 +78,68 @@ OpCost ReadCost(const JsonValue& value, const JsonPlace& place) {
   return OpCost::ByKind(std::move(by_kind));
 }
 
-OpOutput ReadOutput(const JsonValue& value, const JsonPlace& place) {
-  CheckKind(value, JsonKind::kObject, place, "an object");
+OpOutput ReadOutput(const JsonElement& value, const JsonPlace& place) {
+  CheckIsObject(value, place);
   CheckKeys(value, {"bytes", "shape", "dtype", "resident"}, place);
   OpOutput output;
   output.bytes = Bytes(RequiredMember(value, "bytes", place), place.At(" bytes"));
-  if (const JsonValue* const shape = value.Find("shape")) {
+  if (const auto shape = FindMember(value, "shape")) {
     output.shape.emplace();
-    for (const JsonValue& size : List(*shape, place.At(" shape"))) {
+    for (const JsonElement size : List(*shape, place.At(" shape"))) {
       output.shape->push_back(Bytes(size, place.At(" shape")));
     }
   }
-  if (const JsonValue* const dtype = value.Find("dtype")) output.dtype = Text(*dtype, place.At(" dtype"));
-  if (const JsonValue* const flag = value.Find("resident")) output.resident = Flag(*flag, place.At(" resident"));
+  if (const auto dtype = FindMember(value, "dtype")) output.dtype = Text(*dtype, place.At(" dtype"));
+  if (const auto flag = FindMember(value, "resident")) output.resident = Flag(*flag, place.At(" resident"));
   return output;
 }
 
-std::vector<OpOutput> ReadOutputs(const JsonValue& value, const JsonPlace& place) {
+std::vector<OpOutput> ReadOutputs(const JsonElement& value, const JsonPlace& place) {
   std::vector<OpOutput> outputs;
-  for (const JsonValue& output : List(value, place.At(": outputs"))) {
+  for (const JsonElement output : List(value, place.At(": outputs"))) {
     const std::string index = std::to_string(outputs.size());
     outputs.push_back(ReadOutput(output, place.At(": output ", index)));
   }
   return outputs;
 }
 
-std::vector<std::string> ReadAllowed(const JsonValue& value, const JsonPlace& place) {
+std::vector<std::string> ReadAllowed(const JsonElement& value, const JsonPlace& place) {
   std::vector<std::string> allowed;
-  for (const JsonValue& kind : List(value, place)) allowed.push_back(Text(kind, place));
+  for (const JsonElement kind : List(value, place)) allowed.emplace_back(Text(kind, place));
   if (allowed.empty()) throw BadInput(StrCat(place.Words(), " is empty, expected at least one device kind"));
   return allowed;
 }
 
-// Everything but the inputs and copy_of, which need the names of all ops.
-Op ReadOp(const JsonValue& value, size_t index, const JsonPlace& source) {
+std::string_view ReadName(const JsonElement& value, size_t index, const JsonPlace& source) {
   const std::string number = std::to_string(index);
-  const JsonPlace by_index = source.At(": op ", number);
-  CheckKind(value, JsonKind::kObject, by_index, "an object");
-  Op op;
-  op.name = Text(RequiredMember(value, "name", by_index), by_index.At(": name"));
-  const JsonPlace place = source.At(": op '", op.name, "'");
+  const JsonPlace place = source.At(": op ", number);
+  CheckIsObject(value, place);
+  return Text(RequiredMember(value, "name", place), place.At(": name"));
+}
+
+struct ObjectWriters {
+  JsonWriter attrs;
+  JsonWriter call;
+};
+
+// Everything but the inputs and copy_of, which need the names of all ops.
+Op ReadOp(const JsonElement& value, std::string_view name, const JsonPlace& place, ObjectWriters& writers) {
   CheckKeys(value,
             {"name", "type", "cost_us", "inputs", "outputs", "flops", "param_bytes", "temp_bytes", "group", "allowed",
              "copy_of", "attrs", "call"},
             place);
-  if (const JsonValue* const type = value.Find("type")) op.type = Text(*type, place.At(": type"));
+  Op op;
+  op.name = name;
+  if (const auto type = FindMember(value, "type")) op.type = Text(*type, place.At(": type"));
   op.cost = ReadCost(RequiredMember(value, "cost_us", place), place.At(": cost_us"));
-  if (const JsonValue* const outputs = value.Find("outputs")) op.outputs = ReadOutputs(*outputs, place);
-  if (const JsonValue* const flops = value.Find("flops")) op.flops = Number(*flops, place.At(": flops"));
-  if (const JsonValue* const size = value.Find("param_bytes")) op.param_bytes = Bytes(*size, place.At(": param_bytes"));
-  if (const JsonValue* const size = value.Find("temp_bytes")) op.temp_bytes = Bytes(*size, place.At(": temp_bytes"));
-  if (const JsonValue* const group = value.Find("group")) op.group = Text(*group, place.At(": group"));
-  if (const JsonValue* const allowed = value.Find("allowed")) op.allowed = ReadAllowed(*allowed, place.At(": allowed"));
-  op.attrs_json = ObjectText(value, "attrs", place);
-  op.call_json = ObjectText(value, "call", place);
+  if (const auto outputs = FindMember(value, "outputs")) op.outputs = ReadOutputs(*outputs, place);
+  if (const auto flops = FindMember(value, "flops")) op.flops = Number(*flops, place.At(": flops"));
+  if (const auto size = FindMember(value, "param_bytes")) op.param_bytes = Bytes(*size, place.At(": param_bytes"));
+  if (const auto size = FindMember(value, "temp_bytes")) op.temp_bytes = Bytes(*size, place.At(": temp_bytes"));
+  if (const auto group = FindMember(value, "group")) op.group = Text(*group, place.At(": group"));
+  if (const auto allowed = FindMember(value, "allowed")) op.allowed = ReadAllowed(*allowed, place.At(": allowed"));
+  op.attrs_json = ObjectText(value, "attrs", place, writers.attrs);
+  op.call_json = ObjectText(value, "call", place, writers.call);
   return op;
 }
 
@@ -164,77 +175,37 @@ OpInput ReadInput(std::string_view text, const OpNames& names, const JsonPlace& 
   throw NoSuchOp(place, text.substr(0, colon));
 }
 
-// Takes the ops as they come. Names of other ops are looked up when all have come, and an error waits until then: that
-// the file is no JSON, or of another format, comes first.
-class OpsReader {
- public:
-  explicit OpsReader(const JsonPlace& source) : source_(source) {}
-
-  void Take(const JsonValue& value) {
-    try {
-      if (!error_) AddOp(value);
-    } catch (const Error& error) {
-      error_ = error;
+// What an op says about others.
+void ReadLinks(const JsonElement& value, const OpNames& names, const JsonPlace& place, Op& op) {
+  if (const auto original = FindMember(value, "copy_of")) {
+    const JsonPlace copy_of = place.At(": copy_of");
+    op.copy_of = FindOp(Text(*original, copy_of), names, copy_of);
+  }
+  if (const auto inputs = FindMember(value, "inputs")) {
+    for (const JsonElement input : List(*inputs, place.At(": inputs"))) {
+      op.inputs.push_back(ReadInput(Text(input, place.At(": input")), names, place));
     }
   }
+}
 
-  std::vector<Op> Finish() {
-    if (error_) throw *error_;
-    for (const Link& link : links_) Resolve(link);
-    if (link_error_) throw *link_error_;
-    return std::move(ops_);
+std::vector<Op> ReadOps(const JsonList& list, const JsonPlace& source) {
+  std::vector<Op> ops;
+  ops.reserve(list.size());
+  OpNames names;
+  ObjectWriters writers;
+  for (const JsonElement value : list) {
+    const std::string_view name = ReadName(value, ops.size(), source);
+    const JsonPlace place = source.At(": op '", name, "'");
+    ops.push_back(ReadOp(value, name, place, writers));
+    if (!names.Add(name)) throw BadInput(StrCat(place.Words(), ": the name is used twice"));
   }
-
- private:
-  // A name of another op.
-  struct Link {
-    size_t op = 0;
-    bool is_copy_of = false;  // Or an input.
-    std::string_view text;
-  };
-
-  JsonPlace PlaceOf(const Op& op) const { return source_.At(": op '", op.name, "'"); }
-
-  void AddOp(const JsonValue& value) {
-    const Op& op = ops_.emplace_back(ReadOp(value, ops_.size(), source_));
-    if (!names_.Add(value.Find("name")->text())) {
-      throw BadInput(StrCat(PlaceOf(op).Words(), ": the name is used twice"));
-    }
-    try {
-      if (!link_error_) AddLinks(value, PlaceOf(op));
-    } catch (const Error& error) {
-      link_error_ = error;
-    }
+  auto op = ops.begin();
+  for (const JsonElement value : list) {
+    ReadLinks(value, names, source.At(": op '", op->name, "'"), *op);
+    ++op;
   }
-
-  void AddLinks(const JsonValue& value, const JsonPlace& place) {
-    if (const JsonValue* const original = value.Find("copy_of")) AddLink(*original, true, place.At(": copy_of"));
-    const JsonValue* const inputs = value.Find("inputs");
-    if (inputs == nullptr) return;
-    for (const JsonValue& input : List(*inputs, place.At(": inputs"))) AddLink(input, false, place.At(": input"));
-  }
-
-  void AddLink(const JsonValue& value, bool is_copy_of, const JsonPlace& place) {
-    CheckKind(value, JsonKind::kString, place, "a string");
-    links_.push_back({ops_.size() - 1, is_copy_of, value.text()});
-  }
-
-  void Resolve(const Link& link) {
-    Op& op = ops_[link.op];
-    if (link.is_copy_of) {
-      op.copy_of = FindOp(link.text, names_, PlaceOf(op).At(": copy_of"));
-    } else {
-      op.inputs.push_back(ReadInput(link.text, names_, PlaceOf(op)));
-    }
-  }
-
-  const JsonPlace& source_;
-  std::vector<Op> ops_;
-  OpNames names_;
-  std::optional<Error> error_;
-  std::vector<Link> links_;  // All before link_error_.
-  std::optional<Error> link_error_;
-};
+  return ops;
+}
 
 // "in op 'b': " where the byte at `offset` of a graph file lies inside an op. Works on broken JSON, up to the break.
 std::string OpAt(std::string_view text, size_t offset) {
@@ -306,22 +277,20 @@ void WriteOp(const OpGraph& graph, const Op& op, std::string& out) {
 
 OpGraph ParseGraph(std::string_view text, const std::string& source) {
   const JsonPlace place(source);
-  OpsReader ops(place);
-  const JsonTree tree(text, source, [text](size_t offset) { return OpAt(text, offset); },
-                      {.key = "ops", .take = [&ops](const JsonValue& op) { ops.Take(op); }});
-  const JsonValue& root = tree.root();
-  CheckKind(root, JsonKind::kObject, place.At(":"), StrCat("an object with '", kGraphFormat, "'"));
-  const std::string format = Text(RequiredMember(root, "format", place), place.At(": format"));
+  const JsonDocument document(text, source, [text](size_t offset) { return OpAt(text, offset); });
+  const JsonElement root = document.root();
+  CheckIsObject(root, place.At(":"), StrCat("an object with '", kGraphFormat, "'"));
+  const std::string_view format = Text(RequiredMember(root, "format", place), place.At(": format"));
   if (format != kGraphFormat)
     throw BadInput(StrCat(source, ": format is '", format, "', expected '", kGraphFormat, "'"));
   CheckKeys(root, {"format", "name", "ops", "meta"}, place);
-  const JsonValue* const given_name = root.Find("name");
-  const std::string name = given_name == nullptr ? source : Text(*given_name, place.At(": name"));
-  const std::string meta = ObjectText(root, "meta", place);
-  List(RequiredMember(root, "ops", place), place.At(": ops"));
-  std::vector<Op> all = ops.Finish();
+  const auto given_name = FindMember(root, "name");
+  const std::string name(given_name ? Text(*given_name, place.At(": name")) : source);
+  JsonWriter writer;
+  const std::string meta = ObjectText(root, "meta", place, writer);
+  std::vector<Op> ops = ReadOps(List(RequiredMember(root, "ops", place), place.At(": ops")), place);
   try {
-    return OpGraph(name, std::move(all), meta);
+    return OpGraph(name, std::move(ops), meta);
   } catch (const Error& error) {
     throw BadInput(StrCat(source, ": ", error.what()));
   }

@@ -1,11 +1,8 @@
-#include "common/files/json_tree.h"
+#include "common/files/json_document.h"
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <cstdint>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,15 +14,16 @@ namespace emplace {
 namespace {
 
 // What a reader makes of a text: the document, written compactly, or its error.
-std::string TreeOutcome(const std::string& text) {
+std::string DocumentOutcome(const std::string& text) {
   try {
-    return JsonTree(text, "f").root().Dump();
+    const JsonDocument document(text, "f");
+    return JsonWriter().Write(document.root());
   } catch (const Error& error) {
     return error.what();
   }
 }
 
-std::string LibraryOutcome(const std::string& text) {
+std::string ParseJsonOutcome(const std::string& text) {
   try {
     return ParseJson(text, "f").dump();
   } catch (const Error& error) {
@@ -33,7 +31,17 @@ std::string LibraryOutcome(const std::string& text) {
   }
 }
 
-TEST(JsonTree, TakesWhatParseJsonTakes) {
+std::string Lists(size_t levels, const std::string& inside = "") {
+  return std::string(levels, '[') + inside + std::string(levels, ']');
+}
+
+std::string ObjectWithKeys(int first, int last) {
+  std::string members;
+  for (int i = first; i <= last; ++i) members += (i == first ? "\"" : ",\"") + std::to_string(i % 40) + "\":0";
+  return "{" + members + "}";
+}
+
+TEST(JsonDocument, TakesWhatParseJsonTakes) {
   const std::vector<std::string> texts = {
       "", " ", "null", " true ", "falsey", "tru", "\xEF\xBB\xBF[]", "\xEF\xBB", "[1]]", "[1,]", "[,1]", "{,}",
       "{\"a\"}", "{\"a\":1,}", "{a:1}", "[1 2]", "[] x", std::string("[]\0x", 4), std::string("[\0]", 3), "// c\n1",
@@ -43,16 +51,18 @@ TEST(JsonTree, TakesWhatParseJsonTakes) {
       std::string(400, '7'), std::string(300, '7'), "0." + std::string(400, '3'),
       // Strings.
       R"("")", R"("a)", R"("\)", R"("\")", R"("\"")", R"("\u00e9\/\b\\")", R"("\x")", R"("\ud83d\ude00")",
-      R"("\ud83d")", R"("\u0000")", "\"\n\"", "\"\x7F\"", "\"\xC3\xA9\"", "\"\xC3\"", "\"\xED\xA0\x80\"", "\"\xFF\"",
+      R"("\ud83d")", R"("\ude00")", R"("\u0000")", "\"\n\"", "\"\x7F\"", "\"\xC3\xA9\"", "\"\xC3\"", "\"\xED\xA0\x80\"",
+      "\"\xFF\"",
       // Objects.
       R"({})", R"({"b":1,"a":{"d":[],"c":{}}})", R"({"a":1,"b":2,"a":3})", R"({"\u0061":1,"a":2})",
-      R"({"\"":1,"\"":2})", R"({"\"":1,"!":2,"#":3})",
+      R"([{"\"":1,"\"":2}])", R"({"\"":1,"!":2,"#":3})", ObjectWithKeys(0, 39), ObjectWithKeys(0, 40),
       // Depth.
-      std::string(200, '[') + std::string(200, ']'), std::string(201, '[') + std::string(201, ']')};
-  for (const std::string& text : texts) EXPECT_EQ(TreeOutcome(text), LibraryOutcome(text)) << text;
+      Lists(200), Lists(200, "1"), Lists(199, "{}"), Lists(201), Lists(200, "{}"), Lists(201, "1"),
+      "[1e99999," + Lists(201)};
+  for (const std::string& text : texts) EXPECT_EQ(DocumentOutcome(text), ParseJsonOutcome(text)) << text;
 }
 
-TEST(JsonTree, TakesWhatParseJsonTakesOfDamagedText) {
+TEST(JsonDocument, TakesWhatParseJsonTakesOfDamagedText) {
   const std::string whole = R"( {"a": [1, -2.5e3, "x\n\u00e9", {"b": null, "c": true}], "d": {}, "\\": [[], false]} )";
   const std::string bytes = "{}[],:\"\\ \n0123.-+eEtrufalsn\x01\x7F\xC3\xA9";
   Rng rng(1);
@@ -64,31 +74,28 @@ TEST(JsonTree, TakesWhatParseJsonTakesOfDamagedText) {
     for (int64_t changes = rng.UniformInt(1, 3); changes > 0; --changes) {
       text.replace(pick(text), static_cast<size_t>(rng.UniformInt(0, 2)), 1, bytes[pick(bytes)]);
     }
-    ASSERT_EQ(TreeOutcome(text), LibraryOutcome(text)) << text;
+    ASSERT_EQ(DocumentOutcome(text), ParseJsonOutcome(text)) << text;
   }
 }
 
-TEST(JsonTree, NumbersAreThoseOfTheLibrary) {
+TEST(JsonDocument, NumbersAreThoseOfParseJson) {
   for (const std::string text :
        {"0", "-0", "-0.0", "12", "-12", "0.1", "1e22", "1.7976931348623157e308", "5e-324", "1e-999", "9007199254740993",
-        "9223372036854775807", "9223372036854775808", "18446744073709551615"}) {
-    const double expected = ParseJson(text, "f").get<double>();
-    const double number = JsonTree(text, "f").root().Number();
+        "9223372036854775807", "9223372036854775808", "18446744073709551615", "18446744073709551616"}) {
+    const auto expected = ParseJson(text, "f").get<double>();
+    const JsonDocument document(text, "f");
+    const double number = document.root().get_double();
     EXPECT_EQ(number, expected) << text;
     EXPECT_EQ(std::signbit(number), std::signbit(expected)) << text;
   }
-  EXPECT_EQ(JsonTree("9223372036854775807", "f").root().WholeNumber(), INT64_MAX);
-  EXPECT_EQ(JsonTree("9223372036854775808", "f").root().WholeNumber(), std::nullopt);
-  EXPECT_EQ(JsonTree("1.0", "f").root().WholeNumber(), std::nullopt);
 }
 
-TEST(JsonTree, GivesAwayTheEntriesOfAListInTheRoot) {
-  const std::string text = R"({"x": {"list": [0]}, "list": [1, {"list": [2], "\n": "\t"}, [3]], "y": [[4]]})";
-  std::vector<std::string> taken;
-  const JsonTree tree(text, "f", nullptr,
-                      {.key = "list", .take = [&](const JsonValue& entry) { taken.push_back(entry.Dump()); }});
-  EXPECT_THAT(taken, testing::ElementsAre("1", R"({"\n":"\t","list":[2]})", "[3]"));
-  EXPECT_EQ(tree.root().Dump(), R"({"list":[],"x":{"list":[0]},"y":[[4]]})");
+TEST(JsonWriter, WritesWhatDiffersFromTheLast) {
+  const JsonDocument document(R"([{"b": 1, "a": 1}, {"b":1,"a":1}, {"a": 1}, {"b": 1, "a": 1}])", "f");
+  JsonWriter writer;
+  std::string written;
+  for (const JsonElement entry : document.root().get_array()) written += writer.Write(entry);
+  EXPECT_EQ(written, R"({"a":1,"b":1}{"a":1,"b":1}{"a":1}{"a":1,"b":1})");
 }
 
 }  // namespace
