@@ -17,8 +17,8 @@ python=/usr/bin/python3  # Debian's: another one in PATH may lack venv, or be of
 packages=(
   # To build.
   g++ cmake ninja-build ccache mold pkg-config python3 python3-venv python3-dev
-  libzmq3-dev cppzmq-dev libcapnp-dev capnproto libyaml-cpp-dev libcli11-dev libspdlog-dev nlohmann-json3-dev libeigen3-dev
-  libzstd-dev libxxhash-dev libscotch-dev coinor-libclp-dev libgtest-dev libgmock-dev
+  libzmq3-dev cppzmq-dev libcapnp-dev capnproto libyaml-cpp-dev libcli11-dev libspdlog-dev nlohmann-json3-dev
+  libsimdjson-dev libeigen3-dev libzstd-dev libxxhash-dev libscotch-dev coinor-libclp-dev libgtest-dev libgmock-dev
   # That the launcher's scripts call.
   git util-linux procps openssh-client
 )

@@ -127,7 +127,11 @@ std::string ReadFile(const std::filesystem::path& path) {
   }
   std::ifstream in(path, std::ios::binary);
   if (!in) throw BadInput(StrCat(path.string(), ": cannot be read: ", std::strerror(errno)));
-  std::string bytes((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
+  std::string bytes;
+  std::string chunk(size_t{1} << 18, '\0');
+  while (in.read(chunk.data(), std::ssize(chunk)) || in.gcount() > 0) {
+    bytes.append(chunk, 0, static_cast<size_t>(in.gcount()));
+  }
   if (in.bad()) throw BadInput(StrCat(path.string(), ": cannot be read: ", std::strerror(errno)));
   return bytes;
 }

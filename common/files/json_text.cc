@@ -37,11 +37,9 @@ class TextIterator {
 };
 
 // Builds the document, and keeps where it failed. Unlike the library's own builder, it refuses a key that an object has
-// twice, and stops at a depth that dump() and our own walks, which recurse, can bear.
+// twice, and stops at a depth that all walks can bear.
 class Builder {
  public:
-  static constexpr size_t kDeepest = 200;
-
   // `reached`: behind the last byte that was read, at each call.
   Builder(Json& root, std::string_view text, const char* const& reached)
       : root_(root), text_(text), reached_(reached) {}
@@ -118,8 +116,8 @@ class Builder {
   }
 
   bool Open(Json value) {
-    if (open_.size() == kDeepest) {
-      return Fail(Reached() - 1, StrCat("not valid JSON: nests deeper than ", kDeepest, " levels"));
+    if (open_.size() == kDeepestJson) {
+      return Fail(Reached() - 1, StrCat("not valid JSON: nests deeper than ", kDeepestJson, " levels"));
     }
     open_.push_back(Place(std::move(value)));
     return true;
@@ -158,17 +156,23 @@ Json ParseJson(std::string_view text, const std::string& source, const std::func
 
 const Json& RequiredMember(const Json& object, const std::string& key, const std::string& place) {
   const auto found = object.find(key);
-  if (found == object.end()) throw BadInput(StrCat(place, ": '", key, "' is missing"));
+  if (found == object.end()) throw MissingMember(key, place);
   return *found;
 }
 
 void CheckKeys(const Json& object, std::initializer_list<std::string_view> known, const std::string& place) {
   for (const auto& [key, value] : object.items()) {
-    if (std::find(known.begin(), known.end(), key) == known.end()) {
-      throw BadInput(
-          StrCat(place, ": unknown key '", key, "', expected one of ", Join({known.begin(), known.end()}, ", ")));
-    }
+    if (std::find(known.begin(), known.end(), key) == known.end()) throw UnknownKey(key, known, place);
   }
+}
+
+Error MissingMember(std::string_view key, const std::string& place) {
+  return BadInput(StrCat(place, ": '", key, "' is missing"));
+}
+
+Error UnknownKey(std::string_view key, std::initializer_list<std::string_view> known, const std::string& place) {
+  return BadInput(
+      StrCat(place, ": unknown key '", key, "', expected one of ", Join({known.begin(), known.end()}, ", ")));
 }
 
 uint64_t WholeNumber(const Json& value, const std::string& place, uint64_t largest) {

@@ -12,6 +12,11 @@
 
 namespace emplace {
 
+class Error;
+
+// Deeper levels are refused: dump() and our own walks recurse, and could exhaust the stack.
+constexpr size_t kDeepestJson = 200;
+
 // Throws BadInput "source:line:col: what is wrong" for text that is not JSON, that holds a number too large for a
 // double, or that nests so deeply that walking it could exhaust the stack. `context`, if given, returns a prefix for
 // the error that says to which part of the file the byte at `offset` belongs, such as "in op 'b': ".
@@ -29,6 +34,10 @@ void CheckKeys(const nlohmann::json& object, std::initializer_list<std::string_v
 // conversion would silently turn -1 and 1.5 into other numbers.
 uint64_t WholeNumber(const nlohmann::json& value, const std::string& place,
                      uint64_t largest = std::numeric_limits<uint64_t>::max());
+
+// What RequiredMember and CheckKeys throw.
+Error MissingMember(std::string_view key, const std::string& place);
+Error UnknownKey(std::string_view key, std::initializer_list<std::string_view> known, const std::string& place);
 
 // The document as one line. Bytes that are not UTF-8, such as names of files may have, become U+FFFD, where dump() of
 // the library would throw.

@@ -3,153 +3,208 @@
 #include <charconv>
 #include <cmath>
 #include <limits>
-#include <unordered_map>
+#include <optional>
 
 #include "common/error.h"
 #include "common/files/file_io.h"
+#include "common/files/json_document.h"
 #include "common/files/json_text.h"
 #include "common/strings.h"
+#include "simulator/graph/op_names.h"
 
 namespace emplace {
 namespace {
 
-using Json = nlohmann::json;
+using simdjson::dom::element_type;
 
 constexpr char kGraphFormat[] = "emplace.graph/1";
 
-double Number(const Json& value, const std::string& place) {
-  if (!value.is_number()) throw BadInput(StrCat(place, " is ", ShownJson(value), ", expected a number"));
-  const double number = value.get<double>();
-  if (!std::isfinite(number) || number < 0) {
-    throw BadInput(StrCat(place, " is ", ShownJson(value), ", expected a finite number of at least 0"));
-  }
+Error Unexpected(const JsonElement& value, const JsonPlace& place, std::string_view expected) {
+  return BadInput(StrCat(place.Words(), " is ", ShownJson(value), ", expected ", expected));
+}
+
+// The value as a T, such as a double.
+template <typename T>
+T Get(const JsonElement& value, const JsonPlace& place, std::string_view expected) {
+  T found;
+  if (value.get(found) != simdjson::SUCCESS) throw Unexpected(value, place, expected);
+  return found;
+}
+
+double Number(const JsonElement& value, const JsonPlace& place) {
+  const auto number = Get<double>(value, place, "a number");
+  if (number < 0) throw Unexpected(value, place, "a finite number of at least 0");
   return number;
 }
 
-int64_t Bytes(const Json& value, const std::string& place) {
+int64_t Bytes(const JsonElement& value, const JsonPlace& place) {
   const double number = Number(value, place);
-  const bool fits = value.is_number_unsigned() ? value.get<uint64_t>() < uint64_t{1} << 63 : number < 0x1p63;
-  if (!fits) throw BadInput(StrCat(place, " is ", ShownJson(value), ", expected less than 2^63"));
-  if (value.is_number_integer()) return value.get<int64_t>();
-  if (number != std::floor(number))
-    throw BadInput(StrCat(place, " is ", ShownJson(value), ", expected a whole number of bytes"));
+  int64_t whole = 0;
+  if (value.get(whole) == simdjson::SUCCESS) return whole;
+  if (number >= 0x1p63) throw Unexpected(value, place, "less than 2^63");
+  if (number != std::floor(number)) throw Unexpected(value, place, "a whole number of bytes");
   return static_cast<int64_t>(number);
 }
 
-std::string Text(const Json& value, const std::string& place) {
-  if (!value.is_string()) throw BadInput(StrCat(place, " is ", ShownJson(value), ", expected a string"));
-  return value.get<std::string>();
+std::string_view Text(const JsonElement& value, const JsonPlace& place) {
+  return Get<std::string_view>(value, place, "a string");
 }
 
-bool Flag(const Json& value, const std::string& place) {
-  if (!value.is_boolean()) throw BadInput(StrCat(place, " is ", ShownJson(value), ", expected true or false"));
-  return value.get<bool>();
-}
+bool Flag(const JsonElement& value, const JsonPlace& place) { return Get<bool>(value, place, "true or false"); }
 
-const Json& List(const Json& value, const std::string& place) {
-  if (!value.is_array()) throw BadInput(StrCat(place, " is ", ShownJson(value), ", expected a list"));
-  return value;
+JsonList List(const JsonElement& value, const JsonPlace& place) { return Get<JsonList>(value, place, "a list"); }
+
+void CheckIsObject(const JsonElement& value, const JsonPlace& place, std::string_view expected = "an object") {
+  if (value.type() != element_type::OBJECT) throw Unexpected(value, place, expected);
 }
 
 // The object under `key` as compact JSON text; empty where there is none.
-std::string ObjectText(const Json& value, const std::string& key, const std::string& place) {
-  const auto found = value.find(key);
-  if (found == value.end()) return "";
-  if (!found->is_object()) throw BadInput(StrCat(place, ": ", key, " is ", ShownJson(*found), ", expected an object"));
-  return found->dump();
+std::string ObjectText(const JsonElement& value, std::string_view key, const JsonPlace& place, JsonWriter& writer) {
+  const auto found = FindMember(value, key);
+  if (!found) return "";
+  CheckIsObject(*found, place.At(": ", key));
+  return writer.Write(*found);
 }
 
-OpCost ReadCost(const Json& value, const std::string& place) {
+OpCost ReadCost(const JsonElement& value, const JsonPlace& place) {
   if (!value.is_object()) return OpCost::Everywhere(Number(value, place));
   std::map<std::string, double> by_kind;
-  for (const auto& [kind, us] : value.items()) by_kind[kind] = Number(us, StrCat(place, " of '", kind, "'"));
-  if (by_kind.empty()) throw BadInput(StrCat(place, " is an empty map, expected a cost for at least one device kind"));
+  for (const JsonMember& us : MembersByKey(value)) {
+    by_kind.emplace_hint(by_kind.end(), us.key, Number(us.value, place.At(" of '", us.key, "'")));
+  }
+  if (by_kind.empty()) {
+    throw BadInput(StrCat(place.Words(), " is an empty map, expected a cost for at least one device kind"));
+  }
   return OpCost::ByKind(std::move(by_kind));
 }
 
-OpOutput ReadOutput(const Json& value, const std::string& place) {
-  if (!value.is_object()) throw BadInput(StrCat(place, " is ", ShownJson(value), ", expected an object"));
+OpOutput ReadOutput(const JsonElement& value, const JsonPlace& place) {
+  CheckIsObject(value, place);
   CheckKeys(value, {"bytes", "shape", "dtype", "resident"}, place);
   OpOutput output;
-  output.bytes = Bytes(RequiredMember(value, "bytes", place), place + " bytes");
-  if (value.contains("shape")) {
-    std::vector<int64_t>& shape = output.shape.emplace();
-    for (const Json& size : List(value["shape"], place + " shape")) shape.push_back(Bytes(size, place + " shape"));
+  output.bytes = Bytes(RequiredMember(value, "bytes", place), place.At(" bytes"));
+  if (const auto shape = FindMember(value, "shape")) {
+    output.shape.emplace();
+    for (const JsonElement size : List(*shape, place.At(" shape"))) {
+      output.shape->push_back(Bytes(size, place.At(" shape")));
+    }
   }
-  if (value.contains("dtype")) output.dtype = Text(value["dtype"], place + " dtype");
-  if (value.contains("resident")) output.resident = Flag(value["resident"], place + " resident");
+  if (const auto dtype = FindMember(value, "dtype")) output.dtype = Text(*dtype, place.At(" dtype"));
+  if (const auto flag = FindMember(value, "resident")) output.resident = Flag(*flag, place.At(" resident"));
   return output;
 }
 
+std::vector<OpOutput> ReadOutputs(const JsonElement& value, const JsonPlace& place) {
+  std::vector<OpOutput> outputs;
+  for (const JsonElement output : List(value, place.At(": outputs"))) {
+    const std::string index = std::to_string(outputs.size());
+    outputs.push_back(ReadOutput(output, place.At(": output ", index)));
+  }
+  return outputs;
+}
+
+std::vector<std::string> ReadAllowed(const JsonElement& value, const JsonPlace& place) {
+  std::vector<std::string> allowed;
+  for (const JsonElement kind : List(value, place)) allowed.emplace_back(Text(kind, place));
+  if (allowed.empty()) throw BadInput(StrCat(place.Words(), " is empty, expected at least one device kind"));
+  return allowed;
+}
+
+std::string_view ReadName(const JsonElement& value, size_t index, const JsonPlace& source) {
+  const std::string number = std::to_string(index);
+  const JsonPlace place = source.At(": op ", number);
+  CheckIsObject(value, place);
+  return Text(RequiredMember(value, "name", place), place.At(": name"));
+}
+
+struct ObjectWriters {
+  JsonWriter attrs;
+  JsonWriter call;
+};
+
 // Everything but the inputs and copy_of, which need the names of all ops.
-Op ReadOp(const Json& value, size_t index, const std::string& source) {
-  const std::string by_index = source + ": op " + std::to_string(index);
-  if (!value.is_object()) throw BadInput(StrCat(by_index, " is ", ShownJson(value), ", expected an object"));
-  Op op;
-  op.name = Text(RequiredMember(value, "name", by_index), by_index + ": name");
-  const std::string place = StrCat(source, ": op '", op.name, "'");
+Op ReadOp(const JsonElement& value, std::string_view name, const JsonPlace& place, ObjectWriters& writers) {
   CheckKeys(value,
             {"name", "type", "cost_us", "inputs", "outputs", "flops", "param_bytes", "temp_bytes", "group", "allowed",
              "copy_of", "attrs", "call"},
             place);
-  if (value.contains("type")) op.type = Text(value["type"], place + ": type");
-  op.cost = ReadCost(RequiredMember(value, "cost_us", place), place + ": cost_us");
-  if (value.contains("outputs")) {
-    size_t i = 0;
-    for (const Json& output : List(value["outputs"], place + ": outputs")) {
-      op.outputs.push_back(ReadOutput(output, place + ": output " + std::to_string(i++)));
-    }
-  }
-  if (value.contains("flops")) op.flops = Number(value["flops"], place + ": flops");
-  if (value.contains("param_bytes")) op.param_bytes = Bytes(value["param_bytes"], place + ": param_bytes");
-  if (value.contains("temp_bytes")) op.temp_bytes = Bytes(value["temp_bytes"], place + ": temp_bytes");
-  if (value.contains("group")) op.group = Text(value["group"], place + ": group");
-  if (value.contains("allowed")) {
-    for (const Json& kind : List(value["allowed"], place + ": allowed")) {
-      op.allowed.push_back(Text(kind, place + ": allowed"));
-    }
-    if (op.allowed.empty()) throw BadInput(StrCat(place, ": allowed is empty, expected at least one device kind"));
-  }
-  op.attrs_json = ObjectText(value, "attrs", place);
-  op.call_json = ObjectText(value, "call", place);
+  Op op;
+  op.name = name;
+  if (const auto type = FindMember(value, "type")) op.type = Text(*type, place.At(": type"));
+  op.cost = ReadCost(RequiredMember(value, "cost_us", place), place.At(": cost_us"));
+  if (const auto outputs = FindMember(value, "outputs")) op.outputs = ReadOutputs(*outputs, place);
+  if (const auto flops = FindMember(value, "flops")) op.flops = Number(*flops, place.At(": flops"));
+  if (const auto size = FindMember(value, "param_bytes")) op.param_bytes = Bytes(*size, place.At(": param_bytes"));
+  if (const auto size = FindMember(value, "temp_bytes")) op.temp_bytes = Bytes(*size, place.At(": temp_bytes"));
+  if (const auto group = FindMember(value, "group")) op.group = Text(*group, place.At(": group"));
+  if (const auto allowed = FindMember(value, "allowed")) op.allowed = ReadAllowed(*allowed, place.At(": allowed"));
+  op.attrs_json = ObjectText(value, "attrs", place, writers.attrs);
+  op.call_json = ObjectText(value, "call", place, writers.call);
   return op;
 }
 
-using OpNames = std::unordered_map<std::string, OpIndex>;
+Error NoSuchOp(const JsonPlace& place, std::string_view name) {
+  return BadInput(StrCat(place.Words(), ": there is no op '", name, "'"));
+}
+
+OpIndex FindOp(std::string_view name, const OpNames& names, const JsonPlace& place) {
+  const auto found = names.Find(name);
+  if (!found) throw NoSuchOp(place, name);
+  return *found;
+}
 
 // "producer:output", "^producer", or "producer" for its output 0. Names may hold ':' themselves: the last one counts,
 // unless what stands before it is no op or what follows is no number.
-OpInput ReadInput(const std::string& text, const OpNames& names, const std::string& place) {
-  const auto unknown = [&](const std::string& producer) {
-    return BadInput(StrCat(place, ": input '", text, "': there is no op '", producer, "'"));
-  };
-  if (text.starts_with('^')) {
-    const auto found = names.find(text.substr(1));
-    if (found == names.end()) throw unknown(text.substr(1));
-    return {found->second, OpInput::kControl};
-  }
+OpInput ReadInput(std::string_view text, const OpNames& names, const JsonPlace& op) {
+  const JsonPlace place = op.At(": input '", text, "'");
+  if (text.starts_with('^')) return {FindOp(text.substr(1), names, place), OpInput::kControl};
   const size_t colon = text.rfind(':');
-  const auto before_colon = colon == std::string::npos ? names.end() : names.find(text.substr(0, colon));
-  if (before_colon != names.end()) {
+  const auto before_colon = colon == std::string::npos ? std::nullopt : names.Find(text.substr(0, colon));
+  if (before_colon) {
     uint32_t output = 0;  // Unsigned: a minus sign is no number here.
     const char* const end = text.data() + text.size();
     const auto parsed = std::from_chars(text.data() + colon + 1, end, output);
     if (parsed.ec == std::errc() && parsed.ptr == end && output <= std::numeric_limits<int32_t>::max()) {
-      return {before_colon->second, static_cast<int32_t>(output)};
+      return {*before_colon, static_cast<int32_t>(output)};
     }
   }
-  const auto whole = names.find(text);
-  if (whole != names.end()) return {whole->second, 0};
-  if (before_colon != names.end()) {
-    throw BadInput(StrCat(place, ": input '", text, "': '", text.substr(colon + 1), "' is no output index"));
+  if (const auto whole = names.Find(text)) return {*whole, 0};
+  if (before_colon) {
+    throw BadInput(StrCat(place.Words(), ": '", text.substr(colon + 1), "' is no output index"));
   }
-  throw unknown(text.substr(0, colon));
+  throw NoSuchOp(place, text.substr(0, colon));
 }
 
-OpIndex ReadCopyOf(const std::string& original, const OpNames& names, const std::string& place) {
-  const auto found = names.find(original);
-  if (found == names.end()) throw BadInput(StrCat(place, ": copy_of: there is no op '", original, "'"));
-  return found->second;
+// What an op says about others.
+void ReadLinks(const JsonElement& value, const OpNames& names, const JsonPlace& place, Op& op) {
+  if (const auto original = FindMember(value, "copy_of")) {
+    const JsonPlace copy_of = place.At(": copy_of");
+    op.copy_of = FindOp(Text(*original, copy_of), names, copy_of);
+  }
+  if (const auto inputs = FindMember(value, "inputs")) {
+    for (const JsonElement input : List(*inputs, place.At(": inputs"))) {
+      op.inputs.push_back(ReadInput(Text(input, place.At(": input")), names, place));
+    }
+  }
+}
+
+std::vector<Op> ReadOps(const JsonList& list, const JsonPlace& source) {
+  std::vector<Op> ops;
+  ops.reserve(list.size());
+  OpNames names;
+  ObjectWriters writers;
+  for (const JsonElement value : list) {
+    const std::string_view name = ReadName(value, ops.size(), source);
+    const JsonPlace place = source.At(": op '", name, "'");
+    ops.push_back(ReadOp(value, name, place, writers));
+    if (!names.Add(name)) throw BadInput(StrCat(place.Words(), ": the name is used twice"));
+  }
+  auto op = ops.begin();
+  for (const JsonElement value : list) {
+    ReadLinks(value, names, source.At(": op '", op->name, "'"), *op);
+    ++op;
+  }
+  return ops;
 }
 
 // "in op 'b': " where the byte at `offset` of a graph file lies inside an op. Works on broken JSON, up to the break.
@@ -193,12 +248,12 @@ void WriteOp(const OpGraph& graph, const Op& op, std::string& out) {
   } else {
     for (const auto& [kind, us] : op.cost.by_kind()) json["cost_us"][kind] = us;
   }
-  json["inputs"] = Json::array();
+  json["inputs"] = nlohmann::json::array();
   for (const OpInput& input : op.inputs) {
     const std::string& producer = graph.op(input.producer).name;
     json["inputs"].push_back(input.output == OpInput::kControl ? "^" + producer : StrCat(producer, ":", input.output));
   }
-  json["outputs"] = Json::array();
+  json["outputs"] = nlohmann::json::array();
   for (const OpOutput& output : op.outputs) {
     nlohmann::ordered_json entry;
     entry["bytes"] = output.bytes;
@@ -221,37 +276,19 @@ void WriteOp(const OpGraph& graph, const Op& op, std::string& out) {
 }  // namespace
 
 OpGraph ParseGraph(std::string_view text, const std::string& source) {
-  const Json root = ParseJson(text, source, [text](size_t offset) { return OpAt(text, offset); });
-  if (!root.is_object())
-    throw BadInput(StrCat(source, ": is ", ShownJson(root), ", expected an object with '", kGraphFormat, "'"));
-  const std::string format = Text(RequiredMember(root, "format", source), source + ": format");
+  const JsonPlace place(source);
+  const JsonDocument document(text, source, [text](size_t offset) { return OpAt(text, offset); });
+  const JsonElement root = document.root();
+  CheckIsObject(root, place.At(":"), StrCat("an object with '", kGraphFormat, "'"));
+  const std::string_view format = Text(RequiredMember(root, "format", place), place.At(": format"));
   if (format != kGraphFormat)
     throw BadInput(StrCat(source, ": format is '", format, "', expected '", kGraphFormat, "'"));
-  CheckKeys(root, {"format", "name", "ops", "meta"}, source);
-  const std::string name = root.contains("name") ? Text(root["name"], source + ": name") : source;
-
-  const std::string meta = ObjectText(root, "meta", source);
-
-  const Json& list = List(RequiredMember(root, "ops", source), source + ": ops");
-  std::vector<Op> ops;
-  ops.reserve(list.size());
-  OpNames names;
-  for (const Json& entry : list) {
-    ops.push_back(ReadOp(entry, ops.size(), source));
-    if (!names.emplace(ops.back().name, static_cast<OpIndex>(ops.size() - 1)).second) {
-      throw BadInput(StrCat(source, ": op '", ops.back().name, "': the name is used twice"));
-    }
-  }
-  for (size_t o = 0; o < ops.size(); ++o) {
-    const std::string place = source + ": op '" + ops[o].name + "'";
-    if (list[o].contains("copy_of")) {
-      ops[o].copy_of = ReadCopyOf(Text(list[o]["copy_of"], place + ": copy_of"), names, place);
-    }
-    if (!list[o].contains("inputs")) continue;
-    for (const Json& input : List(list[o]["inputs"], place + ": inputs")) {
-      ops[o].inputs.push_back(ReadInput(Text(input, place + ": input"), names, place));
-    }
-  }
+  CheckKeys(root, {"format", "name", "ops", "meta"}, place);
+  const auto given_name = FindMember(root, "name");
+  const std::string name(given_name ? Text(*given_name, place.At(": name")) : source);
+  JsonWriter writer;
+  const std::string meta = ObjectText(root, "meta", place, writer);
+  std::vector<Op> ops = ReadOps(List(RequiredMember(root, "ops", place), place.At(": ops")), place);
   try {
     return OpGraph(name, std::move(ops), meta);
   } catch (const Error& error) {

@@ -5,24 +5,24 @@
 #include <functional>
 #include <limits>
 #include <queue>
-#include <unordered_set>
 
 #include "common/error.h"
 #include "common/strings.h"
+#include "simulator/graph/op_names.h"
 
 namespace emplace {
 namespace {
 
 Error OpError(const Op& op, const std::string& what) { return BadInput(StrCat("op '", op.name, "': ", what)); }
 
-void CheckNumber(const Op& op, const std::string& field, double value) {
-  if (!std::isfinite(value) || value < 0) {
-    throw OpError(op, StrCat(field, " is ", value, ", expected a finite number of at least 0"));
-  }
+bool IsAmount(double value) { return std::isfinite(value) && value >= 0; }
+
+Error NoAmount(const Op& op, const std::string& field, double value) {
+  return OpError(op, StrCat(field, " is ", value, ", expected a finite number of at least 0"));
 }
 
-void CheckBytes(const Op& op, const std::string& field, int64_t value) {
-  if (value < 0) throw OpError(op, StrCat(field, " is ", value, ", expected at least 0"));
+Error NegativeBytes(const Op& op, const std::string& field, int64_t value) {
+  return OpError(op, StrCat(field, " is ", value, ", expected at least 0"));
 }
 
 // Sums of bytes over the whole graph must stay below 2^63, or peak memory would wrap around.
@@ -68,15 +68,17 @@ void CheckCopy(const Op& op, const std::vector<Op>& ops) {
 }
 
 void CheckOp(const Op& op, const std::vector<Op>& ops, ByteSum& bytes) {
-  if (op.cost.is_uniform()) CheckNumber(op, "cost_us", *op.cost.On(""));
-  for (const auto& [kind, us] : op.cost.by_kind()) CheckNumber(op, StrCat("cost_us of '", kind, "'"), us);
-  CheckNumber(op, "flops", op.flops);
-  CheckBytes(op, "param_bytes", op.param_bytes);
-  CheckBytes(op, "temp_bytes", op.temp_bytes);
+  if (op.cost.is_uniform() && !IsAmount(*op.cost.On(""))) throw NoAmount(op, "cost_us", *op.cost.On(""));
+  for (const auto& [kind, us] : op.cost.by_kind()) {
+    if (!IsAmount(us)) throw NoAmount(op, StrCat("cost_us of '", kind, "'"), us);
+  }
+  if (!IsAmount(op.flops)) throw NoAmount(op, "flops", op.flops);
+  if (op.param_bytes < 0) throw NegativeBytes(op, "param_bytes", op.param_bytes);
+  if (op.temp_bytes < 0) throw NegativeBytes(op, "temp_bytes", op.temp_bytes);
   bytes.Add(op, op.param_bytes);
   bytes.Add(op, op.temp_bytes);
   for (size_t i = 0; i < op.outputs.size(); ++i) {
-    CheckBytes(op, StrCat("output ", i, " bytes"), op.outputs[i].bytes);
+    if (op.outputs[i].bytes < 0) throw NegativeBytes(op, StrCat("output ", i, " bytes"), op.outputs[i].bytes);
     bytes.Add(op, op.outputs[i].bytes);
   }
   if (op.ResidentOutputBytes() > op.param_bytes) {
@@ -194,13 +196,13 @@ OpGraph::OpGraph(std::string name, std::vector<Op> ops, std::string meta_json)
   if (ops_.size() > static_cast<size_t>(std::numeric_limits<int32_t>::max())) {
     throw BadInput(StrCat("the graph has ", ops_.size(), " ops, expected less than 2^31"));
   }
-  std::unordered_set<std::string> names;
+  OpNames names;
   ByteSum bytes;
   CostSum costs;
   for (size_t o = 0; o < ops_.size(); ++o) {
     if (ops_[o].name.empty()) throw BadInput(StrCat("op ", o, " has an empty name"));
     if (ops_[o].name.front() == '^') throw OpError(ops_[o], "a name starts with '^', which marks control edges");
-    if (!names.insert(ops_[o].name).second) throw OpError(ops_[o], "the name is used twice");
+    if (!names.Add(ops_[o].name)) throw OpError(ops_[o], "the name is used twice");
     CheckOp(ops_[o], ops_, bytes);
     CheckCopy(ops_[o], ops_);
     costs.Add(ops_[o]);

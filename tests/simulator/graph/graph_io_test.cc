@@ -106,6 +106,26 @@ OpGraph RandomGraphWithCopies(Rng& rng) {
   return OpGraph("copies", std::move(ops));
 }
 
+TEST(GraphIo, KeysMayComeInAnyOrderAndWithEscapes) {
+  const OpGraph graph = ParseGraph(
+      R"({"ops": [{"inputs": ["caf\u00e9:0"], "cost_us": 1, "name": "b"},
+          {"outputs": [{"bytes": 1}], "cost_us": {"\u0062": 2, "a": 1}, "n\u0061me": "café"}],
+          "meta": {}, "name": "\"g\"", "format": "emplace.graph/1"})",
+      "g.json");
+  EXPECT_EQ(graph.name(), "\"g\"");
+  EXPECT_EQ(graph.meta_json(), "{}");
+  EXPECT_EQ(graph.op(1).name, "café");
+  EXPECT_EQ(graph.op(1).cost.On("b"), 2);
+  EXPECT_EQ(graph.op(0).inputs.at(0).producer, 1);
+}
+
+TEST(GraphIo, AttrsAreCompactWithTheirKeysInOrder) {
+  const std::string attrs =
+      R"({"z": [ ], "b": {"y": 1.50, "x": -0}, "a": "\u00e9\/\n", "\"": [true, null, {}], "n": 1e3})";
+  const OpGraph graph = ParseGraph(File(R"({"name": "a", "cost_us": 1, "attrs": )" + attrs + "}"), "g.json");
+  EXPECT_EQ(graph.op(0).attrs_json, R"({"\"":[true,null,{}],"a":"é/\n","b":{"x":0,"y":1.5},"n":1000.0,"z":[]})");
+}
+
 TEST(GraphIo, WhatIsWrittenReadsBackTheSameByteForByte) {
   for (uint64_t seed = 0; seed < Trials(300); ++seed) {
     Rng rng(seed);
@@ -153,6 +173,33 @@ TEST(GraphIo, BrokenJsonSaysLineColumnAndOp) {
   EXPECT_THAT(GraphError(File("\n{\"name\": \"b\", \"cost_us\": 1e999}")),
               StartsWith("g.json:2:26: in op 'b': not valid JSON"));
   EXPECT_THAT(GraphError(File("{\"cost_us\": Infinity}")), HasSubstr("in op 0: "));
+}
+
+TEST(GraphIo, KeysThatAnObjectHasTwiceAreRefusedEverywhere) {
+  EXPECT_THAT(GraphError(File(R"({"name": "a", "cost_us": 1, "cost_us": 2})")),
+              HasSubstr("key \"cost_us\" is given twice"));
+  EXPECT_THAT(GraphError(File(R"({"name": "a", "attrs": {"x": [{"k": 1, "l": 2, "\u006b": 3}]}})")),
+              StartsWith("g.json:1:99: in op 'a': key \"k\" is given twice"));
+  EXPECT_THAT(GraphError(R"({"ops": [], "ops": []})"), HasSubstr("key \"ops\" is given twice"));
+}
+
+// However far the ops have been read by then.
+TEST(GraphIo, WhatIsSaidFirst) {
+  const std::string bad_op = R"({"name": "bad", "cost_us": -1})";
+  const std::string good_op = R"({"name": "good", "cost_us": 1})";
+  const std::string bad_input = R"({"name": "reader", "cost_us": 1, "inputs": ["nobody", 3]})";
+  // That the file is no JSON, or of another format.
+  EXPECT_THAT(GraphError(File(bad_op + ", {")), HasSubstr("not valid JSON"));
+  EXPECT_THAT(GraphError(R"({"ops": [)" + bad_op + R"(], "format": "x"})"), HasSubstr("format is 'x'"));
+  EXPECT_THAT(GraphError(R"({"format": "emplace.graph/1", "ops": [)" + bad_op + R"(], "nodes": 1})"),
+              HasSubstr("unknown key 'nodes'"));
+  // Of what is wrong with ops, the first; what they read comes after all else.
+  EXPECT_THAT(GraphError(File(good_op + "," + bad_op + ",{}")), HasSubstr("op 'bad': cost_us is -1"));
+  EXPECT_THAT(GraphError(File(bad_input + "," + bad_op)), HasSubstr("op 'bad': cost_us is -1"));
+  EXPECT_THAT(GraphError(File(bad_input + "," + good_op + "," + good_op)), HasSubstr("the name is used twice"));
+  EXPECT_THAT(GraphError(File(bad_input)), HasSubstr("there is no op 'nobody'"));
+  EXPECT_THAT(GraphError(File(R"({"name": "a", "cost_us": {"y": -1, "x": -2}})")), HasSubstr("cost_us of 'x' is -2"));
+  EXPECT_THAT(GraphError(File(R"({"name": "a", "cost_us": 1, "y": 1, "x": 1})")), HasSubstr("unknown key 'x'"));
 }
 
 TEST(GraphIo, WhatIsWrongWithAnOpNamesIt) {
@@ -226,6 +273,13 @@ TEST(GraphIo, DeepNestingIsAnErrorAndNotACrash) {
   std::string deep =
       File(R"({"name": "a", "cost_us": 1, "attrs": )" + std::string(100000, '[') + std::string(100000, ']') + "}");
   EXPECT_THAT(GraphError(deep), HasSubstr("nests deeper"));
+  // The root, the ops, the op and attrs are four of 200 levels.
+  const auto with_lists = [](size_t levels) {
+    return File(R"({"name": "a", "cost_us": 1, "attrs": {"k": )" + std::string(levels, '[') + std::string(levels, ']') +
+                "}}");
+  };
+  EXPECT_EQ(ParseGraph(with_lists(196), "g.json").op(0).attrs_json.size(), 6 + 2 * 196);
+  EXPECT_THAT(GraphError(with_lists(197)), HasSubstr("in op 'a': not valid JSON: nests deeper than 200 levels"));
 }
 
 // Cut anywhere, or with any byte changed, a file is read or refused with one line; nothing else happens.
