@@ -13,12 +13,12 @@ SearchLevels::SearchLevels(std::vector<GroupIndex> first, std::vector<GroupIndex
     : finest_(std::move(first)), fewest_(fewest), merger_(std::move(merger)), levels_({finest_, std::move(second)}) {}
 
 bool SearchLevels::AllMade() const {
-  const std::scoped_lock lock(mutex_);
+  const MutexLock lock(mu_);
   return !merger_;
 }
 
 const std::vector<std::vector<GroupIndex>>& SearchLevels::All(const StopSignal& stop) const {
-  const std::scoped_lock lock(mutex_);
+  const MutexLock lock(mu_);
   while (merger_ && merger_->groups_left() >= 2 * fewest_ && !stop.Now()) {
     const int32_t most = std::max(fewest_, merger_->groups_left() / 2);
     merger_->MergeDown(most, stop);

@@ -2,11 +2,11 @@
 #pragma once
 
 #include <cstdint>
-#include <mutex>
 #include <optional>
 #include <vector>
 
 #include "common/ids.h"
+#include "common/threads/mutex.h"
 #include "common/threads/stop.h"
 #include "simulator/graph/unit_merger.h"
 
@@ -31,9 +31,9 @@ class SearchLevels {
  private:
   const std::vector<GroupIndex> finest_;
   const int32_t fewest_ = 1;
-  mutable std::mutex mutex_;
-  mutable std::optional<UnitMerger> merger_;  // nullopt: all levels are there.
-  mutable std::vector<std::vector<GroupIndex>> levels_;
+  mutable Mutex mu_;
+  mutable std::optional<UnitMerger> merger_ EMPLACE_GUARDED_BY(mu_);  // nullopt: all levels are there.
+  mutable std::vector<std::vector<GroupIndex>> levels_ EMPLACE_GUARDED_BY(mu_);
 };
 
 }  // namespace emplace
