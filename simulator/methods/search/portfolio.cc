@@ -235,8 +235,9 @@ class PortfolioMaker {
                             [](const Member& member) { return member.most_time_share == kMostTimeShareOfTheBest; });
     }
     const bool none = found_.empty();
-    // Of those that have no part of the budget none is begun.
-    const auto count = static_cast<size_t>(std::min<int64_t>(std::ssize(members), Left() + (none ? 1 : 0)));
+    // Of those that have no part of the budget none is begun, but for the first one where nothing is there yet.
+    const int64_t free = none && !members.empty() ? 1 : 0;
+    const auto count = static_cast<size_t>(free + std::min(std::ssize(members) - free, Left()));
     std::vector<std::optional<Found>> found(count);
     team_.ForEach(count, [&](size_t /*thread*/, size_t i) {
       const bool needed = tight && i == 0 && (none || !limit_.stopped());

@@ -71,6 +71,39 @@ TEST(EveryMethod, MayBeginWhenMostOfItsTimeIsOver) {
   }
 }
 
+// Two devices, each of which alone may run some op.
+RandomTaskSource Divided(Rng& rng) {
+  RandomTaskSource source = RandomSource(rng, {.max_ops = 40, .max_devices = 2});
+  source.cluster = HandCluster(2);
+  source.cluster.devices[1].kind = "y";
+  std::vector<Op> ops = source.graph.ops();
+  for (size_t op = 0; op < ops.size(); ++op) {
+    ops[op].cost = OpCost::Everywhere(5);
+    ops[op].group.clear();
+    ops[op].allowed.clear();
+    if (op % 3 == 0) ops[op].allowed = {op % 2 == 0 ? "x" : "y"};
+  }
+  source.graph = OpGraph("divided", std::move(ops));
+  return source;
+}
+
+TEST(EveryMethod, TakesATimeWhereNoSingleDeviceMayRunEveryOp) {
+  for (uint64_t seed = 0; seed < Trials(8); ++seed) {
+    Rng rng(seed);
+    const RandomTaskSource source = Divided(rng);
+    const PlacementTask task = PlacementTask::Make(source.graph, source.cluster, 12);
+    for (const std::string& name : NamesWithoutPolicy()) {
+      for (const Objective objective : {Objective::kLatency, Objective::kThroughput}) {
+        if (!CanMinimize(name, objective)) continue;
+        const MethodOptions options{.budget = 0, .seconds = 0.02, .seed = seed, .objective = objective};
+        const MethodResult result = MakeMethod(name, options)->Place(task);
+        if (result.placement) CheckPlacement(source.graph, source.cluster, *result.placement);
+        EXPECT_TRUE(result.placement || (name != "auto" && name != "multilevel")) << name << ", seed " << seed;
+      }
+    }
+  }
+}
+
 TEST(EveryMethod, IsNeverBetterThanTheOptimum) {
   std::map<std::string, double> log_ratio;
   int tasks = 0;
