@@ -13,9 +13,6 @@ seeds gave the same placements by both rules of the critical path, where the aut
 """
 import argparse
 import collections
-import heapq
-import itertools
-import json
 import pathlib
 import random
 import re
@@ -24,7 +21,8 @@ import struct
 import tempfile
 import typing
 
-from lib.networks import ROOT, call
+from lib.free_links import Emplace, last_end, longest_ways, machine_text
+from lib.networks import ROOT
 from lib.script import BadInput, run_script
 from lib.table import SEARCH, Table, add_out, grouped, made_by
 
@@ -67,68 +65,13 @@ def read_graph(path):
 
 
 def cost(graph, devices):
-    """Time of the last end of a node, where the nodes are on these devices, by the authors' model: a device runs one node at a time, in
-    the order in which their inputs were all there; what a node makes is on its own device at once, and on each other one `send` later.
-    Events at one time have the order of their simulation, in which inputs take two turns to be noticed, and a free device one."""
-    missing = [len(of_node) for of_node in graph.inputs]
-    queues, busy = collections.defaultdict(collections.deque), set()
-    events, number = [], itertools.count()
-
-    def at(time, what, node):
-        heapq.heappush(events, (time, next(number), what, node))
-
-    def serve(device):
-        if queues[device] and device not in busy:
-            busy.add(device)
-            at(now, "begun", queues[device].popleft())
-
-    for node, count in enumerate(missing):
-        if count == 0:
-            at(0, "ready", node)
-    while events:
-        now, _, what, node = heapq.heappop(events)
-        device = devices[node]
-        if what == "ready":
-            queues[device].append(node)
-            serve(device)
-        elif what == "begun":
-            at(now + graph.compute[node], "ended", node)
-        elif what == "ended":
-            busy.discard(device)
-            at(now, "free", node)
-            at(now, "made", node)
-        elif what == "free":
-            serve(device)
-        elif what == "made":
-            for reader in graph.readers[node]:
-                at(now + (graph.send[node] if devices[reader] != device else 0), "sent", reader)
-        elif what == "sent":
-            at(now, "noticed", node)
-        else:
-            missing[node] -= 1
-            if missing[node] == 0:
-                at(now, "ready", node)
-    return now
-
-
-def longest_ways(graph, with_sending):
-    """Cost of the longest way from each node to an end of the graph, with or without what its tensors take to be sent."""
-    ways = [None] * len(graph.compute)
-    stack = list(range(len(ways)))
-    while stack:
-        node = stack[-1]
-        open_readers = [reader for reader in graph.readers[node] if ways[reader] is None]
-        stack += open_readers
-        if not open_readers:
-            stack.pop()
-            further = [ways[reader] + (graph.send[node] if with_sending else 0) for reader in graph.readers[node]]
-            ways[node] = graph.compute[node] + max(further, default=0)
-    return ways
+    """Time of the last end of a node, where the nodes are on these devices, by the authors' model."""
+    return last_end(graph.readers, devices, graph.compute, lambda source, reader: graph.send[source])
 
 
 def bound(graph, devices):
     """No placement has a lower cost: the longest way takes its time, and all devices together have all the work."""
-    return max(max(longest_ways(graph, False)), sum(graph.compute) / devices)
+    return max(max(longest_ways(graph.readers, graph.compute, lambda source, reader: 0)), sum(graph.compute) / devices)
 
 
 def single(value):
@@ -142,7 +85,7 @@ def critical_path(graph, devices, draw, as_run):
     has been given. draw(n), a random number from 0 to n - 1, decides ties.
 
     As run: of n ready nodes of k with the longest way the authors' code takes one of the first k that got ready, not one of the k."""
-    rank = longest_ways(graph, True)
+    rank = longest_ways(graph.readers, graph.compute, lambda source, reader: graph.send[source])
     missing = [len(of_node) for of_node in graph.inputs]
     ready = [node for node, count in enumerate(missing) if count == 0]
     placement, ends = [None] * len(rank), [None] * len(rank)
@@ -166,41 +109,10 @@ def critical_path(graph, devices, draw, as_run):
     return placement
 
 
-def emplace_graph(name, graph):
-    """The graph in Emplace's format. A microsecond is one of the authors' unit, a byte one of what their files count."""
-    ops = [{"name": f"n{node}", "cost_us": graph.compute[node] / UNIT, "inputs": [f"n{source}:0" for source in graph.inputs[node]],
-            "outputs": [{"bytes": graph.send[node]}]} for node in range(len(graph.compute))]
-    return {"format": "emplace.graph/1", "name": name, "ops": ops}
-
-
-def machine_text(devices):
-    """Equal devices with a link between each two, which takes as long to send a tensor as the authors' model."""
-    names = [f"gpu:{index}" for index in range(devices)]
-    lines = [f'  - {{name: "{name}", kind: gpu, memory_bytes: 1.0e18}}' for name in names]
-    links = [f'    - {{name: "{a}-{b}", between: ["{a}", "{b}"], bandwidth_bytes_per_us: {UNIT}, latency_us: 0}}'
-             for a, b in itertools.combinations(names, 2)]
-    return "\n".join(["devices:", *lines, "op_overhead_us: 0", "topology:", "  overhead_us: 0", "  nodes: []", "  links:", *links]) + "\n"
-
-
-class Emplace:
-    """The program, with a graph and a machine in files."""
-
-    def __init__(self, program, name, graph, devices, folder):
-        self.program, self.placement = program, folder / "placement.json"
-        self.files = ["--graph", folder / f"{name}.graph.json", "--devices", folder / "devices.yaml"]
-        self.files[1].write_text(json.dumps(emplace_graph(name, graph)))
-        self.files[3].write_text(machine_text(devices))
-
-    def place(self, method, seconds):
-        """(placement, seconds that it took). Devices run nodes as they get ready, as they do in the authors' model."""
-        limits = ["--seconds", str(seconds), "--order", "none"] if method == "auto" else []
-        found = json.loads(call([self.program, "place", *self.files, "--method", method, "--out", self.placement, "--json", *limits]))
-        return list(json.loads(self.placement.read_text())["ops"].values()), found["seconds"]
-
-    def simulated(self, placement):
-        """In the authors' unit."""
-        self.placement.write_text(json.dumps(placement))
-        return json.loads(call([self.program, "simulate", *self.files, "--placement", self.placement, "--json"]))["makespan_us"]
+def emplace_ops(graph):
+    """The nodes in Emplace's format. A microsecond is one of the authors' unit, a byte one of what their files count."""
+    return [{"name": f"n{node}", "cost_us": graph.compute[node] / UNIT, "inputs": [f"n{source}:0" for source in graph.inputs[node]],
+             "outputs": [{"bytes": graph.send[node]}]} for node in range(len(graph.compute))]
 
 
 def read_log(folder):
@@ -285,7 +197,8 @@ def main():
     with tempfile.TemporaryDirectory(prefix="emplace_doppler_") as folder:
         for path in files:
             graph, devices = read_graph(path), 8 if path.stem.startswith("8gpu_") else 4
-            emplace = Emplace(options.emplace, path.stem, graph, devices, pathlib.Path(folder))
+            machine = machine_text(["gpu"] * devices, lambda a, b: (UNIT, 0))
+            emplace = Emplace(options.emplace, emplace_ops(graph), machine, pathlib.Path(folder))
             drawn = {method: [critical_path(graph, devices, random.Random(run).randrange, method == AS_RUN) for run in range(options.runs)]
                      for method in (AS_RUN, AS_MEANT)}
             for method, placements in {**drawn, **logs[path.stem], **dict.fromkeys(OURS)}.items():
@@ -293,13 +206,13 @@ def main():
                     continue
                 seconds = None
                 if method in OURS:
-                    placement, seconds = emplace.place(method, options.seconds)
+                    placement, seconds = emplace.place(method, "--seconds", str(options.seconds))
                     placements = [placement]
                 costs = [cost(graph, placement) / UNIT for placement in placements]
                 best = placements[costs.index(min(costs))]
                 table.add([{"graph": path.stem, "nodes": len(graph.compute), "devices": devices, "method": method,
                             "placements": len(placements), "theirs": min(costs), "theirs_mean": statistics.fmean(costs),
-                            "ours": emplace.simulated(best), "one_device": sum(graph.compute) / UNIT, "bound": bound(graph, devices) / UNIT,
+                            "ours": emplace.simulated_us(best), "one_device": sum(graph.compute) / UNIT, "bound": bound(graph, devices) / UNIT,
                             "seconds": seconds}])
                 table.save()
                 print(f"{path.stem}: {method} {shown(table.rows[-1])}", flush=True)

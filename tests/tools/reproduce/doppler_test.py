@@ -73,9 +73,7 @@ class Doppler(unittest.TestCase):
             self.assertEqual(doppler.cost(graph, devices), cost_of_fixed_point(graph, devices))
             self.assertGreaterEqual(doppler.cost(graph, devices), doppler.bound(graph, 3))
 
-    def test_ways_and_bound(self):
-        self.assertEqual(doppler.longest_ways(DIAMOND, True), [10 + 4 + 5 + 6 + 1, 3 + 6 + 1, 5 + 6 + 1, 1])
-        self.assertEqual(doppler.longest_ways(DIAMOND, False), [16, 4, 6, 1])
+    def test_bound(self):
         self.assertEqual((doppler.bound(DIAMOND, 1), doppler.bound(DIAMOND, 2)), (19, 16))
 
     def test_critical_path_takes_the_longest_way_first_to_where_it_can_start_first(self):
@@ -100,12 +98,9 @@ class Doppler(unittest.TestCase):
 
     def test_emplace_gets_a_microsecond_for_each_unit_and_a_link_that_takes_as_long(self):
         graph = doppler.Graph([doppler.UNIT, 5], [4 * doppler.UNIT, 20], [[], [0]], [[1], []])
-        ops = doppler.emplace_graph("a", graph)["ops"]
+        ops = doppler.emplace_ops(graph)
         self.assertEqual([op["cost_us"] for op in ops], [1, 5e-10])
         self.assertEqual([(op["inputs"], op["outputs"][0]["bytes"]) for op in ops], [([], 4 * doppler.UNIT), (["n0:0"], 20)])
-        text = doppler.machine_text(3)
-        self.assertEqual(text.count("kind: gpu"), 3)
-        self.assertEqual(text.count(f"bandwidth_bytes_per_us: {doppler.UNIT}"), 3)
 
     def test_a_log_has_a_placement_for_each_episode(self):
         with tempfile.TemporaryDirectory() as name:
