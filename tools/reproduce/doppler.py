@@ -212,8 +212,8 @@ def main():
                 best = placements[costs.index(min(costs))]
                 table.add([{"graph": path.stem, "nodes": len(graph.compute), "devices": devices, "method": method,
                             "placements": len(placements), "theirs": min(costs), "theirs_mean": statistics.fmean(costs),
-                            "ours": emplace.simulated_us(best), "one_device": sum(graph.compute) / UNIT, "bound": bound(graph, devices) / UNIT,
-                            "seconds": seconds}])
+                            "ours": emplace.simulated_us(best), "one_device": sum(graph.compute) / UNIT,
+                            "bound": bound(graph, devices) / UNIT, "seconds": seconds}])
                 table.save()
                 print(f"{path.stem}: {method} {shown(table.rows[-1])}", flush=True)
     table.rows.sort(key=lambda row: row["graph"])

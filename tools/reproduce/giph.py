@@ -149,6 +149,7 @@ def main():
         parameters = options.checkout / f"parameters/{options.parameters}.txt"
         for case in read_cases(options.python, options.checkout, parameters, options.count, options.policy, folder):
             emplace = Emplace(options.emplace, emplace_ops(case), emplace_machine(case), folder)
+            rows = []
             for method, placements in {**case["placements"], **dict.fromkeys(OURS)}.items():
                 if (options.parameters, case["network"], case["program"], method) in done:
                     continue
@@ -157,11 +158,14 @@ def main():
                     placement, seconds = emplace.place(method, "--budget", str(options.budget))
                     placements = [[useful_devices(case)[index] for index in placement]]
                 found = [makespan(case, placement) for placement in placements]
-                table.add([{"parameters": options.parameters, "network": case["network"], "program": case["program"],
-                            "nodes": len(case["run"]), "devices": len(case["delay"]), "method": method, "placements": len(found),
-                            "makespan": min(found), "mean": statistics.fmean(found), "bound": bound(case), "seconds": seconds}])
-            table.save()
-            print(f"network {case['network']}, program {case['program']}: {table.rows[-1]['makespan']:.1f}", flush=True)
+                rows.append({"parameters": options.parameters, "network": case["network"], "program": case["program"],
+                             "nodes": len(case["run"]), "devices": len(case["delay"]), "method": method, "placements": len(found),
+                             "makespan": min(found), "mean": statistics.fmean(found), "bound": bound(case), "seconds": seconds})
+            if rows:
+                table.add(rows)
+                table.save()
+                said = ", ".join(f"{row['method']} {row['makespan']:.1f}" for row in rows)
+                print(f"network {case['network']}, program {case['program']}: {said}", flush=True)
     table.rows.sort(key=lambda row: (row["parameters"], row["network"], row["program"]))
     table.save(markdown(table.rows))
 

@@ -58,7 +58,8 @@ class Giph(unittest.TestCase):
         self.assertEqual([line.split("us: ")[1].split(",")[0] for line in text.splitlines() if "between" in line], ["1", "2", "12"])
 
     def test_the_text_says_first_who_is_faster_than_auto(self):
-        rows = [row("HEFT", 90.0), row("heft", 110.0), row("auto", 100.0), row("HEFT", 125.0, 1), row("heft", 100.0, 1), row("auto", 100.0, 1)]
+        rows = [row("HEFT", 90.0), row("heft", 110.0), row("auto", 100.0),
+                row("HEFT", 125.0, 1), row("heft", 100.0, 1), row("auto", 100.0, 1)]
         lines = giph.markdown(rows).splitlines()
         self.assertEqual(lines[2], "**Behind:** faster than `auto` is HEFT on 1 of 2 cases, by 10.0% at most.")
         found = {cells(line)[0]: cells(line)[1:] for line in lines if line.startswith("| ")}
