@@ -8,6 +8,7 @@ a table with a line for each result, and beside it a .md that shows it.
 """
 import argparse
 import itertools
+import multiprocessing
 import os
 import pathlib
 import signal
@@ -32,6 +33,7 @@ CONSTRUCTORS = ("single", "m-topo", "heft", "m-etf", "m-sct", "expert", "data-pa
 COLUMNS = {"graph": str, "ops": int, "devices": int, "method": str, "given_s": float, "seconds": float, "cpu_s": float, "load": float,
            "makespan_us": float, "lower_bound_us": float, "found_by": str, "error": str}
 DEPENDS = (*SEARCH, "simulator/families", "policy", "models")
+FORK = multiprocessing.get_context("fork")
 LATE = 1.5  # `auto` is late where it takes more than this many times the given time.
 NEAR = 1e-6  # Makespans that differ by less, relatively, are the same.
 
@@ -60,7 +62,18 @@ def generate(emplace, name, folder):
     return next(folder.glob("*.graph.json*"))
 
 
-def measure(graph, machine, method, given_s, timeout):
+def measure(*arguments):
+    """As `measured`, in a process of its own: with it ends what a method that was given up goes on with."""
+    receive, send = FORK.Pipe(duplex=False)
+    child = FORK.Process(target=lambda: send.send(measured(*arguments)))
+    child.start()
+    send.close()
+    cells = receive.recv()
+    child.join()
+    return cells
+
+
+def measured(graph, machine, method, given_s, timeout):
     """The cells of one result."""
     import emplace
 
