@@ -10,6 +10,7 @@
 #include "common/disjoint_sets.h"
 #include "common/sort_unique.h"
 #include "simulator/engine/mean_link.h"
+#include "simulator/graph/neighbour_lists.h"
 #include "simulator/graph/op_units.h"
 #include "simulator/graph/unit_order.h"
 
@@ -61,8 +62,7 @@ class UnitJoiner {
     Edge to;
   };
   struct Unit {
-    std::vector<Edge> readers;       // Ascending, no repeats.
-    std::vector<int32_t> producers;  // Ascending.
+    std::vector<Edge> readers;  // Ascending, no repeats.
     OpUnit sum;
     int32_t ops = 0;  // Of the largest set in it that has to be together.
   };
@@ -102,14 +102,16 @@ class UnitJoiner {
   void MakeEdges() {
     std::vector<Send> sends = Sends();
     std::ranges::stable_sort(sends, {}, [](const Send& send) { return std::pair(send.from, send.to.unit); });
+    std::vector<std::pair<int32_t, int32_t>> producers;
     for (size_t first = 0, last = 0; first < sends.size(); first = last) {
       const Send& send = sends[first];
       double us = 0;
       for (; last < sends.size() && sends[last].from == send.from && sends[last].to.unit == send.to.unit; ++last)
         us += sends[last].to.send_us;
       UnitAt(send.from).readers.push_back({send.to.unit, us});
-      UnitAt(send.to.unit).producers.push_back(send.from);
+      producers.emplace_back(send.to.unit, send.from);
     }
+    producers_ = NeighbourLists(static_cast<int32_t>(units_.size()), producers);
   }
 
   // One of each tensor to each unit that reads it. What leads to units of lower numbers, such as from a parameter's
@@ -192,8 +194,8 @@ class UnitJoiner {
   // Whether no path but the edge leads from the one to the other, by what the two can see.
   bool IsOnlyPath(int32_t from, int32_t to) {
     if (UnitAt(from).readers.size() == 1) return true;
-    return std::ranges::all_of(
-        UnitAt(to).producers, [&](int32_t producer) { return producer == from || UnitAt(producer).producers.empty(); });
+    return std::ranges::all_of(producers_.At(to),
+                               [&](int32_t producer) { return producer == from || producers_.At(producer).empty(); });
   }
 
   bool MayJoin(int32_t from, int32_t to) {
@@ -203,12 +205,6 @@ class UnitJoiner {
     return small && (a.ops == 1 || b.ops == 1) && ShareADevice(a.sum, b.sum) && IsOnlyPath(from, to);
   }
 
-  static void Replace(std::vector<int32_t>& list, int32_t old, int32_t now) {
-    list.erase(std::ranges::lower_bound(list, old));
-    const auto at = std::ranges::lower_bound(list, now);
-    if (at == list.end() || *at != now) list.insert(at, now);
-  }
-
   void Join(int32_t from, int32_t to) {
     const int32_t kept = std::min(from, to);
     const int32_t gone = std::max(from, to);
@@ -216,9 +212,9 @@ class UnitJoiner {
     Unit out = std::exchange(UnitAt(gone), {});
     joined_.Join(from, to);
     for (const Edge& edge : out.readers) {
-      if (edge.unit != kept) Replace(UnitAt(edge.unit).producers, gone, kept);
+      if (edge.unit != kept) producers_.Replace(edge.unit, gone, kept);
     }
-    for (const int32_t producer : out.producers) {
+    for (const int32_t producer : producers_.At(gone)) {
       if (producer == kept) continue;
       std::vector<Edge>& readers = UnitAt(producer).readers;
       const auto at = std::ranges::lower_bound(readers, gone, {}, &Edge::unit);
@@ -229,16 +225,16 @@ class UnitJoiner {
     Unite(into.readers, out.readers);
     std::erase_if(into.readers, [&](const Edge& edge) { return edge.unit == kept || edge.unit == gone; });
     both_producers_.clear();
-    std::ranges::set_union(into.producers, out.producers, std::back_inserter(both_producers_));
+    std::ranges::set_union(producers_.At(kept), producers_.At(gone), std::back_inserter(both_producers_));
     std::erase_if(both_producers_, [&](int32_t unit) { return unit == kept || unit == gone; });
-    into.producers.assign(both_producers_.begin(), both_producers_.end());
+    producers_.Set(kept, both_producers_);
     Absorb(out.sum, into.sum);
     into.ops = std::max(into.ops, out.ops);
     // These edges are new, or may be joined now that the unit or its neighbour has fewer. The ratios of others fell.
     for (const Edge& edge : out.readers) Offer(kept, edge.unit);
     if (into.readers.size() == 1) Offer(kept, into.readers.front().unit);
-    const bool few = into.producers.size() <= kFewProducers;
-    for (const int32_t producer : few ? into.producers : out.producers) {
+    const bool few = both_producers_.size() <= kFewProducers;
+    for (const int32_t producer : producers_.At(few ? kept : gone)) {
       if (producer != kept) Offer(producer, kept);
     }
   }
@@ -268,7 +264,8 @@ class UnitJoiner {
   const StopSignal& stop_;
   const std::vector<GroupIndex>& unit_of_op_;  // Before any is joined.
   std::vector<Unit> units_;
-  DisjointSets joined_;  // A unit is there while it stands for its set.
+  NeighbourLists producers_{0, {}};  // Of units.
+  DisjointSets joined_;              // A unit is there while it stands for its set.
   double most_work_us_ = 0;
   double most_bytes_ = 0;
   std::priority_queue<Candidate> queue_;

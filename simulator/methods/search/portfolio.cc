@@ -72,10 +72,8 @@ constexpr double kSingleUsPerOp = 0.08;
 constexpr double kMostPace = 4;
 // In smaller graphs what is fixed of that time hides how fast the computer is.
 constexpr int32_t kFewestOpsToPace = 10000;
-// So many times as long `list` takes where a planner scores devices, and about the time to make the search levels, by
-// which it does so.
+// So many times as long `list` takes where a planner scores devices, once there are the search levels by which it does.
 constexpr double kScorerSlowdown = 2.2;
-constexpr double kLevelsUsPerOp = 3;
 // About the longest time to divide a chain of a few hundred ops, and the share of the search's time that it may take.
 constexpr double kChainUs = 200'000;
 constexpr double kChainTimeShare = 0.25;
@@ -211,7 +209,7 @@ class PortfolioMaker {
       if (!members.empty() && IsQuicker(member, members.back())) continue;
       double us_per_op = tight ? member.tight_us_per_op : member.us_per_op;
       if (member.passes > 0 && !member.by_hand && scores)
-        us_per_op = kScorerSlowdown * us_per_op + (task_.levels->AllMade() ? 0 : kLevelsUsPerOp);
+        us_per_op = kScorerSlowdown * us_per_op + LevelsUsPerOp(task_);
       const double share = limit_.Share(0, Us(task_, us_per_op));
       const bool too_long = share > member.most_time_share || limit_.Progress() + share > 1;
       if (task_.sim.num_ops > member.most_ops || (too_long && !(tight && members.empty()))) continue;
@@ -270,6 +268,8 @@ class PortfolioMaker {
 };
 
 }  // namespace
+
+double LevelsUsPerOp(const PlacementTask& task) { return task.levels->AllMade() ? 0 : 3; }
 
 std::vector<PortfolioEntry> MakePortfolio(const PlacementTask& task, const MethodOptions& options,
                                           const ScheduleGraph* graph, SearchLimit& limit, ThreadTeam& team) {

@@ -20,6 +20,9 @@ struct PortfolioEntry {
   std::optional<SearchScore> ranked = std::nullopt;  // With the ops by upward rank (priority.h), if that was tried.
 };
 
+// About the time to make the task's search levels, in us for each op; 0 if they are there.
+double LevelsUsPerOp(const PlacementTask& task);
+
 // Best first, of equal ones the simpler method first. The single device comes whatever the limit is, if one may run
 // every op. If none may, or none has the memory, the first method comes however long it may take; another method comes
 // only while the limit allows it as much time as it may need. A method that is not done in time is stopped. graph: for

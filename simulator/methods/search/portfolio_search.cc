@@ -73,8 +73,7 @@ class PortfolioSearch {
     if (!portfolio_.empty()) {
       KeepPortfolio();
       if (options_.progress) Report(limit_.evaluations(), score_);
-      const double levels_us_per_op = task_.levels->AllMade() ? 0 : plan_.phases.levels_us_per_op;
-      if (limit_.Progress() + Share(0, levels_us_per_op + plan_.phases.space_us_per_op) < 1) {
+      if (limit_.Progress() + Share(0, LevelsUsPerOp(task_) + plan_.phases.space_us_per_op) < 1) {
         try {
           Search();
         } catch (const Stopped&) {  // The best so far is kept.

@@ -45,8 +45,7 @@ struct PhaseRules {
   double most_searched_through = 4096;
 
   // About the time of what the phases need, us for each op of the graph, by graphs of 1,264 to 64,893 ops.
-  double levels_us_per_op = 3;        // To make the search levels, if they are not there,
-  double space_us_per_op = 1.2;       // a search space,
+  double space_us_per_op = 1.2;       // To make a search space,
   double columns_us_per_op = 4;       // its columns,
   double coarse_us_per_op = 1.5;      // and a contracted graph, or the task of a replica, with its space.
   double rank_us_per_op = 0.25;       // To score a placement with its ops by rank,
