@@ -77,6 +77,7 @@ JsonDocument::JsonDocument(std::string_view text, const std::string& source,
 JsonDocument::~JsonDocument() = default;
 
 bool JsonDocument::Parse(std::string_view text, const std::string& source) {
+  if (text.empty()) return false;  // simdjson would copy from its address, which may be null.
   auto error = parser_->allocate(text.size(), kDeepestJson + 1);  // It refuses the depth that it is given.
   if (error == simdjson::SUCCESS) error = parser_->parse(text.data(), text.size()).get(root_);
   if (error == simdjson::CAPACITY || error == simdjson::MEMALLOC) {

@@ -62,6 +62,8 @@ TEST(JsonDocument, TakesWhatParseJsonTakes) {
   for (const std::string& text : texts) EXPECT_EQ(DocumentOutcome(text), ParseJsonOutcome(text)) << text;
 }
 
+TEST(JsonDocument, RefusesATextWithoutAnAddress) { EXPECT_THROW(JsonDocument(std::string_view(), "f"), Error); }
+
 TEST(JsonDocument, TakesWhatParseJsonTakesOfDamagedText) {
   const std::string whole = R"( {"a": [1, -2.5e3, "x\n\u00e9", {"b": null, "c": true}], "d": {}, "\\": [[], false]} )";
   const std::string bytes = "{}[],:\"\\ \n0123.-+eEtrufalsn\x01\x7F\xC3\xA9";
