@@ -19,12 +19,14 @@ struct SearchScore {
   auto operator<=>(const SearchScore&) const = default;
 };
 
-// Not thread-safe. Its constructor allocates, nothing else does.
+// Not thread-safe. Its constructor allocates, and the first SetPriority.
 class PlacementScorer {
  public:
   // orders: as of Simulator. REQUIRES: task outlives it.
   explicit PlacementScorer(const PlacementTask& task, const DeviceOrders& orders = {});
 
+  // From now on devices choose among the ops that are ready by this list of all ops, as of Simulator::SetPriority.
+  void SetPriority(std::span<const OpIndex> first_to_last) { simulator_.SetPriority(first_to_last); }
   // Makes one simulator run. REQUIRES: placement [num_ops] is legal.
   SearchScore Score(std::span<const DeviceIndex> placement);
   // [D] peak memory of the placement that was scored last.

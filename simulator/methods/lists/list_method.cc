@@ -7,16 +7,12 @@
 #include <vector>
 
 #include "common/rng.h"
-#include "simulator/engine/free_sources.h"
 #include "simulator/methods/lists/disciplines.h"
 #include "simulator/methods/lists/list_schedule.h"
-#include "simulator/methods/lists/list_units.h"
-#include "simulator/methods/lists/unit_facts.h"
-#include "simulator/methods/lists/unit_scheduler.h"
-#include "simulator/methods/lists/unit_scorer.h"
+#include "simulator/methods/lists/priority.h"
+#include "simulator/methods/lists/unit_graph.h"
 #include "simulator/methods/lists/upward_rank.h"
 #include "simulator/methods/placement_scorer.h"
-#include "simulator/task/coarse_task.h"
 
 namespace emplace {
 namespace {
@@ -48,12 +44,9 @@ class UnitPlacer {
   UnitPlacer(const ScheduleGraph& whole, const UnitPlan& plan)
       : whole_(whole),
         plan_(plan),
-        coarse_(whole.task(), {ListUnits(whole.task(), plan.limits, whole.stop())}),
-        graph_(coarse_.task(), whole.stop()),
-        is_free_(FreeSources(coarse_.task().sim)),
-        by_rank_(ByMeanUpwardRank(graph_, plan.alpha)) {
-    if (!plan.scorer.TakesFirstFinish()) facts_ = MakeUnitFacts(whole.task(), coarse_.op_of(), graph_);
-  }
+        units_(whole, plan.limits),
+        by_rank_(ByMeanUpwardRank(units_.graph(), plan.alpha)),
+        scorer_(whole.task()) {}
 
   // The result, and its score in its order.
   std::pair<MethodResult, SearchScore> Run() {
@@ -80,43 +73,40 @@ class UnitPlacer {
     Placement best;
     SearchScore best_score;
     std::vector<OpIndex> by_rank = by_rank_;
+    std::vector<double> pass_bytes(used_bytes.size());
     for (int64_t pass = 0; pass < plan_.passes; ++pass) {
-      std::optional<UnitScorer> scorer;
-      if (facts_) scorer.emplace(graph_, *facts_, plan_.scorer, plan_.rng.Fork("pass", static_cast<uint64_t>(pass)));
-      UnitScheduler scheduler(graph_, is_free_, room_bytes, scorer ? &*scorer : nullptr);
+      Placement units;
       try {
-        scheduler.Run(by_rank);
+        units = units_.Place(by_rank, room_bytes, plan_.scorer, plan_.rng.Fork("pass", static_cast<uint64_t>(pass)),
+                             pass_bytes);
       } catch (const Stopped&) {
         if (best.empty()) throw;
         break;
       }
-      const Placement units = scheduler.units().placement();
-      Placement placement = coarse_.Expanded(units);
+      Placement placement = units_.Expanded(units);
       const SearchScore score = plan_.passes > 1 ? ScoreOf(placement) : SearchScore();
       evaluations += plan_.passes > 1 ? 1 : 0;
       if (best.empty() || score < best_score) {
         best = std::move(placement);
         best_score = score;
-        for (size_t d = 0; d < used_bytes.size(); ++d)
-          used_bytes[d] = scheduler.units().used_bytes(static_cast<DeviceIndex>(d));
+        std::ranges::copy(pass_bytes, used_bytes.begin());
       }
       if (best_score.bytes_over > 0) break;  // Limits of the memory come before shorter times.
-      if (pass + 1 < plan_.passes) by_rank = ByPlacedUpwardRank(graph_, units);
+      if (pass + 1 < plan_.passes) by_rank = ByPlacedUpwardRank(units_.graph(), units);
     }
     return best;
   }
 
-  SearchScore ScoreOf(const Placement& placement) const {
-    return plan_.orders ? OrderBy("rank", whole_, placement).score : PlacementScorer(whole_.task()).Score(placement);
+  SearchScore ScoreOf(const Placement& placement) {
+    if (plan_.orders) scorer_.SetPriority(ByUpwardRank(whole_, placement));
+    return scorer_.Score(placement);
   }
 
   const ScheduleGraph& whole_;
   const UnitPlan plan_;
-  const CoarseTask coarse_;
-  const ScheduleGraph graph_;  // Of coarse_.
-  const std::vector<uint8_t> is_free_;
-  const std::vector<OpIndex> by_rank_;
-  std::optional<UnitFacts> facts_;  // Of graph_, where units are scored by them.
+  const UnitGraph units_;
+  const std::vector<OpIndex> by_rank_;  // Of the units.
+  PlacementScorer scorer_;              // Of the whole.
 };
 
 }  // namespace
