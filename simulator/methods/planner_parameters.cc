@@ -112,9 +112,8 @@ std::vector<PlannerParameter> MakeTable() {
 
 }  // namespace
 
-double PlannerParameter::At(double steps) const {
-  const double value = scale == Scale::kLog ? start * std::exp(step * steps) : start + step * steps;
-  return std::clamp(value, low, high);
+double PlannerParameter::Moved(double value, double steps) const {
+  return std::clamp(scale == Scale::kLog ? value * std::exp(step * steps) : value + step * steps, low, high);
 }
 
 const std::vector<PlannerParameter>& PlannerParameterTable() {

@@ -59,8 +59,9 @@ struct PlannerParameter {
   std::function<double(const PlannerParameters&)> get = {};
   std::function<void(PlannerParameters&, double)> set = {};
 
-  // The value so many steps from the start, within the range.
-  double At(double steps) const;
+  // The value so many steps from the start, or from another value, within the range.
+  double At(double steps) const { return Moved(start, steps); }
+  double Moved(double value, double steps) const;
 };
 
 // All of them. A policy's file keeps them by their places: lines are only added at the end.

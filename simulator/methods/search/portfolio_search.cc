@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -13,6 +14,7 @@
 #include "simulator/methods/lists/disciplines.h"
 #include "simulator/methods/lists/priority.h"
 #include "simulator/methods/placement_scorer.h"
+#include "simulator/methods/search/constructor_search.h"
 #include "simulator/methods/search/portfolio.h"
 #include "simulator/methods/search/replica_task.h"
 #include "simulator/methods/search/replicas.h"
@@ -68,7 +70,7 @@ class PortfolioSearch {
 
   MethodResult Run() {
     if (MayOrder() && Share(0, kRunsToRankFirst * plan_.phases.rank_us_per_op) < plan_.phases.most_share_to_rank)
-      graph_.emplace(task_);
+      graph_.emplace(task_, limit_.stop());
     portfolio_ = MakePortfolio(task_, options_, graph_ ? &*graph_ : nullptr, limit_, team_);
     if (!portfolio_.empty()) {
       KeepPortfolio();
@@ -192,12 +194,33 @@ class PortfolioSearch {
 
   void Improve(const SearchSpace& space) {
     if (!OrdersPay()) return ImproveWithoutOrders(space);
-    if (!graph_) graph_.emplace(task_);
+    if (!graph_) graph_.emplace(task_, limit_.stop());
     if (!ordered_) {
       KeepRanked(*unordered_);
       limit_.Count(1);
     }
     OrderPortfolio();
+    if (!ConstructingPays(space)) return ImproveByWalks(space);
+    const double by_passes = GainOf([&] { AddConstructed(); });
+    const double by_walks = GainOf([&] { ImproveByWalks(space); });
+    if (by_passes != by_walks) construct_share_ = (construct_share_ + (by_passes > by_walks ? 1 : 0)) / 2;
+  }
+
+  bool ConstructingPays(const SearchSpace& space) const {
+    return task_.sim.num_ops >= plan_.phases.fewest_ops_to_construct && !task_.HasMicrobatches() &&
+           walks_.MovesPerUnit(space, 1) < plan_.phases.few_moves_to_construct;
+  }
+
+  // How much shorter the makespan gets by this, for the share of the round that it takes.
+  double GainOf(const std::function<void()>& improve) {
+    const double begin = limit_.Progress();
+    const double before_us = score_.makespan_us;
+    improve();
+    const double taken = limit_.Progress() - begin;
+    return taken > 0 ? std::log(before_us / score_.makespan_us) / taken : 0;
+  }
+
+  void ImproveByWalks(const SearchSpace& space) {
     if (const std::optional<size_t> level = LevelToContract(space)) AddCoarse(*level);
     if (ReplicasPay()) AddMirrored(space);
     constexpr double kRounding = 1e-9;  // Of shares: no more than the round.
@@ -240,6 +263,15 @@ class PortfolioSearch {
       Keep(WithOrder(entry, BestOrder(*graph_, entry.placement)));
       limit_.Count(runs);
     }
+  }
+
+  // Adds what passes of `list` find.
+  void AddConstructed() {
+    if (!constructor_) constructor_.emplace(*graph_, options_.seed);
+    const double progress = limit_.Progress();
+    const WalkResult found = constructor_->From(*ordered_, progress + construct_share_ * (1 - progress), limit_, team_);
+    KeepOrderedStart(found);
+    KeepFound(found);
   }
 
   // Adds what a walk finds on the graph contracted by this level, if that is much smaller than the whole: it has more
@@ -430,6 +462,8 @@ class PortfolioSearch {
   std::vector<PortfolioEntry> portfolio_;
   bool portfolio_ordered_ = false;
   bool searched_through_ = false;
+  std::optional<ConstructorSearch> constructor_;
+  double construct_share_ = plan_.phases.construct_share;
   std::unique_ptr<SmallerTask<CoarseTask>> coarse_;
   std::optional<Replicas> replicas_;
   std::unique_ptr<SmallerTask<ReplicaTask>> replica_;
