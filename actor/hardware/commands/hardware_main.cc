@@ -7,6 +7,7 @@
 
 #include "actor/hardware/commands/actor_command.h"
 #include "actor/hardware/commands/measuring_command.h"
+#include "actor/hardware/commands/place_command.h"
 #include "actor/hardware/commands/profile_command.h"
 #include "actor/hardware/commands/run_command.h"
 #include "common/command_line.h"
@@ -31,6 +32,7 @@ int main(int argc, char** argv) {
     std::function<int()> run;
     emplace::AddRunCommand(app, run);
     emplace::AddProfileCommand(app, run);
+    emplace::AddPlaceCommand(app, run);
     emplace::AddActorCommand(app, run);
     emplace::AddMeasureCommand(app, run);
     const std::optional<int> exit_code = emplace::ParseCommandLine(app, argc, argv);
