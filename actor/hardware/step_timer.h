@@ -46,6 +46,8 @@ struct StepSeries {
   std::vector<double> us;                 // [steps] microseconds.
   std::vector<int64_t> preemptions = {};  // [steps] as in StepTimes; empty: nobody has counted them.
   PartTimes parts = {};                   // Empty unless the timer was made to time them.
+  // What the step would take if no other program took a core (replayed_step.h), in us; 0: nobody has worked it out.
+  double replayed_us = 0;
 };
 
 struct StepSamples {

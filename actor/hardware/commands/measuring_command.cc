@@ -17,8 +17,10 @@
 #include <vector>
 
 #include "actor/hardware/executor.h"
+#include "actor/hardware/measuring/measurement.h"
 #include "actor/hardware/measuring/message_channel.h"
 #include "actor/hardware/measuring/part_times.h"
+#include "actor/hardware/measuring/replayed_step.h"
 #include "actor/hardware/measuring/step_messages.h"
 #include "actor/hardware/program/step_program.h"
 #include "actor/hardware/step_timer.h"
@@ -53,7 +55,8 @@ class Measuring {
     setup.at("references").get_to(references_);
     for (const Json& graph : setup.at("graphs")) graphs_.push_back(ParseGraph(graph.get<std::string>(), "graph"));
     EMPLACE_CHECK(references_.size() == graphs_.size());
-    FindDevicesHere(machine_);  // Throws for those that are not here.
+    // Throws for those that are not here.
+    has_gpu_ = std::ranges::any_of(FindDevicesHere(machine_), &LocalDevice::is_gpu);
     for (const OpGraph& graph : graphs_) CheckOps(graph);
   }
 
@@ -104,6 +107,7 @@ class Measuring {
     Executor& executor;
     StepSeries steps = {};
     PartMeasurements parts;
+    StepMeasurements times = {};
   };
 
   // Whatever the placement: so that a graph that cannot be run is refused before any episode is played.
@@ -133,18 +137,26 @@ class Measuring {
       const StepTimes& times = series.executor.Step();
       series.steps.us.push_back(times.step_us);
       series.steps.preemptions.push_back(times.preemptions);
-      if (times_parts_) series.parts.Add(times);
+      if (!times_parts_) continue;
+      series.parts.Add(times);
+      series.times.Add(times);
     }
   }
 
   StepSeries Finished(const Series& series) const {
     StepSeries steps = series.steps;
-    if (times_parts_) steps.parts = series.parts.Medians();
+    if (!times_parts_) return steps;
+    steps.parts = series.parts.Medians();
+    if (!has_gpu_) {
+      steps.replayed_us =
+          ReplayedStepUs(series.executor.program(), series.times.MedianOpUs(), series.times.MedianCopyUs());
+    }
     return steps;
   }
 
   const Cluster machine_;
   const bool times_parts_;
+  bool has_gpu_ = false;
   std::vector<DeviceIndex> references_;
   std::vector<OpGraph> graphs_;
   std::list<Reference> made_;  // The latest first.

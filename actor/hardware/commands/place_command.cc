@@ -148,11 +148,12 @@ OrderedJson ToJson(const std::vector<Trial>& trials) {
 }
 
 OrderedJson ToJson(const OpGraph& graph, const MeasuredSearchResult& found, double seconds) {
+  const bool measured = found.reference_us > 0;
   return {{"graph", graph.name()},
           {"found_by", found.origin},
-          {"measured_us", found.ratio * found.reference_us},
+          {"measured_us", measured ? OrderedJson(found.ratio * found.reference_us) : OrderedJson()},
           {"ratio", found.ratio},
-          {"one_device_us", found.reference_us},
+          {"one_device_us", measured ? OrderedJson(found.reference_us) : OrderedJson()},
           {"simulated_us", found.simulated_us},
           {"corrected_us", found.corrected_us},
           {"measurements", found.measurements},
@@ -167,6 +168,9 @@ void Print(const PlaceArguments& args, const OpGraph& graph, const Cluster& clus
   std::printf("%s: %d ops on %d devices, %d measurements in %.0f s%s\n", graph.name().c_str(), graph.num_ops(),
               cluster.num_devices(), found.measurements, seconds, found.stopped ? ", then interrupted" : "");
   if (found.failed > 0) std::printf("  measurements of steps that failed or hung: %d\n", found.failed);
+  if (found.reference_us == 0) {
+    std::printf("  the methods find no other placement than that on one device: there was nothing to measure\n");
+  }
   std::printf("  measured   %10.3f ms, %.4f of a step on %s, which took %.3f ms\n",
               found.ratio * found.reference_us / 1e3, found.ratio,
               cluster.devices[static_cast<size_t>(reference)].name.c_str(), found.reference_us / 1e3);

@@ -12,13 +12,15 @@ Json StepSeriesToJson(const StepSeries& series) {
   return {{"us", series.us},
           {"preemptions", series.preemptions},
           {"op_us", series.parts.op_us},  // JSON has no NaN: the library writes null.
-          {"copies", std::move(copies)}};
+          {"copies", std::move(copies)},
+          {"replayed_us", series.replayed_us}};
 }
 
 StepSeries StepSeriesFromJson(const Json& json) {
   StepSeries series;
   json.at("us").get_to(series.us);
   json.at("preemptions").get_to(series.preemptions);
+  json.at("replayed_us").get_to(series.replayed_us);
   for (const Json& us : json.at("op_us")) {
     series.parts.op_us.push_back(us.is_null() ? std::numeric_limits<double>::quiet_NaN() : us.get<double>());
   }

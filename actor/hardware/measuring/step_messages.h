@@ -8,7 +8,8 @@
 
 namespace emplace {
 
-// {"us": [...], "preemptions": [...], "op_us": [number or null...], "copies": [[op, output, to, us]...]}
+// {"us": [...], "preemptions": [...], "op_us": [number or null...], "copies": [[op, output, to, us]...],
+//  "replayed_us": number}
 nlohmann::json StepSeriesToJson(const StepSeries& series);
 // Reads it back equal. Throws an exception of nlohmann/json for what is not of this form.
 StepSeries StepSeriesFromJson(const nlohmann::json& json);

@@ -44,7 +44,8 @@ class MeasuredSearch {
         meter_(meter),
         reference_(static_cast<size_t>(graph.num_ops()), reference),
         corrections_(given_.graph, given_.machine, reference),
-        corrected_(given_) {
+        corrected_(given_),
+        reference_fits_(Simulate(given_, {.placement = reference_, .orders = {}}).bytes_over == 0) {
     pool_.Forbid(reference_);
   }
 
@@ -56,6 +57,9 @@ class MeasuredSearch {
     } catch (const Stopped&) {
       if (corrections_.empty()) throw;
       stopped = true;
+    }
+    if (corrections_.empty() && measurements_ == 0 && !reference_fits_) {
+      throw RunFailed("the methods find no placement that fits the memory");
     }
     if (corrections_.empty() && measurements_ > 0) {
       throw RunFailed(StrCat("the step of each of ", measurements_, " placements has failed or hung"));
@@ -166,7 +170,7 @@ class MeasuredSearch {
     MeasuredSearchResult result;
     result.placement = {.placement = reference_, .orders = {}};
     result.origin = "single";
-    if (best != trials.end() && ratio_of(*best) < 1) {
+    if (best != trials.end() && (ratio_of(*best) < 1 || !reference_fits_)) {
       result.placement = (*best)->candidate.placement;
       result.origin = (*best)->candidate.origin;
       result.ratio = ratio_of(*best);
@@ -187,6 +191,7 @@ class MeasuredSearch {
   const Placement reference_;
   CorrectedCosts corrections_;
   Costs corrected_;
+  const bool reference_fits_;
   CandidatePool pool_;
   std::vector<Trial> trials_;
   uint64_t requests_ = 0;

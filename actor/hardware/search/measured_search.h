@@ -4,7 +4,8 @@
 // random, for the simulator is wrong in more than ratios. At the end the best few are measured again in turns, so that
 // the one with the luckiest measurement is not taken for the best.
 //
-// The reference, all ops on one device, counts as measured: its ratio is 1.
+// The reference, all ops on one device, counts as measured: its ratio is 1. It is the result where nothing is faster,
+// unless it does not fit the memory.
 #pragma once
 
 #include <cstdint>
@@ -64,8 +65,8 @@ struct MeasuredSearchResult {
 };
 
 // reference: the device of the reference. Deterministic in what the placer and the meter return. Throws Stopped where
-// it is stopped before a step was measured, RunFailed where every measured step has failed, and what placer and meter
-// throw. REQUIRES: the reference device may run every op.
+// it is stopped before a step was measured, RunFailed where every measured step has failed or no placement fits the
+// memory, and what placer and meter throw. REQUIRES: the reference device may run every op.
 MeasuredSearchResult SearchByMeasuring(const OpGraph& graph, const Cluster& machine, DeviceIndex reference,
                                        const MeasuredSearchOptions& options, const Placer& placer,
                                        const StepMeter& meter);

@@ -13,12 +13,10 @@ struct MeasuredStep {
   PartTimes placement_parts;
 };
 
-// The median in us of the steps that other programs disturbed least: those during which they took a core of a device
-// no more often than during the third least disturbed step. On a quiet computer these are the steps without any such
-// preemption. Where nobody has counted them, the median of all steps. REQUIRES: there is a step.
-double LeastDisturbedUs(const StepSeries& series);
-
-// By these medians. REQUIRES: there are steps of both.
+// Step times are medians of the steps during which no other program took the core of a device, where both placements
+// have three of them or more; else what steps come to without other programs, by the medians of their parts
+// (StepSeries::replayed_us); else, where nobody has worked that out, medians of all steps.
+// REQUIRES: there are steps of both.
 MeasuredStep MeasuredStepOf(StepSamples samples);
 
 }  // namespace emplace

@@ -125,7 +125,7 @@ TEST(MeasuredSearch, HandsOutTheBestSoFarWhereItIsStopped) {
     const MeasuredSearchResult result =
         on.Search({.measurements = 12, .stop = &stop}, [&](const OrderedPlacement& placement) {
           stop = ++measurements == after;
-          const MeasuredStep step = on.hardware.Measure(placement);
+          MeasuredStep step = on.hardware.Measure(placement);
           best = std::min(best, step.ratio);
           return step;
         });
@@ -148,6 +148,21 @@ TEST(MeasuredSearch, IsNeverSlowerThanTheReference) {
   EXPECT_EQ(result.origin, "single");
   EXPECT_EQ(result.ratio, 1);
   EXPECT_EQ(result.placement.placement, Placement(40, 0));
+}
+
+// Of a reference that does not fit the memory there is no use, however fast it is.
+TEST(MeasuredSearch, HandsOutNoReferenceThatDoesNotFit) {
+  Case on(8);
+  on.given.machine.devices[0].memory_bytes = 30000;
+  const OrderedPlacement reference{.placement = Placement(40, 0), .orders = {}};
+  ASSERT_GT(Simulate(on.given, reference).bytes_over, 0);
+  const MeasuredSearchResult result = on.Search({.measurements = 6}, [&](const OrderedPlacement& placement) {
+    MeasuredStep step = on.hardware.Measure(placement);
+    step.ratio = 1.5;
+    return step;
+  });
+  EXPECT_NE(result.placement.placement, reference.placement);
+  EXPECT_EQ(result.ratio, 1.5);
 }
 
 // Two ops have four placements, of which one is the reference.

@@ -4,6 +4,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <string>
+#include <vector>
 
 #include "common/rng.h"
 
@@ -15,7 +18,7 @@ TEST(ShrunkRatios, AreOneWhereNothingWasObserved) {
   EXPECT_EQ(ratios.Ratio({"cpu", "mm"}), 1);
   ratios.Add({"cpu", "mm"}, 0, 5);  // What the simulator has for nothing cannot be corrected by a factor.
   ratios.Add({"cpu", "mm"}, 5, 0);
-  ratios.Add({"cpu", "mm"}, 5, NAN);
+  ratios.Add({"cpu", "mm"}, 5, std::numeric_limits<double>::quiet_NaN());
   EXPECT_EQ(ratios.Ratio({"cpu", "mm"}), 1);
   ratios.Add({"cpu", "mm"}, 1, 3);
   EXPECT_EQ(ratios.Ratio({"gpu", "mm"}), 1);
@@ -72,7 +75,7 @@ TEST(ShrunkRatios, LieBetweenOneAndWhatWasObserved) {
       }
     }
     const RatioClass often = {"cpu", "often", "0"};
-    double last_error = INFINITY;
+    double last_error = std::numeric_limits<double>::infinity();
     for (int i = 0; i < 50; ++i) {
       ratios.Add(often, 1, 7);
       const double error = std::abs(std::log(ratios.Ratio(often) / 7));
