@@ -9,7 +9,7 @@ calls.
 
 Other programs may use the cores. So a step time is what the step comes to without them, by the medians of its ops and copies
 (actor/hardware/measuring/replayed_step.h), and counts as its ratio to that of one core in the same turn. The medians of whole steps
-are beside it.
+are beside it. Links that are profiled on a busy computer seem to have latencies of milliseconds; --link gives those of a quiet hour.
 """
 import argparse
 import json
@@ -28,7 +28,7 @@ from reality import machine, profile
 
 # A line for each graph, round and placement.
 COLUMNS = {
-    "graph": str, "round": int, "placement": str,
+    "graph": str, "links": str, "round": int, "placement": str,  # links: PROFILED, or GIVEN by --link.
     "ratio": Numbers,          # For each turn, the replayed step time over that of one core.
     "whole": Numbers,          # The same of the medians of whole steps.
     "undisturbed_steps": int,  # Over all turns.
@@ -42,6 +42,7 @@ DEPENDS = (*SEARCH, "actor/hardware", "api/place_graph.cc")
 TRANSFORMER = ROOT / "tools/reproduce/graphs/transformer_small.graph.json.zst"
 PTB = ("ptb", "--size", "small", "--calls", "--count", "1", "--range", "hidden=256..256", "--range", "vocabulary=2000..2000", "--range",
        "batch=20..20", "--range", "steps=5..5")  # The graph of docs/reality.md.
+PROFILED, GIVEN = "links as profiled in each round", "links as given by --link"
 ONE, LONG, MEASURED = "`auto`, measured costs", "the same, with as many seconds", "`emplace-hardware place`"
 
 
@@ -55,6 +56,8 @@ def parse_arguments():
     parser.add_argument("--seconds", type=float, default=0.5, help="seconds of each simulated search (0.5)")
     parser.add_argument("--turns", type=at_least_one, default=5, help="turns in which each placement is run in the end (5)")
     parser.add_argument("--steps", type=at_least_one, default=20, help="timed steps of a measurement, and in a turn (20)")
+    parser.add_argument("--link", type=float, nargs=2, metavar=("BYTES_PER_US", "LATENCY_US"),
+                        help="the link between the cores, in place of the one that is profiled in each round")
     parser.add_argument("--fresh", action="store_true", help="measure again what is in the table")
     parser.add_argument("--programs", type=pathlib.Path, default=ROOT / "build/bin", help="folder with the programs (build/bin)")
     add_out(parser, "measured_search")
@@ -83,9 +86,23 @@ def run(graph, devices, placement, arguments):
                               placement, "--steps", arguments.steps, "--json"]))
 
 
+def with_link(found, profiled, cores, link):
+    """Writes the profiled machine with this link in place of its own."""
+    bytes_per_us, latency_us = link
+    devices = "".join(f'  - {{name: "cpu:{index}", kind: cpu, memory_bytes: 1.0e12, cores: [{core}]}}\n' for index, core in enumerate(cores))
+    profiled.write_text(f"devices:\n{devices}op_overhead_us: {found['op_overhead_us']}\ntransfer: {{bandwidth_bytes_per_us: {bytes_per_us}, "
+                        f"latency_us: {latency_us}, overhead_us: 0}}\n")
+
+
+def links_of(arguments):
+    return GIVEN if arguments.link else PROFILED
+
+
 def measure_round(folder, graph, devices, number, arguments):
     """Rows of one round."""
-    _, measured, profiled = profile(folder, graph, devices, arguments.programs)
+    profile_of, measured, profiled = profile(folder, graph, devices, arguments.programs)
+    if arguments.link:
+        with_link(profile_of, profiled, arguments.cores, arguments.link)
     one, one_seconds = place(folder, measured, profiled, 1, number, arguments.programs)
     searched, found = search(folder, measured, profiled, number, arguments)
     long, long_seconds = place(folder, measured, profiled, arguments.seconds * len(found["trials"]), number, arguments.programs)
@@ -96,7 +113,7 @@ def measure_round(folder, graph, devices, number, arguments):
             {"graph": graph_name(graph), "round": number, "placement": MEASURED, "seconds": found["seconds"], "found": found["ratio"],
              "trials": [trial["ratio"] for trial in found["trials"] if trial["ratio"] is not None]}]
     for row in rows:
-        row |= {"ratio": [], "whole": [], "undisturbed_steps": 0}
+        row |= {"links": links_of(arguments), "ratio": [], "whole": [], "undisturbed_steps": 0}
     for _ in range(arguments.turns):
         core = run(measured, profiled, alone, arguments)
         for row, path in zip(rows, (one, long, searched), strict=True):
@@ -128,9 +145,9 @@ def markdown(rows):
              "same turn: the median of turns, and over rounds the geometric mean with its 95% interval. *Measured* is what a step comes to "
              "without other programs, by the medians of its ops and copies; *whole steps* are those that other programs disturb. A simulated "
              "ratio goes by the costs that were profiled before the round."]
-    for (graph,), of_graph in grouped(rows, "graph").items():
+    for (graph, links), of_graph in grouped(rows, "graph", "links").items():
         load = [row["load"] for row in of_graph]
-        lines += ["", f"## {graph}", f"Load averages after the rounds: {min(load):.1f} to {max(load):.1f}.", "",
+        lines += ["", f"## {graph}, {links}", f"Load averages after the rounds: {min(load):.1f} to {max(load):.1f}.", "",
                   "| placement | measured / one core | of each round | whole steps / one core | simulated / one core | undisturbed steps | seconds |",
                   "| --- | ---: | ---: | ---: | ---: | ---: | ---: |"]
         by_round = {}
@@ -169,10 +186,10 @@ def main():
         # Graphs take turns, too, so that a busy hour does not fall on one of them alone.
         for number in range(1, arguments.rounds + 1):
             for graph in graphs:
-                if any((row["graph"], row["round"]) == (graph_name(graph), number) for row in table.rows):
+                if any((row["graph"], row["links"], row["round"]) == (graph_name(graph), links_of(arguments), number) for row in table.rows):
                     continue
                 table.add(measure_round(folder, graph, devices, number, arguments))
-                table.rows.sort(key=lambda row: (row["graph"], row["round"]))  # Stable: placements keep their order.
+                table.rows.sort(key=lambda row: (row["graph"], row["links"], row["round"]))  # Stable: placements keep their order.
                 table.save(markdown(table.rows))
                 print(f"round {number} of {graph_name(graph)} measured", flush=True)
     print(markdown(table.rows))

@@ -17,7 +17,7 @@ PLACEMENTS = (measured_search.ONE, measured_search.LONG, measured_search.MEASURE
 
 def rows_of(graph, number, ratios):
     """One turn's ratio for each of the three placements."""
-    rows = [{"call": CALL, "graph": graph, "round": number, "placement": placement, "ratio": [ratio], "whole": [2 * ratio], "undisturbed_steps": 3,
+    rows = [{"call": CALL, "graph": graph, "links": measured_search.PROFILED, "round": number, "placement": placement, "ratio": [ratio], "whole": [2 * ratio], "undisturbed_steps": 3,
              "simulated": 0.5, "seconds": 2.0, "load": 0.5 * number, "found": None, "trials": None}
             for placement, ratio in zip(PLACEMENTS, ratios, strict=True)]
     rows[-1] |= {"found": 0.7, "trials": [0.9, 0.8, 0.85]}
