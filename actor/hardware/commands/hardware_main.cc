@@ -1,6 +1,8 @@
 // emplace-hardware: runs placed graphs on the devices of this computer and times them. Needs LibTorch.
 #include <malloc.h>
 
+#include <chrono>
+#include <cstdlib>
 #include <functional>
 #include <limits>
 #include <optional>
@@ -24,7 +26,7 @@ int main(int argc, char** argv) {
   mallopt(M_MMAP_MAX, 0);
   mallopt(M_TRIM_THRESHOLD, std::numeric_limits<int>::max());
   mallopt(M_TOP_PAD, kHeapBytes);
-  return emplace::RunMain("emplace-hardware", [&] {
+  const int exit_code = emplace::RunMain("emplace-hardware", [&] {
     CLI::App app("Runs placed graphs on the devices of this computer, and times them.");
     app.set_version_flag("--version", "emplace " EMPLACE_VERSION);
     app.require_subcommand(1);
@@ -35,7 +37,11 @@ int main(int argc, char** argv) {
     emplace::AddPlaceCommand(app, run);
     emplace::AddActorCommand(app, run);
     emplace::AddMeasureCommand(app, run);
-    const std::optional<int> exit_code = emplace::ParseCommandLine(app, argc, argv);
-    return exit_code ? *exit_code : run();
+    const std::optional<int> told = emplace::ParseCommandLine(app, argc, argv);
+    return told ? *told : run();
   });
+  // LibTorch takes a third of a second to take itself down, which is all the time that a command has to end at Ctrl-C.
+  // All that is to be written is written.
+  emplace::FlushLog(std::chrono::seconds(1));
+  std::_Exit(exit_code);
 }

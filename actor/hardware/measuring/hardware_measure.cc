@@ -80,7 +80,7 @@ void HardwareMeter::AwaitTurn() const {
     give_up();
     std::this_thread::sleep_for(kLookAgain);
   }
-  while (!lock_.OpenWindow(kPatience)) give_up();
+  while (!lock_.OpenWindow(kPatience, StopSignal(is_over_))) give_up();
 }
 
 void HardwareMeter::CloseWindow(Clock::time_point opened) {
