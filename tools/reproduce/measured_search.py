@@ -94,6 +94,11 @@ def with_link(found, profiled, cores, link):
                         f"latency_us: {latency_us}, overhead_us: 0}}\n")
 
 
+def ratio(us, core_us):
+    """With as many digits as say something."""
+    return round(us / core_us, 5)
+
+
 def links_of(arguments):
     return GIVEN if arguments.link else PROFILED
 
@@ -108,22 +113,22 @@ def measure_round(folder, graph, devices, number, arguments):
     long, long_seconds = place(folder, measured, profiled, arguments.seconds * len(found["trials"]), number, arguments.programs)
     alone = folder / "alone.json"
     alone.write_text(json.dumps([0] * len(json.loads(searched.read_text())["ops"])))
-    rows = [{"graph": graph_name(graph), "round": number, "placement": ONE, "seconds": one_seconds},
-            {"graph": graph_name(graph), "round": number, "placement": LONG, "seconds": long_seconds},
-            {"graph": graph_name(graph), "round": number, "placement": MEASURED, "seconds": found["seconds"], "found": found["ratio"],
-             "trials": [trial["ratio"] for trial in found["trials"] if trial["ratio"] is not None]}]
+    rows = [{"graph": graph_name(graph), "round": number, "placement": ONE, "seconds": round(one_seconds, 2)},
+            {"graph": graph_name(graph), "round": number, "placement": LONG, "seconds": round(long_seconds, 2)},
+            {"graph": graph_name(graph), "round": number, "placement": MEASURED, "seconds": round(found["seconds"], 2), "found": ratio(found["ratio"], 1),
+             "trials": [ratio(trial["ratio"], 1) for trial in found["trials"] if trial["ratio"] is not None]}]
     for row in rows:
         row |= {"links": links_of(arguments), "ratio": [], "whole": [], "undisturbed_steps": 0}
     for _ in range(arguments.turns):
         core = run(measured, profiled, alone, arguments)
         for row, path in zip(rows, (one, long, searched), strict=True):
             result = run(measured, profiled, path, arguments)
-            row["ratio"].append(result["replayed_us"] / core["replayed_us"])
-            row["whole"].append(result["measured_us"] / core["measured_us"])
+            row["ratio"].append(ratio(result["replayed_us"], core["replayed_us"]))
+            row["whole"].append(ratio(result["measured_us"], core["measured_us"]))
             row["undisturbed_steps"] += result["undisturbed_steps"]
-            row["simulated"] = result["predicted_us"] / core["predicted_us"]
+            row["simulated"] = ratio(result["predicted_us"], core["predicted_us"])
     for row in rows:
-        row["load"] = os.getloadavg()[0]
+        row["load"] = round(os.getloadavg()[0], 2)
     return rows
 
 
