@@ -3,6 +3,7 @@
 
 common <- simulator <- policy <- actor, learner, api <- tools, python; launch holds no code. Inside policy/ each kind has a folder, which
 only the lists of kinds name. Heavy packages stay in their own corner.
+The commands of emplace-hardware place graphs, too: they alone in actor/ may include api, and nothing includes them.
 tools/bench measures everything, so it alone may include everything, what tests compare with too, and nothing includes it.
 Usage: tools/check_layers.py [--quiet]
 """
@@ -18,6 +19,7 @@ MAY_INCLUDE = {
     "policy": {"common", "simulator", "policy"},
     "actor": {"common", "simulator", "policy", "actor"},
     "learner": {"common", "simulator", "policy", "learner"},
+    "actor/hardware/commands": {"common", "simulator", "policy", "actor", "api", "actor/hardware/commands"},
     "api": {"common", "simulator", "policy", "api"},
     "tools": {"common", "simulator", "policy", "api", "tools"},
     "python": {"common", "simulator", "policy", "api", "python"},

@@ -4,12 +4,13 @@
 #pragma once
 
 #include <cstddef>
-#include <span>
+#include <cstdint>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
 #include "common/ids.h"
+#include "simulator/graph/placement.h"
 
 namespace emplace {
 
@@ -25,10 +26,33 @@ struct StepPlan {
   double window_s = 1;  // Seconds after which no further step begins, but for one of each placement.
 };
 
-// What timed steps took, in microseconds.
+// What a tensor took from one device to another: from when its op had ended and the reading device was free, until the
+// copy was there.
+struct CopyTime {
+  OpIndex op = 0;
+  int32_t output = 0;  // Index into the op's outputs.
+  DeviceIndex to = 0;
+  double us = 0;
+};
+
+// What the parts of a step took, each the median over the timed steps.
+struct PartTimes {
+  std::vector<double> op_us;  // [n] NaN: the op was not run.
+  std::vector<CopyTime> copies;
+};
+
+// The timed steps of one placement.
+struct StepSeries {
+  std::vector<double> us;                 // [steps] microseconds.
+  std::vector<int64_t> preemptions = {};  // [steps] as in StepTimes; empty: nobody has counted them.
+  PartTimes parts = {};                   // Empty unless the timer was made to time them.
+  // What the step would take if no other program took a core (replayed_step.h), in us; 0: nobody has worked it out.
+  double replayed_us = 0;
+};
+
 struct StepSamples {
-  std::vector<double> reference_us;  // Half of them before the placement's, half after.
-  std::vector<double> placement_us;
+  StepSeries reference;  // Half of the steps before the placement's, half after.
+  StepSeries placement;
 };
 
 // Not thread-safe.
@@ -37,8 +61,9 @@ class StepTimer {
   virtual ~StepTimer() = default;
 
   // Makes everything ready to time this placement of graph `graph`, and runs one step of it, and at its first time of
-  // the graph's reference. REQUIRES: ops [num_ops] is a legal placement.
-  virtual void Prepare(size_t graph, std::span<const DeviceIndex> ops) = 0;
+  // the graph's reference. A device without an order runs its ops in that of the simulated step. REQUIRES: the
+  // placement is legal (CheckPlacement, CheckOrders).
+  virtual void Prepare(size_t graph, const OrderedPlacement& placement) = 0;
   // Times what was prepared last. The computer should have nothing else to do meanwhile.
   virtual StepSamples Time(const StepPlan& plan) = 0;
   // Both throw StepFailed, BadInput for a graph that cannot be run whatever its placement, and MeasurementCancelled

@@ -46,9 +46,9 @@ bool TryLock(int file, int kind) {
   return true;
 }
 
-bool LockUntil(int file, int kind, Clock::time_point deadline) {
+bool LockUntil(int file, int kind, Clock::time_point deadline, const StopSignal& stop = {}) {
   while (!TryLock(file, kind)) {
-    if (Clock::now() >= deadline) return false;
+    if (Clock::now() >= deadline || stop.Now()) return false;
     std::this_thread::sleep_for(kLookAgain);
   }
   return true;
@@ -80,9 +80,12 @@ MachineLock::~MachineLock() {
   ::close(work_);
 }
 
-bool MachineLock::OpenWindow(std::chrono::milliseconds patience) {
-  if (!LockUntil(gate_, LOCK_EX, Clock::now() + patience)) return false;
-  LockUntil(work_, LOCK_EX, Clock::now() + patience);
+bool MachineLock::OpenWindow(std::chrono::milliseconds patience, const StopSignal& stop) {
+  if (!LockUntil(gate_, LOCK_EX, Clock::now() + patience, stop)) return false;
+  if (!LockUntil(work_, LOCK_EX, Clock::now() + patience, stop) && stop.Now()) {
+    Unlock(gate_);
+    return false;
+  }
   return true;
 }
 

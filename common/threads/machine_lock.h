@@ -11,6 +11,8 @@
 #include <chrono>
 #include <filesystem>
 
+#include "common/threads/stop.h"
+
 namespace emplace {
 
 // The folder that EMPLACE_LOCK_FOLDER names, or /run/lock where it is there and can be written to, or /tmp.
@@ -27,8 +29,9 @@ class MachineLock {
   MachineLock& operator=(const MachineLock&) = delete;
 
   // Opens a window: waits at most `patience` for other windows to close, and again for the units under way to end.
-  // Returns false where another window is open still; then this one is not. Units that have not ended go on beside it.
-  bool OpenWindow(std::chrono::milliseconds patience);
+  // Returns false where another window is open still, or `stop` ends the waiting; then this one is not. Units that have
+  // not ended go on beside it.
+  bool OpenWindow(std::chrono::milliseconds patience, const StopSignal& stop = {});
   void CloseWindow();
 
   // Begins a unit of work, once no window is open; waits for that at most `patience`, and begins it then anyway.

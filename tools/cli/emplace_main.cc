@@ -5,20 +5,20 @@
 #include "common/command_line.h"
 #include "common/error.h"
 #include "common/log.h"
+#include "common/threads/interrupt.h"
 #include "tools/cli/config_command.h"
 #include "tools/cli/costs_command.h"
 #include "tools/cli/evaluate_command.h"
 #include "tools/cli/export_command.h"
 #include "tools/cli/generate_command.h"
 #include "tools/cli/inspect_command.h"
-#include "tools/cli/interrupt.h"
 #include "tools/cli/keygen_command.h"
 #include "tools/cli/place_command.h"
 #include "tools/cli/report_command.h"
 #include "tools/cli/simulate_command.h"
 
 int main(int argc, char** argv) {
-  emplace::CatchInterrupts();
+  emplace::CatchInterrupts("emplace");
   emplace::SetLogRole("emplace");
   return emplace::RunMain("emplace", [&] {
     CLI::App app("Places the ops of neural network graphs on devices, by learned policies and by other methods.");

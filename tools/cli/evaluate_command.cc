@@ -24,9 +24,9 @@
 #include "common/files/json_text.h"
 #include "common/files/output_files.h"
 #include "common/strings.h"
+#include "common/threads/interrupt.h"
 #include "policy/placer/policy_method.h"
 #include "policy/policy_weights.h"
-#include "tools/cli/interrupt.h"
 #include "tools/cli/placing_options.h"
 #include "tools/cli/progress_bar.h"
 

@@ -1,12 +1,12 @@
 #include "actor/hardware/commands/actor_command.h"
 
 #include <CLI/CLI.hpp>
-#include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
 
 #include "actor/actor_options.h"
+#include "actor/hardware/commands/measuring_command.h"
 #include "actor/hardware/executor.h"
 #include "actor/hardware/measuring/measured_rewards.h"
 #include "common/error.h"
@@ -41,8 +41,7 @@ void AddActorCommand(CLI::App& app, std::function<int()>& run) {
     run = [args, devices] {
       std::optional<Cluster> machine;
       if (!devices->empty()) machine = LoadDevicesOfThisComputer(*devices);
-      MeasuredRewards rewards({std::filesystem::read_symlink("/proc/self/exe").string(), "measure"},
-                              std::move(machine));
+      MeasuredRewards rewards(MeasureCommandLine(), std::move(machine));
       return RunActorProgram(*args, rewards);
     };
   });

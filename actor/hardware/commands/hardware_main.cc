@@ -1,12 +1,15 @@
 // emplace-hardware: runs placed graphs on the devices of this computer and times them. Needs LibTorch.
 #include <malloc.h>
 
+#include <chrono>
+#include <cstdlib>
 #include <functional>
 #include <limits>
 #include <optional>
 
 #include "actor/hardware/commands/actor_command.h"
 #include "actor/hardware/commands/measuring_command.h"
+#include "actor/hardware/commands/place_command.h"
 #include "actor/hardware/commands/profile_command.h"
 #include "actor/hardware/commands/run_command.h"
 #include "common/command_line.h"
@@ -23,7 +26,7 @@ int main(int argc, char** argv) {
   mallopt(M_MMAP_MAX, 0);
   mallopt(M_TRIM_THRESHOLD, std::numeric_limits<int>::max());
   mallopt(M_TOP_PAD, kHeapBytes);
-  return emplace::RunMain("emplace-hardware", [&] {
+  const int exit_code = emplace::RunMain("emplace-hardware", [&] {
     CLI::App app("Runs placed graphs on the devices of this computer, and times them.");
     app.set_version_flag("--version", "emplace " EMPLACE_VERSION);
     app.require_subcommand(1);
@@ -31,9 +34,14 @@ int main(int argc, char** argv) {
     std::function<int()> run;
     emplace::AddRunCommand(app, run);
     emplace::AddProfileCommand(app, run);
+    emplace::AddPlaceCommand(app, run);
     emplace::AddActorCommand(app, run);
     emplace::AddMeasureCommand(app, run);
-    const std::optional<int> exit_code = emplace::ParseCommandLine(app, argc, argv);
-    return exit_code ? *exit_code : run();
+    const std::optional<int> told = emplace::ParseCommandLine(app, argc, argv);
+    return told ? *told : run();
   });
+  // LibTorch takes a third of a second to take itself down, which is all the time that a command has to end at Ctrl-C.
+  // All that is to be written is written.
+  emplace::FlushLog(std::chrono::seconds(1));
+  std::_Exit(exit_code);
 }

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <chrono>
 #include <csignal>
+#include <filesystem>
 #include <fstream>
 #include <list>
 #include <memory>
@@ -16,7 +17,11 @@
 #include <vector>
 
 #include "actor/hardware/executor.h"
+#include "actor/hardware/measuring/measurement.h"
 #include "actor/hardware/measuring/message_channel.h"
+#include "actor/hardware/measuring/part_times.h"
+#include "actor/hardware/measuring/replayed_step.h"
+#include "actor/hardware/measuring/step_messages.h"
 #include "actor/hardware/program/step_program.h"
 #include "actor/hardware/step_timer.h"
 #include "common/error.h"
@@ -45,11 +50,13 @@ void LiveNoLongerThanTheActor() {
 class Measuring {
  public:
   explicit Measuring(const Json& setup)
-      : machine_(ParseClusterWithoutFiles(setup.at("machine").get<std::string>(), "machine")) {
+      : machine_(ParseClusterWithoutFiles(setup.at("machine").get<std::string>(), "machine")),
+        times_parts_(setup.at("times_parts").get<bool>()) {
     setup.at("references").get_to(references_);
     for (const Json& graph : setup.at("graphs")) graphs_.push_back(ParseGraph(graph.get<std::string>(), "graph"));
     EMPLACE_CHECK(references_.size() == graphs_.size());
-    FindDevicesHere(machine_);  // Throws for those that are not here.
+    // Throws for those that are not here.
+    has_gpu_ = std::ranges::any_of(FindDevicesHere(machine_), &LocalDevice::is_gpu);
     for (const OpGraph& graph : graphs_) CheckOps(graph);
   }
 
@@ -62,15 +69,15 @@ class Measuring {
     placement_.reset();
     const OpGraph& of = graphs_.at(graph);
     const Placement all(static_cast<size_t>(of.num_ops()), references_.at(graph));
-    made_.push_front({graph, MakeAndRunOnce(of, all)});
+    made_.push_front({graph, MakeAndRunOnce(of, {.placement = all, .orders = {}})});
     if (made_.size() > kMostReferences) made_.pop_back();
   }
 
   // REQUIRES: MakeReference was called for this graph last.
-  void Prepare(size_t graph, const Placement& ops) {
+  void Prepare(size_t graph, const OrderedPlacement& placement) {
     EMPLACE_CHECK(!made_.empty() && made_.front().graph == graph);
     placement_.reset();  // First: two placements' tensors need not be in memory together.
-    placement_ = MakeAndRunOnce(graphs_[graph], ops);
+    placement_ = MakeAndRunOnce(graphs_[graph], placement);
   }
 
   // REQUIRES: Prepare was called, and has not thrown.
@@ -79,18 +86,28 @@ class Measuring {
     begin_ = Clock::now();
     window_s_ = plan.window_s;
     Executor& reference = *made_.front().executor;
-    StepSamples samples;
+    Series of_reference(reference);
+    Series of_placement(*placement_);
     const int64_t first = (plan.steps + 1) / 2;
-    Time(reference, plan.warmup, first, 0.25, samples.reference_us);
-    Time(*placement_, plan.warmup, plan.steps, 0.75, samples.placement_us);
-    if (!IsOver(0.75)) Time(reference, plan.warmup, plan.steps - first, 1, samples.reference_us);
-    return samples;
+    Time(of_reference, plan.warmup, first, 0.25);
+    Time(of_placement, plan.warmup, plan.steps, 0.75);
+    if (!IsOver(0.75)) Time(of_reference, plan.warmup, plan.steps - first, 1);
+    return {.reference = Finished(of_reference), .placement = Finished(of_placement)};
   }
 
  private:
   struct Reference {
     size_t graph = 0;
     std::unique_ptr<Executor> executor;
+  };
+
+  // The steps of a placement that are timed, and what they have come to so far.
+  struct Series {
+    explicit Series(Executor& of) : executor(of), parts(of.program()) {}
+    Executor& executor;
+    StepSeries steps = {};
+    PartMeasurements parts;
+    StepMeasurements times = {};
   };
 
   // Whatever the placement: so that a graph that cannot be run is refused before any episode is played.
@@ -101,10 +118,10 @@ class Measuring {
     }
   }
 
-  std::unique_ptr<Executor> MakeAndRunOnce(const OpGraph& graph, const Placement& ops) const {
-    CheckPlacement(graph, machine_, ops);
-    auto executor = std::make_unique<Executor>(graph, machine_, OrderedPlacement{.placement = ops, .orders = {}},
-                                               ExecutorOptions{.gpu_times = false});
+  std::unique_ptr<Executor> MakeAndRunOnce(const OpGraph& graph, const OrderedPlacement& placement) const {
+    CheckPlacement(graph, machine_, placement.placement);
+    CheckOrders(graph, machine_, placement.placement, placement.orders);
+    auto executor = std::make_unique<Executor>(graph, machine_, placement, ExecutorOptions{.gpu_times = times_parts_});
     executor->Step();
     return executor;
   }
@@ -114,14 +131,32 @@ class Measuring {
   }
 
   // Runs steps until there are enough or this share of the window is over, but one at least.
-  void Time(Executor& executor, int64_t warmup, int64_t steps, double share, std::vector<double>& step_us) const {
-    for (int64_t step = 0; step < warmup && !IsOver(share); ++step) executor.Step();
+  void Time(Series& series, int64_t warmup, int64_t steps, double share) const {
+    for (int64_t step = 0; step < warmup && !IsOver(share); ++step) series.executor.Step();
     for (int64_t step = 0; step < steps && (step == 0 || !IsOver(share)); ++step) {
-      step_us.push_back(executor.Step().step_us);
+      const StepTimes& times = series.executor.Step();
+      series.steps.us.push_back(times.step_us);
+      series.steps.preemptions.push_back(times.preemptions);
+      if (!times_parts_) continue;
+      series.parts.Add(times);
+      series.times.Add(times);
     }
   }
 
+  StepSeries Finished(const Series& series) const {
+    StepSeries steps = series.steps;
+    if (!times_parts_) return steps;
+    steps.parts = series.parts.Medians();
+    if (!has_gpu_) {
+      steps.replayed_us =
+          ReplayedStepUs(series.executor.program(), series.times.MedianOpUs(), series.times.MedianCopyUs());
+    }
+    return steps;
+  }
+
   const Cluster machine_;
+  const bool times_parts_;
+  bool has_gpu_ = false;
   std::vector<DeviceIndex> references_;
   std::vector<OpGraph> graphs_;
   std::list<Reference> made_;  // The latest first.
@@ -136,13 +171,14 @@ Json Answer(Measuring& measuring, const Json& request) {
     return Json::object();
   }
   if (request.contains("prepare")) {
-    measuring.Prepare(request.at("prepare").get<size_t>(), request.at("ops").get<Placement>());
+    measuring.Prepare(request.at("prepare").get<size_t>(), {.placement = request.at("ops").get<Placement>(),
+                                                            .orders = request.at("orders").get<DeviceOrders>()});
     return Json::object();
   }
   const StepSamples samples = measuring.Time({.warmup = request.at("warmup").get<int64_t>(),
                                               .steps = request.at("steps").get<int64_t>(),
                                               .window_s = request.at("window_s").get<double>()});
-  return {{"reference_us", samples.reference_us}, {"placement_us", samples.placement_us}};
+  return {{"reference", StepSeriesToJson(samples.reference)}, {"placement", StepSeriesToJson(samples.placement)}};
 }
 
 int Run() {
@@ -173,6 +209,10 @@ int Run() {
 }
 
 }  // namespace
+
+std::vector<std::string> MeasureCommandLine() {
+  return {std::filesystem::read_symlink("/proc/self/exe").string(), "measure"};
+}
 
 void AddMeasureCommand(CLI::App& app, std::function<int()>& run) {
   CLI::App* const command = app.add_subcommand("measure", "Runs and times steps for an actor, which starts this");

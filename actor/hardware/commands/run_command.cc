@@ -12,6 +12,7 @@
 #include "actor/hardware/executor.h"
 #include "actor/hardware/measuring/measured_timeline.h"
 #include "actor/hardware/measuring/measurement.h"
+#include "actor/hardware/measuring/replayed_step.h"
 #include "common/command_line.h"
 #include "common/files/file_io.h"
 #include "common/files/json_text.h"
@@ -156,6 +157,11 @@ int Run(const RunArguments& args) {
   if (!args.trace.empty()) WriteTrace(args.trace, graph, cluster, placement.placement, executor, steps);
   const double predicted_us = executor.predicted().makespan_us;
   const std::vector<double> op_us = measurement.MedianOpUs();
+  // Where all devices are of the CPU: the step without other programs (replayed_step.h).
+  std::optional<double> replayed_us;
+  if (std::ranges::none_of(FindDevicesHere(cluster), &LocalDevice::is_gpu)) {
+    replayed_us = ReplayedStepUs(executor.program(), op_us, measurement.MedianCopyUs());
+  }
   const std::vector<LinkUse> links =
       UseOfLinks(graph, placement.placement, cluster.num_devices(), executor, measurement);
   if (args.json) {
@@ -167,6 +173,7 @@ int Run(const RunArguments& args) {
                             {"outliers", steps.outliers},
                             {"undisturbed_steps", undisturbed ? undisturbed->steps : 0},
                             {"undisturbed_us", undisturbed ? OrderedJson(undisturbed->median_us) : OrderedJson()},
+                            {"replayed_us", replayed_us ? OrderedJson(*replayed_us) : OrderedJson()},
                             {"ops_left_out", executor.program().left_out.size()},
                             {"measured_peak_bytes", peak_bytes},
                             {"predicted_peak_bytes", executor.predicted().peak_bytes}};
@@ -184,6 +191,7 @@ int Run(const RunArguments& args) {
                 undisturbed->median_us / 1e3);
   } else if (!undisturbed) {
     std::printf("  other programs took a device's core in every one of them\n");
+    if (replayed_us) std::printf("  replayed  %10.3f ms, by the medians of ops and copies\n", *replayed_us / 1e3);
   }
   std::printf("  predicted %10.3f ms, measured / predicted %.3f\n", predicted_us / 1e3, steps.median_us / predicted_us);
   for (size_t device = 0; device < peak_bytes.size(); ++device) {

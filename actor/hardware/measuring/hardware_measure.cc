@@ -39,27 +39,31 @@ double Center(const std::vector<double>& step_us, StepCenter center) {
 }  // namespace
 
 double RatioOf(const StepSamples& samples, StepCenter center) {
-  return Center(samples.placement_us, center) / Center(samples.reference_us, center);
+  return Center(samples.placement.us, center) / Center(samples.reference.us, center);
 }
 
 HardwareMeter::HardwareMeter(const HardwareConfig& config, StepTimer& timer, MachineLock& lock,
                              std::function<bool()> is_over)
     : config_(config), timer_(timer), lock_(lock), is_over_(std::move(is_over)) {}
 
+StepSamples HardwareMeter::Samples(size_t graph, const OrderedPlacement& placement) {
+  timer_.Prepare(graph, placement);
+  AwaitTurn();
+  const Clock::time_point opened = Clock::now();
+  StepSamples samples;
+  try {
+    samples = timer_.Time({.warmup = config_.warmup, .steps = config_.steps, .window_s = config_.window_s});
+  } catch (...) {
+    CloseWindow(opened);
+    throw;
+  }
+  CloseWindow(opened);
+  return samples;
+}
+
 double HardwareMeter::Ratio(size_t graph, std::span<const DeviceIndex> ops) {
   try {
-    timer_.Prepare(graph, ops);
-    AwaitTurn();
-    const Clock::time_point opened = Clock::now();
-    StepSamples samples;
-    try {
-      samples = timer_.Time({.warmup = config_.warmup, .steps = config_.steps, .window_s = config_.window_s});
-    } catch (...) {
-      CloseWindow(opened);
-      throw;
-    }
-    CloseWindow(opened);
-    return RatioOf(samples, config_.outliers);
+    return RatioOf(Samples(graph, {.placement = Placement(ops.begin(), ops.end()), .orders = {}}), config_.outliers);
   } catch (const StepFailed& failure) {
     LogWarning(StrCat("a placement of graph ", graph, " counts as one that takes ", config_.penalty,
                       " times the best single device: ", failure.what()));
@@ -76,7 +80,7 @@ void HardwareMeter::AwaitTurn() const {
     give_up();
     std::this_thread::sleep_for(kLookAgain);
   }
-  while (!lock_.OpenWindow(kPatience)) give_up();
+  while (!lock_.OpenWindow(kPatience, StopSignal(is_over_))) give_up();
 }
 
 void HardwareMeter::CloseWindow(Clock::time_point opened) {

@@ -33,8 +33,10 @@ class HardwareMeter {
   // REQUIRES: timer and lock outlive the meter. is_over: whether to give up what is waited for.
   HardwareMeter(const HardwareConfig& config, StepTimer& timer, MachineLock& lock, std::function<bool()> is_over);
 
-  // Returns the ratio above; infinity where the placement fails or hangs. Waits for its window. Throws BadInput and
-  // MeasurementCancelled as StepTimer does.
+  // Times steps of the placement and of the reference in a window, for which it waits. Throws as StepTimer does.
+  StepSamples Samples(size_t graph, const OrderedPlacement& placement);
+  // Returns the ratio above; infinity where the placement fails or hangs. Throws BadInput and MeasurementCancelled as
+  // StepTimer does.
   double Ratio(size_t graph, std::span<const DeviceIndex> ops);
 
   std::chrono::microseconds window_time() const { return window_time_; }  // For which its windows were open.

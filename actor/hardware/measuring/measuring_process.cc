@@ -12,6 +12,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "actor/hardware/measuring/step_messages.h"
 #include "actor/reward_source.h"
 #include "common/error.h"
 #include "common/files/json_text.h"
@@ -50,7 +51,10 @@ MeasuringProcess::MeasuringProcess(const std::vector<OpGraph>& graphs, const Clu
                                    const std::vector<DeviceIndex>& references, Options options)
     : options_(std::move(options)) {
   EMPLACE_CHECK(graphs.size() == references.size());
-  Json setup = {{"machine", ClusterToYaml(machine)}, {"references", references}, {"graphs", Json::array()}};
+  Json setup = {{"machine", ClusterToYaml(machine)},
+                {"references", references},
+                {"graphs", Json::array()},
+                {"times_parts", options_.times_parts}};
   for (const OpGraph& graph : graphs) setup["graphs"].push_back(GraphToJson(graph));
   setup_ = setup.dump();
   Start();
@@ -92,8 +96,8 @@ std::string MeasuringProcess::Ask(const std::string& request) {
   if (result == MessageChannel::Result::kLate) {
     End();
     if (options_.is_over && options_.is_over()) throw MeasurementCancelled();
-    throw StepFailed(StrCat("it has not ended within hardware.timeout_s, ",
-                            std::chrono::duration<double>(options_.timeout).count(), " s"));
+    throw StepFailed(
+        StrCat("it has not ended within its limit of ", std::chrono::duration<double>(options_.timeout).count(), " s"));
   }
   if (result == MessageChannel::Result::kClosed) {
     int status = 0;
@@ -115,7 +119,7 @@ std::string MeasuringProcess::Ask(const std::string& request) {
   return answer;
 }
 
-void MeasuringProcess::Prepare(size_t graph, std::span<const DeviceIndex> ops) {
+void MeasuringProcess::Prepare(size_t graph, const OrderedPlacement& placement) {
   // By itself: where the reference cannot be run, nothing can be said about any placement of the graph.
   const std::string reference = Json{{"reference", graph}}.dump();
   try {
@@ -131,17 +135,15 @@ void MeasuringProcess::Prepare(size_t graph, std::span<const DeviceIndex> ops) {
       throw RunFailed(StrCat("the reference placement of graph ", graph, ", all on one device: ", again.what()));
     }
   }
-  Ask(Json{{"prepare", graph}, {"ops", std::vector<DeviceIndex>(ops.begin(), ops.end())}}.dump());
+  Ask(Json{{"prepare", graph}, {"ops", placement.placement}, {"orders", placement.orders}}.dump());
 }
 
 StepSamples MeasuringProcess::Time(const StepPlan& plan) {
   if (pid_ < 0) throw StepFailed("it was not prepared");
   const Json answer = ParseJson(
       Ask(Json{{"warmup", plan.warmup}, {"steps", plan.steps}, {"window_s", plan.window_s}}.dump()), "step times");
-  StepSamples samples;
-  answer.at("reference_us").get_to(samples.reference_us);
-  answer.at("placement_us").get_to(samples.placement_us);
-  return samples;
+  return {.reference = StepSeriesFromJson(answer.at("reference")),
+          .placement = StepSeriesFromJson(answer.at("placement"))};
 }
 
 }  // namespace emplace

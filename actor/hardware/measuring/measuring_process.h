@@ -8,7 +8,6 @@
 #include <chrono>
 #include <functional>
 #include <memory>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -25,6 +24,7 @@ class MeasuringProcess : public StepTimer {
     std::vector<std::string> command;           // Program and arguments.
     std::chrono::milliseconds timeout{30'000};  // For each of the functions below, after which the process is ended.
     std::function<bool()> is_over;              // Whether to give up what is waited for.
+    bool times_parts = false;                   // Whether samples have PartTimes.
   };
   // references: [graphs] the device of each graph's reference placement. Starts the process, which checks that all
   // graphs can be run on the machine's devices; throws BadInput, in one line, where they cannot, and StepFailed.
@@ -35,7 +35,7 @@ class MeasuringProcess : public StepTimer {
   MeasuringProcess(const MeasuringProcess&) = delete;
   MeasuringProcess& operator=(const MeasuringProcess&) = delete;
 
-  void Prepare(size_t graph, std::span<const DeviceIndex> ops) override;
+  void Prepare(size_t graph, const OrderedPlacement& placement) override;
   StepSamples Time(const StepPlan& plan) override;
 
   pid_t pid() const { return pid_; }  // -1: there is none now.

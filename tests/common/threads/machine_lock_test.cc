@@ -74,6 +74,22 @@ TEST(MachineLock, NoUnitBeginsWhileAWindowIsOpen) {
   EXPECT_TRUE(closed_before);
 }
 
+// Whoever waits for another window, or for units to end, and is told to stop has opened none.
+TEST(MachineLock, WaitingForAWindowCanBeStopped) {
+  const TempFolder folder;
+  const std::atomic<bool> stop = true;
+  MachineLock first(folder.path());
+  MachineLock second(folder.path());
+  ASSERT_TRUE(first.OpenWindow(kNow));
+  EXPECT_FALSE(second.OpenWindow(kLong, &stop));
+  first.CloseWindow();
+  first.BeginWork(kNow);
+  EXPECT_FALSE(second.OpenWindow(kLong, &stop));
+  EXPECT_EQ(MachineLock(folder.path()).BeginWork(kNow).count(), 0);  // The gate is free again.
+  first.EndWork();
+  EXPECT_TRUE(second.OpenWindow(kNow, &stop));  // Nothing to wait for.
+}
+
 // A process that stands still while it measures, or while it works, holds nobody up for good.
 TEST(MachineLock, WaitsAreBounded) {
   const TempFolder folder;

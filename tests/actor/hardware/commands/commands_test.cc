@@ -7,6 +7,7 @@
 #include "common/files/file_io.h"
 #include "simulator/graph/graph_io.h"
 #include "simulator/graph/measured_costs.h"
+#include "simulator/graph/placement.h"
 #include "simulator/machine/cluster.h"
 #include "tests/tools/cli_folder.h"
 
@@ -90,6 +91,54 @@ TEST_F(HardwareCommand, ProfileWritesCostsAndAMachineThatCanBeRead) {
   EXPECT_EQ(machine.link_model, LinkModel::kTopology);
   EXPECT_EQ(machine.topology.links.size(), 1u);
   EXPECT_GT(machine.topology.links.at(0).bandwidth_bytes_per_us, 0);
+}
+
+TEST_F(HardwareCommand, PlaceMeasuresStepsAndWritesTheBest) {
+  const Outcome outcome =
+      Emplace(std::string("place ") + kGraph +
+              "--devices cpus.yaml --measurements 6 --seconds 0.02 --steps 2 --out best.json --json");
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  const nlohmann::json document = nlohmann::json::parse(outcome.out);
+  EXPECT_LE(document["measurements"], 6);
+  EXPECT_GE(document["trials"].size(), 1u);
+  EXPECT_EQ(document["failed"], 0);
+  EXPECT_FALSE(document["stopped"]);
+  EXPECT_GT(document["one_device_us"].get<double>(), 0);
+  EXPECT_LE(document["ratio"].get<double>(), 1);
+  EXPECT_DOUBLE_EQ(document["measured_us"].get<double>(),
+                   document["ratio"].get<double>() * document["one_device_us"].get<double>());
+  const OpGraph graph = LoadGraph(EMPLACE_TEST_GRAPHS "/mlp.graph.json");
+  EXPECT_NO_THROW(LoadOrderedPlacement(folder_ / "best.json", graph, LoadCluster(folder_ / "cpus.yaml")));
+  const Outcome run = Emplace(std::string("run ") + kGraph + "--devices cpus.yaml --placement best.json --steps 2");
+  EXPECT_EQ(run.exit_code, 0) << run.err;
+}
+
+TEST_F(HardwareCommand, PlaceHandsOutItsBestWhenItIsInterrupted) {
+  const Outcome outcome =
+      EmplaceInterrupted(std::string("place ") + kGraph +
+                         "--devices cpus.yaml --measurements 10000 --seconds 0.001 --steps 2 --out best.json --json");
+  if (outcome.exit_code == 1) {  // On a very busy computer no step was measured within the second.
+    EXPECT_THAT(outcome.err, testing::HasSubstr("interrupted"));
+    return;
+  }
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_GE(nlohmann::json::parse(outcome.out)["measurements"], 0);
+  EXPECT_TRUE(std::filesystem::exists(folder_ / "best.json"));
+}
+
+TEST_F(HardwareCommand, PlaceRefusesWhatItCannotMeasure) {
+  const std::string place = std::string("place ") + kGraph + "--devices cpus.yaml --out best.json ";
+  ExpectRefused(place + "--measurements 0", "--measurements: Value 0 not in range");
+  ExpectRefused(place + "--steps 1", "--steps: Value 1 not in range");
+  ExpectRefused(place + "--seconds nan", "--seconds: Value nan");
+  ExpectRefused(std::string("place ") + kGraph + "--devices cpus.yaml --out ./cpus.yaml",
+                "--out is './cpus.yaml', which belongs to --devices");
+  Write("gpus.yaml", Devices("cuda:99", "") + kLinks);
+  ExpectRefused(std::string("place ") + kGraph + "--devices gpus.yaml --out best.json", "device 'cuda:99': ");
+  Write("plain.graph.json",
+        R"({"format": "emplace.graph/1", "name": "g", "ops": [{"name": "a", "cost_us": 1, "inputs": []}]})");
+  ExpectRefused("place --graph plain.graph.json --devices cpus.yaml --out best.json", "op 'a' has no call");
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "best.json"));
 }
 
 TEST_F(HardwareCommand, RefusesDevicesThatAreNotHere) {

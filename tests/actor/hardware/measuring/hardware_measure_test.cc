@@ -20,8 +20,8 @@ class FakeTimer : public StepTimer {
  public:
   explicit FakeTimer(const std::filesystem::path& locks) : locks_(locks) {}
 
-  void Prepare(size_t graph, std::span<const DeviceIndex> ops) override {
-    prepared.emplace_back(graph, std::vector<DeviceIndex>(ops.begin(), ops.end()));
+  void Prepare(size_t graph, const OrderedPlacement& placement) override {
+    prepared.emplace_back(graph, placement.placement);
     // Outside of any window: whoever waits for the computer has it still.
     EXPECT_TRUE(MachineLock(locks_).OpenWindow(milliseconds(0)));
     if (fails_to_prepare) throw StepFailed("an op fails");
@@ -35,7 +35,7 @@ class FakeTimer : public StepTimer {
     return samples;
   }
 
-  StepSamples samples{.reference_us = {10, 10}, .placement_us = {20, 20}};
+  StepSamples samples{.reference = {.us = {10, 10}}, .placement = {.us = {20, 20}}};
   bool fails_to_prepare = false;
   bool fails_to_time = false;
   std::vector<std::pair<size_t, std::vector<DeviceIndex>>> prepared;
@@ -79,7 +79,7 @@ class HardwareMeasureTest : public testing::Test {
 
 // A step takes 3 times as long as the reference's, of which the simulator says single_device_us.
 TEST_F(HardwareMeasureTest, TheMakespanIsTheRatioToTheReferenceTimesItsSimulatedOne) {
-  timer_.samples = {.reference_us = {9, 10, 11}, .placement_us = {30, 29, 31}};
+  timer_.samples = {.reference = {.us = {9, 10, 11}}, .placement = {.us = {30, 29, 31}}};
   const Measurement measured = Run(1);
   EXPECT_DOUBLE_EQ(measured.makespan_us, 3 * tasks_[1].single_device_us);
   EXPECT_TRUE(measured.feasible);
@@ -92,7 +92,7 @@ TEST_F(HardwareMeasureTest, TheMakespanIsTheRatioToTheReferenceTimesItsSimulated
 // A computer that is ten times slower for a whole window changes nothing.
 TEST_F(HardwareMeasureTest, DriftOfTheComputerCancels) {
   const double before = Run(0).makespan_us;
-  timer_.samples = {.reference_us = {100, 100}, .placement_us = {200, 200}};
+  timer_.samples = {.reference = {.us = {100, 100}}, .placement = {.us = {200, 200}}};
   EXPECT_DOUBLE_EQ(Run(0).makespan_us, before);
 }
 
@@ -121,7 +121,7 @@ TEST_F(HardwareMeasureTest, WhatFailsOrHangsGetsThePenalty) {
 }
 
 TEST_F(HardwareMeasureTest, ThePenaltyIsTheUpperLimit) {
-  timer_.samples = {.reference_us = {1, 1}, .placement_us = {1000, 1000}};
+  timer_.samples = {.reference = {.us = {1, 1}}, .placement = {.us = {1000, 1000}}};
   EXPECT_DOUBLE_EQ(Run(0).makespan_us, 8 * tasks_[0].single_device_us);
 }
 
@@ -136,7 +136,7 @@ TEST_F(HardwareMeasureTest, WhoIsToldToEndWaitsForNoWindow) {
 // By hand: {1, 2, 3, 4, 100} has the median 3; the quartiles are 2 and 4, the fences -1 and 7, and the mean of what is
 // within them is 2.5.
 TEST(RatioOf, FollowsTheRuleForOutliers) {
-  const StepSamples samples{.reference_us = {1, 1}, .placement_us = {1, 2, 3, 4, 100}};
+  const StepSamples samples{.reference = {.us = {1, 1}}, .placement = {.us = {1, 2, 3, 4, 100}}};
   EXPECT_DOUBLE_EQ(RatioOf(samples, StepCenter::kMedian), 3);
   EXPECT_DOUBLE_EQ(RatioOf(samples, StepCenter::kTukey), 2.5);
 }

@@ -2,14 +2,16 @@
 #pragma once
 
 #include <atomic>
+#include <string>
 
 namespace emplace {
 
 // Whether a signal came since CatchInterrupts was called.
 const std::atomic<bool>& Interrupted();
 // From now on, SIGINT and SIGTERM set the flag. A command that has not ended a third of a second later, or at a second
-// signal, ends then with the exit code 1: with one line on stderr, and without files that are half written. REQUIRES:
-// the process has no other thread yet.
-void CatchInterrupts();
+// signal, ends then with the exit code 1: with one line on stderr that begins with the program's name, and without
+// files that are half written. Processes that are started later have the two signals blocked. REQUIRES: the process has
+// no other thread yet.
+void CatchInterrupts(const std::string& program);
 
 }  // namespace emplace

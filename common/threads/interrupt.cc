@@ -1,11 +1,11 @@
-#include "tools/cli/interrupt.h"
+#include "common/threads/interrupt.h"
 
 #include <pthread.h>
 #include <unistd.h>
 
 #include <csignal>
 #include <ctime>
-#include <string_view>
+#include <string>
 #include <thread>
 
 #include "common/files/file_io.h"
@@ -15,18 +15,18 @@ namespace {
 
 // All commands end within half a second, also on a busy machine.
 constexpr timespec kToEndWell = {.tv_sec = 0, .tv_nsec = 330'000'000};
-constexpr std::string_view kLine = "emplace: interrupted\n";
 
 std::atomic<bool> interrupted = false;
 
-[[noreturn]] void Watch(const sigset_t& signals) {
+// line: what it says on stderr.
+[[noreturn]] void Watch(const sigset_t& signals, const std::string& line) {
   int signal = 0;
   while (::sigwait(&signals, &signal) != 0) {
   }
   interrupted = true;
   ::sigtimedwait(&signals, nullptr, &kToEndWell);
   RemoveUnfinishedFiles();
-  [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, kLine.data(), kLine.size());
+  [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, line.data(), line.size());
   ::_exit(1);
 }
 
@@ -34,13 +34,13 @@ std::atomic<bool> interrupted = false;
 
 const std::atomic<bool>& Interrupted() { return interrupted; }
 
-void CatchInterrupts() {
+void CatchInterrupts(const std::string& program) {
   sigset_t signals;
   ::sigemptyset(&signals);
   ::sigaddset(&signals, SIGINT);
   ::sigaddset(&signals, SIGTERM);
   ::pthread_sigmask(SIG_BLOCK, &signals, nullptr);  // Threads inherit it, so that only the one below gets them.
-  std::thread([signals] { Watch(signals); }).detach();
+  std::thread([signals, line = program + ": interrupted\n"] { Watch(signals, line); }).detach();
 }
 
 }  // namespace emplace
