@@ -36,6 +36,9 @@ constexpr double kFew = 0.1;
 // is in shares of the longest path, which is the same for all units.
 constexpr UnitFeatures kFirstFinish = {.finish_behind_path = -1};
 
+// About the time to score a placement by its ranks.
+constexpr double kScoreUsPerOp = 1.5;
+
 double Drawn(const Range& range, Rng& rng) { return std::exp(rng.Uniform(std::log(range.low), std::log(range.high))); }
 
 bool IsOfUnits(const PlannerParameter& parameter) {
@@ -92,7 +95,7 @@ void ConstructorSearch::MakePasses(size_t count, double until, const SearchLimit
         passes[i].planner.list.units = other.list.units;
         passes[i].units = other_units;
       }
-      Run(passes[i], rng.Fork("draws", i), scorers_[thread]);
+      Run(passes[i], rng.Fork("draws", i), limit, scorers_[thread]);
     } catch (const Stopped&) {  // It has found nothing.
     }
   });
@@ -114,7 +117,8 @@ ConstructorSearch::Pass ConstructorSearch::DrawnPass(Rng rng) const {
   return pass;
 }
 
-void ConstructorSearch::Run(Pass& pass, const Rng& rng, std::unique_ptr<PlacementScorer>& scorer) const {
+void ConstructorSearch::Run(Pass& pass, const Rng& rng, const SearchLimit& limit,
+                            std::unique_ptr<PlacementScorer>& scorer) const {
   const PlacementTask& task = whole_.task();
   const ScheduleGraph& graph = pass.units->graph();
   const Placement before = pass.units->Coarsened(best_.found.entry.placement);
@@ -127,6 +131,7 @@ void ConstructorSearch::Run(Pass& pass, const Rng& rng, std::unique_ptr<Placemen
   }
   pass.used_bytes.resize(static_cast<size_t>(task.sim.num_devices));
   const Placement units = pass.units->Place(by_rank, limits_.room_bytes(), options, rng, pass.used_bytes);
+  if (limit.Progress() + limit.Share(0, kScoreUsPerOp * task.sim.num_ops) > 1) return;
   Placement placement = pass.units->Expanded(units);
   auto priority = std::make_shared<const Priority>(ByUpwardRank(whole_, placement));
   if (!scorer) scorer = std::make_unique<PlacementScorer>(task);

@@ -44,7 +44,7 @@ class ConstructorSearch {
   void MakePasses(size_t count, double until, const SearchLimit& limit, ThreadTeam& team);
   Pass DrawnPass(Rng rng) const;
   // Makes the pass on its units.
-  void Run(Pass& pass, const Rng& rng, std::unique_ptr<PlacementScorer>& scorer) const;
+  void Run(Pass& pass, const Rng& rng, const SearchLimit& limit, std::unique_ptr<PlacementScorer>& scorer) const;
 
   const ScheduleGraph& whole_;
   const Rng rng_;

@@ -86,10 +86,11 @@ double Us(const PlacementTask& task, double us_per_op) {
   return us_per_op * ops * (ops < kLargeOps ? 1 : kLargeSlowdown);
 }
 
-// What the method finds until then; nothing if it is stopped before it has a placement.
-MethodResult PlacedBefore(const StopSignal& stop, const Member& member, const MethodOptions& options,
+// What the method finds until then; nothing if it is stopped before it has a placement. orders: whether it may order
+// ops.
+MethodResult PlacedBefore(const StopSignal& stop, const Member& member, bool orders, const MethodOptions& options,
                           const PlacementTask& task) {
-  MethodOptions own = {.seed = options.seed, .own = options.own, .orders = options.orders, .stop = stop};
+  MethodOptions own = {.seed = options.seed, .own = options.own, .orders = orders, .stop = stop};
   if (!member.by_hand) own.planner = options.planner;
   own.own.try_emplace("passes", member.passes);
   const std::unique_ptr<PlacementMethod> method = MakeMethod(member.method, own);
@@ -240,7 +241,9 @@ class PortfolioMaker {
     team_.ForEach(count, [&](size_t /*thread*/, size_t i) {
       const bool needed = tight && i == 0 && (none || !limit_.stopped());
       if (!needed && limit_.Progress() >= 1) return;
-      found[i] = FoundBy(members[i].method, PlacedBefore(limit_.stop(), members[i], options_, task_), true);
+      // A single pass would only order what FoundBy ranks anyway.
+      const bool orders = options_.orders && (members[i].passes != 1 || graph_ == nullptr);
+      found[i] = FoundBy(members[i].method, PlacedBefore(limit_.stop(), members[i], orders, options_, task_), true);
     });
     for (size_t i = 0; i < count; ++i) Add(std::move(found[i]), none && i == 0);
     if (count < members.size()) limit_.Count(Left());

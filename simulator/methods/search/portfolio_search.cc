@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -200,27 +199,10 @@ class PortfolioSearch {
       limit_.Count(1);
     }
     OrderPortfolio();
-    if (!ConstructingPays(space)) return ImproveByWalks(space);
-    const double by_passes = GainOf([&] { AddConstructed(); });
-    const double by_walks = GainOf([&] { ImproveByWalks(space); });
-    if (by_passes != by_walks) construct_share_ = (construct_share_ + (by_passes > by_walks ? 1 : 0)) / 2;
-  }
-
-  bool ConstructingPays(const SearchSpace& space) const {
-    return task_.sim.num_ops >= plan_.phases.fewest_ops_to_construct && !task_.HasMicrobatches() &&
-           walks_.MovesPerUnit(space, 1) < plan_.phases.few_moves_to_construct;
-  }
-
-  // How much shorter the makespan gets by this, for the share of the round that it takes.
-  double GainOf(const std::function<void()>& improve) {
-    const double begin = limit_.Progress();
-    const double before_us = score_.makespan_us;
-    improve();
-    const double taken = limit_.Progress() - begin;
-    return taken > 0 ? std::log(before_us / score_.makespan_us) / taken : 0;
-  }
-
-  void ImproveByWalks(const SearchSpace& space) {
+    if (ConstructingPays(space)) {
+      AddConstructed();
+      if (limit_.Ended()) return;
+    }
     if (const std::optional<size_t> level = LevelToContract(space)) AddCoarse(*level);
     if (ReplicasPay()) AddMirrored(space);
     constexpr double kRounding = 1e-9;  // Of shares: no more than the round.
@@ -269,7 +251,8 @@ class PortfolioSearch {
   void AddConstructed() {
     if (!constructor_) constructor_.emplace(*graph_, options_.seed);
     const double progress = limit_.Progress();
-    const WalkResult found = constructor_->From(*ordered_, progress + construct_share_ * (1 - progress), limit_, team_);
+    const WalkResult found =
+        constructor_->From(*ordered_, progress + plan_.phases.construct_share * (1 - progress), limit_, team_);
     KeepOrderedStart(found);
     KeepFound(found);
   }
@@ -399,6 +382,12 @@ class PortfolioSearch {
     return share <= plan_.phases.most_share_to_order;
   }
 
+  // Whether passes of `list` come farther than walks.
+  bool ConstructingPays(const SearchSpace& space) const {
+    return task_.sim.num_ops >= plan_.phases.fewest_ops_to_construct && !task_.HasMicrobatches() &&
+           walks_.MovesPerUnit(space, 1) < plan_.phases.few_moves_to_construct;
+  }
+
   // The level by which to contract the graph, if it gets much smaller, and there is time. In a step of several
   // micro-batches a contracted graph finds nothing better than data-parallel and mirrored moves.
   std::optional<size_t> LevelToContract(const SearchSpace& space) const {
@@ -463,7 +452,6 @@ class PortfolioSearch {
   bool portfolio_ordered_ = false;
   bool searched_through_ = false;
   std::optional<ConstructorSearch> constructor_;
-  double construct_share_ = plan_.phases.construct_share;
   std::unique_ptr<SmallerTask<CoarseTask>> coarse_;
   std::optional<Replicas> replicas_;
   std::unique_ptr<SmallerTask<ReplicaTask>> replica_;

@@ -59,11 +59,10 @@ struct PhaseRules {
   // Annealing, where nothing fits the memory of a graph of few units: share of what is left.
   double share_to_fit = 0.5;
   // Passes of `list` (constructor_search.h) on graphs of so many ops without micro-batches, where a walk over the whole
-  // round has fewer moves for each unit: their share of the first such round. What gains more for its time, these
-  // passes or all that follows, gets more of the next one.
+  // round has fewer moves for each unit: share of what is left.
   int32_t fewest_ops_to_construct = 50000;
   double few_moves_to_construct = 0.5;
-  double construct_share = 0.6;
+  double construct_share = 0.5;
   // The contracted graph: its ops at most; if they are at most this share of the graph's; share of what is left.
   int32_t most_coarse_groups = 1500;
   double most_ops_left = 0.5;
