@@ -24,10 +24,12 @@ struct Gaussian {
     spread = values.subspan(n);
   }
 
-  // Equal numbers and generators give equal bits.
-  std::vector<float> Draw(Rng rng) const {
+  enum class Side : uint8_t { kPlus, kMinus };
+
+  // Equal numbers and generators give equal bits. kMinus: the draw mirrored at the mean, that is with -z.
+  std::vector<float> Draw(Rng rng, Side side = Side::kPlus) const {
     std::vector<double> z(mean.size());
-    for (double& number : z) number = rng.Normal();
+    for (double& number : z) number = side == Side::kPlus ? rng.Normal() : -rng.Normal();
     std::vector<float> drawn;
     for (size_t i = 0; i < mean.size(); ++i) {
       double value = static_cast<double>(mean[i]);

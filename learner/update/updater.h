@@ -28,7 +28,7 @@ struct UpdateStats {
 
 // Everything but the policy that the next update depends on. Checkpoints hold it.
 struct UpdaterState {
-  AdamState adam;             // Empty by evolution.
+  AdamState adam;             // Empty by CMA-ES.
   SafetensorsFile objective;  // Tensors by name, of which none begins with "adam.".
 };
 

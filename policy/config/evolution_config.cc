@@ -10,6 +10,21 @@ constexpr double kMostBudget = 1e6;
 FieldTable<EvolutionConfig> EvolutionFields() {
   using C = EvolutionConfig;
   FieldTable<C> t;
+  t.Field("algorithm", &C::algorithm, {{EvolutionAlgorithm::kCma, "cma"}, {EvolutionAlgorithm::kOpenAi, "openai"}})
+      .Help(
+          "How the distribution moves to where candidates did better: cma, CMA-ES, which also learns how parameters "
+          "go together, for some hundred of them at most; or openai, OpenAI-ES, which moves the mean alone, by Adam, "
+          "and draws candidates in pairs on opposite sides of it.");
+  t.Field("learning_rate", &C::learning_rate)
+      .Range(1e-4, 10)
+      .Help(
+          "Adam's learning rate with algorithm openai: about how far a generation moves a parameter at most, in "
+          "standard deviations of that parameter over the candidates.");
+  t.Field("spread_decay", &C::spread_decay)
+      .Range(0.5, 1)
+      .Help(
+          "Factor by which each generation multiplies the spread of the candidates with algorithm openai, and with it "
+          "how far the mean moves. 1: the spread stays as it is.");
   t.Field("population", &C::population)
       .Range(2, 4096)
       .Help(

@@ -7,7 +7,13 @@
 
 namespace emplace {
 
+// How the distribution moves after a generation.
+enum class EvolutionAlgorithm : uint8_t { kCma, kOpenAi };
+
 struct EvolutionConfig {
+  EvolutionAlgorithm algorithm = EvolutionAlgorithm::kCma;
+  double learning_rate = 0.3;
+  double spread_decay = 1;
   int64_t population = 16;
   int64_t least_budget = 1;
   int64_t most_budget = 1;
@@ -17,6 +23,9 @@ struct EvolutionConfig {
   int64_t evaluation_budget = 1;
   int64_t validation_instances = 100;
   int64_t test_instances = 100;
+
+  // Whether candidates come in pairs on opposite sides of the mean.
+  bool mirrored() const { return algorithm == EvolutionAlgorithm::kOpenAi; }
 };
 
 FieldTable<EvolutionConfig> EvolutionFields();

@@ -89,6 +89,10 @@ void CheckEvolution(const RunConfig& config, const std::string& source) {
                           ", expected a multiple of evolution.population, ", evolution.population,
                           ", because all candidates place the same problems"));
   }
+  if (evolution.mirrored() && evolution.population % 2 != 0) {
+    throw BadInput(StrCat(source, ": evolution.population is ", evolution.population,
+                          ", expected an even number with evolution.algorithm: openai, which draws pairs"));
+  }
   if (evolution.least_budget > evolution.most_budget) {
     throw BadInput(StrCat(source, ": evolution.least_budget is ", evolution.least_budget,
                           ", expected at most evolution.most_budget, ", evolution.most_budget));

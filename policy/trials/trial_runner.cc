@@ -23,9 +23,13 @@ double ScoreOf(const PlacementTask& task, const MethodScore& score) {
 
 }  // namespace
 
-std::vector<float> CandidateOf(const PolicyWeights& weights, uint64_t seed, int64_t candidate) {
-  const Rng generation = Rng(seed).Fork("generation", weights.version);
-  return Gaussian(weights.values).Draw(generation.Fork("candidate", static_cast<uint64_t>(candidate)));
+std::vector<float> CandidateOf(const PolicyWeights& weights, const RunConfig& config, int64_t candidate) {
+  const Rng generation = Rng(config.seed).Fork("generation", weights.version);
+  const auto number = static_cast<uint64_t>(candidate);
+  const Gaussian policy(weights.values);
+  if (!config.evolution.mirrored()) return policy.Draw(generation.Fork("candidate", number));
+  const Gaussian::Side side = number % 2 == 0 ? Gaussian::Side::kPlus : Gaussian::Side::kMinus;
+  return policy.Draw(generation.Fork("candidate", number / 2), side);
 }
 
 TrialRunner::TrialRunner(const std::vector<PlacementTask>& tasks, const RunConfig& config)
@@ -45,7 +49,7 @@ const PlacementTask& TrialRunner::TaskOfProblem(uint64_t problem) {
 double TrialRunner::Run(const PolicyWeights& weights, uint32_t index) {
   const Trial trial = TrialOf(config_, tasks_.size(), weights.version, index);
   const PlacementTask& task = TaskOfProblem(trial.problem);
-  const std::vector<float> candidate = CandidateOf(weights, config_.seed, trial.candidate);
+  const std::vector<float> candidate = CandidateOf(weights, config_, trial.candidate);
   const PolicyKind& kind = FindPolicyKind(weights.shape.kind);
   const auto method =
       MakePlannerMethod({.seed = config_.seed + trial.problem,

@@ -13,8 +13,9 @@
 
 namespace emplace {
 
-// The parameters of a candidate [N] of the generation that is drawn from these weights, in a run of this seed.
-std::vector<float> CandidateOf(const PolicyWeights& weights, uint64_t seed, int64_t candidate);
+// The parameters of a candidate [N] of the generation that is drawn from these weights: the run's seed, the version and
+// the candidate's number decide them. Where evolution mirrors candidates, 2k and 2k + 1 are a pair.
+std::vector<float> CandidateOf(const PolicyWeights& weights, const RunConfig& config, int64_t candidate);
 
 // Not thread-safe.
 class TrialRunner {

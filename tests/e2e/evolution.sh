@@ -40,9 +40,14 @@ expect "instances with one actor" on_instances one --actors 1 --set training.ite
 expect "instances with three actors, up to update 3" on_instances three --actors 3 --set training.iterations=3 --set checkpoint.every=3
 expect "its resume" on_instances three --actors 2 --resume --set training.iterations=6 --set checkpoint.every=3
 expect "the same bits" cmp "$work/one/checkpoints/update_00000006/policy.safetensors" "$work/three/checkpoints/update_00000006/policy.safetensors"
+mirrored() { on_instances "$@" --set evolution.algorithm=openai --set evolution.spread_decay=0.98; }
+expect "OpenAI-ES with one actor" mirrored mirrored_one --actors 1 --set training.iterations=4 --set checkpoint.every=2
+expect "OpenAI-ES with two actors, up to update 2" mirrored mirrored_two --actors 2 --set training.iterations=2 --set checkpoint.every=2
+expect "its resume" mirrored mirrored_two --actors 3 --resume --set training.iterations=4 --set checkpoint.every=2
+expect "the same bits" cmp "$work/mirrored_one/checkpoints/update_00000004/policy.safetensors" "$work/mirrored_two/checkpoints/update_00000004/policy.safetensors"
 expect "a family" on_family family --actors 2 --set training.iterations=15
 expect "it improves" improves family
-for run in one three family; do expect "the ledger of $run balances" balanced "$work/$run/ledger.json"; done
+for run in one three mirrored_one mirrored_two family; do expect "the ledger of $run balances" balanced "$work/$run/ledger.json"; done
 
 expect "a graph" build/bin/emplace generate ptb --size small --count 1 --seed 9 --out "$work/graphs"
 for method in policy list auto; do
@@ -54,6 +59,7 @@ expect "a look at it" build/bin/emplace inspect "$work/family/policy.safetensors
 expect "async is refused" refused "training.sync is async, expected lockstep" --set training.sync=async
 expect "another kind is refused" refused "policy.kind is placeto, expected planner" --set policy.kind=placeto
 expect "another objective is refused" refused "policy.kind is planner, expected training.objective: evolution" --set training.objective=ppo
+expect "half of a pair is refused" refused "expected an even number" --set evolution.algorithm=openai --set evolution.population=3 --set training.episodes_per_update=30
 expect "a part of a population is refused" refused "expected a multiple of evolution.population, 24" --set training.episodes_per_update=50
 
 (( failures == 0 ))

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <string>
 #include <utility>
 
 #include "common/error.h"
@@ -15,6 +16,14 @@ namespace {
 
 using Matrix = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
 using Vector = Eigen::VectorXd;
+
+// The names of these numbers in checkpoints.
+constexpr char kMean[] = "cma.mean";
+constexpr char kStepSize[] = "cma.step_size";
+constexpr char kCovariance[] = "cma.covariance";
+constexpr char kStepPath[] = "cma.step_path";
+constexpr char kCovariancePath[] = "cma.covariance_path";
+constexpr char kGenerations[] = "cma.generations";
 
 // Directions in which the distribution has hardly any width would make steps in them infinite.
 constexpr double kLeastVariance = 1e-14;
@@ -142,6 +151,36 @@ void Cma::Update(std::span<const double> candidates, std::span<const double> los
 std::vector<double> Cma::Spread() const {
   const Matrix root = state_.step_size * PowerOf(state_.covariance, size(), 0.5);
   return {root.data(), root.data() + root.size()};
+}
+
+UpdaterState Cma::SaveState() const {
+  UpdaterState saved;
+  const auto add = [&](const char* name, std::vector<int64_t> shape, std::span<const double> values) {
+    saved.objective.tensors.push_back(SafetensorsTensor::Of<double>(name, std::move(shape), values));
+  };
+  const int64_t n = std::ssize(state_.mean);
+  add(kMean, {n}, state_.mean);
+  add(kStepSize, {1}, std::span(&state_.step_size, 1));
+  add(kCovariance, {n, n}, state_.covariance);
+  add(kStepPath, {n}, state_.step_path);
+  add(kCovariancePath, {n}, state_.covariance_path);
+  saved.objective.tensors.push_back(
+      SafetensorsTensor::Of<int64_t>(kGenerations, {1}, std::span(&state_.generations, 1)));
+  return saved;
+}
+
+void Cma::LoadState(const UpdaterState& state) {
+  const std::string source = "state of CMA-ES";
+  const auto doubles = [&](const char* name) { return state.objective.Get(name, source).Values<double>(source); };
+  const std::vector<double> step_size = doubles(kStepSize);
+  const std::vector<int64_t> generations = state.objective.Get(kGenerations, source).Values<int64_t>(source);
+  if (step_size.size() != 1 || generations.size() != 1) throw BadInput(source + ": expected one step size");
+  Load({.mean = doubles(kMean),
+        .step_size = step_size.front(),
+        .covariance = doubles(kCovariance),
+        .step_path = doubles(kStepPath),
+        .covariance_path = doubles(kCovariancePath),
+        .generations = generations.front()});
 }
 
 void Cma::Load(CmaState state) {

@@ -5,6 +5,8 @@
 #include <utility>
 
 #include "common/error.h"
+#include "learner/update/evolution/cma.h"
+#include "learner/update/evolution/openai_es.h"
 #include "policy/gaussian.h"
 #include "policy/policy_kinds.h"
 #include "policy/trials/trial_runner.h"
@@ -12,30 +14,27 @@
 namespace emplace {
 namespace {
 
-// The names of CMA-ES's numbers in checkpoints.
-constexpr char kMean[] = "cma.mean";
-constexpr char kStepSize[] = "cma.step_size";
-constexpr char kCovariance[] = "cma.covariance";
-constexpr char kStepPath[] = "cma.step_path";
-constexpr char kCovariancePath[] = "cma.covariance_path";
-constexpr char kGenerations[] = "cma.generations";
-
 std::vector<double> Doubles(std::span<const float> values) { return {values.begin(), values.end()}; }
 
-Cma CmaOf(const PolicyWeights& weights, size_t learned) {
+size_t LearnedOf(const RunConfig& config) {
+  const PolicyKind& kind = FindPolicyKind(config.policy.kind);
+  return static_cast<size_t>(kind.Parameters(kind.Shape(config.policy, 0)).front().shape.front());
+}
+
+std::unique_ptr<EvolutionStrategy> StrategyOf(const RunConfig& config, const PolicyWeights& weights) {
   const Gaussian policy(weights.values);
   const size_t n = policy.mean.size();
+  const size_t learned = LearnedOf(config);
+  const std::vector<double> mean = Doubles(policy.mean.first(learned));
   std::vector<double> spread;
   for (size_t row = 0; row < learned; ++row) {
     const std::vector<double> block = Doubles(policy.spread.subspan(row * n, learned));
     spread.insert(spread.end(), block.begin(), block.end());
   }
-  return Cma(Doubles(policy.mean.first(learned)), spread);
-}
-
-size_t LearnedOf(const RunConfig& config) {
-  const PolicyKind& kind = FindPolicyKind(config.policy.kind);
-  return static_cast<size_t>(kind.Parameters(kind.Shape(config.policy, 0)).front().shape.front());
+  const EvolutionConfig& own = config.evolution;
+  if (own.algorithm == EvolutionAlgorithm::kCma) return std::make_unique<Cma>(mean, spread);
+  return std::make_unique<OpenAiEs>(
+      mean, spread, OpenAiEsOptions{.learning_rate = own.learning_rate, .spread_decay = own.spread_decay});
 }
 
 double Median(std::vector<double> values) {
@@ -53,7 +52,7 @@ double RootMeanSquare(std::span<const double> values, double count) {
 }  // namespace
 
 EvolutionUpdater::EvolutionUpdater(const RunConfig& config, PolicyWeights initial)
-    : config_(config), weights_(std::move(initial)), cma_(CmaOf(weights_, LearnedOf(config))) {}
+    : config_(config), weights_(std::move(initial)), strategy_(StrategyOf(config, weights_)) {}
 
 std::vector<double> EvolutionUpdater::LossesOf(const std::vector<Trajectory>& batch) const {
   const auto population = static_cast<size_t>(config_.evolution.population);
@@ -78,17 +77,17 @@ std::vector<double> EvolutionUpdater::LossesOf(const std::vector<Trajectory>& ba
 UpdateStats EvolutionUpdater::Update(const std::vector<Trajectory>& batch) {
   EMPLACE_CHECK(std::ssize(batch) == config_.training.episodes_per_update);
   const std::vector<double> losses = LossesOf(batch);
-  const std::vector<double> before = cma_.state().mean;
+  const std::vector<double> before = strategy_->mean();
   const size_t learned = before.size();
   std::vector<double> candidates;
   for (size_t candidate = 0; candidate < losses.size(); ++candidate) {
-    const std::vector<float> drawn = CandidateOf(weights_, config_.seed, static_cast<int64_t>(candidate));
+    const std::vector<float> drawn = CandidateOf(weights_, config_, static_cast<int64_t>(candidate));
     candidates.insert(candidates.end(), drawn.begin(), drawn.begin() + static_cast<ptrdiff_t>(learned));
   }
-  cma_.Update(candidates, losses);
+  strategy_->Update(candidates, losses);
 
-  const std::vector<double>& mean = cma_.state().mean;
-  const std::vector<double> spread = cma_.Spread();
+  const std::vector<double>& mean = strategy_->mean();
+  const std::vector<double> spread = strategy_->Spread();
   const auto narrow = [](double value) { return static_cast<float>(value); };
   const size_t n = Gaussian(weights_.values).mean.size();
   std::ranges::transform(mean, weights_.values.begin(), narrow);
@@ -112,37 +111,6 @@ UpdateStats EvolutionUpdater::Update(const std::vector<Trajectory>& batch) {
   for (const double loss : losses) apart.push_back(loss - centre);
   stats.advantage_std = RootMeanSquare(apart, static_cast<double>(apart.size()));
   return stats;
-}
-
-UpdaterState EvolutionUpdater::SaveState() const {
-  const CmaState& state = cma_.state();
-  UpdaterState saved;
-  const auto add = [&](const char* name, std::vector<int64_t> shape, std::span<const double> values) {
-    saved.objective.tensors.push_back(SafetensorsTensor::Of<double>(name, std::move(shape), values));
-  };
-  const int64_t n = std::ssize(state.mean);
-  add(kMean, {n}, state.mean);
-  add(kStepSize, {1}, std::span(&state.step_size, 1));
-  add(kCovariance, {n, n}, state.covariance);
-  add(kStepPath, {n}, state.step_path);
-  add(kCovariancePath, {n}, state.covariance_path);
-  saved.objective.tensors.push_back(
-      SafetensorsTensor::Of<int64_t>(kGenerations, {1}, std::span(&state.generations, 1)));
-  return saved;
-}
-
-void EvolutionUpdater::LoadState(const UpdaterState& state) {
-  const std::string source = "state of the evolution";
-  const auto doubles = [&](const char* name) { return state.objective.Get(name, source).Values<double>(source); };
-  const std::vector<double> step_size = doubles(kStepSize);
-  const std::vector<int64_t> generations = state.objective.Get(kGenerations, source).Values<int64_t>(source);
-  if (step_size.size() != 1 || generations.size() != 1) throw BadInput(source + ": expected one step size");
-  cma_.Load({.mean = doubles(kMean),
-             .step_size = step_size.front(),
-             .covariance = doubles(kCovariance),
-             .step_path = doubles(kStepPath),
-             .covariance_path = doubles(kCovariancePath),
-             .generations = generations.front()});
 }
 
 }  // namespace emplace

@@ -3,10 +3,11 @@
 // the version.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <vector>
 
-#include "learner/update/evolution/cma.h"
+#include "learner/update/evolution/evolution_strategy.h"
 #include "learner/update/updater.h"
 #include "policy/config/run_config.h"
 #include "policy/policy_weights.h"
@@ -20,13 +21,14 @@ class EvolutionUpdater final : public Updater {
   EvolutionUpdater(const RunConfig& config, PolicyWeights initial);
 
   // A candidate's loss is the mean over problems of its score less that of the median candidate, within
-  // evolution.score_clip. REQUIRES besides: the batch has every trial of the version once, by index.
+  // evolution.score_clip; by it evolution.algorithm moves the distribution. REQUIRES besides: the batch has every trial
+  // of the version once, by index.
   UpdateStats Update(const std::vector<Trajectory>& batch) override;
   const PolicyWeights& weights() const override { return weights_; }
   const std::string& device() const override { return device_; }
 
-  UpdaterState SaveState() const override;
-  void LoadState(const UpdaterState& state) override;
+  UpdaterState SaveState() const override { return strategy_->SaveState(); }
+  void LoadState(const UpdaterState& state) override { strategy_->LoadState(state); }
 
  private:
   std::vector<double> LossesOf(const std::vector<Trajectory>& batch) const;
@@ -34,7 +36,7 @@ class EvolutionUpdater final : public Updater {
   const RunConfig config_;
   const std::string device_ = "cpu";
   PolicyWeights weights_;
-  Cma cma_;  // Of the parameters that are learned.
+  const std::unique_ptr<EvolutionStrategy> strategy_;  // Of the parameters that are learned.
 };
 
 }  // namespace emplace

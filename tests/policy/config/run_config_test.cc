@@ -89,6 +89,13 @@ TEST(RunConfig, FieldsThatExcludeEachOtherAreTold) {
   EXPECT_THAT(ConfigError("workload: {count: 4, train: 5}\n"), HasSubstr("expected at most workload.count, 4"));
 }
 
+TEST(RunConfig, EvolutionThatMirrorsCandidatesNeedsPairs) {
+  const std::string yaml =
+      "policy: {kind: planner}\ntraining: {objective: evolution, sync: lockstep, episodes_per_update: 15}\n"
+      "evolution: {population: 5, algorithm: openai}\n";
+  EXPECT_THAT(ConfigError(yaml), HasSubstr("evolution.population is 5, expected an even number"));
+  EXPECT_EQ(Parse(yaml, {"evolution.algorithm=cma"}).evolution.population, 5);
+}
 TEST(RunConfig, ShardsThatAreNotGivenAreAsManyAsRanks) {
   const auto shards = [](const std::string& yaml, const std::vector<std::string>& overrides) {
     const RunConfig config = ParseRunConfig(yaml, "run.yaml", "/", overrides);

@@ -127,6 +127,34 @@ TEST(Cma, GoesOnFromItsState) {
   EXPECT_EQ(whole.state().step_path, resumed.state().step_path);
 }
 
+// Checkpoints of earlier versions have these names, and nothing of Adam.
+TEST(Cma, ItsStateInACheckpointHasTheNamesThatItAlwaysHad) {
+  Rng rng(4);
+  Cma cma(std::vector<double>(2, 0.0), Diagonal(2, 0.5));
+  Evolve(cma, 6, 3, rng, Rosenbrock);
+  const CmaState& state = cma.state();
+  UpdaterState saved;
+  const auto add = [&](const char* name, std::vector<int64_t> shape, std::span<const double> values) {
+    saved.objective.tensors.push_back(SafetensorsTensor::Of<double>(name, std::move(shape), values));
+  };
+  add("cma.mean", {2}, state.mean);
+  add("cma.step_size", {1}, std::span(&state.step_size, 1));
+  add("cma.covariance", {2, 2}, state.covariance);
+  add("cma.step_path", {2}, state.step_path);
+  add("cma.covariance_path", {2}, state.covariance_path);
+  saved.objective.tensors.push_back(
+      SafetensorsTensor::Of<int64_t>("cma.generations", {1}, std::span(&state.generations, 1)));
+  EXPECT_EQ(SerializeSafetensors(cma.SaveState().objective), SerializeSafetensors(saved.objective));
+  EXPECT_TRUE(cma.SaveState().adam.mean.empty());
+
+  Cma loaded(std::vector<double>(2, 9.0), Diagonal(2, 3));
+  loaded.LoadState(saved);
+  Rng rest = Rng::FromState(rng.seed(), rng.state());
+  Evolve(cma, 6, 3, rng, Rosenbrock);
+  Evolve(loaded, 6, 3, rest, Rosenbrock);
+  EXPECT_EQ(loaded.state().covariance, cma.state().covariance);
+}
+
 TEST(Cma, RefusesAStateThatIsNone) {
   Cma cma(std::vector<double>(4, 0.0), Diagonal(4, 0.5));
   CmaState state = cma.state();

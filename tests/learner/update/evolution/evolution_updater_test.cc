@@ -13,7 +13,7 @@
 namespace emplace {
 namespace {
 
-class EvolutionUpdaterTest : public testing::Test {
+class EvolutionUpdaterTest : public testing::TestWithParam<EvolutionAlgorithm> {
  protected:
   EvolutionUpdaterTest() {
     config_.policy.kind = "planner";
@@ -22,6 +22,7 @@ class EvolutionUpdaterTest : public testing::Test {
     config_.training.sync = Sync::kLockstep;
     config_.training.episodes_per_update = kPopulation * kProblems;
     config_.evolution.population = kPopulation;
+    config_.evolution.algorithm = GetParam();
     policy_ = NewPolicy();
   }
 
@@ -41,8 +42,7 @@ class EvolutionUpdaterTest : public testing::Test {
       Trajectory trial;
       trial.index = index;
       trial.policy_version = weights.version;
-      trial.rho = {
-          static_cast<float>(score(CandidateOf(weights, config_.seed, index % kPopulation), index / kPopulation))};
+      trial.rho = {static_cast<float>(score(CandidateOf(weights, config_, index % kPopulation), index / kPopulation))};
       batch.push_back(std::move(trial));
     }
     return batch;
@@ -63,7 +63,11 @@ double Distance(std::span<const float> x) {
 // Problems differ by far more than candidates do on one of them.
 double FarApart(std::span<const float> x, uint32_t problem) { return 0.1 * Distance(x) - 2.0 * problem; }
 
-TEST_F(EvolutionUpdaterTest, MovesToWhereCandidatesAreBetterWhateverTheProblemIsWorth) {
+INSTANTIATE_TEST_SUITE_P(Algorithms, EvolutionUpdaterTest,
+                         testing::Values(EvolutionAlgorithm::kCma, EvolutionAlgorithm::kOpenAi),
+                         [](const auto& of) { return of.param == EvolutionAlgorithm::kCma ? "Cma" : "OpenAi"; });
+
+TEST_P(EvolutionUpdaterTest, MovesToWhereCandidatesAreBetterWhateverTheProblemIsWorth) {
   EvolutionUpdater updater(config_, policy_);
   const double before = Distance(Gaussian(updater.weights().values).mean);
   for (int i = 0; i < 150; ++i) updater.Update(Generation(updater.weights(), FarApart));
@@ -71,7 +75,7 @@ TEST_F(EvolutionUpdaterTest, MovesToWhereCandidatesAreBetterWhateverTheProblemIs
   EXPECT_LT(Distance(Gaussian(updater.weights().values).mean), 0.5 * before);
 }
 
-TEST_F(EvolutionUpdaterTest, OneProblemCannotDecide) {
+TEST_P(EvolutionUpdaterTest, OneProblemCannotDecide) {
   config_.evolution.score_clip = 0.01;
   EvolutionUpdater clipped(config_, policy_);
   EvolutionUpdater without(config_, policy_);
@@ -86,7 +90,7 @@ TEST_F(EvolutionUpdaterTest, OneProblemCannotDecide) {
   EXPECT_EQ(clipped.weights().values, without.weights().values);
 }
 
-TEST_F(EvolutionUpdaterTest, GoesOnFromItsStateBitForBit) {
+TEST_P(EvolutionUpdaterTest, GoesOnFromItsStateBitForBit) {
   EvolutionUpdater whole(config_, policy_);
   for (int i = 0; i < 5; ++i) whole.Update(Generation(whole.weights(), FarApart));
   EvolutionUpdater resumed(config_, whole.weights());
@@ -98,7 +102,7 @@ TEST_F(EvolutionUpdaterTest, GoesOnFromItsStateBitForBit) {
   EXPECT_EQ(whole.weights().version, 10U);
 }
 
-TEST_F(EvolutionUpdaterTest, LeavesParametersAloneThatItDoesNotLearn) {
+TEST_P(EvolutionUpdaterTest, LeavesParametersAloneThatItDoesNotLearn) {
   config_.policy.own["parameters"] = int64_t{5};
   PolicyWeights many = WidenedPlanner(policy_, NewPolicy(), 1);
   ASSERT_EQ(many.shape, policy_.shape);
@@ -116,19 +120,27 @@ TEST_F(EvolutionUpdaterTest, LeavesParametersAloneThatItDoesNotLearn) {
   EXPECT_EQ(learned.mean[5], 0.25F);
   EXPECT_EQ(learned.mean[n - 1], Gaussian(policy_.values).mean[n - 1]);
   for (size_t i = 0; i < n; ++i) {
-    for (size_t j = 0; j < n; ++j) EXPECT_EQ(learned.spread[i * n + j] != 0, i < 5 && j < 5);
+    EXPECT_EQ(learned.spread[i * n + i] != 0, i < 5);
+    for (size_t j = 0; j < n; ++j) EXPECT_TRUE(learned.spread[i * n + j] == 0 || (i < 5 && j < 5));
   }
   EvolutionUpdater resumed(config_, updater.weights());
   resumed.LoadState(updater.SaveState());
   EXPECT_EQ(resumed.weights().values, updater.weights().values);
 }
 
-TEST_F(EvolutionUpdaterTest, RefusesAStateOfAnotherObjective) {
+TEST_P(EvolutionUpdaterTest, RefusesAStateOfAnotherObjective) {
   EvolutionUpdater updater(config_, policy_);
   EXPECT_THROW(updater.LoadState({}), Error);
 }
 
-TEST_F(EvolutionUpdaterTest, TellsWhatItDid) {
+TEST_P(EvolutionUpdaterTest, RefusesAStateOfTheOtherAlgorithm) {
+  EvolutionUpdater updater(config_, policy_);
+  const bool is_cma = GetParam() == EvolutionAlgorithm::kCma;
+  config_.evolution.algorithm = is_cma ? EvolutionAlgorithm::kOpenAi : EvolutionAlgorithm::kCma;
+  EXPECT_THROW(updater.LoadState(EvolutionUpdater(config_, policy_).SaveState()), Error);
+}
+
+TEST_P(EvolutionUpdaterTest, TellsWhatItDid) {
   EvolutionUpdater updater(config_, policy_);
   const UpdateStats stats = updater.Update(Generation(policy_, FarApart));
   EXPECT_EQ(stats.states, kPopulation * kProblems);
