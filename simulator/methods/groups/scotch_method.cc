@@ -36,9 +36,9 @@ SCOTCH_Num Scaled(double value, double sum) {
 }
 
 // The units of a task as an undirected weighted graph in libscotch's arrays.
-class UnitGraph {
+class ScotchGraph {
  public:
-  explicit UnitGraph(const ScheduleGraph& graph) {
+  explicit ScotchGraph(const ScheduleGraph& graph) {
     const auto units = static_cast<size_t>(graph.num_units());
     std::vector<double> cost_us(units);
     std::vector<UnitPair> pairs;
@@ -77,9 +77,9 @@ class UnitGraph {
                             nullptr, static_cast<SCOTCH_Num>(neighbour_.size()), neighbour_.data(), edge_load_.data()),
           "graphBuild");
   }
-  ~UnitGraph() { SCOTCH_graphExit(&graph_); }
-  UnitGraph(const UnitGraph&) = delete;
-  UnitGraph& operator=(const UnitGraph&) = delete;
+  ~ScotchGraph() { SCOTCH_graphExit(&graph_); }
+  ScotchGraph(const ScotchGraph&) = delete;
+  ScotchGraph& operator=(const ScotchGraph&) = delete;
 
   SCOTCH_Graph* get() { return &graph_; }
 
@@ -252,7 +252,7 @@ class Mapping {
  private:
   const uint64_t seed_;
   std::vector<SCOTCH_Num> part_;
-  UnitGraph units_;
+  ScotchGraph units_;
   const std::vector<SCOTCH_Num> speeds_;
   std::vector<double> bandwidth_;
 };
