@@ -4,10 +4,8 @@
 
 namespace emplace {
 
-using Json = nlohmann::json;
-
-Json StepSeriesToJson(const StepSeries& series) {
-  Json copies = Json::array();
+nlohmann::json StepSeriesToJson(const StepSeries& series) {
+  nlohmann::json copies = nlohmann::json::array();
   for (const CopyTime& copy : series.parts.copies) copies.push_back({copy.op, copy.output, copy.to, copy.us});
   return {{"us", series.us},
           {"preemptions", series.preemptions},
@@ -16,15 +14,15 @@ Json StepSeriesToJson(const StepSeries& series) {
           {"replayed_us", series.replayed_us}};
 }
 
-StepSeries StepSeriesFromJson(const Json& json) {
+StepSeries StepSeriesFromJson(const nlohmann::json& json) {
   StepSeries series;
   json.at("us").get_to(series.us);
   json.at("preemptions").get_to(series.preemptions);
   json.at("replayed_us").get_to(series.replayed_us);
-  for (const Json& us : json.at("op_us")) {
+  for (const nlohmann::json& us : json.at("op_us")) {
     series.parts.op_us.push_back(us.is_null() ? std::numeric_limits<double>::quiet_NaN() : us.get<double>());
   }
-  for (const Json& copy : json.at("copies")) {
+  for (const nlohmann::json& copy : json.at("copies")) {
     series.parts.copies.push_back({.op = copy.at(0).get<OpIndex>(),
                                    .output = copy.at(1).get<int32_t>(),
                                    .to = copy.at(2).get<DeviceIndex>(),
