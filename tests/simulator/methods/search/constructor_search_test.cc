@@ -64,7 +64,7 @@ TEST_P(ConstructorSearchTest, NeverEndsWorseThanTheStartOrAShorterSearch) {
       EXPECT_LE(found.entry.score, before.entry.score) << "seed " << seed << " budget " << budget;
       before = found;
     }
-    better += before.entry.score < first ? 1 : 0;
+    if (before.entry.score < first) ++better;
   }
   EXPECT_GT(4 * better, 3 * Trials(20));
 }
