@@ -45,8 +45,7 @@ class UnitPlacer {
       : whole_(whole),
         plan_(plan),
         units_(whole, plan.limits),
-        by_rank_(ByMeanUpwardRank(units_.graph(), plan.alpha)),
-        scorer_(whole.task()) {}
+        by_rank_(ByMeanUpwardRank(units_.graph(), plan.alpha)) {}
 
   // The result, and its score in its order.
   std::pair<MethodResult, SearchScore> Run() {
@@ -98,15 +97,16 @@ class UnitPlacer {
   }
 
   SearchScore ScoreOf(const Placement& placement) {
-    if (plan_.orders) scorer_.SetPriority(ByUpwardRank(whole_, placement));
-    return scorer_.Score(placement);
+    if (!scorer_) scorer_.emplace(whole_.task());
+    if (plan_.orders) scorer_->SetPriority(ByUpwardRank(whole_, placement));
+    return scorer_->Score(placement);
   }
 
   const ScheduleGraph& whole_;
   const UnitPlan plan_;
   const UnitGraph units_;
-  const std::vector<OpIndex> by_rank_;  // Of the units.
-  PlacementScorer scorer_;              // Of the whole.
+  const std::vector<OpIndex> by_rank_;     // Of the units.
+  std::optional<PlacementScorer> scorer_;  // Of the whole; made for the first pass of several.
 };
 
 }  // namespace
