@@ -17,7 +17,6 @@
 #include <vector>
 
 #include "actor/hardware/executor.h"
-#include "actor/hardware/measuring/measurement.h"
 #include "actor/hardware/measuring/message_channel.h"
 #include "actor/hardware/measuring/part_times.h"
 #include "actor/hardware/measuring/replayed_step.h"
@@ -107,7 +106,6 @@ class Measuring {
     Executor& executor;
     StepSeries steps = {};
     PartMeasurements parts;
-    StepMeasurements times = {};
   };
 
   // Whatever the placement: so that a graph that cannot be run is refused before any episode is played.
@@ -137,9 +135,7 @@ class Measuring {
       const StepTimes& times = series.executor.Step();
       series.steps.us.push_back(times.step_us);
       series.steps.preemptions.push_back(times.preemptions);
-      if (!times_parts_) continue;
-      series.parts.Add(times);
-      series.times.Add(times);
+      if (times_parts_) series.parts.Add(times);
     }
   }
 
@@ -149,7 +145,7 @@ class Measuring {
     steps.parts = series.parts.Medians();
     if (!has_gpu_) {
       steps.replayed_us =
-          ReplayedStepUs(series.executor.program(), series.times.MedianOpUs(), series.times.MedianCopyUs());
+          ReplayedStepUs(series.executor.program(), steps.parts.op_us, series.parts.steps().MedianCopyUs());
     }
     return steps;
   }

@@ -11,14 +11,6 @@ namespace {
 
 constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 
-// Adds each number that is there to the samples at its index.
-void AddEach(const std::vector<double>& us, std::vector<std::vector<double>>& samples) {
-  samples.resize(us.size());
-  for (size_t i = 0; i < us.size(); ++i) {
-    if (!std::isnan(us[i])) samples[i].push_back(us[i]);
-  }
-}
-
 }  // namespace
 
 std::vector<double> CopyTimesOf(const StepProgram& program, const StepTimes& times) {
@@ -53,17 +45,16 @@ std::vector<double> CopyTimesOf(const StepProgram& program, const StepTimes& tim
 }
 
 void PartMeasurements::Add(const StepTimes& times) {
-  std::vector<double> op_us(times.op_begin_us.size());
-  for (size_t op = 0; op < op_us.size(); ++op) op_us[op] = times.op_end_us[op] - times.op_begin_us[op];
-  AddEach(op_us, op_us_);
-  AddEach(CopyTimesOf(program_, times), copy_us_);
+  steps_.Add(times);
+  const std::vector<double> copy_us = CopyTimesOf(program_, times);
+  copy_us_.resize(copy_us.size());
+  for (size_t value = 0; value < copy_us.size(); ++value) {
+    if (!std::isnan(copy_us[value])) copy_us_[value].push_back(copy_us[value]);
+  }
 }
 
 PartTimes PartMeasurements::Medians() const {
-  PartTimes parts;
-  for (const std::vector<double>& samples : op_us_) {
-    parts.op_us.push_back(samples.empty() ? kNone : Quantile(samples, 0.5));
-  }
+  PartTimes parts = {.op_us = steps_.MedianOpUs(), .copies = {}};
   for (size_t value = 0; value < copy_us_.size(); ++value) {
     if (copy_us_[value].empty()) continue;
     const StepValue& copy = program_.values[value];

@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "actor/hardware/measuring/measurement.h"
 #include "actor/hardware/program/step_program.h"
 #include "actor/hardware/step_runner.h"
 #include "actor/hardware/step_timer.h"
@@ -20,11 +21,12 @@ class PartMeasurements {
   explicit PartMeasurements(const StepProgram& program) : program_(program) {}
 
   void Add(const StepTimes& times);
-  PartTimes Medians() const;  // REQUIRES: a step was added.
+  PartTimes Medians() const;                                // REQUIRES: a step was added.
+  const StepMeasurements& steps() const { return steps_; }  // Of the same steps.
 
  private:
   const StepProgram& program_;
-  std::vector<std::vector<double>> op_us_;    // [n][steps in which the op was run]
+  StepMeasurements steps_;
   std::vector<std::vector<double>> copy_us_;  // [values][steps in which the copy was made]
 };
 
