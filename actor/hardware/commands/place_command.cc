@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "actor/hardware/commands/measuring_command.h"
+#include "actor/hardware/commands/step_options.h"
 #include "actor/hardware/executor.h"
 #include "actor/hardware/measuring/hardware_measure.h"
 #include "actor/hardware/measuring/measuring_process.h"
@@ -46,7 +47,7 @@ struct PlaceArguments {
   int32_t measurements = 30;
   double seconds = 1;
   int64_t steps = 12;
-  int64_t warmup = 2;
+  int32_t warmup = 2;
   double timeout_s = 30;
   uint64_t seed = 1;
   bool json = false;
@@ -216,13 +217,7 @@ void AddPlaceCommand(CLI::App& app, std::function<int()>& run) {
   auto args = std::make_shared<PlaceArguments>();
   CLI::App* command = app.add_subcommand(
       "place", "Search for a placement of one graph by measuring steps of a few placements on this computer");
-  command->add_option("--graph", args->graph, "Graph file whose ops have calls, *.graph.json or *.graph.json.zst")
-      ->required();
-  command
-      ->add_option("--devices", args->devices,
-                   "Cluster file with this computer's devices, YAML. A device is called cpu:i, and says which cores it "
-                   "has, or cuda:i")
-      ->required();
+  AddGraphAndDevices(*command, args->graph, args->devices);
   command->add_option("--out", args->out, "File to write the best placement to, JSON (emplace.placement/1)")
       ->required();
   command
@@ -238,9 +233,7 @@ void AddPlaceCommand(CLI::App& app, std::function<int()>& run) {
                    "Number of timed steps of one measurement, and of the steps on one device beside it")
       ->check(CLI::Range(2, 1000000))
       ->capture_default_str();
-  command->add_option("--warmup", args->warmup, "Number of steps that run before the timed ones")
-      ->check(CLI::Range(0, 1000000))
-      ->capture_default_str();
+  AddWarmup(*command, args->warmup);
   command
       ->add_option("--timeout", args->timeout_s,
                    "Seconds after which a placement counts as one that hangs, and is left out")

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "actor/hardware/commands/step_options.h"
 #include "actor/hardware/devices/local_devices.h"
 #include "actor/hardware/executor.h"
 #include "actor/hardware/measuring/link_profile.h"
@@ -190,13 +191,7 @@ void AddProfileCommand(CLI::App& app, std::function<int()>& run) {
   auto args = std::make_shared<ProfileArguments>();
   CLI::App* command =
       app.add_subcommand("profile", "Time the ops of a graph and the links between this computer's devices");
-  command->add_option("--graph", args->graph, "Graph file whose ops have calls, *.graph.json or *.graph.json.zst")
-      ->required();
-  command
-      ->add_option("--devices", args->devices,
-                   "Cluster file with this computer's devices, YAML. A device is called cpu:i, and says which cores it "
-                   "has, or cuda:i. Ops are timed on the first device of each kind")
-      ->required();
+  AddGraphAndDevices(*command, args->graph, args->devices, ". Ops are timed on the first device of each kind");
   command->add_option("--out", args->out, "File to write the times of the ops to, CSV, for `emplace costs --costs`")
       ->required();
   command

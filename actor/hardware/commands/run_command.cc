@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "actor/hardware/commands/step_options.h"
 #include "actor/hardware/executor.h"
 #include "actor/hardware/measuring/measured_timeline.h"
 #include "actor/hardware/measuring/measurement.h"
@@ -214,13 +215,7 @@ void AddRunCommand(CLI::App& app, std::function<int()>& run) {
   auto args = std::make_shared<RunArguments>();
   CLI::App* command =
       app.add_subcommand("run", "Run a placed graph on this computer and print its step time beside the simulated one");
-  command->add_option("--graph", args->graph, "Graph file whose ops have calls, *.graph.json or *.graph.json.zst")
-      ->required();
-  command
-      ->add_option("--devices", args->devices,
-                   "Cluster file with this computer's devices, YAML. A device is called cpu:i, and says which cores it "
-                   "has, or cuda:i")
-      ->required();
+  AddGraphAndDevices(*command, args->graph, args->devices);
   command
       ->add_option(
           "--placement", args->placement,
@@ -229,9 +224,7 @@ void AddRunCommand(CLI::App& app, std::function<int()>& run) {
   command->add_option("--steps", args->steps, "Number of steps that are timed")
       ->check(CLI::Range(1, 1000000))
       ->capture_default_str();
-  command->add_option("--warmup", args->warmup, "Number of steps that run before the timed ones")
-      ->check(CLI::Range(0, 1000000))
-      ->capture_default_str();
+  AddWarmup(*command, args->warmup);
   command
       ->add_option("--throttle-bandwidth", args->throttle.bandwidth_bytes_per_us,
                    "Bandwidth in bytes per microsecond of an artificial link over which each device sends. Without it, "
