@@ -21,7 +21,7 @@ from lib.results import mean_interval
 from lib.script import run_script
 from lib.table import TRAINING, Table, grouped, made_by
 from lib.training import add_arguments, at_least_one, on_graphs, overrides_of, train
-from reality import profile
+from reality import profile, timed_step
 
 # ratio: measured step time over that of one core; updates: of the training. Searches have neither a seed nor updates. The fact "load"
 # has the load averages before the measurement and after it.
@@ -140,8 +140,7 @@ def measure(graph, files, arguments, folder):
     for _ in range(arguments.rounds):
         times = {}
         for key, path in {None: alone, **files}.items():
-            times[key] = json.loads(call([arguments.programs / "emplace-hardware", "run", "--graph", graph, "--devices", DEVICES,
-                                          "--placement", path, "--steps", arguments.steps, "--json"]))["measured_us"]
+            times[key] = timed_step(arguments.programs, graph, DEVICES, path, arguments.steps)["measured_us"]
         for key in files:
             ratios[key].append(times[key] / times[None])
     return {key: statistics.median(values) for key, values in ratios.items()}

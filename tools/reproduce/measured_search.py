@@ -24,7 +24,7 @@ from lib.results import mean_interval
 from lib.script import run_script
 from lib.table import SEARCH, Numbers, Table, add_out, grouped, made_by
 from lib.training import at_least_one
-from reality import machine, profile
+from reality import machine, profile, timed_step
 
 # A line for each graph, round and placement.
 COLUMNS = {
@@ -80,20 +80,6 @@ def search(folder, graph, devices, seed, arguments):
                                   "--out", path, "--json"]))
 
 
-def run(graph, devices, placement, arguments):
-    """What `emplace-hardware run` prints."""
-    return json.loads(call([arguments.programs / "emplace-hardware", "run", "--graph", graph, "--devices", devices, "--placement",
-                              placement, "--steps", arguments.steps, "--json"]))
-
-
-def with_link(found, profiled, cores, link):
-    """Writes the profiled machine with this link in place of its own."""
-    bytes_per_us, latency_us = link
-    devices = "".join(f'  - {{name: "cpu:{index}", kind: cpu, memory_bytes: 1.0e12, cores: [{core}]}}\n' for index, core in enumerate(cores))
-    profiled.write_text(f"devices:\n{devices}op_overhead_us: {found['op_overhead_us']}\ntransfer: {{bandwidth_bytes_per_us: {bytes_per_us}, "
-                        f"latency_us: {latency_us}, overhead_us: 0}}\n")
-
-
 def ratio(us, core_us):
     """With as many digits as say something."""
     return round(us / core_us, 5)
@@ -107,7 +93,7 @@ def measure_round(folder, graph, devices, number, arguments):
     """Rows of one round."""
     profile_of, measured, profiled = profile(folder, graph, devices, arguments.programs)
     if arguments.link:
-        with_link(profile_of, profiled, arguments.cores, arguments.link)
+        profiled.write_text(machine(arguments.cores, *arguments.link, profile_of["op_overhead_us"]))
     one, one_seconds = place(folder, measured, profiled, 1, number, arguments.programs)
     searched, found = search(folder, measured, profiled, number, arguments)
     long, long_seconds = place(folder, measured, profiled, arguments.seconds * len(found["trials"]), number, arguments.programs)
@@ -120,9 +106,9 @@ def measure_round(folder, graph, devices, number, arguments):
     for row in rows:
         row |= {"links": links_of(arguments), "ratio": [], "whole": [], "undisturbed_steps": 0}
     for _ in range(arguments.turns):
-        core = run(measured, profiled, alone, arguments)
+        core = timed_step(arguments.programs, measured, profiled, alone, arguments.steps)
         for row, path in zip(rows, (one, long, searched), strict=True):
-            result = run(measured, profiled, path, arguments)
+            result = timed_step(arguments.programs, measured, profiled, path, arguments.steps)
             row["ratio"].append(ratio(result["replayed_us"], core["replayed_us"]))
             row["whole"].append(ratio(result["measured_us"], core["measured_us"]))
             row["undisturbed_steps"] += result["undisturbed_steps"]

@@ -53,9 +53,11 @@ def parse_arguments():
     return arguments
 
 
-def machine(cores):
+def machine(cores, bytes_per_us=8000, latency_us=0, op_overhead_us=1):
+    """Text of a devices file with a device of one core each, and a link."""
     devices = "".join(f'  - {{name: "cpu:{index}", kind: cpu, memory_bytes: 1.0e12, cores: [{core}]}}\n' for index, core in enumerate(cores))
-    return f"devices:\n{devices}op_overhead_us: 1\ntransfer: {{bandwidth_bytes_per_us: 8000, overhead_us: 0}}\n"
+    return (f"devices:\n{devices}op_overhead_us: {op_overhead_us}\ntransfer: {{bandwidth_bytes_per_us: {bytes_per_us}, "
+            f"latency_us: {latency_us}, overhead_us: 0}}\n")
 
 
 def chains(aten, args, side, ops):
@@ -73,10 +75,15 @@ def chains(aten, args, side, ops):
     return {"format": "emplace.graph/1", "name": "chains", "ops": made}, [0] * (ops + 1) + [1] * (ops + 1)
 
 
+def timed_step(programs, graph, devices, placement, steps, *words):
+    """What `emplace-hardware run` prints."""
+    return json.loads(call([programs / "emplace-hardware", "run", "--graph", graph, "--devices", devices, "--placement", placement,
+                            "--steps", steps, *words, "--json"]))
+
+
 def run(graph, devices, placement, steps):
-    """What `emplace-hardware run` prints, and the step time that counts as `us`."""
-    result = json.loads(call([BIN / "emplace-hardware", "run", "--graph", graph, "--devices", devices, "--placement", placement,
-                              "--steps", str(steps), "--by-op", "--json"]))
+    """The same, with the times of ops, and with the step time that counts as `us`."""
+    result = timed_step(BIN, graph, devices, placement, steps, "--by-op")
     return result | {"us": result["measured_us"] if result["undisturbed_us"] is None else result["undisturbed_us"]}
 
 
