@@ -11,13 +11,29 @@ DeviceCosts::DeviceCosts(const Cluster& cluster) {
     kind_of_device_.push_back(static_cast<size_t>(known - kinds_.begin()));
     if (known == kinds_.end()) kinds_.push_back(device.kind);
   }
+  place_of_kind_.resize(kinds_.size());
   us_of_kind_.resize(kinds_.size());
   us_.resize(kind_of_device_.size());
 }
 
+void DeviceCosts::Find(const KindNames& names) {
+  found_in_ = names;
+  for (size_t kind = 0; kind < kinds_.size(); ++kind) {
+    const auto place = std::ranges::lower_bound(*names, kinds_[kind]);
+    const bool found = place != names->end() && *place == kinds_[kind];
+    place_of_kind_[kind] = found ? static_cast<size_t>(place - names->begin()) : kNone;
+  }
+}
+
 std::span<const double> DeviceCosts::Of(const Op& op) {
-  for (size_t kind = 0; kind < kinds_.size(); ++kind)
-    us_of_kind_[kind] = op.AllowedOn(kinds_[kind]) ? *op.cost.On(kinds_[kind]) : std::nan("");
+  const bool uniform = op.cost.is_uniform();
+  if (!uniform && op.cost.kinds() != found_in_) Find(op.cost.kinds());
+  for (size_t kind = 0; kind < kinds_.size(); ++kind) {
+    const bool has_cost = uniform || place_of_kind_[kind] != kNone;
+    us_of_kind_[kind] = !has_cost || !op.AllowsKind(kinds_[kind]) ? std::nan("")
+                        : uniform                                 ? op.cost.everywhere_us()
+                                                                  : op.cost.us_by_kind()[place_of_kind_[kind]];
+  }
   for (size_t device = 0; device < us_.size(); ++device) us_[device] = us_of_kind_[kind_of_device_[device]];
   return us_;
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <limits>
 #include <span>
 #include <string>
 #include <vector>
@@ -11,7 +12,8 @@
 
 namespace emplace {
 
-// Looks up each kind of device once for each op. Not thread-safe.
+// Looks up each kind of device once for each op, or not at all where an op has costs on the same kinds as the one
+// before. Not thread-safe.
 class DeviceCosts {
  public:
   explicit DeviceCosts(const Cluster& cluster);
@@ -19,8 +21,14 @@ class DeviceCosts {
   std::span<const double> Of(const Op& op);
 
  private:
+  // Finds where among the names each kind is.
+  void Find(const KindNames& names);
+
+  static constexpr size_t kNone = std::numeric_limits<size_t>::max();
   std::vector<std::string> kinds_;      // Each once.
   std::vector<size_t> kind_of_device_;  // [num_devices] index into kinds_
+  KindNames found_in_;                  // Those of the last op that has some.
+  std::vector<size_t> place_of_kind_;   // [kinds] index into *found_in_, or kNone
   std::vector<double> us_of_kind_;      // [kinds]
   std::vector<double> us_;              // [num_devices]
 };

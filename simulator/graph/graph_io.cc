@@ -66,16 +66,16 @@ std::string ObjectText(const JsonElement& value, std::string_view key, const Jso
   return writer.Write(*found);
 }
 
-OpCost ReadCost(const JsonElement& value, const JsonPlace& place) {
+// last: as in OpCost::ByKind.
+OpCost ReadCost(const JsonElement& value, const JsonPlace& place, KindNames& last) {
   if (!value.is_object()) return OpCost::Everywhere(Number(value, place));
-  std::map<std::string, double> by_kind;
-  for (const JsonMember& us : MembersByKey(value)) {
-    by_kind.emplace_hint(by_kind.end(), us.key, Number(us.value, place.At(" of '", us.key, "'")));
-  }
-  if (by_kind.empty()) {
+  std::vector<KindCost> costs;
+  for (const JsonMember& us : MembersByKey(value))
+    costs.emplace_back(us.key, Number(us.value, place.At(" of '", us.key, "'")));
+  if (costs.empty()) {
     throw BadInput(StrCat(place.Words(), " is an empty map, expected a cost for at least one device kind"));
   }
-  return OpCost::ByKind(std::move(by_kind));
+  return OpCost::ByKind(costs, last);
 }
 
 OpOutput ReadOutput(const JsonElement& value, const JsonPlace& place) {
@@ -117,13 +117,15 @@ std::string_view ReadName(const JsonElement& value, size_t index, const JsonPlac
   return Text(RequiredMember(value, "name", place), place.At(": name"));
 }
 
-struct ObjectWriters {
+// What one op after the other makes use of.
+struct OpReader {
   JsonWriter attrs;
   JsonWriter call;
+  KindNames kinds;  // Of the last cost by kind.
 };
 
 // Everything but the inputs and copy_of, which need the names of all ops.
-Op ReadOp(const JsonElement& value, std::string_view name, const JsonPlace& place, ObjectWriters& writers) {
+Op ReadOp(const JsonElement& value, std::string_view name, const JsonPlace& place, OpReader& reader) {
   CheckKeys(value,
             {"name", "type", "cost_us", "inputs", "outputs", "flops", "param_bytes", "temp_bytes", "group", "allowed",
              "copy_of", "attrs", "call"},
@@ -131,15 +133,15 @@ Op ReadOp(const JsonElement& value, std::string_view name, const JsonPlace& plac
   Op op;
   op.name = name;
   if (const auto type = FindMember(value, "type")) op.type = Text(*type, place.At(": type"));
-  op.cost = ReadCost(RequiredMember(value, "cost_us", place), place.At(": cost_us"));
+  op.cost = ReadCost(RequiredMember(value, "cost_us", place), place.At(": cost_us"), reader.kinds);
   if (const auto outputs = FindMember(value, "outputs")) op.outputs = ReadOutputs(*outputs, place);
   if (const auto flops = FindMember(value, "flops")) op.flops = Number(*flops, place.At(": flops"));
   if (const auto size = FindMember(value, "param_bytes")) op.param_bytes = Bytes(*size, place.At(": param_bytes"));
   if (const auto size = FindMember(value, "temp_bytes")) op.temp_bytes = Bytes(*size, place.At(": temp_bytes"));
   if (const auto group = FindMember(value, "group")) op.group = Text(*group, place.At(": group"));
   if (const auto allowed = FindMember(value, "allowed")) op.allowed = ReadAllowed(*allowed, place.At(": allowed"));
-  op.attrs_json = ObjectText(value, "attrs", place, writers.attrs);
-  op.call_json = ObjectText(value, "call", place, writers.call);
+  op.attrs_json = ObjectText(value, "attrs", place, reader.attrs);
+  op.call_json = ObjectText(value, "call", place, reader.call);
   return op;
 }
 
@@ -192,11 +194,11 @@ std::vector<Op> ReadOps(const JsonList& list, const JsonPlace& source) {
   std::vector<Op> ops;
   ops.reserve(list.size());
   OpNames names;
-  ObjectWriters writers;
+  OpReader reader;
   for (const JsonElement value : list) {
     const std::string_view name = ReadName(value, ops.size(), source);
     const JsonPlace place = source.At(": op '", name, "'");
-    ops.push_back(ReadOp(value, name, place, writers));
+    ops.push_back(ReadOp(value, name, place, reader));
     if (!names.Add(name)) throw BadInput(StrCat(place.Words(), ": the name is used twice"));
   }
   auto op = ops.begin();
@@ -244,7 +246,7 @@ void WriteOp(const OpGraph& graph, const Op& op, std::string& out) {
   json["name"] = op.name;
   json["type"] = op.type;
   if (op.cost.is_uniform()) {
-    json["cost_us"] = *op.cost.On("");
+    json["cost_us"] = op.cost.everywhere_us();
   } else {
     for (const auto& [kind, us] : op.cost.by_kind()) json["cost_us"][kind] = us;
   }

@@ -97,13 +97,9 @@ double Median(std::vector<double> values) {
 
 void AddKindsOf(const OpGraph& graph, std::set<std::string>& kinds) {
   for (const Op& op : graph.ops()) {
-    for (const auto& [kind, us] : op.cost.by_kind()) kinds.insert(kind);
+    if (!op.cost.is_uniform()) kinds.insert(op.cost.kinds()->begin(), op.cost.kinds()->end());
     kinds.insert(op.allowed.begin(), op.allowed.end());
   }
-}
-
-bool Excludes(const Op& op, const std::string& kind) {
-  return !op.allowed.empty() && std::find(op.allowed.begin(), op.allowed.end(), kind) == op.allowed.end();
 }
 
 // An op's cost as a map, a plain number written out for each kind.
@@ -197,14 +193,14 @@ MeasuredGraph ApplyMeasuredCosts(const OpGraph& graph, const MeasuredCosts& meas
     std::map<std::string, double> replaced;
     for (const std::string& kind : measured.kinds()) {
       const std::optional<size_t> found = measured.Find(op.type, shapes, kind);
-      if (!found || Excludes(op, kind)) continue;
+      if (!found || !op.AllowsKind(kind)) continue;
       replaced[kind] = measured.costs()[*found].us;
       used.insert(*found);
     }
     if (!replaced.empty()) {
       std::map<std::string, double> cost = replaced;
       cost.merge(ByKind(op.cost, kinds));  // Keeps what `cost` has already.
-      op.cost = OpCost::ByKind(std::move(cost));
+      op.cost = OpCost::ByKind(cost);
     }
     for (KindCoverage& of_kind : coverage) Count(op, replaced.contains(of_kind.kind), of_kind);
   }

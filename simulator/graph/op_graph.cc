@@ -43,8 +43,8 @@ class ByteSum {
 class CostSum {
  public:
   void Add(const Op& op) {
-    double most = op.cost.is_uniform() ? *op.cost.On("") : 0;
-    for (const auto& [kind, us] : op.cost.by_kind()) most = std::max(most, us);
+    double most = op.cost.is_uniform() ? op.cost.everywhere_us() : 0;
+    for (const double us : op.cost.us_by_kind()) most = std::max(most, us);
     total_us_ += most;
     if (total_us_ >= 0x1p63) throw OpError(op, "the graph's costs add up to 2^63 us or more, expected less");
   }
@@ -68,9 +68,12 @@ void CheckCopy(const Op& op, const std::vector<Op>& ops) {
 }
 
 void CheckOp(const Op& op, const std::vector<Op>& ops, ByteSum& bytes) {
-  if (op.cost.is_uniform() && !IsAmount(*op.cost.On(""))) throw NoAmount(op, "cost_us", *op.cost.On(""));
-  for (const auto& [kind, us] : op.cost.by_kind()) {
-    if (!IsAmount(us)) throw NoAmount(op, StrCat("cost_us of '", kind, "'"), us);
+  if (op.cost.is_uniform() && !IsAmount(op.cost.everywhere_us()))
+    throw NoAmount(op, "cost_us", op.cost.everywhere_us());
+  const std::vector<double>& us_by_kind = op.cost.us_by_kind();
+  for (size_t kind = 0; kind < us_by_kind.size(); ++kind) {
+    if (!IsAmount(us_by_kind[kind]))
+      throw NoAmount(op, StrCat("cost_us of '", (*op.cost.kinds())[kind], "'"), us_by_kind[kind]);
   }
   if (!IsAmount(op.flops)) throw NoAmount(op, "flops", op.flops);
   if (op.param_bytes < 0) throw NegativeBytes(op, "param_bytes", op.param_bytes);
@@ -168,10 +171,11 @@ std::vector<OpIndex> TopologicalOrder(const std::vector<Op>& ops, const Csr& con
 
 }  // namespace
 
-bool Op::AllowedOn(const std::string& kind) const {
-  if (!cost.On(kind)) return false;
+bool Op::AllowsKind(const std::string& kind) const {
   return allowed.empty() || std::find(allowed.begin(), allowed.end(), kind) != allowed.end();
 }
+
+bool Op::AllowedOn(const std::string& kind) const { return cost.On(kind) && AllowsKind(kind); }
 
 int64_t Op::OutputBytes() const {
   int64_t bytes = 0;

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -11,30 +10,9 @@
 
 #include "common/csr.h"
 #include "common/ids.h"
+#include "simulator/graph/op_cost.h"
 
 namespace emplace {
-
-// The cost of an op in microseconds: one number for all devices, or a map from device kind to cost. A kind that the map
-// lacks cannot run the op.
-class OpCost {
- public:
-  static OpCost Everywhere(double us) { return OpCost(us, {}); }
-  static OpCost ByKind(std::map<std::string, double> us) { return OpCost(std::nullopt, std::move(us)); }
-
-  std::optional<double> On(const std::string& kind) const {
-    if (everywhere_) return everywhere_;
-    const auto found = by_kind_.find(kind);
-    return found == by_kind_.end() ? std::nullopt : std::optional<double>(found->second);
-  }
-  bool is_uniform() const { return everywhere_.has_value(); }
-  const std::map<std::string, double>& by_kind() const { return by_kind_; }
-
- private:
-  OpCost(std::optional<double> everywhere, std::map<std::string, double> by_kind)
-      : everywhere_(everywhere), by_kind_(std::move(by_kind)) {}
-  std::optional<double> everywhere_;
-  std::map<std::string, double> by_kind_;
-};
 
 struct OpOutput {
   int64_t bytes = 0;
@@ -67,9 +45,10 @@ struct Op {
 
   static constexpr OpIndex kNoCopy = -1;
 
-  bool AllowedOn(const std::string& kind) const;  // Whether `allowed` and `cost` let the kind run the op.
-  int64_t OutputBytes() const;                    // Sum over outputs.
-  int64_t ResidentOutputBytes() const;            // Sum over those that are resident.
+  bool AllowsKind(const std::string& kind) const;  // Whether `allowed` lets the kind run the op.
+  bool AllowedOn(const std::string& kind) const;   // Whether `allowed` and `cost` do.
+  int64_t OutputBytes() const;                     // Sum over outputs.
+  int64_t ResidentOutputBytes() const;             // Sum over those that are resident.
   // All that the op needs on its device: parameters, workspace and outputs, what is resident once.
   int64_t AllBytes() const { return param_bytes + temp_bytes + OutputBytes() - ResidentOutputBytes(); }
 };

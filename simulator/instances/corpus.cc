@@ -40,13 +40,13 @@ std::vector<Op> OrderedOps(const OpGraph& graph) {
 void KeepOneKind(Rng& rng, std::vector<Op>& ops) {
   std::set<std::string> names;
   for (const Op& op : ops) {
-    for (const auto& [kind, us] : op.cost.by_kind()) names.insert(kind);
+    if (!op.cost.is_uniform()) names.insert(op.cost.kinds()->begin(), op.cost.kinds()->end());
   }
   const std::vector<std::string> kinds(names.begin(), names.end());
   const std::string kind = kinds.empty() ? "" : kinds[static_cast<size_t>(rng.UniformInt(0, std::ssize(kinds) - 1))];
   for (Op& op : ops) {
     const std::optional<double> us = op.cost.On(kind);
-    const double other = op.cost.by_kind().empty() ? 0 : op.cost.by_kind().begin()->second;
+    const double other = op.cost.us_by_kind().empty() ? 0 : op.cost.us_by_kind().front();
     op.cost = OpCost::Everywhere(us.value_or(other));
     op.allowed.clear();
   }

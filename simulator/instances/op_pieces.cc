@@ -11,7 +11,7 @@
 namespace emplace {
 namespace {
 
-bool CostsNothing(const Op& op) { return op.cost.is_uniform() && *op.cost.On("") == 0; }
+bool CostsNothing(const Op& op) { return op.cost.is_uniform() && op.cost.everywhere_us() == 0; }
 
 // Parameters, inputs and constants, which are taken along with what reads them.
 bool IsFreeSource(const Op& op) { return op.inputs.empty() && CostsNothing(op); }

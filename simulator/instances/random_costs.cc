@@ -57,7 +57,7 @@ class CostDrawer {
       if (factors[kind] > 0)
         costs[KindName(kind)] = std::max(1.0, std::round(us * factors[kind] * kStepsPerUs)) / kStepsPerUs;
     }
-    return OpCost::ByKind(std::move(costs));
+    return OpCost::ByKind(costs);
   }
   // The mean over the machine's devices of what an op of this type takes there, over what it takes at speed 1.
   double MeanOnKinds(const std::string& type) const {

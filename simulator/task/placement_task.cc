@@ -145,14 +145,14 @@ void CheckKinds(const OpGraph& graph, const Cluster& cluster) {
   for (const Device& device : cluster.devices) {
     // What costs nothing on any kind, such as a parameter, says nothing of this one.
     const auto runs = [&](const Op& op) {
-      return op.AllowedOn(device.kind) && (!op.cost.is_uniform() || op.cost.On("") > 0);
+      return op.AllowedOn(device.kind) && (!op.cost.is_uniform() || op.cost.everywhere_us() > 0);
     };
-    const auto costs = [](const Op& op) { return !op.cost.is_uniform() || op.cost.On("") > 0; };
+    const auto costs = [](const Op& op) { return !op.cost.is_uniform() || op.cost.everywhere_us() > 0; };
     if (std::any_of(graph.ops().begin(), graph.ops().end(), runs)) continue;
     if (std::none_of(graph.ops().begin(), graph.ops().end(), costs)) continue;  // Nothing costs anything anywhere.
     std::set<std::string> known;
     for (const Op& op : graph.ops()) {
-      for (const auto& [kind, us] : op.cost.by_kind()) known.insert(kind);
+      if (!op.cost.is_uniform()) known.insert(op.cost.kinds()->begin(), op.cost.kinds()->end());
       known.insert(op.allowed.begin(), op.allowed.end());
     }
     throw BadInput(StrCat("device '", device.name, "' is of kind '", device.kind, "', which may run no op of graph '",

@@ -44,8 +44,9 @@ OrderedJson DescribeGraph(const fs::path& path) {
     output_bytes += op.OutputBytes();
     flops += op.flops;
     ++types[op.type];
-    if (op.cost.is_uniform()) everywhere_us += op.cost.On("").value();
-    for (const auto& [kind, us] : op.cost.by_kind()) cost_us[kind] += us;
+    if (op.cost.is_uniform()) everywhere_us += op.cost.everywhere_us();
+    const std::vector<double>& us = op.cost.us_by_kind();
+    for (size_t kind = 0; kind < us.size(); ++kind) cost_us[(*op.cost.kinds())[kind]] += us[kind];
   }
   OrderedJson total = OrderedJson::object();
   if (cost_us.empty()) total["any"] = everywhere_us;

@@ -30,7 +30,7 @@ OpGraph ScaleOps(const OpGraph& graph, const Cluster& machine,
       const std::optional<double> us = op.cost.On(kind);
       if (us) by_kind[kind] = *us * factor(static_cast<OpIndex>(index), kind);
     }
-    op.cost = OpCost::ByKind(std::move(by_kind));
+    op.cost = OpCost::ByKind(by_kind);
   }
   return {graph.name(), std::move(ops), graph.meta_json()};
 }

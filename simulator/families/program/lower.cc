@@ -15,7 +15,7 @@ OpCost CostOf(const OpWork& work, const std::vector<DeviceKind>& kinds) {
   if (work.op_class == OpClass::kResident) return OpCost::Everywhere(0);
   std::map<std::string, double> cost_us;
   for (const DeviceKind& kind : kinds) cost_us[kind.name] = CostUs(kind, work);
-  return OpCost::ByKind(std::move(cost_us));
+  return OpCost::ByKind(cost_us);
 }
 
 std::string AttrsOf(const SymbolicNode& node, bool runnable) {

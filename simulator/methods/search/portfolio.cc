@@ -64,8 +64,9 @@ constexpr Member kMembers[] = {{"data-parallel", 0.25, 0.35, kAnySize, kMostTime
                                {"list", 2, 3, kAnySize, kMostTimeShareOfParts, false, 1, 2},
                                {"list", 2, 3, kAnySize, kMostTimeShareOfParts, false, 1, 4},
                                {"knapsack", 10, 10, kAnySize, kMostTimeShare, false, 0, 1, false, true}};
-// Places in about the time of its simulations, whatever the graph: so there is a placement where nothing else had time.
-constexpr const char* kQuickest = "m-topo";
+// Both place in about the time of a simulation, so that there is a placement where nothing else had time. Steps of the
+// first one are shorter, and the second one fits where memory is tight.
+constexpr const char* kQuickest[] = {"expert", "m-topo"};
 // About the longest time to score the single device on the computer of these measurements. Other work may hold up so
 // short a one by more than how slow a computer is.
 constexpr double kSingleUsPerOp = 0.08;
@@ -120,10 +121,7 @@ class PortfolioMaker {
     AddMembers();
     if (tight || task_.HasMicrobatches()) AddChain();
     if (found_.empty()) AddPolicy();
-    if (limit_.stop().Now() && std::ranges::none_of(found_, Fits)) {
-      if (std::optional<Found> found = FoundBy(kQuickest, MakeMethod(kQuickest, {})->Place(task_), false))
-        Add(std::move(*found));
-    }
+    if (limit_.stop().Now()) AddQuickest();
     std::ranges::stable_sort(found_, {}, &PortfolioEntry::score);
     return std::move(found_);
   }
@@ -247,6 +245,14 @@ class PortfolioMaker {
     });
     for (size_t i = 0; i < count; ++i) Add(std::move(found[i]), none && i == 0);
     if (count < members.size()) limit_.Count(Left());
+  }
+
+  // Until something fits.
+  void AddQuickest() {
+    for (const char* method : kQuickest) {
+      if (std::ranges::any_of(found_, Fits)) return;
+      Add(FoundBy(method, MakeMethod(method, {})->Place(task_), false));
+    }
   }
 
   // The exact division of a chain, such as a language model's layers: where memory decides, or with micro-batches,

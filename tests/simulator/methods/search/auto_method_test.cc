@@ -138,6 +138,34 @@ TEST(AutoMethod, FitsTheMemoryHoweverShortTheTime) {
   EXPECT_TRUE(Score(task, AutoMethod({.budget = 0, .seconds = 1e-9}).Place(task)).feasible);
 }
 
+TEST(AutoMethod, HasWhatIsQuicklyFoundWhereNoDeviceHasMemoryForEverything) {
+  int tight = 0;
+  int needs_second = 0;
+  for (uint64_t seed = 0; seed < Trials(100); ++seed) {
+    RandomTaskSource source = Source(seed);
+    const PlacementTask ample = PlacementTask::Make(source.graph, source.cluster, 20);
+    if (ample.single_device < 0) continue;
+    const Placement alone(static_cast<size_t>(ample.sim.num_ops), ample.single_device);
+    const MethodScore needed = Score(ample, {.placement = alone});
+    const double share = Rng(seed).Uniform(0.3, 0.9);
+    for (Device& device : source.cluster.devices)
+      device.memory_bytes = static_cast<int64_t>(
+          share * static_cast<double>(needed.peak_bytes[static_cast<size_t>(ample.single_device)]));
+    const PlacementTask task = PlacementTask::Make(source.graph, source.cluster, 20);
+    if (Score(task, {.placement = alone}).feasible) continue;
+    ++tight;
+    const SearchScore score =
+        PlacementScorer(task).Score(*AutoMethod({.budget = 0, .seconds = 1e-9}).Place(task).placement);
+    const SearchScore expert = *MakeMethod("expert", {})->Place(task).score;
+    EXPECT_LE(score, expert) << seed;
+    if (expert.bytes_over == 0) continue;
+    ++needs_second;
+    EXPECT_LE(score, *MakeMethod("m-topo", {})->Place(task).score) << seed;
+  }
+  EXPECT_GT(tight, 0);
+  EXPECT_GT(needs_second, 0);
+}
+
 TEST(AutoMethod, HasAnOrderOnlyWhereThatIsBetter) {
   int ordered = 0;
   for (uint64_t seed = 0; seed < 40; ++seed) {  // All of them under a sanitizer, too: few have an order.
