@@ -30,7 +30,7 @@ void Publisher::Evaluate(std::shared_ptr<const PolicyWeights> weights) {
 void Publisher::Publish(const UpdateResult& result) {
   if (!lockstep_) outputs_.weights.Publish(result.weights);
   const int64_t every = config_.evaluation.every;
-  if (every > 0 && static_cast<int64_t>(result.weights->version) % every == 0) Evaluate(result.weights);
+  if (every > 0 && static_cast<int64_t>(result.weights->version) % every == 0) Evaluate(result.policy);
   TakeReport();
   if (lockstep_ && !outputs_.plateau.reason()) outputs_.weights.Publish(result.weights);
   outputs_.progress.AddBatch(result.batch_stats);

@@ -54,7 +54,7 @@ class Publisher {
   void Publish(const UpdateResult& result);
   // Takes in the report of an evaluation that has finished, if there is one.
   void TakeReport();
-  // Evaluates the last weights of the run if that was not done, and waits for it.
+  // Evaluates the last policy of the run if that was not done, and waits for it.
   void EvaluateLast(const std::shared_ptr<const PolicyWeights>& last);
   // Writes a checkpoint of this state, in the place of one of the same update.
   void WriteCheckpoint(const Snapshot& snapshot);

@@ -17,9 +17,9 @@ UpdateStage::UpdateStage(Updater& updater, int64_t checkpoint_every, Ledger& led
       checkpoint_every_(checkpoint_every),
       ledger_(ledger),
       clock_(clock),
-      weights_(std::make_shared<const PolicyWeights>(updater.weights())),
       updates_(static_cast<int64_t>(updater.weights().version)) {
   EMPLACE_CHECK(checkpoint_every > 0);
+  TakeFromUpdater();
 }
 
 UpdateResult UpdateStage::Train(const Batch& batch) {
@@ -34,13 +34,22 @@ UpdateResult UpdateStage::Train(const Batch& batch) {
                            "expected rewards and a learning rate that the policy can be trained with"));
   }
   for (const Trajectory& trajectory : batch.trajectories) ledger_.CountTrained(trajectory.actor);
-  weights_ = std::make_shared<const PolicyWeights>(updater_.weights());
+  TakeFromUpdater();
   result.weights = weights_;
+  result.policy = policy_;
   updates_ = static_cast<int64_t>(weights_->version);
   if (updates_ % checkpoint_every_ == 0) result.snapshot = Save();
   return result;
 }
 
-Snapshot UpdateStage::Save() const { return {weights_, updater_.SaveState(), ledger_.ToJson(), clock_.seconds()}; }
+void UpdateStage::TakeFromUpdater() {
+  weights_ = std::make_shared<const PolicyWeights>(updater_.weights());
+  std::optional<PolicyWeights> average = updater_.Averaged();
+  policy_ = average ? std::make_shared<const PolicyWeights>(*std::move(average)) : weights_;
+}
+
+Snapshot UpdateStage::Save() const {
+  return {weights_, policy_, updater_.SaveState(), ledger_.ToJson(), clock_.seconds()};
+}
 
 }  // namespace emplace

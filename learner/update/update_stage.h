@@ -19,6 +19,7 @@ namespace emplace {
 // Everything that updates change in a run, as it is after one update.
 struct Snapshot {
   std::shared_ptr<const PolicyWeights> weights;
+  std::shared_ptr<const PolicyWeights> policy;  // To place with.
   UpdaterState updater;
   std::string ledger_json;   // Made by Ledger::ToJson.
   double train_seconds = 0;  // Training time over all sittings.
@@ -27,6 +28,7 @@ struct Snapshot {
 // The result of one update.
 struct UpdateResult {
   std::shared_ptr<const PolicyWeights> weights;  // Their version is the number of updates so far.
+  std::shared_ptr<const PolicyWeights> policy;   // To place with, as Updater has it.
   UpdateStats stats;
   BatchStats batch_stats;            // Statistics of the update's batch.
   std::optional<Snapshot> snapshot;  // Set when a checkpoint is due.
@@ -48,11 +50,15 @@ class UpdateStage {
   int64_t updates() const { return updates_; }  // Updates in all sittings. Any thread may call it.
 
  private:
+  void TakeFromUpdater();
+
   Updater& updater_;
   const int64_t checkpoint_every_;
   Ledger& ledger_;
   const RunClock& clock_;
-  std::shared_ptr<const PolicyWeights> weights_;  // A copy of the updater's weights.
+  // Copies of what the updater has.
+  std::shared_ptr<const PolicyWeights> weights_;
+  std::shared_ptr<const PolicyWeights> policy_;
   std::atomic<int64_t> updates_;
   int64_t skipped_in_a_row_ = 0;
 };

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -40,7 +41,10 @@ class Updater {
   // Makes one update from these episodes and raises the version by one. REQUIRES: each episode's shape has been
   // checked.
   virtual UpdateStats Update(const std::vector<Trajectory>& batch) = 0;
+  // The policy that the next update goes on from.
   virtual const PolicyWeights& weights() const = 0;
+  // The policy to place with, of the same version: what evaluations judge and a run hands out. Nothing: the one above.
+  virtual std::optional<PolicyWeights> Averaged() const { return std::nullopt; }
   virtual const std::string& device() const = 0;  // "cpu" or "cuda:0"
 
   virtual UpdaterState SaveState() const = 0;

@@ -43,6 +43,12 @@ FieldTable<EvolutionConfig> EvolutionFields() {
       .Help(
           "By how much ln(makespan) of a candidate may count as better or worse than the median candidate on a "
           "problem, so that no single problem decides.");
+  t.Field("average_power", &C::average_power)
+      .Range(0, 1000)
+      .Help(
+          "0: the policy that is evaluated and handed out is the mean of the last generation. Otherwise it is the "
+          "average over all generations' means, where generation t counts as much as t to this power, since with new "
+          "problems in each generation the mean wanders.");
   t.Field("initial_spread", &C::initial_spread)
       .Range(1e-3, 1e3)
       .Help(

@@ -14,6 +14,7 @@ struct EvolutionConfig {
   EvolutionAlgorithm algorithm = EvolutionAlgorithm::kCma;
   double learning_rate = 0.3;
   double spread_decay = 1;
+  double average_power = 0;
   int64_t population = 16;
   int64_t least_budget = 1;
   int64_t most_budget = 1;

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "common/error.h"
+#include "common/strings.h"
 #include "learner/update/evolution/cma.h"
 #include "learner/update/evolution/openai_es.h"
 #include "policy/gaussian.h"
@@ -13,6 +14,10 @@
 
 namespace emplace {
 namespace {
+
+// The names of these numbers in checkpoints.
+constexpr char kAverage[] = "evolution.average";
+constexpr char kAveraged[] = "evolution.averaged";
 
 std::vector<double> Doubles(std::span<const float> values) { return {values.begin(), values.end()}; }
 
@@ -37,6 +42,13 @@ std::unique_ptr<EvolutionStrategy> StrategyOf(const RunConfig& config, const Pol
       mean, spread, OpenAiEsOptions{.learning_rate = own.learning_rate, .spread_decay = own.spread_decay});
 }
 
+float Narrow(double value) { return static_cast<float>(value); }
+
+// Of the parameters that are learned; others stay as they are.
+void SetMean(std::span<const double> mean, PolicyWeights& weights) {
+  std::ranges::transform(mean, weights.values.begin(), Narrow);
+}
+
 double Median(std::vector<double> values) {
   std::ranges::sort(values);
   const size_t middle = values.size() / 2;
@@ -52,7 +64,10 @@ double RootMeanSquare(std::span<const double> values, double count) {
 }  // namespace
 
 EvolutionUpdater::EvolutionUpdater(const RunConfig& config, PolicyWeights initial)
-    : config_(config), weights_(std::move(initial)), strategy_(StrategyOf(config, weights_)) {}
+    : config_(config),
+      weights_(std::move(initial)),
+      strategy_(StrategyOf(config, weights_)),
+      average_(strategy_->mean(), config.evolution.average_power) {}
 
 std::vector<double> EvolutionUpdater::LossesOf(const std::vector<Trajectory>& batch) const {
   const auto population = static_cast<size_t>(config_.evolution.population);
@@ -85,15 +100,15 @@ UpdateStats EvolutionUpdater::Update(const std::vector<Trajectory>& batch) {
     candidates.insert(candidates.end(), drawn.begin(), drawn.begin() + static_cast<ptrdiff_t>(learned));
   }
   strategy_->Update(candidates, losses);
+  average_.Add(strategy_->mean());
 
   const std::vector<double>& mean = strategy_->mean();
   const std::vector<double> spread = strategy_->Spread();
-  const auto narrow = [](double value) { return static_cast<float>(value); };
   const size_t n = Gaussian(weights_.values).mean.size();
-  std::ranges::transform(mean, weights_.values.begin(), narrow);
+  SetMean(mean, weights_);
   for (size_t row = 0; row < learned; ++row) {
     std::ranges::transform(std::span(spread).subspan(row * learned, learned),
-                           weights_.values.begin() + static_cast<ptrdiff_t>(n + row * n), narrow);
+                           weights_.values.begin() + static_cast<ptrdiff_t>(n + row * n), Narrow);
   }
   ++weights_.version;
 
@@ -111,6 +126,41 @@ UpdateStats EvolutionUpdater::Update(const std::vector<Trajectory>& batch) {
   for (const double loss : losses) apart.push_back(loss - centre);
   stats.advantage_std = RootMeanSquare(apart, static_cast<double>(apart.size()));
   return stats;
+}
+
+std::optional<PolicyWeights> EvolutionUpdater::Averaged() const {
+  if (config_.evolution.average_power == 0) return std::nullopt;
+  PolicyWeights average = weights_;
+  SetMean(average_.values(), average);
+  return average;
+}
+
+UpdaterState EvolutionUpdater::SaveState() const {
+  UpdaterState state = strategy_->SaveState();
+  const auto n = std::ssize(average_.values());
+  const int64_t count = average_.count();
+  state.objective.tensors.push_back(SafetensorsTensor::Of<double>(kAverage, {n}, average_.values()));
+  state.objective.tensors.push_back(SafetensorsTensor::Of<int64_t>(kAveraged, {1}, std::span(&count, 1)));
+  return state;
+}
+
+void EvolutionUpdater::LoadState(const UpdaterState& state) {
+  const std::string source = "state of evolution";
+  std::vector<double> average;
+  int64_t count = 0;
+  if (state.objective.Find(kAverage) != nullptr) {
+    average = state.objective.Get(kAverage, source).Values<double>(source);
+    const std::vector<int64_t> counts = state.objective.Get(kAveraged, source).Values<int64_t>(source);
+    const bool finite = std::ranges::all_of(average, [](double value) { return std::isfinite(value); });
+    if (average.size() != strategy_->mean().size() || counts.size() != 1 || counts.front() < 0 || !finite) {
+      throw BadInput(StrCat(source, ": the average has ", average.size(), " numbers, expected ",
+                            strategy_->mean().size(), " finite ones, and how many generations it is over"));
+    }
+    count = counts.front();
+  }
+  strategy_->LoadState(state);
+  // A checkpoint from before there were averages has none: it begins anew.
+  average_.Restore(count > 0 ? std::move(average) : strategy_->mean(), count);
 }
 
 }  // namespace emplace

@@ -4,9 +4,11 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "learner/update/evolution/average.h"
 #include "learner/update/evolution/evolution_strategy.h"
 #include "learner/update/updater.h"
 #include "policy/config/run_config.h"
@@ -25,10 +27,12 @@ class EvolutionUpdater final : public Updater {
   // of the version once, by index.
   UpdateStats Update(const std::vector<Trajectory>& batch) override;
   const PolicyWeights& weights() const override { return weights_; }
+  // The mean is the average of all generations' means (average.h), with evolution.average_power above 0.
+  std::optional<PolicyWeights> Averaged() const override;
   const std::string& device() const override { return device_; }
 
-  UpdaterState SaveState() const override { return strategy_->SaveState(); }
-  void LoadState(const UpdaterState& state) override { strategy_->LoadState(state); }
+  UpdaterState SaveState() const override;
+  void LoadState(const UpdaterState& state) override;
 
  private:
   std::vector<double> LossesOf(const std::vector<Trajectory>& batch) const;
@@ -37,6 +41,7 @@ class EvolutionUpdater final : public Updater {
   const std::string device_ = "cpu";
   PolicyWeights weights_;
   const std::unique_ptr<EvolutionStrategy> strategy_;  // Of the parameters that are learned.
+  Average average_;                                    // Of strategy_->mean() after each generation.
 };
 
 }  // namespace emplace

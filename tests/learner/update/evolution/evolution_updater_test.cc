@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "common/error.h"
@@ -63,6 +64,19 @@ double Distance(std::span<const float> x) {
 // Problems differ by far more than candidates do on one of them.
 double FarApart(std::span<const float> x, uint32_t problem) { return 0.1 * Distance(x) - 2.0 * problem; }
 
+// By how much each of so many vectors counts, in closed form: vector t as t (t + 1) ... (t + power - 1).
+std::vector<double> SharesOf(size_t vectors, double power) {
+  std::vector<double> shares;
+  double sum = 0;
+  for (size_t t = vectors; t >= 1; --t) {
+    const auto log_product = [&](size_t i) { return std::lgamma(static_cast<double>(i) + power) - std::lgamma(i); };
+    shares.insert(shares.begin(), std::exp(log_product(t) - log_product(vectors)));
+    sum += shares.front();
+  }
+  for (double& share : shares) share /= sum;
+  return shares;
+}
+
 INSTANTIATE_TEST_SUITE_P(Algorithms, EvolutionUpdaterTest,
                          testing::Values(EvolutionAlgorithm::kCma, EvolutionAlgorithm::kOpenAi),
                          [](const auto& of) { return of.param == EvolutionAlgorithm::kCma ? "Cma" : "OpenAi"; });
@@ -91,6 +105,7 @@ TEST_P(EvolutionUpdaterTest, OneProblemCannotDecide) {
 }
 
 TEST_P(EvolutionUpdaterTest, GoesOnFromItsStateBitForBit) {
+  config_.evolution.average_power = 3;
   EvolutionUpdater whole(config_, policy_);
   for (int i = 0; i < 5; ++i) whole.Update(Generation(whole.weights(), FarApart));
   EvolutionUpdater resumed(config_, whole.weights());
@@ -99,7 +114,64 @@ TEST_P(EvolutionUpdaterTest, GoesOnFromItsStateBitForBit) {
     for (int i = 0; i < 5; ++i) updater->Update(Generation(updater->weights(), FarApart));
   }
   EXPECT_EQ(whole.weights().values, resumed.weights().values);
+  EXPECT_EQ(whole.Averaged()->values, resumed.Averaged()->values);
   EXPECT_EQ(whole.weights().version, 10U);
+}
+
+TEST_P(EvolutionUpdaterTest, HandsOutAnAverageInWhichLateGenerationsCountMore) {
+  for (const double power : {0.5, 1.0, 3.0, 1000.0}) {
+    config_.evolution.average_power = power;
+    EvolutionUpdater updater(config_, policy_);
+    EXPECT_EQ(updater.Averaged()->values, policy_.values);
+    std::vector<std::vector<float>> means;
+    for (int i = 0; i < 6; ++i) {
+      updater.Update(Generation(updater.weights(), FarApart));
+      const std::span<const float> mean = Gaussian(updater.weights().values).mean;
+      means.emplace_back(mean.begin(), mean.end());
+    }
+    const PolicyWeights averaged = *updater.Averaged();
+    EXPECT_EQ(averaged.version, 6U);
+    EXPECT_EQ(averaged.shape, policy_.shape);
+    const std::vector<double> shares = SharesOf(means.size(), power);
+    for (size_t i = 0; i < means.front().size(); ++i) {
+      double expected = 0;
+      for (size_t t = 0; t < means.size(); ++t) expected += shares[t] * static_cast<double>(means[t][i]);
+      EXPECT_NEAR(averaged.values[i], expected, 1e-4) << power << ", parameter " << i;
+    }
+    const std::span<const float> spread = Gaussian(averaged.values).spread;
+    EXPECT_TRUE(std::ranges::equal(spread, Gaussian(updater.weights().values).spread));
+  }
+}
+
+TEST_P(EvolutionUpdaterTest, HandsOutItsWeightsWithoutAPower) {
+  EvolutionUpdater updater(config_, policy_);
+  updater.Update(Generation(updater.weights(), FarApart));
+  EXPECT_FALSE(updater.Averaged());
+}
+
+TEST_P(EvolutionUpdaterTest, AStateWithoutAnAverageBeginsOne) {
+  config_.evolution.average_power = 3;
+  EvolutionUpdater before(config_, policy_);
+  for (int i = 0; i < 3; ++i) before.Update(Generation(before.weights(), FarApart));
+  UpdaterState state = before.SaveState();
+  std::erase_if(state.objective.tensors,
+                [](const SafetensorsTensor& tensor) { return tensor.name.starts_with("evolution."); });
+  EvolutionUpdater resumed(config_, before.weights());
+  resumed.LoadState(state);
+  EXPECT_EQ(resumed.Averaged()->values, before.weights().values);
+  resumed.Update(Generation(resumed.weights(), FarApart));
+  EXPECT_EQ(resumed.Averaged()->values, resumed.weights().values);
+}
+
+TEST_P(EvolutionUpdaterTest, RefusesAnAverageOfOtherParameters) {
+  EvolutionUpdater updater(config_, policy_);
+  updater.Update(Generation(updater.weights(), FarApart));
+  UpdaterState state = updater.SaveState();
+  const std::vector<double> three(3);
+  for (SafetensorsTensor& tensor : state.objective.tensors) {
+    if (tensor.name == "evolution.average") tensor = SafetensorsTensor::Of<double>(tensor.name, {3}, three);
+  }
+  EXPECT_THROW(updater.LoadState(state), Error);
 }
 
 TEST_P(EvolutionUpdaterTest, LeavesParametersAloneThatItDoesNotLearn) {
