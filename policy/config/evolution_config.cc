@@ -43,6 +43,12 @@ FieldTable<EvolutionConfig> EvolutionFields() {
       .Help(
           "By how much ln(makespan) of a candidate may count as better or worse than the median candidate on a "
           "problem, so that no single problem decides.");
+  t.Field("penalty", &C::penalty)
+      .Range(0, 10)
+      .Help(
+          "By how much ln(makespan) a candidate counts as worse whose parameters are one step away from the planner as "
+          "set by hand, in the root mean square; it grows with the square. What problems cannot tell apart so stays "
+          "near to where it was set by hand.");
   t.Field("average_power", &C::average_power)
       .Range(0, 1000)
       .Help(

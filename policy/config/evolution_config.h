@@ -19,6 +19,7 @@ struct EvolutionConfig {
   int64_t least_budget = 1;
   int64_t most_budget = 1;
   double score_clip = 0.5;
+  double penalty = 0;
   double initial_spread = 1;
   double checked = 0.02;
   int64_t evaluation_budget = 1;

@@ -55,6 +55,12 @@ double Median(std::vector<double> values) {
   return values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
 }
 
+double MeanSquare(std::span<const float> values) {
+  double sum = 0;
+  for (const float value : values) sum += static_cast<double>(value) * static_cast<double>(value);
+  return sum / static_cast<double>(values.size());
+}
+
 double RootMeanSquare(std::span<const double> values, double count) {
   double sum = 0;
   for (const double value : values) sum += value * value;
@@ -91,13 +97,14 @@ std::vector<double> EvolutionUpdater::LossesOf(const std::vector<Trajectory>& ba
 
 UpdateStats EvolutionUpdater::Update(const std::vector<Trajectory>& batch) {
   EMPLACE_CHECK(std::ssize(batch) == config_.training.episodes_per_update);
-  const std::vector<double> losses = LossesOf(batch);
+  std::vector<double> losses = LossesOf(batch);
   const std::vector<double> before = strategy_->mean();
   const size_t learned = before.size();
   std::vector<double> candidates;
   for (size_t candidate = 0; candidate < losses.size(); ++candidate) {
     const std::vector<float> drawn = CandidateOf(weights_, config_, static_cast<int64_t>(candidate));
     candidates.insert(candidates.end(), drawn.begin(), drawn.begin() + static_cast<ptrdiff_t>(learned));
+    losses[candidate] += config_.evolution.penalty * MeanSquare(std::span(drawn).first(learned));
   }
   strategy_->Update(candidates, losses);
   average_.Add(strategy_->mean());

@@ -143,6 +143,18 @@ TEST_P(EvolutionUpdaterTest, HandsOutAnAverageInWhichLateGenerationsCountMore) {
   }
 }
 
+TEST_P(EvolutionUpdaterTest, APenaltyPullsTowardsThePlannerSetByHand) {
+  config_.evolution.penalty = 0.003;
+  const size_t n = Gaussian(policy_.values).mean.size();
+  std::fill_n(policy_.values.begin(), n, 2.0F);
+  EvolutionUpdater updater(config_, policy_);
+  const auto all_alike = [](std::span<const float> /*x*/, uint32_t /*problem*/) { return 0.0; };
+  for (int i = 0; i < 150; ++i) updater.Update(Generation(updater.weights(), all_alike));
+  double square = 0;
+  for (const float value : Gaussian(updater.weights().values).mean) square += std::pow(static_cast<double>(value), 2);
+  EXPECT_LT(square, 0.25 * 4 * static_cast<double>(n));
+}
+
 TEST_P(EvolutionUpdaterTest, HandsOutItsWeightsWithoutAPower) {
   EvolutionUpdater updater(config_, policy_);
   updater.Update(Generation(updater.weights(), FarApart));
