@@ -44,7 +44,8 @@ PolicyWeights LoadInitialPolicy(const RunConfig& config, const Workload& workloa
     weights.version = 0;
     return weights;
   }
-  return WidenedPlanner(weights, NewNetwork(config, workload, rng), config.evolution.initial_spread);
+  return WidenedPlanner(weights, NewNetwork(config, workload, rng), config.evolution.initial_share,
+                        config.evolution.initial_spread);
 }
 
 std::string FamilyName(const WorkloadConfig& workload) { return workload.family.empty() ? "files" : workload.family; }

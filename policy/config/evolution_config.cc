@@ -55,6 +55,11 @@ FieldTable<EvolutionConfig> EvolutionFields() {
           "0: the policy that is evaluated and handed out is the mean of the last generation. Otherwise it is the "
           "average over all generations' means, where generation t counts as much as t to this power, since with new "
           "problems in each generation the mean wanders.");
+  t.Field("initial_share", &C::initial_share)
+      .Range(0, 1)
+      .Help(
+          "How far from the planner as set by hand to policy.initial training begins. 1: at policy.initial; 0: by "
+          "hand.");
   t.Field("initial_spread", &C::initial_spread)
       .Range(1e-3, 1e3)
       .Help(

@@ -20,6 +20,7 @@ struct EvolutionConfig {
   int64_t most_budget = 1;
   double score_clip = 0.5;
   double penalty = 0;
+  double initial_share = 1;
   double initial_spread = 1;
   double checked = 0.02;
   int64_t evaluation_budget = 1;

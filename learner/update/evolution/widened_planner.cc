@@ -7,7 +7,7 @@
 
 namespace emplace {
 
-PolicyWeights WidenedPlanner(const PolicyWeights& initial, const PolicyWeights& fresh, double factor) {
+PolicyWeights WidenedPlanner(const PolicyWeights& initial, const PolicyWeights& fresh, double share, double factor) {
   const Gaussian from(initial.values);
   const Gaussian to(fresh.values);
   const size_t known = from.mean.size();
@@ -17,7 +17,8 @@ PolicyWeights WidenedPlanner(const PolicyWeights& initial, const PolicyWeights& 
   widened.version = 0;
   widened.values.assign(n + n * n, 0.0F);
   std::ranges::copy(to.mean, widened.values.begin());
-  std::ranges::copy(from.mean, widened.values.begin());
+  for (size_t i = 0; i < known; ++i)
+    widened.values[i] = i < learned ? static_cast<float>(share) * from.mean[i] : from.mean[i];
   for (size_t row = 0; row < learned; ++row) {
     for (size_t column = 0; column < learned; ++column) {
       const bool both = row < known && column < known;

@@ -188,7 +188,7 @@ TEST_P(EvolutionUpdaterTest, RefusesAnAverageOfOtherParameters) {
 
 TEST_P(EvolutionUpdaterTest, LeavesParametersAloneThatItDoesNotLearn) {
   config_.policy.own["parameters"] = int64_t{5};
-  PolicyWeights many = WidenedPlanner(policy_, NewPolicy(), 1);
+  PolicyWeights many = WidenedPlanner(policy_, NewPolicy(), 1, 1);
   ASSERT_EQ(many.shape, policy_.shape);
   const size_t n = Gaussian(many.values).mean.size();
   many.values[5] = 0.25F;

@@ -31,13 +31,13 @@ std::vector<float> SpreadRow(const PolicyWeights& weights, size_t row) {
 }
 
 TEST(WidenedPlannerTest, SpreadsWhatWasLearnedByTheFactor) {
-  const PolicyWeights widened = WidenedPlanner(NumberedPlanner(2, 10), NumberedPlanner(2, 100), 3);
+  const PolicyWeights widened = WidenedPlanner(NumberedPlanner(2, 10), NumberedPlanner(2, 100), 1, 3);
   EXPECT_EQ(widened.values, (std::vector<float>{10, 11, 36, 39, 42, 45}));
   EXPECT_EQ(widened.version, 0U);
 }
 
 TEST(WidenedPlannerTest, AddsParametersAsTheyAreInANewPolicy) {
-  const PolicyWeights widened = WidenedPlanner(NumberedPlanner(2, 10), NumberedPlanner(3, 100), 2);
+  const PolicyWeights widened = WidenedPlanner(NumberedPlanner(2, 10), NumberedPlanner(3, 100), 1, 2);
   EXPECT_EQ(widened.shape, NumberedPlanner(3, 0).shape);
   const Gaussian policy(widened.values);
   EXPECT_EQ(std::vector<float>(policy.mean.begin(), policy.mean.end()), (std::vector<float>{10, 11, 102}));
@@ -46,8 +46,14 @@ TEST(WidenedPlannerTest, AddsParametersAsTheyAreInANewPolicy) {
   EXPECT_EQ(SpreadRow(widened, 2), (std::vector<float>{109, 110, 111}));
 }
 
+TEST(WidenedPlannerTest, StartsBetweenWhatWasLearnedAndThePlannerSetByHand) {
+  const PolicyWeights half = WidenedPlanner(NumberedPlanner(3, 10), NumberedPlanner(2, 100), 0.5, 1);
+  const Gaussian policy(half.values);
+  EXPECT_EQ(std::vector<float>(policy.mean.begin(), policy.mean.end()), (std::vector<float>{5, 5.5, 12}));
+}
+
 TEST(WidenedPlannerTest, KeepsParametersThatARunDoesNotLearn) {
-  const PolicyWeights widened = WidenedPlanner(NumberedPlanner(3, 10), NumberedPlanner(2, 100), 1);
+  const PolicyWeights widened = WidenedPlanner(NumberedPlanner(3, 10), NumberedPlanner(2, 100), 1, 1);
   EXPECT_EQ(widened.shape, NumberedPlanner(3, 0).shape);
   const Gaussian policy(widened.values);
   EXPECT_EQ(std::vector<float>(policy.mean.begin(), policy.mean.end()), (std::vector<float>{10, 11, 12}));
