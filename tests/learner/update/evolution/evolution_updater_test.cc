@@ -65,7 +65,7 @@ double Distance(std::span<const float> x) {
 double FarApart(std::span<const float> x, uint32_t problem) { return 0.1 * Distance(x) - 2.0 * problem; }
 
 // By how much each of so many vectors counts, in closed form: vector t as t (t + 1) ... (t + power - 1).
-std::vector<double> SharesOf(size_t vectors, double power) {
+std::vector<double> AverageShares(size_t vectors, double power) {
   std::vector<double> shares;
   double sum = 0;
   for (size_t t = vectors; t >= 1; --t) {
@@ -132,7 +132,7 @@ TEST_P(EvolutionUpdaterTest, HandsOutAnAverageInWhichLateGenerationsCountMore) {
     const PolicyWeights averaged = *updater.Averaged();
     EXPECT_EQ(averaged.version, 6U);
     EXPECT_EQ(averaged.shape, policy_.shape);
-    const std::vector<double> shares = SharesOf(means.size(), power);
+    const std::vector<double> shares = AverageShares(means.size(), power);
     for (size_t i = 0; i < means.front().size(); ++i) {
       double expected = 0;
       for (size_t t = 0; t < means.size(); ++t) expected += shares[t] * static_cast<double>(means[t][i]);
