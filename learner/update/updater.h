@@ -22,7 +22,7 @@ struct UpdateStats {
   double learning_rate = 0;    // By evolution: the root mean square deviation of a parameter, in its steps.
   double gradient_norm = 0;    // Norm of the gradient before clipping. By evolution: by how far the mean has moved.
   double mean_importance = 0;  // Mean importance weight before clipping; 1 when no trajectory lags.
-  // Standard deviation of the advantages before normalization. By evolution: of the candidates' mean scores.
+  // Standard deviation of the advantages before normalization. By evolution: of the candidates' losses.
   double advantage_std = 0;
   int64_t states = 0;  // Number of samples, or trials, learned from.
 };

@@ -26,14 +26,14 @@ void DeviceCosts::Find(const KindNames& names) {
 }
 
 std::span<const double> DeviceCosts::Of(const Op& op) {
-  const bool uniform = op.cost.is_uniform();
-  if (!uniform && op.cost.kinds() != found_in_) Find(op.cost.kinds());
-  for (size_t kind = 0; kind < kinds_.size(); ++kind) {
-    const bool has_cost = uniform || place_of_kind_[kind] != kNone;
-    us_of_kind_[kind] = !has_cost || !op.AllowsKind(kinds_[kind]) ? std::nan("")
-                        : uniform                                 ? op.cost.everywhere_us()
-                                                                  : op.cost.us_by_kind()[place_of_kind_[kind]];
-  }
+  const OpCost& cost = op.cost;
+  if (!cost.is_uniform() && cost.shared_kinds() != found_in_) Find(cost.shared_kinds());
+  const auto us_on = [&](size_t kind) {
+    if (cost.is_uniform()) return cost.everywhere_us();
+    return place_of_kind_[kind] == kNone ? std::nan("") : cost.us_by_kind()[place_of_kind_[kind]];
+  };
+  for (size_t kind = 0; kind < kinds_.size(); ++kind)
+    us_of_kind_[kind] = op.AllowsKind(kinds_[kind]) ? us_on(kind) : std::nan("");
   for (size_t device = 0; device < us_.size(); ++device) us_[device] = us_of_kind_[kind_of_device_[device]];
   return us_;
 }

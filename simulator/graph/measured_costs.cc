@@ -97,7 +97,7 @@ double Median(std::vector<double> values) {
 
 void AddKindsOf(const OpGraph& graph, std::set<std::string>& kinds) {
   for (const Op& op : graph.ops()) {
-    if (!op.cost.is_uniform()) kinds.insert(op.cost.kinds()->begin(), op.cost.kinds()->end());
+    kinds.insert(op.cost.kinds().begin(), op.cost.kinds().end());
     kinds.insert(op.allowed.begin(), op.allowed.end());
   }
 }

@@ -33,8 +33,12 @@ class OpCost {
   double everywhere_us() const { return everywhere_us_; }
   // Nothing where the kind cannot run the op.
   std::optional<double> On(const std::string& kind) const;
-  // Null where the cost is uniform.
-  const KindNames& kinds() const { return kinds_; }
+  // Empty where the cost is uniform.
+  std::span<const std::string> kinds() const {
+    return is_uniform() ? std::span<const std::string>() : std::span<const std::string>(*kinds_);
+  }
+  // The same list; null where the cost is uniform.
+  const KindNames& shared_kinds() const { return kinds_; }
   // [kinds]
   const std::vector<double>& us_by_kind() const { return us_by_kind_; }
   // A copy of both; empty where the cost is uniform.

@@ -73,7 +73,7 @@ void CheckOp(const Op& op, const std::vector<Op>& ops, ByteSum& bytes) {
   const std::vector<double>& us_by_kind = op.cost.us_by_kind();
   for (size_t kind = 0; kind < us_by_kind.size(); ++kind) {
     if (!IsAmount(us_by_kind[kind]))
-      throw NoAmount(op, StrCat("cost_us of '", (*op.cost.kinds())[kind], "'"), us_by_kind[kind]);
+      throw NoAmount(op, StrCat("cost_us of '", op.cost.kinds()[kind], "'"), us_by_kind[kind]);
   }
   if (!IsAmount(op.flops)) throw NoAmount(op, "flops", op.flops);
   if (op.param_bytes < 0) throw NegativeBytes(op, "param_bytes", op.param_bytes);

@@ -21,7 +21,7 @@ constexpr char kPlacementFormat[] = "emplace.placement/1";
 std::string KindsOf(const Op& op) {
   if (op.cost.is_uniform()) return Join(op.allowed, ", ");
   std::vector<std::string> kinds;
-  for (const std::string& kind : *op.cost.kinds()) {
+  for (const std::string& kind : op.cost.kinds()) {
     if (op.AllowedOn(kind)) kinds.push_back(kind);
   }
   return kinds.empty() ? "that both cost_us and allowed have (none does)" : Join(kinds, ", ");

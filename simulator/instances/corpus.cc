@@ -40,7 +40,7 @@ std::vector<Op> OrderedOps(const OpGraph& graph) {
 void KeepOneKind(Rng& rng, std::vector<Op>& ops) {
   std::set<std::string> names;
   for (const Op& op : ops) {
-    if (!op.cost.is_uniform()) names.insert(op.cost.kinds()->begin(), op.cost.kinds()->end());
+    names.insert(op.cost.kinds().begin(), op.cost.kinds().end());
   }
   const std::vector<std::string> kinds(names.begin(), names.end());
   const std::string kind = kinds.empty() ? "" : kinds[static_cast<size_t>(rng.UniformInt(0, std::ssize(kinds) - 1))];

@@ -152,7 +152,7 @@ void CheckKinds(const OpGraph& graph, const Cluster& cluster) {
     if (std::none_of(graph.ops().begin(), graph.ops().end(), costs)) continue;  // Nothing costs anything anywhere.
     std::set<std::string> known;
     for (const Op& op : graph.ops()) {
-      if (!op.cost.is_uniform()) known.insert(op.cost.kinds()->begin(), op.cost.kinds()->end());
+      known.insert(op.cost.kinds().begin(), op.cost.kinds().end());
       known.insert(op.allowed.begin(), op.allowed.end());
     }
     throw BadInput(StrCat("device '", device.name, "' is of kind '", device.kind, "', which may run no op of graph '",

@@ -46,7 +46,7 @@ OrderedJson DescribeGraph(const fs::path& path) {
     ++types[op.type];
     if (op.cost.is_uniform()) everywhere_us += op.cost.everywhere_us();
     const std::vector<double>& us = op.cost.us_by_kind();
-    for (size_t kind = 0; kind < us.size(); ++kind) cost_us[(*op.cost.kinds())[kind]] += us[kind];
+    for (size_t kind = 0; kind < us.size(); ++kind) cost_us[op.cost.kinds()[kind]] += us[kind];
   }
   OrderedJson total = OrderedJson::object();
   if (cost_us.empty()) total["any"] = everywhere_us;

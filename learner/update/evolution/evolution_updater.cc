@@ -17,7 +17,7 @@ namespace {
 
 // The names of these numbers in checkpoints.
 constexpr char kAverage[] = "evolution.average";
-constexpr char kAveraged[] = "evolution.averaged";
+constexpr char kAverageCount[] = "evolution.averaged";
 
 std::vector<double> Doubles(std::span<const float> values) { return {values.begin(), values.end()}; }
 
@@ -55,17 +55,13 @@ double Median(std::vector<double> values) {
   return values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
 }
 
-double MeanSquare(std::span<const float> values) {
-  double sum = 0;
-  for (const float value : values) sum += static_cast<double>(value) * static_cast<double>(value);
-  return sum / static_cast<double>(values.size());
-}
-
-double RootMeanSquare(std::span<const double> values, double count) {
+double SumOfSquares(std::span<const double> values) {
   double sum = 0;
   for (const double value : values) sum += value * value;
-  return std::sqrt(sum / count);
+  return sum;
 }
+
+double RootMeanSquare(std::span<const double> values, double count) { return std::sqrt(SumOfSquares(values) / count); }
 
 }  // namespace
 
@@ -104,7 +100,8 @@ UpdateStats EvolutionUpdater::Update(const std::vector<Trajectory>& batch) {
   for (size_t candidate = 0; candidate < losses.size(); ++candidate) {
     const std::vector<float> drawn = CandidateOf(weights_, config_, static_cast<int64_t>(candidate));
     candidates.insert(candidates.end(), drawn.begin(), drawn.begin() + static_cast<ptrdiff_t>(learned));
-    losses[candidate] += config_.evolution.penalty * MeanSquare(std::span(drawn).first(learned));
+    losses[candidate] +=
+        config_.evolution.penalty * SumOfSquares(std::span(candidates).last(learned)) / static_cast<double>(learned);
   }
   strategy_->Update(candidates, losses);
   average_.Add(strategy_->mean());
@@ -147,7 +144,7 @@ UpdaterState EvolutionUpdater::SaveState() const {
   const auto n = std::ssize(average_.values());
   const int64_t count = average_.count();
   state.objective.tensors.push_back(SafetensorsTensor::Of<double>(kAverage, {n}, average_.values()));
-  state.objective.tensors.push_back(SafetensorsTensor::Of<int64_t>(kAveraged, {1}, std::span(&count, 1)));
+  state.objective.tensors.push_back(SafetensorsTensor::Of<int64_t>(kAverageCount, {1}, std::span(&count, 1)));
   return state;
 }
 
@@ -157,7 +154,7 @@ void EvolutionUpdater::LoadState(const UpdaterState& state) {
   int64_t count = 0;
   if (state.objective.Find(kAverage) != nullptr) {
     average = state.objective.Get(kAverage, source).Values<double>(source);
-    const std::vector<int64_t> counts = state.objective.Get(kAveraged, source).Values<int64_t>(source);
+    const std::vector<int64_t> counts = state.objective.Get(kAverageCount, source).Values<int64_t>(source);
     const bool finite = std::ranges::all_of(average, [](double value) { return std::isfinite(value); });
     if (average.size() != strategy_->mean().size() || counts.size() != 1 || counts.front() < 0 || !finite) {
       throw BadInput(StrCat(source, ": the average has ", average.size(), " numbers, expected ",

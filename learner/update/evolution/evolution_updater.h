@@ -23,7 +23,8 @@ class EvolutionUpdater final : public Updater {
   EvolutionUpdater(const RunConfig& config, PolicyWeights initial);
 
   // A candidate's loss is the mean over problems of its score less that of the median candidate, within
-  // evolution.score_clip; by it evolution.algorithm moves the distribution. REQUIRES besides: the batch has every trial
+  // evolution.score_clip, and evolution.penalty for how far it is from the planner set by hand; by it
+  // evolution.algorithm moves the distribution. REQUIRES besides: the batch has every trial
   // of the version once, by index.
   UpdateStats Update(const std::vector<Trajectory>& batch) override;
   const PolicyWeights& weights() const override { return weights_; }

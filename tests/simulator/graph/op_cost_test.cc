@@ -41,6 +41,7 @@ TEST(OpCost, IsTheSameEverywhereWhereItIsUniform) {
   EXPECT_TRUE(cost.is_uniform());
   EXPECT_EQ(cost.everywhere_us(), 7);
   EXPECT_EQ(cost.On("k80"), 7);
+  EXPECT_TRUE(cost.kinds().empty());
   EXPECT_TRUE(cost.by_kind().empty());
 }
 
@@ -54,7 +55,7 @@ TEST(OpCost, SharesTheNamesOfTheLastOneIfTheyAreTheSame) {
       const KindNames previous = last;
       const OpCost cost = OpCost::ByKind(std::vector<KindCost>(us.begin(), us.end()), last);
       EXPECT_EQ(cost.by_kind(), us);
-      EXPECT_EQ(cost.kinds(), last);
+      EXPECT_EQ(cost.shared_kinds(), last);
       const bool same =
           previous != nullptr && std::ranges::equal(before, us, {}, &std::pair<const std::string, double>::first,
                                                     &std::pair<const std::string, double>::first);
