@@ -164,7 +164,8 @@ void EvolutionUpdater::LoadState(const UpdaterState& state) {
   }
   strategy_->LoadState(state);
   // A checkpoint from before there were averages has none: it begins anew.
-  average_.Restore(count > 0 ? std::move(average) : strategy_->mean(), count);
+  if (count == 0) average = strategy_->mean();
+  average_.Restore(std::move(average), count);
 }
 
 }  // namespace emplace
