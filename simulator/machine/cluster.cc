@@ -57,8 +57,7 @@ std::vector<Device> ReadDevices(const YamlReader& reader, const YAML::Node& list
   return devices;
 }
 
-LinkModel ReadSenderModel(const YamlReader& reader, const YAML::Node& transfer) {
-  const bool blocks = transfer["blocking"].IsDefined();
+LinkModel ReadSenderModel(const YamlReader& reader, const YAML::Node& transfer, bool blocks) {
   if (!transfer["model"]) return blocks ? LinkModel::kPerDestination : LinkModel::kShared;
   const std::string name = reader.Text(transfer, "model");
   for (const LinkModel model : {LinkModel::kShared, LinkModel::kPerDestination}) {
@@ -99,8 +98,8 @@ void ReadLinks(const YamlReader& reader, const YAML::Node& root, Cluster& cluste
   cluster.bandwidth_bytes_per_us = reader.Positive(transfer, "bandwidth_bytes_per_us");
   if (transfer["latency_us"]) cluster.transfer_latency_us = reader.Number(transfer, "latency_us");
   cluster.transfer_overhead_us = reader.Number(transfer, "overhead_us");
-  cluster.link_model = ReadSenderModel(reader, transfer);
   if (transfer["blocking"]) cluster.blocking = reader.Share(transfer, "blocking");
+  cluster.link_model = ReadSenderModel(reader, transfer, cluster.blocking > 0);
 }
 
 Cluster ReadCluster(const YamlReader& reader, const YAML::Node& root) {

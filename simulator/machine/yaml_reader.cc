@@ -51,9 +51,14 @@ double YamlReader::Positive(const YAML::Node& map, const std::string& key) const
 }
 
 double YamlReader::Share(const YAML::Node& map, const std::string& key) const {
-  const double value = Positive(map, key);
+  const double value = Number(map, key);
   if (value > 1) throw At(map[key], StrCat(key, " is ", value, ", expected at most 1"));
   return value;
+}
+
+double YamlReader::PositiveShare(const YAML::Node& map, const std::string& key) const {
+  Positive(map, key);
+  return Share(map, key);
 }
 
 std::string YamlReader::Text(const YAML::Node& map, const std::string& key) const {

@@ -25,9 +25,10 @@ class YamlReader {
   // that is given twice.
   void CheckMap(const YAML::Node& node, const std::string& what, const std::set<std::string>& known) const;
   YAML::Node Member(const YAML::Node& map, const std::string& key) const;
-  double Number(const YAML::Node& map, const std::string& key) const;    // A finite number, at least 0.
-  double Positive(const YAML::Node& map, const std::string& key) const;  // A finite number above 0.
-  double Share(const YAML::Node& map, const std::string& key) const;     // A number above 0 and at most 1.
+  double Number(const YAML::Node& map, const std::string& key) const;         // A finite number, at least 0.
+  double Positive(const YAML::Node& map, const std::string& key) const;       // A finite number above 0.
+  double Share(const YAML::Node& map, const std::string& key) const;          // A number of 0 to 1.
+  double PositiveShare(const YAML::Node& map, const std::string& key) const;  // A number above 0 and at most 1.
   std::string Text(const YAML::Node& map, const std::string& key) const;
   std::string Name(const YAML::Node& node, const std::string& what) const;  // Unicode text that is not empty.
 

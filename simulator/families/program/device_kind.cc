@@ -27,8 +27,8 @@ DeviceKind ReadShared(const YamlReader& reader, const YAML::Node& root) {
   for (size_t i = 0; i < std::size(kClassNames); ++i) {
     const YAML::Node entry = reader.Member(classes, kClassNames[i]);
     reader.CheckMap(entry, kClassNames[i], {"compute", "memory", "half_rate_mflop", "exposed"});
-    kind.efficiency[i + 1] = {.compute = reader.Share(entry, "compute"),
-                              .memory = reader.Share(entry, "memory"),
+    kind.efficiency[i + 1] = {.compute = reader.PositiveShare(entry, "compute"),
+                              .memory = reader.PositiveShare(entry, "memory"),
                               .half_rate_mflop = reader.Number(entry, "half_rate_mflop"),
                               .exposed = entry["exposed"] ? reader.Share(entry, "exposed") : 0};
   }

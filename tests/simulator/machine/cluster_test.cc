@@ -74,6 +74,7 @@ TEST(Cluster, ReadsWhetherTransfersBlockDevices) {
   };
   EXPECT_EQ(read("").blocking, 0);
   EXPECT_EQ(read(", blocking: 0.25").blocking, 0.25);
+  EXPECT_EQ(read(", blocking: 0, model: shared").link_model, LinkModel::kShared);
   EXPECT_EQ(read(", blocking: 1").link_model, LinkModel::kPerDestination);  // For each receiver that it blocks, one.
   const std::string topology = "topology: {overhead_us: 0, blocking: 0.5, links: []}\n";
   EXPECT_EQ(ParseCluster(kDevice + ("op_overhead_us: 1\n" + topology), "d.yaml").blocking, 0.5);

@@ -76,6 +76,8 @@ TEST(CostModel, AddsWhatTheLongerOfTheTwoDoesNotHide) {
   };
   EXPECT_EQ(cost(OpClass::kElementwise), std::pair(7.5, 7.5));
   EXPECT_EQ(cost(OpClass::kConvolution), std::pair(7.0, 7.0));
+  text.replace(text.find("0.25"), 4, "0");  // As if it were not given.
+  EXPECT_EQ(CostUs(Parse(text), {OpClass::kElementwise, ElementType::kFloat32, 2e6, 400000}), 7);
 }
 
 TEST(CostModel, EfficiencyGoesByClassTypeAndSize) {
@@ -110,7 +112,8 @@ TEST(CostModel, ErrorsNamePlaceAndValue) {
       {{"  depthwise: {compute: 0.05, memory: 0.5, half_rate_mflop: 0}\n", ""}, "'depthwise' is missing"},
       {{"  gather", "  scatter"}, ":12:3: unknown key 'scatter' in efficiency"},
       {{"compute: 0.05", "compute: 1.5"}, ":9:24: compute is 1.5, expected at most 1"},
-      {{"half_rate_mflop: 3", "half_rate_mflop: 3, exposed: 0"}, "exposed is 0, expected a number above 0"},
+      {{"compute: 0.05", "compute: 0"}, ":9:24: compute is 0, expected a number above 0"},
+      {{"half_rate_mflop: 3", "half_rate_mflop: 3, exposed: 1.5"}, "exposed is 1.5, expected at most 1"},
       {{"half_rate_mflop: 3", "half_rate_mflop: -3"}, "half_rate_mflop is -3, expected a finite number of at least 0"},
   };
   for (const auto& [change, expected] : cases) {
