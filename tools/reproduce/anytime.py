@@ -6,6 +6,8 @@ Runs `emplace evaluate --seconds` on graphs (files, folders, or families by name
 a table with a line for each result, which report.py draws, and beside it a .md that shows it. A method's result that is in the
 table already is not made again, so a run that was stopped goes on where it was; --again makes those of some methods anew, as
 after a change to them. Make it on a quiet machine: whatever else runs takes time from the searches.
+
+`auto-by-hand` is `auto` without the trained planner. Methods whose result depends neither on the time nor on the seed are run once.
 """
 import argparse
 import itertools
@@ -15,14 +17,17 @@ import pathlib
 import tempfile
 
 from lib.networks import ROOT, Network, call, cluster_file, graph_name
+from lib.results import resampled_interval
 from lib.script import run_script
 from lib.table import SEARCH, Table, add_out, grouped, made_by
 
 # given_s: the time that the method was given, of which it took `seconds`.
 COLUMNS = {"graph": str, "machine": str, "given_s": float, "seed": int, "method": str, "makespan_us": float, "feasible": bool,
-           "evaluations": int, "seconds": float, "in_time": bool}
-METHODS = ["auto", "multilevel", "annealing", "local-search", "random", "m-etf", "m-sct", "heft", "expert", "data-parallel",
+           "evaluations": int, "seconds": float}
+AUTO, BY_HAND = "auto", "auto-by-hand"
+METHODS = [AUTO, BY_HAND, "multilevel", "annealing", "local-search", "random", "m-etf", "m-sct", "heft", "expert", "data-parallel",
            "scotch", "single"]
+ONCE = {"m-topo", "m-etf", "m-sct", "heft", "expert", "data-parallel", "scotch", "single", "list"}
 LINKS = [1900, 7600, 30400]  # bytes a microsecond; the middle one is that of configs/clusters/k80x2.yaml
 UNLIKE = ["p100_k80", "k80x2_cpu"]  # in configs/clusters/
 KEY = ("graph", "machine", "given_s", "seed", "method")
@@ -77,10 +82,33 @@ def load(path, arguments):
 
 def evaluate(emplace, of_run, methods, graph, cluster):
     """Rows of what these methods find in one run. of_run: its cells "graph", "machine", "given_s" and "seed"."""
-    printed = json.loads(call([emplace, "evaluate", "--graphs", graph, "--devices", cluster, "--methods", ",".join(methods),
-                               "--seconds", of_run["given_s"], "--seed", of_run["seed"], "--json"]))
-    return [{**of_run, **{name: result[name] for name in ("method", "makespan_us", "feasible", "evaluations", "seconds")},
-             "in_time": result["seconds"] <= LATE * of_run["given_s"]} for result in printed["results"]]
+    def found(called, *options):
+        printed = json.loads(call([emplace, "evaluate", "--graphs", graph, "--devices", cluster, "--methods", ",".join(called),
+                                   "--seconds", of_run["given_s"], "--seed", of_run["seed"], "--json", *options]))
+        return [{**of_run, **{name: result[name] for name in ("method", "makespan_us", "feasible", "evaluations", "seconds")}}
+                for result in printed["results"]]
+
+    rows = found(as_trained) if (as_trained := [method for method in methods if method != BY_HAND]) else []
+    if BY_HAND in methods:
+        rows += [{**row, "method": BY_HAND} for row in found([AUTO], "--policy", "none")]
+    return rows
+
+
+def missing_methods(arguments, known, of_run):
+    """The methods whose result of this run is not in the table yet."""
+    first = {**of_run, "given_s": max(arguments.seconds), "seed": arguments.seeds[0]}  # Enough time for all of them.
+    return [method for method in arguments.methods
+            if (*of_run.values(), method) not in known and (method not in ONCE or of_run == first)]
+
+
+def runs_of(rows):
+    """(cells of KEY but the method: {method: row with "in_time"}) of each run, with the methods that were run once."""
+    for (graph, machine), pair in grouped(rows, "graph", "machine").items():
+        once = {row["method"]: row for row in pair if row["method"] in ONCE}
+        for (given_s, seed), run in grouped(pair, "given_s", "seed").items():
+            found = once | {row["method"]: row for row in run}
+            yield (graph, machine, given_s, seed), {method: {**row, "in_time": row["seconds"] <= LATE * given_s}
+                                                    for method, row in found.items()}
 
 
 def found_in_time(results):
@@ -91,10 +119,15 @@ def found_in_time(results):
     return geometric_mean([result["makespan_us"] for result in results])
 
 
-def by_pair(rows):
-    """The rows of each graph and machine, with the best makespan among them."""
-    for pair in grouped(rows, "graph", "machine").values():
-        yield pair, min((row["makespan_us"] for row in pair if row["feasible"]), default=None)
+def found_by_pair(rows):
+    """{(graph, machine): {given_s: {method: makespan found in time, or None}}}"""
+    results = {}
+    for (graph, machine, given_s, _), run in runs_of(rows):
+        of_time = results.setdefault((graph, machine), {}).setdefault(given_s, {})
+        for method, row in run.items():
+            of_time.setdefault(method, []).append(row)
+    return {pair: {given_s: {method: found_in_time(of_method) for method, of_method in of_time.items()}
+                   for given_s, of_time in times.items()} for pair, times in results.items()}
 
 
 def geometric_mean(ratios):
@@ -103,18 +136,19 @@ def geometric_mean(ratios):
 
 def table(rows):
     methods, times = dict.fromkeys(row["method"] for row in rows), sorted({row["given_s"] for row in rows})
+    best_us = {pair: min((row["makespan_us"] for row in of_pair if row["feasible"]), default=None)
+               for pair, of_pair in grouped(rows, "graph", "machine").items()}
     ratios = {}
     near = {}
-    for pair, best_us in by_pair(rows):
-        if not best_us:
+    for pair, of_pair in found_by_pair(rows).items():
+        if not best_us[pair]:
             continue
-        for (seconds,), of_seconds in grouped(pair, "given_s").items():
-            found = {method: found_in_time(results) for (method,), results in grouped(of_seconds, "method").items()}
+        for seconds, found in of_pair.items():
             for method, us in found.items():
-                ratios.setdefault((method, seconds), []).append(us / best_us if us else None)
-            others = [us for method, us in found.items() if us and method != "auto"]
-            if found.get("auto") and others:
-                near.setdefault(seconds, []).append(found["auto"] <= NEAR * min(others))
+                ratios.setdefault((method, seconds), []).append(us / best_us[pair] if us else None)
+            others = [us for method, us in found.items() if us and method not in (AUTO, BY_HAND)]
+            if found.get(AUTO) and others:
+                near.setdefault(seconds, []).append(found[AUTO] <= NEAR * min(others))
     lines = ["| method | " + " | ".join(f"{seconds:g} s" for seconds in times) + " |", "| --- |" + " ---: |" * len(times)]
     for method in methods:
         cells = []
@@ -130,6 +164,27 @@ def table(rows):
     return lines
 
 
+def learned_lines(rows):
+    """`auto` as the trained planner plans over itself as set by hand; none where the two were not both run."""
+    logs = {}  # {machine, or None for all: {given_s: {graph: [ln ratio]}}}
+    for (graph, machine), of_pair in found_by_pair(rows).items():
+        for seconds, found in of_pair.items():
+            if found.get(AUTO) and found.get(BY_HAND):
+                for group in (None, machine):
+                    of_graphs = logs.setdefault(group, {}).setdefault(seconds, {})
+                    of_graphs.setdefault(graph, []).append(math.log(found[AUTO] / found[BY_HAND]))
+    if not logs:
+        return []
+    times = sorted(logs[None])
+    lines = ["", "## What the trained planner gives", "Makespan of `auto` over that of `auto` as it is set by hand, in the same time: geometric mean, "
+             "with the 95% interval by resampling graphs.", "", "| | " + " | ".join(f"{seconds:g} s" for seconds in times) + " |",
+             "| --- |" + " ---: |" * len(times)]
+    for group, of_group in logs.items():
+        cells = [resampled_interval(list(of_group[seconds].values())).text() if seconds in of_group else "-" for seconds in times]
+        lines.append(f"| {group or 'all pairs'} | " + " | ".join(cells) + " |")
+    return lines
+
+
 def markdown(rows):
     seeds = ", ".join(str(seed) for seed in sorted({row["seed"] for row in rows}))
     lines = ["# What each method finds in a given time",
@@ -137,7 +192,7 @@ def markdown(rows):
              f"pairs of a graph and a machine; seeds: {seeds}, of which a pair counts with the geometric "
              "mean. Best known is what any method found in any of these times, with any seed. "
              f"Where a method took more than {LATE:g} times the given time, or found nothing that fits the memory, it has no result; "
-             "the number of pairs with a result is then in brackets.", "", made_by(rows), "", *table(rows)]
+             "the number of pairs with a result is then in brackets.", "", made_by(rows), "", *table(rows), *learned_lines(rows)]
     for (machine,), of_machine in grouped(rows, "machine").items():
         lines += ["", f"## {machine}", *table(of_machine)]
     return "\n".join(lines) + "\n"
@@ -155,7 +210,7 @@ def main():
             for graph in itertools.chain.from_iterable(network.graphs for network in networks):
                 for (machine, cluster), seed in itertools.product(clusters.items(), arguments.seeds):
                     of_run = {"graph": graph_name(graph), "machine": machine, "given_s": seconds, "seed": seed}
-                    missing = [method for method in arguments.methods if (*of_run.values(), method) not in known]
+                    missing = missing_methods(arguments, known, of_run)
                     if not missing:
                         continue
                     results.add(evaluate(arguments.emplace, of_run, missing, graph, cluster))

@@ -10,10 +10,10 @@ import argparse
 import json
 import math
 import pathlib
-import random
 import tempfile
 
 from lib.networks import ROOT, call
+from lib.results import resampled_interval
 from lib.script import BadInput, run_script
 from lib.table import SEARCH, Table, add_out, grouped, made_by
 
@@ -23,7 +23,6 @@ COLUMNS = {"part": str, "seed": int, "instance": str, "source": str, "ops": int,
 METHODS = ["single", "expert", "scotch", "heft", "m-etf", "data-parallel", "list"]
 BY_HAND, LEARNED, BEST_OF_8 = "list by hand, one pass", "planner, one pass", "planner, best of 8"
 AUTO_BY_HAND, AUTO_LEARNED = "auto by hand", "auto, planner"
-RESAMPLES = 2000
 
 
 def parse_arguments():
@@ -86,10 +85,6 @@ def time_of(row):
     return row["makespan_us"] if row["feasible"] and row["makespan_us"] else None
 
 
-def mean_ratio(logs):
-    return math.exp(sum(logs) / len(logs))
-
-
 class Comparison:
     """The ratios of one way to another over instances where both have a placement that fits."""
 
@@ -103,18 +98,12 @@ class Comparison:
             if mine and best:
                 self.logs.append(math.log(mine / best))
 
-    def interval(self):
-        """95%, by resampling the instances, each of which has a graph and a machine of its own."""
-        rng = random.Random(1)
-        means = sorted(mean_ratio(rng.choices(self.logs, k=len(self.logs))) for _ in range(RESAMPLES))
-        return means[int(0.025 * RESAMPLES)], means[int(0.975 * RESAMPLES)]
-
     def cells(self):
         if not self.logs:
             return ["-"] * 4
-        low, high = self.interval()
+        interval = resampled_interval([[log] for log in self.logs])  # Each instance has a graph and a machine of its own.
         near = sum(log <= math.log(1.01) for log in self.logs) / len(self.logs)
-        return [f"{mean_ratio(self.logs):.3f}", f"{low:.3f} to {high:.3f}", f"{near:.0%}", f"{math.exp(max(self.logs)):.2f}"]
+        return [f"{interval.mean:.3f}", f"{interval.low:.3f} to {interval.high:.3f}", f"{near:.0%}", f"{math.exp(max(self.logs)):.2f}"]
 
 
 def instances_of(rows):

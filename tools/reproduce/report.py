@@ -20,8 +20,8 @@ import anytime
 def anytime_document(table):
     """As the command reads it."""
     runs = []
-    for (graph, machine, seconds, seed), rows in grouped(table.rows, "graph", "machine", "given_s", "seed").items():
-        methods = {row["method"]: {name: row[name] for name in ("makespan_us", "feasible", "in_time")} for row in rows}
+    for (graph, machine, seconds, seed), of_run in anytime.runs_of(table.rows):
+        methods = {method: {name: row[name] for name in ("makespan_us", "feasible", "in_time")} for method, row in of_run.items()}
         runs.append({"graph": graph, "machine": machine, "seconds": seconds, "seed": seed, "methods": methods})
     return {"format": "emplace.anytime/1", "runs": runs}
 

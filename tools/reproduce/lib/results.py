@@ -5,6 +5,7 @@ A row has the columns EVALUATED. What does not exist is None.
 """
 import json
 import math
+import random
 import statistics
 import sys
 import typing
@@ -17,6 +18,7 @@ STUDENT = [12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228
            2.110, 2.101, 2.093, 2.086, 2.080, 2.074, 2.069, 2.064, 2.060, 2.056, 2.052, 2.048, 2.045, 2.042]
 NORMAL = 1.96
 NEAR = 1.01  # Times within 1% of each other.
+RESAMPLES = 2000
 EQUAL = 1e-9  # Times that differ by less, relatively, are the same.
 # Columns of a table of placements, among others. single_device_us: a step of this graph on the best single device.
 EVALUATED = {"graph": str, "method": str, "seed": int, "makespan_us": float, "feasible": bool, "evaluations": int, "seconds": float,
@@ -49,6 +51,18 @@ def mean_interval(values):
     student = STUDENT[freedom - 1] if freedom <= len(STUDENT) else NORMAL
     half = student * statistics.stdev(values) / math.sqrt(len(values))
     return Interval(mean, mean - half, mean + half, len(values))
+
+
+def resampled_interval(groups):
+    """The geometric mean of ratios with its 95% interval by resampling groups: the bootstrap's percentiles. groups: of the logarithms of
+    ratios, such as those on one graph; at least one."""
+    def mean(chosen):
+        logs = [log for group in chosen for log in group]
+        return math.exp(sum(logs) / len(logs))
+
+    rng = random.Random(1)
+    means = sorted(mean(rng.choices(groups, k=len(groups))) for _ in range(RESAMPLES))
+    return Interval(mean(groups), means[int(0.025 * RESAMPLES)], means[int(0.975 * RESAMPLES)], len(groups))
 
 
 def time_of(row):
