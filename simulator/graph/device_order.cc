@@ -15,7 +15,10 @@ void CheckOps(const OpGraph& graph, const Cluster& cluster, std::span<const Devi
   std::vector<bool> in_order(placement.size());
   for (const OpIndex op : order) {
     const auto o = static_cast<size_t>(op);
-    EMPLACE_CHECK(op >= 0 && o < placement.size());
+    if (op < 0 || o >= placement.size()) {
+      throw BadInput(StrCat("order of '", cluster.devices[device].name, "': there is no op ", op, ", expected 0 to ",
+                            placement.size() - 1));
+    }
     const auto on = static_cast<size_t>(placement[o]);
     if (on != device) {
       throw fail(graph.op(op).name, StrCat("is on '", cluster.devices[on].name, "', expected ops of this device"));
@@ -35,7 +38,10 @@ void CheckOps(const OpGraph& graph, const Cluster& cluster, std::span<const Devi
 void CheckOrders(const OpGraph& graph, const Cluster& cluster, std::span<const DeviceIndex> placement,
                  const DeviceOrders& orders) {
   if (orders.empty()) return;
-  EMPLACE_CHECK(orders.size() == cluster.devices.size());
+  if (orders.size() != cluster.devices.size()) {
+    throw BadInput(
+        StrCat("order: there are orders for ", orders.size(), " devices, expected one for each of ", cluster.devices.size()));
+  }
   // An order is like control edges from each op to the next: it can be followed if the graph has no cycle with them.
   std::vector<Op> ops = graph.ops();
   for (size_t device = 0; device < orders.size(); ++device) {

@@ -16,8 +16,9 @@ namespace emplace {
 // [D] the ops of each device, first to last; a device without ops in it has no order. Empty: no device has one.
 using DeviceOrders = std::vector<std::vector<OpIndex>>;
 
-// Throws BadInput, which names an op, unless each order has all ops of its device once, and the devices can run to the
-// end. They cannot if an op comes, by orders and inputs, before itself. REQUIRES: placement is legal (CheckPlacement).
+// Throws BadInput, which names an op, unless there is an order for each device or none at all, each order has all ops
+// of its device once, and the devices can run to the end. They cannot if an op comes, by orders and inputs, before
+// itself. REQUIRES: placement is legal (CheckPlacement).
 void CheckOrders(const OpGraph& graph, const Cluster& cluster, std::span<const DeviceIndex> placement,
                  const DeviceOrders& orders);
 

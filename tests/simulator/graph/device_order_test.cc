@@ -161,6 +161,9 @@ TEST(DeviceOrder, WhatIsNoOrderOfTheGraphIsRefused) {
   EXPECT_THAT(error_of({{0}, {}}), HasSubstr("order of 'd:0': op 'c' is missing"));
   EXPECT_THAT(error_of({{0, 2, 0}, {}}), HasSubstr("order of 'd:0': op 'a' comes twice"));
   EXPECT_THAT(error_of({{}, {3, 1, 2}}), HasSubstr("order of 'd:1': op 'c' is on 'd:0'"));
+  EXPECT_THAT(error_of({{0, 4}, {}}), HasSubstr("order of 'd:0': there is no op 4, expected 0 to 3"));
+  EXPECT_THAT(error_of({{-1}, {}}), HasSubstr("there is no op -1, expected 0 to 3"));
+  EXPECT_THAT(error_of({{0, 2}}), HasSubstr("there are orders for 1 devices, expected one for each of 2"));
   // c waits for b, b for a, and a for c.
   EXPECT_THAT(error_of({{2, 0}, {3, 1}}),
               AllOf(HasSubstr("no device could go on"), HasSubstr("'a' -> 'b' -> 'c' -> 'a'")));
