@@ -357,10 +357,38 @@ class Program {
   std::vector<Entry> entries_;  // [ideals * states]
 };
 
-}  // namespace
+size_t NumDevices(const SplitProblem& problem) {
+  size_t devices = 0;
+  for (const SplitProblem::DeviceClass& of_class : problem.classes) devices += of_class.devices.size();
+  return devices;
+}
 
-std::vector<GraphSplit> ContiguousSplits(const SplitProblem& problem, const SplitLimits& limits) {
-  EMPLACE_CHECK(!problem.nodes.empty() && limits.most_stretches >= 2);
+// Steps of the program for each two ideals.
+double StepsBetweenIdeals(const SplitProblem& problem) {
+  double classes = 0;
+  double states = 1;
+  for (const SplitProblem::DeviceClass& of_class : problem.classes) {
+    classes += of_class.devices.empty() ? 0 : 1;
+    states *= static_cast<double>(of_class.devices.size() + 1);
+  }
+  return classes * states;
+}
+
+void LeaveOutSlowestDevice(SplitProblem& problem) {
+  size_t slowest = problem.classes.size();
+  double most_us = -1;
+  for (size_t c = 0; c < problem.classes.size(); ++c) {
+    if (problem.classes[c].devices.empty()) continue;
+    double us = 0;
+    for (const SplitProblem::Node& node : problem.nodes) us += node.cost_us[c];
+    if (us < most_us) continue;
+    most_us = us;
+    slowest = c;
+  }
+  problem.classes[slowest].devices.pop_back();
+}
+
+std::vector<GraphSplit> SplitsWithin(const SplitProblem& problem, const SplitLimits& limits) {
   if (const std::optional<Ideals> ideals = FindIdeals(problem, limits.most_ideals, limits.stop)) {
     return Program(problem, *ideals).Run(limits.stop);
   }
@@ -374,6 +402,24 @@ std::vector<GraphSplit> ContiguousSplits(const SplitProblem& problem, const Spli
     for (const int32_t stretch : stretch_of) device_of.push_back(split.device_of[static_cast<size_t>(stretch)]);
     split.device_of = std::move(device_of);
   }
+  return splits;
+}
+
+}  // namespace
+
+std::vector<GraphSplit> ContiguousSplits(const SplitProblem& problem, const SplitLimits& limits) {
+  EMPLACE_CHECK(!problem.nodes.empty() && limits.most_stretches >= 2);
+  SplitProblem on_fewer = problem;
+  const auto fewest = static_cast<double>(std::min(kFewestStretches, limits.most_stretches));
+  while (NumDevices(on_fewer) > 1 && StepsBetweenIdeals(on_fewer) * fewest * fewest / 2 > limits.most_steps) {
+    LeaveOutSlowestDevice(on_fewer);
+  }
+  const double ideals = std::max(fewest + 1, std::sqrt(2 * limits.most_steps / StepsBetweenIdeals(on_fewer)));
+  SplitLimits within = limits;
+  if (ideals < static_cast<double>(limits.most_ideals)) within.most_ideals = static_cast<size_t>(ideals);
+  within.most_stretches = std::min(limits.most_stretches, within.most_ideals - 1);
+  std::vector<GraphSplit> splits = SplitsWithin(on_fewer, within);
+  splits.resize(NumDevices(problem), {kNoSplit, {}});
   return splits;
 }
 

@@ -5,7 +5,6 @@
 #include <map>
 #include <set>
 #include <string>
-#include <tuple>
 #include <utility>
 
 namespace emplace {
@@ -49,15 +48,21 @@ std::vector<int32_t> NodesOfOps(const ScheduleGraph& graph, SplitNodes nodes) {
   return graph.task().levels->Finest();
 }
 
-// Devices of one kind with as much memory and room.
+// Devices of one kind with as much memory, each with the least room among them: the more classes, the longer a program
+// takes, so that devices with different rooms cannot be classes of their own.
 std::vector<SplitProblem::DeviceClass> Classes(const PlacementTask& task, std::span<const double> room_bytes) {
-  std::map<std::tuple<std::string, int64_t, double>, std::vector<DeviceIndex>> alike;
+  std::map<std::pair<std::string, int64_t>, SplitProblem::DeviceClass> alike;
   for (DeviceIndex device = 0; device < task.sim.num_devices; ++device) {
     const auto d = static_cast<size_t>(device);
-    alike[{task.device_kinds[d], task.sim.memory_bytes[d], room_bytes[d]}].push_back(device);
+    SplitProblem::DeviceClass& of_class =
+        alike
+            .try_emplace({task.device_kinds[d], task.sim.memory_bytes[d]}, SplitProblem::DeviceClass{{}, room_bytes[d]})
+            .first->second;
+    of_class.devices.push_back(device);
+    of_class.room_bytes = std::min(of_class.room_bytes, room_bytes[d]);
   }
   std::vector<SplitProblem::DeviceClass> classes;
-  for (const auto& [key, devices] : alike) classes.push_back({devices, std::get<double>(key)});
+  for (auto& [key, of_class] : alike) classes.push_back(std::move(of_class));
   return classes;
 }
 

@@ -151,7 +151,10 @@ TEST(ContiguousSplits, WithFewIdealsAreContiguousAndNoBetter) {
     Rng rng(seed);
     SplitProblem problem = RandomProblem(rng, 6);
     const std::vector<double> best = ByTrying(problem);
-    const std::vector<GraphSplit> splits = ContiguousSplits(problem, {.most_ideals = 2, .most_stretches = 4});
+    const SplitLimits limits = seed % 2 == 0 ? SplitLimits{.most_ideals = 2, .most_stretches = 4}
+                                             : SplitLimits{.most_stretches = 4, .most_steps = 20};
+    const std::vector<GraphSplit> splits = ContiguousSplits(problem, limits);
+    ASSERT_EQ(splits.size(), best.size());
     for (size_t k = 0; k < splits.size(); ++k) {
       if (splits[k].device_of.empty()) continue;
       EXPECT_TRUE(IsContiguous(problem, splits[k].device_of)) << seed;
@@ -163,6 +166,24 @@ TEST(ContiguousSplits, WithFewIdealsAreContiguousAndNoBetter) {
     }
   }
   EXPECT_GT(as_good, splits_found / 2);
+}
+
+TEST(ContiguousSplits, OfManyUnlikeDevicesTheSlowestAreLeftOut) {
+  SplitProblem problem;
+  constexpr int32_t kDevices = 70;
+  problem.nodes.resize(300);
+  for (DeviceIndex device = 0; device < kDevices; ++device) {
+    problem.classes.push_back({.devices = {device}, .room_bytes = kInfinite});
+    for (SplitProblem::Node& node : problem.nodes) node.cost_us.push_back(100 + device);
+  }
+  for (int32_t i = 1; i < 300; ++i) problem.edges.emplace_back(i - 1, i);
+  const std::vector<GraphSplit> splits = ContiguousSplits(problem, {.most_stretches = 20, .most_steps = 1e6});
+  ASSERT_EQ(splits.size(), kDevices);
+  EXPECT_TRUE(splits.back().device_of.empty());
+  EXPECT_EQ(std::set<DeviceIndex>(splits[0].device_of.begin(), splits[0].device_of.end()), std::set<DeviceIndex>{0});
+  const std::vector<DeviceIndex>& on_four = splits[3].device_of;
+  EXPECT_EQ(std::set<DeviceIndex>(on_four.begin(), on_four.end()), (std::set<DeviceIndex>{0, 1, 2, 3}));
+  EXPECT_TRUE(std::none_of(on_four.begin(), on_four.end(), [](DeviceIndex device) { return device > 8; }));
 }
 
 TEST(ContiguousSplits, AChainIsCutInEvenPartsHoweverLong) {

@@ -2,8 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include "simulator/methods/exact/max_load.h"
 #include "simulator/methods/exact/optimal_method.h"
+#include "simulator/methods/max_load.h"
 #include "simulator/methods/placement_scorer.h"
 #include "tests/simulator/methods/hand_tasks.h"
 #include "tests/support/random_task.h"
