@@ -1,5 +1,8 @@
 #include "simulator/methods/search/thread_team.h"
 
+#include <system_error>
+#include <utility>
+
 #include "common/error.h"
 
 namespace emplace {
@@ -31,8 +34,11 @@ void WaitWhile(const std::atomic<T>& value, T old) {
 
 ThreadTeam::ThreadTeam(int threads) {
   EMPLACE_CHECK(threads >= 1);
-  for (int thread = 1; thread < threads; ++thread) {
-    threads_.emplace_back([this, thread] { Serve(static_cast<size_t>(thread)); });
+  try {
+    for (int thread = 1; thread < threads; ++thread) {
+      threads_.emplace_back([this, thread] { Serve(static_cast<size_t>(thread)); });
+    }
+  } catch (const std::system_error&) {  // The limit of threads: those that there are do the work.
   }
 }
 
@@ -51,8 +57,9 @@ void ThreadTeam::ForEach(size_t count, const std::function<void(size_t, size_t)>
     ++round_;
     round_.notify_all();
   }
-  TakeIndices(0);
+  Work(0);
   for (size_t working = working_; working > 0; working = working_) WaitWhile(working_, working);
+  if (const std::exception_ptr thrown = std::exchange(thrown_, nullptr)) std::rethrow_exception(thrown);
 }
 
 void ThreadTeam::Serve(size_t thread) {
@@ -60,13 +67,20 @@ void ThreadTeam::Serve(size_t thread) {
     WaitWhile(round_, round);
     ++round;
     if (done_) return;
-    TakeIndices(thread);
+    Work(thread);
     if (--working_ == 0) working_.notify_all();
   }
 }
 
-void ThreadTeam::TakeIndices(size_t thread) {
-  for (size_t index = next_++; index < count_; index = next_++) (*work_)(thread, index);
+// Does the indices that no other thread has taken.
+void ThreadTeam::Work(size_t thread) {
+  try {
+    for (size_t index = next_++; index < count_; index = next_++) (*work_)(thread, index);
+  } catch (...) {
+    next_ = count_;
+    const std::lock_guard lock(thrown_mutex_);
+    if (!thrown_) thrown_ = std::current_exception();
+  }
 }
 
 }  // namespace emplace

@@ -4,7 +4,9 @@
 
 #include <atomic>
 #include <cstdint>
+#include <exception>
 #include <functional>
+#include <mutex>
 #include <thread>
 #include <vector>
 
@@ -13,7 +15,7 @@ namespace emplace {
 // Used by the thread that made it, which works as thread 0.
 class ThreadTeam {
  public:
-  // threads: in all, at least 1.
+  // threads: in all, at least 1. Where the system gives no more, there are fewer.
   explicit ThreadTeam(int threads);
   ~ThreadTeam();
   ThreadTeam(const ThreadTeam&) = delete;
@@ -21,11 +23,12 @@ class ThreadTeam {
 
   int size() const { return static_cast<int>(threads_.size()) + 1; }
   // Calls work(thread, index) once for each index below `count`, lower indices first, and returns after all have
-  // returned. `work` must not throw.
+  // returned. Once one has thrown, no further ones begin, and what was thrown first is thrown in the end.
   void ForEach(size_t count, const std::function<void(size_t thread, size_t index)>& work);
 
  private:
   void Serve(size_t thread);
+  void Work(size_t thread);
   void TakeIndices(size_t thread);
 
   const std::function<void(size_t, size_t)>* work_ = nullptr;  // Of the current round.
@@ -34,6 +37,8 @@ class ThreadTeam {
   std::atomic<size_t> working_ = 0;  // Threads but 0 that have not finished the round.
   std::atomic<uint64_t> round_ = 0;  // A new number starts a round.
   std::atomic<bool> done_ = false;
+  std::mutex thrown_mutex_;
+  std::exception_ptr thrown_;  // Under the mutex: the first one of the round.
   std::vector<std::jthread> threads_;
 };
 

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <stdexcept>
+
 namespace emplace {
 namespace {
 
@@ -16,6 +18,26 @@ TEST(ThreadTeam, CallsEveryIndexOnce) {
         ++calls[index];
       });
       for (const std::atomic<int>& of_index : calls) EXPECT_EQ(of_index, 1);
+    }
+  }
+}
+
+TEST(ThreadTeam, ThrowsWhatWorkThrowsOnceAllHaveEnded) {
+  for (const int threads : {1, 2, 4}) {
+    ThreadTeam team(threads);
+    for (size_t thrower = 0; thrower < 20; ++thrower) {
+      std::atomic<int> working = 0;
+      const auto work = [&](size_t /*thread*/, size_t index) {
+        ++working;
+        std::this_thread::yield();
+        --working;
+        if (index >= thrower) throw std::runtime_error("thrown");
+      };
+      EXPECT_THROW(team.ForEach(20, work), std::runtime_error);
+      EXPECT_EQ(working, 0);
+      std::atomic<int> calls = 0;
+      team.ForEach(20, [&](size_t /*thread*/, size_t /*index*/) { ++calls; });  // As if nothing had been.
+      EXPECT_EQ(calls, 20);
     }
   }
 }
