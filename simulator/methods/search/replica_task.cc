@@ -53,8 +53,10 @@ ReplicaTask::ReplicaTask(const PlacementTask& whole, const Replicas& replicas) :
   }
   for (size_t i = 0; i < kept.size(); ++i) {
     if (replicas.ReplicaOf(kept[i]) >= 0) continue;
-    task_.sim.param_bytes[i] /= replicas.count();
-    task_.sim.output_bytes[i] /= replicas.count();
+    for (std::vector<int64_t>* bytes : {&task_.sim.param_bytes, &task_.sim.output_bytes, &task_.sim.staying_bytes})
+      (*bytes)[i] /= replicas.count();
+    for (int32_t tensor = task_.sim.tensor_begin[i]; tensor < task_.sim.tensor_begin[i + 1]; ++tensor)
+      task_.sim.tensor_held_bytes[static_cast<size_t>(tensor)] /= replicas.count();
   }
   std::vector<std::vector<GroupIndex>> levels;
   for (const std::vector<GroupIndex>& level : whole.levels->All()) levels.push_back(GroupsOf(level, kept));

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "common/strings.h"
+#include "simulator/engine/memory/peak_memory.h"
 #include "simulator/engine/simulator.h"
 #include "simulator/methods/search/auto_method.h"
 #include "simulator/methods/search/moves/move_generator.h"
@@ -152,6 +153,33 @@ TEST(ReplicaTask, ExpandsToLegalPlacementsWithWhatIsSharedSpreadOverReplicas) {
   EXPECT_EQ(replica.task().sim.param_bytes[0], 200);
   const Placement placement = replica.Expanded(Placement{0, 0, 0, 0, 1, 1, 1, 1, 1});
   EXPECT_EQ(placement, (Placement{0, 2, 4, 6, 1, 3, 5, 7, 1, 3, 5, 7}));
+}
+
+// Whatever is shared counts with a replica's part, also while it is made.
+TEST(ReplicaTask, HasPeaksThatAddUpFromItsOps) {
+  for (const bool resident : {false, true}) {
+    std::vector<Op> shared = {HandOp("w", 0, {}, 1000), HandOp("made", 10, {0}, 3000)};
+    shared[0].outputs[0].resident = resident;
+    shared[0].param_bytes = resident ? 1000 : 0;
+    const PlacementTask whole =
+        MicrobatchTask(shared, {HandOp("a", 10, {0, 1}, 20), HandOp("b", 10, {2}, 8)}, 4, HandCluster(8));
+    const std::optional<Replicas> replicas = Replicas::Of(whole);
+    ASSERT_TRUE(replicas);
+    const SimGraph sim = ReplicaTask(whole, *replicas).task().sim;
+    const std::vector<int64_t> most_bytes = MostBytesOfOps(sim);
+    const auto ops = static_cast<size_t>(sim.num_ops);
+    for (uint32_t on_second = 0; on_second < 1U << ops; ++on_second) {
+      Placement placement;
+      std::vector<int64_t> expected(static_cast<size_t>(sim.num_devices));
+      for (size_t op = 0; op < ops; ++op) {
+        placement.push_back(static_cast<DeviceIndex>(on_second >> op & 1));
+        expected[static_cast<size_t>(placement.back())] += most_bytes[op];
+      }
+      std::vector<int64_t> peak(expected.size());
+      Simulator(sim).MakespanAndPeak(placement, peak);
+      for (size_t d = 0; d < peak.size(); ++d) EXPECT_LE(peak[d], expected[d]) << resident << on_second;
+    }
+  }
 }
 
 // A step of micro-batches as a user might write it: in any order of the ops, some without a copy in some micro-batch,
