@@ -74,15 +74,17 @@ std::unique_ptr<PlacementMethod> EvaluationPlan::Method(const std::string& name,
 }
 
 std::vector<RunKey> EvaluationPlan::Keys() const {
+  std::vector<std::pair<std::string, uint64_t>> runs_of_graph;  // Method and seed.
+  for (const std::string& method : methods) {
+    const bool draws = Method(method, /*seed=*/1)->draws();
+    for (const uint64_t seed : seeds) {
+      runs_of_graph.emplace_back(method, seed);
+      if (!draws) break;
+    }
+  }
   std::vector<RunKey> keys;
   for (const std::filesystem::path& path : graphs) {
-    for (const std::string& method : methods) {
-      const bool draws = Method(method, /*seed=*/1)->draws();
-      for (const uint64_t seed : seeds) {
-        keys.push_back({path.string(), method, seed});
-        if (!draws) break;
-      }
-    }
+    for (const auto& [method, seed] : runs_of_graph) keys.push_back({path.string(), method, seed});
   }
   return keys;
 }

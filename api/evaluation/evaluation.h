@@ -48,7 +48,7 @@ struct EvaluationPlan {
   std::string order;      // One of OrderNames (disciplines.h), in which all placements run; empty: as methods give it.
   std::optional<PolicyVersion> policy_version;  // Of the policy in options, if there is one.
   Cluster cluster;
-  int32_t max_groups = 128;
+  int32_t max_groups = kDefaultMaxGroups;
 
   // Graph by graph, in the order of the lists.
   std::vector<RunKey> Keys() const;

@@ -42,7 +42,9 @@ RunResult FromJson(const nlohmann::json& entry, const nlohmann::json& graphs) {
   entry.at("placed_feasible").get_to(result.placed_feasible);
   entry.at("evaluations").get_to(result.evaluations);
   entry.at("seconds").get_to(result.seconds);
-  result.single_device_us = NumberOrInfinity(graphs.at(result.graph).at("single_device_us"));
+  // In the row, since graphs in several files may have one name; files that are older have it by name alone.
+  result.single_device_us =
+      NumberOrInfinity((entry.contains("single_device_us") ? entry : graphs.at(result.graph)).at("single_device_us"));
   return result;
 }
 
@@ -81,6 +83,7 @@ OrderedJson ToDocument(const std::vector<RunResult>& results, const std::vector<
                     {"placed_feasible", result.placed_feasible},
                     {"evaluations", result.evaluations},
                     {"seconds", result.seconds},
+                    {"single_device_us", NumberOrNull(result.single_device_us)},
                     {"path", result.key.path}});
     graphs[result.graph] = {{"path", result.key.path}, {"single_device_us", NumberOrNull(result.single_device_us)}};
   }

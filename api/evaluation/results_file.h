@@ -1,7 +1,7 @@
 // The JSON document of an evaluation: what `emplace evaluate --json` prints, --out keeps and --resume goes on from.
 //
 // {"results": [{"graph", "method", "seed", "makespan_us", "max_load_us", "peak_bytes", "feasible", "placed_us",
-//  "placed_feasible", "evaluations", "seconds", "path"}],
+//  "placed_feasible", "evaluations", "seconds", "single_device_us", "path"}],
 //  "summary": {method: {"graphs", "runs", "feasible", "wins", "geometric_mean_ratio_to_single", "ci95", "seconds",
 //  "evaluations"}}, "graphs": {name: {"path", "single_device_us"}}, "settings": {...}}
 // What does not exist is null: JSON has no infinity.

@@ -13,6 +13,7 @@
 #include "api/evaluation/summary.h"
 #include "common/error.h"
 #include "common/files/file_io.h"
+#include "common/strings.h"
 #include "simulator/graph/graph_io.h"
 #include "tests/support/random_graph.h"
 
@@ -141,6 +142,24 @@ TEST_F(EvaluationTest, StopsWhenToldAndKeepsWhatItHas) {
 TEST_F(EvaluationTest, ARunThatFailsEndsItWithItsReason) {
   WriteFileAtomically(plan_.graphs[2], "{}");
   EXPECT_THROW(Run(plan_.Keys(), 2), Error);
+}
+
+TEST_F(EvaluationTest, GraphsOfOneNameKeepTheirOwnRatios) {
+  std::vector<RunResult> results(2);
+  for (size_t i = 0; i < 2; ++i) {
+    results[i].key = {.path = StrCat("g", i), .method = "single", .seed = 1};
+    results[i].graph = "g";
+    results[i].single_device_us = 10.0 * static_cast<double>(i + 1);
+  }
+  const auto settings = SettingsOf(plan_, "");
+  const fs::path file = folder_ / "results.json";
+  auto document = ToDocument(results, {}, settings);
+  WriteFileAtomically(file, document.dump());
+  EXPECT_EQ(LoadResults(file, settings)[0].single_device_us, 10);
+  EXPECT_EQ(LoadResults(file, settings)[1].single_device_us, 20);
+  for (auto& row : document["results"]) row.erase("single_device_us");  // As files were.
+  WriteFileAtomically(file, document.dump());
+  EXPECT_EQ(LoadResults(file, settings)[0].single_device_us, 20);
 }
 
 TEST_F(EvaluationTest, ResultsReadBackUnderTheSameSettingsOnly) {
