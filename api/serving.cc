@@ -112,9 +112,9 @@ std::string ShownServing(const ServingFigures& figures, const std::string& inden
   } else {
     text += Format("%sone stream           %.2f tokens/s%s\n", indent.c_str(), figures.stream_tokens_per_s,
                    step.phase == Phase::kBoth ? ", the time of its prompt included" : "");
-    text += Format(
-        "%smany streams         up to %.2f tokens/s in all, with %lld and memory for their caches in each stage\n",
-        indent.c_str(), figures.pipeline_tokens_per_s, static_cast<long long>(step.streams));
+    text +=
+        Format("%smany streams         up to %.2f tokens/s in all, in batches of %lld, one in each stage at a time\n",
+               indent.c_str(), figures.pipeline_tokens_per_s, static_cast<long long>(step.streams));
   }
   text += Format("%slongest context      %lld tokens, limited by %s\n", indent.c_str(),
                  static_cast<long long>(figures.longest_context),

@@ -82,7 +82,6 @@ nb::dict Place(const OpGraph& graph, const Cluster& cluster, const std::string& 
                                 .devices_source = "the machine",
                                 .method = method_name,
                                 .order = OrderAsked(order, options),
-                                .objective = options.objective,
                                 .max_groups = MaxGroups(max_groups, policy ? &policy->weights : nullptr)};
   std::optional<PlacedGraph> placed;
   const auto work = [&](const std::atomic<bool>& stop) {

@@ -22,7 +22,7 @@
 #include "simulator/engine/trace_writer.h"
 #include "simulator/graph/placement.h"
 #include "simulator/methods/exact/lower_bound.h"
-#include "simulator/methods/exact/max_load.h"
+#include "simulator/methods/max_load.h"
 
 namespace nb = nanobind;
 using namespace nb::literals;

@@ -46,7 +46,8 @@ def _written_output():
         try:
             yield
         finally:
-            sys.stdout.flush()
+            if sys.stdout is not None:  # None: it was closed before.
+                sys.stdout.flush()
     except OSError as error:
         if error.filename is not None or error.errno not in _LOST_OUTPUT:
             raise

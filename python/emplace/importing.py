@@ -8,6 +8,7 @@ import warnings
 import emplace
 from emplace._core import BadInput, Graph, check_output_files
 from emplace.command_line import Parser, call_factory
+from emplace.roofline import kind_files
 
 
 def _parser() -> Parser:
@@ -54,8 +55,8 @@ def _parser() -> Parser:
     llm.add_argument("--streams", "--batch", type=int, default=1, help="requests that are served at once (default: 1)")
     llm.add_argument("--phase", choices=["decode", "prefill", "both"], default="decode", help="decode: a step that makes one more token "
                      "for each stream; prefill: the step of the prompt; both: a prompt and then --tokens steps (default: decode)")
-    llm.add_argument("--prompt", type=int, default=512, help="tokens of a prompt (default: 512)")
-    llm.add_argument("--tokens", type=int, default=16, help="tokens that follow a prompt, with --phase both (default: 16)")
+    llm.add_argument("--prompt", type=int, help="tokens of a prompt, with --phase prefill or both (default: 512)")
+    llm.add_argument("--tokens", type=int, help="tokens that follow a prompt, with --phase both (default: 16)")
     llm.add_argument("--kv-type", default="F16", help="type of the numbers in the cache, by its name in GGUF (default: F16)")
     llm.add_argument("--weight-type", help="type that the matrices of a config.json are to have, by its name in GGUF, such as Q4_K "
                      "(default: as the file says)")
@@ -98,8 +99,14 @@ def _dims(texts: list[str]) -> dict[str, int]:
 
 def _check_files(options: argparse.Namespace) -> None:
     read = options.input.rpartition(":")[0] if options.source == "torch" else options.input
-    check_output_files([("--out", options.out)], [("the input", read), ("--times", getattr(options, "times", None) or ""),
-                                                 ("--routing", getattr(options, "routing", None) or "")])
+    inputs = [("the input", read), *((f"--{name}", getattr(options, name, None) or "") for name in ("times", "routing"))]
+    if options.source == "llm":
+        inputs += [("the input", path) for path in emplace.llm.loading.files_of(options.input)]
+    if options.source == "fx":
+        folder = pathlib.Path(read) if pathlib.Path(read).is_dir() else pathlib.Path(read).parent
+        inputs += [("the input", folder / name) for name in ("model.py", "weight_meta.py", "input_meta.py")]
+    inputs += [("--kinds", path) for path in kind_files(getattr(options, "kinds", None) or "")]
+    check_output_files([("--out", options.out)], inputs)
 
 
 def _load_fx(options: argparse.Namespace) -> Graph:

@@ -1,6 +1,7 @@
 """The roofline cost model of emplace's generators, for graphs that are read from elsewhere."""
 import difflib
 import os
+import pathlib
 
 from emplace import _core
 from emplace._core import BadInput, DeviceKind, OpClass
@@ -23,6 +24,12 @@ class Roofline:
     def cost_us(self, op_class: OpClass, half: bool, flops: float, moved_bytes: int) -> dict[str, float]:
         """Microseconds by kind. half: the op computes with 16-bit numbers. moved_bytes: read and written."""
         return {kind.name: kind.cost_us(op_class, half, float(flops), moved_bytes) for kind in self.kinds}
+
+
+def kind_files(kinds: str | os.PathLike) -> list[pathlib.Path]:
+    """The files that are read of kinds that are given so, but those that come with the package."""
+    parts = [pathlib.Path(part) for part in os.fspath(kinds).split(",") if part]
+    return [path for part in parts for path in (sorted(part.glob("*.yaml")) if part.is_dir() else [part])]
 
 
 def _kinds_of(part: str | os.PathLike) -> list[DeviceKind]:

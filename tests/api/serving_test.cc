@@ -42,7 +42,7 @@ TEST(Serving, ADecodeStepMakesATokenForEachStream) {
   EXPECT_EQ(figures.limited_by, "");
   EXPECT_EQ(ShownServing(figures, "  "),
             "  one stream           20.00 tokens/s\n"
-            "  many streams         up to 200.00 tokens/s in all, with 4 and memory for their caches in each stage\n"
+            "  many streams         up to 200.00 tokens/s in all, in batches of 4, one in each stage at a time\n"
             "  longest context      1000 tokens, limited by the model\n");
 }
 

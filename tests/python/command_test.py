@@ -36,6 +36,12 @@ def test_output_that_is_lost_is_a_failure(arguments):
     assert done.stderr == "emplace: standard output: cannot be written: No space left on device\n"
 
 
+def test_no_output_is_wanted():
+    for arguments in (["import", "--help"], ["probe", "--help"]):
+        done = subprocess.run(["bash", "-c", '"$@" >&-', "", COMMAND, *arguments], stderr=subprocess.PIPE, text=True, check=False)
+        assert (done.returncode, done.stderr) == (0, "")
+
+
 def test_it_generates_and_places_with_what_the_package_carries(tmp_path):
     done = emplace_command("generate", "ptb", "--count", 1, "--size", "small", "--out", tmp_path)
     assert done.returncode == 0, done.stderr

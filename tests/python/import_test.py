@@ -76,6 +76,23 @@ def test_what_is_read_is_not_written_over(folder, arguments, file):
     assert done.stderr.count("\n") == 1 and (folder / file).read_text() == before
 
 
+@pytest.mark.parametrize("arguments, file", [
+    (["llm", "tiny"], "tiny/config.json"),
+    (["llm", "tiny/model.safetensors.index.json"], "tiny/config.json"),
+    (["llm", "m-00001-of-00002.gguf"], "m-00002-of-00002.gguf"),
+    (["llm", "tiny", "--kinds", "rtx4090,kinds"], "kinds/mine.yaml"),
+    (["onnx", "none.onnx", "--kinds", "kinds/mine.yaml"], "kinds/mine.yaml"),
+    (["fx", "fx/model.py"], "fx/weight_meta.py"),
+])
+def test_nothing_that_is_read_beside_the_input_is_written_over(folder, arguments, file):
+    for name in ("tiny/config.json", "kinds/mine.yaml", "m-00002-of-00002.gguf", "fx/weight_meta.py"):
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_text("kept")
+    done = emplace_command("import", *arguments, "--out", file, folder=folder)
+    assert done.returncode == 2 and done.stderr.startswith(f"emplace: --out is '{file}', which belongs to "), done.stderr
+    assert done.stderr.count("\n") == 1 and (folder / file).read_text() == "kept"
+
+
 def test_help_names_the_sources():
     done = emplace_command("import", "--help")
     assert done.returncode == 0

@@ -191,6 +191,12 @@ def test_name_is_the_folders_or_the_files(tmp_path):
     assert read_config(write(tmp_path, LLAMA, "small.json")).name == "small"
 
 
+def test_what_is_not_quantized_has_16_bits_where_no_file_says_it(tmp_path):
+    types = {tensor.name: tensor.type for tensor in read_config(write(tmp_path, SIZES | GPT_OSS | {
+        "model_type": "gpt_oss", "sliding_window": 128, "quantization_config": {"quant_method": "mxfp4"}})).tensors}
+    assert types["token_embd.weight"] == types["blk.0.attn_q.weight"] == "BF16"
+
+
 def test_a_weight_type_is_that_of_matrices(tmp_path):
     path = published("Qwen3-30B-A3B", tmp_path)
     types = {tensor.name.removeprefix("blk.0."): tensor.type for tensor in read_config(path, weight_type="Q4_K").tensors}
@@ -263,6 +269,7 @@ def test_bad_index(content, error, tmp_path):
     ({"vocab_size": 0}, "vocab_size is 0"), ({"intermediate_size": -4}, "intermediate_size is -4"),
     ({"num_hidden_layers": 10_001}, "num_hidden_layers is 10001, expected a whole number from 1 to 10000"),
     ({"num_attention_heads": 7}, "num_attention_heads is 7, expected a divisor of hidden_size, 60, or a head_dim"),
+    ({"num_attention_heads": 6, "num_key_value_heads": 4}, "num_key_value_heads is 4, expected a divisor of num_attention_heads, 6"),
     ({"num_key_value_heads": [2]}, r"num_key_value_heads is \[2\]"), ({"attention_bias": 1}, "attention_bias is 1, expected true or false"),
     ({"tie_word_embeddings": "no"}, "tie_word_embeddings is 'no'"), ({"torch_dtype": None}, "dtype is missing, expected bfloat16, "),
     ({"torch_dtype": "int3"}, "dtype is 'int3'"), ({"torch_dtype": []}, r"dtype is \[\]"),
@@ -280,6 +287,8 @@ def test_bad_index(content, error, tmp_path):
     ({"model_type": "qwen3_moe", "num_local_experts": 0}, "num_local_experts is 0"),
     ({"model_type": "qwen3_moe"} | EXPERTS | {"num_experts_per_tok": 6}, "num_experts_per_tok is 6, expected a whole number from 1 to 5"),
     ({"model_type": "qwen3_moe"} | EXPERTS | {"mlp_only_layers": 3}, "mlp_only_layers is 3"),
+    ({"model_type": "qwen3_moe"} | EXPERTS | {"mlp_only_layers": [500]}, r"mlp_only_layers is \[500\], expected a list of layers, 0 to "),
+    ({"model_type": "qwen3_moe"} | EXPERTS | {"first_k_dense_replace": 100}, "first_k_dense_replace is 100, expected a whole number from 0 to "),
     ({"model_type": "qwen2_moe"} | EXPERTS, "shared_expert_intermediate_size is missing"),
     ({"model_type": "deepseek_v3"} | LATENT | {"kv_lora_rank": None}, "kv_lora_rank is missing"),
     ({"model_type": "deepseek_v3"} | LATENT | {"q_lora_rank": 0}, "q_lora_rank is 0"),

@@ -82,7 +82,8 @@ def test_damaged_headers_are_refused_or_read(tmp_path):
 
 @pytest.mark.parametrize("content, error", [
     (b"", "is empty, expected a GGUF file"),
-    (b"PK\x03\x04 and more", r"begins with b'PK\\x03\\x04', expected b'GGUF'"),
+    (b"PK\x03\x04 and more", r"begins with the bytes 50 4b 03 04, expected 'GGUF'"),
+    (b"GGXX and more", "begins with 'GGXX', expected 'GGUF'"),
     (b"GGUF" + np.uint32(1).tobytes() + bytes(16), "is of version 1 of GGUF, expected 2 or 3"),
     (b"GGUF" + np.uint32(3).tobytes() + np.uint64(1 << 40).tobytes() + bytes(8), "expected at most 16777216"),
 ])
@@ -90,6 +91,24 @@ def test_what_is_no_gguf(content, error, tmp_path):
     (tmp_path / "m.gguf").write_bytes(content)
     with pytest.raises(emplace.BadInput, match=error):
         read_gguf(tmp_path / "m.gguf")
+
+
+def test_a_key_is_given_once(tmp_path):
+    writer = gguf.GGUFWriter(tmp_path / "m.gguf", "llama")
+    writer.add_uint32("llama.block_other", 3)  # A name as long as block_count's, which it is then given.
+    path = write_gguf(tmp_path / "m.gguf", layers=1, writer=writer)
+    path.write_bytes(path.read_bytes().replace(b"llama.block_other", b"llama.block_count"))
+    with pytest.raises(emplace.BadInput, match=r"m\.gguf: at byte \d+: key 'llama\.block_count' is given twice, expected once"):
+        read_gguf(path)
+
+
+def test_heads_are_counted(tmp_path):
+    path = write_gguf(tmp_path / "m.gguf", layers=1)
+    key = b"llama.attention.head_count" + np.uint32(4).tobytes()  # Its type, a uint32, and then its value.
+    assert key + np.uint32(4).tobytes() in path.read_bytes()
+    path.write_bytes(path.read_bytes().replace(key + np.uint32(4).tobytes(), key + np.uint32(0).tobytes()))
+    with pytest.raises(emplace.BadInput, match=r"m\.gguf: blk\.0 has 0 heads of attention and 2 of keys and values, expected"):
+        emplace.llm.load(path, kinds="rtx4090")
 
 
 def test_an_architecture_that_is_not_known(tmp_path):

@@ -149,7 +149,7 @@ def test_flags_are_for_the_step_that_was_planned(tmp_path):
     machine = machine_of(("gpu:0", "rtx4090", 1e9))
     plan = emplace.llm.place_for("llama.cpp", graph, machine, 0.1)
     assert emplace.llm.flags("llama.cpp", plan) == "-dev CUDA0 -ngl 3 -c 1024 -np 4 -b 2048 -ub 64 -fa on -ctk q8_0 -ctv q8_0\n"
-    assert emplace.llm.flags("vllm", plan).endswith("--pipeline-parallel-size 1 --max-model-len 256\n")
+    assert emplace.llm.flags("vllm", plan).endswith("--pipeline-parallel-size 1 --max-model-len 256 --kv-cache-dtype fp8\n")
 
 
 def test_devices_go_by_their_names():

@@ -5,6 +5,7 @@ import re
 import shlex
 import shutil
 import subprocess
+from dataclasses import replace
 
 import emplace
 import pytest
@@ -55,6 +56,14 @@ ENDS_APART = layout(["gpu:0", "gpu:1", "gpu:2", "gpu:3"], [1, 1, 2], embedding=0
 ])
 def test_commands(runtime, where, text):
     assert flags(runtime, where) == text
+
+
+@pytest.mark.parametrize(("runtime", "flag"), [("vllm", "--kv-cache-dtype fp8"), ("sglang", "--kv-cache-dtype fp8_e5m2")])
+def test_a_cache_of_8_bits(runtime, flag):
+    assert flags(runtime, replace(TWO, served={"kv_type": "Q8_0"})) == flags(runtime, TWO)[:-1] + f" {flag}\n"
+    assert flags(runtime, replace(TWO, served={"kv_type": "BF16"})) == flags(runtime, TWO)
+    with pytest.raises(emplace.BadInput, match=f"{runtime} has caches of 16 and of 8 bits, and here they are Q4_0; expected"):
+        flags(runtime, replace(TWO, served={"kv_type": "Q4_0"}))
 
 
 @pytest.mark.parametrize("runtime", ["vllm", "sglang"])

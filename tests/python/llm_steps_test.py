@@ -164,6 +164,8 @@ def test_what_stays_together(qwen):
     ({"context": "4096"}, "context is 4096, expected a whole number"),
     ({"phase": "prefill", "prompt": 2.5}, "prompt is 2.5, expected a whole number"),
     ({"phase": "both", "tokens": 0}, "tokens is 0, expected a whole number"),
+    ({"prompt": 100}, "a prompt of 100 tokens is given, and phase is 'decode', expected 'prefill' or 'both'"),
+    ({"phase": "prefill", "tokens": 3}, "3 tokens after a prompt are given, and phase is 'prefill', expected 'both'"),
     ({"streams": -1}, "streams is -1"),
     ({"phase": "chat"}, "phase is 'chat', expected one of decode, prefill, both"),
     ({"phase": "prefill", "prompt": 5000, "context": 4096}, "a prompt of 5000 tokens and 0 more do not go into a context of 4096"),

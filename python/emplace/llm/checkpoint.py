@@ -52,17 +52,18 @@ class Checkpoint:
     architecture: str  # GGUF's name of it, such as "llama", "qwen3moe" or "deepseek2".
     metadata: Mapping[str, int | float | str | bool | Sequence]  # GGUF's keys without the architecture, such as "block_count".
     tensors: Sequence[Tensor]
+    source: str = ""  # The file that it is of, for errors.
     by_name: dict[str, Tensor] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "by_name", {tensor.name: tensor for tensor in self.tensors})
 
     def number(self, key: str, default: int | None = None, layer: int | None = None) -> int:
-        """A size above 0 of the metadata, or of one layer where there is a list. Raises BadInput where it is not there or is none."""
+        """A size of the metadata, or of one layer where there is a list. Raises BadInput where it is not there or is none."""
         value = self.metadata.get(key, default)
         if layer is not None and isinstance(value, Sequence) and not isinstance(value, str):
             value = value[layer] if layer < len(value) else None
         if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < 2**40:
             shown = "missing" if value is None else f"{value!r}"
-            raise BadInput(f"{self.name}: {self.architecture}.{key} is {shown}, expected a whole number")
+            raise BadInput(f"{self.source}: {self.architecture}.{key} is {shown}, expected a whole number")
         return value

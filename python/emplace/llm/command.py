@@ -1,9 +1,12 @@
 """`emplace flags`: what another program takes to run a language model as it is placed."""
 import json
 
+import numpy as np
+
 from emplace import _core
 from emplace._core import BadInput, Graph, Machine, check_output_files
 from emplace.command_line import Parser
+from emplace.llm.layout import host_devices
 from emplace.llm.placing import place_for
 from emplace.llm.runtimes import RUNTIMES, check_runtime, flags
 from emplace.plan import Plan
@@ -57,10 +60,22 @@ def run(arguments: list[str]) -> None:
         print(f"# {line}")
 
 
+def _not_counted(runtime: str, plan: Plan) -> list[str]:
+    """Lines with what a prediction leaves out that the runtime does."""
+    if runtime in ("megatron", "torchtitan"):
+        return [f"not counted: gradients and the state of an optimizer, which {runtime} also holds where it trains"]
+    hosts = set(host_devices(plan.machine))
+    sent = int(plan.graph.param_bytes[np.isin(plan.placement, list(hosts))].sum())
+    if runtime == "accelerate" and sent and len(hosts) < len(plan.machine):
+        return [f"not counted: accelerate computes no layer on a processor beside a GPU; for each step it sends the {sent / 1e9:.2f} GB "
+                "that are on one to a GPU, and the figures here are for computing where they are"]
+    return []
+
+
 def _remarks(runtime: str, plan: Plan) -> list[str]:
     """Lines with what is predicted of a plan."""
     free = f", {plan.free_makespan_us / 1e3:.3f} ms without what {runtime} asks for" if plan.free_makespan_us else ""
-    return [f"predicted: {plan.makespan_us / 1e3:.3f} ms a step{free}, {plan.lower_bound_us / 1e3:.3f} ms at least",
+    return [*_not_counted(runtime, plan), f"predicted: {plan.makespan_us / 1e3:.3f} ms a step{free}, {plan.lower_bound_us / 1e3:.3f} ms at least",
             *plan.serving["text"].splitlines(),
             *(f"{device.name}: {peak / 1e9:.2f} of {device.memory_bytes / 1e9:.2f} GB, {(device.memory_bytes - peak) / 1e9:.2f} left"
               for device, peak in zip(plan.machine.devices, plan.peak_bytes.tolist(), strict=True))]

@@ -101,6 +101,11 @@ class _Bytes:
         self.at = at
 
 
+def _shown(data: bytes) -> str:
+    """The first bytes of a file, for an error."""
+    return f"'{data.decode()}'" if data.isascii() and data.decode().isprintable() else f"the bytes {data.hex(' ')}"
+
+
 def _tensor(file: _Bytes) -> tuple[Tensor, int]:
     """A tensor and where its data begin, counted from where all data begin."""
     name = file.text()
@@ -109,7 +114,7 @@ def _tensor(file: _Bytes) -> tuple[Tensor, int]:
         raise file.fail(f"tensor '{name}' has {dimensions} dimensions, expected 1 to {_MAX_DIMENSIONS}")
     shape = tuple(file.number("Q") for _ in range(dimensions))[::-1]
     if min(shape) < 1 or max(shape) >= 2**40:
-        raise file.fail(f"tensor '{name}' has the shape {list(shape)}, expected sizes of at least 1")
+        raise file.fail(f"tensor '{name}' has the shape {list(shape)}, expected sizes of at least 1 and below 2^40")
     number = file.number("I")
     if number not in _TENSOR_TYPES:
         raise file.fail(f"tensor '{name}' has type {number}, which is not known, expected one of {', '.join(TYPE_SIZES)}")
@@ -130,7 +135,7 @@ def _read_one(path: pathlib.Path) -> tuple[dict, list[Tensor]]:
 def _parse(path: pathlib.Path, data) -> tuple[dict, list[Tensor]]:
     file = _Bytes(path, data)
     if data[:4] != MAGIC:
-        raise BadInput(f"{path}: begins with {bytes(data[:4])!r}, expected {MAGIC!r}: it is no GGUF file")
+        raise BadInput(f"{path}: begins with {_shown(bytes(data[:4]))}, expected '{MAGIC.decode()}': it is no GGUF file")
     file.skip(4)
     version = file.number("I")
     if version not in _VERSIONS:
@@ -138,9 +143,13 @@ def _parse(path: pathlib.Path, data) -> tuple[dict, list[Tensor]]:
     num_tensors, num_values = file.number("Q"), file.number("Q")
     if max(num_tensors, num_values) > _MAX_COUNT:
         raise file.fail(f"{num_tensors} tensors and {num_values} values, expected at most {_MAX_COUNT}")
-    metadata = {}
+    metadata: dict = {}
+    names: set[str] = set()  # Also of what is not kept.
     for _ in range(num_values):
         name = file.text()
+        if name in names:
+            raise file.fail(f"key '{name}' is given twice, expected once")
+        names.add(name)
         value = file.value()
         if value is not None:
             metadata[name] = value
@@ -155,7 +164,7 @@ def _parse(path: pathlib.Path, data) -> tuple[dict, list[Tensor]]:
     return metadata, [tensor for tensor, _ in found]
 
 
-def _parts(path: pathlib.Path) -> list[pathlib.Path]:
+def parts(path: pathlib.Path) -> list[pathlib.Path]:
     """The files of the model: one, or all of a split one of which `path` is any."""
     split = _SPLIT_NAME.fullmatch(path.name)
     if not split:
@@ -168,7 +177,7 @@ def _parts(path: pathlib.Path) -> list[pathlib.Path]:
 
 def read_gguf(path: str | os.PathLike) -> Checkpoint:
     """Reads a GGUF file, or all files of a split model of which `path` is one. Raises BadInput where it is none, or is cut off."""
-    files = [_read_one(part) for part in _parts(pathlib.Path(path))]
+    files = [_read_one(part) for part in parts(pathlib.Path(path))]
     metadata = files[0][0]
     tensors = [tensor for _, part in files for tensor in part]
     names = [tensor.name for tensor in tensors]
@@ -177,8 +186,9 @@ def read_gguf(path: str | os.PathLike) -> Checkpoint:
         raise BadInput(f"{path}: tensor '{twice}' is there twice")
     architecture = metadata.get("general.architecture")
     if not isinstance(architecture, str) or not architecture.isprintable():
-        raise BadInput(f"{path}: general.architecture is {architecture!r}, expected the name of an architecture")
+        raise BadInput(f"{path}: general.architecture is {'missing' if architecture is None else repr(architecture)}, expected the name of "
+                       "an architecture")
     prefix = architecture + "."
     own = {key.removeprefix(prefix): value for key, value in metadata.items() if key.startswith(prefix)}
     name = " ".join(re.findall(r"[\w().-]+", str(metadata.get("general.name") or "")))
-    return Checkpoint(name or pathlib.Path(path).stem, architecture, own, tensors)
+    return Checkpoint(name or pathlib.Path(path).stem, architecture, own, tensors, os.fspath(path))

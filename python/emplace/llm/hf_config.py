@@ -108,6 +108,8 @@ class _Config:
                 self.count(key) for key in ("kv_lora_rank", "qk_nope_head_dim", "qk_rope_head_dim", "v_head_dim"))
         else:
             self.key_heads = self.count("num_key_value_heads", default=self.heads)
+            if self.heads % self.key_heads:
+                raise self.error("num_key_value_heads", self.key_heads, f"a divisor of num_attention_heads, {self.heads}")
             if self.get("head_dim") is None and self.hidden % self.heads:
                 raise self.error("num_attention_heads", self.heads, f"a divisor of hidden_size, {self.hidden}, or a head_dim")
             self.width = self.count("head_dim", default=self.hidden // self.heads)
@@ -159,10 +161,11 @@ class _Config:
 
     def with_experts(self) -> list[bool]:
         """By layer: whether it has experts."""
-        dense, step = self.count("first_k_dense_replace", default=0, least=0), self.count("decoder_sparse_step", default=1)
+        dense = self.count("first_k_dense_replace", default=0, least=0, most=self.layers)
+        step = self.count("decoder_sparse_step", default=1)
         skipped = self.get("mlp_only_layers") or []
-        if not isinstance(skipped, list):
-            raise self.error("mlp_only_layers", skipped, "a list of layers")
+        if not isinstance(skipped, list) or not set(map(repr, skipped)) <= set(map(repr, range(self.layers))):
+            raise self.error("mlp_only_layers", skipped, f"a list of layers, 0 to {self.layers - 1}")
         return [bool(self.family.expert_width) and layer >= dense and (layer + 1) % step == 0 and layer not in skipped
                 for layer in range(self.layers)]
 
@@ -289,6 +292,8 @@ def read_config(path: str | os.PathLike, *, weight_type: str | None = None) -> C
         type_sizes(weight_type)  # Raises for an unknown one.
     else:
         quantized, dtype = config.quantized_type(), config.get("dtype", "torch_dtype")
+        if quantized is not None and dtype is None:
+            dtype = "bfloat16"  # What is not quantized: the config.json of GPT-OSS leaves it out.
         if not isinstance(dtype, str) or dtype not in _DTYPES:
             raise config.error("dtype", dtype, f"{', '.join(_DTYPES)}, or a weight type to be given")
         small = _DTYPES[dtype]
@@ -311,7 +316,7 @@ def read_config(path: str | os.PathLike, *, weight_type: str | None = None) -> C
         _compare(given, sum(tensor.bytes for tensor in tensors))
     file = config.path.resolve()
     return Checkpoint(file.parent.name if file.name == "config.json" else file.stem, config.family.architecture,
-                      _metadata(config, with_experts), tensors)
+                      _metadata(config, with_experts), tensors, str(config.path))
 
 
 def _compare(index: pathlib.Path, expected: int) -> None:

@@ -40,23 +40,26 @@ class Layer:
             name = _LAYER_TENSOR.fullmatch(tensor.name)
             op = _OP_OF_TENSOR.get(name[2]) if name else None
             if op is None:
-                raise BadInput(f"{checkpoint.name}: architecture '{checkpoint.architecture}' has a tensor '{tensor.name}', and what is "
+                raise BadInput(f"{checkpoint.source}: architecture '{checkpoint.architecture}' has a tensor '{tensor.name}', and what is "
                                "computed with it is not known here, expected attention and a feed-forward network or experts")
             rank = 3 if name[2].endswith("_exps") else 2 if op in _MATRICES and "norm" not in name[2] else 1
             if tensor.name.endswith(".weight") and len(tensor.shape) < rank:
-                raise BadInput(f"{checkpoint.name}: {tensor.name} has the shape {list(tensor.shape)}, expected {rank} dimensions")
+                raise BadInput(f"{checkpoint.source}: {tensor.name} has the shape {list(tensor.shape)}, expected {rank} dimensions")
             self.tensors.setdefault(op, []).append(tensor)
         needed = {"attn_qkv", "attn_output", *({"ffn_experts"} if "ffn_experts" in self.tensors else {"ffn_up", "ffn_down"})}
         missing = sorted(needed - set(self.tensors))
         if missing:
-            raise BadInput(f"{checkpoint.name}: {self.name} has no tensors of {missing[0]}, expected attention and a feed-forward network")
+            raise BadInput(f"{checkpoint.source}: {self.name} has no tensors of {missing[0]}, expected attention and a feed-forward network")
         self._read_attention(checkpoint)
 
     def _read_attention(self, checkpoint: Checkpoint) -> None:
         number = checkpoint.number
         width, heads = number("embedding_length"), number("attention.head_count", layer=self.index)
         kv_heads = number("attention.head_count_kv", heads, layer=self.index)
-        key = number("attention.key_length", width // max(heads, 1))
+        if heads < 1 or kv_heads < 1 or heads % kv_heads:
+            raise BadInput(f"{checkpoint.source}: {self.name} has {heads} heads of attention and {kv_heads} of keys and values, expected at "
+                           "least one each, and as many of the former for each of the latter")
+        key = number("attention.key_length", width // heads)
         lora = number("attention.kv_lora_rank", 0)
         if lora:  # Latent attention: one short row a token, from which all heads' keys and values come.
             rotated = number("rope.dimension_count", 64)
@@ -87,7 +90,7 @@ def layers_of(checkpoint: Checkpoint) -> list[Layer]:
     """The model's layers. Raises BadInput where a layer is missing, or is none of attention and a feed-forward network."""
     count = checkpoint.number("block_count") - extra_layers(checkpoint)
     if not 1 <= count <= _MOST_LAYERS:
-        raise BadInput(f"{checkpoint.name}: {checkpoint.architecture}.block_count is {count}, expected 1 to {_MOST_LAYERS} layers")
+        raise BadInput(f"{checkpoint.source}: {checkpoint.architecture}.block_count is {count}, expected 1 to {_MOST_LAYERS} layers")
     tensors: dict[int, list[Tensor]] = {}
     for tensor in checkpoint.tensors:
         name = re.match(r"blk\.(\d+)\.", tensor.name)
@@ -95,7 +98,7 @@ def layers_of(checkpoint: Checkpoint) -> list[Layer]:
             tensors.setdefault(int(name[1]), []).append(tensor)
     for index in range(count):
         if index not in tensors:
-            raise BadInput(f"{checkpoint.name}: there are no tensors of layer {index}, expected {count} layers")
+            raise BadInput(f"{checkpoint.source}: there are no tensors of layer {index}, expected {count} layers")
     return [Layer(checkpoint, index, tensors[index]) for index in range(count)]
 
 

@@ -5,7 +5,7 @@ import warnings
 
 from emplace._core import BadInput, Graph
 from emplace.llm.checkpoint import Checkpoint
-from emplace.llm.gguf_file import MAGIC, read_gguf
+from emplace.llm.gguf_file import MAGIC, parts, read_gguf
 from emplace.llm.hf_config import read_config
 from emplace.llm.layers import extra_layers, layers_of
 from emplace.llm.op_writer import arriving_bytes
@@ -30,6 +30,14 @@ def read_checkpoint(path: str | os.PathLike, *, weight_type: str | None = None) 
     return read_config(path, weight_type=weight_type and weight_type.upper())
 
 
+def files_of(path: str | os.PathLike) -> list[pathlib.Path]:
+    """The files that are read of a model that is given so."""
+    given = pathlib.Path(path)
+    if _is_gguf(given):
+        return parts(given)
+    return [given / "config.json"] if given.is_dir() else [given, given.with_name("config.json")]
+
+
 def _is_gguf(path: str | os.PathLike) -> bool:
     """Whether a file is a GGUF file, by its name or by how it begins."""
     try:
@@ -39,8 +47,8 @@ def _is_gguf(path: str | os.PathLike) -> bool:
         return pathlib.Path(path).suffix == ".gguf"
 
 
-def load(path: str | os.PathLike, *, context: int | None = None, streams: int = 1, phase: str = "decode", prompt: int = 512,
-         tokens: int = 16, kv_type: str = "F16", weight_type: str | None = None, each_expert: bool = False, together: str = "attention",
+def load(path: str | os.PathLike, *, context: int | None = None, streams: int = 1, phase: str = "decode", prompt: int | None = None,
+         tokens: int | None = None, kv_type: str = "F16", weight_type: str | None = None, each_expert: bool = False, together: str = "attention",
          stream_weights: bool = False, routing: str | os.PathLike | None = None, chunk: int = 512,
          kinds: str | os.PathLike | None = None, name: str | None = None) -> Graph:
     """The graph of a step of a language model, with the costs of its ops by the roofline model on every device kind.
@@ -48,7 +56,8 @@ def load(path: str | os.PathLike, *, context: int | None = None, streams: int = 
     path: as of `read_checkpoint`; of a GGUF file only header and list of tensors are read. context: tokens for which each stream's
     cache has room (None: what the model was made for, 8,192 at most). streams: requests that are served at once. phase: "decode",
     a step that makes one more token for each stream with a cache that is full; "prefill", the prompt's; "both", a prompt and then
-    `tokens` steps, each of which begins when the one before has ended. prompt: tokens of each stream's prompt. kv_type,
+    `tokens` steps, each of which begins when the one before has ended. prompt: tokens of each stream's prompt (None: 512).
+    tokens: None: 16. kv_type,
     weight_type: types of numbers by their names in GGUF. each_expert: an op for each expert rather than one for all of a layer.
     together: what goes to one device as a whole, "layers", "attention" (of a layer all but the products of the feed-forward network)
     or "nothing". stream_weights: the feed-forward networks' weights are ops of their own; one on another device than what computes
@@ -67,7 +76,12 @@ def load(path: str | os.PathLike, *, context: int | None = None, streams: int = 
     for_llama_cpp = is_gguf or weight_type is not None
     settings = Settings(context, streams, str(kv_type).upper(), 4 if for_llama_cpp else _HF_ACTIVATION_BYTES, chunk, each_expert, stream_weights, together)
     settings.check()
-    prompt, tokens = (prompt if phase != "decode" else 0), (tokens if phase == "both" else 1 if phase == "decode" else 0)
+    if prompt is not None and phase == "decode":
+        raise BadInput(f"a prompt of {prompt} tokens is given, and phase is 'decode', expected 'prefill' or 'both' beside a prompt")
+    if tokens is not None and phase != "both":
+        raise BadInput(f"{tokens} tokens after a prompt are given, and phase is '{phase}', expected 'both' beside them")
+    prompt = 0 if phase == "decode" else 512 if prompt is None else prompt
+    tokens = 1 if phase == "decode" else 0 if phase == "prefill" else 16 if tokens is None else tokens
     if phase != "decode":
         check_count("prompt", prompt)
     if phase == "both":

@@ -59,6 +59,17 @@ def _context(layout: Layout, flag: str) -> str:
     return f" {flag} {layout.served['context']}" if "context" in layout.served else ""
 
 
+def _cache_type(layout: Layout, runtime: str, eight_bits: str) -> str:
+    """The flag for the type of the cache. eight_bits: the runtime's name of one of 8 bits. Raises BadInput for one that it has not."""
+    kv_type = layout.served.get("kv_type", "F16")
+    if kv_type in ("F16", "BF16"):
+        return ""
+    if kv_type not in ("Q8_0", "I8"):
+        raise BadInput(f"{runtime} has caches of 16 and of 8 bits, and here they are {kv_type}; expected a graph with --kv-type F16, BF16, "
+                       "Q8_0 or I8")
+    return f" --kv-cache-dtype {eight_bits}"
+
+
 def _sizes(layout: Layout, ranks: list[int]) -> str:
     """How many layers each rank has."""
     return ",".join(str(layout.attention.count(device)) for device in ranks)
@@ -68,14 +79,16 @@ def _vllm(layout: Layout) -> str:
     """A command of vLLM, which has a number of layers for each rank (get_pp_indices in vllm/distributed/utils.py)."""
     ranks = _ranks(layout, "vllm")
     return _command(layout, ranks, {"VLLM_PP_LAYER_PARTITION": _sizes(layout, ranks)},
-                    f"vllm serve MODEL --pipeline-parallel-size {len(ranks)}{_context(layout, '--max-model-len')}")
+                    f"vllm serve MODEL --pipeline-parallel-size {len(ranks)}{_context(layout, '--max-model-len')}"
+                    f"{_cache_type(layout, 'vllm', 'fp8')}")
 
 
 def _sglang(layout: Layout) -> str:
     """A command of SGLang, which has a number of layers for each rank (get_pp_indices in sglang/srt/distributed/utils.py)."""
     ranks = _ranks(layout, "sglang")
     return _command(layout, ranks, {"SGLANG_PP_LAYER_PARTITION": _sizes(layout, ranks)},
-                    f"python3 -m sglang.launch_server --model-path MODEL --pp-size {len(ranks)}{_context(layout, '--context-length')}")
+                    f"python3 -m sglang.launch_server --model-path MODEL --pp-size {len(ranks)}{_context(layout, '--context-length')}"
+                    f"{_cache_type(layout, 'sglang', 'fp8_e5m2')}")
 
 
 def _megatron(layout: Layout) -> str:
