@@ -29,6 +29,7 @@
 #include "learner/supervisor.h"
 #include "learner/workload.h"
 #include "policy/config/run_config.h"
+#include "policy/config/workload_config.h"
 #include "policy/policy_weights.h"
 
 namespace emplace {
@@ -142,6 +143,15 @@ void Train(const RunDirectory& dir, const RunConfig& config, const LearnerOption
                .front_end = actors.front_end.stats()});
 }
 
+// A run that goes on keeps its graphs: what it has found and counted is by graph.
+void CheckGraphsKept(const RunConfig& kept, const RunConfig& config) {
+  for (const ConfigField& field : WorkloadFields().fields()) {
+    if (field.name == "devices" || field.get(&kept.workload) == field.get(&config.workload)) continue;
+    throw BadInput(StrCat("--set workload.", field.name,
+                          ": a run that goes on keeps its graphs, expected another --dir for a run on other graphs"));
+  }
+}
+
 }  // namespace
 
 void RunLearner(const LearnerOptions& options, const std::atomic<bool>& interrupted) {
@@ -150,7 +160,10 @@ void RunLearner(const LearnerOptions& options, const std::atomic<bool>& interrup
   if (!options.resume) config = LoadRunConfig(options.config, options.overrides);
   const RunDirectory dir(options.run_dir, options.resume, kPredecessorTimeout, interrupted);
   // A resumed run keeps its own configuration, so that it is the same run; --set still changes it.
-  if (options.resume) config = LoadRunConfig(dir.config(), options.overrides);
+  if (options.resume) {
+    config = LoadRunConfig(dir.config(), options.overrides);
+    CheckGraphsKept(LoadRunConfig(dir.config()), *config);
+  }
   LogToFile(dir.log().string());
   LineWriter out(STDOUT_FILENO);
   Train(dir, *config, options, interrupted, out);

@@ -48,12 +48,12 @@ EOF
 }
 
 bad_usage() {
-  echo "cluster.sh: $1 ($usage)" >&2
+  echo "cluster.sh: $1 (see --help)" >&2
   exit 2
 }
 
-# positive OPTION VALUE
-positive() { [[ $2 =~ ^[1-9][0-9]*$ ]] || bad_usage "$1 is '$2', expected a number of at least 1"; }
+# positive OPTION VALUE: no computer has room for more processes than that.
+positive() { [[ $2 =~ ^[1-9][0-9]{0,3}$ ]] || bad_usage "$1 is '$2', expected a number from 1 to 9999"; }
 
 choose_mode() {
   [[ $mode == local ]] || bad_usage "--$mode and --$1 together, expected one of them"
@@ -87,7 +87,7 @@ parse_arguments() {
 
 check_arguments() {
   [[ -n $config ]] || bad_usage "no configuration given"
-  [[ -f $config ]] || bad_usage "$config does not exist, expected a configuration such as configs/ptb.yaml"
+  [[ -f $config ]] || bad_usage "$config: there is no such file, expected a configuration such as configs/ptb.yaml"
   [[ -z $actors ]] || positive --actors "$actors"
   [[ ${#resume[@]} -eq 0 || -n $run_dir ]] || bad_usage "--resume needs --dir RUN_DIR, the run to go on with"
   if [[ $mode != slurm ]]; then
@@ -106,7 +106,7 @@ check_arguments() {
   [[ -z $actors_per_node ]] || positive --actors-per-node "$actors_per_node"
   [[ -z $gpus ]] || positive --gpus "$gpus"
   [[ -z $ranks_per_node ]] || positive --ranks-per-node "$ranks_per_node"
-  [[ $mode != hosts || -f $hosts_file ]] || bad_usage "$hosts_file does not exist, expected a file with a host a line"
+  [[ $mode != hosts || -f $hosts_file ]] || bad_usage "$hosts_file: there is no such file, expected one with a host on each line"
   [[ -n $run_dir ]] || run_dir=runs/$(basename "$config" .yaml)-$(date +%Y%m%d-%H%M%S)
   if [[ -n $gpus ]]; then
     ranks=$gpus rank_sets=(--set "training.ranks=$gpus")
@@ -147,6 +147,11 @@ rank_nodes() {
 # What the learner would refuse too, but later than is good for a queue, or for the keys that are there, or would be left there.
 refuse_bad_run() {
   "$bin/emplace" inspect "$(configuration_file)" "${sets[@]}" "${rank_sets[@]}" >/dev/null || exit 2
+  if [[ $(configuration_file) != "$config" ]]; then
+    local given counts
+    given=$("$bin/emplace" config "$config" "${sets[@]}") && counts=$("$bin/emplace" config "$run_dir/config.yaml" "${sets[@]}") || exit 2
+    [[ $given == "$counts" ]] || echo "cluster.sh: goes on with $run_dir/config.yaml; $config, which differs from it, is not read"
+  fi
   [[ ${#resume[@]} -gt 0 || ! -e $run_dir/config.yaml ]] && return
   echo "cluster.sh: $run_dir: holds a run already, expected another --dir, or --resume to go on with it" >&2
   exit 2

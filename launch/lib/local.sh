@@ -21,7 +21,8 @@ start_child() {
 
 start_children() {
   local i
-  for (( i = 0; i < actors + hardware; ++i )); do
+  for (( i = 0; i < actors + hardware && ! stopping; ++i )); do
+    kill -0 "$learner" 2>/dev/null || return
     if (( i < actors )); then child_name[i]=actor-$i; else child_name[i]=hardware-$((i - actors)); fi
     child_log[i]=$run_dir/logs/${child_name[i]}.log
     start_child "$i"

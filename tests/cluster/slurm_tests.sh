@@ -171,5 +171,5 @@ check "a port that is taken" taken_port
 check "an unknown partition" says "Invalid partition" 2 launch/cluster.sh configs/smoke.yaml --dir "$work/partition" --slurm --partition none
 check "a run directory in use" says "holds a run already" 2 launch/cluster.sh configs/smoke.yaml --dir "$work/whole" --slurm
 check "--nodes without --slurm" says "--nodes needs --slurm" 2 launch/cluster.sh configs/smoke.yaml --nodes 2
-check "--nodes 0" says "--nodes is '0', expected a number of at least 1" 2 launch/cluster.sh configs/smoke.yaml --slurm --nodes 0
+check "--nodes 0" says "--nodes is '0', expected a number from 1 to 9999" 2 launch/cluster.sh configs/smoke.yaml --slurm --nodes 0
 check "--slurm with --hosts" says "expected one of them" 2 launch/cluster.sh configs/smoke.yaml --slurm --hosts "$SLURM_CONF"
