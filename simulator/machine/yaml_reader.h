@@ -6,6 +6,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "common/error.h"
 
@@ -41,7 +42,9 @@ template <typename Read>
 auto ReadYaml(std::string_view yaml, const std::string& source, Read read) {
   const YamlReader reader(source);
   try {
-    return read(reader, YAML::Load(std::string(yaml)));
+    const std::vector<YAML::Node> documents = YAML::LoadAll(std::string(yaml));
+    if (documents.size() > 1) throw reader.At(documents[1], "a second YAML document begins, expected one");
+    return read(reader, documents.empty() ? YAML::Node() : documents[0]);
   } catch (const YAML::Exception& error) {
     throw reader.At(error.mark, "not valid YAML: " + error.msg);
   }

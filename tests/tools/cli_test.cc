@@ -105,6 +105,8 @@ TEST_F(CliTest, GenerateIsByteIdenticalForASeed) {
 }
 
 TEST_F(CliTest, GenerateDividesStepsIntoMicrobatches) {
+  EXPECT_THAT(Emplace("generate ptb --out two --count 2 --size small").out,
+              HasSubstr("note: two also has 1 other graph, such as ptb_02.graph.json"));
   ASSERT_EQ(Emplace("generate ptb --out parts --count 1 --size small --microbatches 4").exit_code, 0);
   EXPECT_THAT(ReadFile(folder_ / "parts/ptb_00.graph.json"), HasSubstr("\"copy_of\":\"t00/n00/mm\""));
   EXPECT_EQ(Json::parse(ReadFile(folder_ / "parts/split.json"))["microbatches"], 4);
@@ -390,7 +392,8 @@ TEST_F(CliTest, TellsItsVersion) {
 
 TEST_F(CliTest, BadUsageGivesOneLine) {
   ExpectRefused("", "subcommand");
-  ExpectRefused("import torch", "there is no subcommand 'import', expected one of: generate, simulate");
+  ExpectRefused("imports", "there is no subcommand 'imports', expected one of: generate, simulate");
+  ExpectRefused("import torch", "'import' is in the Python package");
   ExpectRefused("place --graph g.graph.json", "--devices");
   ExpectRefused("place --graph g.graph.json --devices d.yaml --method policy --policy none", "--policy");
   ExpectRefused("place --graph g.graph.json --devices d.yaml --seconds 0", "--seconds");

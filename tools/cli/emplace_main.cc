@@ -1,10 +1,12 @@
 // The `emplace` command: one file a subcommand. Each adds its options to the parser and, when chosen, sets `run`.
 #include <functional>
 #include <optional>
+#include <string_view>
 
 #include "common/command_line.h"
 #include "common/error.h"
 #include "common/log.h"
+#include "common/strings.h"
 #include "common/threads/interrupt.h"
 #include "tools/cli/config_command.h"
 #include "tools/cli/costs_command.h"
@@ -17,12 +19,29 @@
 #include "tools/cli/report_command.h"
 #include "tools/cli/simulate_command.h"
 
+namespace emplace {
+namespace {
+
+// Throws BadInput for a command that is in Python: its program of this name runs this one for all others.
+void RefusePythonCommand(std::string_view name) {
+  for (const std::string_view of_python : {"apply", "flags", "import", "probe"}) {
+    if (name != of_python) continue;
+    throw BadInput(StrCat("'", name, "' is in the Python package, whose emplace this is not, expected the one that ",
+                          "`pip install .` installs (docs/python.md)"));
+  }
+}
+
+}  // namespace
+}  // namespace emplace
+
 int main(int argc, char** argv) {
   emplace::CatchInterrupts("emplace");
   emplace::SetLogRole("emplace");
   return emplace::RunMain("emplace", [&] {
     CLI::App app("Places the ops of neural network graphs on devices, by learned policies and by other methods.");
     app.set_version_flag("--version", "emplace " EMPLACE_VERSION);
+    app.footer(
+        "With the Python package (docs/python.md) `emplace` also has: apply, flags, import, probe, costs --from");
     app.require_subcommand(1);
     app.fallthrough(false);
     std::function<int()> run;
@@ -36,6 +55,7 @@ int main(int argc, char** argv) {
     emplace::AddInspectCommand(app, run);
     emplace::AddReportCommand(app, run);
     emplace::AddKeygenCommand(app, run);
+    if (argc > 1) emplace::RefusePythonCommand(argv[1]);
     const std::optional<int> exit_code = emplace::ParseCommandLine(app, argc, argv);
     return exit_code ? *exit_code : run();
   });

@@ -5,7 +5,9 @@
 #include <cstdio>
 #include <filesystem>
 #include <memory>
+#include <set>
 
+#include "api/task_inputs.h"
 #include "common/command_line.h"
 #include "common/files/file_io.h"
 #include "common/strings.h"
@@ -40,6 +42,16 @@ void PrintRow(const OpGraph& graph, const std::vector<DeviceKind>& kinds) {
   std::printf("\n");
 }
 
+// Graphs that were there before, as of a larger set: commands that are given the folder read them, too.
+void PrintOthers(const std::filesystem::path& folder, const Family& family) {
+  std::set<std::string> others;
+  for (const std::filesystem::path& path : FindGraphs({folder.string()})) others.insert(path.filename().string());
+  for (const OpGraph& graph : family.graphs) others.erase(graph.name() + ".graph.json");
+  if (others.empty()) return;
+  std::printf("note: %s also has %zu other graph%s, such as %s\n", folder.c_str(), others.size(),
+              others.size() == 1 ? "" : "s", others.begin()->c_str());
+}
+
 int Generate(GenerateArguments args) {
   const std::vector<DeviceKind> kinds =
       LoadDeviceKinds(args.kinds.empty() ? DefaultKindsFolder() : std::filesystem::path(args.kinds));
@@ -57,6 +69,7 @@ int Generate(GenerateArguments args) {
   WriteFileAtomically(std::filesystem::path(args.out) / "split.json", SplitToJson(args.options, family));
   std::printf("%zu graph%s in %s, %zu for training and %zu for testing (split.json)\n", family.graphs.size(),
               family.graphs.size() == 1 ? "" : "s", args.out.c_str(), family.train.size(), family.test.size());
+  PrintOthers(args.out, family);
   return 0;
 }
 

@@ -194,7 +194,8 @@ TEST(Cluster, RefusesWithLineAndColumn) {
   EXPECT_THAT(ClusterError("devices: [{name: a, kind: x, memory_bytes: -1}]\n" + rest),
               HasSubstr("memory_bytes is -1"));
   EXPECT_THAT(ClusterError("devices: [{name: a, kind: x, memory_bytes: 1e30}]\n" + rest), HasSubstr("less than 2^62"));
-  EXPECT_THAT(ClusterError("devices: [{name: a, kind: x, memory_bytes: much}]\n" + rest), HasSubstr("is not a number"));
+  EXPECT_THAT(ClusterError("devices: [{name: a, kind: x, memory_bytes: much}]\n" + rest),
+              HasSubstr("memory_bytes is 'much', expected a number of at least 0"));
   EXPECT_THAT(ClusterError("devices: [{name: \xE9, kind: x, memory_bytes: 1}]\n" + rest),
               HasSubstr("expected text in UTF-8"));
   EXPECT_THAT(ClusterError(device + "op_overhead_us: .inf\ntransfer: {bandwidth_bytes_per_us: 1, overhead_us: 0}\n"),

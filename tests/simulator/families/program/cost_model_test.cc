@@ -101,7 +101,7 @@ TEST(CostModel, ErrorsNamePlaceAndValue) {
   const std::pair<std::pair<const char*, const char*>, const char*> cases[] = {
       {{"f32: 2000", "f32: -1"}, ":5:20: f32 is -1, expected a finite number"},
       {{"launch_us", "launch_ms"}, ":4:1: unknown key 'launch_ms' in a device kind"},
-      {{"launch_us: 3", "launch_us: soon"}, ":4:12: launch_us is not a number"},
+      {{"launch_us: 3", "launch_us: soon"}, ":4:12: launch_us is 'soon', expected a number"},
       {{"launch_us: 3", "launch_us: 0"}, ":4:12: launch_us is 0, expected a number above 0"},
       {{"launch_us: 3", "[launch, us]: 3"}, ":4:1: unknown key '' in a device kind"},
       {{"launch_us: 3", "launch_us: 3\nlaunch_us: 4"}, ":5:1: 'launch_us' in a device kind is given twice"},
