@@ -91,8 +91,11 @@ def this_call(depends):
     return Call(command_line(), datetime.date.today().isoformat(), commit, f"{processor()}, {os.cpu_count()} cores")
 
 
-def written(value):
-    """A cell. Numbers have 12 digits: what is equal stays so, and what is not as near as 1e-11 stays apart."""
+MEASURED = {"seconds", "training_s"}  # Columns of which no more than some digits say anything.
+
+
+def written(value, digits=12):
+    """A cell. Numbers have 12 digits: what is equal stays so, and what is not as near as 1e-11 stays apart. Of measured times fewer do."""
     if value is None:
         return ""
     if isinstance(value, bool):
@@ -102,7 +105,7 @@ def written(value):
     if isinstance(value, float):
         if not math.isfinite(value):
             raise ValueError(f"{value} is no number that a table can hold")
-        return format(value, ".12g")
+        return format(value, f".{digits}g")
     return str(value)
 
 
@@ -207,7 +210,8 @@ class Table:
         writer = csv.writer(out, lineterminator="\n")
         writer.writerow(["call", *self.columns])
         for row in self.rows:
-            writer.writerow([number[row["call"]], *(written(row[name]) for name in self.columns)])
+            cells = (written(row[name], 5 if name in MEASURED else 12) for name in self.columns)
+            writer.writerow([number[row["call"]], *cells])
         return out.getvalue()
 
     def save(self, markdown=None):
