@@ -81,17 +81,17 @@ PlacedGraph PlaceGraph(const OpGraph& graph, const Cluster& cluster, const Place
                           options.stop.After(*timed.begin, kMostShareToGroup * seconds), method->places_groups());
   placed.lower_bound_us =
       LowerBoundUs(placed.task.sim, options.stop.After(*timed.begin, kMostShareToPrepare * seconds));
-  if (request.objective == Objective::kThroughput) {
+  if (options.objective == Objective::kThroughput) {
     placed.load_bound_us =
         LoadBoundUs(placed.task.sim, options.stop.After(*timed.begin, kMostShareToPrepare * seconds));
   }
-  bound_us = request.objective == Objective::kThroughput ? placed.load_bound_us : placed.lower_bound_us;
+  bound_us = options.objective == Objective::kThroughput ? placed.load_bound_us : placed.lower_bound_us;
   placed.result = method->Place(placed.task);
   if (!request.order.empty()) SetOrder(request.order, placed.task, placed.result);
 
   placed.found = Score(placed.task, placed.result);
   std::optional<ChosenPlacement> chosen =
-      MethodOrSingleDevice(placed.task, placed.result, placed.found, request.order, request.objective);
+      MethodOrSingleDevice(placed.task, placed.result, placed.found, request.order, options.objective);
   if (!chosen) {
     throw RunFailed(StrCat(request.graph_source, ": method '", request.method, "' found no legal placement on ",
                            request.devices_source, ", and no single device may run every op"));

@@ -17,12 +17,11 @@ namespace emplace {
 inline constexpr char kNoOrder[] = "none";
 
 struct PlaceRequest {
-  std::string graph_source;    // Names the graph in errors, such as its file.
-  std::string devices_source;  // Names the cluster in errors.
-  std::string method;          // Name of the method, for errors and for PlacedGraph::found_by.
-  std::string order;           // One of OrderNames (disciplines.h); empty: no order.
-  Objective objective = Objective::kLatency;
-  int32_t max_groups = 128;  // Ops are merged into at most this many groups.
+  std::string graph_source;                // Names the graph in errors, such as its file.
+  std::string devices_source;              // Names the cluster in errors.
+  std::string method;                      // Name of the method, for errors and for PlacedGraph::found_by.
+  std::string order;                       // One of OrderNames (disciplines.h); empty: no order.
+  int32_t max_groups = kDefaultMaxGroups;  // Ops are merged into at most this many groups.
 };
 
 struct PlacedGraph {

@@ -80,14 +80,13 @@ std::optional<PolicyWeights> PolicyAsked(const std::string& said) {
 }
 
 int32_t MaxGroups(std::optional<int64_t> wanted, const PolicyWeights* policy) {
-  constexpr int32_t kDefault = 128;
   if (wanted && (*wanted < 0 || *wanted > std::numeric_limits<int32_t>::max())) {
     throw BadInput(StrCat("max_groups is ", *wanted, ", expected a number of groups, or 0"));
   }
   if (wanted) return static_cast<int32_t>(*wanted);
-  if (!policy) return kDefault;
+  if (!policy) return kDefaultMaxGroups;
   const auto trained = policy->metadata.find("grouping.max_groups");
-  if (trained == policy->metadata.end()) return kDefault;
+  if (trained == policy->metadata.end()) return kDefaultMaxGroups;
   int32_t value = 0;
   const char* end = trained->second.data() + trained->second.size();
   const auto parsed = std::from_chars(trained->second.data(), end, value);

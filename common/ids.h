@@ -8,7 +8,8 @@ namespace emplace {
 using OpIndex = int32_t;      // Index into OpGraph::ops().
 using GroupIndex = int32_t;   // Index of a group in the grouped graph; ascending indices are a topological order.
 using DeviceIndex = int32_t;  // Index into Cluster::devices.
-using GraphId = uint32_t;     // Index into the run's list of training graphs.
+inline constexpr int kMaxDevices = 255;  // In a cluster at most: messages carry a device as one byte.
+using GraphId = uint32_t;                // Index into the run's list of training graphs.
 
 // Number of updates that have made a policy; version 0 has the initial weights.
 using PolicyVersion = uint64_t;

@@ -52,7 +52,4 @@ inline void PlacementAfter(const Trajectory& trajectory, size_t steps, std::span
   }
 }
 
-// The largest number of devices in a cluster: messages carry a device as one byte.
-inline constexpr int kMaxDevices = 255;
-
 }  // namespace emplace

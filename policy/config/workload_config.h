@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "common/config/field_table.h"
+#include "simulator/graph/grouping.h"
 
 namespace emplace {
 
@@ -30,7 +31,7 @@ struct WorkloadConfig {
 };
 
 struct GroupingConfig {
-  int64_t max_groups = 128;
+  int64_t max_groups = kDefaultMaxGroups;
 };
 
 FieldTable<WorkloadConfig> WorkloadFields();

@@ -4,7 +4,6 @@
 
 #include "policy/placer/planner_method.h"
 #include "policy/placer/policy_placer.h"
-#include "policy/placer/policy_proposer.h"
 #include "policy/players.h"
 #include "policy/policy_kinds.h"
 #include "simulator/methods/policy_method_options.h"
@@ -20,7 +19,10 @@ class PolicyMethod final : public PlacementMethod {
  public:
   PolicyMethod(const PolicyWeights& weights, const MethodOptions& options)
       : player_(MakePlayer(weights)),
-        placer_{.samples = Samples(options), .start = StartOfEpisodes(weights), .seed = options.seed} {}
+        placer_{.samples = Samples(options),
+                .start = StartOfEpisodes(weights),
+                .seed = options.seed,
+                .stop = options.stop} {}
 
   bool draws() const override { return true; }  // The start placement is drawn, if nothing else.
   bool places_groups() const override { return true; }
@@ -29,6 +31,7 @@ class PolicyMethod final : public PlacementMethod {
     const PlacerResult placed = PlaceWithPolicy(*player_, task, placer_);
     MethodResult result;
     result.evaluations = placed.evaluations;
+    result.score = {BytesOver(placed.peak_bytes, task.sim.memory_bytes), placed.makespan_us};
     result.placement = Placement(static_cast<size_t>(task.sim.num_ops));
     task.Expand(placed.groups, *result.placement);
     return result;
@@ -49,11 +52,7 @@ std::unique_ptr<PlacementMethod> MakePolicyMethod(const PolicyWeights& weights, 
 void UsePolicy(PolicyWeights weights, MethodOptions& options) {
   const auto shared = std::make_shared<const PolicyWeights>(std::move(weights));
   options.make_policy = [shared](const MethodOptions& own) { return MakePolicyMethod(*shared, own); };
-  if (FindPolicyKind(shared->shape.kind).plans()) {
-    options.planner = MeanPlanner(*shared);
-    return;
-  }
-  options.make_proposer = [shared](uint64_t seed) { return std::make_unique<PolicyProposer>(*shared, seed); };
+  if (FindPolicyKind(shared->shape.kind).plans()) options.planner = MeanPlanner(*shared);
 }
 
 }  // namespace emplace

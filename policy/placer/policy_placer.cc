@@ -53,6 +53,7 @@ class Search {
     std::vector<size_t> running;  // Indices of the episodes that are not done.
     std::vector<PlayedEpisode*> wave;
     while (true) {
+      options_.stop.Poll();
       running.clear();
       wave.clear();
       for (size_t e = 0; e < episodes.size(); ++e) {
@@ -77,6 +78,7 @@ class Search {
     for (const auto& episode : episodes) Consider(episode->placement());
   }
 
+  bool any() const { return best_.evaluations > 0; }
   PlacerResult TakeBest() { return std::move(best_); }
 
  private:
@@ -84,9 +86,9 @@ class Search {
     task_.Expand(placement, op_placement_);
     const double makespan_us = simulator_.MakespanAndPeak(op_placement_, peak_bytes_);
     const bool feasible = task_.sim.Fits(peak_bytes_);
+    ++best_.evaluations;
     const bool better = std::tuple(!feasible, makespan_us) < std::tuple(!best_.feasible, best_.makespan_us);
-    if (any_ && !better) return;
-    any_ = true;
+    if (best_.evaluations > 1 && !better) return;
     best_.groups.assign(placement.begin(), placement.end());
     best_.makespan_us = makespan_us;
     best_.peak_bytes = peak_bytes_;
@@ -101,7 +103,6 @@ class Search {
   Simulator simulator_;
   std::vector<DeviceIndex> op_placement_;  // [num_ops] scratch
   std::vector<int64_t> peak_bytes_;        // [D] scratch
-  bool any_ = false;
   PlacerResult best_;
 };
 
@@ -124,12 +125,14 @@ PlacerResult PlaceWithPolicy(Player& player, const PlacementTask& task, const Pl
   }
   Search search(player, task, options);
   const int64_t episodes = int64_t{options.samples} + 1;  // The first is greedy.
-  for (int64_t begin = 0; begin < episodes; begin += kEpisodesAtOnce) {
-    search.Play(begin, std::min(begin + kEpisodesAtOnce, episodes));
+  try {
+    for (int64_t begin = 0; begin < episodes; begin += kEpisodesAtOnce) {
+      search.Play(begin, std::min(begin + kEpisodesAtOnce, episodes));
+    }
+  } catch (const Stopped&) {
+    if (!search.any()) throw;
   }
-  PlacerResult best = search.TakeBest();
-  best.evaluations = episodes;
-  return best;
+  return search.TakeBest();
 }
 
 }  // namespace emplace

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "common/rng.h"
+#include "common/threads/stop.h"
 #include "policy/player.h"
 #include "policy/policy_weights.h"
 #include "simulator/environment/environment_config.h"
@@ -18,6 +19,7 @@ struct PlacerOptions {
   Start start = Start::kRandom;  // As environment.start; a random one is drawn from `seed`.
   uint64_t seed = 1;
   int64_t budget = 1;  // Of a policy that plans: placements that it may simulate for each graph; 1: a single pass.
+  StopSignal stop = {};
 };
 
 // The start placement with which the policy was trained, PlacerOptions::start of a policy that does not say.
@@ -36,7 +38,7 @@ struct PlacerResult {
 };
 
 // Throws BadInput when the policy is for another number of devices than the task has, and when its weights are so large
-// that logits overflow.
+// that logits overflow; Stopped where it is stopped before it has a result. Otherwise it then returns the best so far.
 PlacerResult PlaceWithPolicy(Player& player, const PlacementTask& task, const PlacerOptions& options);
 
 }  // namespace emplace

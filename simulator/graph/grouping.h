@@ -34,6 +34,9 @@ struct GroupedGraph {
   std::vector<uint8_t> allowed;           // [num_groups * num_devices] 1 where every op of the group may run
 };
 
+// Where nobody says how many groups there may be. Policies that do not say with how many they were trained had so many.
+inline constexpr int32_t kDefaultMaxGroups = 128;
+
 // max_groups: 0: only ops that have to be together are. Throws BadInput, which names an op, when ops that have to be
 // together have no device in common. Where `stop` ends it early, what is left is cut into stretches of the topological
 // order.

@@ -88,10 +88,9 @@ struct MeasuredGraph {
 
 // Returns the graph with every measured cost in place of the graph's own.
 //  - A cost by kind keeps its other kinds. It gains a measured kind that it lacked, unless the op's `allowed` excludes
-//  it.
+//    it.
 //  - A plain number, the same cost on every device, becomes a cost by kind. The number stays for every other kind that
-//  the
-//    graph, the table or `other_kinds` name.
+//    the graph, the table or `other_kinds` name.
 // Throws BadInput, which names an op, when the costs add up to 2^63 us or more.
 MeasuredGraph ApplyMeasuredCosts(const OpGraph& graph, const MeasuredCosts& measured,
                                  const std::set<std::string>& other_kinds = {});

@@ -39,8 +39,8 @@ class UnitMerger {
 
   MergedUnits Merged() const;
   std::vector<GroupIndex> GroupOfOp() const;  // That of Merged().
-  // Where there is no time to merge: at most so many stretches of the order, filled one after the other up to an even
-  // cost.
+  // Where there is no time to merge: stretches of the order, filled one after the other up to an even cost: so many,
+  // and more only where neighbours share no device that may run both.
   MergedUnits CutInOrder(int32_t most_groups) const;
 
  private:

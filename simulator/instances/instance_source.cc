@@ -16,7 +16,6 @@
 namespace emplace {
 namespace {
 
-constexpr int32_t kMaxGroups = 128;
 constexpr double kFamilyShare = 0.4;  // Of what is not from the corpus.
 constexpr int32_t kMostOfCorpus = 4;  // Graphs of the corpus have up to so many times max_ops.
 constexpr double kCutShare = 0.15;    // Of families and corpus.
@@ -89,7 +88,7 @@ std::vector<std::string> GeneratorNames(InstancePart part) {
 }
 
 PlacementTask TaskOf(const Instance& instance) {
-  return PlacementTask::Make(instance.graph, instance.cluster, kMaxGroups);
+  return PlacementTask::Make(instance.graph, instance.cluster, kDefaultMaxGroups);
 }
 
 }  // namespace emplace

@@ -15,8 +15,7 @@ namespace emplace {
 //  - A kind is as fast as its speed says, times a random factor for each type. In some machines, the kinds after the
 //    first cannot run some types.
 //  - The mean cost of what costs anything is 3 to 3,000 us, and sending every tensor once takes 0.01 to 10 times as
-//  long
-//    as computing everything, both on a logarithmic scale.
+//    long as computing everything, both on a logarithmic scale.
 // Shapes, element types, calls and `allowed` are left out. REQUIRES: the machine has at least two devices, or none of
 // the ops sends anything.
 void DrawCosts(Rng& rng, const RandomMachine& machine, std::vector<Op>& ops);

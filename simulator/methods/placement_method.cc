@@ -9,7 +9,6 @@
 #include "simulator/engine/simulator.h"
 #include "simulator/methods/cpu_method.h"
 #include "simulator/methods/exact/dp_method.h"
-#include "simulator/methods/exact/max_load.h"
 #include "simulator/methods/exact/optimal_method.h"
 #include "simulator/methods/groups/annealing_method.h"
 #include "simulator/methods/groups/data_parallel_method.h"
@@ -23,6 +22,7 @@
 #include "simulator/methods/lists/m_etf_method.h"
 #include "simulator/methods/lists/m_sct_method.h"
 #include "simulator/methods/lists/m_topo_method.h"
+#include "simulator/methods/max_load.h"
 #include "simulator/methods/policy_method_options.h"
 #include "simulator/methods/search/auto_method.h"
 #include "simulator/methods/search/multilevel_method.h"
@@ -125,8 +125,12 @@ bool CanMinimize(const std::string& method, Objective objective) {
 
 std::unique_ptr<PlacementMethod> MakeMethod(const std::string& name, const MethodOptions& options) {
   if (!CanMinimize(name, options.objective)) {
-    throw BadInput(StrCat("method '", name, "' minimizes the latency alone, expected auto or dp for the objective ",
-                          "throughput"));
+    std::vector<std::string> able;
+    for (const std::string& other : MethodNames()) {
+      if (CanMinimize(other, options.objective)) able.push_back(other);
+    }
+    throw BadInput(StrCat("method '", name, "' minimizes the latency alone, expected ", Join(able, " or "),
+                          " for the objective throughput"));
   }
   return MethodNamed(name).make(options);
 }
@@ -165,10 +169,10 @@ void SetOwnOptions(const std::map<std::string, std::string>& texts, const std::v
 }
 
 void CheckSearchLimits(const MethodOptions& options) {
-  if (options.budget < 0) throw BadInput(StrCat("--budget is ", options.budget, ", expected at least 1"));
-  if (!(options.seconds >= 0)) throw BadInput(StrCat("--seconds is ", options.seconds, ", expected a number above 0"));
+  if (options.budget < 0) throw BadInput(StrCat("budget is ", options.budget, ", expected at least 1"));
+  if (!(options.seconds >= 0)) throw BadInput(StrCat("seconds is ", options.seconds, ", expected a number above 0"));
   if (options.budget == 0 && options.seconds == 0)
-    throw BadInput("neither --seconds nor --budget is given, expected one to end the search");
+    throw BadInput("neither seconds nor budget is given, expected one to end the search");
 }
 
 MethodScore Score(const PlacementTask& task, const MethodResult& result) {

@@ -31,7 +31,6 @@ std::vector<std::string> ObjectiveNames();  // latency, throughput
 Objective ObjectiveNamed(const std::string& name);
 
 class PlacementMethod;
-class Proposer;            // search/proposer.h
 struct PlannerParameters;  // planner_parameters.h
 
 // How far a search is.
@@ -54,11 +53,11 @@ struct MethodOptions {
   std::map<std::string, ConfigField::Value> own = {};
   // What `list` and `auto` go by, where `own` says nothing else; null: what is set by hand.
   std::shared_ptr<const PlannerParameters> planner = nullptr;
-  // Makes the method `policy`. Policies lie above this folder, so policy/placer/policy_method.h hands it in; empty:
-  // there is no policy.
+  // Makes the method `policy`, which searches ask for a placement. Policies lie above this folder, so
+  // policy/placer/policy_method.h hands it in; empty: there is no policy. With `planner` the policy plans: it decides
+  // how `list` and `auto` go on; otherwise it places groups.
   std::function<std::unique_ptr<PlacementMethod>(const MethodOptions&)> make_policy = {};
-  // Makes, from a seed, what proposes a placement to a search; empty: nothing does.
-  std::function<std::unique_ptr<Proposer>(uint64_t)> make_proposer = {};
+  bool PolicyPlacesGroups() const { return make_policy && !planner; }
   bool orders = true;                         // Whether the result may have an order.
   Objective objective = Objective::kLatency;  // What CanMinimize allows.
   int threads = 1;  // Of a searching method at most; with a budget, results do not depend on it.

@@ -107,7 +107,6 @@ int Place(const PlaceArguments& args) {
                                          .devices_source = args.devices,
                                          .method = args.method,
                                          .order = order,
-                                         .objective = options.objective,
                                          .max_groups = MaxGroups(args.max_groups, policy ? &*policy : nullptr)},
                                         options);
   line.reset();
@@ -170,7 +169,8 @@ int Place(const PlaceArguments& args) {
                 cluster.devices[static_cast<size_t>(task.single_device)].name.c_str());
     // A graph of ops that cost nothing takes no time anywhere.
     if (score.makespan_us > 0) std::printf(": %.3f times as fast", task.single_device_us / score.makespan_us);
-    std::printf("\n");
+    const Placement single(static_cast<size_t>(task.sim.num_ops), task.single_device);
+    std::printf("%s\n", PlacementScorer(task).Score(single).bytes_over > 0 ? ", but it does not fit that device" : "");
   } else {
     std::printf("  best single device   none may run every op\n");
   }

@@ -7,7 +7,7 @@
 
 #include "simulator/methods/placement_method.h"
 #include "simulator/methods/placement_scorer.h"
-#include "simulator/methods/search/search_limit.h"
+#include "simulator/methods/search_limit.h"
 
 namespace emplace {
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "simulator/methods/lists/list_schedule.h"
-#include "simulator/methods/start_looks.h"
+#include "simulator/methods/lists/start_looks.h"
 
 namespace emplace {
 namespace {

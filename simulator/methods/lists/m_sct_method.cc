@@ -8,7 +8,7 @@
 
 #include "simulator/methods/lists/favourite_children.h"
 #include "simulator/methods/lists/list_schedule.h"
-#include "simulator/methods/start_looks.h"
+#include "simulator/methods/lists/start_looks.h"
 
 namespace emplace {
 namespace {

@@ -11,7 +11,7 @@ class AutoMethod : public PlacementMethod {
   explicit AutoMethod(const MethodOptions& options);  // Throws BadInput without a budget or seconds.
   bool draws() const override { return true; }
   bool searches() const override { return true; }
-  bool places_groups() const override { return static_cast<bool>(options_.make_proposer); }
+  bool places_groups() const override { return options_.PolicyPlacesGroups(); }
   // The result is never worse than that of a method of the portfolio (search/portfolio.h), in the order in which its
   // ops get ready or in that of their ranks. With a budget alone it does not depend on the number of threads, and is
   // never worse than with a smaller budget.

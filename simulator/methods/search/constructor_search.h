@@ -13,9 +13,9 @@
 #include "simulator/methods/memory_limits.h"
 #include "simulator/methods/placement_scorer.h"
 #include "simulator/methods/planner_parameters.h"
-#include "simulator/methods/search/search_limit.h"
 #include "simulator/methods/search/thread_team.h"
 #include "simulator/methods/search/walks.h"
+#include "simulator/methods/search_limit.h"
 
 namespace emplace {
 

@@ -11,7 +11,7 @@ class MultilevelMethod : public PlacementMethod {
   explicit MultilevelMethod(const MethodOptions& options);  // Throws BadInput without a budget or seconds.
   bool draws() const override { return true; }
   bool searches() const override { return true; }
-  bool places_groups() const override { return static_cast<bool>(options_.make_proposer); }
+  bool places_groups() const override { return options_.PolicyPlacesGroups(); }
   // The result is never worse than that of a method of the portfolio.
   MethodResult Place(const PlacementTask& task) override;
 

@@ -2,8 +2,8 @@
 #pragma once
 
 #include "simulator/methods/search/moves/search_space.h"
-#include "simulator/methods/search/search_limit.h"
 #include "simulator/methods/search/walk.h"
+#include "simulator/methods/search_limit.h"
 
 namespace emplace {
 

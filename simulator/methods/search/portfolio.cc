@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <limits>
 #include <optional>
 #include <string_view>
 
@@ -10,7 +11,6 @@
 #include "simulator/methods/planner_parameters.h"
 #include "simulator/methods/policy_method_options.h"
 #include "simulator/methods/search/part_task.h"
-#include "simulator/methods/search/proposer.h"
 #include "simulator/methods/search/trial_evaluator.h"
 #include "simulator/methods/stages/chain.h"
 
@@ -35,7 +35,7 @@ struct Member {
   // where none has, so that the method may have to try several limits of the memory.
   double us_per_op;
   double tight_us_per_op;
-  int32_t most_ops;  // In larger graphs the method takes too long.
+  int32_t most_ops = std::numeric_limits<int32_t>::max();  // In larger graphs the method takes too long.
   double most_time_share = kMostTimeShare;
   bool microbatches = false;  // Whether it is for graphs with micro-batches only.
   int64_t passes = 0;         // Of `list`.
@@ -46,24 +46,43 @@ struct Member {
   bool unlike_and_tight = false;
 };
 
-constexpr int32_t kAnySize = 1 << 30;
 // In a graph of so many ops, which caches no longer hold, each op takes so many times as long.
 constexpr int32_t kLargeOps = 20000;
 constexpr double kLargeSlowdown = 1.7;
 // With a budget, in this order.
-constexpr Member kMembers[] = {{"data-parallel", 0.25, 0.35, kAnySize, kMostTimeShareOfTheBest, true},
-                               {"expert", 0.13, 0.7, kAnySize},
-                               {"heft", 0.4, 1.2, kAnySize},
-                               {"m-etf", 0.75, 2.4, kAnySize},
-                               {"list", 5, 9, kAnySize, kMostTimeShare, false, kAllPasses},
-                               {"list", 2, 3, kAnySize, kMostTimeShare, false, 1},
-                               {"list", 3, 5, kAnySize, kMostTimeShare, false, kFewPasses, 1, true},
-                               {"list", 1.2, 1.5, kAnySize, kMostTimeShareOfTheBest, false, 1, 1, true},
-                               {"scotch", 3, 5, kAnySize, kMostTimeShareOfScotch},
-                               {"m-sct", 20, 20, 1000},
-                               {"list", 2, 3, kAnySize, kMostTimeShareOfParts, false, 1, 2},
-                               {"list", 2, 3, kAnySize, kMostTimeShareOfParts, false, 1, 4},
-                               {"knapsack", 10, 10, kAnySize, kMostTimeShare, false, 0, 1, false, true}};
+constexpr Member kMembers[] = {
+    {.method = "data-parallel",
+     .us_per_op = 0.25,
+     .tight_us_per_op = 0.35,
+     .most_time_share = kMostTimeShareOfTheBest,
+     .microbatches = true},
+    {.method = "expert", .us_per_op = 0.13, .tight_us_per_op = 0.7},
+    {.method = "heft", .us_per_op = 0.4, .tight_us_per_op = 1.2},
+    {.method = "m-etf", .us_per_op = 0.75, .tight_us_per_op = 2.4},
+    {.method = "list", .us_per_op = 5, .tight_us_per_op = 9, .passes = kAllPasses},
+    {.method = "list", .us_per_op = 2, .tight_us_per_op = 3, .passes = 1},
+    {.method = "list", .us_per_op = 3, .tight_us_per_op = 5, .passes = kFewPasses, .by_hand = true},
+    {.method = "list",
+     .us_per_op = 1.2,
+     .tight_us_per_op = 1.5,
+     .most_time_share = kMostTimeShareOfTheBest,
+     .passes = 1,
+     .by_hand = true},
+    {.method = "scotch", .us_per_op = 3, .tight_us_per_op = 5, .most_time_share = kMostTimeShareOfScotch},
+    {.method = "m-sct", .us_per_op = 20, .tight_us_per_op = 20, .most_ops = 1000},
+    {.method = "list",
+     .us_per_op = 2,
+     .tight_us_per_op = 3,
+     .most_time_share = kMostTimeShareOfParts,
+     .passes = 1,
+     .divisor = 2},
+    {.method = "list",
+     .us_per_op = 2,
+     .tight_us_per_op = 3,
+     .most_time_share = kMostTimeShareOfParts,
+     .passes = 1,
+     .divisor = 4},
+    {.method = "knapsack", .us_per_op = 10, .tight_us_per_op = 10, .unlike_and_tight = true}};
 // Both place in about the time of a simulation, so that there is a placement where nothing else had time. Steps of the
 // first one are shorter, and the second one fits where memory is tight.
 constexpr const char* kQuickest[] = {"expert", "m-topo"};
@@ -170,21 +189,21 @@ class PortfolioMaker {
     found_.push_back(std::move(found->entry));
   }
 
+  // What a policy places: the best of its samples, or of one that places groups the greedy placement where there is no
+  // time for samples. The greedy one of a policy that plans is a member's.
   void AddPolicy() {
+    if (!options_.make_policy) return;
     const int64_t samples = PolicyMethodOptions::Table().Filled(options_.own).samples;
-    if (options_.make_policy && samples > 0 && limit_.Progress(samples + 1) <= 1) {
-      Add(FoundBy("policy", options_.make_policy(options_)->Place(task_), true));
-    } else if (options_.make_proposer && !found_.empty() && limit_.Progress(1) <= 1) {
-      AddProposed(*options_.make_proposer(options_.seed));
+    const bool sampled = samples > 0 && limit_.Progress(samples + 1) <= 1;
+    if (!sampled && !(options_.PolicyPlacesGroups() && limit_.Progress(1) <= 1)) return;
+    MethodOptions own = options_;
+    own.stop = limit_.stop();
+    if (!sampled) own.own["samples"] = int64_t{0};
+    try {
+      Add(FoundBy("policy", options_.make_policy(own)->Place(task_), true));
+    } catch (const Stopped&) {
+      return;
     }
-  }
-
-  void AddProposed(Proposer& proposer) {
-    Placement placement = found_.front().placement;
-    const std::vector<Move> moves = proposer.Candidates(task_, {}, placement);
-    if (moves.empty()) return;
-    for (const OpMove& to : moves.front()) placement[static_cast<size_t>(to.op)] = to.device;
-    Add(FoundBy(proposer.name(), {.placement = std::move(placement)}, true));
   }
 
   // Whether a planner scores devices for `list` by more than when a unit ends on them.

@@ -8,13 +8,13 @@
 #include "simulator/methods/lists/list_schedule.h"
 #include "simulator/methods/placement_method.h"
 #include "simulator/methods/placement_scorer.h"
-#include "simulator/methods/search/search_limit.h"
 #include "simulator/methods/search/thread_team.h"
+#include "simulator/methods/search_limit.h"
 
 namespace emplace {
 
 struct PortfolioEntry {
-  std::string found_by;  // The method, or the proposer.
+  std::string found_by;  // The method.
   Placement placement;
   SearchScore score;
   std::optional<SearchScore> ranked = std::nullopt;  // With the ops by upward rank (priority.h), if that was tried.

@@ -12,11 +12,11 @@
 
 #include "common/rng.h"
 #include "common/sort_unique.h"
-#include "simulator/methods/exact/max_load.h"
+#include "simulator/methods/max_load.h"
 #include "simulator/methods/placement_scorer.h"
 #include "simulator/methods/search/load_state.h"
-#include "simulator/methods/search/search_limit.h"
 #include "simulator/methods/search/thread_team.h"
+#include "simulator/methods/search_limit.h"
 
 namespace emplace {
 namespace {
@@ -26,6 +26,7 @@ constexpr int64_t kFirstMoves = 20'000;
 constexpr int kMostAnnealings = 40;
 // About as many moves take as long as a simulation, and count as one evaluation.
 constexpr int64_t kMovesOfEvaluation = 200;
+constexpr int64_t kMostEvaluations = std::numeric_limits<int64_t>::max() / kMovesOfEvaluation;
 constexpr int64_t kMovesBetweenLooks = 64;
 // What a move may add to the load, as a share of it, at the begin and at the end of a round.
 constexpr double kHot = 0.2;
@@ -252,7 +253,9 @@ class ThroughputSearch {
     if (std::string_view(name) == "dp") options.objective = Objective::kThroughput;
     try {
       MethodResult result = MakeMethod(name, options)->Place(task_);
+      limit_.Count(result.evaluations);
       if (!result.placement) return;
+      limit_.Count(1);
       LoadCandidate candidate = Scored(task_, std::move(*result.placement), name, scorer_);
       if (!best_ || candidate < *best_) best_ = std::move(candidate);
     } catch (const Stopped&) {
@@ -266,12 +269,13 @@ class ThroughputSearch {
     LoadState state(task_);
     state.Reset(best_->placement);
     Rng rng = Rng(options_.seed).Fork("fit");
-    for (int move = 0; move < kMovesToFit && best_->bytes_over > 0 && !stop.Now(); ++move) {
+    for (int move = 0; move < kMovesToFit && best_->bytes_over > 0 && limit_.Progress() < 1 && !stop.Now(); ++move) {
       const auto set = static_cast<int32_t>(rng.UniformInt(0, state.num_sets() - 1));
       const auto to = static_cast<DeviceIndex>(rng.UniformInt(0, task_.sim.num_devices - 1));
       const DeviceIndex from = state.DeviceOf(set);
       if (to == from || !state.MayRun(set, to)) continue;
       state.Move(set, to);
+      limit_.Count(1);
       LoadCandidate candidate = Scored(task_, state.PlacementOf(), "search", scorer_);
       if (candidate.bytes_over > best_->bytes_over) {
         state.Move(set, from);
@@ -293,8 +297,7 @@ class ThroughputSearch {
     std::vector<int64_t> moves(best.size());
     team.ForEach(best.size(), [&](size_t /*thread*/, size_t i) {
       LoadAnnealer annealer(task_, limit_.stop());
-      int64_t left =
-          options_.budget > 0 ? limit_.evaluations_left() * kMovesOfEvaluation : std::numeric_limits<int64_t>::max();
+      int64_t left = kMovesOfEvaluation * std::clamp<int64_t>(limit_.evaluations_left(), 0, kMostEvaluations);
       const Rng seeds = Rng(options_.seed).Fork("throughput", i);
       for (int round = 0; left > 0 && !limit_.stop().Now() && round < kMostAnnealings; ++round) {
         const int64_t whole = kFirstMoves << round;
@@ -302,7 +305,8 @@ class ThroughputSearch {
         const int64_t made = annealer.Round(seed, whole, std::min(whole, left), best[i]);
         moves[i] += made;
         left -= made;
-        if (i == 0) Report(best[i], Evaluations(moves[i]));  // The thread of the caller, who is told.
+        if (i == 0)
+          Report(best[i], limit_.evaluations() + Evaluations(moves[i]));  // The thread of the caller, who is told.
       }
     });
     for (size_t i = 0; i < best.size(); ++i) {

@@ -8,9 +8,9 @@
 
 namespace emplace {
 
-// Of the options it follows budget (moves that are tried), seconds, seed, threads and stop. With a budget alone the
-// result is the same for any number of threads, and never worse than with a smaller one. REQUIRES: task has
-// levels.
+// Of the options it follows budget, seconds, seed, threads and stop. 200 moves take about as long as a simulation and
+// count as one evaluation. What it begins from comes, and counts, whatever the budget is. With a budget alone the
+// result is the same for any number of threads, and never worse than with a smaller one. REQUIRES: task has levels.
 MethodResult SearchForThroughput(const PlacementTask& task, const MethodOptions& options);
 
 }  // namespace emplace

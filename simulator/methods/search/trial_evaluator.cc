@@ -8,16 +8,6 @@
 #include "simulator/engine/memory/peak_memory.h"
 
 namespace emplace {
-namespace {
-
-int64_t BytesOverMemory(std::span<const int64_t> bytes, std::span<const int64_t> memory_bytes) {
-  int64_t over = 0;
-  for (size_t d = 0; d < bytes.size(); ++d) over += std::max<int64_t>(0, bytes[d] - memory_bytes[d]);
-  return over;
-}
-
-}  // namespace
-
 TrialEvaluator::TrialEvaluator(const PlacementTask& task)
     : task_(task),
       simulator_(task.sim),
@@ -29,7 +19,7 @@ TrialEvaluator::TrialEvaluator(const PlacementTask& task)
 SearchScore TrialEvaluator::SetBase(std::span<const DeviceIndex> placement, const SharedPriority& priority) {
   SetBase(placement, priority, {});
   base_score_.makespan_us = simulator_.timeline().makespan_us;
-  base_score_.bytes_over = BytesOver();
+  base_score_.bytes_over = PeakBytesOver();
   return base_score_;
 }
 
@@ -66,14 +56,14 @@ std::optional<SearchScore> TrialEvaluator::Try(const Move& move, double limit_us
 }
 
 std::optional<SearchScore> TrialEvaluator::TryPlacement(double limit_us) {
-  if (BytesOverMemory(least_bytes_, task_.sim.memory_bytes) > base_score_.bytes_over) return std::nullopt;
+  if (BytesOver(least_bytes_, task_.sim.memory_bytes) > base_score_.bytes_over) return std::nullopt;
   // What lacks less memory is taken with any makespan.
   const bool base_fits = base_score_.bytes_over == 0;
   SearchScore score;
   score.makespan_us = simulator_.Try(
       placement_, changed_, base_fits ? limit_us : std::numeric_limits<double>::infinity(), GiveUp::kWhenLikely);
   if (!std::isfinite(score.makespan_us)) return std::nullopt;
-  score.bytes_over = BytesOver();
+  score.bytes_over = PeakBytesOver();
   return MayTake(score, base_score_, limit_us) ? std::optional(score) : std::nullopt;
 }
 
@@ -88,10 +78,10 @@ void TrialEvaluator::Assign(const OpMove& to) {
   placement_[op] = to.device;
 }
 
-int64_t TrialEvaluator::BytesOver() {
-  if (BytesOverMemory(most_bytes_, task_.sim.memory_bytes) == 0) return 0;
+int64_t TrialEvaluator::PeakBytesOver() {
+  if (BytesOver(most_bytes_, task_.sim.memory_bytes) == 0) return 0;
   simulator_.Peak(placement_, peak_bytes_);
-  return BytesOverMemory(peak_bytes_, task_.sim.memory_bytes);
+  return BytesOver(peak_bytes_, task_.sim.memory_bytes);
 }
 
 }  // namespace emplace

@@ -43,7 +43,7 @@ class TrialEvaluator {
 
  private:
   // Bytes that the simulated peaks lack. REQUIRES: the simulator's last call was for placement_.
-  int64_t BytesOver();
+  int64_t PeakBytesOver();
   std::optional<SearchScore> TryPlacement(double limit_us);
   void Assign(const OpMove& to);
 

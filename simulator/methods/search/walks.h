@@ -8,10 +8,10 @@
 
 #include "simulator/methods/search/moves/search_space.h"
 #include "simulator/methods/search/portfolio.h"
-#include "simulator/methods/search/search_limit.h"
 #include "simulator/methods/search/search_plan.h"
 #include "simulator/methods/search/thread_team.h"
 #include "simulator/methods/search/walk.h"
+#include "simulator/methods/search_limit.h"
 
 namespace emplace {
 

@@ -7,8 +7,8 @@
 #include <set>
 #include <utility>
 
-#include "simulator/methods/exact/max_load.h"
 #include "simulator/methods/lists/disciplines.h"
+#include "simulator/methods/max_load.h"
 #include "simulator/methods/placement_scorer.h"
 #include "simulator/methods/stages/device_steps.h"
 #include "simulator/methods/stages/divide.h"

@@ -12,7 +12,7 @@
 namespace emplace {
 namespace {
 
-// As in grouping.cc: columns begin with at most this multiple of the mean cost.
+// As in unit_merger.cc: columns begin with at most this multiple of the mean cost.
 constexpr double kFirstCostCap = 1.5;
 constexpr double kCostCapGrowth = 1.5;
 // Added to costs (us), so that what costs nothing has a rating.

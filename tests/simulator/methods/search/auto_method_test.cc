@@ -12,7 +12,6 @@
 #include "simulator/methods/lists/disciplines.h"
 #include "simulator/methods/placement_scorer.h"
 #include "simulator/methods/search/multilevel_method.h"
-#include "simulator/methods/search/proposer.h"
 #include "tests/simulator/methods/hand_tasks.h"
 #include "tests/support/random_task.h"
 #include "tests/support/trials.h"
@@ -240,21 +239,19 @@ TYPED_TEST(SearchMethod, NeedsALimit) {
   EXPECT_THROW(TypeParam({.budget = 1, .seconds = -1}), Error);
 }
 
-// Proposes one placement of all ops.
-class FixedProposer : public Proposer {
+// A policy that places as it is told; after it has waited for the end of the search, if it is told so.
+class FixedPolicy : public PlacementMethod {
  public:
-  explicit FixedProposer(Placement placement) : placement_(std::move(placement)) {}
-  std::string name() const override { return "fixed"; }
-  std::vector<Move> Candidates(const PlacementTask&, std::span<const OpIndex> region,
-                               std::span<const DeviceIndex>) override {
-    EXPECT_TRUE(region.empty());
-    Move move;
-    for (size_t o = 0; o < placement_.size(); ++o) move.push_back({static_cast<OpIndex>(o), placement_[o]});
-    return {move};
+  FixedPolicy(Placement placement, const StopSignal* wait_for)
+      : placement_(std::move(placement)), wait_for_(wait_for) {}
+  MethodResult Place(const PlacementTask& /*task*/) override {
+    while (wait_for_ != nullptr) wait_for_->Poll();
+    return {.placement = placement_, .evaluations = 1};
   }
 
  private:
   Placement placement_;
+  const StopSignal* wait_for_;
 };
 
 // A step of four micro-batches on as many devices, and on twice as many.
@@ -283,18 +280,38 @@ TEST(AutoMethod, SpreadsMicrobatchesOverAllDevices) {
   EXPECT_LT(found_us[5], 0.85 * found_us[2]);
 }
 
-TEST(AutoMethod, TakesWhatAProposerProposesIfItIsBest) {
-  // Two chains: the best placement has one on each device. A budget of 2 leaves no run for another method.
-  const std::vector<OpIndex> none;
+// Two chains: the best placement has one on each device.
+PlacementTask TwoChains() {
   std::vector<Op> ops;
-  for (int o = 0; o < 6; ++o)
-    ops.push_back(HandOp("op" + std::to_string(o), 10, o < 2 ? none : std::vector<OpIndex>{o - 2}));
-  const PlacementTask task = HandTask(ops, HandCluster(2));
+  for (int o = 0; o < 6; ++o) {
+    ops.push_back(HandOp("op" + std::to_string(o), 10, o < 2 ? std::vector<OpIndex>{} : std::vector<OpIndex>{o - 2}));
+  }
+  return HandTask(ops, HandCluster(2));
+}
+
+TEST(AutoMethod, TakesWhatAPolicyPlacesIfItIsBest) {
+  const PlacementTask task = TwoChains();
   const Placement best = {0, 1, 0, 1, 0, 1};
-  const auto make_proposer = [&](uint64_t) { return std::make_unique<FixedProposer>(best); };
-  const MethodResult result = AutoMethod({.budget = 2, .make_proposer = make_proposer}).Place(task);
+  const auto make_policy = [&](const MethodOptions&) { return std::make_unique<FixedPolicy>(best, nullptr); };
+  // A budget of 3 leaves no run for another method: one is for the single device, two are for the policy.
+  const MethodResult result = AutoMethod({.budget = 3, .make_policy = make_policy}).Place(task);
   EXPECT_EQ(result.placement, best);
-  EXPECT_EQ(result.found_by, "fixed");
+  EXPECT_EQ(result.found_by, "policy");
+}
+
+TEST(AutoMethod, APolicyThatIsTooSlowIsStoppedAndTheRestKept) {
+  const PlacementTask task = TwoChains();
+  for (const auto& planner :
+       {std::shared_ptr<const PlannerParameters>(), std::make_shared<const PlannerParameters>()}) {
+    StopSignal stop;
+    MethodOptions options{.budget = 0, .seconds = 0.05, .planner = planner};
+    options.make_policy = [&](const MethodOptions& own) {
+      stop = own.stop;
+      return std::make_unique<FixedPolicy>(Placement{}, &stop);
+    };
+    SetOwnOptions({{"samples", "1000"}}, {"auto"}, options);
+    EXPECT_TRUE(AutoMethod(options).Place(task).placement);
+  }
 }
 
 }  // namespace

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "common/rng.h"
-#include "simulator/methods/exact/max_load.h"
+#include "simulator/methods/max_load.h"
 #include "simulator/methods/placement_scorer.h"
 #include "simulator/methods/search/load_state.h"
 #include "tests/support/random_task.h"
@@ -79,7 +79,7 @@ TEST(ThroughputSearch, FindsTheLeastLoadOfSmallGraphs) {
     const PlacementTask task = PlacementTask::Make(source.graph, source.cluster, 0);
     const double least_us = LeastLoadUs(task);
     if (least_us == std::numeric_limits<double>::infinity()) continue;
-    const MethodResult result = SearchForThroughput(task, {.budget = 400, .seed = seed});
+    const MethodResult result = SearchForThroughput(task, {.budget = 1500, .seed = seed});
     if (!result.placement) continue;  // No device may run every op, and no division of `dp` is legal.
     ++compared;
     EXPECT_EQ(PlacementScorer(task).Score(*result.placement).bytes_over, 0) << "seed " << seed;
@@ -98,6 +98,8 @@ TEST(ThroughputSearch, IsNeverWorseThanDpNorThanWithLess) {
       const MethodResult result = SearchForThroughput(task, {.budget = budget, .seed = seed});
       const MethodResult again = SearchForThroughput(task, {.budget = budget, .seed = seed, .threads = 3});
       ASSERT_EQ(result.placement, again.placement) << "seed " << seed;
+      ASSERT_EQ(result.evaluations, again.evaluations) << "seed " << seed;
+      EXPECT_GE(result.evaluations, 1);
       if (!result.placement || PlacementScorer(task).Score(*result.placement).bytes_over > 0) break;
       const double us = MaxLoadUs(task.sim, *result.placement);
       ASSERT_LE(us, before_us * (1 + 1e-9)) << "seed " << seed << " budget " << budget;

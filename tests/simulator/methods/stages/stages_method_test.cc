@@ -7,7 +7,7 @@
 #include <set>
 
 #include "common/rng.h"
-#include "simulator/methods/exact/max_load.h"
+#include "simulator/methods/max_load.h"
 #include "simulator/methods/placement_scorer.h"
 #include "simulator/methods/stages/device_steps.h"
 #include "tests/simulator/methods/hand_tasks.h"

@@ -1,4 +1,4 @@
-#include "simulator/methods/exact/max_load.h"
+#include "simulator/methods/max_load.h"
 
 #include <algorithm>
 #include <limits>

@@ -1,4 +1,4 @@
-#include "simulator/methods/search/search_limit.h"
+#include "simulator/methods/search_limit.h"
 
 #include <algorithm>
 
