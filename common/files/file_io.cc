@@ -5,6 +5,8 @@
 #include <zstd.h>
 
 #include <cerrno>
+#include <charconv>
+#include <cstdio>
 #include <cstring>
 #include <fstream>
 #include <memory>
@@ -104,6 +106,28 @@ class WhileWriting {
   const std::string path_;
 };
 
+// What a symbolic link names.
+std::filesystem::path LinkTarget(const std::filesystem::path& link) {
+  std::error_code ignored;  // It is gone by now: its own folder is no file to write either.
+  const std::filesystem::path target = std::filesystem::read_symlink(link, ignored);
+  return target.is_relative() ? link.parent_path() / target : target;
+}
+
+// The open file of this process for which a path stands, such as /dev/stdout; -1: for none.
+int OpenFileNamed(std::filesystem::path path) {
+  const std::string open_files = StrCat("/proc/", ::getpid(), "/fd");
+  std::error_code error;
+  for (int links = 0; links < 8 && std::filesystem::is_symlink(path, error); ++links) {
+    const std::string name = path.filename().string();
+    int fd = -1;
+    const auto parsed = std::from_chars(name.data(), name.data() + name.size(), fd);
+    if (parsed.ec == std::errc() && std::filesystem::weakly_canonical(path.parent_path(), error) == open_files)
+      return fd;
+    path = LinkTarget(path);
+  }
+  return -1;
+}
+
 }  // namespace
 
 void RemoveUnfinishedFiles() { Unfinished::Files().RemoveAll(); }
@@ -137,10 +161,21 @@ std::string ReadFile(const std::filesystem::path& path) {
 }
 
 void WriteFileAtomically(const std::filesystem::path& path, std::string_view bytes, mode_t mode) {
+  if (const int open_file = OpenFileNamed(path); open_file >= 0) {
+    std::fflush(stdout);  // What was printed comes before.
+    if (!WriteAll(open_file, bytes)) throw WriteError(path);
+    return;
+  }
   if (IsDeviceOrPipe(path)) {  // A rename would replace it by a file.
     const FileDescriptor fd(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
     if (fd.get() < 0 || !WriteAll(fd.get(), bytes)) throw WriteError(path);
     return;
+  }
+  if (std::error_code error; std::filesystem::is_symlink(path, error)) {  // What it leads to is meant.
+    static_cast<void>(std::filesystem::status(path, error));
+    if (error == std::errc::too_many_symbolic_link_levels)
+      throw RunFailed(StrCat(path.string(), ": is a link to itself"));
+    return WriteFileAtomically(LinkTarget(path), bytes, mode);
   }
   const std::filesystem::path folder = path.has_parent_path() ? path.parent_path() : std::filesystem::path(".");
   const std::filesystem::path aside = folder / NameAside(path);

@@ -17,8 +17,9 @@ std::string ReadFile(const std::filesystem::path& path);
 bool IsDeviceOrPipe(const std::filesystem::path& path);
 
 // Writes a temporary file, fsyncs it, renames it to `path` and fsyncs the folder. The file has the permissions `mode`,
-// less the process's umask, from its first byte on. Throws RunFailed; `path` is then unchanged. A device or a pipe
-// is written to and stays what it is.
+// less the process's umask, from its first byte on. Throws RunFailed; `path` is then unchanged. A device, a pipe
+// and what this process has open, such as /dev/stdout, are written to and stay what they are. Of a link the file that
+// it leads to is written.
 void WriteFileAtomically(const std::filesystem::path& path, std::string_view bytes, mode_t mode = 0644);
 
 // Removes what WriteFileAtomically is writing now, in any thread, for a process that ends at once.

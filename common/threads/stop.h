@@ -34,7 +34,9 @@ class StopSignal {
 
   // Whether somebody asks for the end, whatever the time is.
   bool Asked() const { return asked_ && asked_(); }
-  bool Now() const { return Asked() || (at_ < Clock::time_point::max() && RoughNow() >= at_); }
+  bool Now() const {
+    return Asked() || (at_ < Clock::time_point::max() && (is_short_ ? Clock::now() : RoughNow()) >= at_);
+  }
   // Throws Stopped if work has to end now.
   void Poll() const {
     if (Now()) throw Stopped();
@@ -49,7 +51,9 @@ class StopSignal {
   StopSignal After(Clock::time_point begin, double seconds) const {
     constexpr double kLongest = 1e8;  // Three years: more would not be a time point.
     if (seconds <= 0 || seconds > kLongest) return *this;
-    return At(begin + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds)));
+    StopSignal stop = At(begin + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds)));
+    stop.is_short_ = is_short_ || seconds < kShort;
+    return stop;
   }
 
  private:
@@ -63,8 +67,11 @@ class StopSignal {
     return Clock::now();
   }
 
+  static constexpr double kShort = 0.1;  // Seconds, of which some milliseconds are a part that counts.
+
   std::function<bool()> asked_;
   Clock::time_point at_ = Clock::time_point::max();
+  bool is_short_ = false;
 };
 
 }  // namespace emplace

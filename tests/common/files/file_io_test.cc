@@ -62,6 +62,32 @@ TEST_F(FileIo, APipeStaysAPipe) {
   ::close(reader);
 }
 
+TEST_F(FileIo, ALinkStaysALink) {
+  fs::create_directory(folder_ / "elsewhere");
+  fs::create_symlink("elsewhere/file", folder_ / "link");
+  fs::create_symlink(folder_ / "link", folder_ / "second");
+  for (const std::string name : {"link", "second"}) {  // The file is made, and then replaced.
+    WriteFileAtomically(folder_ / name, name);
+    EXPECT_TRUE(fs::is_symlink(folder_ / name));
+    EXPECT_EQ(ReadFile(folder_ / "elsewhere" / "file"), name);
+  }
+}
+
+// As /dev/stdout where the output goes to a file: what is printed afterwards follows.
+TEST_F(FileIo, WhatIsOpenIsWrittenWhereItStands) {
+  const int file = ::open((folder_ / "file").c_str(), O_WRONLY | O_CREAT | O_EXCL, 0600);
+  ASSERT_GE(file, 0);
+  ASSERT_EQ(::write(file, "before ", 7), 7);
+  fs::create_directory_symlink("/proc/self/fd", folder_ / "fd");
+  fs::create_symlink("fd/" + std::to_string(file), folder_ / "output");
+  WriteFileAtomically(folder_ / "output", "written ");
+  WriteFileAtomically("/proc/self/fd/" + std::to_string(file), "again ");
+  ASSERT_EQ(::write(file, "after", 5), 5);
+  ::close(file);
+  EXPECT_TRUE(fs::is_symlink(folder_ / "output"));
+  EXPECT_EQ(ReadFile(folder_ / "file"), "before written again after");
+}
+
 TEST_F(FileIo, ErrorsNameThePath) {
   EXPECT_THAT(ErrorOf([&] { ReadFile(folder_ / "missing"); }), HasSubstr("missing: cannot be read: No such file"));
   EXPECT_THAT(ErrorOf([&] { ReadFile(folder_); }), HasSubstr("is a folder, expected a file"));
