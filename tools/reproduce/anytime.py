@@ -30,6 +30,7 @@ METHODS = [AUTO, BY_HAND, "multilevel", "annealing", "local-search", "random", "
 ONCE = {"m-topo", "m-etf", "m-sct", "heft", "expert", "data-parallel", "scotch", "single", "list"}
 LINKS = [1900, 7600, 30400]  # bytes a microsecond; the middle one is that of configs/clusters/k80x2.yaml
 UNLIKE = ["p100_k80", "k80x2_cpu"]  # in configs/clusters/
+DEPENDS = (*SEARCH, "models/planner.safetensors")
 KEY = ("graph", "machine", "given_s", "seed", "method")
 LATE = 1.5  # A method that took this many times the given time has no result for it.
 NEAR = 1.005  # auto should be within this of every other method.
@@ -74,7 +75,7 @@ def machines(arguments, folder):
 
 def load(path, arguments):
     """The table of what is finished."""
-    results = Table(path, COLUMNS, SEARCH, arguments.fresh)
+    results = Table(path, COLUMNS, DEPENDS, arguments.fresh)
     for method in arguments.again:
         results.remove(method=method)
     return results
