@@ -55,9 +55,9 @@ std::string ShownBytes(double bytes) {
   return bytes < 1e6 ? Format("%.0f bytes", bytes) : Format("%.3f GB", bytes / 1e9);
 }
 
-std::string OrderAsked(const std::string& said, MethodOptions& options) {
-  options.orders = said.empty() || said == "best";
-  return said == kNoOrder ? "" : said;
+void AskForOrder(const std::string& said, MethodOptions& options) {
+  options.order = said == kNoOrder ? "" : said;
+  options.orders = said != kNoOrder && said != "arrival";  // By arrival placements run as without an order.
 }
 
 PlacedGraph PlaceGraph(const OpGraph& graph, const Cluster& cluster, const PlaceRequest& request,
@@ -87,11 +87,11 @@ PlacedGraph PlaceGraph(const OpGraph& graph, const Cluster& cluster, const Place
   }
   bound_us = options.objective == Objective::kThroughput ? placed.load_bound_us : placed.lower_bound_us;
   placed.result = method->Place(placed.task);
-  if (!request.order.empty()) SetOrder(request.order, placed.task, placed.result);
+  if (!options.order.empty()) SetOrder(options.order, placed.task, placed.result);
 
   placed.found = Score(placed.task, placed.result);
   std::optional<ChosenPlacement> chosen =
-      MethodOrSingleDevice(placed.task, placed.result, placed.found, request.order, options.objective);
+      MethodOrSingleDevice(placed.task, placed.result, placed.found, options.order, options.objective);
   if (!chosen) {
     throw RunFailed(StrCat(request.graph_source, ": method '", request.method, "' found no legal placement on ",
                            request.devices_source, ", and no single device may run every op"));

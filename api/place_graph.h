@@ -20,7 +20,6 @@ struct PlaceRequest {
   std::string graph_source;                // Names the graph in errors, such as its file.
   std::string devices_source;              // Names the cluster in errors.
   std::string method;                      // Name of the method, for errors and for PlacedGraph::found_by.
-  std::string order;                       // One of OrderNames (disciplines.h); empty: no order.
   int32_t max_groups = kDefaultMaxGroups;  // Ops are merged into at most this many groups.
 };
 
@@ -35,9 +34,9 @@ struct PlacedGraph {
   double seconds = 0;         // Wall time of all of it.
 };
 
-// The order to ask PlaceGraph for, of what a user said: one of OrderNames, kNoOrder, or nothing, which lets methods
-// that can give an order where that is faster. Sets MethodOptions::orders.
-std::string OrderAsked(const std::string& said, MethodOptions& options);
+// Sets options.orders and options.order by what a user said: one of OrderNames, in which the placement will run,
+// kNoOrder, or nothing, which lets methods that can give an order where that is faster.
+void AskForOrder(const std::string& said, MethodOptions& options);
 
 // Throws BadInput for a device whose kind may run no op, and where no placement can fit the memory: what is held
 // for the whole step needs more than all devices have, or one op needs more than any device that may run it. Throws

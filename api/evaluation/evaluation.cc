@@ -49,14 +49,15 @@ RunResult RunOne(const EvaluationPlan& plan, const RunKey& key, const PlacementT
   const std::unique_ptr<PlacementMethod> method = plan.Method(key.method, key.seed);
   const auto begin = std::chrono::steady_clock::now();
   MethodResult placed = method->Place(task);
-  if (!plan.order.empty()) SetOrder(plan.order, task, placed);
+  const std::string& order = plan.options.order;
+  if (!order.empty()) SetOrder(order, task, placed);
   RunResult result;
   result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   result.key = key;
   result.graph = task.name;
   result.score = Score(task, placed);
   const Objective objective = plan.options.objective;
-  const std::optional<ChosenPlacement> chosen = MethodOrSingleDevice(task, placed, result.score, plan.order, objective);
+  const std::optional<ChosenPlacement> chosen = MethodOrSingleDevice(task, placed, result.score, order, objective);
   result.placed_us = chosen ? chosen->score.Us(objective) : std::numeric_limits<double>::infinity();
   result.placed_feasible = chosen && chosen->score.feasible;
   result.evaluations = placed.evaluations;

@@ -45,7 +45,6 @@ struct EvaluationPlan {
   std::vector<std::string> methods;
   std::vector<uint64_t> seeds;  // One at least; a method that draws nothing runs once.
   MethodOptions options;  // Its seed is not used. Methods that cannot minimize its objective minimize the latency.
-  std::string order;      // One of OrderNames (disciplines.h), in which all placements run; empty: as methods give it.
   std::optional<PolicyVersion> policy_version;  // Of the policy in options, if there is one.
   Cluster cluster;
   int32_t max_groups = kDefaultMaxGroups;

@@ -57,7 +57,7 @@ OrderedJson SettingsOf(const EvaluationPlan& plan, const std::string& policy_pat
       {"policy_version", plan.policy_version ? OrderedJson(*plan.policy_version) : OrderedJson(nullptr)},
       {"budget", plan.options.budget},
       {"seconds", plan.options.seconds},
-      {"order", plan.order.empty() && !plan.options.orders ? kNoOrder : plan.order},
+      {"order", plan.options.order.empty() && !plan.options.orders ? kNoOrder : plan.options.order},
       {"objective", ObjectiveNames().at(static_cast<size_t>(plan.options.objective))},
       {"max_groups", plan.max_groups}};
   for (const OwnOption& option : OwnOptions()) {

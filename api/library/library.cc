@@ -72,12 +72,11 @@ Plan Place(const Graph& graph, const Machine& machine, const PlaceOptions& asked
       CheckPolicyFits(*policy, asked.policy, machine.internal(), "the machine");
       UsePolicy(*policy, options);
     }
-    const std::string order = OrderAsked(asked.order, options);
+    AskForOrder(asked.order, options);
     PlacedGraph placed = PlaceGraph(graph.internal(), machine.internal(),
                                     {.graph_source = graph.name(),
                                      .devices_source = "the machine",
                                      .method = asked.method,
-                                     .order = order,
                                      .max_groups = MaxGroups(asked.max_groups, policy ? &*policy : nullptr)},
                                     options);
     return Plan{.placement = std::move(placed.chosen.placement),

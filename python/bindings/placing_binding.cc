@@ -64,7 +64,7 @@ nb::dict PlacedToDict(PlacedGraph placed) {
 nb::dict Place(const OpGraph& graph, const Cluster& cluster, const std::string& method_name, double seconds,
                int64_t budget, const std::string& order, const std::string& objective, const LoadedPolicy* policy,
                const std::map<std::string, std::string>& method_options, int threads, std::optional<int64_t> max_groups,
-               uint64_t seed, const nb::object& progress) {
+               uint64_t seed, const nb::object& progress, const nb::object& tick) {
   MethodOptions options;
   options.budget = budget;
   options.seconds = seconds;
@@ -76,26 +76,23 @@ nb::dict Place(const OpGraph& graph, const Cluster& cluster, const std::string& 
     CheckPolicyFits(policy->weights, policy->source, cluster, "the machine");
     UsePolicy(policy->weights, options);
   }
+  AskForOrder(order, options);
   LatestProgress latest;
   options.progress = [&](const SearchProgress& now) { latest.Set(now); };
   const PlaceRequest request = {.graph_source = graph.name(),
                                 .devices_source = "the machine",
                                 .method = method_name,
-                                .order = OrderAsked(order, options),
                                 .max_groups = MaxGroups(max_groups, policy ? &policy->weights : nullptr)};
   std::optional<PlacedGraph> placed;
   const auto work = [&](const std::atomic<bool>& stop) {
     options.stop = &stop;
     placed = PlaceGraph(graph, cluster, request, options);
   };
-  const auto show = [&] {
+  RunInterruptibly(work, [&] {
+    if (!tick.is_none()) tick();
+    if (progress.is_none()) return;
     if (const auto now = latest.Get()) progress(now->seconds, now->evaluations, now->best_us, now->found_by);
-  };
-  if (progress.is_none()) {
-    RunInterruptibly(work);
-  } else {
-    RunInterruptibly(work, show);
-  }
+  });
   return PlacedToDict(std::move(*placed));
 }
 
@@ -136,7 +133,8 @@ void BindPlacing(nb::module_& module) {
   module.def("place", &Place, "graph"_a, "machine"_a, nb::kw_only(), "method"_a, "seconds"_a = 0.0, "budget"_a = 0,
              "order"_a = "", "objective"_a = "latency", "policy"_a.none() = nb::none(),
              "method_options"_a = std::map<std::string, std::string>(), "threads"_a = 0,
-             "max_groups"_a.none() = nb::none(), "seed"_a = 1, "progress"_a.none() = nb::none());
+             "max_groups"_a.none() = nb::none(), "seed"_a = 1, "progress"_a.none() = nb::none(),
+             "tick"_a.none() = nb::none(), "tick: called a few times a second; what it raises ends the call.");
 }
 
 }  // namespace emplace::python

@@ -86,8 +86,9 @@ nb::dict Divide(const OpGraph& graph, const Cluster& cluster, const BlockOfOp& b
   request.num_blocks = num_blocks;
   request.stages = stages;
   request.any_order = any_order;
-  request.order = OrderAsked(order, options);
-  request.may_order = options.orders && request.order.empty();
+  AskForOrder(order, options);
+  request.order = options.order;
+  request.may_order = options.orders && options.order.empty();
   std::optional<DividedGraph> divided;
   RunInterruptibly([&](const std::atomic<bool>& stop) {
     options.stop = &stop;

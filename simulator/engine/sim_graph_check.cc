@@ -7,7 +7,7 @@
 
 #include "common/error.h"
 #include "common/strings.h"
-#include "common/trajectory.h"
+#include "common/ids.h"
 
 namespace emplace {
 namespace {

@@ -6,7 +6,7 @@
 #include "common/error.h"
 #include "common/files/file_io.h"
 #include "common/strings.h"
-#include "common/trajectory.h"
+#include "common/ids.h"
 #include "simulator/machine/topology_yaml.h"
 #include "simulator/machine/yaml_reader.h"
 

@@ -58,7 +58,8 @@ struct MethodOptions {
   // how `list` and `auto` go on; otherwise it places groups.
   std::function<std::unique_ptr<PlacementMethod>(const MethodOptions&)> make_policy = {};
   bool PolicyPlacesGroups() const { return make_policy && !planner; }
-  bool orders = true;                         // Whether the result may have an order.
+  bool orders = true;      // Whether the result may have an order.
+  std::string order = {};  // In which the result will run, whatever order it has: one of OrderNames (disciplines.h).
   Objective objective = Objective::kLatency;  // What CanMinimize allows.
   int threads = 1;  // Of a searching method at most; with a budget, results do not depend on it.
   // Ends a method early. One that searches, or has a placement already, returns the best result so far.

@@ -7,9 +7,10 @@
 #include <set>
 #include <utility>
 
+#include "common/config/field_table.h"
 #include "common/error.h"
 #include "common/strings.h"
-#include "common/trajectory.h"
+#include "common/ids.h"
 #include "simulator/engine/single_device.h"
 #include "simulator/graph/device_costs.h"
 #include "simulator/graph/grouping.h"
@@ -127,7 +128,7 @@ void CheckAllowed(const GroupGraph& graph) {
   }
 }
 
-// The kinds, or of many those that begin like `wanted`, and how many there are besides.
+// The kinds, or of many the nearest name and those that begin like `wanted`, and how many there are besides.
 std::string NearKinds(const std::set<std::string>& known, const std::string& wanted) {
   constexpr size_t kMost = 12;
   constexpr size_t kAlike = 4;  // Letters at the beginning.
@@ -135,6 +136,8 @@ std::string NearKinds(const std::set<std::string>& known, const std::string& wan
   if (shown.size() <= kMost) return Join(shown, ", ");
   std::stable_partition(shown.begin(), shown.end(),
                         [&](const std::string& kind) { return kind.substr(0, kAlike) == wanted.substr(0, kAlike); });
+  const auto nearest = std::ranges::find(shown, NearestName(wanted, shown));
+  if (nearest != shown.end()) std::rotate(shown.begin(), nearest, nearest + 1);
   shown.resize(kMost);
   return StrCat(Join(shown, ", "), " or ", known.size() - kMost, " more");
 }

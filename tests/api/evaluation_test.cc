@@ -191,7 +191,7 @@ TEST_F(EvaluationTest, ResultsReadBackUnderTheSameSettingsOnly) {
   plan_.options.budget = 50;
   plan_.options.orders = false;
   EXPECT_THAT(complaint(SettingsOf(plan_, "")), HasSubstr("another 'order', expected \"none\", it says \"\""));
-  plan_.order = "rank";
+  plan_.options.order = "rank";
   EXPECT_THAT(complaint(SettingsOf(plan_, "")), HasSubstr("another 'order', expected \"rank\", it says \"\""));
   WriteFileAtomically(file, "{\"results\": [");
   EXPECT_THAT(complaint(settings), HasSubstr("results.json:1:"));

@@ -29,7 +29,7 @@ Found Place(const std::string& ops, Objective objective) {
   const OpGraph graph = ParseGraph(R"({"format": "emplace.graph/1", "name": "g", "ops": [)" + ops + "]}", "g.json");
   const Cluster cluster = TwoDevices();
   const PlacedGraph placed =
-      PlaceGraph(graph, cluster, {.graph_source = "g.json", .devices_source = "d.yaml", .method = "auto", .order = ""},
+      PlaceGraph(graph, cluster, {.graph_source = "g.json", .devices_source = "d.yaml", .method = "auto"},
                  {.budget = kBudget, .objective = objective});
   return {placed.chosen.score.Us(objective),
           objective == Objective::kLatency ? placed.lower_bound_us : placed.load_bound_us, placed.result.evaluations};

@@ -92,7 +92,7 @@ EvaluationPlan MakePlan(const EvaluateArguments& args) {
   plan.options.threads = args.seconds > 0 ? Threads(args.jobs) : 1;
   plan.options.stop = &Interrupted();
   plan.options.objective = ObjectiveNamed(args.objective);
-  plan.order = OrderAsked(args.order, plan.options);
+  AskForOrder(args.order, plan.options);
   const std::optional<PolicyWeights> policy = PolicyAsked(args.policy);
   plan.cluster = LoadCluster(args.devices);
   if (policy) {

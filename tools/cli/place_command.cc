@@ -98,7 +98,7 @@ int Place(const PlaceArguments& args) {
   std::optional<SearchLine> line;
   options.progress = [&](const SearchProgress& progress) { line->Show(progress); };
   options.stop = &Interrupted();
-  const std::string order = OrderAsked(args.order, options);
+  AskForOrder(args.order, options);
   MakeMethod(args.method, options);  // Wrong options, before the graph is read.
   const OpGraph graph = LoadGraph(args.graph);
   line.emplace();
@@ -106,7 +106,6 @@ int Place(const PlaceArguments& args) {
                                         {.graph_source = args.graph,
                                          .devices_source = args.devices,
                                          .method = args.method,
-                                         .order = order,
                                          .max_groups = MaxGroups(args.max_groups, policy ? &*policy : nullptr)},
                                         options);
   line.reset();

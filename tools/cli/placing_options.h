@@ -10,7 +10,7 @@ class App;
 
 namespace emplace {
 
-// --order: one of OrderNames (disciplines.h) or kNoOrder, as OrderAsked (place_graph.h) takes it.
+// --order: one of OrderNames (disciplines.h) or kNoOrder, as AskForOrder (place_graph.h) takes it.
 void AddOrderOption(CLI::App& command, std::string& order);
 // A flag for each option that some methods alone have (OwnOptions), whose values SetOwnOptions takes.
 void AddOwnOptions(CLI::App& command, std::map<std::string, std::string>& values);

@@ -73,9 +73,9 @@ Placer MakePlacer(const PlaceArguments& args) {
   return [&args, options](const PlacingRequest& request) -> std::optional<OrderedPlacement> {
     MethodOptions seeded = options;
     seeded.seed = request.seed;
-    const PlacedGraph placed = PlaceGraph(
-        request.graph, request.machine,
-        {.graph_source = args.graph, .devices_source = args.devices, .method = request.method, .order = ""}, seeded);
+    const PlacedGraph placed =
+        PlaceGraph(request.graph, request.machine,
+                   {.graph_source = args.graph, .devices_source = args.devices, .method = request.method}, seeded);
     if (!placed.chosen.score.feasible) return std::nullopt;
     return OrderedPlacement{.placement = placed.chosen.placement, .orders = placed.chosen.orders};
   };

@@ -8,7 +8,6 @@
 
 #include "common/csr.h"
 #include "common/ids.h"
-#include "common/trajectory.h"
 #include "simulator/engine/run/event_slots.h"
 #include "simulator/engine/run/linked_queues.h"
 #include "simulator/engine/sim_graph.h"

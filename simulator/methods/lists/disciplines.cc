@@ -130,9 +130,15 @@ std::vector<std::string> OrderNames() {
   return names;
 }
 
+ChosenOrder OrderNamed(const std::string& name, const ScheduleGraph& graph, std::span<const DeviceIndex> placement) {
+  return name == kBest ? BestOrder(graph, placement) : OrderBy(name, graph, placement);
+}
+
+int64_t RunsToFindOrder(const std::string& name) { return name == kBest ? std::ssize(Disciplines()) : 1; }
+
 void SetOrder(const std::string& name, const PlacementTask& task, MethodResult& result) {
   if (!result.placement) return;
-  ChosenOrder chosen = name == kBest ? BestOrder(task, *result.placement) : OrderBy(name, task, *result.placement);
+  ChosenOrder chosen = OrderNamed(name, ScheduleGraph(task), *result.placement);
   result.orders = std::move(chosen.orders);
   result.discipline = std::move(chosen.discipline);
 }

@@ -36,8 +36,12 @@ ChosenOrder BestOrder(const PlacementTask& task, std::span<const DeviceIndex> pl
 ChosenOrder OrderBy(const std::string& discipline, const ScheduleGraph& graph, std::span<const DeviceIndex> placement);
 ChosenOrder BestOrder(const ScheduleGraph& graph, std::span<const DeviceIndex> placement);
 
-// The names above and `best`, for users; gives a method's result the order of this name, if it has a placement.
+// The names above and `best`, for users.
 std::vector<std::string> OrderNames();
+// The order of this name, and the number of simulator runs that it takes to find it.
+ChosenOrder OrderNamed(const std::string& name, const ScheduleGraph& graph, std::span<const DeviceIndex> placement);
+int64_t RunsToFindOrder(const std::string& name);
+// Gives a method's result the order of this name, if it has a placement.
 void SetOrder(const std::string& name, const PlacementTask& task, MethodResult& result);
 
 }  // namespace emplace

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string_view>
 
+#include "simulator/methods/lists/disciplines.h"
 #include "simulator/methods/lists/priority.h"
 #include "simulator/methods/lists/unit_scorer.h"
 #include "simulator/methods/planner_parameters.h"
@@ -163,7 +164,15 @@ class PortfolioMaker {
     const double pace = 1e6 * (limit_.seconds() - begin) / Us(task_, kSingleUsPerOp);
     if (task_.sim.num_ops >= kFewestOpsToPace) limit_.SetPace(std::clamp(pace, 1.0, kMostPace));
     limit_.Count(1);
-    found_.push_back({"single", std::move(placement), score, {}});
+    PortfolioEntry single = {"single", std::move(placement), score};
+    single.asked = Asked(single.placement);
+    Append(std::move(single));
+  }
+
+  // The score in the order that is asked for.
+  std::optional<SearchScore> Asked(const Placement& placement) const {
+    if (options_.order.empty() || graph_ == nullptr) return std::nullopt;
+    return OrderNamed(options_.order, *graph_, placement).score;
   }
 
   // What a method has found, if anything; `ranked`: with its score by ranks, where there is time.
@@ -176,6 +185,7 @@ class PortfolioMaker {
       auto priority = std::make_shared<const Priority>(ByUpwardRank(*graph_, found.entry.placement));
       found.entry.ranked = TrialEvaluator(task_).SetBase(found.entry.placement, priority);
     }
+    if (ranked) found.entry.asked = Asked(found.entry.placement);
     return found;
   }
 
@@ -184,9 +194,19 @@ class PortfolioMaker {
     if (!found) return;
     if (found->evaluations > Left() && !needed) return limit_.Count(Left());
     limit_.Count(found->evaluations);
-    if (Left() == 0) found->entry.ranked.reset();
-    if (found->entry.ranked) limit_.Count(1);
-    found_.push_back(std::move(found->entry));
+    Append(std::move(found->entry));
+  }
+
+  // With its scores in other orders as far as the budget goes.
+  void Append(PortfolioEntry entry) {
+    KeepIfAfforded(entry.ranked, 1);
+    KeepIfAfforded(entry.asked, RunsToFindOrder(options_.order));
+    found_.push_back(std::move(entry));
+  }
+  void KeepIfAfforded(std::optional<SearchScore>& score, int64_t runs) {
+    if (!score) return;
+    if (Left() < runs) score.reset();
+    limit_.Count(std::min(runs, Left()));
   }
 
   // What a policy places: the best of its samples, or of one that places groups the greedy placement where there is no

@@ -18,6 +18,7 @@ struct PortfolioEntry {
   Placement placement;
   SearchScore score;
   std::optional<SearchScore> ranked = std::nullopt;  // With the ops by upward rank (priority.h), if that was tried.
+  std::optional<SearchScore> asked = std::nullopt;   // In the order that was asked for, if one was and it was tried.
 };
 
 // About the time to make the task's search levels, in us for each op; 0 if they are there.
@@ -26,11 +27,11 @@ double LevelsUsPerOp(const PlacementTask& task);
 // Best first, of equal ones the simpler method first. The single device comes whatever the limit is, if one may run
 // every op. If none may, or none has the memory, the first method comes however long it may take; another method comes
 // only while the limit allows it as much time as it may need. A method that is not done in time is stopped. graph: for
-// the entries' ranks; null: they have none.
+// the entries' ranks and the order that is asked for; null: they have none.
 //
-// With a budget the methods come in an order that does not depend on it, each followed by its run by ranks, until the
-// budget is over: so a larger budget has all that a smaller one has. What the first one that no longer fits would have
-// taken is gone then.
+// With a budget the methods come in an order that does not depend on it, each followed by its runs in other orders,
+// until the budget is over: so a larger budget has all that a smaller one has. What the first one that no longer fits
+// would have taken is gone then.
 //
 // Empty only where no method found a legal placement. Sets the limit's pace, by how long the single device of a large
 // graph takes. REQUIRES: task has unit_of_op.

@@ -68,8 +68,9 @@ class PortfolioSearch {
         walks_(options, plan, limit_, team_) {}
 
   MethodResult Run() {
-    if (MayOrder() && Share(0, kRunsToRankFirst * plan_.phases.rank_us_per_op) < plan_.phases.most_share_to_rank)
-      graph_.emplace(task_, limit_.stop());
+    if (InOrderAsked() ||
+        (MayOrder() && Share(0, kRunsToRankFirst * plan_.phases.rank_us_per_op) < plan_.phases.most_share_to_rank))
+      graph_.emplace(task_, InOrderAsked() ? options_.stop : limit_.stop());
     portfolio_ = MakePortfolio(task_, options_, graph_ ? &*graph_ : nullptr, limit_, team_);
     if (!portfolio_.empty()) {
       KeepPortfolio();
@@ -89,10 +90,22 @@ class PortfolioSearch {
 
  private:
   void KeepPortfolio() {
-    Add(portfolio_.front());
-    const auto best = std::ranges::min_element(
-        portfolio_, [](const auto& a, const auto& b) { return a.ranked && (!b.ranked || *a.ranked < *b.ranked); });
-    if (best->ranked) KeepRanked(*best);
+    const PortfolioEntry& ranked = BestBy(&PortfolioEntry::ranked);
+    if (!InOrderAsked()) {
+      Add(portfolio_.front());
+      if (ranked.ranked) KeepRanked(ranked);
+      return;
+    }
+    KeepAsAsked(BestBy(&PortfolioEntry::asked));
+    unordered_ = portfolio_.front();
+    if (ranked.ranked) KeepOrderedStart(Ranked(*graph_, ranked));
+  }
+
+  // The entry with the best such score; the first one where none has it.
+  const PortfolioEntry& BestBy(std::optional<SearchScore> PortfolioEntry::*score) const {
+    return *std::ranges::min_element(portfolio_, [score](const PortfolioEntry& a, const PortfolioEntry& b) {
+      return a.*score && (!(b.*score) || *(a.*score) < *(b.*score));
+    });
   }
 
   // Keeps the entry in the order of its ranks, too.
@@ -182,8 +195,29 @@ class PortfolioSearch {
     if (!ordered_ || found.entry.score < ordered_->entry.score) ordered_ = std::move(found);
   }
 
+  bool InOrderAsked() const { return !options_.order.empty(); }
+
+  // Keeps an entry if it is the best in the order that is asked for. What a budget has cut short does not count: with a
+  // larger one it may have become another, which is worse in this order.
+  void KeepAsAsked(const PortfolioEntry& entry) {
+    const bool first = !result_.placement;
+    if (!first && (entry.placement == asked_last_ || (options_.budget > 0 && limit_.Ended()))) return;
+    const int64_t runs = RunsToFindOrder(options_.order);
+    if (!first) {  // Else it was counted in the portfolio.
+      if (!Affords(runs)) return;
+      limit_.Count(runs);
+    }
+    asked_last_ = entry.placement;
+    const OrderedEntry found = WithOrder(entry, OrderNamed(options_.order, *graph_, entry.placement));
+    if (first || found.entry.score < score_) Take(found);
+  }
+
   void Keep(const OrderedEntry& found) {
-    if (result_.placement && !(found.entry.score < score_)) return;
+    if (InOrderAsked()) return KeepAsAsked(found.entry);
+    if (!result_.placement || found.entry.score < score_) Take(found);
+  }
+
+  void Take(const OrderedEntry& found) {
     score_ = found.entry.score;
     result_.placement = found.entry.placement;
     result_.found_by = found.entry.found_by;
@@ -427,12 +461,12 @@ class PortfolioSearch {
   }
 
   void Report(int64_t evaluations, const SearchScore& best) const {
-    const SearchScore least = std::min(best, score_);
+    const SearchScore least = InOrderAsked() ? score_ : std::min(best, score_);  // Walks know nothing of that order.
     options_.progress({.seconds = limit_.seconds(),
                        .evaluations = evaluations,
                        .best_us = least.makespan_us,
                        .fits = least.bytes_over == 0,
-                       .found_by = best < score_ ? plan_.found_by : result_.found_by});
+                       .found_by = best < score_ && !InOrderAsked() ? plan_.found_by : result_.found_by});
   }
 
   static constexpr double kRunsToRankFirst = 2;   // What is needed to rank takes as long as a run.
@@ -459,8 +493,9 @@ class PortfolioSearch {
   std::optional<PortfolioEntry> unordered_;
   std::optional<WalkResult> ordered_;
   std::optional<WalkResult> mirrored_;
-  MethodResult result_;  // The best of all,
-  SearchScore score_;    // and its score.
+  MethodResult result_;   // The best of all,
+  SearchScore score_;     // and its score.
+  Placement asked_last_;  // That KeepAsAsked has looked at.
 };
 
 }  // namespace

@@ -12,6 +12,8 @@
 
 #include "common/rng.h"
 #include "common/sort_unique.h"
+#include "simulator/methods/lists/disciplines.h"
+#include "simulator/methods/lists/list_schedule.h"
 #include "simulator/methods/max_load.h"
 #include "simulator/methods/placement_scorer.h"
 #include "simulator/methods/search/load_state.h"
@@ -61,20 +63,39 @@ struct LoadCandidate {
   }
 };
 
-LoadCandidate Scored(const PlacementTask& task, Placement placement, std::string found_by, PlacementScorer& scorer) {
-  const int64_t bytes_over = scorer.Score(placement).bytes_over;
-  const double load_us = MaxLoadUs(task.sim, placement);
-  return {std::move(placement), bytes_over, load_us, std::move(found_by)};
-}
+// Scores placements in the order in which they will run, which their memory depends on. Not thread-safe.
+class LoadScorer {
+ public:
+  // order: as of MethodOptions. REQUIRES: task outlives it.
+  LoadScorer(const PlacementTask& task, std::string order) : task_(task), order_(std::move(order)), scorer_(task) {
+    if (!order_.empty()) graph_.emplace(task);
+  }
+
+  int64_t BytesOver(std::span<const DeviceIndex> placement) {
+    return (graph_ ? OrderNamed(order_, *graph_, placement).score : scorer_.Score(placement)).bytes_over;
+  }
+  LoadCandidate Scored(Placement placement, std::string found_by) {
+    const int64_t bytes_over = BytesOver(placement);
+    const double load_us = MaxLoadUs(task_.sim, placement);
+    return {std::move(placement), bytes_over, load_us, std::move(found_by)};
+  }
+
+ private:
+  const PlacementTask& task_;
+  const std::string order_;
+  PlacementScorer scorer_;
+  std::optional<ScheduleGraph> graph_;  // Where an order is asked for.
+};
 
 // The annealing of one thread.
 class LoadAnnealer {
  public:
-  LoadAnnealer(const PlacementTask& task, const StopSignal& stop)
+  // order: as of MethodOptions.
+  LoadAnnealer(const PlacementTask& task, const std::string& order, const StopSignal& stop)
       : task_(task),
         stop_(stop),
         state_(task),
-        scorer_(task),
+        scorer_(task, order),
         always_fits_(MostBytes(task.sim) <= *std::ranges::min_element(task.sim.memory_bytes)) {
     const std::vector<GroupIndex>& finest = task.levels->Finest();
     for (const std::vector<GroupIndex>& level : task.levels->All(stop)) {
@@ -110,7 +131,7 @@ class LoadAnnealer {
       Try(rng, kHot * std::pow(kCold / kHot, part));
     }
     if (found_) {
-      LoadCandidate candidate = Scored(task_, std::move(*found_), "search", scorer_);
+      LoadCandidate candidate = scorer_.Scored(std::move(*found_), "search");
       if (candidate < best) best = std::move(candidate);
     }
     return move;
@@ -124,7 +145,7 @@ class LoadAnnealer {
       bytes = std::accumulate(of_each->begin(), of_each->end(), bytes);
     return bytes;
   }
-  bool Fits() { return always_fits_ || scorer_.Score(state_.PlacementOf()).bytes_over == 0; }
+  bool Fits() { return always_fits_ || scorer_.BytesOver(state_.PlacementOf()) == 0; }
   double MaxLoad() const { return *std::ranges::max_element(state_.loads_us()); }
   // A smooth stand-in for the greatest load: the sum of loads to a high power, 16 first and 64 in the end.
   double Energy() const {
@@ -203,7 +224,7 @@ class LoadAnnealer {
   const PlacementTask& task_;
   const StopSignal stop_;
   LoadState state_;
-  PlacementScorer scorer_;
+  LoadScorer scorer_;
   const bool always_fits_;
   std::vector<Csr> levels_;                         // By level, then group: its sets.
   std::vector<std::vector<int32_t>> group_of_set_;  // By level: [S]
@@ -221,7 +242,7 @@ class ThroughputSearch {
       : task_(task),
         options_(options),
         limit_(options.budget, options.seconds, options.stop, options.begin),
-        scorer_(task) {}
+        scorer_(task, options.order) {}
 
   MethodResult Run() {
     AddMethod("single", options_.stop);
@@ -249,14 +270,15 @@ class ThroughputSearch {
   }
 
   void AddMethod(const char* name, const StopSignal& stop) {
-    MethodOptions options{.budget = kBudgetToFit, .seed = options_.seed, .orders = false, .stop = stop};
+    MethodOptions options{
+        .budget = kBudgetToFit, .seed = options_.seed, .orders = false, .order = options_.order, .stop = stop};
     if (std::string_view(name) == "dp") options.objective = Objective::kThroughput;
     try {
       MethodResult result = MakeMethod(name, options)->Place(task_);
       limit_.Count(result.evaluations);
       if (!result.placement) return;
       limit_.Count(1);
-      LoadCandidate candidate = Scored(task_, std::move(*result.placement), name, scorer_);
+      LoadCandidate candidate = scorer_.Scored(std::move(*result.placement), name);
       if (!best_ || candidate < *best_) best_ = std::move(candidate);
     } catch (const Stopped&) {
       if (options_.stop.Asked() && !best_) throw;
@@ -276,7 +298,7 @@ class ThroughputSearch {
       if (to == from || !state.MayRun(set, to)) continue;
       state.Move(set, to);
       limit_.Count(1);
-      LoadCandidate candidate = Scored(task_, state.PlacementOf(), "search", scorer_);
+      LoadCandidate candidate = scorer_.Scored(state.PlacementOf(), "search");
       if (candidate.bytes_over > best_->bytes_over) {
         state.Move(set, from);
       } else {
@@ -296,7 +318,7 @@ class ThroughputSearch {
     std::vector<LoadCandidate> best(static_cast<size_t>(threads), *best_);
     std::vector<int64_t> moves(best.size());
     team.ForEach(best.size(), [&](size_t /*thread*/, size_t i) {
-      LoadAnnealer annealer(task_, limit_.stop());
+      LoadAnnealer annealer(task_, options_.order, limit_.stop());
       int64_t left = kMovesOfEvaluation * std::clamp<int64_t>(limit_.evaluations_left(), 0, kMostEvaluations);
       const Rng seeds = Rng(options_.seed).Fork("throughput", i);
       for (int round = 0; left > 0 && !limit_.stop().Now() && round < kMostAnnealings; ++round) {
@@ -329,7 +351,7 @@ class ThroughputSearch {
   const PlacementTask& task_;
   const MethodOptions& options_;
   SearchLimit limit_;
-  PlacementScorer scorer_;
+  LoadScorer scorer_;
   std::optional<LoadCandidate> best_;
 };
 

@@ -1,14 +1,18 @@
 #include "simulator/task/placement_task.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <functional>
+#include <map>
+#include <string>
 
 #include "common/error.h"
 #include "simulator/engine/simulator.h"
+#include "tests/support/bad_input.h"
 #include "tests/support/make_op.h"
 #include "tests/support/random_task.h"
 #include "tests/support/trials.h"
@@ -104,6 +108,13 @@ TEST(PlacementTask, ADeviceThatMayRunNothingIsAnError) {
         error.what(),
         "device 'd:1' is of kind 'z', which may run no op of graph 'g' that has a cost, expected one of: x, y");
   }
+  std::map<std::string, double> many = {{"rtx2080", 1}, {"x", 1}};
+  for (int i = 0; i < 20; ++i) many["rtx_" + std::to_string(100 + i)] = 1;
+  op.cost = OpCost::ByKind(many);
+  cluster.devices[1].kind = "rtx_2080";
+  EXPECT_THAT(BadInputOf([&] { CheckKinds(OpGraph("g", {op}), cluster); }),
+              testing::HasSubstr("expected one of: rtx2080, rtx_100, rtx_101, "));
+  cluster.devices[1].kind = "z";
   op.cost = OpCost::ByKind({{"x", 0}, {"z", 0}});  // A kind that is named may run it, even if it costs nothing.
   CheckKinds(OpGraph("g", {op}), cluster);
   op.cost = OpCost::Everywhere(0);  // Nobody works here anyway.
