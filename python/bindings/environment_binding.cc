@@ -58,9 +58,8 @@ class Episodes {
   double Step(size_t index, int32_t device) {
     PlacementEnv& env = envs_.at(index);
     if (env.done()) throw BadInput("the episode has ended, expected reset() before another step()");
+    CheckAction(device);
     const auto group = static_cast<size_t>(env.step());
-    if (device < 0 || device >= task_.groups.num_devices)
-      throw BadInput(StrCat("the action is ", device, ", expected a device, 0 to ", task_.groups.num_devices - 1));
     if (!task_.groups.Allowed(group, static_cast<size_t>(device))) device = env.placement()[group];
     const double before = rho_[index];
     rho_[index] = env.Step(device);
@@ -68,6 +67,9 @@ class Episodes {
   }
   // Resets those that were done before, whose action counts nothing, and steps the others.
   std::vector<double> StepAll(std::span<const int32_t> devices) {
+    for (size_t i = 0; i < envs_.size(); ++i) {
+      if (!envs_[i].done()) CheckAction(devices[i]);  // Before any of them is stepped.
+    }
     std::vector<double> rewards(envs_.size());
     for (size_t i = 0; i < envs_.size(); ++i) {
       if (envs_[i].done()) {
@@ -107,6 +109,10 @@ class Episodes {
   }
 
  private:
+  void CheckAction(int32_t device) const {
+    if (device < 0 || device >= task_.groups.num_devices)
+      throw BadInput(StrCat("the action is ", device, ", expected a device, 0 to ", task_.groups.num_devices - 1));
+  }
   static PlacementTask MakeTask(const OpGraph& graph, const Cluster& cluster, int32_t max_groups) {
     CheckKinds(graph, cluster);
     return PlacementTask::MakeForEpisodes(graph, cluster, MaxGroups(max_groups, nullptr));

@@ -5,6 +5,7 @@
 #include <nanobind/stl/vector.h>
 
 #include "python/bindings/bindings.h"
+#include "python/bindings/interruptible.h"
 #include "simulator/families/family.h"
 
 namespace nb = nanobind;
@@ -26,8 +27,7 @@ void BindFamilies(nb::module_& module) {
                                        .dtype = dtype,
                                        .microbatches = microbatches,
                                        .ranges = ranges};
-        nb::gil_scoped_release released;
-        return GenerateFamily(options, LoadDeviceKinds(kinds)).graphs;
+        return RunOrLeave([options, kinds] { return GenerateFamily(options, LoadDeviceKinds(kinds)).graphs; });
       },
       "family"_a, "count"_a, "seed"_a, "size"_a, "dtype"_a, "microbatches"_a, "ranges"_a, "kinds"_a);
 }

@@ -12,7 +12,11 @@ from typing import Any
 
 from emplace._core import BadInput, Graph
 
-_ELEMENT_BYTES = {"float": 4, "double": 8, "half": 2, "bfloat16": 2, "long": 8, "int": 4, "short": 2, "char": 1, "byte": 1, "bool": 1}
+# As PyTorch calls them in traces, such as "Tensor(c10::Half)", without c10:: and in lower case.
+_ELEMENT_BYTES = {
+    "float": 4, "double": 8, "half": 2, "bfloat16": 2, "long": 8, "long int": 8, "int": 4, "short": 2, "short int": 2, "char": 1, "signed char": 1,
+    "byte": 1, "unsigned char": 1, "bool": 1, "float8_e4m3fn": 1, "float8_e5m2": 1, "complex<float>": 8, "complex<double>": 16,
+}
 _SIZE_ATTRIBUTES = ("tensor_size", "comm_size")
 
 
@@ -54,12 +58,17 @@ def _parsed(value: Any) -> Any:
         return None
 
 
+def _element_bytes(kind: str) -> int:
+    """Of a type such as Tensor(float); 4 of one that is not known."""
+    return _ELEMENT_BYTES.get(kind.partition("(")[2].rstrip(")").removeprefix("c10::").lower(), 4)
+
+
 def _output_bytes(node: dict, place: str) -> int:
     """Bytes of the tensors that a node makes, or that it sends, loads or stores; 0 where the trace does not say it."""
     outputs = node.get("outputs")
     shapes, types = (_parsed(outputs.get(key)) for key in ("shapes", "types")) if isinstance(outputs, dict) else (None, None)
     if isinstance(shapes, list) and isinstance(types, list) and len(shapes) == len(types):
-        sizes = [math.prod(shape) * _ELEMENT_BYTES.get(kind.partition("(")[2].rstrip(")"), 4) for shape, kind in zip(shapes, types, strict=True)
+        sizes = [math.prod(shape) * _element_bytes(kind) for shape, kind in zip(shapes, types, strict=True)
                  if isinstance(kind, str) and isinstance(shape, list) and all(type(size) is int and size >= 0 for size in shape)]
         if sum(sizes) > 0:
             return sum(sizes)

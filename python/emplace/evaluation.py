@@ -2,6 +2,7 @@
 import html
 import math
 import os
+import threading
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -83,13 +84,19 @@ def evaluate(graphs: _core.Graph | Sequence[_core.Graph], machine: _core.Machine
     keys = [(graph, method, seed) for graph in ([graphs] if isinstance(graphs, _core.Graph) else graphs)
             for method in methods for seed in seeds]
 
+    ended = threading.Event()  # Nobody waits for results any more.
+
     def run(key) -> EvaluationRow:
         graph, method, seed = key
+
+        def tick() -> None:
+            if ended.is_set():
+                raise KeyboardInterrupt  # Of the main thread, which alone gets it.
         try:
             found = _core.place(graph, machine, method=method, seconds=seconds or 0.0, budget=budget or 0, order=order or "",
                                 objective=objective if _core.can_minimize(method, objective) else "latency", policy=trained,
                                 method_options={name: text for name, text in texts.items() if method in having[name]},
-                                threads=cores if seconds else 1, max_groups=max_groups, seed=seed)
+                                threads=cores if seconds else 1, max_groups=max_groups, seed=seed, tick=tick)
         except _core.RunFailed:
             return EvaluationRow(graph.name, method, seed, math.inf, False, math.inf, math.inf, 0, 0.0)
         return EvaluationRow(graph.name, method, seed, found["method_makespan_us"], found["method_feasible"],
@@ -102,7 +109,8 @@ def evaluate(graphs: _core.Graph | Sequence[_core.Graph], machine: _core.Machine
     try:
         return Evaluation(list(pool.map(run, keys)))
     finally:
-        pool.shutdown(cancel_futures=True)  # What runs ends by its own limit.
+        ended.set()
+        pool.shutdown(cancel_futures=True)
 
 
 def _check_each_once(name: str, values: Sequence) -> None:

@@ -81,6 +81,8 @@ def load_pipedream(path: str | os.PathLike, *, train: bool = True, kind: str | N
         if edge := _EDGE.fullmatch(line):
             edges.append((edge["source"], edge["target"]))
         elif node := _NODE.match(line):
+            if node["id"] in nodes:
+                raise BadInput(f"{place}: node '{node['id']}' is there twice, expected each once")
             nodes[node["id"]] = _pipedream_node(node, place)
         else:
             raise BadInput(f"{place}: is '{line.strip()[:60]}', expected a node 'ID -- DESCRIPTION -- forward_compute_time=...' or an "

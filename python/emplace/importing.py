@@ -135,8 +135,9 @@ def _load(options: argparse.Namespace) -> Graph:
     if options.source == "trace":
         return formats.load_trace(options.input, options.times, kind=options.kind)
     if options.source == "partitioning":
-        if not options.bandwidth > 0 or not options.time_unit_us > 0:
-            raise BadInput("--bandwidth and --time-unit-us are numbers above 0")
+        for name, value in (("--bandwidth", options.bandwidth), ("--time-unit-us", options.time_unit_us)):
+            if not 0 < value < math.inf:
+                raise BadInput(f"{name} is {value:g}, expected a finite number above 0")
         return formats.load_partitioning(options.input, bandwidth_bytes_per_us=options.bandwidth, time_unit_us=options.time_unit_us)
     if options.source == "stg":
         if not 0 < options.time_unit_us < math.inf:

@@ -39,27 +39,54 @@ def _attribute(node: NodeProto, name: str, default):
     return default
 
 
-def _flops(node: NodeProto, inputs: list[Tensor], outputs: list[Tensor]) -> float:
-    """A multiply-add counts as two."""
+# Which input of a convolution has its weights.
+_WEIGHTS_AT = {"Conv": 1, "ConvTranspose": 1, "ConvInteger": 1, "DeformConv": 1, "QLinearConv": 3}
+# Those that read only what is asked for of their first input.
+_READ_PART = {"Gather", "GatherElements", "GatherND", "ScatterElements", "ScatterND", "Slice"}
+
+
+def _weights(node: NodeProto, operands: list[Tensor]) -> list[int] | None:
+    """The shape of a convolution's weights; None: it is not known, or the node is none."""
+    at = _WEIGHTS_AT.get(node.op_type, len(operands))
+    return operands[at].shape if at < len(operands) else None
+
+
+def _contracted(equation: str, operands: list[Tensor]) -> int:
+    """The product of the dimensions of an Einsum over which it sums."""
+    terms, _, result = equation.replace(" ", "").partition("->")
+    sizes: dict[str, int] = {}
+    for term, tensor in zip(terms.split(","), operands, strict=False):
+        before, _, after = term.partition("...")
+        shape = tensor.shape or []
+        sizes |= dict(zip(before, shape, strict=False)) | dict(zip(reversed(after), reversed(shape), strict=False))
+    if "->" not in equation:  # Then what stands there once is kept.
+        result = "".join(letter for letter in sizes if terms.count(letter) == 1)
+    return math.prod(size for letter, size in sizes.items() if letter not in result)
+
+
+def _flops(node: NodeProto, operands: list[Tensor], inputs: list[Tensor], outputs: list[Tensor]) -> float:
+    """A multiply-add counts as two. operands: by place, of inputs that are left out unknown ones; inputs: each that is read, once."""
     out = outputs[0].numel if outputs else 0
-    shapes = [tensor.shape for tensor in inputs]
-    if node.op_type == "Conv" and len(inputs) > 1 and shapes[1]:
-        return 2.0 * out * math.prod(shapes[1][1:])
-    if node.op_type == "ConvTranspose" and len(inputs) > 1 and shapes[1]:
-        return 2.0 * inputs[0].numel * math.prod(shapes[1][1:])
-    if node.op_type in ("MatMul", "MatMulInteger") and shapes[0]:
+    shapes = [tensor.shape for tensor in operands]
+    if weights := _weights(node, operands):
+        return 2.0 * (operands[0].numel if node.op_type == "ConvTranspose" else out) * math.prod(weights[1:])
+    if node.op_type in ("MatMul", "MatMulInteger", "QLinearMatMul") and shapes[0]:
         return 2.0 * out * shapes[0][-1]
     if node.op_type == "Gemm" and shapes[0]:
         return 2.0 * out * shapes[0][0 if _attribute(node, "transA", 0) else -1]
-    if node.op_type in ("LSTM", "GRU", "RNN") and len(inputs) > 2 and shapes[0]:
+    if node.op_type == "Einsum" and len(operands) > 1:
+        return 2.0 * out * _contracted(_attribute(node, "equation", b"").decode(), operands)
+    if node.op_type == "Attention" and len(shapes) > 2 and shapes[1]:
+        return 2.0 * (operands[0].numel + out) * shapes[1][-2]  # Queries with keys, and weights with values.
+    if node.op_type in ("LSTM", "GRU", "RNN") and len(operands) > 2 and shapes[0]:
         # Every step multiplies with both weight matrices.
-        return 2.0 * shapes[0][0] * shapes[0][1] * (inputs[1].numel + inputs[2].numel)
+        return 2.0 * shapes[0][0] * shapes[0][1] * (operands[1].numel + operands[2].numel)
     return float(max(out, sum(tensor.numel for tensor in inputs), 0))
 
 
-def _class(node: NodeProto, inputs: list[Tensor]) -> OpClass:
+def _class(node: NodeProto, operands: list[Tensor]) -> OpClass:
     op_class = _CLASS_OF.get(node.op_type, OpClass.REDUCTION if node.op_type.startswith("Reduce") else OpClass.ELEMENTWISE)
-    if op_class == OpClass.CONVOLUTION and _attribute(node, "group", 1) > 1 and len(inputs) > 1 and (inputs[1].shape or [0, 0])[1] == 1:
+    if op_class == OpClass.CONVOLUTION and _attribute(node, "group", 1) > 1 and (_weights(node, operands) or [0, 0])[1] == 1:
         return OpClass.DEPTHWISE
     return op_class
 
@@ -135,11 +162,12 @@ class _Reader:
         read = [name for name in names_read(node) if name in self._producers]
         made = [name for name in node.output if name]
         inputs, outputs = self._known(read), self._known(made)
-        op_class = _class(node, inputs)
-        flops = 0.0 if op_class == OpClass.RESIDENT else _flops(node, inputs, outputs)
+        operands = self._known(node.input)
+        op_class = _class(node, operands)
+        flops = 0.0 if op_class == OpClass.RESIDENT else _flops(node, operands, inputs, outputs)
         written = sum(tensor.bytes for tensor in outputs)
         moved = written + sum(tensor.bytes for tensor in inputs)
-        if op_class == OpClass.GATHER:
+        if node.op_type in _READ_PART:
             moved = min(moved, 2 * written + sum(tensor.bytes for tensor in inputs[1:]))
         half = any(tensor.element in (TensorProto.FLOAT16, TensorProto.BFLOAT16) for tensor in outputs)
         name = self._names.take(node.name or f"{node.op_type}_{index}")

@@ -39,7 +39,7 @@ class Plan:
     @classmethod
     def of(cls, graph: _core.Graph, machine: _core.Machine, placement, order=None) -> "Plan":
         """The plan of a placement [n] of one's own. Raises BadInput, which names the op, where it is not legal."""
-        array = to_array(placement, (1,))
+        array = to_array(placement, (1,)).copy()  # Whoever gave it may go on with theirs.
         found = _core.assess(graph, machine, array, order_to_indices(order, graph, machine))
         return cls(graph, machine, array, **found, method="", found_by="", order=order)
 

@@ -104,16 +104,19 @@ def import_file(path: str | os.PathLike) -> types.ModuleType:
     path = pathlib.Path(path)
     if not path.is_file():
         raise BadInput(f"{path}: there is no such file")
-    spec = importlib.util.spec_from_file_location(path.stem, path)
+    spec = importlib.util.spec_from_file_location(f"_emplace_file_{path.stem}", path)
     if spec is None:
         raise BadInput(f"{path}: is no Python file, expected a name that ends in .py")
     module = importlib.util.module_from_spec(spec)
     sys.path.insert(0, str(path.resolve().parent))
+    sys.modules[spec.name] = module  # What looks its module up, such as a dataclass, finds it.
     try:
         spec.loader.exec_module(module)
     except BadInput:
+        del sys.modules[spec.name]
         raise
     except Exception as error:
+        del sys.modules[spec.name]
         reason = (str(error).splitlines() or [""])[0]
         raise BadInput(f"{path}: failed: {type(error).__name__}: {reason}") from error
     return module

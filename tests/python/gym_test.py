@@ -107,6 +107,15 @@ def test_bad_arguments(ptb, machine):
     with pytest.raises(emplace.BadInput, match="expected a device, 0 to 1"):
         env.step(2)
     assert isinstance(env, gymnasium.Env)
+    vector = emplace.gym.PlacementVectorEnv(ptb, machine, 2)
+    before, _ = vector.reset(seed=1)
+    with pytest.raises(emplace.BadInput, match="the action is 2, expected a device, 0 to 1"):
+        vector.step(np.array([1, 2]))
+    assert np.array_equal(vector.reset(seed=1)[0], before)
+    after, *_ = vector.step(np.array([1, 1]))
+    again = emplace.gym.PlacementVectorEnv(ptb, machine, 2)
+    again.reset(seed=1)
+    np.testing.assert_array_equal(again.step(np.array([1, 1]))[0], after)
 
 
 def test_seeds_are_one_for_each_environment(ptb, machine):

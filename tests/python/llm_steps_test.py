@@ -93,6 +93,7 @@ def test_each_expert_by_itself_adds_up(qwen, tmp_path):
     assert sum(op["flops"] for op in alone) == pytest.approx(together["flops"])
     # The step is as long as with one op, but for rounding.
     assert sum(op["cost_us"]["rtx4090"] for op in alone) == pytest.approx(together["cost_us"]["rtx4090"], abs=0.2)
+    assert emplace.llm.load(qwen, name="mine", **arguments).name == "mine"
     busiest = int(shares.argmax())
     assert max(alone, key=lambda op: op["flops"])["name"] == f"blk.0.ffn_experts.{busiest}"
 
@@ -166,6 +167,7 @@ def test_what_stays_together(qwen):
     ({"phase": "both", "tokens": 0}, "tokens is 0, expected a whole number"),
     ({"prompt": 100}, "a prompt of 100 tokens is given, and phase is 'decode', expected 'prefill' or 'both'"),
     ({"phase": "prefill", "tokens": 3}, "3 tokens after a prompt are given, and phase is 'prefill', expected 'both'"),
+    ({"each_expert": True, "stream_weights": True}, "each_expert and stream_weights are both given, expected one of them"),
     ({"streams": -1}, "streams is -1"),
     ({"phase": "chat"}, "phase is 'chat', expected one of decode, prefill, both"),
     ({"phase": "prefill", "prompt": 5000, "context": 4096}, "a prompt of 5000 tokens and 0 more do not go into a context of 4096"),

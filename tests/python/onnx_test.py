@@ -62,6 +62,35 @@ def test_by_hand(tmp_path):
     assert ops["Reshape_2"]["cost_us"] == 0 and ops["x"]["outputs"][0]["shape"] == [4, 3]
 
 
+def test_flops_of_products(tmp_path):
+    shapes = {"x": [2, 6, 8, 8], "w": [10, 3, 3, 3], "a": [5, 7], "b": [7, 4], "e": [2, 5, 7], "f": [2, 7, 4], "q": [2, 3, 9, 4], "k": [2, 3, 11, 4]}
+    nodes = [helper.make_node("Conv", ["x", "w"], ["c"], group=2, pads=[1] * 4),
+             helper.make_node("QLinearConv", ["x", "s", "z", "w", "s", "z", "s", "z"], ["i"], group=2, pads=[1] * 4),
+             helper.make_node("QLinearMatMul", ["a", "s", "z", "b", "s", "z", "s", "z"], ["p"]),
+             helper.make_node("Einsum", ["e", "f"], ["o"], equation="bij,bjk->ik"),
+             helper.make_node("Einsum", ["e", "f"], ["m"], equation="...ij,...jk"),
+             helper.make_node("Attention", ["q", "k", "k"], ["t"])]
+    results = {"c": [2, 10, 8, 8], "i": [2, 10, 8, 8], "p": [5, 4], "o": [5, 4], "m": [2, 5, 4], "t": [2, 3, 9, 4]}
+    scales = [helper.make_tensor("s", TensorProto.FLOAT, [], [1.0]), helper.make_tensor("z", TensorProto.FLOAT, [], [0.0])]
+    graph = helper.make_graph(nodes, "g", [value(name, shape) for name, shape in shapes.items()],
+                              [value(name, shape) for name, shape in results.items()], scales)
+    onnx.save(helper.make_model(graph), tmp_path / "m.onnx")
+    flops = [op["flops"] for op in emplace.onnx.load(tmp_path / "m.onnx").ops if op["type"].startswith("onnx.")]
+    convolution = 2 * (2 * 10 * 8 * 8) * (3 * 3 * 3)
+    assert flops == [convolution, convolution, 2 * 5 * 4 * 7, 2 * 5 * 4 * 2 * 7, 2 * 2 * 5 * 4 * 7, 2 * (2 * 2 * 3 * 9 * 4) * 11]
+
+
+def test_what_reads_a_part_and_what_reads_all(tmp_path):
+    nodes = [helper.make_node("Gather", ["x", "rows"], ["g"]), helper.make_node("Slice", ["x", "one", "four"], ["s"]),
+             helper.make_node("TopK", ["x", "count"], ["v", "i"])]
+    numbers = [helper.make_tensor(name, TensorProto.INT64, [len(held)], held) for name, held in
+               {"rows": [1, 2, 3], "one": [1], "four": [4], "count": [3]}.items()]
+    graph = helper.make_graph(nodes, "g", [value("x", [4096, 512])], [value("g", [3, 512]), value("s", [3, 512]), value("v", [4096, 3])], numbers)
+    onnx.save(helper.make_model(graph), tmp_path / "m.onnx")
+    cost_us = {op["type"]: op["cost_us"]["k80"] for op in emplace.onnx.load(tmp_path / "m.onnx").ops if op["type"].startswith("onnx.")}
+    assert max(cost_us["onnx.Gather"], cost_us["onnx.Slice"]) < 10 < 30 < cost_us["onnx.TopK"]
+
+
 def test_bodies_read_tensors_around_them(tmp_path):
     body = helper.make_graph([helper.make_node("Neg", ["outer"], ["t"])], "then", [], [value("t", [2])])
     other = helper.make_graph([helper.make_node("Identity", ["x"], ["e"])], "else", [], [value("e", [2])])

@@ -148,6 +148,19 @@ def test_ctrl_c_ends_a_search(ptb, machine, method):
         emplace.place(ptb, machine, seconds=600, method=method)
 
 
+def test_ctrl_c_ends_an_evaluation(ptb, machine):
+    interrupt_soon()
+    with pytest.raises(KeyboardInterrupt):  # By itself it would take days.
+        emplace.evaluate(ptb, machine, ["auto", "random", "annealing"], budget=10**9, jobs=2)
+
+
+def test_a_plan_has_a_placement_of_its_own(ptb, machine):
+    placement = np.zeros(len(ptb), dtype=np.int32)
+    plan = emplace.Plan.of(ptb, machine, placement)
+    placement[1] = 1
+    assert not plan.placement.any()
+
+
 def test_ctrl_c_ends_simulations(ptb, machine):
     interrupt_soon()
     placements = np.broadcast_to(np.zeros(len(ptb), dtype=np.int32), (1_000_000, len(ptb)))

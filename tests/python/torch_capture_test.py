@@ -23,6 +23,17 @@ class Calls(nn.Module):
         return self.function(self.inner(x))
 
 
+class Plain(nn.Module):
+    """Is a function, with the parameters of these layers."""
+
+    def __init__(self, function, layers=None):
+        super().__init__()
+        self.layers, self.function = layers, function
+
+    def forward(self, *args):
+        return self.function(*args)
+
+
 @pytest.mark.parametrize("make", MAKERS)
 def test_shapes_alone_decide(make, tmp_path):
     torch.manual_seed(0)
@@ -83,6 +94,30 @@ def test_flops_of_a_linear_layer():
     assert op["flops"] == 2 * 6 * 8 * 16 and op["outputs"] == [{"bytes": 6 * 16 * 4, "shape": [6, 16], "dtype": "f32"}]
     assert op["call"]["args"][2] == {"in": 2, "views": [["aten.t.default", []]]}
     assert set(op["cost_us"]) >= {"k80", "a100", "cpu"} and all(us > 0 for us in op["cost_us"].values())
+
+
+def test_flops_of_grouped_convolutions_backwards():
+    def flops(groups, transposed):
+        layer = (nn.ConvTranspose2d if transposed else nn.Conv2d)(8, 16, 3, groups=groups)
+        layers = nn.Sequential(nn.Conv2d(3, 8, 1), layer)
+        graph = emplace.torch.capture(Plain(lambda x: layers(x).sum(), layers), (torch.zeros(2, 3, 9, 9),), train=True)
+        return {kind: max(op["flops"] for op in graph.ops if op["type"] == f"aten.{kind}") for kind in ("convolution", "convolution_backward")}
+    for transposed in (False, True):
+        whole, grouped = flops(1, transposed), flops(8, transposed)
+        assert whole["convolution_backward"] == 2 * whole["convolution"]
+        assert grouped["convolution_backward"] == whole["convolution_backward"] / 8
+
+
+def test_what_sorts_reads_all():
+    graph = emplace.torch.capture(Plain(lambda x: x[torch.topk(x, 2, dim=0).indices[0, :4]]), (torch.zeros(256, 16384),), kinds="k80")
+    cost_us = {op["type"]: op["cost_us"]["k80"] for op in graph.ops}
+    assert cost_us["aten.topk"] > 100 > 20 > cost_us["aten.index"]  # 16 MB are read, and some numbers.
+
+
+def test_what_is_changed_in_place_is_said():
+    model = Plain(lambda x, cache: cache.index_copy_(0, torch.tensor([2]), x).sum())
+    with pytest.warns(UserWarning, match="changes argument 1 in place, and a step leaves it as it is"):
+        emplace.torch.capture(model, (torch.ones(1, 8), torch.zeros(4, 8)))
 
 
 @pytest.mark.parametrize("make", MAKERS)

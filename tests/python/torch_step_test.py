@@ -168,6 +168,20 @@ def test_keyword_arguments_and_constants(cpus):
             step(x, y=y, scale=2.0)
 
 
+class Masked(nn.Module):
+    def forward(self, x, mask):
+        scores = x.flatten(1) + torch.where(mask, 0.0, torch.tensor(float("-inf")))
+        return torch.softmax(scores, -1)
+
+
+def test_arguments_by_name_in_any_order_that_lie_in_memory_as_they_like(cpus):
+    images, mask = torch.randn(2, 4, 4, 3).permute(0, 3, 1, 2), torch.rand(2, 48) > 0.3
+    model = Masked()
+    graph = emplace.torch.capture(model, kwargs={"x": images, "mask": mask})
+    with emplace.torch.apply(model, (), random_plan(graph, cpus, 3), kwargs={"x": images, "mask": mask}) as step:
+        assert torch.equal(step(mask=mask, x=images), model(images, mask))
+
+
 def test_orders_of_a_plan_are_followed(cpus):
     model, args = models.mlp()
     graph = emplace.torch.capture(model, args, train=True, microbatches=4)

@@ -128,6 +128,16 @@ def test_chakra(text, tmp_path):
     assert mm["inputs"] == ["load 0:0"] and send["inputs"] == ["mm 1:0", "^load 0"]
 
 
+@pytest.mark.parametrize("kind, size", [
+    ("Tensor(c10::Half)", 2), ("Tensor(c10::BFloat16)", 2), ("Tensor(long int)", 8), ("Tensor(unsigned char)", 1), ("Tensor(signed char)", 1),
+    ("Tensor(bool)", 1), ("Tensor(double)", 8), ("Tensor(new)", 4),
+])
+def test_types_of_chakra(kind, size, tmp_path):
+    node = {"id": 1, "name": "a", "duration_micros": 1, "outputs": {"shapes": "[[3, 5]]", "types": f"['{kind}']"}}
+    (tmp_path / "t.json").write_text(json.dumps({"nodes": [node]}))
+    assert emplace.formats.load_trace(tmp_path / "t.json").ops[0]["outputs"] == [{"bytes": 15 * size}]
+
+
 @pytest.mark.parametrize("change, error", [
     ({"durationMicros": None, "duration_micros": None}, "no node has a duration_micros"),
     ({"durationMicros": "soon"}, 'node 0: duration_micros is "soon", expected a finite number'),

@@ -8,6 +8,8 @@
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <string>
+#include <type_traits>
 
 #include "common/error.h"
 #include "common/files/file_io.h"
@@ -30,6 +32,17 @@ namespace fs = std::filesystem;
 using OrderedJson = nlohmann::ordered_json;
 
 // Each describer returns {"what": ..., then what there is to say}; it throws BadInput when the file is damaged.
+
+// The member of this name, or `otherwise` where there is none. Throws BadInput for one of another type.
+template <typename T>
+T MemberOr(const OrderedJson& object, const char* name, const T& otherwise, const fs::path& path) {
+  try {
+    return object.value(name, otherwise);
+  } catch (const nlohmann::json::exception&) {
+    throw BadInput(StrCat(path.string(), ": '", name, "' is ", ShownJson(object.at(name)), ", expected ",
+                          std::is_same_v<T, int64_t> ? "a whole number" : "a text"));
+  }
+}
 
 OrderedJson DescribeGraph(const fs::path& path) {
   const OpGraph graph = LoadGraph(path);
@@ -119,7 +132,7 @@ OrderedJson DescribeJson(const fs::path& path) {
   if (format.starts_with("emplace.placement/")) return DescribePlacement(file, path);
   if (format.starts_with("emplace.split/")) {
     return {{"what", "split of a graph family (emplace.split/1)"},
-            {"family", file.value("family", "")},
+            {"family", MemberOr(file, "family", std::string(), path)},
             {"train", file.value("train", OrderedJson::array()).size()},
             {"test", file.value("test", OrderedJson::array()).size()}};
   }
@@ -220,7 +233,7 @@ OrderedJson DescribeFolder(const fs::path& path) {
     const OrderedJson state = OrderedJson::parse(ReadFile(path / "state.json"), nullptr, /*allow_exceptions=*/false);
     if (!state.is_object()) throw BadInput(StrCat((path / "state.json").string(), ": damaged, expected a JSON object"));
     return {{"what", "checkpoint"},
-            {"updates", state.value("updates", int64_t{0})},
+            {"updates", MemberOr(state, "updates", int64_t{0}, path / "state.json")},
             {"policy", DescribePolicy(path / "policy.safetensors")}};
   }
   if (fs::exists(path / "config.yaml") && fs::exists(path / "checkpoints")) {

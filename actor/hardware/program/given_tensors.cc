@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <cstdlib>
+#include <string>
 #include <type_traits>
 #include <vector>
 
@@ -29,6 +31,8 @@ void Flatten(const Json& value, std::vector<Number>& numbers, const std::string&
     numbers.push_back(value.get<bool>() ? 1 : 0);
   } else if (kWhole ? value.is_number_integer() : value.is_number()) {
     numbers.push_back(value.get<Number>());
+  } else if (!kWhole && (value == "inf" || value == "-inf" || value == "nan")) {  // For which JSON has no numbers.
+    numbers.push_back(static_cast<Number>(std::strtod(value.get<std::string>().c_str(), nullptr)));
   } else {
     throw BadInput(StrCat(place, ": value holds ", ShownJson(value), ", expected ", kWhole ? "whole " : "", "numbers"));
   }

@@ -93,9 +93,9 @@ def load(path: str | os.PathLike, *, context: int | None = None, streams: int = 
         warnings.warn(f"{path}: a context of {context} tokens is asked for, and the model was made for {most}", UserWarning, stacklevel=2)
     layers, roofline = layers_of(checkpoint), Roofline(kinds)
     shares = read_routing(routing) if routing is not None else {}
-    for name in shares:
-        if name not in [layer.name for layer in layers if "ffn_experts" in layer.tensors]:
-            raise BadInput(f"{os.fspath(routing)}: {name} is no layer with experts of {checkpoint.name}")
+    with_experts = {layer.name for layer in layers if "ffn_experts" in layer.tensors}
+    if unknown := sorted(shares.keys() - with_experts):
+        raise BadInput(f"{os.fspath(routing)}: {unknown[0]} is no layer with experts of {checkpoint.name}")
     ops: list[dict] = []
 
     def write(prefix: str, size: int, end: int, after: str) -> str:

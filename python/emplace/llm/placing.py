@@ -47,8 +47,9 @@ class _Model:
         self.devices = tuple(index for index, device in enumerate(machine.devices)
                              if not np.isnan(graph.cost_us(device.kind)).any() and usable(index))
         if not self.devices:
-            raise BadInput(f"graph '{graph.name}': no device of the machine may run it all, expected one that the "
-                           "runtime can use and whose kind the graph has costs for")
+            known = ", ".join(f"{device.name} of kind {device.kind}" for device in machine.devices)
+            raise BadInput(f"graph '{graph.name}': no device of the machine may run it all ({known}), expected one that the runtime can "
+                           "use and whose kind the graph has costs for")
 
     def placement(self, split: _Split) -> np.ndarray:
         """[n] the device of each op."""

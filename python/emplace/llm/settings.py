@@ -30,6 +30,9 @@ class Settings:
         for name in ("context", "streams", "chunk"):
             check_count(name, getattr(self, name))
         type_sizes(self.kv_type)
+        if self.each_expert and self.stream_weights:
+            raise BadInput("each_expert and stream_weights are both given, expected one of them: weights that are sent are those of all experts "
+                           "of a layer")
         if self.together not in GROUPS:
             raise BadInput(f"together is '{self.together}', expected one of {', '.join(GROUPS)}")
 

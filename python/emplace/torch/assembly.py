@@ -12,7 +12,7 @@ Ops of their own kinds, besides those of ATen (`attrs` says which one of the mod
 """
 from emplace._core import OpClass
 from emplace.dataflow import UniqueNames
-from emplace.torch.calls import name_of_dtype
+from emplace.torch.calls import json_numbers, name_of_dtype
 from emplace.torch.costs import CostModel, bytes_of
 from emplace.torch.lowering import MicroBatch, MicroOp, Ref, Source, output_of, read
 from emplace.torch.tracing import Trace
@@ -79,7 +79,7 @@ class Assembly:
                 shared[Source(kind, name), 0] = (added, 0)
         for name, value in self._micro.constants.items():
             added = self._add(name, type="emplace.constant", outputs=[_resident(value)], param_bytes=bytes_of(value),
-                              attrs={"name": name, "value": value.tolist(), "dtype": name_of_dtype(value.dtype)})
+                              attrs={"name": name, "value": json_numbers(value.tolist()), "dtype": name_of_dtype(value.dtype)})
             shared[Source("constant", name), 0] = (added, 0)
         for index, node in self._trace.arguments.items():
             if not self._split[index]:

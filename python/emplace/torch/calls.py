@@ -39,6 +39,20 @@ def dtype_named(name: str) -> torch.dtype:
     return _DTYPE_OF_NAME[name]
 
 
+def json_numbers(value: Any) -> Any:
+    """A number, or lists of numbers, for JSON, which has none for infinities and NaN: these become texts."""
+    if isinstance(value, list):
+        return [json_numbers(item) for item in value]
+    return str(value) if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def numbers_of_json(value: Any) -> Any:
+    """Of what `json_numbers` makes, the numbers."""
+    if isinstance(value, list):
+        return [numbers_of_json(item) for item in value]
+    return float(value) if isinstance(value, str) else value
+
+
 def encode(value: Any, tensor: Callable[[Any], dict | None]) -> dict:
     """An argument as JSON. tensor: gives the JSON of what it knows as a tensor, None for all else."""
     known = tensor(value)

@@ -21,9 +21,17 @@ _CLASSES = (
 )
 
 
+# Of the class GATHER, those that read all that they are given.
+_READ_ALL = {"sort", "topk", "searchsorted", "nonzero"}
+
+
+def _words(op: torch._ops.OpOverload) -> list[str]:
+    return op._schema.name.split("::")[-1].strip("_").split("_")
+
+
 def _class_of(op: torch._ops.OpOverload, args: tuple) -> OpClass:
-    name = op._schema.name.split("::")[-1].strip("_")
-    words = set(name.split("_"))
+    words = set(_words(op))
+    name = "_".join(_words(op))
     for op_class, keys in _CLASSES:
         if any(key in words or ("_" in key and key in name) for key in keys):
             if op_class == OpClass.CONVOLUTION and _is_depthwise(name, args):
@@ -36,6 +44,16 @@ def _is_depthwise(name: str, args: tuple) -> bool:
     weight = args[2] if "backward" in name else args[1]
     groups = next((arg for arg in reversed(args) if type(arg) is int), 1)
     return groups > 1 and weight.size(1) == 1
+
+
+def _convolution_backward_flops(gradient: torch.Tensor, given: torch.Tensor, weight: torch.Tensor, *rest: Any) -> float:
+    """As many as forwards for each of the gradients of what is given and of the weight, as far as they are asked for.
+
+    PyTorch's own count takes the weight's gradient for one without groups.
+    """
+    *_, transposed, _, _, wanted = rest
+    forward = 2.0 * (given if transposed else gradient).numel() * weight[0].numel()
+    return forward * sum(wanted[:2])
 
 
 def _tensors(value: Any) -> Iterable[torch.Tensor]:
@@ -78,13 +96,15 @@ class CostModel(Roofline):
         fused = fused_flops(op, args, kwargs)
         if fused is not None:
             flops = fused
+        elif op._overloadpacket == torch.ops.aten.convolution_backward:
+            flops = _convolution_backward_flops(*args)
         elif count is not None:
             flops = float(count(*args, **kwargs, out_val=tuple(result) if isinstance(result, list) else result))
         else:
             # One for each number read or written, whichever are more.
             flops = float(max(sum(t.numel() for t in inputs), sum(t.numel() for t in outputs), 0))
         moved = sum(map(_held_bytes, inputs)) + sum(map(bytes_of, outputs))
-        if op_class == OpClass.GATHER and outputs:
+        if op_class == OpClass.GATHER and outputs and not _READ_ALL & set(_words(op)):
             # Only rows that are asked for are read.
             moved = min(moved, 2 * sum(map(bytes_of, outputs)) + sum(map(_held_bytes, inputs[1:])))
         half = any(t.dtype in (torch.float16, torch.bfloat16) for t in outputs)

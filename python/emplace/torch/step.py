@@ -17,7 +17,7 @@ from torch.utils import _pytree as pytree
 
 from emplace._core import BadInput
 from emplace.plan import Plan
-from emplace.torch.calls import dtype_named
+from emplace.torch.calls import dtype_named, numbers_of_json
 from emplace.torch.captured_model import CapturedModel, check_tensor
 from emplace.torch.capturing import argument_names, flatten_arguments
 from emplace.torch.device_code import DeviceCode, Stopped
@@ -93,7 +93,7 @@ class Step:
         self._model = CapturedModel(model, plan.graph.ops, plan.graph.name)
         self._check_arguments()
         self._codes = [DeviceCode(program, device) for device in range(len(program.devices))]
-        self._constants = {op: torch.tensor(given["attrs"]["value"], dtype=dtype_named(given["attrs"]["dtype"]))
+        self._constants = {op: torch.tensor(numbers_of_json(given["attrs"]["value"]), dtype=dtype_named(given["attrs"]["dtype"]))
                            for op, given in program.given.items() if given["type"] == "emplace.constant"}
         self._threads = []
         for index, device in enumerate(plan.machine.devices):
@@ -126,8 +126,10 @@ class Step:
         tensors = self._tensors(args, kwargs)
         self._model.refresh()
         run = _Run(self._program, {op: self._given(op, given, tensors) for op, given in self._program.given.items()})
-        running = [thread.submit(run.execute, code) for thread, code in zip(self._threads, codes, strict=True)]
+        running = []
         try:
+            for thread, code in zip(self._threads, codes, strict=True):
+                running.append(thread.submit(run.execute, code))
             for future in running:
                 future.result()
         except BaseException:
@@ -160,6 +162,9 @@ class Step:
 
     def _tensors(self, args: tuple, kwargs: dict) -> dict[str, torch.Tensor]:
         """The tensors among the arguments by name. Raises BadInput where they are not as those of the capture."""
+        order = self._spec.child(1).context  # Of arguments by name, which may come in any.
+        if kwargs.keys() == set(order):
+            kwargs = {name: kwargs[name] for name in order}
         leaves, spec = pytree.tree_flatten((args, kwargs))
         if spec != self._spec:
             raise BadInput(f"the arguments are {spec}, expected {self._spec} as captured")
@@ -188,6 +193,7 @@ class Step:
             if "slice" in attrs:
                 part, parts = attrs["slice"]
                 tensor = tensor.chunk(parts)[part]
+            tensor = tensor.contiguous()  # As they were when the model was captured.
         return tensor.detach().to(self._program.devices[self._program.device_of[op]])
 
     @torch.no_grad()

@@ -5,6 +5,7 @@ larger than the memory. What is recorded is what PyTorch runs, below autograd, s
 """
 import contextlib
 import json
+import warnings
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -254,6 +255,7 @@ def _inference_trace(inner: _Inner, tensors: list[torch.Tensor], mode: FakeTenso
             trace.buffers[_name_in_model(name)] = node
         else:
             trace.arguments[name] = node
+    _warn_of_changed(module, trace)
     flat, _ = pytree.tree_flatten(next(node for node in module.graph.nodes if node.op == "output").args[0])
     count = len(flat) - len(buffers)
     trace.outputs = flat[:count]
@@ -265,6 +267,17 @@ def _inference_trace(inner: _Inner, tensors: list[torch.Tensor], mode: FakeTenso
     except NotImplementedError as error:
         raise BadInput(f"the model's output has a type that cannot be rebuilt: {error}") from None
     return trace
+
+
+def _warn_of_changed(module: torch.fx.GraphModule, trace: Trace) -> None:
+    """Warns of arguments and parameters that the model changes in place: a step leaves them as they are."""
+    names = {node: f"argument {index}" for index, node in trace.arguments.items()} | {
+        node: f"parameter {name}" for name, node in trace.parameters.items()}
+    changed = [names[node.args[0]] for node in module.graph.nodes
+               if node.target == torch.ops.aten.copy_.default and node.args[0] in names]
+    if changed:
+        warnings.warn(f"the model changes {', '.join(dict.fromkeys(changed))} in place, and a step leaves it as it is: have the model "
+                      "return what it has changed", UserWarning, stacklevel=2)
 
 
 def trace_model(model: nn.Module, leaves: list[Any], spec: pytree.TreeSpec, train: bool, microbatches: int) -> Trace:
