@@ -107,6 +107,7 @@ void Conversation::Handle(Welcome welcome) {
                  session_->tasks.size(), " graphs"));
   patience_ = Milliseconds(session_->config.actor.patience_s);
   version_.reset();
+  newest_announced_ = 0;                                         // A learner that was resumed may have gone back.
   weights_wanted_ = true;                                        // A notice sent earlier is lost, so it asks once.
   next_request_ = next_heartbeat_ = last_heard_ = Clock::now();  // Unpacking took a while.
   exchange_.Publish(session_);

@@ -23,7 +23,7 @@ struct Session {
   // [GraphId] all are for the same number of devices; at least one, but where trials are played on instances.
   std::vector<PlacementTask> tasks;
   std::string trajectories_address;
-  // For an actor that measures, else empty:
+  // For an actor that measures, or plays trials on graphs; else empty:
   Cluster machine;
   std::vector<OpGraph> graphs;  // [GraphId] what the tasks were made from.
 };

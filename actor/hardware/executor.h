@@ -35,7 +35,7 @@ std::vector<LocalDevice> FindDevicesHere(const Cluster& cluster);
 
 // Why the op cannot be run here, as one line; empty: it can. An op that is left out (IsLeftOut) can.
 // REQUIRES: FindDevicesHere has found a GPU, for kGpu.
-std::string WhyItCannotRun(const Op& op, Processor processor = Processor::kCpu);
+std::string WhyItCannotRun(const Op& op, Processor processor);
 
 // Functions are called from one thread.
 class Executor {

@@ -17,6 +17,8 @@ namespace {
 constexpr double kRhoTolerance = 1e-4;
 // A log-probability may come out a rounding error above 0.
 constexpr float kLogProbTolerance = 1e-4F;
+// Less likely choices are drawn once in 5e21 times. From far less likely ones PPO's ratio would be infinite.
+constexpr float kLeastLogProb = -50;
 
 }  // namespace
 
@@ -29,7 +31,8 @@ std::optional<std::string> CheckShape(const std::vector<PlacementTask>& tasks, c
     return StrCat("its arrays do not fit its ", decisions, " decisions on graph ", trajectory.graph);
   }
   for (const float log_prob : trajectory.behaviour_log_prob) {
-    if (!std::isfinite(log_prob) || log_prob > kLogProbTolerance) return StrCat("a log-probability is ", log_prob);
+    if (!std::isfinite(log_prob) || log_prob > kLogProbTolerance || log_prob < kLeastLogProb)
+      return StrCat("a log-probability is ", log_prob);
   }
   for (const float rho : trajectory.rho) {
     if (!std::isfinite(rho)) return StrCat("a rho is ", rho);

@@ -91,8 +91,10 @@ void RemoveTemporaries(const fs::path& folder) {
 // update_00000100 -> 100; -1 for anything else.
 int64_t UpdateOf(const fs::path& folder) {
   const std::string name = folder.filename().string();
-  if (!name.starts_with(kPrefix) || name.size() != std::string(kPrefix).size() + 8) return -1;
+  if (!name.starts_with(kPrefix)) return -1;
   const std::string digits = name.substr(std::string(kPrefix).size());
+  constexpr size_t kMostDigits = 18;  // That an int64_t holds.
+  if (digits.size() < 8 || digits.size() > kMostDigits) return -1;
   if (!std::all_of(digits.begin(), digits.end(), [](char c) { return c >= '0' && c <= '9'; })) return -1;
   return std::stoll(digits);
 }

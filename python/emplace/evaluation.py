@@ -4,7 +4,7 @@ import math
 import os
 import threading
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 
 from emplace import _core
@@ -107,7 +107,11 @@ def evaluate(graphs: _core.Graph | Sequence[_core.Graph], machine: _core.Machine
         return Evaluation([run(key) for key in keys])
     pool = ThreadPoolExecutor(workers)
     try:
-        return Evaluation(list(pool.map(run, keys)))
+        running = [pool.submit(run, key) for key in keys]
+        # Now and then, for a signal that another thread gets does not end a wait.
+        while (state := wait(running, timeout=0.1, return_when=FIRST_EXCEPTION)).not_done and not any(one.exception() for one in state.done):
+            pass
+        return Evaluation([one.result() for one in running])
     finally:
         ended.set()
         pool.shutdown(cancel_futures=True)

@@ -13,6 +13,7 @@
 #include <list>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -40,7 +41,9 @@ constexpr size_t kMostReferences = 8;
 // Whatever the actor's end is, and before the learner or another process if memory runs out.
 void LiveNoLongerThanTheActor() {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  std::signal(SIGINT, SIG_IGN);  // Ctrl-C in a terminal: the actor ends this process.
+  // Ctrl-C in a terminal, or a signal to all processes of a job: the actor ends this process.
+  std::signal(SIGINT, SIG_IGN);
+  std::signal(SIGTERM, SIG_IGN);
   std::ofstream("/proc/self/oom_score_adj") << 1000;
   const rlimit none{};
   ::setrlimit(RLIMIT_CORE, &none);
@@ -55,8 +58,11 @@ class Measuring {
     for (const Json& graph : setup.at("graphs")) graphs_.push_back(ParseGraph(graph.get<std::string>(), "graph"));
     EMPLACE_CHECK(references_.size() == graphs_.size());
     // Throws for those that are not here.
-    has_gpu_ = std::ranges::any_of(FindDevicesHere(machine_), &LocalDevice::is_gpu);
-    for (const OpGraph& graph : graphs_) CheckOps(graph);
+    std::set<Processor> processors;
+    for (const LocalDevice& device : FindDevicesHere(machine_))
+      processors.insert(device.is_gpu() ? Processor::kGpu : Processor::kCpu);
+    has_gpu_ = processors.contains(Processor::kGpu);
+    for (const OpGraph& graph : graphs_) CheckOps(graph, processors);
   }
 
   void MakeReference(size_t graph) {
@@ -108,11 +114,16 @@ class Measuring {
     PartMeasurements parts;
   };
 
-  // Whatever the placement: so that a graph that cannot be run is refused before any episode is played.
-  static void CheckOps(const OpGraph& graph) {
+  // Whatever the placement: so that a graph of which some op cannot be run on any of these is refused before any
+  // episode is played.
+  static void CheckOps(const OpGraph& graph, const std::set<Processor>& processors) {
     for (const Op& op : graph.ops()) {
-      const std::string why = WhyItCannotRun(op);
-      if (!why.empty()) throw BadInput(StrCat("graph '", graph.name(), "': ", why));
+      std::string why;
+      const bool can = std::ranges::any_of(processors, [&](Processor processor) {
+        why = WhyItCannotRun(op, processor);
+        return why.empty();
+      });
+      if (!can) throw BadInput(StrCat("graph '", graph.name(), "': ", why));
     }
   }
 

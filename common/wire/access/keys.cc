@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 #include <zmq.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
@@ -141,7 +142,11 @@ std::vector<fs::path> AddActorKeys(const fs::path& folder, int64_t actors) {
   std::vector<fs::path> added;
   for (int64_t i = 0; i < actors; ++i) {
     const fs::path file = ActorFile(folder, i);
-    if (fs::exists(file)) continue;
+    if (fs::exists(file)) {  // Perhaps of a call that was cut short before it wrote the learner's file.
+      const std::string known = LoadActorKeys(file).public_key;
+      if (std::ranges::find(learner.actors, known) == learner.actors.end()) learner.actors.push_back(known);
+      continue;
+    }
     learner.actors.push_back(WritePeerKeys(file, kActorRole, learner.public_key));
     added.push_back(file);
   }

@@ -1,5 +1,5 @@
 // The messages between learner and actors, and between the ranks of a learner, as plain structs. messages.capnp has
-// their schema, codec.h translates them.
+// their schema, *_codec.h translate them.
 //
 // The learner binds two sockets: control (ROUTER, at the port that actors are given) and trajectories (ROUTER, with
 // bounded queues). An actor sends Hello on control until it gets a Welcome. Then it sends
@@ -69,7 +69,7 @@ struct Welcome {
   std::string trajectories_endpoint;  // "tcp://127.0.0.1:40001"
   std::vector<ArrayBundle>
       tasks;  // [graphs] PlacementTasks by GraphId, as simulator/task/placement_task.h bundles them.
-  // For an actor that measures, else empty:
+  // For an actor that measures, or plays trials on graphs; else empty:
   std::string machine = {};              // The devices, as a YAML text of simulator/machine/cluster.h.
   std::vector<std::string> graphs = {};  // [graphs] by GraphId, as JSON texts of simulator/graph/graph_io.h.
 };

@@ -238,7 +238,7 @@ TEST(FamilyCalls, OpsOfEveryFamilyCanRun) {
     FamilyOptions options = {.family = name, .count = 1, .train = 1, .microbatches = 2, .calls = true};
     if (!IsSingleNetwork(name)) options.size = "small";
     const Family family = GenerateFamily(options, {Cpu()});
-    for (const Op& op : family.graphs[0].ops()) ASSERT_EQ(WhyItCannotRun(op), "") << name;
+    for (const Op& op : family.graphs[0].ops()) ASSERT_EQ(WhyItCannotRun(op, Processor::kCpu), "") << name;
   }
 }
 

@@ -69,6 +69,7 @@ TEST(TrajectoryCheck, RefusesEachDamageWithItsReason) {
       {"on device 255", [](Trajectory& t) { t.start_placement.back() = 255; }},
       {"a log-probability is nan", [&](Trajectory& t) { t.behaviour_log_prob[0] = nan; }},
       {"a log-probability is -inf", [](Trajectory& t) { t.behaviour_log_prob[0] = -kInfinity; }},
+      {"a log-probability is -51", [](Trajectory& t) { t.behaviour_log_prob[0] = -51; }},
       {"a log-probability is 0.5", [](Trajectory& t) { t.behaviour_log_prob.back() = 0.5F; }},
       {"a rho is inf", [](Trajectory& t) { t.rho[0] = kInfinity; }},
       {"a rho is", [&](Trajectory& t) { t.rho.back() = nan; }},

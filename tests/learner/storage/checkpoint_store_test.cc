@@ -80,6 +80,13 @@ TEST_F(CheckpointStoreTest, KeepsTheLastAndTheBest) {
   EXPECT_EQ(store.LoadBest()->values, SampleCheckpoint(5).policy.values);
 }
 
+TEST_F(CheckpointStoreTest, FindsAndRemovesThoseOfVeryLongRuns) {
+  const CheckpointStore store(folder_, 2);
+  for (const int64_t updates : {99'999'999, 100'000'000, 123'456'789}) store.Write(SampleCheckpoint(updates));
+  EXPECT_THAT(Names(), ElementsAre("update_100000000", "update_123456789"));
+  EXPECT_EQ(store.LoadNewest()->updates, 123'456'789);
+}
+
 TEST_F(CheckpointStoreTest, ADamagedOneGivesWayToTheOneBefore) {
   const CheckpointStore store(folder_, 3);
   store.Write(SampleCheckpoint(10));

@@ -85,6 +85,16 @@ TEST_F(KeysTest, NothingIsWrittenOver) {
   EXPECT_FALSE(fs::exists(folder_ / "actor-1.keys"));
 }
 
+TEST_F(KeysTest, ANodeWhoseKeysWereWrittenBeforeACallWasCutShortIsLetIn) {
+  MakeRunKeys(folder_, 1);
+  const std::string before = ReadFile(folder_ / "learner.keys");
+  AddActorKeys(folder_, 2);
+  const LearnerKeys after = LoadLearnerKeys(folder_ / "learner.keys");
+  WriteFileAtomically(folder_ / "learner.keys", before, 0600);
+  EXPECT_TRUE(AddActorKeys(folder_, 2).empty());
+  EXPECT_EQ(LoadLearnerKeys(folder_ / "learner.keys").actors, after.actors);
+}
+
 TEST_F(KeysTest, FurtherNodesGetKeysAndTheOthersKeepTheirs) {
   EXPECT_THROW(AddActorKeys(folder_, 2), Error);  // There are no keys yet.
   MakeRunKeys(folder_, 2);
