@@ -132,7 +132,7 @@ void Train(const RunDirectory& dir, const RunConfig& config, const LearnerOption
   if (ranks) ranks->Stop();
   actors.front_end.Finish(kGoodbyeTimeout);
   supervisor.WritePlacements();
-  stages.publisher.EvaluateLast(stages.update.Save().policy);
+  stages.publisher.EvaluateLast(stages.update.Save().policy, interrupted);
   supervisor.WriteCheckpoint();
   WriteResult(run, state, records,
               {.interrupted = interrupted,

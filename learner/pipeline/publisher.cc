@@ -82,7 +82,7 @@ void Publisher::WriteMetrics(const UpdateResult& result) {
                          scalars);
 }
 
-void Publisher::TakeReport() {
+void Publisher::TakeReport(bool for_plateau) {
   const std::optional<EvaluationReport> report = outputs_.evaluation.Poll();
   if (!report) return;
   const double ratio = report->validation.geometric_mean_ratio;
@@ -96,17 +96,17 @@ void Publisher::TakeReport() {
                             report->validation_name, " graphs, ", ShownRatio(report->test.geometric_mean_ratio),
                             " on test graphs"));
   outputs_.best.Consider(*report);
-  outputs_.plateau.Add(static_cast<int64_t>(version), ratio);
+  if (for_plateau) outputs_.plateau.Add(static_cast<int64_t>(version), ratio);
   last_evaluated_ = version;
 }
 
-void Publisher::EvaluateLast(const std::shared_ptr<const PolicyWeights>& last) {
+void Publisher::EvaluateLast(const std::shared_ptr<const PolicyWeights>& last, bool interrupted) {
   outputs_.evaluation.WaitIdle();
   TakeReport();
   if (last_evaluated_ != last->version) outputs_.evaluation.Submit(last);
   while (last_evaluated_ != last->version) {
     outputs_.evaluation.WaitIdle();
-    TakeReport();
+    TakeReport(!interrupted);
   }
 }
 

@@ -52,10 +52,11 @@ class Publisher {
   // Starts the evaluation of the policy that a new run begins with.
   void Begin(std::shared_ptr<const PolicyWeights> initial);
   void Publish(const UpdateResult& result);
-  // Takes in the report of an evaluation that has finished, if there is one.
-  void TakeReport();
-  // Evaluates the last policy of the run if that was not done, and waits for it.
-  void EvaluateLast(const std::shared_ptr<const PolicyWeights>& last);
+  // Takes in the report of an evaluation that has finished, if there is one. for_plateau: whether it may show a plateau.
+  void TakeReport(bool for_plateau = true);
+  // Evaluates the last policy of the run if that was not done, and waits for it. interrupted: the run may go on later,
+  // without an evaluation at this place. So that it goes on as if nothing had been, this one shows no plateau.
+  void EvaluateLast(const std::shared_ptr<const PolicyWeights>& last, bool interrupted);
   // Writes a checkpoint of this state, in the place of one of the same update.
   void WriteCheckpoint(const Snapshot& snapshot);
 

@@ -108,10 +108,10 @@ class _Config:
                 self.count(key) for key in ("kv_lora_rank", "qk_nope_head_dim", "qk_rope_head_dim", "v_head_dim"))
         else:
             self.key_heads = self.count("num_key_value_heads", default=self.heads)
-            if self.heads % self.key_heads:
-                raise self.error("num_key_value_heads", self.key_heads, f"a divisor of num_attention_heads, {self.heads}")
             if self.get("head_dim") is None and self.hidden % self.heads:
                 raise self.error("num_attention_heads", self.heads, f"a divisor of hidden_size, {self.hidden}, or a head_dim")
+            if self.heads % self.key_heads:
+                raise self.error("num_key_value_heads", self.key_heads, f"a divisor of num_attention_heads, {self.heads}")
             self.width = self.count("head_dim", default=self.hidden // self.heads)
 
     def error(self, key: str, value: Any, expected: str) -> BadInput:

@@ -19,6 +19,7 @@ namespace emplace {
 namespace {
 
 namespace fs = std::filesystem;
+using testing::Contains;
 using testing::ElementsAre;
 using testing::SizeIs;
 
@@ -135,10 +136,21 @@ TEST_F(PublisherTest, EachUpdateLeavesALineThatSaysHowBusyTheStagesWere) {
   EXPECT_EQ(lines[4].at("update_busy_s"), 0);  // Since the line before, not in all.
 }
 
+TEST_F(PublisherTest, TheLastEvaluationOfARunThatWasInterruptedShowsNoPlateau) {
+  publisher_->Publish(Update());
+  const size_t before = plateau_->history().size();
+  publisher_->EvaluateLast(update_->Save().weights, /*interrupted=*/true);
+  EXPECT_EQ(plateau_->history().size(), before);
+  EXPECT_THAT(UpdatesOf("evaluation"), Contains(1));
+  publisher_->Publish(Update());
+  publisher_->EvaluateLast(update_->Save().weights, /*interrupted=*/false);
+  EXPECT_EQ(plateau_->history().size(), before + 1);
+}
+
 // tests/golden/files/metrics.jsonl is a run's: what reads such files is tested with it, so it has to have today's keys.
 TEST_F(PublisherTest, LinesHaveTheKeysOfTheGoldenFile) {
   publisher_->Publish(Update());
-  publisher_->EvaluateLast(update_->Save().weights);
+  publisher_->EvaluateLast(update_->Save().weights, /*interrupted=*/false);
   const auto keys_of = [](const nlohmann::json& line) {
     std::set<std::string> keys;
     for (const auto& [key, value] : line.items()) keys.insert(key);
@@ -205,7 +217,7 @@ TEST_F(PublisherTest, EvaluationsAreTakenInAndTheBestIsKept) {
 
 TEST_F(PublisherTest, TheEndEvaluatesTheLastWeightsAndWritesThem) {
   for (int i = 0; i < 5; ++i) publisher_->Publish(Update());
-  publisher_->EvaluateLast(update_->Save().weights);
+  publisher_->EvaluateLast(update_->Save().weights, /*interrupted=*/false);
   publisher_->WriteCheckpoint(update_->Save());
   EXPECT_EQ(UpdatesOf("evaluation").back(), 5);
   EXPECT_EQ(store_->LoadNewest()->updates, 5);
@@ -218,7 +230,7 @@ TEST_F(PublisherTest, TheEndEvaluatesTheLastWeightsAndWritesThem) {
 
 TEST_F(PublisherTest, WhatHasBeenEvaluatedIsNotEvaluatedAgain) {
   for (int i = 0; i < 4; ++i) publisher_->Publish(Update());
-  publisher_->EvaluateLast(update_->Save().weights);
+  publisher_->EvaluateLast(update_->Save().weights, /*interrupted=*/false);
   EXPECT_THAT(UpdatesOf("evaluation"), ElementsAre(4));
 }
 
