@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string>
 
+#include "simulator/graph/grouping.h"
 #include "simulator/graph/op_graph.h"
 #include "simulator/machine/cluster.h"
 #include "simulator/methods/fallback.h"

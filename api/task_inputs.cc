@@ -12,6 +12,7 @@
 #include "common/files/json_text.h"
 #include "common/files/shipped_files.h"
 #include "common/strings.h"
+#include "simulator/graph/grouping.h"
 
 namespace emplace {
 namespace {

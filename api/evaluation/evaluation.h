@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "common/ids.h"
+#include "simulator/graph/grouping.h"
 #include "simulator/machine/cluster.h"
 #include "simulator/methods/placement_method.h"
 

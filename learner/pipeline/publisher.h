@@ -52,7 +52,8 @@ class Publisher {
   // Starts the evaluation of the policy that a new run begins with.
   void Begin(std::shared_ptr<const PolicyWeights> initial);
   void Publish(const UpdateResult& result);
-  // Takes in the report of an evaluation that has finished, if there is one. for_plateau: whether it may show a plateau.
+  // Takes in the report of an evaluation that has finished, if there is one. for_plateau: whether it may show a
+  // plateau.
   void TakeReport(bool for_plateau = true);
   // Evaluates the last policy of the run if that was not done, and waits for it. interrupted: the run may go on later,
   // without an evaluation at this place. So that it goes on as if nothing had been, this one shows no plateau.

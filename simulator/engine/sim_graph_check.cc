@@ -6,8 +6,8 @@
 #include <span>
 
 #include "common/error.h"
-#include "common/strings.h"
 #include "common/ids.h"
+#include "common/strings.h"
 
 namespace emplace {
 namespace {

@@ -39,8 +39,8 @@ void CheckOrders(const OpGraph& graph, const Cluster& cluster, std::span<const D
                  const DeviceOrders& orders) {
   if (orders.empty()) return;
   if (orders.size() != cluster.devices.size()) {
-    throw BadInput(
-        StrCat("order: there are orders for ", orders.size(), " devices, expected one for each of ", cluster.devices.size()));
+    throw BadInput(StrCat("order: there are orders for ", orders.size(), " devices, expected one for each of ",
+                          cluster.devices.size()));
   }
   // An order is like control edges from each op to the next: it can be followed if the graph has no cycle with them.
   std::vector<Op> ops = graph.ops();

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "common/strings.h"
+#include "simulator/graph/grouping.h"
 #include "simulator/instances/dag_ops.h"
 #include "simulator/instances/dag_shapes.h"
 #include "simulator/instances/draws.h"

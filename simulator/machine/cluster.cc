@@ -5,8 +5,8 @@
 
 #include "common/error.h"
 #include "common/files/file_io.h"
-#include "common/strings.h"
 #include "common/ids.h"
+#include "common/strings.h"
 #include "simulator/machine/topology_yaml.h"
 #include "simulator/machine/yaml_reader.h"
 

@@ -9,8 +9,8 @@
 
 #include "common/config/field_table.h"
 #include "common/error.h"
-#include "common/strings.h"
 #include "common/ids.h"
+#include "common/strings.h"
 #include "simulator/engine/single_device.h"
 #include "simulator/graph/device_costs.h"
 #include "simulator/graph/grouping.h"

@@ -11,6 +11,7 @@
 #include "simulator/graph/placement.h"
 #include "simulator/methods/lists/disciplines.h"
 #include "simulator/methods/placement_scorer.h"
+#include "simulator/methods/planner_parameters.h"
 #include "simulator/methods/search/multilevel_method.h"
 #include "tests/simulator/methods/hand_tasks.h"
 #include "tests/support/random_task.h"

@@ -52,7 +52,7 @@ RowTask RandomRow(Rng& rng, const RowOptions& options = {}) {
   const bool training = rng.UniformInt(0, 1) == 0;
   std::vector<Op> ops;
   int64_t all_bytes = 0;
-  const auto add = [&](int32_t block, std::vector<OpIndex> inputs) {
+  const auto add = [&](int32_t block, const std::vector<OpIndex>& inputs) {
     Op op = HandOp("op" + std::to_string(ops.size()), 0, inputs, rng.UniformInt(1, 300));
     const auto us = static_cast<double>(rng.UniformInt(1, 40));
     op.cost = OpCost::ByKind({{"x", us}, {"y", us * static_cast<double>(rng.UniformInt(1, 3))}});
