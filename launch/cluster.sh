@@ -27,6 +27,7 @@ main() {
   source "$root/launch/lib/$mode.sh" || exit 1
   read_nodes
   build
+  say_which_configuration
   run
 }
 main "$@"

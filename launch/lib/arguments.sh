@@ -144,14 +144,17 @@ rank_nodes() {
   echo $(((ranks + each - 1) / each))
 }
 
+# A run that goes on keeps its configuration: says so where the one that is given is another. It is read all the same, for its errors.
+say_which_configuration() {
+  local given counts
+  [[ $(configuration_file) != "$config" ]] || return 0
+  given=$("$bin/emplace" config "$config" "${sets[@]}") && counts=$("$bin/emplace" config "$run_dir/config.yaml" "${sets[@]}") || exit 2
+  [[ $given == "$counts" ]] || echo "cluster.sh: goes on with $run_dir/config.yaml; $config, which differs from it, is not read"
+}
+
 # What the learner would refuse too, but later than is good for a queue, or for the keys that are there, or would be left there.
 refuse_bad_run() {
   "$bin/emplace" inspect "$(configuration_file)" "${sets[@]}" "${rank_sets[@]}" >/dev/null || exit 2
-  if [[ $(configuration_file) != "$config" ]]; then
-    local given counts
-    given=$("$bin/emplace" config "$config" "${sets[@]}") && counts=$("$bin/emplace" config "$run_dir/config.yaml" "${sets[@]}") || exit 2
-    [[ $given == "$counts" ]] || echo "cluster.sh: goes on with $run_dir/config.yaml; $config, which differs from it, is not read"
-  fi
   [[ ${#resume[@]} -gt 0 || ! -e $run_dir/config.yaml ]] && return
   echo "cluster.sh: $run_dir: holds a run already, expected another --dir, or --resume to go on with it" >&2
   exit 2

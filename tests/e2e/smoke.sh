@@ -62,6 +62,8 @@ expect "resuming" launch/cluster.sh configs/smoke.yaml --dir "$work/run" --resum
   --set training.max_minutes=1
 expect "it went on" grep -q "resumed after update" "$work/run/logs/learner.log"
 expect "the ledger still balances" balanced "$work/run/ledger.json"
+launch/cluster.sh configs/nmt.yaml --dir "$work/run" --resume --set training.iterations=$((updates + 20)) >"$work/other" 2>&1
+expect "it says that it keeps its configuration" grep -q "goes on with $work/run/config.yaml; configs/nmt.yaml, which differs from it, is not read" "$work/other"
 
 # Ctrl-C in a pipe: whoever reads the output is gone before the run has ended, and the run still ends with all that it has learned.
 : >"$work/piped.log"
@@ -140,6 +142,8 @@ refused "a policy for two devices on four" "2 devices" "$emplace" place --graph 
 refused "a misspelt key" "typo.yaml:1:12" launch/cluster.sh "$work/typo.yaml" --dir "$work/typo"
 refused "a value out of range" "training.epochs is 0" launch/cluster.sh configs/smoke.yaml --dir "$work/typo" --set training.epochs=0
 expect "a refused configuration leaves nothing" test ! -e "$work/typo"
+refused "other graphs for a run that goes on" "keeps its graphs" \
+  launch/cluster.sh configs/smoke.yaml --dir "$work/run" --resume --set workload.seed=9
 refused "a run directory in use" "holds a run already" launch/cluster.sh configs/smoke.yaml --dir "$work/run"
 refused "an address that cannot be bound" "network.bind is 'eth0'" launch/cluster.sh configs/smoke.yaml --dir "$work/again" --set network.bind=eth0
 expect "a good start where one has failed" launch/cluster.sh configs/smoke.yaml --dir "$work/again" --set training.iterations=5
