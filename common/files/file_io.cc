@@ -106,6 +106,8 @@ class WhileWriting {
   const std::string path_;
 };
 
+constexpr int kMostLinks = 40;  // One behind the other, as of Linux.
+
 // What a symbolic link names.
 std::filesystem::path LinkTarget(const std::filesystem::path& link) {
   std::error_code ignored;  // It is gone by now: its own folder is no file to write either.
@@ -117,7 +119,7 @@ std::filesystem::path LinkTarget(const std::filesystem::path& link) {
 int OpenFileNamed(std::filesystem::path path) {
   const std::string open_files = StrCat("/proc/", ::getpid(), "/fd");
   std::error_code error;
-  for (int links = 0; links < 8 && std::filesystem::is_symlink(path, error); ++links) {
+  for (int links = 0; links < kMostLinks && std::filesystem::is_symlink(path, error); ++links) {
     const std::string name = path.filename().string();
     int fd = -1;
     const auto parsed = std::from_chars(name.data(), name.data() + name.size(), fd);
@@ -129,6 +131,12 @@ int OpenFileNamed(std::filesystem::path path) {
 }
 
 }  // namespace
+
+std::filesystem::path BehindLinks(std::filesystem::path path) {
+  std::error_code error;
+  for (int links = 0; links < kMostLinks && std::filesystem::is_symlink(path, error); ++links) path = LinkTarget(path);
+  return path;
+}
 
 void RemoveUnfinishedFiles() { Unfinished::Files().RemoveAll(); }
 
@@ -171,14 +179,12 @@ void WriteFileAtomically(const std::filesystem::path& path, std::string_view byt
     if (fd.get() < 0 || !WriteAll(fd.get(), bytes)) throw WriteError(path);
     return;
   }
-  if (std::error_code error; std::filesystem::is_symlink(path, error)) {  // What it leads to is meant.
-    static_cast<void>(std::filesystem::status(path, error));
-    if (error == std::errc::too_many_symbolic_link_levels)
-      throw RunFailed(StrCat(path.string(), ": is a link to itself"));
-    return WriteFileAtomically(LinkTarget(path), bytes, mode);
+  const std::filesystem::path file = BehindLinks(path);
+  if (std::error_code ignored; std::filesystem::is_symlink(file, ignored)) {
+    throw RunFailed(StrCat(path.string(), ": cannot be written: is a link that leads to itself"));
   }
-  const std::filesystem::path folder = path.has_parent_path() ? path.parent_path() : std::filesystem::path(".");
-  const std::filesystem::path aside = folder / NameAside(path);
+  const std::filesystem::path folder = file.has_parent_path() ? file.parent_path() : std::filesystem::path(".");
+  const std::filesystem::path aside = folder / NameAside(file);
   const WhileWriting unfinished(aside.string());
   {
     const FileDescriptor fd(::open(aside.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, mode));
@@ -189,7 +195,7 @@ void WriteFileAtomically(const std::filesystem::path& path, std::string_view byt
       throw error;
     }
   }
-  if (::rename(aside.c_str(), path.c_str()) != 0) {
+  if (::rename(aside.c_str(), file.c_str()) != 0) {
     const Error error = WriteError(path);
     ::unlink(aside.c_str());
     throw error;

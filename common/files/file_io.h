@@ -16,6 +16,9 @@ std::string ReadFile(const std::filesystem::path& path);
 // Whether the path is that of a device or a pipe, such as /dev/null or /dev/stdout.
 bool IsDeviceOrPipe(const std::filesystem::path& path);
 
+// What the path leads to if it is a symbolic link, whether that exists or not; a link where links lead in a circle.
+std::filesystem::path BehindLinks(std::filesystem::path path);
+
 // Writes a temporary file, fsyncs it, renames it to `path` and fsyncs the folder. The file has the permissions `mode`,
 // less the process's umask, from its first byte on. Throws RunFailed; `path` is then unchanged. A device, a pipe
 // and what this process has open, such as /dev/stdout, are written to and stay what they are. Of a link the file that

@@ -35,7 +35,7 @@ using Identity = std::variant<Inode, fs::path>;
 Identity IdentityOf(const fs::path& path) {
   struct stat found = {};
   if (::stat(path.c_str(), &found) == 0) return Inode{found.st_dev, found.st_ino};
-  return Resolved(path);
+  return Resolved(BehindLinks(path));
 }
 
 }  // namespace
@@ -58,7 +58,7 @@ void CheckFilesDiffer(const std::vector<FileArgument>& outputs, const std::vecto
 void CheckOutputFiles(const std::vector<FileArgument>& outputs, const std::vector<FileArgument>& inputs) {
   CheckFilesDiffer(outputs, inputs);
   for (const auto& [argument, path] : outputs) {
-    const fs::path folder = path.parent_path();
+    const fs::path folder = BehindLinks(path).parent_path();
     std::error_code ignored;  // Whatever it is, there is no such folder.
     if (!folder.empty() && !fs::is_directory(folder, ignored)) {
       throw BadInput(StrCat(argument, " is '", path.string(), "': there is no folder '", folder.string(),

@@ -73,6 +73,12 @@ TEST_F(FileIo, ALinkStaysALink) {
   }
 }
 
+TEST_F(FileIo, ALinkThatLeadsToItselfIsNoFile) {
+  fs::create_symlink("circle", folder_ / "circle");
+  EXPECT_THAT(ErrorOf([&] { WriteFileAtomically(folder_ / "circle", "x"); }),
+              HasSubstr("is a link that leads to itself"));
+}
+
 // As /dev/stdout where the output goes to a file: what is printed afterwards follows.
 TEST_F(FileIo, WhatIsOpenIsWrittenWhereItStands) {
   const int file = ::open((folder_ / "file").c_str(), O_WRONLY | O_CREAT | O_EXCL, 0600);

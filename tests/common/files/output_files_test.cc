@@ -76,6 +76,14 @@ TEST_F(OutputFiles, FilesNeedNotExist) {
   EXPECT_FALSE(Refuses(folder_ / std::string(5000, 'x'), folder_ / "in"));
 }
 
+TEST_F(OutputFiles, ALinkIsWhatItLeadsToAlsoWhereThatDoesNotExist) {
+  fs::create_symlink("sub/new", folder_ / "link");
+  EXPECT_TRUE(Refuses(folder_ / "link", folder_ / "sub" / "new"));
+  EXPECT_FALSE(Refuses(folder_ / "link", folder_ / "new"));
+  fs::create_symlink("none/new", folder_ / "lost");
+  EXPECT_NE(ErrorOf({{"--out", folder_ / "lost"}}, {}).find("there is no folder"), std::string::npos);
+}
+
 TEST_F(OutputFiles, ArgumentsThatAreNotGivenAndDevicesAreNoFiles) {
   EXPECT_EQ(ErrorOf({{"--out", ""}, {"--trace", ""}}, {{"--policy", ""}}), "");
   EXPECT_EQ(ErrorOf({{"--out", "/dev/null"}, {"--trace", "/dev/null"}}, {{"--graph", "/dev/null"}}), "");
