@@ -9,6 +9,7 @@
 #include "common/error.h"
 #include "common/strings.h"
 #include "policy/config/config_sections.h"
+#include "simulator/machine/yaml_reader.h"
 
 namespace emplace {
 namespace {
@@ -128,13 +129,7 @@ class ConfigReader {
 std::set<std::string> ReadConfig(std::string_view yaml, const std::string& source, RunConfig& config) {
   ConfigReader reader(source, config);
   try {
-    const std::vector<YAML::Node> documents = YAML::LoadAll(std::string(yaml));
-    if (documents.size() > 1) {
-      const YAML::Mark mark = documents[1].Mark();
-      throw BadInput(
-          StrCat(source, ":", mark.line + 1, ":", mark.column + 1, ": a second YAML document begins, expected one"));
-    }
-    reader.Read(documents.empty() ? YAML::Node() : documents[0]);
+    reader.Read(LoadYaml(yaml, source));
   } catch (const YAML::Exception& error) {
     throw BadInput(
         StrCat(source, ":", error.mark.line + 1, ":", error.mark.column + 1, ": not valid YAML: ", error.msg));

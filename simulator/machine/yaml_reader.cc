@@ -1,6 +1,7 @@
 #include "simulator/machine/yaml_reader.h"
 
 #include <cmath>
+#include <vector>
 
 #include "common/strings.h"
 
@@ -70,6 +71,18 @@ std::string YamlReader::Name(const YAML::Node& node, const std::string& what) co
   if (!node.IsScalar() || node.Scalar().empty()) throw At(node, StrCat(what, ": expected a name"));
   if (!IsUnicodeText(node.Scalar())) throw At(node, StrCat(what, " is '", node.Scalar(), "', expected text in UTF-8"));
   return node.Scalar();
+}
+
+YAML::Node LoadYaml(std::string_view yaml, const std::string& source) {
+  const YamlReader reader(source);
+  std::vector<YAML::Node> documents;
+  try {
+    documents = YAML::LoadAll(std::string(yaml));
+  } catch (const YAML::Exception& error) {
+    throw reader.At(error.mark, "not valid YAML: " + error.msg);
+  }
+  if (documents.size() > 1) throw reader.At(documents[1], "a second YAML document begins, expected one");
+  return documents.empty() ? YAML::Node() : documents[0];
 }
 
 }  // namespace emplace

@@ -6,7 +6,6 @@
 #include <set>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "common/error.h"
 
@@ -37,14 +36,16 @@ class YamlReader {
   std::string source_;
 };
 
+// The one document of a YAML text; a null node where it is empty. Throws BadInput "source:line:col: ..." for text that
+// is no YAML, or holds more documents.
+YAML::Node LoadYaml(std::string_view yaml, const std::string& source);
+
 // Calls read(reader, root node) for a YAML text, and turns yaml-cpp's exceptions into BadInput.
 template <typename Read>
 auto ReadYaml(std::string_view yaml, const std::string& source, Read read) {
   const YamlReader reader(source);
   try {
-    const std::vector<YAML::Node> documents = YAML::LoadAll(std::string(yaml));
-    if (documents.size() > 1) throw reader.At(documents[1], "a second YAML document begins, expected one");
-    return read(reader, documents.empty() ? YAML::Node() : documents[0]);
+    return read(reader, LoadYaml(yaml, source));
   } catch (const YAML::Exception& error) {
     throw reader.At(error.mark, "not valid YAML: " + error.msg);
   }

@@ -23,6 +23,7 @@
 #include "simulator/families/program/cost_model.h"
 #include "simulator/graph/graph_io.h"
 #include "simulator/machine/cluster.h"
+#include "simulator/machine/yaml_reader.h"
 #include "simulator/methods/planner_parameters.h"
 
 namespace emplace {
@@ -176,13 +177,7 @@ OrderedJson DescribeConfiguration(const fs::path& path, const std::vector<std::s
 }
 
 OrderedJson DescribeYaml(const fs::path& path) {
-  const std::string text = ReadFile(path);
-  YAML::Node root;
-  try {
-    root = YAML::Load(text);
-  } catch (const YAML::ParserException& error) {
-    throw BadInput(StrCat(path.string(), ":", error.mark.line + 1, ":", error.mark.column + 1, ": ", error.msg));
-  }
+  const YAML::Node root = LoadYaml(ReadFile(path), path.string());
   if (root.IsMap() && root["devices"]) {
     const Cluster cluster = LoadCluster(path);
     OrderedJson devices = OrderedJson::array();

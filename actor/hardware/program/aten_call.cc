@@ -113,13 +113,8 @@ class CallReader {
     return numbers;
   }
 
-  // A number, or the text of one that JSON does not have.
   double Float(const Json& value) const {
-    if (value.is_number()) return value.get<double>();
-    const double infinity = std::numeric_limits<double>::infinity();
-    if (value == "inf") return infinity;
-    if (value == "-inf") return -infinity;
-    if (value == "nan") return std::numeric_limits<double>::quiet_NaN();
+    if (const std::optional<double> number = FloatOf(value)) return *number;
     throw Wrong(value, "a number, inf, -inf or nan");
   }
 
@@ -159,6 +154,15 @@ class CallReader {
 };
 
 }  // namespace
+
+std::optional<double> FloatOf(const Json& value) {
+  const double infinity = std::numeric_limits<double>::infinity();
+  if (value.is_number()) return value.get<double>();
+  if (value == "inf") return infinity;
+  if (value == "-inf") return -infinity;
+  if (value == "nan") return std::numeric_limits<double>::quiet_NaN();
+  return std::nullopt;
+}
 
 AtenCall ParseAtenCall(const Op& op) { return CallReader(op).Read(); }
 

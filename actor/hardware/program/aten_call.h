@@ -7,6 +7,8 @@
 #pragma once
 
 #include <cstdint>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <string>
 #include <utility>
 #include <variant>
@@ -52,6 +54,9 @@ struct AtenCall {
   std::vector<AtenArgument> args;  // By position.
   std::vector<std::pair<std::string, AtenArgument>> kwargs;
 };
+
+// A number, or the text of one that JSON does not have: inf, -inf or nan. nullopt: it is neither.
+std::optional<double> FloatOf(const nlohmann::json& value);
 
 // Reads the call of an op. Throws BadInput "op 'x': call: ..." for an op without a call, a call that is not of the form
 // above, an operator outside the list of allowed_ops.h, and an input that is missing or a control edge.

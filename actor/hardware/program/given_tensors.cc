@@ -5,11 +5,12 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <cstdlib>
+#include <optional>
 #include <string>
 #include <type_traits>
 #include <vector>
 
+#include "actor/hardware/program/aten_call.h"
 #include "actor/hardware/program/boxed_call.h"
 #include "common/error.h"
 #include "common/files/json_text.h"
@@ -29,10 +30,10 @@ void Flatten(const Json& value, std::vector<Number>& numbers, const std::string&
     for (const Json& item : value) Flatten(item, numbers, place);
   } else if (value.is_boolean()) {
     numbers.push_back(value.get<bool>() ? 1 : 0);
-  } else if (kWhole ? value.is_number_integer() : value.is_number()) {
+  } else if (kWhole && value.is_number_integer()) {
     numbers.push_back(value.get<Number>());
-  } else if (!kWhole && (value == "inf" || value == "-inf" || value == "nan")) {  // For which JSON has no numbers.
-    numbers.push_back(static_cast<Number>(std::strtod(value.get<std::string>().c_str(), nullptr)));
+  } else if (const std::optional<double> number = kWhole ? std::nullopt : FloatOf(value)) {
+    numbers.push_back(static_cast<Number>(*number));
   } else {
     throw BadInput(StrCat(place, ": value holds ", ShownJson(value), ", expected ", kWhole ? "whole " : "", "numbers"));
   }

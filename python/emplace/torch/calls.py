@@ -73,8 +73,7 @@ def encode(value: Any, tensor: Callable[[Any], dict | None]) -> dict:
     if isinstance(value, int):
         return {"const": value, "as": "int"}
     if isinstance(value, float):
-        # JSON has no number for these.
-        return {"const": value if math.isfinite(value) else str(value), "as": "float"}
+        return {"const": json_numbers(value), "as": "float"}
     if isinstance(value, str):
         return {"const": value, "as": "str"}
     if isinstance(value, torch.dtype):

@@ -30,8 +30,8 @@ def _words(op: torch._ops.OpOverload) -> list[str]:
 
 
 def _class_of(op: torch._ops.OpOverload, args: tuple) -> OpClass:
-    words = set(_words(op))
-    name = "_".join(_words(op))
+    words = _words(op)
+    name = "_".join(words)
     for op_class, keys in _CLASSES:
         if any(key in words or ("_" in key and key in name) for key in keys):
             if op_class == OpClass.CONVOLUTION and _is_depthwise(name, args):
@@ -104,7 +104,7 @@ class CostModel(Roofline):
             # One for each number read or written, whichever are more.
             flops = float(max(sum(t.numel() for t in inputs), sum(t.numel() for t in outputs), 0))
         moved = sum(map(_held_bytes, inputs)) + sum(map(bytes_of, outputs))
-        if op_class == OpClass.GATHER and outputs and not _READ_ALL & set(_words(op)):
+        if op_class == OpClass.GATHER and outputs and _READ_ALL.isdisjoint(_words(op)):
             # Only rows that are asked for are read.
             moved = min(moved, 2 * sum(map(bytes_of, outputs)) + sum(map(_held_bytes, inputs[1:])))
         half = any(t.dtype in (torch.float16, torch.bfloat16) for t in outputs)

@@ -226,6 +226,12 @@ class Piece {
   size_t size_ = 0;
 };
 
+size_t NumDevices(const SplitProblem& problem) {
+  size_t devices = 0;
+  for (const SplitProblem::DeviceClass& of_class : problem.classes) devices += of_class.devices.size();
+  return devices;
+}
+
 // best(I, s): the least greatest load when the ideal I is divided among s devices of each class.
 class Program {
  public:
@@ -235,7 +241,6 @@ class Program {
       stride_.push_back(states_);
       states_ *= devices.devices.size() + 1;
       most_room_bytes_ = std::max(most_room_bytes_, devices.room_bytes);
-      num_devices_ += devices.devices.size();
     }
     states_with_room_.resize(stride_.size());
     for (size_t state = 0; state < states_; ++state) {
@@ -254,7 +259,7 @@ class Program {
       from_ = static_cast<int32_t>(ideal);
       Extend(from_);
     }
-    std::vector<GraphSplit> splits(num_devices_, {kNoSplit, {}});
+    std::vector<GraphSplit> splits(NumDevices(problem_), {kNoSplit, {}});
     for (size_t state = 0; state < states_; ++state) {
       const double load_us = At(ideals_.steps.size() - 1, state).load_us;
       const size_t devices = DevicesIn(state);
@@ -352,16 +357,9 @@ class Program {
   std::vector<size_t> stride_;      // [C] of a state's digits
   size_t states_ = 1;
   std::vector<std::vector<size_t>> states_with_room_;  // [C] states in which a device of the class is free
-  size_t num_devices_ = 0;
   double most_room_bytes_ = 0;
   std::vector<Entry> entries_;  // [ideals * states]
 };
-
-size_t NumDevices(const SplitProblem& problem) {
-  size_t devices = 0;
-  for (const SplitProblem::DeviceClass& of_class : problem.classes) devices += of_class.devices.size();
-  return devices;
-}
 
 // Steps of the program for each two ideals.
 double StepsBetweenIdeals(const SplitProblem& problem) {

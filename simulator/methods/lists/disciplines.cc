@@ -100,14 +100,6 @@ std::vector<std::string> DisciplineNames() {
   return names;
 }
 
-ChosenOrder OrderBy(const std::string& discipline, const PlacementTask& task, std::span<const DeviceIndex> placement) {
-  return OrderBy(discipline, ScheduleGraph(task), placement);
-}
-
-ChosenOrder BestOrder(const PlacementTask& task, std::span<const DeviceIndex> placement) {
-  return BestOrder(ScheduleGraph(task), placement);
-}
-
 ChosenOrder OrderBy(const std::string& discipline, const ScheduleGraph& graph, std::span<const DeviceIndex> placement) {
   for (const Discipline& known : Disciplines()) {
     if (known.name == discipline) return Choose(known, graph, placement);

@@ -28,12 +28,10 @@ struct ChosenOrder {
 };
 
 std::vector<std::string> DisciplineNames();
-// REQUIRES (all): task is from PlacementTask::Make; placement [num_ops] is legal. Throws BadInput for an unknown name.
-ChosenOrder OrderBy(const std::string& discipline, const PlacementTask& task, std::span<const DeviceIndex> placement);
-// The best of all disciplines: the shortest makespan of those that fit the memory.
-ChosenOrder BestOrder(const PlacementTask& task, std::span<const DeviceIndex> placement);
-// The same for who has the graph already: it depends on the task alone, and several threads may share it.
+// REQUIRES (all): the graph's task is from PlacementTask::Make; placement [num_ops] is legal. Several threads may share
+// the graph. Throws BadInput for an unknown name.
 ChosenOrder OrderBy(const std::string& discipline, const ScheduleGraph& graph, std::span<const DeviceIndex> placement);
+// The best of all disciplines: the shortest makespan of those that fit the memory.
 ChosenOrder BestOrder(const ScheduleGraph& graph, std::span<const DeviceIndex> placement);
 
 // The names above and `best`, for users.

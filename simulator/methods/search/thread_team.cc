@@ -59,7 +59,12 @@ void ThreadTeam::ForEach(size_t count, const std::function<void(size_t, size_t)>
   }
   Work(0);
   for (size_t working = working_; working > 0; working = working_) WaitWhile(working_, working);
-  if (const std::exception_ptr thrown = std::exchange(thrown_, nullptr)) std::rethrow_exception(thrown);
+  std::exception_ptr thrown;
+  {
+    const MutexLock lock(mu_);
+    thrown = std::exchange(thrown_, nullptr);
+  }
+  if (thrown) std::rethrow_exception(thrown);
 }
 
 void ThreadTeam::Serve(size_t thread) {
@@ -78,7 +83,7 @@ void ThreadTeam::Work(size_t thread) {
     for (size_t index = next_++; index < count_; index = next_++) (*work_)(thread, index);
   } catch (...) {
     next_ = count_;
-    const std::lock_guard lock(thrown_mutex_);
+    const MutexLock lock(mu_);
     if (!thrown_) thrown_ = std::current_exception();
   }
 }

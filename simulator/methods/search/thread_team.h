@@ -6,9 +6,10 @@
 #include <cstdint>
 #include <exception>
 #include <functional>
-#include <mutex>
 #include <thread>
 #include <vector>
+
+#include "common/threads/mutex.h"
 
 namespace emplace {
 
@@ -29,7 +30,6 @@ class ThreadTeam {
  private:
   void Serve(size_t thread);
   void Work(size_t thread);
-  void TakeIndices(size_t thread);
 
   const std::function<void(size_t, size_t)>* work_ = nullptr;  // Of the current round.
   size_t count_ = 0;
@@ -37,8 +37,8 @@ class ThreadTeam {
   std::atomic<size_t> working_ = 0;  // Threads but 0 that have not finished the round.
   std::atomic<uint64_t> round_ = 0;  // A new number starts a round.
   std::atomic<bool> done_ = false;
-  std::mutex thrown_mutex_;
-  std::exception_ptr thrown_;  // Under the mutex: the first one of the round.
+  Mutex mu_;
+  std::exception_ptr thrown_ EMPLACE_GUARDED_BY(mu_);  // The first one of the round.
   std::vector<std::jthread> threads_;
 };
 

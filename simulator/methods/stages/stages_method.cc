@@ -194,16 +194,12 @@ class StageSearch {
     tried.division = division;
     tried.placement = row_.PlacementOf(division);
     if (!request_.order.empty()) {
-      SetOrders(tried, OrderNamed(tried.placement));
+      SetOrders(tried, OrderNamed(request_.order, graph_, tried.placement));
     } else {
       Score(tried, scorer_);
       if (request_.may_order && row_.microbatches() > 1) GiveOrder(tried);
     }
     return tried;
-  }
-
-  ChosenOrder OrderNamed(const Placement& placement) const {
-    return request_.order == "best" ? BestOrder(graph_, placement) : OrderBy(request_.order, graph_, placement);
   }
 
   void GiveOrder(Tried& tried) {

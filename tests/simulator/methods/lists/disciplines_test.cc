@@ -51,10 +51,10 @@ TEST(Disciplines, MakeOrdersThatCanBeFollowed) {
     Rng rng(seed);
     const PlacedTask placed = RandomPlacedTask(rng, static_cast<LinkModel>(seed % 3));
     for (const std::string& name : DisciplineNames()) {
-      const ChosenOrder chosen = OrderBy(name, placed.task, placed.placement);
+      const ChosenOrder chosen = OrderBy(name, ScheduleGraph(placed.task), placed.placement);
       EXPECT_NO_THROW(CheckOrders(placed.graph, placed.cluster, placed.placement, chosen.orders)) << name << seed;
       EXPECT_EQ(chosen.score, PlacementScorer(placed.task, chosen.orders).Score(placed.placement));
-      EXPECT_EQ(OrderBy(name, placed.task, placed.placement).orders, chosen.orders);
+      EXPECT_EQ(OrderBy(name, ScheduleGraph(placed.task), placed.placement).orders, chosen.orders);
       size_t ordered = 0;
       for (const std::vector<OpIndex>& order : chosen.orders) ordered += order.size();
       EXPECT_EQ(ordered, placed.placement.size()) << name;
@@ -66,12 +66,13 @@ TEST(Disciplines, BestIsTheBestOfAll) {
   for (uint64_t seed = 0; seed < Trials(200); ++seed) {
     Rng rng(seed);
     const PlacedTask placed = RandomPlacedTask(rng, static_cast<LinkModel>(seed % 3));
-    const ChosenOrder best = BestOrder(placed.task, placed.placement);
-    EXPECT_EQ(OrderBy(best.discipline, placed.task, placed.placement).orders, best.orders);
+    const ChosenOrder best = BestOrder(ScheduleGraph(placed.task), placed.placement);
+    EXPECT_EQ(OrderBy(best.discipline, ScheduleGraph(placed.task), placed.placement).orders, best.orders);
     for (const std::string& name : DisciplineNames()) {
-      EXPECT_LE(best.score, OrderBy(name, placed.task, placed.placement).score) << name << ", seed " << seed;
+      EXPECT_LE(best.score, OrderBy(name, ScheduleGraph(placed.task), placed.placement).score)
+          << name << ", seed " << seed;
     }
-    EXPECT_EQ(OrderBy("arrival", placed.task, placed.placement).score,
+    EXPECT_EQ(OrderBy("arrival", ScheduleGraph(placed.task), placed.placement).score,
               PlacementScorer(placed.task).Score(placed.placement));
   }
 }
@@ -79,7 +80,7 @@ TEST(Disciplines, BestIsTheBestOfAll) {
 TEST(Disciplines, AnUnknownOneIsRefused) {
   const PlacementTask task = HandTask(Diamond(), HandCluster(2));
   EXPECT_THAT(BadInputOf([&] {
-                OrderBy("fifo", task, Placement{0, 0, 0, 0});
+                OrderBy("fifo", ScheduleGraph(task), Placement{0, 0, 0, 0});
               }),
               testing::HasSubstr("unknown order 'fifo', expected one of: arrival, rank, depth-first, 1f1b, best"));
 }
@@ -89,7 +90,7 @@ TEST(Disciplines, RankPutsTheLongestWayFirst) {
   const std::vector<Op> ops = {HandOp("a", 10, {}), HandOp("b", 10, {0}), HandOp("c", 10, {}), HandOp("d", 10, {2}),
                                HandOp("e", 10, {3})};
   const PlacementTask task = HandTask(ops, HandCluster(1));
-  EXPECT_EQ(OrderBy("rank", task, Placement(5, 0)).orders, (DeviceOrders{{2, 0, 3, 1, 4}}));
+  EXPECT_EQ(OrderBy("rank", ScheduleGraph(task), Placement(5, 0)).orders, (DeviceOrders{{2, 0, 3, 1, 4}}));
 }
 
 TEST(UpwardRank, CountsTransfersBetweenDevicesAlone) {
@@ -136,7 +137,7 @@ Placement PipelinePlacement(int32_t stages, int32_t microbatches) {
 
 TEST(Disciplines, OneForwardOneBackwardIsThatOfThePaper) {
   // Two stages, three micro-batches. Ops of micro-batch i: 4 i (f0), 4 i + 1 (f1), 4 i + 2 (g1), 4 i + 3 (g0).
-  const ChosenOrder chosen = OrderBy("1f1b", Pipeline(2, 3), PipelinePlacement(2, 3));
+  const ChosenOrder chosen = OrderBy("1f1b", ScheduleGraph(Pipeline(2, 3)), PipelinePlacement(2, 3));
   EXPECT_EQ(chosen.orders[0], (std::vector<OpIndex>{0, 4, 3, 8, 7, 11}));  // f f g f g g
   EXPECT_EQ(chosen.orders[1], (std::vector<OpIndex>{1, 2, 5, 6, 9, 10}));  // f g f g f g
 }
@@ -146,7 +147,7 @@ TEST(Disciplines, OneForwardOneBackwardHoldsAsManyMicrobatchesAsDevicesFollow) {
     const int32_t microbatches = 3 * stages;
     const PlacementTask task = Pipeline(stages, microbatches);
     const Placement placement = PipelinePlacement(stages, microbatches);
-    const ChosenOrder chosen = OrderBy("1f1b", task, placement);
+    const ChosenOrder chosen = OrderBy("1f1b", ScheduleGraph(task), placement);
     // As fast as can be: the first stage is never idle but for the way of the first micro-batch to it, and of the last.
     EXPECT_EQ(chosen.score.makespan_us, 10 * (2 * microbatches + 2 * (stages - 1)));
     Simulator simulator(task.sim, chosen.orders);
@@ -163,7 +164,7 @@ TEST(Dispatch, StartsSomethingWhereLimitsForbidEverything) {
   // The op of the second micro-batch comes first, and no device may begin the second before the first.
   PlacementTask task = HandTask({HandOp("late", 10, {}), HandOp("early", 10, {0})}, HandCluster(1));
   task.microbatch_of_op = {1, 0};
-  EXPECT_EQ(OrderBy("1f1b", task, Placement{0, 0}).orders, (DeviceOrders{{0, 1}}));
+  EXPECT_EQ(OrderBy("1f1b", ScheduleGraph(task), Placement{0, 0}).orders, (DeviceOrders{{0, 1}}));
 }
 
 TEST(Disciplines, MethodOrSingleDeviceComparesInTheOrder) {
@@ -179,7 +180,7 @@ TEST(Disciplines, MethodOrSingleDeviceComparesInTheOrder) {
   ASSERT_TRUE(chosen && !chosen->fallback);
   EXPECT_EQ(chosen->orders, result.orders);
   EXPECT_EQ(chosen->discipline, result.discipline);
-  EXPECT_EQ(chosen->score.makespan_us, BestOrder(task, *result.placement).score.makespan_us);
+  EXPECT_EQ(chosen->score.makespan_us, BestOrder(ScheduleGraph(task), *result.placement).score.makespan_us);
   EXPECT_LT(chosen->score.makespan_us, by_arrival.makespan_us);
   // On one device an order shortens nothing, but it holds fewer activations.
   MethodResult single = MakeMethod("single", {})->Place(task);

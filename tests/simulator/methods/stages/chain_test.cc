@@ -116,7 +116,7 @@ TEST(Chain, OfMicrobatchesItIsDividedAsWellAsCanBe) {
     for (int32_t first = 1; first < 6; ++first) {
       Placement divided;
       for (const int32_t block : chain->block_of_op) divided.push_back(block < first ? 0 : 1);
-      least_us = std::min(least_us, BestOrder(task, divided).score.makespan_us);
+      least_us = std::min(least_us, BestOrder(ScheduleGraph(task), divided).score.makespan_us);
     }
     EXPECT_LE(found_us, 1.001 * least_us) << "seed " << seed;
   }
