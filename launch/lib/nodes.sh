@@ -88,13 +88,15 @@ start_children() {
 
 # One key file for each node. Those of a run that goes on are kept, and it gets further ones when there are more nodes now.
 make_keys() {
-  local add=()
+  local add=() problem
   if [[ -f $run_dir/keys/learner.keys ]]; then
     add=(--add)
   else
     rm -rf "$run_dir/keys"  # Without the learner's, which is written last, the others are of no use.
   fi
-  "$bin/emplace" keygen "$run_dir/keys" --actors "${#nodes[@]}" "${add[@]}" >/dev/null || exit 1
+  problem=$("$bin/emplace" keygen "$run_dir/keys" --actors "${#nodes[@]}" "${add[@]}" 2>&1 >/dev/null) && return
+  failed keys "${problem#emplace: }"
+  nothing_started
 }
 
 # Where nobody said how many actors a node has: one a core.

@@ -52,7 +52,7 @@ resumed_here() {
 
 open_keys() {
   chmod 644 "$work/cancelled/keys/actor-1.keys"
-  check_fails "keys: nodeA finds files of mode 600,644" launch/cluster.sh configs/smoke.yaml --dir "$work/cancelled" --resume "${two_nodes[@]}"
+  check_fails "actor-1.keys: mode is 0644, expected 0600" launch/cluster.sh configs/smoke.yaml --dir "$work/cancelled" --resume "${two_nodes[@]}"
 }
 
 # Slurm's signal to the script ahead of the end of the time, an administrator's requeue, then a preemption: after each, the same run
