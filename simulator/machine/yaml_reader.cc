@@ -1,11 +1,46 @@
 #include "simulator/machine/yaml_reader.h"
 
+#include <yaml-cpp/eventhandler.h>
+
 #include <cmath>
-#include <vector>
+#include <optional>
+#include <sstream>
 
 #include "common/strings.h"
 
 namespace emplace {
+namespace {
+
+// Where a document begins; what is in it does not matter.
+class DocumentStart : public YAML::EventHandler {
+ public:
+  const YAML::Mark& mark() const { return mark_; }
+
+  void OnDocumentStart(const YAML::Mark& mark) override { mark_ = mark; }
+  void OnDocumentEnd() override {}
+  void OnNull(const YAML::Mark&, YAML::anchor_t) override {}
+  void OnAlias(const YAML::Mark&, YAML::anchor_t) override {}
+  void OnScalar(const YAML::Mark&, const std::string&, YAML::anchor_t, const std::string&) override {}
+  void OnSequenceStart(const YAML::Mark&, const std::string&, YAML::anchor_t, YAML::EmitterStyle::value) override {}
+  void OnSequenceEnd() override {}
+  void OnMapStart(const YAML::Mark&, const std::string&, YAML::anchor_t, YAML::EmitterStyle::value) override {}
+  void OnMapEnd() override {}
+
+ private:
+  YAML::Mark mark_;
+};
+
+// Where anything follows the first document. YAML::LoadAll does not end on text such as ",", which belongs to no
+// document.
+std::optional<YAML::Mark> EndOfFirstDocument(const std::string& yaml) {
+  std::istringstream text(yaml);
+  YAML::Parser parser(text);
+  DocumentStart document;
+  if (!parser.HandleNextDocument(document) || !parser.HandleNextDocument(document)) return std::nullopt;
+  return document.mark();
+}
+
+}  // namespace
 
 Error YamlReader::At(const YAML::Mark& mark, const std::string& what) const {
   const std::string place =
@@ -75,14 +110,14 @@ std::string YamlReader::Name(const YAML::Node& node, const std::string& what) co
 
 YAML::Node LoadYaml(std::string_view yaml, const std::string& source) {
   const YamlReader reader(source);
-  std::vector<YAML::Node> documents;
+  const std::string text(yaml);
   try {
-    documents = YAML::LoadAll(std::string(yaml));
+    const std::optional<YAML::Mark> end = EndOfFirstDocument(text);
+    if (end) throw reader.At(*end, "more follows the YAML document that ends here, expected one document");
+    return YAML::Load(text);
   } catch (const YAML::Exception& error) {
     throw reader.At(error.mark, "not valid YAML: " + error.msg);
   }
-  if (documents.size() > 1) throw reader.At(documents[1], "a second YAML document begins, expected one");
-  return documents.empty() ? YAML::Node() : documents[0];
 }
 
 }  // namespace emplace

@@ -50,7 +50,8 @@ fuzz() {
   [[ -d tests/fuzz/regressions/$name ]] && folders+=("tests/fuzz/regressions/$name")
   [[ -f tests/fuzz/dictionaries/$name.dict ]] && dictionary=("-dict=tests/fuzz/dictionaries/$name.dict")
   mkdir -p "$out/corpus/$name" "$out/broken/$name"
-  if "$out/${name}_fuzz" "${limits[@]}" "${dictionary[@]}" -max_total_time="$seconds" -print_final_stats=1 -close_fd_mask=1 \
+  # The limits of its own do not end a target that prints why it broke one of them, which can take hours.
+  if timeout -s KILL $((seconds + 120)) "$out/${name}_fuzz" "${limits[@]}" "${dictionary[@]}" -max_total_time="$seconds" -print_final_stats=1 -close_fd_mask=1 \
     -artifact_prefix="$out/broken/$name/" "${folders[@]}" >"$log" 2>&1; then
     inputs=$(sed -n 's/^stat::number_of_executed_units: *//p' "$log" | tail -n 1)
     coverage=$(sed -nE 's/.* cov: ([0-9]+) .*/\1/p' "$log" | tail -n 1)

@@ -66,7 +66,9 @@ TEST(RunConfig, ErrorsNamePlaceValueAndExpectation) {
   EXPECT_THAT(ConfigError("training: {iterations: 3, iterations: 4}\n"),
               HasSubstr("run.yaml:1:27: 'training.iterations' is given twice"));
   EXPECT_THAT(ConfigError("name: a\n---\ntraining: {iterations: 5}\n"),
-              HasSubstr("run.yaml:3:1: a second YAML document begins, expected one"));
+              HasSubstr("run.yaml:2:1: more follows the YAML document that ends here, expected one document"));
+  for (const char* stray : {",", "]", "}", "name: a\n]\n", "? ]"})
+    EXPECT_THAT(ConfigError(stray), HasSubstr("run.yaml:")) << stray;
   EXPECT_THAT(ConfigError("training: {}\ntraining: {}\n"), HasSubstr("run.yaml:2:1: 'training' is given twice"));
 }
 
