@@ -4,10 +4,12 @@
 #include <cmath>
 #include <limits>
 #include <numeric>
+#include <span>
 #include <vector>
 
 #include "common/disjoint_sets.h"
 #include "simulator/engine/graph_paths.h"
+#include "simulator/methods/exact/path_bound.h"
 
 namespace emplace {
 namespace {
@@ -56,10 +58,12 @@ bool MemoryMatters(const SimGraph& graph, const std::vector<DeviceClass>& classe
 // beside the path take no time, though memory.
 class Relaxation {
  public:
-  // path: [n] whether an op is on the path; empty: the bound is of all work, shared out.
+  // path: its ops; empty: the bound is of all work, shared out.
   Relaxation(const SimGraph& graph, const StopSignal& stop, const std::vector<DeviceClass>& classes,
-             std::vector<bool> path = {})
-      : graph_(graph), stop_(stop), classes_(classes), path_(std::move(path)) {
+             std::span<const OpIndex> path = {})
+      : graph_(graph), stop_(stop), classes_(classes) {
+    if (!path.empty()) on_path_.assign(static_cast<size_t>(graph.num_ops), false);
+    for (const OpIndex op : path) on_path_[static_cast<size_t>(op)] = true;
     double bytes = 0;
     for (const DeviceClass& c : classes_) bytes += c.memory_bytes;
     memory_matters_ = MemoryMatters(graph, classes_);
@@ -93,10 +97,10 @@ class Relaxation {
   // An op's part of the bound on a device of the class, but for its memory; NaN if it may not run there.
   double PartUs(OpIndex op, size_t c, double weight_of_all) const {
     const double busy_us = graph_.BusyUs(op, classes_[c].first);
-    if (path_.empty()) return weights_[c] / weight_of_all * busy_us;
+    if (on_path_.empty()) return weights_[c] / weight_of_all * busy_us;
     // The overhead after an op delays nothing on another device.
     if (!MayRunAt(busy_us)) return busy_us;
-    return path_[static_cast<size_t>(op)] && busy_us > 0 ? busy_us - graph_.op_overhead_us : 0;
+    return on_path_[static_cast<size_t>(op)] && busy_us > 0 ? busy_us - graph_.op_overhead_us : 0;
   }
 
   double Value() const {
@@ -121,7 +125,7 @@ class Relaxation {
     for (int sweep = 0; sweep < kSweeps; ++sweep) {
       const double before = best_us_;
       for (double& weight : weights_) {
-        if (path_.empty()) TryFactors(weight);
+        if (on_path_.empty()) TryFactors(weight);
       }
       if (memory_matters_) {
         for (double& price : prices_) {
@@ -194,7 +198,7 @@ class Relaxation {
   const SimGraph& graph_;
   const StopSignal& stop_;
   const std::vector<DeviceClass>& classes_;
-  const std::vector<bool> path_;  // [n] or empty
+  std::vector<bool> on_path_;  // [n] or empty
   bool memory_matters_ = false;
   std::vector<double> weights_;  // Of a device of each class, before they are scaled to a sum of 1.
   std::vector<double> prices_;   // us a byte
@@ -217,8 +221,8 @@ std::vector<double> HeadsUs(const SimGraph& graph, const std::vector<double>& co
   return head_us;
 }
 
-// [n] whether an op is on a longest path, where op o takes us[o].
-std::vector<bool> LongestPath(const SimGraph& graph, const std::vector<double>& us) {
+// The ops of a longest path, in its order, where op o takes us[o].
+std::vector<OpIndex> LongestPath(const SimGraph& graph, const std::vector<double>& us) {
   const std::vector<double> head_us = HeadsUs(graph, us);
   std::vector<OpIndex> before(us.size(), -1);  // The op before on a longest path to each op.
   OpIndex last = 0;
@@ -230,8 +234,9 @@ std::vector<bool> LongestPath(const SimGraph& graph, const std::vector<double>& 
     const auto l = static_cast<size_t>(last);
     if (head_us[o] + us[o] > head_us[l] + us[l]) last = op;
   }
-  std::vector<bool> path(us.size(), false);
-  for (OpIndex op = last; op >= 0; op = before[static_cast<size_t>(op)]) path[static_cast<size_t>(op)] = true;
+  std::vector<OpIndex> path;
+  for (OpIndex op = last; op >= 0; op = before[static_cast<size_t>(op)]) path.push_back(op);
+  std::ranges::reverse(path);
   return path;
 }
 
@@ -350,7 +355,9 @@ double LowerBoundUs(const SimGraph& graph, const StopSignal& stop) {
       bound = std::max(bound, Relaxation(graph, stop, classes, LongestPath(graph, us)).best_us());
     }
   }
-  bound = std::max(bound, WindowBoundUs(graph, head_us, tail_us, relaxation.Shares()));
+  const std::vector<double> shares_us = relaxation.Shares();
+  bound = std::max(bound, WindowBoundUs(graph, head_us, tail_us, shares_us));
+  bound = std::max(bound, PathBoundUs(graph, LongestPath(graph, cost_us), cost_us, head_us, tail_us, shares_us));
   bound = std::max(bound, SplitBoundUs(graph, cost_us, head_us, tail_us));
   return bound * kMargin;
 }

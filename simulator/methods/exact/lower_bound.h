@@ -14,6 +14,7 @@ namespace emplace {
 //   scheduling unrelated parallel machines", 1990, section 2), by weights of the devices that maximize its dual. The
 //   relaxation also holds that resident parameters fit each device, so it knows of work that memory forces onto slow
 //   devices;
+// - the ops of a longest path, one after the other, with the work that has to be done between any two (path_bound.h);
 // - the ops of a longest path, one after the other, each where the relaxation with its memory puts it: so it knows how
 //   long a chain takes whose parameters do not fit the fast devices;
 // - where no single device may hold all ops, or run them, and the graph is in one piece: the shortest path through some

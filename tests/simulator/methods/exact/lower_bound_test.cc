@@ -96,5 +96,20 @@ TEST(LowerBound, KnowsThatWorkBetweenTwoPathsIsNotShared) {
   EXPECT_NEAR(LowerBoundUs(HandTask(ops, HandCluster(4)).sim), 40, 1e-6);
 }
 
+TEST(LowerBound, KnowsThatDevicesWaitWhereEverythingGoesThroughOneOp) {
+  // Eight ops of 10, then one of 10 that reads them, a second one behind it, and eight that read that one:
+  // 8 * 10 / 4 + 10 + 10 + 8 * 10 / 4. All work shared out evenly is 45.
+  std::vector<Op> ops;
+  std::vector<OpIndex> first;
+  for (int o = 0; o < 8; ++o) {
+    ops.push_back(HandOp("before" + std::to_string(o), 10, {}));
+    first.push_back(o);
+  }
+  ops.push_back(HandOp("loss", 10, first));
+  ops.push_back(HandOp("gradient", 10, {8}));
+  for (int o = 0; o < 8; ++o) ops.push_back(HandOp("after" + std::to_string(o), 10, {9}));
+  EXPECT_NEAR(LowerBoundUs(HandTask(ops, HandCluster(4)).sim), 60, 1e-6);
+}
+
 }  // namespace
 }  // namespace emplace
