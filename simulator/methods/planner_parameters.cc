@@ -107,6 +107,9 @@ std::vector<PlannerParameter> MakeTable() {
       "search.few_moves", 0.01, 100, [](auto& p) -> auto& { return p.search.phases.few_moves; }));
   table.push_back(Factor(
       "search.most_coarse_groups", 100, 20000, [](auto& p) -> auto& { return p.search.phases.most_coarse_groups; }));
+  table.push_back(Share(
+      "search.relief", [](auto& p) -> auto& { return p.search.mix.relief; }));
+  add_share("relief_share", &PhaseRules::relief_share);
   return table;
 }
 

@@ -29,7 +29,7 @@ struct WalkHeat {
 // Of the search of `auto`. What each was measured against: docs/design-search.md.
 struct SearchParameters {
   // The first walk, without orders, moves families, columns and single groups alone, but where there are few units.
-  MoveMix mix = {.family = 0.3, .neighbours = 0.15, .swap = 0.15, .column = 0.8, .window = 0.3};
+  MoveMix mix = {.family = 0.3, .neighbours = 0.15, .swap = 0.15, .column = 0.8, .window = 0.3, .relief = 0.3};
   WalkHeat first;
   WalkHeat ordered;
   WalkHeat coarse = {.cold = 0.00008};  // It leaves the small differences to the whole graph.

@@ -104,7 +104,7 @@ class UnitPlacer {
 
   const ScheduleGraph& whole_;
   const UnitPlan plan_;
-  const UnitGraph units_;
+  UnitGraph units_;
   const std::vector<OpIndex> by_rank_;     // Of the units.
   std::optional<PlacementScorer> scorer_;  // Of the whole; made for the first pass of several.
 };

@@ -12,7 +12,7 @@ UnitGraph::UnitGraph(const ScheduleGraph& whole, const UnitLimits& limits)
       is_free_(FreeSources(coarse_.task().sim)) {}
 
 Placement UnitGraph::Place(std::span<const OpIndex> by_rank, std::span<const double> room_bytes,
-                           const UnitScorerOptions& options, const Rng& rng, std::span<double> used_bytes) const {
+                           const UnitScorerOptions& options, const Rng& rng, std::span<double> used_bytes) {
   std::optional<UnitScorer> scorer;
   if (!options.TakesFirstFinish()) scorer.emplace(graph_, Facts(), options, rng);
   UnitScheduler scheduler(graph_, is_free_, room_bytes, scorer ? &*scorer : nullptr);
@@ -22,8 +22,8 @@ Placement UnitGraph::Place(std::span<const OpIndex> by_rank, std::span<const dou
   return scheduler.units().placement();
 }
 
-const UnitFacts& UnitGraph::Facts() const {
-  std::call_once(facts_made_, [&] { facts_ = MakeUnitFacts(whole_.task(), coarse_.op_of(), graph_); });
+const UnitFacts& UnitGraph::Facts() {
+  if (!facts_) facts_ = MakeUnitFacts(whole_.task(), coarse_.op_of(), graph_);
   return *facts_;
 }
 

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <mutex>
 #include <optional>
 #include <span>
 #include <vector>
@@ -16,31 +15,29 @@
 
 namespace emplace {
 
-// Several threads may make passes. n units, D devices.
+// Not thread-safe. n units, D devices.
 class UnitGraph {
  public:
   // REQUIRES: whole outlives it. Throws Stopped once the stop of `whole` says so, as passes do.
   UnitGraph(const ScheduleGraph& whole, const UnitLimits& limits);
 
   const ScheduleGraph& graph() const { return graph_; }  // Its ops are the units.
-  // From a placement of the units to one of the whole's ops, and back, where the units' ops may be on several devices.
+  // From a placement of the units to one of the whole's ops.
   Placement Expanded(std::span<const DeviceIndex> units) const { return coarse_.Expanded(units); }
-  Placement Coarsened(std::span<const DeviceIndex> whole) const { return coarse_.Coarsened(whole); }
 
   // One pass: the placement of the units [n], which are taken in this topological order. room_bytes: [D] as of
   // UnitPlacement. used_bytes: empty, or [D] where to write how many of these the pass used.
   Placement Place(std::span<const OpIndex> by_rank, std::span<const double> room_bytes, const UnitScorerOptions& scorer,
-                  const Rng& rng, std::span<double> used_bytes = {}) const;
+                  const Rng& rng, std::span<double> used_bytes = {});
 
  private:
-  const UnitFacts& Facts() const;
+  const UnitFacts& Facts();
 
   const ScheduleGraph& whole_;
   const CoarseTask coarse_;
   const ScheduleGraph graph_;
   const std::vector<uint8_t> is_free_;
-  mutable std::once_flag facts_made_;
-  mutable std::optional<UnitFacts> facts_;  // Made for the first pass that needs them.
+  std::optional<UnitFacts> facts_;  // Made for the first pass that needs them.
 };
 
 }  // namespace emplace

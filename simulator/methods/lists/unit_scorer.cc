@@ -30,7 +30,7 @@ double WeightedSum(const UnitFeatures& weights, const UnitFeatures& features) {
 bool UnitScorerOptions::TakesFirstFinish() const {
   UnitFeatures others = weights;
   others.finish_behind = 0;
-  return temperature == 0 && before.empty() && weights.finish_behind < 0 && others == UnitFeatures();
+  return temperature == 0 && weights.finish_behind < 0 && others == UnitFeatures();
 }
 
 size_t UnitScorer::Choose(OpIndex unit, std::span<const UnitFit> fits, std::span<const OpIndex> parameters,
@@ -39,11 +39,6 @@ size_t UnitScorer::Choose(OpIndex unit, std::span<const UnitFit> fits, std::span
   scores_.clear();
   for (const UnitFeatures& features : features_.Of(unit, fits, parameters, units))
     scores_.push_back(WeightedSum(options_.weights, features));
-  if (!options_.before.empty()) {
-    for (size_t i = 0; i < fits.size(); ++i) {
-      if (fits[i].device == options_.before[static_cast<size_t>(unit)]) scores_[i] += options_.inertia;
-    }
-  }
   size_t best = 0;
   for (size_t i = 1; i < fits.size(); ++i) {
     if (scores_[i] > scores_[best] || (scores_[i] == scores_[best] && EndsBefore(fits[i], fits[best]))) best = i;

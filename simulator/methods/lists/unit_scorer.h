@@ -14,10 +14,6 @@ struct UnitScorerOptions {
   UnitFeatures weights = kHandSetWeights;
   // 0: the greatest score counts. Else a device is drawn, with a probability in proportion to exp(score / temperature).
   double temperature = 0;
-  // [n] Where the units were before, and what is added to the score of a device that has the unit already. Empty: they
-  // were nowhere.
-  std::span<const DeviceIndex> before = {};
-  double inertia = 0;
 
   // Whether a unit always goes where it finishes first, so that no features are needed.
   bool TakesFirstFinish() const;

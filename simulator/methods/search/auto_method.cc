@@ -10,6 +10,8 @@
 namespace emplace {
 namespace {
 
+constexpr double kNoHeat = 1e-9;
+
 PassPlan PassOf(const MoveMix& mix, const WalkHeat& heat) {
   return {.most_groups = std::numeric_limits<int32_t>::max(),
           .mix = mix,
@@ -38,6 +40,8 @@ MethodResult AutoMethod::Place(const PlacementTask& task) {
   const std::array<PassPlan, 1> passes = {FirstPass(search)};
   const PassPlan ordered = PassOf(search.mix, search.ordered);
   const PassPlan coarse = PassOf(search.mix, search.coarse);
+  // Only moves that make the step no longer, so that one level is enough: they are of all levels.
+  const PassPlan relief = {.most_groups = 1, .mix = {.relief = 1}, .hot = kNoHeat, .cold = kNoHeat};
   return SearchFromPortfolio(
       task, options_,
       {.phases = search.phases,
@@ -46,6 +50,7 @@ MethodResult AutoMethod::Place(const PlacementTask& task) {
        .found_by = "search",
        .ordered = &ordered,
        .coarse = &coarse,
+       .relief = &relief,
        .anneals_short_searches = true});
 }
 

@@ -13,7 +13,6 @@
 #include "simulator/methods/lists/disciplines.h"
 #include "simulator/methods/lists/priority.h"
 #include "simulator/methods/placement_scorer.h"
-#include "simulator/methods/search/constructor_search.h"
 #include "simulator/methods/search/portfolio.h"
 #include "simulator/methods/search/replica_task.h"
 #include "simulator/methods/search/replicas.h"
@@ -233,8 +232,8 @@ class PortfolioSearch {
       limit_.Count(1);
     }
     OrderPortfolio();
-    if (ConstructingPays(space)) {
-      AddConstructed();
+    if (ReliefPays(space)) {
+      AddRelieved(space);
       if (limit_.Ended()) return;
     }
     if (const std::optional<size_t> level = LevelToContract(space)) AddCoarse(*level);
@@ -281,12 +280,15 @@ class PortfolioSearch {
     }
   }
 
-  // Adds what passes of `list` find.
-  void AddConstructed() {
-    if (!constructor_) constructor_.emplace(*graph_, options_.seed);
+  // Adds what moves find that relieve busy devices.
+  void AddRelieved(const SearchSpace& space) {
+    const WalkResult start = *ordered_;
     const double progress = limit_.Progress();
-    const WalkResult found =
-        constructor_->From(*ordered_, progress + plan_.phases.construct_share * (1 - progress), limit_, team_);
+    const WalkResult found = RunWalks(space, {{start.entry,
+                                               start.priority,
+                                               {plan_.relief, 1},
+                                               progress + plan_.phases.relief_share * (1 - progress),
+                                               &*graph_}});
     KeepOrderedStart(found);
     KeepFound(found);
   }
@@ -416,10 +418,9 @@ class PortfolioSearch {
     return share <= plan_.phases.most_share_to_order;
   }
 
-  // Whether passes of `list` come farther than walks.
-  bool ConstructingPays(const SearchSpace& space) const {
-    return task_.sim.num_ops >= plan_.phases.fewest_ops_to_construct && !task_.HasMicrobatches() &&
-           walks_.MovesPerUnit(space, 1) < plan_.phases.few_moves_to_construct;
+  bool ReliefPays(const SearchSpace& space) const {
+    return plan_.relief != nullptr && !task_.HasMicrobatches() &&
+           walks_.MovesPerUnit(space, 1) < plan_.phases.few_moves_to_relieve;
   }
 
   // The level by which to contract the graph, if it gets much smaller, and there is time. In a step of several
@@ -485,7 +486,6 @@ class PortfolioSearch {
   std::vector<PortfolioEntry> portfolio_;
   bool portfolio_ordered_ = false;
   bool searched_through_ = false;
-  std::optional<ConstructorSearch> constructor_;
   std::unique_ptr<SmallerTask<CoarseTask>> coarse_;
   std::optional<Replicas> replicas_;
   std::unique_ptr<SmallerTask<ReplicaTask>> replica_;

@@ -58,11 +58,10 @@ struct PhaseRules {
 
   // Annealing, where nothing fits the memory of a graph of few units: share of what is left.
   double share_to_fit = 0.5;
-  // Passes of `list` (constructor_search.h) on graphs of so many ops without micro-batches, where a walk over the whole
-  // round has fewer moves for each unit: share of what is left.
-  int32_t fewest_ops_to_construct = 50000;
-  double few_moves_to_construct = 0.5;
-  double construct_share = 0.5;
+  // Moves that relieve busy devices (relief_moves.h), and only those that make the step no longer, where a walk over
+  // the whole round has fewer moves for each unit: share of what is left. Not with micro-batches.
+  double few_moves_to_relieve = 0.1;
+  double relief_share = 0.9;
   // The contracted graph: its ops at most; if they are at most this share of the graph's; share of what is left.
   int32_t most_coarse_groups = 1500;
   double most_ops_left = 0.5;
@@ -94,6 +93,8 @@ struct SearchPlan {
   // A pass of a walk before these, with orders, on a contracted graph (coarse_task.h), where orders are searched
   // for, the graph is large and has no micro-batches, and there is time to contract it. nullptr: no such pass.
   const PassPlan* coarse = nullptr;
+  // The pass of a walk that relieves busy devices. nullptr: no such pass.
+  const PassPlan* relief = nullptr;
   // Whether a search in a time that is too short to begin with walks anneals the policy's groups.
   bool anneals_short_searches = false;
 };

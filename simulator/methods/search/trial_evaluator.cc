@@ -42,7 +42,7 @@ void TrialEvaluator::SetBase(std::span<const DeviceIndex> placement, const Share
   simulator_.SetBase(placement_);
 }
 
-std::optional<SearchScore> TrialEvaluator::Try(const Move& move, double limit_us) {
+std::optional<SearchScore> TrialEvaluator::Try(const Move& move, double limit_us, GiveUp when) {
   undo_.clear();
   changed_.clear();
   for (const OpMove& to : move) {
@@ -50,18 +50,18 @@ std::optional<SearchScore> TrialEvaluator::Try(const Move& move, double limit_us
     undo_.push_back({to.op, placement_[static_cast<size_t>(to.op)]});
     Assign(to);
   }
-  const std::optional<SearchScore> taken = TryPlacement(limit_us);
+  const std::optional<SearchScore> taken = TryPlacement(limit_us, when);
   for (const OpMove& back : undo_) Assign(back);
   return taken;
 }
 
-std::optional<SearchScore> TrialEvaluator::TryPlacement(double limit_us) {
+std::optional<SearchScore> TrialEvaluator::TryPlacement(double limit_us, GiveUp when) {
   if (BytesOver(least_bytes_, task_.sim.memory_bytes) > base_score_.bytes_over) return std::nullopt;
   // What lacks less memory is taken with any makespan.
   const bool base_fits = base_score_.bytes_over == 0;
   SearchScore score;
-  score.makespan_us = simulator_.Try(
-      placement_, changed_, base_fits ? limit_us : std::numeric_limits<double>::infinity(), GiveUp::kWhenLikely);
+  score.makespan_us =
+      simulator_.Try(placement_, changed_, base_fits ? limit_us : std::numeric_limits<double>::infinity(), when);
   if (!std::isfinite(score.makespan_us)) return std::nullopt;
   score.bytes_over = PeakBytesOver();
   return MayTake(score, base_score_, limit_us) ? std::optional(score) : std::nullopt;

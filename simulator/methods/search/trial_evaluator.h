@@ -34,7 +34,7 @@ class TrialEvaluator {
   // As above, with a score that is known.
   void SetBase(std::span<const DeviceIndex> placement, const SharedPriority& priority, const SearchScore& score);
   // The score of the base with `move`, if MayTake. REQUIRES: there is a base, and the move is legal.
-  std::optional<SearchScore> Try(const Move& move, double limit_us);
+  std::optional<SearchScore> Try(const Move& move, double limit_us, GiveUp when = GiveUp::kWhenLikely);
   const Placement& base() const { return placement_; }
   // Of the base. REQUIRES: the last call was SetBase.
   const Timeline& timeline() const { return simulator_.timeline(); }
@@ -44,7 +44,7 @@ class TrialEvaluator {
  private:
   // Bytes that the simulated peaks lack. REQUIRES: the simulator's last call was for placement_.
   int64_t PeakBytesOver();
-  std::optional<SearchScore> TryPlacement(double limit_us);
+  std::optional<SearchScore> TryPlacement(double limit_us, GiveUp when);
   void Assign(const OpMove& to);
 
   const PlacementTask& task_;

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "common/error.h"
+#include "simulator/methods/search/moves/relief_moves.h"
 #include "simulator/methods/search/moves/window_moves.h"
 
 namespace emplace {
@@ -18,24 +19,31 @@ constexpr uint64_t kMovesToPriority = 200;
 
 struct Walk::Worker {
   Worker(const SearchSpace& space, const ScheduleGraph* graph) : evaluator(space.task()), generator(space) {
-    if (graph != nullptr && !space.task().HasMicrobatches()) windows.emplace(space, *graph);
+    if (graph == nullptr || space.task().HasMicrobatches()) return;
+    windows.emplace(space, *graph);
+    reliefs.emplace(space, *graph);
   }
 
   // Makes the placement the base; with a score that is known, or else returns it.
   SearchScore SetBase(const Placement& placement, const SharedPriority& priority) {
     const SearchScore score = evaluator.SetBase(placement, priority);
-    if (windows) windows->SetBase(placement, evaluator.timeline());
+    NoteRun(placement);
     return score;
   }
   void SetBase(const Placement& placement, const SharedPriority& priority, const SearchScore& score) {
     evaluator.SetBase(placement, priority, score);
+    NoteRun(placement);
+  }
+  void NoteRun(const Placement& placement) {
     if (windows) windows->SetBase(placement, evaluator.timeline());
+    if (reliefs) reliefs->SetBase(placement, evaluator.timeline());
   }
 
   TrialEvaluator evaluator;
   MoveGenerator generator;
-  std::optional<WindowMoves> windows;  // Without orders, or with micro-batches: none.
-  uint64_t version = 0;                // Of the evaluator's base.
+  std::optional<WindowMoves> windows;  // Without orders, or with micro-batches: none of these.
+  std::optional<ReliefMoves> reliefs;
+  uint64_t version = 0;  // Of the evaluator's base.
 };
 
 Walk::Walk(const SearchSpace& space, SearchLimit& limit, ThreadTeam& team, uint64_t seed,
@@ -121,13 +129,17 @@ void Walk::Evaluate(Worker& worker, const WalkStage& stage, size_t ahead, double
   CatchUp(worker);
   Rng rng = RngOfMove(ahead);
   Trial& trial = trials_[ahead];
-  if (worker.windows && rng.Uniform() < stage.mix.window) {
+  GiveUp when = GiveUp::kWhenLikely;
+  if (worker.reliefs && rng.Uniform() < stage.mix.relief) {
+    worker.reliefs->Draw(rng, worker.evaluator.base(), trial.move);
+    when = GiveUp::kWhenCertain;  // Of these the forecast takes most of the good ones for bad.
+  } else if (worker.windows && rng.Uniform() < stage.mix.window) {
     worker.windows->Draw(rng, worker.evaluator.LatestStartsUs(), trial.move);
   } else {
     worker.generator.Draw(rng, stage.level, stage.mix, worker.evaluator.base(), trial.move);
   }
   const double limit_us = DrawLimitUs(rng, temperature_us);
-  trial.score = trial.move.empty() ? std::nullopt : worker.evaluator.Try(trial.move, limit_us);
+  trial.score = trial.move.empty() ? std::nullopt : worker.evaluator.Try(trial.move, limit_us, when);
 }
 
 void Walk::TryPriority(double temperature_us) {

@@ -16,6 +16,9 @@ constexpr double kMoveUsPerOp = 0.02;
 // The number of moves for each movable unit and device that it could move to from which on more of them pay for a
 // hotter walk.
 constexpr double kMovesToHeat = 1.5;
+// Of moves that relieve busy devices the share falls in proportion where there are more moves for each movable unit:
+// walks that have these find as much by others.
+constexpr double kMovesToRelieve = 0.5;
 // From the seed of one walk, or of one round, to that of the next: odd, so that all are different, and no seed that
 // people choose is near.
 constexpr uint64_t kSeedsApart = 0x9E3779B97F4A7C15;
@@ -107,6 +110,7 @@ void Walks::RunPasses(Walk& walk, const SearchSpace& space, const SearchLimit& l
     const double done = static_cast<double>(i + 1) / static_cast<double>(plan.passes.size());
     MoveMix mix = few ? plan_.few_units.mix : pass.mix;
     mix.replicas = plan.replicas;
+    mix.relief *= std::min(1.0, kMovesToRelieve / moves);
     RunPass(walk, space, limit,
             {.finest = space.LevelWith(pass.most_groups),
              .mix = mix,

@@ -4,15 +4,12 @@
 
 #include <limits>
 
-#include "simulator/engine/free_sources.h"
 #include "simulator/methods/lists/upward_rank.h"
 #include "tests/support/random_task.h"
 #include "tests/support/trials.h"
 
 namespace emplace {
 namespace {
-
-constexpr UnitLimits kJoinNothing = {.send_over_compute = std::numeric_limits<double>::max()};
 
 PlacementTask TaskOf(uint64_t seed, RandomTaskOptions options) {
   Rng rng(seed);
@@ -28,7 +25,7 @@ TEST(UnitGraph, TellsTheBytesThatAPassUses) {
   for (uint64_t seed = 0; seed < Trials(30); ++seed) {
     const PlacementTask task = TaskOf(seed, {.parameters = 5, .restricted = 0.2});
     const ScheduleGraph whole(task);
-    const UnitGraph units(whole, {});
+    UnitGraph units(whole, {});
     std::vector<double> used_bytes(Unlimited(task).size());
     const Placement placed = units.Place(ByMeanUpwardRank(units.graph()), Unlimited(task), {}, Rng(seed), used_bytes);
     std::vector<double> expected(used_bytes.size());
@@ -40,24 +37,6 @@ TEST(UnitGraph, TellsTheBytesThatAPassUses) {
       expected[static_cast<size_t>(placed[op])] += static_cast<double>(units.graph().UnitBytes(unit));
     }
     EXPECT_EQ(used_bytes, expected) << "seed " << seed;
-  }
-}
-
-TEST(UnitGraph, WithMuchInertiaAPassLeavesUnitsWhereTheyWere) {
-  // Without parameters, which go where they are read first, with all that has to be together with them.
-  for (uint64_t seed = 0; seed < Trials(30); ++seed) {
-    const PlacementTask task = TaskOf(seed, {});
-    const ScheduleGraph whole(task);
-    const UnitGraph units(whole, kJoinNothing);
-    Rng rng(seed);
-    const Placement before = units.Coarsened(RandomGroupPlacement(task, rng));
-    UnitScorerOptions options = {.before = before, .inertia = 1e12};
-    const Placement after = units.Place(ByMeanUpwardRank(units.graph()), Unlimited(task), options, Rng(seed));
-    const std::vector<uint8_t> is_free = FreeSources(units.graph().task().sim);  // They go where they are read.
-    for (size_t op = 0; op < after.size(); ++op) {
-      if (is_free[op] == 1) continue;
-      EXPECT_EQ(after[op], before[op]) << "seed " << seed << " unit " << op;
-    }
   }
 }
 
