@@ -26,6 +26,8 @@ constexpr double kMostTimeShareOfTheBest = 0.9;
 // Those that are seldom the best may take this share: Scotch where `list` has had time, and what leaves out devices.
 constexpr double kMostTimeShareOfScotch = 0.2;
 constexpr double kMostTimeShareOfParts = 0.1;
+// On large graphs these may take this share: a pass of `list` finds more than they do, and a search has much to do.
+constexpr double kMostTimeShareOnLarge = 0.2;
 // Of `list`: with so many it places single ops, too.
 constexpr int64_t kAllPasses = 5;
 constexpr int64_t kFewPasses = 3;
@@ -43,6 +45,8 @@ struct Member {
   int32_t divisor = 1;        // It places on this part of the devices.
   // As set by hand, beside what a planner has learned, for graphs that are unlike those of its training.
   bool by_hand = false;
+  // Whether only kMostTimeShareOnLarge is for it in a graph of kLargeOps without micro-batches.
+  bool for_small = false;
   // Whether it is only for unlike devices of which no single one has memory for everything.
   bool unlike_and_tight = false;
 };
@@ -58,8 +62,8 @@ constexpr Member kMembers[] = {
      .most_time_share = kMostTimeShareOfTheBest,
      .microbatches = true},
     {.method = "expert", .us_per_op = 0.13, .tight_us_per_op = 0.7},
-    {.method = "heft", .us_per_op = 0.4, .tight_us_per_op = 1.2},
-    {.method = "m-etf", .us_per_op = 0.75, .tight_us_per_op = 2.4},
+    {.method = "heft", .us_per_op = 0.4, .tight_us_per_op = 1.2, .for_small = true},
+    {.method = "m-etf", .us_per_op = 0.75, .tight_us_per_op = 2.4, .for_small = true},
     {.method = "list", .us_per_op = 5, .tight_us_per_op = 9, .passes = kAllPasses},
     {.method = "list", .us_per_op = 2, .tight_us_per_op = 3, .passes = 1},
     {.method = "list", .us_per_op = 3, .tight_us_per_op = 5, .passes = kFewPasses, .by_hand = true},
@@ -249,7 +253,9 @@ class PortfolioMaker {
       if (member.passes > 0 && !member.by_hand && scores)
         us_per_op = kScorerSlowdown * us_per_op + LevelsUsPerOp(task_);
       const double share = limit_.Share(0, Us(task_, us_per_op));
-      const bool too_long = share > member.most_time_share || limit_.Progress() + share > 1;
+      const bool too_large = member.for_small && task_.sim.num_ops >= kLargeOps && !task_.HasMicrobatches();
+      const double most_share = too_large ? kMostTimeShareOnLarge : member.most_time_share;
+      const bool too_long = share > most_share || limit_.Progress() + share > 1;
       if (task_.sim.num_ops > member.most_ops || (too_long && !(tight && members.empty()))) continue;
       members.push_back(member);
     }

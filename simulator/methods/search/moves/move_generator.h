@@ -29,7 +29,8 @@ struct MoveMix {
   // Of all moves of a walk with orders, without micro-batches: a window of the schedule that is decided again
   // (window_moves.h).
   double window = 0;
-  // Of all moves of such a walk: one that relieves a busy device (relief_moves.h). Windows are a share of the others.
+  // Of all moves of such a walk: one that relieves a busy device (relief_moves.h). Less where there are many
+  // moves for each unit (walks.cc). Windows are a share of the others.
   double relief = 0;
   // All moves are mirrored by these; null: none is.
   const Replicas* replicas = nullptr;

@@ -33,9 +33,9 @@ class ReliefMoves {
 
  private:
   size_t CellOf(DeviceIndex device, double us) const;
-  // The op that ran on the device of `op` before it; -1: none.
+  // The op that ran on this device until `op` could start there; -1: the device was free before.
   OpIndex Before(OpIndex op, DeviceIndex device, const Timeline& run) const;
-  // The input's producer that ended last; -1: it reads nothing.
+  // The producer of the op's inputs that ended last; -1: it reads nothing.
   OpIndex LastProducer(OpIndex op, const Timeline& run) const;
   void FindChain(std::span<const DeviceIndex> placement, const Timeline& run);
   // One of the chain, the likelier the longer it takes.
