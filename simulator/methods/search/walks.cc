@@ -18,7 +18,7 @@ constexpr double kMoveUsPerOp = 0.02;
 constexpr double kMovesToHeat = 1.5;
 // Of moves that relieve busy devices the share falls in proportion where there are more moves for each movable unit:
 // walks that have these find as much by others.
-constexpr double kMovesToRelieve = 0.5;
+constexpr double kMovesToRelieve = 0.15;
 // From the seed of one walk, or of one round, to that of the next: odd, so that all are different, and no seed that
 // people choose is near.
 constexpr uint64_t kSeedsApart = 0x9E3779B97F4A7C15;
