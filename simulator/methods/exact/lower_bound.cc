@@ -221,9 +221,9 @@ std::vector<double> HeadsUs(const SimGraph& graph, const std::vector<double>& co
   return head_us;
 }
 
-// The ops of a longest path, in its order, where op o takes us[o].
-std::vector<OpIndex> LongestPath(const SimGraph& graph, const std::vector<double>& us) {
-  const std::vector<double> head_us = HeadsUs(graph, us);
+// The ops of a longest path, in its order, where op o takes us[o], and head_us is HeadsUs of these.
+std::vector<OpIndex> LongestPath(const SimGraph& graph, const std::vector<double>& us,
+                                 const std::vector<double>& head_us) {
   std::vector<OpIndex> before(us.size(), -1);  // The op before on a longest path to each op.
   OpIndex last = 0;
   for (OpIndex op = 0; op < graph.num_ops; ++op) {
@@ -350,14 +350,16 @@ double LowerBoundUs(const SimGraph& graph, const StopSignal& stop) {
   const std::vector<DeviceClass> classes = ClassesOf(graph);
   const Relaxation relaxation(graph, stop, classes);
   bound = std::max(bound, relaxation.best_us());
+  const std::vector<OpIndex> path = LongestPath(graph, cost_us, head_us);
   if (classes.size() > 1 && MemoryMatters(graph, classes)) {
-    for (const std::vector<double>& us : {cost_us, GreatestCostsUs(graph)}) {
-      bound = std::max(bound, Relaxation(graph, stop, classes, LongestPath(graph, us)).best_us());
-    }
+    const std::vector<double> greatest_us = GreatestCostsUs(graph);
+    const std::vector<OpIndex> slowest_path = LongestPath(graph, greatest_us, HeadsUs(graph, greatest_us));
+    bound = std::max(bound, Relaxation(graph, stop, classes, path).best_us());
+    bound = std::max(bound, Relaxation(graph, stop, classes, slowest_path).best_us());
   }
   const std::vector<double> shares_us = relaxation.Shares();
   bound = std::max(bound, WindowBoundUs(graph, head_us, tail_us, shares_us));
-  bound = std::max(bound, PathBoundUs(graph, LongestPath(graph, cost_us), cost_us, head_us, tail_us, shares_us));
+  bound = std::max(bound, PathBoundUs(graph, path, cost_us, head_us, tail_us, shares_us));
   bound = std::max(bound, SplitBoundUs(graph, cost_us, head_us, tail_us));
   return bound * kMargin;
 }

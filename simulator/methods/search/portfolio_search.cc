@@ -282,10 +282,9 @@ class PortfolioSearch {
 
   // Adds what moves find that relieve busy devices.
   void AddRelieved(const SearchSpace& space) {
-    const WalkResult start = *ordered_;
     const double progress = limit_.Progress();
-    const WalkResult found = RunWalks(space, {{start.entry,
-                                               start.priority,
+    const WalkResult found = RunWalks(space, {{ordered_->entry,
+                                               ordered_->priority,
                                                {plan_.relief, 1},
                                                progress + plan_.phases.relief_share * (1 - progress),
                                                &*graph_}});

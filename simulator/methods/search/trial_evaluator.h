@@ -33,7 +33,8 @@ class TrialEvaluator {
   SearchScore SetBase(std::span<const DeviceIndex> placement, const SharedPriority& priority);
   // As above, with a score that is known.
   void SetBase(std::span<const DeviceIndex> placement, const SharedPriority& priority, const SearchScore& score);
-  // The score of the base with `move`, if MayTake. REQUIRES: there is a base, and the move is legal.
+  // The score of the base with `move`, if MayTake. when: as of Simulator::Try. REQUIRES: there is a base, and the move
+  // is legal.
   std::optional<SearchScore> Try(const Move& move, double limit_us, GiveUp when = GiveUp::kWhenLikely);
   const Placement& base() const { return placement_; }
   // Of the base. REQUIRES: the last call was SetBase.

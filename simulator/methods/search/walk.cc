@@ -36,7 +36,7 @@ struct Walk::Worker {
   }
   void NoteRun(const Placement& placement) {
     if (windows) windows->SetBase(placement, evaluator.timeline());
-    if (reliefs) reliefs->SetBase(placement, evaluator.timeline());
+    if (reliefs) reliefs->SetBase(evaluator.timeline());
   }
 
   TrialEvaluator evaluator;

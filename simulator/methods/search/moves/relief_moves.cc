@@ -21,22 +21,28 @@ constexpr double kRoundingUs = 1e-6;
 ReliefMoves::ReliefMoves(const SearchSpace& space, const ScheduleGraph& graph)
     : space_(space), graph_(graph), sim_(graph.task().sim) {}
 
-void ReliefMoves::SetBase(std::span<const DeviceIndex> placement, const Timeline& run) {
+void ReliefMoves::SetBase(const Timeline& run) {
   makespan_us_ = run.makespan_us;
   start_us_ = run.start_us;
+  finish_us_ = run.finish_us;
+  seen_ = false;
+}
+
+void ReliefMoves::LookAtRun(std::span<const DeviceIndex> placement) {
   const size_t cells = static_cast<size_t>(sim_.num_devices) * kCells;
   started_ = CsrFromPairs(static_cast<int32_t>(cells), [&](const auto& visit) {
     for (OpIndex op = 0; op < sim_.num_ops; ++op) {
       const auto o = static_cast<size_t>(op);
-      if (run.finish_us[o] > start_us_[o]) visit(static_cast<int32_t>(CellOf(placement[o], start_us_[o])), op);
+      if (finish_us_[o] > start_us_[o]) visit(static_cast<int32_t>(CellOf(placement[o], start_us_[o])), op);
     }
   });
   busy_us_.assign(cells, 0);
   for (size_t cell = 0; cell < cells; ++cell) {
     for (const OpIndex op : started_.Row(static_cast<int32_t>(cell)))
-      busy_us_[cell] += run.finish_us[static_cast<size_t>(op)] - start_us_[static_cast<size_t>(op)];
+      busy_us_[cell] += finish_us_[static_cast<size_t>(op)] - start_us_[static_cast<size_t>(op)];
   }
-  FindChain(placement, run);
+  FindChain(placement);
+  seen_ = true;
 }
 
 size_t ReliefMoves::CellOf(DeviceIndex device, double us) const {
@@ -44,7 +50,7 @@ size_t ReliefMoves::CellOf(DeviceIndex device, double us) const {
   return static_cast<size_t>(device) * kCells + std::min(cell, kCells - 1);
 }
 
-OpIndex ReliefMoves::Before(OpIndex op, DeviceIndex device, const Timeline& run) const {
+OpIndex ReliefMoves::Before(OpIndex op, DeviceIndex device) const {
   const double start_us = start_us_[static_cast<size_t>(op)];
   const size_t first = CellOf(device, 0);
   for (size_t cell = CellOf(device, start_us) + 1; cell-- > first;) {
@@ -54,41 +60,45 @@ OpIndex ReliefMoves::Before(OpIndex op, DeviceIndex device, const Timeline& run)
       if (us < start_us && (before < 0 || us > start_us_[static_cast<size_t>(before)])) before = other;
     }
     if (before < 0) continue;
-    const double free_us = run.finish_us[static_cast<size_t>(before)] + sim_.op_overhead_us;
+    const double free_us = finish_us_[static_cast<size_t>(before)] + sim_.op_overhead_us;
     return free_us >= start_us - kRoundingUs ? before : -1;
   }
   return -1;
 }
 
-OpIndex ReliefMoves::LastProducer(OpIndex op, const Timeline& run) const {
+OpIndex ReliefMoves::LastProducer(OpIndex op) const {
   OpIndex last = -1;
   for (const int32_t tensor : graph_.InputsOf(op)) {
     const OpIndex producer = graph_.ProducerOf(tensor);
-    if (last < 0 || run.finish_us[static_cast<size_t>(producer)] > run.finish_us[static_cast<size_t>(last)])
-      last = producer;
+    if (last < 0 || finish_us_[static_cast<size_t>(producer)] > finish_us_[static_cast<size_t>(last)]) last = producer;
   }
   return last;
 }
 
-void ReliefMoves::FindChain(std::span<const DeviceIndex> placement, const Timeline& run) {
+void ReliefMoves::FindChain(std::span<const DeviceIndex> placement) {
   chain_.clear();
   chain_us_.clear();
   double sum_us = 0;
-  auto op = static_cast<OpIndex>(std::ranges::max_element(run.finish_us) - run.finish_us.begin());
+  auto op = static_cast<OpIndex>(std::ranges::max_element(finish_us_) - finish_us_.begin());
   while (op >= 0) {
     const auto o = static_cast<size_t>(op);
-    const OpIndex before = Before(op, placement[o], run);
+    const OpIndex before = Before(op, placement[o]);
     if (before >= 0) {
       chain_.push_back(op);
-      chain_us_.push_back(sum_us += run.finish_us[o] - start_us_[o]);
+      chain_us_.push_back(sum_us += finish_us_[o] - start_us_[o]);
     }
-    op = before >= 0 ? before : LastProducer(op, run);
+    op = before >= 0 ? before : LastProducer(op);
   }
 }
 
-void ReliefMoves::Draw(Rng& rng, std::span<const DeviceIndex> placement, Move& move) const {
+std::span<const OpIndex> ReliefMoves::Chain(std::span<const DeviceIndex> placement) {
+  if (!seen_) LookAtRun(placement);
+  return chain_;
+}
+
+void ReliefMoves::Draw(Rng& rng, std::span<const DeviceIndex> placement, Move& move) {
   move.clear();
-  if (chain_.empty()) return;
+  if (Chain(placement).empty()) return;
   const OpIndex op = DrawOp(rng);
   const auto level = static_cast<size_t>(rng.UniformInt(0, std::ssize(space_.levels()) - 1));
   const SearchLevel& groups = space_.levels()[level];

@@ -22,22 +22,23 @@ class ReliefMoves {
   // REQUIRES: both outlive this; graph is that of the space's task.
   ReliefMoves(const SearchSpace& space, const ScheduleGraph& graph);
 
-  // The run of a placement [n], from which moves are drawn from now on.
-  void SetBase(std::span<const DeviceIndex> placement, const Timeline& run);
+  // The run of a placement, from which moves are drawn from now on. What moves need of it is found for the first one.
+  void SetBase(const Timeline& run);
   // Draws a legal move from the base. It may be empty. placement: [n] the base. REQUIRES: there is a base.
-  void Draw(Rng& rng, std::span<const DeviceIndex> placement, Move& move) const;
+  void Draw(Rng& rng, std::span<const DeviceIndex> placement, Move& move);
 
   // From the end of the base's run back: ops that started as soon as their device had ended another one. Where one
-  // waited for its inputs instead, it goes on with the last of their producers.
-  std::span<const OpIndex> chain() const { return chain_; }
+  // waited for its inputs instead, it goes on with the last of their producers. Valid until the next SetBase.
+  std::span<const OpIndex> Chain(std::span<const DeviceIndex> placement);
 
  private:
   size_t CellOf(DeviceIndex device, double us) const;
   // The op that ran on this device until `op` could start there; -1: the device was free before.
-  OpIndex Before(OpIndex op, DeviceIndex device, const Timeline& run) const;
+  OpIndex Before(OpIndex op, DeviceIndex device) const;
   // The producer of the op's inputs that ended last; -1: it reads nothing.
-  OpIndex LastProducer(OpIndex op, const Timeline& run) const;
-  void FindChain(std::span<const DeviceIndex> placement, const Timeline& run);
+  OpIndex LastProducer(OpIndex op) const;
+  void LookAtRun(std::span<const DeviceIndex> placement);
+  void FindChain(std::span<const DeviceIndex> placement);
   // One of the chain, the likelier the longer it takes.
   OpIndex DrawOp(Rng& rng) const;
   // Where ops of the group would be done first, as far as can be told from how busy devices are around `at_us`; -1:
@@ -48,8 +49,10 @@ class ReliefMoves {
   const SearchSpace& space_;
   const ScheduleGraph& graph_;
   const SimGraph& sim_;
-  double makespan_us_ = 0;        // Of the base,
-  std::vector<double> start_us_;  // [n] and when its ops started.
+  double makespan_us_ = 0;         // Of the base,
+  std::vector<double> start_us_;   // [n] and when its ops started,
+  std::vector<double> finish_us_;  // [n] and ended.
+  bool seen_ = false;              // Whether the rest is of the base, too.
   // Of each device and each cell of time, one device after the other: the ops that started in it, and how long they
   // ran.
   Csr started_;

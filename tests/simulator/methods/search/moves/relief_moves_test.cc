@@ -33,8 +33,9 @@ TEST(ReliefMoves, AreLegalMovesOfTheChain) {
     TrialEvaluator evaluator(task);
     const Placement base = RandomGroupPlacement(task, rng);
     evaluator.SetBase(base, nullptr);
-    reliefs.SetBase(base, evaluator.timeline());
-    const std::set<OpIndex> chain(reliefs.chain().begin(), reliefs.chain().end());
+    reliefs.SetBase(evaluator.timeline());
+    const std::span<const OpIndex> waiting = reliefs.Chain(base);
+    const std::set<OpIndex> chain(waiting.begin(), waiting.end());
     for (uint64_t step = 0; step < 20; ++step) {
       Move move;
       Rng first = Rng(seed).Fork("move", step);
@@ -76,9 +77,9 @@ TEST(ReliefMoves, OpsOfTheChainWaitForTheirDevice) {
     Simulator simulator(task.sim);
     const Placement base = RandomGroupPlacement(task, rng);
     const Timeline run = simulator.Run(base);
-    reliefs.SetBase(base, run);
+    reliefs.SetBase(run);
     double after_us = run.makespan_us;
-    for (const OpIndex op : reliefs.chain()) {
+    for (const OpIndex op : reliefs.Chain(base)) {
       const auto o = static_cast<size_t>(op);
       EXPECT_LE(run.finish_us[o], after_us + 1e-6) << "seed " << seed;  // From the end back.
       after_us = run.start_us[o];
@@ -105,8 +106,8 @@ TEST(ReliefMoves, GoToTheDeviceThatIsLessBusy) {
   TrialEvaluator evaluator(task);
   const Placement base = {0, 0, 0, 0, 0, 1, 1, 1, 1, 1};
   ASSERT_EQ(evaluator.SetBase(base, nullptr).makespan_us, 50);
-  reliefs.SetBase(base, evaluator.timeline());
-  EXPECT_EQ(reliefs.chain().size(), 4U);  // The first one waits for nothing.
+  reliefs.SetBase(evaluator.timeline());
+  EXPECT_EQ(reliefs.Chain(base).size(), 4U);  // The first one waits for nothing.
   int to_idle = 0;
   int moves = 0;
   for (uint64_t step = 0; step < 200; ++step) {
