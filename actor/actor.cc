@@ -3,6 +3,9 @@
 #include <malloc.h>
 
 #include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
 #include <deque>
 #include <memory>
 #include <optional>
@@ -28,6 +31,8 @@ using std::chrono::milliseconds;
 
 constexpr milliseconds kInterruptWait(100);  // How soon an idle or paused actor notices an interrupt.
 constexpr milliseconds kDrainTimeout(5000);  // How long it goes on sending at its end.
+// How long an actor keeps to a limit that it has reached: what the learner waits for may be lost with a connection.
+constexpr milliseconds kLimitPatience(5000);
 
 // The rollouts of one session. Sequence numbers are given as trajectories enter the send queue, so what an interrupt
 // leaves unfinished was never produced.
@@ -74,13 +79,27 @@ class SessionRollouts {
     return make_measure_(task)->Run(request.groups, ops).makespan_us;
   }
 
+  // Whether no episode is to start before the learner raises the limit (Notice::sequence_limit).
+  bool MustWait(uint64_t sequence_limit) {
+    const bool reached = sequence_limit > 0 && produced() >= sequence_limit && player_->idle() && finished_.empty();
+    const auto now = std::chrono::steady_clock::now();
+    if (!reached) {
+      reached_at_.reset();
+    } else if (!reached_at_) {
+      reached_at_ = now;
+    }
+    return reached && now - *reached_at_ < kLimitPatience;
+  }
+
   // One step, unless finished trajectories still wait for room in the queue; they wait for it for at most
   // `kInterruptWait`. The step is a unit of `work`, the wait is none.
-  void Advance(const std::shared_ptr<const PolicyWeights>& weights, TrajectorySender& sender, PausingWork& work) {
+  void Advance(const ControlState& state, TrajectorySender& sender, PausingWork& work) {
     if (finished_.empty()) {
       const PausingWork::Unit unit(work);
-      if (!lockstep()) player_->SetWeights(weights);
-      for (Trajectory& trajectory : player_->Advance()) finished_.push_back(std::move(trajectory));
+      if (!lockstep()) player_->SetWeights(state.weights);
+      for (Trajectory& trajectory : player_->Advance(MostToStart(state.sequence_limit))) {
+        finished_.push_back(std::move(trajectory));
+      }
     }
     while (!finished_.empty()) {
       finished_.front().sequence = next_sequence_;
@@ -91,6 +110,12 @@ class SessionRollouts {
   }
 
  private:
+  size_t MostToStart(uint64_t sequence_limit) const {
+    const auto most = static_cast<uint64_t>(session_->config.actor.episodes_in_flight);
+    if (sequence_limit == 0) return most;
+    return std::min(most, sequence_limit > produced() ? sequence_limit - produced() : 1);
+  }
+
   static std::unique_ptr<EpisodePlayer> MakePlayerOf(const Session& session, const MeasureFactory& make_measure) {
     const RunConfig& config = session.config;
     if (config.training.evolves()) return std::make_unique<TrialRollout>(session.tasks, config, session.actor);
@@ -106,9 +131,10 @@ class SessionRollouts {
   const MeasureFactory make_measure_;
   uint64_t next_sequence_;
   const std::unique_ptr<EpisodePlayer> player_;
-  std::optional<PolicyVersion> version_;  // In lockstep: whose episodes are played,
-  size_t taken_ = 0;                      // and how many of those given have been started.
-  std::deque<Trajectory> finished_;       // Not in the queue yet.
+  std::optional<PolicyVersion> version_;                             // In lockstep: whose episodes are played,
+  size_t taken_ = 0;                                                 // and how many of those given have been started.
+  std::deque<Trajectory> finished_;                                  // Not in the queue yet.
+  std::optional<std::chrono::steady_clock::time_point> reached_at_;  // When the limit was reached; nullopt: it is not.
 };
 
 // What the learner wants measured, before episodes go on: it holds an episode back for the answer.
@@ -165,7 +191,11 @@ void RunActor(const ActorOptions& options, const std::atomic<bool>& interrupted,
     }
     try {
       if (rewards.measures()) AnswerMeasureRequests(client, *rollouts);
-      rollouts->Advance(state.weights, *sender, work);
+      if (!rollouts->lockstep() && rollouts->MustWait(state.sequence_limit)) {
+        state = client.WaitForChange(state, kInterruptWait);
+        continue;
+      }
+      rollouts->Advance(state, *sender, work);
     } catch (const MeasurementCancelled&) {
       state = client.state();
       break;

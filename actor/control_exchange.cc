@@ -18,7 +18,8 @@ ControlState ControlExchange::WaitForChange(const ControlState& seen, std::chron
   const auto deadline = std::chrono::steady_clock::now() + timeout;
   const MutexLock lock(mu_);
   while (state_.session == seen.session && state_.weights == seen.weights && state_.work == seen.work &&
-         state_.measuring == seen.measuring && state_.ending.has_value() == seen.ending.has_value()) {
+         state_.measuring == seen.measuring && state_.sequence_limit == seen.sequence_limit &&
+         state_.ending.has_value() == seen.ending.has_value()) {
     if (!changed_.WaitUntil(mu_, deadline)) break;
   }
   return state_;
@@ -82,14 +83,16 @@ void ControlExchange::Publish(std::shared_ptr<const Session> session) {
   state_.session = std::move(session);
   state_.weights = nullptr;
   state_.work = nullptr;
+  state_.sequence_limit = 0;
   measure_requests_.clear();
   measure_replies_.clear();
   changed_.NotifyAll();
 }
 
-void ControlExchange::PublishMeasuring(bool measuring) {
+void ControlExchange::Publish(const Notice& notice) {
   const MutexLock lock(mu_);
-  state_.measuring = measuring;
+  state_.measuring = notice.measuring;
+  state_.sequence_limit = notice.sequence_limit;
   changed_.NotifyAll();
 }
 

@@ -32,6 +32,7 @@ struct ControlState {
   std::shared_ptr<const PolicyWeights> weights;  // nullptr: no weights of this session have come yet.
   std::shared_ptr<const Work> work;              // In lockstep, all episodes to play with these weights, or nullptr.
   bool measuring = false;                        // Whether actors of this run measure on hardware.
+  uint64_t sequence_limit = 0;                   // As in Notice.
   std::optional<Ending> ending;                  // Set once the actor is to end.
 };
 
@@ -61,7 +62,7 @@ class ControlExchange {
   void Publish(std::shared_ptr<const Session> session);
   void Publish(std::shared_ptr<const PolicyWeights> weights);  // There is no work for them yet.
   void Publish(std::shared_ptr<const Work> work);
-  void PublishMeasuring(bool measuring);
+  void Publish(const Notice& notice);     // Of this session.
   void Publish(MeasureRequest request);   // Dropped where too many wait.
   void End(ControlState::Ending ending);  // Only the first counts.
   ActorProgress progress() const;

@@ -116,7 +116,7 @@ void Conversation::Handle(Welcome welcome) {
 void Conversation::Handle(const Notice& notice) {
   if (!session_) return;
   if (notice.session == session_->id) {
-    exchange_.PublishMeasuring(notice.measuring);
+    exchange_.Publish(notice);
     WantVersion(notice.version);
     return;
   }

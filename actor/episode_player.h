@@ -2,6 +2,7 @@
 // and no thread.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -27,8 +28,9 @@ class EpisodePlayer {
   virtual void StartLockstep(std::span<const uint32_t> indices, uint64_t seed) = 0;
   // Whether no episode is in flight.
   virtual bool idle() const = 0;
-  // Goes on by one step. Returns the episodes that ended with it, without sequence numbers.
-  virtual std::vector<Trajectory> Advance() = 0;
+  // Goes on by one step. Outside of lockstep, where no episode is in flight, it first starts a wave of at most `most`,
+  // above 0. Returns the episodes that ended with the step, without sequence numbers.
+  virtual std::vector<Trajectory> Advance(size_t most) = 0;
 };
 
 }  // namespace emplace

@@ -31,8 +31,8 @@ void Rollout::SetWeights(std::shared_ptr<const PolicyWeights> weights) {
   weights_ = std::move(weights);
 }
 
-std::vector<Trajectory> Rollout::Advance() {
-  if (wave_.empty()) StartWave();
+std::vector<Trajectory> Rollout::Advance(size_t most) {
+  if (wave_.empty()) StartWave(std::min(most, episodes_in_flight_));
   playing_.clear();
   for (const auto& episode : wave_) playing_.push_back(episode->played.get());
   player_->Next(playing_, decisions_);
@@ -50,10 +50,11 @@ std::vector<Trajectory> Rollout::Advance() {
   return finished;
 }
 
-void Rollout::StartWave() {
+void Rollout::StartWave(size_t episodes) {
+  EMPLACE_CHECK(episodes > 0);
   UseNewestWeights();
   // A stream of its own: what an episode draws does not depend on which others run beside it.
-  while (wave_.size() < episodes_in_flight_) StartEpisode(rng_, episodes_started_++, 0);
+  while (wave_.size() < episodes) StartEpisode(rng_, episodes_started_++, 0);
 }
 
 void Rollout::StartLockstep(std::span<const uint32_t> indices, uint64_t seed) {

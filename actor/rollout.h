@@ -1,13 +1,14 @@
 // Makes trajectories from environments and a policy.
 //
-// Episodes are played in waves: `episodes_in_flight` of them start together with the newest weights, and each step
-// makes one forward pass over the states of all episodes that still run. So one version chooses every action of an
+// Episodes are played in waves: up to `episodes_in_flight` of them start together with the newest weights, and each
+// step makes one forward pass over the states of all episodes that still run. So one version chooses every action of an
 // episode, and an environment lives only as long as its episode.
 //
 // In lockstep the learner says which episodes are in a wave. Episode i of a version is the same, bit for bit, whichever
 // actor plays it and whichever other episodes are in its wave.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -42,9 +43,9 @@ class Rollout final : public EpisodePlayer {
   // REQUIRES besides: environment.start is not "best", which depends on earlier episodes; measures are reproducible.
   void StartLockstep(std::span<const uint32_t> indices, uint64_t seed) override;
   bool idle() const override { return wave_.empty(); }
-  // Makes one step of every episode in flight; when there is none, it starts a wave first. REQUIRES: SetWeights was
-  // called.
-  std::vector<Trajectory> Advance() override;
+  // Makes one step of every episode in flight. REQUIRES: SetWeights was called.
+  std::vector<Trajectory> Advance(size_t most) override;
+  std::vector<Trajectory> Advance() { return Advance(episodes_in_flight_); }
 
   int64_t steps() const { return steps_; }  // Actions chosen so far.
 
@@ -64,7 +65,7 @@ class Rollout final : public EpisodePlayer {
     std::vector<uint8_t> placement;  // [n] device of each group; empty: none seen yet.
   };
 
-  void StartWave();
+  void StartWave(size_t episodes);
   void UseNewestWeights();
   // The episode of this number in a stream of episodes. `index` is its number for the learner.
   void StartEpisode(const Rng& stream, uint64_t number, uint32_t index);

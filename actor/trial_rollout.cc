@@ -5,7 +5,7 @@
 
 namespace emplace {
 
-std::vector<Trajectory> TrialRollout::Advance() {
+std::vector<Trajectory> TrialRollout::Advance(size_t /*most*/) {
   EMPLACE_CHECK(weights_ != nullptr && !waiting_.empty());
   Trajectory trial;
   trial.index = waiting_.front();

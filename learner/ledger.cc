@@ -189,6 +189,12 @@ uint64_t Ledger::UnderWay(const ActorKey& actor) const {
   return incarnation == nullptr ? 0 : incarnation->counts.produced - incarnation->highest;
 }
 
+uint64_t Ledger::Newest(const ActorKey& actor) const {
+  const MutexLock lock(mu_);
+  const Incarnation* const incarnation = Find(actor);
+  return incarnation == nullptr ? 0 : incarnation->highest;
+}
+
 void Ledger::Count(const ActorKey& actor, uint64_t LedgerCounts::*what) {
   const MutexLock lock(mu_);
   Incarnation* const incarnation = Find(actor);

@@ -53,6 +53,8 @@ class Ledger {
 
   // Number of the actor's episodes that are newer than any that has come: they are in its queue or on the network.
   uint64_t UnderWay(const ActorKey& actor) const;
+  // The highest sequence number that has come from the actor; 0: none has.
+  uint64_t Newest(const ActorKey& actor) const;
 
   // REQUIRES: the episode was admitted as new and is not counted yet.
   void CountTrained(const ActorKey& actor) { Count(actor, &LedgerCounts::trained); }

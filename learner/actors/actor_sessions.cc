@@ -1,11 +1,13 @@
 #include "learner/actors/actor_sessions.h"
 
+#include <algorithm>
 #include <random>
 
 #include "common/error.h"
 #include "common/log.h"
 #include "common/strings.h"
 #include "common/wire/access/actor_name.h"
+#include "learner/actors/run_ahead.h"
 
 namespace emplace {
 namespace {
@@ -24,6 +26,7 @@ int64_t WholeUnixSeconds() {
 ActorSessions::ActorSessions(const std::vector<PlacementTask>& tasks, const RunConfig& config, Ledger& ledger,
                              const Extras& extras)
     : session_(RandomSession()),
+      training_(config.training),
       ledger_(ledger),
       dealer_(extras.dealer),
       measuring_(extras.measuring),
@@ -113,6 +116,20 @@ void ActorSessions::Handle(const FromActor& from, const Goodbye& goodbye) {
   if (!registry_.Leave(goodbye.actor)) return;
   if (stopping_) left_.insert(goodbye.actor);
   LogInfo(StrCat(ActorName(goodbye.actor), " said goodbye after ", goodbye.produced, " episodes"));
+}
+
+uint64_t ActorSessions::MostUnderWayOfEach() const {
+  return static_cast<uint64_t>(MostUnderWay(training_, std::max<int64_t>(1, registry_.alive())));
+}
+
+uint64_t ActorSessions::SequenceLimit(const ActorKey& actor) const {
+  const uint64_t most = MostUnderWayOfEach();
+  return most == 0 ? 0 : ledger_.Newest(actor) + most;
+}
+
+bool ActorSessions::WaitsForLimit(uint64_t sequence) const {
+  const uint64_t most = MostUnderWayOfEach();
+  return most > 0 && sequence % std::max<uint64_t>(1, most / 2) == 0;
 }
 
 void ActorSessions::TellToStop(LearnerEndpoint& endpoint) {

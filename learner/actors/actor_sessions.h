@@ -69,6 +69,11 @@ class ActorSessions {
   int64_t strangers() const { return strangers_; }  // Messages counted so.
 
   const ActorRegistry& registry() const { return registry_; }
+  // The highest sequence number that the actor is to use for now (run_ahead.h); 0: no limit.
+  uint64_t SequenceLimit(const ActorKey& actor) const;
+  // Whether the actor is to hear of its limit now that its episode of this number has come: it has played a good part
+  // of what it may have under way.
+  bool WaitsForLimit(uint64_t sequence) const;
   // Why no actor that measures may join; nullopt: it may.
   std::optional<std::string> WhyNoMeasuring() const { return welcomes_.WhyNoMeasuring(); }
 
@@ -86,8 +91,10 @@ class ActorSessions {
   // Why the actor may not join; nullopt: it may.
   std::optional<std::string> WhyRefused(const Hello& hello, const std::string& key);
   void CountActors();
+  uint64_t MostUnderWayOfEach() const;  // As in run_ahead.h.
 
   const uint64_t session_;
+  const TrainingConfig training_;
   Ledger& ledger_;
   EpisodeDealer* const dealer_;
   std::atomic<bool>* const measuring_;

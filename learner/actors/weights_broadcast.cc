@@ -19,10 +19,6 @@ std::shared_ptr<const PolicyWeights> WeightsBroadcast::newest() const {
   return newest_;
 }
 
-Notice WeightsBroadcast::MakeNotice() const {
-  return {sessions_.session(), announced_, sessions_.registry().num_measuring() > 0};
-}
-
 void WeightsBroadcast::AnnounceNew(LearnerEndpoint& endpoint) {
   const std::shared_ptr<const PolicyWeights> weights = newest();
   if (encoded_ && weights->version == announced_) return;
@@ -30,12 +26,19 @@ void WeightsBroadcast::AnnounceNew(LearnerEndpoint& endpoint) {
   reply.hash = WeightsHash(reply.blob);
   encoded_.emplace(reply);
   announced_ = weights->version;
-  const SharedMessage notice(MakeNotice());
-  sessions_.registry().ForEachAlive([&](const ActorKey&, const PeerId& peer) { endpoint.Send(peer, notice); });
+  sessions_.registry().ForEachAlive(
+      [&](const ActorKey& actor, const PeerId& peer) { SendNotice(endpoint, peer, actor); });
 }
 
-void WeightsBroadcast::SendNotice(LearnerEndpoint& endpoint, const PeerId& peer) const {
-  endpoint.Send(peer, MakeNotice());
+void WeightsBroadcast::SendNotice(LearnerEndpoint& endpoint, const PeerId& peer, const ActorKey& actor) const {
+  endpoint.Send(peer, Notice{.session = sessions_.session(),
+                             .version = announced_,
+                             .measuring = sessions_.registry().num_measuring() > 0,
+                             .sequence_limit = sessions_.SequenceLimit(actor)});
+}
+
+void WeightsBroadcast::SendNotice(LearnerEndpoint& endpoint, const ActorKey& actor) const {
+  sessions_.registry().WithPeerOf(actor, [&](const PeerId& peer) { SendNotice(endpoint, peer, actor); });
 }
 
 void WeightsBroadcast::SendWeights(LearnerEndpoint& endpoint, const PeerId& peer) const {

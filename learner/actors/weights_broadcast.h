@@ -1,6 +1,6 @@
 // Sends the policy's weights to the actors. Each version is encoded once, and all connections share its bytes. Actors
 // are told of a new version, and fetch the weights when they want them; since such a notice may be lost, the answer to
-// each heartbeat is one, too.
+// each heartbeat is one, too. A notice also says how far its actor may run ahead.
 #pragma once
 
 #include <memory>
@@ -29,14 +29,14 @@ class WeightsBroadcast {
   // REQUIRES: it is called before the functions below.
   void AnnounceNew(LearnerEndpoint& endpoint);
   PolicyVersion announced() const { return announced_; }  // The version that AnnounceNew has encoded.
-  // Tells one actor of the announced version, and whether actors measure.
-  void SendNotice(LearnerEndpoint& endpoint, const PeerId& peer) const;
+  // Tells one actor of the announced version, of its limit, and whether actors measure.
+  void SendNotice(LearnerEndpoint& endpoint, const PeerId& peer, const ActorKey& actor) const;
+  // The same, if it is not gone.
+  void SendNotice(LearnerEndpoint& endpoint, const ActorKey& actor) const;
   // Sends one actor the announced weights.
   void SendWeights(LearnerEndpoint& endpoint, const PeerId& peer) const;
 
  private:
-  Notice MakeNotice() const;
-
   const ActorSessions& sessions_;
   // Used by the front end's thread alone:
   PolicyVersion announced_ = 0;

@@ -124,7 +124,10 @@ void FrontEnd::ReceiveOne(LearnerEndpoint& endpoint) {
   if (!received) {
     if (room) WaitForMessage(endpoint);
   } else if (auto* const trajectory = std::get_if<SentTrajectory>(&*received)) {
+    const ActorKey actor = trajectory->trajectory.actor;
+    const uint64_t sequence = trajectory->trajectory.sequence;
     intake_.Receive(endpoint, std::move(*trajectory), weights_.announced());
+    if (sessions_.WaitsForLimit(sequence)) weights_.SendNotice(endpoint, actor);
   } else {
     const FromActor& from = std::get<FromActor>(*received);
     std::visit([&](const auto& message) { Handle(endpoint, from, message); }, from.message);
@@ -154,7 +157,7 @@ void FrontEnd::Handle(LearnerEndpoint& endpoint, const FromActor& from, const He
 
 void FrontEnd::Handle(LearnerEndpoint& endpoint, const FromActor& from, const Heartbeat& heartbeat) {
   // An actor of an earlier session learns from the notice that it has to say Hello again.
-  weights_.SendNotice(endpoint, from.peer);
+  weights_.SendNotice(endpoint, from.peer, heartbeat.actor);
   sessions_.Handle(endpoint, from, heartbeat);
 }
 

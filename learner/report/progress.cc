@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "common/strings.h"
+#include "learner/actors/run_ahead.h"
 
 namespace emplace {
 namespace {
@@ -27,6 +28,7 @@ Progress::Progress(const RunConfig& config, int64_t updates_before, double secon
     : max_updates_(config.training.iterations),
       max_seconds_(60 * config.training.max_minutes),
       send_queue_(config.actor.send_queue),
+      training_(config.training),
       updates_before_(updates_before),
       seconds_before_(seconds_before),
       best_ratio_(std::nan("")) {
@@ -56,7 +58,10 @@ std::string Progress::Limit(const Totals& totals) const {
     shares += Format("%s%s %.0f%%", shares.empty() ? "" : ", ", NameOf(stage), 100 * since[stage].busy / interval_s);
   }
   // When the learner waits: are finished episodes held up between the actors and here, or are there none?
-  const bool held_up = 2 * totals.front_end.actors.under_way > totals.front_end.actors.alive * send_queue_;
+  const ActorSessions::Counts& actors = totals.front_end.actors;
+  const int64_t most = actors.alive > 0 ? MostUnderWay(training_, actors.alive) : 0;
+  const int64_t most_of_each = most > 0 ? std::min(most, send_queue_) : send_queue_;
+  const bool held_up = 2 * actors.under_way > actors.alive * most_of_each;
   const char* const limit = since[busiest].busy > kFullShare * interval_s ? NameOf(busiest)
                             : held_up                                     ? "network"
                                                                           : "actors";

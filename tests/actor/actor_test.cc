@@ -162,6 +162,33 @@ TEST(Actor, AFullBufferPausesIt) {
   CheckSequences(learner.received().trajectories, 1);
 }
 
+// A learner that has this limit from the start: an actor's first heartbeat comes before its first episode ends.
+TEST(Actor, ALimitHoldsItUntilTheLearnerRaisesIt) {
+  FakeLearner learner(Options());
+  learner.LimitActors(6);
+  RunningActor actor(learner.address());
+  const auto come = [](size_t count) {
+    return [count](const Received& received) { return received.trajectories.size() >= count; };
+  };
+  EXPECT_TRUE(learner.Await(come(6)));
+  const size_t heartbeats = learner.received().heartbeats.size();
+  EXPECT_TRUE(learner.Await([&](const Received& received) { return received.heartbeats.size() > heartbeats + 10; }));
+  EXPECT_EQ(learner.received().trajectories.size(), 6U);
+  learner.LimitActors(9);  // Less than a wave more.
+  EXPECT_TRUE(learner.Await(come(9)));
+  learner.LimitActors(100);
+  EXPECT_TRUE(learner.Await(come(100)));
+  CheckSequences(learner.received().trajectories, 1);
+}
+
+TEST(Actor, ALimitThatIsNeverRaisedDoesNotHoldItForEver) {
+  FakeLearner learner(Options());
+  learner.LimitActors(4);
+  RunningActor actor(learner.address());
+  const auto goes_on = [](const Received& received) { return received.trajectories.size() > 4; };
+  EXPECT_TRUE(learner.Await(goes_on) || learner.Await(goes_on));  // It waits for 5 s, as long as Await does.
+}
+
 TEST(Actor, ALearnerThatReturnsGetsANewIncarnation) {
   FakeLearnerOptions first_options = Options();
   // Below those that connections get by chance: an actor that tries to reach the port while nobody listens could get it

@@ -31,10 +31,11 @@ FakeLearner::FakeLearner(FakeLearnerOptions options) : options_(std::move(option
           received_.trajectories.push_back(std::get<SentTrajectory>(*received).trajectory);
         }
       }
-      if (version_ > noticed_ || stop_actors_) {
+      if (version_ > noticed_ || sequence_limit_ > noticed_limit_ || stop_actors_) {
         noticed_ = version_.load();
+        noticed_limit_ = sequence_limit_;
         for (const PeerId& peer : peers_) {
-          endpoint.Send(peer, Notice{options_.session, version_});
+          endpoint.Send(peer, MakeNotice());
           if (stop_actors_) endpoint.Send(peer, Stop{});
         }
       }
@@ -65,6 +66,10 @@ bool FakeLearner::Await(const std::function<bool(const Received&)>& condition) c
   return false;
 }
 
+Notice FakeLearner::MakeNotice() const {
+  return {.session = options_.session, .version = version_, .measuring = false, .sequence_limit = sequence_limit_};
+}
+
 void FakeLearner::Answer(LearnerEndpoint& endpoint, const FromActor& from) {
   const MutexLock lock(mu_);
   if (const auto* hello = std::get_if<Hello>(&from.message)) {
@@ -86,7 +91,7 @@ void FakeLearner::Answer(LearnerEndpoint& endpoint, const FromActor& from) {
     peers_.insert(from.peer);
   } else if (const auto* heartbeat = std::get_if<Heartbeat>(&from.message)) {
     if (heartbeat->session == options_.session) received_.heartbeats.push_back(*heartbeat);
-    endpoint.Send(from.peer, Notice{options_.session, version_});
+    endpoint.Send(from.peer, MakeNotice());
   } else if (std::holds_alternative<WeightsRequest>(from.message)) {
     const std::string blob = SerializePolicy(*SmallWeights(options_.seed, version_));
     const bool damage = options_.damage_first_weights && !std::exchange(damaged_, true);

@@ -42,6 +42,7 @@ class FakeLearner {
     version_ = version;
   }                                             // Sends a notice to all actors; weights are served on request.
   void AnnounceQuietly(PolicyVersion version);  // Sends no notice, as if it were lost.
+  void LimitActors(uint64_t sequence) { sequence_limit_ = sequence; }  // Sends a notice to all actors.
   void StopActors() { stop_actors_ = true; }
 
   struct Received {
@@ -56,6 +57,7 @@ class FakeLearner {
   bool Await(const std::function<bool(const Received&)>& condition) const;
 
  private:
+  Notice MakeNotice() const;
   void Answer(LearnerEndpoint& endpoint, const FromActor& from);
 
   const FakeLearnerOptions options_;
@@ -63,6 +65,8 @@ class FakeLearner {
   std::atomic<bool> accept_ = true;
   std::atomic<PolicyVersion> version_ = 0;
   std::atomic<PolicyVersion> noticed_ = 0;
+  std::atomic<uint64_t> sequence_limit_ = 0;
+  uint64_t noticed_limit_ = 0;  // Used by the thread alone.
   std::atomic<bool> stop_actors_ = false;
   std::map<uint64_t, uint32_t> incarnation_of_nonce_;  // Used by the thread alone.
   bool damaged_ = false;                               // Used by the thread alone.

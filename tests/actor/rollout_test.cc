@@ -78,6 +78,28 @@ TEST(Rollout, IsDeterministicForASeed) {
   EXPECT_LT(equal_to_other, first.size());
 }
 
+// What an episode draws does not depend on how many others are in its wave.
+TEST(Rollout, SmallWavesPlayTheSameEpisodes) {
+  const auto tasks = SmallTasks(2, 4);
+  Rollout whole(tasks, {}, 4, kActor, Rng(7)), parts(tasks, {}, 4, kActor, Rng(7));
+  whole.SetWeights(SmallWeights(1, 0));
+  parts.SetWeights(SmallWeights(1, 0));
+  std::vector<Trajectory> expected = Collect(whole, 24), played;
+  Rng rng(3);
+  while (played.size() < 24) {
+    const auto most = static_cast<size_t>(rng.UniformInt(1, 9));
+    const size_t before = played.size();
+    do {
+      for (Trajectory& trajectory : parts.Advance(most)) played.push_back(std::move(trajectory));
+    } while (!parts.idle());
+    EXPECT_EQ(played.size() - before, std::min<size_t>(most, 4));
+  }
+  // Episodes of a wave end in the order of their lengths, so they are compared as a set.
+  for (const Trajectory& episode : std::span(expected).first(24)) {
+    EXPECT_TRUE(std::ranges::any_of(played, [&](const Trajectory& other) { return Same(episode, other); }));
+  }
+}
+
 // All episodes of version 3, played by rollouts that play so many of them beside each other, in a random order, and
 // other things before.
 std::vector<Trajectory> PlayLockstep(const std::vector<PlacementTask>& tasks, int64_t beside, uint64_t order) {

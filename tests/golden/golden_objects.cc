@@ -109,7 +109,7 @@ std::vector<GoldenMessage> GoldenMessages() {
           {"work", Encode(LearnerMessage(Work{11, 40, {0, 5, 6}}))},
           {"refusal", Encode(LearnerMessage(Refusal{"no"}))},
           {"stop", Encode(LearnerMessage(Stop{}))},
-          {"notice", Encode(LearnerMessage(Notice{11, 40, true}))},
+          {"notice", Encode(LearnerMessage(Notice{11, 40, true, 70}))},
           {"measure_request", Encode(LearnerMessage(MeasureRequest{6, 2, {0, 1, 1}}))},
           {"measure_reply", Encode(ActorMessage(MeasureReply{kActor, 6, 1500.5}))},
           {"rank_hello", Encode(RankMessage(RankHello{kProtocolVersion, 1, "node1", 99, "avx2"}))},

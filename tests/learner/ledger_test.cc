@@ -139,11 +139,14 @@ TEST(Ledger, WhatIsUnderWayIsNewerThanAnythingThatCame) {
   const ActorKey actor = ledger.Join("a", 1, 1);
   ledger.NoteProduced(actor, 10);
   EXPECT_EQ(ledger.UnderWay(actor), 10U);
+  EXPECT_EQ(ledger.Newest(actor), 0U);
   EXPECT_EQ(ledger.Admit(actor, 7), Ledger::Admission::kNew);  // 1 to 6 got lost on the way.
   EXPECT_EQ(ledger.UnderWay(actor), 3U);
+  EXPECT_EQ(ledger.Newest(actor), 7U);
   ledger.NoteProduced(actor, 9);  // An old heartbeat changes nothing.
   EXPECT_EQ(ledger.UnderWay(actor), 3U);
   EXPECT_EQ(ledger.UnderWay({5, 5}), 0U);
+  EXPECT_EQ(ledger.Newest({5, 5}), 0U);
 }
 
 // A gap early on must neither grow the state nor ever stop the actor from being heard.

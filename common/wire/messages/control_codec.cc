@@ -91,6 +91,7 @@ void Fill(const Notice& notice, schema::Message::Builder message, Frames&) {
   out.setSession(notice.session);
   out.setVersion(notice.version);
   out.setMeasuring(notice.measuring);
+  out.setSequenceLimit(notice.sequence_limit);
 }
 
 void Fill(const WeightsReply& reply, schema::Message::Builder message, Frames& raw) {
@@ -237,7 +238,7 @@ std::optional<LearnerMessage> DecodeLearnerMessage(std::span<const FrameView> fr
     switch (which) {
       case schema::Message::NOTICE: {
         const auto in = message.getNotice();
-        return Notice{in.getSession(), in.getVersion(), in.getMeasuring()};
+        return Notice{in.getSession(), in.getVersion(), in.getMeasuring(), in.getSequenceLimit()};
       }
       case schema::Message::WORK:
         return ReadWork(message.getWork());

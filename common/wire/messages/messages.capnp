@@ -107,9 +107,10 @@ struct Bundle {
 }
 
 struct Notice {
-  session   @0 :UInt64;
-  version   @1 :UInt64;
-  measuring @2 :Bool;
+  session       @0 :UInt64;
+  version       @1 :UInt64;
+  measuring     @2 :Bool;
+  sequenceLimit @3 :UInt64;
 }
 
 struct WeightsReply {    # Frame 1: the bytes of a policy.safetensors file.

@@ -19,7 +19,7 @@
 
 namespace emplace {
 
-inline constexpr uint32_t kProtocolVersion = 7;
+inline constexpr uint32_t kProtocolVersion = 8;
 
 // actor -> learner, control
 struct Incarnation {
@@ -73,10 +73,14 @@ struct Welcome {
   std::string machine = {};              // The devices, as a YAML text of simulator/machine/cluster.h.
   std::vector<std::string> graphs = {};  // [graphs] by GraphId, as JSON texts of simulator/graph/graph_io.h.
 };
-struct Notice {               // The answer to a Heartbeat; also sent to every actor when there is a newer version.
+// The answer to a Heartbeat; also sent to every actor when there is a newer version, and to one whose episodes have
+// come.
+struct Notice {
   uint64_t session = 0;       // An actor with another session must send Hello again.
   PolicyVersion version = 0;  // The newest version.
   bool measuring = false;     // Whether actors of this run measure on hardware, so that others pause for their windows.
+  // The highest sequence number that the actor is to use until it hears of a higher one; 0: no limit.
+  uint64_t sequence_limit = 0;
 };
 struct WeightsReply {
   PolicyVersion version = 0;

@@ -28,5 +28,33 @@ TEST_F(WeightsBroadcastTest, NewWeightsAreAnnouncedAndServed) {
   EXPECT_EQ(actor.Ask<WeightsReply>(WeightsRequest{actor.key()}).version, 6U);
 }
 
+TEST_F(WeightsBroadcastTest, ALimitGrowsAsEpisodesCome) {
+  config_.training.episodes_per_update = 4;
+  config_.training.max_lag = 4;  // So 8 episodes may be under way in all.
+  const auto front_end = Start();
+  HandPlayedActor first(front_end->address(), "a", 1);
+  HandPlayedActor second(front_end->address(), "b", 2);
+  first.Join();
+  EXPECT_EQ(first.Beat().sequence_limit, 8U);
+  second.Join();
+  EXPECT_EQ(first.Beat().sequence_limit, 4U);
+  EXPECT_EQ(second.Beat().sequence_limit, 4U);
+  for (uint64_t i = 0; i < 2; ++i) ASSERT_TRUE(first.Produce(episode(i)));
+  std::optional<Notice> notice;  // Unasked, when half of them have come.
+  for (int i = 0; i < kTries && !notice; ++i) notice = first.ReceiveIf<Notice>();
+  ASSERT_TRUE(notice.has_value());
+  EXPECT_EQ(notice->sequence_limit, 6U);
+  EXPECT_EQ(second.Beat().sequence_limit, 4U);  // The other one has sent nothing.
+}
+
+TEST_F(WeightsBroadcastTest, ThereIsNoLimitInLockstep) {
+  config_.training.sync = Sync::kLockstep;
+  EpisodeDealer dealer(5, config_.training.episodes_per_update);
+  const auto front_end = Start({.dealer = &dealer});
+  HandPlayedActor actor(front_end->address(), "a", 1);
+  actor.Join();
+  EXPECT_EQ(actor.Beat().sequence_limit, 0U);
+}
+
 }  // namespace
 }  // namespace emplace

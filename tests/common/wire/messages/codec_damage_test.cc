@@ -30,7 +30,7 @@ std::vector<Sample> Samples(Rng& rng) {
       {"work", Encode(LearnerMessage(Work{rng.Next(), rng.Next(), {4, 0, 7}}))},
       {"refusal", Encode(LearnerMessage(Refusal{"no"}))},
       {"stop", Encode(LearnerMessage(Stop{}))},
-      {"notice", Encode(LearnerMessage(Notice{rng.Next(), rng.Next(), true}))},
+      {"notice", Encode(LearnerMessage(Notice{rng.Next(), rng.Next(), true, rng.Next()}))},
       {"measure request", Encode(LearnerMessage(MeasureRequest{rng.Next(), 3, {0, 1, 7}}))},
       {"measure reply", Encode(ActorMessage(MeasureReply{RandomKey(rng), rng.Next(), rng.Uniform()}))},
       {"rank hello", Encode(RankMessage(RankHello{kProtocolVersion, 2, "host", rng.Next(), "avx2"}))},

@@ -93,11 +93,12 @@ TEST(ControlCodec, ControlMessagesRoundTrip) {
     EXPECT_EQ(got_measured.id, measured.id);
     EXPECT_EQ(got_measured.makespan_us, measured.makespan_us);
 
-    const Notice notice{rng.Next(), rng.Next(), rng.UniformInt(0, 1) == 1};
+    const Notice notice{rng.Next(), rng.Next(), rng.UniformInt(0, 1) == 1, rng.Next()};
     const auto got_notice = std::get<Notice>(*DecodeLearnerMessage(Views(Encode(LearnerMessage(notice)))));
     EXPECT_EQ(got_notice.session, notice.session);
     EXPECT_EQ(got_notice.version, notice.version);
     EXPECT_EQ(got_notice.measuring, notice.measuring);
+    EXPECT_EQ(got_notice.sequence_limit, notice.sequence_limit);
 
     const WeightsReply weights{rng.Next(), rng.Next(), RandomText(rng, 2000)};
     const auto got_weights = std::get<WeightsReply>(*DecodeLearnerMessage(Views(Encode(LearnerMessage(weights)))));
