@@ -53,6 +53,8 @@ def _parser() -> Parser:
     llm.add_argument("--context", type=int, help="tokens for which each stream's cache has room (default: what the model was made for, "
                      "at most 8192)")
     llm.add_argument("--streams", "--batch", type=int, default=1, help="requests that are served at once (default: 1)")
+    llm.add_argument("--steps-in-flight", type=int, default=1, help="steps that are under way at once in a pipeline, one in each stage, "
+                     "for --streams requests each; the caches of all are kept in memory (default: 1)")
     llm.add_argument("--phase", choices=["decode", "prefill", "both"], default="decode", help="decode: a step that makes one more token "
                      "for each stream; prefill: the step of the prompt; both: a prompt and then --tokens steps (default: decode)")
     llm.add_argument("--prompt", type=int, help="tokens of a prompt, with --phase prefill or both (default: 512)")
@@ -127,7 +129,8 @@ def _load(options: argparse.Namespace) -> Graph:
     if options.source == "onnx":
         return emplace.onnx.load(options.input, dims=_dims(options.dim), kinds=options.kinds, name=options.name)
     if options.source == "llm":
-        return emplace.llm.load(options.input, context=options.context, streams=options.streams, phase=options.phase, prompt=options.prompt,
+        return emplace.llm.load(options.input, context=options.context, streams=options.streams,
+                                steps_in_flight=options.steps_in_flight, phase=options.phase, prompt=options.prompt,
                                 tokens=options.tokens, kv_type=options.kv_type, weight_type=options.weight_type,
                                 each_expert=options.each_expert, together=options.together, stream_weights=options.stream_weights,
                                 routing=options.routing, chunk=options.chunk, kinds=options.kinds, name=options.name)

@@ -6,6 +6,7 @@ from collections import Counter
 import emplace
 import pytest
 from emplace.llm.hf_config import read_config
+from llm_models import NEMOTRON_SUPER, block_config
 
 SIZES = {"vocab_size": 97, "hidden_size": 60, "intermediate_size": 44, "num_hidden_layers": 4, "num_attention_heads": 6,
          "num_key_value_heads": 2, "max_position_embeddings": 640, "pad_token_id": 0, "bos_token_id": 1, "eos_token_id": 2}
@@ -122,6 +123,7 @@ PUBLISHED = {
         "num_attention_heads": 128, "num_key_value_heads": 128, "kv_lora_rank": 512, "q_lora_rank": 1536, "qk_nope_head_dim": 128,
         "qk_rope_head_dim": 64, "v_head_dim": 128, "moe_intermediate_size": 2048, "n_routed_experts": 256, "n_shared_experts": 1,
         "num_experts_per_tok": 8, "first_k_dense_replace": 3, "num_nextn_predict_layers": 1, "max_position_embeddings": 163840}),
+    "Llama-3.3-Nemotron-Super-49B-v1": (49_867_145_216, NEMOTRON_SUPER),
     "gpt-oss-20b": (20_914_757_184, {
         "model_type": "gpt_oss", "vocab_size": 201088, "hidden_size": 2880, "intermediate_size": 2880, "num_hidden_layers": 24,
         "num_attention_heads": 64, "num_key_value_heads": 8, "head_dim": 64, "num_local_experts": 32, "num_experts_per_tok": 4,
@@ -162,11 +164,42 @@ def test_names_are_those_of_gguf(name, tmp_path):
     # As of one head, whose value is a part of its key.
     ("DeepSeek-V3", {"attention.head_count": 128, "attention.head_count_kv": 1, "attention.key_length": 576, "attention.value_length": 512,
                      "attention.kv_lora_rank": 512, "rope.dimension_count": 64, "leading_dense_block_count": 3, "expert_shared_count": 1}),
+    ("Llama-3.3-Nemotron-Super-49B-v1", {"attention.head_count": [64] * 6 + [0] * 2 + [64] * 4 + [0] + [64] * 29 + [0] * 10 + [64] + [0] * 18 +
+                                         [64] * 9, "attention.key_length": 128}),
     ("Phi-3-mini-4k-instruct", {"attention.sliding_window": None, "attention.sliding_window_pattern": None, "expert_count": None}),
 ])
 def test_metadata(name, expected, tmp_path):
     metadata = read_config(published(name, tmp_path)).metadata
     assert {key: metadata.get(key) for key in expected} == expected
+
+
+UNLIKE = SIZES | {"model_type": "nemotron-nas", "torch_dtype": "bfloat16", "intermediate_size": None, "num_key_value_heads": None,
+                  "block_configs": [block_config(1.5, 3), block_config(0.1), block_config(None, linear=True), block_config(None)]}
+
+
+def test_layers_that_lack_a_part(tmp_path):
+    checkpoint = read_config(write(tmp_path, UNLIKE))
+    of_layer = {layer: {tensor.name.split(".")[2] for tensor in checkpoint.tensors if tensor.name.startswith(f"blk.{layer}.")}
+                for layer in range(4)}
+    feed_forward = {"ffn_norm", "ffn_gate", "ffn_up", "ffn_down"}
+    assert of_layer == {0: {"attn_norm", "attn_q", "attn_k", "attn_v", "attn_output"} | feed_forward, 1: feed_forward,
+                        2: {"attn_norm", "attn_output"}, 3: set()}
+    assert checkpoint.by_name["blk.0.attn_k.weight"].shape == (20, 60)  # Six heads, three of which share one.
+    assert checkpoint.metadata["attention.head_count"] == [6, 0, 6, 0] and checkpoint.metadata["attention.head_count_kv"] == [2, 0, 0, 0]
+    assert checkpoint.metadata["feed_forward_length"] == [256, 256, 0, 0]
+
+
+@pytest.mark.parametrize("blocks, error", [
+    (None, "block_configs is missing, expected a list with the sizes of each of 4 layers"), ([block_config(1)] * 3, "block_configs is "),
+    ([None] * 4, r"block_configs\[0\] is missing, expected an object with attention and ffn"),
+    ([block_config(1), block_config(1, 4)] * 2, r"block_configs\[1\].attention.n_heads_in_group is 4, expected a divisor of num_attention_heads, 6"),
+    ([block_config(0)] * 4, r"block_configs\[0\].ffn.ffn_mult is 0, expected a number above 0"),
+    ([block_config(1, 3) | {"attention": {"window_length": 8, "n_heads_in_group": 3}}] * 4, r"block_configs\[0\] is .*, expected attention to all tokens"),
+])
+def test_bad_layers(blocks, error, tmp_path):
+    with pytest.raises(emplace.BadInput, match=error) as raised:
+        read_config(write(tmp_path, UNLIKE | {"block_configs": blocks}))
+    assert "\n" not in str(raised.value)
 
 
 def test_windows_by_layer(tmp_path):

@@ -1,9 +1,13 @@
 """Language models that tests make: GGUF files with random weights, and configurations."""
 import json
 import pathlib
+import sys
 
 import gguf
 import numpy as np
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "tools/reproduce"))
+from lib.llm_models import NEMOTRON_SUPER, block_config  # noqa: E402, F401  For the tests that import this file.
 
 LLAMA_8B = {"architectures": ["LlamaForCausalLM"], "model_type": "llama", "hidden_size": 4096, "intermediate_size": 14336,
             "num_hidden_layers": 32, "num_attention_heads": 32, "num_key_value_heads": 8, "vocab_size": 128256,

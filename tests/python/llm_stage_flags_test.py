@@ -210,5 +210,5 @@ def test_accelerate_is_on_one_machine():
 
 
 def test_a_runtime_is_known():
-    with pytest.raises(emplace.BadInput, match="runtime is 'ollama', expected one of llama.cpp, vllm, sglang, exo, accelerate, megatron, torchtitan"):
+    with pytest.raises(emplace.BadInput, match="runtime is 'ollama', expected one of llama.cpp, ktransformers, vllm, sglang, exo, accelerate, megatron, torchtitan"):
         check_runtime("ollama")

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from emplace.llm.checkpoint import TYPE_SIZES
 from emplace.llm.routing import reached
-from llm_models import write_config, write_gguf
+from llm_models import NEMOTRON_SUPER, block_config, write_config, write_gguf
 
 
 def by_name(graph):
@@ -51,6 +51,18 @@ def test_more_streams_read_the_weights_once_and_their_caches_each(llama):
     assert eight["blk.0.ffn_up"]["cost_us"]["rtx4090"] < 1.1 * one["blk.0.ffn_up"]["cost_us"]["rtx4090"]
     assert eight["blk.0.attn"]["param_bytes"] == 8 * one["blk.0.attn"]["param_bytes"]
     assert eight["blk.0.attn"]["attrs"]["cache_bytes_per_token"] == 8 * one["blk.0.attn"]["attrs"]["cache_bytes_per_token"]
+
+
+def test_steps_in_flight_have_caches_of_their_own_and_one_is_read(llama):
+    one, three = (emplace.llm.load(llama, context=1000, streams=2, steps_in_flight=count) for count in (1, 3))
+    caches = {name: op.get("param_bytes", 0) for name, op in by_name(one).items() if name.endswith(".attn")}
+    for name, op in by_name(three).items():
+        assert op.get("param_bytes", 0) == (3 * caches[name] if name in caches else by_name(one)[name].get("param_bytes", 0))
+        assert op["cost_us"] == by_name(one)[name]["cost_us"]
+    machine = emplace.Machine([emplace.Device("gpu:0", "rtx4090", 24e9)], bandwidth_bytes_per_us=10_000)
+    one, three = (emplace.Plan.of(graph, machine, np.zeros(len(graph), dtype=np.int32)) for graph in (one, three))
+    assert "-c 6000 -np 6" in emplace.llm.flags("llama.cpp", three) and "-c 2000 -np 2" in emplace.llm.flags("llama.cpp", one)
+    assert three.serving["longest_context"] < one.serving["longest_context"]
 
 
 def test_a_prompt_is_read_in_chunks(llama):
@@ -118,6 +130,29 @@ def test_layers_with_a_window_keep_no_more_than_that(tmp_path):
     assert caches == [a_token * (8192 if layer in (5, 11) else 256 + 512) for layer in range(12)]
     grows = [op["attrs"]["cache_bytes_per_token"] for op in graph.ops if op["type"] == "llm.attn"]
     assert grows == [a_token if layer in (5, 11) else 0 for layer in range(12)]
+
+
+def test_layers_may_lack_attention_or_a_feed_forward_network_or_both(tmp_path):
+    blocks = [block_config(2, 4), block_config(1), block_config(None), block_config(None, linear=True), block_config(3, 8)]
+    config = NEMOTRON_SUPER | {"num_hidden_layers": 5, "block_configs": blocks}
+    graph = emplace.llm.load(write_config(tmp_path, config), context=100)
+    parts = {}
+    for name in graph.op_names:
+        if name.startswith("blk."):
+            _, layer, part = name.split(".")
+            parts.setdefault(int(layer), []).append(part)
+    attention, feed_forward = ["attn_norm", "attn_qkv", "attn", "attn_output", "attn_add"], ["ffn_norm", "ffn_up", "ffn_down", "ffn_add"]
+    assert parts == {0: attention + feed_forward, 1: feed_forward, 2: ["skip"], 3: ["attn_norm", "attn_output", "attn_add"],
+                     4: attention + feed_forward}
+    assert by_name(graph)["blk.3.attn_norm"]["inputs"] == ["blk.2.skip:0"]
+    caches = {name: op["param_bytes"] for name, op in by_name(graph).items() if name.endswith(".attn")}
+    assert caches == {"blk.0.attn": 100 * 2 * 2 * 16 * 128, "blk.4.attn": 100 * 2 * 2 * 8 * 128}
+    # Weights that are sent wait for the layer before the one that needs them, whatever that has.
+    sent = by_name(emplace.llm.load(tmp_path, context=100, phase="prefill", prompt=50, stream_weights=True))
+    assert sent["blk.1.ffn_up.weights"]["inputs"] == ["^blk.0.attn_norm"] and sent["blk.4.ffn_up.weights"]["inputs"] == ["^blk.3.attn_norm"]
+    machine = emplace.Machine([emplace.Device(f"gpu:{i}", "rtx4090", 24e9) for i in range(2)], bandwidth_bytes_per_us=10_000)
+    plan = emplace.llm.place_for("vllm", graph, machine, 0.2)
+    assert "VLLM_PP_LAYER_PARTITION" in emplace.llm.flags("vllm", plan)
 
 
 def test_latent_attention_keeps_one_row_a_token(tmp_path):

@@ -125,6 +125,11 @@ SITUATIONS = (
         {"5090 alone": Split((64, 0)), "by memory": Split(tensor_split(64, (32, 10)))}, "llama.cpp", "55 tokens/s alone, 40 split",
         "context 8192; Q4_1 for the mix of UD-Q4_K_XL.", settings={"weight_type": "Q4_1", "context": 8192}),
     Situation(
+        "ggml-org/llama.cpp#12654", "A model whose first layers are larger: split evenly, the first of two RTX 3090 is full and the second is not.",
+        "Llama 3.3 Nemotron Super 49B", RTX_3090S, PCIE, {"evenly": Split(tensor_split(80, (1, 1)))}, "llama.cpp",
+        "out of memory where the context grows, with room on the second GPU", "Q4_K for the mix of Q4_K_M; context 32768.",
+        settings={"weight_type": "Q4_K", "context": 32768}),
+    Situation(
         "unslothai/unsloth#10355", "RTX 2060 Super, 3080 and 3080 Ti: how to keep most layers off the 2060?", "Qwen3-32B",
         (("gpu:0", "rtx2060_super", 7.4e9), ("gpu:1", "rtx3080", 9.3e9), ("gpu:2", "rtx3080ti", 11.2e9)), PCIE,
         {"by memory": Split(tensor_split(64, (8, 10, 12)))}, "llama.cpp",
@@ -135,6 +140,11 @@ SITUATIONS = (
         (("gpu:0", "rtx3090", 9 * GIB), ("gpu:1", "rtx3090", 22 * GIB)), PCIE, {"evenly": Split((20, 20))}, "vllm",
         "with two tensor-parallel ranks both take about 16 GiB", "Qwen1.5, in 16 bits; RTX 3090; context 2048.",
         settings={"context": 2048}),
+    Situation(
+        "vllm-project/vllm#49816", "Two like GPUs, one of which the desktop uses: one share of memory for both leaves the other one unused.",
+        "Qwen2.5-32B", (("gpu:0", "rtx3090", 19e9), ("gpu:1", "rtx3090", 23e9)), PCIE, {"evenly": Split((32, 32))}, "vllm",
+        assumed="all sizes, which the thread does not name: RTX 3090, 4 GB for the desktop, 4 bits, context 73728.",
+        settings={"weight_type": "Q4_0", "context": 73728}),
     Situation(
         "sgl-project/sglang#9798", "94 layers over 8 GPUs: 11 on each of seven, and 17 on the last.", "Qwen3-235B-A22B",
         tuple((f"gpu:{index}", "h100", 0.95 * 80e9) for index in range(8)), (200000, 10),

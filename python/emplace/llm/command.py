@@ -36,6 +36,9 @@ def run(arguments: list[str]) -> None:
     options = _parser().parse_args(arguments)
     check_runtime(options.runtime)
     check_limit("--seconds", options.seconds)
+    if options.runtime == "ktransformers" and (given := next((name for name in ("placement", "placement_out") if getattr(options, name)), None)):
+        raise BadInput(f"--{given.replace('_', '-')}: ktransformers divides the experts of a layer, which no placement of the graph says; "
+                       "expected none")
     outputs = [(name, path) for name, path in [("--out", options.out), ("--placement-out", options.placement_out)] if path]
     check_output_files(outputs, [("--graph", options.graph), ("--devices", options.devices), ("--placement", options.placement or "")])
     graph, machine = Graph.load(options.graph), Machine.load(options.devices)

@@ -44,6 +44,7 @@ class _Family:
     expert_probs_bias: bool = False  # The router has a bias that only the choice of experts sees.
     shared_gate: bool = False  # A gate weighs the experts that each token goes through.
     full_every: int = 0  # How often a layer sees more than a window; 0: each does.
+    unlike: bool = False  # Each layer has sizes of its own, in block_configs, or lacks attention or a feed-forward network.
 
 
 _BY_KEY = dict.fromkeys((*_QKV, "attn_output"), "attention_bias")
@@ -76,8 +77,18 @@ _FAMILIES = {
     "deepseek_v3": _Family("deepseek2", _LATENT, latent=True, expert_probs_bias=True, **_MOE),
     "gpt_oss": _Family("gpt-oss", _BY_KEY | _EXPERTS, {"attention_bias": True, "head_dim": 64, "num_key_value_heads": 8}, _BEFORE,
                        sinks=True, expert_width="intermediate_size", full_every=2),
+    "nemotron-nas": _Family("deci", _BY_KEY | _MLP, unlike=True),
 }
 _Shape = tuple[str, tuple[int, ...]]  # A tensor's name within its layer, and its shape.
+
+
+@dataclass(frozen=True)
+class _LayerKind:
+    """Of what a layer is made. Layers of one kind have the same tensors."""
+    experts: bool = False
+    attention: str = "heads"  # Or "latent"; "linear": a matrix in its place; "": none.
+    key_heads: int = 0
+    inner: int = 0  # Width of the feed-forward network; 0: there is none, or there are experts.
 
 
 class _Config:
@@ -113,6 +124,7 @@ class _Config:
             if self.heads % self.key_heads:
                 raise self.error("num_key_value_heads", self.key_heads, f"a divisor of num_attention_heads, {self.heads}")
             self.width = self.count("head_dim", default=self.hidden // self.heads)
+        self.kinds = self._unlike_layers() if family.unlike else self._like_layers()
 
     def error(self, key: str, value: Any, expected: str) -> BadInput:
         """One line about a value; None: there is none."""
@@ -159,7 +171,42 @@ class _Config:
             raise self.error("partial_rotary_factor", part, "a number above 0, up to 1")
         return int(self.width * part)
 
-    def with_experts(self) -> list[bool]:
+    def _like_layers(self) -> list[_LayerKind]:
+        """[L] where layers differ in nothing but whether they have experts."""
+        latent, inner = self.family.latent, self.count("intermediate_size")
+        return [_LayerKind(experts, "latent" if latent else "heads", 0 if latent else self.key_heads, 0 if experts else inner)
+                for experts in self._with_experts()]
+
+    def _unlike_layers(self) -> list[_LayerKind]:
+        """[L] by block_configs, as models that were pruned layer by layer have them (Nemotron Super and Ultra)."""
+        blocks = self.get("block_configs")
+        if not isinstance(blocks, list) or len(blocks) != self.layers:
+            raise self.error("block_configs", blocks, f"a list with the sizes of each of {self.layers} layers")
+        return [self._layer_of_block(f"block_configs[{index}]", block) for index, block in enumerate(blocks)]
+
+    def _layer_of_block(self, name: str, block: Any) -> _LayerKind:
+        parts = [block.get(part) if isinstance(block, dict) else None for part in ("attention", "ffn")]
+        if not all(isinstance(part, dict) for part in parts):
+            raise self.error(name, block, "an object with attention and ffn")
+        heads, inner = parts
+        attention, key_heads, width = "", 0, 0
+        if heads.get("replace_with_linear"):
+            attention = "linear"
+        elif not heads.get("no_op"):
+            attention, of_key = "heads", heads.get("n_heads_in_group")
+            if isinstance(of_key, bool) or not isinstance(of_key, int) or of_key < 1 or self.heads % of_key:
+                raise self.error(f"{name}.attention.n_heads_in_group", of_key, f"a divisor of num_attention_heads, {self.heads}")
+            key_heads = self.heads // of_key
+        if heads.get("window_length") is not None or inner.get("replace_with_linear"):
+            raise self.error(name, block, "attention to all tokens and a feed-forward network, or none of either")
+        if not inner.get("no_op"):
+            factor = inner.get("ffn_mult")
+            if isinstance(factor, bool) or not isinstance(factor, int | float) or not 0 < factor < 1000:
+                raise self.error(f"{name}.ffn.ffn_mult", factor, "a number above 0, below 1000")
+            width = math.ceil(int(2 * factor * self.hidden / 3) / 256) * 256  # As the model's own code rounds it.
+        return _LayerKind(False, attention, key_heads, width)
+
+    def _with_experts(self) -> list[bool]:
         """By layer: whether it has experts."""
         dense = self.count("first_k_dense_replace", default=0, least=0, most=self.layers)
         step = self.count("decoder_sparse_step", default=1)
@@ -184,8 +231,8 @@ class _Config:
         return sizes[0] if 0 in sizes else sizes[bits]
 
 
-def _attention(config: _Config) -> Iterator[_Shape]:
-    queries, keys, family = config.heads * config.width, config.key_heads * config.width, config.family
+def _attention(config: _Config, key_heads: int) -> Iterator[_Shape]:
+    queries, keys, family = config.heads * config.width, key_heads * config.width, config.family
     if family.fused:
         yield "attn_qkv", (queries + 2 * keys, config.hidden)
     else:
@@ -234,10 +281,19 @@ def _experts(config: _Config) -> Iterator[_Shape]:
         yield "ffn_gate_inp_shexp", (config.hidden,)
 
 
-def _layer(config: _Config, experts: bool) -> list[_Shape]:
-    found: list[_Shape] = [(name, (config.hidden,)) for name in config.family.norms]
-    found += _latent_attention(config) if config.family.latent else _attention(config)
-    found += _experts(config) if experts else _feed_forward(config, "", config.count("intermediate_size"))
+def _layer(config: _Config, kind: _LayerKind) -> list[_Shape]:
+    absent = {name for name, there in (("attn_norm", kind.attention), ("ffn_norm", kind.inner or kind.experts)) if not there}
+    found: list[_Shape] = [(name, (config.hidden,)) for name in config.family.norms if name not in absent]
+    if kind.attention == "latent":
+        found += _latent_attention(config)
+    elif kind.attention == "heads":
+        found += _attention(config, kind.key_heads)
+    elif kind.attention == "linear":
+        found.append(("attn_output", (config.hidden, config.hidden)))
+    if kind.experts:
+        found += _experts(config)
+    elif kind.inner:
+        found += _feed_forward(config, "", kind.inner)
     biases = [(f"{name}.bias", shape[:-1]) for name, shape in found if config.flag(config.family.biases.get(name, False))]
     return [(name if "." in name else f"{name}.weight", shape) for name, shape in found] + biases
 
@@ -249,17 +305,22 @@ def _that_fits(wanted: str, row: int) -> str:
     return "F16" if row % type_sizes(wanted)[0] else wanted
 
 
-def _metadata(config: _Config, with_experts: list[bool]) -> dict[str, int | float | str | list]:
+def _metadata(config: _Config) -> dict[str, int | float | str | list]:
     made = {"block_count": config.layers, "embedding_length": config.hidden, "vocab_size": config.count("vocab_size"),
-            "context_length": config.count("max_position_embeddings"), "feed_forward_length": config.count("intermediate_size"),
-            "attention.head_count": config.heads}
+            "context_length": config.count("max_position_embeddings"), "attention.head_count": config.heads}
+    if config.family.unlike:
+        made |= {"feed_forward_length": [kind.inner for kind in config.kinds],
+                 "attention.head_count": [config.heads if kind.attention else 0 for kind in config.kinds],
+                 "attention.head_count_kv": [kind.key_heads for kind in config.kinds]}
+    else:
+        made["feed_forward_length"] = config.count("intermediate_size")
     if config.family.latent:  # A cache holds the latent vectors, as keys and values of one head.
         made |= {"attention.head_count_kv": 1, "attention.key_length": config.rank + config.rotary, "attention.value_length": config.rank,
                  "attention.key_length_mla": config.plain + config.rotary, "attention.value_length_mla": config.value,
                  "attention.kv_lora_rank": config.rank, "rope.dimension_count": config.rotary}
     else:
-        made |= {"attention.head_count_kv": config.key_heads, "attention.key_length": config.width, "attention.value_length": config.width,
-                 "rope.dimension_count": config.rotated()}
+        made |= {"attention.key_length": config.width, "attention.value_length": config.width, "rope.dimension_count": config.rotated()}
+        made.setdefault("attention.head_count_kv", config.key_heads)
     if config.family.architecture == "glm4moe" and config.get("num_nextn_predict_layers"):
         extra = config.count("num_nextn_predict_layers")  # In GGUF files they are layers behind the last one.
         made |= {"block_count": config.layers + extra, "nextn_predict_layers": extra}
@@ -268,7 +329,7 @@ def _metadata(config: _Config, with_experts: list[bool]) -> dict[str, int | floa
     if config.family.expert_width:
         made |= {"expert_count": config.experts, "expert_feed_forward_length": config.expert_width,
                  "expert_used_count": config.count("num_experts_per_tok", "experts_per_token", most=config.experts),
-                 "leading_dense_block_count": [*with_experts, True].index(True)}
+                 "leading_dense_block_count": [*(kind.experts for kind in config.kinds), True].index(True)}
         if config.shared_width:
             made |= {"expert_shared_count": config.count("n_shared_experts", default=1),
                      "expert_shared_feed_forward_length": config.shared_width}
@@ -305,18 +366,17 @@ def read_config(path: str | os.PathLike, *, weight_type: str | None = None) -> C
         wanted = quantized if inside else weight_type or small
         return Tensor(name, shape, _that_fits(wanted, shape[-1]))
 
-    with_experts = config.with_experts()
-    layers = {experts: _layer(config, experts) for experts in set(with_experts)}
+    layers = {kind: _layer(config, kind) for kind in set(config.kinds)}
     table = (config.count("vocab_size"), config.hidden)
     tensors = [tensor("token_embd.weight", table), tensor("output_norm.weight", table[1:])]
     if not config.flag("tie_word_embeddings"):
         tensors.append(tensor("output.weight", table))
-    tensors += [tensor(f"blk.{layer}.{name}", shape) for layer, experts in enumerate(with_experts) for name, shape in layers[experts]]
+    tensors += [tensor(f"blk.{layer}.{name}", shape) for layer, kind in enumerate(config.kinds) for name, shape in layers[kind]]
     if is_index and weight_type is None and not quantized and not config.nested and not config.get("num_nextn_predict_layers"):
         _compare(given, sum(tensor.bytes for tensor in tensors))
     file = config.path.resolve()
     return Checkpoint(file.parent.name if file.name == "config.json" else file.stem, config.family.architecture,
-                      _metadata(config, with_experts), tensors, str(config.path))
+                      _metadata(config), tensors, str(config.path))
 
 
 def _compare(index: pathlib.Path, expected: int) -> None:

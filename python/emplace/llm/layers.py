@@ -46,11 +46,23 @@ class Layer:
             if tensor.name.endswith(".weight") and len(tensor.shape) < rank:
                 raise BadInput(f"{checkpoint.source}: {tensor.name} has the shape {list(tensor.shape)}, expected {rank} dimensions")
             self.tensors.setdefault(op, []).append(tensor)
-        needed = {"attn_qkv", "attn_output", *({"ffn_experts"} if "ffn_experts" in self.tensors else {"ffn_up", "ffn_down"})}
-        missing = sorted(needed - set(self.tensors))
+        missing = sorted(self._needed(checkpoint) - set(self.tensors))
         if missing:
             raise BadInput(f"{checkpoint.source}: {self.name} has no tensors of {missing[0]}, expected attention and a feed-forward network")
-        self._read_attention(checkpoint)
+        self.window = self.cache_numbers = self.score_numbers = 0
+        if "attn_qkv" in self.tensors:
+            self._read_attention(checkpoint)
+
+    @property
+    def experts(self) -> int:
+        """Number of experts; 0: it has none."""
+        return self.tensors["ffn_experts"][0].shape[0] if "ffn_experts" in self.tensors else 0
+
+    def _needed(self, checkpoint: Checkpoint) -> set[str]:
+        """The ops that must have tensors. Without heads of keys and values a layer has one matrix in the place of attention."""
+        heads, key_heads, inner = _sizes(checkpoint, self.index)
+        needed = {op for op, there in (("attn_output", heads), ("attn_qkv", key_heads)) if there}
+        return needed | ({"ffn_experts"} if "ffn_experts" in self.tensors else {"ffn_up", "ffn_down"} if inner else set())
 
     def _read_attention(self, checkpoint: Checkpoint) -> None:
         number = checkpoint.number
@@ -67,7 +79,6 @@ class Layer:
         else:
             value = number("attention.value_length", key)
             self.cache_numbers, self.score_numbers = kv_heads * (key + value), heads * (key + value)
-        self.window = 0
         every = checkpoint.metadata.get("attention.sliding_window_pattern", _FULL_ATTENTION_EACH.get(checkpoint.architecture))
         if isinstance(every, list):
             windowed = bool(every[self.index]) if self.index < len(every) else False
@@ -86,6 +97,13 @@ class Layer:
         return settings.streams * tokens * math.ceil(self.cache_numbers / block) * size
 
 
+def _sizes(checkpoint: Checkpoint, layer: int) -> tuple[int, int, int]:
+    """Heads, heads of keys and values, and the width of the feed-forward network. Models that were pruned layer by layer say by 0
+    what a layer lacks (llama.cpp's architecture deci)."""
+    heads = checkpoint.number("attention.head_count", layer=layer)
+    return heads, checkpoint.number("attention.head_count_kv", heads, layer=layer), checkpoint.number("feed_forward_length", 1, layer=layer)
+
+
 def layers_of(checkpoint: Checkpoint) -> list[Layer]:
     """The model's layers. Raises BadInput where a layer is missing, or is none of attention and a feed-forward network."""
     count = checkpoint.number("block_count") - extra_layers(checkpoint)
@@ -97,9 +115,9 @@ def layers_of(checkpoint: Checkpoint) -> list[Layer]:
         if name:
             tensors.setdefault(int(name[1]), []).append(tensor)
     for index in range(count):
-        if index not in tensors:
+        if index not in tensors and any(_sizes(checkpoint, index)):
             raise BadInput(f"{checkpoint.source}: there are no tensors of layer {index}, expected {count} layers")
-    return [Layer(checkpoint, index, tensors[index]) for index in range(count)]
+    return [Layer(checkpoint, index, tensors.get(index, [])) for index in range(count)]
 
 
 def extra_layers(checkpoint: Checkpoint) -> int:

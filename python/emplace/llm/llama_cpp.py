@@ -48,7 +48,8 @@ def _step(served: Mapping) -> list[str]:
     """Arguments for the context, the streams and the types for which the model was placed."""
     found = []
     if "context" in served:
-        found.append(f"-c {served['context'] * served['streams']}" + (f" -np {served['streams']}" if served["streams"] > 1 else ""))
+        streams = served["streams"] * served.get("steps_in_flight", 1)
+        found.append(f"-c {served['context'] * streams}" + (f" -np {streams}" if streams > 1 else ""))
         if served["chunk"] != _CHUNK:
             found.append(f"-b {max(served['chunk'], _BATCH)} -ub {served['chunk']}")
         if served["kv_type"] != "F16":

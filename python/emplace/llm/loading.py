@@ -49,7 +49,7 @@ def _is_gguf(path: str | os.PathLike) -> bool:
 
 def load(path: str | os.PathLike, *, context: int | None = None, streams: int = 1, phase: str = "decode", prompt: int | None = None,
          tokens: int | None = None, kv_type: str = "F16", weight_type: str | None = None, each_expert: bool = False, together: str = "attention",
-         stream_weights: bool = False, routing: str | os.PathLike | None = None, chunk: int = 512,
+         stream_weights: bool = False, routing: str | os.PathLike | None = None, chunk: int = 512, steps_in_flight: int = 1,
          kinds: str | os.PathLike | None = None, name: str | None = None) -> Graph:
     """The graph of a step of a language model, with the costs of its ops by the roofline model on every device kind.
 
@@ -62,7 +62,8 @@ def load(path: str | os.PathLike, *, context: int | None = None, streams: int = 
     together: what goes to one device as a whole, "layers", "attention" (of a layer all but the products of the feed-forward network)
     or "nothing". stream_weights: the feed-forward networks' weights are ops of their own; one on another device than what computes
     with it is sent there for each step. routing: JSON file with the share of tokens that each expert gets (`routing.read_routing`);
-    None: all the same. chunk: tokens of a prompt that are processed at once. kinds: as of `Roofline`.
+    None: all the same. chunk: tokens of a prompt that are processed at once. steps_in_flight: steps that are under way at once in a
+    pipeline, each for as many streams, whose caches are all in memory. kinds: as of `Roofline`.
 
     Raises BadInput for files that are no model or of an architecture that is not known here, and for a context, a prompt or a type
     that there cannot be.
@@ -74,7 +75,8 @@ def load(path: str | os.PathLike, *, context: int | None = None, streams: int = 
     context = min(most, 8192) if context is None else context
     is_gguf = _is_gguf(path)
     for_llama_cpp = is_gguf or weight_type is not None
-    settings = Settings(context, streams, str(kv_type).upper(), 4 if for_llama_cpp else _HF_ACTIVATION_BYTES, chunk, each_expert, stream_weights, together)
+    settings = Settings(context, streams, str(kv_type).upper(), 4 if for_llama_cpp else _HF_ACTIVATION_BYTES, chunk, each_expert, stream_weights, together,
+                        steps_in_flight)
     settings.check()
     if prompt is not None and phase == "decode":
         raise BadInput(f"a prompt of {prompt} tokens is given, and phase is 'decode', expected 'prefill' or 'both' beside a prompt")
@@ -112,6 +114,10 @@ def load(path: str | os.PathLike, *, context: int | None = None, streams: int = 
     served = {"phase": phase, "context": context, "most_context": most, "streams": streams, "kv_type": settings.kv_type,
               "chunk": chunk, "architecture": checkpoint.architecture, "layers": len(layers), "together": together,
               "room_bytes_per_token": arriving_bytes(settings, 0, 1)}
+    if steps_in_flight > 1:
+        served["steps_in_flight"] = steps_in_flight
+    if with_experts:
+        served["experts"] = max(layer.experts for layer in layers)
     if extra_layers(checkpoint):
         served["extra_layers"] = extra_layers(checkpoint)
     if phase != "decode":

@@ -26,6 +26,7 @@ class OpWriter:
         self.chunks = math.ceil(self.tokens / settings.chunk)
         self.width = checkpoint.number("embedding_length")
         self._roofline, self._ops, self._prefix = roofline, ops, prefix
+        self._first_of: dict[str, str] = {}  # By block: its first op that is not of weights alone.
 
     def hidden_bytes(self, tokens: int | None = None) -> int:
         return (self.tokens if tokens is None else tokens) * self.width * self.settings.activation_bytes
@@ -56,6 +57,7 @@ class OpWriter:
         else:
             entry["group"] = block
         self._ops.append(entry)
+        self._first_of.setdefault(block, name)
         return name
 
     def room(self, numbers: int) -> int:
@@ -91,12 +93,20 @@ class OpWriter:
         size, name = sum(tensor.bytes for tensor in tensors), f"{self._prefix}{block}.{op}.weights"
         index = int(block.partition(".")[2])
         entry = {"name": name, "type": "llm.weights", "cost_us": 0, "group": f"{block}.{op}.weights",
-                 "inputs": [f"^{self._prefix}blk.{index - 1}.attn_norm"] if index else [], "outputs": [{"bytes": size}],
+                 "inputs": [f"^{self._first_of[f'blk.{index - 1}']}"] if index else [], "outputs": [{"bytes": size}],
                  "attrs": {"module": f"{block}.{op}", "tensors": [tensor.name for tensor in tensors]}}
         if self.holds:
             entry["param_bytes"] = size
             entry["outputs"][0]["resident"] = True
         self._ops.append(entry)
+        return name
+
+    def nothing(self, block: str, source: str) -> str:
+        """An op that takes no time, of a layer that was pruned as a whole: programs count it among their layers."""
+        name = f"{self._prefix}{block}.skip"
+        self._first_of[block] = name
+        self._ops.append({"name": name, "type": "llm.skip", "cost_us": 0, "group": block, "inputs": [f"{source}:0"],
+                          "outputs": [{"bytes": self.hidden_bytes()}], "attrs": {"module": f"{block}.skip"}})
         return name
 
     def small(self, block: str, op: str, inputs: list[str], op_class: OpClass, tensors: Sequence[Tensor] = ()) -> str:

@@ -7,6 +7,7 @@ import numpy as np
 
 from emplace import _core
 from emplace._core import BadInput, Graph, Machine
+from emplace.llm import ktransformers
 from emplace.llm.layout import has_address, host_devices, kinds_of, modules_of, served
 from emplace.llm.runtimes import check_runtime
 from emplace.llm.settings import PRODUCTS
@@ -195,20 +196,9 @@ def _starts(model: _Model, machine: Machine, objective: str, seconds: float) -> 
     return starts
 
 
-def place_for(runtime: str, graph: Graph, machine: Machine, seconds: float = 1.0, *, objective: str = "latency") -> Plan:
-    """Places a language model under what a runtime can do, one of `emplace.llm.RUNTIMES`.
-
-    Every layer's attention is on the device of the layers around it, so that each device has layers that follow each other, or
-    none. With "llama.cpp" processors come first, and feed-forward networks of some layers of a device may lie on one other device;
-    with all others layers are whole, and those that run on GPUs alone leave processors out. A graph with --together layers keeps them whole. objective: as of `emplace.place`. A third
-    of the time goes to a placement without these constraints, whose figures are the plan's free_makespan_us and free_max_load_us.
-
-    Raises BadInput for a graph of no language model, for a machine without a device that the runtime can use, and where nothing fits
-    the memory, with the bytes that are missing.
-    """
+def _place_stages(runtime: str, graph: Graph, machine: Machine, seconds: float, objective: str) -> tuple[Plan, Plan]:
+    """The best division into stages that was found, and a placement without constraints, which took a third of the time."""
     began = time.monotonic()
-    check_runtime(runtime)
-    check_limit("seconds", seconds)
     is_llama_cpp = runtime == "llama.cpp"
     hosts = host_devices(machine)
 
@@ -224,9 +214,32 @@ def place_for(runtime: str, graph: Graph, machine: Machine, seconds: float = 1.0
     found.append(descend(model.split_like(free.placement), 1.0))
     _, best = min(found, key=lambda pair: pair[0])
     plan = Plan.of(graph, machine, model.placement(best))
+    return replace(plan, found_by="stages", evaluations=descent.evaluations), free
+
+
+def place_for(runtime: str, graph: Graph, machine: Machine, seconds: float = 1.0, *, objective: str = "latency") -> Plan:
+    """Places a language model under what a runtime can do, one of `emplace.llm.RUNTIMES`.
+
+    With "ktransformers" all is on the one GPU, but for experts on the processor, the same number of each layer. With all others
+    every layer's attention is on the device of the layers around it, so that each device has layers that follow each other, or none.
+    With "llama.cpp" processors come first, and feed-forward networks of some layers of a device may lie on one other device; with
+    the rest layers are whole, and those that run on GPUs alone leave processors out. A graph with --together layers keeps them whole.
+    objective: as of `emplace.place`. A third of the time goes to a placement without these constraints, whose figures are the plan's
+    free_makespan_us and free_max_load_us.
+
+    Raises BadInput for a graph of no language model, for a machine without a device that the runtime can use, and where nothing fits
+    the memory, with the bytes that are missing.
+    """
+    began = time.monotonic()
+    check_runtime(runtime)
+    check_limit("seconds", seconds)
+    if runtime == "ktransformers":
+        plan, free = ktransformers.place(graph, machine, objective), place(graph, machine, seconds / 3, objective=objective)
+    else:
+        plan, free = _place_stages(runtime, graph, machine, seconds, objective)
     if not plan.feasible:
         raise BadInput(f"graph '{graph.name}': the model does not fit the memory as {runtime} places it; the best placement lacks "
                        f"{missing_bytes(machine, plan.peak_bytes)}")
-    return replace(plan, method=runtime, found_by="stages", evaluations=descent.evaluations + free.evaluations, objective=objective,
+    return replace(plan, method=runtime, evaluations=plan.evaluations + free.evaluations, objective=objective,
                    seconds=time.monotonic() - began, free_makespan_us=min(free.makespan_us, plan.makespan_us),
                    free_max_load_us=min(free.max_load_us, plan.max_load_us))

@@ -25,9 +25,10 @@ class Settings:
     each_expert: bool = False  # An op for each expert, not one for all of a layer.
     stream_weights: bool = False  # The large weights are ops of their own, which may lie on another device than what computes.
     together: str = "attention"  # What stays on one device: see GROUPS.
+    steps_in_flight: int = 1  # Steps of other streams that are under way at once, as in a pipeline; each has caches of its own.
 
     def check(self) -> None:
-        for name in ("context", "streams", "chunk"):
+        for name in ("context", "streams", "chunk", "steps_in_flight"):
             check_count(name, getattr(self, name))
         type_sizes(self.kv_type)
         if self.each_expert and self.stream_weights:

@@ -2,8 +2,7 @@
 
 MODEL, MODULE and CONFIG in a command are for its reader to fill in. A command has CUDA_VISIBLE_DEVICES where GPUs are named by their
 numbers, such as cuda:1, and those of ranks 0, 1, ... are not 0, 1, ...; these numbers follow CUDA_DEVICE_ORDER. Where GPUs have other
-names, a comment has these by rank. KTransformers is not here: since November 2025 it takes how many experts of each layer are on GPUs,
-and no longer a file with devices by layer.
+names, a comment has these by rank.
 """
 import itertools
 import json
@@ -54,14 +53,14 @@ def _command(layout: Layout, ranks: list[int], variables: Mapping[str, str], com
     return comment + "".join(f'{name}="{value}" ' for name, value in variables.items()) + command + "\n"
 
 
-def _context(layout: Layout, flag: str) -> str:
-    """The context for which the model was placed, with this flag before it."""
-    return f" {flag} {layout.served['context']}" if "context" in layout.served else ""
+def context_flag(step: Mapping, flag: str) -> str:
+    """The context for which the model was placed, with this flag before it. step: what the graph says of it (`layout.served`)."""
+    return f" {flag} {step['context']}" if "context" in step else ""
 
 
-def _cache_type(layout: Layout, runtime: str, eight_bits: str) -> str:
+def cache_flag(step: Mapping, runtime: str, eight_bits: str) -> str:
     """The flag for the type of the cache. eight_bits: the runtime's name of one of 8 bits. Raises BadInput for one that it has not."""
-    kv_type = layout.served.get("kv_type", "F16")
+    kv_type = step.get("kv_type", "F16")
     if kv_type in ("F16", "BF16"):
         return ""
     if kv_type not in ("Q8_0", "I8"):
@@ -79,16 +78,16 @@ def _vllm(layout: Layout) -> str:
     """A command of vLLM, which has a number of layers for each rank (get_pp_indices in vllm/distributed/utils.py)."""
     ranks = _ranks(layout, "vllm")
     return _command(layout, ranks, {"VLLM_PP_LAYER_PARTITION": _sizes(layout, ranks)},
-                    f"vllm serve MODEL --pipeline-parallel-size {len(ranks)}{_context(layout, '--max-model-len')}"
-                    f"{_cache_type(layout, 'vllm', 'fp8')}")
+                    f"vllm serve MODEL --pipeline-parallel-size {len(ranks)}{context_flag(layout.served, '--max-model-len')}"
+                    f"{cache_flag(layout.served, 'vllm', 'fp8')}")
 
 
 def _sglang(layout: Layout) -> str:
     """A command of SGLang, which has a number of layers for each rank (get_pp_indices in sglang/srt/distributed/utils.py)."""
     ranks = _ranks(layout, "sglang")
     return _command(layout, ranks, {"SGLANG_PP_LAYER_PARTITION": _sizes(layout, ranks)},
-                    f"python3 -m sglang.launch_server --model-path MODEL --pp-size {len(ranks)}{_context(layout, '--context-length')}"
-                    f"{_cache_type(layout, 'sglang', 'fp8_e5m2')}")
+                    f"python3 -m sglang.launch_server --model-path MODEL --pp-size {len(ranks)}{context_flag(layout.served, '--context-length')}"
+                    f"{cache_flag(layout.served, 'sglang', 'fp8_e5m2')}")
 
 
 def _megatron(layout: Layout) -> str:

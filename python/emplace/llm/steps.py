@@ -41,29 +41,35 @@ class Pass:
 
     def _layer(self, layer: Layer, hidden: str) -> str:
         ops, block, tensors = self._ops, layer.name, layer.tensors
-        normed = ops.small(block, "attn_norm", [hidden], OpClass.REDUCTION, tensors.get("attn_norm", ()))
-        qkv = ops.product(block, "attn_qkv", tensors["attn_qkv"], normed)
-        attended = self._attention(layer, qkv)
-        projected = ops.product(block, "attn_output", tensors["attn_output"], attended)
-        middle = ops.small(block, "attn_add", [projected, hidden], OpClass.ELEMENTWISE)
-        normed = ops.small(block, "ffn_norm", [middle], OpClass.REDUCTION, tensors.get("ffn_norm", ()))
+        if not tensors:
+            return ops.nothing(block, hidden)
+        if "attn_output" in tensors:
+            mixed = ops.small(block, "attn_norm", [hidden], OpClass.REDUCTION, tensors.get("attn_norm", ()))
+            if "attn_qkv" in tensors:
+                mixed = self._attention(layer, ops.product(block, "attn_qkv", tensors["attn_qkv"], mixed))
+            mixed = ops.product(block, "attn_output", tensors["attn_output"], mixed)
+            hidden = ops.small(block, "attn_add", [mixed, hidden], OpClass.ELEMENTWISE)
+        if "ffn_down" not in tensors and "ffn_experts" not in tensors:
+            return hidden
+        normed = ops.small(block, "ffn_norm", [hidden], OpClass.REDUCTION, tensors.get("ffn_norm", ()))
         made = self._experts(layer, normed) if "ffn_experts" in tensors else [
             ops.product(block, "ffn_down", tensors["ffn_down"], ops.product(block, "ffn_up", tensors["ffn_up"], normed))]
-        return ops.small(block, "ffn_add", [*made, middle], OpClass.ELEMENTWISE)
+        return ops.small(block, "ffn_add", [*made, hidden], OpClass.ELEMENTWISE)
 
     def _attention(self, layer: Layer, qkv: str) -> str:
         ops, settings = self._ops, self._ops.settings
+        in_flight = settings.steps_in_flight
         seen = min(self._seen, layer.window) if layer.window else self._seen
         kept = layer.kept_tokens(settings)
-        grows = 0 if kept < settings.context else layer.cache_bytes(settings, 1)
+        grows = 0 if kept < settings.context else in_flight * layer.cache_bytes(settings, 1)
         return ops.add(layer.name, "attn", OpClass.MATMUL, [qkv], flops=2.0 * ops.tokens * seen * layer.score_numbers,
                        moved=layer.cache_bytes(settings, 1) * seen + 2 * ops.hidden_bytes() / ops.chunks,
-                       out_bytes=ops.hidden_bytes(), tensors=layer.tensors.get("attn", ()), held=layer.cache_bytes(settings, kept),
+                       out_bytes=ops.hidden_bytes(), tensors=layer.tensors.get("attn", ()), held=in_flight * layer.cache_bytes(settings, kept),
                        temp=ops.room(3 * ops.width) + ops.arriving(kept), attrs={"cache_bytes_per_token": grows} if ops.holds else None)
 
     def _experts(self, layer: Layer, normed: str) -> list[str]:
         block, tensors = layer.name, layer.tensors["ffn_experts"]
-        count, used = tensors[0].shape[0], self._checkpoint.number("expert_used_count")
+        count, used = layer.experts, self._checkpoint.number("expert_used_count")
         if not 0 < used <= count <= _MOST_EXPERTS:
             raise BadInput(f"{self._checkpoint.name}: {block} has {count} experts, of which a token uses {used}, expected 1 to {_MOST_EXPERTS} "
                            "and no more than there are")

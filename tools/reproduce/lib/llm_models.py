@@ -19,12 +19,36 @@ def _stand_in(layers, hidden, expert, heads):
                    num_experts_per_tok=8, moe_intermediate_size=expert, shared_expert_intermediate_size=expert)
 
 
+def block_config(factor: float | None, of_key: int | None = None, *, linear: bool = False) -> dict:
+    """A layer in block_configs of model_type nemotron-nas. factor: of the feed-forward network's width; None: it has none. of_key: how
+    many heads share a key; None: it has no attention, or with linear a matrix in its place."""
+    return {"attention": {"n_heads_in_group": of_key, "no_op": of_key is None and not linear, "replace_with_linear": linear,
+                          "window_length": None},
+            "ffn": {"ffn_mult": factor, "no_op": factor is None, "replace_with_linear": False}}
+
+
+def _without_attention(*factors: float) -> list[dict]:
+    return [block_config(factor) for factor in factors]
+
+
+
+
+_WHOLE = block_config(5.25, 8)
+NEMOTRON_SUPER = {  # Llama-3.3-Nemotron-Super-49B-v1
+    "model_type": "nemotron-nas", "torch_dtype": "bfloat16", "vocab_size": 128256, "hidden_size": 8192, "intermediate_size": None,
+    "num_hidden_layers": 80, "num_attention_heads": 64, "num_key_value_heads": None, "max_position_embeddings": 131072,
+    "tie_word_embeddings": False, "block_configs": [
+        block_config(2.625, 8), *[_WHOLE] * 5, *_without_attention(2.625, 2.625), *[_WHOLE] * 4, *_without_attention(3.28125), *[_WHOLE] * 29,
+        *_without_attention(1.3125, 2.625, 2.625, 1.3125, 5.25, 1.3125, 2.625, 1.3125, 1.3125, 1.3125), _WHOLE,
+        *_without_attention(1.3125, 1, 1, 1.3125, 1, 1, 1, 1.3125, 1.3125, .5, .5, 1, 1, .5, .5, 1, .5, .5), *[_WHOLE] * 9]}
+
 CONFIGS = {
     # 40 layers of 1 GB in 16 bits and next to nothing besides: what exo#957 models, which names no model.
     "forty layers of 1 GB": _config("llama", 40, 8192, 14201, 64, 8, 128),
     "Llama 3, 12 layers": _config("llama", 12, 4096, 14336, 32, 8, 128256),  # torchtitan's 8B with fewer layers
     "Qwen1.5-14B": _config("qwen2", 40, 5120, 13696, 40, 40, 152064, 32768),
     "Qwen2.5-32B": _config("qwen2", 64, 5120, 27648, 40, 8, 152064),
+    "Llama 3.3 Nemotron Super 49B": NEMOTRON_SUPER,
     "Qwen3-32B": _config("qwen3", 64, 5120, 25600, 64, 8, 151936, 40960, head_dim=128),
     "Qwen3-235B-A22B": _config("qwen3_moe", 94, 4096, 12288, 64, 4, 151936, 40960, head_dim=128, num_experts=128, num_experts_per_tok=8,
                                moe_intermediate_size=1536),

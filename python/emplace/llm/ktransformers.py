@@ -1,0 +1,89 @@
+"""Placing a mixture of experts as KTransformers runs it within SGLang, and the command for that.
+
+Attention, shared experts and dense layers are on the GPU, and of each layer's experts as many as `--kt-num-gpu-experts` says, the same
+number in each layer. The processor computes the others at the same time, and each side sends on the sum of its experts
+(doc/en/kt-kernel of kvcache-ai/ktransformers).
+"""
+from dataclasses import replace
+
+import numpy as np
+
+from emplace import _core
+from emplace._core import BadInput, Graph, Machine
+from emplace.llm.layout import has_address, host_devices, kinds_of, modules_of, served
+from emplace.llm.stage_flags import cache_flag, context_flag
+from emplace.plan import Plan
+from emplace.simulation import simulate
+
+_GRID = 16  # Intervals between the numbers of experts that are tried first; then those around the best one.
+_ON_PROCESSOR = ".processor"  # Ends the name of the op of the experts on the processor.
+_METHODS = "AMXINT4, AMXINT8, BF16, FP8, RAWINT4, MXFP4 or LLAMAFILE"
+
+
+def _devices(machine: Machine) -> tuple[int, int]:
+    """The GPU and the processor. Raises BadInput for a machine without just one of each."""
+    hosts = host_devices(machine)
+    processors = [index for index in hosts if machine.devices[index].kind not in kinds_of("disk")]
+    gpus = [index for index, device in enumerate(machine.devices) if index not in hosts and not has_address(device.name)]
+    if len(processors) != 1 or len(gpus) != 1:
+        names = ", ".join(device.name for device in machine.devices)
+        raise BadInput(f"ktransformers computes experts on a processor beside GPUs, and the machine has {len(processors)} processors and "
+                       f"{len(gpus)} GPUs ({names}); expected one of each: how it divides layers among GPUs is not modelled")
+    return gpus[0], processors[0]
+
+
+def _divided(graph: Graph, on_gpu: int) -> Graph:
+    """The graph with an op for the experts of each layer on the GPU, and one for those on the processor."""
+    step, ops = served(graph), []
+    experts = step["experts"]
+    twins = {op["name"] for op, (_, part) in zip(graph.ops, modules_of(graph), strict=True) if part == "ffn_experts"}
+
+    def some(op: dict, number: int, suffix: str) -> dict:
+        share = number / experts
+        return {**op, "name": op["name"] + suffix, "group": op["group"] + suffix, "flops": op["flops"] * share,
+                "cost_us": {kind: us * share for kind, us in op["cost_us"].items()}, "param_bytes": round(op.get("param_bytes", 0) * share)}
+    for op in graph.ops:
+        if op["name"] in twins:
+            ops += [some(op, on_gpu, ""), some(op, experts - on_gpu, _ON_PROCESSOR)]
+        else:
+            more = [f"{name}{_ON_PROCESSOR}:0" for name in (source.removesuffix(":0") for source in op["inputs"]) if name in twins]
+            ops.append({**op, "inputs": [*op["inputs"], *more]})
+    return Graph.from_ops(graph.name, ops, {"llm": {**step, "experts_on_gpu": on_gpu}})
+
+
+def place(graph: Graph, machine: Machine, objective: str) -> Plan:
+    """That with the best number of experts on the GPU; it may not fit the memory. Its graph is the given one with each layer's experts
+    divided into two ops. Raises BadInput for a graph without experts, or whose experts are ops of their own already."""
+    gpu, processor = _devices(machine)
+    if not served(graph).get("experts") or any(".ffn_experts." in name for name in graph.op_names):
+        raise BadInput(f"graph '{graph.name}' is of no mixture of experts that are one op in each layer, expected one of `emplace import llm` "
+                       "without --each-expert and --stream-weights")
+    experts, memory = served(graph)["experts"], np.array([device.memory_bytes for device in machine.devices])
+    tried: dict[int, tuple[tuple[float, float], Graph, np.ndarray]] = {}  # By experts on the GPU: bytes that are missing, and the time.
+
+    def best_of(numbers: range) -> int:
+        for number in numbers:
+            if number not in tried:
+                divided = _divided(graph, number)
+                placement = np.array([processor if name.endswith(_ON_PROCESSOR) else gpu for name in divided.op_names], dtype=np.int32)
+                found = simulate(divided, machine, placement[None])
+                time = found.makespan_us if objective == "latency" else _core.max_loads_us(divided, machine, placement[None])
+                tried[number] = (float(np.maximum(found.peak_bytes - memory, 0).sum()), float(time[0])), divided, placement
+        return min(tried, key=lambda number: tried[number][0])
+    step = -(-experts // _GRID)
+    best = best_of(range(0, experts + 1, step))
+    best = best_of(range(max(0, best - step), min(experts, best + step) + 1))
+    _, divided, placement = tried[best]
+    return replace(Plan.of(divided, machine, placement), found_by="experts", evaluations=len(tried))
+
+
+def flags(plan: Plan) -> str:
+    """A command of SGLang with KTransformers, for a plan of `place_for`. Words in capitals are for its reader to fill in."""
+    step = served(plan.graph)
+    if "experts_on_gpu" not in step:
+        raise BadInput("ktransformers divides the experts of each layer, which no placement of this graph says; expected none, so that the "
+                       "model is placed as it can be run")
+    return (f"# METHOD: {_METHODS}, by the weights; THREADS: cores; NODES: NUMA nodes\n"
+            "python3 -m sglang.launch_server --model-path MODEL --kt-weight-path MODEL --kt-method METHOD --kt-cpuinfer THREADS "
+            f"--kt-threadpool-count NODES --kt-num-gpu-experts {step['experts_on_gpu']}{context_flag(step, '--context-length')}"
+            f"{cache_flag(step, 'ktransformers', 'fp8_e5m2')}\n")
