@@ -81,7 +81,7 @@ class SessionRollouts {
 
   // Whether no episode is to start before the learner raises the limit (Notice::sequence_limit).
   bool MustWait(uint64_t sequence_limit) {
-    const bool reached = sequence_limit > 0 && produced() >= sequence_limit && player_->idle() && finished_.empty();
+    const bool reached = sequence_limit > 0 && MayStart(sequence_limit) == 0 && player_->idle() && finished_.empty();
     const auto now = std::chrono::steady_clock::now();
     if (!reached) {
       reached_at_.reset();
@@ -110,10 +110,15 @@ class SessionRollouts {
   }
 
  private:
+  uint64_t together() const { return static_cast<uint64_t>(session_->config.environment.episodes_per_start); }
+  // How many episodes the learner wants beside those that are produced. Those that start together are not divided.
+  uint64_t MayStart(uint64_t sequence_limit) const {
+    return sequence_limit > produced() ? (sequence_limit - produced()) / together() * together() : 0;
+  }
+  // Where the limit is reached and not kept to any longer, the fewest.
   size_t MostToStart(uint64_t sequence_limit) const {
     const auto most = static_cast<uint64_t>(session_->config.actor.episodes_in_flight);
-    if (sequence_limit == 0) return most;
-    return std::min(most, sequence_limit > produced() ? sequence_limit - produced() : 1);
+    return sequence_limit == 0 ? most : std::min(most, std::max(MayStart(sequence_limit), together()));
   }
 
   static std::unique_ptr<EpisodePlayer> MakePlayerOf(const Session& session, const MeasureFactory& make_measure) {

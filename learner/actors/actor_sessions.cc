@@ -26,7 +26,7 @@ int64_t WholeUnixSeconds() {
 ActorSessions::ActorSessions(const std::vector<PlacementTask>& tasks, const RunConfig& config, Ledger& ledger,
                              const Extras& extras)
     : session_(RandomSession()),
-      training_(config.training),
+      config_(config),
       ledger_(ledger),
       dealer_(extras.dealer),
       measuring_(extras.measuring),
@@ -119,7 +119,7 @@ void ActorSessions::Handle(const FromActor& from, const Goodbye& goodbye) {
 }
 
 uint64_t ActorSessions::MostUnderWayOfEach() const {
-  return static_cast<uint64_t>(MostUnderWay(training_, std::max<int64_t>(1, registry_.alive())));
+  return static_cast<uint64_t>(MostUnderWay(config_, std::max<int64_t>(1, registry_.alive())));
 }
 
 uint64_t ActorSessions::SequenceLimit(const ActorKey& actor) const {

@@ -94,7 +94,7 @@ class ActorSessions {
   uint64_t MostUnderWayOfEach() const;  // As in run_ahead.h.
 
   const uint64_t session_;
-  const TrainingConfig training_;
+  const RunConfig config_;
   Ledger& ledger_;
   EpisodeDealer* const dealer_;
   std::atomic<bool>* const measuring_;

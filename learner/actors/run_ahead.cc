@@ -6,11 +6,12 @@
 
 namespace emplace {
 
-int64_t MostUnderWay(const TrainingConfig& training, int64_t actors) {
+int64_t MostUnderWay(const RunConfig& config, int64_t actors) {
   EMPLACE_CHECK(actors > 0);
-  if (training.lockstep()) return 0;
-  const int64_t fresh_updates = std::max<int64_t>(1, training.max_lag / 2);
-  return std::max<int64_t>(1, training.episodes_per_update * fresh_updates / actors);
+  if (config.training.lockstep()) return 0;
+  const int64_t fresh_updates = std::max<int64_t>(1, config.training.max_lag / 2);
+  const int64_t together = config.environment.episodes_per_start;
+  return std::max<int64_t>(1, config.training.episodes_per_update * fresh_updates / actors / together) * together;
 }
 
 }  // namespace emplace

@@ -5,13 +5,14 @@
 
 #include <cstdint>
 
-#include "policy/config/training_config.h"
+#include "policy/config/run_config.h"
 
 namespace emplace {
 
 // The most episodes that one of so many actors may have under way, started or finished but not received: so many that
-// all of them together are half of what updates take before an episode is stale, and at least one. 0: no limit, as in
-// lockstep, where episodes are dealt. REQUIRES: actors > 0.
-int64_t MostUnderWay(const TrainingConfig& training, int64_t actors);
+// all of them together are half of what updates take before an episode is stale, but at least those that start together
+// (environment.episodes_per_start), of which it is a multiple. 0: no limit, as in lockstep, where episodes are dealt.
+// REQUIRES: actors > 0.
+int64_t MostUnderWay(const RunConfig& config, int64_t actors);
 
 }  // namespace emplace

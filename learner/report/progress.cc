@@ -28,7 +28,7 @@ Progress::Progress(const RunConfig& config, int64_t updates_before, double secon
     : max_updates_(config.training.iterations),
       max_seconds_(60 * config.training.max_minutes),
       send_queue_(config.actor.send_queue),
-      training_(config.training),
+      config_(config),
       updates_before_(updates_before),
       seconds_before_(seconds_before),
       best_ratio_(std::nan("")) {
@@ -59,7 +59,7 @@ std::string Progress::Limit(const Totals& totals) const {
   }
   // When the learner waits: are finished episodes held up between the actors and here, or are there none?
   const ActorSessions::Counts& actors = totals.front_end.actors;
-  const int64_t most = actors.alive > 0 ? MostUnderWay(training_, actors.alive) : 0;
+  const int64_t most = actors.alive > 0 ? MostUnderWay(config_, actors.alive) : 0;
   const int64_t most_of_each = most > 0 ? std::min(most, send_queue_) : send_queue_;
   const bool held_up = 2 * actors.under_way > actors.alive * most_of_each;
   const char* const limit = since[busiest].busy > kFullShare * interval_s ? NameOf(busiest)

@@ -40,7 +40,7 @@ class Progress {
   const int64_t max_updates_;
   const double max_seconds_;  // 0: no limit.
   const int64_t send_queue_;  // Trajectories that each actor's queue can hold.
-  const TrainingConfig training_;
+  const RunConfig config_;
   const int64_t updates_before_;
   const double seconds_before_;
 

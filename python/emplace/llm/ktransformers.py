@@ -2,7 +2,7 @@
 
 Attention, shared experts and dense layers are on the GPU, and of each layer's experts as many as `--kt-num-gpu-experts` says, the same
 number in each layer. The processor computes the others at the same time, and each side sends on the sum of its experts
-(doc/en/kt-kernel of kvcache-ai/ktransformers).
+(doc/en/kt-kernel of kvcache-ai/ktransformers; the options are those of sglang-kt 0.7.2).
 """
 from dataclasses import replace
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "common/rng.h"
-#include "policy/config/training_config.h"
+#include "policy/config/run_config.h"
 #include "tests/support/trials.h"
 
 namespace emplace {
@@ -14,28 +14,31 @@ namespace {
 TEST(RunAhead, AllTogetherAreUnderWayForHalfOfTheLag) {
   Rng rng(1);
   for (uint64_t trial = 0; trial < Trials(200); ++trial) {
-    TrainingConfig training;
-    training.episodes_per_update = rng.UniformInt(1, 64);
-    training.max_lag = rng.UniformInt(0, 20);
+    RunConfig config;
+    config.training.episodes_per_update = rng.UniformInt(1, 64);
+    config.training.max_lag = rng.UniformInt(0, 20);
+    config.environment.episodes_per_start = rng.UniformInt(1, 8);
     const int64_t actors = rng.UniformInt(1, 100);
-    const int64_t most = MostUnderWay(training, actors);
-    EXPECT_GE(most, 1);
-    const int64_t updates = std::max<int64_t>(1, training.max_lag / 2);
-    EXPECT_TRUE(most == 1 || most * actors <= training.episodes_per_update * updates);
-    EXPECT_GT((most + 1) * actors, training.episodes_per_update * updates);
+    const int64_t together = config.environment.episodes_per_start;
+    const int64_t all = config.training.episodes_per_update * std::max<int64_t>(1, config.training.max_lag / 2);
+    const int64_t most = MostUnderWay(config, actors);
+    EXPECT_GE(most, together);
+    EXPECT_EQ(most % together, 0);
+    EXPECT_TRUE(most == together || most * actors <= all);
+    EXPECT_GT((most + together) * actors, all);
   }
 }
 
 TEST(RunAhead, OneActorCanFillAnUpdate) {
-  TrainingConfig training;
-  training.max_lag = 0;
-  EXPECT_EQ(MostUnderWay(training, 1), training.episodes_per_update);
+  RunConfig config;
+  config.training.max_lag = 0;
+  EXPECT_EQ(MostUnderWay(config, 1), config.training.episodes_per_update);
 }
 
 TEST(RunAhead, LockstepHasNoLimit) {
-  TrainingConfig training;
-  training.sync = Sync::kLockstep;
-  EXPECT_EQ(MostUnderWay(training, 3), 0);
+  RunConfig config;
+  config.training.sync = Sync::kLockstep;
+  EXPECT_EQ(MostUnderWay(config, 3), 0);
 }
 
 }  // namespace
