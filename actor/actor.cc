@@ -31,7 +31,8 @@ using std::chrono::milliseconds;
 
 constexpr milliseconds kInterruptWait(100);  // How soon an idle or paused actor notices an interrupt.
 constexpr milliseconds kDrainTimeout(5000);  // How long it goes on sending at its end.
-// How long an actor keeps to a limit that it has reached: what the learner waits for may be lost with a connection.
+// How long an actor keeps to a limit that it has reached: what the learner waits for may be lost with a connection. Twice
+// as long each time that the limit has not moved since.
 constexpr milliseconds kLimitPatience(5000);
 
 // The rollouts of one session. Sequence numbers are given as trajectories enter the send queue, so what an interrupt
@@ -81,14 +82,18 @@ class SessionRollouts {
 
   // Whether no episode is to start before the learner raises the limit (Notice::sequence_limit).
   bool MustWait(uint64_t sequence_limit) {
-    const bool reached = sequence_limit > 0 && MayStart(sequence_limit) == 0 && player_->idle() && finished_.empty();
     const auto now = std::chrono::steady_clock::now();
-    if (!reached) {
+    if (sequence_limit != limit_) {
+      limit_ = sequence_limit;
+      patience_ = kLimitPatience;
       reached_at_.reset();
-    } else if (!reached_at_) {
-      reached_at_ = now;
     }
-    return reached && now - *reached_at_ < kLimitPatience;
+    if (limit_ == 0 || produced() < limit_ || !player_->idle() || !finished_.empty()) return false;
+    if (!reached_at_) reached_at_ = now;
+    if (now - *reached_at_ < patience_) return true;
+    reached_at_.reset();
+    patience_ *= 2;
+    return false;
   }
 
   // One step, unless finished trajectories still wait for room in the queue; they wait for it for at most
@@ -110,15 +115,12 @@ class SessionRollouts {
   }
 
  private:
-  uint64_t together() const { return static_cast<uint64_t>(session_->config.environment.episodes_per_start); }
-  // How many episodes the learner wants beside those that are produced. Those that start together are not divided.
-  uint64_t MayStart(uint64_t sequence_limit) const {
-    return sequence_limit > produced() ? (sequence_limit - produced()) / together() * together() : 0;
-  }
-  // Where the limit is reached and not kept to any longer, the fewest.
+  // Beyond the limit, which is then not kept to any longer, those that start together.
   size_t MostToStart(uint64_t sequence_limit) const {
     const auto most = static_cast<uint64_t>(session_->config.actor.episodes_in_flight);
-    return sequence_limit == 0 ? most : std::min(most, std::max(MayStart(sequence_limit), together()));
+    if (sequence_limit == 0) return most;
+    const auto together = static_cast<uint64_t>(session_->config.environment.episodes_per_start);
+    return std::min(most, sequence_limit > produced() ? sequence_limit - produced() : together);
   }
 
   static std::unique_ptr<EpisodePlayer> MakePlayerOf(const Session& session, const MeasureFactory& make_measure) {
@@ -139,7 +141,9 @@ class SessionRollouts {
   std::optional<PolicyVersion> version_;                             // In lockstep: whose episodes are played,
   size_t taken_ = 0;                                                 // and how many of those given have been started.
   std::deque<Trajectory> finished_;                                  // Not in the queue yet.
-  std::optional<std::chrono::steady_clock::time_point> reached_at_;  // When the limit was reached; nullopt: it is not.
+  uint64_t limit_ = 0;                    // The latest that was asked about.
+  std::optional<std::chrono::steady_clock::time_point> reached_at_;  // When it was reached; nullopt: it is not.
+  milliseconds patience_ = kLimitPatience;
 };
 
 // What the learner wants measured, before episodes go on: it holds an episode back for the answer.
@@ -198,9 +202,9 @@ void RunActor(const ActorOptions& options, const std::atomic<bool>& interrupted,
       if (rewards.measures()) AnswerMeasureRequests(client, *rollouts);
       if (!rollouts->lockstep() && rollouts->MustWait(state.sequence_limit)) {
         state = client.WaitForChange(state, kInterruptWait);
-        continue;
+      } else {
+        rollouts->Advance(state, *sender, work);
       }
-      rollouts->Advance(state, *sender, work);
     } catch (const MeasurementCancelled&) {
       state = client.state();
       break;

@@ -26,7 +26,7 @@ Trains a placement policy: sets up, builds, starts one learner and its actors, a
   --resume             go on with the run in RUN_DIR, from its newest checkpoint
   --set SECTION.KEY=VALUE
                        replace a value of the configuration; may be repeated
-  --gpus N             number of GPUs for the learner, and so of its processes, called ranks: sets training.ranks to N
+  --gpus N             number of GPUs for the learner, and so of its processes, called ranks: sets training.ranks to N, and with several training.device to cuda
                        (default: no GPU, and as many ranks as the configuration says)
 
 On a Slurm cluster:
@@ -110,6 +110,8 @@ check_arguments() {
   [[ -n $run_dir ]] || run_dir=runs/$(basename "$config" .yaml)-$(date +%Y%m%d-%H%M%S)
   if [[ -n $gpus ]]; then
     ranks=$gpus rank_sets=(--set "training.ranks=$gpus")
+    # For several ranks `auto` is the CPU.
+    (( gpus == 1 )) || [[ " ${sets[*]} " == *" training.device="* ]] || rank_sets+=(--set training.device=cuda)
   else
     ranks=$(configured_number training.ranks 1)
     (( ranks >= 1 && ranks <= 256 )) || ranks=1  # The learner complains of anything else.

@@ -1,13 +1,11 @@
 #include "learner/actors/actor_sessions.h"
 
-#include <algorithm>
 #include <random>
 
 #include "common/error.h"
 #include "common/log.h"
 #include "common/strings.h"
 #include "common/wire/access/actor_name.h"
-#include "learner/actors/run_ahead.h"
 
 namespace emplace {
 namespace {
@@ -118,18 +116,11 @@ void ActorSessions::Handle(const FromActor& from, const Goodbye& goodbye) {
   LogInfo(StrCat(ActorName(goodbye.actor), " said goodbye after ", goodbye.produced, " episodes"));
 }
 
-uint64_t ActorSessions::MostUnderWayOfEach() const {
-  return static_cast<uint64_t>(MostUnderWay(config_, std::max<int64_t>(1, registry_.alive())));
-}
+uint64_t ActorSessions::SequenceLimit(const ActorKey& actor) const { return run_ahead().Limit(ledger_.Newest(actor)); }
 
-uint64_t ActorSessions::SequenceLimit(const ActorKey& actor) const {
-  const uint64_t most = MostUnderWayOfEach();
-  return most == 0 ? 0 : ledger_.Newest(actor) + most;
-}
-
-bool ActorSessions::WaitsForLimit(uint64_t sequence) const {
-  const uint64_t most = MostUnderWayOfEach();
-  return most > 0 && sequence % std::max<uint64_t>(1, most / 2) == 0;
+bool ActorSessions::MovesLimit(uint64_t sequence) const {
+  const RunAhead each = run_ahead();
+  return each.most > 0 && sequence % each.step == 0;
 }
 
 void ActorSessions::TellToStop(LearnerEndpoint& endpoint) {

@@ -2,6 +2,7 @@
 // who has left. Handles the control messages Hello, Heartbeat, WorkRequest and Goodbye.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdint>
@@ -18,6 +19,7 @@
 #include "learner/actors/actor_registry.h"
 #include "learner/actors/connection_limit.h"
 #include "learner/actors/episode_dealer.h"
+#include "learner/actors/run_ahead.h"
 #include "learner/actors/welcome_messages.h"
 #include "learner/ledger.h"
 #include "policy/config/run_config.h"
@@ -71,9 +73,8 @@ class ActorSessions {
   const ActorRegistry& registry() const { return registry_; }
   // The highest sequence number that the actor is to use for now (run_ahead.h); 0: no limit.
   uint64_t SequenceLimit(const ActorKey& actor) const;
-  // Whether the actor is to hear of its limit now that its episode of this number has come: it has played a good part
-  // of what it may have under way.
-  bool WaitsForLimit(uint64_t sequence) const;
+  // Whether an actor's limit has moved with its episode of this number.
+  bool MovesLimit(uint64_t sequence) const;
   // Why no actor that measures may join; nullopt: it may.
   std::optional<std::string> WhyNoMeasuring() const { return welcomes_.WhyNoMeasuring(); }
 
@@ -91,7 +92,7 @@ class ActorSessions {
   // Why the actor may not join; nullopt: it may.
   std::optional<std::string> WhyRefused(const Hello& hello, const std::string& key);
   void CountActors();
-  uint64_t MostUnderWayOfEach() const;  // As in run_ahead.h.
+  RunAhead run_ahead() const { return RunAheadOfEach(config_, std::max<int64_t>(1, registry_.alive())); }
 
   const uint64_t session_;
   const RunConfig config_;

@@ -127,7 +127,7 @@ void FrontEnd::ReceiveOne(LearnerEndpoint& endpoint) {
     const ActorKey actor = trajectory->trajectory.actor;
     const uint64_t sequence = trajectory->trajectory.sequence;
     intake_.Receive(endpoint, std::move(*trajectory), weights_.announced());
-    if (sessions_.WaitsForLimit(sequence)) weights_.SendNotice(endpoint, actor);
+    if (sessions_.MovesLimit(sequence)) weights_.SendNotice(endpoint, actor);
   } else {
     const FromActor& from = std::get<FromActor>(*received);
     std::visit([&](const auto& message) { Handle(endpoint, from, message); }, from.message);

@@ -45,8 +45,10 @@ ConfigSection PolicySection() {
     std::vector<ConfigField> fields = PolicyFields().fields();
     // Another kind has other keys: what was given for the one before means nothing to it.
     fields.front().set = [set = fields.front().set](void* part, const ConfigField::Value& value) {
+      auto* const policy = static_cast<PolicyConfig*>(part);
+      const std::string before = policy->kind;
       set(part, value);
-      static_cast<PolicyConfig*>(part)->own.clear();
+      if (policy->kind != before) policy->own.clear();
     };
     for (ConfigField& field : FieldsOfKind(config.policy.kind)) fields.push_back(std::move(field));
     return fields;

@@ -44,6 +44,15 @@ void CheckTogether(const RunConfig& config, const std::string& source) {
     throw BadInput(
         StrCat(source, ": evaluation.patience is 1, expected 0 or at least 2, because one evaluation has no spread"));
   }
+  const InstanceConfig& instances = config.instances;
+  if (instances.min_ops > instances.max_ops) {
+    throw BadInput(StrCat(source, ": instances.min_ops is ", instances.min_ops,
+                          ", expected at most instances.max_ops, ", instances.max_ops));
+  }
+  if (instances.min_devices > instances.max_devices) {
+    throw BadInput(StrCat(source, ": instances.min_devices is ", instances.min_devices,
+                          ", expected at most instances.max_devices, ", instances.max_devices));
+  }
   const TrainingConfig& training = config.training;
   if (training.lockstep() && config.environment.start == Start::kBest) {
     throw BadInput(StrCat(source,

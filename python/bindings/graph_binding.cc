@@ -9,7 +9,9 @@
 #include <limits>
 #include <string>
 
+#include "common/error.h"
 #include "common/files/file_io.h"
+#include "common/strings.h"
 #include "python/bindings/arrays.h"
 #include "python/bindings/bindings.h"
 #include "python/bindings/interruptible.h"
@@ -49,7 +51,15 @@ OpGraph FromOps(const std::string& name, const nb::list& ops, const nb::dict& me
   document["name"] = name;
   if (nb::len(meta) > 0) document["meta"] = meta;
   document["ops"] = ops;
-  return FromJson(nb::cast<std::string>(nb::module_::import_("json").attr("dumps")(document)), name);
+  // Numbers of NumPy are numbers, too.
+  const nb::object number = nb::module_::import_("numpy").attr("generic");
+  const nb::object plain = nb::cpp_function([&number](const nb::object& value) -> nb::object {
+    if (nb::isinstance(value, number)) return value.attr("item")();
+    throw BadInput(StrCat("ops hold a ", nb::cast<std::string>(nb::str(value.type().attr("__name__"))),
+                          ", expected dicts, lists, texts, numbers and true or false"));
+  });
+  return FromJson(
+      nb::cast<std::string>(nb::module_::import_("json").attr("dumps")(document, nb::arg("default") = plain)), name);
 }
 
 nb::object ToDict(const OpGraph& graph) { return nb::module_::import_("json").attr("loads")(GraphToJson(graph)); }

@@ -31,15 +31,15 @@ struct DividedGraph {
   MethodScore score;
   Division division;
   double lower_bound_us = 0;
-  double seconds = 0;  // Wall time of the method.
+  double seconds = 0;  // Wall time of the method and what it needs.
 };
 
 DividedGraph DivideGraph(const OpGraph& graph, const Cluster& cluster, const StagesRequest& request,
                          const MethodOptions& options) {
   CheckKinds(graph, cluster);
   DividedGraph divided;
-  divided.task = PlacementTask::Make(graph, cluster, PlaceRequest().max_groups);
   const auto begin = std::chrono::steady_clock::now();
+  divided.task = PlacementTask::Make(graph, cluster, PlaceRequest().max_groups, options.stop, /*places_groups=*/false);
   StagesMethod method(request, options);
   divided.result = method.Place(divided.task);
   divided.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
@@ -48,7 +48,7 @@ DividedGraph DivideGraph(const OpGraph& graph, const Cluster& cluster, const Sta
         StrCat("graph '", graph.name(), "': the devices may not run all blocks in any division into stages"));
   divided.score = Score(divided.task, divided.result);
   divided.division = method.division();
-  divided.lower_bound_us = LowerBoundUs(divided.task.sim);
+  divided.lower_bound_us = LowerBoundUs(divided.task.sim, options.stop);
   return divided;
 }
 

@@ -11,6 +11,7 @@ import warnings
 from typing import Any
 
 from emplace._core import BadInput, Graph
+from emplace.reading import Unmapped
 
 # As PyTorch calls them in traces, such as "Tensor(c10::Half)", without c10:: and in lower case.
 _ELEMENT_BYTES = {
@@ -116,5 +117,5 @@ def chakra_graph(documents: list[dict], path: str | os.PathLike, kind: str | Non
     if without == len(nodes):
         raise BadInput(f"{path}: no node has a duration_micros, expected a trace with times")
     if without:
-        warnings.warn(f"{path}: {without} of {len(nodes)} nodes have no duration_micros; they cost nothing", stacklevel=3)
+        warnings.warn(f"{path}: {without} of {len(nodes)} nodes have no duration_micros; they cost nothing", Unmapped, stacklevel=3)
     return Graph.from_ops(pathlib.Path(path).name.partition(".")[0], ops)

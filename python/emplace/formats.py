@@ -50,7 +50,8 @@ def load_partitioning(path: str | os.PathLike, *, bandwidth_bytes_per_us: float,
             if not isinstance(edge, dict) or not isinstance(edge.get(key), (int, str)) or edge[key] not in ops:
                 raise BadInput(f"{place}: {key} is {json.dumps(edge.get(key) if isinstance(edge, dict) else edge)}, expected the id of a node")
         source, target = ops[edge["sourceId"]], ops[edge["destId"]]
-        size = round(finite_number(edge.get("cost", 0), f"{place}: cost") * time_unit_us * bandwidth_bytes_per_us)
+        size = round(finite_number(finite_number(edge.get("cost", 0), f"{place}: cost") * time_unit_us * bandwidth_bytes_per_us,
+                                   f"{place}: cost in bytes"))
         # All edges of a node are the same tensor.
         source["outputs"][0]["bytes"] = max(source["outputs"][0]["bytes"], size)
         text = f"{source['name']}:0"
@@ -133,8 +134,9 @@ def _pipedream_node(node: re.Match, place: str) -> dict:
         sizes = [float(part) for part in re.split(r"[;\s]+", node["activation"].strip("[] ")) if part]
     except ValueError:
         raise BadInput(f"{place}: activation_size is '{node['activation']}', expected a number or a list of numbers") from None
+    activation = sum(finite_number(size, f"{place}: activation_size") for size in sizes)
     return {"description": description, "type": re.split(r"[(\s]", description)[0], "is_input": is_input,
             "forward": 0.0 if is_input else number("forward") * _US_PER_MS,
             "backward": 0.0 if is_input else number("backward") * _US_PER_MS,
-            "activation": 0 if is_input else round(sum(finite_number(size, f"{place}: activation_size") for size in sizes)),
+            "activation": 0 if is_input else round(finite_number(activation, f"{place}: activation_size")),
             "parameter": round(number("parameter"))}

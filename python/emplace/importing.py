@@ -8,6 +8,7 @@ import warnings
 import emplace
 from emplace._core import BadInput, Graph, check_output_files
 from emplace.command_line import Parser, call_factory
+from emplace.reading import Unmapped
 from emplace.roofline import kind_files
 
 
@@ -157,11 +158,11 @@ def run(arguments: list[str]) -> None:
     _check_files(options)
     try:
         with warnings.catch_warnings(record=True) as notes:
-            warnings.simplefilter("always", UserWarning)
+            warnings.simplefilter("always", Unmapped)
             graph = _load(options)
     except ModuleNotFoundError as error:
         raise BadInput(f"import {options.source}: there is no Python package '{error.name}', expected it installed beside emplace") from error
-    unmapped = [str(note.message) for note in notes if str(note.message).startswith(options.input)]
+    unmapped = [str(note.message) for note in notes if issubclass(note.category, Unmapped)]
     graph.save(options.out)
     summary = {"graph": graph.name, "ops": graph.num_ops, "gflop": graph.flops.sum() / 1e9,
                "param_bytes": graph.parameter_bytes, "out": options.out, "unmapped": unmapped}

@@ -17,6 +17,7 @@ from emplace._core import BadInput, Graph, OpClass
 from emplace.dataflow import UniqueNames
 from emplace.onnx_model import bodies, forget_negative_sizes, given_inputs, infer_shapes, names_read, read_model, set_sizes
 from emplace.onnx_shapes import Tensor, inferred_tensors, shown, tensors_by_running, unknown_tensors
+from emplace.reading import Unmapped
 from emplace.roofline import Roofline
 
 _CLASSES = {
@@ -196,11 +197,11 @@ def _add_unknown(model: ModelProto, tensors: dict[str, Tensor], path: str | os.P
     tensors.update(found)
     if found:
         warnings.warn(f"{path}: the shape of {len(found)} of the tensors comes from a run of ONNX Runtime on generated inputs, since "
-                      f"{reason}: {shown(found)}", stacklevel=3)
+                      f"{reason}: {shown(found)}", Unmapped, stacklevel=3)
     left = [name for name in unknown if name not in found]
     if left:
         warnings.warn(f"{path}: the shape of {len(left)} of the tensors is not known, and they count as empty: {shown(left)} ({reason})",
-                      stacklevel=3)
+                      Unmapped, stacklevel=3)
 
 
 def load(path: str | os.PathLike, *, dims: Mapping[str, int] | None = None, kinds: str | os.PathLike | None = None,

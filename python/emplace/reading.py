@@ -30,6 +30,10 @@ def read_text(path: str | os.PathLike) -> str:
         raise BadInput(f"{path}: cannot be read: {getattr(error, 'strerror', None) or error}") from error
 
 
+class Unmapped(UserWarning):
+    """What is not in the graph of an import, or is there otherwise than its user may think."""
+
+
 def finite_number(value: Any, place: str) -> float:
     """The value of a JSON file as a number. Raises BadInput where it is none, below 0 or infinite; place: names it."""
     try:

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 
 from emplace._core import BadInput, Graph
 from emplace.chakra import chakra_graph, is_chakra
-from emplace.reading import read_json, read_json_documents
+from emplace.reading import Unmapped, read_json, read_json_documents
 
 _ON_GPU = ("kernel", "gpu_memcpy", "gpu_memset")
 
@@ -140,5 +140,5 @@ def load_trace(path: str | os.PathLike, times: str | os.PathLike | None = None, 
     if inside and unknown == len(inside):
         raise BadInput(f"{times}: has no time for any op of {path}, expected the profile of the same run")
     if unknown:
-        warnings.warn(f"{path}: {times} has no time for {unknown} of {len(inside)} ops; they cost nothing", stacklevel=2)
+        warnings.warn(f"{path}: {times} has no time for {unknown} of {len(inside)} ops; they cost nothing", Unmapped, stacklevel=2)
     return Graph.from_ops(pathlib.Path(path).stem, ops)

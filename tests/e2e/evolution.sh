@@ -56,6 +56,9 @@ for method in policy list auto; do
 done
 expect "a look at it" build/bin/emplace inspect "$work/family/policy.safetensors"
 
+expect "a report" build/bin/emplace report "$work/family" --out "$work/report.html"
+expect "its placed graph" grep -q '"placed_by"' "$work/report.html"
+
 expect "async is refused" refused "training.sync is async, expected lockstep" --set training.sync=async
 expect "another kind is refused" refused "policy.kind is placeto, expected planner" --set policy.kind=placeto
 expect "another objective is refused" refused "policy.kind is planner, expected training.objective: evolution" --set training.objective=ppo

@@ -44,12 +44,13 @@ def test_partitioning(tmp_path):
     ({"edges": [{"sourceId": 3, "destId": 4}]}, "edge 0: destId is 4, expected the id of a node"),
     ({"edges": [5]}, "edge 0: sourceId is 5"),
     ({"edges": [{"sourceId": [3], "destId": 5}]}, r"edge 0: sourceId is \[3\]"),
+    ({"edges": [{"sourceId": 3, "destId": 5, "cost": 1.7e308}]}, "edge 0: cost in bytes is Infinity, expected a finite number"),
     ({"nodes": [PARTITIONING["nodes"][0] | {"id": [3]}]}, r"node 0: id is \[3\], expected a number or a text"),
 ])
 def test_bad_partitioning(change, error, tmp_path):
     (tmp_path / "w.json").write_text(json.dumps(PARTITIONING | change))
     with pytest.raises(emplace.BadInput, match=error):
-        emplace.formats.load_partitioning(tmp_path / "w.json", bandwidth_bytes_per_us=1)
+        emplace.formats.load_partitioning(tmp_path / "w.json", bandwidth_bytes_per_us=10)
 
 
 def test_text_that_is_no_json(tmp_path):
@@ -103,6 +104,7 @@ def test_pipedream(tmp_path):
     (PIPEDREAM + "\tnode1 -- node8\n", "no node 'node8'"),
     (PIPEDREAM.replace("time=2.000", "time=two"), "graph.txt:2: forward is 'two', expected a number"),
     (PIPEDREAM.replace("20.0; 20.0]", "x]"), "graph.txt:2: activation_size is"),
+    (PIPEDREAM.replace("20.0; 20.0]", "1e308; 1e308]"), "graph.txt:2: activation_size is Infinity, expected a finite number"),
     (PIPEDREAM + "\tnode3 -- node2\n", "cycle"),
 ])
 def test_bad_pipedream(text, error, tmp_path):

@@ -25,6 +25,18 @@ def test_fields_of_ops_in_arrays(diamond):
     assert diamond.ops[2]["cost_us"] == {"x": 30}
 
 
+def test_ops_may_hold_numbers_of_numpy_and_nothing_else(machine):
+    graph = emplace.Graph.from_ops("g", [{"name": "a", "cost_us": np.float32(3), "outputs": [{"bytes": np.int64(8)}]}])
+    assert graph.cost_us("x")[0] == 3 and graph.output_bytes[0] == 8
+    with pytest.raises(emplace.BadInput, match="ops hold a set, expected"):
+        emplace.Graph.from_ops("g", [{"name": "a", "cost_us": {3}}])
+
+
+def test_a_graph_without_ops_takes_no_time(machine):
+    plan = emplace.Plan.of(emplace.Graph.from_ops("none", []), machine, np.zeros(0, dtype=np.int32))
+    assert plan.makespan_us == plan.lower_bound_us == 0
+
+
 @pytest.mark.parametrize("name", ["g.graph.json", "g.graph.json.zst"])
 def test_saved_graphs_read_back_equal(ptb, tmp_path, name):
     ptb.save(tmp_path / name)

@@ -13,6 +13,12 @@ import torch
 def make():
     model = torch.nn.Sequential(torch.nn.Linear(4, 4), torch.nn.Flatten(0), torch.nn.Linear(24, 1), torch.nn.Flatten(0))
     return model, (torch.zeros(6, 4),)
+class Counting(torch.nn.Module):
+    def forward(self, x, count):
+        count.add_(1)
+        return x * count
+def counting():
+    return Counting(), (torch.zeros(6, 4), torch.zeros(4))
 def wrong():
     return 3
 def failing():
@@ -43,6 +49,12 @@ def test_graphs_are_written(folder, arguments, ops):
     assert done.returncode == 0, done.stderr
     told, graph = json.loads(done.stdout), emplace.Graph.load(folder / "g.graph.json")
     assert told["ops"] == len(graph) and (ops is None or len(graph) == ops) and told["graph"] == graph.name
+
+
+def test_what_the_graph_does_not_say_is_told(folder):
+    done = emplace_command("import", "torch", "model.py:counting", "--out", "g.graph.json", "--json", folder=folder)
+    assert done.returncode == 0, done.stderr
+    assert ["the model changes argument 1 in place" in note for note in json.loads(done.stdout)["unmapped"]] == [True]
 
 
 @pytest.mark.parametrize("arguments, error", [

@@ -25,10 +25,11 @@ def graph_with(graph, on_gpu, experts):
             ops.append(op | {"inputs": op["inputs"] + more})
             placement.append(0)
             continue
-        for suffix, number, device in (("", on_gpu, 0), (".rest", experts - on_gpu, 1)):
+        # The processor's memory holds all of them.
+        for suffix, number, held, device in (("", on_gpu, on_gpu / experts, 0), (".rest", experts - on_gpu, 1, 1)):
             ops.append(op | {"name": op["name"] + suffix, "group": op["group"] + suffix,
                              "cost_us": {kind: us * number / experts for kind, us in op["cost_us"].items()},
-                             "param_bytes": round(op["param_bytes"] * number / experts)})
+                             "param_bytes": round(op["param_bytes"] * held)})
             placement.append(device)
     return emplace.Graph.from_ops("by hand", ops), np.array(placement, dtype=np.int32)
 
@@ -62,7 +63,8 @@ def test_what_it_cannot_do(tmp_path):
         emplace.llm.flags("ktransformers", emplace.Plan.of(graph, machine_of(gpu, cpu), np.zeros(len(graph), dtype=np.int32)))
     each = emplace.llm.load(tmp_path / "a", weight_type="Q4_K", context=2048, each_expert=True)
     dense = emplace.llm.load(write_config(tmp_path / "b", LLAMA_8B, num_hidden_layers=2), weight_type="Q4_K", context=2048)
-    for other in (each, dense):
+    divided = emplace.llm.place_for("ktransformers", graph, machine_of(gpu, cpu), 0.1).graph
+    for other in (each, dense, divided):
         with pytest.raises(emplace.BadInput, match="is of no mixture of experts that are one op in each layer"):
             emplace.llm.place_for("ktransformers", other, machine_of(gpu, cpu), 0.1)
 

@@ -10,6 +10,7 @@
 #include "policy/placer/policy_method.h"
 #include "policy/policy_weights.h"
 #include "simulator/graph/graph_io.h"
+#include "simulator/task/placement_task.h"
 #include "tools/report/anytime_results.h"
 #include "tools/report/method_results.h"
 #include "tools/report/placed_graph.h"
@@ -61,6 +62,7 @@ OrderedJson PlacedFromFiles(const ReportInputs& inputs) {
   return placed;
 }
 
+// nullptr: the policy alone finds no placement that fits.
 OrderedJson PlacedByPolicy(const TestGraph& files, std::optional<int64_t> max_groups) {
   const PolicyWeights policy = LoadPolicy(files.policy);
   const Cluster cluster = LoadCluster(files.devices);
@@ -69,8 +71,9 @@ OrderedJson PlacedByPolicy(const TestGraph& files, std::optional<int64_t> max_gr
   const int32_t groups = MaxGroups(max_groups, &policy);
   MethodOptions options;
   UsePolicy(policy, options);
-  const MethodResult result =
-      MakeMethod("policy", options)->Place(PlacementTask::MakeForEpisodes(graph, cluster, groups));
+  CheckKinds(graph, cluster);
+  const MethodResult result = MakeMethod("policy", options)->Place(PlacementTask::Make(graph, cluster, groups));
+  if (!result.placement) return nullptr;
   OrderedJson placed = PlacedGraphToJson(graph, cluster, *result.placement, groups);
   placed["placed_by"] = files.policy.string();
   return placed;

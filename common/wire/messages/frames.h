@@ -24,6 +24,6 @@ inline constexpr size_t kMaxWork = 65536;                                       
 inline constexpr size_t kMaxArrays = 1U << 20;                                  // Arrays of all tasks in a Welcome.
 inline constexpr size_t kMaxRankBytes = size_t{1} << 30;                        // One frame of a RankMessage.
 inline constexpr size_t kMaxRankArrays = 1U << 12;                              // Arrays of a RankData.
-inline constexpr size_t kMaxMachineBytes = size_t{1} << 20;                     // The machine in a Welcome.
+inline constexpr size_t kMaxMachineBytes = size_t{1} << 26;                     // The machine in a Welcome.
 
 }  // namespace emplace

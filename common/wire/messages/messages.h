@@ -79,7 +79,7 @@ struct Notice {
   uint64_t session = 0;       // An actor with another session must send Hello again.
   PolicyVersion version = 0;  // The newest version.
   bool measuring = false;     // Whether actors of this run measure on hardware, so that others pause for their windows.
-  // The highest sequence number that the actor is to use until it hears of a higher one; 0: no limit.
+  // The highest sequence number that the actor is to use until it hears of another one; 0: no limit.
   uint64_t sequence_limit = 0;
 };
 struct WeightsReply {

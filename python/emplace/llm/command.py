@@ -6,7 +6,7 @@ import numpy as np
 from emplace import _core
 from emplace._core import BadInput, Graph, Machine, check_output_files
 from emplace.command_line import Parser
-from emplace.llm.layout import host_devices
+from emplace.llm.layout import host_devices, served
 from emplace.llm.placing import place_for
 from emplace.llm.runtimes import RUNTIMES, check_runtime, flags
 from emplace.plan import Plan
@@ -67,6 +67,8 @@ def _not_counted(runtime: str, plan: Plan) -> list[str]:
     """Lines with what a prediction leaves out that the runtime does."""
     if runtime in ("megatron", "torchtitan"):
         return [f"not counted: gradients and the state of an optimizer, which {runtime} also holds where it trains"]
+    if runtime == "llama.cpp" and served(plan.graph).get("steps_in_flight", 1) > 1:
+        return ["not counted: llama.cpp makes a token of every stream in one step, and does not have one step in each stage at a time"]
     hosts = set(host_devices(plan.machine))
     sent = int(plan.graph.param_bytes[np.isin(plan.placement, list(hosts))].sum())
     if runtime == "accelerate" and sent and len(hosts) < len(plan.machine):

@@ -14,7 +14,7 @@ from typing import Any
 
 from emplace._core import BadInput
 from emplace.llm.checkpoint import Checkpoint, Tensor, type_sizes
-from emplace.reading import read_json
+from emplace.reading import Unmapped, read_json
 
 _MAX_LAYERS = 10_000
 _TOLERANCE = 0.03  # Between the bytes that an index has and those of the tensors.
@@ -342,7 +342,7 @@ def read_config(path: str | os.PathLike, *, weight_type: str | None = None) -> C
     weight_type: GGUF's type of all matrices, such as "Q4_K"; norms, biases and routers are F32 then, and matrices whose rows are not
     whole blocks of the type get the one that llama.cpp takes then. None: what the config has. Of a model that also sees images it is the text model alone. Layers that
     guess further tokens (DeepSeek V3, GLM 4.5) are left out, and so is a window that all layers have (Mistral 0.1, Phi 3): llama.cpp
-    uses neither. An index whose total_size differs from the tensors' bytes by more than 3% makes a UserWarning where the two can be
+    uses neither. An index whose total_size differs from the tensors' bytes by more than 3% makes a warning where the two can be
     compared: not with a weight_type, quantized weights, or parts left out. Raises BadInput for what is no config of a known model.
     """
     given = pathlib.Path(path)
@@ -387,4 +387,4 @@ def _compare(index: pathlib.Path, expected: int) -> None:
         raise BadInput(f"{index}: metadata.total_size is {'missing' if total is None else json.dumps(total)}, expected a number of bytes")
     if abs(total - expected) > _TOLERANCE * expected:
         warnings.warn(f"{index}: metadata.total_size is {total}, expected about {expected} by {index.with_name('config.json')}",
-                      UserWarning, stacklevel=3)
+                      Unmapped, stacklevel=3)

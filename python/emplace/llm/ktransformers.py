@@ -1,7 +1,8 @@
 """Placing a mixture of experts as KTransformers runs it within SGLang, and the command for that.
 
 Attention, shared experts and dense layers are on the GPU, and of each layer's experts as many as `--kt-num-gpu-experts` says, the same
-number in each layer. The processor computes the others at the same time, and each side sends on the sum of its experts
+number in each layer. The processor computes the others at the same time, and each side sends on the sum of its experts. Its memory
+holds all experts, also those that the GPU computes
 (doc/en/kt-kernel of kvcache-ai/ktransformers; the options are those of sglang-kt 0.7.2).
 """
 from dataclasses import replace
@@ -18,6 +19,8 @@ from emplace.simulation import simulate
 _GRID = 16  # Intervals between the numbers of experts that are tried first; then those around the best one.
 _ON_PROCESSOR = ".processor"  # Ends the name of the op of the experts on the processor.
 _METHODS = "AMXINT4, AMXINT8, BF16, FP8, RAWINT4, MXFP4 or LLAMAFILE"
+_NO_EXPERTS = ("is of no mixture of experts that are one op in each layer, expected one of `emplace import llm` of this version without "
+               "--each-expert and --stream-weights")
 
 
 def _devices(machine: Machine) -> tuple[int, int]:
@@ -38,13 +41,13 @@ def _divided(graph: Graph, on_gpu: int) -> Graph:
     experts = step["experts"]
     twins = {op["name"] for op, (_, part) in zip(graph.ops, modules_of(graph), strict=True) if part == "ffn_experts"}
 
-    def some(op: dict, number: int, suffix: str) -> dict:
+    def some(op: dict, number: int, held: float, suffix: str) -> dict:
         share = number / experts
         return {**op, "name": op["name"] + suffix, "group": op["group"] + suffix, "flops": op["flops"] * share,
-                "cost_us": {kind: us * share for kind, us in op["cost_us"].items()}, "param_bytes": round(op.get("param_bytes", 0) * share)}
+                "cost_us": {kind: us * share for kind, us in op["cost_us"].items()}, "param_bytes": round(op.get("param_bytes", 0) * held)}
     for op in graph.ops:
         if op["name"] in twins:
-            ops += [some(op, on_gpu, ""), some(op, experts - on_gpu, _ON_PROCESSOR)]
+            ops += [some(op, on_gpu, on_gpu / experts, ""), some(op, experts - on_gpu, 1.0, _ON_PROCESSOR)]
         else:
             more = [f"{name}{_ON_PROCESSOR}:0" for name in (source.removesuffix(":0") for source in op["inputs"]) if name in twins]
             ops.append({**op, "inputs": [*op["inputs"], *more]})
@@ -55,10 +58,10 @@ def place(graph: Graph, machine: Machine, objective: str) -> Plan:
     """That with the best number of experts on the GPU; it may not fit the memory. Its graph is the given one with each layer's experts
     divided into two ops. Raises BadInput for a graph without experts, or whose experts are ops of their own already."""
     gpu, processor = _devices(machine)
-    if not served(graph).get("experts") or any(".ffn_experts." in name for name in graph.op_names):
-        raise BadInput(f"graph '{graph.name}' is of no mixture of experts that are one op in each layer, expected one of `emplace import llm` "
-                       "without --each-expert and --stream-weights")
-    experts, memory = served(graph)["experts"], np.array([device.memory_bytes for device in machine.devices])
+    step = served(graph)
+    if "experts_on_gpu" in step or not step.get("experts") or any(".ffn_experts." in name for name in graph.op_names):
+        raise BadInput(f"graph '{graph.name}' {_NO_EXPERTS}")
+    experts, memory = step["experts"], np.array([device.memory_bytes for device in machine.devices])
     tried: dict[int, tuple[tuple[float, float], Graph, np.ndarray]] = {}  # By experts on the GPU: bytes that are missing, and the time.
 
     def best_of(numbers: range) -> int:
@@ -70,9 +73,9 @@ def place(graph: Graph, machine: Machine, objective: str) -> Plan:
                 time = found.makespan_us if objective == "latency" else _core.max_loads_us(divided, machine, placement[None])
                 tried[number] = (float(np.maximum(found.peak_bytes - memory, 0).sum()), float(time[0])), divided, placement
         return min(tried, key=lambda number: tried[number][0])
-    step = -(-experts // _GRID)
-    best = best_of(range(0, experts + 1, step))
-    best = best_of(range(max(0, best - step), min(experts, best + step) + 1))
+    interval = -(-experts // _GRID)
+    best = best_of(range(0, experts + 1, interval))
+    best = best_of(range(max(0, best - interval), min(experts, best + interval) + 1))
     _, divided, placement = tried[best]
     return replace(Plan.of(divided, machine, placement), found_by="experts", evaluations=len(tried))
 
@@ -83,7 +86,7 @@ def flags(plan: Plan) -> str:
     if "experts_on_gpu" not in step:
         raise BadInput("ktransformers divides the experts of each layer, which no placement of this graph says; expected none, so that the "
                        "model is placed as it can be run")
-    return (f"# METHOD: {_METHODS}, by the weights; THREADS: cores; NODES: NUMA nodes\n"
-            "python3 -m sglang.launch_server --model-path MODEL --kt-weight-path MODEL --kt-method METHOD --kt-cpuinfer THREADS "
+    return (f"# WEIGHTS: MODEL, or its experts converted for METHOD: {_METHODS}; THREADS: cores; NODES: NUMA nodes\n"
+            "python3 -m sglang.launch_server --model-path MODEL --kt-weight-path WEIGHTS --kt-method METHOD --kt-cpuinfer THREADS "
             f"--kt-threadpool-count NODES --kt-num-gpu-experts {step['experts_on_gpu']}{context_flag(step, '--context-length')}"
             f"{cache_flag(step, 'ktransformers', 'fp8_e5m2')}\n")

@@ -61,8 +61,10 @@ class Layer:
     def _needed(self, checkpoint: Checkpoint) -> set[str]:
         """The ops that must have tensors. Without heads of keys and values a layer has one matrix in the place of attention."""
         heads, key_heads, inner = _sizes(checkpoint, self.index)
-        needed = {op for op, there in (("attn_output", heads), ("attn_qkv", key_heads)) if there}
-        return needed | ({"ffn_experts"} if "ffn_experts" in self.tensors else {"ffn_up", "ffn_down"} if inner else set())
+        needed = {op for op, there in (("attn_output", heads or "attn_qkv" in self.tensors), ("attn_qkv", key_heads)) if there}
+        if "ffn_experts" in self.tensors:
+            return needed | {"ffn_experts"}
+        return needed | ({"ffn_up", "ffn_down"} if inner or {"ffn_up", "ffn_down"} & set(self.tensors) else set())
 
     def _read_attention(self, checkpoint: Checkpoint) -> None:
         number = checkpoint.number
@@ -98,10 +100,12 @@ class Layer:
 
 
 def _sizes(checkpoint: Checkpoint, layer: int) -> tuple[int, int, int]:
-    """Heads, heads of keys and values, and the width of the feed-forward network. Models that were pruned layer by layer say by 0
-    what a layer lacks (llama.cpp's architecture deci)."""
+    """Heads, heads of keys and values, and the width of the feed-forward network. A model that was pruned layer by layer says by 0 what
+    a layer lacks (llama.cpp's architecture deci); layers of others have both, whatever they say."""
+    if checkpoint.architecture != "deci":
+        return 1, 1, 1
     heads = checkpoint.number("attention.head_count", layer=layer)
-    return heads, checkpoint.number("attention.head_count_kv", heads, layer=layer), checkpoint.number("feed_forward_length", 1, layer=layer)
+    return heads, checkpoint.number("attention.head_count_kv", heads, layer=layer), checkpoint.number("feed_forward_length", layer=layer)
 
 
 def layers_of(checkpoint: Checkpoint) -> list[Layer]:

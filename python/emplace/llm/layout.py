@@ -153,8 +153,8 @@ def layout_of(graph: Graph, machine: Machine, placement: np.ndarray) -> Layout:
             for tensor in op["attrs"].get("tensors", ()):
                 other = products[layer].setdefault(tensor, device)
                 if other != device:
-                    raise BadInput(f"{tensor} is on {machine.devices[other].name} and on {name}: no runtime here divides a layer's experts, "
-                                   "or is told to send weights to where they are computed with")
+                    raise BadInput(f"{tensor} is on {machine.devices[other].name} and on {name}: this runtime divides no layer's experts, "
+                                   "and is not told to send weights to where they are computed with")
         elif attention[layer] is None:
             attention[layer] = device
         elif attention[layer] != device:

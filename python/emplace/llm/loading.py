@@ -12,6 +12,7 @@ from emplace.llm.op_writer import arriving_bytes
 from emplace.llm.routing import read_routing
 from emplace.llm.settings import Settings, check_count
 from emplace.llm.steps import Pass
+from emplace.reading import Unmapped
 from emplace.roofline import Roofline
 
 PHASES = ("decode", "prefill", "both")
@@ -92,7 +93,7 @@ def load(path: str | os.PathLike, *, context: int | None = None, streams: int = 
         raise BadInput(f"a prompt of {prompt} tokens and {tokens} more do not go into a context of {context}, expected no more "
                        "than that in all")
     if context > most:
-        warnings.warn(f"{path}: a context of {context} tokens is asked for, and the model was made for {most}", UserWarning, stacklevel=2)
+        warnings.warn(f"{path}: a context of {context} tokens is asked for, and the model was made for {most}", Unmapped, stacklevel=2)
     layers, roofline = layers_of(checkpoint), Roofline(kinds)
     shares = read_routing(routing) if routing is not None else {}
     with_experts = {layer.name for layer in layers if "ffn_experts" in layer.tensors}

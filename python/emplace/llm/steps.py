@@ -41,7 +41,8 @@ class Pass:
 
     def _layer(self, layer: Layer, hidden: str) -> str:
         ops, block, tensors = self._ops, layer.name, layer.tensors
-        if not tensors:
+        feeds_forward = "ffn_down" in tensors or "ffn_experts" in tensors
+        if "attn_output" not in tensors and not feeds_forward:
             return ops.nothing(block, hidden)
         if "attn_output" in tensors:
             mixed = ops.small(block, "attn_norm", [hidden], OpClass.REDUCTION, tensors.get("attn_norm", ()))
@@ -49,7 +50,7 @@ class Pass:
                 mixed = self._attention(layer, ops.product(block, "attn_qkv", tensors["attn_qkv"], mixed))
             mixed = ops.product(block, "attn_output", tensors["attn_output"], mixed)
             hidden = ops.small(block, "attn_add", [mixed, hidden], OpClass.ELEMENTWISE)
-        if "ffn_down" not in tensors and "ffn_experts" not in tensors:
+        if not feeds_forward:
             return hidden
         normed = ops.small(block, "ffn_norm", [hidden], OpClass.REDUCTION, tensors.get("ffn_norm", ()))
         made = self._experts(layer, normed) if "ffn_experts" in tensors else [

@@ -15,6 +15,7 @@ from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.utils import _pytree as pytree
 
 from emplace._core import BadInput
+from emplace.reading import Unmapped
 from emplace.torch.captured_model import modes_of, refuse_hooks
 from emplace.torch.checkpoints import begins_after, keep_random_numbers, record_now, recorded_checkpoints
 from emplace.torch.failures import describe_failure
@@ -277,7 +278,7 @@ def _warn_of_changed(module: torch.fx.GraphModule, trace: Trace) -> None:
                if node.target == torch.ops.aten.copy_.default and node.args[0] in names]
     if changed:
         warnings.warn(f"the model changes {', '.join(dict.fromkeys(changed))} in place, and a step leaves it as it is: have the model "
-                      "return what it has changed", UserWarning, stacklevel=2)
+                      "return what it has changed", Unmapped, stacklevel=2)
 
 
 def trace_model(model: nn.Module, leaves: list[Any], spec: pytree.TreeSpec, train: bool, microbatches: int) -> Trace:

@@ -342,6 +342,7 @@ double SplitBoundUs(const SimGraph& graph, const std::vector<double>& cost_us, c
 }  // namespace
 
 double LowerBoundUs(const SimGraph& graph, const StopSignal& stop) {
+  if (graph.num_ops == 0) return 0;
   const std::vector<double> cost_us = LeastCostsUs(graph);
   const std::vector<double> head_us = HeadsUs(graph, cost_us);
   const std::vector<double> tail_us = TailsUs(graph);

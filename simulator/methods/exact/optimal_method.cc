@@ -76,11 +76,11 @@ class BranchAndBound {
     }
     for (size_t d = 0; d < devices_; ++d) {
       if (!task_.groups.Allowed(group, d)) continue;
-      const double us = group_us_[group * devices_ + d];
       groups_[group] = static_cast<uint8_t>(d);
-      busy_us_[d] += us;
+      const double before_us = busy_us_[d];
+      busy_us_[d] += group_us_[group * devices_ + d];
       Place(group + 1);
-      busy_us_[d] -= us;
+      busy_us_[d] = before_us;  // Subtracting would not get back to it where times differ in size a lot.
     }
   }
 

@@ -418,7 +418,7 @@ class PortfolioSearch {
   }
 
   bool ReliefPays(const SearchSpace& space) const {
-    return plan_.relief != nullptr && !task_.HasMicrobatches() &&
+    return plan_.relief != nullptr && !task_.HasMicrobatches() && !walks_.HasFewUnits(space) &&
            walks_.MovesPerUnit(space, 1) < plan_.phases.few_moves_to_relieve;
   }
 

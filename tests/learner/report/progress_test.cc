@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "learner/actors/run_ahead.h"
+
 namespace emplace {
 namespace {
 
@@ -91,6 +93,15 @@ TEST_F(ProgressLimitTest, IsOutsideWhenAllStagesWait) {
               testing::StartsWith("network "));  // More than half of what two actors hold.
   EXPECT_THAT(Limit({{Stage::kUpdate, 0.6}}, 8), testing::StartsWith("actors "));
   EXPECT_THAT(Limit({{Stage::kEvaluate, 1}}, 0), testing::StartsWith("actors "));  // Nothing waits for an evaluation.
+}
+
+// Many actors have fewer episodes under way than their queues could hold.
+TEST_F(ProgressLimitTest, IsTheNetworkWhereWhatActorsMayHaveUnderWayHasNotArrived) {
+  totals_.front_end.actors.alive = 16;
+  const auto all = static_cast<int64_t>(16 * RunAheadOfEach(Config(), 16).most);
+  ASSERT_LT(all, 16 * Config().actor.send_queue);
+  EXPECT_THAT(Limit({{Stage::kUpdate, 0.6}}, all / 2 + 1), testing::StartsWith("network "));
+  EXPECT_THAT(Limit({{Stage::kUpdate, 0.6}}, all / 2), testing::StartsWith("actors "));
 }
 
 TEST(Progress, TimeLeftIsBoundByUpdatesAndByTheClock) {

@@ -46,6 +46,12 @@ TEST(RunConfig, OverridesComeLast) {
   EXPECT_EQ(config.workload.ranges, (Overrides{"steps=3"}));
 }
 
+TEST(RunConfig, TheSameKindKeepsTheKeysOfItsSection) {
+  const std::string yaml = "policy: {kind: sgdp, output_scale: 0.5}\n";
+  EXPECT_THAT(RunConfigToYaml(Parse(yaml, {"policy.kind=sgdp"})), HasSubstr("output_scale: 0.5"));
+  EXPECT_THAT(RunConfigToYaml(Parse(yaml, {"policy.kind=rnn"})), testing::Not(HasSubstr("output_scale: 0.5")));
+}
+
 TEST(RunConfig, RelativePathsStartAtTheConfigurationsFolder) {
   EXPECT_EQ(Parse("workload: {devices: ../here.yaml}\n").workload.devices, "/base/here.yaml");
   EXPECT_EQ(Parse("workload: {devices: /there.yaml}\n").workload.devices, "/there.yaml");
@@ -91,6 +97,10 @@ TEST(RunConfig, FieldsThatExcludeEachOtherAreTold) {
   EXPECT_THAT(ConfigError("workload: {family: ''}\n"), HasSubstr("expected a family, or workload.train_graphs"));
   EXPECT_THAT(ConfigError("workload: {family: ptb, train_graphs: [a.json]}\n"), HasSubstr("expected one"));
   EXPECT_THAT(ConfigError("workload: {count: 4, train: 5}\n"), HasSubstr("expected at most workload.count, 4"));
+  EXPECT_THAT(ConfigError("instances: {min_ops: 500, max_ops: 400}\n"),
+              HasSubstr("instances.min_ops is 500, expected at most instances.max_ops, 400"));
+  EXPECT_THAT(ConfigError("instances: {min_devices: 5, max_devices: 4}\n"),
+              HasSubstr("instances.min_devices is 5, expected at most instances.max_devices, 4"));
 }
 
 TEST(RunConfig, EvolutionThatMirrorsCandidatesNeedsPairs) {

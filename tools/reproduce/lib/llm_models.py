@@ -31,8 +31,6 @@ def _without_attention(*factors: float) -> list[dict]:
     return [block_config(factor) for factor in factors]
 
 
-
-
 _WHOLE = block_config(5.25, 8)
 NEMOTRON_SUPER = {  # Llama-3.3-Nemotron-Super-49B-v1
     "model_type": "nemotron-nas", "torch_dtype": "bfloat16", "vocab_size": 128256, "hidden_size": 8192, "intermediate_size": None,

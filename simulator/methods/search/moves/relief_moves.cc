@@ -9,6 +9,9 @@ namespace {
 // The run is cut into so many cells of equal length. As many before and after that of an op say how busy a device is.
 constexpr size_t kCells = 256;
 constexpr size_t kCellsAround = 8;
+// A cell with more ops than this has them sorted: where one op takes most of the run, nearly all others are in one
+// cell.
+constexpr size_t kFewOps = 64;
 // The chance that any other device is drawn, and else the deviation of the logarithm by which devices seem more or less
 // busy than they are.
 constexpr double kAnyDevice = 0.2;
@@ -37,9 +40,13 @@ void ReliefMoves::LookAtRun(std::span<const DeviceIndex> placement) {
     }
   });
   busy_us_.assign(cells, 0);
+  const auto start_us = [this](OpIndex op) { return start_us_[static_cast<size_t>(op)]; };
   for (size_t cell = 0; cell < cells; ++cell) {
-    for (const OpIndex op : started_.Row(static_cast<int32_t>(cell)))
-      busy_us_[cell] += finish_us_[static_cast<size_t>(op)] - start_us_[static_cast<size_t>(op)];
+    const std::span row = std::span(started_.items)
+                              .subspan(static_cast<size_t>(started_.begin[cell]),
+                                       static_cast<size_t>(started_.begin[cell + 1] - started_.begin[cell]));
+    for (const OpIndex op : row) busy_us_[cell] += finish_us_[static_cast<size_t>(op)] - start_us(op);
+    if (row.size() > kFewOps) std::ranges::stable_sort(row, {}, start_us);
   }
   FindChain(placement);
   seen_ = true;
@@ -50,15 +57,25 @@ size_t ReliefMoves::CellOf(DeviceIndex device, double us) const {
   return static_cast<size_t>(device) * kCells + std::min(cell, kCells - 1);
 }
 
+OpIndex ReliefMoves::LastBefore(std::span<const OpIndex> cell, double us) const {
+  const auto start_us = [this](OpIndex op) { return start_us_[static_cast<size_t>(op)]; };
+  if (cell.size() > kFewOps) {
+    const auto end = std::ranges::lower_bound(cell, us, {}, start_us);
+    if (end == cell.begin()) return -1;
+    return *std::ranges::lower_bound(cell.begin(), end, start_us(*(end - 1)), {}, start_us);
+  }
+  OpIndex before = -1;
+  for (const OpIndex other : cell) {
+    if (start_us(other) < us && (before < 0 || start_us(other) > start_us(before))) before = other;
+  }
+  return before;
+}
+
 OpIndex ReliefMoves::Before(OpIndex op, DeviceIndex device) const {
   const double start_us = start_us_[static_cast<size_t>(op)];
   const size_t first = CellOf(device, 0);
   for (size_t cell = CellOf(device, start_us) + 1; cell-- > first;) {
-    OpIndex before = -1;
-    for (const OpIndex other : started_.Row(static_cast<int32_t>(cell))) {
-      const double us = start_us_[static_cast<size_t>(other)];
-      if (us < start_us && (before < 0 || us > start_us_[static_cast<size_t>(before)])) before = other;
-    }
+    const OpIndex before = LastBefore(started_.Row(static_cast<int32_t>(cell)), start_us);
     if (before < 0) continue;
     const double free_us = finish_us_[static_cast<size_t>(before)] + sim_.op_overhead_us;
     return free_us >= start_us - kRoundingUs ? before : -1;

@@ -33,6 +33,8 @@ class ReliefMoves {
 
  private:
   size_t CellOf(DeviceIndex device, double us) const;
+  // Of the ops that started in a cell, the first of those that started last before `us`; -1: none did.
+  OpIndex LastBefore(std::span<const OpIndex> cell, double us) const;
   // The op that ran on this device until `op` could start there; -1: the device was free before.
   OpIndex Before(OpIndex op, DeviceIndex device) const;
   // The producer of the op's inputs that ended last; -1: it reads nothing.

@@ -34,6 +34,15 @@ TEST(ControlCodec, WelcomesRoundTrip) {
   }
 }
 
+// 255 devices with a link of its own for each pair: some 100 bytes of YAML for each of 64,770 links.
+TEST(ControlCodec, ALargeMachineRoundTrips) {
+  Welcome sent;
+  sent.machine = std::string(7'000'000, 'x');
+  const std::optional<LearnerMessage> message = DecodeLearnerMessage(Views(Encode(LearnerMessage(sent))));
+  ASSERT_TRUE(message.has_value());
+  EXPECT_EQ(std::get<Welcome>(*message).machine, sent.machine);
+}
+
 TEST(ControlCodec, ControlMessagesRoundTrip) {
   Rng rng(4);
   for (int round = 0; round < 200; ++round) {

@@ -123,5 +123,21 @@ TEST(ReliefMoves, GoToTheDeviceThatIsLessBusy) {
   EXPECT_GT(to_idle, moves * 3 / 4);
 }
 
+// A long op at the end: all others started in the first 256th of the run.
+TEST(ReliefMoves, TheChainGoesThroughManyOpsOfAShortTime) {
+  std::vector<Op> ops;
+  for (int o = 0; o < 300; ++o) ops.push_back(HandOp("op" + std::to_string(o), 1, {}));
+  ops.push_back(HandOp("long", 1e6, {299}));
+  const PlacementTask task = HandTask(ops, HandCluster(2));
+  const SearchSpace space(task);
+  const ScheduleGraph graph(task);
+  ReliefMoves reliefs(space, graph);
+  TrialEvaluator evaluator(task);
+  const Placement base(ops.size(), 0);
+  evaluator.SetBase(base, nullptr);
+  reliefs.SetBase(evaluator.timeline());
+  EXPECT_EQ(reliefs.Chain(base).size(), 300U);  // All but the first.
+}
+
 }  // namespace
 }  // namespace emplace
