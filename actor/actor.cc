@@ -31,8 +31,8 @@ using std::chrono::milliseconds;
 
 constexpr milliseconds kInterruptWait(100);  // How soon an idle or paused actor notices an interrupt.
 constexpr milliseconds kDrainTimeout(5000);  // How long it goes on sending at its end.
-// How long an actor keeps to a limit that it has reached: what the learner waits for may be lost with a connection. Twice
-// as long each time that the limit has not moved since.
+// How long an actor keeps to a limit that it has reached: what the learner waits for may be lost with a connection.
+// Twice as long each time that the limit has not moved since.
 constexpr milliseconds kLimitPatience(5000);
 
 // The rollouts of one session. Sequence numbers are given as trajectories enter the send queue, so what an interrupt
@@ -141,7 +141,7 @@ class SessionRollouts {
   std::optional<PolicyVersion> version_;                             // In lockstep: whose episodes are played,
   size_t taken_ = 0;                                                 // and how many of those given have been started.
   std::deque<Trajectory> finished_;                                  // Not in the queue yet.
-  uint64_t limit_ = 0;                    // The latest that was asked about.
+  uint64_t limit_ = 0;                                               // The latest that was asked about.
   std::optional<std::chrono::steady_clock::time_point> reached_at_;  // When it was reached; nullopt: it is not.
   milliseconds patience_ = kLimitPatience;
 };
