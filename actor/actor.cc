@@ -201,7 +201,7 @@ void RunActor(const ActorOptions& options, const std::atomic<bool>& interrupted,
     try {
       if (rewards.measures()) AnswerMeasureRequests(client, *rollouts);
       if (!rollouts->lockstep() && rollouts->MustWait(state.sequence_limit)) {
-        state = client.WaitForChange(state, kInterruptWait);
+        client.WaitForChange(state, kInterruptWait);  // `state` stays: what changes may be the session.
       } else {
         rollouts->Advance(state, *sender, work);
       }

@@ -233,6 +233,25 @@ TEST(Actor, ALearnerThatReturnsGetsANewIncarnation) {
   EXPECT_LE(old_before, second.received().goodbyes[0].produced);
 }
 
+TEST(Actor, ALearnerThatIsReplacedWhileALimitHoldsItIsJoined) {
+  FakeLearnerOptions options = Options();
+  options.port = 20000 + 2 * (::getpid() % 6000);
+  std::optional<FakeLearner> first(options);
+  first->LimitActors(4);
+  RunningActor actor(first->address());
+  EXPECT_TRUE(first->Await([](const Received& received) { return received.trajectories.size() == 4; }));
+  options.port = first->port();
+  options.session = 2;
+  options.incarnation = 2;
+  first.reset();
+  FakeLearner second(options);
+  EXPECT_TRUE(second.Await([](const Received& received) {
+    return !received.trajectories.empty() && received.trajectories.back().actor == ActorKey{4, 2};
+  }));
+  actor.Interrupt();
+  EXPECT_FALSE(actor.failure().has_value());
+}
+
 TEST(Actor, ARefusalEndsItWithTheReason) {
   FakeLearnerOptions options = Options();
   options.refusal = "protocol 1 is too old";
