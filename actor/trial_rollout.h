@@ -29,7 +29,7 @@ class TrialRollout final : public EpisodePlayer {
   }
   bool idle() const override { return waiting_.empty(); }
   // Runs one trial. REQUIRES: not idle.
-  std::vector<Trajectory> Advance(size_t most = 1) override;
+  std::vector<Trajectory> Advance(size_t most) override;
 
  private:
   TrialRunner runner_;

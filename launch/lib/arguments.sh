@@ -26,7 +26,8 @@ Trains a placement policy: sets up, builds, starts one learner and its actors, a
   --resume             go on with the run in RUN_DIR, from its newest checkpoint
   --set SECTION.KEY=VALUE
                        replace a value of the configuration; may be repeated
-  --gpus N             number of GPUs for the learner, and so of its processes, called ranks: sets training.ranks to N, and with several training.device to cuda
+  --gpus N             number of GPUs for the learner, and so of its processes, called ranks: sets training.ranks to N,
+                       and with several also training.device to cuda
                        (default: no GPU, and as many ranks as the configuration says)
 
 On a Slurm cluster:

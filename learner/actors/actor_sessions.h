@@ -2,7 +2,6 @@
 // who has left. Handles the control messages Hello, Heartbeat, WorkRequest and Goodbye.
 #pragma once
 
-#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdint>
@@ -92,7 +91,7 @@ class ActorSessions {
   // Why the actor may not join; nullopt: it may.
   std::optional<std::string> WhyRefused(const Hello& hello, const std::string& key);
   void CountActors();
-  RunAhead run_ahead() const { return RunAheadOfEach(config_, std::max<int64_t>(1, registry_.alive())); }
+  RunAhead run_ahead() const { return RunAheadOfEach(config_, registry_.alive()); }
 
   const uint64_t session_;
   const RunConfig config_;

@@ -20,10 +20,10 @@ struct RunAhead {
   uint64_t Limit(uint64_t newest) const { return most == 0 ? 0 : newest / step * step + most; }
 };
 
-// For each of so many actors. All of them together have so many episodes under way that an update comes to each, behind
-// those in learner.buffer, before it is stale, and at most half of what updates take until then; but each actor may
-// have those that start together (environment.episodes_per_start), of which both numbers are multiples. REQUIRES:
-// actors > 0.
+// For each of so many actors; where there is none yet, for the first one. All of them together have so many episodes
+// under way that an update comes to each, behind those in learner.buffer, before it is stale, and at most half of what
+// updates take until then; but each actor may have those that start together (environment.episodes_per_start), of which
+// both numbers are multiples.
 RunAhead RunAheadOfEach(const RunConfig& config, int64_t actors);
 
 }  // namespace emplace

@@ -59,7 +59,7 @@ std::string Progress::Limit(const Totals& totals) const {
   }
   // When the learner waits: are finished episodes held up between the actors and here, or are there none?
   const ActorSessions::Counts& actors = totals.front_end.actors;
-  const auto most = static_cast<int64_t>(actors.alive > 0 ? RunAheadOfEach(config_, actors.alive).most : 0);
+  const auto most = static_cast<int64_t>(RunAheadOfEach(config_, actors.alive).most);
   const int64_t most_of_each = most > 0 ? std::min(most, send_queue_) : send_queue_;
   const bool held_up = 2 * actors.under_way > actors.alive * most_of_each;
   const char* const limit = since[busiest].busy > kFullShare * interval_s ? NameOf(busiest)

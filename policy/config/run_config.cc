@@ -3,6 +3,7 @@
 #include <yaml-cpp/yaml.h>
 
 #include <algorithm>
+#include <optional>
 #include <set>
 
 #include "common/error.h"
@@ -44,14 +45,8 @@ void CheckTogether(const RunConfig& config, const std::string& source) {
     throw BadInput(
         StrCat(source, ": evaluation.patience is 1, expected 0 or at least 2, because one evaluation has no spread"));
   }
-  const InstanceConfig& instances = config.instances;
-  if (instances.min_ops > instances.max_ops) {
-    throw BadInput(StrCat(source, ": instances.min_ops is ", instances.min_ops,
-                          ", expected at most instances.max_ops, ", instances.max_ops));
-  }
-  if (instances.min_devices > instances.max_devices) {
-    throw BadInput(StrCat(source, ": instances.min_devices is ", instances.min_devices,
-                          ", expected at most instances.max_devices, ", instances.max_devices));
+  if (const std::optional<std::string> why = WhyLimitsCross(config.instances, "instances.")) {
+    throw BadInput(StrCat(source, ": ", *why));
   }
   const TrainingConfig& training = config.training;
   if (training.lockstep() && config.environment.start == Start::kBest) {

@@ -55,6 +55,17 @@ FieldTable<InstanceConfig> InstanceFields() {
   return t;
 }
 
+std::optional<std::string> WhyLimitsCross(const InstanceConfig& config, const std::string& section) {
+  const auto why = [&section](const char* least, int32_t from, const char* most, int32_t to) {
+    return StrCat(section, least, " is ", from, ", expected at most ", section, most, ", ", to);
+  };
+  if (config.min_ops > config.max_ops) return why("min_ops", config.min_ops, "max_ops", config.max_ops);
+  if (config.min_devices > config.max_devices) {
+    return why("min_devices", config.min_devices, "max_devices", config.max_devices);
+  }
+  return std::nullopt;
+}
+
 const InstanceConfig& Checked(const InstanceConfig& config) {
   const FieldTable<InstanceConfig> table = InstanceFields();
   for (const ConfigField& field : table.fields()) {
@@ -62,13 +73,7 @@ const InstanceConfig& Checked(const InstanceConfig& config) {
     const std::string expected = field.Check(value);
     if (!expected.empty()) throw BadInput(StrCat(field.name, " is ", TextOf(value), ", expected ", expected));
   }
-  if (config.min_ops > config.max_ops) {
-    throw BadInput(StrCat("min_ops is ", config.min_ops, ", expected at most max_ops, ", config.max_ops));
-  }
-  if (config.min_devices > config.max_devices) {
-    throw BadInput(
-        StrCat("min_devices is ", config.min_devices, ", expected at most max_devices, ", config.max_devices));
-  }
+  if (const std::optional<std::string> why = WhyLimitsCross(config)) throw BadInput(*why);
   return config;
 }
 

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "common/config/field_table.h"
@@ -27,6 +28,9 @@ struct InstanceConfig {
 };
 
 FieldTable<InstanceConfig> InstanceFields();
+
+// What is wrong with limits in the wrong order, where `section` stands before each key; nullopt: they are in order.
+std::optional<std::string> WhyLimitsCross(const InstanceConfig& config, const std::string& section = "");
 
 // Returns the configuration. Throws BadInput for a value out of its range, and for limits in the wrong order.
 const InstanceConfig& Checked(const InstanceConfig& config);

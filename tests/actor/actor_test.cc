@@ -32,6 +32,10 @@ FakeLearnerOptions Options() {
   return options;
 }
 
+// Below those that connections get by chance: an actor that tries to reach the port while nobody listens could get it
+// as its own, and would be connected to itself. A learner listens on two ports.
+int PortToReturnTo() { return 20000 + 2 * (::getpid() % 6000); }
+
 // Runs an actor on a thread; its destructor interrupts it.
 class RunningActor {
  public:
@@ -191,9 +195,7 @@ TEST(Actor, ALimitThatIsNeverRaisedDoesNotHoldItForEver) {
 
 TEST(Actor, ALearnerThatReturnsGetsANewIncarnation) {
   FakeLearnerOptions first_options = Options();
-  // Below those that connections get by chance: an actor that tries to reach the port while nobody listens could get it
-  // as its own, and would be connected to itself. A learner listens on two ports.
-  first_options.port = 20000 + 2 * (::getpid() % 6000);
+  first_options.port = PortToReturnTo();
   std::optional<FakeLearner> first(first_options);
   RunningActor actor(first->address());
   EXPECT_TRUE(first->Await([](const Received& received) { return received.trajectories.size() >= 10; }));
@@ -235,7 +237,7 @@ TEST(Actor, ALearnerThatReturnsGetsANewIncarnation) {
 
 TEST(Actor, ALearnerThatIsReplacedWhileALimitHoldsItIsJoined) {
   FakeLearnerOptions options = Options();
-  options.port = 20000 + 2 * (::getpid() % 6000);
+  options.port = PortToReturnTo();
   std::optional<FakeLearner> first(options);
   first->LimitActors(4);
   RunningActor actor(first->address());

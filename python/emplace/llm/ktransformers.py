@@ -19,8 +19,6 @@ from emplace.simulation import simulate
 _GRID = 16  # Intervals between the numbers of experts that are tried first; then those around the best one.
 _ON_PROCESSOR = ".processor"  # Ends the name of the op of the experts on the processor.
 _METHODS = "AMXINT4, AMXINT8, BF16, FP8, RAWINT4, MXFP4 or LLAMAFILE"
-_NO_EXPERTS = ("is of no mixture of experts that are one op in each layer, expected one of `emplace import llm` of this version without "
-               "--each-expert and --stream-weights")
 
 
 def _devices(machine: Machine) -> tuple[int, int]:
@@ -35,49 +33,53 @@ def _devices(machine: Machine) -> tuple[int, int]:
     return gpus[0], processors[0]
 
 
-def _divided(graph: Graph, on_gpu: int) -> Graph:
-    """The graph with an op for the experts of each layer on the GPU, and one for those on the processor."""
-    step, ops = served(graph), []
-    experts = step["experts"]
-    twins = {op["name"] for op, (_, part) in zip(graph.ops, modules_of(graph), strict=True) if part == "ffn_experts"}
+def _divided(ops: list[dict], experts: set[str], on_gpu: float) -> list[dict]:
+    """The ops with one for the experts of each layer on the GPU, and one for those on the processor.
 
-    def some(op: dict, number: int, held: float, suffix: str) -> dict:
-        share = number / experts
+    experts: names of the ops of a layer's experts. on_gpu: share of a layer's experts.
+    """
+    def some(op: dict, share: float, held: float, suffix: str) -> dict:
         return {**op, "name": op["name"] + suffix, "group": op["group"] + suffix, "flops": op["flops"] * share,
                 "cost_us": {kind: us * share for kind, us in op["cost_us"].items()}, "param_bytes": round(op.get("param_bytes", 0) * held)}
-    for op in graph.ops:
-        if op["name"] in twins:
-            ops += [some(op, on_gpu, on_gpu / experts, ""), some(op, experts - on_gpu, 1.0, _ON_PROCESSOR)]
+    divided = []
+    for op in ops:
+        if op["name"] in experts:
+            divided += [some(op, on_gpu, on_gpu, ""), some(op, 1 - on_gpu, 1, _ON_PROCESSOR)]
         else:
-            more = [f"{name}{_ON_PROCESSOR}:0" for name in (source.removesuffix(":0") for source in op["inputs"]) if name in twins]
-            ops.append({**op, "inputs": [*op["inputs"], *more]})
-    return Graph.from_ops(graph.name, ops, {"llm": {**step, "experts_on_gpu": on_gpu}})
+            more = [f"{name}{_ON_PROCESSOR}:0" for name in (source.removesuffix(":0") for source in op["inputs"]) if name in experts]
+            divided.append({**op, "inputs": [*op["inputs"], *more]})
+    return divided
 
 
 def place(graph: Graph, machine: Machine, objective: str) -> Plan:
     """That with the best number of experts on the GPU; it may not fit the memory. Its graph is the given one with each layer's experts
     divided into two ops. Raises BadInput for a graph without experts, or whose experts are ops of their own already."""
     gpu, processor = _devices(machine)
-    step = served(graph)
-    if "experts_on_gpu" in step or not step.get("experts") or any(".ffn_experts." in name for name in graph.op_names):
-        raise BadInput(f"graph '{graph.name}' {_NO_EXPERTS}")
-    experts, memory = step["experts"], np.array([device.memory_bytes for device in machine.devices])
-    tried: dict[int, tuple[tuple[float, float], Graph, np.ndarray]] = {}  # By experts on the GPU: bytes that are missing, and the time.
+    step, ops = served(graph), graph.ops
+    if "experts_on_gpu" in step or not step.get("experts") or any(".ffn_experts." in op["name"] for op in ops):
+        raise BadInput(f"graph '{graph.name}' is of no mixture of experts that are one op in each layer, expected one of `emplace import llm` "
+                       "of this version without --each-expert and --stream-weights")
+    count, memory = step["experts"], np.array([device.memory_bytes for device in machine.devices])
+    experts = {op["name"] for op, (_, part) in zip(ops, modules_of(graph), strict=True) if part == "ffn_experts"}
+    # Where each op of a divided graph belongs, however many experts are on the GPU.
+    placement = np.array([processor if op["name"].endswith(_ON_PROCESSOR) else gpu for op in _divided(ops, experts, 0)], dtype=np.int32)
+    scores: dict[int, tuple[float, float]] = {}  # By experts on the GPU: bytes that are missing, and the time.
+
+    def graph_with(on_gpu: int) -> Graph:
+        return Graph.from_ops(graph.name, _divided(ops, experts, on_gpu / count), {"llm": {**step, "experts_on_gpu": on_gpu}})
 
     def best_of(numbers: range) -> int:
         for number in numbers:
-            if number not in tried:
-                divided = _divided(graph, number)
-                placement = np.array([processor if name.endswith(_ON_PROCESSOR) else gpu for name in divided.op_names], dtype=np.int32)
+            if number not in scores:
+                divided = graph_with(number)
                 found = simulate(divided, machine, placement[None])
                 time = found.makespan_us if objective == "latency" else _core.max_loads_us(divided, machine, placement[None])
-                tried[number] = (float(np.maximum(found.peak_bytes - memory, 0).sum()), float(time[0])), divided, placement
-        return min(tried, key=lambda number: tried[number][0])
-    interval = -(-experts // _GRID)
-    best = best_of(range(0, experts + 1, interval))
-    best = best_of(range(max(0, best - interval), min(experts, best + interval) + 1))
-    _, divided, placement = tried[best]
-    return replace(Plan.of(divided, machine, placement), found_by="experts", evaluations=len(tried))
+                scores[number] = float(np.maximum(found.peak_bytes - memory, 0).sum()), float(time[0])
+        return min(scores, key=scores.__getitem__)
+    interval = -(-count // _GRID)
+    best = best_of(range(0, count + 1, interval))
+    best = best_of(range(max(0, best - interval), min(count, best + interval) + 1))
+    return replace(Plan.of(graph_with(best), machine, placement), found_by="experts", evaluations=len(scores))
 
 
 def flags(plan: Plan) -> str:

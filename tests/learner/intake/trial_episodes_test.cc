@@ -35,7 +35,7 @@ class TrialEpisodesTest : public testing::Test {
     rollout.StartLockstep(indices, config_.seed);
     std::vector<Trajectory> trials;
     while (!rollout.idle()) {
-      for (Trajectory& trial : rollout.Advance()) trials.push_back(std::move(trial));
+      for (Trajectory& trial : rollout.Advance(1)) trials.push_back(std::move(trial));
     }
     return trials;
   }
