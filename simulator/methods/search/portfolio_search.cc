@@ -119,7 +119,6 @@ class PortfolioSearch {
       const bool columns = ColumnsPay();
       if (!space || (columns && space->columns().empty())) space.emplace(task_, columns, limit_.stop());
       if (!space->any()) return;
-      if (round > 0) walks_.NextRound();
       AddOptimal();
       if (walks_.HasFewUnits(*space) && unordered_->score.bytes_over > 0) AddAnnealed(plan_.phases.share_to_fit);
       Improve(*space);

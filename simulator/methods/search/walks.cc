@@ -19,10 +19,10 @@ constexpr double kMovesToHeat = 1.5;
 // Of moves that relieve busy devices the share falls in proportion where there are more moves for each movable unit:
 // walks that have these find as much by others.
 constexpr double kMovesToRelieve = 0.15;
-// From the seed of one walk, or of one round, to that of the next: odd, so that all are different, and no seed that
-// people choose is near.
+// From the seed of one thread's walk, or of one search, to that of the next: odd, so that all are different, and no
+// seed that people choose is near.
 constexpr uint64_t kSeedsApart = 0x9E3779B97F4A7C15;
-constexpr uint64_t kRoundsApart = 0xD1342543DE82EF95;
+constexpr uint64_t kSearchesApart = 0xD1342543DE82EF95;
 // To look at what all threads have found takes them time.
 constexpr int64_t kMovesToReport = 16;
 
@@ -33,6 +33,7 @@ double Units(const SearchSpace& space) { return static_cast<double>(space.levels
 WalkResult Walks::From(const SearchSpace& space, const std::vector<WalkPlan>& plans, const Report& report) {
   const WalkPlan& first = plans.front();
   if (limit_.Progress() >= first.until) return {first.start, first.priority};
+  ++searches_;
   return options_.budget > 0 || team_.size() == 1 ? Together(space, first, report) : Apart(space, plans, report);
 }
 
@@ -42,7 +43,7 @@ double Walks::MovesPerUnit(const SearchSpace& space, double share) const {
 
 bool Walks::HasFewUnits(const SearchSpace& space) const { return Units(space) <= plan_.few_units.most_units; }
 
-uint64_t Walks::SeedOf(size_t thread) const { return options_.seed + thread * kSeedsApart + round_ * kRoundsApart; }
+uint64_t Walks::SeedOf(size_t thread) const { return options_.seed + thread * kSeedsApart + searches_ * kSearchesApart; }
 
 WalkResult Walks::Together(const SearchSpace& space, const WalkPlan& plan, const Report& report) {
   Walk walk(space, limit_, team_, SeedOf(0), plan.priorities);

@@ -49,11 +49,9 @@ class Walks {
   // The number of moves that a walk over this share of the search makes for each movable unit.
   double MovesPerUnit(const SearchSpace& space, double share) const;
   bool HasFewUnits(const SearchSpace& space) const;
-  // From now on walks draw other moves.
-  void NextRound() { ++round_; }
 
  private:
-  // Of the walk of a thread.
+  // Of a thread's walk: no other one draws the same moves.
   uint64_t SeedOf(size_t thread) const;
   WalkResult Together(const SearchSpace& space, const WalkPlan& plan, const Report& report);
   WalkResult Apart(const SearchSpace& space, const std::vector<WalkPlan>& plans, const Report& report);
@@ -65,7 +63,7 @@ class Walks {
   const SearchPlan& plan_;
   SearchLimit& limit_;
   ThreadTeam& team_;
-  uint64_t round_ = 0;
+  uint64_t searches_ = 0;  // Number of calls of From.
 };
 
 }  // namespace emplace
