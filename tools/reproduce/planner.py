@@ -17,7 +17,7 @@ from lib.results import resampled_interval
 from lib.script import BadInput, run_script
 from lib.table import SEARCH, Table, add_out, grouped, made_by
 
-COLUMNS = {"part": str, "seed": int, "instance": str, "source": str, "ops": int, "devices": int, "way": str, "budget": int,
+COLUMNS = {"seed": int, "instance": str, "ops": int, "devices": int, "way": str, "budget": int,
            "makespan_us": float, "feasible": bool, "seconds": float, "single_device_us": float}
 # One pass each, without a search.
 METHODS = ["single", "expert", "scotch", "heft", "m-etf", "data-parallel", "list"]
@@ -107,13 +107,18 @@ class Comparison:
 
 
 def instances_of(rows):
-    return [{(row["way"], row["budget"]): row for row in of_one} for of_one in grouped(rows, "part", "seed", "instance").values()]
+    return [{(row["way"], row["budget"]): row for row in of_one} for of_one in grouped(rows, "seed", "instance").values()]
+
+
+def generator_of(instance):
+    """Of a name such as test_000000_gnmt_cut, "gnmt"."""
+    return instance.split("_")[2]
 
 
 def markdown(rows):
     instances = instances_of(rows)
     best_not_learned = [(method, 0) for method in METHODS]
-    sources = len({row["source"] for row in rows})
+    sources = len({generator_of(row["instance"]) for row in rows})
     lines = [
         "# What the trained planner is worth",
         f"Makespans on {len(instances)} instances of {sources} generators that no training uses, as ratios, of which the geometric mean "
@@ -141,7 +146,7 @@ def markdown(rows):
 def main():
     arguments = parse_arguments()
     table = Table(arguments.out, COLUMNS, (*SEARCH, "simulator/instances", "models/planner.safetensors"), arguments.fresh)
-    finished = {(row["part"], row["seed"], row["instance"]) for row in table.rows}
+    finished = {(row["seed"], row["instance"]) for row in table.rows}
     with tempfile.TemporaryDirectory(prefix="emplace_planner_") as folder:
         scratch = pathlib.Path(folder)
         call([arguments.emplace, "generate", "instances", "--part", arguments.part, "--count", arguments.count, "--seed",
@@ -149,13 +154,12 @@ def main():
         graphs = sorted(scratch.glob("*.graph.json"))
         for number, graph in enumerate(graphs, 1):
             name = graph.name.removesuffix(".graph.json")
-            if (arguments.part, arguments.seed, name) in finished:
+            if (arguments.seed, name) in finished:
                 continue
             devices = graph.with_name(f"{name}.devices.yaml")
             document = json.loads(graph.read_text())
             machine = devices.read_text().count("kind:")
-            common = {"part": arguments.part, "seed": arguments.seed, "instance": name, "source": name.split("_")[2],
-                      "ops": len(document["ops"]), "devices": machine}
+            common = {"seed": arguments.seed, "instance": name, "ops": len(document["ops"]), "devices": machine}
             table.add([{**common, **row} for row in rows_of(arguments, graph, devices)])
             table.save()
             print(f"{number}/{len(graphs)} {name}", flush=True)

@@ -8,9 +8,9 @@ import planner
 import planner_families
 
 
-def on_instance(instance, source, way, makespan_us, budget=0, feasible=True):
-    return {"call": CALL, "part": "test", "seed": 1, "instance": instance, "source": source, "ops": 9, "devices": 2, "way": way,
-            "budget": budget, "makespan_us": makespan_us, "feasible": feasible, "seconds": 0.01, "single_device_us": 100.0}
+def on_instance(instance, way, makespan_us, budget=0, feasible=True):
+    return {"call": CALL, "seed": 1, "instance": instance, "ops": 9, "devices": 2, "way": way, "budget": budget,
+            "makespan_us": makespan_us, "feasible": feasible, "seconds": 0.01, "single_device_us": 100.0}
 
 
 def of_family(way, seed, graph, makespan_us, budget=0, feasible=True):
@@ -20,15 +20,16 @@ def of_family(way, seed, graph, makespan_us, budget=0, feasible=True):
 
 class Planner(unittest.TestCase):
     def test_a_way_is_held_against_the_best_that_is_not_learned_and_fits(self):
-        rows = [on_instance("a", "tree", "heft", 80.0), on_instance("a", "tree", "list", 50.0, feasible=False),
-                on_instance("a", "tree", planner.LEARNED, 40.0), on_instance("b", "grid", "heft", 80.0),
-                on_instance("b", "grid", "list", 40.0), on_instance("b", "grid", planner.LEARNED, 80.0)]
+        rows = [on_instance("test_000000_trees", "heft", 80.0), on_instance("test_000000_trees", "list", 50.0, feasible=False),
+                on_instance("test_000000_trees", planner.LEARNED, 40.0), on_instance("test_000001_towers", "heft", 80.0),
+                on_instance("test_000001_towers", "list", 40.0), on_instance("test_000001_towers", planner.LEARNED, 80.0)]
         line = next(line for line in planner.markdown(rows).splitlines() if line.startswith(f"| {planner.LEARNED}"))
         self.assertEqual(cells(line), [planner.LEARNED, "1.000", "0.500 to 2.000", "50%", "2.00"])
 
     def test_auto_is_held_against_itself_at_the_same_budget(self):
-        rows = [on_instance("a", "tree", planner.AUTO_BY_HAND, 80.0, 30), on_instance("a", "tree", planner.AUTO_LEARNED, 60.0, 30),
-                on_instance("a", "tree", planner.AUTO_BY_HAND, 50.0, 100), on_instance("a", "tree", planner.AUTO_LEARNED, 50.0, 100)]
+        rows = [on_instance("test_000000_trees", way, makespan_us, budget) for way, makespan_us, budget in (
+            (planner.AUTO_BY_HAND, 80.0, 30), (planner.AUTO_LEARNED, 60.0, 30),
+            (planner.AUTO_BY_HAND, 50.0, 100), (planner.AUTO_LEARNED, 50.0, 100))]
         lines = planner.markdown(rows).splitlines()
         self.assertEqual(cells(lines[-2]), ["30", "0.750", "0.750 to 0.750", "100%", "0.75"])
         self.assertEqual(cells(lines[-1]), ["100", "1.000", "1.000 to 1.000", "100%", "1.00"])
