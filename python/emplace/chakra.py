@@ -11,7 +11,7 @@ import warnings
 from typing import Any
 
 from emplace._core import BadInput, Graph
-from emplace.reading import Unmapped
+from emplace.reading import Unmapped, finite_number
 
 # As PyTorch calls them in traces, such as "Tensor(c10::Half)", without c10:: and in lower case.
 _ELEMENT_BYTES = {
@@ -28,14 +28,21 @@ def _value(node: dict, key: str, default: Any = None) -> Any:
 
 
 def _number(value: Any, place: str) -> float:
-    """protobuf writes whole numbers of 64 bits as texts."""
+    """A finite number of at least 0, also one in a text: so protobuf writes whole numbers of 64 bits."""
     try:
-        number = float(value) if isinstance(value, (int, float, str)) and not isinstance(value, bool) else math.nan
-    except (ValueError, OverflowError):
-        number = math.nan
-    if not 0 <= number < math.inf:
-        raise BadInput(f"{place} is {json.dumps(value)[:60]}, expected a finite number of at least 0")
-    return number
+        return finite_number(float(value) if isinstance(value, str) else value, place)
+    except (ValueError, BadInput):
+        raise BadInput(f"{place} is {json.dumps(value)[:60]}, expected a finite number of at least 0") from None
+
+
+def _id(value: Any, place: str) -> int:
+    """A whole number of 64 bits, also one in a text."""
+    try:
+        if type(value) in (int, str):
+            return int(value)
+    except ValueError:
+        pass
+    raise BadInput(f"{place} is {json.dumps(value)[:60]}, expected a whole number")
 
 
 def _dependencies(node: dict, key: str, names: dict[int, str], place: str) -> list[str]:
@@ -44,10 +51,10 @@ def _dependencies(node: dict, key: str, names: dict[int, str], place: str) -> li
         raise BadInput(f"{place}: {key} is {json.dumps(listed)[:60]}, expected a list of ids")
     found = []
     for entry in listed:
-        index = _number(entry, f"{place}: {key}")
+        index = _id(entry, f"{place}: {key}")
         if index not in names:
             raise BadInput(f"{place}: {key}: there is no node {entry}")
-        found.append(names[int(index)])
+        found.append(names[index])
     return list(dict.fromkeys(found))
 
 
@@ -100,10 +107,10 @@ def chakra_graph(documents: list[dict], path: str | os.PathLike, kind: str | Non
     for index, node in enumerate(nodes):
         if not isinstance(node, dict) or "id" not in node:
             raise BadInput(f"{path}: node {index} has no id, expected a node of a Chakra trace")
-        number = _number(node["id"], f"{path}: node {index}: id")
+        number = _id(node["id"], f"{path}: node {index}: id")
         if number in names:
             raise BadInput(f"{path}: node {index}: id {node['id']} is used twice")
-        names[int(number)] = f"{node.get('name', '')} {int(number)}".strip()
+        names[number] = f"{node.get('name', '')} {number}".strip()
     ops, without = [], 0
     for index, (node, name) in enumerate(zip(nodes, names.values(), strict=True)):
         place = f"{path}: node {index}"

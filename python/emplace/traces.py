@@ -40,8 +40,16 @@ class _Node:
             self.id, self.name, self.parent = node["id"], node["name"], node["ctrl_deps"]
             self.record, self.schema = attributes["rf_id"], attributes.get("op_schema", "")
             self.values, self.results = node["inputs"]["values"], node["outputs"]["values"]
-        except (KeyError, TypeError) as error:
+        except KeyError as error:
             raise BadInput(f"{place}: has no {error}, expected a node of an execution trace") from None
+        except TypeError:
+            raise BadInput(f"{place}: attrs, inputs or outputs are of another form, expected a node of an execution trace") from None
+        forms = {"whole number": (int, self.id, self.parent, self.record), "text": (str, self.name, self.schema),
+                 "list": (list, self.values, self.results)}
+        for form, (kind, *values) in forms.items():
+            wrong = [value for value in values if type(value) is not kind]
+            if wrong:
+                raise BadInput(f"{place}: {json.dumps(wrong[0])[:60]} is no {form}, expected a node of an execution trace")
 
     def written(self) -> set[int]:
         """Storages that the op changes: those of arguments with ! in its schema, and of results that it did not read."""

@@ -273,9 +273,11 @@ def test_profiles_without_sizes_and_wrong_ones_are_errors(tmp_path):
         sailor.load(tmp_path, step)
     info.write_text(text)
     profile = next(tmp_path.rglob("profile.json"))
-    profile.write_text('{"2": {"1": {"0": [0.1, -1, 0]}}}')
-    with pytest.raises(emplace.BadInput, match="layer 0 is .* expected the seconds"):
-        sailor.load(tmp_path, step)
+    for times, error in (("[0.1, 0]", r"layer 0 is \[0.1, 0\], expected the seconds"), ("[0.1, -1, 0]", "layer 0: a time in seconds is -1"),
+                         (f"[0, 0, 1{'0' * 400}]", "layer 0: a time in seconds is 1000")):
+        profile.write_text('{"2": {"1": {"0": ' + times + "}}}")
+        with pytest.raises(emplace.BadInput, match=error):
+            sailor.load(tmp_path, step)
     with pytest.raises(emplace.BadInput, match="no sizes of TINY with tensor parallelism 2"):
         sailor.load(tmp_path, sailor.Step(microbatch=2, tensor_parallel=2))
 

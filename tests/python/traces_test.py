@@ -77,10 +77,20 @@ def test_an_op_in_place_is_read_by_those_after_it(tmp_path):
     assert ops["aten::mul 4"]["inputs"] == ["aten::add_ 2:0", "storage 2:0"]
 
 
+def trace_with(**change):
+    node = {"id": 2, "name": "aten::t", "ctrl_deps": 1, "inputs": {"values": []}, "outputs": {"values": []},
+            "attrs": [{"name": "rf_id", "value": 1}], **change}
+    return json.dumps({"schema": "1.1.1", "nodes": [node]})
+
+
 @pytest.mark.parametrize("trace, times, error", [
     ("{", "{}", r"trace\.json:1:2: is no JSON"),
     ('{"schema": "0.9", "nodes": []}', "{}", "schema is '0.9', expected an execution trace"),
     ('{"schema": "1.1.1", "nodes": [{"id": 1}]}', "{}", "node 0: has no 'attrs'"),
+    (trace_with(ctrl_deps=None), "{}", "node 0: null is no whole number, expected a node of an execution trace"),
+    (trace_with(name=[1]), "{}", r"node 0: \[1\] is no text"),
+    (trace_with(inputs={"values": 3}), "{}", "node 0: 3 is no list"),
+    (trace_with(outputs=[]), "{}", "node 0: attrs, inputs or outputs are of another form"),
     ('{"schema": "1.1.1", "nodes": []}', "[]", r"times\.json: has no list 'traceEvents'"),
     ('{"schema": "1.1.1", "nodes": []}', '{"traceEvents": [3]}', r"times\.json: 3 is no event"),
     ('{"schema": "1.1.1", "nodes": []}', '{"traceEvents": [{"cat": "cpu_op", "args": {"Record function id": 1}}]}', "is no event"),
@@ -138,13 +148,22 @@ def test_types_of_chakra(kind, size, tmp_path):
     assert emplace.formats.load_trace(tmp_path / "t.json").ops[0]["outputs"] == [{"bytes": 15 * size}]
 
 
+def test_ids_of_chakra_are_whole_numbers_of_64_bits(tmp_path):
+    first, second = 2**53, 2**53 + 1  # One number as floats.
+    nodes = [{"id": str(first), "duration_micros": 1}, {"id": second, "duration_micros": 1, "data_deps": [str(first)]}]
+    (tmp_path / "t.json").write_text(json.dumps({"nodes": nodes}))
+    assert [op["inputs"] for op in emplace.formats.load_trace(tmp_path / "t.json").ops] == [[], [f"{first}:0"]]
+
+
 @pytest.mark.parametrize("change, error", [
     ({"durationMicros": None, "duration_micros": None}, "no node has a duration_micros"),
     ({"durationMicros": "soon"}, 'node 0: duration_micros is "soon", expected a finite number'),
     ({"durationMicros": -1}, "node 0: duration_micros is -1"),
     ({"data_deps": [77]}, "node 0: data_deps: there is no node 77"),
     ({"data_deps": 3}, "node 0: data_deps is 3, expected a list of ids"),
+    ({"data_deps": [1.5]}, "node 0: data_deps is 1.5, expected a whole number"),
     ({"id": True}, "node 0: id is true"),
+    ({"id": "1.0"}, 'node 0: id is "1.0", expected a whole number'),
     ({"attr": [{"name": "comm_size", "int64_val": "x"}]}, 'node 0: comm_size is "x"'),
 ])
 def test_bad_chakra(change, error, tmp_path):

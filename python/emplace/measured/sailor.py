@@ -5,7 +5,7 @@ micro-batch and tensor parallelism. By it Sailor validates its own simulator, an
 sailor_planner/profiles, are older or of another model here and there. sailor/Planner/llm_info.json has each layer's sizes for a
 micro-batch of one sequence.
 """
-import math
+import json
 import os
 import pathlib
 import warnings
@@ -15,7 +15,7 @@ from typing import Any
 
 from emplace._core import BadInput, Graph
 from emplace.measured.files import files_named, refuse_pointer
-from emplace.reading import read_json
+from emplace.reading import finite_number, read_json
 
 # The device kind of a GPU by Sailor's name; others keep theirs, in small letters.
 _KINDS = {"A100-40": "a100", "A100-80": "a100_80gb", "GH-96": "gh200", "RTX-2080": "rtx2080", "RTX-3090": "rtx3090",
@@ -102,15 +102,11 @@ def _layer_times(path: pathlib.Path, by_microbatch: Any, step: Step) -> list[lis
     times = []
     for index in range(len(layers)):
         entry = layers[str(index)]
-        if not isinstance(entry, list) or len(entry) != 3 or not all(_is_time(value) for value in entry):
-            raise BadInput(f"{path}: micro-batch {step.microbatch}: layer {index} is {entry}, expected the seconds of its forward pass, "
-                           "backward pass and update")
-        times.append([round(value * _US_PER_S, 3) for value in entry])
+        place = f"{path}: micro-batch {step.microbatch}: layer {index}"
+        if not isinstance(entry, list) or len(entry) != 3:
+            raise BadInput(f"{place} is {json.dumps(entry)[:60]}, expected the seconds of its forward pass, backward pass and update")
+        times.append([round(finite_number(value, f"{place}: a time in seconds") * _US_PER_S, 3) for value in entry])
     return times
-
-
-def _is_time(value: Any) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value < math.inf
 
 
 def _info_above(profile: pathlib.Path) -> pathlib.Path:
