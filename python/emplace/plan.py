@@ -8,7 +8,7 @@ import numpy as np
 
 from emplace import _core, modules, timeline_svg
 from emplace.pipeline import BlockRow, Division
-from emplace.placements import device_type, gpu_index, order_to_indices, order_to_names, to_array
+from emplace.placements import order_to_indices, order_to_names, to_array
 from emplace.reading import read_text
 from emplace.simulation import Timeline, missing_bytes, run
 
@@ -178,16 +178,17 @@ class Plan:
 
         blocks: names of all hidden layers in the order in which they run; each goes as a whole to the device on which most of its
         computing time is planned. Tensors outside of them stay where llama.cpp puts them. devices: for devices of the machine,
-        llama.cpp's buffer types; else cuda:i and gpu:i are CUDAi, and cpu:i is CPU.
+        llama.cpp's buffer types; else by their kinds and names, as in `emplace flags llama.cpp` (cuda:1 is CUDA1).
         """
+        from emplace.llm.llama_cpp import buffer_types, layers_pattern  # It imports plans.
+
         found = modules.device_of_module(self.graph, self.machine, self.placement, blocks)
+        buffers = buffer_types(self.machine)
         layers: dict[str, list[int]] = {}
         for index, block in enumerate(blocks):
-            device = self.machine.devices[found[block]].name
-            gpu = gpu_index(device)
-            buffer = (devices or {}).get(device, device_type(device).upper() if gpu is None else f"CUDA{gpu}")
-            layers.setdefault(buffer, []).append(index)
-        return [f"blk\\.({'|'.join(map(str, numbers))})\\.={buffer}" for buffer, numbers in layers.items()]
+            device = found[block]
+            layers.setdefault((devices or {}).get(self.machine.devices[device].name, buffers[device]), []).append(index)
+        return [f"{layers_pattern(numbers)}={buffer}" for buffer, numbers in layers.items()]
 
     def _figure_us(self) -> float:
         return self.max_load_us if self.objective == "throughput" else self.makespan_us

@@ -154,9 +154,14 @@ def test_layers_for_vllm_and_llama_cpp(graph, three):
     device_of = {block: device for block, device in zip(BLOCKS, (0, 2, 0, 1, 1), strict=True)}
     plan = emplace.Plan.of(graph, three, [device_of.get(owner, 0) for owner in owners])
     overrides = plan.tensor_overrides(BLOCKS, {"cuda:1": "CPU"})
-    assert overrides == [r"blk\.(0|2)\.=CUDA0", r"blk\.(1)\.=CUDA2", r"blk\.(3|4)\.=CPU"]
+    assert overrides == [r"blk\.(0|2)\.=CUDA0", r"blk\.1\.=CUDA2", r"blk\.(3|4)\.=CPU"]
     pattern, _, device = overrides[0].partition("=")
     assert device == "CUDA0" and [i for i in range(25) if re.search(pattern, f"blk.{i}.attn_q.weight")] == [0, 2]
+    others = emplace.Machine([emplace.Device("gpu:0", "rx7900xtx", 1 << 40), emplace.Device("10.0.0.5:50052", "v100", 1 << 40),
+                              emplace.Device("cuda:1", "v100", 1 << 40)], bandwidth_bytes_per_us=10_000)
+    anywhere = emplace.Graph.from_ops("anywhere", [{**op, "cost_us": 1.0} for op in graph.ops])
+    elsewhere = emplace.Plan.of(anywhere, others, plan.placement)
+    assert [text.partition("=")[2] for text in elsewhere.tensor_overrides(BLOCKS)] == ["ROCm0", "CUDA1", "RPC0[10.0.0.5:50052]"]
     for stages in (1, 2, 3):  # The plan's blocks have gaps, so these are the best divisions.
         partition = plan.layer_partition(BLOCKS, stages)
         assert sum(partition) == len(BLOCKS) and len(partition) == stages

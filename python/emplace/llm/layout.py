@@ -38,6 +38,13 @@ def has_address(name: str) -> bool:
     return port is not None and int(port[1]) >= 1024
 
 
+def gpu_numbers(machine: Machine, devices: list[int]) -> list[int] | None:
+    """The numbers in these devices' names, such as cuda:1 or rocm:1; None where not all have one of their own."""
+    found = [_NUMBERED.fullmatch(machine.devices[device].name) for device in devices]
+    numbers = [int(match[1]) for match in found if match]
+    return numbers if len(set(numbers)) == len(devices) else None
+
+
 def backend_names(machine: Machine) -> list[str]:
     """[D] llama.cpp's name of each device: CPU, CUDA0, CUDA1, ROCm0, ..., or RPC0, ... for a device named HOST:PORT.
 
@@ -50,10 +57,8 @@ def backend_names(machine: Machine) -> list[str]:
     names = ["CPU"] * len(backends)
     for backend in set(backends) - {"CPU"}:
         of_backend = [index for index, other in enumerate(backends) if other == backend]
-        numbers = [_NUMBERED.fullmatch(machine.devices[index].name) for index in of_backend]
-        known = [int(number[1]) for number in numbers if number] if backend != "RPC" else []
-        counted = known if len(set(known)) == len(of_backend) else range(len(of_backend))
-        for index, number in zip(of_backend, counted, strict=True):
+        numbers = gpu_numbers(machine, of_backend) if backend != "RPC" else None
+        for index, number in zip(of_backend, numbers or range(len(of_backend)), strict=True):
             names[index] = f"{backend}{number}"
     return names
 

@@ -9,15 +9,24 @@ import re
 from collections import defaultdict
 from collections.abc import Mapping
 
-from emplace._core import BadInput
+from emplace._core import BadInput, Machine
 from emplace.llm.layout import Layout, Stage, backend_names, host_devices
 
 _CHUNK, _BATCH = 512, 2048  # llama.cpp's own -ub and -b.
 _LAYER = re.compile(r"blk\.(\d+)\.(\w+)\.(weight|bias)")
 
 
-def _layers_pattern(layers: list[int]) -> str:
-    return str(layers[0]) if len(layers) == 1 else f"({'|'.join(map(str, layers))})"
+def layers_pattern(layers: list[int]) -> str:
+    """The start of a regular expression for the tensors of these layers, such as `blk\\.(0|2)\\.`."""
+    numbers = "|".join(map(str, layers))
+    return rf"blk\.({numbers})\." if len(layers) > 1 else rf"blk\.{numbers}\."
+
+
+def buffer_types(machine: Machine) -> list[str]:
+    """[D] what `-ot` calls the memory of each device: CPU, CUDA0, ..., or RPC0[HOST:PORT]."""
+    # A server's buffers are counted from 0 for each server (ggml_backend_rpc_buffer_type).
+    return [f"RPC0[{device.name}]" if name.startswith("RPC") else name
+            for name, device in zip(backend_names(machine), machine.devices, strict=True)]
 
 
 def _overrides(layout: Layout, targets: list[str]) -> str:
@@ -29,7 +38,7 @@ def _overrides(layout: Layout, targets: list[str]) -> str:
     layers: dict[tuple[str, tuple[str, ...]], list[int]] = defaultdict(list)  # By target and tensors.
     for (target, layer), found in sorted(tensors.items()):
         layers[target, tuple(sorted(found))].append(layer)
-    return ",".join(rf"blk\.{_layers_pattern(of)}\.({'|'.join(re.escape(name) for name in found)})={target}"
+    return ",".join(rf"{layers_pattern(of)}({'|'.join(re.escape(name) for name in found)})={target}"
                     for (target, found), of in layers.items())
 
 
@@ -83,6 +92,5 @@ def flags(layout: Layout) -> str:
     arguments.append(f"-ngl {sum(shares)}")
     if len(used) > 1:
         arguments.append("-sm layer -ts " + ",".join(map(str, shares)))
-    # A server's buffers are counted from 0 for each server (ggml_backend_rpc_buffer_type).
-    overrides = _overrides(layout, [f"RPC0[{addresses[name]}]" if name in addresses else name for name in names])
+    overrides = _overrides(layout, buffer_types(layout.machine))
     return " ".join([*arguments, *([f'-ot "{overrides}"'] if overrides else []), *_step(layout.served)]) + "\n"

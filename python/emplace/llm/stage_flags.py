@@ -10,14 +10,14 @@ import re
 from collections.abc import Callable, Mapping
 
 from emplace._core import BadInput
-from emplace.llm.layout import Layout, kinds_of, backend_names, host_devices
+from emplace.llm.layout import Layout, backend_names, gpu_numbers, host_devices, kinds_of
 
 _NUMBERED_GPU = re.compile(r"(?:gpu|cuda):(\d+)")
 _EXO = "http://localhost:52415/instance"
 
 
-def _gpu_numbers(layout: Layout, devices: list[int]) -> list[int] | None:
-    """The numbers in the devices' names; None where a name is none of a numbered GPU."""
+def _cuda_numbers(layout: Layout, devices: list[int]) -> list[int] | None:
+    """The numbers of CUDA in the devices' names; None where a name has none."""
     found = [_NUMBERED_GPU.fullmatch(layout.machine.devices[device].name) for device in devices]
     return [int(match[1]) for match in found] if all(found) else None
 
@@ -45,7 +45,7 @@ def _ranks(layout: Layout, runtime: str, *, ends_apart: bool = False) -> list[in
 
 def _command(layout: Layout, ranks: list[int], variables: Mapping[str, str], command: str) -> str:
     """A shell command with environment variables, whose processes are on these devices by rank."""
-    numbers, comment = _gpu_numbers(layout, ranks), ""
+    numbers, comment = _cuda_numbers(layout, ranks), ""
     if numbers is None and len(layout.machine.devices) > 1:
         comment = f"# Devices by rank: {', '.join(layout.machine.devices[device].name for device in ranks)}\n"
     elif numbers is not None and numbers != list(range(len(ranks))):
@@ -149,7 +149,7 @@ def _accelerate(layout: Layout) -> str:
     layout.check_whole("accelerate")
     backends, disks = backend_names(layout.machine), kinds_of("disk")
     gpus = [index for index, backend in enumerate(backends) if backend != "CPU"]
-    numbers = dict(zip(gpus, _gpu_numbers(layout, gpus) or range(len(gpus)), strict=True))
+    numbers = dict(zip(gpus, gpu_numbers(layout.machine, gpus) or range(len(gpus)), strict=True))
     modules = {"model.embed_tokens": layout.embedding, **{f"model.layers.{layer}": device for layer, device in enumerate(layout.attention)},
                "model.norm": layout.output, "lm_head": layout.output}
     device_map: dict[str, int | str] = {}
