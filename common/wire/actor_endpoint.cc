@@ -53,10 +53,12 @@ ActorEndpoint::ActorEndpoint(const std::string& control_address, std::optional<A
   impl_->learner = ParseAddress(control_address, impl_->encrypted);
   if (keys) SetKeys(impl_->control, *keys);
   SetLimits(impl_->control, kControlQueue, kMaxLearnerControlBytes);
-  // Nothing waits for a learner that is away: by the time it returns, an old heartbeat would say what is not so.
-  impl_->control.set(zmq::sockopt::immediate, true);
   impl_->control.set(zmq::sockopt::linger, kFarewellMs);
-  if (impl_->own) impl_->monitor.emplace(*impl_->own, impl_->control, impl_->learner, impl_->encrypted);
+  if (impl_->own) {
+    impl_->monitor.emplace(*impl_->own, impl_->control, impl_->learner, impl_->encrypted);
+  } else {
+    impl_->control.set(zmq::sockopt::immediate, true);
+  }
   impl_->control.connect(impl_->learner.text());
 }
 
@@ -66,7 +68,12 @@ std::string ActorEndpoint::OnLearnersHost(const std::string& address) const {
   return TcpAddress{impl_->learner.host, ParseAddress(address, /*encrypted=*/true).port}.text();
 }
 
+// Nothing waits for a learner that is away: by the time it returns, an old heartbeat would say what is not so. The
+// monitor tells whether it is there. ZMQ_IMMEDIATE would do, too, but with it libzmq 4.3.4 can drop the rest of a
+// message that is being read when the connection ends, and then aborts the process: it is for those who have no
+// monitor.
 bool ActorEndpoint::Send(const ActorMessage& message) {
+  if (impl_->monitor && !impl_->monitor->Connected()) return false;
   return SendFrames(impl_->control, Encode(message), zmq::send_flags::dontwait);
 }
 

@@ -128,18 +128,9 @@ struct RankEndpoint::Impl {
   zmq::context_t context{1};
   zmq::socket_t socket{context, zmq::socket_type::dealer};
   HandshakeMonitor monitor;
-  std::optional<KeyProblem> problem;  // That Problem has not told yet.
   int64_t malformed = 0;
 
-  // Not by ZMQ_IMMEDIATE: with it libzmq 4.3.4 can drop the rest of a message that is being read when the connection
-  // ends, and then aborts the process.
-  bool Connected() {
-    HearMonitor();
-    return monitor.connected() && !monitor.lost();
-  }
-  void HearMonitor() {
-    if (!problem) problem = monitor.Next();
-  }
+  bool Connected() { return monitor.Connected() && !monitor.Lost(); }
 };
 
 RankEndpoint::RankEndpoint(const std::string& leader, const ActorKeys& keys) : impl_(std::make_unique<Impl>(leader)) {
@@ -177,11 +168,10 @@ std::optional<LeaderMessage> RankEndpoint::Receive(milliseconds timeout) {
 int64_t RankEndpoint::malformed() const { return impl_->malformed; }
 
 std::optional<std::string> RankEndpoint::Problem() {
-  impl_->HearMonitor();
-  if (const std::optional<KeyProblem> problem = std::exchange(impl_->problem, std::nullopt)) {
+  if (const std::optional<KeyProblem> problem = impl_->monitor.Next()) {
     return StrCat("the learner at ", impl_->address.text(), " refuses it: ", problem->why);
   }
-  if (impl_->monitor.lost()) return StrCat("the learner at ", impl_->address.text(), " is gone");
+  if (impl_->monitor.Lost()) return StrCat("the learner at ", impl_->address.text(), " is gone");
   return std::nullopt;
 }
 

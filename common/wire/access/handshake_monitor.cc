@@ -50,15 +50,32 @@ HandshakeMonitor::HandshakeMonitor(zmq::context_t& context, zmq::socket_t& watch
 }
 
 std::optional<KeyProblem> HandshakeMonitor::Next() {
-  while (const std::optional<Event> event = NextEvent(events_)) {
-    if (std::optional<KeyProblem> problem = Consider(event->number, event->value)) return problem;
+  Hear();
+  return std::exchange(problem_, std::nullopt);
+}
+
+bool HandshakeMonitor::Connected() {
+  Hear();
+  return connected_;
+}
+
+bool HandshakeMonitor::Lost() {
+  Hear();
+  return lost_;
+}
+
+void HandshakeMonitor::Hear() {
+  while (!problem_) {
+    const std::optional<Event> event = NextEvent(events_);
+    if (!event) return;
+    problem_ = Consider(event->number, event->value);
   }
-  return std::nullopt;
 }
 
 std::optional<KeyProblem> HandshakeMonitor::Consider(uint16_t event, uint32_t value) {
   if (event == ZMQ_EVENT_DISCONNECTED) {
     lost_ = lost_ || connected_;
+    connected_ = false;
     return std::nullopt;
   }
   connected_ = connected_ || event == ZMQ_EVENT_HANDSHAKE_SUCCEEDED;

@@ -19,15 +19,17 @@ class HandshakeMonitor {
   HandshakeMonitor(zmq::context_t& context, zmq::socket_t& watched, TcpAddress peer, bool encrypted);
 
   // The problem found since the last call; nullopt: none. A problem that is not final is reported once, and again only
-  // after a handshake that succeeded. Takes up to half a second where handshakes end without a reason: it asks the
-  // peer.
+  // after a handshake that succeeded.
   std::optional<KeyProblem> Next();
-  // Whether a handshake with the peer has succeeded, as far as Next has come.
-  bool connected() const { return connected_; }
-  // Whether a connection with the peer has ended, as far as Next has come.
-  bool lost() const { return lost_; }
+  // Whether there is a connection, after a handshake that succeeded.
+  bool Connected();
+  // Whether such a connection has ended, though another one may have begun since.
+  bool Lost();
 
  private:
+  // Reads the events so far up to the next problem. Takes up to half a second where handshakes end without a reason: it
+  // asks the peer.
+  void Hear();
   std::optional<KeyProblem> Consider(uint16_t event, uint32_t value);
 
   const TcpAddress peer_;
@@ -35,7 +37,8 @@ class HandshakeMonitor {
   zmq::socket_t events_;
   bool connected_ = false;
   bool lost_ = false;
-  int silent_ = 0;  // Handshakes in a row that ended without a reason.
+  std::optional<KeyProblem> problem_;  // That Next has not told yet.
+  int silent_ = 0;                     // Handshakes in a row that ended without a reason.
 };
 
 }  // namespace emplace
