@@ -1,6 +1,11 @@
 #include "simulator/engine/trace_writer.h"
 
+#include <array>
+#include <charconv>
 #include <nlohmann/json.hpp>
+#include <string_view>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "simulator/engine/memory/memory_over_time.h"
@@ -9,7 +14,8 @@
 namespace emplace {
 namespace {
 
-using OrderedJson = nlohmann::ordered_json;
+// As a text of JSON.
+std::string Quoted(const std::string& text) { return nlohmann::json(text).dump(); }
 
 // A row of the display: a process and a thread.
 struct Row {
@@ -19,6 +25,7 @@ struct Row {
 constexpr int32_t kCompute = 1;
 constexpr int32_t kLink = 2;
 
+// Events are written as text: as JSON values those of a large graph take seconds.
 class TraceBuilder {
  public:
   TraceBuilder(const OpGraph& graph, const SimGraph& sim, std::span<const DeviceIndex> placement,
@@ -26,6 +33,7 @@ class TraceBuilder {
       : graph_(graph), sim_(sim), placement_(placement), timeline_(timeline) {}
 
   std::string Build(const Cluster& cluster) {
+    text_ = R"({"displayTimeUnit":"ms","traceEvents":[)";
     const bool has_topology = sim_.link_model == LinkModel::kTopology;
     for (DeviceIndex d = 0; d < cluster.num_devices(); ++d) {
       const Device& device = cluster.devices[static_cast<size_t>(d)];
@@ -43,7 +51,8 @@ class TraceBuilder {
     AddOps();
     AddTransfers();
     AddMemory();
-    return OrderedJson{{"displayTimeUnit", "ms"}, {"traceEvents", std::move(events_)}}.dump() + "\n";
+    text_.back() = ']';  // There are names before it, each with a comma behind it.
+    return std::move(text_ += "}\n");
   }
 
  private:
@@ -51,31 +60,45 @@ class TraceBuilder {
     return sim_.link_model == LinkModel::kTopology ? Row{sim_.num_devices, link} : Row{link, kLink};
   }
 
+  void Append(std::string_view text) { text_ += text; }
+  template <typename Number>
+  requires std::is_arithmetic_v<Number>
+  void Append(Number number) {
+    std::array<char, 32> digits;
+    const auto result = std::to_chars(digits.data(), digits.data() + digits.size(), number);
+    text_.append(digits.data(), result.ptr);
+  }
+  // An event of one line, whose fields are such as R"("ts":)", 3.5, R"(,"dur":)", 1.0.
+  template <typename... Parts>
+  void AddEvent(Row row, const Parts&... fields) {
+    text_ += R"({"pid":)";
+    Append(row.process);
+    text_ += R"(,"tid":)";
+    Append(row.thread);
+    text_ += ',';
+    (Append(fields), ...);
+    text_ += "},";
+  }
+
   void AddName(const char* what, Row row, const std::string& name) {
-    events_.push_back(
-        {{"ph", "M"}, {"name", what}, {"pid", row.process}, {"tid", row.thread}, {"args", {{"name", name}}}});
+    AddEvent(row, R"("ph":"M","name":")", what, R"(","args":{"name":)", Quoted(name), "}");
   }
 
   void AddOps() {
     for (OpIndex o = 0; o < graph_.num_ops(); ++o) {
       const auto i = static_cast<size_t>(o);
       const Op& op = graph_.op(o);
-      events_.push_back({{"ph", "X"},
-                         {"name", op.name},
-                         {"cat", op.type},
-                         {"pid", placement_[i]},
-                         {"tid", kCompute},
-                         {"ts", timeline_.start_us[i]},
-                         {"dur", timeline_.finish_us[i] - timeline_.start_us[i]},
-                         {"args", {{"type", op.type}, {"output_bytes", op.OutputBytes()}, {"flops", op.flops}}}});
+      const std::string type = Quoted(op.type);
+      AddEvent({placement_[i], kCompute}, R"("ph":"X","name":)", Quoted(op.name), R"(,"cat":)", type, R"(,"ts":)",
+               timeline_.start_us[i], R"(,"dur":)", timeline_.finish_us[i] - timeline_.start_us[i],
+               R"(,"args":{"type":)", type, R"(,"output_bytes":)", op.OutputBytes(), R"(,"flops":)", op.flops, "}");
     }
   }
 
-  void AddFlow(const char* phase, int64_t id, Row row, double at_us) {
-    OrderedJson event = {{"ph", phase},        {"name", "tensor"},  {"cat", "flow"}, {"id", id},
-                         {"pid", row.process}, {"tid", row.thread}, {"ts", at_us}};
-    if (*phase == 'f') event["bp"] = "e";  // Bind to the slice that encloses the end, not to the next one.
-    events_.push_back(std::move(event));
+  void AddFlow(char phase, int64_t id, Row row, double at_us) {
+    // At its end it binds to the slice that encloses the end, not to the next one.
+    AddEvent(row, R"("ph":")", std::string_view(&phase, 1), R"(","name":"tensor","cat":"flow","id":)", id, R"(,"ts":)",
+             at_us, phase == 'f' ? R"(,"bp":"e")" : "");
   }
 
   void AddTransfers() {
@@ -83,25 +106,20 @@ class TraceBuilder {
     int64_t id = 0;
     for (const Transfer& transfer : timeline_.transfers) {
       const OpIndex from = producers[static_cast<size_t>(transfer.tensor)];
-      const std::string& name = graph_.op(from).name;
+      const std::string name = Quoted(graph_.op(from).name);
       std::vector<Row> rows;
       for (const int32_t link : LinksOf(sim_, transfer)) rows.push_back(LinkRow(link));
       for (const Row& row : rows) {
-        events_.push_back({{"ph", "X"},
-                           {"name", name},
-                           {"cat", "transfer"},
-                           {"pid", row.process},
-                           {"tid", row.thread},
-                           {"ts", transfer.start_us},
-                           {"dur", transfer.sent_us - transfer.start_us},
-                           {"args", {{"bytes", sim_.tensor_bytes[static_cast<size_t>(transfer.tensor)]}}}});
+        AddEvent(row, R"("ph":"X","cat":"transfer","name":)", name, R"(,"ts":)", transfer.start_us, R"(,"dur":)",
+                 transfer.sent_us - transfer.start_us, R"(,"args":{"bytes":)",
+                 sim_.tensor_bytes[static_cast<size_t>(transfer.tensor)], "}");
       }
       for (const int32_t reader : sim_.tensor_consumers.Row(transfer.tensor)) {
         const DeviceIndex to = placement_[static_cast<size_t>(reader)];
         if (to == transfer.from || (transfer.to != Transfer::kAllReaders && to != transfer.to)) continue;
-        AddFlow("s", id, {transfer.from, kCompute}, timeline_.start_us[static_cast<size_t>(from)]);
-        for (const Row& row : rows) AddFlow("t", id, row, transfer.start_us);
-        AddFlow("f", id, {to, kCompute}, timeline_.start_us[static_cast<size_t>(reader)]);
+        AddFlow('s', id, {transfer.from, kCompute}, timeline_.start_us[static_cast<size_t>(from)]);
+        for (const Row& row : rows) AddFlow('t', id, row, transfer.start_us);
+        AddFlow('f', id, {to, kCompute}, timeline_.start_us[static_cast<size_t>(reader)]);
         ++id;
       }
     }
@@ -110,20 +128,18 @@ class TraceBuilder {
   void AddMemory() {
     const std::vector<std::vector<MemorySample>> samples = MemoryOverTime(sim_, placement_, timeline_);
     for (size_t d = 0; d < samples.size(); ++d) {
-      for (const MemorySample& sample : samples[d]) AddSample(d, sample.time_us, sample.bytes);
+      for (const MemorySample& sample : samples[d]) {
+        AddEvent({static_cast<int32_t>(d), kCompute}, R"("ph":"C","name":"memory","ts":)", sample.time_us,
+                 R"(,"args":{"bytes":)", sample.bytes, "}");
+      }
     }
-  }
-
-  void AddSample(size_t device, double time_us, int64_t bytes) {
-    events_.push_back(
-        {{"ph", "C"}, {"name", "memory"}, {"pid", device}, {"ts", time_us}, {"args", {{"bytes", bytes}}}});
   }
 
   const OpGraph& graph_;
   const SimGraph& sim_;
   std::span<const DeviceIndex> placement_;
   const Timeline& timeline_;
-  OrderedJson::array_t events_;
+  std::string text_;
 };
 
 }  // namespace
