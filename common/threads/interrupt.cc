@@ -17,6 +17,14 @@ namespace {
 constexpr timespec kToEndWell = {.tv_sec = 0, .tv_nsec = 330'000'000};
 
 std::atomic<bool> interrupted = false;
+// What the first of the two threads has decided: the one that finishes, or the one below that ends all.
+enum class End : uint8_t { kOpen, kFinish, kNow };
+std::atomic<End> end = End::kOpen;
+
+void Decide(End wanted) {
+  End open = End::kOpen;
+  end.compare_exchange_strong(open, wanted);
+}
 
 // line: what it says on stderr.
 [[noreturn]] void Watch(const sigset_t& signals, const std::string& line) {
@@ -24,7 +32,10 @@ std::atomic<bool> interrupted = false;
   while (::sigwait(&signals, &signal) != 0) {
   }
   interrupted = true;
-  ::sigtimedwait(&signals, nullptr, &kToEndWell);
+  if (::sigtimedwait(&signals, nullptr, &kToEndWell) < 0) {
+    Decide(End::kNow);
+    if (end == End::kFinish) ::sigwait(&signals, &signal);
+  }
   RemoveUnfinishedFiles();
   [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, line.data(), line.size());
   ::_exit(1);
@@ -33,6 +44,8 @@ std::atomic<bool> interrupted = false;
 }  // namespace
 
 const std::atomic<bool>& Interrupted() { return interrupted; }
+
+void FinishDespiteInterrupt() { Decide(End::kFinish); }
 
 void CatchInterrupts(const std::string& program) {
   sigset_t signals;

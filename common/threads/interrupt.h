@@ -13,5 +13,8 @@ const std::atomic<bool>& Interrupted();
 // files that are half written. Processes that are started later have the two signals blocked. REQUIRES: the process has
 // no other thread yet.
 void CatchInterrupts(const std::string& program);
+// For a command that has its result: from now on only a second signal ends it early, so that the result is written,
+// however long that takes.
+void FinishDespiteInterrupt();
 
 }  // namespace emplace

@@ -52,10 +52,11 @@ struct PlaceArguments {
 };
 
 // Why everything is on one device although another method was asked for.
-void PrintFallback(const std::string& method, const MethodResult& result, const MethodScore& found) {
+// fits: whether the single device has memory for everything.
+void PrintFallback(const std::string& method, const MethodResult& result, const MethodScore& found, bool fits) {
   std::string why = "it found no legal placement";
   if (result.placement && !found.feasible) {
-    why = "its placement does not fit the devices' memory";
+    why = fits ? "its placement does not fit the devices' memory" : "its placement lacks more memory";
   } else if (result.placement) {
     why = Format("a step of its placement takes %.3f ms", found.makespan_us / 1e3);
   }
@@ -108,6 +109,7 @@ int Place(const PlaceArguments& args) {
                                          .method = args.method,
                                          .max_groups = MaxGroups(args.max_groups, policy ? &*policy : nullptr)},
                                         options);
+  FinishDespiteInterrupt();
   line.reset();
   const auto& [task, result, found, chosen, found_by, lower_bound_us, load_bound_us, seconds] = placed;
   const auto& [placement, score, orders, discipline, fallback] = chosen;
@@ -155,7 +157,7 @@ int Place(const PlaceArguments& args) {
   }
   std::printf("%s: %d ops on %d devices, method %s\n", graph.name().c_str(), graph.num_ops(), cluster.num_devices(),
               args.method.c_str());
-  if (fallback) PrintFallback(args.method, result, found);
+  if (fallback) PrintFallback(args.method, result, found, score.feasible);
   std::printf("  predicted step time  %.3f ms\n", score.makespan_us / 1e3);
   if (options.objective == Objective::kThroughput) {
     std::printf("  busiest device       %.3f ms for each step of a pipeline, %.3f ms at least\n",

@@ -201,6 +201,7 @@ int Place(const PlaceArguments& args) {
   const MeasuredSearchResult found =
       SearchByMeasuring(run, cluster, reference, options, MakePlacer(args),
                         [&](const OrderedPlacement& placement) { return meter->Measure(placement); });
+  FinishDespiteInterrupt();
   WriteFileAtomically(args.out, PlacementToJson(graph, cluster, found.placement.placement, "", found.placement.orders));
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   if (args.json) {
