@@ -9,7 +9,10 @@
 #include <mutex>
 #include <optional>
 #include <thread>
+#include <utility>
 
+#include "common/files/content_hash.h"
+#include "common/files/file_io.h"
 #include "common/threads/mutex.h"
 #include "simulator/graph/graph_io.h"
 #include "simulator/methods/fallback.h"
@@ -18,19 +21,26 @@
 namespace emplace {
 namespace {
 
-// A graph ready to be placed, made by the first run that needs it and let go with the last.
+// A graph ready to be placed.
+struct TaskOfFile {
+  PlacementTask task;
+  std::string hash;  // ContentHash of the file.
+};
+
+// It is made by the first run that needs it and let go with the last.
 class SharedTask {
  public:
-  std::shared_ptr<const PlacementTask> Get(const EvaluationPlan& plan, const std::string& path) {
+  std::shared_ptr<const TaskOfFile> Get(const EvaluationPlan& plan, const std::string& path) {
     const MutexLock lock(mu_);
     if (!task_) {
+      std::string hash = ContentHash(ReadFile(path));
       const OpGraph graph = LoadGraph(path);
       CheckKinds(graph, plan.cluster);
-      task_ = std::make_shared<const PlacementTask>(
-          PlacementTask::Make(graph, plan.cluster, plan.max_groups, plan.options.stop));
-      task_->levels->All(plan.options.stop);  // The first run does not take longer than the others.
+      task_ = std::make_shared<const TaskOfFile>(
+          TaskOfFile{PlacementTask::Make(graph, plan.cluster, plan.max_groups, plan.options.stop), std::move(hash)});
+      task_->task.levels->All(plan.options.stop);  // The first run does not take longer than the others.
     }
-    std::shared_ptr<const PlacementTask> task = task_;
+    std::shared_ptr<const TaskOfFile> task = task_;
     if (--runs_left_ == 0) task_ = nullptr;
     return task;
   }
@@ -41,11 +51,12 @@ class SharedTask {
 
  private:
   Mutex mu_;
-  std::shared_ptr<const PlacementTask> task_ EMPLACE_GUARDED_BY(mu_);
+  std::shared_ptr<const TaskOfFile> task_ EMPLACE_GUARDED_BY(mu_);
   int64_t runs_left_ EMPLACE_GUARDED_BY(mu_) = 0;
 };
 
-RunResult RunOne(const EvaluationPlan& plan, const RunKey& key, const PlacementTask& task) {
+RunResult RunOne(const EvaluationPlan& plan, const RunKey& key, const TaskOfFile& of_file) {
+  const PlacementTask& task = of_file.task;
   const std::unique_ptr<PlacementMethod> method = plan.Method(key.method, key.seed);
   const auto begin = std::chrono::steady_clock::now();
   MethodResult placed = method->Place(task);
@@ -55,6 +66,7 @@ RunResult RunOne(const EvaluationPlan& plan, const RunKey& key, const PlacementT
   result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   result.key = key;
   result.graph = task.name;
+  result.graph_hash = of_file.hash;
   result.score = Score(task, placed);
   const Objective objective = plan.options.objective;
   const std::optional<ChosenPlacement> chosen = MethodOrSingleDevice(task, placed, result.score, order, objective);

@@ -30,8 +30,9 @@ struct RunKey {
 // What it came to.
 struct RunResult {
   RunKey key;
-  std::string graph;  // Its name.
-  MethodScore score;  // By the simulator, of the method's placement.
+  std::string graph;       // Its name.
+  std::string graph_hash;  // ContentHash of its file; empty: not known.
+  MethodScore score;       // By the simulator, of the method's placement.
   // What the objective minimizes, of what `emplace place` hands out: that placement, or the best single device's if
   // that is better.
   double placed_us = 0;
@@ -46,7 +47,8 @@ struct EvaluationPlan {
   std::vector<std::string> methods;
   std::vector<uint64_t> seeds;  // One at least; a method that draws nothing runs once.
   MethodOptions options;  // Its seed is not used. Methods that cannot minimize its objective minimize the latency.
-  std::optional<PolicyVersion> policy_version;  // Of the policy in options, if there is one.
+  std::optional<PolicyVersion> policy_version;  // Of the policy in options, if there is one,
+  std::string policy_hash;                      // and the ContentHash of its file.
   Cluster cluster;
   int32_t max_groups = kDefaultMaxGroups;
 

@@ -1,11 +1,15 @@
 #include "api/evaluation/results_file.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "api/place_graph.h"
 #include "common/error.h"
+#include "common/files/content_hash.h"
 #include "common/files/file_io.h"
 #include "common/files/json_text.h"
 #include "common/strings.h"
@@ -22,7 +26,7 @@ OrderedJson ToJson(const ConfigField::Value& value) {
 }
 
 // What files say that are from before evaluations had these settings; options of methods have their defaults there.
-const nlohmann::json kSettingsOfOldFiles = {{"order", ""}, {"objective", "latency"}};
+const nlohmann::json kSettingsOfOldFiles = {{"order", ""}, {"objective", "latency"}, {"policy_hash", ""}};
 
 double NumberOrInfinity(const nlohmann::json& value) {
   return value.is_null() ? std::numeric_limits<double>::infinity() : value.get<double>();
@@ -42,10 +46,35 @@ RunResult FromJson(const nlohmann::json& entry, const nlohmann::json& graphs) {
   entry.at("placed_feasible").get_to(result.placed_feasible);
   entry.at("evaluations").get_to(result.evaluations);
   entry.at("seconds").get_to(result.seconds);
+  result.graph_hash = entry.value("graph_hash", "");  // Older files do not have it.
   // In the row, since graphs in several files may have one name; files that are older have it by name alone.
   result.single_device_us =
       NumberOrInfinity((entry.contains("single_device_us") ? entry : graphs.at(result.graph)).at("single_device_us"));
   return result;
+}
+
+// The values as texts; of texts of several lines, such as a cluster's, the first line that is another one.
+std::pair<std::string, std::string> WhereTheyDiffer(const nlohmann::json& a, const nlohmann::json& b) {
+  if (!a.is_string() || !b.is_string()) return {ShownJson(a), ShownJson(b)};
+  const std::vector<std::string> lines = Split(a.get<std::string>(), '\n');
+  const std::vector<std::string> others = Split(b.get<std::string>(), '\n');
+  const auto differ = std::mismatch(lines.begin(), lines.end(), others.begin(), others.end());
+  const auto shown = [](auto line, const std::vector<std::string>& all) {
+    return ShownJson(line == all.end() ? "" : *line);
+  };
+  return {shown(differ.first, lines), shown(differ.second, others)};
+}
+
+void CheckGraphsAreTheSame(const std::filesystem::path& path, const std::vector<RunResult>& results) {
+  std::map<std::string, std::string> hashes;  // By path, of the files as they are now.
+  for (const RunResult& result : results) {
+    if (result.graph_hash.empty() || !std::filesystem::exists(result.key.path)) continue;
+    const auto [found, is_new] = hashes.emplace(result.key.path, "");
+    if (is_new) found->second = ContentHash(ReadFile(result.key.path));
+    if (found->second != result.graph_hash)
+      throw BadInput(StrCat(path.string(), ": has results of graph '", result.key.path,
+                            "' as it was before it was changed, expected those of the same graph"));
+  }
 }
 
 }  // namespace
@@ -55,6 +84,7 @@ OrderedJson SettingsOf(const EvaluationPlan& plan, const std::string& policy_pat
       {"devices", ClusterToYaml(plan.cluster)},
       {"policy", policy_path},
       {"policy_version", plan.policy_version ? OrderedJson(*plan.policy_version) : OrderedJson(nullptr)},
+      {"policy_hash", plan.policy_hash},
       {"budget", plan.options.budget},
       {"seconds", plan.options.seconds},
       {"order", plan.options.order.empty() && !plan.options.orders ? kNoOrder : plan.options.order},
@@ -84,7 +114,8 @@ OrderedJson ToDocument(const std::vector<RunResult>& results, const std::vector<
                     {"evaluations", result.evaluations},
                     {"seconds", result.seconds},
                     {"single_device_us", NumberOrNull(result.single_device_us)},
-                    {"path", result.key.path}});
+                    {"path", result.key.path},
+                    {"graph_hash", result.graph_hash}});
     graphs[result.graph] = {{"path", result.key.path}, {"single_device_us", NumberOrNull(result.single_device_us)}};
   }
   OrderedJson by_method = OrderedJson::object();
@@ -113,14 +144,16 @@ std::vector<RunResult> LoadResults(const std::filesystem::path& path, const Orde
     made_with.update(document.at("settings"));
     for (const auto& [key, value] : settings.items()) {
       if (made_with.at(key) == nlohmann::json(value)) continue;
-      throw BadInput(StrCat(path.string(), ": was made with another '", key, "', expected ", ShownJson(value),
-                            ", it says ", ShownJson(made_with.at(key))));
+      const auto [expected, found] = WhereTheyDiffer(value, made_with.at(key));
+      throw BadInput(
+          StrCat(path.string(), ": was made with another '", key, "', expected ", expected, ", it says ", found));
     }
     for (const nlohmann::json& entry : document.at("results"))
       results.push_back(FromJson(entry, document.at("graphs")));
-  } catch (const nlohmann::json::exception& error) {
-    throw BadInput(StrCat(path.string(), ": no results of an evaluation: ", error.what()));
+  } catch (const nlohmann::json::exception&) {
+    throw BadInput(StrCat(path.string(), ": holds no results of an evaluation, expected a file of `evaluate --out`"));
   }
+  CheckGraphsAreTheSame(path, results);
   return results;
 }
 

@@ -1,7 +1,7 @@
 // The JSON document of an evaluation: what `emplace evaluate --json` prints, --out keeps and --resume goes on from.
 //
 // {"results": [{"graph", "method", "seed", "makespan_us", "max_load_us", "peak_bytes", "feasible", "placed_us",
-//  "placed_feasible", "evaluations", "seconds", "single_device_us", "path"}],
+//  "placed_feasible", "evaluations", "seconds", "single_device_us", "path", "graph_hash"}],
 //  "summary": {method: {"graphs", "runs", "feasible", "wins", "geometric_mean_ratio_to_single", "ci95", "seconds",
 //  "evaluations"}}, "graphs": {name: {"path", "single_device_us"}}, "settings": {...}}
 // What does not exist is null: JSON has no infinity.
@@ -23,7 +23,8 @@ nlohmann::ordered_json SettingsOf(const EvaluationPlan& plan, const std::string&
 nlohmann::ordered_json ToDocument(const std::vector<RunResult>& results, const std::vector<MethodSummary>& summaries,
                                   const nlohmann::ordered_json& settings);
 
-// The results of a file that was made with these settings. Throws BadInput "path: ..." for anything else.
+// The results of a file that was made with these settings, of graphs that are still the same. Throws BadInput
+// "path: ..." for anything else.
 std::vector<RunResult> LoadResults(const std::filesystem::path& path, const nlohmann::ordered_json& settings);
 
 }  // namespace emplace

@@ -20,6 +20,7 @@
 #include "api/task_inputs.h"
 #include "common/command_line.h"
 #include "common/error.h"
+#include "common/files/content_hash.h"
 #include "common/files/file_io.h"
 #include "common/files/json_text.h"
 #include "common/files/output_files.h"
@@ -99,6 +100,7 @@ EvaluationPlan MakePlan(const EvaluateArguments& args) {
     CheckPolicyFits(*policy, args.policy, plan.cluster, args.devices);
     UsePolicy(*policy, plan.options);
     plan.policy_version = policy->version;
+    plan.policy_hash = ContentHash(SerializePolicy(*policy));
   }
   plan.max_groups = MaxGroups(args.max_groups, policy ? &*policy : nullptr);
   plan.graphs = FindGraphs(args.graphs, args.split);
@@ -219,6 +221,7 @@ int Evaluate(const EvaluateArguments& args) {
     results.Save();  // What the other runs have found is not lost with the one that failed.
     throw;
   }
+  FinishDespiteInterrupt();
   results.Save();
   if (const size_t left = results.Missing().size(); left > 0) {
     throw RunFailed(StrCat("interrupted with ", left, " of ", plan.Keys().size(), " runs to go",
