@@ -3,6 +3,7 @@
 #include <tuple>
 
 #include "simulator/methods/lists/disciplines.h"
+#include "simulator/methods/placement_scorer.h"
 #include "simulator/methods/single_method.h"
 
 namespace emplace {
@@ -16,7 +17,8 @@ std::optional<ChosenPlacement> MethodOrSingleDevice(const PlacementTask& task, c
   if (!order.empty()) SetOrder(order, task, single);
   const MethodScore single_score = Score(task, single);
   const auto rank = [&](const MethodResult& of, const MethodScore& by) {
-    return std::tuple(!of.placement, !by.feasible, by.Us(objective));
+    const int64_t over = of.placement ? BytesOver(by.peak_bytes, task.sim.memory_bytes) : 0;
+    return std::tuple(!of.placement, over, by.Us(objective));
   };
   const bool fallback = rank(single, single_score) < rank(result, score);
   const MethodResult& chosen = fallback ? single : result;
