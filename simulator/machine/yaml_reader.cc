@@ -72,8 +72,10 @@ double YamlReader::Number(const YAML::Node& map, const std::string& key) const {
   try {
     value = node.as<double>();
   } catch (const YAML::BadConversion&) {
-    throw At(node, StrCat(key, " is ", node.IsScalar() ? StrCat("'", node.Scalar(), "'") : "a list or a map",
-                          ", expected a number of at least 0"));
+    const std::string found = node.IsScalar() ? StrCat("'", node.Scalar(), "'")
+                              : node.IsNull() ? "nothing"
+                                              : "a list or a map";
+    throw At(node, StrCat(key, " is ", found, ", expected a number of at least 0"));
   }
   if (!std::isfinite(value) || value < 0) {
     throw At(node, StrCat(key, " is ", value, ", expected a finite number of at least 0"));
