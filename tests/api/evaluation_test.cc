@@ -193,10 +193,23 @@ TEST_F(EvaluationTest, ResultsReadBackUnderTheSameSettingsOnly) {
   EXPECT_THAT(complaint(SettingsOf(plan_, "")), HasSubstr("another 'order', expected \"none\", it says \"\""));
   plan_.options.order = "rank";
   EXPECT_THAT(complaint(SettingsOf(plan_, "")), HasSubstr("another 'order', expected \"rank\", it says \"\""));
+  plan_.options.order = "";
+  plan_.options.orders = true;
+  plan_.policy_hash = "0123456789abcdef";
+  EXPECT_THAT(complaint(SettingsOf(plan_, "")), HasSubstr("another 'policy_hash', expected \"0123456789abcdef\""));
+  plan_.policy_hash = "";
+  plan_.cluster.devices[1].memory_bytes = 7;  // Of all the cluster's lines, that of this device is shown.
+  EXPECT_THAT(complaint(SettingsOf(plan_, "")),
+              AllOf(HasSubstr("another 'devices'"), HasSubstr("memory_bytes: 7"), HasSubstr("memory_bytes: 1")));
+  const std::string graph = ReadFile(plan_.graphs[1]);
+  WriteFileAtomically(plan_.graphs[1], graph + "\n");
+  EXPECT_THAT(complaint(settings), HasSubstr(plan_.graphs[1].string() + "' as it was before it was changed"));
+  WriteFileAtomically(plan_.graphs[1], graph);
+  EXPECT_THAT(complaint(settings), "");
   WriteFileAtomically(file, "{\"results\": [");
   EXPECT_THAT(complaint(settings), HasSubstr("results.json:1:"));
   WriteFileAtomically(file, "{\"results\": []}");
-  EXPECT_THAT(complaint(settings), HasSubstr("no results of an evaluation"));
+  EXPECT_THAT(complaint(settings), HasSubstr("holds no results of an evaluation, expected"));
 }
 
 }  // namespace
