@@ -6,7 +6,9 @@
 
 #include "common/error.h"
 #include "common/files/file_io.h"
+#include "common/files/format_version.h"
 #include "common/strings.h"
+#include "policy/checkpoint_folders.h"
 
 namespace emplace {
 namespace {
@@ -23,17 +25,12 @@ std::optional<RunPolicy> ReadPolicy(const fs::path& run, const fs::path& file) {
 
 // nullopt: there is none yet, before the first checkpoint.
 std::optional<RunPolicy> ReadNewestCheckpoint(const fs::path& run) {
-  std::vector<fs::path> folders;
-  if (!fs::exists(run / "checkpoints")) return std::nullopt;
-  for (const fs::directory_entry& entry : fs::directory_iterator(run / "checkpoints")) {
-    const std::string name = entry.path().filename().string();
-    if (name.starts_with("update_") && fs::exists(entry.path() / "state.json"))
-      folders.push_back("checkpoints" / fs::path(name));
-  }
-  std::sort(folders.rbegin(), folders.rend());
-  for (const fs::path& folder : folders) {
+  for (const fs::path& checkpoint : CheckpointsNewestFirst(run / "checkpoints")) {
+    const fs::path folder = "checkpoints" / checkpoint.filename();
     try {
       if (auto found = ReadPolicy(run, folder / "policy.safetensors")) return found;
+    } catch (const OtherVersion&) {
+      throw;  // Not damaged, and not to be passed over for an older one.
     } catch (const Error&) {
       // Just removed as too old, or damaged: the one before will do, as it does for a learner that resumes.
     }

@@ -13,13 +13,13 @@
 #include "common/files/format_version.h"
 #include "common/log.h"
 #include "common/strings.h"
+#include "policy/checkpoint_folders.h"
 
 namespace emplace {
 namespace {
 
 namespace fs = std::filesystem;
 
-constexpr char kPrefix[] = "update_";
 constexpr char kTemporary[] = ".tmp";
 constexpr char kSetAside[] = ".old";
 
@@ -37,7 +37,7 @@ fs::path AsideOf(const fs::path& target) {
 // Of a folder that was set aside, the folder whose place it had; nullopt for any other.
 std::optional<fs::path> PlaceOf(const fs::path& aside) {
   const std::string name = aside.filename().string();
-  if (!name.starts_with(StrCat(".", kPrefix)) || !name.ends_with(kSetAside)) return std::nullopt;
+  if (!name.starts_with(StrCat(".", kCheckpointPrefix)) || !name.ends_with(kSetAside)) return std::nullopt;
   return aside.parent_path() / name.substr(1, name.size() - 1 - std::string_view(kSetAside).size());
 }
 
@@ -83,30 +83,9 @@ void RemoveTemporaries(const fs::path& folder) {
     const std::string name = entry.path().filename().string();
     const std::optional<fs::path> place = PlaceOf(entry.path());
     const bool replaced = place && fs::exists(*place);
-    const bool half_written = name.starts_with(StrCat(".", kPrefix)) && name.ends_with(kTemporary);
+    const bool half_written = name.starts_with(StrCat(".", kCheckpointPrefix)) && name.ends_with(kTemporary);
     if (replaced || half_written) RemoveOrWarn(entry.path());
   }
-}
-
-// update_00000100 -> 100; -1 for anything else.
-int64_t UpdateOf(const fs::path& folder) {
-  const std::string name = folder.filename().string();
-  if (!name.starts_with(kPrefix)) return -1;
-  const std::string digits = name.substr(std::string(kPrefix).size());
-  constexpr size_t kMostDigits = 18;  // That an int64_t holds.
-  if (digits.size() < 8 || digits.size() > kMostDigits) return -1;
-  if (!std::all_of(digits.begin(), digits.end(), [](char c) { return c >= '0' && c <= '9'; })) return -1;
-  return std::stoll(digits);
-}
-
-std::vector<fs::path> NewestFirst(const fs::path& folder) {
-  std::vector<fs::path> found;
-  if (!fs::exists(folder)) return found;
-  for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
-    if (entry.is_directory() && UpdateOf(entry.path()) >= 0) found.push_back(entry.path());
-  }
-  std::sort(found.begin(), found.end(), [](const fs::path& a, const fs::path& b) { return UpdateOf(a) > UpdateOf(b); });
-  return found;
 }
 
 }  // namespace
@@ -118,7 +97,7 @@ void CheckpointStore::Write(const Checkpoint& checkpoint) const {
     fs::create_directories(folder_);
     RestoreSetAside(folder_);
     RemoveTemporaries(folder_);
-    const std::string name = Format("%s%08lld", kPrefix, static_cast<long long>(checkpoint.updates));
+    const std::string name = CheckpointName(checkpoint.updates);
     const fs::path aside = folder_ / StrCat(".", name, kTemporary);
     try {
       WriteFolder(folder_ / name, aside, checkpoint);
@@ -129,8 +108,8 @@ void CheckpointStore::Write(const Checkpoint& checkpoint) const {
     }
     // Damaged ones that a resumed run has passed over may be newer than this one: they do not count among the kept.
     int64_t kept = 0;
-    for (const fs::path& old : NewestFirst(folder_)) {
-      if (UpdateOf(old) <= checkpoint.updates && ++kept > keep_) RemoveOrWarn(old);
+    for (const fs::path& old : CheckpointsNewestFirst(folder_)) {
+      if (UpdatesOfCheckpoint(old) <= checkpoint.updates && ++kept > keep_) RemoveOrWarn(old);
     }
   } catch (const fs::filesystem_error& error) {
     throw RunFailed(StrCat(folder_.string(), ": cannot write a checkpoint: ", error.code().message()));
@@ -158,7 +137,7 @@ std::optional<PolicyWeights> CheckpointStore::LoadBest() const {
 
 std::optional<Checkpoint> CheckpointStore::LoadNewest() const {
   RestoreSetAside(folder_);
-  const std::vector<fs::path> all = NewestFirst(folder_);
+  const std::vector<fs::path> all = CheckpointsNewestFirst(folder_);
   for (const fs::path& folder : all) {
     try {
       return LoadCheckpoint(folder);
