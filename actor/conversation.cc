@@ -1,11 +1,11 @@
 #include "actor/conversation.h"
 
 #include <algorithm>
-#include <random>
 #include <utility>
 
 #include "common/error.h"
 #include "common/log.h"
+#include "common/rng.h"
 #include "common/strings.h"
 #include "common/wire/messages/weights_hash.h"
 
@@ -21,11 +21,6 @@ constexpr milliseconds kWeightsWait(1000);     // Before an unanswered request f
 constexpr milliseconds kWorkWait(50);  // Before a request for work is repeated that was not answered, or by none.
 constexpr size_t kMostEarlier = 8;     // Incarnations that a Hello tells of; a queue does not last for more.
 
-uint64_t RandomNonce() {
-  std::random_device device;
-  return (uint64_t{device()} << 32) | device();
-}
-
 milliseconds Milliseconds(double seconds) {
   return std::chrono::duration_cast<milliseconds>(std::chrono::duration<double>(seconds));
 }
@@ -37,7 +32,7 @@ Conversation::Conversation(const ConversationOptions& options, ControlExchange& 
       exchange_(exchange),
       endpoint_(options.learner_address, options.keys),
       patience_(options.patience),
-      nonce_(RandomNonce()),
+      nonce_(UnforeseenNumber()),
       hello_wait_(kFirstHelloWait) {}
 
 void Conversation::RunOnce() {
@@ -124,7 +119,7 @@ void Conversation::Handle(const Notice& notice) {
   earlier_.insert(earlier_.begin(), {session_->actor.incarnation, nonce_});
   if (earlier_.size() > kMostEarlier) earlier_.pop_back();
   session_.reset();
-  nonce_ = RandomNonce();  // A new incarnation, not a repeated Hello of this one.
+  nonce_ = UnforeseenNumber();  // A new incarnation, not a repeated Hello of this one.
   next_hello_ = Clock::now();
   hello_wait_ = kFirstHelloWait;
 }

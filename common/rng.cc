@@ -3,6 +3,7 @@
 #include <bit>
 #include <cmath>
 #include <numbers>
+#include <random>
 
 #include "common/error.h"
 
@@ -86,6 +87,11 @@ size_t Rng::Categorical(std::span<const double> weights) {
     if (left < 0) return i;
   }
   return last_possible;  // Rounding left a sliver past the last weight.
+}
+
+uint64_t UnforeseenNumber() {
+  std::random_device device;
+  return uint64_t{device()} << 32 | device();
 }
 
 }  // namespace emplace

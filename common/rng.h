@@ -37,4 +37,7 @@ class Rng {
   State state_;
 };
 
+// A number that nobody can foresee, from the operating system.
+uint64_t UnforeseenNumber();
+
 }  // namespace emplace

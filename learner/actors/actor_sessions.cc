@@ -1,19 +1,13 @@
 #include "learner/actors/actor_sessions.h"
 
-#include <random>
-
 #include "common/error.h"
 #include "common/log.h"
+#include "common/rng.h"
 #include "common/strings.h"
 #include "common/wire/access/actor_name.h"
 
 namespace emplace {
 namespace {
-
-uint64_t RandomSession() {
-  std::random_device device;
-  return uint64_t{device()} << 32 | device();
-}
 
 int64_t WholeUnixSeconds() {
   return std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch()).count();
@@ -23,7 +17,7 @@ int64_t WholeUnixSeconds() {
 
 ActorSessions::ActorSessions(const std::vector<PlacementTask>& tasks, const RunConfig& config, Ledger& ledger,
                              const Extras& extras)
-    : session_(RandomSession()),
+    : session_(UnforeseenNumber()),
       config_(config),
       ledger_(ledger),
       dealer_(extras.dealer),

@@ -7,7 +7,6 @@
 #include <limits>
 #include <memory>
 #include <optional>
-#include <random>
 #include <string>
 #include <vector>
 
@@ -34,7 +33,7 @@ class TrajectoryChecker {
   // seed: of the steps that Check looks at; a run takes one that nobody can foresee. REQUIRES: tasks outlive the
   // checker.
   TrajectoryChecker(const std::vector<PlacementTask>& tasks, const PolicyKind& kind, const EnvironmentConfig& config,
-                    const HardwareConfig& hardware = {}, uint64_t seed = std::random_device()());
+                    const HardwareConfig& hardware = {}, uint64_t seed = UnforeseenNumber());
 
   struct Outcome {
     std::optional<std::string>

@@ -1,21 +1,13 @@
 #include "learner/intake/trajectory_intake.h"
 
-#include <random>
 #include <utility>
 
+#include "common/rng.h"
 #include "common/strings.h"
 #include "policy/policy_kinds.h"
 
 namespace emplace {
-namespace {
-
-// Nobody can foresee which episodes are measured again.
-uint64_t AuditSeed() {
-  std::random_device device;
-  return uint64_t{device()} << 32 | device();
-}
-
-}  // namespace
+namespace {}  // namespace
 
 TrajectoryIntake::TrajectoryIntake(const EpisodeRules& rules, const std::vector<PlacementTask>& tasks,
                                    const RunConfig& config, Ledger& ledger, ActorSessions& sessions,
@@ -29,7 +21,7 @@ TrajectoryIntake::TrajectoryIntake(const EpisodeRules& rules, const std::vector<
               .threads = static_cast<size_t>(config.learner.check_threads),
               .measuring = sessions.measuring()},
              ledger, check_clock),
-      audit_(tasks, FindPolicyKind(config.policy.kind), config.environment, config.hardware, AuditSeed()) {}
+      audit_(tasks, FindPolicyKind(config.policy.kind), config.environment, config.hardware, UnforeseenNumber()) {}
 
 void TrajectoryIntake::Receive(LearnerEndpoint& endpoint, SentTrajectory sent, PolicyVersion announced) {
   Trajectory& trajectory = sent.trajectory;

@@ -1,7 +1,6 @@
 #include "learner/intake/trial_episodes.h"
 
 #include <cmath>
-#include <random>
 #include <utility>
 
 #include "common/rng.h"
@@ -16,7 +15,7 @@ class TrialChecker final : public EpisodeChecker {
  public:
   TrialChecker(const std::vector<PlacementTask>& tasks, const RunConfig& config,
                const TrialEpisodes::NewestWeights& newest)
-      : share_(config.evolution.checked), runner_(tasks, config), newest_(newest), rng_(std::random_device()()) {}
+      : share_(config.evolution.checked), runner_(tasks, config), newest_(newest), rng_(UnforeseenNumber()) {}
 
   EpisodeWorth Check(const Trajectory& trial) override {
     const float claimed = trial.rho.front();
