@@ -23,6 +23,8 @@ using Clock = std::chrono::steady_clock;
 // Far above what actors of today do: tiny graphs of two steps, on one core.
 constexpr PeerGuard::Limits kTrajectoryLimits = {.messages_per_s = 50'000, .burst = 100'000};
 constexpr PeerGuard::Limits kControlLimits = {};
+constexpr size_t kMostFrames =
+    8;  // Of a message from an actor, with the one that ZeroMQ puts before it. None has more.
 
 }  // namespace
 
@@ -42,8 +44,8 @@ SharedMessage::~SharedMessage() = default;
 struct LearnerEndpoint::Impl {
   zmq::context_t context{1};
   std::optional<ZapHandler> keys;  // Without it: nothing is encrypted.
-  GuardedSocket control{context, kControlLimits};
-  GuardedSocket trajectories{context, kTrajectoryLimits};
+  GuardedSocket control{context, kControlLimits, kMostFrames};
+  GuardedSocket trajectories{context, kTrajectoryLimits, kMostFrames};
   std::string host;  // That others are told.
   uint16_t control_port = 0;
   uint16_t trajectories_port = 0;

@@ -61,7 +61,7 @@ Sent TrySend(zmq::socket_t& socket, const PeerId& peer, std::span<zmq::message_t
 
 struct LeaderEndpoint::Impl {
   Impl(const NetworkOptions& options, std::string bound)
-      : keys(context, options.keys->actors), socket(context, kRankLimits), host(std::move(bound)) {}
+      : keys(context, options.keys->actors), socket(context, kRankLimits, kMaxRankArrays + 2), host(std::move(bound)) {}
 
   zmq::context_t context{1};
   ZapHandler keys;

@@ -8,12 +8,6 @@
 #include "common/wire/sockets.h"
 
 namespace emplace {
-namespace {
-
-// Of a message from an actor, with the one that ZeroMQ puts before it. None has more.
-constexpr size_t kMaxActorFrames = 8;
-
-}  // namespace
 
 std::string KeyOf(std::vector<zmq::message_t>& frames) {
   // The first frame is the socket's own and knows nothing.
@@ -21,11 +15,11 @@ std::string KeyOf(std::vector<zmq::message_t>& frames) {
   return key != nullptr ? key : "";
 }
 
-GuardedSocket::GuardedSocket(zmq::context_t& context, const PeerGuard::Limits& limits)
-    : socket_(context, zmq::socket_type::router), guard_(limits) {}
+GuardedSocket::GuardedSocket(zmq::context_t& context, const PeerGuard::Limits& limits, size_t most_frames)
+    : most_frames_(most_frames), socket_(context, zmq::socket_type::router), guard_(limits) {}
 
 std::vector<zmq::message_t> GuardedSocket::Receive(ZapHandler* zap) {
-  std::vector<zmq::message_t> frames = ReceiveFrames(socket_, kMaxActorFrames);
+  std::vector<zmq::message_t> frames = ReceiveFrames(socket_, most_frames_);
   if (frames.empty()) return {};
   const PeerGuard::Verdict verdict = guard_.Hear(frames[0].to_string(), std::chrono::steady_clock::now());
   if (verdict == PeerGuard::Verdict::kHear) return frames;

@@ -2,6 +2,7 @@
 // that make no sense. Include this in .cc files of common/wire only, because it includes ZeroMQ.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <vector>
 #include <zmq.hpp>
@@ -19,7 +20,8 @@ std::string KeyOf(std::vector<zmq::message_t>& frames);
 // Belongs to the thread that made it.
 class GuardedSocket {
  public:
-  GuardedSocket(zmq::context_t& context, const PeerGuard::Limits& limits);
+  // most_frames: upper limit of the frames of a message, the sender's name included; what is beyond is dropped.
+  GuardedSocket(zmq::context_t& context, const PeerGuard::Limits& limits, size_t most_frames);
 
   zmq::socket_t& socket() { return socket_; }
   const PeerGuard& guard() const { return guard_; }
@@ -35,6 +37,7 @@ class GuardedSocket {
  private:
   void CutOff(std::vector<zmq::message_t>& frames, ZapHandler* zap);
 
+  const size_t most_frames_;
   zmq::socket_t socket_;
   PeerGuard guard_;
   WarningLimit warnings_;
