@@ -34,8 +34,10 @@ constexpr uint64_t kFurthestAhead = 1'000'000;
 constexpr size_t kMaxGaps = 1024;
 // An incarnation is at least the time at which it joined, in seconds; no two learners' clocks differ by more than this.
 constexpr uint32_t kMostClockError_s = 24 * 3600;
-constexpr size_t kMostActors = 20'000;        // Names, over all sittings of a run.
-constexpr size_t kMostIncarnations = 10'000;  // Of a name, likewise.
+constexpr size_t kMostActors = 20'000;          // Names, over all sittings of a run.
+constexpr uint32_t kMostIncarnations = 10'000;  // Of a name, likewise.
+// Number of an incarnation in a file, so that all later ones have room above it.
+constexpr uint32_t kHighestIncarnation = std::numeric_limits<uint32_t>::max() - kMostIncarnations;
 constexpr size_t kMostAdopted = 100;  // Incarnations of a name that an earlier learner knew and this one does not.
 
 // A template since the type is the ledger's own affair.
@@ -280,8 +282,8 @@ void Ledger::FromJson(const std::string& text) {
       entry.at("name").get_to(actor.name);
       if (!names.insert(actor.name).second) throw BadInput(StrCat("ledger: actor '", actor.name, "' is given twice"));
       for (const nlohmann::json& old : entry.at("incarnations")) {
-        const auto number = static_cast<uint32_t>(
-            WholeNumber(old.at("incarnation"), "ledger: incarnation", std::numeric_limits<uint32_t>::max()));
+        const auto number =
+            static_cast<uint32_t>(WholeNumber(old.at("incarnation"), "ledger: incarnation", kHighestIncarnation));
         const auto [at, is_first] = actor.incarnations.try_emplace(number);
         if (!is_first)
           throw BadInput(StrCat("ledger: incarnation ", number, " of actor '", actor.name, "' is given twice"));
