@@ -10,6 +10,7 @@
 #include <csignal>
 #include <cstring>
 #include <nlohmann/json.hpp>
+#include <thread>
 #include <utility>
 
 #include "actor/hardware/measuring/step_messages.h"
@@ -24,6 +25,8 @@ namespace emplace {
 namespace {
 
 using Json = nlohmann::json;
+
+constexpr std::chrono::milliseconds kAskAgain(1);
 
 // Starts the program with the socket as its standard input.
 pid_t Spawn(const std::vector<std::string>& command, int socket) {
@@ -87,6 +90,20 @@ void MeasuringProcess::End() {
   pid_ = -1;
 }
 
+std::optional<int> MeasuringProcess::StatusBy(std::chrono::steady_clock::time_point deadline) {
+  int status = 0;
+  while (true) {
+    if (::waitpid(pid_, &status, WNOHANG) == pid_) {
+      pid_ = -1;
+      return status;
+    }
+    if (std::chrono::steady_clock::now() >= deadline) break;
+    std::this_thread::sleep_for(kAskAgain);
+  }
+  End();
+  return std::nullopt;
+}
+
 std::string MeasuringProcess::Ask(const std::string& request) {
   const MessageChannel::Wait wait{.deadline = std::chrono::steady_clock::now() + options_.timeout,
                                   .is_over = options_.is_over};
@@ -100,12 +117,9 @@ std::string MeasuringProcess::Ask(const std::string& request) {
         StrCat("it has not ended within its limit of ", std::chrono::duration<double>(options_.timeout).count(), " s"));
   }
   if (result == MessageChannel::Result::kClosed) {
-    int status = 0;
     channel_.reset();
-    while (::waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
-    }
-    pid_ = -1;
-    throw StepFailed(HowItEnded(status));
+    const std::optional<int> status = StatusBy(wait.deadline);
+    throw StepFailed(status ? HowItEnded(*status) : "it has closed its connection and has not ended");
   }
   const Json parsed = ParseJson(answer, "answer of the measuring process");
   if (const auto bad = parsed.find("bad_input"); bad != parsed.end()) {

@@ -8,6 +8,7 @@
 #include <chrono>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -43,6 +44,8 @@ class MeasuringProcess : public StepTimer {
  private:
   void Start();
   void End();
+  // The status of a process that ends by itself until then; nullopt: it was ended.
+  std::optional<int> StatusBy(std::chrono::steady_clock::time_point deadline);
   // Sends a request and returns the answer. Ends the process where it does not answer in time.
   std::string Ask(const std::string& request);
 
