@@ -12,6 +12,7 @@
 #include "common/files/json_text.h"
 #include "common/files/shipped_files.h"
 #include "common/strings.h"
+#include "simulator/graph/graph_io.h"
 #include "simulator/graph/grouping.h"
 
 namespace emplace {
@@ -20,11 +21,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr char kShippedPlanner[] = "planner.safetensors";
-
-bool IsGraphFile(const fs::path& path) {
-  const std::string name = path.filename().string();
-  return name.ends_with(".graph.json") || name.ends_with(".graph.json.zst");
-}
 
 std::vector<fs::path> GraphsOfFolder(const fs::path& folder) {
   std::vector<fs::path> graphs;

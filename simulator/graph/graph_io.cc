@@ -302,6 +302,11 @@ OpGraph LoadGraph(const std::filesystem::path& path) {
   return ParseGraph(ReadMaybeCompressedFile(path), path.string());
 }
 
+bool IsGraphFile(const std::filesystem::path& path) {
+  const std::string name = path.filename().string();
+  return name.ends_with(".graph.json") || name.ends_with(".graph.json.zst");
+}
+
 std::string GraphToJson(const OpGraph& graph) {
   std::string out = StrCat("{\"format\": \"", kGraphFormat, "\", \"name\": ", JsonLine(graph.name()), ", ");
   if (!graph.meta_json().empty()) out += StrCat("\"meta\": ", graph.meta_json(), ", ");

@@ -14,6 +14,9 @@ namespace emplace {
 OpGraph LoadGraph(const std::filesystem::path& path);
 OpGraph ParseGraph(std::string_view json, const std::string& source);  // `source` names the text in errors.
 
+// Whether it is named as such a file.
+bool IsGraphFile(const std::filesystem::path& path);
+
 // Writes one op per line. Equal graphs give equal bytes.
 std::string GraphToJson(const OpGraph& graph);
 

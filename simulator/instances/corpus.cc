@@ -73,8 +73,7 @@ Corpus::Corpus(const std::string& folder, InstancePart part, int32_t min_ops, in
   if (!fs::is_directory(of_part)) return;
   std::vector<std::string> paths;
   for (const fs::directory_entry& entry : fs::directory_iterator(of_part)) {
-    const std::string path = entry.path().string();
-    if (path.ends_with(".graph.json") || path.ends_with(".graph.json.zst")) paths.push_back(path);
+    if (IsGraphFile(entry.path())) paths.push_back(entry.path().string());
   }
   std::ranges::sort(paths);
   for (const std::string& path : paths) {

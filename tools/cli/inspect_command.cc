@@ -245,7 +245,7 @@ OrderedJson Describe(const fs::path& path) {
   const std::string name = path.filename().string();
   if (!fs::exists(path)) throw BadInput(StrCat(path.string(), ": does not exist"));
   if (fs::is_directory(path)) return DescribeFolder(path);
-  if (name.ends_with(".graph.json") || name.ends_with(".graph.json.zst")) return DescribeGraph(path);
+  if (IsGraphFile(path)) return DescribeGraph(path);
   if (name.ends_with(".safetensors")) return DescribePolicy(path);
   if (name.ends_with(".json")) return DescribeJson(path);
   if (name.ends_with(".jsonl")) return DescribeLines(path);
