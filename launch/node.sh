@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The actors of one node, named NODE/0, NODE/1, ..., and those that measure, NODE/hardware-0, ...: starts them, replaces those that die, and ends when the learner has told all
-# of them to stop, or on SIGTERM. cluster.sh starts it on each node.
+# The actors of one node, named NODE/0, NODE/1, ..., and those that measure, NODE/hardware-0, ...: starts them, replaces those that
+# die, and ends when the learner has told all of them to stop, or on SIGTERM. cluster.sh starts it on each node.
 #
 #   launch/node.sh ADDRESS KEYS NODE ACTORS BIN LOGS HARDWARE
 set -uo pipefail
@@ -8,15 +8,10 @@ trap '' PIPE  # Who reads our output may end before us (| tee, | head): the run 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 # shellcheck source=lib/supervise.sh
 source "$root/launch/lib/supervise.sh" || exit 1
+# shellcheck source=lib/actors.sh
+source "$root/launch/lib/actors.sh" || exit 1
 address=$1 node=$3 actors=$4 bin=$5 logs=$6 hardware=$7
 export EMPLACE_KEYS=$2
-
-start_child() {
-  local program=("$bin/emplace-actor")
-  (( $1 < actors )) || program=("$bin/emplace-hardware" actor)
-  start "${program[@]}" --learner "$address" --name "${child_name[$1]}" >>"${child_log[$1]}" 2>&1 &
-  child_pid[$1]=$!
-}
 
 main() {
   local i

@@ -1,5 +1,7 @@
 # shellcheck shell=bash disable=SC2034,SC2154
 # A run on this machine: the learner, and actors beside it.
+# shellcheck source=actors.sh
+source "$root/launch/lib/actors.sh" || exit 1
 
 start_learner() {
   # Its progress lines go straight through; in a process group of its own, so that Ctrl-C reaches it through us alone.
@@ -10,14 +12,6 @@ start_learner() {
 }
 
 ask_learner() { kill -TERM "$learner" 2>/dev/null; }
-
-# The actors that simulate come first, those that measure after them.
-start_child() {
-  local program=("$bin/emplace-actor")
-  (( $1 < actors )) || program=("$bin/emplace-hardware" actor)
-  start "${program[@]}" --learner "$address" --name "${child_name[$1]}" >>"${child_log[$1]}" 2>&1 &
-  child_pid[$1]=$!
-}
 
 start_children() {
   local i

@@ -236,19 +236,13 @@ class StageSearch {
 
   void AllowMore() { simulated_ops_ = 0; }
   // The first division is tried in any case.
-  bool MayTry() const {
-    if (!best_) return true;
-    if (options_.stop.Now()) return false;
-    const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - begin_;
-    if (options_.seconds > 0 && passed.count() > options_.seconds) return false;
-    return simulated_ops_ < kMostSimulatedOps;
-  }
+  bool MayTry() const { return !best_ || (!stop_.Now() && simulated_ops_ < kMostSimulatedOps); }
 
   const BlockRow& row_;
   const StagesRequest& request_;
   const MethodOptions& options_;
   const ScheduleGraph graph_;
-  const std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
+  const StopSignal stop_ = options_.stop.After(std::chrono::steady_clock::now(), options_.seconds);
   PlacementScorer scorer_;
   StageBytes bytes_;
   std::set<Division> seen_;
