@@ -1,5 +1,5 @@
 // Where the rewards of an actor's episodes come from: the simulator, or steps on hardware
-// (hardware/measured_rewards.h).
+// (hardware/measuring/measured_rewards.h).
 #pragma once
 
 #include <chrono>

@@ -7,7 +7,6 @@ a table, and beside it to a .md that shows it. A run that was stopped goes on wh
 """
 import argparse
 import concurrent.futures
-import hashlib
 import json
 import pathlib
 import statistics
@@ -16,6 +15,7 @@ import tempfile
 from lib.networks import ROOT, Network, call, cluster_file, graph_name
 from lib.script import run_script
 from lib.table import SEARCH, Table, add_out, grouped, made_by
+from lib.training import sha256
 
 # What a search is of. The hash, the first 16 digits of that of the file, makes a graph that has changed since a new one.
 KEY = {"network": str, "kind": str, "devices": int, "graph": str, "graph_sha256": str, "budget": int, "seed": int}
@@ -41,10 +41,6 @@ def parse_arguments():
         if min(numbers) < 1:
             parser.error(f"{name} is {min(numbers)}, expected at least 1")
     return arguments
-
-
-def sha256(path):
-    return hashlib.sha256(path.read_bytes()).hexdigest()[:16]
 
 
 def search(arguments, run, graph, cluster):
@@ -132,7 +128,7 @@ def main():
                 for graph in network.graphs:
                     for seed in arguments.seeds:
                         run = {"network": network.name, "kind": network.kind, "devices": devices,
-                               "graph": graph_name(graph), "graph_sha256": sha256(graph),
+                               "graph": graph_name(graph), "graph_sha256": sha256(graph)[:16],
                                "budget": arguments.budget, "seed": seed}
                         jobs.append((run, graph, cluster))
         run_all(arguments, jobs, table)

@@ -17,6 +17,7 @@ import tempfile
 import time
 
 from lib.networks import ROOT, call
+from lib.results import method_in_time
 from lib.script import run_script
 from lib.table import SEARCH, Table, add_out, grouped, made_by
 
@@ -100,10 +101,6 @@ def way_rank(row):
     return CONSTRUCTORS.index(row["method"]) if row["method"] in CONSTRUCTORS else len(CONSTRUCTORS) + row["given_s"]
 
 
-def method_name(row):
-    return f"auto, {row['given_s']:g} s" if row["given_s"] else row["method"]
-
-
 def best_of(pair):
     return min((row["makespan_us"] for row in pair if row["makespan_us"]), default=None)
 
@@ -142,10 +139,10 @@ def table(rows):
                   "| method | " + " | ".join(f"{graph}: {ops:,} ops" for graph, ops in graphs) + " | geometric mean |",
                   "| --- |" + " ---: |" * (len(graphs) + 1)]
         bounds = [f"{best_of(pair) / max(row['lower_bound_us'] or 0 for row in pair):.3f}" for pair in graphs.values()]
-        for method in dict.fromkeys(method_name(row) for row in of_devices):
+        for method in dict.fromkeys(method_in_time(row) for row in of_devices):
             cells, ratios = [], []
             for pair in graphs.values():
-                row = next((row for row in pair if method_name(row) == method), None)
+                row = next((row for row in pair if method_in_time(row) == method), None)
                 if row is None or not row["makespan_us"]:
                     cells.append(row["error"] if row else "-")
                     continue
@@ -187,7 +184,7 @@ def main():
             results.add([row])
             results.save()
             made = results.rows[-1]
-            print(f"{name} on {devices}: {method_name(made)} {made['makespan_us']} us, {made['seconds']} s", flush=True)
+            print(f"{name} on {devices}: {method_in_time(made)} {made['makespan_us']} us, {made['seconds']} s", flush=True)
     names = list(GRAPHS)
     results.rows.sort(key=lambda row: (names.index(row["graph"]), row["devices"], way_rank(row)))
     results.save(markdown(results.rows))

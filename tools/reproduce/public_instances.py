@@ -16,6 +16,7 @@ import re
 import statistics
 
 from lib.networks import evenly_spaced
+from lib.results import method_in_time
 from lib.script import BadInput, run_script
 from lib.table import SEARCH, Table, add_out, grouped, made_by
 
@@ -136,10 +137,6 @@ def measure(path, devices, published, seconds, known):
             return
 
 
-def method_name(row):
-    return f"auto, {row['given_s']:g} s" if row["given_s"] else row["method"]
-
-
 def with_longer_times(rows):
     """[{method: row} of each instance and number of devices]; a time of `auto` that was not needed has the row of the one before."""
     times = sorted({row["given_s"] for row in rows if row["given_s"]})
@@ -225,7 +222,7 @@ def main():
         try:
             for row in measure(path, devices, published_of(path, devices, published), arguments.seconds, known):
                 results.add([row])
-                print(f"{row['instance']} on {devices}: {method_name(row)} {row['makespan_us'] / known_us(row):.4f}", flush=True)
+                print(f"{row['instance']} on {devices}: {method_in_time(row)} {row['makespan_us'] / known_us(row):.4f}", flush=True)
         except emplace.BadInput as error:
             raise BadInput(str(error)) from None
         results.save()

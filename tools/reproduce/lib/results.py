@@ -70,6 +70,11 @@ def time_of(row):
     return row["makespan_us"] if row["feasible"] else math.inf
 
 
+def method_in_time(row):
+    """A row's method, with the time that a search was given."""
+    return f"auto, {row['given_s']:g} s" if row["given_s"] else row["method"]
+
+
 def better(first, second):
     """The faster row; one that fits beats one that does not."""
     return second if time_of(second) < time_of(first) else first
