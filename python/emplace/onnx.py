@@ -5,126 +5,31 @@
 `emplace.onnx_placed` writes models as a plan has them, for ONNX Runtime and OpenVINO.
 Needs the user's onnx. Weights are not read, so that models may be larger than the memory.
 """
-import math
 import os
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
-import onnx
-from onnx import GraphProto, ModelProto, NodeProto, TensorProto
+from onnx import GraphProto, ModelProto, NodeProto
 
-from emplace._core import BadInput, Graph, OpClass
+from emplace._core import BadInput, Graph
 from emplace.dataflow import UniqueNames
-from emplace.onnx_model import bodies, forget_negative_sizes, given_inputs, infer_shapes, names_read, read_model, set_sizes
-from emplace.onnx_shapes import Tensor, inferred_tensors, shown, tensors_by_running, unknown_tensors
+from emplace.onnx_bodies import BodyCosts, Scope, held_weights
+from emplace.onnx_costs import known
+from emplace.onnx_model import (bodies, forget_made_sizes, forget_negative_sizes, given_inputs, infer_shapes, inline_functions, is_constant,
+                                names_read, read_model, set_sizes)
+from emplace.onnx_order import sort_nodes
+from emplace.onnx_shapes import Tensor, constant_tensor, inferred_tensors, shown, take_sizes_of_bodies, tensors_by_running, unknown_tensors
 from emplace.reading import Unmapped
 from emplace.roofline import Roofline
-
-_CLASSES = {
-    OpClass.CONVOLUTION: {"Conv", "ConvTranspose", "ConvInteger", "QLinearConv", "DeformConv"},
-    OpClass.MATMUL: {"MatMul", "Gemm", "MatMulInteger", "QLinearMatMul", "LSTM", "GRU", "RNN", "Attention", "Einsum"},
-    OpClass.GATHER: {"Gather", "GatherElements", "GatherND", "ScatterElements", "ScatterND", "TopK", "NonZero", "OneHot"},
-    OpClass.REDUCTION: {"BatchNormalization", "InstanceNormalization", "LayerNormalization", "GroupNormalization", "RMSNormalization",
-                        "LpNormalization", "LRN", "Softmax", "LogSoftmax", "MaxPool", "AveragePool", "GlobalAveragePool",
-                        "GlobalMaxPool", "LpPool", "ArgMax", "ArgMin", "CumSum"},
-    # Known from shapes, or a new name for the same numbers.
-    OpClass.RESIDENT: {"Constant", "ConstantOfShape", "Shape", "Size", "Reshape", "Flatten", "Squeeze", "Unsqueeze", "Identity", "Dropout"},
-}
-_CLASS_OF = {name: op_class for op_class, names in _CLASSES.items() for name in names}
-
-
-def _attribute(node: NodeProto, name: str, default):
-    for attribute in node.attribute:
-        if attribute.name == name:
-            return onnx.helper.get_attribute_value(attribute)
-    return default
-
-
-# Which input of a convolution has its weights.
-_WEIGHTS_AT = {"Conv": 1, "ConvTranspose": 1, "ConvInteger": 1, "DeformConv": 1, "QLinearConv": 3}
-# Those that read only what is asked for of their first input.
-_READ_PART = {"Gather", "GatherElements", "GatherND", "ScatterElements", "ScatterND", "Slice"}
-
-
-def _weights(node: NodeProto, operands: list[Tensor]) -> list[int] | None:
-    """The shape of a convolution's weights; None: it is not known, or the node is none."""
-    at = _WEIGHTS_AT.get(node.op_type, len(operands))
-    return operands[at].shape if at < len(operands) else None
-
-
-def _contracted(equation: str, operands: list[Tensor]) -> int:
-    """The product of the dimensions of an Einsum over which it sums."""
-    terms, _, result = equation.replace(" ", "").partition("->")
-    sizes: dict[str, int] = {}
-    for term, tensor in zip(terms.split(","), operands, strict=False):
-        before, _, after = term.partition("...")
-        shape = tensor.shape or []
-        sizes |= dict(zip(before, shape, strict=False)) | dict(zip(reversed(after), reversed(shape), strict=False))
-    if "->" not in equation:  # Then what stands there once is kept.
-        result = "".join(letter for letter in sizes if terms.count(letter) == 1)
-    return math.prod(size for letter, size in sizes.items() if letter not in result)
-
-
-def _flops(node: NodeProto, operands: list[Tensor], inputs: list[Tensor], outputs: list[Tensor]) -> float:
-    """A multiply-add counts as two. operands: by place, of inputs that are left out unknown ones; inputs: each that is read, once."""
-    out = outputs[0].numel if outputs else 0
-    shapes = [tensor.shape for tensor in operands]
-    if weights := _weights(node, operands):
-        return 2.0 * (operands[0].numel if node.op_type == "ConvTranspose" else out) * math.prod(weights[1:])
-    if node.op_type in ("MatMul", "MatMulInteger", "QLinearMatMul") and shapes[0]:
-        return 2.0 * out * shapes[0][-1]
-    if node.op_type == "Gemm" and shapes[0]:
-        return 2.0 * out * shapes[0][0 if _attribute(node, "transA", 0) else -1]
-    if node.op_type == "Einsum" and len(operands) > 1:
-        return 2.0 * out * _contracted(_attribute(node, "equation", b"").decode(), operands)
-    if node.op_type == "Attention" and len(shapes) > 2 and shapes[1]:
-        return 2.0 * (operands[0].numel + out) * shapes[1][-2]  # Queries with keys, and weights with values.
-    if node.op_type in ("LSTM", "GRU", "RNN") and len(operands) > 2 and shapes[0]:
-        # Every step multiplies with both weight matrices.
-        return 2.0 * shapes[0][0] * shapes[0][1] * (operands[1].numel + operands[2].numel)
-    return float(max(out, sum(tensor.numel for tensor in inputs), 0))
-
-
-def _class(node: NodeProto, operands: list[Tensor]) -> OpClass:
-    op_class = _CLASS_OF.get(node.op_type, OpClass.REDUCTION if node.op_type.startswith("Reduce") else OpClass.ELEMENTWISE)
-    if op_class == OpClass.CONVOLUTION and _attribute(node, "group", 1) > 1 and (_weights(node, operands) or [0, 0])[1] == 1:
-        return OpClass.DEPTHWISE
-    return op_class
-
-
-def _held_weights(graph: GraphProto) -> int:
-    """Bytes of the weights inside of a body, and of the bodies in it."""
-    weights = [Tensor(list(weight.dims), weight.data_type).bytes for weight in graph.initializer]
-    for node in graph.node:
-        weights.extend(_held_weights(body) for body in bodies(node))
-        if is_constant(node):
-            weights.append(_constant(node).bytes)
-    return sum(weights)
-
-
-def is_constant(node: NodeProto) -> bool:
-    """Whether the node holds a weight, as some exporters write them."""
-    return node.op_type == "Constant" and node.domain in ("", "ai.onnx")
-
-
-def _constant(node: NodeProto) -> Tensor:
-    """What a node Constant holds."""
-    for attribute in node.attribute:
-        value = onnx.helper.get_attribute_value(attribute)
-        if attribute.name == "value":
-            return Tensor(list(value.dims), value.data_type)
-        if attribute.name == "sparse_value":
-            return Tensor(list(value.dims), value.values.data_type)
-        element = {"value_int": TensorProto.INT64, "value_float": TensorProto.FLOAT}.get(attribute.name.removesuffix("s"), TensorProto.STRING)
-        return Tensor([len(value)] if attribute.name.endswith("s") else [], element)
-    return Tensor(None, 0)
 
 
 class _Reader:
     """Makes the ops of a graph."""
 
-    def __init__(self, graph: GraphProto, tensors: dict[str, Tensor], roofline: Roofline):
-        self._graph, self._tensors, self._roofline = graph, tensors, roofline
+    def __init__(self, graph: GraphProto, places: list[int], tensors: dict[str, Tensor], costs: BodyCosts):
+        """places: the index of each node in the file."""
+        self._graph, self._places, self._tensors, self._costs = graph, places, tensors, costs
+        self._scope = Scope(graph, tensors)
         self._producers: dict[str, str] = {}  # By tensor: "op:output"
         self._names = UniqueNames()
         self.ops: list[dict] = []
@@ -136,15 +41,15 @@ class _Reader:
             self._add_weight(weight.values.name)
         for value in given_inputs(self._graph):
             self._add_given(value.name, "emplace.input")
-        for index, node in enumerate(self._graph.node):
+        for index, node in zip(self._places, self._graph.node, strict=True):
             if is_constant(node):
-                self._tensors.setdefault(node.output[0], _constant(node))
+                self._tensors.setdefault(node.output[0], constant_tensor(node))
                 self._add_weight(node.output[0])["attrs"]["node"] = index
             else:
                 self._add_node(node, index)
 
     def _add_given(self, name: str, op_type: str) -> dict:
-        op = {"name": self._names.take(name), "type": op_type, "cost_us": 0, "outputs": [self._known([name])[0].as_output()],
+        op = {"name": self._names.take(name), "type": op_type, "cost_us": 0, "outputs": [known(self._tensors, [name])[0].as_output()],
               "attrs": {"name": name}}
         self._producers[name] = f"{op['name']}:0"
         self.ops.append(op)
@@ -156,52 +61,77 @@ class _Reader:
         op["outputs"][0]["resident"] = True
         return op
 
-    def _known(self, names: Iterable[str]) -> list[Tensor]:
-        return [self._tensors.get(name, Tensor(None, 0)) for name in names]
-
     def _add_node(self, node: NodeProto, index: int) -> None:
-        read = [name for name in names_read(node) if name in self._producers]
         made = [name for name in node.output if name]
-        inputs, outputs = self._known(read), self._known(made)
-        operands = self._known(node.input)
-        op_class = _class(node, operands)
-        flops = 0.0 if op_class == OpClass.RESIDENT else _flops(node, operands, inputs, outputs)
-        written = sum(tensor.bytes for tensor in outputs)
-        moved = written + sum(tensor.bytes for tensor in inputs)
-        if node.op_type in _READ_PART:
-            moved = min(moved, 2 * written + sum(tensor.bytes for tensor in inputs[1:]))
-        half = any(tensor.element in (TensorProto.FLOAT16, TensorProto.BFLOAT16) for tensor in outputs)
         name = self._names.take(node.name or f"{node.op_type}_{index}")
-        domain = node.domain or "onnx"
-        self.ops.append({"name": name, "type": f"{domain}.{node.op_type}", "flops": flops,
-                         "cost_us": 0 if op_class == OpClass.RESIDENT else self._roofline.cost_us(op_class, half, flops, moved),
-                         "inputs": list(dict.fromkeys(self._producers[tensor] for tensor in read)),
-                         "outputs": [tensor.as_output() for tensor in outputs], "attrs": {"node": index},
-                         "param_bytes": sum(_held_weights(body) for body in bodies(node))})
+        work = self._costs.work(node, name, self._scope)
+        self.ops.append({"name": name, "type": f"{node.domain or 'onnx'}.{node.op_type}", "flops": work.flops, "cost_us": work.cost_us or 0,
+                         "inputs": list(dict.fromkeys(self._producers[tensor] for tensor in names_read(node))),
+                         "outputs": [tensor.as_output() for tensor in known(self._tensors, made)], "attrs": {"node": index},
+                         "param_bytes": sum(held_weights(body) for body in bodies(node))})
         for output, tensor in enumerate(made):
             self._producers[tensor] = f"{name}:{output}"
 
 
-def _add_unknown(model: ModelProto, tensors: dict[str, Tensor], path: str | os.PathLike) -> None:
-    """Adds the tensors that shape inference does not know, as a run makes them, and warns of it and of those that stay unknown."""
-    unknown = unknown_tensors(model.graph, tensors)
-    if not unknown:
-        return
+def _inferred(path: str | os.PathLike, dims: Mapping[str, int], written_sizes: bool) -> tuple[ModelProto, list[int]]:
+    """The model with its nodes in topological order and their shapes, and the index of each node in the file.
+
+    written_sizes: whether the file's sizes of what nodes make hold; they may be those of other inputs.
+    """
+    model = inline_functions(read_model(path), path)
+    places = sort_nodes(model.graph, path)
+    forget_negative_sizes(model.graph)
+    set_sizes(model, dims, path)
+    if not written_sizes:
+        forget_made_sizes(model.graph)
+    return infer_shapes(model, path), places
+
+
+def _warn(message: str) -> None:
+    warnings.warn(message, Unmapped, stacklevel=4)
+
+
+def _by_running(model: ModelProto, tensors: dict[str, Tensor], unknown: list[str],
+                path: str | os.PathLike) -> tuple[dict[str, Tensor], str]:
+    """What a run shows of the unknown tensors, and why the others stay unknown."""
     reason = "shape inference cannot tell it"
     try:
-        found = tensors_by_running(model, tensors, unknown, path)
+        return tensors_by_running(model, tensors, unknown, path), reason
     except ModuleNotFoundError:
-        found, reason = {}, f"{reason}, and onnxruntime, which could show it, is not installed"
+        return {}, f"{reason}, and onnxruntime, which could show it, is not installed"
     except BadInput as error:
-        found, reason = {}, f"{reason}, and ONNX Runtime cannot run the model: {error}"
-    tensors.update(found)
-    if found:
-        warnings.warn(f"{path}: the shape of {len(found)} of the tensors comes from a run of ONNX Runtime on generated inputs, since "
-                      f"{reason}: {shown(found)}", Unmapped, stacklevel=3)
-    left = [name for name in unknown if name not in found]
+        return {}, f"{reason}, and ONNX Runtime cannot run the model: {error}"
+
+
+def _add_unknown(model: ModelProto, tensors: dict[str, Tensor], dims: Mapping[str, int], path: str | os.PathLike) -> None:
+    """Adds the tensors that shape inference does not know: as a run makes them, else as the file has them. Warns of these, and of
+    those that stay unknown."""
+    unknown = unknown_tensors(model.graph, tensors)
+    by_run, reason = _by_running(model, tensors, unknown, path) if unknown else ({}, "")
+    if by_run:
+        tensors.update(by_run)
+        _warn(f"{path}: the shape of {len(by_run)} of the tensors comes from a run of ONNX Runtime on generated inputs, since {reason}: "
+              f"{shown(by_run)}")
+    left = [name for name in unknown if name not in by_run]
+    if dims and (left or any(True for node in model.graph.node for _ in bodies(node))):
+        written = _inferred(path, dims, written_sizes=True)[0].graph
+        take_sizes_of_bodies(model.graph, written)
+        by_file = {name: tensor for name, tensor in inferred_tensors(written).items() if name in left and tensor.shape is not None}
+        tensors.update(by_file)
+        left = [name for name in left if name not in by_file]
+        if by_file:
+            _warn(f"{path}: the shape of {len(by_file)} of the tensors is the one that the file has, also if it is for other dims: "
+                  f"{shown(by_file)} ({reason})")
     if left:
-        warnings.warn(f"{path}: the shape of {len(left)} of the tensors is not known, and they count as empty: {shown(left)} ({reason})",
-                      Unmapped, stacklevel=3)
+        _warn(f"{path}: the shape of {len(left)} of the tensors is not known, and they count as empty: {shown(left)} ({reason})")
+
+
+def _warn_of_bodies(costs: BodyCosts, path: str | os.PathLike) -> None:
+    once, unknown = costs.of_unknown_count, costs.of_unknown_shape
+    if once:
+        _warn(f"{path}: how often the bodies of {len(once)} of the nodes run is not known, and they count once: {shown(once)}")
+    if unknown:
+        _warn(f"{path}: the shape of {len(unknown)} of the tensors in bodies is not known, and they count as empty: {shown(unknown)}")
 
 
 def load(path: str | os.PathLike, *, dims: Mapping[str, int] | None = None, kinds: str | os.PathLike | None = None,
@@ -212,17 +142,16 @@ def load(path: str | os.PathLike, *, dims: Mapping[str, int] | None = None, kind
     name such as {"batch": 8} or by place such as {"x[0]": 8}. kinds: folder of device kinds on which ops get costs, by a roofline
     model; None: those that come with the package. Shapes come from onnx's shape inference. Where it does not know all of them, a
     run of ONNX Runtime on generated inputs shows the others, if onnxruntime is installed; a warning names these tensors, and those
-    that stay unknown and count as empty. Raises BadInput for a file that is not valid, and where sizes are missing.
+    that stay unknown and count as empty. Nodes with bodies cost what these do: of If the dearest branch, of Loop and Scan all
+    rounds, or one, of which a warning tells, where their number is not known. Raises BadInput for a file that is not valid, for
+    a tensor that nothing makes or that is made twice, for a cycle, and where sizes are missing.
     """
-    model = read_model(path)
-    forget_negative_sizes(model.graph)
-    set_sizes(model, dims or {}, path)
-    # Sizes that the exporter has written may be those of other inputs.
-    if dims:
-        del model.graph.value_info[:]
-    model = infer_shapes(model, path)
+    dims = dims or {}
+    model, places = _inferred(path, dims, written_sizes=not dims)
     tensors = inferred_tensors(model.graph)
-    _add_unknown(model, tensors, path)
-    reader = _Reader(model.graph, tensors, Roofline(kinds))
+    _add_unknown(model, tensors, dims, path)
+    costs = BodyCosts(model, path, Roofline(kinds))
+    reader = _Reader(model.graph, places, tensors, costs)
     reader.run()
+    _warn_of_bodies(costs, path)
     return Graph.from_ops(name or model.graph.name or os.path.basename(path), reader.ops)

@@ -2,7 +2,7 @@
 import ast
 import contextlib
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 import onnx
 from onnx import AttributeProto, GraphProto, ModelProto, NodeProto, TensorShapeProto, ValueInfoProto
@@ -32,13 +32,24 @@ def read_model(path: str | os.PathLike, weights: bool = False) -> ModelProto:
     return model
 
 
-def infer_shapes(model: ModelProto, path: str | os.PathLike) -> ModelProto:
-    """The model with the types that onnx can infer, and without functions of its own. Raises BadInput."""
+def inline_functions(model: ModelProto, path: str | os.PathLike) -> ModelProto:
+    """The model without functions of its own. Raises BadInput."""
+    if not model.functions:
+        return model
+    from onnx import inliner
     with _as_bad_input(path):
-        if model.functions:
-            from onnx import inliner
-            model = inliner.inline_local_functions(model)
+        return inliner.inline_local_functions(model)
+
+
+def infer_shapes(model: ModelProto, path: str | os.PathLike) -> ModelProto:
+    """The model with the types that onnx can infer. Raises BadInput."""
+    with _as_bad_input(path):
         return onnx.shape_inference.infer_shapes(model, data_prop=True)
+
+
+def is_constant(node: NodeProto) -> bool:
+    """Whether the node holds a weight, as some exporters write them."""
+    return node.op_type == "Constant" and node.domain in ("", "ai.onnx")
 
 
 def bodies(node: NodeProto) -> Iterator[GraphProto]:
@@ -49,27 +60,32 @@ def bodies(node: NodeProto) -> Iterator[GraphProto]:
         yield from attribute.graphs
 
 
-def _outer_names(graph: GraphProto) -> set[str]:
+def weight_names(graph: GraphProto) -> set[str]:
+    """Names of the initializers."""
+    return {tensor.name for tensor in graph.initializer} | {tensor.values.name for tensor in graph.sparse_initializer}
+
+
+def outer_names(graph: GraphProto) -> set[str]:
     """Tensors of the graph around it that a body (of If, Loop, Scan) reads."""
-    own = {value.name for value in graph.input} | {tensor.name for tensor in graph.initializer}
+    own = {value.name for value in graph.input} | weight_names(graph)
     read = set()
     for node in graph.node:
         read.update(names_read(node))
         own.update(node.output)
-    return (read | {value.name for value in graph.output}) - own
+    return {name for name in read | {value.name for value in graph.output} if name} - own
 
 
 def names_read(node: NodeProto) -> list[str]:
     """Tensors that a node reads, also those that its bodies read; none twice among the latter."""
     names = [name for name in node.input if name]
     for body in bodies(node):
-        names.extend(sorted(_outer_names(body) - set(names)))
+        names.extend(sorted(outer_names(body) - set(names)))
     return names
 
 
 def given_inputs(graph: GraphProto) -> list[ValueInfoProto]:
     """The inputs that a caller gives: older models list their weights among the inputs, too."""
-    weights = {tensor.name for tensor in graph.initializer} | {tensor.values.name for tensor in graph.sparse_initializer}
+    weights = weight_names(graph)
     return [value for value in graph.input if value.name not in weights]
 
 
@@ -83,6 +99,31 @@ def forget_negative_sizes(graph: GraphProto) -> None:
     for node in graph.node:
         for body in bodies(node):
             forget_negative_sizes(body)
+
+
+def _forget_sizes(values: Iterable[ValueInfoProto]) -> None:
+    for value in values:
+        if value.type.HasField("tensor_type"):
+            value.type.tensor_type.ClearField("shape")
+
+
+def _forget_sizes_of_bodies(graph: GraphProto) -> None:
+    for node in graph.node:
+        for body in bodies(node):
+            del body.value_info[:]
+            _forget_sizes((*body.input, *body.output))
+            _forget_sizes_of_bodies(body)
+
+
+def forget_made_sizes(graph: GraphProto) -> None:
+    """Clears the sizes of all tensors that nodes make, also in bodies, and those of what bodies are given."""
+    made = {name for node in graph.node for name in node.output}
+    del graph.value_info[:]
+    _forget_sizes(value for value in graph.output if value.name in made)
+    for value in graph.output:
+        if value.name not in made:
+            value.ClearField("type")  # That of an input or a weight holds, and this one would hide it.
+    _forget_sizes_of_bodies(graph)
 
 
 def _check_sizes(dims: Mapping[str, int]) -> None:
@@ -164,7 +205,8 @@ def _evaluated(found: ast.expr | None, sizes: Mapping[str, int]) -> int | None:
 
 
 def set_sizes(model: ModelProto, dims: Mapping[str, int], path: str | os.PathLike) -> None:
-    """Gives the open sizes of the inputs their numbers, so that shape inference knows them.
+    """Gives the open sizes of the inputs their numbers, so that shape inference knows them, and those of the same name in all other
+    tensors of the graph.
 
     dims: by place such as {"x[0]": 8}, or by name such as {"batch": 8}, which is the size of all that have this name and whose
     place is not given. Sizes such as "past + 1" follow from these. Raises BadInput that names all sizes that are missing, or one
@@ -190,3 +232,8 @@ def set_sizes(model: ModelProto, dims: Mapping[str, int], path: str | os.PathLik
         options = " ".join(f"--dim '{name}=...'" for name in missing)
         raise BadInput(f"{path}: the model leaves sizes of its inputs open: {', '.join(missing)}; expected dims={{{expected}}}, on the "
                        f"command line {options}")
+    for value in (*model.graph.value_info, *model.graph.output):
+        for dim in value.type.tensor_type.shape.dim:
+            size = by_name.get(dim.dim_param, _evaluated(_expression(dim.dim_param), by_name)) if dim.dim_param else None
+            if size is not None and size >= 1:
+                dim.dim_value = size

@@ -13,8 +13,8 @@ import numpy as np
 from onnx import ModelProto, NodeProto
 
 from emplace._core import BadInput, write_file
-from emplace.onnx import is_constant
-from emplace.onnx_model import infer_shapes, names_read, read_model
+from emplace.onnx_model import infer_shapes, is_constant, names_read, read_model
+from emplace.onnx_order import sort_nodes
 from emplace.placements import device_type, gpu_index
 from emplace.plan import Plan
 from emplace.reading import read_json
@@ -142,7 +142,8 @@ def split(path: str | os.PathLike, plan: Plan, folder: str | os.PathLike) -> lis
     tensor of unknown type between two parts.
     """
     model = read_model(path, weights=True)
-    devices = device_of_nodes(model, plan, path)
+    device_of = device_of_nodes(model, plan, path)
+    devices = [device_of[index] for index in sort_nodes(model.graph, path)]
     inferred = infer_shapes(model, path)
     graph = model.graph
     types = {value.name: value for value in (*graph.input, *inferred.graph.value_info, *graph.output)}

@@ -1,14 +1,14 @@
 """Shapes of the tensors of an ONNX model: those that shape inference knows, and those that a run shows."""
 import math
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 import numpy as np
 import onnx
-from onnx import GraphProto, ModelProto, TensorProto, TypeProto
+from onnx import GraphProto, ModelProto, NodeProto, TensorProto, TypeProto
 
 from emplace._core import BadInput
-from emplace.onnx_model import first_line, given_inputs, names_read
+from emplace.onnx_model import bodies, first_line, given_inputs, names_read
 
 # Name and bits of an element.
 _ELEMENTS = {
@@ -57,7 +57,7 @@ def inferred_tensors(graph: GraphProto) -> dict[str, Tensor]:
     """The tensors whose types the graph has, by name."""
     tensors = {}
     for value in (*graph.input, *graph.value_info, *graph.output):
-        if value.type.HasField("tensor_type"):
+        if value.type.HasField("tensor_type") and not (value.name in tensors and tensors[value.name].shape is not None):
             tensors[value.name] = Tensor(_shape(value.type.tensor_type), value.type.tensor_type.elem_type)
     for weight in graph.initializer:
         tensors[weight.name] = Tensor(list(weight.dims), weight.data_type)
@@ -66,7 +66,36 @@ def inferred_tensors(graph: GraphProto) -> dict[str, Tensor]:
     return tensors
 
 
-def unknown_tensors(graph: GraphProto, tensors: dict[str, Tensor]) -> list[str]:
+def constant_tensor(node: NodeProto) -> Tensor:
+    """What a node Constant holds."""
+    for attribute in node.attribute:
+        value = onnx.helper.get_attribute_value(attribute)
+        if attribute.name == "value":
+            return Tensor(list(value.dims), value.data_type)
+        if attribute.name == "sparse_value":
+            return Tensor(list(value.dims), value.values.data_type)
+        elements = {"value_int": TensorProto.INT64, "value_float": TensorProto.FLOAT}
+        element = elements.get(attribute.name.removesuffix("s"), TensorProto.STRING)
+        return Tensor([len(value)] if attribute.name.endswith("s") else [], element)
+    return Tensor(None, 0)
+
+
+def take_sizes_of_bodies(graph: GraphProto, other: GraphProto) -> None:
+    """Gives the tensors in bodies without a known shape the shape that they have in another version of the same graph."""
+    for node, same in zip(graph.node, other.node, strict=True):
+        for body, known in zip(bodies(node), bodies(same), strict=True):
+            own = {value.name: value for value in (*body.input, *body.value_info, *body.output)}
+            for value in (*known.input, *known.value_info, *known.output):
+                if not value.type.HasField("tensor_type") or _shape(value.type.tensor_type) is None:
+                    continue
+                if value.name not in own:
+                    own[value.name] = body.value_info.add(name=value.name)
+                if _shape(own[value.name].type.tensor_type) is None:
+                    own[value.name].type.CopyFrom(value.type)
+            take_sizes_of_bodies(body, known)
+
+
+def unknown_tensors(graph: GraphProto, tensors: Mapping[str, Tensor]) -> list[str]:
     """Tensors without a known shape that nodes make and somebody reads: others, such as Dropout's mask, often have none."""
     read = {name for node in graph.node for name in names_read(node)} | {value.name for value in graph.output}
     made = (name for node in graph.node for name in node.output)

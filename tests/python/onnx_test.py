@@ -7,19 +7,9 @@ import numpy as np
 import onnx
 import pytest
 from onnx import TensorProto, helper
+from onnx_models import by_name, saved, value
 
 LIGHT = sorted((pathlib.Path(onnx.__file__).parent / "backend/test/data/light").glob("*.onnx"))
-
-
-def value(name, shape, element=TensorProto.FLOAT):
-    return helper.make_tensor_value_info(name, element, shape)
-
-
-def saved(folder, nodes, inputs, outputs, initializers=()):
-    graph = helper.make_graph(nodes, "g", inputs, outputs, [
-        helper.make_tensor(name, TensorProto.FLOAT, shape, np.zeros(shape).flatten()) for name, shape in initializers])
-    onnx.save(helper.make_model(graph), folder / "m.onnx")
-    return folder / "m.onnx"
 
 
 def test_there_are_light_models():
@@ -162,6 +152,25 @@ def test_sizes_that_are_wrong_or_missing(shape, dims, error, tmp_path):
     path = saved(tmp_path, [helper.make_node("Relu", ["x"], ["y"])], [value("x", shape)], [value("y", None)])
     with pytest.raises(emplace.BadInput, match=error):
         emplace.onnx.load(path, dims=dims)
+
+
+def test_sizes_that_the_file_has_of_results_give_way_to_dims(tmp_path):
+    path = saved(tmp_path, [helper.make_node("Relu", ["x"], ["y"])], [value("x", ["b", 8])], [value("y", [1, 8])])
+    assert by_name(emplace.onnx.load(path, dims={"b": 4}))["Relu_0"]["outputs"] == [{"bytes": 4 * 8 * 4, "shape": [4, 8], "dtype": "f32"}]
+    # An input may be an output, too.
+    path = saved(tmp_path, [helper.make_node("Relu", ["x"], ["y"])], [value("x", ["b", 8])], [value("y", [1, 8]), value("x", [1, 8])])
+    assert by_name(emplace.onnx.load(path, dims={"b": 4}))["x"]["outputs"][0]["shape"] == [4, 8]
+
+
+def test_sizes_that_only_the_file_knows_stay(tmp_path):
+    nodes = [helper.make_node("Mystery", ["x"], ["h"], domain="mine"), helper.make_node("Mystery", ["h"], ["y"], domain="mine")]
+    path = saved(tmp_path, nodes, [value("x", ["b", 8])], [value("y", ["b", 5])])
+    model = onnx.load(path)
+    model.graph.value_info.append(value("h", [1, 6]))
+    onnx.save(model, path)
+    with pytest.warns(UserWarning, match="the shape of 2 of the tensors is the one that the file has, .*: h, y .*cannot run the model"):
+        ops = by_name(emplace.onnx.load(path, dims={"b": 4}))
+    assert [ops[name]["outputs"][0]["shape"] for name in ("Mystery_0", "Mystery_1")] == [[1, 6], [4, 5]]
 
 
 def with_constants(model):

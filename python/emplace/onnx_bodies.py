@@ -1,0 +1,169 @@
+"""The bodies of ONNX nodes such as If, Loop and Scan: what they hold, and what their nodes compute."""
+import os
+from collections import ChainMap
+from collections.abc import Iterable
+
+import onnx
+from onnx import GraphProto, ModelProto, NodeProto, TensorProto, ValueInfoProto
+
+from emplace.onnx_costs import Work, attribute, known, work_of
+from emplace.onnx_model import bodies, infer_shapes, is_constant, outer_names
+from emplace.onnx_shapes import Tensor, constant_tensor, inferred_tensors, unknown_tensors
+from emplace.roofline import Roofline
+
+_MOST_NUMBERS = 64  # In a constant whose numbers are looked at, such as a shape.
+_NO_LIMIT = 2**31 - 1  # Exporters write `while` as a Loop that ends after so many rounds, or more.
+
+
+def held_weights(graph: GraphProto) -> int:
+    """Bytes of the weights inside of a body, and of the bodies in it."""
+    weights = [Tensor(list(weight.dims), weight.data_type).bytes for weight in graph.initializer]
+    weights.extend(Tensor(list(weight.dims), weight.values.data_type).bytes for weight in graph.sparse_initializer)
+    for node in graph.node:
+        weights.extend(held_weights(body) for body in bodies(node))
+        if is_constant(node):
+            weights.append(constant_tensor(node).bytes)
+    return sum(weights)
+
+
+def _numbers(node: NodeProto) -> TensorProto | None:
+    """What a node Constant holds, unless this is sparse or a text."""
+    for one in node.attribute:
+        value = onnx.helper.get_attribute_value(one)
+        if one.name == "value":
+            return value
+        element = {"value_int": TensorProto.INT64, "value_float": TensorProto.FLOAT}.get(one.name.removesuffix("s"))
+        if element is not None:
+            listed = list(value) if one.name.endswith("s") else [value]
+            return onnx.helper.make_tensor("", element, [len(listed)] if one.name.endswith("s") else [], listed)
+    return None
+
+
+def _small_constants(graph: GraphProto) -> dict[str, TensorProto]:
+    """The initializers and constants of a few numbers that the file itself holds, by name."""
+    made = {node.output[0]: _numbers(node) for node in graph.node if is_constant(node)}
+    held = {weight.name: weight for weight in graph.initializer} | {name: value for name, value in made.items() if value is not None}
+    return {name: value for name, value in held.items() if Tensor(list(value.dims), value.data_type).numel <= _MOST_NUMBERS
+            and value.data_location != TensorProto.EXTERNAL}
+
+
+def _named(constant: TensorProto, name: str) -> TensorProto:
+    copy = TensorProto()
+    copy.CopyFrom(constant)
+    copy.name = name
+    return copy
+
+
+class Scope:
+    """The tensors and the small constants of a graph and of those around it, by name."""
+
+    def __init__(self, graph: GraphProto, tensors: dict[str, Tensor], around: "Scope | None" = None):
+        self.tensors = ChainMap(tensors, *(around.tensors.maps if around else ()))
+        self.constants = ChainMap(_small_constants(graph), *(around.constants.maps if around else ()))
+
+    def number(self, name: str) -> int | None:
+        """The value of a constant of one number."""
+        constant = self.constants.get(name)
+        numbers = onnx.numpy_helper.to_array(constant).flatten() if constant is not None else ()
+        return int(numbers[0]) if len(numbers) == 1 else None
+
+
+def _as_input(name: str, tensor: Tensor) -> ValueInfoProto:
+    if not tensor.element:
+        return ValueInfoProto(name=name)
+    return onnx.helper.make_tensor_value_info(name, tensor.element, tensor.shape)
+
+
+def _row(tensor: Tensor, axis: int) -> Tensor:
+    """What a round of Scan gets of an input."""
+    if tensor.shape is None or not -len(tensor.shape) <= axis < len(tensor.shape):
+        return Tensor(None, tensor.element)
+    kept = list(tensor.shape)
+    del kept[axis]
+    return Tensor(kept, tensor.element)
+
+
+def _scanned(node: NodeProto) -> dict[int, int]:
+    """Axis by index of a Scan's scanned inputs. Empty for onnx before version 9, whose Scan has batches."""
+    count = attribute(node, "num_scan_inputs", 0)
+    body = next(bodies(node))
+    if len(body.input) != len(node.input):
+        return {}
+    axes = attribute(node, "scan_input_axes", None) or [0] * count
+    return dict(zip(range(len(node.input) - count, len(node.input)), axes, strict=False))
+
+
+class BodyCosts:
+    """The work of nodes with their bodies, and what it is not sure of."""
+
+    def __init__(self, model: ModelProto, path: str | os.PathLike, roofline: Roofline):
+        self._model, self._path, self._roofline = model, path, roofline
+        self.of_unknown_count: list[str] = []  # Nodes whose bodies count once.
+        self.of_unknown_shape: list[str] = []  # Tensors in bodies.
+
+    def work(self, node: NodeProto, name: str, scope: Scope) -> Work:
+        """name: under which a node is told."""
+        found = list(bodies(node))
+        if not found:
+            return work_of(node, scope.tensors, self._roofline)
+        given = self._given(node, scope)
+        works = [self._work_of_body(body, given, name, scope) for body in found]
+        if self._is(node, "If"):
+            return works[0].or_more(works[-1])
+        rounds = self._rounds(node, scope)
+        if rounds is None:
+            self.of_unknown_count.append(name)
+        return sum(works, Work()) * (1 if rounds is None else rounds)
+
+    @staticmethod
+    def _is(node: NodeProto, op_type: str) -> bool:
+        return node.op_type == op_type and node.domain in ("", "ai.onnx")
+
+    def _rounds(self, node: NodeProto, scope: Scope) -> int | None:
+        """How often a body runs; None: it is not known."""
+        if self._is(node, "Loop"):
+            count = scope.number(node.input[0] if node.input else "")
+            return max(count, 0) if count is not None and count < _NO_LIMIT else None
+        if self._is(node, "Scan"):
+            for index, axis in _scanned(node).items():
+                shape = known(scope.tensors, node.input)[index].shape
+                if shape is not None and -len(shape) <= axis < len(shape):
+                    return shape[axis]
+        return None
+
+    def _given(self, node: NodeProto, scope: Scope) -> list[Tensor]:
+        """What the inputs of a node's bodies get in the first round, as far as it is known."""
+        operands = known(scope.tensors, node.input)
+        if self._is(node, "Loop"):
+            return [Tensor([], TensorProto.INT64), Tensor([], TensorProto.BOOL), *operands[2:]]
+        if self._is(node, "Scan") and (scanned := _scanned(node)):
+            return [_row(tensor, scanned[index]) if index in scanned else tensor for index, tensor in enumerate(operands)]
+        return []
+
+    def _work_of_body(self, body: GraphProto, given: Iterable[Tensor], name: str, scope: Scope) -> Work:
+        inner = Scope(body, {}, scope)
+        inner.tensors.update(self._tensors(body, given, inner))
+        self.of_unknown_shape.extend(unknown_tensors(body, inner.tensors))
+        work = Work()
+        for index, node in enumerate(body.node):
+            if not is_constant(node):
+                work += self.work(node, f"{name}/{node.name or f'{node.op_type}_{index}'}", inner)
+        return work
+
+    def _tensors(self, body: GraphProto, given: Iterable[Tensor], scope: Scope) -> dict[str, Tensor]:
+        """The tensors of a body: by shape inference from what it reads, else as the body has them. scope: the body's."""
+        declared = inferred_tensors(body)
+        read = {name: scope.tensors[name] for name in sorted(outer_names(body)) if name in scope.tensors}
+        read |= {value.name: declared[value.name] for value in body.input if value.name in declared}
+        read |= {value.name: tensor for value, tensor in zip(body.input, given, strict=False) if tensor.shape is not None}
+        read |= {weight.name: declared[weight.name] for weight in body.initializer}
+        alone = ModelProto(ir_version=max(self._model.ir_version, 4), opset_import=self._model.opset_import)
+        alone.graph.name = "body"
+        alone.graph.node.extend(body.node)
+        for name, tensor in read.items():
+            if name in scope.constants:
+                alone.graph.initializer.append(_named(scope.constants[name], name))
+            else:
+                alone.graph.input.append(_as_input(name, tensor))
+        found = inferred_tensors(infer_shapes(alone, self._path).graph)
+        return declared | {name: tensor for name, tensor in found.items() if tensor.shape is not None}
