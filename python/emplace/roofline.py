@@ -7,6 +7,8 @@ from emplace import _core
 from emplace._core import BadInput, DeviceKind, OpClass
 from emplace.shipped import device_kinds_folders
 
+_MOST_BYTES = 2**63
+
 
 class Roofline:
     """Microseconds of ops on each of some device kinds."""
@@ -22,7 +24,13 @@ class Roofline:
         self.kinds: list[DeviceKind] = list({kind.name: kind for kind in found}.values())
 
     def cost_us(self, op_class: OpClass, half: bool, flops: float, moved_bytes: int) -> dict[str, float]:
-        """Microseconds by kind. half: the op computes with 16-bit numbers. moved_bytes: read and written."""
+        """Microseconds by kind. half: the op computes with 16-bit numbers. moved_bytes: read and written.
+
+        Raises BadInput for more bytes than a graph can hold.
+        """
+        if moved_bytes >= _MOST_BYTES:
+            raise BadInput(f"an op of the model reads and writes {float(moved_bytes):.3g} bytes, expected less than 2^63; its sizes are "
+                           "too large")
         return {kind.name: kind.cost_us(op_class, half, float(flops), moved_bytes) for kind in self.kinds}
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from emplace.llm.checkpoint import TYPE_SIZES
 from emplace.llm.routing import reached
-from llm_models import NEMOTRON_SUPER, block_config, write_config, write_gguf
+from llm_models import LLAMA_8B, NEMOTRON_SUPER, block_config, write_config, write_gguf
 
 
 def by_name(graph):
@@ -215,6 +215,13 @@ def test_what_stays_together(qwen):
 def test_what_cannot_be(arguments, error, llama):
     with pytest.raises(emplace.BadInput, match=error):
         emplace.llm.load(llama, **arguments)
+
+
+def test_a_model_of_more_bytes_than_there_can_be(tmp_path):
+    path = write_config(tmp_path / "wide", LLAMA_8B, hidden_size=2**31 - 1, intermediate_size=2**31 - 1, num_attention_heads=1,
+                        num_key_value_heads=1)
+    with pytest.raises(emplace.BadInput, match="bytes, expected less than 2\\^63; its sizes are too large"):
+        emplace.llm.load(path)
 
 
 @pytest.mark.parametrize("routing, error", [
