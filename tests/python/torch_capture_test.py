@@ -8,6 +8,7 @@ import pytest
 import torch
 import torch_models as models
 from torch import nn
+from torch_models import Plain
 
 MAKERS = [models.mlp, models.cnn, models.transformer]
 
@@ -21,17 +22,6 @@ class Calls(nn.Module):
 
     def forward(self, x):
         return self.function(self.inner(x))
-
-
-class Plain(nn.Module):
-    """Is a function, with the parameters of these layers."""
-
-    def __init__(self, function, layers=None):
-        super().__init__()
-        self.layers, self.function = layers, function
-
-    def forward(self, *args):
-        return self.function(*args)
 
 
 @pytest.mark.parametrize("make", MAKERS)
@@ -106,6 +96,40 @@ def test_flops_of_grouped_convolutions_backwards():
         whole, grouped = flops(1, transposed), flops(8, transposed)
         assert whole["convolution_backward"] == 2 * whole["convolution"]
         assert grouped["convolution_backward"] == whole["convolution_backward"] / 8
+
+
+def _in_four_groups(a, b):
+    return torch._grouped_mm(a, b, offs=torch.arange(4, 17, 4, dtype=torch.int32))
+
+
+@pytest.mark.parametrize("function, shapes, kind, flops", [
+    (torch.nn.functional.bilinear, [(30, 4), (30, 5), (6, 4, 5)], "_trilinear", 2 * 30 * 4 * 5 * 6),
+    (lambda a, b: torch._int_mm(a.to(torch.int8), b.to(torch.int8)), [(32, 16), (16, 64)], "_int_mm", 2 * 32 * 16 * 64),
+    # Each of 16 rows is multiplied with one of four matrices; each of 12 columns with one of four; 16 products in four sums.
+    (_in_four_groups, [(16, 8), (4, 8, 16)], "_grouped_mm", 2 * 16 * 8 * 16),
+    (_in_four_groups, [(4, 8, 16), (16, 16)], "_grouped_mm", 2 * 8 * 16 * 16),
+    (_in_four_groups, [(8, 16), (16, 24)], "_grouped_mm", 2 * 8 * 16 * 24),
+    (torch.addbmm, [(4, 5), (7, 4, 6), (7, 6, 5)], "addbmm", 2 * 7 * 4 * 6 * 5),
+    (torch.mv, [(4, 5), (5,)], "mv", 2 * 4 * 5),
+    (torch.addmv, [(4,), (4, 5), (5,)], "addmv", 2 * 4 * 5),
+    (torch.dot, [(50,), (50,)], "dot", 2 * 50),
+    (torch.vdot, [(50,), (50,)], "vdot", 2 * 50),
+    (torch.addr, [(4, 5), (4,), (5,)], "addr", 2 * 4 * 5),
+    (torch.cdist, [(40, 9), (60, 9)], "_euclidean_dist", 2 * 40 * 60 * 9),
+    (torch.conv_tbc, [(20, 3, 4), (5, 4, 6), (6,)], "conv_tbc", 2 * 16 * 3 * 5 * 4 * 6),
+])
+def test_flops_of_products_that_pytorch_does_not_count(function, shapes, kind, flops):
+    dtype = torch.bfloat16 if kind == "_grouped_mm" else torch.float32
+    graph = emplace.torch.capture(Plain(function), tuple(torch.zeros(shape, dtype=dtype) for shape in shapes))
+    assert [op["flops"] for op in graph.ops if op["type"] == f"aten.{kind}"] == [flops]
+
+
+def test_costs_of_products_are_those_of_matrix_products():
+    # 64 x 4,096 x 64 x 64 multiply-adds each.
+    graph = emplace.torch.capture(nn.Bilinear(64, 64, 4096), (torch.zeros(64, 64), torch.zeros(64, 64)), kinds="a100")
+    product = emplace.torch.capture(Plain(torch.mm), (torch.zeros(64, 4096), torch.zeros(4096, 4096)), kinds="a100")
+    cost_us = {op["type"]: op["cost_us"]["a100"] for made in (graph, product) for op in made.ops if op.get("flops", 0) > 1e9}
+    assert cost_us["aten._trilinear"] == pytest.approx(cost_us["aten.mm"], rel=0.01)
 
 
 def test_what_sorts_reads_all():

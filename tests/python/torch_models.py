@@ -53,6 +53,17 @@ class Transformer(nn.Module):
         return {"loss": loss, "logits": logits} if loss is not None else {"logits": logits}
 
 
+class Plain(nn.Module):
+    """Is a function, with the parameters of these layers."""
+
+    def __init__(self, function, layers=None):
+        super().__init__()
+        self.layers, self.function = layers, function
+
+    def forward(self, *args):
+        return self.function(*args)
+
+
 def mlp():
     return Mlp(), (torch.randn(12, 8), torch.randn(12, 4))
 

@@ -8,13 +8,14 @@ from torch.utils.flop_counter import flop_registry
 from emplace._core import OpClass
 from emplace.roofline import Roofline
 from emplace.torch.kernels import fused_flops
+from emplace.torch.products import product_flops
 from emplace.torch.targets import runs_on
 
 # By the words in the names of ops; the first that fits. All else streams through memory.
 _CLASSES = (
     (OpClass.CONVOLUTION, ("convolution",)),
-    (OpClass.MATMUL, ("mm", "bmm", "addmm", "baddbmm", "addbmm", "mv", "addmv", "dot", "linear", "matmul", "flash_attention",
-                      "efficient_attention", "scaled_dot_product", "lstm", "gru", "rnn")),
+    (OpClass.MATMUL, ("mm", "bmm", "addmm", "baddbmm", "addbmm", "mv", "addmv", "dot", "vdot", "linear", "trilinear", "matmul", "conv_tbc",
+                      "euclidean_dist", "flash_attention", "efficient_attention", "scaled_dot_product", "lstm", "gru", "rnn")),
     (OpClass.GATHER, ("embedding", "index", "gather", "scatter", "nll_loss", "take", "put", "sort", "topk", "searchsorted")),
     (OpClass.REDUCTION, ("sum", "mean", "var", "std", "norm", "softmax", "max", "min", "amax", "amin", "argmax", "argmin", "pool",
                          "pool2d", "logsumexp", "cumsum", "prod", "any", "all", "loss")),
@@ -93,9 +94,11 @@ class CostModel(Roofline):
         inputs = list(_tensors((args, tuple(kwargs.values()))))
         op_class = _class_of(op, args)
         count = flop_registry.get(op._overloadpacket)
-        fused = fused_flops(op, args, kwargs)
-        if fused is not None:
-            flops = fused
+        known = fused_flops(op, args, kwargs)
+        if known is None:
+            known = product_flops(op, args, kwargs, result)
+        if known is not None:
+            flops = known
         elif op._overloadpacket == torch.ops.aten.convolution_backward:
             flops = _convolution_backward_flops(*args)
         elif count is not None:
