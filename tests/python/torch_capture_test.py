@@ -132,6 +132,19 @@ def test_costs_of_products_are_those_of_matrix_products():
     assert cost_us["aten._trilinear"] == pytest.approx(cost_us["aten.mm"], rel=0.01)
 
 
+def test_what_an_lstm_keeps_for_its_backward_pass():
+    for steps, batch, width, hidden in ((5, 3, 8, 6), (30, 4, 256, 64), (100, 10, 40, 256)):
+        layer, x = nn.LSTM(width, hidden), torch.zeros(steps, batch, width)
+        graph = emplace.torch.capture(Plain(lambda x: layer(x)[0].sum(), layer), (x,), train=True)
+        workspace, = (op["outputs"][3]["bytes"] for op in graph.ops if op["type"] == "aten.mkldnn_rnn_layer")
+        weights = [parameter.detach() for parameter in layer.parameters()]
+        state = torch.zeros(1, batch, hidden)
+        real = torch.ops.aten.mkldnn_rnn_layer(x, *weights, state, state, False, [], 2, hidden, 1, True, False, False, True)[3]
+        assert workspace == pytest.approx(real.nbytes, rel=0.02, abs=8192)
+        outputs = next(op["outputs"] for op in emplace.torch.capture(layer, (x,)).ops if op["type"] == "aten.mkldnn_rnn_layer")
+        assert outputs[3]["bytes"] == 0  # Inference keeps nothing.
+
+
 def test_what_sorts_reads_all():
     graph = emplace.torch.capture(Plain(lambda x: x[torch.topk(x, 2, dim=0).indices[0, :4]]), (torch.zeros(256, 16384),), kinds="k80")
     cost_us = {op["type"]: op["cost_us"]["k80"] for op in graph.ops if op["type"].startswith("aten.")}

@@ -13,6 +13,7 @@ import torch_models as models
 from emplace.torch.device_code import DeviceCode
 from emplace.torch.program import compile_plan
 from torch import nn
+from torch.nn import functional
 from torch_steps import accumulate, placed, random_plan
 
 MAKERS = [models.mlp, models.cnn, models.transformer]
@@ -144,6 +145,30 @@ def test_inference(make, cpus):
         torch.backends.mha.set_fastpath_enabled(True)
     assert type(mine) is type(theirs)
     torch.testing.assert_close(mine, theirs, rtol=0, atol=0)
+
+
+class LstmLoss(nn.Module):
+    def __init__(self, **kwargs):
+        super().__init__()
+        self.layers = nn.LSTM(8, 6, **kwargs)
+
+    def forward(self, x, y):
+        return functional.mse_loss(self.layers(x)[0].mean((1, 2)), y)
+
+
+@pytest.mark.parametrize("parts", [1, 3])
+@pytest.mark.parametrize("train", [True, False])
+def test_an_lstm_trains(train, parts, cpus):
+    torch.manual_seed(parts)
+    model, args = LstmLoss(num_layers=2, bidirectional=True, batch_first=True).train(train), (torch.randn(3, 5, 8), torch.randn(3))
+    plain = copy.deepcopy(model)
+    graph = emplace.torch.capture(model, args, train=True, microbatches=parts)
+    assert any(op["type"] == "aten.mkldnn_rnn_layer_backward" for op in graph.ops)
+    with emplace.torch.apply(model, args, random_plan(graph, cpus, 1)) as step:
+        torch.testing.assert_close(step(*args), accumulate(plain, args, parts))
+        assert step.profile(*args)
+    for (name, mine), (_, theirs) in zip(model.named_parameters(), plain.named_parameters(), strict=True):
+        torch.testing.assert_close(mine.grad, theirs.grad, rtol=0 if parts == 1 else 1e-5, atol=0 if parts == 1 else 1e-7, msg=name)
 
 
 def test_outputs_that_are_no_tensors(cpus):

@@ -14,6 +14,7 @@ from typing import Any
 import torch
 
 from emplace.torch.calls import CallWriter, op_named, returns_one_tensor
+from emplace.torch.kernels import WORKSPACE_OF
 from emplace.torch.program import Instruction, Program, Value
 
 # After so many ops without a wait, a device looks whether another one has failed.
@@ -42,7 +43,7 @@ class DeviceCode:
         for index, instruction in enumerate(instructions):
             self._write(index, instruction)
         self._add("return")  # Where a device has no op.
-        names = self._writer.names | {"Stopped": Stopped, "timer": timer}
+        names = self._writer.names | {"Stopped": Stopped, "timer": timer, "enable_grad": torch.enable_grad}
         exec(compile("\n".join(self._lines), f"<emplace device {device}>", "exec"), names)
         self.run: Callable[[list, list, list, list], None] = names["run"]
 
@@ -89,9 +90,13 @@ class DeviceCode:
         place = f"op '{instruction.name}'"
         call = self._writer.call(instruction.call, [_variable(value) for value in instruction.inputs], place)
         kept = {output: targets for output in range(instruction.num_outputs) if (targets := self._targets((instruction.op, output)))}
-        one = returns_one_tensor(op_named(instruction.call["op"], place))
+        op = op_named(instruction.call["op"], place)
+        one = returns_one_tensor(op)
         line = f"{kept.get(0, '')}{call}" if one else f"result = {call}"
-        self._add(f"with timer({instruction.name!r}): {line}" if self._timer else line)
+        # No input requires a gradient, so that none is recorded.
+        contexts = ["enable_grad()"] if WORKSPACE_OF.get(op) in kept else []
+        contexts += [f"timer({instruction.name!r})"] if self._timer else []
+        self._add(f"with {', '.join(contexts)}: {line}" if contexts else line)
         self._op_of_line[len(self._lines)] = instruction.name
         if not one:
             for output, targets in kept.items():

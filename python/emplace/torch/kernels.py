@@ -1,13 +1,19 @@
-"""FLOPs of kernels that fuse many ops, attention and recurrent layers, and the temporary memory of these and of convolutions."""
+"""Kernels that fuse many ops: FLOPs of attention and recurrent layers, and memory that these and convolutions take."""
 from typing import Any
 
 import torch
+from torch import fx
 
 # Sizes of the blocks in which kernels of attention work.
 _CPU_KEYS_BLOCK = 512
 _FLASH_ROWS, _FLASH_COLUMNS = 128, 32
 _EFFICIENT_WIDEST_IN_REGISTERS = 128
 _FEW_CHANNELS = 4
+# oneDNN's parts of a workspace begin at whole pages; rows in it are of whole cache lines, and not of multiples of 256 numbers.
+_PAGE_BYTES, _LINE_BYTES, _CROWDED_ROW = 4096, 64, 256
+_LSTM = torch.ops.aten.mkldnn_rnn_layer.default
+# Outputs, by their index, that ops make for their backward pass, and only while PyTorch records gradients.
+WORKSPACE_OF = {_LSTM: 3}
 
 
 def bound_arguments(op: torch._ops.OpOverload, args: tuple, kwargs: dict) -> dict[str, Any]:
@@ -44,6 +50,35 @@ def _name(op: torch._ops.OpOverload) -> str:
 
 def _is_attention(name: str) -> bool:
     return name.startswith("_scaled_dot_product_") and "_attention" in name and "math" not in name
+
+
+def size_workspaces(graph: fx.Graph) -> None:
+    """Gives what an LSTM keeps for its backward pass the size that it has on a CPU. PyTorch's shape rules say that it is empty."""
+    for node in graph.find_nodes(op="call_function", target=_LSTM):
+        for item in [user for user in node.users if user.args[1] == WORKSPACE_OF[_LSTM] and user.users]:
+            call = bound_arguments(node.target, node.args, node.kwargs)
+            size = _lstm_workspace_bytes(call["input"].meta["val"], call["hidden_size"])
+            item.meta["val"] = item.meta["val"].new_empty(size)
+            node.meta["val"] = (*node.meta["val"][:-1], item.meta["val"])
+
+
+def _lstm_workspace_bytes(given: torch.Tensor, hidden: int) -> int:
+    """Of oneDNN 3's LSTM layer in one direction, within a page (measured on a CPU with AVX-512). given: [steps, batch, width]"""
+    steps, batch, width = given.size()
+    size = given.element_size()
+
+    def part(rows: int, row_bytes: int) -> int:
+        return _round_up(batch * rows * row_bytes, _PAGE_BYTES)
+
+    def row(numbers: int, number_bytes: int) -> int:
+        aligned = _round_up(numbers, _LINE_BYTES // number_bytes)
+        return aligned * number_bytes + (_LINE_BYTES if aligned % _CROWDED_ROW == 0 else 0)
+
+    widest = max(width, hidden)
+    # Each state is there before and after each step, and once more as what the layer is given.
+    states = 2 * part(2 * (steps + 1), row(widest, size)) + part(2 * (steps + 1), row(widest, 4))
+    gates = part(steps, row(4 * hidden, size)) + part(steps, 4 * 4 * hidden) + part(1, 4 * 4 * hidden)
+    return states + gates + part(steps, row(hidden, size))
 
 
 def _sizes(call: dict[str, Any]) -> tuple[int, int, int, int, int, int]:

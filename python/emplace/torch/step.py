@@ -214,7 +214,7 @@ def _address(tensor: torch.Tensor) -> int:
 
 def _accumulate(parameter: nn.Parameter, gradient: torch.Tensor, taken: set[int]) -> None:
     """Adds to .grad, and calls the parameter's hooks, as a backward pass does. taken: addresses of memory that others have."""
-    gradient = gradient.to(parameter.device)
+    gradient = gradient.to(parameter)  # Kernels of 16-bit numbers may give gradients in 32 bits.
     if parameter.grad is None or parameter._backward_hooks:
         # Hooks and optimizers change gradients in place: each has memory of its own, laid out as its parameter.
         whole = gradient.untyped_storage().nbytes() == gradient.nbytes

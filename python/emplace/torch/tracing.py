@@ -21,6 +21,7 @@ from emplace.torch.checkpoints import begins_after, keep_random_numbers, record_
 from emplace.torch.failures import describe_failure
 from emplace.torch.exporting import exporting_flags, has_exporting_flags
 from emplace.torch.layouts import copy_ambiguous_images
+from emplace.torch.kernels import size_workspaces
 from emplace.torch.logs import quiet
 from emplace.torch.one_cpu import OneCpuMode
 from emplace.torch.process_state import model_kept, process_kept
@@ -301,6 +302,7 @@ def trace_model(model: nn.Module, leaves: list[Any], spec: pytree.TreeSpec, trai
             more = f"; with the flags of torch.export, {exported}" if str(exported) != str(plain) else ""
             raise BadInput(f"{plain}{more}") from plain.__cause__
     copy_ambiguous_images(trace.module.graph)
+    size_workspaces(trace.module.graph)
     trace.modes, trace.modules = modes_of(model), modules_of(trace.module.graph)
     trace.frozen = {name for name, parameter in model.named_parameters() if train and not parameter.requires_grad}
     return trace
