@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 import torch
 import torch_models as models
-from torch import nn
+from emplace.torch import tracing
+from torch import fx, nn
 from torch_models import Plain
 
 MAKERS = [models.mlp, models.cnn, models.transformer]
@@ -202,6 +203,15 @@ def test_what_cannot_be_captured_is_named(function, error):
     with pytest.raises(emplace.BadInput, match=error) as raised:
         emplace.torch.capture(Calls(function), (torch.zeros(3, 2),))
     assert "\n" not in str(raised.value)
+
+
+def test_ops_that_stay_in_place_are_refused():
+    graph = fx.Graph()
+    node = graph.call_function(torch.ops.aten.relu_.default, (graph.placeholder("x"),))
+    graph.output(node)
+    trace = tracing.Trace(fx.GraphModule(nn.Module(), graph), modules={node: "layers.0"})
+    with pytest.raises(emplace.BadInput, match=r"module 'layers\.0': aten\.relu_\.default changes a tensor in place"):
+        tracing._refuse_in_place(trace)
 
 
 def test_the_module_that_cannot_be_captured_is_named():

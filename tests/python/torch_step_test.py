@@ -14,6 +14,7 @@ from emplace.torch.device_code import DeviceCode
 from emplace.torch.program import compile_plan
 from torch import nn
 from torch.nn import functional
+from torch_models import Plain
 from torch_steps import accumulate, placed, random_plan
 
 MAKERS = [models.mlp, models.cnn, models.transformer]
@@ -145,6 +146,25 @@ def test_inference(make, cpus):
         torch.backends.mha.set_fastpath_enabled(True)
     assert type(mine) is type(theirs)
     torch.testing.assert_close(mine, theirs, rtol=0, atol=0)
+
+
+@pytest.mark.parametrize("model, shapes", [
+    (nn.Conv2d(3, 8, 3, padding=1, padding_mode="circular"), [(1, 3, 8, 8)]),
+    (nn.Conv1d(3, 8, 3, padding=1, padding_mode="circular"), [(2, 3, 8)]),
+    (Plain(lambda a, b: nn.utils.rnn.pad_sequence([a, b * 2], batch_first=True)), [(2, 8), (3, 8)]),
+    (Plain(torch.vander), [(4,)]),
+    (Plain(nn.functional.cosine_similarity), [(3, 8), (3, 8)]),
+    (nn.Linear(8, 4), [(8,)]),
+    (nn.RNN(8, 6, batch_first=True), [(5, 3, 8)]),
+    (nn.GRU(8, 6), [(5, 3, 8)]),
+], ids=["conv2d", "conv1d", "pad_sequence", "vander", "cosine", "linear", "rnn", "gru"])
+def test_inference_with_ops_whose_parts_work_in_place(model, shapes, cpus):
+    args = tuple(torch.randn(shape) for shape in shapes)
+    graph = emplace.torch.capture(model, args)
+    assert not [op["type"] for op in graph.ops if op["type"].endswith("_")]
+    with emplace.torch.apply(model, args, random_plan(graph, cpus, 1)) as step, torch.no_grad():
+        for _ in range(2):
+            torch.testing.assert_close(step(*args), model(*args), rtol=0, atol=0)
 
 
 class LstmLoss(nn.Module):

@@ -21,7 +21,8 @@ def check_tensor(name: str, value: Any, dtype: torch.dtype, shape: Sequence[int]
     raise BadInput(f"{name} is {what}, expected {dtype} of shape {list(shape)}, as {source}")
 
 
-def _named(module: str) -> str:
+def module_text(module: str) -> str:
+    """A module in an error, by its name; "" is the model."""
     return f"module '{module}'" if module else "the model"
 
 
@@ -45,7 +46,7 @@ def refuse_hooks(model: nn.Module) -> None:
     """Raises BadInput, which names module and hook, for a module with hooks that would not be called."""
     _refuse_hooks_of(torch_module, "_global", "torch.nn.modules.module")
     for name, module in model.named_modules():
-        _refuse_hooks_of(module, "", _named(name))
+        _refuse_hooks_of(module, "", module_text(name))
 
 
 def modes_of(model: nn.Module) -> dict[str, bool]:
@@ -71,8 +72,8 @@ def _mode_in(modes: dict[str, bool], name: str) -> bool:
 def _check_mode(name: str, module: nn.Module, expected: bool) -> None:
     if module.training != expected:
         now, then = ("train()", "eval()") if module.training else ("eval()", "train()")
-        raise BadInput(f"{_named(name)} is in the mode of {now}, expected {then} as when its graph was captured; set the mode back, or "
-                       "capture the model again")
+        raise BadInput(f"{module_text(name)} is in the mode of {now}, expected {then} as when its graph was captured; set the mode back, "
+                       "or capture the model again")
 
 
 def _structure_of(module: nn.Module) -> tuple:
@@ -155,9 +156,9 @@ class CapturedModel:
                                "model again")
 
     def _refuse_change(self, name: str, module: nn.Module, known: tuple) -> None:
-        _refuse_hooks_of(module, "", _named(name))
+        _refuse_hooks_of(module, "", module_text(name))
         _check_mode(name, module, known[0])
-        raise BadInput(f"{_named(name)} has other modules, parameters or buffers than when its step was made; capture the model again")
+        raise BadInput(f"{module_text(name)} has other modules, parameters or buffers than when its step was made; capture the model again")
 
 
 def _places_of(model: nn.Module) -> Iterator[tuple[str, dict, str]]:

@@ -16,7 +16,7 @@ from torch.utils import _pytree as pytree
 
 from emplace._core import BadInput
 from emplace.reading import Unmapped
-from emplace.torch.captured_model import modes_of, refuse_hooks
+from emplace.torch.captured_model import modes_of, module_text, refuse_hooks
 from emplace.torch.checkpoints import begins_after, keep_random_numbers, record_now, recorded_checkpoints
 from emplace.torch.failures import describe_failure
 from emplace.torch.exporting import exporting_flags, has_exporting_flags
@@ -221,6 +221,18 @@ def _training_trace(inner: _Inner, tensors: list[torch.Tensor], mode: FakeTensor
     return trace
 
 
+def _in_place(graph: fx.Graph) -> list[fx.Node]:
+    """Ops that change a tensor, but for the last copies into what the model is given."""
+    return [node for node in graph.nodes if isinstance(node.target, torch._ops.OpOverload) and node.target._schema.is_mutable
+            and not (node.target == torch.ops.aten.copy_.default and node.args[0].op == "placeholder")]
+
+
+def _refuse_in_place(trace: Trace) -> None:
+    for node in _in_place(trace.module.graph):
+        raise BadInput(f"{module_text(trace.modules[node])}: {node.target} changes a tensor in place in a way that a graph does not have, "
+                       "expected an op that returns a new tensor")
+
+
 def _inference_trace(inner: _Inner, tensors: list[torch.Tensor], mode: FakeTensorMode, _: Running) -> Trace:
     from torch.func import functional_call, functionalize
     from torch.fx.experimental.proxy_tensor import make_fx
@@ -247,6 +259,10 @@ def _inference_trace(inner: _Inner, tensors: list[torch.Tensor], mode: FakeTenso
 
     with torch.no_grad(), mode, preserve_node_meta():
         module = make_fx(functionalize(run), _allow_non_fake_inputs=True)(parameters, buffers, tensors)
+        if _in_place(module.graph):
+            # functionalize() passes on some ops (circular padding, nn.RNN, ...) whose parts then change tensors in place.
+            again = fx.Interpreter(module).run
+            module = make_fx(functionalize(lambda *args: again(*args)), _allow_non_fake_inputs=True)(parameters, buffers, tensors)
     placeholders = [node for node in module.graph.nodes if node.op == "placeholder"]
     names = [*parameters, *buffers, *range(len(tensors))]
     trace = Trace(module)
@@ -304,6 +320,7 @@ def trace_model(model: nn.Module, leaves: list[Any], spec: pytree.TreeSpec, trai
     copy_ambiguous_images(trace.module.graph)
     size_workspaces(trace.module.graph)
     trace.modes, trace.modules = modes_of(model), modules_of(trace.module.graph)
+    _refuse_in_place(trace)
     trace.frozen = {name for name, parameter in model.named_parameters() if train and not parameter.requires_grad}
     return trace
 
