@@ -197,12 +197,21 @@ def test_costs_follow_the_kinds_given(tmp_path):
     (lambda x: x * x.sum().item(), r"the model: aten\._local_scalar_dense\.default needs the values of tensors"),
     (lambda x: x.nonzero(), r"aten\.nonzero"),
     (lambda x: x @ x.new_zeros(3, 3), r"the model cannot be captured: RuntimeError"),
+    (lambda x: x + torch.from_numpy(x.numpy()), r"the model: torch\.Tensor\.numpy needs the values of tensors"),
+    (lambda x: x + torch.as_tensor(np.asarray(x)), r"the model: torch\.Tensor\.__array__ needs the values of tensors"),
+    (lambda x: x + torch.tensor(x.tolist()), r"the model: torch\.Tensor\.tolist needs the values of tensors"),
     (lambda x: (x, {1, 2}), r"output 1 of the model is a set, expected tensors and plain values"),
 ])
 def test_what_cannot_be_captured_is_named(function, error):
     with pytest.raises(emplace.BadInput, match=error) as raised:
         emplace.torch.capture(Calls(function), (torch.zeros(3, 2),))
     assert "\n" not in str(raised.value)
+
+
+def test_a_model_for_training_does_not_see_values_either():
+    with pytest.raises(emplace.BadInput, match=r"torch\.Tensor\.numpy needs the values of tensors"):
+        emplace.torch.capture(Calls(lambda x: (x * float(x.detach().numpy().max())).sum()), (torch.zeros(3, 2),), train=True)
+    np.testing.assert_array_equal(torch.ones(2).numpy(), np.asarray(torch.ones(2)))
 
 
 def test_ops_that_stay_in_place_are_refused():
@@ -212,6 +221,43 @@ def test_ops_that_stay_in_place_are_refused():
     trace = tracing.Trace(fx.GraphModule(nn.Module(), graph), modules={node: "layers.0"})
     with pytest.raises(emplace.BadInput, match=r"module 'layers\.0': aten\.relu_\.default changes a tensor in place"):
         tracing._refuse_in_place(trace)
+
+
+@pytest.mark.parametrize("place", ["parameter", "buffer", "argument"])
+def test_sparse_tensors_are_refused(place):
+    sparse, x = torch.eye(2).to_sparse(), torch.zeros(3, 2)
+    model = Calls(lambda x: x)
+    if place == "parameter":
+        model.table = nn.Parameter(sparse)
+    elif place == "buffer":
+        model.register_buffer("table", sparse)
+    name = r"args\[0\]" if place == "argument" else "table"
+    with pytest.raises(emplace.BadInput, match=f"'{name}' is a tensor of layout torch.sparse_coo, expected torch.strided"):
+        emplace.torch.capture(model, (sparse if place == "argument" else x,))
+
+
+def test_a_gradient_in_a_buffer_is_refused():
+    class Cache(nn.Module):
+        def __init__(self, detach):
+            super().__init__()
+            self.inner, self.detach = nn.Linear(2, 2), detach
+            self.register_buffer("kept", torch.zeros(3, 4))
+
+        def forward(self, x):
+            out = self.inner(x)
+            self.kept[:, 1:3] = out.detach() if self.detach else out
+            return self.kept.sum() + out.sum()
+
+    emplace.torch.capture(Cache(True), (torch.zeros(3, 2),), train=True)
+    with pytest.raises(emplace.BadInput, match=r"requires a gradient in buffer 'kept'.*expected value.detach\(\) there"):
+        emplace.torch.capture(Cache(False), (torch.zeros(3, 2),), train=True)
+
+
+def test_modules_of_torchscript_are_refused():
+    script, x = torch.jit.script(nn.Linear(2, 2)), torch.zeros(3, 2)
+    for model, name in ((script, "the model"), (nn.Sequential(nn.Linear(2, 2), script), "module '1'")):
+        with pytest.raises(emplace.BadInput, match=f"{name} is a RecursiveScriptModule of torch.jit.*expected the nn.Module"):
+            emplace.torch.capture(model, (x,))
 
 
 def test_the_module_that_cannot_be_captured_is_named():

@@ -5,6 +5,7 @@ import gc
 import os
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from typing import NamedTuple
 
 import emplace
 import pytest
@@ -189,6 +190,20 @@ def test_an_lstm_trains(train, parts, cpus):
         assert step.profile(*args)
     for (name, mine), (_, theirs) in zip(model.named_parameters(), plain.named_parameters(), strict=True):
         torch.testing.assert_close(mine.grad, theirs.grad, rtol=0 if parts == 1 else 1e-5, atol=0 if parts == 1 else 1e-7, msg=name)
+
+
+class Pair(NamedTuple):
+    first: torch.Tensor
+    second: dict
+
+
+def test_tuples_with_names_are_tuples(cpus):
+    model, x = Plain(lambda x: (x.topk(2), Pair(x + 1, {"sorted": x.sort()}))), torch.randn(3, 8)
+    with placed(model, (x,), cpus) as step:
+        (values, indices), (first, second) = step(x)
+    assert type(second["sorted"]) is tuple and torch.equal(first, x + 1)
+    for mine, theirs in zip((values, indices, *second["sorted"]), (*x.topk(2), *x.sort()), strict=True):
+        assert torch.equal(mine, theirs)
 
 
 def test_outputs_that_are_no_tensors(cpus):

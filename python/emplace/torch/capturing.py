@@ -10,6 +10,7 @@ from torch.utils import _pytree as pytree
 
 from emplace._core import BadInput, Graph
 from emplace.torch.assembly import Assembly
+from emplace.torch.captured_model import module_text
 from emplace.torch.costs import CostModel
 from emplace.torch.lowering import lower
 from emplace.torch.targets import kernels_of, target_of
@@ -47,6 +48,19 @@ def argument_names(leaves: list[Any], spec: pytree.TreeSpec) -> list[str]:
     return names
 
 
+def _refuse_scripts(model: nn.Module) -> None:
+    for name, module in model.named_modules():
+        if isinstance(module, torch.jit.ScriptModule):
+            raise BadInput(f"{module_text(name)} is a {type(module).__name__} of torch.jit, which does not run as Python code; expected "
+                           "the nn.Module that it was made of")
+
+
+def _refuse_sparse(tensors: Mapping[str, torch.Tensor]) -> None:
+    for name, tensor in tensors.items():
+        if tensor.layout != torch.strided:
+            raise BadInput(f"'{name}' is a tensor of layout {tensor.layout}, expected {torch.strided}, as tensor.to_dense() has it")
+
+
 def capture(model: nn.Module, args: tuple = (), kwargs: Mapping[str, Any] | None = None, *, train: bool = False,
             microbatches: int = 1, optimizer: str | None = None, kinds: str | os.PathLike | None = None,
             name: str | None = None, target: str | None = None) -> Graph:
@@ -68,6 +82,7 @@ def capture(model: nn.Module, args: tuple = (), kwargs: Mapping[str, Any] | None
     if not isinstance(model, nn.Module):
         raise BadInput(f"model is a {type(model).__name__}, expected a torch.nn.Module")
     model = unwrapped(model)
+    _refuse_scripts(model)
     leaves, spec = flatten_arguments(args, kwargs)
     if type(microbatches) is not int or microbatches < 1:
         raise BadInput(f"microbatches is {microbatches}, expected a whole number of at least 1")
@@ -75,10 +90,13 @@ def capture(model: nn.Module, args: tuple = (), kwargs: Mapping[str, Any] | None
         raise BadInput(f"microbatches is {microbatches}, expected 1 without train=True")
     if optimizer is not None and (optimizer not in OPTIMIZER_SLOTS or not train):
         raise BadInput(f"optimizer is '{optimizer}', expected one of {', '.join(OPTIMIZER_SLOTS)}, and train=True")
-    tensors = [*model.parameters(), *model.buffers(), *(leaf for leaf in leaves if isinstance(leaf, torch.Tensor))]
+    names = argument_names(leaves, spec)
+    given = [leaf for leaf in leaves if isinstance(leaf, torch.Tensor)]
+    tensors = [*model.parameters(), *model.buffers(), *given]
+    _refuse_sparse({**dict(model.named_parameters()), **dict(model.named_buffers()), **dict(zip(names, given, strict=True))})
     with kernels_of(target_of(tensors, target)):
         trace = trace_model(model, leaves, spec, train, microbatches)
     costs = CostModel(kinds)
-    assembly = Assembly(trace, lower(trace, costs), costs, argument_names(leaves, spec), split_arguments(leaves, microbatches))
+    assembly = Assembly(trace, lower(trace, costs), costs, names, split_arguments(leaves, microbatches))
     ops = assembly.build(train, microbatches, OPTIMIZER_SLOTS[optimizer] if optimizer else None)
     return Graph.from_ops(name or type(model).__name__, ops)

@@ -23,7 +23,7 @@ from emplace.torch.exporting import exporting_flags, has_exporting_flags
 from emplace.torch.layouts import copy_ambiguous_images
 from emplace.torch.kernels import size_workspaces
 from emplace.torch.logs import quiet
-from emplace.torch.one_cpu import OneCpuMode
+from emplace.torch.one_cpu import OneCpuMode, values_refused
 from emplace.torch.process_state import model_kept, process_kept
 from emplace.torch.running import Running, modules_of
 
@@ -198,6 +198,10 @@ def _training_trace(inner: _Inner, tensors: list[torch.Tensor], mode: FakeTensor
         elif kind == "PlainAOTInput":
             trace.arguments[about.idx] = node
         elif kind == "TangentAOTInput":
+            changed = getattr(about.output, "mutated_input", None)
+            if type(changed).__name__ == "BufferAOTInput":
+                raise BadInput(f"the model leaves a value that requires a gradient in buffer '{_name_in_model(changed.target)}', which "
+                               "would go on into the next step; expected value.detach() there, and the loss computed from the value itself")
             trace.tangent = node
         else:
             raise BadInput(f"the model has an input of kind {kind}, which emplace does not know")
@@ -246,7 +250,7 @@ def _inference_trace(inner: _Inner, tensors: list[torch.Tensor], mode: FakeTenso
         nonlocal spec
         before = dict(buffers)
         held = dict(buffers)
-        output, spec = pytree.tree_flatten(functional_call(inner, (parameters, held), tuple(tensors)))
+        output, spec = pytree.tree_flatten(_with_plain_tuples(functional_call(inner, (parameters, held), tuple(tensors))))
         for index, leaf in enumerate(output):
             if isinstance(leaf, torch.Tensor):
                 continue
@@ -285,6 +289,14 @@ def _inference_trace(inner: _Inner, tensors: list[torch.Tensor], mode: FakeTenso
     except NotImplementedError as error:
         raise BadInput(f"the model's output has a type that cannot be rebuilt: {error}") from None
     return trace
+
+
+def _with_plain_tuples(output: Any) -> Any:
+    """A model's output with plain tuples for those whose items have names, as topk() returns one."""
+    def plain(value: Any) -> Any:
+        return tuple(map(_with_plain_tuples, value)) if isinstance(value, tuple) else value
+
+    return pytree.tree_map(plain, output, is_leaf=lambda value: isinstance(value, tuple))
 
 
 def _warn_of_changed(module: torch.fx.GraphModule, trace: Trace) -> None:
@@ -328,7 +340,8 @@ def trace_model(model: nn.Module, leaves: list[Any], spec: pytree.TreeSpec, trai
 def _record(inner: _Inner, leaves: list[Any], train: bool, microbatches: int) -> Trace:
     model = inner.model
     mode = OneCpuMode(allow_non_fake_inputs=True)
-    with process_kept(), model_kept(model), torch.compiler.set_stance("force_eager"), quiet("torch._subclasses.fake_tensor"):
+    with (process_kept(), model_kept(model), values_refused(), torch.compiler.set_stance("force_eager"),
+          quiet("torch._subclasses.fake_tensor")):
         running = Running(model)
         try:
             with _fake_tensors_of(inner, mode):
