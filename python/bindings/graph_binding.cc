@@ -58,8 +58,17 @@ OpGraph FromOps(const std::string& name, const nb::list& ops, const nb::dict& me
     throw BadInput(StrCat("ops hold a ", nb::cast<std::string>(nb::str(value.type().attr("__name__"))),
                           ", expected dicts, lists, texts, numbers and true or false"));
   });
-  return FromJson(
-      nb::cast<std::string>(nb::module_::import_("json").attr("dumps")(document, nb::arg("default") = plain)), name);
+  nb::object json;
+  try {
+    json = nb::module_::import_("json").attr("dumps")(document, nb::arg("default") = plain);
+  } catch (const nb::python_error& error) {
+    const bool is_ours = error.matches(nb::module_::import_("emplace._core").attr("BadInput"));
+    const bool is_form =
+        error.matches(PyExc_ValueError) || error.matches(PyExc_TypeError) || error.matches(PyExc_RecursionError);
+    if (is_ours || !is_form) throw;
+    throw BadInput(StrCat("ops are no JSON: ", nb::cast<std::string>(nb::str(error.value()))));
+  }
+  return FromJson(nb::cast<std::string>(json), name);
 }
 
 nb::object ToDict(const OpGraph& graph) { return nb::module_::import_("json").attr("loads")(GraphToJson(graph)); }

@@ -30,6 +30,13 @@ def test_ops_may_hold_numbers_of_numpy_and_nothing_else(machine):
     assert graph.cost_us("x")[0] == 3 and graph.output_bytes[0] == 8
     with pytest.raises(emplace.BadInput, match="ops hold a set, expected"):
         emplace.Graph.from_ops("g", [{"name": "a", "cost_us": {3}}])
+    circular, deep = {}, []
+    circular["again"] = circular
+    for _ in range(100000):
+        deep = [deep]
+    for attrs in (circular, {"a": deep}, {(1, 2): 3}):
+        with pytest.raises(emplace.BadInput, match="ops are no JSON: "):
+            emplace.Graph.from_ops("g", [{"name": "a", "cost_us": 1, "attrs": attrs}])
 
 
 def test_a_graph_without_ops_takes_no_time(machine):
