@@ -26,6 +26,7 @@ std::optional<RunPolicy> ReadPolicy(const fs::path& run, const fs::path& file) {
 // nullopt: there is none yet, before the first checkpoint.
 std::optional<RunPolicy> ReadNewestCheckpoint(const fs::path& run) {
   for (const fs::path& checkpoint : CheckpointsNewestFirst(run / "checkpoints")) {
+    if (!fs::exists(checkpoint / "state.json")) continue;  // Half copied.
     const fs::path folder = "checkpoints" / checkpoint.filename();
     try {
       if (auto found = ReadPolicy(run, folder / "policy.safetensors")) return found;

@@ -99,6 +99,8 @@ TEST_F(ExportTest, ThePolicyIsTheBestThereIs) {
     WritePolicy(StrCat("run/checkpoints/update_00000", version < 100 ? "0" : "", version, "/policy.safetensors"),
                 version);
   }
+  WritePolicy("run/checkpoints/update_kept/policy.safetensors", 300);  // Somebody's own copy.
+  Write("run/checkpoints/update_kept/state.json", "{}");
   Write("run/checkpoints/update_00000050/state.json", "{}");
   Write("run/checkpoints/update_00000100/state.json", "{}");
   EXPECT_EQ(chosen("checkpoints/update_00000100/policy.safetensors").at("version"), 100);  // 200 is half-written.

@@ -5,6 +5,11 @@
 #include "simulator/families/program/op_table.h"
 
 namespace emplace {
+namespace {
+
+constexpr size_t kMostNodes = 1'000'000;  // Of a gigabyte in all.
+
+}  // namespace
 
 int64_t SizeOf(ElementType type) {
   switch (type) {
@@ -45,6 +50,9 @@ std::string OpName(const SymbolicNode& node) {
 }
 
 TensorId TensorProgram::AddNode(SymbolicNode node, SymbolicTensor output) {
+  if (nodes_.size() >= kMostNodes) {
+    throw BadInput(StrCat("sizes come to a network of more than ", kMostNodes, " ops, expected smaller ones"));
+  }
   node.stage = stage_;
   node.microbatch = microbatch_;
   output.node = static_cast<int32_t>(nodes_.size());

@@ -73,6 +73,7 @@ struct SymbolicNode {
 // The op's name in the graph: in micro-batches after the first with the number before it, as "mb1/loss".
 std::string OpName(const SymbolicNode& node);
 
+// Throws BadInput where a program gets more than a million nodes.
 class TensorProgram {
  public:
   // float_type: type of parameters and of inputs other than ids, and so of all tensors computed from them.

@@ -104,6 +104,12 @@ TEST(Family, OfGnmtHasAtLeastTwoLayers) {
 }
 
 // What calls add is outputs and their bytes, no work; graphs without calls are those of programs that cannot be run.
+TEST(Family, SizesOfNetworksTooLargeToHoldAreRefused) {
+  const FamilyOptions options = {.family = "ptb", .count = 1, .train = 1, .size = "small", .ranges = {"steps=1000000"}};
+  EXPECT_THAT(BadInputOf([&] { GenerateFamily(options, Kinds()); }),
+              testing::HasSubstr("a network of more than 1000000 ops, expected smaller"));
+}
+
 TEST(Family, CallsLeaveFlopsAsTheyAre) {
   for (const std::string name : {"ptb", "cifar10", "wavenet2", "txl2"}) {
     FamilyOptions options = {.family = name, .count = 1, .train = 1, .size = IsSingleNetwork(name) ? "full" : "small"};
