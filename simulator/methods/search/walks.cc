@@ -43,7 +43,9 @@ double Walks::MovesPerUnit(const SearchSpace& space, double share) const {
 
 bool Walks::HasFewUnits(const SearchSpace& space) const { return Units(space) <= plan_.few_units.most_units; }
 
-uint64_t Walks::SeedOf(size_t thread) const { return options_.seed + thread * kSeedsApart + searches_ * kSearchesApart; }
+uint64_t Walks::SeedOf(size_t thread) const {
+  return options_.seed + thread * kSeedsApart + searches_ * kSearchesApart;
+}
 
 WalkResult Walks::Together(const SearchSpace& space, const WalkPlan& plan, const Report& report) {
   Walk walk(space, limit_, team_, SeedOf(0), plan.priorities);
