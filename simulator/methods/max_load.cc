@@ -4,8 +4,6 @@
 #include <limits>
 #include <vector>
 
-#include "simulator/engine/mean_link.h"
-
 namespace emplace {
 namespace {
 
@@ -18,30 +16,33 @@ void AddWork(const SimGraph& sim, std::span<const DeviceIndex> placement, std::v
 }
 
 void AddTransfers(const SimGraph& sim, std::span<const DeviceIndex> placement, std::vector<double>& loads_us) {
-  const MeanLink link = MeanLinkOf(sim);
-  std::vector<int32_t> counted_for(loads_us.size(), -1);  // [D] the last tensor that the device sends or receives
+  std::vector<int32_t> counted_for(loads_us.size(), -1);  // [D] the last tensor that the device receives
   for (OpIndex op = 0; op < sim.num_ops; ++op) {
     const DeviceIndex maker = placement[static_cast<size_t>(op)];
     for (int32_t tensor = sim.tensor_begin[static_cast<size_t>(op)];
          tensor < sim.tensor_begin[static_cast<size_t>(op) + 1]; ++tensor) {
-      const double us = link.BusyUs(sim.tensor_bytes[static_cast<size_t>(tensor)]);
-      const auto count = [&](DeviceIndex device) {
-        const auto d = static_cast<size_t>(device);
-        if (counted_for[d] == tensor) return;
-        counted_for[d] = tensor;
-        loads_us[d] += us;
-      };
+      bool sent = false;
       for (const OpIndex reader : sim.tensor_consumers.Row(tensor)) {
         const DeviceIndex device = placement[static_cast<size_t>(reader)];
-        if (device == maker) continue;
-        count(maker);
-        count(device);
+        const auto d = static_cast<size_t>(device);
+        if (device == maker || counted_for[d] == tensor) continue;
+        counted_for[d] = tensor;
+        const double us = TransferLoadUs(sim, tensor, maker, device);
+        loads_us[d] += us;
+        if (!sent || SendsToEach(sim)) loads_us[static_cast<size_t>(maker)] += us;
+        sent = true;
       }
     }
   }
 }
 
 }  // namespace
+
+double TransferLoadUs(const SimGraph& sim, int32_t tensor, DeviceIndex from, DeviceIndex to) {
+  const LinkTimes link = sim.LinkTimesOf(from, to);
+  const auto bytes = static_cast<double>(sim.tensor_bytes[static_cast<size_t>(tensor)]);
+  return link.latency_us + link.busy_after_us + bytes / link.bandwidth_bytes_per_us;
+}
 
 double MaxLoadUs(const SimGraph& sim, std::span<const DeviceIndex> placement) {
   std::vector<double> loads_us(static_cast<size_t>(sim.num_devices));

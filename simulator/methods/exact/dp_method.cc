@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "simulator/methods/exact/split_problem.h"
+#include "simulator/methods/max_load.h"
 #include "simulator/methods/memory_limits.h"
 #include "simulator/methods/placement_scorer.h"
 
@@ -70,8 +71,9 @@ class DpSearch {
     }
     const SearchScore score = scorer_.Score(placement);
     ++best_.evaluations;
-    const Value value = {score.bytes_over,
-                         objective_ == Objective::kThroughput ? best_on.max_load_us : score.makespan_us};
+    // The division itself counts with mean links.
+    const Value value = {score.bytes_over, objective_ == Objective::kThroughput ? MaxLoadUs(task_.sim, placement)
+                                                                                : score.makespan_us};
     if (!best_.placement || value < best_value_) {
       best_.placement = std::move(placement);
       best_value_ = value;

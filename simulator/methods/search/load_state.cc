@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "common/sort_unique.h"
-#include "simulator/engine/mean_link.h"
+#include "simulator/methods/max_load.h"
 
 namespace emplace {
 namespace {
@@ -18,8 +18,8 @@ Csr CsrOf(int32_t rows, const Pairs& pairs) {
 
 }  // namespace
 
-LoadState::LoadState(const PlacementTask& task) : set_of_op_(task.levels->Finest()) {
-  const SimGraph& sim = task.sim;
+LoadState::LoadState(const PlacementTask& task) : sim_(task.sim), set_of_op_(task.levels->Finest()) {
+  const SimGraph& sim = sim_;
   const auto devices = static_cast<size_t>(sim.num_devices);
   const auto sets = static_cast<size_t>(*std::ranges::max_element(set_of_op_)) + 1;
   work_us_.resize(sets * devices);
@@ -27,7 +27,6 @@ LoadState::LoadState(const PlacementTask& task) : set_of_op_(task.levels->Finest
   device_of_.resize(sets);
   loads_us_.resize(devices);
   param_bytes_.resize(devices);
-  const MeanLink link = MeanLinkOf(sim);
   std::vector<std::pair<int32_t, int32_t>> made;
   std::vector<std::pair<int32_t, int32_t>> read;
   std::vector<std::pair<int32_t, int32_t>> adjacent;
@@ -48,7 +47,7 @@ LoadState::LoadState(const PlacementTask& task) : set_of_op_(task.levels->Finest
       if (readers.empty()) continue;
       const auto tensor = static_cast<int32_t>(maker_of_.size());
       maker_of_.push_back(maker);
-      tensor_us_.push_back(link.BusyUs(sim.tensor_bytes[static_cast<size_t>(t)]));
+      tensor_of_.push_back(t);
       made.emplace_back(maker, tensor);
       for (const int32_t reader : readers) {
         read.emplace_back(reader, tensor);
@@ -91,31 +90,41 @@ Placement LoadState::PlacementOf() const {
   return placement;
 }
 
+void LoadState::CountReader(int32_t tensor, DeviceIndex maker, DeviceIndex reader, double sign) {
+  const double us = sign * TransferLoadUs(sim_, tensor_of_[static_cast<size_t>(tensor)], maker, reader);
+  loads_us_[static_cast<size_t>(reader)] += us;
+  if (SendsToEach(sim_)) loads_us_[static_cast<size_t>(maker)] += us;
+}
+
+void LoadState::CountSent(int32_t tensor, DeviceIndex maker, DeviceIndex reader, double sign) {
+  if (SendsToEach(sim_)) return;
+  loads_us_[static_cast<size_t>(maker)] +=
+      sign * TransferLoadUs(sim_, tensor_of_[static_cast<size_t>(tensor)], maker, reader);
+}
+
 void LoadState::CountMade(int32_t tensor, DeviceIndex maker, double sign) {
-  const double us = sign * tensor_us_[static_cast<size_t>(tensor)];
-  bool sent = false;
-  for (size_t d = 0; d < loads_us_.size(); ++d) {
-    if (static_cast<DeviceIndex>(d) == maker || Readers(tensor, static_cast<DeviceIndex>(d)) == 0) continue;
-    loads_us_[d] += us;
-    sent = true;
+  DeviceIndex last = -1;
+  for (DeviceIndex d = 0; d < static_cast<DeviceIndex>(loads_us_.size()); ++d) {
+    if (d == maker || Readers(tensor, d) == 0) continue;
+    CountReader(tensor, maker, d, sign);
+    last = d;
   }
-  if (sent) loads_us_[static_cast<size_t>(maker)] += us;
+  if (last >= 0) CountSent(tensor, maker, last, sign);
 }
 
 void LoadState::MoveReader(int32_t tensor, DeviceIndex from, DeviceIndex to) {
   const DeviceIndex maker = DeviceOf(maker_of_[static_cast<size_t>(tensor)]);
   const bool leaves = --Readers(tensor, from) == 0 && from != maker;
   const bool comes = Readers(tensor, to)++ == 0 && to != maker;
-  const double us = tensor_us_[static_cast<size_t>(tensor)];
-  if (leaves) loads_us_[static_cast<size_t>(from)] -= us;
-  if (comes) loads_us_[static_cast<size_t>(to)] += us;
+  if (leaves) CountReader(tensor, maker, from, -1);
+  if (comes) CountReader(tensor, maker, to, 1);
   if (leaves == comes) return;
   // The maker sends it to one device more or less: that counts if it is the only one.
   int32_t others = 0;
   for (DeviceIndex d = 0; d < static_cast<DeviceIndex>(loads_us_.size()) && others < 2; ++d)
     others += d != maker && Readers(tensor, d) > 0 ? 1 : 0;
-  if (comes && others == 1) loads_us_[static_cast<size_t>(maker)] += us;
-  if (leaves && others == 0) loads_us_[static_cast<size_t>(maker)] -= us;
+  if (comes && others == 1) CountSent(tensor, maker, to, 1);
+  if (leaves && others == 0) CountSent(tensor, maker, from, -1);
 }
 
 void LoadState::Move(int32_t set, DeviceIndex to) {

@@ -42,12 +42,17 @@ class LoadState {
   // Adds to the loads, or takes from them, what a tensor costs its maker's device and those of its readers.
   void CountMade(int32_t tensor, DeviceIndex maker, double sign);
   void MoveReader(int32_t tensor, DeviceIndex from, DeviceIndex to);
+  // Adds to the maker's load, or takes from it, that it sends a tensor at all, where one transfer serves all devices.
+  void CountSent(int32_t tensor, DeviceIndex maker, DeviceIndex reader, double sign);
+  // Adds to the load of a device that reads a tensor, and to that of its maker where each device gets it anew.
+  void CountReader(int32_t tensor, DeviceIndex maker, DeviceIndex reader, double sign);
 
+  const SimGraph& sim_;
   const std::vector<GroupIndex>& set_of_op_;
   std::vector<double> work_us_;         // [S * D] NaN: the device may not run it
   std::vector<int64_t> set_bytes_;      // [S]
   std::vector<int32_t> maker_of_;       // [T]
-  std::vector<double> tensor_us_;       // [T]
+  std::vector<int32_t> tensor_of_;      // [T] its index in the graph
   Csr made_by_;                         // [S] tensors
   Csr read_by_;                         // [S] tensors that other sets make
   Csr neighbours_;                      // [S]

@@ -5,11 +5,16 @@
 
 #include <algorithm>
 #include <limits>
+#include <set>
+#include <vector>
 
+#include "simulator/engine/simulator.h"
 #include "simulator/methods/max_load.h"
 #include "simulator/methods/placement_scorer.h"
 #include "tests/simulator/methods/hand_tasks.h"
 #include "tests/support/bad_input.h"
+#include "tests/support/link_rules.h"
+#include "tests/support/random_graph.h"
 #include "tests/support/random_task.h"
 #include "tests/support/trials.h"
 
@@ -30,6 +35,39 @@ TEST(MaxLoad, CountsWorkOverheadsAndEachTensorOnceAtEachEnd) {
   EXPECT_EQ(MaxLoadUs(task.sim, Placement{0, 1, 2, 0}), std::max(12.0 + 12 + 3 * 11, 32.0 + 2 * 11));
   EXPECT_EQ(MaxLoadUs(task.sim, Placement{0, 0, 2, 0}), 12.0 + 22 + 12 + 2 * 11);
   EXPECT_EQ(MaxLoadUs(task.sim, Placement{1, 1, 1, 1}), 12.0 + 22 + 32 + 12);
+  // Where each reader gets a transfer of its own, d:0 sends a's tensor twice.
+  cluster.link_model = LinkModel::kPerDestination;
+  const PlacementTask each = HandTask(Diamond(), cluster);
+  EXPECT_EQ(MaxLoadUs(each.sim, Placement{0, 1, 2, 0}), std::max(12.0 + 12 + 4 * 11, 32.0 + 2 * 11));
+}
+
+// By the transfers of a run, and who reads what they carry.
+TEST(MaxLoad, IsForHowLongARunKeepsDevicesAndTheirLinksBusy) {
+  for (uint64_t seed = 0; seed < Trials(300); ++seed) {
+    Rng rng(seed);
+    const OpGraph graph = RandomGraph(rng);
+    const LinkRules& links = kEveryLinkRules[seed % kEveryLinkRules.size()];
+    const Cluster cluster = RandomCluster(rng, {.link_model = links.model, .blocking = links.blocking});
+    const Placement placement = RandomPlacement(rng, graph, cluster);
+    const SimGraph sim = SimGraph::Compile(graph, cluster);
+    Simulator simulator(sim);
+    const Timeline& run = simulator.Run(placement);
+    std::vector<double> loads_us(cluster.devices.size());
+    for (OpIndex op = 0; op < sim.num_ops; ++op) {
+      const DeviceIndex device = placement[static_cast<size_t>(op)];
+      loads_us[static_cast<size_t>(device)] += sim.BusyUs(op, device);
+    }
+    for (const Transfer& transfer : run.transfers) {
+      std::set<DeviceIndex> ends = {transfer.from};
+      for (const OpIndex reader : sim.tensor_consumers.Row(transfer.tensor)) {
+        const DeviceIndex device = placement[static_cast<size_t>(reader)];
+        if (transfer.to == Transfer::kAllReaders || device == transfer.to) ends.insert(device);
+      }
+      for (const DeviceIndex end : ends) loads_us[static_cast<size_t>(end)] += transfer.free_us - transfer.start_us;
+    }
+    const double most_us = *std::ranges::max_element(loads_us);
+    ASSERT_NEAR(MaxLoadUs(sim, placement), most_us, 1e-9 * (1 + most_us)) << "seed " << seed;
+  }
 }
 
 // Whether the devices have an order in which all tensors lead on.
