@@ -125,6 +125,22 @@ def test_flops_of_products_that_pytorch_does_not_count(function, shapes, kind, f
     assert [op["flops"] for op in graph.ops if op["type"] == f"aten.{kind}"] == [flops]
 
 
+# As transformers and torchvision define them.
+@pytest.mark.parametrize("definition, shapes, result, flops", [
+    ("grouped_mm_fallback(Tensor input, Tensor weight, Tensor offs) -> Tensor", [(640, 256), (4, 256, 512), (4,)], (640, 512),
+     2 * 640 * 256 * 512),
+    ("deform_conv2d(Tensor input, Tensor weight) -> Tensor", [(2, 16, 32, 32), (32, 16, 3, 3)], (2, 32, 30, 30),
+     2 * 2 * 32 * 30 * 30 * 16 * 9),
+])
+def test_flops_of_products_of_other_libraries(definition, shapes, result, flops):
+    name = f"emplace_test::{definition.partition('(')[0]}"
+    torch.library.define(name, definition[definition.index("("):])
+    torch.library.register_fake(name, lambda *given: given[0].new_empty(result))
+    op = getattr(torch.ops.emplace_test, name.partition("::")[2])
+    graph = emplace.torch.capture(Plain(op), tuple(torch.zeros(shape) for shape in shapes))
+    assert [made["flops"] for made in graph.ops if made["type"].startswith("emplace_test.")] == [flops]
+
+
 def test_costs_of_products_are_those_of_matrix_products():
     # 64 x 4,096 x 64 x 64 multiply-adds each.
     graph = emplace.torch.capture(nn.Bilinear(64, 64, 4096), (torch.zeros(64, 64), torch.zeros(64, 64)), kinds="a100")
@@ -251,6 +267,42 @@ def test_a_gradient_in_a_buffer_is_refused():
     emplace.torch.capture(Cache(True), (torch.zeros(3, 2),), train=True)
     with pytest.raises(emplace.BadInput, match=r"requires a gradient in buffer 'kept'.*expected value.detach\(\) there"):
         emplace.torch.capture(Cache(False), (torch.zeros(3, 2),), train=True)
+
+
+class Cache:
+    def __init__(self, *tensors):
+        self.layers = [{"keys": tensor} for tensor in tensors]
+
+
+def test_an_argument_that_holds_tensors_is_refused():
+    model = Plain(lambda x, cache: x + sum(layer["keys"] for layer in cache.layers))
+    assert emplace.torch.capture(model, (torch.zeros(2), Cache())).num_ops == 3  # Its input, the sum and its output.
+    with pytest.raises(emplace.BadInput, match="an argument is a Cache, whose tensors.*expected these tensors as arguments"):
+        emplace.torch.capture(model, (torch.zeros(2), Cache(torch.ones(2))))
+
+
+class MakesTables(nn.Module):
+    """Makes a table when it is first called, and keeps it."""
+
+    def __init__(self):
+        super().__init__()
+        self.layer, self.mask, self.tables = nn.Linear(8, 8), None, {}
+
+    def forward(self, x):
+        if self.mask is None:
+            self.mask = torch.ones(5, 5).tril()
+        if 5 not in self.tables:
+            self.tables[5] = torch.arange(5.0)
+        return (self.layer(x).transpose(1, 2).matmul(self.mask) + self.tables[5]).pow(2).mean()
+
+
+@pytest.mark.parametrize("train", [False, True])
+def test_a_model_may_make_tables_when_it_is_first_called(train):
+    model, x = MakesTables(), torch.randn(2, 5, 8)
+    assert "aten.tril" in {op["type"] for op in emplace.torch.capture(model, (x,), train=train).ops}
+    assert model.mask is None and not model.tables
+    model(x)  # From now on they are there.
+    assert "aten.tril" not in {op["type"] for op in emplace.torch.capture(model, (x,), train=train).ops}
 
 
 def test_modules_of_torchscript_are_refused():

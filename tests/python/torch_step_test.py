@@ -44,6 +44,17 @@ def test_loss_gradients_and_buffers_are_those_of_the_plain_model(make, parts, se
                 assert torch.equal(mine, theirs), name
 
 
+@pytest.mark.parametrize("function", [functional.elu, functional.selu, functional.softplus, functional.hardtanh, functional.hardswish])
+def test_kernels_may_lay_results_out_otherwise_than_shape_rules_say(function, cpus):
+    layer = nn.Linear(4, 8)
+    model, x = Plain(lambda x: function(layer(x)).transpose(1, 2).contiguous().pow(2).sum(), layer), torch.randn(2, 5, 4)
+    plain = copy.deepcopy(layer)
+    function(plain(x)).transpose(1, 2).contiguous().pow(2).sum().backward()
+    with placed(model, (x,), cpus, train=True) as step:
+        step(x)
+    assert torch.equal(layer.weight.grad, plain.weight.grad) and torch.equal(layer.bias.grad, plain.bias.grad)
+
+
 class Shared(nn.Module):
     """Layers of one weight, used in this order; one of them is a module under two names."""
 

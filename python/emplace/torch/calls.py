@@ -152,7 +152,10 @@ class CallWriter:
         if "in" in value:
             text = inputs[value["in"]]
             for name, args in value.get("views", []):
-                text = f"{self._named(op_named(name, place))}({', '.join([text, *map(self._literal, args)])})"
+                view = op_named(name, place)
+                if view == torch.ops.aten.view.default:  # A kernel may lay its result out otherwise than PyTorch's shape rules say.
+                    view = torch.ops.aten.reshape.default
+                text = f"{self._named(view)}({', '.join([text, *map(self._literal, args)])})"
             return text
         if "list" in value:
             return f"[{', '.join(self._argument(item, inputs, place) for item in value['list'])}]"

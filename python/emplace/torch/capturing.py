@@ -61,6 +61,26 @@ def _refuse_sparse(tensors: Mapping[str, torch.Tensor]) -> None:
             raise BadInput(f"'{name}' is a tensor of layout {tensor.layout}, expected {torch.strided}, as tensor.to_dense() has it")
 
 
+def _holds_tensors(value: Any, depth: int = 4) -> bool:
+    """Whether an object has a tensor in its attributes, or in lists and dicts in these."""
+    if isinstance(value, torch.Tensor):
+        return True
+    if depth == 0 or isinstance(value, (str, type)):
+        return False
+    if isinstance(value, Mapping):
+        parts = list(value.values())
+    else:
+        parts = list(value) if isinstance(value, (list, tuple)) else list(getattr(value, "__dict__", {}).values())
+    return any(_holds_tensors(part, depth - 1) for part in parts)
+
+
+def _refuse_holders(leaves: list[Any]) -> None:
+    for leaf in leaves:
+        if not isinstance(leaf, torch.Tensor) and _holds_tensors(leaf):
+            raise BadInput(f"an argument is a {type(leaf).__name__}, whose tensors a graph would keep as they are now; expected these tensors "
+                           "as arguments, such as ((key, value), ...), of a module that makes the object from them")
+
+
 def capture(model: nn.Module, args: tuple = (), kwargs: Mapping[str, Any] | None = None, *, train: bool = False,
             microbatches: int = 1, optimizer: str | None = None, kinds: str | os.PathLike | None = None,
             name: str | None = None, target: str | None = None) -> Graph:
@@ -84,6 +104,7 @@ def capture(model: nn.Module, args: tuple = (), kwargs: Mapping[str, Any] | None
     model = unwrapped(model)
     _refuse_scripts(model)
     leaves, spec = flatten_arguments(args, kwargs)
+    _refuse_holders(leaves)
     if type(microbatches) is not int or microbatches < 1:
         raise BadInput(f"microbatches is {microbatches}, expected a whole number of at least 1")
     if microbatches > 1 and not train:

@@ -13,7 +13,7 @@ from emplace.torch.targets import runs_on
 
 # By the words in the names of ops; the first that fits. All else streams through memory.
 _CLASSES = (
-    (OpClass.CONVOLUTION, ("convolution",)),
+    (OpClass.CONVOLUTION, ("convolution", "deform_conv2d")),
     (OpClass.MATMUL, ("mm", "bmm", "addmm", "baddbmm", "addbmm", "mv", "addmv", "dot", "vdot", "linear", "trilinear", "matmul", "conv_tbc",
                       "euclidean_dist", "flash_attention", "efficient_attention", "scaled_dot_product", "lstm", "gru", "rnn")),
     (OpClass.GATHER, ("embedding", "index", "gather", "scatter", "nll_loss", "take", "put", "sort", "topk", "searchsorted")),

@@ -1,6 +1,6 @@
 """What a model's code may change while it is captured, put back: in the process (modes, settings) and in the model's attributes."""
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 import torch
 from torch import nn
@@ -109,15 +109,26 @@ def _put_back(value: object, contents: object) -> None:
 
 
 @contextlib.contextmanager
-def model_kept(model: nn.Module) -> Iterator[None]:
-    """Afterwards the attributes of all modules are as before: parameters, buffers, hooks, `training`, and what the model's code keeps
-    in them, such as tables that it makes when it is first called."""
-    kept = [(module, dict(module.__dict__), [(value, _contents(value)) for value in module.__dict__.values()]) for module in model.modules()]
+def _attributes_kept(model: nn.Module, but: Collection[str] = ()) -> Iterator[None]:
+    kept = [(module, {name: value for name, value in module.__dict__.items() if name not in but}) for module in model.modules()]
+    contents = [(value, _contents(value)) for _, attributes in kept for value in attributes.values()]
     try:
         yield
     finally:
-        for module, attributes, contents in kept:
-            module.__dict__.clear()
+        for module, attributes in kept:
+            for name in module.__dict__.keys() - attributes.keys() - set(but):
+                del module.__dict__[name]
             module.__dict__.update(attributes)
-            for value, before in contents:
-                _put_back(value, before)
+        for value, before in contents:
+            _put_back(value, before)
+
+
+def model_kept(model: nn.Module) -> contextlib.AbstractContextManager[None]:
+    """Afterwards the attributes of all modules are as before: parameters, buffers, hooks, `training`, and what the model's code keeps
+    in them, such as tables that it makes when it is first called."""
+    return _attributes_kept(model)
+
+
+def tables_kept(model: nn.Module) -> contextlib.AbstractContextManager[None]:
+    """As model_kept, but for parameters, buffers and modules."""
+    return _attributes_kept(model, ("_parameters", "_buffers", "_modules"))

@@ -21,6 +21,7 @@ _SUMMED: dict[str, Callable[[Call], int]] = {
     "_weight_int4pack_mm": _row_of("self"), "_weight_int4pack_mm_for_cpu": _row_of("self"), "_dyn_quant_matmul_4bit": _row_of("inp"),
     "addr": lambda call: 1,
     "addbmm": lambda call: call["batch1"].size(0) * call["batch1"].size(2),
+    "deform_conv2d": lambda call: call["weight"][0].numel(),
     "conv_tbc": lambda call: call["weight"].size(0) * call["weight"].size(1),
 }
 
@@ -46,6 +47,11 @@ def _trilinear_flops(call: Call) -> float:
 # Those that are told by the arguments alone.
 _FLOPS: dict[str, Callable[[Call], float]] = {
     "_grouped_mm": _grouped_flops, "_trilinear": _trilinear_flops,
+    # Of transformers: each row is of one expert.
+    "grouped_mm_fallback": lambda call: 2.0 * call["input"].numel() * call["weight"].size(-1),
+    "grouped_mm_fallback_backward": lambda call: 4.0 * call["input"].numel() * call["weight"].size(-1),
+    # Of torchvision; its backward pass makes the gradients of what is given and of the weight.
+    "_deform_conv2d_backward": lambda call: 4.0 * call["grad"].numel() * call["weight"][0].numel(),
     # Gradients of what is given and of the weight.
     "conv_tbc_backward": lambda call: 4.0 * call["self"].numel() * call["weight"].size(0) * call["weight"].size(1),
 }

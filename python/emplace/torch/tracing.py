@@ -24,7 +24,7 @@ from emplace.torch.layouts import copy_ambiguous_images
 from emplace.torch.kernels import size_workspaces
 from emplace.torch.logs import quiet
 from emplace.torch.one_cpu import OneCpuMode, values_refused
-from emplace.torch.process_state import model_kept, process_kept
+from emplace.torch.process_state import model_kept, process_kept, tables_kept
 from emplace.torch.running import Running, modules_of
 
 
@@ -97,7 +97,8 @@ class _Inner(nn.Module):
         if self._microbatches is None:
             return self.model(*args, **kwargs)
         record_now()
-        output = self.model(*args, **kwargs)
+        with tables_kept(self.model):  # PyTorch runs the forward pass twice, and tensors of the first run are none of the second.
+            output = self.model(*args, **kwargs)
         loss = loss_of(output)
         return loss / self._microbatches if self._microbatches > 1 else loss
 
