@@ -146,12 +146,14 @@ std::string NearKinds(const std::set<std::string>& known, const std::string& wan
 
 void CheckKinds(const OpGraph& graph, const Cluster& cluster) {
   for (const Device& device : cluster.devices) {
-    // What costs nothing on any kind, such as a parameter, says nothing of this one.
-    const auto runs = [&](const Op& op) {
-      return op.AllowedOn(device.kind) && (!op.cost.is_uniform() || op.cost.everywhere_us() > 0);
+    // What costs nothing on any kind, such as a parameter, says nothing of this one. A kind with a cost is known,
+    // though its ops may not be allowed there.
+    const auto knows = [&](const Op& op) {
+      return op.cost.is_uniform() ? op.AllowedOn(device.kind) && op.cost.everywhere_us() > 0
+                                  : op.cost.On(device.kind).has_value();
     };
     const auto costs = [](const Op& op) { return !op.cost.is_uniform() || op.cost.everywhere_us() > 0; };
-    if (std::any_of(graph.ops().begin(), graph.ops().end(), runs)) continue;
+    if (std::any_of(graph.ops().begin(), graph.ops().end(), knows)) continue;
     if (std::none_of(graph.ops().begin(), graph.ops().end(), costs)) continue;  // Nothing costs anything anywhere.
     std::set<std::string> known;
     for (const Op& op : graph.ops()) {

@@ -117,6 +117,10 @@ TEST(PlacementTask, ADeviceThatMayRunNothingIsAnError) {
   cluster.devices[1].kind = "z";
   op.cost = OpCost::ByKind({{"x", 0}, {"z", 0}});  // A kind that is named may run it, even if it costs nothing.
   CheckKinds(OpGraph("g", {op}), cluster);
+  op.cost = OpCost::ByKind({{"x", 1}, {"z", 2}});  // Nor does it have to be allowed there.
+  op.allowed = {"x"};
+  CheckKinds(OpGraph("g", {op}), cluster);
+  op.allowed.clear();
   op.cost = OpCost::Everywhere(0);  // Nobody works here anyway.
   CheckKinds(OpGraph("g", {op}), cluster);
 }
