@@ -77,8 +77,8 @@ def _holds_tensors(value: Any, depth: int = 4) -> bool:
 def _refuse_holders(leaves: list[Any]) -> None:
     for leaf in leaves:
         if not isinstance(leaf, torch.Tensor) and _holds_tensors(leaf):
-            raise BadInput(f"an argument is a {type(leaf).__name__}, whose tensors a graph would keep as they are now; expected these tensors "
-                           "as arguments, such as ((key, value), ...), of a module that makes the object from them")
+            raise BadInput(f"an argument is a {type(leaf).__name__}, whose tensors a graph would keep as they are now; expected these "
+                           "tensors as arguments, such as ((key, value), ...), of a module that makes the object from them")
 
 
 def capture(model: nn.Module, args: tuple = (), kwargs: Mapping[str, Any] | None = None, *, train: bool = False,
