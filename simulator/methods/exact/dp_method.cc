@@ -72,8 +72,8 @@ class DpSearch {
     const SearchScore score = scorer_.Score(placement);
     ++best_.evaluations;
     // The division itself counts with mean links.
-    const Value value = {score.bytes_over, objective_ == Objective::kThroughput ? MaxLoadUs(task_.sim, placement)
-                                                                                : score.makespan_us};
+    const Value value = {score.bytes_over,
+                         objective_ == Objective::kThroughput ? MaxLoadUs(task_.sim, placement) : score.makespan_us};
     if (!best_.placement || value < best_value_) {
       best_.placement = std::move(placement);
       best_value_ = value;
