@@ -7,8 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <tuple>
 
-#include "tests/support/link_rules.h"
-#include "tests/support/random_graph.h"
+#include "tests/support/random_run.h"
 #include "tests/support/trials.h"
 
 namespace emplace {
@@ -17,14 +16,7 @@ namespace {
 // Every property that a viewer and a reader rely on, on random runs.
 TEST(TraceWriter, ShowsTheRunAsItWas) {
   for (uint64_t seed = 0; seed < Trials(200); ++seed) {
-    Rng rng(seed);
-    const OpGraph graph = RandomGraph(rng);
-    const LinkRules& links = kEveryLinkRules[seed % kEveryLinkRules.size()];
-    const Cluster cluster = RandomCluster(rng, {.link_model = links.model, .blocking = links.blocking});
-    const Placement placement = RandomPlacement(rng, graph, cluster);
-    const SimGraph sim = SimGraph::Compile(graph, cluster);
-    Simulator simulator(sim);
-    const Timeline& run = simulator.Run(placement);
+    const auto& [graph, cluster, placement, sim, run] = MakeRandomRun(seed);
     const nlohmann::json trace = nlohmann::json::parse(TraceToJson(graph, cluster, sim, placement, run));
 
     OpIndex op = 0;

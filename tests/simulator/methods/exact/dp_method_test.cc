@@ -8,13 +8,11 @@
 #include <set>
 #include <vector>
 
-#include "simulator/engine/simulator.h"
 #include "simulator/methods/max_load.h"
 #include "simulator/methods/placement_scorer.h"
 #include "tests/simulator/methods/hand_tasks.h"
 #include "tests/support/bad_input.h"
-#include "tests/support/link_rules.h"
-#include "tests/support/random_graph.h"
+#include "tests/support/random_run.h"
 #include "tests/support/random_task.h"
 #include "tests/support/trials.h"
 
@@ -44,14 +42,7 @@ TEST(MaxLoad, CountsWorkOverheadsAndEachTensorOnceAtEachEnd) {
 // By the transfers of a run, and who reads what they carry.
 TEST(MaxLoad, IsForHowLongARunKeepsDevicesAndTheirLinksBusy) {
   for (uint64_t seed = 0; seed < Trials(300); ++seed) {
-    Rng rng(seed);
-    const OpGraph graph = RandomGraph(rng);
-    const LinkRules& links = kEveryLinkRules[seed % kEveryLinkRules.size()];
-    const Cluster cluster = RandomCluster(rng, {.link_model = links.model, .blocking = links.blocking});
-    const Placement placement = RandomPlacement(rng, graph, cluster);
-    const SimGraph sim = SimGraph::Compile(graph, cluster);
-    Simulator simulator(sim);
-    const Timeline& run = simulator.Run(placement);
+    const auto& [graph, cluster, placement, sim, run] = MakeRandomRun(seed);
     std::vector<double> loads_us(cluster.devices.size());
     for (OpIndex op = 0; op < sim.num_ops; ++op) {
       const DeviceIndex device = placement[static_cast<size_t>(op)];
