@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "common/sort_unique.h"
-#include "simulator/methods/max_load.h"
 
 namespace emplace {
 namespace {
@@ -18,7 +17,8 @@ Csr CsrOf(int32_t rows, const Pairs& pairs) {
 
 }  // namespace
 
-LoadState::LoadState(const PlacementTask& task) : sim_(task.sim), set_of_op_(task.levels->Finest()) {
+LoadState::LoadState(const PlacementTask& task)
+    : sim_(task.sim), sends_to_each_(SendsToEach(task.sim)), set_of_op_(task.levels->Finest()) {
   const SimGraph& sim = sim_;
   const auto devices = static_cast<size_t>(sim.num_devices);
   const auto sets = static_cast<size_t>(*std::ranges::max_element(set_of_op_)) + 1;
@@ -48,6 +48,7 @@ LoadState::LoadState(const PlacementTask& task) : sim_(task.sim), set_of_op_(tas
       const auto tensor = static_cast<int32_t>(maker_of_.size());
       maker_of_.push_back(maker);
       tensor_of_.push_back(t);
+      if (sim.link_model != LinkModel::kTopology) tensor_us_.push_back(TransferLoadUs(sim, t, 0, 1));
       made.emplace_back(maker, tensor);
       for (const int32_t reader : readers) {
         read.emplace_back(reader, tensor);
@@ -88,18 +89,6 @@ Placement LoadState::PlacementOf() const {
   placement.reserve(set_of_op_.size());
   for (const GroupIndex set : set_of_op_) placement.push_back(DeviceOf(set));
   return placement;
-}
-
-void LoadState::CountReader(int32_t tensor, DeviceIndex maker, DeviceIndex reader, double sign) {
-  const double us = sign * TransferLoadUs(sim_, tensor_of_[static_cast<size_t>(tensor)], maker, reader);
-  loads_us_[static_cast<size_t>(reader)] += us;
-  if (SendsToEach(sim_)) loads_us_[static_cast<size_t>(maker)] += us;
-}
-
-void LoadState::CountSent(int32_t tensor, DeviceIndex maker, DeviceIndex reader, double sign) {
-  if (SendsToEach(sim_)) return;
-  loads_us_[static_cast<size_t>(maker)] +=
-      sign * TransferLoadUs(sim_, tensor_of_[static_cast<size_t>(tensor)], maker, reader);
 }
 
 void LoadState::CountMade(int32_t tensor, DeviceIndex maker, double sign) {

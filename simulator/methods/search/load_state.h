@@ -8,6 +8,7 @@
 
 #include "common/csr.h"
 #include "simulator/graph/placement.h"
+#include "simulator/methods/max_load.h"
 #include "simulator/task/placement_task.h"
 
 namespace emplace {
@@ -42,17 +43,29 @@ class LoadState {
   // Adds to the loads, or takes from them, what a tensor costs its maker's device and those of its readers.
   void CountMade(int32_t tensor, DeviceIndex maker, double sign);
   void MoveReader(int32_t tensor, DeviceIndex from, DeviceIndex to);
-  // Adds to the maker's load, or takes from it, that it sends a tensor at all, where one transfer serves all devices.
-  void CountSent(int32_t tensor, DeviceIndex maker, DeviceIndex reader, double sign);
+  double TransferUs(int32_t tensor, DeviceIndex maker, DeviceIndex reader) const {
+    const auto t = static_cast<size_t>(tensor);
+    return tensor_us_.empty() ? TransferLoadUs(sim_, tensor_of_[t], maker, reader) : tensor_us_[t];
+  }
   // Adds to the load of a device that reads a tensor, and to that of its maker where each device gets it anew.
-  void CountReader(int32_t tensor, DeviceIndex maker, DeviceIndex reader, double sign);
+  void CountReader(int32_t tensor, DeviceIndex maker, DeviceIndex reader, double sign) {
+    const double us = sign * TransferUs(tensor, maker, reader);
+    loads_us_[static_cast<size_t>(reader)] += us;
+    if (sends_to_each_) loads_us_[static_cast<size_t>(maker)] += us;
+  }
+  // Adds to the maker's load, or takes from it, that it sends a tensor at all, where one transfer serves all devices.
+  void CountSent(int32_t tensor, DeviceIndex maker, DeviceIndex reader, double sign) {
+    if (!sends_to_each_) loads_us_[static_cast<size_t>(maker)] += sign * TransferUs(tensor, maker, reader);
+  }
 
   const SimGraph& sim_;
+  const bool sends_to_each_;
   const std::vector<GroupIndex>& set_of_op_;
   std::vector<double> work_us_;         // [S * D] NaN: the device may not run it
   std::vector<int64_t> set_bytes_;      // [S]
   std::vector<int32_t> maker_of_;       // [T]
   std::vector<int32_t> tensor_of_;      // [T] its index in the graph
+  std::vector<double> tensor_us_;       // [T] TransferLoadUs where all links are alike; with a topology empty
   Csr made_by_;                         // [S] tensors
   Csr read_by_;                         // [S] tensors that other sets make
   Csr neighbours_;                      // [S]
