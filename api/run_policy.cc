@@ -1,8 +1,6 @@
 #include "api/run_policy.h"
 
-#include <algorithm>
 #include <utility>
-#include <vector>
 
 #include "common/error.h"
 #include "common/files/file_io.h"

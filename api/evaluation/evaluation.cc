@@ -9,7 +9,6 @@
 #include <mutex>
 #include <optional>
 #include <thread>
-#include <utility>
 
 #include "common/files/content_hash.h"
 #include "common/files/file_io.h"
@@ -24,7 +23,7 @@ namespace {
 // A graph ready to be placed.
 struct TaskOfFile {
   PlacementTask task;
-  std::string hash;  // ContentHash of the file.
+  std::string hash;  // ContentHash of the file's text.
 };
 
 // It is made by the first run that needs it and let go with the last.
@@ -33,11 +32,11 @@ class SharedTask {
   std::shared_ptr<const TaskOfFile> Get(const EvaluationPlan& plan, const std::string& path) {
     const MutexLock lock(mu_);
     if (!task_) {
-      std::string hash = ContentHash(ReadFile(path));
-      const OpGraph graph = LoadGraph(path);
+      const std::string text = ReadMaybeCompressedFile(path);
+      const OpGraph graph = ParseGraph(text, path);
       CheckKinds(graph, plan.cluster);
       task_ = std::make_shared<const TaskOfFile>(
-          TaskOfFile{PlacementTask::Make(graph, plan.cluster, plan.max_groups, plan.options.stop), std::move(hash)});
+          TaskOfFile{PlacementTask::Make(graph, plan.cluster, plan.max_groups, plan.options.stop), ContentHash(text)});
       task_->task.levels->All(plan.options.stop);  // The first run does not take longer than the others.
     }
     std::shared_ptr<const TaskOfFile> task = task_;

@@ -31,7 +31,7 @@ struct RunKey {
 struct RunResult {
   RunKey key;
   std::string graph;       // Its name.
-  std::string graph_hash;  // ContentHash of its file; empty: not known.
+  std::string graph_hash;  // ContentHash of its file's text; empty: not known.
   MethodScore score;       // By the simulator, of the method's placement.
   // What the objective minimizes, of what `emplace place` hands out: that placement, or the best single device's if
   // that is better.
@@ -48,7 +48,7 @@ struct EvaluationPlan {
   std::vector<uint64_t> seeds;  // One at least; a method that draws nothing runs once.
   MethodOptions options;  // Its seed is not used. Methods that cannot minimize its objective minimize the latency.
   std::optional<PolicyVersion> policy_version;  // Of the policy in options, if there is one,
-  std::string policy_hash;                      // and the ContentHash of its file.
+  std::string policy_hash;                      // and the ContentHash of it as a file.
   Cluster cluster;
   int32_t max_groups = kDefaultMaxGroups;
 

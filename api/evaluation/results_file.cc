@@ -70,7 +70,7 @@ void CheckGraphsAreTheSame(const std::filesystem::path& path, const std::vector<
   for (const RunResult& result : results) {
     if (result.graph_hash.empty() || !std::filesystem::exists(result.key.path)) continue;
     const auto [found, is_new] = hashes.emplace(result.key.path, "");
-    if (is_new) found->second = ContentHash(ReadFile(result.key.path));
+    if (is_new) found->second = ContentHash(ReadMaybeCompressedFile(result.key.path));
     if (found->second != result.graph_hash)
       throw BadInput(StrCat(path.string(), ": has results of graph '", result.key.path,
                             "' as it was before it was changed, expected those of the same graph"));

@@ -23,8 +23,8 @@ using Clock = std::chrono::steady_clock;
 // Far above what actors of today do: tiny graphs of two steps, on one core.
 constexpr PeerGuard::Limits kTrajectoryLimits = {.messages_per_s = 50'000, .burst = 100'000};
 constexpr PeerGuard::Limits kControlLimits = {};
-constexpr size_t kMostFrames =
-    8;  // Of a message from an actor, with the one that ZeroMQ puts before it. None has more.
+// Of a message from an actor, with the one that ZeroMQ puts before it. None has more.
+constexpr size_t kMostFrames = 8;
 
 }  // namespace
 

@@ -7,7 +7,6 @@
 #include "policy/policy_kinds.h"
 
 namespace emplace {
-namespace {}  // namespace
 
 TrajectoryIntake::TrajectoryIntake(const EpisodeRules& rules, const std::vector<PlacementTask>& tasks,
                                    const RunConfig& config, Ledger& ledger, ActorSessions& sessions,

@@ -1,21 +1,18 @@
 #include "simulator/engine/trace_writer.h"
 
-#include <array>
-#include <charconv>
+#include <concepts>
 #include <nlohmann/json.hpp>
 #include <string_view>
-#include <type_traits>
 #include <utility>
 #include <vector>
 
+#include "common/files/json_text.h"
+#include "common/strings.h"
 #include "simulator/engine/memory/memory_over_time.h"
 #include "simulator/engine/timeline_rows.h"
 
 namespace emplace {
 namespace {
-
-// As a text of JSON.
-std::string Quoted(const std::string& text) { return nlohmann::json(text).dump(); }
 
 // A row of the display: a process and a thread.
 struct Row {
@@ -61,13 +58,8 @@ class TraceBuilder {
   }
 
   void Append(std::string_view text) { text_ += text; }
-  template <typename Number>
-  requires std::is_arithmetic_v<Number>
-  void Append(Number number) {
-    std::array<char, 32> digits;
-    const auto result = std::to_chars(digits.data(), digits.data() + digits.size(), number);
-    text_.append(digits.data(), result.ptr);
-  }
+  void Append(double number) { text_ += ShortestDouble(number); }
+  void Append(std::integral auto number) { text_ += std::to_string(number); }
   // An event of one line, whose fields are such as R"("ts":)", 3.5, R"(,"dur":)", 1.0.
   template <typename... Parts>
   void AddEvent(Row row, const Parts&... fields) {
@@ -81,15 +73,15 @@ class TraceBuilder {
   }
 
   void AddName(const char* what, Row row, const std::string& name) {
-    AddEvent(row, R"("ph":"M","name":")", what, R"(","args":{"name":)", Quoted(name), "}");
+    AddEvent(row, R"("ph":"M","name":")", what, R"(","args":{"name":)", JsonLine(name), "}");
   }
 
   void AddOps() {
     for (OpIndex o = 0; o < graph_.num_ops(); ++o) {
       const auto i = static_cast<size_t>(o);
       const Op& op = graph_.op(o);
-      const std::string type = Quoted(op.type);
-      AddEvent({placement_[i], kCompute}, R"("ph":"X","name":)", Quoted(op.name), R"(,"cat":)", type, R"(,"ts":)",
+      const std::string type = JsonLine(op.type);
+      AddEvent({placement_[i], kCompute}, R"("ph":"X","name":)", JsonLine(op.name), R"(,"cat":)", type, R"(,"ts":)",
                timeline_.start_us[i], R"(,"dur":)", timeline_.finish_us[i] - timeline_.start_us[i],
                R"(,"args":{"type":)", type, R"(,"output_bytes":)", op.OutputBytes(), R"(,"flops":)", op.flops, "}");
     }
@@ -106,7 +98,7 @@ class TraceBuilder {
     int64_t id = 0;
     for (const Transfer& transfer : timeline_.transfers) {
       const OpIndex from = producers[static_cast<size_t>(transfer.tensor)];
-      const std::string name = Quoted(graph_.op(from).name);
+      const std::string name = JsonLine(graph_.op(from).name);
       std::vector<Row> rows;
       for (const int32_t link : LinksOf(sim_, transfer)) rows.push_back(LinkRow(link));
       for (const Row& row : rows) {
