@@ -19,11 +19,11 @@ constexpr timespec kToEndWell = {.tv_sec = 0, .tv_nsec = 330'000'000};
 std::atomic<bool> interrupted = false;
 // What the first of the two threads has decided: the one that finishes, or the one below that ends all.
 enum class End : uint8_t { kOpen, kFinish, kNow };
-std::atomic<End> end = End::kOpen;
+std::atomic<End> chosen_end = End::kOpen;
 
 void Decide(End wanted) {
   End open = End::kOpen;
-  end.compare_exchange_strong(open, wanted);
+  chosen_end.compare_exchange_strong(open, wanted);
 }
 
 // line: what it says on stderr.
@@ -34,7 +34,7 @@ void Decide(End wanted) {
   interrupted = true;
   if (::sigtimedwait(&signals, nullptr, &kToEndWell) < 0) {
     Decide(End::kNow);
-    if (end == End::kFinish) ::sigwait(&signals, &signal);
+    if (chosen_end == End::kFinish) ::sigwait(&signals, &signal);
   }
   RemoveUnfinishedFiles();
   [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, line.data(), line.size());
