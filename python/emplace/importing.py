@@ -33,6 +33,8 @@ def _parser() -> Parser:
         command.add_argument("--train", action="store_true", help=f"Make a graph of a training step: forward and backward pass. {loss}")
         command.add_argument("--microbatches", type=int, default=1,
                              help="Number of parts in which a training step processes its batch (default: 1).")
+        command.add_argument("--replicas", action="store_true", help="Each of these parts has parameters of its own, as in data-parallel "
+                             "training. That takes more memory, and often less time on devices that are alike.")
         command.add_argument("--optimizer", help="With --train, the optimizer that keeps state and updates: sgd, momentum, adam, ...")
 
     torch = add("torch", "FILE.py:FACTORY", "Captures the model that a function of a Python file returns as (model, args).")
@@ -116,15 +118,15 @@ def _load_fx(options: argparse.Namespace) -> Graph:
     model, args = emplace.torch.read_fx(options.input, train=options.train, microbatches=options.microbatches)
     path = pathlib.Path(options.input).resolve()
     name = options.name or (path.parent.name if path.name == "model.py" else path.stem)
-    return emplace.torch.capture(model, args, train=options.train, microbatches=options.microbatches, optimizer=options.optimizer,
-                                 kinds=options.kinds, name=name)
+    return emplace.torch.capture(model, args, train=options.train, microbatches=options.microbatches, replicas=options.replicas,
+                                 optimizer=options.optimizer, kinds=options.kinds, name=name)
 
 
 def _load(options: argparse.Namespace) -> Graph:
     if options.source == "torch":
         model, args, kwargs = call_factory(options.input)
         return emplace.torch.capture(model, args, kwargs, train=options.train, microbatches=options.microbatches,
-                                     optimizer=options.optimizer, kinds=options.kinds, name=options.name, target=options.target)
+                                     replicas=options.replicas, optimizer=options.optimizer, kinds=options.kinds, name=options.name, target=options.target)
     if options.source == "fx":
         return _load_fx(options)
     if options.source == "onnx":

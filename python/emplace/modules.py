@@ -29,7 +29,7 @@ def module_of_op(graph: Graph) -> list[str]:
     module: dict[int, str] = dict(owner)
     for index, op in enumerate(ops):
         attrs = op.get("attrs", {})
-        if op["type"] in ("emplace.gradient", "emplace.update", "emplace.buffer"):
+        if op["type"] in ("emplace.gradient", "emplace.update", "emplace.refresh", "emplace.buffer"):
             module[index] = attrs["name"].rpartition(".")[0]
         elif "module" in attrs:
             module[index] = attrs["module"]

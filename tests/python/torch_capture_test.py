@@ -193,6 +193,48 @@ def test_copies_of_micro_batches(make):
     assert four.flops.sum() == pytest.approx(one.flops.sum(), rel=0.35)
 
 
+@pytest.mark.parametrize("optimizer, state", [(None, None), ("sgd", 0), ("adam", 2)])
+@pytest.mark.parametrize("make", MAKERS)
+def test_micro_batches_have_replicas_of_parameters(make, optimizer, state):
+    model, args = make()
+    parts = 3
+    args = tuple(torch.cat([arg[:1]] * 6) for arg in args)
+    how = {"train": True, "microbatches": parts, "optimizer": optimizer}
+    shared, graph = emplace.torch.capture(model, args, **how), emplace.torch.capture(model, args, **how, replicas=True)
+    assert graph.flops.sum() == shared.flops.sum()
+    ops = {op["name"]: op for op in graph.ops}
+    param_bytes = dict(zip(graph.op_names, graph.param_bytes.tolist(), strict=True))
+    changed = {op["attrs"]["name"] for op in graph.ops if op["type"] == "emplace.buffer"}
+    # Nothing of one micro-batch reads what another one has, but for buffers that change, and nothing reads a parameter but ops of
+    # its own micro-batch.
+    for op in graph.ops:
+        for name in (text.lstrip("^").rsplit(":", 1)[0] for text in op["inputs"]):
+            if ops[name]["type"] == "emplace.parameter" and ops[name]["attrs"]["name"] not in changed:
+                assert name.split("/")[0] == op["name"].split("/")[0], (name, op["name"])
+    for name, parameter in model.named_parameters():
+        for part in range(parts):
+            replica, refresh = ops[f"part{part}/{name}"], ops[f"part{part}/{name}/refresh"]
+            assert param_bytes[replica["name"]] == parameter.nbytes
+            assert replica["group"] == refresh["group"] == f"part{part}/parameter {name}"
+            readers = {f"^{op['name']}" for op in graph.ops if f"{replica['name']}:0" in op["inputs"]}
+            assert set(refresh["inputs"]) == readers | {f"{name}/gradient:0" if optimizer is None else f"{name}/update:0"}
+            assert replica.get("copy_of") == (f"part0/{name}" if part else None)
+            assert refresh.get("copy_of") == (f"part0/{name}/refresh" if part else None)
+        if optimizer is not None:
+            assert param_bytes[f"{name}/update"] == (1 + state) * parameter.nbytes
+            assert ops[f"{name}/update"]["inputs"] == [f"{name}/gradient:0"]
+
+
+def test_data_parallel_sends_what_an_all_reduce_sends():
+    model, args = models.mlp()
+    graph = emplace.torch.capture(model, args, train=True, microbatches=2, optimizer="sgd", replicas=True)
+    machine = emplace.Machine([emplace.Device(f"gpu:{index}", "v100", 1e12) for index in range(2)], bandwidth_bytes_per_us=1000)
+    plan = emplace.place(graph, machine, method="data-parallel", progress=False)
+    parameters = sum(parameter.nbytes for parameter in model.parameters())
+    loss = 4
+    assert plan.feasible and sum(transfer.bytes for transfer in plan.timeline().transfers) == 2 * parameters + loss
+
+
 def test_a_tied_parameter_is_one():
     graph = emplace.torch.capture(*models.transformer(), train=True)
     names = graph.op_names
@@ -324,6 +366,7 @@ def test_the_module_that_cannot_be_captured_is_named():
     ({"microbatches": 5}, "12 examples, expected a multiple of microbatches=5"),
     ({"microbatches": 0}, "microbatches is 0"),
     ({"microbatches": 2, "train": False}, "expected 1 without train=True"),
+    ({"replicas": True, "train": True}, "replicas is True, expected False with microbatches=1"),
     ({"optimizer": "magic"}, "optimizer is 'magic'"),
     ({"kwargs": {"nobody": 1}}, "nobody"),
     ({"args": [1]}, "args is a list"),

@@ -22,13 +22,14 @@ MAKERS = [models.mlp, models.cnn, models.transformer]
 
 
 @pytest.mark.parametrize("seed", [1, 2])
-@pytest.mark.parametrize("parts", [1, 2, 4])
+@pytest.mark.parametrize("parts, replicas", [(1, False), (2, False), (4, False), (2, True), (4, True)])
 @pytest.mark.parametrize("make", MAKERS)
-def test_loss_gradients_and_buffers_are_those_of_the_plain_model(make, parts, seed, cpus):
+def test_loss_gradients_and_buffers_are_those_of_the_plain_model(make, parts, replicas, seed, cpus):
     torch.manual_seed(seed)
     model, args = make()
     plain = copy.deepcopy(model)
-    graph = emplace.torch.capture(model, args, train=True, microbatches=parts, optimizer="sgd")
+    graph = emplace.torch.capture(model, args, train=True, microbatches=parts, replicas=replicas,
+                                  optimizer="sgd" if seed == 1 else None)
     with emplace.torch.apply(model, args, random_plan(graph, cpus, seed)) as step:
         for _ in range(2):  # Gradients add up, and buffers go on.
             loss, expected = step(*args), accumulate(plain, args, parts)

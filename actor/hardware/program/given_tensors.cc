@@ -55,12 +55,20 @@ void FillConstantOf(at::Tensor& tensor, const Json& value, const std::string& pl
 // Half of the width of a uniform distribution around 0 with this variance.
 double HalfWidth(double variance) { return std::sqrt(3 * variance); }
 
+// What an op's random numbers follow from: of a parameter its name, since all its replicas hold the same ones.
+std::string SeedOf(const Op& op) {
+  if (op.type != "emplace.parameter" || op.attrs_json.empty()) return op.name;
+  const Json attrs = ParseJson(op.attrs_json, "op '" + op.name + "'");
+  const auto name = attrs.find("name");
+  return name != attrs.end() && name->is_string() ? name->get<std::string>() : op.name;
+}
+
 void FillRandom(at::Tensor& tensor, const Op& op, int64_t index_bound) {
   // Doubles have room for all that the narrower types hold; they are rounded on the way.
   at::Tensor wide = at::empty(tensor.sizes(), at::kDouble);
   double* const numbers = wide.data_ptr<double>();
   const int64_t count = wide.numel();
-  Rng rng = Rng(0).Fork(op.name);
+  Rng rng = Rng(0).Fork(SeedOf(op));
   if (tensor.scalar_type() == at::kBool) {
     std::fill(numbers, numbers + count, 1);
   } else if (!tensor.is_floating_point() && !tensor.is_complex()) {

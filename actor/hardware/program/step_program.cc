@@ -129,12 +129,15 @@ bool IsGiven(const Op& op) {
   return op.type == "emplace.parameter" || op.type == "emplace.input" || op.type == "emplace.constant";
 }
 
-bool IsLeftOut(const Op& op) { return op.type == "emplace.update" && op.call_json.empty(); }
+bool IsLeftOut(const Op& op) {
+  return (op.type == "emplace.update" || op.type == "emplace.refresh") && op.call_json.empty();
+}
 
 OpGraph WithoutCostsOfOpsNotRun(const OpGraph& graph) {
   std::vector<Op> ops = graph.ops();
   for (Op& op : ops) {
     if (IsGiven(op) || IsLeftOut(op)) op.cost = OpCost::Everywhere(0);
+    if (IsLeftOut(op)) op.inputs.clear();
   }
   return OpGraph(graph.name(), std::move(ops));
 }

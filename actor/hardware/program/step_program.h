@@ -40,16 +40,18 @@ struct StepInstruction {
 struct StepProgram {
   std::vector<StepValue> values;
   std::vector<std::vector<StepInstruction>> devices;  // [D] in the order in which the device runs them.
-  std::vector<OpIndex> left_out;  // Ops that are not run: updates, which the caller's optimizer does.
-  std::vector<OpIndex> results;   // Ops whose outputs a step leaves.
+  std::vector<OpIndex> left_out;                      // Ops that are not run: those of the caller's optimizer.
+  std::vector<OpIndex> results;                       // Ops whose outputs a step leaves.
 };
 
 // Whether the op's tensor is there before the step: emplace.parameter, emplace.input, emplace.constant.
 bool IsGiven(const Op& op);
-// Whether the executor does not run the op: an emplace.update without a call belongs to the caller's optimizer.
+// Whether the executor does not run the op: an emplace.update or emplace.refresh without a call belongs to the caller's
+// optimizer.
 bool IsLeftOut(const Op& op);
 
-// The graph with the cost 0 for all ops that are not run, so that a simulation predicts what is measured.
+// The graph without what costs time and is not run: ops that are not run cost 0, and those left out get no tensors, so
+// that a simulation predicts what is measured.
 OpGraph WithoutCostsOfOpsNotRun(const OpGraph& graph);
 
 // orders: [D] the order in which each device runs all its ops, as Simulator::StartOrders gives it. Results are the ops

@@ -2,13 +2,15 @@
 
 Ops of their own kinds, besides those of ATen (`attrs` says which one of the model's):
 - emplace.parameter, attrs.name: a parameter or buffer, resident with the optimizer's state; attrs.frozen where it is not trained;
+  with replicas there is one for each micro-batch, and the update has the state, and a value of its own that it changes;
 - emplace.input, attrs.name, and attrs.slice = [part, parts] for the part of a micro-batch, resident as the caller holds it;
 - emplace.constant, attrs.name, value, dtype: a tensor that the model's code holds;
 - emplace.output, attrs.index: the loss, or a tensor of the model's output; attrs.structure of the first says how they make it up,
   attrs.modes whether modules were in training mode (by name, where it differs from the one around it; the model is "");
 - emplace.gradient, attrs.name: the whole gradient of a parameter;
 - emplace.buffer, attrs.name: the new value of a buffer;
-- emplace.update, attrs.name: the optimizer's update of a parameter.
+- emplace.update, attrs.name: the optimizer's update of a parameter;
+- emplace.refresh, attrs.name: a replica takes the updated value, or, without updates, the whole gradient.
 """
 from emplace._core import OpClass
 from emplace.dataflow import UniqueNames
@@ -21,11 +23,16 @@ _ALIAS = "aten.alias.default"
 
 
 class Assembly:
-    """Builds the ops of a graph's file. One object, one build."""
+    """Builds the ops of a graph's file. One object, one build.
 
-    def __init__(self, trace: Trace, micro: MicroBatch, costs: CostModel, argument_names: list[str], split: list[bool]):
+    optimizer_slots: numbers of the optimizer's state for each number of a parameter; None: no updates. replicas: as of capture.
+    """
+
+    def __init__(self, trace: Trace, micro: MicroBatch, costs: CostModel, argument_names: list[str], split: list[bool],
+                 optimizer_slots: int | None, replicas: bool):
         self._trace, self._micro, self._costs = trace, micro, costs
         self._argument_names, self._split = argument_names, split
+        self._slots, self._replicas = optimizer_slots, replicas
         self._ops: list[dict] = []
         self._names = UniqueNames()
         # Per micro-batch: where what a Ref of it points to is, as (name of an op, output).
@@ -35,9 +42,9 @@ class Assembly:
         self._readers: dict[tuple[str, int], list[str]] = {}  # Ops of the micro-batches that read them.
         self._buffer_now: dict[str, tuple[tuple[str, int], tuple]] = {}
 
-    def build(self, train: bool, parts: int, optimizer_slots: int | None) -> list[dict]:
-        """train, parts: as of capture. optimizer_slots: numbers of state for each number of a parameter; None: no update."""
-        self._add_residents(optimizer_slots or 0)
+    def build(self, train: bool, parts: int) -> list[dict]:
+        """train, parts: as of capture."""
+        self._add_shared()
         for part in range(parts):
             self._add_part(part, parts)
         if train:
@@ -49,8 +56,9 @@ class Assembly:
             tensor = self._trace.parameters[name].meta["val"]
             gradient = self._add_sum(f"{name}/gradient", [self._at(part, ref) for part in range(parts)], tensor, "emplace.gradient",
                                      {"name": name}, _group(name))
-            if optimizer_slots is not None:
-                self._add_update(name, gradient, tensor, optimizer_slots)
+            updated = gradient if self._slots is None else self._add_update(name, gradient, tensor, self._slots)
+            if self._replicas:
+                self._add_refreshes(name, updated, output_of(tensor))
         for name in self._micro.new_buffers:
             tensor = self._trace.buffers[name].meta["val"]
             self._add_alias(f"{name}/new", [self._buffer_now[name]], output_of(tensor), "emplace.buffer", {"name": name},
@@ -64,19 +72,29 @@ class Assembly:
                          | {"cost_us": fields.get("cost_us", 0)})
         return unique
 
-    def _add_residents(self, optimizer_slots: int) -> None:
-        shared = self._shared
+    def _add_residents(self, replicas: bool, part: int, parts: int) -> None:
+        """The parameters and buffers of which each micro-batch has a replica, for this one, or those that all micro-batches share."""
+        prefix = _prefix(part, parts) if replicas else ""
         for kind, nodes in (("parameter", self._trace.parameters), ("buffer", self._trace.buffers)):
             for name, node in nodes.items():
-                tensor = node.meta["val"]
+                changes = name in self._trace.new_buffers  # From one micro-batch to the next one.
+                if (self._replicas and not changes) != replicas:
+                    continue
                 trained = name in self._trace.gradients
-                grouped = trained or name in self._trace.new_buffers
-                added = self._add(name, type="emplace.parameter", outputs=[_resident(tensor)],
-                                  param_bytes=bytes_of(tensor) * (1 + optimizer_slots * trained),
-                                  group=_group(name) if grouped else "",
+                state = 0 if replicas or not trained else self._slots or 0
+                tensor = node.meta["val"]
+                key = (Source(kind, name), 0)
+                added = self._add(prefix + name, type="emplace.parameter", outputs=[_resident(tensor)],
+                                  param_bytes=bytes_of(tensor) * (1 + state),
+                                  copy_of=self._places[0][key][0] if replicas and part > 0 else None,
+                                  group=prefix + _group(name) if trained or changes else "",
                                   attrs={"name": name} | ({"frozen": True} if name in self._trace.frozen else {}))
                 self._residents.add(added)
-                shared[Source(kind, name), 0] = (added, 0)
+                (self._places[part] if replicas else self._shared)[key] = (added, 0)
+
+    def _add_shared(self) -> None:
+        self._add_residents(False, 0, 1)
+        shared = self._shared
         for name, value in self._micro.constants.items():
             added = self._add(name, type="emplace.constant", outputs=[_resident(value)], param_bytes=bytes_of(value),
                               attrs={"name": name, "value": json_numbers(value.tolist()), "dtype": name_of_dtype(value.dtype)})
@@ -96,6 +114,7 @@ class Assembly:
         places = dict(self._shared)
         self._places.append(places)
         first = self._places[0]
+        self._add_residents(True, part, parts)
         for index, node in self._trace.arguments.items():
             if self._split[index]:
                 key = (Source("argument", index), 0)
@@ -155,16 +174,32 @@ class Assembly:
         return self._add(name, type=op_type, inputs=_texts([ref.producer for ref in inputs]), outputs=[output], group=group,
                          attrs=attrs, call=call)
 
-    def _add_update(self, name: str, gradient: str, tensor, slots: int) -> None:
+    def _add_update(self, name: str, gradient: str, tensor, slots: int) -> str:
         # Reads parameter, gradient and state, and writes all but the gradient.
         moved = bytes_of(tensor) * (3 + 2 * slots)
         cost_us = self._costs.cost_us(OpClass.ELEMENTWISE, tensor.element_size() == 2, (2 + 4 * slots) * tensor.numel(), moved)
+        fields = {"cost_us": cost_us, "flops": (2 + 4 * slots) * tensor.numel(), "group": _group(name), "attrs": {"name": name}}
+        if self._replicas:
+            return self._add(f"{name}/update", type="emplace.update", inputs=_texts([(gradient, 0)]), outputs=[output_of(tensor)],
+                             param_bytes=bytes_of(tensor) * (1 + slots), **fields)
         parameter = self._shared[Source("parameter", name), 0]
-        # It waits for all that read the old value.
-        waits = [f"^{reader}" for reader in self._readers.get(parameter, ())]
-        self._add(f"{name}/update", type="emplace.update", cost_us=cost_us,
-                  inputs=_texts([parameter, (gradient, 0)]) + waits, flops=(2 + 4 * slots) * tensor.numel(), group=_group(name),
-                  attrs={"name": name})
+        return self._add(f"{name}/update", type="emplace.update",
+                         inputs=_texts([parameter, (gradient, 0)]) + self._waits_for_readers(parameter), **fields)
+
+    def _waits_for_readers(self, resident: tuple[str, int]) -> list[str]:
+        """What changes a parameter waits for all that read its old value."""
+        return [f"^{reader}" for reader in self._readers.get(resident, ())]
+
+    def _add_refreshes(self, name: str, updated: str, output: dict) -> None:
+        """Each replica gets what all of them need for the next step. It costs the transfer: what arrives is there to be used."""
+        fields = {} if self._slots is not None else {"outputs": [output], "call": {"op": _ALIAS, "args": [{"in": 0}], "kwargs": {}}}
+        first = None
+        for part, places in enumerate(self._places):
+            replica = places[Source("parameter", name), 0]
+            prefix = _prefix(part, len(self._places))
+            added = self._add(f"{prefix}{name}/refresh", type="emplace.refresh", copy_of=first, group=prefix + _group(name),
+                              inputs=_texts([(updated, 0)]) + self._waits_for_readers(replica), attrs={"name": name}, **fields)
+            first = first or added
 
     def _add_outputs(self) -> None:
         for index, (ref, node) in enumerate(zip(self._micro.outputs, self._trace.outputs, strict=True)):

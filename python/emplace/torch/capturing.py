@@ -82,7 +82,7 @@ def _refuse_holders(leaves: list[Any]) -> None:
 
 
 def capture(model: nn.Module, args: tuple = (), kwargs: Mapping[str, Any] | None = None, *, train: bool = False,
-            microbatches: int = 1, optimizer: str | None = None, kinds: str | os.PathLike | None = None,
+            microbatches: int = 1, replicas: bool = False, optimizer: str | None = None, kinds: str | os.PathLike | None = None,
             name: str | None = None, target: str | None = None) -> Graph:
     """The graph of a model's forward pass, or with `train` of a training step, for `emplace.place` and `emplace.torch.apply`.
 
@@ -90,7 +90,8 @@ def capture(model: nn.Module, args: tuple = (), kwargs: Mapping[str, Any] | None
     `meta`; other arguments are constants of the graph. train: forward and backward pass, and the sum of the gradients; the model
     returns its loss, alone, first in a tuple, or as `.loss`. microbatches: the step processes the batch in so many parts, along
     dimension 0 of all tensors that are as long as the first one, as gradient accumulation does; the loss is the mean of theirs,
-    and buffers are changed part by part. optimizer: sgd, momentum, adagrad, rmsprop, adam or adamw: parameters then occupy memory
+    and buffers are changed part by part. replicas: each part has parameters of its own, as in data-parallel training; the optimizer
+    has a value that it updates beside them, and sends it to all of them, or without an optimizer the gradient. optimizer: sgd, momentum, adagrad, rmsprop, adam or adamw: parameters then occupy memory
     for its state, and each has an update. kinds: folder of the device kinds on which ops get costs, by a roofline model; None:
     those that come with the package. target: "cpu" or "cuda", the devices whose kernels the graph calls where these have their
     own, as for attention; None: "cuda" for a model whose first tensor is there, else "cpu".
@@ -109,6 +110,8 @@ def capture(model: nn.Module, args: tuple = (), kwargs: Mapping[str, Any] | None
         raise BadInput(f"microbatches is {microbatches}, expected a whole number of at least 1")
     if microbatches > 1 and not train:
         raise BadInput(f"microbatches is {microbatches}, expected 1 without train=True")
+    if replicas and microbatches == 1:
+        raise BadInput("replicas is True, expected False with microbatches=1")
     if optimizer is not None and (optimizer not in OPTIMIZER_SLOTS or not train):
         raise BadInput(f"optimizer is '{optimizer}', expected one of {', '.join(OPTIMIZER_SLOTS)}, and train=True")
     names = argument_names(leaves, spec)
@@ -118,6 +121,6 @@ def capture(model: nn.Module, args: tuple = (), kwargs: Mapping[str, Any] | None
     with kernels_of(target_of(tensors, target)):
         trace = trace_model(model, leaves, spec, train, microbatches)
     costs = CostModel(kinds)
-    assembly = Assembly(trace, lower(trace, costs), costs, names, split_arguments(leaves, microbatches))
-    ops = assembly.build(train, microbatches, OPTIMIZER_SLOTS[optimizer] if optimizer else None)
-    return Graph.from_ops(name or type(model).__name__, ops)
+    slots = OPTIMIZER_SLOTS[optimizer] if optimizer else None
+    assembly = Assembly(trace, lower(trace, costs), costs, names, split_arguments(leaves, microbatches), slots, replicas)
+    return Graph.from_ops(name or type(model).__name__, assembly.build(train, microbatches))

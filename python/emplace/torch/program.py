@@ -12,8 +12,8 @@ from emplace.plan import Plan
 
 # Ops that compute nothing here: their tensors come from the model or from the caller.
 GIVEN = ("emplace.parameter", "emplace.input", "emplace.constant")
-# The caller's optimizer does these.
-LEFT_OUT = ("emplace.update",)
+# The caller's optimizer does these, where they have no call.
+LEFT_OUT = ("emplace.update", "emplace.refresh")
 
 # An op, by its index in the graph, and one of its outputs.
 Value = tuple[int, int]

@@ -204,6 +204,19 @@ TEST(Executor, RefusesAnOpThatReadsWhatIsNotRun) {
               HasSubstr("op 'r': reads 'u', an update that is left to the optimizer and not run"));
 }
 
+TEST(Executor, ReplicasOfAParameterHoldTheSameNumbers) {
+  const auto parameter = [](const char* op, const char* name) {
+    return StrCat(R"({"name": ")", op, R"(", "type": "emplace.parameter", "cost_us": 0, "attrs": {"name": ")", name,
+                  R"("}, "outputs": [{"bytes": 32, "shape": [2, 4], "dtype": "f32"}]})");
+  };
+  const OpGraph graph =
+      Graph(StrCat(parameter("part0/w", "w"), ",", parameter("part1/w", "w"), ",", parameter("part0/v", "v")));
+  Executor executor(graph, Cpus(1), {{0, 0, 0}, {}});
+  executor.Step();
+  EXPECT_EQ(executor.Bytes(0, 0), executor.Bytes(1, 0));
+  EXPECT_NE(executor.Bytes(0, 0), executor.Bytes(2, 0));
+}
+
 TEST(Executor, ConstantsOfWholeNumbersAreExact) {
   const OpGraph graph = Graph(R"({"name": "c", "type": "emplace.constant", "cost_us": 0,
                                   "attrs": {"value": [9223372036854775807, 9007199254740993]},

@@ -10,6 +10,7 @@
 
 #include "actor/hardware/program/step_program.h"
 #include "common/error.h"
+#include "common/strings.h"
 #include "tests/actor/hardware/number_step.h"
 #include "tests/support/trials.h"
 
@@ -168,6 +169,24 @@ TEST(CompileStep, LeavesUpdatesToTheOptimizer) {
   EXPECT_EQ(program.devices[0][0].sends.size(), 1u);  // The gradient's op reads the parameter; nothing comes back.
   EXPECT_EQ(program.devices[1][0].sends.size(), 0u);
   EXPECT_EQ(WithoutCostsOfOpsNotRun(graph).op(2).cost.On("cpu"), 0);
+  EXPECT_THAT(WithoutCostsOfOpsNotRun(graph).op(2).inputs, ::testing::IsEmpty());
+}
+
+TEST(CompileStep, GivesReplicasTheGradientButNotTheUpdate) {
+  std::vector<Op> ops(3);
+  const OpOutput number{.bytes = 4, .shape = {}, .dtype = "f32"};
+  ops[0].name = "w/gradient";
+  ops[0].outputs = {number};
+  for (const size_t replica : {1u, 2u}) {
+    ops[replica].name = StrCat("part", replica, "/w/refresh");
+    ops[replica].type = "emplace.refresh";
+    ops[replica].inputs = {{0, 0}};
+    ops[replica].outputs = {number};
+  }
+  ops[1].call_json = R"({"op": "aten.alias.default", "args": [{"in": 0}]})";
+  const StepProgram program = CompileStep(OpGraph("", std::move(ops)), {0, 1, 1}, {{0}, {1, 2}});
+  EXPECT_EQ(program.left_out, std::vector<OpIndex>{2});
+  EXPECT_EQ(program.devices[0][0].sends.size(), 1u);
 }
 
 }  // namespace
