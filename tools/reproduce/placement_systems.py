@@ -22,8 +22,8 @@ import forty_models
 from lib.script import run_script
 from lib.table import SEARCH, Numbers, Table, add_out, grouped, made_by
 
-# microbatches: of the graph that was placed. makespan_us: empty where the system refuses. fits: whether each device's peak fits.
-COLUMNS = {"model": str, "machine": str, "memory": str, "system": str, "microbatches": int, "makespan_us": float, "fits": bool,
+# microbatches: of the graph that was placed; replicas: whether each has parameters of its own. makespan_us: empty where the system refuses. fits: whether each device's peak fits.
+COLUMNS = {"model": str, "machine": str, "memory": str, "system": str, "microbatches": int, "replicas": bool, "makespan_us": float, "fits": bool,
            "peak_gb": Numbers, "seconds": float, "note": str}
 DEPENDS = (*SEARCH, "python/emplace/torch", "python/emplace/pipeline.py", "policy", "models", "tools/reproduce/forty_models.py")
 MODELS = ("transformers/bert", "transformers/gpt2", "transformers/llama", "transformers/distilbert", "timm/deit_small_patch16_224",
@@ -159,18 +159,18 @@ def sharded_placement(graph, count):
 
 
 def searched(graphs, machine, **how):
-    """The better of the plans for graphs with a number of micro-batches, {microbatches: graph}, and the seconds for all of them."""
+    """The best of the plans for {(microbatches, replicas): graph}, and the seconds for all of them."""
     import emplace
     found, seconds = [], 0.0
-    for microbatches, graph in graphs.items():
+    for (microbatches, replicas), graph in graphs.items():
         try:
             plan = emplace.place(graph, machine, progress=False, **how)
         except (emplace.RunFailed, emplace.BadInput) as error:
-            found.append({"fits": False, "microbatches": microbatches, "note": str(error)[:80]})
+            found.append({"fits": False, "microbatches": microbatches, "replicas": replicas, "note": str(error)[:80]})
             continue
         seconds += plan.seconds
         found.append({"makespan_us": plan.makespan_us, "fits": plan.feasible, "peak_gb": [peak / 1e9 for peak in plan.peak_bytes.tolist()],
-                      "microbatches": microbatches, "note": plan.found_by})
+                      "microbatches": microbatches, "replicas": replicas, "note": plan.found_by})
     return min(found, key=lambda one: (not one["fits"], one.get("makespan_us", math.inf))) | {"seconds": seconds}
 
 
@@ -178,19 +178,21 @@ def measure(name, seconds):
     """Yields the rows of a model."""
     import emplace
     model, args, kwargs = forty_models.make(name)
-    graphs = {parts: emplace.torch.capture(model, args, kwargs, train=True, microbatches=parts, kinds="v100,p100")
-              for parts in (1, 2, 4, MICROBATCHES)}
-    whole_bytes = simulated(graphs[1], machine_of("2 like", AMPLE, 0), [0] * len(graphs[1]))["peak_gb"][0] * 1e9
+    graphs = {(parts, replicas): emplace.torch.capture(model, args, kwargs, train=True, microbatches=parts, replicas=replicas,
+                                                       kinds="v100,p100")
+              for parts in (1, 2, 4, MICROBATCHES) for replicas in ((False, True) if parts > 1 else (False,))}
+    whole = graphs[1, False]
+    whole_bytes = simulated(whole, machine_of("2 like", AMPLE, 0), [0] * len(whole))["peak_gb"][0] * 1e9
     for machine_name, memory in [(one, AMPLE) for one in MACHINES] + [(one, TIGHT) for one in TIGHT_PART]:
         machine = machine_of(machine_name, memory, whole_bytes)
         count = len(machine)
-        ours = {parts: graphs[parts] for parts in sorted({count, MICROBATCHES})}
+        ours = {key: graphs[key] for key in ((count, False), (count, True), (MICROBATCHES, False))}
         found = {
-            ONE: one_device(graphs[1], machine) | {"microbatches": 1},
-            ACCELERATE: accelerate(model, graphs[1], machine) | {"microbatches": 1},
-            PIPELINE: even_pipeline(graphs[MICROBATCHES], machine) | {"microbatches": MICROBATCHES},
-            DATA: data_parallel(graphs[count], machine) | {"microbatches": count},
-            SHARDED: simulated(graphs[count], machine, sharded_placement(graphs[count], count)) | {"microbatches": count},
+            ONE: one_device(whole, machine) | {"microbatches": 1},
+            ACCELERATE: accelerate(model, whole, machine) | {"microbatches": 1},
+            PIPELINE: even_pipeline(graphs[MICROBATCHES, False], machine) | {"microbatches": MICROBATCHES},
+            DATA: data_parallel(graphs[count, False], machine) | {"microbatches": count},
+            SHARDED: simulated(graphs[count, False], machine, sharded_placement(graphs[count, False], count)) | {"microbatches": count},
             PLANNER: searched(ours, machine, method="policy"),
             AUTO: searched(ours, machine, seconds=seconds / len(ours))}
         for system, cells in found.items():
@@ -244,7 +246,8 @@ def markdown(table):
         "each device, eight micro-batches, and one forward and one backward at a time. Data parallel has a micro-batch for each device, "
         "and hides all of the ring that it can behind the backward pass. Fully sharded has each parameter whole on one device, which sends "
         "it to all others once a step and adds up its gradients; PyTorch cuts each parameter into slices and gathers it twice. `auto` and "
-        "the planner have the better of eight micro-batches and one for each device, with the time shared between the two.", "",
+        "the planner have the best of three graphs, with the time shared out: eight micro-batches, and one for each device, which share "
+        "the parameters or have replicas.", "",
         made_by(rows), f"With {', '.join(f'{name} {version}' for name, version in versions.items())}.", "", *behind(cases)]
     for (machine, memory), of_machine in grouped(rows, "machine", "memory").items():
         lines += ["", f"## {machine}, {memory} memory", "| model | " + " | ".join(SYSTEMS) + " | `auto`, ms | seconds of the planner |",

@@ -2,7 +2,6 @@
 """What tools/reproduce/placement_systems.py places where, and what it says of rows made by hand, without any of the systems."""
 import array
 import types
-import types
 import unittest
 
 from support import CALL, cells
