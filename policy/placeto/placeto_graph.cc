@@ -37,6 +37,12 @@ std::vector<PlacetoGraph> MakePlacetoGraphs(const std::vector<PlacementTask>& ta
   return graphs;
 }
 
+std::vector<const PlacetoGraph*> PointersTo(const std::vector<PlacetoGraph>& graphs) {
+  std::vector<const PlacetoGraph*> pointers;
+  for (const PlacetoGraph& graph : graphs) pointers.push_back(&graph);
+  return pointers;
+}
+
 void PlacetoGraph::DeriveClosure() {
   const auto n = static_cast<size_t>(num_nodes);
   // Nodes are in topological order, so one pass each way closes the relation.

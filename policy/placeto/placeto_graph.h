@@ -43,6 +43,8 @@ struct PlacetoGraph {
 
 // One for each task.
 std::vector<PlacetoGraph> MakePlacetoGraphs(const std::vector<PlacementTask>& tasks);
+// For kernels, which take graphs by pointer; valid as long as `graphs`.
+std::vector<const PlacetoGraph*> PointersTo(const std::vector<PlacetoGraph>& graphs);
 
 // A state of an episode: nodes [0, step) have been decided, node `step` is current, and every node has a device.
 struct PlacetoState {

@@ -13,12 +13,6 @@
 namespace emplace {
 namespace {
 
-std::vector<const PlacetoGraph*> PointersTo(const std::vector<PlacetoGraph>& graphs) {
-  std::vector<const PlacetoGraph*> pointers;
-  for (const PlacetoGraph& graph : graphs) pointers.push_back(&graph);
-  return pointers;
-}
-
 // Floats on the device, as many as were asked for so far.
 class DeviceFloats {
  public:

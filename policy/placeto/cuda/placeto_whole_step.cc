@@ -7,17 +7,11 @@
 namespace emplace {
 namespace {
 
-std::vector<const PlacetoGraph*> Pointers(const std::vector<PlacetoGraph>& graphs) {
-  std::vector<const PlacetoGraph*> pointers;
-  for (const PlacetoGraph& graph : graphs) pointers.push_back(&graph);
-  return pointers;
-}
-
 class PlacetoWholeStep final : public WholeStep {
  public:
   PlacetoWholeStep(const PolicyWeights& initial, const std::vector<PlacementTask>& tasks)
       : graphs_(MakePlacetoGraphs(tasks)),
-        update_(PlacetoShape::Of(initial.shape), Pointers(graphs_), initial.values) {}
+        update_(PlacetoShape::Of(initial.shape), PointersTo(graphs_), initial.values) {}
 
   StepOutcome Step(const WholeStepInputs& inputs, std::span<float> values) override;
   AdamState SaveAdam() const override { return update_.SaveAdam(); }
