@@ -1,4 +1,6 @@
 """A capture leaves the process and the model as they were, whether it succeeds or fails, and finds models inside of wrappers."""
+import functools
+
 import emplace
 import emplace.torch
 import pytest
@@ -62,6 +64,36 @@ def _state():
 def _attributes(model):
     return [(name, module.training, list(module.__dict__), {key: id(value) for key, value in module.state_dict(keep_vars=True).items()},
              len(module._forward_hooks), len(getattr(module, "tables", ()))) for name, module in model.named_modules()]
+
+
+@functools.lru_cache(maxsize=2)
+def _table(length):
+    return [torch.ones(length)]
+
+
+@functools.cache
+def _mask(length):
+    return torch.ones(length)
+
+
+@pytest.mark.parametrize("train", [False, True])
+@pytest.mark.parametrize("function", [lambda x: x * _table(4)[0], lambda x: x * _mask(4)])
+def test_functions_that_cache_keep_no_tensors_of_a_capture(function, train):
+    layer = nn.Linear(4, 4)
+
+    class Cached(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layer = layer
+
+        def forward(self, x):
+            return self.layer(function(x)).sum()
+
+    for _ in range(2):
+        graph = emplace.torch.capture(Cached(), (X,), train=train)
+        assert function(X).tolist() == X.tolist()
+        with emplace.torch.apply(Cached(), (X,), emplace.place(graph, MACHINE, progress=False)) as step:
+            assert torch.equal(step(X).detach(), layer(X).sum())
 
 
 @pytest.mark.filterwarnings("ignore")

@@ -1,10 +1,15 @@
-"""What a model's code may change while it is captured, put back: in the process (modes, settings) and in the model's attributes."""
+"""What a model's code may change while it is captured, put back: in the process (modes, settings, caches of functions) and in the
+model's attributes."""
 import contextlib
-from collections.abc import Collection, Iterator
+import functools
+import gc
+from collections.abc import Collection, Iterable, Iterator
 
 import torch
 from torch import nn
 from torch._C import _autograd, _functorch
+from torch._subclasses.fake_tensor import FakeTensor
+from torch._subclasses.functional_tensor import FunctionalTensor
 from torch.fx import traceback
 from torch.overrides import _get_current_function_mode_stack
 from torch.overrides import _pop_mode as _pop_function_mode
@@ -86,6 +91,28 @@ def _settings_kept() -> Iterator[None]:
             torch.set_autocast_dtype(kind, kept)
 
 
+def _is_traced(value: object) -> bool:
+    """Whether a value is a tensor of a capture, which has no numbers."""
+    return isinstance(value, (FakeTensor, FunctionalTensor)) or isinstance(value, torch.Tensor) and torch._is_functional_tensor(value)
+
+
+def _holds_traced(values: Iterable[object], depth: int = 3) -> bool:
+    """Whether a tensor of a capture is among the values, or in lists, tuples and dicts among them."""
+    return any(_is_traced(value) or depth > 0 and isinstance(value, (dict, list, tuple)) and
+               _holds_traced(gc.get_referents(value), depth - 1) for value in values)
+
+
+@contextlib.contextmanager
+def _caches_without_traced() -> Iterator[None]:
+    """Empties caches of functions (functools.lru_cache) that have kept tensors of a capture."""
+    try:
+        yield
+    finally:
+        for value in gc.get_objects():
+            if type(value) is functools._lru_cache_wrapper and _holds_traced(gc.get_referents(value)):
+                value.cache_clear()
+
+
 @contextlib.contextmanager
 def process_kept() -> Iterator[None]:
     """Afterwards the process is as before: no levels and modes open, and all settings of the thread as they were."""
@@ -129,6 +156,9 @@ def model_kept(model: nn.Module) -> contextlib.AbstractContextManager[None]:
     return _attributes_kept(model)
 
 
-def tables_kept(model: nn.Module) -> contextlib.AbstractContextManager[None]:
-    """As model_kept, but for parameters, buffers and modules."""
-    return _attributes_kept(model, ("_parameters", "_buffers", "_modules"))
+@contextlib.contextmanager
+def tables_kept(model: nn.Module) -> Iterator[None]:
+    """As model_kept, but for parameters, buffers and modules, and caches of functions that the model calls hold no tensors of the
+    capture either."""
+    with _caches_without_traced(), _attributes_kept(model, ("_parameters", "_buffers", "_modules")):
+        yield

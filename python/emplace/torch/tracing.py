@@ -94,11 +94,12 @@ class _Inner(nn.Module):
         given = iter(tensors)
         leaves = [next(given) if isinstance(leaf, torch.Tensor) else leaf for leaf in self._leaves]
         args, kwargs = pytree.tree_unflatten(leaves, self._spec)
-        if self._microbatches is None:
-            return self.model(*args, **kwargs)
-        record_now()
-        with tables_kept(self.model):  # PyTorch runs the forward pass twice, and tensors of the first run are none of the second.
+        if self._microbatches is not None:
+            record_now()
+        with tables_kept(self.model):  # PyTorch may run the forward pass twice, and tensors of the first run are none of the second.
             output = self.model(*args, **kwargs)
+        if self._microbatches is None:
+            return output
         loss = loss_of(output)
         return loss / self._microbatches if self._microbatches > 1 else loss
 
