@@ -61,6 +61,8 @@ class Peers(unittest.TestCase):
             for file, same in (("c", True), ("d", False)):
                 self.assertEqual(peers.resumption([*written, {"time": 3, "resumed_steps": 5, "weights": file}], folder),
                                  {"resumed_steps": 5, "same_weights": same})
+            self.assertEqual(peers.resumption([*written, {"time": 3, "resumed_steps": 5, "weights": None}], folder),
+                             {"resumed_steps": 5, "same_weights": None})
         self.assertEqual(peers.resumption(written, folder), {})
 
     def test_the_text_of_faults(self):

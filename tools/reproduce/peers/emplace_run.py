@@ -17,11 +17,14 @@ POLL_S = 0.2
 
 
 class Log:
-    """Turns new lines of metrics.jsonl into those of log.jsonl. A line's seconds are the run's, those of earlier sittings included."""
+    """Turns new lines of metrics.jsonl into those of log.jsonl. A line's seconds are the run's, those of earlier sittings included.
+
+    A learner that resumes leaves out what it wrote after its checkpoint, before it can be reached: the log of such a run begins then.
+    """
 
     def __init__(self, run):
         self._folder, self._metrics = run.folder, run.folder / "run/metrics.jsonl"
-        self._read = self._metrics.stat().st_size if self._metrics.exists() else 0
+        self._read = self._metrics.stat().st_size if run.resume else 0
         self._steps_before = None  # Of earlier sittings: "steps" are those of one.
         self._began = None         # Unix time of the run's second 0.
 
@@ -58,7 +61,6 @@ def main():
     run = start(__doc__)
     folder = run.folder / "run"
     (folder / "learner.json").unlink(missing_ok=True)
-    log = Log(run)
     words = [PROGRAMS / "emplace-learner", "--config", ROOT / "configs/ptb.yaml", "--dir", folder]
     for setting in [f"seed={run.seed}", *UNTIL_STOPPED]:
         words += ["--set", setting]
@@ -66,6 +68,7 @@ def main():
     address = folder / "learner.json"
     while learner.poll() is None and not (address.exists() and address.read_text()):
         time.sleep(POLL_S / 10)
+    log = Log(run)
     if run.resume:
         write_line(run.folder, resumed_steps=resumed_update((run.folder / "learner.out").read_text()) * STEPS_PER_UPDATE, weights=None)
     target = json.loads(address.read_text())["address"]
