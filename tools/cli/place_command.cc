@@ -1,21 +1,16 @@
 #include "tools/cli/place_command.h"
 
 #include <CLI/CLI.hpp>
-#include <algorithm>
 #include <cstdio>
 #include <map>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <optional>
 
 #include "api/place_graph.h"
 #include "api/run_files.h"
-#include "api/serving.h"
 #include "api/task_inputs.h"
 #include "common/command_line.h"
-#include "common/error.h"
 #include "common/files/file_io.h"
-#include "common/files/json_text.h"
 #include "common/files/output_files.h"
 #include "common/strings.h"
 #include "common/threads/interrupt.h"
@@ -25,6 +20,7 @@
 #include "simulator/engine/trace_writer.h"
 #include "simulator/graph/graph_io.h"
 #include "simulator/methods/placement_method.h"
+#include "tools/cli/place_report.h"
 #include "tools/cli/placing_options.h"
 #include "tools/cli/search_line.h"
 
@@ -50,30 +46,6 @@ struct PlaceArguments {
   uint64_t seed = 1;
   bool json = false;
 };
-
-// Why everything is on one device although another method was asked for.
-// fits: whether the single device has memory for everything.
-void PrintFallback(const std::string& method, const MethodResult& result, const MethodScore& found, bool fits) {
-  std::string why = "it found no legal placement";
-  if (result.placement && !found.feasible) {
-    why = fits ? "its placement does not fit the devices' memory" : "its placement lacks more memory";
-  } else if (result.placement) {
-    why = Format("a step of its placement takes %.3f ms", found.makespan_us / 1e3);
-  }
-  std::printf(
-      "  fallback             everything is on the best single device, which is better than what %s found: %s\n",
-      method.c_str(), why.c_str());
-}
-
-// Which devices lack memory, and how much.
-std::string MissingMemory(const Cluster& cluster, const std::vector<int64_t>& peak_bytes) {
-  std::vector<std::string> missing;
-  for (size_t d = 0; d < peak_bytes.size(); ++d) {
-    const int64_t bytes = peak_bytes[d] - cluster.devices[d].memory_bytes;
-    if (bytes > 0) missing.push_back(StrCat(ShownBytes(static_cast<double>(bytes)), " on ", cluster.devices[d].name));
-  }
-  return Join(missing, ", ");
-}
 
 void CheckPlaceFiles(const PlaceArguments& args) {
   std::vector<FileArgument> inputs = InputFiles("--policy", args.policy);
@@ -111,88 +83,16 @@ int Place(const PlaceArguments& args) {
                                         options);
   FinishDespiteInterrupt();
   line.reset();
-  const auto& [task, result, found, chosen, found_by, lower_bound_us, load_bound_us, seconds] = placed;
-  const auto& [placement, score, orders, discipline, fallback] = chosen;
-
+  const PlaceReport report(graph, cluster, args.method, options.objective, placed);
+  const Placement& placement = placed.chosen.placement;
+  const DeviceOrders& orders = placed.chosen.orders;
   if (!args.out.empty()) WriteFileAtomically(args.out, PlacementToJson(graph, cluster, placement, "", orders));
   if (!args.trace.empty()) {
-    Simulator simulator(task.sim, orders);
-    WriteFileAtomically(args.trace, TraceToJson(graph, cluster, task.sim, placement, simulator.Run(placement)));
+    const SimGraph& sim = placed.task.sim;
+    WriteFileAtomically(args.trace, TraceToJson(graph, cluster, sim, placement, Simulator(sim, orders).Run(placement)));
   }
-
-  std::optional<ServingFigures> serving;
-  if (const std::optional<ServedStep> step = ServedStepOf(graph)) {
-    serving = Serving(graph, cluster, *step, placement, score.peak_bytes, score.makespan_us, score.max_load_us);
-  }
-  std::vector<int64_t> left_bytes;  // [D]
-  for (size_t d = 0; d < cluster.devices.size(); ++d) {
-    left_bytes.push_back(cluster.devices[d].memory_bytes - score.peak_bytes[d]);
-  }
-
-  if (args.json) {
-    nlohmann::ordered_json document = {{"graph", graph.name()},
-                                       {"method", args.method},
-                                       {"found_by", found_by},
-                                       {"makespan_us", score.makespan_us},
-                                       {"max_load_us", score.max_load_us},
-                                       {"single_device_us", task.single_device_us},
-                                       {"lower_bound_us", lower_bound_us},
-                                       {"peak_bytes", score.peak_bytes},
-                                       {"left_bytes", left_bytes},
-                                       {"feasible", score.feasible},
-                                       {"groups", task.groups.num_groups},
-                                       {"evaluations", result.evaluations},
-                                       {"seconds", seconds}};
-    if (options.objective == Objective::kThroughput) document["load_bound_us"] = load_bound_us;
-    if (!discipline.empty()) document["order"] = discipline;
-    if (serving) {
-      document["llm"] = {{"stream_tokens_per_s", serving->stream_tokens_per_s},
-                         {"pipeline_tokens_per_s", serving->pipeline_tokens_per_s},
-                         {"first_token_s", serving->first_token_s},
-                         {"longest_context", serving->longest_context},
-                         {"limited_by", serving->limited_by}};
-    }
-    std::printf("%s\n", JsonLine(document).c_str());
-    return 0;
-  }
-  std::printf("%s: %d ops on %d devices, method %s\n", graph.name().c_str(), graph.num_ops(), cluster.num_devices(),
-              args.method.c_str());
-  if (fallback) PrintFallback(args.method, result, found, score.feasible);
-  std::printf("  predicted step time  %.3f ms\n", score.makespan_us / 1e3);
-  if (options.objective == Objective::kThroughput) {
-    std::printf("  busiest device       %.3f ms for each step of a pipeline, %.3f ms at least\n",
-                score.max_load_us / 1e3, load_bound_us / 1e3);
-  }
-  if (!discipline.empty()) std::printf("  order of the ops     %s\n", discipline.c_str());
-  if (serving) std::printf("%s", ShownServing(*serving, "  ").c_str());
-  if (task.single_device >= 0) {
-    std::printf("  best single device   %.3f ms on %s", task.single_device_us / 1e3,
-                cluster.devices[static_cast<size_t>(task.single_device)].name.c_str());
-    // A graph of ops that cost nothing takes no time anywhere.
-    if (score.makespan_us > 0) std::printf(": %.3f times as fast", task.single_device_us / score.makespan_us);
-    const Placement single(static_cast<size_t>(task.sim.num_ops), task.single_device);
-    std::printf("%s\n", PlacementScorer(task).Score(single).bytes_over > 0 ? ", but it does not fit that device" : "");
-  } else {
-    std::printf("  best single device   none may run every op\n");
-  }
-  if (score.feasible && lower_bound_us > 0) {
-    std::printf("  lower bound          %.3f ms: at most %.0f%% from the best possible\n", lower_bound_us / 1e3,
-                100 * (score.makespan_us / lower_bound_us - 1));
-  }
-  for (size_t d = 0; d < cluster.devices.size(); ++d) {
-    const auto ops = std::count(placement.begin(), placement.end(), static_cast<DeviceIndex>(d));
-    std::printf("  %-12s %6td ops, peak memory %.2f of %.2f GB%s\n", cluster.devices[d].name.c_str(), ops,
-                static_cast<double>(score.peak_bytes[d]) / 1e9,
-                static_cast<double>(cluster.devices[d].memory_bytes) / 1e9,
-                left_bytes[d] < 0 ? "" : Format(", %.2f left", static_cast<double>(left_bytes[d]) / 1e9).c_str());
-  }
-  if (!score.feasible) {
-    std::printf("  WARNING: it does not fit the devices' memory: it lacks %s\n",
-                MissingMemory(cluster, score.peak_bytes).c_str());
-  }
-  std::printf("  placed in %s with %lld simulated placement%s, found by %s\n", ShownSeconds(seconds).c_str(),
-              static_cast<long long>(result.evaluations), result.evaluations == 1 ? "" : "s", found_by.c_str());
-  if (!args.out.empty()) std::printf("  written to %s\n", args.out.c_str());
+  std::fputs((args.json ? report.Json() : report.Text()).c_str(), stdout);
+  if (!args.json && !args.out.empty()) std::printf("  written to %s\n", args.out.c_str());
   return 0;
 }
 
