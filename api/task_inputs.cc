@@ -95,6 +95,8 @@ int32_t MaxGroups(std::optional<int64_t> wanted, const PolicyWeights* policy) {
 }
 
 int Threads(int wanted) {
+  if (wanted < 0 || wanted > kMostThreads)
+    throw BadInput(StrCat("threads is ", wanted, ", expected at most ", kMostThreads, ", or 0 for one for each core"));
   return wanted > 0 ? wanted : static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
 }
 

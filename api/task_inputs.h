@@ -30,7 +30,8 @@ std::optional<PolicyWeights> PolicyAsked(const std::string& said);
 // trained, else 128. policy: nullptr where there is none. Throws BadInput for one that is out of range.
 int32_t MaxGroups(std::optional<int64_t> wanted, const PolicyWeights* policy);
 
-// The number of threads: `wanted` if it is above 0, else one for each core.
+inline constexpr int kMostThreads = 1024;
+// The number of threads: `wanted`, or for 0 one for each core. Throws BadInput for a number outside 0..kMostThreads.
 int Threads(int wanted);
 
 // Throws BadInput, such as "policy.safetensors: the policy is for 2 devices, cluster.yaml has 3", unless their numbers

@@ -8,8 +8,9 @@
 //   const emplace::Plan plan = emplace::Place(graph, machine);
 //
 // n is the number of ops and D that of devices. Times are in microseconds. Wrong input throws std::invalid_argument
-// with one line that says place, value and expectation; what fails for another reason throws std::runtime_error. All
-// functions may be called from any thread, and graphs and machines may be shared between threads.
+// with one line that says place, value and expectation; what fails for another reason throws std::runtime_error, or
+// std::bad_alloc where memory is short. All functions may be called from any thread, and graphs and machines may be
+// shared between threads.
 #pragma once
 
 #include <cstdint>
@@ -70,7 +71,7 @@ struct PlaceOptions {
   // Options that some methods alone have, such as {"samples", "8"} of "policy", as flags of `emplace place --help`.
   std::map<std::string, std::string> method_options;
   std::optional<int64_t> max_groups;  // Ops are placed in at most this many groups, or for 0 each by itself.
-  int threads = 0;                    // 0: one for each core.
+  int threads = 0;                    // At most 1024; 0: one for each core.
   uint64_t seed = 1;
 };
 

@@ -1,9 +1,9 @@
 #include "common/files/shipped_files.h"
 
 #include <dlfcn.h>
+#include <link.h>
 
 #include <cstdlib>
-#include <vector>
 
 #include "common/error.h"
 #include "common/strings.h"
@@ -17,17 +17,19 @@ namespace {
 // In an archive programs are one folder below what is shipped, in a build tree two, and Python's module three.
 constexpr int kMostLevels = 3;
 
-fs::path FolderOfProgram() {
-  std::error_code unknown;
-  return fs::read_symlink("/proc/self/exe", unknown).parent_path();
-}
-
-// The folder of the program or of the shared library that holds this code.
+// Of the shared library that holds this code, else of the program. What lies around a program that uses the library is
+// none of its business.
 fs::path FolderOfCode() {
   Dl_info code = {};
-  if (dladdr(reinterpret_cast<const void*>(&FolderOfProgram), &code) == 0 || code.dli_fname == nullptr) return {};
+  link_map* object = nullptr;
+  if (dladdr1(reinterpret_cast<const void*>(&FolderOfCode), &code, reinterpret_cast<void**>(&object),
+              RTLD_DL_LINKMAP) == 0) {
+    return {};
+  }
+  const std::string library = object->l_name;  // Empty: it is the program.
   std::error_code unknown;
-  return fs::canonical(code.dli_fname, unknown).parent_path();
+  return (library.empty() ? fs::read_symlink("/proc/self/exe", unknown) : fs::canonical(library, unknown))
+      .parent_path();
 }
 
 }  // namespace
@@ -38,9 +40,10 @@ std::optional<fs::path> ShippedFolderIfAny(const std::string& name, const char* 
     if (fs::is_directory(given, unknown)) return given;
     throw BadInput(StrCat(variable, " is '", given, "', expected a folder"));
   }
-  for (fs::path root : {FolderOfProgram(), FolderOfCode()}) {
-    for (int level = 0; level <= kMostLevels && root.has_relative_path(); ++level, root = root.parent_path()) {
-      if (fs::is_directory(root / name, unknown)) return root / name;
+  fs::path root = FolderOfCode();
+  for (int level = 0; level <= kMostLevels && root.has_relative_path(); ++level, root = root.parent_path()) {
+    for (const fs::path& folder : {root / name, root / "share" / "emplace" / name}) {
+      if (fs::is_directory(folder, unknown)) return folder;
     }
   }
   return std::nullopt;
@@ -48,7 +51,7 @@ std::optional<fs::path> ShippedFolderIfAny(const std::string& name, const char* 
 
 fs::path ShippedFolder(const std::string& name, const char* variable) {
   if (const std::optional<fs::path> folder = ShippedFolderIfAny(name, variable)) return *folder;
-  throw BadInput(StrCat("there is no folder ", name, " beside ", FolderOfProgram().string(),
+  throw BadInput(StrCat("there is no folder ", name, " beside ", FolderOfCode().string(),
                         ", expected one there, or its path in ", variable));
 }
 

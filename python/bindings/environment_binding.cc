@@ -4,6 +4,7 @@
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <deque>
 #include <optional>
@@ -117,12 +118,19 @@ class Episodes {
     CheckKinds(graph, cluster);
     return PlacementTask::MakeForEpisodes(graph, cluster, MaxGroups(max_groups, nullptr));
   }
+  static void CheckPenalty(const char* name, double value) {
+    if (std::isfinite(value) && value >= 0) return;
+    throw BadInput(StrCat(name, " is ", value, ", expected a finite number of at least 0"));
+  }
   static EnvironmentConfig MakeConfig(const std::string& start, const std::string& reward, double memory_penalty,
                                       double memory_penalty_cap) {
     EnvironmentConfig config;
+    if (start != "random" && start != "single")
+      throw BadInput(StrCat("start is '", start, "', expected random or single"));
     config.start = StartFromText(start, "start");
-    if (config.start == Start::kBest) throw BadInput("start is 'best', expected random or single");
     config.reward = RewardFromText(reward, "reward");
+    CheckPenalty("memory_penalty", memory_penalty);
+    CheckPenalty("memory_penalty_cap", memory_penalty_cap);
     config.memory_penalty = memory_penalty;
     config.memory_penalty_cap = memory_penalty_cap;
     return config;
@@ -177,12 +185,8 @@ void BindEnvironment(nb::module_& module) {
           [](Episodes& episodes, const InputArray<int32_t, 1>& devices) {
             if (devices.shape(0) != episodes.count())
               throw BadInput(StrCat("there are ", devices.shape(0), " actions, expected ", episodes.count()));
-            std::vector<double> rewards;
-            {
-              nb::gil_scoped_release released;
-              rewards = episodes.StepAll(std::span(devices.data(), devices.shape(0)));
-            }
-            return ToNumpy(std::move(rewards));
+            // With the interpreter's lock, which keeps other threads from the same episodes.
+            return ToNumpy(episodes.StepAll(std::span(devices.data(), devices.shape(0))));
           },
           "devices"_a, "Rewards [k]. An episode that was done before is reset instead, for 0.")
       .def_prop_ro(

@@ -8,6 +8,7 @@
 #include "common/files/file_io.h"
 #include "common/files/output_files.h"
 #include "python/bindings/bindings.h"
+#include "python/bindings/interpreter_lock.h"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -30,7 +31,7 @@ void BindFiles(nb::module_& module) {
       "write_file",
       [](const std::filesystem::path& path, const nb::bytes& bytes) {
         const std::string_view view(bytes.c_str(), bytes.size());
-        nb::gil_scoped_release released;
+        const WithoutLock released;
         WriteFileAtomically(path, view);
       },
       "path"_a, "bytes"_a, "Writes a whole file or none: aside first, then renamed. Raises RunFailed where it cannot.");

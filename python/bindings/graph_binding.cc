@@ -58,17 +58,26 @@ OpGraph FromOps(const std::string& name, const nb::list& ops, const nb::dict& me
     throw BadInput(StrCat("ops hold a ", nb::cast<std::string>(nb::str(value.type().attr("__name__"))),
                           ", expected dicts, lists, texts, numbers and true or false"));
   });
-  nb::object json;
+  const auto to_json = [&](const nb::handle& value, const std::string& what) {
+    try {
+      const nb::object json =
+          nb::module_::import_("json").attr("dumps")(value, nb::arg("default") = plain, nb::arg("allow_nan") = false);
+      return nb::cast<std::string>(json);
+    } catch (const nb::python_error& error) {
+      const bool is_ours = error.matches(nb::module_::import_("emplace._core").attr("BadInput"));
+      const bool is_form =
+          error.matches(PyExc_ValueError) || error.matches(PyExc_TypeError) || error.matches(PyExc_RecursionError);
+      if (is_ours || !is_form) throw;
+      throw BadInput(StrCat(what, " is no JSON: ", nb::cast<std::string>(nb::str(error.value()))));
+    }
+  };
   try {
-    json = nb::module_::import_("json").attr("dumps")(document, nb::arg("default") = plain);
-  } catch (const nb::python_error& error) {
-    const bool is_ours = error.matches(nb::module_::import_("emplace._core").attr("BadInput"));
-    const bool is_form =
-        error.matches(PyExc_ValueError) || error.matches(PyExc_TypeError) || error.matches(PyExc_RecursionError);
-    if (is_ours || !is_form) throw;
-    throw BadInput(StrCat("ops are no JSON: ", nb::cast<std::string>(nb::str(error.value()))));
+    return FromJson(to_json(document, "meta"), name);
+  } catch (const Error&) {
+    // Which op it is, if it is one.
+    for (size_t op = 0; op < nb::len(ops); ++op) to_json(ops[op], StrCat("op ", op));
+    throw;
   }
-  return FromJson(nb::cast<std::string>(json), name);
 }
 
 nb::object ToDict(const OpGraph& graph) { return nb::module_::import_("json").attr("loads")(GraphToJson(graph)); }

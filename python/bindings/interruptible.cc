@@ -6,7 +6,10 @@
 #include <condition_variable>
 #include <exception>
 #include <mutex>
+#include <set>
 #include <thread>
+
+#include "python/bindings/interpreter_lock.h"
 
 namespace nb = nanobind;
 
@@ -14,6 +17,40 @@ namespace emplace::python {
 namespace {
 
 constexpr std::chrono::milliseconds kBetweenChecks(50);
+constexpr std::chrono::seconds kAtTheEnd(5);  // A forked process waits in vain: the threads are those of another one.
+
+// The calls whose work goes on. When the program ends, it tells them to stop and waits for them, as what they use is
+// destroyed then.
+class RunningCalls {
+ public:
+  static RunningCalls& Get() {
+    static auto* const calls = new RunningCalls;  // Never destroyed: threads may outlive the program's statics.
+    return *calls;
+  }
+
+  void Begin(std::atomic<bool>& stop) {
+    const std::lock_guard lock(mutex_);
+    stops_.insert(&stop);
+    if (closed_) stop = true;
+  }
+  void End(std::atomic<bool>& stop) {
+    const std::lock_guard lock(mutex_);
+    stops_.erase(&stop);
+    ended_.notify_all();
+  }
+  void StopAll() {
+    std::unique_lock lock(mutex_);
+    closed_ = true;
+    for (std::atomic<bool>* stop : stops_) *stop = true;
+    ended_.wait_for(lock, kAtTheEnd, [this] { return stops_.empty(); });
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable ended_;
+  std::set<std::atomic<bool>*> stops_;
+  bool closed_ = false;
+};
 
 }  // namespace
 
@@ -25,27 +62,31 @@ void RunInterruptibly(const std::function<void(const std::atomic<bool>& stop)>& 
   bool has_ended = false;        // Guarded by `mutex`.
   std::exception_ptr of_work;    // Read after the thread has been joined.
   std::exception_ptr of_python;  // Of a signal handler or tick.
+  RunningCalls::Get().Begin(stop);
   std::thread thread([&] {
     try {
       work(stop);
     } catch (...) {
       of_work = std::current_exception();
     }
+    RunningCalls::Get().End(stop);
     const std::lock_guard lock(mutex);
     has_ended = true;
     ended.notify_one();
   });
   {
-    nb::gil_scoped_release released;
+    const WithoutLock released;
     std::unique_lock lock(mutex);
     while (!ended.wait_for(lock, kBetweenChecks, [&] { return has_ended; })) {
       if (of_python) continue;
       lock.unlock();
       {
-        nb::gil_scoped_acquire acquired;
+        const WithLock acquired;
         try {
           if (PyErr_CheckSignals() != 0) nb::raise_python_error();
           if (tick) tick();
+        } catch (const abi::__forced_unwind&) {
+          StayUntilTheProcessEnds();
         } catch (...) {
           of_python = std::current_exception();
           stop = true;
@@ -58,6 +99,11 @@ void RunInterruptibly(const std::function<void(const std::atomic<bool>& stop)>& 
   }
   if (of_python) std::rethrow_exception(of_python);
   if (of_work) std::rethrow_exception(of_work);
+}
+
+void StopRunningCalls() {
+  const WithoutLock released;
+  RunningCalls::Get().StopAll();
 }
 
 }  // namespace emplace::python

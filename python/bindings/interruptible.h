@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "common/threads/abandonable.h"
+#include "python/bindings/interpreter_lock.h"
 
 namespace emplace::python {
 
@@ -19,17 +20,21 @@ namespace emplace::python {
 void RunInterruptibly(const std::function<void(const std::atomic<bool>& stop)>& work,
                       const std::function<void()>& tick = nullptr);
 
+// For the end of the program: stops all work that RunInterruptibly runs, also what begins later, and waits for its end.
+// REQUIRES: the caller has the lock.
+void StopRunningCalls();
+
 // Returns what work() returns, for work that cannot be told to end: it runs as by RunInterruptibly, but a signal
 // handler that raises is not kept waiting, and the thread goes on alone. REQUIRES: the caller has the lock; `work` owns
 // all that it touches, and touches nothing of Python.
 template <typename Work>
 std::invoke_result_t<Work> RunOrLeave(Work work) {
   const StopSignal at_signal([] {
-    const nanobind::gil_scoped_acquire acquired;
+    const WithLock acquired;
     return PyErr_CheckSignals() != 0;
   });
   try {
-    const nanobind::gil_scoped_release released;
+    const WithoutLock released;
     return RunOrAbandon(std::move(work), at_signal);
   } catch (const Stopped&) {
     nanobind::raise_python_error();  // The handler's.

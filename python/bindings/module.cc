@@ -2,12 +2,14 @@
 #include <nanobind/nanobind.h>
 
 #include "python/bindings/bindings.h"
+#include "python/bindings/interruptible.h"
 
 NB_MODULE(_core, module) {
   module.doc() = "The C++ part of emplace.";
   // A graph may outlive the interpreter without a fault of ours: a thread that still runs holds it, or a hook of
   // PyTorch, whose reference Python's collector cannot see. nanobind would print a page that blames these bindings.
   nanobind::set_leak_warnings(false);
+  nanobind::module_::import_("atexit").attr("register")(nanobind::cpp_function(&emplace::python::StopRunningCalls));
   emplace::python::BindErrors(module);
   emplace::python::BindFiles(module);
   emplace::python::BindGraph(module);

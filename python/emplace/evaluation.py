@@ -8,7 +8,8 @@ from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 
 from emplace import _core
-from emplace.placing import as_policy, as_texts, check_limit, check_whole
+from emplace.checks import check_limit, check_seed, check_whole
+from emplace.placing import as_policy, as_texts
 
 _DEFAULT_BUDGET = 100
 
@@ -28,8 +29,8 @@ class EvaluationRow:
 
     @property
     def ratio(self) -> float:
-        """makespan / best single device: lower is better."""
-        return self.makespan_us / self.single_device_us
+        """makespan / best single device: lower is better. NaN where there is no legal placement, or no single device for all ops."""
+        return self.makespan_us / self.single_device_us if max(self.makespan_us, self.single_device_us) < math.inf else math.nan
 
 
 @dataclass(frozen=True)
@@ -42,16 +43,20 @@ class Evaluation:
         means = {}
         for method in dict.fromkeys(row.method for row in self.rows):
             ratios = [row.ratio for row in self.rows
-                      if row.method == method and math.isfinite(row.ratio) and row.ratio > 0]
+                      if row.method == method and row.ratio > 0]
             means[method] = math.exp(sum(map(math.log, ratios)) / len(ratios)) if ratios else math.nan
         return means
 
     def _repr_html_(self) -> str:
-        lines = [(row.graph, row.method, row.seed, f"{row.makespan_us / 1e3:.3f}", f"{row.ratio:.3f}",
+        lines = [(row.graph, row.method, row.seed, _shown(row.makespan_us / 1e3), _shown(row.ratio),
                   "yes" if row.feasible else "no", row.evaluations, f"{row.seconds:.3f}") for row in self.rows]
         head = ("graph", "method", "seed", "makespan ms", "/ 1 device", "fits", "evaluations", "seconds")
         table = "".join("<tr>" + "".join(f"<td>{html.escape(str(cell))}</td>" for cell in line) + "</tr>" for line in [head, *lines])
         return f"<table>{table}</table>"
+
+
+def _shown(value: float) -> str:
+    return f"{value:.3f}" if math.isfinite(value) else "-"
 
 
 def evaluate(graphs: _core.Graph | Sequence[_core.Graph], machine: _core.Machine, methods: Sequence[str], *,
@@ -62,17 +67,18 @@ def evaluate(graphs: _core.Graph | Sequence[_core.Graph], machine: _core.Machine
 
     With `seconds`, every searching method has this time for each graph, and runs come one after the other, each on all cores.
     Else runs are side by side on `jobs` threads (None: one for each core), and each simulates `budget` placements (default: 100).
-    A method that cannot minimize the objective minimizes the latency, and one that lacks an option of `options` runs without it.
+    seeds: each once. A method that cannot minimize the objective minimizes the latency, and one that lacks an option of `options` runs without it.
     The other arguments are those of `place`. Ctrl-C ends it and raises KeyboardInterrupt.
     """
     check_limit("seconds", seconds)
-    check_limit("budget", budget)
+    check_whole("budget", budget, 1, 63)
     if isinstance(methods, str):
         raise _core.BadInput(f"methods is '{methods}', expected a list of names, such as ['{methods}']")
+    methods, seeds = list(methods), list(seeds)
     _check_each_once("methods", methods)
     _check_each_once("seeds", seeds)
     for seed in seeds:
-        check_whole("seeds", seed, 0)
+        check_seed("seeds", seed)
     check_whole("jobs", jobs, 1)
     if not budget and not seconds:
         budget = _DEFAULT_BUDGET

@@ -3,6 +3,7 @@ import os
 from collections.abc import Mapping, Sequence
 
 from emplace import _core
+from emplace.checks import check_seed, check_whole
 from emplace.shipped import device_kinds_folder
 
 
@@ -15,6 +16,9 @@ def generate(family: str, count: int = 1, *, seed: int = 1, size: str = "full", 
     activations. microbatches: parts in which a step processes its batch. ranges: sizes that each graph draws from such a range,
     ends included, as {"steps": (10, 20)}. kinds: folder of the device kinds on which each op gets a cost.
     """
+    check_whole("count", count, 0)
+    check_whole("microbatches", microbatches, 1)
+    check_seed("seed", seed)
     texts = []
     for name, ends in (ranges or {}).items():
         if not isinstance(ends, Sequence) or isinstance(ends, str) or len(ends) != 2:

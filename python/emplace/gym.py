@@ -17,6 +17,7 @@ from gymnasium.vector import AutoresetMode
 from gymnasium.vector.utils import batch_space
 
 from emplace._core import BadInput, Episodes, Graph, Machine
+from emplace.checks import check_whole
 from emplace.plan import Plan
 
 _MAX_SEED = 2**63
@@ -40,6 +41,7 @@ class PlacementEnv(gymnasium.Env):
                  memory_penalty: float = 10.0, memory_penalty_cap: float = 10.0):
         self.graph, self.machine = graph, machine
         self._episodes = Episodes(graph, machine, 1, max_groups, start, reward, memory_penalty, memory_penalty_cap)
+        self._seeded = False
         self.observation_space, self.action_space = _spaces(self._episodes, machine)
 
     @property
@@ -49,7 +51,9 @@ class PlacementEnv(gymnasium.Env):
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[np.ndarray, dict]:
         super().reset(seed=seed)
-        self._episodes.seed(0, int(self.np_random.integers(_MAX_SEED)))
+        if seed is not None or not self._seeded:  # Else the starts go on with the random numbers of the last seed.
+            self._episodes.seed(0, int(self.np_random.integers(_MAX_SEED)))
+            self._seeded = True
         self._episodes.reset(0)
         return self._episodes.observe(0), self._info()
 
@@ -76,6 +80,7 @@ class PlacementVectorEnv(gymnasium.vector.VectorEnv):
 
     def __init__(self, graph: Graph, machine: Machine, num_envs: int, *, max_groups: int = 128, start: str = "random",
                  reward: str = "log", memory_penalty: float = 10.0, memory_penalty_cap: float = 10.0):
+        check_whole("num_envs", num_envs, 1)
         self.graph, self.machine, self.num_envs = graph, machine, num_envs
         self._episodes = Episodes(graph, machine, num_envs, max_groups, start, reward, memory_penalty, memory_penalty_cap)
         self.single_observation_space, self.single_action_space = _spaces(self._episodes, machine)

@@ -36,10 +36,11 @@ def order_to_indices(order: Order | None, graph: Graph, machine: Machine) -> lis
             raise BadInput(f"order: there is no device '{device}', expected one of {', '.join(devices)}")
     indices = []
     for device in devices:
-        for name in order.get(device, ()):
+        names = list(order.get(device, ()))
+        for name in names:
             if name not in op_index:
                 raise BadInput(f"order: device '{device}': there is no op '{name}'")
-        indices.append([op_index[name] for name in order.get(device, ())])
+        indices.append([op_index[name] for name in names])
     return indices
 
 

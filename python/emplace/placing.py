@@ -1,9 +1,9 @@
 """Placing a graph."""
-import math
 import os
 from collections.abc import Mapping, Sequence
 
 from emplace import _core
+from emplace.checks import check_limit, check_seed, check_whole
 from emplace.placements import order_to_names
 from emplace.pipeline import BlockRow
 from emplace.plan import Plan
@@ -38,23 +38,23 @@ def place(graph: _core.Graph, machine: _core.Machine, seconds: float | None = No
     method and all single devices find nothing.
     """
     check_limit("seconds", seconds)
-    check_limit("budget", budget)
+    check_whole("budget", budget, 1, 63)
     check_whole("threads", threads, 1)
-    check_whole("seed", seed, 0)
+    check_seed("seed", seed)
     if method is None:
         method = "auto"
     wall_s = 0.0 if seconds is None and budget is not None else float(_DEFAULT_SECONDS if seconds is None else seconds)
     check_stages(stages, blocks)
-    share = 1.0 if stages is None else 0.5
+    parts = 1 if stages is None else 2  # Searches that share the limits.
     trained = as_policy(policy)
     with SearchBar(progress, wall_s) as bar:
         def search(given: _core.Graph) -> dict:
-            return _core.place(given, machine, method=method, seconds=wall_s * share, budget=math.ceil((budget or 0) * share),
+            return _core.place(given, machine, method=method, seconds=wall_s / parts, budget=-(-(budget or 0) // parts),
                                order=order or "", objective=objective, policy=trained, method_options=as_texts(options),
                                threads=threads or 0, max_groups=max_groups, seed=seed, progress=bar.show)
         kept = None
         if stages == "contiguous":
-            _, kept = BlockRow(graph, blocks).divide(machine, objective=objective, any_order=True, order=order, seconds=wall_s * share)
+            _, kept = BlockRow(graph, blocks).divide(machine, objective=objective, any_order=True, order=order, seconds=wall_s / parts)
         elif stages == "modules":
             kept = search(whole_modules(graph, blocks))
         free = search(graph)
@@ -78,15 +78,3 @@ def as_policy(policy: _core.Policy | str | os.PathLike | None) -> _core.Policy |
     if policy == "none":
         return None
     return policy if isinstance(policy, _core.Policy) else _core.Policy(policy)
-
-
-def check_limit(name: str, value: float | None) -> None:
-    """Raises BadInput for a limit that is given and not a finite number above 0."""
-    if value is not None and not 0 < value < math.inf:
-        raise _core.BadInput(f"{name} is {value}, expected a number above 0")
-
-
-def check_whole(name: str, value: int | None, least: int) -> None:
-    """Raises BadInput for a number that is given and below the least one."""
-    if value is not None and value < least:
-        raise _core.BadInput(f"{name} is {value}, expected a whole number of at least {least}")

@@ -1,4 +1,5 @@
 """A placement with what is known about it."""
+import math
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -40,6 +41,7 @@ class Plan:
     def of(cls, graph: _core.Graph, machine: _core.Machine, placement, order=None) -> "Plan":
         """The plan of a placement [n] of one's own. Raises BadInput, which names the op, where it is not legal."""
         array = to_array(placement, (1,)).copy()  # Whoever gave it may go on with theirs.
+        order = {device: list(ops) for device, ops in order.items()} if order else None
         found = _core.assess(graph, machine, array, order_to_indices(order, graph, machine))
         return cls(graph, machine, array, **found, method="", found_by="", order=order)
 
@@ -195,13 +197,15 @@ class Plan:
 
     def _title(self) -> str:
         name = f"{self.graph.name}: {self.graph.num_ops} ops"
-        single = f"the best single device ({self.single_device_us / 1e3:.3f} ms)"
         figure_us = self._figure_us()
-        faster = self.single_device_us / figure_us if figure_us > 0 else 1.0
-        if self.objective == "throughput":
-            return (f"{name}, a step every {figure_us / 1e3:.3f} ms in a pipeline, {faster:.3f} times as often as {single}; "
-                    f"one step alone takes {self.makespan_us / 1e3:.3f} ms")
-        return f"{name}, {figure_us / 1e3:.3f} ms a step, {faster:.3f} times as fast as {single}"
+        throughput = self.objective == "throughput"
+        compared = "no single device may run every op"
+        if self.single_device_us < math.inf:
+            faster = self.single_device_us / figure_us if figure_us > 0 else 1.0
+            compared = f"{faster:.3f} times as {'often' if throughput else 'fast'} as the best single device ({self.single_device_us / 1e3:.3f} ms)"
+        if throughput:
+            return f"{name}, a step every {figure_us / 1e3:.3f} ms in a pipeline, {compared}; one step alone takes {self.makespan_us / 1e3:.3f} ms"
+        return f"{name}, {figure_us / 1e3:.3f} ms a step, {compared}"
 
     def __str__(self) -> str:
         lines = [self._title()]

@@ -35,7 +35,7 @@ def test_ops_may_hold_numbers_of_numpy_and_nothing_else(machine):
     for _ in range(100000):
         deep = [deep]
     for attrs in (circular, {"a": deep}, {(1, 2): 3}):
-        with pytest.raises(emplace.BadInput, match="ops are no JSON: "):
+        with pytest.raises(emplace.BadInput, match="op 0 is no JSON: "):
             emplace.Graph.from_ops("g", [{"name": "a", "cost_us": 1, "attrs": attrs}])
 
 
@@ -65,6 +65,8 @@ def test_an_array_outlives_its_graph():
     ([{"name": "a", "cost_us": 1, "inputs": ["b:0"]}], r"g: op 'a': input 'b:0': there is no op 'b'"),
     ([{"name": "a", "cost_us": 1, "colour": 1}], r"unknown key 'colour'"),
     ([{"name": "a", "cost_us": 1, "call": 5}], r"call is 5, expected an object"),
+    ([{"name": "a", "cost_us": 1}, {"name": "b", "cost_us": float("nan")}], r"op 1 is no JSON: Out of range float"),
+    ([{"name": "a", "cost_us": 1, "attrs": {"x": float("inf")}}], r"op 0 is no JSON: Out of range float"),
     ([{"cost_us": 1}], r"name"),
 ])
 def test_bad_ops_are_named(ops, error):

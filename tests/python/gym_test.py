@@ -69,39 +69,41 @@ def test_vector_environments_are_single_ones_side_by_side(ptb, machine):
     singles = [emplace.gym.PlacementEnv(ptb, machine, max_groups=16) for _ in range(count)]
     observations, info = vector.reset(seed=5)
     assert vector.observation_space.contains(observations)
-    ended = [False] * count
     for index, single in enumerate(singles):
         observation, _ = single.reset(seed=5 + index)
         np.testing.assert_array_equal(observation, observations[index])
     rng = np.random.default_rng(0)
+    done = np.zeros(count, dtype=bool)
     episodes = 0
     for _ in range(steps):
-        actions = rng.integers(0, 2, count)
+        actions, ended = rng.integers(0, 2, count), done
         observations, rewards, done, truncated, info = vector.step(actions)
         assert not truncated.any()
         for index, single in enumerate(singles):
             if ended[index]:
-                # A new random start; the streams differ, so that from here on the single one only has to be reset.
-                assert rewards[index] == 0 and not done[index] and observations[index][0, 3] == 1
-                ended[index] = False
+                observation, told = single.reset()
+                reward, ends = 0, False
                 episodes += 1
-                continue
-            if episodes:
-                continue
-            observation, reward, ends, _, told = single.step(int(actions[index]))
+            else:
+                observation, reward, ends, _, told = single.step(int(actions[index]))
             np.testing.assert_array_equal(observation, observations[index])
             assert (reward, ends, told["makespan_us"]) == (rewards[index], done[index], info["makespan_us"][index])
-        ended = [bool(flag) for flag in done] if done.any() else ended
     assert episodes >= count
 
 
 def test_bad_arguments(ptb, machine):
-    with pytest.raises(emplace.BadInput, match="start"):
-        emplace.gym.PlacementEnv(ptb, machine, start="best")
+    for start in ("best", "worst"):
+        with pytest.raises(emplace.BadInput, match=f"start is '{start}', expected random or single"):
+            emplace.gym.PlacementEnv(ptb, machine, start=start)
     with pytest.raises(emplace.BadInput, match="reward"):
         emplace.gym.PlacementEnv(ptb, machine, reward="euros")
-    with pytest.raises(emplace.BadInput, match="num_envs"):
-        emplace.gym.PlacementVectorEnv(ptb, machine, 0)
+    for number in (0, -1, 1.5):
+        with pytest.raises(emplace.BadInput, match=f"num_envs is {number}, expected"):
+            emplace.gym.PlacementVectorEnv(ptb, machine, number)
+    for penalty in ("memory_penalty", "memory_penalty_cap"):
+        for value in (-1.0, float("nan"), float("inf")):
+            with pytest.raises(emplace.BadInput, match=f"{penalty} is .*, expected a finite number of at least 0"):
+                emplace.gym.PlacementEnv(ptb, machine, **{penalty: value})
     env = emplace.gym.PlacementEnv(ptb, machine)
     env.reset(seed=0)
     with pytest.raises(emplace.BadInput, match="expected a device, 0 to 1"):

@@ -2,12 +2,15 @@
 import json
 import math
 import signal
+import subprocess
+import sys
 import threading
 import xml.dom.minidom
 
 import emplace
 import numpy as np
 import pytest
+from conftest import ROOT
 from emplace.progress import SearchBar
 
 
@@ -86,10 +89,21 @@ def test_pictures(plan, tmp_path):
     ({"method": "heft", "samples": 3}, "option 'samples' is given to method heft, expected method auto or multilevel or policy"),
     ({"sample": 3}, "unknown option 'sample' of a method, did you mean 'samples'"),
     ({"seed": -1}, "seed is -1, expected a whole number of at least 0"),
+    ({"seed": 2**64}, r"seed is 18446744073709551616, expected a whole number of at least 0 and below 2\^64"),
+    ({"threads": 2**31}, r"threads is 2147483648, expected a whole number of at least 1 and below 2\^31"),
+    ({"threads": 5000}, "threads is 5000, expected at most 1024"),
+    ({"budget": 5.5}, "budget is 5.5, expected a whole number of at least 1"),
+    ({"budget": True}, "budget is True, expected a whole number of at least 1"),
 ])
 def test_bad_arguments(ptb, machine, arguments, error):
     with pytest.raises(emplace.BadInput, match=error):
         emplace.place(ptb, machine, **{"budget": 5} | arguments)
+
+
+def test_limits_may_be_numbers_of_numpy_and_as_large_as_they_like(ptb, machine):
+    found = emplace.place(ptb, machine, budget=np.int64(5), seed=np.uint64(2**64 - 1))
+    assert found.placement.tolist() == emplace.place(ptb, machine, budget=5, seed=2**64 - 1).placement.tolist()
+    assert emplace.place(ptb, machine, budget=2**63 - 1, seconds=0.01).feasible
 
 
 def test_the_planner_that_comes_with_the_package_is_the_policy(ptb, machine):
@@ -161,6 +175,29 @@ def test_a_plan_has_a_placement_of_its_own(ptb, machine):
     assert not plan.placement.any()
 
 
+def test_an_order_may_be_an_iterator_and_is_the_plans_own(diamond, pair):
+    order = {"x:0": ["a", "c", "b", "d"]}
+    plan = emplace.Plan.of(diamond, pair, [0] * 4, order)
+    order["x:0"].append("nobody")
+    assert plan.order == {"x:0": ["a", "c", "b", "d"]}
+    assert emplace.Plan.of(diamond, pair, [0] * 4, {"x:0": iter(plan.order["x:0"])}).to_json() == plan.to_json()
+    with pytest.raises(emplace.BadInput, match="cycle|before"):
+        emplace.simulate(diamond, pair, [0] * 4, order={"x:0": iter(["d", "c", "b", "a"])})
+
+
+@pytest.mark.parametrize("work", [
+    "emplace.place(graph, machine, seconds=20)",
+    "emplace.place(graph, machine, seconds=20, progress=True)",
+    "emplace.simulate(graph, machine, np.zeros((10**6, len(graph)), np.int32))",
+])
+def test_a_program_may_end_while_a_thread_of_it_places(work):
+    script = ("import emplace, threading, time\nimport numpy as np\n"
+              f"graph, machine = emplace.generate('ptb')[0], emplace.Machine.load('{ROOT}/configs/clusters/k80x2.yaml')\n"
+              f"threading.Thread(target=lambda: {work}, daemon=True).start()\ntime.sleep(0.5)\n")
+    ended = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60)
+    assert ended.returncode == 0, ended.stderr
+
+
 def test_ctrl_c_ends_simulations(ptb, machine):
     interrupt_soon()
     placements = np.broadcast_to(np.zeros(len(ptb), dtype=np.int32), (1_000_000, len(ptb)))
@@ -216,6 +253,23 @@ def test_evaluate(ptb, machine, diamond):
         emplace.evaluate(ptb, machine, ["random"], seeds=[3, 3])
     with pytest.raises(emplace.BadInput, match="seeds is -1"):
         emplace.evaluate(ptb, machine, ["random"], seeds=[1, -1])
+
+
+def test_evaluate_takes_any_iterables(ptb, machine):
+    rows = emplace.evaluate((graph for graph in [ptb]), machine, (name for name in ["single", "random"]), budget=5,
+                            seeds=(seed for seed in [1, 2])).rows
+    assert [(row.method, row.seed) for row in rows] == [("single", 1), ("single", 2), ("random", 1), ("random", 2)]
+
+
+def test_without_a_device_for_all_ops_there_is_no_ratio():
+    graph = emplace.Graph.from_ops("halves", [{"name": name, "cost_us": {name: 5}} for name in "ab"])
+    machine = emplace.Machine([emplace.Device(f"{kind}:0", kind, 1e6) for kind in "ab"], bandwidth_bytes_per_us=100)
+    row, = emplace.evaluate(graph, machine, ["heft"]).rows
+    assert row.makespan_us == 5 and math.isnan(row.ratio)
+    result = emplace.Evaluation([row])
+    assert math.isnan(result.ratios()["heft"]) and "<td>-</td>" in result._repr_html_()
+    plan = emplace.place(graph, machine, budget=5, progress=False)
+    assert str(plan).startswith("halves: 2 ops, 0.005 ms a step, no single device may run every op\n")
 
 
 def test_auto_gives_an_order_only_where_it_may(ptb, machine):

@@ -128,7 +128,7 @@ void AddPlaceCommand(CLI::App& app, std::function<int()>& run) {
           "Number of placements that a searching method may simulate; the result is then the same on every machine")
       ->check(CLI::Range(1, 1000000000));
   command->add_option("--threads", args->threads, "Number of threads that search (default: one for each core)")
-      ->check(CLI::Range(1, 1024));
+      ->check(CLI::Range(1, kMostThreads));
   command
       ->add_option("--max-groups", args->max_groups,
                    "Upper limit of the groups into which ops are merged, 0 for every op by itself (default: as many as "

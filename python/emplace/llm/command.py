@@ -5,12 +5,12 @@ import numpy as np
 
 from emplace import _core
 from emplace._core import BadInput, Graph, Machine, check_output_files
+from emplace.checks import check_limit
 from emplace.command_line import Parser
 from emplace.llm.layout import host_devices, served
 from emplace.llm.placing import place_for
 from emplace.llm.runtimes import RUNTIMES, check_runtime, flags
 from emplace.plan import Plan
-from emplace.placing import check_limit
 from emplace.simulation import missing_bytes
 
 

@@ -2,15 +2,19 @@
 import os
 import pathlib
 import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
 
 from emplace._core import BadInput, Graph
+from emplace.checks import check_whole
 from emplace.llm.checkpoint import Checkpoint
 from emplace.llm.gguf_file import MAGIC, parts, read_gguf
 from emplace.llm.hf_config import read_config
-from emplace.llm.layers import extra_layers, layers_of
+from emplace.llm.layers import Layer, extra_layers, layers_of
 from emplace.llm.op_writer import arriving_bytes
 from emplace.llm.routing import read_routing
-from emplace.llm.settings import Settings, check_count
+from emplace.llm.settings import Settings
 from emplace.llm.steps import Pass
 from emplace.reading import Unmapped
 from emplace.roofline import Roofline
@@ -57,9 +61,8 @@ def load(path: str | os.PathLike, *, context: int | None = None, streams: int = 
     path: as of `read_checkpoint`; of a GGUF file only header and list of tensors are read. context: tokens for which each stream's
     cache has room (None: what the model was made for, 8,192 at most). streams: requests that are served at once. phase: "decode",
     a step that makes one more token for each stream with a cache that is full; "prefill", the prompt's; "both", a prompt and then
-    `tokens` steps, each of which begins when the one before has ended. prompt: tokens of each stream's prompt (None: 512).
-    tokens: None: 16. kv_type,
-    weight_type: types of numbers by their names in GGUF. each_expert: an op for each expert rather than one for all of a layer.
+    `tokens` steps (None: 16), each of which begins when the one before has ended. prompt: tokens of each stream's prompt (None: 512).
+    kv_type, weight_type: types of numbers by their names in GGUF. each_expert: an op for each expert rather than one for all of a layer.
     together: what goes to one device as a whole, "layers", "attention" (of a layer all but the products of the feed-forward network)
     or "nothing". stream_weights: the feed-forward networks' weights are ops of their own; one on another device than what computes
     with it is sent there for each step. routing: JSON file with the share of tokens that each expert gets (`routing.read_routing`);
@@ -74,55 +77,78 @@ def load(path: str | os.PathLike, *, context: int | None = None, streams: int = 
     checkpoint = read_checkpoint(path, weight_type=weight_type)
     most = checkpoint.number("context_length", 8192)
     context = min(most, 8192) if context is None else context
-    is_gguf = _is_gguf(path)
-    for_llama_cpp = is_gguf or weight_type is not None
-    settings = Settings(context, streams, str(kv_type).upper(), 4 if for_llama_cpp else _HF_ACTIVATION_BYTES, chunk, each_expert, stream_weights, together,
-                        steps_in_flight)
+    activation_bytes = 4 if _is_gguf(path) or weight_type is not None else _HF_ACTIVATION_BYTES
+    settings = Settings(context, streams, str(kv_type).upper(), activation_bytes, chunk, each_expert, stream_weights, together, steps_in_flight)
     settings.check()
-    if prompt is not None and phase == "decode":
-        raise BadInput(f"a prompt of {prompt} tokens is given, and phase is 'decode', expected 'prefill' or 'both' beside a prompt")
-    if tokens is not None and phase != "both":
-        raise BadInput(f"{tokens} tokens after a prompt are given, and phase is '{phase}', expected 'both' beside them")
-    prompt = 0 if phase == "decode" else 512 if prompt is None else prompt
-    tokens = 1 if phase == "decode" else 0 if phase == "prefill" else 16 if tokens is None else tokens
-    if phase != "decode":
-        check_count("prompt", prompt)
-    if phase == "both":
-        check_count("tokens", tokens)
-    if prompt + tokens > context:
-        raise BadInput(f"a prompt of {prompt} tokens and {tokens} more do not go into a context of {context}, expected no more "
-                       "than that in all")
+    steps = _Steps.of(phase, prompt, tokens, context)
     if context > most:
         warnings.warn(f"{path}: a context of {context} tokens is asked for, and the model was made for {most}", Unmapped, stacklevel=2)
     layers, roofline = layers_of(checkpoint), Roofline(kinds)
-    shares = read_routing(routing) if routing is not None else {}
-    with_experts = {layer.name for layer in layers if "ffn_experts" in layer.tensors}
-    if unknown := sorted(shares.keys() - with_experts):
-        raise BadInput(f"{os.fspath(routing)}: {unknown[0]} is no layer with experts of {checkpoint.name}")
+    shares = _shares_of(routing, checkpoint, layers)
     ops: list[dict] = []
-
-    def write(prefix: str, size: int, end: int, after: str) -> str:
-        return Pass(checkpoint, layers, settings, roofline, shares, ops, prefix=prefix, tokens=size, context=end,
-                    holds=not ops, after=after).write()
     last = ""
-    if phase == "decode":
-        write("", 1, context, "")
-    else:
-        last = write("" if phase == "prefill" else "prompt.", prompt, prompt, "")
-    if phase == "both":
-        for token in range(tokens):
-            last = write(f"token.{token}.", 1, prompt + token + 1, last)
-    served = {"phase": phase, "context": context, "most_context": most, "streams": streams, "kv_type": settings.kv_type,
-              "chunk": chunk, "architecture": checkpoint.architecture, "layers": len(layers), "together": together,
-              "room_bytes_per_token": arriving_bytes(settings, 0, 1)}
-    if steps_in_flight > 1:
-        served["steps_in_flight"] = steps_in_flight
-    if with_experts:
-        served["experts"] = max(layer.experts for layer in layers)
-    if extra_layers(checkpoint):
-        served["extra_layers"] = extra_layers(checkpoint)
-    if phase != "decode":
-        served["prompt"] = prompt
-    if tokens:
-        served["tokens"] = tokens
-    return Graph.from_ops(name or checkpoint.name, ops, {"llm": served})
+    for prefix, size, end in steps.passes():
+        last = Pass(checkpoint, layers, settings, roofline, shares, ops, prefix=prefix, tokens=size, context=end, holds=not ops,
+                    after=last).write()
+    return Graph.from_ops(name or checkpoint.name, ops, {"llm": _facts(checkpoint, layers, settings, steps) | {"most_context": most}})
+
+
+@dataclass(frozen=True)
+class _Steps:
+    """Of how many tokens of each stream a graph is."""
+    phase: str
+    prompt: int
+    tokens: int  # After the prompt.
+    context: int
+
+    @classmethod
+    def of(cls, phase: str, prompt: int | None, tokens: int | None, context: int) -> "_Steps":
+        """prompt, tokens: as of load. Raises BadInput where they do not fit the phase or the context."""
+        if prompt is not None and phase == "decode":
+            raise BadInput(f"a prompt of {prompt} tokens is given, and phase is 'decode', expected 'prefill' or 'both' beside a prompt")
+        if tokens is not None and phase != "both":
+            raise BadInput(f"{tokens} tokens after a prompt are given, and phase is '{phase}', expected 'both' beside them")
+        prompt = 0 if phase == "decode" else 512 if prompt is None else prompt
+        tokens = 1 if phase == "decode" else 0 if phase == "prefill" else 16 if tokens is None else tokens
+        if phase != "decode":
+            check_whole("prompt", prompt, 1)
+        if phase == "both":
+            check_whole("tokens", tokens, 1)
+        if prompt + tokens > context:
+            raise BadInput(f"a prompt of {prompt} tokens and {tokens} more do not go into a context of {context}, expected no more "
+                           "than that in all")
+        return cls(phase, prompt, tokens, context)
+
+    def passes(self) -> Iterator[tuple[str, int, int]]:
+        """What the names of a pass' ops begin with, its tokens, and the tokens in the cache behind it; one after the other."""
+        if self.phase == "decode":
+            yield "", 1, self.context
+            return
+        yield "" if self.phase == "prefill" else "prompt.", self.prompt, self.prompt
+        for token in range(self.tokens):
+            yield f"token.{token}.", 1, self.prompt + token + 1
+
+
+def _shares_of(routing: str | os.PathLike | None, checkpoint: Checkpoint, layers: list[Layer]) -> dict[str, list[float]]:
+    """Of each layer that the file names, by name, the share of tokens that each of its experts gets."""
+    if routing is None:
+        return {}
+    shares = read_routing(routing)
+    if unknown := sorted(shares.keys() - {layer.name for layer in layers if _has_experts(layer)}):
+        raise BadInput(f"{os.fspath(routing)}: {unknown[0]} is no layer with experts of {checkpoint.name}")
+    return shares
+
+
+def _has_experts(layer: Layer) -> bool:
+    return "ffn_experts" in layer.tensors
+
+
+def _facts(checkpoint: Checkpoint, layers: list[Layer], settings: Settings, steps: _Steps) -> dict[str, Any]:
+    """`meta.llm` of the graph: what serving, placing and flags need to know of the step."""
+    facts = {"phase": steps.phase, "context": settings.context, "streams": settings.streams, "kv_type": settings.kv_type,
+             "chunk": settings.chunk, "architecture": checkpoint.architecture, "layers": len(layers), "together": settings.together,
+             "room_bytes_per_token": arriving_bytes(settings, 0, 1)}
+    optional = {"steps_in_flight": settings.steps_in_flight if settings.steps_in_flight > 1 else 0,
+                "experts": max((layer.experts for layer in layers if _has_experts(layer)), default=0),
+                "extra_layers": extra_layers(checkpoint), "prompt": steps.prompt, "tokens": steps.tokens}
+    return facts | {key: value for key, value in optional.items() if value}

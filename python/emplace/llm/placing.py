@@ -7,12 +7,13 @@ import numpy as np
 
 from emplace import _core
 from emplace._core import BadInput, Graph, Machine
+from emplace.checks import check_limit
 from emplace.llm import ktransformers
 from emplace.llm.layout import has_address, host_devices, kinds_of, modules_of, served
 from emplace.llm.runtimes import check_runtime
 from emplace.llm.settings import PRODUCTS
 from emplace.pipeline import BlockRow
-from emplace.placing import check_limit, place
+from emplace.placing import place
 from emplace.plan import Plan
 from emplace.simulation import missing_bytes, simulate
 

@@ -3,15 +3,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from emplace._core import BadInput
+from emplace.checks import check_whole
 from emplace.llm.checkpoint import type_sizes
 
 PRODUCTS = ("ffn_up", "ffn_down", "ffn_experts", "ffn_shared")  # Those of the feed-forward network, which may lie apart.
-
-
-def check_count(name: str, value) -> None:
-    """Raises BadInput for what is no whole number from 1 to 2**31 - 1."""
-    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value < 2**31:
-        raise BadInput(f"{name} is {value}, expected a whole number of at least 1 and below 2^31")
 
 
 @dataclass(frozen=True)
@@ -29,7 +24,7 @@ class Settings:
 
     def check(self) -> None:
         for name in ("context", "streams", "chunk", "steps_in_flight"):
-            check_count(name, getattr(self, name))
+            check_whole(name, getattr(self, name), 1)
         type_sizes(self.kv_type)
         if self.each_expert and self.stream_weights:
             raise BadInput("each_expert and stream_weights are both given, expected one of them: weights that are sent are those of all experts "

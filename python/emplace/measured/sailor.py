@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from emplace._core import BadInput, Graph
+from emplace.checks import check_whole
 from emplace.measured.files import files_named, refuse_pointer
 from emplace.reading import finite_number, read_json
 
@@ -36,8 +37,7 @@ class Step:
 
     def check(self) -> None:
         for name, value in vars(self).items():
-            if not 1 <= value < 2**20:
-                raise BadInput(f"--{name.replace('_', '-')} is {value}, expected a whole number of at least 1 and below 2^20")
+            check_whole(f"--{name.replace('_', '-')}", value, 1, 20)
 
 
 def load(path: str | os.PathLike, step: Step, *, model: str | None = None, kinds: Sequence[str] | None = None) -> Graph:

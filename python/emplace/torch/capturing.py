@@ -9,6 +9,7 @@ from torch import nn
 from torch.utils import _pytree as pytree
 
 from emplace._core import BadInput, Graph
+from emplace.checks import check_whole
 from emplace.torch.assembly import Assembly
 from emplace.torch.captured_model import module_text
 from emplace.torch.costs import CostModel
@@ -106,8 +107,7 @@ def capture(model: nn.Module, args: tuple = (), kwargs: Mapping[str, Any] | None
     _refuse_scripts(model)
     leaves, spec = flatten_arguments(args, kwargs)
     _refuse_holders(leaves)
-    if type(microbatches) is not int or microbatches < 1:
-        raise BadInput(f"microbatches is {microbatches}, expected a whole number of at least 1")
+    check_whole("microbatches", microbatches, 1)
     if microbatches > 1 and not train:
         raise BadInput(f"microbatches is {microbatches}, expected 1 without train=True")
     if replicas and microbatches == 1:

@@ -22,6 +22,7 @@ from torch.overrides import TorchFunctionMode
 from torch.utils import _pytree as pytree
 
 from emplace._core import BadInput
+from emplace.checks import check_whole
 from emplace.reading import import_file, read_text
 
 _META_FILES = ("weight_meta.py", "input_meta.py")
@@ -267,8 +268,7 @@ def read_fx(path: str | os.PathLike, *, train: bool = False, microbatches: int =
     """
     path = pathlib.Path(path)
     path = path / "model.py" if path.is_dir() else path
-    if type(microbatches) is not int or microbatches < 1:
-        raise BadInput(f"microbatches is {microbatches}, expected a whole number of at least 1")
+    check_whole("microbatches", microbatches, 1)
     module = _module_of(path)
     metas = _read_metas(path.parent)
     model, inputs, device = FxModule(module, train), [], torch.device(device)

@@ -32,6 +32,19 @@ placed=$("$build/bin/emplace" place --graph "$work/my.graph.json" --devices "$de
 expect "it prints '$(head -n 1 "$work/printed")', expected '$placed'" grep -qF "$placed" "$work/printed"
 expect "it does not name the device of each op" test "$(grep -cE '^  [abc] on gpu:[01]$' "$work/printed")" = 3
 
+# The planner that is installed is used, whatever lies beside the program.
+mkdir -p "$work/mine/models"
+cat >"$work/mine/policy.cc" <<'CPP'
+#include <emplace/emplace.h>
+int main(int, char** args) {
+  emplace::PlaceOptions options;
+  options.method = "policy";
+  return emplace::Place(emplace::Graph::Load(args[1]), emplace::Machine::Load(args[2]), options).found_by == "policy" ? 0 : 3;
+}
+CPP
+g++ -std=c++17 -I "$work/installed/include" "$work/mine/policy.cc" -o "$work/mine/policy" -L "$work/installed/lib" -lemplace -Wl,-rpath,"$work/installed/lib"
+expect "the library does not find the planner" "$work/mine/policy" "$work/my.graph.json" "$devices"
+
 code=0
 "$work/example/place_graph" "$work/none.graph.json" "$devices" 2>"$work/error" || code=$?
 expect "a missing graph ends with $code, expected 1" test "$code" = 1
